@@ -5,6 +5,7 @@ package conductor_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -101,6 +102,76 @@ func (f *fleet) entries(n *conductor.Node) []string {
 		entries = append(entries, o.Severity+" "+o.EventType)
 	}
 	return entries
+}
+
+func TestTheHistoryKeepsTheNewestEntries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.MaxHistory = 2 })
+		n := f.node(states.Enroll)
+		failures := []string{"first", "second", "third", "fourth"}
+		for _, failure := range failures {
+			f.fake.Before = func(context.Context, *conductor.Node, string) error { return errors.New(failure) }
+			f.request(n, "manage")
+			f.settle(n)
+			time.Sleep(time.Second) // the entries are ordered by time
+		}
+		all, err := f.History(f.ctx, n.UUID)
+		require.NoError(t, err)
+		require.Len(t, all, 2)
+		for i, failure := range failures[2:] {
+			require.Contains(t, all[i].Event, failure)
+		}
+	})
+}
+
+// withoutHistory is a store that refuses entries of histories, or their deletion.
+type withoutHistory struct {
+	conductor.Memory
+	create, delete error
+}
+
+func (s *withoutHistory) Create(ctx context.Context, r conductor.Record) (int64, error) {
+	if r.Kind == conductor.KindHistory && s.create != nil {
+		return 0, s.create
+	}
+	return s.Memory.Create(ctx, r)
+}
+
+func (s *withoutHistory) Delete(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
+	if kind == conductor.KindHistory && s.delete != nil {
+		return 0, s.delete
+	}
+	return s.Memory.Delete(ctx, kind, id, revision)
+}
+
+func TestAHistoryThatCannotBeStoredIsLogged(t *testing.T) {
+	full := errors.New("no space left on device")
+	for name, test := range map[string]struct {
+		store  *withoutHistory
+		logged bool
+	}{
+		"an entry that is stored":            {&withoutHistory{}, false},
+		"an entry that is not stored":        {&withoutHistory{create: full}, true},
+		"an old entry that is not deleted":   {&withoutHistory{delete: full}, true},
+		"an old entry that is deleted twice": {&withoutHistory{delete: conductor.ErrNotFound}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out lockedBuffer
+				f := start(t, func(c *conductor.Config) {
+					c.Store, c.MaxHistory, c.Log = test.store, 1, slog.New(slog.NewTextHandler(&out, nil))
+				})
+				f.fake.Before = func(context.Context, *conductor.Node, string) error { return errors.New("no answer") }
+				n := f.node(states.Enroll)
+				for range 2 {
+					f.request(n, "manage")
+					require.Equal(t, states.Enroll, f.settle(n).ProvisionState)
+					time.Sleep(time.Second)
+				}
+				require.Equal(t, test.logged, strings.Contains(out.String(), `msg="the node's history could not be stored" node=`+n.UUID+` error=`), out.String())
+			})
+		})
+	}
 }
 
 func TestTheHistoryHasAnEntryForANodeThatThePowerSyncPutIntoMaintenance(t *testing.T) {

@@ -22,43 +22,56 @@ func TestTheWorkOfAProcessThatDiedHasFailed(t *testing.T) {
 	tests := []struct {
 		from, to    states.State
 		maintenance bool
+		event       string // of the history, as in Ironic's _check_orphan_nodes and _fail_transient_state
 	}{
-		{from: states.Deploying, to: states.DeployFail, maintenance: true},
-		{from: states.Verifying, to: states.Enroll},
-		{from: states.Inspecting, to: states.InspectFail},
-		{from: states.Cleaning, to: states.CleanFail},
-		{from: states.Deploying, to: states.DeployFail},
-		{from: states.Rescuing, to: states.RescueFail},
-		{from: states.Unrescuing, to: states.UnrescueFail},
-		{from: states.Deleting, to: states.Error},
-		{from: states.Adopting, to: states.AdoptFail},
-		{from: states.Servicing, to: states.ServiceFail},
+		{from: states.Deploying, to: states.DeployFail, maintenance: true, event: "takeover"},
+		{from: states.Verifying, to: states.Enroll, event: "transition"},
+		{from: states.Inspecting, to: states.InspectFail, event: "transition"},
+		{from: states.Cleaning, to: states.CleanFail, event: "cleaning"},
+		{from: states.Deploying, to: states.DeployFail, event: "takeover"},
+		{from: states.Rescuing, to: states.RescueFail, event: "transition"},
+		{from: states.Unrescuing, to: states.UnrescueFail, event: "transition"},
+		{from: states.Deleting, to: states.Error, event: "transition"},
+		{from: states.Adopting, to: states.AdoptFail, event: "transition"},
+		{from: states.Servicing, to: states.ServiceFail, event: "transition"},
 		{from: states.CleanWait, to: states.CleanWait},
 		{from: states.Active, to: states.Active},
 	}
 	for _, test := range tests {
-		synctest.Test(t, func(t *testing.T) {
-			store := &conductor.Memory{}
-			seed, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
-			require.NoError(t, err)
-			n, err := seed.CreateNode(context.Background(), &conductor.Node{
-				Driver: "fake-hardware", ProvisionState: test.from, Maintenance: test.maintenance,
-				Reservation: "alpha", Claim: "a process that died", TargetPower: states.PowerOff,
-			})
-			require.NoError(t, err)
+		for _, power := range []states.Power{states.NoPower, states.PowerOff} {
+			synctest.Test(t, func(t *testing.T) {
+				store := &conductor.Memory{}
+				seed, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+				require.NoError(t, err)
+				n, err := seed.CreateNode(context.Background(), &conductor.Node{
+					Driver: "fake-hardware", ProvisionState: test.from, Maintenance: test.maintenance,
+					Reservation: "alpha", Claim: "a process that died", TargetPower: power, LastError: "an older error",
+				})
+				require.NoError(t, err)
 
-			f := start(t, func(c *conductor.Config) {
-				c.Store = store
-				c.Hardware["fake-hardware"].(*conductor.Fake).Before = func(context.Context, *conductor.Node, string) error {
-					return errors.New("nothing is to be done")
+				f := start(t, func(c *conductor.Config) {
+					c.Store, c.SkipPowerSync = store, true
+					c.Hardware["fake-hardware"].(*conductor.Fake).Before = func(context.Context, *conductor.Node, string) error {
+						return errors.New("nothing is to be done")
+					}
+				})
+				got := f.settle(n)
+				require.Equal(t, test.to, got.ProvisionState)
+				require.Empty(t, got.Reservation)
+				require.Equal(t, states.NoPower, got.TargetPower)
+				switch {
+				case test.event != "":
+					require.NotEqual(t, "an older error", got.LastError)
+					require.Equal(t, []string{"ERROR " + test.event}, f.entries(n))
+				case power != states.NoPower:
+					require.Equal(t, "the power state was being changed when the conductor that did it died", got.LastError)
+					require.Equal(t, []string{"ERROR takeover"}, f.entries(n))
+				default:
+					require.Equal(t, "an older error", got.LastError)
+					require.Empty(t, f.entries(n))
 				}
 			})
-			got := f.settle(n)
-			require.Equal(t, test.to, got.ProvisionState)
-			require.Empty(t, got.Reservation)
-			require.Equal(t, states.NoPower, got.TargetPower)
-			require.NotEmpty(t, got.LastError)
-		})
+		}
 	}
 }
 
