@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+// unbootable is hardware whose boot device cannot be read.
+type unbootable struct {
+	*conductor.Fake
+	read func() error
+}
+
+func (h unbootable) BootDevice(context.Context, *conductor.Node) (string, bool, error) {
+	return "", false, h.read()
+}
+
+func TestTheStatusOfAnErrorOfTheHardware(t *testing.T) {
+	for name, test := range map[string]struct {
+		read   func() error
+		status int
+		code   string
+		text   string
+		logged string
+	}{
+		"another error": {
+			func() error { return errors.New("no answer") }, 500, "Server", "no answer",
+			`msg="a request failed" method=GET path=/v1/nodes/n/management/boot_device error=`,
+		},
+		"an operation that the hardware has not": {
+			func() error { return fmt.Errorf("boot device: %w", errors.ErrUnsupported) }, 400, "Client", "boot device: unsupported operation", "",
+		},
+		"a BMC that is too slow": {
+			func() error { return context.DeadlineExceeded }, 503, "Server", "The request took too long.", "",
+		},
+		"a request that was cancelled": {
+			func() error { return context.Canceled }, 503, "Server", "The request took too long.", "",
+		},
+		"a node that is locked": {
+			func() error { return &conductor.Error{Reason: conductor.Locked, Text: "locked"} }, 409, "Client", "locked", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			s := startWith(t, states.Latest(), api.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, map[string]conductor.Hardware{
+				"unbootable": unbootable{&conductor.Fake{}, test.read},
+			})
+			s.create(`{"driver": "unbootable", "name": "n"}`)
+			a := s.do("GET", "/v1/nodes/n/management/boot_device", "latest", "")
+			require.Equal(t, test.status, a.status)
+			require.Equal(t, test.text, a.fault())
+			require.Contains(t, a.body, `\"faultcode\":\"`+test.code+`\"`)
+			require.Equal(t, test.status == http.StatusServiceUnavailable, a.header.Get("Retry-After") == "1")
+			if test.logged == "" {
+				require.Empty(t, log.String())
+				return
+			}
+			require.Contains(t, log.String(), test.logged)
+		})
+	}
+}
+
+func TestLinksHaveThePublicURLAndTheLogIsOptional(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{PublicURL: "https://metal.example.org/"})
+	require.Equal(t, http.StatusInternalServerError, s.send(request("POST", "/v1/nodes", "latest", exploding{})).status)
+	a := s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware"}`)
+	links := a.must(http.StatusCreated)["links"].([]any)
+	require.True(t, strings.HasPrefix(links[0].(map[string]any)["href"].(string), "https://metal.example.org/v1/nodes/"))
+	require.True(t, strings.HasPrefix(a.header.Get("Location"), "https://metal.example.org/v1/nodes/"))
+}
+
+func TestOPTIONSIsAnsweredWithoutABodyExceptForTheRoot(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	a := s.do("OPTIONS", "/v1/nodes", "", "")
+	require.Equal(t, http.StatusOK, a.status)
+	require.Empty(t, a.body)
+	require.Equal(t, "OpenStack Ironic API", s.do("OPTIONS", "/", "", "").must(http.StatusOK)["name"])
+}
+
+func TestAPageHasAtMostTheLimitOfTheConfiguration(t *testing.T) {
+	for limit, want := range map[int]int{0: 4, -1: 4, 3: 3} {
+		s := start(t, states.Latest(), api.Config{MaxLimit: limit})
+		for range 4 {
+			s.create(`{"driver": "fake-hardware"}`)
+		}
+		require.Len(t, s.do("GET", "/v1/nodes?limit=100", "latest", "").must(http.StatusOK)["nodes"], want)
+	}
+}
