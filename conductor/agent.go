@@ -5,6 +5,7 @@ package conductor
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +27,11 @@ type Heartbeat struct {
 }
 
 // agentKeys are the keys of driver_internal_info that hold data of the node's agent.
-var agentKeys = []string{"agent_url", "agent_secret_token", "agent_secret_token_pregenerated", "agent_verify_ca"}
+var agentKeys = []string{
+	"agent_url", "agent_secret_token", "agent_secret_token_pregenerated", "agent_verify_ca",
+	"agent_cached_clean_steps", "agent_cached_deploy_steps", "agent_cached_service_steps",
+	"agent_cached_clean_steps_refreshed", "agent_cached_deploy_steps_refreshed", "agent_cached_service_steps_refreshed",
+}
 
 // knowsAgent reports whether the node's record has data of an agent.
 func (n *Node) knowsAgent() bool {
@@ -38,18 +43,24 @@ func (n *Node) knowsAgent() bool {
 //
 // Source: wipe_token_and_url in ironic/conductor/utils.py.
 func (n *Node) forgetAgent() {
+	n.forgetBooted()
+	delete(n.DriverInternalInfo, versionsKey)
+}
+
+func (n *Node) forgetBooted() {
 	for _, key := range agentKeys {
 		delete(n.DriverInternalInfo, key)
 	}
 }
 
 // forgetBootedAgent is forgetAgent for an agent that has ended because its machine was powered off
-// or rebooted. A token that was made before the boot is kept, since the next agent has it too.
+// or rebooted. A token that was made before the boot is kept, since the next agent has it too, and so
+// are the versions of the hardware managers, by which the next agent knows whether they have changed.
 //
 // Source: wipe_internal_info_on_power_off in ironic/conductor/utils.py.
 func (n *Node) forgetBootedAgent() {
 	token, kept := n.DriverInternalInfo["agent_secret_token"], n.DriverInternalInfo["agent_secret_token_pregenerated"]
-	n.forgetAgent()
+	n.forgetBooted()
 	if kept == true {
 		n.DriverInternalInfo["agent_secret_token"], n.DriverInternalInfo["agent_secret_token_pregenerated"] = token, kept
 	}
@@ -111,10 +122,13 @@ func (f *fleet) byAddress(ctx context.Context, addresses []string) (string, erro
 }
 
 // Heartbeat handles a heartbeat of a node's agent: it stores the agent's data. An agent that
-// reports an error fails the work that waits for a call-back. Otherwise the heartbeat continues
+// reports an error fails the work that waits for a call-back. If the node uses the agent
+// ([AgentBooter]), the conductor then asks the agent for its commands, after Heartbeat has returned, and
+// continues or fails the work by the answer. Otherwise the heartbeat continues
 // the work only if the waiting step is the built-in step "wait" or the hardware type is simulated
-// ([Description]): a heartbeat does not say that the agent has done anything. The error
-// matches [NotFound], or [Invalid] for a wrong token, or is that of [Conductor.Resume].
+// ([Description]): a heartbeat does not say that the agent has done anything. In a state that allows no
+// heartbeat nothing is stored. The error matches [NotFound], or [Invalid] for a wrong token and for
+// another URL or certificate than those of the agent's earlier heartbeats, or is that of [Conductor.Resume].
 func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) error {
 	if _, delegated, err := c.calls.delegate(ctx, ident, "heartbeat", callArgs{Heartbeat: &h}); delegated {
 		return err
@@ -128,6 +142,16 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 		if token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(h.AgentToken)) != 1 {
 			return refuse(Invalid, "Invalid or missing agent token received.")
 		}
+		waits, failure = false, nil
+		if url, _ := n.DriverInternalInfo["agent_url"].(string); url != "" && url != h.CallbackURL {
+			return refuse(Invalid, "Detected change in ramdisk provided \"callback_url\"")
+		}
+		if ca, _ := n.DriverInternalInfo["agent_verify_ca"].(string); ca != "" && h.AgentVerifyCA != "" && ca != h.AgentVerifyCA {
+			return refuse(Invalid, "Detected change in ramdisk provided certificate")
+		}
+		if !heartbeatAllowed.Has(n.ProvisionState) {
+			return errNothingToDo
+		}
 		set(&n.DriverInternalInfo, "agent_url", h.CallbackURL)
 		set(&n.DriverInternalInfo, "agent_version", h.AgentVersion)
 		set(&n.DriverInternalInfo, "agent_last_heartbeat", time.Now().UTC().Format(internalTime))
@@ -136,13 +160,16 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 		}
 		_, waits = c.config.Table.Next(n.ProvisionState, states.EventResume)
 		waits = waits && n.Reservation == "" && n.ProvisionState != states.CleanHold
-		failure = nil
 		if c.rules.admission().Heartbeat(n.Fields()) != nil {
 			failure = c.rules.endsInMaintenance(n)
 			waits = waits && failure != nil
 		}
 		return nil
 	})
+	if errors.Is(err, errNothingToDo) {
+		c.config.Log.Warn("an agent has sent a heartbeat in a state that allows none", "node", ident)
+		return nil
+	}
 	if err != nil || !waits {
 		return err
 	}
@@ -154,14 +181,25 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 	case c.rules.heartbeatContinues(n):
 		return c.Resume(ctx, ident, nil)
 	default:
+		if c.rules.attends(n) {
+			c.engine.attend(n.UUID)
+		}
 		return nil
 	}
 }
 
+// heartbeatAllowed are the states in which an agent may send heartbeats, without fast track.
+//
+// Source: HEARTBEAT_ALLOWED in ironic/drivers/modules/agent_base.py.
+var heartbeatAllowed = states.SetOf(
+	states.DeployWait, states.CleanWait, states.RescueWait, states.ServiceWait, states.Deploying, states.Cleaning, states.Rescuing,
+	states.Servicing, states.DeployHold, states.CleanHold, states.ServiceHold,
+)
+
 // heartbeatContinues reports whether a heartbeat continues a node's work that waits for a call-back.
 func (b *rulebook) heartbeatContinues(n *Node) bool {
 	kind, ok := stepKinds[n.ProvisionState]
-	if b.description(n).Simulated || !ok {
+	if simulated := b.description(n).Simulated; simulated && !b.attends(n) || !ok {
 		return ok
 	}
 	hardware, err := b.hardware(n)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -83,6 +84,10 @@ type Config struct {
 	// for 32. Each takes 50 to 60 bytes in the store and in memory, and its last error. Ironic has
 	// no such option.
 	MaxTransitions int
+
+	// Agent has the timeouts and bounds of the conversations with agents. The conductor sets its URL,
+	// Token, VerifyCA and Node.
+	Agent agent.Config
 
 	// Power configures the power sync. The conductor sets its Handler, Name and Logger.
 	Power powersync.Config

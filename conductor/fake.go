@@ -19,7 +19,7 @@ import (
 // safe for concurrent use once Before is set.
 //
 // As in Ironic, a node whose deploy interface is "direct" has an agent: its cleaning,
-// servicing and deployment wait for the agent's call-back ([Conductor.Heartbeat]).
+// servicing and deployment wait for the agent's heartbeat, and the agent executes their steps.
 //
 // Source: ironic/drivers/modules/fake.py.
 type Fake struct {
@@ -154,14 +154,6 @@ func (f *Fake) vendorSteps(work states.State) []Step {
 	}
 }
 
-// agentSteps are the clean steps of an agent.
-//
-// Source: GenericHardwareManager in ironic-python-agent.
-var agentSteps = []Step{
-	{Interface: "deploy", Step: "erase_devices_metadata", Priority: 99, Abortable: true},
-	{Interface: "deploy", Step: "erase_devices", Priority: 10, Abortable: true},
-}
-
 var fakeBIOSArgs = map[string]StepArgument{
 	"settings": {Description: "List of BIOS settings, each item needs to contain a dictionary with name/value pairs", Required: true},
 }
@@ -169,8 +161,8 @@ var fakeBIOSArgs = map[string]StepArgument{
 // Steps implements [Hardware].
 func (f *Fake) Steps(n *Node, work states.State) []Step {
 	steps := append(slices.Clone(fakeSteps[work]), f.vendorSteps(work)...)
-	if work == states.Cleaning && hasAgent(n) {
-		steps = append(steps, agentSteps...)
+	if work == states.Deploying && f.UsesAgent(n) {
+		return nil
 	}
 	for i := range steps {
 		steps[i].Run = f.run
@@ -178,24 +170,24 @@ func (f *Fake) Steps(n *Node, work states.State) []Step {
 	return steps
 }
 
-// hasAgent reports whether an agent does the work on a node, as it does with the deploy
-// interface "direct".
-func hasAgent(n *Node) bool { return n.Interfaces["deploy"] == "direct" }
+// UsesAgent implements [AgentBooter]: a node with the deploy interface "direct" uses the agent.
+func (f *Fake) UsesAgent(n *Node) bool { return n.Interfaces["deploy"] == "direct" }
 
-// Prepare implements [Preparer]. A node with the deploy interface "direct" waits for its
-// agent.
-func (f *Fake) Prepare(ctx context.Context, t *Task, _ states.State) error {
-	if !hasAgent(t.Node()) {
-		return nil
-	}
+// BootAgent implements [AgentBooter]. There is no machine: an agent must be started by other means.
+func (f *Fake) BootAgent(ctx context.Context, t *Task) error {
 	if err := f.do(ctx, t.Node(), "prepare"); err != nil {
 		return err
 	}
-	return ErrWait
+	return t.SetPower(ctx, states.PowerRebooting)
 }
 
-// run does a step. The steps of the BIOS interface change the settings in the record; the
-// deploy step waits for the agent, if the node has one.
+// CleanUpAgent implements [AgentBooter].
+func (f *Fake) CleanUpAgent(context.Context, *Task) error { return nil }
+
+// PrepareInstance implements [AgentBooter].
+func (f *Fake) PrepareInstance(context.Context, *Task) error { return nil }
+
+// run does a step. The steps of the BIOS interface change the settings in the record.
 func (f *Fake) run(ctx context.Context, t *Task) error {
 	step := t.Step()
 	if err := f.do(ctx, t.Node(), step.Interface+"."+step.Step); err != nil {
@@ -204,11 +196,6 @@ func (f *Fake) run(ctx context.Context, t *Task) error {
 	switch step.Step {
 	case triggerStep.Step:
 		return ErrWait
-	case "deploy":
-		if hasAgent(t.Node()) {
-			return ErrWait
-		}
-		return nil
 	case "factory_reset":
 		return t.Update(ctx, func(n *Node) error { n.BIOSSettings = nil; return nil })
 	case "apply_configuration":

@@ -18,7 +18,7 @@ import (
 // it: it ends with the conductor's membership, and [Permit] reads from it whether a request may still
 // be sent.
 //
-// A Hardware may also implement [Preparer], [CacheReader], [BootDeviceManager], [Management], [IndicatorReader] and [VendorPassthru]. Package
+// A Hardware may also implement [AgentBooter], [CacheReader], [BootDeviceManager], [Management], [IndicatorReader] and [VendorPassthru]. Package
 // hardware, below, has hardware types for BMCs, and [Fake] is Ironic's fake-hardware.
 type Hardware interface {
 	// Describe returns the supported hardware interfaces and the properties in driver_info.
@@ -64,8 +64,8 @@ type Description struct {
 	// The conductor then does what Ironic does for fake-hardware: a verification needs no
 	// power state, an automated cleaning without steps succeeds, a heartbeat ends the step
 	// that waits, and a requested deploy step that the hardware type does not have is left
-	// out. For any other hardware type only [Conductor.Resume] ends the step that waits, and
-	// the others fail.
+	// out. For any other hardware type, and for nodes that use the agent ([AgentBooter]), the
+	// agent's answer or [Conductor.Resume] ends the step that waits, and the others fail.
 	Simulated bool `json:"simulated,omitzero"`
 }
 
@@ -89,6 +89,11 @@ type Step struct {
 	// Abortable allows an abort while the step waits.
 	Abortable bool `json:"abortable,omitzero"`
 
+	// InBand declares that the node's agent executes the step. Run then sends it to the agent.
+	InBand bool `json:"in_band,omitzero"`
+	// RebootRequested reboots the machine after an in-band step.
+	RebootRequested bool `json:"reboot_requested,omitzero"`
+
 	// Requested is set by the conductor for a clean or service step that a client requests.
 	Requested bool `json:"requested,omitzero"`
 
@@ -106,21 +111,10 @@ type StepArgument struct {
 
 // ErrWait is returned by a [Step] whose work continues outside the conductor. The node
 // then waits ("clean wait", "wait call-back", ...) without a reservation, until
-// [Conductor.Resume] continues with the next step or the wait times out. A heartbeat of the
-// node's agent is not enough: it does not say that the agent has done anything.
+// [Conductor.Resume] continues with the next step or the wait times out. If the node uses the agent
+// ([AgentBooter]), the step also ends when the agent says that it has done the step. A heartbeat alone
+// is not enough: it does not say that the agent has done anything.
 var ErrWait = errors.New("the step waits for a call-back")
-
-// Preparer is a [Hardware] that prepares a node before its clean or service steps run. It
-// boots an agent, for example.
-//
-// Source: prepare_cleaning and prepare_service in ironic/drivers/base.py.
-type Preparer interface {
-	// Prepare prepares a node for the steps of work, which is Cleaning or Servicing. It
-	// returns nil if the steps can run now, [ErrWait] if they can run after the agent's
-	// call-back, and any other error if the work has failed. It is not called for work
-	// without a ramdisk.
-	Prepare(ctx context.Context, t *Task, work states.State) error
-}
 
 // BootDeviceManager is a [Hardware] that can read and set the boot device.
 //

@@ -74,12 +74,12 @@ func unsupported(n *Node, function string) *Error {
 	return refuse(Unsupported, "Driver %s does not support %s (disabled or not implemented).", n.Driver, function)
 }
 
-// stepsFor returns the steps of a node's hardware type for the work of a state, without those of
-// interfaces that the node lacks.
+// stepsFor returns the steps of a node's hardware type and of its agent for the work of a state, without
+// those of interfaces that the node lacks.
 func (b *rulebook) stepsFor(hardware Hardware, n *Node, work states.State) []Step {
 	d := b.description(n)
 	var steps []Step
-	for _, step := range hardware.Steps(n, work) {
+	for _, step := range withInBand(hardware, n, work) {
 		if !d.lacks(n, step.Interface) {
 			steps = append(steps, step)
 		}

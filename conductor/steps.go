@@ -15,8 +15,14 @@ type Steps struct {
 	Requested []StepRequest `json:"requested,omitzero"`
 	// DisableRamdisk is set if the client requested the steps without a ramdisk.
 	DisableRamdisk bool `json:"disable_ramdisk,omitzero"`
-	// Prepared is set if [Preparer.Prepare] waits for a call-back.
+	// Prepared is set if the agent was booted for the steps, see [AgentBooter].
 	Prepared bool `json:"prepared,omitzero"`
+	// Sent is set if the node's agent has accepted the current step.
+	Sent bool `json:"sent,omitzero"`
+	// Rebooted is set if the machine is rebooted after the current step, as the step requires.
+	Rebooted bool `json:"rebooted,omitzero"`
+	// Validated is set if the steps of a deployment were planned again with those of the agent.
+	Validated bool `json:"validated,omitzero"`
 	// Planned are all steps of the work, without their functions; nil before the work begins.
 	Planned []Step `json:"planned,omitzero"`
 	// Begun is the number of the planned steps that have begun.

@@ -18,7 +18,8 @@ func (e *engine) planSteps(ctx context.Context, n *Node, kind stepKind, availabl
 	simulated := e.rules.description(n).Simulated
 	switch {
 	case kind.work == states.Deploying:
-		return e.planDeployment(ctx, n, available, simulated)
+		hardware, _ := e.rules.hardware(n)
+		return e.planDeployment(ctx, n, available, simulated || agentBooter(hardware, n) != nil)
 	case kind.work == states.Servicing, kind.work == states.Cleaning && n.TargetProvisionState == states.Manageable:
 	default:
 		return automaticSteps(n, kind.work, available, simulated)
@@ -37,10 +38,10 @@ func (e *engine) planSteps(ctx context.Context, n *Node, kind stepKind, availabl
 // planDeployment merges three lists of steps: the hardware type's, those of the deploy
 // templates that the instance's traits name, and those of the request. A step of a later
 // list replaces steps with the same interface and name of an earlier list; priority 0 removes
-// it. A requested step that the hardware type does not have fails the deployment. If the hardware
-// type is simulated it does so only after a call-back, as in Ironic, where an agent may have it.
-func (e *engine) planDeployment(ctx context.Context, n *Node, available []Step, simulated bool) ([]Step, error) {
-	requested, err := e.finalSteps(ctx, n, available, simulated)
+// it. A requested step that the hardware type does not have fails the deployment. With leaveOut it is
+// left out, until a call-back tells whether an agent has it.
+func (e *engine) planDeployment(ctx context.Context, n *Node, available []Step, leaveOut bool) ([]Step, error) {
+	requested, err := e.finalSteps(ctx, n, available, leaveOut)
 	if err != nil {
 		return nil, err
 	}
@@ -148,6 +149,10 @@ func (b *rulebook) runnable(step Step, available []Step) (Step, error) {
 	}
 	if _, ok := builtinSteps[step.Step]; ok && b.config.Table.Series() >= states.Bobcat {
 		step.Abortable = true
+		return step, nil
+	}
+	if step.InBand {
+		step.Run = runInBand // the record has forgotten the agent's steps when the machine was rebooted
 		return step, nil
 	}
 	return Step{}, fmt.Errorf("the hardware type has no step %s.%s", step.Interface, step.Step)

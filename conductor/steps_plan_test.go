@@ -219,69 +219,6 @@ func TestADeploymentAndAnAdoptionRecordTheTypeOfTheImage(t *testing.T) {
 	}
 }
 
-func TestANodeWithAnAgentIsCleanedAndDeployedOnceTheAgentCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, nil)
-		var ran []string
-		f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
-			if operation != "read power" {
-				ran = append(ran, operation)
-			}
-			return nil
-		}
-		n := f.node(states.Manageable)
-		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
-			n.Interfaces = map[string]string{"deploy": "direct"}
-			return nil
-		})
-		require.NoError(t, err)
-		waits := func(state states.State, steps ...string) {
-			t.Helper()
-			got := f.settle(n)
-			require.Equal(t, state, got.ProvisionState, got.LastError)
-			require.Nil(t, got.CleanSteps.Current)
-			require.Equal(t, steps, ran)
-			ran = nil
-		}
-		call := func() { require.NoError(t, f.Resume(f.ctx, n.UUID, nil)) }
-
-		f.request(n, "provide")
-		waits(states.CleanWait, "prepare")
-		call()
-		waits(states.Available, "deploy.erase_devices_metadata", "deploy.erase_devices", "vendor.log_passthrough")
-
-		f.request(n, "active")
-		waits(states.DeployWait, "deploy.deploy")
-		call()
-		waits(states.Active)
-
-		f.request(n, "deleted") // prepares the node again
-		waits(states.CleanWait, "deploy.tear_down", "prepare")
-		f.request(n, "abort")
-		got := f.settle(n)
-		require.Equal(t, states.CleanFail, got.ProvisionState)
-		require.Equal(t, "By request, the clean operation was aborted", got.LastError)
-		require.False(t, got.CleanSteps.Prepared)
-
-		f.request(n, "manage")
-		r := f.provision("clean")
-		r.CleanSteps = []conductor.StepRequest{{Interface: "deploy", Step: "erase_devices_metadata"}}
-		_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Maintenance = false; return nil })
-		require.NoError(t, err)
-		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
-		waits(states.CleanWait, "prepare")
-		call()
-		waits(states.Manageable, "deploy.erase_devices_metadata")
-
-		r.DisableRamdisk = true
-		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
-		got = f.settle(n)
-		require.Equal(t, states.CleanFail, got.ProvisionState)
-		require.Contains(t, got.LastError, "clean step {'interface': 'deploy', 'step': 'erase_devices_metadata'} requires booting a ramdisk")
-		require.NotEmpty(t, got.CleanSteps.Requested, "as in Ironic")
-	})
-}
-
 func TestStepsOfAnInterfaceThatTheNodeLacksFailItsCleaning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)

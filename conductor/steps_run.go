@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/internal/sleep"
@@ -88,7 +89,10 @@ func (e *abortError) Unwrap() error { return errAborted }
 // waited. It returns nil when all steps are done, ErrWait or errHeld if the node must wait or
 // be held, errAborted, a *stepError, or the store's error.
 func (t *Task) runSteps(ctx context.Context, kind stepKind) error {
-	if err := t.prepareOnce(ctx, kind); err != nil {
+	if err := t.bootOnce(ctx, kind); err != nil {
+		return err
+	}
+	if err := t.learnSteps(ctx, kind); err != nil {
 		return err
 	}
 	steps, next, err := t.plannedSteps(ctx, kind)
@@ -108,7 +112,7 @@ func (t *Task) runSteps(ctx context.Context, kind stepKind) error {
 			if i < len(s.Planned) {
 				current = s.Planned[i]
 			}
-			s.Current, s.Begun, s.AbortAfter = &current, i+1, false
+			s.Current, s.Begun, s.AbortAfter, s.Sent, s.Rebooted = &current, i+1, false, false, false
 			return nil
 		})
 		if err != nil {
@@ -124,12 +128,13 @@ func (t *Task) runSteps(ctx context.Context, kind stepKind) error {
 	return nil
 }
 
-// prepareOnce calls Prepare before the first step, if the hardware type is a Preparer.
-func (t *Task) prepareOnce(ctx context.Context, kind stepKind) error {
-	preparer, ok := t.hardware.(Preparer)
-	steps := kind.of(t.Node())
+// bootOnce boots the agent before the first step of a cleaning or a service, if the node uses it.
+//
+// Source: prepare_inband_cleaning in ironic/drivers/modules/deploy_utils.py.
+func (t *Task) bootOnce(ctx context.Context, kind stepKind) error {
+	booter, steps := agentBooter(t.hardware, t.Node()), kind.of(t.Node())
 	withoutRamdisk := steps.DisableRamdisk && (kind.work == states.Servicing || t.Node().TargetProvisionState == states.Manageable)
-	if !ok || withoutRamdisk || kind.work != states.Cleaning && kind.work != states.Servicing || steps.begun() {
+	if booter == nil || withoutRamdisk || kind.work != states.Cleaning && kind.work != states.Servicing || steps.begun() {
 		return nil
 	}
 	ctx, err := t.engine.fenced(ctx, t.Node())
@@ -137,19 +142,43 @@ func (t *Task) prepareOnce(ctx context.Context, kind stepKind) error {
 		return err
 	}
 	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, preparer.Prepare(ctx, t, kind.work)
+		return struct{}{}, booter.BootAgent(ctx, t)
 	})
 	switch {
 	case err == nil:
-		return nil
-	case errors.Is(err, ErrWait):
-		t.updateLater(func(n *Node) { kind.edit(n).Prepared = true })
-		return err
+		t.updateLater(func(n *Node) {
+			kind.edit(n).Prepared = true
+			for key, value := range eraseParameters {
+				set(&n.DriverInternalInfo, key, value)
+			}
+		})
+		return ErrWait
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	default:
 		return fmt.Errorf("prepare the node for its steps: %w", err)
 	}
+}
+
+// learnSteps asks the agent for its steps before those of a cleaning or a service are planned. It returns ErrWait while
+// the agent is busy.
+func (t *Task) learnSteps(ctx context.Context, kind stepKind) error {
+	if steps := kind.of(t.Node()); !steps.Prepared || steps.Begun > 0 || agentBooter(t.hardware, t.Node()) == nil {
+		return nil
+	}
+	ctx, err := t.engine.fenced(ctx, t.Node())
+	if err != nil {
+		return err
+	}
+	switch err := t.refreshAgentSteps(ctx, agentWork[kind.work]); {
+	case errors.Is(err, agent.ErrBusy):
+		return ErrWait
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return fmt.Errorf("Node failed to start the first %s step: %w", map[states.State]string{states.Cleaning: "cleaning", states.Servicing: "service"}[kind.work], err)
+	}
+	return nil
 }
 
 // stepGrace is how long a step may take to return after its context has ended. After that the
@@ -189,10 +218,8 @@ func (t *Task) plannedSteps(ctx context.Context, kind stepKind) ([]Step, int, er
 	}
 	available := t.engine.rules.stepsFor(hardware, n, kind.work)
 	if s := kind.of(n); s.Begun > 0 {
-		if kind.work == states.Deploying {
-			if _, err := t.engine.finalSteps(ctx, n, available, false); err != nil {
-				return nil, 0, err
-			}
+		if kind.work == states.Deploying && !s.Validated {
+			return t.replanDeployment(ctx, n, available)
 		}
 		steps := slices.Clone(s.Planned)
 		for i := range steps {
@@ -217,6 +244,34 @@ func (t *Task) plannedSteps(ctx context.Context, kind stepKind) ([]Step, int, er
 		}
 	})
 	return steps, 0, nil
+}
+
+// replanDeployment plans a deployment again after the first call-back, since the agent's steps are known then, and
+// returns the steps and the index of the one that follows the current one.
+//
+// Source: validate_deploy_steps in ironic/conductor/deployments.py.
+func (t *Task) replanDeployment(ctx context.Context, n *Node, available []Step) ([]Step, int, error) {
+	steps, err := t.engine.planDeployment(ctx, n, available, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	current, next := n.Step(), n.DeploySteps.Begun
+	if i := slices.IndexFunc(steps, func(s Step) bool { return s.String() == current.String() }); i >= 0 {
+		next = i + 1
+	}
+	if n.DeploySteps.Begun < len(n.DeploySteps.Planned) && n.DeploySteps.Planned[n.DeploySteps.Begun].String() == current.String() {
+		next-- // the current step is repeated
+	}
+	t.updateLater(func(n *Node) { n.DeploySteps.plan(steps, next) })
+	return steps, next, nil
+}
+
+// plan stores the steps of a deployment, of which next have begun.
+func (s *Steps) plan(steps []Step, next int) {
+	s.Validated, s.Begun, s.Planned = true, next, make([]Step, len(steps))
+	for i, step := range steps {
+		s.Planned[i] = step.recorded()
+	}
 }
 
 // builtinSteps are the steps that exist for every hardware type.

@@ -186,6 +186,9 @@ func (t *Task) doSteps(ctx context.Context) result {
 	if err == nil {
 		err = t.runSteps(ctx, kind)
 	}
+	if err == nil && kind.of(t.Node()).Prepared {
+		err = t.endAgent(ctx, kind)
+	}
 	switch {
 	case err == nil && kind.work == states.Unrescuing:
 		return result{event: states.EventDone, edit: (*Node).forgetRescue}

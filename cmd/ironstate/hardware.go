@@ -86,9 +86,9 @@ func (f fakeHardware) SetPower(ctx context.Context, n *conductor.Node, power sta
 	return f.Fake.SetPower(asked(ctx), n, power)
 }
 
-// Prepare implements [conductor.Preparer].
-func (f fakeHardware) Prepare(ctx context.Context, t *conductor.Task, work states.State) error {
-	return f.Fake.Prepare(asked(ctx), t, work)
+// BootAgent implements [conductor.AgentBooter].
+func (f fakeHardware) BootAgent(ctx context.Context, t *conductor.Task) error {
+	return f.Fake.BootAgent(asked(ctx), t)
 }
 
 // Steps implements [conductor.Hardware].

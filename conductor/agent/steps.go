@@ -49,6 +49,7 @@ type Steps struct {
 const (
 	maxSteps    = 500
 	maxNameSize = 128
+	maxResult   = 256 << 10 // in bytes; a node's record keeps the steps
 )
 
 // Steps asks for the agent's steps. An agent without the extension for a service has none. The error matches [ErrBusy]
@@ -66,6 +67,9 @@ func (c *Client) Steps(ctx context.Context, w Work, m Machine) (Steps, error) {
 	}
 	if err := c.failed(method, command); err != nil {
 		return Steps{}, err
+	}
+	if len(command.Result) > maxResult {
+		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s_steps for node %s returned more than %d bytes", w, c.config.Node, maxResult)
 	}
 	var result map[string]json.RawMessage
 	_ = json.Unmarshal(command.Result, &result) // the keys are then missing

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/states"
+)
+
+// attends reports whether a heartbeat makes the conductor ask the node's agent: the node uses the agent, and its steps wait
+// for it.
+func (b *rulebook) attends(n *Node) bool {
+	_, ok := agentWork[n.ProvisionState]
+	if !ok || n.Reservation != "" || b.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
+		return false
+	}
+	hardware, err := b.hardware(n)
+	return err == nil && agentBooter(hardware, n) != nil
+}
+
+// attend asks the agent of a node that has sent a heartbeat, and acts on the answer, in a goroutine of its own. It does
+// nothing while this process works on the node; the next heartbeat comes soon.
+func (e *engine) attend(id string) {
+	s, err := e.sessions.current()
+	if err != nil || !e.pool.tryTake(id) {
+		return
+	}
+	s.run.group.Go(func() {
+		defer e.pool.free(id)
+		e.attendNow(s, id)
+	})
+}
+
+// attendNow reserves a node, asks its agent, and stores what follows from the answer. Work that continues is done at
+// once if this conductor owns the node.
+func (e *engine) attendNow(s *session, id string) {
+	_, n, err := e.fleet.edit(s.ctx, id, func(n *Node) error {
+		if !e.rules.attends(n) {
+			return errNothingToDo
+		}
+		e.reserve(n, s)
+		return nil
+	})
+	if err != nil {
+		return // another process works on the node; the next heartbeat comes soon
+	}
+	t := e.task(n)
+	change, failure := boundedcall.Do(s.ctx, stepGrace, t.heard)
+	if failure != nil && s.ctx.Err() != nil {
+		return // the next process drops the reservation
+	}
+	before := t.Node()
+	err = t.persist(s.ctx, func(n *Node) error {
+		if !sameTime(n.ProvisionUpdatedAt, before.ProvisionUpdatedAt) {
+			return errEnded // an earlier attempt was stored
+		}
+		at := now()
+		n.ProvisionUpdatedAt = &at // an agent that sends heartbeats does not time out
+		if failure != nil {
+			if err := e.rules.fail(n, failure.Error()); err != nil {
+				return err
+			}
+		} else if err := change(n); err != nil {
+			return err
+		}
+		if !workStates.Has(n.ProvisionState) || !s.owns(n) {
+			n.drop()
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnded) {
+		e.config.Log.Warn("the answer of an agent could not be stored", "node", id, "error", err)
+		return
+	}
+	e.moved(before, t.Node())
+	if failure != nil {
+		e.history.failed(s.ctx, t.Node(), eventTypes[before.ProvisionState])
+	}
+	if t.Node().Claim == s.id {
+		t.run(s.ctx)
+	}
+}
+
+// heard asks the agent of the task's node, which waits, and returns the change of the node's record that follows. An
+// error fails the node's work.
+//
+// Source: _heartbeat_clean_wait and _heartbeat_deploy_wait in ironic/drivers/modules/agent_base.py.
+func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure error) {
+	n := t.Node()
+	w, kind := agentWork[n.ProvisionState], stepKinds[n.ProvisionState]
+	ctx, err := t.engine.fenced(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	if w != agent.Deploy && kind.of(n).Current == nil {
+		return t.engine.rules.resume, nil // the work begins by asking for the agent's steps
+	}
+	if _, cached := n.DriverInternalInfo[cacheKey(w)]; w == agent.Deploy && !cached {
+		switch err := t.refreshAgentSteps(ctx, w); {
+		case errors.Is(err, agent.ErrBusy):
+			return unchanged, nil
+		case err != nil:
+			return nil, fmt.Errorf("Failed to load in-band deploy steps: %w", err)
+		}
+	}
+	failed := "Failed to process the next deploy step"
+	if w != agent.Deploy {
+		failed = "Node failed to check " + map[agent.Work]string{agent.Clean: "cleaning", agent.Service: "service"}[w] + " progress"
+	}
+	client, err := t.engine.agent(n)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", failed, err)
+	}
+	commands, err := client.Commands(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", failed, err)
+	}
+	return t.follow(ctx, kind, w, commands)
+}
+
+func unchanged(*Node) error { return nil }
+
+// follow acts on the commands of the agent, see heard.
+//
+// Source: process_next_step in ironic/drivers/modules/agent_base.py.
+func (t *Task) follow(ctx context.Context, kind stepKind, w agent.Work, commands []agent.Command) (change func(*Node) error, failure error) {
+	rules, steps := t.engine.rules, kind.of(t.Node())
+	current := agent.Current{Name: agent.StepName{Interface: steps.Current.Interface, Step: steps.Current.Step}, Sent: steps.Sent && !steps.Rebooted}
+	verdict, reason := agent.Judge(w, t.Node().UUID, current, commands)
+	if verdict == agent.Wait && steps.Rebooted { // was the machine rebooted? The process that did it has died.
+		current.Sent = true
+		verdict, reason = agent.Judge(w, t.Node().UUID, current, commands)
+	}
+	unsent := steps.Current.InBand && !steps.Sent
+	switch {
+	case verdict == agent.Fail:
+		return nil, errors.New(reason)
+	case unsent && (verdict == agent.Booted || commands[len(commands)-1].Status != agent.Running):
+		return rules.repeat, nil // the agent was busy
+	case verdict == agent.Wait:
+		return unchanged, nil
+	case verdict == agent.Mismatch:
+		return t.mismatch(ctx, kind, w)
+	case verdict == agent.Done && steps.Current.RebootRequested:
+		if err := t.rebootAgent(ctx, kind); err != nil {
+			return nil, fmt.Errorf("Reboot requested by %s step %v failed for node %s: %w", w, steps.Current, t.Node().UUID, err)
+		}
+		return unchanged, nil
+	default:
+		return rules.resume, nil
+	}
+}
+
+// mismatch asks again for the steps of an agent whose hardware managers have changed. An automated cleaning starts from
+// its first step; other work repeats the current one.
+//
+// Source: _process_version_mismatch in ironic/drivers/modules/agent_base.py.
+func (t *Task) mismatch(ctx context.Context, kind stepKind, w agent.Work) (change func(*Node) error, failure error) {
+	if err := t.refreshAgentSteps(ctx, w); err != nil {
+		return nil, fmt.Errorf("Could not continue %s on node %s: %w.", map[agent.Work]string{agent.Clean: "cleaning", agent.Deploy: "deployment", agent.Service: "service"}[w], t.Node().UUID, err)
+	}
+	if w != agent.Clean || t.Node().TargetProvisionState == states.Manageable {
+		return t.engine.rules.repeat, nil
+	}
+	return func(n *Node) error {
+		steps := kind.edit(n)
+		steps.Planned, steps.Begun, steps.Current, steps.Sent, steps.Prepared = nil, 0, nil, false, true
+		return t.engine.rules.resume(n)
+	}, nil
+}
+
+// rebootAgent boots the agent again after a step that requires it. The node waits for the next heartbeat.
+//
+// Source: _post_step_reboot in ironic/drivers/modules/agent_base.py.
+func (t *Task) rebootAgent(ctx context.Context, kind stepKind) error {
+	err := t.Update(ctx, func(n *Node) error {
+		kind.edit(n).Rebooted = true
+		n.forgetBootedAgent()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return agentBooter(t.hardware, t.Node()).BootAgent(ctx, t)
+}
+
+// endAgent powers the machine off whose cleaning or service an agent has done. After a service it starts the instance
+// again. With disable_power_off the machine is rebooted.
+//
+// Source: tear_down_inband_cleaning and tear_down_inband_service in ironic/drivers/modules/deploy_utils.py.
+func (t *Task) endAgent(ctx context.Context, kind stepKind) error {
+	booter := agentBooter(t.hardware, t.Node())
+	if booter == nil {
+		return nil
+	}
+	ctx, err := t.engine.fenced(ctx, t.Node())
+	if err != nil {
+		return err
+	}
+	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
+		stays := t.Node().DisablePowerOff
+		if !stays {
+			if err := t.SetPower(ctx, states.PowerOff); err != nil {
+				return struct{}{}, err
+			}
+		}
+		if err := booter.CleanUpAgent(ctx, t); err != nil {
+			return struct{}{}, err
+		}
+		if kind.work == states.Servicing {
+			if err := booter.PrepareInstance(ctx, t); err != nil {
+				return struct{}{}, err
+			}
+		}
+		switch {
+		case stays:
+			return struct{}{}, t.SetPower(ctx, states.PowerRebooting)
+		case kind.work == states.Servicing:
+			return struct{}{}, t.SetPower(ctx, states.PowerOn)
+		default:
+			return struct{}{}, nil
+		}
+	})
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("Failed to tear down from %s for node %s, reason: %w", map[states.State]string{states.Cleaning: "cleaning", states.Servicing: "service"}[kind.work], t.Node().UUID, err)
+	}
+	return err
+}
+
+// resume continues the work of a node that waits.
+func (b *rulebook) resume(n *Node) error {
+	moved, err := n.machine().Report(b.config.Table, states.EventResume, "")
+	if err != nil {
+		return err
+	}
+	b.move(n, states.EventResume, moved)
+	return nil
+}
+
+// repeat continues the work of a node that waits with the current step.
+func (b *rulebook) repeat(n *Node) error {
+	steps := stepKinds[n.ProvisionState].edit(n)
+	steps.Begun, steps.Sent = max(steps.Begun-1, 0), false
+	return b.resume(n)
+}

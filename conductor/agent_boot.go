@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/masked"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/secret"
+)
+
+// AgentBooter is a [Hardware] whose machines can boot Ironic's agent. For a node that uses the agent, the conductor boots
+// it before the steps of a cleaning or a service and in a deployment, and again after a step that requires a reboot.
+// With each of its heartbeats the conductor asks the agent for its commands, and sends it the next step.
+//
+// Source: BootInterface in ironic/drivers/base.py.
+type AgentBooter interface {
+	// UsesAgent reports whether the node's deploy interface works by the agent. Its steps then are those of
+	// Ironic's deploy interface "custom-agent", and with the deploy interface "direct" also write_image.
+	UsesAgent(n *Node) bool
+	// BootAgent boots the task's machine into the agent's ramdisk. It returns when the machine is on.
+	BootAgent(ctx context.Context, t *Task) error
+	// CleanUpAgent removes what BootAgent has provided, such as virtual media, from a machine that is off.
+	CleanUpAgent(ctx context.Context, t *Task) error
+	// PrepareInstance makes the machine boot its disk from now on. It does not change the power state.
+	PrepareInstance(ctx context.Context, t *Task) error
+}
+
+// agentBooter returns a node's hardware type if the node uses the agent, nil if not.
+func agentBooter(hardware Hardware, n *Node) AgentBooter {
+	if booter, ok := hardware.(AgentBooter); ok && booter.UsesAgent(n) {
+		return booter
+	}
+	return nil
+}
+
+// agentWork maps the states in which a node's steps run, or wait for the agent, to the agent's kind of work.
+var agentWork = map[states.State]agent.Work{
+	states.Cleaning: agent.Clean, states.CleanWait: agent.Clean, states.Deploying: agent.Deploy, states.DeployWait: agent.Deploy,
+	states.Servicing: agent.Service, states.ServiceWait: agent.Service,
+}
+
+// agent returns a client of the agent that runs on a node.
+func (e *engine) agent(n *Node) (*agent.Client, error) {
+	config := e.config.Agent
+	config.URL, _ = n.DriverInternalInfo["agent_url"].(string)
+	config.VerifyCA, _ = n.DriverInternalInfo["agent_verify_ca"].(string)
+	token, _ := n.DriverInternalInfo["agent_secret_token"].(string)
+	config.Token, config.Node = secret.New(token), n.UUID
+	return agent.New(config)
+}
+
+// machine returns what a command tells the agent about a node: its record and those of its ports. Secrets are masked;
+// the agent's deploy steps need the configuration drive.
+func (e *engine) machine(ctx context.Context, n *Node, w agent.Work) (agent.Machine, error) {
+	record, err := fromJSON[map[string]any](n)
+	if err != nil {
+		return agent.Machine{}, fmt.Errorf("the record of node %s cannot be encoded: %w", n.UUID, err)
+	}
+	for _, key := range []string{"transitions", "claim", "origin", "other_steps", "interfaces", "clean_steps", "deploy_steps", "service_steps", "bios_settings", "empty"} {
+		delete(record, key) // they are not in Ironic's record
+	}
+	record = maps.Clone(masked.Object(record))
+	for _, key := range []string{"driver_info", "driver_internal_info", "extra", "instance_info", "network_data", "properties", "raid_config", "target_raid_config"} {
+		if record[key] == nil {
+			record[key] = map[string]any{} // the agent reads it
+		}
+	}
+	if drive, ok := n.InstanceInfo["configdrive"]; ok && w == agent.Deploy {
+		info := maps.Clone(masked.Object(n.InstanceInfo))
+		info["configdrive"] = drive
+		record["instance_info"] = info
+	}
+	if step := n.Step(); step.Step != "" {
+		record[string(w)+"_step"] = StepRequest{Interface: step.Interface, Step: step.Step, Priority: &step.Priority}
+	}
+	all, err := typed[*Port](e.fleet.of(KindPort).list(ctx))
+	if err != nil {
+		return agent.Machine{}, err
+	}
+	ports := []*Port{}
+	for _, port := range all {
+		if port.NodeUUID == n.UUID {
+			ports = append(ports, port)
+		}
+	}
+	return agent.Machine{Node: record, Ports: ports}, nil
+}
+
+// eraseParameters tell the agent how it erases disks, with Ironic's defaults.
+//
+// Source: agent_add_clean_params in ironic/drivers/modules/deploy_utils.py.
+var eraseParameters = map[string]any{
+	"agent_erase_devices_iterations": 1, "agent_erase_devices_zeroize": true, "agent_continue_if_secure_erase_failed": false,
+	"agent_continue_if_ata_erase_failed": false, "agent_enable_nvme_secure_erase": true, "agent_enable_ata_secure_erase": true,
+	"disk_erasure_concurrency": 4, "agent_erase_skip_read_only": false,
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/states"
+)
+
+// deploysImage reports whether the node's agent writes an image by the deploy interface "direct".
+func deploysImage(n *Node) bool { return n.Interfaces["deploy"] == "direct" }
+
+// agentDeploySteps returns the out-of-band steps of a deployment by an agent.
+//
+// Source: ironic/drivers/modules/agent.py and ironic/drivers/modules/agent_base.py.
+func agentDeploySteps(n *Node) []Step {
+	steps := []Step{
+		{Interface: "deploy", Step: "deploy", Priority: 100, Run: bootForDeployment},
+		{Interface: "deploy", Step: "prepare_instance_boot", Priority: 60, Run: prepareInstanceBoot},
+		{Interface: "deploy", Step: "tear_down_agent", Priority: 40, Run: tearDownAgent},
+		{Interface: "deploy", Step: "switch_to_tenant_network", Priority: 30, Run: switchNetwork},
+		{Interface: "deploy", Step: "boot_instance", Priority: 20, Run: bootInstance},
+	}
+	if deploysImage(n) {
+		steps = append(steps, Step{Interface: "deploy", Step: "write_image", Priority: 80, InBand: true, Run: writeImage})
+	}
+	return steps
+}
+
+// bootForDeployment boots the agent and waits for its heartbeat.
+func bootForDeployment(ctx context.Context, t *Task) error {
+	if err := agentBooter(t.hardware, t.Node()).BootAgent(ctx, t); err != nil {
+		return err
+	}
+	return ErrWait
+}
+
+// partitionKeys are the keys of instance_info that the agent needs to write a partition image.
+var partitionKeys = []string{
+	"kernel", "ramdisk", "root_gb", "root_mb", "swap_mb", "ephemeral_mb", "ephemeral_format", "preserve_ephemeral", "image_type",
+}
+
+// writeImage sends the agent's step write_image with the image of the node's instance.
+func writeImage(ctx context.Context, t *Task) error {
+	n := t.Node()
+	if err := validateImage(n); err != nil {
+		return err
+	}
+	source := n.InstanceInfo["image_source"].(string)
+	image := map[string]any{
+		"id": path.Base(source), "urls": []string{source}, "disk_format": n.InstanceInfo["image_disk_format"],
+		"container_format": n.InstanceInfo["image_container_format"], "stream_raw_images": true, "node_uuid": n.UUID,
+	}
+	for key, name := range map[string]string{"image_checksum": "checksum", "image_os_hash_algo": "os_hash_algo", "image_os_hash_value": "os_hash_value"} {
+		if value := n.InstanceInfo[key]; value != nil && value != "" {
+			image[name] = value
+		}
+	}
+	if n.DriverInternalInfo["is_whole_disk_image"] != true {
+		for _, key := range partitionKeys {
+			image[key] = n.InstanceInfo[key]
+		}
+		image["deploy_boot_mode"], image["boot_option"] = n.agentBootMode(), "local"
+	}
+	args := map[string]any{"image_info": image, "configdrive": nil}
+	if drive := n.InstanceInfo["configdrive"]; drive != nil && drive != "" {
+		image["configdrive"], args["configdrive"] = drive, drive
+	}
+	return t.sendStep(ctx, args)
+}
+
+// validateImage refuses a node whose image cannot be written.
+//
+// Source: validate of AgentDeploy in ironic/drivers/modules/agent.py.
+func validateImage(n *Node) error {
+	text := func(key string) string { value, _ := n.InstanceInfo[key].(string); return value }
+	source := text("image_source")
+	_, isObject := n.InstanceInfo["configdrive"].(map[string]any)
+	switch {
+	case source == "":
+		return refuse(Invalid, "Node %s failed to validate deploy image info. Some parameters were missing. Missing are: ['instance_info.image_source']", n.UUID)
+	case !strings.HasPrefix(source, "http://") && !strings.HasPrefix(source, "https://"):
+		return refuse(Invalid, "Node %s has the image_source %q, which is not an http or https URL: no other image can be written.", n.UUID, source)
+	case (text("image_os_hash_algo") == "") != (text("image_os_hash_value") == ""), text("image_os_hash_value") == "" && text("image_checksum") == "":
+		return refuse(Invalid, `image_source's "image_checksum", or "image_os_hash_algo" and "image_os_hash_value" must be provided in instance_info for node %s`, n.UUID)
+	case text("image_download_source") != "" && text("image_download_source") != "http":
+		return refuse(Invalid, "Node %s has the image_download_source %q, but agents download images only by http.", n.UUID, text("image_download_source"))
+	case isObject:
+		return refuse(Invalid, "Node %s has a configdrive that is an object. Only an image, as gzipped text in base64, or its URL can be written.", n.UUID)
+	}
+	return nil
+}
+
+// agentBootMode returns the boot mode in the capabilities of the instance or the node, or Ironic's default.
+//
+// Source: get_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
+func (n *Node) agentBootMode() string {
+	if object, ok := n.InstanceInfo["capabilities"].(map[string]any); ok {
+		if mode, _ := object["boot_mode"].(string); mode != "" {
+			return mode
+		}
+	}
+	list, _ := n.Properties["capabilities"].(string)
+	for _, capability := range strings.Split(list, ",") {
+		if name, mode, _ := strings.Cut(capability, ":"); name == "boot_mode" && mode != "" {
+			return mode
+		}
+	}
+	return "uefi"
+}
+
+// prepareInstanceBoot installs the boot loader of an image that the agent has written, and makes the machine boot its disk.
+func prepareInstanceBoot(ctx context.Context, t *Task) error {
+	if deploysImage(t.Node()) {
+		if err := installBootloader(ctx, t); err != nil {
+			return err
+		}
+	}
+	return agentBooter(t.hardware, t.Node()).PrepareInstance(ctx, t)
+}
+
+// installBootloader asks for the partitions of the image, and has the boot loader installed where Ironic does: for a
+// partition image, and for a whole-disk image that boots by UEFI.
+func installBootloader(ctx context.Context, t *Task) error {
+	client, err := t.engine.agent(t.Node())
+	if err != nil {
+		return err
+	}
+	partitions, err := client.PartitionUUIDs(ctx)
+	if err != nil {
+		return err
+	}
+	wholeDisk := t.Node().DriverInternalInfo["is_whole_disk_image"] == true
+	switch {
+	case partitions.Root != "":
+		err = t.Update(ctx, func(n *Node) error { set(&n.DriverInternalInfo, "root_uuid_or_disk_id", partitions.Root); return nil })
+	case !wholeDisk:
+		err = fmt.Errorf("no root UUID returned from the ramdisk for node %s", t.Node().UUID)
+	}
+	if err != nil {
+		return err
+	}
+	loader := agent.Bootloader{PartitionUUIDs: partitions, BootMode: t.Node().agentBootMode()}
+	if wholeDisk && loader.BootMode != "uefi" {
+		return nil
+	}
+	if wholeDisk || loader.BootMode != "uefi" {
+		loader.EFI = ""
+	}
+	if arch, _ := t.Node().Properties["cpu_arch"].(string); !strings.HasPrefix(arch, "ppc64") {
+		loader.PReP = ""
+	}
+	if err := client.InstallBootloader(ctx, loader); err != nil {
+		return fmt.Errorf("Failed to install a bootloader when deploying node %s: %w", t.Node().UUID, err)
+	}
+	return nil
+}
+
+// The agent's own power off is awaited for powerOffReads times powerOffInterval before the machine is powered off by
+// its BMC (post_deploy_get_power_state_retries, post_deploy_get_power_state_retry_interval).
+const (
+	powerOffReads    = 7
+	powerOffInterval = 5 * time.Second
+)
+
+// tearDownAgent ends the agent: it powers its machine off. With disable_power_off it writes its caches to the disks.
+func tearDownAgent(ctx context.Context, t *Task) error {
+	n := t.Node()
+	client, err := t.engine.agent(n)
+	if err != nil {
+		return fmt.Errorf("Error rebooting node %s after deploy. %w", n.UUID, err)
+	}
+	forced := strings.EqualFold(fmt.Sprint(n.DriverInfo["deploy_forces_oob_reboot"]), "true")
+	if forced || n.DisablePowerOff {
+		if err := client.Sync(ctx); err != nil {
+			return fmt.Errorf("Error rebooting node %s after deploy. %w", n.UUID, err)
+		}
+		if n.DisablePowerOff {
+			return nil // boot_instance reboots the machine
+		}
+		return t.SetPower(ctx, states.PowerOff)
+	}
+	if err := client.PowerOff(ctx); err != nil && ctx.Err() == nil {
+		t.engine.config.Log.Warn("an agent did not power its machine off, which its BMC will do", "node", n.UUID, "error", err)
+	}
+	for range powerOffReads {
+		if now := t.engine.readPower(ctx, t.hardware, n); now.Err == nil && now.Power == states.PowerOff || ctx.Err() != nil {
+			break
+		}
+		sleep.For(ctx, powerOffInterval)
+	}
+	return t.SetPower(ctx, states.PowerOff)
+}
+
+// switchNetwork leaves the networks as they are: they are another service's.
+func switchNetwork(context.Context, *Task) error { return nil }
+
+// bootInstance starts the instance.
+func bootInstance(ctx context.Context, t *Task) error {
+	if t.Node().DisablePowerOff {
+		return t.SetPower(ctx, states.PowerRebooting)
+	}
+	return t.SetPower(ctx, states.PowerOn)
+}

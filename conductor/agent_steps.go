@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/states"
+)
+
+// cacheKey returns the key of driver_internal_info that holds the steps of a node's agent.
+func cacheKey(w agent.Work) string { return "agent_cached_" + string(w) + "_steps" }
+
+// versionsKey is the key of driver_internal_info that holds the versions of the agent's hardware managers.
+const versionsKey = "hardware_manager_version"
+
+// refreshAgentSteps asks the node's agent for its steps and stores them in the node's record. The error matches
+// [agent.ErrBusy] while the agent executes a command.
+//
+// Source: refresh_steps in ironic/drivers/modules/agent_base.py.
+func (t *Task) refreshAgentSteps(ctx context.Context, w agent.Work) error {
+	n := t.Node()
+	client, err := t.engine.agent(n)
+	if err != nil {
+		return err
+	}
+	machine, err := t.engine.machine(ctx, n, w)
+	if err != nil {
+		return err
+	}
+	found, err := client.Steps(ctx, w, machine)
+	if err != nil {
+		return err
+	}
+	byInterface := map[string][]agent.Step{}
+	for _, step := range found.Steps {
+		byInterface[step.Interface] = append(byInterface[step.Interface], step)
+	}
+	cached, err := fromJSON[map[string]any](byInterface)
+	if err != nil {
+		return err
+	}
+	return t.Update(ctx, func(n *Node) error {
+		set(&n.DriverInternalInfo, cacheKey(w), cached)
+		set(&n.DriverInternalInfo, cacheKey(w)+"_refreshed", time.Now().UTC().Format(internalTime))
+		set(&n.DriverInternalInfo, versionsKey, found.Versions)
+		return nil
+	})
+}
+
+// inBand returns the steps that the node's agent has for work, as the record has them: none before the agent was asked.
+func inBand(n *Node, work states.State) []Step {
+	w, ok := agentWork[work]
+	if !ok {
+		return nil
+	}
+	cached, err := fromJSON[map[string][]agent.Step](n.DriverInternalInfo[cacheKey(w)])
+	if err != nil {
+		return nil // the record was changed by hand
+	}
+	var steps []Step
+	for _, name := range slices.Sorted(maps.Keys(cached)) {
+		for _, found := range cached[name] {
+			step := Step{
+				Interface: found.Interface, Step: found.Step, Priority: found.Priority, Abortable: found.Abortable,
+				InBand: true, RebootRequested: found.RebootRequested, Run: runInBand,
+			}
+			for argument, info := range found.ArgsInfo {
+				if step.ArgsInfo == nil {
+					step.ArgsInfo = map[string]StepArgument{}
+				}
+				step.ArgsInfo[argument] = StepArgument{Description: info.Description, Required: info.Required}
+			}
+			steps = append(steps, step)
+		}
+	}
+	return steps
+}
+
+// withInBand returns the steps of a hardware type for work, and those of the node's agent and deploy interface. If both
+// have a step, it is that of the hardware type.
+//
+// Source: get_deploy_steps in ironic/drivers/modules/agent_base.py.
+func withInBand(hardware Hardware, n *Node, work states.State) []Step {
+	steps := hardware.Steps(n, work)
+	if agentBooter(hardware, n) == nil {
+		return steps
+	}
+	more := inBand(n, work)
+	if work == states.Deploying {
+		more = append(agentDeploySteps(n), more...)
+	}
+	for _, step := range more {
+		if !slices.ContainsFunc(steps, func(s Step) bool { return s.Interface == step.Interface && s.Step == step.Step }) {
+			steps = append(steps, step)
+		}
+	}
+	return steps
+}
+
+// runInBand sends the task's step to the agent. It returns ErrWait when the agent has accepted it, and also while the
+// agent is busy: the step is then sent after the next heartbeat.
+//
+// Source: execute_step in ironic/drivers/modules/agent_base.py.
+func runInBand(ctx context.Context, t *Task) error {
+	return t.sendStep(ctx, t.Step().Args)
+}
+
+// sendStep is runInBand with other arguments than those of the step.
+func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
+	n, step := t.Node(), t.Step()
+	w := agentWork[n.ProvisionState]
+	client, err := t.engine.agent(n)
+	if err != nil {
+		return err
+	}
+	machine, err := t.engine.machine(ctx, n, w)
+	if err != nil {
+		return err
+	}
+	versions, _ := n.DriverInternalInfo[versionsKey].(map[string]any)
+	_, err = client.Execute(ctx, w, agent.Step{
+		StepName: agent.StepName{Interface: step.Interface, Step: step.Step}, Priority: step.Priority, Args: args,
+		RebootRequested: step.RebootRequested, Abortable: step.Abortable, RequiresRamdisk: w == agent.Clean,
+	}, versions, machine)
+	switch {
+	case errors.Is(err, agent.ErrBusy):
+		return ErrWait
+	case err != nil:
+		return err
+	}
+	kind := stepKinds[n.ProvisionState]
+	t.updateLater(func(n *Node) { kind.edit(n).Sent = true })
+	return ErrWait
+}

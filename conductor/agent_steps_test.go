@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestAnAutomatedCleaningExecutesTheAgentsSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Manageable, func(c *conductor.Config) { c.Table = states.Antelope.Table() })
+		m.fake.Series = states.Antelope
+		m.request(m.n, "provide")
+		n := m.settle(m.n)
+		m.requireState(n, states.CleanWait, "")
+		require.Equal(t, states.PowerOn, n.Power)
+		m.requireState(m.boot(), states.CleanWait, "")
+		require.Equal(t, []string{"get_clean_steps", "execute_clean_step erase_devices_metadata"}, m.heard())
+
+		for range 3 { // the step runs
+			m.requireState(m.beat(), states.CleanWait, "")
+			require.Empty(t, m.heard())
+		}
+		n = m.end("SUCCEEDED", "")
+		m.requireState(n, states.CleanWait, "")
+		require.Equal(t, "deploy.erase_devices", n.Step().String())
+		require.Equal(t, []string{"execute_clean_step erase_devices"}, m.heard())
+		params := m.agent.params[2]
+		require.Equal(t, map[string]any{"generic": "1.1"}, params["clean_version"])
+		require.Equal(t, map[string]any{"interface": "deploy", "step": "erase_devices", "priority": 10.0, "abortable": true, "requires_ramdisk": true}, params["step"])
+		record := params["node"].(map[string]any)
+		require.Equal(t, m.n.UUID, record["uuid"])
+		require.Equal(t, "******", record["driver_internal_info"].(map[string]any)["agent_secret_token"])
+		require.Equal(t, "******", record["instance_info"].(map[string]any)["configdrive"])
+		require.Equal(t, 1.0, record["driver_internal_info"].(map[string]any)["agent_erase_devices_iterations"])
+
+		n = m.end("SUCCEEDED", "")
+		m.requireState(n, states.Available, "")
+		require.Equal(t, states.PowerOff, n.Power)
+		m.requireForgotten(n)
+	})
+}
+
+func TestAManualCleaningHasStepsInAndOutOfBand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Manageable, nil)
+		m.clean("bios.factory_reset", "deploy.burnin_cpu", "bios.cache_bios_settings", "deploy.burnin_cpu")
+		m.requireState(m.boot(), states.CleanWait, "")
+		require.Equal(t, []string{"get_clean_steps", "execute_clean_step burnin_cpu"}, m.heard())
+		n := m.end("SUCCEEDED", "")
+		m.requireState(n, states.CleanWait, "")
+		require.Equal(t, 4, n.CleanSteps.Begun)
+		require.Equal(t, []string{"execute_clean_step burnin_cpu"}, m.heard())
+		m.requireState(m.beat(), states.CleanWait, "") // the end of the first is not taken for the end of the second
+		m.requireState(m.end("SUCCEEDED", ""), states.Manageable, "")
+	})
+}
+
+func TestAStepThatNeitherTheDriverNorTheAgentHasFailsTheCleaning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Manageable, nil)
+		m.clean("deploy.no_such_step")
+		m.requireState(m.boot(), states.CleanFail,
+			"Cannot clean node "+m.n.UUID+": node does not support this clean step: {'interface': 'deploy', 'step': 'no_such_step'}")
+	})
+}
+
+func TestAStepThatRequiresARebootBootsTheAgentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Manageable, nil)
+		reboots := step("reboot_between", 0)
+		reboots["reboot_requested"] = true
+		m.set(func(a *agentProgram) { a.steps["clean"] = append(a.steps["clean"], reboots) })
+		m.clean("deploy.reboot_between", "deploy.erase_devices")
+		m.boot()
+		first, boots := m.token, 0
+		m.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			if operation == "prepare" {
+				boots++
+			}
+			return nil
+		}
+		n := m.end("SUCCEEDED", "")
+		m.requireState(n, states.CleanWait, "")
+		require.Equal(t, "deploy.reboot_between", n.Step().String())
+		require.Equal(t, 1, boots)
+		require.ErrorIs(t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9", AgentToken: first}), conductor.Invalid)
+		m.heard()
+		m.requireState(m.boot(), states.CleanWait, "")
+		require.NotEqual(t, first, m.token)
+		require.Equal(t, []string{"execute_clean_step erase_devices"}, m.heard())
+		m.requireState(m.end("SUCCEEDED", ""), states.Manageable, "")
+	})
+}
+
+func TestAFailedStepOfTheAgentFailsTheWorkWithIronicsText(t *testing.T) {
+	for _, test := range []struct{ status, text string }{
+		{"FAILED", "Clean step deploy.erase_devices failed on node %s. /dev/sda is frozen"},
+		{"STRANGE", "Agent returned unknown status for clean step deploy.erase_devices on node %s : STRANGE."},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := startMachine(t, states.Manageable, nil)
+			m.clean("deploy.erase_devices")
+			m.boot()
+			n := m.end(test.status, "/dev/sda is frozen")
+			m.requireState(n, states.CleanFail, fmt.Sprintf(test.text, m.n.UUID))
+			require.True(t, n.Maintenance)
+			require.Equal(t, "clean failure", n.Fault)
+			m.requireForgotten(n)
+			require.Equal(t, []string{"ERROR cleaning"}, m.entries(n))
+		})
+	}
+}
+
+func TestAMismatchOfVersionsRestartsAnAutomatedCleaningAndRepeatsAManualStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Manageable, nil)
+		m.request(m.n, "provide")
+		m.settle(m.n)
+		m.boot()
+		m.end("SUCCEEDED", "")
+		m.heard()
+		m.requireState(m.end("CLEAN_VERSION_MISMATCH", ""), states.CleanWait, "")
+		require.Equal(t, []string{"get_clean_steps", "get_clean_steps", "execute_clean_step erase_devices_metadata"}, m.heard())
+	})
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Manageable, nil)
+		m.clean("deploy.erase_devices_metadata", "deploy.erase_devices")
+		m.boot()
+		m.end("SUCCEEDED", "")
+		m.heard()
+		m.requireState(m.end("VERSION_MISMATCH", ""), states.CleanWait, "")
+		require.Equal(t, []string{"get_clean_steps", "execute_clean_step erase_devices"}, m.heard())
+		m.requireState(m.end("SUCCEEDED", ""), states.Manageable, "")
+	})
+}
+
+// An agent that has a token from before its boot sends heartbeats also when it has started without the conductor.
+func TestAnAgentThatRestartsInAStepHasNotDoneIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Manageable, nil)
+		m.clean("deploy.erase_devices")
+		m.boot()
+		m.set(func(a *agentProgram) { a.commands = nil })
+		m.requireState(m.beat(), states.CleanFail,
+			"Clean step deploy.erase_devices failed on node "+m.n.UUID+". The agent has restarted before it reported the end of the step.")
+	})
+}
+
+func TestABusyAgentIsAskedAgainAtItsNextHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Manageable, nil)
+		m.clean("deploy.erase_devices")
+		m.set(func(a *agentProgram) { a.busy = true })
+		m.requireState(m.boot(), states.CleanWait, "")
+		require.Empty(t, m.heard())
+		m.set(func(a *agentProgram) { a.busy = false })
+		m.requireState(m.beat(), states.CleanWait, "")
+		require.Equal(t, []string{"get_clean_steps", "execute_clean_step erase_devices"}, m.heard())
+		m.requireState(m.end("SUCCEEDED", ""), states.Manageable, "")
+	})
+}
+
+func TestAnAgentThatDoesNotAnswerFailsTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Manageable, nil)
+		m.clean("deploy.erase_devices")
+		m.boot()
+		m.set(func(a *agentProgram) { a.silent = true })
+		m.requireState(m.beat(), states.CleanFail, "Node failed to check cleaning progress: Connection to agent failed: "+
+			"Failed to connect to the agent running on node "+m.n.UUID+" to collect commands status. Error: connection refused")
+	})
+}
+
+func TestHeartbeatsPostponeTheTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Manageable, nil)
+		m.clean("deploy.erase_devices")
+		m.boot()
+		for range 4 {
+			time.Sleep(20 * time.Minute)
+			m.requireState(m.beat(), states.CleanWait, "")
+		}
+		time.Sleep(40 * time.Minute)
+		require.Equal(t, states.CleanFail, m.settle(m.n).ProvisionState)
+	})
+}
+
+func TestADirectDeploymentIsThatOfTheRecordedExchange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Available, nil)
+		m.request(m.n, "active")
+		m.requireState(m.settle(m.n), states.DeployWait, "")
+		m.requireState(m.boot(), states.DeployWait, "")
+		require.Equal(t, []string{"get_deploy_steps", "execute_deploy_step write_image"}, m.heard())
+		params := m.agent.params[1]
+		require.Equal(t, map[string]any{"image_info": map[string]any{
+			"id": "x.raw", "urls": []any{"http://images.example/x.raw"}, "disk_format": "raw", "container_format": nil, "stream_raw_images": true,
+			"os_hash_algo": "sha256", "os_hash_value": "5f8f", "node_uuid": m.n.UUID, "configdrive": "H4sI",
+		}, "configdrive": "H4sI"}, params["step"].(map[string]any)["args"])
+		require.Equal(t, "H4sI", params["node"].(map[string]any)["instance_info"].(map[string]any)["configdrive"], "the agent's deploy steps need it")
+
+		require.NoError(t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9.4.3", AgentToken: m.token}))
+		m.set(func(a *agentProgram) { a.commands[1]["command_status"] = "SUCCEEDED" })
+		m.beat()
+		time.Sleep(time.Minute) // fake-hardware does not go off by itself
+		n := m.settle(m.n)
+		m.requireState(n, states.Active, "")
+		require.Equal(t, []string{"get_partition_uuids", "install_bootloader", "power_off"}, m.heard())
+		require.Equal(t, states.PowerOn, n.Power)
+		require.Equal(t, "0x6f7cc4a8", n.DriverInternalInfo["root_uuid_or_disk_id"])
+		m.requireForgotten(n)
+	})
+}
+
+func TestStepsOfADeploymentAreThoseOfTheAgentToo(t *testing.T) {
+	deploy := func(m *agentNode, name string) *conductor.Node {
+		priority := 85
+		r := m.provision("active")
+		r.DeploySteps = []conductor.StepRequest{{Interface: "deploy", Step: name, Priority: &priority}}
+		require.NoError(m.t, m.Provision(m.ctx, m.n.UUID, r))
+		m.requireState(m.settle(m.n), states.DeployWait, "")
+		return m.boot()
+	}
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Available, nil)
+		m.requireState(deploy(m, "inject_files"), states.DeployWait, "")
+		require.Equal(t, []string{"get_deploy_steps", "execute_deploy_step inject_files"}, m.heard())
+		m.requireState(m.end("SUCCEEDED", ""), states.DeployWait, "")
+		require.Equal(t, []string{"execute_deploy_step write_image"}, m.heard())
+		m.requireState(m.end("FAILED", "no space"), states.DeployFail, "Deploy step deploy.write_image failed on node "+m.n.UUID+". no space")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Available, nil)
+		m.requireState(deploy(m, "no_such_step"), states.DeployFail, "Failed to validate the final deploy steps list for node "+m.n.UUID+
+			`: Validation of deploy steps from "deploy steps" argument failed.node does not support this deploy step: {'interface': 'deploy', 'step': 'no_such_step', 'priority': 85}`)
+	})
+}
+
+func TestAHeartbeatFromAnotherAgentIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Manageable, nil)
+		m.clean("deploy.erase_devices")
+		_, token, err := m.Lookup(m.ctx, nil, m.n.UUID)
+		require.NoError(t, err)
+		beat := conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9", AgentToken: token, AgentVerifyCA: "one"}
+		m.set(func(a *agentProgram) { a.busy, a.token = true, token })
+		_, err = m.UpdateNode(m.ctx, m.n.UUID, func(n *conductor.Node) error {
+			n.DriverInternalInfo["agent_url"], n.DriverInternalInfo["agent_verify_ca"] = "http://agent:9999", "one"
+			return nil
+		})
+		require.NoError(t, err)
+		other := beat
+		other.CallbackURL = "http://elsewhere:9999"
+		require.ErrorIs(t, m.Heartbeat(m.ctx, m.n.UUID, other), conductor.Invalid)
+		other = beat
+		other.AgentVerifyCA = "another"
+		require.ErrorIs(t, m.Heartbeat(m.ctx, m.n.UUID, other), conductor.Invalid)
+		require.NoError(t, m.Heartbeat(m.ctx, m.n.UUID, beat))
+	})
+	synctest.Test(t, func(t *testing.T) { // a state that allows none
+		m := startMachine(t, states.Active, nil)
+		_, err := m.UpdateNode(m.ctx, m.n.UUID, func(n *conductor.Node) error {
+			n.DriverInternalInfo = map[string]any{"agent_secret_token": "left"}
+			return nil
+		})
+		require.NoError(t, err)
+		require.NoError(t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9", AgentToken: "left"}))
+		require.Equal(t, map[string]any{"agent_secret_token": "left"}, m.settle(m.n).DriverInternalInfo)
+	})
+}
+
+func TestACleaningThatWaitsForItsAgentCanBeAborted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Manageable, nil)
+		m.clean("deploy.erase_devices")
+		m.boot()
+		m.request(m.n, "abort")
+		n := m.settle(m.n)
+		m.requireState(n, states.CleanFail, `By request, the clean operation was aborted during or after the completion of step "deploy.erase_devices"`)
+		m.requireForgotten(n)
+	})
+}
