@@ -80,12 +80,8 @@ const grubConfig = `set default=0
 set timeout=1
 
 menuentry "ramdisk" {
-	if linuxefi /vmlinuz 'ipa-api-url=https://192.0.2.1:6385' 'quiet' 'sshkey=ssh-ed25519 AAAA me' 'odd=$x;{` + "`y`" + `}'; then
-		initrdefi /initrd
-	else
-		linux /vmlinuz 'ipa-api-url=https://192.0.2.1:6385' 'quiet' 'sshkey=ssh-ed25519 AAAA me' 'odd=$x;{` + "`y`" + `}'
-		initrd /initrd
-	fi
+	linux /vmlinuz 'ipa-api-url=https://192.0.2.1:6385' 'quiet' 'sshkey=ssh-ed25519 AAAA me' 'odd=$x;{` + "`y`" + `}'
+	initrd /initrd
 }
 `
 

@@ -40,7 +40,9 @@ func ParseParameters(line string) ([]string, error) {
 }
 
 // grub returns GRUB's configuration. A parameter is in single quotes, in which GRUB expands nothing, and
-// without its own double quotes: GRUB adds them when it passes a parameter with spaces to Linux. Loaders that lack linuxefi load UEFI's kernels by linux.
+// without its own double quotes: GRUB adds them when it passes a parameter with spaces to Linux.
+//
+// Source: ironic/common/grub_conf.template.
 func grub(parameters []string) []byte {
 	var line strings.Builder
 	for _, p := range parameters {
@@ -50,14 +52,10 @@ func grub(parameters []string) []byte {
 set timeout=1
 
 menuentry "ramdisk" {
-	if linuxefi /%[1]s%[3]s; then
-		initrdefi /%[2]s
-	else
-		linux /%[1]s%[3]s
-		initrd /%[2]s
-	fi
+	linux /%s%s
+	initrd /%s
 }
-`, kernelPath, ramdiskPath, line.String())
+`, kernelPath, line.String(), ramdiskPath)
 }
 
 // isolinux returns the configuration of isolinux, which passes the rest of the line to Linux as it is.
