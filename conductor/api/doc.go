@@ -11,10 +11,12 @@
 // # The server
 //
 // The handler limits the size of requests to Ironic's defaults: bodies of 1 MiB, or 64 MiB with
-// a config drive, and 25 levels of nested JSON. A heartbeat has at most 64 KiB. The handler
+// a config drive, and 25 levels of nested JSON. It has limits of its own, too: a body has at most 10,000 values, and a heartbeat
+// 64 KiB. A config drive has about 36 MiB at most if the request lacks Content-Length or the text has escapes. The handler
 // reserves memory for each request body and for the values that are decoded from it. All requests
-// in flight share 136 MiB, and a request that would exceed this gets 503. The process then needs
-// less than 512 MiB for requests, including copies and garbage. The server limits time and connections. If it is
+// in flight share 72 MiB, and those of agents 16 MiB; a request that would exceed this gets 503. The process then needs
+// less than 512 MiB for requests, including copies and garbage. A request needs less than 100 ms of processor time, but for a config
+// drive, which needs 6 ms for each MiB, or 19 ms if all of its characters are escapes. The server limits time and connections. If it is
 // reachable from a network, it should set ReadHeaderTimeout (10 s), ReadTimeout (60 s, for a
 // config drive of 64 MiB), WriteTimeout (120 s, since requests for locked nodes wait and a slow
 // BMC delays the boot device), IdleTimeout (120 s) and MaxHeaderBytes (64 KiB), and limit the

@@ -113,6 +113,44 @@ func TestABodyIsReadNoFurtherThanAConfigDriveNeeds(t *testing.T) {
 	require.Less(t, body.read, 12<<20, "the config drive and 1 MiB")
 }
 
+// TestABodyHasAtMost10000Values bounds the work for a request by the number of values in its body.
+func TestABodyHasAtMost10000Values(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	for path, body := range map[string]string{
+		"POST /v1/nodes": `{"driver": "fake-hardware", "name": "m", "extra": {"a": [%s]}}`, "PATCH /v1/nodes/n": `[{"op": "add", "path": "/extra/a", "value": [%s]}]`,
+		"PUT /v1/nodes/n/states/provision": `{"target": "clean", "clean_steps": [%s]}`, "PUT /v1/nodes/n/states/raid": `{"logical_disks": [%s]}`,
+		"PUT /v1/nodes/n/states/power": `{"target": [%s]}`, "PUT /v1/nodes/n/traits": `{"traits": [%s]}`, "POST /v1/nodes/n/vifs": `{"id": "a", "b": [%s]}`,
+		"POST /v1/nodes/n/vendor_passthru/x": `[%s]`, "POST /v1/ports": `{"extra": {"a": [%s]}}`, "POST /v1/portgroups": `[%s]`, "POST /v1/chassis": `{"extra": {"a": [%s]}}`,
+		"POST /v1/volume/targets": `[%s]`, "POST /v1/deploy_templates": `{"name": "CUSTOM_A", "steps": [%s]}`, "POST /v1/runbooks": `{"name": "CUSTOM_A", "steps": [%s]}`,
+		"POST /v1/allocations": `{"resource_class": "a", "candidate_nodes": [%s]}`, "POST /v1/heartbeat/n": `{"callback_url": [%s]}`,
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		for name, part := range map[string]string{"members": `{"":0}`, "lists": "[]", "texts": `""`} {
+			many := strings.TrimSuffix(strings.Repeat(part+",", 3_500), ",")
+			if name != "members" {
+				many = strings.TrimSuffix(strings.Repeat(part+",", 10_001), ",")
+			}
+			a := s.do(method, path, "latest", fmt.Sprintf(body, many))
+			require.Equal(t, http.StatusRequestEntityTooLarge, a.status, "%s %s %s: %s", method, path, name, a.body)
+			require.Equal(t, "Request body has too many values.", a.fault())
+		}
+	}
+	nodes := s.do("GET", "/v1/nodes", "latest", "").must(http.StatusOK)["nodes"]
+	require.Len(t, nodes, 1)
+	s.do("PATCH", "/v1/nodes/n", "latest", `[{"op": "add", "path": "/extra/a", "value": [`+strings.Repeat("0,", 9_980)+`0]}]`).must(http.StatusOK)
+}
+
+func TestAConfigDriveWithoutItsLengthIsSmaller(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	for length, status := range map[int]int{30 << 20: http.StatusNotFound, 40 << 20: http.StatusRequestEntityTooLarge} {
+		drive := io.MultiReader(strings.NewReader(`{"target": "active", "configdrive": "`), io.LimitReader(&endless{}, int64(length)), strings.NewReader(`"}`))
+		r := request("PUT", "/v1/nodes/n/states/provision", "latest", drive)
+		r.ContentLength = -1
+		require.Equal(t, status, s.send(r).status, length)
+	}
+}
+
 func TestATruncatedBodyIsABadRequest(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	r := request("POST", "/v1/nodes", "latest", io.MultiReader(strings.NewReader(`{"driver"`), broken{}))
@@ -144,7 +182,7 @@ func (b *blocked) Read(p []byte) (int, error) {
 func TestAllBodiesTogetherAreBounded(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	in, let, done := make(chan struct{}), make(chan struct{}), make(chan int)
-	const clients, each = 2, 63 << 20 // of 136 MiB
+	const clients, each = 2, 34 << 20 // of 72 MiB
 	for range clients {
 		go func() {
 			body := &blocked{head: io.MultiReader(strings.NewReader(`"`), io.LimitReader(&endless{}, each)), in: in, let: let}

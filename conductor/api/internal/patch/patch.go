@@ -153,12 +153,8 @@ func (p Patch) Apply(document map[string]any) (map[string]any, error) {
 			return nil, fault.Invalid("Adding a new attribute (%s) to the root of the resource is not allowed", op.Path)
 		}
 	}
-	text, err := json.Marshal(document) // a deep copy, in the types of decoded JSON
+	patched, err := clone(document)
 	if err != nil {
-		return nil, err
-	}
-	var patched any
-	if err := rest.Unmarshal(text, &patched); err != nil {
 		return nil, err
 	}
 	a := applier{}
@@ -172,6 +168,38 @@ func (p Patch) Apply(document map[string]any) (map[string]any, error) {
 		}
 	}
 	return patched.(map[string]any), nil
+}
+
+// clone returns a deep copy of a value in the types of decoded JSON.
+func clone(v any) (any, error) {
+	var err error
+	switch v := v.(type) {
+	case nil, bool, string, json.Number:
+		return v, nil
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for name, item := range v {
+			if object[name], err = clone(item); err != nil {
+				return nil, err
+			}
+		}
+		return object, nil
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			if list[i], err = clone(item); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var decoded any
+	err = rest.Unmarshal(text, &decoded)
+	return decoded, err
 }
 
 // applier applies the operations of a patch and counts the elements of lists that they move.

@@ -28,9 +28,13 @@ const (
 	// string must not be larger than MaxBody.
 	MaxProvisionBody = 64 << 20
 	maxDepth         = 25
+	// maxValues bounds the values of a body as a meter counts them. The processor time of a request grows with their number: a
+	// body of 1 MiB can have 500,000 values, and their check against a schema takes seconds. Ironic has no such limit.
+	maxValues = 10_000
 	// maxBodies is the memory in bytes that the bodies of all requests in flight and the values decoded
-	// from them may occupy. Copies and garbage need about as much again.
-	maxBodies = 136 << 20
+	// from them may occupy. It is enough for one body of MaxProvisionBody whose length is known and whose longest string has no
+	// escapes. Copies and garbage need several times as much.
+	maxBodies = 72 << 20
 	// maxAgentBodies is the same for lookups and heartbeats, so that senders without a password do not use up maxBodies.
 	maxAgentBodies = 16 << 20
 )
@@ -47,14 +51,18 @@ func newBudget(most int64) *budget {
 	return b
 }
 
-// take reserves n bytes for the request's body, or returns false if fewer are left.
-func (r *Request) take(n int64) bool {
+// take reserves n bytes for the request's body. Its error is errBusy if fewer are left, and errTooLarge if the request would need
+// more than all of the budget.
+func (r *Request) take(n int64) error {
+	if r.held+n > r.from.most {
+		return errTooLarge
+	}
 	if r.from.left.Add(-n) < 0 {
 		r.from.left.Add(n)
-		return false
+		return errBusy
 	}
 	r.held += n
-	return true
+	return nil
 }
 
 // free returns n bytes that were taken.
@@ -72,6 +80,7 @@ func (r *Request) Free() {
 
 var (
 	errTooLarge = &fault.Fault{Status: http.StatusRequestEntityTooLarge, Text: "Request body is too large."}
+	errTooMany  = &fault.Fault{Status: http.StatusRequestEntityTooLarge, Text: "Request body has too many values."}
 	errTooDeep  = fault.Invalid("Request body JSON is nested too deeply.")
 	errBusy     = &fault.Fault{Status: http.StatusServiceUnavailable, Text: "Too many large requests at once, please try again later."}
 	errBodyRead = fault.Invalid("The request body could not be read.")
@@ -79,7 +88,8 @@ var (
 	errNotUTF8  = &fault.Fault{Status: http.StatusBadRequest, Bare: true, Text: "The request body is not UTF-8."}
 )
 
-// readBody reads and measures a body of up to limit bytes. Without its longest string it must not be larger than MaxBody.
+// readBody reads and measures a body of up to limit bytes. Without its longest string it must not be larger than MaxBody, and it must
+// not have more than maxValues values.
 // readBody reserves the memory from the budget before it allocates it: the whole Content-Length at once, or, without a Content-Length,
 // more with each chunk that arrives.
 func (r *Request) readBody(limit int64) (body []byte, m meter, err error) {
@@ -102,8 +112,8 @@ func (r *Request) readBody(limit int64) (body []byte, m meter, err error) {
 		size = r.ContentLength + 1 // so that the first read meets the end
 	}
 	for ; ; size = min(2*size, 1<<20) {
-		if !r.take(size) {
-			return nil, m, errBusy
+		if err := r.take(size); err != nil {
+			return nil, m, err
 		}
 		var chunk bytes.Buffer
 		chunk.Grow(int(size) + bytes.MinRead)
@@ -114,6 +124,8 @@ func (r *Request) readBody(limit int64) (body []byte, m meter, err error) {
 		switch {
 		case total > limit, m.withoutLongest(total) > MaxBody:
 			return nil, m, errTooLarge
+		case m.values > maxValues:
+			return nil, m, errTooMany
 		case errors.Is(err, io.EOF):
 			body, err := r.join(chunks, total)
 			return body, m, err
@@ -129,8 +141,8 @@ func (r *Request) join(chunks [][]byte, total int64) ([]byte, error) {
 		return chunks[0], nil
 	}
 	held := r.held
-	if !r.take(total) {
-		return nil, errBusy
+	if err := r.take(total); err != nil {
+		return nil, err
 	}
 	body := slices.Concat(chunks...)
 	r.free(held)
@@ -157,15 +169,16 @@ func (r *Request) Decode(limit int64) (any, error) {
 		return nil, errNotUTF8
 	}
 	needs := measured.memory(int64(len(body)))
-	switch {
-	case measured.depth > maxDepth:
-		return nil, errTooDeep
-	case needs > r.from.most-int64(len(body)):
-		return nil, errTooLarge
-	case !r.take(needs):
-		return nil, errBusy
+	if len(body) <= MaxBody {
+		needs += int64(len(body)) // the record or the error that is made from it
 	}
-	if err := json.Unmarshal(body, new(unread)); err != nil {
+	if measured.depth > maxDepth {
+		return nil, errTooDeep
+	}
+	if err := r.take(needs); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(measured.withoutPlainText(body), new(unread)); err != nil {
 		return nil, fault.Invalid("The request body is not JSON: %v", err)
 	}
 	d := decoder{text: body}

@@ -83,22 +83,22 @@ func (d *decoder) number() json.Number {
 }
 
 func (d *decoder) string() string {
-	start, escaped := d.at, false
-	for d.at++; d.text[d.at] != '"'; d.at++ {
-		if d.text[d.at] == '\\' {
-			escaped = true
-			d.at++
+	start := d.at + 1
+	end := start + bytes.IndexByte(d.text[start:], '"')
+	if text := d.text[start:end]; bytes.IndexByte(text, '\\') < 0 {
+		d.at = end + 1
+		if isMostOf(len(text), len(d.text)) {
+			return unsafe.String(unsafe.SliceData(text), len(text)) // nothing changes the JSON
 		}
-	}
-	d.at++
-	text := d.text[start+1 : d.at-1]
-	switch {
-	case !escaped && isMostOf(len(text), len(d.text)):
-		return unsafe.String(unsafe.SliceData(text), len(text)) // nothing changes the JSON
-	case !escaped:
 		return string(text)
 	}
+	for end = start; d.text[end] != '"'; end++ {
+		if d.text[end] == '\\' {
+			end++
+		}
+	}
 	var s string
-	_ = json.Unmarshal(d.text[start:d.at], &s) // valid
+	_ = json.Unmarshal(d.text[d.at:end+1], &s) // valid
+	d.at = end + 1
 	return s
 }

@@ -17,6 +17,7 @@ func FuzzDecode(f *testing.F) {
 	for _, text := range []string{
 		`null`, ` {} `, `[]`, `[1, -2.50e+3, 0]`, `{"a": {"b": [true, false, null, "x"]}, "a": 1}`, `"\u00e9\ud83d\ude00\ud800\n\"\\"`,
 		"\t[ {\"\" : \"\" } , [ [ ] ] ]\r\n", `1e999`, `[1e999, 2]`, `"é"`, `{"\\": "\\\""}`, `[,]`, `{`, `1 2`,
+		`{"a": "a text of most bytes"}`, "\"control\u0001characters\"", `["a text of most bytes`,
 	} {
 		f.Add(text)
 	}
@@ -27,6 +28,7 @@ func FuzzDecode(f *testing.F) {
 		halves.add([]byte(text[:len(text)/2]))
 		halves.add([]byte(text[len(text)/2:]))
 		require.Equal(t, measured, halves, "as the body arrives in parts")
+		require.Equal(t, json.Valid([]byte(text)), json.Valid(measured.withoutPlainText([]byte(text))))
 		if !json.Valid([]byte(text)) || !utf8.ValidString(text) {
 			return
 		}
@@ -36,7 +38,23 @@ func FuzzDecode(f *testing.F) {
 		require.Equal(t, want, d.value())
 		require.Equal(t, json.Unmarshal([]byte(text), new(any)) != nil, d.outOfRange, "as the standard library bounds numbers")
 		require.LessOrEqual(t, depthOf(want), measured.depth)
+		require.LessOrEqual(t, valuesOf(want), measured.values)
 	})
+}
+
+func valuesOf(v any) int {
+	values := 1
+	switch v := v.(type) {
+	case map[string]any:
+		for _, item := range v {
+			values += valuesOf(item)
+		}
+	case []any:
+		for _, item := range v {
+			values += valuesOf(item)
+		}
+	}
+	return values
 }
 
 func depthOf(v any) int {

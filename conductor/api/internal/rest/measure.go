@@ -2,16 +2,21 @@
 
 package rest
 
+import "slices"
+
 // meter measures a JSON text while it arrives, without decoding it. For invalid JSON its figures are upper bounds.
 type meter struct {
 	depth   int   // the maximum nesting of lists and objects
 	longest int   // the length of the longest string in bytes
-	plain   bool  // the longest string contains no escapes
+	start   int   // the offset of the longest string, behind its quotation mark
+	plain   bool  // the longest string contains neither escapes nor control characters
+	values  int   // an upper bound of the number of values, of which lists and objects are some
 	decoded int64 // an upper bound of the memory in bytes that the decoded value occupies, without the longest string
 
+	read      int  // the bytes so far
 	level     int  // the current nesting
 	inText    bool // the next character is in a string
-	textPlain bool // the current string contains no escapes so far
+	textPlain bool // the current string contains neither escapes nor control characters so far
 	escaped   bool // the next character is part of an escape
 	length    int  // the length of the current string so far
 }
@@ -27,55 +32,69 @@ const (
 	textSize    = 16 // without the bytes of the string
 )
 
-func newMeter() meter { return meter{decoded: elementSize} }
+func newMeter() meter { return meter{decoded: elementSize, values: 1} }
 
 // add measures the next part of the JSON.
 func (m *meter) add(part []byte) {
-	for _, c := range part {
+	for i := 0; i < len(part); i++ {
 		if m.inText {
-			m.addToText(c)
+			if i += m.addText(part[i:]); i == len(part) {
+				break
+			}
+			m.endText(m.read + i)
 			continue
 		}
-		switch c {
+		switch part[i] {
 		case '"':
 			m.inText, m.textPlain, m.length = true, true, 0
 		case '{', '[':
 			m.level++
 			m.depth = max(m.depth, m.level)
+			m.values++
 			m.decoded += listSize + elementSize
-			if c == '{' {
+			if part[i] == '{' {
 				m.decoded += objectSize - listSize
 			}
 		case '}', ']':
 			m.level--
 		case ':':
+			m.values++
 			m.decoded += memberSize
 		case ',':
+			m.values++
 			m.decoded += elementSize
 		}
 	}
+	m.read += len(part)
 }
 
-func (m *meter) addToText(c byte) {
-	switch {
-	case m.escaped:
-		m.escaped = false
-	case c == '\\':
-		m.escaped, m.textPlain = true, false
-	case c == '"':
-		m.endText()
-		return
+// addText measures the rest of a string and returns the number of its bytes in the part, up to the quotation mark.
+func (m *meter) addText(part []byte) int {
+	i := 0
+	for ; i < len(part); i++ {
+		switch c := part[i]; {
+		case m.escaped:
+			m.escaped = false
+		case c == '"':
+			m.length += i
+			return i
+		case c == '\\':
+			m.escaped, m.textPlain = true, false
+		case c < ' ':
+			m.textPlain = false
+		}
 	}
-	m.length++
+	m.length += i
+	return i
 }
 
-// endText is called at the end of a string. The longest string of a body is not counted: endText keeps the longer of
-// the new string and the longest one so far, and counts the other.
-func (m *meter) endText() {
+// endText is called at the quotation mark that ends a string. The longest string of a body is not counted: endText keeps the longer
+// of the new string and the longest one so far, and counts the other.
+func (m *meter) endText(end int) {
 	m.inText = false
 	shorter := m.length
 	if m.length > m.longest {
-		shorter, m.longest, m.plain = m.longest, m.length, m.textPlain
+		shorter, m.longest, m.plain, m.start = m.longest, m.length, m.textPlain, end-m.length
 	}
 	m.decoded += textSize + int64(shorter)
 }
@@ -95,6 +114,14 @@ func (m *meter) memory(total int64) int64 {
 		return m.decoded
 	}
 	return m.decoded + int64(m.longest)
+}
+
+// withoutPlainText returns the text without its longest string if that is plain and most of the text. It is as valid as the whole.
+func (m *meter) withoutPlainText(text []byte) []byte {
+	if !m.plain || !isMostOf(m.longest, len(text)) {
+		return text
+	}
+	return slices.Concat(text[:m.start], text[m.start+m.longest:])
 }
 
 // isMostOf reports whether a string without escapes is so long that the decoder does not copy it: the decoded value then
