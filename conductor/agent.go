@@ -133,9 +133,6 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 	if _, delegated, err := c.calls.delegate(ctx, ident, "heartbeat", callArgs{Heartbeat: &h}); delegated {
 		return err
 	}
-	if h.AgentVersion == "" && h.AgentStatus == "" {
-		return refuse(Invalid, "Agent did not transmit a version, and a version is required. Please update the agent being used.")
-	}
 	waits, failure := false, error(nil)
 	_, n, err := c.fleet.edit(ctx, ident, func(n *Node) error {
 		token, _ := n.DriverInternalInfo["agent_secret_token"].(string)

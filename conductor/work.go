@@ -192,6 +192,8 @@ func (t *Task) doSteps(ctx context.Context) result {
 	switch {
 	case err == nil && kind.work == states.Unrescuing:
 		return result{event: states.EventDone, edit: (*Node).forgetRescue}
+	case err == nil && kind.work == states.Adopting:
+		return result{event: states.EventDone, edit: t.engine.rules.restoreConsole}
 	case err == nil:
 		return result{event: states.EventDone}
 	case errors.Is(err, ErrWait):
@@ -202,6 +204,16 @@ func (t *Task) doSteps(ctx context.Context) result {
 		return failed(&abortError{kind.work, t.Node().Step().String()})
 	default:
 		return failed(err)
+	}
+}
+
+// restoreConsole switches off the console of an adopted node whose console interface cannot start it.
+//
+// Source: _do_takeover in ironic/conductor/manager.py.
+func (b *rulebook) restoreConsole(n *Node) {
+	if n.ConsoleEnabled && b.description(n).lacks(n, "console") {
+		n.ConsoleEnabled = false
+		n.LastError = fmt.Sprintf("Failed to start console while taking over the node %s: %v.", n.UUID, unsupported(n, "console"))
 	}
 }
 

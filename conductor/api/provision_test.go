@@ -145,3 +145,29 @@ func TestALocationIsGivenOnlyForATraitThatWasAdded(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAdoptedNodeWithoutAConsoleInterfaceLosesItsConsole(t *testing.T) {
+	s := start(t, states.Antelope, api.Config{})
+	id := s.create(`{"driver": "fake-hardware", "name": "n", "console_enabled": true, "console_interface": "no-console"}`)
+	s.provision("n", "manage")
+	require.Equal(t, true, s.do("GET", "/v1/nodes/n", "latest", "").must(http.StatusOK)["console_enabled"])
+	s.provision("n", "adopt")
+	n := s.do("GET", "/v1/nodes/n", "latest", "").must(http.StatusOK)
+	require.Equal(t, []any{"active", false}, []any{n["provision_state"], n["console_enabled"]})
+	require.Equal(t, "Failed to start console while taking over the node "+id+": Driver fake-hardware does not support console (disabled or not implemented)..", n["last_error"])
+}
+
+func TestAConsoleSetToNullIsSwitchedOffAndClearsTheLastError(t *testing.T) {
+	s := start(t, states.Antelope, api.Config{})
+	n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Name: "n", Driver: "fake-hardware", ProvisionState: states.Enroll, LastError: "broken"})
+	require.NoError(t, err)
+	s.do("PUT", "/v1/nodes/n/states/console", "latest", `{"enabled": false}`).must(http.StatusAccepted)
+	n, err = s.conductor.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, "broken", n.LastError, "the console is off already")
+	s.do("PUT", "/v1/nodes/n/states/console", "latest", `{"enabled": null}`).must(http.StatusAccepted)
+	n, err = s.conductor.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Empty(t, n.LastError)
+	require.NotNil(t, n.UpdatedAt)
+}

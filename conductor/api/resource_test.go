@@ -92,14 +92,51 @@ func TestTheFirstFaultOfARequestIsThatOfIronic(t *testing.T) {
 		{"POST", "/v1/nodes", "1.82", `{"driver": "fake-hardware", "conductor_group": "Attic"}`, 400, `No valid host was found. Reason: No conductor service registered which supports driver fake-hardware for conductor group "Attic".`},
 		// Nodes of a chassis.
 		{"POST", paths["chassis"] + "/nodes?driver=x", "1.82", "", 400, "Unexpected arguments: driver"},
-		{"POST", paths["chassis"] + "/nodes", "1.82", "", 403, "Operation not permitted."},
+		{"POST", paths["chassis"] + "/nodes", "1.82", "", 400, "Schema error for node: '" + paths["chassis"][len("/v1/chassis/"):] + "' is not of type 'object'"},
+		{"POST", "/v1/chassis/nodes", "1.82", "", 400, "Schema error for node: 'driver' is a required property"},
+		{"POST", "/v1/chassis/nodes", "1.82", `{"driver": "fake-hardware"}`, 403, "Operation not permitted."},
+		{"DELETE", paths["chassis"] + "/nodes", "1.82", "", 403, "Operation not permitted."},
+		{"DELETE", paths["chassis"] + "/nodes/detail", "1.82", "", 404, "Resource could not be found."},
+		{"PATCH", paths["chassis"] + "/nodes", "1.82", "{}", 400, "Schema error for patch: {} is not of type 'array'"},
+		{"PATCH", paths["chassis"] + "/nodes", "1.82", "null", 403, "Operation not permitted."},
 		{"PATCH", paths["chassis"] + "/nodes/detail", "1.82", "", 400, "Invalid reset_interfaces: Unrecognized value 'detail', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'"},
 		{"PATCH", paths["chassis"] + "/nodes", "1.82", "[]", 403, "Operation not permitted."},
+		// New records below another one.
+		{"POST", "/v1/nodes/n/volume/connectors", "1.82", "", 400, "Schema error for connector: 'connector_id' is a required property"},
+		{"POST", "/v1/nodes/n/volume/connectors", "1.82", `{"node_uuid": "` + absentUUID + `", "type": "iqn", "connector_id": "i"}`, 400, "Invalid input for field/attribute node_uuid. Value: '" + absentUUID + "'. "},
+		{"POST", "/v1/nodes/n/volume/connectors", "1.82", `{"node_uuid": "` + node + `", "type": "iqn", "connector_id": "j"}`, 403, "Operation not permitted."},
+		{"POST", "/v1/nodes/n/ports", "1.82", `{"node_uuid": "x"}`, 400, "Schema error for port: 'address' is a required property"},
+		{"POST", "/v1/nodes/n/ports", "1.82", `{"node_uuid": "` + absentUUID + `", "address": "52:54:00:00:00:02"}`, 403, "Operation not permitted."},
+		{"POST", group + "/ports", "1.82", "", 400, "Schema error for port: 'address' is a required property"},
+		{"POST", group + "/ports", "1.82", `{"node_uuid": "` + node + `", "address": "52:54:00:00:00:02"}`, 403, "Operation not permitted."},
+		{"POST", group + "/ports?limit=1", "1.82", `{"node_uuid": "` + node + `", "address": "52:54:00:00:00:02"}`, 400, "Unexpected arguments: limit"},
+		{"POST", "/v1/nodes/n/portgroups", "1.82", `{"node_uuid": "` + absentUUID + `"}`, 400, "Node " + absentUUID + " could not be found."},
+		// Ports.
+		{"POST", "/v1/ports", "1.82", `{"node_uuid": "` + node + `", "address": "52:54:00:00:00:02", "physical_network": "", "portgroup_uuid": "` + absentUUID + `"}`, 400, "Portgroup " + absentUUID + " could not be found."},
+		{"POST", "/v1/ports", "1.82", `{"node_uuid": "` + node + `", "address": "52:54:00:00:00:02", "physical_network": "", "portgroup_uuid": "` + group[len("/v1/portgroups/"):] + `"}`, 400, "A non-empty value is required when setting physical_network"},
+		// Nodes and agents.
+		{"PATCH", "/v1/nodes/n/nonsense/x", "1.82", "", 400, "Invalid reset_interfaces: Unrecognized value 'nonsense', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'"},
+		{"PATCH", "/v1/nodes/n/true/x", "1.82", "", 400, "Schema error for patch: 'x' is not of type 'array'"},
+		{"PATCH", port + "/x", "1.82", "", 400, "Schema error for patch: 'x' is not of type 'array'"},
+		{"POST", "/v1/heartbeat/n", "1.82", `{"callback_url": "u", "agent_token": "wrong"}`, 400, "Agent did not transmit a version, and a version is required. Please update the agent being used."},
+		{"POST", "/v1/heartbeat/n", "1.82", `{"callback_url": "u", "agent_token": "wrong", "agent_version": ""}`, 400, "Invalid or missing agent token received."},
+		{"HEAD", "/v1/events", "1.53", "", 404, ""},
+		{"HEAD", "/v1/events", "1.54", "", 405, ""},
+		{"GET", "/v1/events", "1.53", "", 404, ""},
+		{"POST", "/v1/events", "1.53", "{}", 400, "Schema error for evts: 'events' is a required property"},
 	} {
 		got := s.do(c.method, c.path, c.version, c.body)
 		require.Equal(t, c.fault, got.fault(), "%s %s %s", c.method, c.path, c.body)
 		require.Equal(t, c.status, got.status, "%s %s %s", c.method, c.path, c.body)
 	}
+}
+
+func TestAListOfThePortWithAnAddressIgnoresTheMarker(t *testing.T) {
+	s, _, paths := fleet(t)
+	port := paths["ports"][len("/v1/ports/"):]
+	got := s.do("GET", "/v1/ports?address=52:54:00:00:00:01&marker="+port, "1.82", "").must(http.StatusOK)
+	require.Len(t, got["ports"], 1)
+	require.Empty(t, s.do("GET", "/v1/ports?marker="+port, "1.82", "").must(http.StatusOK)["ports"])
 }
 
 func TestAnEmptyTextOrARemovedBooleanIsStoredAsGiven(t *testing.T) {

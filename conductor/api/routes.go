@@ -19,7 +19,7 @@ import (
 func newTree(s *rest.Service) *rest.Tree {
 	resources := map[string]*rest.Controller{
 		"nodes":            nodes.Controller(s),
-		"chassis":          objects.Chassis(nodes.OfChassis()),
+		"chassis":          objects.Chassis(nodes.OfChassis(s)),
 		"ports":            objects.Ports(),
 		"portgroups":       objects.PortGroups(),
 		"volume":           objects.Volumes(),
@@ -31,7 +31,7 @@ func newTree(s *rest.Service) *rest.Tree {
 		"shards":           nodes.Shards(),
 		"lookup":           {Actions: rest.Actions{rest.All: {Serve: ramdisk.Lookup, Since: since.Lookup}}},
 		"heartbeat":        {Actions: rest.Actions{"post": {Serve: ramdisk.Heartbeat, Since: since.Lookup, Idents: rest.NodeIdent}}},
-		"events":           {Actions: rest.Actions{"post": {NoArgs: true, Serve: ramdisk.Events, Since: since.Events}}},
+		"events":           ramdisk.Events(),
 	}
 	maps.DeleteFunc(resources, func(name string, _ *rest.Controller) bool {
 		return name == "runbooks" && s.Highest < since.Runbooks || name == "shards" && s.Highest < since.Shards || name == "events" && s.Highest < since.Events

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -166,10 +167,20 @@ func (u *uuids) compareBodies(theirs, ours Answer) []string {
 		return u.compareValues(status+" body", their, our)
 	}
 	their, our = unwrap(their), unwrap(our)
-	if len(u.compareValues("", their, our)) > 0 {
+	switch {
+	case len(u.compareValues("", their, our)) == 0:
+		return nil
+	case u.sameText(fmt.Sprint(words(theirs)), fmt.Sprint(words(ours))):
+		return []string{fmt.Sprintf("%s body in another order: %s", status, outline(theirs))}
+	default:
 		return []string{fmt.Sprintf("%s body: %s -> %s", status, outline(theirs), outline(ours))}
 	}
-	return nil
+}
+
+// words returns the words of a refusal, sorted. Two refusals with the same words differ in the order of names.
+func words(a Answer) []string {
+	_, text := refusal(a)
+	return slices.Sorted(slices.Values(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,()[]{}", r) })))
 }
 
 // unwrap returns the JSON in the text of a refusal.
@@ -239,6 +250,9 @@ func (u *uuids) compareValues(path string, theirs, ours any) []string {
 		for i := range their {
 			found = append(found, u.compareValues(path+"[]", their[i], our[i])...)
 		}
+		if len(found) > 0 && reflect.DeepEqual(sorted(their), sorted(our)) {
+			return []string{path + ": in another order"}
+		}
 		return unique(found)
 	case string:
 		if our, ok := ours.(string); ok && u.sameText(their, our) {
@@ -278,23 +292,28 @@ func length(list []any) string {
 	return "more items"
 }
 
-// outline returns the text of a refusal as a pattern, with its form: that of Ironic's
-// faults or that of its web framework. Without a refusal it is "accepted".
+// outline returns the text of a refusal as a pattern, with its form. Without a refusal it is "accepted".
 func outline(a Answer) string {
 	if a.Status < http.StatusBadRequest {
 		return "accepted"
 	}
-	body := unwrap(decode(a.Body))
-	if outer, ok := body.(map[string]any); ok {
+	form, text := refusal(a)
+	return strings.TrimPrefix(form+" "+pattern(text), " ")
+}
+
+// refusal returns the text of a refusal and its form: that of Ironic's faults, that of its web framework, or empty for
+// a body in no such form.
+func refusal(a Answer) (form, text string) {
+	if outer, ok := unwrap(decode(a.Body)).(map[string]any); ok {
 		if inner, ok := outer["error_message"].(map[string]any); ok {
 			for name, form := range map[string]string{"faultstring": "fault", "description": "bare"} {
 				if text, ok := inner[name].(string); ok {
-					return form + " " + pattern(text)
+					return form, text
 				}
 			}
 		}
 	}
-	return pattern(string(a.Body))
+	return "", string(a.Body)
 }
 
 // valuePattern describes a value so that similar values have the same description.

@@ -48,11 +48,8 @@ type writes struct {
 
 // create answers POST /v1/nodes.
 func (s writes) create(r *rest.Request) (rest.Answer, error) {
-	body, err := r.Decode(rest.MaxBody)
+	body, err := s.decode(r)
 	if err != nil {
-		return rest.Answer{}, err
-	}
-	if err := s.created.Validate("node", body); err != nil {
 		return rest.Answer{}, err
 	}
 	n, err := newNode(r, body)
@@ -66,6 +63,15 @@ func (s writes) create(r *rest.Request) (rest.Answer, error) {
 	a := answer(r, http.StatusCreated, n, nil)
 	a.Location = "nodes/" + n.UUID
 	return a, nil
+}
+
+// decode returns the body of a POST, which satisfies the schema of a new node.
+func (s writes) decode(r *rest.Request) (any, error) {
+	body, err := r.Decode(rest.MaxBody)
+	if err != nil {
+		return nil, err
+	}
+	return body, s.created.Validate("node", body)
 }
 
 // newNode returns a new node with the fields of a valid body.

@@ -21,12 +21,7 @@ import (
 //
 // Source: patch in ironic/api/controllers/v1/node.py.
 func (s writes) patch(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs("reset_interfaces")
-	reset := a.Boolean("reset_interfaces")
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	p, err := patch.Decode(r)
+	p, reset, err := decodePatch(r)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -55,6 +50,16 @@ func (s writes) patch(r *rest.Request) (rest.Answer, error) {
 	n = n.Clone()
 	n.Reservation = r.Conductor.Name() // Ironic responds while it holds the node's lock
 	return answer(r, http.StatusOK, n, nil), nil
+}
+
+// decodePatch returns the patch in the body and the argument reset_interfaces, which is nil if it is absent.
+func decodePatch(r *rest.Request) (p patch.Patch, reset *bool, err error) {
+	a := r.QueryArgs("reset_interfaces")
+	if reset = a.Boolean("reset_interfaces"); a.Err != nil {
+		return nil, nil, a.Err
+	}
+	p, err = patch.Decode(r)
+	return p, reset, err
 }
 
 // checkPatch refuses a patch that is invalid for every node.

@@ -5,33 +5,55 @@
 package nodes
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/objects"
+	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
 // OfChassis returns the controller of the nodes of a chassis.
-func OfChassis() *rest.Controller {
-	chassis := []string{"chassis_uuid"}
+func OfChassis(s *rest.Service) *rest.Controller {
+	chassis, write := []string{"chassis_uuid"}, writes{created: schemaOf(s, true)}
 	return &rest.Controller{Lookup: rest.Below("node", 0, nil), Actions: rest.Actions{
 		rest.All: {Serve: listing{ofChassis: true}.serve, Idents: chassis},
 		"detail": {Method: http.MethodGet, Serve: listing{ofChassis: true, details: true}.serve, Idents: chassis},
-		rest.One: rest.Forbidden, "delete": rest.Forbidden,
-		"post":  {NoArgs: true, Optional: 9, Serve: rest.Forbidden.Serve},
-		"patch": {Idents: rest.NodeIdent, Args: []string{"reset_interfaces"}, Serve: forbidNodePatch},
+		rest.One: {Optional: 9, Serve: func(*rest.Request) (rest.Answer, error) { return rest.Answer{}, fault.NotPermitted }},
+		"delete": {Idents: rest.NodeIdent, Optional: 9, Serve: forbidDelete},
+		"post":   {NoArgs: true, Body: "node", Serve: write.forbidCreate},
+		"patch":  {Idents: rest.NodeIdent, Args: []string{"reset_interfaces"}, Body: "patch", Serve: forbidPatch},
 	}}
 }
 
-// forbidNodePatch answers PATCH /v1/chassis/CHASSIS/nodes.
-func forbidNodePatch(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs("reset_interfaces")
-	if a.Boolean("reset_interfaces"); a.Err != nil {
-		return rest.Answer{}, a.Err
+// Ironic does not permit a request that changes a node below its chassis, but checks the arguments and the body before it
+// says so.
+
+// forbidCreate answers POST /v1/chassis/CHASSIS/nodes.
+func (s writes) forbidCreate(r *rest.Request) (rest.Answer, error) {
+	if _, err := s.decode(r); err != nil {
+		return rest.Answer{}, err
 	}
-	return rest.Forbidden.Serve(r)
+	return rest.Answer{}, fault.NotPermitted
+}
+
+// forbidPatch answers PATCH /v1/chassis/CHASSIS/nodes.
+func forbidPatch(r *rest.Request) (rest.Answer, error) {
+	if _, _, err := decodePatch(r); err != nil && !errors.Is(err, patch.ErrNull) {
+		return rest.Answer{}, err
+	}
+	return rest.Answer{}, fault.NotPermitted
+}
+
+// forbidDelete answers DELETE /v1/chassis/CHASSIS/nodes.
+func forbidDelete(r *rest.Request) (rest.Answer, error) {
+	if len(r.Params) > 1 {
+		return rest.Answer{}, fault.NoSuchResource
+	}
+	return rest.Answer{}, fault.NotPermitted
 }
 
 // Controller returns the controller of /v1/nodes.

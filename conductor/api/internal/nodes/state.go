@@ -222,7 +222,8 @@ func setConsole(r *rest.Request) (rest.Answer, error) {
 	if !hasInterface(r, n, "console") {
 		return rest.Answer{}, fault.Invalid("%s", unsupported(n, "console"))
 	}
-	if want := enabled != nil && *enabled; want != n.ConsoleEnabled {
+	// As in Ironic, null is a change in any case. It switches the console off.
+	if want := enabled != nil && *enabled; enabled == nil || want != n.ConsoleEnabled {
 		err = update(r, func(n *node) error {
 			n.ConsoleEnabled, n.LastError = want, ""
 			return nil

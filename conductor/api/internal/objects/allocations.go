@@ -64,7 +64,7 @@ func useCandidates(r *rest.Request, al *conductor.Allocation) error {
 
 // createAllocation answers POST /v1/allocations.
 func createAllocation(r *rest.Request) (rest.Answer, error) {
-	o, err := allocationResource.decode(r)
+	o, err := allocationResource.decodeNew(r)
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -35,7 +35,7 @@ type parent struct {
 // selection is the set of records in a list.
 type selection struct {
 	node  string // the UUID of the node to which the records belong; empty for any
-	one   bool   // at most one record is selected, so that the sort key is ignored
+	one   bool   // at most one record is selected, so that the sort key and the marker are ignored
 	tests []func(o conductor.Object) bool
 }
 
@@ -54,6 +54,9 @@ func (s *selection) has(o conductor.Object) bool {
 
 // page returns a page of the selected records. compare sorts them; if it is nil, they are in the order of creation.
 func (s *selection) page(r *rest.Request, x *resource, p rest.Page, compare func(a, b conductor.Object) int) ([]conductor.Object, error) {
+	if s.one {
+		p.Marker = ""
+	}
 	if compare == nil {
 		in := conductor.Range{After: p.Marker, Backwards: p.Direction == "desc"}
 		if s.node != "" {

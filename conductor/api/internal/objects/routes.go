@@ -114,7 +114,8 @@ func (x *resource) controllerBelow(of *parent) *rest.Controller {
 	forbidden := rest.Action{Optional: 9, Serve: x.forbid}
 	c := &rest.Controller{Actions: rest.Actions{
 		rest.All: {Serve: listing{resource: x, parent: of}.serve},
-		rest.One: forbidden, "post": forbidden, "patch": forbidden, "delete": forbidden,
+		rest.One: forbidden, "patch": forbidden, "delete": forbidden,
+		"post": {NoArgs: true, Body: x.word, Serve: x.forbidCreate},
 	}}
 	if x.has(detailPath) {
 		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, parent: of, details: true}.serve}

@@ -36,34 +36,29 @@ func orTrue(b *bool) bool { return b == nil || *b }
 // checkPort refuses a port whose fields contradict each other or its port group.
 func checkPort(r *rest.Request, before, o conductor.Object) error {
 	port := o.(*conductor.Port)
+	var group *conductor.PortGroup // that the port joins
+	if port.PortGroupUUID != "" && (before == nil || !same(before, o, "portgroup_uuid")) {
+		found, err := find(r, portGroupResource, port.PortGroupUUID)
+		if err != nil {
+			return fault.As400(err)
+		}
+		if group = found.(*conductor.PortGroup); group.NodeUUID != port.NodeUUID {
+			return fault.Invalid("Port can not be added to a portgroup belonging to a different node.")
+		}
+	}
 	link := port.LocalLinkConnection
 	switch {
 	case before == nil && port.IsSmartNIC != nil && *port.IsSmartNIC && len(link) > 0 && (link["port_id"] == nil || link["hostname"] == nil):
 		return fault.Invalid("Smart NIC port must have port_id and hostname in local_link_connection")
 	case fieldOf(o, "physical_network").load(o) == "":
 		return fault.Invalid("A non-empty value is required when setting physical_network")
+	case before == nil && group != nil && !orTrue(group.StandalonePortsSupported) && orTrue(port.PXEEnabled):
+		return fault.Conflict("Port group %s doesn't support standalone ports. This port cannot be created as a member of that portgroup as the port's 'pxe_enabled' field was set to True.", group.UUID)
 	}
 	if err := checkNewName(r, before, o, "port"); err != nil {
 		return err
 	}
-	if err := notInspected(r, before, o, "Cannot update port \"%s\" on \"%s\" while it is in state \"%s\"."); err != nil {
-		return err
-	}
-	if port.PortGroupUUID == "" || before != nil && same(before, o, "portgroup_uuid") {
-		return nil
-	}
-	found, err := find(r, portGroupResource, port.PortGroupUUID)
-	if err != nil {
-		return fault.As400(err)
-	}
-	switch group := found.(*conductor.PortGroup); {
-	case group.NodeUUID != port.NodeUUID:
-		return fault.Invalid("Port can not be added to a portgroup belonging to a different node.")
-	case before == nil && !orTrue(group.StandalonePortsSupported) && orTrue(port.PXEEnabled):
-		return fault.Conflict("Port group %s doesn't support standalone ports. This port cannot be created as a member of that portgroup as the port's 'pxe_enabled' field was set to True.", group.UUID)
-	default:
-		return nil
-	}
+	return notInspected(r, before, o, "Cannot update port \"%s\" on \"%s\" while it is in state \"%s\".")
 }
 
 // allowPort refuses a port that its node or the other ports of its port group do not allow.

@@ -48,7 +48,7 @@ func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 
 // create answers a POST.
 func (x *resource) create(r *rest.Request) (rest.Answer, error) {
-	o, err := x.decode(r)
+	o, err := x.decodeNew(r)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -61,34 +61,40 @@ func (x *resource) create(r *rest.Request) (rest.Answer, error) {
 	return a, nil
 }
 
-// decode returns the record in the body of a POST.
-func (x *resource) decode(r *rest.Request) (conductor.Object, error) {
+// decode returns the record in the body of a POST, and the decoded body. The values are valid one by one.
+func (x *resource) decode(r *rest.Request) (conductor.Object, map[string]any, error) {
 	body, err := r.Decode(rest.MaxBody)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	object, _ := body.(map[string]any)
 	if err := r.OnlyBody(object); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if x.write.prepare != nil {
 		if err := x.write.prepare(r, body); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if body == nil { // Ironic has no schema error for null
 		if err := r.Accept(nil); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if err := x.bodySchema(r.Service).Validate(x.word, body); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	o := conductor.Clone(x.of)
 	if err := x.take(r, o, object); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := r.Accept(nil); err != nil {
+	return o, object, r.Accept(nil)
+}
+
+// decodeNew returns the record in the body of a POST.
+func (x *resource) decodeNew(r *rest.Request) (conductor.Object, error) {
+	o, object, err := x.decode(r)
+	if err != nil {
 		return nil, err
 	}
 	if err := x.checkNode(r, nil, o); err != nil {
@@ -302,6 +308,19 @@ func (x *resource) checkLinks(r *rest.Request, p patch.Patch, before conductor.O
 	return x.checkNode(r, before, moved)
 }
 
+// forbidCreate answers a POST below another record. Ironic does not permit it, but checks the body before it says so, and
+// the node unless the record is a port.
+func (x *resource) forbidCreate(r *rest.Request) (rest.Answer, error) {
+	o, _, err := x.decode(r)
+	if err == nil && x != portResource {
+		err = x.checkNode(r, nil, o)
+	}
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	return rest.Answer{}, fault.NotPermitted
+}
+
 // forbid answers a request for one record in the path of another record. Ironic does not permit it, but checks its
 // arguments before it says so.
 func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
@@ -318,7 +337,7 @@ func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
 	switch {
 	case a.Err != nil:
 		return rest.Answer{}, a.Err
-	case r.Method == http.MethodPost || len(r.Params) > 1 && (rest.IsUUID(r.Param(1)) || x.has(named) && rest.IsName(r.Param(1))):
+	case len(r.Params) > 1 && (rest.IsUUID(r.Param(1)) || x.has(named) && rest.IsName(r.Param(1))):
 		return rest.Answer{}, fault.NotPermitted
 	case len(r.Params) == 1:
 		return rest.Answer{}, fault.Invalid("Missing mandatory parameter: %s", x.identName())

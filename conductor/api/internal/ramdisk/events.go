@@ -3,8 +3,12 @@
 package ramdisk
 
 import (
+	"net/http"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
 // events are the accepted events of a network service. They have no effect. Source:
@@ -29,8 +33,22 @@ var (
 	}
 )
 
-// Events answers POST /v1/events.
-func Events(r *rest.Request) (rest.Answer, error) {
+// Events returns the controller of /v1/events. Before the version with events, the path exists for a POST alone, which is
+// refused after its body has been checked.
+func Events() *rest.Controller {
+	return &rest.Controller{
+		Actions: rest.Actions{"post": {NoArgs: true, Serve: receive, Since: since.Events}},
+		Admit: func(r *rest.Request) error {
+			if r.Method != http.MethodPost && r.Version < since.Events {
+				return fault.UnknownPath
+			}
+			return nil
+		},
+	}
+}
+
+// receive answers POST /v1/events.
+func receive(r *rest.Request) (rest.Answer, error) {
 	body, err := r.Decode(rest.MaxBody)
 	if err != nil {
 		return rest.Answer{}, err

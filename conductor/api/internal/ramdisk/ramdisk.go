@@ -122,6 +122,8 @@ func Heartbeat(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, fault.Invalid("Agent token is required for heartbeat processing.")
 	case a.Has("agent_status") && !slices.Contains(agentStates, beat.AgentStatus):
 		return rest.Answer{}, fault.Invalid("Agent status is invalid. Valid states are %s.", strings.Join(agentStates, ","))
+	case !a.Has("agent_version") && !a.Has("agent_status"):
+		return rest.Answer{}, fault.Invalid("Agent did not transmit a version, and a version is required. Please update the agent being used.")
 	}
 	return rest.Accepted, r.Conductor.Heartbeat(r.Context(), n.UUID, beat)
 }

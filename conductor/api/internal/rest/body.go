@@ -157,6 +157,9 @@ func (r *Request) contentType() string {
 
 // Decode returns the decoded JSON body, an empty object for an empty body.
 func (r *Request) Decode(limit int64) (any, error) {
+	if r.badBody != nil {
+		return nil, r.badBody
+	}
 	body, measured, err := r.readBody(limit)
 	if err != nil || len(body) == 0 {
 		return map[string]any{}, err

@@ -28,6 +28,7 @@ type Request struct {
 	since    states.APIVersion // the first version that has the action
 	Suffix   bool              // ".json" was removed from the path
 	badIdent error             // the fault of the node's identifier, which comes after that of unknown arguments
+	badBody  error             // the fault of a path segment in place of the body, which comes after those of the arguments
 	from     *budget           // the budget of the body
 	held     int64             // bytes taken from it
 	baseURL  string

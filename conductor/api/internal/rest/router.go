@@ -232,7 +232,8 @@ func (r *Request) bind(a *Action, segments []string) error {
 		if r.Method == http.MethodPatch {
 			want = "array"
 		}
-		return fault.Schema(a.Body, "%s is not of type '%s'", fault.Repr(segments[extra]), want)
+		r.badBody = fault.Schema(a.Body, "%s is not of type '%s'", fault.Repr(segments[extra]), want)
+		segments = segments[:extra]
 	} else if len(segments) > extra {
 		return fault.UnknownPath
 	}
@@ -311,8 +312,3 @@ type Actions = map[string]Action
 
 // NodeIdent is the name of the segment that identifies a node.
 var NodeIdent = []string{"node_ident"}
-
-// Forbidden is an action that a controller does not permit below another one.
-var Forbidden = Action{Optional: 9, Serve: func(*Request) (Answer, error) {
-	return Answer{}, &fault.Fault{Status: http.StatusForbidden, Text: "Operation not permitted."}
-}}
