@@ -20,7 +20,10 @@ const logoutTimeout = 3 * time.Second
 
 // newHardware returns the hardware types, and a function that logs out of the BMCs. The images may be nil.
 func newHardware(o *options, published *images.Server, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
-	redfish, err := hardware.NewRedfish(hardware.Config{Sessions: maxSessions, Images: published, APIURL: o.images.apiURL})
+	redfish, err := hardware.NewRedfish(hardware.Config{
+		Sessions: maxSessions, Images: published, APIURL: o.images.apiURL,
+		DeployKernel: o.images.kernel, DeployRamdisk: o.images.ramdisk, Bootloader: o.images.bootloader, KernelParameters: o.images.parameters,
+	})
 	if err != nil {
 		return nil, nil, err
 	}

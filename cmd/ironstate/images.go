@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/internal/program"
 )
@@ -21,6 +22,8 @@ type imageFlags struct {
 	url, folder string
 	listen      string // of a port for images alone; empty for that of the API
 	apiURL      string
+
+	kernel, ramdisk, bootloader, parameters string // defaults of driver_info
 }
 
 func (i *imageFlags) define(flags *flag.FlagSet) {
@@ -28,11 +31,18 @@ func (i *imageFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&i.folder, "image-folder", "", "`folder` for the images of -image-url, of this process alone; files in it can be named by file URLs")
 	flags.StringVar(&i.listen, "image-listen", "", "`host:port` of images alone, by HTTP; empty serves them on the API's port, below the path of -image-url")
 	flags.StringVar(&i.apiURL, "api-url", "", "`URL` at which agents reach the API, such as http://192.0.2.1:6385; it is put into the images of agents")
+	flags.StringVar(&i.kernel, "deploy-kernel", "", "`URL` of the agent's kernel, for nodes whose driver_info lacks deploy_kernel or deploy_ramdisk")
+	flags.StringVar(&i.ramdisk, "deploy-ramdisk", "", "`URL` of the agent's ramdisk, see -deploy-kernel")
+	flags.StringVar(&i.bootloader, "bootloader", "", "`URL` of the image of an EFI system partition with a boot loader, for nodes whose driver_info has none")
+	flags.StringVar(&i.parameters, "kernel-append-params", "", "kernel `parameters` of the agent, which %default% in kernel_append_params stands for; empty for those of Ironic, nofb nomodeset vga=normal")
 }
 
 func (i *imageFlags) check() error {
 	if (i.url == "") != (i.folder == "") {
 		return program.Usagef("-image-url and -image-folder need each other: one of them is missing")
+	}
+	if _, err := bootimage.ParseParameters(i.parameters); err != nil {
+		return program.Usagef("-kernel-append-params: %v", err)
 	}
 	if i.apiURL != "" {
 		if at, err := url.Parse(i.apiURL); err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {

@@ -18,9 +18,20 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// boot makes a node of a new BMC wait for the agent of an image that is built from files in a folder. It
-// returns the URL of the image, as the BMC has it.
-func boot(t *testing.T, s *server, folder string, user ...string) (image string) {
+// imagesIn returns the flags for images that are built from files in a new folder.
+func imagesIn(t *testing.T, location string, more ...string) []string {
+	t.Helper()
+	folder := t.TempDir()
+	args := append(more, "-demo", "0", "-image-url", location, "-image-folder", folder, "-api-url", "http://192.0.2.1:6385", "-kernel-append-params", "quiet")
+	for flag, name := range map[string]string{"-deploy-kernel": "ipa.kernel", "-deploy-ramdisk": "ipa.initramfs", "-bootloader": "esp.img"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(name), 0o600))
+		args = append(args, flag, "file://"+filepath.Join(folder, name))
+	}
+	return args
+}
+
+// boot makes a node of a new BMC wait for its agent. It returns the URL of the agent's image, as the BMC has it.
+func boot(t *testing.T, s *server) (image string) {
 	t.Helper()
 	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	require.NoError(t, err)
@@ -30,19 +41,15 @@ func boot(t *testing.T, s *server, folder string, user ...string) (image string)
 	info := map[string]any{
 		"redfish_address": bmc.URL, "redfish_username": bmctest.DefaultUser, "redfish_password": bmctest.DefaultPassword, "redfish_verify_ca": ca,
 	}
-	for key, name := range map[string]string{"deploy_kernel": "ipa.kernel", "deploy_ramdisk": "ipa.initramfs", "bootloader": "esp.img"} {
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(name), 0o600))
-		info[key] = "file://" + filepath.Join(folder, name)
-	}
 	body, err := json.Marshal(map[string]any{
 		"name": "node-1", "driver": "redfish", "boot_interface": "redfish-virtual-media", "deploy_interface": "custom-agent",
 		"automated_clean": false, "driver_info": info,
 	})
 	require.NoError(t, err)
-	status, answer := s.do(http.MethodPost, "/v1/nodes", string(body), user...)
+	status, answer := s.do(http.MethodPost, "/v1/nodes", string(body))
 	require.Equal(t, http.StatusCreated, status, "%v", answer)
 	for _, step := range [][2]string{{"manage", "manageable"}, {"provide", "available"}, {"active", "wait call-back"}} {
-		status, answer := s.do(http.MethodPut, "/v1/nodes/node-1/states/provision", `{"target": "`+step[0]+`"}`, user...)
+		status, answer := s.do(http.MethodPut, "/v1/nodes/node-1/states/provision", `{"target": "`+step[0]+`"}`)
 		require.Equal(t, http.StatusAccepted, status, "%v", answer)
 		s.waitFor("node-1", step[1])
 	}
@@ -63,9 +70,8 @@ func download(t *testing.T, s *server, location string) (status int, size int64)
 }
 
 func TestABMCLoadsTheImageOfAnAgent(t *testing.T) {
-	folder := t.TempDir()
-	s := serveProcess(t, "-demo", "0", "-image-url", "http://images.example/boot", "-image-folder", folder, "-api-url", "http://192.0.2.1:6385")
-	image := boot(t, s, folder)
+	s := serveProcess(t, imagesIn(t, "http://images.example/boot")...)
+	image := boot(t, s)
 	require.Regexp(t, `^http://images\.example/boot/[0-9a-f-]{69}\.iso$`, image)
 	at, err := url.Parse(image)
 	require.NoError(t, err)
@@ -88,9 +94,8 @@ func TestImagesHaveAPortOfTheirOwn(t *testing.T) {
 	require.NoError(t, err)
 	at := free.Addr().String()
 	require.NoError(t, free.Close())
-	folder := t.TempDir()
-	s := serveProcess(t, "-demo", "0", "-image-listen", at, "-image-url", "http://"+at, "-image-folder", folder, "-api-url", "http://192.0.2.1:6385")
-	image := boot(t, s, folder)
+	s := serveProcess(t, imagesIn(t, "http://"+at, "-image-listen", at)...)
+	image := boot(t, s)
 	status, size := download(t, s, image)
 	require.Equal(t, http.StatusOK, status)
 	require.Greater(t, size, int64(40_000))
@@ -104,6 +109,7 @@ func TestWrongFlagsForImagesAreRefused(t *testing.T) {
 		"-image-listen needs -image-url":                                               {"-image-listen", "127.0.0.1:0"},
 		`-image-url is "http://192.0.2.1:6385/": on the API's port it needs a path`:    {"-image-url", "http://192.0.2.1:6385/", "-image-folder", "."},
 		`-image-url is "http://192.0.2.1:6385/v1/x": on the API's port it needs a pat`: {"-image-url", "http://192.0.2.1:6385/v1/x", "-image-folder", "."},
+		"-kernel-append-params: kernel parameters with a double quote":                 {"-kernel-append-params", `a="b`},
 		`-api-url is "192.0.2.1:6385": want a URL`:                                     {"-api-url", "192.0.2.1:6385"},
 	} {
 		_, err := parse(args, io.Discard)

@@ -343,6 +343,8 @@ func TestANodeThatCannotBootFromVirtualMediaIsRefused(t *testing.T) {
 	plain := hardware.Config{}
 	withoutAPI := config
 	withoutAPI.APIURL = ""
+	withDefaults := config
+	withDefaults.DeployKernel, withDefaults.DeployRamdisk, withDefaults.Bootloader = files+"k", files+"r", files+"esp"
 	boots := map[string]any{"deploy_kernel": files + "k", "deploy_ramdisk": files + "r", "bootloader": files + "esp"}
 	and := func(key string, value any) map[string]any {
 		info := map[string]any{key: value}
@@ -363,7 +365,11 @@ func TestANodeThatCannotBootFromVirtualMediaIsRefused(t *testing.T) {
 		{plain, "custom-agent", map[string]any{"deploy_iso": image}, nil, ""},
 		{config, "custom-agent", boots, nil, ""},
 		{plain, "custom-agent", nil, nil, missing + "['deploy_kernel', 'deploy_ramdisk']"},
-		{plain, "custom-agent", map[string]any{"deploy_kernel": files}, nil, missing + "['deploy_ramdisk']"},
+		{config, "custom-agent", map[string]any{"deploy_kernel": files}, nil, missing + "['deploy_kernel', 'deploy_ramdisk']"},
+		{withDefaults, "custom-agent", map[string]any{"deploy_kernel": "ftp://images.example/k"}, nil, ""},
+		{withDefaults, "custom-agent", map[string]any{"deploy_kernel": "ftp://images.example/k", "deploy_ramdisk": files}, nil, "deploy_kernel in driver_info"},
+		{withDefaults, "custom-agent", map[string]any{"bootloader": "ftp://images.example/esp"}, nil, "bootloader in driver_info"},
+		{withDefaults, "ramdisk", nil, map[string]any{"kernel": files, "ramdisk": files}, ""},
 		{plain, "custom-agent", boots, nil, "deploy_kernel in driver_info, which the boot interface redfish-virtual-media of driver redfish cannot realise: the address of the API is not configured (-api-url)"},
 		{withoutAPI, "custom-agent", boots, nil, "the address of the API is not configured"},
 		{hardware.Config{APIURL: config.APIURL}, "custom-agent", boots, nil, "no images are built and served (-image-url)"},

@@ -34,6 +34,10 @@ type Config struct {
 	// APIURL is the address at which agents reach Ironic's API (external_callback_url), such as
 	// http://192.0.2.1:6385. It is needed with deploy_kernel and deploy_ramdisk.
 	APIURL string
+	// DeployKernel and DeployRamdisk are the URLs of the agent's kernel and ramdisk for nodes whose
+	// driver_info lacks one of them, and Bootloader is that of the boot loader for nodes whose
+	// driver_info has none (deploy_kernel, deploy_ramdisk, bootloader).
+	DeployKernel, DeployRamdisk, Bootloader string
 	// KernelParameters are kernel parameters of all ramdisks whose image is built; "" stands for
 	// "nofb nomodeset vga=normal" ([redfish]kernel_append_params).
 	KernelParameters string

@@ -3,6 +3,7 @@
 package hardware
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -59,17 +60,14 @@ func (b mediaBoot) agentMedium(n *conductor.Node) (m medium, err error) {
 			break
 		}
 	}
-	var missing []string
-	for key, value := range map[string]string{"deploy_kernel": m.kernel, "deploy_ramdisk": m.ramdisk} {
-		if value == "" {
-			missing = append(missing, "'"+key+"'")
-		}
+	if m.kernel == "" || m.ramdisk == "" {
+		m.kernel, m.ramdisk = b.config.DeployKernel, b.config.DeployRamdisk
 	}
-	if len(missing) > 0 {
-		slices.Sort(missing)
-		return m, &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-			"Error validating Redfish virtual media. Some parameters were missing in node's driver_info. Missing are: [%s]", strings.Join(missing, ", "))}
+	if err := missing("Error validating Redfish virtual media. Some parameters were missing in node's driver_info",
+		value{"deploy_kernel", m.kernel}, value{"deploy_ramdisk", m.ramdisk}); err != nil {
+		return m, err
 	}
+	m.bootloader = cmp.Or(m.bootloader, b.config.Bootloader)
 	m.parameters = b.config.KernelParameters
 	for _, object := range []map[string]any{n.DriverInfo, n.InstanceInfo} {
 		if value, ok := object["kernel_append_params"].(string); ok {
@@ -80,6 +78,25 @@ func (b mediaBoot) agentMedium(n *conductor.Node) (m medium, err error) {
 		return m, b.unrealisable(n, "driver_info", "deploy_kernel", "the address of the API is not configured (-api-url), with which the agent's image is built")
 	}
 	return m, b.checkBuild(n, "driver_info", m)
+}
+
+// value is a value of a node with its key.
+type value struct{ key, text string }
+
+// missing returns an error that begins with what and lists the keys of the empty values, nil if none is empty.
+//
+// Source: check_for_missing_params in ironic/drivers/modules/deploy_utils.py.
+func missing(what string, values ...value) error {
+	var keys []string
+	for _, v := range values {
+		if v.text == "" {
+			keys = append(keys, "'"+v.key+"'")
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return &conductor.Error{Reason: conductor.Invalid, Text: what + ". Missing are: [" + strings.Join(keys, ", ") + "]"}
 }
 
 // agentModes returns the prefixes of the keys that name the agent's ramdisk, the first one first.
@@ -105,20 +122,15 @@ func (b mediaBoot) instanceMedium(n *conductor.Node) (m medium, err error) {
 		}
 		return m, b.checkISO(n, "instance_info", "boot_iso", m.iso)
 	}
-	var missing []string
-	for _, key := range []string{"kernel", "ramdisk"} {
-		if text(key) == "" {
-			missing = append(missing, "'"+key+"'")
-		}
-	}
-	if len(missing) > 0 {
-		return m, &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-			"Cannot validate image information for node %s because one or more parameters are missing from its instance_info and insufficient information is present to boot from a remote volume. Missing are: [%s]",
-			n.UUID, strings.Join(missing, ", "))}
+	err = missing("Cannot validate image information for node "+n.UUID+" because one or more parameters are missing from its instance_info and insufficient information "+
+		"is present to boot from a remote volume", value{"kernel", m.kernel}, value{"ramdisk", m.ramdisk})
+	if err != nil {
+		return m, err
 	}
 	if m.bootloader, err = (info{n}).text("bootloader"); err != nil {
 		return m, err
 	}
+	m.bootloader = cmp.Or(m.bootloader, b.config.Bootloader)
 	m.parameters = strings.TrimSpace("root=/dev/ram0 text " + text("ramdisk_kernel_arguments"))
 	return m, b.checkBuild(n, "instance_info", m)
 }

@@ -33,7 +33,7 @@ var redfish = kind{
 		"redfish_tls_ciphers":         "Not supported.",
 		persistenceKey:                persistenceText,
 		"deploy_iso":                  "With redfish-virtual-media: URL of an ISO image with the agent, which the BMC loads. It must contain the agent's configuration.",
-		"deploy_kernel":               "With redfish-virtual-media: URL of the agent's kernel, of which with deploy_ramdisk an image is built: http, https, or file for one in the service's folder of images.",
+		"deploy_kernel":               "With redfish-virtual-media: URL of the agent's kernel, of which with deploy_ramdisk an image is built: http, https, or file for one in the service's folder of images. The service may have defaults.",
 		"deploy_ramdisk":              "With redfish-virtual-media: URL of the agent's ramdisk.",
 		"rescue_iso":                  "With redfish-virtual-media: as deploy_iso, for a rescue.",
 		"rescue_kernel":               "With redfish-virtual-media: as deploy_kernel, for a rescue.",
