@@ -98,9 +98,8 @@ func (d drawnText) texts() []string {
 // debian lays a graph out with the installed dot command.
 func debian(t *testing.T, dot string) laidOut {
 	t.Helper()
-	program, err := exec.LookPath("dot")
-	needs.Installed(t, err == nil, "Graphviz's dot")
-	command := exec.Command(program, "-Tjson")
+	needs.Programs(t, "dot")
+	command := exec.Command("dot", "-Tjson")
 	command.Stdin = strings.NewReader(dot)
 	var problems strings.Builder
 	command.Stderr = &problems

@@ -37,13 +37,12 @@ type parsed struct {
 // mermaids parses Mermaid sources, all in one process.
 func mermaids(t *testing.T, sources []string) []parsed {
 	t.Helper()
-	node, err := exec.LookPath("node")
-	needs.Installed(t, err == nil, "node")
-	_, err = os.Stat("testdata/mermaid/node_modules")
+	needs.Programs(t, "node")
+	_, err := os.Stat("testdata/mermaid/node_modules")
 	needs.Installed(t, err == nil, "testdata/mermaid/node_modules (run npm ci there)")
 	input, err := json.Marshal(sources)
 	require.NoError(t, err)
-	command := exec.Command(node, "parse.mjs")
+	command := exec.Command("node", "parse.mjs")
 	command.Dir = "testdata/mermaid"
 	command.Stdin = strings.NewReader(string(input))
 	var problems strings.Builder

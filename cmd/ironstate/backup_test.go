@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/internal/program/programtest"
 )
@@ -161,6 +162,7 @@ func TestAFailedBackupLeavesNoFile(t *testing.T) {
 // TestEmbeddedServersAreBackedUpAndRestored makes a backup from one of three serving processes,
 // and restores the folders of three new processes from it.
 func TestEmbeddedServersAreBackedUpAndRestored(t *testing.T) {
+	needs.Time(t)
 	names := []string{"alpha", "beta", "gamma"}
 	var peers []string
 	for _, name := range names {

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/server/v3/embed"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/internal/program/programtest"
 )
@@ -53,6 +54,7 @@ func freeURL(t *testing.T) url.URL {
 // TestConductorsShareOneFleet runs three processes on one etcd. One is killed, and one is suspended
 // for longer than its lease: the others take its nodes over until it resumes and joins again.
 func TestConductorsShareOneFleet(t *testing.T) {
+	needs.Time(t)
 	t.Parallel()
 	etcd := startEtcd(t)
 	start := func(name string) *server {
@@ -135,6 +137,7 @@ const workThatDoesNotEnd = "10000h"
 // TestConductorsWithEmbeddedServers runs three processes with -cluster. One is killed while it
 // works: another conductor owns its nodes, and its work has failed.
 func TestConductorsWithEmbeddedServers(t *testing.T) {
+	needs.Time(t)
 	t.Parallel()
 	names := []string{"alpha", "beta", "gamma"}
 	var peers []string

@@ -20,6 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 // rightPassword is the password of admin in newTestLogin.
@@ -72,6 +74,7 @@ func (l *testLogin) request(connection context.Context, from, name, password str
 }
 
 func TestARightPasswordIsAnsweredWithinTwoSecondsWhileWrongOnesFlood(t *testing.T) {
+	needs.Time(t)
 	const perSecond, seconds, takes = 1500, 20, 350 * time.Millisecond
 	const user = "10.0.0.1:1"
 	for _, c := range []struct {

@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/bcrypt"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/internal/program/programtest"
 )
@@ -165,6 +166,7 @@ func TestTheBuiltInBMCsAreEnrolledAndDriven(t *testing.T) {
 }
 
 func TestNoExampleEntersAStoredFleetUnasked(t *testing.T) {
+	needs.Time(t)
 	etcd := startEtcd(t)
 	for _, store := range [][]string{
 		{"-data", filepath.Join(t.TempDir(), "data")}, {"-etcd", etcd},
@@ -226,6 +228,7 @@ func TestSIGTERMEndsTheProgramWithStatus0(t *testing.T) {
 }
 
 func TestACleanStopLogsNoError(t *testing.T) {
+	needs.Time(t)
 	for _, args := range [][]string{
 		{"-demo", "1"}, {"-data", filepath.Join(t.TempDir(), "data"), "-demo", "1"}, {"-etcd", startEtcd(t)},
 		{"-data", filepath.Join(t.TempDir(), "data"), "-name", "alpha", "-cluster", "alpha=http://" + keptAddress(t)},

@@ -69,6 +69,7 @@ func TestAFullDiskIsAnError(t *testing.T) {
 
 // The signal arrives while the command is blocked on a reader that has read one byte.
 func TestSignalsEndIt(t *testing.T) {
+	needs.Time(t)
 	for signal, want := range map[syscall.Signal]string{
 		syscall.SIGINT:  "stategraph: stopped by signal: interrupt\n",
 		syscall.SIGTERM: "stategraph: stopped by signal: terminated\n",

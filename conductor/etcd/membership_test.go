@@ -18,6 +18,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/etcd"
 	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 func requireAlive(t *testing.T, m conductor.Membership, id string, want bool) {
@@ -62,6 +63,7 @@ func TestMembersJoinAndLeave(t *testing.T) {
 }
 
 func TestALeaseIsRenewed(t *testing.T) {
+	needs.Time(t)
 	t.Parallel()
 	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	const ttl = 3 * time.Second

@@ -14,12 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/e2e/clients"
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 // nowhere is an endpoint on which no server listens.
 const nowhere = "http://127.0.0.1:9"
 
 func startBaremetal(ctx context.Context, t *testing.T, endpoint string) *clients.Baremetal {
+	needs.Time(t)
 	baremetal, err := clients.StartBaremetal(ctx, endpoint, t.TempDir())
 	installed(t, err)
 	require.NoError(t, err)
@@ -74,6 +76,7 @@ func TestAMissingClientIsErrNotInstalled(t *testing.T) {
 }
 
 func TestTheResultOfAFailedTestHasTheReason(t *testing.T) {
+	needs.Time(t)
 	results, err := clients.SDK(t.Context(), nowhere, "test_baremetal_driver")
 	installed(t, err)
 	require.NoError(t, err)

@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestDebianIronic(t *testing.T) {
+	needs.Time(t)
 	t.Parallel()
 	runClients(t, startDebianIronic, knownOfDebian)
 }
@@ -88,6 +89,7 @@ var sdkGroups = []struct {
 }
 
 func TestAllModulesOfOpenstacksdkAreRun(t *testing.T) {
+	needs.Time(t)
 	all, err := clients.SDKModules(t.Context())
 	installed(t, err)
 	require.NoError(t, err)

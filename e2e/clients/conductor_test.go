@@ -17,10 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/e2e/clients"
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 )
 
 func TestConductor(t *testing.T) {
+	needs.Time(t)
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "conductor")
 	build := exec.CommandContext(bounded(t), "go", "build", "-o", program, ".")

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 
 // TestForce runs two short histories. The command and -force.for run longer ones.
 func TestForce(t *testing.T) {
+	needs.Time(t)
 	for name, embedded := range map[string]bool{"servers elsewhere": false, "servers in the conductors": true} {
 		t.Run(name, func(t *testing.T) { runForce(t, embedded) })
 	}
@@ -79,6 +81,7 @@ func (w *ending) Write(p []byte) (int, error) {
 }
 
 func TestAnInterruptLeavesNothingBehind(t *testing.T) {
+	needs.Time(t)
 	defer goleak.VerifyNone(t)
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

@@ -5,13 +5,13 @@ package lockstep
 import (
 	"net/http"
 	"os"
-	"os/exec"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -64,9 +64,7 @@ func TestAMissingIronicIsErrNotInstalled(t *testing.T) {
 }
 
 func TestAPythonThatFailsIsAnError(t *testing.T) {
-	if _, err := exec.LookPath("ironic"); err != nil {
-		needs(t, ErrNotInstalled)
-	}
+	needs.Programs(t, "ironic")
 	p, err := startPython("input(); raise SystemExit(3)")
 	require.NoError(t, err)
 	require.Error(t, p.ask("anything", nil))

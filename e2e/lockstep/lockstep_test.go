@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,10 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 )
 
 func TestTheTablesAreIronics(t *testing.T) {
+	needs.Time(t)
 	t.Parallel()
 	c, err := compareTables(t.Context())
 	requireSame(t, c, err)
@@ -52,20 +53,16 @@ func TestBMCs(t *testing.T) {
 // makes walkSteps.
 const testSteps = 500
 
-// TestLives runs random lives until they have made testSteps requests. With -short or
-// -rapid.checks it runs fewer.
+// TestLives runs random lives until they have made testSteps requests. With -rapid.checks it
+// runs fewer.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	i, s := start(t, Options{}), serve(t)
 	checks, seed := flag.Lookup("rapid.checks"), flag.Lookup("rapid.seed")
 	enough := testSteps
-	switch set := checks.Value.String() != checks.DefValue; {
-	case set:
+	if checks.Value.String() != checks.DefValue {
 		enough = 1
-	case testing.Short() && os.Getenv("CI") != "true":
-		enough = 1
-		fallthrough
-	default:
+	} else {
 		require.NoError(t, checks.Value.Set("20"))
 	}
 	next, err := strconv.ParseUint(seed.Value.String(), 10, 64)

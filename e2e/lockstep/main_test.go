@@ -5,12 +5,14 @@ package lockstep
 import (
 	"context"
 	"errors"
-	"os"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -20,10 +22,11 @@ const startTimeout = 2 * time.Minute
 // start starts an Ironic that is closed at the end of the test.
 func start(t *testing.T, options Options) *Ironic {
 	t.Helper()
+	needs.Time(t)
 	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
 	defer cancel()
 	i, err := Start(ctx, options)
-	needs(t, err)
+	installed(t, err)
 	t.Cleanup(func() { require.NoError(t, i.Close()) })
 	return i
 }
@@ -37,20 +40,18 @@ func serve(t *testing.T) *service {
 	return s
 }
 
-// needs skips the test if the error says that a program is missing, except in CI, which
-// installs all of them. Any other error fails the test.
-func needs(t *testing.T, err error) {
+// installed skips the test, or fails it in CI, if the error says that a program is missing. Any
+// other error fails the test.
+func installed(t *testing.T, err error) {
 	t.Helper()
-	if errors.Is(err, ErrNotInstalled) && os.Getenv("CI") != "true" {
-		t.Skipf("no comparison with a real Ironic: %v", err)
-	}
+	needs.Installed(t, !errors.Is(err, ErrNotInstalled), fmt.Sprint(err))
 	require.NoError(t, err)
 }
 
 // requireSame requires that the differences are exactly the intended ones.
 func requireSame(t *testing.T, c Comparison, err error) {
 	t.Helper()
-	needs(t, err)
+	installed(t, err)
 	t.Logf("%s: %d compared", c.Name, c.Compared)
 	require.Positive(t, c.Compared)
 	require.Empty(t, c.Unexpected())

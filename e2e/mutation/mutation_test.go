@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 func TestListedMutantsExistAndHaveAReason(t *testing.T) {
@@ -67,6 +69,7 @@ func module(t *testing.T, code, test string) string {
 }
 
 func TestMutantsAreTried(t *testing.T) {
+	needs.Time(t)
 	root := module(t, `package p
 
 const most = 10

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 const withAPI = `
@@ -61,9 +63,7 @@ func Old() {}
 // A copy of the script runs in a repository whose last release had an API that the work
 // tree breaks.
 func TestAChangeThatBreaksUsersMustBeNamed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds apidiff")
-	}
+	needs.Time(t)
 	isolate(t)
 	script := read(t, "../../.ci/api")
 	root := repository(t, withAPI)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 const sample = `
@@ -91,6 +93,7 @@ import _ "github.com/example/sample"
 `
 
 func TestStrangersCanInstallARelease(t *testing.T) {
+	needs.Time(t)
 	isolate(t)
 	repository := repository(t, sample)
 	dir := filepath.Join(t.TempDir(), "release")

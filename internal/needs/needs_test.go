@@ -3,6 +3,8 @@
 package needs_test
 
 import (
+	"flag"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,11 +20,22 @@ type recorder struct {
 
 func (r *recorder) Helper() {}
 
+func (r *recorder) Skip(...any) { r.skipped = true }
+
 func (r *recorder) Skipf(string, ...any) { r.skipped = true }
 
 func (r *recorder) Fatalf(string, ...any) { r.failed = true }
 
+// short sets the flag -short until the test ends.
+func short(t *testing.T, on bool) {
+	short := flag.Lookup("test.short").Value
+	before := short.String()
+	require.NoError(t, short.Set(strconv.FormatBool(on)))
+	t.Cleanup(func() { require.NoError(t, short.Set(before)) })
+}
+
 func TestAnAbsentProgramSkipsButFailsInCI(t *testing.T) {
+	short(t, false)
 	for ci, want := range map[string]recorder{"": {skipped: true}, "true": {failed: true}} {
 		t.Setenv("CI", ci)
 		var got recorder
@@ -31,6 +44,26 @@ func TestAnAbsentProgramSkipsButFailsInCI(t *testing.T) {
 
 		got = recorder{}
 		needs.Programs(&got, "go")
+		needs.Installed(&got, true, "")
+		needs.Time(&got)
+		require.Equal(t, recorder{}, got)
+	}
+}
+
+func TestShortSkipsRealSystemsAndSlowTests(t *testing.T) {
+	short(t, true)
+	for _, ci := range []string{"", "true"} {
+		t.Setenv("CI", ci)
+		for name, need := range map[string]func(testing.TB){
+			"an installed program": func(t testing.TB) { needs.Programs(t, "go") },
+			"an absent system":     func(t testing.TB) { needs.Installed(t, false, "a system") },
+			"time":                 needs.Time,
+		} {
+			var got recorder
+			need(&got)
+			require.Equal(t, recorder{skipped: true}, got, "%s, CI=%s", name, ci)
+		}
+		var got recorder
 		needs.Installed(&got, true, "")
 		require.Equal(t, recorder{}, got)
 	}

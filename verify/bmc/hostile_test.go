@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
@@ -214,6 +215,7 @@ var floods = map[string]struct {
 }
 
 func TestAFloodStaysWithinBounds(t *testing.T) {
+	needs.Time(t)
 	const most = 64 << 20
 	for name, flood := range floods {
 		for _, atOnce := range []int{1, 10} {

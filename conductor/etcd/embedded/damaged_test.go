@@ -21,6 +21,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 // The subfolders and files of a single server.
@@ -29,6 +30,7 @@ func logs(dir string) string     { return filepath.Join(dir, "etcd", "member", "
 
 // A process opens each folder, since etcd panics in goroutines of its own, where a test cannot recover.
 func TestADamagedFolderIsAnError(t *testing.T) {
+	needs.Time(t)
 	whole := t.TempDir()
 	fill(t, whole)
 	cases := map[string]func(t *testing.T, dir string){
@@ -79,6 +81,7 @@ func TestADamagedFolderIsAnError(t *testing.T) {
 // TestNoiseInADatabaseIsFoundBeforeEtcdReadsIt writes noise at many places. What the check lets through, because it hit a
 // free page or a value, etcd has to open.
 func TestNoiseInADatabaseIsFoundBeforeEtcdReadsIt(t *testing.T) {
+	needs.Time(t)
 	whole := t.TempDir()
 	fill(t, whole)
 	dir := filepath.Join(t.TempDir(), "fleet")

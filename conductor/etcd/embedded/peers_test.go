@@ -21,11 +21,13 @@ import (
 	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 	"github.com/ironstate/ironstate/conductor/storetest"
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 // newPeers returns the configurations of the three servers of a cluster.
 func newPeers(t *testing.T) []embedded.Config {
 	t.Helper()
+	needs.Time(t)
 	urls := map[string]string{}
 	for _, name := range []string{"alpha", "beta", "gamma"} {
 		urls[name] = "http://" + etcdtest.Loopback(t)

@@ -18,6 +18,7 @@ const maxListed = 1
 
 // The requests are the same in each run. They take about a minute on two idle cores.
 func TestRandomRequestsGetTheAnswersOfIronic(t *testing.T) {
+	needs.Time(t)
 	run := Run{Seed: seed, Round: 1, Requests: 2000, Workers: 2, Examples: 1}
 	result, err := run.Do(t.Context())
 	needs.Installed(t, !errors.Is(err, lockstep.ErrNotInstalled), "Ironic")

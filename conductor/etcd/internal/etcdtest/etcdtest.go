@@ -21,6 +21,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
+
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 // roleVariable is the environment variable that makes a test binary run one of its roles instead of
@@ -70,6 +72,7 @@ func Spawn(t *testing.T, role string, arg any) *Process {
 // SpawnWith is Spawn with another standard error.
 func SpawnWith(t *testing.T, stderr *os.File, role string, arg any) *Process {
 	t.Helper()
+	needs.Time(t)
 	p := command(t, stderr, role, arg)
 	require.NoError(t, p.Start())
 	t.Cleanup(p.Kill)
@@ -183,6 +186,7 @@ func (m *Member) Ready(t *testing.T) {
 // StartCluster starts n servers. It calls set, if not nil, with the configuration of each.
 func StartCluster(t *testing.T, n int, set func(*ServerConfig)) []*Member {
 	t.Helper()
+	needs.Time(t)
 	members := make([]*Member, n)
 	var names []string
 	for i := range members {

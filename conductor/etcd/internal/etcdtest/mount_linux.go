@@ -9,12 +9,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 // SpawnMounted is Spawn in a mount namespace of its own, in which the role can call [MountSmall]. Where that
 // is not permitted the test is skipped, but with CI=true it fails.
 func SpawnMounted(t *testing.T, role string, arg any) *Process {
 	t.Helper()
+	needs.Time(t)
 	p := command(t, os.Stderr, role, arg)
 	p.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if os.Getuid() != 0 {
