@@ -50,7 +50,7 @@ var partitionKeys = []string{
 // writeImage sends the agent's step write_image with the image of the node's instance.
 func writeImage(ctx context.Context, t *Task) error {
 	n := t.Node()
-	if err := validateImage(n); err != nil {
+	if err := ValidateImage(n); err != nil {
 		return err
 	}
 	source := n.InstanceInfo["image_source"].(string)
@@ -76,10 +76,10 @@ func writeImage(ctx context.Context, t *Task) error {
 	return t.sendStep(ctx, args)
 }
 
-// validateImage refuses a node whose image cannot be written.
+// ValidateImage refuses a node whose image the deploy interface "direct" cannot write.
 //
 // Source: validate of AgentDeploy in ironic/drivers/modules/agent.py.
-func validateImage(n *Node) error {
+func ValidateImage(n *Node) error {
 	text := func(key string) string { value, _ := n.InstanceInfo[key].(string); return value }
 	source := text("image_source")
 	_, isObject := n.InstanceInfo["configdrive"].(map[string]any)
@@ -174,18 +174,15 @@ const (
 func tearDownAgent(ctx context.Context, t *Task) error {
 	n := t.Node()
 	client, err := t.engine.agent(n)
-	if err != nil {
-		return fmt.Errorf("Error rebooting node %s after deploy. %w", n.UUID, err)
+	if err != nil { // no heartbeat has come: another program wrote the image
+		return t.endWithoutAgent(ctx)
 	}
 	forced := strings.EqualFold(fmt.Sprint(n.DriverInfo["deploy_forces_oob_reboot"]), "true")
 	if forced || n.DisablePowerOff {
 		if err := client.Sync(ctx); err != nil {
 			return fmt.Errorf("Error rebooting node %s after deploy. %w", n.UUID, err)
 		}
-		if n.DisablePowerOff {
-			return nil // boot_instance reboots the machine
-		}
-		return t.SetPower(ctx, states.PowerOff)
+		return t.endWithoutAgent(ctx)
 	}
 	if err := client.PowerOff(ctx); err != nil && ctx.Err() == nil {
 		t.engine.config.Log.Warn("an agent did not power its machine off, which its BMC will do", "node", n.UUID, "error", err)
@@ -195,6 +192,14 @@ func tearDownAgent(ctx context.Context, t *Task) error {
 			break
 		}
 		sleep.For(ctx, powerOffInterval)
+	}
+	return t.SetPower(ctx, states.PowerOff)
+}
+
+// endWithoutAgent powers the machine off, unless the step boot_instance reboots it.
+func (t *Task) endWithoutAgent(ctx context.Context) error {
+	if t.Node().DisablePowerOff {
+		return nil
 	}
 	return t.SetPower(ctx, states.PowerOff)
 }

@@ -69,13 +69,17 @@ func (f *Fake) Describe() Description {
 	}
 }
 
-// Validate implements [Hardware]. Every configuration is valid.
+// Validate implements [Hardware]. Every configuration is valid, except that the deploy interface "direct" needs
+// an image.
 func (f *Fake) Validate(n *Node) map[string]error {
 	valid := make(map[string]error, len(fakeInterfaces))
 	for kind := range fakeInterfaces {
 		if kind != "vendor" {
 			valid[kind] = nil
 		}
+	}
+	if f.UsesAgent(n) {
+		valid["deploy"] = ValidateImage(n)
 	}
 	return valid
 }

@@ -16,6 +16,7 @@ import (
 const (
 	ramdisk     = "ramdisk"
 	customAgent = "custom-agent"
+	direct      = "direct"
 )
 
 // unrealised maps each deploy interface to the keys of instance_info that ask for what it does not do,
@@ -24,10 +25,13 @@ const (
 var unrealised = map[string]map[string]string{
 	ramdisk: {
 		"configdrive":          "it writes no configuration drive",
-		"image_source":         "it writes no image; with custom-agent, a program in the ramdisk can write it",
+		"image_source":         "it writes no image; with direct, Ironic's agent writes it",
 		"kernel_append_params": "the instance's kernel parameters are ramdisk_kernel_arguments",
 	},
 	customAgent: {
+		"boot_iso": "it boots the instance from its disk",
+	},
+	direct: {
 		"boot_iso": "it boots the instance from its disk",
 	},
 }
@@ -53,6 +57,11 @@ func (b *BMC) validateDeploy(n *conductor.Node) error {
 		key := slices.Min(slices.Collect(maps.Keys(reasons)))
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
 			"Node %s has %s in instance_info, which the deploy interface %s of driver %s cannot realise: %s.", n.UUID, key, deploy, n.Driver, reasons[key])}
+	}
+	if deploy == direct {
+		if err := conductor.ValidateImage(n); err != nil {
+			return err
+		}
 	}
 	if mode := instanceCapabilities(n)["boot_mode"]; mode != nil && bootMode(n) == "" {
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf("Node %s has an invalid capability boot_mode in instance_info: it must be bios or uefi.", n.UUID)}

@@ -36,12 +36,14 @@
 //     capabilities of the instance or the node; over Redfish only if the BMC reports another
 //     mode. With the management interface "noop" nothing is set or read, as in Ironic: the
 //     machine's own boot order must be the network first, then the disk.
-//   - A deployment is described below. It writes nothing on a disk.
+//   - A deployment is described below.
 //   - A tear-down powers the machine off. With redfish-virtual-media it ejects CDs. The machine's disks
 //     and its boot device stay as they are.
-//   - An automated cleaning has no steps and fails, unless it is off for the node or the conductor.
-//     Manual cleaning and servicing have the built-in steps of power, since 2023.2; any other
-//     step fails.
+//   - With the deploy interfaces "direct" and "custom-agent", a cleaning and a service boot Ironic's agent,
+//     which executes its own steps, such as deploy.erase_devices, and power the machine off at the end, or
+//     start the instance again. With "ramdisk" an automated cleaning has no steps and fails, unless it is off
+//     for the node or the conductor. Manual cleaning and servicing have the built-in steps of power, since
+//     2023.2; a step that neither the driver nor the agent has fails.
 //   - By Redfish, clients insert and eject virtual media, inject an NMI, and set the boot mode and
 //     secure boot ([conductor.Management]); by IPMI they inject an NMI. The BMC itself loads the image
 //     of virtual media: image_download_source is "http", and any other is refused. A client's change of
@@ -78,7 +80,7 @@
 //
 // # Deployment
 //
-// There are two deploy interfaces. An instance whose instance_info asks for more than they do is
+// There are three deploy interfaces. An instance whose instance_info asks for more than they do is
 // refused.
 //
 //   - "ramdisk", the default: the step deploy.deploy powers the machine off, sets its persistent
@@ -87,12 +89,16 @@
 //     ramdisk_kernel_arguments. With ipxe and pxe it boots from the network what is not known here,
 //     and an ISO, a kernel or a ramdisk in instance_info is refused. An image or a configuration drive
 //     is refused with all of them.
-//   - "custom-agent": deploy.deploy boots the machine from its ramdisk once and waits until
-//     the program calls [conductor.Conductor.Resume], when whatever runs in the ramdisk has
-//     written the image. A heartbeat of Ironic's agent is stored and continues nothing, since
-//     this package does not speak to the agent; without the call the deployment fails after
-//     its timeout. The step deploy.boot_instance then boots the machine from its disk, also by
-//     power off and power on. An ISO in instance_info is refused.
+//   - "direct": deploy.deploy boots Ironic's agent. After its first heartbeat the agent writes the image
+//     (write_image), which it downloads from image_source, an http or https URL with a checksum, and the
+//     configuration drive, an image or its URL. The boot loader is installed (prepare_instance_boot), the
+//     agent powers the machine off (tear_down_agent), and the machine boots from its disk (boot_instance).
+//     Steps of the agent and of the request run between these, by their priorities. An image that the
+//     conductor would have to download (image_download_source "local", Glance, a file), a configuration
+//     drive that is an object, and an ISO are refused.
+//   - "custom-agent": the same without write_image. The steps of the agent that the client requests
+//     write the image. Another program in the ramdisk may do that, and then calls
+//     [conductor.Conductor.Resume].
 //
 // With the capability secure_boot of an instance and the management interface "redfish", the boot mode is set to
 // UEFI and secure boot is enabled before the instance boots, and a tear-down disables it.

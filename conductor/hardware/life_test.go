@@ -101,39 +101,6 @@ func TestAnUnreachableBMCEndsInEnroll(t *testing.T) {
 	}
 }
 
-func TestADeploymentByAnAgentIsNotEndedByItsHeartbeat(t *testing.T) {
-	server := startRedfish(t)
-	s := start(t, hardware.Config{})
-	n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
-		n.ProvisionState = states.Available
-		n.Interfaces = map[string]string{"deploy": "custom-agent"}
-		n.InstanceInfo = map[string]any{"image_source": "http://images.example/1"}
-	})
-	for i, target := range []string{"active", "rebuild"} {
-		n = s.request(n, target)
-		require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
-		require.Equal(t, "On", server.Power("1"))
-		require.Equal(t, 2*i+1, patchesOf(server))
-
-		_, token, err := s.Lookup(t.Context(), nil, n.UUID)
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, len(token), 32, "an agent ignores a shorter one")
-		require.NoError(t, s.Heartbeat(t.Context(), n.UUID, conductor.Heartbeat{
-			CallbackURL: "http://192.0.2.7:9999", AgentVersion: "9.0.0", AgentToken: token,
-		}))
-		n, err = s.Node(t.Context(), n.UUID)
-		require.NoError(t, err)
-		require.Equal(t, states.DeployWait, n.ProvisionState, "nothing was sent to the agent")
-		require.Equal(t, "http://192.0.2.7:9999", n.DriverInternalInfo["agent_url"])
-
-		require.NoError(t, s.Resume(t.Context(), n.UUID, nil))
-		n = s.settle(n)
-		require.Equal(t, states.Active, n.ProvisionState, n.LastError)
-		require.Equal(t, "On", server.Power("1"))
-		require.Equal(t, "Hdd Continuous UEFI", server.Boot("1"))
-	}
-}
-
 func TestAutomatedCleaningFailsSinceNothingWouldBeErased(t *testing.T) {
 	for name, machine := range machines {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +138,7 @@ func TestAStepThatNoInterfaceHasFailsTheWork(t *testing.T) {
 			"node does not support this service step: {'interface': 'firmware', 'step': 'update'}"},
 	} {
 		n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
-			n.ProvisionState, n.Interfaces = test.from, map[string]string{"deploy": "custom-agent"}
+			n.ProvisionState = test.from
 		})
 		test.request.Version = s.word("").Version
 		require.NoError(t, s.Provision(t.Context(), n.UUID, test.request))

@@ -22,12 +22,7 @@ func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
 		return []conductor.Step{{Interface: "deploy", Step: "take_over", Priority: 100, Run: b.takeOver}}
 	case work == states.Deleting:
 		return []conductor.Step{{Interface: "deploy", Step: "tear_down", Priority: 100, Run: b.tearDown}}
-	case work == states.Deploying && b.chosen(n, "deploy") == customAgent:
-		return []conductor.Step{
-			{Interface: "deploy", Step: "deploy", Priority: 100, Run: b.bootAgent},
-			{Interface: "deploy", Step: "boot_instance", Priority: 20, Run: b.bootInstance},
-		}
-	case work == states.Deploying:
+	case work == states.Deploying && !b.UsesAgent(n):
 		return []conductor.Step{{Interface: "deploy", Step: "deploy", Priority: 100, Run: b.bootInstance}}
 	default:
 		return nil
@@ -37,14 +32,6 @@ func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
 // bootInstance boots the machine's instance.
 func (b *BMC) bootInstance(ctx context.Context, t *conductor.Task) error {
 	return b.bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareInstance(ctx, t) })
-}
-
-func (b *BMC) bootAgent(ctx context.Context, t *conductor.Task) error {
-	err := b.bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareRamdisk(ctx, t, nil) })
-	if err != nil {
-		return err
-	}
-	return conductor.ErrWait
 }
 
 // tearDown powers the machine off, or reboots it if disable_power_off is set, and removes what its boot

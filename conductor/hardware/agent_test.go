@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/agent/agenttest"
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// lab is a conductor with its API, and one machine with a BMC, a disk and an agent.
+type lab struct {
+	*site
+	bmc     *bmctest.Redfish
+	machine *agenttest.Machine
+	image   []byte
+	n       *conductor.Node
+}
+
+// startLab starts a lab whose node has a deploy interface and the next image to be written.
+func startLab(t *testing.T, state states.State, deploy string, set ...func(*agenttest.Config)) *lab {
+	l := &lab{image: agenttest.Image(3<<20, 7)}
+	var handler http.Handler
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/images/x.raw":
+			_, _ = w.Write(l.image)
+		case strings.HasPrefix(r.URL.Path, "/images/"):
+			http.NotFound(w, r)
+		default:
+			handler.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(web.Close)
+	config := agenttest.Config{API: web.URL, MACs: []string{"52:54:00:00:00:07"}, DiskSize: 80 << 20, PowerOff: func() { _ = l.bmc.SetPower("1", "Off") }}
+	for _, set := range set {
+		set(&config)
+	}
+	var err error
+	l.machine, err = agenttest.New(config)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.machine.Close()) })
+	l.bmc = startRedfish(t, func(c *bmctest.RedfishConfig) {
+		c.Systems = []bmctest.System{{ID: "1", OnPower: l.machine.Power}}
+	})
+	l.site = start(t, hardware.Config{})
+	handler = api.New(l.Conductor, api.Config{})
+	l.n = l.node(redfishMachine(l.bmc, t), func(n *conductor.Node) {
+		n.ProvisionState, n.Interfaces, n.AutomatedClean = state, map[string]string{"deploy": deploy}, nil
+		n.InstanceInfo = map[string]any{
+			"image_source": web.URL + "/images/x.raw", "image_disk_format": "raw", "image_os_hash_algo": "sha256", "image_os_hash_value": fmt.Sprintf("%x", sha256.Sum256(l.image)),
+		}
+	})
+	_, err = l.CreateObject(t.Context(), &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: l.n.UUID}, Address: "52:54:00:00:00:07"})
+	require.NoError(t, err)
+	return l
+}
+
+// until waits until the node is in one of the states and not reserved.
+func (l *lab) until(want ...states.State) *conductor.Node {
+	l.t.Helper()
+	for {
+		if n := l.settle(l.n); slices.Contains(want, n.ProvisionState) {
+			return n
+		}
+	}
+}
+
+func (l *lab) ask(r conductor.ProvisionRequest) {
+	l.t.Helper()
+	r.Version = l.word("").Version
+	require.NoError(l.t, l.Provision(l.t.Context(), l.n.UUID, r))
+}
+
+// commands returns the names of the commands and steps that agents have received.
+func (l *lab) commands() (names []string) {
+	for _, c := range l.machine.Commands() {
+		name := c.Name
+		if step, ok := c.Params["step"].(map[string]any); ok {
+			name += " " + fmt.Sprint(step["step"])
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func (l *lab) disk() []byte {
+	content, err := os.ReadFile(l.machine.Disk)
+	require.NoError(l.t, err)
+	return content
+}
+
+func TestAMachineIsCleanedAndInstalledByItsAgent(t *testing.T) {
+	l := startLab(t, states.Manageable, "direct")
+	disk, err := os.OpenFile(l.machine.Disk, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = disk.WriteAt(bytes.Repeat([]byte("secret"), 1<<20), 0)
+	require.NoError(t, errors.Join(err, disk.Close()))
+	l.ask(conductor.ProvisionRequest{Target: "provide"})
+	n := l.until(states.Available, states.CleanFail)
+	require.Equal(t, states.Available, n.ProvisionState, n.LastError)
+	require.NotContains(t, string(l.disk()), "secret", "the disk is erased")
+	require.Equal(t, []string{"clean.get_clean_steps", "clean.execute_clean_step erase_devices_metadata", "clean.execute_clean_step erase_devices"}, l.commands())
+	require.Equal(t, "Off", l.bmc.Power("1"))
+	require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+
+	var drive bytes.Buffer
+	writer := gzip.NewWriter(&drive)
+	_, err = writer.Write([]byte("the content of the drive"))
+	require.NoError(t, err)
+	require.NoError(t, writer.Close())
+	l.ask(conductor.ProvisionRequest{Target: "active", ConfigDrive: base64.StdEncoding.EncodeToString(drive.Bytes())})
+	n = l.until(states.Active, states.DeployFail)
+	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+	require.Equal(t, l.image[512:], l.disk()[512:len(l.image)], "the image is on the disk")
+	require.Contains(t, string(l.disk()[len(l.image):]), "the content of the drive")
+	require.Equal(t, "Hdd Continuous UEFI", l.bmc.Boot("1"))
+	require.Equal(t, "On", l.bmc.Power("1"))
+	require.Equal(t, "disk", l.machine.Running())
+	require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+}
+
+func TestAnImageWithAnotherHashIsNotDeployed(t *testing.T) {
+	l := startLab(t, states.Available, "direct")
+	l.image[4096]++
+	l.ask(conductor.ProvisionRequest{Target: "active"})
+	n := l.until(states.Active, states.DeployFail)
+	require.Equal(t, states.DeployFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "Deploy step deploy.write_image failed on node "+n.UUID+". ")
+	require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+}
+
+func TestADeploymentByACustomAgentExecutesItsStep(t *testing.T) {
+	ran := make(chan map[string]any, 1)
+	l := startLab(t, states.Available, "custom-agent", func(c *agenttest.Config) {
+		c.Steps = []agenttest.Step{{Work: "deploy", Interface: "deploy", Name: "install_coreos", Run: func(_ context.Context, args map[string]any) (any, error) {
+			ran <- args
+			return "done", nil
+		}}}
+	})
+	priority := 80
+	l.ask(conductor.ProvisionRequest{Target: "active", DeploySteps: []conductor.StepRequest{{Interface: "deploy", Step: "install_coreos", Args: map[string]any{}, Priority: &priority}}})
+	n := l.until(states.Active, states.DeployFail)
+	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+	require.Len(t, ran, 1)
+	require.Equal(t, []string{"deploy.get_deploy_steps", "deploy.execute_deploy_step install_coreos", "standby.power_off"}, l.commands())
+	require.Equal(t, "disk", l.machine.Running())
+}
+
+func TestAManualCleaningRebootsTheMachineBetweenTwoSteps(t *testing.T) {
+	run := func(context.Context, map[string]any) (any, error) { return nil, nil }
+	l := startLab(t, states.Manageable, "direct", func(c *agenttest.Config) {
+		c.Steps = []agenttest.Step{{Work: "clean", Interface: "deploy", Name: "update_firmware", Reboot: true, Run: run}}
+	})
+	l.ask(conductor.ProvisionRequest{Target: "clean", CleanSteps: []conductor.StepRequest{{Interface: "deploy", Step: "update_firmware"}, {Interface: "deploy", Step: "erase_devices_metadata"}}})
+	n := l.until(states.Manageable, states.CleanFail)
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	require.Equal(t, []string{"clean.get_clean_steps", "clean.execute_clean_step update_firmware", "clean.execute_clean_step erase_devices_metadata"}, l.commands())
+	require.Equal(t, 2, l.machine.Boots())
+}
+
+func TestAFailingAgentFailsTheWork(t *testing.T) {
+	for _, test := range []struct {
+		fault agenttest.Fault
+		want  states.State
+		text  string
+	}{
+		{agenttest.Fault{On: "erase_devices", Do: agenttest.Fail("the disk is on fire")}, states.CleanFail, "Clean step deploy.erase_devices failed on node %s. "},
+		{agenttest.Fault{On: "get_clean_steps", Do: agenttest.Garbage()}, states.CleanFail, "Node failed to start the first cleaning step: The answer of the agent on node %s, with HTTP status code 200, cannot be decoded"},
+		{agenttest.Fault{On: "commands", Do: agenttest.Huge(20 << 20)}, states.CleanFail, "Node failed to check cleaning progress: The agent on node %s answers with more than 16777216 bytes."},
+		{agenttest.Fault{On: "erase_devices", Times: 1, Do: agenttest.VersionMismatch()}, states.Available, ""},
+		{agenttest.Fault{On: "get_clean_steps", Times: 2, Do: agenttest.Busy()}, states.Available, ""},
+		{agenttest.Fault{On: "erase_devices", Times: 2, Do: agenttest.Busy()}, states.Available, ""},
+	} {
+		t.Run(fmt.Sprint(test.fault.On, " ", test.fault.Do), func(t *testing.T) {
+			l := startLab(t, states.Manageable, "direct", func(c *agenttest.Config) { c.Faults = []agenttest.Fault{test.fault} })
+			l.ask(conductor.ProvisionRequest{Target: "provide"})
+			n := l.until(states.Available, states.CleanFail)
+			require.Equal(t, test.want, n.ProvisionState, n.LastError)
+			if test.text != "" {
+				require.Contains(t, n.LastError, fmt.Sprintf(test.text, n.UUID))
+			}
+			require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+		})
+	}
+}
