@@ -61,6 +61,7 @@
 //	internal/program      main functions: signals, exit statuses, flags
 //	internal/host         the processor on which a figure was measured
 //	internal/needs        skips tests without a real system, and fails them in CI
+//	internal/exchanges    plays recorded requests against an API, for tests
 //	internal/browsertest  opens pages in a real Chromium, for tests
 //	examples              programs: go run ./examples/NAME
 //

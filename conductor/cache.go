@@ -16,8 +16,11 @@ import (
 // conductor calls it after a verification and before a cleaning or a service. A failure is logged, and
 // the record keeps what it has.
 //
-// Source: node_cache_bios_settings and node_cache_firmware_components in ironic/conductor/utils.py.
+// Source: node_cache_boot_mode, node_cache_bios_settings and node_cache_firmware_components in ironic/conductor/utils.py.
 type CacheReader interface {
+	// ReadBootMode reads how the machine boots, "uefi" or "bios", and whether UEFI secure boot is enabled;
+	// "" and nil if the machine or the node's management interface does not report it.
+	ReadBootMode(ctx context.Context, n *Node) (mode string, secureBoot *bool, err error)
 	// ReadBIOS reads the BIOS settings. It returns nil if the node's BIOS interface does not read them.
 	ReadBIOS(ctx context.Context, n *Node) ([]BIOSSetting, error)
 	// ReadFirmware reads the firmware versions: the Component and CurrentVersion of each. It returns nil
@@ -38,15 +41,23 @@ func (t *Task) readCache(ctx context.Context) func(*Node) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cacheTimeout)
 	defer cancel()
-	settings := cached(ctx, t, "BIOS settings", reader.ReadBIOS)
+	type boot struct {
+		mode   string
+		secure *bool
+	}
+	booting, knownBoot := cached(ctx, t, "boot mode", func(ctx context.Context, n *Node) (b boot, err error) {
+		b.mode, b.secure, err = reader.ReadBootMode(ctx, n)
+		return b, err
+	})
+	settings, _ := cached(ctx, t, "BIOS settings", reader.ReadBIOS)
 	var firmware []FirmwareComponent
 	if t.engine.config.Table.Series() >= states.Bobcat {
-		firmware = cached(ctx, t, "firmware versions", reader.ReadFirmware)
-	}
-	if settings == nil && firmware == nil {
-		return nil
+		firmware, _ = cached(ctx, t, "firmware versions", reader.ReadFirmware)
 	}
 	return func(n *Node) {
+		if knownBoot {
+			n.BootMode, n.SecureBoot = booting.mode, booting.secure
+		}
 		if settings != nil {
 			n.SetBIOSSettings(settings)
 		}
@@ -73,15 +84,16 @@ func (t *Task) refreshCache(ctx context.Context, kind stepKind) error {
 	})
 }
 
-// cached calls a method of a CacheReader. Its result is nil after a failure.
-func cached[T any](ctx context.Context, t *Task, what string, read func(context.Context, *Node) ([]T, error)) []T {
+// cached calls a method of a CacheReader, and reports whether it has succeeded.
+func cached[T any](ctx context.Context, t *Task, what string, read func(context.Context, *Node) (T, error)) (found T, ok bool) {
 	n := t.Node()
-	found, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) ([]T, error) { return read(ctx, n) })
+	found, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (T, error) { return read(ctx, n) })
 	if err != nil {
 		t.engine.config.Log.Warn("the "+what+" of a node could not be read", "node", n.UUID, "error", err)
-		return nil
+		var none T
+		return none, false
 	}
-	return found
+	return found, true
 }
 
 // BIOSSetting is a setting of a node's BIOS.

@@ -30,6 +30,11 @@ func (c *caching) ReadFirmware(context.Context, *conductor.Node) ([]conductor.Fi
 	return c.firmware()
 }
 
+func (c *caching) ReadBootMode(context.Context, *conductor.Node) (string, *bool, error) {
+	on := true
+	return "uefi", &on, nil
+}
+
 func newCaching(version string) *caching {
 	return &caching{
 		&conductor.Fake{},
@@ -59,6 +64,8 @@ func TestVerificationCleaningAndServiceCacheBIOSAndFirmware(t *testing.T) {
 			n = f.settle(n)
 			require.Equal(t, states.Manageable, n.ProvisionState)
 			require.Equal(t, "1", n.BIOSSettings[0].Value)
+			require.Equal(t, "uefi", n.BootMode)
+			require.True(t, *n.SecureBoot)
 			if series < states.Bobcat {
 				require.Empty(t, n.Firmware)
 				return

@@ -155,13 +155,13 @@ func biosRecords(settings []bmc.BIOSSetting) (_ []conductor.BIOSSetting, err err
 	return records, nil
 }
 
-// biosText returns a value as Ironic stores it, which is Python's text of it.
+// biosText returns a value as Ironic's database stores it, which has 1 for true and 0 for false.
 func biosText(value any) string {
 	switch value {
 	case true:
-		return "True"
+		return "1"
 	case false:
-		return "False"
+		return "0"
 	default:
 		return fmt.Sprint(value)
 	}

@@ -4,10 +4,33 @@ package hardware
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
+
+// ReadBootMode implements [conductor.CacheReader].
+//
+// Source: get_boot_mode and get_secure_boot_state in ironic/drivers/modules/redfish/management.py.
+func (b *BMC) ReadBootMode(ctx context.Context, n *conductor.Node) (mode string, secureBoot *bool, err error) {
+	if err := b.usable(n); err != nil || b.chosen(n, "management") != "redfish" {
+		return "", nil, err
+	}
+	err = b.do(n, func() (err error) {
+		if mode, err = b.driver.BootMode(ctx, n.UUID); err != nil {
+			return err
+		}
+		enabled, err := b.driver.SecureBoot(ctx, n.UUID)
+		if errors.Is(err, verify.Unsupported) {
+			return nil
+		}
+		secureBoot = &enabled
+		return err
+	})
+	return mode, secureBoot, err
+}
 
 // ReadBIOS implements [conductor.CacheReader].
 func (b *BMC) ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIOSSetting, error) {

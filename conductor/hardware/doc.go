@@ -51,7 +51,7 @@
 //   - The steps bios.apply_configuration and bios.factory_reset of manual cleaning and servicing, by
 //     Redfish, change the BIOS settings and reboot the machine. The first is done when the machine
 //     reports the settings, for which it waits up to 30 minutes; the second cannot tell.
-//   - By Redfish, the BIOS settings with their registry, and from series 2023.2 on the versions of the
+//   - By Redfish, the boot mode, secure boot, the BIOS settings with their registry, and from series 2023.2 on the versions of the
 //     firmware, are read after a verification, before cleaning and servicing, and the settings also in
 //     those steps. Clients read what the node's record has of them; a failure to read is only logged.
 //   - Rescue, firmware updates, consoles and vendor methods are refused, and so are steps for
