@@ -39,3 +39,10 @@ func (x NodeIndex) All() []*Node                                          { retu
 func (x NodeIndex) Count(ctx context.Context, in states.Set) (int, error) { return x.of.count(ctx, in) }
 
 var RowsOf = rowsOf
+
+// Watchers returns the number of watches of a kind.
+func (m *Memory) Watchers(kind Kind) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.kind(kind).watchers)
+}

@@ -92,3 +92,14 @@ func TestMemoryDoesNothingOnceTheContextHasEnded(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []conductor.Record{a}, all)
 }
+
+func TestMemoryForgetsAWatchThatHasEnded(t *testing.T) {
+	var m conductor.Memory
+	create(t, &m, "a")
+	for range m.Watch(t.Context(), kind) {
+		require.Equal(t, 1, m.Watchers(kind))
+		break
+	}
+	require.Zero(t, m.Watchers(kind))
+	create(t, &m, "b") // does not wait
+}

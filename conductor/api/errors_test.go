@@ -100,3 +100,12 @@ func TestAPageHasAtMostTheLimitOfTheConfiguration(t *testing.T) {
 		require.Len(t, s.do("GET", "/v1/nodes?limit=100", "latest", "").must(http.StatusOK)["nodes"], want)
 	}
 }
+
+func TestAFaultRepeatsAtMost4096BytesOfARequest(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	for length, suffix := range map[int]string{4096: "", 4097: "..."} {
+		name := strings.Repeat("a", length-1)
+		require.Equal(t, "Expected UUID or name for event: "+(" " + name)[:4096]+suffix,
+			s.do("GET", "/v1/nodes/n/history/%20"+name, "latest", "").fault())
+	}
+}

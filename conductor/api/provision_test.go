@@ -4,6 +4,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -40,6 +41,30 @@ func TestTheArgumentsOfAProvisionRequestExistSinceTheirVersion(t *testing.T) {
 		{"a config drive of a rebuild", states.Latest(), states.Active, "1.35", `{"target": "rebuild", "configdrive": "YWJj"}`, accepted},
 		{"a config drive of a tear-down", states.Latest(), states.Active, "1.35", `{"target": "deleted", "configdrive": "YWJj"}`,
 			"Adding a config drive is only supported when setting provision state to active, rebuild"},
+		{"a config drive in base64", states.Latest(), states.Available, "latest", `{"target": "active", "configdrive": "azAZ09+/=\n\r\t "}`, accepted},
+		{"the address of a config drive", states.Latest(), states.Available, "latest", `{"target": "active", "configdrive": "http://a.example/?b"}`, accepted},
+		{"a rescue with a password", states.Latest(), states.Active, "latest", `{"target": "rescue", "rescue_password": " x "}`, accepted},
+		{"a rescue with a blank password", states.Latest(), states.Active, "latest", `{"target": "rescue", "rescue_password": " "}`,
+			`A non-empty "rescue_password" is required when setting target provision state to rescue`},
+		{"a rescue without a password", states.Latest(), states.Active, "latest", `{"target": "rescue"}`,
+			`A non-empty "rescue_password" is required when setting target provision state to rescue`},
+		{"a password of a cleaning", states.Latest(), states.Manageable, "latest", `{"target": "clean", "clean_steps": ` + step + `, "rescue_password": "x"}`,
+			`"rescue_password" is only valid when setting target provision state to rescue`},
+		{"a cleaning without steps", states.Latest(), states.Manageable, "latest", `{"target": "clean"}`,
+			`"clean_steps" is required when setting target provision state to clean`},
+		{"a service without steps", states.Latest(), states.Active, "latest", `{"target": "service"}`,
+			`"service_steps" is required when setting target provision state to service`},
+		{"clean steps of a service", states.Latest(), states.Active, "latest", `{"target": "service", "clean_steps": ` + step + `}`,
+			`"clean_steps" is only valid when setting target provision state to clean`},
+		{"service steps of a cleaning", states.Latest(), states.Manageable, "latest", `{"target": "clean", "clean_steps": ` + step + `, "service_steps": ` + step + `}`,
+			`"service_steps" is only valid when setting target provision state to service`},
+		{"deploy steps of a rebuild", states.Latest(), states.Active, "latest",
+			`{"target": "rebuild", "deploy_steps": [{"interface": "bios", "step": "factory_reset", "priority": 1, "args": {}}]}`, accepted},
+		{"deploy steps of a tear-down", states.Latest(), states.Active, "latest", `{"target": "deleted", "deploy_steps": ` + step + `}`,
+			`"deploy_steps" is only valid when setting target provision state to active or rebuild`},
+		{"a priority out of range", states.Latest(), states.Available, "latest",
+			`{"target": "active", "deploy_steps": [{"interface": "bios", "step": "factory_reset", "priority": 1e30, "args": {}}]}`,
+			"Invalid deploy_steps: 1e+30 is out of range"},
 		{"deploy steps", states.Latest(), states.Available, "1.68", `{"target": "active", "deploy_steps": ` + step + `}`,
 			"Request not acceptable. The minimal required API version should be 1.69"},
 		{"deploy steps", states.Latest(), states.Available, "1.69", `{"target": "active", "deploy_steps": [{"interface": "bios", "step": "factory_reset", "priority": 1, "args": {}}]}`, accepted},
@@ -70,6 +95,18 @@ func TestTheArgumentsOfAProvisionRequestExistSinceTheirVersion(t *testing.T) {
 			a.must(http.StatusAccepted)
 			s.wait(n.UUID)
 		})
+	}
+}
+
+func TestAConfigDriveThatIsNeitherBase64NorAnAddressIsRefused(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available})
+	require.NoError(t, err)
+	for _, c := range "@[`{:.-_*<>,?\x00\u00e4" {
+		body, err := json.Marshal(map[string]any{"target": "active", "configdrive": "YW" + string(c)})
+		require.NoError(t, err)
+		a := s.do("PUT", "/v1/nodes/"+n.UUID+"/states/provision", "latest", string(body))
+		require.Equal(t, "Invalid configdrive format: it is neither a JSON, nor a URL, nor a base64 string", a.fault(), "%q", c)
 	}
 }
 
@@ -124,6 +161,7 @@ func TestTheHistoryOfANodeIsShown(t *testing.T) {
 	require.Equal(t, notFound, s.do("GET", "/v1/nodes/n/history?marker="+none, "latest", "").fault())
 	s.create(`{"driver": "fake-hardware", "name": "other"}`)
 	require.Equal(t, http.StatusNotFound, s.do("GET", "/v1/nodes/other/history/"+uuid, "latest", "").status, "it is another node's")
+	require.Equal(t, "Node history record a-name could not be found.", s.do("GET", "/v1/nodes/n/history/a-name", "latest", "").fault())
 	require.Equal(t, "Expected UUID or name for event: a b", s.do("GET", "/v1/nodes/n/history/a%20b", "latest", "").fault())
 	require.Empty(t, s.do("GET", "/v1/nodes/other/history", "latest", "").must(http.StatusOK)["history"])
 }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestTheCallersRecordOfANewNodeStaysAsItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		given := &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll}
+		want := given.Clone()
+		made, err := f.CreateNode(f.ctx, given)
+		require.NoError(t, err)
+		require.Equal(t, want, given)
+		require.NotEmpty(t, made.UUID)
+		require.False(t, made.CreatedAt.IsZero())
+
+		given.UUID, given.CreatedAt = "00000000-0000-4000-8000-000000000001", made.CreatedAt.AddDate(-1, 0, 0)
+		made, err = f.CreateNode(f.ctx, given)
+		require.NoError(t, err)
+		require.Equal(t, given.UUID, made.UUID)
+		require.Equal(t, given.CreatedAt, made.CreatedAt)
+
+		_, err = f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.ServiceWait + 100})
+		require.ErrorIs(t, err, conductor.Invalid)
+		_, err = f.CreateNode(f.ctx, &conductor.Node{Driver: "none", ProvisionState: states.Enroll})
+		require.ErrorIs(t, err, conductor.Invalid)
+	})
+}
+
+// allocated returns an available node that an allocation has.
+func (f *fleet) allocated() (*conductor.Node, *conductor.Allocation) {
+	f.t.Helper()
+	n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available, Power: states.PowerOff})
+	require.NoError(f.t, err)
+	made, err := f.CreateAllocation(f.ctx, &conductor.Allocation{})
+	require.NoError(f.t, err)
+	a := f.allocation(made.UUID)
+	require.Equal(f.t, n.UUID, a.NodeUUID)
+	return f.settle(n), a
+}
+
+func TestANodeWhoseInstanceIsRemovedLosesItsAllocation(t *testing.T) {
+	withoutInstance := func(n *conductor.Node) error { n.InstanceUUID = ""; return nil }
+	owned := func(n *conductor.Node) error { n.Owner = "me"; return nil }
+
+	t.Run("removed", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
+			n, a := f.allocated()
+			n, err := f.UpdateNode(f.ctx, n.UUID, withoutInstance)
+			require.NoError(t, err)
+			require.Empty(t, n.AllocationUUID)
+			_, err = f.Object(f.ctx, conductor.KindAllocation, a.UUID)
+			require.ErrorIs(t, err, conductor.NotFound)
+		})
+	})
+	t.Run("another change", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
+			n, a := f.allocated()
+			n, err := f.UpdateNode(f.ctx, n.UUID, owned)
+			require.NoError(t, err)
+			require.Equal(t, a.UUID, n.AllocationUUID)
+			require.Equal(t, states.AllocationActive, f.allocation(a.UUID).State)
+		})
+	})
+	t.Run("an instance without allocation", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Manageable, InstanceUUID: "an instance"})
+			require.NoError(t, err)
+			n, err = f.UpdateNode(f.ctx, n.UUID, withoutInstance)
+			require.NoError(t, err)
+			require.Empty(t, n.InstanceUUID)
+		})
+	})
+	t.Run("an attempt that another write overtook", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
+			n, a := f.allocated()
+			attempts := 0
+			_, err := f.UpdateNode(f.ctx, n.UUID, func(edited *conductor.Node) error {
+				if attempts++; attempts > 1 {
+					return owned(edited)
+				}
+				_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Lessee = "another"; return nil })
+				require.NoError(t, err)
+				return withoutInstance(edited)
+			})
+			require.NoError(t, err)
+			require.Equal(t, 2, attempts)
+			require.Equal(t, a.UUID, f.settle(n).AllocationUUID)
+			require.Equal(t, states.AllocationActive, f.allocation(a.UUID).State)
+		})
+	})
+}
+
+func TestAReasonIsClearedWithItsField(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
+		n, err := f.CreateNode(f.ctx, &conductor.Node{
+			Driver: "fake-hardware", ProvisionState: states.Active, Maintenance: true, MaintenanceReason: "m", Fault: "power failure",
+			Protected: true, ProtectedReason: "p", Retired: true, RetiredReason: "r",
+		})
+		require.NoError(t, err)
+		update := func(change func(*conductor.Node)) *conductor.Node {
+			t.Helper()
+			got, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { change(n); return nil })
+			require.NoError(t, err)
+			return got
+		}
+		reasons := func(n *conductor.Node) []string {
+			return []string{n.MaintenanceReason, n.Fault, n.ProtectedReason, n.RetiredReason}
+		}
+		require.Equal(t, []string{"m", "power failure", "p", "r"}, reasons(update(func(n *conductor.Node) { n.Owner = "me" })))
+		require.Equal(t, []string{"", "", "p", "r"}, reasons(update(func(n *conductor.Node) { n.Maintenance = false })))
+		require.Equal(t, []string{"", "", "", "r"}, reasons(update(func(n *conductor.Node) { n.Protected = false })))
+		require.Equal(t, []string{"", "", "", ""}, reasons(update(func(n *conductor.Node) { n.Retired = false })))
+
+		for _, change := range []func(*conductor.Node){
+			func(n *conductor.Node) { n.ProtectedReason = "p" },
+			func(n *conductor.Node) { n.RetiredReason = "r" },
+		} {
+			_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { change(n); return nil })
+			require.ErrorIs(t, err, conductor.Invalid)
+		}
+	})
+}
+
+func TestSizesArePropertiesThatAreNotNegative(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		create := func(properties map[string]any) error {
+			_, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll, Properties: properties})
+			return err
+		}
+		require.NoError(t, create(map[string]any{"cpus": 0, "local_gb": "10", "memory_mb": json.Number("4096"), "cpu_arch": "x86_64"}))
+		require.NoError(t, create(map[string]any{"cpus": nil}))
+		err := create(map[string]any{"memory_mb": "much", "local_gb": 1, "cpus": -1})
+		require.ErrorIs(t, err, conductor.Invalid)
+		require.ErrorContains(t, err, "should be non-negative integers, but provided values are: cpus=-1, memory_mb=much")
+
+		n := f.node(states.Enroll)
+		_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Properties = map[string]any{"cpus": "1.5"}; return nil })
+		require.ErrorIs(t, err, conductor.Invalid)
+	})
+}
