@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -154,4 +155,66 @@ func TestSizesArePropertiesThatAreNotNegative(t *testing.T) {
 		_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Properties = map[string]any{"cpus": "1.5"}; return nil })
 		require.ErrorIs(t, err, conductor.Invalid)
 	})
+}
+
+func TestARefusalThatIronicMakesUnderItsLockSetsTheTimeOfTheUpdate(t *testing.T) {
+	const allocation = "00000000-0000-4000-8000-000000000009"
+	active := conductor.Node{ProvisionState: states.Active}
+	for name, test := range map[string]struct {
+		node   conductor.Node
+		change func(*conductor.Node)
+		want   error // nil if the change is accepted
+		locked bool
+	}{
+		"another resource class": {
+			conductor.Node{ProvisionState: states.Active, ResourceClass: "a"}, func(n *conductor.Node) { n.ResourceClass = "b" }, conductor.WrongState, true,
+		},
+		"the instance of an allocation": {
+			conductor.Node{ProvisionState: states.Active, InstanceUUID: allocation, AllocationUUID: allocation},
+			func(n *conductor.Node) { n.InstanceUUID = "" }, conductor.WrongState, true,
+		},
+		"another instance": {
+			conductor.Node{ProvisionState: states.Active, InstanceUUID: "a"}, func(n *conductor.Node) { n.InstanceUUID = "b" }, conductor.Associated, true,
+		},
+		"a negative size": {active, func(n *conductor.Node) { n.Properties = map[string]any{"cpus": -1} }, conductor.Invalid, true},
+		"protected when available": {
+			conductor.Node{ProvisionState: states.Available}, func(n *conductor.Node) { n.Protected = true }, conductor.WrongState, false,
+		},
+		"another interface when active": {
+			active, func(n *conductor.Node) { n.Interfaces = map[string]string{"rescue": "no-rescue"} }, conductor.WrongState, false,
+		},
+		"another reason while protected": {
+			conductor.Node{ProvisionState: states.Active, Protected: true, ProtectedReason: "a"}, func(n *conductor.Node) { n.ProtectedReason = "b" }, nil, true,
+		},
+		"another reason while retired": {
+			conductor.Node{ProvisionState: states.Active, Retired: true, RetiredReason: "a"}, func(n *conductor.Node) { n.RetiredReason = "b" }, nil, true,
+		},
+		"another owner of an allocated node": {
+			conductor.Node{ProvisionState: states.Active, InstanceUUID: allocation, AllocationUUID: allocation},
+			func(n *conductor.Node) { n.Owner = "me" }, nil, true,
+		},
+		"its identity": {active, func(n *conductor.Node) { n.UUID, n.Revision, n.CreatedAt = "b", 1000, n.CreatedAt.AddDate(1, 0, 0) }, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
+				test.node.Driver = "fake-hardware"
+				n, err := f.CreateNode(f.ctx, &test.node)
+				require.NoError(t, err)
+				time.Sleep(time.Minute)
+				_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { test.change(n); return nil })
+				require.ErrorIs(t, err, test.want)
+				got := f.settle(n)
+				require.Equal(t, n.UUID, got.UUID)
+				require.Equal(t, n.CreatedAt, got.CreatedAt)
+				if test.locked {
+					require.NotNil(t, got.UpdatedAt)
+					require.Equal(t, time.Minute, got.UpdatedAt.Sub(n.CreatedAt))
+					return
+				}
+				requireUnchanged(t, n, got)
+				require.Equal(t, n.UpdatedAt, got.UpdatedAt)
+			})
+		})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,6 +76,50 @@ func TestARunbookCleansTheNodesThatHaveItsTrait(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, s.do("DELETE", "/v1/runbooks/wipe/traits", "latest", "").status)
 	require.Empty(t, s.do("GET", "/v1/runbooks/wipe/traits", "latest", "").json()["traits"])
 	require.Equal(t, http.StatusBadRequest, s.do("POST", "/v1/runbooks", "1.111", `{"name": "wipe2", "steps": `+steps+`}`).status, "its name is a trait")
+}
+
+func TestARunbookIsApprovedByItsNameAndLaterByItsTraits(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	for name, more := range map[string]string{"CUSTOM_NAMED": ``, "traited": ``, "CUSTOM_OFFLINE": `, "disable_ramdisk": true`} {
+		s.do("POST", "/v1/runbooks", "latest", `{"name": "`+name+`", "steps": [{"interface": "bios", "step": "factory_reset", "order": 1}]`+more+`}`).must(http.StatusCreated)
+	}
+	require.Equal(t, http.StatusNoContent, s.do("PUT", "/v1/runbooks/traited/traits/CUSTOM_TRAIT", "latest", "").status)
+	const notApproved, accepted = "This runbook has not been approved for use on this node", ""
+	for name, test := range map[string]struct {
+		in                                    states.State
+		target, runbook, version, trait, more string
+		fault                                 string
+	}{
+		"before runbooks":             {states.Manageable, "clean", "CUSTOM_NAMED", "1.91", "CUSTOM_NAMED", "", "Request not acceptable."},
+		"by name":                     {states.Manageable, "clean", "CUSTOM_NAMED", "1.92", "CUSTOM_NAMED", "", accepted},
+		"by name, before traits":      {states.Manageable, "clean", "CUSTOM_NAMED", "1.111", "CUSTOM_NAMED", "", accepted},
+		"by name, another trait":      {states.Manageable, "clean", "CUSTOM_NAMED", "1.111", "CUSTOM_OTHER", "", notApproved},
+		"by name, later":              {states.Manageable, "clean", "CUSTOM_NAMED", "1.112", "CUSTOM_NAMED", "", notApproved},
+		"by trait, before traits":     {states.Manageable, "clean", "traited", "1.111", "CUSTOM_TRAIT", "", notApproved},
+		"by trait":                    {states.Manageable, "clean", "traited", "1.112", "CUSTOM_TRAIT", "", accepted},
+		"by another trait":            {states.Manageable, "clean", "traited", "1.112", "CUSTOM_OTHER", "", notApproved},
+		"of a service":                {states.Active, "service", "traited", "1.112", "CUSTOM_TRAIT", "", accepted},
+		"of a deployment":             {states.Available, "active", "traited", "1.112", "CUSTOM_TRAIT", "", `"runbooks" is only valid when setting target provision state to any of ['clean', 'service']`},
+		"with steps":                  {states.Manageable, "clean", "traited", "1.112", "CUSTOM_TRAIT", `, "clean_steps": [{"interface": "bios", "step": "factory_reset"}]`, `Please provide either "clean_steps" or a runbook, but not both.`},
+		"without ramdisk":             {states.Manageable, "clean", "CUSTOM_OFFLINE", "1.111", "CUSTOM_OFFLINE", "", accepted},
+		"without ramdisk, by request": {states.Manageable, "clean", "CUSTOM_NAMED", "1.111", "CUSTOM_NAMED", `, "disable_ramdisk": true`, accepted},
+	} {
+		n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: test.in, Traits: []string{test.trait}})
+		require.NoError(t, err)
+		a := s.do("PUT", "/v1/nodes/"+n.UUID+"/states/provision", test.version, `{"target": "`+test.target+`", "runbook": "`+test.runbook+`"`+test.more+`}`)
+		if test.fault != accepted {
+			require.Contains(t, a.fault(), test.fault, name)
+			continue
+		}
+		require.Equal(t, http.StatusAccepted, a.status, "%s: %s", name, a.body)
+		s.wait(n.UUID)
+		n, err = s.conductor.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		if test.target == "clean" {
+			require.NotNil(t, n.CleanSteps, name)
+			require.Equal(t, strings.HasPrefix(name, "without ramdisk"), n.CleanSteps.DisableRamdisk, name)
+		}
+	}
 }
 
 func TestAnAllocationGetsANodeAndGivesItBack(t *testing.T) {
