@@ -30,6 +30,13 @@ type AgentBooter interface {
 	PrepareInstance(ctx context.Context, t *Task) error
 }
 
+// ConfigDriveBuilder is a [Hardware] that builds configuration drives. With any other, a deployment writes only
+// configuration drives that clients have built.
+type ConfigDriveBuilder interface {
+	// BuildConfigDrive returns the image of a configuration drive, with the label config-2, of the files by their paths.
+	BuildConfigDrive(ctx context.Context, files map[string][]byte) ([]byte, error)
+}
+
 // agentBooter returns a node's hardware type if the node uses the agent, nil if not.
 func agentBooter(hardware Hardware, n *Node) AgentBooter {
 	if booter, ok := hardware.(AgentBooter); ok && booter.UsesAgent(n) {

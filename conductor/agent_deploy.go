@@ -70,7 +70,11 @@ func writeImage(ctx context.Context, t *Task) error {
 		image["deploy_boot_mode"], image["boot_option"] = n.agentBootMode(), "local"
 	}
 	args := map[string]any{"image_info": image, "configdrive": nil}
-	if drive := n.InstanceInfo["configdrive"]; drive != nil && drive != "" {
+	drive, err := t.configDrive(ctx)
+	if err != nil {
+		return err
+	}
+	if drive != nil && drive != "" {
 		image["configdrive"], args["configdrive"] = drive, drive
 	}
 	return t.sendStep(ctx, args)
@@ -82,7 +86,6 @@ func writeImage(ctx context.Context, t *Task) error {
 func ValidateImage(n *Node) error {
 	text := func(key string) string { value, _ := n.InstanceInfo[key].(string); return value }
 	source := text("image_source")
-	_, isObject := n.InstanceInfo["configdrive"].(map[string]any)
 	switch {
 	case source == "":
 		return refuse(Invalid, "Node %s failed to validate deploy image info. Some parameters were missing. Missing are: ['instance_info.image_source']", n.UUID)
@@ -92,8 +95,6 @@ func ValidateImage(n *Node) error {
 		return refuse(Invalid, `image_source's "image_checksum", or "image_os_hash_algo" and "image_os_hash_value" must be provided in instance_info for node %s`, n.UUID)
 	case text("image_download_source") != "" && text("image_download_source") != "http":
 		return refuse(Invalid, "Node %s has the image_download_source %q, but agents download images only by http.", n.UUID, text("image_download_source"))
-	case isObject:
-		return refuse(Invalid, "Node %s has a configdrive that is an object. Only an image, as gzipped text in base64, or its URL can be written.", n.UUID)
 	}
 	return nil
 }

@@ -222,6 +222,19 @@ func TestADirectDeploymentIsThatOfTheRecordedExchange(t *testing.T) {
 	})
 }
 
+func TestAConfigurationDriveThatTheDriverCannotBuildFailsTheDeployment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Available, nil)
+		r := m.provision("active")
+		r.ConfigDrive = map[string]any{"user_data": "hunter2"}
+		require.NoError(t, m.Provision(m.ctx, m.n.UUID, r))
+		require.Equal(t, states.DeployWait, m.settle(m.n).ProvisionState)
+		m.requireState(m.boot(), states.DeployFail, "step deploy.write_image failed: Driver fake-hardware cannot build the configuration drive of node "+m.n.UUID+
+			" from an object. It can write an image, gzipped and in base64, or its URL.")
+		require.Equal(t, []string{"get_deploy_steps"}, m.heard())
+	})
+}
+
 func TestStepsOfADeploymentAreThoseOfTheAgentToo(t *testing.T) {
 	deploy := func(m *agentNode, name string) *conductor.Node {
 		priority := 85

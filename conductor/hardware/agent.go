@@ -4,8 +4,10 @@ package hardware
 
 import (
 	"context"
+	"os"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 )
 
 // UsesAgent implements [conductor.AgentBooter]. The deploy interface "ramdisk" does not use the agent, not
@@ -31,4 +33,9 @@ func (b *BMC) CleanUpAgent(ctx context.Context, t *conductor.Task) error {
 // PrepareInstance implements [conductor.AgentBooter].
 func (b *BMC) PrepareInstance(ctx context.Context, t *conductor.Task) error {
 	return b.boot(t.Node()).prepareInstance(ctx, t)
+}
+
+// BuildConfigDrive implements [conductor.ConfigDriveBuilder].
+func (b *BMC) BuildConfigDrive(_ context.Context, files map[string][]byte) ([]byte, error) {
+	return bootimage.ConfigDrive(files, os.TempDir())
 }

@@ -4,10 +4,8 @@ package hardware_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -123,16 +121,19 @@ func TestAMachineIsCleanedAndInstalledByItsAgent(t *testing.T) {
 	require.Equal(t, "Off", l.bmc.Power("1"))
 	require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
 
-	var drive bytes.Buffer
-	writer := gzip.NewWriter(&drive)
-	_, err = writer.Write([]byte("the content of the drive"))
-	require.NoError(t, err)
-	require.NoError(t, writer.Close())
-	l.ask(conductor.ProvisionRequest{Target: "active", ConfigDrive: base64.StdEncoding.EncodeToString(drive.Bytes())})
+	l.ask(conductor.ProvisionRequest{Target: "active", ConfigDrive: map[string]any{
+		"meta_data": map[string]any{"hostname": "web-1"}, "user_data": "#cloud-config\n", "network_data": map[string]any{"links": []any{}},
+	}})
 	n = l.until(states.Active, states.DeployFail)
 	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
 	require.Equal(t, l.image[512:], l.disk()[512:len(l.image)], "the image is on the disk")
-	require.Contains(t, string(l.disk()[len(l.image):]), "the content of the drive")
+	drive, err := l.machine.ConfigDrive()
+	require.NoError(t, err)
+	files := readISO(t, drive)
+	require.JSONEq(t, `{"uuid": "`+n.UUID+`", "hostname": "web-1"}`, files["openstack/latest/meta_data.json"])
+	require.Equal(t, "#cloud-config\n", files["openstack/latest/user_data"])
+	require.JSONEq(t, `{"links": []}`, files["openstack/2012-08-10/network_data.json"])
+	require.Len(t, files, 6)
 	require.Equal(t, "Hdd Continuous UEFI", l.bmc.Boot("1"))
 	require.Equal(t, "On", l.bmc.Power("1"))
 	require.Equal(t, "disk", l.machine.Running())

@@ -135,11 +135,19 @@ func readImage(t *testing.T, location string) (status int, contents map[string]s
 	if answer.StatusCode != http.StatusOK {
 		return answer.StatusCode, nil
 	}
-	file, err := os.Create(filepath.Join(t.TempDir(), "boot.iso"))
+	image, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer.StatusCode, readISO(t, image)
+}
+
+// readISO returns the files of an image.
+func readISO(t *testing.T, image []byte) (contents map[string]string) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "image.iso")
+	require.NoError(t, os.WriteFile(name, image, 0o600))
+	file, err := os.Open(name)
 	require.NoError(t, err)
 	defer file.Close()
-	_, err = io.Copy(file, answer.Body)
-	require.NoError(t, err)
 	system, err := iso9660.Read(diskfile.New(file, true), 0, 0, 0)
 	require.NoError(t, err)
 	contents = map[string]string{}
@@ -151,7 +159,7 @@ func readImage(t *testing.T, location string) (status int, contents map[string]s
 		}
 		return err
 	}))
-	return answer.StatusCode, contents
+	return contents
 }
 
 func TestAnImageIsBuiltForTheAgentWithItsToken(t *testing.T) {

@@ -79,18 +79,23 @@ func (i Image) Write(to *os.File, temporary string) error {
 	if err := i.collect(folder); err != nil {
 		return fmt.Errorf("build a boot image: %w", err)
 	}
+	if err := write(to, folder, i.label(), i.Publisher, i.boot()); err != nil {
+		return fmt.Errorf("build a boot image: %w", err)
+	}
+	return nil
+}
+
+// write writes the image of a folder to an empty file.
+func write(to *os.File, folder, label, publisher string, boot *iso9660.ElTorito) error {
 	disk := &checkedDisk{Storage: diskfile.New(to, false)}
 	system, err := iso9660.Create(disk, 0, 0, 0, folder)
 	if err == nil {
 		err = system.Finalize(iso9660.FinalizeOptions{
-			RockRidge: true, ElTorito: i.boot(),
-			VolumeIdentifier: fmt.Sprintf("%-32s", i.label()), PublisherIdentifier: fmt.Sprintf("%-128s", i.Publisher),
+			RockRidge: true, ElTorito: boot,
+			VolumeIdentifier: fmt.Sprintf("%-32s", label), PublisherIdentifier: fmt.Sprintf("%-128s", publisher),
 		})
 	}
-	if err = errors.Join(err, disk.err); err != nil {
-		return fmt.Errorf("build a boot image: %w", err)
-	}
-	return nil
+	return errors.Join(err, disk.err)
 }
 
 func (i Image) check() error {
@@ -119,13 +124,16 @@ func (i Image) check() error {
 	return err
 }
 
+// configLabel is the volume label of a configuration drive.
+const configLabel = "config-2"
+
 // label returns the volume label. With network data it is that of a configuration drive, where
 // the ramdisk looks for them.
 //
 // Source: _label in ironic/common/images.py.
 func (i Image) label() string {
 	if i.NetworkData != nil {
-		return "config-2"
+		return configLabel
 	}
 	return "VMEDIA_BOOT_ISO"
 }
