@@ -95,11 +95,12 @@ type fuzzedBMC struct {
 	requests int
 	logins   int
 	open     int
+	changes  []string // the requests that are no GET, without those for sessions
 }
 
 // resources are the answers before their mutation.
 var resources = map[string]string{
-	"GET /redfish/v1/": `{"Systems": {"@odata.id": "/redfish/v1/Systems"}, "SessionService": {"@odata.id": "/redfish/v1/SessionService"},
+	"GET /redfish/v1/": `{"Registries": {"@odata.id": "/redfish/v1/Registries"}, "Systems": {"@odata.id": "/redfish/v1/Systems"}, "SessionService": {"@odata.id": "/redfish/v1/SessionService"},
 		"Links": {"Sessions": {"@odata.id": "/redfish/v1/SessionService/Sessions"}}}`,
 	"POST /redfish/v1/SessionService/Sessions": `{"@odata.id": "/redfish/v1/SessionService/Sessions/1", "Id": "1"}`,
 	"GET /redfish/v1/Systems":                  `{"Members": [{"@odata.id": "/redfish/v1/Systems/1"}, {"@odata.id": "/redfish/v1/Systems/2"}]}`,
@@ -108,6 +109,7 @@ var resources = map[string]string{
 		"MemorySummary": {"TotalSystemMemoryGiB": 0}, "ProcessorSummary": {"LogicalProcessorCount": 32}, "Model": "m", "SerialNumber": "s",
 		"Processors": {"@odata.id": "/redfish/v1/Systems/1/Processors"}, "Memory": {"@odata.id": "/redfish/v1/Systems/1/Memory"},
 		"Links": {"ManagedBy": [{"@odata.id": "/redfish/v1/Managers/1"}], "Chassis": [{"@odata.id": "/redfish/v1/Chassis/1"}]},
+		"BiosVersion": "1.8", "Bios": {"@odata.id": "/redfish/v1/Systems/1/Bios"},
 		"SecureBoot": {"@odata.id": "/redfish/v1/Systems/1/SecureBoot"}, "Storage": {"@odata.id": "/redfish/v1/Systems/1/Storage"}, "EthernetInterfaces": {"@odata.id": "/redfish/v1/Systems/1/NICs"},
 		"Actions": {"#ComputerSystem.Reset": {"target": "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset",
 			"ResetType@Redfish.AllowableValues": ["On", "ForceOff"]}}}`,
@@ -125,6 +127,18 @@ var resources = map[string]string{
 	"GET /redfish/v1/Managers/1/VirtualMedia/CD": `{"Id": "CD", "MediaTypes": ["CD", "DVD"], "Inserted": true, "Image": "http://h/x", "Actions": {
 		"#VirtualMedia.InsertMedia": {"target": "/redfish/v1/Managers/1/VirtualMedia/CD/insert"},
 		"#VirtualMedia.EjectMedia": {"target": "/redfish/v1/Managers/1/VirtualMedia/CD/eject"}}}`,
+	"GET /redfish/v1/Systems/1/Bios": `{"Id": "Bios", "AttributeRegistry": "BiosAttributeRegistry.1", "Attributes": {"BootTimeout": 5, "QuietBoot": true},
+		"@Redfish.Settings": {"SettingsObject": {"@odata.id": "/redfish/v1/Systems/1/Bios/Settings"}, "SupportedApplyTimes": ["OnReset"]},
+		"Actions": {"#Bios.ResetBios": {"target": "/redfish/v1/Systems/1/Bios/reset"}}}`,
+	"GET /redfish/v1/Systems/1/Bios/Settings": `{"Id": "Settings", "Attributes": {"BootTimeout": 7}}`,
+	"GET /redfish/v1/Registries":              `{"Members": [{"@odata.id": "/redfish/v1/Registries/1"}]}`,
+	"GET /redfish/v1/Registries/1": `{"Id": "1", "Registry": "BiosAttributeRegistry.1",
+		"Location": [{"Language": "en", "Uri": "/redfish/v1/Registries/1/registry.json"}]}`,
+	"GET /redfish/v1/Registries/1/registry.json": `{"Id": "BiosAttributeRegistry.1", "RegistryEntries": {"Attributes": [
+		{"AttributeName": "BootTimeout", "Type": "Integer", "LowerBound": 0, "UpperBound": 300, "Value": [{"ValueName": "x"}]}]}}`,
+	"GET /redfish/v1/Chassis/1":                   `{"Id": "1", "NetworkAdapters": {"@odata.id": "/redfish/v1/Chassis/1/Adapters"}}`,
+	"GET /redfish/v1/Chassis/1/Adapters":          `{"Members": [{"@odata.id": "/redfish/v1/Chassis/1/Adapters/1"}]}`,
+	"GET /redfish/v1/Chassis/1/Adapters/1":        `{"Id": "1", "SerialNumber": "s", "Controllers": [{"FirmwarePackageVersion": "22"}]}`,
 	"GET /redfish/v1/Systems/1/SecureBoot":        `{"SecureBootEnable": false, "SecureBootMode": "UserMode"}`,
 	"GET /redfish/v1/Drives/1":                    `{"Id": "1", "CapacityBytes": 480103981056, "MediaType": "SSD", "Protocol": "SATA", "Status": {"State": "Enabled"}}`,
 	"GET /redfish/v1/Systems/1/Storage/1/Volumes": `{"Members": []}`,
@@ -139,6 +153,9 @@ func (f *fuzzedBMC) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	asked, _ := io.ReadAll(r.Body) // a part of it suffices
 	status := [...]int{200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 404, 500, 401, 307, 204}[f.bender.next(16)]
 	resource, known := resources[r.Method+" "+r.URL.Path]
+	if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "Sessions") {
+		f.changes = append(f.changes, r.Method+" "+r.URL.Path+" "+string(asked))
+	}
 	switch {
 	case r.Method == http.MethodDelete:
 		f.open--
@@ -215,10 +232,11 @@ func FuzzVerifier(f *testing.F) {
 		f.Add(uint8(i), []byte{0, 0, 0, 0, 0, 1, byte(i), 0, 0, 1, byte(i)})
 		f.Add(0xc0|uint8(i), []byte{0, 0, 0, 0, 0, 1, byte(i), 0, 0, 1, byte(i)})
 		f.Add(0x40|uint8(i), append(make([]byte, 40+7*i), 1, byte(i), 0, 0, 1, byte(i)))
+		f.Add(0x60|uint8(i), append(make([]byte, 60+9*i), 1, byte(i), 0, 0, 1, byte(i)))
 	}
 	f.Fuzz(func(t *testing.T, how uint8, script []byte) {
 		server.mu.Lock()
-		server.bender, server.requests, server.logins, server.open = bender{script}, 0, 0, 0
+		server.bender, server.requests, server.logins, server.open, server.changes = bender{script}, 0, 0, 0, nil
 		server.mu.Unlock()
 		config := config
 		config.SkipManagement = how&1 != 0
@@ -229,7 +247,7 @@ func FuzzVerifier(f *testing.F) {
 		case 1:
 			config.SystemName = "node"
 		}
-		if err := askFuzzed(t, config, how>>6); err != nil {
+		if err := askFuzzed(t, config, how); err != nil {
 			require.NotErrorIs(t, err, verify.Timeout)
 			requireNoSecret(t, config, err)
 			require.NotContains(t, err.Error(), "panicked")
@@ -247,27 +265,38 @@ func FuzzVerifier(f *testing.F) {
 	})
 }
 
-// askFuzzed verifies, inspects, changes virtual media and how the machine boots, or sets the
-// power or the boot device.
-func askFuzzed(t *testing.T, config bmc.Config, what uint8) error {
+// askFuzzed verifies, inspects, reads firmware versions, reads, sets or resets BIOS settings,
+// changes virtual media and how the machine boots, or sets the power or the boot device.
+func askFuzzed(t *testing.T, config bmc.Config, how uint8) error {
 	t.Helper()
 	ctx := context.Background()
 	d := newDriver(t, 0, map[string]bmc.Config{"node": config})
-	switch what {
+	var err error
+	switch how >> 6 {
 	case 1:
-		if !config.SkipManagement {
-			_, err := d.Inspect(ctx, "node")
-			return err
+		switch how % 6 {
+		case 0:
+			_, err = d.Inspect(ctx, "node")
+		case 1:
+			_, err = d.Firmware(ctx, "node")
+		case 2:
+			_, err = d.BIOS(ctx, "node")
+		case 3:
+			_, err = d.SetBIOS(ctx, "node", map[string]any{"BootTimeout": "30"})
+		case 4:
+			err = d.ResetBIOS(ctx, "node")
+		default:
+			err = errors.Join(
+				d.InsertMedia(ctx, "node", "cdrom", "http://h/y"), d.EjectMedia(ctx, "node"), d.SetBootMode(ctx, "node", "bios"),
+				d.SetSecureBoot(ctx, "node", true), d.InjectNMI(ctx, "node"),
+			)
 		}
-		return errors.Join(
-			d.InsertMedia(ctx, "node", "cdrom", "http://h/y"), d.EjectMedia(ctx, "node"), d.SetBootMode(ctx, "node", "bios"),
-			d.SetSecureBoot(ctx, "node", true), d.InjectNMI(ctx, "node"),
-		)
 	case 2:
-		return d.SetPower(ctx, "node", states.PowerOff)
+		err = d.SetPower(ctx, "node", states.PowerOff)
 	case 3:
-		return d.SetBootDevice(ctx, "node", "pxe", true)
+		err = d.SetBootDevice(ctx, "node", "pxe", true)
+	default:
+		_, err = newVerifier(t, config).Verify(ctx)
 	}
-	_, err := newVerifier(t, config).Verify(ctx)
 	return err
 }
