@@ -42,6 +42,7 @@ type agentProgram struct {
 	steps    map[string][]map[string]any // by the kind of work
 	busy     bool                        // another command runs
 	silent   bool                        // connections fail
+	before   func()                      // is called before the list of commands is sent; nil for nothing
 }
 
 // startMachine returns a node in a state whose machine has an agent with steps for each kind of work.
@@ -124,6 +125,9 @@ func (a *agentProgram) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(status, map[string]any{"faultcode": "Client", "faultstring": text})
 	}
 	if r.Method == http.MethodGet {
+		if a.before != nil {
+			a.before()
+		}
 		answer(http.StatusOK, map[string]any{"commands": append([]map[string]any{}, a.commands...)})
 		return
 	}
