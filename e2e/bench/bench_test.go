@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -22,6 +23,26 @@ func BenchmarkAll(b *testing.B) {
 				b.Run(c.name+"/"+names[who], run)
 			}
 		}
+	}
+}
+
+func BenchmarkRivals(b *testing.B) {
+	for _, r := range rivals {
+		b.Run(r.name, r.bench)
+	}
+}
+
+func TestEveryRivalWalksThePath(t *testing.T) {
+	for _, r := range rivals {
+		w := r.begin()
+		require.Equal(t, "enroll", w.state(), r.name)
+		for _, s := range slices.Concat(startSteps, roundSteps) {
+			require.NoError(t, w.fire([]step{s}), r.name)
+			require.Equal(t, s.to.String(), w.state(), "%s after %v", r.name, s.event)
+		}
+		err := w.fire([]step{{event: states.EventWait, to: states.DeployWait}})
+		require.Equal(t, r.name != "felixgeelhaar/statekit", err != nil, r.name)
+		require.Equal(t, "manageable", w.state(), r.name)
 	}
 }
 
@@ -86,6 +107,8 @@ func TestTheReportIsATable(t *testing.T) {
 	for _, want := range []string{
 		"| Fire |", "| Fire, exit and enter hooks |", "| Apply |", "| New |",
 		"looplab/fsm v1.0.3", "qmuntal/stateless v1.7.2", runtime.Version(), "A Node is 24 bytes",
+		"| an array |", "| an array under a mutex |", "| Node.Apply |", "| Machine.Fire |", "| hishamk/statetrooper v0.1.4 |",
+		"| filanov/stateswitch v1.0.1 |", "| cocoonspace/fsm v1.0.1 |", "| felixgeelhaar/statekit v1.0.1 |", "| anggasct/fluo v1.0.0 |",
 	} {
 		require.Contains(t, text, want)
 	}

@@ -34,7 +34,7 @@ func fireMachine(b *testing.B, hooks, timed bool) {
 	m, err := newMachine(hooks, timed)
 	must(b, err)
 	ctx := context.Background()
-	live(b, func(events []states.Event) error {
+	live(b, start, round, func(events []states.Event) error {
 		for _, event := range events {
 			if err := m.Fire(ctx, event); err != nil {
 				return err
@@ -46,7 +46,7 @@ func fireMachine(b *testing.B, hooks, timed bool) {
 
 func apply(b *testing.B) {
 	node := machine.Node{State: states.Enroll}
-	live(b, func(events []states.Event) (err error) {
+	live(b, start, round, func(events []states.Event) (err error) {
 		for _, event := range events {
 			if node, err = node.Apply(table, machine.Input{Event: event}); err != nil {
 				return err
@@ -57,11 +57,10 @@ func apply(b *testing.B) {
 }
 
 func makeMachine(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
+	measureLoop(b, 1, func() {
 		_, err := newMachine(false, true)
 		must(b, err)
-	}
+	})
 }
 
 // looplabRows are built once, because a real service has its rows as a literal.
@@ -79,7 +78,7 @@ func newLooplab(hooks bool) *fsm.FSM {
 func fireLooplab(b *testing.B, hooks bool) {
 	f := newLooplab(hooks)
 	ctx := context.Background()
-	live(b, func(events []states.Event) error {
+	live(b, start, round, func(events []states.Event) error {
 		for _, event := range events {
 			if err := f.Event(ctx, event.String()); err != nil {
 				return err
@@ -90,10 +89,7 @@ func fireLooplab(b *testing.B, hooks bool) {
 }
 
 func makeLooplab(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		newLooplab(false)
-	}
+	measureLoop(b, 1, func() { newLooplab(false) })
 }
 
 // newStateless returns a stateless machine whose states and events are small integers:
@@ -115,7 +111,7 @@ func newStateless(mode stateless.FiringMode, hooks bool) *stateless.StateMachine
 func fireStateless(b *testing.B, mode stateless.FiringMode, hooks bool) {
 	m := newStateless(mode, hooks)
 	ctx := context.Background()
-	live(b, func(events []states.Event) error {
+	live(b, start, round, func(events []states.Event) error {
 		for _, event := range events {
 			if err := m.FireCtx(ctx, event); err != nil {
 				return err
@@ -126,8 +122,5 @@ func fireStateless(b *testing.B, mode stateless.FiringMode, hooks bool) {
 }
 
 func makeStateless(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		newStateless(stateless.FiringQueued, false)
-	}
+	measureLoop(b, 1, func() { newStateless(stateless.FiringQueued, false) })
 }

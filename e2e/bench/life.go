@@ -4,6 +4,9 @@ package main
 
 import (
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ironstate/ironstate/states"
 )
@@ -23,17 +26,35 @@ var (
 	}
 )
 
-// perEvent is the metric of a benchmark whose operation is a whole round.
-const perEvent = "ns/event"
+// perEvent is the metric of the processor time of one event, or of the creation of one machine.
+const perEvent = "cpu-ns/event"
+
+// perOperation is the metric of the number of events in an operation of package testing.
+const perOperation = "events/op"
 
 // live moves a machine from enroll to manageable and then measures rounds.
-func live(b *testing.B, fire func([]states.Event) error) {
+func live[T any](b *testing.B, start, round []T, fire func([]T) error) {
 	must(b, fire(start))
+	measureLoop(b, len(round), func() { must(b, fire(round)) })
+}
+
+// measureLoop calls f, which fires some events, and reports the processor time of one event. It
+// includes the garbage collector's and, unlike the elapsed time, excludes that of other processes.
+func measureLoop(b *testing.B, events int, f func()) {
 	b.ReportAllocs()
+	began := processorTime(b)
 	for b.Loop() {
-		must(b, fire(round))
+		f()
 	}
-	b.ReportMetric(float64(b.Elapsed())/float64(b.N*len(round)), perEvent)
+	b.ReportMetric(float64(processorTime(b)-began)/float64(b.N*events), perEvent)
+	b.ReportMetric(float64(events), perOperation)
+}
+
+// processorTime returns the processor time that this process has used.
+func processorTime(b *testing.B) time.Duration {
+	var used unix.Timespec
+	must(b, unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &used))
+	return time.Duration(used.Nano())
 }
 
 func must(b *testing.B, err error) {

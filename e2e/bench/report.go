@@ -53,32 +53,50 @@ func (f figures) ratio(peers ...figure) string {
 	return fmt.Sprintf("%.1f", fastest.ns/f[ours].ns)
 }
 
+// A bench is one benchmark of a contender or a rival.
+type bench struct {
+	name string
+	run  func(*testing.B)
+}
+
 // measure runs all benchmarks count times in turns, so that load on the machine affects
-// all contenders, and returns the medians in the order of suite.
-func measure(count int) ([]figures, error) {
-	medians := make([]figures, len(suite))
-	runs := make([][numContenders][]testing.BenchmarkResult, len(suite))
+// all of them, and returns their medians.
+func measure(count int, benches []bench) ([]figure, error) {
+	runs := make([][]testing.BenchmarkResult, len(benches))
 	for range count {
-		for i, c := range suite {
-			for who, run := range c.run {
-				if run != nil {
-					runs[i][who] = append(runs[i][who], testing.Benchmark(run))
-				}
-			}
+		for i, b := range benches {
+			runs[i] = append(runs[i], testing.Benchmark(b.run))
 		}
 	}
-	for i := range suite {
-		for who, results := range runs[i] {
-			if len(results) == 0 {
-				continue
-			}
-			medians[i][who] = median(results)
-			if medians[i][who].ns == 0 {
-				return nil, fmt.Errorf("%s of %s failed", suite[i].name, names[who])
-			}
+	medians := make([]figure, len(benches))
+	for i, results := range runs {
+		if medians[i] = median(results); medians[i].ns == 0 {
+			return nil, fmt.Errorf("%s failed", benches[i].name)
 		}
 	}
 	return medians, nil
+}
+
+// measureAll returns the figures of suite and of rivals, in their order.
+func measureAll(count int) ([]figures, []figure, error) {
+	var benches []bench
+	var places []*figure
+	contests, others := make([]figures, len(suite)), make([]figure, len(rivals))
+	for i, c := range suite {
+		for who, run := range c.run {
+			if run != nil {
+				benches, places = append(benches, bench{c.name + " of " + names[who], run}), append(places, &contests[i][who])
+			}
+		}
+	}
+	for i, r := range rivals {
+		benches, places = append(benches, bench{r.name, r.bench}), append(places, &others[i])
+	}
+	medians, err := measure(count, benches)
+	for i := range medians {
+		*places[i] = medians[i]
+	}
+	return contests, others, err
 }
 
 func median(results []testing.BenchmarkResult) figure {
@@ -87,11 +105,8 @@ func median(results []testing.BenchmarkResult) figure {
 		if r.N == 0 {
 			return figure{}
 		}
-		f := figure{float64(r.T) / float64(r.N), r.AllocedBytesPerOp(), r.AllocsPerOp()}
-		if ns, ok := r.Extra[perEvent]; ok {
-			f = figure{ns, f.bytes / int64(len(round)), f.allocs / int64(len(round))}
-		}
-		all = append(all, f)
+		events := int64(r.Extra[perOperation])
+		all = append(all, figure{r.Extra[perEvent], r.AllocedBytesPerOp() / events, r.AllocsPerOp() / events})
 	}
 	slices.SortFunc(all, func(a, b figure) int { return cmp.Compare(a.ns, b.ns) })
 	return all[len(all)/2]
@@ -101,22 +116,36 @@ var page = template.Must(template.New("").Parse(`| | machine | looplab/fsm {{.Lo
 | --- | --- | --- | --- | --- | --- |
 {{range .Rows}}| {{.}} |
 {{end}}
-Measured on {{.Date}} with {{.Go}} on {{.CPU}} ({{.Cores}} cores), median of {{.Count}}: one event of a node's
-life, or the making of a machine. "Times faster" is against the faster of looplab and stateless as its
-NewStateMachine makes it, which both take concurrent events one at a time; stateless in immediate mode
-leaves that to the caller. Apply is compared with the peers' Fire. The peers do not read the clock for a
-transition; a Machine with hooks does, and its clock stands still except in the third row.
-A Node is {{.Node}} bytes, a Machine without hooks {{.Machine}}.
-`))
+Measured on {{.Date}} with {{.Go}} on {{.CPU}} ({{.Cores}} cores): processor time of one event of a node's life, or of the
+creation of a machine, with the garbage collector's; median of {{.Count}}. "Times faster" compares with the faster of looplab and the default
+mode of stateless. Both serialize concurrent events; in immediate mode stateless leaves that to the caller. Apply is compared
+with the peers' Fire. The peers do not read the clock for a transition. A Machine with hooks does; except in
+the third row its clock is replaced by a constant. A Node is {{.Node}} bytes, a Machine without hooks {{.Machine}}.
+
+One event without hooks, in the same run:
+
+| | an event | |
+| --- | --- | --- |
+{{range .Rivals}}| {{.}} |
+{{end}}`))
 
 // report prints the figures of the suite.
 func report(out io.Writer, count int, benchtime string) error {
 	if err := flag.Set("test.benchtime", benchtime); err != nil {
 		return program.Usagef("-benchtime: %w", err)
 	}
-	m, err := measure(count)
+	m, others, err := measureAll(count)
 	if err != nil {
 		return err
+	}
+	order := make([]int, len(rivals))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(others[a].ns, others[b].ns) })
+	var rows []string
+	for _, i := range order {
+		rows = append(rows, strings.Join([]string{rivals[i].title(), others[i].String(), rivals[i].note}, " | "))
 	}
 	fire, hooks, timed, apply, made := m[0], m[1], m[2], m[3], m[4]
 	return page.Execute(out, map[string]any{
@@ -127,6 +156,7 @@ func report(out io.Writer, count int, benchtime string) error {
 			row("Apply", apply, apply.ratio(fire[looplabs], fire[queued])),
 			row("New", made, made.ratio(made[looplabs], made[queued])),
 		},
+		"Rivals":    rows,
 		"Looplab":   version("github.com/looplab/fsm"),
 		"Stateless": version("github.com/qmuntal/stateless"),
 		"Date":      time.Now().Format(time.DateOnly),
