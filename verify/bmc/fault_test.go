@@ -144,7 +144,7 @@ func verifyFaulty(t *testing.T, server *bmctest.Redfish, set ...func(*bmc.Config
 	for _, s := range set {
 		s(&config)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), config.Timeout+5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), config.Timeout+grace*5*time.Second)
 	defer cancel()
 	node, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}})
 	require.NoError(t, err)

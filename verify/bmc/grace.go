@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-const (
+// They are variables for the tests alone, which need more time on a machine with much other work.
+var (
 	// graceTime is how long a call may continue after its context has ended, in order
 	// to leave no session open.
 	graceTime = 1900 * time.Millisecond

@@ -21,8 +21,12 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
+	bmc.LengthenGrace(grace)
 	goleak.VerifyTestMain(m)
 }
+
+// grace is the factor of the grace times, so that a log-out succeeds also on a machine with much other work.
+const grace = 5
 
 const (
 	user     = "admin"
