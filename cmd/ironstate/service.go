@@ -78,12 +78,24 @@ func (s *service) run(ctx context.Context, listener net.Listener) (err error) {
 
 func newServer(handler http.Handler, l *listener, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout,
+		Handler: closeAfterChunks(handler), ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ConnState: l.observe, ConnContext: withConnection,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+}
+
+// closeAfterChunks closes an HTTP/1.1 connection after a request with Transfer-Encoding. Such a request may have had a Content-Length,
+// too, which net/http ignores: a proxy that does not ignore it takes what follows for a part of the body. RFC 9112, section 6.1,
+// demands that the connection of such a request be closed.
+func closeAfterChunks(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.TransferEncoding) > 0 {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // ended returns err, or nil if err is the result of the end of ctx.

@@ -105,12 +105,13 @@ func (s *Store) readOptions(options ...clientv3.OpOption) []clientv3.OpOption {
 // readBackoff is the time between two attempts of a read.
 const readBackoff = 100 * time.Millisecond
 
-// retryRead calls read, and retries it while the cluster has no leader or changes it. It does so
-// only for a server of a cluster in this process: the client of remote servers retries by itself.
+// retryRead calls read, and retries it while the cluster changes its leader. With a server of a cluster in this process it also
+// retries while the cluster cannot be reached: the client of remote servers does this by itself.
 func retryRead[T any](ctx context.Context, s *Store, read func() (T, error)) (T, error) {
 	for {
 		answer, err := read()
-		if err == nil || !s.local || s.single || !isUnavailable(err) {
+		wait := errors.Is(err, rpctypes.ErrLeaderChanged) || s.local && !s.single && isUnavailable(err)
+		if err == nil || !wait {
 			return answer, err
 		}
 		select {
