@@ -87,6 +87,40 @@ func TestTenThousandSlowClientsDoNotDelayOthersAndNeedLittleMemory(t *testing.T)
 	require.NoError(t, s.process.Wait(), "%s", &s.errOut)
 }
 
+func TestStreamsThatAreNotReadDelayNobody(t *testing.T) {
+	s := serveProcess(t, "-demo", "0")
+	const streams = 100 // as many as there may be
+	var slow []net.Conn
+	for range streams {
+		c := s.connect("127.0.0.2")
+		_, err := io.WriteString(c, "GET /explorer/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		require.NoError(t, err)
+		slow = append(slow, c)
+	}
+	events := func() int {
+		response, err := s.client.Get(s.url + "/explorer/events")
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		return response.StatusCode
+	}
+	require.Eventually(t, func() bool { return events() == http.StatusServiceUnavailable }, time.Minute, 10*time.Millisecond)
+	for i := range 50 {
+		name := fmt.Sprintf("n%d", i)
+		status, _ := s.do(http.MethodPost, "/v1/nodes", `{"driver": "fake-hardware", "name": "`+name+`"}`)
+		require.Equal(t, http.StatusCreated, status)
+		s.provision(name, "manage")
+		s.waitFor(name, "manageable")
+	}
+	_, rest, _ := strings.Cut(s.metrics(), "\ngo_goroutines ")
+	goroutines, err := strconv.Atoi(strings.Fields(rest)[0])
+	require.NoError(t, err)
+	require.Less(t, goroutines, 3*streams+200)
+	for _, c := range slow {
+		require.NoError(t, c.Close())
+	}
+	require.Eventually(t, func() bool { return events() == http.StatusOK }, time.Minute, 10*time.Millisecond)
+}
+
 // connect opens a connection with a small receive buffer from an address.
 func (s *server) connect(from string) net.Conn {
 	s.t.Helper()

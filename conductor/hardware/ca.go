@@ -16,6 +16,7 @@ import (
 const (
 	maxCAFile  = 1 << 20 // bytes
 	maxCAFiles = 1000    // in a folder
+	maxCAs     = 8 << 20 // bytes of all files of a folder; those of a distribution have about 1 MiB with their links
 )
 
 // verifyCA returns the certificate authorities of redfish_verify_ca, nil for those of the system.
@@ -51,7 +52,8 @@ func (i info) verifyCA() (pool *x509.CertPool, insecure bool, err error) {
 func readAuthorities(name string, at os.FileInfo) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	if !at.IsDir() {
-		return pool, addAuthorities(pool, name)
+		_, err := addAuthorities(pool, name)
+		return pool, err
 	}
 	folder, err := os.Open(name)
 	if err != nil {
@@ -65,9 +67,13 @@ func readAuthorities(name string, at os.FileInfo) (*x509.CertPool, error) {
 	if len(names) > maxCAFiles {
 		return nil, fmt.Errorf("the folder %q has more than %d files", name, maxCAFiles)
 	}
-	found := false
+	found, total := false, 0
 	for _, file := range names {
-		found = addAuthorities(pool, filepath.Join(name, file)) == nil || found // skip other files
+		size, err := addAuthorities(pool, filepath.Join(name, file))
+		found = err == nil || found // skip other files
+		if total += size; total > maxCAs {
+			return nil, fmt.Errorf("the files of the folder %q are longer than %d MiB", name, maxCAs>>20)
+		}
 	}
 	if !found {
 		return nil, fmt.Errorf("the folder %q has no file with certificates in PEM form", name)
@@ -75,13 +81,13 @@ func readAuthorities(name string, at os.FileInfo) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// addAuthorities adds the certificates of a file.
-func addAuthorities(pool *x509.CertPool, name string) error {
+// addAuthorities adds the certificates of a file, and returns the bytes that it has read.
+func addAuthorities(pool *x509.CertPool, name string) (int, error) {
 	text, err := readCAFile(name)
 	if err == nil && !pool.AppendCertsFromPEM(text) {
 		err = fmt.Errorf("the file %q has no certificates in PEM form", name)
 	}
-	return err
+	return len(text), err
 }
 
 // readCAFile reads a regular file. Reading another one might block, and opening a device might change its state, so the file is

@@ -4,6 +4,7 @@ package hardware_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -234,6 +235,12 @@ func TestAuthoritiesAreReadFromFilesAndFolders(t *testing.T) {
 	fifo := write("fifos/a.pem", nil)
 	require.NoError(t, os.Remove(fifo))
 	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	for i := range 9 {
+		write(fmt.Sprintf("large/%d.pem", i), append(make([]byte, 1<<20-len(server.CAPEM)), server.CAPEM...))
+	}
+	for i := range 1001 {
+		write(fmt.Sprintf("many/%d.pem", i), nil)
+	}
 	tests := map[string]struct {
 		value any
 		want  string // part of the error; empty if the BMC is reached
@@ -248,6 +255,8 @@ func TestAuthoritiesAreReadFromFilesAndFolders(t *testing.T) {
 		"a device":                {os.DevNull, "is neither a file nor a folder"},
 		"a FIFO":                  {fifo, "is neither a file nor a folder"},
 		"a folder with a FIFO":    {filepath.Dir(fifo), "has no file with certificates"},
+		"a folder of 9 MiB":       {filepath.Join(dir, "large"), "are longer than 8 MiB"},
+		"a folder of 1001 files":  {filepath.Join(dir, "many"), "has more than 1000 files"},
 		"an empty file":           {write("empty", nil), "is empty"},
 		"the kernel's log":        {"/proc/kmsg", "is empty or one of the kernel"}, // reading it takes messages away, and blocks
 		"a file that is too long": {write("long", append(make([]byte, 1<<20), server.CAPEM...)), "is longer than 1 MiB"},

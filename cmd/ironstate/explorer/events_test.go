@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -263,6 +264,56 @@ func TestABurstIsAFewEvents(t *testing.T) {
 		require.Equal(t, map[string]int{"enroll verifying": 200, "verifying manageable": 200}, transitions, "none is lost")
 		require.Equal(t, 400, moved)
 		require.Equal(t, map[string]int{"manageable": 200}, l.events[len(l.events)-1].Counts)
+	})
+}
+
+// A listener that does not read holds one event. It delays nobody, and its next event has all that it has missed.
+func TestSlowListenersHoldOneEventEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, end := newBubble(t)
+		defer end()
+		const nodes = 50
+		var all []*conductor.Node
+		for range nodes {
+			all = append(all, b.node())
+		}
+		fast, _ := b.listen(b.ctx)
+		release := make(chan struct{})
+		var slow []*listener
+		for range 99 {
+			l, _ := b.listen(b.ctx)
+			l.mu.Lock()
+			l.told = func() { <-release }
+			l.mu.Unlock()
+			slow = append(slow, l)
+		}
+		before := runtime.NumGoroutine()
+		for _, n := range all {
+			require.NoError(t, b.Provision(b.ctx, n.UUID, conductor.ProvisionRequest{Target: "manage", Version: 80}))
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		moved := func(l *listener) (moved int) {
+			for _, e := range l.events {
+				moved += e.Moved
+			}
+			return moved
+		}
+		require.Equal(t, 2*nodes, moved(fast))
+		require.LessOrEqual(t, runtime.NumGoroutine(), before)
+		for _, l := range slow {
+			require.Len(t, l.events, 2, "the first, and one that is not read")
+			require.Less(t, moved(l), nodes)
+		}
+		close(release)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		for _, l := range slow {
+			require.Len(t, l.events, 3)
+			require.Equal(t, 2*nodes, moved(l))
+			require.LessOrEqual(t, len(l.events[2].Moves), 20)
+		}
 	})
 }
 
