@@ -45,8 +45,12 @@ func checkUnused(ctx context.Context, dir string) error {
 		return nil
 	case err != nil:
 		return err
-	case checkDatabase(ctx, file, info.Size()) != nil:
-		return ctx.Err() // etcd was interrupted while it created the file
+	}
+	if damage := checkDatabase(ctx, file, info.Size()); damage != nil {
+		if ctx.Err() != nil || info.Size() <= newDatabase() {
+			return ctx.Err() // etcd was interrupted while it created the file
+		}
+		return fmt.Errorf("the database %s is damaged and has lost its log: replace this server, or restore a backup: %w", file, damage)
 	}
 	db, err := bbolt.Open(file, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
 	if err != nil {
@@ -63,6 +67,9 @@ func checkUnused(ctx context.Context, dir string) error {
 	}
 	return errors.Join(err, db.Close())
 }
+
+// newDatabase returns the size in bytes of the file that bbolt creates. A database with the buckets of etcd is larger.
+func newDatabase() int64 { return 4 * int64(os.Getpagesize()) }
 
 // checkFiles returns an error if the folder contains anything but files and folders: opening a
 // named pipe could wait forever.

@@ -147,6 +147,17 @@ func TestTheDatabaseOfAServerThatHasLostItsLogIsKept(t *testing.T) {
 	require.NoError(t, os.RemoveAll(filepath.Join(member, "wal")))
 	_, err := embedded.Open(t.Context(), configs[0])
 	require.ErrorContains(t, err, "has lost its log")
+
+	file := filepath.Join(member, "snap", "db")
+	db, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for i := range db {
+		db[i] ^= 0xff
+	}
+	require.NoError(t, os.WriteFile(file, db, 0o600))
+	_, err = embedded.Open(t.Context(), configs[0])
+	require.ErrorContains(t, err, "has lost its log", "a damaged database may have records that can be saved")
+	require.FileExists(t, file)
 	require.FileExists(t, filepath.Join(member, "snap", "db"))
 }
 
