@@ -3,8 +3,10 @@
 package bmc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -289,35 +291,32 @@ func (r *reading) entries(from, link string) (id string, entries map[string]BIOS
 	}
 	var list struct {
 		ID              any `json:"Id"`
-		RegistryEntries struct{ Attributes []json.RawMessage }
+		RegistryEntries struct {
+			Attributes []struct {
+				AttributeName, Type                          string
+				LowerBound, UpperBound, MinLength, MaxLength *int64
+				ReadOnly, ResetRequired                      *bool
+				IsSystemUniqueProperty                       *bool
+				Value                                        []struct{ ValueName, ValueDisplayName string }
+			}
+		}
 	}
-	if json.Unmarshal(a.body, &list) != nil {
+	var mistyped *json.UnmarshalTypeError // what has a wrong type stays zero
+	if err := json.Unmarshal(a.body, &list); err != nil && !errors.As(err, &mistyped) {
 		return "", nil
 	}
 	entries = make(map[string]BIOSSetting)
-	for _, raw := range list.RegistryEntries.Attributes {
-		var o object
-		var name string
-		var s BIOSSetting
-		var values []struct{ ValueName, ValueDisplayName string }
-		if json.Unmarshal(raw, &o) != nil || o.get("AttributeName", &name) != nil {
-			continue
+	for _, of := range list.RegistryEntries.Attributes {
+		s := BIOSSetting{
+			AttributeType: of.Type, LowerBound: of.LowerBound, UpperBound: of.UpperBound, MinLength: of.MinLength, MaxLength: of.MaxLength,
+			ReadOnly: of.ReadOnly, ResetRequired: of.ResetRequired, Unique: of.IsSystemUniqueProperty,
 		}
-		for property, into := range map[string]any{
-			"Type": &s.AttributeType, "LowerBound": &s.LowerBound, "UpperBound": &s.UpperBound, "MinLength": &s.MinLength,
-			"MaxLength": &s.MaxLength, "ReadOnly": &s.ReadOnly, "ResetRequired": &s.ResetRequired,
-			"IsSystemUniqueProperty": &s.Unique, "Value": &values,
-		} {
-			_ = o.get(property, into) // one of a wrong type stays zero
-		}
-		for _, v := range values {
-			if text := v.ValueName; text != "" {
+		for _, v := range of.Value {
+			if text := cmp.Or(v.ValueName, v.ValueDisplayName); text != "" {
 				s.AllowableValues = append(s.AllowableValues, text)
-			} else if v.ValueDisplayName != "" {
-				s.AllowableValues = append(s.AllowableValues, v.ValueDisplayName)
 			}
 		}
-		entries[name] = s
+		entries[of.AttributeName] = s
 	}
 	id, _ = list.ID.(string)
 	return id, entries

@@ -31,7 +31,7 @@ var bootDevices = []bootDevice{
 // "disk", "cdrom", "bios" or "safe"), and whether it is persistent. The device is empty
 // if the BMC leaves the choice to the machine, or names another device.
 func (d *Driver) BootDevice(ctx context.Context, id string) (device string, persistent bool, err error) {
-	err = d.do(ctx, id, "read the boot device", func(ctx context.Context, conn control) (err error) {
+	err = d.do(ctx, id, "read the boot device", func(ctx context.Context, conn connection) (err error) {
 		device, persistent, err = conn.bootDevice(ctx)
 		return err
 	})
@@ -47,7 +47,7 @@ func (d *Driver) SetBootDevice(ctx context.Context, id, device string, persisten
 	if i < 0 {
 		return &verify.Error{Op: "set the boot device", Kind: verify.Unsupported, Err: fmt.Errorf("there is no boot device %q", device)}
 	}
-	return d.do(ctx, id, "set boot device "+device, func(ctx context.Context, conn control) error {
+	return d.do(ctx, id, "set boot device "+device, func(ctx context.Context, conn connection) error {
 		return conn.setBootDevice(ctx, bootDevices[i], persistent)
 	})
 }

@@ -18,49 +18,49 @@ type connection interface {
 	address() string
 	// open connects and logs in.
 	open(context.Context) error
-	// checkManagement checks whether the BMC lets its client set the boot device.
-	checkManagement(context.Context) error
-	// powerState reads the power state in the words of the protocol.
-	powerState(context.Context) (string, error)
-	// close logs out and releases the resources of open, whether or not open failed.
-	close(context.Context)
-	// scrubber removes the secrets from errors of the connection.
-	scrubber() *scrubber
-}
-
-// control is a connection over which a [Driver] controls a machine.
-type control interface {
-	connection
 	// begin resets the limits of the Config for the next operation.
 	begin()
 	// expires reports whether the BMC may end the session by itself.
 	expires() bool
+	// checkManagement checks whether the BMC lets its client set the boot device.
+	checkManagement(context.Context) error
+	// powerState reads the power state in the words of the protocol.
+	powerState(context.Context) (string, error)
 	// setPower requests a power state in bmclib's words: on, off, soft, cycle. For nmi it
 	// interrupts the machine.
 	setPower(ctx context.Context, word string) error
 	// bootDevice reads the boot device in the words of [Driver.BootDevice].
 	bootDevice(context.Context) (device string, persistent bool, err error)
 	setBootDevice(ctx context.Context, device bootDevice, persistent bool) error
+	// close logs out and releases the resources of open, whether or not open failed.
+	close(context.Context)
+	// scrubber removes the secrets from errors of the connection.
+	scrubber() *scrubber
 }
 
-// overProtocols calls f with a connection over the configured protocol or, for "auto",
-// over Redfish and then IPMI if there is no Redfish.
-func (c Config) overProtocols(f func(control) error) error {
-	switch c.Protocol {
-	case redfishProtocol:
-		return f(newRedfish(c))
-	case ipmiProtocol:
-		return f(newIPMI(c))
+// open opens a connection over the configured protocol or, for "auto", over Redfish and
+// then IPMI if there is no Redfish.
+func (c Config) open(ctx context.Context, op string) (connection, error) {
+	try := func(conn connection) (connection, error) {
+		if err := do(ctx, conn, c.StepTimeout, op, conn.open); err != nil {
+			closeConnection(ctx, conn)
+			return nil, err
+		}
+		return conn, nil
+	}
+	if c.Protocol == ipmiProtocol {
+		return try(newIPMI(c))
 	}
 	first := newRedfish(c)
-	err := f(first)
-	if err == nil || !first.absent(err) {
-		return err
+	conn, err := try(first)
+	if err == nil || c.Protocol == redfishProtocol || !first.absent(err) {
+		return conn, err
 	}
-	if ipmiErr := f(newIPMI(c)); ipmiErr != nil {
-		return fmt.Errorf("%w; before that: %w", ipmiErr, err)
+	conn, ipmiErr := try(newIPMI(c))
+	if ipmiErr != nil {
+		return nil, fmt.Errorf("%w; before that: %w", ipmiErr, err)
 	}
-	return nil
+	return conn, nil
 }
 
 // do does one operation within a time limit, if that is not 0, and converts its error

@@ -68,7 +68,7 @@ func NewDriver(c DriverConfig) (*Driver, error) {
 // PowerState reads a node's power state: PowerOn or PowerOff.
 func (d *Driver) PowerState(ctx context.Context, id string) (states.Power, error) {
 	var power states.Power
-	err := d.do(ctx, id, "read the power state", func(ctx context.Context, conn control) (err error) {
+	err := d.do(ctx, id, "read the power state", func(ctx context.Context, conn connection) (err error) {
 		power, err = readPower(ctx, conn)
 		return err
 	})
@@ -86,7 +86,7 @@ func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) er
 	if !ok {
 		return fmt.Errorf("set power state %q: %w", power, errors.ErrUnsupported)
 	}
-	return d.do(ctx, id, "set "+power.String(), func(ctx context.Context, conn control) error {
+	return d.do(ctx, id, "set "+power.String(), func(ctx context.Context, conn connection) error {
 		if power == states.PowerRebooting {
 			now, err := conn.powerState(ctx)
 			if err != nil {
@@ -116,14 +116,14 @@ func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
 }
 
 // do calls f like within, in the time of the Config.
-func (d *Driver) do(ctx context.Context, id, op string, f func(context.Context, control) error) error {
+func (d *Driver) do(ctx context.Context, id, op string, f func(context.Context, connection) error) error {
 	return d.within(ctx, 0, id, op, f)
 }
 
 // redfish calls f like within, over Redfish, with up to 1,000 requests if it has a limit
 // of its own. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) redfish(ctx context.Context, limit time.Duration, id, op string, f func(context.Context, *redfishConnection) error) error {
-	return d.within(ctx, limit, id, op, func(ctx context.Context, conn control) error {
+	return d.within(ctx, limit, id, op, func(ctx context.Context, conn connection) error {
 		r, ok := conn.(*redfishConnection)
 		if !ok {
 			return unsupported(fmt.Sprintf("IPMI cannot %s", op))
@@ -139,7 +139,7 @@ func (d *Driver) redfish(ctx context.Context, limit time.Duration, id, op string
 // kept session may have ended meanwhile: if the BMC says so, or cannot be reached, within
 // opens a new one, once. It does not send refused credentials again. The limit is that
 // of the call's time; 0 stands for those of the Config.
-func (d *Driver) within(ctx context.Context, limit time.Duration, id, op string, f func(context.Context, control) error) error {
+func (d *Driver) within(ctx context.Context, limit time.Duration, id, op string, f func(context.Context, connection) error) error {
 	c, err := d.lookup(ctx, id)
 	if err != nil {
 		return err
@@ -161,9 +161,11 @@ func (d *Driver) within(ctx context.Context, limit time.Duration, id, op string,
 			return err
 		}
 	}
-	if n.open, err = open(ctx, c); err != nil {
+	conn, err := c.open(ctx, "log in")
+	if err != nil {
 		return err
 	}
+	n.open = &openConnection{connection: conn, config: c}
 	return d.use(ctx, n, limit, op, f)
 }
 
@@ -172,31 +174,14 @@ func ended(err error) bool {
 	return errors.Is(err, verify.Credentials) || errors.Is(err, verify.Unreachable)
 }
 
-// open opens a connection by a Config.
-func open(ctx context.Context, c Config) (*openConnection, error) {
-	opened := &openConnection{config: c}
-	err := c.overProtocols(func(conn control) error {
-		if err := do(ctx, conn, c.StepTimeout, "log in", conn.open); err != nil {
-			closeConnection(ctx, conn)
-			return err
-		}
-		opened.control = conn
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return opened, nil
-}
-
 // use calls f with a node's connection, and keeps the connection if f succeeds.
-func (d *Driver) use(ctx context.Context, n *node, limit time.Duration, op string, f func(context.Context, control) error) error {
+func (d *Driver) use(ctx context.Context, n *node, limit time.Duration, op string, f func(context.Context, connection) error) error {
 	conn := n.open
 	if limit == 0 {
 		limit = conn.config.StepTimeout
 	}
 	err := do(ctx, conn, limit, op, func(ctx context.Context) error {
-		return f(ctx, conn.control)
+		return f(ctx, conn.connection)
 	})
 	if err != nil {
 		n.open = nil

@@ -12,7 +12,7 @@ import (
 
 // openConnection is a connection that is open.
 type openConnection struct {
-	control
+	connection
 	config Config // the configuration that it was opened with
 	used   time.Time
 }

@@ -41,11 +41,17 @@ type slot struct {
 	insert, eject string // the paths of the actions; "" without the action
 }
 
-// kind returns the first media type of a device that fits into the slot, "" if none does.
-func (s *slot) kind(device string) redfish.VirtualMediaType {
-	for _, kind := range mediaDevices[device] {
-		if slices.Contains(s.MediaTypes, kind) {
-			return kind
+// kind returns a media type of some devices, or of any if none is named, that fits into the
+// slot, "" if none does.
+func (s *slot) kind(devices ...string) redfish.VirtualMediaType {
+	for device, kinds := range mediaDevices {
+		if len(devices) > 0 && !slices.Contains(devices, device) {
+			continue
+		}
+		for _, kind := range kinds {
+			if slices.Contains(s.MediaTypes, kind) {
+				return kind
+			}
 		}
 	}
 	return ""
@@ -119,7 +125,7 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 	return d.redfish(ctx, 0, id, op, func(ctx context.Context, r *redfishConnection) error {
 		slots, failed := r.slots(ctx)
 		for _, s := range slots {
-			kind := s.kindOf(devices)
+			kind := s.kind(devices...)
 			if !s.Inserted || kind == "" && len(devices) > 0 {
 				continue
 			}
@@ -134,16 +140,6 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 		}
 		return failed
 	})
-}
-
-// kindOf returns the first media type of some devices, or of any if none is named.
-func (s *slot) kindOf(devices []string) redfish.VirtualMediaType {
-	for device := range mediaDevices {
-		if kind := s.kind(device); kind != "" && (len(devices) == 0 || slices.Contains(devices, device)) {
-			return kind
-		}
-	}
-	return ""
 }
 
 func checkDevices(op string, devices ...string) error {

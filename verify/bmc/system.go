@@ -13,7 +13,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// nmi is the word of control.setPower for a non-maskable interrupt. It is ipmitool's.
+// nmi is the word of connection.setPower for a non-maskable interrupt. It is ipmitool's.
 const nmi = "diag"
 
 // InjectNMI sends a node's machine a non-maskable interrupt, at which most operating
@@ -21,7 +21,7 @@ const nmi = "diag"
 //
 // Source: inject_nmi in ironic/drivers/modules/redfish/management.py and ipmitool.py.
 func (d *Driver) InjectNMI(ctx context.Context, id string) error {
-	return d.do(ctx, id, "inject an NMI", func(ctx context.Context, conn control) error {
+	return d.do(ctx, id, "inject an NMI", func(ctx context.Context, conn connection) error {
 		return conn.setPower(ctx, nmi)
 	})
 }

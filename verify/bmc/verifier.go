@@ -28,41 +28,27 @@ func New(c Config) (verify.Verifier, error) {
 	return &verifier{config: c}, nil
 }
 
-func (v *verifier) Verify(ctx context.Context) (states.Power, error) {
-	ctx, cancel := context.WithTimeout(ctx, v.config.Timeout)
+func (v *verifier) Verify(ctx context.Context) (power states.Power, err error) {
+	c := v.config
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-
-	var power states.Power
-	err := v.config.overProtocols(func(c control) (err error) {
-		power, err = ask(ctx, c, v.config)
-		return err
-	})
-	return power, err
-}
-
-// ask does the steps over one connection.
-func ask(ctx context.Context, conn connection, c Config) (power states.Power, err error) {
-	ctx, cancel := withGrace(ctx)
-	defer cancel()
+	ctx, cancelGrace := withGrace(ctx)
+	defer cancelGrace()
+	conn, err := c.open(ctx, "power interface")
+	if err != nil {
+		return states.NoPower, err
+	}
 	defer closeConnection(ctx, conn)
-	for _, step := range []struct {
-		name string
-		take func(context.Context) error
-		skip bool
-	}{
-		{name: "power interface", take: conn.open},
-		{name: "management interface", take: conn.checkManagement, skip: c.SkipManagement},
-		{name: "power state", take: func(ctx context.Context) error {
-			power, err = readPower(ctx, conn)
-			return err
-		}},
-	} {
-		if step.skip {
-			continue
-		}
-		if err := do(ctx, conn, c.StepTimeout, step.name, step.take); err != nil {
+	if !c.SkipManagement {
+		if err := do(ctx, conn, c.StepTimeout, "management interface", conn.checkManagement); err != nil {
 			return states.NoPower, err
 		}
+	}
+	if err := do(ctx, conn, c.StepTimeout, "power state", func(ctx context.Context) error {
+		power, err = readPower(ctx, conn)
+		return err
+	}); err != nil {
+		return states.NoPower, err
 	}
 	return power, nil
 }
