@@ -293,11 +293,10 @@ func (r *reading) entries(from, link string) (id string, entries map[string]BIOS
 		ID              any `json:"Id"`
 		RegistryEntries struct {
 			Attributes []struct {
-				AttributeName, Type                          string
-				LowerBound, UpperBound, MinLength, MaxLength *int64
-				ReadOnly, ResetRequired                      *bool
-				IsSystemUniqueProperty                       *bool
-				Value                                        []struct{ ValueName, ValueDisplayName string }
+				AttributeName, Type                             string
+				LowerBound, UpperBound, MinLength, MaxLength    optional[int64]
+				ReadOnly, ResetRequired, IsSystemUniqueProperty optional[bool]
+				Value                                           []struct{ ValueName, ValueDisplayName string }
 			}
 		}
 	}
@@ -308,8 +307,8 @@ func (r *reading) entries(from, link string) (id string, entries map[string]BIOS
 	entries = make(map[string]BIOSSetting)
 	for _, of := range list.RegistryEntries.Attributes {
 		s := BIOSSetting{
-			AttributeType: of.Type, LowerBound: of.LowerBound, UpperBound: of.UpperBound, MinLength: of.MinLength, MaxLength: of.MaxLength,
-			ReadOnly: of.ReadOnly, ResetRequired: of.ResetRequired, Unique: of.IsSystemUniqueProperty,
+			AttributeType: of.Type, LowerBound: of.LowerBound.value, UpperBound: of.UpperBound.value, MinLength: of.MinLength.value, MaxLength: of.MaxLength.value,
+			ReadOnly: of.ReadOnly.value, ResetRequired: of.ResetRequired.value, Unique: of.IsSystemUniqueProperty.value,
 		}
 		for _, v := range of.Value {
 			if text := cmp.Or(v.ValueName, v.ValueDisplayName); text != "" {
@@ -320,4 +319,15 @@ func (r *reading) entries(from, link string) (id string, entries map[string]BIOS
 	}
 	id, _ = list.ID.(string)
 	return id, entries
+}
+
+// optional is a value that is nil if the BMC has none, or one of another type.
+type optional[T any] struct{ value *T }
+
+func (o *optional[T]) UnmarshalJSON(text []byte) error {
+	var value *T
+	if json.Unmarshal(text, &value) == nil {
+		o.value = value
+	}
+	return nil
 }

@@ -52,6 +52,27 @@ func TestTheRegistryIsFoundByItsOwnID(t *testing.T) {
 	require.Empty(t, settings[1].AttributeType)
 }
 
+// A bound of a wrong type is none: one of 0 would exclude every value.
+func TestARegistrysValuesOfAWrongTypeAreLeftOut(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: registry + "/registry.json", Do: changeObject("odd bounds", func(o map[string]any) {
+		for _, attribute := range o["RegistryEntries"].(map[string]any)["Attributes"].([]any) {
+			a := attribute.(map[string]any)
+			a["LowerBound"], a["UpperBound"], a["MaxLength"], a["ReadOnly"] = nil, "300", []any{}, "no"
+		}
+	})})
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	sent, err := d.SetBIOS(t.Context(), "node", map[string]any{"BootTimeout": "30", "AssetTag": "a"})
+	require.NoError(t, err)
+	require.True(t, sent)
+	settings, err := d.BIOS(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, "Integer", settings[1].AttributeType)
+	require.Nil(t, settings[1].LowerBound)
+	require.Nil(t, settings[1].UpperBound)
+	require.Nil(t, settings[1].ReadOnly)
+}
+
 func TestBIOSSettingsAreWrittenWithTheirTypes(t *testing.T) {
 	for _, described := range []bool{true, false} {
 		server := startRedfish(t)
