@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
+	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -37,6 +38,12 @@ func (x NodeIndex) Drop(id string, revision int64, own bool)              { x.of
 func (x NodeIndex) Retain(seen map[string]bool)                           { x.of.retain(seen) }
 func (x NodeIndex) All() []*Node                                          { return x.of.all() }
 func (x NodeIndex) Count(ctx context.Context, in states.Set) (int, error) { return x.of.count(ctx, in) }
+
+// AddPower adds an event of a power request or of the power sync to the history of its node.
+func (c *Conductor) AddPower(e powersync.Event) { c.engine.history.power(e) }
+
+// Deleted returns the number of deletions that the watch has not reported yet.
+func (x NodeIndex) Deleted() int { return len(x.of.deleted) }
 
 var RowsOf = rowsOf
 

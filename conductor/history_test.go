@@ -124,6 +124,19 @@ func TestTheHistoryKeepsTheNewestEntries(t *testing.T) {
 	})
 }
 
+func TestTheHistoryTellsWhoChangedThePower(t *testing.T) {
+	for outcome, want := range map[powersync.Outcome]string{
+		powersync.Reclaimed: "takeover", powersync.IntoMaintenance: "monitoring", powersync.PowerNotSet: "UNKNOWN",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			n := f.node(states.Active)
+			f.AddPower(powersync.Event{ID: n.UUID, Outcome: outcome, LastError: "no answer"})
+			require.Equal(t, []string{"ERROR " + want}, f.entries(n))
+		})
+	}
+}
+
 // withoutHistory is a store that refuses entries of histories, or their deletion.
 type withoutHistory struct {
 	conductor.Memory

@@ -347,10 +347,12 @@ func TestARevisionIsTakenIntoTheIndexOnce(t *testing.T) {
 	require.Empty(t, x.All())
 	x.Put(&conductor.Node{UUID: "a", Revision: 4})
 	require.Empty(t, x.All(), "the watch reports it late")
+	require.Equal(t, 1, x.Deleted())
 	x.Drop("a", 4, false)
 	x.Put(&conductor.Node{UUID: "a", Revision: 4})
 	require.Empty(t, x.All(), "the watch has not yet reported this deletion")
 	x.Drop("a", 5, false)
+	require.Zero(t, x.Deleted(), "deletions are forgotten")
 	x.Put(&conductor.Node{UUID: "a", Revision: 6})
 	require.Len(t, x.All(), 1)
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -98,6 +100,30 @@ func TestAPageHasAtMostTheLimitOfTheConfiguration(t *testing.T) {
 			s.create(`{"driver": "fake-hardware"}`)
 		}
 		require.Len(t, s.do("GET", "/v1/nodes?limit=100", "latest", "").must(http.StatusOK)["nodes"], want)
+	}
+}
+
+func TestTheTextOfAnErrorIsShownIfItIsForTheClient(t *testing.T) {
+	for _, test := range []struct {
+		err    error
+		status int
+		text   string
+	}{
+		{errors.New("a secret"), 500, "Internal server error."},
+		{&admission.Refusal{Request: "rescue", Reason: admission.Reason(200)}, 0, "rescue"},
+		{&conductor.Error{Reason: conductor.Locked, Text: "locked"}, 409, "locked"},
+		{fmt.Errorf("boot mode: %w", errors.ErrUnsupported), 400, "boot mode: unsupported operation"},
+		{context.Canceled, 503, "The request took too long."},
+		{fmt.Errorf("read: %w", context.DeadlineExceeded), 503, "The request took too long."},
+		{fmt.Errorf("more: %w", fault.NotFound("no %s", "node")), 404, "no node"},
+	} {
+		f := fault.Of(test.err)
+		if test.status == 0 {
+			test.status, test.text = conductor.HTTPStatus(test.err), test.err.Error()
+			require.Equal(t, http.StatusInternalServerError, test.status)
+		}
+		require.Equal(t, test.status, f.Status, "%v", test.err)
+		require.Equal(t, test.text, f.Text)
 	}
 }
 

@@ -17,6 +17,7 @@ var equivalent = []struct {
 		"machine/plan/explain.go weigh: weight++ => removed",
 	}},
 	{"nothing uses the context after the function has returned, because calls have their own; without cancel its timer ends a little later", []string{
+		"conductor/history.go history.add: defer cancel() => removed",
 		"powersync/emit.go reporter.callBack: defer cancel() => removed",
 		"powersync/hold.go holds.release: defer cancel() => removed",
 		"powersync/set.go Syncer.reach: defer cancel() => removed",
@@ -26,6 +27,13 @@ var equivalent = []struct {
 	}},
 	{"a revision only has to differ from the earlier ones", []string{
 		"powersync/memory.go Memory.put: m.changes++ => m.changes--",
+	}},
+	{"a deletion has a revision of its own, which no record has", []string{
+		"conductor/index.go index.put: x.deleted[m.id] > m.revision => x.deleted[m.id] >= m.revision",
+	}},
+	{"the last version of no series is the first one with runbooks, or with services without a ramdisk", []string{
+		"conductor/api/internal/nodes/provision.go provision: r.Highest >= since.Runbooks => r.Highest > since.Runbooks",
+		"conductor/api/internal/nodes/provision.go checkRamdisk: r.Highest >= since.ServiceRamdisk => r.Highest > since.ServiceRamdisk",
 	}},
 	{"the interval is never 0: New replaces 0 by the default", []string{
 		"powersync/run.go Syncer.Run: s.config.RecoveryInterval > 0 => s.config.RecoveryInterval >= 0",

@@ -11,6 +11,18 @@ import (
 // killed, or listed in equivalent.go. The mutants of the other files of these packages are tried
 // only if -run selects them.
 var tried = []string{
+	"conductor/api/internal/fault/fault.go",
+	"conductor/api/internal/fault/text.go",
+	"conductor/api/internal/nodes/history.go",
+	"conductor/api/internal/nodes/provision.go",
+	"conductor/api/internal/nodes/runbook.go",
+	"conductor/api/internal/objects/runbooks.go",
+	"conductor/fence.go",
+	"conductor/history.go",
+	"conductor/index.go",
+	"conductor/memory.go",
+	"conductor/object.go",
+	"conductor/owner.go",
 	"conductor/reconcile.go",
 }
 

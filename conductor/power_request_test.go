@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestAPowerRequestIsReportedAndWritesItsBeginningAndItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &counting{}
+		var mu sync.Mutex
+		var events []powersync.Event
+		f := start(t, func(c *conductor.Config) {
+			c.Store, c.SkipPowerSync = store, true
+			c.Power.OnEvent = func(e powersync.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				events = append(events, e)
+			}
+		})
+		n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Active, Power: states.PowerOff, LastError: "an older error"})
+		require.NoError(t, err)
+		before := store.updates.Load()
+		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
+		got := f.settle(n)
+		require.Equal(t, states.PowerOn, got.Power)
+		require.Empty(t, got.Reservation+got.LastError)
+		require.EqualValues(t, 2, store.updates.Load()-before)
+
+		mu.Lock()
+		defer mu.Unlock()
+		require.Len(t, events, 2)
+		events[0].Time = time.Time{}
+		require.Equal(t, powersync.Event{ID: n.UUID, Outcome: powersync.PowerRequested, Recorded: states.PowerOff, Asked: states.PowerOn, ClearedError: "an older error"}, events[0])
+		require.Equal(t, n.UUID, events[1].ID)
+		require.NoError(t, events[1].Err)
+	})
+}
+
+// stuck is hardware whose power does not change.
+type stuck struct{ *conductor.Fake }
+
+func (stuck) SetPower(context.Context, *conductor.Node, states.Power) error { return nil }
+
+func TestAPowerRequestWaitsForItsTimeoutOrThatOfTheConfiguration(t *testing.T) {
+	const uuid = "00000000-0000-4000-8000-000000000001"
+	for _, test := range []struct {
+		target        states.Power
+		timeout, want time.Duration
+	}{
+		{states.PowerOn, 0, 20 * time.Second}, {states.PowerOn, 5 * time.Second, 5 * time.Second}, {states.PowerSoftOff, 0, 40 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) {
+				c.SkipPowerSync, c.Power.Timeout, c.Power.SoftTimeout = true, 20*time.Second, 40*time.Second
+				fake := &conductor.Fake{}
+				if test.target == states.PowerSoftOff {
+					require.NoError(t, fake.SetPower(t.Context(), &conductor.Node{UUID: uuid}, states.PowerOn))
+				}
+				c.Hardware["fake-hardware"] = stuck{fake}
+			})
+			n, err := f.CreateNode(f.ctx, &conductor.Node{UUID: uuid, Driver: "fake-hardware", ProvisionState: states.Active})
+			require.NoError(t, err)
+			require.NoError(t, f.SetPower(f.ctx, n.UUID, test.target, test.timeout))
+			time.Sleep(test.want - time.Second)
+			require.Equal(t, test.target.Target(), f.settle(n).TargetPower)
+			time.Sleep(10 * time.Second)
+			got := f.settle(n)
+			require.Equal(t, states.NoPower, got.TargetPower)
+			require.Contains(t, got.LastError, "within "+test.want.String())
+		})
+	}
+}
+
+func TestTheEndOfAPowerRequestThatCannotBeStoredIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out lockedBuffer
+		store := &conductor.Memory{}
+		f := start(t, func(c *conductor.Config) {
+			c.Store, c.SkipPowerSync, c.Log = store, true, slog.New(slog.NewTextHandler(&out, nil))
+		})
+		n := f.node(states.Active)
+		f.fake.Before = func(ctx context.Context, _ *conductor.Node, _ string) error {
+			r, err := store.Get(ctx, conductor.KindNode, n.UUID)
+			if err == nil {
+				_, err = store.Delete(ctx, conductor.KindNode, n.UUID, r.Revision)
+			}
+			return err
+		}
+		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
+		synctest.Wait()
+		require.Equal(t, 1, bytes.Count([]byte(out.String()), []byte(`msg="the end of a power request could not be stored" node=`+n.UUID+` target="power on" error=`)), out.String())
+	})
+}
