@@ -128,6 +128,15 @@ func TestAReasonIsClearedWithItsField(t *testing.T) {
 		require.Equal(t, []string{"", "", "", "r"}, reasons(update(func(n *conductor.Node) { n.Protected = false })))
 		require.Equal(t, []string{"", "", "", ""}, reasons(update(func(n *conductor.Node) { n.Retired = false })))
 
+		on := update(func(n *conductor.Node) {
+			n.Maintenance, n.Protected, n.Retired = true, true, true
+			for _, name := range []string{"maintenance_reason", "protected_reason", "retired_reason"} {
+				n.SetEmpty(name, true)
+			}
+		})
+		require.Len(t, on.Empty, 3)
+		require.Empty(t, update(func(n *conductor.Node) { n.Maintenance, n.Protected, n.Retired = false, false, false }).Empty)
+
 		for _, change := range []func(*conductor.Node){
 			func(n *conductor.Node) { n.ProtectedReason = "p" },
 			func(n *conductor.Node) { n.RetiredReason = "r" },
@@ -193,6 +202,9 @@ func TestARefusalThatIronicMakesUnderItsLockSetsTheTimeOfTheUpdate(t *testing.T)
 			conductor.Node{ProvisionState: states.Active, InstanceUUID: allocation, AllocationUUID: allocation},
 			func(n *conductor.Node) { n.Owner = "me" }, nil, true,
 		},
+		"another owner of a node that lost its instance": {
+			conductor.Node{ProvisionState: states.Active, AllocationUUID: allocation}, func(n *conductor.Node) { n.Owner = "me" }, nil, true,
+		},
 		"its identity": {active, func(n *conductor.Node) { n.UUID, n.Revision, n.CreatedAt = "b", 1000, n.CreatedAt.AddDate(1, 0, 0) }, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,6 +219,7 @@ func TestARefusalThatIronicMakesUnderItsLockSetsTheTimeOfTheUpdate(t *testing.T)
 				got := f.settle(n)
 				require.Equal(t, n.UUID, got.UUID)
 				require.Equal(t, n.CreatedAt, got.CreatedAt)
+				require.Equal(t, n.AllocationUUID, got.AllocationUUID)
 				if test.locked {
 					require.NotNil(t, got.UpdatedAt)
 					require.Equal(t, time.Minute, got.UpdatedAt.Sub(n.CreatedAt))

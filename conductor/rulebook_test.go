@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestTheRecordOfANodeWhoseWorkHasFailed(t *testing.T) {
+	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}})
+	require.NoError(t, err)
+	step := func() *Steps { return &Steps{Current: &Step{Interface: "bios", Step: "factory_reset"}, Begun: 1} }
+	for name, test := range map[string]struct {
+		node          Node
+		to            states.State
+		fault, reason string
+		rescue        bool // the rescue password stays
+	}{
+		"a clean step":            {Node{ProvisionState: states.Cleaning, CleanSteps: step()}, states.CleanFail, "clean failure", "no answer", true},
+		"a cleaning before steps": {Node{ProvisionState: states.Cleaning}, states.CleanFail, "", "", true},
+		"a service step":          {Node{ProvisionState: states.ServiceWait, ServiceSteps: step()}, states.ServiceFail, "service failure", "no answer", true},
+		"a clean step in maintenance": {
+			Node{ProvisionState: states.Cleaning, CleanSteps: step(), Maintenance: true, MaintenanceReason: "mine"}, states.CleanFail, "clean failure", "mine", true,
+		},
+		"a deploy step":          {Node{ProvisionState: states.Deploying, DeploySteps: step()}, states.DeployFail, "", "", true},
+		"an adoption":            {Node{ProvisionState: states.Adopting}, states.AdoptFail, "", "", true},
+		"a rescue":               {Node{ProvisionState: states.Rescuing}, states.RescueFail, "", "", false},
+		"a rescue that waits":    {Node{ProvisionState: states.RescueWait}, states.RescueFail, "", "", false},
+		"the return from rescue": {Node{ProvisionState: states.Unrescuing}, states.UnrescueFail, "", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := test.node.Clone()
+			n.Power = states.PowerOn
+			n.InstanceInfo = map[string]any{"rescue_password": "x", "hashed_rescue_password": "y"}
+			n.DriverInternalInfo = map[string]any{"agent_url": "https://10.0.0.7:9999"}
+			require.NoError(t, c.rules.fail(n, "no answer"))
+			require.Equal(t, test.to, n.ProvisionState)
+			require.Equal(t, "no answer", n.LastError)
+			require.Equal(t, []any{test.fault != "" || test.node.Maintenance, test.fault, test.reason}, []any{n.Maintenance, n.Fault, n.MaintenanceReason})
+			require.Equal(t, test.node.ProvisionState == states.Adopting, n.Power == states.NoPower)
+			require.Equal(t, test.rescue, n.InstanceInfo["rescue_password"] != nil)
+			require.NotContains(t, n.DriverInternalInfo, "agent_url")
+			if test.node.CleanSteps != nil {
+				require.Equal(t, Steps{}, *n.CleanSteps)
+			}
+		})
+	}
+}
+
+func TestACopyOfANodeSharesNoSteps(t *testing.T) {
+	steps := func() *Steps {
+		return &Steps{Current: &Step{Priority: 1}, Requested: []StepRequest{{Step: "a"}}, Planned: []Step{{Step: "a"}}, Begun: 1}
+	}
+	n := &Node{CleanSteps: steps()}
+	c := n.Clone()
+	require.Equal(t, n, c)
+	c.CleanSteps.Current.Priority, c.CleanSteps.Requested[0].Step, c.CleanSteps.Planned[0].Step, c.CleanSteps.Begun = 2, "b", "b", 2
+	require.Equal(t, steps(), n.CleanSteps)
+}
