@@ -63,7 +63,13 @@ func TestAStepKeepsItsRequestedPriorityAfterACallBack(t *testing.T) {
 		r := f.provision("clean")
 		r.CleanSteps = append(r.CleanSteps, conductor.StepRequest{Interface: "bios", Step: "factory_reset", Priority: &priority})
 		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
-		require.Equal(t, states.CleanWait, f.settle(n).ProvisionState)
+		waiting := f.settle(n)
+		require.Equal(t, states.CleanWait, waiting.ProvisionState)
+		require.Nil(t, waiting.CleanSteps.Current.Run, "a record holds no function")
+		for _, step := range waiting.CleanSteps.Planned {
+			require.True(t, step.Requested)
+			require.Nil(t, step.Run)
+		}
 
 		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
 		got := f.settle(n)
