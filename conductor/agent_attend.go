@@ -12,9 +12,12 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// attends reports whether a heartbeat makes the conductor ask the node's agent: the node uses the agent, and its steps wait
-// for it.
+// attends reports whether a heartbeat makes the conductor speak to the node's agent: the node uses the agent, and its steps
+// or its rescue wait for it.
 func (b *rulebook) attends(n *Node) bool {
+	if n.ProvisionState == states.RescueWait {
+		return n.Reservation == "" && b.rescuesByAgent(n)
+	}
 	_, ok := agentWork[n.ProvisionState]
 	if !ok || n.Reservation != "" || b.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
 		return false
@@ -96,6 +99,9 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 	ctx, err := t.engine.fenced(ctx, n)
 	if err != nil {
 		return nil, err
+	}
+	if n.ProvisionState == states.RescueWait {
+		return t.engine.rules.resume, t.finishRescue(ctx)
 	}
 	if w != agent.Deploy && kind.of(n).Current == nil {
 		return t.engine.rules.resume, nil // the work begins by asking for the agent's steps

@@ -8,17 +8,32 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
+	"github.com/ironstate/ironstate/states"
 )
 
-// UsesAgent implements [conductor.AgentBooter]. The deploy interface "ramdisk" does not use the agent, not
-// even in a cleaning, unlike Ironic's.
+// UsesAgent implements [conductor.AgentBooter]. With the deploy interface "ramdisk" the agent does the steps of cleaning
+// and servicing if driver_info says with which virtual media it boots.
 func (b *BMC) UsesAgent(n *conductor.Node) bool {
 	if b.usable(n) != nil {
 		return false
 	}
-	deploy := b.chosen(n, "deploy")
-	return deploy == direct || deploy == customAgent
+	switch b.chosen(n, "deploy") {
+	case direct, customAgent:
+		return true
+	default:
+		media, ok := b.boot(n).(mediaBoot)
+		if !ok || !agentStates.Has(n.ProvisionState) {
+			return false
+		}
+		_, err := media.agentMedium(n)
+		return err == nil
+	}
 }
+
+// agentStates are the states in which also a node with the deploy interface "ramdisk" may use the agent.
+var agentStates = states.SetOf(
+	states.Cleaning, states.CleanWait, states.CleanHold, states.Servicing, states.ServiceWait, states.ServiceHold,
+)
 
 // BootAgent implements [conductor.AgentBooter].
 func (b *BMC) BootAgent(ctx context.Context, t *conductor.Task) error {
@@ -38,4 +53,40 @@ func (b *BMC) PrepareInstance(ctx context.Context, t *conductor.Task) error {
 // BuildConfigDrive implements [conductor.ConfigDriveBuilder].
 func (b *BMC) BuildConfigDrive(_ context.Context, files map[string][]byte) ([]byte, error) {
 	return bootimage.ConfigDrive(files, os.TempDir())
+}
+
+// rescueSteps are the steps of the rescue interface "agent".
+//
+// Source: AgentRescue in ironic/drivers/modules/agent.py.
+func (b *BMC) rescueSteps(work states.State) []conductor.Step {
+	if work == states.Unrescuing {
+		return []conductor.Step{{Interface: "rescue", Step: "unrescue", Priority: 100, Run: b.unrescue}}
+	}
+	return []conductor.Step{{Interface: "rescue", Step: "rescue", Priority: 100, Run: b.rescue}}
+}
+
+// rescue boots the agent, which waits for the rescue password.
+func (b *BMC) rescue(ctx context.Context, t *conductor.Task) error {
+	boot := b.boot(t.Node())
+	err := b.bootInto(ctx, t, func() error {
+		if err := boot.cleanUpInstance(ctx, t); err != nil {
+			return err
+		}
+		return boot.prepareRamdisk(ctx, t, nil)
+	})
+	if err != nil {
+		return err
+	}
+	return conductor.ErrWait
+}
+
+// unrescue boots the instance again.
+func (b *BMC) unrescue(ctx context.Context, t *conductor.Task) error {
+	boot := b.boot(t.Node())
+	return b.bootInto(ctx, t, func() error {
+		if err := boot.cleanUpRamdisk(ctx, t); err != nil {
+			return err
+		}
+		return boot.prepareInstance(ctx, t)
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,7 +64,7 @@ func startLab(t *testing.T, state states.State, deploy string, set ...func(*agen
 	l.site = start(t, hardware.Config{})
 	handler = api.New(l.Conductor, api.Config{})
 	l.n = l.node(redfishMachine(l.bmc, t), func(n *conductor.Node) {
-		n.ProvisionState, n.Interfaces, n.AutomatedClean = state, map[string]string{"deploy": deploy}, nil
+		n.ProvisionState, n.Interfaces, n.AutomatedClean = state, map[string]string{"deploy": deploy, "rescue": "agent"}, nil
 		n.InstanceInfo = map[string]any{
 			"image_source": web.URL + "/images/x.raw", "image_disk_format": "raw", "image_os_hash_algo": "sha256", "image_os_hash_value": fmt.Sprintf("%x", sha256.Sum256(l.image)),
 		}
@@ -177,6 +178,55 @@ func TestAManualCleaningRebootsTheMachineBetweenTwoSteps(t *testing.T) {
 	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
 	require.Equal(t, []string{"clean.get_clean_steps", "clean.execute_clean_step update_firmware", "clean.execute_clean_step erase_devices_metadata"}, l.commands())
 	require.Equal(t, 2, l.machine.Boots())
+}
+
+func TestANodeWithTheDeployInterfaceRamdiskIsCleanedByAnAgentFromVirtualMedia(t *testing.T) {
+	l := startLab(t, states.Manageable, "ramdisk")
+	_, err := l.UpdateNode(t.Context(), l.n.UUID, func(n *conductor.Node) error {
+		n.Interfaces["boot"], n.DriverInfo["deploy_iso"], n.InstanceInfo = "redfish-virtual-media", image, nil
+		return nil
+	})
+	require.NoError(t, err)
+	l.ask(conductor.ProvisionRequest{Target: "provide"})
+	n := l.until(states.Available, states.CleanFail)
+	require.Equal(t, states.Available, n.ProvisionState, n.LastError)
+	require.Equal(t, []string{"clean.get_clean_steps", "clean.execute_clean_step erase_devices_metadata", "clean.execute_clean_step erase_devices"}, l.commands())
+	require.Equal(t, 1, l.machine.Boots())
+	require.Empty(t, l.bmc.Media("CD"), "it is ejected")
+	require.Equal(t, "Off", l.bmc.Power("1"))
+}
+
+func TestARescueGivesTheAgentTheHashOfThePassword(t *testing.T) {
+	l := startLab(t, states.Active, "direct")
+	require.NoError(t, l.bmc.SetPower("1", "On"))
+	l.ask(conductor.ProvisionRequest{Target: "rescue", RescuePassword: "hunter2"})
+	n := l.until(states.Rescue, states.RescueFail)
+	require.Equal(t, states.Rescue, n.ProvisionState, n.LastError)
+	require.Equal(t, []string{"rescue.finalize_rescue"}, l.commands())
+	require.Equal(t, n.InstanceInfo["hashed_rescue_password"], l.machine.RescuePassword())
+	require.Eventually(t, func() bool { return l.machine.Running() == "rescue" }, time.Minute, time.Millisecond)
+	require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+
+	l.ask(conductor.ProvisionRequest{Target: "unrescue"})
+	n = l.until(states.Active, states.UnrescueFail)
+	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+	require.NotContains(t, n.InstanceInfo, "rescue_password")
+	require.NotContains(t, n.InstanceInfo, "hashed_rescue_password")
+	require.Equal(t, "disk", l.machine.Running())
+	require.Equal(t, "Hdd Continuous UEFI", l.bmc.Boot("1"))
+}
+
+func TestARescueThatTheAgentRefusesFailsAndEndsOff(t *testing.T) {
+	l := startLab(t, states.Active, "direct", func(c *agenttest.Config) {
+		c.Faults = []agenttest.Fault{{On: "finalize_rescue", Do: agenttest.Fail("no shadow file")}}
+	})
+	l.ask(conductor.ProvisionRequest{Target: "rescue", RescuePassword: "hunter2"})
+	n := l.until(states.Rescue, states.RescueFail)
+	require.Equal(t, states.RescueFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "Node failed to perform rescue operation: Failed to rescue instance  for node "+n.UUID+": ")
+	require.NotContains(t, n.LastError, "hunter2")
+	require.NotContains(t, n.InstanceInfo, "rescue_password")
+	require.Equal(t, "Off", l.bmc.Power("1"))
 }
 
 func TestAFailingAgentFailsTheWork(t *testing.T) {

@@ -41,8 +41,8 @@
 //     and its boot device stay as they are.
 //   - With the deploy interfaces "direct" and "custom-agent", a cleaning and a service boot Ironic's agent,
 //     which executes its own steps, such as deploy.erase_devices, and power the machine off at the end, or
-//     start the instance again. With "ramdisk" an automated cleaning has no steps and fails, unless it is off
-//     for the node or the conductor. Manual cleaning and servicing have the built-in steps of power, since
+//     start the instance again. So it is with "ramdisk" if the agent boots from virtual media; with ipxe and
+//     pxe an automated cleaning then has no steps and fails, unless it is off for the node or the conductor. Manual cleaning and servicing have the built-in steps of power, since
 //     2023.2; a step that neither the driver nor the agent has fails.
 //   - By Redfish, clients insert and eject virtual media, inject an NMI, and set the boot mode and
 //     secure boot ([conductor.Management]); by IPMI they inject an NMI. The BMC itself loads the image
@@ -54,7 +54,9 @@
 //   - By Redfish, the boot mode, secure boot, the BIOS settings with their registry, and from series 2023.2 on the versions of the
 //     firmware, are read after a verification, before cleaning and servicing, and the settings also in
 //     those steps. Clients read what the node's record has of them; a failure to read is only logged.
-//   - Rescue, firmware updates, consoles and vendor methods are refused, and so are steps for
+//   - With the rescue interface "agent", a rescue boots the agent and gives it the hash of the password, and
+//     the end of a rescue boots the instance again.
+//   - Firmware updates, consoles and vendor methods are refused, and so are steps for
 //     RAID; a RAID configuration is stored.
 //   - The network interface "noop" changes nothing: networks are another service's.
 //

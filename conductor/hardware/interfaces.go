@@ -16,7 +16,7 @@ import (
 func interfaces(of map[string][]string) map[string][]string {
 	all := map[string][]string{
 		"bios": {"no-bios"}, "boot": {"ipxe", "pxe"}, "console": {"no-console"}, "deploy": {ramdisk, customAgent, direct},
-		"firmware": {"no-firmware"}, "network": {"noop"}, "raid": {"no-raid", "agent"}, "rescue": {"no-rescue"},
+		"firmware": {"no-firmware"}, "network": {"noop"}, "raid": {"no-raid", "agent"}, "rescue": {"no-rescue", "agent"},
 		"storage": {"noop"}, "vendor": {"no-vendor"},
 	}
 	maps.Copy(all, of)
@@ -39,7 +39,7 @@ func (b *BMC) Validate(n *conductor.Node) map[string]error {
 	}
 	result := map[string]error{
 		"power": power, "management": power, "inspect": power, "deploy": b.validateDeploy(n),
-		"boot": b.boot(n).validate(n), "network": nil, "storage": nil,
+		"boot": b.boot(n).validate(n), "network": nil, "storage": nil, "rescue": b.boot(n).validate(n),
 	}
 	if b.chosen(n, "management") == "noop" {
 		result["management"] = nil

@@ -22,6 +22,8 @@ func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
 		return []conductor.Step{{Interface: "deploy", Step: "take_over", Priority: 100, Run: b.takeOver}}
 	case work == states.Deleting:
 		return []conductor.Step{{Interface: "deploy", Step: "tear_down", Priority: 100, Run: b.tearDown}}
+	case (work == states.Rescuing || work == states.Unrescuing) && b.chosen(n, "rescue") == "agent":
+		return b.rescueSteps(work)
 	case work == states.Deploying && !b.UsesAgent(n):
 		return []conductor.Step{{Interface: "deploy", Step: "deploy", Priority: 100, Run: b.bootInstance}}
 	default:
