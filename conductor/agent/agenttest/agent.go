@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -261,15 +260,20 @@ func (a *agent) inspectionURL() string {
 	return target
 }
 
-// inspect sends the inspection data. It repeats a request that gets no answer, as an agent does five times.
+// inspectionAttempts is how often the agent sends its inspection data. The pauses between the attempts are shorter than
+// those of a real agent.
+const inspectionAttempts = 100
+
+// inspect sends the inspection data. It repeats a request that gets no answer and, as newer agents do, one that is
+// answered with a conflict or with an error of the server.
 //
-// Source: ironic_python_agent/inspector.py.
+// Source: ironic_python_agent/inspector.py of agent 12.
 func (a *agent) inspect(target string) {
 	data := a.machine.inventory()
 	if collect := a.machine.config.Collect; collect != nil {
 		collect(data)
 	}
-	for range 5 {
+	for range inspectionAttempts {
 		if !a.before("inspection") {
 			return
 		}
@@ -280,7 +284,8 @@ func (a *agent) inspect(target string) {
 		if status == http.StatusAccepted && err == nil {
 			a.uuid = answer.UUID
 		}
-		if status != 0 || errors.Is(err, context.Canceled) || !a.pause(a.machine.config.Heartbeat) {
+		final := status != 0 && status != http.StatusConflict && status < http.StatusInternalServerError
+		if final || !a.pause(a.machine.config.Heartbeat) {
 			return
 		}
 	}
