@@ -5,6 +5,14 @@ package conductor
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 // StoreInspection stores what an inspection has found out about the task's node, in place of an earlier
@@ -17,7 +25,15 @@ func (t *Task) StoreInspection(ctx context.Context, inventory, pluginData map[st
 	if err := t.Update(ctx, func(*Node) error { return nil }); err != nil {
 		return err
 	}
-	f, id := t.engine.fleet, t.Node().UUID
+	ports := make([]*Port, len(macs))
+	for i, mac := range macs {
+		ports[i] = &Port{Address: mac}
+	}
+	return t.engine.fleet.storeInspection(ctx, t.Node().UUID, inventory, pluginData, ports)
+}
+
+// storeInspection stores the results of an inspection. Each port is created unless there is one with its address.
+func (f *fleet) storeInspection(ctx context.Context, id string, inventory, pluginData map[string]any, ports []*Port) error {
 	meta := ObjectMeta{UUID: id, NodeUUID: id}
 	_, err := f.createObject(ctx, &Inventory{ObjectMeta: meta, Inventory: inventory, PluginData: pluginData})
 	if errors.Is(err, Exists) {
@@ -26,14 +42,145 @@ func (t *Task) StoreInspection(ctx context.Context, inventory, pluginData map[st
 			return nil
 		})
 	}
-	for _, mac := range macs {
+	for _, port := range ports {
 		if err != nil {
 			return err
 		}
-		_, err = f.createObject(ctx, &Port{ObjectMeta: ObjectMeta{NodeUUID: id}, Address: mac})
+		port.NodeUUID = id
+		_, err = f.createObject(ctx, port)
 		if errors.Is(err, Exists) {
 			err = nil // it may also be a port of another node, as in Ironic
 		}
 	}
 	return err
+}
+
+// ContinueInspection handles the inspection data of an agent: it finds the node that waits for them, by its UUID or by
+// the MAC addresses in the data, stores them, and continues the inspection. Data that say that the agent failed, or that
+// have no usable network interface, fail the inspection; that is no error of ContinueInspection. The error matches
+// [NotFound] if no node waits for the data, and [Locked] if the node's inspection has not begun to wait. Numbers in data are
+// [json.Number].
+//
+// Source: continue_inspection in ironic/conductor/inspection.py, and the default hooks in
+// ironic/drivers/modules/inspector/hooks: ramdisk-error, validate-interfaces, ports and architecture, with Ironic's
+// default options.
+func (c *Conductor) ContinueInspection(ctx context.Context, data map[string]any, uuid string) (*Node, error) {
+	data = maps.Clone(data)
+	inventory, _ := data["inventory"].(map[string]any)
+	delete(data, "inventory")
+	delete(data, "logs") // they can be large
+	if uuid == "" {
+		var err error
+		if uuid, err = c.fleet.byAddress(ctx, addressesOf(inventory)); err != nil {
+			return nil, err
+		}
+	}
+	n, err := c.Node(ctx, uuid)
+	switch {
+	case err != nil:
+		return nil, err
+	case n.ProvisionState == states.Inspecting:
+		return nil, refuse(Locked, "Node %s does not wait for inspection data yet.", n.UUID)
+	case n.ProvisionState != states.InspectWait:
+		return nil, refuse(NotFound, "Node %s does not wait for inspection data: it is in provision state %q.", n.UUID, n.ProvisionState)
+	}
+	ports, failure := inspectionHooks(n, inventory, data)
+	if failure != nil {
+		return n, c.Resume(ctx, n.UUID, fmt.Errorf("Failed to finish inspection: %w", failure)) //nolint:staticcheck // Ironic's text
+	}
+	if err := c.fleet.storeInspection(ctx, n.UUID, inventory, data, ports); err != nil {
+		return nil, err
+	}
+	cpu, _ := inventory["cpu"].(map[string]any)
+	if architecture, ok := cpu["architecture"].(string); ok && architecture != "" {
+		_, n, err = c.fleet.edit(ctx, n.UUID, func(n *Node) error {
+			n.Properties = maps.Clone(n.Properties)
+			set(&n.Properties, "cpu_arch", architecture)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return n, c.Resume(ctx, n.UUID, nil)
+}
+
+// interfacesOf returns the network interfaces of an inventory.
+func interfacesOf(inventory map[string]any) (all []map[string]any) {
+	list, _ := inventory["interfaces"].([]any)
+	for _, item := range list {
+		if nic, ok := item.(map[string]any); ok {
+			all = append(all, nic)
+		}
+	}
+	return all
+}
+
+// addressesOf returns the MAC addresses of an inventory.
+func addressesOf(inventory map[string]any) (macs []string) {
+	for _, nic := range interfacesOf(inventory) {
+		if mac := normalMAC(nic["mac_address"]); mac != "" {
+			macs = append(macs, mac)
+		}
+	}
+	return macs
+}
+
+// normalMAC returns a MAC address in lower case, "" if the value is none.
+func normalMAC(value any) string {
+	text, _ := value.(string)
+	mac, err := net.ParseMAC(text)
+	if err != nil || len(mac) != 6 {
+		return ""
+	}
+	return mac.String()
+}
+
+// inspectionHooks checks the data and adds all_interfaces, valid_interfaces and macs to them. It returns the ports to
+// create: that of the interface which booted the agent or, if the data do not name it, one of each interface.
+func inspectionHooks(n *Node, inventory, data map[string]any) (ports []*Port, err error) {
+	if reason := data["error"]; reason != nil && reason != "" {
+		return nil, fmt.Errorf("Failed to inspect hardware. Reason: Ramdisk reported error: %v", reason) //nolint:staticcheck // Ironic's text
+	}
+	boot, _ := inventory["boot"].(map[string]any)
+	booted, _ := boot["pxe_interface"].(string)
+	if _, address, ok := strings.Cut(booted, "-"); ok { // as PXELINUX writes it: 01-aa-bb-cc-dd-ee-ff
+		booted = strings.ReplaceAll(address, "-", ":")
+	}
+	booted = normalMAC(booted)
+	all, valid, macs := map[string]any{}, map[string]any{}, []any{}
+	for _, nic := range interfacesOf(inventory) {
+		name, _ := nic["name"].(string)
+		mac := normalMAC(nic["mac_address"])
+		if name == "" || mac == "" {
+			continue
+		}
+		nic = maps.Clone(nic)
+		pxe := mac == booted
+		nic["pxe_enabled"] = pxe
+		all[name] = nic
+		if name == "lo" || loopback(nic) || booted != "" && !pxe {
+			continue
+		}
+		valid[name] = nic
+		macs = append(macs, mac)
+		ports = append(ports, &Port{Address: mac, PXEEnabled: &pxe})
+	}
+	switch {
+	case len(all) == 0:
+		return nil, fmt.Errorf("Inventory for node %s is invalid: no valid network interfaces", n.UUID) //nolint:staticcheck // Ironic's text
+	case len(valid) == 0:
+		return nil, fmt.Errorf("Inventory for node %s is invalid: no network interfaces match the configuration (add_ports set to \"pxe\")", n.UUID) //nolint:staticcheck // Ironic's text
+	}
+	data["all_interfaces"], data["valid_interfaces"], data["macs"] = all, valid, macs
+	return ports, nil
+}
+
+// loopback reports whether an interface has a loopback address.
+func loopback(nic map[string]any) bool {
+	return slices.ContainsFunc([]string{"ipv4_address", "ipv6_address"}, func(key string) bool {
+		text, _ := nic[key].(string)
+		address, err := netip.ParseAddr(text)
+		return err == nil && address.IsLoopback()
+	})
 }

@@ -61,11 +61,11 @@ func readUsers(path string) (users, error) {
 	return found, nil
 }
 
-// public matches the paths that need no authentication: the version documents, and the two that
-// an agent uses, which has a token instead.
+// public matches the paths that need no authentication: the version documents, and those that agents use. A heartbeat
+// needs a token; a lookup and inspection data are accepted only for a node that waits for them.
 //
 // Source: acl_public_routes in ironic/api/config.py.
-var public = regexp.MustCompile(`^(/|/v1|/v1/lookup|/v1/heartbeat/[a-z0-9-]+)(\.json)?/*$`)
+var public = regexp.MustCompile(`^(/|/v1|/v1/lookup|/v1/heartbeat/[a-z0-9-]+|/v1/continue_inspection)(\.json)?/*$`)
 
 // guard wraps a handler with HTTP Basic authentication.
 func (u users) guard(next http.Handler) http.Handler {

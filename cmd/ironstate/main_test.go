@@ -266,6 +266,8 @@ func TestClientsNeedAPasswordIfUsersAreConfigured(t *testing.T) {
 		{"/v1/lookup/", nil, http.StatusBadRequest},
 		{"/v1/heartbeat/1be26c0b-03f2-4d2e-ae87-c02d7f33c123", nil, http.StatusMethodNotAllowed},
 		{"/v1/heartbeat/x/y", nil, http.StatusUnauthorized},
+		{"/v1/continue_inspection", nil, http.StatusMethodNotAllowed},
+		{"/v1/continue_inspection/x", nil, http.StatusUnauthorized},
 		{"/v1/lookups", nil, http.StatusUnauthorized},
 	} {
 		status, _ := s.do(http.MethodGet, test.path, "", test.user...)

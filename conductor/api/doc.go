@@ -51,7 +51,7 @@
 //
 // # Limitations
 //
-// The paths inspection_rules and continue_inspection do not exist. The list of
+// The path inspection_rules does not exist. The list of
 // vifs is empty with every hardware type, and no driver has vendor methods that work without a node; only fake-hardware has indicators, which cannot be set. Requests for boot mode, secure boot
 // and virtual media are accepted, as by Ironic, and if they fail, as with fake-hardware, they set the
 // node's last error. They are answered when they are done, and Ironic's before.

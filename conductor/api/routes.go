@@ -32,9 +32,11 @@ func newTree(s *rest.Service) *rest.Tree {
 		"lookup":           {Actions: rest.Actions{rest.All: {Serve: ramdisk.Lookup, Since: since.Lookup}}},
 		"heartbeat":        {Actions: rest.Actions{"post": {Serve: ramdisk.Heartbeat, Since: since.Lookup, Idents: rest.NodeIdent}}},
 		"events":           ramdisk.Events(),
+
+		"continue_inspection": {Actions: rest.Actions{"post": {Serve: ramdisk.ContinueInspection}}},
 	}
 	maps.DeleteFunc(resources, func(name string, _ *rest.Controller) bool {
-		return name == "runbooks" && s.Highest < since.Runbooks || name == "shards" && s.Highest < since.Shards || name == "events" && s.Highest < since.Events
+		return name == "runbooks" && s.Highest < since.Runbooks || name == "shards" && s.Highest < since.Shards || name == "continue_inspection" && s.Highest < since.ContinueInspection || name == "events" && s.Highest < since.Events
 	})
 	return &rest.Tree{Root: root, V1: v1, Resources: resources}
 }

@@ -15,6 +15,38 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
+// agentInspection is the name of the inspect interface by which an agent inspects its machine.
+const agentInspection = "agent"
+
+// inspector is the inspect interface "agent".
+type inspector struct{ *BMC }
+
+// start boots the agent, which then sends its inspection data to the API. An agent in a ready image must
+// contain the address.
+//
+// Source: inspect_hardware in ironic/drivers/modules/inspector/interface.py.
+func (b inspector) start(ctx context.Context, t *conductor.Task) error {
+	parameters := map[string]string{"ipa-inspection-callback-url": b.config.APIURL + "/v1/continue_inspection"}
+	err := b.bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareRamdisk(ctx, t, parameters) })
+	if err != nil {
+		return err
+	}
+	return conductor.ErrWait
+}
+
+// end powers the machine off, unless the node has disable_power_off, and removes what its boot needed.
+func (b inspector) end(ctx context.Context, t *conductor.Task) error {
+	if !t.Node().DisablePowerOff {
+		if err := t.SetPower(ctx, states.PowerOff); err != nil {
+			return err
+		}
+	}
+	if err := b.boot(t.Node()).cleanUpRamdisk(ctx, t); err != nil {
+		return err
+	}
+	return t.ForgetAgent(ctx)
+}
+
 // inspect stores the BMC's inventory of the machine, and what of it belongs into the node's properties, and
 // creates ports for the enabled network interfaces. It fails if the BMC reports neither memory nor
 // processors, or if the node then lacks a property. If other parts cannot be read, the reason is in the plugin data.

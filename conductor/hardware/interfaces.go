@@ -10,8 +10,8 @@ import (
 )
 
 // interfaces returns the hardware interfaces of all hardware types, overridden by those given.
-// The RAID interface "agent", which clients choose for nodes of type "ipmi", stores
-// target_raid_config and has no steps: no RAID is made until a step for it is requested, and that
+// The RAID interfaces "agent" and "redfish", which clients choose for nodes that need no RAID, store
+// target_raid_config and have no steps: no RAID is made until a step for it is requested, and that
 // request fails.
 func interfaces(of map[string][]string) map[string][]string {
 	all := map[string][]string{
@@ -40,6 +40,9 @@ func (b *BMC) Validate(n *conductor.Node) map[string]error {
 	result := map[string]error{
 		"power": power, "management": power, "inspect": power, "deploy": b.validateDeploy(n),
 		"boot": b.boot(n).validate(n), "network": nil, "storage": nil, "rescue": b.boot(n).validate(n),
+	}
+	if power == nil && b.chosen(n, "inspect") == agentInspection && b.chosen(n, "boot") == virtualMedia {
+		_, result["inspect"] = mediaBoot{b}.agentMedium(n)
 	}
 	if b.chosen(n, "management") == "noop" {
 		result["management"] = nil

@@ -14,6 +14,11 @@ func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
 	switch {
 	case b.usable(n) != nil:
 		return nil
+	case work == states.Inspecting && b.chosen(n, "inspect") == agentInspection:
+		return []conductor.Step{
+			{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Run: inspector{b}.start},
+			{Interface: "inspect", Step: "tear_down", Priority: 20, Run: inspector{b}.end},
+		}
 	case work == states.Inspecting && b.chosen(n, "inspect") != "no-inspect":
 		return []conductor.Step{{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Run: b.inspect}}
 	case (work == states.Cleaning || work == states.Servicing) && b.chosen(n, "bios") == "redfish":

@@ -18,6 +18,9 @@ import (
 	"github.com/ironstate/ironstate/internal/masked"
 )
 
+// lookupFields are the fields of a node that an agent is shown.
+var lookupFields = rest.FieldSet{"uuid", "properties", "instance_info", "driver_internal_info"}
+
 // Lookup answers GET /v1/lookup, which an agent sends after it has started.
 //
 // Source: ironic/api/controllers/v1/ramdisk.py.
@@ -40,7 +43,7 @@ func Lookup(r *rest.Request) (rest.Answer, error) {
 	}
 	return rest.Object(func(w *wire.Writer) {
 		w.Key("node")
-		nodes.Write(r, w, n, rest.FieldSet{"uuid", "properties", "instance_info", "driver_internal_info"})
+		nodes.Write(r, w, n, lookupFields)
 		w.Key("config")
 		writeAgentConfig(r, w, token)
 	}), nil

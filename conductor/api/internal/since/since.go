@@ -79,6 +79,7 @@ const (
 	Inventory                states.APIVersion = 81  // the inventory of nodes
 	Shards                   states.APIVersion = 82  // shards
 	Children                 states.APIVersion = 83  // parents and children of nodes
+	ContinueInspection       states.APIVersion = 84  // continue_inspection has a version of its own
 	Firmware                 states.APIVersion = 86  // firmware components, and firmware_interface of nodes
 	ServiceStep              states.APIVersion = 87  // service_step of nodes
 	PortName                 states.APIVersion = 88  // name of ports

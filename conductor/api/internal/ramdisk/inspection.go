@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ramdisk
+
+import (
+	"net/http"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/nodes"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+)
+
+// inspectionSchema describes the inspection data of an agent.
+var inspectionSchema = &schema.Schema{Types: []string{"object"}, Required: []string{"inventory"}, Properties: []schema.Property{
+	{Name: "inventory", Schema: &schema.Schema{Types: []string{"object"}, Required: []string{"interfaces"}, Properties: []schema.Property{
+		{Name: "interfaces", Schema: &schema.Schema{Types: []string{"array"}, MinItems: 1, Items: &schema.Schema{
+			Types: []string{"object"}, Required: []string{"mac_address"}, Properties: []schema.Property{{Name: "mac_address", Schema: schema.Text}},
+		}}},
+	}}},
+	{Name: "error", Schema: &schema.Schema{Types: schema.TextOrNull}},
+}}
+
+// ContinueInspection answers POST /v1/continue_inspection, which an agent sends with what it has found out about its
+// machine. Agents send it without a version, which stands for the lowest one.
+//
+// Source: ContinueInspectionController in ironic/api/controllers/v1/ramdisk.py.
+func ContinueInspection(r *rest.Request) (rest.Answer, error) {
+	old := r.Version < since.ContinueInspection
+	q := r.QueryArgs("node_uuid")
+	uuid := q.Uuid("node_uuid")
+	body, err := r.Decode(rest.MaxBody)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	if err := inspectionSchema.Validate("data", body); err != nil {
+		return rest.Answer{}, err
+	}
+	if err := r.Accept(q); err != nil {
+		return rest.Answer{}, err
+	}
+	if old && (r.Version != since.First || uuid != "") {
+		return rest.Answer{}, &fault.Fault{Status: http.StatusNotFound, Text: "API version " + since.ContinueInspection.String() + " or newer is required"}
+	}
+	n, err := r.Conductor.ContinueInspection(r.Context(), body.(map[string]any), uuid)
+	if err != nil && fault.Of(err).Status == http.StatusNotFound {
+		return rest.Answer{}, fault.NoSuchResource // do not disclose which nodes exist
+	}
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	if old {
+		return accepted(func(w *wire.Writer) { w.Key("uuid").Text(n.UUID) }), nil
+	}
+	n, token, err := r.Conductor.Lookup(r.Context(), nil, n.UUID)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	return accepted(func(w *wire.Writer) {
+		w.Key("node")
+		nodes.Write(r, w, n, lookupFields)
+		w.Key("config")
+		writeAgentConfig(r, w, token)
+	}), nil
+}
+
+// accepted returns an answer with the status 202 and an object.
+func accepted(write func(w *wire.Writer)) rest.Answer {
+	answer := rest.Object(write)
+	answer.Status = http.StatusAccepted
+	return answer
+}
