@@ -49,6 +49,7 @@
 //	                      benchmarks of cmd/ironstate and a real Ironic
 //	e2e/force             fault injection for conductors and etcd servers, and a check of the
 //	                      recorded history of writes, answers and operations
+//	e2e/metal3            metal3's baremetal-operator, unmodified, with our conductor
 //	e2e/mutation          mutation testing: for each change of the code, a test must fail
 //	e2e/upstream          reads the tables of a version of Ironic from its source
 //	e2e/release           a clone whose modules are tagged with a version: .ci/release
@@ -86,9 +87,10 @@
 //	cmd/ironstate         conductor/etcd, the Prometheus client
 //	examples              verify/bmc, gophercloud, SQLite
 //	e2e                   gophercloud, etcd, other state machines, porcupine
+//	e2e/metal3            baremetal-operator
 //	internal/browsertest  chromedp, for the tests of the commands
 //
-// The file go.work makes all modules one workspace: at the root, go run and go test
+// The file go.work makes all modules except e2e/metal3 one workspace: at the root, go run and go test
 // use the sources in this repository.
 //
 // The packages behave as Ironic does. Their comments name the upstream file of each
