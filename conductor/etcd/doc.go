@@ -59,6 +59,9 @@
 // `etcdctl defrag` returns the free space of a database to the file system. Run it on one server
 // after the other, since a server does not respond to requests meanwhile.
 //
+// A read waits while the servers change their leader, until its context ends. A write that fails meanwhile may have been done: the
+// API then answers 500, and its client has to read the record before it repeats the request.
+//
 // When the database reaches its quota, etcd raises the alarm NOSPACE, which `etcdctl alarm list`
 // shows; the metrics etcd_server_quota_backend_bytes and etcd_mvcc_db_total_size_in_bytes predict
 // it. Every write except a deletion then fails with [ErrNoSpace]. To recover:
