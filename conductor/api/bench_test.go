@@ -26,6 +26,7 @@ func BenchmarkRequests(b *testing.B) {
 		{"detail 1000", "GET", "/v1/nodes/detail", ""},
 		{"ports 1000", "GET", "/v1/ports", ""},
 		{"ports detail 1000", "GET", "/v1/ports/detail", ""},
+		{"the costliest body", "POST", "/v1/allocations", `{"resource_class": "a", "traits": ` + dense(`"`+strings.Repeat("é", 30)+`"`, 9_900*63) + `}`},
 		{"patch", "PATCH", "/v1/nodes/n500", `[{"op": "add", "path": "/extra/a", "value": "b"}]`},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -11,8 +11,8 @@
 // # The server
 //
 // The handler limits the size of requests to Ironic's defaults: bodies of 1 MiB, or 64 MiB with
-// a config drive, and 25 levels of nested JSON. It has limits of its own, too: a body has at most 10,000 values, and a heartbeat
-// 64 KiB. A config drive has about 36 MiB at most if the request lacks Content-Length or the text has escapes. The handler
+// a config drive, and 25 levels of nested JSON. It has limits of its own, too: a body has at most 10,000 values, where a
+// member of an object counts as two, and a heartbeat 64 KiB. A config drive has about 36 MiB at most if the request lacks Content-Length or the text has escapes. The handler
 // reserves memory for each request body and for the values that are decoded from it. All requests
 // in flight share 72 MiB, and those of agents 16 MiB; a request that would exceed this gets 503. The process then needs
 // less than 512 MiB for requests, including copies and garbage. A request needs less than 100 ms of processor time, but for a config
