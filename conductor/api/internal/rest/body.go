@@ -28,8 +28,9 @@ const (
 	// string must not be larger than MaxBody.
 	MaxProvisionBody = 64 << 20
 	maxDepth         = 25
-	// maxValues bounds the values of a body as a meter counts them: a member of an object counts as two. The processor time of a request grows with their number: a
-	// body of 1 MiB can have 500,000 values, and their check against a schema takes seconds. Ironic has no such limit.
+	// maxValues bounds the values of a body as a meter counts them: a member of an object counts as two. The processor time of a
+	// request grows with their number: a body of 1 MiB can have 500,000 values, and their check against a schema takes seconds.
+	// Ironic has no such limit.
 	maxValues = 10_000
 	// maxBodies is the memory in bytes that the bodies of all requests in flight and the values decoded
 	// from them may occupy. It is enough for one body of MaxProvisionBody whose length is known and whose longest string has no

@@ -181,8 +181,11 @@ func (s *Schema) check(value any, depth int) (found []violation) {
 			add("minItems", " is too short")
 		}
 		for i, item := range value {
-			if s.Items != nil {
-				found = append(found, within(s.Items.check(item, depth+1), fmt.Sprintf("[%d]", i), "['items']")...)
+			if s.Items == nil {
+				break
+			}
+			if below := s.Items.check(item, depth+1); below != nil {
+				found = append(found, within(below, fmt.Sprintf("[%d]", i), "['items']")...)
 			}
 		}
 	}
