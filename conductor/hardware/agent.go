@@ -55,10 +55,12 @@ func (b *BMC) BuildConfigDrive(_ context.Context, files map[string][]byte) ([]by
 	return bootimage.ConfigDrive(files, os.TempDir())
 }
 
-// rescueSteps are the steps of the rescue interface "agent".
+// agentRescue is the rescue interface "agent".
 //
 // Source: AgentRescue in ironic/drivers/modules/agent.py.
-func (b *BMC) rescueSteps(work states.State) []conductor.Step {
+type agentRescue struct{ *BMC }
+
+func (b agentRescue) steps(work states.State) []conductor.Step {
 	if work == states.Unrescuing {
 		return []conductor.Step{{Interface: "rescue", Step: "unrescue", Priority: 100, Run: b.unrescue}}
 	}
@@ -66,7 +68,7 @@ func (b *BMC) rescueSteps(work states.State) []conductor.Step {
 }
 
 // rescue boots the agent, which waits for the rescue password.
-func (b *BMC) rescue(ctx context.Context, t *conductor.Task) error {
+func (b agentRescue) rescue(ctx context.Context, t *conductor.Task) error {
 	boot := b.boot(t.Node())
 	err := b.bootInto(ctx, t, func() error {
 		if err := boot.cleanUpInstance(ctx, t); err != nil {
@@ -81,7 +83,7 @@ func (b *BMC) rescue(ctx context.Context, t *conductor.Task) error {
 }
 
 // unrescue boots the instance again.
-func (b *BMC) unrescue(ctx context.Context, t *conductor.Task) error {
+func (b agentRescue) unrescue(ctx context.Context, t *conductor.Task) error {
 	boot := b.boot(t.Node())
 	return b.bootInto(ctx, t, func() error {
 		if err := boot.cleanUpRamdisk(ctx, t); err != nil {

@@ -92,17 +92,23 @@ type BMC struct {
 	kind
 	config Config
 	driver *bmc.Driver
-
-	mu    sync.Mutex
-	calls map[string]*call // calls in flight, by the node's UUID
+	calls  calls
 }
 
 var (
-	_ conductor.Hardware          = (*BMC)(nil)
-	_ conductor.BootDeviceManager = (*BMC)(nil)
-	_ conductor.CacheReader       = (*BMC)(nil)
-	_ conductor.Management        = (*BMC)(nil)
+	_ conductor.Hardware           = (*BMC)(nil)
+	_ conductor.AgentBooter        = (*BMC)(nil)
+	_ conductor.ConfigDriveBuilder = (*BMC)(nil)
+	_ conductor.BootDeviceManager  = (*BMC)(nil)
+	_ conductor.CacheReader        = (*BMC)(nil)
+	_ conductor.Management         = (*BMC)(nil)
 )
+
+// calls are the calls in flight, by the node's UUID.
+type calls struct {
+	mu   sync.Mutex
+	byID map[string]*call
+}
 
 // call counts the calls in flight of one node.
 type call struct {
@@ -123,8 +129,8 @@ func newBMC(k kind, c Config) (*BMC, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &BMC{kind: k, config: c, calls: map[string]*call{}}
-	b.driver, err = bmc.NewDriver(bmc.DriverConfig{Lookup: b.lookup, Sessions: c.Sessions})
+	b := &BMC{kind: k, config: c, calls: calls{byID: map[string]*call{}}}
+	b.driver, err = bmc.NewDriver(bmc.DriverConfig{Lookup: b.calls.lookup, Sessions: c.Sessions})
 	return b, err
 }
 
@@ -214,36 +220,36 @@ func (b *BMC) do(n *conductor.Node, f func() error) error {
 	if err != nil {
 		return err
 	}
-	b.begin(n.UUID, c)
-	defer b.end(n.UUID)
+	b.calls.begin(n.UUID, c)
+	defer b.calls.end(n.UUID)
 	return f()
 }
 
-func (b *BMC) begin(id string, c bmc.Config) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.calls[id] == nil {
-		b.calls[id] = &call{}
+func (c *calls) begin(id string, config bmc.Config) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byID[id] == nil {
+		c.byID[id] = &call{}
 	}
-	b.calls[id].config = c
-	b.calls[id].count++
+	c.byID[id].config = config
+	c.byID[id].count++
 }
 
-func (b *BMC) end(id string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.calls[id].count--; b.calls[id].count == 0 {
-		delete(b.calls, id)
+func (c *calls) end(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byID[id].count--; c.byID[id].count == 0 {
+		delete(c.byID, id)
 	}
 }
 
 // lookup returns the configuration of a node's BMC to the driver.
-func (b *BMC) lookup(_ context.Context, id string) (bmc.Config, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	c, ok := b.calls[id]
+func (c *calls) lookup(_ context.Context, id string) (bmc.Config, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found, ok := c.byID[id]
 	if !ok {
 		return bmc.Config{}, fmt.Errorf("no call for node %s is in flight", id)
 	}
-	return c.config, nil
+	return found.config, nil
 }

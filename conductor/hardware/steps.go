@@ -24,20 +24,23 @@ func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
 	case (work == states.Cleaning || work == states.Servicing) && b.chosen(n, "bios") == "redfish":
 		return b.biosSteps()
 	case work == states.Adopting:
-		return []conductor.Step{{Interface: "deploy", Step: "take_over", Priority: 100, Run: b.takeOver}}
+		return []conductor.Step{{Interface: "deploy", Step: "take_over", Priority: 100, Run: deployment{b}.takeOver}}
 	case work == states.Deleting:
-		return []conductor.Step{{Interface: "deploy", Step: "tear_down", Priority: 100, Run: b.tearDown}}
+		return []conductor.Step{{Interface: "deploy", Step: "tear_down", Priority: 100, Run: deployment{b}.tearDown}}
 	case (work == states.Rescuing || work == states.Unrescuing) && b.chosen(n, "rescue") == "agent":
-		return b.rescueSteps(work)
+		return agentRescue{b}.steps(work)
 	case work == states.Deploying && !b.UsesAgent(n):
-		return []conductor.Step{{Interface: "deploy", Step: "deploy", Priority: 100, Run: b.bootInstance}}
+		return []conductor.Step{{Interface: "deploy", Step: "deploy", Priority: 100, Run: deployment{b}.bootInstance}}
 	default:
 		return nil
 	}
 }
 
+// deployment has the steps of all deploy interfaces that need no agent.
+type deployment struct{ *BMC }
+
 // bootInstance boots the machine's instance.
-func (b *BMC) bootInstance(ctx context.Context, t *conductor.Task) error {
+func (b deployment) bootInstance(ctx context.Context, t *conductor.Task) error {
 	return b.bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareInstance(ctx, t) })
 }
 
@@ -45,7 +48,7 @@ func (b *BMC) bootInstance(ctx context.Context, t *conductor.Task) error {
 // interface has provided for the instance.
 //
 // Source: tear_down and clean_up in ironic/drivers/modules/agent_base.py.
-func (b *BMC) tearDown(ctx context.Context, t *conductor.Task) error {
+func (b deployment) tearDown(ctx context.Context, t *conductor.Task) error {
 	power := states.PowerOff
 	if t.Node().DisablePowerOff {
 		power = states.PowerRebooting
@@ -56,7 +59,7 @@ func (b *BMC) tearDown(ctx context.Context, t *conductor.Task) error {
 	return b.boot(t.Node()).cleanUpInstance(ctx, t)
 }
 
-func (b *BMC) takeOver(ctx context.Context, t *conductor.Task) error {
+func (b deployment) takeOver(ctx context.Context, t *conductor.Task) error {
 	power, err := b.PowerState(ctx, t.Node())
 	if err != nil {
 		return err
