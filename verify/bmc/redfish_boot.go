@@ -50,7 +50,7 @@ func (g *redfishGuard) serveBoot(req *http.Request) (*http.Response, error) {
 	if err := json.NewDecoder(req.Body).Decode(&asked); err != nil {
 		return nil, err
 	}
-	if g.bootFailed = g.service.setBoot(g.ctx, g.system, asked.Boot, condition(req)); g.bootFailed != nil {
+	if g.bootFailed = g.service.setBoot(g.ctx, g.system, asked.Boot); g.bootFailed != nil {
 		return nil, g.bootFailed
 	}
 	return respond(req, http.StatusOK, map[string]any{})
@@ -65,7 +65,7 @@ var redfishModes = map[string]string{biosMode: "Legacy", uefiMode: "UEFI"}
 //
 // Source: _set_boot_device in ironic/drivers/modules/redfish/management.py; for the boot mode,
 // sync_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
-func (s *service) setBoot(ctx context.Context, sys *system, want boot, header http.Header) error {
+func (s *service) setBoot(ctx context.Context, sys *system, want boot) error {
 	if err := sys.checkBoot(want); err != nil {
 		return err
 	}
@@ -82,12 +82,7 @@ func (s *service) setBoot(ctx context.Context, sys *system, want boot, header ht
 	if mode := redfishModes[s.config.BootMode]; mode != "" && now.Mode != "" && now.Mode != mode {
 		change.Mode = mode
 	}
-	body, err := json.Marshal(map[string]boot{"Boot": change})
-	if err != nil {
-		return err
-	}
-	_, err = s.ask(ctx, request{method: http.MethodPatch, path: sys.answer.path, header: header, body: body})
-	return err
+	return s.change(ctx, sys.answer.path, sys.answer, map[string]boot{"Boot": change})
 }
 
 // checkBoot returns an error if the system's description shows that it does not support

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -92,9 +93,7 @@ func (e *exchanger) sendOnce(ctx context.Context, r request) (*answer, error) {
 	if err != nil {
 		return nil, garbled("the path is malformed")
 	}
-	for name, values := range r.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, r.header)
 	req.Header.Set("Accept", "application/json")
 	if len(r.body) > 0 {
 		req.Header.Set("Content-Type", "application/json")
@@ -185,7 +184,12 @@ func (e *exchanger) follow(from, link string) (string, error) {
 			return "", garbled("the BMC's link is malformed")
 		}
 	}
-	path := e.inner(target.EscapedPath())
+	path := target.EscapedPath()
+	if base := e.config.BasePath; base != "" { // a proxy may have prepended it
+		if rest, ok := strings.CutPrefix(path, base+"/"); ok {
+			path = "/" + rest
+		}
+	}
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
@@ -202,12 +206,4 @@ func (e *exchanger) isHost(u *url.URL) bool {
 		port = "443"
 	}
 	return strings.EqualFold(net.JoinHostPort(u.Hostname(), port), e.host)
-}
-
-// inner removes the base path, which a proxy may have prepended to a path.
-func (e *exchanger) inner(path string) string {
-	if rest, ok := strings.CutPrefix(path, e.config.BasePath+"/"); ok && e.config.BasePath != "" {
-		return "/" + rest
-	}
-	return path
 }

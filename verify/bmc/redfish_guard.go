@@ -166,8 +166,8 @@ func (g *redfishGuard) serveSystem(req *http.Request) (*http.Response, error) {
 	}
 	g.system = system
 	resp, err := respond(req, http.StatusOK, resource)
-	if err == nil && system.answer.header.Get("ETag") != "" {
-		resp.Header.Set("ETag", system.answer.header.Get("ETag"))
+	if err == nil {
+		resp.Header["Etag"] = system.answer.header["Etag"]
 	}
 	return resp, err
 }
@@ -222,20 +222,11 @@ func (g *redfishGuard) pass(req *http.Request, path string) (*http.Response, err
 	if err != nil {
 		return nil, err
 	}
-	r := request{method: http.MethodPost, path: path, header: condition(req), body: body}
+	r := request{method: http.MethodPost, path: path, header: http.Header{"If-Match": req.Header["If-Match"]}, body: body}
 	if _, err := g.service.ask(g.ctx, r); err != nil {
 		return nil, err
 	}
 	return respond(req, http.StatusOK, map[string]any{})
-}
-
-// condition returns the header by which the driver makes a change conditional.
-func condition(req *http.Request) http.Header {
-	header := make(http.Header)
-	if tag := req.Header.Get("If-Match"); tag != "" {
-		header.Set("If-Match", tag)
-	}
-	return header
 }
 
 func respond(req *http.Request, status int, resource any) (*http.Response, error) {

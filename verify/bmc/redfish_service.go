@@ -209,20 +209,15 @@ func (s *service) members(ctx context.Context, collection string) (members []str
 				members = append(members, member)
 			}
 		}
-		if next, err = s.nextPage(page, a.path); err != nil {
+		next = ""
+		if err = page.get("Members@odata.nextLink", &next); err == nil && next != "" {
+			next, err = s.follow(a.path, next)
+		}
+		if err != nil {
 			return members, cmp.Or(failed, err)
 		}
 	}
 	return members, failed
-}
-
-// nextPage returns the path of the next page, "" after the last.
-func (s *service) nextPage(page object, from string) (string, error) {
-	var next string
-	if err := page.get("Members@odata.nextLink", &next); err != nil || next == "" {
-		return "", err
-	}
-	return s.follow(from, next)
 }
 
 // readSystem reads the system that the Config selects.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -42,9 +43,7 @@ func (s *service) authorize(r *request) error {
 		return nil
 	}
 	header := make(http.Header)
-	for name, values := range r.header {
-		header[name] = values
-	}
+	maps.Copy(header, r.header)
 	r.header = header
 	if s.session != nil && !s.session.token.IsZero() {
 		header.Set("X-Auth-Token", s.session.token.Reveal())
