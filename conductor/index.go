@@ -111,9 +111,8 @@ func (x *index[R]) name(value R, m meta) {
 	}
 }
 
-// unname undoes name, unless another record has the name already.
+// unname undoes name for a record whose ID is removed or gets another value, unless another record has the name already.
 func (x *index[R]) unname(value R, m meta) {
-	delete(x.records, m.id)
 	x.inState[m.state]--
 	if x.byName[m.name] == value {
 		delete(x.byName, m.name)
@@ -149,6 +148,7 @@ func (x *index[R]) remove(value R, m meta) {
 		i := x.position(of, m)
 		x.byNode[m.node] = slices.Delete(of, i, i+1)
 	}
+	delete(x.records, m.id)
 	x.unname(value, m)
 }
 

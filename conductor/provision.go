@@ -132,7 +132,8 @@ func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, ste
 		return e.rules.refused(n, err)
 	}
 	if event == states.EventDeploy || event == states.EventRebuild {
-		if _, err := e.deploymentSteps(ctx, n, steps, e.rules.stepsFor(hardware, n, states.Deploying), true); errors.Is(err, Invalid) {
+		available := func() []Step { return e.rules.stepsFor(hardware, n, states.Deploying) }
+		if _, err := e.deploymentSteps(ctx, n, steps, available, true); errors.Is(err, Invalid) {
 			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %v", n.UUID, err)
 		} else if err != nil {
 			return err

@@ -60,7 +60,7 @@ func (e *engine) planDeployment(ctx context.Context, n *Node, available []Step, 
 //
 // Source: continue_node_deploy in ironic/conductor/deployments.py.
 func (e *engine) finalSteps(ctx context.Context, n *Node, available []Step, leaveOut bool) ([]Step, error) {
-	steps, err := e.deploymentSteps(ctx, n, deploySteps.of(n).Requested, available, leaveOut)
+	steps, err := e.deploymentSteps(ctx, n, deploySteps.of(n).Requested, func() []Step { return available }, leaveOut)
 	if errors.Is(err, Invalid) {
 		return nil, refuse(Invalid, "Failed to validate the final deploy steps list for node %s: %v", n.UUID, err)
 	}
@@ -68,18 +68,20 @@ func (e *engine) finalSteps(ctx context.Context, n *Node, available []Step, leav
 }
 
 // deploymentSteps returns the steps from deploy templates, followed by those of the request. With
-// leaveOut it leaves out steps that are not available.
-func (e *engine) deploymentSteps(ctx context.Context, n *Node, named []StepRequest, available []Step, leaveOut bool) ([]Step, error) {
+// leaveOut it leaves out steps that are not available. Without any such step it does not call available, which returns those of
+// the node's hardware type.
+func (e *engine) deploymentSteps(ctx context.Context, n *Node, named []StepRequest, available func() []Step, leaveOut bool) ([]Step, error) {
 	requests, templates, err := e.fleet.templateSteps(ctx, n)
-	if err != nil {
+	if err != nil || len(requests)+len(named) == 0 {
 		return nil, err
 	}
-	steps, problems := e.rules.checkSteps(requests, deploySteps, available, false, leaveOut)
+	all := available()
+	steps, problems := e.rules.checkSteps(requests, deploySteps, all, false, leaveOut)
 	if len(problems) > 0 {
 		return nil, refuse(Invalid, "Validation of deploy steps from deploy templates matching this node's instance traits failed. Matching deploy templates: %s. Errors: %s",
 			strings.Join(templates, ","), strings.Join(problems, "; "))
 	}
-	requested, problems := e.rules.checkSteps(named, deploySteps, available, false, leaveOut)
+	requested, problems := e.rules.checkSteps(named, deploySteps, all, false, leaveOut)
 	if len(problems) > 0 {
 		return nil, refuse(Invalid, `Validation of deploy steps from "deploy steps" argument failed.%s`, strings.Join(problems, "; "))
 	}
