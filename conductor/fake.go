@@ -72,16 +72,17 @@ func (f *Fake) Describe() Description {
 // Validate implements [Hardware]. Every configuration is valid, except that the deploy interface "direct" needs
 // an image.
 func (f *Fake) Validate(n *Node) map[string]error {
-	valid := make(map[string]error, len(fakeInterfaces))
-	for kind := range fakeInterfaces {
-		if kind != "vendor" {
-			valid[kind] = nil
-		}
-	}
+	valid := maps.Clone(fakeValid)
 	if f.UsesAgent(n) {
 		valid["deploy"] = ValidateImage(n)
 	}
 	return valid
+}
+
+// fakeValid is the validation of a valid node of fake-hardware.
+var fakeValid = map[string]error{
+	"bios": nil, "boot": nil, "console": nil, "deploy": nil, "firmware": nil, "inspect": nil, "management": nil,
+	"network": nil, "power": nil, "raid": nil, "rescue": nil, "storage": nil,
 }
 
 // Verify implements [Hardware]. As in Ironic, the power state is unknown until it is first

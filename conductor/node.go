@@ -46,10 +46,10 @@ type Node struct {
 	// Each is stored by the write that moves the node. They are not in Ironic's record.
 	Transitions []TransitionRecord `json:"transitions,omitzero"`
 
-	Power       states.Power `json:"power_state"`
-	TargetPower states.Power `json:"target_power_state"`
+	Power       states.Power `json:"power_state,omitzero"`
+	TargetPower states.Power `json:"target_power_state,omitzero"`
 
-	Maintenance       bool   `json:"maintenance"`
+	Maintenance       bool   `json:"maintenance,omitzero"`
 	MaintenanceReason string `json:"maintenance_reason,omitzero"`
 	Fault             string `json:"fault,omitzero"`
 
@@ -100,12 +100,12 @@ type Node struct {
 	BootMode        string `json:"boot_mode,omitzero"`
 	SecureBoot      *bool  `json:"secure_boot,omitzero"`
 	AutomatedClean  *bool  `json:"automated_clean,omitzero"` // nil: as configured
-	ConsoleEnabled  bool   `json:"console_enabled"`
-	Protected       bool   `json:"protected"`
+	ConsoleEnabled  bool   `json:"console_enabled,omitzero"`
+	Protected       bool   `json:"protected,omitzero"`
 	ProtectedReason string `json:"protected_reason,omitzero"`
-	Retired         bool   `json:"retired"`
+	Retired         bool   `json:"retired,omitzero"`
 	RetiredReason   string `json:"retired_reason,omitzero"`
-	DisablePowerOff bool   `json:"disable_power_off"`
+	DisablePowerOff bool   `json:"disable_power_off,omitzero"`
 	InstanceName    string `json:"instance_name,omitzero"`
 
 	// Empty names the text fields, such as "owner", that are "" and not null, a difference that
