@@ -124,11 +124,11 @@ func init() {
 			return r, c.Management(q.Node).SetSecureBoot(ctx, q.Args.SecureBoot)
 		},
 		"indicators": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
-			r.Indicators, err = c.Indicators(ctx, q.Node)
+			r.Indicators, err = c.Management(q.Node).Indicators(ctx)
 			return r, err
 		},
 		"indicator state": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
-			r.State, err = c.IndicatorState(ctx, q.Node, q.Args.Component, q.Args.Indicator)
+			r.State, err = c.Management(q.Node).IndicatorState(ctx, q.Args.Component, q.Args.Indicator)
 			return r, err
 		},
 		"vendor methods": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {

@@ -23,13 +23,13 @@ type IndicatorReader interface {
 	IndicatorState(ctx context.Context, n *Node, component, name string) (string, error)
 }
 
-// Indicators returns the indicators of a node. The error matches [NotFound] or [Unsupported], or is
+// Indicators returns the indicators of the node. The error matches [NotFound] or [Unsupported], or is
 // the hardware's or the store's.
-func (c *Conductor) Indicators(ctx context.Context, ident string) (indicators []Indicator, err error) {
-	if r, delegated, err := c.calls.delegate(ctx, ident, "indicators", callArgs{}); delegated {
+func (m NodeManagement) Indicators(ctx context.Context) (indicators []Indicator, err error) {
+	if r, delegated, err := m.conductor.calls.delegate(ctx, m.ident, "indicators", callArgs{}); delegated {
 		return r.Indicators, err
 	}
-	err = c.engine.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+	err = m.conductor.engine.shared(ctx, m.ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
 		reader, ok := hardware.(IndicatorReader)
 		if !ok {
 			return unsupported(n, "get_supported_indicators")
@@ -40,13 +40,13 @@ func (c *Conductor) Indicators(ctx context.Context, ident string) (indicators []
 	return indicators, err
 }
 
-// IndicatorState reads the state of an indicator of a node, such as "on". The error matches [NotFound],
+// IndicatorState reads the state of an indicator, such as "on". The error matches [NotFound],
 // [Locked], [Unsupported] or [Invalid], or is the hardware's or the store's.
-func (c *Conductor) IndicatorState(ctx context.Context, ident, component, name string) (state string, err error) {
-	if r, delegated, err := c.calls.delegate(ctx, ident, "indicator state", callArgs{Component: component, Indicator: name}); delegated {
+func (m NodeManagement) IndicatorState(ctx context.Context, component, name string) (state string, err error) {
+	if r, delegated, err := m.conductor.calls.delegate(ctx, m.ident, "indicator state", callArgs{Component: component, Indicator: name}); delegated {
 		return r.State, err
 	}
-	err = c.engine.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+	err = m.conductor.engine.exclusively(ctx, m.ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
 		reader, ok := hardware.(IndicatorReader)
 		if !ok {
 			return unsupported(n, "get_indicator_state")

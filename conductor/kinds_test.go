@@ -148,10 +148,10 @@ func TestEachConductorAcceptsRequestsForNodesOfEachHardwareType(t *testing.T) {
 			require.NoError(t, by.SetBootDevice(k.ctx, n.UUID, "pxe", true))
 			require.ErrorIs(t, by.SetBootDevice(k.ctx, n.UUID, "moon", true), conductor.Invalid)
 
-			indicators, err := by.Indicators(k.ctx, n.UUID)
+			indicators, err := by.Management(n.UUID).Indicators(k.ctx)
 			require.NoError(t, err)
 			require.Len(t, indicators, 2)
-			state, err := by.IndicatorState(k.ctx, n.UUID, "system", "led")
+			state, err := by.Management(n.UUID).IndicatorState(k.ctx, "system", "led")
 			require.NoError(t, err)
 			require.Equal(t, "on", state)
 

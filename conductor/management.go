@@ -36,13 +36,13 @@ type VirtualMedia struct {
 	MediaTypes []string `json:"media_types"`
 }
 
-// NodeManagement does for clients what a node's [Management] can do. [Conductor.Management] returns it.
+// NodeManagement does for clients what a node's [Management] and [IndicatorReader] can do. [Conductor.Management] returns it.
 type NodeManagement struct {
 	conductor *Conductor
 	ident     string
 }
 
-// Management returns what does the functions of [Management] for a node, by its UUID or its name.
+// Management returns the management functions of a node, by its UUID or its name.
 func (c *Conductor) Management(ident string) NodeManagement { return NodeManagement{c, ident} }
 
 // InjectNMI sends a node's machine a non-maskable interrupt. The error matches [NotFound],

@@ -122,7 +122,7 @@ func TestStatsCountRetriesAndBusyWorkers(t *testing.T) {
 		require.Equal(t, 1, f.Stats().BusyWorkers)
 		require.ErrorIs(t, f.Provision(f.ctx, n.UUID, conductor.ProvisionRequest{Target: "deleted"}), conductor.Locked)
 		require.Equal(t, int64(2), f.Stats().LockedRetries)
-		_, err := f.IndicatorState(f.ctx, n.UUID, "system", "led")
+		_, err := f.Management(n.UUID).IndicatorState(f.ctx, "system", "led")
 		require.ErrorIs(t, err, conductor.Locked)
 		require.Equal(t, int64(4), f.Stats().LockedRetries)
 		store.failures.Store(3)

@@ -89,7 +89,7 @@ func listIndicators(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	indicators, err := r.Conductor.Indicators(r.Context(), n.UUID)
+	indicators, err := r.Conductor.Management(n.UUID).Indicators(r.Context())
 	if err != nil {
 		return rest.Answer{}, hardwareFault(err)
 	}
@@ -118,7 +118,7 @@ func showIndicator(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	state, err := r.Conductor.IndicatorState(r.Context(), n.UUID, component, name)
+	state, err := r.Conductor.Management(n.UUID).IndicatorState(r.Context(), component, name)
 	if err != nil {
 		return rest.Answer{}, hardwareFault(err)
 	}
