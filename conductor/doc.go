@@ -63,6 +63,19 @@
 // A node that waits too long has failed. Work without a step has failed, too: an automated
 // cleaning, for example, that would erase nothing.
 //
+// # The agent
+//
+// The hardware types of machines that boot Ironic's agent are [AgentBooter]s. When the agent of a waiting
+// node sends a heartbeat, the engine reserves the node, asks the agent for its commands, and continues,
+// repeats or fails the step by the answer; package agent, below, decides what the answer means. The agent's
+// own steps are read after its boot, and merged with those of the hardware type. A step that requires it is
+// followed by a reboot. The deploy interface "direct" writes an image by the agent, and the rescue
+// interface "agent" rescues.
+//
+// The following of Ironic is absent: fast track, inspection by the agent, images that the conductor
+// downloads and converts, the collection of the agent's logs, overrides of the priorities of steps, and the
+// hooks after the agent's RAID steps.
+//
 // # Several conductors
 //
 // With a [Membership] several conductors share one store. Each of them accepts requests for
@@ -111,4 +124,6 @@ package conductor
 //	hardware, fake, cache, ability, indicator                 hardware types, and what clients request of them
 //	work, task, steps, steps_plan, steps_check, steps_run, inspection  the work of a state and its steps
 //	provision, power, power_sync, agent                  requests, the power sync, and the agent's heartbeats
+//	agent_boot, agent_token, agent_attend, agent_steps   the agent's boot, token, answers and steps
+//	agent_deploy, agent_configdrive, agent_rescue        deployments and rescues by the agent
 //	delegate                                             requests for a node that another conductor owns
