@@ -66,7 +66,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	r := &run{ctx: ctx, work: work}
 	c.fleet.follow(ctx, &r.group, c.engine.reconcileNode, c.reconcileObject, append(c.config.pendingKinds(), KindHistory)...)
 	r.group.Go(func() { c.sessions.keep(member, r) })
-	r.group.Go(func() { c.check(ctx) })
+	r.group.Go(func() { every(ctx, c.config.CheckInterval, c.reconcileAll) })
 	if !c.config.SkipPowerSync {
 		r.group.Go(func() { _ = c.engine.syncer.Run(ctx) }) // its error is the context's
 	}
@@ -78,9 +78,9 @@ func (c *Conductor) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// check reconciles all records every CheckInterval until the context ends.
-func (c *Conductor) check(ctx context.Context) {
-	ticker := time.NewTicker(c.config.CheckInterval)
+// every calls f at each end of an interval until the context ends.
+func every(ctx context.Context, interval time.Duration, f func()) {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -88,7 +88,7 @@ func (c *Conductor) check(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		c.reconcileAll()
+		f()
 	}
 }
 

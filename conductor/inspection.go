@@ -55,8 +55,8 @@ func (f *fleet) storeInspection(ctx context.Context, id string, inventory, plugi
 	return err
 }
 
-// ContinueInspection handles the inspection data of an agent: it finds the node that waits for them, by its UUID or by
-// the MAC addresses in the data, stores them, and continues the inspection. Data that say that the agent failed, or that
+// ContinueInspection handles the inspection data of an agent: it finds the node that waits for them, by its UUID, by
+// the MAC addresses and by the BMC's addresses in the data, which must agree, stores them, and continues the inspection. Data that say that the agent failed, or that
 // have no usable network interface, fail the inspection; that is no error of ContinueInspection. The error matches
 // [NotFound] if no node waits for the data, and [Locked] if the node's inspection has not begun to wait. Numbers in data are
 // [json.Number].
@@ -69,13 +69,7 @@ func (c *Conductor) ContinueInspection(ctx context.Context, data map[string]any,
 	inventory, _ := data["inventory"].(map[string]any)
 	delete(data, "inventory")
 	delete(data, "logs") // they can be large
-	if uuid == "" {
-		var err error
-		if uuid, err = c.fleet.byAddress(ctx, addressesOf(inventory)); err != nil {
-			return nil, err
-		}
-	}
-	n, err := c.Node(ctx, uuid)
+	n, err := c.fleet.inspected(ctx, uuid, inventory)
 	switch {
 	case err != nil:
 		return nil, err

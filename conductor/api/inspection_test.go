@@ -139,3 +139,15 @@ func TestInspectionDataBeforeTheNodeWaitsAreAConflict(t *testing.T) {
 	s.do("PUT", "/v1/nodes/n/states/provision", "latest", `{"target": "inspect"}`).must(http.StatusAccepted)
 	require.Equal(t, http.StatusConflict, <-status)
 }
+
+func TestAnInspectionMayHaveLongLogs(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	sent := func(logs, more int) int {
+		body := strings.Replace(inspectionData, "H4sI", strings.Repeat("A", logs), 1)
+		body = strings.Replace(body, "PXE", `{"pxe_interface": "`+strings.Repeat("B", more)+`"}`, 1)
+		return s.do("POST", "/v1/continue_inspection", "1.1", body).status
+	}
+	require.Equal(t, http.StatusNotFound, sent(3<<20, 0), "no node waits")
+	require.Equal(t, http.StatusRequestEntityTooLarge, sent(5<<20, 0))
+	require.Equal(t, http.StatusRequestEntityTooLarge, sent(2<<20, 1<<20), "all but the logs")
+}

@@ -31,7 +31,7 @@ func ContinueInspection(r *rest.Request) (rest.Answer, error) {
 	old := r.Version < since.ContinueInspection
 	q := r.QueryArgs("node_uuid")
 	uuid := q.Uuid("node_uuid")
-	body, err := r.Decode(rest.MaxBody)
+	body, err := r.Decode(rest.MaxInspectionBody)
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -24,6 +24,9 @@ const (
 	// MaxAgentBody is the limit for bodies of lookups and heartbeats, which need no password. Ironic applies
 	// max_json_body_size to them.
 	MaxAgentBody = 64 << 10
+	// MaxInspectionBody is the limit for bodies of inspections, which agents send without a password. Their longest
+	// string is an archive of logs.
+	MaxInspectionBody = 4 << 20
 	// MaxProvisionBody is the limit for bodies that may contain a config drive. Such a body without its longest
 	// string must not be larger than MaxBody.
 	MaxProvisionBody = 64 << 20
@@ -102,7 +105,7 @@ func (r *Request) readBody(limit int64) (body []byte, m meter, err error) {
 		return nil, m, errTooLarge
 	}
 	r.from = r.bodies
-	if limit <= MaxAgentBody {
+	if limit <= MaxAgentBody || limit == MaxInspectionBody {
 		r.from = r.agentBodies
 	}
 	var chunks [][]byte

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// inspecting returns a node with a port that waits for an agent's inspection.
+func (f *fleet) inspecting(info map[string]any, mac string) *conductor.Node {
+	f.t.Helper()
+	n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Manageable, DriverInfo: info})
+	require.NoError(f.t, err)
+	_, err = f.CreateObject(f.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: mac})
+	require.NoError(f.t, err)
+	f.request(n, "inspect")
+	n = f.settle(n)
+	require.Equal(f.t, states.InspectWait, n.ProvisionState, n.LastError)
+	return n
+}
+
+func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
+	nic := func(mac string) string { return `{"name": "eth0", "mac_address": "52:54:00:00:00:` + mac + `"}` }
+	for name, test := range map[string]struct {
+		uuid      string // "a" or "b" for that of the node
+		inventory string
+		want      string // "a", "b" or "" for neither
+	}{
+		"by a port":                         {"", `"interfaces": [` + nic("0A") + `]`, "a"},
+		"by the UUID":                       {"a", `"interfaces": [` + nic("0c") + `]`, "a"},
+		"by the UUID and a port":            {"b", `"interfaces": [` + nic("0b") + `]`, "b"},
+		"the UUID of another node":          {"b", `"interfaces": [` + nic("0a") + `]`, ""},
+		"ports of two nodes":                {"", `"interfaces": [` + nic("0a") + `, ` + nic("0b") + `]`, ""},
+		"by the BMC":                        {"", `"interfaces": [` + nic("0c") + `], "bmc_address": "192.0.2.1"`, "a"},
+		"by the BMC's address of version 6": {"", `"interfaces": [` + nic("0c") + `], "bmc_address": null, "bmc_v6address": "2001:db8::2"`, "b"},
+		"a port and the BMC":                {"", `"interfaces": [` + nic("0b") + `], "bmc_v6address": "2001:db8::2"`, "b"},
+		"a port and another BMC":            {"", `"interfaces": [` + nic("0b") + `], "bmc_address": "192.0.2.1"`, ""},
+		"a port and no BMC":                 {"", `"interfaces": [` + nic("0b") + `], "bmc_address": "192.0.2.9", "bmc_v6address": "::/0"`, "b"},
+		"nothing agrees":                    {"", `"interfaces": [` + nic("0c") + `], "bmc_address": "127.0.0.1"`, ""},
+		"no node":                           {"x", `"interfaces": [` + nic("0a") + `]`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, withReal(map[states.State][]conductor.Step{states.Inspecting: {
+					{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Run: func(context.Context, *conductor.Task) error { return conductor.ErrWait }},
+				}}))
+				nodes := map[string]*conductor.Node{
+					"a": f.inspecting(map[string]any{"redfish_address": "https://192.0.2.1:8443/redfish/v1", "local_address": "127.0.0.1"}, "52:54:00:00:00:0a"),
+					"b": f.inspecting(map[string]any{"ipmi_address": "2001:db8::2", "redfish_address": "https://bmc.example"}, "52:54:00:00:00:0b"),
+				}
+				uuid := test.uuid
+				if n := nodes[uuid]; n != nil {
+					uuid = n.UUID
+				}
+				var data map[string]any
+				require.NoError(t, json.Unmarshal([]byte(`{"inventory": {`+test.inventory+`}}`), &data))
+				n, err := f.ContinueInspection(f.ctx, data, uuid)
+				if test.want == "" {
+					require.ErrorIs(t, err, conductor.NotFound)
+					for _, n := range nodes {
+						require.Equal(t, states.InspectWait, f.settle(n).ProvisionState)
+					}
+					return
+				}
+				require.NoError(t, err)
+				require.Equal(t, nodes[test.want].UUID, n.UUID)
+				require.Equal(t, states.Manageable, f.settle(n).ProvisionState)
+			})
+		})
+	}
+}
