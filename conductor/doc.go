@@ -65,7 +65,7 @@
 //
 // # The agent
 //
-// The hardware types of machines that boot Ironic's agent are [AgentBooter]s. When the agent of a waiting
+// Hardware types whose machines boot Ironic's agent implement AgentBooter. When the agent of a waiting
 // node sends a heartbeat, the engine reserves the node, asks the agent for its commands, and continues,
 // repeats or fails the step by the answer; package agent, below, decides what the answer means. The agent's
 // own steps are read after its boot, and merged with those of the hardware type. A step that requires it is
