@@ -3,6 +3,7 @@
 package conductor_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -128,6 +129,57 @@ func TestTheInstancesTraitsMustBeTheNodes(t *testing.T) {
 			requireUnchanged(t, n, f.settle(n))
 		})
 	}
+}
+
+func TestTheTraitsOfAnInstanceAreValidatedWithTheDeployInterface(t *testing.T) {
+	f := start(t, nil)
+	for traits, want := range map[any]string{
+		nil:        "",
+		"CUSTOM_A": "Error parsing traits from Node UUID instance_info field. A list of strings is expected.",
+		"list":     "Cannot specify instance traits that are not also set on the node. Node UUID is missing traits CUSTOM_A",
+	} {
+		if traits == "list" {
+			traits = []any{"CUSTOM_A"}
+		}
+		n := f.create(conductor.Node{ProvisionState: states.Available, InstanceInfo: map[string]any{"traits": traits}})
+		problems, err := f.Validate(f.ctx, n.UUID)
+		require.NoError(t, err)
+		if want == "" {
+			require.NoError(t, problems["deploy"])
+			continue
+		}
+		require.EqualError(t, problems["deploy"], strings.ReplaceAll(want, "UUID", n.UUID))
+	}
+}
+
+// unaddressed is hardware without the address of a BMC.
+type unaddressed struct{ *conductor.Fake }
+
+func (unaddressed) Validate(*conductor.Node) map[string]error {
+	return map[string]error{"power": errors.New("no address")}
+}
+
+func TestARequestForANodeWithoutPowerInterfaceTellsWhy(t *testing.T) {
+	f := start(t, func(c *conductor.Config) { c.Hardware["fake-hardware"] = unaddressed{&conductor.Fake{}} })
+	for _, test := range []struct {
+		target string
+		in     states.State
+		want   string
+	}{
+		{"active", states.Available, "Failed to validate deploy or power info for node UUID: no address"},
+		{"rebuild", states.Active, "Failed to validate deploy or power info for node UUID: no address"},
+		{"deleted", states.Active, "Failed to validate power driver interface. Can not delete instance. Error: no address"},
+		{"clean", states.Manageable, "Validation of node UUID for cleaning failed: no address"},
+		{"service", states.Active, "Validation of node UUID for servicing failed: no address"},
+		{"rescue", states.Active, "Failed to rescue instance None for node UUID: Validation failed: no address"},
+		{"unrescue", states.Rescue, "Failed to unrescue instance None for node UUID: Validation failed: no address"},
+		{"inspect", states.Manageable, "no address"},
+	} {
+		n := f.create(conductor.Node{ProvisionState: test.in})
+		require.EqualError(t, f.Provision(f.ctx, n.UUID, f.provision(test.target)), strings.ReplaceAll(test.want, "UUID", n.UUID), test.target)
+	}
+	n := f.create(conductor.Node{ProvisionState: states.Active, InstanceUUID: "an instance"})
+	require.EqualError(t, f.Provision(f.ctx, n.UUID, f.provision("rescue")), "Failed to rescue instance an instance for node "+n.UUID+": Validation failed: no address")
 }
 
 func TestTheSameUnfitInterfaceIsNamedEachTime(t *testing.T) {
