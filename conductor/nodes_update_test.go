@@ -156,6 +156,7 @@ func TestSizesArePropertiesThatAreNotNegative(t *testing.T) {
 		}
 		require.NoError(t, create(map[string]any{"cpus": 0, "local_gb": "10", "memory_mb": json.Number("4096"), "cpu_arch": "x86_64"}))
 		require.NoError(t, create(map[string]any{"cpus": nil}))
+		require.ErrorIs(t, create(map[string]any{"cpus": nil, "memory_mb": "much"}), conductor.Invalid)
 		err := create(map[string]any{"memory_mb": "much", "local_gb": 1, "cpus": -1})
 		require.ErrorIs(t, err, conductor.Invalid)
 		require.ErrorContains(t, err, "should be non-negative integers, but provided values are: cpus=-1, memory_mb=much")

@@ -16,14 +16,19 @@ var tried = []string{
 	"conductor/api/internal/nodes/history.go",
 	"conductor/api/internal/nodes/provision.go",
 	"conductor/api/internal/nodes/runbook.go",
+	"conductor/api/internal/nodes/traits.go",
 	"conductor/api/internal/objects/runbooks.go",
 	"conductor/fence.go",
 	"conductor/history.go",
 	"conductor/index.go",
 	"conductor/memory.go",
+	"conductor/nodes.go",
 	"conductor/object.go",
 	"conductor/owner.go",
 	"conductor/reconcile.go",
+	"conductor/rulebook.go",
+	"conductor/stats.go",
+	"conductor/steps_check.go",
 }
 
 // isTried reports whether all mutants of a file have been tried, as those of every package outside
