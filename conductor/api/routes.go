@@ -3,14 +3,13 @@
 package api
 
 import (
-	"maps"
-
 	"github.com/ironstate/ironstate/conductor/api/internal/drivers"
 	"github.com/ironstate/ironstate/conductor/api/internal/nodes"
 	"github.com/ironstate/ironstate/conductor/api/internal/objects"
 	"github.com/ironstate/ironstate/conductor/api/internal/ramdisk"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/states"
 )
 
 // newTree returns the paths of the service's series.
@@ -35,8 +34,12 @@ func newTree(s *rest.Service) *rest.Tree {
 
 		"continue_inspection": {Actions: rest.Actions{"post": {Serve: ramdisk.ContinueInspection}}},
 	}
-	maps.DeleteFunc(resources, func(name string, _ *rest.Controller) bool {
-		return name == "runbooks" && s.Highest < since.Runbooks || name == "shards" && s.Highest < since.Shards || name == "continue_inspection" && s.Highest < since.ContinueInspection || name == "events" && s.Highest < since.Events
-	})
+	for name, first := range map[string]states.APIVersion{
+		"runbooks": since.Runbooks, "shards": since.Shards, "continue_inspection": since.ContinueInspection, "events": since.Events,
+	} {
+		if s.Highest < first { // the series lacks the resource
+			delete(resources, name)
+		}
+	}
 	return &rest.Tree{Root: root, V1: v1, Resources: resources}
 }
