@@ -53,7 +53,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags.TextVar(&o.series, "series", o.series, "OpenStack `series` whose rules and API versions apply, such as 2023.1")
 	flags.StringVar(&o.name, "name", "", "the conductor's `name`, the same after a restart; empty stands for the host name")
 	flags.StringVar(&o.group, "group", "", "conductor `group`: the conductor manages the nodes of this group")
-	flags.BoolVar(&o.automatedClean, "automated-clean", true, "clean nodes before they become available; redfish and ipmi have no steps for it, so that their nodes need -automated-clean=false or automated_clean false")
+	flags.BoolVar(&o.automatedClean, "automated-clean", true, "clean nodes before they become available; nodes of redfish and ipmi that do not use the agent have no steps for it, and need -automated-clean=false or automated_clean false")
 	flags.BoolVar(&o.resumeVerify, "resume-verification", false, "restart a verification whose conductor has died, instead of failing it")
 	flags.DurationVar(&o.checkInterval, "check-interval", time.Minute, "`time` between two checks of all nodes for timeouts and for work that no conductor has started")
 	o.power.define(flags)
