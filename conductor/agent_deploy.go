@@ -14,13 +14,20 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// deploysImage reports whether the node's agent writes an image by the deploy interface "direct".
-func deploysImage(n *Node) bool { return n.Interfaces["deploy"] == "direct" }
+// deploysImage reports whether the node's agent writes an image: whether the node's deploy interface, chosen or by default, is
+// "direct".
+func deploysImage(hardware Hardware, n *Node) bool {
+	chosen := n.Interfaces["deploy"]
+	if names := hardware.Describe().Interfaces["deploy"]; chosen == "" && len(names) > 0 {
+		chosen = names[0]
+	}
+	return chosen == "direct"
+}
 
 // agentDeploySteps returns the out-of-band steps of a deployment by an agent.
 //
 // Source: ironic/drivers/modules/agent.py and ironic/drivers/modules/agent_base.py.
-func agentDeploySteps(n *Node) []Step {
+func agentDeploySteps(hardware Hardware, n *Node) []Step {
 	steps := []Step{
 		{Interface: "deploy", Step: "deploy", Priority: 100, Run: bootForDeployment},
 		{Interface: "deploy", Step: "prepare_instance_boot", Priority: 60, Run: prepareInstanceBoot},
@@ -28,7 +35,7 @@ func agentDeploySteps(n *Node) []Step {
 		{Interface: "deploy", Step: "switch_to_tenant_network", Priority: 30, Run: switchNetwork},
 		{Interface: "deploy", Step: "boot_instance", Priority: 20, Run: bootInstance},
 	}
-	if deploysImage(n) {
+	if deploysImage(hardware, n) {
 		steps = append(steps, Step{Interface: "deploy", Step: "write_image", Priority: 80, InBand: true, Run: writeImage})
 	}
 	return steps
@@ -119,7 +126,7 @@ func (n *Node) agentBootMode() string {
 
 // prepareInstanceBoot installs the boot loader of an image that the agent has written, and makes the machine boot its disk.
 func prepareInstanceBoot(ctx context.Context, t *Task) error {
-	if deploysImage(t.Node()) {
+	if deploysImage(t.hardware, t.Node()) {
 		if err := installBootloader(ctx, t); err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ func withInBand(hardware Hardware, n *Node, work states.State) []Step {
 	}
 	more := inBand(n, work)
 	if work == states.Deploying {
-		more = append(agentDeploySteps(n), more...)
+		more = append(agentDeploySteps(hardware, n), more...)
 	}
 	for _, step := range more {
 		if !slices.ContainsFunc(steps, func(s Step) bool { return s.Interface == step.Interface && s.Step == step.Step }) {

@@ -22,12 +22,12 @@ const logoutTimeout = 3 * time.Second
 func newHardware(o *options, published *images.Server, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
 	redfish, err := hardware.NewRedfish(hardware.Config{
 		Sessions: maxSessions, Images: published, APIURL: o.images.apiURL,
-		DeployKernel: o.images.kernel, DeployRamdisk: o.images.ramdisk, Bootloader: o.images.bootloader, KernelParameters: o.images.parameters,
+		DeployKernel: o.images.kernel, DeployRamdisk: o.images.ramdisk, Bootloader: o.images.bootloader, KernelParameters: o.images.parameters, DefaultDeploy: o.images.deploy,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	ipmi, err := hardware.NewIPMI(hardware.Config{})
+	ipmi, err := hardware.NewIPMI(hardware.Config{DefaultDeploy: o.images.deploy})
 	if err != nil {
 		return nil, nil, err
 	}

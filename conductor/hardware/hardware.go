@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,6 +44,9 @@ type Config struct {
 	KernelParameters string
 	// MediaTimeout bounds how long a BMC may take to insert an image; 0 stands for a minute.
 	MediaTimeout time.Duration
+	// DefaultDeploy is the deploy interface of nodes that have chosen none (default_deploy_interface); "ramdisk" if
+	// empty. Metal3's baremetal-operator needs "direct", Ironic's own default.
+	DefaultDeploy string
 }
 
 const defaultSessions = 1000
@@ -129,6 +133,14 @@ func newBMC(k kind, c Config) (*BMC, error) {
 	if err != nil {
 		return nil, err
 	}
+	deploy := slices.Clone(k.interfaces["deploy"])
+	if i := slices.Index(deploy, c.DefaultDeploy); i >= 0 {
+		deploy = slices.Insert(slices.Delete(deploy, i, i+1), 0, c.DefaultDeploy)
+	} else if c.DefaultDeploy != "" {
+		return nil, &conductor.ConfigError{Field: "DefaultDeploy", Want: fmt.Sprintf("one of %q", deploy)}
+	}
+	k.interfaces = maps.Clone(k.interfaces)
+	k.interfaces["deploy"] = deploy
 	b := &BMC{kind: k, config: c, calls: calls{byID: map[string]*call{}}}
 	b.driver, err = bmc.NewDriver(bmc.DriverConfig{Lookup: b.calls.lookup, Sessions: c.Sessions})
 	return b, err

@@ -166,3 +166,15 @@ func TestWorkWithoutStepsHasNone(t *testing.T) {
 	}
 	require.Empty(t, b.Steps(&conductor.Node{Interfaces: map[string]string{"inspect": "no-inspect"}}, states.Inspecting))
 }
+
+func TestDefaultDeployIsTheFirstDeployInterface(t *testing.T) {
+	for chosen, want := range map[string]string{"": "ramdisk", "direct": "direct", "custom-agent": "custom-agent"} {
+		b, err := hardware.NewRedfish(hardware.Config{DefaultDeploy: chosen})
+		require.NoError(t, err)
+		deploy := b.Describe().Interfaces["deploy"]
+		require.Equal(t, want, deploy[0])
+		require.Len(t, deploy, 3)
+	}
+	_, err := hardware.NewRedfish(hardware.Config{DefaultDeploy: "iscsi"})
+	require.ErrorContains(t, err, "DefaultDeploy")
+}

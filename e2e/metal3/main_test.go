@@ -25,7 +25,10 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-const mac = "52:54:00:12:34:56"
+const (
+	mac      = "52:54:00:12:34:56"
+	agentISO = "http://images.invalid/agent.iso"
+)
 
 // site is a machine, a conductor that manages it, and metal3's client of that conductor.
 type site struct {
@@ -40,7 +43,7 @@ type site struct {
 }
 
 // start starts a machine that is off and a conductor with Ironic's API.
-func start(t *testing.T) *site {
+func start(t *testing.T, steps ...agenttest.Step) *site {
 	t.Helper()
 	s := &site{T: t}
 	var err error
@@ -48,7 +51,8 @@ func start(t *testing.T) *site {
 	server := httptest.NewUnstartedServer(nil)
 	url := "http://" + server.Listener.Addr().String()
 	s.machine, err = agenttest.New(agenttest.Config{
-		API: url, MACs: []string{mac}, Inspection: true, BMCAddress: "127.0.0.1",
+		API: url, Steps: steps, MACs: []string{mac}, Inspection: true, BMCAddress: "127.0.0.1",
+		Boots: func(_ context.Context, _, image string) (string, bool) { return "", image == agentISO },
 		Collect: func(data map[string]any) {
 			// Agents send the text of lscpu; the recorded agent, whose hardware was simulated, sent a number.
 			data["inventory"].(map[string]any)["cpu"].(map[string]any)["frequency"] = "2000.0000"
@@ -66,7 +70,7 @@ func start(t *testing.T) *site {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.bmc.Close()) })
 
-	redfish, err := hardware.NewRedfish(hardware.Config{APIURL: url})
+	redfish, err := hardware.NewRedfish(hardware.Config{APIURL: url, DefaultDeploy: "direct"})
 	require.NoError(t, err)
 	s.conductor, err = conductor.New(conductor.Config{
 		Store: &conductor.Memory{}, Hardware: map[string]conductor.Hardware{"redfish": redfish},
@@ -87,7 +91,7 @@ func start(t *testing.T) *site {
 	t.Cleanup(server.Close)
 
 	for name, value := range map[string]string{
-		"IRONIC_ENDPOINT": url + "/v1/", "METAL3_AUTH_ROOT_DIR": t.TempDir(), "DEPLOY_ISO_URL": "http://images.invalid/agent.iso",
+		"IRONIC_ENDPOINT": url + "/v1/", "METAL3_AUTH_ROOT_DIR": t.TempDir(), "DEPLOY_ISO_URL": agentISO,
 		"IRONIC_CACERT_FILE": filepath.Join(t.TempDir(), "none"), "PROVISIONING_LIMIT": "",
 	} {
 		t.Setenv(name, value)
