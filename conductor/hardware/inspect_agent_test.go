@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	diskfile "github.com/diskfs/go-diskfs/backend/file"
+	"github.com/diskfs/go-diskfs/filesystem/iso9660"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/agent/agenttest"
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// agentSite is a site whose machine boots agents.
+type agentSite struct {
+	*site
+	server  *bmctest.Redfish
+	machine *agenttest.Machine
+	files   string        // URL of a kernel and so on
+	waits   chan struct{} // closed when the node waits: a real agent needs a minute to boot
+}
+
+// startAgents starts a site with an API and a machine that boots an agent from the network, or from the CD with the
+// kernel parameters in the image.
+func startAgents(t *testing.T, set func(*agenttest.Config)) *agentSite {
+	t.Helper()
+	config, _, files := serveImages(t)
+	a := &agentSite{files: files, waits: make(chan struct{})}
+	var handler http.Handler
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	t.Cleanup(web.Close)
+	config.APIURL = web.URL
+	boots := func(ctx context.Context, source, image string) (string, bool) {
+		select {
+		case <-a.waits:
+			return bootsFromISO(ctx, source, image)
+		case <-ctx.Done():
+			return "", false
+		}
+	}
+	c := agenttest.Config{API: web.URL, Boots: boots, MACs: []string{"52:54:00:00:00:01", "52:54:00:00:00:02"}}
+	set(&c)
+	var err error
+	a.machine, err = agenttest.New(c)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.machine.Close()) })
+	a.server = startRedfish(t, func(c *bmctest.RedfishConfig) {
+		c.Systems = []bmctest.System{{ID: "1", OnPower: a.machine.Power}}
+	})
+	a.site = start(t, config)
+	handler = api.New(a.Conductor, api.Config{})
+	return a
+}
+
+var bootLine = regexp.MustCompile(`(?m)^\tlinux /vmlinuz (.*)$`)
+
+// bootsFromISO boots an agent with the kernel parameters in an image that was built.
+func bootsFromISO(ctx context.Context, source, image string) (parameters string, agent bool) {
+	if source != "Cd" {
+		return "", source == "Pxe"
+	}
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		return "", false
+	}
+	defer os.RemoveAll(folder)
+	file, err := os.Create(filepath.Join(folder, "boot.iso"))
+	if err != nil {
+		return "", false
+	}
+	defer file.Close()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, image, nil)
+	if err != nil {
+		return "", false
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	if err != nil {
+		return "", false
+	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(file, answer.Body); err != nil {
+		return "", false
+	}
+	system, err := iso9660.Read(diskfile.New(file, true), 0, 0, 0)
+	if err != nil {
+		return "", false
+	}
+	text, err := system.ReadFile("EFI/BOOT/grub.cfg")
+	line := bootLine.FindStringSubmatch(string(text))
+	if err != nil || line == nil {
+		return "", false
+	}
+	return strings.ReplaceAll(line[1], "'", ""), true
+}
+
+// inspected enrolls the machine and inspects it.
+func (a *agentSite) inspected(boot string) *conductor.Node {
+	n := a.node(redfishMachine(a.server, a.t), withMedia(states.Manageable, "custom-agent", map[string]any{
+		"deploy_kernel": a.files + "k", "deploy_ramdisk": a.files + "r", "bootloader": a.files + "esp",
+	}, nil), func(n *conductor.Node) { n.Interfaces["boot"], n.Interfaces["inspect"] = boot, "agent" })
+	_, err := a.CreateObject(a.t.Context(), &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:02"})
+	require.NoError(a.t, err)
+	n = a.request(n, "inspect")
+	require.Equal(a.t, states.InspectWait, n.ProvisionState, n.LastError)
+	close(a.waits)
+	return a.settle(n)
+}
+
+func TestAnAgentInspectsItsMachine(t *testing.T) {
+	for _, boot := range []string{"redfish-virtual-media", "ipxe"} {
+		t.Run(boot, func(t *testing.T) {
+			a := startAgents(t, func(c *agenttest.Config) {
+				c.Inspection = boot == "ipxe" // with virtual media a kernel parameter makes the agent send its data
+				c.Collect = func(data map[string]any) { data["logs"] = "H4sI" }
+			})
+			n := a.inspected(boot)
+			require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+			require.Equal(t, states.PowerOff, n.Power)
+			require.Equal(t, "Off", a.server.Power("1"))
+			require.Empty(t, a.server.Media("CD"))
+			require.Equal(t, "x86_64", n.Properties["cpu_arch"])
+			require.NotContains(t, n.DriverInternalInfo, "agent_secret_token", "the next agent needs its own")
+
+			o, err := a.Object(t.Context(), conductor.KindInventory, n.UUID)
+			require.NoError(t, err)
+			stored := o.(*conductor.Inventory)
+			require.Equal(t, "vm", stored.Inventory["hostname"])
+			require.NotContains(t, stored.PluginData, "logs")
+			require.Len(t, stored.PluginData["all_interfaces"], 2)
+			require.Equal(t, []any{"52:54:00:00:00:01"}, stored.PluginData["macs"])
+		})
+	}
+}
