@@ -65,7 +65,7 @@ var Known = []Intended{
 	},
 	{
 		regexp.MustCompile(`^PATCH .*: 400 body in another order: fault «Couldn'Q'`), "the order of keys",
-		"in the text of a refused patch Ironic prints the keys of an object as they were sent; ours sorts them",
+		"in the text of a refused patch Ironic prints the keys of an object as they were sent; ours sorts them, so that equal requests have equal answers",
 	},
 	{
 		regexp.MustCompile(`^PATCH /v1/ports/{}.*: 409 body in another order: fault «Port UUID can not have any connectivity attributes `), "the order of names",
@@ -85,7 +85,7 @@ var Known = []Intended{
 	},
 	{
 		regexp.MustCompile(`^GET /v1/drivers/{}/raid/logical_disk_properties.*: 200 body\.`), "descriptions of RAID properties",
-		"the descriptions are prose; ours are in its own words",
+		"the descriptions are prose, which is not copied; ours says the same in its own words",
 	},
 	{
 		regexp.MustCompile(`^GET /v1/\w+/detail {trailing slash}: 404 -> 200: `), "a slash after /detail",
@@ -96,7 +96,7 @@ var Known = []Intended{
 		"Ironic's refusal repeats a value that may be a secret, such as the rescue password",
 	},
 	{
-		regexp.MustCompile(`: record\.(last_error|maintenance_reason): «.*step`), "wrong arguments of a step",
+		regexp.MustCompile(`: record\.(last_error|maintenance_reason): «Node UUID failed step {[^»]*» -> «Node UUID failed step {[^»]*»$`), "wrong arguments of a step",
 		"Ironic prints an exception of Python; ours says what is wrong",
 	},
 	{
@@ -145,7 +145,7 @@ var Known = []Intended{
 	},
 	{
 		regexp.MustCompile(`^POST /v1/allocations.*: record(\.(allocation_uuid|instance_uuid): (null -> «UUID»|«UUID» -> null)|\.instance_info\.\*: (absent -> list|list -> absent)| only in \w+)$`), "the node of an allocation",
-		"both choose one of the nodes that fit at random",
+		"both choose one of the nodes that fit at random, so that two answers of Ironic differ too",
 	},
 	{
 		regexp.MustCompile(`: 200 body.next: `), "the link to the next page",
