@@ -176,7 +176,11 @@ func (w *worker) exchange(ctx context.Context, r Request) error {
 	refused := theirs.Status >= http.StatusBadRequest && ours.Status >= http.StatusBadRequest
 	differently := theirs.Status != ours.Status || refused && len(names) > 0
 	if r.writes {
-		for _, path := range w.touched(r, refused, differently) {
+		paths := w.touched(r, refused, differently)
+		if differently {
+			paths = append(slices.Clone(paths), nodesPath) // again, as the removal of an object of one side changes its node
+		}
+		for _, path := range paths {
 			texts, shown, err := w.audit(ctx, path)
 			if err != nil {
 				return err
