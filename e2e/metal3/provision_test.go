@@ -17,6 +17,7 @@ import (
 	metal3api "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	"github.com/metal3-io/baremetal-operator/pkg/provisioner"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/ironstate/ironstate/conductor/agent/agenttest"
 	"github.com/ironstate/ironstate/states"
@@ -146,4 +147,24 @@ func TestMissingImageFailsTheDeployment(t *testing.T) {
 		URL: "http://127.0.0.1:1/x.raw", DiskFormat: &format, Checksum: "00", ChecksumType: metal3api.SHA256,
 	}}))
 	s.requireState(states.DeployFail)
+}
+
+func TestFirmwareSettingsAreApplied(t *testing.T) {
+	s := start(t)
+	require.Empty(t, s.register(false))
+	actual, _, err := s.provisioner().GetFirmwareSettings(false)
+	require.NoError(t, err)
+	unprepared := true
+	require.Empty(t, s.until(func(p provisioner.Provisioner) (provisioner.Result, error) {
+		result, started, err := p.Prepare(provisioner.PrepareData{
+			ActualFirmwareSettings: actual, TargetFirmwareSettings: metal3api.DesiredSettingsMap{"BootTimeout": intstr.FromInt32(7)},
+		}, unprepared, false)
+		unprepared = unprepared && !started
+		return result, err
+	}))
+	s.requireState(states.Manageable)
+	require.Equal(t, 7, s.bmc.BIOS("1")["BootTimeout"])
+	now, _, err := s.provisioner().GetFirmwareSettings(false)
+	require.NoError(t, err)
+	require.Equal(t, "7", now["BootTimeout"])
 }
