@@ -3,17 +3,14 @@
 package hardware_test
 
 import (
-	"context"
 	"io"
 	"io/fs"
-	"iter"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -302,49 +299,6 @@ func TestAFailedInsertionBootsNothing(t *testing.T) {
 	require.NotContains(t, n.LastError, "horse")
 }
 
-// holder is a membership that ends once a BMC has received a number of requests that change the machine.
-type holder struct {
-	server *bmctest.Redfish
-	end    atomic.Int32
-	asked  atomic.Int32 // after the end
-}
-
-func (h *holder) Alive(context.Context, string) (bool, error) { return true, nil }
-
-func (h *holder) Holds(string) bool {
-	if len(changes(h.server)) < int(h.end.Load()) {
-		return true
-	}
-	h.asked.Add(1)
-	return false
-}
-
-func (h *holder) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
-	return func(yield func([]conductor.Member, error) bool) {
-		if yield([]conductor.Member{self}, nil) {
-			<-ctx.Done()
-		}
-	}
-}
-
-func TestEachRequestOfABootNeedsTheReservation(t *testing.T) {
-	for count := range 5 { // power off, eject, insert, boot device, power on
-		server := startRedfish(t)
-		require.NoError(t, server.SetPower("1", "On"))
-		m := redfishMachine(server, t)
-		membership := &holder{server: server}
-		membership.end.Store(1000)
-		s := start(t, hardware.Config{}, func(c *conductor.Config) { c.Membership, c.ShutdownTimeout = membership, time.Millisecond })
-		n := s.node(m, withMedia(states.Available, "ramdisk", nil, map[string]any{"boot_iso": image}))
-		require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(t.Context(), "cdrom", "http://images.example/old.iso", ""))
-		before := len(changes(server))
-		membership.end.Store(int32(before + count))
-		require.NoError(t, s.Provision(t.Context(), n.UUID, s.word("active")))
-		require.Eventually(t, func() bool { return membership.asked.Load() > 2 }, time.Minute, time.Millisecond)
-		require.Len(t, changes(server)[before:], count)
-	}
-}
-
 func TestANodeThatCannotBootFromVirtualMediaIsRefused(t *testing.T) {
 	config, folder, files := serveImages(t)
 	plain := hardware.Config{}
@@ -422,64 +376,4 @@ func TestARescueBootsItsOwnRamdisk(t *testing.T) {
 	require.ErrorContains(t, b.Validate(n)["boot"], "rescue_iso in driver_info")
 	delete(n.DriverInfo, "rescue_iso")
 	require.NoError(t, b.Validate(n)["boot"], "deploy_iso in its place")
-}
-
-func TestClientsDoNotChangeTheCDThatIsInUse(t *testing.T) {
-	server := startRedfish(t)
-	s := start(t, hardware.Config{})
-	n := s.node(redfishMachine(server, t), withMedia(states.Available, "custom-agent", map[string]any{"deploy_iso": image}, nil))
-	n = s.request(n, "active")
-	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
-	lastError := func() string {
-		now, err := s.Node(t.Context(), n.UUID)
-		require.NoError(t, err)
-		return now.LastError
-	}
-	const other = "http://images.example/data.iso"
-	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(t.Context(), "cdrom", other, ""))
-	require.Equal(t, "Could not attach device cdrom of node "+n.UUID+`: the machine uses its CD in the provision state "wait call-back" with the boot interface redfish-virtual-media`, lastError())
-	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{"cdrom"}))
-	require.Contains(t, lastError(), "the machine uses its CD")
-	require.Equal(t, image, server.Media("CD"))
-	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(t.Context(), "disk", other, ""))
-	require.Equal(t, other, server.Media("USB"))
-
-	require.NoError(t, s.Resume(t.Context(), n.UUID, nil))
-	n = s.settle(n)
-	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
-	require.Equal(t, other, server.Media("USB"), "a boot leaves the other slots")
-	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(t.Context(), "cdrom", other, ""))
-	require.Empty(t, lastError())
-	require.Equal(t, other, server.Media("CD"))
-
-	n = s.node(redfishMachine(startRedfish(t), t), withMedia(states.Active, "ramdisk", nil, map[string]any{"boot_iso": image}))
-	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{"cdrom"}))
-	require.Contains(t, lastError(), `in the provision state "active"`, "the instance runs from it")
-}
-
-func TestAnInstanceWithSecureBootHasItUntilItsTearDown(t *testing.T) {
-	for boot, driverInfo := range map[string]map[string]any{"ipxe": nil, "redfish-virtual-media": {"deploy_iso": image}} {
-		server := startRedfish(t)
-		s := start(t, hardware.Config{})
-		n := s.node(redfishMachine(server, t), withMedia(states.Available, "custom-agent", driverInfo, map[string]any{
-			"capabilities": map[string]any{"secure_boot": "true", "boot_mode": "bios"}, // Ironic ignores the mode
-		}), func(n *conductor.Node) { n.Interfaces["boot"] = boot })
-		require.NoError(t, s.Management(n.UUID).SetBootMode(t.Context(), "bios"))
-		n = s.request(n, "active")
-		require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
-		require.False(t, server.SecureBoot("1"), "the agent boots without it")
-		require.NoError(t, s.Resume(t.Context(), n.UUID, nil))
-		n = s.settle(n)
-		require.Equal(t, states.Active, n.ProvisionState, n.LastError)
-		require.True(t, server.SecureBoot("1"))
-		require.True(t, *n.SecureBoot)
-		require.Equal(t, "Hdd Continuous UEFI", server.Boot("1"))
-
-		n = s.request(n, "deleted")
-		require.Equal(t, states.Available, n.ProvisionState, n.LastError)
-		require.False(t, *n.SecureBoot)
-		require.NoError(t, server.SetPower("1", "Off"))
-		s.setPower(n, states.PowerOn)
-		require.False(t, server.SecureBoot("1"), "from the next boot on")
-	}
 }
