@@ -57,6 +57,7 @@
 //	internal/fence        asks the context of a call before each request to hardware
 //	internal/errtext      cleans external texts before they are stored or printed
 //	internal/sleep        waits for a time or for the end of a context
+//	internal/jsonsize     measures JSON of untrusted senders before it is decoded
 //	internal/masked       masks secrets in decoded JSON
 //	internal/pyrepr       values as Python prints them, for texts of Ironic's API
 //	internal/program      main functions: signals, exit statuses, flags

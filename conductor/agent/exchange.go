@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/internal/fence"
+	"github.com/ironstate/ironstate/internal/jsonsize"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
@@ -182,7 +183,7 @@ func (c *Client) exchange(ctx context.Context, method string, query url.Values, 
 	case int64(len(body)) > c.config.MaxAnswer:
 		return 0, nil, c.failure(ErrAnswer, 0, nil, "The agent on node %s answers with more than %d bytes.", c.config.Node, c.config.MaxAnswer)
 	}
-	if values, depth := measure(body); values > maxValues || depth > maxDepth {
+	if values, depth := jsonsize.Measure(body); values > maxValues || depth > maxDepth {
 		return 0, nil, c.failure(ErrAnswer, 0, nil, "The agent on node %s answers with more than %d values, or more than %d of them within each other.", c.config.Node, maxValues, maxDepth)
 	}
 	return answer.StatusCode, body, nil
@@ -227,27 +228,3 @@ const (
 	maxDepth    = 64
 	maxCommands = 2000
 )
-
-// measure returns the depth of a JSON text and a bound of the number of its values.
-func measure(text []byte) (values, depth int) {
-	level, quoted, escaped := 0, false, false
-	for _, b := range text {
-		switch {
-		case escaped:
-			escaped = false
-		case quoted:
-			escaped, quoted = b == '\\', b != '"'
-		case b == '"':
-			quoted = true
-		case b == ',':
-			values++
-		case b == '{', b == '[':
-			values++
-			level++
-			depth = max(depth, level)
-		case b == '}', b == ']':
-			level--
-		}
-	}
-	return values, depth
-}

@@ -44,7 +44,7 @@ type Current struct {
 // Judge decides by the commands of a node's agent, the oldest first, what becomes of the current step. The reason is the
 // node's last error if the verdict is Fail.
 //
-// Judge differs from Ironic in one case: an agent that was sent a step, and knows nothing of it, has started anew, and
+// Judge differs from Ironic in one case: an agent that was sent a step, and knows nothing of it, has restarted, and
 // the step has failed. Ironic continues with the next step.
 //
 // Source: process_next_step in ironic/drivers/modules/agent_base.py.

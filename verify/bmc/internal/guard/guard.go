@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/ironstate/ironstate/internal/jsonsize"
 )
 
 // The bounds of a resource. Real ones have far less.
@@ -46,7 +48,7 @@ type Rules struct {
 //     caller would read different values.
 //   - A value of the wrong type, for which gofish refuses the whole resource, is left out.
 func Resource(body []byte, r Rules) (map[string]any, error) {
-	if values, depth := measure(body); values > maxValues || depth > maxDepth {
+	if values, depth := jsonsize.Measure(body); values > maxValues || depth > maxDepth {
 		return nil, fmt.Errorf("the resource has %d values in %d levels, and may have %d in %d", values, depth, maxValues, maxDepth)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
@@ -83,32 +85,6 @@ func Set(resource map[string]any, name string, value any) {
 		}
 	}
 	resource[name] = value
-}
-
-// measure returns the depth of a JSON text and a bound of the number of its values, which
-// is exact without empty lists and objects.
-func measure(text []byte) (values, depth int) {
-	level, quoted, escaped := 0, false, false
-	values = 1
-	for _, b := range text {
-		switch {
-		case escaped:
-			escaped = false
-		case quoted:
-			escaped, quoted = b == '\\', b != '"'
-		case b == '"':
-			quoted = true
-		case b == ',':
-			values++
-		case b == '{', b == '[':
-			values++
-			level++
-			depth = max(depth, level)
-		case b == '}', b == ']':
-			level--
-		}
-	}
-	return values, depth
 }
 
 type filter struct {
