@@ -136,10 +136,8 @@ func (b *rulebook) stateText(n *Node, r *admission.Refusal) string {
 
 // validateTraits returns the reason why the node's traits do not permit a deployment, nil if they do.
 func (b *rulebook) validateTraits(n *Node) error {
-	fields := n.Fields()
-	fields.Problems = nil
 	var r *admission.Refusal
-	if errors.As(b.admission().Validate(fields, states.EventDeploy), &r) && (r.Field == "traits" || r.Field == "instance_info") {
+	if errors.As(b.admission().Validate(n.Fields(), states.EventDeploy), &r) && (r.Field == "traits" || r.Field == "instance_info") {
 		return refuse(Unsuitable, "%s", validationReason(n, r))
 	}
 	return nil

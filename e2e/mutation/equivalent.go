@@ -35,9 +35,6 @@ var equivalent = []struct {
 		"conductor/api/internal/nodes/provision.go provision: r.Highest >= since.Runbooks => r.Highest > since.Runbooks",
 		"conductor/api/internal/nodes/provision.go checkRamdisk: r.Highest >= since.ServiceRamdisk => r.Highest > since.ServiceRamdisk",
 	}},
-	{"Node.Fields leaves Problems nil", []string{
-		"conductor/refusal.go rulebook.validateTraits: fields.Problems = nil => removed",
-	}},
 	{"the interval is never 0: New replaces 0 by the default", []string{
 		"powersync/run.go Syncer.Run: s.config.RecoveryInterval > 0 => s.config.RecoveryInterval >= 0",
 		"powersync/syncer.go Syncer.round: interval > 0 => interval >= 0",
