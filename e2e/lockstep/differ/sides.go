@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -66,7 +67,7 @@ func (s *sides) reset(ctx context.Context) error {
 	s.stop = func() {}
 	c, err := conductor.New(conductor.Config{
 		Store: &conductor.Memory{}, Name: lockstep.HostName, Table: lockstep.Series.Table(),
-		Hardware:      map[string]conductor.Hardware{"fake-hardware": &fake{conductor.Fake{Series: lockstep.Series}}},
+		Hardware:      map[string]conductor.Hardware{"fake-hardware": &fake{Fake: conductor.Fake{Series: lockstep.Series}}},
 		SkipPowerSync: true, LockedRetries: -1, ShutdownTimeout: time.Second,
 	})
 	if err != nil {
@@ -89,7 +90,16 @@ func (s *sides) close() error {
 
 // fake is [conductor.Fake] with the interfaces of ironicConfig. As that of Ironic's
 // fake-hardware, a machine has no power state of its own before the first request for one.
-type fake struct{ conductor.Fake }
+type fake struct {
+	conductor.Fake
+	set sync.Map // the times of the last power requests, by UUID
+}
+
+// SetPower implements [conductor.Hardware].
+func (f *fake) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
+	f.set.Store(n.UUID, time.Now())
+	return f.Fake.SetPower(ctx, n, power)
+}
 
 // Verify implements [conductor.Hardware].
 func (f *fake) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
@@ -99,7 +109,9 @@ func (f *fake) Verify(ctx context.Context, n *conductor.Node) (states.Power, err
 // PowerState implements [conductor.Hardware].
 func (f *fake) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
 	if n.Power == states.NoPower && n.TargetPower == states.NoPower {
-		return states.NoPower, nil
+		if at, ok := f.set.Load(n.UUID); !ok || n.UpdatedAt == nil || n.UpdatedAt.After(at.(time.Time)) {
+			return states.NoPower, nil // a request that the record does not have yet counts
+		}
 	}
 	return f.Fake.PowerState(ctx, n)
 }
