@@ -111,6 +111,7 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 		case errors.Is(err, agent.ErrBusy):
 			return unchanged, nil
 		case err != nil:
+			//lint:ignore ST1005 the text is Ironic's, in agent_base.py
 			return nil, fmt.Errorf("Failed to load in-band deploy steps: %w", err)
 		}
 	}
@@ -154,6 +155,7 @@ func (t *Task) follow(ctx context.Context, kind stepKind, w agent.Work, commands
 		return t.mismatch(ctx, kind, w)
 	case verdict == agent.Done && steps.Current.RebootRequested:
 		if err := t.rebootAgent(ctx, kind); err != nil {
+			//lint:ignore ST1005 the text is Ironic's, in agent_base.py
 			return nil, fmt.Errorf("Reboot requested by %s step %v failed for node %s: %w", w, steps.Current, t.Node().UUID, err)
 		}
 		return unchanged, nil
@@ -168,6 +170,7 @@ func (t *Task) follow(ctx context.Context, kind stepKind, w agent.Work, commands
 // Source: _process_version_mismatch in ironic/drivers/modules/agent_base.py.
 func (t *Task) mismatch(ctx context.Context, kind stepKind, w agent.Work) (change func(*Node) error, failure error) {
 	if err := t.refreshAgentSteps(ctx, w); err != nil {
+		//lint:ignore ST1005 the text is Ironic's, in agent_base.py
 		return nil, fmt.Errorf("Could not continue %s on node %s: %w.", map[agent.Work]string{agent.Clean: "cleaning", agent.Deploy: "deployment", agent.Service: "service"}[w], t.Node().UUID, err)
 	}
 	if w != agent.Clean || t.Node().TargetProvisionState == states.Manageable {
@@ -233,6 +236,7 @@ func (t *Task) endAgent(ctx context.Context, kind stepKind) error {
 		}
 	})
 	if err != nil && ctx.Err() == nil {
+		//lint:ignore ST1005 the text is Ironic's, in conductor/cleaning.py and servicing.py
 		return fmt.Errorf("Failed to tear down from %s for node %s, reason: %w", map[states.State]string{states.Cleaning: "cleaning", states.Servicing: "service"}[kind.work], t.Node().UUID, err)
 	}
 	return err

@@ -166,6 +166,7 @@ func installBootloader(ctx context.Context, t *Task) error {
 		loader.PReP = ""
 	}
 	if err := client.InstallBootloader(ctx, loader); err != nil {
+		//lint:ignore ST1005 the text is Ironic's, in agent_base.py
 		return fmt.Errorf("Failed to install a bootloader when deploying node %s: %w", t.Node().UUID, err)
 	}
 	return nil

@@ -23,10 +23,9 @@ import (
 // agentNode is a node whose machine has an agent, on virtual time: its connections are pipes.
 type agentNode struct {
 	*fleet
-	n      *conductor.Node
-	agent  *agentProgram
-	token  string
-	config func(*conductor.Config)
+	n     *conductor.Node
+	agent *agentProgram
+	token string
 }
 
 // agentProgram is an agent that answers as ironic-python-agent does. It executes one command at a time, and ends a

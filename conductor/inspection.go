@@ -80,7 +80,8 @@ func (c *Conductor) ContinueInspection(ctx context.Context, data map[string]any,
 	}
 	ports, failure := inspectionHooks(n, inventory, data)
 	if failure != nil {
-		return n, c.Resume(ctx, n.UUID, fmt.Errorf("Failed to finish inspection: %w", failure)) //nolint:staticcheck // Ironic's text
+		//lint:ignore ST1005 the text is Ironic's, in conductor/inspection.py
+		return n, c.Resume(ctx, n.UUID, fmt.Errorf("Failed to finish inspection: %w", failure))
 	}
 	if err := c.fleet.storeInspection(ctx, n.UUID, inventory, data, ports); err != nil {
 		return nil, err
@@ -134,7 +135,8 @@ func normalMAC(value any) string {
 // create: that of the interface which booted the agent or, if the data do not name it, one of each interface.
 func inspectionHooks(n *Node, inventory, data map[string]any) (ports []*Port, err error) {
 	if reason := data["error"]; reason != nil && reason != "" {
-		return nil, fmt.Errorf("Failed to inspect hardware. Reason: Ramdisk reported error: %v", reason) //nolint:staticcheck // Ironic's text
+		//lint:ignore ST1005 the text is Ironic's, in inspector/hooks/ramdisk_error.py
+		return nil, fmt.Errorf("Failed to inspect hardware. Reason: Ramdisk reported error: %v", reason)
 	}
 	boot, _ := inventory["boot"].(map[string]any)
 	booted, _ := boot["pxe_interface"].(string)
@@ -162,9 +164,9 @@ func inspectionHooks(n *Node, inventory, data map[string]any) (ports []*Port, er
 	}
 	switch {
 	case len(all) == 0:
-		return nil, fmt.Errorf("Inventory for node %s is invalid: no valid network interfaces", n.UUID) //nolint:staticcheck // Ironic's text
+		return nil, fmt.Errorf("Inventory for node %s is invalid: no valid network interfaces", n.UUID)
 	case len(valid) == 0:
-		return nil, fmt.Errorf("Inventory for node %s is invalid: no network interfaces match the configuration (add_ports set to \"pxe\")", n.UUID) //nolint:staticcheck // Ironic's text
+		return nil, fmt.Errorf("Inventory for node %s is invalid: no network interfaces match the configuration (add_ports set to \"pxe\")", n.UUID)
 	}
 	data["all_interfaces"], data["valid_interfaces"], data["macs"] = all, valid, macs
 	return ports, nil

@@ -91,6 +91,7 @@ func commandsURL(callback string) (string, error) {
 	u, err := url.Parse(callback)
 	switch {
 	case callback == "":
+		//lint:ignore ST1005 the text is Ironic's, in agent_client.py
 		return "", errors.New("Agent driver requires agent_url in driver_internal_info")
 	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https":
 		return "", fmt.Errorf("agent_url %q is not an http or https URL", callback)

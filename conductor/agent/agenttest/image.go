@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/md5" //nolint:gosec // Ironic still has MD5 checksums
+	"crypto/md5" // Ironic still has MD5 checksums
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"

@@ -95,7 +95,8 @@ func stepOf(work string) function {
 		step, _ := params["step"].(map[string]any)
 		name, ok := step["step"].(string)
 		if !ok {
-			return nil, fmt.Errorf("Malformed %s_step, no \"step\" key: %v", work, step) //nolint:staticcheck // the agent's text
+			//lint:ignore ST1005 the text is the agent's
+			return nil, fmt.Errorf("Malformed %s_step, no \"step\" key: %v", work, step)
 		}
 		steps := a.steps(work)
 		i := slices.IndexFunc(steps, func(s Step) bool { return s.Name == name })
