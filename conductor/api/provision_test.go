@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -135,11 +136,17 @@ func TestTheHistoryOfANodeIsShown(t *testing.T) {
 	s.onOperation(func(_ context.Context, _ *conductor.Node, operation string) error {
 		return errors.New(long)
 	})
-	s.provision("n", "manage")
+	fail := func(version string, recorded int) (entries []any) { // the entry is written after the node
+		s.provision("n", "manage")
+		require.Eventually(t, func() bool {
+			entries = s.do("GET", "/v1/nodes/n/history", version, "").must(http.StatusOK)["history"].([]any)
+			return len(entries) == recorded
+		}, 10*time.Second, time.Millisecond)
+		return entries
+	}
 	event := "verification of node n (" + n + ") failed: " + long
 
-	entries := s.do("GET", "/v1/nodes/n/history", "1.78", "").must(http.StatusOK)["history"].([]any)
-	require.Len(t, entries, 1)
+	entries := fail("1.78", 1)
 	entry := entries[0].(map[string]any)
 	uuid := entry["uuid"].(string)
 	path := "/v1/nodes/" + n + "/history/" + uuid
@@ -158,7 +165,7 @@ func TestTheHistoryOfANodeIsShown(t *testing.T) {
 	want["project"] = nil
 	require.Equal(t, want, s.do("GET", path, "1.113", "").must(http.StatusOK))
 
-	s.provision("n", "manage")
+	fail("latest", 2)
 	first := s.do("GET", "/v1/nodes/n/history?limit=1", "latest", "").must(http.StatusOK)
 	require.Len(t, first["history"], 1)
 	next := s.do("GET", strings.TrimPrefix(first["next"].(string), "http://HOST"), "latest", "").must(http.StatusOK)
@@ -169,8 +176,7 @@ func TestTheHistoryOfANodeIsShown(t *testing.T) {
 	require.NotContains(t, next, "next", "an empty page is the last")
 
 	long = strings.Repeat("a", 255-len(event)+len(long))
-	s.provision("n", "manage")
-	entries = s.do("GET", "/v1/nodes/n/history", "latest", "").must(http.StatusOK)["history"].([]any)
+	entries = fail("latest", 3)
 	require.Equal(t, event[:len(event)-400]+long, entries[2].(map[string]any)["event"], "255 characters are not cut")
 
 	const none = "11111111-2222-3333-4444-555555555555"
