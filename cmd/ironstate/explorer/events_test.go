@@ -279,6 +279,8 @@ func TestSlowListenersHoldOneEventEach(t *testing.T) {
 		}
 		fast, _ := b.listen(b.ctx)
 		release := make(chan struct{})
+		read := sync.OnceFunc(func() { close(release) })
+		defer read()
 		var slow []*listener
 		for range 99 {
 			l, _ := b.listen(b.ctx)
@@ -301,12 +303,12 @@ func TestSlowListenersHoldOneEventEach(t *testing.T) {
 			return moved
 		}
 		require.Equal(t, 2*nodes, moved(fast))
-		require.LessOrEqual(t, runtime.NumGoroutine(), before)
+		require.Less(t, runtime.NumGoroutine(), before+10, "no goroutine for a listener; the runtime and other tests may have started some")
 		for _, l := range slow {
 			require.Len(t, l.events, 2, "the first, and one that is not read")
 			require.Less(t, moved(l), nodes)
 		}
-		close(release)
+		read()
 		time.Sleep(time.Second)
 		synctest.Wait()
 		for _, l := range slow {
