@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
@@ -164,6 +165,7 @@ func verifyFaulty(t *testing.T, server *bmctest.Redfish, set ...func(*bmc.Config
 }
 
 func TestABMCMayFallSilentAtAnyByte(t *testing.T) {
+	needs.Time(t)
 	for n := 0; n < 1200; n += 41 {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()

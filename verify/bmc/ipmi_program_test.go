@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
@@ -82,6 +83,7 @@ func running(pid int) bool {
 const fork = "sleep 1000 & echo $! >>$PIDS\n"
 
 func TestNothingIsLeftOfAnIpmitoolThatMisbehaves(t *testing.T) {
+	needs.Time(t)
 	tests := map[string]struct {
 		script string
 		kind   verify.Kind

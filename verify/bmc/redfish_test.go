@@ -232,6 +232,7 @@ func requireNoSecret(t *testing.T, config bmc.Config, err error) {
 func TestACancelledVerificationEndsAtOnce(t *testing.T) {
 	for name, request := range requests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := startRedfish(t)
 			request.Do = bmctest.HangAfter(0)
 			server.AddFault(request)
