@@ -4,6 +4,8 @@ package metal3_test
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
@@ -33,23 +35,56 @@ const (
 // site is a machine, a conductor that manages it, and metal3's client of that conductor.
 type site struct {
 	*testing.T
-	bmc       *bmctest.Redfish
-	machine   *agenttest.Machine
-	conductor *conductor.Conductor
-	host      provisioner.HostData
-	factory   provisioner.Factory
-	events    []string
-	failure   string // the error in the agent's inspection data
+	url      string // of the conductor's API
+	bmc      *bmctest.Redfish
+	machine  *agenttest.Machine
+	host     provisioner.HostData
+	factory  provisioner.Factory
+	events   []string
+	cleaning metal3api.AutomatedCleaningMode
+	failure  string       // the error in the agent's inspection data
+	hold     func(string) // called at a point of the agent's work; may be nil
+	restart  *restart     // nil if the conductor is not restarted
 }
 
 // start starts a machine that is off and a conductor with Ironic's API.
 func start(t *testing.T, steps ...agenttest.Step) *site {
 	t.Helper()
-	s := &site{T: t}
-	var err error
+	return startWith(t, conductor.Config{}, steps...)
+}
+
+// startWith starts a machine and a conductor of a configuration, which is completed.
+func startWith(t *testing.T, config conductor.Config, steps ...agenttest.Step) *site {
+	t.Helper()
 	// The listener comes before the conductor, which needs its URL.
 	server := httptest.NewUnstartedServer(nil)
-	url := "http://" + server.Listener.Addr().String()
+	s := newSite(t, "http://"+server.Listener.Addr().String(), steps)
+	redfish, err := hardware.NewRedfish(hardware.Config{APIURL: s.url, DefaultDeploy: "direct"})
+	require.NoError(t, err)
+	config.Store, config.Hardware = &conductor.Memory{}, map[string]conductor.Hardware{"redfish": redfish}
+	config.LockedInterval, config.LockedRetries, config.SkipPowerSync = 10*time.Millisecond, 500, true
+	c, err := conductor.New(config)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- c.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+		require.NoError(t, redfish.Close(context.Background()))
+	})
+	require.NoError(t, c.Ready(ctx))
+	server.Config.Handler = api.New(c, api.Config{})
+	server.Start()
+	t.Cleanup(server.Close)
+	return s
+}
+
+// newSite starts a machine that is off and makes a client of the conductor at a URL.
+func newSite(t *testing.T, url string, steps []agenttest.Step) *site {
+	t.Helper()
+	s := &site{T: t, url: url, cleaning: metal3api.CleaningModeDisabled}
+	var err error
 	s.machine, err = agenttest.New(agenttest.Config{
 		API: url, Steps: steps, MACs: []string{mac}, Inspection: true, BMCAddress: "127.0.0.1",
 		Boots: func(_ context.Context, _, image string) (string, bool) { return "", image == agentISO },
@@ -59,6 +94,7 @@ func start(t *testing.T, steps ...agenttest.Step) *site {
 			if s.failure != "" {
 				data["error"] = s.failure
 			}
+			s.reach("inspection")
 		},
 		PowerOff: func() { require.NoError(t, s.bmc.SetPower("1", "Off")) },
 	})
@@ -70,28 +106,8 @@ func start(t *testing.T, steps ...agenttest.Step) *site {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.bmc.Close()) })
 
-	redfish, err := hardware.NewRedfish(hardware.Config{APIURL: url, DefaultDeploy: "direct"})
-	require.NoError(t, err)
-	s.conductor, err = conductor.New(conductor.Config{
-		Store: &conductor.Memory{}, Hardware: map[string]conductor.Hardware{"redfish": redfish},
-		LockedInterval: 10 * time.Millisecond, LockedRetries: 500, SkipPowerSync: true,
-	})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- s.conductor.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		require.ErrorIs(t, <-done, context.Canceled)
-		require.NoError(t, redfish.Close(context.Background()))
-	})
-	require.NoError(t, s.conductor.Ready(ctx))
-	server.Config.Handler = api.New(s.conductor, api.Config{})
-	server.Start()
-	t.Cleanup(server.Close)
-
 	for name, value := range map[string]string{
-		"IRONIC_ENDPOINT": url + "/v1/", "METAL3_AUTH_ROOT_DIR": t.TempDir(), "DEPLOY_ISO_URL": agentISO,
+		"IRONIC_ENDPOINT": s.url + "/v1/", "METAL3_AUTH_ROOT_DIR": t.TempDir(), "DEPLOY_ISO_URL": agentISO,
 		"IRONIC_CACERT_FILE": filepath.Join(t.TempDir(), "none"), "PROVISIONING_LIMIT": "",
 	} {
 		t.Setenv(name, value)
@@ -104,6 +120,13 @@ func start(t *testing.T, steps ...agenttest.Step) *site {
 		DisableCertificateVerification: true, BootMACAddress: mac,
 	}
 	return s
+}
+
+// reach tells the test that the agent has come to a point of its work.
+func (s *site) reach(point string) {
+	if s.hold != nil {
+		s.hold(point)
+	}
 }
 
 // provisioner returns a new client, as the operator makes one for each reconciliation of a host.
@@ -122,23 +145,28 @@ func (s *site) provisioner() provisioner.Provisioner {
 func (s *site) until(call func(provisioner.Provisioner) (provisioner.Result, error)) (message string) {
 	s.Helper()
 	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(5 * time.Millisecond) {
+		if s.restart != nil {
+			s.restart.ifReached(s)
+		}
 		result, err := call(s.provisioner())
 		require.NoError(s, err)
 		if !result.Dirty || result.ErrorMessage != "" {
 			return result.ErrorMessage
 		}
 	}
-	n, _ := s.conductor.Node(s.Context(), "metal3~rack1-7")
-	require.Fail(s, "the operation does not end", "%+v", n)
+	require.Fail(s, "the operation does not end", "%+v", s.node())
 	return ""
 }
 
 // register registers the host and returns the error message.
-func (s *site) register(changed bool) string {
+func (s *site) register(changed bool) string { return s.registerAgain(changed, false) }
+
+// registerAgain registers the host after the credentials have changed or after a failure.
+func (s *site) registerAgain(changed, failed bool) string {
 	s.Helper()
 	return s.until(func(p provisioner.Provisioner) (provisioner.Result, error) {
-		result, id, err := p.ValidateManagementAccess(s.access(), changed, false)
-		changed = false
+		result, id, err := p.ValidateManagementAccess(s.access(), changed, failed)
+		changed, failed = false, false
 		if id != "" {
 			s.host.ProvisionerID = id
 		}
@@ -146,20 +174,63 @@ func (s *site) register(changed bool) string {
 	})
 }
 
-// access is what the operator says of a host on which it installs nothing.
+// access is what the operator says of a host.
 func (s *site) access() provisioner.ManagementAccessData {
-	return provisioner.ManagementAccessData{BootMode: metal3api.UEFI, AutomatedCleaningMode: metal3api.CleaningModeDisabled}
+	return provisioner.ManagementAccessData{BootMode: metal3api.UEFI, AutomatedCleaningMode: s.cleaning}
 }
 
-// node returns the conductor's record of the host.
-func (s *site) node() *conductor.Node {
+// inspect inspects the host and returns the error message.
+func (s *site) inspect(failed bool) (details *metal3api.HardwareDetails, message string) {
 	s.Helper()
-	n, err := s.conductor.Node(s.Context(), s.host.ProvisionerID)
+	message = s.until(func(p provisioner.Provisioner) (result provisioner.Result, err error) {
+		result, _, details, err = p.InspectHardware(provisioner.InspectData{BootMode: metal3api.UEFI}, failed, false, false)
+		failed = false
+		return result, err
+	})
+	return details, message
+}
+
+// adopt adopts the host and returns the error message.
+func (s *site) adopt(failed bool) string {
+	s.Helper()
+	return s.until(func(p provisioner.Provisioner) (provisioner.Result, error) {
+		result, err := p.Adopt(provisioner.AdoptData{State: metal3api.StateProvisioned}, failed)
+		failed = false
+		return result, err
+	})
+}
+
+// delete deletes the host.
+func (s *site) delete() string {
+	s.Helper()
+	return s.until(func(p provisioner.Provisioner) (provisioner.Result, error) { return p.Delete() })
+}
+
+// powerOn powers the host on and returns the error message.
+func (s *site) powerOn(force bool) string {
+	s.Helper()
+	return s.until(func(p provisioner.Provisioner) (provisioner.Result, error) { return p.PowerOn(force) })
+}
+
+// node returns the host's node as the API shows it, nil if there is none.
+func (s *site) node() (n map[string]any) {
+	s.Helper()
+	request, err := http.NewRequestWithContext(s.Context(), http.MethodGet, s.url+"/v1/nodes/metal3~rack1-7", nil)
 	require.NoError(s, err)
+	request.Header.Set("X-OpenStack-Ironic-API-Version", "1.95")
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s, err)
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusNotFound {
+		return nil
+	}
+	require.Equal(s, http.StatusOK, response.StatusCode)
+	require.NoError(s, json.NewDecoder(response.Body).Decode(&n))
 	return n
 }
 
 func (s *site) requireState(want states.State) {
 	s.Helper()
-	require.Equal(s, want, s.node().ProvisionState, s.node().LastError)
+	n := s.node()
+	require.Equal(s, want.String(), n["provision_state"], n["last_error"])
 }

@@ -18,9 +18,9 @@ func TestHostIsRegistered(t *testing.T) {
 	require.Empty(t, s.register(false))
 	s.requireState(states.Manageable)
 	n := s.node()
-	require.Equal(t, "metal3~rack1-7", n.Name)
-	require.Equal(t, "http://images.invalid/agent.iso", n.DriverInfo["deploy_iso"])
-	require.Equal(t, "redfish-virtual-media", n.Interfaces["boot"])
+	require.Equal(t, s.host.ProvisionerID, n["uuid"])
+	require.Equal(t, agentISO, n["driver_info"].(map[string]any)["deploy_iso"])
+	require.Equal(t, "redfish-virtual-media", n["boot_interface"])
 	require.Empty(t, s.register(false), "a second reconciliation changes nothing")
 	require.Equal(t, []string{"Registered"}, s.events)
 }
@@ -45,11 +45,8 @@ func TestUnreachableBMCFailsTheRegistration(t *testing.T) {
 func TestAgentInspectsTheHost(t *testing.T) {
 	s := start(t)
 	require.Empty(t, s.register(false))
-	var details *metal3api.HardwareDetails
-	require.Empty(t, s.until(func(p provisioner.Provisioner) (result provisioner.Result, err error) {
-		result, _, details, err = p.InspectHardware(provisioner.InspectData{BootMode: metal3api.UEFI}, false, false, false)
-		return result, err
-	}))
+	details, message := s.inspect(false)
+	require.Empty(t, message)
 	s.requireState(states.Manageable)
 	require.Equal(t, 1, s.machine.Boots())
 	require.Empty(t, s.machine.Running(), "the machine is off")
@@ -58,7 +55,7 @@ func TestAgentInspectsTheHost(t *testing.T) {
 	require.Equal(t, "/dev/sda", details.Storage[0].Name)
 	require.Equal(t, 8<<10, details.RAMMebibytes)
 	require.Equal(t, 4, details.CPU.Count)
-	require.Equal(t, "x86_64", s.node().Properties["cpu_arch"])
+	require.Equal(t, "x86_64", s.node()["properties"].(map[string]any)["cpu_arch"])
 	require.Equal(t, []string{"Registered", "InspectionStarted", "InspectionComplete"}, s.events)
 }
 
@@ -66,18 +63,15 @@ func TestFailureOfTheAgentFailsTheInspection(t *testing.T) {
 	s := start(t)
 	s.failure = "no disk found"
 	require.Empty(t, s.register(false))
-	inspect := func(p provisioner.Provisioner) (provisioner.Result, error) {
-		result, _, _, err := p.InspectHardware(provisioner.InspectData{BootMode: metal3api.UEFI}, false, false, false)
-		return result, err
-	}
-	require.Contains(t, s.until(inspect), "Ramdisk reported error: no disk found")
+	_, message := s.inspect(false)
+	require.Contains(t, message, "Ramdisk reported error: no disk found")
 	s.requireState(states.InspectFail)
 }
 
 func TestPower(t *testing.T) {
 	s := start(t)
 	require.Empty(t, s.register(false))
-	require.Empty(t, s.until(func(p provisioner.Provisioner) (provisioner.Result, error) { return p.PowerOn(false) }))
+	require.Empty(t, s.powerOn(false))
 	require.Equal(t, "On", s.bmc.Power("1"))
 	state, err := s.provisioner().UpdateHardwareState()
 	require.NoError(t, err)
@@ -103,20 +97,16 @@ func TestAdoptedHostIsDeletedWithoutChange(t *testing.T) {
 	s := start(t)
 	require.NoError(t, s.bmc.SetPower("1", "On"))
 	require.Empty(t, s.register(false))
-	require.Empty(t, s.until(func(p provisioner.Provisioner) (provisioner.Result, error) {
-		return p.Adopt(provisioner.AdoptData{State: metal3api.StateProvisioned}, false)
-	}))
+	require.Empty(t, s.adopt(false))
 	s.requireState(states.Active)
-	require.Empty(t, s.until(func(p provisioner.Provisioner) (provisioner.Result, error) { return p.Delete() }))
-	_, err := s.conductor.Node(t.Context(), s.host.ProvisionerID)
-	require.Error(t, err)
+	require.Empty(t, s.delete())
+	require.Nil(t, s.node())
 	require.Equal(t, "On", s.bmc.Power("1"))
 }
 
 func TestHostIsDeleted(t *testing.T) {
 	s := start(t)
 	require.Empty(t, s.register(false))
-	require.Empty(t, s.until(func(p provisioner.Provisioner) (provisioner.Result, error) { return p.Delete() }))
-	_, err := s.conductor.Node(t.Context(), s.host.ProvisionerID)
-	require.Error(t, err)
+	require.Empty(t, s.delete())
+	require.Nil(t, s.node())
 }

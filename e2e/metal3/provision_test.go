@@ -37,44 +37,102 @@ func (s *site) provision(data provisioner.ProvisionData) string {
 	return s.until(func(p provisioner.Provisioner) (provisioner.Result, error) { return p.Provision(data, false) })
 }
 
+// liveISO boots an ISO image and returns the error message.
+func (s *site) liveISO(url string) string {
+	s.Helper()
+	format := "live-iso"
+	return s.provision(provisioner.ProvisionData{Image: metal3api.Image{URL: url, DiskFormat: &format}})
+}
+
+// rawImage writes a raw image to the disk and returns the error message.
+func (s *site) rawImage(image []byte) string {
+	s.Helper()
+	sum := sha256.Sum256(image)
+	format := "raw"
+	return s.provision(provisioner.ProvisionData{Image: metal3api.Image{
+		URL: s.serve(image) + "/x.raw", DiskFormat: &format, Checksum: hex.EncodeToString(sum[:]), ChecksumType: metal3api.SHA256,
+	}})
+}
+
+// custom installs the host by a step of its agent and returns the error message.
+func (s *site) custom(step string) string {
+	s.Helper()
+	return s.provision(provisioner.ProvisionData{CustomDeploy: &metal3api.CustomDeploy{Method: step}})
+}
+
+// removeInstance removes the instance and returns the error message.
+func (s *site) removeInstance(failed bool) string {
+	s.Helper()
+	return s.until(func(p provisioner.Provisioner) (provisioner.Result, error) {
+		result, err := p.Deprovision(failed)
+		failed = false
+		return result, err
+	})
+}
+
 // deprovision removes the instance.
 func (s *site) deprovision() {
 	s.Helper()
-	require.Empty(s, s.until(func(p provisioner.Provisioner) (provisioner.Result, error) { return p.Deprovision(false) }))
+	require.Empty(s, s.removeInstance(false))
 	s.requireState(states.Available)
 	require.Equal(s, "Off", s.bmc.Power("1"))
+}
+
+// requireRunning waits until the machine runs a disk or an image.
+func (s *site) requireRunning(what string) {
+	s.Helper()
+	require.Eventually(s, func() bool { return s.machine.Running() == what }, time.Minute, time.Millisecond)
+}
+
+// prepare prepares the host as the operator does, and returns the error message. After a failure it starts again.
+func (s *site) prepare(data provisioner.PrepareData, failed bool) string {
+	s.Helper()
+	unprepared := true
+	return s.until(func(p provisioner.Provisioner) (provisioner.Result, error) {
+		result, started, err := p.Prepare(data, unprepared, failed)
+		unprepared = unprepared && !started
+		return result, err
+	})
+}
+
+// configure sets the BIOS setting BootTimeout and returns the error message.
+func (s *site) configure(failed bool) string {
+	s.Helper()
+	actual, _, err := s.provisioner().GetFirmwareSettings(false)
+	require.NoError(s, err)
+	return s.prepare(provisioner.PrepareData{
+		ActualFirmwareSettings: actual, TargetFirmwareSettings: metal3api.DesiredSettingsMap{"BootTimeout": intstr.FromInt32(7)},
+	}, failed)
 }
 
 // prepared registers and prepares a host without configuration.
 func (s *site) prepared() {
 	s.Helper()
 	require.Empty(s, s.register(false))
-	require.Empty(s, s.until(func(p provisioner.Provisioner) (provisioner.Result, error) {
-		result, _, err := p.Prepare(provisioner.PrepareData{}, true, false)
-		return result, err
-	}))
+	require.Empty(s, s.prepare(provisioner.PrepareData{}, false))
 	s.requireState(states.Manageable)
 }
 
 // serve serves one file at every path.
-func serve(t *testing.T, content []byte) (url string) {
-	t.Helper()
+func (s *site) serve(content []byte) (url string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			s.reach("image")
+		}
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 	}))
-	t.Cleanup(server.Close)
+	s.Cleanup(server.Close)
 	return server.URL
 }
 
 func TestLiveISOIsBooted(t *testing.T) {
 	s := start(t)
 	s.prepared()
-	format := "live-iso"
-	iso := serve(t, []byte("iso")) + "/live.iso"
-	require.Empty(t, s.provision(provisioner.ProvisionData{Image: metal3api.Image{URL: iso, DiskFormat: &format}}))
+	iso := s.serve([]byte("iso")) + "/live.iso"
+	require.Empty(t, s.liveISO(iso))
 	s.requireState(states.Active)
 	require.Equal(t, iso, s.bmc.Media("CD"))
-	require.Eventually(t, func() bool { return s.machine.Running() == iso }, time.Minute, time.Millisecond)
+	s.requireRunning(iso)
 	s.deprovision()
 	require.Empty(t, s.bmc.Media("CD"))
 }
@@ -82,9 +140,9 @@ func TestLiveISOIsBooted(t *testing.T) {
 func TestCustomDeployStepIsExecuted(t *testing.T) {
 	s := start(t, agenttest.Step{Work: "deploy", Interface: "deploy", Name: "install_coreos", Run: func(context.Context, map[string]any) (any, error) { return nil, nil }})
 	s.prepared()
-	require.Empty(t, s.provision(provisioner.ProvisionData{CustomDeploy: &metal3api.CustomDeploy{Method: "install_coreos"}}))
+	require.Empty(t, s.custom("install_coreos"))
 	s.requireState(states.Active)
-	require.Eventually(t, func() bool { return s.machine.Running() == "disk" }, time.Minute, time.Millisecond)
+	s.requireRunning("disk")
 	var sent []string
 	for _, c := range s.machine.Commands() {
 		if step, ok := c.Params["step"].(map[string]any); ok {
@@ -109,13 +167,9 @@ func TestImageAndConfigDriveAreOnTheDisk(t *testing.T) {
 	s := start(t)
 	s.prepared()
 	image := agenttest.Image(4<<20, 7)
-	sum := sha256.Sum256(image)
-	format := "raw"
-	require.Empty(t, s.provision(provisioner.ProvisionData{Image: metal3api.Image{
-		URL: serve(t, image) + "/x.raw", DiskFormat: &format, Checksum: hex.EncodeToString(sum[:]), ChecksumType: metal3api.SHA256,
-	}}))
+	require.Empty(t, s.rawImage(image))
 	s.requireState(states.Active)
-	require.Eventually(t, func() bool { return s.machine.Running() == "disk" }, time.Minute, time.Millisecond)
+	s.requireRunning("disk")
 	disk, err := os.Open(s.machine.Disk)
 	require.NoError(t, err)
 	defer disk.Close()
@@ -134,7 +188,7 @@ func TestBadChecksumFailsTheDeployment(t *testing.T) {
 	s.prepared()
 	format := "raw"
 	require.Contains(t, s.provision(provisioner.ProvisionData{Image: metal3api.Image{
-		URL: serve(t, agenttest.Image(4<<20, 7)) + "/x.raw", DiskFormat: &format, Checksum: "00", ChecksumType: metal3api.SHA256,
+		URL: s.serve(agenttest.Image(4<<20, 7)) + "/x.raw", DiskFormat: &format, Checksum: "00", ChecksumType: metal3api.SHA256,
 	}}), "Image failed to verify against checksum")
 	s.requireState(states.DeployFail)
 }
@@ -152,16 +206,7 @@ func TestMissingImageFailsTheDeployment(t *testing.T) {
 func TestFirmwareSettingsAreApplied(t *testing.T) {
 	s := start(t)
 	require.Empty(t, s.register(false))
-	actual, _, err := s.provisioner().GetFirmwareSettings(false)
-	require.NoError(t, err)
-	unprepared := true
-	require.Empty(t, s.until(func(p provisioner.Provisioner) (provisioner.Result, error) {
-		result, started, err := p.Prepare(provisioner.PrepareData{
-			ActualFirmwareSettings: actual, TargetFirmwareSettings: metal3api.DesiredSettingsMap{"BootTimeout": intstr.FromInt32(7)},
-		}, unprepared, false)
-		unprepared = unprepared && !started
-		return result, err
-	}))
+	require.Empty(t, s.configure(false))
 	s.requireState(states.Manageable)
 	require.Equal(t, 7, s.bmc.BIOS("1")["BootTimeout"])
 	now, _, err := s.provisioner().GetFirmwareSettings(false)
