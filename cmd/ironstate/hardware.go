@@ -7,10 +7,12 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/states"
 )
@@ -20,14 +22,15 @@ const logoutTimeout = 3 * time.Second
 
 // newHardware returns the hardware types, and a function that logs out of the BMCs. The images may be nil.
 func newHardware(o *options, published *images.Server, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
-	redfish, err := hardware.NewRedfish(hardware.Config{
-		Sessions: maxSessions, Images: published, APIURL: o.images.apiURL,
-		DeployKernel: o.images.kernel, DeployRamdisk: o.images.ramdisk, Bootloader: o.images.bootloader, KernelParameters: o.images.parameters, DefaultDeploy: o.images.deploy,
-	})
+	config := hardware.Config{
+		Sessions: maxSessions, Images: published, APIURL: o.images.apiURL, DefaultDeploy: o.images.deploy, KernelParameters: o.images.parameters,
+		DeployKernel: o.images.kernel, DeployRamdisk: o.images.ramdisk, Bootloader: o.images.bootloader,
+	}
+	redfish, err := hardware.NewRedfish(config)
 	if err != nil {
 		return nil, nil, err
 	}
-	ipmi, err := hardware.NewIPMI(hardware.Config{DefaultDeploy: o.images.deploy})
+	ipmi, err := hardware.NewIPMI(config)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,6 +90,11 @@ func (f fakeHardware) Verify(ctx context.Context, n *conductor.Node) (states.Pow
 // SetPower implements [conductor.Hardware].
 func (f fakeHardware) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
 	return f.Fake.SetPower(asked(ctx), n, power)
+}
+
+// BuildConfigDrive implements [conductor.ConfigDriveBuilder].
+func (fakeHardware) BuildConfigDrive(_ context.Context, files map[string][]byte) ([]byte, error) {
+	return bootimage.ConfigDrive(files, os.TempDir())
 }
 
 // BootAgent implements [conductor.AgentBooter].
