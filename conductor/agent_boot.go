@@ -85,15 +85,9 @@ func (e *engine) machine(ctx context.Context, n *Node, w agent.Work) (agent.Mach
 	if step := n.Step(); step.Step != "" {
 		record[string(w)+"_step"] = StepRequest{Interface: step.Interface, Step: step.Step, Priority: &step.Priority}
 	}
-	all, err := typed[*Port](e.fleet.of(KindPort).list(ctx))
+	ports, err := e.fleet.portsOf(ctx, n.UUID)
 	if err != nil {
 		return agent.Machine{}, err
-	}
-	ports := []*Port{}
-	for _, port := range all {
-		if port.NodeUUID == n.UUID {
-			ports = append(ports, port)
-		}
 	}
 	return agent.Machine{Node: record, Ports: ports}, nil
 }

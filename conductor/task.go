@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/ironstate/ironstate/internal/sleep"
@@ -33,6 +34,17 @@ func (t *Task) Node() *Node {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.node
+}
+
+// Ports returns the ports of the task's node.
+func (t *Task) Ports(ctx context.Context) ([]*Port, error) {
+	return t.engine.fleet.portsOf(ctx, t.Node().UUID)
+}
+
+// portsOf returns the ports of a node, not nil.
+func (f *fleet) portsOf(ctx context.Context, node string) ([]*Port, error) {
+	ports, err := typed[*Port](f.of(KindPort).list(ctx))
+	return slices.DeleteFunc(ports, func(p *Port) bool { return p.NodeUUID != node }), err
 }
 
 // Step returns the step that is running, with its arguments.

@@ -12,7 +12,7 @@ import (
 )
 
 // UsesAgent implements [conductor.AgentBooter]. With the deploy interface "ramdisk" the agent does the steps of cleaning
-// and servicing if driver_info says with which virtual media it boots.
+// and servicing if driver_info, or a default, names the ramdisk that the boot interface provides.
 func (b *BMC) UsesAgent(n *conductor.Node) bool {
 	if b.usable(n) != nil {
 		return false
@@ -21,12 +21,18 @@ func (b *BMC) UsesAgent(n *conductor.Node) bool {
 	case direct, customAgent:
 		return true
 	default:
-		media, ok := b.boot(n).(mediaBoot)
-		if !ok || !agentStates.Has(n.ProvisionState) {
+		if !agentStates.Has(n.ProvisionState) {
 			return false
 		}
-		_, err := media.agentMedium(n)
-		return err == nil
+		switch boot := b.boot(n).(type) {
+		case mediaBoot:
+			_, err := boot.agentMedium(n)
+			return err == nil
+		case scriptBoot:
+			m, err := boot.agentMedium(n)
+			return err == nil && m.kernel != ""
+		}
+		return false
 	}
 }
 

@@ -30,14 +30,17 @@ type bootInterface interface {
 
 // boot returns the node's boot interface.
 func (b *BMC) boot(n *conductor.Node) bootInterface {
-	if b.chosen(n, "boot") == virtualMedia {
+	switch name := b.chosen(n, "boot"); {
+	case name == virtualMedia:
 		return mediaBoot{b}
+	case name == networkScript && b.config.Images != nil:
+		return scriptBoot{networkBoot{b}}
 	}
 	return networkBoot{b}
 }
 
-// networkBoot is the boot interfaces "ipxe" and "pxe". It sets the boot device; another service provides
-// DHCP, TFTP and the boot files.
+// networkBoot is the boot interface "pxe", and "ipxe" without Config.Images. It sets the boot device; another service
+// provides DHCP, TFTP and the boot files.
 type networkBoot struct{ *BMC }
 
 func (networkBoot) validate(*conductor.Node) error { return nil }

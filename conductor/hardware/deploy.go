@@ -36,8 +36,8 @@ var unrealised = map[string]map[string]string{
 	},
 }
 
-// unserved lists the keys of instance_info that the deploy interface "ramdisk" realises only with virtual
-// media.
+// unserved lists the keys of instance_info that the deploy interface "ramdisk" realises only with a boot interface that
+// provides files.
 var unserved = []string{"boot_iso", "kernel", "ramdisk", "ramdisk_kernel_arguments"}
 
 // validateDeploy refuses an instance that the node's deploy interface cannot realise.
@@ -47,7 +47,7 @@ func (b *BMC) validateDeploy(n *conductor.Node) error {
 	}
 	deploy, boot := b.chosen(n, "deploy"), b.chosen(n, "boot")
 	reasons := maps.Clone(unrealised[deploy])
-	if deploy == ramdisk && boot != virtualMedia {
+	if _, unserves := b.boot(n).(networkBoot); deploy == ramdisk && unserves {
 		for _, key := range unserved {
 			reasons[key] = "the boot interface " + boot + " serves no files: the network decides what the machine boots"
 		}

@@ -44,8 +44,8 @@
 //     and its boot device stay as they are.
 //   - With the deploy interfaces "direct" and "custom-agent", a cleaning and a service boot Ironic's agent,
 //     which executes its own steps, such as deploy.erase_devices, and power the machine off at the end, or
-//     start the instance again. So it is with "ramdisk" if the agent boots from virtual media; with ipxe and
-//     pxe an automated cleaning then has no steps and fails, unless it is off for the node or the conductor. Manual cleaning and servicing have the built-in steps of power, since
+//     start the instance again. So it is with "ramdisk" if the agent boots from virtual media or by a served script;
+//     otherwise an automated cleaning has no steps and fails, unless it is off for the node or the conductor. Manual cleaning and servicing have the built-in steps of power, since
 //     2023.2; a step that neither the driver nor the agent has fails.
 //   - By Redfish, clients insert and eject virtual media, inject an NMI, and set the boot mode and
 //     secure boot ([conductor.Management]); by IPMI they inject an NMI. The BMC itself loads the image
@@ -65,8 +65,12 @@
 //
 // # Boot
 //
-// The boot interfaces "ipxe", the default, and "pxe" set the network as the boot device. DHCP, TFTP and the
-// boot files are another service's.
+// The boot interfaces "ipxe", the default, and "pxe" set the network as the boot device. DHCP, TFTP and iPXE itself are
+// another service's. With "pxe", and without Config.Images also with "ipxe", so are the files that the machine boots. With
+// Config.Images the boot interface "ipxe" serves, if the node or the configuration names a kernel and a ramdisk, both
+// and an iPXE script for each of the node's ports: the machine must load boot.ipxe below the URL of the images. The
+// kernel parameters are kernel_append_params, the address of the API and BOOTIF. The agent's token is given to it at
+// its lookup. The script and the files are removed when the boot ends, before the machine boots from its disk.
 //
 // The boot interface "redfish-virtual-media" ejects the CDs in the BMC's slots, inserts an image, waits
 // until the BMC reports it as inserted, and sets the CD as the boot device. It needs no DHCP and no TFTP.
@@ -91,9 +95,9 @@
 //   - "ramdisk", the default: the step deploy.deploy powers the machine off, sets its persistent
 //     boot device, and powers it on. The node is then active. With redfish-virtual-media the machine boots
 //     boot_iso in instance_info, or an image that is built from its kernel and ramdisk with
-//     ramdisk_kernel_arguments. With ipxe and pxe it boots from the network what is not known here,
-//     and an ISO, a kernel or a ramdisk in instance_info is refused. An image or a configuration drive
-//     is refused with all of them.
+//     ramdisk_kernel_arguments. With ipxe and Config.Images it boots the same by a script, or from the network what is
+//     not known here if instance_info names nothing. With pxe, or without Config.Images, an ISO, a kernel or
+//     a ramdisk in instance_info is refused. An image or a configuration drive is refused with all of them.
 //   - "direct": deploy.deploy boots Ironic's agent. After its first heartbeat the agent writes the image
 //     (write_image), which it downloads from image_source, an http or https URL with a checksum, and the
 //     configuration drive, which is an image, its URL, or built from an object. The boot loader is installed (prepare_instance_boot), the

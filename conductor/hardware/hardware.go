@@ -29,8 +29,9 @@ type Config struct {
 	// stands for 1000 ([redfish]connection_cache_size), and a negative number keeps none
 	// open.
 	Sessions int
-	// Images serves the images that machines boot from kernels and ramdisks in driver_info or
-	// instance_info. Nil refuses them; a BMC loads an image with a URL of its own by itself.
+	// Images serves what machines boot from kernels and ramdisks in driver_info or instance_info: images for virtual
+	// media, and scripts and files for ipxe. Nil refuses them for virtual media, and makes ipxe the same as pxe; a BMC
+	// loads an image with a URL of its own by itself.
 	Images *images.Server
 	// APIURL is the address at which agents reach Ironic's API (external_callback_url), such as
 	// http://192.0.2.1:6385. It is needed with deploy_kernel and deploy_ramdisk.

@@ -46,6 +46,10 @@ func startAgents(t *testing.T, set func(*agenttest.Config)) *agentSite {
 	boots := func(ctx context.Context, source, image string) (string, bool) {
 		select {
 		case <-a.waits:
+			if source == "Pxe" {
+				parameters, err := agenttest.BootIPXE(ctx, newClient(), a.script(), []string{"52:54:00:00:00:01", "52:54:00:00:00:02"})
+				return parameters, err == nil
+			}
 			return bootsFromISO(ctx, source, image)
 		case <-ctx.Done():
 			return "", false
@@ -65,12 +69,22 @@ func startAgents(t *testing.T, set func(*agenttest.Config)) *agentSite {
 	return a
 }
 
+// newClient returns a client that keeps no connection open.
+func newClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+}
+
+// script returns the URL of the script that all machines load.
+func (a *agentSite) script() string {
+	return strings.TrimSuffix(a.files, "files/") + "images/boot.ipxe"
+}
+
 var bootLine = regexp.MustCompile(`(?m)^\tlinux /vmlinuz (.*)$`)
 
 // bootsFromISO boots an agent with the kernel parameters in an image that was built.
 func bootsFromISO(ctx context.Context, source, image string) (parameters string, agent bool) {
 	if source != "Cd" {
-		return "", source == "Pxe"
+		return "", false
 	}
 	folder, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -86,8 +100,7 @@ func bootsFromISO(ctx context.Context, source, image string) (parameters string,
 	if err != nil {
 		return "", false
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Do(request)
+	answer, err := newClient().Do(request)
 	if err != nil {
 		return "", false
 	}
@@ -124,7 +137,6 @@ func TestAnAgentInspectsItsMachine(t *testing.T) {
 	for _, boot := range []string{"redfish-virtual-media", "ipxe"} {
 		t.Run(boot, func(t *testing.T) {
 			a := startAgents(t, func(c *agenttest.Config) {
-				c.Inspection = boot == "ipxe" // with virtual media a kernel parameter makes the agent send its data
 				c.Collect = func(data map[string]any) { data["logs"] = "H4sI" }
 			})
 			n := a.inspected(boot)

@@ -41,8 +41,13 @@ func (b *BMC) Validate(n *conductor.Node) map[string]error {
 		"power": power, "management": power, "inspect": power, "deploy": b.validateDeploy(n),
 		"boot": b.boot(n).validate(n), "network": nil, "storage": nil, "rescue": b.boot(n).validate(n),
 	}
-	if power == nil && b.chosen(n, "inspect") == agentInspection && b.chosen(n, "boot") == virtualMedia {
-		_, result["inspect"] = mediaBoot{b}.agentMedium(n)
+	if power == nil && b.chosen(n, "inspect") == agentInspection {
+		switch boot := b.boot(n).(type) {
+		case mediaBoot:
+			_, result["inspect"] = boot.agentMedium(n)
+		case scriptBoot:
+			_, result["inspect"] = boot.agentMedium(n)
+		}
 	}
 	if b.chosen(n, "management") == "noop" {
 		result["management"] = nil

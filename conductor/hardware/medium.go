@@ -60,24 +60,31 @@ func (b mediaBoot) agentMedium(n *conductor.Node) (m medium, err error) {
 			break
 		}
 	}
-	if m.kernel == "" || m.ramdisk == "" {
-		m.kernel, m.ramdisk = b.config.DeployKernel, b.config.DeployRamdisk
-	}
+	m = b.withDefaults(n, m)
 	if err := missing("Error validating Redfish virtual media. Some parameters were missing in node's driver_info",
 		value{"deploy_kernel", m.kernel}, value{"deploy_ramdisk", m.ramdisk}); err != nil {
 		return m, err
 	}
 	m.bootloader = cmp.Or(m.bootloader, b.config.Bootloader)
+	if b.config.APIURL == "" {
+		return m, b.unrealisable(n, virtualMedia, "driver_info", "deploy_kernel", "the address of the API is not configured (-api-url), with which the agent's image is built")
+	}
+	return m, b.checkBuild(n, "driver_info", m)
+}
+
+// withDefaults returns the medium of an agent with the service's kernel and ramdisk, if the node's lack one of the two, and with
+// the kernel parameters.
+func (b *BMC) withDefaults(n *conductor.Node, m medium) medium {
+	if m.kernel == "" || m.ramdisk == "" {
+		m.kernel, m.ramdisk = b.config.DeployKernel, b.config.DeployRamdisk
+	}
 	m.parameters = b.config.KernelParameters
 	for _, object := range []map[string]any{n.DriverInfo, n.InstanceInfo} {
 		if value, ok := object["kernel_append_params"].(string); ok {
 			m.parameters = strings.ReplaceAll(value, "%default%", b.config.KernelParameters)
 		}
 	}
-	if b.config.APIURL == "" {
-		return m, b.unrealisable(n, "driver_info", "deploy_kernel", "the address of the API is not configured (-api-url), with which the agent's image is built")
-	}
-	return m, b.checkBuild(n, "driver_info", m)
+	return m
 }
 
 // value is a value of a node with its key.
@@ -135,25 +142,25 @@ func (b mediaBoot) instanceMedium(n *conductor.Node) (m medium, err error) {
 	return m, b.checkBuild(n, "instance_info", m)
 }
 
-// unrealisable refuses a value of a node.
-func (b mediaBoot) unrealisable(n *conductor.Node, field, key, why string) error {
+// unrealisable refuses a value of a node that its boot interface cannot realise.
+func (b *BMC) unrealisable(n *conductor.Node, boot, field, key, why string) error {
 	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-		"Node %s has %s in %s, which the boot interface %s of driver %s cannot realise: %s.", n.UUID, key, field, virtualMedia, n.Driver, why)}
+		"Node %s has %s in %s, which the boot interface %s of driver %s cannot realise: %s.", n.UUID, key, field, boot, n.Driver, why)}
 }
 
 // checkISO refuses an image that neither the BMC can load nor this process can serve.
 func (b mediaBoot) checkISO(n *conductor.Node, field, key, iso string) error {
 	if source := n.InstanceInfo["ramdisk_image_download_source"]; field == "instance_info" && source != nil && source != "http" {
-		return b.unrealisable(n, field, "ramdisk_image_download_source", "only http is supported, with which the BMC loads the image itself")
+		return b.unrealisable(n, virtualMedia, field, "ramdisk_image_download_source", "only http is supported, with which the BMC loads the image itself")
 	}
 	if loadable(iso) {
 		return nil
 	}
 	if b.config.Images == nil {
-		return b.unrealisable(n, field, key, "it must be an http or https URL that the BMC can load, since no images are served (-image-url)")
+		return b.unrealisable(n, virtualMedia, field, key, "it must be an http or https URL that the BMC can load, since no images are served (-image-url)")
 	}
 	if err := b.config.Images.CheckSource(iso); err != nil {
-		return b.unrealisable(n, field, key, err.Error())
+		return b.unrealisable(n, virtualMedia, field, key, err.Error())
 	}
 	return nil
 }
@@ -168,7 +175,7 @@ func loadable(image string) bool {
 func (b mediaBoot) checkBuild(n *conductor.Node, field string, m medium) error {
 	kernel := map[string]string{"driver_info": "deploy_kernel", "instance_info": "kernel"}[field]
 	if b.config.Images == nil {
-		return b.unrealisable(n, field, kernel, "no images are built and served (-image-url)")
+		return b.unrealisable(n, virtualMedia, field, kernel, "no images are built and served (-image-url)")
 	}
 	for _, source := range []struct{ field, key, url string }{
 		{field, kernel, m.kernel}, {field, strings.Replace(kernel, "kernel", "ramdisk", 1), m.ramdisk}, {"driver_info", "bootloader", m.bootloader},
@@ -177,18 +184,18 @@ func (b mediaBoot) checkBuild(n *conductor.Node, field string, m medium) error {
 			continue
 		}
 		if err := b.config.Images.CheckSource(source.url); err != nil {
-			return b.unrealisable(n, source.field, source.key, err.Error())
+			return b.unrealisable(n, virtualMedia, source.field, source.key, err.Error())
 		}
 	}
 	isolinux, _ := b.isolinux()
 	switch mode := bootMode(n); {
 	case mode == "bios" && isolinux == "":
-		return b.unrealisable(n, field, kernel, "the folder of images has no isolinux.bin, which boots a machine in BIOS mode")
+		return b.unrealisable(n, virtualMedia, field, kernel, "the folder of images has no isolinux.bin, which boots a machine in BIOS mode")
 	case mode != "bios" && m.bootloader == "":
-		return b.unrealisable(n, field, kernel, "driver_info has no bootloader, the image of an EFI system partition, which boots a machine in UEFI mode")
+		return b.unrealisable(n, virtualMedia, field, kernel, "driver_info has no bootloader, the image of an EFI system partition, which boots a machine in UEFI mode")
 	}
 	if _, err := bootimage.ParseParameters(m.parameters); err != nil {
-		return b.unrealisable(n, field, "kernel_append_params", err.Error())
+		return b.unrealisable(n, virtualMedia, field, "kernel_append_params", err.Error())
 	}
 	return nil
 }
@@ -224,15 +231,7 @@ func (b mediaBoot) provide(ctx context.Context, n *conductor.Node, m medium, par
 		if err != nil {
 			return "", err
 		}
-		return server.Publish(n.UUID, ".iso", func(f *os.File) error {
-			source, err := os.Open(path)
-			if err != nil {
-				return err
-			}
-			defer source.Close()
-			_, err = io.Copy(f, source)
-			return err
-		})
+		return server.Publish(n.UUID, ".iso", func(f *os.File) error { return copyFile(f, path) })
 	}
 	i := bootimage.Image{Publisher: uuid.NewString()}
 	line := m.parameters
@@ -267,4 +266,14 @@ func (b mediaBoot) provide(ctx context.Context, n *conductor.Node, m medium, par
 		i.Isolinux, i.Ldlinux = b.isolinux()
 	}
 	return server.Publish(n.UUID, ".iso", func(f *os.File) error { return i.Write(f, folder) })
+}
+
+func copyFile(to *os.File, path string) error {
+	from, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	_, err = io.Copy(to, from)
+	return err
 }

@@ -20,6 +20,9 @@
 // The method Power has the signature of bmctest.System.OnPower, so that a BMC of package bmctest switches the machine.
 // Config.PowerOff is the way back: the agent's command power_off then also changes what the BMC reports.
 //
+// A machine whose Config.Boots calls [BootIPXE] boots from the scripts, kernels and ramdisks that a server provides for its
+// network interfaces.
+//
 // A Fault makes the agent fail: it is silent, slow or busy, uses another token, reports another version, ends in a step,
 // reports the success of a step that it has not executed, or sends huge answers.
 //

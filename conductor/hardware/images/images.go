@@ -10,6 +10,9 @@
 //
 // A [Server] serves the images that it has published and nothing else. Their names contain 128 random
 // bits: an image may contain an agent's token, and BMCs cannot authenticate themselves.
+//
+// It also serves iPXE scripts, with names that machines know: boot.ipxe, and one for each MAC address, see
+// [Server.PublishScript].
 package images
 
 import (
@@ -111,16 +114,16 @@ func (s *Server) Temporary() string { return filepath.Join(s.config.Folder, unfi
 var nodePattern = regexp.MustCompile(`^[0-9a-f-]{36}$`)
 
 // namePattern matches the names of published images.
-var namePattern = regexp.MustCompile(`^[0-9a-f-]{36}-[0-9a-f]{32}\.(iso|img)$`)
+var namePattern = regexp.MustCompile(`^[0-9a-f-]{36}-[0-9a-f]{32}\.(iso|img|kernel|ramdisk)$`)
 
 // Publish publishes what write writes to a file, and returns its URL. The node is a UUID, and the suffix
-// ".iso" or ".img". It replaces the node's image with that suffix.
+// ".iso", ".img", ".kernel" or ".ramdisk". It replaces the node's image with that suffix.
 func (s *Server) Publish(node, suffix string, write func(*os.File) error) (location string, err error) {
 	random := make([]byte, 16)
 	_, _ = rand.Read(random) // it never fails
 	name := node + "-" + hex.EncodeToString(random) + suffix
 	if !namePattern.MatchString(name) {
-		return "", fmt.Errorf("publish an image for %q with the suffix %q: want a UUID, and .iso or .img", node, suffix)
+		return "", fmt.Errorf("publish an image for %q with the suffix %q: want a UUID, and .iso, .img, .kernel or .ramdisk", node, suffix)
 	}
 	file, err := os.CreateTemp(s.Temporary(), "image-")
 	if err != nil {

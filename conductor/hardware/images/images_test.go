@@ -146,7 +146,7 @@ func TestImagesAreBounded(t *testing.T) {
 		require.ErrorContains(t, s.Withdraw(wrong), "want a UUID")
 	}
 	_, err = s.Publish(node, ".exe", text("0"))
-	require.ErrorContains(t, err, "want a UUID, and .iso or .img")
+	require.ErrorContains(t, err, "want a UUID, and .iso, .img, .kernel or .ramdisk")
 	left, err := os.ReadDir(filepath.Join(folder, "unfinished"))
 	require.NoError(t, err)
 	require.Empty(t, left)

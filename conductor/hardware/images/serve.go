@@ -19,16 +19,20 @@ const (
 func (s *Server) Serves(path string) bool { return strings.HasPrefix(path, s.path) }
 
 // ServeHTTP implements [http.Handler]. It answers GET and HEAD for published images, also for parts of
-// them, and 404 for everything else.
+// them, and for iPXE scripts, and 404 for everything else.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, ok := strings.CutPrefix(r.URL.Path, s.path)
 	switch {
-	case !ok || !namePattern.MatchString(name):
+	case !ok || name != bootScript && !scriptPattern.MatchString(name) && !namePattern.MatchString(name):
 		http.NotFound(w, r)
 		return
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "405 method not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	if strings.HasSuffix(name, ".ipxe") {
+		s.serveScript(w, r, name)
 		return
 	}
 	file, err := s.published.Open(name)

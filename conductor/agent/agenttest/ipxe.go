@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agenttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// BootIPXE does what a machine does whose network boots iPXE with a script: it executes the script and those that it
+// chains, downloads the kernel and the ramdisk, and returns the kernel parameters. Config.Boots can call it. The MACs are
+// those of the network interfaces. It knows the commands that a boot script needs; the error says which script, kernel
+// or ramdisk could not be loaded, that the machine was powered off, or that the scripts ended without a boot.
+//
+// Source: the commands of iPXE, https://ipxe.org/cmd.
+func BootIPXE(ctx context.Context, client *http.Client, script string, macs []string) (parameters string, err error) {
+	i := &ipxe{ctx: ctx, client: client, settings: map[string]string{}}
+	for n, mac := range macs {
+		i.settings[fmt.Sprintf("net%d/mac", n)] = strings.ToLower(mac)
+	}
+	i.settings["mac"] = i.settings["net0/mac"]
+	if err := i.chain(script); !errors.Is(err, errBooted) {
+		return "", errors.Join(errors.New("agenttest: iPXE has booted nothing"), err, i.failure)
+	}
+	return i.parameters, nil
+}
+
+// ipxe executes iPXE's scripts.
+type ipxe struct {
+	ctx        context.Context
+	client     *http.Client
+	settings   map[string]string
+	kernel     bool   // a kernel is loaded
+	ramdisk    string // the name of the loaded ramdisk; empty for none
+	initrd     string // the ramdisk that the kernel parameters name
+	parameters string
+	failure    error // the last download that failed
+	executed   int   // commands
+}
+
+// The ends of a command that are no failures of a download.
+var (
+	errBooted     = errors.New("booted")
+	errPoweredOff = errors.New("the script has powered the machine off")
+	errExit       = errors.New("the script has ended")
+	errEndless    = fmt.Errorf("the script has more than %d commands", maxCommands)
+	errFalse      = errors.New("the condition is false")
+)
+
+// maxCommands bounds the commands of all scripts of a boot.
+const maxCommands = 1000
+
+// chain downloads a script and executes it.
+func (i *ipxe) chain(location string) error {
+	script, err := i.download(location)
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(script, "\n")
+	if lines[0] != "#!ipxe" {
+		return fmt.Errorf("%s is no iPXE script", location)
+	}
+	for at := 1; at < len(lines); at++ {
+		label, err := i.line(lines[at])
+		switch {
+		case errors.Is(err, errExit):
+			return nil
+		case err != nil:
+			return err
+		case label == "":
+			continue
+		}
+		at = -1
+		for n, line := range lines {
+			if strings.TrimSpace(line) == ":"+label {
+				at = n
+			}
+		}
+		if at < 0 {
+			return fmt.Errorf("%s has no label %s", location, label)
+		}
+	}
+	return nil
+}
+
+// line executes the commands of a line and returns the label to go to. The error is that of the last command that was
+// executed.
+func (i *ipxe) line(line string) (label string, err error) {
+	line = strings.TrimSpace(line)
+	if strings.HasPrefix(line, "#") || strings.HasPrefix(line, ":") {
+		return "", nil
+	}
+	execute := true
+	for line != "" {
+		command, rest := line, ""
+		onFailure := false
+		words := strings.Fields(line)
+		for n, word := range words {
+			if word == "||" || word == "&&" {
+				command, rest, onFailure = strings.Join(words[:n], " "), strings.Join(words[n+1:], " "), word == "||"
+				break
+			}
+		}
+		if execute {
+			if label, err = i.command(strings.Fields(i.expand(command))); label != "" || final(err) {
+				return label, err
+			}
+		}
+		if command == line {
+			return "", err
+		}
+		execute = onFailure == (err != nil)
+		if rest == "" && execute { // the empty command succeeds
+			return "", nil
+		}
+		line = rest
+	}
+	return "", err
+}
+
+// final reports whether an error ends all scripts, whatever follows.
+func final(err error) bool {
+	return errors.Is(err, errBooted) || errors.Is(err, errPoweredOff) || errors.Is(err, errExit) || errors.Is(err, errEndless)
+}
+
+var setting = regexp.MustCompile(`\$\{([^${}:]*)(:[a-z0-9]*)?\}`)
+
+// expand replaces settings, such as ${net0/mac:hexhyp}, by their values, the inner ones first.
+func (i *ipxe) expand(text string) string {
+	for setting.MatchString(text) {
+		text = setting.ReplaceAllStringFunc(text, func(found string) string {
+			parts := setting.FindStringSubmatch(found)
+			value := i.settings[parts[1]]
+			if parts[2] == ":hexhyp" {
+				value = strings.ReplaceAll(value, ":", "-")
+			}
+			return value
+		})
+	}
+	return text
+}
+
+// command executes one command.
+func (i *ipxe) command(words []string) (label string, err error) {
+	if len(words) == 0 {
+		return "", nil
+	}
+	if i.executed++; i.executed > maxCommands {
+		return "", errEndless
+	}
+	name, args := words[0], append(words[1:], "", "", "")
+	switch name {
+	case "echo":
+	case "imgfree":
+		i.kernel, i.ramdisk, i.parameters, i.initrd = false, "", "", ""
+	case "set":
+		key, _, _ := strings.Cut(args[0], ":")
+		i.settings[key] = args[1]
+	case "inc":
+		value, err := strconv.Atoi(i.settings[args[0]])
+		i.settings[args[0]] = strconv.Itoa(value + 1)
+		return "", err
+	case "isset":
+		if args[0] == "" {
+			return "", errFalse
+		}
+	case "iseq":
+		if args[0] != args[1] {
+			return "", errFalse
+		}
+	case "goto":
+		return args[0], nil
+	case "sleep":
+		seconds, err := strconv.Atoi(args[0])
+		if err != nil {
+			return "", err
+		}
+		select {
+		case <-time.After(time.Duration(seconds) * time.Second):
+		case <-i.ctx.Done():
+			return "", context.Cause(i.ctx)
+		}
+	case "chain":
+		return "", i.chain(args[0])
+	case "kernel":
+		_, err := i.download(args[0])
+		i.kernel = err == nil
+		i.load(words[2:])
+		return "", err
+	case "initrd":
+		if args[0] != "--name" {
+			return "", errors.New("initrd without --name is not supported")
+		}
+		_, err := i.download(args[2])
+		i.ramdisk = args[1]
+		return "", err
+	case "boot":
+		if !i.kernel || i.ramdisk == "" || i.ramdisk != i.initrd {
+			return "", fmt.Errorf("boot: kernel %v, ramdisk %q, initrd=%s", i.kernel, i.ramdisk, i.initrd)
+		}
+		return "", errBooted
+	case "poweroff":
+		return "", errPoweredOff
+	case "exit":
+		if args[0] == "" || args[0] == "0" {
+			return "", errExit
+		}
+		return "", fmt.Errorf("the script has ended with status %s", args[0])
+	default:
+		return "", fmt.Errorf("the command %s is not supported", name)
+	}
+	return "", nil
+}
+
+// load notes the kernel parameters. That of the loader itself, initrd, is not one of the agent's.
+func (i *ipxe) load(parameters []string) {
+	var rest []string
+	for _, p := range parameters {
+		if name, ok := strings.CutPrefix(p, "initrd="); ok {
+			i.initrd = name
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	i.parameters = strings.Join(rest, " ")
+}
+
+// download returns what is at a URL. It must not be empty.
+func (i *ipxe) download(location string) (string, error) {
+	body, err := func() (string, error) {
+		r, err := http.NewRequestWithContext(i.ctx, http.MethodGet, location, nil)
+		if err != nil {
+			return "", err
+		}
+		answer, err := i.client.Do(r)
+		if err != nil {
+			return "", err
+		}
+		defer answer.Body.Close()
+		content, err := io.ReadAll(answer.Body)
+		if err == nil && (answer.StatusCode != http.StatusOK || len(content) == 0) {
+			err = fmt.Errorf("%s: status %d with %d bytes", location, answer.StatusCode, len(content))
+		}
+		return string(content), err
+	}()
+	if err != nil {
+		i.failure = err
+	}
+	return body, err
+}
