@@ -32,6 +32,7 @@ type binary struct {
 	workDir  string          // the package's folder
 	all      []test          // the fastest first
 	contains map[string]bool // the folders of the changed packages that the tests import
+	killers  *killers
 }
 
 // slot identifies a mutant in the binary: the number that activates the mutant, and the
@@ -71,7 +72,7 @@ func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, erro
 		changed[path.Join(folder, "mutation_switch.go")] = fmt.Appendf(nil, switchCode, path.Base(folder), len(mutants)+1)
 	}
 	for _, tests := range t.tests {
-		b := &binary{tests: tests, workDir: filepath.Join(l.root, filepath.FromSlash(tests.folder)), contains: map[string]bool{}}
+		b := &binary{tests: tests, workDir: filepath.Join(l.root, filepath.FromSlash(tests.folder)), contains: map[string]bool{}, killers: &killers{}}
 		if b.file, err = l.build(ctx, tests.folder, name, changed); err == nil {
 			err = b.observe(ctx, filepath.Join(l.scratch, "reached"))
 		}
@@ -159,14 +160,10 @@ func (s *suite) trySwitched(ctx context.Context, m mutant) (outcome, error) {
 	return lived, nil
 }
 
-// tryTests runs tests: the fast ones together first, then the others.
+// tryTests runs tests: those that killed the mutants before this one first, then the others in
+// groups, the fastest first.
 func (b *binary) tryTests(ctx context.Context, tests []test, env ...string) (outcome, error) {
-	const quick = 50 * time.Millisecond
-	n, _ := slices.BinarySearchFunc(tests, quick, func(t test, d time.Duration) int { return cmp.Compare(t.took, d) })
-	for _, some := range [][]test{tests[:n], tests[n:]} {
-		if len(some) == 0 {
-			continue
-		}
+	for _, some := range b.killers.first(tests) {
 		limit := 5 * time.Second
 		for _, t := range some {
 			limit += 5 * t.took
@@ -180,6 +177,7 @@ func (b *binary) tryTests(ctx context.Context, tests []test, env ...string) (out
 		case errors.Is(err, exec.ErrWaitDelay), bytes.Contains(output, []byte("panic: test timed out")):
 			return timedOut, nil
 		case errors.As(err, &failed):
+			b.killers.add(output)
 			return killed, nil
 		default:
 			return "", err
