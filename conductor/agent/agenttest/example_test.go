@@ -5,6 +5,8 @@ package agenttest_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/agent/agenttest"
@@ -41,4 +43,18 @@ func ExampleMachine() {
 	machine.Power(true, "Pxe", "")
 	fmt.Println(ironic.WaitFor(context.Background(), node.UUID, states.Active).ProvisionState)
 	// Output: active
+}
+
+func ExampleBootIPXE() {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/boot.ipxe" {
+			fmt.Fprintf(w, "#!ipxe\nkernel http://%[1]s/kernel initrd=ramdisk quiet BOOTIF=${mac}\ninitrd --name ramdisk http://%[1]s/ramdisk\nboot\n", r.Host)
+			return
+		}
+		fmt.Fprintln(w, "a file")
+	}))
+	defer web.Close()
+	parameters, err := agenttest.BootIPXE(context.Background(), web.Client(), web.URL+"/boot.ipxe", []string{"52:54:00:12:34:56"})
+	fmt.Println(parameters, err)
+	// Output: quiet BOOTIF=52:54:00:12:34:56 <nil>
 }
