@@ -16,6 +16,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/states"
 )
 
 // listing is a request for a list of a resource's records.
@@ -296,6 +297,20 @@ func selectPortGroup(r *rest.Request, ident string, s *selection) error {
 	s.ofNode(m.NodeUUID)
 	s.where(func(o conductor.Object) bool { return o.(*conductor.Port).PortGroupUUID == m.UUID })
 	return nil
+}
+
+// filter is a query parameter that filters a list.
+type filter struct {
+	name  string
+	since states.APIVersion
+	// group names the property that the filter tests, such as the node. Of the filters with a
+	// group only the first that is given applies; those without one apply in addition.
+	group string
+	// old is the fault below the version since; nil stands for one that names it.
+	old error
+	// decode checks the type of the parameter.
+	decode func(a *rest.Args, name string)
+	apply  func(a *rest.Args, r *rest.Request, s *selection)
 }
 
 // byNode filters records by node.

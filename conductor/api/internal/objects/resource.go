@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"errors"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -39,7 +38,7 @@ type resource struct {
 }
 
 // quirk is a set of properties in which some resources differ from others in Ironic.
-type quirk uint16
+type quirk uint32
 
 const (
 	// named is a resource whose records can be named in paths at any version. The records of others can be
@@ -79,6 +78,11 @@ const (
 	lockedByPost
 	// badNode quotes the field node_uuid in the fault of a new record whose node does not exist.
 	badNode
+	// forbidsAnyNode refuses a POST below another record whether the node in its body exists or not. Others look for the
+	// node first.
+	forbidsAnyNode
+	// nestedLinks shows the links to child resources as a list within a list.
+	nestedLinks
 )
 
 // has reports whether the resource has a quirk.
@@ -111,6 +115,8 @@ type writeRules struct {
 	patched []string
 	// checkValues checks the values of a patch before it is applied.
 	checkValues func(r *rest.Request, p patch.Patch) error
+	// checkPatched checks a patched record before the resource's schema does.
+	checkPatched func(r *rest.Request, patched map[string]any) error
 	// check checks a complete record. before is the record before the patch, nil for a new record.
 	check func(r *rest.Request, before, o conductor.Object) error
 	// allow checks a complete record while no other request holds the lock of its node.
@@ -155,24 +161,11 @@ const (
 	unsorted                           // lists cannot be sorted by it
 	noColumn                           // as unsorted, because Ironic's database has no column for it
 	secret                             // faults do not repeat its values
+	kept                               // a patch cannot remove it
 )
 
 // is reports whether the field has a flag.
 func (f *field) is(flag fieldFlag) bool { return f.flags&flag != 0 }
-
-// filter is a query parameter that filters a list.
-type filter struct {
-	name  string
-	since states.APIVersion
-	// group names the property that the filter tests, such as the node. Of the filters with a
-	// group only the first that is given applies; those without one apply in addition.
-	group string
-	// old is the fault below the version since; nil stands for one that names it.
-	old error
-	// decode checks the type of the parameter.
-	decode func(a *rest.Args, name string)
-	apply  func(a *rest.Args, r *rest.Request, s *selection)
-}
 
 // field returns the resource's field with a name, or nil.
 func (x *resource) field(name string) *field {
@@ -283,7 +276,7 @@ func (x *resource) show(w *wire.Writer, r *rest.Request, o conductor.Object, fie
 			continue
 		}
 		w.Key(name)
-		if x == chassisResource { // Ironic responds with a list of lists
+		if x.has(nestedLinks) {
 			w.OpenList().Links(r.Base(), path+"/"+name)
 			w.CloseList()
 			continue
@@ -336,8 +329,6 @@ func identOf(r *rest.Request, x *resource) (string, error) {
 	case rest.IsUUID(ident):
 	case !byName:
 		return "", fault.Invalid("Expected UUID for %s_uuid: %s", x.word, fault.Show(ident))
-	case !rest.IsName(ident) && x == portGroupResource: // refused before the methods have names
-		return "", &fault.Fault{Status: http.StatusBadRequest, Bare: true, Text: "Expected UUID or name for portgroup: " + fault.Show(ident)}
 	case !rest.IsName(ident):
 		return "", fault.Invalid("Expected UUID or name for %s_ident: %s", x.word, fault.Show(ident))
 	}

@@ -33,7 +33,7 @@ var (
 var (
 	chassisResource = &resource{
 		of: &conductor.Chassis{}, path: "chassis", word: "chassis", noun: "Chassis",
-		quirks: detailPath | fieldsFirst | looseIdent | inOrder | touched,
+		quirks: detailPath | fieldsFirst | looseIdent | inOrder | touched | nestedLinks,
 		fields: []field{
 			uuidField,
 			extraField,
@@ -50,7 +50,7 @@ var (
 
 	portResource = &resource{
 		of: &conductor.Port{}, path: "ports", word: "port", noun: "Port",
-		quirks: detailPath | oneFilter | uuidFirst | lockedByPost | lacksPortGroup,
+		quirks: detailPath | oneFilter | uuidFirst | lockedByPost | lacksPortGroup | forbidsAnyNode,
 		fields: []field{
 			uuidField,
 			{name: "address", types: schema.TextType, flags: required, convert: toMAC},
@@ -97,7 +97,7 @@ var (
 			{name: "address", types: schema.TextOrNull, convert: toMAC},
 			extraField,
 			{name: "internal_info", types: schema.ObjectOrNull, flags: readOnly, zero: noObject},
-			{name: "mode", since: since.PortGroupMode, types: schema.TextOrNull, flags: shownEarlier, zero: "active-backup"},
+			{name: "mode", since: since.PortGroupMode, types: schema.TextOrNull, flags: shownEarlier | kept, zero: "active-backup"},
 			{name: "name", types: schema.TextOrNull},
 			{name: "properties", since: since.PortGroupMode, types: schema.ObjectOrNull, flags: shownEarlier, zero: noObject},
 			{name: "standalone_ports_supported", types: schema.BooleanTypes, zero: true, convert: toTruth("standalone_ports_supported")},
@@ -194,7 +194,7 @@ var (
 			{name: "steps", flags: required | unsorted, schema: StepsSchema("priority", true), convert: toSteps("priority"), mask: maskSteps},
 		},
 		list:  listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail},
-		write: writeRules{patched: []string{"extra", "name", "steps", "description"}},
+		write: writeRules{patched: []string{"extra", "name", "steps", "description"}, checkPatched: checkTemplateSteps},
 	}
 
 	runbookResource = &resource{

@@ -51,6 +51,18 @@ func StepsSchema(order string, withArgs bool) func(*rest.Service) *schema.Schema
 	}
 }
 
+// checkTemplateSteps checks the steps of a patched deploy template.
+func checkTemplateSteps(r *rest.Request, patched map[string]any) error {
+	steps, _ := patched["steps"].([]any)
+	valid := StepsSchema("priority", true)(r.Service).Items
+	for _, step := range steps {
+		if err := valid.Validate("patch", step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // toSteps returns the steps of a deploy template or a runbook. It refuses two equal ones.
 func toSteps(order string) func(*rest.Request, any) (any, error) {
 	return func(_ *rest.Request, v any) (any, error) {

@@ -258,18 +258,18 @@ func (x *resource) apply(r *rest.Request, p patch.Patch, o conductor.Object) err
 	if err != nil {
 		return err
 	}
-	if _, there := patched["mode"]; !there && x == portGroupResource {
-		return fault.Invalid("'mode' is a mandatory attribute and can not be removed")
+	for i := range x.fields {
+		f := &x.fields[i]
+		if _, there := patched[f.name]; f.is(kept) && !there {
+			return fault.Invalid("'%s' is a mandatory attribute and can not be removed", f.name)
+		}
 	}
 	if err := x.checkLinks(r, p, o, patched); err != nil {
 		return err
 	}
-	if steps, isList := patched["steps"].([]any); isList && x == templateResource { // Ironic checks each step before the template
-		valid := StepsSchema("priority", true)(r.Service).Items
-		for _, step := range steps {
-			if err := valid.Validate("patch", step); err != nil {
-				return err
-			}
+	if x.write.checkPatched != nil {
+		if err := x.write.checkPatched(r, patched); err != nil {
+			return err
 		}
 	}
 	if err := x.bodySchema(r.Service).Validate("patch", patched); err != nil {
@@ -308,11 +308,10 @@ func (x *resource) checkLinks(r *rest.Request, p patch.Patch, before conductor.O
 	return x.checkNode(r, before, moved)
 }
 
-// forbidCreate answers a POST below another record. Ironic does not permit it, but checks the body before it says so, and
-// the node unless the record is a port.
+// forbidCreate answers a POST below another record. Ironic does not permit it, but checks the body before it says so.
 func (x *resource) forbidCreate(r *rest.Request) (rest.Answer, error) {
 	o, _, err := x.decode(r)
-	if err == nil && x != portResource {
+	if err == nil && !x.has(forbidsAnyNode) {
 		err = x.checkNode(r, nil, o)
 	}
 	if err != nil {
@@ -329,8 +328,8 @@ func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
 		names = []string{"fields"}
 	}
 	a := r.QueryArgs(names...)
-	if a.Err == nil && r.Method == http.MethodGet && x == portGroupResource && len(r.Params) > 1 && rest.IsName(r.Param(1)) {
-		if _, err := find(r, x, r.Param(1)); err != nil { // Ironic looks for the port group before it refuses the request
+	if a.Err == nil && r.Method == http.MethodGet && x.has(named) && len(r.Params) > 1 && rest.IsName(r.Param(1)) {
+		if _, err := find(r, x, r.Param(1)); err != nil { // Ironic looks for a record with this name before it refuses the request
 			return rest.Answer{}, err
 		}
 	}
