@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"net/http"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Serve answers a request whose path and method have an action.
+type Serve = func(r *Request) (Answer, error)
+
+// Action answers the requests of one method, or those whose path names it.
+type Action struct {
+	Serve Serve
+	// Idents are the names of the path segments that the action needs. The query may have a segment that the
+	// path lacks.
+	Idents []string
+	// Optional is the number of further segments that the action accepts as parameters.
+	Optional int
+	// Args are the names of the arguments that further segments set, in order, and of those that a DELETE has.
+	Args []string
+	// Method is the method of an action that the path names, as in /v1/nodes/detail. It is empty for an action with
+	// one of the names below.
+	Method string
+	// Since is the first version that has the action. Serve checks it after the arguments, see [Request.Accept].
+	Since states.APIVersion
+	// Body is the name of the argument that contains the body. A further segment of the path sets it, too.
+	Body string
+	// AnyMethod makes the action answer requests with every method.
+	AnyMethod bool
+	// NoArgs makes the router refuse query parameters.
+	NoArgs bool
+}
+
+// These are names of actions that answer GET: All answers it without an identifier in the path, One with an identifier,
+// and Both in either case. The actions that answer other methods are named post, put, patch and delete.
+const (
+	All  = "get_all"
+	One  = "get_one"
+	Both = "get"
+)
+
+// Actions are the actions of a controller by name.
+type Actions = map[string]Action
+
+// Controller has the actions of a path and the controllers of the paths below it. [Request.find] chooses among them.
+type Controller struct {
+	Actions Actions
+	// Subs are the controllers of child resources by path segment.
+	Subs map[string]*Controller
+	// Lookup returns the controller of a child resource for segments that begin with an identifier, and the
+	// remaining segments. It returns nil if there is no such resource.
+	Lookup func(r *Request, segments []string) (*Controller, []string, error)
+	// Fallback answers the requests that no other action answers.
+	Fallback *Action
+	// Admit refuses requests whose version is too old.
+	Admit func(r *Request) error
+}
+
+// Part is a controller below an identifier.
+type Part struct {
+	*Controller
+	Since states.APIVersion
+	// Ignored makes requests with an older version those of the controller above.
+	Ignored bool
+}
+
+// Below returns the lookup of a controller whose parts follow an identifier in the path. The
+// kind names the object in faults.
+//
+// Source: _lookup of NodesController and PortgroupsController.
+func Below(kind string, since states.APIVersion, parts map[string]Part) func(*Request, []string) (*Controller, []string, error) {
+	return func(r *Request, segments []string) (*Controller, []string, error) {
+		ident := segments[0]
+		if _, is := parts[ident]; r.Version < since || is && kind == "node" {
+			return nil, nil, fault.UnknownPath
+		}
+		if !IsUUID(ident) && !IsName(ident) {
+			return nil, nil, &fault.Fault{Status: http.StatusBadRequest, Bare: true, Text: "Expected UUID or name for " + kind + ": " + fault.Show(ident)}
+		}
+		if len(segments) == 1 {
+			return nil, nil, nil
+		}
+		p, has := parts[segments[1]]
+		switch {
+		case !has, p.Ignored && r.Version < p.Since:
+			return nil, nil, nil
+		case r.Version < p.Since:
+			return nil, nil, fault.UnknownPath
+		}
+		r.Params = append(r.Params, ident)
+		return p.Controller, segments[2:], nil
+	}
+}
+
+// RefuseBefore returns a function that refuses requests with a version before since. The
+// subject is what the version does not allow.
+func RefuseBefore(since states.APIVersion, subject string) func(*Request) error {
+	return func(r *Request) error {
+		if r.Version >= since {
+			return nil
+		}
+		f := &fault.Fault{Status: http.StatusNotFound, Bare: true, Text: "The API version does not allow " + subject}
+		if r.Method != http.MethodGet {
+			f.Status = http.StatusMethodNotAllowed
+		}
+		return f
+	}
+}
+
+// NodeIdent is the name of the segment that identifies a node.
+var NodeIdent = []string{"node_ident"}
