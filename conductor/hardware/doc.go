@@ -59,7 +59,7 @@
 //     those steps. Clients read what the node's record has of them; a failure to read is only logged.
 //   - With the rescue interface "agent", a rescue boots the agent and gives it the hash of the password, and
 //     the end of a rescue boots the instance again.
-//   - Firmware updates, consoles and vendor methods are refused, and so are steps for
+//   - Firmware updates and consoles are refused, and so are steps for
 //     RAID; a RAID configuration is stored.
 //   - The network interface "noop" changes nothing: networks are another service's.
 //

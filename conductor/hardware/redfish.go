@@ -21,7 +21,7 @@ var redfish = kind{
 	interfaces: interfaces(map[string][]string{
 		"bios": {"redfish", "no-bios"}, "boot": {"ipxe", "pxe", virtualMedia}, "firmware": {"redfish", "no-firmware"},
 		"inspect": {"redfish", agentInspection, "no-inspect"}, "management": {"redfish", "noop"}, "power": {"redfish"},
-		"raid": {"no-raid", "agent", "redfish"},
+		"raid": {"no-raid", "agent", "redfish"}, "vendor": {"redfish", "no-vendor"},
 	}),
 	properties: map[string]string{
 		"redfish_address":             "URL of the BMC, such as https://10.1.2.3:8443, or its host with or without a port. HTTPS only. A path before /redfish/v1 is that of a proxy. Required.",

@@ -26,7 +26,7 @@ enabled_inspect_interfaces = redfish,fake
 enabled_management_interfaces = redfish,fake
 enabled_power_interfaces = redfish,fake
 enabled_rescue_interfaces = no-rescue,fake
-enabled_vendor_interfaces = no-vendor,fake
+enabled_vendor_interfaces = redfish,no-vendor,fake
 `
 
 // TestIronicsRedfishExchangesAreTheRecordedOnes plays the exchanges that the tests of conductor/hardware

@@ -93,6 +93,25 @@ func TestFirmwareSettings(t *testing.T) {
 	require.NotEmpty(t, schema)
 }
 
+func TestEventSubscription(t *testing.T) {
+	s := start(t)
+	require.Empty(t, s.register(false))
+	subscription := metal3api.BMCEventSubscription{Spec: metal3api.BMCEventSubscriptionSpec{Destination: "https://events.invalid/x", Context: "rack 1"}}
+	result, err := s.provisioner().AddBMCEventSubscriptionForNode(&subscription, provisioner.HTTPHeaders{{"Authorization": "Bearer 0123456789"}})
+	require.NoError(t, err)
+	require.False(t, result.Dirty)
+	require.Equal(t, "1", subscription.Status.SubscriptionID)
+	require.Equal(t, []map[string]any{{
+		"Destination": "https://events.invalid/x", "Protocol": "Redfish", "Context": "rack 1", "EventTypes": []string{"Alert"},
+		"HttpHeaders": []any{map[string]any{"Authorization": "Bearer 0123456789"}},
+	}}, s.bmc.Subscriptions())
+	_, err = s.provisioner().RemoveBMCEventSubscriptionForNode(subscription)
+	require.NoError(t, err)
+	require.Empty(t, s.bmc.Subscriptions())
+	_, err = s.provisioner().RemoveBMCEventSubscriptionForNode(subscription)
+	require.Error(t, err)
+}
+
 func TestAdoptedHostIsDeletedWithoutChange(t *testing.T) {
 	s := start(t)
 	require.NoError(t, s.bmc.SetPower("1", "On"))

@@ -43,6 +43,7 @@ func garbled(text string) *failure { return &failure{kind: verify.Protocol, text
 var known = []error{
 	context.DeadlineExceeded, context.Canceled,
 	errNoServiceRoot, errNoSessions, errNoIPMI, errFingerprint, errBytes, errAnswer, errRequests, errMembers, errHeader,
+	ErrNoSubscription,
 }
 
 // cause returns the part of an error that callers may match: an error that does not

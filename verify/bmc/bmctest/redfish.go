@@ -48,9 +48,12 @@ type Redfish struct {
 	slots    []*slot
 	sessions []*session
 	opened   int // sessions since the start
-	failures map[string]int
-	logins   Logins
-	requests []*Request
+
+	subscriptions []*subscription
+	subscribed    int // subscriptions since the start
+	failures      map[string]int
+	logins        Logins
+	requests      []*Request
 }
 
 // Logins counts login attempts.

@@ -47,6 +47,10 @@ func (b *Redfish) find(path string) *resource {
 			get:  static(collection(sessionsPath, "SessionCollection", "Session Collection", pathsOf(b.sessions))),
 			post: b.openSession,
 		}
+	case eventServicePath:
+		return &resource{get: static(b.eventService())}
+	case subscriptionsPath:
+		return b.subscriptionList()
 	case systemsPath:
 		return &resource{get: static(collection(systemsPath, "ComputerSystemCollection", "Systems", pathsOf(b.systems)))}
 	}
@@ -55,6 +59,9 @@ func (b *Redfish) find(path string) *resource {
 	}
 	if id, ok := strings.CutPrefix(path, sessionsPath+"/"); ok {
 		return b.sessionResource(id)
+	}
+	if id, ok := strings.CutPrefix(path, subscriptionsPath+"/"); ok {
+		return b.subscriptionResource(id)
 	}
 	if rest, ok := strings.CutPrefix(path, systemsPath+"/"); ok {
 		id, below, _ := strings.Cut(rest, "/")
@@ -83,6 +90,7 @@ func (b *Redfish) serviceRoot() object {
 		"Chassis":        link(chassisPath),
 		"Registries":     link(registriesPath),
 		"UpdateService":  link(updatePath),
+		"EventService":   link(eventServicePath),
 		"SessionService": link(sessionServicePath),
 		"Links":          object{"Sessions": link(sessionsPath)},
 	}
@@ -94,7 +102,7 @@ func (b *Redfish) serviceRoot() object {
 }
 
 func (b *Redfish) odata() object {
-	names := []string{"Service", "Systems", "Managers", "Chassis", "Registries", "UpdateService"}
+	names := []string{"Service", "Systems", "Managers", "Chassis", "Registries", "UpdateService", "EventService"}
 	if !b.config.NoSessions {
 		names = append(names, "SessionService")
 	}

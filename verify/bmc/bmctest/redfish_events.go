@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmctest
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+)
+
+const (
+	eventServicePath  = rootPath + "/EventService"
+	subscriptionsPath = eventServicePath + "/Subscriptions"
+)
+
+// maxSubscriptions is the number of subscriptions that a BMC keeps.
+const maxSubscriptions = 20
+
+// eventTypes are the types of events to which clients can subscribe.
+var eventTypes = []string{"StatusChange", "ResourceUpdated", "ResourceAdded", "ResourceRemoved", "Alert"}
+
+// subscription is a subscription to the BMC's events, with the properties that a client has sent. The BMC sends no events.
+type subscription struct {
+	id         string
+	properties object
+}
+
+// Subscriptions returns the subscriptions to the BMC's events, each with the properties that its client has sent.
+func (b *Redfish) Subscriptions() []map[string]any {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := make([]map[string]any, len(b.subscriptions))
+	for i, s := range b.subscriptions {
+		all[i] = maps.Clone(s.properties)
+	}
+	return all
+}
+
+func (b *Redfish) eventService() object {
+	o := newResource(eventServicePath, "EventService.v1_10_0", "Event Service")
+	o["ServiceEnabled"] = true
+	o["EventTypesForSubscription"] = eventTypes
+	o["Subscriptions"] = link(subscriptionsPath)
+	o["Actions"] = object{} // sushy, Ironic's client, requires it
+	return o
+}
+
+func (b *Redfish) subscriptionList() *resource {
+	return &resource{
+		get:  static(collection(subscriptionsPath, "EventDestinationCollection", "Event Subscriptions", pathsOf(b.subscriptions))),
+		post: b.subscribe,
+	}
+}
+
+// subscriptionResource returns the resource of a subscription, nil if none has that ID.
+func (b *Redfish) subscriptionResource(id string) *resource {
+	i := slices.IndexFunc(b.subscriptions, func(s *subscription) bool { return s.id == id })
+	if i < 0 {
+		return nil
+	}
+	s := b.subscriptions[i]
+	return &resource{
+		get: static(s.object()),
+		del: func(*call) reply {
+			b.subscriptions = slices.DeleteFunc(b.subscriptions, func(other *subscription) bool { return other == s })
+			return noContent()
+		},
+	}
+}
+
+// subscribe handles a POST to the collection of subscriptions.
+func (b *Redfish) subscribe(c *call) reply {
+	body, ok := members(c.body)
+	if !ok {
+		return badJSON()
+	}
+	s := &subscription{properties: object{}}
+	for name, raw := range body {
+		property := member{name: name}
+		var value any
+		switch name {
+		case "Destination", "Protocol", "Context":
+			value, ok = textOf(raw)
+		case "EventTypes":
+			var types []string
+			ok = json.Unmarshal(raw, &types) == nil
+			value = types
+			for _, t := range types {
+				if !slices.Contains(eventTypes, t) {
+					return property.notInList(t)
+				}
+			}
+		case "HttpHeaders":
+			ok = json.Unmarshal(raw, &value) == nil
+		default:
+			return property.unknown()
+		}
+		if !ok {
+			return property.wrongType(string(raw))
+		}
+		s.properties[name] = value
+	}
+	for _, name := range []string{"Destination", "Protocol"} {
+		if s.properties[name] == nil {
+			return member{name: name}.missing()
+		}
+	}
+	if len(b.subscriptions) == maxSubscriptions {
+		return problem(http.StatusServiceUnavailable, "Base.1.18.EventSubscriptionLimitExceeded",
+			"The event subscription failed due to the number of simultaneous subscriptions exceeding the limit of the implementation.")
+	}
+	b.subscribed++
+	s.id = strconv.Itoa(b.subscribed)
+	b.subscriptions = append(b.subscriptions, s)
+	r := show(http.StatusCreated, s.object())
+	r.header.Set("Location", s.path())
+	return r
+}
+
+func (s *subscription) path() string { return subscriptionsPath + "/" + s.id }
+
+// object returns the resource. Clients cannot read the headers, which may be secret.
+func (s *subscription) object() object {
+	o := newResource(s.path(), "EventDestination.v1_13_0", "Event Subscription")
+	maps.Copy(o, s.properties)
+	o["HttpHeaders"] = nil
+	return o
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/secret"
+)
+
+// Subscription is a subscription to a BMC's events, which the BMC sends to its Destination over HTTP. The JSON names are
+// Redfish's.
+type Subscription struct {
+	ID          string   `json:"Id,omitempty"`
+	Destination string   `json:"Destination"`
+	Protocol    string   `json:"Protocol"`
+	Context     string   `json:"Context"`
+	EventTypes  []string `json:"EventTypes"`
+	// Headers are sent with each event. They may contain secrets; a BMC does not show them.
+	Headers []map[string]string `json:"HttpHeaders,omitempty"`
+}
+
+// ErrNoSubscription is the error about a subscription that the BMC does not have. It is also of the kind [verify.Unsupported].
+var ErrNoSubscription = errors.New("the BMC has no such subscription")
+
+// Subscribe makes a subscription to the events of a node's BMC and returns it as the BMC shows it. The error is of the kind
+// [verify.Misconfigured] if the BMC has no events of one of the types, and of the kind [verify.Unsupported] if it has no
+// events, and over IPMI.
+//
+// Source: create_subscription in ironic/drivers/modules/redfish/vendor.py; EventDestination of DSP8010.
+func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made Subscription, err error) {
+	err = d.redfish(ctx, 0, id, "subscribe to events", func(ctx context.Context, r *redfishConnection) error {
+		for _, header := range s.Headers {
+			for _, value := range header {
+				r.service.scrub.add(secret.New(value))
+			}
+		}
+		at, types, err := r.service.subscriptions(ctx)
+		if err != nil {
+			return err
+		}
+		for _, t := range s.EventTypes {
+			if len(types) > 0 && !slices.Contains(types, t) {
+				return &failure{kind: verify.Misconfigured, text: fmt.Sprintf("the BMC has no events of the type %q, but of %q", t, types)}
+			}
+		}
+		s.ID = ""
+		body, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		a, err := r.service.ask(ctx, request{method: http.MethodPost, path: at, body: body})
+		if err != nil {
+			return err
+		}
+		made, err = r.service.newSubscription(ctx, a)
+		return err
+	})
+	return made, err
+}
+
+// Subscriptions returns the IDs of all subscriptions to the events of a node's BMC, also of those that others have made.
+// Errors are those of [Driver.Subscribe].
+func (d *Driver) Subscriptions(ctx context.Context, id string) (ids []string, err error) {
+	err = d.redfish(ctx, 0, id, "list the subscriptions to events", func(ctx context.Context, r *redfishConnection) error {
+		paths, err := r.service.subscriptionPaths(ctx)
+		ids = nil
+		for _, path := range paths {
+			ids = append(ids, systemID(path))
+		}
+		return err
+	})
+	return ids, err
+}
+
+// Subscription reads a subscription to the events of a node's BMC. The error matches [ErrNoSubscription] if there is none
+// with the ID; other errors are those of [Driver.Subscribe].
+func (d *Driver) Subscription(ctx context.Context, id, subscription string) (found Subscription, err error) {
+	err = d.redfish(ctx, 0, id, "read a subscription to events", func(ctx context.Context, r *redfishConnection) error {
+		path, err := r.service.subscriptionPath(ctx, subscription)
+		if err != nil {
+			return err
+		}
+		found, err = r.service.readSubscription(ctx, path)
+		return err
+	})
+	return found, err
+}
+
+// Unsubscribe ends a subscription to the events of a node's BMC. Errors are those of [Driver.Subscription].
+func (d *Driver) Unsubscribe(ctx context.Context, id, subscription string) error {
+	return d.redfish(ctx, 0, id, "end a subscription to events", func(ctx context.Context, r *redfishConnection) error {
+		path, err := r.service.subscriptionPath(ctx, subscription)
+		if err != nil {
+			return err
+		}
+		return r.service.delete(ctx, path)
+	})
+}
+
+// subscriptions returns the path of the collection of subscriptions and the types of events.
+func (s *service) subscriptions(ctx context.Context) (at string, types []string, err error) {
+	events := s.root.link("EventService")
+	if events == "" {
+		return "", nil, unsupported("the BMC has no event service")
+	}
+	found, a, err := s.get(ctx, events)
+	if err != nil {
+		return "", nil, err
+	}
+	link, err := found.link("Subscriptions")
+	switch {
+	case err != nil:
+		return "", nil, err
+	case link == "":
+		return "", nil, unsupported("the BMC's event service has no subscriptions")
+	}
+	if err := found.get("EventTypesForSubscription", &types); err != nil {
+		return "", nil, err
+	}
+	at, err = s.follow(a.path, link)
+	return at, types, err
+}
+
+func (s *service) subscriptionPaths(ctx context.Context) ([]string, error) {
+	at, _, err := s.subscriptions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.members(ctx, at)
+}
+
+// subscriptionPath returns the path of the subscription with an ID.
+func (s *service) subscriptionPath(ctx context.Context, id string) (string, error) {
+	paths, err := s.subscriptionPaths(ctx)
+	if i := slices.IndexFunc(paths, func(path string) bool { return systemID(path) == id }); i >= 0 {
+		return paths[i], nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return "", &failure{kind: verify.Unsupported, text: fmt.Sprintf("%v: %q", ErrNoSubscription, id), err: ErrNoSubscription}
+}
+
+// newSubscription returns the subscription that the answer to a POST is about. The answer names it in its Location header,
+// which may be a URL with a host name that only the BMC knows, or has the resource itself (DSP0266).
+func (s *service) newSubscription(ctx context.Context, a *answer) (made Subscription, err error) {
+	if location, err := url.Parse(a.header.Get("Location")); err == nil && location.Path != "" {
+		path, err := s.follow(a.path, location.EscapedPath())
+		if err != nil {
+			return made, err
+		}
+		return s.readSubscription(ctx, path)
+	}
+	o, err := a.object()
+	if err != nil {
+		return made, err
+	}
+	return subscriptionOf(o)
+}
+
+func (s *service) readSubscription(ctx context.Context, path string) (found Subscription, err error) {
+	o, _, err := s.get(ctx, path)
+	if err != nil {
+		return found, err
+	}
+	return subscriptionOf(o)
+}
+
+// subscriptionOf returns a subscription without its headers.
+func subscriptionOf(o object) (found Subscription, err error) {
+	for name, value := range map[string]any{
+		"Id": &found.ID, "Destination": &found.Destination, "Protocol": &found.Protocol, "Context": &found.Context, "EventTypes": &found.EventTypes,
+	} {
+		if err := o.get(name, value); err != nil {
+			return Subscription{}, err
+		}
+	}
+	if found.ID == "" {
+		return Subscription{}, garbled("the subscription has no ID")
+	}
+	return found, nil
+}

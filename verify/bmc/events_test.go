@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+func TestSubscriptionsToEvents(t *testing.T) {
+	server := startRedfish(t)
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	ids, err := d.Subscriptions(t.Context(), "node")
+	require.NoError(t, err)
+	require.Empty(t, ids)
+
+	want := bmc.Subscription{Destination: "https://events.example/x", Protocol: "Redfish", Context: "rack 1", EventTypes: []string{"Alert"},
+		Headers: []map[string]string{{"Authorization": "Bearer 0123456789"}}}
+	made, err := d.Subscribe(t.Context(), "node", want)
+	require.NoError(t, err)
+	require.Equal(t, []map[string]any{{
+		"Destination": "https://events.example/x", "Protocol": "Redfish", "Context": "rack 1", "EventTypes": []string{"Alert"},
+		"HttpHeaders": []any{map[string]any{"Authorization": "Bearer 0123456789"}},
+	}}, server.Subscriptions())
+	want.ID, want.Headers = "1", nil
+	require.Equal(t, want, made)
+	found, err := d.Subscription(t.Context(), "node", "1")
+	require.NoError(t, err)
+	require.Equal(t, want, found)
+
+	_, err = d.Subscribe(t.Context(), "node", bmc.Subscription{Destination: "https://events.example/x", Protocol: "Redfish", EventTypes: []string{"Party"}})
+	require.ErrorIs(t, err, verify.Misconfigured)
+	require.ErrorContains(t, err, `no events of the type "Party"`)
+	for _, unknown := range []string{"2", "", "../Sessions/1", "1/", "Subscriptions"} {
+		_, err = d.Subscription(t.Context(), "node", unknown)
+		require.ErrorIs(t, err, bmc.ErrNoSubscription, unknown)
+		require.ErrorIs(t, d.Unsubscribe(t.Context(), "node", unknown), bmc.ErrNoSubscription, unknown)
+	}
+	ids, err = d.Subscriptions(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, []string{"1"}, ids)
+	require.NoError(t, d.Unsubscribe(t.Context(), "node", "1"))
+	require.Empty(t, server.Subscriptions())
+}
+
+func TestSubscriptionThatTheBMCShowsInItsAnswer(t *testing.T) {
+	server := startRedfish(t)
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	for name, c := range map[string]struct {
+		location string
+		want     error
+	}{
+		"no location":                    {"", nil},
+		"a host that only the BMC knows": {"https://bmc.invalid/redfish/v1/EventService/Subscriptions/2", nil},
+		"an escaped path":                {"/redfish/v1/%2e%2e/x", verify.Protocol},
+		"another resource":               {"/redfish/v1/EventService/none", verify.Unsupported},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() { require.NoError(t, server.ClearFaults()) }()
+			server.AddFault(bmctest.Fault{On: "/redfish/v1/EventService/Subscriptions", Method: "POST", Do: bmctest.Change("location", func(h http.Header, body []byte) []byte {
+				h.Del("Location")
+				if c.location != "" {
+					h.Set("Location", c.location)
+				}
+				return body
+			})})
+			server.AddFault(bmctest.Fault{On: "/redfish/v1/EventService/Subscriptions/2", Do: bmctest.Property("Id", "2")})
+			made, err := d.Subscribe(t.Context(), "node", bmc.Subscription{Destination: "https://events.example", Protocol: "Redfish"})
+			require.ErrorIs(t, err, c.want)
+			if c.want == nil {
+				require.Equal(t, "https://events.example", made.Destination)
+			}
+		})
+	}
+}
+
+func TestBMCWithoutEvents(t *testing.T) {
+	for name, fault := range map[string]bmctest.Fault{
+		"no service":       {On: "/redfish/v1/", Do: bmctest.WithoutProperty("EventService")},
+		"no subscriptions": {On: "/redfish/v1/EventService", Do: bmctest.WithoutProperty("Subscriptions")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := startRedfish(t)
+			server.AddFault(fault)
+			d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+			_, err := d.Subscribe(t.Context(), "node", bmc.Subscription{})
+			require.ErrorIs(t, err, verify.Unsupported)
+			_, err = d.Subscriptions(t.Context(), "node")
+			require.ErrorIs(t, err, verify.Unsupported)
+		})
+	}
+}
+
+func TestSecretOfASubscriptionIsInNoError(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/EventService/Subscriptions", Method: "POST", Do: bmctest.Handle("echo", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte(`{"error": {"message": "bad header: Bearer 0123456789"}}`))
+	})})
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	_, err := d.Subscribe(t.Context(), "node", bmc.Subscription{Destination: "https://events.example", Protocol: "Redfish",
+		Headers: []map[string]string{{"Authorization": "Bearer 0123456789"}}})
+	require.ErrorContains(t, err, "bad header")
+	require.NotContains(t, err.Error(), "0123456789")
+}
