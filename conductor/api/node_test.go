@@ -6,9 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -238,128 +236,6 @@ func TestADriverWhoseInterfacesDoNotFitIsRefused(t *testing.T) {
 	require.Contains(t, unfit.fault(), "interfaces.console' entrypoint: fake. Valid interfaces are [].")
 	node := s.do("PATCH", "/v1/nodes/n?reset_interfaces=true", "1.82", "["+chosen+"]").must(http.StatusOK)
 	require.Equal(t, []any{"ipxe", "noop", "no-bios", nil}, []any{node["boot_interface"], node["management_interface"], node["bios_interface"], node["console_interface"]})
-}
-
-func TestBIOSSettings(t *testing.T) {
-	s := start(t, states.Latest(), api.Config{})
-	_, err := s.conductor.CreateNode(t.Context(), &conductor.Node{
-		Name: "n", Driver: "fake-hardware", ProvisionState: states.Manageable,
-		BIOSSettings: []conductor.BIOSSetting{
-			{Name: "noise", Value: "none"},
-			{Name: "speed", Value: "full", Registry: map[string]any{"attribute_type": "Enumeration", "allowable_values": []any{"full", "half"}}},
-		},
-	})
-	require.NoError(t, err)
-	names := func(query, version string) (fields []string) {
-		list := s.do("GET", "/v1/nodes/n/bios"+query, version, "").must(http.StatusOK)["bios"].([]any)
-		require.Len(t, list, 2)
-		require.Equal(t, "noise", list[0].(map[string]any)["name"])
-		return slices.Sorted(maps.Keys(list[1].(map[string]any)))
-	}
-	few := []string{"created_at", "links", "name", "updated_at", "value"}
-	all := []string{
-		"allowable_values", "attribute_type", "created_at", "links", "lower_bound", "max_length", "min_length", "name",
-		"read_only", "reset_required", "unique", "updated_at", "upper_bound", "value",
-	}
-	require.Equal(t, few, names("", "1.40"))
-	require.Equal(t, few, names("", "latest"))
-	require.Equal(t, all, names("?detail=true", "1.74"))
-	require.Equal(t, []string{"created_at", "links", "name", "unique", "updated_at"}, names("?fields=name,unique", "1.74"))
-	require.Equal(t, "Invalid query parameter ?fields=['name'] received.", s.do("GET", "/v1/nodes/n/bios?fields=name", "1.73", "").fault())
-	require.Equal(t, http.StatusBadRequest, s.do("GET", "/v1/nodes/n/bios?detail=true", "1.73", "").status)
-	require.Equal(t, []string{"created_at", "links", "name", "updated_at"}, names("?fields=nope,name", "latest"))
-
-	speed := s.do("GET", "/v1/nodes/n/bios/speed", "latest", "").must(http.StatusOK)["speed"].(map[string]any)
-	require.Equal(t, all, slices.Sorted(maps.Keys(speed)))
-	require.Equal(t, []any{"full", "half"}, speed["allowable_values"])
-	speed = s.do("GET", "/v1/nodes/n/bios/speed", "1.40", "").must(http.StatusOK)["speed"].(map[string]any)
-	require.Equal(t, few, slices.Sorted(maps.Keys(speed)))
-	require.Equal(t, http.StatusNotFound, s.do("GET", "/v1/nodes/n/bios/nope", "latest", "").status)
-}
-
-func TestFirmwareComponents(t *testing.T) {
-	s := start(t, states.Latest(), api.Config{})
-	n := &conductor.Node{Name: "n", Driver: "fake-hardware", ProvisionState: states.Manageable}
-	n.SetFirmware([]conductor.FirmwareComponent{{Component: "bios", CurrentVersion: "1"}, {Component: "bmc", CurrentVersion: "1"}})
-	n.SetFirmware([]conductor.FirmwareComponent{{Component: "bios", CurrentVersion: "2"}})
-	_, err := s.conductor.CreateNode(t.Context(), n)
-	require.NoError(t, err)
-	for query, want := range map[string]string{
-		"": `{"firmware": [
-			{"created_at": "TIME", "updated_at": "TIME", "component": "bios", "initial_version": "1", "current_version": "2", "last_version_flashed": "2"},
-			{"created_at": "TIME", "updated_at": null, "component": "bmc", "initial_version": "1", "current_version": "1", "last_version_flashed": null}
-		]}`,
-		"?fields=component": `{"firmware": [{"created_at": "TIME", "updated_at": "TIME", "component": "bios"}, {"created_at": "TIME", "updated_at": null, "component": "bmc"}]}`,
-		"?detail=true":      `{"firmware": [{"created_at": "TIME", "updated_at": "TIME"}, {"created_at": "TIME", "updated_at": null}]}`,
-	} {
-		a := s.do("GET", "/v1/nodes/n/firmware"+query, "1.86", "")
-		require.JSONEq(t, want, timePattern.ReplaceAllString(a.body, "TIME"), query)
-	}
-	require.Equal(t, http.StatusBadRequest, s.do("GET", "/v1/nodes/n/firmware?detail=true&fields=component", "1.86", "").status)
-	require.Equal(t, http.StatusNotFound, s.do("GET", "/v1/nodes/n/firmware", "1.85", "").status)
-}
-
-func TestChildrenAreLeftOutOfLists(t *testing.T) {
-	s := start(t, states.Latest(), api.Config{})
-	parent := s.create(`{"driver": "fake-hardware", "name": "parent"}`)
-	child := s.create(`{"driver": "fake-hardware", "parent_node": "parent"}`)
-	uuids := func(query string) (list []string) {
-		for _, n := range s.do("GET", "/v1/nodes?fields=uuid"+query, "latest", "").must(http.StatusOK)["nodes"].([]any) {
-			list = append(list, n.(map[string]any)["uuid"].(string))
-		}
-		return list
-	}
-	require.Equal(t, []string{parent}, uuids(""))
-	require.Equal(t, []string{parent, child}, uuids("&include_children=true"))
-	require.Equal(t, []string{child}, uuids("&parent_node="+parent))
-	require.Equal(t, []any{child}, s.do("GET", "/v1/nodes/parent/children", "latest", "").json()["children"])
-	require.Equal(t, "Unable to apply the requested parent_node 'nope'. Requested value was invalid.",
-		s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware", "parent_node": "nope"}`).fault())
-}
-
-func TestPagesFollowEachOther(t *testing.T) {
-	s := start(t, states.Latest(), api.Config{MaxLimit: 3})
-	for _, name := range strings.Split("dbeacgf", "") {
-		s.create(`{"driver": "fake-hardware", "name": "` + name + `", "resource_class": "x"}`)
-	}
-	for query, want := range map[string]string{
-		"limit=2":                              "dbeacgf",
-		"":                                     "dbeacgf",
-		"limit=100":                            "dbeacgf",
-		"limit=2&sort_dir=desc":                "fgcaebd",
-		"limit=3&sort_key=name":                "abcdefg",
-		"limit=1&sort_key=name&sort_dir=desc":  "gfedcba",
-		"limit=2&fields=name&resource_class=x": "dbeacgf",
-	} {
-		path, got := "/v1/nodes?"+query, ""
-		for path != "" {
-			page := s.do("GET", path, "latest", "").must(http.StatusOK)
-			for _, n := range page["nodes"].([]any) {
-				got += n.(map[string]any)["name"].(string)
-			}
-			next, _ := page["next"].(string)
-			path = strings.TrimPrefix(next, "http://HOST")
-		}
-		require.Equal(t, want, got, query)
-	}
-}
-
-func TestNodesAreSortedByTheValuesThatAreShown(t *testing.T) {
-	s := start(t, states.Latest(), api.Config{})
-	for _, body := range []string{
-		`{"driver": "fake-hardware", "name": "a", "retired_reason": "", "deploy_interface": "fake"}`,
-		`{"driver": "fake-hardware", "name": "b"}`,
-		`{"driver": "fake-hardware", "name": "c", "deploy_interface": "direct"}`,
-	} {
-		s.create(body)
-	}
-	for key, want := range map[string]string{"retired_reason": "bca", "deploy_interface": "cab"} {
-		got := ""
-		for _, n := range s.do("GET", "/v1/nodes?sort_key="+key, "latest", "").must(http.StatusOK)["nodes"].([]any) {
-			got += n.(map[string]any)["name"].(string)
-		}
-		require.Equal(t, want, got, key)
-	}
 }
 
 func TestNetworkDataHasItsThreeLists(t *testing.T) {
