@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// life takes the node of a machine through its states by the API.
+type life struct {
+	options
+	machine    *machine
+	out        io.Writer
+	api, files string // URLs
+	begun      time.Time
+	node       string // its path below the API
+}
+
+type object = map[string]any
+
+// The marks that are on the disk after a deployment.
+const (
+	imageMark  = "this is the image" // at markOffset
+	markOffset = 2 << 20
+	customMark = "written by a custom deploy step" // at the begin
+)
+
+func (l *life) run(ctx context.Context) error {
+	source, sum, err := l.image(ctx)
+	if err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"enroll", func(ctx context.Context) error { return l.enroll(ctx, source, sum) }},
+		{"inspect", l.inspect},
+		{"clean by the client's steps, with a reboot between two", func(ctx context.Context) error {
+			return l.provision(ctx, object{"target": "clean", "clean_steps": []object{
+				{"interface": "deploy", "step": "needs_reboot"}, {"interface": "deploy", "step": "erase_devices_metadata"}}}, "manageable")
+		}},
+		{"clean", func(ctx context.Context) error { return l.provision(ctx, object{"target": "provide"}, "available") }},
+		{"deploy the image", l.deploy},
+		{"rescue", func(ctx context.Context) error {
+			return l.provision(ctx, object{"target": "rescue", "rescue_password": "secret"}, "rescue")
+		}},
+		{"unrescue", func(ctx context.Context) error { return l.provision(ctx, object{"target": "unrescue"}, "active") }},
+		{"delete", l.delete},
+		{"deploy by a custom step", l.custom},
+		{"delete", l.delete},
+	} {
+		fmt.Fprintf(l.out, "%6.1f s  %s\n", time.Since(l.begun).Seconds(), step.name)
+		if err := step.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	fmt.Fprintf(l.out, "%6.1f s  done, with %d boots of the agent\n", time.Since(l.begun).Seconds(), l.machine.boots)
+	return nil
+}
+
+// image makes an image with a partition table, and returns its name and SHA-256.
+func (l *life) image(ctx context.Context) (name, sum string, err error) {
+	raw := make([]byte, 16<<20)
+	copy(raw[markOffset:], imageMark)
+	entry := raw[446:]
+	entry[4] = 0x83
+	binary.LittleEndian.PutUint32(entry[8:], 2048)
+	binary.LittleEndian.PutUint32(entry[12:], 20480)
+	raw[510], raw[511] = 0x55, 0xaa
+	name = "image." + l.format
+	if err := os.WriteFile(filepath.Join(l.folder, "image.raw"), raw, 0o600); err != nil {
+		return "", "", err
+	}
+	if l.format != "raw" {
+		text, err := exec.CommandContext(ctx, "qemu-img", "convert", "-O", l.format, filepath.Join(l.folder, "image.raw"), filepath.Join(l.folder, name)).CombinedOutput()
+		if err != nil {
+			return "", "", fmt.Errorf("qemu-img: %w: %s", err, text)
+		}
+	}
+	content, err := os.ReadFile(filepath.Join(l.folder, name))
+	return name, fmt.Sprintf("%x", sha256.Sum256(content)), err
+}
+
+func (l *life) enroll(ctx context.Context, image, sum string) error {
+	driverInfo := object{"redfish_address": "https://" + l.machine.bmc.Addr, "redfish_system_id": "/redfish/v1/Systems/1", "redfish_verify_ca": false,
+		"redfish_username": bmctest.DefaultUser, "redfish_password": bmctest.DefaultPassword}
+	if l.boot == virtualMedia {
+		driverInfo["deploy_iso"] = agentISO
+	}
+	var node struct{ UUID string }
+	err := l.call(ctx, http.MethodPost, "/nodes", object{
+		"driver": "redfish", "boot_interface": l.boot, "deploy_interface": "direct", "inspect_interface": "agent", "rescue_interface": "agent", "driver_info": driverInfo,
+		"properties":    object{"root_device": object{"serial": "E2E0001"}, "capabilities": "boot_mode:bios"},
+		"instance_info": object{"image_source": l.files + "/" + image, "image_os_hash_algo": "sha256", "image_os_hash_value": sum, "image_disk_format": l.format},
+	}, &node)
+	if err != nil {
+		return err
+	}
+	l.node = "/nodes/" + node.UUID
+	if err := l.call(ctx, http.MethodPost, "/ports", object{"node_uuid": node.UUID, "address": mac}, nil); err != nil {
+		return err
+	}
+	return l.provision(ctx, object{"target": "manage"}, "manageable")
+}
+
+func (l *life) inspect(ctx context.Context) error {
+	if err := l.provision(ctx, object{"target": "inspect"}, "manageable"); err != nil {
+		return err
+	}
+	var found struct {
+		Inventory struct{ Disks []struct{ Serial string } }
+	}
+	if err := l.call(ctx, http.MethodGet, l.node+"/inventory", nil, &found); err != nil {
+		return err
+	}
+	if len(found.Inventory.Disks) != 1 || found.Inventory.Disks[0].Serial != "E2E0001" {
+		return fmt.Errorf("the inventory is not that of the machine: %+v", found)
+	}
+	return nil
+}
+
+func (l *life) deploy(ctx context.Context) error {
+	err := l.provision(ctx, object{"target": "active", "configdrive": object{"meta_data": object{"name": "machine"}, "user_data": "#cloud-config of the machine"}}, "active")
+	if err != nil {
+		return err
+	}
+	disk, err := os.ReadFile(l.machine.disk)
+	if err != nil {
+		return err
+	}
+	if !bytes.HasPrefix(disk[markOffset:], []byte(imageMark)) {
+		return fmt.Errorf("the disk does not have the image")
+	}
+	for entry := range slices.Chunk(disk[446:510], 16) {
+		begin := 512 * int(binary.LittleEndian.Uint32(entry[8:]))
+		if begin+16*2048+2048 > len(disk) {
+			continue
+		}
+		volume := disk[begin+16*2048:] // the volume descriptor of ISO 9660, with its label
+		if bytes.HasPrefix(volume[1:], []byte("CD001")) && bytes.HasPrefix(volume[40:], []byte("config-2")) && bytes.Contains(disk[begin:], []byte("#cloud-config of the machine")) {
+			return nil
+		}
+	}
+	return fmt.Errorf("no partition has the configuration drive")
+}
+
+func (l *life) custom(ctx context.Context) error {
+	err := l.call(ctx, http.MethodPatch, l.node, []object{{"op": "replace", "path": "/deploy_interface", "value": "custom-agent"}}, nil)
+	if err != nil {
+		return err
+	}
+	steps := []object{{"interface": "deploy", "step": "write_mark", "args": object{}, "priority": 80}}
+	if err := l.provision(ctx, object{"target": "active", "deploy_steps": steps}, "active"); err != nil {
+		return err
+	}
+	if disk, err := os.ReadFile(l.machine.disk); err != nil || !bytes.HasPrefix(disk, []byte(customMark)) {
+		return fmt.Errorf("the disk does not have what the step writes: %v", err)
+	}
+	return nil
+}
+
+// delete deletes the instance, whose disk is then erased.
+func (l *life) delete(ctx context.Context) error {
+	if err := l.provision(ctx, object{"target": "deleted"}, "available"); err != nil {
+		return err
+	}
+	disk, err := os.ReadFile(l.machine.disk)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(disk[:1<<20], make([]byte, 1<<20)) {
+		return fmt.Errorf("the begin of the disk is not erased")
+	}
+	return nil
+}
+
+// provision requests a provision state and waits until the node has it. It prints each state and step.
+func (l *life) provision(ctx context.Context, request object, want string) error {
+	if err := l.call(ctx, http.MethodPut, l.node+"/states/provision", request, nil); err != nil {
+		return err
+	}
+	last := ""
+	for begun := time.Now(); time.Since(begun) < 10*time.Minute; {
+		var n struct {
+			State     string                `json:"provision_state"`
+			Power     string                `json:"power_state"`
+			LastError string                `json:"last_error"`
+			Clean     struct{ Step string } `json:"clean_step"`
+			Deploy    struct{ Step string } `json:"deploy_step"`
+		}
+		if err := l.call(ctx, http.MethodGet, l.node, nil, &n); err != nil {
+			return err
+		}
+		if now := fmt.Sprintf("%s %s%s, %s", n.State, n.Clean.Step, n.Deploy.Step, n.Power); now != last {
+			fmt.Fprintf(l.out, "%6.1f s      %s\n", time.Since(l.begun).Seconds(), now)
+			last = now
+		}
+		switch n.State {
+		case want:
+			return nil
+		case "enroll", "error", "clean failed", "inspect failed", "deploy failed", "rescue failed", "unrescue failed":
+			return fmt.Errorf("the node is in %s: %s", n.State, n.LastError)
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return fmt.Errorf("the node is not in %s after 10 minutes", want)
+}
+
+// call sends a request to the API and decodes the answer into a value, unless that is nil.
+func (l *life) call(ctx context.Context, method, path string, body, into any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, method, l.api+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-OpenStack-Ironic-API-Version", "latest")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode >= 400 {
+		return fmt.Errorf("%s %s: status %d: %s", method, path, answer.StatusCode, content)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(content, into)
+}

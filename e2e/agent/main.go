@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// options are the program's flags.
+type options struct {
+	agent  string // folder of the agent's source
+	boot   string // boot interface
+	series string
+	format string // of the image
+	plain  bool   // the agent's API without TLS
+	folder string
+}
+
+func main() { program.Main("agent", run) }
+
+func run(ctx context.Context, args []string, out, errOut io.Writer) error {
+	var o options
+	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
+	flags.StringVar(&o.agent, "agent", "", "`folder` with a clone of ironic-python-agent; required")
+	flags.StringVar(&o.boot, "boot", "ipxe", "boot `interface` of the machine: ipxe or redfish-virtual-media")
+	flags.StringVar(&o.series, "series", "2026.2", "OpenStack `series` of the conductor, from 2023.2 on")
+	flags.StringVar(&o.format, "format", "raw", "`format` of the image: raw or qcow2")
+	flags.BoolVar(&o.plain, "plain", false, "let the agent serve its API without TLS")
+	flags.StringVar(&o.folder, "folder", "", "empty `folder` for the disk and all logs; by default a temporary one, which stays")
+	if err := program.Parse(flags, args, errOut); err != nil {
+		return err
+	}
+	switch {
+	case o.agent == "":
+		return program.Usagef("-agent is missing: want the folder of a clone of ironic-python-agent")
+	case o.boot != "ipxe" && o.boot != virtualMedia:
+		return program.Usagef("-boot is %q: want ipxe or %s", o.boot, virtualMedia)
+	case o.format != "raw" && o.format != "qcow2":
+		return program.Usagef("-format is %q: want raw or qcow2", o.format)
+	case os.Geteuid() != 0:
+		return errors.New("boot.sh makes a loop device and a mount namespace: run this program as root")
+	}
+	var err error
+	if o.agent, err = filepath.Abs(o.agent); err != nil {
+		return err
+	}
+	if o.folder == "" {
+		o.folder, err = os.MkdirTemp("", "ironstate-agent-")
+	} else {
+		o.folder, err = filepath.Abs(o.folder)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "the disk and all logs are in", o.folder)
+	return live(ctx, o, out)
+}
+
+// live starts the service, the machine and its BMC, and takes the machine through them.
+func live(ctx context.Context, o options, out io.Writer) (err error) {
+	files := filepath.Join(o.folder, "images")
+	if err := os.MkdirAll(files, 0o700); err != nil {
+		return err
+	}
+	for _, name := range []string{"kernel", "ramdisk"} { // a process boots in their place
+		if err := os.WriteFile(filepath.Join(files, name), []byte(name), 0o600); err != nil {
+			return err
+		}
+	}
+	api, images, agent := freeAddress(), freeAddress(), freeAddress()
+	stop, err := serve(ctx, o, "-listen", api, "-api-url", "http://"+api, "-image-listen", images, "-image-url", "http://"+images, "-image-folder", files,
+		"-deploy-kernel", "file://"+files+"/kernel", "-deploy-ramdisk", "file://"+files+"/ramdisk")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	m, err := newMachine(o, "http://"+api, "http://"+images, agent)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	m.bmc, err = bmctest.NewRedfish(bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "1", Hardware: bmctest.Hardware{MACs: []string{mac}}, OnPower: m.power}}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.bmc.Close()) }()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	web := &http.Server{Handler: http.FileServer(http.Dir(o.folder)), ReadHeaderTimeout: time.Minute}
+	go func() { _ = web.Serve(listener) }()
+	defer web.Close()
+	l := &life{options: o, machine: m, out: out, api: "http://" + api + "/v1", files: "http://" + listener.Addr().String(), begun: time.Now()}
+	return l.run(ctx)
+}
+
+// serve builds and starts the program ironstate, and waits until it serves.
+func serve(ctx context.Context, o options, args ...string) (stop func(), err error) {
+	binary := filepath.Join(o.folder, "ironstate")
+	if text, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/ironstate").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build cmd/ironstate: %w: %s", err, text)
+	}
+	log, err := os.Create(filepath.Join(o.folder, "ironstate.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // the process has its own file descriptor
+	command := exec.Command(binary, append(args, "-demo", "0", "-series", o.series, "-log-level", "INFO")...)
+	command.Stderr = log
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	stop = func() { _ = command.Process.Signal(syscall.SIGTERM); _ = command.Wait() }
+	lines := bufio.NewScanner(output)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "listening on ") {
+			go func() { _, _ = io.Copy(io.Discard, output) }()
+			return stop, nil
+		}
+	}
+	stop()
+	return nil, fmt.Errorf("ironstate does not serve, see %s", log.Name())
+}
+
+// freeAddress returns an address of the loopback interface at which nothing listens.
+func freeAddress() string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "127.0.0.1:0" // the program that listens there says why it cannot
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
