@@ -61,10 +61,6 @@ type attackLog struct {
 	accepted            []history.Finding
 }
 
-func newAttackLog() *attackLog {
-	return &attackLog{refused: map[string]int{}, unanswered: map[string]int{}}
-}
-
 // add records the answer to an attack; the status is 0 if there was none. A conductor answers 500 while etcd
 // has no leader, which refuses nothing.
 func (l *attackLog) add(a attack, status int) {

@@ -65,7 +65,9 @@ func (p *process) start(ctx context.Context) error {
 	go func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			if is, err := p.ready(lines.Text()); is || err != nil {
-				p.serves(err == nil)
+				p.mu.Lock()
+				p.serving = err == nil
+				p.mu.Unlock()
 				ready <- err
 				break
 			}
@@ -81,12 +83,6 @@ func (p *process) start(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-func (p *process) serves(is bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.serving = is
 }
 
 // ended waits for the end of the process and records it.

@@ -93,7 +93,7 @@ func execute(ctx context.Context, c config, t progress) (result figures, err err
 	}()
 	network, closeNetwork := newNetwork(ctx)
 	defer closeNetwork()
-	r := &run{config: c, table: states.Latest().Table(), progress: t, attacks: newAttackLog()}
+	r := &run{config: c, table: states.Latest().Table(), progress: t, attacks: &attackLog{refused: map[string]int{}, unanswered: map[string]int{}}}
 	r.cluster, err = newCluster(ctx, dir, c, network, r.endedByItself)
 	defer r.cluster.stop()
 	if err != nil {

@@ -19,14 +19,6 @@ type database struct {
 	*python
 }
 
-func openDatabase(path string) (*database, error) {
-	p, err := startPython(databaseProgram, path)
-	if err != nil {
-		return nil, err
-	}
-	return &database{p}, nil
-}
-
 // row is the compared part of a node in Ironic's database.
 type row struct {
 	machine.Node

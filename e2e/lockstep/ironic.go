@@ -76,10 +76,11 @@ func (i *Ironic) create(ctx context.Context) error {
 	if output, err := schema.CombinedOutput(); err != nil {
 		return fmt.Errorf("lockstep: create the database: %w: %s", err, bytes.TrimSpace(output))
 	}
-	var err error
-	if i.database, err = openDatabase(i.path(databaseFile)); err != nil {
+	python, err := startPython(databaseProgram, i.path(databaseFile))
+	if err != nil {
 		return err
 	}
+	i.database = &database{python}
 	for range startAttempts {
 		if err = i.start(ctx); err == nil || ctx.Err() != nil {
 			break

@@ -247,7 +247,8 @@ func (p *theirPower) rounds(ctx context.Context, expected string) (powerView, er
 	since := time.Now()
 	deadline := since.Add(patience)
 	for {
-		got, err := p.view()
+		r, err := p.ironic.database.read(p.uuid)
+		got := powerView{r.Power, p.bmc.Power(), r.Maintenance != 0, r.Fault, whichError(r.LastError)}
 		if err != nil {
 			return got, err
 		}
@@ -261,11 +262,6 @@ func (p *theirPower) rounds(ctx context.Context, expected string) (powerView, er
 			return got, err
 		}
 	}
-}
-
-func (p *theirPower) view() (powerView, error) {
-	r, err := p.ironic.database.read(p.uuid)
-	return powerView{r.Power, p.bmc.Power(), r.Maintenance != 0, r.Fault, whichError(r.LastError)}, err
 }
 
 // ourPower is a node whose record [powersync.Decide] and its siblings keep.

@@ -75,13 +75,6 @@ func (m *members) stop(i int) error {
 	return c.stop()
 }
 
-func (m *members) stopAll() (err error) {
-	for i := range m.running {
-		err = errors.Join(err, m.stop(i))
-	}
-	return err
-}
-
 // know waits until each of the first conductors reports the wanted number of live
 // conductors.
 func (m *members) know(ctx context.Context, first, want int) error {
@@ -127,7 +120,11 @@ func measureCluster(ctx context.Context, program, dir string, nodes int, long ti
 	if err != nil {
 		return c, err
 	}
-	defer func() { err = errors.Join(err, m.stopAll()) }()
+	defer func() {
+		for i := range m.running {
+			err = errors.Join(err, m.stop(i))
+		}
+	}()
 	progress("filling an etcd with %d nodes", nodes)
 	if err := m.start(ctx, 0); err != nil {
 		return c, err

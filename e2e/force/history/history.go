@@ -147,7 +147,10 @@ func (h *History) Check() []Finding {
 	c := &checker{History: h}
 	for id, versions := range h.Nodes {
 		c.stored(id, versions)
-		c.rests(id, versions)
+		if n := len(versions); n > 0 && !Rests(c.Table, versions[n-1]) {
+			last := versions[n-1]
+			c.find("rest", id, "it is in %q, reserved by %q, with the target power state %q", last.State, last.Claim, last.TargetPower)
+		}
 	}
 	c.requests()
 	c.operations()

@@ -114,7 +114,9 @@ func (c *checker) valueHistory(id string, versions []Version, requests []Request
 				continue
 			}
 			if r.Outcome == Unknown {
-				end = later(seen, r.Begin)
+				if end = seen; r.Begin.After(seen) {
+					end = r.Begin
+				}
 			}
 		} else if r.Outcome != Accepted {
 			continue
@@ -124,11 +126,4 @@ func (c *checker) valueHistory(id string, versions []Version, requests []Request
 		})
 	}
 	return operations
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -53,7 +53,9 @@ func (c *checker) assign(id string, requests []Request, moves []move) {
 		c.find("requests", id, "the request %q of client %d to %s at %s was accepted, and has led to no transition of its own",
 			r.Word, r.Client, r.Conductor, r.Begin.Format(timeFormat))
 	}
-	byClients := slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return c.byConductor(m) })
+	byClients := slices.DeleteFunc(slices.Clone(moves), func(m move) bool { // a conductor moves a node that has work or waits
+		return c.Table.Stuck().Has(m.from) || c.Table.Phase(m.from) == states.PhaseWaiting
+	})
 	for _, i := range unmatched(len(byClients), len(requests), func(i, j int) bool { return c.ledTo(requests[j], byClients[i]) }) {
 		m := byClients[i]
 		c.find("requests", id, "nobody has asked for the transition from %q to %q at revision %d", m.from, m.to.State, m.to.Revision)
@@ -61,12 +63,6 @@ func (c *checker) assign(id string, requests []Request, moves []move) {
 }
 
 const timeFormat = "15:04:05.000"
-
-// byConductor reports whether a conductor may make a transition without a request: one
-// out of a state in which a node has work or waits.
-func (c *checker) byConductor(m move) bool {
-	return c.Table.Stuck().Has(m.from) || c.Table.Phase(m.from) == states.PhaseWaiting
-}
 
 // ledTo reports whether a request may have led to a transition.
 func (c *checker) ledTo(r Request, m move) bool {

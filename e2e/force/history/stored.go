@@ -92,16 +92,6 @@ func (c *checker) who(v Version) string {
 // setsPower reports whether a reservation is for a change of power.
 func (v Version) setsPower() bool { return v.TargetPower != states.NoPower }
 
-// rests checks that a node rests in its last version.
-func (c *checker) rests(id string, versions []Version) {
-	if len(versions) == 0 {
-		return
-	}
-	if last := versions[len(versions)-1]; !Rests(c.Table, last) {
-		c.find("rest", id, "it is in %q, reserved by %q, with the target power state %q", last.State, last.Claim, last.TargetPower)
-	}
-}
-
 // Rests reports whether a node is not reserved, has no work, does not wait, and has no
 // target power state.
 func Rests(table *states.Table, v Version) bool {

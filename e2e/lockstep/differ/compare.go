@@ -218,7 +218,9 @@ func (u *uuids) compareValues(path string, theirs, ours any) []string {
 			break
 		}
 		var found []string
-		for _, name := range slices.Sorted(maps.Keys(merged(their, our))) {
+		names := maps.Clone(their)
+		maps.Copy(names, our)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
 			below := path + "." + name
 			if freeFields.MatchString(below) {
 				below = path + ".*"
@@ -272,12 +274,6 @@ var setFields = regexp.MustCompile(`\.enabled_\w+_interfaces$`)
 
 func sorted(list []any) []any {
 	return slices.SortedFunc(slices.Values(list), func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
-}
-
-func merged(a, b map[string]any) map[string]any {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return all
 }
 
 func unique(texts []string) []string {
