@@ -62,7 +62,7 @@ type allocator struct {
 	pool     *workerPool
 }
 
-// create stores an allocation and begins to process it.
+// create stores an allocation. The conductor that chooses its node sees it in the watch.
 func (al *allocator) create(ctx context.Context, a *Allocation) (*Allocation, error) {
 	if _, err := al.sessions.current(); err != nil {
 		return nil, err
@@ -77,7 +77,6 @@ func (al *allocator) create(ctx context.Context, a *Allocation) (*Allocation, er
 	if wanted != "" {
 		return al.backfill(ctx, a, wanted)
 	}
-	al.reconcile(a)
 	return a, nil
 }
 

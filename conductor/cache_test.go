@@ -5,6 +5,8 @@ package conductor_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +24,10 @@ type caching struct {
 	firmware func() ([]conductor.FirmwareComponent, error)
 }
 
-func (c *caching) ReadBIOS(context.Context, *conductor.Node) ([]conductor.BIOSSetting, error) {
+func (c *caching) ReadBIOS(ctx context.Context, _ *conductor.Node) ([]conductor.BIOSSetting, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return c.bios()
 }
 
@@ -108,10 +113,15 @@ func TestWorkDoesNotDependOnTheCache(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				hardware := newCaching("1")
-				f := startCaching(t, hardware, states.Latest())
+				var log lockedBuffer
+				f := start(t, func(c *conductor.Config) {
+					c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+					c.Log = slog.New(slog.NewTextHandler(&log, nil))
+				})
 				n := f.node(states.Enroll)
 				f.request(n, "manage")
 				f.settle(n)
+				require.NotContains(t, log.String(), "could not be read")
 				hardware.bios = bad
 				f.request(n, "clean")
 				time.Sleep(3 * time.Minute)
@@ -119,6 +129,7 @@ func TestWorkDoesNotDependOnTheCache(t *testing.T) {
 				require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
 				require.Empty(t, n.LastError)
 				require.Equal(t, "1", n.BIOSSettings[0].Value, "the record keeps what it has")
+				require.Equal(t, 1, strings.Count(log.String(), `msg="the BIOS settings of a node could not be read" node=`+n.UUID), log.String())
 				time.Sleep(time.Hour)
 			})
 		})
@@ -132,4 +143,23 @@ func TestAComponentThatIsNoLongerReportedStaysInTheRecord(t *testing.T) {
 	before := n.Clone()
 	n.SetFirmware([]conductor.FirmwareComponent{{Component: "bmc", CurrentVersion: "1"}})
 	require.Equal(t, before, n)
+}
+
+func TestABIOSSettingKeepsItsTimesUntilItsValueChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := time.Now().UTC()
+		n := &conductor.Node{}
+		n.SetBIOSSettings([]conductor.BIOSSetting{{Name: "b", Value: "1"}, {Name: "c", Value: "1"}, {Name: "a", Value: "1"}})
+		require.Equal(t, []conductor.BIOSSetting{
+			{Name: "a", Value: "1", CreatedAt: first}, {Name: "b", Value: "1", CreatedAt: first}, {Name: "c", Value: "1", CreatedAt: first},
+		}, n.BIOSSettings)
+		time.Sleep(time.Minute)
+		second := time.Now().UTC()
+		n.SetBIOSSettings([]conductor.BIOSSetting{{Name: "a", Value: "2"}, {Name: "c", Value: "1"}, {Name: "new", Value: "1"}})
+		time.Sleep(time.Minute)
+		n.SetBIOSSettings(n.BIOSSettings)
+		require.Equal(t, []conductor.BIOSSetting{
+			{Name: "a", Value: "2", CreatedAt: first, UpdatedAt: &second}, {Name: "c", Value: "1", CreatedAt: first}, {Name: "new", Value: "1", CreatedAt: second},
+		}, n.BIOSSettings)
+	})
 }

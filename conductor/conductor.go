@@ -56,13 +56,12 @@ func New(config Config) (*Conductor, error) {
 // died as failed. Run returns the context's error when all its goroutines have ended. It
 // may be called once.
 func (c *Conductor) Run(ctx context.Context) error {
-	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stopWork(nil)
-	member, leave := context.WithCancel(context.WithoutCancel(ctx)) // until no work is left
-	defer leave()
 	if c.begun.Swap(true) {
 		return errors.New("conductor: Run was called before")
 	}
+	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stopWork(nil)
+	member, leave := context.WithCancel(context.WithoutCancel(ctx)) // until no work is left
 	r := &run{ctx: ctx, work: work}
 	c.fleet.follow(ctx, &r.group, c.engine.reconcileNode, c.reconcileObject, append(c.config.pendingKinds(), KindHistory)...)
 	r.group.Go(func() { c.sessions.keep(member, r) })

@@ -3,6 +3,7 @@
 package conductor_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 
@@ -49,4 +50,30 @@ func TestAServiceStepLeadsToServiceWait(t *testing.T) {
 		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
 		require.Equal(t, states.Active, f.settle(n).ProvisionState)
 	})
+}
+
+func TestOnlyAnExclusiveVendorMethodNeedsTheReservation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.node(states.Available)
+		ends := make(chan struct{})
+		f.fake.Before = func(context.Context, *conductor.Node, string) error { <-ends; return nil }
+		f.request(n, "active")
+		synctest.Wait()
+		_, err := f.CallVendor(f.ctx, n.UUID, "fourth_method_shared_lock", nil)
+		require.EqualError(t, err, "Parameter 'bar' not passed to method 'fourth_method_shared_lock'.")
+		_, err = f.CallVendor(f.ctx, n.UUID, "third_method_sync", nil)
+		require.ErrorIs(t, err, conductor.Locked)
+		close(ends)
+		require.Equal(t, states.Active, f.settle(n).ProvisionState)
+		_, err = f.CallVendor(f.ctx, n.UUID, "third_method_sync", nil)
+		require.EqualError(t, err, "Parameter 'bar' not passed to method 'third_method_sync'.")
+	})
+}
+
+func TestFakeHardwareDeploysOnlyFromAnImage(t *testing.T) {
+	for image, valid := range map[any]bool{"http://192.0.2.1/image": true, nil: false} {
+		problems := (&conductor.Fake{}).Validate(&conductor.Node{Interfaces: map[string]string{"deploy": "direct"}, InstanceInfo: map[string]any{"image_source": image, "image_checksum": "0"}})
+		require.Equal(t, valid, problems["deploy"] == nil, "%v: %v", image, problems["deploy"])
+	}
 }

@@ -5,6 +5,7 @@ package conductor_test
 import (
 	"context"
 	"iter"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,5 +127,27 @@ func TestALifeFromEnrollToAvailable(t *testing.T) {
 			require.Empty(t, got.LastError)
 		}
 		time.Sleep(time.Hour)
+	})
+}
+
+// leaving is a membership that a conductor takes a second to leave.
+type leaving struct {
+	withBeta
+	left atomic.Bool
+}
+
+func (l *leaving) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
+	return func(yield func([]conductor.Member, error) bool) {
+		l.withBeta.Join(ctx, self)(yield)
+		time.Sleep(time.Second)
+		l.left.Store(true)
+	}
+}
+
+func TestRunReturnsAfterTheConductorHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		membership := &leaving{}
+		t.Cleanup(func() { require.True(t, membership.left.Load()) }) // after that of start, which waits for Run
+		start(t, func(c *conductor.Config) { c.Membership = membership })
 	})
 }
