@@ -61,7 +61,7 @@ func (b *rulebook) validate(hardware Hardware, n *Node) map[string]error {
 	if len(lacking) == 0 {
 		return problems
 	}
-	all := make(map[string]error, len(problems)+len(lacking))
+	all := map[string]error{}
 	maps.Copy(all, problems)
 	for _, kind := range lacking {
 		all[kind] = unsupported(n, kind)

@@ -156,6 +156,46 @@ func TestRecordsOfAllVersionsAreRead(t *testing.T) {
 	}
 }
 
+func TestTheFieldsOfACloneMayBeModified(t *testing.T) {
+	n := fullNode()
+	fields, cloned := reflect.ValueOf(*n), reflect.ValueOf(*n.Clone())
+	for i := range fields.NumField() {
+		of, got, name := fields.Field(i), cloned.Field(i), fields.Type().Field(i).Name
+		switch of.Interface().(type) {
+		case *time.Time, *bool:
+			continue // replaced and never modified
+		}
+		switch of.Kind() {
+		case reflect.Map, reflect.Slice, reflect.Pointer:
+			require.NotEqual(t, of.Pointer(), got.Pointer(), name)
+		}
+	}
+}
+
+// A node may have only a part of what version 1 stored of its steps.
+func TestStepsOfVersion1(t *testing.T) {
+	for name, c := range map[string]struct {
+		fields string
+		want   *conductor.Steps
+	}{
+		"none":            {`"driver_internal_info":{}`, nil},
+		"only the list":   {`"driver_internal_info":{"clean_steps":[{"interface":"bios","step":"a"}]}`, &conductor.Steps{Requested: []conductor.StepRequest{{Interface: "bios", Step: "a"}}}},
+		"only the option": {`"driver_internal_info":{"cleaning_disable_ramdisk":true}`, &conductor.Steps{DisableRamdisk: true, Requested: []conductor.StepRequest{}}},
+		"only the step":   {`"clean_step":{"interface":"bios","step":"a","argsinfo":null}`, &conductor.Steps{Current: &conductor.Step{Interface: "bios", Step: "a"}}},
+	} {
+		store := &conductor.Memory{}
+		c1, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+		require.NoError(t, err)
+		id := fullNode().UUID
+		_, err = store.Create(t.Context(), conductor.Record{Kind: conductor.KindNode, ID: id, Value: []byte(`{"version":1,"uuid":"` + id + `",` + c.fields + `}`)})
+		require.NoError(t, err)
+		got, err := c1.Node(t.Context(), id)
+		require.NoError(t, err, name)
+		require.Equal(t, c.want, got.CleanSteps, name)
+		require.Empty(t, got.DriverInternalInfo, name)
+	}
+}
+
 // portV1 returns the port in testdata/port-v1.json.
 func portV1() conductor.Object {
 	at := time.Date(2026, 11, 22, 4, 5, 6, 7000, time.UTC)

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// managed is fake-hardware with a management interface. It records each call, and returns err.
+type managed struct {
+	*conductor.Fake
+	calls []string
+	err   error
+}
+
+func (m *managed) call(name string, args ...any) error {
+	m.calls = append(m.calls, strings.TrimSpace(fmt.Sprintln(append([]any{name}, args...)...)))
+	return m.err
+}
+
+func (m *managed) InjectNMI(context.Context, *conductor.Node) error { return m.call("nmi") }
+
+func (m *managed) SetBootMode(_ context.Context, _ *conductor.Node, mode string) error {
+	return m.call("boot mode", mode)
+}
+
+func (m *managed) SetSecureBoot(_ context.Context, _ *conductor.Node, enabled bool) error {
+	return m.call("secure boot", enabled)
+}
+
+func (m *managed) VirtualMedia(context.Context, *conductor.Node) ([]conductor.VirtualMedia, error) {
+	return []conductor.VirtualMedia{{Image: "image", Inserted: true}}, m.call("virtual media")
+}
+
+func (m *managed) AttachVirtualMedia(_ context.Context, _ *conductor.Node, device, image string) error {
+	return m.call("attach", device, image)
+}
+
+func (m *managed) DetachVirtualMedia(_ context.Context, _ *conductor.Node, devices []string) error {
+	return m.call("detach", devices)
+}
+
+func TestManagementIsRecordedInTheNode(t *testing.T) {
+	type change struct {
+		ask    func(context.Context, conductor.NodeManagement) error
+		call   string
+		after  func(*conductor.Node) bool // whether the node has the result
+		failed string                     // LastError, without the cause
+	}
+	on, off := true, false
+	secure := func(want bool) func(*conductor.Node) bool {
+		return func(n *conductor.Node) bool { return n.SecureBoot != nil && *n.SecureBoot == want }
+	}
+	always := func(*conductor.Node) bool { return true }
+	for _, c := range []change{
+		{func(ctx context.Context, m conductor.NodeManagement) error { return m.SetBootMode(ctx, "uefi") },
+			"boot mode uefi", func(n *conductor.Node) bool { return n.BootMode == "uefi" }, "Failed to change boot mode to 'uefi: "},
+		{func(ctx context.Context, m conductor.NodeManagement) error { return m.SetSecureBoot(ctx, on) },
+			"secure boot true", secure(true), "Failed to change secure_boot state to 'True': "},
+		{func(ctx context.Context, m conductor.NodeManagement) error { return m.SetSecureBoot(ctx, off) },
+			"secure boot false", secure(false), "Failed to change secure_boot state to 'False': "},
+		{func(ctx context.Context, m conductor.NodeManagement) error {
+			return m.AttachVirtualMedia(ctx, "cdrom", "image", "http")
+		}, "attach cdrom image", always, "Could not attach device cdrom of node UUID: "},
+		{func(ctx context.Context, m conductor.NodeManagement) error {
+			return m.AttachVirtualMedia(ctx, "disk", "image", "")
+		},
+			"attach disk image", always, "Could not attach device disk of node UUID: "},
+		{func(ctx context.Context, m conductor.NodeManagement) error {
+			return m.DetachVirtualMedia(ctx, []string{"cdrom", "disk"})
+		}, "detach [cdrom disk]", always, "Could not detach device(s) cdrom, disk of node UUID: "},
+	} {
+		t.Run(c.call, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hardware := &managed{Fake: &conductor.Fake{}}
+				f := start(t, func(config *conductor.Config) { config.Hardware["fake-hardware"] = hardware })
+				const uuid = "00000000-0000-4000-8000-000000000001"
+				n := f.create(conductor.Node{UUID: uuid, ProvisionState: states.Active, LastError: "an earlier error"})
+				failed := strings.ReplaceAll(c.failed, "UUID", uuid)
+
+				hardware.err = errors.New("no answer")
+				require.NoError(t, c.ask(f.ctx, f.Management(uuid)), "the failure is recorded")
+				require.Equal(t, failed+"no answer", f.settle(n).LastError)
+
+				hardware.err = &conductor.Error{Reason: conductor.Invalid, Text: "invalid"}
+				require.ErrorIs(t, c.ask(f.ctx, f.Management(uuid)), conductor.Invalid)
+				require.Equal(t, failed+"no answer", f.settle(n).LastError)
+
+				hardware.err = nil
+				require.NoError(t, c.ask(f.ctx, f.Management(uuid)))
+				require.Equal(t, []string{c.call, c.call, c.call}, hardware.calls)
+				require.Empty(t, f.settle(n).LastError)
+				require.True(t, c.after(f.settle(n)))
+			})
+		})
+	}
+}
+
+func TestWhatTheManagementInterfaceAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hardware := &managed{Fake: &conductor.Fake{}}
+		f := start(t, func(config *conductor.Config) { config.Hardware["fake-hardware"] = hardware })
+		m := f.Management(f.node(states.Active).UUID)
+		require.NoError(t, m.InjectNMI(f.ctx))
+		media, err := m.VirtualMedia(f.ctx)
+		require.NoError(t, err)
+		require.Equal(t, []conductor.VirtualMedia{{Image: "image", Inserted: true}}, media)
+		require.Equal(t, []string{"nmi", "virtual media"}, hardware.calls)
+
+		hardware.err = errors.New("no answer")
+		require.ErrorIs(t, m.InjectNMI(f.ctx), hardware.err)
+		_, err = m.VirtualMedia(f.ctx)
+		require.ErrorIs(t, err, hardware.err)
+	})
+}
+
+func TestHardwareWithoutAManagementInterface(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.node(states.Active)
+		m := f.Management(n.UUID)
+		require.ErrorIs(t, m.InjectNMI(f.ctx), conductor.Unsupported)
+		_, err := m.VirtualMedia(f.ctx)
+		require.ErrorIs(t, err, conductor.Unsupported)
+		require.NoError(t, m.AttachVirtualMedia(f.ctx, "cdrom", "image", ""))
+		require.Equal(t, "Could not attach device cdrom of node "+n.UUID+": Driver fake-hardware does not support virtual media (disabled or not implemented).", f.settle(n).LastError)
+		require.NoError(t, m.SetBootMode(f.ctx, "bios"))
+		require.Equal(t, "Failed to change boot mode to 'bios: Driver fake-hardware does not support set_boot_mode (disabled or not implemented).", f.settle(n).LastError)
+	})
+}
+
+func TestOnlyTheBMCLoadsTheImageOfVirtualMedia(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hardware := &managed{Fake: &conductor.Fake{}}
+		f := start(t, func(config *conductor.Config) { config.Hardware["fake-hardware"] = hardware })
+		n := f.node(states.Active)
+		require.NoError(t, f.Management(n.UUID).AttachVirtualMedia(f.ctx, "cdrom", "image", "local"))
+		require.Contains(t, f.settle(n).LastError, "image_download_source local is not supported")
+		require.Empty(t, hardware.calls)
+	})
+}
