@@ -131,7 +131,6 @@ func noNode(ident string) error { return refuse(NotFound, "Node %s could not be 
 
 // create stores a new node and sets its revision.
 func (f *fleet) create(ctx context.Context, n *Node) error {
-	n.Revision = 0
 	r, err := encodeNode(n)
 	if err != nil {
 		return err

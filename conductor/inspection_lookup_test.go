@@ -5,6 +5,7 @@ package conductor_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -44,6 +45,8 @@ func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
 		"a port and the BMC":                {"", `"interfaces": [` + nic("0b") + `], "bmc_v6address": "2001:db8::2"`, "b"},
 		"a port and another BMC":            {"", `"interfaces": [` + nic("0b") + `], "bmc_address": "192.0.2.1"`, ""},
 		"a port and no BMC":                 {"", `"interfaces": [` + nic("0b") + `], "bmc_address": "192.0.2.9", "bmc_v6address": "::/0"`, "b"},
+		"by the BMC's address with a port":  {"", `"interfaces": [` + nic("0c") + `], "bmc_address": "192.0.2.3"`, "c"},
+		"an unspecified address":            {"", `"interfaces": [` + nic("0c") + `], "bmc_address": "0.0.0.0"`, ""},
 		"nothing agrees":                    {"", `"interfaces": [` + nic("0c") + `], "bmc_address": "127.0.0.1"`, ""},
 		"no node":                           {"x", `"interfaces": [` + nic("0a") + `]`, ""},
 	} {
@@ -52,9 +55,14 @@ func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
 				f := start(t, withReal(map[states.State][]conductor.Step{states.Inspecting: {
 					{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Run: func(context.Context, *conductor.Task) error { return conductor.ErrWait }},
 				}}))
+				others := map[string]any{"ipmi_address": "192.0.2.3:623", "local_address": "0.0.0.0"}
+				for i := range 50 {
+					others[fmt.Sprint("option", i)] = "192.0.2.9"
+				}
 				nodes := map[string]*conductor.Node{
 					"a": f.inspecting(map[string]any{"redfish_address": "https://192.0.2.1:8443/redfish/v1", "local_address": "127.0.0.1"}, "52:54:00:00:00:0a"),
 					"b": f.inspecting(map[string]any{"ipmi_address": "2001:db8::2", "redfish_address": "https://bmc.example"}, "52:54:00:00:00:0b"),
+					"c": f.inspecting(others, "52:54:00:00:00:0d"),
 				}
 				uuid := test.uuid
 				if n := nodes[uuid]; n != nil {

@@ -4,6 +4,8 @@ package conductor_test
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -231,4 +233,57 @@ func TestARefusalThatIronicMakesUnderItsLockSetsTheTimeOfTheUpdate(t *testing.T)
 			})
 		})
 	}
+}
+
+// withoutAgent is fake-hardware without the deploy interface "direct".
+type withoutAgent struct{ *conductor.Fake }
+
+func (w withoutAgent) Describe() conductor.Description {
+	d := w.Fake.Describe()
+	d.Interfaces = maps.Clone(d.Interfaces)
+	d.Interfaces["deploy"] = []string{"fake"}
+	return d
+}
+
+func TestANewHardwareTypeMustHaveTheNodesInterfaces(t *testing.T) {
+	f := start(t, func(c *conductor.Config) { c.Hardware["another"] = withoutAgent{&conductor.Fake{}} })
+	n := f.create(conductor.Node{ProvisionState: states.Enroll, Interfaces: map[string]string{"deploy": "direct"}})
+	_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Driver = "another"; return nil })
+	require.ErrorIs(t, err, conductor.Invalid)
+	require.ErrorContains(t, err, "'ironic.hardware.interfaces.deploy' entrypoint: direct. Valid interfaces are ['fake']")
+	n, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
+		n.Driver, n.Interfaces = "another", map[string]string{"deploy": "fake"}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, "another", n.Driver)
+}
+
+func TestAnObjectThatDoesNotChangeIsNotWritten(t *testing.T) {
+	store := &interrupted{}
+	f := start(t, func(c *conductor.Config) { c.Store = store })
+	chassis, err := f.CreateObject(f.ctx, &conductor.Chassis{})
+	require.NoError(t, err)
+	id := chassis.Meta().UUID
+	same := func(conductor.Object) error { return nil }
+	describe := func(o conductor.Object) error { o.(*conductor.Chassis).Description = "new"; return nil }
+	got, err := f.UpdateObject(f.ctx, conductor.KindChassis, id, same)
+	require.NoError(t, err)
+	require.Equal(t, chassis, got)
+
+	broken := errors.New("the store does not answer")
+	store.update = map[conductor.Kind]func() error{conductor.KindChassis: func() error { return broken }}
+	_, err = f.UpdateObject(f.ctx, conductor.KindChassis, id, describe)
+	require.ErrorIs(t, err, broken)
+	store.update = map[conductor.Kind]func() error{conductor.KindChassis: func() error {
+		_, err := f.UpdateObject(f.ctx, conductor.KindChassis, id, func(o conductor.Object) error { o.(*conductor.Chassis).Extra = map[string]any{"a": "b"}; return nil })
+		return err
+	}}
+	got, err = f.UpdateObject(f.ctx, conductor.KindChassis, id, describe)
+	require.NoError(t, err)
+	require.Equal(t, "new", got.(*conductor.Chassis).Description)
+	require.Equal(t, map[string]any{"a": "b"}, got.(*conductor.Chassis).Extra, "both changes")
+	store.update = map[conductor.Kind]func() error{conductor.KindChassis: func() error { return f.DeleteObject(f.ctx, conductor.KindChassis, id) }}
+	_, err = f.UpdateObject(f.ctx, conductor.KindChassis, id, func(o conductor.Object) error { o.(*conductor.Chassis).Description = "newer"; return nil })
+	require.ErrorIs(t, err, conductor.NotFound)
 }

@@ -81,7 +81,6 @@ func (f *fleet) createObject(ctx context.Context, o Object) (Object, error) {
 	if m.CreatedAt.IsZero() {
 		m.CreatedAt = now()
 	}
-	m.Revision = 0
 	r, err := encodeObject(o)
 	if err != nil {
 		return nil, err

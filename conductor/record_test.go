@@ -181,7 +181,18 @@ func TestStepsOfVersion1(t *testing.T) {
 		"none":            {`"driver_internal_info":{}`, nil},
 		"only the list":   {`"driver_internal_info":{"clean_steps":[{"interface":"bios","step":"a"}]}`, &conductor.Steps{Requested: []conductor.StepRequest{{Interface: "bios", Step: "a"}}}},
 		"only the option": {`"driver_internal_info":{"cleaning_disable_ramdisk":true}`, &conductor.Steps{DisableRamdisk: true, Requested: []conductor.StepRequest{}}},
-		"only the step":   {`"clean_step":{"interface":"bios","step":"a","argsinfo":null}`, &conductor.Steps{Current: &conductor.Step{Interface: "bios", Step: "a"}}},
+		"planned steps": {
+			`"driver_internal_info":{"clean_steps":[{"interface":"bios","step":"a"},{"interface":"bios","step":"b","abortable":true,"argsinfo":null,"requires_ramdisk":false},{"interface":"bios","step":"c"}],"clean_step_index":1}`,
+			&conductor.Steps{
+				Requested: []conductor.StepRequest{{Interface: "bios", Step: "a"}, {Interface: "bios", Step: "c"}},
+				Planned:   []conductor.Step{{Interface: "bios", Step: "b", Abortable: true, NoRamdisk: true}}, Begun: 2,
+			},
+		},
+		"prepared": {
+			`"provision_state":"cleaning","work_info":{"prepared":true}`, &conductor.Steps{Prepared: true},
+		},
+		"not prepared":  {`"provision_state":"cleaning","work_info":{"prepared":false}`, nil},
+		"only the step": {`"clean_step":{"interface":"bios","step":"a","argsinfo":null}`, &conductor.Steps{Current: &conductor.Step{Interface: "bios", Step: "a"}}},
 	} {
 		store := &conductor.Memory{}
 		c1, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A slog.Handler may not modify the attributes of a record, which other handlers get too.
+func TestTheNameOfANodeIsAddedToACopyOfTheRecord(t *testing.T) {
+	nodes := newIndex(KindNode, decodeNode)
+	nodes.put(&Node{UUID: "u", Name: "rack1-7", Revision: 1})
+	var out bytes.Buffer
+	h := naming{slog.NewTextHandler(&out, nil), nodes}
+	r := slog.NewRecord(time.Time{}, slog.LevelInfo, "text", 0)
+	for _, key := range []string{"node", "a", "b", "c", "d", "e", "f", "g"} { // more than the record holds without a slice
+		r.AddAttrs(slog.String(key, "u"))
+	}
+	for range 2 {
+		require.NoError(t, h.Handle(t.Context(), r))
+	}
+	const line = "level=INFO msg=text node=u a=u b=u c=u d=u e=u f=u g=u name=rack1-7\n"
+	require.Equal(t, strings.Repeat(line, 2), out.String())
+}
