@@ -16,7 +16,7 @@ import (
 // or its rescue wait for it.
 func (b *rulebook) attends(n *Node) bool {
 	if n.ProvisionState == states.RescueWait {
-		return n.Reservation == "" && b.rescuesByAgent(n)
+		return n.Reservation == "" && b.bootsRamdisk(n)
 	}
 	_, ok := agentWork[n.ProvisionState]
 	if !ok || n.Reservation != "" || b.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
@@ -71,7 +71,7 @@ func (e *engine) attendNow(s *session, id string) {
 		} else if err := change(n); err != nil {
 			return err
 		}
-		if !workStates.Has(n.ProvisionState) || !s.owns(n) {
+		if !n.hasWork() || !s.owns(n) {
 			n.drop()
 		}
 		return nil
@@ -200,41 +200,12 @@ func (t *Task) rebootAgent(ctx context.Context, kind stepKind) error {
 
 // endAgent powers the machine off whose cleaning or service an agent has done. After a service it starts the instance
 // again. With disable_power_off the machine is rebooted.
-//
-// Source: tear_down_inband_cleaning and tear_down_inband_service in ironic/drivers/modules/deploy_utils.py.
 func (t *Task) endAgent(ctx context.Context, kind stepKind) error {
-	booter := agentBooter(t.hardware, t.Node())
-	if booter == nil {
+	if agentBooter(t.hardware, t.Node()) == nil {
 		return nil
 	}
-	ctx, err := t.engine.fenced(ctx, t.Node())
-	if err != nil {
-		return err
-	}
-	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		stays := t.Node().DisablePowerOff
-		if !stays {
-			if err := t.SetPower(ctx, states.PowerOff); err != nil {
-				return struct{}{}, err
-			}
-		}
-		if err := booter.CleanUpAgent(ctx, t); err != nil {
-			return struct{}{}, err
-		}
-		if kind.work == states.Servicing {
-			if err := booter.PrepareInstance(ctx, t); err != nil {
-				return struct{}{}, err
-			}
-		}
-		switch {
-		case stays:
-			return struct{}{}, t.SetPower(ctx, states.PowerRebooting)
-		case kind.work == states.Servicing:
-			return struct{}{}, t.SetPower(ctx, states.PowerOn)
-		default:
-			return struct{}{}, nil
-		}
-	})
+	t.updateLater(func(n *Node) { kind.edit(n).Current = nil })
+	err := t.tearDownRamdisk(ctx, CleanUp{PowerOff: true, Ramdisk: true, Instance: kind.work == states.Servicing})
 	if err != nil && ctx.Err() == nil {
 		//lint:ignore ST1005 the text is Ironic's, in conductor/cleaning.py and servicing.py
 		return fmt.Errorf("Failed to tear down from %s for node %s, reason: %w", map[states.State]string{states.Cleaning: "cleaning", states.Servicing: "service"}[kind.work], t.Node().UUID, err)

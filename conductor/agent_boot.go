@@ -24,7 +24,7 @@ type AgentBooter interface {
 	UsesAgent(n *Node) bool
 	// BootAgent boots the task's machine into the agent's ramdisk. It returns when the machine is on.
 	BootAgent(ctx context.Context, t *Task) error
-	// CleanUpAgent removes what BootAgent has provided, such as virtual media, from a machine that is off.
+	// CleanUpAgent removes what BootAgent has provided, such as virtual media. It may power the machine off to do so.
 	CleanUpAgent(ctx context.Context, t *Task) error
 	// PrepareInstance makes the machine boot its disk from now on. It does not change the power state.
 	PrepareInstance(ctx context.Context, t *Task) error
@@ -68,7 +68,7 @@ func (e *engine) machine(ctx context.Context, n *Node, w agent.Work) (agent.Mach
 	if err != nil {
 		return agent.Machine{}, fmt.Errorf("the record of node %s cannot be encoded: %w", n.UUID, err)
 	}
-	for _, key := range []string{"transitions", "claim", "origin", "other_steps", "interfaces", "clean_steps", "deploy_steps", "service_steps", "bios_settings", "empty"} {
+	for _, key := range []string{"transitions", "claim", "origin", "other_steps", "interfaces", "clean_steps", "deploy_steps", "service_steps", "bios_settings", "clean_up", "empty"} {
 		delete(record, key) // they are not in Ironic's record
 	}
 	record = maps.Clone(masked.Object(record))

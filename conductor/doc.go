@@ -28,7 +28,8 @@
 //
 // The process that works on a node holds the node's reservation, as in Ironic. Requests for
 // a reserved node are retried a few times and then refused with [Locked]. The write that
-// ends the work also drops the reservation.
+// ends the work also drops the reservation. If the work fails after the agent may have booted, that
+// write stores what is left to do on the machine ([CleanUp]), and a later write drops the reservation.
 //
 // What a process has to do with a node is decided by one pure function, and carried out by one
 // engine, which alone reserves nodes:
@@ -39,7 +40,6 @@
 //	                                          release         drop a reservation without work
 //	                                          failOrphan      fail the work of a process that has died
 //	                                          timeOut         fail a wait that lasts too long
-//	                                          timeOutRescue   power the node off, and fail its rescue
 //
 // The engine decides again whenever a record changes, a conductor joins or leaves, and at each
 // periodic check. Requests for power states and the rounds of the power sync also reserve nodes

@@ -79,8 +79,9 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 	case timeOut:
 		e.moved(before, n)
 		e.history.timeout(s.ctx, before, n)
-	case timeOutRescue:
-		e.endRescue(s, n)
+		if n.Claim == s.id {
+			e.task(n).run(s.ctx)
+		}
 	case failOrphan:
 		e.counters.reservationsDropped.Add(1)
 		e.config.Log.Warn("the reservation of a conductor that has died was dropped", "node", n.UUID, "conductor", before.Reservation, "provision_state", before.ProvisionState)
@@ -93,7 +94,7 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 // apply changes the record of a node by an action.
 func (e *engine) apply(s *session, n *Node, a action) error {
 	switch a {
-	case work, timeOutRescue:
+	case work:
 		e.reserve(n, s)
 		return nil
 	case release:
@@ -107,7 +108,11 @@ func (e *engine) apply(s *session, n *Node, a action) error {
 		return e.failOrphan(s.ctx, n)
 	case timeOut:
 		text, _ := timedOut(n, *e.config.Timeouts, time.Now())
-		return e.rules.fail(n, text)
+		if err := e.rules.fail(n, text); err != nil || !n.hasWork() {
+			return err
+		}
+		e.reserve(n, s)
+		return nil
 	default:
 		return errNothingToDo
 	}
@@ -136,32 +141,6 @@ func (e *engine) failOrphan(ctx context.Context, n *Node) error {
 	return nil
 }
 
-// endRescue powers a reserved node off whose rescue has timed out, and reports the time-out.
-//
-// Source: cleanup_rescuewait_timeout in ironic/conductor/utils.py.
-func (e *engine) endRescue(s *session, n *Node) {
-	text, _ := timedOut(n, *e.config.Timeouts, time.Now())
-	t := e.task(n)
-	unpowered := e.operate(s.ctx, s, n, func(ctx context.Context) error {
-		return t.reachPower(ctx, states.PowerOff, 0)
-	})
-	if unpowered != nil {
-		e.config.Log.Warn("a node whose rescue timed out could not be powered off", "node", n.UUID, "error", unpowered)
-	}
-	err := t.persist(s.ctx, func(n *Node) error {
-		n.drop()
-		if unpowered == nil {
-			n.powered(states.PowerOff)
-		}
-		return e.rules.fail(n, text)
-	})
-	if err != nil {
-		return
-	}
-	e.moved(n, t.Node())
-	e.history.timeout(s.ctx, n, t.Node())
-}
-
 // startWork changes a node's record for a request, and begins the work of its new state. It retries
 // while the node is reserved. It returns the node before and after the change.
 func (e *engine) startWork(ctx context.Context, ident string, change func(*Node) error) (before, n *Node, err error) {
@@ -184,7 +163,7 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, change func(*No
 		if err := change(n); err != nil {
 			return err
 		}
-		if !workStates.Has(n.ProvisionState) || !s.owns(n) {
+		if !n.hasWork() || !s.owns(n) {
 			return nil
 		}
 		if taken == "" {

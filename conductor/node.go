@@ -87,6 +87,10 @@ type Node struct {
 	// Ironic's record.
 	OtherSteps *Steps `json:"other_steps,omitzero"`
 
+	// CleanUp is what is left to do on the machine after failed or aborted work; nil for nothing. It is not in Ironic's
+	// record.
+	CleanUp *CleanUp `json:"clean_up,omitzero"`
+
 	// Interfaces maps kinds to the names of the chosen hardware interfaces: "power": "fake".
 	// For any other kind the hardware type's default applies.
 	Interfaces map[string]string `json:"interfaces,omitzero"`

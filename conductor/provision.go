@@ -101,7 +101,9 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	if err != nil {
 		return err
 	}
+	n.CleanUp = nil // the new work boots the machine as it needs
 	if kind, ok := stepKinds[n.ProvisionState]; ok && event == states.EventAbort {
+		n.CleanUp = e.rules.cleanUp(n, true)
 		if step := n.Step().String(); step != "" && moved.LastError != "" {
 			moved.LastError += afterStep(step)
 		}

@@ -15,7 +15,7 @@ type action uint8
 const (
 	// nothing: another process has to act, or nobody.
 	nothing action = iota
-	// work: reserve the node, unless it is reserved already, and do the work of its state.
+	// work: reserve the node, unless it is reserved already, and do the work of its state or clean up after failed work.
 	work
 	// release: drop this conductor's reservation, since no work is left.
 	release
@@ -23,8 +23,6 @@ const (
 	failOrphan
 	// timeOut: report that the node has waited too long for a call-back.
 	timeOut
-	// timeOutRescue: power the node off, since its rescue ramdisk may be running, and then time out.
-	timeOutRescue
 )
 
 // workStates are the states in which a conductor works on a node.
@@ -40,7 +38,7 @@ func reconcile(n *Node, m view, timeouts machine.Timeouts, now time.Time) action
 	_, late := timedOut(n, timeouts, now)
 	switch {
 	case n.Reservation != "" && n.Claim == m.id:
-		if n.TargetPower == states.NoPower && workStates.Has(n.ProvisionState) {
+		if n.TargetPower == states.NoPower && n.hasWork() {
 			return work
 		}
 		return release
@@ -50,14 +48,12 @@ func reconcile(n *Node, m view, timeouts machine.Timeouts, now time.Time) action
 		return failOrphan
 	case n.Reservation != "":
 		return nothing
-	case workStates.Has(n.ProvisionState):
+	case n.hasWork():
 		return work
-	case !late:
-		return nothing
-	case n.ProvisionState == states.RescueWait:
-		return timeOutRescue
-	default:
+	case late:
 		return timeOut
+	default:
+		return nothing
 	}
 }
 

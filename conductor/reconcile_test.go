@@ -20,6 +20,7 @@ type situation struct {
 	power       states.Power
 	waited      time.Duration // since the state's begin; negative if that is not recorded
 	maintenance bool
+	cleanUp     bool
 }
 
 const patience = time.Hour
@@ -33,7 +34,9 @@ func everySituation(check func(situation)) {
 				for _, s.power = range []states.Power{states.NoPower, states.PowerOn, states.PowerOff} {
 					for _, s.waited = range []time.Duration{-1, 0, patience - 1, patience, 2 * patience} {
 						for _, s.maintenance = range []bool{false, true} {
-							check(s)
+							for _, s.cleanUp = range []bool{false, true} {
+								check(s)
+							}
 						}
 					}
 				}
@@ -46,6 +49,9 @@ func everySituation(check func(situation)) {
 func (s situation) decided() action {
 	now := time.Date(2026, 11, 22, 4, 5, 6, 0, time.UTC)
 	n := &Node{UUID: "a", Driver: "driver", ProvisionState: s.state, Claim: s.claim, TargetPower: s.power, Maintenance: s.maintenance}
+	if s.cleanUp {
+		n.CleanUp = &CleanUp{PowerOff: true}
+	}
 	if s.claim != "" {
 		n.Reservation = "host of " + s.claim
 	}
@@ -67,6 +73,9 @@ func (s situation) decided() action {
 // documentation, not of this package.
 
 func (s situation) working() bool {
+	if s.cleanUp {
+		return true
+	}
 	switch s.state {
 	case states.Verifying, states.Inspecting, states.Cleaning, states.Deploying, states.Deleting, states.Rescuing,
 		states.Unrescuing, states.Servicing, states.Adopting:
@@ -96,7 +105,6 @@ var reconcileRules = []struct {
 	{nothing, "another live process has the node", func(s situation) bool { return s.claim == "another" }},
 	{failOrphan, "a dead process had the node", func(s situation) bool { return s.claim == "dead" }},
 	{work, "a request has stored work", situation.working},
-	{timeOutRescue, "a rescue waits too long", func(s situation) bool { return s.late() && s.state == states.RescueWait }},
 	{timeOut, "a call-back does not come", situation.late},
 	{nothing, "the node rests or waits", func(situation) bool { return true }},
 }

@@ -40,11 +40,15 @@ type result struct {
 // end applies the result of the work in the node's state to the record.
 func (b *rulebook) end(n *Node, e result) error {
 	if e.event == states.EventFail {
-		if kind, ok := stepKinds[n.ProvisionState]; ok && errors.Is(e.err, errAborted) {
-			kind.forget(n) // fail then sets no fault: an abort is not a fault
+		kind, aborted := stepKinds[n.ProvisionState]
+		if aborted = aborted && errors.Is(e.err, errAborted); aborted {
+			kind.edit(n).Current = nil // fail then sets no fault: an abort is not a fault
 		}
 		if err := b.fail(n, e.err.Error()); err != nil {
 			return err
+		}
+		if aborted {
+			kind.forget(n)
 		}
 	} else {
 		moved, err := n.machine().Report(b.config.Table, e.event, "")
@@ -62,7 +66,7 @@ func (b *rulebook) end(n *Node, e result) error {
 	if e.edit != nil {
 		e.edit(n)
 	}
-	if !workStates.Has(n.ProvisionState) {
+	if !n.hasWork() {
 		n.drop()
 	}
 	return nil
@@ -79,6 +83,7 @@ func (b *rulebook) fail(n *Node, text string) error {
 		return err
 	}
 	fault := faults[from]
+	n.CleanUp = b.cleanUp(n, false)
 	if kind, ok := stepKinds[from]; ok {
 		if fault != "" && kind.of(n).Current != nil {
 			n.Maintenance, n.Fault = true, fault

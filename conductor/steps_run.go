@@ -133,8 +133,7 @@ func (t *Task) runSteps(ctx context.Context, kind stepKind) error {
 // Source: prepare_inband_cleaning in ironic/drivers/modules/deploy_utils.py.
 func (t *Task) bootOnce(ctx context.Context, kind stepKind) error {
 	booter, steps := agentBooter(t.hardware, t.Node()), kind.of(t.Node())
-	withoutRamdisk := steps.DisableRamdisk && (kind.work == states.Servicing || t.Node().TargetProvisionState == states.Manageable)
-	if booter == nil || withoutRamdisk || kind.work != states.Cleaning && kind.work != states.Servicing || steps.begun() {
+	if booter == nil || kind.withoutRamdisk(t.Node()) || kind.work != states.Cleaning && kind.work != states.Servicing || steps.begun() {
 		return nil
 	}
 	ctx, err := t.engine.fenced(ctx, t.Node())

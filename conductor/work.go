@@ -34,6 +34,12 @@ func init() {
 func (t *Task) run(ctx context.Context) {
 	for {
 		n := t.Node()
+		if n.CleanUp != nil {
+			if err := t.cleanUpFailed(ctx); err != nil {
+				t.engine.config.Log.Warn("the clean-up after a node's failed work was abandoned", "node", n.UUID, "error", err)
+			}
+			return
+		}
 		do := works[n.ProvisionState]
 		if do == nil {
 			return

@@ -82,7 +82,13 @@ func (b mediaBoot) prepareInstance(ctx context.Context, t *conductor.Task) error
 	return b.bootMedium(ctx, n, m, nil, true)
 }
 
+// cleanUpRamdisk powers the machine off before it ejects the image from which the machine has booted.
 func (b mediaBoot) cleanUpRamdisk(ctx context.Context, t *conductor.Task) error {
+	if !t.Node().DisablePowerOff {
+		if err := t.SetPower(ctx, states.PowerOff); err != nil {
+			return err
+		}
+	}
 	return b.eject(ctx, t.Node())
 }
 

@@ -162,19 +162,34 @@ func (s *site) word(target string) conductor.ProvisionRequest {
 	return conductor.ProvisionRequest{Target: target, Version: s.Table().Series().MaxAPIVersion()}
 }
 
-// settle waits for a transition after which the node is not reserved.
+// settle waits for a transition after which the node is not reserved, or for the end of the clean-up after failed work.
 func (s *site) settle(n *conductor.Node) *conductor.Node {
 	s.t.Helper()
 	for {
 		select {
 		case move := <-s.moves:
-			if move.Node.UUID == n.UUID && move.Node.Reservation == "" {
+			switch {
+			case move.Node.UUID != n.UUID:
+			case move.Node.Reservation == "":
 				return move.Node
+			case move.Node.CleanUp != nil:
+				return s.cleanedUp(n)
 			}
 		case <-time.After(time.Minute):
 			require.Fail(s.t, "the node does not settle")
 		}
 	}
+}
+
+// cleanedUp waits for the end of the clean-up after failed work.
+func (s *site) cleanedUp(n *conductor.Node) (now *conductor.Node) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		var err error
+		now, err = s.Node(s.t.Context(), n.UUID)
+		return err == nil && now.CleanUp == nil && now.Reservation == ""
+	}, time.Minute, time.Millisecond)
+	return now
 }
 
 // setPower requests a power state and waits until the record has it.
