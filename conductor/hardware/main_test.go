@@ -119,7 +119,7 @@ func start(t *testing.T, config hardware.Config, set ...func(*conductor.Config))
 		Store: &conductor.Memory{}, Name: "alpha", LockedInterval: 10 * time.Millisecond, LockedRetries: 500,
 		Hardware:      map[string]conductor.Hardware{"redfish": s.redfish, "ipmi": s.ipmi},
 		SkipPowerSync: true, CheckInterval: 50 * time.Millisecond,
-		OnTransition:  func(move conductor.Transition) { s.moves <- move },
+		OnTransition: func(move conductor.Transition) { s.moves <- move },
 	}
 	for _, set := range set {
 		set(&c)
