@@ -55,9 +55,46 @@ func (f *fleet) storeInspection(ctx context.Context, id string, inventory, plugi
 	return err
 }
 
+// updatePorts stores in the ports of a node which of them has booted the agent, and their DHCP client IDs. A port that the
+// inventory lacks has not booted the agent.
+//
+// Source: update_ports in ironic/drivers/modules/inspector/hooks/ports.py, with Ironic's default options.
+func (f *fleet) updatePorts(ctx context.Context, node string, interfaces map[string]any) error {
+	byMAC := map[string]map[string]any{}
+	for _, value := range interfaces {
+		nic := value.(map[string]any)
+		byMAC[normalMAC(nic["mac_address"])] = nic
+	}
+	ports, err := f.portsOf(ctx, node)
+	if err != nil {
+		return err
+	}
+	for _, port := range ports {
+		nic := byMAC[port.Address]
+		booted := nic["pxe_enabled"] == true
+		client, _ := nic["client_id"].(string)
+		if (port.PXEEnabled == nil || *port.PXEEnabled) == booted && (client == "" || port.Extra["client-id"] == client) {
+			continue
+		}
+		_, err := edit(ctx, f, port.UUID, func(p *Port) error {
+			p.PXEEnabled = &booted
+			if client != "" {
+				p.Extra = maps.Clone(p.Extra)
+				set(&p.Extra, "client-id", client)
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, NotFound) { // a client may have deleted it
+			return err
+		}
+	}
+	return nil
+}
+
 // ContinueInspection handles the inspection data of an agent: it finds the node that waits for them, by its UUID, by
 // the MAC addresses and by the BMC's addresses in the data, which must agree, stores them, and continues the inspection. Data that say that the agent failed, or that
-// have no usable network interface, fail the inspection; that is no error of ContinueInspection. The error matches
+// have no usable network interface, fail the inspection; that is no error of ContinueInspection. The ports of the node then tell by
+// pxe_enabled which of them has booted the agent. The error matches [Invalid] if the data name no address and uuid is empty,
 // [NotFound] if no node waits for the data, and [Locked] if the node's inspection has not begun to wait. Numbers in data are
 // [json.Number].
 //
@@ -69,6 +106,9 @@ func (c *Conductor) ContinueInspection(ctx context.Context, data map[string]any,
 	inventory, _ := data["inventory"].(map[string]any)
 	delete(data, "inventory")
 	delete(data, "logs") // they can be large
+	if uuid == "" && len(addressesOf(inventory)) == 0 && inventory["bmc_address"] == nil && inventory["bmc_v6address"] == nil {
+		return nil, refuse(Invalid, "No lookup information provided")
+	}
 	n, err := c.fleet.inspected(ctx, uuid, inventory)
 	switch {
 	case err != nil:
@@ -84,6 +124,9 @@ func (c *Conductor) ContinueInspection(ctx context.Context, data map[string]any,
 		return n, c.Resume(ctx, n.UUID, fmt.Errorf("Failed to finish inspection: %w", failure))
 	}
 	if err := c.fleet.storeInspection(ctx, n.UUID, inventory, data, ports); err != nil {
+		return nil, err
+	}
+	if err := c.fleet.updatePorts(ctx, n.UUID, data["all_interfaces"].(map[string]any)); err != nil {
 		return nil, err
 	}
 	cpu, _ := inventory["cpu"].(map[string]any)

@@ -78,5 +78,8 @@
 // A fault about steps names the violation, without Ironic's dump of its schema. A fault that names
 // a node has its UUID or name, where Ironic sometimes has a row's number.
 //
+// The response to inspection data of a node that is being inspected and does not wait for them yet is 409, at which an agent
+// tries again, and that of Ironic 404, at which it gives up.
+//
 // The response to HEAD is 405. OPTIONS gets 200 without a body, as from Ironic's CORS filter, except for /.
 package api

@@ -4,6 +4,7 @@ package api_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -105,6 +106,36 @@ func TestUnusableInspectionDataFailTheInspection(t *testing.T) {
 	}
 }
 
+func TestInspectionUpdatesThePortsOfTheNode(t *testing.T) {
+	const other, gone = "52:54:00:00:00:02", "52:54:00:00:00:09"
+	for name, c := range map[string]struct {
+		boot string
+		pxe  map[string]any
+	}{
+		"an interface has booted the agent": {`{"pxe_interface": "01-52-54-00-00-00-02"}`, map[string]any{inspectedMAC: false, other: true, gone: false}},
+		"virtual media have":                {`{}`, map[string]any{inspectedMAC: false, other: false, gone: false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, states.Latest(), api.Config{})
+			uuid := s.inspecting()
+			for _, mac := range []string{other, gone} {
+				s.do("POST", "/v1/ports", "latest", `{"address": "`+mac+`", "node_uuid": "`+uuid+`", "pxe_enabled": `+fmt.Sprint(mac == gone)+`, "extra": {"a": 1}}`).must(http.StatusCreated)
+			}
+			body := strings.Replace(strings.ReplaceAll(inspectionData, "PXE", c.boot), `"mac_address": "`+other+`"`, `"mac_address": "`+other+`", "client_id": "ff:01"`, 1)
+			require.Contains(t, body, "ff:01")
+			s.do("POST", "/v1/continue_inspection", "latest", body).must(http.StatusAccepted)
+			s.untilState("manageable")
+			pxe, extra := map[string]any{}, map[string]any{}
+			for _, item := range s.do("GET", "/v1/ports?detail=true", "latest", "").json()["ports"].([]any) {
+				port := item.(map[string]any)
+				pxe[port["address"].(string)], extra[port["address"].(string)] = port["pxe_enabled"], port["extra"]
+			}
+			require.Equal(t, c.pxe, pxe)
+			require.Equal(t, map[string]any{inspectedMAC: map[string]any{}, other: map[string]any{"a": 1.0, "client-id": "ff:01"}, gone: map[string]any{"a": 1.0}}, extra)
+		})
+	}
+}
+
 func TestInspectionDataThatNobodyWaitsForAreRefused(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	post := func(version, query, body string) reply {
@@ -119,6 +150,9 @@ func TestInspectionDataThatNobodyWaitsForAreRefused(t *testing.T) {
 	require.Equal(t, "API version 1.84 or newer is required", post("1.83", "", good).fault())
 	require.Equal(t, "API version 1.84 or newer is required", post("1.1", "?node_uuid="+uuid, good).fault())
 	require.Equal(t, http.StatusMethodNotAllowed, s.do("GET", "/v1/continue_inspection", "latest", "").status)
+	nothing := `{"inventory": {"interfaces": [{"mac_address": "none"}]}}`
+	require.Equal(t, "No lookup information provided", post("latest", "", nothing).fault())
+	require.Equal(t, http.StatusNotFound, post("latest", "?node_uuid="+uuid, nothing).status)
 	for _, body := range []string{"", "[]", "{}", `{"inventory": {}}`, `{"inventory": {"interfaces": []}}`, `{"inventory": {"interfaces": [{}]}}`, `{"inventory": {"interfaces": [{"mac_address": 1}]}}`} {
 		require.Equal(t, http.StatusBadRequest, post("latest", "", body).status, body)
 	}
