@@ -112,7 +112,7 @@ func (b scriptBoot) prepareRamdisk(ctx context.Context, t *conductor.Task, param
 		if parameters == nil {
 			parameters = map[string]string{}
 		}
-		parameters["ipa-api-url"], parameters["BOOTIF"] = b.config.APIURL, "${mac}"
+		parameters["ipa-api-url"] = b.config.APIURL
 		if err := b.publish(ctx, t, m, parameters); err != nil {
 			return err
 		}
@@ -159,12 +159,12 @@ func (b scriptBoot) publish(ctx context.Context, t *conductor.Task, m medium, pa
 	if len(ports) == 0 {
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf("Node %s does not have any port associated with it", n.UUID)}
 	}
-	macs := make([]string, len(ports))
-	for i, port := range ports {
-		macs[i] = port.Address
-	}
+	scripts := make(map[string]string, len(ports))
 	if m.iso != "" {
-		return server.PublishScript(n.UUID, macs, isoScript(m.iso))
+		for _, port := range ports {
+			scripts[port.Address] = isoScript(m.iso)
+		}
+		return server.PublishScripts(n.UUID, scripts)
 	}
 	line, err := scriptParameters(m.parameters)
 	if err != nil {
@@ -191,7 +191,14 @@ func (b scriptBoot) publish(ctx context.Context, t *conductor.Task, m medium, pa
 			return err
 		}
 	}
-	return server.PublishScript(n.UUID, macs, kernelScript(kernel, initrd, line))
+	for _, port := range ports {
+		own := line
+		if !m.instance {
+			own += " BOOTIF=" + port.Address // the interface by which the agent has booted
+		}
+		scripts[port.Address] = kernelScript(kernel, initrd, own)
+	}
+	return server.PublishScripts(n.UUID, scripts)
 }
 
 // attempts is the number of times that a script tries to load its files. The machine is then powered off, so that it

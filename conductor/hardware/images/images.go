@@ -12,7 +12,7 @@
 // bits: an image may contain an agent's token, and BMCs cannot authenticate themselves.
 //
 // It also serves iPXE scripts, with names that machines know: boot.ipxe, and one for each MAC address, see
-// [Server.PublishScript].
+// [Server.PublishScripts].
 package images
 
 import (

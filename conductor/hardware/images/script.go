@@ -22,31 +22,28 @@ const bootScript = "boot.ipxe"
 // scriptPattern matches the names under which iPXE asks for the script of a MAC address.
 var scriptPattern = regexp.MustCompile(`^[0-9a-f]{2}(-[0-9a-f]{2}){5}\.ipxe$`)
 
-// PublishScript publishes an iPXE script for the network interfaces of a node. A machine that loads boot.ipxe below
-// Config.URL receives the script that is published for the first of its interfaces that has one. It replaces the
-// scripts of the node and, for these interfaces, of other nodes. [Server.Withdraw] removes it. A script is
+// PublishScripts publishes the iPXE scripts of a node by the MAC addresses of its network interfaces. A machine that
+// loads boot.ipxe below Config.URL receives the script of the first of its interfaces that has one. They replace all
+// scripts of the node and, for these interfaces, those of other nodes. [Server.Withdraw] removes them. A script is
 // no secret: everyone who knows a MAC address can read it.
-func (s *Server) PublishScript(node string, macs []string, script string) error {
+func (s *Server) PublishScripts(node string, scripts map[string]string) error {
 	if !nodePattern.MatchString(node) {
-		return fmt.Errorf("publish the script of %q: want a UUID", node)
+		return fmt.Errorf("publish the scripts of %q: want a UUID", node)
 	}
-	if len(macs) == 0 {
-		return fmt.Errorf("publish the script of node %s: there is no MAC address", node)
-	}
-	names := make([]string, len(macs))
-	for i, mac := range macs {
+	names := make(map[string]string, len(scripts)) // to the scripts
+	for mac, script := range scripts {
 		address, err := net.ParseMAC(mac)
 		if err != nil || len(address) != 6 {
-			return fmt.Errorf("publish the script of node %s: %q is not a MAC address such as 52:54:00:12:34:56", node, mac)
+			return fmt.Errorf("publish the scripts of node %s: %q is not a MAC address such as 52:54:00:12:34:56", node, mac)
 		}
-		names[i] = strings.ReplaceAll(address.String(), ":", "-") + ".ipxe"
+		names[strings.ReplaceAll(address.String(), ":", "-")+".ipxe"] = script
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.withdraw(node, ".ipxe"); err != nil {
 		return err
 	}
-	for _, name := range names {
+	for name, script := range names {
 		earlier, err := s.scripts(name)
 		for _, e := range earlier {
 			err = errors.Join(err, s.published.Remove(e))
@@ -55,7 +52,7 @@ func (s *Server) PublishScript(node string, macs []string, script string) error 
 			err = s.writeScript(node+"-"+name, script)
 		}
 		if err != nil {
-			return fmt.Errorf("publish the script of node %s: %w", node, err)
+			return fmt.Errorf("publish the scripts of node %s: %w", node, err)
 		}
 	}
 	return nil

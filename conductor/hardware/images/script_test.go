@@ -29,18 +29,18 @@ func TestAMachineReceivesTheScriptOfItsInterface(t *testing.T) {
 		return "#!ipxe\nkernel " + kernel + " initrd=r " + parameter + "\ninitrd --name r " + ramdisk + "\nboot\n"
 	}
 
-	require.NoError(t, s.PublishScript(node, []string{"52:54:00:00:00:0A", "52:54:00:00:00:0b"}, script("a=1")))
+	require.NoError(t, s.PublishScripts(node, map[string]string{"52:54:00:00:00:0A": script("a=1"), "52:54:00:00:00:0b": script("b=1")}))
 	parameters, err := boot()
 	require.NoError(t, err)
 	require.Equal(t, "a=1", parameters)
 	status, _ := get(t, url+"52-54-00-00-00-0b.ipxe", "")
 	require.Equal(t, http.StatusOK, status)
 
-	require.NoError(t, s.PublishScript(other, []string{"52:54:00:00:00:0a"}, script("a=2")))
+	require.NoError(t, s.PublishScripts(other, map[string]string{"52:54:00:00:00:0a": script("a=2")}))
 	parameters, err = boot()
 	require.NoError(t, err)
 	require.Equal(t, "a=2", parameters, "an address has one script")
-	require.NoError(t, s.PublishScript(other, []string{"52:54:00:00:00:0c"}, script("a=3")))
+	require.NoError(t, s.PublishScripts(other, map[string]string{"52:54:00:00:00:0c": script("a=3")}))
 	_, err = boot()
 	require.Error(t, err, "a node's earlier scripts are removed")
 
@@ -57,16 +57,15 @@ func TestAMachineReceivesTheScriptOfItsInterface(t *testing.T) {
 func TestOnlyScriptsOfAddressesArePublished(t *testing.T) {
 	s, _ := start(t)
 	for _, mac := range []string{"", "52:54:00:00:00", "../etc", "52:54:00:00:00:01:02:03", "52:54:00:00:00:0g"} {
-		require.Error(t, s.PublishScript(node, []string{mac}, "#!ipxe\n"), mac)
+		require.Error(t, s.PublishScripts(node, map[string]string{mac: "#!ipxe\n"}), mac)
 	}
-	require.Error(t, s.PublishScript(node, nil, "#!ipxe\n"))
-	require.Error(t, s.PublishScript("../x", []string{"52:54:00:00:00:01"}, "#!ipxe\n"))
+	require.Error(t, s.PublishScripts("../x", map[string]string{"52:54:00:00:00:01": "#!ipxe\n"}))
 }
 
 func TestScriptsThatAreNotPublishedAreNotFound(t *testing.T) {
 	var url string
 	s, _ := start(t, func(c *images.Config) { url = c.URL })
-	require.NoError(t, s.PublishScript(node, []string{"52:54:00:00:00:01"}, "#!ipxe\n"))
+	require.NoError(t, s.PublishScripts(node, map[string]string{"52:54:00:00:00:01": "#!ipxe\n"}))
 	for _, name := range []string{"52-54-00-00-00-02.ipxe", "52:54:00:00:00:01.ipxe", node + "-52-54-00-00-00-01.ipxe", "??-54-00-00-00-01.ipxe", "*.ipxe", "52-54-00-00-00-01.ipxe/", "boot.ipxe/"} {
 		status, _ := get(t, url+name, "")
 		require.Equal(t, http.StatusNotFound, status, name)
