@@ -4,13 +4,14 @@ package graph
 
 import (
 	"fmt"
+	"html"
 	"strings"
 )
 
 // header returns the label of the graph: its title, and below it the legend. A legend
 // in the label adds no nodes and edges to the graph.
 func (w *dotWriter) header() string {
-	title := fmt.Sprintf(`<font point-size="%d"><b>%s</b></font>`, titleSize, htmlDOT(w.title))
+	title := fmt.Sprintf(`<font point-size="%d"><b>%s</b></font>`, titleSize, html.EscapeString(w.title))
 	if w.diagram.NoLegend {
 		return title
 	}

@@ -4,7 +4,6 @@ package graph
 
 import (
 	"fmt"
-	"html"
 	"strings"
 	"unicode"
 
@@ -35,9 +34,6 @@ func quoteDOT(text string) dot.Literal {
 }
 
 var dotEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `&`, `&amp;`)
-
-// htmlDOT returns a clean text for use in a Graphviz label in HTML.
-func htmlDOT(text string) string { return html.EscapeString(text) }
 
 // quoteYAML returns a clean text as a quoted string of YAML, for Mermaid's front
 // matter. Mermaid parses its own syntax there before it parses the YAML.

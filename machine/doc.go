@@ -26,7 +26,7 @@
 // form. Many goroutines may move it at once:
 //
 //	m, err := machine.New(machine.Config{Table: table, Node: node, Save: []machine.Hook{store}})
-//	err = m.Request(ctx, "manage", 113) // as above, and stored before anyone sees it
+//	err = m.Request(ctx, "manage", 113) // as above, and stored before it is visible
 //
 // It calls hooks in this order for one transition:
 //

@@ -106,8 +106,8 @@ func (m *Machine) Node() Node {
 	return m.node
 }
 
-// SetNode replaces the machine's node and its token (see [Config]) after somebody else,
-// such as another process, has changed the stored record. It waits for running guard and
+// SetNode replaces the machine's node and its token (see [Config]) after another writer,
+// such as a second process, has changed the stored record. It waits for running guard and
 // save hooks, and calls no hook. The errors are those of [New], and the context's if it
 // ends during the wait. A call by a guard or save hook of the machine is refused.
 func (m *Machine) SetNode(ctx context.Context, n Node, token any) error {

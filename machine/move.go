@@ -107,7 +107,7 @@ func (m *Machine) move(ctx context.Context, in Input, derive func(Node) (Input, 
 }
 
 // commit is the part of move until the new node is visible. It fills in the transition,
-// which is nil if nobody observes the machine.
+// which is nil if the machine has no observers.
 func (m *Machine) commit(ctx context.Context, in Input, derive func(Node) (Input, error), t *Transition) (err error) {
 	o := m.observers
 	guarded := t != nil && o.hooksMu != nil

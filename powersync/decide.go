@@ -79,7 +79,7 @@ type Action struct {
 //
 // A record that [SkipSync] excludes is unchanged. Callers check SkipSync before they
 // read the hardware, so that Decide finds such a record only if it was changed in the
-// meantime: then the failures are reset, unless somebody works on the node.
+// meantime: then the failures are reset, unless the node is reserved or has a target power state.
 //
 // A caller that stores records makes each update conditional on the revision that it
 // read. After a conflict it loads the record, reads the hardware, and decides again.

@@ -45,12 +45,12 @@
 //     Policy.RecordOnly or Config.CanForce requires it, or if the node forbids power
 //     off.
 //
-// No round clears a last error that somebody else stored, including [Syncer.Set] and
+// No round clears a last error that another writer stored, including [Syncer.Set] and
 // [Syncer.Reclaim]; Ironic's rounds clear any last error when they set hardware. The
 // [Event] has every error that is cleared or replaced, for callers that keep a history
 // such as Ironic's node_history.
 //
-// A Syncer does not overwrite a record that somebody else has changed since it was
+// A Syncer does not overwrite a record that another writer has changed since it was
 // loaded: it handles the node again, with a new read of its hardware. While it sets
 // hardware, a Syncer holds the node's reservation. The next sync round drops a
 // reservation in the Syncer's name under which none of its goroutines works, as

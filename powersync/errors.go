@@ -12,7 +12,7 @@ import (
 var (
 	// ErrRunning: a round of this kind is under way in this Syncer.
 	ErrRunning = errors.New("a round is under way")
-	// ErrLocked: somebody else holds the node or is changing its power. Try
+	// ErrLocked: the node is reserved, or its power is being changed. Try
 	// again later. Ironic answers with status 409.
 	ErrLocked = errors.New("node is locked")
 	// ErrNotReached: the hardware accepted the request but did not reach the

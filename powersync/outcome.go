@@ -18,7 +18,7 @@ const (
 	SkippedMaintenance    Outcome = "skipped_maintenance"        // in maintenance
 	SkippedNoPowerFailure Outcome = "skipped_no_power_failure"   // not in maintenance with FaultPowerFailure: nothing to recover from
 	SkippedTarget         Outcome = "skipped_target_power_state" // a target power state is set: the power is being changed
-	SkippedReservation    Outcome = "skipped_reservation"        // somebody else holds the node
+	SkippedReservation    Outcome = "skipped_reservation"        // the node is reserved
 	SkippedConfiguration  Outcome = "skipped_configuration"      // no power state is recorded and the Validator refuses the configuration
 	SkippedBackoff        Outcome = "skipped_backoff"            // the node failed, and Config.Backoff is not over
 	SkippedChanged        Outcome = "skipped_changed_meanwhile"  // the record changed each time that the hardware was read

@@ -5,8 +5,8 @@ package powersync
 import "github.com/ironstate/ironstate/states"
 
 // SkipSync returns why a sync round skips a node, empty if it does not. A node is
-// skipped in enroll, wait call-back, clean wait and adopt failed, in maintenance, and
-// while somebody works on it; the first reason that applies is returned.
+// skipped in enroll, wait call-back, clean wait and adopt failed, in maintenance, with a
+// target power state, and while it is reserved; the first reason that applies is returned.
 //
 // Source: SYNC_EXCLUDED_STATES in ironic/conductor/manager.py.
 func SkipSync(r Record) Outcome {
@@ -27,8 +27,8 @@ func SkipSync(r Record) Outcome {
 }
 
 // SkipRecovery returns why a recovery round skips a node, empty if it does not. A node
-// is skipped in enroll, without a power failure, and while somebody works on it; the
-// first reason that applies is returned.
+// is skipped in enroll, without a power failure, with a target power state, and while it
+// is reserved; the first reason that applies is returned.
 func SkipRecovery(r Record) Outcome {
 	switch {
 	case r.ProvisionState == states.Enroll:
@@ -40,7 +40,7 @@ func SkipRecovery(r Record) Outcome {
 	}
 }
 
-// busy returns why somebody works on the node, empty if nobody does.
+// busy returns why a round leaves the node to another worker, empty if there is none.
 func (r Record) busy() Outcome {
 	switch {
 	case r.TargetPower != states.NoPower:

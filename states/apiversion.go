@@ -42,11 +42,7 @@ func ParseAPIVersion(text string) (APIVersion, error) {
 	if v := APIVersion(minor); v.String() == text { // also refuses "1.081", "81" and "1.70000"
 		return v, nil
 	}
-	return 0, unknownVersion(text)
-}
-
-func unknownVersion(text string) error {
-	return &UnknownError{Kind: "API version", Word: text, Known: []string{"1.1 and up"}}
+	return 0, &UnknownError{Kind: "API version", Word: text, Known: []string{"1.1 and up"}}
 }
 
 // Series returns the series whose API has the version: the first whose highest

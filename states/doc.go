@@ -44,8 +44,8 @@
 // verification that fails ends in enroll, with the reason in last_error; cleaning that
 // fails ends in clean failed. What breaks in a script that does not do this:
 //
-//   - It waits for available in vain, because nothing but a request moves a node out
-//     of enroll.
+//   - It waits for available forever, because only a request moves a node out of
+//     enroll.
 //   - Its request for active is refused (400), and so is provide in enroll.
 //   - Schedulers pass the node over, see [CanSchedule].
 //   - Power sync leaves the node alone: its power state stays null until manage.

@@ -132,7 +132,7 @@ const (
 	// was `error`).
 	//
 	// An operator waits. The API accepts the word `clean` here because the conductor's
-	// own event has that name; nobody needs to send it.
+	// own event has that name; clients need not send it.
 	Deleting State = DeployHold + 1 + iota
 	// Deleted ("deleted"): This is an old word for a finished tear-down, passed
 	// through within one step in Kilo. No series has it in its table; the word is the
@@ -151,8 +151,8 @@ const (
 	// failed`.
 	//
 	// An operator waits, and the API refuses power requests meanwhile. The API accepts
-	// the word `manage` here because the conductor's own event has that name; nobody
-	// needs to send it.
+	// the word `manage` here because the conductor's own event has that name;
+	// clients need not send it.
 	Cleaning
 	// CleanWait ("clean wait"): A cleaning is under way, and the conductor waits for
 	// the ramdisk to boot or to finish a clean step. Since Liberty.

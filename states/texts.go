@@ -36,11 +36,11 @@ var stateTexts = [...]string{
 		"An operator examines the node at the point where the step stopped it, and then requests `unhold`.",
 	Deleting: "The conductor tears the workload down: it switches the node off and removes the networks and the boot configuration that the deployment set up. Since Kilo.\n\n" +
 		"The conductor moves the node itself: `clean` leads to `cleaning`. A tear-down that fails leads to `error`, with the event `fail` (since Stein; until Rocky it was `error`).\n\n" +
-		"An operator waits. The API accepts the word `clean` here because the conductor's own event has that name; nobody needs to send it.",
+		"An operator waits. The API accepts the word `clean` here because the conductor's own event has that name; clients need not send it.",
 	Deleted: "This is an old word for a finished tear-down, passed through within one step in Kilo. No series has it in its table; the word is the API's verb for the event `delete`.",
 	Cleaning: "The conductor runs clean steps. After `provide` and after a tear-down these are the automated ones, which by default erase the disks; after `clean` (since Mitaka) they are those that the request names. A node whose automated cleaning is switched off passes through this state at once. Since Kilo.\n\n" +
 		"The conductor moves the node itself. Automated cleaning ends in `available` with `done`, and a cleaning by request in `manageable` with `manage` (since Mitaka), as does the automated cleaning of a retired node. `wait` (since Liberty) leads to `clean wait`, `hold` (since 2023.2) to `clean hold`, and `fail` to `clean failed`.\n\n" +
-		"An operator waits, and the API refuses power requests meanwhile. The API accepts the word `manage` here because the conductor's own event has that name; nobody needs to send it.",
+		"An operator waits, and the API refuses power requests meanwhile. The API accepts the word `manage` here because the conductor's own event has that name; clients need not send it.",
 	CleanWait: "A cleaning is under way, and the conductor waits for the ramdisk to boot or to finish a clean step. Since Liberty.\n\n" +
 		"The ramdisk's call moves the node with `resume`. A call that does not come in time fails the cleaning with `fail`. A hold step (since 2023.2) stops it with `hold`.\n\n" +
 		"A client may end the cleaning with `abort`, which leads to `clean failed`; a step that must not be interrupted is finished first. The API refuses power requests meanwhile.",

@@ -197,7 +197,11 @@ func parseStates(list string) ([]states.State, error) {
 	for word := range strings.SplitSeq(list, ",") {
 		s, err := states.Parse(strings.TrimSpace(word))
 		if err == nil && s == states.NoState {
-			err = &states.UnknownError{Kind: "state", Word: word, Known: slices.Collect(stateWords)}
+			unknown := &states.UnknownError{Kind: "state", Word: word}
+			for known := range states.AllStates() {
+				unknown.Known = append(unknown.Known, known.String())
+			}
+			err = unknown
 		}
 		if err != nil {
 			return nil, fmt.Errorf("list of states: %w", err)
@@ -205,14 +209,6 @@ func parseStates(list string) ([]states.State, error) {
 		way = append(way, s)
 	}
 	return way, nil
-}
-
-func stateWords(yield func(string) bool) {
-	for s := range states.AllStates() {
-		if !yield(s.String()) {
-			return
-		}
-	}
 }
 
 // writer returns the writer of the format that the flags name or, without -format, of

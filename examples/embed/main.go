@@ -130,7 +130,7 @@ func main() {
 	if m.Node().State == states.Enroll {
 		must(verify.Manage(ctx, m, must(bmc.New(config))))
 	}
-	// Rounds record the power state that is read, because nobody requests one of this service.
+	// Rounds record the power state that is read, because no client requests one of this service.
 	driver := must(bmc.NewDriver(bmc.DriverConfig{Lookup: func(context.Context, string) (bmc.Config, error) { return config, nil }}))
 	syncer := must(powersync.New(powersync.Config{Store: s, Driver: driver, Policy: powersync.Policy{RecordOnly: true}}))
 	for round := range *rounds {

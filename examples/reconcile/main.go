@@ -97,7 +97,7 @@ func reconcile(ctx context.Context, endpoint, name string, desired plan.Desired,
 		switch step.Action {
 		case plan.Done:
 			return nil
-		case plan.Blocked: // by the state or the policy; a person has to decide
+		case plan.Blocked: // by the state or the policy; an operator has to decide
 			return fmt.Errorf("%v (last error: %q)", step, node.LastError)
 		case plan.Send:
 			body := nodes.ProvisionStateOpts{Target: nodes.TargetProvisionState(step.Verb)}

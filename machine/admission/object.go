@@ -10,11 +10,9 @@ type PortUpdate struct {
 	Connectivity bool // changes the connectivity of a port, or the node of a port group
 }
 
-// ConnectivityStates are the states that allow changes of the connectivity of a node's ports.
+// connectivityStates are the states that allow changes of the connectivity of a node's ports.
 //
 // Source: update_port in ironic/conductor/manager.py.
-func ConnectivityStates() states.Set { return connectivityStates }
-
 var connectivityStates = states.SetOf(states.Enroll, states.Inspecting, states.InspectWait, states.Manageable)
 
 // minInspectWait is the first version in which a node that is inspected is not updated.

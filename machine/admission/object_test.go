@@ -13,7 +13,6 @@ import (
 
 func TestUpdatePortInEveryState(t *testing.T) {
 	rest := states.SetOf(states.Enroll, states.Inspecting, states.InspectWait, states.Manageable)
-	require.Equal(t, rest, admission.ConnectivityStates())
 	for state := range states.Latest().Table().States().All() {
 		for _, v := range []states.APIVersion{1, 38, 39, 82} {
 			fields(state, func(f admission.NodeFields) {

@@ -92,17 +92,13 @@ func eventOf(word string) (states.Event, error) {
 	}
 	e, err := states.ParseEvent(word)
 	if err == nil && e == states.NoEvent {
-		err = &states.UnknownError{Kind: "event", Word: word, Known: slices.Collect(eventWords)}
+		unknown := &states.UnknownError{Kind: "event", Word: word}
+		for event := range states.AllEvents() {
+			unknown.Known = append(unknown.Known, event.String())
+		}
+		err = unknown
 	}
 	return e, err
-}
-
-func eventWords(yield func(string) bool) {
-	for e := range states.AllEvents() {
-		if !yield(e.String()) {
-			return
-		}
-	}
 }
 
 // Apply moves the node by an Input; the callbacks' event has args. Its errors are

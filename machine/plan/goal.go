@@ -126,7 +126,7 @@ type goalRow struct {
 	startedBy []states.Event
 	// After the request for the work, the node is in one of during while the work is
 	// under way, in one of ends once it has succeeded, and in failed once it has
-	// failed. In any other state, someone else has moved the node.
+	// failed. In any other state, another client has moved the node.
 	during, ends states.Set
 	failed       states.State
 }

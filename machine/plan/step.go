@@ -42,7 +42,7 @@ const (
 	// NeedsVersion: every route to the goal has a request that only a higher API
 	// version of the same series accepts.
 	NeedsVersion Reason = "needs version"
-	// Overtaken: someone else moved the node while the goal's work was under way.
+	// Overtaken: another client moved the node while the goal's work was under way.
 	// The work may have ended or not; reset the Progress to repeat it.
 	Overtaken Reason = "overtaken"
 	// NoRoute: the series has no requests that lead from the node's state to the goal.

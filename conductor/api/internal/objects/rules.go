@@ -108,7 +108,8 @@ func namePortNode(r *rest.Request, body any) error {
 	return nil
 }
 
-// connectivityStates are the states of [admission.ConnectivityStates] in the order of Ironic's texts.
+// connectivityStates are the states in which [admission.Rules.UpdatePort] permits changes of the connectivity, in the order
+// of Ironic's texts.
 const connectivityStates = "enroll, inspecting, inspect wait, manageable"
 
 // connectivity are the fields of a port that describe its connection.
