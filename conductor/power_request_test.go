@@ -5,6 +5,7 @@ package conductor_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"testing"
@@ -39,6 +40,7 @@ func TestAPowerRequestIsReportedAndWritesItsBeginningAndItsEnd(t *testing.T) {
 		require.Equal(t, states.PowerOn, got.Power)
 		require.Empty(t, got.Reservation+got.LastError)
 		require.EqualValues(t, 2, store.updates.Load()-before)
+		require.Equal(t, []int{2, 1}, []int{f.Stats().Reads, f.Stats().Sets})
 
 		mu.Lock()
 		defer mu.Unlock()
@@ -61,7 +63,9 @@ func TestAPowerRequestWaitsForItsTimeoutOrThatOfTheConfiguration(t *testing.T) {
 		target        states.Power
 		timeout, want time.Duration
 	}{
-		{states.PowerOn, 0, 20 * time.Second}, {states.PowerOn, 5 * time.Second, 5 * time.Second}, {states.PowerSoftOff, 0, 40 * time.Second},
+		{states.PowerOn, 0, 20 * time.Second}, {states.PowerOn, 5 * time.Second, 5 * time.Second},
+		{states.PowerOn, 3100 * time.Millisecond, 3100 * time.Millisecond}, // a read at this moment comes in time
+		{states.PowerSoftOff, 0, 40 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, func(c *conductor.Config) {
@@ -75,7 +79,7 @@ func TestAPowerRequestWaitsForItsTimeoutOrThatOfTheConfiguration(t *testing.T) {
 			n, err := f.CreateNode(f.ctx, &conductor.Node{UUID: uuid, Driver: "fake-hardware", ProvisionState: states.Active})
 			require.NoError(t, err)
 			require.NoError(t, f.SetPower(f.ctx, n.UUID, test.target, test.timeout))
-			time.Sleep(test.want - time.Second)
+			time.Sleep(test.want)
 			require.Equal(t, test.target.Target(), f.settle(n).TargetPower)
 			time.Sleep(10 * time.Second)
 			got := f.settle(n)
@@ -83,6 +87,24 @@ func TestAPowerRequestWaitsForItsTimeoutOrThatOfTheConfiguration(t *testing.T) {
 			require.Contains(t, got.LastError, "within "+test.want.String())
 		})
 	}
+}
+
+func TestAPowerRequestThatFailsNamesTheErrorOfTheLastRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
+		requested := false
+		f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			if operation == "read power" && requested {
+				return errors.New("no answer")
+			}
+			requested = requested || operation == "power on"
+			return nil
+		}
+		n := f.create(conductor.Node{ProvisionState: states.Active, Power: states.PowerOff})
+		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, time.Minute))
+		time.Sleep(2 * time.Minute)
+		require.Contains(t, f.settle(n).LastError, `"power on" within 1m0s: no answer`)
+	})
 }
 
 func TestTheEndOfAPowerRequestThatCannotBeStoredIsLogged(t *testing.T) {

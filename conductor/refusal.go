@@ -137,7 +137,7 @@ func (b *rulebook) stateText(n *Node, r *admission.Refusal) string {
 // validateTraits returns the reason why the node's traits do not permit a deployment, nil if they do.
 func (b *rulebook) validateTraits(n *Node) error {
 	var r *admission.Refusal
-	if errors.As(b.admission().Validate(n.Fields(), states.EventDeploy), &r) && (r.Field == "traits" || r.Field == "instance_info") {
+	if errors.As(b.admission().Validate(n.Fields(), states.EventDeploy), &r) && r.Field == "traits" {
 		return refuse(Unsuitable, "%s", validationReason(n, r))
 	}
 	return nil

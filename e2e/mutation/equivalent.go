@@ -17,10 +17,19 @@ var equivalent = []struct {
 		"machine/plan/explain.go weigh: weight++ => removed",
 	}},
 	{"nothing uses the context after the function has returned, because calls have their own; without cancel its timer ends a little later", []string{
+		"conductor/cache.go Task.readCache: defer cancel() => removed",
+		"conductor/conductor.go Conductor.Run: defer stopWork(nil) => removed",
 		"conductor/history.go history.add: defer cancel() => removed",
 		"powersync/emit.go reporter.callBack: defer cancel() => removed",
 		"powersync/hold.go holds.release: defer cancel() => removed",
 		"powersync/set.go Syncer.reach: defer cancel() => removed",
+	}},
+	{"a timer that nothing reads is collected", []string{
+		"conductor/conductor.go every: defer ticker.Stop() => removed",
+		"conductor/pool.go workerPool.close: defer timer.Stop() => removed",
+	}},
+	{"the first node is swapped with itself", []string{
+		"conductor/allocation.go allocator.candidates: i > 0 => i >= 0",
 	}},
 	{"a word as long as the bound differs from every word of the API by more letters than nearest permits", []string{
 		"states/nearest.go nearest: len(word) > maxTypo => len(word) >= maxTypo",
