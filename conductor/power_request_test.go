@@ -40,7 +40,7 @@ func TestAPowerRequestIsReportedAndWritesItsBeginningAndItsEnd(t *testing.T) {
 		require.Equal(t, states.PowerOn, got.Power)
 		require.Empty(t, got.Reservation+got.LastError)
 		require.EqualValues(t, 2, store.updates.Load()-before)
-		require.Equal(t, []int{2, 1}, []int{f.Stats().Reads, f.Stats().Sets})
+		require.Equal(t, []int{2, 1}, []int{f.PowerStats().Reads, f.PowerStats().Sets})
 
 		mu.Lock()
 		defer mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -94,6 +95,17 @@ func TestStatsAndTheLogReportMembersThatJoinAndLeave(t *testing.T) {
 		require.Contains(t, log.String(), `level=ERROR msg="the conductor has lost its membership, has abandoned its work and will join again"`)
 		require.Contains(t, log.String(), `level=ERROR msg="the conductor could not join the others and will try again"`)
 		require.Contains(t, log.String(), `level=INFO msg="the conductor has joined"`)
+		require.Contains(t, log.String(), ` error="the lease has ended"`)
+		require.Contains(t, log.String(), ` error="nobody answers"`)
+		require.NotContains(t, log.String(), `msg="another conductor has joined"`)
+		beta, gamma := conductor.Member{ID: otherMember, Hostname: "beta"}, conductor.Member{ID: "gamma's", Hostname: "gamma"}
+		for _, others := range [][]conductor.Member{{beta}, {beta, gamma}} {
+			s.steps <- scriptStep{others: others}
+			synctest.Wait()
+		}
+		for _, name := range []string{"beta", "gamma"} {
+			require.Equal(t, 1, strings.Count(log.String(), `level=INFO msg="another conductor has joined" conductor=`+name))
+		}
 	})
 }
 

@@ -28,6 +28,10 @@ var equivalent = []struct {
 		"conductor/conductor.go every: defer ticker.Stop() => removed",
 		"conductor/pool.go workerPool.close: defer timer.Stop() => removed",
 	}},
+	{"the context ends with its parent, which has ended then", []string{
+		"conductor/session.go sessions.serve: context.AfterFunc(r.work, func() { end(nil) }) => removed",
+		"conductor/session.go sessions.serve: end(nil) => removed",
+	}},
 	{"the first node is swapped with itself", []string{
 		"conductor/allocation.go allocator.candidates: i > 0 => i >= 0",
 	}},
