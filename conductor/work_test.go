@@ -199,6 +199,7 @@ func TestAbort(t *testing.T) {
 		got := f.settle(n)
 		require.Equal(t, states.CleanFail, got.ProvisionState)
 		require.Equal(t, `By request, the clean operation was aborted during or after the completion of step "hold"`, got.LastError)
+		require.Equal(t, &conductor.Steps{}, got.CleanSteps)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
@@ -206,6 +207,7 @@ func TestAbort(t *testing.T) {
 		n := f.node(states.Active)
 		f.request(n, "rescue")
 		require.Equal(t, "xyzzy", f.settle(n).InstanceInfo["rescue_password"])
+		require.NotEmpty(t, f.settle(n).InstanceInfo["hashed_rescue_password"])
 		f.request(n, "abort")
 		got := f.settle(n)
 		require.Equal(t, states.RescueFail, got.ProvisionState)
@@ -343,6 +345,8 @@ func TestARefusalAfterTheLockSetsUpdatedAt(t *testing.T) {
 		"a wrong state":            {conductor.Node{ProvisionState: states.Enroll}, provisioned(deploys), false},
 		"deploy in maintenance":    {conductor.Node{ProvisionState: states.Available, Maintenance: true}, provisioned(deploys), false},
 		"the newer word for it":    {conductor.Node{ProvisionState: states.Available, Maintenance: true}, provisioned("deploy"), true},
+		"rebuild in maintenance":   {conductor.Node{ProvisionState: states.Active, Maintenance: true}, provisioned("rebuild"), false},
+		"rebuild the protected":    {conductor.Node{ProvisionState: states.Active, Protected: true}, provisioned("rebuild"), true},
 		"missing traits":           {conductor.Node{ProvisionState: states.Available, InstanceInfo: map[string]any{"traits": []any{"CUSTOM_A"}}}, provisioned(deploys), true},
 		"tear down the protected":  {conductor.Node{ProvisionState: states.Active, Protected: true}, provisioned(protects), true},
 		"protect in a wrong state": {conductor.Node{ProvisionState: states.Enroll}, updated(func(n *conductor.Node) { n.Protected = true }), false},

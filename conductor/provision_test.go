@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// during returns the node as an operation of fake-hardware sees it, when a request has been served.
+func (f *fleet) during(operation string, n *conductor.Node, target string) (seen *conductor.Node) {
+	f.fake.Before = func(_ context.Context, n *conductor.Node, did string) error {
+		if did == operation {
+			seen = n
+		}
+		return nil
+	}
+	f.request(n, target)
+	f.settle(n)
+	require.NotNil(f.t, seen)
+	return seen
+}
+
+func TestATearDownForgetsTheRescuePasswordFirst(t *testing.T) {
+	for _, c := range []struct {
+		from              states.State
+		target, operation string
+		has               bool
+	}{
+		{states.Rescue, "deleted", "deploy.tear_down", false},
+		{states.Active, "deleted", "deploy.tear_down", true}, // what a client has stored itself
+		{states.Rescue, "unrescue", "rescue.unrescue", true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			n := f.create(conductor.Node{
+				ProvisionState: c.from, InstanceInfo: map[string]any{"rescue_password": "xyzzy", "hashed_rescue_password": "hash"},
+			})
+			info := f.during(c.operation, n, c.target).InstanceInfo
+			for _, key := range []string{"rescue_password", "hashed_rescue_password"} {
+				_, has := info[key]
+				require.Equal(t, c.has, has, "%s of %s during %s", key, c.from, c.operation)
+			}
+		})
+	}
+}
+
+func TestATearDownNeedsAnAgentOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.create(conductor.Node{
+			ProvisionState: states.DeployWait, TargetProvisionState: states.Active, DeploySteps: &conductor.Steps{Prepared: true},
+		})
+		require.False(t, f.during("deploy.tear_down", n, "deleted").DeploySteps.Prepared)
+	})
+}
+
+func TestAnAbortWithoutACurrentStepNamesNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.create(conductor.Node{ProvisionState: states.CleanWait, TargetProvisionState: states.Available})
+		f.request(n, "abort")
+		got := f.settle(n)
+		require.Equal(t, states.CleanFail, got.ProvisionState)
+		require.NotEmpty(t, got.LastError)
+		require.NotContains(t, got.LastError, "during or after the completion of step")
+	})
+}
+
+func TestUnknownDeployStepsRefuseADeploymentAndARebuild(t *testing.T) {
+	for target, from := range map[string]states.State{"active": states.Available, "rebuild": states.Active} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			n := f.node(from)
+			r := f.provision(target)
+			r.DeploySteps = []conductor.StepRequest{{Interface: "deploy", Step: "deploy", Args: map[string]any{"unknown": true}, Priority: new(int)}}
+			err := f.Provision(f.ctx, n.UUID, r)
+			require.ErrorIs(t, err, conductor.Unsuitable, target)
+			require.ErrorContains(t, err, "Failed to validate deploy or power info for node "+n.UUID+": Validation of deploy steps from")
+			require.Equal(t, from, f.settle(n).ProvisionState)
+		})
+	}
+}
+
+func TestADeploymentWhoseTemplatesCannotBeReadIsRefused(t *testing.T) {
+	store := &interrupted{}
+	f := start(t, func(c *conductor.Config) { c.Store = store })
+	n := f.create(conductor.Node{
+		ProvisionState: states.Available, Traits: []string{"CUSTOM_A"}, InstanceInfo: map[string]any{"traits": []any{"CUSTOM_A"}},
+	})
+	broken := errors.New("the store does not answer")
+	store.get = map[conductor.Kind]func() error{conductor.KindDeployTemplate: func() error { return broken }}
+	require.ErrorIs(t, f.Provision(f.ctx, n.UUID, f.provision("active")), broken)
+	got, err := f.Node(f.ctx, n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, states.Available, got.ProvisionState)
+}
