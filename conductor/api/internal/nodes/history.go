@@ -17,7 +17,7 @@ import (
 // listHistory answers GET /v1/nodes/NODE/history.
 func listHistory(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs(slices.Concat(rest.PageArgs, []string{"detail"})...)
-	p, detail := a.Page((*rest.Args).Uuid), a.Boolean("detail")
+	p, detail := a.Page((*rest.Args).UUID), a.Boolean("detail")
 	n, err := r.NodeOf(a)
 	if err != nil {
 		return rest.Answer{}, err

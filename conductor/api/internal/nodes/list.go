@@ -64,7 +64,7 @@ var filters = []filter{
 	}},
 	{name: "chassis_uuid", test: byChassis},
 	{name: "instance_uuid", test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
-		instance := a.Uuid("instance_uuid")
+		instance := a.UUID("instance_uuid")
 		return func(n *node) bool { return n.InstanceUUID == instance }
 	}},
 	booleanFilter("associated", since.First, func(n *node) bool { return n.InstanceUUID != "" }),
@@ -138,7 +138,7 @@ func byFault(a *rest.Args, _ *rest.Request) func(*node) bool {
 }
 
 func byChassis(a *rest.Args, r *rest.Request) func(*node) bool {
-	chassis := a.Uuid("chassis_uuid")
+	chassis := a.UUID("chassis_uuid")
 	if a.Err == nil {
 		if err := objects.FindChassis(r, chassis); err != nil {
 			a.Err = err
@@ -152,12 +152,12 @@ var argTypes = []struct {
 	name  string
 	check func(a *rest.Args, name string)
 }{
-	{"chassis_uuid", func(a *rest.Args, name string) { a.Uuid(name) }},
-	{"instance_uuid", func(a *rest.Args, name string) { a.Uuid(name) }},
+	{"chassis_uuid", func(a *rest.Args, name string) { a.UUID(name) }},
+	{"instance_uuid", func(a *rest.Args, name string) { a.UUID(name) }},
 	{"associated", func(a *rest.Args, name string) { a.Boolean(name) }},
 	{"maintenance", func(a *rest.Args, name string) { a.Boolean(name) }},
 	{"retired", func(a *rest.Args, name string) { a.Boolean(name) }},
-	{"marker", func(a *rest.Args, name string) { a.Uuid(name) }},
+	{"marker", func(a *rest.Args, name string) { a.UUID(name) }},
 	{"limit", func(a *rest.Args, name string) { a.Integer(name) }},
 	{"fields", func(a *rest.Args, name string) { a.List(name) }},
 	{"detail", func(a *rest.Args, name string) { a.Boolean(name) }},
@@ -247,7 +247,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	for _, t := range argTypes {
 		t.check(a, t.name)
 	}
-	p, fields, detail := a.Page((*rest.Args).Uuid), rest.FieldSet(a.List("fields")), a.Boolean("detail")
+	p, fields, detail := a.Page((*rest.Args).UUID), rest.FieldSet(a.List("fields")), a.Boolean("detail")
 	if a.Err != nil {
 		return rest.Answer{}, a.Err
 	}

@@ -237,7 +237,7 @@ func setConsole(r *rest.Request) (rest.Answer, error) {
 func validate(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("node", "node_uuid")
 	ident := a.Ident("node")
-	if uuid := a.Uuid("node_uuid"); uuid != "" {
+	if uuid := a.UUID("node_uuid"); uuid != "" {
 		ident = uuid
 	}
 	if a.Err != nil {

@@ -100,7 +100,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	}
 	a := r.QueryArgs(names...)
 	l.decode(a, true)
-	marker := (*rest.Args).Uuid
+	marker := (*rest.Args).UUID
 	if l.has(nameMarker) {
 		marker = (*rest.Args).Name
 	}
@@ -329,7 +329,7 @@ func byNode(name string) filter {
 		s.ofNode(n.UUID)
 	}}
 	if name == "node_uuid" {
-		f.decode = func(a *rest.Args, name string) { a.Uuid(name) }
+		f.decode = func(a *rest.Args, name string) { a.UUID(name) }
 	}
 	return f
 }
@@ -344,9 +344,9 @@ func byText(name string) filter {
 
 // byAddress filters records by MAC address.
 var byAddress = filter{
-	name: "address", group: "address", decode: func(a *rest.Args, name string) { a.Mac(name) },
+	name: "address", group: "address", decode: func(a *rest.Args, name string) { a.MAC(name) },
 	apply: func(a *rest.Args, _ *rest.Request, s *selection) {
-		address := a.Mac("address")
+		address := a.MAC("address")
 		s.where(func(o conductor.Object) bool { return fieldOf(o, "address").load(o) == address })
 		s.one = true
 	},

@@ -65,10 +65,10 @@ func receive(r *rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, err
 		}
 		a := &rest.Args{Values: item.(map[string]any)}
-		a.Uuid("port_id")
-		a.Mac("mac_address")
-		a.Uuid("device_id")
-		a.Uuid("binding:host_id")
+		a.UUID("port_id")
+		a.MAC("mac_address")
+		a.UUID("device_id")
+		a.UUID("binding:host_id")
 		if a.Err != nil {
 			return rest.Answer{}, a.Err
 		}

@@ -30,7 +30,7 @@ var inspectionSchema = &schema.Schema{Types: []string{"object"}, Required: []str
 func ContinueInspection(r *rest.Request) (rest.Answer, error) {
 	old := r.Version < since.ContinueInspection
 	q := r.QueryArgs("node_uuid")
-	uuid := q.Uuid("node_uuid")
+	uuid := q.UUID("node_uuid")
 	body, err := r.Decode(rest.MaxInspectionBody)
 	if err != nil {
 		return rest.Answer{}, err

@@ -26,7 +26,7 @@ var lookupFields = rest.FieldSet{"uuid", "properties", "instance_info", "driver_
 // Source: ironic/api/controllers/v1/ramdisk.py.
 func Lookup(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("addresses", "node_uuid")
-	addresses, uuid := a.List("addresses"), a.Uuid("node_uuid")
+	addresses, uuid := a.List("addresses"), a.UUID("node_uuid")
 	if err := r.Accept(a); err != nil {
 		return rest.Answer{}, err
 	}

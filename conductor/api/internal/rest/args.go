@@ -15,8 +15,7 @@ import (
 )
 
 // Args are the arguments of a request by name: its query parameters and the keys of the
-// object in its body. After the first invalid argument err is its fault, and all methods
-// return zero values.
+// object in its body. After the first invalid argument, Err is its fault.
 //
 // Source: ironic/common/args.py.
 type Args struct {
@@ -110,52 +109,32 @@ func (a *Args) Need(name string) *Args {
 
 // Text returns a string argument, "" if it is absent.
 func (a *Args) Text(name string) string {
-	v := a.Values[name]
-	s, ok := v.(string)
-	if v != nil && !ok {
-		a.Fail("Expected string for %s: %s", name, fault.Show(v))
-	}
-	return s
+	return a.text(name, "string", func(string) bool { return true })
 }
 
-// Uuid returns a UUID, "" if it is absent.
-func (a *Args) Uuid(name string) string {
-	v := a.Values[name]
-	s, ok := v.(string)
-	if v != nil && (!ok || !IsUUID(s)) {
-		a.Fail("Expected UUID for %s: %s", name, fault.Show(v))
-	}
-	return s
-}
+// UUID returns a UUID, "" if it is absent.
+func (a *Args) UUID(name string) string { return a.text(name, "UUID", IsUUID) }
 
 // Name returns a name, "" if it is absent.
-func (a *Args) Name(name string) string {
-	v := a.Values[name]
-	s, ok := v.(string)
-	if v != nil && (!ok || !IsName(s)) {
-		a.Fail("Expected name for %s: %s", name, fault.Show(v))
-	}
-	return s
-}
+func (a *Args) Name(name string) string { return a.text(name, "name", IsName) }
 
 // Ident returns a UUID or a name, "" if it is absent.
 func (a *Args) Ident(name string) string {
-	v := a.Values[name]
-	s, ok := v.(string)
-	if v != nil && (!ok || !IsName(s) && !IsUUID(s)) {
-		a.Fail("Expected UUID or name for %s: %s", name, fault.Show(v))
-	}
-	return s
+	return a.text(name, "UUID or name", func(s string) bool { return IsName(s) || IsUUID(s) })
 }
 
-// Mac returns a MAC address in lower case, "" if it is absent.
-func (a *Args) Mac(name string) string {
+// MAC returns a MAC address in lower case, "" if it is absent.
+func (a *Args) MAC(name string) string {
+	return strings.ToLower(a.text(name, "valid MAC address", IsMAC))
+}
+
+func (a *Args) text(name, want string, valid func(string) bool) string {
 	v := a.Values[name]
 	s, ok := v.(string)
-	if v != nil && (!ok || !IsMAC(s)) {
-		a.Fail("Expected valid MAC address for %s: %s", name, fault.Show(v))
+	if v != nil && (!ok || !valid(s)) {
+		a.Fail("Expected %s for %s: %s", want, name, fault.Show(v))
 	}
-	return strings.ToLower(s)
+	return s
 }
 
 // Boolean returns a boolean, nil if it is absent.
