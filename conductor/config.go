@@ -94,6 +94,9 @@ type Config struct {
 
 	// Power configures the power sync. The conductor sets its Handler, Name and Logger.
 	Power powersync.Config
+	// SkipHealth leaves the health of machines unread, which is one more request to each BMC in a
+	// round of the power sync (enable_health_monitoring = False).
+	SkipHealth bool
 	// SkipPowerSync disables the periodic power sync (sync_power_state_interval = 0).
 	SkipPowerSync bool
 

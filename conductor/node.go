@@ -103,6 +103,7 @@ type Node struct {
 	ParentNode      string `json:"parent_node,omitzero"`
 	BootMode        string `json:"boot_mode,omitzero"`
 	SecureBoot      *bool  `json:"secure_boot,omitzero"`
+	Health          string `json:"health,omitzero"`          // of the machine: "OK", "WARNING" or "CRITICAL"
 	AutomatedClean  *bool  `json:"automated_clean,omitzero"` // nil: as configured
 	ConsoleEnabled  bool   `json:"console_enabled,omitzero"`
 	Protected       bool   `json:"protected,omitzero"`

@@ -144,7 +144,11 @@ func (p powerRounds) syncNode(ctx context.Context, s *session, n *Node, past pow
 	if a.Outcome == powersync.Forced {
 		return p.force(ctx, s, n, after, a, past)
 	}
-	return a, p.store(ctx, n, r, after)
+	health := n.Health
+	if reading.Err == nil && reading.Invalid == nil {
+		health = p.health(ctx, n)
+	}
+	return a, p.store(ctx, n, r, after, health)
 }
 
 // recoverNode handles a node in a recovery round. The error is that of the store.
@@ -155,17 +159,21 @@ func (p powerRounds) recoverNode(ctx context.Context, _ *session, n *Node, past 
 		return a, nil
 	}
 	after, a := powersync.DecideRecovery(r, p.reading(ctx, n, true), past)
-	return a, p.store(ctx, n, r, after)
+	return a, p.store(ctx, n, r, after, n.Health)
 }
 
-// store stores a decision about a node that nobody has changed since.
-func (p powerRounds) store(ctx context.Context, n *Node, r, after powersync.Record) error {
-	if r == after {
+// store stores a decision about a node that nobody has changed since, and the machine's health.
+func (p powerRounds) store(ctx context.Context, n *Node, r, after powersync.Record, health string) error {
+	if r == after && n.Health == health {
 		return nil
 	}
 	changed := n.Clone()
 	changed.setPower(after)
-	_, err := p.engine.fleet.save(ctx, changed)
+	changed.Health = health
+	changed, err := p.engine.fleet.save(ctx, changed)
+	if err == nil {
+		p.engine.history.health(ctx, n, changed)
+	}
 	return err
 }
 

@@ -55,7 +55,7 @@ func fullNode() *conductor.Node {
 		DeploySteps: &conductor.Steps{}, ServiceSteps: &conductor.Steps{Planned: []conductor.Step{}}, OtherSteps: &conductor.Steps{Begun: 2}, CleanUp: &conductor.CleanUp{PowerOff: true, Ramdisk: true, Instance: true},
 		Interfaces: map[string]string{"power": "fake"},
 		Owner:      "owner", Lessee: "lessee", ResourceClass: "baremetal", Description: "text", Shard: "shard", ParentNode: "parent",
-		BootMode: "uefi", SecureBoot: &yes, AutomatedClean: &yes, ConsoleEnabled: true, Protected: true, ProtectedReason: "kept",
+		BootMode: "uefi", SecureBoot: &yes, Health: "OK", AutomatedClean: &yes, ConsoleEnabled: true, Protected: true, ProtectedReason: "kept",
 		Retired: true, RetiredReason: "old", DisablePowerOff: true, InstanceName: "name", Empty: []string{"lessee"},
 	}
 }
@@ -110,7 +110,7 @@ func fill(v reflect.Value, name string) {
 func fullNodeV1() *conductor.Node {
 	n := fullNode()
 	n.Claim = "a member" // without "/power"
-	n.Firmware, n.CleanUp = nil, nil
+	n.Firmware, n.CleanUp, n.Health = nil, nil, ""
 	n.CleanSteps = &conductor.Steps{Current: &conductor.Step{Requested: true}}
 	n.DeploySteps = &conductor.Steps{Current: &conductor.Step{}}
 	n.ServiceSteps = &conductor.Steps{Current: &conductor.Step{Requested: true}}

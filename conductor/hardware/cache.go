@@ -32,6 +32,18 @@ func (b *BMC) ReadBootMode(ctx context.Context, n *conductor.Node) (mode string,
 	return mode, secureBoot, err
 }
 
+// ReadHealth implements [conductor.HealthReader].
+func (b *BMC) ReadHealth(ctx context.Context, n *conductor.Node) (health string, err error) {
+	if err := b.usable(n); err != nil || b.chosen(n, "management") != "redfish" {
+		return "", err
+	}
+	err = b.do(n, func() (err error) {
+		health, err = b.driver.Health(ctx, n.UUID)
+		return err
+	})
+	return health, err
+}
+
 // ReadBIOS implements [conductor.CacheReader].
 func (b *BMC) ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIOSSetting, error) {
 	if err := b.usable(n); err != nil || b.chosen(n, "bios") != "redfish" {

@@ -57,6 +57,8 @@
 //   - By Redfish, the boot mode, secure boot, the BIOS settings with their registry, and from series 2023.2 on the versions of the
 //     firmware, are read after a verification, before cleaning and servicing, and the settings also in
 //     those steps. Clients read what the node's record has of them; a failure to read is only logged.
+//   - By Redfish, the power sync also reads the health of the machine, in series whose API has it (1.109).
+//   - The vendor interface "redfish" subscribes to the events of the BMC, which the BMC sends to a URL of the client's.
 //   - With the rescue interface "agent", a rescue boots the agent and gives it the hash of the password, and
 //     the end of a rescue boots the instance again.
 //   - Firmware updates and consoles are refused, and so are steps for

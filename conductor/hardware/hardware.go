@@ -86,7 +86,7 @@ type kind struct {
 }
 
 // BMC is a hardware type whose nodes have BMCs: a [conductor.Hardware], a
-// [conductor.BootDeviceManager], a [conductor.CacheReader], a [conductor.Management] and a [conductor.VendorPassthru]. Make it with [NewRedfish] or [NewIPMI], and Close it. It is
+// [conductor.BootDeviceManager], a [conductor.CacheReader], a [conductor.HealthReader], a [conductor.Management] and a [conductor.VendorPassthru]. Make it with [NewRedfish] or [NewIPMI], and Close it. It is
 // safe for concurrent use. A nil or zero BMC has no interfaces and no steps, and its
 // other methods return a [*conductor.ConfigError]. A nil node is an error.
 //
@@ -106,6 +106,7 @@ var (
 	_ conductor.ConfigDriveBuilder = (*BMC)(nil)
 	_ conductor.BootDeviceManager  = (*BMC)(nil)
 	_ conductor.CacheReader        = (*BMC)(nil)
+	_ conductor.HealthReader       = (*BMC)(nil)
 	_ conductor.Management         = (*BMC)(nil)
 	_ conductor.VendorPassthru     = (*BMC)(nil)
 )

@@ -42,7 +42,7 @@ var allFields = []field{
 	mapField("extra", since.First, func(n *node) *map[string]any { return &n.Extra }).editable(),
 	shownField("fault", since.Fault, func(_ *rest.Request, n *node) string { return n.Fault }),
 	interfaceField("firmware", since.Firmware),
-	shownField("health", since.Health, func(*rest.Request, *node) string { return "" }),
+	shownField("health", since.Health, func(_ *rest.Request, n *node) string { return n.Health }),
 	timeField("inspection_finished_at", since.Inspection, func(n *node) *time.Time { return n.InspectionFinishedAt }),
 	timeField("inspection_started_at", since.Inspection, func(n *node) *time.Time { return n.InspectionStartedAt }),
 	interfaceField("inspect", since.Interfaces),

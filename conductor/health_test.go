@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// patient is fake-hardware whose machines have a health.
+type patient struct {
+	*conductor.Fake
+	health string
+	err    error
+	reads  atomic.Int64
+}
+
+func (p *patient) ReadHealth(context.Context, *conductor.Node) (string, error) {
+	p.reads.Add(1)
+	return p.health, p.err
+}
+
+func TestPowerSyncRecordsTheHealth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hardware := &patient{health: "OK"}
+		f := start(t, func(c *conductor.Config) {
+			hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+			c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+		})
+		n := f.powered(states.PowerOn, states.PowerOn)
+		require.Empty(t, n.Health)
+		var events []string
+		for _, c := range []struct {
+			health string
+			err    error
+			want   string
+			event  string // "" if nothing changes
+		}{
+			{"OK", nil, "OK", "Node health status changed: health='OK' (previously 'None')"},
+			{"OK", nil, "OK", ""},
+			{"CRITICAL", nil, "CRITICAL", "Node health status changed: health='CRITICAL' (previously 'OK')"},
+			{"OK", errors.New("no answer"), "CRITICAL", ""},
+			{"", nil, "", "Node health status changed: health='None' (previously 'CRITICAL')"},
+		} {
+			hardware.health, hardware.err = c.health, c.err
+			time.Sleep(3 * time.Minute)
+			synctest.Wait()
+			now, err := f.Node(f.ctx, n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, c.want, now.Health)
+			require.Equal(t, states.PowerOn, now.Power)
+			if c.event != "" {
+				events = append(events, c.event)
+			}
+		}
+		var got []string
+		entries, err := f.History(f.ctx, n.UUID)
+		require.NoError(t, err)
+		for _, entry := range entries {
+			require.Equal(t, []string{"INFO", "monitoring"}, []string{entry.Severity, entry.EventType})
+			got = append(got, entry.Event)
+		}
+		require.Equal(t, events, got)
+	})
+}
+
+func TestHealthIsNotRead(t *testing.T) {
+	for name, change := range map[string]func(c *conductor.Config, p *patient){
+		"in a series without the field": func(c *conductor.Config, _ *patient) { c.Table = states.Antelope.Table() },
+		"with SkipHealth":               func(c *conductor.Config, _ *patient) { c.SkipHealth = true },
+		"without a power state": func(_ *conductor.Config, p *patient) {
+			p.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+				if operation == "read power" {
+					return errors.New("no answer")
+				}
+				return nil
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hardware := &patient{health: "OK"}
+				f := start(t, func(c *conductor.Config) {
+					hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+					change(c, hardware)
+					c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+				})
+				n := f.powered(states.PowerOn, states.PowerOn)
+				time.Sleep(10 * time.Minute)
+				synctest.Wait()
+				require.Zero(t, hardware.reads.Load())
+				now, err := f.Node(f.ctx, n.UUID)
+				require.NoError(t, err)
+				require.Empty(t, now.Health)
+			})
+		})
+	}
+}
