@@ -92,7 +92,7 @@ func (e *engine) attendNow(s *session, id string) {
 // heard asks the agent of the task's node, which waits, and returns the change of the node's record that follows. An
 // error fails the node's work.
 //
-// Source: _heartbeat_clean_wait and _heartbeat_deploy_wait in ironic/drivers/modules/agent_base.py.
+// Source: the functions _heartbeat_*_wait in ironic/drivers/modules/agent_base.py.
 func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure error) {
 	n := t.Node()
 	w, kind := agentWork[n.ProvisionState], stepKinds[n.ProvisionState]
@@ -100,13 +100,13 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 	if err != nil {
 		return nil, err
 	}
-	if n.ProvisionState == states.RescueWait {
+	_, cached := n.DriverInternalInfo[cacheKey(w)]
+	switch {
+	case n.ProvisionState == states.RescueWait:
 		return t.engine.rules.resume, t.finishRescue(ctx)
-	}
-	if w != agent.Deploy && kind.of(n).Current == nil {
+	case w != agent.Deploy && kind.of(n).Current == nil:
 		return t.engine.rules.resume, nil // the work begins by asking for the agent's steps
-	}
-	if _, cached := n.DriverInternalInfo[cacheKey(w)]; w == agent.Deploy && !cached {
+	case w == agent.Deploy && !cached:
 		switch err := t.refreshAgentSteps(ctx, w); {
 		case errors.Is(err, agent.ErrBusy):
 			return unchanged, nil
@@ -115,27 +115,35 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 			return nil, fmt.Errorf("Failed to load in-band deploy steps: %w", err)
 		}
 	}
-	failed := "Failed to process the next deploy step"
-	if w != agent.Deploy {
-		failed = "Node failed to check " + map[agent.Work]string{agent.Clean: "cleaning", agent.Service: "service"}[w] + " progress"
-	}
-	client, err := t.engine.agent(n)
+	commands, err := t.agentCommands(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", failed, err)
+		return nil, fmt.Errorf("%s: %w", progressFailures[w], err)
 	}
-	commands, err := client.Commands(ctx)
+	return t.processNextStep(ctx, kind, w, commands)
+}
+
+// progressFailures are Ironic's texts for an agent that does not tell how far its step is.
+var progressFailures = map[agent.Work]string{
+	agent.Clean: "Node failed to check cleaning progress", agent.Service: "Node failed to check service progress",
+	agent.Deploy: "Failed to process the next deploy step",
+}
+
+// agentCommands asks the agent for the commands that it has received since its start.
+func (t *Task) agentCommands(ctx context.Context) ([]agent.Command, error) {
+	client, err := t.engine.agent(t.Node())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", failed, err)
+		return nil, err
 	}
-	return t.follow(ctx, kind, w, commands)
+	return client.Commands(ctx)
 }
 
 func unchanged(*Node) error { return nil }
 
-// follow acts on the commands of the agent, see heard.
+// processNextStep compares the agent's commands with the node's current step, and returns the change of the record that
+// follows. It boots the agent again after a step that requires it.
 //
 // Source: process_next_step in ironic/drivers/modules/agent_base.py.
-func (t *Task) follow(ctx context.Context, kind stepKind, w agent.Work, commands []agent.Command) (change func(*Node) error, failure error) {
+func (t *Task) processNextStep(ctx context.Context, kind stepKind, w agent.Work, commands []agent.Command) (change func(*Node) error, failure error) {
 	rules, steps := t.engine.rules, kind.of(t.Node())
 	current := agent.Current{Name: agent.StepName{Interface: steps.Current.Interface, Step: steps.Current.Step}, Sent: steps.Sent && !steps.Rebooted}
 	verdict, reason := agent.Judge(w, t.Node().UUID, current, commands)

@@ -229,8 +229,8 @@ func TestAConfigurationDriveThatTheDriverCannotBuildFailsTheDeployment(t *testin
 		r.ConfigDrive = map[string]any{"user_data": "hunter2"}
 		require.NoError(t, m.Provision(m.ctx, m.n.UUID, r))
 		require.Equal(t, states.DeployWait, m.settle(m.n).ProvisionState)
-		m.requireState(m.boot(), states.DeployFail, "step deploy.write_image failed: Driver fake-hardware cannot build the configuration drive of node "+m.n.UUID+
-			" from an object. It can write an image, gzipped and in base64, or its URL.")
+		m.requireState(m.boot(), states.DeployFail, "Deploy step deploy.write_image failed: Driver fake-hardware cannot build the configuration drive of node "+m.n.UUID+
+			" from an object. It can write an image, gzipped and in base64, or its URL..")
 		require.Equal(t, []string{"get_deploy_steps"}, m.heard())
 	})
 }

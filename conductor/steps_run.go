@@ -52,9 +52,20 @@ type stepError struct {
 	err  error
 }
 
-// Error returns Ironic's text for the steps of a cleaning or a service.
+// Error returns Ironic's text for the steps of a deployment, a cleaning or a service.
+//
+// Source: do_next_deploy_step in ironic/conductor/deployments.py and its like, and log_and_raise_deployment_error in
+// ironic/drivers/modules/agent_base.py, whose text has no full stop.
 func (e *stepError) Error() string {
-	if e.work != states.Cleaning && e.work != states.Servicing {
+	switch e.work {
+	case states.Cleaning, states.Servicing:
+	case states.Deploying:
+		text := fmt.Sprintf("Deploy step %v failed: %v", e.step, e.err)
+		if !slices.Contains([]string{"prepare_instance_boot", "tear_down_agent", "boot_instance"}, e.step.Step) {
+			text += "."
+		}
+		return text
+	default:
 		return fmt.Sprintf("step %v failed: %v", e.step, e.err)
 	}
 	request := StepRequest{Interface: e.step.Interface, Step: e.step.Step, Args: e.step.Args}

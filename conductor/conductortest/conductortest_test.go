@@ -74,7 +74,7 @@ func TestWorkTakesAsLongAsTheTestWants(t *testing.T) {
 	require.Equal(t, "conductortest", node["reservation"])
 	proceed <- errors.New("no such image")
 	n = ironic.WaitFor(t.Context(), "rack1-7", states.DeployFail)
-	require.Equal(t, "step deploy.deploy failed: no such image", n.LastError)
+	require.Equal(t, "Deploy step deploy.deploy failed: no such image.", n.LastError)
 }
 
 // Next can make each kind of work fail, and the node then enters the state that Ironic has for

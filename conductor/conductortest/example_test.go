@@ -79,7 +79,7 @@ func ExampleServer_Next() {
 	close(proceed)
 	fmt.Println(ironic.WaitFor(ctx, node.UUID, states.Available).ProvisionState)
 	// Output:
-	// step deploy.deploy failed: no such image
+	// Deploy step deploy.deploy failed: no such image.
 	// active
 	// deleting
 	// available

@@ -248,7 +248,7 @@ func TestAMachineThatDoesNotGoOffFailsItsWork(t *testing.T) {
 		server, s := stuck(t)
 		n := s.request(s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Available }), "active")
 		require.Equal(t, states.DeployFail, n.ProvisionState)
-		require.Equal(t, "step deploy.deploy failed: "+text, n.LastError)
+		require.Equal(t, "Deploy step deploy.deploy failed: "+text+".", n.LastError)
 		require.Zero(t, patchesOf(server))
 		s.requireHistory(n)
 	})
