@@ -164,6 +164,16 @@ func (f *follower) end() error {
 	return f.err
 }
 
+// reachAll waits until every follower is synced and has exactly these records.
+func reachAll(ctx context.Context, followers []*follower, records ...conductor.Record) error {
+	for _, f := range followers {
+		if err := f.reach(ctx, records...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func endAll(followers []*follower) error {
 	var errs []error
 	for _, f := range followers {

@@ -23,15 +23,7 @@ func (t *tester) checkWatch(ctx context.Context) error {
 		records = append(records, r)
 	}
 	followers := t.followAll(ctx)
-	reach := func() error {
-		for _, f := range followers {
-			if err := f.reach(ctx, records...); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := reach(); err != nil {
+	if err := reachAll(ctx, followers, records...); err != nil {
 		return err
 	}
 	for _, f := range followers {
@@ -45,7 +37,7 @@ func (t *tester) checkWatch(ctx context.Context) error {
 		if records[1], err = t.update(ctx, records[1]); err != nil {
 			return err
 		}
-		if err := reach(); err != nil {
+		if err := reachAll(ctx, followers, records...); err != nil {
 			return err
 		}
 	}
@@ -57,7 +49,7 @@ func (t *tester) checkWatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := reach(); err != nil {
+	if err := reachAll(ctx, followers, records...); err != nil {
 		return err
 	}
 	for _, f := range followers {
@@ -90,10 +82,8 @@ func (t *tester) checkWatchKind(ctx context.Context) error {
 		return err
 	}
 	followers := t.followAll(ctx)
-	for _, f := range followers {
-		if err := f.reach(ctx, r); err != nil {
-			return err
-		}
+	if err := reachAll(ctx, followers, r); err != nil {
+		return err
 	}
 	if before, err = apart.update(ctx, before); err != nil {
 		return err
@@ -104,10 +94,8 @@ func (t *tester) checkWatchKind(ctx context.Context) error {
 	if r, err = t.update(ctx, r); err != nil {
 		return err
 	}
-	for _, f := range followers {
-		if err := f.reach(ctx, r); err != nil {
-			return err
-		}
+	if err := reachAll(ctx, followers, r); err != nil {
+		return err
 	}
 	return endAll(followers)
 }
@@ -250,10 +238,8 @@ func (t *tester) checkWatchEnds(ctx context.Context) error {
 		return err
 	}
 	followers := t.followAll(ctx)
-	for _, f := range followers {
-		if err := f.reach(ctx, r); err != nil {
-			return err
-		}
+	if err := reachAll(ctx, followers, r); err != nil {
+		return err
 	}
 	if err := endAll(followers); err != nil {
 		return fmt.Errorf("a context that ends: %w", err)
