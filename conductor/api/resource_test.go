@@ -123,6 +123,18 @@ func TestTheFirstFaultOfARequestIsThatOfIronic(t *testing.T) {
 		{"HEAD", "/v1/events", "1.53", "", 404, ""},
 		{"HEAD", "/v1/events", "1.54", "", 405, ""},
 		{"GET", "/v1/events", "1.53", "", 404, ""},
+		{"POST", "/v1/heartbeat/n", "1.35", `{"callback_url": "u", "agent_version": "9"}`, 400, `Field "agent_version" not recognised`},
+		{"POST", "/v1/heartbeat/n", "1.36", `{"callback_url": "u", "agent_version": "9"}`, 400, "Agent token is required for heartbeat processing."},
+		{"POST", "/v1/heartbeat/n", "1.67", `{"callback_url": "u", "agent_verify_ca": "c"}`, 400, `Field "agent_verify_ca" not recognised in this version`},
+		{"POST", "/v1/heartbeat/n", "1.68", `{"callback_url": "u", "agent_verify_ca": "c"}`, 400, "Agent token is required for heartbeat processing."},
+		{"POST", "/v1/heartbeat/n", "1.71", `{"callback_url": "u", "agent_status": "end"}`, 400, `Fields "agent_status" and "agent_status_message" not recognised.`},
+		{"POST", "/v1/heartbeat/n", "1.71", `{"callback_url": "u", "agent_status_message": "m"}`, 400, `Fields "agent_status" and "agent_status_message" not recognised.`},
+		{"POST", "/v1/heartbeat/n", "1.72", `{"callback_url": "u", "agent_token": "wrong", "agent_status": "x"}`, 400, "Agent status is invalid. Valid states are start,end,error."},
+		{"POST", "/v1/heartbeat/n", "1.72", `{"callback_url": "u", "agent_token": "wrong", "agent_status": "end"}`, 400, "Invalid or missing agent token received."},
+		{"POST", "/v1/events", "1.54", `{"events": [{"event": "network.bind_port", "status": "s", "port_id": "x", "mac_address": "52:54:00:00:00:01"}]}`, 400, "Expected UUID for port_id: x"},
+		{"POST", "/v1/events", "1.54", `{"events": [{"event": "network.bind_port", "status": "s", "port_id": "` + absentUUID + `", "mac_address": "x"}]}`, 400, "Expected valid MAC address for mac_address: x"},
+		{"POST", "/v1/events", "1.54", `{"events": [{"event": "network.bind_port", "status": "s", "port_id": "` + absentUUID + `", "mac_address": "52:54:00:00:00:01", "device_id": "x"}]}`, 400, "Expected UUID for device_id: x"},
+		{"POST", "/v1/events", "1.54", `{"events": [{"event": "network.bind_port", "status": "s", "port_id": "` + absentUUID + `", "mac_address": "52:54:00:00:00:01", "binding:host_id": "x"}]}`, 400, "Expected UUID for binding:host_id: x"},
 		{"POST", "/v1/events", "1.53", "{}", 400, "Schema error for evts: 'events' is a required property"},
 	} {
 		got := s.do(c.method, c.path, c.version, c.body)
