@@ -29,7 +29,7 @@
 // The process that works on a node holds the node's reservation, as in Ironic. Requests for
 // a reserved node are retried a few times and then refused with [Locked]. The write that
 // ends the work also drops the reservation. If the work fails after the agent may have booted, that
-// write stores what is left to do on the machine ([CleanUp]), and a later write drops the reservation.
+// write stores what is left to do on the machine (CleanUp), and a later write drops the reservation.
 //
 // What a process has to do with a node is decided by one pure function, and carried out by one
 // engine, which alone reserves nodes:

@@ -152,6 +152,10 @@ func (n *Node) Clone() *Node {
 	c.BIOSSettings = slices.Clone(n.BIOSSettings)
 	c.Firmware = slices.Clone(n.Firmware)
 	c.Transitions = slices.Clone(n.Transitions)
+	if n.CleanUp != nil {
+		left := *n.CleanUp
+		c.CleanUp = &left
+	}
 	return &c
 }
 

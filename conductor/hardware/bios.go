@@ -58,7 +58,7 @@ func (b *BMC) applyBIOS(ctx context.Context, t *conductor.Task) error {
 	}
 	deadline := time.Now().Add(biosTimeout)
 	for {
-		settings, err := b.cacheBIOS(ctx, t)
+		settings, err := cacheBIOS(b, ctx, t)
 		missing := missingBIOS(wanted, settings)
 		if err == nil && len(missing) == 0 {
 			return nil
@@ -113,12 +113,12 @@ func (b *BMC) resetBIOS(ctx context.Context, t *conductor.Task) error {
 	if err := t.SetPower(ctx, states.PowerRebooting); err != nil {
 		return err
 	}
-	_, err := b.cacheBIOS(ctx, t)
+	_, err := cacheBIOS(b, ctx, t)
 	return err
 }
 
 // cacheBIOS reads the BIOS settings and stores them in the node's record.
-func (b *BMC) cacheBIOS(ctx context.Context, t *conductor.Task) ([]bmc.BIOSSetting, error) {
+func cacheBIOS(b *BMC, ctx context.Context, t *conductor.Task) ([]bmc.BIOSSetting, error) {
 	settings, err := b.biosSettings(ctx, t.Node())
 	if err != nil {
 		return nil, err

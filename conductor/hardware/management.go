@@ -68,7 +68,7 @@ func (b *BMC) VirtualMedia(ctx context.Context, n *conductor.Node) ([]conductor.
 
 // AttachVirtualMedia implements [conductor.Management].
 func (b *BMC) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
-	if err := b.slotFree(n, device); err != nil {
+	if err := slotFree(b, n, device); err != nil {
 		return err
 	}
 	return b.manage(n, "virtual media", false, func() error { return b.driver.InsertMedia(ctx, n.UUID, device, image) })
@@ -76,14 +76,14 @@ func (b *BMC) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device,
 
 // DetachVirtualMedia implements [conductor.Management].
 func (b *BMC) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
-	if err := b.slotFree(n, devices...); err != nil {
+	if err := slotFree(b, n, devices...); err != nil {
 		return err
 	}
 	return b.manage(n, "virtual media", false, func() error { return b.driver.EjectMedia(ctx, n.UUID, devices...) })
 }
 
 // slotFree refuses a client's change of the CD from which the machine boots or runs.
-func (b *BMC) slotFree(n *conductor.Node, devices ...string) error {
+func slotFree(b *BMC, n *conductor.Node, devices ...string) error {
 	media, ok := b.boot(n).(mediaBoot)
 	if !ok || !slices.Contains(devices, "cdrom") || !media.inUse(n) {
 		return nil

@@ -67,7 +67,7 @@ func (b mediaBoot) agentMedium(n *conductor.Node) (m medium, err error) {
 	}
 	m.bootloader = cmp.Or(m.bootloader, b.config.Bootloader)
 	if b.config.APIURL == "" {
-		return m, b.unrealisable(n, virtualMedia, "driver_info", "deploy_kernel", "the address of the API is not configured (-api-url), with which the agent's image is built")
+		return m, unrealisable(b.BMC, n, virtualMedia, "driver_info", "deploy_kernel", "the address of the API is not configured (-api-url), with which the agent's image is built")
 	}
 	return m, b.checkBuild(n, "driver_info", m)
 }
@@ -143,7 +143,7 @@ func (b mediaBoot) instanceMedium(n *conductor.Node) (m medium, err error) {
 }
 
 // unrealisable refuses a value of a node that its boot interface cannot realise.
-func (b *BMC) unrealisable(n *conductor.Node, boot, field, key, why string) error {
+func unrealisable(b *BMC, n *conductor.Node, boot, field, key, why string) error {
 	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
 		"Node %s has %s in %s, which the boot interface %s of driver %s cannot realise: %s.", n.UUID, key, field, boot, n.Driver, why)}
 }
@@ -151,16 +151,16 @@ func (b *BMC) unrealisable(n *conductor.Node, boot, field, key, why string) erro
 // checkISO refuses an image that neither the BMC can load nor this process can serve.
 func (b mediaBoot) checkISO(n *conductor.Node, field, key, iso string) error {
 	if source := n.InstanceInfo["ramdisk_image_download_source"]; field == "instance_info" && source != nil && source != "http" {
-		return b.unrealisable(n, virtualMedia, field, "ramdisk_image_download_source", "only http is supported, with which the BMC loads the image itself")
+		return unrealisable(b.BMC, n, virtualMedia, field, "ramdisk_image_download_source", "only http is supported, with which the BMC loads the image itself")
 	}
 	if loadable(iso) {
 		return nil
 	}
 	if b.config.Images == nil {
-		return b.unrealisable(n, virtualMedia, field, key, "it must be an http or https URL that the BMC can load, since no images are served (-image-url)")
+		return unrealisable(b.BMC, n, virtualMedia, field, key, "it must be an http or https URL that the BMC can load, since no images are served (-image-url)")
 	}
 	if err := b.config.Images.CheckSource(iso); err != nil {
-		return b.unrealisable(n, virtualMedia, field, key, err.Error())
+		return unrealisable(b.BMC, n, virtualMedia, field, key, err.Error())
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func loadable(image string) bool {
 func (b mediaBoot) checkBuild(n *conductor.Node, field string, m medium) error {
 	kernel := map[string]string{"driver_info": "deploy_kernel", "instance_info": "kernel"}[field]
 	if b.config.Images == nil {
-		return b.unrealisable(n, virtualMedia, field, kernel, "no images are built and served (-image-url)")
+		return unrealisable(b.BMC, n, virtualMedia, field, kernel, "no images are built and served (-image-url)")
 	}
 	for _, source := range []struct{ field, key, url string }{
 		{field, kernel, m.kernel}, {field, strings.Replace(kernel, "kernel", "ramdisk", 1), m.ramdisk}, {"driver_info", "bootloader", m.bootloader},
@@ -184,18 +184,18 @@ func (b mediaBoot) checkBuild(n *conductor.Node, field string, m medium) error {
 			continue
 		}
 		if err := b.config.Images.CheckSource(source.url); err != nil {
-			return b.unrealisable(n, virtualMedia, source.field, source.key, err.Error())
+			return unrealisable(b.BMC, n, virtualMedia, source.field, source.key, err.Error())
 		}
 	}
 	isolinux, _ := b.isolinux()
 	switch mode := bootMode(n); {
 	case mode == "bios" && isolinux == "":
-		return b.unrealisable(n, virtualMedia, field, kernel, "the folder of images has no isolinux.bin, which boots a machine in BIOS mode")
+		return unrealisable(b.BMC, n, virtualMedia, field, kernel, "the folder of images has no isolinux.bin, which boots a machine in BIOS mode")
 	case mode != "bios" && m.bootloader == "":
-		return b.unrealisable(n, virtualMedia, field, kernel, "driver_info has no bootloader, the image of an EFI system partition, which boots a machine in UEFI mode")
+		return unrealisable(b.BMC, n, virtualMedia, field, kernel, "driver_info has no bootloader, the image of an EFI system partition, which boots a machine in UEFI mode")
 	}
 	if _, err := bootimage.ParseParameters(m.parameters); err != nil {
-		return b.unrealisable(n, virtualMedia, field, "kernel_append_params", err.Error())
+		return unrealisable(b.BMC, n, virtualMedia, field, "kernel_append_params", err.Error())
 	}
 	return nil
 }

@@ -49,11 +49,10 @@ type Redfish struct {
 	sessions []*session
 	opened   int // sessions since the start
 
-	subscriptions []*subscription
-	subscribed    int // subscriptions since the start
-	failures      map[string]int
-	logins        Logins
-	requests      []*Request
+	events   events
+	failures map[string]int
+	logins   Logins
+	requests []*Request
 }
 
 // Logins counts login attempts.

@@ -27,18 +27,24 @@ type subscription struct {
 	properties object
 }
 
+// events is the BMC's event service.
+type events struct {
+	subscriptions []*subscription
+	made          int // subscriptions since the start
+}
+
 // Subscriptions returns the subscriptions to the BMC's events, each with the properties that its client has sent.
 func (b *Redfish) Subscriptions() []map[string]any {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all := make([]map[string]any, len(b.subscriptions))
-	for i, s := range b.subscriptions {
+	all := make([]map[string]any, len(b.events.subscriptions))
+	for i, s := range b.events.subscriptions {
 		all[i] = maps.Clone(s.properties)
 	}
 	return all
 }
 
-func (b *Redfish) eventService() object {
+func (e *events) service() object {
 	o := newResource(eventServicePath, "EventService.v1_10_0", "Event Service")
 	o["ServiceEnabled"] = true
 	o["EventTypesForSubscription"] = eventTypes
@@ -47,31 +53,31 @@ func (b *Redfish) eventService() object {
 	return o
 }
 
-func (b *Redfish) subscriptionList() *resource {
+func (e *events) list() *resource {
 	return &resource{
-		get:  static(collection(subscriptionsPath, "EventDestinationCollection", "Event Subscriptions", pathsOf(b.subscriptions))),
-		post: b.subscribe,
+		get:  static(collection(subscriptionsPath, "EventDestinationCollection", "Event Subscriptions", pathsOf(e.subscriptions))),
+		post: e.subscribe,
 	}
 }
 
-// subscriptionResource returns the resource of a subscription, nil if none has that ID.
-func (b *Redfish) subscriptionResource(id string) *resource {
-	i := slices.IndexFunc(b.subscriptions, func(s *subscription) bool { return s.id == id })
+// resource returns the resource of a subscription, nil if none has that ID.
+func (e *events) resource(id string) *resource {
+	i := slices.IndexFunc(e.subscriptions, func(s *subscription) bool { return s.id == id })
 	if i < 0 {
 		return nil
 	}
-	s := b.subscriptions[i]
+	s := e.subscriptions[i]
 	return &resource{
 		get: static(s.object()),
 		del: func(*call) reply {
-			b.subscriptions = slices.DeleteFunc(b.subscriptions, func(other *subscription) bool { return other == s })
+			e.subscriptions = slices.DeleteFunc(e.subscriptions, func(other *subscription) bool { return other == s })
 			return noContent()
 		},
 	}
 }
 
 // subscribe handles a POST to the collection of subscriptions.
-func (b *Redfish) subscribe(c *call) reply {
+func (e *events) subscribe(c *call) reply {
 	body, ok := members(c.body)
 	if !ok {
 		return badJSON()
@@ -107,13 +113,13 @@ func (b *Redfish) subscribe(c *call) reply {
 			return member{name: name}.missing()
 		}
 	}
-	if len(b.subscriptions) == maxSubscriptions {
+	if len(e.subscriptions) == maxSubscriptions {
 		return problem(http.StatusServiceUnavailable, "Base.1.18.EventSubscriptionLimitExceeded",
 			"The event subscription failed due to the number of simultaneous subscriptions exceeding the limit of the implementation.")
 	}
-	b.subscribed++
-	s.id = strconv.Itoa(b.subscribed)
-	b.subscriptions = append(b.subscriptions, s)
+	e.made++
+	s.id = strconv.Itoa(e.made)
+	e.subscriptions = append(e.subscriptions, s)
 	r := show(http.StatusCreated, s.object())
 	r.header.Set("Location", s.path())
 	return r

@@ -48,9 +48,9 @@ func (b *Redfish) find(path string) *resource {
 			post: b.openSession,
 		}
 	case eventServicePath:
-		return &resource{get: static(b.eventService())}
+		return &resource{get: static(b.events.service())}
 	case subscriptionsPath:
-		return b.subscriptionList()
+		return b.events.list()
 	case systemsPath:
 		return &resource{get: static(collection(systemsPath, "ComputerSystemCollection", "Systems", pathsOf(b.systems)))}
 	}
@@ -61,7 +61,7 @@ func (b *Redfish) find(path string) *resource {
 		return b.sessionResource(id)
 	}
 	if id, ok := strings.CutPrefix(path, subscriptionsPath+"/"); ok {
-		return b.subscriptionResource(id)
+		return b.events.resource(id)
 	}
 	if rest, ok := strings.CutPrefix(path, systemsPath+"/"); ok {
 		id, below, _ := strings.Cut(rest, "/")
