@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/states"
 )
@@ -95,6 +96,8 @@ func TestTheFirstFaultOfARequestIsThatOfIronic(t *testing.T) {
 		{"POST", paths["chassis"] + "/nodes", "1.82", "", 400, "Schema error for node: '" + paths["chassis"][len("/v1/chassis/"):] + "' is not of type 'object'"},
 		{"POST", "/v1/chassis/nodes", "1.82", "", 400, "Schema error for node: 'driver' is a required property"},
 		{"POST", "/v1/chassis/nodes", "1.82", `{"driver": "fake-hardware"}`, 403, "Operation not permitted."},
+		{"GET", paths["chassis"] + "/nodes/n?fields=name", "1.82", "", 403, "Operation not permitted."},
+		{"GET", paths["chassis"] + "/nodes/n?fields=name&fault=none&conductor=c", "1.82", "", 400, "Unexpected arguments: conductor, fault"},
 		{"DELETE", paths["chassis"] + "/nodes", "1.82", "", 403, "Operation not permitted."},
 		{"DELETE", paths["chassis"] + "/nodes/detail", "1.82", "", 404, "Resource could not be found."},
 		{"PATCH", paths["chassis"] + "/nodes", "1.82", "{}", 400, "Schema error for patch: {} is not of type 'array'"},
@@ -149,6 +152,17 @@ func TestAListOfThePortWithAnAddressIgnoresTheMarker(t *testing.T) {
 	got := s.do("GET", "/v1/ports?address=52:54:00:00:00:01&marker="+port, "1.82", "").must(http.StatusOK)
 	require.Len(t, got["ports"], 1)
 	require.Empty(t, s.do("GET", "/v1/ports?marker="+port, "1.82", "").must(http.StatusOK)["ports"])
+}
+
+func TestABackfilledAllocationHasTheResourceClassOfItsNode(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	for class, want := range map[string]any{"": nil, "big": "big"} {
+		n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Active, ResourceClass: class})
+		require.NoError(t, err)
+		created := s.do("POST", "/v1/allocations", "1.82", `{"node": "`+n.UUID+`", "resource_class": null}`).must(http.StatusCreated)
+		require.Equal(t, want, created["resource_class"])
+	}
+	require.Equal(t, "The resource_class field is mandatory when not backfilling", s.do("POST", "/v1/allocations", "1.82", `{"resource_class": null}`).fault())
 }
 
 func TestAnEmptyTextOrARemovedBooleanIsStoredAsGiven(t *testing.T) {

@@ -22,15 +22,22 @@ func OfChassis(s *rest.Service) *rest.Controller {
 	return &rest.Controller{Lookup: rest.Below("node", 0, nil), Actions: rest.Actions{
 		rest.All: {Serve: listing{ofChassis: true}.serve, Idents: chassis},
 		"detail": {Method: http.MethodGet, Serve: listing{ofChassis: true, details: true}.serve, Idents: chassis},
-		rest.One: {Optional: 9, Serve: func(*rest.Request) (rest.Answer, error) { return rest.Answer{}, fault.NotPermitted }},
+		rest.One: {Optional: 9, Serve: forbidShow},
 		"delete": {Idents: rest.NodeIdent, Optional: 9, Serve: forbidDelete},
 		"post":   {NoArgs: true, Body: "node", Serve: write.forbidCreate},
 		"patch":  {Idents: rest.NodeIdent, Args: []string{"reset_interfaces"}, Body: "patch", Serve: forbidPatch},
 	}}
 }
 
-// Ironic does not permit a request that changes a node below its chassis, but checks the arguments and the body before it
-// says so.
+// Ironic does not permit a request for one node below its chassis, but checks the arguments and the body before it says so.
+
+// forbidShow answers GET /v1/chassis/CHASSIS/nodes/NODE.
+func forbidShow(r *rest.Request) (rest.Answer, error) {
+	if err := r.QueryArgs("fields", "node_ident").Err; err != nil {
+		return rest.Answer{}, err
+	}
+	return rest.Answer{}, fault.NotPermitted
+}
 
 // forbidCreate answers POST /v1/chassis/CHASSIS/nodes.
 func (s writes) forbidCreate(r *rest.Request) (rest.Answer, error) {

@@ -72,7 +72,7 @@ func createAllocation(r *rest.Request) (rest.Answer, error) {
 	if err := backfill(r, al); err != nil {
 		return rest.Answer{}, err
 	}
-	if al.ResourceClass == "" {
+	if al.ResourceClass == "" && al.NodeUUID == "" {
 		return rest.Answer{}, fault.Invalid("The resource_class field is mandatory when not backfilling")
 	}
 	if err := useCandidates(r, al); err != nil {
