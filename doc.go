@@ -49,6 +49,7 @@
 //	                      benchmarks of cmd/ironstate and a real Ironic
 //	e2e/force             fault injection for conductors and etcd servers, and a check of the
 //	                      recorded history of writes, answers and operations
+//	e2e/agent             a machine with a real ironic-python-agent through cmd/ironstate
 //	e2e/metal3            metal3's baremetal-operator, unmodified, with our conductor
 //	e2e/mutation          mutation testing: for each change of the code, a test must fail
 //	e2e/upstream          reads the tables of a version of Ironic from its source

@@ -72,9 +72,9 @@
 // followed by a reboot. The deploy interface "direct" writes an image by the agent, and the rescue
 // interface "agent" rescues.
 //
-// The following of Ironic is absent: fast track, inspection by the agent, images that the conductor
-// downloads and converts, the collection of the agent's logs, overrides of the priorities of steps, and the
-// hooks after the agent's RAID steps.
+// The following of Ironic is absent: fast track, images that the conductor downloads and converts, the
+// collection of the agent's logs, overrides of the priorities of steps, and the hooks after the agent's RAID
+// steps.
 //
 // # Several conductors
 //

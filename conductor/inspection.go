@@ -92,42 +92,49 @@ func (f *fleet) updatePorts(ctx context.Context, node string, interfaces map[str
 }
 
 // ContinueInspection handles the inspection data of an agent: it finds the node that waits for them, by its UUID, by
-// the MAC addresses and by the BMC's addresses in the data, which must agree, stores them, and continues the inspection. Data that say that the agent failed, or that
-// have no usable network interface, fail the inspection; that is no error of ContinueInspection. The ports of the node then tell by
-// pxe_enabled which of them has booted the agent. The error matches [Invalid] if the data name no address and uuid is empty,
-// [NotFound] if no node waits for the data, and [Locked] if the node's inspection has not begun to wait. Numbers in data are
-// [json.Number].
+// the MAC addresses and by the BMC's addresses in the data, which must agree, stores them, and continues the
+// inspection. Data that say that the agent failed, or that have no usable network interface, fail the inspection; that
+// is no error of ContinueInspection. The ports of the node then tell by pxe_enabled which of them has booted the agent.
+// With lookup the node is looked up as by [Conductor.Lookup] before the data are stored, since they may end the
+// inspection, after which no agent may look the node up; without it the token is empty. Numbers in data are
+// [json.Number]. The error matches [Invalid] if the data name no address and uuid is empty, [NotFound] if no node waits
+// for the data, and [Locked] if the node's inspection has not begun to wait.
 //
 // Source: continue_inspection in ironic/conductor/inspection.py, and the default hooks in
 // ironic/drivers/modules/inspector/hooks: ramdisk-error, validate-interfaces, ports and architecture, with Ironic's
 // default options.
-func (c *Conductor) ContinueInspection(ctx context.Context, data map[string]any, uuid string) (*Node, error) {
+func (c *Conductor) ContinueInspection(ctx context.Context, data map[string]any, uuid string, lookup bool) (n *Node, token string, err error) {
 	data = maps.Clone(data)
 	inventory, _ := data["inventory"].(map[string]any)
 	delete(data, "inventory")
 	delete(data, "logs") // they can be large
 	if uuid == "" && len(addressesOf(inventory)) == 0 && inventory["bmc_address"] == nil && inventory["bmc_v6address"] == nil {
-		return nil, refuse(Invalid, "No lookup information provided")
+		return nil, "", refuse(Invalid, "No lookup information provided")
 	}
-	n, err := c.fleet.inspected(ctx, uuid, inventory)
+	n, err = c.fleet.inspected(ctx, uuid, inventory)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, "", err
 	case n.ProvisionState == states.Inspecting:
-		return nil, refuse(Locked, "Node %s does not wait for inspection data yet.", n.UUID)
+		return nil, "", refuse(Locked, "Node %s does not wait for inspection data yet.", n.UUID)
 	case n.ProvisionState != states.InspectWait:
-		return nil, refuse(NotFound, "Node %s does not wait for inspection data: it is in provision state %q.", n.UUID, n.ProvisionState)
+		return nil, "", refuse(NotFound, "Node %s does not wait for inspection data: it is in provision state %q.", n.UUID, n.ProvisionState)
+	}
+	if lookup {
+		if n, token, err = c.Lookup(ctx, nil, n.UUID); err != nil {
+			return nil, "", err
+		}
 	}
 	ports, failure := inspectionHooks(n, inventory, data)
 	if failure != nil {
 		//lint:ignore ST1005 the text is Ironic's, in conductor/inspection.py
-		return n, c.Resume(ctx, n.UUID, fmt.Errorf("Failed to finish inspection: %w", failure))
+		return n, token, c.Resume(ctx, n.UUID, fmt.Errorf("Failed to finish inspection: %w", failure))
 	}
 	if err := c.fleet.storeInspection(ctx, n.UUID, inventory, data, ports); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := c.fleet.updatePorts(ctx, n.UUID, data["all_interfaces"].(map[string]any)); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	cpu, _ := inventory["cpu"].(map[string]any)
 	if architecture, ok := cpu["architecture"].(string); ok && architecture != "" {
@@ -137,10 +144,10 @@ func (c *Conductor) ContinueInspection(ctx context.Context, data map[string]any,
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
-	return n, c.Resume(ctx, n.UUID, nil)
+	return n, token, c.Resume(ctx, n.UUID, nil)
 }
 
 // interfacesOf returns the network interfaces of an inventory.

@@ -70,7 +70,7 @@ func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
 				}
 				var data map[string]any
 				require.NoError(t, json.Unmarshal([]byte(`{"inventory": {`+test.inventory+`}}`), &data))
-				n, err := f.ContinueInspection(f.ctx, data, uuid)
+				n, _, err := f.ContinueInspection(f.ctx, data, uuid, false)
 				if test.want == "" {
 					require.ErrorIs(t, err, conductor.NotFound)
 					for _, n := range nodes {

@@ -131,7 +131,7 @@ func (l *lab) requireIdle(n *conductor.Node) {
 	require.Equal(l.t, "Off", l.bmc.Power("1"))
 }
 
-func TestAMachineWithDisablePowerOffIsRebootedAfterATimeOut(t *testing.T) {
+func TestAMachineWithDisablePowerOffIsRebootedAfterAnAbort(t *testing.T) {
 	l := startMediaLab(t, states.Manageable, deaf)
 	_, err := l.UpdateNode(t.Context(), l.n.UUID, func(n *conductor.Node) error { n.DisablePowerOff = true; return nil })
 	require.NoError(t, err)

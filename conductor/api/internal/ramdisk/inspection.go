@@ -44,7 +44,7 @@ func ContinueInspection(r *rest.Request) (rest.Answer, error) {
 	if old && (r.Version != since.First || uuid != "") {
 		return rest.Answer{}, &fault.Fault{Status: http.StatusNotFound, Text: "API version " + since.ContinueInspection.String() + " or newer is required"}
 	}
-	n, err := r.Conductor.ContinueInspection(r.Context(), body.(map[string]any), uuid)
+	n, token, err := r.Conductor.ContinueInspection(r.Context(), body.(map[string]any), uuid, !old)
 	if err != nil && fault.Of(err).Status == http.StatusNotFound {
 		return rest.Answer{}, fault.NoSuchResource // do not disclose which nodes exist
 	}
@@ -53,10 +53,6 @@ func ContinueInspection(r *rest.Request) (rest.Answer, error) {
 	}
 	if old {
 		return accepted(func(w *wire.Writer) { w.Key("uuid").Text(n.UUID) }), nil
-	}
-	n, token, err := r.Conductor.Lookup(r.Context(), nil, n.UUID)
-	if err != nil {
-		return rest.Answer{}, err
 	}
 	return accepted(func(w *wire.Writer) {
 		w.Key("node")
