@@ -105,8 +105,8 @@ func cleanWithDeath(t *testing.T, write int32, written bool) (died bool, end sta
 		if store.dead.Load() && now == m.fleet {
 			now = start(t, func(c *conductor.Config) {
 				c.Store, c.Membership, c.Agent.Dial, c.SkipPowerSync, c.OnTransition = memory, nil, m.agent.dial, true, nil
+				c.Hardware["fake-hardware"].(*conductor.Fake).Before = hook // work that was left begins at once
 			})
-			now.fake.Before = hook
 		}
 		time.Sleep(10 * time.Second)
 		n := now.settle(m.n)

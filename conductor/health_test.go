@@ -5,6 +5,7 @@ package conductor_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,13 +20,17 @@ import (
 // patient is fake-hardware whose machines have a health.
 type patient struct {
 	*conductor.Fake
+	reads atomic.Int64
+
+	mu     sync.Mutex
 	health string
 	err    error
-	reads  atomic.Int64
 }
 
 func (p *patient) ReadHealth(context.Context, *conductor.Node) (string, error) {
 	p.reads.Add(1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return p.health, p.err
 }
 
@@ -51,7 +56,9 @@ func TestPowerSyncRecordsTheHealth(t *testing.T) {
 			{"OK", errors.New("no answer"), "CRITICAL", ""},
 			{"", nil, "", "Node health status changed: health='None' (previously 'CRITICAL')"},
 		} {
+			hardware.mu.Lock()
 			hardware.health, hardware.err = c.health, c.err
+			hardware.mu.Unlock()
 			time.Sleep(3 * time.Minute)
 			synctest.Wait()
 			now, err := f.Node(f.ctx, n.UUID)
