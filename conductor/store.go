@@ -83,7 +83,8 @@ type Store interface {
 	// Watch yields the stored records of a kind, then a Change with Synced, then the
 	// changes as they happen, until the context ends, which is no error, or the caller
 	// leaves the range. Changes of one record are yielded in the order of their revisions;
-	// of several changes the watch may yield only the last. A slow caller delays no write.
+	// of several changes the watch may yield only the last. Get returns a record that is at
+	// least as new as the one that the watch has yielded. A slow caller delays no write.
 	// After an error the range ends, and the caller may start another watch.
 	Watch(ctx context.Context, kind Kind) iter.Seq2[Change, error]
 }

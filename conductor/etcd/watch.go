@@ -19,6 +19,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/internal/latest"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // Watch implements [conductor.Store]. It resumes by itself after the loss of a server or of the
@@ -145,6 +146,11 @@ func (f *follower) follow(ctx context.Context) error {
 		if err := answer.Err(); err != nil {
 			return err
 		}
+		if n := len(answer.Events); n > 0 && f.single {
+			if err := f.awaitRevision(ctx, answer.Events[n-1].Kv.ModRevision); err != nil {
+				return err
+			}
+		}
 		for _, event := range answer.Events {
 			if event.Type == clientv3.EventTypeDelete {
 				f.remove(f.layout.id(f.kind, event.Kv), event.Kv.ModRevision)
@@ -163,6 +169,23 @@ func (f *follower) follow(ctx context.Context) error {
 		}
 	}
 	return errors.New("the watch has ended")
+}
+
+// revisionPause is the delay between two reads of a server's revision.
+const revisionPause = 100 * time.Microsecond
+
+// awaitRevision waits until reads from a single server see a revision. The server reports a write to its watches shortly
+// before serializable reads see it.
+//
+// Source: End of watchableStoreTxnWrite in server/storage/mvcc/watchable_store_txn.go of etcd.
+func (f *follower) awaitRevision(ctx context.Context, revision int64) error {
+	for {
+		answer, err := f.client.Get(ctx, f.layout.records(f.kind), clientv3.WithCountOnly(), clientv3.WithSerializable())
+		if err != nil || answer.Header.Revision >= revision {
+			return err
+		}
+		sleep.For(ctx, revisionPause)
+	}
 }
 
 func (f *follower) put(r conductor.Record) {

@@ -151,6 +151,23 @@ var brokenWatches = []mutant{
 			return []conductor.Change{c, last, c}
 		})
 	}},
+	{"reads see a record later than the watch", "a record that a watch has yielded can be read", func(b *broken) {
+		b.create = func(ctx context.Context, r conductor.Record) (int64, error) {
+			defer time.Sleep(time.Millisecond)
+			return b.Memory.Create(ctx, r)
+		}
+		yielded := sync.Map{} // the time by ID
+		b.changes(func(c conductor.Change, _ map[string]conductor.Change) []conductor.Change {
+			yielded.Store(c.Record.ID, time.Now())
+			return []conductor.Change{c}
+		})
+		b.get = func(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
+			if at, ok := yielded.Load(key); ok && time.Since(at.(time.Time)) < time.Millisecond {
+				return conductor.Record{}, conductor.ErrNotFound
+			}
+			return b.Memory.Get(ctx, kind, key)
+		}
+	}},
 	{"a slow watcher is cut off", "receives the last one", func(b *broken) {
 		var writes atomic.Int64
 		b.update = func(ctx context.Context, r conductor.Record) (int64, error) {

@@ -67,6 +67,7 @@ var promises = []struct {
 	{"a watch yields all records, then Synced, then the changes", (*tester).checkWatch},
 	{"a watch yields only records of its kind", (*tester).checkWatchKind},
 	{"watches yield what was stored, in the order of revisions", (*tester).checkWatchDuringWrites},
+	{"a record that a watch has yielded can be read", (*tester).checkWatchedIsRead},
 	{"a slow watcher delays no write and receives the last one", (*tester).checkSlowWatcher},
 	{"a watch ends with its context, without an error", (*tester).checkWatchEnds},
 	{"a caller may leave a watch", (*tester).checkWatchLeft},

@@ -152,6 +152,51 @@ func (t *tester) checkWatchDuringWrites(ctx context.Context) error {
 	return endAll(followers)
 }
 
+// checkWatchedIsRead reads each record as soon as a watch at the same handle has yielded it.
+func (t *tester) checkWatchedIsRead(ctx context.Context) error {
+	const records = 500
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for i, s := range t.stores {
+		t := &tester{stores: t.stores, kind: t.kind + conductor.Kind(fmt.Sprint("-", i))}
+		written := make(chan error, 1)
+		go func() {
+			var err error
+			for n := 0; n < records && err == nil; n++ {
+				_, err = s.Create(ctx, t.record(n))
+			}
+			written <- err
+		}()
+		if err := t.readWatched(ctx, s, records); err != nil {
+			return err
+		}
+		if err := <-written; err != nil {
+			return fmt.Errorf("create: %w", err)
+		}
+	}
+	return nil
+}
+
+// readWatched reads each record that a watch yields, until it has yielded a number of them.
+func (t *tester) readWatched(ctx context.Context, s conductor.Store, records int) error {
+	for change, err := range s.Watch(ctx, t.kind) {
+		switch {
+		case err != nil:
+			return err
+		case change.Synced || change.Deleted:
+			continue
+		}
+		r, err := s.Get(ctx, t.kind, change.Record.ID)
+		if err != nil || r.Revision < change.Record.Revision {
+			return fmt.Errorf("the watch has yielded %s, for which Get returns the revision %d and the error %v", brief(change.Record), r.Revision, err)
+		}
+		if records--; records == 0 {
+			return nil
+		}
+	}
+	return errors.New("the watch has ended early")
+}
+
 // writeSomething creates, updates or deletes one of a few records.
 func (t *tester) writeSomething(ctx context.Context, s conductor.Store, writer, turn int, written *history) error {
 	random := rand.New(rand.NewPCG(uint64(writer), uint64(turn)))
