@@ -3,9 +3,12 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -49,9 +52,44 @@ func bootForDeployment(ctx context.Context, t *Task) error {
 	return ErrWait
 }
 
-// partitionKeys are the keys of instance_info that the agent needs to write a partition image.
-var partitionKeys = []string{
-	"kernel", "ramdisk", "root_gb", "root_mb", "swap_mb", "ephemeral_mb", "ephemeral_format", "preserve_ephemeral", "image_type",
+// partitionKeys are the keys of instance_info that the agent is sent with a partition image.
+var partitionKeys = []string{"kernel", "ramdisk", "root_gb", "ephemeral_format", "preserve_ephemeral", "image_type"}
+
+// partitionSizes are the sizes of the partitions beside a partition image: the key of instance_info, and the key and the factor
+// for the agent's size in MiB.
+var partitionSizes = []struct {
+	key, agentKey string
+	factor        int64
+}{{"root_gb", "root_mb", 1024}, {"swap_mb", "swap_mb", 1}, {"ephemeral_gb", "ephemeral_mb", 1024}}
+
+// partitionLayout returns what the agent is sent to partition the disk for a partition image.
+//
+// Source: parse_instance_info and _validate_layout_properties in ironic/drivers/modules/deploy_utils.py.
+func partitionLayout(n *Node) (map[string]any, error) {
+	if n.InstanceInfo["root_gb"] == nil {
+		return nil, refuse(Invalid, "Some parameters were missing in node's instance_info. Missing are: ['root_gb']")
+	}
+	layout := map[string]any{}
+	for _, key := range partitionKeys {
+		layout[key] = n.InstanceInfo[key]
+	}
+	for _, size := range partitionSizes {
+		value := cmp.Or(n.InstanceInfo[size.key], any(0))
+		units, err := strconv.ParseInt(fmt.Sprint(value), 10, 32)
+		if err != nil || units < 0 {
+			return nil, refuse(Invalid, "Invalid parameter %s: %v is not an integer value.", size.key, value)
+		}
+		layout[size.agentKey] = units * size.factor
+	}
+	if layout["ephemeral_mb"] != int64(0) && layout["ephemeral_format"] == nil {
+		layout["ephemeral_format"] = "ext4"
+	}
+	preserve, err := strconv.ParseBool(strings.ToLower(fmt.Sprint(cmp.Or(layout["preserve_ephemeral"], any(false)))))
+	if err != nil {
+		return nil, refuse(Invalid, "Invalid parameter preserve_ephemeral: %v is not a boolean.", layout["preserve_ephemeral"])
+	}
+	layout["preserve_ephemeral"] = preserve
+	return layout, nil
 }
 
 // writeImage sends the agent's step write_image with the image of the node's instance.
@@ -71,9 +109,11 @@ func writeImage(ctx context.Context, t *Task) error {
 		}
 	}
 	if n.DriverInternalInfo["is_whole_disk_image"] != true {
-		for _, key := range partitionKeys {
-			image[key] = n.InstanceInfo[key]
+		layout, err := partitionLayout(n)
+		if err != nil {
+			return err
 		}
+		maps.Copy(image, layout)
 		image["deploy_boot_mode"], image["boot_option"] = n.agentBootMode(), "local"
 	}
 	args := map[string]any{"image_info": image, "configdrive": nil}
@@ -92,7 +132,12 @@ func writeImage(ctx context.Context, t *Task) error {
 // Source: validate of AgentDeploy in ironic/drivers/modules/agent.py.
 func ValidateImage(n *Node) error {
 	text := func(key string) string { value, _ := n.InstanceInfo[key].(string); return value }
-	source := text("image_source")
+	source, from := text("image_source"), any("http")
+	for _, info := range []map[string]any{n.DriverInfo, n.InstanceInfo} {
+		if value := info["image_download_source"]; value != nil && value != "" {
+			from = value
+		}
+	}
 	switch {
 	case source == "":
 		return refuse(Invalid, "Node %s failed to validate deploy image info. Some parameters were missing. Missing are: ['instance_info.image_source']", n.UUID)
@@ -100,29 +145,17 @@ func ValidateImage(n *Node) error {
 		return refuse(Invalid, "Node %s has the image_source %q, which is not an http or https URL: no other image can be written.", n.UUID, source)
 	case (text("image_os_hash_algo") == "") != (text("image_os_hash_value") == ""), text("image_os_hash_value") == "" && text("image_checksum") == "":
 		return refuse(Invalid, `image_source's "image_checksum", or "image_os_hash_algo" and "image_os_hash_value" must be provided in instance_info for node %s`, n.UUID)
-	case text("image_download_source") != "" && text("image_download_source") != "http":
-		return refuse(Invalid, "Node %s has the image_download_source %q, but agents download images only by http.", n.UUID, text("image_download_source"))
+	case from != "http":
+		return refuse(Invalid, "Node %s has the image_download_source %q, but agents download images only by http.", n.UUID, fmt.Sprint(from))
+	case n.DriverInternalInfo["is_whole_disk_image"] == false:
+		_, err := partitionLayout(n)
+		return err
 	}
 	return nil
 }
 
-// agentBootMode returns the boot mode in the capabilities of the instance or the node, or Ironic's default.
-//
-// Source: get_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
-func (n *Node) agentBootMode() string {
-	if object, ok := n.InstanceInfo["capabilities"].(map[string]any); ok {
-		if mode, _ := object["boot_mode"].(string); mode != "" {
-			return mode
-		}
-	}
-	list, _ := n.Properties["capabilities"].(string)
-	for _, capability := range strings.Split(list, ",") {
-		if name, mode, _ := strings.Cut(capability, ":"); name == "boot_mode" && mode != "" {
-			return mode
-		}
-	}
-	return "uefi"
-}
+// agentBootMode returns the boot mode that the agent is told, UEFI by default.
+func (n *Node) agentBootMode() string { return cmp.Or(n.WantedBootMode(), "uefi") }
 
 // prepareInstanceBoot installs the boot loader of an image that the agent has written, and makes the machine boot its disk.
 func prepareInstanceBoot(ctx context.Context, t *Task) error {

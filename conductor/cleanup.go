@@ -33,7 +33,7 @@ func (n *Node) hasWork() bool { return n.CleanUp != nil || workStates.Has(n.Prov
 func (b *rulebook) cleanUp(n *Node, aborted bool) *CleanUp {
 	ramdisk := b.bootsRamdisk(n)
 	inStep := !aborted && faults[n.ProvisionState] != "" && stepKinds[n.ProvisionState].of(n).Current != nil
-	c := CleanUp{PowerOff: ramdisk && (!inStep || b.config.PowerOffAfterStepFailure), Ramdisk: ramdisk}
+	c := CleanUp{PowerOff: ramdisk && !inStep, Ramdisk: ramdisk}
 	switch stepKinds[n.ProvisionState].work {
 	case states.Servicing:
 		c.Instance = ramdisk && !inStep

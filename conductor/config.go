@@ -45,9 +45,6 @@ type Config struct {
 	// cleaning, and at the next heartbeat any cleaning, deployment or rescue
 	// (allow_provisioning_in_maintenance = False). Series before Train have no such option.
 	NoProvisioningInMaintenance bool
-	// PowerOffAfterStepFailure powers a machine off also after a failed step of a cleaning or a service, which may have
-	// been a firmware update (poweroff_in_cleanfail, poweroff_in_servicefail).
-	PowerOffAfterStepFailure bool
 	// KeepAvailable refuses to delete the record of an available node
 	// (allow_deleting_available_nodes = False). Series before Stein have no such option.
 	KeepAvailable bool

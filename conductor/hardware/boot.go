@@ -73,7 +73,7 @@ func (b networkBoot) cleanUpInstance(ctx context.Context, t *conductor.Task) err
 // Source: configure_secure_boot_if_needed in ironic/drivers/modules/boot_mode_utils.py.
 func (b *BMC) secureBoot(ctx context.Context, t *conductor.Task, enabled bool) error {
 	n := t.Node()
-	if !wantsSecureBoot(n) {
+	if !n.WantsSecureBoot() {
 		return nil
 	}
 	if enabled {

@@ -5,7 +5,6 @@ package hardware
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 )
@@ -78,31 +77,4 @@ func (b *BMC) bootFrom(ctx context.Context, n *conductor.Node, device string, pe
 		persistent = value != "Never" && (persistent || always || value == "Always")
 	}
 	return b.SetBootDevice(ctx, n, device, persistent)
-}
-
-// bootMode returns the boot mode in the capabilities of a node's instance or else of the node: "bios",
-// "uefi", or empty for neither, with which the machine keeps its own. Secure boot needs "uefi".
-//
-// Source: get_boot_mode_for_deploy in ironic/drivers/modules/boot_mode_utils.py.
-func bootMode(n *conductor.Node) string {
-	if wantsSecureBoot(n) {
-		return "uefi"
-	}
-	if mode := instanceCapabilities(n)["boot_mode"]; mode != nil {
-		return known(mode)
-	}
-	properties, _ := n.Properties["capabilities"].(string)
-	for capability := range strings.SplitSeq(properties, ",") {
-		if name, mode, _ := strings.Cut(capability, ":"); strings.TrimSpace(name) == "boot_mode" {
-			return known(strings.TrimSpace(mode))
-		}
-	}
-	return ""
-}
-
-func known(mode any) string {
-	if mode == "bios" || mode == "uefi" {
-		return mode.(string)
-	}
-	return ""
 }

@@ -3,11 +3,9 @@
 package hardware
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 )
@@ -63,35 +61,13 @@ func (b *BMC) validateDeploy(n *conductor.Node) error {
 			return err
 		}
 	}
-	if mode := instanceCapabilities(n)["boot_mode"]; mode != nil && bootMode(n) == "" {
+	if mode := n.InstanceCapabilities()["boot_mode"]; mode != nil && n.WantedBootMode() == "" {
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf("Node %s has an invalid capability boot_mode in instance_info: it must be bios or uefi.", n.UUID)}
 	}
-	if wantsSecureBoot(n) && b.chosen(n, "management") != "redfish" {
+	if n.WantsSecureBoot() && b.chosen(n, "management") != "redfish" {
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
 			"Node %s has the capability secure_boot in instance_info, but the management interface %s of driver %s does not change secure boot.",
 			n.UUID, b.chosen(n, "management"), n.Driver)}
-	}
-	return nil
-}
-
-// wantsSecureBoot reports whether the node's instance is booted with UEFI secure boot.
-//
-// Source: is_secure_boot_requested in ironic/drivers/modules/boot_mode_utils.py.
-func wantsSecureBoot(n *conductor.Node) bool {
-	return strings.EqualFold(fmt.Sprint(instanceCapabilities(n)["secure_boot"]), "true")
-}
-
-// instanceCapabilities returns the capabilities of a node's instance: an object, or one in JSON.
-//
-// Source: parse_instance_info_capabilities in ironic/common/utils.py.
-func instanceCapabilities(n *conductor.Node) map[string]any {
-	switch value := n.InstanceInfo["capabilities"].(type) {
-	case map[string]any:
-		return value
-	case string:
-		var capabilities map[string]any
-		_ = json.Unmarshal([]byte(value), &capabilities)
-		return capabilities
 	}
 	return nil
 }

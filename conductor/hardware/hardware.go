@@ -219,7 +219,7 @@ func (b *BMC) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) {
 	}
 	c.Timeout = b.config.Timeout
 	c.SkipManagement = !b.config.CheckManagement
-	c.BootMode = bootMode(n)
+	c.BootMode = n.WantedBootMode()
 	v, err := bmc.New(c)
 	if err != nil {
 		return nil, c, &conductor.Error{Reason: conductor.Invalid, Err: err,

@@ -112,7 +112,7 @@ func setProperties(n *conductor.Node, found bmc.Inventory, complete bool) error 
 	if found.LocalGB > 0 || complete {
 		n.Properties["local_gb"] = found.LocalGB
 	}
-	if mode := found.Boot.CurrentBootMode; mode != "" && bootMode(n) == "" {
+	if mode := found.Boot.CurrentBootMode; mode != "" && n.WantedBootMode() == "" {
 		capabilities, _ := n.Properties["capabilities"].(string)
 		n.Properties["capabilities"] = strings.TrimPrefix(capabilities+",boot_mode:"+mode, ",")
 	}

@@ -188,7 +188,7 @@ func (b mediaBoot) checkBuild(n *conductor.Node, field string, m medium) error {
 		}
 	}
 	isolinux, _ := b.isolinux()
-	switch mode := bootMode(n); {
+	switch mode := n.WantedBootMode(); {
 	case mode == "bios" && isolinux == "":
 		return unrealisable(b.BMC, n, virtualMedia, field, kernel, "the folder of images has no isolinux.bin, which boots a machine in BIOS mode")
 	case mode != "bios" && m.bootloader == "":
@@ -262,7 +262,7 @@ func (b mediaBoot) provide(ctx context.Context, n *conductor.Node, m medium, par
 			return "", err
 		}
 	}
-	if bootMode(n) != "uefi" {
+	if n.WantedBootMode() != "uefi" {
 		i.Isolinux, i.Ldlinux = b.isolinux()
 	}
 	return server.Publish(n.UUID, ".iso", func(f *os.File) error { return i.Write(f, folder) })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hardware
+package conductor_test
 
 import (
 	"testing"
@@ -33,6 +33,6 @@ func TestTheBootModeIsTheInstancesOrTheNodes(t *testing.T) {
 		n := &conductor.Node{
 			InstanceInfo: map[string]any{"capabilities": test.instance}, Properties: map[string]any{"capabilities": test.node},
 		}
-		require.Equal(t, test.want, bootMode(n), "%v %v", test.instance, test.node)
+		require.Equal(t, test.want, n.WantedBootMode(), "%v %v", test.instance, test.node)
 	}
 }
