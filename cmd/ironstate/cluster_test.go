@@ -70,7 +70,7 @@ func TestConductorsShareOneFleet(t *testing.T) {
 		require.Eventually(t, func() bool { return hosts(s) == 3 }, 10*time.Second, 20*time.Millisecond)
 	}
 
-	const nodes = 12
+	const nodes = 48 // with 12, one conductor in 40 runs had none
 	for i := range nodes {
 		status, answer := all["alpha"].do(http.MethodPost, "/v1/nodes", fmt.Sprintf(`{"name": "node-%d", "driver": "fake-hardware"}`, i))
 		require.Equal(t, http.StatusCreated, status, "%v", answer)
