@@ -164,7 +164,7 @@ func TestEachAllocationIsProcessedByOneConductor(t *testing.T) {
 			}()
 		})
 		var left []string
-		for i := range 10 {
+		for i := range 40 {
 			id := fmt.Sprintf("00000000-0000-4000-8000-%012d", i)
 			_, err := f.CreateAllocation(f.ctx, &conductor.Allocation{ObjectMeta: conductor.ObjectMeta{UUID: id}})
 			require.NoError(t, err)
@@ -173,7 +173,7 @@ func TestEachAllocationIsProcessedByOneConductor(t *testing.T) {
 			}
 		}
 		require.NotEmpty(t, left)
-		require.Less(t, len(left), 10)
+		require.Less(t, len(left), 40)
 		s.steps <- scriptStep{} // beta has left
 		for _, id := range left {
 			require.Equal(t, states.AllocationError, f.allocation(id).State)

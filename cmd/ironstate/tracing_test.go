@@ -132,7 +132,7 @@ func TestATraceLeadsToTheConductorThatDoesTheWork(t *testing.T) {
 		return serveProcess(t, "-etcd", etcd, "-name", name, "-demo", "0", "-otlp", got.url)
 	}
 	alpha, beta := start("alpha"), start("beta")
-	const nodes = 8 // enough for each conductor to own some
+	const nodes = 24 // enough for each conductor to own some
 	for i := range nodes {
 		status, answer := alpha.do(http.MethodPost, "/v1/nodes", fmt.Sprintf(`{"name": "node-%d", "driver": "fake-hardware"}`, i))
 		require.Equal(t, http.StatusCreated, status, "%v", answer)
