@@ -5,9 +5,9 @@ package machine
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -125,19 +125,7 @@ type PanicError struct {
 	Stack []byte // from [runtime/debug.Stack]; nil if Value is nil
 }
 
-func (e *PanicError) Error() string {
-	switch value := e.Value.(type) {
-	case nil:
-		return "the call ended its goroutine"
-	case runtime.Error:
-		return "panic: " + value.Error()
-	default:
-		return fmt.Sprintf("panic with a value of type %T", value)
-	}
-}
+func (e *PanicError) Error() string { return (*boundedcall.PanicError)(e).Error() }
 
 // Unwrap returns the panic's value if it is an error, otherwise nil.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
+func (e *PanicError) Unwrap() error { return (*boundedcall.PanicError)(e).Unwrap() }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/machine"
 )
 
 // maxGrace is how long a call may take to return once its context ended.
@@ -53,7 +54,9 @@ func call[T any](ctx context.Context, c *calls, key string, f func(context.Conte
 	c.end(key, err)
 
 	var abandoned *boundedcall.AbandonedError
-	switch {
+	switch panicked, ok := err.(*boundedcall.PanicError); {
+	case ok:
+		err = (*machine.PanicError)(panicked)
 	case errors.As(err, &abandoned) && outer.Err() == nil:
 		err = fmt.Errorf("no answer in %v: %w: %w", c.timeout, errAbandoned, abandoned.Err)
 	case errors.As(err, &abandoned):

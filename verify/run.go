@@ -48,9 +48,9 @@ func Run(ctx context.Context, node string, v Verifier) (states.Power, error) {
 		defer cancel()
 	}
 	power, err := boundedcall.Do(ctx, grace, v.Verify)
-	switch panicked := (*machine.PanicError)(nil); {
-	case errors.As(err, &panicked):
-		err = &Error{Kind: Panicked, Err: panicked}
+	switch panicked, ok := err.(*boundedcall.PanicError); {
+	case ok:
+		err = &Error{Kind: Panicked, Err: (*machine.PanicError)(panicked)}
 	case errors.As(err, new(*boundedcall.AbandonedError)), err == nil && ctx.Err() != nil:
 		err = &Error{Kind: KindOf(ctx.Err()), Err: ctx.Err()}
 	case err == nil && power != states.PowerOn && power != states.PowerOff:

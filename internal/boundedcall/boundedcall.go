@@ -6,15 +6,16 @@ package boundedcall
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"runtime/debug"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/errtext"
-	"github.com/ironstate/ironstate/machine"
 )
 
 // Do calls f in a new goroutine and returns the results of f, with the text of the
-// error cleaned by package errtext. A panic of f is a [*machine.PanicError], as is a
+// error cleaned by package errtext. A panic of f is a [*PanicError], as is a
 // call that ends its goroutine with [runtime.Goexit].
 //
 // After the end of ctx, Do waits for the grace, so that f can log out or return a
@@ -26,10 +27,10 @@ import (
 func Do[T any](ctx context.Context, grace time.Duration, f func(context.Context) (T, error)) (T, error) {
 	answers := make(chan answer[T], 1)
 	go func() {
-		a := answer[T]{err: &machine.PanicError{}} // the answer if f ends the goroutine
+		a := answer[T]{err: &PanicError{}} // the answer if f ends the goroutine
 		defer func() {
 			if value := recover(); value != nil {
-				a.err = &machine.PanicError{Value: value, Stack: debug.Stack()}
+				a.err = &PanicError{Value: value, Stack: debug.Stack()}
 			}
 			answers <- a
 		}()
@@ -71,3 +72,27 @@ func (e *AbandonedError) Error() string { return "the call does not return: " + 
 
 // Unwrap returns Err.
 func (e *AbandonedError) Unwrap() error { return e.Err }
+
+// PanicError is a panic of a function, or the end of its goroutine, as an error. It has
+// the fields of machine.PanicError, into which packages with exported errors convert it.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string {
+	switch value := e.Value.(type) {
+	case nil:
+		return "the call ended its goroutine"
+	case runtime.Error:
+		return "panic: " + value.Error()
+	default:
+		return fmt.Sprintf("panic with a value of type %T", value)
+	}
+}
+
+// Unwrap returns the panic's value if it is an error, otherwise nil.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

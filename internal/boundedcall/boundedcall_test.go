@@ -16,7 +16,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
-	"github.com/ironstate/ironstate/machine"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -49,7 +48,7 @@ func TestAPanicIsAnErrorWithoutItsValue(t *testing.T) {
 			return 1, nil
 		})
 		require.Zero(t, value, name)
-		var panicked *machine.PanicError
+		var panicked *boundedcall.PanicError
 		require.ErrorAs(t, err, &panicked, name)
 		require.EqualError(t, err, test.text, name)
 		require.Equal(t, panicked.Value == nil, panicked.Stack == nil, name)
