@@ -4,6 +4,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ironstate/ironstate/internal/errtext"
 )
@@ -14,7 +15,8 @@ type Verdict uint8
 const (
 	// Wait: the step runs, or the agent has not begun it. The next heartbeat tells more.
 	Wait Verdict = iota
-	// Booted: the agent has just started, and the step was none of its own. The node's work continues.
+	// Booted: the agent was only asked for its steps since it has started, and the step was none of its own. The node's
+	// work continues.
 	Booted
 	// Done: the agent has done the step.
 	Done
@@ -49,7 +51,8 @@ type Current struct {
 //
 // Source: process_next_step in ironic/drivers/modules/agent_base.py.
 func Judge(w Work, node string, current Current, commands []Command) (v Verdict, reason string) {
-	if len(commands) == 0 || len(commands) == 1 && commands[0].Name == "get_"+string(w)+"_steps" {
+	executed := func(c Command) bool { return c.Name != "get_"+string(w)+"_steps" }
+	if !slices.ContainsFunc(commands, executed) {
 		if current.Sent {
 			return Fail, fmt.Sprintf("%s step %v failed on node %s. The agent has restarted before it reported the end of the step.", w.title(), current.Name, node)
 		}
