@@ -11,46 +11,48 @@ import (
 // interface: nil if it is ready for work, or the reason why it is not. The error matches
 // [NotFound] or [Invalid], or is the store's.
 func (c *Conductor) Validate(ctx context.Context, ident string) (map[string]error, error) {
-	if r, delegated, err := c.calls.delegate(ctx, ident, "validate", callArgs{}); delegated {
-		problems := map[string]error{}
-		for kind, problem := range r.Problems {
-			problems[kind] = nil
-			if problem != nil {
-				problems[kind] = problem
-			}
-		}
-		return problems, err
-	}
+	return validate.call(ctx, c, ident, none{})
+}
+
+var validate = forOwner("validate", func(ctx context.Context, c *Conductor, ident string, _ none) (problems, error) {
 	n, hardware, err := c.engine.load(ctx, ident)
 	if err != nil {
 		return nil, err
 	}
-	problems := c.rules.validate(hardware, n)
-	if problems["deploy"] == nil {
-		problems["deploy"] = c.rules.validateTraits(n)
+	all := c.rules.validate(hardware, n)
+	if all["deploy"] == nil {
+		all["deploy"] = c.rules.validateTraits(n)
 	}
-	return problems, nil
-}
+	return all, nil
+})
 
 // BootDevice reads the device that a node boots from next. The error matches
 // [NotFound], [Locked] or [Unsupported], or is the hardware's or the store's.
 func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string, persistent bool, err error) {
-	if r, delegated, err := c.calls.delegate(ctx, ident, "boot device", callArgs{}); delegated {
-		return r.Device, r.Persistent, err
-	}
+	boot, err := bootDevice.call(ctx, c, ident, none{})
+	return boot.Device, boot.Persistent, err
+}
+
+type bootArgs struct {
+	Device     string
+	Persistent bool
+}
+
+var bootDevice = forOwner("boot device", func(ctx context.Context, c *Conductor, ident string, _ none) (boot bootArgs, err error) {
 	err = withBootDevices(ctx, c, ident, func(ctx context.Context, b BootDeviceManager, n *Node) (err error) {
-		device, persistent, err = b.BootDevice(ctx, n)
+		boot.Device, boot.Persistent, err = b.BootDevice(ctx, n)
 		return err
 	})
-	return device, persistent, err
-}
+	return boot, err
+})
 
 // BootDevices returns the devices that a node can boot from; errors are those of
 // [Conductor.BootDevice].
-func (c *Conductor) BootDevices(ctx context.Context, ident string) (devices []string, err error) {
-	if r, delegated, err := c.calls.delegate(ctx, ident, "boot devices", callArgs{}); delegated {
-		return r.Devices, err
-	}
+func (c *Conductor) BootDevices(ctx context.Context, ident string) ([]string, error) {
+	return bootDevices.call(ctx, c, ident, none{})
+}
+
+var bootDevices = forOwner("boot devices", func(ctx context.Context, c *Conductor, ident string, _ none) (devices []string, err error) {
 	err = c.engine.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
 		b, ok := hardware.(BootDeviceManager)
 		if !ok {
@@ -60,18 +62,20 @@ func (c *Conductor) BootDevices(ctx context.Context, ident string) (devices []st
 		return err
 	})
 	return devices, err
-}
+})
 
 // SetBootDevice sets the device for the next boot of a node, or for all boots if persistent;
 // errors are those of [Conductor.BootDevice].
 func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, persistent bool) error {
-	if _, delegated, err := c.calls.delegate(ctx, ident, "set boot device", callArgs{Device: device, Persistent: persistent}); delegated {
-		return err
-	}
-	return withBootDevices(ctx, c, ident, func(ctx context.Context, b BootDeviceManager, n *Node) error {
-		return b.SetBootDevice(ctx, n, device, persistent)
-	})
+	_, err := setBootDevice.call(ctx, c, ident, bootArgs{device, persistent})
+	return err
 }
+
+var setBootDevice = forOwnerNoResult("set boot device", func(ctx context.Context, c *Conductor, ident string, args bootArgs) error {
+	return withBootDevices(ctx, c, ident, func(ctx context.Context, b BootDeviceManager, n *Node) error {
+		return b.SetBootDevice(ctx, n, args.Device, args.Persistent)
+	})
+})
 
 // callTimeout bounds a hardware call whose result a client waits for.
 const callTimeout = time.Minute
@@ -90,9 +94,10 @@ func withBootDevices(ctx context.Context, c *Conductor, ident string, f func(con
 
 // VendorMethods returns the vendor passthru methods of a node, nil if it has none. The error matches [NotFound] or [Invalid], or is the store's.
 func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string]VendorMethod, error) {
-	if r, delegated, err := c.calls.delegate(ctx, ident, "vendor methods", callArgs{}); delegated {
-		return r.Vendor, err
-	}
+	return vendorMethods.call(ctx, c, ident, none{})
+}
+
+var vendorMethods = forOwner("vendor methods", func(ctx context.Context, c *Conductor, ident string, _ none) (map[string]VendorMethod, error) {
 	n, hardware, err := c.engine.load(ctx, ident)
 	if err != nil {
 		return nil, err
@@ -101,34 +106,40 @@ func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string
 		return vendor.VendorMethods(), nil
 	}
 	return nil, nil
-}
+})
 
 // CallVendor calls a vendor passthru method of a node's hardware type. The error matches
 // [NotFound], [Locked], or [Unsupported] where there is no such method, or is the
 // hardware's or the store's.
 func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args map[string]any) (answer any, err error) {
-	if r, delegated, err := c.calls.delegate(ctx, ident, "vendor", callArgs{Vendor: method, Args: args}); delegated {
-		return r.Answer, err
-	}
-	methods, err := c.VendorMethods(ctx, ident)
+	return callVendor.call(ctx, c, ident, vendorArgs{method, args})
+}
+
+type vendorArgs struct {
+	Method string
+	Args   map[string]any
+}
+
+var callVendor = forOwner("vendor", func(ctx context.Context, c *Conductor, ident string, args vendorArgs) (answer any, err error) {
+	methods, err := vendorMethods.do(ctx, c, ident, none{})
 	if err != nil {
 		return nil, err
 	}
 	call := func(ctx context.Context, hardware Hardware, n *Node) (err error) {
 		vendor := c.rules.vendor(hardware, n)
 		if vendor == nil {
-			return refuse(Unsupported, "No handler for method %s", method)
+			return refuse(Unsupported, "No handler for method %s", args.Method)
 		}
-		answer, err = vendor.CallVendor(ctx, n, method, args)
+		answer, err = vendor.CallVendor(ctx, n, args.Method, args.Args)
 		return err
 	}
-	switch m, ok := methods[method]; {
+	switch m, ok := methods[args.Method]; {
 	case !ok:
-		return nil, refuse(Unsupported, "No handler for method %s", method)
+		return nil, refuse(Unsupported, "No handler for method %s", args.Method)
 	case !m.Exclusive:
 		err = c.engine.shared(ctx, ident, call)
 	default:
 		err = c.engine.exclusively(ctx, ident, call)
 	}
 	return answer, err
-}
+})

@@ -130,9 +130,11 @@ func (f *fleet) byAddress(ctx context.Context, addresses []string) (string, erro
 // heartbeat nothing is stored. The error matches [NotFound], or [Invalid] for a wrong token and for
 // another URL or certificate than those of the agent's earlier heartbeats, or is that of [Conductor.Resume].
 func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) error {
-	if _, delegated, err := c.calls.delegate(ctx, ident, "heartbeat", callArgs{Heartbeat: &h}); delegated {
-		return err
-	}
+	_, err := heartbeat.call(ctx, c, ident, h)
+	return err
+}
+
+var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Conductor, ident string, h Heartbeat) error {
 	waits, failure := false, error(nil)
 	_, n, err := c.fleet.edit(ctx, ident, func(n *Node) error {
 		token, _ := n.DriverInternalInfo["agent_secret_token"].(string)
@@ -183,7 +185,7 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 		}
 		return nil
 	}
-}
+})
 
 // heartbeatAllowed are the states in which an agent may send heartbeats, without fast track.
 //

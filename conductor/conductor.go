@@ -44,7 +44,7 @@ func New(config Config) (*Conductor, error) {
 		history: history{&config, fleet}, pool: newWorkerPool(config.Workers),
 	}
 	c.allocator = &allocator{config: &config, rules: rules, fleet: fleet, sessions: c.sessions, pool: c.engine.pool}
-	c.calls = &calls{config: &config, rules: rules, fleet: fleet, sessions: c.sessions, conductor: c}
+	c.calls = &calls{config: &config, fleet: fleet, sessions: c.sessions, conductor: c}
 	if c.engine.syncer, err = newSyncer(c.engine); err != nil {
 		return nil, err
 	}

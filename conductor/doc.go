@@ -126,4 +126,4 @@ package conductor
 //	provision, power, power_sync, agent                  requests, the power sync, and the agent's heartbeats
 //	agent_boot, agent_token, agent_attend, agent_steps   the agent's boot, token, answers and steps
 //	agent_deploy, agent_configdrive, agent_rescue        deployments and rescues by the agent
-//	delegate                                             requests for a node that another conductor owns
+//	calls                                                requests for a node that another conductor owns

@@ -25,11 +25,12 @@ type IndicatorReader interface {
 
 // Indicators returns the indicators of the node. The error matches [NotFound] or [Unsupported], or is
 // the hardware's or the store's.
-func (m NodeManagement) Indicators(ctx context.Context) (indicators []Indicator, err error) {
-	if r, delegated, err := m.conductor.calls.delegate(ctx, m.ident, "indicators", callArgs{}); delegated {
-		return r.Indicators, err
-	}
-	err = m.conductor.engine.shared(ctx, m.ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+func (m NodeManagement) Indicators(ctx context.Context) ([]Indicator, error) {
+	return readIndicators.call(ctx, m.conductor, m.ident, none{})
+}
+
+var readIndicators = forOwner("indicators", func(ctx context.Context, c *Conductor, ident string, _ none) (indicators []Indicator, err error) {
+	err = c.engine.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
 		reader, ok := hardware.(IndicatorReader)
 		if !ok {
 			return unsupported(n, "get_supported_indicators")
@@ -38,21 +39,24 @@ func (m NodeManagement) Indicators(ctx context.Context) (indicators []Indicator,
 		return err
 	})
 	return indicators, err
-}
+})
 
 // IndicatorState reads the state of an indicator, such as "on". The error matches [NotFound],
 // [Locked], [Unsupported] or [Invalid], or is the hardware's or the store's.
-func (m NodeManagement) IndicatorState(ctx context.Context, component, name string) (state string, err error) {
-	if r, delegated, err := m.conductor.calls.delegate(ctx, m.ident, "indicator state", callArgs{Component: component, Indicator: name}); delegated {
-		return r.State, err
-	}
-	err = m.conductor.engine.exclusively(ctx, m.ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+func (m NodeManagement) IndicatorState(ctx context.Context, component, name string) (string, error) {
+	return readIndicator.call(ctx, m.conductor, m.ident, indicatorArgs{component, name})
+}
+
+type indicatorArgs struct{ Component, Name string }
+
+var readIndicator = forOwner("indicator state", func(ctx context.Context, c *Conductor, ident string, args indicatorArgs) (state string, err error) {
+	err = c.engine.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
 		reader, ok := hardware.(IndicatorReader)
 		if !ok {
 			return unsupported(n, "get_indicator_state")
 		}
-		state, err = reader.IndicatorState(ctx, n, component, name)
+		state, err = reader.IndicatorState(ctx, n, args.Component, args.Name)
 		return err
 	})
 	return state, err
-}
+})

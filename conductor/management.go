@@ -48,24 +48,27 @@ func (c *Conductor) Management(ident string) NodeManagement { return NodeManagem
 // InjectNMI sends a node's machine a non-maskable interrupt. The error matches [NotFound],
 // [Locked] or [Unsupported], or is the hardware's or the store's.
 func (m NodeManagement) InjectNMI(ctx context.Context) error {
-	if _, delegated, err := m.conductor.calls.delegate(ctx, m.ident, "inject nmi", callArgs{}); delegated {
-		return err
-	}
-	return m.conductor.engine.exclusively(ctx, m.ident, func(ctx context.Context, hardware Hardware, n *Node) error {
+	_, err := injectNMI.call(ctx, m.conductor, m.ident, none{})
+	return err
+}
+
+var injectNMI = forOwnerNoResult("inject nmi", func(ctx context.Context, c *Conductor, ident string, _ none) error {
+	return c.engine.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
 		by, ok := hardware.(Management)
 		if !ok {
 			return unsupported(n, "inject_nmi")
 		}
 		return by.InjectNMI(ctx, n)
 	})
-}
+})
 
 // VirtualMedia reads a node's slots of virtual media; errors are those of [NodeManagement.InjectNMI].
-func (m NodeManagement) VirtualMedia(ctx context.Context) (media []VirtualMedia, err error) {
-	if r, delegated, err := m.conductor.calls.delegate(ctx, m.ident, "virtual media", callArgs{}); delegated {
-		return r.Media, err
-	}
-	err = m.conductor.engine.shared(ctx, m.ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+func (m NodeManagement) VirtualMedia(ctx context.Context) ([]VirtualMedia, error) {
+	return readVirtualMedia.call(ctx, m.conductor, m.ident, none{})
+}
+
+var readVirtualMedia = forOwner("virtual media", func(ctx context.Context, c *Conductor, ident string, _ none) (media []VirtualMedia, err error) {
+	err = c.engine.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
 		by, ok := hardware.(Management)
 		if !ok {
 			return unsupported(n, "get_virtual_media")
@@ -74,73 +77,83 @@ func (m NodeManagement) VirtualMedia(ctx context.Context) (media []VirtualMedia,
 		return err
 	})
 	return media, err
-}
+})
 
 // AttachVirtualMedia inserts the image at a URL into a slot of a node for a device. A failure is the
 // node's LastError, as in Ironic, where the work goes on after the answer. The source says who
 // loads the image; only "http" is supported, the BMC, for which "" stands too. The error matches [NotFound], [Locked]
 // or [Invalid], or is the store's.
 func (m NodeManagement) AttachVirtualMedia(ctx context.Context, device, image, source string) error {
-	if _, delegated, err := m.conductor.calls.delegate(ctx, m.ident, "attach virtual media", callArgs{Device: device, Image: image, Source: source}); delegated {
-		return err
-	}
+	_, err := attachVirtualMedia.call(ctx, m.conductor, m.ident, mediaArgs{device, image, source})
+	return err
+}
+
+type mediaArgs struct{ Device, Image, Source string }
+
+var attachVirtualMedia = forOwnerNoResult("attach virtual media", func(ctx context.Context, c *Conductor, ident string, args mediaArgs) error {
 	attach := func(ctx context.Context, by Management, n *Node) error {
-		if source != "" && source != "http" {
-			return fmt.Errorf("image_download_source %s is not supported: only http is, with which the BMC loads the image itself", source)
+		if args.Source != "" && args.Source != "http" {
+			return fmt.Errorf("image_download_source %s is not supported: only http is, with which the BMC loads the image itself", args.Source)
 		}
-		return by.AttachVirtualMedia(ctx, n, device, image)
+		return by.AttachVirtualMedia(ctx, n, args.Device, args.Image)
 	}
-	return m.manage(ctx, "virtual media", attach, func(n *Node, err error) {
+	return c.engine.manage(ctx, ident, "virtual media", attach, func(n *Node, err error) {
 		n.LastError = ""
 		if err != nil {
-			n.LastError = "Could not attach device " + device + " of node " + n.UUID + ": " + err.Error()
+			n.LastError = "Could not attach device " + args.Device + " of node " + n.UUID + ": " + err.Error()
 		}
 	})
-}
+})
 
 // DetachVirtualMedia ejects the images of a node's slots for some devices. Errors and failures are
 // those of [NodeManagement.AttachVirtualMedia].
 func (m NodeManagement) DetachVirtualMedia(ctx context.Context, devices []string) error {
-	if _, delegated, err := m.conductor.calls.delegate(ctx, m.ident, "detach virtual media", callArgs{Devices: devices}); delegated {
-		return err
-	}
+	_, err := detachVirtualMedia.call(ctx, m.conductor, m.ident, devices)
+	return err
+}
+
+var detachVirtualMedia = forOwnerNoResult("detach virtual media", func(ctx context.Context, c *Conductor, ident string, devices []string) error {
 	detach := func(ctx context.Context, by Management, n *Node) error { return by.DetachVirtualMedia(ctx, n, devices) }
-	return m.manage(ctx, "virtual media", detach, func(n *Node, err error) {
+	return c.engine.manage(ctx, ident, "virtual media", detach, func(n *Node, err error) {
 		n.LastError = ""
 		if err != nil {
 			n.LastError = "Could not detach device(s) " + strings.Join(devices, ", ") + " of node " + n.UUID + ": " + err.Error()
 		}
 	})
-}
+})
 
 // SetBootMode sets how a node's machine boots, "uefi" or "bios", and records it. Errors and failures
 // are those of [NodeManagement.AttachVirtualMedia].
 //
 // Source: node_change_boot_mode in ironic/conductor/utils.py.
 func (m NodeManagement) SetBootMode(ctx context.Context, mode string) error {
-	if _, delegated, err := m.conductor.calls.delegate(ctx, m.ident, "set boot mode", callArgs{BootMode: mode}); delegated {
-		return err
-	}
+	_, err := setBootMode.call(ctx, m.conductor, m.ident, mode)
+	return err
+}
+
+var setBootMode = forOwnerNoResult("set boot mode", func(ctx context.Context, c *Conductor, ident, mode string) error {
 	set := func(ctx context.Context, by Management, n *Node) error { return by.SetBootMode(ctx, n, mode) }
-	return m.manage(ctx, "set_boot_mode", set, func(n *Node, err error) {
+	return c.engine.manage(ctx, ident, "set_boot_mode", set, func(n *Node, err error) {
 		if err != nil {
 			n.LastError = "Failed to change boot mode to '" + mode + ": " + err.Error()
 		} else {
 			n.LastError, n.BootMode = "", mode
 		}
 	})
-}
+})
 
 // SetSecureBoot enables or disables a node's UEFI secure boot, and records it. Errors and failures are
 // those of [NodeManagement.AttachVirtualMedia].
 //
 // Source: node_change_secure_boot in ironic/conductor/utils.py.
 func (m NodeManagement) SetSecureBoot(ctx context.Context, enabled bool) error {
-	if _, delegated, err := m.conductor.calls.delegate(ctx, m.ident, "set secure boot", callArgs{SecureBoot: enabled}); delegated {
-		return err
-	}
+	_, err := setSecureBoot.call(ctx, m.conductor, m.ident, enabled)
+	return err
+}
+
+var setSecureBoot = forOwnerNoResult("set secure boot", func(ctx context.Context, c *Conductor, ident string, enabled bool) error {
 	set := func(ctx context.Context, by Management, n *Node) error { return by.SetSecureBoot(ctx, n, enabled) }
-	return m.manage(ctx, "set_secure_boot_state", set, func(n *Node, err error) {
+	return c.engine.manage(ctx, ident, "set_secure_boot_state", set, func(n *Node, err error) {
 		if err != nil {
 			word := map[bool]string{true: "True", false: "False"}[enabled]
 			n.LastError = "Failed to change secure_boot state to '" + word + "': " + err.Error()
@@ -148,12 +161,12 @@ func (m NodeManagement) SetSecureBoot(ctx context.Context, enabled bool) error {
 			n.LastError, n.SecureBoot = "", &enabled
 		}
 	})
-}
+})
 
 // manage reserves a node, calls do, and stores its result with record. An error of do that matches
 // Invalid is returned instead. A hardware type without the function fails.
-func (m NodeManagement) manage(ctx context.Context, function string, do func(context.Context, Management, *Node) error, record func(*Node, error)) error {
-	return m.conductor.engine.exclusively(ctx, m.ident, func(ctx context.Context, hardware Hardware, n *Node) error {
+func (e *engine) manage(ctx context.Context, ident, function string, do func(context.Context, Management, *Node) error, record func(*Node, error)) error {
+	return e.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
 		err := error(unsupported(n, function))
 		if by, ok := hardware.(Management); ok {
 			err = do(ctx, by, n)
@@ -161,7 +174,7 @@ func (m NodeManagement) manage(ctx context.Context, function string, do func(con
 		if errors.Is(err, Invalid) {
 			return err
 		}
-		_, _, stored := m.conductor.fleet.edit(context.WithoutCancel(ctx), n.UUID, func(n *Node) error {
+		_, _, stored := e.fleet.edit(context.WithoutCancel(ctx), n.UUID, func(n *Node) error {
 			record(n, err)
 			return nil
 		})

@@ -22,11 +22,18 @@ import (
 //
 // Source: change_node_power_state in ironic/conductor/manager.py.
 func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Power, timeout time.Duration) error {
-	if _, delegated, err := c.calls.delegate(ctx, ident, "set power", callArgs{Power: target, Timeout: timeout}); delegated {
-		return err
-	}
-	return c.fleet.retryLocked(ctx, func() error { return c.engine.startPower(ctx, ident, target, timeout) })
+	_, err := setPower.call(ctx, c, ident, powerArgs{target, timeout})
+	return err
 }
+
+type powerArgs struct {
+	Target  states.Power
+	Timeout time.Duration
+}
+
+var setPower = forOwnerNoResult("set power", func(ctx context.Context, c *Conductor, ident string, args powerArgs) error {
+	return c.fleet.retryLocked(ctx, func() error { return c.engine.startPower(ctx, ident, args.Target, args.Timeout) })
+})
 
 // startPower reserves a node for a power request and begins to carry it out.
 func (e *engine) startPower(ctx context.Context, ident string, target states.Power, timeout time.Duration) error {

@@ -53,9 +53,22 @@ type StepRequest struct {
 // Source: provision in ironic/api/controllers/v1/node.py and the methods of
 // ironic/conductor/manager.py that it calls.
 func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequest) error {
-	if delegated, err := c.calls.delegateProvision(ctx, ident, r); delegated {
+	n, owner, err := c.calls.elsewhere(ctx, ident)
+	switch {
+	case err != nil:
+		return err
+	case owner.ID == "":
+		_, err = provision.do(ctx, c, ident, r)
 		return err
 	}
+	r, err = c.engine.completed(ctx, n.UUID, r)
+	if err == nil {
+		_, err = provision.ask(ctx, c, owner, n, r)
+	}
+	return err
+}
+
+var provision = forOwnerNoResult("provision", func(ctx context.Context, c *Conductor, ident string, r ProvisionRequest) error {
 	before, n, err := c.engine.startWork(ctx, ident, func(n *Node) error {
 		n.Origin = c.config.origin(ctx)
 		return c.engine.requested(ctx, n, r)
@@ -64,6 +77,27 @@ func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequ
 		c.engine.history.abort(ctx, before, n)
 	}
 	return err
+})
+
+// completed checks a request that the owner of the node carries out, and completes it by Complete. What
+// the node's state and Complete refuse is refused here, since the owner does not have Complete.
+func (e *engine) completed(ctx context.Context, id string, r ProvisionRequest) (complete ProvisionRequest, err error) {
+	err = e.fleet.retryLocked(ctx, func() error {
+		n, err := e.fleet.node(ctx, id)
+		if err != nil {
+			return err
+		}
+		if _, err := e.rules.admission().Request(n.Fields(), r.Target, r.Version); err != nil {
+			return e.rules.refused(n, err)
+		}
+		complete = r
+		complete.Complete = nil
+		if r.Complete != nil {
+			return r.Complete(n, &complete)
+		}
+		return nil
+	})
+	return complete, err
 }
 
 // requested applies a client's request to a node, or refuses it.

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/sleep"
+)
+
+// kindCall is the kind of the records with which conductors call each other.
+const kindCall Kind = "calls"
+
+// callRecord is the record of a call. The caller deletes it when it has the result.
+type callRecord struct {
+	ObjectMeta
+	call
+}
+
+// Kind implements [Object].
+func (*callRecord) Kind() Kind { return kindCall }
+
+// call is a client's request that a conductor leaves to the owner of the node. The conductor named in
+// To does it once and adds the result.
+type call struct {
+	From   string          `json:"from"` // the ID of the calling member
+	To     string          `json:"to"`   // the ID of the called member
+	Host   string          `json:"host"` // the name of the called conductor
+	Node   string          `json:"node"` // UUID
+	Origin string          `json:"origin,omitzero"`
+	Method string          `json:"method"` // a key of ownerMethods
+	Args   json.RawMessage `json:"args"`
+	Result *callResult     `json:"result,omitzero"` // nil until the call is done
+}
+
+// callResult has the value that a method returned, or its error.
+type callResult struct {
+	Value json.RawMessage `json:"value,omitzero"`
+	Err   *callError      `json:"error,omitzero"`
+}
+
+// ownerMethod is a method of a [Conductor] that needs the node's hardware type: do carries it out, and
+// call leaves it to the node's owner where this conductor cannot serve the node. The arguments A and the
+// result R travel as JSON.
+type ownerMethod[A, R any] struct {
+	name string
+	do   func(ctx context.Context, c *Conductor, ident string, args A) (R, error)
+}
+
+// none stands for the arguments or the result of a method that has none.
+type none = struct{}
+
+// ownerMethods has each [ownerMethod] by its name, with arguments and result in JSON.
+var ownerMethods = map[string]func(ctx context.Context, c *Conductor, ident string, args json.RawMessage) (json.RawMessage, error){}
+
+// forOwner returns a method that the owner of a node carries out, and adds it to ownerMethods.
+func forOwner[A, R any](name string, do func(ctx context.Context, c *Conductor, ident string, args A) (R, error)) ownerMethod[A, R] {
+	ownerMethods[name] = func(ctx context.Context, c *Conductor, ident string, text json.RawMessage) (json.RawMessage, error) {
+		var args A
+		if err := unmarshal(text, &args); err != nil {
+			return nil, fmt.Errorf("decode the arguments of the request %q: %w", name, err)
+		}
+		result, err := do(ctx, c, ident, args)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(result)
+	}
+	return ownerMethod[A, R]{name, do}
+}
+
+// forOwnerNoResult is forOwner for a method that returns only an error.
+func forOwnerNoResult[A any](name string, do func(ctx context.Context, c *Conductor, ident string, args A) error) ownerMethod[A, none] {
+	return forOwner(name, func(ctx context.Context, c *Conductor, ident string, args A) (none, error) {
+		return none{}, do(ctx, c, ident, args)
+	})
+}
+
+// call carries the method out, here or by the node's owner.
+func (m ownerMethod[A, R]) call(ctx context.Context, c *Conductor, ident string, args A) (result R, err error) {
+	n, owner, err := c.calls.elsewhere(ctx, ident)
+	switch {
+	case err != nil:
+		return result, err
+	case owner.ID == "":
+		return m.do(ctx, c, ident, args)
+	default:
+		return m.ask(ctx, c, owner, n, args)
+	}
+}
+
+// ask lets the owner of a node carry the method out.
+func (m ownerMethod[A, R]) ask(ctx context.Context, c *Conductor, owner Member, n *Node, args A) (result R, err error) {
+	text, err := json.Marshal(args)
+	if err != nil {
+		return result, fmt.Errorf("encode the arguments of the request %q: %w", m.name, err)
+	}
+	value, err := c.calls.ask(ctx, owner, call{Node: n.UUID, Method: m.name, Args: text})
+	if err != nil {
+		return result, err
+	}
+	if err := unmarshal(value, &result); err != nil {
+		return result, fmt.Errorf("decode the result of the request %q: %w", m.name, err)
+	}
+	return result, nil
+}
+
+// calls makes the calls of a conductor to others, and serves theirs.
+type calls struct {
+	config    *Config
+	fleet     *fleet
+	sessions  *sessions
+	conductor *Conductor // does the calls of others
+	serving   sync.Map   // the UUIDs of the calls that are served now
+}
+
+// elsewhere returns a node and its owner if this conductor cannot serve the node: it lacks the node's
+// hardware type or is in another conductor group. The ID of the owner is empty otherwise, and if the
+// node has no owner.
+func (c *calls) elsewhere(ctx context.Context, ident string) (n *Node, owner Member, err error) {
+	if c.config.alone() {
+		return nil, owner, nil
+	}
+	s, err := c.sessions.current()
+	if err != nil {
+		return nil, owner, nil // the caller's method says so, if it needs the membership
+	}
+	if n = c.fleet.indexed(ident); n == nil {
+		if n, err = c.fleet.node(ctx, ident); err != nil {
+			return nil, owner, err
+		}
+	}
+	if _, has := c.config.Hardware[n.Driver]; has && n.ConductorGroup == c.config.Group {
+		return n, owner, nil
+	}
+	owner, ok := s.owner(n)
+	if !ok || owner.ID == s.id {
+		return n, Member{}, nil
+	}
+	return n, owner, nil
+}
+
+// ask stores a call and waits for its result, for callTimeout at most. The error matches
+// [NoWorker] if the owner dies or does not answer in time; the call may then have been done.
+func (c *calls) ask(ctx context.Context, owner Member, q call) (json.RawMessage, error) {
+	s, err := c.sessions.current()
+	if err != nil {
+		return nil, err
+	}
+	q.From, q.To, q.Host, q.Origin = s.id, owner.ID, owner.Hostname, c.config.origin(ctx)
+	o, err := c.fleet.createObject(ctx, &callRecord{call: q})
+	if err != nil {
+		return nil, err
+	}
+	id := o.Meta().UUID
+	defer c.forget(ctx, id)
+	wait, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	for change := range c.fleet.of(kindCall).watch(wait) {
+		if change.id != id || change.value == nil {
+			continue
+		}
+		if r := change.value.(*callRecord).Result; r != nil && r.Err != nil {
+			return nil, r.Err
+		} else if r != nil {
+			return r.Value, nil
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return nil, q.unanswered()
+}
+
+func (q call) unanswered() error {
+	return refuse(NoWorker, "conductor %s, which owns node %s, does not answer the request %q", q.Host, q.Node, q.Method)
+}
+
+// forget deletes a call. If that fails, reconcile deletes it later.
+func (c *calls) forget(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+	defer cancel()
+	if err := c.fleet.discard(ctx, kindCall, id); err != nil {
+		c.config.Log.Warn("a call of another conductor could not be deleted and will expire", "call", id, "error", err)
+	}
+}
+
+// callExpiry is the age after which a call is deleted whose caller has died or could not delete it.
+const callExpiry = 10 * callTimeout
+
+// reconcile serves a call of another conductor, ends a call of this one if the called conductor has
+// died, and deletes one that has expired.
+func (c *calls) reconcile(o *callRecord) {
+	s, err := c.sessions.current()
+	switch {
+	case err != nil:
+	case o.To == s.id && o.Result == nil:
+		c.serve(s, o, func(ctx context.Context) callResult { return c.answer(ctx, o.call) })
+	case o.From == s.id && o.Result == nil && !isMember(s.members, o.To):
+		c.serve(s, o, func(context.Context) callResult { return callResult{Err: asCallError(o.unanswered())} })
+	case time.Since(o.CreatedAt) > callExpiry && s.chooses(o.UUID):
+		s.run.group.Go(func() { c.forget(s.ctx, o.UUID) })
+	}
+}
+
+// serve stores the result of a call. It calls result once for each call.
+func (c *calls) serve(s *session, o *callRecord, result func(context.Context) callResult) {
+	if _, begun := c.serving.LoadOrStore(o.UUID, true); begun {
+		return
+	}
+	s.run.group.Go(func() {
+		defer c.serving.Delete(o.UUID)
+		ctx, cancel := context.WithTimeout(s.ctx, callTimeout)
+		defer cancel()
+		r, o := result(ctx), Clone(o)
+		o.Result = &r
+		c.store(ctx, s, o)
+	})
+}
+
+// store stores a call with its result, unless the caller has deleted the call or it has a result. A
+// store may report a new record before it finds the record itself, so the index decides.
+func (c *calls) store(ctx context.Context, s *session, o *callRecord) {
+	r, err := encodeObject(o)
+	if err != nil {
+		return
+	}
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, reportBackoff) {
+		_, err := c.fleet.store.Update(ctx, r)
+		now := c.fleet.of(kindCall).get(o.UUID)
+		if err == nil || now == nil || now.Meta().Revision != o.Revision {
+			return
+		}
+		if ctx.Err() != nil || s.run.ctx.Err() != nil {
+			c.config.Log.Warn("the result of a call of another conductor could not be stored", "call", o.UUID, "error", err)
+			return
+		}
+		sleep.For(ctx, pause)
+	}
+}
+
+// answer does a call of another conductor. Its panics are errors.
+func (c *calls) answer(ctx context.Context, q call) callResult {
+	ctx = context.WithValue(ctx, originKey{}, q.Origin)
+	value, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (json.RawMessage, error) {
+		method := ownerMethods[q.Method]
+		if method == nil {
+			return nil, refuse(Unsupported, "conductor %s has no method %q", c.config.Name, q.Method)
+		}
+		return method(ctx, c.conductor, q.Node, q.Args)
+	})
+	return callResult{Value: value, Err: asCallError(err)}
+}
+
+// callError is an error of another conductor.
+type callError struct {
+	Text    string   `json:"text"`
+	Status  int      `json:"status"`
+	Matches []string `json:"matches,omitzero"` // the texts of the errors in callErrors that it matches
+}
+
+// callErrors are the errors that callers of a [Conductor] distinguish.
+var callErrors = []error{
+	Invalid, Locked, WrongState, NotAllowed, InMaintenance, Associated, IsProtected, IsRetired, Unsupported, Unsuitable,
+	PowerOffDisabled, NotFound, Exists, NoWorker, LimitReached,
+	errors.ErrUnsupported, context.DeadlineExceeded, context.Canceled,
+}
+
+// asCallError returns nil for nil.
+func asCallError(err error) *callError {
+	if err == nil {
+		return nil
+	}
+	e := &callError{Text: err.Error(), Status: HTTPStatus(err)}
+	for _, known := range callErrors {
+		if errors.Is(err, known) {
+			e.Matches = append(e.Matches, known.Error())
+		}
+	}
+	return e
+}
+
+func (e *callError) Error() string { return e.Text }
+
+// HTTPStatus returns the HTTP status of Ironic's response.
+func (e *callError) HTTPStatus() int { return e.Status }
+
+// Unwrap returns the errors that e matches.
+func (e *callError) Unwrap() (all []error) {
+	for _, known := range callErrors {
+		for _, text := range e.Matches {
+			if known.Error() == text {
+				all = append(all, known)
+			}
+		}
+	}
+	return all
+}
+
+// problems are the errors of a validation, which travel as callErrors.
+type problems map[string]error
+
+// MarshalJSON implements [json.Marshaler].
+func (p problems) MarshalJSON() ([]byte, error) {
+	all := map[string]*callError{}
+	for kind, err := range p {
+		all[kind] = asCallError(err)
+	}
+	return json.Marshal(all)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *problems) UnmarshalJSON(text []byte) error {
+	var all map[string]*callError
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	*p = problems{}
+	for kind, err := range all {
+		(*p)[kind] = nil
+		if err != nil {
+			(*p)[kind] = err
+		}
+	}
+	return nil
+}
