@@ -173,8 +173,8 @@ func (n *Node) powered(power states.Power) {
 // internalTime is the layout of times in driver_internal_info.
 const internalTime = "2006-01-02T15:04:05.000000"
 
-// nodeVersion is the version of the stored form of nodes. Every release reads all earlier versions.
-const nodeVersion = 2
+// recordVersion is the version of the stored form of nodes and objects. Version 1 was never released.
+const recordVersion = 2
 
 func (n *Node) meta() meta {
 	return meta{n.UUID, n.Name, n.CreatedAt, n.ParentNode, n.ProvisionState, n.Revision}
@@ -187,7 +187,7 @@ func encodeNode(n *Node) (Record, error) {
 	value, err := json.Marshal(struct {
 		Version int `json:"version"`
 		*Node
-	}{nodeVersion, n})
+	}{recordVersion, n})
 	if err != nil {
 		return Record{}, fmt.Errorf("encode node %s: %w", n.UUID, err)
 	}
@@ -206,17 +206,11 @@ func decodeNode(r Record) (*Node, error) {
 	var stored struct {
 		Version int `json:"version"`
 		Node
-		nodeV1
 	}
-	if err := decodeRecord(r, &stored, &stored.Version, nodeVersion); err != nil {
+	if err := decodeRecord(r, &stored, &stored.Version); err != nil {
 		return nil, err
 	}
 	n := stored.Node
-	if stored.Version == 1 {
-		if err := stored.convert(&n); err != nil {
-			return nil, fmt.Errorf("decode %s %s of version 1: %w", r.Kind, r.ID, err)
-		}
-	}
 	n.Revision = r.Revision
 	return &n, nil
 }
@@ -228,14 +222,13 @@ func unmarshal(text []byte, v any) error {
 	return decoder.Decode(v)
 }
 
-// decodeRecord decodes a record's value into v. version points to the version field of v, and newest
-// is the newest version that this release reads.
-func decodeRecord(r Record, v any, version *int, newest int) error {
+// decodeRecord decodes a record's value into v. version points to the version field of v.
+func decodeRecord(r Record, v any, version *int) error {
 	if err := unmarshal(r.Value, v); err != nil {
 		return fmt.Errorf("decode %s %s: %w", r.Kind, r.ID, err)
 	}
-	if *version < 1 || *version > newest {
-		return fmt.Errorf("decode %s %s: version %d of the record is unknown, this release reads version %d", r.Kind, r.ID, *version, newest)
+	if *version != recordVersion {
+		return fmt.Errorf("decode %s %s: version %d of the record is unknown, this release reads version %d", r.Kind, r.ID, *version, recordVersion)
 	}
 	return nil
 }

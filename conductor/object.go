@@ -3,7 +3,6 @@
 package conductor
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -104,17 +103,13 @@ var nodeKinds = []Kind{
 	KindPort, KindPortGroup, KindVolumeConnector, KindVolumeTarget, KindAllocation, KindHistory, KindInventory,
 }
 
-// objectVersion is the version of the stored form of objects: JSON with the field "version" and
-// those of the object. Version 1 has the fields that are not in [ObjectMeta] in an object "fields".
-const objectVersion = 2
-
 func encodeObject(o Object) (Record, error) {
 	m := o.Meta()
 	value, err := json.Marshal(o)
 	if err != nil {
 		return Record{}, fmt.Errorf("encode %s %s: %w", o.Kind(), m.UUID, err)
 	}
-	value = append(fmt.Appendf(nil, `{"version":%d,`, objectVersion), value[1:]...)
+	value = append(fmt.Appendf(nil, `{"version":%d,`, recordVersion), value[1:]...)
 	keys := slices.Clone(o.Keys())
 	if m.Name != "" {
 		keys = append(keys, nameKey(m.Name))
@@ -123,40 +118,20 @@ func encodeObject(o Object) (Record, error) {
 }
 
 func decodeObject(r Record) (Object, error) {
-	var old struct {
-		Version int             `json:"version"`
-		Fields  json.RawMessage `json:"fields"`
-	}
 	of, known := objectTypes[r.Kind]
 	if !known {
 		return nil, fmt.Errorf("decode %s %s: the kind is unknown", r.Kind, r.ID)
 	}
-	if err := decodeRecord(r, &old, &old.Version, objectVersion); err != nil {
+	var stored struct {
+		Version int `json:"version"`
+	}
+	if err := decodeRecord(r, &stored, &stored.Version); err != nil {
 		return nil, err
 	}
 	o := reflect.New(of.Elem()).Interface().(Object)
-	err := unmarshal(r.Value, o)
-	if err == nil && old.Version == 1 && len(old.Fields) > 0 {
-		err = decodeFields(old.Fields, o)
-	}
-	if err != nil {
+	if err := unmarshal(r.Value, o); err != nil {
 		return nil, fmt.Errorf("decode %s %s: %w", r.Kind, r.ID, err)
 	}
 	o.Meta().Revision = r.Revision
 	return o, nil
-}
-
-// decodeFields decodes the fields of an object of version 1, in which "" is a value.
-func decodeFields(text json.RawMessage, o Object) error {
-	var fields map[string]json.RawMessage
-	if err := unmarshal(text, &fields); err != nil {
-		return err
-	}
-	for name, value := range fields {
-		if bytes.Equal(value, []byte(`""`)) {
-			o.Meta().SetEmpty(name, true)
-		}
-	}
-	slices.Sort(o.Meta().Empty)
-	return unmarshal(text, o)
 }

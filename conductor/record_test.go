@@ -105,22 +105,9 @@ func fill(v reflect.Value, name string) {
 	}
 }
 
-// fullNodeV1 returns fullNode with the steps that testdata/node-v1.json has. Their fields are not
-// those of Ironic.
-func fullNodeV1() *conductor.Node {
-	n := fullNode()
-	n.Claim = "a member" // without "/power"
-	n.Firmware, n.CleanUp, n.Health = nil, nil, ""
-	n.CleanSteps = &conductor.Steps{Current: &conductor.Step{Requested: true}}
-	n.DeploySteps = &conductor.Steps{Current: &conductor.Step{}}
-	n.ServiceSteps = &conductor.Steps{Current: &conductor.Step{Requested: true}}
-	n.OtherSteps = &conductor.Steps{Current: &conductor.Step{Requested: true}}
-	return n
-}
-
-// TestRecordsOfAllVersionsAreRead reads records as earlier releases and this one store them. A
-// release that cannot read these files cannot read the stores of its users.
-func TestRecordsOfAllVersionsAreRead(t *testing.T) {
+// TestStoredRecordsAreRead reads records as a release has stored them. A release that cannot read these
+// files cannot read the stores of its users.
+func TestStoredRecordsAreRead(t *testing.T) {
 	store := &conductor.Memory{}
 	c, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
 	require.NoError(t, err)
@@ -133,21 +120,16 @@ func TestRecordsOfAllVersionsAreRead(t *testing.T) {
 		name := fields.Type().Field(i).Name
 		require.True(t, name == "Revision" || !fields.Field(i).IsZero(), "fullNode has no %s", name)
 	}
-	for file, node := range map[string]*conductor.Node{"testdata/node-v1.json": fullNodeV1(), "testdata/node-v2.json": node} {
-		node.Revision = plant(t, store, conductor.KindNode, node.UUID, file)
-		got, err := c.Node(t.Context(), node.UUID)
-		require.NoError(t, err)
-		require.Equal(t, node, got, file)
-		require.Equal(t, node, got.Clone())
-		_, err = store.Delete(t.Context(), conductor.KindNode, node.UUID, node.Revision)
-		require.NoError(t, err)
-	}
-	for _, want := range append(fullObjects(), portV1()) {
-		kind, id, file := want.Kind(), want.Meta().UUID, "testdata/"+string(want.Kind())+"-v2.json"
-		if want.Meta().Name == "port" {
-			file = "testdata/port-v1.json"
-		}
-		want.Meta().Revision = plant(t, store, kind, id, file)
+	node.Revision = plant(t, store, conductor.KindNode, node.UUID, "testdata/node-v2.json")
+	got, err := c.Node(t.Context(), node.UUID)
+	require.NoError(t, err)
+	require.Equal(t, node, got)
+	require.Equal(t, node, got.Clone())
+	_, err = store.Delete(t.Context(), conductor.KindNode, node.UUID, node.Revision)
+	require.NoError(t, err)
+	for _, want := range fullObjects() {
+		kind, id := want.Kind(), want.Meta().UUID
+		want.Meta().Revision = plant(t, store, kind, id, "testdata/"+string(kind)+"-v2.json")
 		got, err := c.Object(t.Context(), kind, id)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
@@ -170,66 +152,6 @@ func TestTheFieldsOfACloneMayBeModified(t *testing.T) {
 			require.NotEqual(t, of.Pointer(), got.Pointer(), name)
 		}
 	}
-}
-
-// A node may have only a part of what version 1 stored of its steps.
-func TestStepsOfVersion1(t *testing.T) {
-	for name, c := range map[string]struct {
-		fields string
-		want   *conductor.Steps
-	}{
-		"none":            {`"driver_internal_info":{}`, nil},
-		"only the list":   {`"driver_internal_info":{"clean_steps":[{"interface":"bios","step":"a"}]}`, &conductor.Steps{Requested: []conductor.StepRequest{{Interface: "bios", Step: "a"}}}},
-		"only the option": {`"driver_internal_info":{"cleaning_disable_ramdisk":true}`, &conductor.Steps{DisableRamdisk: true, Requested: []conductor.StepRequest{}}},
-		"planned steps": {
-			`"driver_internal_info":{"clean_steps":[{"interface":"bios","step":"a"},{"interface":"bios","step":"b","abortable":true,"argsinfo":null,"requires_ramdisk":false},{"interface":"bios","step":"c"}],"clean_step_index":1}`,
-			&conductor.Steps{
-				Requested: []conductor.StepRequest{{Interface: "bios", Step: "a"}, {Interface: "bios", Step: "c"}},
-				Planned:   []conductor.Step{{Interface: "bios", Step: "b", Abortable: true, NoRamdisk: true}}, Begun: 2,
-			},
-		},
-		"prepared": {
-			`"provision_state":"cleaning","work_info":{"prepared":true}`, &conductor.Steps{Prepared: true},
-		},
-		"not prepared":  {`"provision_state":"cleaning","work_info":{"prepared":false}`, nil},
-		"only the step": {`"clean_step":{"interface":"bios","step":"a","argsinfo":null}`, &conductor.Steps{Current: &conductor.Step{Interface: "bios", Step: "a"}}},
-	} {
-		store := &conductor.Memory{}
-		c1, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
-		require.NoError(t, err)
-		id := fullNode().UUID
-		_, err = store.Create(t.Context(), conductor.Record{Kind: conductor.KindNode, ID: id, Value: []byte(`{"version":1,"uuid":"` + id + `",` + c.fields + `}`)})
-		require.NoError(t, err)
-		got, err := c1.Node(t.Context(), id)
-		require.NoError(t, err, name)
-		require.Equal(t, c.want, got.CleanSteps, name)
-		require.Empty(t, got.DriverInternalInfo, name)
-	}
-}
-
-// portV1 returns the port in testdata/port-v1.json.
-func portV1() conductor.Object {
-	at := time.Date(2026, 11, 22, 4, 5, 6, 7000, time.UTC)
-	return &conductor.Port{
-		ObjectMeta: conductor.ObjectMeta{
-			UUID: "2be26c0b-03f2-4d2e-ae87-c02d7f33c123", Name: "port", CreatedAt: at, UpdatedAt: &at, NodeUUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123",
-		},
-		Address: "52:54:00:12:34:56",
-	}
-}
-
-// TestRecordsWithoutTransitionsAreRead reads a record that was stored before records had transitions.
-func TestRecordsWithoutTransitionsAreRead(t *testing.T) {
-	store := &conductor.Memory{}
-	c, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
-	require.NoError(t, err)
-	node := fullNodeV1()
-	node.Transitions, node.Empty = nil, nil
-	node.Revision = plant(t, store, conductor.KindNode, node.UUID, "testdata/node-v1-without-transitions.json")
-	got, err := c.Node(t.Context(), node.UUID)
-	require.NoError(t, err)
-	require.Equal(t, node, got)
-	require.Equal(t, node, got.Clone())
 }
 
 // plant stores the content of a file as a record and returns its revision.
@@ -261,7 +183,7 @@ func writeNewest(t *testing.T, c *conductor.Conductor, store conductor.Store) {
 	}
 }
 
-func TestARecordOfALaterVersionIsAnErrorThatSaysSo(t *testing.T) {
+func TestARecordOfAnotherVersionIsAnErrorThatSaysSo(t *testing.T) {
 	store := &conductor.Memory{}
 	c, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
 	require.NoError(t, err)

@@ -237,12 +237,9 @@ func TestAStepLosesItsNodeWhenTheReservationIsTaken(t *testing.T) {
 		n := f.node(states.Available)
 		f.request(n, "active")
 		time.Sleep(time.Second)
-		other, err := conductor.New(conductor.Config{Store: store, Name: "beta", Hardware: map[string]conductor.Hardware{"fake-hardware": f.fake}})
-		require.NoError(t, err)
 		r, err := store.Get(f.ctx, conductor.KindNode, n.UUID)
 		require.NoError(t, err)
-		_ = other
-		r.Value = []byte(`{"version":1,"uuid":"` + n.UUID + `","driver":"fake-hardware","provision_state":"deploy failed","target_provision_state":"active","reservation":"beta","claim":"beta's"}`)
+		r.Value = []byte(`{"version":2,"uuid":"` + n.UUID + `","driver":"fake-hardware","provision_state":"deploy failed","target_provision_state":"active","reservation":"beta","claim":"beta's"}`)
 		_, err = store.Update(f.ctx, r)
 		require.NoError(t, err)
 		time.Sleep(2 * time.Minute)

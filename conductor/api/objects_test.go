@@ -18,11 +18,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// TestObjectsOfVersion1AreShownAsBefore reads records of version 1, from which an earlier release
-// has made the answers in the file.
-func TestObjectsOfVersion1AreShownAsBefore(t *testing.T) {
+// TestStoredObjectsAreShownAsTheFileSays compares the answers for stored records with those in the file.
+func TestStoredObjectsAreShownAsTheFileSays(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
-	file, err := os.Open("testdata/objects-v1.jsonl")
+	file, err := os.Open("testdata/objects.jsonl")
 	require.NoError(t, err)
 	defer file.Close()
 	type record struct {

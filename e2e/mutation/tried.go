@@ -37,7 +37,6 @@ var tried = []string{
 	"conductor/membership.go",
 	"conductor/memory.go",
 	"conductor/node.go",
-	"conductor/node_v1.go",
 	"conductor/nodes.go",
 	"conductor/object.go",
 	"conductor/owner.go",
