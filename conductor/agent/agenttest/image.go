@@ -3,13 +3,10 @@
 package agenttest
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/md5" // Ironic still has MD5 checksums
 	"crypto/sha256"
 	"crypto/sha512"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -19,15 +16,8 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 )
-
-// configDriveLabel is the label by which an instance finds its config drive.
-const configDriveLabel = "config-2"
-
-// maxConfigDrive is the size in bytes of the partition of a config drive.
-const maxConfigDrive = 64 << 20
 
 // maxChecksums bounds a file of checksums in bytes.
 const maxChecksums = 1 << 20
@@ -230,108 +220,6 @@ func (a *agent) fetchChecksum(ctx context.Context, address string, image imageIn
 		}
 	}
 	return "", downloadFailed(address, "Checksum file does not contain name %s", name)
-}
-
-// writeConfigDrive writes a config drive to the partition that has its label, or to a new one at the end of the disk.
-//
-// Source: create_config_drive_partition in ironic_python_agent/partition_utils.py.
-func (a *agent) writeConfigDrive(ctx context.Context, d disk, drive string) error {
-	content, err := a.configDrive(ctx, drive)
-	if err != nil {
-		return err
-	}
-	if len(content) > maxConfigDrive {
-		return deploymentFailed("Config drive size exceeds maximum limit of 64MiB. Size of the given config drive is %d MiB for node %s.",
-			(len(content)+1<<20-1)>>20, a.uuid)
-	}
-	p, found, err := d.labelled(configDriveLabel)
-	if err == nil && !found {
-		p, err = d.addPartition(maxConfigDrive)
-	}
-	if err == nil && int64(len(content)) > p.size {
-		err = fmt.Errorf("the partition has %d bytes and the config drive %d", p.size, len(content))
-	}
-	if err == nil {
-		_, err = d.file.WriteAt(content, p.start)
-	}
-	if err != nil {
-		return deploymentFailed("Failed to create config drive on disk %s for node %s. Error: %v", device, a.uuid, err)
-	}
-	return nil
-}
-
-// configDrive returns the content of a config drive, which is gzip in base64, or the URL of that or of the content.
-func (a *agent) configDrive(ctx context.Context, drive string) ([]byte, error) {
-	text, isURL := []byte(drive), strings.HasPrefix(drive, "http://") || strings.HasPrefix(drive, "https://")
-	if isURL {
-		body, err := a.download(ctx, drive, drive)
-		if err != nil {
-			return nil, deploymentFailed("Can't download the configdrive content for node %s from '%s'. Reason: %v", a.uuid, drive, err)
-		}
-		defer body.Close()
-		if text, err = io.ReadAll(io.LimitReader(body, 2*maxConfigDrive)); err != nil {
-			return nil, deploymentFailed("Can't download the configdrive content for node %s from '%s'. Reason: %v", a.uuid, drive, err)
-		}
-	}
-	zipped, err := base64.StdEncoding.DecodeString(string(bytes.Join(bytes.Fields(text), nil)))
-	if err != nil && isURL {
-		return text, nil
-	}
-	if err == nil {
-		var reader *gzip.Reader
-		if reader, err = gzip.NewReader(bytes.NewReader(zipped)); err == nil {
-			var content []byte
-			if content, err = io.ReadAll(io.LimitReader(reader, maxConfigDrive+1)); err == nil {
-				return content, nil
-			}
-		}
-	}
-	return nil, deploymentFailed("Config drive for node %s is not base64 encoded or the content is malformed. %v", a.uuid, err)
-}
-
-// matchHints checks that the disk is the one that the node's root device hints select.
-//
-// Source: get_os_install_device in ironic_python_agent/hardware.py.
-func (a *agent) matchHints() error {
-	a.mu.Lock()
-	node := a.node
-	a.mu.Unlock()
-	for _, parent := range []string{"instance_info", "properties"} {
-		in, _ := node[parent].(map[string]any)
-		hints, _ := in["root_device"].(map[string]any)
-		if len(hints) == 0 {
-			continue
-		}
-		for name, hint := range hints {
-			if !a.machine.matches(name, fmt.Sprint(hint)) {
-				return failed("DeviceNotFound", http.StatusNotFound, "Error finding the disk or partition device to deploy the image onto",
-					"No suitable device was found for deployment using these hints %v", hints)
-			}
-		}
-		return nil
-	}
-	return nil
-}
-
-// matches reports whether the disk has what a root device hint wants.
-func (m *Machine) matches(name, hint string) bool {
-	operator, wanted, ok := strings.Cut(hint, " ")
-	if !ok {
-		operator, wanted = "", hint
-	}
-	have := map[string]string{
-		"name": device, "model": diskModel, "vendor": diskVendor, "serial": diskSerial, "wwn": diskWWN, "rotational": "false",
-		"size": strconv.FormatInt(m.diskSize()>>30, 10),
-	}[name]
-	switch operator {
-	case "<in>":
-		return strings.Contains(strings.ToLower(have), strings.ToLower(wanted))
-	case ">=", "<=", "=", "==":
-		number, err := strconv.ParseInt(wanted, 10, 64)
-		size, _ := strconv.ParseInt(have, 10, 64)
-		return err == nil && (operator == ">=" && size >= number || operator == "<=" && size <= number || operator[0] == '=' && size == number)
-	}
-	return strings.EqualFold(have, wanted)
 }
 
 // Image returns a raw image of a whole disk, with a master boot record and one partition whose bytes differ between
