@@ -23,6 +23,8 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/lima-vm/go-qcow2reader v0.7.0 // indirect
+
 require (
 	github.com/anggasct/fluo v1.0.0
 	github.com/beorn7/perks v1.0.1 // indirect

@@ -21,6 +21,7 @@ require (
 	github.com/hashicorp/errwrap v1.1.0 // indirect
 	github.com/hashicorp/go-multierror v1.1.1 // indirect
 	github.com/jacobweinstock/registrar v0.4.7 // indirect
+	github.com/lima-vm/go-qcow2reader v0.7.0 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/stmcginnis/gofish v0.20.0 // indirect
 	go.opentelemetry.io/otel v1.29.0 // indirect

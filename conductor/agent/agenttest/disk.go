@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -71,6 +72,24 @@ func (m *Machine) open(flag int, f func(disk) error) error {
 	return f(disk{file: file, size: info.Size()})
 }
 
+// part returns a writer to a partition, which writes nothing beyond it.
+func (d disk) part(p partition) io.Writer {
+	return &bounded{w: io.NewOffsetWriter(d.file, p.start), left: min(p.size, d.size-p.start)}
+}
+
+// bounded writes no more than a number of bytes.
+type bounded struct {
+	w    io.Writer
+	left int64
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= int64(len(p)); b.left < 0 {
+		return 0, errors.New("[Errno 28] No space left on device")
+	}
+	return b.w.Write(p)
+}
+
 // eraseDevices overwrites the disk with zeros.
 func (a *agent) eraseDevices(ctx context.Context, _ map[string]any) (any, error) {
 	return map[string]any{device: nil}, a.machine.change(ctx, func(d disk) error {
@@ -118,6 +137,23 @@ func (m *Machine) ConfigDrive() (content []byte, err error) {
 	return bytes.TrimRight(content, "\x00"), err
 }
 
+// Partition is a partition of a machine's disk, in bytes.
+type Partition struct{ Start, Size int64 }
+
+// Partitions returns the partitions of the disk, in the order of its table. The error says that the disk has no valid table.
+func (m *Machine) Partitions() (all []Partition, err error) {
+	m.diskMu.Lock()
+	defer m.diskMu.Unlock()
+	err = m.open(os.O_RDONLY, func(d disk) error {
+		present, err := d.partitions()
+		for _, p := range present {
+			all = append(all, Partition{Start: p.start, Size: p.size})
+		}
+		return err
+	})
+	return all, err
+}
+
 // labelled returns the partition whose file system has a label, in any case of letters.
 func (d disk) labelled(label string) (p partition, found bool, err error) {
 	partitions, err := d.partitions()
@@ -154,4 +190,26 @@ func (d disk) label(p partition) string {
 		}
 	}
 	return ""
+}
+
+// uuid returns the UUID of a partition's file system if it is one of Linux (ext2 to ext4), and otherwise that of the partition.
+//
+// Source: block_uuid in ironic_lib/disk_utils.py.
+func (d disk) uuid(p partition) string {
+	const super, magic, uuid = 1024, 0x38, 0x68
+	block := make([]byte, 1024)
+	if _, err := d.file.ReadAt(block, p.start+super); err == nil && block[magic] == 0x53 && block[magic+1] == 0xef {
+		u := block[uuid : uuid+16]
+		return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
+	}
+	if table, err := d.gpt(); err == nil {
+		for entry := range slices.Chunk(table.entries, table.size) {
+			if gptRange(entry) == p {
+				return textGUID(entry[16:32])
+			}
+		}
+	}
+	present, _ := d.partitions()
+	id, _ := d.identifier()
+	return fmt.Sprintf("%s-%02x", strings.TrimPrefix(id, "0x"), slices.Index(present, p)+1)
 }

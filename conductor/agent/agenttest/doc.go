@@ -11,11 +11,15 @@
 //	defer machine.Close()
 //	machine.Power(true, "Pxe", "") // the agent boots, looks its node up and sends heartbeats
 //
-// The agent serves its own API over TLS, with a certificate that it makes at each boot. It erases the disk, writes raw
-// images that it downloads and verifies, and makes the partition of a config drive. Tests look at the file:
+// The agent serves its own API over TLS, with a certificate that it makes at each boot. It erases the disk, and
+// writes images that it downloads and verifies: raw ones and qcow2, of whole disks and of partitions. It makes the
+// partitions of a partition image and that of a config drive. Tests look at the file:
 //
 //	image, err := os.ReadFile(machine.Disk)
+//	partitions, err := machine.Partitions()
 //	drive, err := machine.ConfigDrive()
+//
+// [Image] and [QCOW2] make images.
 //
 // The method Power has the signature of bmctest.System.OnPower, so that a BMC of package bmctest switches the machine.
 // Config.PowerOff is the way back: the agent's command power_off then also changes what the BMC reports.
@@ -28,8 +32,9 @@
 //
 //	machine.AddFault(agenttest.Fault{On: "write_image", Do: agenttest.Die()})
 //
-// The agent does not list steps that it cannot execute: it has no RAID and no burn-in. It refuses images that are not
-// raw, and partition images. The boot loader's installation only verifies that the disk has a partition table.
+// The agent does not list steps that it cannot execute: it has no RAID and no burn-in. It makes no file systems in the
+// partitions beside the image. The boot loader's installation only verifies that the disk has a partition table and that
+// the root partition is that of the image.
 //
 // The package does not import package testing, so that programs can use it too.
 //

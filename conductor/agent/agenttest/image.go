@@ -7,7 +7,6 @@ import (
 	"crypto/md5" // Ironic still has MD5 checksums
 	"crypto/sha256"
 	"crypto/sha512"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"path"
 	"strings"
 )
@@ -22,19 +22,28 @@ import (
 // maxChecksums bounds a file of checksums in bytes.
 const maxChecksums = 1 << 20
 
-// imageInfo is the image of the step write_image.
+// imageInfo is the image of the step write_image. The sizes are those of a partition image's partitions, in MiB.
 //
 // Source: _validate_image_info in ironic_python_agent/extensions/standby.py.
 type imageInfo struct {
 	ID          string   `json:"id"`
 	URLs        []string `json:"urls"`
 	DiskFormat  string   `json:"disk_format"`
+	Stream      bool     `json:"stream_raw_images"`
 	Checksum    string   `json:"checksum"`
 	Algorithm   string   `json:"os_hash_algo"`
 	Hash        string   `json:"os_hash_value"`
 	ImageType   string   `json:"image_type"`
 	ConfigDrive string   `json:"configdrive"`
+
+	Root      int64 `json:"root_mb"`
+	Swap      int64 `json:"swap_mb"`
+	Ephemeral int64 `json:"ephemeral_mb"`
+	Preserve  bool  `json:"preserve_ephemeral"`
 }
+
+// partition reports whether the image is that of a partition.
+func (i imageInfo) partition() bool { return i.ImageType == "partition" }
 
 // hashes are the algorithms, with the number of digits by which a plain checksum tells its algorithm.
 var hashes = map[string]func() hash.Hash{"md5": md5.New, "sha256": sha256.New, "sha512": sha512.New}
@@ -69,36 +78,48 @@ func (a *agent) writeImage(ctx context.Context, args map[string]any) (any, error
 	}
 	result := ""
 	err = a.machine.change(ctx, func(d disk) error {
-		if err := d.eraseMetadata(); err != nil {
-			return err
+		write := a.writeDiskImage
+		if image.partition() {
+			write = a.writePartitionImage
 		}
-		if err := a.stream(ctx, d, image); err != nil {
-			return err
-		}
-		if present, err := d.partitions(); err != nil {
-			return deploymentFailed("Unable to find a valid partition table on the disk after writing the image. The image may be corrupted. Error: %v", err)
-		} else if len(present) == 0 {
-			return deploymentFailed("No partitions found on the device %s after writing the image.", device)
-		}
-		if drive != "" {
-			if err := a.writeConfigDrive(ctx, d, drive); err != nil {
-				return err
-			}
-		}
-		id, err := d.identifier()
+		partitions, err := write(ctx, d, image, drive)
 		if err != nil {
 			return err
 		}
 		a.mu.Lock()
-		a.partitions = map[string]any{"root uuid": id}
+		a.partitions = partitions
 		a.mu.Unlock()
-		result = fmt.Sprintf("prepare_image: image (%s) written to device %s root_uuid=%s", image.ID, device, id)
+		result = fmt.Sprintf("prepare_image: image (%s) written to device %s root_uuid=%s", image.ID, device, partitions["root uuid"])
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return map[string]any{"result": result}, nil
+}
+
+// writeDiskImage writes the image of a whole disk, makes the partition of a config drive, and returns the answer of
+// get_partition_uuids.
+func (a *agent) writeDiskImage(ctx context.Context, d disk, image imageInfo, drive string) (map[string]any, error) {
+	if err := d.eraseMetadata(); err != nil {
+		return nil, err
+	}
+	err := a.copyImage(ctx, image, func(int64) (io.Writer, error) { return d.part(partition{0, d.size}), nil })
+	if err != nil {
+		return nil, err
+	}
+	if present, err := d.partitions(); err != nil {
+		return nil, deploymentFailed("Unable to find a valid partition table on the disk after writing the image. The image may be corrupted. Error: %v", err)
+	} else if len(present) == 0 {
+		return nil, deploymentFailed("No partitions found on the device %s after writing the image.", device)
+	}
+	if drive != "" {
+		if err := a.writeConfigDrive(ctx, d, drive); err != nil {
+			return nil, err
+		}
+	}
+	id, err := d.identifier()
+	return map[string]any{"root uuid": id}, err
 }
 
 func (i imageInfo) check() error {
@@ -109,10 +130,6 @@ func (i imageInfo) check() error {
 		return invalidParams("Image 'urls' must be a list with at least one element.")
 	case i.Checksum == "" && (i.Algorithm == "" || i.Hash == ""):
 		return invalidParams("Image checksum is not available, either the 'checksum' field or the 'os_hash_algo' and 'os_hash_value' fields pair must be set for image verification.")
-	case i.ImageType == "partition":
-		return invalidImage("agenttest does not write partition images")
-	case i.DiskFormat != "raw":
-		return invalidImage("agenttest writes raw images only: the format of image %s is %q", i.ID, i.DiskFormat)
 	}
 	return nil
 }
@@ -121,54 +138,90 @@ func invalidImage(format string, args ...any) error {
 	return failed("InvalidImage", http.StatusInternalServerError, "The provided image is not valid for use", format, args...)
 }
 
-// stream writes an image to the disk and verifies its checksum.
-func (a *agent) stream(ctx context.Context, d disk, image imageInfo) error {
-	algorithm, wanted := image.Algorithm, image.Hash
-	if algorithm == "" || wanted == "" {
-		algorithm, wanted = "", image.Checksum
-	}
-	if strings.HasPrefix(wanted, "http://") || strings.HasPrefix(wanted, "https://") {
-		var err error
-		if wanted, err = a.fetchChecksum(ctx, wanted, image); err != nil {
-			return err
-		}
-	}
-	if algorithm == "" {
-		algorithm = algorithmOf[len(wanted)]
-	}
-	newHash, ok := hashes[algorithm]
-	if !ok {
-		return failed("RESTError", http.StatusInternalServerError, "An error occurred", "Unable to verify image %s with available checksums. "+
-			"Please make sure the specified 'os_hash_algo' (currently %s) is supported by this ramdisk, or provide a md5 checksum via the 'checksum' field",
-			image.ID, image.Algorithm)
+// copyImage copies the content of an image to the part of the disk that place returns for its size, and verifies its
+// checksum. A raw image is written while it is downloaded; its size is then unknown, and 0. Any other is downloaded
+// first.
+//
+// Source: _cache_and_write_image and _stream_raw_image_onto_device in ironic_python_agent/extensions/standby.py.
+func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size int64) (io.Writer, error)) error {
+	sum, wanted, err := a.checksum(ctx, image)
+	if err != nil {
+		return err
 	}
 	body, err := a.download(ctx, image.URLs[0], image.ID)
 	if err != nil {
 		return err
 	}
 	defer body.Close()
-	sum := newHash()
-	if _, err := io.Copy(io.MultiWriter(&bounded{w: io.NewOffsetWriter(d.file, 0), left: d.size}, sum), body); err != nil {
-		return downloadFailed(image.ID, "Unable to write image to device %s. Error: %v", device, err)
+	verify := func(location string) error {
+		if got := hex.EncodeToString(sum.Sum(nil)); !strings.EqualFold(got, wanted) {
+			return failed("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum",
+				"Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; verification checksum: %s", image.ID, location, wanted, got)
+		}
+		return nil
 	}
-	if got := hex.EncodeToString(sum.Sum(nil)); !strings.EqualFold(got, wanted) {
-		return failed("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum",
-			"Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; verification checksum: %s", image.ID, device, wanted, got)
+	if image.Stream && image.DiskFormat == "raw" {
+		to, err := place(0)
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(io.MultiWriter(to, sum), body); err != nil {
+			return downloadFailed(image.ID, "Unable to write image to device %s. Error: %v", device, err)
+		}
+		return verify(device)
+	}
+	file, err := os.CreateTemp("", "agenttest-*.image")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	if _, err := io.Copy(io.MultiWriter(file, sum), body); err != nil {
+		return downloadFailed(image.ID, "Unable to write image to %s. Error: %v", file.Name(), err)
+	}
+	if err := verify(file.Name()); err != nil {
+		return err
+	}
+	content, size, err := openImage(file, image.DiskFormat)
+	if err != nil {
+		return err
+	}
+	to, err := place(size)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(to, io.NewSectionReader(content, 0, size)); err != nil {
+		return writeFailed("1", err.Error())
 	}
 	return nil
 }
 
-// bounded writes no more than the size of the disk.
-type bounded struct {
-	w    io.Writer
-	left int64
+// checksum returns the hash of the algorithm that an image is verified with, and the digest in hexadecimal digits.
+func (a *agent) checksum(ctx context.Context, image imageInfo) (sum hash.Hash, digest string, err error) {
+	algorithm, digest := image.Algorithm, image.Hash
+	if algorithm == "" || digest == "" {
+		algorithm, digest = "", image.Checksum
+	}
+	if strings.HasPrefix(digest, "http://") || strings.HasPrefix(digest, "https://") {
+		if digest, err = a.fetchChecksum(ctx, digest, image); err != nil {
+			return nil, "", err
+		}
+	}
+	if algorithm == "" {
+		algorithm = algorithmOf[len(digest)]
+	}
+	newHash, ok := hashes[algorithm]
+	if !ok {
+		return nil, "", failed("RESTError", http.StatusInternalServerError, "An error occurred", "Unable to verify image %s with available checksums. "+
+			"Please make sure the specified 'os_hash_algo' (currently %s) is supported by this ramdisk, or provide a md5 checksum via the 'checksum' field",
+			image.ID, image.Algorithm)
+	}
+	return newHash(), digest, nil
 }
 
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.left -= int64(len(p)); b.left < 0 {
-		return 0, fmt.Errorf("[Errno 28] No space left on device")
-	}
-	return b.w.Write(p)
+func writeFailed(code, reason string) *failure {
+	return failed("ImageWriteError", http.StatusInternalServerError, "Error writing image to device",
+		"Writing image to device %s failed with exit code %s. stdout: . stderr: %s", device, code, reason)
 }
 
 func downloadFailed(id, format string, args ...any) *failure {
@@ -220,22 +273,4 @@ func (a *agent) fetchChecksum(ctx context.Context, address string, image imageIn
 		}
 	}
 	return "", downloadFailed(address, "Checksum file does not contain name %s", name)
-}
-
-// Image returns a raw image of a whole disk, with a master boot record and one partition whose bytes differ between
-// seeds. The size in bytes is rounded up to whole MiB, and is at least 2 MiB.
-func Image(size int, seed byte) []byte {
-	image := make([]byte, max(2*alignment, (size+alignment-1)/alignment*alignment))
-	block := image[alignment : 2*alignment]
-	for i := range block {
-		block[i] = byte(i>>9) ^ byte(i) ^ seed
-	}
-	for i := 2 * alignment; i < len(image); i += alignment {
-		copy(image[i:], block)
-		binary.LittleEndian.PutUint32(image[i:], uint32(i))
-	}
-	binary.LittleEndian.PutUint32(image[440:], 0x6f7cc400|uint32(seed))
-	putMBR(mbrEntry(image[:sector], 0), mbrLinux, partition{start: alignment, size: int64(len(image) - alignment)})
-	image[510], image[511] = 0x55, 0xaa
-	return image
 }

@@ -60,6 +60,9 @@ func TestWriteImageVerifiesTheChecksumAndWritesTheDisk(t *testing.T) {
 		"URL of several checksums": {map[string]any{"checksum": files + "/sums"}, ""},
 		"hash before checksum":     {map[string]any{"checksum": "0", "os_hash_algo": "sha256", "os_hash_value": s}, ""},
 
+		"raw, not streamed": {map[string]any{"checksum": m, "stream_raw_images": false}, ""},
+		"unknown format":    {map[string]any{"checksum": m, "disk_format": nil}, ""},
+
 		"other image":           {map[string]any{"os_hash_algo": "sha256", "os_hash_value": wrong}, "image ID: /dev/sda; image checksum: " + wrong + "; verification checksum: " + s},
 		"no checksum":           {nil, "Image checksum is not available"},
 		"unknown algorithm":     {map[string]any{"os_hash_algo": "crc32", "os_hash_value": "1"}, "(currently crc32)"},
@@ -69,8 +72,7 @@ func TestWriteImageVerifiesTheChecksumAndWritesTheDisk(t *testing.T) {
 		"server missing":        {map[string]any{"checksum": m, "urls": []string{"http://127.0.0.1:1/x.raw"}}, "connection refused"},
 		"no URL":                {map[string]any{"checksum": m, "urls": []string{}}, "at least one element"},
 		"no ID":                 {map[string]any{"checksum": m, "id": nil}, "missing 'id'"},
-		"qcow2":                 {map[string]any{"checksum": m, "disk_format": "qcow2"}, "raw images only"},
-		"partition image":       {map[string]any{"checksum": m, "image_type": "partition"}, "partition images"},
+		"other format":          {map[string]any{"checksum": m, "disk_format": "qcow2"}, "Expected format was qcow2, but image was actually raw"},
 		"type of an image_info": {map[string]any{"checksum": 5}, "cannot unmarshal"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"net/http"
 )
 
 // partitionUUIDs answers with the identifier of the disk if an image was written.
@@ -21,8 +22,17 @@ func (a *agent) partitionUUIDs(context.Context, map[string]any) (any, error) {
 	return a.partitions, nil
 }
 
-// installBootloader verifies that there is a disk to boot from.
-func (a *agent) installBootloader(context.Context, map[string]any) (any, error) {
+// installBootloader verifies that there is a disk to boot from, and that the root partition is that of the image.
+//
+// Source: install_bootloader in ironic_python_agent/extensions/image.py.
+func (a *agent) installBootloader(_ context.Context, params map[string]any) (any, error) {
+	a.mu.Lock()
+	written := a.partitions
+	a.mu.Unlock()
+	if root, given := params["root_uuid"]; given && root != nil && written["root uuid"] != root {
+		return nil, failed("DeviceNotFound", http.StatusNotFound, "Error finding the disk or partition device to deploy the image onto",
+			"No partition with UUID %v found on device %s", root, device)
+	}
 	return nil, a.machine.change(a.ctx, func(d disk) error {
 		_, err := d.partitions()
 		return err
