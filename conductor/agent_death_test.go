@@ -4,10 +4,10 @@ package conductor_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"sync/atomic"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,137 +18,215 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// errDead is returned to a process that has died.
-var errDead = errors.New("the process has died")
-
-// mortal is the store of a process that dies at a write of a record. It may die before the write or after it.
-type mortal struct {
-	conductor.Store
-	writes  atomic.Int32 // until the last one
-	written bool         // the last write is done
-	dead    atomic.Bool
+// mortalWork is work by an agent during which conductors die.
+type mortalWork struct {
+	target             string
+	from, done, failed states.State
+	steps              []string // the commands that change the machine, in their order
+	on, cd             bool     // at the end
+	again              []string // what a client requests after a failure
+	troubles           []string // that the work can have, see mortalRun
 }
 
-func (s *mortal) Update(ctx context.Context, r conductor.Record) (int64, error) {
-	if s.dead.Load() {
-		return 0, errDead
-	}
-	if s.writes.Add(-1) != 0 {
-		return s.Store.Update(ctx, r)
-	}
-	s.dead.Store(true)
-	if s.written {
-		_, _ = s.Store.Update(ctx, r)
-	}
-	return 0, errDead
+var mortalWorks = []mortalWork{
+	{"provide", states.Manageable, states.Available, states.CleanFail, []string{
+		"execute_clean_step erase_devices_metadata", "execute_clean_step reboot_between", "execute_clean_step erase_devices",
+	}, false, false, []string{"manage", "provide"}, []string{"fails", "aborted"}},
+	{"active", states.Available, states.Active, states.DeployFail, []string{
+		"execute_deploy_step write_image", "install_bootloader", "power_off",
+	}, true, false, []string{"active"}, []string{"fails", "aborted"}},
+	{"service", states.Active, states.Active, states.ServiceFail, []string{
+		"execute_service_step reboot_between", "execute_service_step burnin_cpu",
+	}, true, false, []string{"service"}, []string{"fails", "aborted"}},
+	{"rescue", states.Active, states.Rescue, states.RescueFail, []string{"finalize_rescue"}, true, true, []string{"rescue"}, []string{"aborted"}},
+	{"unrescue", states.Rescue, states.Active, states.UnrescueFail, []string{}, true, false, []string{"unrescue"}, nil},
 }
 
-// TestADeathOfTheConductorAtEachWriteOfACleaning kills the conductor at each of its writes. Another one takes the node
-// over. The node becomes available only if each step was executed once, and a step is not executed twice.
-func TestADeathOfTheConductorAtEachWriteOfACleaning(t *testing.T) {
-	ends := map[states.State]int{}
-	for _, written := range []bool{false, true} {
-		for write := int32(1); ; write++ {
-			died := false
-			t.Run(fmt.Sprint("write ", write, " ", written), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var end states.State
-					died, end = cleanWithDeath(t, write, written)
-					ends[end]++
-				})
-			})
-			if !died || t.Failed() {
-				break
+// TestADeathOfTheConductorAtEachAction kills the conductor at each of its actions in each kind of work by an agent, before the
+// action is done and after it. The next conductor ends the work. Work that succeeds has executed each command once, work
+// that fails none twice; it leaves nothing of the agent behind, and a client can request it again. The same holds for work
+// in which a step fails, and for work that a client aborts.
+func TestADeathOfTheConductorAtEachAction(t *testing.T) {
+	for _, work := range mortalWorks {
+		for _, trouble := range append([]string{""}, work.troubles...) {
+			ends := map[states.State]int{}
+			for _, acts := range []bool{false, true} {
+				for action, died := int32(1), true; died && !t.Failed(); action++ {
+					t.Run(fmt.Sprintf("%s %s action %d %v", work.target, trouble, action, acts), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) {
+							var end states.State
+							died, end = work.withDeath(t, trouble, action, acts)
+							ends[end]++
+						})
+					})
+				}
 			}
+			t.Logf("%s %s: %v", work.target, trouble, ends)
+			require.Positive(t, ends[work.failed])
+			require.True(t, trouble != "" || ends[work.done] > 0)
 		}
 	}
-	t.Logf("the ends: %v", ends)
-	require.Positive(t, ends[states.Available])
-	require.Positive(t, ends[states.CleanFail])
-	require.Greater(t, ends[states.Available]+ends[states.CleanFail], 20, "%v", ends)
 }
 
-// cleanWithDeath cleans a node. It reports whether the conductor has died, and the state of the node at the end.
-func cleanWithDeath(t *testing.T, write int32, written bool) (died bool, end states.State) {
-	memory := &conductor.Memory{}
-	store := &mortal{Store: memory, written: written}
-	m := startMachine(t, states.Manageable, func(c *conductor.Config) {
-		c.Store, c.Membership = store, nil
-		dial := c.Agent.Dial
-		c.Agent.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			if store.dead.Load() {
-				return nil, errDead
-			}
-			return dial(ctx, network, address)
-		}
-		c.OnTransition = nil
-	})
+// mortalRun is one work during which a conductor dies.
+type mortalRun struct {
+	mortalWork
+	*agentNode
+	process *mortal
+	machine *bootable
+	trouble string // "fails": a step fails; "aborted": a client aborts the work; or empty
+	over    bool   // another conductor has taken over
+	booted  int    // the boots of the machine when the agent was started
+}
+
+// withDeath does the work. It reports whether the conductor has died, and the state of the node after the work.
+func (work mortalWork) withDeath(t *testing.T, trouble string, action int32, acts bool) (died bool, end states.State) {
+	r := mortalRun{mortalWork: work, trouble: trouble, machine: &bootable{}, process: &mortal{Store: &conductor.Memory{}, acts: acts}}
+	r.agentNode = startMachine(t, work.from, r.config(r.process))
 	reboots := step("reboot_between", 50)
 	reboots["reboot_requested"] = true
-	m.set(func(a *agentProgram) { a.steps["clean"] = append(a.steps["clean"], reboots) })
-	var boots atomic.Int32
-	hook := func(_ context.Context, _ *conductor.Node, operation string) error {
-		if operation == states.PowerRebooting.String() {
-			boots.Add(1)
-		}
+	r.set(func(a *agentProgram) {
+		a.steps["clean"] = append(a.steps["clean"], reboots)
+		a.steps["service"] = append(a.steps["service"], reboots)
+	})
+	r.machine.on, r.machine.cd = work.from == states.Active || work.from == states.Rescue, work.from == states.Rescue
+	_, err := r.UpdateNode(r.ctx, r.n.UUID, func(n *conductor.Node) error {
+		n.Power = powerOf(r.machine.on)
 		return nil
+	})
+	require.NoError(t, err)
+	r.process.actions.Store(action)
+	if err := r.ask(work.target); err != nil {
+		require.True(t, r.process.dead.Load())
+		r.takeOver()
+		if n := r.settle(r.n); len(n.Transitions) == 0 { // the request was not stored
+			require.NoError(t, r.ask(work.target))
+		}
 	}
-	m.fake.Before = hook
-	store.writes.Store(write)
-	err := m.Provision(m.ctx, m.n.UUID, m.provision("provide"))
-	if err != nil {
-		require.True(t, store.dead.Load())
+	n := r.end()
+	if died, end = r.process.dead.Load(), n.ProvisionState; end == work.done && trouble == "" {
+		return died, end
 	}
-	now := m.fleet
-	for known := int32(0); ; {
-		synctest.Wait()
-		if store.dead.Load() && now == m.fleet {
-			now = start(t, func(c *conductor.Config) {
-				c.Store, c.Membership, c.Agent.Dial, c.SkipPowerSync, c.OnTransition = memory, nil, m.agent.dial, true, nil
-				c.Hardware["fake-hardware"].(*conductor.Fake).Before = hook // work that was left begins at once
-			})
+	require.True(t, died || trouble != "", n.LastError)
+	r.process.actions.Store(0) // it outlives the test
+	r.trouble = ""
+	if n.Maintenance {
+		_, err := r.UpdateNode(r.ctx, n.UUID, func(n *conductor.Node) error { n.Maintenance, n.MaintenanceReason = false, ""; return nil })
+		require.NoError(t, err)
+	}
+	for _, word := range work.again {
+		require.NoError(t, r.ask(word))
+		n = r.end()
+	}
+	require.Equal(t, work.done, n.ProvisionState, n.LastError)
+	return died, end
+}
+
+// config configures a process.
+func (r *mortalRun) config(process *mortal) func(*conductor.Config) {
+	return func(c *conductor.Config) {
+		c.Store, c.Membership, c.OnTransition, c.SkipPowerSync = process, nil, nil, true
+		c.Hardware["fake-hardware"] = booter{c.Hardware["fake-hardware"].(*conductor.Fake), r.machine, process}
+		c.Agent.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := r.agent.dial(ctx, network, address)
+			return mortalConn{conn, process}, err
 		}
-		time.Sleep(10 * time.Second)
-		n := now.settle(m.n)
-		switch {
-		case n.ProvisionState == states.Manageable: // the request was not stored
-			now.request(n, "provide")
-			continue
-		case n.ProvisionState == states.Available || n.ProvisionState == states.CleanFail:
-			requireEachStepOnce(t, m, n)
-			return store.dead.Load(), n.ProvisionState
-		}
-		m.set(func(a *agentProgram) {
-			if boot := boots.Load(); boot > known { // the machine has started the agent anew
-				known, a.commands, a.token, m.token = boot, nil, "", ""
-			}
-			if last := len(a.commands) - 1; last >= 0 {
-				a.commands[last]["command_status"] = "SUCCEEDED"
-			}
-		})
-		if m.token == "" {
-			_, m.token, _ = now.Lookup(m.ctx, nil, m.n.UUID)
-			m.set(func(a *agentProgram) { a.token = m.token })
-		}
-		_ = now.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9.4.3", AgentToken: m.token})
 	}
 }
 
-// requireEachStepOnce requires that no step was sent twice, and that an available node has had all of them.
-func requireEachStepOnce(t *testing.T, m *agentNode, n *conductor.Node) {
-	var steps []string
-	for _, name := range m.heard() {
-		if name != "get_clean_steps" {
+// takeOver starts another conductor if the first one has died.
+func (r *mortalRun) takeOver() {
+	if synctest.Wait(); r.process.dead.Load() && !r.over {
+		r.over, r.fleet = true, start(r.t, r.config(&mortal{Store: r.process.Store}))
+	}
+}
+
+func (r *mortalRun) ask(target string) error {
+	request := r.provision(target)
+	request.CleanSteps = nil
+	request.ServiceSteps = []conductor.StepRequest{{Interface: "deploy", Step: "reboot_between"}, {Interface: "deploy", Step: "burnin_cpu"}}
+	return r.Provision(r.ctx, r.n.UUID, request)
+}
+
+// end plays the agent until the work has ended, and checks what the work leaves.
+func (r *mortalRun) end() *conductor.Node {
+	for range 1000 {
+		r.takeOver()
+		time.Sleep(10 * time.Second)
+		n, table := r.settle(r.n), r.Table()
+		if table.Stuck().Has(n.ProvisionState) || table.Phase(n.ProvisionState) == states.PhaseWaiting || n.Reservation != "" || n.CleanUp != nil {
+			if r.trouble == "aborted" && table.Phase(n.ProvisionState) == states.PhaseWaiting && n.Step().Step != "" {
+				_ = r.ask("abort")
+			} else {
+				r.playAgent()
+			}
+			continue
+		}
+		r.check(n)
+		return n
+	}
+	n := r.settle(r.n)
+	require.Fail(r.t, "the work does not end", "state %q, reserved by %q, commands %q", n.ProvisionState, n.Reservation, r.heard())
+	return nil
+}
+
+// playAgent ends the command that the agent executes, and sends a heartbeat. A machine that was booted has a new agent; one
+// that boots its disk has none, and so has a machine in rescue.
+func (r *mortalRun) playAgent() {
+	on, cd, boots := r.machine.state()
+	silent := false
+	r.set(func(a *agentProgram) {
+		if boots > r.booted {
+			r.booted, a.commands, a.token = boots, nil, ""
+		}
+		a.silent = !on || !cd
+		if last := len(a.commands) - 1; last >= 0 {
+			a.commands[last]["command_status"] = "SUCCEEDED"
+			if r.trouble == "fails" && strings.HasPrefix(a.commands[last]["command_name"].(string), "execute_") {
+				a.commands[last]["command_status"] = "FAILED"
+			}
+			a.silent = a.silent || a.commands[last]["command_name"] == "finalize_rescue"
+		}
+		r.token, silent = a.token, a.silent
+	})
+	if silent {
+		return
+	}
+	if r.token == "" {
+		_, token, err := r.Lookup(r.ctx, nil, r.n.UUID)
+		if err != nil {
+			return
+		}
+		r.token = token
+		r.set(func(a *agentProgram) { a.token = token })
+	}
+	_ = r.Heartbeat(r.ctx, r.n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9.4.3", AgentToken: r.token})
+}
+
+// check checks what work that has ended has done and leaves.
+func (r *mortalRun) check(n *conductor.Node) {
+	r.requireForgotten(n)
+	steps := []string{}
+	for _, name := range r.heard() {
+		if slices.Contains(r.steps, name) {
 			steps = append(steps, name)
 		}
 	}
-	all := []string{"execute_clean_step erase_devices_metadata", "execute_clean_step reboot_between", "execute_clean_step erase_devices"}
-	require.LessOrEqual(t, len(steps), len(all), n.LastError)
-	require.Equal(t, all[:len(steps)], append([]string{}, steps...), n.LastError)
-	if n.ProvisionState == states.Available {
-		require.Len(t, steps, len(all))
+	on, cd, _ := r.machine.state()
+	require.Equal(r.t, powerOf(on), n.Power)
+	if n.ProvisionState == r.done { // so is a service that was aborted
+		require.Equal(r.t, []bool{r.on, r.cd}, []bool{on, cd}, "the machine is on and has a CD")
+	} else {
+		require.True(r.t, !cd || n.ProvisionState == states.UnrescueFail, "the CD is ejected")
+		require.True(r.t, n.ProvisionState != r.failed || n.LastError != "" || r.trouble == "aborted") // Ironic tells none for a rescue
 	}
-	m.requireForgotten(n)
+	if n.ProvisionState == r.done && r.trouble == "" {
+		require.Equal(r.t, r.steps, steps, n.LastError)
+		require.Empty(r.t, n.LastError)
+		return
+	}
+	require.LessOrEqual(r.t, len(steps), len(r.steps), n.LastError)
+	require.Equal(r.t, r.steps[:len(steps)], steps, n.LastError)
 }
 
 func TestAConductorThatMayHaveLostItsNodeSendsNoCommand(t *testing.T) {
