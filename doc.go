@@ -54,6 +54,7 @@
 //	e2e/mutation          mutation testing: for each change of the code, a test must fail
 //	e2e/upstream          reads the tables of a version of Ironic from its source
 //	e2e/release           a clone whose modules are tagged with a version: .ci/release
+//	internal/checksum     verifies images by the checksums of instance_info
 //	internal/boundedcall  calls that may panic or never return
 //	internal/fence        asks the context of a call before each request to hardware
 //	internal/errtext      cleans external texts before they are stored or printed

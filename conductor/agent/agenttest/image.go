@@ -4,10 +4,6 @@ package agenttest
 
 import (
 	"context"
-	"crypto/md5" // Ironic still has MD5 checksums
-	"crypto/sha256"
-	"crypto/sha512"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash"
@@ -16,11 +12,9 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"strings"
-)
 
-// maxChecksums bounds a file of checksums in bytes.
-const maxChecksums = 1 << 20
+	"github.com/ironstate/ironstate/internal/checksum"
+)
 
 // imageInfo is the image of the step write_image. The sizes are those of a partition image's partitions, in MiB.
 //
@@ -44,11 +38,6 @@ type imageInfo struct {
 
 // partition reports whether the image is that of a partition.
 func (i imageInfo) partition() bool { return i.ImageType == "partition" }
-
-// hashes are the algorithms, with the number of digits by which a plain checksum tells its algorithm.
-var hashes = map[string]func() hash.Hash{"md5": md5.New, "sha256": sha256.New, "sha512": sha512.New}
-
-var algorithmOf = map[int]string{2 * md5.Size: "md5", 2 * sha256.Size: "sha256", 2 * sha512.Size: "sha512"}
 
 // writeImage downloads an image, verifies it and writes it to the disk, and makes the partition of a config drive.
 //
@@ -154,9 +143,9 @@ func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size 
 	}
 	defer body.Close()
 	verify := func(location string) error {
-		if got := hex.EncodeToString(sum.Sum(nil)); !strings.EqualFold(got, wanted) {
+		if !checksum.Equal(sum, wanted) {
 			return failed("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum",
-				"Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; verification checksum: %s", image.ID, location, wanted, got)
+				"Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; verification checksum: %x", image.ID, location, wanted, sum.Sum(nil))
 		}
 		return nil
 	}
@@ -196,27 +185,23 @@ func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size 
 	return nil
 }
 
-// checksum returns the hash of the algorithm that an image is verified with, and the digest in hexadecimal digits.
+// checksum returns the hash of the algorithm that an image is verified with, and the digest.
 func (a *agent) checksum(ctx context.Context, image imageInfo) (sum hash.Hash, digest string, err error) {
 	algorithm, digest := image.Algorithm, image.Hash
 	if algorithm == "" || digest == "" {
 		algorithm, digest = "", image.Checksum
 	}
-	if strings.HasPrefix(digest, "http://") || strings.HasPrefix(digest, "https://") {
+	if checksum.IsURL(digest) {
 		if digest, err = a.fetchChecksum(ctx, digest, image); err != nil {
 			return nil, "", err
 		}
 	}
-	if algorithm == "" {
-		algorithm = algorithmOf[len(digest)]
-	}
-	newHash, ok := hashes[algorithm]
-	if !ok {
+	if sum = checksum.New(algorithm, digest); sum == nil {
 		return nil, "", failed("RESTError", http.StatusInternalServerError, "An error occurred", "Unable to verify image %s with available checksums. "+
 			"Please make sure the specified 'os_hash_algo' (currently %s) is supported by this ramdisk, or provide a md5 checksum via the 'checksum' field",
 			image.ID, image.Algorithm)
 	}
-	return newHash(), digest, nil
+	return sum, digest, nil
 }
 
 func writeFailed(code, reason string) *failure {
@@ -254,7 +239,7 @@ func (a *agent) fetchChecksum(ctx context.Context, address string, image imageIn
 		return "", err
 	}
 	defer body.Close()
-	text, err := io.ReadAll(io.LimitReader(body, maxChecksums))
+	text, err := io.ReadAll(io.LimitReader(body, checksum.MaxFile))
 	if err != nil {
 		return "", downloadFailed(address, "%v", err)
 	}
@@ -262,15 +247,8 @@ func (a *agent) fetchChecksum(ctx context.Context, address string, image imageIn
 	if u, err := url.Parse(image.URLs[0]); err == nil {
 		name = path.Base(u.Path)
 	}
-	lines := strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' || r == '\r' })
-	for _, line := range lines {
-		fields := strings.Fields(line)
-		if len(lines) == 1 && len(fields) == 1 {
-			return fields[0], nil
-		}
-		if len(fields) == 2 && strings.TrimLeft(fields[1], "*") == name {
-			return fields[0], nil
-		}
+	if digest, found := checksum.Find(string(text), name); found {
+		return digest, nil
 	}
 	return "", downloadFailed(address, "Checksum file does not contain name %s", name)
 }

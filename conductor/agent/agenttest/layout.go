@@ -61,7 +61,9 @@ func (a *agent) writePartitionImage(ctx context.Context, d disk, image imageInfo
 			return nil, err
 		}
 	}
-	uefi, gpt := a.bootMode()
+	a.mu.Lock()
+	uefi, gpt := bootMode(a.node)
+	a.mu.Unlock()
 	parts := image.layout(uefi, gpt, (int64(len(content))+1<<20-1)>>20)
 	partitions := map[string]partition{}
 	err := a.copyImage(ctx, image, func(size int64) (io.Writer, error) {
@@ -97,14 +99,11 @@ func (a *agent) writePartitionImage(ctx context.Context, d disk, image imageInfo
 	return answer, nil
 }
 
-// bootMode reports whether the node boots by UEFI, and whether its disk has a GUID partition table. A machine of this package is a
-// BIOS machine if the node does not say otherwise.
+// bootMode reports whether a node boots by UEFI, and whether its disk has a GUID partition table. A machine of this
+// package boots by BIOS if the node does not say otherwise.
 //
 // Source: get_node_boot_mode and get_partition_table_type_from_specs in ironic_python_agent/utils.py.
-func (a *agent) bootMode() (uefi, gpt bool) {
-	a.mu.Lock()
-	node := a.node
-	a.mu.Unlock()
+func bootMode(node map[string]any) (uefi, gpt bool) {
 	object := func(key string) map[string]any { value, _ := node[key].(map[string]any); return value }
 	instance, own := capabilities(object("instance_info")), capabilities(object("properties"))
 	var mode any = own["boot_mode"]
