@@ -19,7 +19,7 @@
 //	partitions, err := machine.Partitions()
 //	drive, err := machine.ConfigDrive()
 //
-// [Image] and [QCOW2] make images.
+// The functions Image and QCOW2 make images to be written.
 //
 // The method Power has the signature of bmctest.System.OnPower, so that a BMC of package bmctest switches the machine.
 // Config.PowerOff is the way back: the agent's command power_off then also changes what the BMC reports.
