@@ -185,7 +185,7 @@ func (p powerRounds) force(ctx context.Context, s *session, n *Node, held powers
 	defer p.engine.pool.free(n.UUID)
 	undo, ok := p.engine.syncer.AllowForce()
 	if !ok {
-		return powerAttempt(n.UUID, powersync.ForceHeldBack, nil, past), nil
+		return powerAttempt(n.UUID, powersync.ForceLimited, nil, past), nil
 	}
 	reserved := n.Clone()
 	reserved.setPower(held)

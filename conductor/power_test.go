@@ -127,7 +127,7 @@ func TestAForceLimitHoldsRoundsBack(t *testing.T) {
 		time.Sleep(3 * time.Minute)
 		stats := f.PowerStats()
 		require.Equal(t, 1, stats.Nodes[powersync.Forced])
-		require.NotZero(t, stats.Nodes[powersync.ForceHeldBack])
+		require.NotZero(t, stats.Nodes[powersync.ForceLimited])
 		time.Sleep(5 * time.Minute)
 		for _, n := range nodes {
 			real, err := f.fake.PowerState(f.ctx, n)

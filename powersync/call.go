@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
 )
 
 // maxGrace is how long a call may take to return once its context ended.
@@ -113,4 +115,106 @@ func (c *calls) end(key string, err error) {
 		close(waiting)
 	}
 	delete(c.inFlight, key)
+}
+
+// boundedStore is a Store whose calls are bounded.
+type boundedStore struct {
+	store Store
+	calls *calls // by node
+	lists *calls // by purpose
+
+	records func(context.Context) iter.Seq2[Record, error]
+}
+
+func (b *boundedStore) load(ctx context.Context, id string) (Record, error) {
+	r, err := call(ctx, b.calls, id, func(ctx context.Context) (Record, error) { return b.store.Load(ctx, id) })
+	if err == nil && r.ID != id {
+		err = fmt.Errorf("asked for node %q, the store loaded %q", id, r.ID)
+	}
+	return r, err
+}
+
+func (b *boundedStore) update(ctx context.Context, r Record) error {
+	_, err := call(ctx, b.calls, r.ID, func(ctx context.Context) (none, error) { return none{}, b.store.Update(ctx, r) })
+	return err
+}
+
+// each calls f for every record and every error, until f returns false. f must return
+// soon after the context ends. After each has returned, f is not called again.
+func (b *boundedStore) each(ctx context.Context, purpose string, f func(Record, error) bool) error {
+	var mu sync.Mutex
+	over := false
+	_, err := call(ctx, b.lists, purpose, func(ctx context.Context) (none, error) {
+		b.records(ctx)(func(r Record, err error) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return !over && f(r, err)
+		})
+		return none{}, nil
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	over = true
+	return err
+}
+
+// boundedDriver is a Driver whose calls are bounded and counted.
+type boundedDriver struct {
+	driver   Driver
+	canForce func(id string) bool // may be nil
+	calls    *calls               // by node
+	counters *counters
+}
+
+// validate returns nil if the driver is no Validator.
+func (b *boundedDriver) validate(ctx context.Context, id string) error {
+	validator, ok := b.driver.(Validator)
+	if !ok {
+		return nil
+	}
+	_, err := callDriver(ctx, b, id, func(ctx context.Context) (none, error) {
+		return none{}, validator.Validate(ctx, id)
+	})
+	return err
+}
+
+// read reads a node's power state, after validating its configuration if wanted.
+func (b *boundedDriver) read(ctx context.Context, id string, validate bool) (r Reading) {
+	if validate {
+		if r.Invalid = b.validate(ctx, id); r.Invalid != nil {
+			return r
+		}
+	}
+	r.Power, r.Err = callDriver(ctx, b, id, func(ctx context.Context) (states.Power, error) {
+		b.counters.reads.Add(1)
+		return b.driver.PowerState(ctx, id)
+	})
+	return r
+}
+
+func (b *boundedDriver) set(ctx context.Context, id string, power states.Power) error {
+	_, err := callDriver(ctx, b, id, func(ctx context.Context) (none, error) {
+		b.counters.sets.Add(1)
+		return none{}, b.driver.SetPower(ctx, id, power)
+	})
+	return err
+}
+
+// forces reports whether rounds may set the power of a node.
+func (b *boundedDriver) forces(ctx context.Context, id string) (bool, error) {
+	if b.canForce == nil {
+		return true, nil
+	}
+	return callDriver(ctx, b, id, func(context.Context) (bool, error) { return b.canForce(id), nil })
+}
+
+type none struct{}
+
+// callDriver makes a call of the driver, and counts the call if it is abandoned.
+func callDriver[T any](ctx context.Context, b *boundedDriver, id string, f func(context.Context) (T, error)) (T, error) {
+	value, err := call(ctx, b.calls, id, f)
+	if errors.Is(err, errAbandoned) && !errors.Is(err, errNotCalled) {
+		b.counters.abandoned.Add(1)
+	}
+	return value, err
 }

@@ -36,7 +36,7 @@ type Config struct {
 	// Policy decides about nodes that cannot be read or differ from their record.
 	Policy
 
-	// Name is written into the reservations of nodes that this Syncer holds. It must
+	// Name is written into the reservations that this Syncer makes. It must
 	// be the same after a restart, and different from the names of other processes
 	// that use the Store. Empty stands for the host's name, as in Ironic.
 	Name string

@@ -4,9 +4,11 @@ package powersync
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/ironstate/ironstate/internal/errtext"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -49,11 +51,11 @@ func (r Reading) known() (states.Power, error) {
 	}
 }
 
-// Failures is what rounds of one kind remember about a node. The zero value stands for a
-// node whose last attempt succeeded.
+// Failures are the failed attempts of rounds of one kind for a node. The zero value is that
+// of a node whose last attempt succeeded.
 type Failures struct {
-	Count     int    // attempts that failed in a row
-	LastError string // the last error that a round stored; empty if none did
+	Count     int    // how many attempts failed in a row
+	LastError string // the last error that a round stored; empty if no round stored one
 }
 
 // failed returns the failures after the attempt of the event, which failed.
@@ -61,15 +63,63 @@ func (f Failures) failed(e Event) Failures {
 	return Failures{Count: e.Attempts, LastError: cmp.Or(e.LastError, f.LastError)}
 }
 
-// Action is what follows from a decision, besides the record.
+// Action is the part of a decision that is not in the record.
 type Action struct {
 	// Event describes the decision. Its Time is zero. The record has to be stored if it
 	// was changed. The outcome [Forced] says that the hardware is to be set to the power
 	// state Asked, after the record was stored with the caller's reservation; [Settle]
 	// decides what follows.
 	Event
-	// Failures replaces the node's failures once the record, if changed, is stored.
+	// Failures replaces the node's failures, after the record was stored if it was changed.
 	Failures Failures
+}
+
+// SkipSync returns why a sync round skips a node, empty if it does not. A node is
+// skipped in enroll, wait call-back, clean wait and adopt failed, in maintenance, with a
+// target power state, and while it is reserved; the first reason that applies is returned.
+//
+// Source: SYNC_EXCLUDED_STATES in ironic/conductor/manager.py.
+func SkipSync(r Record) Outcome {
+	switch r.ProvisionState {
+	case states.Enroll:
+		return SkippedEnroll
+	case states.DeployWait:
+		return SkippedDeployWait
+	case states.CleanWait:
+		return SkippedCleanWait
+	case states.AdoptFail:
+		return SkippedAdoptFail
+	}
+	if r.Maintenance {
+		return SkippedMaintenance
+	}
+	return r.busy()
+}
+
+// SkipRecovery returns why a recovery round skips a node, empty if it does not. A node
+// is skipped in enroll, without a power failure, with a target power state, and while it
+// is reserved; the first reason that applies is returned.
+func SkipRecovery(r Record) Outcome {
+	switch {
+	case r.ProvisionState == states.Enroll:
+		return SkippedEnroll
+	case !r.Maintenance || r.Fault != FaultPowerFailure:
+		return SkippedNoPowerFailure
+	default:
+		return r.busy()
+	}
+}
+
+// busy returns why a round leaves the node to another worker, empty if there is none.
+func (r Record) busy() Outcome {
+	switch {
+	case r.TargetPower != states.NoPower:
+		return SkippedTarget
+	case r.Reservation != "":
+		return SkippedReservation
+	default:
+		return ""
+	}
 }
 
 // Decide is the rule of sync rounds; see the package comment. It decides what follows
@@ -189,4 +239,73 @@ func DecideRecovery(r Record, reading Reading, f Failures) (Record, Action) {
 	r.MaintenanceReason = ""
 	r.Fault = ""
 	return r, a
+}
+
+// The rules of a power request are used in this order: Accept, DecideRequest,
+// SettleRequest. [Syncer.Set] carries them out.
+
+// Accept decides about a request for a power state. It returns the record to store with
+// the caller's reservation: its target power state is set and its last error cleared.
+// The error is a [*RefusedError], or matches [ErrLocked]. The rule is [admission.Rules.Power];
+// besides, a node with a target power state is locked.
+func Accept(r Record, power states.Power) (Record, error) {
+	refusal := admission.Rules{}.Power(admission.NodeFields{
+		State: r.ProvisionState, DisablePowerOff: r.DisablePowerOff, Reserved: r.Reservation != "",
+	}, power)
+	switch {
+	case power.Target() == states.NoPower:
+		return r, &RefusedError{ID: r.ID, Power: power}
+	case errors.Is(refusal, admission.Locked):
+		return r, fmt.Errorf("node %s: %w by %s", r.ID, ErrLocked, r.Reservation)
+	case refusal != nil:
+		return r, &RefusedError{
+			ID: r.ID, State: r.ProvisionState, Power: power, PowerOffDisabled: errors.Is(refusal, admission.PowerOffDisabled),
+		}
+	case r.TargetPower != states.NoPower:
+		return r, fmt.Errorf("node %s: %w: it is on its way to %q", r.ID, ErrLocked, r.TargetPower)
+	}
+	r.TargetPower = power.Target()
+	r.LastError = ""
+	return r, nil
+}
+
+// DecideRequest decides how an accepted request for a power state begins: it returns the
+// power state to ask of the hardware, or NoPower if the hardware is in that state already. A
+// machine that is off is switched on instead of restarted. An error ends the request.
+//
+// Source: node_power_action in ironic/conductor/utils.py.
+func DecideRequest(power states.Power, reading Reading) (ask states.Power, err error) {
+	restart := power == states.PowerRebooting || power == states.PowerSoftRebooting
+	now, _ := reading.known()
+	switch {
+	case reading.Err != nil && !restart: // hardware that answers without a power state is set
+		return states.NoPower, reading.Err
+	case now == power.Target() && !restart:
+		return states.NoPower, nil
+	case now == states.PowerOff && restart:
+		return states.PowerOn, nil
+	default:
+		return power, nil
+	}
+}
+
+// SettleRequest decides what follows once the hardware has reached the requested power
+// state or, with an error, has not. The record is the node's current one. SettleRequest
+// returns it without its reservation and target power state, with the reached power
+// state or a last error; and the event, whose outcome is [PowerSet] or [PowerNotSet].
+//
+// Source: node_power_action in ironic/conductor/utils.py.
+func SettleRequest(r Record, power states.Power, err error) (Record, Event) {
+	e := Event{ID: r.ID, Outcome: PowerSet, Recorded: r.Power, Asked: power}
+	if err != nil {
+		node := r.ID
+		if r.Name != "" {
+			node = r.Name + " (" + r.ID + ")"
+		}
+		e = e.as(PowerNotSet, fmt.Errorf("node %s: request for %q failed: %w", node, power, err))
+		e.setLastError(&r, e.Err.Error())
+	} else {
+		r.Power = power.Target()
+	}
+	return r.released(), e
 }

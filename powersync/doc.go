@@ -52,7 +52,7 @@
 //
 // A Syncer does not overwrite a record that another writer has changed since it was
 // loaded: it handles the node again, with a new read of its hardware. While it sets
-// hardware, a Syncer holds the node's reservation. The next sync round drops a
+// hardware, the node is reserved in the Syncer's name. The next sync round drops a
 // reservation in the Syncer's name under which none of its goroutines works, as
 // [Syncer.Reclaim] does. No node therefore stays reserved forever after a process has
 // died, or after a store has made an update and reported a failure.

@@ -4,7 +4,6 @@ package powersync
 
 import (
 	"context"
-	"errors"
 
 	"github.com/ironstate/ironstate/states"
 )
@@ -47,65 +46,4 @@ type Driver interface {
 // it. Such a node is not recovered, and its power requests are refused.
 type Validator interface {
 	Validate(ctx context.Context, id string) error
-}
-
-// boundedDriver is a Driver whose calls are bounded and counted.
-type boundedDriver struct {
-	driver   Driver
-	canForce func(id string) bool // may be nil
-	calls    *calls               // by node
-	counters *counters
-}
-
-// validate returns nil if the driver is no Validator.
-func (b *boundedDriver) validate(ctx context.Context, id string) error {
-	validator, ok := b.driver.(Validator)
-	if !ok {
-		return nil
-	}
-	_, err := callDriver(ctx, b, id, func(ctx context.Context) (none, error) {
-		return none{}, validator.Validate(ctx, id)
-	})
-	return err
-}
-
-// read reads a node's power state, after validating its configuration if wanted.
-func (b *boundedDriver) read(ctx context.Context, id string, validate bool) (r Reading) {
-	if validate {
-		if r.Invalid = b.validate(ctx, id); r.Invalid != nil {
-			return r
-		}
-	}
-	r.Power, r.Err = callDriver(ctx, b, id, func(ctx context.Context) (states.Power, error) {
-		b.counters.reads.Add(1)
-		return b.driver.PowerState(ctx, id)
-	})
-	return r
-}
-
-func (b *boundedDriver) set(ctx context.Context, id string, power states.Power) error {
-	_, err := callDriver(ctx, b, id, func(ctx context.Context) (none, error) {
-		b.counters.sets.Add(1)
-		return none{}, b.driver.SetPower(ctx, id, power)
-	})
-	return err
-}
-
-// forces reports whether rounds may set the power of a node.
-func (b *boundedDriver) forces(ctx context.Context, id string) (bool, error) {
-	if b.canForce == nil {
-		return true, nil
-	}
-	return callDriver(ctx, b, id, func(context.Context) (bool, error) { return b.canForce(id), nil })
-}
-
-type none struct{}
-
-// callDriver makes a call of the driver, and counts the call if it is abandoned.
-func callDriver[T any](ctx context.Context, b *boundedDriver, id string, f func(context.Context) (T, error)) (T, error) {
-	value, err := call(ctx, b.calls, id, f)
-	if errors.Is(err, errAbandoned) && !errors.Is(err, errNotCalled) {
-		b.counters.abandoned.Add(1)
-	}
-	return value, err
 }

@@ -10,28 +10,29 @@ import (
 )
 
 var (
-	// ErrRunning: a round of this kind is under way in this Syncer.
-	ErrRunning = errors.New("a round is under way")
-	// ErrLocked: the node is reserved, or its power is being changed. Try
-	// again later. Ironic answers with status 409.
+	// ErrRunning says that this Syncer already runs a round of this kind.
+	ErrRunning = errors.New("a round is already running")
+	// ErrLocked says that the node is reserved, or that its power is being changed. The
+	// caller may try again later. Ironic answers with status 409.
 	ErrLocked = errors.New("node is locked")
-	// ErrNotReached: the hardware accepted the request but did not reach the
+	// ErrNotReached says that the hardware accepted the request and did not reach the
 	// requested power state in time.
 	ErrNotReached = errors.New("power state not reached")
-	// ErrNotSaved: the outcome of a power request could not be stored. The
+	// ErrNotSaved says that the outcome of a power request could not be stored. The
 	// Syncer tries again in its next sync round, and at the next power request for
 	// the node; until then the node is reserved.
 	ErrNotSaved = errors.New("outcome not saved")
 
-	// errAbandoned: a call of the Driver or the Store did not return and was
+	// errAbandoned says that a call of the Driver or the Store did not return and was
 	// abandoned, or was not made because an earlier one for the same node has not
-	// returned.
+	// returned. In the second case the error also matches errNotCalled.
 	errAbandoned = errors.New("the call does not return")
 	errNotCalled = errors.New("not called")
 )
 
 // noPowerError says that the hardware answered without a power state. Its value is the
-// driver's: NoPower is hardware that has none, which equals a record without one.
+// driver's answer: NoPower is that of hardware without a power state, which agrees with a
+// record without one.
 type noPowerError states.Power
 
 func (e noPowerError) Error() string {
@@ -52,7 +53,7 @@ type RefusedError struct {
 	ID    string
 	State states.State // NoState if Power cannot be requested
 	Power states.Power // the requested power state
-	// PowerOffDisabled: the node's disable_power_off forbids the request, and not its
+	// PowerOffDisabled says that disable_power_off forbids the request, and not the
 	// provision state. Ironic then answers 409, otherwise 400.
 	PowerOffDisabled bool
 }

@@ -181,7 +181,7 @@ func TestTheForceLimitIsSpentOnWhatWasForcedAlone(t *testing.T) {
 		for range 10 {
 			report, err := h.Sync(t.Context())
 			require.NoError(t, err)
-			require.Zero(t, report.Nodes[powersync.ForceHeldBack])
+			require.Zero(t, report.Nodes[powersync.ForceLimited])
 		}
 		_, sets := h.calls()
 		require.Len(t, sets, 2)
@@ -189,9 +189,9 @@ func TestTheForceLimitIsSpentOnWhatWasForcedAlone(t *testing.T) {
 		h.set("a", isOff)
 		report, err := h.Sync(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, 1, report.Nodes[powersync.ForceHeldBack])
+		require.Equal(t, 1, report.Nodes[powersync.ForceLimited])
 		for _, e := range h.allEvents() {
-			if e.Outcome == powersync.ForceHeldBack {
+			if e.Outcome == powersync.ForceLimited {
 				require.Equal(t, states.NoPower, e.Asked, "nothing was requested from the hardware")
 			}
 		}
@@ -252,7 +252,7 @@ func TestARequestThatBeganIsFinishedByItsCaller(t *testing.T) {
 	require.Equal(t, powersync.PowerNotSet, h.lastEvent().Outcome)
 	require.Equal(t, isOff, h.record(t, "a").Power)
 	require.Empty(t, h.record(t, "a").Reservation)
-	require.Zero(t, h.Stats().Held)
+	require.Zero(t, h.Stats().Reserved)
 }
 
 func TestARefusalIsKnownAtOnce(t *testing.T) {

@@ -2,78 +2,63 @@
 
 package powersync
 
-import "slices"
+import (
+	"slices"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/errtext"
+	"github.com/ironstate/ironstate/states"
+)
 
 // Outcome is the result of a round for one node, or of a power request, in lower-case
 // words and underscores, so that no log or metric has to quote it. Each node of a
-// round has one; those of power requests and of reservations come in addition.
+// round has one outcome; power requests and reservations have outcomes of their own.
 type Outcome string
 
-// Outcomes of nodes that a round skipped.
+// These are the outcomes of nodes that a round skipped.
 const (
-	SkippedEnroll         Outcome = "skipped_enroll"             // in enroll: the node is not managed yet
-	SkippedDeployWait     Outcome = "skipped_wait_call_back"     // in wait call-back: the ramdisk is about to call
-	SkippedCleanWait      Outcome = "skipped_clean_wait"         // in clean wait, likewise
-	SkippedAdoptFail      Outcome = "skipped_adopt_failed"       // in adopt failed
-	SkippedMaintenance    Outcome = "skipped_maintenance"        // in maintenance
-	SkippedNoPowerFailure Outcome = "skipped_no_power_failure"   // not in maintenance with FaultPowerFailure: nothing to recover from
+	SkippedEnroll         Outcome = "skipped_enroll"             // the node is in enroll: it is not managed yet
+	SkippedDeployWait     Outcome = "skipped_wait_call_back"     // the node is in wait call-back: the ramdisk is about to call
+	SkippedCleanWait      Outcome = "skipped_clean_wait"         // the node is in clean wait: the ramdisk is about to call
+	SkippedAdoptFail      Outcome = "skipped_adopt_failed"       // the node is in adopt failed
+	SkippedMaintenance    Outcome = "skipped_maintenance"        // the node is in maintenance
+	SkippedNoPowerFailure Outcome = "skipped_no_power_failure"   // the node is not in maintenance with FaultPowerFailure
 	SkippedTarget         Outcome = "skipped_target_power_state" // a target power state is set: the power is being changed
 	SkippedReservation    Outcome = "skipped_reservation"        // the node is reserved
 	SkippedConfiguration  Outcome = "skipped_configuration"      // no power state is recorded and the Validator refuses the configuration
 	SkippedBackoff        Outcome = "skipped_backoff"            // the node failed, and Config.Backoff is not over
 	SkippedChanged        Outcome = "skipped_changed_meanwhile"  // the record changed each time that the hardware was read
-	SkippedDeleted        Outcome = "skipped_deleted"            // the node was deleted meanwhile
+	SkippedDeleted        Outcome = "skipped_deleted"            // the node was deleted during the round
 )
 
-// Outcomes of nodes that a round did not skip.
+// These are the outcomes of nodes that a round did not skip. After ForceLimited, StoreFailed
+// and Interrupted the attempt does not count.
 const (
-	// Equal: the reading equals the record.
-	Equal Outcome = "equal"
-	// Recorded: no power state was recorded, and the reading is now.
-	Recorded Outcome = "recorded"
-	// Corrected: the reading differed and is recorded now.
-	Corrected Outcome = "corrected"
-	// Forced: the reading differed, and the hardware was set to the recorded
-	// power state. The next round reads whether it reached that.
-	Forced Outcome = "forced"
-	// ForceFailed: setting the hardware to the recorded power state failed.
-	ForceFailed Outcome = "force_failed"
-	// ForceHeldBack: the hardware was not set, because [Config.ForceLimit] was reached.
-	// The attempt does not count.
-	ForceHeldBack Outcome = "force_held_back"
-	// ReadFailed: the power state could not be read.
-	ReadFailed Outcome = "read_failed"
-	// IntoMaintenance: the node failed once more than [Policy.MaxRetries] and is
-	// in maintenance now.
-	IntoMaintenance Outcome = "into_maintenance"
-	// Recovered: the node could be read again and is out of maintenance.
-	Recovered Outcome = "recovered"
-	// StoreFailed: the store failed or panicked and reported no write. The attempt does
-	// not count.
-	StoreFailed Outcome = "store_failed"
-	// Interrupted: the context ended while the node was being handled. The attempt does
-	// not count.
-	Interrupted Outcome = "interrupted"
+	Equal           Outcome = "equal"            // the reading equals the record
+	Recorded        Outcome = "recorded"         // no power state was recorded, and the reading is now
+	Corrected       Outcome = "corrected"        // the reading differed and is recorded now
+	Forced          Outcome = "forced"           // the reading differed, and the hardware was set to the recorded power state; the next round reads it
+	ForceFailed     Outcome = "force_failed"     // setting the hardware to the recorded power state failed
+	ForceLimited    Outcome = "force_limited"    // the hardware was not set, because Config.ForceLimit was reached
+	ReadFailed      Outcome = "read_failed"      // the power state could not be read
+	IntoMaintenance Outcome = "into_maintenance" // the node failed once more than Policy.MaxRetries and is in maintenance now
+	Recovered       Outcome = "recovered"        // the node could be read again and is out of maintenance
+	StoreFailed     Outcome = "store_failed"     // the store failed or panicked and reported no write
+	Interrupted     Outcome = "interrupted"      // the context ended while the node was being handled
 )
 
-// Outcomes of power requests and of reservations; see [Syncer.Set] and [Syncer.Reclaim].
+// These are the outcomes of power requests and of reservations; see [Syncer.Set] and
+// [Syncer.Reclaim].
 const (
-	// PowerRequested: a power request was accepted and the node is reserved for it.
-	PowerRequested Outcome = "power_requested"
-	// PowerSet: the requested power state was reached.
-	PowerSet Outcome = "power_set"
-	// PowerNotSet: the requested power state was not reached.
-	PowerNotSet Outcome = "power_not_set"
-	// Reclaimed: a reservation in the Syncer's name, under which none of its goroutines
-	// worked, was dropped.
-	Reclaimed Outcome = "reclaimed"
-	// SavedLate: an outcome that could not be stored earlier is stored now, and the node
-	// is released.
-	SavedLate Outcome = "saved_late"
+	PowerRequested Outcome = "power_requested" // a power request was accepted and the node is reserved for it
+	PowerSet       Outcome = "power_set"       // the requested power state was reached
+	PowerNotSet    Outcome = "power_not_set"   // the requested power state was not reached
+	Reclaimed      Outcome = "reclaimed"       // a reservation in the Syncer's name was dropped, because none of its goroutines worked on the node
+	SavedLate      Outcome = "saved_late"      // an outcome that could not be stored earlier is stored now, and the node is released
 )
 
-// conflict is an outcome within this package: the record has changed, and the node is
-// handled again.
+// conflict is an outcome within this package. It says that the record has changed, and that
+// the node is handled again.
 const conflict Outcome = "conflict"
 
 var (
@@ -85,7 +70,7 @@ var (
 	failed = []Outcome{ForceFailed, ReadFailed, IntoMaintenance, StoreFailed, PowerNotSet}
 	// outcomes has all, in the order in which reports list them.
 	outcomes = slices.Concat(skips, []Outcome{
-		Equal, Recorded, Corrected, Forced, ForceFailed, ForceHeldBack, ReadFailed, IntoMaintenance, Recovered, StoreFailed,
+		Equal, Recorded, Corrected, Forced, ForceFailed, ForceLimited, ReadFailed, IntoMaintenance, Recovered, StoreFailed,
 		Interrupted, PowerRequested, PowerSet, PowerNotSet, Reclaimed, SavedLate,
 	})
 )
@@ -97,4 +82,44 @@ func sum(nodes map[Outcome]int, of []Outcome) int {
 		n += nodes[o]
 	}
 	return n
+}
+
+// Event is the outcome of one node, or of one power request, and its details.
+type Event struct {
+	Time     time.Time
+	ID       string
+	Outcome  Outcome
+	Recorded states.Power // recorded before; NoPower if there was none or the record could not be loaded
+	Read     states.Power // read from the hardware; NoPower if it was not read or the read failed
+	Asked    states.Power // requested from the hardware; NoPower if nothing was requested
+	Attempts int          // attempts that failed in a row, this one included
+	Err      error        // the cause of a failure
+
+	// LastError is the last error that was stored with this event. ClearedError
+	// is the last error that it replaced or cleared, which is stored nowhere else. A
+	// caller that keeps a history of its nodes' errors, as Ironic does
+	// (node_history), stores both. Each is empty if there is none.
+	LastError    string
+	ClearedError string
+}
+
+// setLastError sets a record's last error and stores both texts in the event.
+func (e *Event) setLastError(r *Record, text string) {
+	text = errtext.Clean(text)
+	if r.LastError != text {
+		e.LastError, e.ClearedError = text, r.LastError
+	}
+	r.LastError = text
+}
+
+// notAsked returns the event of hardware that was not set after all.
+func (e Event) notAsked(o Outcome, err error) Event {
+	e.Asked = states.NoPower
+	return e.as(o, err)
+}
+
+// as returns the event with an outcome and the cause of a failure, if any.
+func (e Event) as(o Outcome, err error) Event {
+	e.Outcome, e.Err = o, err
+	return e
 }

@@ -3,12 +3,17 @@
 package powersync
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/errtext"
-	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/internal/boundedcall"
 )
 
 // kind is a kind of round.
@@ -61,42 +66,201 @@ func (r Report) kind() kind {
 	return syncRound
 }
 
-// Event is the outcome of one node, or of one power request, and its details.
-type Event struct {
-	Time     time.Time
-	ID       string
-	Outcome  Outcome
-	Recorded states.Power // recorded before; NoPower if there was none or the record could not be loaded
-	Read     states.Power // read from the hardware; NoPower if it was not read or the read failed
-	Asked    states.Power // requested from the hardware; NoPower if nothing was requested
-	Attempts int          // attempts that failed in a row, this one included
-	Err      error        // the cause of a failure
+// Stats holds a Syncer's counters since it was made, and the current values of its
+// gauges, for exporters: [expvar.Func] can publish it unchanged, as examples/powersync
+// does.
+type Stats struct {
+	Nodes  map[Outcome]int `json:"nodes"`  // every outcome, those of running rounds included
+	Seen   int             `json:"seen"`   // the sum of Nodes
+	Failed int             `json:"failed"` // as in Report, and with power_not_set
 
-	// LastError is the last error that was stored with this event. ClearedError
-	// is the last error that it replaced or cleared, which is stored nowhere else. A
-	// caller that keeps a history of its nodes' errors, as Ironic does
-	// (node_history), stores both. Each is empty if there is none.
-	LastError    string
-	ClearedError string
+	Rounds     int           `json:"rounds"`
+	Recoveries int           `json:"recoveries"` // recovery rounds
+	Overruns   int           `json:"overruns"`   // rounds of both kinds that overran
+	Reads      int           `json:"reads"`      // calls of Driver.PowerState
+	Sets       int           `json:"sets"`       // calls of Driver.SetPower
+	Abandoned  int           `json:"abandoned"`  // calls of the Driver that did not return in time
+	Dropped    int           `json:"dropped"`    // calls of OnEvent, OnReport and the Logger that failed or were not made
+	Failing    int           `json:"failing"`    // gauge: nodes whose last attempt in a sync round failed
+	Reserved   int           `json:"reserved"`   // gauge: nodes that this Syncer has reserved
+	LastRound  time.Duration `json:"last_round_ns"`
 }
 
-// setLastError sets a record's last error and stores both texts in the event.
-func (e *Event) setLastError(r *Record, text string) {
-	text = errtext.Clean(text)
-	if r.LastError != text {
-		e.LastError, e.ClearedError = text, r.LastError
+// counters are the source of Stats.
+type counters struct {
+	mu    sync.Mutex
+	nodes map[Outcome]int
+
+	rounds, recoveries atomic.Int64
+
+	overruns  atomic.Int64
+	reads     atomic.Int64
+	sets      atomic.Int64
+	abandoned atomic.Int64
+	dropped   atomic.Int64
+	lastRound atomic.Int64 // nanoseconds
+}
+
+func (c *counters) count(o Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.nodes == nil {
+		c.nodes = make(map[Outcome]int, len(outcomes))
 	}
-	r.LastError = text
+	c.nodes[o]++
 }
 
-// notAsked returns the event of hardware that was not set after all.
-func (e Event) notAsked(o Outcome, err error) Event {
-	e.Asked = states.NoPower
-	return e.as(o, err)
+func (c *counters) counts() map[Outcome]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	nodes := make(map[Outcome]int, len(outcomes))
+	for _, o := range outcomes {
+		nodes[o] = c.nodes[o]
+	}
+	return nodes
 }
 
-// as returns the event with an outcome and the cause of a failure, if any.
-func (e Event) as(o Outcome, err error) Event {
-	e.Outcome, e.Err = o, err
-	return e
+// Stats returns the current counters. It is cheap, and safe to call at any time.
+func (s *Syncer) Stats() Stats {
+	nodes := s.counters.counts()
+	return Stats{
+		Nodes:      nodes,
+		Seen:       sum(nodes, outcomes),
+		Failed:     sum(nodes, failed),
+		Rounds:     int(s.counters.rounds.Load()),
+		Recoveries: int(s.counters.recoveries.Load()),
+		Overruns:   int(s.counters.overruns.Load()),
+		Reads:      int(s.counters.reads.Load()),
+		Sets:       int(s.counters.sets.Load()),
+		Abandoned:  int(s.counters.abandoned.Load()),
+		Dropped:    int(s.counters.dropped.Load()),
+		Failing:    s.syncFailures.len(),
+		Reserved:   s.reservations.len(),
+		LastRound:  time.Duration(s.counters.lastRound.Load()),
+	}
+}
+
+// A reporter counts, logs and reports what a Syncer does.
+type reporter struct {
+	log                       *slog.Logger
+	event                     func(Event)         // OnEvent; may be nil
+	report                    func(Report, error) // OnReport; may be nil
+	timeout                   time.Duration       // of a callback
+	counters                  *counters
+	onEvent, onReport, logger callback
+}
+
+// emit counts an event, and logs and reports it unless nothing has happened.
+func (r *reporter) emit(ctx context.Context, e Event) {
+	r.counters.count(e.Outcome)
+	if (e.Outcome == Equal || slices.Contains(skips, e.Outcome)) && e.ClearedError == "" {
+		return
+	}
+	e.Time = time.Now()
+	level := slog.LevelInfo
+	switch {
+	case e.Outcome == IntoMaintenance:
+		level = slog.LevelError
+	case slices.Contains(failed, e.Outcome), e.Outcome == Forced, e.Outcome == ForceLimited, e.Outcome == Reclaimed:
+		level = slog.LevelWarn
+	}
+	attrs := []slog.Attr{
+		slog.String("node", e.ID),
+		slog.String("outcome", string(e.Outcome)),
+		slog.Any("recorded", e.Recorded),
+		slog.Any("read", e.Read),
+		slog.Any("asked", e.Asked),
+		slog.Int("attempts", e.Attempts),
+	}
+	if e.Err != nil {
+		attrs = append(attrs, slog.Any("error", e.Err))
+	}
+	if e.LastError != "" {
+		attrs = append(attrs, slog.String("last_error", e.LastError))
+	}
+	if e.ClearedError != "" {
+		attrs = append(attrs, slog.String("cleared_error", e.ClearedError))
+	}
+	r.write(ctx, level, "node power", attrs...)
+	if r.event != nil {
+		r.callBack(ctx, &r.onEvent, func() { r.event(e) })
+	}
+}
+
+// Ironic warns about a round that takes longer than this many intervals.
+const warnIntervals = 3
+
+// round counts and logs a round.
+func (r *reporter) round(ctx context.Context, report Report, interval time.Duration, err error) {
+	if report.Overran {
+		r.counters.overruns.Add(1)
+	}
+	if report.Recovery {
+		r.counters.recoveries.Add(1)
+	} else {
+		r.counters.rounds.Add(1)
+		r.counters.lastRound.Store(int64(report.Took))
+	}
+	level := slog.LevelInfo
+	if err != nil && !errors.Is(err, context.Canceled) || report.Overran && report.Took > warnIntervals*interval {
+		level = slog.LevelWarn
+	}
+	attrs := []slog.Attr{
+		slog.String("round", string(report.kind())),
+		slog.Duration("took", report.Took),
+		slog.Bool("overran", report.Overran),
+		slog.Any("nodes", report.Nodes),
+	}
+	if err != nil {
+		attrs = append(attrs, slog.Any("error", err))
+	}
+	r.write(ctx, level, "power sync round", attrs...)
+}
+
+// write writes a line to the Logger.
+func (r *reporter) write(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr) {
+	r.callBack(ctx, &r.logger, func() { r.log.LogAttrs(ctx, level, message, attrs...) })
+}
+
+// A callback is a user's function that rounds call. While one of its calls is
+// abandoned, no other is made.
+type callback struct {
+	name string
+
+	mu   sync.Mutex
+	left []*boundedcall.AbandonedError
+}
+
+// callBack calls a callback, and abandons the call if it does not return in time. A
+// failure is logged.
+func (r *reporter) callBack(ctx context.Context, c *callback, f func()) {
+	c.mu.Lock()
+	for len(c.left) > 0 && c.left[0].Returned() {
+		c.left = c.left[1:]
+	}
+	hangs := len(c.left) > 0
+	c.mu.Unlock()
+	if hangs {
+		r.counters.dropped.Add(1)
+		return
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
+	defer cancel()
+	_, err := boundedcall.Do(bounded, 0, func(context.Context) (none, error) {
+		f()
+		return none{}, nil
+	})
+	if err == nil {
+		return
+	}
+	r.counters.dropped.Add(1)
+	var abandoned *boundedcall.AbandonedError
+	if errors.As(err, &abandoned) {
+		c.mu.Lock()
+		c.left = append(c.left, abandoned)
+		c.mu.Unlock()
+	}
+	if c != &r.logger {
+		r.write(ctx, slog.LevelError, "callback failed", slog.String("callback", c.name), slog.Any("error", err))
+	}
 }

@@ -3,78 +3,140 @@
 package powersync
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
-	"github.com/ironstate/ironstate/machine/admission"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
-// The rules of a power request, in the order in which they are used: Accept, then
-// DecideRequest, then SettleRequest. [Syncer.Set] is their loop.
-
-// Accept decides about a request for a power state. It returns the record to store with
-// the caller's reservation: its target power state is set and its last error cleared.
-// The error is a [*RefusedError], or matches [ErrLocked]. The rule is [admission.Rules.Power];
-// besides, a node with a target power state is locked.
-func Accept(r Record, power states.Power) (Record, error) {
-	refusal := admission.Rules{}.Power(admission.NodeFields{
-		State: r.ProvisionState, DisablePowerOff: r.DisablePowerOff, Reserved: r.Reservation != "",
-	}, power)
-	switch {
-	case power.Target() == states.NoPower:
-		return r, &RefusedError{ID: r.ID, Power: power}
-	case errors.Is(refusal, admission.Locked):
-		return r, fmt.Errorf("node %s: %w by %s", r.ID, ErrLocked, r.Reservation)
-	case refusal != nil:
-		return r, &RefusedError{
-			ID: r.ID, State: r.ProvisionState, Power: power, PowerOffDisabled: errors.Is(refusal, admission.PowerOffDisabled),
-		}
-	case r.TargetPower != states.NoPower:
-		return r, fmt.Errorf("node %s: %w: it is on its way to %q", r.ID, ErrLocked, r.TargetPower)
-	}
-	r.TargetPower = power.Target()
-	r.LastError = ""
-	return r, nil
-}
-
-// DecideRequest decides how an accepted request for a power state begins: it returns the
-// power state to ask of the hardware, or NoPower if the hardware is there already. A
-// machine that is off is switched on instead of restarted. An error ends the request.
+// Set carries out a power request: PowerOn, PowerOff, PowerRebooting, PowerSoftOff or
+// PowerSoftRebooting. It reserves the node, sets its target power state, clears its
+// last error, sets the hardware, waits until the hardware has reached the power state,
+// and records it. Hardware that is already in that power state is not set, and a
+// machine that is off is switched on instead of restarted. A restart cannot be
+// observed: it counts as done when the machine is on. The timeout bounds the wait for
+// the power state, as that of Ironic's API does; 0 or less stands for [Config.Timeout],
+// or [Config.SoftTimeout] for a soft request.
 //
-// Source: node_power_action in ironic/conductor/utils.py.
-func DecideRequest(power states.Power, reading Reading) (ask states.Power, err error) {
-	restart := power == states.PowerRebooting || power == states.PowerSoftRebooting
-	now, _ := reading.known()
-	switch {
-	case reading.Err != nil && !restart: // hardware that answers without a power state is set
-		return states.NoPower, reading.Err
-	case now == power.Target() && !restart:
-		return states.NoPower, nil
-	case now == states.PowerOff && restart:
-		return states.PowerOn, nil
-	default:
-		return power, nil
-	}
-}
-
-// SettleRequest decides what follows once the hardware has reached the requested power
-// state or, with an error, has not. The record is the node's current one. SettleRequest
-// returns it without its reservation and target power state, with the reached power
-// state or a last error; and the event, whose outcome is [PowerSet] or [PowerNotSet].
+// The node is unchanged if the error is a [*RefusedError] (in cleaning and clean wait,
+// if the node forbids power off, or for any other value of power), [ErrNotFound],
+// [ErrLocked], or an error of the Driver's [Validator] or of the store. After any other
+// error, such as [ErrNotReached], the request has failed: the recorded power state is
+// unchanged, the last error has the cause, and the node is not put into maintenance. An
+// error that also matches [ErrNotSaved] says that this could not be stored yet.
 //
-// Source: node_power_action in ironic/conductor/utils.py.
-func SettleRequest(r Record, power states.Power, err error) (Record, Event) {
-	e := Event{ID: r.ID, Outcome: PowerSet, Recorded: r.Power, Asked: power}
+// A request also fails if its context ends; the hardware may still carry out a request
+// that it has accepted by then.
+func (s *Syncer) Set(ctx context.Context, id string, power states.Power, timeout time.Duration) error {
+	finish, err := s.Begin(ctx, id, power, timeout)
 	if err != nil {
-		node := r.ID
-		if r.Name != "" {
-			node = r.Name + " (" + r.ID + ")"
-		}
-		e = e.as(PowerNotSet, fmt.Errorf("node %s: request for %q failed: %w", node, power, err))
-		e.setLastError(&r, e.Err.Error())
-	} else {
-		r.Power = power.Target()
+		return err
 	}
-	return r.released(), e
+	return finish(ctx)
+}
+
+// Begin is the first half of [Syncer.Set], for a service that answers its client
+// with "accepted" at once: it returns once the node is reserved and its target power
+// state is stored, and refuses the same requests as Set. finish is the second half: it
+// sets the hardware, waits, and returns Set's other errors.
+//
+// No goroutine works on the request in between. The caller must call finish, in a
+// goroutine that it waits for before the program ends, with a context that outlives the
+// client's; until then the node stays reserved. If that context has ended, finish
+// abandons the request. A second call does nothing and returns the error of the first.
+func (s *Syncer) Begin(
+	ctx context.Context, id string, power states.Power, timeout time.Duration,
+) (finish func(context.Context) error, err error) {
+	if s.config.Handler != nil {
+		return nil, errHandled
+	}
+	before, err := s.take(ctx, id, power)
+	if err != nil {
+		return nil, err
+	}
+	accepted := Event{ID: id, Outcome: PowerRequested, Recorded: before.Power, Asked: power, ClearedError: before.LastError}
+	s.reporter.emit(ctx, accepted)
+	var once sync.Once
+	return func(ctx context.Context) error {
+		once.Do(func() {
+			failure := s.reach(ctx, id, power, timeout)
+			_, e := SettleRequest(before, power, failure)
+			e.LastError, e.ClearedError = "", "" // not stored yet
+			e, notSaved := s.reservations.release(ctx, e, func(r Record) (Record, Event) { return SettleRequest(r, power, failure) })
+			if notSaved != nil {
+				e.Err = errors.Join(e.Err, notSaved)
+			}
+			s.reporter.emit(ctx, e)
+			err = e.Err
+		})
+		return err
+	}, nil
+}
+
+// take reserves the node of a request and returns the record that it had before.
+func (s *Syncer) take(ctx context.Context, id string, power states.Power) (Record, error) {
+	for range maxReloads {
+		r, err := s.reservations.loadFree(ctx, id)
+		if err != nil {
+			return r, fmt.Errorf("node %s: %w", id, err)
+		}
+		reserved, err := Accept(r, power)
+		if err != nil {
+			return r, err
+		}
+		if err := s.driver.validate(ctx, id); err != nil {
+			return r, fmt.Errorf("node %s: %w", id, err)
+		}
+		if !s.reservations.claim(id) {
+			return r, fmt.Errorf("node %s: %w by %s", id, ErrLocked, s.config.Name)
+		}
+		switch err := s.reservations.reserve(ctx, r, reserved); {
+		case err == nil:
+			return r, nil
+		case !errors.Is(err, ErrConflict):
+			return r, fmt.Errorf("node %s: %w", id, err)
+		}
+	}
+	return Record{}, fmt.Errorf("node %s: %w: its record keeps changing", id, ErrLocked)
+}
+
+// reach makes the hardware carry a request out, and polls until it is in the power
+// state. A read that fails does not fail the request, because a BMC may be busy then.
+func (s *Syncer) reach(ctx context.Context, id string, power states.Power, timeout time.Duration) error {
+	power, err := DecideRequest(power, s.driver.read(ctx, id, false))
+	if err != nil || power == states.NoPower {
+		return err
+	}
+	if err := s.driver.set(ctx, id, power); err != nil {
+		return err
+	}
+	if timeout <= 0 {
+		timeout = s.config.RequestTimeout(power)
+	}
+	wait, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	target := power.Target()
+	seen := error(nil)
+	for {
+		now, err := s.driver.read(wait, id, false).known()
+		switch {
+		case err == nil && now == target:
+			return nil
+		case err == nil:
+			seen = fmt.Errorf("it is in %q", now)
+		case wait.Err() == nil || seen == nil:
+			seen = err
+		}
+		if !sleep.For(wait, s.config.Poll) {
+			break
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %q within %v: %w", ErrNotReached, target, timeout, seen)
 }

@@ -5,6 +5,9 @@ package powersync
 import (
 	"context"
 	"errors"
+	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/states"
@@ -21,7 +24,7 @@ func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 		handle = s.handled(&s.syncFailures, s.config.Handler.Sync)
 	}
 	p := s.newPool(ctx, syncRound, &s.syncFailures, handle)
-	first := append(s.holds.unsaved(), s.syncFailures.byCount()...)
+	first := append(s.reservations.unsaved(), s.syncFailures.byCount()...)
 	queued := make(map[string]struct{}, len(first))
 	for _, id := range first {
 		if _, twice := queued[id]; twice {
@@ -54,10 +57,10 @@ func (s *Syncer) recoverAll(ctx context.Context) (map[Outcome]int, error) {
 	return p.finish(), err
 }
 
-// syncNode handles a node in a sync round; its outcome is conflict if the record changes
-// meanwhile.
+// syncNode handles a node in a sync round; its outcome is conflict if the record has changed
+// since it was loaded.
 func (s *Syncer) syncNode(ctx context.Context, id string, reloaded bool) Event {
-	r, err := s.holds.loadFree(ctx, id)
+	r, err := s.reservations.loadFree(ctx, id)
 	if err != nil {
 		return s.storeFailed(ctx, Event{ID: id}, err)
 	}
@@ -99,20 +102,20 @@ func (s *Syncer) syncNode(ctx context.Context, id string, reloaded bool) Event {
 	return a.Event
 }
 
-// force sets the hardware to the recorded power state, holding the node. The attempt
+// force sets the hardware to the recorded power state, with the node reserved. The attempt
 // counts if the outcome is Forced or ForceFailed.
-func (s *Syncer) force(ctx context.Context, r, held Record, a Action) Action {
-	if !s.holds.claim(r.ID) {
+func (s *Syncer) force(ctx context.Context, r, reserved Record, a Action) Action {
+	if !s.reservations.claim(r.ID) {
 		a.Event = a.notAsked(SkippedReservation, nil)
 		return a
 	}
 	undo, ok := s.limit.take(time.Now())
 	if !ok {
-		s.holds.drop(r.ID)
-		a.Event = a.notAsked(ForceHeldBack, nil)
+		s.reservations.drop(r.ID)
+		a.Event = a.notAsked(ForceLimited, nil)
 		return a
 	}
-	if err := s.holds.reserve(ctx, r, held); err != nil {
+	if err := s.reservations.reserve(ctx, r, reserved); err != nil {
 		undo()
 		a.Event = s.storeFailed(ctx, a.notAsked(StoreFailed, err), err)
 		return a
@@ -133,7 +136,7 @@ func (s *Syncer) force(ctx context.Context, r, held Record, a Action) Action {
 	case err != nil:
 		unsaved = a.as(ForceFailed, err)
 	}
-	e, notSaved := s.holds.release(ctx, unsaved, settle)
+	e, notSaved := s.reservations.release(ctx, unsaved, settle)
 	if notSaved != nil {
 		e.Err = errors.Join(e.Err, notSaved)
 	}
@@ -142,7 +145,7 @@ func (s *Syncer) force(ctx context.Context, r, held Record, a Action) Action {
 }
 
 // recoverNode handles a node in a recovery round; its outcome is conflict if the record
-// changes meanwhile.
+// has changed since it was loaded.
 func (s *Syncer) recoverNode(ctx context.Context, id string, _ bool) Event {
 	r, err := s.store.load(ctx, id)
 	if err != nil {
@@ -178,4 +181,137 @@ func (s *Syncer) storeFailed(ctx context.Context, e Event, err error) Event {
 	default:
 		return e.as(StoreFailed, err)
 	}
+}
+
+// A pool is the worker pool of one round and its queue.
+type pool struct {
+	s        *Syncer
+	kind     kind
+	ctx      context.Context
+	failures *failures
+	handle   func(ctx context.Context, id string, reloaded bool) Event
+	queue    chan string
+	started  int // number of workers
+	workers  sync.WaitGroup
+
+	mu     sync.Mutex
+	counts map[Outcome]int
+}
+
+// newPool makes a pool that calls handle for each node, again if the outcome is
+// conflict.
+func (s *Syncer) newPool(ctx context.Context, kind kind, f *failures, handle func(context.Context, string, bool) Event) *pool {
+	// Workers need not wait for the goroutine that fills the queue.
+	queue := make(chan string, min(s.config.Workers, 1024))
+	return &pool{s: s, kind: kind, ctx: ctx, failures: f, handle: handle, queue: queue, counts: make(map[Outcome]int)}
+}
+
+// list queues the nodes of the store that which selects, and counts those for which
+// which returns an outcome.
+func (p *pool) list(which func(Record) (wanted bool, skip Outcome)) error {
+	return p.s.store.each(p.ctx, string(p.kind), func(r Record, err error) bool {
+		switch wanted, skip := which(r); {
+		case err != nil:
+			p.done(Event{ID: r.ID, Outcome: StoreFailed, Err: err})
+		case wanted && skip != "":
+			p.done(Event{ID: r.ID, Outcome: skip})
+		case wanted:
+			return p.enqueue(r.ID)
+		}
+		return p.ctx.Err() == nil
+	})
+}
+
+// enqueue queues a node, and starts another worker unless the pool is full. It returns
+// false if the context has ended.
+func (p *pool) enqueue(id string) bool {
+	if p.ctx.Err() != nil {
+		return false
+	}
+	if p.started < p.s.config.Workers {
+		p.started++
+		p.workers.Add(1)
+		go func() {
+			defer p.workers.Done()
+			p.work()
+		}()
+	}
+	select {
+	case p.queue <- id:
+		return true
+	case <-p.ctx.Done():
+		return false
+	}
+}
+
+func (p *pool) work() {
+	for p.ctx.Err() == nil {
+		select {
+		case id, ok := <-p.queue:
+			if !ok {
+				return
+			}
+			p.done(p.node(id))
+			runtime.Gosched() // with a driver that answers at once, a worker would keep a processor for long
+		case <-p.ctx.Done():
+		}
+	}
+}
+
+// node handles one node.
+func (p *pool) node(id string) Event {
+	if time.Now().Before(p.failures.of(id).until) {
+		return Event{ID: id, Outcome: SkippedBackoff}
+	}
+	for reload := range maxReloads {
+		if e := p.handle(p.ctx, id, reload > 0); e.Outcome != conflict {
+			return e
+		}
+	}
+	return Event{ID: id, Outcome: SkippedChanged}
+}
+
+// done reports and counts the outcome of a node.
+func (p *pool) done(e Event) {
+	p.s.reporter.emit(p.ctx, e)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts[e.Outcome]++
+}
+
+// finish waits for the workers and returns the counts of the outcomes.
+func (p *pool) finish() map[Outcome]int {
+	close(p.queue)
+	p.workers.Wait()
+	return p.counts
+}
+
+// forceLimit bounds how often hardware is set within any minute.
+type forceLimit struct {
+	most int // 0 is unlimited
+
+	mu    sync.Mutex
+	times []time.Time // within the last minute, the oldest first
+}
+
+// take reports whether hardware may be set once more, and counts that if so. If the
+// hardware was not set after all, the caller calls undo.
+func (l *forceLimit) take(now time.Time) (undo func(), ok bool) {
+	if l.most == 0 {
+		return func() {}, true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.times = slices.DeleteFunc(l.times, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
+	if len(l.times) >= l.most {
+		return nil, false
+	}
+	l.times = append(l.times, now)
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if i := slices.Index(l.times, now); i >= 0 {
+			l.times = slices.Delete(l.times, i, i+1)
+		}
+	}, true
 }

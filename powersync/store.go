@@ -5,16 +5,50 @@ package powersync
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"sync"
+
+	"github.com/ironstate/ironstate/states"
 )
 
+// FaultPowerFailure is the fault of a node that a round put into maintenance.
+// Recovery takes nodes with this fault and no others.
+const FaultPowerFailure = "power failure"
+
+// Record is the part of a stored node that concerns its power. It is a
+// value: copy it, compare it with ==. Its JSON keys are Ironic's.
+type Record struct {
+	ID                string       `json:"uuid"`
+	Name              string       `json:"name,omitempty"` // what users call the node, for texts; empty for none
+	ProvisionState    states.State `json:"provision_state"`
+	Power             states.Power `json:"power_state"`
+	TargetPower       states.Power `json:"target_power_state"`
+	Maintenance       bool         `json:"maintenance"`
+	MaintenanceReason string       `json:"maintenance_reason"`
+	Fault             string       `json:"fault"`
+	Reservation       string       `json:"reservation"` // who works on the node; empty for nobody
+	LastError         string       `json:"last_error"`
+	DisablePowerOff   bool         `json:"disable_power_off"`
+
+	// Revision belongs to the [Store], which gives a record a new one whenever anything
+	// about the node changes.
+	Revision int64 `json:"-"`
+}
+
+// released returns the record without its reservation and target power state.
+func (r Record) released() Record {
+	r.Reservation = ""
+	r.TargetPower = states.NoPower
+	return r
+}
+
 var (
-	// ErrNotFound: the store has no record of the node. A [Store] returns it.
+	// ErrNotFound is the error of a [Store] that has no record of the node.
 	ErrNotFound = errors.New("no such node")
-	// ErrConflict: the record has changed since it was loaded. A [Store] returns
-	// it from Update.
+	// ErrConflict is the error of a [Store]'s Update if the record has changed since it
+	// was loaded.
 	ErrConflict = errors.New("record has changed since it was loaded")
 )
 
@@ -49,43 +83,79 @@ type Store interface {
 	Update(ctx context.Context, r Record) error
 }
 
-// boundedStore is a Store whose calls are bounded.
-type boundedStore struct {
-	store Store
-	calls *calls // by node
-	lists *calls // by purpose
-
-	records func(context.Context) iter.Seq2[Record, error]
+// Memory is a [Store] in memory, for tests and for programs that persist their records
+// elsewhere. The zero value is empty and ready for use. It is safe for concurrent use
+// and must not be copied.
+type Memory struct {
+	mu      sync.RWMutex
+	records map[string]Record // by ID
+	changes int64             // number of changes; each change's number is its revision
 }
 
-func (b *boundedStore) load(ctx context.Context, id string) (Record, error) {
-	r, err := call(ctx, b.calls, id, func(ctx context.Context) (Record, error) { return b.store.Load(ctx, id) })
-	if err == nil && r.ID != id {
-		err = fmt.Errorf("asked for node %q, the store loaded %q", id, r.ID)
+// Put adds a node or replaces its record, whatever its revision: it is for the owner
+// of the records. A Record without an ID is not stored.
+func (m *Memory) Put(r Record) {
+	if r.ID == "" {
+		return
 	}
-	return r, err
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.put(r)
 }
 
-func (b *boundedStore) update(ctx context.Context, r Record) error {
-	_, err := call(ctx, b.calls, r.ID, func(ctx context.Context) (none, error) { return none{}, b.store.Update(ctx, r) })
-	return err
+func (m *Memory) put(r Record) {
+	if m.records == nil {
+		m.records = make(map[string]Record)
+	}
+	m.changes++
+	r.Revision = m.changes
+	m.records[r.ID] = r
 }
 
-// each calls f for every record and every error, until f returns false. f must return
-// soon after the context ends. After each has returned, f is not called again.
-func (b *boundedStore) each(ctx context.Context, purpose string, f func(Record, error) bool) error {
-	var mu sync.Mutex
-	over := false
-	_, err := call(ctx, b.lists, purpose, func(ctx context.Context) (none, error) {
-		b.records(ctx)(func(r Record, err error) bool {
-			mu.Lock()
-			defer mu.Unlock()
-			return !over && f(r, err)
-		})
-		return none{}, nil
-	})
-	mu.Lock()
-	defer mu.Unlock()
-	over = true
-	return err
+// Delete removes a node. Deleting an unknown node is no error.
+func (m *Memory) Delete(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.records, id)
+}
+
+// Records implements [Store], in the order of the IDs. Nodes that are added or
+// removed during the iteration may be in it or not.
+func (m *Memory) Records(ctx context.Context) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		m.mu.RLock()
+		ids := slices.Sorted(maps.Keys(m.records))
+		m.mu.RUnlock()
+		for _, id := range ids {
+			if r, err := m.Load(ctx, id); err == nil && !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Load implements [Store]. It does not block, and ignores its context.
+func (m *Memory) Load(_ context.Context, id string) (Record, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	r, ok := m.records[id]
+	if !ok {
+		return Record{}, ErrNotFound
+	}
+	return r, nil
+}
+
+// Update implements [Store]. It does not block, and ignores its context.
+func (m *Memory) Update(_ context.Context, r Record) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	stored, ok := m.records[r.ID]
+	switch {
+	case !ok:
+		return ErrNotFound
+	case stored.Revision != r.Revision:
+		return ErrConflict
+	}
+	m.put(r)
+	return nil
 }

@@ -4,8 +4,13 @@ package powersync
 
 import (
 	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // Syncer keeps recorded power states in agreement with the hardware. Make it with
@@ -17,7 +22,7 @@ type Syncer struct {
 	driver           boundedDriver
 	reporter         reporter
 	counters         counters
-	holds            holds
+	reservations     reservations
 	syncFailures     failures
 	recoveryFailures failures
 	limit            forceLimit
@@ -48,7 +53,7 @@ func New(c Config) (*Syncer, error) {
 	}
 	s.syncFailures = failures{first: c.Backoff, most: c.MaxBackoff}
 	s.recoveryFailures = failures{first: c.Backoff, most: c.MaxBackoff}
-	s.holds = holds{
+	s.reservations = reservations{
 		name: c.Name, store: &s.store, reporter: &s.reporter, failures: &s.syncFailures, settleTime: min(maxSettleTime, c.Timeout/4),
 	}
 	return s, nil
@@ -65,7 +70,7 @@ const (
 )
 
 // Sync does one round by the rules of the package comment, the nodes with the most
-// failures first. The error is [ErrRunning] if a round of this Syncer is under way and
+// failures first. The error is [ErrRunning] if this Syncer runs a round already and
 // nothing was done; the context's; or the store's, if it did not list all nodes. In case
 // of an error the report still covers the nodes that were handled.
 //
@@ -77,7 +82,7 @@ func (s *Syncer) Sync(ctx context.Context) (Report, error) { return s.round(ctx,
 // [FaultPowerFailure] that have no target power state and no reservation and are not in
 // enroll. It takes those that can be read out of maintenance, and records the reading.
 // The report counts only nodes in maintenance with FaultPowerFailure; the errors are
-// those of Sync. One round of each kind may be under way at a time.
+// those of Sync. One round of each kind may run at a time.
 func (s *Syncer) Recover(ctx context.Context) (Report, error) { return s.round(ctx, recoveryRound) }
 
 func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {
@@ -102,4 +107,65 @@ func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {
 		return report, ended
 	}
 	return report, err
+}
+
+// Run does rounds of both kinds, the first at once, until the context ends; then
+// it returns the context's error, after one [Config.Timeout] at most. Before the
+// first round it drops the reservations that a process of the same name left; see
+// [Syncer.Reclaim].
+//
+// If the release of a node could not be stored, Run tries again every 5 seconds, so
+// that the node is not reserved until the next round.
+//
+// If a round takes longer than its interval, the next round follows at once, and the
+// rounds that were due in between are left out. Errors of rounds are logged and passed
+// to [Config.OnReport]; they do not end Run.
+func (s *Syncer) Run(ctx context.Context) error {
+	var others sync.WaitGroup
+	if s.config.Handler == nil {
+		if n, err := s.Reclaim(ctx); n > 0 || err != nil {
+			s.reporter.write(ctx, slog.LevelWarn, "old reservations dropped",
+				slog.Int("nodes", n), slog.Any("error", err))
+		}
+		others.Add(1)
+		go func() {
+			defer others.Done()
+			for sleep.For(ctx, releaseInterval) {
+				for _, id := range s.reservations.unsaved() {
+					_ = s.reservations.retryRelease(ctx, id) // a failed release is tried again
+				}
+			}
+		}()
+	}
+	if s.config.RecoveryInterval > 0 {
+		others.Add(1)
+		go func() {
+			defer others.Done()
+			s.loop(ctx, recoveryRound, s.config.RecoveryInterval)
+		}()
+	}
+	s.loop(ctx, syncRound, s.config.Interval)
+	others.Wait()
+	return ctx.Err()
+}
+
+// releaseInterval is the time between two attempts to release the nodes whose release
+// could not be stored.
+const releaseInterval = 5 * time.Second
+
+func (s *Syncer) loop(ctx context.Context, k kind, interval time.Duration) {
+	jitter := func() time.Duration { return 0 }
+	if s.config.Jitter > 0 {
+		jitter = func() time.Duration { return rand.N(s.config.Jitter) }
+	}
+	for next := time.Now(); sleep.For(ctx, time.Until(next)+jitter()); {
+		done, err := s.round(ctx, k)
+		if report := s.reporter.report; report != nil {
+			s.reporter.callBack(ctx, &s.reporter.onReport, func() { report(done, err) })
+		}
+		next = next.Add(interval)
+		if now := time.Now(); next.Before(now) {
+			next = now
+		}
+	}
 }

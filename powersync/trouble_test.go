@@ -196,7 +196,7 @@ func TestAnOutcomeThatCouldNotBeStoredIsStoredLater(t *testing.T) {
 		f.update = nil
 		require.Equal(t, powersync.Equal, h.round(t))
 		require.Equal(t, node(isOff), without(h.record(t, "a")))
-		require.Zero(t, h.Stats().Held)
+		require.Zero(t, h.Stats().Reserved)
 	}
 }
 
@@ -211,7 +211,7 @@ func TestAHoldThatTheStoreReportedAsFailedIsDropped(t *testing.T) {
 	}
 	require.Equal(t, powersync.StoreFailed, h.round(t))
 	require.Equal(t, node(isOn), without(h.record(t, "a")))
-	require.Zero(t, h.Stats().Held)
+	require.Zero(t, h.Stats().Reserved)
 }
 
 func TestAReservationThatWasTakenAwayIsNotWrittenOver(t *testing.T) {
@@ -223,7 +223,7 @@ func TestAReservationThatWasTakenAwayIsNotWrittenOver(t *testing.T) {
 	r := h.record(t, "a")
 	require.Equal(t, "somebody", r.Reservation)
 	require.Equal(t, isOn, r.Power)
-	require.Zero(t, h.Stats().Held)
+	require.Zero(t, h.Stats().Reserved)
 }
 
 func TestAHangingDriverCostsOneTimeoutAndNoWorker(t *testing.T) {
@@ -278,7 +278,7 @@ func TestAWrongDatabaseSwitchesNoFleet(t *testing.T) {
 			report, err := fixture.Sync(t.Context())
 			require.NoError(t, err)
 			require.Zero(t, report.Nodes[powersync.IntoMaintenance], "what was held back does not count")
-			held += report.Nodes[powersync.ForceHeldBack]
+			held += report.Nodes[powersync.ForceLimited]
 			time.Sleep(20 * time.Second)
 		}
 		require.Len(t, times, 20)

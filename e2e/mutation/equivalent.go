@@ -20,9 +20,9 @@ var equivalent = []struct {
 		"conductor/cache.go Task.readCache: defer cancel() => removed",
 		"conductor/conductor.go Conductor.Run: defer stopWork(nil) => removed",
 		"conductor/history.go history.add: defer cancel() => removed",
-		"powersync/emit.go reporter.callBack: defer cancel() => removed",
-		"powersync/hold.go holds.release: defer cancel() => removed",
-		"powersync/set.go Syncer.reach: defer cancel() => removed",
+		"powersync/report.go reporter.callBack: defer cancel() => removed",
+		"powersync/reservation.go reservations.release: defer cancel() => removed",
+		"powersync/request.go Syncer.reach: defer cancel() => removed",
 	}},
 	{"a timer that nothing reads is collected", []string{
 		"conductor/conductor.go every: defer ticker.Stop() => removed",
@@ -39,7 +39,7 @@ var equivalent = []struct {
 		"states/nearest.go nearest: len(word) > maxTypo => len(word) >= maxTypo",
 	}},
 	{"a revision only has to differ from the earlier ones", []string{
-		"powersync/memory.go Memory.put: m.changes++ => m.changes--",
+		"powersync/store.go Memory.put: m.changes++ => m.changes--",
 	}},
 	{"a deletion has a revision of its own, which no record has", []string{
 		"conductor/index.go index.put: x.deleted[m.id] > m.revision => x.deleted[m.id] >= m.revision",
@@ -49,7 +49,7 @@ var equivalent = []struct {
 		"conductor/api/internal/nodes/provision.go checkRamdisk: r.Highest >= since.ServiceRamdisk => r.Highest > since.ServiceRamdisk",
 	}},
 	{"the interval is never 0: New replaces 0 by the default", []string{
-		"powersync/run.go Syncer.Run: s.config.RecoveryInterval > 0 => s.config.RecoveryInterval >= 0",
+		"powersync/syncer.go Syncer.Run: s.config.RecoveryInterval > 0 => s.config.RecoveryInterval >= 0",
 		"powersync/syncer.go Syncer.round: interval > 0 => interval >= 0",
 	}},
 }

@@ -44,7 +44,7 @@ func TestARoundAmidAReadLeavesWhatARequestCouldNotStore(t *testing.T) {
 	r := h.record(t, "a")
 	require.Empty(t, r.Reservation)
 	require.Contains(t, r.LastError, "context canceled", "what came of the request is stored")
-	require.Zero(t, h.Stats().Held)
+	require.Zero(t, h.Stats().Reserved)
 }
 
 func TestAReservationThatTheStoreDeniedIsDroppedByTheNextRound(t *testing.T) {
@@ -70,7 +70,7 @@ func TestAReservationThatTheStoreDeniedIsDroppedByTheNextRound(t *testing.T) {
 			f.load, f.update = nil, nil
 			require.Equal(t, powersync.Forced, h.round(t))
 			require.Empty(t, h.record(t, "a").Reservation)
-			require.Zero(t, h.Stats().Held)
+			require.Zero(t, h.Stats().Reserved)
 		})
 	}
 }
@@ -86,7 +86,7 @@ func TestAReleaseThatTheStoreDeniedCounts(t *testing.T) {
 	}
 	require.NoError(t, h.Set(t.Context(), "a", isOff, 0))
 	require.Equal(t, node(isOff), without(h.record(t, "a")))
-	require.Zero(t, h.Stats().Held)
+	require.Zero(t, h.Stats().Reserved)
 }
 
 // lagging is a store whose next loads return the record from before the last update.
@@ -172,7 +172,7 @@ func TestARoundDoesNotWaitForAStoreThatIsDown(t *testing.T) {
 		synctest.Wait()
 		f.load, f.update = nil, nil
 		require.Equal(t, powersync.Equal, fixture.round(t))
-		require.Zero(t, fixture.Stats().Held)
+		require.Zero(t, fixture.Stats().Reserved)
 	})
 }
 
@@ -193,10 +193,10 @@ func TestANodeThatIsDeletedWhileItIsHeldIsForgotten(t *testing.T) {
 	h, f := newFlakyFixture(t, newHardware(isOn), nodes(node(isOn)))
 	f.update = noRelease
 	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
-	require.Equal(t, 1, h.Stats().Held)
+	require.Equal(t, 1, h.Stats().Reserved)
 	h.store.Delete("a")
 	h.round(t)
-	require.Zero(t, h.Stats().Held)
+	require.Zero(t, h.Stats().Reserved)
 }
 
 // A round makes one load for each node, and a start makes one for each reservation in
@@ -267,7 +267,7 @@ func TestAReservationThatTheStoreDidAndNeverAnsweredIsDroppedOnceItReturns(t *te
 		synctest.Wait()
 		require.Equal(t, powersync.Forced, h.round(t))
 		require.Equal(t, node(isOn), without(h.record(t, "a")))
-		require.Zero(t, h.Stats().Held)
+		require.Zero(t, h.Stats().Reserved)
 	})
 }
 
@@ -311,7 +311,7 @@ func TestAReleaseThatConflictsIsTriedFortyTimes(t *testing.T) {
 	}
 	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
 	require.Equal(t, 40, releases)
-	require.Equal(t, 1, h.Stats().Held)
+	require.Equal(t, 1, h.Stats().Reserved)
 }
 
 func TestAnOutcomeThatTheStoreMadeIsNotLostWhenAnotherHoldsTheNodeByNow(t *testing.T) {
@@ -359,7 +359,7 @@ func TestRunReleasesANodeSoonAfterTheStoreIsBack(t *testing.T) {
 		down.Store(false)
 		time.Sleep(6 * time.Second)
 		require.Equal(t, node(isOff), without(h.record(t, "a")))
-		require.Zero(t, h.Stats().Held)
+		require.Zero(t, h.Stats().Reserved)
 		cancel()
 		require.ErrorIs(t, <-ended, context.Canceled)
 	})

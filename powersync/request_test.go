@@ -233,10 +233,10 @@ func TestRoundsAndRequestsDoNotMeet(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, powersync.SkippedTarget, h.round(t))
 		require.ErrorIs(t, h.Set(t.Context(), "a", isOn, 0), powersync.ErrLocked)
-		require.Equal(t, 1, h.Stats().Held)
+		require.Equal(t, 1, h.Stats().Reserved)
 		require.NoError(t, <-done)
 		require.Equal(t, powersync.Equal, h.round(t))
-		require.Zero(t, h.Stats().Held)
+		require.Zero(t, h.Stats().Reserved)
 	})
 }
 
