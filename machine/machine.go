@@ -5,6 +5,7 @@ package machine
 import (
 	"context"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,7 +57,7 @@ type Machine struct {
 	name      string
 	observers *observers // nil if there is neither a hook nor a history
 
-	mu    sync.Mutex // guards node, token and the history; never held while a hook runs
+	mu    sync.Mutex // guards node, token and the history; never locked while a hook runs
 	node  Node
 	token any
 }
@@ -148,4 +149,25 @@ func (m *Machine) Can(event states.Event) bool {
 // the start of the iteration.
 func (m *Machine) Events() iter.Seq[states.Event] {
 	return func(yield func(states.Event) bool) { m.table.Events(m.Node().State)(yield) }
+}
+
+// history holds the last transitions of a machine.
+type history struct {
+	most int
+	kept []Transition
+	next int // the index that the next transition overwrites, once the slice is full
+}
+
+func (h *history) add(t Transition) {
+	if len(h.kept) < h.most {
+		h.kept = append(h.kept, t)
+		return
+	}
+	h.kept[h.next] = t
+	h.next = (h.next + 1) % h.most
+}
+
+// all returns the transitions, the oldest first.
+func (h *history) all() []Transition {
+	return slices.Concat(h.kept[h.next:], h.kept[:h.next])
 }

@@ -35,13 +35,12 @@ type Input struct {
 	// Ironic names Manageable with every event of a manual cleaning, and Active with
 	// an adoption. With NoState the table decides.
 	Target states.State
-	// Work says that work starts in the new state, so that the node does not rest in
-	// it: the last error is cleared, and a target is kept even if the new state is
-	// stable.
+	// Work says that work starts in the new state: the last error is cleared, and a
+	// target is kept even if the new state is stable.
 	Work bool
-	// Power is the power state that a verification has read. The node does not hold
-	// it: hooks get it in [Transition.Power], so that a save hook can store it in the
-	// same write, as Ironic does.
+	// Power is the power state that a verification has read. It is no field of Node:
+	// hooks get it in [Transition.Power], so that a save hook can store it in the same
+	// write, as Ironic does.
 	Power states.Power
 	// LastError is stored as the node's last error: in valid UTF-8, without control
 	// characters and characters that change the direction of writing, truncated to
@@ -57,8 +56,8 @@ type Input struct {
 // The table must have a row for the event in the node's state. The event changes the
 // state. Then the target is cleared if it is reached, is set to the new state's default
 // target if that has one, and is set to in.Target if that is not NoState. A node
-// without a target counts as having its state's default target. A node that rests in a
-// stable state has no target.
+// without a target counts as having its state's default target. A node in a stable
+// state has no target unless work starts there.
 //
 // On error the node is returned unchanged. The errors are [*StateError], also
 // for a stored or named target that is not a stable state, and [*EventError].

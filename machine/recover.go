@@ -17,11 +17,11 @@ import (
 //		node, err = node.Report(table, states.EventFail, lastError)
 //	}
 //
-// In any other state there is nothing to report: a node rests or waits for a call,
-// for a client or for an operator.
+// In any other state there is nothing to report, because the node waits for a call,
+// for a client or for an operator. The caller drops the dead process's reservations
+// first.
 //
-// Source: ironic/conductor/base_manager.py, which does so when a conductor starts;
-// first drop the reservations that the dead process held.
+// Source: ironic/conductor/base_manager.py, which does so when a conductor starts.
 func (n Node) Orphaned(t *states.Table) (lastError string, ok bool) {
 	if !t.Stuck().Has(n.State) {
 		return "", false

@@ -7,18 +7,18 @@ package states
 type Phase string
 
 const (
-	// PhaseResting: the node stays until a client requests another state. These are
+	// PhaseResting says that the node stays until a client requests another state. These are
 	// the stable states except Error.
 	PhaseResting Phase = "resting"
-	// PhaseWorking: the conductor is at work and reports the result.
+	// PhaseWorking says that the conductor is at work and reports the result.
 	PhaseWorking Phase = "working"
-	// PhaseWaiting: the conductor waits, up to a timeout, for a call from outside.
+	// PhaseWaiting says that the conductor waits, up to a timeout, for a call from outside.
 	// These are DeployWait and the states named "... wait".
 	PhaseWaiting Phase = "waiting"
-	// PhaseHeld: a hold step stopped the work until a client requests unhold or
-	// abort. These are the states named "... hold", which exist since 2023.2.
+	// PhaseHeld says that a hold step stopped the work until a client requests unhold
+	// or abort. These are the states named "... hold", which exist since 2023.2.
 	PhaseHeld Phase = "held"
-	// PhaseFailed: work failed, and an operator has to examine the node before a
+	// PhaseFailed says that work failed, and an operator has to examine the node before a
 	// client requests another state. These are the states of [Table.Failed], and Error.
 	PhaseFailed Phase = "failed"
 )

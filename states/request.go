@@ -13,18 +13,18 @@ import (
 // The reasons for which the API refuses a request for a provision state; a
 // [*RequestError] matches one of them.
 var (
-	// ErrNotAcceptable: the API version is too old for the request, or the
-	// server does not speak it. Status 406.
+	// ErrNotAcceptable says that the API version is too old for the request, or that the
+	// server does not speak it. The status is 406.
 	ErrNotAcceptable = errors.New("API version not acceptable")
-	// ErrUnknownTarget: the series has no such word, neither as an action of its API
-	// nor as an event. Status 400, and Ironic's text for it is that of ErrNotAllowed.
+	// ErrUnknownTarget says that the series has no such word, neither as an action of its
+	// API nor as an event. The status is 400, and Ironic's text is that of ErrNotAllowed.
 	ErrUnknownTarget = errors.New("unknown target")
-	// ErrNotAllowed: the node's state has no such transition. Status 400; Ironic
-	// answers 409 instead while the node is reserved. The errors of package
+	// ErrNotAllowed says that the node's state has no such transition. The status is 400;
+	// Ironic answers 409 instead while the node is reserved. The errors of package
 	// machine match it too.
 	ErrNotAllowed = errors.New("not allowed in the node's state")
-	// ErrNotUnderstood: the state has such a transition, but only the conductor
-	// fires its event. Status 400.
+	// ErrNotUnderstood says that the state has such a transition, but that only the
+	// conductor fires its event. The status is 400.
 	ErrNotUnderstood = errors.New("not an action of the API")
 )
 

@@ -19,27 +19,27 @@ type Kind uint8
 const (
 	// Failed is the zero Kind: the reason is unknown.
 	Failed Kind = iota
-	// Misconfigured: the configuration is invalid; the BMC was not contacted.
+	// Misconfigured says that the configuration is invalid; the BMC was not contacted.
 	Misconfigured
-	// Unreachable: connection refused, no route, name not found, or the BMC says
-	// that it is busy.
+	// Unreachable says that the connection was refused, that there is no route, that the
+	// name was not found, or that the BMC answered that it is busy.
 	Unreachable
-	// Timeout: no answer in time.
+	// Timeout says that there was no answer in time.
 	Timeout
-	// Cancelled: the context was cancelled.
+	// Cancelled says that the context was cancelled.
 	Cancelled
-	// TLS: the BMC's certificate is not trusted, not its own, or expired.
+	// TLS says that the BMC's certificate is not trusted, is another host's, or has expired.
 	TLS
-	// Credentials: the BMC refuses the user or the password.
+	// Credentials says that the BMC refuses the user or the password.
 	Credentials
-	// Locked: the BMC has locked the account.
+	// Locked says that the BMC has locked the account.
 	Locked
-	// Unsupported: the BMC answers but lacks a required function.
+	// Unsupported says that the BMC answers but lacks a required function.
 	Unsupported
-	// Protocol: the BMC's answer violates the protocol.
+	// Protocol says that the BMC's answer violates the protocol.
 	Protocol
-	// Panicked: the Verifier, or a driver below it, panicked or ended its goroutine.
-	// The error holds a [*machine.PanicError] if [Manage] recovered it.
+	// Panicked says that the Verifier, or a driver that it uses, panicked or ended its
+	// goroutine. The error holds a [*machine.PanicError] if [Manage] recovered it.
 	Panicked
 )
 

@@ -16,9 +16,9 @@ import (
 // whether or not the caller's context has ended.
 const settleTimeout = 30 * time.Second
 
-// ErrStillVerifying: verification has ended but its outcome could not be saved, so that
-// the node is still in verifying, which is one of the stuck states
-// ([states.Table.Stuck]): report EventFail once saving works again.
+// ErrStillVerifying says that verification has ended but that its outcome could not be
+// saved. The node is still in verifying, which is one of the stuck states
+// ([states.Table.Stuck]); the caller reports EventFail once saving works again.
 var ErrStillVerifying = errors.New("the outcome could not be saved, the node is still verifying")
 
 var errNoVerifier = errors.New("no verifier")

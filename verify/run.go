@@ -23,7 +23,7 @@ const (
 	grace = 2 * time.Second
 )
 
-// ErrNoPower: the Verifier has returned neither PowerOn nor PowerOff and no error.
+// ErrNoPower says that the Verifier has returned neither PowerOn nor PowerOff and no error.
 var ErrNoPower = errors.New("the power state read is neither on nor off")
 
 type noPowerError states.Power

@@ -11,7 +11,7 @@ var equivalent = []struct {
 	mutants []string
 }{
 	{"no route has as many requests as the bound, in any series", []string{
-		"machine/plan/routes.go planner.planResting: left <= longest => left < longest",
+		"machine/plan/routes.go planner.planIdle: left <= longest => left < longest",
 	}},
 	{"of the shortest histories with as many failures, the first in the table has the fewest requests too, in every series so far", []string{
 		"machine/plan/explain.go weigh: weight++ => removed",

@@ -19,27 +19,28 @@ const (
 type Reason uint8
 
 const (
-	// Invalid: a value in the request makes no sense.
+	// Invalid says that a value in the request makes no sense.
 	Invalid Reason = iota
-	// Locked: the node is reserved. Try again later.
+	// Locked says that the node is reserved. The client may try again later.
 	Locked
-	// WrongState: the provision state does not allow the change of the record, or its deletion.
+	// WrongState says that the provision state does not allow the change of the record, or its
+	// deletion.
 	WrongState
-	// NotAllowed: the state does not allow the action.
+	// NotAllowed says that the state does not allow the action.
 	NotAllowed
-	// InMaintenance: the node is in maintenance.
+	// InMaintenance says that the node is in maintenance.
 	InMaintenance
-	// Associated: the node has an instance, or the instance a node.
+	// Associated says that the node has an instance, or the instance a node.
 	Associated
-	// IsProtected: the node is protected against rebuild, deletion and tear-down.
+	// IsProtected says that the node is protected against rebuild, deletion and tear-down.
 	IsProtected
-	// IsRetired: the node is retired and must not become available.
+	// IsRetired says that the node is retired and must not become available.
 	IsRetired
-	// Unsupported: the node's hardware type or interface does not support the request.
+	// Unsupported says that the node's hardware type or interface does not support the request.
 	Unsupported
-	// Unsuitable: validation found that the requested work cannot succeed.
+	// Unsuitable says that validation found that the requested work cannot succeed.
 	Unsuitable
-	// PowerOffDisabled: the node has disable_power_off set.
+	// PowerOffDisabled says that the node has disable_power_off set.
 	PowerOffDisabled
 )
 

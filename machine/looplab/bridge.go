@@ -26,7 +26,7 @@ func (f *FSM) runGuards(ctx context.Context, step machine.Transition) error {
 		}
 		return nil
 	}
-	if f.heldNow() != nil {
+	if f.pendingNow() != nil {
 		return fsm.InTransitionError{Event: step.Event.String()}
 	}
 
@@ -41,7 +41,7 @@ func (f *FSM) runGuards(ctx context.Context, step machine.Transition) error {
 		return nil
 	case errors.As(err, &async):
 		fr.err = async.Err
-		return f.hold(ctx, step.From.State, fr)
+		return f.postpone(ctx, step.From.State, fr)
 	default:
 		return err
 	}

@@ -16,9 +16,9 @@ import (
 type firing struct {
 	in        machine.Input
 	args      []any
-	completes *firing         // the held firing that this one completes
+	completes *firing         // the pending firing that this one completes
 	err       error           // the fsm.Event.Err that callbacks set without cancelling
-	later     context.Context // set in a held firing: the context to complete it with
+	later     context.Context // set in a pending firing: the context to complete it with
 }
 
 type firingOf struct{ f *FSM }
@@ -61,16 +61,16 @@ func (f *FSM) plainHooks(hooks []machine.Hook) []machine.Hook {
 // nothing to complete, for instance after CancelTransition of the AsyncError. If a hook
 // refuses, the event is discarded and nothing has happened.
 func (f *FSM) Transition() error {
-	held := f.heldNow()
-	if held == nil {
+	pending := f.pendingNow()
+	if pending == nil {
 		return fsm.NotInTransitionError{}
 	}
-	second := &firing{in: held.in, args: held.args, err: held.err, completes: held}
-	return asLooplab(f.table, f.fire(held.later, second))
+	second := &firing{in: pending.in, args: pending.args, err: pending.err, completes: pending}
+	return asLooplab(f.table, f.fire(pending.later, second))
 }
 
-// hold keeps an asynchronous event until Transition completes it.
-func (f *FSM) hold(ctx context.Context, from states.State, fr *firing) error {
+// postpone keeps an asynchronous event until Transition completes it.
+func (f *FSM) postpone(ctx context.Context, from states.State, fr *firing) error {
 	// If its own asynchronous transition stayed open, looplab would refuse all events.
 	if err := f.inner.Transition(); err != nil {
 		return err
@@ -84,27 +84,27 @@ func (f *FSM) hold(ctx context.Context, from states.State, fr *firing) error {
 	fr.later = later
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.held = fr
+	f.pending = fr
 	return fsm.AsyncError{Err: fr.err, Ctx: later, CancelTransition: func() {
 		cancel()
 		f.release(fr)
 	}}
 }
 
-// heldNow returns the held event, nil if there is none.
-func (f *FSM) heldNow() *firing {
+// pendingNow returns the pending event, nil if there is none.
+func (f *FSM) pendingNow() *firing {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.held
+	return f.pending
 }
 
-// release stops holding an event, and reports whether it was held.
+// release drops a pending event, and reports whether it was pending.
 func (f *FSM) release(fr *firing) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.held != fr {
+	if f.pending != fr {
 		return false
 	}
-	f.held = nil
+	f.pending = nil
 	return true
 }

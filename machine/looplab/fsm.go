@@ -24,8 +24,8 @@ type FSM struct {
 	// SetState sets it to the machine's state.
 	inner *fsm.FSM
 
-	mu   sync.Mutex
-	held *firing // an asynchronous transition that is not completed yet
+	mu      sync.Mutex
+	pending *firing // an asynchronous transition that is not completed yet
 }
 
 // metadataKey is the key of the inner FSM's metadata that holds the FSM.
@@ -118,7 +118,7 @@ func (f *FSM) Is(state string) bool { return f.Current() == state }
 // refuse it.
 func (f *FSM) Can(event string) bool {
 	e, err := eventOf(event)
-	return err == nil && f.machine.Can(e) && f.heldNow() == nil
+	return err == nil && f.machine.Can(e) && f.pendingNow() == nil
 }
 
 // Cannot is the opposite of [FSM.Can].

@@ -31,7 +31,7 @@ type Desired struct {
 // Policy permits the plan to end, destroy and repeat work; the package comment has the
 // details. A Policy is a value and may be shared freely.
 type Policy struct {
-	// MayAbort permits the plan to end work that waits or is held and would not bring
+	// MayAbort permits the plan to end work that waits or is on hold and would not bring
 	// the node nearer to the goal. Without it, the plan waits until such work has
 	// ended.
 	MayAbort bool `json:"may_abort"`

@@ -31,7 +31,7 @@
 // # Who moves a node
 //
 // A request is a verb that the API accepts at the version in use, see
-// [states.Table.Request]. The plan sends requests while a node rests, in a stable or
+// [states.Table.Request]. The plan sends requests while the node is in a stable or
 // failed state. In other states someone else moves the node:
 //
 //   - In an unstable state the conductor is at work. The work ends with the event
@@ -39,10 +39,10 @@
 //     fails, also by a timeout or the death of the conductor. The stored target
 //     matters in cleaning alone, where manageable makes the cleaning a manual one.
 //   - In a waiting state the work continues after a call from outside.
-//   - In a held state an operator resumes the work. The plan does not, because someone
+//   - In a hold state an operator resumes the work. The plan does not, because someone
 //     put the hold step there.
 //
-// With Policy.MayAbort the plan ends work that waits or is held, by abort or, with
+// With Policy.MayAbort the plan ends work that waits or is on hold, by abort or, with
 // Policy.MayDestroy, by deleted. It does so if the goal is then no further away than
 // from the state in which the work would end, and if the same kind of work does not
 // have to be done later; a tear-down must bring the node nearer to the goal. The plan

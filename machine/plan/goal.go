@@ -51,8 +51,8 @@ func In(s states.State) Goal {
 	return Goal(s.String())
 }
 
-// After is the goal of work to do once after the goal was set. Work that was under
-// way before does not count. Once reached, the goal stays reached, whatever state the
+// After is the goal of work to do once after the goal was set. Work that began
+// before does not count. Once reached, the goal stays reached, whatever state the
 // node is in. The events are
 //
 //	EventInspect  "inspected": an inspection has ended in manageable
@@ -124,8 +124,8 @@ type goalRow struct {
 	in states.Set
 	// startedBy has the events that start the goal's work, the preferred first.
 	startedBy []states.Event
-	// After the request for the work, the node is in one of during while the work is
-	// under way, in one of ends once it has succeeded, and in failed once it has
+	// After the request for the work, the node is in one of during until the work has
+	// ended, in one of ends once it has succeeded, and in failed once it has
 	// failed. In any other state, another client has moved the node.
 	during, ends states.Set
 	failed       states.State

@@ -32,8 +32,8 @@ type index struct {
 	highest  states.APIVersion
 	manual   bool // the series has manual cleaning
 	phases   [maxStates]states.Phase
-	ends     [maxPositions]states.State // the state in which the work of a position ends if it succeeds; for a resting state, the state itself
-	reach    [maxStates]states.Set      // the states that a node can reach from a state without a request, up to those in which it rests
+	ends     [maxPositions]states.State // the state in which the work of a position ends if it succeeds; for a stable or failed state, the state itself
+	reach    [maxStates]states.Set      // the states that a node can reach from a state without a request, up to stable and failed ones
 	requests []request
 	plans    []versionPlans
 	byAPI    []*versionPlans // by API version, from 1
@@ -84,7 +84,7 @@ func (x *index) build(t *states.Table) {
 	_, x.manual = t.Next(states.Cleaning, states.EventManage)
 	for s := range t.States().All() {
 		x.phases[s], x.ends[s] = t.Phase(s), s
-		if !x.rests(s) {
+		if !x.idle(s) {
 			x.ends[s] = t.Target(s)
 		}
 		if at, ok := x.manualPosition(s); ok {
@@ -106,13 +106,14 @@ func (x *index) build(t *states.Table) {
 	x.addPlans(slices.Compact(append([]states.APIVersion{1}, sinces...)))
 }
 
-// rests reports whether a node stays in a state until a request moves it.
-func (x *index) rests(s states.State) bool {
+// idle reports whether no work is in progress in a state, so that a node stays in it until a
+// request moves it.
+func (x *index) idle(s states.State) bool {
 	return x.phases[s] == states.PhaseResting || x.phases[s] == states.PhaseFailed
 }
 
 // reachable returns the states that a node can reach from s without a request or by an
-// unhold: s, and all states up to and including those in which the node rests.
+// unhold: s, and all states up to and including the first idle ones.
 func (x *index) reachable(s states.State) states.Set {
 	seen := states.SetOf(s)
 	for queue := []states.State{s}; len(queue) > 0; queue = queue[1:] {
@@ -120,7 +121,7 @@ func (x *index) reachable(s states.State) states.Set {
 		for e := range x.table.Events(from) {
 			to, _ := x.table.Next(from, e)
 			requested := x.table.IsRequest(states.Transition{From: from, Event: e, To: to}) && e != states.EventUnhold
-			if !x.rests(from) && !requested && !seen.Has(to) {
+			if !x.idle(from) && !requested && !seen.Has(to) {
 				seen = seen.Union(states.SetOf(to))
 				queue = append(queue, to)
 			}
@@ -181,5 +182,5 @@ func (x *index) at(n machine.Node) position {
 // manualPosition returns the position of a manual cleaning in a state; ok is false if
 // the state is not one of cleaning, or the series has no manual cleaning.
 func (x *index) manualPosition(s states.State) (at position, ok bool) {
-	return position(s) + manualOffset, x.manual && workOf[s] == cleaning && !x.rests(s)
+	return position(s) + manualOffset, x.manual && workOf[s] == cleaning && !x.idle(s)
 }

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"iter"
 	"math"
 	"slices"
 
@@ -53,6 +54,53 @@ func Next(t *states.Table, n machine.Node, w Desired) (step Step, err error) {
 	return step, nil
 }
 
+// Route ranges over the steps from a node to a goal if all work succeeds and an operator
+// resumes work that is on hold. Each step has the node before it. The last step is Done,
+// or its Reason says why the goal is not reached. The fields of the node's record do not
+// change on the route. The errors are those of [Next].
+func Route(t *states.Table, n machine.Node, w Desired) (iter.Seq2[machine.Node, Step], error) {
+	if _, err := Next(t, n, w); err != nil {
+		return nil, err
+	}
+	return func(yield func(machine.Node, Step) bool) {
+		n, w := n, w
+		for {
+			step, _ := Next(t, n, w) // has no error for a node to which the table leads
+			if !yield(n, step) || step.Action == Done {
+				return
+			}
+			switch {
+			case step.Action == Send, step.Reason == NeedsUnhold:
+				next, err := n.Request(t, step.Verb, step.Version)
+				if err != nil { // the version has no unhold
+					return
+				}
+				n = next
+			case step.Action == Wait && step.Reason == "":
+				n = Succeed(t, n)
+			default:
+				return
+			}
+			w.Progress = step.Progress
+		}
+	}, nil
+}
+
+// Succeed returns the node after the next transition of work that succeeds: the work of
+// its state ends, or its wait ends and the work continues. It returns n if the node is in
+// any other state.
+func Succeed(t *states.Table, n machine.Node) machine.Node {
+	if phase := t.Phase(n.State); phase != states.PhaseWorking && phase != states.PhaseWaiting {
+		return n
+	}
+	for _, event := range []states.Event{states.EventDone, states.EventResume} {
+		if next, err := n.Report(t, event, ""); err == nil {
+			return next
+		}
+	}
+	return n
+}
+
 // has reports whether the table has a node's state and its target.
 func (x *index) has(n machine.Node) bool {
 	return n.State < maxStates && x.phases[n.State] != "" &&
@@ -97,7 +145,7 @@ func (q *query) followUp() {
 	case !q.row.during.Has(q.state):
 		q.route = route{}
 		q.block(Overtaken, workOf[q.row.failed])
-	case q.rests(q.state):
+	case q.idle(q.state):
 		q.answer()
 	default:
 		q.route = route{}
@@ -108,7 +156,7 @@ func (q *query) followUp() {
 // answer answers a query by the route.
 func (q *query) answer() {
 	switch {
-	case !q.rests(q.state):
+	case !q.idle(q.state):
 		q.answerAtWork()
 	case q.route.left == 0:
 		q.done()
@@ -119,7 +167,7 @@ func (q *query) answer() {
 	}
 }
 
-// answerAtWork answers a query while work is under way or held. Ending work counts as
+// answerAtWork answers a query while work is in progress or on hold. Ending work counts as
 // a try of it, so that the plan does not end work forever that continues nevertheless.
 func (q *query) answerAtWork() {
 	switch work := workOf[q.state]; {

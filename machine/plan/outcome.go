@@ -11,20 +11,20 @@ import (
 type Verdict string
 
 const (
-	// InProgress: the work that the request started has not ended. It may be held,
-	// in a state of [states.PhaseHeld], until an operator resumes it.
+	// InProgress says that the work that the request started has not ended. It may be on
+	// hold, in a state of [states.PhaseHeld], until an operator resumes it.
 	InProgress Verdict = "in progress"
-	// Succeeded: the node is in the state that the request leads to.
+	// Succeeded says that the node is in the state that the request leads to.
 	Succeeded Verdict = "succeeded"
-	// Failed: the work that the request started failed, or the node is in another
-	// failed state, which someone else's request led to. The node's last error says
-	// why.
+	// Failed says that the work that the request started failed, or that the node is in
+	// another failed state, which someone else's request led to. The node's last error
+	// says why.
 	Failed Verdict = "failed"
-	// Moved: the node is in a state that the request cannot have led to; someone
-	// else has moved it, before or after the work ended.
+	// Moved says that the node is in a state that the request cannot have led to;
+	// someone else has moved it, before or after the work ended.
 	Moved Verdict = "moved"
-	// Unknown: the node was or is in a state that the table lacks, from a server newer
-	// than this module; see [states.UnknownState]. Call Outcome again later.
+	// Unknown says that the node was or is in a state that the table lacks, from a server
+	// newer than this module; see [states.UnknownState]. Call Outcome again later.
 	Unknown Verdict = "unknown"
 )
 
@@ -35,8 +35,8 @@ const (
 // returns an error.
 //
 // A request leads to the stable state in which its work ends, or to the state that
-// it moves the node to at once. An unhold leads to the state that the held work
-// leads to. A clean also succeeds in available, see [After].
+// it moves the node to at once. An unhold leads to the state that the resumed
+// work leads to. A clean also succeeds in available, see [After].
 //
 // Ironic moves the node before it answers 202: after a manage from enroll, a node
 // in enroll has failed verification. The automated cleaning of a retired node ends
@@ -94,7 +94,7 @@ func (x *index) judge(after, now machine.Node) Verdict {
 	switch {
 	case now.State == end, manual && now.State == states.Manageable:
 		return Succeeded
-	case !x.rests(now.State):
+	case !x.idle(now.State):
 		if !x.reach[after.State].Has(now.State) || !manual && x.at(now) != position(now.State) {
 			return Moved
 		}

@@ -13,14 +13,14 @@ import (
 type routes [maxPositions]route
 
 // A route is the first request on the shortest path from a position to a goal, and the
-// length of the path. If work is under way or held, the request is the one that ends
+// length of the path. If work is in progress or on hold, the request is the one that ends
 // the work, if that is better than waiting for the work to end.
 type route struct {
 	event  states.Event // NoEvent if there is nothing to request
 	starts work         // the work that the event starts
 	redoes work         // the work that has failed in the position and that the path repeats
-	left   uint8        // the number of requests to the goal, after any work under way has succeeded; noRoute if there is no path
-	ended  uint8        // the number of requests to the goal after event has ended the work under way
+	left   uint8        // the number of requests to the goal, after the work in progress has succeeded; noRoute if there is no path
+	ended  uint8        // the number of requests to the goal after event has ended the work in progress
 }
 
 const (
@@ -60,27 +60,26 @@ func (x *index) plan(g Goal, requests []request) *[2]routes {
 		p.routes[at].left = noRoute
 	}
 	for s := range x.table.States().All() {
-		if x.rests(s) && (row.in.Has(s) || g == Deletable && x.table.CanDelete(s, false)) {
+		if x.idle(s) && (row.in.Has(s) || g == Deletable && x.table.CanDelete(s, false)) {
 			p.routes[s].left = 0
 		}
 	}
-	p.planResting()
+	p.planIdle()
 	p.planWorking()
 
 	both[1] = both[0]
 	p.routes, p.destroys = &both[1], true
-	p.planResting()
+	p.planIdle()
 	p.planWorking()
 	return both
 }
 
-// planResting computes the routes from the states in which a node rests, the nearest
-// to the goal first.
-func (p *planner) planResting() {
+// planIdle computes the routes from the idle states, the nearest to the goal first.
+func (p *planner) planIdle() {
 	for left := uint8(1); left <= longest; left++ {
 		for _, r := range p.requests {
 			here := &p.routes[r.from]
-			if p.rests(r.from) && here.left == noRoute && p.length(r) == left && p.permits(r) {
+			if p.idle(r.from) && here.left == noRoute && p.length(r) == left && p.permits(r) {
 				*here = route{event: r.event, starts: started(r.from, r.event), left: left}
 			}
 		}
@@ -150,8 +149,8 @@ func (p *planner) starts(s states.State, w work) bool {
 	}
 }
 
-// planWorking computes the routes from the positions in which work is under way or
-// held: the route from the state in which the work ends, or a request that ends it.
+// planWorking computes the routes from the positions in which work is in progress or on
+// hold: the route from the state in which the work ends, or a request that ends it.
 //
 // A request ends the work of a state if the goal is then no further away than from the
 // state in which the work would end, and if the same kind of work does not have to be
@@ -165,7 +164,7 @@ func (p *planner) planWorking() {
 	}
 	for _, r := range p.requests {
 		here, after := &p.routes[r.from], p.routes[p.ends[r.to]]
-		if p.rests(r.from) || !p.permits(r) || after.left == noRoute || p.starts(p.ends[r.to], workOf[r.from]) {
+		if p.idle(r.from) || !p.permits(r) || after.left == noRoute || p.starts(p.ends[r.to], workOf[r.from]) {
 			continue
 		}
 		asNear := after.left == here.left && r.event == states.EventAbort && here.event == states.NoEvent

@@ -12,44 +12,44 @@ import (
 type Action string
 
 const (
-	// Send: send the API the request for Step.Verb.
+	// Send says that the caller sends the API the request for Step.Verb.
 	Send Action = "send"
-	// Wait: the conductor is at work; call Next again later.
+	// Wait says that the conductor is at work. The caller calls Next again later.
 	Wait Action = "wait"
-	// Done: the goal is reached.
+	// Done says that the goal is reached.
 	Done Action = "done"
-	// Blocked: no permitted request leads to the goal; Step.Reason says why. Call
-	// Next again once an operator has moved the node or widened the policy.
+	// Blocked says that no permitted request leads to the goal; Step.Reason says why. The
+	// caller calls Next again once an operator has moved the node or widened the policy.
 	Blocked Action = "blocked"
 )
 
 // Reason says why a request is not sent. It is empty if the goal is reached or if the
-// plan sends a request or waits for work under way.
+// plan sends a request or waits for work to end.
 type Reason string
 
 const (
 	noReason Reason = ""
-	// NeedsRetry: Step.Work failed, or was tried and ended by someone, and its
-	// retries are used up. An operator must examine the node, or increase
+	// NeedsRetry says that Step.Work failed, or was tried and ended by someone, and that
+	// its retries are used up. An operator must examine the node, or increase
 	// Policy.Retries.
 	NeedsRetry Reason = "needs retry"
-	// NeedsUnhold: a hold step stopped Step.Work. An operator must resume the work or
+	// NeedsUnhold says that a hold step stopped Step.Work. An operator must resume the work or
 	// end it.
 	NeedsUnhold Reason = "needs unhold"
-	// NeedsDestroy: every route to the goal destroys the workload, which
+	// NeedsDestroy says that every route to the goal destroys the workload, which
 	// Policy.MayDestroy does not permit.
 	NeedsDestroy Reason = "needs destroy"
-	// NeedsVersion: every route to the goal has a request that only a higher API
+	// NeedsVersion says that every route to the goal has a request that only a higher API
 	// version of the same series accepts.
 	NeedsVersion Reason = "needs version"
-	// Overtaken: another client moved the node while the goal's work was under way.
+	// Overtaken says that another client moved the node before the goal's work had ended.
 	// The work may have ended or not; reset the Progress to repeat it.
 	Overtaken Reason = "overtaken"
-	// NoRoute: the series has no requests that lead from the node's state to the goal.
+	// NoRoute says that the series has no requests that lead from the node's state to the goal.
 	// There are none from [states.UnknownState], a state of a server newer than the
 	// table.
 	NoRoute Reason = "no route"
-	// Refused: Ironic refuses the request for the field of the node's record that
+	// Refused says that Ironic refuses the request for the field of the node's record that
 	// Step.Field names. An operator must change that field first, unless the action is
 	// Wait.
 	Refused Reason = "refused"
@@ -58,8 +58,8 @@ const (
 // Step is an answer of [Next]. A Step is a value and may be shared freely.
 type Step struct {
 	Action Action `json:"action"`
-	// Verb is the target of the request, for Send. If a request is held back, it is
-	// the target of that request; otherwise it is empty.
+	// Verb is the target of the request, for Send. For a request
+	// that is not sent, it is that request's target; otherwise it is empty.
 	Verb string `json:"verb"`
 	// With is the field that the request must carry with the verb, from
 	// [states.Event.Requires]; empty if there is none.
@@ -68,7 +68,7 @@ type Step struct {
 	// series' highest if that is higher.
 	Version states.APIVersion `json:"version"`
 	// Work is the work that the request starts, that the plan waits for, that failed
-	// or that is held, as the state in which the conductor does it: Verifying,
+	// or that is on hold, as the state in which the conductor does it: Verifying,
 	// Inspecting, Cleaning, Deploying, Adopting, Rescuing, Unrescuing, Servicing or
 	// Deleting. It is NoState if the request moves the node at once.
 	Work states.State `json:"work"`
@@ -82,7 +82,7 @@ type Step struct {
 	// Until is the state in which the work ends if it succeeds, for Wait without a
 	// Reason; otherwise NoState, null in JSON.
 	Until states.State `json:"until"`
-	// Reason is set for Blocked, and for Wait if a request is held back.
+	// Reason is set for Blocked, and for Wait if there is a request to send later.
 	Reason Reason `json:"reason"`
 	// Field is set if Reason is Refused: the field of the node's record for which
 	// Ironic refuses the request. It is "maintenance", "protected", "retired",

@@ -41,8 +41,8 @@ var workStates = [numWorks]states.State{
 	tearDown:     states.Deleting,
 }
 
-// workOf holds the kind of work of a state: the work is under way, held or failed in
-// that state.
+// workOf has the kind of work of each state in which work is in progress, on hold or
+// failed.
 var workOf = [maxStates]work{
 	states.Verifying:    verification,
 	states.Inspecting:   inspection,
