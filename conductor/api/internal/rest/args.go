@@ -56,6 +56,7 @@ func (r *Request) BodyArgs(limit int64, names ...string) *Args {
 	return a
 }
 
+// addQuery adds the query parameters.
 func (a *Args) addQuery(r *Request) {
 	for key, values := range r.Query {
 		if len(values) == 1 {
@@ -70,6 +71,7 @@ func (a *Args) addQuery(r *Request) {
 	}
 }
 
+// only makes names other than those given a fault, and after them an invalid identifier of a node in the path.
 func (a *Args) only(r *Request, names []string) {
 	var unexpected []string
 	for name := range a.Values {
@@ -82,11 +84,11 @@ func (a *Args) only(r *Request, names []string) {
 		a.Fail("Unexpected arguments: %s", strings.Join(unexpected, ", "))
 	}
 	if a.Err == nil {
-		a.Err = r.badIdent
+		a.Err = r.checkNodeIdent()
 	}
 }
 
-// Fail makes a fault with the status 400 the error of the arguments, unless there is one.
+// Fail sets Err to a fault with the status 400, unless Err is set already.
 func (a *Args) Fail(format string, args ...any) {
 	if a.Err == nil {
 		a.Err = fault.Invalid(format, args...)

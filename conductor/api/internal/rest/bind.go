@@ -10,11 +10,11 @@ import (
 )
 
 // bind distributes the segments that [Request.find] left over to an action: to its identifiers, then to its optional
-// parameters, then to its arguments, and the next one to its body. The query may have what the path lacks.
+// parameters, then to its arguments, and the next one to its body. A query parameter with the name of an identifier
+// replaces a segment that the path lacks.
 //
 // Source: find_controller and get_args in pecan/core.py, and ironic/common/args.py.
 func (r *Request) bind(a *Action, segments []string) error {
-	r.since = a.Since
 	if err := r.checkNames(a, segments); err != nil {
 		return err
 	}
@@ -29,11 +29,11 @@ func (r *Request) bind(a *Action, segments []string) error {
 		default:
 			return fault.Invalid("Missing mandatory parameter: %s", name)
 		}
-		if ident := r.Params[len(r.Params)-1]; name == NodeIdent[0] && !IsUUID(ident) && !IsName(ident) {
-			r.badIdent = fault.Invalid("Expected UUID or name for node_ident: %s", fault.Show(ident))
-			if a.NoArgs || r.Method == http.MethodDelete || r.Method == http.MethodPatch { // checkNames has accepted the arguments
-				return r.badIdent
-			}
+	}
+	r.action = a
+	if a.NoArgs || r.Method == http.MethodDelete || r.Method == http.MethodPatch { // checkNames has accepted the arguments
+		if err := r.checkNodeIdent(); err != nil {
+			return err
 		}
 	}
 	n := min(a.Optional, len(segments))
@@ -42,12 +42,7 @@ func (r *Request) bind(a *Action, segments []string) error {
 		if a.Body == "" {
 			return fault.UnknownPath
 		}
-		want := "object"
-		if r.Method == http.MethodPatch {
-			want = "array"
-		}
-		r.badBody = fault.Schema(a.Body, "%s is not of type '%s'", fault.Repr(segments[n]), want)
-		segments = segments[:n]
+		r.body, segments = segments[n], segments[:n]
 	}
 	for i, segment := range segments {
 		name := a.Args[i]
@@ -65,12 +60,22 @@ func (r *Request) bind(a *Action, segments []string) error {
 	return nil
 }
 
+// checkNodeIdent refuses an identifier of a node in the path that is neither a UUID nor a name. In Ironic it is the first
+// argument of the action, so that it is checked after the names of all arguments and before the values of the others.
+func (r *Request) checkNodeIdent() error {
+	hasIdent := r.action != nil && len(r.action.Idents) > 0 && r.action.Idents[0] == NodeIdent[0]
+	if hasIdent && !IsUUID(r.Params[0]) && !IsName(r.Params[0]) {
+		return fault.Invalid("Expected UUID or name for node_ident: %s", fault.Show(r.Params[0]))
+	}
+	return nil
+}
+
 // checkNames refuses arguments that the action does not have. Only the requests named here are refused before their
 // identifiers are checked; the other actions check their arguments themselves.
 func (r *Request) checkNames(a *Action, segments []string) error {
 	names := slices.Concat(a.Idents, a.Args)
 	switch {
-	case a.NoArgs && a.Body != "" && len(nonEmpty(segments)) > 0: // bind refuses the segment as a body
+	case a.NoArgs && a.Body != "" && len(nonEmpty(segments)) > 0: // a segment is the body
 		return r.QueryArgs(a.Body).Err
 	case a.NoArgs:
 		return r.QueryArgs().Err

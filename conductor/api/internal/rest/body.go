@@ -39,7 +39,7 @@ const (
 	// from them may occupy. It is enough for one body of MaxProvisionBody whose length is known and whose longest string has no
 	// escapes. Copies and garbage need several times as much.
 	maxBodies = 72 << 20
-	// maxAgentBodies is the same for lookups and heartbeats, so that senders without a password do not use up maxBodies.
+	// maxAgentBodies is the same for lookups, heartbeats and inspections, so that senders without a password do not use up maxBodies.
 	maxAgentBodies = 16 << 20
 )
 
@@ -58,11 +58,11 @@ func newBudget(most int64) *budget {
 // take reserves n bytes for the request's body. Its error is errBusy if fewer are left, and errTooLarge if the request would need
 // more than all of the budget.
 func (r *Request) take(n int64) error {
-	if r.held+n > r.from.most {
+	if r.held+n > r.budget.most {
 		return errTooLarge
 	}
-	if r.from.left.Add(-n) < 0 {
-		r.from.left.Add(n)
+	if r.budget.left.Add(-n) < 0 {
+		r.budget.left.Add(n)
 		return errBusy
 	}
 	r.held += n
@@ -71,7 +71,7 @@ func (r *Request) take(n int64) error {
 
 // free returns n bytes that were taken.
 func (r *Request) free(n int64) {
-	r.from.left.Add(n)
+	r.budget.left.Add(n)
 	r.held -= n
 }
 
@@ -92,10 +92,9 @@ var (
 	errNotUTF8  = &fault.Fault{Status: http.StatusBadRequest, Bare: true, Text: "The request body is not UTF-8."}
 )
 
-// readBody reads and measures a body of up to limit bytes. Without its longest string it must not be larger than MaxBody, and it must
-// not have more than maxValues values.
-// readBody reserves the memory from the budget before it allocates it: the whole Content-Length at once, or, without a Content-Length,
-// more with each chunk that arrives.
+// readBody reads and measures a body of up to limit bytes. Without its longest string the body must not be larger than MaxBody, and
+// it must not have more than maxValues values. readBody reserves memory before it allocates it: the whole Content-Length at once, or,
+// without a Content-Length, more with each chunk that arrives.
 func (r *Request) readBody(limit int64) (body []byte, m meter, err error) {
 	m = newMeter()
 	if r.Body == nil || r.Body == http.NoBody {
@@ -104,9 +103,9 @@ func (r *Request) readBody(limit int64) (body []byte, m meter, err error) {
 	if r.ContentLength > limit {
 		return nil, m, errTooLarge
 	}
-	r.from = r.bodies
+	r.budget = r.bodies
 	if limit <= MaxAgentBody || limit == MaxInspectionBody {
-		r.from = r.agentBodies
+		r.budget = r.agentBodies
 	}
 	var chunks [][]byte
 	total := int64(0)
@@ -159,10 +158,11 @@ func (r *Request) contentType() string {
 	return strings.TrimSpace(kind)
 }
 
-// Decode returns the decoded JSON body, an empty object for an empty body.
+// Decode returns the decoded JSON body, an empty object for an empty body. If Ironic's web framework takes a path segment
+// for the body, Decode returns the segment, which the schemas of bodies refuse.
 func (r *Request) Decode(limit int64) (any, error) {
-	if r.badBody != nil {
-		return nil, r.badBody
+	if r.body != "" {
+		return r.body, nil
 	}
 	body, measured, err := r.readBody(limit)
 	if err != nil || len(body) == 0 {
@@ -205,6 +205,9 @@ func (*unread) UnmarshalJSON([]byte) error { return nil }
 // OnlyBody refuses a query parameter that the object in the body, nil if it is none, does not have:
 // Ironic takes both as arguments of the same function.
 func (r *Request) OnlyBody(object map[string]any) error {
+	if r.body != "" { // checkNames has checked the query
+		return nil
+	}
 	a := &Args{Values: map[string]any{}}
 	a.addQuery(r)
 	maps.DeleteFunc(a.Values, func(name string, _ any) bool { _, there := object[name]; return there })

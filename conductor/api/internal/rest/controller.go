@@ -15,8 +15,8 @@ type Serve = func(r *Request) (Answer, error)
 // Action answers the requests of one method, or those whose path names it.
 type Action struct {
 	Serve Serve
-	// Idents are the names of the path segments that the action needs. The query may have a segment that the
-	// path lacks.
+	// Idents are the names of the path segments that the action needs. A query parameter of the same name
+	// replaces a segment that the path lacks. The identifier of a node, see [NodeIdent], comes first.
 	Idents []string
 	// Optional is the number of further segments that the action accepts as parameters.
 	Optional int
@@ -60,22 +60,22 @@ type Controller struct {
 	Admit func(r *Request) error
 }
 
-// Part is a controller below an identifier.
+// Part is the controller of a child resource whose name follows an identifier in the path.
 type Part struct {
 	*Controller
 	Since states.APIVersion
-	// Ignored makes requests with an older version those of the controller above.
+	// Ignored leaves requests with a version before Since to the actions of the parent. Otherwise their path is unknown.
 	Ignored bool
 }
 
-// Below returns the lookup of a controller whose parts follow an identifier in the path. The
-// kind names the object in faults.
+// Below returns a function for [Controller.Lookup] that finds the parts of a resource since a version. The kind of the
+// resource is the word for it in faults: "node" or "portgroup".
 //
 // Source: _lookup of NodesController and PortgroupsController.
 func Below(kind string, since states.APIVersion, parts map[string]Part) func(*Request, []string) (*Controller, []string, error) {
 	return func(r *Request, segments []string) (*Controller, []string, error) {
 		ident := segments[0]
-		if _, is := parts[ident]; r.Version < since || is && kind == "node" {
+		if _, isPart := parts[ident]; r.Version < since || isPart && kind == "node" { // a port group may have such a name
 			return nil, nil, fault.UnknownPath
 		}
 		if !IsUUID(ident) && !IsName(ident) {
@@ -96,8 +96,8 @@ func Below(kind string, since states.APIVersion, parts map[string]Part) func(*Re
 	}
 }
 
-// RefuseBefore returns a function that refuses requests with a version before since. The
-// subject is what the version does not allow.
+// RefuseBefore returns a function for [Controller.Admit] that refuses requests with a version before since. The fault
+// says that the version does not allow the subject, such as "runbooks".
 func RefuseBefore(since states.APIVersion, subject string) func(*Request) error {
 	return func(r *Request) error {
 		if r.Version >= since {
@@ -111,5 +111,5 @@ func RefuseBefore(since states.APIVersion, subject string) func(*Request) error 
 	}
 }
 
-// NodeIdent is the name of the segment that identifies a node.
+// NodeIdent is the value of [Action.Idents] for an action whose path has the identifier of a node.
 var NodeIdent = []string{"node_ident"}

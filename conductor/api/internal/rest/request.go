@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rest is the common part of the handlers of all resources. It routes a path to an action, parses a
-// request's version, arguments and body, and writes the answer; long lists are divided into pages.
+// Package rest is the common part of the handlers of all resources. [Tree.Serve] takes a request through these steps:
+//
+//	tree.go        splits the path and checks the query and the Accept header
+//	version.go     negotiates the API version
+//	router.go      finds the action for the path and the method (controller.go has the types)
+//	bind.go        distributes the rest of the path to the identifiers and arguments of the action
+//
+// The action then calls its handler, a function of another package, which uses these parts:
+//
+//	args.go        reads the arguments in the query and the body, with the types that Ironic accepts (identifiers.go)
+//	body.go        reads and decodes a body within limits of memory (measure.go, decode.go)
+//	nodelookup.go  finds the node that the request names
+//	paging.go      divides lists into pages; fields.go chooses the fields in a response
+//	answer.go      is the response, which package api writes
 package rest
 
 import (
@@ -21,29 +33,29 @@ import (
 type Request struct {
 	*http.Request
 	*Service
-	Version  states.APIVersion
-	Query    url.Values
-	before   []string          // the path segments before the controller's
-	Params   []string          // the path segments that are parameters of the action
-	since    states.APIVersion // the first version that has the action
-	Suffix   bool              // ".json" was removed from the path
-	badIdent error             // the fault of the node's identifier, which comes after that of unknown arguments
-	badBody  error             // the fault of a path segment in place of the body, which comes after those of the arguments
-	from     *budget           // the budget of the body
-	held     int64             // bytes taken from it
-	baseURL  string
+	Version states.APIVersion
+	Query   url.Values
+	Params  []string // the path segments that are parameters of the action
+	Suffix  bool     // ".json" was removed from the path
+
+	before  []string // the path segments before the name of the controller, set by find
+	action  *Action  // set by bind as soon as Params has the identifiers of the action
+	body    string   // the path segment that is the request's body in place of the sent one; empty for none
+	budget  *budget  // the memory for the sent body, set when it is read
+	held    int64    // the bytes reserved from that memory
+	baseURL string   // set by Base
 }
 
 // NewRequest returns a request to a service. The caller calls Free when it has been answered.
 func NewRequest(s *Service, r *http.Request) *Request { return &Request{Request: r, Service: s} }
 
 // Accept returns the fault of the arguments, which are nil if the caller has not read any, or the fault of a version
-// that does not have the action. The handler of an action with a first version calls it before anything else.
+// that does not have the action. The handler of an action with a first version calls it before it reads the store.
 func (r *Request) Accept(a *Args) error {
 	switch {
 	case a != nil && a.Err != nil:
 		return a.Err
-	case r.Version < r.since:
+	case r.Version < r.action.Since:
 		return fault.NoSuchResource
 	default:
 		return nil

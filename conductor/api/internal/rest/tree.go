@@ -12,16 +12,16 @@ import (
 )
 
 // Tree has the paths of the API. net/http's ServeMux cannot route them: Ironic's web framework
-// finds a part of a resource wherever its name stands in the path, so that nodes/NODE/states and
-// nodes/states/NODE are the same, and ServeMux refuses two such patterns as a conflict. It also redirects
-// paths with empty segments, answers HEAD, and knows neither parts that exist from a version on nor the
-// Allow header of a whole controller. A path that is rewritten for ServeMux has been routed before.
+// finds a child resource wherever its name stands in the path, so that nodes/NODE/states and
+// nodes/states/NODE are the same, and ServeMux refuses two such patterns as a conflict. ServeMux also redirects
+// paths with empty segments, answers HEAD, and has neither child resources that exist only since a version nor the
+// Allow header of a whole controller.
 type Tree struct {
 	Root, V1  Serve                  // the documents at / and /v1
 	Resources map[string]*Controller // by the first segment below /v1
 }
 
-// Serve answers a request, and writes the headers of versions.
+// Serve answers a request, and sets the version headers of the response.
 func (t *Tree) Serve(r *Request, header http.Header) (Answer, error) {
 	if !utf8.ValidString(r.URL.Path) {
 		return Answer{}, &fault.Fault{Status: http.StatusBadRequest, Bare: true}
@@ -43,7 +43,7 @@ func (t *Tree) Serve(r *Request, header http.Header) (Answer, error) {
 		if c == nil {
 			return Answer{}, fault.UnknownPath
 		}
-		if isRouting(badQuery) && (c.Admit == nil || c.Admit(r) == nil) { // Ironic's router reads the query
+		if isRouting(badQuery) && (c.Admit == nil || c.Admit(r) == nil) { // Ironic reads the query while it routes the path
 			return Answer{}, badQuery
 		}
 		var err error
@@ -64,8 +64,8 @@ func (t *Tree) Serve(r *Request, header http.Header) (Answer, error) {
 	return run.Serve(r)
 }
 
-// split returns the segments of the path below /v1, and whether the path is the root. The
-// leading v1 is optional. Without a segment below /v1 the only one is empty.
+// split returns the segments of the path below /v1, and whether the path is /. A path need not begin with /v1.
+// For /v1 itself split returns one empty segment.
 //
 // Source: RootController in ironic/api/controllers/root.py, and middleware/json_ext.py.
 func (r *Request) split() (segments []string, isRoot bool) {
