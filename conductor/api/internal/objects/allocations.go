@@ -80,7 +80,7 @@ func createAllocation(r *rest.Request) (rest.Answer, error) {
 	}
 	created, err := r.Conductor.CreateAllocation(r.Context(), al)
 	if err != nil {
-		return rest.Answer{}, allocationResource.sayExists(r, o, err)
+		return rest.Answer{}, allocationResource.existsFault(r, o, err)
 	}
 	a := allocationResource.answer(r, http.StatusCreated, created, nil)
 	a.Location = "allocations/" + created.UUID
@@ -160,7 +160,7 @@ func showNodeAllocation(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	if err := allocationResource.knowFields(r, fields); err != nil {
+	if err := allocationResource.checkFields(r, fields); err != nil {
 		return rest.Answer{}, err
 	}
 	return allocationResource.answer(r, http.StatusOK, o, fields), nil

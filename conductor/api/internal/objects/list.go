@@ -30,7 +30,7 @@ type listing struct {
 type parent struct {
 	group string // the filters with this group are ignored
 	// choose selects the records of the resource that the path names.
-	choose func(r *rest.Request, l listing, s *selection) error
+	choose func(r *rest.Request, s *selection) error
 }
 
 // selection is the set of records in a list.
@@ -99,24 +99,24 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 		}
 	}
 	a := r.QueryArgs(names...)
-	l.decode(a, true)
+	l.checkTypes(a, true)
 	marker := (*rest.Args).UUID
-	if l.has(nameMarker) {
-		marker = (*rest.Args).Name
+	if l.list.marker != nil {
+		marker = l.list.marker
 	}
 	p, fields := a.Page(marker), rest.FieldSet(a.List("fields"))
-	l.decode(a, false)
+	l.checkTypes(a, false)
 	detail := a.Boolean("detail")
 	if err := r.Accept(a); err != nil {
 		return rest.Answer{}, err
 	}
 	s := &selection{}
 	if l.parent != nil {
-		if err := l.parent.choose(r, l, s); err != nil {
+		if err := l.parent.choose(r, s); err != nil {
 			return rest.Answer{}, err
 		}
 	}
-	fields, err := l.accept(r, a, p, fields, detail)
+	fields, err := l.chooseFields(r, a, p, fields, detail)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -126,7 +126,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	if err := l.checkOrder(r, p); err != nil {
 		return rest.Answer{}, err
 	}
-	if err := l.choose(a, r, s); err != nil {
+	if err := l.applyFilters(a, r, s); err != nil {
 		return rest.Answer{}, err
 	}
 	var compare func(a, b conductor.Object) int
@@ -140,15 +140,15 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	if len(objects) > 0 {
-		if err := l.knowFields(r, fields); err != nil {
+		if err := l.checkFields(r, fields); err != nil {
 			return rest.Answer{}, err
 		}
 	}
 	return l.page(r, p, objects, fields, l.parameters(p, a, detail)), nil
 }
 
-// decode checks the types of the filters that come before the parameters of the page, or of the others.
-func (l listing) decode(a *rest.Args, early bool) {
+// checkTypes checks the types of the filters that come before the parameters of the page, or of the others.
+func (l listing) checkTypes(a *rest.Args, early bool) {
 	for _, f := range l.list.filters {
 		if early == (l.list.early == nil || slices.Contains(l.list.early, f.name)) {
 			f.decode(a, f.name)
@@ -162,12 +162,12 @@ func (l listing) checkOrder(r *rest.Request, p rest.Page) error {
 	if f := l.field(p.SortKey); f != nil {
 		_, isObject := f.zero.(map[string]any)
 		_, isList := f.zero.([]any)
-		if f.is(unsorted) || isObject || isList {
+		if isObject || isList {
 			unsortable = fault.Invalid("The sort_key value %s is an invalid field for sorting", p.SortKey)
 		}
 	}
 	switch {
-	case l.has(sortFirst) && unsortable != nil:
+	case l.list.sortKeyFirst && unsortable != nil:
 		return unsortable
 	case p.Marker == "":
 		return unsortable
@@ -180,12 +180,12 @@ func (l listing) checkOrder(r *rest.Request, p rest.Page) error {
 	return unsortable
 }
 
-// accept refuses parameters that are newer than the API version, and returns the fields to show.
-func (l listing) accept(r *rest.Request, a *rest.Args, p rest.Page, fields rest.FieldSet, detail *bool) (rest.FieldSet, error) {
+// chooseFields returns the fields to show. It refuses parameters and fields that are newer than the API version.
+func (l listing) chooseFields(r *rest.Request, a *rest.Args, p rest.Page, fields rest.FieldSet, detail *bool) (rest.FieldSet, error) {
 	if err := l.allowFields(r, fields); err != nil {
 		return nil, err
 	}
-	if f := l.field(p.SortKey); f != nil && !l.has(sortsByNew) && !f.is(readOnly) && f.since > r.Version && f.since <= r.Highest {
+	if f := l.field(p.SortKey); f != nil && !l.list.newSortKeys && !f.is(readOnly) && f.since > r.Version && f.since <= r.Highest {
 		return nil, fault.NotAcceptable
 	}
 	for _, f := range l.list.filters {
@@ -210,8 +210,8 @@ func (l listing) accept(r *rest.Request, a *rest.Args, p rest.Page, fields rest.
 	}
 }
 
-// choose applies the filters of the request.
-func (l listing) choose(a *rest.Args, r *rest.Request, s *selection) error {
+// applyFilters applies the filters of the request.
+func (l listing) applyFilters(a *rest.Args, r *rest.Request, s *selection) error {
 	groups, chosen := map[string]bool{}, ""
 	if l.parent != nil {
 		chosen = l.parent.group
@@ -223,7 +223,7 @@ func (l listing) choose(a *rest.Args, r *rest.Request, s *selection) error {
 		}
 	}
 	delete(groups, "address") // it never conflicts
-	if len(groups) > 1 && l.has(oneFilter) {
+	if len(groups) > 1 && l.list.oneFilter {
 		return fault.NotPermitted
 	}
 	for _, f := range l.list.filters {
@@ -270,20 +270,28 @@ func (l listing) page(r *rest.Request, p rest.Page, objects []conductor.Object, 
 }
 
 // ofNode selects the records of the node in the path.
-var ofNode = &parent{"node", func(r *rest.Request, l listing, s *selection) error {
+var ofNode = &parent{"node", func(r *rest.Request, s *selection) error {
 	n, err := r.Node(r.Param(0))
-	if err != nil && l.has(lacksPortGroup) && fault.Of(err).Status == http.StatusNotFound {
+	if err == nil {
+		s.ofNode(n.UUID)
+	}
+	return err
+}}
+
+// ofPortNode selects the ports or port groups of the node in the path. If the node does not exist, Ironic says that the port
+// group None does not exist: it has one text for the lists below a node and those below a port group.
+//
+// Source: check_port_list_policy in ironic/api/controllers/v1/utils.py.
+var ofPortNode = &parent{"node", func(r *rest.Request, s *selection) error {
+	err := ofNode.choose(r, s)
+	if err != nil && fault.Of(err).Status == http.StatusNotFound {
 		return fault.NotFound("Portgroup None could not be found.")
 	}
-	if err != nil {
-		return err
-	}
-	s.ofNode(n.UUID)
-	return nil
+	return err
 }}
 
 // ofPortGroup selects the ports of the port group in the path.
-var ofPortGroup = &parent{"portgroup", func(r *rest.Request, _ listing, s *selection) error {
+var ofPortGroup = &parent{"portgroup", func(r *rest.Request, s *selection) error {
 	return selectPortGroup(r, r.Param(0), s)
 }}
 
@@ -308,7 +316,7 @@ type filter struct {
 	group string
 	// old is the fault below the version since; nil stands for one that names it.
 	old error
-	// decode checks the type of the parameter.
+	// checkTypes checks the type of the parameter.
 	decode func(a *rest.Args, name string)
 	apply  func(a *rest.Args, r *rest.Request, s *selection)
 }

@@ -22,71 +22,30 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// resource describes one kind of object in the API. The descriptions are in resources.go.
+// resource describes one kind of object in the API. The descriptions are in resources.go. Ironic has separate code for each
+// resource, so that the order of checks and some responses differ; a boolean below selects what one resource does otherwise
+// than most.
 type resource struct {
 	of     conductor.Object  // an empty object of its type
 	path   string            // below /v1; its last segment is the key of a list's items
 	word   string            // in the names of arguments and the faults of schemas: "port"
 	noun   string            // in the faults that name a record: "Port"
 	since  states.APIVersion // the first version with the resource
-	quirks quirk
 	fields []field
-	// links maps the paths below a record to the first version in which the record links to them.
-	links map[string]states.APIVersion
-	list  listRules
-	write writeRules
+	links  map[string]link // to the child resources of a record, by their path below it
+	list   listRules
+	write  writeRules
+	// suffixed permits a path to omit the end of a name that ends in ".json".
+	suffixed bool
+	// fieldsFirst makes a GET of one record check the requested fields before it looks for the record.
+	fieldsFirst bool
 }
 
-// quirk is a set of properties in which some resources differ from others in Ironic.
-type quirk uint32
-
-const (
-	// named is a resource whose records can be named in paths at any version. The records of others can be
-	// named from the version that introduced their field name.
-	named quirk = 1 << iota
-	// suffixed permits a path to omit the end of a name that ends in ".json".
-	suffixed
-	// detailPath is a resource with lists at /detail.
-	detailPath
-	// nameMarker permits the marker of a list to have the form of a name.
-	nameMarker
-	// oneFilter refuses a list with several filters of different groups. Others apply the first filter.
-	oneFilter
-	// sortFirst checks the sort key of a list before its marker.
-	sortFirst
-	// sortsByNew accepts a sort key of a list that is newer than the API version.
-	sortsByNew
-	// lacksPortGroup says that the port group None does not exist if the node above a list does not exist. Ironic has one
-	// text for the lists below a node and those below a port group.
-	//
-	// Source: check_port_list_policy in ironic/api/controllers/v1/utils.py.
-	lacksPortGroup
-	// fieldsFirst checks the requested fields before it looks for the record.
-	fieldsFirst
-	// loadFirst looks for the record before it checks a patch.
-	loadFirst
-	// looseIdent does not check the identifier of the record to patch.
-	looseIdent
-	// uuidFirst names the UUID in the fault of a new record of which the UUID and another key exist.
-	uuidFirst
-	// inOrder checks the fields of a body in the order of the resource's fields. Others sort them by name.
-	inOrder
-	// touched sets updated_at for a patch that changes nothing, too.
-	touched
-	// lockedByPost waits in a POST for the lock of the record's node, and then calls writeRules.allow. All
-	// resources do so in a PATCH.
-	lockedByPost
-	// badNode quotes the field node_uuid in the fault of a new record whose node does not exist.
-	badNode
-	// forbidsAnyNode refuses a POST below another record whether the node in its body exists or not. Others look for the
-	// node first.
-	forbidsAnyNode
-	// nestedLinks shows the links to child resources as a list within a list.
-	nestedLinks
-)
-
-// has reports whether the resource has a quirk.
-func (x *resource) has(q quirk) bool { return x.quirks&q != 0 }
+// link describes the links from a record to a child resource.
+type link struct {
+	since  states.APIVersion // the first version with the links
+	nested bool              // the links are shown as a list within a list
+}
 
 // listRules are the rules for lists of a resource.
 type listRules struct {
@@ -94,11 +53,21 @@ type listRules struct {
 	defaults []string
 	// detailSince is the first version in which a list has the parameter detail; 0 stands for none.
 	detailSince states.APIVersion
+	// detailPath adds lists with all fields, whose path ends in /detail.
+	detailPath bool
 	// filters are the query parameters in addition to those of a page.
 	filters []filter
 	// early are the filters that are checked before the parameters of the page; nil stands for all. The others
 	// are checked after these parameters.
 	early []string
+	// marker reads the marker of a page; nil stands for one that must be a UUID.
+	marker func(a *rest.Args, name string) string
+	// oneFilter refuses a list with filters of several groups. Otherwise the first filter applies.
+	oneFilter bool
+	// sortKeyFirst checks the sort key before the marker.
+	sortKeyFirst bool
+	// newSortKeys accepts a sort key that is newer than the API version.
+	newSortKeys bool
 }
 
 // writeRules are the rules for requests that create, change or delete a record. A function refuses a request by
@@ -106,8 +75,19 @@ type listRules struct {
 type writeRules struct {
 	// prepare modifies the body of a POST before it is checked.
 	prepare func(r *rest.Request, body any) error
+	// inOrder checks the properties of a body in the order of the resource's fields. Otherwise they are sorted by name.
+	inOrder bool
+	// quoteNode quotes the field node_uuid in the fault of a new record whose node does not exist. Otherwise the fault
+	// says that the node was not found.
+	quoteNode bool
+	// forbidFirst refuses a POST below another record before it looks for the node in its body.
+	forbidFirst bool
 	// tooNew reports whether a POST or a patch uses a field newer than its API version; nil stands for hasNew.
 	tooNew func(x *resource, r *rest.Request, object map[string]any, p patch.Patch) bool
+	// anyIdent does not check the form of the identifier of the record to patch.
+	anyIdent bool
+	// loadFirst makes a PATCH look for the record before it checks the patch.
+	loadFirst bool
 	// patchSince is the first version in which a record can be patched.
 	patchSince states.APIVersion
 	// patched are the fields that a patch may change, in the order in which a fault lists them; nil stands for
@@ -119,10 +99,14 @@ type writeRules struct {
 	checkPatched func(r *rest.Request, patched map[string]any) error
 	// check checks a complete record. before is the record before the patch, nil for a new record.
 	check func(r *rest.Request, before, o conductor.Object) error
-	// allow checks a complete record while no other request holds the lock of its node.
+	// allowNew checks a complete new record while no other request holds the lock of its node.
+	allowNew func(r *rest.Request, o conductor.Object) error
+	// allow checks a complete patched record while no other request holds the lock of its node.
 	allow func(r *rest.Request, before, o conductor.Object) error
 	// duplicate returns the fault text for a record with a unique key of another record.
 	duplicate func(o conductor.Object) string
+	// uuidFirst names the UUID in the fault of a new record of which the UUID and another key exist.
+	uuidFirst bool
 	// deletable checks a record that is about to be deleted.
 	deletable func(r *rest.Request, o conductor.Object) error
 }
@@ -143,7 +127,7 @@ type field struct {
 	// convert returns the stored form of a value that satisfies the schema, or refuses the value. It is not
 	// called for null.
 	convert func(r *rest.Request, v any) (any, error)
-	// mask returns the form of a value in responses.
+	// mask returns the form of a value in responses. Faults do not repeat the value of a field with a mask.
 	mask  func(v any) any
 	index []int // of the field in the type of the record, set by init
 }
@@ -152,16 +136,13 @@ type field struct {
 type fieldFlag uint16
 
 const (
-	required     fieldFlag = 1 << iota // a POST must have it
-	readOnly                           // clients cannot set it
-	fixed                              // a POST may set it, a patch cannot change it
+	required     fieldFlag = 1 << iota // a POST must have the field
+	readOnly                           // clients cannot set the field
+	fixed                              // a POST may set the field, a patch cannot change it
 	nullable                           // null is stored and shown, and a patch that removes the field sets it
-	hidden                             // responses do not have it
-	shownEarlier                       // responses of versions below since have it, too
-	unsorted                           // lists cannot be sorted by it
-	noColumn                           // as unsorted, because Ironic's database has no column for it
-	secret                             // faults do not repeat its values
-	kept                               // a patch cannot remove it
+	hidden                             // responses do not have the field
+	shownEarlier                       // responses of versions below since have the field, too
+	noColumn                           // lists cannot be sorted by the field, because Ironic's database has no column of the name
 )
 
 // is reports whether the field has a flag.
@@ -196,7 +177,7 @@ func (x *resource) bodySchema(service *rest.Service) *schema.Schema {
 		if f.is(readOnly) || f.since > service.Highest {
 			continue
 		}
-		of := &schema.Schema{Types: f.types, MaxLength: f.max, Secret: f.is(secret)}
+		of := &schema.Schema{Types: f.types, MaxLength: f.max, Secret: f.mask != nil}
 		if f.schema != nil {
 			of = f.schema(service)
 		}
@@ -205,16 +186,16 @@ func (x *resource) bodySchema(service *rest.Service) *schema.Schema {
 			s.Required = append(s.Required, f.name)
 		}
 	}
-	if !x.has(inOrder) {
+	if !x.write.inOrder {
 		slices.SortFunc(s.Properties, func(a, b schema.Property) int { return strings.Compare(a.Name, b.Name) })
 	}
 	slices.Sort(s.Required)
 	return s
 }
 
-// take sets the record's fields to the values of an object that satisfies the schema, and the
+// setFields sets the record's fields to the values of an object that satisfies the schema, and the
 // missing ones to their defaults.
-func (x *resource) take(r *rest.Request, o conductor.Object, object map[string]any) (err error) {
+func (x *resource) setFields(r *rest.Request, o conductor.Object, object map[string]any) (err error) {
 	for _, first := range []bool{true, false} { // the order of Ironic's validators
 		for i := range x.fields {
 			f := &x.fields[i]
@@ -272,16 +253,17 @@ func (x *resource) show(w *wire.Writer, r *rest.Request, o conductor.Object, fie
 	path := x.path + "/" + m.UUID
 	w.Key("links").Links(r.Base(), path)
 	for _, name := range slices.Sorted(maps.Keys(x.links)) {
-		if r.Version < x.links[name] || !fields.Has(name) {
+		link := x.links[name]
+		if r.Version < link.since || !fields.Has(name) {
 			continue
 		}
 		w.Key(name)
-		if x.has(nestedLinks) {
+		if link.nested {
 			w.OpenList().Links(r.Base(), path+"/"+name)
 			w.CloseList()
-			continue
+		} else {
+			w.Links(r.Base(), path+"/"+name)
 		}
-		w.Links(r.Base(), path+"/"+name)
 	}
 	w.Close()
 }
@@ -304,9 +286,9 @@ func (x *resource) allowFields(r *rest.Request, fields rest.FieldSet) error {
 	return nil
 }
 
-// knowFields refuses fields that the resource does not have. Ironic does so for each record that it
+// checkFields refuses fields that the resource does not have. Ironic does so for each record that it
 // shows, and therefore not if there is none.
-func (x *resource) knowFields(r *rest.Request, fields rest.FieldSet) error {
+func (x *resource) checkFields(r *rest.Request, fields rest.FieldSet) error {
 	var unknown []string
 	for _, name := range fields {
 		_, isLink := x.links[name]
@@ -321,13 +303,21 @@ func (x *resource) knowFields(r *rest.Request, fields rest.FieldSet) error {
 	return rest.InvalidFields(unknown)
 }
 
+// named reports whether the records of the resource have names in a version. A path can then name a record.
+func (x *resource) named(version states.APIVersion) bool {
+	f := x.field("name")
+	return f != nil && f.since <= version
+}
+
+// alwaysNamed reports whether the records of the resource have had names in all versions.
+func (x *resource) alwaysNamed() bool { return x.named(0) }
+
 // identOf returns the UUID or name by which the path names a record.
 func identOf(r *rest.Request, x *resource) (string, error) {
 	ident := r.Param(0)
-	byName := x.field("name") != nil && (x.has(named) || x.field("name").since <= r.Version)
 	switch {
 	case rest.IsUUID(ident):
-	case !byName:
+	case !x.named(r.Version):
 		return "", fault.Invalid("Expected UUID for %s_uuid: %s", x.word, fault.Show(ident))
 	case !rest.IsName(ident):
 		return "", fault.Invalid("Expected UUID or name for %s_ident: %s", x.word, fault.Show(ident))
@@ -338,7 +328,7 @@ func identOf(r *rest.Request, x *resource) (string, error) {
 // find returns a record by its UUID or name.
 func find(r *rest.Request, x *resource, ident string) (conductor.Object, error) {
 	o, err := r.Conductor.Object(r.Context(), x.of.Kind(), ident)
-	if errors.Is(err, conductor.NotFound) && r.Suffix && x.has(suffixed) && slices.Contains(r.Params, ident) {
+	if errors.Is(err, conductor.NotFound) && r.Suffix && x.suffixed && slices.Contains(r.Params, ident) {
 		ident += ".json"
 		o, err = r.Conductor.Object(r.Context(), x.of.Kind(), ident)
 	}
@@ -352,9 +342,9 @@ func (x *resource) notFound(ident string) error {
 	return fault.NotFound("%s %s could not be found.", x.noun, fault.Show(ident))
 }
 
-// sayExists returns the fault for a record with keys of another record. Of several it names the one
+// existsFault returns the fault for a record with keys of another record. Of several it names the one
 // that Ironic's database refuses first.
-func (x *resource) sayExists(r *rest.Request, o conductor.Object, err error) error {
+func (x *resource) existsFault(r *rest.Request, o conductor.Object, err error) error {
 	var duplicate *conductor.DuplicateError
 	if !errors.Is(err, conductor.Exists) || !errors.As(err, &duplicate) {
 		return err
@@ -376,7 +366,7 @@ func (x *resource) sayExists(r *rest.Request, o conductor.Object, err error) err
 	}
 	noun := article + " " + strings.ToLower(x.noun)
 	switch {
-	case byUUID && x.has(uuidFirst):
+	case byUUID && x.write.uuidFirst:
 	case m.Name != "" && taken(func(other conductor.Object) bool { return other.Meta().Name == m.Name }):
 		return fault.Conflict("%s with name %s already exists.", noun, m.Name)
 	case x.write.duplicate != nil && taken(func(other conductor.Object) bool {

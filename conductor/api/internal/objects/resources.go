@@ -13,7 +13,6 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/traits"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/machine/admission"
-	"github.com/ironstate/ironstate/states"
 )
 
 // The resources of Ironic's API that are objects. Sources: the files of the same names in
@@ -33,24 +32,24 @@ var (
 var (
 	chassisResource = &resource{
 		of: &conductor.Chassis{}, path: "chassis", word: "chassis", noun: "Chassis",
-		quirks: detailPath | fieldsFirst | looseIdent | inOrder | touched | nestedLinks,
+		fieldsFirst: true,
 		fields: []field{
 			uuidField,
 			extraField,
 			{name: "description", types: schema.TextOrNull, max: 255},
 		},
-		links: map[string]states.APIVersion{"nodes": since.First},
-		list:  listRules{defaults: []string{"uuid", "description"}, detailSince: since.Detail},
+		links: map[string]link{"nodes": {since: since.First, nested: true}},
+		list:  listRules{defaults: []string{"uuid", "description"}, detailSince: since.Detail, detailPath: true},
 		write: writeRules{
+			inOrder: true, anyIdent: true,
 			patched:   []string{"uuid", "extra", "description"},
-			check:     sameUUID,
+			check:     checkChassis,
 			deletable: chassisEmpty,
 		},
 	}
 
 	portResource = &resource{
 		of: &conductor.Port{}, path: "ports", word: "port", noun: "Port",
-		quirks: detailPath | oneFilter | uuidFirst | lockedByPost | lacksPortGroup | forbidsAnyNode,
 		fields: []field{
 			uuidField,
 			{name: "address", types: schema.TextType, flags: required, convert: toMAC},
@@ -69,7 +68,7 @@ var (
 			{name: "portgroup_uuid", since: since.PortGroupsBelow, types: schema.TextOrNull, flags: noColumn, convert: toUUID("portgroup_uuid")},
 		},
 		list: listRules{
-			defaults: []string{"uuid", "address"}, detailSince: since.Detail,
+			defaults: []string{"uuid", "address"}, detailSince: since.Detail, detailPath: true, oneFilter: true,
 			filters: []filter{
 				byPortGroup, byNode("node_uuid"), byNode("node"), byAddress, byNodeShard(since.Shards),
 				{name: "description_contains", since: since.PortDescription, decode: decodeText, apply: byDescription},
@@ -78,10 +77,12 @@ var (
 			early: []string{"node", "node_uuid", "address"},
 		},
 		write: writeRules{
+			forbidFirst: true, uuidFirst: true,
 			prepare:     namePortNode,
 			tooNew:      newForPort,
 			checkValues: checkNames("port"),
 			check:       checkPort,
+			allowNew:    samePhysicalNetwork,
 			allow:       allowPort,
 			duplicate: func(o conductor.Object) string {
 				return fmt.Sprintf("A port with MAC address %s already exists.", o.(*conductor.Port).Address)
@@ -91,13 +92,12 @@ var (
 
 	portGroupResource = &resource{
 		of: &conductor.PortGroup{}, path: "portgroups", word: "portgroup", noun: "Portgroup", since: since.PortGroups,
-		quirks: named | detailPath | loadFirst | lacksPortGroup,
 		fields: []field{
 			uuidField,
 			{name: "address", types: schema.TextOrNull, convert: toMAC},
 			extraField,
 			{name: "internal_info", types: schema.ObjectOrNull, flags: readOnly, zero: noObject},
-			{name: "mode", since: since.PortGroupMode, types: schema.TextOrNull, flags: shownEarlier | kept, zero: "active-backup"},
+			{name: "mode", since: since.PortGroupMode, types: schema.TextOrNull, flags: shownEarlier, zero: "active-backup"},
 			{name: "name", types: schema.TextOrNull},
 			{name: "properties", since: since.PortGroupMode, types: schema.ObjectOrNull, flags: shownEarlier, zero: noObject},
 			{name: "standalone_ports_supported", types: schema.BooleanTypes, zero: true, convert: toTruth("standalone_ports_supported")},
@@ -106,15 +106,16 @@ var (
 			{name: "category", since: since.PortGroupCategory, types: schema.TextOrNull, max: 80},
 			{name: "dynamic_portgroup", since: since.DynamicPortGroups, types: []string{"boolean"}, flags: readOnly, zero: false},
 		},
-		links: map[string]states.APIVersion{"ports": since.First},
+		links: map[string]link{"ports": {since: since.First}},
 		list: listRules{
-			defaults: []string{"uuid", "address", "name"}, detailSince: since.Detail,
+			defaults: []string{"uuid", "address", "name"}, detailSince: since.Detail, detailPath: true,
 			filters: []filter{
 				byNode("node"), byAddress, byNodeShard(since.PortGroupShard),
 				{name: "conductor_groups", since: since.ConductorGroupFilter, decode: decodeList, apply: byConductorGroups},
 			},
 		},
 		write: writeRules{
+			loadFirst: true,
 			prepare: func(_ *rest.Request, body any) error {
 				if object, _ := body.(map[string]any); object["mode"] == "" {
 					delete(object, "mode") // its default is stored
@@ -123,8 +124,14 @@ var (
 			},
 			tooNew:      newForPortGroup,
 			checkValues: checkNames("portgroup"),
-			check:       checkPortGroup,
-			allow:       allowPortGroup,
+			checkPatched: func(_ *rest.Request, patched map[string]any) error {
+				if _, has := patched["mode"]; !has {
+					return fault.Invalid("'mode' is a mandatory attribute and can not be removed")
+				}
+				return nil
+			},
+			check: checkPortGroup,
+			allow: allowPortGroup,
 			duplicate: func(o conductor.Object) string {
 				return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.(*conductor.PortGroup).Address)
 			},
@@ -134,7 +141,6 @@ var (
 
 	connectorResource = &resource{
 		of: &conductor.VolumeConnector{}, path: "volume/connectors", word: "connector", noun: "Volume connector", since: since.Volumes,
-		quirks: loadFirst | badNode,
 		fields: []field{
 			uuidField,
 			{name: "connector_id", types: schema.TextType, flags: required},
@@ -147,6 +153,7 @@ var (
 			filters:  []filter{byNode("node"), ignoredProject},
 		},
 		write: writeRules{
+			quoteNode: true, loadFirst: true,
 			checkValues: checkNodeUUIDs,
 			allow:       volumeUpdate("volume connector update"),
 			duplicate: func(o conductor.Object) string {
@@ -159,12 +166,11 @@ var (
 
 	targetResource = &resource{
 		of: &conductor.VolumeTarget{}, path: "volume/targets", word: "target", noun: "Volume target", since: since.Volumes,
-		quirks: loadFirst | badNode,
 		fields: []field{
 			uuidField,
 			{name: "boot_index", types: []string{"integer"}, flags: required, convert: toInteger},
 			extraField,
-			{name: "properties", types: schema.ObjectOrNull, flags: secret, zero: noObject, mask: maskTarget},
+			{name: "properties", types: schema.ObjectOrNull, zero: noObject, mask: maskTarget},
 			{name: "volume_id", types: schema.TextType, flags: required},
 			{name: "volume_type", types: schema.TextType, flags: required},
 			volumeNode,
@@ -174,6 +180,7 @@ var (
 			filters:  []filter{byNode("node"), ignoredProject},
 		},
 		write: writeRules{
+			quoteNode: true, loadFirst: true,
 			checkValues: checkNodeUUIDs,
 			allow:       volumeUpdate("volume target update"),
 			duplicate: func(o conductor.Object) string {
@@ -185,21 +192,21 @@ var (
 
 	templateResource = &resource{
 		of: &conductor.DeployTemplate{}, path: "deploy_templates", word: "template", noun: "Deploy template", since: since.DeployTemplates,
-		quirks: named | suffixed | nameMarker | sortFirst,
+		suffixed: true,
 		fields: []field{
 			uuidField,
 			{name: "name", flags: required, schema: func(*rest.Service) *schema.Schema { return traits.Schema }},
 			{name: "description", types: schema.TextOrNull, flags: hidden, max: 255},
 			extraField,
-			{name: "steps", flags: required | unsorted, schema: StepsSchema("priority", true), convert: toSteps("priority"), mask: maskSteps},
+			{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("priority", true), convert: toSteps("priority"), mask: maskSteps},
 		},
-		list:  listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail},
+		list:  listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: (*rest.Args).Name, sortKeyFirst: true},
 		write: writeRules{patched: []string{"extra", "name", "steps", "description"}, checkPatched: checkTemplateSteps},
 	}
 
 	runbookResource = &resource{
 		of: &conductor.Runbook{}, path: "runbooks", word: "runbook", noun: "Runbook", since: since.Runbooks,
-		quirks: named | suffixed | nameMarker,
+		suffixed: true,
 		fields: []field{
 			uuidField,
 			{name: "name", types: schema.TextType, flags: required},
@@ -208,17 +215,17 @@ var (
 			{name: "owner", types: schema.TextOrNull, max: 255},
 			{name: "disable_ramdisk", types: []string{"boolean", "null"}, zero: false},
 			{name: "description", since: since.RunbookTraits, types: schema.TextOrNull, max: 255},
-			{name: "steps", flags: required | unsorted, schema: StepsSchema("order", false), convert: toSteps("order"), mask: maskSteps},
+			{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("order", false), convert: toSteps("order"), mask: maskSteps},
 			{name: "traits", since: since.RunbookTraits, flags: readOnly, zero: []any{}},
 		},
-		list:  listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail},
+		list:  listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: (*rest.Args).Name},
 		write: writeRules{check: checkRunbookName},
 	}
 
 	// The conductor chooses the nodes of allocations.
 	allocationResource = &resource{
 		of: &conductor.Allocation{}, path: "allocations", word: "allocation", noun: "Allocation", since: since.Allocations,
-		quirks: named | suffixed | sortFirst | sortsByNew | loadFirst | looseIdent | uuidFirst,
+		suffixed: true,
 		fields: []field{
 			uuidField,
 			{name: "candidate_nodes", flags: fixed, zero: []any{}, schema: listOf(&schema.Schema{Types: schema.TextType})},
@@ -234,10 +241,12 @@ var (
 			{name: "node", types: schema.TextOrNull, flags: fixed | hidden, storedAs: "node_uuid"},
 		},
 		list: listRules{
-			filters: []filter{ofAllocatedNode, byText("resource_class"), byText("state"), ownedBy},
-			early:   []string{"node", "resource_class", "state"},
+			filters:      []filter{ofAllocatedNode, byText("resource_class"), byText("state"), ownedBy},
+			early:        []string{"node", "resource_class", "state"},
+			sortKeyFirst: true, newSortKeys: true,
 		},
 		write: writeRules{
+			anyIdent: true, loadFirst: true, uuidFirst: true,
 			patchSince:  since.AllocationPatch,
 			patched:     []string{"name", "extra"},
 			checkValues: checkNames("allocation"),

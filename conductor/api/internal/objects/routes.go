@@ -70,8 +70,8 @@ func Allocations() *rest.Controller {
 // BelowNode returns the child resources of a node that this package serves.
 func BelowNode() map[string]rest.Part {
 	return map[string]rest.Part{
-		"ports":      {Controller: portResource.controllerBelow(ofNode)},
-		"portgroups": {Controller: portGroupResource.controllerBelow(ofNode), Since: since.PortGroupsBelow},
+		"ports":      {Controller: portResource.controllerBelow(ofPortNode)},
+		"portgroups": {Controller: portGroupResource.controllerBelow(ofPortNode), Since: since.PortGroupsBelow},
 		"volume":     {Controller: volumes(connectorResource.controllerBelow(ofNode), targetResource.controllerBelow(ofNode))},
 		"allocation": {Since: since.Allocations, Controller: &rest.Controller{Actions: rest.Actions{
 			rest.All: {Serve: showNodeAllocation}, "delete": {Serve: deleteNodeAllocation},
@@ -88,7 +88,7 @@ func (x *resource) controller() *rest.Controller {
 		"post":   {NoArgs: true, Body: x.word, Serve: x.create, Since: x.since},
 		"patch":  {Body: "patch", Serve: x.patch, Since: x.since, Idents: ident}, "delete": {Serve: x.remove, Since: x.since, Idents: ident},
 	}}
-	if x.has(detailPath) {
+	if x.list.detailPath {
 		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, details: true}.serve, Since: x.since, Args: x.parents()}
 	}
 	return c
@@ -117,7 +117,7 @@ func (x *resource) controllerBelow(of *parent) *rest.Controller {
 		rest.One: forbidden, "patch": forbidden, "delete": forbidden,
 		"post": {NoArgs: true, Body: x.word, Serve: x.forbidCreate},
 	}}
-	if x.has(detailPath) {
+	if x.list.detailPath {
 		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, parent: of, details: true}.serve}
 	}
 	return c

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
@@ -61,11 +62,8 @@ func checkPort(r *rest.Request, before, o conductor.Object) error {
 	return notInspected(r, before, o, "Cannot update port \"%s\" on \"%s\" while it is in state \"%s\".")
 }
 
-// allowPort refuses a port that its node or the other ports of its port group do not allow.
+// allowPort refuses a patched port that its node or the other ports of its port group do not allow.
 func allowPort(r *rest.Request, before, o conductor.Object) error {
-	if before == nil {
-		return samePhysicalNetwork(r, o)
-	}
 	m := o.Meta()
 	n, err := r.Conductor.Node(r.Context(), m.NodeUUID)
 	if err != nil {
@@ -229,11 +227,16 @@ func FindChassis(r *rest.Request, uuid string) error {
 	return err
 }
 
-// sameUUID refuses a patch of a record's UUID.
-func sameUUID(_ *rest.Request, before, o conductor.Object) error {
-	if before != nil && before.Meta().UUID != o.Meta().UUID {
+// checkChassis refuses a patch of the UUID of a chassis. A patch that changes nothing changes updated_at, as in Ironic.
+func checkChassis(_ *rest.Request, before, o conductor.Object) error {
+	if before == nil {
+		return nil
+	}
+	if before.Meta().UUID != o.Meta().UUID {
 		return fault.Invalid("Cannot overwrite UUID for an existing Chassis.")
 	}
+	changed := time.Unix(0, 0) // replaced when it is stored
+	o.Meta().UpdatedAt = &changed
 	return nil
 }
 
@@ -251,10 +254,7 @@ func chassisEmpty(r *rest.Request, o conductor.Object) error {
 
 // volumeUpdate refuses a change to a volume of a node that is not powered off.
 func volumeUpdate(action string) func(r *rest.Request, before, o conductor.Object) error {
-	return func(r *rest.Request, before, o conductor.Object) error {
-		if before == nil {
-			return nil
-		}
+	return func(r *rest.Request, _, o conductor.Object) error {
 		return checkVolume(action, admission.Rules.UpdateVolume)(r, o)
 	}
 }

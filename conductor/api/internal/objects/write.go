@@ -3,11 +3,11 @@
 package objects
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
@@ -28,7 +28,7 @@ func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	if x.has(fieldsFirst) {
+	if x.fieldsFirst {
 		if err := x.allowFields(r, fields); err != nil {
 			return rest.Answer{}, err
 		}
@@ -40,7 +40,7 @@ func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 	if err := x.allowFields(r, fields); err != nil {
 		return rest.Answer{}, err
 	}
-	if err := x.knowFields(r, fields); err != nil {
+	if err := x.checkFields(r, fields); err != nil {
 		return rest.Answer{}, err
 	}
 	return x.answer(r, http.StatusOK, o, fields), nil
@@ -54,7 +54,7 @@ func (x *resource) create(r *rest.Request) (rest.Answer, error) {
 	}
 	created, err := r.Conductor.CreateObject(r.Context(), o)
 	if err != nil {
-		return rest.Answer{}, x.sayExists(r, o, err)
+		return rest.Answer{}, x.existsFault(r, o, err)
 	}
 	a := x.answer(r, http.StatusCreated, created, nil)
 	a.Location = x.path + "/" + created.Meta().UUID
@@ -85,7 +85,7 @@ func (x *resource) decode(r *rest.Request) (conductor.Object, map[string]any, er
 		return nil, nil, err
 	}
 	o := conductor.Clone(x.of)
-	if err := x.take(r, o, object); err != nil {
+	if err := x.setFields(r, o, object); err != nil {
 		return nil, nil, err
 	}
 	return o, object, r.Accept(nil)
@@ -100,26 +100,31 @@ func (x *resource) decodeNew(r *rest.Request) (conductor.Object, error) {
 	if err := x.checkNode(r, nil, o); err != nil {
 		return nil, err
 	}
-	if err := x.checkNew(r, object, nil); err != nil {
+	if err := x.checkVersion(r, object, nil); err != nil {
 		return nil, err
 	}
-	return o, x.settle(r, nil, o)
+	return o, x.checkRecord(r, nil, o)
 }
 
-// settle checks a complete record by the rules check and allow of its resource.
-func (x *resource) settle(r *rest.Request, before, o conductor.Object) error {
+// checkRecord checks a complete record by the rules check, allowNew and allow of its resource. before is the record before
+// the patch, nil for a new record.
+func (x *resource) checkRecord(r *rest.Request, before, o conductor.Object) error {
 	if x.write.check != nil {
 		if err := x.write.check(r, before, o); err != nil {
 			return err
 		}
 	}
-	if node := o.Meta().NodeUUID; node != "" && x.write.allow != nil && (before != nil || x.has(lockedByPost)) {
-		if err := r.Conductor.TouchNode(r.Context(), node); err != nil {
-			return err
-		}
-		return x.write.allow(r, before, o)
+	node, isNew := o.Meta().NodeUUID, before == nil
+	if node == "" || isNew && x.write.allowNew == nil || !isNew && x.write.allow == nil {
+		return nil
 	}
-	return nil
+	if err := r.Conductor.TouchNode(r.Context(), node); err != nil {
+		return err
+	}
+	if isNew {
+		return x.write.allowNew(r, o)
+	}
+	return x.write.allow(r, before, o)
 }
 
 // checkNode refuses a record of an unknown node, and one that a patch moves to a node of another
@@ -144,7 +149,7 @@ func (x *resource) checkNode(r *rest.Request, before, o conductor.Object) error 
 	if before != nil && foreign {
 		return fault.Invalid("Unable to apply the requested node_uuid '%s'. Requested value was invalid.", fault.Show(node))
 	}
-	if err != nil && before == nil && x.has(badNode) && fault.Of(err).Status == http.StatusNotFound {
+	if err != nil && before == nil && x.write.quoteNode && fault.Of(err).Status == http.StatusNotFound {
 		return fault.Invalid("Invalid input for field/attribute node_uuid. Value: '%s'. ", node)
 	}
 	return fault.As400(err)
@@ -156,7 +161,7 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	ident := r.Param(0)
-	if !x.has(looseIdent) {
+	if !x.write.anyIdent {
 		if _, err := identOf(r, x); err != nil {
 			return rest.Answer{}, err
 		}
@@ -168,29 +173,18 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 	case r.Version < x.write.patchSince:
 		return rest.Answer{}, &fault.Fault{Status: http.StatusMethodNotAllowed, Text: "The API version does not allow updating " + x.path}
 	}
-	var before conductor.Object
-	load := func() error {
-		if x.has(named) && !rest.IsUUID(ident) && !rest.IsName(ident) {
-			return fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
-		}
-		o, err := find(r, x, ident)
-		before = o
-		return err
+	if wrong == nil {
+		wrong = x.checkPatch(r, p)
 	}
-	check := func() error {
-		if wrong != nil {
-			return wrong
-		}
-		return x.checkPatch(r, p)
+	if wrong != nil && !x.write.loadFirst {
+		return rest.Answer{}, wrong
 	}
-	order := []func() error{check, load}
-	if x.has(loadFirst) {
-		order = []func() error{load, check}
+	if x.alwaysNamed() && !rest.IsUUID(ident) && !rest.IsName(ident) {
+		return rest.Answer{}, fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
 	}
-	for _, next := range order {
-		if err := next(); err != nil {
-			return rest.Answer{}, err
-		}
+	before, err := find(r, x, ident)
+	if err = cmp.Or(err, wrong); err != nil {
+		return rest.Answer{}, err
 	}
 	attempt := conductor.Clone(before)
 	o, err := r.Conductor.UpdateObject(r.Context(), x.of.Kind(), before.Meta().UUID, func(o conductor.Object) error {
@@ -199,17 +193,13 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 			return err
 		}
 		attempt = o
-		if x.has(touched) {
-			changed := time.Unix(0, 0) // replaced when it is stored
-			o.Meta().UpdatedAt = &changed
-		}
-		return x.settle(r, before, o)
+		return x.checkRecord(r, before, o)
 	})
 	if errors.Is(err, conductor.NotFound) {
 		return rest.Answer{}, x.notFound(ident)
 	}
 	if err != nil {
-		return rest.Answer{}, x.sayExists(r, attempt, err)
+		return rest.Answer{}, x.existsFault(r, attempt, err)
 	}
 	return x.answer(r, http.StatusOK, o, nil), nil
 }
@@ -228,14 +218,14 @@ func (x *resource) checkPatch(r *rest.Request, p patch.Patch) error {
 	if err := p.Only(names); err != nil {
 		return err
 	}
-	if err := x.checkNew(r, nil, p); err != nil || x.write.checkValues == nil {
+	if err := x.checkVersion(r, nil, p); err != nil || x.write.checkValues == nil {
 		return err
 	}
 	return x.write.checkValues(r, p)
 }
 
-// checkNew refuses a POST or a patch that uses a field newer than its API version.
-func (x *resource) checkNew(r *rest.Request, object map[string]any, p patch.Patch) error {
+// checkVersion refuses a POST or a patch that uses a field newer than its API version.
+func (x *resource) checkVersion(r *rest.Request, object map[string]any, p patch.Patch) error {
 	tooNew := hasNew
 	if x.write.tooNew != nil {
 		tooNew = x.write.tooNew
@@ -258,19 +248,13 @@ func (x *resource) apply(r *rest.Request, p patch.Patch, o conductor.Object) err
 	if err != nil {
 		return err
 	}
-	for i := range x.fields {
-		f := &x.fields[i]
-		if _, there := patched[f.name]; f.is(kept) && !there {
-			return fault.Invalid("'%s' is a mandatory attribute and can not be removed", f.name)
-		}
-	}
-	if err := x.checkLinks(r, p, o, patched); err != nil {
-		return err
-	}
 	if x.write.checkPatched != nil {
 		if err := x.write.checkPatched(r, patched); err != nil {
 			return err
 		}
+	}
+	if err := x.checkLinks(r, p, o, patched); err != nil {
+		return err
 	}
 	if err := x.bodySchema(r.Service).Validate("patch", patched); err != nil {
 		return err
@@ -281,7 +265,7 @@ func (x *resource) apply(r *rest.Request, p patch.Patch, o conductor.Object) err
 			patched[f.name] = nil // in place of its default
 		}
 	}
-	return x.take(r, o, patched)
+	return x.setFields(r, o, patched)
 }
 
 // checkLinks refuses a patched document that names a port group or a node that the record cannot
@@ -311,7 +295,7 @@ func (x *resource) checkLinks(r *rest.Request, p patch.Patch, before conductor.O
 // forbidCreate answers a POST below another record. Ironic does not permit it, but checks the body before it says so.
 func (x *resource) forbidCreate(r *rest.Request) (rest.Answer, error) {
 	o, _, err := x.decode(r)
-	if err == nil && !x.has(forbidsAnyNode) {
+	if err == nil && !x.write.forbidFirst {
 		err = x.checkNode(r, nil, o)
 	}
 	if err != nil {
@@ -328,7 +312,7 @@ func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
 		names = []string{"fields"}
 	}
 	a := r.QueryArgs(names...)
-	if a.Err == nil && r.Method == http.MethodGet && x.has(named) && len(r.Params) > 1 && rest.IsName(r.Param(1)) {
+	if a.Err == nil && r.Method == http.MethodGet && x.alwaysNamed() && len(r.Params) > 1 && rest.IsName(r.Param(1)) {
 		if _, err := find(r, x, r.Param(1)); err != nil { // Ironic looks for a record with this name before it refuses the request
 			return rest.Answer{}, err
 		}
@@ -336,11 +320,11 @@ func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
 	switch {
 	case a.Err != nil:
 		return rest.Answer{}, a.Err
-	case len(r.Params) > 1 && (rest.IsUUID(r.Param(1)) || x.has(named) && rest.IsName(r.Param(1))):
+	case len(r.Params) > 1 && (rest.IsUUID(r.Param(1)) || x.alwaysNamed() && rest.IsName(r.Param(1))):
 		return rest.Answer{}, fault.NotPermitted
 	case len(r.Params) == 1:
 		return rest.Answer{}, fault.Invalid("Missing mandatory parameter: %s", x.identName())
-	case x.has(named):
+	case x.alwaysNamed():
 		return rest.Answer{}, fault.Invalid("Expected UUID or name for %s: %s", x.identName(), fault.Show(r.Param(1)))
 	default:
 		return rest.Answer{}, fault.Invalid("Expected UUID for %s: %s", x.identName(), fault.Show(r.Param(1)))
@@ -349,7 +333,7 @@ func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
 
 // identName is the name of the argument that identifies a record.
 func (x *resource) identName() string {
-	if x.has(named) {
+	if x.alwaysNamed() {
 		return x.word + "_ident"
 	}
 	return x.word + "_uuid"
