@@ -45,6 +45,13 @@ func (c *Conductor) AddPower(e powersync.Event) { c.engine.history.power(e) }
 // Deleted returns the number of deletions that the watch has not reported yet.
 func (x NodeIndex) Deleted() int { return len(x.of.deleted) }
 
+// Watchers returns the number of watches of the index.
+func (x NodeIndex) Watchers() int {
+	x.of.mu.Lock()
+	defer x.of.mu.Unlock()
+	return len(x.of.watchers)
+}
+
 var RowsOf = rowsOf
 
 // Watchers returns the number of watches of a kind.

@@ -5,7 +5,9 @@ package conductor_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -130,7 +132,10 @@ func (b brokenTracer) Trace(ctx context.Context, _ conductor.Operation, do func(
 func TestABrokenTracerDoesNotPreventWork(t *testing.T) {
 	for how := range 3 {
 		synctest.Test(t, func(t *testing.T) {
-			f := start(t, func(c *conductor.Config) { c.Tracer = brokenTracer{how} })
+			var log lockedBuffer
+			f := start(t, func(c *conductor.Config) {
+				c.Tracer, c.Log = brokenTracer{how}, slog.New(slog.NewTextHandler(&log, nil))
+			})
 			var did []string
 			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
 				did = append(did, operation)
@@ -147,6 +152,8 @@ func TestABrokenTracerDoesNotPreventWork(t *testing.T) {
 			require.Equal(t, states.DeployFail, f.settle(n).ProvisionState)
 			did = slices.DeleteFunc(did, func(operation string) bool { return operation == "read power" })
 			require.Equal(t, []string{"verify", "deploy.deploy"}, did)
+			panics := strings.Contains(log.String(), `level=ERROR msg="the tracer has panicked" node=`+n.UUID+` value=`)
+			require.Equal(t, how < 2, panics, log.String())
 		})
 	}
 }

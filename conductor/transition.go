@@ -141,7 +141,7 @@ func (b *rulebook) move(n *Node, event states.Event, to machine.Node) {
 // event is another one if [machine.Node.Report] has replaced it.
 func rowsOf(table *states.Table, from states.State, event states.Event, to states.State) []states.Transition {
 	via, _ := table.Next(from, event)
-	if end, ok := table.Next(via, event); ok && via != to && end == to {
+	if end, ok := table.Next(via, event); ok && end == to {
 		return []states.Transition{{From: from, Event: event, To: via}, {From: via, Event: event, To: to}}
 	}
 	if via != to {

@@ -5,6 +5,7 @@ package conductor_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -211,6 +212,69 @@ func FuzzTransitionText(f *testing.F) {
 	})
 }
 
+// TestTheTimesOfAnInspectionAreThoseOfItsLastTransition follows the fields inspection_started_at and
+// inspection_finished_at, as ironic/db/sqlalchemy/api.py sets them.
+func TestTheTimesOfAnInspectionAreThoseOfItsLastTransition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, withReal(map[states.State][]conductor.Step{states.Inspecting: {
+			{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Run: func(context.Context, *conductor.Task) error {
+				time.Sleep(time.Second)
+				return conductor.ErrWait
+			}},
+			{Interface: "inspect", Step: "finish", Priority: 50, Run: func(context.Context, *conductor.Task) error {
+				time.Sleep(time.Second)
+				return nil
+			}},
+		}}))
+		n := f.create(conductor.Node{ProvisionState: states.Manageable, AutomatedClean: new(bool)})
+		began := time.Now().UTC()
+		check := func(state states.State, started, finished *time.Time) {
+			t.Helper()
+			got := f.settle(n)
+			require.Equal(t, state, got.ProvisionState, got.LastError)
+			require.Equal(t, started, got.InspectionStartedAt, "started")
+			require.Equal(t, finished, got.InspectionFinishedAt, "finished")
+			time.Sleep(time.Minute)
+		}
+		f.request(n, "inspect")
+		check(states.Inspecting, &began, nil)
+		check(states.InspectWait, &began, nil)
+		resumed := time.Now().UTC()
+		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
+		check(states.Inspecting, &resumed, nil)
+		ended := resumed.Add(time.Second)
+		check(states.Manageable, nil, &ended)
+
+		f.request(n, "provide")
+		f.settle(n)
+		check(states.Available, nil, &ended)
+		f.request(n, "manage")
+		check(states.Manageable, nil, &ended)
+
+		f.request(n, "inspect")
+		time.Sleep(2 * time.Second)
+		require.NotNil(t, f.settle(n).InspectionStartedAt)
+		f.request(n, "abort")
+		check(states.InspectFail, nil, nil)
+	})
+}
+
+func TestAnErrorOf256BytesIsWholeInATransition(t *testing.T) {
+	for size, whole := range map[int]bool{256: true, 257: false} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			n := f.node(states.Enroll)
+			f.fake.Before = func(context.Context, *conductor.Node, string) error {
+				return errors.New(strings.Repeat("x", size-len("verification of node "+n.UUID+" failed: ")))
+			}
+			f.request(n, "manage")
+			n = f.settle(n)
+			require.Len(t, n.LastError, size)
+			require.Equal(t, whole, n.LastError == n.Transitions[1].LastError)
+		})
+	}
+}
+
 func TestALongErrorIsCutOffInATransition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
@@ -228,4 +292,34 @@ func TestALongErrorIsCutOffInATransition(t *testing.T) {
 		require.Len(t, entries, 1)
 		require.Equal(t, n.LastError, entries[0].Event, "the history has the whole text")
 	})
+}
+
+func TestAHookThatPanicsIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedBuffer
+		f := start(t, func(c *conductor.Config) {
+			c.Log, c.OnTransition = slog.New(slog.NewTextHandler(&log, nil)), func(conductor.Transition) { panic("the hook's own") }
+		})
+		n := f.node(states.Enroll)
+		f.request(n, "manage")
+		require.Equal(t, states.Manageable, f.settle(n).ProvisionState)
+		require.Equal(t, 2, strings.Count(log.String(), `level=ERROR msg="OnTransition failed" node=`+n.UUID), log.String())
+	})
+}
+
+func TestEachTransitionIsLogged(t *testing.T) {
+	for name, hook := range map[string]func(conductor.Transition){"without a hook": nil, "with a hook": func(conductor.Transition) {}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log lockedBuffer
+				f := start(t, func(c *conductor.Config) { c.Log, c.OnTransition = slog.New(slog.NewTextHandler(&log, nil)), hook })
+				n := f.create(conductor.Node{ProvisionState: states.ServiceWait, ServiceSteps: &conductor.Steps{}})
+				f.request(n, "abort")
+				require.Equal(t, states.Active, f.settle(n).ProvisionState)
+				require.Contains(t, log.String(), `msg="node moved" node=`+n.UUID+` from="service wait" event=abort to="service failed"`)
+				require.Contains(t, log.String(), `msg="node moved" node=`+n.UUID+` from="service failed" event=abort to=active`)
+				require.NotContains(t, log.String(), "OnTransition failed")
+			})
+		})
+	}
 }

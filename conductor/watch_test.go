@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// cuttable is a store whose watches of nodes end while it is cut off.
+type cuttable struct {
+	conductor.Memory
+	begun atomic.Int32 // the watches of nodes
+
+	mu  sync.Mutex
+	off bool
+	end context.CancelFunc // of the current watch
+}
+
+func (s *cuttable) cut(off bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.off = off; off {
+		s.end()
+	}
+}
+
+func (s *cuttable) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+	if kind != conductor.KindNode {
+		return s.Memory.Watch(ctx, kind)
+	}
+	return func(yield func(conductor.Change, error) bool) {
+		s.begun.Add(1)
+		within, cancel := context.WithCancel(ctx)
+		defer cancel()
+		s.mu.Lock()
+		if s.end = cancel; s.off {
+			cancel()
+		}
+		s.mu.Unlock()
+		s.Memory.Watch(within, kind)(yield)
+		if ctx.Err() == nil {
+			yield(conductor.Change{}, errors.New("the store does not answer"))
+		}
+	}
+}
+
+func TestAConductorThatCouldNotWatchTheStoreLearnsWhatItHasMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedBuffer
+		store := &cuttable{}
+		f := start(t, func(c *conductor.Config) { c.Store, c.Log = store, slog.New(slog.NewTextHandler(&log, nil)) })
+		gone, stays := f.node(states.Enroll), f.node(states.Enroll)
+		newest := f.node(states.Enroll)
+		synctest.Wait()
+		require.NotContains(t, log.String(), "watching the store failed")
+
+		store.cut(true)
+		record, err := store.Get(f.ctx, conductor.KindNode, gone.UUID)
+		require.NoError(t, err)
+		_, err = store.Delete(f.ctx, conductor.KindNode, gone.UUID, record.Revision)
+		require.NoError(t, err)
+		time.Sleep(9*time.Second + time.Second/2)
+		require.EqualValues(t, 10, store.begun.Load(), "one attempt a second")
+		require.Contains(t, log.String(), `level=WARN msg="watching the store failed" kind=nodes error="the store does not answer"`)
+		store.cut(false)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		var left []string
+		nodes, err := f.Nodes(f.ctx)
+		require.NoError(t, err)
+		for _, n := range nodes {
+			left = append(left, n.UUID)
+		}
+		require.ElementsMatch(t, []string{stays.UUID, newest.UUID}, left)
+		require.EqualValues(t, 11, store.begun.Load())
+	})
+}
+
+func TestANewWatchDropsTheRecordsThatAreOlderThanThoseThatItHasSeen(t *testing.T) {
+	x := conductor.NewNodeIndex()
+	for i, uuid := range []string{"deleted", "first", "second", "written since"} {
+		x.Put(&conductor.Node{UUID: uuid, Revision: int64(i + 1)})
+	}
+	x.Retain(map[string]bool{"second": true, "first": true, "not read": true})
+	var left []string
+	for _, n := range x.All() {
+		left = append(left, n.UUID)
+	}
+	require.ElementsMatch(t, []string{"first", "second", "written since"}, left)
+}
+
+func TestARecordThatCannotBeReadIsLoggedAndLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedBuffer
+		store := &conductor.Memory{}
+		f := start(t, func(c *conductor.Config) { c.Store, c.Log = store, slog.New(slog.NewTextHandler(&log, nil)) })
+		_, err := store.Create(f.ctx, conductor.Record{Kind: conductor.KindNode, ID: "noise", Value: []byte("{")})
+		require.NoError(t, err)
+		n := f.settle(f.node(states.Enroll))
+		nodes, err := f.Nodes(f.ctx)
+		require.NoError(t, err)
+		require.Equal(t, []*conductor.Node{n}, nodes)
+		require.Contains(t, log.String(), `level=ERROR msg="a stored record cannot be read" kind=nodes id=noise`)
+	})
+}
+
+func TestAWatchThatHasEndedIsForgotten(t *testing.T) {
+	f := start(t, nil)
+	f.node(states.Enroll)
+	for range f.WatchNodes(f.ctx) {
+		require.Equal(t, 1, conductor.IndexOf(f.Conductor).Watchers())
+		break
+	}
+	require.Zero(t, conductor.IndexOf(f.Conductor).Watchers())
+}
+
+func TestAListThatIsRequestedBeforeRunIsReadWhenTheConductorRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &conductor.Memory{}
+		chassis, err := start(t, func(c *conductor.Config) { c.Store = store }).CreateObject(t.Context(), &conductor.Chassis{})
+		require.NoError(t, err)
+		c, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		listed, ended := make(chan []conductor.Object, 1), make(chan error)
+		go func() {
+			all, _ := c.Objects(ctx, conductor.KindChassis)
+			listed <- all
+		}()
+		synctest.Wait()
+		require.Empty(t, listed)
+		go func() { ended <- c.Run(ctx) }()
+		require.Equal(t, []conductor.Object{chassis}, <-listed)
+		cancel()
+		require.ErrorIs(t, <-ended, context.Canceled)
+	})
+}
