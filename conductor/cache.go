@@ -13,11 +13,14 @@ import (
 )
 
 // CacheReader is a [Hardware] that reads what the records of its nodes cache of their machines. The
-// conductor calls it after a verification and before a cleaning or a service. A failure is logged, and
-// the record keeps what it has.
+// conductor calls it after a verification and before a cleaning, and since 2024.2 also after a cleaning and before
+// and after a service. A failure is logged, and the record keeps what it has.
 //
-// Source: node_cache_boot_mode, node_cache_bios_settings and node_cache_firmware_components in ironic/conductor/utils.py.
+// Source: node_update_cache in ironic/conductor/utils.py.
 type CacheReader interface {
+	// ReadVendor reads who made the machine; "" if the machine or the node's management interface does not report it. It
+	// is called for nodes without the property vendor, which it becomes.
+	ReadVendor(ctx context.Context, n *Node) (string, error)
 	// ReadBootMode reads how the machine boots, "uefi" or "bios", and whether UEFI secure boot is enabled;
 	// "" and nil if the machine or the node's management interface does not report it.
 	ReadBootMode(ctx context.Context, n *Node) (mode string, secureBoot *bool, err error)
@@ -41,6 +44,10 @@ func (t *Task) readCache(ctx context.Context) func(*Node) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cacheTimeout)
 	defer cancel()
+	vendor := ""
+	if !t.Node().hasVendor() {
+		vendor, _ = cached(ctx, t, "vendor", reader.ReadVendor)
+	}
 	type boot struct {
 		mode   string
 		secure *bool
@@ -51,10 +58,13 @@ func (t *Task) readCache(ctx context.Context) func(*Node) {
 	})
 	settings, _ := cached(ctx, t, "BIOS settings", reader.ReadBIOS)
 	var firmware []FirmwareComponent
-	if t.engine.config.Table.Series() >= states.Bobcat {
+	if t.Series() >= states.Bobcat {
 		firmware, _ = cached(ctx, t, "firmware versions", reader.ReadFirmware)
 	}
 	return func(n *Node) {
+		if vendor != "" && !n.hasVendor() {
+			set(&n.Properties, "vendor", vendor)
+		}
 		if knownBoot {
 			n.BootMode, n.SecureBoot = booting.mode, booting.secure
 		}
@@ -65,9 +75,22 @@ func (t *Task) readCache(ctx context.Context) func(*Node) {
 	}
 }
 
-// refreshCache updates the cached parts of a node's record before its first clean or service step.
-func (t *Task) refreshCache(ctx context.Context, kind stepKind) error {
-	if kind.work != states.Cleaning && kind.work != states.Servicing || kind.of(t.Node()).begun() {
+func (n *Node) hasVendor() bool {
+	vendor := n.Properties["vendor"]
+	return vendor != nil && vendor != ""
+}
+
+// refreshCache updates the cached parts of a node's record before its first clean or service step, or when the work is
+// done.
+//
+// Source: do_node_clean and do_next_clean_step in ironic/conductor/cleaning.py, and their like in servicing.py.
+func (t *Task) refreshCache(ctx context.Context, kind stepKind, done bool) error {
+	since := states.Dalmatian
+	if kind.work == states.Cleaning && !done {
+		since = states.NoSeries
+	}
+	switch {
+	case kind.work != states.Cleaning && kind.work != states.Servicing, t.Series() < since, !done && kind.of(t.Node()).begun():
 		return nil
 	}
 	fenced, err := t.engine.fenced(ctx, t.Node())

@@ -20,6 +20,7 @@ import (
 // caching is fake-hardware with BIOS settings and firmware versions.
 type caching struct {
 	*conductor.Fake
+	version  string
 	bios     func() ([]conductor.BIOSSetting, error)
 	firmware func() ([]conductor.FirmwareComponent, error)
 }
@@ -40,9 +41,14 @@ func (c *caching) ReadBootMode(context.Context, *conductor.Node) (string, *bool,
 	return "uefi", &on, nil
 }
 
+func (c *caching) ReadVendor(context.Context, *conductor.Node) (string, error) {
+	return "vendor of " + c.version, nil
+}
+
 func newCaching(version string) *caching {
 	return &caching{
 		&conductor.Fake{},
+		version,
 		func() ([]conductor.BIOSSetting, error) {
 			return []conductor.BIOSSetting{{Name: "v", Value: version}}, nil
 		},
@@ -69,6 +75,7 @@ func TestVerificationCleaningAndServiceCacheBIOSAndFirmware(t *testing.T) {
 			n = f.settle(n)
 			require.Equal(t, states.Manageable, n.ProvisionState)
 			require.Equal(t, "1", n.BIOSSettings[0].Value)
+			require.Equal(t, "vendor of 1", n.Properties["vendor"])
 			require.Equal(t, "uefi", n.BootMode)
 			require.True(t, *n.SecureBoot)
 			if series < states.Bobcat {
@@ -87,6 +94,7 @@ func TestVerificationCleaningAndServiceCacheBIOSAndFirmware(t *testing.T) {
 			n = f.settle(n)
 			require.Equal(t, states.Manageable, n.ProvisionState)
 			require.Equal(t, "2", n.BIOSSettings[0].Value)
+			require.Equal(t, "vendor of 1", n.Properties["vendor"], "the vendor is read once")
 			require.Equal(t, created.Add(time.Minute), *n.Firmware[0].UpdatedAt)
 			require.Equal(t, conductor.FirmwareComponent{
 				Component: "bios", InitialVersion: "1", CurrentVersion: "2", LastVersionFlashed: "2", CreatedAt: created, UpdatedAt: n.Firmware[0].UpdatedAt,
@@ -99,8 +107,39 @@ func TestVerificationCleaningAndServiceCacheBIOSAndFirmware(t *testing.T) {
 			f.request(n, "service")
 			n = f.settle(n)
 			require.Equal(t, states.Active, n.ProvisionState, n.LastError)
-			require.Equal(t, "3", n.Firmware[0].CurrentVersion)
+			cached := "3"
+			if series < states.Dalmatian {
+				cached = "2"
+			}
+			require.Equal(t, cached, n.Firmware[0].CurrentVersion)
 		})
+	}
+}
+
+func TestWhatACleaningOrAServiceChangesIsReadAtItsEnd(t *testing.T) {
+	for series, cached := range map[states.Series]string{states.Caracal: "1", states.Dalmatian: "2"} {
+		for target, from := range map[string]states.State{"clean": states.Manageable, "service": states.Active} {
+			synctest.Test(t, func(t *testing.T) {
+				hardware := newCaching("1")
+				changed := newCaching("2")
+				hardware.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+					if operation == "bios.cache_bios_settings" {
+						hardware.firmware = changed.firmware
+					}
+					return nil
+				}
+				f := startCaching(t, hardware, series)
+				n := f.node(from)
+				f.request(n, target)
+				n = f.settle(n)
+				require.Equal(t, from, n.ProvisionState, n.LastError)
+				if target == "service" && series < states.Dalmatian {
+					require.Empty(t, n.Firmware, "it was not read before either")
+					return
+				}
+				require.Equal(t, cached, n.Firmware[0].CurrentVersion)
+			})
+		}
 	}
 }
 
@@ -124,12 +163,12 @@ func TestWorkDoesNotDependOnTheCache(t *testing.T) {
 				require.NotContains(t, log.String(), "could not be read")
 				hardware.bios = bad
 				f.request(n, "clean")
-				time.Sleep(3 * time.Minute)
+				time.Sleep(5 * time.Minute) // two reads, of two minutes each
 				n = f.settle(n)
 				require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
 				require.Empty(t, n.LastError)
 				require.Equal(t, "1", n.BIOSSettings[0].Value, "the record keeps what it has")
-				require.Equal(t, 1, strings.Count(log.String(), `msg="the BIOS settings of a node could not be read" node=`+n.UUID), log.String())
+				require.Equal(t, 2, strings.Count(log.String(), `msg="the BIOS settings of a node could not be read" node=`+n.UUID), log.String())
 				time.Sleep(time.Hour)
 			})
 		})

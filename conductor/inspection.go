@@ -15,25 +15,51 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// StoreInspection stores what an inspection has found out about the task's node, in place of an earlier
-// inspection's results. It creates a port for each MAC address that no port has. Numbers in the maps are
+// StoreInspection stores what an inspection by the BMC has found out about the task's node, in place of an earlier
+// inspection's results, and creates a port for each MAC address that no port has. In series before 2023.2 it only creates
+// the ports. Since 2025.2 the data are handled as those of an agent: macs is not used, all interfaces of the inventory get
+// ports, and since no interface has booted an agent, pxe_enabled is false for all ports. Numbers in the maps are
 // [json.Number].
 //
-// Source: store_inspection_data and create_ports_if_not_exist in ironic/drivers/modules/inspect_utils.py.
+// Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py; store_inspection_data and
+// create_ports_if_not_exist in inspect_utils.py; [redfish]inspection_hooks, with its default.
 func (t *Task) StoreInspection(ctx context.Context, inventory, pluginData map[string]any, macs []string) error {
 	// The update fails if the task has lost its node.
 	if err := t.Update(ctx, func(*Node) error { return nil }); err != nil {
 		return err
 	}
+	f, n := t.engine.fleet, t.Node()
+	if t.Series() >= states.Flamingo {
+		ports, err := inspectionHooks(n, inventory, pluginData)
+		if err != nil {
+			return err
+		}
+		return f.storeHooked(ctx, n.UUID, inventory, pluginData, ports)
+	}
+	if t.Series() >= states.Bobcat {
+		if err := f.storeInventory(ctx, n.UUID, inventory, pluginData); err != nil {
+			return err
+		}
+	}
 	ports := make([]*Port, len(macs))
 	for i, mac := range macs {
 		ports[i] = &Port{Address: mac}
 	}
-	return t.engine.fleet.storeInspection(ctx, t.Node().UUID, inventory, pluginData, ports)
+	return f.addPorts(ctx, n.UUID, ports)
 }
 
-// storeInspection stores the results of an inspection. Each port is created unless there is one with its address.
-func (f *fleet) storeInspection(ctx context.Context, id string, inventory, pluginData map[string]any, ports []*Port) error {
+// storeHooked stores what the hooks have made of inspection data.
+func (f *fleet) storeHooked(ctx context.Context, id string, inventory, data map[string]any, ports []*Port) error {
+	if err := f.storeInventory(ctx, id, inventory, data); err != nil {
+		return err
+	}
+	if err := f.addPorts(ctx, id, ports); err != nil {
+		return err
+	}
+	return f.updatePorts(ctx, id, data["all_interfaces"].(map[string]any))
+}
+
+func (f *fleet) storeInventory(ctx context.Context, id string, inventory, pluginData map[string]any) error {
 	meta := ObjectMeta{UUID: id, NodeUUID: id}
 	_, err := f.createObject(ctx, &Inventory{ObjectMeta: meta, Inventory: inventory, PluginData: pluginData})
 	if errors.Is(err, Exists) {
@@ -42,17 +68,18 @@ func (f *fleet) storeInspection(ctx context.Context, id string, inventory, plugi
 			return nil
 		})
 	}
+	return err
+}
+
+// addPorts creates each port unless there is one with its address, which may also be another node's.
+func (f *fleet) addPorts(ctx context.Context, id string, ports []*Port) error {
 	for _, port := range ports {
-		if err != nil {
+		port.NodeUUID = id
+		if _, err := f.createObject(ctx, port); err != nil && !errors.Is(err, Exists) {
 			return err
 		}
-		port.NodeUUID = id
-		_, err = f.createObject(ctx, port)
-		if errors.Is(err, Exists) {
-			err = nil // it may also be a port of another node, as in Ironic
-		}
 	}
-	return err
+	return nil
 }
 
 // updatePorts stores in the ports of a node which of them has booted the agent, and their DHCP client IDs. A port that the
@@ -130,10 +157,7 @@ func (c *Conductor) ContinueInspection(ctx context.Context, data map[string]any,
 		//lint:ignore ST1005 the text is Ironic's, in conductor/inspection.py
 		return n, token, c.Resume(ctx, n.UUID, fmt.Errorf("Failed to finish inspection: %w", failure))
 	}
-	if err := c.fleet.storeInspection(ctx, n.UUID, inventory, data, ports); err != nil {
-		return nil, "", err
-	}
-	if err := c.fleet.updatePorts(ctx, n.UUID, data["all_interfaces"].(map[string]any)); err != nil {
+	if err := c.fleet.storeHooked(ctx, n.UUID, inventory, data, ports); err != nil {
 		return nil, "", err
 	}
 	cpu, _ := inventory["cpu"].(map[string]any)

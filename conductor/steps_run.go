@@ -52,13 +52,15 @@ type stepError struct {
 	err  error
 }
 
-// Error returns Ironic's text for the steps of a deployment, a cleaning or a service.
+// Error returns Ironic's text for the steps of a deployment, a cleaning, a service or an inspection.
 //
-// Source: do_next_deploy_step in ironic/conductor/deployments.py and its like, and log_and_raise_deployment_error in
+// Source: do_next_deploy_step in ironic/conductor/deployments.py and its like, inspect_hardware in inspection.py, and log_and_raise_deployment_error in
 // ironic/drivers/modules/agent_base.py, whose text has no full stop.
 func (e *stepError) Error() string {
 	switch e.work {
 	case states.Cleaning, states.Servicing:
+	case states.Inspecting:
+		return e.err.Error()
 	case states.Deploying:
 		text := fmt.Sprintf("Deploy step %v failed: %v", e.step, e.err)
 		if !slices.Contains([]string{"prepare_instance_boot", "tear_down_agent", "boot_instance"}, e.step.Step) {

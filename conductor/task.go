@@ -47,6 +47,9 @@ func (f *fleet) portsOf(ctx context.Context, node string) ([]*Port, error) {
 	return slices.DeleteFunc(ports, func(p *Port) bool { return p.NodeUUID != node }), err
 }
 
+// Series returns the series of Ironic whose behaviour the conductor has.
+func (t *Task) Series() states.Series { return t.engine.config.Table.Series() }
+
 // Step returns the step that is running, with its arguments.
 func (t *Task) Step() Step { return t.step }
 

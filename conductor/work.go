@@ -188,12 +188,15 @@ func (t *Task) tearDown(ctx context.Context) result {
 // doSteps runs the steps of the node's state.
 func (t *Task) doSteps(ctx context.Context) result {
 	kind := stepKinds[t.Node().ProvisionState]
-	err := t.refreshCache(ctx, kind)
+	err := t.refreshCache(ctx, kind, false)
 	if err == nil {
 		err = t.runSteps(ctx, kind)
 	}
 	if err == nil && kind.of(t.Node()).Prepared {
 		err = t.endAgent(ctx, kind)
+	}
+	if err == nil {
+		err = t.refreshCache(ctx, kind, true)
 	}
 	switch {
 	case err == nil && kind.work == states.Unrescuing:

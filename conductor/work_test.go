@@ -37,7 +37,7 @@ func TestWorkThatFails(t *testing.T) {
 		fault     string
 	}{
 		{states.Enroll, states.Enroll, "manage", "verify", "verification of node %s failed: no route to host", ""},
-		{states.Manageable, states.InspectFail, "inspect", "inspect.inspect_hardware", "step inspect.inspect_hardware failed: no route to host", ""},
+		{states.Manageable, states.InspectFail, "inspect", "inspect.inspect_hardware", "no route to host", ""},
 		{states.Available, states.DeployFail, "active", "deploy.deploy", "Deploy step deploy.deploy failed: no route to host.", ""},
 		{states.Active, states.Error, "deleted", "deploy.tear_down", "step deploy.tear_down failed: no route to host", ""},
 		{states.Active, states.RescueFail, "rescue", "rescue.rescue", "step rescue.rescue failed: no route to host", ""},

@@ -24,21 +24,23 @@ const (
 	biosInterval = 10 * time.Second
 )
 
-// biosSteps returns the steps for BIOS settings.
+// biosSettings is the BIOS interface "redfish".
 //
 // Source: ironic/drivers/modules/redfish/bios.py.
-func (b *BMC) biosSteps() []conductor.Step {
+type biosSettings struct{ *BMC }
+
+func (b biosSettings) steps() []conductor.Step {
 	return []conductor.Step{
-		{Interface: "bios", Step: "apply_configuration", NoRamdisk: true, Run: b.applyBIOS, ArgsInfo: map[string]conductor.StepArgument{
+		{Interface: "bios", Step: "apply_configuration", NoRamdisk: true, Run: b.apply, ArgsInfo: map[string]conductor.StepArgument{
 			"settings": {Description: "A list of BIOS settings to be applied", Required: true},
 		}},
-		{Interface: "bios", Step: "factory_reset", NoRamdisk: true, Run: b.resetBIOS},
+		{Interface: "bios", Step: "factory_reset", NoRamdisk: true, Run: b.reset},
 	}
 }
 
-// applyBIOS sets BIOS settings and reboots the machine, unless it has them already. It is done when the
+// apply sets BIOS settings and reboots the machine, unless it has them already. It is done when the
 // machine reports them.
-func (b *BMC) applyBIOS(ctx context.Context, t *conductor.Task) error {
+func (b biosSettings) apply(ctx context.Context, t *conductor.Task) error {
 	wanted, err := biosValues(t.Step().Args["settings"])
 	if err != nil {
 		return err
@@ -58,7 +60,7 @@ func (b *BMC) applyBIOS(ctx context.Context, t *conductor.Task) error {
 	}
 	deadline := time.Now().Add(biosTimeout)
 	for {
-		settings, err := cacheBIOS(b, ctx, t)
+		settings, err := b.cache(ctx, t)
 		missing := missingBIOS(wanted, settings)
 		if err == nil && len(missing) == 0 {
 			return nil
@@ -105,21 +107,21 @@ func biosValues(argument any) (map[string]any, error) {
 	return values, nil
 }
 
-// resetBIOS resets the BIOS settings to those of the factory, and reboots the machine.
-func (b *BMC) resetBIOS(ctx context.Context, t *conductor.Task) error {
+// reset resets the BIOS settings to those of the factory, and reboots the machine.
+func (b biosSettings) reset(ctx context.Context, t *conductor.Task) error {
 	if err := b.do(t.Node(), func() error { return b.driver.ResetBIOS(ctx, t.Node().UUID) }); err != nil {
 		return err
 	}
 	if err := t.SetPower(ctx, states.PowerRebooting); err != nil {
 		return err
 	}
-	_, err := cacheBIOS(b, ctx, t)
+	_, err := b.cache(ctx, t)
 	return err
 }
 
-// cacheBIOS reads the BIOS settings and stores them in the node's record.
-func cacheBIOS(b *BMC, ctx context.Context, t *conductor.Task) ([]bmc.BIOSSetting, error) {
-	settings, err := b.biosSettings(ctx, t.Node())
+// cache reads the BIOS settings and stores them in the node's record.
+func (b biosSettings) cache(ctx context.Context, t *conductor.Task) ([]bmc.BIOSSetting, error) {
+	settings, err := b.read(ctx, t.Node())
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +135,7 @@ func cacheBIOS(b *BMC, ctx context.Context, t *conductor.Task) ([]bmc.BIOSSettin
 	})
 }
 
-func (b *BMC) biosSettings(ctx context.Context, n *conductor.Node) (settings []bmc.BIOSSetting, err error) {
+func (b biosSettings) read(ctx context.Context, n *conductor.Node) (settings []bmc.BIOSSetting, err error) {
 	err = b.do(n, func() (err error) {
 		settings, err = b.driver.BIOS(ctx, n.UUID)
 		return err

@@ -11,6 +11,20 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
+// ReadVendor implements [conductor.CacheReader].
+//
+// Source: detect_vendor in ironic/drivers/modules/redfish/management.py.
+func (b *BMC) ReadVendor(ctx context.Context, n *conductor.Node) (vendor string, err error) {
+	if err := b.usable(n); err != nil || b.chosen(n, "management") != "redfish" {
+		return "", err
+	}
+	err = b.do(n, func() (err error) {
+		vendor, err = b.driver.Manufacturer(ctx, n.UUID)
+		return err
+	})
+	return vendor, err
+}
+
 // ReadBootMode implements [conductor.CacheReader].
 //
 // Source: get_boot_mode and get_secure_boot_state in ironic/drivers/modules/redfish/management.py.
@@ -49,7 +63,7 @@ func (b *BMC) ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIOS
 	if err := b.usable(n); err != nil || b.chosen(n, "bios") != "redfish" {
 		return nil, err
 	}
-	settings, err := b.biosSettings(ctx, n)
+	settings, err := biosSettings{b}.read(ctx, n)
 	if err != nil {
 		return nil, err
 	}

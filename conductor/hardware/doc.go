@@ -26,11 +26,11 @@
 // named noop.
 //
 //   - A verification and an adoption read the power state. An inspection by Redfish reads the
-//     inventory ([bmc.Driver.Inspect]), which clients read as that of the node. It sets the
-//     properties memory_mb, cpus, cpu_arch and local_gb and the capability boot_mode, and creates
-//     ports for the enabled network interfaces. It fails if the BMC reports neither memory nor
-//     processors. If another part cannot be read, the plugin data says why, as "incomplete". None
-//     of them changes the machine.
+//     inventory ([bmc.Driver.Inspect]), which since 2023.2 clients read as that of the node. It sets the
+//     properties memory_mb, cpus (before 2025.2), cpu_arch and local_gb and the capability boot_mode, with
+//     the types of the series, and creates ports ([conductor.Task.StoreInspection]). It fails if the BMC reports
+//     neither memory nor processors. If another part cannot be read, the plugin data says why, as
+//     "incomplete". None of them changes the machine.
 //   - An inspection with the inspect interface "agent" boots the ramdisk and waits until its agent sends
 //     its data to the API ([conductor.Conductor.ContinueInspection]). The machine is then powered off. An
 //     inspection that fails or is aborted leaves it on.
@@ -54,9 +54,10 @@
 //   - The steps bios.apply_configuration and bios.factory_reset of manual cleaning and servicing, by
 //     Redfish, change the BIOS settings and reboot the machine. The first is done when the machine
 //     reports the settings, for which it waits up to 30 minutes; the second cannot tell.
-//   - By Redfish, the boot mode, secure boot, the BIOS settings with their registry, and from series 2023.2 on the versions of the
-//     firmware, are read after a verification, before cleaning and servicing, and the settings also in
-//     those steps. Clients read what the node's record has of them; a failure to read is only logged.
+//   - By Redfish, the vendor (the property vendor, unless the node has it), the boot mode, secure boot, the BIOS
+//     settings with their registry, and from series 2023.2 on the versions of the firmware, are read when
+//     [conductor.CacheReader] says, and the settings also in those steps. Clients read what the node's record has of
+//     them; a failure to read is only logged.
 //   - By Redfish, the power sync also reads the health of the machine, in series whose API has it (1.109).
 //   - The vendor interface "redfish" subscribes to the events of the BMC, which the BMC sends to a URL of the client's.
 //   - With the rescue interface "agent", a rescue boots the agent and gives it the hash of the password, and

@@ -7,7 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -48,7 +50,7 @@ func (b inspector) end(ctx context.Context, t *conductor.Task) error {
 }
 
 // inspect stores the BMC's inventory of the machine, and what of it belongs into the node's properties, and
-// creates ports for the enabled network interfaces. It fails if the BMC reports neither memory nor
+// creates ports for the network interfaces. It fails if the BMC reports neither memory nor
 // processors, or if the node then lacks a property. If other parts cannot be read, the reason is in the plugin data.
 //
 // Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py.
@@ -61,14 +63,11 @@ func (b *BMC) inspect(ctx context.Context, t *conductor.Task) error {
 	if incomplete != nil && (ctx.Err() != nil || found.Memory.PhysicalMB == 0 && found.CPU.Count == 0) {
 		return incomplete
 	}
-	err := t.Update(ctx, func(n *conductor.Node) error {
-		if found.Power != states.NoPower {
-			n.Power = found.Power
-		}
-		return setProperties(n, found, incomplete == nil)
-	})
-	if err != nil {
-		return err
+	properties := inspectedProperties(t.Series(), t.Node().Properties, found, incomplete == nil)
+	if missing := missingProperties(t.Series(), properties, found); len(missing) > 0 {
+		//lint:ignore ST1005 the text is that of inspect_hardware in ironic/drivers/modules/redfish/inspect.py
+		return fmt.Errorf("Failed to inspect hardware. Reason: Failed to discover the following properties: %s on node %s",
+			strings.Join(missing, ", "), t.Node().UUID)
 	}
 	inventory, err := asMap(found)
 	if err != nil {
@@ -84,39 +83,80 @@ func (b *BMC) inspect(ctx context.Context, t *conductor.Task) error {
 			macs = append(macs, i.MACAddress)
 		}
 	}
-	return t.StoreInspection(ctx, inventory, plugins, macs)
+	if err := t.StoreInspection(ctx, inventory, plugins, macs); err != nil {
+		return err
+	}
+	return t.Update(ctx, func(n *conductor.Node) error {
+		if found.Power != states.NoPower {
+			n.Power = found.Power
+		}
+		n.Properties = inspectedProperties(t.Series(), n.Properties, found, incomplete == nil)
+		return nil
+	})
 }
 
-// setProperties sets the properties that an inspection finds. A complete inventory without a drive is that of a
-// machine without disks, whose local_gb is 0.
-func setProperties(n *conductor.Node, found bmc.Inventory, complete bool) error {
-	if n.Properties == nil {
-		n.Properties = map[string]any{}
+// inspectedProperties returns the properties of a node with what an inspection has found: memory_mb, text before 2023.2;
+// cpus, before 2025.2; cpu_arch; local_gb, text before 2026.1; and the capability boot_mode, unless the node has it. A
+// complete inventory without a drive is that of a machine without disks, whose local_gb is 0.
+func inspectedProperties(series states.Series, before map[string]any, found bmc.Inventory, complete bool) map[string]any {
+	properties := maps.Clone(before)
+	if properties == nil {
+		properties = map[string]any{}
 	}
-	nothing := found.Memory.PhysicalMB == 0 && found.CPU.Count == 0
-	var missing []string
-	for key, value := range map[string]int{"memory_mb": found.Memory.PhysicalMB, "cpus": found.CPU.Count} {
-		if value > 0 {
-			n.Properties[key] = value
-		} else if nothing || n.Properties[key] == nil {
-			missing = append(missing, key)
+	set := func(key string, value int, textBefore states.Series) {
+		properties[key] = value
+		if series < textBefore {
+			properties[key] = strconv.Itoa(value)
 		}
 	}
-	if len(missing) > 0 {
-		slices.Sort(missing)
-		return fmt.Errorf("failed to discover the following properties: %s on node %s", strings.Join(missing, ", "), n.UUID)
+	if found.Memory.PhysicalMB > 0 {
+		set("memory_mb", found.Memory.PhysicalMB, states.Bobcat)
+	}
+	if found.CPU.Count > 0 && series < states.Flamingo {
+		properties["cpus"] = found.CPU.Count
 	}
 	if found.CPU.Architecture != "" {
-		n.Properties["cpu_arch"] = found.CPU.Architecture
+		properties["cpu_arch"] = found.CPU.Architecture
 	}
 	if found.LocalGB > 0 || complete {
-		n.Properties["local_gb"] = found.LocalGB
+		set("local_gb", found.LocalGB, states.Gazpacho)
 	}
-	if mode := found.Boot.CurrentBootMode; mode != "" && n.WantedBootMode() == "" {
-		capabilities, _ := n.Properties["capabilities"].(string)
-		n.Properties["capabilities"] = strings.TrimPrefix(capabilities+",boot_mode:"+mode, ",")
+	if mode := found.Boot.CurrentBootMode; mode != "" {
+		properties["capabilities"] = withCapability(properties["capabilities"], "boot_mode", mode)
 	}
-	return nil
+	return properties
+}
+
+// withCapability returns capabilities, which are text such as "a:1,b:2", with one more unless they have it. Other values
+// than text stay.
+func withCapability(capabilities any, name, value string) any {
+	text, ok := capabilities.(string)
+	if !ok && capabilities != nil {
+		return capabilities
+	}
+	for _, capability := range strings.Split(text, ",") {
+		if key, has, _ := strings.Cut(capability, ":"); strings.TrimSpace(key) == name && has != "" {
+			return capabilities
+		}
+	}
+	return strings.TrimPrefix(text+","+name+":"+value, ",")
+}
+
+// missingProperties returns which of the properties that an inspection must find a node lacks, sorted. A BMC that reports
+// neither memory nor processors has found nothing, whatever the node has.
+//
+// Source: ESSENTIAL_PROPERTIES in ironic/drivers/base.py. The architecture hook, since 2025.2, accepts an unknown one.
+func missingProperties(series states.Series, properties map[string]any, found bmc.Inventory) []string {
+	essential := []string{"cpu_arch", "cpus", "memory_mb"}
+	switch {
+	case found.Memory.PhysicalMB == 0 && found.CPU.Count == 0:
+		return essential
+	case series >= states.Flamingo:
+		essential = []string{"memory_mb"}
+	case series >= states.Bobcat:
+		essential = []string{"cpu_arch", "memory_mb"}
+	}
+	return slices.DeleteFunc(essential, func(key string) bool { return properties[key] != nil })
 }
 
 // asMap returns a value as JSON has it.

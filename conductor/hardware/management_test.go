@@ -4,17 +4,13 @@ package hardware_test
 
 import (
 	"net/http"
-	"net/http/httptest"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/conductor/hardware"
-	"github.com/ironstate/ironstate/internal/exchanges"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
@@ -134,6 +130,7 @@ func TestAVerificationCachesBIOSSettingsAndFirmware(t *testing.T) {
 	require.NotEmpty(t, n.BIOSSettings)
 	require.Equal(t, "uefi", n.BootMode)
 	require.False(t, *n.SecureBoot)
+	require.Equal(t, "ironstate", n.Properties["vendor"])
 
 	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.Property("BiosVersion", "1.9")})
 	server.AddFault(bmctest.Fault{On: "/redfish/v1/Managers/bmc", Do: bmctest.Status(http.StatusInternalServerError)})
@@ -153,23 +150,4 @@ func TestAVerificationCachesBIOSSettingsAndFirmware(t *testing.T) {
 	require.Equal(t, states.Manageable, without.ProvisionState, without.LastError)
 	require.Empty(t, without.BIOSSettings)
 	require.Empty(t, without.Firmware)
-}
-
-// TestTheExchangesOfIronic plays exchanges that were recorded from Ironic 21.4.4 and a BMC of bmctest. The
-// test of package e2e/lockstep records them. They have no BIOS registry, because Debian's sushy cannot read any,
-// and no inventory, which that Ironic's Redfish inspection does not store.
-func TestTheExchangesOfIronic(t *testing.T) {
-	s := start(t, hardware.Config{}, func(c *conductor.Config) { c.Name, c.Table = "lockstep", states.Antelope.Table() })
-	handler := httptest.NewServer(api.New(s.Conductor, api.Config{}))
-	defer handler.Close()
-	defer http.DefaultClient.CloseIdleConnections()
-	server := startRedfish(t, withHardware(bmctest.Hardware{MACs: []string{"52:54:00:00:00:01", "52:54:00:00:00:02"}}))
-	info := redfishInfo(t, server)
-	recorded, err := os.ReadFile("testdata/redfish.txt")
-	require.NoError(t, err)
-	played, err := exchanges.Play(handler.URL, string(recorded), map[string]string{
-		"ADDRESS": server.URL, "CERTIFICATE": info["redfish_verify_ca"].(string), "USER": user, "PASSWORD": password,
-	})
-	require.NoError(t, err)
-	require.Equal(t, string(recorded), played)
 }

@@ -22,7 +22,7 @@ func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
 	case work == states.Inspecting && b.chosen(n, "inspect") != "no-inspect":
 		return []conductor.Step{{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Run: b.inspect}}
 	case (work == states.Cleaning || work == states.Servicing) && b.chosen(n, "bios") == "redfish":
-		return b.biosSteps()
+		return biosSettings{b}.steps()
 	case work == states.Adopting:
 		return []conductor.Step{{Interface: "deploy", Step: "take_over", Priority: 100, Run: deployment{b}.takeOver}}
 	case work == states.Deleting:

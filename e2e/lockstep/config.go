@@ -34,6 +34,9 @@ var (
 	//go:embed python/driver.py
 	driverProgram string
 
+	//go:embed python/sitecustomize.py
+	sitecustomize string // is run at the start of each of Python's processes
+
 	// driverEntries are the entry points by which Ironic finds the driver's interfaces.
 	driverEntries = entries(map[string]string{
 		"power": "Power", "deploy": "Deploy", "inspect": "Inspect", "rescue": "Rescue", "vendor": "Vendor",
@@ -66,6 +69,7 @@ func (i *Ironic) writeFiles() error {
 	return errors.Join(
 		i.writeConfig(0),
 		i.write(driverFile, driverProgram),
+		i.write("sitecustomize.py", sitecustomize),
 		i.write(driverInfo+"/METADATA", "Metadata-Version: 2.1\nName: lockstep\nVersion: 1.0\n"),
 		i.write(driverInfo+"/entry_points.txt", driverEntries),
 	)

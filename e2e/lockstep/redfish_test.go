@@ -4,12 +4,15 @@ package lockstep
 
 import (
 	"flag"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/conductor/agent/agenttest"
 	"github.com/ironstate/ironstate/internal/exchanges"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
@@ -20,40 +23,57 @@ const redfishConfig = `
 [DEFAULT]
 enabled_hardware_types = redfish,fake-hardware
 enabled_bios_interfaces = redfish,fake,no-bios
-enabled_boot_interfaces = ipxe,fake
-enabled_deploy_interfaces = ramdisk,fake
+enabled_boot_interfaces = ipxe,redfish-virtual-media,fake
+enabled_deploy_interfaces = ramdisk,direct,fake
+default_deploy_interface = ramdisk
 enabled_inspect_interfaces = redfish,fake
 enabled_management_interfaces = redfish,fake
 enabled_power_interfaces = redfish,fake
 enabled_rescue_interfaces = no-rescue,fake
 enabled_vendor_interfaces = redfish,no-vendor,fake
+[agent]
+certificates_path = DIR
+[service_catalog]
+endpoint_override = http://127.0.0.1:PORT
+[redfish]
+use_swift = false
+[deploy]
+ramdisk_image_download_source = http
 `
 
 // TestIronicsRedfishExchangesAreTheRecordedOnes plays the exchanges that the tests of conductor/hardware
-// expect against the real Ironic and a BMC of bmctest.
+// expect against the real Ironic, a BMC of bmctest and an agent of agenttest.
 func TestIronicsRedfishExchangesAreTheRecordedOnes(t *testing.T) {
 	for _, name := range []string{"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"} { // requests prefers them to the node's redfish_verify_ca
 		t.Setenv(name, "")
 	}
 	i := start(t, Options{Config: redfishConfig})
+	iso := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(iso.Close)
+	const mac = "52:54:00:00:00:01"
+	machine, err := agenttest.New(agenttest.Config{API: i.Endpoint(), MACs: []string{mac}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, machine.Close()) })
 	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{Systems: []bmctest.System{
-		{ID: "1", Hardware: bmctest.Hardware{MACs: []string{"52:54:00:00:00:01", "52:54:00:00:00:02"}}},
+		{ID: "1", Hardware: bmctest.Hardware{MACs: []string{mac, "52:54:00:00:00:02"}}, OnPower: machine.Power},
 	}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	certificate := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(certificate, server.CAPEM, 0o600))
 
-	const file = "../../conductor/hardware/testdata/redfish.txt"
-	recorded, err := os.ReadFile(file)
-	require.NoError(t, err)
-	played, err := exchanges.Play(i.Endpoint(), string(recorded), map[string]string{
-		"ADDRESS": server.URL, "CERTIFICATE": certificate, "USER": bmctest.DefaultUser, "PASSWORD": bmctest.DefaultPassword,
-	})
-	require.NoError(t, err)
-	if *recordRedfish {
-		require.NoError(t, os.WriteFile(file, []byte(played), 0o600))
-		return
+	for _, file := range []string{"redfish.txt", "bios.txt"} {
+		file = filepath.Join("../../conductor/hardware/testdata", file)
+		recorded, err := os.ReadFile(file)
+		require.NoError(t, err)
+		played, err := exchanges.Play(i.Endpoint(), string(recorded), map[string]string{
+			"ADDRESS": server.URL, "CERTIFICATE": certificate, "USER": bmctest.DefaultUser, "PASSWORD": bmctest.DefaultPassword, "ISO": iso.URL,
+		})
+		require.NoError(t, err)
+		if *recordRedfish {
+			require.NoError(t, os.WriteFile(file, []byte(played), 0o600))
+			continue
+		}
+		require.Equal(t, string(recorded), played)
 	}
-	require.Equal(t, string(recorded), played)
 }

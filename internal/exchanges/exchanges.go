@@ -65,6 +65,13 @@ func send(played io.Writer, endpoint, line string, names *strings.Replacer) erro
 	if err := json.Unmarshal(body, &value); err != nil {
 		return err
 	}
+	// The message of an error is JSON in a string.
+	if object, ok := value.(map[string]any); ok {
+		var message map[string]any
+		if text, ok := object["error_message"].(string); ok && json.Unmarshal([]byte(text), &message) == nil {
+			object["error_message"] = message
+		}
+	}
 	if body, err = json.Marshal(value); err != nil {
 		return err
 	}

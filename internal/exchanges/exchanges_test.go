@@ -19,6 +19,9 @@ func TestResponsesReplaceTheRecordedOnes(t *testing.T) {
 		switch {
 		case r.Method == http.MethodDelete:
 			w.WriteHeader(http.StatusNoContent)
+		case r.Method == http.MethodPut:
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"error_message": "{\"faultstring\": \"no\",  \"a\": null}"}`)
 		case busy > 0:
 			busy--
 			fmt.Fprint(w, `{"provision_state": "cleaning", "target_provision_state": "available", "reservation": "a"}`)
@@ -33,6 +36,10 @@ func TestResponsesReplaceTheRecordedOnes(t *testing.T) {
 GET /v1/nodes/n?is=VALUE 1.81
 = 200
 {"a":"TIME","b":"VALUE","link":"HOST/v1","provision_state":"available"}
+
+PUT /v1/nodes/n 1.81
+= 400
+{"error_message":{"a":null,"faultstring":"no"}}
 
 DELETE /v1/nodes/n 1.81
 = 204

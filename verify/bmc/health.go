@@ -8,6 +8,19 @@ import (
 	"strings"
 )
 
+// Manufacturer reads who made a node's machine, "" if the BMC does not report it. Over IPMI the error is of the kind
+// [verify.Unsupported].
+func (d *Driver) Manufacturer(ctx context.Context, id string) (manufacturer string, err error) {
+	err = d.redfish(ctx, 0, id, "read the manufacturer", func(ctx context.Context, r *redfishConnection) error {
+		system, err := r.service.readSystem(ctx)
+		if err != nil {
+			return err
+		}
+		return system.get("Manufacturer", &manufacturer)
+	})
+	return manufacturer, err
+}
+
 // Health reads the health of a node's machine with all of its parts: "OK", "WARNING" or "CRITICAL", or "" if the BMC does not
 // report it. Over IPMI the error is of the kind [verify.Unsupported].
 //

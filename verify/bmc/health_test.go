@@ -35,3 +35,19 @@ func TestHealth(t *testing.T) {
 	_, err = d.Health(t.Context(), "node")
 	require.ErrorIs(t, err, verify.Protocol)
 }
+
+func TestManufacturer(t *testing.T) {
+	server := startRedfish(t)
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	for _, c := range []struct {
+		reported any
+		want     string
+		err      error
+	}{{"Lovelace Works", "Lovelace Works", nil}, {nil, "", nil}, {7, "", verify.Protocol}} {
+		server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Property("Manufacturer", c.reported)})
+		manufacturer, err := d.Manufacturer(t.Context(), "node")
+		require.ErrorIs(t, err, c.err, "%v", c.reported)
+		require.Equal(t, c.want, manufacturer)
+		require.NoError(t, server.ClearFaults())
+	}
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+func inSeries(series states.Series) func(*conductor.Config) {
+	return func(c *conductor.Config) { c.Table = series.Table() }
+}
+
+func withHardware(h bmctest.Hardware) func(*bmctest.RedfishConfig) {
+	return func(c *bmctest.RedfishConfig) { c.Systems = []bmctest.System{{ID: "1", Hardware: h}} }
+}
+
+// portsOf returns the addresses of a node's ports, each with the value of pxe_enabled.
+func (s *site) portsOf(n *conductor.Node) map[string]bool {
+	s.t.Helper()
+	ports, err := s.ObjectsOf(s.t.Context(), conductor.KindPort, n.UUID)
+	require.NoError(s.t, err)
+	all := map[string]bool{}
+	for _, port := range ports {
+		p := port.(*conductor.Port)
+		all[p.Address] = p.PXEEnabled == nil || *p.PXEEnabled
+	}
+	return all
+}
+
+// TestAnInspectionIsThatOfItsSeries checks the types of the properties, and what is stored, by the series in which Ironic
+// has changed them.
+func TestAnInspectionIsThatOfItsSeries(t *testing.T) {
+	enabled := map[string]bool{"52:54:00:00:00:01": true, "52:54:00:00:00:02": true}
+	hooked := map[string]bool{"52:54:00:00:00:01": false, "52:54:00:00:00:02": false, "52:54:00:00:00:03": false}
+	for series, want := range map[states.Series]struct {
+		properties string
+		ports      map[string]bool
+		plugins    []string // nil without an inventory
+	}{
+		states.Antelope: {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","cpus":32,"local_gb":"446","memory_mb":"65536"}`, enabled, nil},
+		states.Bobcat:   {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","cpus":32,"local_gb":"446","memory_mb":65536}`, enabled, []string{}},
+		states.Epoxy:    {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","cpus":32,"local_gb":"446","memory_mb":65536}`, enabled, []string{}},
+		states.Flamingo: {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","local_gb":"446","memory_mb":65536}`, hooked, []string{"all_interfaces", "macs", "valid_interfaces"}},
+		states.Gazpacho: {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","local_gb":446,"memory_mb":65536}`, hooked, []string{"all_interfaces", "macs", "valid_interfaces"}},
+	} {
+		t.Run(series.String(), func(t *testing.T) {
+			server := startRedfish(t, withHardware(bmctest.Hardware{MACs: []string{"52:54:00:00:00:01", "52:54:00:00:00:02", "52:54:00:00:00:03"}}))
+			server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/EthernetInterfaces/NIC3", Do: bmctest.Property("Status", map[string]any{"State": "Disabled"})})
+			s := start(t, hardware.Config{}, inSeries(series))
+			n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
+				n.ProvisionState, n.Properties = states.Manageable, map[string]any{"capabilities": "cpu_vt:true"}
+			})
+			require.NoError(t, server.SetPower("1", "On"))
+			_, err := s.CreateObject(t.Context(), &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:02"})
+			require.NoError(t, err)
+			for range 2 { // the second inspection replaces what the first has stored
+				n = s.request(n, "inspect")
+				require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+			}
+			require.Equal(t, states.PowerOn, n.Power)
+			text, err := json.Marshal(n.Properties)
+			require.NoError(t, err)
+			require.Equal(t, want.properties, string(text))
+			require.Equal(t, want.ports, s.portsOf(n))
+
+			o, err := s.Object(t.Context(), conductor.KindInventory, n.UUID)
+			if want.plugins == nil {
+				require.ErrorIs(t, err, conductor.NotFound)
+				return
+			}
+			require.NoError(t, err)
+			inventory := o.(*conductor.Inventory)
+			require.ElementsMatch(t, want.plugins, slices.Collect(maps.Keys(inventory.PluginData)))
+			require.Equal(t, "map[architecture:x86_64 count:32 frequency:3200 model_name:bmctest 8-core]", printed(inventory.Inventory["cpu"].(map[string]any)))
+			require.Len(t, inventory.Inventory["interfaces"], 3)
+		})
+	}
+}
+
+func TestAnInspectionKeepsTheCapabilitiesOfTheNode(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{})
+	for before, want := range map[any]any{
+		nil: "boot_mode:uefi", "": "boot_mode:uefi", "a:1": "a:1,boot_mode:uefi", "boot_mode:": "boot_mode:,boot_mode:uefi",
+		"a:1, boot_mode:bios": "a:1, boot_mode:bios", "boot_mode:other": "boot_mode:other", 7: 7,
+	} {
+		n := s.request(s.node(redfishMachine(server, t), func(n *conductor.Node) {
+			n.ProvisionState = states.Manageable
+			n.InstanceInfo = map[string]any{"capabilities": map[string]any{"boot_mode": "bios"}} // is the instance's
+			if before != nil {
+				n.Properties = map[string]any{"capabilities": before}
+			}
+		}), "inspect")
+		require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+		require.EqualValues(t, fmt.Sprint(want), fmt.Sprint(n.Properties["capabilities"]))
+	}
+}
+
+func TestAnInspectionNeedsANetworkInterfaceSince2025(t *testing.T) {
+	for series, state := range map[states.Series]states.State{states.Epoxy: states.Manageable, states.Flamingo: states.InspectFail} {
+		server := startRedfish(t, withHardware(bmctest.Hardware{MACs: []string{}}))
+		s := start(t, hardware.Config{}, inSeries(series))
+		n := s.request(s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable }), "inspect")
+		require.Equal(t, state, n.ProvisionState)
+		if state == states.InspectFail {
+			require.Equal(t, "Inventory for node "+n.UUID+" is invalid: no valid network interfaces", n.LastError)
+		}
+	}
+}
+
+func TestAnInspectionSaysWhatItCouldNotRead(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/Storage/1/Drives/1", Do: bmctest.Status(http.StatusInternalServerError)})
+	s := start(t, hardware.Config{})
+	n := s.request(s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable }), "inspect")
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	o, err := s.Object(t.Context(), conductor.KindInventory, n.UUID)
+	require.NoError(t, err)
+	require.Contains(t, o.(*conductor.Inventory).PluginData["incomplete"], "Drives/1")
+	require.Len(t, o.(*conductor.Inventory).Inventory["disks"], 1)
+}
+
+func TestAnInspectionThatFindsNothingFails(t *testing.T) {
+	all := "cpu_arch, cpus, memory_mb"
+	for _, test := range []struct {
+		series states.Series
+		has    bmctest.Hardware
+		known  map[string]any // the node's properties
+		want   string         // the missing properties; empty for none
+	}{
+		{states.Hibiscus, bmctest.Hardware{DIMMs: -1}, nil, "memory_mb"},
+		{states.Hibiscus, bmctest.Hardware{Processors: -1}, nil, ""},
+		{states.Epoxy, bmctest.Hardware{Processors: -1}, nil, "cpu_arch"},
+		{states.Epoxy, bmctest.Hardware{Processors: -1}, map[string]any{"cpu_arch": "x86_64"}, ""},
+		{states.Antelope, bmctest.Hardware{Processors: -1}, nil, "cpu_arch, cpus"},
+		{states.Antelope, bmctest.Hardware{Processors: -1}, map[string]any{"cpus": 8, "cpu_arch": "x86_64"}, ""},
+		{states.Hibiscus, bmctest.Hardware{Processors: -1, DIMMs: -1}, nil, all},
+		{states.Antelope, bmctest.Hardware{Processors: -1, DIMMs: -1}, map[string]any{"cpus": 8, "cpu_arch": "x86_64", "memory_mb": 1024}, all},
+	} {
+		server := startRedfish(t, withHardware(test.has))
+		s := start(t, hardware.Config{}, inSeries(test.series))
+		n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState, n.Properties = states.Manageable, test.known })
+		n = s.request(n, "inspect")
+		if test.want == "" {
+			require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+			continue
+		}
+		require.Equal(t, states.InspectFail, n.ProvisionState)
+		require.Equal(t, "Failed to inspect hardware. Reason: Failed to discover the following properties: "+test.want+" on node "+n.UUID, n.LastError)
+		require.Equal(t, printed(test.known), printed(n.Properties))
+		s.requireHistory(n)
+	}
+}
