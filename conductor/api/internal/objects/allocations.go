@@ -14,7 +14,54 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/traits"
 )
+
+// Allocations returns the controller of /v1/allocations.
+func Allocations() *rest.Controller {
+	c := allocationResource.controller()
+	c.Admit = rest.RefuseBefore(since.Allocations, "allocations")
+	for name, serve := range map[string]rest.Serve{"post": createAllocation, "delete": deleteAllocation} {
+		a := c.Actions[name]
+		a.Serve = serve
+		c.Actions[name] = a
+	}
+	return c
+}
+
+// The conductor chooses the nodes of allocations.
+var allocationResource = &resource{
+	of: &conductor.Allocation{}, path: "allocations", word: "allocation", noun: "Allocation", since: since.Allocations,
+	suffixed: true,
+	fields: []field{
+		uuidField,
+		{name: "candidate_nodes", flags: fixed, zero: []any{}, schema: listOf(&schema.Schema{Types: schema.TextType})},
+		extraField,
+		{name: "last_error", flags: readOnly},
+		{name: "name", types: schema.TextOrNull},
+		{name: "owner", since: since.AllocationOwner, types: schema.TextOrNull, flags: fixed},
+		{name: "resource_class", types: schema.TextOrNull, flags: fixed, max: 80},
+		{name: "state", flags: readOnly},
+		{name: "traits", flags: fixed, zero: []any{}, schema: listOf(traits.Schema)},
+		{name: "node_uuid", flags: readOnly | noColumn},
+		// Clients set node in a POST; responses show node_uuid.
+		{name: "node", types: schema.TextOrNull, flags: fixed | hidden, storedAs: "node_uuid"},
+	},
+	list: listRules{
+		filters:      []filter{ofAllocatedNode, byText("resource_class"), byText("state"), ownedBy},
+		early:        []string{"node", "resource_class", "state"},
+		sortKeyFirst: true, newSortKeys: true,
+	},
+	write: writeRules{
+		anyIdent: true, loadFirst: true, uuidFirst: true,
+		patchSince:  since.AllocationPatch,
+		patched:     []string{"name", "extra"},
+		checkValues: checkNames("allocation"),
+		check: func(r *rest.Request, before, o conductor.Object) error {
+			return checkNewName(r, before, o, "allocation")
+		},
+	},
+}
 
 // listOf returns the schema of a list of items, or null.
 func listOf(items *schema.Schema) func(*rest.Service) *schema.Schema {
@@ -36,30 +83,6 @@ var ofAllocatedNode = filter{name: "node", decode: decodeIdent, apply: func(a *r
 // ownedBy filters allocations by owner.
 var ownedBy = filter{
 	name: "owner", since: since.AllocationOwner, old: fault.NotAcceptable, decode: decodeText, apply: byText("owner").apply,
-}
-
-// useCandidates replaces the names of the candidate nodes with their UUIDs.
-//
-// Source: check_node_list in ironic/db/sqlalchemy/api.py.
-func useCandidates(r *rest.Request, al *conductor.Allocation) error {
-	uuids, missing := make([]string, len(al.CandidateNodes)), []string{}
-	for i, ident := range al.CandidateNodes {
-		n, err := r.Conductor.Node(r.Context(), ident)
-		switch {
-		case errors.Is(err, conductor.NotFound):
-			missing = append(missing, ident)
-		case err != nil:
-			return err
-		default:
-			uuids[i] = n.UUID
-		}
-	}
-	if len(missing) > 0 {
-		slices.Sort(missing)
-		return fault.Invalid("Nodes cannot be found: %s", fault.Show(strings.Join(slices.Compact(missing), ", ")))
-	}
-	al.CandidateNodes = uuids
-	return nil
 }
 
 // createAllocation answers POST /v1/allocations.
@@ -106,6 +129,30 @@ func backfill(r *rest.Request, al *conductor.Allocation) error {
 	al.NodeUUID = n.UUID
 	al.ResourceClass = cmp.Or(al.ResourceClass, n.ResourceClass)
 	al.UUID = cmp.Or(al.UUID, n.InstanceUUID)
+	return nil
+}
+
+// useCandidates replaces the names of the candidate nodes with their UUIDs.
+//
+// Source: check_node_list in ironic/db/sqlalchemy/api.py.
+func useCandidates(r *rest.Request, al *conductor.Allocation) error {
+	uuids, missing := make([]string, len(al.CandidateNodes)), []string{}
+	for i, ident := range al.CandidateNodes {
+		n, err := r.Conductor.Node(r.Context(), ident)
+		switch {
+		case errors.Is(err, conductor.NotFound):
+			missing = append(missing, ident)
+		case err != nil:
+			return err
+		default:
+			uuids[i] = n.UUID
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return fault.Invalid("Nodes cannot be found: %s", fault.Show(strings.Join(slices.Compact(missing), ", ")))
+	}
+	al.CandidateNodes = uuids
 	return nil
 }
 

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package objects serves the resources that are a [conductor.Object]: ports, port groups, chassis, volume
-// connectors and targets, deploy templates, runbooks and allocations. A [resource] describes each of them, and
-// the same handlers answer the requests for all of them.
+// connectors and targets, deploy templates, runbooks and allocations. A [resource] describes each of them, in the file
+// of its name with its own rules: ports.go, portgroups.go, chassis.go, volumes.go, templates.go and runbooks.go with
+// steps.go, allocations.go. The same handlers answer the requests for all of them:
+//
+//	routes.go     the actions of a resource, at its own path and below a node or a port group
+//	list.go       GET of a list, with filters.go and selection.go
+//	show.go       GET of a record, and the JSON form of records
+//	create.go     POST
+//	patch.go      PATCH
+//	write.go      DELETE, and the checks that POST and PATCH share
+//	field.go      how a field is decoded, stored and shown
 package objects
 
 import (
-	"cmp"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,14 +24,12 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
-	"github.com/ironstate/ironstate/conductor/api/internal/since"
-	"github.com/ironstate/ironstate/conductor/api/internal/wire"
 	"github.com/ironstate/ironstate/states"
 )
 
-// resource describes one kind of object in the API. The descriptions are in resources.go. Ironic has separate code for each
-// resource, so that the order of checks and some responses differ; a boolean below selects what one resource does otherwise
-// than most.
+// resource describes one kind of object in the API. Ironic has separate code for each resource, so that the order of the
+// checks and some responses differ. Each boolean of a resource and its rules names a behaviour in which Ironic's code for
+// some resources differs from that for the others.
 type resource struct {
 	of     conductor.Object  // an empty object of its type
 	path   string            // below /v1; its last segment is the key of a list's items
@@ -111,42 +116,11 @@ type writeRules struct {
 	deletable func(r *rest.Request, o conductor.Object) error
 }
 
-// field is a field of a record as clients see it.
-type field struct {
-	name  string
-	since states.APIVersion
-	types []string
-	flags fieldFlag
-	max   int // the maximum length of a string; 0 is unlimited
-	// zero is stored and shown in place of null.
-	zero any
-	// storedAs is the name of the field in the record, if it differs from name.
-	storedAs string
-	// schema returns the schema of the values; nil stands for one with types and max.
-	schema func(s *rest.Service) *schema.Schema
-	// convert returns the stored form of a value that satisfies the schema, or refuses the value. It is not
-	// called for null.
-	convert func(r *rest.Request, v any) (any, error)
-	// mask returns the form of a value in responses. Faults do not repeat the value of a field with a mask.
-	mask  func(v any) any
-	index []int // of the field in the type of the record, set by init
+// The resources of Ironic's API that are objects. Sources: the files of the same names in
+// ironic/api/controllers/v1.
+var resources = []*resource{
+	chassisResource, portResource, portGroupResource, connectorResource, targetResource, templateResource, runbookResource, allocationResource,
 }
-
-// fieldFlag is a set of properties of a field.
-type fieldFlag uint16
-
-const (
-	required     fieldFlag = 1 << iota // a POST must have the field
-	readOnly                           // clients cannot set the field
-	fixed                              // a POST may set the field, a patch cannot change it
-	nullable                           // null is stored and shown, and a patch that removes the field sets it
-	hidden                             // responses do not have the field
-	shownEarlier                       // responses of versions below since have the field, too
-	noColumn                           // lists cannot be sorted by the field, because Ironic's database has no column of the name
-)
-
-// is reports whether the field has a flag.
-func (f *field) is(flag fieldFlag) bool { return f.flags&flag != 0 }
 
 // field returns the resource's field with a name, or nil.
 func (x *resource) field(name string) *field {
@@ -157,17 +131,6 @@ func (x *resource) field(name string) *field {
 	}
 	return nil
 }
-
-// value returns the value of a record's field.
-func (f *field) value(o conductor.Object) any {
-	if v := f.load(o); v != nil || f.is(nullable) {
-		return v
-	}
-	return f.zero
-}
-
-// column returns the name of the field in the record.
-func (f *field) column() string { return cmp.Or(f.storedAs, f.name) }
 
 // bodySchema returns the schema of the bodies that create a record.
 func (x *resource) bodySchema(service *rest.Service) *schema.Schema {
@@ -193,116 +156,6 @@ func (x *resource) bodySchema(service *rest.Service) *schema.Schema {
 	return s
 }
 
-// setFields sets the record's fields to the values of an object that satisfies the schema, and the
-// missing ones to their defaults.
-func (x *resource) setFields(r *rest.Request, o conductor.Object, object map[string]any) (err error) {
-	for _, first := range []bool{true, false} { // the order of Ironic's validators
-		for i := range x.fields {
-			f := &x.fields[i]
-			if f.is(readOnly) || first != (f.name == "address" || f.name == "node_uuid") {
-				continue
-			}
-			v, has := object[f.name]
-			if v != nil && f.convert != nil {
-				if v, err = f.convert(r, v); err != nil {
-					return err
-				}
-			}
-			switch {
-			case has && v == nil && f.is(nullable):
-				f.store(o, nil)
-			case has || f.storedAs == "":
-				if v == nil {
-					v = f.zero
-				}
-				f.store(o, v)
-			}
-		}
-	}
-	return nil
-}
-
-// show writes a record with the fields of the request's version.
-func (x *resource) show(w *wire.Writer, r *rest.Request, o conductor.Object, fields rest.FieldSet) {
-	m := o.Meta()
-	w.Open()
-	if fields.Has("uuid") {
-		w.Key("uuid").Text(m.UUID)
-	}
-	if fields.Has("created_at") {
-		w.Key("created_at").Time(&m.CreatedAt)
-	}
-	if fields.Has("updated_at") {
-		w.Key("updated_at").Time(m.UpdatedAt)
-	}
-	for i := range x.fields {
-		f := &x.fields[i]
-		if f.name == "uuid" || f.is(hidden) || f.since > r.Version && !f.is(shownEarlier) || !fields.Has(f.name) {
-			continue
-		}
-		if text, ok := f.pointer(o).(*string); ok && *text != "" && f.mask == nil {
-			w.Key(f.name).Text(*text) // without an allocation
-			continue
-		}
-		v := f.value(o)
-		if f.mask != nil {
-			v = f.mask(v)
-		}
-		w.Key(f.name).Value(v)
-	}
-	path := x.path + "/" + m.UUID
-	w.Key("links").Links(r.Base(), path)
-	for _, name := range slices.Sorted(maps.Keys(x.links)) {
-		link := x.links[name]
-		if r.Version < link.since || !fields.Has(name) {
-			continue
-		}
-		w.Key(name)
-		if link.nested {
-			w.OpenList().Links(r.Base(), path+"/"+name)
-			w.CloseList()
-		} else {
-			w.Links(r.Base(), path+"/"+name)
-		}
-	}
-	w.Close()
-}
-
-// answer returns an answer that shows a record.
-func (x *resource) answer(r *rest.Request, status int, o conductor.Object, fields rest.FieldSet) rest.Answer {
-	return rest.Answer{Status: status, Write: func(w *wire.Writer) { x.show(w, r, o, fields) }}
-}
-
-// allowFields refuses fields that the version does not have.
-func (x *resource) allowFields(r *rest.Request, fields rest.FieldSet) error {
-	if fields != nil && r.Version < since.Fields {
-		return fault.NotAcceptable
-	}
-	for _, name := range fields {
-		if f := x.field(name); f != nil && !f.is(readOnly) && f.since > r.Version && f.since <= r.Highest {
-			return fault.NotAcceptable
-		}
-	}
-	return nil
-}
-
-// checkFields refuses fields that the resource does not have. Ironic does so for each record that it
-// shows, and therefore not if there is none.
-func (x *resource) checkFields(r *rest.Request, fields rest.FieldSet) error {
-	var unknown []string
-	for _, name := range fields {
-		_, isLink := x.links[name]
-		f := x.field(name)
-		if isLink || slices.Contains([]string{"uuid", "created_at", "updated_at", "links"}, name) {
-			continue
-		}
-		if f == nil || f.is(hidden) || f.since > r.Highest {
-			unknown = append(unknown, fault.Show(name))
-		}
-	}
-	return rest.InvalidFields(unknown)
-}
-
 // named reports whether the records of the resource have names in a version. A path can then name a record.
 func (x *resource) named(version states.APIVersion) bool {
 	f := x.field("name")
@@ -311,6 +164,14 @@ func (x *resource) named(version states.APIVersion) bool {
 
 // alwaysNamed reports whether the records of the resource have had names in all versions.
 func (x *resource) alwaysNamed() bool { return x.named(0) }
+
+// identName is the name of the argument that identifies a record.
+func (x *resource) identName() string {
+	if x.alwaysNamed() {
+		return x.word + "_ident"
+	}
+	return x.word + "_uuid"
+}
 
 // identOf returns the UUID or name by which the path names a record.
 func identOf(r *rest.Request, x *resource) (string, error) {
@@ -340,39 +201,4 @@ func find(r *rest.Request, x *resource, ident string) (conductor.Object, error) 
 
 func (x *resource) notFound(ident string) error {
 	return fault.NotFound("%s %s could not be found.", x.noun, fault.Show(ident))
-}
-
-// existsFault returns the fault for a record with keys of another record. Of several it names the one
-// that Ironic's database refuses first.
-func (x *resource) existsFault(r *rest.Request, o conductor.Object, err error) error {
-	var duplicate *conductor.DuplicateError
-	if !errors.Is(err, conductor.Exists) || !errors.As(err, &duplicate) {
-		return err
-	}
-	m := o.Meta()
-	byUUID := duplicate.Key == m.UUID
-	records, err := r.Conductor.Objects(r.Context(), x.of.Kind())
-	if err != nil {
-		return err
-	}
-	taken := func(same func(other conductor.Object) bool) bool {
-		return slices.ContainsFunc(records, func(other conductor.Object) bool {
-			return (byUUID || other.Meta().UUID != m.UUID) && same(other)
-		})
-	}
-	article := "A"
-	if strings.IndexByte("aeiou", x.word[0]) >= 0 {
-		article = "An"
-	}
-	noun := article + " " + strings.ToLower(x.noun)
-	switch {
-	case byUUID && x.write.uuidFirst:
-	case m.Name != "" && taken(func(other conductor.Object) bool { return other.Meta().Name == m.Name }):
-		return fault.Conflict("%s with name %s already exists.", noun, m.Name)
-	case x.write.duplicate != nil && taken(func(other conductor.Object) bool {
-		return slices.ContainsFunc(o.Keys(), func(key string) bool { return slices.Contains(other.Keys(), key) })
-	}):
-		return fault.Conflict("%s", x.write.duplicate(o))
-	}
-	return fault.Conflict("%s with UUID %s already exists.", noun, m.UUID)
 }

@@ -8,76 +8,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
-	"github.com/ironstate/ironstate/conductor/api/internal/wire"
 )
-
-// Ports returns the controller of /v1/ports.
-func Ports() *rest.Controller { return portResource.controller() }
-
-// Chassis returns the controller of /v1/chassis. nodes is the controller of the nodes of a chassis.
-func Chassis(nodes *rest.Controller) *rest.Controller {
-	c := chassisResource.controller()
-	c.Subs = map[string]*rest.Controller{"nodes": nodes}
-	return c
-}
-
-// PortGroups returns the controller of /v1/portgroups.
-func PortGroups() *rest.Controller {
-	c := portGroupResource.controller()
-	c.Lookup = rest.Below("portgroup", since.PortGroups, map[string]rest.Part{
-		"ports": {Controller: portResource.controllerBelow(ofPortGroup), Since: since.PortGroupsBelow},
-	})
-	return c
-}
-
-// Volumes returns the controller of /v1/volume.
-func Volumes() *rest.Controller {
-	return volumes(connectorResource.controller(), targetResource.controller())
-}
-
-// DeployTemplates returns the controller of /v1/deploy_templates.
-func DeployTemplates() *rest.Controller {
-	c := templateResource.controller()
-	c.Admit = rest.RefuseBefore(since.DeployTemplates, "deploy templates")
-	return c
-}
-
-// Runbooks returns the controller of /v1/runbooks.
-func Runbooks() *rest.Controller {
-	c := runbookResource.controller()
-	c.Admit = rest.RefuseBefore(since.Runbooks, "runbooks")
-	ident := []string{runbookResource.identName()}
-	set := rest.Action{Serve: setRunbookTraits, Idents: ident, Optional: 1}
-	c.Subs = map[string]*rest.Controller{"traits": {
-		Admit:   rest.RefuseBefore(since.RunbookTraits, "runbook traits"),
-		Actions: rest.Actions{rest.All: {Serve: listRunbookTraits, Idents: ident}, "put": set, "delete": set},
-	}}
-	return c
-}
-
-// Allocations returns the controller of /v1/allocations.
-func Allocations() *rest.Controller {
-	c := allocationResource.controller()
-	c.Admit = rest.RefuseBefore(since.Allocations, "allocations")
-	for name, serve := range map[string]rest.Serve{"post": createAllocation, "delete": deleteAllocation} {
-		a := c.Actions[name]
-		a.Serve = serve
-		c.Actions[name] = a
-	}
-	return c
-}
-
-// BelowNode returns the child resources of a node that this package serves.
-func BelowNode() map[string]rest.Part {
-	return map[string]rest.Part{
-		"ports":      {Controller: portResource.controllerBelow(ofPortNode)},
-		"portgroups": {Controller: portGroupResource.controllerBelow(ofPortNode), Since: since.PortGroupsBelow},
-		"volume":     {Controller: volumes(connectorResource.controllerBelow(ofNode), targetResource.controllerBelow(ofNode))},
-		"allocation": {Since: since.Allocations, Controller: &rest.Controller{Actions: rest.Actions{
-			rest.All: {Serve: showNodeAllocation}, "delete": {Serve: deleteNodeAllocation},
-		}}},
-	}
-}
 
 // controller returns the controller of a resource.
 func (x *resource) controller() *rest.Controller {
@@ -108,6 +39,18 @@ func (x *resource) parents() (names []string) {
 	return names
 }
 
+// BelowNode returns the child resources of a node that this package serves.
+func BelowNode() map[string]rest.Part {
+	return map[string]rest.Part{
+		"ports":      {Controller: portResource.controllerBelow(ofPortNode)},
+		"portgroups": {Controller: portGroupResource.controllerBelow(ofPortNode), Since: since.PortGroupsBelow},
+		"volume":     {Controller: volumes(connectorResource.controllerBelow(ofNode), targetResource.controllerBelow(ofNode))},
+		"allocation": {Since: since.Allocations, Controller: &rest.Controller{Actions: rest.Actions{
+			rest.All: {Serve: showNodeAllocation}, "delete": {Serve: deleteNodeAllocation},
+		}}},
+	}
+}
+
 // controllerBelow returns the controller of the list of a resource below a parent. The
 // parent's identifier is in the path.
 func (x *resource) controllerBelow(of *parent) *rest.Controller {
@@ -123,31 +66,41 @@ func (x *resource) controllerBelow(of *parent) *rest.Controller {
 	return c
 }
 
-// volumes returns the controller of /v1/volume or /v1/nodes/NODE/volume.
-func volumes(connectors, targets *rest.Controller) *rest.Controller {
-	return &rest.Controller{
-		Actions: rest.Actions{rest.Both: {Serve: showVolumes, Since: since.Volumes}},
-		Lookup: func(r *rest.Request, segments []string) (*rest.Controller, []string, error) {
-			if r.Version < since.Volumes {
-				return nil, nil, fault.UnknownPath
-			}
-			return map[string]*rest.Controller{"connectors": connectors, "targets": targets}[segments[0]], segments[1:], nil
-		},
+// forbidCreate answers a POST below another record. Ironic does not permit it, but checks the body before it says so.
+func (x *resource) forbidCreate(r *rest.Request) (rest.Answer, error) {
+	o, _, err := x.decode(r)
+	if err == nil && !x.write.forbidFirst {
+		err = x.checkNode(r, nil, o)
 	}
-}
-
-// showVolumes answers GET /v1/volume and /v1/nodes/NODE/volume.
-func showVolumes(r *rest.Request) (rest.Answer, error) {
-	if err := r.Accept(r.QueryArgs()); err != nil {
+	if err != nil {
 		return rest.Answer{}, err
 	}
-	path := "volume"
-	if len(r.Params) > 0 { // Ironic does not look for the node
-		path = "nodes/" + r.Param(0) + "/volume"
+	return rest.Answer{}, fault.NotPermitted
+}
+
+// forbid answers a request for one record in the path of another record. Ironic does not permit it, but checks its
+// arguments before it says so.
+func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
+	var names []string
+	if r.Method == http.MethodGet {
+		names = []string{"fields"}
 	}
-	return rest.Object(func(w *wire.Writer) {
-		w.Key("links").Links(r.Base(), path+"/")
-		w.Key("connectors").Links(r.Base(), path+"/connectors")
-		w.Key("targets").Links(r.Base(), path+"/targets")
-	}), nil
+	a := r.QueryArgs(names...)
+	if a.Err == nil && r.Method == http.MethodGet && x.alwaysNamed() && len(r.Params) > 1 && rest.IsName(r.Param(1)) {
+		if _, err := find(r, x, r.Param(1)); err != nil { // Ironic looks for a record with this name before it refuses the request
+			return rest.Answer{}, err
+		}
+	}
+	switch {
+	case a.Err != nil:
+		return rest.Answer{}, a.Err
+	case len(r.Params) > 1 && (rest.IsUUID(r.Param(1)) || x.alwaysNamed() && rest.IsName(r.Param(1))):
+		return rest.Answer{}, fault.NotPermitted
+	case len(r.Params) == 1:
+		return rest.Answer{}, fault.Invalid("Missing mandatory parameter: %s", x.identName())
+	case x.alwaysNamed():
+		return rest.Answer{}, fault.Invalid("Expected UUID or name for %s: %s", x.identName(), fault.Show(r.Param(1)))
+	default:
+		return rest.Answer{}, fault.Invalid("Expected UUID for %s: %s", x.identName(), fault.Show(r.Param(1)))
+	}
 }

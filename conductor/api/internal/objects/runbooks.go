@@ -10,10 +10,55 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/traits"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/internal/masked"
 )
+
+// Runbooks returns the controller of /v1/runbooks.
+func Runbooks() *rest.Controller {
+	c := runbookResource.controller()
+	c.Admit = rest.RefuseBefore(since.Runbooks, "runbooks")
+	ident := []string{runbookResource.identName()}
+	set := rest.Action{Serve: setRunbookTraits, Idents: ident, Optional: 1}
+	c.Subs = map[string]*rest.Controller{"traits": {
+		Admit:   rest.RefuseBefore(since.RunbookTraits, "runbook traits"),
+		Actions: rest.Actions{rest.All: {Serve: listRunbookTraits, Idents: ident}, "put": set, "delete": set},
+	}}
+	return c
+}
+
+var runbookResource = &resource{
+	of: &conductor.Runbook{}, path: "runbooks", word: "runbook", noun: "Runbook", since: since.Runbooks,
+	suffixed: true,
+	fields: []field{
+		uuidField,
+		{name: "name", types: schema.TextType, flags: required},
+		extraField,
+		{name: "public", types: []string{"boolean", "null"}, zero: false},
+		{name: "owner", types: schema.TextOrNull, max: 255},
+		{name: "disable_ramdisk", types: []string{"boolean", "null"}, zero: false},
+		{name: "description", since: since.RunbookTraits, types: schema.TextOrNull, max: 255},
+		{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("order", false), convert: toSteps("order"), mask: masked.Value},
+		{name: "traits", since: since.RunbookTraits, flags: readOnly, zero: []any{}},
+	},
+	list:  listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: (*rest.Args).Name},
+	write: writeRules{check: checkRunbookName},
+}
+
+// checkRunbookName refuses a name that is no trait, and from since.RunbookTraits one that is no logical
+// name.
+func checkRunbookName(r *rest.Request, _, o conductor.Object) error {
+	if r.Version < since.RunbookTraits {
+		return traits.Schema.Validate("runbook", o.Meta().Name)
+	}
+	if !rest.IsName(o.Meta().Name) {
+		return fault.Schema("runbook", `%s does not match '^[A-Za-z0-9\-._~]+$'`, fault.Repr(o.Meta().Name))
+	}
+	return nil
+}
 
 // ApprovedRunbook returns the runbook with a UUID or name, and its steps as JSON. It refuses one that is
 // not approved for a node: the node has none of the runbook's traits, or below 1.112 no trait with the
@@ -31,7 +76,7 @@ func ApprovedRunbook(r *rest.Request, n *conductor.Node, ident string) (*conduct
 	case r.Version >= since.RunbookTraits && !slices.ContainsFunc(book.Traits, has):
 		return nil, nil, fault.Invalid("This runbook has not been approved for use on this node %s. The node does not have any of the runbook's traits. Please ask an administrator to add a matching trait to your node.", n.UUID)
 	}
-	steps, _ := fieldOf(book, "steps").load(book).([]any)
+	steps, _ := stored(book, "steps").([]any)
 	return book, steps, nil
 }
 

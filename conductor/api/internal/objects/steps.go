@@ -12,7 +12,6 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
-	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -51,18 +50,6 @@ func StepsSchema(order string, withArgs bool) func(*rest.Service) *schema.Schema
 	}
 }
 
-// checkTemplateSteps checks the steps of a patched deploy template.
-func checkTemplateSteps(r *rest.Request, patched map[string]any) error {
-	steps, _ := patched["steps"].([]any)
-	valid := StepsSchema("priority", true)(r.Service).Items
-	for _, step := range steps {
-		if err := valid.Validate("patch", step); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // toSteps returns the steps of a deploy template or a runbook. It refuses two equal ones.
 func toSteps(order string) func(*rest.Request, any) (any, error) {
 	return func(_ *rest.Request, v any) (any, error) {
@@ -87,11 +74,6 @@ func toSteps(order string) func(*rest.Request, any) (any, error) {
 		}
 		return steps, nil
 	}
-}
-
-// maskSteps masks the secrets in the arguments of steps.
-func maskSteps(v any) any {
-	return masked.Value(v)
 }
 
 // StepInterfaces returns the kinds of hardware interfaces that have steps. Source:

@@ -3,128 +3,67 @@
 package objects
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
-// get answers a GET of one record.
-func (x *resource) get(r *rest.Request) (rest.Answer, error) {
-	a := r.QueryArgs("fields")
-	fields := rest.FieldSet(a.List("fields"))
-	if err := r.Accept(a); err != nil {
-		return rest.Answer{}, err
+// checkVersion refuses a POST or a patch that uses a field newer than its API version.
+func (x *resource) checkVersion(r *rest.Request, object map[string]any, p patch.Patch) error {
+	tooNew := hasNew
+	if x.write.tooNew != nil {
+		tooNew = x.write.tooNew
 	}
-	ident, err := identOf(r, x)
-	if err != nil {
-		return rest.Answer{}, err
+	if tooNew(x, r, object, p) {
+		return fault.NotAcceptable
 	}
-	if x.fieldsFirst {
-		if err := x.allowFields(r, fields); err != nil {
-			return rest.Answer{}, err
-		}
-	}
-	o, err := find(r, x, ident)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	if err := x.allowFields(r, fields); err != nil {
-		return rest.Answer{}, err
-	}
-	if err := x.checkFields(r, fields); err != nil {
-		return rest.Answer{}, err
-	}
-	return x.answer(r, http.StatusOK, o, fields), nil
+	return nil
 }
 
-// create answers a POST.
-func (x *resource) create(r *rest.Request) (rest.Answer, error) {
-	o, err := x.decodeNew(r)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	created, err := r.Conductor.CreateObject(r.Context(), o)
-	if err != nil {
-		return rest.Answer{}, x.existsFault(r, o, err)
-	}
-	a := x.answer(r, http.StatusCreated, created, nil)
-	a.Location = x.path + "/" + created.Meta().UUID
-	return a, nil
+// hasNew reports whether a POST or a patch has a field that the version does not have.
+func hasNew(x *resource, r *rest.Request, object map[string]any, p patch.Patch) bool {
+	return slices.ContainsFunc(x.fields, func(f field) bool {
+		_, there := object[f.name]
+		return f.since > r.Version && f.since <= r.Highest && (there || p.Replaces(f.name))
+	})
 }
 
-// decode returns the record in the body of a POST, and the decoded body. The values are valid one by one.
-func (x *resource) decode(r *rest.Request) (conductor.Object, map[string]any, error) {
-	body, err := r.Decode(rest.MaxBody)
-	if err != nil {
-		return nil, nil, err
-	}
-	object, _ := body.(map[string]any)
-	if err := r.OnlyBody(object); err != nil {
-		return nil, nil, err
-	}
-	if x.write.prepare != nil {
-		if err := x.write.prepare(r, body); err != nil {
-			return nil, nil, err
+// setFields sets the record's fields to the values of an object that satisfies the schema, and the
+// missing ones to their defaults.
+func (x *resource) setFields(r *rest.Request, o conductor.Object, object map[string]any) (err error) {
+	for _, first := range []bool{true, false} { // the order of Ironic's validators
+		for i := range x.fields {
+			f := &x.fields[i]
+			if f.is(readOnly) || first != (f.name == "address" || f.name == "node_uuid") {
+				continue
+			}
+			v, has := object[f.name]
+			if v != nil && f.convert != nil {
+				if v, err = f.convert(r, v); err != nil {
+					return err
+				}
+			}
+			switch {
+			case has && v == nil && f.is(nullable):
+				f.store(o, nil)
+			case has || f.storedAs == "":
+				if v == nil {
+					v = f.zero
+				}
+				f.store(o, v)
+			}
 		}
 	}
-	if body == nil { // Ironic has no schema error for null
-		if err := r.Accept(nil); err != nil {
-			return nil, nil, err
-		}
-	}
-	if err := x.bodySchema(r.Service).Validate(x.word, body); err != nil {
-		return nil, nil, err
-	}
-	o := conductor.Clone(x.of)
-	if err := x.setFields(r, o, object); err != nil {
-		return nil, nil, err
-	}
-	return o, object, r.Accept(nil)
-}
-
-// decodeNew returns the record in the body of a POST.
-func (x *resource) decodeNew(r *rest.Request) (conductor.Object, error) {
-	o, object, err := x.decode(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := x.checkNode(r, nil, o); err != nil {
-		return nil, err
-	}
-	if err := x.checkVersion(r, object, nil); err != nil {
-		return nil, err
-	}
-	return o, x.checkRecord(r, nil, o)
-}
-
-// checkRecord checks a complete record by the rules check, allowNew and allow of its resource. before is the record before
-// the patch, nil for a new record.
-func (x *resource) checkRecord(r *rest.Request, before, o conductor.Object) error {
-	if x.write.check != nil {
-		if err := x.write.check(r, before, o); err != nil {
-			return err
-		}
-	}
-	node, isNew := o.Meta().NodeUUID, before == nil
-	if node == "" || isNew && x.write.allowNew == nil || !isNew && x.write.allow == nil {
-		return nil
-	}
-	if err := r.Conductor.TouchNode(r.Context(), node); err != nil {
-		return err
-	}
-	if isNew {
-		return x.write.allowNew(r, o)
-	}
-	return x.write.allow(r, before, o)
+	return nil
 }
 
 // checkNode refuses a record of an unknown node, and one that a patch moves to a node of another
@@ -155,188 +94,25 @@ func (x *resource) checkNode(r *rest.Request, before, o conductor.Object) error 
 	return fault.As400(err)
 }
 
-// patch answers a PATCH.
-func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
-	if err := r.Accept(r.QueryArgs()); err != nil {
-		return rest.Answer{}, err
-	}
-	ident := r.Param(0)
-	if !x.write.anyIdent {
-		if _, err := identOf(r, x); err != nil {
-			return rest.Answer{}, err
-		}
-	}
-	p, wrong := patch.Decode(r)
-	switch {
-	case wrong != nil && !errors.Is(wrong, patch.ErrNull):
-		return rest.Answer{}, wrong
-	case r.Version < x.write.patchSince:
-		return rest.Answer{}, &fault.Fault{Status: http.StatusMethodNotAllowed, Text: "The API version does not allow updating " + x.path}
-	}
-	if wrong == nil {
-		wrong = x.checkPatch(r, p)
-	}
-	if wrong != nil && !x.write.loadFirst {
-		return rest.Answer{}, wrong
-	}
-	if x.alwaysNamed() && !rest.IsUUID(ident) && !rest.IsName(ident) {
-		return rest.Answer{}, fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
-	}
-	before, err := find(r, x, ident)
-	if err = cmp.Or(err, wrong); err != nil {
-		return rest.Answer{}, err
-	}
-	attempt := conductor.Clone(before)
-	o, err := r.Conductor.UpdateObject(r.Context(), x.of.Kind(), before.Meta().UUID, func(o conductor.Object) error {
-		before := conductor.Clone(o)
-		if err := x.apply(r, p, o); err != nil {
-			return err
-		}
-		attempt = o
-		return x.checkRecord(r, before, o)
-	})
-	if errors.Is(err, conductor.NotFound) {
-		return rest.Answer{}, x.notFound(ident)
-	}
-	if err != nil {
-		return rest.Answer{}, x.existsFault(r, attempt, err)
-	}
-	return x.answer(r, http.StatusOK, o, nil), nil
-}
-
-// checkPatch refuses a patch of fields that clients may not change.
-func (x *resource) checkPatch(r *rest.Request, p patch.Patch) error {
-	names := x.write.patched
-	if names == nil {
-		for i := range x.fields {
-			if f := &x.fields[i]; !f.is(readOnly) && !f.is(fixed) && f.since <= r.Highest {
-				names = append(names, f.name)
-			}
-		}
-		slices.Sort(names)
-	}
-	if err := p.Only(names); err != nil {
-		return err
-	}
-	if err := x.checkVersion(r, nil, p); err != nil || x.write.checkValues == nil {
-		return err
-	}
-	return x.write.checkValues(r, p)
-}
-
-// checkVersion refuses a POST or a patch that uses a field newer than its API version.
-func (x *resource) checkVersion(r *rest.Request, object map[string]any, p patch.Patch) error {
-	tooNew := hasNew
-	if x.write.tooNew != nil {
-		tooNew = x.write.tooNew
-	}
-	if tooNew(x, r, object, p) {
-		return fault.NotAcceptable
-	}
-	return nil
-}
-
-// apply applies a patch to a record.
-func (x *resource) apply(r *rest.Request, p patch.Patch, o conductor.Object) error {
-	document := map[string]any{}
-	for i := range x.fields {
-		if f := &x.fields[i]; !f.is(readOnly) && !f.is(hidden) && f.since <= r.Highest {
-			document[f.name] = f.value(o)
-		}
-	}
-	patched, err := p.Apply(document)
-	if err != nil {
-		return err
-	}
-	if x.write.checkPatched != nil {
-		if err := x.write.checkPatched(r, patched); err != nil {
+// checkRecord checks a complete record by the rules check, allowNew and allow of its resource. before is the record before
+// the patch, nil for a new record.
+func (x *resource) checkRecord(r *rest.Request, before, o conductor.Object) error {
+	if x.write.check != nil {
+		if err := x.write.check(r, before, o); err != nil {
 			return err
 		}
 	}
-	if err := x.checkLinks(r, p, o, patched); err != nil {
-		return err
-	}
-	if err := x.bodySchema(r.Service).Validate("patch", patched); err != nil {
-		return err
-	}
-	for i := range x.fields {
-		f := &x.fields[i]
-		if _, there := patched[f.name]; f.is(nullable) && !there {
-			patched[f.name] = nil // in place of its default
-		}
-	}
-	return x.setFields(r, o, patched)
-}
-
-// checkLinks refuses a patched document that names a port group or a node that the record cannot
-// belong to.
-func (x *resource) checkLinks(r *rest.Request, p patch.Patch, before conductor.Object, patched map[string]any) error {
-	if group := patched["portgroup_uuid"]; p.StartsWith("portgroup_uuid") && schema.Truthy(group) {
-		if !rest.IsUUID(fault.Show(group)) {
-			return fault.As400(portGroupResource.notFound(fault.Show(group)))
-		}
-		if _, err := find(r, portGroupResource, fault.Show(group)); err != nil {
-			return fault.As400(err)
-		}
-	}
-	node, has := patched["node_uuid"]
-	if f := x.field("node_uuid"); f == nil || f.is(readOnly) || !has || node == before.Meta().NodeUUID {
+	node, isNew := o.Meta().NodeUUID, before == nil
+	if node == "" || isNew && x.write.allowNew == nil || !isNew && x.write.allow == nil {
 		return nil
 	}
-	ident := fault.Show(node)
-	if _, err := strconv.Atoi(ident); err != nil && !rest.IsUUID(ident) {
-		return fault.Invalid("Expected a UUID or int but received %s.", ident)
+	if err := r.Conductor.TouchNode(r.Context(), node); err != nil {
+		return err
 	}
-	moved := conductor.Clone(before)
-	moved.Meta().NodeUUID = ident
-	return x.checkNode(r, before, moved)
-}
-
-// forbidCreate answers a POST below another record. Ironic does not permit it, but checks the body before it says so.
-func (x *resource) forbidCreate(r *rest.Request) (rest.Answer, error) {
-	o, _, err := x.decode(r)
-	if err == nil && !x.write.forbidFirst {
-		err = x.checkNode(r, nil, o)
+	if isNew {
+		return x.write.allowNew(r, o)
 	}
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	return rest.Answer{}, fault.NotPermitted
-}
-
-// forbid answers a request for one record in the path of another record. Ironic does not permit it, but checks its
-// arguments before it says so.
-func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
-	var names []string
-	if r.Method == http.MethodGet {
-		names = []string{"fields"}
-	}
-	a := r.QueryArgs(names...)
-	if a.Err == nil && r.Method == http.MethodGet && x.alwaysNamed() && len(r.Params) > 1 && rest.IsName(r.Param(1)) {
-		if _, err := find(r, x, r.Param(1)); err != nil { // Ironic looks for a record with this name before it refuses the request
-			return rest.Answer{}, err
-		}
-	}
-	switch {
-	case a.Err != nil:
-		return rest.Answer{}, a.Err
-	case len(r.Params) > 1 && (rest.IsUUID(r.Param(1)) || x.alwaysNamed() && rest.IsName(r.Param(1))):
-		return rest.Answer{}, fault.NotPermitted
-	case len(r.Params) == 1:
-		return rest.Answer{}, fault.Invalid("Missing mandatory parameter: %s", x.identName())
-	case x.alwaysNamed():
-		return rest.Answer{}, fault.Invalid("Expected UUID or name for %s: %s", x.identName(), fault.Show(r.Param(1)))
-	default:
-		return rest.Answer{}, fault.Invalid("Expected UUID for %s: %s", x.identName(), fault.Show(r.Param(1)))
-	}
-}
-
-// identName is the name of the argument that identifies a record.
-func (x *resource) identName() string {
-	if x.alwaysNamed() {
-		return x.word + "_ident"
-	}
-	return x.word + "_uuid"
+	return x.write.allow(r, before, o)
 }
 
 // remove answers a DELETE.
@@ -367,4 +143,38 @@ func (x *resource) remove(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, x.notFound(ident)
 	}
 	return rest.NoContent, err
+}
+
+// checkNewName refuses an invalid name of a new record. before is nil for a new record.
+func checkNewName(r *rest.Request, before, o conductor.Object, noun string) error {
+	name := o.Meta().Name
+	if before != nil || name == "" || r.ValidName(name) {
+		return nil
+	}
+	return fault.Invalid("Cannot create %s with invalid name '%s'", noun, fault.Show(name))
+}
+
+// checkNames returns a function that refuses a patch with an invalid name.
+func checkNames(noun string) func(*rest.Request, patch.Patch) error {
+	return func(r *rest.Request, p patch.Patch) error {
+		for _, v := range p.Values("name") {
+			name, isText := v.(string)
+			switch {
+			case !schema.Truthy(v), isText && r.ValidName(name):
+			case noun == "allocation":
+				return fault.Invalid("Cannot update allocation with invalid name '%s'", fault.Show(v))
+			default:
+				return fault.Invalid("%s%s %s: Cannot change name to invalid name '%s'", strings.ToUpper(noun[:1]), noun[1:], r.Param(0), fault.Show(v))
+			}
+		}
+		return nil
+	}
+}
+
+// unreserved returns the fields of a node as if no other request held its lock: the write waits for the lock, see
+// [conductor.Conductor.TouchNode].
+func unreserved(n *conductor.Node) admission.NodeFields {
+	fields := n.Fields()
+	fields.Reserved = false
+	return fields
 }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+)
+
+// Chassis returns the controller of /v1/chassis. nodes is the controller of the nodes of a chassis.
+func Chassis(nodes *rest.Controller) *rest.Controller {
+	c := chassisResource.controller()
+	c.Subs = map[string]*rest.Controller{"nodes": nodes}
+	return c
+}
+
+var chassisResource = &resource{
+	of: &conductor.Chassis{}, path: "chassis", word: "chassis", noun: "Chassis",
+	fieldsFirst: true,
+	fields: []field{
+		uuidField,
+		extraField,
+		{name: "description", types: schema.TextOrNull, max: 255},
+	},
+	links: map[string]link{"nodes": {since: since.First, nested: true}},
+	list:  listRules{defaults: []string{"uuid", "description"}, detailSince: since.Detail, detailPath: true},
+	write: writeRules{
+		inOrder: true, anyIdent: true,
+		patched:   []string{"uuid", "extra", "description"},
+		check:     checkChassis,
+		deletable: chassisEmpty,
+	},
+}
+
+// FindChassis returns the fault of a chassis that does not exist.
+func FindChassis(r *rest.Request, uuid string) error {
+	_, err := find(r, chassisResource, uuid)
+	return err
+}
+
+// checkChassis refuses a patch of the UUID of a chassis. A patch that changes nothing changes updated_at, as in Ironic.
+func checkChassis(_ *rest.Request, before, o conductor.Object) error {
+	if before == nil {
+		return nil
+	}
+	if before.Meta().UUID != o.Meta().UUID {
+		return fault.Invalid("Cannot overwrite UUID for an existing Chassis.")
+	}
+	changed := time.Unix(0, 0) // replaced when it is stored
+	o.Meta().UpdatedAt = &changed
+	return nil
+}
+
+// chassisEmpty refuses the deletion of a chassis that has nodes.
+func chassisEmpty(r *rest.Request, o conductor.Object) error {
+	nodes, err := r.Conductor.Nodes(r.Context())
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(nodes, func(n *conductor.Node) bool { return n.ChassisUUID == o.Meta().UUID }) {
+		return fault.Invalid("Cannot complete the requested action because chassis %s contains nodes.", o.Meta().UUID)
+	}
+	return nil
+}

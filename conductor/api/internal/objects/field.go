@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"cmp"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/states"
+)
+
+// field is a field of a record as clients see it.
+type field struct {
+	name  string
+	since states.APIVersion
+	types []string
+	flags fieldFlag
+	max   int // the maximum length of a string; 0 is unlimited
+	// zero is stored and shown in place of null.
+	zero any
+	// storedAs is the name of the field in the record, if it differs from name.
+	storedAs string
+	// schema returns the schema of the values; nil stands for one with types and max.
+	schema func(s *rest.Service) *schema.Schema
+	// convert returns the stored form of a value that satisfies the schema, or refuses the value. It is not
+	// called for null.
+	convert func(r *rest.Request, v any) (any, error)
+	// mask returns the form of a value in responses. Faults do not repeat the value of a field with a mask.
+	mask func(v any) any
+
+	index []int // of the field in the type of the record, see [reflect.Value.FieldByIndex]; set by init
+}
+
+// fieldFlag is a set of properties of a field.
+type fieldFlag uint16
+
+const (
+	required     fieldFlag = 1 << iota // a POST must have the field
+	readOnly                           // clients cannot set the field
+	fixed                              // a POST may set the field, a patch cannot change it
+	nullable                           // null is stored and shown, and a patch that removes the field sets it
+	hidden                             // responses do not have the field
+	shownEarlier                       // responses of versions below since have the field, too
+	noColumn                           // lists cannot be sorted by the field, because Ironic's database has no column of the name
+)
+
+// is reports whether the field has a flag.
+func (f *field) is(flag fieldFlag) bool { return f.flags&flag != 0 }
+
+// value returns the value of a record's field.
+func (f *field) value(o conductor.Object) any {
+	if v := f.load(o); v != nil || f.is(nullable) {
+		return v
+	}
+	return f.zero
+}
+
+// column returns the name of the field in the record.
+func (f *field) column() string { return cmp.Or(f.storedAs, f.name) }
+
+// The fields that several resources have.
+var (
+	uuidField  = field{name: "uuid", types: schema.TextOrNull, flags: fixed, convert: toUUID("uuid")}
+	nodeField  = field{name: "node_uuid", types: schema.TextType, flags: required, convert: toUUID("node_uuid")}
+	volumeNode = field{name: "node_uuid", types: schema.TextType, flags: required | noColumn, convert: toUUID("node_uuid")}
+	extraField = field{name: "extra", types: schema.ObjectOrNull, zero: noObject}
+)
+
+var noObject = map[string]any{}
+
+// fields are the fields of each type of object, by their names.
+var fields = map[reflect.Type]map[string]*field{}
+
+func init() {
+	for _, x := range resources {
+		of := reflect.TypeOf(x.of).Elem()
+		columns := map[string][]int{}
+		for _, f := range reflect.VisibleFields(of) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			columns[name] = f.Index
+		}
+		fields[of] = map[string]*field{}
+		for i := range x.fields {
+			f := &x.fields[i]
+			f.index = columns[f.column()]
+			fields[of][f.name] = f
+		}
+	}
+}
+
+// fieldOf returns the field of an object with a name, which must exist.
+func fieldOf(o conductor.Object, name string) *field { return fields[reflect.TypeOf(o).Elem()][name] }
+
+// stored returns the stored value of the field of an object with a name, nil for null.
+func stored(o conductor.Object, name string) any { return fieldOf(o, name).load(o) }
+
+// same reports whether a field of two objects has the same value in JSON.
+func same(before, o conductor.Object, name string) bool {
+	f := fieldOf(o, name)
+	x, y := wire.New(64), wire.New(64)
+	x.Value(f.value(before))
+	y.Value(f.value(o))
+	return string(x.B) == string(y.B)
+}
+
+// pointer returns a pointer to the field of an object.
+func (f *field) pointer(o conductor.Object) any {
+	return reflect.ValueOf(o).Elem().FieldByIndex(f.index).Addr().Interface()
+}
+
+// load returns the stored value of the field of an object as decoded JSON, nil for null.
+func (f *field) load(o conductor.Object) any {
+	switch p := f.pointer(o).(type) {
+	case *string:
+		if *p != "" || slices.Contains(o.Meta().Empty, f.column()) {
+			return *p
+		}
+	case **bool:
+		if *p != nil {
+			return **p
+		}
+	case *bool:
+		return *p
+	case *map[string]any:
+		if *p != nil {
+			return *p
+		}
+	default: // a number, or a list
+		var v any
+		_ = transcode(p, &v) // never fails
+		return v
+	}
+	return nil
+}
+
+// store sets the field of an object to decoded JSON, which satisfies the schema of the field.
+func (f *field) store(o conductor.Object, v any) {
+	switch p := f.pointer(o).(type) {
+	case *string:
+		*p, _ = v.(string)
+		o.Meta().SetEmpty(f.column(), v == "")
+	case **bool:
+		*p = nil
+		if b, ok := v.(bool); ok {
+			*p = &b
+		}
+	case *bool:
+		*p, _ = v.(bool)
+	case *map[string]any:
+		*p, _ = v.(map[string]any)
+	default:
+		reflect.ValueOf(p).Elem().SetZero() // other copies of the object share a list
+		_ = transcode(v, p)                 // never fails
+	}
+}
+
+// transcode encodes a value as JSON and decodes it into another one.
+func transcode(from, to any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return rest.Unmarshal(text, to)
+}
+
+// toUUID returns the conversion of a field with a UUID. The name is that of the field.
+func toUUID(name string) func(*rest.Request, any) (any, error) {
+	return func(_ *rest.Request, v any) (any, error) {
+		if s := v.(string); !rest.IsUUID(s) {
+			return nil, fault.Invalid("Expected UUID for %s: %s", name, fault.Show(s))
+		}
+		return v, nil
+	}
+}
+
+// toMAC converts the field address, a MAC address, to lower case.
+func toMAC(_ *rest.Request, v any) (any, error) {
+	s := v.(string)
+	if !rest.IsMAC(s) {
+		return nil, fault.Invalid("Expected valid MAC address for address: %s", fault.Show(s))
+	}
+	return strings.ToLower(s), nil
+}
+
+// toInteger returns a whole number without a fraction. Ironic's database refuses those of more than 64 bits.
+func toInteger(_ *rest.Request, v any) (any, error) {
+	n, ok := integer(v.(json.Number))
+	if !ok {
+		return nil, fault.Invalid("%s is out of range", fault.Repr(v))
+	}
+	return json.Number(strconv.Itoa(n)), nil
+}
+
+// toTruth returns the conversion of a field with a boolean, which may be one of the words that Ironic accepts. The name is
+// that of the field.
+func toTruth(name string) func(*rest.Request, any) (any, error) {
+	return func(_ *rest.Request, v any) (any, error) {
+		b, err := rest.ToBoolean(name, v)
+		if err != nil {
+			return nil, err
+		}
+		return *b, nil
+	}
+}

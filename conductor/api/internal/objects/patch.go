@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/patch"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+)
+
+// patch answers a PATCH.
+func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
+	if err := r.Accept(r.QueryArgs()); err != nil {
+		return rest.Answer{}, err
+	}
+	ident := r.Param(0)
+	if !x.write.anyIdent {
+		if _, err := identOf(r, x); err != nil {
+			return rest.Answer{}, err
+		}
+	}
+	p, wrong := patch.Decode(r)
+	switch {
+	case wrong != nil && !errors.Is(wrong, patch.ErrNull):
+		return rest.Answer{}, wrong
+	case r.Version < x.write.patchSince:
+		return rest.Answer{}, &fault.Fault{Status: http.StatusMethodNotAllowed, Text: "The API version does not allow updating " + x.path}
+	}
+	if wrong == nil {
+		wrong = x.checkPatch(r, p)
+	}
+	if wrong != nil && !x.write.loadFirst {
+		return rest.Answer{}, wrong
+	}
+	if x.alwaysNamed() && !rest.IsUUID(ident) && !rest.IsName(ident) {
+		return rest.Answer{}, fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
+	}
+	before, err := find(r, x, ident)
+	if err = cmp.Or(err, wrong); err != nil {
+		return rest.Answer{}, err
+	}
+	attempt := conductor.Clone(before)
+	o, err := r.Conductor.UpdateObject(r.Context(), x.of.Kind(), before.Meta().UUID, func(o conductor.Object) error {
+		before := conductor.Clone(o)
+		if err := x.apply(r, p, o); err != nil {
+			return err
+		}
+		attempt = o
+		return x.checkRecord(r, before, o)
+	})
+	if errors.Is(err, conductor.NotFound) {
+		return rest.Answer{}, x.notFound(ident)
+	}
+	if err != nil {
+		return rest.Answer{}, x.existsFault(r, attempt, err)
+	}
+	return x.answer(r, http.StatusOK, o, nil), nil
+}
+
+// checkPatch refuses a patch of fields that clients may not change.
+func (x *resource) checkPatch(r *rest.Request, p patch.Patch) error {
+	names := x.write.patched
+	if names == nil {
+		for i := range x.fields {
+			if f := &x.fields[i]; !f.is(readOnly) && !f.is(fixed) && f.since <= r.Highest {
+				names = append(names, f.name)
+			}
+		}
+		slices.Sort(names)
+	}
+	if err := p.Only(names); err != nil {
+		return err
+	}
+	if err := x.checkVersion(r, nil, p); err != nil || x.write.checkValues == nil {
+		return err
+	}
+	return x.write.checkValues(r, p)
+}
+
+// apply applies a patch to a record.
+func (x *resource) apply(r *rest.Request, p patch.Patch, o conductor.Object) error {
+	document := map[string]any{}
+	for i := range x.fields {
+		if f := &x.fields[i]; !f.is(readOnly) && !f.is(hidden) && f.since <= r.Highest {
+			document[f.name] = f.value(o)
+		}
+	}
+	patched, err := p.Apply(document)
+	if err != nil {
+		return err
+	}
+	if x.write.checkPatched != nil {
+		if err := x.write.checkPatched(r, patched); err != nil {
+			return err
+		}
+	}
+	if err := x.checkLinks(r, p, o, patched); err != nil {
+		return err
+	}
+	if err := x.bodySchema(r.Service).Validate("patch", patched); err != nil {
+		return err
+	}
+	for i := range x.fields {
+		f := &x.fields[i]
+		if _, there := patched[f.name]; f.is(nullable) && !there {
+			patched[f.name] = nil // in place of its default
+		}
+	}
+	return x.setFields(r, o, patched)
+}
+
+// checkLinks refuses a patched document that names a port group or a node that the record cannot
+// belong to.
+func (x *resource) checkLinks(r *rest.Request, p patch.Patch, before conductor.Object, patched map[string]any) error {
+	if group := patched["portgroup_uuid"]; p.StartsWith("portgroup_uuid") && schema.Truthy(group) {
+		if !rest.IsUUID(fault.Show(group)) {
+			return fault.As400(portGroupResource.notFound(fault.Show(group)))
+		}
+		if _, err := find(r, portGroupResource, fault.Show(group)); err != nil {
+			return fault.As400(err)
+		}
+	}
+	node, has := patched["node_uuid"]
+	if f := x.field("node_uuid"); f == nil || f.is(readOnly) || !has || node == before.Meta().NodeUUID {
+		return nil
+	}
+	ident := fault.Show(node)
+	if _, err := strconv.Atoi(ident); err != nil && !rest.IsUUID(ident) {
+		return fault.Invalid("Expected a UUID or int but received %s.", ident)
+	}
+	moved := conductor.Clone(before)
+	moved.Meta().NodeUUID = ident
+	return x.checkNode(r, before, moved)
+}

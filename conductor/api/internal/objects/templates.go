@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/traits"
+	"github.com/ironstate/ironstate/internal/masked"
+)
+
+// DeployTemplates returns the controller of /v1/deploy_templates.
+func DeployTemplates() *rest.Controller {
+	c := templateResource.controller()
+	c.Admit = rest.RefuseBefore(since.DeployTemplates, "deploy templates")
+	return c
+}
+
+var templateResource = &resource{
+	of: &conductor.DeployTemplate{}, path: "deploy_templates", word: "template", noun: "Deploy template", since: since.DeployTemplates,
+	suffixed: true,
+	fields: []field{
+		uuidField,
+		{name: "name", flags: required, schema: func(*rest.Service) *schema.Schema { return traits.Schema }},
+		{name: "description", types: schema.TextOrNull, flags: hidden, max: 255},
+		extraField,
+		{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("priority", true), convert: toSteps("priority"), mask: masked.Value},
+	},
+	list:  listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: (*rest.Args).Name, sortKeyFirst: true},
+	write: writeRules{patched: []string{"extra", "name", "steps", "description"}, checkPatched: checkTemplateSteps},
+}
+
+// checkTemplateSteps checks the steps of a patched deploy template.
+func checkTemplateSteps(r *rest.Request, patched map[string]any) error {
+	steps, _ := patched["steps"].([]any)
+	valid := StepsSchema("priority", true)(r.Service).Items
+	for _, step := range steps {
+		if err := valid.Validate("patch", step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
