@@ -3,12 +3,8 @@
 package conductor
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +12,11 @@ import (
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
+
+// prepareError is an error of the preparation of a deployment.
+type prepareError struct{ error }
+
+func (e *prepareError) Unwrap() error { return e.error }
 
 // deploysImage reports whether the node's agent writes an image: whether the node's deploy interface, chosen or by default, is
 // "direct".
@@ -44,118 +45,18 @@ func agentDeploySteps(hardware Hardware, n *Node) []Step {
 	return steps
 }
 
-// bootForDeployment boots the agent and waits for its heartbeat.
+// bootForDeployment prepares the image of the instance, boots the agent and waits for its heartbeat.
 func bootForDeployment(ctx context.Context, t *Task) error {
+	if deploysImage(t.hardware, t.Node()) {
+		if err := t.prepareImage(ctx); err != nil {
+			return &prepareError{err}
+		}
+	}
 	if err := agentBooter(t.hardware, t.Node()).BootAgent(ctx, t); err != nil {
 		return err
 	}
 	return ErrWait
 }
-
-// partitionKeys are the keys of instance_info that the agent is sent with a partition image.
-var partitionKeys = []string{"kernel", "ramdisk", "root_gb", "ephemeral_format", "preserve_ephemeral", "image_type"}
-
-// partitionSizes are the sizes of the partitions beside a partition image: the key of instance_info, and the key and the factor
-// for the agent's size in MiB.
-var partitionSizes = []struct {
-	key, agentKey string
-	factor        int64
-}{{"root_gb", "root_mb", 1024}, {"swap_mb", "swap_mb", 1}, {"ephemeral_gb", "ephemeral_mb", 1024}}
-
-// partitionLayout returns what the agent is sent to partition the disk for a partition image.
-//
-// Source: parse_instance_info and _validate_layout_properties in ironic/drivers/modules/deploy_utils.py.
-func partitionLayout(n *Node) (map[string]any, error) {
-	if n.InstanceInfo["root_gb"] == nil {
-		return nil, refuse(Invalid, "Some parameters were missing in node's instance_info. Missing are: ['root_gb']")
-	}
-	layout := map[string]any{}
-	for _, key := range partitionKeys {
-		layout[key] = n.InstanceInfo[key]
-	}
-	for _, size := range partitionSizes {
-		value := cmp.Or(n.InstanceInfo[size.key], any(0))
-		units, err := strconv.ParseInt(fmt.Sprint(value), 10, 32)
-		if err != nil || units < 0 {
-			return nil, refuse(Invalid, "Invalid parameter %s: %v is not an integer value.", size.key, value)
-		}
-		layout[size.agentKey] = units * size.factor
-	}
-	if layout["ephemeral_mb"] != int64(0) && layout["ephemeral_format"] == nil {
-		layout["ephemeral_format"] = "ext4"
-	}
-	preserve, err := strconv.ParseBool(strings.ToLower(fmt.Sprint(cmp.Or(layout["preserve_ephemeral"], any(false)))))
-	if err != nil {
-		return nil, refuse(Invalid, "Invalid parameter preserve_ephemeral: %v is not a boolean.", layout["preserve_ephemeral"])
-	}
-	layout["preserve_ephemeral"] = preserve
-	return layout, nil
-}
-
-// writeImage sends the agent's step write_image with the image of the node's instance.
-func writeImage(ctx context.Context, t *Task) error {
-	n := t.Node()
-	if err := ValidateImage(n); err != nil {
-		return err
-	}
-	source := n.InstanceInfo["image_source"].(string)
-	image := map[string]any{
-		"id": path.Base(source), "urls": []string{source}, "disk_format": n.InstanceInfo["image_disk_format"],
-		"container_format": n.InstanceInfo["image_container_format"], "stream_raw_images": true, "node_uuid": n.UUID,
-	}
-	for key, name := range map[string]string{"image_checksum": "checksum", "image_os_hash_algo": "os_hash_algo", "image_os_hash_value": "os_hash_value"} {
-		if value := n.InstanceInfo[key]; value != nil && value != "" {
-			image[name] = value
-		}
-	}
-	if n.DriverInternalInfo["is_whole_disk_image"] != true {
-		layout, err := partitionLayout(n)
-		if err != nil {
-			return err
-		}
-		maps.Copy(image, layout)
-		image["deploy_boot_mode"], image["boot_option"] = n.agentBootMode(), "local"
-	}
-	args := map[string]any{"image_info": image, "configdrive": nil}
-	drive, err := t.configDrive(ctx)
-	if err != nil {
-		return err
-	}
-	if drive != nil && drive != "" {
-		image["configdrive"], args["configdrive"] = drive, drive
-	}
-	return t.sendStep(ctx, args)
-}
-
-// ValidateImage refuses a node whose image the deploy interface "direct" cannot write.
-//
-// Source: validate of AgentDeploy in ironic/drivers/modules/agent.py.
-func ValidateImage(n *Node) error {
-	text := func(key string) string { value, _ := n.InstanceInfo[key].(string); return value }
-	source, from := text("image_source"), any("http")
-	for _, info := range []map[string]any{n.DriverInfo, n.InstanceInfo} {
-		if value := info["image_download_source"]; value != nil && value != "" {
-			from = value
-		}
-	}
-	switch {
-	case source == "":
-		return refuse(Invalid, "Node %s failed to validate deploy image info. Some parameters were missing. Missing are: ['instance_info.image_source']", n.UUID)
-	case !strings.HasPrefix(source, "http://") && !strings.HasPrefix(source, "https://"):
-		return refuse(Invalid, "Node %s has the image_source %q, which is not an http or https URL: no other image can be written.", n.UUID, source)
-	case (text("image_os_hash_algo") == "") != (text("image_os_hash_value") == ""), text("image_os_hash_value") == "" && text("image_checksum") == "":
-		return refuse(Invalid, `image_source's "image_checksum", or "image_os_hash_algo" and "image_os_hash_value" must be provided in instance_info for node %s`, n.UUID)
-	case from != "http":
-		return refuse(Invalid, "Node %s has the image_download_source %q, but agents download images only by http.", n.UUID, fmt.Sprint(from))
-	case n.DriverInternalInfo["is_whole_disk_image"] == false:
-		_, err := partitionLayout(n)
-		return err
-	}
-	return nil
-}
-
-// agentBootMode returns the boot mode that the agent is told, UEFI by default.
-func (n *Node) agentBootMode() string { return cmp.Or(n.WantedBootMode(), "uefi") }
 
 // prepareInstanceBoot installs the boot loader of an image that the agent has written, and makes the machine boot its disk.
 func prepareInstanceBoot(ctx context.Context, t *Task) error {

@@ -4,6 +4,7 @@ package conductor_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -16,8 +17,8 @@ import (
 func TestTheAgentIsSentTheImageOfTheInstance(t *testing.T) {
 	const source = "http://images.example/x.raw"
 	for name, c := range map[string]struct {
-		info map[string]any
-		want map[string]any // of image_info, beside what all have
+		info map[string]any // the keys of instance_info beside image_source
+		want map[string]any // the keys of image_info beside those of every image
 	}{
 		"qcow2": {
 			map[string]any{"image_disk_format": "qcow2", "image_os_hash_algo": "sha512", "image_os_hash_value": "5f"},
@@ -27,11 +28,21 @@ func TestTheAgentIsSentTheImageOfTheInstance(t *testing.T) {
 			map[string]any{"image_checksum": "http://images.example/SHA256SUMS", "configdrive": "http://images.example/drive"},
 			map[string]any{"disk_format": nil, "checksum": "http://images.example/SHA256SUMS", "configdrive": "http://images.example/drive"},
 		},
+		"proxies": {
+			map[string]any{"image_checksum": "d41d"}, map[string]any{"disk_format": nil, "checksum": "d41d", "proxies": map[string]any{"http": "http://u:p@proxy:3128"}, "no_proxy": ".example"},
+		},
 		"a partition image": {
 			map[string]any{"image_checksum": "d41d", "image_type": "partition", "root_gb": 10},
 			map[string]any{
 				"disk_format": nil, "checksum": "d41d", "image_type": "partition", "kernel": nil, "ramdisk": nil, "root_gb": 10.0, "root_mb": 10240.0, "swap_mb": 0.0,
-				"ephemeral_mb": 0.0, "ephemeral_format": nil, "preserve_ephemeral": false, "deploy_boot_mode": "uefi", "boot_option": "local",
+				"ephemeral_mb": 0.0, "ephemeral_format": nil, "preserve_ephemeral": false, "deploy_boot_mode": "uefi", "boot_option": "local", "disk_label": "gpt",
+			},
+		},
+		"a partition image with a disk label": {
+			map[string]any{"image_checksum": "d41d", "image_type": "partition", "root_gb": 10, "capabilities": map[string]any{"boot_mode": "bios", "disk_label": "gpt"}},
+			map[string]any{
+				"disk_format": nil, "checksum": "d41d", "image_type": "partition", "kernel": nil, "ramdisk": nil, "root_gb": 10.0, "root_mb": 10240.0, "swap_mb": 0.0,
+				"ephemeral_mb": 0.0, "ephemeral_format": nil, "preserve_ephemeral": false, "deploy_boot_mode": "bios", "boot_option": "local", "disk_label": "gpt",
 			},
 		},
 		"a partition image with a kernel, swap and an ephemeral partition": {
@@ -51,6 +62,9 @@ func TestTheAgentIsSentTheImageOfTheInstance(t *testing.T) {
 				_, err := m.UpdateNode(m.ctx, m.n.UUID, func(n *conductor.Node) error {
 					n.InstanceInfo = map[string]any{"image_source": source}
 					maps.Copy(n.InstanceInfo, c.info)
+					if c.want["proxies"] != nil {
+						n.DriverInfo = map[string]any{"image_http_proxy": "http://u:p@proxy:3128", "image_no_proxy": ".example"}
+					}
 					return nil
 				})
 				require.NoError(t, err)
@@ -68,29 +82,69 @@ func TestTheAgentIsSentTheImageOfTheInstance(t *testing.T) {
 }
 
 func TestAnImageThatTheAgentCannotWriteIsRefused(t *testing.T) {
-	partition := map[string]any{"is_whole_disk_image": false}
-	for want, c := range map[string]struct{ info, driver, internal map[string]any }{
-		"Missing are: ['instance_info.image_source']": {info: map[string]any{"image_source": nil}},
-		"is not an http or https URL":                 {info: map[string]any{"image_source": "file:///x.raw"}},
-		`"image_os_hash_value" must be provided`:      {info: map[string]any{"image_checksum": nil}},
-		`has the image_download_source "local"`:       {info: map[string]any{"image_download_source": "local"}},
-		`has the image_download_source "swift"`:       {driver: map[string]any{"image_download_source": "swift"}},
-		`has the image_download_source "7"`:           {info: map[string]any{"image_download_source": 7}, driver: map[string]any{"image_download_source": "http"}},
-		"Missing are: ['root_gb']":                    {internal: partition},
-		"Invalid parameter root_gb: ten is not":       {info: map[string]any{"root_gb": "ten"}, internal: partition},
-		"Invalid parameter swap_mb: -1 is not":        {info: map[string]any{"root_gb": 1, "swap_mb": -1}, internal: partition},
-		"Invalid parameter ephemeral_gb: map[] is":    {info: map[string]any{"root_gb": 1, "ephemeral_gb": map[string]any{}}, internal: partition},
-		"Invalid parameter preserve_ephemeral: maybe": {info: map[string]any{"root_gb": 1, "preserve_ephemeral": "maybe"}, internal: partition},
-		"": {info: map[string]any{"image_download_source": ""}, driver: map[string]any{"image_download_source": "http"}},
+	type object = map[string]any
+	partition := object{"is_whole_disk_image": false}
+	long := strings.Repeat("a", 63)
+	for want, cases := range map[string][]struct{ info, driver, internal object }{
+		"Missing are: ['instance_info.image_source']": {{info: object{"image_source": nil}}},
+		"is not an http, https or file URL":           {{info: object{"image_source": "1be26c0b"}}, {info: object{"image_source": "glance://x"}}, {info: object{"image_source": "oci://x/y"}}},
+		`"image_os_hash_value" must be provided in`: {
+			{info: object{"image_checksum": nil}}, {info: object{"image_os_hash_algo": "sha256"}}, {info: object{"image_os_hash_value": "5f"}},
+			{info: object{"image_checksum": nil, "image_download_source": "local"}},
+		},
+		`Invalid image_type "floppy", valid are partition, whole-disk`:                           {{info: object{"image_type": "floppy"}}},
+		`Invalid image_type "7", valid are`:                                                      {{info: object{"image_type": 7}}},
+		`Invalid value for image_download_source: "ftp". Valid values are swift, http or local.`: {{driver: object{"image_download_source": "ftp"}}},
+		`Invalid value for image_download_source: "7"`:                                           {{info: object{"image_download_source": 7}, driver: object{"image_download_source": "http"}}},
+		"the following URLs are invalid: image_http_proxy, image_https_proxy.":                   {{driver: object{"image_http_proxy": "ftp://u:hunter2@h", "image_https_proxy": 7}}},
+		"the following URLs are invalid: image_http_proxy.":                                      {{driver: object{"image_http_proxy": "proxy.example:3128"}}},
+		"the specified list *.example is incorrect":                                              {{driver: object{"image_no_proxy": "*.example"}}},
+		"the specified list 7 is incorrect":                                                      {{driver: object{"image_no_proxy": 7}}},
+		"the specified list x," + long + "a is incorrect":                                        {{driver: object{"image_no_proxy": "x," + long + "a"}}},
+		"the specified list -x is incorrect":                                                     {{driver: object{"image_no_proxy": "-x"}}},
+		"Missing are: ['root_gb']":                                                               {{internal: partition}},
+		"Invalid parameter root_gb: ten is not":                                                  {{info: object{"root_gb": "ten"}, internal: partition}},
+		"Invalid parameter swap_mb: -1 is not":                                                   {{info: object{"root_gb": 1, "swap_mb": -1}, internal: partition}},
+		"Invalid parameter ephemeral_gb: map[] is":                                               {{info: object{"root_gb": 1, "ephemeral_gb": object{}}, internal: partition}},
+		"Invalid parameter preserve_ephemeral: maybe":                                            {{info: object{"root_gb": 1, "preserve_ephemeral": "maybe"}, internal: partition}},
+		"": {
+			{info: object{"image_download_source": ""}, driver: object{"image_download_source": "http"}},
+			{info: object{"image_source": "file:///x", "image_checksum": nil}},
+			{driver: object{"image_http_proxy": "https://u:p@h:1", "image_https_proxy": "//h", "image_no_proxy": ".example, 192.0.2.1:80,, h," + long + ".b"}},
+			{driver: object{"image_http_proxy": "", "image_no_proxy": ""}},
+		},
 	} {
-		n := &conductor.Node{InstanceInfo: map[string]any{"image_source": "https://images.example/x", "image_checksum": "d41d"}, DriverInfo: c.driver, DriverInternalInfo: c.internal}
-		maps.Copy(n.InstanceInfo, c.info)
-		err := conductor.ValidateImage(n)
-		if want == "" {
-			require.NoError(t, err)
-			continue
+		for _, c := range cases {
+			n := &conductor.Node{InstanceInfo: object{"image_source": "https://images.example/x", "image_checksum": "d41d"}, DriverInfo: c.driver, DriverInternalInfo: c.internal}
+			maps.Copy(n.InstanceInfo, c.info)
+			_, err := n.InstanceImage("")
+			if want == "" {
+				require.NoError(t, err)
+				continue
+			}
+			require.ErrorIs(t, err, conductor.Invalid)
+			require.ErrorContains(t, err, want)
+			require.NotContains(t, err.Error(), "hunter2")
 		}
-		require.ErrorIs(t, err, conductor.Invalid)
-		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestWhoDownloadsAnImage(t *testing.T) {
+	for _, c := range []struct {
+		source                       string
+		instance, driver, configured string
+		local                        bool
+	}{
+		{source: "http://h/x"}, {source: "https://h/x", configured: "http"}, {source: "http://h/x", configured: "local", local: true}, {source: "http://h/x", configured: "swift"},
+		{source: "http://h/x", driver: "http", configured: "local"}, {source: "http://h/x", driver: "local", configured: "http", local: true},
+		{source: "http://h/x", instance: "http", driver: "local", configured: "local"}, {source: "http://h/x", instance: "local", driver: "http", local: true},
+		{source: "file:///x", local: true}, {source: "file:///x", instance: "http", local: true},
+	} {
+		n := &conductor.Node{
+			InstanceInfo: map[string]any{"image_source": c.source, "image_checksum": "d41d", "image_download_source": c.instance}, DriverInfo: map[string]any{"image_download_source": c.driver},
+		}
+		image, err := n.InstanceImage(c.configured)
+		require.NoError(t, err)
+		require.Equal(t, conductor.InstanceImage{Source: c.source, Local: c.local, Checksum: "d41d"}, image)
 	}
 }

@@ -74,7 +74,7 @@ func (f *Fake) Describe() Description {
 func (f *Fake) Validate(n *Node) map[string]error {
 	valid := maps.Clone(fakeValid)
 	if f.UsesAgent(n) {
-		valid["deploy"] = ValidateImage(n)
+		_, valid["deploy"] = n.InstanceImage("")
 	}
 	return valid
 }

@@ -62,6 +62,9 @@ func (e *stepError) Error() string {
 	case states.Inspecting:
 		return e.err.Error()
 	case states.Deploying:
+		if preparation := new(prepareError); errors.As(e.err, &preparation) {
+			return "Failed to prepare to deploy: " + preparation.Error()
+		}
 		text := fmt.Sprintf("Deploy step %v failed: %v", e.step, e.err)
 		if !slices.Contains([]string{"prepare_instance_boot", "tear_down_agent", "boot_instance"}, e.step.Step) {
 			text += "."

@@ -24,7 +24,7 @@ const logoutTimeout = 3 * time.Second
 func newHardware(o *options, published *images.Server, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
 	config := hardware.Config{
 		Sessions: maxSessions, Images: published, APIURL: o.images.apiURL, DefaultDeploy: o.images.deploy, KernelParameters: o.images.parameters,
-		DeployKernel: o.images.kernel, DeployRamdisk: o.images.ramdisk, Bootloader: o.images.bootloader,
+		DeployKernel: o.images.kernel, DeployRamdisk: o.images.ramdisk, Bootloader: o.images.bootloader, ImageDownloadSource: o.images.source,
 	}
 	redfish, err := hardware.NewRedfish(config)
 	if err != nil {

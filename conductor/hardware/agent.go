@@ -48,11 +48,17 @@ func (b *BMC) BootAgent(ctx context.Context, t *conductor.Task) error {
 
 // CleanUpAgent implements [conductor.AgentBooter].
 func (b *BMC) CleanUpAgent(ctx context.Context, t *conductor.Task) error {
+	if err := b.withdrawImage(t.Node()); err != nil {
+		return err
+	}
 	return b.boot(t.Node()).cleanUpRamdisk(ctx, t)
 }
 
 // PrepareInstance implements [conductor.AgentBooter].
 func (b *BMC) PrepareInstance(ctx context.Context, t *conductor.Task) error {
+	if err := b.withdrawImage(t.Node()); err != nil {
+		return err
+	}
 	return b.boot(t.Node()).prepareInstance(ctx, t)
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/agent/agenttest"
 	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
@@ -31,7 +33,10 @@ type lab struct {
 	*site
 	bmc     *bmctest.Redfish
 	machine *agenttest.Machine
-	image   []byte
+	web     string // the URL of the service and of the files
+	image   []byte // the file x.raw
+	files   map[string][]byte
+	images  *images.Server
 	n       *conductor.Node
 }
 
@@ -43,8 +48,14 @@ func startLab(t *testing.T, state states.State, deploy string, set ...func(*agen
 		switch {
 		case r.URL.Path == "/images/x.raw":
 			_, _ = w.Write(l.image)
+		case r.URL.Path == "/images/moved.raw":
+			http.Redirect(w, r, "/images/x.raw", http.StatusFound)
+		case l.files[path.Base(r.URL.Path)] != nil:
+			_, _ = w.Write(l.files[path.Base(r.URL.Path)])
 		case strings.HasPrefix(r.URL.Path, "/images/"):
 			http.NotFound(w, r)
+		case l.images.Serves(r.URL.Path):
+			l.images.ServeHTTP(w, r)
 		default:
 			handler.ServeHTTP(w, r)
 		}
@@ -61,7 +72,11 @@ func startLab(t *testing.T, state states.State, deploy string, set ...func(*agen
 	l.bmc = startRedfish(t, func(c *bmctest.RedfishConfig) {
 		c.Systems = []bmctest.System{{ID: "1", OnPower: l.machine.Power}}
 	})
-	l.site = start(t, hardware.Config{})
+	l.web = web.URL
+	l.images, err = images.New(images.Config{Folder: t.TempDir(), URL: web.URL + "/published", Client: web.Client()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.images.Close()) })
+	l.site = start(t, hardware.Config{Images: l.images})
 	handler = api.New(l.Conductor, api.Config{})
 	l.n = l.node(redfishMachine(l.bmc, t), func(n *conductor.Node) {
 		n.ProvisionState, n.Interfaces, n.AutomatedClean = state, map[string]string{"deploy": deploy, "rescue": "agent"}, nil

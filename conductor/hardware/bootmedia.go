@@ -164,7 +164,7 @@ func (b mediaBoot) eject(ctx context.Context, n *conductor.Node) error {
 	if b.config.Images == nil {
 		return nil
 	}
-	return b.config.Images.Withdraw(n.UUID)
+	return b.config.Images.Withdraw(n.UUID, "")
 }
 
 // inUse reports whether the node's machine boots or runs from its CD: while work waits or runs, and

@@ -121,11 +121,11 @@ func (b scriptBoot) prepareRamdisk(ctx context.Context, t *conductor.Task, param
 }
 
 func (b scriptBoot) cleanUpRamdisk(_ context.Context, t *conductor.Task) error {
-	return b.config.Images.Withdraw(t.Node().UUID)
+	return b.config.Images.Withdraw(t.Node().UUID, "")
 }
 
 func (b scriptBoot) prepareInstance(ctx context.Context, t *conductor.Task) error {
-	if err := b.config.Images.Withdraw(t.Node().UUID); err != nil {
+	if err := b.config.Images.Withdraw(t.Node().UUID, ""); err != nil {
 		return err
 	}
 	if n := t.Node(); b.chosen(n, "deploy") == ramdisk {
@@ -143,7 +143,7 @@ func (b scriptBoot) prepareInstance(ctx context.Context, t *conductor.Task) erro
 }
 
 func (b scriptBoot) cleanUpInstance(ctx context.Context, t *conductor.Task) error {
-	if err := b.config.Images.Withdraw(t.Node().UUID); err != nil {
+	if err := b.config.Images.Withdraw(t.Node().UUID, ""); err != nil {
 		return err
 	}
 	return b.networkBoot.cleanUpInstance(ctx, t)

@@ -102,11 +102,12 @@
 //     not known here if instance_info names nothing. With pxe, or without Config.Images, an ISO, a kernel or
 //     a ramdisk in instance_info is refused. An image or a configuration drive is refused with all of them.
 //   - "direct": deploy.deploy boots Ironic's agent. After its first heartbeat the agent writes the image
-//     (write_image), which it downloads from image_source, an http or https URL with a checksum, and the
-//     configuration drive, which is an image, its URL, or built from an object. The boot loader is installed (prepare_instance_boot), the
+//     (write_image) and the configuration drive, which is an image, its URL, or built from an object. The agent downloads
+//     the image from image_source, an http or https URL with a checksum, which is checked before the boot. A local image
+//     (image_download_source "local", or a file URL) is downloaded and verified before the boot, and Config.Images serves
+//     it to the agent until the machine boots from its disk. The boot loader is installed (prepare_instance_boot), the
 //     agent powers the machine off (tear_down_agent), and the machine boots from its disk (boot_instance).
-//     Steps of the agent and of the request run between these, by their priorities. An image that the
-//     conductor would have to download (image_download_source "local", Glance, a file) and an ISO are
+//     Steps of the agent and of the request run between these, by their priorities. An image of Glance and an ISO are
 //     refused.
 //   - "custom-agent": the same without write_image. The steps of the agent that the client requests
 //     write the image. Another program in the ramdisk may do that, and then calls

@@ -48,6 +48,9 @@ type Config struct {
 	// DefaultDeploy is the deploy interface of nodes that have chosen none (default_deploy_interface); "ramdisk" if
 	// empty. Metal3's baremetal-operator needs "direct", Ironic's own default.
 	DefaultDeploy string
+	// ImageDownloadSource says who downloads the images of instances of nodes that do not say it: with "http" the agent,
+	// with "local" this process, which needs Images; "http" if empty ([agent]image_download_source).
+	ImageDownloadSource string
 }
 
 const defaultSessions = 1000
@@ -66,6 +69,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if _, err := bootimage.ParseParameters(c.KernelParameters); err != nil {
 		return c, &conductor.ConfigError{Field: "KernelParameters", Want: "a kernel command line: " + err.Error()}
+	}
+	if !slices.Contains([]string{"", "http", "local"}, c.ImageDownloadSource) {
+		return c, &conductor.ConfigError{Field: "ImageDownloadSource", Want: `"http" or "local"`}
 	}
 	switch {
 	case c.Sessions == 0:
@@ -104,6 +110,7 @@ var (
 	_ conductor.Hardware           = (*BMC)(nil)
 	_ conductor.AgentBooter        = (*BMC)(nil)
 	_ conductor.ConfigDriveBuilder = (*BMC)(nil)
+	_ conductor.ImageServer        = (*BMC)(nil)
 	_ conductor.BootDeviceManager  = (*BMC)(nil)
 	_ conductor.CacheReader        = (*BMC)(nil)
 	_ conductor.HealthReader       = (*BMC)(nil)
@@ -179,7 +186,9 @@ func (b *BMC) Describe() conductor.Description {
 	if b.made() != nil {
 		return conductor.Description{}
 	}
-	return conductor.Description{Interfaces: maps.Clone(b.interfaces), Properties: maps.Clone(b.properties)}
+	properties := maps.Clone(b.properties)
+	maps.Copy(properties, agentImageTexts)
+	return conductor.Description{Interfaces: maps.Clone(b.interfaces), Properties: properties}
 }
 
 // Verify implements [conductor.Hardware]: it logs in and reads the power state. With

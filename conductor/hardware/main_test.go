@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
@@ -119,6 +120,7 @@ func start(t *testing.T, config hardware.Config, set ...func(*conductor.Config))
 		Store: &conductor.Memory{}, Name: "alpha", LockedInterval: 10 * time.Millisecond, LockedRetries: 500,
 		Hardware:      map[string]conductor.Hardware{"redfish": s.redfish, "ipmi": s.ipmi},
 		SkipPowerSync: true, CheckInterval: 50 * time.Millisecond,
+		Agent:        agent.Config{PollInterval: 10 * time.Millisecond},
 		OnTransition: func(move conductor.Transition) { s.moves <- move },
 	}
 	for _, set := range set {

@@ -55,42 +55,68 @@ func (s *Server) File(name string) (path string, ok bool) {
 // a folder. A file URL must name a file in Config.Folder, and Fetch returns that file's path. The errors
 // contain no URL, since one may contain a secret.
 func (s *Server) Fetch(ctx context.Context, source, folder string) (path string, err error) {
-	at, path, err := s.source(source)
+	_, path, err = s.source(source)
 	if err != nil || path != "" {
 		return path, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
-	if err != nil {
-		return "", errors.New("it is not a URL")
-	}
-	answer, err := s.config.Client.Do(r)
-	if err != nil {
-		var known *url.Error
-		if errors.As(err, &known) {
-			err = known.Err
-		}
-		return "", fmt.Errorf("download from %s: %w", at.Host, err)
-	}
-	defer answer.Body.Close()
-	switch {
-	case answer.StatusCode != http.StatusOK:
-		return "", fmt.Errorf("download from %s: it answers %d", at.Host, answer.StatusCode)
-	case answer.ContentLength > s.config.MaxSource:
-		return "", fmt.Errorf("download from %s: %d bytes, and at most %d are allowed", at.Host, answer.ContentLength, s.config.MaxSource)
-	}
 	file, err := os.CreateTemp(folder, "source-")
 	if err != nil {
 		return "", err
 	}
-	n, err := io.Copy(file, io.LimitReader(answer.Body, s.config.MaxSource+1))
-	if n > s.config.MaxSource {
-		err = fmt.Errorf("more than %d bytes, which is the most that is allowed", s.config.MaxSource)
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err := errors.Join(s.Download(ctx, source, file, s.config.MaxSource), file.Close()); err != nil {
 		_ = os.Remove(file.Name())
-		return "", fmt.Errorf("download from %s: %w", at.Host, err)
+		return "", err
 	}
 	return file.Name(), nil
+}
+
+// Download writes the content at a URL, which is one that [Server.CheckSource] accepts. The content may have most bytes; 0
+// stands for Config.MaxBytes. The errors contain no URL, since one may contain a secret.
+func (s *Server) Download(ctx context.Context, source string, to io.Writer, most int64) error {
+	at, path, err := s.source(source)
+	if err != nil {
+		return err
+	}
+	if most == 0 {
+		most = s.config.MaxBytes
+	}
+	name, from := at.Host, io.Reader(nil)
+	if path != "" {
+		file, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		name, from = filepath.Base(path), file
+	} else {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+		if err != nil {
+			return errors.New("it is not a URL")
+		}
+		answer, err := s.config.Client.Do(r)
+		if known := new(url.Error); errors.As(err, &known) {
+			err = known.Err
+		}
+		if err != nil {
+			return fmt.Errorf("download from %s: %w", name, err)
+		}
+		defer answer.Body.Close()
+		switch {
+		case answer.StatusCode != http.StatusOK:
+			return fmt.Errorf("download from %s: it answers %d", name, answer.StatusCode)
+		case answer.ContentLength > most:
+			return fmt.Errorf("download from %s: %d bytes, and at most %d are allowed", name, answer.ContentLength, most)
+		}
+		from = answer.Body
+	}
+	n, err := io.Copy(to, io.LimitReader(from, most+1))
+	if err == nil && n > most {
+		err = fmt.Errorf("more than %d bytes, which is the most that is allowed", most)
+	}
+	if err != nil {
+		return fmt.Errorf("download from %s: %w", name, err)
+	}
+	return nil
 }

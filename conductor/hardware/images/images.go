@@ -151,11 +151,12 @@ func (s *Server) Publish(node, suffix string, write func(*os.File) error) (locat
 	return s.config.URL + "/" + name, nil
 }
 
-// Withdraw removes all published images of a node. It is no error if there are none.
-func (s *Server) Withdraw(node string) error {
+// Withdraw removes the published images of a node with a suffix, or all of them if the suffix is empty. It is no error if
+// there are none.
+func (s *Server) Withdraw(node, suffix string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.withdraw(node, "")
+	return s.withdraw(node, suffix)
 }
 
 // withdraw removes the published images of a node with a suffix.

@@ -95,8 +95,8 @@ func TestAPublishedImageIsServedUntilItIsWithdrawn(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, published, 2, "a restart keeps them")
 
-	require.NoError(t, s.Withdraw(node))
-	require.NoError(t, s.Withdraw(node))
+	require.NoError(t, s.Withdraw(node, ""))
+	require.NoError(t, s.Withdraw(node, ""))
 	for _, location := range []string{second, floppy} {
 		status, _ = get(t, location, "")
 		require.Equal(t, http.StatusNotFound, status)
@@ -143,7 +143,7 @@ func TestImagesAreBounded(t *testing.T) {
 	for _, wrong := range []string{"", "node-1", "../" + node, strings.ToUpper(node)} {
 		_, err = s.Publish(wrong, ".iso", text("0"))
 		require.ErrorContains(t, err, "want a UUID")
-		require.ErrorContains(t, s.Withdraw(wrong), "want a UUID")
+		require.ErrorContains(t, s.Withdraw(wrong, ""), "want a UUID")
 	}
 	_, err = s.Publish(node, ".exe", text("0"))
 	require.ErrorContains(t, err, "want a UUID, and .iso, .img, .kernel or .ramdisk")

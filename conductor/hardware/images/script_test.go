@@ -49,7 +49,7 @@ func TestAMachineReceivesTheScriptOfItsInterface(t *testing.T) {
 	defer again.Close()
 	status, _ = get(t, url+"52-54-00-00-00-0c.ipxe", "")
 	require.Equal(t, http.StatusOK, status, "a restart keeps it")
-	require.NoError(t, s.Withdraw(other))
+	require.NoError(t, s.Withdraw(other, ""))
 	status, _ = get(t, url+"52-54-00-00-00-0c.ipxe", "")
 	require.Equal(t, http.StatusNotFound, status)
 }

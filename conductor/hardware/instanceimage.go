@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware/images"
+	"github.com/ironstate/ironstate/internal/checksum"
+)
+
+// imageTimeout bounds the download of an instance's image, and headTimeout the check of its URL.
+const (
+	imageTimeout = 2 * time.Hour
+	headTimeout  = time.Minute
+)
+
+// imageSuffix ends the name of a published image of an instance.
+const imageSuffix = ".img"
+
+// downloadSource is the key of driver_info that says who downloads the image of an instance.
+const downloadSource = "image_download_source"
+
+// agentImageTexts are the properties of the deploy interface "direct".
+var agentImageTexts = map[string]string{
+	downloadSource:      "With direct: who downloads the image. With http the agent does. With local the service does, and serves it to the agent.",
+	"image_http_proxy":  "With direct: URL of the proxy through which the agent downloads images by HTTP.",
+	"image_https_proxy": "With direct: URL of the proxy through which the agent downloads images by HTTPS.",
+	"image_no_proxy":    "With direct: comma-separated host names, IP addresses and domain names, such as .example.org, that the agent reaches without the proxy.",
+}
+
+// validateImage refuses a node whose image the deploy interface "direct" cannot write.
+//
+// Source: validate_http_provisioning_configuration in ironic/drivers/modules/agent.py.
+func (b *BMC) validateImage(n *conductor.Node) error {
+	image, err := n.InstanceImage(b.config.ImageDownloadSource)
+	if err != nil || !image.Local {
+		return err
+	}
+	if b.config.Images == nil {
+		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
+			"Node %s failed to validate http provisioning. The image would have to be served to the agent, and no images are served (-image-url).", n.UUID)}
+	}
+	if err := b.config.Images.CheckSource(image.Source); err != nil {
+		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf("Node %s has an image_source that cannot be served: %v.", n.UUID, err)}
+	}
+	return nil
+}
+
+// PrepareImage implements [conductor.ImageServer]. It does not convert a local image; the agent does.
+//
+// Source: build_instance_info_for_deploy in ironic/drivers/modules/deploy_utils.py.
+func (b *BMC) PrepareImage(ctx context.Context, n *conductor.Node) (conductor.InstanceImage, error) {
+	if err := b.validateImage(n); err != nil {
+		return conductor.InstanceImage{}, err
+	}
+	image, err := n.InstanceImage(b.config.ImageDownloadSource)
+	if err != nil {
+		return image, err
+	}
+	if !image.Local {
+		image.Source, err = headImage(ctx, image.Source)
+		return image, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
+	defer cancel()
+	return serveImage(ctx, b.config.Images, n.UUID, image)
+}
+
+// headImage requests the header of an image, and returns the URL to which it was redirected.
+//
+// Source: validate_href of HttpImageService in ironic/common/image_service.py.
+func headImage(ctx context.Context, source string) (location string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, headTimeout)
+	defer cancel()
+	invalid := func(format string, args ...any) error {
+		//lint:ignore ST1005 the text is Ironic's, in ironic/common/exception.py
+		return fmt.Errorf("Validation of image href %s failed, reason: "+format, append([]any{withoutPassword(source)}, args...)...)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodHead, source, nil)
+	if err != nil {
+		return "", invalid("it is not a URL")
+	}
+	client := http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}
+	answer, err := client.Do(r)
+	if known := new(url.Error); errors.As(err, &known) {
+		err = known.Err // without the URL
+	}
+	if err != nil {
+		return "", invalid("%w", err)
+	}
+	_ = answer.Body.Close() // it is empty
+	if answer.StatusCode != http.StatusOK {
+		return "", invalid("Got HTTP code %d instead of 200 in response to HEAD request.", answer.StatusCode)
+	}
+	return answer.Request.URL.String(), nil
+}
+
+func withoutPassword(source string) string {
+	at, err := url.Parse(source)
+	if err != nil {
+		return "of an invalid URL"
+	}
+	return at.Redacted()
+}
+
+// serveImage downloads an image, verifies it, and publishes it for a node. The checksum of the result is that of the
+// published file, so that the agent needs neither MD5 nor a file of checksums.
+//
+// Source: _cache_and_convert_image in ironic/drivers/modules/deploy_utils.py.
+func serveImage(ctx context.Context, server *images.Server, node string, image conductor.InstanceImage) (conductor.InstanceImage, error) {
+	algorithm, digest := image.Algorithm, image.Hash
+	if digest == "" {
+		algorithm, digest = "", image.Checksum
+	}
+	if checksum.IsURL(digest) {
+		var text strings.Builder
+		if err := server.Download(ctx, digest, &text, checksum.MaxFile); err != nil {
+			return image, fmt.Errorf("load the checksum of the image: %w", err)
+		}
+		at, err := url.Parse(image.Source)
+		if err != nil {
+			return image, err
+		}
+		found := false
+		if digest, found = checksum.Find(text.String(), path.Base(at.Path)); !found {
+			return image, fmt.Errorf("the file of checksums does not contain %s", path.Base(at.Path))
+		}
+	}
+	published := checksum.New("sha256", "")
+	wanted := checksum.New(algorithm, digest)
+	if wanted == nil && digest != "" {
+		return image, errors.New("the image cannot be verified: its checksum is neither MD5 nor SHA256 nor SHA512")
+	}
+	location, err := server.Publish(node, imageSuffix, func(f *os.File) error {
+		to := io.MultiWriter(f, published)
+		if wanted != nil {
+			to = io.MultiWriter(to, wanted)
+		}
+		if err := server.Download(ctx, image.Source, to, 0); err != nil {
+			return err
+		}
+		if wanted != nil && !checksum.Equal(wanted, digest) {
+			return fmt.Errorf("its checksum is %x, and that of the node's instance_info is %s", wanted.Sum(nil), digest)
+		}
+		return nil
+	})
+	if err != nil {
+		return image, fmt.Errorf("provide the image: %w", err)
+	}
+	return conductor.InstanceImage{Source: location, Local: true, Algorithm: "sha256", Hash: fmt.Sprintf("%x", published.Sum(nil))}, nil
+}
+
+// withdrawImage withdraws the published image of a node's instance.
+func (b *BMC) withdrawImage(n *conductor.Node) error {
+	if b.config.Images == nil {
+		return nil
+	}
+	return b.config.Images.Withdraw(n.UUID, imageSuffix)
+}
