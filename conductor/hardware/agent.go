@@ -43,12 +43,12 @@ var agentStates = states.SetOf(
 
 // BootAgent implements [conductor.AgentBooter].
 func (b *BMC) BootAgent(ctx context.Context, t *conductor.Task) error {
-	return b.bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareRamdisk(ctx, t, nil) })
+	return bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareRamdisk(ctx, t, nil) })
 }
 
 // CleanUpAgent implements [conductor.AgentBooter].
 func (b *BMC) CleanUpAgent(ctx context.Context, t *conductor.Task) error {
-	if err := b.withdrawImage(t.Node()); err != nil {
+	if err := b.config.withdrawImage(t.Node()); err != nil {
 		return err
 	}
 	return b.boot(t.Node()).cleanUpRamdisk(ctx, t)
@@ -56,7 +56,7 @@ func (b *BMC) CleanUpAgent(ctx context.Context, t *conductor.Task) error {
 
 // PrepareInstance implements [conductor.AgentBooter].
 func (b *BMC) PrepareInstance(ctx context.Context, t *conductor.Task) error {
-	if err := b.withdrawImage(t.Node()); err != nil {
+	if err := b.config.withdrawImage(t.Node()); err != nil {
 		return err
 	}
 	return b.boot(t.Node()).prepareInstance(ctx, t)
@@ -82,7 +82,7 @@ func (b agentRescue) steps(work states.State) []conductor.Step {
 // rescue boots the agent, which waits for the rescue password.
 func (b agentRescue) rescue(ctx context.Context, t *conductor.Task) error {
 	boot := b.boot(t.Node())
-	err := b.bootInto(ctx, t, func() error {
+	err := bootInto(ctx, t, func() error {
 		if err := boot.cleanUpInstance(ctx, t); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (b agentRescue) rescue(ctx context.Context, t *conductor.Task) error {
 // unrescue boots the instance again.
 func (b agentRescue) unrescue(ctx context.Context, t *conductor.Task) error {
 	boot := b.boot(t.Node())
-	return b.bootInto(ctx, t, func() error {
+	return bootInto(ctx, t, func() error {
 		if err := boot.cleanUpRamdisk(ctx, t); err != nil {
 			return err
 		}

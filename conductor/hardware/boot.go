@@ -90,7 +90,7 @@ func (b *BMC) secureBoot(ctx context.Context, t *conductor.Task, enabled bool) e
 // bootInto powers the machine off, prepares its boot, and powers it on. The boot is prepared while the
 // machine is off, since some machines forget their boot device otherwise. A node with disable_power_off
 // is prepared while it runs, and rebooted.
-func (b *BMC) bootInto(ctx context.Context, t *conductor.Task, prepare func() error) error {
+func bootInto(ctx context.Context, t *conductor.Task, prepare func() error) error {
 	last := states.PowerRebooting
 	if !t.Node().DisablePowerOff {
 		last = states.PowerOn

@@ -53,7 +53,7 @@ func (b scriptBoot) agentMedium(n *conductor.Node) (m medium, err error) {
 		}
 	}
 	named := m.kernel != "" || m.ramdisk != ""
-	if m = b.withDefaults(n, m); !named && m.kernel == "" && m.ramdisk == "" {
+	if m = b.config.agentDefaults(n, m); !named && m.kernel == "" && m.ramdisk == "" {
 		return medium{}, nil
 	}
 	if err := missing("Cannot validate PXE bootloader. Some parameters were missing in node's driver_info and configuration",

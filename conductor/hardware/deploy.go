@@ -57,7 +57,7 @@ func (b *BMC) validateDeploy(n *conductor.Node) error {
 			"Node %s has %s in instance_info, which the deploy interface %s of driver %s cannot realise: %s.", n.UUID, key, deploy, n.Driver, reasons[key])}
 	}
 	if deploy == direct {
-		if err := b.validateImage(n); err != nil {
+		if err := b.config.validateImage(n); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ type inspector struct{ *BMC }
 // Source: inspect_hardware in ironic/drivers/modules/inspector/interface.py.
 func (b inspector) start(ctx context.Context, t *conductor.Task) error {
 	parameters := map[string]string{"ipa-inspection-callback-url": b.config.APIURL + "/v1/continue_inspection"}
-	err := b.bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareRamdisk(ctx, t, parameters) })
+	err := bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareRamdisk(ctx, t, parameters) })
 	if err != nil {
 		return err
 	}

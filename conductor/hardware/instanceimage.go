@@ -42,16 +42,16 @@ var agentImageTexts = map[string]string{
 // validateImage refuses a node whose image the deploy interface "direct" cannot write.
 //
 // Source: validate_http_provisioning_configuration in ironic/drivers/modules/agent.py.
-func (b *BMC) validateImage(n *conductor.Node) error {
-	image, err := n.InstanceImage(b.config.ImageDownloadSource)
+func (c Config) validateImage(n *conductor.Node) error {
+	image, err := n.InstanceImage(c.ImageDownloadSource)
 	if err != nil || !image.Local {
 		return err
 	}
-	if b.config.Images == nil {
+	if c.Images == nil {
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
 			"Node %s failed to validate http provisioning. The image would have to be served to the agent, and no images are served (-image-url).", n.UUID)}
 	}
-	if err := b.config.Images.CheckSource(image.Source); err != nil {
+	if err := c.Images.CheckSource(image.Source); err != nil {
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf("Node %s has an image_source that cannot be served: %v.", n.UUID, err)}
 	}
 	return nil
@@ -61,7 +61,7 @@ func (b *BMC) validateImage(n *conductor.Node) error {
 //
 // Source: build_instance_info_for_deploy in ironic/drivers/modules/deploy_utils.py.
 func (b *BMC) PrepareImage(ctx context.Context, n *conductor.Node) (conductor.InstanceImage, error) {
-	if err := b.validateImage(n); err != nil {
+	if err := b.config.validateImage(n); err != nil {
 		return conductor.InstanceImage{}, err
 	}
 	image, err := n.InstanceImage(b.config.ImageDownloadSource)
@@ -162,9 +162,9 @@ func serveImage(ctx context.Context, server *images.Server, node string, image c
 }
 
 // withdrawImage withdraws the published image of a node's instance.
-func (b *BMC) withdrawImage(n *conductor.Node) error {
-	if b.config.Images == nil {
+func (c Config) withdrawImage(n *conductor.Node) error {
+	if c.Images == nil {
 		return nil
 	}
-	return b.config.Images.Withdraw(n.UUID, imageSuffix)
+	return c.Images.Withdraw(n.UUID, imageSuffix)
 }

@@ -60,7 +60,7 @@ func (b mediaBoot) agentMedium(n *conductor.Node) (m medium, err error) {
 			break
 		}
 	}
-	m = b.withDefaults(n, m)
+	m = b.config.agentDefaults(n, m)
 	if err := missing("Error validating Redfish virtual media. Some parameters were missing in node's driver_info",
 		value{"deploy_kernel", m.kernel}, value{"deploy_ramdisk", m.ramdisk}); err != nil {
 		return m, err
@@ -72,16 +72,16 @@ func (b mediaBoot) agentMedium(n *conductor.Node) (m medium, err error) {
 	return m, b.checkBuild(n, "driver_info", m)
 }
 
-// withDefaults returns the medium of an agent with the service's kernel and ramdisk, if the node's lack one of the two, and with
+// agentDefaults returns the medium of an agent with the service's kernel and ramdisk, if the node's lack one of the two, and with
 // the kernel parameters.
-func (b *BMC) withDefaults(n *conductor.Node, m medium) medium {
+func (c Config) agentDefaults(n *conductor.Node, m medium) medium {
 	if m.kernel == "" || m.ramdisk == "" {
-		m.kernel, m.ramdisk = b.config.DeployKernel, b.config.DeployRamdisk
+		m.kernel, m.ramdisk = c.DeployKernel, c.DeployRamdisk
 	}
-	m.parameters = b.config.KernelParameters
+	m.parameters = c.KernelParameters
 	for _, object := range []map[string]any{n.DriverInfo, n.InstanceInfo} {
 		if value, ok := object["kernel_append_params"].(string); ok {
-			m.parameters = strings.ReplaceAll(value, "%default%", b.config.KernelParameters)
+			m.parameters = strings.ReplaceAll(value, "%default%", c.KernelParameters)
 		}
 	}
 	return m

@@ -41,7 +41,7 @@ type deployment struct{ *BMC }
 
 // bootInstance boots the machine's instance.
 func (b deployment) bootInstance(ctx context.Context, t *conductor.Task) error {
-	return b.bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareInstance(ctx, t) })
+	return bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareInstance(ctx, t) })
 }
 
 // tearDown powers the machine off, or reboots it if disable_power_off is set, and removes what its boot
