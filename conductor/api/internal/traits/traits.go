@@ -70,7 +70,8 @@ func Change(r *rest.Request) (change func(owner string, traits []string) ([]stri
 		for _, item := range list {
 			all = append(all, item.(string))
 		}
-		return func(string, []string) ([]string, error) { return sorted(all), nil }, nil
+		all = sorted(all)
+		return func(string, []string) ([]string, error) { return all, nil }, nil
 	default:
 		return func(_ string, traits []string) ([]string, error) {
 			return sorted(append(slices.Clone(traits), trait)), nil
@@ -78,9 +79,8 @@ func Change(r *rest.Request) (change func(owner string, traits []string) ([]stri
 	}
 }
 
-// sorted returns a list of traits, sorted and without duplicates.
+// sorted sorts a list of traits in place and returns it without duplicates.
 func sorted(traits []string) []string {
-	traits = append([]string{}, traits...)
 	slices.Sort(traits)
 	return slices.Compact(traits)
 }
