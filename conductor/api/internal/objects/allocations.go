@@ -71,13 +71,13 @@ func listOf(items *schema.Schema) func(*rest.Service) *schema.Schema {
 }
 
 // ofAllocatedNode filters allocations by node.
-var ofAllocatedNode = filter{name: "node", decode: decodeIdent, apply: func(a *rest.Args, r *rest.Request, s *selection) {
+var ofAllocatedNode = filter{name: "node", decode: decodeIdent, apply: func(r *rest.Request, a *rest.Args, s *selection) error {
 	n, err := r.NodeNamed(a.Ident("node"))
 	if err != nil {
-		a.Err = fault.As400(err)
-		return
+		return fault.As400(err)
 	}
 	s.ofNode(n.UUID)
+	return nil
 }}
 
 // ownedBy filters allocations by owner.
@@ -161,11 +161,11 @@ func deleteAllocation(r *rest.Request) (rest.Answer, error) {
 	if a := r.QueryArgs(); a.Err != nil {
 		return rest.Answer{}, a.Err
 	}
-	ident, err := identOf(r, allocationResource)
+	ident, err := allocationResource.ident(r)
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	o, err := find(r, allocationResource, ident)
+	o, err := allocationResource.find(r, ident)
 	if err != nil {
 		return rest.Answer{}, err
 	}

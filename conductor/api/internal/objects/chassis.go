@@ -40,7 +40,7 @@ var chassisResource = &resource{
 
 // FindChassis returns the fault of a chassis that does not exist.
 func FindChassis(r *rest.Request, uuid string) error {
-	_, err := find(r, chassisResource, uuid)
+	_, err := chassisResource.find(r, uuid)
 	return err
 }
 

@@ -67,7 +67,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	if err := l.checkOrder(r, p); err != nil {
 		return rest.Answer{}, err
 	}
-	if err := l.applyFilters(a, r, s); err != nil {
+	if err := l.applyFilters(r, a, s); err != nil {
 		return rest.Answer{}, err
 	}
 	var compare func(a, b conductor.Object) int
@@ -85,7 +85,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, err
 		}
 	}
-	return l.page(r, p, objects, fields, l.parameters(p, a, detail)), nil
+	return l.answerPage(r, p, objects, fields, l.parameters(p, a, detail)), nil
 }
 
 // checkTypes checks the types of the filters that come before the parameters of the page, or of the others.
@@ -128,7 +128,7 @@ func (l listing) chooseFields(r *rest.Request, a *rest.Args, p rest.Page, fields
 }
 
 // applyFilters applies the filters of the request.
-func (l listing) applyFilters(a *rest.Args, r *rest.Request, s *selection) error {
+func (l listing) applyFilters(r *rest.Request, a *rest.Args, s *selection) error {
 	groups, chosen := map[string]bool{}, ""
 	if l.parent != nil {
 		chosen = l.parent.group
@@ -148,9 +148,11 @@ func (l listing) applyFilters(a *rest.Args, r *rest.Request, s *selection) error
 			continue
 		}
 		chosen = cmp.Or(chosen, f.group)
-		f.apply(a, r, s)
+		if err := f.apply(r, a, s); err != nil {
+			return err
+		}
 	}
-	return a.Err
+	return nil
 }
 
 // checkOrder refuses a marker that names no record, and a sort key whose values have no order.
@@ -171,7 +173,7 @@ func (l listing) checkOrder(r *rest.Request, p rest.Page) error {
 	case !rest.IsUUID(p.Marker):
 		return l.notFound(p.Marker)
 	}
-	if _, err := find(r, l.resource, p.Marker); err != nil {
+	if _, err := l.resource.find(r, p.Marker); err != nil {
 		return err
 	}
 	return unsortable
@@ -211,7 +213,8 @@ func sortText(v any) string {
 	}
 }
 
-func (l listing) page(r *rest.Request, p rest.Page, objects []conductor.Object, fields rest.FieldSet, parameters []string) rest.Answer {
+// answerPage returns an answer with a page of the list. The parameters are those of the link to the next page.
+func (l listing) answerPage(r *rest.Request, p rest.Page, objects []conductor.Object, fields rest.FieldSet, parameters []string) rest.Answer {
 	next := l.path
 	if l.details {
 		next += "/detail"

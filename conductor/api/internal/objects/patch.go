@@ -23,7 +23,7 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 	}
 	ident := r.Param(0)
 	if !x.write.anyIdent {
-		if _, err := identOf(r, x); err != nil {
+		if _, err := x.ident(r); err != nil {
 			return rest.Answer{}, err
 		}
 	}
@@ -43,7 +43,7 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 	if x.alwaysNamed() && !rest.IsUUID(ident) && !rest.IsName(ident) {
 		return rest.Answer{}, fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
 	}
-	before, err := find(r, x, ident)
+	before, err := x.find(r, ident)
 	if err = cmp.Or(err, wrong); err != nil {
 		return rest.Answer{}, err
 	}
@@ -124,7 +124,7 @@ func (x *resource) checkLinks(r *rest.Request, p patch.Patch, before conductor.O
 		if !rest.IsUUID(fault.Show(group)) {
 			return fault.As400(portGroupResource.notFound(fault.Show(group)))
 		}
-		if _, err := find(r, portGroupResource, fault.Show(group)); err != nil {
+		if _, err := portGroupResource.find(r, fault.Show(group)); err != nil {
 			return fault.As400(err)
 		}
 	}

@@ -66,17 +66,20 @@ var portResource = &resource{
 // byPortGroup filters ports by port group.
 var byPortGroup = filter{
 	name: "portgroup", since: since.PortGroupsBelow, group: "portgroup", old: fault.NotAcceptable, decode: decodeIdent,
-	apply: func(a *rest.Args, r *rest.Request, s *selection) { a.Err = selectPortGroup(r, a.Ident("portgroup"), s) },
+	apply: func(r *rest.Request, a *rest.Args, s *selection) error {
+		return selectPortGroup(r, a.Ident("portgroup"), s)
+	},
 }
 
 // byDescription filters ports by a part of their description.
 var byDescription = filter{
 	name: "description_contains", since: since.PortDescription, decode: decodeText,
-	apply: func(a *rest.Args, _ *rest.Request, s *selection) {
+	apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
 		part := strings.ToLower(a.Text("description_contains"))
 		s.where(func(o conductor.Object) bool {
 			return strings.Contains(strings.ToLower(o.(*conductor.Port).Description), part)
 		})
+		return nil
 	},
 }
 
@@ -116,7 +119,7 @@ func checkPort(r *rest.Request, before, o conductor.Object) error {
 	port := o.(*conductor.Port)
 	var group *conductor.PortGroup // that the port joins
 	if port.PortGroupUUID != "" && (before == nil || !same(before, o, "portgroup_uuid")) {
-		found, err := find(r, portGroupResource, port.PortGroupUUID)
+		found, err := portGroupResource.find(r, port.PortGroupUUID)
 		if err != nil {
 			return fault.As400(err)
 		}

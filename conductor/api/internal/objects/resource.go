@@ -173,21 +173,25 @@ func (x *resource) identName() string {
 	return x.word + "_uuid"
 }
 
-// identOf returns the UUID or name by which the path names a record.
-func identOf(r *rest.Request, x *resource) (string, error) {
-	ident := r.Param(0)
+// ident returns the UUID or name by which the path names a record.
+func (x *resource) ident(r *rest.Request) (string, error) {
+	return r.Param(0), x.checkIdent(r.Param(0), x.named(r.Version))
+}
+
+// checkIdent refuses an identifier that is no UUID and, if the records have names, no name either.
+func (x *resource) checkIdent(ident string, named bool) error {
 	switch {
-	case rest.IsUUID(ident):
-	case !x.named(r.Version):
-		return "", fault.Invalid("Expected UUID for %s_uuid: %s", x.word, fault.Show(ident))
-	case !rest.IsName(ident):
-		return "", fault.Invalid("Expected UUID or name for %s_ident: %s", x.word, fault.Show(ident))
+	case rest.IsUUID(ident), named && rest.IsName(ident):
+		return nil
+	case named:
+		return fault.Invalid("Expected UUID or name for %s_ident: %s", x.word, fault.Show(ident))
+	default:
+		return fault.Invalid("Expected UUID for %s_uuid: %s", x.word, fault.Show(ident))
 	}
-	return ident, nil
 }
 
 // find returns a record by its UUID or name.
-func find(r *rest.Request, x *resource, ident string) (conductor.Object, error) {
+func (x *resource) find(r *rest.Request, ident string) (conductor.Object, error) {
 	o, err := r.Conductor.Object(r.Context(), x.of.Kind(), ident)
 	if errors.Is(err, conductor.NotFound) && r.Suffix && x.suffixed && slices.Contains(r.Params, ident) {
 		ident += ".json"
@@ -199,6 +203,7 @@ func find(r *rest.Request, x *resource, ident string) (conductor.Object, error) 
 	return o, err
 }
 
+// notFound returns the fault of a record that does not exist.
 func (x *resource) notFound(ident string) error {
 	return fault.NotFound("%s %s could not be found.", x.noun, fault.Show(ident))
 }

@@ -17,16 +17,18 @@ func (x *resource) controller() *rest.Controller {
 		rest.All: {Serve: listing{resource: x}.serve, Since: x.since},
 		rest.One: {Serve: x.get, Since: x.since, Idents: ident, Args: []string{"fields"}},
 		"post":   {NoArgs: true, Body: x.word, Serve: x.create, Since: x.since},
-		"patch":  {Body: "patch", Serve: x.patch, Since: x.since, Idents: ident}, "delete": {Serve: x.remove, Since: x.since, Idents: ident},
+		"patch":  {Body: "patch", Serve: x.patch, Since: x.since, Idents: ident},
+		"delete": {Serve: x.remove, Since: x.since, Idents: ident},
 	}}
 	if x.list.detailPath {
-		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, details: true}.serve, Since: x.since, Args: x.parents()}
+		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, details: true}.serve, Since: x.since, Args: x.pathArgs()}
 	}
 	return c
 }
 
-// parents returns the arguments that the segments after detail stand for: the first parameters of the resource's list.
-func (x *resource) parents() (names []string) {
+// pathArgs returns the names of the arguments that further segments of the path /detail set: Ironic's web framework gives
+// them to the first parameters of the list's handler.
+func (x *resource) pathArgs() (names []string) {
 	switch {
 	case x.list.early != nil:
 		return x.list.early
@@ -85,22 +87,20 @@ func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
 	if r.Method == http.MethodGet {
 		names = []string{"fields"}
 	}
-	a := r.QueryArgs(names...)
-	if a.Err == nil && r.Method == http.MethodGet && x.alwaysNamed() && len(r.Params) > 1 && rest.IsName(r.Param(1)) {
-		if _, err := find(r, x, r.Param(1)); err != nil { // Ironic looks for a record with this name before it refuses the request
+	if a := r.QueryArgs(names...); a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	if len(r.Params) == 1 {
+		return rest.Answer{}, fault.Invalid("Missing mandatory parameter: %s", x.identName())
+	}
+	ident := r.Param(1)
+	if err := x.checkIdent(ident, x.alwaysNamed()); err != nil {
+		return rest.Answer{}, err
+	}
+	if r.Method == http.MethodGet && x.alwaysNamed() && rest.IsName(ident) { // Ironic looks for the record before it refuses the request
+		if _, err := x.find(r, ident); err != nil {
 			return rest.Answer{}, err
 		}
 	}
-	switch {
-	case a.Err != nil:
-		return rest.Answer{}, a.Err
-	case len(r.Params) > 1 && (rest.IsUUID(r.Param(1)) || x.alwaysNamed() && rest.IsName(r.Param(1))):
-		return rest.Answer{}, fault.NotPermitted
-	case len(r.Params) == 1:
-		return rest.Answer{}, fault.Invalid("Missing mandatory parameter: %s", x.identName())
-	case x.alwaysNamed():
-		return rest.Answer{}, fault.Invalid("Expected UUID or name for %s: %s", x.identName(), fault.Show(r.Param(1)))
-	default:
-		return rest.Answer{}, fault.Invalid("Expected UUID for %s: %s", x.identName(), fault.Show(r.Param(1)))
-	}
+	return rest.Answer{}, fault.NotPermitted
 }

@@ -64,7 +64,7 @@ func checkRunbookName(r *rest.Request, _, o conductor.Object) error {
 // not approved for a node: the node has none of the runbook's traits, or below 1.112 no trait with the
 // runbook's name.
 func ApprovedRunbook(r *rest.Request, n *conductor.Node, ident string) (*conductor.Runbook, []any, error) {
-	o, err := find(r, runbookResource, ident)
+	o, err := runbookResource.find(r, ident)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,7 +82,7 @@ func ApprovedRunbook(r *rest.Request, n *conductor.Node, ident string) (*conduct
 
 // listRunbookTraits answers GET /v1/runbooks/RUNBOOK/traits.
 func listRunbookTraits(r *rest.Request) (rest.Answer, error) {
-	o, err := find(r, runbookResource, r.Param(0))
+	o, err := runbookResource.find(r, r.Param(0))
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -96,7 +96,7 @@ func setRunbookTraits(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	o, err := find(r, runbookResource, r.Param(0))
+	o, err := runbookResource.find(r, r.Param(0))
 	if err != nil {
 		return rest.Answer{}, err
 	}

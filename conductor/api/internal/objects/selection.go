@@ -14,24 +14,25 @@ import (
 
 // selection is the set of records in a list.
 type selection struct {
-	node  string // the UUID of the node to which the records belong; empty for any
-	one   bool   // at most one record is selected, so that the sort key and the marker are ignored
-	tests []func(o conductor.Object) bool
+	node  string                          // the UUID of the node to which the records belong; empty for any
+	one   bool                            // at most one record is selected, so that the sort key and the marker are ignored
+	tests []func(o conductor.Object) bool // a record is selected if all of them return true
 }
 
+// where excludes the records for which test returns false.
 func (s *selection) where(test func(o conductor.Object) bool) { s.tests = append(s.tests, test) }
 
-// ofNode selects the records of a node.
+// ofNode excludes the records of other nodes.
 func (s *selection) ofNode(uuid string) {
 	s.node = uuid
 	s.where(func(o conductor.Object) bool { return o.Meta().NodeUUID == uuid })
 }
 
-// whereNode selects the records of the nodes for which test returns true.
-func (s *selection) whereNode(a *rest.Args, r *rest.Request, test func(n *conductor.Node) bool) {
+// whereNode excludes the records of the nodes for which test returns false.
+func (s *selection) whereNode(r *rest.Request, test func(n *conductor.Node) bool) error {
 	nodes, err := r.Conductor.Nodes(r.Context())
 	if err != nil {
-		a.Err = err
+		return err
 	}
 	of := map[string]bool{}
 	for _, n := range nodes {
@@ -40,6 +41,7 @@ func (s *selection) whereNode(a *rest.Args, r *rest.Request, test func(n *conduc
 		}
 	}
 	s.where(func(o conductor.Object) bool { return of[o.Meta().NodeUUID] })
+	return nil
 }
 
 // has reports whether a record is selected.
@@ -78,10 +80,10 @@ func (s *selection) page(r *rest.Request, x *resource, p rest.Page, compare func
 	return objects, nil
 }
 
-// parent describes the resource above a list, such as the node above its ports.
+// parent is the kind of resource above a list, such as the node above its ports.
 type parent struct {
-	group string // the filters with this group are ignored
-	// choose selects the records of the resource that the path names.
+	group string // filters with this group are ignored
+	// choose selects the records below the parent that the path names.
 	choose func(r *rest.Request, s *selection) error
 }
 
@@ -113,7 +115,7 @@ var ofPortGroup = &parent{"portgroup", func(r *rest.Request, s *selection) error
 
 // selectPortGroup selects the ports of a port group.
 func selectPortGroup(r *rest.Request, ident string, s *selection) error {
-	group, err := find(r, portGroupResource, ident)
+	group, err := portGroupResource.find(r, ident)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 	if err := r.Accept(a); err != nil {
 		return rest.Answer{}, err
 	}
-	ident, err := identOf(r, x)
+	ident, err := x.ident(r)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -30,7 +30,7 @@ func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, err
 		}
 	}
-	o, err := find(r, x, ident)
+	o, err := x.find(r, ident)
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -120,11 +120,11 @@ func (x *resource) remove(r *rest.Request) (rest.Answer, error) {
 	if err := r.Accept(r.QueryArgs()); err != nil {
 		return rest.Answer{}, err
 	}
-	ident, err := identOf(r, x)
+	ident, err := x.ident(r)
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	o, err := find(r, x, ident)
+	o, err := x.find(r, ident)
 	if err != nil {
 		return rest.Answer{}, err
 	}
