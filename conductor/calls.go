@@ -139,10 +139,7 @@ func (c *calls) elsewhere(ctx context.Context, ident string) (n *Node, owner Mem
 	if _, has := c.config.Hardware[n.Driver]; has && n.ConductorGroup == c.config.Group {
 		return n, owner, nil
 	}
-	owner, ok := s.owner(n)
-	if !ok || owner.ID == s.id {
-		return n, Member{}, nil
-	}
+	owner, _ = s.owner(n)
 	return n, owner, nil
 }
 
@@ -225,17 +222,12 @@ func (c *calls) serve(s *session, o *callRecord, result func(context.Context) ca
 	})
 }
 
-// store stores a call with its result, unless the caller has deleted the call or it has a result. A
-// store may report a new record before it finds the record itself, so the index decides.
+// store stores a call with its result, unless the caller has deleted the call or it has a result.
 func (c *calls) store(ctx context.Context, s *session, o *callRecord) {
 	r, err := encodeObject(o)
-	if err != nil {
-		return
-	}
-	for pause := 10 * time.Millisecond; ; pause = min(2*pause, reportBackoff) {
+	for pause := 10 * time.Millisecond; err == nil; pause = min(2*pause, reportBackoff) {
 		_, err := c.fleet.store.Update(ctx, r)
-		now := c.fleet.of(kindCall).get(o.UUID)
-		if err == nil || now == nil || now.Meta().Revision != o.Revision {
+		if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict) {
 			return
 		}
 		if ctx.Err() != nil || s.run.ctx.Err() != nil {

@@ -5,6 +5,8 @@ package conductor_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -36,10 +38,11 @@ func (p *patient) ReadHealth(context.Context, *conductor.Node) (string, error) {
 
 func TestPowerSyncRecordsTheHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hardware := &patient{health: "OK"}
+		hardware, log := &patient{health: "OK"}, &lockedBuffer{}
 		f := start(t, func(c *conductor.Config) {
 			hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
 			c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
+			c.Log = slog.New(slog.NewTextHandler(log, nil))
 		})
 		n := f.powered(states.PowerOn, states.PowerOn)
 		require.Empty(t, n.Health)
@@ -52,7 +55,8 @@ func TestPowerSyncRecordsTheHealth(t *testing.T) {
 		}{
 			{"OK", nil, "OK", "Node health status changed: health='OK' (previously 'None')"},
 			{"OK", nil, "OK", ""},
-			{"CRITICAL", nil, "CRITICAL", "Node health status changed: health='CRITICAL' (previously 'OK')"},
+			{"WARNING", nil, "WARNING", "Node health status changed: health='WARNING' (previously 'OK')"},
+			{"CRITICAL", nil, "CRITICAL", "Node health status changed: health='CRITICAL' (previously 'WARNING')"},
 			{"OK", errors.New("no answer"), "CRITICAL", ""},
 			{"", nil, "", "Node health status changed: health='None' (previously 'CRITICAL')"},
 		} {
@@ -77,6 +81,11 @@ func TestPowerSyncRecordsTheHealth(t *testing.T) {
 			got = append(got, entry.Event)
 		}
 		require.Equal(t, events, got)
+		require.Equal(t, 1, strings.Count(log.String(), `msg="the health of a node could not be read"`))
+		require.Equal(t, 2, strings.Count(log.String(), `msg="a machine has a problem"`))
+		for _, health := range []string{"WARNING", "CRITICAL"} {
+			require.Contains(t, log.String(), `msg="a machine has a problem" node=`+n.UUID+" health="+health)
+		}
 	})
 }
 

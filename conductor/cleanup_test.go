@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// inspecting is fake-hardware whose inspections and rescues work by the agent.
+type inspecting struct{ *Fake }
+
+func (i inspecting) Describe() Description {
+	d := i.Fake.Describe()
+	d.Interfaces["inspect"], d.Interfaces["rescue"] = []string{"agent", "no-inspect"}, []string{"agent", "no-rescue"}
+	return d
+}
+
+func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
+	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"agent": inspecting{&Fake{}}, "plain": struct{ Hardware }{&Fake{}}}})
+	require.NoError(t, err)
+	step := &Steps{Current: &Step{Interface: "bios", Step: "factory_reset"}}
+	var (
+		off        = &CleanUp{PowerOff: true}
+		stays      = &CleanUp{Ramdisk: true}
+		offRamdisk = &CleanUp{PowerOff: true, Ramdisk: true}
+		instance   = &CleanUp{PowerOff: true, Ramdisk: true, Instance: true}
+		all        = map[string]string{"deploy": "direct"}
+	)
+	for name, test := range map[string]struct {
+		node            Node
+		failed, aborted *CleanUp
+	}{
+		"cleaning before the first step":          {Node{ProvisionState: states.Cleaning, Interfaces: all}, offRamdisk, offRamdisk},
+		"cleaning that waits in no step":          {Node{ProvisionState: states.CleanWait, Interfaces: all, CleanSteps: &Steps{}}, offRamdisk, offRamdisk},
+		"cleaning in a step":                      {Node{ProvisionState: states.Cleaning, Interfaces: all, CleanSteps: step}, stays, offRamdisk},
+		"cleaning that waits in a step":           {Node{ProvisionState: states.CleanWait, Interfaces: all, CleanSteps: step}, stays, offRamdisk},
+		"cleaning without the agent":              {Node{ProvisionState: states.Cleaning}, nil, nil},
+		"manual cleaning without a ramdisk":       {Node{ProvisionState: states.CleanWait, TargetProvisionState: states.Manageable, Interfaces: all, CleanSteps: &Steps{DisableRamdisk: true}}, nil, nil},
+		"automated cleaning after one without it": {Node{ProvisionState: states.CleanWait, TargetProvisionState: states.Available, Interfaces: all, CleanSteps: &Steps{DisableRamdisk: true}}, offRamdisk, offRamdisk},
+		"service before the first step":           {Node{ProvisionState: states.ServiceWait, Interfaces: all}, instance, instance},
+		"service in a step":                       {Node{ProvisionState: states.Servicing, Interfaces: all, ServiceSteps: step}, stays, instance},
+		"service without a ramdisk":               {Node{ProvisionState: states.ServiceWait, TargetProvisionState: states.Active, Interfaces: all, ServiceSteps: &Steps{DisableRamdisk: true}}, nil, nil},
+		"deployment in a step":                    {Node{ProvisionState: states.DeployWait, Interfaces: all, DeploySteps: step}, offRamdisk, offRamdisk},
+		"deployment without the agent":            {Node{ProvisionState: states.Deploying, DeploySteps: step}, nil, nil},
+		"inspection by the agent":                 {Node{ProvisionState: states.InspectWait}, offRamdisk, offRamdisk},
+		"inspection without the agent":            {Node{ProvisionState: states.InspectWait, Interfaces: map[string]string{"inspect": "no-inspect"}}, nil, nil},
+		"rescue":                                  {Node{ProvisionState: states.Rescuing}, stays, stays},
+		"rescue that waits":                       {Node{ProvisionState: states.RescueWait}, offRamdisk, stays},
+		"rescue without the agent that waits":     {Node{ProvisionState: states.RescueWait, Interfaces: map[string]string{"rescue": "no-rescue"}}, off, nil},
+		"hardware that boots no agent":            {Node{Driver: "plain", ProvisionState: states.CleanWait, Interfaces: all}, nil, nil},
+		"an unknown hardware type":                {Node{Driver: "another", ProvisionState: states.CleanWait, Interfaces: all}, nil, nil},
+		"the return from rescue":                  {Node{ProvisionState: states.Unrescuing, Interfaces: all}, nil, nil},
+		"a state without work":                    {Node{ProvisionState: states.Active, Interfaces: all}, nil, nil},
+	} {
+		if test.node.Driver == "" {
+			test.node.Driver = "agent"
+		}
+		require.Equal(t, test.failed, c.rules.cleanUp(&test.node, false), "failed %s", name)
+		require.Equal(t, test.aborted, c.rules.cleanUp(&test.node, true), "aborted %s", name)
+	}
+}

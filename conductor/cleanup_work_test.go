@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// tornDown is fake-hardware that records what is done on a machine, of which one operation fails.
+type tornDown struct {
+	*conductor.Fake
+	done  []string
+	fails string
+}
+
+func (h *tornDown) do(operation string) error {
+	h.done = append(h.done, operation)
+	if operation == h.fails {
+		return errors.New("no answer")
+	}
+	return nil
+}
+
+func (h *tornDown) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
+	if err := h.do(power.String()); err != nil {
+		return err
+	}
+	return h.Fake.SetPower(ctx, n, power)
+}
+
+func (h *tornDown) CleanUpAgent(context.Context, *conductor.Task) error { return h.do("clean up") }
+
+func (h *tornDown) PrepareInstance(context.Context, *conductor.Task) error {
+	return h.do("boot the disk")
+}
+
+func TestTheCleanUpAfterFailedWork(t *testing.T) {
+	all := conductor.CleanUp{PowerOff: true, Ramdisk: true, Instance: true}
+	for name, test := range map[string]struct {
+		cleanUp   conductor.CleanUp
+		state     states.State
+		stays     bool // disable_power_off
+		fails     string
+		done      string
+		lastError string
+	}{
+		"all":                       {all, states.ServiceFail, false, "", "power off, clean up, boot the disk, power on", "failed"},
+		"all of one that stays on":  {all, states.ServiceFail, true, "", "clean up, boot the disk, rebooting", "failed"},
+		"power off":                 {conductor.CleanUp{PowerOff: true}, states.RescueFail, false, "", "power off", "failed"},
+		"the ramdisk":               {conductor.CleanUp{Ramdisk: true}, states.CleanFail, false, "", "clean up", "failed"},
+		"the ramdisk and the power": {conductor.CleanUp{PowerOff: true, Ramdisk: true}, states.CleanFail, false, "", "power off, clean up", "failed"},
+		"a failing power off": {
+			all, states.ServiceFail, false, "power off", "power off", "failed. Also Failed to tear down service on node UUID, reason: no answer",
+		},
+		"a failing clean-up": {
+			all, states.CleanFail, false, "clean up", "power off, clean up", "failed. Also Failed to tear down cleaning on node UUID, reason: no answer",
+		},
+		"a failing instance": {
+			all, states.InspectFail, false, "boot the disk", "power off, clean up, boot the disk", "failed. Also Failed to abort inspection on node UUID, reason: no answer",
+		},
+		"a failing power on": {
+			all, states.DeployFail, false, "power on", "power off, clean up, boot the disk, power on", "failed. Also failed to clean up due to: no answer",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hardware := &tornDown{fails: test.fails}
+				f := start(t, func(c *conductor.Config) {
+					hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+					c.Hardware["fake-hardware"] = hardware
+					c.SkipPowerSync = true
+				})
+				n, err := f.CreateNode(f.ctx, &conductor.Node{
+					Driver: "fake-hardware", ProvisionState: test.state, Power: states.PowerOn, LastError: "failed", DisablePowerOff: test.stays, CleanUp: &test.cleanUp,
+				})
+				require.NoError(t, err)
+				time.Sleep(time.Minute)
+				n = f.settle(n)
+				require.Equal(t, test.done, strings.Join(hardware.done, ", "))
+				require.Equal(t, strings.ReplaceAll(test.lastError, "UUID", n.UUID), n.LastError)
+				require.Nil(t, n.CleanUp)
+				require.Empty(t, n.Reservation)
+			})
+		})
+	}
+}
