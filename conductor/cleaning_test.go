@@ -77,3 +77,31 @@ func TestAStepKeepsItsRequestedPriorityAfterACallBack(t *testing.T) {
 		require.Contains(t, got.LastError, "'priority': 77}: no answer")
 	})
 }
+
+// TestACleaningThatAClientHasEndedIsNotContinued ends a cleaning by "manage" while the conductor that owns the node has not
+// continued it.
+func TestACleaningThatAClientHasEndedIsNotContinued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
+		steps := []conductor.Step{{Interface: "deploy", Step: "erase_devices_metadata", InBand: true}, {Interface: "deploy", Step: "erase_devices", InBand: true}}
+		n, err := f.CreateNode(f.ctx, &conductor.Node{
+			Driver: "fake-hardware", ProvisionState: states.CleanWait, TargetProvisionState: states.Available, Interfaces: map[string]string{"deploy": "direct"},
+			CleanSteps: &conductor.Steps{Prepared: true, Planned: steps, Begun: 2, Current: &steps[1]},
+		})
+		require.NoError(t, err)
+		_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.ConductorGroup = "of another conductor"; return nil })
+		require.NoError(t, err)
+		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
+		require.Equal(t, states.Cleaning, f.settle(n).ProvisionState)
+		f.request(n, "manage")
+		got := f.settle(n)
+		require.Equal(t, states.Manageable, got.ProvisionState)
+		require.Empty(t, got.LastError)
+		require.Equal(t, &conductor.CleanUp{PowerOff: true, Ramdisk: true}, got.CleanUp, "the agent still runs")
+		f.request(n, "provide")
+		got = f.settle(n)
+		require.Equal(t, states.Cleaning, got.ProvisionState)
+		require.Zero(t, got.CleanSteps.Begun)
+		require.Nil(t, got.CleanSteps.Current)
+	})
+}

@@ -136,9 +136,10 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 		return err
 	}
 	n.CleanUp = nil // the new work boots the machine as it needs
-	if kind, ok := stepKinds[n.ProvisionState]; ok && event == states.EventAbort {
+	kind, ok := stepKinds[n.ProvisionState]
+	if manages := event == states.EventManage && n.ProvisionState == states.Cleaning; ok && (manages || event == states.EventAbort) {
 		n.CleanUp = e.rules.cleanUp(n, true)
-		if step := n.Step().String(); step != "" && moved.LastError != "" {
+		if step := n.Step().String(); step != "" && moved.LastError != "" && !manages {
 			moved.LastError += afterStep(step)
 		}
 		kind.forget(n)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -60,4 +61,36 @@ func TestACopyOfANodeSharesNoSteps(t *testing.T) {
 	require.Equal(t, n, c)
 	c.CleanSteps.Current.Priority, c.CleanSteps.Requested[0].Step, c.CleanSteps.Planned[0].Step, c.CleanSteps.Begun = 2, "b", "b", 2
 	require.Equal(t, steps(), n.CleanSteps)
+}
+
+// TestOnlyWorkThatWaitedContinuesWithItsNextStep moves a node between each pair of states, with steps of an earlier work of the
+// new state's kind.
+func TestOnlyWorkThatWaitedContinuesWithItsNextStep(t *testing.T) {
+	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}})
+	require.NoError(t, err)
+	waited := map[states.State]states.Set{
+		states.Cleaning: states.SetOf(states.CleanWait, states.CleanHold), states.Deploying: states.SetOf(states.DeployWait, states.DeployHold),
+		states.Servicing: states.SetOf(states.ServiceWait, states.ServiceHold), states.Inspecting: states.SetOf(states.InspectWait),
+		states.Rescuing: states.SetOf(states.RescueWait),
+	}
+	moves := 0
+	for row := range c.config.Table.Transitions() {
+		if !workStates.Has(row.To) || row.To == states.Verifying {
+			continue
+		}
+		n := &Node{ProvisionState: row.From}
+		earlier := Steps{
+			Requested: []StepRequest{{Step: "a"}}, Planned: []Step{{Step: "a"}}, DisableRamdisk: true,
+			Begun: 1, Current: &Step{Step: "a"}, Prepared: true, Sent: true, Rebooted: true, Validated: true, AbortAfter: true,
+		}
+		*stepKinds[row.To].in(n) = earlier.clone()
+		c.rules.move(n, row.Event, machine.Node{State: row.To})
+		want := earlier
+		if !waited[row.To].Has(row.From) {
+			want = Steps{Requested: earlier.Requested, Planned: earlier.Planned, DisableRamdisk: true}
+		}
+		require.Equal(t, want, stepKinds[row.To].of(n), "%v to %v", row.From, row.To)
+		moves++
+	}
+	require.Greater(t, moves, 20)
 }

@@ -98,6 +98,19 @@ func (k stepKind) edit(n *Node) *Steps {
 // forget removes the steps of finished work from a node's record.
 func (k stepKind) forget(n *Node) { *k.in(n) = &Steps{} }
 
+// beginSteps makes work that has begun start with its first step: a client may have ended earlier work of the same kind, as with
+// "manage" in cleaning, and its progress is then still in the record. Work that waited or was held continues. The lists of
+// steps stay, as in Ironic.
+func (n *Node) beginSteps(from states.State) {
+	kind, ok := stepKinds[n.ProvisionState]
+	if !ok || kind.work != n.ProvisionState || kind.work == stepKinds[from].work {
+		return
+	}
+	if s := *kind.in(n); s != nil {
+		*s = Steps{Requested: s.Requested, DisableRamdisk: s.DisableRamdisk, Planned: s.Planned}
+	}
+}
+
 // begun reports whether the work has started its first step or its preparation.
 func (s Steps) begun() bool { return s.Begun > 0 || s.Prepared }
 

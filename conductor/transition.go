@@ -134,6 +134,7 @@ func (b *rulebook) move(n *Node, event states.Event, to machine.Node) {
 		n.Transitions = n.Transitions[over:]
 	}
 	n.ProvisionState, n.TargetProvisionState, n.LastError = to.State, to.Target, to.LastError
+	n.beginSteps(from)
 }
 
 // rowsOf returns the rows of the table by which an event that was requested or reported leads from a
