@@ -36,20 +36,33 @@ type agentProgram struct {
 	mu       sync.Mutex
 	token    string
 	commands []map[string]any
-	received []string                    // the names of all commands, and of their steps
-	params   []map[string]any            // of all commands
-	steps    map[string][]map[string]any // by the kind of work
-	busy     bool                        // another command runs
-	silent   bool                        // connections fail
-	before   func()                      // is called before the list of commands is sent; nil for nothing
+	received []string                                                   // the names of all commands, and of their steps
+	params   []map[string]any                                           // of all commands
+	steps    map[string][]map[string]any                                // by the kind of work
+	busy     bool                                                       // another command runs
+	silent   bool                                                       // connections fail
+	before   func()                                                     // is called before the list of commands is sent; nil for nothing
+	accepted func(r *http.Request, name string, command map[string]any) // is called with each command; nil for nothing
+}
+
+// reset starts the agent anew.
+func (a *agentProgram) reset(token string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.token, a.commands = token, nil
+}
+
+// agentSteps returns the steps of an agent for each kind of work.
+func agentSteps() map[string][]map[string]any {
+	return map[string][]map[string]any{
+		"clean":  {step("erase_devices", 10), step("erase_devices_metadata", 99), step("burnin_cpu", 0)},
+		"deploy": {step("write_image", 0), step("inject_files", 0)}, "service": {step("burnin_cpu", 0)},
+	}
 }
 
 // startMachine returns a node in a state whose machine has an agent with steps for each kind of work.
 func startMachine(t *testing.T, state states.State, change func(*conductor.Config)) *agentNode {
-	a := &agentProgram{conns: make(chan net.Conn), steps: map[string][]map[string]any{
-		"clean":  {step("erase_devices", 10), step("erase_devices_metadata", 99), step("burnin_cpu", 0)},
-		"deploy": {step("write_image", 0), step("inject_files", 0)}, "service": {step("burnin_cpu", 0)},
-	}}
+	a := &agentProgram{conns: make(chan net.Conn), steps: agentSteps()}
 	server := &http.Server{Handler: a}
 	listener := pipeListener{a.conns, make(chan struct{})}
 	done := make(chan error, 1)
@@ -65,13 +78,18 @@ func startMachine(t *testing.T, state states.State, change func(*conductor.Confi
 	})
 	n, err := m.CreateNode(m.ctx, &conductor.Node{
 		Driver: "fake-hardware", ProvisionState: state, Interfaces: map[string]string{"deploy": "direct"}, Properties: map[string]any{"capabilities": "boot_mode:uefi"},
-		InstanceInfo: map[string]any{
-			"image_source": "http://images.example/x.raw", "image_disk_format": "raw", "image_os_hash_algo": "sha256", "image_os_hash_value": "5f8f", "configdrive": "H4sI",
-		},
+		InstanceInfo: instanceInfo(),
 	})
 	require.NoError(t, err)
 	m.n = n
 	return m
+}
+
+// instanceInfo describes an instance that an agent can write.
+func instanceInfo() map[string]any {
+	return map[string]any{
+		"image_source": "http://images.example/x.raw", "image_disk_format": "raw", "image_os_hash_algo": "sha256", "image_os_hash_value": "5f8f", "configdrive": "H4sI",
+	}
 }
 
 func step(name string, priority int) map[string]any {
@@ -161,6 +179,9 @@ func (a *agentProgram) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.commands = append(a.commands, command)
 	a.received = append(a.received, name)
 	a.params = append(a.params, request.Params)
+	if a.accepted != nil {
+		a.accepted(r, name, command)
+	}
 	answer(http.StatusOK, command)
 }
 
@@ -170,9 +191,7 @@ func (m *agentNode) boot() *conductor.Node {
 	_, token, err := m.Lookup(m.ctx, nil, m.n.UUID)
 	require.NoError(m.t, err)
 	require.Len(m.t, token, 43, "an agent that is given no token stays deaf")
-	m.agent.mu.Lock()
-	m.agent.token, m.agent.commands = token, nil
-	m.agent.mu.Unlock()
+	m.agent.reset(token)
 	m.token = token
 	return m.beat()
 }

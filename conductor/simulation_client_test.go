@@ -53,13 +53,21 @@ func (w *world) isCalm() bool {
 	return w.calm
 }
 
+// agentWords are what clients mostly request for a node with an agent: without them the clients would end most of its work
+// before the agent has done anything.
+var agentWords = map[states.State]string{
+	states.Enroll: "manage", states.Manageable: "provide", states.Available: "active", states.Active: "service", states.CleanFail: "manage",
+	states.DeployFail: "active", states.ServiceFail: "deleted", states.Error: "deleted", states.AdoptFail: "manage", states.InspectFail: "manage",
+	states.Rescue: "unrescue", states.RescueFail: "unrescue", states.UnrescueFail: "unrescue",
+}
+
 // request sends the request that the dice value selects, and returns its name, "" for none.
 func (c *simClient) request(ctx context.Context, by *conductor.Conductor, n *conductor.Node, dice int64) (word string, err error) {
 	table, version := states.Latest().Table(), states.Latest().MaxAPIVersion()
 	switch {
 	case dice < 10:
 		return "power", by.SetPower(ctx, n.UUID, states.PowerOn, 0)
-	case dice < 20 && table.Phase(n.ProvisionState) == states.PhaseWaiting:
+	case dice < 20 && table.Phase(n.ProvisionState) == states.PhaseWaiting && c.agentOf(n.UUID) == nil:
 		return "resume", by.Resume(ctx, n.UUID, nil)
 	case dice < 25:
 		_, err := by.UpdateNode(ctx, n.UUID, func(n *conductor.Node) error { n.Maintenance = dice == 24; return nil })
@@ -70,8 +78,18 @@ func (c *simClient) request(ctx context.Context, by *conductor.Conductor, n *con
 		return "", nil
 	}
 	word = words[dice%int64(len(words))]
+	if c.agentOf(n.UUID) != nil && c.draw(100, c.name, "lets agents work") < 90 {
+		if word = agentWords[n.ProvisionState]; word == "" {
+			return "", nil
+		}
+	}
 	steps := []conductor.StepRequest{{Interface: "bios", Step: "cache_bios_settings"}, {Interface: "bios", Step: "factory_reset"}}
+	clean, service := steps, steps
+	if c.agentOf(n.UUID) != nil {
+		clean = append([]conductor.StepRequest{{Interface: "deploy", Step: "erase_devices"}}, steps...)
+		service = append([]conductor.StepRequest{{Interface: "deploy", Step: "burnin_cpu"}}, steps...)
+	}
 	return word, by.Provision(ctx, n.UUID, conductor.ProvisionRequest{
-		Target: word, Version: version, CleanSteps: steps, ServiceSteps: steps, RescuePassword: "x",
+		Target: word, Version: version, CleanSteps: clean, ServiceSteps: service, RescuePassword: "x",
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -104,13 +105,14 @@ type world struct {
 	clocks  simClocks
 	writing sync.Mutex // held during a write and its check
 
-	mu    sync.Mutex
-	cut   map[string]time.Time // since when a conductor is cut off from store and members
-	until map[string]time.Time // until when a conductor is stopped
-	calm  bool                 // true once the faults have ended
-	busy  map[string]string
-	begun map[string]map[string]bool // steps that the work at hand has begun, by node and name
-	nodes map[int64]simNode          // as they were stored, by revision
+	mu     sync.Mutex
+	cut    map[string]time.Time // since when a conductor is cut off from store and members
+	until  map[string]time.Time // until when a conductor is stopped
+	calm   bool                 // true once the faults have ended
+	busy   map[string]string
+	begun  map[string]map[string]bool // steps that the work at hand has begun, by node and name
+	nodes  map[int64]simNode          // as they were stored, by revision
+	agents map[string]*simAgent       // by the node's UUID
 }
 
 // draw returns a pseudo-random number below n that depends only on the seed, the virtual time
@@ -190,7 +192,7 @@ func simulate(t *testing.T, seed uint64, emit func(string)) { simulateClocks(t, 
 func simulateClocks(t *testing.T, seed uint64, emit func(string), clocks simClocks) {
 	w := &world{
 		t: t, seed: seed, emit: emit, clocks: clocks, cut: map[string]time.Time{}, until: map[string]time.Time{}, busy: map[string]string{}, begun: map[string]map[string]bool{},
-		nodes: map[int64]simNode{},
+		nodes: map[int64]simNode{}, agents: map[string]*simAgent{},
 	}
 	w.members.members = map[string]conductor.Member{}
 	w.members.update(func() {})
@@ -205,6 +207,7 @@ func simulateClocks(t *testing.T, seed uint64, emit func(string), clocks simCloc
 		conductors[name].start(ctx, &group)
 	}
 	nodes := w.populate(ctx, names)
+	w.startAgents(ctx, &group, conductors, names, nodes)
 	for _, name := range []string{"first", "second"} {
 		c := &simClient{world: w, name: name, conductors: conductors, names: names, nodes: nodes}
 		group.Go(func() { c.ask(ctx) })
@@ -282,7 +285,8 @@ func (s *simConductor) get() *conductor.Conductor {
 func (s *simConductor) start(ctx context.Context, group *sync.WaitGroup) {
 	c, err := conductor.New(conductor.Config{
 		Store: s.clocks.store(&simStore{s.world, s.name}), Membership: &simMembership{s.world, s.name}, Name: s.name,
-		Hardware:        simTypes(simHardware{&conductor.Fake{Before: s.operate(s.name)}}, s.name),
+		Hardware:        simTypes(simHardware{&conductor.Fake{Before: s.operate(s.name)}, s.world}, s.name),
+		Agent:           agent.Config{Dial: s.dial(s.name)},
 		ShutdownTimeout: time.Second, LockedRetries: 1, MaxTransitions: simTransitions,
 		Timeouts: &machine.Timeouts{Deploy: waitTimeout, Clean: waitTimeout, Inspect: waitTimeout, Rescue: waitTimeout, Service: waitTimeout},
 		// The periods are coprime, since the seed does not determine the order of simultaneous tasks.
@@ -317,6 +321,7 @@ func (w *world) populate(ctx context.Context, names []string) []*conductor.Node 
 			driver = "fake-" + names[w.draw(int64(len(names)), "driver", fmt.Sprint(i), "of")]
 		}
 		n, err := seed.CreateNode(ctx, &conductor.Node{
+			Interfaces: map[string]string{"deploy": []string{"fake", "direct"}[i%2]}, InstanceInfo: instanceInfo(),
 			UUID: fmt.Sprintf("%08x-0000-4000-8000-%012x", w.seed, i), // decides which conductor owns it
 			Name: fmt.Sprint(i), Driver: driver, ProvisionState: states.Enroll, Power: states.PowerOff,
 		})
