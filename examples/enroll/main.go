@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Enroll takes nodes from enroll to manageable if their BMC answers, and back to
-// enroll if not, and prints every transition.
-//
-// Without flags it starts its own BMCs: two Redfish BMCs, the second of which gets a
-// wrong password. With -bmc it verifies a node by a real BMC:
+// Enroll takes nodes from enroll to manageable if their BMC answers, and back to enroll if
+// not, and prints every transition. Without flags it verifies two nodes by BMCs of its own.
+// With -bmc it verifies a node by a real BMC, and with -provider by a provider of bmclib, which
+// has none of the guarantees of package bmc; for rpc, -bmc is the URL that gets the requests:
 //
 //	BMC_PASSWORD=... go run ./examples/enroll -bmc 10.1.2.3 -user admin
-//
-// With -provider it does so with a provider of github.com/bmc-toolbox/bmclib/v2, such as
-// IntelAMT or openbmc, or rpc, for which -bmc is the URL that the requests for power are sent
-// to. A provider has none of the guarantees of package bmc:
-//
 //	BMC_PASSWORD=... go run ./examples/enroll -provider rpc -bmc https://pdu.example/rpc
 //
-// The exit status is 0 if the verification had the expected result (the node of -bmc
-// is manageable), 1 if not, and 2 for wrong usage. After SIGINT or SIGTERM the node is
-// back in enroll and the session on the BMC is closed; the status is then 1.
+// The exit status is 0 if the verification had the expected result, 1 if not, and 2 for wrong
+// usage. After SIGINT or SIGTERM it is 1; the node is in enroll, and its BMC's session closed.
 package main
 
 import (
 	"context"
+	"crypto/x509"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
+
+	"github.com/bmc-toolbox/bmclib/v2"
+	"github.com/bmc-toolbox/bmclib/v2/providers/rpc"
 
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
@@ -41,22 +41,36 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	address := flag.String("bmc", "", "`HOST[:PORT]` of the BMC; without it two built-in ones are asked")
-	user := flag.String("user", "", "`NAME` of a user of the BMC; the password is in $BMC_PASSWORD")
-	ca := flag.String("ca", "", "PEM `FILE` with the authorities that may sign the BMC's certificate")
-	protocol := flag.String("protocol", "auto", "redfish, ipmi or auto: redfish, then ipmi if the BMC has no redfish")
+	config := bmc.Config{Password: secret.New(os.Getenv("BMC_PASSWORD"))}
+	flag.StringVar(&config.Host, "bmc", "", "`HOST` of the BMC; without it two built-in ones are asked")
+	flag.IntVar(&config.RedfishPort, "port", 0, "`PORT` of Redfish; 0 stands for 443")
+	flag.IntVar(&config.IPMIPort, "ipmi-port", 0, "`PORT` of IPMI; 0 stands for 623")
+	flag.StringVar(&config.User, "user", "", "`NAME` of a user of the BMC; the password is in $BMC_PASSWORD")
+	flag.StringVar(&config.Protocol, "protocol", "auto", "redfish, ipmi or auto: redfish, then ipmi if the BMC has no redfish")
+	flag.Func("ca", "PEM `FILE` with the authorities that may sign the BMC's certificate", func(file string) error {
+		pem, err := os.ReadFile(file)
+		config.RootCAs = x509.NewCertPool()
+		if err == nil && !config.RootCAs.AppendCertsFromPEM(pem) {
+			err = errors.New("no certificate in PEM")
+		}
+		return err
+	})
 	provider := flag.String("provider", "", "`NAME` of a provider of bmclib: "+strings.Join(providers(), ", "))
 	flag.Parse()
-	if *address == "" {
-		if flag.NFlag()+flag.NArg() > 0 {
-			fail(2, fmt.Errorf("the flags are for a real BMC: name it with -bmc HOST[:PORT]"))
-		}
-		builtIn(ctx)
-		return
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NODE\tPROVISION STATE\tPOWER STATE\tLAST ERROR")
+	asExpected := false
+	switch {
+	case flag.NFlag()+flag.NArg() == 0:
+		asExpected = builtIn(ctx, table)
+	case config.Host == "":
+		fail(2, errors.New("the flags are for a real BMC: name it with -bmc HOST"))
+	default:
+		asExpected = enroll(ctx, table, config.Host, config, *provider) == states.Manageable
 	}
-	node := enroll(ctx, *address, verifier(*address, *user, *ca, *protocol, *provider))
-	printTable(node)
-	if node.State != states.Manageable {
+	fmt.Println()
+	table.Flush()
+	if !asExpected {
 		os.Exit(1)
 	}
 }
@@ -67,43 +81,54 @@ func fail(status int, err error) {
 }
 
 // builtIn enrolls a node with the right password and a node with a wrong one.
-func builtIn(ctx context.Context) {
+func builtIn(ctx context.Context, table io.Writer) (asExpected bool) {
 	fmt.Println("Two built-in Redfish BMCs; node-2 is given a wrong password.")
-	good := enrollBuiltIn(ctx, "node-1", "correct horse")
-	bad := enrollBuiltIn(ctx, "node-2", "wrong horse")
-	printTable(good, bad)
-	if good.State != states.Manageable || bad.State != states.Enroll {
-		os.Exit(1)
+	var ends []states.State
+	for i, password := range []string{bmctest.DefaultPassword, "wrong horse"} {
+		server, err := bmctest.NewRedfish(bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "1", Power: "On"}}})
+		if err != nil {
+			fail(1, err)
+		}
+		defer server.Close()
+		ends = append(ends, enroll(ctx, table, fmt.Sprintf("node-%d", i+1), bmc.Config{
+			Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool,
+			User: bmctest.DefaultUser, Password: secret.New(password), Protocol: "redfish",
+		}, ""))
 	}
+	return slices.Equal(ends, []states.State{states.Manageable, states.Enroll})
 }
 
-func enrollBuiltIn(ctx context.Context, name, password string) result {
-	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{
-		Users:   map[string]secret.Text{"admin": secret.New("correct horse")},
-		Systems: []bmctest.System{{ID: "1", Name: name, Power: "On"}},
-	})
+// verifier returns the verifier of a BMC, by a provider of bmclib unless the name is empty.
+func verifier(c bmc.Config, provider string) (verify.Verifier, error) {
+	if provider == "" {
+		return bmc.New(c)
+	}
+	if !slices.Contains(providers(), provider) {
+		return nil, fmt.Errorf("bmclib has no provider %q, only %s", provider, strings.Join(providers(), ", "))
+	}
+	return bmc.FromClient(func() *bmclib.Client {
+		client := bmclib.NewClient(c.Host, c.User, c.Password.Reveal(), bmclib.WithRPCOpt(rpc.Provider{ConsumerURL: c.Host}))
+		client.Registry.Drivers = client.Registry.For(provider)
+		return client
+	}, c.Password), nil
+}
+
+// providers returns the names of bmclib's providers that need no other configuration.
+func providers() []string {
+	names := []string{rpc.ProviderName}
+	for _, driver := range bmclib.NewClient("", "", "").Registry.Drivers {
+		names = append(names, driver.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// enroll verifies a node in enroll, prints its transitions and a row, and returns its last state.
+func enroll(ctx context.Context, table io.Writer, name string, c bmc.Config, provider string) states.State {
+	v, err := verifier(c, provider)
 	if err != nil {
-		fail(1, err)
+		fail(2, err)
 	}
-	defer server.Close()
-	verifier, err := bmc.New(bmc.Config{
-		Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool, User: "admin", Password: secret.New(password), Protocol: "redfish",
-	})
-	if err != nil {
-		fail(1, err)
-	}
-	return enroll(ctx, name, verifier)
-}
-
-// result is a node after its enrolment.
-type result struct {
-	machine.Node
-	name  string
-	power states.Power
-}
-
-// enroll makes a node in enroll, verifies it, and prints its transitions as they happen.
-func enroll(ctx context.Context, name string, verifier verify.Verifier) result {
 	node, err := machine.New(machine.Config{
 		Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}, Name: name,
 		Enter: []machine.Hook{func(_ context.Context, t machine.Transition) error {
@@ -115,19 +140,11 @@ func enroll(ctx context.Context, name string, verifier verify.Verifier) result {
 	if err != nil {
 		fail(1, err)
 	}
-	power, err := verify.Manage(ctx, node, verifier)
-	r := result{node.Node(), name, power}
-	if err != nil && r.LastError == "" {
-		r.LastError = err.Error() // the verification did not begin
+	power, err := verify.Manage(ctx, node, v)
+	after := node.Node()
+	if err != nil && after.LastError == "" {
+		after.LastError = err.Error() // the verification did not begin
 	}
-	return r
-}
-
-func printTable(nodes ...result) {
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nNODE\tPROVISION STATE\tPOWER STATE\tLAST ERROR")
-	for _, n := range nodes {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", n.name, n.State, n.power, n.LastError)
-	}
-	table.Flush()
+	fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", name, after.State, power, after.LastError)
+	return after.State
 }

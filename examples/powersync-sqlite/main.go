@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Powersync-sqlite keeps the recorded power states of a fleet in a SQLite database.
+// Powersync-sqlite keeps the recorded power states of a fleet in a SQLite database. The hardware
+// is simulated. A process that is killed and started again drops its old reservations:
 //
 //	go run ./examples/powersync-sqlite -db fleet.db -rounds 100
-//
-// The hardware is simulated. Kill the process and start it again: it drops the old
-// reservations and continues.
 package main
 
 import (

@@ -30,10 +30,7 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-const (
-	bmcTimeout = 1500 * time.Millisecond // short because the BMCs are local
-	system     = "/redfish/v1/Systems/1"
-)
+const bmcTimeout = 1500 * time.Millisecond // short because the BMCs are local
 
 // fleet is the machines by the IDs of their nodes, and the records.
 type fleet struct {
@@ -48,6 +45,7 @@ func openFleet(n int) (*fleet, error) {
 	for i := range n {
 		record := powersync.Record{ID: fmt.Sprintf("node-%03d", i), ProvisionState: states.Active, Power: states.PowerOn}
 		config := bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "1", Power: "On"}}}
+		const system = "/redfish/v1/Systems/1"
 		switch i % 20 {
 		case 3:
 			record = powersync.Record{ID: record.ID, ProvisionState: states.Enroll}

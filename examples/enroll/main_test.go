@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/bmc-toolbox/bmclib/v2/providers/rpc"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 func TestANodeIsEnrolledByTheProviderRPC(t *testing.T) {
@@ -30,14 +33,15 @@ func TestANodeIsEnrolledByTheProviderRPC(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_ = json.NewEncoder(w).Encode(answer) // the client says if it does not arrive
 		}))
-		node := enroll(t.Context(), "node", byProvider("rpc", server.URL, "admin", "secret-password"))
+		var row strings.Builder
+		config := bmc.Config{Host: server.URL, User: "admin", Password: secret.New("secret-password")}
+		require.Equal(t, want, enroll(t.Context(), &row, "node", config, "rpc"), row.String())
 		server.Close()
-		require.Equal(t, want, node.State, node.LastError)
 		require.Equal(t, []rpc.Method{rpc.PingMethod, rpc.PowerGetMethod}, asked)
 		if fault == "" {
-			require.Equal(t, states.PowerOn, node.power)
+			require.Equal(t, "node\tmanageable\tpower on\t\n", row.String())
 		} else {
-			require.Contains(t, node.LastError, fault)
+			require.Contains(t, row.String(), fault)
 		}
 	}
 }
