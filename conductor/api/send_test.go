@@ -3,8 +3,10 @@
 package api_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math"
 	"net/http"
 	"runtime"
@@ -107,16 +109,20 @@ func (b bomb) MarshalJSON() ([]byte, error) {
 }
 
 func TestAPanicWhileAResponseIsStreamedAbortsIt(t *testing.T) {
-	s := start(t, states.Latest(), api.Config{})
+	var log bytes.Buffer
+	s := start(t, states.Latest(), api.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	s.fill()
 	var armed atomic.Bool
 	a := s.do("GET", "/v1/nodes/"+s.bomb(&armed), "latest", "")
 	require.Equal(t, http.StatusInternalServerError, a.status, "nothing was sent before")
 	require.Equal(t, "Internal server error.", a.fault())
+	require.Contains(t, log.String(), "a request panicked")
+	log.Reset()
 
 	r := request("GET", "/v1/nodes/detail?marker="+s.first(), "latest", http.NoBody)
 	require.PanicsWithError(t, http.ErrAbortHandler.Error(), func() { s.ServeHTTP(&counter{}, r) })
 	require.NotContains(t, a.body, "hunter2")
+	require.Contains(t, log.String(), "a request panicked")
 	require.Equal(t, http.StatusOK, s.do("GET", "/v1/nodes/n1", "latest", "").status, "others are answered")
 }
 
