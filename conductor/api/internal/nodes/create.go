@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/objects"
@@ -20,39 +19,18 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
-// reservedNames are not allowed as names of nodes, since they are segments of paths.
-var reservedNames = []string{"maintenance", "management", "states", "vendor_passthru", "detail", "validate"}
-
-// checkName refuses an invalid name of a node. format is the text of the fault, with %s for
-// the name.
-func checkName(r *rest.Request, name any, format string) error {
-	if r.Version < since.Names {
-		return fault.NotAcceptable
-	}
-	s, ok := name.(string)
-	switch {
-	case !ok || !r.ValidName(s) || rest.IsUUID(s):
-		return fault.Invalid(format, fault.Show(name))
-	case slices.Contains(reservedNames, s):
-		return fault.Invalid("The word \"%s\" is reserved and can not be used as a node name. Reserved words are: %s.", s, strings.Join(reservedNames, ", "))
-	default:
-		return nil
-	}
-}
-
-// writes creates and patches nodes. It has the schemas of the fields that a client may set, which
-// are made once.
-type writes struct {
+// schemas are the schemas of new and of patched nodes. They depend on the series only, so that they are made once.
+type schemas struct {
 	created, patched *schema.Schema
 }
 
 // create answers POST /v1/nodes.
-func (s writes) create(r *rest.Request) (rest.Answer, error) {
-	body, err := s.decode(r)
+func (s schemas) create(r *rest.Request) (rest.Answer, error) {
+	object, err := s.decode(r)
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	n, err := newNode(r, body)
+	n, err := newNode(r, object)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -65,21 +43,21 @@ func (s writes) create(r *rest.Request) (rest.Answer, error) {
 	return a, nil
 }
 
-// decode returns the body of a POST, which satisfies the schema of a new node.
-func (s writes) decode(r *rest.Request) (any, error) {
+// decode returns the object in the body of a POST, which satisfies the schema of a new node.
+func (s schemas) decode(r *rest.Request) (map[string]any, error) {
 	body, err := r.Decode(rest.MaxBody)
 	if err != nil {
 		return nil, err
 	}
-	return body, s.created.Validate("node", body)
+	object, _ := body.(map[string]any)
+	return object, s.created.Validate("node", body)
 }
 
-// newNode returns a new node with the fields of a valid body.
+// newNode returns a new node with the fields of a valid object.
 //
 // Source: post in ironic/api/controllers/v1/node.py.
-func newNode(r *rest.Request, body any) (*node, error) {
+func newNode(r *rest.Request, object map[string]any) (*node, error) {
 	n := &conductor.Node{ProvisionState: r.Version.InitialState()}
-	object, _ := body.(map[string]any)
 	if err := setFields(n, object); err != nil {
 		return nil, err
 	}
@@ -105,6 +83,26 @@ func newNode(r *rest.Request, body any) (*node, error) {
 	return n, nil
 }
 
+// reservedNames are not allowed as names of nodes, since they are segments of paths.
+var reservedNames = []string{"maintenance", "management", "states", "vendor_passthru", "detail", "validate"}
+
+// checkName refuses an invalid name of a node. format is the text of the fault, with %s for
+// the name.
+func checkName(r *rest.Request, name any, format string) error {
+	if r.Version < since.Names {
+		return fault.NotAcceptable
+	}
+	s, ok := name.(string)
+	switch {
+	case !ok || !r.ValidName(s) || rest.IsUUID(s):
+		return fault.Invalid(format, fault.Show(name))
+	case slices.Contains(reservedNames, s):
+		return fault.Invalid("The word \"%s\" is reserved and can not be used as a node name. Reserved words are: %s.", s, strings.Join(reservedNames, ", "))
+	default:
+		return nil
+	}
+}
+
 // schemaOf describes the fields that a client may set: those of a new node, or of a patched one.
 func schemaOf(service *rest.Service, created bool) *schema.Schema {
 	s := &schema.Schema{Types: []string{"object"}, Closed: true}
@@ -123,6 +121,16 @@ func schemaOf(service *rest.Service, created bool) *schema.Schema {
 		s.Required = []string{"driver"}
 	}
 	return s
+}
+
+// networkSchema describes network data. It does not restrict the items of the lists.
+//
+// Source: ironic/api/controllers/v1/network-data-schema.json.
+var networkSchema = &schema.Schema{
+	Types: []string{"object"}, Required: []string{"links", "networks", "services"},
+	Properties: []schema.Property{
+		{Name: "links", Schema: &schema.Schema{Types: []string{"array"}}}, {Name: "networks", Schema: &schema.Schema{Types: []string{"array"}}}, {Name: "services", Schema: &schema.Schema{Types: []string{"array"}}},
+	},
 }
 
 // setFields sets fields of a node, first those whose values may be wrong, in Ironic's order.

@@ -3,223 +3,18 @@
 package nodes
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
-	"github.com/ironstate/ironstate/conductor/api/internal/objects"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
-	"github.com/ironstate/ironstate/states"
 )
-
-// filter is a query parameter that filters a list of nodes.
-type filter struct {
-	name  string
-	since states.APIVersion
-	// silent omits since from the error for an older version.
-	silent bool
-	// check refuses a wrong value, before the values of other filters are used; nil if none is wrong.
-	check func(a *rest.Args, r *rest.Request)
-	// test returns the predicate for the nodes that pass the filter, nil if all do. It is
-	// called only if the parameter is present.
-	test func(a *rest.Args, r *rest.Request) func(n *node) bool
-}
-
-// filters are the filters of GET /v1/nodes, in the order in which Ironic checks their versions.
-//
-// Source: ironic/api/controllers/v1/node.py and utils.py.
-var filters = []filter{
-	{name: "provision_state", since: since.ProvisionStateFilter, silent: true, check: checkProvisionState, test: byProvisionState},
-	textFilter("driver", since.DriverFilter, func(n *node) string { return n.Driver }),
-	textFilter("resource_class", since.ResourceClass, func(n *node) string { return n.ResourceClass }),
-	{name: "fault", since: since.Fault, check: checkFault, test: byFault},
-	textFilter("conductor_group", since.ConductorGroup, func(n *node) string { return n.ConductorGroup }),
-	{name: "conductor", since: since.Conductors, test: func(a *rest.Args, r *rest.Request) func(*node) bool {
-		name := a.Text("conductor")
-		return func(n *node) bool { return name == "" || owner(r.Service, n) == name }
-	}},
-	textFilter("owner", since.Owner, func(n *node) string { return n.Owner }),
-	textFilter("lessee", since.Lessee, func(n *node) string { return n.Lessee }),
-	{name: "shard", since: since.Shards, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
-		shards := a.List("shard")
-		return func(n *node) bool { return slices.Contains(shards, strings.ToLower(n.Shard)) }
-	}},
-	booleanFilter("sharded", since.Shards, func(n *node) bool { return fieldsByName["shard"].get(n) != nil }),
-	textFilter("instance_name", since.InstanceName, func(n *node) string { return n.InstanceName }),
-	{name: "include_children", since: since.Children, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
-		a.Boolean("include_children")
-		return nil
-	}},
-	{name: "parent_node", since: since.Children, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
-		a.Text("parent_node")
-		return nil
-	}},
-	{name: "chassis_uuid", test: byChassis},
-	{name: "instance_uuid", test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
-		instance := a.UUID("instance_uuid")
-		return func(n *node) bool { return n.InstanceUUID == instance }
-	}},
-	booleanFilter("associated", since.First, func(n *node) bool { return n.InstanceUUID != "" }),
-	booleanFilter("maintenance", since.First, func(n *node) bool { return n.Maintenance }),
-	booleanFilter("retired", since.First, func(n *node) bool { return n.Retired }),
-	{name: "project", test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
-		project := a.Text("project")
-		owner, lessee := fieldsByName["owner"], fieldsByName["lessee"]
-		return func(n *node) bool { return owner.get(n) == project || lessee.get(n) == project }
-	}},
-	{name: "description_contains", test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
-		part := a.Text("description_contains")
-		if !a.Has("description_contains") {
-			return nil
-		}
-		// As SQL's LIKE compares: % stands for any characters, _ for one, and letters are equal in both cases.
-		like := regexp.MustCompile("(?is)" + strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(part)))
-		description := fieldsByName["description"]
-		return func(n *node) bool {
-			text, ok := description.get(n).(string)
-			return ok && like.MatchString(text)
-		}
-	}},
-}
-
-func textFilter(name string, since states.APIVersion, of func(*node) string) filter {
-	return filter{name: name, since: since, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
-		want := a.Text(name)
-		if want == "" && fieldsByName[name].set != nil { // "" is not null
-			return func(n *node) bool { return fieldsByName[name].get(n) == want }
-		}
-		return func(n *node) bool { return of(n) == want }
-	}}
-}
-
-func booleanFilter(name string, since states.APIVersion, of func(*node) bool) filter {
-	return filter{name: name, since: since, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
-		want := a.Boolean(name)
-		return func(n *node) bool { return want == nil || of(n) == *want }
-	}}
-}
-
-func checkProvisionState(a *rest.Args, r *rest.Request) {
-	word := a.Text("provision_state")
-	if s, err := states.Parse(word); err != nil || !r.Table.States().Has(s) {
-		a.Fail("Provision state \"%s\" is not valid", fault.Show(word))
-	}
-}
-
-func byProvisionState(a *rest.Args, _ *rest.Request) func(*node) bool {
-	s, _ := states.Parse(a.Text("provision_state")) // checked
-	return func(n *node) bool { return n.ProvisionState == s }
-}
-
-// faults are the faults of a node. Source: ironic/common/faults.py.
-var faults = []string{"power failure", "clean failure", "rescue abort failure", "service failure"}
-
-func checkFault(a *rest.Args, r *rest.Request) {
-	want, known := a.Text("fault"), faults
-	if r.Series < states.Bobcat {
-		known = faults[:3] // these series have no servicing
-	}
-	if !slices.Contains(known, want) {
-		a.Fail("Unrecognized fault \"%s\" is specified, allowed faults are ('%s')", fault.Show(want), strings.Join(known, "', '"))
-	}
-}
-
-func byFault(a *rest.Args, _ *rest.Request) func(*node) bool {
-	want := a.Text("fault")
-	return func(n *node) bool { return n.Fault == want }
-}
-
-func byChassis(a *rest.Args, r *rest.Request) func(*node) bool {
-	chassis := a.UUID("chassis_uuid")
-	if a.Err == nil {
-		if err := objects.FindChassis(r, chassis); err != nil {
-			a.Err = err
-		}
-	}
-	return func(n *node) bool { return n.ChassisUUID == chassis }
-}
-
-// argTypes are arguments of GET /v1/nodes whose types are checked, in Ironic's order.
-var argTypes = []struct {
-	name  string
-	check func(a *rest.Args, name string)
-}{
-	{"chassis_uuid", func(a *rest.Args, name string) { a.UUID(name) }},
-	{"instance_uuid", func(a *rest.Args, name string) { a.UUID(name) }},
-	{"associated", func(a *rest.Args, name string) { a.Boolean(name) }},
-	{"maintenance", func(a *rest.Args, name string) { a.Boolean(name) }},
-	{"retired", func(a *rest.Args, name string) { a.Boolean(name) }},
-	{"marker", func(a *rest.Args, name string) { a.UUID(name) }},
-	{"limit", func(a *rest.Args, name string) { a.Integer(name) }},
-	{"fields", func(a *rest.Args, name string) { a.List(name) }},
-	{"detail", func(a *rest.Args, name string) { a.Boolean(name) }},
-	{"sharded", func(a *rest.Args, name string) { a.Boolean(name) }},
-}
-
-// lateFilters are the filters that GET /v1/nodes/detail checks after the sort key.
-var lateFilters = []string{"conductor", "shard", "sharded"}
-
-// checkVersions refuses filters and a sort key that the request's version does not have, in the order in which
-// Ironic does.
-func (l listing) checkVersions(r *rest.Request, a *rest.Args, sortKey string) error {
-	tooNew := func() error {
-		if f := fieldsByName[sortKey]; f != nil && f.since > r.Version {
-			return fault.NotAcceptable
-		}
-		return nil
-	}
-	late := func(f filter) bool { return slices.Contains(lateFilters, f.name) }
-	if !l.details {
-		return cmp.Or(tooNew(), checkFilters(r, a, func(filter) bool { return true }))
-	}
-	if err := cmp.Or(checkFilters(r, a, func(f filter) bool { return !late(f) }), tooNew()); err != nil {
-		return err
-	}
-	if parents := strings.Split(r.URL.Path, "/"); parents[len(parents)-2] != "nodes" {
-		return fault.NoSuchResource
-	}
-	return checkFilters(r, a, late)
-}
-
-// checkFilters refuses those of some filters that the request's version does not have, and wrong values.
-func checkFilters(r *rest.Request, a *rest.Args, some func(filter) bool) error {
-	for _, f := range filters {
-		switch {
-		case !a.Has(f.name) || !some(f):
-		case f.since > r.Version && f.silent:
-			return fault.NotAcceptable
-		case f.since > r.Version:
-			return fault.TooOld(f.since)
-		case f.check != nil:
-			f.check(a, r)
-		}
-		if a.Err != nil {
-			return a.Err
-		}
-	}
-	return nil
-}
-
-// tests returns the predicates of the filters in a request.
-func tests(r *rest.Request, a *rest.Args) (tests []func(*node) bool, err error) {
-	for _, f := range filters {
-		if !a.Has(f.name) {
-			continue
-		}
-		if test := f.test(a, r); test != nil {
-			tests = append(tests, test)
-		}
-	}
-	return tests, a.Err
-}
 
 // listing is a list of nodes: GET /v1/nodes, or of the nodes of the chassis in the path.
 type listing struct {
@@ -361,6 +156,7 @@ func order(r *rest.Request, key string) (func(a, b *node) int, error) {
 	}
 }
 
+// listAnswer returns an answer with a page of a list. The parameters are those of the link to the next page.
 func listAnswer(r *rest.Request, p rest.Page, nodes []*node, path string, fields rest.FieldSet, parameters []string) rest.Answer {
 	return rest.Answer{Status: http.StatusOK, Write: func(w *wire.Writer) {
 		w.Open()

@@ -20,7 +20,7 @@ import (
 // patch answers PATCH /v1/nodes/NODE.
 //
 // Source: patch in ironic/api/controllers/v1/node.py.
-func (s writes) patch(r *rest.Request) (rest.Answer, error) {
+func (s schemas) patch(r *rest.Request) (rest.Answer, error) {
 	p, reset, err := decodePatch(r)
 	if err != nil {
 		return rest.Answer{}, err
@@ -104,7 +104,7 @@ func checkUpdatable(r *rest.Request, n *node, p patch.Patch) error {
 }
 
 // apply applies a patch to a node.
-func (s writes) apply(r *rest.Request, n *node, p patch.Patch, reset bool) error {
+func (s schemas) apply(r *rest.Request, n *node, p patch.Patch, reset bool) error {
 	for _, name := range p.Values("name") {
 		if err := checkName(r, name, "Node "+r.Param(0)+": Cannot change name to invalid name '%s'"); err != nil {
 			return err

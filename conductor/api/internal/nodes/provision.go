@@ -69,6 +69,7 @@ type provisionQuery struct {
 	runbook        string
 }
 
+// decodeProvision returns the query in the arguments of a request. It checks the arguments one by one.
 func decodeProvision(a *rest.Args) (*provisionQuery, error) {
 	q := &provisionQuery{
 		target: a.Need("target").Text("target"), configDrive: a.Values["configdrive"],
@@ -141,6 +142,30 @@ func checkProvision(r *rest.Request, n *node, q *provisionQuery) error {
 	return checkSteps(r, q)
 }
 
+// useRunbook adds the steps of a runbook to a request for cleaning or servicing.
+//
+// Source: _handle_runbook in ironic/api/controllers/v1/node.py.
+func useRunbook(r *rest.Request, n *conductor.Node, q *provisionQuery) error {
+	if r.Version < since.Runbooks {
+		return fault.NotAcceptable
+	}
+	book, steps, err := objects.ApprovedRunbook(r, n, q.runbook)
+	if err != nil {
+		return err
+	}
+	switch {
+	case q.target != "clean" && q.target != "service":
+		return fault.Invalid("\"runbooks\" is only valid when setting target provision state to any of ['clean', 'service']")
+	case len(q.steps[q.target]) > 0:
+		return fault.Invalid("Please provide either \"%s_steps\" or a runbook, but not both.", q.target)
+	}
+	q.steps[q.target] = steps
+	if book.DisableRamdisk {
+		q.disableRamdisk = &book.DisableRamdisk
+	}
+	return nil
+}
+
 // checkConfigDrive refuses an invalid config drive.
 //
 // Source: check_allow_configdrive in ironic/api/controllers/v1/utils.py.
@@ -172,6 +197,7 @@ func checkConfigDrive(r *rest.Request, q *provisionQuery) error {
 	return nil
 }
 
+// checkConfigDriveObject refuses a config drive in the form of an object that has wrong keys.
 func checkConfigDriveObject(r *rest.Request, object map[string]any) error {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		has := schema.TypesOf(object[key])
@@ -272,6 +298,7 @@ func checkSteps(r *rest.Request, q *provisionQuery) error {
 	return nil
 }
 
+// request returns the conductor's form of a query that checkProvision has accepted.
 func (q *provisionQuery) request(version states.APIVersion) conductor.ProvisionRequest {
 	p := conductor.ProvisionRequest{
 		Target: q.target, Version: version,

@@ -1,137 +1,150 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package nodes serves nodes, the nodes of a chassis, shards, and the child resources of a node, such as its
-// states, its history and its BIOS settings.
+// states, its history and its BIOS settings. The handlers of a child resource are in the file of its name; routes.go
+// has the paths. A node itself has these files:
+//
+//	table.go    the fields of a node, made by the functions in field.go
+//	steps.go    the current step, and the steps in driver_internal_info
+//	list.go     GET of a list, with filters.go
+//	show.go     GET of a node, and its JSON form
+//	create.go   POST
+//	patch.go    PATCH and DELETE
 package nodes
 
 import (
-	"errors"
 	"maps"
 	"net/http"
+	"slices"
 
-	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/objects"
-	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/states"
 )
 
-// OfChassis returns the controller of the nodes of a chassis.
-func OfChassis(s *rest.Service) *rest.Controller {
-	chassis, write := []string{"chassis_uuid"}, writes{created: schemaOf(s, true)}
-	return &rest.Controller{Lookup: rest.Below("node", 0, nil), Actions: rest.Actions{
-		rest.All: {Serve: listing{ofChassis: true}.serve, Idents: chassis},
-		"detail": {Method: http.MethodGet, Serve: listing{ofChassis: true, details: true}.serve, Idents: chassis},
-		rest.One: {Optional: 9, Serve: forbidShow},
-		"delete": {Idents: rest.NodeIdent, Optional: 9, Serve: forbidDelete},
-		"post":   {NoArgs: true, Body: "node", Serve: write.forbidCreate},
-		"patch":  {Idents: rest.NodeIdent, Args: []string{"reset_interfaces"}, Body: "patch", Serve: forbidPatch},
-	}}
-}
-
-// Ironic does not permit a request for one node below its chassis, but checks the arguments and the body before it says so.
-
-// forbidShow answers GET /v1/chassis/CHASSIS/nodes/NODE.
-func forbidShow(r *rest.Request) (rest.Answer, error) {
-	if err := r.QueryArgs("fields", "node_ident").Err; err != nil {
-		return rest.Answer{}, err
-	}
-	return rest.Answer{}, fault.NotPermitted
-}
-
-// forbidCreate answers POST /v1/chassis/CHASSIS/nodes.
-func (s writes) forbidCreate(r *rest.Request) (rest.Answer, error) {
-	if _, err := s.decode(r); err != nil {
-		return rest.Answer{}, err
-	}
-	return rest.Answer{}, fault.NotPermitted
-}
-
-// forbidPatch answers PATCH /v1/chassis/CHASSIS/nodes.
-func forbidPatch(r *rest.Request) (rest.Answer, error) {
-	if _, _, err := decodePatch(r); err != nil && !errors.Is(err, patch.ErrNull) {
-		return rest.Answer{}, err
-	}
-	return rest.Answer{}, fault.NotPermitted
-}
-
-// forbidDelete answers DELETE /v1/chassis/CHASSIS/nodes.
-func forbidDelete(r *rest.Request) (rest.Answer, error) {
-	if len(r.Params) > 1 {
-		return rest.Answer{}, fault.NoSuchResource
-	}
-	return rest.Answer{}, fault.NotPermitted
-}
-
 // Controller returns the controller of /v1/nodes.
+//
+// Source: the controllers in ironic/api/controllers/v1/node.py.
 func Controller(s *rest.Service) *rest.Controller {
-	write := writes{created: schemaOf(s, true), patched: schemaOf(s, false)}
-	put := func(f rest.Serve, more ...string) rest.Action {
-		return rest.Action{Method: http.MethodPut, Serve: f, Idents: rest.NodeIdent, Args: more}
-	}
-	get := func(f rest.Serve) rest.Action { return rest.Action{Serve: f, Idents: rest.NodeIdent} }
-	parts := map[string]rest.Part{
-		"vifs": {Since: since.VIFs, Controller: &rest.Controller{Actions: rest.Actions{
-			rest.All: {NoArgs: true, Serve: listVIFs}, "post": {NoArgs: true, Serve: attachVIF}, "delete": {Serve: detachVIF, Idents: []string{"vif_id"}},
-		}}},
-		"traits": {Since: since.Traits, Ignored: true, Controller: &rest.Controller{Actions: rest.Actions{
-			rest.All: {Serve: listTraits}, "put": {NoArgs: true, Serve: setTraits, Optional: 1}, "delete": {Serve: setTraits, Optional: 1},
-		}}},
-		"bios": {Since: since.BIOS, Controller: &rest.Controller{Actions: rest.Actions{
-			rest.All: {Serve: listBIOS}, rest.One: {NoArgs: true, Serve: showBIOS, Idents: []string{"setting_name"}},
-		}}},
-		"history": {Since: since.History, Controller: &rest.Controller{Actions: rest.Actions{
-			rest.All: {Serve: listHistory}, rest.One: {NoArgs: true, Serve: showHistory, Idents: []string{"event"}},
-		}}},
-		"inventory": {Since: since.Inventory, Controller: &rest.Controller{Actions: rest.Actions{rest.Both: {NoArgs: true, Serve: showInventory}}}},
-		"children":  {Since: since.Children, Controller: &rest.Controller{Actions: rest.Actions{rest.All: {Serve: listChildren}}}},
-		"firmware":  {Since: since.Firmware, Controller: &rest.Controller{Actions: rest.Actions{rest.All: {Serve: listFirmware}}}},
-		"vmedia": {Since: since.VirtualMedia, Ignored: true, Controller: &rest.Controller{Actions: rest.Actions{
-			rest.All: {Serve: showVmedia}, "post": {Serve: attachVmedia}, "delete": {Serve: detachVmedia, Args: []string{"device_types"}},
-		}}},
-	}
-	maps.Copy(parts, objects.BelowNode())
-	maps.DeleteFunc(parts, func(_ string, p rest.Part) bool { return p.Since > s.Highest })
+	bodies := schemas{created: schemaOf(s, true), patched: schemaOf(s, false)}
 	return &rest.Controller{
 		Actions: rest.Actions{
-			rest.All: {Serve: listing{}.serve}, "post": {NoArgs: true, Serve: write.create, Body: "node"},
-			rest.One:   {Serve: show, Idents: rest.NodeIdent, Args: []string{"fields"}},
-			"patch":    {Body: "patch", Serve: write.patch, Idents: rest.NodeIdent, Args: []string{"reset_interfaces"}},
-			"delete":   {Serve: remove, Idents: rest.NodeIdent, Optional: 9},
+			rest.All:   {Serve: listing{}.serve},
 			"detail":   {Method: http.MethodGet, Serve: listing{details: true}.serve, Args: []string{"chassis_uuid", "instance_uuid"}},
 			"validate": {Method: http.MethodGet, Serve: validate, Args: []string{"node", "node_uuid"}},
+			"post":     {Serve: bodies.create, NoArgs: true, Body: "node"},
+			rest.One:   onNode(show, "fields"),
+			"patch":    {Serve: bodies.patch, Idents: rest.NodeIdent, Args: []string{"reset_interfaces"}, Body: "patch"},
+			"delete":   {Serve: remove, Idents: rest.NodeIdent, Optional: rest.AnyNumber},
 		},
-		Lookup: rest.Below("node", 0, parts),
+		Lookup: rest.Below("node", 0, parts(s)),
 		Subs: map[string]*rest.Controller{
-			"states": {
-				Actions: rest.Actions{
-					rest.Both:   get(showStates),
-					"provision": put(provision, "target", "configdrive"), "power": put(setPower, "target", "timeout"),
-					"raid": {Method: http.MethodPut, NoArgs: true, Serve: setRAID, Idents: rest.NodeIdent}, "boot_mode": put(setBootMode, "target"), "secure_boot": put(setSecureBoot, "target"),
-				},
-				Subs: map[string]*rest.Controller{"console": {Actions: rest.Actions{
-					rest.Both: get(showConsole), "put": {Serve: setConsole, Idents: rest.NodeIdent, Args: []string{"enabled"}},
-				}}},
-			},
+			"states": statesController(),
 			"maintenance": {Actions: rest.Actions{
-				"put":    {Serve: setMaintenance, Idents: rest.NodeIdent, Args: []string{"reason"}},
-				"delete": {Serve: clearMaintenance, Idents: rest.NodeIdent},
+				"put":    onNode(setMaintenance, "reason"),
+				"delete": onNode(clearMaintenance),
 			}},
-			"management": {Subs: map[string]*rest.Controller{
-				"boot_device": {Actions: rest.Actions{
-					rest.Both: get(showBootDevice), "put": {Serve: setBootDevice, Idents: rest.NodeIdent, Args: []string{"boot_device", "persistent"}},
-					"supported": {Method: http.MethodGet, Serve: listBootDevices, Idents: rest.NodeIdent},
-				}},
-				"inject_nmi": {Actions: rest.Actions{"put": {Serve: injectNMI, Since: since.InjectNMI, Idents: rest.NodeIdent}}},
-				"indicators": {Actions: rest.Actions{
-					rest.All: get(listIndicators), rest.One: {Serve: showIndicator, Idents: []string{"node_ident", "indicator"}},
-					"put": {Serve: setIndicator, Idents: []string{"node_ident", "indicator"}, Args: []string{"state"}},
-				}},
-			}},
+			"management": managementController(),
 			"vendor_passthru": {
-				Actions:  rest.Actions{"methods": {Method: http.MethodGet, Serve: listVendorMethods, Idents: rest.NodeIdent}},
+				Actions:  rest.Actions{"methods": named(http.MethodGet, listVendorMethods)},
 				Fallback: &rest.Action{AnyMethod: true, Serve: callVendor, Idents: rest.NodeIdent, Optional: 1},
 			},
 		},
 	}
+}
+
+// onNode returns an action whose path has the identifier of a node, and then the arguments.
+func onNode(serve rest.Serve, args ...string) rest.Action {
+	return rest.Action{Serve: serve, Idents: rest.NodeIdent, Args: args}
+}
+
+// named returns such an action that the path names, as in /v1/nodes/NODE/states/power.
+func named(method string, serve rest.Serve, args ...string) rest.Action {
+	a := onNode(serve, args...)
+	a.Method = method
+	return a
+}
+
+// statesController returns the controller of /v1/nodes/NODE/states.
+func statesController() *rest.Controller {
+	return &rest.Controller{
+		Actions: rest.Actions{
+			rest.Both:     onNode(showStates),
+			"provision":   named(http.MethodPut, provision, "target", "configdrive"),
+			"power":       named(http.MethodPut, setPower, "target", "timeout"),
+			"raid":        {Method: http.MethodPut, Serve: setRAID, Idents: rest.NodeIdent, NoArgs: true},
+			"boot_mode":   named(http.MethodPut, setBootMode, "target"),
+			"secure_boot": named(http.MethodPut, setSecureBoot, "target"),
+		},
+		Subs: map[string]*rest.Controller{
+			"console": {Actions: rest.Actions{rest.Both: onNode(showConsole), "put": onNode(setConsole, "enabled")}},
+		},
+	}
+}
+
+// managementController returns the controller of /v1/nodes/NODE/management.
+func managementController() *rest.Controller {
+	indicator := append(slices.Clone(rest.NodeIdent), "indicator")
+	return &rest.Controller{Subs: map[string]*rest.Controller{
+		"boot_device": {Actions: rest.Actions{
+			rest.Both:   onNode(showBootDevice),
+			"put":       onNode(setBootDevice, "boot_device", "persistent"),
+			"supported": named(http.MethodGet, listBootDevices),
+		}},
+		"inject_nmi": {Actions: rest.Actions{
+			"put": {Serve: injectNMI, Since: since.InjectNMI, Idents: rest.NodeIdent},
+		}},
+		"indicators": {Actions: rest.Actions{
+			rest.All: onNode(listIndicators),
+			rest.One: {Serve: showIndicator, Idents: indicator},
+			"put":    {Serve: setIndicator, Idents: indicator, Args: []string{"state"}},
+		}},
+	}}
+}
+
+// parts returns the child resources whose names follow the identifier of a node, if the series has them.
+func parts(s *rest.Service) map[string]rest.Part {
+	parts := map[string]rest.Part{
+		"vifs": part(since.VIFs, rest.Actions{
+			rest.All: {Serve: listVIFs, NoArgs: true},
+			"post":   {Serve: attachVIF, NoArgs: true},
+			"delete": {Serve: detachVIF, Idents: []string{"vif_id"}},
+		}),
+		"traits": ignored(part(since.Traits, rest.Actions{
+			rest.All: {Serve: listTraits},
+			"put":    {Serve: setTraits, NoArgs: true, Optional: 1},
+			"delete": {Serve: setTraits, Optional: 1},
+		})),
+		"bios": part(since.BIOS, rest.Actions{
+			rest.All: {Serve: listBIOS},
+			rest.One: {Serve: showBIOS, NoArgs: true, Idents: []string{"setting_name"}},
+		}),
+		"history": part(since.History, rest.Actions{
+			rest.All: {Serve: listHistory},
+			rest.One: {Serve: showHistory, NoArgs: true, Idents: []string{"event"}},
+		}),
+		"inventory": part(since.Inventory, rest.Actions{rest.Both: {Serve: showInventory, NoArgs: true}}),
+		"children":  part(since.Children, rest.Actions{rest.All: {Serve: listChildren}}),
+		"firmware":  part(since.Firmware, rest.Actions{rest.All: {Serve: listFirmware}}),
+		"vmedia": ignored(part(since.VirtualMedia, rest.Actions{
+			rest.All: {Serve: showVmedia},
+			"post":   {Serve: attachVmedia},
+			"delete": {Serve: detachVmedia, Args: []string{"device_types"}},
+		})),
+	}
+	maps.Copy(parts, objects.BelowNode())
+	maps.DeleteFunc(parts, func(_ string, p rest.Part) bool { return p.Since > s.Highest })
+	return parts
+}
+
+// part returns a child resource since a version.
+func part(since states.APIVersion, actions rest.Actions) rest.Part {
+	return rest.Part{Since: since, Controller: &rest.Controller{Actions: actions}}
+}
+
+// ignored returns a part that requests with an older version do not find, see [rest.Part.Ignored].
+func ignored(p rest.Part) rest.Part {
+	p.Ignored = true
+	return p
 }

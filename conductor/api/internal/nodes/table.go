@@ -3,6 +3,7 @@
 package nodes
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -141,4 +142,19 @@ var defaultFields = []string{"instance_uuid", "maintenance", "power_state", "pro
 func owner(s *rest.Service, n *node) string {
 	owner, _ := s.Conductor.Owner(n)
 	return owner.Hostname
+}
+
+// maskInstance masks the secrets, the config drive and the URL of the image: a config drive may
+// contain secrets, and the URL may grant access to the image.
+//
+// Source: node_sanitize in ironic/api/controllers/v1/node.py.
+func maskInstance(m map[string]any) map[string]any {
+	shown := masked.Object(m)
+	for _, key := range []string{"configdrive", "image_url"} {
+		if v := m[key]; v != nil && v != "" {
+			shown = maps.Clone(shown)
+			shown[key] = masked.Secret
+		}
+	}
+	return shown
 }

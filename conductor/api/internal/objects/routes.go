@@ -56,7 +56,7 @@ func BelowNode() map[string]rest.Part {
 // controllerBelow returns the controller of the list of a resource below a parent. The
 // parent's identifier is in the path.
 func (x *resource) controllerBelow(of *parent) *rest.Controller {
-	forbidden := rest.Action{Optional: 9, Serve: x.forbid}
+	forbidden := rest.Action{Optional: rest.AnyNumber, Serve: x.forbid}
 	c := &rest.Controller{Actions: rest.Actions{
 		rest.All: {Serve: listing{resource: x, parent: of}.serve},
 		rest.One: forbidden, "patch": forbidden, "delete": forbidden,

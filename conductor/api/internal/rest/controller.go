@@ -3,6 +3,7 @@
 package rest
 
 import (
+	"math"
 	"net/http"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
@@ -18,7 +19,7 @@ type Action struct {
 	// Idents are the names of the path segments that the action needs. A query parameter of the same name
 	// replaces a segment that the path lacks. The identifier of a node, see [NodeIdent], comes first.
 	Idents []string
-	// Optional is the number of further segments that the action accepts as parameters.
+	// Optional is the number of further segments that the action accepts as parameters, [AnyNumber] for all of them.
 	Optional int
 	// Args are the names of the arguments that further segments set, in order, and of those that a DELETE has.
 	Args []string
@@ -42,6 +43,9 @@ const (
 	One  = "get_one"
 	Both = "get"
 )
+
+// AnyNumber is the value of [Action.Optional] that accepts all further segments.
+const AnyNumber = math.MaxInt
 
 // Actions are the actions of a controller by name.
 type Actions = map[string]Action

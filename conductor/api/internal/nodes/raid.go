@@ -3,17 +3,61 @@
 package nodes
 
 import (
+	"net/http"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
-// networkSchema describes network data. It does not restrict the items of the lists.
+// setRAID answers PUT /v1/nodes/NODE/states/raid.
+func setRAID(r *rest.Request) (rest.Answer, error) {
+	body, err := r.Decode(rest.MaxBody)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	config, ok := body.(map[string]any)
+	if !ok {
+		return rest.Answer{}, fault.Invalid("Expected types <class 'dict'> for target_raid_config: %s", fault.Show(body))
+	}
+	if _, err := r.Node(r.Param(0)); err != nil {
+		return rest.Answer{}, err
+	}
+	if r.Version < since.RAID {
+		return rest.Answer{}, fault.NotAcceptable
+	}
+	return rest.NoContent, update(r, func(n *node) error {
+		if len(config) > 0 && !hasInterface(r, n, "raid") {
+			return conductor.Held(&fault.Fault{Status: http.StatusNotFound, Text: unsupported(n, "raid")})
+		}
+		n.TargetRAIDConfig = config
+		return conductor.Held(checkRAID(config))
+	})
+}
+
+// checkRAID refuses an invalid RAID configuration. An empty one is valid: it removes the
+// configuration.
 //
-// Source: ironic/api/controllers/v1/network-data-schema.json.
-var networkSchema = &schema.Schema{
-	Types: []string{"object"}, Required: []string{"links", "networks", "services"},
-	Properties: []schema.Property{
-		{Name: "links", Schema: &schema.Schema{Types: []string{"array"}}}, {Name: "networks", Schema: &schema.Schema{Types: []string{"array"}}}, {Name: "services", Schema: &schema.Schema{Types: []string{"array"}}},
-	},
+// Source: ironic/common/raid.py.
+func checkRAID(config map[string]any) error {
+	if len(config) == 0 {
+		return nil
+	}
+	if text, _, refused := raidSchema.Refusal(config); refused {
+		return fault.Invalid("RAID config validation error: %s", text)
+	}
+	roots := 0
+	for _, disk := range config["logical_disks"].([]any) {
+		if disk.(map[string]any)["is_root_volume"] == true {
+			roots++
+		}
+	}
+	if roots > 1 {
+		return fault.Invalid("Raid config cannot have more than one root volume. %d root volumes were specified", roots)
+	}
+	return nil
 }
 
 // raidSchema describes a RAID configuration.

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodes
+
+import (
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+)
+
+// setMaintenance answers PUT /v1/nodes/NODE/maintenance.
+func setMaintenance(r *rest.Request) (rest.Answer, error) {
+	a := r.BodyArgs(rest.MaxBody, "reason")
+	a.Text("reason")
+	if a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	return rest.Accepted, update(r, func(n *node) error {
+		n.Maintenance = true
+		return fieldsByName["maintenance_reason"].set(n, a.Values["reason"])
+	})
+}
+
+// clearMaintenance answers DELETE /v1/nodes/NODE/maintenance.
+func clearMaintenance(r *rest.Request) (rest.Answer, error) {
+	if a := r.QueryArgs(); a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	return rest.Accepted, update(r, func(n *node) error {
+		n.Maintenance = false
+		return nil
+	})
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodes
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/states"
+)
+
+// showStates answers GET /v1/nodes/NODE/states.
+func showStates(r *rest.Request) (rest.Answer, error) {
+	n, err := r.NodeOf(r.QueryArgs())
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	return rest.Object(func(w *wire.Writer) {
+		for _, name := range []string{
+			"console_enabled", "last_error", "power_state", "provision_state", "target_power_state",
+			"target_provision_state", "provision_updated_at", "raid_config", "target_raid_config", "boot_mode", "secure_boot",
+		} {
+			if f := fieldsByName[name]; f.since <= r.Version {
+				w.Key(name)
+				f.write(w, r, n)
+			}
+		}
+	}), nil
+}
+
+// setPower answers PUT /v1/nodes/NODE/states/power.
+func setPower(r *rest.Request) (rest.Answer, error) {
+	a := r.BodyArgs(rest.MaxBody, "target", "timeout")
+	target := a.Need("target").Text("target")
+	timeout, hasTimeout := a.Integer("timeout")
+	n, err := r.NodeOf(a)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	if a.Values["target"] == nil {
+		target = fault.Repr(nil)
+	}
+	power, err := states.ParsePower(target)
+	soft := power == states.PowerSoftRebooting || power == states.PowerSoftOff
+	switch {
+	case (soft || timeout != 0) && r.Version < since.SoftPower:
+		return rest.Answer{}, fault.NotAcceptable
+	case hasTimeout && timeout < 1:
+		return rest.Answer{}, fault.Invalid("timeout has to be positive integer")
+	case err != nil || power == states.NoPower || power == states.PowerError:
+		return rest.Answer{}, fault.State(fault.Show(target), r.Param(0), fault.Power(n.Power))
+	case errors.Is(r.Conductor.Rules().Power(n.Fields(), power), conductor.NotAllowed):
+		return rest.Answer{}, fault.State(target, r.Param(0), n.ProvisionState.String())
+	}
+	if err := r.Conductor.SetPower(r.Context(), n.UUID, power, time.Duration(timeout)*time.Second); err != nil {
+		return rest.Answer{}, err
+	}
+	return accepted(r), nil
+}
+
+// accepted returns the response 202 to a request whose work continues. Its Location header is
+// the path of the node's states.
+func accepted(r *rest.Request) rest.Answer {
+	return rest.Answer{Status: http.StatusAccepted, Location: "nodes/" + r.Param(0) + "/states"}
+}
