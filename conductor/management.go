@@ -100,7 +100,7 @@ var attachVirtualMedia = forOwnerNoResult("attach virtual media", func(ctx conte
 	return c.engine.manage(ctx, ident, "virtual media", attach, func(n *Node, err error) {
 		n.LastError = ""
 		if err != nil {
-			n.LastError = "Could not attach device " + args.Device + " of node " + n.UUID + ": " + err.Error()
+			n.LastError = "Could not attach device " + args.Device + " to node " + n.UUID + ": " + err.Error()
 		}
 	})
 })
@@ -117,7 +117,7 @@ var detachVirtualMedia = forOwnerNoResult("detach virtual media", func(ctx conte
 	return c.engine.manage(ctx, ident, "virtual media", detach, func(n *Node, err error) {
 		n.LastError = ""
 		if err != nil {
-			n.LastError = "Could not detach device(s) " + strings.Join(devices, ", ") + " of node " + n.UUID + ": " + err.Error()
+			n.LastError = "Could not detach device(s) " + strings.Join(devices, ", ") + " from node " + n.UUID + ": " + err.Error()
 		}
 	})
 })

@@ -71,14 +71,14 @@ func TestManagementIsRecordedInTheNode(t *testing.T) {
 			"secure boot false", secure(false), "Failed to change secure_boot state to 'False': "},
 		{func(ctx context.Context, m conductor.NodeManagement) error {
 			return m.AttachVirtualMedia(ctx, "cdrom", "image", "http")
-		}, "attach cdrom image", always, "Could not attach device cdrom of node UUID: "},
+		}, "attach cdrom image", always, "Could not attach device cdrom to node UUID: "},
 		{func(ctx context.Context, m conductor.NodeManagement) error {
 			return m.AttachVirtualMedia(ctx, "disk", "image", "")
 		},
-			"attach disk image", always, "Could not attach device disk of node UUID: "},
+			"attach disk image", always, "Could not attach device disk to node UUID: "},
 		{func(ctx context.Context, m conductor.NodeManagement) error {
 			return m.DetachVirtualMedia(ctx, []string{"cdrom", "disk"})
-		}, "detach [cdrom disk]", always, "Could not detach device(s) cdrom, disk of node UUID: "},
+		}, "detach [cdrom disk]", always, "Could not detach device(s) cdrom, disk from node UUID: "},
 	} {
 		t.Run(c.call, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestHardwareWithoutAManagementInterface(t *testing.T) {
 		_, err := m.VirtualMedia(f.ctx)
 		require.ErrorIs(t, err, conductor.Unsupported)
 		require.NoError(t, m.AttachVirtualMedia(f.ctx, "cdrom", "image", ""))
-		require.Equal(t, "Could not attach device cdrom of node "+n.UUID+": Driver fake-hardware does not support virtual media (disabled or not implemented).", f.settle(n).LastError)
+		require.Equal(t, "Could not attach device cdrom to node "+n.UUID+": Driver fake-hardware does not support virtual media (disabled or not implemented).", f.settle(n).LastError)
 		require.NoError(t, m.SetBootMode(f.ctx, "bios"))
 		require.Equal(t, "Failed to change boot mode to 'bios: Driver fake-hardware does not support set_boot_mode (disabled or not implemented).", f.settle(n).LastError)
 	})

@@ -51,7 +51,7 @@ func (b biosSettings) apply(ctx context.Context, t *conductor.Task) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return redfishError(t.Node(), "Redfish BIOS apply configuration failed for node NODE. Error: ", err)
 	}
 	if sent {
 		if err := t.SetPower(ctx, states.PowerRebooting); err != nil {
@@ -110,7 +110,7 @@ func biosValues(argument any) (map[string]any, error) {
 // reset resets the BIOS settings to those of the factory, and reboots the machine.
 func (b biosSettings) reset(ctx context.Context, t *conductor.Task) error {
 	if err := b.do(t.Node(), func() error { return b.driver.ResetBIOS(ctx, t.Node().UUID) }); err != nil {
-		return err
+		return redfishError(t.Node(), "Redfish BIOS factory reset failed for node NODE. Error: ", err)
 	}
 	if err := t.SetPower(ctx, states.PowerRebooting); err != nil {
 		return err

@@ -57,7 +57,11 @@ func (b *BMC) SetBootDevice(ctx context.Context, n *conductor.Node, device strin
 	if b.chosen(n, "management") == "noop" {
 		return nil
 	}
-	return b.do(n, func() error { return b.driver.SetBootDevice(ctx, n.UUID, device, persistent) })
+	err := b.do(n, func() error { return b.driver.SetBootDevice(ctx, n.UUID, device, persistent) })
+	if b.chosen(n, "management") == "redfish" {
+		return redfishError(n, "Redfish set boot device failed for node NODE. Error: ", err)
+	}
+	return err
 }
 
 const (

@@ -73,7 +73,7 @@ func TestClientsDoNotChangeTheCDThatIsInUse(t *testing.T) {
 	}
 	const other = "http://images.example/data.iso"
 	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(t.Context(), "cdrom", other, ""))
-	require.Equal(t, "Could not attach device cdrom of node "+n.UUID+`: the machine uses its CD in the provision state "wait call-back" with the boot interface redfish-virtual-media`, lastError())
+	require.Equal(t, "Could not attach device cdrom to node "+n.UUID+`: the machine uses its CD in the provision state "wait call-back" with the boot interface redfish-virtual-media`, lastError())
 	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{"cdrom"}))
 	require.Contains(t, lastError(), "the machine uses its CD")
 	require.Equal(t, image, server.Media("CD"))

@@ -60,7 +60,7 @@ func TestTheManagementOfARedfishMachine(t *testing.T) {
 
 	server.AddFault(bmctest.Fault{On: "/redfish/v1/Managers/bmc/VirtualMedia/CD/Actions/VirtualMedia.InsertMedia", Do: bmctest.Status(http.StatusInternalServerError)})
 	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(ctx, "cdrom", image, "http"))
-	require.Contains(t, lastError(), "Could not attach device cdrom of node "+n.UUID+": ")
+	require.Contains(t, lastError(), "Could not attach device cdrom to node "+n.UUID+": ")
 }
 
 func TestAnIPMIMachineHasNMIsOnly(t *testing.T) {

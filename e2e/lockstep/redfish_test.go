@@ -37,6 +37,7 @@ certificates_path = DIR
 endpoint_override = http://127.0.0.1:PORT
 [redfish]
 use_swift = false
+connection_attempts = 1
 [deploy]
 ramdisk_image_download_source = http
 `
@@ -54,15 +55,24 @@ func TestIronicsRedfishExchangesAreTheRecordedOnes(t *testing.T) {
 	machine, err := agenttest.New(agenttest.Config{API: i.Endpoint(), MACs: []string{mac}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, machine.Close()) })
-	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{Systems: []bmctest.System{
-		{ID: "1", Hardware: bmctest.Hardware{MACs: []string{mac, "52:54:00:00:00:02"}}, OnPower: machine.Power},
-	}})
+	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{
+		Systems: []bmctest.System{
+			{ID: "1", Hardware: bmctest.Hardware{MACs: []string{mac, "52:54:00:00:00:02"}}, OnPower: machine.Power},
+			{ID: "refuses", Hardware: bmctest.Hardware{DIMMs: -1}},
+		},
+		Faults: []bmctest.Fault{ // of the system that refuses
+			{On: "/redfish/v1/Systems/refuses", Method: http.MethodPatch, Do: bmctest.Status(http.StatusBadRequest)},
+			{On: "/redfish/v1/Systems/refuses/Actions/ComputerSystem.Reset", Do: bmctest.Status(http.StatusBadRequest)},
+			{On: "/redfish/v1/Systems/refuses/SecureBoot", Method: http.MethodPatch, Do: bmctest.Status(http.StatusBadRequest)},
+			{On: "/redfish/v1/Systems/refuses/Bios", Do: bmctest.Status(http.StatusBadRequest)},
+		},
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	certificate := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(certificate, server.CAPEM, 0o600))
 
-	for _, file := range []string{"redfish.txt", "bios.txt"} {
+	for _, file := range []string{"redfish.txt", "bios.txt", "refusals.txt"} {
 		file = filepath.Join("../../conductor/hardware/testdata", file)
 		recorded, err := os.ReadFile(file)
 		require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 //
 //	METHOD PATH VERSION [BODY]
 //	= STATUS
-//	JSON, with HOST, SERIAL, TIME and UUID in place of what differs between runs
+//	JSON, with HOST, SERIAL, TIME and UUID in place of what differs between runs, and REASON in place of why a BMC failed
 //
 // "wait NODE" in place of a request waits until no work is in flight on a node. Each name in a request
 // stands for its value, and in a response in place of it.
@@ -72,6 +72,7 @@ func send(played io.Writer, endpoint, line string, names *strings.Replacer) erro
 			object["error_message"] = message
 		}
 	}
+	withoutReasons(value)
 	if body, err = json.Marshal(value); err != nil {
 		return err
 	}
@@ -80,6 +81,26 @@ func send(played io.Writer, endpoint, line string, names *strings.Replacer) erro
 	}
 	fmt.Fprintln(played, names.Replace(string(body)))
 	return nil
+}
+
+// reason matches the text of an error about a request to a BMC, that of sushy or that of package bmc, up to its end.
+var reason = regexp.MustCompile(`(?s)(HTTP [A-Z]+ \S+ returned code \d|[a-zA-Z][a-zA-Z ]*: redfish \S+: ).*`)
+
+// withoutReasons replaces each reason in the texts of a JSON value by REASON.
+func withoutReasons(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, of := range value {
+			if text, ok := of.(string); ok {
+				value[key] = reason.ReplaceAllString(text, "REASON")
+			}
+			withoutReasons(of)
+		}
+	case []any:
+		for _, of := range value {
+			withoutReasons(of)
+		}
+	}
 }
 
 // patterns match what differs between runs.

@@ -21,7 +21,7 @@ func TestResponsesReplaceTheRecordedOnes(t *testing.T) {
 			w.WriteHeader(http.StatusNoContent)
 		case r.Method == http.MethodPut:
 			w.WriteHeader(http.StatusBadRequest)
-			fmt.Fprint(w, `{"error_message": "{\"faultstring\": \"no\",  \"a\": null}"}`)
+			fmt.Fprint(w, `{"error_message": "{\"faultstring\": \"Error: HTTP PATCH http://bmc/1 returned code 400. Why\",  \"a\": null}", "list": [{"last_error": "Error: set the boot mode: redfish 127.0.0.1:1: why"}]}`)
 		case busy > 0:
 			busy--
 			fmt.Fprint(w, `{"provision_state": "cleaning", "target_provision_state": "available", "reservation": "a"}`)
@@ -39,7 +39,7 @@ GET /v1/nodes/n?is=VALUE 1.81
 
 PUT /v1/nodes/n 1.81
 = 400
-{"error_message":{"a":null,"faultstring":"no"}}
+{"error_message":{"a":null,"faultstring":"Error: REASON"},"list":[{"last_error":"Error: REASON"}]}
 
 DELETE /v1/nodes/n 1.81
 = 204
