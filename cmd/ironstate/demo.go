@@ -59,7 +59,7 @@ func (s *service) enroll(ctx context.Context, name, caFile string, bmc *bmctest.
 	}
 	_, err := s.conductor.CreateNode(ctx, &conductor.Node{
 		Name: name, Driver: "redfish", ProvisionState: states.Enroll, DriverInfo: info, ResourceClass: "baremetal",
-		AutomatedClean: new(bool),
+		AutomatedClean: new(bool), Interfaces: map[string]string{"deploy": "ramdisk"}, // the BMCs have no machines that boot an agent
 	})
 	if errors.Is(err, conductor.Exists) {
 		_, err = s.conductor.UpdateNode(ctx, name, func(n *conductor.Node) error {

@@ -36,7 +36,7 @@ func (i *imageFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&i.kernel, "deploy-kernel", "", "`URL` of the agent's kernel, for nodes whose driver_info lacks deploy_kernel or deploy_ramdisk")
 	flags.StringVar(&i.ramdisk, "deploy-ramdisk", "", "`URL` of the agent's ramdisk, see -deploy-kernel")
 	flags.StringVar(&i.bootloader, "bootloader", "", "`URL` of the image of an EFI system partition with a boot loader, for nodes whose driver_info has none")
-	flags.StringVar(&i.deploy, "deploy-interface", "", "deploy `interface` of nodes of redfish and ipmi that have chosen none: ramdisk, the default, direct or custom-agent; metal3 needs direct")
+	flags.StringVar(&i.deploy, "deploy-interface", "", "deploy `interface` of nodes of redfish and ipmi that have chosen none: direct, the default, ramdisk or custom-agent")
 	flags.StringVar(&i.source, "image-download-source", "http", "who downloads the images of instances of nodes that do not say it: http, the agent, or local, this process, which needs -image-url")
 	flags.StringVar(&i.parameters, "kernel-append-params", "", "kernel `parameters` of the agent, which %default% in kernel_append_params stands for; empty for those of Ironic, nofb nomodeset vga=normal")
 }

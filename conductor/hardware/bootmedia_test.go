@@ -280,6 +280,17 @@ func TestAnInsertionIsAwaitedBeforeTheMachineBoots(t *testing.T) {
 	require.Equal(t, []string{"POST " + insertPath}, changes(server))
 }
 
+func TestAFailedDeploymentOfARamdiskEjectsItsCD(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: resetPath, Do: bmctest.Status(http.StatusInternalServerError)})
+	s := start(t, hardware.Config{})
+	n := s.request(s.node(redfishMachine(server, t), withMedia(states.Available, "ramdisk", nil, map[string]any{"boot_iso": image})), "active")
+	require.Equal(t, states.DeployFail, n.ProvisionState)
+	require.NotContains(t, n.LastError, "clean up")
+	require.Contains(t, changes(server), "POST "+insertPath)
+	require.Empty(t, server.Media("CD"))
+}
+
 func TestAFailedInsertionBootsNothing(t *testing.T) {
 	server := startRedfish(t)
 	server.AddFault(bmctest.Fault{On: insertPath, Do: bmctest.Status(http.StatusInternalServerError)})

@@ -95,13 +95,13 @@
 // There are three deploy interfaces. An instance whose instance_info asks for more than they do is
 // refused.
 //
-//   - "ramdisk", the default: the step deploy.deploy powers the machine off, sets its persistent
+//   - "ramdisk": the step deploy.deploy powers the machine off, sets its persistent
 //     boot device, and powers it on. The node is then active. With redfish-virtual-media the machine boots
 //     boot_iso in instance_info, or an image that is built from its kernel and ramdisk with
 //     ramdisk_kernel_arguments. With ipxe and Config.Images it boots the same by a script, or from the network what is
 //     not known here if instance_info names nothing. With pxe, or without Config.Images, an ISO, a kernel or
 //     a ramdisk in instance_info is refused. An image or a configuration drive is refused with all of them.
-//   - "direct": deploy.deploy boots Ironic's agent. After its first heartbeat the agent writes the image
+//   - "direct", the default: deploy.deploy boots Ironic's agent. After its first heartbeat the agent writes the image
 //     (write_image) and the configuration drive, which is an image, its URL, or built from an object. The agent downloads
 //     the image from image_source, an http or https URL with a checksum, which is checked before the boot. A local image
 //     (image_download_source "local", or a file URL) is downloaded and verified before the boot, and Config.Images serves

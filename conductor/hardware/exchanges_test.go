@@ -44,7 +44,7 @@ func TestTheExchangesOfIronic(t *testing.T) {
 					{On: "/redfish/v1/Systems/refuses/Bios", Do: bmctest.Status(http.StatusBadRequest)},
 				}
 			})
-			s := start(t, hardware.Config{APIURL: web.URL}, inSeries(states.Antelope), func(c *conductor.Config) { c.Name = "lockstep" })
+			s := start(t, hardware.Config{APIURL: web.URL, DefaultDeploy: "ramdisk"}, inSeries(states.Antelope), func(c *conductor.Config) { c.Name = "lockstep" })
 			handler = api.New(s.Conductor, api.Config{})
 
 			recorded, err := os.ReadFile(filepath.Join("testdata", file))

@@ -45,8 +45,8 @@ type Config struct {
 	KernelParameters string
 	// MediaTimeout bounds how long a BMC may take to insert an image; 0 stands for a minute.
 	MediaTimeout time.Duration
-	// DefaultDeploy is the deploy interface of nodes that have chosen none (default_deploy_interface); "ramdisk" if
-	// empty. Metal3's baremetal-operator needs "direct", Ironic's own default.
+	// DefaultDeploy is the deploy interface of nodes that have chosen none (default_deploy_interface); "direct", as in
+	// Ironic, if empty.
 	DefaultDeploy string
 	// ImageDownloadSource says who downloads the images of instances of nodes that do not say it: with "http" the agent,
 	// with "local" this process, which needs Images; "http" if empty ([agent]image_download_source).

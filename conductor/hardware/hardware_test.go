@@ -168,7 +168,7 @@ func TestWorkWithoutStepsHasNone(t *testing.T) {
 }
 
 func TestDefaultDeployIsTheFirstDeployInterface(t *testing.T) {
-	for chosen, want := range map[string]string{"": "ramdisk", "direct": "direct", "custom-agent": "custom-agent"} {
+	for chosen, want := range map[string]string{"": "direct", "ramdisk": "ramdisk", "custom-agent": "custom-agent"} {
 		b, err := hardware.NewRedfish(hardware.Config{DefaultDeploy: chosen})
 		require.NoError(t, err)
 		deploy := b.Describe().Interfaces["deploy"]

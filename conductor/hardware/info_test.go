@@ -146,7 +146,7 @@ func TestValidationIsByInterface(t *testing.T) {
 			unsupported = append(unsupported, "bios", "firmware", "inspect")
 		}
 		for _, info := range []map[string]any{good[driver], nil} {
-			got := b.Validate(&conductor.Node{UUID: uuid, Driver: driver, DriverInfo: info})
+			got := b.Validate(&conductor.Node{UUID: uuid, Driver: driver, DriverInfo: info, Interfaces: map[string]string{"deploy": "ramdisk"}})
 			for kind, err := range got {
 				switch {
 				case slices.Contains(unsupported, kind):
@@ -188,7 +188,7 @@ func TestAnInstanceThatTheDeployInterfaceCannotRealiseIsRefused(t *testing.T) {
 		{map[string]any{"capabilities": `{"boot_mode": "fast"}`}, "it must be bios or uefi", "it must be bios or uefi"},
 	} {
 		for driver, b := range types(t) {
-			for deploy, want := range map[string]string{"": test.ramdisk, "ramdisk": test.ramdisk, "custom-agent": test.custom} {
+			for deploy, want := range map[string]string{"ramdisk": test.ramdisk, "custom-agent": test.custom} {
 				n := with(driver, nil)
 				n.InstanceInfo, n.Interfaces = test.instance, map[string]string{"deploy": deploy}
 				err := b.Validate(n)["deploy"]
@@ -208,13 +208,13 @@ func TestSecureBootNeedsTheManagementInterfaceRedfish(t *testing.T) {
 	for driver, b := range types(t) {
 		for _, capabilities := range []any{`{"secure_boot": "true"}`, map[string]any{"secure_boot": true}} {
 			n := with(driver, nil)
-			n.InstanceInfo = map[string]any{"capabilities": capabilities}
+			n.InstanceInfo, n.Interfaces = map[string]any{"capabilities": capabilities}, map[string]string{"deploy": "ramdisk"}
 			if err := b.Validate(n)["deploy"]; driver == "redfish" {
 				require.NoError(t, err)
 			} else {
 				require.ErrorContains(t, err, "does not change secure boot")
 			}
-			n.Interfaces = map[string]string{"management": "noop"}
+			n.Interfaces["management"] = "noop"
 			require.ErrorContains(t, b.Validate(n)["deploy"], "the management interface noop of driver "+driver+" does not change secure boot")
 		}
 	}

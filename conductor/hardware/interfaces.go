@@ -15,7 +15,7 @@ import (
 // request fails.
 func interfaces(of map[string][]string) map[string][]string {
 	all := map[string][]string{
-		"bios": {"no-bios"}, "boot": {"ipxe", "pxe"}, "console": {"no-console"}, "deploy": {ramdisk, customAgent, direct},
+		"bios": {"no-bios"}, "boot": {"ipxe", "pxe"}, "console": {"no-console"}, "deploy": {direct, ramdisk, customAgent},
 		"firmware": {"no-firmware"}, "network": {"noop"}, "raid": {"no-raid", "agent"}, "rescue": {"no-rescue", "agent"},
 		"storage": {"noop"}, "vendor": {"no-vendor"},
 	}

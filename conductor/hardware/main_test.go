@@ -141,10 +141,10 @@ func start(t *testing.T, config hardware.Config, set ...func(*conductor.Config))
 	return s
 }
 
-// node enrolls a machine. Its automated cleaning is off.
+// node enrolls a machine with the deploy interface "ramdisk". Its automated cleaning is off.
 func (s *site) node(m machine, set ...func(*conductor.Node)) *conductor.Node {
 	s.t.Helper()
-	n := &conductor.Node{Driver: m.driver, DriverInfo: m.info, ProvisionState: states.Enroll, AutomatedClean: new(bool)}
+	n := &conductor.Node{Driver: m.driver, DriverInfo: m.info, ProvisionState: states.Enroll, AutomatedClean: new(bool), Interfaces: map[string]string{"deploy": "ramdisk"}}
 	for _, set := range set {
 		set(n)
 	}

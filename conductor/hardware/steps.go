@@ -4,6 +4,7 @@ package hardware
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
@@ -39,9 +40,19 @@ func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
 // deployment has the steps of all deploy interfaces that need no agent.
 type deployment struct{ *BMC }
 
-// bootInstance boots the machine's instance.
+// bootInstance boots the machine's instance. If that fails, it removes what the boot interface has provided.
+//
+// Source: deploying_error_handler in ironic/conductor/utils.py and clean_up in ironic/drivers/modules/agent_base.py.
 func (b deployment) bootInstance(ctx context.Context, t *conductor.Task) error {
-	return bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareInstance(ctx, t) })
+	boot := b.boot(t.Node())
+	err := bootInto(ctx, t, func() error { return boot.prepareInstance(ctx, t) })
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if failure := boot.cleanUpInstance(ctx, t); failure != nil {
+		return fmt.Errorf("%w. Also failed to clean up due to: %w", err, failure)
+	}
+	return err
 }
 
 // tearDown powers the machine off, or reboots it if disable_power_off is set, and removes what its boot
