@@ -58,6 +58,7 @@
 //	internal/boundedcall  calls that may panic or never return
 //	internal/fence        asks the context of a call before each request to hardware
 //	internal/errtext      cleans external texts before they are stored or printed
+//	internal/freeport     finds ports for programs that cannot listen on port 0
 //	internal/sleep        waits for a time or for the end of a context
 //	internal/jsonsize     measures JSON of untrusted senders before it is decoded
 //	internal/masked       masks secrets in decoded JSON

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/freeport"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/internal/program/programtest"
@@ -164,10 +165,11 @@ func TestAFailedBackupLeavesNoFile(t *testing.T) {
 func TestEmbeddedServersAreBackedUpAndRestored(t *testing.T) {
 	needs.Time(t)
 	names := []string{"alpha", "beta", "gamma"}
+	free, err := freeport.Addresses(len(names))
+	require.NoError(t, err)
 	var peers []string
-	for _, name := range names {
-		url := freeURL(t)
-		peers = append(peers, name+"="+url.String())
+	for i, name := range names {
+		peers = append(peers, name+"=http://"+free[i])
 	}
 	here := t.TempDir()
 	flags := func(folder, name string) []string {

@@ -32,23 +32,15 @@ func startEtcd(t *testing.T) string {
 	config := embed.NewConfig()
 	config.Dir = filepath.Join(t.TempDir(), "etcd")
 	config.LogLevel = "fatal"
-	client, peer := freeURL(t), freeURL(t)
-	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	anywhere := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
+	config.ListenClientUrls, config.AdvertiseClientUrls = anywhere, anywhere
+	config.ListenPeerUrls, config.AdvertisePeerUrls = anywhere, anywhere
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
 	server, err := embed.StartEtcd(config)
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
 	<-server.Server.ReadyNotify()
-	return client.String()
-}
-
-func freeURL(t *testing.T) url.URL {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return url.URL{Scheme: "http", Host: l.Addr().String()}
+	return "http://" + server.Clients[0].Addr().String()
 }
 
 // TestConductorsShareOneFleet runs three processes on one etcd. One is killed, and one is suspended

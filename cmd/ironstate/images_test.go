@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/freeport"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
@@ -90,10 +90,9 @@ func TestABMCLoadsTheImageOfAnAgent(t *testing.T) {
 }
 
 func TestImagesHaveAPortOfTheirOwn(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := freeport.Addresses(1)
 	require.NoError(t, err)
-	at := free.Addr().String()
-	require.NoError(t, free.Close())
+	at := free[0]
 	s := serveProcess(t, imagesIn(t, "http://"+at, "-image-listen", at)...)
 	image := boot(t, s)
 	status, size := download(t, s, image)

@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/freeport"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
@@ -83,7 +84,11 @@ func live(ctx context.Context, o options, out io.Writer) (err error) {
 			return err
 		}
 	}
-	api, images, agent := freeAddress(), freeAddress(), freeAddress()
+	free, err := freeport.Addresses(3)
+	if err != nil {
+		return err
+	}
+	api, images, agent := free[0], free[1], free[2]
 	stop, err := serve(ctx, o, "-listen", api, "-api-url", "http://"+api, "-image-listen", images, "-image-url", "http://"+images, "-image-folder", files,
 		"-deploy-kernel", "file://"+files+"/kernel", "-deploy-ramdisk", "file://"+files+"/ramdisk")
 	if err != nil {
@@ -141,14 +146,4 @@ func serve(ctx context.Context, o options, args ...string) (stop func(), err err
 	}
 	stop()
 	return nil, fmt.Errorf("ironstate does not serve, see %s", log.Name())
-}
-
-// freeAddress returns an address of the loopback interface at which nothing listens.
-func freeAddress() string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "127.0.0.1:0" // the program that listens there says why it cannot
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }

@@ -27,11 +27,30 @@ var lockAtOnce = Options{Config: "[conductor]\nnode_locked_retry_attempts = 1\n"
 // situation; otherwise some fields determine others, one word stands for those that no table has,
 // and ports are updated in few states.
 func compareAdmission(all bool) []compare {
-	of := func(ask func(context.Context, *Ironic, bool) (Comparison, error)) compare {
-		return func(ctx context.Context, i *Ironic) (Comparison, error) { return ask(ctx, i, all) }
+	port := &object{
+		&conductor.Port{
+			ObjectMeta: conductor.ObjectMeta{UUID: "0d8f7a5b-4f5c-4a8e-8f0e-0c1c2b8a9f01"},
+			Address:    "52:54:00:12:34:56", LocalLinkConnection: map[string]any{},
+		},
+		"ports", map[string]any{"address": "52:54:00:12:34:56", "pxe_enabled": true, "local_link_connection": map[string]any{}},
 	}
+	connector := &object{
+		&conductor.VolumeConnector{
+			ObjectMeta: conductor.ObjectMeta{UUID: "5f3a0d3e-8f4b-4b0e-9d56-5a1c0c5b7e10"},
+			Type:       "iqn", ConnectorID: "iqn.2017-07.org.openstack:01",
+		},
+		"volume/connectors", map[string]any{"type": "iqn", "connector_id": "iqn.2017-07.org.openstack:01"},
+	}
+	const every = "with maintenance, fault, protected, retired, reserved, instance"
 	return []compare{
-		of(admitProvision), of(admitWords), admitValidation, admitPower, of(admitDeletion), of(admitUpdate), of(admitPorts), admitVolumes,
+		admit("every request that the table accepts, "+every, nil, acceptedWords(all)),
+		admit("every request that the table refuses, with maintenance and reserved", nil, refusedWords(all)),
+		admit("interfaces that the node lacks, and traits of its instance", nil, validations()),
+		admit("power requests in every state, with maintenance and reserved", nil, powerRequests()),
+		admit("deleting the record in every state, "+every, nil, deletions(all)),
+		admit("updating the record in every state, with maintenance, reserved, instance", nil, updates(all)),
+		admit("updating a port in every state, with maintenance, reserved, instance", port, portUpdates(port, all)),
+		admit("updating and deleting a volume connector, by power state and reserved", connector, volumeRequests(connector)),
 	}
 }
 
@@ -53,7 +72,7 @@ const instanceUUID = "2f3a9e0c-7d3b-4a49-8f5e-3c1b6f0d7a11"
 
 // columns returns the situation as columns of Ironic's database.
 func (s *situation) columns() columns {
-	set := rest(s.at)
+	set := columnsOf(s.at)
 	maps.Copy(set, columns{
 		"maintenance": s.maintenance, "fault": nil, "protected": s.protected, "retired": s.retired,
 		"reservation": nil, "instance_uuid": nil, "power_state": nil, "resource_class": "gold",
@@ -122,123 +141,121 @@ func (s *situation) String() string {
 	return text
 }
 
-// An asked is a request for a node, and how package admission decides about it.
-type asked struct {
-	what     string
-	send     func(context.Context, *Client, string) (Answer, error)
-	decide   func(admission.Rules, admission.NodeFields) error
-	accepted int // the status if it is accepted
+// A trial is a request for a node in a situation, and how package admission decides about it.
+type trial struct {
+	situation
+	request
 }
 
-// judges are the three that decide about a request: Ironic, our API and package admission.
-type judges struct {
-	ironic  *Ironic
-	service *service
-	uuid    string  // of Ironic's node
-	object  *object // of the node, or nil
+// A request is a request of the API, with NODE in the path for the UUID of the node.
+type request struct {
+	what, method, path string
+	body               any
+	decide             func(admission.Rules, admission.NodeFields) error
+	accepted           int // the status if it is accepted
 }
 
 // An object is a port or a volume connector of the node.
 type object struct {
 	ours conductor.Object // without a node
-	path string           // of its list
-	body map[string]any   // of Ironic's
+	list string           // the path of its list
+	body map[string]any   // of the request that creates Ironic's
 }
 
 func (o *object) uuid() string { return o.ours.Meta().UUID }
 
-func newJudges(ctx context.Context, i *Ironic, o *object) (*judges, error) {
-	s, err := startService(ctx)
-	if err != nil {
-		return nil, err
+func (o *object) path() string { return o.list + "/" + o.uuid() }
+
+// admit returns the comparison of Ironic, our API and package admission by trials. Each node has
+// the object, unless it is nil.
+func admit(name string, o *object, trials []trial) compare {
+	return func(ctx context.Context, i *Ironic) (Comparison, error) {
+		c := Comparison{Name: "admission: " + name}
+		s, err := startService(ctx)
+		if err != nil {
+			return c, err
+		}
+		defer s.Close()
+		uuid := ""
+		for _, t := range trials {
+			if uuid == "" {
+				if uuid, err = i.newNodeWith(ctx, o); err != nil {
+					return c, err
+				}
+			}
+			deleted, err := c.try(ctx, i, uuid, s, o, t)
+			if err != nil {
+				return c, err
+			}
+			if deleted {
+				uuid = ""
+			}
+		}
+		if uuid != "" { // an instance has one node
+			_, err = i.database.write(uuid, columns{"instance_uuid": nil})
+		}
+		return c, err
 	}
-	j := &judges{ironic: i, service: s, object: o}
-	if err := j.renew(ctx); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return j, nil
 }
 
-// close ends our service and takes the instance from Ironic's node: an instance has one node.
-func (j *judges) close() error {
-	j.service.Close()
-	_, err := j.ironic.database.write(j.uuid, columns{"instance_uuid": nil})
-	return err
-}
-
-// renew creates Ironic's node and its object.
-func (j *judges) renew(ctx context.Context) (err error) {
-	if j.uuid, err = j.ironic.newNode(ctx, Done); err != nil || j.object == nil {
-		return err
+// newNodeWith creates a node with an object, unless it is nil.
+func (i *Ironic) newNodeWith(ctx context.Context, o *object) (string, error) {
+	uuid, err := i.newNode(ctx)
+	if err != nil || o == nil {
+		return uuid, err
 	}
-	body := maps.Clone(j.object.body)
-	body["uuid"], body["node_uuid"] = j.object.uuid(), j.uuid
-	answer, err := j.ironic.Client.send(ctx, Series.MaxAPIVersion(), http.MethodPost, j.object.path, body)
+	body := maps.Clone(o.body)
+	body["uuid"], body["node_uuid"] = o.uuid(), uuid
+	answer, err := i.Client.send(ctx, newest, http.MethodPost, o.list, body)
 	if err == nil && answer.Status != http.StatusCreated {
-		err = fmt.Errorf("lockstep: create %s: %s", j.object.path, answer.Fault)
+		err = fmt.Errorf("lockstep: create %s: %s", o.list, answer.Fault)
 	}
-	return err
+	return uuid, err
 }
 
-// create creates our node in a situation, with its object.
-func (j *judges) create(ctx context.Context, s situation) (*conductor.Node, error) {
-	n, err := j.service.conductor.CreateNode(ctx, s.node())
-	if err != nil || j.object == nil {
-		return n, err
+// try makes a request in a situation, and compares the statuses of all three and the texts of
+// the two APIs. It reports whether Ironic deleted the node or its object. Our node is created
+// for the request and removed after it.
+func (c *Comparison) try(ctx context.Context, i *Ironic, uuid string, s *service, o *object, t trial) (deleted bool, err error) {
+	if _, err := i.database.write(uuid, t.columns()); err != nil {
+		return false, err
 	}
-	ours := conductor.Clone(j.object.ours)
-	ours.Meta().NodeUUID = n.UUID
-	_, err = j.service.conductor.CreateObject(ctx, ours)
-	return n, err
-}
-
-// ask asks all three about a request in a situation, and compares the statuses and, of the two
-// APIs, the texts.
-func (j *judges) ask(ctx context.Context, c *Comparison, s situation, q asked) error {
-	if _, err := j.ironic.database.write(j.uuid, s.columns()); err != nil {
-		return err
+	send := func(client *Client, uuid string) (Answer, error) {
+		return client.send(ctx, newest, t.method, strings.ReplaceAll(t.path, "NODE", uuid), t.body)
 	}
-	theirs, err := q.send(ctx, j.ironic.Client, j.uuid)
+	theirs, err := send(i.Client, uuid)
 	if err != nil {
-		return err
+		return false, err
 	}
-	n, err := j.create(ctx, s)
+	n, err := s.conductor.CreateNode(ctx, t.node())
 	if err != nil {
-		return err
+		return false, err
 	}
-	ours, err := q.send(ctx, j.service.Client, n.UUID)
-	if err != nil {
-		return err
-	}
-	decided := statusOf(q.decide(j.service.conductor.Rules(), n.Fields()), q.accepted)
-	c.compare(theirs.Status, decided, "%s %v, of package admission", q.what, &s)
-	c.compare(answered(theirs, j.uuid), answered(ours, n.UUID), "%s %v, of our API", q.what, &s)
-	if err := j.service.forget(ctx, conductor.KindNode, n.UUID); err != nil {
-		return err
-	}
-	if j.object != nil {
-		if err := j.service.forget(ctx, j.object.ours.Kind(), j.object.uuid()); err != nil {
-			return err
+	if o != nil {
+		mine := conductor.Clone(o.ours)
+		mine.Meta().NodeUUID = n.UUID
+		if _, err := s.conductor.CreateObject(ctx, mine); err != nil {
+			return false, err
 		}
 	}
-	if theirs.Status == http.StatusNoContent {
-		return j.renew(ctx)
+	ours, err := send(s.Client, n.UUID)
+	if err != nil {
+		return false, err
 	}
-	return nil
-}
-
-// statusOf returns the status of a decision.
-func statusOf(err error, accepted int) int {
-	var with interface{ HTTPStatus() int }
-	switch {
-	case err == nil:
-		return accepted
-	case errors.As(err, &with):
-		return with.HTTPStatus()
-	default:
-		return http.StatusInternalServerError
+	decided := t.accepted
+	if err := t.decide(s.conductor.Rules(), n.Fields()); err != nil {
+		decided = http.StatusInternalServerError
+		var refusal interface{ HTTPStatus() int }
+		if errors.As(err, &refusal) {
+			decided = refusal.HTTPStatus()
+		}
 	}
+	c.compare(theirs.Status, decided, "%s %v, of package admission", t.what, &t.situation)
+	c.compare(answered(theirs, uuid), answered(ours, n.UUID), "%s %v, of our API", t.what, &t.situation)
+	if o != nil {
+		err = s.forget(ctx, o.ours.Kind(), o.uuid())
+	}
+	return theirs.Status == http.StatusNoContent, errors.Join(err, s.forget(ctx, conductor.KindNode, n.UUID))
 }
 
 // answered returns the status and the text of an answer, with NODE for the UUID of the node and
@@ -253,121 +270,3 @@ func answered(a Answer, uuid string) string {
 }
 
 var listed = regexp.MustCompile(`\[[^][]*\]|\([^()]*\)`)
-
-// situations calls yield with combinations of the fields in a state, until it fails: with all of
-// them, or with all of maintenance, protected and reserved, where these determine the others.
-func situations(at machine.Node, all bool, yield func(situation) error) error {
-	for bits := range 1 << 6 {
-		has := func(bit int) bool { return bits&(1<<bit) != 0 }
-		s := situation{
-			at: at, maintenance: has(0), protected: has(1), reserved: has(2), retired: has(3), instance: has(4),
-		}
-		odd := s.maintenance != s.protected
-		if has(5) {
-			s.fault = "power failure"
-		}
-		switch {
-		case has(5) && !s.maintenance: // only a node in maintenance has a fault
-		case !all && (s.retired != odd || s.instance == odd || s.maintenance && has(5) == odd):
-		default:
-			if err := yield(s); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func provision(word string) asked {
-	return asked{
-		what: fmt.Sprintf("%q", word), accepted: http.StatusAccepted,
-		send: func(ctx context.Context, client *Client, uuid string) (Answer, error) {
-			return client.Provision(ctx, Series.MaxAPIVersion(), uuid, bodyFor(word))
-		},
-		decide: func(r admission.Rules, f admission.NodeFields) error {
-			_, err := r.Provision(f, word, Series.MaxAPIVersion())
-			return err
-		},
-	}
-}
-
-// admitProvision requests each provision state that the table allows.
-func admitProvision(ctx context.Context, i *Ironic, all bool) (_ Comparison, err error) {
-	c := Comparison{Name: "admission: every request that the table accepts, with maintenance, fault, protected, retired, reserved, instance"}
-	j, err := newJudges(ctx, i, nil)
-	if err != nil {
-		return c, err
-	}
-	defer func() { err = errors.Join(err, j.close()) }()
-	for state := range Series.Table().States().All() {
-		for word := range Series.Table().Requests(state, Series.MaxAPIVersion()) {
-			err := situations(inState(state), all, func(s situation) error { return j.ask(ctx, &c, s, provision(word)) })
-			if err != nil {
-				return c, err
-			}
-		}
-	}
-	return c, nil
-}
-
-// admitWords requests each word that the table refuses.
-func admitWords(ctx context.Context, i *Ironic, all bool) (_ Comparison, err error) {
-	c := Comparison{Name: "admission: every request that the table refuses, with maintenance and reserved"}
-	j, err := newJudges(ctx, i, nil)
-	if err != nil {
-		return c, err
-	}
-	defer func() { err = errors.Join(err, j.close()) }()
-	words := words()
-	if !all {
-		words = append(slices.Sorted(maps.Keys(states.Verbs())), "nonsense", "done")
-	}
-	for state := range Series.Table().States().All() {
-		for _, word := range words {
-			if _, err := Series.Table().Request(state, word, Series.MaxAPIVersion()); err == nil {
-				continue
-			}
-			for bits := range 4 {
-				s := situation{at: inState(state), maintenance: bits&1 != 0, reserved: bits&2 != 0}
-				if err := j.ask(ctx, &c, s, provision(word)); err != nil {
-					return c, err
-				}
-			}
-		}
-	}
-	return c, nil
-}
-
-// admitValidation requests provision states of nodes that lack an interface or a trait.
-func admitValidation(ctx context.Context, i *Ironic) (_ Comparison, err error) {
-	c := Comparison{Name: "admission: interfaces that the node lacks, and traits of its instance"}
-	j, err := newJudges(ctx, i, nil)
-	if err != nil {
-		return c, err
-	}
-	defer func() { err = errors.Join(err, j.close()) }()
-	missing := map[string]string{"inspect": "no-inspect", "rescue": "no-rescue"}
-	for state := range Series.Table().States().All() {
-		for word := range Series.Table().Requests(state, Series.MaxAPIVersion()) {
-			for _, reserved := range []bool{false, true} {
-				s := situation{at: inState(state), interfaces: missing, reserved: reserved}
-				if word == "unrescue" || word == "abort" {
-					continue // the no-* interfaces fail the work, too
-				}
-				if err := j.ask(ctx, &c, s, provision(word)); err != nil {
-					return c, err
-				}
-			}
-			if word != "active" && word != "rebuild" && word != "deploy" && word != "clean" {
-				continue
-			}
-			for _, traits := range [][]any{{"CUSTOM_GOLD"}, {}, {1}} {
-				s := situation{at: inState(state), traits: traits}
-				if err := j.ask(ctx, &c, s, provision(word)); err != nil {
-					return c, err
-				}
-			}
-		}
-	}
-	return c, nil
-}

@@ -67,7 +67,7 @@ func (i *Ironic) writeFiles() error {
 		}
 	}
 	return errors.Join(
-		i.writeConfig(0),
+		i.writeConfig("0"),
 		i.write(driverFile, driverProgram),
 		i.write("sitecustomize.py", sitecustomize),
 		i.write(driverInfo+"/METADATA", "Metadata-Version: 2.1\nName: lockstep\nVersion: 1.0\n"),
@@ -82,7 +82,7 @@ func (i *Ironic) write(name, text string) error {
 	return nil
 }
 
-func (i *Ironic) writeConfig(port int) error {
+func (i *Ironic) writeConfig(port string) error {
 	config := baseConfig
 	if i.options.IPMI {
 		config += ipmiConfig
@@ -90,7 +90,7 @@ func (i *Ironic) writeConfig(port int) error {
 		config += fakeConfig
 	}
 	config += i.options.Config
-	values := strings.NewReplacer("DIR", i.dir, "PORT", fmt.Sprint(port), "HOST", HostName)
+	values := strings.NewReplacer("DIR", i.dir, "PORT", port, "HOST", HostName)
 	return i.write(configFile, values.Replace(config))
 }
 

@@ -17,7 +17,6 @@ import (
 // answer with [states.Created].
 func compareCreation(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: the state of a new node"}
-	newest := Series.MaxAPIVersion()
 	for v := states.APIVersion(1); v <= newest; v++ {
 		node, answer, err := i.Client.Create(ctx, v, map[string]any{"driver": "fake-hardware"})
 		if err != nil {
@@ -40,22 +39,22 @@ func compareCreation(ctx context.Context, i *Ironic) (Comparison, error) {
 }
 
 // showChanges are the versions before and after each change of a displayed state.
-var showChanges = []states.APIVersion{1, 2, 3, 38, 39, 40, Series.MaxAPIVersion()}
+var showChanges = []states.APIVersion{1, 2, 3, 38, 39, 40, newest}
 
 // compareDisplay gets a node in every state and compares the displayed state with
 // [states.APIVersion.Show]. It compares a state that some version displays as another
 // one at every version, and the other states at showChanges.
 func compareDisplay(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: the state that a client is shown"}
-	uuid, err := i.newNode(ctx, Done)
+	uuid, err := i.newNode(ctx)
 	if err != nil {
 		return c, err
 	}
 	for state := range Series.Table().States().All() {
-		if _, err := i.database.write(uuid, rest(inState(state))); err != nil {
+		if _, err := i.database.write(uuid, columnsOf(inState(state))); err != nil {
 			return c, err
 		}
-		for v := states.APIVersion(1); v <= Series.MaxAPIVersion(); v++ {
+		for v := states.APIVersion(1); v <= newest; v++ {
 			hidden := state == states.Available || state == states.InspectWait
 			if !hidden && !slices.Contains(showChanges, v) {
 				continue
@@ -80,17 +79,14 @@ func compareFilter(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: listing by state"}
 	nodes := make(map[states.State]string)
 	for state := range Series.Table().States().All() {
-		uuid, err := i.newNode(ctx, Done)
+		uuid, err := i.nodeIn(ctx, inState(state), nil)
 		if err != nil {
-			return c, err
-		}
-		if _, err := i.database.write(uuid, rest(inState(state))); err != nil {
 			return c, err
 		}
 		nodes[state] = uuid
 	}
 	for state := range states.AllStates() {
-		for _, v := range []states.APIVersion{1, 2, minFilter - 1, minFilter, minFilter + 1, 38, 39, Series.MaxAPIVersion()} {
+		for _, v := range []states.APIVersion{1, 2, minFilter - 1, minFilter, minFilter + 1, 38, 39, newest} {
 			answer, err := i.Client.List(ctx, v, state.String())
 			if err != nil {
 				return c, err

@@ -34,9 +34,8 @@ type row struct {
 // columns holds the values to write, by column.
 type columns map[string]any
 
-// rest returns the columns of a node that rests in a state, without a trace of earlier
-// work.
-func rest(node machine.Node) columns {
+// columnsOf returns the columns of a node without work and without a trace of earlier work.
+func columnsOf(node machine.Node) columns {
 	c := columns{
 		"provision_state":        node.State,
 		"target_provision_state": node.Target,

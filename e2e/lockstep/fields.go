@@ -5,9 +5,9 @@ package lockstep
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
@@ -61,7 +61,11 @@ func compareFields(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: what else decides about a request: maintenance, protected, retired, reserved, cleaning"}
 	for _, r := range factRequests {
 		for _, f := range factCases {
-			status, err := i.requestWith(ctx, r.from, f.set, r.verb)
+			uuid, err := i.nodeIn(ctx, inState(r.from), f.set)
+			if err != nil {
+				return c, err
+			}
+			answer, err := i.Client.Provision(ctx, newest, uuid, bodyFor(r.verb))
 			if err != nil {
 				return c, err
 			}
@@ -72,7 +76,7 @@ func compareFields(ctx context.Context, i *Ironic) (Comparison, error) {
 			if step.Verb != r.verb {
 				return c, fmt.Errorf("lockstep: the plan for %v in %v has %q, not %q", r.goal, r.from, step.Verb, r.verb)
 			}
-			c.compare(status == http.StatusAccepted, step.Action == plan.Send, "%s in %v with %s is sent", r.verb, r.from, f.name)
+			c.compare(answer.Status == http.StatusAccepted, step.Action == plan.Send, "%s in %v with %s is sent", r.verb, r.from, f.name)
 		}
 	}
 	if err := c.compareDeletion(ctx, i); err != nil {
@@ -85,27 +89,21 @@ func compareFields(ctx context.Context, i *Ironic) (Comparison, error) {
 // protected, or neither, with and without maintenance. It compares the API's answer with
 // whether [plan.Next] considers the node deletable.
 func (c *Comparison) compareDeletion(ctx context.Context, i *Ironic) error {
-	const instance = "2f3a9e0c-7d3b-4a49-8f5e-3c1b6f0d7a11"
 	for _, maintenance := range []bool{false, true} {
 		for _, f := range []struct {
 			set    columns
 			fields plan.NodeFields
 		}{
 			{columns{}, plan.NodeFields{}},
-			{columns{"instance_uuid": instance}, plan.NodeFields{Associated: true}},
+			{columns{"instance_uuid": instanceUUID}, plan.NodeFields{Associated: true}},
 			{columns{"protected": 1}, plan.NodeFields{Protected: true}},
 		} {
-			uuid, err := i.newNode(ctx, Done)
+			f.set["maintenance"], f.fields.Maintenance = maintenance, maintenance
+			uuid, err := i.nodeIn(ctx, inState(states.Manageable), f.set)
 			if err != nil {
 				return err
 			}
-			set := rest(inState(states.Manageable))
-			maps.Copy(set, f.set)
-			set["maintenance"], f.fields.Maintenance = maintenance, maintenance
-			if _, err := i.database.write(uuid, set); err != nil {
-				return err
-			}
-			answer, err := i.Client.Delete(ctx, Series.MaxAPIVersion(), uuid)
+			answer, err := i.Client.Delete(ctx, newest, uuid)
 			if err != nil {
 				return err
 			}
@@ -115,7 +113,7 @@ func (c *Comparison) compareDeletion(ctx context.Context, i *Ironic) error {
 			}
 			c.compare(answer.Status == http.StatusNoContent, step.Action == plan.Done, "a node with %+v is deleted", f.fields)
 			if answer.Status != http.StatusNoContent { // frees the instance for the next node
-				if _, err := i.database.write(uuid, rest(inState(states.Manageable))); err != nil {
+				if _, err := i.database.write(uuid, columnsOf(inState(states.Manageable))); err != nil {
 					return err
 				}
 			}
@@ -126,24 +124,8 @@ func (c *Comparison) compareDeletion(ctx context.Context, i *Ironic) error {
 
 func nextWith(from states.State, goal plan.Goal, fields plan.NodeFields) (plan.Step, error) {
 	policy := plan.Policy{MayDestroy: true, Retries: 1}
-	desired := plan.Desired{Goal: goal, Version: Series.MaxAPIVersion(), Policy: policy, Fields: fields}
+	desired := plan.Desired{Goal: goal, Version: newest, Policy: policy, Fields: fields}
 	return plan.Next(Series.Table(), machine.Node{State: from}, desired)
-}
-
-// requestWith creates a node in a state, sends a request for it and returns the status
-// of the answer.
-func (i *Ironic) requestWith(ctx context.Context, from states.State, set columns, verb string) (int, error) {
-	uuid, err := i.newNode(ctx, Done)
-	if err != nil {
-		return 0, err
-	}
-	all := rest(inState(from))
-	maps.Copy(all, set)
-	if _, err := i.database.write(uuid, all); err != nil {
-		return 0, err
-	}
-	answer, err := i.Client.Provision(ctx, Series.MaxAPIVersion(), uuid, bodyFor(verb))
-	return answer.Status, err
 }
 
 // compareCleaning provides a node whose cleaning would fail, with automated cleaning on
@@ -162,7 +144,12 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 		if _, err := i.database.write(l.uuid, columns{"automated_clean": !off}); err != nil {
 			return err
 		}
-		if err := s.setAutomatedClean(ctx, l.uuid, !off); err != nil {
+		_, err = s.conductor.UpdateNode(ctx, l.uuid, func(n *conductor.Node) error {
+			on := !off
+			n.AutomatedClean = &on
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 		step, err := nextWith(states.Manageable, plan.In(states.Available), plan.NodeFields{NoAutomatedClean: off})
@@ -176,13 +163,13 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 		if err := l.order(ctx, Fail); err != nil {
 			return err
 		}
-		if _, err := i.request(ctx, Series.MaxAPIVersion(), l.uuid, "provide"); err != nil {
+		if _, err := i.request(ctx, newest, l.uuid, "provide"); err != nil {
 			return err
 		}
-		if _, err := s.Client.Provision(ctx, Series.MaxAPIVersion(), l.uuid, bodyFor("provide")); err != nil {
+		if _, err := s.Client.Provision(ctx, newest, l.uuid, bodyFor("provide")); err != nil {
 			return err
 		}
-		if err := l.ours.Request(ctx, "provide", Series.MaxAPIVersion()); err != nil {
+		if err := l.ours.Request(ctx, "provide", newest); err != nil {
 			return err
 		}
 		if err := l.work(ctx, outcome); err != nil {
@@ -204,17 +191,12 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 // the answers with [states.Table.CanUpdate] and [states.Table.CanDelete].
 func compareRecords(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: updating and deleting the record in every state"}
-	table, newest := Series.Table(), Series.MaxAPIVersion()
+	table := Series.Table()
 	for state := range table.States().All() {
 		for _, maintenance := range []bool{false, true} {
-			uuid, err := i.newNode(ctx, Done)
-			if err != nil {
-				return c, err
-			}
 			at := inState(state)
-			set := rest(at)
-			set["maintenance"] = maintenance
-			if _, err := i.database.write(uuid, set); err != nil {
+			uuid, err := i.nodeIn(ctx, at, columns{"maintenance": maintenance})
+			if err != nil {
 				return c, err
 			}
 			for _, v := range []states.APIVersion{1, 38, 39, newest} {

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // History returns the severity and the event type of each entry of a node's history, oldest first.
 func (c *Client) History(ctx context.Context, uuid string) ([]string, error) {
-	answer, err := c.do(ctx, Series.MaxAPIVersion(), http.MethodGet, "/"+uuid+"/history?detail=true", nil)
+	answer, err := c.do(ctx, newest, http.MethodGet, "/"+uuid+"/history?detail=true", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +54,8 @@ func (l *life) compareHistories(ctx context.Context, what string) (*Difference, 
 		} else if time.Now().After(deadline) {
 			return &Difference{what + ", history", theirs, ours}, nil
 		}
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return nil, err
+		if !sleep.For(ctx, 10*time.Millisecond) {
+			return nil, context.Cause(ctx)
 		}
 	}
 }

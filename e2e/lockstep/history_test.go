@@ -39,7 +39,7 @@ func TestHistories(t *testing.T) {
 	} {
 		l, err := i.beginLife(t.Context(), s, test.from)
 		require.NoError(t, err)
-		found, err := l.request(t.Context(), test.word, Series.MaxAPIVersion(), test.outcome)
+		found, err := l.request(t.Context(), test.word, newest, test.outcome)
 		require.NoError(t, err)
 		require.Nil(t, found)
 		switch test.then {
@@ -47,7 +47,7 @@ func TestHistories(t *testing.T) {
 		case "timeout":
 			found, err = l.expire(t.Context())
 		default:
-			found, err = l.request(t.Context(), test.then, Series.MaxAPIVersion(), Done)
+			found, err = l.request(t.Context(), test.then, newest, Done)
 		}
 		require.NoError(t, err)
 		require.Nil(t, found, "%+v", test)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/freeport"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -24,6 +24,9 @@ var ErrNotInstalled = errors.New("not installed")
 
 // Series is the series of Debian's Ironic, and of this module's side in all comparisons.
 const Series = states.Antelope
+
+// newest is the highest API version of the series.
+var newest = Series.MaxAPIVersion()
 
 // Ironic is a running Ironic. Make it with [Start] and Close it. It is safe for
 // concurrent use, except Restart and Close.
@@ -46,7 +49,11 @@ func Start(ctx context.Context, options Options) (*Ironic, error) {
 				"Debian's packages ironic-api and ironic-conductor are needed", program, ErrNotInstalled)
 		}
 	}
-	dir, err := os.MkdirTemp(memoryFolder(), "lockstep-")
+	memory := "/dev/shm" // a write to a database waits for no disk there
+	if info, err := os.Stat(memory); err != nil || !info.IsDir() {
+		memory = ""
+	}
+	dir, err := os.MkdirTemp(memory, "lockstep-")
 	if err != nil {
 		return nil, fmt.Errorf("lockstep: make folder: %w", err)
 	}
@@ -55,16 +62,6 @@ func Start(ctx context.Context, options Options) (*Ironic, error) {
 		return nil, errors.Join(err, i.Close())
 	}
 	return i, nil
-}
-
-// memoryFolder returns a folder in memory, in which a write to a database waits for no disk,
-// or "" if there is none.
-func memoryFolder() string {
-	const folder = "/dev/shm"
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return ""
-	}
-	return folder
 }
 
 // create creates the files and the database and starts the programs.
@@ -95,18 +92,18 @@ const startAttempts = 3
 
 // start starts the server on a free port and waits until it answers.
 func (i *Ironic) start(ctx context.Context) error {
-	port, err := freePort()
+	free, err := freeport.Addresses(1)
 	if err != nil {
-		return err
+		return fmt.Errorf("lockstep: find a free port: %w", err)
 	}
-	if err := i.writeConfig(port); err != nil {
+	if err := i.writeConfig(strings.TrimPrefix(free[0], "127.0.0.1:")); err != nil {
 		return err
 	}
 	process, err := startProcess(i.command(context.Background(), "sh", "-c", keeper, "ironic", i.path(configFile)))
 	if err != nil {
 		return err
 	}
-	client := newClient(fmt.Sprintf("http://127.0.0.1:%d", port))
+	client := newClient("http://" + free[0])
 	if err := process.answers(ctx, client); err != nil {
 		process.kill()
 		client.close()
@@ -173,14 +170,6 @@ func (i *Ironic) logged() string {
 		}
 	}
 	return strings.Join(found[max(0, len(found)-most):], "")
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("lockstep: find a free port: %w", err)
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 // keeper is a shell script that runs Ironic until Ironic or standard input ends, and

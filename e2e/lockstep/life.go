@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -38,14 +39,11 @@ type life struct {
 	compared int            // number of states in seen that were compared with our conductor's
 }
 
-// beginLife creates a node that rests in a state on all three systems.
+// beginLife creates a node in a stable or failed state on all three systems.
 func (i *Ironic) beginLife(ctx context.Context, s *service, from states.State) (*life, error) {
-	uuid, err := i.newNode(ctx, Done)
-	if err != nil {
-		return nil, err
-	}
 	at := inState(from)
-	if _, err := i.database.write(uuid, rest(at)); err != nil {
+	uuid, err := i.nodeIn(ctx, at, nil)
+	if err != nil {
 		return nil, err
 	}
 	if err := errors.Join(s.newNode(ctx, uuid, ""), s.put(ctx, uuid, at)); err != nil {
@@ -114,7 +112,7 @@ func (l *life) maintain(ctx context.Context, on bool) (*Difference, error) {
 	}
 	var answers [2]Answer
 	for i, client := range []*Client{l.ironic.Client, l.service.Client} {
-		answer, err := client.Maintain(ctx, Series.MaxAPIVersion(), l.uuid, on)
+		answer, err := client.Maintain(ctx, newest, l.uuid, on)
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +134,7 @@ func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 	if err := l.order(ctx, outcome); err != nil {
 		return nil, err
 	}
-	answer, err := l.ironic.Client.Call(ctx, Series.MaxAPIVersion(), l.uuid)
+	answer, err := l.ironic.Client.Call(ctx, newest, l.uuid)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +187,7 @@ func (l *life) order(ctx context.Context, outcome Outcome) error {
 	return err
 }
 
-// work reports the outcome of the machine's work, until the machine rests or waits.
+// work reports the outcome of the machine's work, until the machine has none in progress or waits.
 func (l *life) work(ctx context.Context, outcome Outcome) error {
 	for {
 		from := l.ours.Node().State
@@ -225,10 +223,10 @@ func (l *life) called(ctx context.Context, outcome Outcome) error {
 	return l.ours.Report(ctx, states.EventDone, "")
 }
 
-// settleTimeout bounds the time until Ironic's node rests.
+// settleTimeout bounds the time until Ironic's node has no work.
 const settleTimeout = 20 * time.Second
 
-// settle waits until Ironic's node has moved and rests, and compares the systems.
+// settle waits until Ironic's node has moved and its work has ended, and compares the systems.
 func (l *life) settle(ctx context.Context, what string) (*Difference, error) {
 	for deadline := time.Now().Add(settleTimeout); time.Now().Before(deadline); {
 		r, err := l.ironic.database.read(l.uuid)
@@ -241,8 +239,8 @@ func (l *life) settle(ctx context.Context, what string) (*Difference, error) {
 		if r.Reservation == "" && r.Moved != l.since && !Series.Table().Stuck().Has(r.State) {
 			break
 		}
-		if err := pause(ctx, 2*time.Millisecond); err != nil {
-			return nil, err
+		if !sleep.For(ctx, 2*time.Millisecond) {
+			return nil, context.Cause(ctx)
 		}
 	}
 	return l.compare(ctx, what)
@@ -250,7 +248,7 @@ func (l *life) settle(ctx context.Context, what string) (*Difference, error) {
 
 // compare compares the node in Ironic's API with the machine and with our API.
 func (l *life) compare(ctx context.Context, what string) (*Difference, error) {
-	shown, answer, err := l.ironic.Client.Show(ctx, Series.MaxAPIVersion(), l.uuid)
+	shown, answer, err := l.ironic.Client.Show(ctx, newest, l.uuid)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func TestLives(t *testing.T) {
 // liveAtRandom runs one random life and returns the number of its requests.
 func liveAtRandom(rt *rapid.T, t *testing.T, i *Ironic, s *service) (requests int) {
 	choose := func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) }
-	l, err := i.beginLife(t.Context(), s, pick(choose, "from", resting))
+	l, err := i.beginLife(t.Context(), s, pick(choose, "from", beginnings))
 	require.NoError(rt, err)
 	rt.Repeat(map[string]func(*rapid.T){
 		"step": func(*rapid.T) {
@@ -103,14 +103,14 @@ func TestADifferentMachineIsFound(t *testing.T) {
 	require.NoError(t, err)
 	_, err = i.database.write(l.uuid, columns{"provision_state": states.Active})
 	require.NoError(t, err)
-	found, err := l.request(t.Context(), "nonsense", Series.MaxAPIVersion(), Done)
+	found, err := l.request(t.Context(), "nonsense", newest, Done)
 	require.NoError(t, err)
 	require.Equal(t, &Difference{
 		What:   `"nonsense" in enroll at 1.82, work ends with done`,
 		Ironic: "in active, target none, without last error",
 		Ours:   "in enroll, target none, without last error",
 	}, found)
-	found, err = l.request(t.Context(), "manage", Series.MaxAPIVersion(), Done)
+	found, err = l.request(t.Context(), "manage", newest, Done)
 	require.NoError(t, err)
 	require.Equal(t, "400 "+states.ErrNotAllowed.Error(), found.Ironic)
 	require.Equal(t, "202", found.Ours)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -21,12 +22,12 @@ import (
 
 // A powerLife is a sequence of events for a node whose power is synced.
 type powerLife struct {
-	name   string
-	state  states.State
-	power  states.Power // recorded at the start
-	person bool         // in maintenance, set by an operator
-	failed bool         // with earlierError as last error
-	events []powerEvent
+	name        string
+	state       states.State
+	power       states.Power // recorded at the start
+	maintenance bool         // set by an operator
+	failed      bool         // with earlierError as last error
+	events      []powerEvent
 	// documented selects the behaviour that Ironic documents: the recorded power
 	// state stays when reading fails.
 	documented bool
@@ -83,7 +84,7 @@ var powerLives = []powerLife{
 		events: []powerEvent{nothing, switchedOff},
 	},
 	{
-		name: "in maintenance by a person", state: states.Manageable, power: states.PowerOn, person: true,
+		name: "in maintenance by an operator", state: states.Manageable, power: states.PowerOn, maintenance: true,
 		events: []powerEvent{switchedOff, died},
 	},
 }
@@ -197,15 +198,19 @@ func (i *Ironic) beginTheirPower(ctx context.Context, life powerLife) (*theirPow
 	}
 	uuid, err := i.newIPMINode(ctx, server, password)
 	if err == nil {
-		set := rest(machine.Node{State: life.state, Target: Series.Table().Target(life.state)})
+		set := columnsOf(machine.Node{State: life.state, Target: Series.Table().Target(life.state)})
 		set["power_state"] = life.power
 		if life.failed {
 			set["last_error"] = earlierError
 		}
 		_, err = i.database.write(uuid, set)
 	}
-	if err == nil && life.person {
-		err = i.maintain(ctx, uuid)
+	if err == nil && life.maintenance {
+		var answer Answer
+		answer, err = whileReserved(ctx, func() (Answer, error) { return i.Client.Maintain(ctx, newest, uuid, true) })
+		if err == nil && answer.Status != http.StatusAccepted {
+			err = fmt.Errorf("lockstep: maintenance of node %s: %d %s", uuid, answer.Status, answer.Fault)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, server.Close())
@@ -213,28 +218,8 @@ func (i *Ironic) beginTheirPower(ctx context.Context, life powerLife) (*theirPow
 	return &theirPower{i, uuid, server}, nil
 }
 
-// maintain puts a node into maintenance as an operator does, and repeats the request
-// while a round of the power sync holds the node.
-func (i *Ironic) maintain(ctx context.Context, uuid string) error {
-	for deadline := time.Now().Add(settleTimeout); ; {
-		answer, err := i.Client.Maintain(ctx, Series.MaxAPIVersion(), uuid, true)
-		switch {
-		case err != nil:
-			return err
-		case answer.Status == http.StatusAccepted:
-			return nil
-		case answer.Status != http.StatusConflict || time.Now().After(deadline):
-			return fmt.Errorf("maintenance of node %s: status %d", uuid, answer.Status)
-		}
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return err
-		}
-	}
-}
-
 const (
-	// quiet is longer than the interval in which the rounds change a node that does
-	// not rest.
+	// quiet is longer than the interval in which the rounds change a node.
 	quiet = 5 * time.Second
 	// patience bounds the time until Ironic has the expected view: four attempts to
 	// read from a dead BMC, and a round of recovery.
@@ -258,8 +243,8 @@ func (p *theirPower) rounds(ctx context.Context, expected string) (powerView, er
 		if time.Since(since) > quiet || time.Now().After(deadline) {
 			return got, nil
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
-			return got, err
+		if !sleep.For(ctx, 50*time.Millisecond) {
+			return got, context.Cause(ctx)
 		}
 	}
 }
@@ -278,7 +263,7 @@ func beginOurPower(ctx context.Context, life powerLife) (*ourPower, error) {
 		return nil, err
 	}
 	p := &ourPower{policy: powersync.Policy{ForgetUnread: !life.documented}, bmc: server}
-	p.record = powersync.Record{ID: life.name, ProvisionState: life.state, Power: life.power, Maintenance: life.person}
+	p.record = powersync.Record{ID: life.name, ProvisionState: life.state, Power: life.power, Maintenance: life.maintenance}
 	if life.failed {
 		p.record.LastError = earlierError
 	}

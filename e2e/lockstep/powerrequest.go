@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -18,7 +19,7 @@ import (
 // that is on and one that is off, and compares the result with [powersync.Accept] and its siblings.
 func comparePowerRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: power requests, and the power state recorded after them"}
-	uuid, err := i.newNode(ctx, Done)
+	uuid, err := i.newNode(ctx)
 	if err != nil {
 		return c, err
 	}
@@ -48,12 +49,12 @@ func comparePowerRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 func (i *Ironic) requestPower(
 	ctx context.Context, uuid string, at machine.Node, power, target states.Power,
 ) (string, error) {
-	set := rest(at)
+	set := columnsOf(at)
 	set["power_state"] = power
 	if _, err := i.database.write(uuid, set); err != nil {
 		return "", err
 	}
-	answer, err := i.Client.Power(ctx, Series.MaxAPIVersion(), uuid, target)
+	answer, err := i.Client.Power(ctx, newest, uuid, target)
 	if err != nil {
 		return "", err
 	}
@@ -65,8 +66,8 @@ func (i *Ironic) requestPower(
 		if r.Reservation == "" && r.TargetPower == states.NoPower || time.Now().After(deadline) {
 			return fmt.Sprintf("%d, then %v", answer.Status, r.Power), nil
 		}
-		if err := pause(ctx, 2*time.Millisecond); err != nil {
-			return "", err
+		if !sleep.For(ctx, 2*time.Millisecond) {
+			return "", context.Cause(ctx)
 		}
 	}
 }

@@ -19,39 +19,38 @@ var unlike = map[string]func(any) any{
 	"links": nil, "ports": nil, "portgroups": nil, "states": nil, "volume": nil,
 	"last_error":           present,
 	"maintenance_reason":   present,
-	"driver_internal_info": withoutTimes,
-	"instance_info":        withoutRescue,
+	"driver_internal_info": changed(withoutTimes),
+	"instance_info":        changed(withoutRescue),
 }
 
 func present(value any) any { return value != nil }
 
-// withoutRescue returns instance_info without the rescue password, as JSON. Our
-// conductor removes the password at the end of the rescue. In Ironic only the agent's
-// interface does so, and the fake one does not.
-func withoutRescue(value any) any {
-	info, ok := value.(map[string]any)
-	if !ok {
-		return value
-	}
-	info = maps.Clone(info)
+// withoutRescue removes the rescue password of instance_info. Our conductor removes it at the
+// end of the rescue. In Ironic only the agent's interface does so, and the fake one does not.
+func withoutRescue(info map[string]any) {
 	delete(info, "rescue_password")
 	delete(info, "hashed_rescue_password")
-	text, _ := json.Marshal(info) // it was JSON
-	return string(text)
 }
 
-// withoutTimes returns driver_internal_info with its time masked, as JSON.
-func withoutTimes(value any) any {
-	info, ok := value.(map[string]any)
-	if !ok {
-		return value
-	}
-	info = maps.Clone(info)
+// withoutTimes masks the time in driver_internal_info.
+func withoutTimes(info map[string]any) {
 	if _, ok := info["last_power_state_change"]; ok {
 		info["last_power_state_change"] = "then"
 	}
-	text, _ := json.Marshal(info) // it was JSON
-	return string(text)
+}
+
+// changed returns a function that returns a copy of an object with a change, as JSON.
+func changed(change func(map[string]any)) func(any) any {
+	return func(value any) any {
+		info, ok := value.(map[string]any)
+		if !ok {
+			return value
+		}
+		info = maps.Clone(info)
+		change(info)
+		text, _ := json.Marshal(info) // it was JSON
+		return string(text)
+	}
 }
 
 // compareRecords compares every field of the node that both APIs show, and its history.
@@ -59,7 +58,7 @@ func (l *life) compareRecords(ctx context.Context, what string, ironic Answer) (
 	if _, err := l.service.settle(ctx, l.uuid); err != nil {
 		return nil, err
 	}
-	_, ours, err := l.service.Client.Show(ctx, Series.MaxAPIVersion(), l.uuid)
+	_, ours, err := l.service.Client.Show(ctx, newest, l.uuid)
 	if err != nil {
 		return nil, err
 	}

@@ -23,13 +23,8 @@ func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
 	nodes := make(map[string]machine.Node)
 	for _, at := range lostNodes() {
 		for _, holder := range []any{nil, HostName} {
-			uuid, err := i.newNode(ctx, Done)
+			uuid, err := i.nodeIn(ctx, at, columns{"reservation": holder})
 			if err != nil {
-				return c, err
-			}
-			set := rest(at)
-			set["reservation"] = holder
-			if _, err := i.database.write(uuid, set); err != nil {
 				return c, err
 			}
 			nodes[uuid] = at
@@ -39,7 +34,7 @@ func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
 		return c, err
 	}
 	for _, uuid := range slices.Sorted(maps.Keys(nodes)) {
-		shown, answer, err := i.Client.Show(ctx, Series.MaxAPIVersion(), uuid)
+		shown, answer, err := i.Client.Show(ctx, newest, uuid)
 		if err != nil {
 			return c, err
 		}

@@ -16,7 +16,7 @@ import (
 type refusal struct {
 	reason string // why the API refuses
 	state  states.State
-	set    columns        // of the node, in addition to those of a node at rest
+	set    columns        // of the node, in addition to those of a node without work
 	body   map[string]any // of the request
 	status int
 	text   string // part of the fault
@@ -90,7 +90,7 @@ var refusals = []refusal{
 		http.StatusInternalServerError, "does not support", // an error that Ironic's code does not expect
 	},
 	{
-		"the node is held", states.Available, columns{"reservation": "somebody"},
+		"the node is reserved", states.Available, columns{"reservation": "somebody"},
 		map[string]any{"target": "manage"},
 		http.StatusConflict, "locked",
 	},
@@ -101,18 +101,10 @@ var refusals = []refusal{
 func compareRefusals(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: refusals that are not the state machine's, as listed"}
 	for _, r := range refusals {
-		uuid, err := i.newNode(ctx, Done)
+		uuid, err := i.nodeIn(ctx, inState(r.state), r.set)
 		if err != nil {
 			return c, err
 		}
-		set := rest(inState(r.state))
-		for column, value := range r.set {
-			set[column] = value
-		}
-		if _, err := i.database.write(uuid, set); err != nil {
-			return c, err
-		}
-		newest := Series.MaxAPIVersion()
 		answer, err := i.Client.Provision(ctx, newest, uuid, r.body)
 		if err != nil {
 			return c, err

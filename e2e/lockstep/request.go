@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
@@ -60,7 +61,6 @@ func words() []string {
 // the highest, one above it, and those around the versions at which the answer may
 // change.
 func versionsFor(state states.State, word string) []states.APIVersion {
-	newest := Series.MaxAPIVersion()
 	versions := []states.APIVersion{1, newest, newest + 1}
 	for other, changes := range minimums {
 		if other != word && !fullStates.Has(state) {
@@ -79,7 +79,7 @@ func versionsFor(state states.State, word string) []states.APIVersion {
 // our conductor.
 func compareRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: status and reason of every request for a provision state"}
-	node, err := i.newNode(ctx, Done)
+	node, err := i.newNode(ctx)
 	if err != nil {
 		return c, err
 	}
@@ -108,7 +108,7 @@ func (c *Comparison) compareRequestsIn(ctx context.Context, i *Ironic, s *servic
 	for _, word := range words() {
 		for _, v := range versionsFor(state, word) {
 			if moved {
-				if _, err := i.database.write(node, rest(inState(state))); err != nil {
+				if _, err := i.database.write(node, columnsOf(inState(state))); err != nil {
 					return err
 				}
 				if err := s.put(ctx, node, inState(state)); err != nil {
@@ -135,14 +135,18 @@ func (c *Comparison) compareRequestsIn(ctx context.Context, i *Ironic, s *servic
 // request requests a provision state, and repeats the request while the node is
 // reserved.
 func (i *Ironic) request(ctx context.Context, v states.APIVersion, node, word string) (Answer, error) {
-	deadline := time.Now().Add(settleTimeout)
-	for {
-		answer, err := i.Client.Provision(ctx, v, node, bodyFor(word))
+	return whileReserved(ctx, func() (Answer, error) { return i.Client.Provision(ctx, v, node, bodyFor(word)) })
+}
+
+// whileReserved sends a request again until the node is not reserved, and returns the last answer.
+func whileReserved(ctx context.Context, send func() (Answer, error)) (Answer, error) {
+	for deadline := time.Now().Add(settleTimeout); ; {
+		answer, err := send()
 		if err != nil || answer.Status != http.StatusConflict || time.Now().After(deadline) {
 			return answer, err
 		}
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return Answer{}, err
+		if !sleep.For(ctx, 10*time.Millisecond) {
+			return Answer{}, context.Cause(ctx)
 		}
 	}
 }
@@ -166,16 +170,28 @@ func bodyFor(word string) map[string]any {
 	return body
 }
 
-// newNode creates a node whose work has the outcome, and returns its UUID.
-func (i *Ironic) newNode(ctx context.Context, outcome Outcome) (string, error) {
-	node, answer, err := i.Client.Create(ctx, Series.MaxAPIVersion(), map[string]any{
+// nodeIn creates a node in a state and with further columns, and returns its UUID.
+func (i *Ironic) nodeIn(ctx context.Context, at machine.Node, more columns) (string, error) {
+	uuid, err := i.newNode(ctx)
+	if err != nil {
+		return "", err
+	}
+	set := columnsOf(at)
+	maps.Copy(set, more)
+	_, err = i.database.write(uuid, set)
+	return uuid, err
+}
+
+// newNode creates a node whose work succeeds, and returns its UUID.
+func (i *Ironic) newNode(ctx context.Context) (string, error) {
+	node, answer, err := i.Client.Create(ctx, newest, map[string]any{
 		"driver":            "fake-hardware",
 		"power_interface":   driverName,
 		"deploy_interface":  driverName,
 		"inspect_interface": driverName,
 		"rescue_interface":  driverName,
 		"vendor_interface":  driverName,
-		"extra":             map[string]Outcome{"outcome": outcome},
+		"extra":             map[string]Outcome{"outcome": Done},
 	})
 	if err == nil && answer.Status != http.StatusCreated {
 		err = fmt.Errorf("lockstep: create a node: %s", answer.Fault)

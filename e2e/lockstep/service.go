@@ -14,6 +14,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -150,14 +151,6 @@ func (s *service) order(ctx context.Context, uuid string, outcome Outcome) error
 	return err
 }
 
-func (s *service) setAutomatedClean(ctx context.Context, uuid string, on bool) error {
-	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
-		n.AutomatedClean = &on
-		return nil
-	})
-	return err
-}
-
 // expire moves the start of a node's wait into the past, so that the wait times out.
 func (s *service) expire(ctx context.Context, uuid string, long time.Duration) error {
 	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
@@ -192,8 +185,8 @@ func (s *service) settle(ctx context.Context, uuid string) (*conductor.Node, err
 		if n.Reservation == "" && !Series.Table().Stuck().Has(n.ProvisionState) {
 			return n, nil
 		}
-		if err := pause(ctx, time.Millisecond); err != nil {
-			return nil, err
+		if !sleep.For(ctx, time.Millisecond) {
+			return nil, context.Cause(ctx)
 		}
 	}
 }

@@ -105,24 +105,11 @@ func questionsFrom(state states.State) []question {
 				at := machine.Node{State: state, Target: stored}
 				in := machine.Input{Event: event, Target: named}
 				questions = append(questions, question{at, in})
-				if legal {
-					questions = append(questions, withErrors(at, in)...)
+				for bits := 0; legal && bits < 8; bits++ {
+					at.LastError, in.LastError = []string{"", "old"}[bits&1], []string{"", "new"}[bits>>1&1]
+					in.Work = bits&4 != 0
+					questions = append(questions, question{at, in})
 				}
-			}
-		}
-	}
-	return questions
-}
-
-// withErrors returns variants of a question: with and without work, an old error and a
-// new one.
-func withErrors(at machine.Node, in machine.Input) []question {
-	var questions []question
-	for _, old := range []string{"", "old"} {
-		for _, text := range []string{"", "new"} {
-			for _, work := range []bool{false, true} {
-				at.LastError, in.LastError, in.Work = old, text, work
-				questions = append(questions, question{at, in})
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
@@ -71,7 +72,6 @@ func newBMC(ctx context.Context, power string) (*bmctest.IPMI, error) {
 
 // verified describes a node after Ironic has verified it.
 func (i *Ironic) verified(ctx context.Context, server *bmctest.IPMI, secret string) (string, error) {
-	newest := Series.MaxAPIVersion()
 	uuid, err := i.newIPMINode(ctx, server, secret)
 	if err != nil {
 		return "", err
@@ -90,15 +90,15 @@ func (i *Ironic) verified(ctx context.Context, server *bmctest.IPMI, secret stri
 		if node.State != states.Verifying && node.Reservation == "" {
 			return fmt.Sprintf("%s, %v", describeNode(node.Node), node.Power), nil
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
-			return "", err
+		if !sleep.For(ctx, 100*time.Millisecond) {
+			return "", context.Cause(ctx)
 		}
 	}
 }
 
 // newIPMINode creates a node of the hardware type ipmi and returns its UUID.
 func (i *Ironic) newIPMINode(ctx context.Context, server *bmctest.IPMI, secret string) (string, error) {
-	node, answer, err := i.Client.Create(ctx, Series.MaxAPIVersion(), map[string]any{
+	node, answer, err := i.Client.Create(ctx, newest, map[string]any{
 		"driver": "ipmi",
 		"driver_info": map[string]any{
 			"ipmi_address":      server.Host,
@@ -118,7 +118,7 @@ func (i *Ironic) newIPMINode(ctx context.Context, server *bmctest.IPMI, secret s
 func verified(ctx context.Context, server *bmctest.IPMI, word string) (string, error) {
 	m, err := machine.New(machine.Config{
 		Table: Series.Table(),
-		Node:  machine.Node{State: Series.MaxAPIVersion().InitialState()},
+		Node:  machine.Node{State: newest.InitialState()},
 	})
 	if err != nil {
 		return "", err
@@ -140,14 +140,4 @@ func verified(ctx context.Context, server *bmctest.IPMI, word string) (string, e
 		return "", fmt.Errorf("lockstep: the error %w and the last error %q do not fit", err, m.Node().LastError)
 	}
 	return fmt.Sprintf("%s, %v", describeNode(m.Node()), power), nil
-}
-
-// pause waits for a time, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
 }

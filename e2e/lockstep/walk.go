@@ -36,15 +36,15 @@ type choose func(label string, n int) int
 
 func pick[T any](pick choose, label string, from []T) T { return from[pick(label, len(from))] }
 
-// resting are the states in which a life may begin.
-var resting = slices.Collect(Series.Table().Stable().Union(Series.Table().Failed()).All())
+// beginnings are the states in which a life may begin.
+var beginnings = slices.Collect(Series.Table().Stable().Union(Series.Table().Failed()).All())
 
 // chooseStep chooses the next step of a node. Half of the steps are requests that the
 // API accepts in the node's state. The others request any word at any version or, if
 // the node waits, are mostly calls and timeouts. One step in ten begins or ends maintenance.
 func chooseStep(at machine.Node, choose choose) step {
-	s := step{version: Series.MaxAPIVersion(), outcome: pick(choose, "outcome", Outcomes)}
-	taken := slices.Collect(Series.Table().Requests(at.State, Series.MaxAPIVersion()))
+	s := step{version: newest, outcome: pick(choose, "outcome", Outcomes)}
+	taken := slices.Collect(Series.Table().Requests(at.State, newest))
 	waits := Series.Table().Phase(at.State) == states.PhaseWaiting
 	kind := choose("kind", 8)
 	if choose("maintenance", 10) == 0 {
@@ -121,7 +121,7 @@ func compareWalks(ctx context.Context, i *Ironic, seed uint64) (Comparison, erro
 
 // walk runs one random life until its end or the first difference.
 func (i *Ironic) walk(ctx context.Context, s *service, choose choose) (found *Difference, steps int, err error) {
-	l, err := i.beginLife(ctx, s, pick(choose, "from", resting))
+	l, err := i.beginLife(ctx, s, pick(choose, "from", beginnings))
 	if err != nil {
 		return nil, 0, err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/lockstep"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // client sends requests to one service. It keeps its connections open and is safe for
@@ -146,19 +147,8 @@ func (c *client) settle(ctx context.Context, uuid, want string) error {
 		if pause < shortestPause {
 			continue
 		}
-		if err := sleep(ctx, pause); err != nil {
-			return err
+		if !sleep.For(ctx, pause) {
+			return context.Cause(ctx)
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

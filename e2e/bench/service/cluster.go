@@ -10,6 +10,9 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/ironstate/ironstate/internal/freeport"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // A cluster holds the measurements of conductors that share a fleet on one etcd.
@@ -48,17 +51,11 @@ type members struct {
 	running       []*conductor // nil if the conductor does not run
 }
 
-func newMembers(program, etcd string) (*members, error) {
-	m := &members{program: program, etcd: etcd, names: []string{"alpha", "beta", "gamma"}}
+func newMembers(program, etcd string) (m *members, err error) {
+	m = &members{program: program, etcd: etcd, names: []string{"alpha", "beta", "gamma"}}
 	m.running = make([]*conductor, len(m.names))
-	for range m.names {
-		address, err := freeAddress()
-		if err != nil {
-			return nil, err
-		}
-		m.addresses = append(m.addresses, address)
-	}
-	return m, nil
+	m.addresses, err = freeport.Addresses(len(m.names))
+	return m, err
 }
 
 func (m *members) start(ctx context.Context, i int) (err error) {
@@ -99,8 +96,8 @@ func (m *members) know(ctx context.Context, first, want int) error {
 			if alive == want {
 				break
 			}
-			if err := sleep(ctx, 10*time.Millisecond); err != nil {
-				return err
+			if !sleep.For(ctx, 10*time.Millisecond) {
+				return context.Cause(ctx)
 			}
 		}
 	}

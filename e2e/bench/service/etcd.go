@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,6 +16,9 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
+
+	"github.com/ironstate/ironstate/internal/freeport"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // etcdCommand is the argument that makes this program an etcd server. The next arguments
@@ -56,14 +58,11 @@ func runEtcd(ctx context.Context, args []string, _, _ io.Writer) error {
 
 // startEtcd starts an etcd server, waits until it serves, and returns its URL.
 func startEtcd(ctx context.Context, dir string) (client string, stop func(), err error) {
-	client, peer := "", ""
-	for _, url := range []*string{&client, &peer} {
-		address, err := freeAddress()
-		if err != nil {
-			return "", nil, err
-		}
-		*url = "http://" + address
+	free, err := freeport.Addresses(2)
+	if err != nil {
+		return "", nil, err
 	}
+	client, peer := "http://"+free[0], "http://"+free[1]
 	self, err := os.Executable()
 	if err != nil {
 		return "", nil, err
@@ -92,18 +91,9 @@ func startEtcd(ctx context.Context, dir string) (client string, stop func(), err
 				}
 			}
 		}
-		if sleep(ctx, 50*time.Millisecond) != nil {
+		if !sleep.For(ctx, 50*time.Millisecond) {
 			stop()
 			return "", nil, fmt.Errorf("etcd is not ready: %w: %s", err, log.String())
 		}
 	}
-}
-
-// freeAddress returns an address of the loopback interface on which nothing listens.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }

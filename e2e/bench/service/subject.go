@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/lockstep"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // startTimeout bounds the start of a service.
@@ -155,7 +156,8 @@ func (c *conductor) roundsOver(ctx context.Context, rounds int) error {
 		enough, over := len(c.rounds) >= rounds, c.over
 		c.mu.Unlock()
 		if enough {
-			return sleep(ctx, afterRounds)
+			sleep.For(ctx, afterRounds)
+			return context.Cause(ctx)
 		}
 		select {
 		case <-over:

@@ -10,7 +10,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -22,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
+	"github.com/ironstate/ironstate/internal/freeport"
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
@@ -151,10 +151,9 @@ func serve(arg string) error {
 // Loopback returns a loopback address with a free port.
 func Loopback(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := freeport.Addresses(1)
 	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return l.Addr().String()
+	return free[0]
 }
 
 func urls(text string) []url.URL {
