@@ -125,6 +125,8 @@ func TestACallIsAnsweredOnceTheStoreWorksAgain(t *testing.T) {
 		device, _, err := c.alpha.BootDevice(c.ctx, c.n.UUID)
 		require.NoError(t, err)
 		require.Equal(t, "pxe", device)
+		synctest.Wait()
+		require.Zero(t, c.conductors["beta"].Serving())
 		require.WithinRange(t, time.Now(), begun.Add(20*time.Second), begun.Add(21*time.Second))
 		require.Less(t, beta.updates.Load(), int32(30), "the pauses between attempts grow to a second")
 		require.NotContains(t, c.log.String(), "could not be")
@@ -160,10 +162,10 @@ func TestACallWhoseCallerDidNotDeleteItExpires(t *testing.T) {
 			}
 			return all
 		}
-		time.Sleep(9 * time.Minute)
+		time.Sleep(10*time.Minute + 30*time.Second) // with a check after exactly 10 minutes
 		require.Equal(t, 1, c.stored())
 		require.Equal(t, int32(1), deletes())
-		time.Sleep(3 * time.Minute)
+		time.Sleep(time.Minute)
 		require.Zero(t, c.stored())
 		require.Equal(t, int32(2), deletes(), "one conductor deletes it")
 		require.Equal(t, 1, strings.Count(c.log.String(), "could not be deleted"))
@@ -183,6 +185,7 @@ func TestACallFailsAtOnceIfItsOwnerDies(t *testing.T) {
 		require.ErrorIs(t, err, conductor.NoWorker)
 		require.EqualError(t, err, `conductor beta, which owns node `+c.n.UUID+`, does not answer the request "set boot device"`)
 		require.Equal(t, begun, time.Now())
+		require.Equal(t, []int32{1, 0}, []int32{c.stores["alpha"].updates.Load(), c.stores["gamma"].updates.Load()}, "only the caller ends the call")
 	})
 }
 

@@ -21,6 +21,7 @@ type tornDown struct {
 	*conductor.Fake
 	done  []string
 	fails string
+	hangs string // the operation that ends with its context
 }
 
 func (h *tornDown) do(operation string) error {
@@ -38,7 +39,13 @@ func (h *tornDown) SetPower(ctx context.Context, n *conductor.Node, power states
 	return h.Fake.SetPower(ctx, n, power)
 }
 
-func (h *tornDown) CleanUpAgent(context.Context, *conductor.Task) error { return h.do("clean up") }
+func (h *tornDown) CleanUpAgent(ctx context.Context, _ *conductor.Task) error {
+	if h.hangs == "clean up" {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return h.do("clean up")
+}
 
 func (h *tornDown) PrepareInstance(context.Context, *conductor.Task) error {
 	return h.do("boot the disk")
@@ -84,7 +91,7 @@ func TestTheCleanUpAfterFailedWork(t *testing.T) {
 					Driver: "fake-hardware", ProvisionState: test.state, Power: states.PowerOn, LastError: "failed", DisablePowerOff: test.stays, CleanUp: &test.cleanUp,
 				})
 				require.NoError(t, err)
-				time.Sleep(time.Minute)
+				time.Sleep(10 * time.Second)
 				n = f.settle(n)
 				require.Equal(t, test.done, strings.Join(hardware.done, ", "))
 				require.Equal(t, strings.ReplaceAll(test.lastError, "UUID", n.UUID), n.LastError)
@@ -93,4 +100,42 @@ func TestTheCleanUpAfterFailedWork(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAConductorThatStopsLeavesTheCleanUpToTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, hardware := &conductor.Memory{}, &tornDown{Fake: &conductor.Fake{}, hangs: "clean up"}
+		config := conductor.Config{
+			Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": hardware}, SkipPowerSync: true, ShutdownTimeout: time.Second,
+		}
+		run := func(f func(ctx context.Context, c *conductor.Conductor)) {
+			c, err := conductor.New(config)
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() { done <- c.Run(ctx) }()
+			require.NoError(t, c.Ready(ctx))
+			f(ctx, c)
+			cancel()
+			require.ErrorIs(t, <-done, context.Canceled)
+		}
+		var id string
+		run(func(ctx context.Context, c *conductor.Conductor) {
+			n, err := c.CreateNode(ctx, &conductor.Node{
+				Driver: "fake-hardware", ProvisionState: states.CleanFail, Power: states.PowerOn, LastError: "failed", CleanUp: &conductor.CleanUp{PowerOff: true, Ramdisk: true},
+			})
+			require.NoError(t, err)
+			id = n.UUID
+			time.Sleep(10 * time.Second)
+		})
+		hardware.hangs = ""
+		run(func(ctx context.Context, c *conductor.Conductor) {
+			time.Sleep(10 * time.Second)
+			n, err := c.Node(ctx, id)
+			require.NoError(t, err)
+			require.Nil(t, n.CleanUp)
+			require.Equal(t, "failed", n.LastError)
+			require.Equal(t, []string{"power off", "clean up"}, hardware.done)
+		})
+	})
 }

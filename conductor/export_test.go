@@ -60,3 +60,9 @@ func (m *Memory) Watchers(kind Kind) int {
 	defer m.mu.Unlock()
 	return len(m.kind(kind).watchers)
 }
+
+// Serving returns the number of calls that the conductor serves.
+func (c *Conductor) Serving() (n int) {
+	c.calls.serving.Range(func(any, any) bool { n++; return true })
+	return n
+}

@@ -18,6 +18,9 @@ var equivalent = []struct {
 	}},
 	{"nothing uses the context after the function has returned, because calls have their own; without cancel its timer ends a little later", []string{
 		"conductor/cache.go Task.readCache: defer cancel() => removed",
+		"conductor/calls.go calls.ask: defer cancel() => removed",
+		"conductor/calls.go calls.forget: defer cancel() => removed",
+		"conductor/calls.go calls.serve: defer cancel() => removed",
 		"conductor/conductor.go Conductor.Run: defer stopWork(nil) => removed",
 		"conductor/history.go history.add: defer cancel() => removed",
 		"powersync/report.go reporter.callBack: defer cancel() => removed",
@@ -31,6 +34,9 @@ var equivalent = []struct {
 	{"the context ends with its parent, which has ended then", []string{
 		"conductor/session.go sessions.serve: context.AfterFunc(r.work, func() { end(nil) }) => removed",
 		"conductor/session.go sessions.serve: end(nil) => removed",
+	}},
+	{"no series ends at API version 1.109", []string{
+		"conductor/health.go powerRounds.health: config.Table.Series().MaxAPIVersion() < healthAPI => config.Table.Series().MaxAPIVersion() <= healthAPI",
 	}},
 	{"the first node is swapped with itself", []string{
 		"conductor/allocation.go allocator.candidates: i > 0 => i >= 0",
