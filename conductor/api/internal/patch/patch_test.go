@@ -59,6 +59,118 @@ func TestAPatchMovesABoundedNumberOfElements(t *testing.T) {
 	}
 }
 
+// operation returns an operation with a value, nil for none.
+func operation(op, path string, value any) Operation {
+	field, _, _ := strings.Cut(path[1:], "/")
+	return Operation{Op: op, Path: path, Field: field, value: value, has: value != nil}
+}
+
+func TestAPatchChangesElementsOfLists(t *testing.T) {
+	t.Parallel()
+	const member = "Couldn't apply patch '{'op': '%s', 'path': '%s'%s}'. Reason: %s"
+	for _, c := range []struct {
+		op, path string
+		value    any
+		want     []any
+		reason   string
+	}{
+		{"add", "/list/0", "x", []any{"x", "a", map[string]any{}}, ""},
+		{"add", "/list/1", "x", []any{"a", "x", map[string]any{}}, ""},
+		{"add", "/list/2", "x", []any{"a", map[string]any{}, "x"}, ""},
+		{"add", "/list/-", "x", []any{"a", map[string]any{}, "x"}, ""},
+		{"add", "/list/1/b", "x", []any{"a", map[string]any{"b": "x"}}, ""},
+		{"replace", "/list/0", "x", []any{"x", map[string]any{}}, ""},
+		{"replace", "/list/1", "x", []any{"a", "x"}, ""},
+		{"remove", "/list/0", nil, []any{map[string]any{}}, ""},
+		{"remove", "/list/1", nil, []any{"a"}, ""},
+		{"add", "/list/3", "x", nil, "can't insert outside of list"},
+		{"add", "/list/01", "x", nil, "'01' is not a valid sequence index"},
+		{"add", "/list/-1", "x", nil, "'-1' is not a valid sequence index"},
+		{"add", "/list/x", "x", nil, "'x' is not a valid sequence index"},
+		{"add", "/list/2/b", "x", nil, "index '2' is out of bounds"},
+		{"add", "/list/0/b", "x", nil, "'b' is not a valid sequence index"},
+		{"replace", "/list/2", "x", nil, "can't replace outside of list"},
+		{"replace", "/list/-", "x", nil, "'path' with '-' can't be applied to 'replace' operation"},
+		{"remove", "/list/2", nil, nil, "can't remove a non-existent object '2'"},
+		{"remove", "/list/-", nil, nil, "'-' is not a valid sequence index"},
+	} {
+		patched, err := Patch{operation(c.op, c.path, c.value)}.Apply(map[string]any{"list": []any{"a", map[string]any{}}})
+		if c.reason == "" {
+			require.NoError(t, err, "%s %s", c.op, c.path)
+			require.Equal(t, map[string]any{"list": c.want}, patched, "%s %s", c.op, c.path)
+			continue
+		}
+		value := ""
+		if c.value != nil {
+			value = ", 'value': 'x'"
+		}
+		require.ErrorContains(t, err, fmt.Sprintf(member, c.op, c.path, value, c.reason))
+	}
+}
+
+func TestAPatchAddsNoField(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ op, path, reason string }{
+		{"add", "/b", "Adding a new attribute (/b) to the root of the resource is not allowed"},
+		{"add", "/b/c", "Reason: member 'b' not found in {'a': None}"},
+		{"replace", "/b", "Reason: can't replace a non-existent object 'b'"},
+	} {
+		_, err := Patch{operation(c.op, c.path, "x")}.Apply(map[string]any{"a": nil})
+		require.ErrorContains(t, err, c.reason)
+	}
+}
+
+func TestAPatchReplacesAFieldThatItSetsOrOfWhichItRemovesAPart(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		op, path string
+		want     bool
+	}{
+		{"add", "/a", true},
+		{"replace", "/a", true},
+		{"remove", "/a", true},
+		{"remove", "/a/b", true},
+		{"add", "/a/b", false},
+		{"replace", "/a/b", false},
+		{"remove", "/ab/c", false},
+		{"remove", "/b/a", false},
+		{"add", "/b", false},
+	} {
+		require.Equal(t, c.want, Patch{operation(c.op, c.path, nil)}.Replaces("a"), "%s %s", c.op, c.path)
+	}
+}
+
+func TestAPatchedDocumentSharesNothingWithTheDocument(t *testing.T) {
+	t.Parallel()
+	document := map[string]any{"list": []string{"a"}, "deep": map[string]any{"list": []any{"b"}}}
+	patched, err := Patch{operation("add", "/list/0", "x"), operation("add", "/deep/list/-", "y")}.Apply(document)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"list": []any{"x", "a"}, "deep": map[string]any{"list": []any{"b", "y"}}}, patched)
+	require.Equal(t, map[string]any{"list": []string{"a"}, "deep": map[string]any{"list": []any{"b"}}}, document)
+
+	for _, unfit := range []any{make(chan int), []any{make(chan int)}, map[string]any{"a": make(chan int)}} {
+		_, err := Patch{}.Apply(map[string]any{"a": unfit})
+		require.ErrorContains(t, err, "unsupported type", "%T has no JSON form", unfit)
+	}
+}
+
+func TestAnInsertMovesTheElementsBehindItOrAllIfTheListGrows(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ length, capacity, index, more, moved int }{
+		{3, 4, 1, 1, 2},
+		{3, 3, 1, 1, 3},
+		{3, 3, 1, 0, 2},
+		{3, 8, 3, 1, 0},
+		{3, 3, 3, 1, 3},
+	} {
+		a := applier{moved: maxMoved - c.moved}
+		require.True(t, a.move(make([]any, c.length, c.capacity), c.index, c.more), "%+v: as many as permitted", c)
+		require.Equal(t, maxMoved, a.moved, "%+v", c)
+		a = applier{moved: maxMoved - c.moved + 1}
+		require.False(t, a.move(make([]any, c.length, c.capacity), c.index, c.more), "%+v: one more", c)
+	}
+}
+
 // FuzzWork applies patches and bounds the elements that they move and the memory that they need, in place of their time.
 func FuzzWork(f *testing.F) {
 	f.Add(3, []byte{0, 1, 2, 3, 4, 5, 250, 0, 0, 0})
