@@ -41,6 +41,10 @@ type Config struct {
 	// automated_clean field overrides it (automated_clean = False). Automated cleaning
 	// fails for a hardware type that has no automated clean steps.
 	SkipAutomatedClean bool
+	// CleanStepPriorities are the priorities of steps of automated cleaning in place of those of the agent and the hardware
+	// type, by the interface and the step, such as "deploy.erase_devices"; 0 leaves the step out
+	// (clean_step_priority_override, and erase_devices_priority and its like).
+	CleanStepPriorities map[string]int
 	// NoProvisioningInMaintenance refuses to provide a node in maintenance, fails its automated
 	// cleaning, and at the next heartbeat any cleaning, deployment or rescue
 	// (allow_provisioning_in_maintenance = False). Series before Train have no such option.
@@ -128,6 +132,11 @@ func (c Config) withDefaults() (Config, error) {
 	for name, hardware := range c.Hardware {
 		if name == "" || hardware == nil {
 			return c, &ConfigError{"Hardware", "hardware types with names, none of them nil"}
+		}
+	}
+	for _, priority := range c.CleanStepPriorities {
+		if priority < 0 {
+			return c, &ConfigError{"CleanStepPriorities", "priorities of 0 or more"}
 		}
 	}
 	if c.Name == "" {

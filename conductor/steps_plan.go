@@ -21,6 +21,8 @@ func (e *engine) planSteps(ctx context.Context, n *Node, kind stepKind, availabl
 		hardware, _ := e.rules.hardware(n)
 		return e.planDeployment(ctx, n, available, simulated || agentBooter(hardware, n) != nil)
 	case kind.work == states.Servicing, kind.work == states.Cleaning && n.TargetProvisionState == states.Manageable:
+	case kind.work == states.Cleaning:
+		return automaticSteps(n, kind.work, withPriorities(available, e.config.CleanStepPriorities), simulated)
 	default:
 		return automaticSteps(n, kind.work, available, simulated)
 	}
@@ -121,6 +123,19 @@ func automaticSteps(n *Node, work states.State, available []Step, simulated bool
 		return nil, refuse(Unsupported, "Cannot clean node %s: driver %s has no automated clean steps, so nothing would be erased. "+
 			"For nodes that need no cleaning, set automated_clean to false on the node, or for the whole conductor (-automated-clean=false).", n.UUID, n.Driver)
 	}
+}
+
+// withPriorities returns the steps with other priorities, which are given by the interface and the name of a step.
+//
+// Source: _get_steps in ironic/conductor/steps.py.
+func withPriorities(steps []Step, priorities map[string]int) []Step {
+	steps = slices.Clone(steps)
+	for i := range steps {
+		if priority, ok := priorities[steps[i].String()]; ok {
+			steps[i].Priority = priority
+		}
+	}
+	return steps
 }
 
 // stepOrder is the order in which the steps of hardware interfaces run that have the same priority.

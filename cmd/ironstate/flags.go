@@ -27,6 +27,7 @@ type options struct {
 	automatedClean  bool
 	resumeVerify    bool
 	checkInterval   time.Duration
+	work            workFlags
 	power           powerSync
 	fakeDelay       time.Duration
 	fakeRestart     bool
@@ -56,6 +57,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags.BoolVar(&o.automatedClean, "automated-clean", true, "clean nodes before they become available; nodes of redfish and ipmi that do not use the agent have no steps for it, and need -automated-clean=false or automated_clean false")
 	flags.BoolVar(&o.resumeVerify, "resume-verification", false, "restart a verification whose conductor has died, instead of failing it")
 	flags.DurationVar(&o.checkInterval, "check-interval", time.Minute, "`time` between two checks of all nodes for timeouts and for work that no conductor has started")
+	o.work.define(flags)
 	o.power.define(flags)
 	flags.DurationVar(&o.fakeDelay, "fake-delay", 0, "maximum `time` of an operation on fake-hardware; each takes a random part of it")
 	flags.BoolVar(&o.fakeRestart, "fake-restart", false, "end each step of fake-hardware with a restart of the machine")

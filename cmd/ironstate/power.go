@@ -17,12 +17,14 @@ type powerSync struct {
 	interval time.Duration
 	workers  int
 	retries  int
+	health   bool
 }
 
 func (p *powerSync) define(flags *flag.FlagSet) {
 	flags.DurationVar(&p.interval, "power-sync-interval", 2*time.Minute, "`time` from the start of one power sync to the start of the next; 0 disables it")
 	flags.IntVar(&p.workers, "power-sync-workers", 8, "`number` of nodes whose power state is read at the same time")
 	flags.IntVar(&p.retries, "power-sync-retries", 3, "`number` of power syncs in a row that a node may fail; the next failure puts it into maintenance")
+	flags.BoolVar(&p.health, "power-sync-health", true, "read the health of machines in each power sync, which is one more request to each BMC")
 }
 
 func (p *powerSync) check() error {
