@@ -105,3 +105,104 @@ func TestACleaningThatAClientHasEndedIsNotContinued(t *testing.T) {
 		require.Nil(t, got.CleanSteps.Current)
 	})
 }
+
+// TestAnAbortEndsTheWorkBeforeTheStepThatFollows aborts work at a step that cannot be aborted, see [conductor.Conductor.Provision].
+func TestAnAbortEndsTheWorkBeforeTheStepThatFollows(t *testing.T) {
+	for name, test := range map[string]struct {
+		from   states.State
+		target string
+		steps  []string
+		end    states.State
+		text   string
+	}{
+		"a cleaning":             {states.Manageable, "clean", []string{"cache_bios_settings", "factory_reset"}, states.CleanFail, "clean"},
+		"a service":              {states.Active, "service", []string{"cache_bios_settings", "factory_reset"}, states.ServiceFail, "service"},
+		"a cleaning at its end":  {states.Manageable, "clean", []string{"cache_bios_settings"}, states.Manageable, ""},
+		"a service at its end":   {states.Active, "service", []string{"cache_bios_settings"}, states.Active, ""},
+		"a cleaning at its last": {states.Manageable, "clean", []string{"factory_reset", "cache_bios_settings"}, states.Manageable, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, nil)
+				f.fake.Before = waiting("bios.cache_bios_settings")
+				n, request := f.node(test.from), f.provision(test.target)
+				request.CleanSteps, request.ServiceSteps = nil, nil
+				for _, step := range test.steps {
+					request.CleanSteps = append(request.CleanSteps, conductor.StepRequest{Interface: "bios", Step: step})
+				}
+				request.ServiceSteps = request.CleanSteps
+				require.NoError(t, f.Provision(f.ctx, n.UUID, request))
+				waits := f.settle(n)
+				f.request(n, "abort")
+				require.Equal(t, waits.ProvisionState, f.settle(n).ProvisionState)
+				require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
+				got, text := f.settle(n), ""
+				if test.text != "" {
+					text = "By request, the " + test.text + ` operation was aborted during or after the completion of step "bios.cache_bios_settings"`
+				}
+				require.Equal(t, test.end, got.ProvisionState)
+				require.Equal(t, text, got.LastError)
+			})
+		})
+	}
+}
+
+// TestABuiltInStepAfterACallBackIsThatOfTheRequest fails a step that the series has added to all hardware types.
+func TestABuiltInStepAfterACallBackIsThatOfTheRequest(t *testing.T) {
+	for _, series := range []states.Series{states.Bobcat, states.Latest()} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) { c.Table = series.Table() })
+			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+				switch operation {
+				case "bios.cache_bios_settings":
+					return conductor.ErrWait
+				case "power on":
+					return errors.New("no answer")
+				}
+				return nil
+			}
+			n, request := f.node(states.Manageable), f.provision("clean")
+			request.CleanSteps = append(request.CleanSteps, conductor.StepRequest{Step: "power_on"})
+			require.NoError(t, f.Provision(f.ctx, n.UUID, request))
+			require.Equal(t, states.CleanWait, f.settle(n).ProvisionState)
+			require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
+			got := f.settle(n)
+			require.Equal(t, states.CleanFail, got.ProvisionState)
+			require.Contains(t, got.LastError, "'step': 'power_on', 'abortable': True, 'priority': 0}: ")
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.Table = states.Antelope.Table() })
+		n, request := f.node(states.Manageable), f.provision("clean")
+		request.CleanSteps = []conductor.StepRequest{{Step: "power_on"}}
+		require.NoError(t, f.Provision(f.ctx, n.UUID, request))
+		require.Contains(t, f.settle(n).LastError, "node does not support this clean step")
+	})
+}
+
+func TestAnAutomatedCleaningForgetsTheStepsOfAnEarlierRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			if operation == "power on" {
+				return errors.New("no answer")
+			}
+			return nil
+		}
+		n, request := f.node(states.Manageable), f.provision("clean")
+		request.CleanSteps, request.DisableRamdisk = []conductor.StepRequest{{Step: "power_on"}}, true
+		require.NoError(t, f.Provision(f.ctx, n.UUID, request))
+		got := f.settle(n)
+		require.Equal(t, states.CleanFail, got.ProvisionState, got.LastError)
+		require.Equal(t, request.CleanSteps, got.CleanSteps.Requested)
+		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Maintenance = false; return nil })
+		require.NoError(t, err)
+		f.request(n, "manage")
+		f.fake.Before = waiting("vendor.log_passthrough")
+		f.request(n, "provide")
+		got = f.settle(n)
+		require.Equal(t, states.CleanWait, got.ProvisionState, got.LastError)
+		require.Empty(t, got.CleanSteps.Requested)
+		require.False(t, got.CleanSteps.DisableRamdisk)
+	})
+}

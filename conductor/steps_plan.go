@@ -157,7 +157,7 @@ func automatic(steps []Step) []Step {
 func (b *rulebook) runnable(step Step, available []Step) (Step, error) {
 	for _, s := range available {
 		if s.Interface == step.Interface && s.Step == step.Step {
-			s.Args = step.Args
+			s.Args, s.Requested = step.Args, step.Requested
 			if step.Priority != 0 {
 				s.Priority = step.Priority
 			}

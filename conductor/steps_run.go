@@ -125,9 +125,6 @@ func (t *Task) runSteps(ctx context.Context, kind stepKind) error {
 		}
 		err := t.persist(ctx, func(n *Node) error {
 			s, current := kind.edit(n), step.recorded()
-			if i < len(s.Planned) {
-				current = s.Planned[i]
-			}
 			s.Current, s.Begun, s.AbortAfter, s.Sent, s.Rebooted = &current, i+1, false, false, false
 			return nil
 		})
