@@ -163,7 +163,6 @@ func (c *Conductor) ContinueInspection(ctx context.Context, data map[string]any,
 	cpu, _ := inventory["cpu"].(map[string]any)
 	if architecture, ok := cpu["architecture"].(string); ok && architecture != "" {
 		_, n, err = c.fleet.edit(ctx, n.UUID, func(n *Node) error {
-			n.Properties = maps.Clone(n.Properties)
 			set(&n.Properties, "cpu_arch", architecture)
 			return nil
 		})

@@ -6,9 +6,11 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,10 +141,28 @@ func TestAnUnreachableClusterIsAnError(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	address := etcdtest.Loopback(t)
-	_, err := etcd.Open(ctx, etcd.Config{Endpoints: []string{"http://" + address}})
+	var warnings atomic.Int32
+	log := slog.New(counted{slog.DiscardHandler, &warnings})
+	_, err := etcd.Open(ctx, etcd.Config{Endpoints: []string{"http://" + address}, Log: log})
 	require.ErrorContains(t, err, address)
 	require.ErrorContains(t, err, "connection refused")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Zero(t, warnings.Load(), "the error says it")
+}
+
+// counted is a log handler that counts the warnings and errors.
+type counted struct {
+	slog.Handler
+	count *atomic.Int32
+}
+
+func (counted) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+func (c counted) WithAttrs([]slog.Attr) slog.Handler { return c }
+
+func (c counted) Handle(context.Context, slog.Record) error {
+	c.count.Add(1)
+	return nil
 }
 
 func TestKeysAreAsTheDocumentationSays(t *testing.T) {

@@ -30,7 +30,8 @@ type server struct {
 	revoke    func() error
 	get       func() (*clientv3.GetResponse, error)
 	watch     func(ctx context.Context, from int64) clientv3.WatchChan
-	succeeds  bool // the next transaction
+	remove    func(key string)
+	succeeds  bool // of the next transaction
 }
 
 func (*server) Close() error { return nil }
@@ -49,6 +50,11 @@ func (s *server) Revoke(context.Context, clientv3.LeaseID) (*clientv3.LeaseRevok
 
 func (s *server) Get(context.Context, string, ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	return s.get()
+}
+
+func (s *server) Delete(_ context.Context, key string, _ ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
+	s.remove(key)
+	return &clientv3.DeleteResponse{}, nil
 }
 
 func (s *server) Watch(ctx context.Context, key string, options ...clientv3.OpOption) clientv3.WatchChan {

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+func TestOnlyReadsOfASingleServerAreSerializable(t *testing.T) {
+	for _, single := range []bool{true, false} {
+		s := &Store{single: single}
+		op := clientv3.OpGet("a", s.readOptions(clientv3.WithRev(7))...)
+		require.Equal(t, single, op.IsSerializable())
+		require.EqualValues(t, 7, op.Rev())
+	}
+}
+
+func TestReadsOfAServerOfAClusterInThisProcessWaitForTheCluster(t *testing.T) {
+	for name, test := range map[string]struct {
+		local, single bool
+		err           error
+		calls         int
+	}{
+		"a server of a cluster":     {true, false, rpctypes.ErrNoLeader, 3},
+		"a single server":           {true, true, rpctypes.ErrNoLeader, 1},
+		"remote servers":            {false, false, rpctypes.ErrNoLeader, 1},
+		"an error that is no delay": {true, false, rpctypes.ErrPermissionDenied, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls, begin := 0, time.Now()
+				_, err := retryRead(t.Context(), &Store{local: test.local, single: test.single}, func() (int, error) {
+					if calls++; calls == 3 {
+						return 0, nil
+					}
+					return 0, test.err
+				})
+				require.Equal(t, test.calls, calls)
+				require.Equal(t, test.calls == 3, err == nil)
+				require.Equal(t, time.Duration(calls-1)*readBackoff, time.Since(begin))
+			})
+		})
+	}
+}
+
+func TestCloseWaitsForTheRequestsThatItEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := scripted(t, &server{})
+		stopped := false
+		s.stop = func() error { stopped = true; return nil }
+		ctx, done, err := s.begin(t.Context())
+		require.NoError(t, err)
+		closed := make(chan error, 1)
+		go func() { closed <- s.Close() }()
+		synctest.Wait()
+		require.ErrorIs(t, context.Cause(ctx), ErrClosed)
+		require.False(t, stopped)
+		done()
+		require.NoError(t, <-closed)
+		require.True(t, stopped)
+	})
+}
+
+func TestARequestThatHasEndedTakesNoMemory(t *testing.T) {
+	const requests, bytesARequest = 20_000, 20
+	s, _ := scripted(t, &server{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	for range requests {
+		_, done, err := s.begin(ctx)
+		require.NoError(t, err)
+		done()
+	}
+	require.Less(t, heap()-before, int64(requests*bytesARequest))
+}
+
+// TestOpeningAClusterKeepsItsMembers deletes only the members of a single server in this process, which are those of an
+// earlier process.
+func TestOpeningAClusterKeepsItsMembers(t *testing.T) {
+	broken := errors.New("no answer")
+	for name, test := range map[string]struct {
+		single  bool
+		err     error
+		deleted bool
+	}{
+		"a cluster":                      {false, nil, false},
+		"a single server":                {true, nil, true},
+		"a single server without answer": {true, broken, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			deleted := false
+			s, _ := scripted(t, &server{
+				get: func() (*clientv3.GetResponse, error) { return &clientv3.GetResponse{}, test.err },
+				remove: func(key string) {
+					require.Equal(t, "/ironstate/v1/members/", key)
+					deleted = true
+				},
+			})
+			s.single = test.single
+			require.ErrorIs(t, s.prepare(t.Context()), test.err)
+			require.Equal(t, test.deleted, deleted)
+		})
+	}
+}
+
+// TestAConnectionIsLostAndMadeAgainWithinALease relates the times of a client: etcd's servers forbid keep-alives within
+// 5 s, a server that hangs is left before a lease has ended twice, and it is tried again several times per second.
+func TestAConnectionIsLostAndMadeAgainWithinALease(t *testing.T) {
+	require.GreaterOrEqual(t, keepAlive, 5*time.Second)
+	require.GreaterOrEqual(t, keepAliveTimeout, time.Second)
+	require.LessOrEqual(t, keepAlive+keepAliveTimeout, 2*DefaultTTL)
+	require.GreaterOrEqual(t, reconnect.BaseDelay, 10*time.Millisecond)
+	require.LessOrEqual(t, reconnect.MaxDelay, DefaultTTL/5)
+	require.GreaterOrEqual(t, loginTimeout, keepAliveTimeout)
+	require.LessOrEqual(t, loginTimeout, requestTimeout)
+}
