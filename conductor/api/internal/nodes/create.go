@@ -181,11 +181,6 @@ func checkNode(r *rest.Request, before, n *node, group string) error {
 	if n.Driver == before.Driver && n.ConductorGroup == before.ConductorGroup {
 		return nil
 	}
-	return checkHost(r, n, group)
-}
-
-// checkHost refuses a node if no live conductor of its group has its driver.
-func checkHost(r *rest.Request, n *node, group string) error {
 	members, err := r.Conductor.Members(r.Context())
 	if err != nil {
 		return err

@@ -104,6 +104,7 @@ func booleanFilter(name string, since states.APIVersion, of func(*node) bool) fi
 	}}
 }
 
+// checkProvisionState refuses a provision state that the series does not have.
 func checkProvisionState(a *rest.Args, r *rest.Request) {
 	word := a.Text("provision_state")
 	if s, err := states.Parse(word); err != nil || !r.Table.States().Has(s) {
@@ -119,6 +120,7 @@ func byProvisionState(a *rest.Args, _ *rest.Request) func(*node) bool {
 // faults are the faults of a node. Source: ironic/common/faults.py.
 var faults = []string{"power failure", "clean failure", "rescue abort failure", "service failure"}
 
+// checkFault refuses a fault that the series does not have.
 func checkFault(a *rest.Args, r *rest.Request) {
 	want, known := a.Text("fault"), faults
 	if r.Series < states.Bobcat {
@@ -134,31 +136,13 @@ func byFault(a *rest.Args, _ *rest.Request) func(*node) bool {
 	return func(n *node) bool { return n.Fault == want }
 }
 
+// byChassis refuses a chassis that does not exist.
 func byChassis(a *rest.Args, r *rest.Request) func(*node) bool {
 	chassis := a.UUID("chassis_uuid")
 	if a.Err == nil {
-		if err := objects.FindChassis(r, chassis); err != nil {
-			a.Err = err
-		}
+		a.Err = objects.FindChassis(r, chassis)
 	}
 	return func(n *node) bool { return n.ChassisUUID == chassis }
-}
-
-// argTypes are arguments of GET /v1/nodes whose types are checked, in Ironic's order.
-var argTypes = []struct {
-	name  string
-	check func(a *rest.Args, name string)
-}{
-	{"chassis_uuid", func(a *rest.Args, name string) { a.UUID(name) }},
-	{"instance_uuid", func(a *rest.Args, name string) { a.UUID(name) }},
-	{"associated", func(a *rest.Args, name string) { a.Boolean(name) }},
-	{"maintenance", func(a *rest.Args, name string) { a.Boolean(name) }},
-	{"retired", func(a *rest.Args, name string) { a.Boolean(name) }},
-	{"marker", func(a *rest.Args, name string) { a.UUID(name) }},
-	{"limit", func(a *rest.Args, name string) { a.Integer(name) }},
-	{"fields", func(a *rest.Args, name string) { a.List(name) }},
-	{"detail", func(a *rest.Args, name string) { a.Boolean(name) }},
-	{"sharded", func(a *rest.Args, name string) { a.Boolean(name) }},
 }
 
 // lateFilters are the filters that GET /v1/nodes/detail checks after the sort key.
@@ -185,11 +169,12 @@ func (l listing) checkVersions(r *rest.Request, a *rest.Args, sortKey string) er
 	return checkFilters(r, a, late)
 }
 
-// checkFilters refuses those of some filters that the request's version does not have, and wrong values.
-func checkFilters(r *rest.Request, a *rest.Args, some func(filter) bool) error {
+// checkFilters refuses filters that the request's version does not have, and wrong values. It ignores the filters for
+// which checked returns false.
+func checkFilters(r *rest.Request, a *rest.Args, checked func(filter) bool) error {
 	for _, f := range filters {
 		switch {
-		case !a.Has(f.name) || !some(f):
+		case !a.Has(f.name) || !checked(f):
 		case f.since > r.Version && f.silent:
 			return fault.NotAcceptable
 		case f.since > r.Version:

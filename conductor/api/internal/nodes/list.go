@@ -3,6 +3,7 @@
 package nodes
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -39,10 +40,17 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	if l.ofChassis {
 		a.Values["chassis_uuid"] = r.Param(0)
 	}
-	for _, t := range argTypes {
-		t.check(a, t.name)
-	}
-	p, fields, detail := a.Page((*rest.Args).UUID), rest.FieldSet(a.List("fields")), a.Boolean("detail")
+	// The types of these arguments are checked in Ironic's order.
+	a.UUID("chassis_uuid")
+	a.UUID("instance_uuid")
+	a.Boolean("associated")
+	a.Boolean("maintenance")
+	a.Boolean("retired")
+	a.UUID("marker")
+	a.Integer("limit")
+	fields, detail := rest.FieldSet(a.List("fields")), a.Boolean("detail")
+	a.Boolean("sharded")
+	p := a.Page((*rest.Args).UUID)
 	if a.Err != nil {
 		return rest.Answer{}, a.Err
 	}
@@ -52,8 +60,9 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	if err := l.checkVersions(r, a, p.SortKey); err != nil {
 		return rest.Answer{}, err
 	}
-	chosen, err := fields, error(nil)
+	chosen := fields
 	if !l.details {
+		var err error
 		if chosen, err = r.ChooseFields(fields, detail, defaultFields, since.Detail); err != nil {
 			return rest.Answer{}, err
 		}
@@ -78,10 +87,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	tests, err := tests(r, a)
-	if err == nil {
-		err = wrongKey
-	}
-	if err != nil {
+	if err = cmp.Or(err, wrongKey); err != nil {
 		return rest.Answer{}, err
 	}
 	passes := func(n *node) bool {

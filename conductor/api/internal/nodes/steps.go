@@ -11,10 +11,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// stepKind is a kind of steps that Ironic has in driver_internal_info, with its keys there.
+// stepKind is a kind of steps that Ironic has in driver_internal_info.
 type stepKind struct {
-	list, index, params string
-	deploys             bool
+	list, index, params string // the keys of the steps, of the current one's index, and of the request's parameters
+	deploys             bool   // the steps are those of a deployment
 	of                  func(*node) *conductor.Steps
 }
 

@@ -57,7 +57,7 @@ func (r *Request) find(c *Controller, segments []string) (action *Action, parame
 	case c.Fallback != nil:
 		return c.Fallback, segments, nil
 	case child == nil, !c.hasIdents() && errors.As(err, &f) && f.Allow != nil: // pecan lists the methods of the parent, not of the child
-		return nil, nil, methodNotAllowed(c.allow())
+		return nil, nil, &fault.Fault{Status: http.StatusMethodNotAllowed, Bare: true, Allow: c.allow()}
 	default:
 		return nil, nil, err
 	}
@@ -127,13 +127,14 @@ func (c *Controller) action(method string, segments []string) (*Action, []string
 // hasIdents reports whether identifiers of records may follow the path of the controller.
 func (c *Controller) hasIdents() bool { return c.has(One) || c.has(Both) }
 
+// has reports whether the controller has an action of the name.
 func (c *Controller) has(name string) bool {
 	_, has := c.Actions[name]
 	return has
 }
 
-// allow returns the methods that the controller has actions for, as the Allow header lists them.
-func (c *Controller) allow() string {
+// allow returns the value of the Allow header: the methods that the controller has actions for.
+func (c *Controller) allow() *string {
 	var allowed []string
 	for method, rule := range methods {
 		if slices.ContainsFunc(rule.list, c.has) || slices.ContainsFunc(rule.record, c.has) {
@@ -141,7 +142,8 @@ func (c *Controller) allow() string {
 		}
 	}
 	slices.Sort(allowed)
-	return strings.Join(allowed, ", ")
+	list := strings.Join(allowed, ", ")
+	return &list
 }
 
 // isRouting reports whether an error is a fault of the routing. Ironic's web framework responds with such a fault, and
@@ -151,10 +153,7 @@ func isRouting(err error) bool {
 	return errors.As(err, &f) && f.Bare
 }
 
-func methodNotAllowed(allow string) error {
-	return &fault.Fault{Status: http.StatusMethodNotAllowed, Bare: true, Allow: &allow}
-}
-
+// nonEmpty returns the segments without the empty ones.
 func nonEmpty(segments []string) []string {
 	return slices.DeleteFunc(slices.Clone(segments), func(s string) bool { return s == "" })
 }
