@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/secret"
@@ -98,8 +99,11 @@ func (d *Driver) Subscription(ctx context.Context, id, subscription string) (fou
 func (d *Driver) Unsubscribe(ctx context.Context, id, subscription string) error {
 	return d.redfish(ctx, 0, id, "end a subscription to events", func(ctx context.Context, r *redfishConnection) error {
 		path, err := r.service.subscriptionPath(ctx, subscription)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case !strings.Contains(path, "/Subscriptions/"):
+			return garbled("the link to the subscription leads to another resource, which is not deleted")
 		}
 		return r.service.delete(ctx, path)
 	})

@@ -101,10 +101,12 @@ type fuzzedBMC struct {
 // resources are the answers before their mutation.
 var resources = map[string]string{
 	"GET /redfish/v1/": `{"Registries": {"@odata.id": "/redfish/v1/Registries"}, "Systems": {"@odata.id": "/redfish/v1/Systems"}, "SessionService": {"@odata.id": "/redfish/v1/SessionService"},
+		"EventService": {"@odata.id": "/redfish/v1/EventService"},
 		"Links": {"Sessions": {"@odata.id": "/redfish/v1/SessionService/Sessions"}}}`,
 	"POST /redfish/v1/SessionService/Sessions": `{"@odata.id": "/redfish/v1/SessionService/Sessions/1", "Id": "1"}`,
 	"GET /redfish/v1/Systems":                  `{"Members": [{"@odata.id": "/redfish/v1/Systems/1"}, {"@odata.id": "/redfish/v1/Systems/2"}]}`,
 	"GET /redfish/v1/Systems/1": `{"@odata.type": "#ComputerSystem.v1_22_0.ComputerSystem", "Id": "1", "Name": "node", "PowerState": "On",
+		"Status": {"State": "Enabled", "Health": "Warning"}, "Manufacturer": "m",
 		"Boot": {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Once", "BootSourceOverrideMode": "UEFI"},
 		"MemorySummary": {"TotalSystemMemoryGiB": 0}, "ProcessorSummary": {"LogicalProcessorCount": 32}, "Model": "m", "SerialNumber": "s",
 		"Processors": {"@odata.id": "/redfish/v1/Systems/1/Processors"}, "Memory": {"@odata.id": "/redfish/v1/Systems/1/Memory"},
@@ -113,6 +115,13 @@ var resources = map[string]string{
 		"SecureBoot": {"@odata.id": "/redfish/v1/Systems/1/SecureBoot"}, "Storage": {"@odata.id": "/redfish/v1/Systems/1/Storage"}, "EthernetInterfaces": {"@odata.id": "/redfish/v1/Systems/1/NICs"},
 		"Actions": {"#ComputerSystem.Reset": {"target": "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset",
 			"ResetType@Redfish.AllowableValues": ["On", "ForceOff"]}}}`,
+	"GET /redfish/v1/EventService": `{"Id": "EventService", "EventTypesForSubscription": ["Alert"],
+		"Subscriptions": {"@odata.id": "/redfish/v1/EventService/Subscriptions"}}`,
+	"GET /redfish/v1/EventService/Subscriptions": `{"Members": [{"@odata.id": "/redfish/v1/EventService/Subscriptions/1"}]}`,
+	"GET /redfish/v1/EventService/Subscriptions/1": `{"@odata.id": "/redfish/v1/EventService/Subscriptions/1", "Id": "1",
+		"Destination": "https://h/events", "Protocol": "Redfish", "Context": "c", "EventTypes": ["Alert"]}`,
+	"POST /redfish/v1/EventService/Subscriptions": `{"@odata.id": "/redfish/v1/EventService/Subscriptions/1", "Id": "1",
+		"Destination": "https://h/events", "Protocol": "Redfish", "Context": "c", "EventTypes": ["Alert"]}`,
 	"GET /redfish/v1/Systems/2":            `{"Name": "other", "PowerState": "Off"}`,
 	"GET /redfish/v1/Systems/1/Processors": `{"Members": [{"@odata.id": "/redfish/v1/Systems/1/Processors/1"}]}`,
 	"GET /redfish/v1/Systems/1/Processors/1": `{"Id": "1", "ProcessorType": "CPU", "InstructionSet": "x86-64", "Model": "m",
@@ -258,6 +267,11 @@ func FuzzVerifier(f *testing.F) {
 		if how>>6 == 1 {
 			limit = 1000
 		}
+		for _, change := range server.changes {
+			if path, deleted := strings.CutPrefix(change, http.MethodDelete+" "); deleted {
+				require.Contains(t, path, "/Subscriptions/")
+			}
+		}
 		require.LessOrEqual(t, server.requests, limit+4)
 		if how>>6 != 1 {
 			require.LessOrEqual(t, server.logins, 1)
@@ -265,8 +279,8 @@ func FuzzVerifier(f *testing.F) {
 	})
 }
 
-// askFuzzed verifies, inspects, reads firmware versions, reads, sets or resets BIOS settings,
-// changes virtual media and how the machine boots, or sets the power or the boot device.
+// askFuzzed verifies, inspects, reads firmware versions, reads, sets or resets BIOS settings, subscribes to
+// events, reads or changes virtual media and how the machine boots, or sets the power or the boot device.
 func askFuzzed(t *testing.T, config bmc.Config, how uint8) error {
 	t.Helper()
 	ctx := context.Background()
@@ -274,7 +288,7 @@ func askFuzzed(t *testing.T, config bmc.Config, how uint8) error {
 	var err error
 	switch how >> 6 {
 	case 1:
-		switch how % 6 {
+		switch how % 8 {
 		case 0:
 			_, err = d.Inspect(ctx, "node")
 		case 1:
@@ -285,6 +299,21 @@ func askFuzzed(t *testing.T, config bmc.Config, how uint8) error {
 			_, err = d.SetBIOS(ctx, "node", map[string]any{"BootTimeout": "30"})
 		case 4:
 			err = d.ResetBIOS(ctx, "node")
+		case 5:
+			_, subscribed := d.Subscribe(ctx, "node", bmc.Subscription{
+				Destination: "https://h/events", Protocol: "Redfish", EventTypes: []string{"Alert"}, Headers: []map[string]string{{"X-Key": password}},
+			})
+			_, listed := d.Subscriptions(ctx, "node")
+			_, read := d.Subscription(ctx, "node", "1")
+			err = errors.Join(subscribed, listed, read, d.Unsubscribe(ctx, "node", "1"))
+		case 6:
+			_, made := d.Manufacturer(ctx, "node")
+			_, healthy := d.Health(ctx, "node")
+			_, secure := d.SecureBoot(ctx, "node")
+			_, media := d.VirtualMedia(ctx, "node")
+			_, mode := d.BootMode(ctx, "node")
+			_, _, device := d.BootDevice(ctx, "node")
+			err = errors.Join(made, healthy, secure, media, mode, device)
 		default:
 			err = errors.Join(
 				d.InsertMedia(ctx, "node", "cdrom", "http://h/y"), d.EjectMedia(ctx, "node"), d.SetBootMode(ctx, "node", "bios"),
