@@ -193,7 +193,9 @@ func (t *Task) doSteps(ctx context.Context) result {
 		err = t.runSteps(ctx, kind)
 	}
 	if err == nil && kind.of(t.Node()).Prepared {
-		err = t.endAgent(ctx, kind)
+		if err = t.endAgent(ctx, kind); err != nil && ctx.Err() == nil {
+			return result{event: states.EventFail, err: err, edit: func(n *Node) { n.CleanUp = nil }} // the tear-down is not repeated
+		}
 	}
 	if err == nil {
 		err = t.refreshCache(ctx, kind, true)
