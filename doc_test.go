@@ -68,6 +68,25 @@ func TestTheListOfPackagesIsComplete(t *testing.T) {
 	}
 }
 
+// The packages of the folder internal are foundations: they import no package that others can import.
+func TestInternalPackagesImportNoPublicOnes(t *testing.T) {
+	const module = "github.com/ironstate/ironstate/"
+	require.NoError(t, filepath.WalkDir("internal", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, imported := range file.Imports {
+			ours, ok := strings.CutPrefix(strings.Trim(imported.Path.Value, `"`), module)
+			require.True(t, !ok || strings.HasPrefix(ours, "internal/"), "%s imports %s", path, ours)
+		}
+		return nil
+	}))
+}
+
 // folders returns the folders that may have packages for other modules.
 func folders(t *testing.T) (folders []string) {
 	notForOthers := []string{"internal", "testdata", "cmd", "e2e", "examples", "node_modules"}

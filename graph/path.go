@@ -25,16 +25,13 @@ func Through(t *states.Table, sequence ...states.State) ([]states.Transition, er
 		if i == 0 {
 			continue
 		}
-		steps := between(t, sequence[i-1], s)
+		steps := slices.DeleteFunc(slices.Collect(t.Transitions()), func(row states.Transition) bool {
+			return row.From != sequence[i-1] || row.To != s
+		})
 		if len(steps) == 0 {
 			return nil, fmt.Errorf("no such transition: from %q to %q in %v", sequence[i-1], s, t.Series())
 		}
 		path = append(path, steps...)
 	}
 	return path, nil
-}
-
-func between(t *states.Table, from, to states.State) []states.Transition {
-	rows := slices.Collect(t.Transitions())
-	return slices.DeleteFunc(rows, func(row states.Transition) bool { return row.From != from || row.To != to })
 }

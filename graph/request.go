@@ -17,7 +17,7 @@ type apiRequest struct {
 	row
 	words   []word
 	through []states.State // states in which the conductor works
-	to      states.State   // state in which the node then rests
+	to      states.State   // state in which the work ends
 }
 
 // A word is a target of the API, with the oldest version that accepts it.
@@ -59,7 +59,7 @@ func wordsFor(t *states.Table, row states.Transition) []word {
 }
 
 // course returns the states that a request leads through if all work succeeds, and
-// the state in which the node then rests.
+// the state in which the work ends.
 func course(t *states.Table, row states.Transition) (through []states.State, to states.State) {
 	node, err := machine.Node{State: row.From}.Request(t, row.Event.Verb(), t.Series().MaxAPIVersion())
 	if err != nil {

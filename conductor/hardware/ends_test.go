@@ -84,38 +84,32 @@ func TestAfterAFailedStepTheMachineIsOffAndItsCDIsEjected(t *testing.T) {
 	}
 }
 
-func TestAfterATimeOutTheMachineIsOffAndItsCDIsEjected(t *testing.T) {
-	for _, work := range bootingWork {
-		t.Run(work.request.Target, func(t *testing.T) {
-			l := startMediaLab(t, work.from, deaf)
-			l.ask(work.request)
-			l.until(work.wait)
-			require.NotEmpty(t, l.bmc.Media("CD"))
-			require.Equal(t, "On", l.bmc.Power("1"))
-			_, err := l.UpdateNode(t.Context(), l.n.UUID, func(n *conductor.Node) error {
+func TestAfterATimeOutOrAnAbortTheMachineIsOffAndItsCDIsEjected(t *testing.T) {
+	for how, end := range map[string]func(*lab){
+		"timeout": func(l *lab) {
+			_, err := l.UpdateNode(l.t.Context(), l.n.UUID, func(n *conductor.Node) error {
 				at := n.ProvisionUpdatedAt.Add(-2 * time.Hour)
 				n.ProvisionUpdatedAt = &at
 				return nil
 			})
-			require.NoError(t, err)
-			l.requireIdle(l.ends(work.fail))
-		})
-	}
-}
-
-func TestAfterAnAbortTheMachineIsOffAndItsCDIsEjected(t *testing.T) {
-	for _, work := range bootingWork {
-		t.Run(work.request.Target, func(t *testing.T) {
-			l := startMediaLab(t, work.from, deaf)
-			l.ask(work.request)
-			l.until(work.wait)
-			require.NotEmpty(t, l.bmc.Media("CD"))
-			l.ask(conductor.ProvisionRequest{Target: "abort"})
-			if work.fail == states.ServiceFail {
-				work.fail = states.Active
-			}
-			l.requireIdle(l.ends(work.fail))
-		})
+			require.NoError(l.t, err)
+		},
+		"abort": func(l *lab) { l.ask(conductor.ProvisionRequest{Target: "abort"}) },
+	} {
+		for _, work := range bootingWork {
+			t.Run(how+" "+work.request.Target, func(t *testing.T) {
+				l := startMediaLab(t, work.from, deaf)
+				l.ask(work.request)
+				l.until(work.wait)
+				require.NotEmpty(t, l.bmc.Media("CD"))
+				require.Equal(t, "On", l.bmc.Power("1"))
+				end(l)
+				if how == "abort" && work.fail == states.ServiceFail {
+					work.fail = states.Active
+				}
+				l.requireIdle(l.ends(work.fail))
+			})
+		}
 	}
 }
 

@@ -91,24 +91,20 @@ func compareFilter(ctx context.Context, i *Ironic) (Comparison, error) {
 			if err != nil {
 				return c, err
 			}
-			c.compare(answer.Status, filterStatus(state, v), "status of a list by %v at %v", state, v)
+			want := http.StatusOK
+			switch {
+			case v < minFilter:
+				want = http.StatusNotAcceptable
+			case !Series.Table().States().Has(state):
+				want = http.StatusBadRequest
+			}
+			c.compare(answer.Status, want, "status of a list by %v at %v", state, v)
 			if answer.Status == http.StatusOK {
 				c.compareListed(answer, nodes, state, v)
 			}
 		}
 	}
 	return c, nil
-}
-
-func filterStatus(s states.State, v states.APIVersion) int {
-	switch {
-	case v < minFilter:
-		return http.StatusNotAcceptable
-	case !Series.Table().States().Has(s):
-		return http.StatusBadRequest
-	default:
-		return http.StatusOK
-	}
 }
 
 // compareListed expects that the list of a state has the node in that state, displayed

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 )
 
@@ -118,17 +119,11 @@ func differingField(ironic, ours []byte) (string, error) {
 		case inTheirs != inMine:
 			return name, nil
 		case ok && alike == nil:
-		case ok && alike(their) != alike(my), !ok && !sameJSON(their, my):
+		case ok && alike(their) != alike(my), !ok && !reflect.DeepEqual(their, my):
 			return name, nil
 		}
 	}
 	return "", nil
-}
-
-func sameJSON(a, b any) bool {
-	first, err := json.Marshal(a)
-	second, otherErr := json.Marshal(b)
-	return err == nil && otherErr == nil && string(first) == string(second)
 }
 
 // field returns a field of a node as JSON, or "absent".

@@ -44,7 +44,7 @@ type exploredState struct {
 	Stable  bool   `json:"stable"`
 	Text    string `json:"text"`
 	Link    string `json:"link,omitempty"`
-	Through []int  `json:"through"` // the later states of the work under way, if it succeeds
+	Through []int  `json:"through"` // the later states of the work in progress, if it succeeds
 	End     int    `json:"end"`     // the state in which it ends
 }
 

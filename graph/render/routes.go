@@ -79,8 +79,8 @@ func (t *routeTable) route(table *states.Table, from states.State, goal plan.Goa
 	return "!" + failure
 }
 
-// follow executes a plan as if all work succeeds and held work is resumed. It returns
-// the requests, "H" if work was held, and the reason if the goal was not reached.
+// follow executes a plan as if all work succeeds and work on hold is resumed. It returns
+// the requests, "H" if work was on hold, and the reason if the goal was not reached.
 func (t *routeTable) follow(table *states.Table, from states.State, desired plan.Desired) (requests, held, reason string) {
 	route, err := plan.Route(table, machine.Node{State: from}, desired)
 	if err != nil {
@@ -107,7 +107,7 @@ func (t *routeTable) follow(table *states.Table, from states.State, desired plan
 }
 
 // afterWork returns the states that a node passes after s, and the state in which it
-// ends, if the work under way in s succeeds. If no work is under way, end is s.
+// ends, if the work in progress in s succeeds. If there is none, end is s.
 func afterWork(t *states.Table, s states.State) (through []states.State, end states.State) {
 	node := machine.Node{State: s}
 	for next := plan.Succeed(t, node); next != node; next = plan.Succeed(t, node) {
