@@ -50,8 +50,7 @@ type handler struct {
 
 // ServeHTTP answers one request.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodOptions && r.URL.Path != "/" { // answered by oslo.middleware's CORS filter
-		w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodOptions && r.URL.Path != "/" { // answered with 200 by oslo.middleware's CORS filter
 		return
 	}
 	req := rest.NewRequest(h.service, r)

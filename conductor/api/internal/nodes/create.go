@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/objects"
@@ -160,9 +159,6 @@ var convertedFields = []string{
 // checkNode refuses a node that refers to an unknown chassis or parent node, and a node that no
 // conductor can manage. group is its conductor group as a fault shows it.
 func checkNode(r *rest.Request, before, n *node, group string) error {
-	if n.UUID == "" {
-		n.UUID = uuid.NewString()
-	}
 	if n.ChassisUUID != "" && n.ChassisUUID != before.ChassisUUID {
 		if err := objects.FindChassis(r, n.ChassisUUID); err != nil {
 			return fault.As400(err)

@@ -96,7 +96,7 @@ func checkUpdatable(r *rest.Request, n *node, p patch.Patch) error {
 	switch {
 	case r.Conductor.Rules().Patch(n.Fields(), removal, r.Version) == nil:
 		return nil
-	case n.ProvisionState == states.Inspecting && (n.TargetProvisionState == states.NoState || r.Table.UpdateAllowed().Has(n.ProvisionState)):
+	case n.ProvisionState == states.Inspecting:
 		return fault.Conflict("Cannot update node \"%s\" while it is in state \"%s\".", n.UUID, n.ProvisionState)
 	default:
 		return fault.Conflict("Node %s can not be updated while a state transition is in progress.", r.Param(0))
@@ -152,7 +152,6 @@ func removeDefaults(r *rest.Request, before, n *node, patched map[string]any) {
 	}
 	for kind := range r.Describe(before.Driver).Interfaces {
 		if name, is := patched[kind+"_interface"]; is && name == nil && before.Interfaces[kind] == "" {
-			n.Interfaces = maps.Clone(n.Interfaces)
 			if n.Interfaces == nil {
 				n.Interfaces = map[string]string{}
 			}

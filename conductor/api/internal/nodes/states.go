@@ -46,14 +46,14 @@ func setPower(r *rest.Request) (rest.Answer, error) {
 	if a.Values["target"] == nil {
 		target = fault.Repr(nil)
 	}
-	power, err := states.ParsePower(target)
+	power, _ := states.ParsePower(target) // NoPower for another word
 	soft := power == states.PowerSoftRebooting || power == states.PowerSoftOff
 	switch {
 	case (soft || timeout != 0) && r.Version < since.SoftPower:
 		return rest.Answer{}, fault.NotAcceptable
 	case hasTimeout && timeout < 1:
 		return rest.Answer{}, fault.Invalid("timeout has to be positive integer")
-	case err != nil || power == states.NoPower || power == states.PowerError:
+	case power == states.NoPower || power == states.PowerError:
 		return rest.Answer{}, fault.State(fault.Show(target), r.Param(0), fault.Power(n.Power))
 	case errors.Is(r.Conductor.Rules().Power(n.Fields(), power), conductor.NotAllowed):
 		return rest.Answer{}, fault.State(target, r.Param(0), n.ProvisionState.String())
