@@ -147,6 +147,22 @@ func TestACallWhoseStoredResultHadNoResponseIsDone(t *testing.T) {
 	})
 }
 
+func TestACallWaitsForItsOwnResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCalls(t)
+		ctx, cancel := context.WithCancel(c.ctx)
+		failed := make(chan error)
+		go func() { failed <- c.alpha.SetBootDevice(ctx, c.n.UUID, "pxe", false) }()
+		<-c.hangs
+		devices, err := c.alpha.BootDevices(c.ctx, c.n.UUID)
+		require.NoError(t, err)
+		require.Equal(t, []string{"pxe"}, devices)
+		synctest.Wait()
+		cancel()
+		require.ErrorIs(t, <-failed, context.Canceled)
+	})
+}
+
 func TestACallWhoseCallerDidNotDeleteItExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := startCalls(t)

@@ -51,6 +51,17 @@ func (h *tornDown) PrepareInstance(context.Context, *conductor.Task) error {
 	return h.do("boot the disk")
 }
 
+// written is a store that keeps what was written by updates.
+type written struct {
+	*conductor.Memory
+	records []string
+}
+
+func (w *written) Update(ctx context.Context, r conductor.Record) (int64, error) {
+	w.records = append(w.records, string(r.Value))
+	return w.Memory.Update(ctx, r)
+}
+
 func TestTheCleanUpAfterFailedWork(t *testing.T) {
 	all := conductor.CleanUp{PowerOff: true, Ramdisk: true, Instance: true}
 	for name, test := range map[string]struct {
@@ -81,8 +92,9 @@ func TestTheCleanUpAfterFailedWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				hardware := &tornDown{fails: test.fails}
+				hardware, store := &tornDown{fails: test.fails}, &written{Memory: &conductor.Memory{}}
 				f := start(t, func(c *conductor.Config) {
+					c.Store = store
 					hardware.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
 					c.Hardware["fake-hardware"] = hardware
 					c.SkipPowerSync = true
@@ -96,7 +108,11 @@ func TestTheCleanUpAfterFailedWork(t *testing.T) {
 				require.Equal(t, test.done, strings.Join(hardware.done, ", "))
 				require.Equal(t, strings.ReplaceAll(test.lastError, "UUID", n.UUID), n.LastError)
 				require.Nil(t, n.CleanUp)
-				require.Empty(t, n.Reservation)
+				last := store.records[len(store.records)-1]
+				require.NotContains(t, last, `"reservation"`)
+				for _, record := range store.records[:len(store.records)-1] {
+					require.Contains(t, record, `"clean_up"`, "the write that ends the clean-up also drops the reservation")
+				}
 			})
 		})
 	}

@@ -35,6 +35,9 @@ var equivalent = []struct {
 		"conductor/session.go sessions.serve: context.AfterFunc(r.work, func() { end(nil) }) => removed",
 		"conductor/session.go sessions.serve: end(nil) => removed",
 	}},
+	{"another conductor deletes the call then", []string{
+		"conductor/calls.go calls.reconcile: time.Since(o.CreatedAt) > callExpiry && s.chooses(o.UUID) => time.Since(o.CreatedAt) > callExpiry && !s.chooses(o.UUID)",
+	}},
 	{"no series ends at API version 1.109", []string{
 		"conductor/health.go powerRounds.health: config.Table.Series().MaxAPIVersion() < healthAPI => config.Table.Series().MaxAPIVersion() <= healthAPI",
 	}},
