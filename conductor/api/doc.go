@@ -11,17 +11,22 @@
 // # The server
 //
 // The handler limits the size of requests to Ironic's defaults: bodies of 1 MiB, or 64 MiB with
-// a config drive, and 25 levels of nested JSON. It has limits of its own, too: a body has at most 10,000 values, where a
-// member of an object counts as two, and a heartbeat 64 KiB. A config drive has about 36 MiB at most if the request lacks Content-Length or the text has escapes. The handler
-// reserves memory for each request body and for the values that are decoded from it. All requests
-// in flight share 72 MiB, and those of agents 16 MiB; a request that would exceed this gets 503. The process then needs
-// less than 512 MiB for requests, including copies and garbage. A request needs less than 100 ms of processor time, but for a config
-// drive, which needs 6 ms for each MiB, or 19 ms if all of its characters are escapes. The server limits time and connections. If it is
-// reachable from a network, it should set ReadHeaderTimeout (10 s), ReadTimeout (60 s, for a
-// config drive of 64 MiB), WriteTimeout (120 s, since requests for locked nodes wait and a slow
-// BMC delays the boot device), IdleTimeout (120 s) and MaxHeaderBytes (64 KiB), and limit the
-// connections of its listener. The handler does not authenticate clients: wrap it in one that
-// does.
+// a config drive, and 25 levels of nested JSON. It has limits of its own, too: a body has at most
+// 10,000 values, where a member of an object counts as two, and a heartbeat has at most 64 KiB. A
+// config drive has about 36 MiB at most if the request lacks Content-Length or the text has
+// escapes.
+//
+// The handler reserves memory for each request body and for the values that are decoded from it.
+// All requests in flight share 72 MiB, and those of agents 16 MiB; a request that would exceed this
+// gets 503. The process then needs less than 512 MiB for requests, including copies and garbage. A
+// request needs less than 100 ms of processor time. A config drive needs 6 ms for each MiB, or
+// 19 ms if all of its characters are escapes.
+//
+// The server limits time and connections. If it is reachable from a network, it should set
+// ReadHeaderTimeout (10 s), ReadTimeout (60 s, for a config drive of 64 MiB), WriteTimeout (120 s,
+// since requests for locked nodes wait and a slow BMC delays the boot device), IdleTimeout (120 s)
+// and MaxHeaderBytes (64 KiB), and limit the connections of its listener. The handler does not
+// authenticate clients: wrap it in one that does.
 //
 // # Packages
 //
@@ -51,10 +56,11 @@
 //
 // # Limitations
 //
-// The path inspection_rules does not exist. The list of
-// vifs is empty with every hardware type, and no driver has vendor methods that work without a node; only fake-hardware has indicators, which cannot be set. Requests for boot mode, secure boot
-// and virtual media are accepted, as by Ironic, and if they fail, as with fake-hardware, they set the
-// node's last error. They are answered when they are done, and Ironic's before.
+// The path inspection_rules does not exist. The list of vifs is empty with every hardware type, and
+// no driver has vendor methods that work without a node. Only fake-hardware has indicators, which
+// cannot be set. Requests for boot mode, secure boot and virtual media are accepted, as by Ironic,
+// and if they fail, as with fake-hardware, they set the node's last error. The handler responds when
+// they are done, and Ironic before.
 //
 // # Intended differences
 //
@@ -66,7 +72,7 @@
 // The three lists of network_data (links, networks, services) are required; their items are not
 // checked.
 //
-// Every path below a node accepts the node's name; Ironic accepts only the UUID in some
+// The path of every child resource of a node accepts the node's name; Ironic accepts only the UUID in some
 // (nodes/NODE/ports, nodes/NODE/volume/connectors, portgroups/GROUP/ports). The link to the next
 // page repeats all filters, while Ironic's omits most of them.
 //

@@ -25,6 +25,7 @@ func root(r *rest.Request) (rest.Answer, error) {
 	}), nil
 }
 
+// versionDocument writes the document of the only version, v1.
 func versionDocument(w *wire.Writer, r *rest.Request) {
 	w.Open()
 	w.Key("id").Text("v1")

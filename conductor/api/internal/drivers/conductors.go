@@ -25,8 +25,10 @@ func Conductors() *rest.Controller {
 // conductorFields are the fields of a conductor, without links.
 var conductorFields = []string{"created_at", "updated_at", "hostname", "conductor_group", "drivers", "alive"}
 
+// defaultConductorFields are the fields in a list without detail.
 var defaultConductorFields = []string{"hostname", "conductor_group", "alive"}
 
+// writeConductor writes a conductor with the given fields.
 func writeConductor(r *rest.Request, w *wire.Writer, m conductor.Member, fields rest.FieldSet) {
 	w.Open()
 	for _, name := range conductorFields {
@@ -54,6 +56,7 @@ func writeConductor(r *rest.Request, w *wire.Writer, m conductor.Member, fields 
 	w.Close()
 }
 
+// checkConductorFields refuses fields that a conductor does not have.
 func checkConductorFields(fields rest.FieldSet) error {
 	return rest.InvalidFields(slices.DeleteFunc(slices.Clone(fields), func(f string) bool {
 		return slices.Contains(conductorFields, f) || f == "links"

@@ -23,24 +23,29 @@ func Drivers() *rest.Controller {
 	}
 	return &rest.Controller{
 		Actions: rest.Actions{
-			rest.All: {Serve: listDrivers}, rest.One: {Serve: showDriver, Idents: name, Args: []string{"fields"}}, "properties": get(showProperties),
+			rest.All:     {Serve: listDrivers},
+			rest.One:     {Serve: showDriver, Idents: name, Args: []string{"fields"}},
+			"properties": get(showProperties),
 		},
 		Subs: map[string]*rest.Controller{
 			"raid": {Actions: rest.Actions{"logical_disk_properties": get(showLogicalDisks)}},
 			"vendor_passthru": {
-				Actions: rest.Actions{"methods": get(listDriverMethods)}, Fallback: &rest.Action{AnyMethod: true, Serve: callDriver, Idents: name, Optional: 1},
+				Actions:  rest.Actions{"methods": get(listDriverMethods)},
+				Fallback: &rest.Action{AnyMethod: true, Serve: callDriver, Idents: name, Optional: 1},
 			},
 		},
 	}
 }
 
+// driverInterface is a kind of hardware interface and the first version in which a driver shows it.
 type driverInterface struct {
 	kind  string
 	since states.APIVersion
 }
 
-// driverInterfaces are the kinds of hardware interfaces in the response for a driver, each with
-// its first API version. Source: ironic/api/controllers/v1/driver.py.
+// driverInterfaces are the kinds of hardware interfaces in the response for a driver.
+//
+// Source: ironic/api/controllers/v1/driver.py.
 var driverInterfaces = []driverInterface{
 	{"bios", since.BIOS}, {"boot", since.DriverDetail}, {"console", since.DriverDetail}, {"deploy", since.DriverDetail},
 	{"firmware", since.Firmware}, {"inspect", since.DriverDetail}, {"management", since.DriverDetail},
@@ -84,8 +89,8 @@ func writeDriver(r *rest.Request, w *wire.Writer, name string, hosts []string, d
 	w.Close()
 }
 
-// knowDriverFields refuses fields that a driver does not have. Without detail a driver has no interfaces.
-func knowDriverFields(r *rest.Request, fields rest.FieldSet, detail bool) error {
+// checkDriverFields refuses fields that a driver does not have. Without detail a driver has no interfaces.
+func checkDriverFields(r *rest.Request, fields rest.FieldSet, detail bool) error {
 	return rest.InvalidFields(slices.DeleteFunc(slices.Clone(fields), func(field string) bool {
 		return slices.Contains([]string{"name", "hosts", "links", "properties", "type"}, field) ||
 			slices.ContainsFunc(driverInterfaces, func(i driverInterface) bool {
@@ -119,7 +124,7 @@ func listDrivers(r *rest.Request) (rest.Answer, error) {
 		hosts = nil
 	}
 	if len(hosts) > 0 {
-		if err := knowDriverFields(r, fields, detail); err != nil {
+		if err := checkDriverFields(r, fields, detail); err != nil {
 			return rest.Answer{}, err
 		}
 	}
@@ -132,8 +137,8 @@ func listDrivers(r *rest.Request) (rest.Answer, error) {
 	}), nil
 }
 
-// find returns the conductors that have the driver that a request names.
-func find(r *rest.Request) (hosts []string, err error) {
+// findDriver returns the names of the conductors that have the driver in the path.
+func findDriver(r *rest.Request) (hosts []string, err error) {
 	all, err := hostDrivers(r)
 	if err != nil {
 		return nil, err
@@ -154,14 +159,14 @@ func showDriver(r *rest.Request) (rest.Answer, error) {
 	case fields != nil && r.Version < since.DriverFields:
 		return rest.Answer{}, fault.NotAcceptable
 	}
-	hosts, err := find(r)
+	hosts, err := findDriver(r)
 	if err != nil && fault.Of(err).Status == http.StatusNotFound {
 		return rest.Answer{}, fault.NotFound("Could not find the following driver(s) or hardware type(s): %s.", fault.Show(r.Param(0)))
 	}
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	if err := knowDriverFields(r, fields, true); err != nil {
+	if err := checkDriverFields(r, fields, true); err != nil {
 		return rest.Answer{}, err
 	}
 	return rest.Value(func(w *wire.Writer) { writeDriver(r, w, r.Param(0), hosts, true, fields) }), nil
@@ -169,7 +174,7 @@ func showDriver(r *rest.Request) (rest.Answer, error) {
 
 // showProperties answers GET /v1/drivers/NAME/properties.
 func showProperties(r *rest.Request) (rest.Answer, error) {
-	if _, err := find(r); err != nil {
+	if _, err := findDriver(r); err != nil {
 		return rest.Answer{}, err
 	}
 	return textsAnswer(r.Describe(r.Param(0)).Properties), nil
@@ -204,7 +209,7 @@ func showLogicalDisks(r *rest.Request) (rest.Answer, error) {
 	if r.Version < since.RAID {
 		return rest.Answer{}, fault.NotAcceptable
 	}
-	if _, err := find(r); err != nil {
+	if _, err := findDriver(r); err != nil {
 		return rest.Answer{}, err
 	}
 	names := r.Describe(r.Param(0)).Interfaces["raid"]
@@ -217,7 +222,7 @@ func showLogicalDisks(r *rest.Request) (rest.Answer, error) {
 // listDriverMethods answers GET /v1/drivers/NAME/vendor_passthru/methods. No hardware
 // type has methods without a node.
 func listDriverMethods(r *rest.Request) (rest.Answer, error) {
-	if _, err := find(r); err != nil {
+	if _, err := findDriver(r); err != nil {
 		return rest.Answer{}, err
 	}
 	return textsAnswer(nil), nil
@@ -239,7 +244,7 @@ func callDriver(r *rest.Request) (rest.Answer, error) {
 	if a.Err != nil {
 		return rest.Answer{}, a.Err
 	}
-	if _, err := find(r); err != nil {
+	if _, err := findDriver(r); err != nil {
 		return rest.Answer{}, err
 	}
 	if method == "" {

@@ -23,12 +23,11 @@ import (
 type Fault struct {
 	Status int
 	Text   string
-	// Bare selects the envelope of Ironic's web framework, with code, title and
-	// description, and without the headers of versions and request. Ironic uses it for bad
-	// versions, unknown paths and methods. Other faults have faultcode, faultstring and
-	// debuginfo.
+	// Bare selects the form of Ironic's web framework, with code, title and description, and
+	// without the headers of versions and request. Ironic uses it for wrong versions, unknown
+	// paths and methods. The other faults have faultcode, faultstring and debuginfo.
 	Bare bool
-	// Page is a text that is sent in place of an envelope; empty for an envelope.
+	// Page is a text that is sent in place of either form; empty for one of them.
 	Page  string
 	Allow *string // the Allow header of a 405; nil for none
 	Err   error   // the error that errors.Is and errors.As also find; may be nil
@@ -44,10 +43,10 @@ func (f *Fault) Error() string {
 
 // Body returns the fault in the form that clients expect: JSON within a string within JSON.
 func (f *Fault) Body() []byte {
-	inner := wire.New(256)
 	if f.Page != "" {
 		return message(f.Page)
 	}
+	inner := wire.New(256)
 	inner.Open()
 	if f.Bare {
 		inner.Key("code").Integer(f.Status)
@@ -66,6 +65,7 @@ func (f *Fault) Body() []byte {
 	return message(string(inner.B))
 }
 
+// message returns the body of an error response with a text.
 func message(text string) []byte {
 	w := wire.New(len(text) + 64)
 	w.Open()

@@ -22,6 +22,7 @@ func Show(v any) string {
 	return shorten(s)
 }
 
+// shorten returns a text of at most MaxShown bytes, and three dots in place of what it leaves out.
 func shorten(s string) string {
 	if len(s) > MaxShown {
 		return strings.ToValidUTF8(s[:MaxShown], "") + "..."

@@ -14,10 +14,8 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
 )
 
-const (
-	// maxTraits is the maximum number of traits of a node.
-	maxTraits = 50
-)
+// maxTraits is the maximum number of traits of a node.
+const maxTraits = 50
 
 // listTraits answers GET /v1/nodes/NODE/traits.
 func listTraits(r *rest.Request) (rest.Answer, error) {
@@ -25,9 +23,7 @@ func listTraits(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	return rest.Object(func(w *wire.Writer) {
-		w.Key("traits").Texts(n.Traits)
-	}), nil
+	return rest.ObjectWith("traits", func(w *wire.Writer) { w.Texts(n.Traits) }), nil
 }
 
 // setTraits answers PUT and DELETE of /v1/nodes/NODE/traits and .../traits/TRAIT.

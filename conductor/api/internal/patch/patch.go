@@ -205,8 +205,8 @@ func clone(v any) (any, error) {
 // applier applies the operations of a patch and counts the elements of lists that they move.
 type applier struct{ moved int }
 
-// move counts the elements behind a place in a list, and all of the list if it has to be copied to grow. It returns false if the
-// patch has moved too many.
+// move counts the elements of a list that an operation moves: those behind its index, or all of them if the list has to be copied
+// to grow. It returns false if the patch has moved too many elements.
 func (a *applier) move(list []any, index, more int) bool {
 	if len(list)+more > cap(list) {
 		index = 0
@@ -215,7 +215,7 @@ func (a *applier) move(list []any, index, more int) bool {
 	return a.moved <= maxMoved
 }
 
-// tooMuchMoved is the reason that refuses an operation because of maxMoved.
+// tooMuchMoved is the reason of a fault for more moved elements than maxMoved.
 const tooMuchMoved = "the operations of this patch insert into long lists, or remove from them, too often"
 
 var unescapeSegment = strings.NewReplacer("~1", "/", "~0", "~")
@@ -239,6 +239,8 @@ func (a *applier) apply(op Operation, document any, segments []string) (changed 
 	}
 }
 
+// applyToObject applies an operation to the member of an object with a name, or to the part of the member at the segments
+// below it.
 func (a *applier) applyToObject(op Operation, object map[string]any, name string, below []string) (changed any, reason string) {
 	child, has := object[name]
 	switch {
@@ -259,6 +261,8 @@ func (a *applier) applyToObject(op Operation, object map[string]any, name string
 	return object, ""
 }
 
+// applyToList applies an operation to the element of a list whose index is the name, or to the part of the element at the
+// segments below it. The name "-" is the end of the list.
 func (a *applier) applyToList(op Operation, list []any, name string, below []string) (changed any, reason string) {
 	index, err := strconv.Atoi(name)
 	last := len(below) == 0

@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
-	"github.com/ironstate/ironstate/conductor/api/internal/nodes"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
@@ -51,20 +50,10 @@ func ContinueInspection(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
+	a := agentAnswer(r, n, token)
 	if old {
-		return accepted(func(w *wire.Writer) { w.Key("uuid").Text(n.UUID) }), nil
+		a = rest.ObjectWith("uuid", func(w *wire.Writer) { w.Text(n.UUID) })
 	}
-	return accepted(func(w *wire.Writer) {
-		w.Key("node")
-		nodes.Write(r, w, n, lookupFields)
-		w.Key("config")
-		writeAgentConfig(r, w, token)
-	}), nil
-}
-
-// accepted returns an answer with the status 202 and an object.
-func accepted(write func(w *wire.Writer)) rest.Answer {
-	answer := rest.Object(write)
-	answer.Status = http.StatusAccepted
-	return answer
+	a.Status = http.StatusAccepted
+	return a, nil
 }

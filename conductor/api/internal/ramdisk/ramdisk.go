@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ramdisk serves the requests that programs send without being Ironic's clients: the deployment agent
-// sends lookups and heartbeats, and the network service sends events.
+// Package ramdisk serves the requests of programs: the deployment agent sends lookups and heartbeats (ramdisk.go) and
+// inspection data (inspection.go), and the network service sends events (events.go).
 package ramdisk
 
 import (
@@ -41,19 +41,25 @@ func Lookup(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
+	return agentAnswer(r, n, token), nil
+}
+
+// agentAnswer returns an answer with the node and the configuration of an agent.
+func agentAnswer(r *rest.Request, n *conductor.Node, token string) rest.Answer {
 	return rest.Object(func(w *wire.Writer) {
 		w.Key("node")
 		nodes.Write(r, w, n, lookupFields)
 		w.Key("config")
 		writeAgentConfig(r, w, token)
-	}), nil
+	})
 }
 
 // heartbeatTimeout is the maximum time in seconds between two heartbeats of an agent
 // (ramdisk_heartbeat_timeout).
 const heartbeatTimeout = 300
 
-// writeAgentConfig writes the configuration of an agent, with Ironic's defaults.
+// writeAgentConfig writes the configuration of an agent, with Ironic's defaults. The token is empty if an earlier lookup
+// has given it to the agent.
 func writeAgentConfig(r *rest.Request, w *wire.Writer, token string) {
 	w.Open()
 	w.Key("metrics").Open()
@@ -72,7 +78,7 @@ func writeAgentConfig(r *rest.Request, w *wire.Writer, token string) {
 	switch {
 	case r.Version < since.AgentToken:
 		w.Null()
-	case token == "": // the token was given out before
+	case token == "":
 		w.Text(masked.Secret)
 	default:
 		w.Text(token)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schema checks values against JSON schemas. Its faults have the texts of the Python package
-// jsonschema, which Ironic uses.
+// Package schema checks decoded JSON against JSON schemas. Its faults have the texts of the Python package
+// jsonschema, which Ironic uses: schema.go finds the violations, and explain.go writes the long form of their text.
 package schema
 
 import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,12 +22,12 @@ import (
 // of the Python package jsonschema.
 type Schema struct {
 	Types                []string // the names of JSON types
-	Enum                 []string
+	Enum                 []string // the texts that are valid
 	MinLength, MaxLength int // of a text, in characters
 	Pattern              *regexp.Regexp
 	PatternText          string      // the pattern in Python's syntax, empty if it is the same
 	Min                  json.Number // the minimum of a number
-	Above                bool        // the number must be greater than min
+	Above                bool        // a number must be greater than Min
 	MinItems             int
 	Items                *Schema // of an array
 	AnyOf                []*Schema
@@ -100,6 +99,7 @@ func (v violation) deepest() violation {
 	return v
 }
 
+// bestMatch returns the violation that explains best why a value is refused, as best_match of jsonschema does.
 func bestMatch(violations []violation) violation {
 	best := violations[0]
 	for _, v := range violations[1:] {
@@ -145,9 +145,12 @@ type list []string
 
 func (l list) String() string { return pyrepr.List(l) }
 
-// check returns the violations of a value, in Ironic's order. The depth is that of the value.
+// check returns the violations of a value, in Ironic's order. The depth is the number of segments in the path to the value.
 func (s *Schema) check(value any, depth int) (found []violation) {
-	has := s.jsonTypes(value)
+	has := TypesOf(value)
+	if number, is := value.(json.Number); is && s.Draft4 && strings.ContainsAny(number.String(), ".eE") {
+		has = []string{"number"}
+	}
 	typed := len(s.Types) > 0 && slices.ContainsFunc(s.Types, func(t string) bool { return slices.Contains(has, t) })
 	text := func(format string, args ...any) func() string {
 		return func() string {
@@ -203,21 +206,6 @@ func (s *Schema) check(value any, depth int) (found []violation) {
 	return found
 }
 
-// jsonTypes returns the JSON types of a value.
-func (s *Schema) jsonTypes(value any) []string {
-	number, isNumber := value.(json.Number)
-	switch {
-	case !isNumber:
-		return TypesOf(value)
-	case !strings.ContainsAny(number.String(), ".eE"):
-		return []string{"integer", "number"}
-	}
-	if f, err := number.Float64(); err == nil && f == math.Trunc(f) && !s.Draft4 {
-		return []string{"integer", "number"}
-	}
-	return []string{"number"}
-}
-
 // HasText reports whether a value contains a text that is not empty, which may be a secret.
 func HasText(value any) bool {
 	switch value := value.(type) {
@@ -232,6 +220,7 @@ func HasText(value any) bool {
 	}
 }
 
+// checkText adds the violations of a text. add is that of check.
 func (s *Schema) checkText(text string, add func(keyword, format string, args ...any)) {
 	switch length := utf8.RuneCountInString(text); {
 	case length < s.MinLength:
@@ -256,6 +245,7 @@ func (s *Schema) checkAny(value any) (v violation, ok bool) {
 	return v, len(s.AnyOf) == 0
 }
 
+// checkProperties returns the violations of the properties of an object. typed is that of the violation of the object.
 func (s *Schema) checkProperties(object map[string]any, depth int, typed bool) (found []violation) {
 	known := map[string]bool{}
 	for _, p := range s.Properties {

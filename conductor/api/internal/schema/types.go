@@ -14,10 +14,10 @@ var (
 	ObjectOrNull = []string{"object", "null"}
 )
 
-// BooleanTypes are the types of a boolean field, of which Ironic also takes words.
+// BooleanTypes are the types of a boolean field: Ironic also accepts words such as "yes".
 var BooleanTypes = []string{"string", "boolean", "null"}
 
-// TypesOf returns the JSON schema types of a value.
+// TypesOf returns the JSON schema types of a value in decoded JSON. A number without a fraction has two.
 func TypesOf(v any) []string {
 	switch v := v.(type) {
 	case nil:
@@ -38,7 +38,7 @@ func TypesOf(v any) []string {
 	}
 }
 
-// Truthy reports whether Python takes a value for true.
+// Truthy reports whether a value in decoded JSON is true in a condition of Python.
 func Truthy(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -59,6 +59,7 @@ func Truthy(v any) bool {
 	}
 }
 
+// These schemas restrict only the type of a value.
 var (
 	Text    = &Schema{Types: []string{"string"}}
 	Boolean = &Schema{Types: []string{"boolean"}}

@@ -18,9 +18,9 @@ import (
 // Writer appends JSON to a buffer. Its methods write the commas.
 type Writer struct {
 	B []byte
-	// to receives the JSON in pieces. If to is nil, b keeps all of it.
+	// to receives the JSON in pieces. If to is nil, B keeps all of it.
 	to     http.ResponseWriter
-	status int // the HTTP status of the response; 0 after the first piece
+	status int // the HTTP status of the response; 0 as soon as the first piece has been sent
 }
 
 // New returns a writer with space for size bytes.
@@ -67,7 +67,7 @@ func (w *Writer) Key(name string) *Writer {
 	return w
 }
 
-// Literal writes a text that is JSON already.
+// Literal writes a text that is JSON.
 func (w *Writer) Literal(text string) *Writer {
 	w.begin()
 	w.B = append(w.B, text...)
