@@ -23,7 +23,7 @@ import (
 type Schema struct {
 	Types                []string // the names of JSON types
 	Enum                 []string // the texts that are valid
-	MinLength, MaxLength int // of a text, in characters
+	MinLength, MaxLength int      // of a text, in characters
 	Pattern              *regexp.Regexp
 	PatternText          string      // the pattern in Python's syntax, empty if it is the same
 	Min                  json.Number // the minimum of a number
