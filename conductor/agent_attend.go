@@ -152,6 +152,12 @@ func (t *Task) processNextStep(ctx context.Context, kind stepKind, w agent.Work,
 		verdict, reason = agent.Judge(w, t.Node().UUID, current, commands)
 	}
 	unsent := steps.Current.InBand && !steps.Sent
+	if verdict == agent.Done {
+		if err := t.noteRAID(ctx, w, steps.Current, commands[len(commands)-1]); err != nil {
+			//lint:ignore ST1005 the text begins as Ironic's, in agent_base.py
+			return nil, fmt.Errorf("For node %s, the result of %s step %v cannot be used: %w", t.Node().UUID, w, steps.Current, err)
+		}
+	}
 	switch {
 	case verdict == agent.Fail:
 		return nil, errors.New(reason)
