@@ -55,6 +55,7 @@
 //	e2e/upstream          reads the tables of a version of Ironic from its source
 //	e2e/release           a clone whose modules are tagged with a version: .ci/release
 //	internal/checksum     verifies images by the checksums of instance_info
+//	internal/oslobool     reads the words that Ironic accepts for booleans
 //	internal/boundedcall  calls that may panic or never return
 //	internal/fence        asks the context of a call before each request to hardware
 //	internal/errtext      cleans external texts before they are stored or printed

@@ -127,8 +127,8 @@ func (f *fleet) byAddress(ctx context.Context, addresses []string) (string, erro
 // continues or fails the work by the answer. Otherwise the heartbeat continues
 // the work only if the waiting step is the built-in step "wait" or the hardware type is simulated
 // ([Description]): a heartbeat does not say that the agent has done anything. In a state that allows no
-// heartbeat nothing is stored. The error matches [NotFound], or [Invalid] for a wrong token and for
-// another URL or certificate than those of the agent's earlier heartbeats, or is that of [Conductor.Resume].
+// heartbeat nothing is stored. The error matches [NotFound], or [Invalid] for a wrong token, for a URL
+// without TLS if [Config] requires it, and for another URL or certificate than those of the agent's earlier heartbeats, or is that of [Conductor.Resume].
 func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) error {
 	_, err := heartbeat.call(ctx, c, ident, h)
 	return err
@@ -144,6 +144,9 @@ var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Condu
 		waits, failure = false, nil
 		if url, _ := n.DriverInternalInfo["agent_url"].(string); url != "" && url != h.CallbackURL {
 			return refuse(Invalid, "Detected change in ramdisk provided \"callback_url\"")
+		}
+		if c.config.RequireAgentTLS && h.CallbackURL != "" && !strings.HasPrefix(h.CallbackURL, "https://") {
+			return refuse(Invalid, "TLS is required by configuration")
 		}
 		if ca, _ := n.DriverInternalInfo["agent_verify_ca"].(string); ca != "" && h.AgentVerifyCA != "" && ca != h.AgentVerifyCA {
 			return refuse(Invalid, "Detected change in ramdisk provided certificate")

@@ -24,7 +24,8 @@ type AgentBooter interface {
 	UsesAgent(n *Node) bool
 	// BootAgent boots the task's machine into the agent's ramdisk. It returns when the machine is on.
 	BootAgent(ctx context.Context, t *Task) error
-	// CleanUpAgent removes what BootAgent has provided, such as virtual media. It may power the machine off to do so.
+	// CleanUpAgent removes what BootAgent has provided, such as virtual media, and the image of [ImageServer]. It may power
+	// the machine off first.
 	CleanUpAgent(ctx context.Context, t *Task) error
 	// PrepareInstance makes the machine boot its disk from now on. It does not change the power state.
 	PrepareInstance(ctx context.Context, t *Task) error
@@ -55,7 +56,10 @@ var agentWork = map[states.State]agent.Work{
 func (e *engine) agent(n *Node) (*agent.Client, error) {
 	config := e.config.Agent
 	config.URL, _ = n.DriverInternalInfo["agent_url"].(string)
-	config.VerifyCA, _ = n.DriverInternalInfo["agent_verify_ca"].(string)
+	var err error
+	if config.VerifyCA, config.SkipVerify, err = agentCA(n, e.config.AgentVerifyCA, readCA); err != nil {
+		return nil, err
+	}
 	token, _ := n.DriverInternalInfo["agent_secret_token"].(string)
 	config.Token, config.Node = secret.New(token), n.UUID
 	return agent.New(config)

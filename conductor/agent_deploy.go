@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/oslobool"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
@@ -120,7 +121,7 @@ func tearDownAgent(ctx context.Context, t *Task) error {
 	if err != nil { // no heartbeat has come: another program wrote the image
 		return t.endWithoutAgent(ctx)
 	}
-	forced := strings.EqualFold(fmt.Sprint(n.DriverInfo["deploy_forces_oob_reboot"]), "true")
+	forced, _ := oslobool.Parse(fmt.Sprint(n.DriverInfo["deploy_forces_oob_reboot"]))
 	if forced || n.DisablePowerOff {
 		if err := client.Sync(ctx); err != nil {
 			return fmt.Errorf("Error rebooting node %s after deploy. %w", n.UUID, err)

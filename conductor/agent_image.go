@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ironstate/ironstate/internal/oslobool"
 )
 
 // InstanceImage is the image of a node's instance, which the agent downloads and writes. A checksum is a digest in
@@ -165,8 +167,8 @@ func partitionLayout(n *Node) (map[string]any, error) {
 	if layout["ephemeral_mb"] != int64(0) && layout["ephemeral_format"] == nil {
 		layout["ephemeral_format"] = "ext4"
 	}
-	preserve, err := strconv.ParseBool(strings.ToLower(fmt.Sprint(cmp.Or(layout["preserve_ephemeral"], any(false)))))
-	if err != nil {
+	preserve, ok := oslobool.Parse(fmt.Sprint(cmp.Or(layout["preserve_ephemeral"], any(false))))
+	if !ok {
 		return nil, refuse(Invalid, "Invalid parameter preserve_ephemeral: %v is not a boolean.", layout["preserve_ephemeral"])
 	}
 	layout["preserve_ephemeral"] = preserve

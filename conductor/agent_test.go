@@ -77,6 +77,25 @@ func TestAHeartbeatAloneEndsNoWorkOfARealMachine(t *testing.T) {
 	})
 }
 
+func TestAnAgentWithoutTLSIsRefusedIfTheConfigurationRequiresIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) {
+			withReal(nil)(c)
+			c.RequireAgentTLS = true
+		})
+		n := f.waitsInDeployment()
+		_, token, err := f.Lookup(f.ctx, nil, n.UUID)
+		require.NoError(t, err)
+		beat := conductor.Heartbeat{CallbackURL: "http://10.0.0.7:9999", AgentToken: token}
+		err = f.Heartbeat(f.ctx, n.UUID, beat)
+		require.ErrorIs(t, err, conductor.Invalid)
+		require.EqualError(t, err, "TLS is required by configuration")
+		beat.CallbackURL = "https://10.0.0.7:9999"
+		require.NoError(t, f.Heartbeat(f.ctx, n.UUID, beat))
+		require.Equal(t, "https://10.0.0.7:9999", f.settle(n).DriverInternalInfo["agent_url"])
+	})
+}
+
 func TestAHeartbeatContinuesTheStepThatWaitsForOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, withReal(nil))

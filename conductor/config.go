@@ -90,8 +90,14 @@ type Config struct {
 	MaxTransitions int
 
 	// Agent has the timeouts and bounds of the conversations with agents. The conductor sets its URL,
-	// Token, VerifyCA and Node.
+	// Token, VerifyCA, SkipVerify and Node.
 	Agent agent.Config
+	// AgentVerifyCA says how the certificate of an agent is verified that sends none in its heartbeats: "true" by the
+	// authorities of the operating system, "false" not at all, or by those in the file with this path; "true" if empty
+	// ([agent]verify_ca). The key agent_verify_ca of driver_info overrides it.
+	AgentVerifyCA string
+	// RequireAgentTLS refuses the heartbeats of agents that serve their API without TLS ([agent]require_tls).
+	RequireAgentTLS bool
 
 	// Power configures the power sync. The conductor sets its Handler, Name and Logger.
 	Power powersync.Config

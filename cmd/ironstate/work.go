@@ -15,6 +15,9 @@ import (
 type workFlags struct {
 	timeouts   machine.Timeouts
 	priorities map[string]int // of the steps of automated cleaning
+
+	verifyCA   string // see conductor.Config.AgentVerifyCA
+	requireTLS bool   // of agents
 }
 
 func (w *workFlags) define(flags *flag.FlagSet) {
@@ -25,6 +28,8 @@ func (w *workFlags) define(flags *flag.FlagSet) {
 	flags.DurationVar(&t.Inspect, "inspect-wait-timeout", t.Inspect, "`time` after which an inspection fails for which no agent has sent data")
 	flags.DurationVar(&t.Rescue, "rescue-callback-timeout", t.Rescue, "`time` without a heartbeat after which a rescue fails")
 	flags.DurationVar(&t.Service, "service-callback-timeout", t.Service, "`time` without a heartbeat after which a service fails")
+	flags.StringVar(&w.verifyCA, "agent-verify-ca", "true", "how the certificate of an agent is verified that sends none in its heartbeats: true, false, or the path of a `file` with certificates; agent_verify_ca in driver_info overrides it")
+	flags.BoolVar(&w.requireTLS, "agent-require-tls", false, "refuse the heartbeats of agents that serve their API without TLS")
 	flags.Func("clean-step-priority", "`interface.step:priority` of a step of automated cleaning, such as deploy.erase_devices:0, which leaves that step out; may be repeated; without it the agent's and the driver's priorities apply", w.setPriority)
 }
 

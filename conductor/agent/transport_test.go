@@ -89,6 +89,9 @@ func TestOnlyTheCertificateOfTheHeartbeatIsTrusted(t *testing.T) {
 	_, err = connect(t, agent.Config{URL: start(other).URL, VerifyCA: certificate}).Commands(t.Context())
 	require.ErrorAs(t, err, &unknown, "another certificate than that of the heartbeat")
 
+	_, err = connect(t, agent.Config{URL: s.URL, SkipVerify: true}).Commands(t.Context())
+	require.NoError(t, err)
+
 	_, err = agent.New(agent.Config{URL: s.URL, VerifyCA: "no certificate"})
 	require.ErrorIs(t, err, agent.ErrConnection)
 }

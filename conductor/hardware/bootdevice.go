@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/oslobool"
 )
 
 // noopBootDevices are the boot devices that the management interface "noop" accepts. It does not
@@ -77,7 +78,7 @@ func (b *BMC) bootFrom(ctx context.Context, n *conductor.Node, device string, pe
 	case bool:
 		persistent = persistent || value
 	case string:
-		always, _ := parseBool(value)
+		always, _ := oslobool.Parse(value)
 		persistent = value != "Never" && (persistent || always || value == "Always")
 	}
 	return b.SetBootDevice(ctx, n, device, persistent)

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/ironstate/ironstate/internal/oslobool"
 )
 
 // The limits for the files of redfish_verify_ca.
@@ -41,7 +43,7 @@ func (i info) verifyCA() (pool *x509.CertPool, insecure bool, err error) {
 		}
 		return pool, false, nil
 	}
-	verified, ok := parseBool(text)
+	verified, ok := oslobool.Parse(text)
 	if !ok {
 		return nil, false, i.invalid(key, "%q is neither true, nor false, nor the path of a file or folder with certificates", text)
 	}

@@ -187,7 +187,7 @@ func (b *BMC) Describe() conductor.Description {
 		return conductor.Description{}
 	}
 	properties := maps.Clone(b.properties)
-	maps.Copy(properties, agentImageTexts)
+	maps.Copy(properties, agentTexts)
 	return conductor.Description{Interfaces: maps.Clone(b.interfaces), Properties: properties}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/oslobool"
 )
 
 // info reads the driver_info of a node. Its errors do not quote values that may be secret.
@@ -89,7 +90,7 @@ func (i info) boolean(key string, absent bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	value, ok := parseBool(text)
+	value, ok := oslobool.Parse(text)
 	if !ok {
 		return false, i.invalid(key, "%q is neither true nor false", text)
 	}
@@ -106,18 +107,4 @@ func (i info) only(key, why string, values ...string) error {
 		return i.invalid(key, "%s", why)
 	}
 	return nil
-}
-
-// parseBool returns the boolean for one of the words that Ironic accepts.
-//
-// Source: bool_from_string of oslo_utils/strutils.py.
-func parseBool(word string) (value, ok bool) {
-	switch strings.ToLower(strings.TrimSpace(word)) {
-	case "1", "t", "true", "on", "y", "yes":
-		return true, true
-	case "0", "f", "false", "off", "n", "no":
-		return false, true
-	default:
-		return false, false
-	}
 }

@@ -31,11 +31,12 @@ const imageSuffix = ".img"
 // downloadSource is the key of driver_info that says who downloads the image of an instance.
 const downloadSource = "image_download_source"
 
-// agentImageTexts are the properties of the deploy interface "direct".
-var agentImageTexts = map[string]string{
+// agentTexts are the properties of the deploy interfaces that use the agent.
+var agentTexts = map[string]string{
 	downloadSource:      "With direct: who downloads the image. With http the agent does. With local the service does, and serves it to the agent.",
 	"image_http_proxy":  "With direct: URL of the proxy through which the agent downloads images by HTTP.",
 	"image_https_proxy": "With direct: URL of the proxy through which the agent downloads images by HTTPS.",
+	"agent_verify_ca":   "How the certificate of an agent is verified that sends none in its heartbeats: true, false, or the path of a file with certificates.",
 	"image_no_proxy":    "With direct: comma-separated host names, IP addresses and domain names, such as .example.org, that the agent reaches without the proxy.",
 }
 

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// BootIPXE does what a machine does whose network boots iPXE with a script: it executes the script and those that it
-// chains, downloads the kernel and the ramdisk, and returns the kernel parameters. Config.Boots can call it. The MACs are
-// those of the network interfaces. It knows the commands that a boot script needs; the error says which script, kernel
-// or ramdisk could not be loaded, that the machine was powered off, or that the scripts ended without a boot.
+// BootIPXE boots a machine by an iPXE script at a URL. It executes the script and those that the script chains, downloads the
+// kernel and the ramdisk, and returns the kernel parameters. Config.Boots can call it. The MACs are the addresses of the
+// network interfaces. BootIPXE executes only the commands that Ironic's scripts have. The error says which script, kernel
+// or ramdisk could not be loaded, that the script has powered the machine off, or that no script has booted a kernel.
 //
 // Source: the commands of iPXE, https://ipxe.org/cmd.
 func BootIPXE(ctx context.Context, client *http.Client, script string, macs []string) (parameters string, err error) {
@@ -45,7 +45,7 @@ type ipxe struct {
 	executed   int   // commands
 }
 
-// The ends of a command that are no failures of a download.
+// The reasons why a command ends the scripts or is false.
 var (
 	errBooted     = errors.New("booted")
 	errPoweredOff = errors.New("the script has powered the machine off")
@@ -219,7 +219,7 @@ func (i *ipxe) command(words []string) (label string, err error) {
 	return "", nil
 }
 
-// load notes the kernel parameters. That of the loader itself, initrd, is not one of the agent's.
+// load stores the kernel parameters for the agent. The parameter initrd is iPXE's own: it names the ramdisk.
 func (i *ipxe) load(parameters []string) {
 	var rest []string
 	for _, p := range parameters {
@@ -232,7 +232,7 @@ func (i *ipxe) load(parameters []string) {
 	i.parameters = strings.Join(rest, " ")
 }
 
-// download returns what is at a URL. It must not be empty.
+// download returns the content at a URL. An empty content is an error.
 func (i *ipxe) download(location string) (string, error) {
 	body, err := func() (string, error) {
 		r, err := http.NewRequestWithContext(i.ctx, http.MethodGet, location, nil)

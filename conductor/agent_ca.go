@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/ironstate/ironstate/internal/oslobool"
+)
+
+// agentCA returns how the certificate of a node's agent is verified: by the certificates in a PEM text, by the authorities
+// of the operating system if the text is empty, or not at all if unverified is set. The certificate of the agent's
+// heartbeats comes first, then agent_verify_ca of driver_info, then the configuration. The last two are booleans or the
+// path of a file, which read reads.
+//
+// Source: _get_verify in ironic/drivers/modules/agent_client.py.
+func agentCA(n *Node, configured string, read func(path string) ([]byte, error)) (pem string, unverified bool, err error) {
+	if pem, _ := n.DriverInternalInfo["agent_verify_ca"].(string); pem != "" {
+		return pem, false, nil
+	}
+	value := n.DriverInfo["agent_verify_ca"]
+	if value == nil {
+		value = cmp.Or(configured, "true")
+	}
+	text := fmt.Sprint(value)
+	if verify, ok := oslobool.Parse(text); ok {
+		return "", !verify, nil
+	}
+	content, err := read(text)
+	if err != nil || len(content) == 0 {
+		return "", false, refuse(Invalid, "Agent CA %s is neither a path nor a boolean", text)
+	}
+	return string(content), false, nil
+}
+
+// maxCA bounds a file with certificates in bytes.
+const maxCA = 1 << 20
+
+// readCA reads a file with certificates. A device or a pipe, which a client may name in driver_info, is an error.
+func readCA(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxCA {
+		return nil, errors.New("it is not a file with certificates")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxCA))
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheCertificateOfAnAgentIsVerifiedByTheFirstOfThree(t *testing.T) {
+	read := func(path string) ([]byte, error) {
+		if path != "/ca.pem" {
+			return nil, os.ErrNotExist
+		}
+		return []byte("of the file"), nil
+	}
+	for _, c := range []struct {
+		heartbeat, driver any
+		configured        string
+		pem               string
+		unverified, fails bool
+	}{
+		{nil, nil, "", "", false, false},
+		{nil, nil, "true", "", false, false},
+		{nil, nil, "False", "", true, false},
+		{nil, nil, "/ca.pem", "of the file", false, false},
+		{nil, nil, "/none.pem", "", false, true},
+		{nil, true, "false", "", false, false},
+		{nil, false, "true", "", true, false},
+		{nil, "no", "/ca.pem", "", true, false},
+		{nil, "/ca.pem", "false", "of the file", false, false},
+		{nil, "/none.pem", "true", "", false, true},
+		{nil, "", "true", "", false, true},
+		{nil, 7, "true", "", false, true},
+		{"of the heartbeat", false, "false", "of the heartbeat", false, false},
+		{"of the heartbeat", "/none.pem", "/none.pem", "of the heartbeat", false, false},
+		{"", false, "true", "", true, false},
+	} {
+		n := &Node{DriverInfo: map[string]any{"agent_verify_ca": c.driver}, DriverInternalInfo: map[string]any{"agent_verify_ca": c.heartbeat}}
+		pem, unverified, err := agentCA(n, c.configured, read)
+		require.Equal(t, c.fails, err != nil, c)
+		require.Equal(t, c.pem, pem, c)
+		require.Equal(t, c.unverified, unverified, c)
+		if err != nil {
+			require.ErrorIs(t, err, Invalid)
+			require.ErrorContains(t, err, "is neither a path nor a boolean")
+		}
+	}
+}
+
+func TestOnlyAFileIsReadForCertificates(t *testing.T) {
+	file := t.TempDir() + "/ca.pem"
+	require.NoError(t, os.WriteFile(file, []byte("certificates"), 0o600))
+	content, err := readCA(file)
+	require.NoError(t, err)
+	require.Equal(t, "certificates", string(content))
+	require.NoError(t, os.Truncate(file, maxCA+1))
+	for _, path := range []string{file, "/dev/zero", t.TempDir(), file + ".none"} {
+		_, err := readCA(path)
+		require.Error(t, err, path)
+	}
+}
