@@ -38,8 +38,35 @@ func (b biosSettings) steps() []conductor.Step {
 	}
 }
 
+// reboot reboots the machine into the agent, if the cleaning or the service has booted it, and else as it boots by itself.
+//
+// Source: reboot_to_finish_step in ironic/drivers/modules/deploy_utils.py.
+func (b biosSettings) reboot(ctx context.Context, t *conductor.Task) error {
+	if usesAgentNow(t.Node()) {
+		return b.BootAgent(ctx, t)
+	}
+	return t.SetPower(ctx, states.PowerRebooting)
+}
+
+// rebooted returns what a step returns after reboot: it waits for the next heartbeat if the agent boots.
+func (b biosSettings) rebooted(t *conductor.Task) error {
+	if usesAgentNow(t.Node()) {
+		return conductor.ErrWait
+	}
+	return nil
+}
+
+// usesAgentNow reports whether the agent was booted for the steps of the node's cleaning or service.
+func usesAgentNow(n *conductor.Node) bool {
+	steps := n.CleanSteps
+	if n.ProvisionState == states.Servicing {
+		steps = n.ServiceSteps
+	}
+	return steps != nil && steps.Prepared
+}
+
 // apply sets BIOS settings and reboots the machine, unless it has them already. It is done when the
-// machine reports them.
+// machine reports them, and the agent, if there is one, runs again.
 func (b biosSettings) apply(ctx context.Context, t *conductor.Task) error {
 	wanted, err := biosValues(t.Step().Args["settings"])
 	if err != nil {
@@ -54,7 +81,7 @@ func (b biosSettings) apply(ctx context.Context, t *conductor.Task) error {
 		return redfishError(t.Node(), "Redfish BIOS apply configuration failed for node NODE. Error: ", err)
 	}
 	if sent {
-		if err := t.SetPower(ctx, states.PowerRebooting); err != nil {
+		if err := b.reboot(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -62,7 +89,11 @@ func (b biosSettings) apply(ctx context.Context, t *conductor.Task) error {
 	for {
 		settings, err := b.cache(ctx, t)
 		missing := missingBIOS(wanted, settings)
-		if err == nil && len(missing) == 0 {
+		switch {
+		case err != nil || len(missing) > 0:
+		case sent:
+			return b.rebooted(t)
+		default:
 			return nil
 		}
 		if time.Now().After(deadline) {
@@ -112,11 +143,13 @@ func (b biosSettings) reset(ctx context.Context, t *conductor.Task) error {
 	if err := b.do(t.Node(), func() error { return b.driver.ResetBIOS(ctx, t.Node().UUID) }); err != nil {
 		return redfishError(t.Node(), "Redfish BIOS factory reset failed for node NODE. Error: ", err)
 	}
-	if err := t.SetPower(ctx, states.PowerRebooting); err != nil {
+	if err := b.reboot(ctx, t); err != nil {
 		return err
 	}
-	_, err := b.cache(ctx, t)
-	return err
+	if _, err := b.cache(ctx, t); err != nil {
+		return err
+	}
+	return b.rebooted(t)
 }
 
 // cache reads the BIOS settings and stores them in the node's record.

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +24,34 @@ import (
 // TestTheExchangesOfIronic plays exchanges that were recorded from Ironic 21.4.4 with a BMC of bmctest and an agent of
 // agenttest. The test of package e2e/lockstep records them. That Ironic has neither firmware components (API 1.86) nor virtual media (1.89, and 1.93 to read them).
 func TestTheExchangesOfIronic(t *testing.T) {
-	for _, file := range []string{"redfish.txt", "bios.txt", "refusals.txt"} {
+	for file, check := range map[string]func(*testing.T, *bmctest.Redfish){
+		"redfish.txt": func(t *testing.T, server *bmctest.Redfish) {
+			require.Equal(t, 1, server.NMIs("1"))
+			require.Equal(t, "Cd Once UEFI", server.Boot("1"))
+			require.False(t, server.SecureBoot("1"))
+			require.Empty(t, server.Subscriptions())
+			require.Equal(t, []string{
+				"POST /redfish/v1/Systems/1/Actions/ComputerSystem.Reset", "POST /redfish/v1/Systems/1/Actions/ComputerSystem.Reset",
+				"PATCH /redfish/v1/Systems/1", "PATCH /redfish/v1/Systems/1",
+				"PATCH /redfish/v1/Systems/1/SecureBoot", "PATCH /redfish/v1/Systems/1/SecureBoot", "PATCH /redfish/v1/Systems/1",
+				"POST /redfish/v1/EventService/Subscriptions", "DELETE /redfish/v1/EventService/Subscriptions/1",
+			}, changesOf(server), "Ironic sends the same")
+		},
+		"bios.txt": func(t *testing.T, server *bmctest.Redfish) {
+			require.Equal(t, "Balanced", server.BIOS("1")["PowerProfile"])
+			require.Contains(t, changesOf(server), "PATCH /redfish/v1/Systems/1/Bios/Settings")
+			require.Contains(t, changesOf(server), "POST /redfish/v1/Systems/1/Bios/Actions/Bios.ResetBios")
+		},
+		"refusals.txt": func(t *testing.T, server *bmctest.Redfish) {
+			require.Zero(t, server.NMIs("refuses"))
+			require.Equal(t, "Off", server.Power("refuses"))
+			require.Equal(t, []string{
+				"POST /redfish/v1/Systems/refuses/Actions/ComputerSystem.Reset", "PATCH /redfish/v1/Systems/refuses",
+				"PATCH /redfish/v1/Systems/refuses/SecureBoot", "PATCH /redfish/v1/Systems/refuses",
+				"POST /redfish/v1/Systems/refuses/Actions/ComputerSystem.Reset",
+			}, changesOf(server), "Ironic sends the same")
+		},
+	} {
 		t.Run(file, func(t *testing.T) {
 			var handler http.Handler
 			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
@@ -55,6 +83,17 @@ func TestTheExchangesOfIronic(t *testing.T) {
 			})
 			require.NoError(t, err)
 			require.Equal(t, string(recorded), played)
+			check(t, server)
 		})
 	}
+}
+
+// changesOf returns the requests to a BMC that were neither reads nor about sessions.
+func changesOf(server *bmctest.Redfish) (changes []string) {
+	for _, r := range server.Requests() {
+		if r.Method != http.MethodGet && !strings.Contains(r.Path, "/Sessions") {
+			changes = append(changes, r.Method+" "+r.Path)
+		}
+	}
+	return changes
 }

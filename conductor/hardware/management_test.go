@@ -47,11 +47,18 @@ func TestTheManagementOfARedfishMachine(t *testing.T) {
 	require.Empty(t, lastError())
 
 	require.NoError(t, s.Management(n.UUID).SetBootMode(ctx, "bios"))
+	require.Equal(t, "None Disabled Legacy", server.Boot("1"))
 	require.NoError(t, s.Management(n.UUID).SetSecureBoot(ctx, true))
+	require.False(t, server.SecureBoot("1"))
 	require.Contains(t, lastError(), "Failed to change secure_boot state to 'True': ")
 	require.Contains(t, lastError(), "requires the boot mode UEFI")
 	require.NoError(t, s.Management(n.UUID).SetBootMode(ctx, "uefi"))
+	require.Equal(t, "None Disabled UEFI", server.Boot("1"))
 	require.NoError(t, s.Management(n.UUID).SetSecureBoot(ctx, true))
+	require.False(t, server.SecureBoot("1"), "it is in force from the next boot on")
+	require.NoError(t, server.SetPower("1", "Off"))
+	require.NoError(t, server.SetPower("1", "On"))
+	require.True(t, server.SecureBoot("1"))
 	now, err := s.Node(ctx, n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, "uefi", now.BootMode)
@@ -61,6 +68,7 @@ func TestTheManagementOfARedfishMachine(t *testing.T) {
 	server.AddFault(bmctest.Fault{On: "/redfish/v1/Managers/bmc/VirtualMedia/CD/Actions/VirtualMedia.InsertMedia", Do: bmctest.Status(http.StatusInternalServerError)})
 	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(ctx, "cdrom", image, "http"))
 	require.Contains(t, lastError(), "Could not attach device cdrom to node "+n.UUID+": ")
+	require.Empty(t, server.Media("CD"))
 }
 
 func TestAnIPMIMachineHasNMIsOnly(t *testing.T) {
