@@ -87,3 +87,12 @@ func TestAnAgentKeepsItsURL(t *testing.T) {
 	require.Equal(t, `Detected change in ramdisk provided "callback_url"`, beat("http://10.0.0.3:9999").fault())
 	require.Equal(t, http.StatusAccepted, beat("http://10.0.0.2:9999").status)
 }
+
+func TestTheMemoryOfBodiesIsFreeAfterTheAnswer(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	body := strings.ReplaceAll(strings.Replace(inspectionData, "H4sI", strings.Repeat("A", 1<<20), 1), "PXE", "{}")
+	for range 20 { // agents' bodies have 16 MiB together
+		require.Equal(t, http.StatusNotFound, s.do("POST", "/v1/continue_inspection", "1.1", body).status, "no node waits")
+	}
+}

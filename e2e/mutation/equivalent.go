@@ -57,6 +57,16 @@ var equivalent = []struct {
 		"conductor/api/internal/nodes/provision.go provision: r.Highest >= since.Runbooks => r.Highest > since.Runbooks",
 		"conductor/api/internal/nodes/provision.go checkRamdisk: r.Highest >= since.ServiceRamdisk => r.Highest > since.ServiceRamdisk",
 	}},
+	{"the fields of drivers can be chosen since 1.77, and the last version of no later series is the first one with a kind of interfaces", []string{
+		"conductor/api/internal/drivers/drivers.go knowDriverFields: i.since <= r.Highest => i.since < r.Highest",
+	}},
+	{"the capacity of a buffer, and whether one of exactly 64 KiB is used again, decide only how often memory is allocated", []string{
+		"conductor/api/internal/wire/send.go pieces: pieceSize + pieceSize/4 => pieceSize - pieceSize/4",
+		"conductor/api/internal/wire/send.go Send: cap(w.B) <= 2*pieceSize => cap(w.B) < 2*pieceSize",
+	}},
+	{"the next Send replaces the response, and until then nothing is written", []string{
+		"conductor/api/internal/wire/send.go Send: w.to = nil => removed",
+	}},
 	{"the interval is never 0: New replaces 0 by the default", []string{
 		"powersync/syncer.go Syncer.Run: s.config.RecoveryInterval > 0 => s.config.RecoveryInterval >= 0",
 		"powersync/syncer.go Syncer.round: interval > 0 => interval >= 0",

@@ -11,6 +11,11 @@ import (
 // killed, or listed in equivalent.go. The mutants of the other files of these packages are tried
 // only if -run selects them.
 var tried = []string{
+	"conductor/api/documents.go",
+	"conductor/api/handler.go",
+	"conductor/api/routes.go",
+	"conductor/api/internal/drivers/conductors.go",
+	"conductor/api/internal/drivers/drivers.go",
 	"conductor/api/internal/fault/fault.go",
 	"conductor/api/internal/fault/text.go",
 	"conductor/api/internal/nodes/history.go",
@@ -18,6 +23,12 @@ var tried = []string{
 	"conductor/api/internal/nodes/runbook.go",
 	"conductor/api/internal/nodes/traits.go",
 	"conductor/api/internal/objects/runbooks.go",
+	"conductor/api/internal/ramdisk/events.go",
+	"conductor/api/internal/ramdisk/inspection.go",
+	"conductor/api/internal/ramdisk/ramdisk.go",
+	"conductor/api/internal/traits/traits.go",
+	"conductor/api/internal/wire/send.go",
+	"conductor/api/internal/wire/writer.go",
 	"conductor/ability.go",
 	"conductor/allocation.go",
 	"conductor/bootmode.go",
