@@ -5,7 +5,6 @@ package objects
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -209,7 +208,6 @@ func toLocalLink(r *rest.Request, v any) (any, error) {
 	if !rest.IsMAC(id) && !isDatapath {
 		return nil, fault.Invalid("Expected a MAC address or OpenFlow datapath ID but received %s.", fault.Show(id))
 	}
-	link = maps.Clone(link)
 	link["switch_id"] = strings.ToLower(id)
 	return link, nil
 }
