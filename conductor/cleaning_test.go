@@ -103,6 +103,7 @@ func TestACleaningThatAClientHasEndedIsNotContinued(t *testing.T) {
 		require.Equal(t, states.Cleaning, got.ProvisionState)
 		require.Zero(t, got.CleanSteps.Begun)
 		require.Nil(t, got.CleanSteps.Current)
+		require.Nil(t, got.CleanUp, "the new work boots the machine as it needs")
 	})
 }
 

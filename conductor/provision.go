@@ -91,7 +91,6 @@ func (e *engine) completed(ctx context.Context, id string, r ProvisionRequest) (
 			return e.rules.refused(n, err)
 		}
 		complete = r
-		complete.Complete = nil
 		if r.Complete != nil {
 			return r.Complete(n, &complete)
 		}

@@ -97,7 +97,9 @@ func TestADeploymentWhoseTemplatesCannotBeReadIsRefused(t *testing.T) {
 	})
 	broken := errors.New("the store does not answer")
 	store.get = map[conductor.Kind]func() error{conductor.KindDeployTemplate: func() error { return broken }}
-	require.ErrorIs(t, f.Provision(f.ctx, n.UUID, f.provision("active")), broken)
+	request := f.provision("active")
+	request.DeploySteps = []conductor.StepRequest{{Interface: "deploy", Step: "deploy", Priority: new(int)}}
+	require.ErrorIs(t, f.Provision(f.ctx, n.UUID, request), broken)
 	got, err := f.Node(f.ctx, n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, states.Available, got.ProvisionState)

@@ -151,7 +151,8 @@ func TestADeployStepThatNoInterfaceHasFailsTheDeployment(t *testing.T) {
 					_, err := f.CreateObject(f.ctx, &conductor.DeployTemplate{ObjectMeta: conductor.ObjectMeta{Name: "CUSTOM_COREOS"}, Steps: coreos})
 					require.NoError(t, err)
 					_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
-						n.Traits, n.InstanceInfo = []string{"CUSTOM_COREOS"}, map[string]any{"traits": []any{"CUSTOM_COREOS"}}
+						n.Traits = []string{"CUSTOM_COREOS", "CUSTOM_WITHOUT_TEMPLATE"}
+						n.InstanceInfo = map[string]any{"traits": []any{"CUSTOM_WITHOUT_TEMPLATE", "CUSTOM_COREOS"}}
 						return nil
 					})
 					require.NoError(t, err)

@@ -148,3 +148,25 @@ func TestAListThatIsRequestedBeforeRunIsReadWhenTheConductorRuns(t *testing.T) {
 		require.ErrorIs(t, <-ended, context.Canceled)
 	})
 }
+
+// unread is a store whose ports cannot be watched.
+type unread struct{ conductor.Memory }
+
+func (s *unread) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+	if kind != conductor.KindPort {
+		return s.Memory.Watch(ctx, kind)
+	}
+	return func(func(conductor.Change, error) bool) { <-ctx.Done() }
+}
+
+func TestADeletionThatMayLeavePortsIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.Store = &unread{} })
+		n := f.node(states.Enroll)
+		ctx, cancel := context.WithTimeout(f.ctx, time.Minute)
+		defer cancel()
+		require.ErrorIs(t, f.DeleteNode(ctx, n.UUID), context.DeadlineExceeded)
+		_, err := f.Node(f.ctx, n.UUID)
+		require.ErrorIs(t, err, conductor.NotFound)
+	})
+}

@@ -131,9 +131,12 @@ func TestAClosedStoreSaysSo(t *testing.T) {
 	require.ErrorIs(t, err, etcd.ErrClosed)
 	_, err = s.Update(t.Context(), a)
 	require.ErrorIs(t, err, etcd.ErrClosed)
+	count := 0
 	for _, err := range s.Watch(t.Context(), etcdtest.Kind) {
 		require.ErrorIs(t, err, etcd.ErrClosed)
+		count++
 	}
+	require.Equal(t, 1, count)
 }
 
 func TestAStoreCanBeClosedFromTheBodyOfARange(t *testing.T) {

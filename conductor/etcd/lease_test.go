@@ -28,7 +28,7 @@ type server struct {
 	clientv3.Watcher
 	keepAlive func(context.Context) error
 	revoke    func() error
-	get       func() (*clientv3.GetResponse, error)
+	get       func(clientv3.Op) (*clientv3.GetResponse, error)
 	watch     func(ctx context.Context, from int64) clientv3.WatchChan
 	remove    func(key string)
 	succeeds  bool // of the next transaction
@@ -48,8 +48,8 @@ func (s *server) Revoke(context.Context, clientv3.LeaseID) (*clientv3.LeaseRevok
 	return &clientv3.LeaseRevokeResponse{}, s.revoke()
 }
 
-func (s *server) Get(context.Context, string, ...clientv3.OpOption) (*clientv3.GetResponse, error) {
-	return s.get()
+func (s *server) Get(_ context.Context, key string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	return s.get(clientv3.OpGet(key, options...))
 }
 
 func (s *server) Delete(_ context.Context, key string, _ ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
@@ -249,7 +249,7 @@ func TestTheMembersAreThoseOfTheKeysUntilTheOwnKeyIsGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var watched context.Context
 			s, _ := scripted(t, &server{
-				get: func() (*clientv3.GetResponse, error) {
+				get: func(clientv3.Op) (*clientv3.GetResponse, error) {
 					return &clientv3.GetResponse{Header: &etcdserverpb.ResponseHeader{Revision: 41}, Kvs: test.at}, nil
 				},
 				watch: func(ctx context.Context, from int64) clientv3.WatchChan {
@@ -300,7 +300,7 @@ func TestAListOfMembersThatLastsEndsTheMembership(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, log := scripted(t, &server{get: func() (*clientv3.GetResponse, error) {
+				s, log := scripted(t, &server{get: func(clientv3.Op) (*clientv3.GetResponse, error) {
 					err := test.errs[0]
 					test.errs = test.errs[1:]
 					return nil, err

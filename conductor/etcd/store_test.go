@@ -5,14 +5,19 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/ironstate/ironstate/conductor"
 )
 
 func TestOnlyReadsOfASingleServerAreSerializable(t *testing.T) {
@@ -106,7 +111,7 @@ func TestOpeningAClusterKeepsItsMembers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			deleted := false
 			s, _ := scripted(t, &server{
-				get: func() (*clientv3.GetResponse, error) { return &clientv3.GetResponse{}, test.err },
+				get: func(clientv3.Op) (*clientv3.GetResponse, error) { return &clientv3.GetResponse{}, test.err },
 				remove: func(key string) {
 					require.Equal(t, "/ironstate/v1/members/", key)
 					deleted = true
@@ -129,4 +134,75 @@ func TestAConnectionIsLostAndMadeAgainWithinALease(t *testing.T) {
 	require.LessOrEqual(t, reconnect.MaxDelay, DefaultTTL/5)
 	require.GreaterOrEqual(t, loginTimeout, keepAliveTimeout)
 	require.LessOrEqual(t, loginTimeout, requestTimeout)
+}
+
+// TestTheSizeOfAPageIsAdaptedToThatOfItsRecords reads more records than one page holds.
+func TestTheSizeOfAPageIsAdaptedToThatOfItsRecords(t *testing.T) {
+	for name, test := range map[string]struct {
+		size, records, limit int
+		pages                []int64 // the requested numbers of records
+	}{
+		"small records":  {20, 40_000, 1 << 30, []int64{128, 16384, 16384, 16384}},
+		"records of 1 K": {1000, 17_000, 1 << 30, []int64{128, 16384, 16384}},
+		"records of 4 K": {4096, 9000, 1 << 30, []int64{128, 4095, 4095, 4095}},
+		"huge records":   {17 << 20, 130, 1 << 30, []int64{128, 1, 1}},
+		"a limit":        {4096, 9000, 4300, []int64{128, 4095, 77}},
+		"a small limit":  {20, 200, 100, []int64{100}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			value := append([]byte("{\"format\":1}\n"), make([]byte, test.size-len("{\"format\":1}\n"))...)
+			var pages []int64
+			sent := 0
+			s, _ := scripted(t, &server{get: func(op clientv3.Op) (*clientv3.GetResponse, error) {
+				pages = append(pages, op.Limit())
+				begin := "/ironstate/v1/records/nodes/"
+				if sent > 0 {
+					begin += fmt.Sprintf("%06d\x00", sent-1)
+				}
+				require.Equal(t, begin, string(op.KeyBytes()))
+				answer := &clientv3.GetResponse{Header: &etcdserverpb.ResponseHeader{Revision: int64(100 + len(pages))}}
+				for range min(int(op.Limit()), test.records-sent) {
+					answer.Kvs = append(answer.Kvs, &mvccpb.KeyValue{Key: fmt.Appendf(nil, "/ironstate/v1/records/nodes/%06d", sent), Value: value})
+					sent++
+				}
+				answer.More = sent < test.records
+				return answer, nil
+			}})
+			got := 0
+			revision, err := s.scan(t.Context(), "nodes", "", test.limit, nil, func(r conductor.Record) {
+				require.Equal(t, fmt.Sprintf("%06d", got), r.ID)
+				got++
+			})
+			require.NoError(t, err)
+			require.EqualValues(t, 101, revision, "that of the first page")
+			require.Equal(t, min(test.records, test.limit), got)
+			require.Equal(t, test.pages, pages)
+		})
+	}
+}
+
+func TestAWatchReturnsWhenItHasReleasedItsRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := scripted(t, &server{
+			get: func(clientv3.Op) (*clientv3.GetResponse, error) {
+				return &clientv3.GetResponse{Header: &etcdserverpb.ResponseHeader{Revision: 1}}, nil
+			},
+			watch: func(ctx context.Context, _ int64) clientv3.WatchChan {
+				changes := make(chan clientv3.WatchResponse)
+				context.AfterFunc(ctx, func() {
+					time.Sleep(time.Second)
+					close(changes)
+				})
+				return changes
+			},
+		})
+		begin := time.Now()
+		for change, err := range s.Watch(t.Context(), "nodes") {
+			require.NoError(t, err)
+			require.True(t, change.Synced)
+			synctest.Wait()
+			break
+		}
+		require.Equal(t, time.Second, time.Since(begin))
+	})
 }
