@@ -296,7 +296,7 @@ func TestAListOfMembersThatLastsEndsTheMembership(t *testing.T) {
 		took time.Duration
 	}{
 		"a permission":             {[]error{rpctypes.ErrPermissionDenied}, rpctypes.ErrPermissionDenied, 0},
-		"after an error that ends": {[]error{rpctypes.ErrNoLeader, rpctypes.ErrPermissionDenied}, rpctypes.ErrPermissionDenied, retryPause},
+		"after an error that ends": {[]error{rpctypes.ErrNoLeader, rpctypes.ErrPermissionDenied}, rpctypes.ErrPermissionDenied, 500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

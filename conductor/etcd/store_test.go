@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,4 +206,80 @@ func TestAWatchReturnsWhenItHasReleasedItsRequest(t *testing.T) {
 		}
 		require.Equal(t, time.Second, time.Since(begin))
 	})
+}
+
+// TestAWatchGoesOnAfterTheLastRevisionThatItHasSeen ends the first watch of etcd, and answers the second that its
+// revision is compacted.
+func TestAWatchGoesOnAfterTheLastRevisionThatItHasSeen(t *testing.T) {
+	for name, single := range map[string]bool{"a single server": true, "a cluster": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const prefix = "/ironstate/v1/records/nodes/"
+				record := func(id string, revision int64) *mvccpb.KeyValue {
+					return &mvccpb.KeyValue{Key: []byte(prefix + id), Value: []byte("{\"format\":1}\n{}"), ModRevision: revision}
+				}
+				lists := []int64{10, 30} // revisions
+				var stored []*mvccpb.KeyValue
+				reads, readable := 0, int64(0) // reads of a single server's revision, and that revision
+				var from []int64
+				var at []time.Duration
+				var watches []context.Context
+				begin := time.Now()
+				s, log := scripted(t, &server{
+					get: func(op clientv3.Op) (*clientv3.GetResponse, error) {
+						answer := &clientv3.GetResponse{Header: &etcdserverpb.ResponseHeader{Revision: 40}, Kvs: stored}
+						switch {
+						case op.IsCountOnly() && op.IsSerializable():
+							reads++
+							readable += 11
+							answer.Header.Revision = readable
+						case op.IsCountOnly():
+							answer.Header.Revision, lists = lists[0], lists[1:]
+						}
+						return answer, nil
+					},
+					watch: func(ctx context.Context, revision int64) clientv3.WatchChan {
+						from, at, watches = append(from, revision), append(at, time.Since(begin)), append(watches, ctx)
+						changes := make(chan clientv3.WatchResponse, 3)
+						switch len(from) {
+						case 1:
+							stored = append(stored, record("a", 12))
+							changes <- events(&clientv3.Event{Kv: stored[0]})
+							changes <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 20}}
+							close(changes)
+						case 2:
+							changes <- clientv3.WatchResponse{CompactRevision: 25, Canceled: true}
+							close(changes)
+						default:
+							changes <- events(&clientv3.Event{Kv: record("b", 33)})
+							context.AfterFunc(ctx, func() { close(changes) })
+						}
+						return changes
+					},
+				})
+				s.single = single
+				var seen []string
+				for change, err := range s.Watch(t.Context(), "nodes") {
+					require.NoError(t, err)
+					if single && !change.Synced {
+						require.GreaterOrEqual(t, readable, change.Record.Revision, "a read sees the change")
+					}
+					seen = append(seen, change.Record.ID)
+					if change.Record.ID == "b" {
+						break
+					}
+				}
+				require.ElementsMatch(t, []string{"", "a", "b"}, seen)
+				require.Equal(t, []int64{11, 21, 31}, from)
+				require.Equal(t, single, reads > 0)
+				pause := at[1]
+				require.InDelta(t, 500*time.Millisecond, pause, float64(10*time.Millisecond))
+				require.Equal(t, pause, at[2], "the records are read at once")
+				require.Equal(t, 1, strings.Count(log.String(), `msg="a watch is interrupted and will be resumed" kind=nodes revision=21`), log.String())
+				for _, watch := range watches {
+					require.Error(t, watch.Err(), "no watch is left")
+				}
+			})
+		})
+	}
 }

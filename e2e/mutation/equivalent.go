@@ -22,6 +22,9 @@ var equivalent = []struct {
 		"conductor/calls.go calls.forget: defer cancel() => removed",
 		"conductor/calls.go calls.serve: defer cancel() => removed",
 		"conductor/conductor.go Conductor.Run: defer stopWork(nil) => removed",
+		"conductor/etcd/membership.go Membership.leave: defer cancel() => removed",
+		"conductor/etcd/membership.go Membership.register: defer cancel() => removed",
+		"conductor/etcd/membership.go lease.keep: cancel() => removed",
 		"conductor/history.go history.add: defer cancel() => removed",
 		"powersync/report.go reporter.callBack: defer cancel() => removed",
 		"powersync/reservation.go reservations.release: defer cancel() => removed",
@@ -32,6 +35,7 @@ var equivalent = []struct {
 		"conductor/pool.go workerPool.close: defer timer.Stop() => removed",
 	}},
 	{"the context ends with its parent, which has ended then", []string{
+		"conductor/etcd/store.go Store.begin: cancel() => removed",
 		"conductor/session.go sessions.serve: context.AfterFunc(r.work, func() { end(nil) }) => removed",
 		"conductor/session.go sessions.serve: end(nil) => removed",
 	}},
@@ -40,6 +44,33 @@ var equivalent = []struct {
 	}},
 	{"no series ends at API version 1.109", []string{
 		"conductor/health.go powerRounds.health: config.Table.Series().MaxAPIVersion() < healthAPI => config.Table.Series().MaxAPIVersion() <= healthAPI",
+	}},
+	{"Join of a Membership yields nothing after an error", []string{
+		"conductor/session.go sessions.serve: break => continue",
+	}},
+	{"the watch of the kind begins a moment later, when the conductor has joined or writes the first entry of a history", []string{
+		"conductor/fleet.go fleet.follow: f.of(kind) => removed",
+	}},
+	{"a watch reports Synced once, and the map is not read later; the statement frees its memory", []string{
+		"conductor/watch.go index.followOnce: seen = nil => removed",
+	}},
+	{"a record is decoded again to an equal value, which put does not take", []string{
+		"conductor/watch.go index.take: value.meta().revision < r.Revision => value.meta().revision <= r.Revision",
+	}},
+	{"two records never have the same revision, because each is stored by a write of its own", []string{
+		"conductor/watch.go index.retain: m.revision < newest => m.revision <= newest",
+	}},
+	{"the slice is cut off at its beginning", []string{
+		"conductor/transition.go rulebook.move: over > 0 => over >= 0",
+	}},
+	{"no two events of a series lead from one state to the same state where another event is reported", []string{
+		"conductor/transition.go rowsOf: break => continue",
+	}},
+	{"AbortAfter is recorded only with a current step, which Begun counts", []string{
+		"conductor/steps_run.go Task.runSteps: 0 < next => 0 <= next",
+	}},
+	{"the buffer grows by itself; the statement saves allocations", []string{
+		"conductor/etcd/record.go encode: b.Grow(len(r.Value) + 64) => removed",
 	}},
 	{"the first node is swapped with itself", []string{
 		"conductor/allocation.go allocator.candidates: i > 0 => i >= 0",
