@@ -211,6 +211,32 @@ func TestAMembershipOfAClosedStoreEnds(t *testing.T) {
 	}
 }
 
+func TestAMembershipEndsWhenItsWatchHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := scripted(t, &server{
+			get: func(clientv3.Op) (*clientv3.GetResponse, error) {
+				return &clientv3.GetResponse{Header: &etcdserverpb.ResponseHeader{Revision: 1}, Kvs: []*mvccpb.KeyValue{member("a", `{"id":"a"}`)}}, nil
+			},
+			watch: func(ctx context.Context, _ int64) clientv3.WatchChan {
+				changes := make(chan clientv3.WatchResponse)
+				context.AfterFunc(ctx, func() {
+					time.Sleep(time.Second)
+					close(changes)
+				})
+				return changes
+			},
+		})
+		begin := time.Now()
+		for members, err := range s.Membership(0).members(t.Context(), leased(nil, time.Minute)) {
+			require.NoError(t, err)
+			require.Len(t, members, 1)
+			synctest.Wait() // the watch has begun
+			break
+		}
+		require.Equal(t, time.Second, time.Since(begin))
+	})
+}
+
 // member is the key of a member with a value.
 func member(id, value string) *mvccpb.KeyValue {
 	return &mvccpb.KeyValue{Key: []byte("/ironstate/v1/members/" + id), Value: []byte(value)}
