@@ -58,7 +58,6 @@ var tried = []string{
 	"conductor/owner.go",
 	"conductor/pool.go",
 	"conductor/power.go",
-	"conductor/provision.go",
 	"conductor/reconcile.go",
 	"conductor/refusal.go",
 	"conductor/rulebook.go",
@@ -67,9 +66,11 @@ var tried = []string{
 	"conductor/steps.go",
 	"conductor/steps_check.go",
 	"conductor/steps_plan.go",
+	"conductor/trace.go",
 	"conductor/etcd/backup.go",
 	"conductor/etcd/config.go",
 	"conductor/etcd/errors.go",
+	"conductor/etcd/membership.go",
 	"conductor/etcd/record.go",
 }
 
