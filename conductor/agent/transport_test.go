@@ -28,7 +28,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/agent"
 )
 
-// TestNoErrorHasTheToken provokes every error, by an agent that repeats what it was sent.
+// TestNoErrorHasTheToken causes each kind of error. The agent repeats the URL of the request, which contains the token.
 func TestNoErrorHasTheToken(t *testing.T) {
 	echo := func(status int) func(http.ResponseWriter, *http.Request, string) {
 		return func(w http.ResponseWriter, r *http.Request, _ string) {
