@@ -66,8 +66,16 @@ func v1(r *rest.Request) (rest.Answer, error) {
 			name  string
 			since states.APIVersion
 		}{
-			{"portgroups", since.PortGroups}, {"volume", since.Volumes}, {"lookup", since.Lookup}, {"heartbeat", since.Lookup}, {"conductors", since.Conductors},
-			{"allocations", since.Allocations}, {"events", since.Events}, {"deploy_templates", since.DeployTemplates}, {"shards", since.Shards}, {"runbooks", since.Runbooks},
+			{"portgroups", since.PortGroups},
+			{"volume", since.Volumes},
+			{"lookup", since.Lookup},
+			{"heartbeat", since.Lookup},
+			{"conductors", since.Conductors},
+			{"allocations", since.Allocations},
+			{"events", since.Events},
+			{"deploy_templates", since.DeployTemplates},
+			{"shards", since.Shards},
+			{"runbooks", since.Runbooks},
 			{"continue_inspection", since.ContinueInspection},
 		} {
 			if r.Version >= c.since {

@@ -128,7 +128,9 @@ func schemaOf(service *rest.Service, created bool) *schema.Schema {
 var networkSchema = &schema.Schema{
 	Types: []string{"object"}, Required: []string{"links", "networks", "services"},
 	Properties: []schema.Property{
-		{Name: "links", Schema: &schema.Schema{Types: []string{"array"}}}, {Name: "networks", Schema: &schema.Schema{Types: []string{"array"}}}, {Name: "services", Schema: &schema.Schema{Types: []string{"array"}}},
+		{Name: "links", Schema: &schema.Schema{Types: []string{"array"}}},
+		{Name: "networks", Schema: &schema.Schema{Types: []string{"array"}}},
+		{Name: "services", Schema: &schema.Schema{Types: []string{"array"}}},
 	},
 }
 

@@ -61,8 +61,8 @@ func provision(r *rest.Request) (rest.Answer, error) {
 type provisionQuery struct {
 	target         string
 	configDrive    any
-	steps          map[string][]any // keys: "clean", "deploy" and "service"
-	decoded        map[string][]conductor.StepRequest
+	steps          map[string][]any                   // as in the request, by kind: "clean", "deploy" and "service"
+	decoded        map[string][]conductor.StepRequest // the same steps, set by checkSteps
 	rescuePassword string
 	hasPassword    bool
 	disableRamdisk *bool
@@ -268,7 +268,7 @@ func requestedSteps(s *rest.Service) *schema.Schema {
 	return &schema.Schema{Types: []string{"array"}, Items: step}
 }
 
-// checkSteps decodes and checks the steps of the request.
+// checkSteps refuses steps that violate their schema. Otherwise it sets decoded.
 func checkSteps(r *rest.Request, q *provisionQuery) error {
 	for _, kind := range slices.Sorted(maps.Keys(q.steps)) {
 		if len(q.steps[kind]) == 0 {

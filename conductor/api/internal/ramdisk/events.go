@@ -26,8 +26,12 @@ var (
 	eventSchema = &schema.Schema{
 		Types: []string{"object"}, Closed: true, Required: []string{"event", "port_id", "mac_address", "status"},
 		Properties: []schema.Property{
-			{Name: "event", Schema: schema.Text}, {Name: "port_id", Schema: schema.Text}, {Name: "mac_address", Schema: schema.Text}, {Name: "status", Schema: schema.Text},
-			{Name: "device_id", Schema: &schema.Schema{Types: schema.TextOrNull}}, {Name: "binding:host_id", Schema: &schema.Schema{Types: schema.TextOrNull}},
+			{Name: "event", Schema: schema.Text},
+			{Name: "port_id", Schema: schema.Text},
+			{Name: "mac_address", Schema: schema.Text},
+			{Name: "status", Schema: schema.Text},
+			{Name: "device_id", Schema: &schema.Schema{Types: schema.TextOrNull}},
+			{Name: "binding:host_id", Schema: &schema.Schema{Types: schema.TextOrNull}},
 			{Name: "binding:vnic_type", Schema: &schema.Schema{Types: schema.TextOrNull}},
 		},
 	}
