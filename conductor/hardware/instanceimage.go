@@ -85,7 +85,6 @@ func headImage(ctx context.Context, source string) (location string, err error) 
 	ctx, cancel := context.WithTimeout(ctx, headTimeout)
 	defer cancel()
 	invalid := func(format string, args ...any) error {
-		//lint:ignore ST1005 the text is Ironic's, in ironic/common/exception.py
 		return fmt.Errorf("Validation of image href %s failed, reason: "+format, append([]any{withoutPassword(source)}, args...)...)
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodHead, source, nil)
