@@ -142,7 +142,7 @@ func (b *rulebook) move(n *Node, event states.Event, to machine.Node) {
 // event is another one if [machine.Node.Report] has replaced it.
 func rowsOf(table *states.Table, from states.State, event states.Event, to states.State) []states.Transition {
 	via, _ := table.Next(from, event)
-	if end, ok := table.Next(via, event); ok && end == to {
+	if end, _ := table.Next(via, event); end == to {
 		return []states.Transition{{From: from, Event: event, To: via}, {From: via, Event: event, To: to}}
 	}
 	if via != to {

@@ -94,6 +94,7 @@ func TestARequestThatHasEndedTakesNoMemory(t *testing.T) {
 		done()
 	}
 	require.Less(t, heap()-before, int64(requests*bytesARequest))
+	runtime.KeepAlive(s)
 }
 
 // TestOpeningAClusterKeepsItsMembers deletes only the members of a single server in this process, which are those of an

@@ -67,6 +67,7 @@ var tried = []string{
 	"conductor/steps_check.go",
 	"conductor/steps_plan.go",
 	"conductor/trace.go",
+	"conductor/transition.go",
 	"conductor/etcd/backup.go",
 	"conductor/etcd/config.go",
 	"conductor/etcd/errors.go",
