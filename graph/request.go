@@ -4,7 +4,6 @@ package graph
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
@@ -40,20 +39,14 @@ func (m *model) requestsOf(s states.State) []apiRequest {
 	return found
 }
 
-// wordsFor returns the words that the API of a series accepts for a transition. A
-// word is accepted by every version from its oldest one on.
+// wordsFor returns the words that the API of a series accepts for a transition.
 func wordsFor(t *states.Table, row states.Transition) []word {
-	highest := int(t.Series().MaxAPIVersion())
 	var words []word
 	for verb := range t.Requests(row.From, t.Series().MaxAPIVersion()) {
 		if event, err := states.ParseVerb(verb); err != nil || event != row.Event {
 			continue
 		}
-		refusals := sort.Search(highest, func(n int) bool {
-			_, err := t.Request(row.From, verb, states.APIVersion(n+1))
-			return err == nil
-		})
-		words = append(words, word{verb, states.APIVersion(refusals + 1)})
+		words = append(words, word{verb, t.OldestAPI(row.From, verb)})
 	}
 	return words
 }

@@ -128,6 +128,18 @@ func (t *Table) Request(from State, target string, v APIVersion) (Event, error) 
 	return event, nil
 }
 
+// OldestAPI returns the oldest version of the series' API that accepts a request in a state; every later
+// version of the series accepts it, too. It returns NoAPIVersion if no version does.
+func (t *Table) OldestAPI(from State, target string) APIVersion {
+	highest := t.Series().MaxAPIVersion()
+	for v := minVersion; v <= highest; v++ {
+		if _, _, reason := t.judge(from, target, v); reason == nil {
+			return v
+		}
+	}
+	return NoAPIVersion
+}
+
 // judge makes the API's checks in their order. With ErrNotAcceptable it also returns
 // the oldest version that passes the failed check.
 func (t *Table) judge(from State, target string, v APIVersion) (event Event, minimum APIVersion, reason error) {

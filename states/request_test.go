@@ -189,3 +189,22 @@ func TestCreatedPairings(t *testing.T) {
 		})
 	}
 }
+
+func TestOldestAPIIsTheFirstVersionThatAcceptsARequest(t *testing.T) {
+	words := []string{"deploy", "undeploy", "fail", "bogus"}
+	for event := range states.AllEvents() {
+		words = append(words, event.Verb())
+	}
+	for series := range states.AllSeries() {
+		table := series.Table()
+		for from := range states.AllStates() {
+			for _, verb := range words {
+				oldest := table.OldestAPI(from, verb)
+				for v := states.APIVersion(1); v <= series.MaxAPIVersion(); v++ {
+					_, err := table.Request(from, verb, v)
+					require.Equal(t, oldest != states.NoAPIVersion && v >= oldest, err == nil, "%q in %v by %v of %v", verb, from, v, series)
+				}
+			}
+		}
+	}
+}

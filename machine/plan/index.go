@@ -4,7 +4,6 @@ package plan
 
 import (
 	"slices"
-	"sort"
 	"sync"
 
 	"github.com/ironstate/ironstate/machine"
@@ -131,21 +130,17 @@ func (x *index) reachable(s states.State) states.Set {
 }
 
 // requestOf returns the request for a transition, if any API version of the series
-// accepts one. Every version from the oldest one on accepts it.
+// accepts one.
 func (x *index) requestOf(row states.Transition) (request, bool) {
 	if !x.table.IsRequest(row) {
 		return request{}, false
 	}
 	verb := verbs[row.Event]
-	refusals := sort.Search(int(x.highest), func(n int) bool {
-		_, err := x.table.Request(row.From, verb, states.APIVersion(n+1))
-		return err == nil
-	})
 	after, err := machine.Node{State: row.From}.Request(x.table, verb, x.highest)
 	if err != nil {
 		return request{}, false
 	}
-	return request{row.From, row.Event, x.at(after), states.APIVersion(refusals + 1)}, true
+	return request{row.From, row.Event, x.at(after), x.table.OldestAPI(row.From, verb)}, true
 }
 
 // addPlans computes the plans that hold from each of the API versions on.
