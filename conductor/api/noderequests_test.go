@@ -145,6 +145,12 @@ func TestReadingANodeDoesNotChangeItsImage(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"image_url": "http://u:hunter2@h/", "configdrive": "hunter2"}, n.InstanceInfo)
 
+	uuid = s.have(&conductor.Node{ProvisionState: states.Active, InstanceInfo: map[string]any{"image_url": "http://h/signed"}})
+	require.NotContains(t, s.do("GET", "/v1/nodes/"+uuid, "latest", "").body, "signed")
+	n, err = s.conductor.Node(t.Context(), uuid)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"image_url": "http://h/signed"}, n.InstanceInfo)
+
 	empty := map[string]any{"image_url": "", "configdrive": nil}
 	uuid = s.have(&conductor.Node{ProvisionState: states.Active, InstanceInfo: empty})
 	require.Equal(t, empty, s.do("GET", "/v1/nodes/"+uuid, "latest", "").must(http.StatusOK)["instance_info"])

@@ -89,7 +89,7 @@ var equivalent = []struct {
 		"conductor/api/internal/nodes/provision.go checkRamdisk: r.Highest >= since.ServiceRamdisk => r.Highest > since.ServiceRamdisk",
 	}},
 	{"the fields of drivers can be chosen since 1.77, and the last version of no later series is the first one with a kind of interfaces", []string{
-		"conductor/api/internal/drivers/drivers.go knowDriverFields: i.since <= r.Highest => i.since < r.Highest",
+		"conductor/api/internal/drivers/drivers.go checkDriverFields: i.since <= r.Highest => i.since < r.Highest",
 	}},
 	{"the capacity of a buffer, and whether one of exactly 64 KiB is used again, decide only how often memory is allocated", []string{
 		"conductor/api/internal/wire/send.go pieces: pieceSize + pieceSize/4 => pieceSize - pieceSize/4",
