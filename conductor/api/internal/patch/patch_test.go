@@ -142,11 +142,11 @@ func TestAPatchReplacesAFieldThatItSetsOrOfWhichItRemovesAPart(t *testing.T) {
 
 func TestAPatchedDocumentSharesNothingWithTheDocument(t *testing.T) {
 	t.Parallel()
-	document := map[string]any{"list": []string{"a"}, "deep": map[string]any{"list": []any{"b"}}}
-	patched, err := Patch{operation("add", "/list/0", "x"), operation("add", "/deep/list/-", "y")}.Apply(document)
+	document := map[string]any{"list": []string{"a"}, "deep": map[string]any{"list": []any{"b"}}, "lists": []any{[]any{"c"}}}
+	patched, err := Patch{operation("add", "/list/0", "x"), operation("add", "/deep/list/-", "y"), operation("add", "/lists/0/-", "z")}.Apply(document)
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"list": []any{"x", "a"}, "deep": map[string]any{"list": []any{"b", "y"}}}, patched)
-	require.Equal(t, map[string]any{"list": []string{"a"}, "deep": map[string]any{"list": []any{"b"}}}, document)
+	require.Equal(t, map[string]any{"list": []any{"x", "a"}, "deep": map[string]any{"list": []any{"b", "y"}}, "lists": []any{[]any{"c", "z"}}}, patched)
+	require.Equal(t, map[string]any{"list": []string{"a"}, "deep": map[string]any{"list": []any{"b"}}, "lists": []any{[]any{"c"}}}, document)
 
 	for _, unfit := range []any{make(chan int), []any{make(chan int)}, map[string]any{"a": make(chan int)}} {
 		_, err := Patch{}.Apply(map[string]any{"a": unfit})
