@@ -89,6 +89,7 @@ var tried = []string{
 	"conductor/steps_plan.go",
 	"conductor/trace.go",
 	"conductor/transition.go",
+	"conductor/watch.go",
 	"conductor/etcd/backup.go",
 	"conductor/etcd/config.go",
 	"conductor/etcd/errors.go",
