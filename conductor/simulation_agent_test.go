@@ -185,8 +185,9 @@ func (a *simAgent) any(purpose string) *conductor.Conductor {
 func (a *simAgent) accepted(r *http.Request, name string, command map[string]any) {
 	by := r.Context().Value(simConductorKey{}).(string)
 	a.log("agent of node %s: %s sends %s", a.node.Name, by, name)
-	step, executes := strings.CutPrefix(name[strings.LastIndex(name, " ")+1:], "execute_")
-	if executes = strings.HasPrefix(name, "execute_"); executes {
+	step := strings.TrimPrefix(name[strings.LastIndex(name, " ")+1:], "execute_")
+	executes := strings.HasPrefix(name, "execute_")
+	if executes {
 		step = "agent." + step
 	}
 	a.begin(by, a.node, step)
