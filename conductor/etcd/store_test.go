@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -221,7 +222,8 @@ func TestAWatchGoesOnAfterTheLastRevisionThatItHasSeen(t *testing.T) {
 				}
 				lists := []int64{10, 30} // revisions
 				var stored []*mvccpb.KeyValue
-				reads, readable := 0, int64(0) // reads of a single server's revision, and that revision
+				reads := 0 // of a single server's revision, which is readable
+				var readable atomic.Int64
 				var from []int64
 				var at []time.Duration
 				var watches []context.Context
@@ -232,8 +234,7 @@ func TestAWatchGoesOnAfterTheLastRevisionThatItHasSeen(t *testing.T) {
 						switch {
 						case op.IsCountOnly() && op.IsSerializable():
 							reads++
-							readable += 11
-							answer.Header.Revision = readable
+							answer.Header.Revision = readable.Add(11)
 						case op.IsCountOnly():
 							answer.Header.Revision, lists = lists[0], lists[1:]
 						}
@@ -263,7 +264,7 @@ func TestAWatchGoesOnAfterTheLastRevisionThatItHasSeen(t *testing.T) {
 				for change, err := range s.Watch(t.Context(), "nodes") {
 					require.NoError(t, err)
 					if single && !change.Synced {
-						require.GreaterOrEqual(t, readable, change.Record.Revision, "a read sees the change")
+						require.GreaterOrEqual(t, readable.Load(), change.Record.Revision, "a read sees the change")
 					}
 					seen = append(seen, change.Record.ID)
 					if change.Record.ID == "b" {
