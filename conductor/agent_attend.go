@@ -115,7 +115,11 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 			return nil, fmt.Errorf("Failed to load in-band deploy steps: %w", err)
 		}
 	}
-	commands, err := t.agentCommands(ctx)
+	var commands []agent.Command // that the agent has received since its start
+	client, err := t.engine.agent(t.Node())
+	if err == nil {
+		commands, err = client.Commands(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", progressFailures[w], err)
 	}
@@ -126,15 +130,6 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 var progressFailures = map[agent.Work]string{
 	agent.Clean: "Node failed to check cleaning progress", agent.Service: "Node failed to check service progress",
 	agent.Deploy: "Failed to process the next deploy step",
-}
-
-// agentCommands asks the agent for the commands that it has received since its start.
-func (t *Task) agentCommands(ctx context.Context) ([]agent.Command, error) {
-	client, err := t.engine.agent(t.Node())
-	if err != nil {
-		return nil, err
-	}
-	return client.Commands(ctx)
 }
 
 func unchanged(*Node) error { return nil }
