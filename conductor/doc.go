@@ -72,9 +72,8 @@
 // followed by a reboot. The deploy interface "direct" writes an image by the agent, and the rescue
 // interface "agent" rescues.
 //
-// The following of Ironic is absent: fast track, images that the conductor downloads and converts, the
-// collection of the agent's logs, overrides of the priorities of steps, and the hooks after the agent's RAID
-// steps.
+// The following of Ironic is absent: fast track, images that the conductor converts, and the collection of
+// the agent's logs.
 //
 // # Several conductors
 //
@@ -91,8 +90,8 @@
 // The conductors may have different hardware types, and be in different groups. A conductor
 // that lacks a node's hardware type, or is not in its group, leaves a request that needs the
 // hardware type to the node's owner: it stores the request, and the owner stores the answer.
-// These are the requests for a validation, a provision state, a power state, the boot device
-// and vendor passthru, and heartbeats. The error matches [NoWorker] if the owner dies or does
+// These are the requests for a validation, a provision state, a power state, the management of the
+// machine and vendor passthru, and heartbeats. The error matches [NoWorker] if the owner dies or does
 // not answer within a minute; as with any lost response the request may then have been done.
 // Both texts are deleted after the answer, since they may contain a rescue password. Members
 // describe their hardware types to each other, so that every other request is
@@ -114,16 +113,21 @@ package conductor
 //
 // The files, by subject:
 //
-//	conductor, config, errors, stats, log, trace         the Conductor itself
-//	node, nodes                                          the record of a node, and its methods of Conductor
-//	object, kinds, objects, allocation, history          the same for the other records
-//	store, memory, fleet, index, watch                   where records are
-//	membership, session, owner                           who is alive, and who owns a node
-//	rulebook, reconcile, transition, interfaces, refusal decisions
-//	engine, pool, fence                                  reservations, workers, permission for each hardware operation
-//	hardware, fake, cache, ability, indicator                 hardware types, and what clients request of them
-//	work, task, steps, steps_plan, steps_check, steps_run, inspection  the work of a state and its steps
-//	provision, power, power_sync, agent                  requests, the power sync, and the agent's heartbeats
-//	agent_boot, agent_token, agent_attend, agent_steps   the agent's boot, token, answers and steps
-//	agent_deploy, agent_configdrive, agent_rescue        deployments and rescues by the agent
-//	calls                                                requests for a node that another conductor owns
+//	conductor, config, errors, stats, log, trace           the Conductor itself
+//	node, nodes, bootmode                                  the record of a node, and its methods of Conductor
+//	object, kinds, objects, allocation, history            the same for the other records
+//	store, memory, fleet, index, watch                     where records are
+//	membership, session, owner                             who is alive, and who owns a node
+//	rulebook, reconcile, transition, interfaces, refusal   decisions
+//	engine, pool, fence                                    reservations, workers, permission for each hardware operation
+//	hardware, fake, cache, health                          hardware types, and what is read of their machines
+//	ability, management, indicator                         what clients request of hardware types
+//	calls                                                  requests for a node that another conductor owns
+//	work, task, cleanup                                    the work of a state, and what is left to do after failed work
+//	steps, steps_plan, steps_check, steps_run              the steps of work
+//	inspection, inspection_lookup                          inspections, and the node that inspection data belong to
+//	provision, power, power_sync                           requests for provision and power states, and the power sync
+//	agent, agent_attend                                    the agent's heartbeats, and what follows
+//	agent_boot, agent_token, agent_ca, agent_steps         the agent's boot, token, certificate and steps
+//	agent_deploy, agent_image, agent_configdrive           deployments by the agent
+//	agent_raid, agent_rescue                               its RAID configurations and rescues
