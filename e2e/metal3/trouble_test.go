@@ -91,13 +91,14 @@ func TestHardwareRAIDIsRefused(t *testing.T) {
 
 func TestAgentExecutesTheStepsOfASoftwareRAID(t *testing.T) {
 	var done []string
-	step := func(name string) agenttest.Step {
+	disks := []any{map[string]any{"size_gb": "MAX", "raid_level": "1", "controller": "software", "is_root_volume": true}}
+	step := func(name string, result any) agenttest.Step {
 		return agenttest.Step{Work: "clean", Interface: "raid", Name: name, Run: func(context.Context, map[string]any) (any, error) {
 			done = append(done, name)
-			return nil, nil
+			return result, nil
 		}}
 	}
-	s := start(t, step("delete_configuration"), step("create_configuration"))
+	s := start(t, step("delete_configuration", nil), step("create_configuration", map[string]any{"logical_disks": disks}))
 	require.Empty(t, s.register(false))
 	require.Empty(t, s.prepare(provisioner.PrepareData{TargetRAIDConfig: &metal3api.RAIDConfig{
 		SoftwareRAIDVolumes: []metal3api.SoftwareRAIDVolume{{Level: "1"}},
@@ -106,8 +107,9 @@ func TestAgentExecutesTheStepsOfASoftwareRAID(t *testing.T) {
 	require.Equal(t, []string{"delete_configuration", "create_configuration"}, done)
 	n := s.node()
 	require.Equal(t, "agent", n["raid_interface"])
-	require.Equal(t, []any{map[string]any{"size_gb": "MAX", "raid_level": "1", "controller": "software", "is_root_volume": true}},
-		n["target_raid_config"].(map[string]any)["logical_disks"])
+	for _, config := range []string{"target_raid_config", "raid_config"} {
+		require.Equal(t, disks, n[config].(map[string]any)["logical_disks"], config)
+	}
 }
 
 func TestFirmwareUpdateIsRefused(t *testing.T) {
