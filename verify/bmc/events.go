@@ -99,11 +99,8 @@ func (d *Driver) Subscription(ctx context.Context, id, subscription string) (fou
 func (d *Driver) Unsubscribe(ctx context.Context, id, subscription string) error {
 	return d.redfish(ctx, 0, id, "end a subscription to events", func(ctx context.Context, r *redfishConnection) error {
 		path, err := r.service.subscriptionPath(ctx, subscription)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case !strings.Contains(path, "/Subscriptions/"):
-			return garbled("the link to the subscription leads to another resource, which is not deleted")
 		}
 		return r.service.delete(ctx, path)
 	})
@@ -133,12 +130,15 @@ func (s *service) subscriptions(ctx context.Context) (at string, types []string,
 	return at, types, err
 }
 
+// subscriptionPaths returns the paths of the subscriptions. It leaves out members of the collection whose links lead
+// elsewhere: a BMC must not choose what [Driver.Unsubscribe] deletes.
 func (s *service) subscriptionPaths(ctx context.Context) ([]string, error) {
 	at, _, err := s.subscriptions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return s.members(ctx, at)
+	paths, err := s.members(ctx, at)
+	return slices.DeleteFunc(paths, func(path string) bool { return !strings.HasPrefix(path, strings.TrimSuffix(at, "/")+"/") }), err
 }
 
 // subscriptionPath returns the path of the subscription with an ID.

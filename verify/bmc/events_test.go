@@ -49,6 +49,25 @@ func TestSubscriptionsToEvents(t *testing.T) {
 	require.Empty(t, server.Subscriptions())
 }
 
+func TestAMemberThatIsElsewhereIsNoSubscription(t *testing.T) {
+	server := startRedfish(t)
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	_, err := d.Subscribe(t.Context(), "node", bmc.Subscription{Destination: "https://events.example", Protocol: "Redfish"})
+	require.NoError(t, err)
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/EventService/Subscriptions", Method: "GET", Do: bmctest.Property("Members", []any{
+		map[string]any{"@odata.id": "/redfish/v1/EventService/Subscriptions/1"}, map[string]any{"@odata.id": "/redfish/v1/Systems/2"},
+		map[string]any{"@odata.id": "/redfish/v1/EventService/SubscriptionsOfOthers/3"},
+	})})
+	ids, err := d.Subscriptions(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, []string{"1"}, ids)
+	for _, id := range []string{"2", "3"} {
+		require.ErrorIs(t, d.Unsubscribe(t.Context(), "node", id), bmc.ErrNoSubscription)
+	}
+	require.NoError(t, d.Unsubscribe(t.Context(), "node", "1"))
+	require.Empty(t, server.Subscriptions())
+}
+
 func TestSubscriptionThatTheBMCShowsInItsAnswer(t *testing.T) {
 	server := startRedfish(t)
 	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
