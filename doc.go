@@ -86,7 +86,7 @@
 //	verify/bmc            bmclib, for real BMCs
 //	graph/render          go-graphviz, the renderer
 //	cmd/stategraph        graph/render, for the command
-//	conductor             google/uuid, xxhash, bcrypt
+//	conductor             google/uuid, xxhash, bcrypt; go-qcow2reader for agenttest
 //	conductor/hardware    verify/bmc, go-diskfs
 //	conductor/etcd        etcd
 //	cmd/ironstate         conductor/etcd, the Prometheus client
