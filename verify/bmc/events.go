@@ -138,7 +138,12 @@ func (s *service) subscriptionPaths(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	paths, err := s.members(ctx, at)
-	return slices.DeleteFunc(paths, func(path string) bool { return !strings.HasPrefix(path, strings.TrimSuffix(at, "/")+"/") }), err
+	return slices.DeleteFunc(paths, func(path string) bool { return !isMember(at, path) }), err
+}
+
+// isMember says whether a path is that of a member of the collection at another path.
+func isMember(collection, path string) bool {
+	return strings.HasPrefix(path, strings.TrimSuffix(collection, "/")+"/")
 }
 
 // subscriptionPath returns the path of the subscription with an ID.
@@ -158,8 +163,11 @@ func (s *service) subscriptionPath(ctx context.Context, id string) (string, erro
 func (s *service) newSubscription(ctx context.Context, a *answer) (made Subscription, err error) {
 	if location, err := url.Parse(a.header.Get("Location")); err == nil && location.Path != "" {
 		path, err := s.follow(a.path, location.EscapedPath())
-		if err != nil {
+		switch {
+		case err != nil:
 			return made, err
+		case !isMember(a.path, path):
+			return made, garbled(fmt.Sprintf("the new subscription is at %q, which is outside the collection", path))
 		}
 		return s.readSubscription(ctx, path)
 	}

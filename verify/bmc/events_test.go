@@ -69,19 +69,19 @@ func TestAMemberThatIsElsewhereIsNoSubscription(t *testing.T) {
 }
 
 func TestSubscriptionThatTheBMCShowsInItsAnswer(t *testing.T) {
-	server := startRedfish(t)
-	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
 	for name, c := range map[string]struct {
 		location string
 		want     error
 	}{
 		"no location":                    {"", nil},
-		"a host that only the BMC knows": {"https://bmc.invalid/redfish/v1/EventService/Subscriptions/2", nil},
+		"a host that only the BMC knows": {"https://bmc.invalid/redfish/v1/EventService/Subscriptions/1", nil},
 		"an escaped path":                {"/redfish/v1/%2e%2e/x", verify.Protocol},
-		"another resource":               {"/redfish/v1/EventService/none", verify.Unsupported},
+		"another resource":               {"/redfish/v1/Systems/1", verify.Protocol},
+		"a subscription that is absent":  {"/redfish/v1/EventService/Subscriptions/2", verify.Unsupported},
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer func() { require.NoError(t, server.ClearFaults()) }()
+			server := startRedfish(t)
+			d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
 			server.AddFault(bmctest.Fault{On: "/redfish/v1/EventService/Subscriptions", Method: "POST", Do: bmctest.Change("location", func(h http.Header, body []byte) []byte {
 				h.Del("Location")
 				if c.location != "" {
@@ -89,10 +89,10 @@ func TestSubscriptionThatTheBMCShowsInItsAnswer(t *testing.T) {
 				}
 				return body
 			})})
-			server.AddFault(bmctest.Fault{On: "/redfish/v1/EventService/Subscriptions/2", Do: bmctest.Property("Id", "2")})
 			made, err := d.Subscribe(t.Context(), "node", bmc.Subscription{Destination: "https://events.example", Protocol: "Redfish"})
 			require.ErrorIs(t, err, c.want)
 			if c.want == nil {
+				require.Equal(t, "1", made.ID)
 				require.Equal(t, "https://events.example", made.Destination)
 			}
 		})
