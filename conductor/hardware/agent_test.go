@@ -183,6 +183,31 @@ func TestADeploymentByACustomAgentExecutesItsStep(t *testing.T) {
 	require.Equal(t, "disk", l.machine.Running())
 }
 
+func TestADeploymentAppliesBIOSSettingsBeforeAndAfterTheAgentBoots(t *testing.T) {
+	for name, c := range map[string]struct{ priority, boots int }{
+		"before the agent boots":      {150, 3},
+		"before the image is written": {90, 3},
+		"when they are there already": {85, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := startLab(t, states.Available, "direct")
+			value := 30
+			if c.boots == 2 {
+				value = l.bmc.BIOS("1")["BootTimeout"].(int)
+			}
+			l.ask(conductor.ProvisionRequest{Target: "active", DeploySteps: []conductor.StepRequest{{
+				Interface: "bios", Step: "apply_configuration", Priority: &c.priority,
+				Args: map[string]any{"settings": []any{map[string]any{"name": "BootTimeout", "value": value}}},
+			}}})
+			n := l.until(states.Active, states.DeployFail)
+			require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+			require.Equal(t, value, l.bmc.BIOS("1")["BootTimeout"])
+			require.Equal(t, c.boots, l.machine.Boots(), "of the agent and of the instance")
+			require.Equal(t, l.image[512:], l.disk()[512:len(l.image)])
+		})
+	}
+}
+
 func TestAManualCleaningRebootsTheMachineBetweenTwoSteps(t *testing.T) {
 	run := func(context.Context, map[string]any) (any, error) { return nil, nil }
 	l := startLab(t, states.Manageable, "direct", func(c *agenttest.Config) {

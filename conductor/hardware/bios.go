@@ -38,11 +38,11 @@ func (b biosSettings) steps() []conductor.Step {
 	}
 }
 
-// reboot reboots the machine into the agent, if the cleaning or the service has booted it, and else as it boots by itself.
+// reboot reboots the machine into the agent, if that executes the other steps of the work, and else as it boots by itself.
 //
 // Source: reboot_to_finish_step in ironic/drivers/modules/deploy_utils.py.
 func (b biosSettings) reboot(ctx context.Context, t *conductor.Task) error {
-	if usesAgentNow(t.Node()) {
+	if b.needsAgent(t.Node()) {
 		return b.BootAgent(ctx, t)
 	}
 	return t.SetPower(ctx, states.PowerRebooting)
@@ -50,19 +50,22 @@ func (b biosSettings) reboot(ctx context.Context, t *conductor.Task) error {
 
 // rebooted returns what a step returns after reboot: it waits for the next heartbeat if the agent boots.
 func (b biosSettings) rebooted(t *conductor.Task) error {
-	if usesAgentNow(t.Node()) {
+	if b.needsAgent(t.Node()) {
 		return conductor.ErrWait
 	}
 	return nil
 }
 
-// usesAgentNow reports whether the agent was booted for the steps of the node's cleaning or service.
-func usesAgentNow(n *conductor.Node) bool {
-	steps := n.CleanSteps
-	if n.ProvisionState == states.Servicing {
-		steps = n.ServiceSteps
+// needsAgent reports whether the agent executes other steps of the node's work.
+func (b biosSettings) needsAgent(n *conductor.Node) bool {
+	switch n.ProvisionState {
+	case states.Deploying:
+		return b.UsesAgent(n)
+	case states.Servicing:
+		return n.ServiceSteps != nil && n.ServiceSteps.Prepared
+	default:
+		return n.CleanSteps != nil && n.CleanSteps.Prepared
 	}
-	return steps != nil && steps.Prepared
 }
 
 // apply sets BIOS settings and reboots the machine, unless it has them already. It is done when the

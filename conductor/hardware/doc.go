@@ -51,8 +51,8 @@
 //     secure boot ([conductor.Management]); by IPMI they inject an NMI. The BMC itself loads the image
 //     of virtual media: image_download_source is "http", and any other is refused. A client's change of
 //     the CD fails while the machine boots or runs from it.
-//   - The steps bios.apply_configuration and bios.factory_reset of manual cleaning and servicing, by
-//     Redfish, change the BIOS settings and reboot the machine. The first is done when the machine
+//   - The steps bios.apply_configuration and bios.factory_reset of manual cleaning, servicing and
+//     deployments, by Redfish, change the BIOS settings and reboot the machine. The first is done when the machine
 //     reports the settings, for which it waits up to 30 minutes; the second cannot tell.
 //   - By Redfish, the vendor (the property vendor, unless the node has it), the boot mode, secure boot, the BIOS
 //     settings with their registry, and from series 2023.2 on the versions of the firmware, are read when

@@ -30,15 +30,27 @@ func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
 		return []conductor.Step{{Interface: "deploy", Step: "tear_down", Priority: 100, Run: deployment{b}.tearDown}}
 	case (work == states.Rescuing || work == states.Unrescuing) && b.chosen(n, "rescue") == "agent":
 		return agentRescue{b}.steps(work)
-	case work == states.Deploying && !b.UsesAgent(n):
-		return []conductor.Step{{Interface: "deploy", Step: "deploy", Priority: 100, Run: deployment{b}.bootInstance}}
+	case work == states.Deploying:
+		return deployment{b}.steps(n)
 	default:
 		return nil
 	}
 }
 
-// deployment has the steps of all deploy interfaces that need no agent.
+// deployment has the steps of the deploy interfaces.
 type deployment struct{ *BMC }
+
+// steps returns the steps of a deployment, without those that the conductor adds where an agent deploys. The steps of the
+// BIOS run if a client or a deploy template requests them.
+func (b deployment) steps(n *conductor.Node) (steps []conductor.Step) {
+	if b.chosen(n, "bios") == "redfish" {
+		steps = biosSettings{b.BMC}.steps()
+	}
+	if !b.UsesAgent(n) {
+		steps = append(steps, conductor.Step{Interface: "deploy", Step: "deploy", Priority: 100, Run: b.bootInstance})
+	}
+	return steps
+}
 
 // bootInstance boots the machine's instance. If that fails, it removes what the boot interface has provided.
 //
