@@ -92,7 +92,8 @@ func withBootDevices(ctx context.Context, c *Conductor, ident string, f func(con
 	})
 }
 
-// VendorMethods returns the vendor passthru methods of a node, nil if it has none. The error matches [NotFound] or [Invalid], or is the store's.
+// VendorMethods returns the vendor passthru methods of a node, nil if it has none. The error matches [NotFound] or
+// [Invalid], or is the store's.
 func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string]VendorMethod, error) {
 	return vendorMethods.call(ctx, c, ident, none{})
 }

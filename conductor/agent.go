@@ -121,14 +121,14 @@ func (f *fleet) byAddress(ctx context.Context, addresses []string) (string, erro
 	return found, nil
 }
 
-// Heartbeat handles a heartbeat of a node's agent: it stores the agent's data. An agent that
-// reports an error fails the work that waits for a call-back. If the node uses the agent
-// ([AgentBooter]), the conductor then asks the agent for its commands, after Heartbeat has returned, and
-// continues or fails the work by the answer. Otherwise the heartbeat continues
-// the work only if the waiting step is the built-in step "wait" or the hardware type is simulated
-// ([Description]): a heartbeat does not say that the agent has done anything. In a state that allows no
-// heartbeat nothing is stored. The error matches [NotFound], or [Invalid] for a wrong token, for a URL
-// without TLS if [Config] requires it, and for another URL or certificate than those of the agent's earlier heartbeats, or is that of [Conductor.Resume].
+// Heartbeat handles a heartbeat of a node's agent: it stores the agent's data. An agent that reports an error fails the
+// work that waits for a call-back. If the node uses the agent ([AgentBooter]), the conductor then asks the agent for
+// its commands, after Heartbeat has returned, and continues or fails the work by the answer. Otherwise the heartbeat
+// continues the work only if the waiting step is the built-in step "wait" or the hardware type is simulated
+// ([Description]): a heartbeat does not say that the agent has done anything. In a state that allows no heartbeat
+// nothing is stored. The error matches [NotFound], or [Invalid] for a wrong token, for a URL without TLS if [Config]
+// requires it, and for another URL or certificate than those of the agent's earlier heartbeats, or is that of
+// [Conductor.Resume].
 func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) error {
 	_, err := heartbeat.call(ctx, c, ident, h)
 	return err

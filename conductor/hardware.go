@@ -18,8 +18,9 @@ import (
 // it: it ends with the conductor's membership, and [Permit] reads from it whether a request may still
 // be sent.
 //
-// A Hardware may also implement [AgentBooter], [CacheReader], [HealthReader], [BootDeviceManager], [Management], [IndicatorReader] and [VendorPassthru]. Package
-// hardware, below, has hardware types for BMCs, and [Fake] is Ironic's fake-hardware.
+// A Hardware may also implement [AgentBooter], [CacheReader], [HealthReader], [BootDeviceManager], [Management],
+// [IndicatorReader] and [VendorPassthru]. Package hardware, below, has hardware types for BMCs, and [Fake] is Ironic's
+// fake-hardware.
 type Hardware interface {
 	// Describe returns the supported hardware interfaces and the properties in driver_info.
 	Describe() Description

@@ -10,8 +10,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// HealthReader is a [Hardware] that reads the health of its machines. In series with the field health, which is in API 1.109, the power sync
-// calls it after it has read a node's power state. A failure is logged, and the record keeps what it has.
+// HealthReader is a [Hardware] that reads the health of its machines. In series with the field health, which is in API
+// 1.109, the power sync calls it after it has read a node's power state. A failure is logged, and the record keeps what
+// it has.
 //
 // Source: node_cache_health in ironic/conductor/utils.py.
 type HealthReader interface {

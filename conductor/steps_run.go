@@ -54,8 +54,8 @@ type stepError struct {
 
 // Error returns Ironic's text for the steps of a deployment, a cleaning, a service or an inspection.
 //
-// Source: do_next_deploy_step in ironic/conductor/deployments.py and its like, inspect_hardware in inspection.py, and log_and_raise_deployment_error in
-// ironic/drivers/modules/agent_base.py, whose text has no full stop.
+// Source: do_next_deploy_step in ironic/conductor/deployments.py and its like, inspect_hardware in inspection.py, and
+// log_and_raise_deployment_error in ironic/drivers/modules/agent_base.py, whose text has no full stop.
 func (e *stepError) Error() string {
 	switch e.work {
 	case states.Cleaning, states.Servicing:

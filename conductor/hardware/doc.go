@@ -42,11 +42,11 @@
 //   - A deployment is described below.
 //   - A tear-down powers the machine off. With redfish-virtual-media it ejects CDs. The machine's disks
 //     and its boot device stay as they are.
-//   - With the deploy interfaces "direct" and "custom-agent", a cleaning and a service boot Ironic's agent,
-//     which executes its own steps, such as deploy.erase_devices, and power the machine off at the end, or
-//     start the instance again. So it is with "ramdisk" if the agent boots from virtual media or by a served script;
-//     otherwise an automated cleaning has no steps and fails, unless it is off for the node or the conductor. Manual cleaning and servicing have the built-in steps of power, since
-//     2023.2; a step that neither the driver nor the agent has fails.
+//   - With the deploy interfaces "direct" and "custom-agent", a cleaning and a service boot Ironic's agent, which
+//     executes its own steps, such as deploy.erase_devices, and power the machine off at the end, or start the instance
+//     again. So it is with "ramdisk" if the agent boots from virtual media or by a served script; otherwise an
+//     automated cleaning has no steps and fails, unless it is off for the node or the conductor. Manual cleaning and
+//     servicing have the built-in steps of power, since 2023.2; a step that neither the driver nor the agent has fails.
 //   - By Redfish, clients insert and eject virtual media, inject an NMI, and set the boot mode and
 //     secure boot ([conductor.Management]); by IPMI they inject an NMI. The BMC itself loads the image
 //     of virtual media: image_download_source is "http", and any other is refused. A client's change of

@@ -91,10 +91,10 @@ type kind struct {
 	parse func(info) (bmc.Config, error)
 }
 
-// BMC is a hardware type whose nodes have BMCs: a [conductor.Hardware], a
-// [conductor.BootDeviceManager], a [conductor.CacheReader], a [conductor.HealthReader], a [conductor.Management] and a [conductor.VendorPassthru]. Make it with [NewRedfish] or [NewIPMI], and Close it. It is
-// safe for concurrent use. A nil or zero BMC has no interfaces and no steps, and its
-// other methods return a [*conductor.ConfigError]. A nil node is an error.
+// BMC is a hardware type whose nodes have BMCs: a [conductor.Hardware], a [conductor.BootDeviceManager], a
+// [conductor.CacheReader], a [conductor.HealthReader], a [conductor.Management] and a [conductor.VendorPassthru]. Make
+// it with [NewRedfish] or [NewIPMI], and Close it. It is safe for concurrent use. A nil or zero BMC has no interfaces
+// and no steps, and its other methods return a [*conductor.ConfigError]. A nil node is an error.
 //
 // An error about a node's record is a [*conductor.Error] that matches [conductor.Invalid] or
 // [conductor.Unsupported]. An error of a BMC wraps a [*verify.Error]. No error contains a

@@ -35,8 +35,8 @@ type attack struct {
 	password                 bool // the attacker has the clients' password, as a browser that is led to another page
 }
 
-// attacks returns the hostile requests about a node. Their value is one that no client writes, so that the check of the history finds a patch
-// that was done.
+// attacks returns the hostile requests about a node. Their value is one that no client writes, so that the check of the
+// history finds a patch that was done.
 func attacks(node string) []attack {
 	value := `{"op": "add", "path": "/extra/` + valueKey + `", "value": "attack"}`
 	many := strings.Repeat(`{"op": "add", "path": "/extra/list/0", "value": 1},`, 900)

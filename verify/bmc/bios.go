@@ -229,9 +229,9 @@ func (s *BIOSSetting) typed(value any) (any, error) {
 	return text, nil
 }
 
-// registry reads the attribute registry with an ID, in English (DSP0266, "Registries"). Without one
-// it returns no entries. The file of the registry, or else the registry itself, has the ID. gofish does not decode the registry, because it has 0 for each limit that is
-// not there, and the registry may have more values than the guard lets through.
+// registry reads the attribute registry with an ID, in English (DSP0266, "Registries"). Without one it returns no
+// entries. The file of the registry, or else the registry itself, has the ID. gofish does not decode the registry,
+// because it has 0 for each limit that is not there, and the registry may have more values than the guard lets through.
 func (r *reading) registry(id string) map[string]BIOSSetting {
 	collection := r.service.root.link("Registries")
 	if id == "" || collection == "" || r.ended() {
