@@ -12,10 +12,10 @@ import (
 
 // phaseTexts describes the phases in tooltips.
 var phaseTexts = map[states.Phase]string{
-	states.PhaseResting: "stable",
+	states.PhaseStable:  "stable",
 	states.PhaseWorking: "the conductor is working",
 	states.PhaseWaiting: "the conductor waits for a call-back",
-	states.PhaseHeld:    "held by a hold step",
+	states.PhaseHold:    "stopped by a hold step",
 	states.PhaseFailed:  "work failed",
 }
 
@@ -98,7 +98,7 @@ func (p part) class() string { return "part" }
 // class returns the classes of a state, for style sheets and scripts.
 func (n node) class() string {
 	classes := []string{"state", string(n.phase)}
-	if n.stable {
+	if n.stable && n.phase != states.PhaseStable {
 		classes = append(classes, "stable")
 	}
 	if n.change != kept {

@@ -171,7 +171,7 @@ func (w *dotWriter) nodeStyle(n node) (border, fill, text string, width float64)
 	switch n.phase {
 	case states.PhaseFailed:
 		border, fill, text = w.bad, w.badNode, w.bad
-	case states.PhaseResting:
+	case states.PhaseStable:
 		border = w.text
 	}
 	if n.stable {

@@ -317,7 +317,7 @@ func TestRequestsLeadAlongTheTable(t *testing.T) {
 					require.NotEmpty(t, steps)
 					at = next
 				}
-				rests := table.Phase(r.To) == states.PhaseResting || table.Phase(r.To) == states.PhaseFailed
+				rests := table.Phase(r.To) == states.PhaseStable || table.Phase(r.To) == states.PhaseFailed
 				require.True(t, rests, "%v: %v in %v ends in %v", series, r.Verb, s.State, r.To)
 				require.Equal(t, states.Event.Requires(must(states.ParseVerb(r.Verb))), r.Requires)
 			}

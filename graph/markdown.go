@@ -177,7 +177,7 @@ func (p *page) phases() {
 		{"**Stable**: the node stays until a request moves it.", func(n node) bool { return n.stable }},
 		{"**Unstable**, the conductor is working: the state changes when the work ends.", func(n node) bool { return n.phase == states.PhaseWorking }},
 		{"**Unstable**, the conductor waits for a call-back: the state changes after the call-back or a timeout.", func(n node) bool { return n.phase == states.PhaseWaiting }},
-		{"**Held**: a hold step has stopped the work; a request resumes or aborts it.", func(n node) bool { return n.phase == states.PhaseHeld }},
+		{"**On hold**: a hold step has stopped the work; a request resumes or aborts it.", func(n node) bool { return n.phase == states.PhaseHold }},
 		{"**Failed**: the work has failed; an operator checks the node and sends a request.", func(n node) bool { return n.phase == states.PhaseFailed && !n.stable }},
 	} {
 		var links []string

@@ -128,7 +128,7 @@ func TestMarkdownsLinksLeadToItsAnchors(t *testing.T) {
 func TestMarkdownSaysWhatIsStableAndWhatIsAnAlias(t *testing.T) {
 	page := links(write(t, latest().WriteMarkdown))
 	require.Contains(t, page, "- **Stable**: the node stays until a request moves it. enroll, manageable, available, active, error, rescue\n")
-	require.Contains(t, page, "- **Held**: a hold step has stopped the work; a request resumes or aborts it. deploy hold, clean hold, service hold\n")
+	require.Contains(t, page, "- **On hold**: a hold step has stopped the work; a request resumes or aborts it. deploy hold, clean hold, service hold\n")
 	require.Contains(t, page, "| `deploy` | `active` | 1.73 |\n| `undeploy` | `deleted` | 1.1 |\n")
 	require.Contains(t, page, "- From 1.11 on, a node is created in `enroll`; below, in `available`.\n")
 	require.Contains(t, page, "- Below 1.2, `available` is shown as `null`.\n")

@@ -28,8 +28,8 @@ type world struct {
 	t      *rapid.T
 	config powersync.Config
 
-	recovery     bool         // the round under way is one of Recover
-	asked        states.Power // requested by the request under way; none in a round
+	recovery     bool         // the current round is one of Recover
+	asked        states.Power // requested by the current request; none in a round
 	read         map[string][]states.Power
 	bad          map[string]int    // rounds in a row in which the node did not read as recorded
 	wasBad       map[string]bool   // in this round
@@ -333,7 +333,7 @@ func TestNoInterleavingBreaksTheRules(t *testing.T) {
 			"": func(t *rapid.T) {
 				w.heal(t)
 				for i := range worldSize {
-					require.NotEqual(t, "this", w.record(t, name(i)).Reservation, "a node is held with nothing under way")
+					require.NotEqual(t, "this", w.record(t, name(i)).Reservation, "a node is reserved with no call in flight")
 				}
 			},
 		})

@@ -85,7 +85,7 @@ func (w *world) checkEvent(e powersync.Event) {
 }
 
 // requestInVain begins a power request and finishes it with a context that has ended,
-// while a round or another request is under way.
+// while a round or another request is in flight.
 func (w *world) requestInVain(id string) {
 	finish, err := w.Begin(context.Background(), id, isOff, 0)
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 	SkippedReservation    Outcome = "skipped_reservation"        // the node is reserved
 	SkippedConfiguration  Outcome = "skipped_configuration"      // no power state is recorded and the Validator refuses the configuration
 	SkippedBackoff        Outcome = "skipped_backoff"            // the node failed, and Config.Backoff is not over
-	SkippedChanged        Outcome = "skipped_changed_meanwhile"  // the record changed each time that the hardware was read
+	SkippedChanged        Outcome = "skipped_changed"            // the record changed each time that the hardware was read
 	SkippedDeleted        Outcome = "skipped_deleted"            // the node was deleted during the round
 )
 

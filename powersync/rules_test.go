@@ -346,7 +346,7 @@ func TestAnOldReadingIsNotUsedAfterChangesThatCancelOut(t *testing.T) {
 		}
 		require.NoError(t, edit(h.store, id, func(*powersync.Record) {}))
 	}
-	require.Equal(t, powersync.Equal, h.round(t), "a restart was under way")
+	require.Equal(t, powersync.Equal, h.round(t), "a restart was in progress")
 	require.Equal(t, 2, reads)
 }
 

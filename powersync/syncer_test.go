@@ -130,7 +130,7 @@ func TestASecondRoundAtATimeIsRefused(t *testing.T) {
 		_, err := h.Sync(t.Context())
 		require.ErrorIs(t, err, powersync.ErrRunning)
 		_, err = h.Recover(t.Context())
-		require.NoError(t, err, "one of each kind may be under way")
+		require.NoError(t, err, "one of each kind may run")
 		require.NoError(t, <-done)
 	})
 }

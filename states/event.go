@@ -59,7 +59,7 @@ const (
 	// EventService ("service"): A client runs service steps on a deployed node. Since
 	// 2023.2.
 	EventService
-	// EventAbort ("abort"): A client ends work that waits or is held. A step that must
+	// EventAbort ("abort"): A client ends work in a wait or hold state. A step that must
 	// not be interrupted is finished first. Since Liberty.
 	EventAbort
 	// EventUnhold ("unhold"): A client resumes work that a hold step has stopped.

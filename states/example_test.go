@@ -201,10 +201,10 @@ func ExampleTable_Phase() {
 		fmt.Printf("%v: %v\n", s, table.Phase(s))
 	}
 	// Output:
-	// available: resting
+	// available: stable
 	// deploying: working
 	// wait call-back: waiting
-	// deploy hold: held
+	// deploy hold: hold
 	// deploy failed: failed
 }
 

@@ -18,9 +18,9 @@ func WordsOf(e Event) []string {
 	return words
 }
 
-// Waiting returns the states of PhaseWaiting, and Held those of PhaseHeld.
+// Waiting returns the states of PhaseWaiting, and Hold those of PhaseHold.
 func (t *Table) Waiting() Set { return t.set(waitingSet) }
-func (t *Table) Held() Set    { return t.set(heldSet) }
+func (t *Table) Hold() Set    { return t.set(holdSet) }
 
 // AllAllocations ranges over every allocation state but NoAllocation.
 func AllAllocations() iter.Seq[Allocation] { return all[Allocation](allocationWords) }

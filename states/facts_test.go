@@ -223,7 +223,7 @@ func TestSetsWithoutAnUpstreamName(t *testing.T) {
 			word := state.String()
 			waits := word == "wait call-back" || strings.HasSuffix(word, " wait")
 			require.Equal(t, waits, table.Waiting().Has(state), "%v: waiting %v", s, state)
-			require.Equal(t, strings.HasSuffix(word, " hold"), table.Held().Has(state), "%v: held %v", s, state)
+			require.Equal(t, strings.HasSuffix(word, " hold"), table.Hold().Has(state), "%v: held %v", s, state)
 			require.Equal(t, strings.HasSuffix(word, " failed"), table.Failed().Has(state), "%v: failed %v", s, state)
 		}
 		for name, set := range sets {

@@ -2,15 +2,14 @@
 
 package states
 
-// The sets of a table. Some are derived from the table; the others are rows of
-// history, as in rows.go.
-
+// These are the indexes of a table's sets. Some sets are derived from the table; the
+// others have rows of history, as in rows.go.
 const (
 	stableSet = iota
 	unstableSet
 	failedSet
 	waitingSet
-	heldSet
+	holdSet
 	stuckSet
 	updateSet
 	deleteSet
@@ -21,11 +20,11 @@ const (
 	numSets
 )
 
-// The failed, waiting and held states of all series.
+// These are the failed states, the wait states and the hold states of all series.
 var (
-	failedWords  = SetOf(DeployFail, CleanFail, InspectFail, AdoptFail, RescueFail, UnrescueFail, ServiceFail)
-	waitingWords = SetOf(DeployWait, CleanWait, InspectWait, RescueWait, ServiceWait)
-	heldWords    = SetOf(DeployHold, CleanHold, ServiceHold)
+	failedStates  = SetOf(DeployFail, CleanFail, InspectFail, AdoptFail, RescueFail, UnrescueFail, ServiceFail)
+	waitingStates = SetOf(DeployWait, CleanWait, InspectWait, RescueWait, ServiceWait)
+	holdStates    = SetOf(DeployHold, CleanHold, ServiceHold)
 )
 
 var updateRows = [...]memberRow{
@@ -95,10 +94,10 @@ func (t *Table) buildSets() {
 			stable = stable.Union(SetOf(s))
 		}
 	}
-	failed := failedWords.Intersect(t.states)
-	waiting := waitingWords.Intersect(t.states)
-	held := heldWords.Intersect(t.states)
-	unstable := t.states.Minus(stable).Minus(failed).Minus(held)
+	failed := failedStates.Intersect(t.states)
+	waiting := waitingStates.Intersect(t.states)
+	hold := holdStates.Intersect(t.states)
+	unstable := t.states.Minus(stable).Minus(failed).Minus(hold)
 	lookup := membersIn(t.series, lookupRows[:])
 
 	t.sets = [numSets]Set{
@@ -106,7 +105,7 @@ func (t *Table) buildSets() {
 		unstableSet:   unstable,
 		failedSet:     failed,
 		waitingSet:    waiting,
-		heldSet:       held,
+		holdSet:       hold,
 		stuckSet:      t.stuckOf(unstable.Minus(waiting)),
 		updateSet:     membersIn(t.series, updateRows[:]),
 		deleteSet:     membersIn(t.series, deleteRows[:]),
@@ -147,7 +146,7 @@ func (t *Table) Stable() Set { return t.set(stableSet) }
 // Unstable returns the states that a node leaves by itself, because the
 // conductor is at work or waits for a call: upstream's UNSTABLE_STATES. Before
 // Ocata, whose source first has the set, they are those that are neither stable
-// nor failed nor held; the two agree since. Failed and held states are neither
+// nor failed nor on hold; the two agree since. Failed states and hold states are neither
 // stable nor unstable.
 func (t *Table) Unstable() Set { return t.set(unstableSet) }
 

@@ -7,17 +7,17 @@ package states
 type Phase string
 
 const (
-	// PhaseResting says that the node stays until a client requests another state. These are
+	// PhaseStable says that the node stays until a client requests another state. These are
 	// the stable states except Error.
-	PhaseResting Phase = "resting"
+	PhaseStable Phase = "stable"
 	// PhaseWorking says that the conductor is at work and reports the result.
 	PhaseWorking Phase = "working"
 	// PhaseWaiting says that the conductor waits, up to a timeout, for a call from outside.
 	// These are DeployWait and the states named "... wait".
 	PhaseWaiting Phase = "waiting"
-	// PhaseHeld says that a hold step stopped the work until a client requests unhold
+	// PhaseHold says that a hold step stopped the work until a client requests unhold
 	// or abort. These are the states named "... hold", which exist since 2023.2.
-	PhaseHeld Phase = "held"
+	PhaseHold Phase = "hold"
 	// PhaseFailed says that work failed, and an operator has to examine the node before a
 	// client requests another state. These are the states of [Table.Failed], and Error.
 	PhaseFailed Phase = "failed"
@@ -31,9 +31,9 @@ func (t *Table) Phase(s State) Phase {
 	case s == Error || t.Failed().Has(s):
 		return PhaseFailed
 	case t.Stable().Has(s):
-		return PhaseResting
-	case t.set(heldSet).Has(s):
-		return PhaseHeld
+		return PhaseStable
+	case t.set(holdSet).Has(s):
+		return PhaseHold
 	case t.set(waitingSet).Has(s):
 		return PhaseWaiting
 	default:

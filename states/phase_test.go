@@ -23,9 +23,9 @@ func TestPhasesAreTheSets(t *testing.T) {
 			case s == states.Error, table.Failed().Has(s):
 				want = states.PhaseFailed
 			case table.Stable().Has(s):
-				want = states.PhaseResting
-			case table.Held().Has(s):
-				want = states.PhaseHeld
+				want = states.PhaseStable
+			case table.Hold().Has(s):
+				want = states.PhaseHold
 			case table.Waiting().Has(s):
 				want = states.PhaseWaiting
 			case table.Unstable().Has(s):

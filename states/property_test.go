@@ -66,7 +66,7 @@ func TestStableStatesAreReachable(t *testing.T) {
 		settles := func(from states.State) bool {
 			return reachable(table, from, byConductor).Intersect(table.Stable()) != states.Set{}
 		}
-		mayNeedARequest := table.Failed().Union(table.Held()).Union(table.Waiting())
+		mayNeedARequest := table.Failed().Union(table.Hold()).Union(table.Waiting())
 		for s := range table.States().All() {
 			if settles(s) {
 				continue
@@ -115,7 +115,7 @@ func TestOneRowAtMostForAnEventInAState(t *testing.T) {
 func TestFailedAndHeldStatesOfferAWayOut(t *testing.T) {
 	eachTable(t, func(t *testing.T, table *states.Table) {
 		newest := table.Series().MaxAPIVersion()
-		for s := range table.Failed().Union(table.Held()).All() {
+		for s := range table.Failed().Union(table.Hold()).All() {
 			var accepted []string
 			for _, word := range requestWords() {
 				if _, err := table.Request(s, word, newest); err == nil {
@@ -145,7 +145,7 @@ func TestRequestAcceptsOnlyWhatHasARow(t *testing.T) {
 // A state is exactly one of stable, unstable, failed and held.
 func TestKindsOfStatesArePartitions(t *testing.T) {
 	eachTable(t, func(t *testing.T, table *states.Table) {
-		kinds := []states.Set{table.Stable(), table.Unstable(), table.Failed(), table.Held()}
+		kinds := []states.Set{table.Stable(), table.Unstable(), table.Failed(), table.Hold()}
 		total := 0
 		var union states.Set
 		for _, kind := range kinds {

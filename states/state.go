@@ -11,12 +11,11 @@ package states
 // be shared freely.
 type State uint8
 
-// The absence of a state.
 const (
 	// NoState is the absence of a state, upstream's NOSTATE: null in JSON and
-	// SQL, "none" as text. A node whose target is NoState has no change of state
-	// under way. Until Kilo NoState was also the state of a node free for use, and API
-	// versions below 1.2 still show Available as null.
+	// SQL, "none" as text. A node whose target is NoState is not on
+	// its way to another state. Until Kilo NoState was also the state of a node free for
+	// use, and API versions below 1.2 still show Available as null.
 	NoState State = 0
 )
 
@@ -78,7 +77,7 @@ const (
 	// An operator who wants to keep the workload sets `protected`, for which Ironic
 	// refuses `deleted` and `rebuild`.
 	Active State = Available + 1 + iota
-	// DeployWait ("wait call-back"): A deployment is under way, and the conductor
+	// DeployWait ("wait call-back"): A deployment is in progress, and the conductor
 	// waits for the ramdisk to boot or to finish a deploy step. Since Kilo.
 	//
 	// The ramdisk's call moves the node with `resume`. A call that does not come in
@@ -150,11 +149,11 @@ const (
 	// to `clean wait`, `hold` (since 2023.2) to `clean hold`, and `fail` to `clean
 	// failed`.
 	//
-	// An operator waits, and the API refuses power requests meanwhile. The API accepts
-	// the word `manage` here because the conductor's own event has that name;
+	// An operator waits, and the API refuses power requests in this state. The API
+	// accepts the word `manage` here because the conductor's own event has that name;
 	// clients need not send it.
 	Cleaning
-	// CleanWait ("clean wait"): A cleaning is under way, and the conductor waits for
+	// CleanWait ("clean wait"): A cleaning is in progress, and the conductor waits for
 	// the ramdisk to boot or to finish a clean step. Since Liberty.
 	//
 	// The ramdisk's call moves the node with `resume`. A call that does not come in
@@ -163,7 +162,7 @@ const (
 	//
 	// A client may end the cleaning with `abort`, which leads to `clean failed`; a
 	// step that must not be interrupted is finished first. The API refuses power
-	// requests meanwhile.
+	// requests in this state.
 	CleanWait
 	// CleanFail ("clean failed"): Cleaning failed, timed out or was aborted, and
 	// `last_error` says why. The disks may still hold data of the last workload. Since
@@ -217,7 +216,7 @@ const (
 	//
 	// An operator reads `last_error` and removes the cause before the next try.
 	InspectFail
-	// InspectWait ("inspect wait"): An inspection is under way, and the conductor
+	// InspectWait ("inspect wait"): An inspection is in progress, and the conductor
 	// waits for the ramdisk or the inspection service to report. API versions below
 	// 1.39 show this state as `inspecting`. Since Rocky.
 	//
@@ -274,7 +273,7 @@ const (
 	// An operator reads `last_error` and removes the cause, or requests `unrescue` to
 	// have the workload run again.
 	RescueFail
-	// RescueWait ("rescue wait"): A rescue is under way, and the conductor waits for
+	// RescueWait ("rescue wait"): A rescue is in progress, and the conductor waits for
 	// the ramdisk to boot and to set the password. Since Queens.
 	//
 	// The ramdisk's call moves the node with `resume`. A call that does not come in
@@ -316,15 +315,15 @@ const (
 // Service: steps are run on a node that carries a workload, which stays.
 const (
 	// Servicing ("servicing"): The conductor runs service steps, such as firmware
-	// updates, on a node that carries a workload. The workload does not run meanwhile
-	// and stays on the disks. Since 2023.2.
+	// updates, on a node that carries a workload. The workload stays on the disks
+	// and does not run. Since 2023.2.
 	//
 	// The conductor moves the node itself: `done` leads to `active`, `wait` to
 	// `service wait`, `hold` to `service hold`, and `fail` to `service failed`.
 	//
 	// An operator waits, because the API takes no request for the node in this state.
 	Servicing State = Unrescuing + 1 + iota
-	// ServiceWait ("service wait"): A service is under way, and the conductor waits
+	// ServiceWait ("service wait"): A service is in progress, and the conductor waits
 	// for the ramdisk to boot or to finish a service step. Since 2023.2.
 	//
 	// The ramdisk's call moves the node with `resume`. A call that does not come in
@@ -352,8 +351,8 @@ const (
 	// ServiceHold ("service hold"): A hold step stopped the service. Since 2023.2.
 	//
 	// A client moves the node: with `unhold` the service continues in `service wait`,
-	// `service` starts it over, and `abort` ends it. A service that fails meanwhile
-	// leads to `service failed` with `fail` (since 2025.2). No timeout ends the hold.
+	// `service` starts it over, and `abort` ends it. A service that fails during
+	// the hold leads to `service failed` with `fail` (since 2025.2). No timeout ends the hold.
 	//
 	// An operator examines the node at the point where the step stopped it, and then
 	// requests `unhold`. Before `abort`, the operator looks at the node's console: an

@@ -36,7 +36,7 @@ func TestTablesWithoutStatesAnswer(t *testing.T) {
 				require.Zero(t, set(table))
 			}
 			require.Zero(t, table.Waiting())
-			require.Zero(t, table.Held())
+			require.Zero(t, table.Hold())
 			requireNoRows(t, table)
 
 			_, err := table.Request(states.Available, "active", 1)

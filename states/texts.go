@@ -21,7 +21,7 @@ var stateTexts = [...]string{
 	Active: "The node is deployed and carries a workload. A stable state since Kilo.\n\n" +
 		"A client moves the node: `deleted` tears it down, `rebuild` redeploys it, `rescue` (since Queens) boots it into a rescue ramdisk, and `service` (since 2023.2) runs service steps on it. Rescue and service keep the workload.\n\n" +
 		"An operator who wants to keep the workload sets `protected`, for which Ironic refuses `deleted` and `rebuild`.",
-	DeployWait: "A deployment is under way, and the conductor waits for the ramdisk to boot or to finish a deploy step. Since Kilo.\n\n" +
+	DeployWait: "A deployment is in progress, and the conductor waits for the ramdisk to boot or to finish a deploy step. Since Kilo.\n\n" +
 		"The ramdisk's call moves the node with `resume`. A call that does not come in time fails the deployment with `fail`. A hold step (since 2023.2) stops it with `hold`.\n\n" +
 		"A client may tear the node down with `deleted` and, since 2026.1, end the deployment with `abort`; a step that must not be interrupted is finished first. An operator looks at the node's console when the call does not come.",
 	Deploying: "The conductor prepares the node for its workload by deploy steps, which configure the firmware, partition the disks, write the image and attach the networks. Since Kilo.\n\n" +
@@ -40,10 +40,10 @@ var stateTexts = [...]string{
 	Deleted: "This is an old word for a finished tear-down, passed through within one step in Kilo. No series has it in its table; the word is the API's verb for the event `delete`.",
 	Cleaning: "The conductor runs clean steps. After `provide` and after a tear-down these are the automated ones, which by default erase the disks; after `clean` (since Mitaka) they are those that the request names. A node whose automated cleaning is switched off passes through this state at once. Since Kilo.\n\n" +
 		"The conductor moves the node itself. Automated cleaning ends in `available` with `done`, and a cleaning by request in `manageable` with `manage` (since Mitaka), as does the automated cleaning of a retired node. `wait` (since Liberty) leads to `clean wait`, `hold` (since 2023.2) to `clean hold`, and `fail` to `clean failed`.\n\n" +
-		"An operator waits, and the API refuses power requests meanwhile. The API accepts the word `manage` here because the conductor's own event has that name; clients need not send it.",
-	CleanWait: "A cleaning is under way, and the conductor waits for the ramdisk to boot or to finish a clean step. Since Liberty.\n\n" +
+		"An operator waits, and the API refuses power requests in this state. The API accepts the word `manage` here because the conductor's own event has that name; clients need not send it.",
+	CleanWait: "A cleaning is in progress, and the conductor waits for the ramdisk to boot or to finish a clean step. Since Liberty.\n\n" +
 		"The ramdisk's call moves the node with `resume`. A call that does not come in time fails the cleaning with `fail`. A hold step (since 2023.2) stops it with `hold`.\n\n" +
-		"A client may end the cleaning with `abort`, which leads to `clean failed`; a step that must not be interrupted is finished first. The API refuses power requests meanwhile.",
+		"A client may end the cleaning with `abort`, which leads to `clean failed`; a step that must not be interrupted is finished first. The API refuses power requests in this state.",
 	CleanFail: "Cleaning failed, timed out or was aborted, and `last_error` says why. The disks may still hold data of the last workload. Since Kilo.\n\n" +
 		"A client moves the node to `manageable` with `manage`. Until Kilo the event `clean`, which only the conductor fires, leads out of this state too.\n\n" +
 		"An operator removes the cause, ends the maintenance that Ironic has set after a failed step, requests `manage`, and has the node cleaned again before it is used.",
@@ -60,7 +60,7 @@ var stateTexts = [...]string{
 	InspectFail: "The inspection failed, timed out or was aborted, and `last_error` says why. Since Kilo.\n\n" +
 		"A client moves the node: `inspect` tries again, and `manage` leads to `manageable` without an inspection.\n\n" +
 		"An operator reads `last_error` and removes the cause before the next try.",
-	InspectWait: "An inspection is under way, and the conductor waits for the ramdisk or the inspection service to report. API versions below 1.39 show this state as `inspecting`. Since Rocky.\n\n" +
+	InspectWait: "An inspection is in progress, and the conductor waits for the ramdisk or the inspection service to report. API versions below 1.39 show this state as `inspecting`. Since Rocky.\n\n" +
 		"A report moves the node: `done` leads to `manageable` and, since 2023.2, `resume` back to `inspecting`. A report that does not come in time fails the inspection with `fail`.\n\n" +
 		"A client may end the inspection with `abort`, which leads to `inspect failed`. An operator looks at the node's console when the report does not come.",
 	Adopting: "The conductor takes over a node that carries a workload already. It does not clean the node and does not deploy to it; it prepares what it needs to manage the node from now on. Since Newton.\n\n" +
@@ -75,7 +75,7 @@ var stateTexts = [...]string{
 	RescueFail: "The rescue failed, timed out or was aborted, and `last_error` says why. The workload is on the disks and does not run. Since Queens.\n\n" +
 		"A client moves the node: `rescue` tries again, `unrescue` brings the workload back, and `deleted` tears the node down.\n\n" +
 		"An operator reads `last_error` and removes the cause, or requests `unrescue` to have the workload run again.",
-	RescueWait: "A rescue is under way, and the conductor waits for the ramdisk to boot and to set the password. Since Queens.\n\n" +
+	RescueWait: "A rescue is in progress, and the conductor waits for the ramdisk to boot and to set the password. Since Queens.\n\n" +
 		"The ramdisk's call moves the node with `resume`. A call that does not come in time fails the rescue with `fail`.\n\n" +
 		"A client may end the rescue with `abort`, which leads to `rescue failed`, or tear the node down with `deleted`. An operator looks at the node's console when the call does not come.",
 	Rescuing: "The conductor prepares the rescue: it switches the networks and the boot device over and restarts the node with the rescue ramdisk. Since Queens.\n\n" +
@@ -87,17 +87,17 @@ var stateTexts = [...]string{
 	Unrescuing: "The conductor brings the workload back: it switches the networks and the boot device over and restarts the node from its own disk. Since Queens.\n\n" +
 		"The conductor moves the node itself: `done` leads to `active`, and `fail` to `unrescue failed`.\n\n" +
 		"An operator waits, because the API takes no request for the node in this state.",
-	Servicing: "The conductor runs service steps, such as firmware updates, on a node that carries a workload. The workload does not run meanwhile and stays on the disks. Since 2023.2.\n\n" +
+	Servicing: "The conductor runs service steps, such as firmware updates, on a node that carries a workload. The workload stays on the disks and does not run. Since 2023.2.\n\n" +
 		"The conductor moves the node itself: `done` leads to `active`, `wait` to `service wait`, `hold` to `service hold`, and `fail` to `service failed`.\n\n" +
 		"An operator waits, because the API takes no request for the node in this state.",
-	ServiceWait: "A service is under way, and the conductor waits for the ramdisk to boot or to finish a service step. Since 2023.2.\n\n" +
+	ServiceWait: "A service is in progress, and the conductor waits for the ramdisk to boot or to finish a service step. Since 2023.2.\n\n" +
 		"The ramdisk's call moves the node with `resume`. A call that does not come in time fails the service with `fail`. A hold step stops it with `hold`.\n\n" +
 		"A client may end the service with `abort` and, since 2025.1, tear the node down with `deleted`; a step that must not be interrupted is finished first. Before `abort`, an operator looks at the node's console: an interrupted firmware update can destroy the hardware.",
 	ServiceFail: "The service failed or was aborted, and `last_error` says why. The workload is on the disks and may not run. Since 2023.2.\n\n" +
 		"A client moves the node: `service` tries again, `rescue` boots the rescue ramdisk, `deleted` (since 2025.1) tears the node down, and `abort` (since 2025.2) brings the workload back in `active`. A service that continues nevertheless leads to `service wait` with `wait` (since 2025.2), or to `service hold` with `hold` (since 2025.2).\n\n" +
 		"An operator ends the maintenance that Ironic has set after a failed step. Before `abort`, the operator looks at the node's console: an interrupted firmware update can destroy the hardware.",
 	ServiceHold: "A hold step stopped the service. Since 2023.2.\n\n" +
-		"A client moves the node: with `unhold` the service continues in `service wait`, `service` starts it over, and `abort` ends it. A service that fails meanwhile leads to `service failed` with `fail` (since 2025.2). No timeout ends the hold.\n\n" +
+		"A client moves the node: with `unhold` the service continues in `service wait`, `service` starts it over, and `abort` ends it. A service that fails during the hold leads to `service failed` with `fail` (since 2025.2). No timeout ends the hold.\n\n" +
 		"An operator examines the node at the point where the step stopped it, and then requests `unhold`. Before `abort`, the operator looks at the node's console: an interrupted firmware update can destroy the hardware.",
 }
 
@@ -114,7 +114,7 @@ var eventTexts = [...]string{
 	EventRescue:   "A client boots a deployed node into the rescue ramdisk. Since Queens.",
 	EventUnrescue: "A client returns a rescued node to its workload. Since Queens.",
 	EventService:  "A client runs service steps on a deployed node. Since 2023.2.",
-	EventAbort:    "A client ends work that waits or is held. A step that must not be interrupted is finished first. Since Liberty.",
+	EventAbort:    "A client ends work in a wait or hold state. A step that must not be interrupted is finished first. Since Liberty.",
 	EventUnhold:   "A client resumes work that a hold step has stopped. Since 2023.2.",
 	EventDone:     "The conductor reports that the work of the state has succeeded. Since Kilo.",
 	EventFail:     "The conductor reports that the work of the state failed, or that a call did not come in time. Since Kilo.",

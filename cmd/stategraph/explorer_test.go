@@ -33,7 +33,7 @@ func TestExplorerExplainsTheStateThatIsClicked(t *testing.T) {
 	require.Contains(t, details, "resume cleaning")
 	require.Equal(t, []string{"state-clean_wait"}, b.with("main", "state", "chosen"))
 	require.Equal(t, "#series=2026.2&state=clean+wait", b.hash())
-	require.Contains(t, b.Text("#live"), "clean wait: A cleaning is under way")
+	require.Contains(t, b.Text("#live"), "clean wait: A cleaning is in progress")
 
 	b.Do(chromedp.Click(chromedp.CSS(`#details [data-state="clean failed"]`)))
 	require.Contains(t, b.Text("#details"), "clean failed not stable; an operator has to check the node")

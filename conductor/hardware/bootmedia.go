@@ -171,7 +171,7 @@ func (b mediaBoot) eject(ctx context.Context, n *conductor.Node) error {
 // while an instance of the deploy interface "ramdisk" exists.
 func (b mediaBoot) inUse(n *conductor.Node) bool {
 	switch states.Latest().Table().Phase(n.ProvisionState) {
-	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHeld:
+	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
 		return true
 	}
 	return b.chosen(n, "deploy") == ramdisk && n.ProvisionState == states.Active

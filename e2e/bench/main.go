@@ -13,7 +13,7 @@ import (
 
 func main() { program.Main("bench", run) }
 
-// run returns when its context ends, and leaves a benchmark under way running: package
+// run returns when its context ends, and leaves the current benchmark running: package
 // testing cannot stop it.
 func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	testing.Init()

@@ -32,7 +32,7 @@ func ExampleSVG() {
 	// part-enrolment: part
 	// edge-enroll-verifying: edge request
 	// edge-verifying-enroll: edge conductor
-	// state-enroll: state resting stable
+	// state-enroll: state stable
 	// state-verifying: state working
 }
 

@@ -112,7 +112,7 @@ func (c *conductor) kindOf(s observation, event states.Event) kind {
 		}
 		return unexpected
 	case states.EventWait, states.EventHold, states.EventResume:
-		if phase == states.PhaseResting || phase == states.PhaseFailed {
+		if phase == states.PhaseStable || phase == states.PhaseFailed {
 			return unexpected
 		}
 		return success

@@ -108,7 +108,7 @@ func (x *index) build(t *states.Table) {
 // idle reports whether no work is in progress in a state, so that a node stays in it until a
 // request moves it.
 func (x *index) idle(s states.State) bool {
-	return x.phases[s] == states.PhaseResting || x.phases[s] == states.PhaseFailed
+	return x.phases[s] == states.PhaseStable || x.phases[s] == states.PhaseFailed
 }
 
 // reachable returns the states that a node can reach from s without a request or by an

@@ -176,7 +176,7 @@ func (q *query) answerAtWork() {
 		q.send(1 + q.route.ended)
 	case q.route.left == noRoute:
 		q.block(q.missing(), noWork)
-	case q.phases[q.state] == states.PhaseHeld:
+	case q.phases[q.state] == states.PhaseHold:
 		q.route = route{event: states.EventUnhold}
 		q.block(NeedsUnhold, work)
 	default:

@@ -236,7 +236,7 @@ func TestWorkIsDoneOnce(t *testing.T) {
 	require.Equal(t,
 		[]string{"wait for inspecting to end in manageable", "send inspect", "done"},
 		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventInspect)}, states.Inspecting, states.Manageable, states.Manageable),
-		"an inspection that was under way before does not count, one that was not seen does")
+		"an inspection that was in progress before does not count, one that was not seen does")
 
 	const uninspected = "blocked: needs retry of inspecting, before inspect"
 	require.Equal(t,

@@ -12,7 +12,7 @@ type Verdict string
 
 const (
 	// InProgress says that the work that the request started has not ended. It may be on
-	// hold, in a state of [states.PhaseHeld], until an operator resumes it.
+	// hold, in a state of [states.PhaseHold], until an operator resumes it.
 	InProgress Verdict = "in progress"
 	// Succeeded says that the node is in the state that the request leads to.
 	Succeeded Verdict = "succeeded"

@@ -226,9 +226,9 @@ func isWork(goal plan.Goal, verb string) bool {
 }
 
 // verbsFrom returns the requests that may be sent in a state in which no work is
-// under way.
+// in progress.
 func verbsFrom(c *conductor, desired plan.Desired, from states.State) []string {
-	if c.table.Unstable().Has(from) || c.table.Phase(from) == states.PhaseHeld {
+	if c.table.Unstable().Has(from) || c.table.Phase(from) == states.PhaseHold {
 		return nil
 	}
 	var verbs []string

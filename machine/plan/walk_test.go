@@ -137,7 +137,7 @@ func TestWorkThatSucceedsContinuesUntilTheNodeRests(t *testing.T) {
 				for range 3 {
 					next = plan.Succeed(table, next)
 				}
-				require.Equal(t, states.PhaseResting, table.Phase(next.State), "%v in %v", s, series)
+				require.Equal(t, states.PhaseStable, table.Phase(next.State), "%v in %v", s, series)
 			default:
 				require.Equal(t, node, next, "%v in %v", s, series)
 			}

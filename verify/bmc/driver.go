@@ -47,7 +47,7 @@ type Driver struct {
 
 	mu     sync.Mutex
 	closed bool
-	nodes  map[string]*node // the nodes with a call under way or a kept session
+	nodes  map[string]*node // the nodes with a call in flight or a kept session
 	kept   int              // number of nodes that are placed
 }
 
@@ -136,9 +136,9 @@ func (d *Driver) redfish(ctx context.Context, limit time.Duration, id, op string
 }
 
 // within calls f with a connection to a node's BMC, over a kept session or a new one. A
-// kept session may have ended meanwhile: if the BMC says so, or cannot be reached, within
-// opens a new one, once. It does not send refused credentials again. The limit is that
-// of the call's time; 0 stands for those of the Config.
+// kept session may have expired: if the BMC says so, or cannot be reached, within opens a
+// new one, once. It does not send refused credentials again. The limit bounds the call's
+// time; 0 stands for the limits of the Config.
 func (d *Driver) within(ctx context.Context, limit time.Duration, id, op string, f func(context.Context, connection) error) error {
 	c, err := d.lookup(ctx, id)
 	if err != nil {

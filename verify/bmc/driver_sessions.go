@@ -17,7 +17,7 @@ type openConnection struct {
 	used   time.Time
 }
 
-// node is a node with a call under way or a kept session.
+// node is a node with a call in flight or a kept session.
 type node struct {
 	mu     chan struct{} // a mutex as a channel: full while a call uses the node
 	calls  int           // calls that hold mu or wait for it; guarded by Driver.mu
@@ -123,7 +123,7 @@ func (d *Driver) expired() []*openConnection {
 	return expired
 }
 
-// Close logs out of the kept sessions. Calls under way log out when they end; later
+// Close logs out of the kept sessions. Calls in flight log out when they end; later
 // calls keep no session. The error is the context's, if it ends before Close is done.
 func (d *Driver) Close(ctx context.Context) error {
 	d.mu.Lock()

@@ -41,7 +41,7 @@ type redfishGuard struct {
 	root    bool       // the driver may read the service root
 	slot    *slot      // the slot of virtual media that the driver uses; otherwise nil
 
-	// Of the call under way:
+	// The fields below belong to the call in flight.
 	ctx        context.Context // nil outside of calls
 	failed     error           // why the last failed request has failed
 	bootFailed error           // why the boot override was not set; nil if it was

@@ -51,7 +51,7 @@ func dial(ctx context.Context, host string, config *tls.Config, b *budget) (*wir
 	return w, nil
 }
 
-// interrupt ends the read or write under way.
+// interrupt ends the read or write in flight.
 func (w *wire) interrupt() { _ = w.conn.SetDeadline(time.Unix(1, 0)) }
 
 // Read reads from the connection, for the reader.

@@ -117,8 +117,8 @@ func withReason(text, reason string) string {
 
 func phaseReason(table *states.Table, n *conductor.Node) string {
 	switch table.Phase(n.ProvisionState) {
-	case states.PhaseResting:
-		return errorReason(n) + "The node rests in this state until a client sends a request."
+	case states.PhaseStable:
+		return errorReason(n) + "The node stays in this state until a client sends a request."
 	case states.PhaseWorking:
 		who := "The work is recorded, but no conductor has started it"
 		if n.Reservation != "" {
@@ -127,7 +127,7 @@ func phaseReason(table *states.Table, n *conductor.Node) string {
 		return who + "." + ending(table, n)
 	case states.PhaseWaiting:
 		return "The work waits for a call-back of the agent on the node, or for a timeout." + ending(table, n)
-	case states.PhaseHeld:
+	case states.PhaseHold:
 		return "A hold step has stopped the work until a client requests unhold." + ending(table, n)
 	case states.PhaseFailed:
 		return "The work has failed; the last error gives the cause. The node stays in this state until an operator has checked it and a client sends a request."
@@ -136,7 +136,7 @@ func phaseReason(table *states.Table, n *conductor.Node) string {
 	}
 }
 
-// errorReason returns a sentence about the last error of a resting node, "" if it has none.
+// errorReason returns a sentence about the last error of a node in a stable state, "" if it has none.
 func errorReason(n *conductor.Node) string {
 	if n.LastError == "" {
 		return ""

@@ -144,7 +144,7 @@ func TestTheTimelineIsTheRecordsTransitions(t *testing.T) {
 	s.WaitFor(t.Context(), "rack1-1", states.Enroll)
 	failed := fmt.Sprintf("verification of node rack1-1 (%s) failed: no route to host", node.UUID)
 	require.Contains(t, s.details("rack1-1").Why, "The work in the state verifying has failed; the last error gives the cause. "+
-		"The node rests in this state until a client sends a request.")
+		"The node stays in this state until a client sends a request.")
 	s.provision("rack1-1", "manage")
 	s.WaitFor(t.Context(), "rack1-1", states.Manageable)
 	s.provision("rack1-1", "provide")
@@ -167,13 +167,13 @@ func TestANodesStateIsExplained(t *testing.T) {
 		why  string
 		next string // to available
 	}{
-		"resting":     {conductor.Node{ProvisionState: states.Manageable}, "The node rests in this state until a client sends a request.", "The request `provide` is the next step."},
-		"at the goal": {conductor.Node{ProvisionState: states.Available}, "The node rests in this state until a client sends a request.", "The node is already in this state."},
+		"stable":      {conductor.Node{ProvisionState: states.Manageable}, "The node stays in this state until a client sends a request.", "The request `provide` is the next step."},
+		"at the goal": {conductor.Node{ProvisionState: states.Available}, "The node stays in this state until a client sends a request.", "The node is already in this state."},
 		"unverified":  {conductor.Node{LastError: "no route"}, "The last error is older than the transitions of the record.", "The request `manage` is the next step."},
 		"waiting":     {conductor.Node{ProvisionState: states.CleanWait}, "waits for a call-back of the agent", "Wait: cleaning leads to available if it succeeds."},
-		"held":        {conductor.Node{ProvisionState: states.CleanHold}, "until a client requests unhold", "The request `unhold` resumes the work"},
+		"on hold":     {conductor.Node{ProvisionState: states.CleanHold}, "until a client requests unhold", "The request `unhold` resumes the work"},
 		"failed":      {conductor.Node{ProvisionState: states.CleanFail}, "until an operator has checked it", "repeats cleaning, which has failed"},
-		"active":      {conductor.Node{ProvisionState: states.Active}, "The node rests in this state", "The request `deleted` is the next step, but destroys"},
+		"active":      {conductor.Node{ProvisionState: states.Active}, "The node stays in this state", "The request `deleted` is the next step, but destroys"},
 		"retired":     {conductor.Node{ProvisionState: states.Manageable, Retired: true, RetiredReason: "old"}, "The node is retired: Ironic refuses to provide it. Reason: old.", "Ironic does not provide a retired node"},
 		"maintenance": {conductor.Node{ProvisionState: states.CleanFail, Maintenance: true, MaintenanceReason: "fan", Fault: "clean failure"}, "The node is in maintenance: Ironic refuses to deploy, rebuild, rescue, clean or service it. Reason: fan. Its fault is \"clean failure\".", "repeats cleaning"},
 		"protected":   {conductor.Node{ProvisionState: states.Active, Protected: true}, "The node is protected: Ironic refuses to tear it down, rebuild or delete it.", "destroys"},

@@ -109,15 +109,15 @@ func (c *client) provision(ctx context.Context, uuid, target string) error {
 	return err
 }
 
-// shortestPause and longestPause bound the pause between two polls of a node with work
-// under way.
+// shortestPause and longestPause bound the pause between two polls of a node that is
+// not settled.
 const (
 	shortestPause = time.Millisecond
 	longestPause  = 50 * time.Millisecond
 )
 
 // settle polls until a node is not reserved and in the wanted state. It returns an error
-// if the node rests in a failed state. The pause between two polls is as long as the
+// if the node stays in a failed state. The pause between two polls is as long as the
 // previous poll, so that polling neither overloads a slow service nor delays the result
 // of a fast one. settle skips a pause shorter than shortestPause, because the timer would
 // extend the pause to a millisecond.

@@ -2,13 +2,13 @@
 (() => {
 	const $ = (id) => document.getElementById(id);
 	const phases = {
-		resting: 'stable', working: 'the conductor is working', waiting: 'the conductor waits for a call-back',
-		held: 'held by a hold step', failed: 'an operator has to check the node',
+		stable: 'stable', working: 'the conductor is working', waiting: 'the conductor waits for a call-back',
+		hold: 'stopped by a hold step', failed: 'an operator has to check the node',
 	};
 	const needs = {
 		D: 'The route destroys a workload on the node.',
 		R: 'The route repeats work that has failed: check the node first.',
-		H: 'The work is held: an operator resumes it with unhold.',
+		H: 'A hold step stops the work: an operator resumes it with unhold.',
 	};
 	const choice = {};
 	const panels = [];
@@ -283,7 +283,7 @@
 		const as = model.shownAs(n, v);
 		box.replaceChildren(
 			element('h2', {}, s.link ? element('a', { href: s.link }, s.name) : s.name),
-			element('p', { class: 'badge' }, s.phase === 'resting' ? 'stable' : `${s.stable ? 'stable' : 'not stable'}; ${phases[s.phase]}`),
+			element('p', { class: 'badge' }, s.phase === 'stable' ? 'stable' : `${s.stable ? 'stable' : 'not stable'}; ${phases[s.phase]}`),
 			...s.text.split('\n\n').map((p) => element('p', {}, ...marked(p))),
 			as ? element('p', { class: 'note' }, `API version ${version(v)} shows this state as ${as}.`) : '',
 			element('p', {}, element('button', { type: 'button', id: 'start-here', onclick: () => choose({ from: s.name }) }, 'Route from this state')),

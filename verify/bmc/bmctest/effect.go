@@ -76,7 +76,7 @@ func Effects() []Effect {
 	}
 }
 
-// Refuse makes the BMC stop listening: connections are refused. On Linux the BMC keeps its port meanwhile.
+// Refuse makes the BMC stop listening: connections are refused. On Linux the BMC keeps its port reserved.
 func Refuse() Effect { return Effect{name: "Refuse()", line: lineRefused} }
 
 // silent accepts connections and never sends anything: no TLS handshake ends.

@@ -55,7 +55,7 @@ func (n noting) note(status int) {
 	}
 }
 
-// wait returns false if the BMC was closed or the client has disconnected meanwhile.
+// wait waits for d. It returns false if the BMC closes or the client disconnects first.
 func (x *exchange) wait(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -56,7 +56,7 @@ type RedfishConfig struct {
 	// SessionTimeout is the time after which an unused session ends; 0 stands for 30 minutes.
 	SessionTimeout time.Duration
 
-	// PowerDelay is the time that a system takes to power on or off; meanwhile it is PoweringOn or PoweringOff. If
+	// PowerDelay is the time that a system takes to power on or off; until then it is PoweringOn or PoweringOff. If
 	// PowerDelay is 0, the change is immediate.
 	PowerDelay time.Duration
 }
