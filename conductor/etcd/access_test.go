@@ -90,7 +90,7 @@ func TestAClusterWithPasswordAuthentication(t *testing.T) {
 	require.ErrorContains(t, err, "user")
 
 	config.User, config.Password = user, secret.New(password)
-	s := etcdtest.Connect(t, config)
+	s := connect(t, config)
 	a := etcdtest.Create(t, s, "a", "name=a")
 	got, err := s.Get(t.Context(), etcdtest.Kind, "name=a")
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestAClusterWithClientCertificates(t *testing.T) {
 		c.CA, c.Cert, c.Key = filepath.Join(dir, "ca.pem"), serverCert, filepath.Join(dir, "server.key")
 	})
 	config := etcd.Config{Endpoints: etcdtest.Endpoints(members), TLS: &tls.Config{RootCAs: ca, Certificates: []tls.Certificate{clientCert}}}
-	etcdtest.Create(t, etcdtest.Connect(t, config), "a")
+	etcdtest.Create(t, connect(t, config), "a")
 
 	for name, c := range map[string]struct {
 		tls  *tls.Config
@@ -167,7 +167,7 @@ func (c counted) Handle(context.Context, slog.Record) error {
 
 func TestKeysAreAsTheDocumentationSays(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
-	s := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+	s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
 	r := etcdtest.Create(t, s, "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", "name=<rack1-7>")
 	client := rawClient(t, members)
 
@@ -189,7 +189,7 @@ func TestKeysAreAsTheDocumentationSays(t *testing.T) {
 
 func TestAValueOfAnotherFormatIsAnError(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
-	s := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+	s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
 	etcdtest.Create(t, s, "a")
 	client := rawClient(t, members)
 	ended := make(chan error)

@@ -15,9 +15,9 @@ import (
 
 func TestTheStoreOnAClusterKeepsItsPromises(t *testing.T) {
 	members := etcdtest.StartCluster(t, 3, nil)
-	handles := []conductor.Store{etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})}
+	handles := []conductor.Store{connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})}
 	for _, m := range members {
-		handles = append(handles, etcdtest.Connect(t, etcd.Config{Endpoints: []string{m.Client}}))
+		handles = append(handles, connect(t, etcd.Config{Endpoints: []string{m.Client}}))
 	}
 	require.NoError(t, storetest.Check(handles[0], handles[1:]...))
 }

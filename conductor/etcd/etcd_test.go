@@ -14,17 +14,16 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
-	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
 
 func TestPrefixesAreIndependent(t *testing.T) {
 	dir := t.TempDir()
-	one := etcdtest.OpenFolder(t, embedded.Config{Dir: dir, Prefix: "/one"})
+	one := openLocal(t, dir, "/one")
 	etcdtest.Create(t, one, "a", "name=a")
 	require.NoError(t, one.Close())
 
-	another := etcdtest.OpenFolder(t, embedded.Config{Dir: dir, Prefix: "/one/and/another"})
+	another := openLocal(t, dir, "/one/and/another")
 	page, err := another.List(t.Context(), etcdtest.Kind, "", 10)
 	require.NoError(t, err)
 	require.Empty(t, page)
@@ -54,7 +53,7 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 }
 
 func TestARecordThatCannotBeStoredIsRefused(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := openLocal(t, t.TempDir(), "")
 	many := strings.Fields(strings.Repeat("key ", 49))
 	for name, c := range map[string]struct {
 		record conductor.Record
@@ -77,7 +76,7 @@ func TestARecordThatCannotBeStoredIsRefused(t *testing.T) {
 }
 
 func TestTheMaximumNumberOfKeysCanBeReplaced(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := openLocal(t, t.TempDir(), "")
 	var first, second []string
 	for i := range 48 {
 		first, second = append(first, fmt.Sprint("first=", i)), append(second, fmt.Sprint("second=", i))
@@ -92,7 +91,7 @@ func TestTheMaximumNumberOfKeysCanBeReplaced(t *testing.T) {
 }
 
 func TestARecordThatIsTooLargeIsAnErrorThatSaysSo(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := openLocal(t, t.TempDir(), "")
 	checkTooLarge(t, s, 2<<20)
 }
 
@@ -108,7 +107,7 @@ func checkTooLarge(t *testing.T, s *etcd.Store, size int) {
 }
 
 func TestAClosedStoreSaysSo(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := openLocal(t, t.TempDir(), "")
 	a := etcdtest.Create(t, s, "a")
 	synced, ended := make(chan struct{}), make(chan error)
 	go func() {
@@ -140,7 +139,7 @@ func TestAClosedStoreSaysSo(t *testing.T) {
 }
 
 func TestAStoreCanBeClosedFromTheBodyOfARange(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := openLocal(t, t.TempDir(), "")
 	etcdtest.Create(t, s, "a")
 	var last error
 	for _, err := range s.Watch(t.Context(), etcdtest.Kind) {
@@ -149,7 +148,7 @@ func TestAStoreCanBeClosedFromTheBodyOfARange(t *testing.T) {
 	}
 	require.ErrorIs(t, last, etcd.ErrClosed)
 
-	s = etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s = openLocal(t, t.TempDir(), "")
 	for _, err := range s.Membership(0).Join(t.Context(), conductor.Member{ID: "a"}) {
 		require.NoError(t, s.Close())
 		last = err
@@ -158,7 +157,7 @@ func TestAStoreCanBeClosedFromTheBodyOfARange(t *testing.T) {
 }
 
 func TestAStoreCanBeClosedAtAnyMoment(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := openLocal(t, t.TempDir(), "")
 	begun, ended := make(chan struct{}, 8), make(chan error, 8)
 	for i := range 8 {
 		go func() {
@@ -188,7 +187,7 @@ func TestAStoreCanBeClosedAtAnyMoment(t *testing.T) {
 }
 
 func TestContextsEndRequests(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := openLocal(t, t.TempDir(), "")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("a cause"))
 	_, err := s.Get(ctx, etcdtest.Kind, "a")
@@ -196,7 +195,5 @@ func TestContextsEndRequests(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer stop()
 	_, err = s.Create(ctx, conductor.Record{Kind: etcdtest.Kind, ID: "a"})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	_, err = embedded.Open(ctx, embedded.Config{Dir: t.TempDir()})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }

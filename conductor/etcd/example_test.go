@@ -10,7 +10,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
-	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -44,32 +43,4 @@ func ExampleOpen() {
 		panic(err)
 	}
 	fmt.Println(c.Run(context.Background()))
-}
-
-// Join yields the live conductors, and Alive reports whether one is a member.
-func ExampleMembership() {
-	dir, err := os.MkdirTemp("", "example-")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	store, err := embedded.Open(context.Background(), embedded.Config{Dir: dir})
-	if err != nil {
-		panic(err)
-	}
-	defer store.Close()
-	members := store.Membership(etcd.DefaultTTL)
-	for all, err := range members.Join(context.Background(), conductor.Member{ID: "1", Hostname: "alpha"}) {
-		if err != nil {
-			panic(err)
-		}
-		alive, err := members.Alive(context.Background(), "1")
-		fmt.Println(len(all), all[0].Hostname, alive, err)
-		break // and leave
-	}
-	alive, err := members.Alive(context.Background(), "1")
-	fmt.Println(alive, err)
-	// Output:
-	// 1 alpha true <nil>
-	// false <nil>
 }

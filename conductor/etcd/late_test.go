@@ -105,7 +105,7 @@ func TestAProcessThatWasStoppedInsideAStepSendsNothingMore(t *testing.T) {
 	way := startProxy(t, members[0].Client[len("http://"):])
 	stopped := etcdtest.Spawn(t, "conductor", "http://"+way.listener.Addr().String())
 	logs(t, stopped, "the conductor has joined")
-	s := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+	s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
 	c, err := newRebooting(s, "other", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -16,7 +16,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
-	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 	"github.com/ironstate/ironstate/internal/needs"
 )
@@ -29,7 +28,7 @@ func requireAlive(t *testing.T, m conductor.Membership, id string, want bool) {
 }
 
 func TestMembersJoinAndLeave(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := openLocal(t, t.TempDir(), "")
 	m := s.Membership(0)
 	a := etcdtest.Join(t, m, "a")
 	a.Sees(t, "a")
@@ -65,7 +64,7 @@ func TestMembersJoinAndLeave(t *testing.T) {
 func TestALeaseIsRenewed(t *testing.T) {
 	needs.Time(t)
 	t.Parallel()
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := openLocal(t, t.TempDir(), "")
 	const ttl = 3 * time.Second
 	a := etcdtest.Join(t, s.Membership(ttl), "a")
 	a.Sees(t, "a")
@@ -75,7 +74,7 @@ func TestALeaseIsRenewed(t *testing.T) {
 }
 
 func TestMembersAreYieldedWithAllFields(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := openLocal(t, t.TempDir(), "")
 	self := conductor.Member{
 		ID: "a", Hostname: "host", Group: "rack1", Drivers: []string{"ipmi", "redfish"}, CreatedAt: time.Unix(1, 0).UTC(),
 	}
@@ -90,9 +89,9 @@ func TestMembersAreYieldedWithAllFields(t *testing.T) {
 // The proxy cuts off all requests of the member.
 func TestAMemberThatIsCutOffLosesItsMembershipBeforeTheOthersSeeIt(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
-	direct := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)}).Membership(3 * time.Second)
+	direct := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)}).Membership(3 * time.Second)
 	way := startProxy(t, members[0].Client[len("http://"):])
-	cut := etcdtest.Connect(t, etcd.Config{Endpoints: []string{"http://" + way.listener.Addr().String()}}).Membership(3 * time.Second)
+	cut := connect(t, etcd.Config{Endpoints: []string{"http://" + way.listener.Addr().String()}}).Membership(3 * time.Second)
 
 	stays := etcdtest.Join(t, direct, "stays")
 	goes := etcdtest.Join(t, cut, "goes")
@@ -109,7 +108,7 @@ func TestAMemberThatIsCutOffLosesItsMembershipBeforeTheOthersSeeIt(t *testing.T)
 
 func TestAProcessThatDiesOrHangsIsNoMember(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
-	m := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)}).Membership(2 * time.Second)
+	m := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)}).Membership(2 * time.Second)
 	stays := etcdtest.Join(t, m, "stays")
 	dies := etcdtest.Spawn(t, "member", members[0].Client+" dies")
 	hangs := etcdtest.Spawn(t, "member", members[0].Client+" hangs")
@@ -126,7 +125,7 @@ func TestAProcessThatDiesOrHangsIsNoMember(t *testing.T) {
 
 func TestAMemberOutlivesAServer(t *testing.T) {
 	servers := etcdtest.StartCluster(t, 3, nil)
-	m := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(servers)}).Membership(0)
+	m := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(servers)}).Membership(0)
 	a := etcdtest.Join(t, m, "a")
 	a.Sees(t, "a")
 	for _, server := range servers {
@@ -141,29 +140,10 @@ func TestAMemberOutlivesAServer(t *testing.T) {
 	requireAlive(t, m, "a", true)
 }
 
-func TestTheMembersOfAFolderAreThoseOfTheProcess(t *testing.T) {
-	dir := t.TempDir()
-	member := etcdtest.Spawn(t, "member", dir+" before")
-	require.Equal(t, "joined", member.Line(t))
-	member.Kill()
-
-	m := etcdtest.OpenFolder(t, embedded.Config{Dir: dir}).Membership(0)
-	requireAlive(t, m, "before", false)
-	etcdtest.Join(t, m, "now").Sees(t, "now")
-}
-
-// openAt opens the store at a URL or in a folder.
-func openAt(where string) (*etcd.Store, error) {
-	if strings.HasPrefix(where, "http") {
-		return etcd.Open(context.Background(), etcd.Config{Endpoints: []string{where}})
-	}
-	return embedded.Open(context.Background(), embedded.Config{Dir: where})
-}
-
-// beMember is the role "member": the process joins until it loses its membership.
+// beMember is the role "member": the process joins at the URL of a server until it loses its membership.
 func beMember(arg string) error {
-	where, id, _ := strings.Cut(arg, " ")
-	s, err := openAt(where)
+	server, id, _ := strings.Cut(arg, " ")
+	s, err := etcd.Open(context.Background(), etcd.Config{Endpoints: []string{server}})
 	if err != nil {
 		return err
 	}

@@ -116,11 +116,11 @@ func (p *proxy) forward(client net.Conn) {
 
 func TestAWatchThatWasCutOffYieldsTheChangesThatItHasMissed(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
-	direct := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+	direct := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
 	for name, compacted := range map[string]bool{"what it missed is in the history": false, "the history is compacted": true} {
 		t.Run(name, func(t *testing.T) {
 			way := startProxy(t, members[0].Client[len("http://"):])
-			cut := etcdtest.Connect(t, etcd.Config{Endpoints: []string{"http://" + way.listener.Addr().String()}})
+			cut := connect(t, etcd.Config{Endpoints: []string{"http://" + way.listener.Addr().String()}})
 			records := make(map[string]conductor.Record)
 			for _, id := range []string{"stays", "changes", "goes", "goes and comes"} {
 				records[id] = etcdtest.Create(t, direct, id, "name="+id)
@@ -198,7 +198,7 @@ func compact(t *testing.T, members []*etcdtest.Member) {
 
 func TestACounterIsRightAfterServersWereKilled(t *testing.T) {
 	members := etcdtest.StartCluster(t, 3, nil)
-	s := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+	s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
 	counter := conductor.Record{Kind: etcdtest.Kind, ID: "counter", Value: []byte("0")}
 	_, err := s.Create(t.Context(), counter)
 	require.NoError(t, err)
@@ -277,7 +277,7 @@ func (n *noticed) Handle(_ context.Context, r slog.Record) error {
 func TestWatchesAreResumedAfterTheClusterHadNoLeader(t *testing.T) {
 	servers := etcdtest.StartCluster(t, 3, nil)
 	log := &noticed{slog.DiscardHandler, make(chan string, 10_000)}
-	s := etcdtest.Connect(t, etcd.Config{Endpoints: []string{servers[0].Client}, Log: slog.New(log)})
+	s := connect(t, etcd.Config{Endpoints: []string{servers[0].Client}, Log: slog.New(log)})
 	r := etcdtest.Create(t, s, "a")
 	next, stop := pull(s.Watch(t.Context(), etcdtest.Kind))
 	defer stop()

@@ -10,14 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
 
 // TestManyWatchesEndAtOnce has as many watches of one store as several conductors that share it.
 // A deadlock of the client and the server shows as a test that does not end.
 func TestManyWatchesEndAtOnce(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := openLocal(t, t.TempDir(), "")
 	changes := make(chan conductor.Change, 100)
 	var staying sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())

@@ -89,7 +89,7 @@ func (j *journal) keepWriting(ctx context.Context, t *testing.T, s conductor.Sto
 }
 
 func TestABackupDuringWritesIsConsistent(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := open(t, embedded.Config{Dir: t.TempDir()})
 	j := &journal{more: make(chan struct{}, 1)}
 	ctx, stop := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
@@ -106,7 +106,7 @@ func TestABackupDuringWritesIsConsistent(t *testing.T) {
 	file, dir := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "new")
 	require.NoError(t, os.WriteFile(file, backup.Bytes(), 0o600))
 	require.NoError(t, embedded.Restore(t.Context(), embedded.Config{Dir: dir}, file))
-	restored := etcdtest.OpenFolder(t, embedded.Config{Dir: dir})
+	restored := open(t, embedded.Config{Dir: dir})
 	page, err := restored.List(t.Context(), etcdtest.Kind, "", 1_000_000)
 	require.NoError(t, err)
 	newest := int64(0)
@@ -131,13 +131,13 @@ func TestABackupDuringWritesIsConsistent(t *testing.T) {
 }
 
 func TestABackupOfAClusterIsRestoredIntoAFolder(t *testing.T) {
-	s := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(etcdtest.StartCluster(t, 1, nil))})
+	s := connect(t, etcdtest.StartCluster(t, 1, nil)[0].Client)
 	a := etcdtest.Create(t, s, "a", "name=a")
 	file := filepath.Join(t.TempDir(), "backup")
 	backUp(t, s, file)
 	dir := t.TempDir()
 	require.NoError(t, embedded.Restore(t.Context(), embedded.Config{Dir: dir}, file))
-	got, err := etcdtest.OpenFolder(t, embedded.Config{Dir: dir}).Get(t.Context(), etcdtest.Kind, "name=a")
+	got, err := open(t, embedded.Config{Dir: dir}).Get(t.Context(), etcdtest.Kind, "name=a")
 	require.NoError(t, err)
 	require.Equal(t, a, got)
 }
@@ -152,7 +152,7 @@ func backUp(t *testing.T, s *etcd.Store, file string) {
 
 func TestAFailedRestoreLeavesNothing(t *testing.T) {
 	used := t.TempDir()
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: used})
+	s := open(t, embedded.Config{Dir: used})
 	etcdtest.Create(t, s, "a")
 	file := filepath.Join(t.TempDir(), "backup")
 	backUp(t, s, file)
@@ -190,7 +190,7 @@ var errFull = errors.New("no space on the device")
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestAFailedBackupIsAnError(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := open(t, embedded.Config{Dir: t.TempDir()})
 	require.ErrorIs(t, s.Backup(t.Context(), fullDisk{}), errFull)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -77,7 +77,7 @@ func TestAFolderIsUsableAfterAProcessDiedWhileCreatingIt(t *testing.T) {
 
 func TestAFolderIsOpenInOneProcess(t *testing.T) {
 	dir := t.TempDir()
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: dir})
+	s := open(t, embedded.Config{Dir: dir})
 
 	_, err := embedded.Open(t.Context(), embedded.Config{Dir: dir})
 	require.ErrorIs(t, err, embedded.ErrInUse)

@@ -179,7 +179,7 @@ func withHash(db []byte) []byte {
 }
 
 func TestARestoreEndsWithItsContext(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := open(t, embedded.Config{Dir: t.TempDir()})
 	file, dir := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "restored")
 	backUp(t, s, file)
 	ended, cancel := context.WithCancel(t.Context())

@@ -4,6 +4,7 @@ package embedded_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -22,18 +23,39 @@ import (
 	"github.com/ironstate/ironstate/conductor/storetest"
 )
 
+// open opens the store in a folder, which is closed when the test ends.
+func open(t *testing.T, c embedded.Config) *etcd.Store {
+	t.Helper()
+	s, err := embedded.Open(t.Context(), c)
+	return untilEnd(t, s, err)
+}
+
+// connect opens the store of a server at a URL, which is closed when the test ends.
+func connect(t *testing.T, server string) *etcd.Store {
+	t.Helper()
+	s, err := etcd.Open(t.Context(), etcd.Config{Endpoints: []string{server}})
+	return untilEnd(t, s, err)
+}
+
+func untilEnd(t *testing.T, s *etcd.Store, err error) *etcd.Store {
+	t.Helper()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
 func TestTheStoreInAFolderKeepsItsPromises(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := open(t, embedded.Config{Dir: t.TempDir()})
 	require.NoError(t, storetest.Check(s))
 }
 
 func TestAFolderKeepsItsRecords(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "to", "be made")
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: dir})
+	s := open(t, embedded.Config{Dir: dir})
 	a := etcdtest.Create(t, s, "a", "name=a")
 	require.NoError(t, s.Close())
 
-	s = etcdtest.OpenFolder(t, embedded.Config{Dir: dir})
+	s = open(t, embedded.Config{Dir: dir})
 	got, err := s.Get(t.Context(), etcdtest.Kind, "name=a")
 	require.NoError(t, err)
 	require.Equal(t, a, got)
@@ -46,7 +68,7 @@ func TestAFolderKeepsItsRecords(t *testing.T) {
 }
 
 func TestSerializableReadsInAFolderAreUpToDate(t *testing.T) {
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := open(t, embedded.Config{Dir: t.TempDir()})
 	var writers sync.WaitGroup
 	for i := range 16 {
 		writers.Go(func() {
@@ -74,7 +96,7 @@ func TestSerializableReadsInAFolderAreUpToDate(t *testing.T) {
 func TestAFullDatabaseIsAnErrorUntilThereIsSpace(t *testing.T) {
 	const quota = 24 << 20
 	dir := t.TempDir()
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: dir, Quota: quota}.MaintainEvery(10*time.Millisecond))
+	s := open(t, embedded.Config{Dir: dir, Quota: quota}.MaintainEvery(10*time.Millisecond))
 	r, other := etcdtest.Create(t, s, "kept", "name=kept"), etcdtest.Create(t, s, "other")
 	var err error
 	for n := 0; err == nil; n++ {
@@ -109,13 +131,13 @@ func TestAFullDatabaseIsAnErrorUntilThereIsSpace(t *testing.T) {
 
 func TestEtcdsMessagesGoToTheLog(t *testing.T) {
 	var b bytes.Buffer
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir(), Log: slog.New(slog.NewJSONHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	s := open(t, embedded.Config{Dir: t.TempDir(), Log: slog.New(slog.NewJSONHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	require.NoError(t, s.Close())
 	require.Contains(t, b.String(), `"level":"DEBUG","msg":"etcd: closed etcd server"`)
 	require.Contains(t, b.String(), `"name":"ironstate"`)
 
 	b.Reset()
-	s = etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(&b, nil))})
+	s = open(t, embedded.Config{Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(&b, nil))})
 	etcdtest.Create(t, s, "a")
 	require.NoError(t, s.Close())
 	require.Empty(t, b.String(), "nothing that an operator has to know")
@@ -130,4 +152,24 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "the Reserve is -1 bytes")
 	_, err = embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir(), Prefix: "ironstate"})
 	require.ErrorContains(t, err, `the Prefix is "ironstate"`)
+}
+
+func TestTheMembersOfAFolderAreThoseOfTheProcess(t *testing.T) {
+	dir := t.TempDir()
+	member := etcdtest.Spawn(t, "member", dir)
+	require.Equal(t, "joined", member.Line(t))
+	member.Kill()
+
+	m := open(t, embedded.Config{Dir: dir}).Membership(0)
+	alive, err := m.Alive(t.Context(), "before")
+	require.NoError(t, err)
+	require.False(t, alive)
+	etcdtest.Join(t, m, "now").Sees(t, "now")
+}
+
+func TestAnEndedContextEndsOpen(t *testing.T) {
+	ctx, stop := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer stop()
+	_, err := embedded.Open(ctx, embedded.Config{Dir: t.TempDir()})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 }

@@ -120,7 +120,7 @@ func TestAServerThatWasKilledWhileCreatingItsFilesStartsAgain(t *testing.T) {
 	configs[0].Cluster.Client = "http://" + etcdtest.Loopback(t)
 	a := etcdtest.Create(t, openAll(t, configs)[0], "a")
 
-	outside := etcdtest.Connect(t, etcd.Config{Endpoints: []string{configs[0].Cluster.Client}})
+	outside := connect(t, configs[0].Cluster.Client)
 	got, err := outside.Get(t.Context(), etcdtest.Kind, "a")
 	require.NoError(t, err)
 	require.Equal(t, a, got)

@@ -4,6 +4,7 @@ package embedded_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -19,7 +20,7 @@ import (
 )
 
 // roles are what the child processes of the tests do.
-var roles = map[string]func(arg string) error{"writer": write, "opener": openOnce, "restorer": restoreOnce, "dier": dieAtLog}
+var roles = map[string]func(arg string) error{"writer": write, "opener": openOnce, "restorer": restoreOnce, "dier": dieAtLog, "member": beMember}
 
 func TestMain(m *testing.M) { etcdtest.Main(m, roles) }
 
@@ -73,6 +74,29 @@ func dieAtLog(arg string) error {
 	}
 	fmt.Println("opened")
 	return s.Close()
+}
+
+// beMember is the role "member": it joins at the store in the folder as "before", until it is killed.
+func beMember(dir string) error {
+	s, err := embedded.Open(context.Background(), embedded.Config{Dir: dir})
+	if err != nil {
+		return err
+	}
+	go func() {
+		etcdtest.UntilParentEnds()
+		os.Exit(0)
+	}()
+	joined := false
+	for _, err := range s.Membership(0).Join(context.Background(), conductor.Member{ID: "before"}) {
+		if err != nil {
+			return err
+		}
+		if !joined {
+			fmt.Println("joined")
+			joined = true
+		}
+	}
+	return errors.New("the membership has ended without an error")
 }
 
 // write is the role "writer": it creates and updates records in the folder forever, and prints each

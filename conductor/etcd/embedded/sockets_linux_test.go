@@ -30,7 +30,7 @@ func sockets(t *testing.T) (n int) {
 
 func TestAFolderNeedsNoSocket(t *testing.T) {
 	before := sockets(t)
-	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := open(t, embedded.Config{Dir: t.TempDir()})
 	etcdtest.Create(t, s, "a")
 	require.Equal(t, before, sockets(t))
 }

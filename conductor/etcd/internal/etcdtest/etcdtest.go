@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package etcdtest starts etcd servers and other child processes for the tests of package etcd and
-// its subpackages.
+// its subpackages. It imports neither of them: each opens its stores itself.
 package etcdtest
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -17,7 +19,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
@@ -36,7 +40,7 @@ func Main(m *testing.M, roles map[string]func(arg string) error) {
 	if role == "" {
 		// The parallel tests mostly wait for elections and leases; -parallel overrides the number.
 		// Tests that spawn a process are not parallel: until the child has executed its program, it
-		// holds the file locks that this process releases meanwhile.
+		// holds the file locks that this process releases.
 		if err := flag.Set("test.parallel", "4"); err != nil {
 			panic(err)
 		}
@@ -146,6 +150,31 @@ func serve(arg string) error {
 	fmt.Println("ready")
 	UntilParentEnds()
 	return nil
+}
+
+// StartLocal starts the only server of a cluster in this process, with its data in the folder and no port
+// open. It returns a client that calls the server without a connection, and the function that stops both.
+func StartLocal(t *testing.T, dir string) (client *clientv3.Client, stop func() error) {
+	t.Helper()
+	config := embed.NewConfig()
+	config.Name, config.Dir = "local", dir
+	self := urls("http://127.0.0.1:2380") // etcd requires the address, although no server listens at it
+	config.InitialCluster, config.AdvertisePeerUrls = "local="+self[0].String(), self
+	config.ListenPeerUrls, config.ListenClientUrls, config.AdvertiseClientUrls = nil, nil, nil
+	config.TickMs, config.ElectionMs = 10, 100
+	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	server, err := embed.StartEtcd(config)
+	require.NoError(t, err)
+	<-server.Server.ReadyNotify()
+	client = v3client.New(server.Server)
+	return client, func() error {
+		err := client.Close()
+		if errors.Is(err, context.Canceled) { // always returned by a client without a connection
+			err = nil
+		}
+		server.Close()
+		return err
+	}
 }
 
 // Loopback returns a loopback address with a free port.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package etcd_test
+package embedded_test
 
 import (
 	"bytes"
