@@ -51,13 +51,6 @@ type members struct {
 	running       []*conductor // nil if the conductor does not run
 }
 
-func newMembers(program, etcd string) (m *members, err error) {
-	m = &members{program: program, etcd: etcd, names: []string{"alpha", "beta", "gamma"}}
-	m.running = make([]*conductor, len(m.names))
-	m.addresses, err = freeport.Addresses(len(m.names))
-	return m, err
-}
-
 func (m *members) start(ctx context.Context, i int) (err error) {
 	m.running[i], err = startConductor(ctx, m.program, "-etcd", m.etcd, "-name", m.names[i], "-listen", m.addresses[i])
 	return err
@@ -72,9 +65,9 @@ func (m *members) stop(i int) error {
 	return c.stop()
 }
 
-// know waits until each of the first conductors reports the wanted number of live
+// awaitAlive waits until each of the first conductors reports the wanted number of live
 // conductors.
-func (m *members) know(ctx context.Context, first, want int) error {
+func (m *members) awaitAlive(ctx context.Context, first, want int) error {
 	for _, address := range m.addresses[:first] {
 		c := newClient("http://" + address)
 		defer c.close()
@@ -113,8 +106,9 @@ func measureCluster(ctx context.Context, program, dir string, nodes int, long ti
 		return c, err
 	}
 	defer stop()
-	m, err := newMembers(program, etcd)
-	if err != nil {
+	m := &members{program: program, etcd: etcd, names: []string{"alpha", "beta", "gamma"}}
+	m.running = make([]*conductor, len(m.names))
+	if m.addresses, err = freeport.Addresses(len(m.names)); err != nil {
 		return c, err
 	}
 	defer func() {
@@ -151,7 +145,8 @@ func measureCluster(ctx context.Context, program, dir string, nodes int, long ti
 		return c, err
 	}
 	progress("starting all again, one after the other")
-	return c, c.roll(ctx, m, uuids)
+	err = c.roll(ctx, m, uuids)
+	return c, err
 }
 
 // grow starts one more conductor and measures requests to all running conductors.
@@ -161,30 +156,35 @@ func (m *members) grow(ctx context.Context, i int, uuids []string, long time.Dur
 	}
 	size.started = m.running[i].took
 	start := time.Now()
-	if err := m.know(ctx, i+1, i+1); err != nil {
+	if err := m.awaitAlive(ctx, i+1, i+1); err != nil {
 		return size, err
 	}
 	size.joined = time.Since(start)
+	clients, closeClients := m.clients(i+1, uuids)
+	defer closeClients()
 	for number, at := range map[int]*rate{show: &size.show, patch: &size.patch} {
-		if *at, err = m.load(ctx, i+1, workloads[number], uuids, long); err != nil {
+		w := workloads[number]
+		inTurn := workload{w.name, func(ctx context.Context, _ *seeded, number int) error {
+			return w.do(ctx, clients[number%len(clients)], number)
+		}}
+		if *at, err = load(ctx, nil, inTurn, clusterWorkers, long); err != nil {
 			return size, err
 		}
 	}
 	return size, nil
 }
 
-// load runs a workload against the first conductors, one after the other.
-func (m *members) load(ctx context.Context, first int, w workload, uuids []string, long time.Duration) (rate, error) {
-	var seeds []*seeded
+// clients returns a client of each of the first conductors, with the UUIDs of nodes, and a function
+// that closes the clients.
+func (m *members) clients(first int, uuids []string) (all []*seeded, closeAll func()) {
 	for _, address := range m.addresses[:first] {
-		s := &seeded{newClient("http://" + address), uuids}
-		defer s.close()
-		seeds = append(seeds, s)
+		all = append(all, &seeded{newClient("http://" + address), uuids})
 	}
-	spread := workload{w.name, func(ctx context.Context, _ *seeded, number int) error {
-		return w.do(ctx, seeds[number%first], number)
-	}}
-	return load(ctx, nil, spread, clusterWorkers, long)
+	return all, func() {
+		for _, c := range all {
+			c.close()
+		}
+	}
 }
 
 // roundsOf waits until each conductor has done another round of power sync, on its third
@@ -239,7 +239,7 @@ func (c *cluster) kill(ctx context.Context, m *members) error {
 	if err != nil {
 		return err
 	}
-	if err := m.know(ctx, last, last); err != nil {
+	if err := m.awaitAlive(ctx, last, last); err != nil {
 		return err
 	}
 	c.noticed = time.Since(start)
@@ -247,26 +247,22 @@ func (c *cluster) kill(ctx context.Context, m *members) error {
 		return s.settle(ctx, list.Nodes[i].UUID, "available")
 	})
 	c.takeover = time.Since(start)
-	return errors.Join(err, m.start(ctx, last), m.know(ctx, last+1, last+1))
+	return errors.Join(err, m.start(ctx, last), m.awaitAlive(ctx, last+1, last+1))
 }
 
 // roll restarts the conductors, one at a time, while clients send requests. A client
 // repeats a failed request once, with the next conductor.
 func (c *cluster) roll(ctx context.Context, m *members, uuids []string) error {
-	var seeds []*seeded
-	for _, address := range m.addresses {
-		s := &seeded{newClient("http://" + address), uuids}
-		defer s.close()
-		seeds = append(seeds, s)
-	}
+	clients, closeClients := m.clients(len(m.names), uuids)
+	defer closeClients()
 	var requests, retried atomic.Int64
 	persistent := workload{"GET and PATCH", func(_ context.Context, _ *seeded, number int) error { // without ctx: requests in flight are finished
 		requests.Add(1)
 		w := workloads[[]int{show, patch}[number%2]]
-		err := w.do(ctx, seeds[number%len(seeds)], number)
+		err := w.do(ctx, clients[number%len(clients)], number)
 		if err != nil {
 			retried.Add(1)
-			err = w.do(ctx, seeds[(number+1)%len(seeds)], number)
+			err = w.do(ctx, clients[(number+1)%len(clients)], number)
 		}
 		return err
 	}}
@@ -282,7 +278,7 @@ func (c *cluster) roll(ctx context.Context, m *members, uuids []string) error {
 			if err := errors.Join(m.stop(i), m.start(ctx, i)); err != nil {
 				return err
 			}
-			if err := m.know(ctx, len(m.names), len(m.names)); err != nil {
+			if err := m.awaitAlive(ctx, len(m.names), len(m.names)); err != nil {
 				return err
 			}
 		}

@@ -35,18 +35,6 @@ func (r row) times() float64 { return r.ours.perSecond / r.ironic.perSecond }
 // one write at a time.
 const seedWorkers = 2
 
-func seed(ctx context.Context, url string, nodes int) (*seeded, error) {
-	s := &seeded{newClient(url), make([]string, nodes)}
-	err := each(ctx, nodes, seedWorkers, func(ctx context.Context, i int) (err error) {
-		s.nodes[i], err = s.create(ctx, fmt.Sprintf("node-%d", i))
-		return err
-	})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("seed %s: %w", url, err))
-	}
-	return s, nil
-}
-
 // compare measures a conductor and an Ironic in turns, and returns the median rates.
 func compare(ctx context.Context, program, dir string, how comparison, progress progress) (rows []row, err error) {
 	starting, cancel := context.WithTimeout(ctx, startTimeout)
@@ -64,10 +52,16 @@ func compare(ctx context.Context, program, dir string, how comparison, progress 
 	var sides [2]*seeded
 	for i, url := range []string{ironic.Endpoint(), service.url} {
 		progress("creating %d nodes at %s", how.nodes, url)
-		if sides[i], err = seed(ctx, url, how.nodes); err != nil {
-			return nil, err
+		side := &seeded{newClient(url), make([]string, how.nodes)}
+		defer side.close()
+		err := each(ctx, how.nodes, seedWorkers, func(ctx context.Context, n int) (err error) {
+			side.nodes[n], err = side.create(ctx, fmt.Sprintf("node-%d", n))
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("create nodes at %s: %w", url, err)
 		}
-		defer sides[i].close()
+		sides[i] = side
 	}
 	for _, w := range workloads {
 		for _, workers := range how.concurrency {

@@ -28,9 +28,9 @@ type fleet struct {
 
 // memory is the memory of a process, in bytes.
 type memory struct {
-	most int64 // peak resident
-	now  int64 // resident
-	own  int64 // resident, without file pages, which the system can drop
+	peak int64 // the highest resident size since the start
+	now  int64 // the resident size
+	own  int64 // the resident size without file pages, which the system can drop
 }
 
 // fleetWorkers is the number of clients that fill the fleet concurrently, so that many
@@ -43,13 +43,17 @@ func measureFleet(ctx context.Context, program, dir string, nodes, rounds int, p
 	f.nodes = nodes
 	data := filepath.Join(dir, "fleet")
 	progress("filling a conductor with %d nodes", nodes)
-	uuids, err := f.fill(ctx, program, data)
+	c, err := startConductor(ctx, program, "-data", data)
 	if err != nil {
 		return f, err
 	}
+	uuids, took, err := fillNodes(ctx, c.url, nodes)
+	if err = errors.Join(err, c.stop()); err != nil {
+		return f, err
+	}
+	f.filled = took
 	progress("starting it again, for %d rounds of its power sync", rounds)
-	c, err := startConductor(ctx, program, "-data", data)
-	if err != nil {
+	if c, err = startConductor(ctx, program, "-data", data); err != nil {
 		return f, err
 	}
 	defer func() { err = errors.Join(err, c.stop()) }()
@@ -67,17 +71,6 @@ func measureFleet(ctx context.Context, program, dir string, nodes, rounds int, p
 	f.quiet, f.busy = split(answers, f.rounds)
 	f.memory, err = memoryOf(c.process.Process.Pid)
 	return f, err
-}
-
-// fill creates nodes and makes them manageable.
-func (f *fleet) fill(ctx context.Context, program, data string) (uuids []string, err error) {
-	c, err := startConductor(ctx, program, "-data", data)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.stop()) }()
-	uuids, f.filled, err = fillNodes(ctx, c.url, f.nodes)
-	return uuids, err
 }
 
 // fillNodes creates nodes, makes them manageable, and returns their UUIDs and the time.
@@ -131,7 +124,7 @@ func memoryOf(pid int) (m memory, err error) {
 	}
 	for line := range strings.Lines(string(status)) {
 		name, rest, _ := strings.Cut(line, ":")
-		field := map[string]*int64{"VmHWM": &m.most, "VmRSS": &m.now, "RssAnon": &m.own}[name]
+		field := map[string]*int64{"VmHWM": &m.peak, "VmRSS": &m.now, "RssAnon": &m.own}[name]
 		if field == nil {
 			continue
 		}

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
+	"github.com/ironstate/ironstate/e2e/internal/build"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
@@ -54,8 +56,8 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 		return err
 	}
 	defer os.RemoveAll(dir)
-	built, err := build(ctx, dir)
-	if err != nil {
+	built := filepath.Join(dir, "ironstate")
+	if err := build.Ironstate(ctx, built); err != nil {
 		return err
 	}
 	progress := func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) }

@@ -48,7 +48,7 @@ func printFleet(out io.Writer, f fleet) error {
 	fmt.Fprintf(&b, "\n| the conductor with %d nodes | |\n| --- | --- |\n", f.nodes)
 	fmt.Fprintf(&b, "| created and managed by %d clients | %v |\n", fleetWorkers, rounded(f.filled))
 	fmt.Fprintf(&b, "| started again, until it answers (of the processors) | %v (%v) |\n", rounded(f.started), rounded(f.startedCPU))
-	fmt.Fprintf(&b, "| memory: most, now, without mapped files | %s, %s, %s |\n", mebibytes(f.memory.most), mebibytes(f.memory.now), mebibytes(f.memory.own))
+	fmt.Fprintf(&b, "| memory: peak, now, without mapped files | %s, %s, %s |\n", mebibytes(f.memory.peak), mebibytes(f.memory.now), mebibytes(f.memory.own))
 	for i, round := range f.rounds {
 		fmt.Fprintf(&b, "| round %d of the power sync | %v |\n", i+1, rounded(round.took()))
 	}
@@ -70,7 +70,7 @@ func printCluster(out io.Writer, c cluster) error {
 	fmt.Fprintf(&b, "\n| three conductors with %d nodes | |\n| --- | --- |\n", c.nodes)
 	fmt.Fprintf(&b, "| created and managed by %d clients of one | %v |\n", fleetWorkers, rounded(c.filled))
 	for i, m := range c.memory {
-		fmt.Fprintf(&b, "| memory of conductor %d: most, now | %s, %s |\n", i+1, mebibytes(m.most), mebibytes(m.now))
+		fmt.Fprintf(&b, "| memory of conductor %d: peak, now | %s, %s |\n", i+1, mebibytes(m.peak), mebibytes(m.now))
 	}
 	for i, took := range c.rounds {
 		fmt.Fprintf(&b, "| a round of the power sync of conductor %d | %v |\n", i+1, rounded(took))

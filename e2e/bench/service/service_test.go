@@ -79,7 +79,7 @@ time=x level=INFO msg="node moved" took=3s
 func TestAProcessHasMemoryAndTime(t *testing.T) {
 	m, err := memoryOf(os.Getpid())
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, m.most, m.now)
+	require.GreaterOrEqual(t, m.peak, m.now)
 	require.Greater(t, m.now, m.own)
 	_, err = cpuOf(os.Getpid())
 	require.NoError(t, err)

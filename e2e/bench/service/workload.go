@@ -64,17 +64,12 @@ func (s *seeded) life(ctx context.Context) error {
 			err = s.settle(ctx, uuid, step.state)
 		}
 		if err != nil {
-			s.remove(ctx, uuid)
+			// The lists keep their length unless the deletion fails too.
+			_, _ = s.do(ctx, http.MethodPut, "/nodes/"+uuid+"/maintenance", "{}")
+			_, _ = s.do(ctx, http.MethodDelete, "/nodes/"+uuid, "")
 			return fmt.Errorf("%s: %w", step.target, err)
 		}
 	}
 	_, err = s.do(ctx, http.MethodDelete, "/nodes/"+uuid, "")
 	return err
-}
-
-// remove deletes a node whose life failed, so that the lists keep their length. A failure
-// to delete it is ignored; the lists then have one node more.
-func (s *seeded) remove(ctx context.Context, uuid string) {
-	_, _ = s.do(ctx, http.MethodPut, "/nodes/"+uuid+"/maintenance", "{}")
-	_, _ = s.do(ctx, http.MethodDelete, "/nodes/"+uuid, "")
 }

@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -23,37 +21,6 @@ import (
 
 // startTimeout bounds the start of a service.
 const startTimeout = 2 * time.Minute
-
-// build builds the program cmd/ironstate into a folder and returns its path.
-func build(ctx context.Context, dir string) (string, error) {
-	root, err := repository()
-	if err != nil {
-		return "", err
-	}
-	program := filepath.Join(dir, "conductor")
-	output, err := exec.CommandContext(ctx, "go", "-C", filepath.Join(root, "cmd", "ironstate"), "build", "-o", program, ".").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build cmd/ironstate: %w: %s", err, output)
-	}
-	return program, nil
-}
-
-// repository returns the root of the repository. The working directory must be in the
-// repository.
-func repository() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for here := dir; ; here = filepath.Dir(here) {
-		if _, err := os.Stat(filepath.Join(here, "cmd", "ironstate", "go.mod")); err == nil {
-			return here, nil
-		}
-		if here == filepath.Dir(here) {
-			return "", fmt.Errorf("%s is not in the repository, which has cmd/ironstate", dir)
-		}
-	}
-}
 
 // conductor is a running cmd/ironstate.
 type conductor struct {
@@ -121,22 +88,19 @@ func (c *conductor) readLog(log io.Reader) (last string) {
 		}
 		_, rest, _ := strings.Cut(last, " took=")
 		text, _, _ := strings.Cut(rest, " ")
-		if took, err := time.ParseDuration(text); err == nil {
-			c.roundOver(took)
+		took, err := time.ParseDuration(text)
+		if err != nil {
+			continue
 		}
+		now := time.Now()
+		c.mu.Lock()
+		c.rounds = append(c.rounds, round{now.Add(-took), now})
+		close(c.over)
+		c.over = make(chan struct{})
+		c.mu.Unlock()
 	}
 	_, _ = io.Copy(io.Discard, log) // the scanner stops at a line that is too long
 	return last
-}
-
-// roundOver records a round of power sync that ends now.
-func (c *conductor) roundOver(took time.Duration) {
-	now := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.rounds = append(c.rounds, round{now.Add(-took), now})
-	close(c.over)
-	c.over = make(chan struct{})
 }
 
 // finished returns the finished rounds of power sync.
@@ -167,7 +131,7 @@ func (c *conductor) roundsOver(ctx context.Context, rounds int) error {
 	}
 }
 
-// kill kills the process, as a crash does.
+// kill kills the process without a warning, as a crash does, and waits for its end.
 func (c *conductor) kill() {
 	_ = c.process.Process.Kill()
 	c.read.Wait()
