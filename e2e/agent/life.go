@@ -36,7 +36,7 @@ type object = map[string]any
 const (
 	imageMark  = "this is the image" // at markOffset
 	markOffset = 2 << 20
-	customMark = "written by a custom deploy step" // at the begin
+	customMark = "written by a custom deploy step" // at the beginning
 )
 
 func (l *life) run(ctx context.Context) error {
@@ -169,7 +169,7 @@ func (l *life) custom(ctx context.Context) error {
 		return err
 	}
 	if disk, err := os.ReadFile(l.machine.disk); err != nil || !bytes.HasPrefix(disk, []byte(customMark)) {
-		return fmt.Errorf("the disk does not have what the step writes: %v", err)
+		return fmt.Errorf("the disk does not begin with the mark of the custom step: %v", err)
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func (l *life) delete(ctx context.Context) error {
 		return err
 	}
 	if !bytes.Equal(disk[:1<<20], make([]byte, 1<<20)) {
-		return fmt.Errorf("the begin of the disk is not erased")
+		return fmt.Errorf("the beginning of the disk is not erased")
 	}
 	return nil
 }

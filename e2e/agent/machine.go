@@ -27,22 +27,23 @@ const (
 	diskSize = 256 << 20
 )
 
-// machine is a machine with a BMC. While it is on and has booted the agent, a process is the agent.
+// machine is a machine with a BMC. While it is on and has booted the agent, the agent runs as a process.
 type machine struct {
 	options
-	bmc            *bmctest.Redfish
-	api, scripts   string // URLs
-	agent          string // address at which the agent listens
-	disk           string
-	boots          int // number of agents that were started
-	powered        chan boot
-	quit, ended    chan struct{} // closed to end run, and by run
+	bmc          *bmctest.Redfish
+	api, scripts string // URLs
+	agent        string // address at which the agent listens
+	disk         string
+	boots        int // number of agents that were started
+	powered      chan boot
+	quit, ended  chan struct{} // closed to end run, and by run
+
 	mu             sync.Mutex
-	running        *exec.Cmd
+	running        *exec.Cmd     // the agent; nil if none runs
 	runningProcess chan struct{} // closed when the process has ended
 }
 
-// boot is a power on or, if off, the end of what runs.
+// boot is a change of the machine's power, with what the machine boots from when it is powered on.
 type boot struct {
 	on            bool
 	source, image string

@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ironstate/ironstate/e2e/internal/build"
 	"github.com/ironstate/ironstate/internal/freeport"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
@@ -73,7 +74,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	return live(ctx, o, out)
 }
 
-// live starts the service, the machine and its BMC, and takes the machine through them.
+// live starts the service, the machine and its BMC, and takes the machine through its life.
 func live(ctx context.Context, o options, out io.Writer) (err error) {
 	files := filepath.Join(o.folder, "images")
 	if err := os.MkdirAll(files, 0o700); err != nil {
@@ -119,8 +120,8 @@ func live(ctx context.Context, o options, out io.Writer) (err error) {
 // serve builds and starts the program ironstate, and waits until it serves.
 func serve(ctx context.Context, o options, args ...string) (stop func(), err error) {
 	binary := filepath.Join(o.folder, "ironstate")
-	if text, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/ironstate").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build cmd/ironstate: %w: %s", err, text)
+	if err := build.Ironstate(ctx, binary); err != nil {
+		return nil, err
 	}
 	log, err := os.Create(filepath.Join(o.folder, "ironstate.log"))
 	if err != nil {

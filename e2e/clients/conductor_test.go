@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/e2e/clients"
+	"github.com/ironstate/ironstate/e2e/internal/build"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 )
@@ -25,10 +26,7 @@ func TestConductor(t *testing.T) {
 	needs.Time(t)
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "conductor")
-	build := exec.CommandContext(bounded(t), "go", "build", "-o", program, ".")
-	build.Dir = "../../cmd/ironstate"
-	output, err := build.CombinedOutput()
-	require.NoError(t, err, string(output))
+	require.NoError(t, build.Ironstate(bounded(t), program))
 	runClients(t, func(t *testing.T) string { return startConductor(t, program, "2023.1") }, knownOfConductor)
 	t.Run("gophercloud, the latest series", func(t *testing.T) {
 		t.Parallel()

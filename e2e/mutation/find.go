@@ -173,7 +173,14 @@ func (f *finder) inspect(root ast.Node) {
 				f.operators(simple, post, post.TokPos, post.Tok)
 			}
 		case *ast.SwitchStmt:
-			f.cases(node)
+			if node.Tag != nil {
+				break
+			}
+			for _, clause := range node.Body.List {
+				for _, c := range clause.(*ast.CaseClause).List {
+					f.negate(c, c)
+				}
+			}
 		case *ast.AssignStmt:
 			f.operators(alone, node, node.TokPos, node.Tok)
 		case *ast.BranchStmt:
@@ -261,18 +268,6 @@ var instead = map[token.Token][]token.Token{
 func (f *finder) operators(k kind, n ast.Node, at token.Pos, operator token.Token) {
 	for _, other := range instead[operator] {
 		f.replace(k, n, n, at, len(operator.String()), other.String())
-	}
-}
-
-// cases negates the conditions of a switch that has no value.
-func (f *finder) cases(s *ast.SwitchStmt) {
-	if s.Tag != nil {
-		return
-	}
-	for _, clause := range s.Body.List {
-		for _, c := range clause.(*ast.CaseClause).List {
-			f.negate(c, c)
-		}
 	}
 }
 

@@ -118,7 +118,9 @@ func (l *lab) try(ctx context.Context, name string, m mutant) (outcome, error) {
 		case err != nil:
 			return "", err
 		}
-		if result, err := b.in(file).tryTests(ctx, b.all); err != nil || result != lived {
+		changed := *b
+		changed.file = file
+		if result, err := changed.tryTests(ctx, b.all); err != nil || result != lived {
 			return result, err
 		}
 	}

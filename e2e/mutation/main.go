@@ -130,7 +130,10 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 			return err
 		}
 	}
-	lab, err := newLab(ctx, ".", targetsOf(chosen))
+	needed := slices.DeleteFunc(slices.Clone(targets), func(t target) bool {
+		return !slices.ContainsFunc(chosen, func(m mutant) bool { return slices.Contains(t.code, path.Dir(m.file)) })
+	})
+	lab, err := newLab(ctx, ".", needed)
 	if err != nil {
 		return err
 	}
@@ -157,11 +160,4 @@ func findAll(root string, targets []target) ([]mutant, error) {
 		all = append(all, found...)
 	}
 	return all, nil
-}
-
-// targetsOf returns the packages of mutants.
-func targetsOf(mutants []mutant) []target {
-	return slices.DeleteFunc(slices.Clone(targets), func(t target) bool {
-		return !slices.ContainsFunc(mutants, func(m mutant) bool { return slices.Contains(t.code, path.Dir(m.file)) })
-	})
 }

@@ -124,13 +124,6 @@ func (b *binary) observe(ctx context.Context, reached string) error {
 	return nil
 }
 
-// in returns the same tests in another binary.
-func (b *binary) in(file string) *binary {
-	other := *b
-	other.file = file
-	return &other
-}
-
 // trySwitched tries a mutant in the suite's binaries with the tests that reach its unit. Until a test reaches the unit,
 // the mutant behaves as the original code does.
 func (s *suite) trySwitched(ctx context.Context, m mutant) (outcome, error) {

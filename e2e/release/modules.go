@@ -15,20 +15,20 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// unit is one module of the repository.
-type unit struct {
+// goModule is one module of the repository.
+type goModule struct {
 	folder string // relative to the repository's root, "." for the root module
 	file   *modfile.File
 }
 
-func (u unit) path() string { return u.file.Module.Mod.Path }
+func (u goModule) path() string { return u.file.Module.Mod.Path }
 
 // tag is the tag by which the go command finds the module's version.
-func (u unit) tag(version string) string { return path.Join(u.folder, version) }
+func (u goModule) tag(version string) string { return path.Join(u.folder, version) }
 
-// units reads the go.mod files of a work tree. The files are relative to its root.
-func units(root string, files []string) ([]unit, error) {
-	var all []unit
+// readModules reads the go.mod files of a work tree. The files are relative to its root.
+func readModules(root string, files []string) ([]goModule, error) {
+	var all []goModule
 	for _, name := range files {
 		data, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
@@ -41,19 +41,19 @@ func units(root string, files []string) ([]unit, error) {
 		if f.Module == nil {
 			return nil, fmt.Errorf("%s: no module line", name)
 		}
-		all = append(all, unit{folder: path.Dir(name), file: f})
+		all = append(all, goModule{folder: path.Dir(name), file: f})
 	}
-	if !slices.ContainsFunc(all, func(u unit) bool { return u.folder == "." }) {
+	if !slices.ContainsFunc(all, func(u goModule) bool { return u.folder == "." }) {
 		return nil, errors.New("no go.mod in the root of the repository")
 	}
 	return all, nil
 }
 
-// own returns which of the modules u requires.
-func (u unit) own(all []unit) []unit {
-	var required []unit
+// requiresOf returns those of the modules that u requires.
+func (u goModule) requiresOf(all []goModule) []goModule {
+	var required []goModule
 	for _, r := range u.file.Require {
-		if i := slices.IndexFunc(all, func(o unit) bool { return o.path() == r.Mod.Path }); i >= 0 {
+		if i := slices.IndexFunc(all, func(o goModule) bool { return o.path() == r.Mod.Path }); i >= 0 {
 			required = append(required, all[i])
 		}
 	}
@@ -61,11 +61,11 @@ func (u unit) own(all []unit) []unit {
 }
 
 // closure returns the modules that u requires, and those that they require.
-func (u unit) closure(all []unit) []unit {
-	found := u.own(all)
+func (u goModule) closure(all []goModule) []goModule {
+	found := u.requiresOf(all)
 	for i := 0; i < len(found); i++ {
-		for _, r := range found[i].own(all) {
-			if !slices.ContainsFunc(found, func(f unit) bool { return f.path() == r.path() }) {
+		for _, r := range found[i].requiresOf(all) {
+			if !slices.ContainsFunc(found, func(f goModule) bool { return f.path() == r.path() }) {
 				found = append(found, r)
 			}
 		}
@@ -73,18 +73,14 @@ func (u unit) closure(all []unit) []unit {
 	return found
 }
 
-// private says whether nobody imports or installs the module of a folder.
-func private(folder string) bool {
-	top, _, _ := strings.Cut(folder, "/")
-	return top == "e2e" || top == "examples" || top == "internal"
-}
-
-// published returns the modules that are not private, and those that they require, each
+// published returns the modules that others import or install, and those that they require, each
 // after the modules that it requires.
-func published(all []unit) ([]unit, error) {
-	var wanted, ordered []unit
+func published(all []goModule) ([]goModule, error) {
+	var wanted, ordered []goModule
 	for _, u := range all {
-		if !private(u.folder) {
+		switch top, _, _ := strings.Cut(u.folder, "/"); top {
+		case "e2e", "examples", "internal":
+		default:
 			wanted = append(wanted, append(u.closure(all), u)...)
 		}
 	}
@@ -94,7 +90,7 @@ func published(all []unit) ([]unit, error) {
 		for _, u := range wanted {
 			switch {
 			case contains(ordered, u):
-			case slices.ContainsFunc(u.own(all), func(r unit) bool { return !contains(ordered, r) }):
+			case slices.ContainsFunc(u.requiresOf(all), func(r goModule) bool { return !contains(ordered, r) }):
 				rest = append(rest, u)
 			default:
 				ordered = append(ordered, u)
@@ -109,21 +105,21 @@ func published(all []unit) ([]unit, error) {
 	return ordered, nil
 }
 
-func contains(units []unit, u unit) bool {
-	return slices.ContainsFunc(units, func(o unit) bool { return o.path() == u.path() })
+func contains(modules []goModule, u goModule) bool {
+	return slices.ContainsFunc(modules, func(o goModule) bool { return o.path() == u.path() })
 }
 
 // pin sets the version of each of our modules that u requires. A published module loses
 // its replace lines for them; importers ignore these, and go install refuses them.
-func (u unit) pin(all []unit, version string, published bool) error {
-	for _, r := range u.own(all) {
+func (u goModule) pin(all []goModule, version string, published bool) error {
+	for _, r := range u.requiresOf(all) {
 		if err := u.file.AddRequire(r.path(), version); err != nil {
 			return err
 		}
 	}
 	if published {
 		for _, r := range slices.Clone(u.file.Replace) {
-			if !slices.ContainsFunc(all, func(o unit) bool { return o.path() == r.Old.Path }) {
+			if !slices.ContainsFunc(all, func(o goModule) bool { return o.path() == r.Old.Path }) {
 				return fmt.Errorf("module %s replaces %s, which is not ours: importers would ignore this", u.path(), r.Old.Path)
 			}
 			if err := u.file.DropReplace(r.Old.Path, r.Old.Version); err != nil {

@@ -29,7 +29,7 @@ func release(ctx context.Context, repository, version, dir string) ([]string, er
 	if semver.Compare(version, "v2.0.0-0") >= 0 {
 		return nil, fmt.Errorf("version %s: a major version above 1 needs other module paths", version)
 	}
-	if err := named(filepath.Join(repository, "CHANGELOG.md"), version); err != nil {
+	if err := checkChangelog(filepath.Join(repository, "CHANGELOG.md"), version); err != nil {
 		return nil, err
 	}
 	repository, err := filepath.Abs(repository)
@@ -53,8 +53,8 @@ func release(ctx context.Context, repository, version, dir string) ([]string, er
 	return tag(ctx, dir, version)
 }
 
-// named says whether the changelog has a section for the version.
-func named(changelog, version string) error {
+// checkChangelog returns an error unless the changelog has a section for the version.
+func checkChangelog(changelog, version string) error {
 	data, err := os.ReadFile(changelog)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func tag(ctx context.Context, dir, version string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := units(dir, strings.Fields(listed))
+	all, err := readModules(dir, strings.Fields(listed))
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func tag(ctx context.Context, dir, version string) ([]string, error) {
 	}
 	defer os.RemoveAll(cache)
 
-	root := all[slices.IndexFunc(all, func(u unit) bool { return u.folder == "." })].path()
+	root := all[slices.IndexFunc(all, func(u goModule) bool { return u.folder == "." })].path()
 	fetched := make(map[string]sums)
 	for _, u := range all {
 		if !contains(public, u) {
@@ -135,7 +135,7 @@ func tag(ctx context.Context, dir, version string) ([]string, error) {
 }
 
 // write writes the go.mod of a module with pinned versions, and adds hashes to its go.sum.
-func write(dir string, u unit, all []unit, version string, required []sums, published bool) error {
+func write(dir string, u goModule, all []goModule, version string, required []sums, published bool) error {
 	if err := u.pin(all, version, published); err != nil {
 		return err
 	}
