@@ -120,11 +120,11 @@ type bios struct {
 }
 
 func (s *service) readBIOS(ctx context.Context) (*bios, *reading, error) {
-	r, err := s.survey(ctx)
+	r, err := s.startReading(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	at := r.parts.link("Bios")
+	at := r.resource.link("Bios")
 	if at == "" {
 		return nil, nil, unsupported("the system has no BIOS settings")
 	}

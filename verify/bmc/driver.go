@@ -48,7 +48,7 @@ type Driver struct {
 	mu     sync.Mutex
 	closed bool
 	nodes  map[string]*node // the nodes with a call in flight or a kept session
-	kept   int              // number of nodes that are placed
+	kept   int              // number of nodes whose session is kept
 }
 
 // NewDriver returns a Driver. It returns an error if Lookup is nil or a number is

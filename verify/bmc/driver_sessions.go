@@ -19,12 +19,12 @@ type openConnection struct {
 
 // node is a node with a call in flight or a kept session.
 type node struct {
-	mu     chan struct{} // a mutex as a channel: full while a call uses the node
-	calls  int           // calls that hold mu or wait for it; guarded by Driver.mu
-	placed bool          // counts in Driver.kept; guarded by Driver.mu
+	mu    chan struct{} // a mutex as a channel: full while a call uses the node
+	calls int           // calls that hold mu or wait for it; guarded by Driver.mu
+	kept  bool          // the session is kept between calls, and counts in Driver.kept; guarded by Driver.mu
 
 	// open belongs to the call that holds mu; without a call, Driver.mu guards it.
-	// It is nil outside of calls unless placed is set.
+	// It is nil outside of calls unless kept is set.
 	open *openConnection
 }
 
@@ -52,8 +52,8 @@ func (d *Driver) enter(ctx context.Context, id, op string) (*node, error) {
 // leave ends a call: it releases the node's mutex.
 func (d *Driver) leave(id string, n *node) {
 	d.mu.Lock()
-	if n.open == nil && n.placed {
-		n.placed = false
+	if n.open == nil && n.kept {
+		n.kept = false
 		d.kept--
 	}
 	d.mu.Unlock()
@@ -61,7 +61,7 @@ func (d *Driver) leave(id string, n *node) {
 	d.forget(id, n)
 }
 
-// forget counts a call off, and drops a node without other calls and without a session.
+// forget ends the count of a call, and removes a node that has no other calls and no session.
 func (d *Driver) forget(id string, n *node) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,11 +94,11 @@ func (d *Driver) keep(ctx context.Context, n *node) {
 	n.open.used = time.Now()
 	d.mu.Lock()
 	dropped := d.expired()
-	if !n.placed && !d.closed && d.kept < d.config.Sessions {
-		n.placed = true
+	if !n.kept && !d.closed && d.kept < d.config.Sessions {
+		n.kept = true
 		d.kept++
 	}
-	if !n.placed || d.closed {
+	if !n.kept || d.closed {
 		dropped = append(dropped, n.open)
 		n.open = nil
 	}

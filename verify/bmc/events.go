@@ -74,7 +74,7 @@ func (d *Driver) Subscriptions(ctx context.Context, id string) (ids []string, er
 		paths, err := r.service.subscriptionPaths(ctx)
 		ids = nil
 		for _, path := range paths {
-			ids = append(ids, systemID(path))
+			ids = append(ids, resourceID(path))
 		}
 		return err
 	})
@@ -149,7 +149,7 @@ func isMember(collection, path string) bool {
 // subscriptionPath returns the path of the subscription with an ID.
 func (s *service) subscriptionPath(ctx context.Context, id string) (string, error) {
 	paths, err := s.subscriptionPaths(ctx)
-	if i := slices.IndexFunc(paths, func(path string) bool { return systemID(path) == id }); i >= 0 {
+	if i := slices.IndexFunc(paths, func(path string) bool { return resourceID(path) == id }); i >= 0 {
 		return paths[i], nil
 	}
 	if err != nil {

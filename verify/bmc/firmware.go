@@ -29,7 +29,7 @@ func (d *Driver) Firmware(ctx context.Context, id string) ([]FirmwareComponent, 
 		}
 	}
 	err := d.redfish(ctx, longTime, id, "read the firmware versions", func(ctx context.Context, c *redfishConnection) error {
-		r, err := c.service.survey(ctx)
+		r, err := c.service.startReading(ctx)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (d *Driver) Firmware(ctx context.Context, id string) ([]FirmwareComponent, 
 		bmc := ""
 		r.managers(func(m *redfish.Manager, _ resource) { bmc = cmp.Or(bmc, m.FirmwareVersion) })
 		add("bmc", bmc)
-		each(r, r.parts.links("Links", "Chassis"), func(_ *redfish.Chassis, found resource) {
+		each(r, r.resource.links("Links", "Chassis"), func(_ *redfish.Chassis, found resource) {
 			list(r, found.link("NetworkAdapters"), func(a *redfish.NetworkAdapter, _ resource) {
 				for _, controller := range a.Controllers {
 					add("nic:"+cmp.Or(a.SerialNumber, a.ID), controller.FirmwarePackageVersion)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// They are variables for the tests alone, which need more time on a machine with much other work.
+// These are variables because tests on a busy machine need more time.
 var (
 	// graceTime is how long a call may continue after its context has ended, in order
 	// to leave no session open.

@@ -125,7 +125,7 @@ func (d *Driver) Inspect(ctx context.Context, id string) (Inventory, error) {
 }
 
 func (s *service) inspect(ctx context.Context) (Inventory, error) {
-	r, err := s.survey(ctx)
+	r, err := s.startReading(ctx)
 	if err != nil {
 		return Inventory{}, err
 	}
@@ -143,7 +143,7 @@ func (s *service) inspect(ctx context.Context) (Inventory, error) {
 	i.Memory.PhysicalMB = r.memory(system.MemorySummary.TotalSystemMemoryGiB)
 	i.CPU = r.processors(system.ProcessorSummary.LogicalProcessorCount)
 	r.storage(&i)
-	list(r, r.parts.link("EthernetInterfaces"), func(nic *redfish.EthernetInterface, _ resource) {
+	list(r, r.resource.link("EthernetInterfaces"), func(nic *redfish.EthernetInterface, _ resource) {
 		mac, err := net.ParseMAC(cmp.Or(nic.MACAddress, nic.PermanentMACAddress))
 		if err != nil || len(mac) != 6 {
 			return // Ironic leaves it out too: some are of no Ethernet
@@ -164,7 +164,7 @@ const maxMiB = 1 << 40
 func (r *reading) memory(gib float32) int {
 	mib := math.Round(float64(gib) * 1024)
 	if mib == 0 {
-		list(r, r.parts.link("Memory"), func(m *redfish.Memory, _ resource) { mib += float64(m.CapacityMiB) })
+		list(r, r.resource.link("Memory"), func(m *redfish.Memory, _ resource) { mib += float64(m.CapacityMiB) })
 	}
 	if mib < 0 || mib > maxMiB {
 		r.note(garbled(fmt.Sprintf("the system has %v MiB of memory", mib)))
@@ -184,7 +184,7 @@ var architectures = map[redfish.InstructionSet]string{
 // that of the system's summary.
 func (r *reading) processors(summary int) (cpu CPU) {
 	first := true
-	list(r, r.parts.link("Processors"), func(p *redfish.Processor, _ resource) {
+	list(r, r.resource.link("Processors"), func(p *redfish.Processor, _ resource) {
 		if p.Status.State == common.AbsentState || p.ProcessorType != "" && p.ProcessorType != redfish.CPUProcessorType {
 			return
 		}
@@ -218,7 +218,7 @@ func (r *reading) storage(i *Inventory) {
 		drives = append(drives, size)
 		return i.Disks[len(i.Disks)-1]
 	}
-	list(r, r.parts.link("Storage"), func(s *redfish.Storage, found resource) {
+	list(r, r.resource.link("Storage"), func(s *redfish.Storage, found resource) {
 		c := StorageController{ID: s.ID, Name: s.Name, Drives: []Drive{}}
 		each(r, found.links("Drives"), func(d *redfish.Drive, _ resource) {
 			if d.Status.State == common.AbsentState {
@@ -233,7 +233,7 @@ func (r *reading) storage(i *Inventory) {
 		list(r, found.link("Volumes"), func(v *redfish.Volume, _ resource) { volumes = append(volumes, int64(v.CapacityBytes)) })
 	})
 	if len(i.StorageControllers) == 0 {
-		list(r, r.parts.link("SimpleStorage"), func(s *redfish.SimpleStorage, _ resource) {
+		list(r, r.resource.link("SimpleStorage"), func(s *redfish.SimpleStorage, _ resource) {
 			for _, d := range s.Devices {
 				if d.Status.State != common.AbsentState {
 					disk(d.Name, d.CapacityBytes)

@@ -167,7 +167,7 @@ func (r *redfishConnection) setMedia(ctx context.Context, s *slot, kind redfish.
 //
 // Source: _insert_vmedia in ironic/drivers/modules/redfish/boot.py.
 func (r *redfishConnection) slots(ctx context.Context) (slots []slot, err error) {
-	read, err := r.service.survey(ctx)
+	read, err := r.service.startReading(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (r *redfishConnection) slots(ctx context.Context) (slots []slot, err error)
 			insert: found.target("#VirtualMedia.InsertMedia"), eject: found.target("#VirtualMedia.EjectMedia"),
 		})
 	}
-	if collection := read.parts.link("VirtualMedia"); collection != "" {
+	if collection := read.resource.link("VirtualMedia"); collection != "" {
 		list(read, collection, add)
 	} else {
 		read.managers(func(_ *redfish.Manager, found resource) { list(read, found.link("VirtualMedia"), add) })
@@ -191,7 +191,7 @@ func (r *redfishConnection) slots(ctx context.Context) (slots []slot, err error)
 
 // managers reads the managers of the system, or else all of the service.
 func (r *reading) managers(take func(*redfish.Manager, resource)) {
-	if managers := r.parts.links("Links", "ManagedBy"); len(managers) > 0 {
+	if managers := r.resource.links("Links", "ManagedBy"); len(managers) > 0 {
 		each(r, managers, take)
 	} else {
 		list(r, r.service.root.link("Managers"), take)

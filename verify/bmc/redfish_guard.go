@@ -18,7 +18,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/guard"
 )
 
-// The guard answers these paths itself.
+// These are the paths that the guard answers itself.
 const (
 	guardHost     = "guard"
 	guardPort     = "443"

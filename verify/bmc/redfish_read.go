@@ -6,37 +6,36 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 
 	"github.com/stmcginnis/gofish/redfish"
 )
 
-// reading reads the resources of one operation, each as package guard leaves it and gofish decodes it. It
-// goes on after a resource that cannot be read, but not after a request without an answer.
+// reading reads the resources of one operation. Package guard filters each, and gofish decodes it. A reading
+// continues after a resource that cannot be read, but not after a request without an answer.
 type reading struct {
-	ctx     context.Context
-	service *service
-	system  redfish.ComputerSystem
-	parts   resource // the system's
-	raw     object   // the resource that was read last, as the BMC sent it
-	errs    []error  // why resources were not read
+	ctx      context.Context
+	service  *service
+	system   redfish.ComputerSystem
+	resource resource // the system, as the guard leaves it
+	raw      object   // the resource that was read last, as the BMC sent it
+	errs     []error  // why resources were not read
 }
 
-// survey reads the system, and returns what reads its parts.
-func (s *service) survey(ctx context.Context) (*reading, error) {
+// startReading reads the system, and returns the reading of its child resources.
+func (s *service) startReading(ctx context.Context) (*reading, error) {
 	found, err := s.readSystem(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r := &reading{ctx: ctx, service: s}
-	r.parts, err = s.decode(found.answer, &r.system)
+	r.resource, err = s.decode(found.answer, &r.system)
 	return r, err
 }
 
-// resource is what the guard leaves of a resource.
+// resource is a resource without the members that the guard removes.
 type resource map[string]any
 
-// at returns the member of a member.
+// at returns the value at a path of member names, nil if there is none.
 func (r resource) at(names ...string) (value any) {
 	value = map[string]any(r)
 	for _, name := range names {
@@ -72,14 +71,14 @@ func (r resource) target(action string) string {
 	return path
 }
 
-// note records why something was not read.
+// note records why a resource was not read.
 func (r *reading) note(err error) {
 	if err != nil {
 		r.errs = append(r.errs, err)
 	}
 }
 
-// err returns all that was noted.
+// err returns all errors that were noted.
 func (r *reading) err() error { return errors.Join(r.errs...) }
 
 // ended reports whether the BMC has stopped answering or refuses the credentials.
@@ -100,20 +99,6 @@ func (r *reading) read(path string, into json.Unmarshaler) (resource, bool) {
 	}
 	r.note(err)
 	return nil, false
-}
-
-// change sends a PATCH of a resource, on the condition that it is as it was read.
-func (s *service) change(ctx context.Context, path string, read *answer, properties any) error {
-	body, err := json.Marshal(properties)
-	if err != nil {
-		return err
-	}
-	header := make(http.Header)
-	if tag := read.header.Get("ETag"); tag != "" {
-		header.Set("If-Match", tag)
-	}
-	_, err = s.ask(ctx, request{method: http.MethodPatch, path: path, header: header, body: body})
-	return err
 }
 
 // decode decodes an answer into a value of gofish.

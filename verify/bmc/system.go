@@ -90,7 +90,7 @@ func modeOf(mode string) string {
 // is of the kind [verify.Unsupported] if the machine has none, and over IPMI.
 func (d *Driver) SecureBoot(ctx context.Context, id string) (enabled bool, err error) {
 	err = d.redfish(ctx, 0, id, "read secure boot", func(ctx context.Context, r *redfishConnection) error {
-		read, err := r.service.survey(ctx)
+		read, err := r.service.startReading(ctx)
 		if err == nil {
 			enabled, _, err = read.secureBoot()
 		}
@@ -106,7 +106,7 @@ func (d *Driver) SecureBoot(ctx context.Context, id string) (enabled bool, err e
 // Source: set_secure_boot_state in ironic/drivers/modules/redfish/management.py.
 func (d *Driver) SetSecureBoot(ctx context.Context, id string, enabled bool) error {
 	return d.redfish(ctx, 0, id, "set secure boot", func(ctx context.Context, r *redfishConnection) error {
-		read, err := r.service.survey(ctx)
+		read, err := r.service.startReading(ctx)
 		if err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (d *Driver) SetSecureBoot(ctx context.Context, id string, enabled bool) err
 
 // secureBoot reads the SecureBoot resource (DSP8010).
 func (r *reading) secureBoot() (enabled bool, a *answer, err error) {
-	path := r.parts.link("SecureBoot")
+	path := r.resource.link("SecureBoot")
 	if path == "" {
 		return false, nil, unsupported("the system has no secure boot")
 	}

@@ -113,7 +113,7 @@ func (b *Redfish) listen() (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if addr, b.release, err = hold(addr); err != nil {
+	if addr, b.release, err = reservePort(addr); err != nil {
 		return nil, err
 	}
 	listener, err := net.ListenTCP("tcp", addr)

@@ -21,7 +21,7 @@ const (
 	lineTLS     line = iota
 	linePlain        // HTTP without TLS
 	lineSilent       // connections are accepted, and nothing is ever sent
-	lineRefused      // nothing listens, and the port is held
+	lineRefused      // nothing listens, and the port is reserved
 )
 
 // conn is an accepted connection. The BMC keeps all open ones, so that it can end them.
@@ -165,7 +165,7 @@ func rawConn(c net.Conn) *conn {
 	return c.(*conn)
 }
 
-// listenAgain listens again on an address. Where the port was not held, a connection of another process may use it for a
+// listenAgain listens again on an address. Where the port was not reserved, a connection of another process may use it for a
 // moment.
 func listenAgain(address string) (net.Listener, error) {
 	const attempts, pause = 100, 20 * time.Millisecond

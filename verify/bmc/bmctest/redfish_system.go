@@ -161,7 +161,7 @@ func (s *system) change(transition, target string, delay time.Duration) {
 	s.power, s.next, s.settled = transition, target, time.Now().Add(delay)
 }
 
-// turnOn powers the system on or resets it. What waits for its next boot takes effect.
+// turnOn powers the system on or resets it. The changes that wait for its next boot take effect.
 func (s *system) turnOn(delay time.Duration) {
 	s.change(poweringOn, powerOn, delay)
 	s.bios.apply()

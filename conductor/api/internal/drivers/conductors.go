@@ -22,11 +22,24 @@ func Conductors() *rest.Controller {
 	}}
 }
 
-// conductorFields are the fields of a conductor, without links.
-var conductorFields = []string{"created_at", "updated_at", "hostname", "conductor_group", "drivers", "alive"}
+var (
+	// conductorFields are the fields of a conductor, without links, which every answer has.
+	conductorFields = []string{"created_at", "updated_at", "hostname", "conductor_group", "drivers", "alive"}
+	// defaultConductorFields are the fields in a list without detail.
+	defaultConductorFields = []string{"hostname", "conductor_group", "alive"}
+)
 
-// defaultConductorFields are the fields in a list without detail.
-var defaultConductorFields = []string{"hostname", "conductor_group", "alive"}
+// conductorOrders has the fields by which a list can be sorted. A nil order keeps the order of
+// [conductor.Conductor.Members]: members have no number, and all were updated now.
+//
+// Source: ironic/api/controllers/v1/conductor.py.
+var conductorOrders = map[string]func(a, b conductor.Member) int{
+	"id":              nil,
+	"hostname":        func(a, b conductor.Member) int { return cmp.Compare(a.Hostname, b.Hostname) },
+	"conductor_group": func(a, b conductor.Member) int { return cmp.Compare(a.Group, b.Group) },
+	"created_at":      func(a, b conductor.Member) int { return a.CreatedAt.Compare(b.CreatedAt) },
+	"updated_at":      nil,
+}
 
 // writeConductor writes a conductor with the given fields.
 func writeConductor(r *rest.Request, w *wire.Writer, m conductor.Member, fields rest.FieldSet) {
@@ -40,7 +53,7 @@ func writeConductor(r *rest.Request, w *wire.Writer, m conductor.Member, fields 
 		case "created_at":
 			w.Time(&m.CreatedAt)
 		case "updated_at":
-			now := time.Now().UTC() // Ironic's time of the last heartbeat; members are alive now
+			now := time.Now().UTC() // the last heartbeat in Ironic; here every member is alive now
 			w.Time(&now)
 		case "hostname":
 			w.Text(m.Hostname)
@@ -70,12 +83,6 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 	if err := r.Accept(a); err != nil {
 		return rest.Answer{}, err
 	}
-	order := map[string]func(a, b conductor.Member) int{
-		"id": nil, "hostname": func(a, b conductor.Member) int { return cmp.Compare(a.Hostname, b.Hostname) },
-		"conductor_group": func(a, b conductor.Member) int { return cmp.Compare(a.Group, b.Group) },
-		"created_at":      func(a, b conductor.Member) int { return a.CreatedAt.Compare(b.CreatedAt) },
-		"updated_at":      nil,
-	}
 	fields, err := r.ChooseFields(fields, detail, defaultConductorFields, since.Detail)
 	if err != nil {
 		return rest.Answer{}, err
@@ -87,7 +94,7 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	compare, known := order[p.SortKey]
+	compare, known := conductorOrders[p.SortKey]
 	switch {
 	case p.SortKey == "alive", p.SortKey == "drivers":
 		return rest.Answer{}, fault.Invalid("The sort_key value %s is an invalid field for sorting", p.SortKey)
@@ -120,8 +127,9 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 
 // showConductor answers GET /v1/conductors/HOSTNAME.
 func showConductor(r *rest.Request) (rest.Answer, error) {
+	host := r.Param(0)
 	a := r.QueryArgs("fields")
-	if host := r.Param(0); a.Err == nil && !rest.IsName(host) {
+	if a.Err == nil && !rest.IsName(host) {
 		return rest.Answer{}, fault.Invalid("Expected name for hostname: %s", fault.Show(host))
 	}
 	fields := rest.FieldSet(a.List("fields"))
@@ -132,9 +140,9 @@ func showConductor(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	i := slices.IndexFunc(members, func(m conductor.Member) bool { return m.Hostname == r.Param(0) })
+	i := slices.IndexFunc(members, func(m conductor.Member) bool { return m.Hostname == host })
 	if i < 0 {
-		return rest.Answer{}, fault.NotFound("Conductor %s could not be found.", fault.Show(r.Param(0)))
+		return rest.Answer{}, fault.NotFound("Conductor %s could not be found.", fault.Show(host))
 	}
 	if err := checkConductorFields(fields); err != nil {
 		return rest.Answer{}, err

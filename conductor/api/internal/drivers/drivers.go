@@ -53,7 +53,7 @@ var driverInterfaces = []driverInterface{
 	{"storage", since.StorageInterface}, {"vendor", since.DriverDetail},
 }
 
-// writeDriver writes a driver with the fields of the request's version.
+// writeDriver writes a driver with the fields of the request's version. Its interfaces need detail.
 func writeDriver(r *rest.Request, w *wire.Writer, name string, hosts []string, detail bool, fields rest.FieldSet) {
 	w.Open()
 	if fields.Has("name") {
@@ -89,7 +89,7 @@ func writeDriver(r *rest.Request, w *wire.Writer, name string, hosts []string, d
 	w.Close()
 }
 
-// checkDriverFields refuses fields that a driver does not have. Without detail a driver has no interfaces.
+// checkDriverFields refuses fields that a driver does not have. Interfaces need detail.
 func checkDriverFields(r *rest.Request, fields rest.FieldSet, detail bool) error {
 	return rest.InvalidFields(slices.DeleteFunc(slices.Clone(fields), func(field string) bool {
 		return slices.Contains([]string{"name", "hosts", "links", "properties", "type"}, field) ||
@@ -116,7 +116,7 @@ func listDrivers(r *rest.Request) (rest.Answer, error) {
 	case a.Has("type") && kind != "classic" && kind != "dynamic":
 		return rest.Answer{}, fault.Invalid("\"type\" filter must be one of \"classic\" or \"dynamic\", if specified.")
 	}
-	hosts, err := hostDrivers(r)
+	hosts, err := hostsByDriver(r)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -137,9 +137,25 @@ func listDrivers(r *rest.Request) (rest.Answer, error) {
 	}), nil
 }
 
-// findDriver returns the names of the conductors that have the driver in the path.
+// hostsByDriver maps each hardware type to the names of the conductors that have it.
+func hostsByDriver(r *rest.Request) (map[string][]string, error) {
+	members, err := r.Conductor.Members(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	hosts := map[string][]string{}
+	for _, m := range members {
+		for _, driver := range m.Drivers {
+			hosts[driver] = append(hosts[driver], m.Hostname)
+		}
+	}
+	return hosts, nil
+}
+
+// findDriver returns the names of the conductors that have the driver of the request's path. Its error is the
+// response if none has it.
 func findDriver(r *rest.Request) (hosts []string, err error) {
-	all, err := hostDrivers(r)
+	all, err := hostsByDriver(r)
 	if err != nil {
 		return nil, err
 	}
@@ -177,11 +193,11 @@ func showProperties(r *rest.Request) (rest.Answer, error) {
 	if _, err := findDriver(r); err != nil {
 		return rest.Answer{}, err
 	}
-	return textsAnswer(r.Describe(r.Param(0)).Properties), nil
+	return objectOfTexts(r.Describe(r.Param(0)).Properties), nil
 }
 
-// textsAnswer returns an answer with a JSON object of strings.
-func textsAnswer(m map[string]string) rest.Answer {
+// objectOfTexts returns an answer with a JSON object of strings.
+func objectOfTexts(m map[string]string) rest.Answer {
 	return rest.Object(func(w *wire.Writer) {
 		for _, key := range slices.Sorted(maps.Keys(m)) {
 			w.Key(key).Text(m[key])
@@ -193,8 +209,8 @@ func textsAnswer(m map[string]string) rest.Answer {
 // Source: the keys of ironic/drivers/raid_config_schema.json.
 var logicalDiskProperties = map[string]string{
 	"raid_level":               "Level of the logical disk: JBOD, 0, 1, 2, 5, 6, 1+0, 5+0 or 6+0. Required.",
-	"size_gb":                  "Size in GiB, or MAX for all that is left. Required.",
-	"volume_name":              "Name of the volume; one is made up if there is none.",
+	"size_gb":                  "Size in GiB, or MAX for the rest of the disks. Required.",
+	"volume_name":              "Name of the volume; generated if missing.",
 	"is_root_volume":           "Whether the operating system boots from the volume; false if missing.",
 	"share_physical_disks":     "Whether other logical disks may use the same physical disks; false if missing.",
 	"disk_type":                "Type of the physical disks: hdd or ssd.",
@@ -216,7 +232,7 @@ func showLogicalDisks(r *rest.Request) (rest.Answer, error) {
 	if len(names) == 0 || names[0] == "no-raid" {
 		return rest.Answer{}, fault.NotFound("Driver %s does not support raid (disabled or not implemented).", r.Param(0))
 	}
-	return textsAnswer(logicalDiskProperties), nil
+	return objectOfTexts(logicalDiskProperties), nil
 }
 
 // listDriverMethods answers GET /v1/drivers/NAME/vendor_passthru/methods. No hardware
@@ -225,7 +241,7 @@ func listDriverMethods(r *rest.Request) (rest.Answer, error) {
 	if _, err := findDriver(r); err != nil {
 		return rest.Answer{}, err
 	}
-	return textsAnswer(nil), nil
+	return objectOfTexts(nil), nil
 }
 
 // callDriver answers requests for /v1/drivers/NAME/vendor_passthru/METHOD, and for
@@ -251,19 +267,4 @@ func callDriver(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, fault.Invalid("Method not specified")
 	}
 	return rest.Answer{}, fault.Invalid("No handler for method %s", fault.Show(method))
-}
-
-// hostDrivers maps each hardware type to the names of the conductors that have it.
-func hostDrivers(r *rest.Request) (map[string][]string, error) {
-	members, err := r.Conductor.Members(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	hosts := map[string][]string{}
-	for _, m := range members {
-		for _, driver := range m.Drivers {
-			hosts[driver] = append(hosts[driver], m.Hostname)
-		}
-	}
-	return hosts, nil
 }

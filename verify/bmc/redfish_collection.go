@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/url"
+	"path"
+
+	"github.com/ironstate/ironstate/verify"
+)
+
+// members returns the paths of a collection's members, each once, from all its pages.
+// It returns those that it has found beside an error, which is the first.
+func (s *service) members(ctx context.Context, collection string) (members []string, failed error) {
+	seen := make(map[string]bool)
+	pages := make(map[string]bool)
+	for next := collection; next != "" && !pages[next]; {
+		pages[next] = true
+		page, a, err := s.get(ctx, next)
+		if err != nil {
+			return members, cmp.Or(failed, err)
+		}
+		var links []json.RawMessage
+		if err := page.get("Members", &links); err != nil {
+			return members, cmp.Or(failed, err)
+		}
+		for _, raw := range links {
+			if len(members) == s.config.MaxMembers {
+				return members, cmp.Or(failed, error(fail(verify.Protocol, errMembers)))
+			}
+			var link odataLink
+			if json.Unmarshal(raw, &link) != nil {
+				link.ID = ""
+			}
+			member, err := s.follow(a.path, link.ID)
+			switch {
+			case err != nil:
+				failed = cmp.Or(failed, err)
+			case !seen[member]:
+				seen[member] = true
+				members = append(members, member)
+			}
+		}
+		next = ""
+		if err = page.get("Members@odata.nextLink", &next); err == nil && next != "" {
+			next, err = s.follow(a.path, next)
+		}
+		if err != nil {
+			return members, cmp.Or(failed, err)
+		}
+	}
+	return members, failed
+}
+
+// resourceID returns the last element of a link's path, which identifies the resource in its collection.
+func resourceID(link string) string {
+	if u, err := url.Parse(link); err == nil {
+		link = u.Path
+	}
+	return path.Base(link)
+}
