@@ -19,7 +19,7 @@ var phaseTexts = map[states.Phase]string{
 	states.PhaseFailed:  "work failed",
 }
 
-// describe returns a state's description: the caller's, or that of package states.
+// describe returns a state's description, and whether it comes from Diagram.Describe.
 func (d Diagram) describe(s states.State) (text string, own bool) {
 	if d.Describe != nil {
 		if text := clean(d.Describe(s)); text != "" {
@@ -57,6 +57,7 @@ func (e edge) describe() string {
 	return fmt.Sprintf("%v to %v: %s", e.from, e.to, strings.Join(words, ", "))
 }
 
+// heading returns the title of the diagram, or the default one.
 func (d Diagram) heading() string {
 	title := clean(d.Title)
 	switch {
@@ -69,6 +70,7 @@ func (d Diagram) heading() string {
 	}
 }
 
+// summary returns the description of the diagram, or a count of its states and transitions.
 func (d Diagram) summary(m *model) string {
 	if text := clean(d.Description); text != "" {
 		return text
@@ -87,15 +89,10 @@ func (d Diagram) summary(m *model) string {
 	return counts + " Parts: " + strings.Join(titles, ", ") + "."
 }
 
-// IDs and classes of parts, states and edges, for DOT and SVG.
-
-func (p part) id() string { return "part-" + slug(p.title) }
+// id returns the attribute id of a state in DOT and SVG.
 func (n node) id() string { return "state-" + slug(n.state.String()) }
-func (e edge) id() string { return "edge-" + slug(e.from.String()) + "-" + slug(e.to.String()) }
 
-func (p part) class() string { return "part" }
-
-// class returns the classes of a state, for style sheets and scripts.
+// class returns the attribute class of a state in DOT and SVG, for style sheets and scripts.
 func (n node) class() string {
 	classes := []string{"state", string(n.phase)}
 	if n.stable && n.phase != states.PhaseStable {
@@ -113,7 +110,7 @@ func (n node) class() string {
 	return strings.Join(classes, " ")
 }
 
-// class returns the classes of an edge.
+// class returns the attribute class of an edge.
 func (e edge) class() string {
 	classes := []string{"edge", string(conductor)}
 	if e.requested() {

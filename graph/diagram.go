@@ -109,10 +109,6 @@ func (d Diagram) check() error {
 			return &machine.StateError{Series: d.Table.Series(), State: s}
 		}
 	}
-	return d.checkPath()
-}
-
-func (d Diagram) checkPath() error {
 	for _, step := range d.Path {
 		if !has(d.Table, step) && !has(d.Since, step) {
 			return fmt.Errorf("no such transition: %v in %v", step, d.Table.Series())

@@ -57,6 +57,7 @@ const (
 	smallSize = 9
 )
 
+// dot returns the diagram in DOT.
 func (m *model) dot() string {
 	w := &dotWriter{
 		model:   m,
@@ -74,26 +75,23 @@ func (m *model) dot() string {
 	for _, e := range m.hidden {
 		w.rank(w.graph.Edge(w.nodes[e.from], w.nodes[e.to]), e).Attr("style", "invis")
 	}
-	opening, rest, _ := strings.Cut(w.graph.String(), "{")
-	return opening + "{" + w.defaults() + rest
-}
-
-// defaults returns the statements with the default attributes of nodes and edges,
-// which the library cannot write.
-func (w *dotWriter) defaults() string {
-	return fmt.Sprintf(`
+	// The library cannot write the default attributes of nodes and edges.
+	defaults := fmt.Sprintf(`
 	node [fontname=%[1]s, fontsize=%[2]d, height=0.3, margin="0.1,0.05", shape=box, style="rounded,filled", width=0.5];
 	edge [arrowsize=0.6, fontcolor="%[3]s", fontname=%[1]s, fontsize=%[4]d];`, font, stateSize, w.muted, labelSize)
+	opening, rest, _ := strings.Cut(w.graph.String(), "{")
+	return opening + "{" + defaults + rest
 }
 
-// say adds the attributes that identify and describe an element.
-func say(of dot.AttributesMap, class, tooltip, link string) {
+// describe adds the attributes that identify and describe an element.
+func describe(of dot.AttributesMap, class, tooltip, link string) {
 	of.Attrs("class", class, "tooltip", quoteDOT(tooltip))
 	if link != "" {
 		of.Attr("URL", quoteDOT(link))
 	}
 }
 
+// addGraph sets the attributes of the whole graph.
 func (w *dotWriter) addGraph() {
 	w.graph.ID("provisioning")
 	w.graph.Attrs(
@@ -131,20 +129,21 @@ func (w *dotWriter) addPart(i int, p part) {
 			"fontcolor", w.muted,
 			"fontname", font,
 			"fontsize", partSize,
-			"id", p.id(),
+			"id", "part-"+slug(p.title),
 			"label", p.title,
 			"labeljust", p.corner[1:],
 			"labelloc", p.corner[:1],
 			"margin", 10,
 			"style", "rounded,filled",
 		)
-		say(sub.AttributesMap, p.class(), p.title, "")
+		describe(sub.AttributesMap, "part", p.title, "")
 	}
 	for j, n := range p.nodes {
 		w.nodes[n.state] = w.addNode(sub, fmt.Sprintf("%s%02d", key, j), n)
 	}
 }
 
+// addNode adds a state to the subgraph of its part.
 func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
 	border, fill, text, width := w.nodeStyle(n)
 	node := sub.Node(key)
@@ -155,7 +154,7 @@ func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
 		"id", n.id(),
 		"label", n.state.String(),
 	)
-	say(node.AttributesMap, n.class(), n.tooltip, n.link)
+	describe(node.AttributesMap, n.class(), n.tooltip, n.link)
 	if width != 1 {
 		node.Attr("penwidth", width)
 	}
@@ -193,16 +192,20 @@ func (w *dotWriter) nodeStyle(n node) (border, fill, text string, width float64)
 	return border, fill, text, width
 }
 
+// addEdge adds an edge between two states that were added.
 func (w *dotWriter) addEdge(e edge) {
 	edge := w.graph.Edge(w.nodes[e.from], w.nodes[e.to])
 	edge.AttributesMap.Attrs(
 		"color", w.palette.edge(e),
-		"id", e.id(),
+		"id", "edge-"+slug(e.from.String())+"-"+slug(e.to.String()),
 		"label", dot.HTML(w.label(e)),
 	)
-	say(edge.AttributesMap, e.class(), e.describe(), "")
-	if width := e.width(); width != 1 {
-		edge.Attr("penwidth", width)
+	describe(edge.AttributesMap, e.class(), e.describe(), "")
+	switch {
+	case e.taken():
+		edge.Attr("penwidth", 2.4)
+	case e.change() != kept:
+		edge.Attr("penwidth", 1.6)
 	}
 	if e.change() == removed {
 		edge.Attr("style", "dashed")
@@ -235,18 +238,6 @@ func (c palette) edge(e edge) string {
 	}
 }
 
-// width returns the width of an edge's line.
-func (e edge) width() float64 {
-	switch {
-	case e.taken():
-		return 2.4
-	case e.change() != kept:
-		return 1.6
-	default:
-		return 1
-	}
-}
-
 // label returns an edge's words, one per line, requests first. They are in an HTML
 // table whose spacing keeps the edges' lines off the text.
 func (w *dotWriter) label(e edge) string {
@@ -267,6 +258,7 @@ func (w *dotWriter) label(e edge) string {
 	return `<table border="0" cellborder="0" cellpadding="0" cellspacing="3"><tr><td>` + strings.Join(lines, "<br/>") + "</td></tr></table>"
 }
 
+// word returns a row's word in the colour of its change, or else in the given colour.
 func (w *dotWriter) word(r row, colour string) string {
 	word := r.word()
 	switch r.change {

@@ -64,20 +64,18 @@ type jsonRequest struct {
 	Change     string            `json:"change,omitempty"`
 }
 
-// Verbs are the API's words for the event, none where only the conductor fires it.
 type jsonEvent struct {
 	Event       states.Event `json:"event"`
-	Verbs       []string     `json:"verbs"`
+	Verbs       []string     `json:"verbs"` // the API's words for the event; empty if only the conductor fires it
 	Description string       `json:"description"`
 }
 
-// Verb is the API's word for the transition, null where the API takes none.
 type jsonTransition struct {
 	From   states.State `json:"from"`
 	Event  states.Event `json:"event"`
 	To     states.State `json:"to"`
 	Cause  string       `json:"cause"`
-	Verb   *string      `json:"verb"`
+	Verb   *string      `json:"verb"` // the API's word for the transition; nil if the API takes none
 	Change string       `json:"change,omitempty"`
 	Taken  bool         `json:"taken,omitempty"`
 }

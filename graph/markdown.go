@@ -66,11 +66,14 @@ func (p *page) table(header []string, rows [][]string) {
 	p.WriteString("\n")
 }
 
-// chapters holds the states in the order of a node's life.
-var chapters = []struct {
+// A chapter has the sections of some states.
+type chapter struct {
 	title  string
 	states []states.State
-}{
+}
+
+// chapters holds the states in the order of a node's life.
+var chapters = []chapter{
 	{"Enrolment", []states.State{states.Enroll, states.Verifying, states.Manageable}},
 	{"Inspection", []states.State{states.Inspecting, states.InspectWait, states.InspectFail}},
 	{"Cleaning", []states.State{states.Cleaning, states.CleanWait, states.CleanHold, states.CleanFail, states.Available}},
@@ -95,6 +98,7 @@ func (m *model) markdownDiagram() (string, error) {
 	return fmt.Sprintf(`<a href="%[1]s"><img src="%[1]s" alt="%[2]s"></a>`, address, html.EscapeString(m.title)), nil
 }
 
+// intro writes what the colours mean, and what depends on the API version.
 func (p *page) intro() {
 	t := p.diagram.Table
 	p.line("A blue line is a request of the API, and a gray one the conductor's own. This page is about the series %v, "+
@@ -134,6 +138,7 @@ func shownAs(t *states.Table) []string {
 	return sentences
 }
 
+// aliases writes the table of the verbs that are aliases.
 func (p *page) aliases() {
 	var rows [][]string
 	for _, e := range p.events() {
@@ -168,6 +173,7 @@ func lowest(m *model, e states.Event, verb string) states.APIVersion {
 	return found
 }
 
+// phases writes the list of the states by phase.
 func (p *page) phases() {
 	p.line("## Stable and unstable states")
 	for _, group := range []struct {
@@ -193,10 +199,8 @@ func (p *page) phases() {
 	p.WriteString("\n")
 }
 
-func (p *page) chapter(c struct {
-	title  string
-	states []states.State
-}) {
+// chapter writes the sections of those of the chapter's states that are drawn.
+func (p *page) chapter(c chapter) {
 	nodes := p.nodes()
 	titled := false
 	for _, s := range c.states {
@@ -257,6 +261,7 @@ func (r apiRequest) cells() []string {
 	}
 }
 
+// eventTable writes the table of the events.
 func (p *page) eventTable() {
 	p.line("## Events")
 	var rows [][]string

@@ -25,6 +25,7 @@ func (d Diagram) WriteMermaid(w io.Writer) error {
 
 const indent = "    "
 
+// mermaid returns the diagram in Mermaid.
 func (m *model) mermaid() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\ntitle: %s\n", quoteYAML(m.title))
@@ -65,6 +66,7 @@ func (m *model) mermaidLines() string {
 	return strings.Join(rules, " ")
 }
 
+// mermaid writes the states of a part, in a box if the part has a title.
 func (p part) mermaid(b *strings.Builder) {
 	in := indent
 	if p.title != "" {
@@ -85,24 +87,20 @@ func (e edge) mermaid() string {
 	for _, c := range causes {
 		var words []string
 		for _, r := range e.with(c) {
-			words = append(words, r.mermaid())
+			word := r.word()
+			if r.change != kept {
+				word = string(r.change) + " " + word
+			}
+			if r.taken {
+				word = "taken " + word
+			}
+			words = append(words, word)
 		}
 		if len(words) > 0 {
 			lines = append(lines, strings.TrimSpace(strings.Join(words, ", ")+" "+c.note()))
 		}
 	}
 	return strings.Join(lines, "<br/>")
-}
-
-func (r row) mermaid() string {
-	word := r.word()
-	if r.change != kept {
-		word = string(r.change) + " " + word
-	}
-	if r.taken {
-		word = "taken " + word
-	}
-	return word
 }
 
 // mermaidClasses writes the style of each class and the states in the class.
@@ -119,22 +117,17 @@ func (m *model) mermaidClasses(b *strings.Builder) {
 		{"taken", "stroke:" + c.path, func(n node) bool { return n.taken }},
 		{"current", "fill:" + c.currentNode + ",stroke-width:3px", func(n node) bool { return n.current }},
 	} {
-		if names := m.names(class.has); len(names) > 0 {
+		var names []string
+		for _, n := range m.nodes() {
+			if class.has(n) {
+				names = append(names, slug(n.state.String()))
+			}
+		}
+		if len(names) > 0 {
 			fmt.Fprintf(b, indent+"classDef %s %s\n", class.name, class.style)
 			fmt.Fprintf(b, indent+"class %s %s\n", strings.Join(names, ", "), class.name)
 		}
 	}
-}
-
-// names returns the identifiers of the states for which has is true.
-func (m *model) names(has func(node) bool) []string {
-	var names []string
-	for _, n := range m.nodes() {
-		if has(n) {
-			names = append(names, slug(n.state.String()))
-		}
-	}
-	return names
 }
 
 // nodes returns the states of all parts, in Ironic's order.

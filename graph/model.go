@@ -17,7 +17,7 @@ type model struct {
 	parts       []part
 	rows        []row
 	edges       []edge // the rows, merged by their two states
-	hidden      []edge // of transitions that RequestsOnly leaves out
+	hidden      []edge // the edges that RequestsOnly leaves out
 }
 
 // A part is a part of a node's life, drawn as a box, and its states.
@@ -34,8 +34,8 @@ type node struct {
 	change      change
 	current     bool
 	taken       bool   // the state is on the path
-	description string // a single line if it is the caller's
-	own         bool   // the description is the caller's
+	description string // a single line if own is set
+	own         bool   // the description comes from Diagram.Describe
 	tooltip     string
 	link        string
 }
@@ -69,7 +69,13 @@ func (d Diagram) model() (*model, error) {
 		return nil, err
 	}
 	rows := d.rows()
-	shown := d.shown(rows)
+	shown := d.states()
+	if d.From != states.NoState {
+		shown = reachable(rows, d.From)
+	}
+	if d.Only.Len() > 0 {
+		shown = shown.Intersect(d.Only)
+	}
 	rows = slices.DeleteFunc(rows, func(r row) bool {
 		return !shown.Has(r.From) || !shown.Has(r.To)
 	})
@@ -81,8 +87,21 @@ func (d Diagram) model() (*model, error) {
 	}
 
 	m := &model{diagram: d, rows: rows, edges: edges, hidden: hidden}
-	if err := m.addParts(shown); err != nil {
-		return nil, err
+	for _, l := range d.layout().parts {
+		p := part{title: l.title, corner: l.corner}
+		for _, s := range l.states {
+			if !shown.Has(s) {
+				continue
+			}
+			n, err := d.node(s)
+			if err != nil {
+				return nil, err
+			}
+			p.nodes = append(p.nodes, n)
+		}
+		if len(p.nodes) > 0 {
+			m.parts = append(m.parts, p)
+		}
 	}
 	m.title, m.description = d.heading(), d.summary(m)
 	return m, nil
@@ -105,18 +124,6 @@ func (d Diagram) rows() []row {
 		}
 	}
 	return rows
-}
-
-// shown returns the states that are drawn.
-func (d Diagram) shown(rows []row) states.Set {
-	shown := d.states()
-	if d.From != states.NoState {
-		shown = reachable(rows, d.From)
-	}
-	if d.Only.Len() > 0 {
-		shown = shown.Intersect(d.Only)
-	}
-	return shown
 }
 
 // reachable returns the states that can be reached from a state by rows, the state
@@ -149,26 +156,7 @@ func merge(rows []row) []edge {
 	return edges
 }
 
-func (m *model) addParts(shown states.Set) error {
-	for _, l := range m.diagram.layout().parts {
-		p := part{title: l.title, corner: l.corner}
-		for _, s := range l.states {
-			if !shown.Has(s) {
-				continue
-			}
-			n, err := m.diagram.node(s)
-			if err != nil {
-				return err
-			}
-			p.nodes = append(p.nodes, n)
-		}
-		if len(p.nodes) > 0 {
-			m.parts = append(m.parts, p)
-		}
-	}
-	return nil
-}
-
+// node returns the drawing of a state.
 func (d Diagram) node(s states.State) (node, error) {
 	link, err := d.link(s)
 	if err != nil {
@@ -188,17 +176,12 @@ func (d Diagram) node(s states.State) (node, error) {
 		stable:      t.Stable().Has(s),
 		change:      c,
 		current:     s == d.Current,
-		taken:       d.passes(s),
+		taken:       slices.ContainsFunc(d.Path, func(step states.Transition) bool { return step.From == s || step.To == s }),
 		description: description,
 		own:         own,
 		tooltip:     d.tooltip(t, s),
 		link:        link,
 	}, nil
-}
-
-// passes reports whether a state is on the path.
-func (d Diagram) passes(s states.State) bool {
-	return slices.ContainsFunc(d.Path, func(step states.Transition) bool { return step.From == s || step.To == s })
 }
 
 // change returns the change that all rows of the edge share, or kept if they differ.

@@ -56,6 +56,7 @@ type faceKey struct {
 	bold bool
 }
 
+// paint paints a drawing on a canvas of its size.
 func (d *drawing) paint() (*painter, error) {
 	page, err := numbers(d.page.get("points"))
 	if err != nil {
@@ -91,6 +92,7 @@ func (d *drawing) paint() (*painter, error) {
 	return p, nil
 }
 
+// mark paints a shape or a text.
 func (p *painter) mark(m element) error {
 	var err error
 	switch m.XMLName.Local {
@@ -159,6 +161,7 @@ func (p *painter) draw(m element) error {
 	return nil
 }
 
+// text paints a text element.
 func (p *painter) text(m element) error {
 	x, err := number(m, "x", 0)
 	if err != nil {
@@ -195,29 +198,25 @@ func (p *painter) text(m element) error {
 	return nil
 }
 
+// setFont selects a font, which it parses at its first use.
 func (p *painter) setFont(key faceKey) error {
 	face, ok := p.faces[key]
 	if !ok {
-		var err error
-		if face, err = newFace(key); err != nil {
+		ttf := goregular.TTF
+		if key.bold {
+			ttf = gobold.TTF
+		}
+		parsed, err := opentype.Parse(ttf)
+		if err != nil {
+			return err
+		}
+		if face, err = opentype.NewFace(parsed, &opentype.FaceOptions{Size: key.size, DPI: 72}); err != nil {
 			return err
 		}
 		p.faces[key] = face
 	}
 	p.SetFontFace(face)
 	return nil
-}
-
-func newFace(key faceKey) (font.Face, error) {
-	ttf := goregular.TTF
-	if key.bold {
-		ttf = gobold.TTF
-	}
-	parsed, err := opentype.Parse(ttf)
-	if err != nil {
-		return nil, err
-	}
-	return opentype.NewFace(parsed, &opentype.FaceOptions{Size: key.size, DPI: 72})
 }
 
 // number returns the number in an attribute, or otherwise if the attribute is missing.

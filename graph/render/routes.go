@@ -70,9 +70,9 @@ type permission struct {
 func (t *routeTable) route(table *states.Table, from states.State, goal plan.Goal, v states.APIVersion) string {
 	failure := ""
 	for _, p := range permissions {
-		requests, held, reason := t.follow(table, from, plan.Desired{Goal: goal, Version: v, Policy: p.policy})
+		requests, hold, reason := t.follow(table, from, plan.Desired{Goal: goal, Version: v, Policy: p.policy})
 		if reason == "" {
-			return p.letters + held + requests
+			return p.letters + hold + requests
 		}
 		failure = reason
 	}
@@ -81,7 +81,7 @@ func (t *routeTable) route(table *states.Table, from states.State, goal plan.Goa
 
 // follow executes a plan as if all work succeeds and work on hold is resumed. It returns
 // the requests, "H" if work was on hold, and the reason if the goal was not reached.
-func (t *routeTable) follow(table *states.Table, from states.State, desired plan.Desired) (requests, held, reason string) {
+func (t *routeTable) follow(table *states.Table, from states.State, desired plan.Desired) (requests, hold, reason string) {
 	route, err := plan.Route(table, machine.Node{State: from}, desired)
 	if err != nil {
 		return "", "", "n"
@@ -89,7 +89,7 @@ func (t *routeTable) follow(table *states.Table, from states.State, desired plan
 	var last plan.Step
 	for _, step := range route {
 		if step.Reason == plan.NeedsUnhold {
-			held = "H"
+			hold = "H"
 		}
 		if step.Verb != "" {
 			requests += string(rune('a' + slices.Index(t.verbs, step.Verb)))
@@ -98,7 +98,7 @@ func (t *routeTable) follow(table *states.Table, from states.State, desired plan
 	}
 	switch {
 	case last.Action == plan.Done:
-		return requests, held, ""
+		return requests, hold, ""
 	case last.Reason == plan.NeedsVersion, last.Reason == plan.NeedsUnhold:
 		return "", "", "v"
 	default:
