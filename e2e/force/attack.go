@@ -106,7 +106,7 @@ func (l *attackLog) String() string {
 type attacker struct {
 	random *rand.Rand
 	hosts  []*conductorProcess
-	nodes  []string
+	nodes  [2][]string // those of fake-hardware and those of machines; the second may be empty
 	log    *attackLog
 	dialer *net.Dialer
 	next   int // the attack
@@ -118,7 +118,7 @@ func (r *run) newAttacker(id int) *attacker {
 	if runtime.GOOS == "linux" { // elsewhere the loopback interface has one address
 		dialer.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}
 	}
-	return &attacker{random: rand.New(rand.NewPCG(r.seed, uint64(9000+id))), hosts: r.cluster.conductors, nodes: r.nodes, log: r.attacks, dialer: dialer, next: 3 * id}
+	return &attacker{random: rand.New(rand.NewPCG(r.seed, uint64(9000+id))), hosts: r.cluster.conductors, nodes: [2][]string{r.nodes, r.allNodes()[len(r.nodes):]}, log: r.attacks, dialer: dialer, next: 3 * id}
 }
 
 // run attacks until stop is closed.
@@ -137,7 +137,11 @@ func (a *attacker) run(ctx context.Context, stop <-chan struct{}) {
 			a.occupy(ctx, host)
 			continue
 		}
-		all := attacks(a.nodes[a.random.IntN(len(a.nodes))])
+		nodes := a.nodes[a.random.IntN(2)]
+		if len(nodes) == 0 {
+			nodes = a.nodes[0]
+		}
+		all := attacks(nodes[a.random.IntN(len(nodes))])
 		a.send(ctx, client, host, all[a.next%len(all)])
 		a.next++
 	}

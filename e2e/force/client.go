@@ -87,6 +87,7 @@ type node struct {
 	Reservation *string        `json:"reservation"`
 	Updated     *time.Time     `json:"updated_at"`
 	Maintenance bool           `json:"maintenance"`
+	LastError   string         `json:"last_error"`
 	Extra       map[string]any `json:"extra"`
 }
 
@@ -125,28 +126,24 @@ func (c *client) move(ctx context.Context, id string, shown node) {
 	dice := c.random.IntN(100)
 	switch {
 	case shown.Maintenance:
-		r := history.Request{Node: id, Kind: history.Other}
-		c.ask(ctx, c.anyHost(), &r, http.MethodDelete, "/v1/nodes/"+id+"/maintenance", "")
-		c.log.add(r)
+		c.other(ctx, id, http.MethodDelete, "/maintenance", "")
 		return
 	case dice < 10:
-		target := []string{"power on", "power off", "rebooting"}[c.random.IntN(3)]
-		r := history.Request{Node: id, Kind: history.Other}
-		c.ask(ctx, c.anyHost(), &r, http.MethodPut, "/v1/nodes/"+id+"/states/power", fmt.Sprintf(`{"target": %q}`, target))
-		c.log.add(r)
+		c.power(ctx, id)
 		return
 	}
 	words := slices.Collect(c.table.Requests(shown.State, c.table.Series().MaxAPIVersion()))
 	if dice < 15 || len(words) == 0 {
 		words = []string{"manage", "provide", "active", "deleted", "abort"}
 	}
-	c.provision(ctx, id, words[c.random.IntN(len(words))])
+	c.provision(ctx, id, words[c.random.IntN(len(words))], namedSteps)
 }
 
-func (c *client) provision(ctx context.Context, id, word string) {
+// provision requests a provision state. The steps are those of a manual cleaning or a service.
+func (c *client) provision(ctx context.Context, id, word string, steps []string) {
 	body := map[string]any{"target": word}
 	var step []map[string]any
-	for _, name := range namedSteps {
+	for _, name := range steps {
 		kind, name, _ := strings.Cut(name, ".")
 		step = append(step, map[string]any{"interface": kind, "step": name})
 	}
@@ -162,6 +159,20 @@ func (c *client) provision(ctx context.Context, id, word string) {
 	r := history.Request{Node: id, Kind: history.Provision, Word: word}
 	c.ask(ctx, c.anyHost(), &r, http.MethodPut, "/v1/nodes/"+id+"/states/provision", string(text))
 	c.log.add(r)
+}
+
+// power requests a random change of the power state.
+func (c *client) power(ctx context.Context, id string) {
+	target := []string{"power on", "power off", "rebooting"}[c.random.IntN(3)]
+	c.other(ctx, id, http.MethodPut, "/states/power", fmt.Sprintf(`{"target": %q}`, target))
+}
+
+// other sends a request that requests no provision state.
+func (c *client) other(ctx context.Context, id, method, path, body string) history.Outcome {
+	r := history.Request{Node: id, Kind: history.Other}
+	c.ask(ctx, c.anyHost(), &r, method, "/v1/nodes/"+id+path, body)
+	c.log.add(r)
+	return r.Outcome
 }
 
 func (c *client) anyHost() *conductorProcess { return c.hosts[c.random.IntN(len(c.hosts))] }

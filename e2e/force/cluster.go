@@ -231,6 +231,10 @@ func (c *cluster) addConductor(program, name string, args ...string) {
 	args = append(args,
 		"-name", name, "-lease", c.lease.String(), "-demo", "0", "-auth-file", c.users(), "-log-level", "INFO",
 		"-fake-delay", fakeDelay.String(), "-fake-restart", "-check-interval", checkInterval.String(), "-shutdown-timeout", fakeDelay.String())
+	for _, work := range []string{"deploy", "clean", "rescue", "service"} {
+		args = append(args, "-"+work+"-callback-timeout", agentTimeout.String())
+	}
+	args = append(args, "-inspect-wait-timeout", agentTimeout.String())
 	p := &conductorProcess{&process{name: name, dir: c.dir, onExit: c.fail}, &address{}}
 	p.command = func() *exec.Cmd { return exec.Command(program, args...) }
 	p.ready = func(line string) (bool, error) {
@@ -281,8 +285,9 @@ func free() (string, error) {
 }
 
 const (
-	fakeDelay     = 2 * time.Second // long enough that faults happen during a step
-	checkInterval = 3 * time.Second // short enough that timeouts and unstarted work are soon found
+	fakeDelay     = 2 * time.Second  // long enough that faults happen during a step
+	checkInterval = 3 * time.Second  // short enough that timeouts and unstarted work are soon found
+	agentTimeout  = 12 * time.Second // of a node whose agent does not send heartbeats; longer than conductors are stopped
 )
 
 // dial returns a client of the servers. Faults do not affect the client's links.

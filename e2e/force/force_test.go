@@ -43,7 +43,7 @@ func TestForce(t *testing.T) {
 func runForce(t *testing.T, embedded bool) {
 	defer goleak.VerifyNone(t)
 	var faults []string
-	c := config{seed: *seed, long: *long, nodes: 200, clients: 24, lease: 3 * time.Second, embedded: embedded, keep: true, verbose: true}
+	c := config{seed: *seed, long: *long, nodes: 200, machines: 4, clients: 24, lease: 3 * time.Second, embedded: embedded, keep: true, verbose: true}
 	if c.seed == 0 {
 		c.seed = uint64(time.Now().UnixNano())
 	}
@@ -53,7 +53,9 @@ func runForce(t *testing.T, embedded bool) {
 	})
 	require.NoError(t, err, "seed %d", c.seed)
 	require.Empty(t, result.findings, "seed %d", c.seed)
-	require.Equal(t, c.nodes, result.rest)
+	require.Equal(t, c.nodes+c.machines, result.rest)
+	require.GreaterOrEqual(t, result.cleanings, c.machines)
+	require.GreaterOrEqual(t, result.deployments, c.machines)
 	require.Positive(t, result.faults)
 	require.Positive(t, result.requests[0])
 	require.Positive(t, result.operations)
@@ -95,7 +97,7 @@ func TestAnInterruptLeavesNothingBehind(t *testing.T) {
 }
 
 func TestWrongUse(t *testing.T) {
-	for _, args := range [][]string{{"-for", "0s"}, {"-lease", "1s"}, {"-nodes", "0"}, {"-clients", "1001"}, {"more"}} {
+	for _, args := range [][]string{{"-for", "0s"}, {"-lease", "1s"}, {"-nodes", "0"}, {"-machines", "101"}, {"-clients", "1001"}, {"more"}} {
 		require.Equal(t, program.Usage, program.Run("force", args, io.Discard, io.Discard, force), "%v", args)
 	}
 }

@@ -13,9 +13,14 @@
 // from its peers, with or without the conductors, or two servers are killed or stopped.
 // Meanwhile attackers send dense bodies, wrong passwords, requests of other origins and large
 // patches, and hold idle connections; each attack must be refused.
-// Then all faults end and every node must come to rest. Package history checks all
-// versions that etcd has stored, all answers to the clients, and all operations on the
-// hardware.
+// Eight more nodes are machines of bmctest and agenttest. Clients inspect, clean, deploy,
+// rescue, service and delete them, and sometimes abort that or switch the power. The agents
+// send each request to a random conductor.
+//
+// Then all faults end and every node must come to rest. Every machine that has no instance
+// is then cleaned and deployed, without a failure. Package history checks all
+// versions that etcd has stored, all answers to the clients, all operations on the
+// hardware, and the steps of the agents and the disks.
 //
 // With -embedded the conductors have embedded etcd servers, and are killed, terminated
 // and stopped, one or two at a time.
@@ -50,7 +55,8 @@ func force(ctx context.Context, args []string, out, errOut io.Writer) error {
 	flags := flag.NewFlagSet("force", flag.ContinueOnError)
 	flags.Uint64Var(&c.seed, "seed", 0, "`seed` of the faults and the requests; 0 chooses one")
 	flags.DurationVar(&c.long, "for", time.Minute, "`time` for which faults are injected")
-	flags.IntVar(&c.nodes, "nodes", 1000, "nodes, 1 to 10000")
+	flags.IntVar(&c.nodes, "nodes", 1000, "nodes of fake-hardware, 1 to 10000")
+	flags.IntVar(&c.machines, "machines", 8, "nodes with agents, 0 to 100")
 	flags.IntVar(&c.clients, "clients", 24, "clients, 1 to 1000")
 	flags.DurationVar(&c.lease, "lease", 3*time.Second, "`time` of the conductors' leases, 2s or more")
 	flags.BoolVar(&c.embedded, "embedded", false, "use the etcd servers embedded in the conductors (-cluster); without network cuts")
@@ -58,7 +64,7 @@ func force(ctx context.Context, args []string, out, errOut io.Writer) error {
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err
 	}
-	if err := errors.Join(program.Between("nodes", c.nodes, 1, 10_000), program.Between("clients", c.clients, 1, 1000)); err != nil {
+	if err := errors.Join(program.Between("nodes", c.nodes, 1, 10_000), program.Between("machines", c.machines, 0, 100), program.Between("clients", c.clients, 1, 1000)); err != nil {
 		return err
 	}
 	if c.long <= 0 || c.lease < 2*time.Second {
@@ -73,6 +79,7 @@ func force(ctx context.Context, args []string, out, errOut io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "%v, %d operations on hardware\n", result, result.operations)
+	fmt.Fprintf(out, "agents have ended %d automated cleanings and %d deployments\n", result.cleanings, result.deployments)
 	fmt.Fprintf(out, "the longest time from the end of a lease to the end of its reservations: %v\n", result.takeOver.Round(time.Millisecond))
 	fmt.Fprintf(out, "the longest time from a request to the end of its work: %v, of node %s from %s on\n",
 		result.longest.took.Round(time.Millisecond), result.longest.node, result.longest.begin.Format(time.TimeOnly))

@@ -176,6 +176,7 @@ func decodeVersion(value []byte, revision int64, now time.Time) (history.Version
 		Step: n.Step().String(),
 	}
 	v.Value, _ = n.Extra[valueKey].(string)
+	v.Image, _ = n.InstanceInfo["image_os_hash_value"].(string)
 	if n.UpdatedAt != nil {
 		v.Updated = *n.UpdatedAt
 	}

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,7 +22,8 @@ import (
 type config struct {
 	seed     uint64
 	long     time.Duration // of the faults
-	nodes    int
+	nodes    int           // of fake-hardware
+	machines int           // nodes with agents
 	clients  int
 	lease    time.Duration
 	embedded bool // the conductors are the etcd servers
@@ -35,6 +37,8 @@ type figures struct {
 	faults         int64
 	versions, rest int
 	operations     int
+	cleanings      int // of machines with agents that have succeeded, the automated ones
+	deployments    int // likewise
 	takeOver       time.Duration
 	longest        longest
 	attacks        *attackLog
@@ -70,10 +74,11 @@ type run struct {
 	requests requestLog
 	attacks  *attackLog
 	faults   *faults
-	nodes    []string
+	nodes    []string // of fake-hardware
+	machines *machines
 
-	mu    sync.Mutex
-	ended []history.Finding // processes that ended by themselves
+	mu       sync.Mutex
+	findings []history.Finding // beside those of the history
 }
 
 // execute records one history and checks it. An error means that the run failed or that
@@ -99,6 +104,15 @@ func execute(ctx context.Context, c config, t progress) (result figures, err err
 	if err != nil {
 		return result, err
 	}
+	var ids []string
+	for i := range c.machines {
+		ids = append(ids, nodeID(c.nodes+i))
+	}
+	r.machines, err = newMachines(dir, ids, r.cluster.conductors)
+	defer func() { err = errors.Join(err, r.machines.close()) }()
+	if err != nil {
+		return result, err
+	}
 	r.faults = &faults{cluster: r.cluster, life: ctx, progress: func(string, ...any) {}}
 	if c.verbose {
 		r.faults.progress = t
@@ -109,10 +123,12 @@ func execute(ctx context.Context, c config, t progress) (result figures, err err
 	return r.check()
 }
 
-func (r *run) endedByItself(err error) {
+func (r *run) endedByItself(err error) { r.find(history.Finding{Rule: "processes", Text: err.Error()}) }
+
+func (r *run) find(f history.Finding) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ended = append(r.ended, history.Finding{Rule: "processes", Text: err.Error()})
+	r.findings = append(r.findings, f)
 }
 
 func (r *run) figures() figures {
@@ -144,8 +160,14 @@ func (r *run) record(ctx context.Context) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return r.settle(ctx)
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	return r.install(ctx)
 }
+
+// operators is the number of the first client that operates a machine.
+const operators = 2000
 
 // newClient returns a client with its own random stream.
 func (r *run) newClient(id int) *client {
@@ -160,7 +182,7 @@ func (r *run) populate(ctx context.Context) error {
 	c := r.newClient(0)
 	defer c.http.CloseIdleConnections()
 	for i := range r.config.nodes {
-		id := fmt.Sprintf("00000000-0000-4000-8000-%012d", i)
+		id := nodeID(i)
 		created := history.Request{}
 		body := fmt.Sprintf(`{"uuid": %q, "name": "node-%d", "driver": "fake-hardware"}`, id, i)
 		c.ask(ctx, c.hosts[i%len(c.hosts)], &created, http.MethodPost, "/v1/nodes", body)
@@ -169,8 +191,25 @@ func (r *run) populate(ctx context.Context) error {
 		}
 		r.nodes = append(r.nodes, id)
 	}
+	for i := range r.machines.all {
+		if err := r.machines.enroll(ctx, c, i); err != nil {
+			return err
+		}
+	}
 	return nil
 }
+
+// allNodes returns the nodes of fake-hardware and those of the machines.
+func (r *run) allNodes() []string {
+	all := slices.Clone(r.nodes)
+	for _, m := range r.machines.all {
+		all = append(all, m.node)
+	}
+	return all
+}
+
+// nodeID returns the UUID of a node.
+func nodeID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
 
 const progressEvery = 5 * time.Second
 
@@ -183,6 +222,10 @@ func (r *run) load(ctx context.Context) {
 	for id := range r.clients {
 		c := r.newClient(id + 1)
 		group.Go(func() { c.run(ctx, limited.Done()) })
+	}
+	for i, m := range r.machines.all {
+		c := r.newClient(operators + i)
+		group.Go(func() { c.operate(ctx, limited.Done(), m) })
 	}
 	for id := range attackers {
 		a := r.newAttacker(id)
@@ -222,10 +265,10 @@ func (r *run) settle(ctx context.Context) error {
 		}
 		return len(busy) == 0 && r.recorder.caughtUp(bounded)
 	})
-	r.progress("%8v  after the last fault: %d of %d nodes rest", time.Since(begin).Round(time.Second), r.figures().rest, len(r.nodes))
+	r.progress("%8v  after the last fault: %d of %d nodes rest", time.Since(begin).Round(time.Second), r.figures().rest, len(r.allNodes()))
 	for _, host := range r.cluster.conductors {
 		c := r.newClient(r.clients + 1)
-		for _, id := range r.nodes {
+		for _, id := range r.allNodes() {
 			if _, ok := c.readAt(ctx, host, id); !ok && ctx.Err() == nil {
 				return fmt.Errorf("%s does not answer for node %s after the end of all faults", host.name, id)
 			}
@@ -261,7 +304,13 @@ var namedSteps = []string{"bios.factory_reset", "bios.cache_bios_settings"}
 func (r *run) check() (figures, error) {
 	r.cluster.stop() // the logs are complete
 	end := time.Now()
-	h := &history.History{Table: r.table, Work: work, Nodes: r.recorder.nodes, Terms: r.recorder.terms, Requests: r.requests.requests}
+	h := &history.History{Table: r.table, Work: work, Nodes: r.recorder.nodes, Terms: r.recorder.terms, Requests: r.requests.requests, Machines: map[string]history.Machine{}}
+	for _, m := range r.machines.all {
+		var err error
+		if h.Machines[m.node], err = m.history(); err != nil {
+			return r.figures(), err
+		}
+	}
 	for _, p := range r.cluster.conductors {
 		operations, err := operations(r.cluster.dir, p.name, end)
 		if err != nil {
@@ -271,6 +320,7 @@ func (r *run) check() (figures, error) {
 		h.Outages = append(h.Outages, p.outagesUntil(end)...)
 	}
 	f := r.figures()
+	f.cleanings, f.deployments = h.Installations()
 	f.operations, f.takeOver, f.longest = len(h.Operations), r.recorder.takeOver, r.recorder.longest
 	for _, v := range r.recorder.nodes[f.longest.node] {
 		if after := v.Stored.Sub(f.longest.begin); after >= 0 && after <= f.longest.took {
@@ -280,6 +330,6 @@ func (r *run) check() (figures, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f.findings = append(append(r.ended, r.attacks.findings()...), h.Check()...)
+	f.findings = append(append(r.findings, r.attacks.findings()...), h.Check()...)
 	return f, nil
 }

@@ -24,6 +24,10 @@
 //   - reads: the reads of a node are linearizable with its stored versions, and the writes
 //     and reads of its value with each other, by porcupine. A read thus never shows a
 //     version that was replaced before the read began.
+//   - machines: a node with an agent becomes available only after a cleaning that has erased
+//     its disk, and active only after a deployment that has written its image. In the end
+//     the disk of each active node has that image. No piece of work begins a step of the
+//     agent twice.
 //   - rest: in the end no node is reserved, has work, or has a target power state.
 //
 // All times are from one machine's clock. A version was stored after the time that its
@@ -47,9 +51,10 @@ type History struct {
 	Requests   []Request
 	Operations []Operation
 	Outages    []Outage
+	Machines   map[string]Machine // by the UUID of their nodes
 }
 
-// Work has the operations of the work in each state. Those of cleaning are the operations
+// Work has the operations of the work in each state, of the nodes without a [Machine]. Those of cleaning are the operations
 // of a manual cleaning, which ends in manageable.
 type Work map[states.State][]string
 
@@ -62,6 +67,7 @@ type Version struct {
 	Step            string // identifies the step that runs
 	LastError       string
 	Value           string    // written by clients
+	Image           string    // identifies the image of the instance
 	Moved           string    // provision_updated_at, which differs for each piece of work
 	Updated, Stored time.Time // the version was stored between these times
 }
@@ -86,6 +92,19 @@ type Operation struct {
 	Revision   int64     // of the node when it was begun
 	Asked      time.Time // immediately before it was permitted
 	Begin, End time.Time
+}
+
+// Machine is what the agents of a machine have done.
+type Machine struct {
+	Steps []Step
+	Disk  string // the image on the disk in the end
+}
+
+// Step is a step that an agent has begun.
+type Step struct {
+	Name string
+	At   time.Time
+	Disk string // the image on the disk; empty for an erased disk
 }
 
 // Kind is the purpose of a request.
@@ -154,6 +173,7 @@ func (h *History) Check() []Finding {
 	}
 	c.requests()
 	c.operations()
+	c.machines()
 	c.reads()
 	return c.findings
 }

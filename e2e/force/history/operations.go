@@ -23,7 +23,9 @@ func (c *checker) operations() {
 		c.oneAtATime(id, operations)
 	}
 	for id, versions := range c.Nodes {
-		c.complete(id, versions, byNode[id])
+		if _, ok := c.Machines[id]; !ok {
+			c.complete(id, versions, byNode[id])
+		}
 	}
 }
 

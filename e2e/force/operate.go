@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/ironstate/ironstate/e2e/force/history"
+	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/states"
+)
+
+// operate sends random requests about one machine's node until stop is closed. Most of them move the node on: other
+// requests would end the work of an agent before it has done anything.
+func (c *client) operate(ctx context.Context, stop <-chan struct{}, m *machine) {
+	defer c.http.CloseIdleConnections()
+	for ctx.Err() == nil {
+		select {
+		case <-stop:
+			return
+		case <-time.After(time.Duration(c.random.Int64N(int64(maxPause)))):
+		}
+		shown, ok := c.read(ctx, m.node)
+		if !ok {
+			continue
+		}
+		words := requestsOf[shown.State]
+		switch dice := c.random.IntN(100); {
+		case shown.Maintenance:
+			c.other(ctx, m.node, http.MethodDelete, "/maintenance", "")
+		case c.table.Phase(shown.State) == states.PhaseWaiting && dice < 97, len(words) == 0:
+		case dice == 99:
+			c.power(ctx, m.node)
+		default:
+			c.request(ctx, m, words[c.random.IntN(len(words))])
+		}
+	}
+}
+
+// requestsOf are the requests of operate in each state.
+var requestsOf = map[states.State][]string{
+	states.Enroll: {"manage"}, states.Manageable: {"provide", "provide", "inspect", "clean"}, states.Available: {"active", "active", "active", "manage"},
+	states.Active: {"deleted", "deleted", "rebuild", "rescue", "service"}, states.Rescue: {"unrescue", "unrescue", "rescue", "deleted"},
+	states.CleanWait: {"abort"}, states.DeployWait: {"deleted", "abort"}, states.InspectWait: {"abort"}, states.RescueWait: {"abort", "deleted"}, states.ServiceWait: {"abort"},
+	states.CleanFail: {"manage"}, states.InspectFail: {"manage", "inspect"}, states.DeployFail: {"active", "rebuild", "deleted"}, states.Error: {"deleted", "rebuild"},
+	states.RescueFail: {"rescue", "unrescue", "deleted"}, states.UnrescueFail: {"unrescue", "rescue", "deleted"}, states.ServiceFail: {"service", "rescue", "abort", "deleted"},
+}
+
+// request requests a provision state for a machine's node. Before a deployment it chooses one of the images.
+func (c *client) request(ctx context.Context, m *machine, word string) {
+	if word == "active" || word == "rebuild" {
+		if c.other(ctx, m.node, http.MethodPatch, "", m.chooseImage(c.random.IntN(len(m.site.sums)))) != history.Accepted {
+			return
+		}
+	}
+	c.provision(ctx, m.node, word, []string{"deploy." + rebootingStep})
+}
+
+// chooseImage returns the patch that makes an image that of the node's instance.
+func (m *machine) chooseImage(i int) string {
+	info := map[string]any{"image_source": m.site.web.URL + "/images/" + m.site.sums[i], "image_disk_format": "raw", "image_os_hash_algo": "sha256", "image_os_hash_value": m.site.sums[i]}
+	text, _ := json.Marshal([]any{map[string]any{"op": "add", "path": "/instance_info", "value": info}}) // of strings
+	return string(text)
+}
+
+// installTimeout bounds the installation of all machines after the faults.
+const installTimeout = 2 * time.Minute
+
+// install makes every machine's node active once the faults have ended. Those that are active remain so. A failure is a
+// finding.
+func (r *run) install(ctx context.Context) error {
+	begin := time.Now()
+	bounded, cancel := context.WithTimeout(ctx, installTimeout)
+	defer cancel()
+	var all sync.WaitGroup
+	for i, m := range r.machines.all {
+		c := r.newClient(operators + len(r.machines.all) + i)
+		all.Go(func() { defer c.http.CloseIdleConnections(); r.installOne(bounded, c, m) })
+	}
+	all.Wait()
+	_ = r.recorder.await(bounded, func() bool { return len(r.recorder.busyNodes()) == 0 && r.recorder.caughtUp(bounded) })
+	r.progress("%8v  after the last fault all machines were active", time.Since(begin).Round(time.Second))
+	return ctx.Err()
+}
+
+// toActive are the requests of installOne in each state.
+var toActive = map[states.State]string{
+	states.Enroll: "manage", states.Manageable: "provide", states.Available: "active", states.Rescue: "unrescue", states.CleanFail: "manage",
+	states.InspectFail: "manage", states.DeployFail: "active", states.Error: "rebuild", states.RescueFail: "unrescue", states.UnrescueFail: "unrescue", states.ServiceFail: "abort",
+}
+
+func (r *run) installOne(ctx context.Context, c *client, m *machine) {
+	begun := false
+	for {
+		shown, ok := c.read(ctx, m.node)
+		word, rests := toActive[shown.State]
+		switch failure := r.table.Phase(shown.State) == states.PhaseFailed; {
+		case ctx.Err() != nil:
+			r.find(history.Finding{Rule: "machines", Node: m.node, Text: fmt.Sprintf("it is in %q %v after the last fault: %s", shown.State, installTimeout, shown.LastError)})
+			return
+		case !ok || shown.Reservation != nil:
+		case shown.State == states.Active:
+			return
+		case shown.Maintenance:
+			c.other(ctx, m.node, http.MethodDelete, "/maintenance", "")
+		case begun && failure:
+			r.find(history.Finding{Rule: "machines", Node: m.node, Text: fmt.Sprintf("it is in %q without a fault: %s", shown.State, shown.LastError)})
+			return
+		case rests:
+			begun = true
+			c.request(ctx, m, word)
+		}
+		sleep.For(ctx, maxPause)
+	}
+}
