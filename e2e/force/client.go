@@ -52,6 +52,7 @@ type client struct {
 	table  *states.Table
 	nodes  []string
 	hosts  []*conductorProcess
+	limit  time.Duration // of one request
 	log    *requestLog
 	writes int
 }
@@ -179,7 +180,7 @@ func (c *client) anyHost() *conductorProcess { return c.hosts[c.random.IntN(len(
 
 // ask sends a request to a conductor, and fills in the outcome of the request.
 func (c *client) ask(ctx context.Context, host *conductorProcess, r *history.Request, method, path, body string) []byte {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
 	r.Client, r.Conductor, r.Outcome, r.Begin = c.id, host.name, history.Unknown, time.Now()
 	defer func() { r.End = time.Now() }()

@@ -109,7 +109,7 @@ func anyConductor(conductors []*conductorProcess) http.Handler {
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host = "http", conductors[rand.IntN(len(conductors))].at.get()
 		},
-		Transport:    &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: requestTimeout},
+		Transport:    &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: operatorTimeout},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 		ErrorLog:     log.New(io.Discard, "", 0),
 	}

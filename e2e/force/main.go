@@ -13,7 +13,7 @@
 // from its peers, with or without the conductors, or two servers are killed or stopped.
 // Meanwhile attackers send dense bodies, wrong passwords, requests of other origins and large
 // patches, and hold idle connections; each attack must be refused.
-// Eight more nodes are machines of bmctest and agenttest. Clients inspect, clean, deploy,
+// Sixteen more nodes are machines of bmctest and agenttest. Clients inspect, clean, deploy,
 // rescue, service and delete them, and sometimes abort that or switch the power. The agents
 // send each request to a random conductor.
 //
@@ -56,7 +56,7 @@ func force(ctx context.Context, args []string, out, errOut io.Writer) error {
 	flags.Uint64Var(&c.seed, "seed", 0, "`seed` of the faults and the requests; 0 chooses one")
 	flags.DurationVar(&c.long, "for", time.Minute, "`time` for which faults are injected")
 	flags.IntVar(&c.nodes, "nodes", 1000, "nodes of fake-hardware, 1 to 10000")
-	flags.IntVar(&c.machines, "machines", 8, "nodes with agents, 0 to 100")
+	flags.IntVar(&c.machines, "machines", 16, "nodes with agents, 0 to 100")
 	flags.IntVar(&c.clients, "clients", 24, "clients, 1 to 1000")
 	flags.DurationVar(&c.lease, "lease", 3*time.Second, "`time` of the conductors' leases, 2s or more")
 	flags.BoolVar(&c.embedded, "embedded", false, "use the etcd servers embedded in the conductors (-cluster); without network cuts")

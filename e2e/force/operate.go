@@ -15,6 +15,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// operatorTimeout bounds the requests of operate and of the agents, which must move on while a conductor is stopped.
+const operatorTimeout = 2 * time.Second
+
 // operate sends random requests about one machine's node until stop is closed. Most of them move the node on: other
 // requests would end the work of an agent before it has done anything.
 func (c *client) operate(ctx context.Context, stop <-chan struct{}, m *machine) {
@@ -44,7 +47,7 @@ func (c *client) operate(ctx context.Context, stop <-chan struct{}, m *machine) 
 
 // requestsOf are the requests of operate in each state.
 var requestsOf = map[states.State][]string{
-	states.Enroll: {"manage"}, states.Manageable: {"provide", "provide", "inspect", "clean"}, states.Available: {"active", "active", "active", "manage"},
+	states.Enroll: {"manage"}, states.Manageable: {"provide", "provide", "provide", "inspect", "clean"}, states.Available: {"active", "active", "active", "manage"},
 	states.Active: {"deleted", "deleted", "rebuild", "rescue", "service"}, states.Rescue: {"unrescue", "unrescue", "rescue", "deleted"},
 	states.CleanWait: {"abort"}, states.DeployWait: {"deleted", "abort"}, states.InspectWait: {"abort"}, states.RescueWait: {"abort", "deleted"}, states.ServiceWait: {"abort"},
 	states.CleanFail: {"manage"}, states.InspectFail: {"manage", "inspect"}, states.DeployFail: {"active", "rebuild", "deleted"}, states.Error: {"deleted", "rebuild"},

@@ -172,7 +172,7 @@ const operators = 2000
 // newClient returns a client with its own random stream.
 func (r *run) newClient(id int) *client {
 	return &client{
-		id: id, random: rand.New(rand.NewPCG(r.seed, uint64(1000+id))), table: r.table, nodes: r.nodes, hosts: r.cluster.conductors, log: &r.requests,
+		id: id, random: rand.New(rand.NewPCG(r.seed, uint64(1000+id))), table: r.table, nodes: r.nodes, hosts: r.cluster.conductors, log: &r.requests, limit: requestTimeout,
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}},
 	}
 }
@@ -225,6 +225,7 @@ func (r *run) load(ctx context.Context) {
 	}
 	for i, m := range r.machines.all {
 		c := r.newClient(operators + i)
+		c.limit = operatorTimeout
 		group.Go(func() { c.operate(ctx, limited.Done(), m) })
 	}
 	for id := range attackers {
