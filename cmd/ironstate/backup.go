@@ -19,17 +19,17 @@ import (
 	"github.com/ironstate/ironstate/internal/program"
 )
 
-// backups are the flags -backup and -restore: the files to write and to read.
-type backups struct{ to, from string }
+// backupFlags are the flags -backup and -restore: the files to write and to read.
+type backupFlags struct{ to, from string }
 
-func (b *backups) define(flags *flag.FlagSet) {
+func (b *backupFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&b.to, "backup", "", "save all nodes of -data or -etcd in this new `file`, also while another process serves them, and exit")
 	flags.StringVar(&b.from, "restore", "", "create the folder -data from this `file` of a backup, and exit")
 }
 
-func (b *backups) asked() bool { return b.to != "" || b.from != "" }
+func (b *backupFlags) asked() bool { return b.to != "" || b.from != "" }
 
-func (b *backups) check(o *options) error {
+func (b *backupFlags) check(o *options) error {
 	switch {
 	case b.to != "" && b.from != "":
 		return program.Usagef("-backup and -restore exclude each other")
@@ -42,7 +42,7 @@ func (b *backups) check(o *options) error {
 }
 
 // run saves or restores the nodes.
-func (b *backups) run(ctx context.Context, o *options, out io.Writer, log *slog.Logger) error {
+func (b *backupFlags) run(ctx context.Context, o *options, out io.Writer, log *slog.Logger) error {
 	if b.from != "" {
 		config := embedded.Config{Dir: o.data, Log: log}
 		if o.cluster.peers != "" {

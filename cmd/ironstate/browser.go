@@ -13,10 +13,11 @@ import (
 // pages cannot change anything. If no password is needed, they also cannot reach the service by a host name that
 // their site has made resolve to the service's address (DNS rebinding).
 func (o *options) guarded(next http.Handler) http.Handler {
-	next = http.NewCrossOriginProtection().Handler(o.authenticated(next))
+	protect := http.NewCrossOriginProtection().Handler
 	if o.users != nil {
-		return next
+		return protect(o.users.guard(next))
 	}
+	next = protect(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !o.isOwnHost(r.Host) {
 			http.Error(w, "This service has no authentication, so it answers only requests whose Host is a loopback address or that of -listen. "+

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/program"
@@ -20,7 +19,7 @@ type options struct {
 	listen          string
 	data            string
 	cluster         cluster
-	backups         backups // if set, no service is started
+	backups         backupFlags // if one is set, no service is started
 	images          imageFlags
 	series          states.Series
 	name, group     string
@@ -28,7 +27,7 @@ type options struct {
 	resumeVerify    bool
 	checkInterval   time.Duration
 	work            workFlags
-	power           powerSync
+	power           powerFlags
 	fakeDelay       time.Duration
 	fakeRestart     bool
 	demo            int
@@ -136,14 +135,6 @@ func (o *options) scheme() string {
 		return "https"
 	}
 	return "http"
-}
-
-// authenticated wraps a handler with authentication, if users are configured.
-func (o *options) authenticated(next http.Handler) http.Handler {
-	if o.users == nil {
-		return next
-	}
-	return o.users.guard(next)
 }
 
 var errNoUsers = errors.New("the file has no users")

@@ -20,12 +20,12 @@ import (
 // imageFlags are the flags for the images that machines boot.
 type imageFlags struct {
 	url, folder string
-	listen      string // of a port for images alone; empty for that of the API
+	listen      string // host:port for images alone; empty if they share the API's port
 	apiURL      string
 
-	kernel, ramdisk, bootloader, parameters string // defaults of driver_info
+	kernel, ramdisk, bootloader, parameters string // the defaults of driver_info
 	deploy                                  string // the default deploy interface
-	source                                  string // who downloads the images of instances by default
+	source                                  string // the default of image_download_source
 }
 
 func (i *imageFlags) define(flags *flag.FlagSet) {

@@ -6,28 +6,26 @@ import (
 	"flag"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/powersync"
 )
 
-// powerSync are the flags of the power sync.
-type powerSync struct {
+// powerFlags are the flags of the power sync.
+type powerFlags struct {
 	interval time.Duration
 	workers  int
 	retries  int
 	health   bool
 }
 
-func (p *powerSync) define(flags *flag.FlagSet) {
+func (p *powerFlags) define(flags *flag.FlagSet) {
 	flags.DurationVar(&p.interval, "power-sync-interval", 2*time.Minute, "`time` from the start of one power sync to the start of the next; 0 disables it")
 	flags.IntVar(&p.workers, "power-sync-workers", 8, "`number` of nodes whose power state is read at the same time")
 	flags.IntVar(&p.retries, "power-sync-retries", 3, "`number` of power syncs in a row that a node may fail; the next failure puts it into maintenance")
 	flags.BoolVar(&p.health, "power-sync-health", true, "read the health of machines in each power sync, which is one more request to each BMC")
 }
 
-func (p *powerSync) check() error {
+func (p *powerFlags) check() error {
 	switch {
 	case p.interval < 0:
 		return program.Usagef("-power-sync-interval is %v: want 0 or more", p.interval)
@@ -40,37 +38,10 @@ func (p *powerSync) check() error {
 	}
 }
 
-func (p *powerSync) config() powersync.Config {
+func (p *powerFlags) config() powersync.Config {
 	c := powersync.Config{Interval: p.interval, Workers: p.workers, Policy: powersync.Policy{MaxRetries: p.retries}}
 	if p.retries == 0 {
 		c.MaxRetries = -1
 	}
 	return c
-}
-
-var (
-	syncedDesc     = desc("power_sync_nodes_total", "Nodes and power requests that this conductor's power sync has handled, by outcome.", "outcome")
-	roundsDesc     = desc("power_sync_rounds_total", "Rounds of this conductor's power sync.")
-	recoveriesDesc = desc("power_sync_recovery_rounds_total", "Rounds over the nodes in maintenance for a power failure.")
-	overrunsDesc   = desc("power_sync_overruns_total", "Rounds of both kinds that took longer than their interval.")
-	abandonedDesc  = desc("power_sync_calls_abandoned_total", "Calls of the hardware that did not return in time.")
-	roundDesc      = desc("power_sync_last_round_duration_seconds", "Duration of the last round; 0 before the first.")
-	failingDesc    = desc("power_sync_nodes_failing", "Nodes of this conductor that the last round failed to handle.")
-)
-
-// powerDescs are the descriptions of the metrics of [collectPower].
-var powerDescs = []*prometheus.Desc{syncedDesc, roundsDesc, recoveriesDesc, overrunsDesc, abandonedDesc, roundDesc, failingDesc}
-
-// collectPower collects the power sync's counters. An outcome that no node has had is 0.
-func collectPower(stats powersync.Stats, to chan<- prometheus.Metric) {
-	for outcome, n := range stats.Nodes {
-		to <- prometheus.MustNewConstMetric(syncedDesc, prometheus.CounterValue, float64(n), string(outcome))
-	}
-	for desc, n := range map[*prometheus.Desc]int{
-		roundsDesc: stats.Rounds, recoveriesDesc: stats.Recoveries, overrunsDesc: stats.Overruns, abandonedDesc: stats.Abandoned,
-	} {
-		to <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n))
-	}
-	to <- prometheus.MustNewConstMetric(roundDesc, prometheus.GaugeValue, stats.LastRound.Seconds())
-	to <- prometheus.MustNewConstMetric(failingDesc, prometheus.GaugeValue, float64(stats.Failing))
 }

@@ -44,6 +44,7 @@ var writers = map[string]writer{
 	"html":     render.HTML,
 }
 
+// plain returns the writer of a format that needs no context.
 func plain(write func(graph.Diagram, io.Writer) error) writer {
 	return func(_ context.Context, w io.Writer, d graph.Diagram) error { return write(d, w) }
 }
@@ -63,11 +64,12 @@ type values struct {
 	diagram       graph.Diagram
 }
 
+// flags returns the flags, which set the values.
 func (v *values) flags() *flag.FlagSet {
 	fs := flag.NewFlagSet("stategraph", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
-	fs.StringVar(&v.format, "format", "", "`format`: "+formats()+" (default svg, or by the extension of -o)")
+	fs.StringVar(&v.format, "format", "", "`format`: "+strings.Join(slices.Sorted(maps.Keys(writers)), ", ")+" (default svg, or by the extension of -o)")
 	fs.StringVar(&v.file, "o", "", "write to this `file` (default standard output)")
 	fs.StringVar(&v.splice, "splice", "", "put the Markdown page, without its title, or the Mermaid diagram into this `file`,\nbetween a line "+
 		beginMark+" and a line "+endMark)
@@ -92,8 +94,6 @@ func (v *values) flags() *flag.FlagSet {
 	return fs
 }
 
-func formats() string { return strings.Join(slices.Sorted(maps.Keys(writers)), ", ") }
-
 // parse parses the arguments. For -h or -help it writes the usage to help and
 // returns [flag.ErrHelp].
 func parse(args []string, help io.Writer) (*options, error) {
@@ -113,9 +113,9 @@ func parse(args []string, help io.Writer) (*options, error) {
 	return v.options()
 }
 
-// second reports whether a flag has the second of its two values, in lower or upper
+// isSecond reports whether a flag has the second of its two values, in lower or upper
 // case. A value that is neither is an error.
-func second(name, word string, words ...string) (bool, error) {
+func isSecond(name, word string, words ...string) (bool, error) {
 	for n, known := range words {
 		if strings.EqualFold(word, known) {
 			return n == 1, nil
@@ -124,6 +124,7 @@ func second(name, word string, words ...string) (bool, error) {
 	return false, &states.UnknownError{Kind: name, Word: word, Known: words}
 }
 
+// options checks the values and returns what they stand for.
 func (v *values) options() (*options, error) {
 	if v.series == states.NoSeries {
 		return nil, errors.New("there is no machine of series none: name one, as in -series zed")
@@ -132,10 +133,10 @@ func (v *values) options() (*options, error) {
 	d.Table, d.Since = v.series.Table(), v.since.Table()
 	d.From, d.Current = v.from, v.current
 	var err error
-	if d.LeftToRight, err = second("direction", v.direction, "TB", "LR"); err != nil {
+	if d.LeftToRight, err = isSecond("direction", v.direction, "TB", "LR"); err != nil {
 		return nil, err
 	}
-	if d.Dark, err = second("theme", v.theme, "light", "dark"); err != nil {
+	if d.Dark, err = isSecond("theme", v.theme, "light", "dark"); err != nil {
 		return nil, err
 	}
 	if v.only != "" {
@@ -170,30 +171,30 @@ func (v *values) highlight(d *graph.Diagram) error {
 		case !d.Table.States().Has(d.Current):
 			return &machine.StateError{Series: d.Table.Series(), State: d.Current}
 		}
-		way, err := pathTo(d.Table, d.Current, goal)
+		path, err := pathTo(d.Table, d.Current, goal)
 		if err == nil {
-			d.Path, err = graph.Through(d.Table, way...)
+			d.Path, err = graph.Through(d.Table, path...)
 		}
 		return err
 	}
 	if v.path == "" {
 		return nil
 	}
-	way, err := parseStates(v.path)
+	path, err := parseStates(v.path)
 	if err != nil {
 		return err
 	}
 	if d.Current == states.NoState {
-		d.Current = way[len(way)-1]
+		d.Current = path[len(path)-1]
 	}
-	d.Path, err = graph.Through(d.Table, way...)
+	d.Path, err = graph.Through(d.Table, path...)
 	return err
 }
 
 // parseStates returns the states of a list of words with commas between them. It
 // returns at least one.
 func parseStates(list string) ([]states.State, error) {
-	var way []states.State
+	var all []states.State
 	for word := range strings.SplitSeq(list, ",") {
 		s, err := states.Parse(strings.TrimSpace(word))
 		if err == nil && s == states.NoState {
@@ -206,9 +207,9 @@ func parseStates(list string) ([]states.State, error) {
 		if err != nil {
 			return nil, fmt.Errorf("list of states: %w", err)
 		}
-		way = append(way, s)
+		all = append(all, s)
 	}
-	return way, nil
+	return all, nil
 }
 
 // writer returns the writer of the format that the flags name or, without -format, of
@@ -241,6 +242,7 @@ func (v *values) writer() (writer, error) {
 	}, nil
 }
 
+// formatOf returns the format of a file by its extension, which may be unknown.
 func formatOf(file string) string {
 	switch extension := strings.TrimPrefix(filepath.Ext(file), "."); extension {
 	case "":

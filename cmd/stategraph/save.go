@@ -78,7 +78,8 @@ func replace(ctx context.Context, file string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	err = fill(beside, data, mode)
+	_, err = beside.Write(data)
+	err = errors.Join(err, beside.Chmod(mode), beside.Close())
 	if err == nil {
 		err = context.Cause(ctx)
 	}
@@ -89,10 +90,4 @@ func replace(ctx context.Context, file string, data []byte) error {
 		return errors.Join(err, os.Remove(beside.Name()))
 	}
 	return nil
-}
-
-// fill writes a new file, sets its mode and closes it.
-func fill(f *os.File, data []byte, mode fs.FileMode) error {
-	_, err := f.Write(data)
-	return errors.Join(err, f.Chmod(mode), f.Close())
 }

@@ -10,7 +10,7 @@
 //	command, err := client.Execute(ctx, agent.Clean, steps.Steps[0], steps.Versions, machine)
 //	...
 //	commands, err := client.Commands(ctx) // at the next heartbeat
-//	verdict, reason := agent.Judge(agent.Clean, current, commands)
+//	verdict, reason := agent.Judge(agent.Clean, uuid, current, commands)
 //
 // [Client] sends the commands, and [Judge] decides what they mean for the step that a node waits for. The agent is not
 // trusted: the size, the depth and the number of values of its answers are bounded, and so is the time that it may take.

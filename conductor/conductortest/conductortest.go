@@ -100,7 +100,12 @@ func Start(config Config) (*Server, error) {
 		return nil, fmt.Errorf("conductortest: %w", err)
 	}
 	s.Conductor, s.handler = c, s.serve(api.New(c, api.Config{}))
-	s.server = httptest.NewServer(http.HandlerFunc(s.wrapped))
+	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		handler := s.handler // the API and the handlers of Wrap
+		s.mu.Unlock()
+		handler.ServeHTTP(w, r)
+	}))
 	s.URL = s.server.URL
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
@@ -151,6 +156,7 @@ func (s *Server) Node(ident string) *conductor.Node {
 	return n
 }
 
+// maxWait bounds a call of WaitFor.
 const maxWait = time.Minute
 
 // WaitFor waits until a node is in a state and not reserved, and returns the node. It fails the
@@ -168,12 +174,4 @@ func (s *Server) WaitFor(ctx context.Context, ident string, state states.State) 
 	n := s.Node(ident)
 	s.t.Fatalf("conductortest: node %s is in %q and not in %q (last error %q): %v", ident, n.ProvisionState, state, n.LastError, ctx.Err())
 	return nil
-}
-
-// wrapped serves a request with the API and the handlers of Wrap.
-func (s *Server) wrapped(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	handler := s.handler
-	s.mu.Unlock()
-	handler.ServeHTTP(w, r)
 }

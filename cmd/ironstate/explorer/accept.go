@@ -23,19 +23,20 @@ func prefersHTML(accept []string) bool {
 				continue
 			}
 		}
-		html.take(kind, "text", "html", q)
-		json.take(kind, "application", "json", q)
+		html.match(kind, "text", "html", q)
+		json.match(kind, "application", "json", q)
 	}
 	return html.q > json.q
 }
 
-// weight is the quality of a media type, given by the most specific matching range.
+// weight is the quality of a media type, which the most specific matching range sets.
 type weight struct {
 	q        float64
-	specific int
+	specific int // 0 if no range matches, 3 for the type itself
 }
 
-func (w *weight) take(kind, of, name string, q float64) {
+// match sets the weight of the type "of/name" to q if the media range kind matches more specifically than those before.
+func (w *weight) match(kind, of, name string, q float64) {
 	specific := 0
 	switch kind {
 	case of + "/" + name:

@@ -40,11 +40,12 @@ type event struct {
 	// Transitions are the transitions of all moves since the event before.
 	Transitions []counted `json:"transitions"`
 	// Rates are the numbers of transitions in each of the last minutes, oldest first. The last
-	// minute has begun Second seconds ago.
+	// minute began Second seconds ago.
 	Rates  []int `json:"rates"`
 	Second int   `json:"second"`
 }
 
+// shownMove is a transition of a node.
 type shownMove struct {
 	UUID string `json:"uuid"`
 	Name string `json:"name"`
@@ -87,6 +88,7 @@ type stream struct {
 	request *http.Request
 }
 
+// run sends events until the client or the explorer ends.
 func (s *stream) run() {
 	news, end := s.explorer.fleet.listen()
 	defer end()
@@ -96,7 +98,7 @@ func (s *stream) run() {
 	for {
 		select {
 		case <-news:
-			now := s.explorer.fleet.now()
+			now := s.explorer.fleet.snapshot()
 			if s.write(s.explorer.eventText(before, now)) != nil || !s.pause() {
 				return
 			}
@@ -128,6 +130,7 @@ func (s *stream) pause() bool {
 	}
 }
 
+// write sends a text to the client at once.
 func (s *stream) write(text string) error {
 	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // on failure the server's deadline ends the stream
 	if _, err := s.Write([]byte(text)); err != nil {

@@ -35,6 +35,7 @@ func explain(table *states.Table, n *conductor.Node, history []*conductor.Histor
 // advised are the goals for which the page shows advice.
 var advised = []plan.Goal{plan.In(states.Manageable), plan.In(states.Available), plan.In(states.Active)}
 
+// advise returns the next step to each goal.
 func advise(table *states.Table, n *conductor.Node) []advice {
 	fields := plan.NodeFields{
 		Maintenance: n.Maintenance, Fault: n.Fault, Protected: n.Protected, Retired: n.Retired,
@@ -85,6 +86,7 @@ func stepText(step plan.Step) string {
 	}
 }
 
+// machineNode returns the part of a record that package machine decides by.
 func machineNode(n *conductor.Node) machine.Node {
 	return machine.Node{State: n.ProvisionState, Target: n.TargetProvisionState, LastError: n.LastError}
 }
@@ -108,6 +110,7 @@ func reasons(table *states.Table, n *conductor.Node) []string {
 	return list
 }
 
+// withReason appends the reason that a client has given, if there is one.
 func withReason(text, reason string) string {
 	if reason == "" {
 		return text
@@ -115,6 +118,7 @@ func withReason(text, reason string) string {
 	return text + " Reason: " + reason + "."
 }
 
+// phaseReason returns sentences about who moves the node on from its state.
 func phaseReason(table *states.Table, n *conductor.Node) string {
 	switch table.Phase(n.ProvisionState) {
 	case states.PhaseStable:

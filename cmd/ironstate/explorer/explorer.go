@@ -60,7 +60,7 @@ func (e *Explorer) Run(ctx context.Context) error {
 		return ctx.Err()
 	}
 	for change := range e.conductor.WatchNodes(ctx) {
-		e.fleet.take(change)
+		e.fleet.apply(change)
 	}
 	return ctx.Err()
 }

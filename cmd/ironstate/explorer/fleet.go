@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// fleet holds the nodes and their latest moves.
+// fleet holds the nodes and their latest transitions, which are called moves.
 type fleet struct {
 	mu     sync.Mutex
 	synced bool
@@ -21,7 +21,8 @@ type fleet struct {
 	moved  int                       // the number of moves so far
 	rows   map[states.Transition]int // the number of moves so far, by transition
 	rates  rates
-	wakers map[chan struct{}]bool
+
+	listeners map[chan struct{}]bool
 }
 
 // move is a transition of a node.
@@ -33,13 +34,13 @@ type move struct {
 
 func newFleet() *fleet {
 	return &fleet{
-		nodes: map[string]*conductor.Node{}, counts: map[states.State]int{}, rows: map[states.Transition]int{}, wakers: map[chan struct{}]bool{},
+		nodes: map[string]*conductor.Node{}, counts: map[states.State]int{}, rows: map[states.Transition]int{}, listeners: map[chan struct{}]bool{},
 	}
 }
 
-// take applies a change. The moves are the transitions that the record has in addition to those of
+// apply applies a change of a node. The moves are the transitions that the record has in addition to those of
 // the record before.
-func (f *fleet) take(change conductor.NodeChange) {
+func (f *fleet) apply(change conductor.NodeChange) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	old, now := f.nodes[change.UUID], change.Node
@@ -72,6 +73,7 @@ func (f *fleet) take(change conductor.NodeChange) {
 	}
 }
 
+// count changes the number of nodes in a state. The caller holds the lock.
 func (f *fleet) count(s states.State, by int) {
 	if f.counts[s] += by; f.counts[s] == 0 {
 		delete(f.counts, s)
@@ -80,7 +82,7 @@ func (f *fleet) count(s states.State, by int) {
 
 // wake wakes all listeners. The caller holds the lock.
 func (f *fleet) wake() {
-	for w := range f.wakers {
+	for w := range f.listeners {
 		select {
 		case w <- struct{}{}:
 		default: // already woken
@@ -94,14 +96,14 @@ func (f *fleet) listen() (news <-chan struct{}, end func()) {
 	w := make(chan struct{}, 1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.wakers[w] = true
+	f.listeners[w] = true
 	if f.synced {
 		w <- struct{}{}
 	}
 	return w, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		delete(f.wakers, w)
+		delete(f.listeners, w)
 	}
 }
 
@@ -116,12 +118,12 @@ type snapshot struct {
 	second int                       // seconds since the last of these minutes began
 }
 
-// now returns a snapshot.
-func (f *fleet) now() snapshot {
+// snapshot returns the fleet as it is now.
+func (f *fleet) snapshot() snapshot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	at := time.Now()
-	s := snapshot{nodes: len(f.nodes), counts: maps.Clone(f.counts), moved: f.moved, rows: maps.Clone(f.rows), rates: f.rates.last(at), second: at.Second()}
+	s := snapshot{nodes: len(f.nodes), counts: maps.Clone(f.counts), moved: f.moved, rows: maps.Clone(f.rows), rates: f.rates.perMinute(at), second: at.Second()}
 	for n := max(f.moved-shownMoves, 0); n < f.moved; n++ {
 		s.last = append(s.last, f.moves[n%shownMoves])
 	}

@@ -32,6 +32,7 @@ type summary struct {
 	Maintenance bool         `json:"maintenance"`
 }
 
+// summaryOf returns the entry of a node.
 func summaryOf(n *conductor.Node) summary {
 	since := n.ProvisionUpdatedAt
 	if since == nil && !n.CreatedAt.IsZero() {

@@ -9,25 +9,25 @@ const rateMinutes = 30
 
 // rates counts transitions by minute.
 type rates struct {
-	minute int64 // of the latest count, since 1970
+	minute int64 // the minute of the latest count, since 1970
 	counts [rateMinutes]int
 }
 
 // add counts transitions at a time that is not before that of an earlier call.
 func (r *rates) add(at time.Time, transitions int) {
-	r.forget(at)
+	r.advance(at)
 	r.counts[r.minute%rateMinutes] += transitions
 }
 
-// last returns the transitions in each of the minutes up to that of now, oldest first.
-func (r rates) last(now time.Time) []int {
-	r.forget(now)
+// perMinute returns the transitions in each of the minutes up to that of now, oldest first.
+func (r rates) perMinute(now time.Time) []int {
+	r.advance(now)
 	next := (r.minute + 1) % rateMinutes
 	return append(r.counts[next:], r.counts[:next]...)
 }
 
-// forget sets the counts of the minutes after r.minute up to that of now to 0.
-func (r *rates) forget(now time.Time) {
+// advance begins the minutes after r.minute up to that of now, with counts of 0.
+func (r *rates) advance(now time.Time) {
 	minute := max(r.minute, now.Unix()/60)
 	for m := max(r.minute, minute-rateMinutes) + 1; m <= minute; m++ {
 		r.counts[m%rateMinutes] = 0

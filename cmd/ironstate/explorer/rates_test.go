@@ -27,6 +27,6 @@ func TestRatesAreTheTransitionsOfEachMinute(t *testing.T) {
 		for m := now.Unix()/60 - rateMinutes + 1; m <= now.Unix()/60; m++ {
 			want = append(want, all[m])
 		}
-		require.Equal(t, want, r.last(now))
+		require.Equal(t, want, r.perMinute(now))
 	})
 }

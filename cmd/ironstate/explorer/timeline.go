@@ -16,7 +16,7 @@ type stage struct {
 	State  states.State `json:"state"` // null if unknown
 	At     time.Time    `json:"at,omitzero"`
 	Source source       `json:"source"`
-	Text   string       `json:"text,omitzero"` // of an error
+	Text   string       `json:"text,omitzero"` // the text of an error
 	// By is the transition to the state, nil if the record does not have it.
 	By *states.Transition `json:"by"`
 }
@@ -61,7 +61,7 @@ func timelineOf(n *conductor.Node, history []*conductor.HistoryEntry) []stage {
 	}
 	for _, entry := range history {
 		text := entry.Event
-		if i := slices.IndexFunc(timeline, func(s stage) bool { return s.tells(entry.CreatedAt, text) }); i >= 0 {
+		if i := slices.IndexFunc(timeline, func(s stage) bool { return s.hasError(entry.CreatedAt, text) }); i >= 0 {
 			timeline[i].Text = text
 		} else {
 			timeline = append(timeline, stage{At: entry.CreatedAt, Source: fromHistory, Text: text})
@@ -74,8 +74,8 @@ func timelineOf(n *conductor.Node, history []*conductor.HistoryEntry) []stage {
 // sameError bounds the time between a transition and the history entry of its error.
 const sameError = 10 * time.Second
 
-// tells reports whether a stage has the error of a history entry. A transition may have the
-// beginning of its text alone.
-func (s stage) tells(at time.Time, text string) bool {
+// hasError reports whether a stage has the error of a history entry. A transition may have only the
+// beginning of its text.
+func (s stage) hasError(at time.Time, text string) bool {
 	return s.Text != "" && strings.HasPrefix(text, strings.TrimSuffix(s.Text, "…")) && at.Sub(s.At).Abs() < sameError
 }

@@ -48,29 +48,26 @@ func Fault(w http.ResponseWriter, status int, text string) {
 	_, _ = w.Write(body) // fails only if the client has disconnected
 }
 
-// refusal returns the status that Refuse has set for the request, or 0.
-func (s *Server) refusal(r *http.Request) (status int) {
+// refusal returns the status that Refuse has set for the request and the text of Ironic's fault with the
+// status. The status is 0 if the request is not refused.
+func (s *Server) refusal(r *http.Request) (status int, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.Method != http.MethodGet && len(s.refusals) > 0 {
-		status, s.refusals = s.refusals[0], s.refusals[1:]
+	if r.Method == http.MethodGet || len(s.refusals) == 0 {
+		return 0, ""
 	}
-	return status
-}
-
-// refusalText returns the text of Ironic's fault with a status.
-func refusalText(status int) string {
+	status, s.refusals = s.refusals[0], s.refusals[1:]
 	switch status {
 	case http.StatusConflict:
-		return "Node is locked by host conductortest, please retry after the current operation is completed."
+		return status, "Node is locked by host conductortest, please retry after the current operation is completed."
 	case http.StatusServiceUnavailable:
-		return "Requested action cannot be performed due to lack of free conductor workers."
+		return status, "Requested action cannot be performed due to lack of free conductor workers."
 	default:
-		return fmt.Sprintf("The test refuses this request: %s.", http.StatusText(status))
+		return status, fmt.Sprintf("The test refuses this request: %s.", http.StatusText(status))
 	}
 }
 
-// read is a call of AwaitRead that waits.
+// read is a call of AwaitRead.
 type read struct {
 	node *conductor.Node
 	done chan struct{} // closed after the response
@@ -100,8 +97,8 @@ func (s *Server) AwaitRead(ctx context.Context, n *conductor.Node) error {
 // calls of AwaitRead for it.
 func (s *Server) serve(api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if status := s.refusal(r); status != 0 {
-			Fault(w, status, refusalText(status))
+		if status, text := s.refusal(r); status != 0 {
+			Fault(w, status, text)
 			return
 		}
 		waits := s.waitsFor(r)
@@ -117,7 +114,7 @@ func (s *Server) serve(api http.Handler) http.Handler {
 	})
 }
 
-// waitsFor returns the waits that the response to a request ends.
+// waitsFor returns the calls of AwaitRead that the response to a request ends.
 func (s *Server) waitsFor(r *http.Request) []*read {
 	path, ok := strings.CutPrefix(strings.Trim(r.URL.Path, "/"), "v1/nodes")
 	if !ok || r.Method != http.MethodGet {
