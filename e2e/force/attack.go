@@ -109,7 +109,7 @@ type attacker struct {
 	nodes  [2][]string // those of fake-hardware and those of machines; the second may be empty
 	log    *attackLog
 	dialer *net.Dialer
-	next   int // the attack
+	next   int // the number of the next attack
 	idle   []net.Conn
 }
 
@@ -125,7 +125,7 @@ func (r *run) newAttacker(id int) *attacker {
 func (a *attacker) run(ctx context.Context, stop <-chan struct{}) {
 	client := &http.Client{Transport: &http.Transport{DialContext: a.dialer.DialContext}}
 	defer client.CloseIdleConnections()
-	defer a.leave()
+	defer a.closeIdle()
 	for ctx.Err() == nil {
 		select {
 		case <-stop:
@@ -134,7 +134,7 @@ func (a *attacker) run(ctx context.Context, stop <-chan struct{}) {
 		}
 		host := a.hosts[a.random.IntN(len(a.hosts))]
 		if a.random.IntN(10) == 0 {
-			a.occupy(ctx, host)
+			a.openIdle(ctx, host)
 			continue
 		}
 		nodes := a.nodes[a.random.IntN(2)]
@@ -147,6 +147,7 @@ func (a *attacker) run(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
+// send sends an attack and records its answer.
 func (a *attacker) send(ctx context.Context, client *http.Client, host *conductorProcess, what attack) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -172,9 +173,9 @@ func (a *attacker) send(ctx context.Context, client *http.Client, host *conducto
 	a.log.add(what, answer.StatusCode)
 }
 
-// occupy opens idle connections to a conductor in place of the present ones.
-func (a *attacker) occupy(ctx context.Context, host *conductorProcess) {
-	a.leave()
+// openIdle opens idle connections to a conductor in place of the present ones.
+func (a *attacker) openIdle(ctx context.Context, host *conductorProcess) {
+	a.closeIdle()
 	for range idleConnections {
 		conn, err := a.dialer.DialContext(ctx, "tcp", host.at.get())
 		if err != nil {
@@ -187,8 +188,8 @@ func (a *attacker) occupy(ctx context.Context, host *conductorProcess) {
 	a.log.idle += len(a.idle)
 }
 
-// leave closes the idle connections.
-func (a *attacker) leave() {
+// closeIdle closes the idle connections.
+func (a *attacker) closeIdle() {
 	for _, conn := range a.idle {
 		_ = conn.Close()
 	}

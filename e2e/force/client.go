@@ -92,10 +92,12 @@ type node struct {
 	Extra       map[string]any `json:"extra"`
 }
 
+// read reads a node from any conductor.
 func (c *client) read(ctx context.Context, id string) (shown node, ok bool) {
 	return c.readAt(ctx, c.anyHost(), id)
 }
 
+// readAt reads a node from a conductor, and records the answer.
 func (c *client) readAt(ctx context.Context, host *conductorProcess, id string) (shown node, ok bool) {
 	r := history.Request{Node: id, Kind: history.Read}
 	body := c.ask(ctx, host, &r, http.MethodGet, "/v1/nodes/"+id, "")
@@ -113,6 +115,7 @@ func (c *client) readAt(ctx context.Context, host *conductorProcess, id string) 
 	return shown, r.Outcome == history.Accepted
 }
 
+// write stores a new value in a node's extra.
 func (c *client) write(ctx context.Context, id string) {
 	c.writes++
 	r := history.Request{Node: id, Kind: history.Write, Value: fmt.Sprintf("%d-%d", c.id, c.writes)}

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -22,6 +21,8 @@ import (
 	"golang.org/x/crypto/bcrypt"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+
+	"github.com/ironstate/ironstate/e2e/internal/build"
 )
 
 var (
@@ -41,7 +42,7 @@ type conductorProcess struct {
 	at *address
 }
 
-// cluster is three conductors and three etcd servers, and the network between them.
+// cluster is three conductors and three etcd servers, and the links between them.
 type cluster struct {
 	dir        string
 	network    *network
@@ -62,7 +63,12 @@ const startTimeout = 2 * time.Minute
 func newCluster(ctx context.Context, dir string, config config, n *network, fail func(error)) (*cluster, error) {
 	c := &cluster{dir: dir, network: n, lease: config.lease, fail: fail}
 	program := filepath.Join(dir, "conductor")
-	if err := errors.Join(build(ctx, program), c.writeUsers()); err != nil {
+	hash, err := bcrypt.GenerateFromPassword([]byte(clientPassword), bcrypt.DefaultCost)
+	if err != nil {
+		return c, err
+	}
+	users := os.WriteFile(c.users(), fmt.Appendf(nil, "%s:%s\n", clientUser, hash), 0o600)
+	if err := errors.Join(build.Ironstate(ctx, program), users); err != nil {
 		return c, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
@@ -87,15 +93,6 @@ func newCluster(ctx context.Context, dir string, config config, n *network, fail
 // users returns the path of the conductors' file of users.
 func (c *cluster) users() string { return filepath.Join(c.dir, "users") }
 
-// writeUsers writes the file of users. The cost of the hash is the usual one.
-func (c *cluster) writeUsers() error {
-	hash, err := bcrypt.GenerateFromPassword([]byte(clientPassword), bcrypt.DefaultCost)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(c.users(), fmt.Appendf(nil, "%s:%s\n", clientUser, hash), 0o600)
-}
-
 // together calls f for all elements concurrently, and returns one of the errors.
 func together[T any](all []T, f func(T) error) error {
 	errs := make(chan error, len(all))
@@ -118,6 +115,7 @@ func (c *cluster) stop() {
 	}
 }
 
+// processes returns the conductors and the servers.
 func (c *cluster) processes() []*process {
 	var all []*process
 	for _, p := range c.conductors {
@@ -129,29 +127,9 @@ func (c *cluster) processes() []*process {
 	return all
 }
 
-// build builds cmd/ironstate.
-func build(ctx context.Context, program string) error {
-	dir, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "cmd", "ironstate", "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			return fmt.Errorf("the working directory is not in the repository, which has cmd/ironstate")
-		}
-	}
-	output, err := exec.CommandContext(ctx, "go", "-C", filepath.Join(dir, "cmd", "ironstate"), "build", "-o", program, ".").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("build cmd/ironstate: %w: %s", err, output)
-	}
-	return nil
-}
-
 var servingLine = regexp.MustCompile(`^serving clients at (\S+) and peers at (\S+)$`)
 
+// addServers adds three etcd servers, with a link from each to each.
 func (c *cluster) addServers() error {
 	var members []string
 	addresses := map[string]*address{}
@@ -206,6 +184,7 @@ func (c *cluster) endpoints(links []*link) ([]string, error) {
 	return urls, nil
 }
 
+// newLinks returns a link to each server.
 func (c *cluster) newLinks() []*link {
 	links := make([]*link, len(c.servers))
 	for i := range links {
@@ -214,6 +193,7 @@ func (c *cluster) newLinks() []*link {
 	return links
 }
 
+// addConductors adds three conductors, with a link from each to each server.
 func (c *cluster) addConductors(program string) error {
 	for _, name := range conductorNames {
 		links := c.newLinks()
@@ -227,6 +207,7 @@ func (c *cluster) addConductors(program string) error {
 	return nil
 }
 
+// addConductor adds a conductor; args select its store.
 func (c *cluster) addConductor(program, name string, args ...string) {
 	args = append(args,
 		"-name", name, "-lease", c.lease.String(), "-demo", "0", "-auth-file", c.users(), "-log-level", "INFO",
@@ -317,11 +298,4 @@ func (c *cluster) heal(ctx context.Context) error {
 		}
 	}
 	return together(c.processes(), func(p *process) error { return p.resume(ctx) })
-}
-
-// newNetwork returns a network and the function that closes it.
-func newNetwork(ctx context.Context) (*network, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	n := &network{ctx, &sync.WaitGroup{}}
-	return n, func() { cancel(); n.group.Wait() }
 }

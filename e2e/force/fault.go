@@ -18,7 +18,7 @@ import (
 // conductors, and a concurrent one into the servers.
 type faults struct {
 	*cluster
-	life     context.Context // of the restarted processes
+	life     context.Context // the context of the restarted processes
 	count    atomic.Int64
 	progress progress
 }
@@ -48,12 +48,13 @@ func (f *faults) run(ctx context.Context, seed uint64) {
 	both.Wait()
 }
 
+// between returns a random time from least up to most.
 func between(random *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(random.Int64N(int64(most-least)))
 }
 
-// around returns a random time from a quarter of a lease to two leases.
-func (f *faults) around(random *rand.Rand) time.Duration {
+// leaseTime returns a random time from a quarter of a lease to two leases.
+func (f *faults) leaseTime(random *rand.Rand) time.Duration {
 	return between(random, f.lease/4, 2*f.lease)
 }
 
@@ -72,8 +73,8 @@ func (p *process) resume(ctx context.Context) error {
 	return nil
 }
 
-// away sends a signal that stops or ends processes, and resumes them after a time.
-func (f *faults) away(ctx context.Context, s syscall.Signal, long time.Duration, all ...*process) {
+// interrupt sends a signal that stops or ends processes, and resumes them after a time.
+func (f *faults) interrupt(ctx context.Context, s syscall.Signal, long time.Duration, all ...*process) {
 	for _, p := range all {
 		f.progress("%v: %s for %v", s, p.name, long.Round(time.Millisecond))
 		exited := p.signal(s)
@@ -90,15 +91,15 @@ func (f *faults) away(ctx context.Context, s syscall.Signal, long time.Duration,
 }
 
 func (f *faults) killConductor(ctx context.Context, random *rand.Rand) {
-	f.away(ctx, syscall.SIGKILL, f.around(random), f.anyConductor(random).process)
+	f.interrupt(ctx, syscall.SIGKILL, f.leaseTime(random), f.anyConductor(random).process)
 }
 
 func (f *faults) endConductor(ctx context.Context, random *rand.Rand) {
-	f.away(ctx, syscall.SIGTERM, between(random, 0, f.lease), f.anyConductor(random).process)
+	f.interrupt(ctx, syscall.SIGTERM, between(random, 0, f.lease), f.anyConductor(random).process)
 }
 
 func (f *faults) stopConductor(ctx context.Context, random *rand.Rand) {
-	f.away(ctx, syscall.SIGSTOP, between(random, f.lease/4, 3*f.lease), f.anyConductor(random).process)
+	f.interrupt(ctx, syscall.SIGSTOP, between(random, f.lease/4, 3*f.lease), f.anyConductor(random).process)
 }
 
 func (f *faults) anyConductor(random *rand.Rand) *conductorProcess {
@@ -106,11 +107,11 @@ func (f *faults) anyConductor(random *rand.Rand) *conductorProcess {
 }
 
 func (f *faults) killServer(ctx context.Context, random *rand.Rand) {
-	f.away(ctx, syscall.SIGKILL, between(random, 0, f.lease), f.servers[random.IntN(len(f.servers))].process)
+	f.interrupt(ctx, syscall.SIGKILL, between(random, 0, f.lease), f.servers[random.IntN(len(f.servers))].process)
 }
 
 func (f *faults) stopServer(ctx context.Context, random *rand.Rand) {
-	f.away(ctx, syscall.SIGSTOP, f.around(random), f.servers[random.IntN(len(f.servers))].process)
+	f.interrupt(ctx, syscall.SIGSTOP, f.leaseTime(random), f.servers[random.IntN(len(f.servers))].process)
 }
 
 // loseMajority kills or stops two of the three servers for at most a lease.
@@ -125,13 +126,13 @@ func (f *faults) loseMajority(ctx context.Context, random *rand.Rand) {
 	}
 	first := random.IntN(len(all))
 	second := (first + 1 + random.IntN(len(all)-1)) % len(all)
-	f.away(ctx, s, between(random, 0, f.lease), all[first], all[second])
+	f.interrupt(ctx, s, between(random, 0, f.lease), all[first], all[second])
 }
 
 // cut cuts links for a random time; who names the process in the output.
 func (f *faults) cut(ctx context.Context, random *rand.Rand, who string, links []*link) {
 	m := []mode{dropped, refused}[random.IntN(2)]
-	long := f.around(random)
+	long := f.leaseTime(random)
 	f.progress("%s is cut off for %v, %s", who, long.Round(time.Millisecond), [...]string{dropped: "connections hang", refused: "connections are refused"}[m])
 	for _, l := range links {
 		l.set(m)

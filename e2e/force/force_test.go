@@ -53,7 +53,7 @@ func runForce(t *testing.T, embedded bool) {
 	})
 	require.NoError(t, err, "seed %d", c.seed)
 	require.Empty(t, result.findings, "seed %d", c.seed)
-	require.Equal(t, c.nodes+c.machines, result.rest)
+	require.Equal(t, c.nodes+c.machines, result.idle)
 	require.GreaterOrEqual(t, result.cleanings, c.machines)
 	require.GreaterOrEqual(t, result.deployments, c.machines)
 	require.Positive(t, result.faults)

@@ -11,13 +11,13 @@
 // conductor is killed, terminated, stopped for a quarter of its lease to three leases, or
 // cut off from all servers or one. Concurrently a server is killed, stopped, or cut off
 // from its peers, with or without the conductors, or two servers are killed or stopped.
-// Meanwhile attackers send dense bodies, wrong passwords, requests of other origins and large
+// Attackers send dense bodies, wrong passwords, requests of other origins and large
 // patches, and hold idle connections; each attack must be refused.
 // Sixteen more nodes are machines of bmctest and agenttest. Clients inspect, clean, deploy,
 // rescue, service and delete them, and sometimes abort that or switch the power. The agents
 // send each request to a random conductor.
 //
-// Then all faults end and every node must come to rest. Every machine that has no instance
+// Then all faults end and every node must become idle. Every machine that has no instance
 // is then cleaned and deployed, without a failure. Package history checks all
 // versions that etcd has stored, all answers to the clients, all operations on the
 // hardware, and the steps of the agents and the disks.

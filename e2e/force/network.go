@@ -107,6 +107,13 @@ type network struct {
 	group *sync.WaitGroup
 }
 
+// newNetwork returns a network and the function that closes it.
+func newNetwork(ctx context.Context) (*network, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	n := &network{ctx, &sync.WaitGroup{}}
+	return n, func() { cancel(); n.group.Wait() }
+}
+
 // forward starts a proxy that connects to a process through the link, and returns the
 // proxy's address.
 func (n *network) forward(l *link, to *address) (string, error) {

@@ -101,7 +101,7 @@ func (r *run) installOne(ctx context.Context, c *client, m *machine) {
 	begun := false
 	for {
 		shown, ok := c.read(ctx, m.node)
-		word, rests := toActive[shown.State]
+		word, stays := toActive[shown.State]
 		switch failure := r.table.Phase(shown.State) == states.PhaseFailed; {
 		case ctx.Err() != nil:
 			r.find(history.Finding{Rule: "machines", Node: m.node, Text: fmt.Sprintf("it is in %q %v after the last fault: %s", shown.State, installTimeout, shown.LastError)})
@@ -114,7 +114,7 @@ func (r *run) installOne(ctx context.Context, c *client, m *machine) {
 		case begun && failure:
 			r.find(history.Finding{Rule: "machines", Node: m.node, Text: fmt.Sprintf("it is in %q without a fault: %s", shown.State, shown.LastError)})
 			return
-		case rests:
+		case stays:
 			begun = true
 			c.request(ctx, m, word)
 		}

@@ -34,6 +34,7 @@ func operations(dir, conductor string, end time.Time) ([]history.Operation, erro
 	return all, nil
 }
 
+// readOperations appends the operations in a log.
 func readOperations(all []history.Operation, file, conductor string, end time.Time) ([]history.Operation, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -42,7 +43,7 @@ func readOperations(all []history.Operation, file, conductor string, end time.Ti
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
-	begun := map[string]int{} // indices of the operations under way, by node, name, revision and claim
+	begun := map[string]int{} // indices of the operations in flight, by node, name, revision and claim
 	for lines.Scan() {
 		begins := strings.Contains(lines.Text(), `msg="an operation begins"`)
 		if !begins && !strings.Contains(lines.Text(), `msg="an operation has ended"`) {
@@ -65,6 +66,7 @@ func readOperations(all []history.Operation, file, conductor string, end time.Ti
 	return all, lines.Err()
 }
 
+// parseOperation reads an operation from a line of a log. Its Begin is the time of the line.
 func parseOperation(line string) (o history.Operation, err error) {
 	values := map[string]string{}
 	for _, pair := range attribute.FindAllStringSubmatch(line, -1) {

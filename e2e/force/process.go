@@ -22,8 +22,8 @@ import (
 // process is a program that can be restarted.
 type process struct {
 	name    string
-	dir     string                          // of its logs
-	command func() *exec.Cmd                // of the next start
+	dir     string                          // the folder of its logs
+	command func() *exec.Cmd                // returns the command of the next start
 	ready   func(line string) (bool, error) // reports whether a line of the output says that it is ready
 	onExit  func(error)                     // called when it ends by itself after it was ready
 
@@ -32,7 +32,7 @@ type process struct {
 	starts  int
 	serving bool          // ready, and not killed on purpose
 	exited  chan struct{} // closed when it has ended
-	begun   time.Time     // begin of the present outage; zero: none
+	begun   time.Time     // the beginning of the present outage; zero if there is none
 	outages []history.Outage
 }
 
@@ -60,7 +60,7 @@ func (p *process) start(ctx context.Context) error {
 	exited, ready := make(chan struct{}), make(chan error, 1)
 	p.mu.Lock()
 	p.running, p.serving, p.exited = command, false, exited
-	p.back()
+	p.endOutage()
 	p.mu.Unlock()
 	go func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -89,7 +89,7 @@ func (p *process) start(ctx context.Context) error {
 func (p *process) ended(command *exec.Cmd, exited chan struct{}) {
 	err := command.Wait()
 	p.mu.Lock()
-	p.away(time.Now())
+	p.beginOutage()
 	serving := p.serving
 	p.mu.Unlock()
 	close(exited)
@@ -98,14 +98,15 @@ func (p *process) ended(command *exec.Cmd, exited chan struct{}) {
 	}
 }
 
-// away begins an outage unless one has begun; back ends it.
-func (p *process) away(at time.Time) {
+// beginOutage begins an outage unless one has begun. The caller holds mu.
+func (p *process) beginOutage() {
 	if p.begun.IsZero() {
-		p.begun = at
+		p.begun = time.Now()
 	}
 }
 
-func (p *process) back() {
+// endOutage ends the present outage, if there is one. The caller holds mu.
+func (p *process) endOutage() {
 	if !p.begun.IsZero() {
 		p.outages = append(p.outages, history.Outage{Conductor: p.name, Begin: p.begun, End: time.Now()})
 		p.begun = time.Time{}
@@ -120,9 +121,9 @@ func (p *process) signal(s syscall.Signal) <-chan struct{} {
 	case syscall.SIGKILL, syscall.SIGTERM:
 		p.serving = false
 	case syscall.SIGSTOP:
-		p.away(time.Now())
+		p.beginOutage()
 	case syscall.SIGCONT:
-		defer p.back()
+		defer p.endOutage()
 	}
 	if p.running != nil {
 		_ = p.running.Process.Signal(s) // fails if the process has ended

@@ -38,7 +38,7 @@ type recorder struct {
 	terms    map[string]history.Term
 	left     map[string]time.Time // when the end of each membership was seen
 	takeOver time.Duration        // the longest time from the end of a membership to the end of its last reservation
-	busy     map[string]time.Time // since when each node has not been at rest
+	busy     map[string]time.Time // since when each node has not been idle
 	longest  longest
 	changed  chan struct{} // closed with the next change
 }
@@ -50,7 +50,7 @@ func newRecorder(client *clientv3.Client, table *states.Table) *recorder {
 	}
 }
 
-// longest is the longest time for which a node was not at rest.
+// longest is the longest time for which a node was not idle.
 type longest struct {
 	node  string
 	begin time.Time
@@ -96,6 +96,7 @@ func (r *recorder) compact(ctx context.Context, revision int64) {
 	_, _ = r.client.Compact(ctx, revision) // after a failure the next compaction suffices
 }
 
+// take records the changes of members and nodes in an answer of the watch.
 func (r *recorder) take(answer clientv3.WatchResponse) error {
 	now := time.Now()
 	r.mu.Lock()
@@ -103,9 +104,18 @@ func (r *recorder) take(answer clientv3.WatchResponse) error {
 	for _, event := range answer.Events {
 		key, deleted := string(event.Kv.Key), event.Type == clientv3.EventTypeDelete
 		if id, ok := strings.CutPrefix(key, memberKeys); ok {
-			if err := r.member(id, event.Kv.Value, event.Kv.ModRevision, deleted, now); err != nil {
-				return err
+			term := r.terms[id]
+			if deleted {
+				term.Ended = event.Kv.ModRevision
+				r.left[id] = now
+			} else {
+				var m conductor.Member
+				if err := json.Unmarshal(event.Kv.Value, &m); err != nil {
+					return fmt.Errorf("member %s: %w", id, err)
+				}
+				term.Conductor, term.Begun = m.Hostname, event.Kv.ModRevision
 			}
+			r.terms[id] = term
 		}
 		if id, ok := strings.CutPrefix(key, nodeKeys); ok {
 			if deleted {
@@ -115,7 +125,7 @@ func (r *recorder) take(answer clientv3.WatchResponse) error {
 			if err != nil {
 				return fmt.Errorf("node %s: %w", id, err)
 			}
-			r.node(id, v)
+			r.addVersion(id, v)
 		}
 		r.revision = event.Kv.ModRevision
 	}
@@ -124,23 +134,8 @@ func (r *recorder) take(answer clientv3.WatchResponse) error {
 	return nil
 }
 
-func (r *recorder) member(id string, value []byte, revision int64, deleted bool, now time.Time) error {
-	term := r.terms[id]
-	if deleted {
-		term.Ended = revision
-		r.left[id] = now
-	} else {
-		var m conductor.Member
-		if err := json.Unmarshal(value, &m); err != nil {
-			return fmt.Errorf("member %s: %w", id, err)
-		}
-		term.Conductor, term.Begun = m.Hostname, revision
-	}
-	r.terms[id] = term
-	return nil
-}
-
-func (r *recorder) node(id string, v history.Version) {
+// addVersion records a version of a node. The caller holds mu.
+func (r *recorder) addVersion(id string, v history.Version) {
 	if known := r.nodes[id]; len(known) > 0 {
 		last := known[len(known)-1]
 		if left, ok := r.left[last.Claim]; ok && v.Claim != last.Claim {
@@ -150,10 +145,10 @@ func (r *recorder) node(id string, v history.Version) {
 	r.nodes[id] = append(r.nodes[id], v)
 	r.versions++
 	begin, busy := r.busy[id]
-	switch rests := history.Rests(r.table, v); {
-	case !rests && !busy:
+	switch idle := history.Idle(r.table, v); {
+	case !idle && !busy:
 		r.busy[id] = v.Stored
-	case rests && busy:
+	case idle && busy:
 		delete(r.busy, id)
 		if took := v.Stored.Sub(begin); took > r.longest.took {
 			r.longest = longest{id, begin, took}
@@ -164,6 +159,7 @@ func (r *recorder) node(id string, v history.Version) {
 // valueKey is the key in a node's extra that clients write.
 const valueKey = "force"
 
+// decodeVersion decodes a node as package conductor/etcd stores it.
 func decodeVersion(value []byte, revision int64, now time.Time) (history.Version, error) {
 	_, text, _ := bytes.Cut(value, []byte{'\n'})
 	var n conductor.Node
@@ -186,8 +182,8 @@ func decodeVersion(value []byte, revision int64, now time.Time) (history.Version
 	return v, nil
 }
 
-// counts returns the number of recorded versions and the number of nodes at rest.
-func (r *recorder) counts() (versions, rest int) {
+// counts returns the number of recorded versions and the number of idle nodes.
+func (r *recorder) counts() (versions, idle int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.versions, len(r.nodes) - len(r.busy)
@@ -198,7 +194,7 @@ func (r *recorder) conductor(claim string) string {
 	return r.terms[claim].Conductor
 }
 
-// busyNodes describes the nodes that do not rest.
+// busyNodes describes the nodes that are not idle.
 func (r *recorder) busyNodes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

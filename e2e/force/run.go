@@ -21,8 +21,8 @@ import (
 // config has the values of the flags.
 type config struct {
 	seed     uint64
-	long     time.Duration // of the faults
-	nodes    int           // of fake-hardware
+	long     time.Duration // for which faults are injected
+	nodes    int           // nodes of fake-hardware
 	machines int           // nodes with agents
 	clients  int
 	lease    time.Duration
@@ -35,10 +35,10 @@ type config struct {
 type figures struct {
 	requests       [3]int // by outcome
 	faults         int64
-	versions, rest int
+	versions, idle int
 	operations     int
-	cleanings      int // of machines with agents that have succeeded, the automated ones
-	deployments    int // likewise
+	cleanings      int // automated cleanings of machines with agents that have succeeded
+	deployments    int // deployments of machines with agents that have succeeded
 	takeOver       time.Duration
 	longest        longest
 	attacks        *attackLog
@@ -46,23 +46,13 @@ type figures struct {
 }
 
 func (f figures) String() string {
-	return fmt.Sprintf("%d requests (%d accepted, %d refused, %d of unknown outcome), %d faults, %d versions stored, %d nodes at rest, %v",
+	return fmt.Sprintf("%d requests (%d accepted, %d refused, %d of unknown outcome), %d faults, %d versions stored, %d idle nodes, %v",
 		f.requests[0]+f.requests[1]+f.requests[2], f.requests[history.Accepted], f.requests[history.Refused], f.requests[history.Unknown],
-		f.faults, f.versions, f.rest, f.attacks)
+		f.faults, f.versions, f.idle, f.attacks)
 }
 
 // progress prints a line of progress, with the arguments of Printf.
 type progress func(format string, args ...any)
-
-// serialized returns a progress that is safe for concurrent use.
-func (t progress) serialized() progress {
-	var mu sync.Mutex
-	return func(format string, args ...any) {
-		mu.Lock()
-		defer mu.Unlock()
-		t(format, args...)
-	}
-}
 
 // run has the cluster, the clients, the attackers, the faults and the recorder of one history.
 type run struct {
@@ -74,17 +64,22 @@ type run struct {
 	requests requestLog
 	attacks  *attackLog
 	faults   *faults
-	nodes    []string // of fake-hardware
+	nodes    []string // the UUIDs of the nodes of fake-hardware
 	machines *machines
 
 	mu       sync.Mutex
-	findings []history.Finding // beside those of the history
+	findings []history.Finding // findings beside those of the history
 }
 
 // execute records one history and checks it. An error means that the run failed or that
 // the history is incomplete; violations of the rules are in the findings.
-func execute(ctx context.Context, c config, t progress) (result figures, err error) {
-	t = t.serialized()
+func execute(ctx context.Context, c config, show progress) (result figures, err error) {
+	var printing sync.Mutex
+	t := progress(func(format string, args ...any) {
+		printing.Lock()
+		defer printing.Unlock()
+		show(format, args...)
+	})
 	dir, err := os.MkdirTemp("", "force-")
 	if err != nil {
 		return result, err
@@ -99,7 +94,7 @@ func execute(ctx context.Context, c config, t progress) (result figures, err err
 	network, closeNetwork := newNetwork(ctx)
 	defer closeNetwork()
 	r := &run{config: c, table: states.Latest().Table(), progress: t, attacks: &attackLog{refused: map[string]int{}, unanswered: map[string]int{}}}
-	r.cluster, err = newCluster(ctx, dir, c, network, r.endedByItself)
+	r.cluster, err = newCluster(ctx, dir, c, network, func(err error) { r.find(history.Finding{Rule: "processes", Text: err.Error()}) })
 	defer r.cluster.stop()
 	if err != nil {
 		return result, err
@@ -123,18 +118,18 @@ func execute(ctx context.Context, c config, t progress) (result figures, err err
 	return r.check()
 }
 
-func (r *run) endedByItself(err error) { r.find(history.Finding{Rule: "processes", Text: err.Error()}) }
-
+// find records a finding beside those of the history.
 func (r *run) find(f history.Finding) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.findings = append(r.findings, f)
 }
 
+// figures returns the counts of the run so far.
 func (r *run) figures() figures {
 	f := figures{requests: r.requests.count(), faults: r.faults.count.Load(), attacks: r.attacks}
 	if r.recorder != nil {
-		f.versions, f.rest = r.recorder.counts()
+		f.versions, f.idle = r.recorder.counts()
 	}
 	return f
 }
@@ -245,28 +240,28 @@ func (r *run) load(ctx context.Context) {
 	}
 }
 
-// restTimeout bounds the time from the end of all faults until all nodes rest.
-const restTimeout = 3 * time.Minute
+// idleTimeout bounds the time from the end of all faults until all nodes are idle.
+const idleTimeout = 3 * time.Minute
 
-// settle heals the cluster, waits until every node rests, and reads every node from every
-// conductor. The check finds a node that does not rest in time.
+// settle heals the cluster, waits until every node is idle, and reads every node from every
+// conductor. The check finds a node that is not idle in time.
 func (r *run) settle(ctx context.Context) error {
 	begin := time.Now()
 	if err := r.cluster.heal(ctx); err != nil {
 		return err
 	}
-	bounded, cancel := context.WithTimeout(ctx, restTimeout)
+	bounded, cancel := context.WithTimeout(ctx, idleTimeout)
 	defer cancel()
 	printed := begin
 	_ = r.recorder.await(bounded, func() bool {
 		busy := r.recorder.busyNodes()
 		if time.Since(printed) > progressEvery {
 			printed = time.Now()
-			r.progress("%8v  after the last fault: %d nodes do not rest yet %s", time.Since(begin).Round(time.Second), len(busy), strings.Join(busy[:min(1, len(busy))], ""))
+			r.progress("%8v  after the last fault: %d nodes are not idle yet %s", time.Since(begin).Round(time.Second), len(busy), strings.Join(busy[:min(1, len(busy))], ""))
 		}
 		return len(busy) == 0 && r.recorder.caughtUp(bounded)
 	})
-	r.progress("%8v  after the last fault: %d of %d nodes rest", time.Since(begin).Round(time.Second), r.figures().rest, len(r.allNodes()))
+	r.progress("%8v  after the last fault: %d of %d nodes are idle", time.Since(begin).Round(time.Second), r.figures().idle, len(r.allNodes()))
 	for _, host := range r.cluster.conductors {
 		c := r.newClient(r.clients + 1)
 		for _, id := range r.allNodes() {
@@ -276,7 +271,7 @@ func (r *run) settle(ctx context.Context) error {
 		}
 		c.http.CloseIdleConnections()
 	}
-	// A round of the power sync may have begun meanwhile.
+	// A round of the power sync may have begun since.
 	_ = r.recorder.await(bounded, func() bool { return len(r.recorder.busyNodes()) == 0 && r.recorder.caughtUp(bounded) })
 	return ctx.Err()
 }

@@ -107,7 +107,7 @@ func reconcile(ctx context.Context, endpoint, name string, desired plan.Desired,
 		case err == nil:
 			desired.Progress = step.Progress // only once Ironic has accepted the request
 		case gophercloud.ResponseCodeIs(err, http.StatusConflict), gophercloud.ResponseCodeIs(err, http.StatusServiceUnavailable):
-			fmt.Println("refused for now: the node is locked or no worker is free") // it may have moved meanwhile: plan again
+			fmt.Println("refused for now: the node is locked or no worker is free") // its state may have changed: plan again
 		default:
 			return err
 		}

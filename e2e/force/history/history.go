@@ -28,7 +28,7 @@
 //     its disk, and active only after a deployment that has written its image. In the end
 //     the disk of each active node has that image. No piece of work begins a step of the
 //     agent twice.
-//   - rest: in the end no node is reserved, has work, or has a target power state.
+//   - idle: in the end no node is reserved, has work, or has a target power state.
 //
 // All times are from one machine's clock. A version was stored after the time that its
 // conductor wrote into the version, and before the recorder received the version.
@@ -166,9 +166,9 @@ func (h *History) Check() []Finding {
 	c := &checker{History: h}
 	for id, versions := range h.Nodes {
 		c.stored(id, versions)
-		if n := len(versions); n > 0 && !Rests(c.Table, versions[n-1]) {
+		if n := len(versions); n > 0 && !Idle(c.Table, versions[n-1]) {
 			last := versions[n-1]
-			c.find("rest", id, "it is in %q, reserved by %q, with the target power state %q", last.State, last.Claim, last.TargetPower)
+			c.find("idle", id, "it is in %q, reserved by %q, with the target power state %q", last.State, last.Claim, last.TargetPower)
 		}
 	}
 	c.requests()

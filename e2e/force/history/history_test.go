@@ -193,7 +193,7 @@ func TestEachBrokenRuleIsFound(t *testing.T) {
 			h.Nodes[node] = append(v, over)
 			h.Requests = append(h.Requests, write("2-1", 79, 82, history.Accepted), read("1-1", over, 83, 84))
 		}, "reads", "fit no order"},
-		{"a node does not come to rest", func(_ *history.History, v []history.Version) { v[6].TargetPower = states.PowerOn }, "rest", `target power state "power on"`},
+		{"a node does not become idle", func(_ *history.History, v []history.Version) { v[6].TargetPower = states.PowerOn }, "idle", `target power state "power on"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func (c *checker) complete(id string, versions []Version, operations []Operation
 		last, end := versions[i-1], versions[i]
 		failed, _ := c.Table.Next(last.State, states.EventFail)
 		automatic := last.State == states.Cleaning && last.Target != states.Manageable
-		if last.State == end.State || !c.works(last) || end.State == failed || automatic {
+		if last.State == end.State || !c.hasWork(last) || end.State == failed || automatic {
 			continue
 		}
 		for _, name := range c.Work[last.State] {

@@ -9,9 +9,6 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// version returns the API version of the clients' requests.
-func (c *checker) version() states.APIVersion { return c.Table.Series().MaxAPIVersion() }
-
 // move is a stored transition.
 type move struct {
 	from states.State
@@ -46,6 +43,7 @@ func (c *checker) requests() {
 	}
 }
 
+// assign checks that the requests for a node and its transitions can be matched one to one.
 func (c *checker) assign(id string, requests []Request, moves []move) {
 	accepted := slices.DeleteFunc(slices.Clone(requests), func(r Request) bool { return r.Outcome != Accepted })
 	for _, i := range unmatched(len(accepted), len(moves), func(i, j int) bool { return c.ledTo(accepted[i], moves[j]) }) {
@@ -66,7 +64,7 @@ const timeFormat = "15:04:05.000"
 
 // ledTo reports whether a request may have led to a transition.
 func (c *checker) ledTo(r Request, m move) bool {
-	event, err := c.Table.Request(m.from, r.Word, c.version())
+	event, err := c.Table.Request(m.from, r.Word, c.Table.Series().MaxAPIVersion())
 	if err != nil {
 		return false
 	}

@@ -37,6 +37,7 @@ func (c *checker) follows(from, to states.State) bool {
 	return (from == states.ServiceWait || from == states.ServiceHold) && to == states.Active
 }
 
+// claims checks a change of the reservation from one version to the next.
 func (c *checker) claims(id string, before, now Version) {
 	switch {
 	case now.Claim == before.Claim:
@@ -50,36 +51,36 @@ func (c *checker) claims(id string, before, now Version) {
 		c.find("claims", id, "the reservation of %s passed to %s at revision %d without being dropped", c.who(before), c.who(now), now.Revision)
 		return
 	}
-	lost := c.lost(before, now)
-	if lost && !c.ended(before.Claim, now.Revision) {
+	orphaned := c.failsOrphan(before, now)
+	if orphaned && !c.leaseEnded(before.Claim, now.Revision) {
 		c.find("claims", id, "the work of %s was ended at revision %d as that of a dead process, while its lease lasted", c.who(before), now.Revision)
 	}
-	if !lost && now.State == before.State && c.works(before) {
+	if !orphaned && now.State == before.State && c.hasWork(before) {
 		c.find("claims", id, "the reservation of %s was dropped at revision %d in %q without an end of the work", c.who(before), now.Revision, now.State)
 	}
-	if !lost && before.setsPower() && now.TargetPower != states.NoPower {
+	if !orphaned && before.setsPower() && now.TargetPower != states.NoPower {
 		c.find("claims", id, "the power reservation of %s was dropped at revision %d with the target %q", c.who(before), now.Revision, now.TargetPower)
 	}
 }
 
-// works reports whether a version has a reservation for the work of its state.
-func (c *checker) works(v Version) bool {
+// hasWork reports whether a version has a reservation for the work of its state.
+func (c *checker) hasWork(v Version) bool {
 	return v.Claim != "" && !v.setsPower() && c.Table.Stuck().Has(v.State)
 }
 
-// lost reports whether the write from one version to the next ends the work of a process
+// failsOrphan reports whether the write from one version to the next ends the work of a process
 // that is considered dead. The sign is a new last error, or the dropped reservation of a
 // verification, which another conductor then repeats.
-func (c *checker) lost(before, now Version) bool {
+func (c *checker) failsOrphan(before, now Version) bool {
 	text, stuck := machine.Node{State: before.State}.Orphaned(c.Table)
 	return stuck && now.LastError == text && now.State != before.State ||
 		before.TargetPower != states.NoPower && now.TargetPower == states.NoPower &&
 			now.LastError != before.LastError && strings.Contains(now.LastError, "died") ||
-		before.State == states.Verifying && now.State == states.Verifying && c.ended(before.Claim, now.Revision)
+		before.State == states.Verifying && now.State == states.Verifying && c.leaseEnded(before.Claim, now.Revision)
 }
 
-// ended reports whether the lease of a claim's holder had ended at a revision.
-func (c *checker) ended(claim string, at int64) bool {
+// leaseEnded reports whether the lease of a claim's holder had ended at a revision.
+func (c *checker) leaseEnded(claim string, at int64) bool {
 	term, ok := c.Terms[claim]
 	return ok && term.Ended != 0 && term.Ended < at
 }
@@ -92,8 +93,8 @@ func (c *checker) who(v Version) string {
 // setsPower reports whether a reservation is for a change of power.
 func (v Version) setsPower() bool { return v.TargetPower != states.NoPower }
 
-// Rests reports whether a node is not reserved, has no work, does not wait, and has no
+// Idle reports whether a node is not reserved, has no work, does not wait, and has no
 // target power state.
-func Rests(table *states.Table, v Version) bool {
+func Idle(table *states.Table, v Version) bool {
 	return v.Claim == "" && v.TargetPower == states.NoPower && !table.Stuck().Has(v.State) && table.Phase(v.State) != states.PhaseWaiting
 }
