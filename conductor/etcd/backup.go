@@ -11,7 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Backup writes a snapshot of etcd's whole database to w. Reads and writes continue meanwhile. The
+// Backup writes a snapshot of etcd's whole database to w. Reads and writes continue. The
 // format is that of `etcdctl snapshot save`; Restore of package embedded and `etcdutl snapshot restore` read it. The
 // snapshot of a server in this process contains every write that had returned before the call. The
 // snapshot of another cluster is that of one server, which may lack the last writes; etcd's user

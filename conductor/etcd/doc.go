@@ -57,9 +57,9 @@
 //	etcdctl role grant-permission ironstate --prefix=true readwrite /ironstate/v1/
 //
 // `etcdctl defrag` returns the free space of a database to the file system. Run it on one server
-// after the other, since a server does not respond to requests meanwhile.
+// after the other, since a server does not respond to requests until it has ended.
 //
-// A read waits while the servers change their leader, until its context ends. A write that fails meanwhile may have been done: the
+// A read waits while the servers change their leader, until its context ends. A write that fails then may have been done: the
 // API then answers 500, and its client has to read the record before it repeats the request.
 //
 // When the database reaches its quota, etcd raises the alarm NOSPACE, which `etcdctl alarm list`

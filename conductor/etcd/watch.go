@@ -91,7 +91,7 @@ func (f *follower) run(ctx context.Context) error {
 }
 
 // list queues all records as of one revision, and the deletions of known records that no longer
-// exist. It starts again if the revision is compacted meanwhile.
+// exist. It starts again if the revision is compacted before all are read.
 func (f *follower) list(ctx context.Context) error {
 	for {
 		err := f.listOnce(ctx)

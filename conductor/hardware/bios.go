@@ -38,7 +38,7 @@ func (b biosSettings) steps() []conductor.Step {
 	}
 }
 
-// reboot reboots the machine into the agent, if that executes the other steps of the work, and else as it boots by itself.
+// reboot reboots the machine: into the agent if the agent executes other steps of the work, otherwise into the instance.
 //
 // Source: reboot_to_finish_step in ironic/drivers/modules/deploy_utils.py.
 func (b biosSettings) reboot(ctx context.Context, t *conductor.Task) error {

@@ -17,10 +17,10 @@ const (
 	direct      = "direct"
 )
 
-// unrealised maps each deploy interface to the keys of instance_info that ask for what it does not do,
-// each with the reason. A deployment that ignored them would end in active with another instance than
+// unsupportedKeys maps each deploy interface to the keys of instance_info that it does not support, each with the
+// reason. A deployment that ignored them would end in active with another instance than
 // the one that was requested.
-var unrealised = map[string]map[string]string{
+var unsupportedKeys = map[string]map[string]string{
 	ramdisk: {
 		"configdrive":          "it writes no configuration drive",
 		"image_source":         "it writes no image; with direct, Ironic's agent writes it",
@@ -34,19 +34,19 @@ var unrealised = map[string]map[string]string{
 	},
 }
 
-// unserved lists the keys of instance_info that the deploy interface "ramdisk" realises only with a boot interface that
-// provides files.
-var unserved = []string{"boot_iso", "kernel", "ramdisk", "ramdisk_kernel_arguments"}
+// servedKeys lists the keys of instance_info that the deploy interface "ramdisk" supports only with a boot interface that
+// serves files.
+var servedKeys = []string{"boot_iso", "kernel", "ramdisk", "ramdisk_kernel_arguments"}
 
-// validateDeploy refuses an instance that the node's deploy interface cannot realise.
+// validateDeploy refuses an instance that the node's deploy interface does not support.
 func (b *BMC) validateDeploy(n *conductor.Node) error {
 	if err := b.boot(n).validate(n); err != nil {
 		return err
 	}
 	deploy, boot := b.chosen(n, "deploy"), b.chosen(n, "boot")
-	reasons := maps.Clone(unrealised[deploy])
-	if _, unserves := b.boot(n).(networkBoot); deploy == ramdisk && unserves {
-		for _, key := range unserved {
+	reasons := maps.Clone(unsupportedKeys[deploy])
+	if _, servesNothing := b.boot(n).(networkBoot); deploy == ramdisk && servesNothing {
+		for _, key := range servedKeys {
 			reasons[key] = "the boot interface " + boot + " serves no files: the network decides what the machine boots"
 		}
 	}

@@ -49,9 +49,9 @@ func (b inspector) end(ctx context.Context, t *conductor.Task) error {
 	return t.ForgetAgent(ctx)
 }
 
-// inspect stores the BMC's inventory of the machine, and what of it belongs into the node's properties, and
-// creates ports for the network interfaces. It fails if the BMC reports neither memory nor
-// processors, or if the node then lacks a property. If other parts cannot be read, the reason is in the plugin data.
+// inspect stores the BMC's inventory of the machine, sets the node's properties from it, and creates ports for the
+// network interfaces. It fails if the BMC reports neither memory nor processors, or if the node then lacks a property.
+// If other parts cannot be read, the reason is in the plugin data.
 //
 // Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py.
 func (b *BMC) inspect(ctx context.Context, t *conductor.Task) error {
@@ -127,8 +127,8 @@ func inspectedProperties(series states.Series, before map[string]any, found bmc.
 	return properties
 }
 
-// withCapability returns capabilities, which are text such as "a:1,b:2", with one more unless they have it. Other values
-// than text stay.
+// withCapability returns capabilities, a text such as "a:1,b:2", with one more unless they have it. It does not change
+// a value that is no text.
 func withCapability(capabilities any, name, value string) any {
 	text, ok := capabilities.(string)
 	if !ok && capabilities != nil {
@@ -142,7 +142,7 @@ func withCapability(capabilities any, name, value string) any {
 	return strings.TrimPrefix(text+","+name+":"+value, ",")
 }
 
-// missingProperties returns which of the properties that an inspection must find a node lacks, sorted. A BMC that reports
+// missingProperties returns the properties that an inspection must find and the node lacks, sorted. A BMC that reports
 // neither memory nor processors has found nothing, whatever the node has.
 //
 // Source: ESSENTIAL_PROPERTIES in ironic/drivers/base.py. The architecture hook, since 2025.2, accepts an unknown one.

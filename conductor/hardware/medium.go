@@ -67,13 +67,13 @@ func (b mediaBoot) agentMedium(n *conductor.Node) (m medium, err error) {
 	}
 	m.bootloader = cmp.Or(m.bootloader, b.config.Bootloader)
 	if b.config.APIURL == "" {
-		return m, unrealisable(b.BMC, n, virtualMedia, "driver_info", "deploy_kernel", "the address of the API is not configured (-api-url), with which the agent's image is built")
+		return m, unsupported(b.BMC, n, virtualMedia, "driver_info", "deploy_kernel", "the address of the API is not configured (-api-url), with which the agent's image is built")
 	}
 	return m, b.checkBuild(n, "driver_info", m)
 }
 
-// agentDefaults returns the medium of an agent with the service's kernel and ramdisk, if the node's lack one of the two, and with
-// the kernel parameters.
+// agentDefaults returns the medium of an agent with the kernel parameters, and with the kernel and the ramdisk of the Config
+// unless the node has both.
 func (c Config) agentDefaults(n *conductor.Node, m medium) medium {
 	if m.kernel == "" || m.ramdisk == "" {
 		m.kernel, m.ramdisk = c.DeployKernel, c.DeployRamdisk
@@ -87,10 +87,10 @@ func (c Config) agentDefaults(n *conductor.Node, m medium) medium {
 	return m
 }
 
-// value is a value of a node with its key.
+// value is a field of a node: its key and its text.
 type value struct{ key, text string }
 
-// missing returns an error that begins with what and lists the keys of the empty values, nil if none is empty.
+// missing returns an error that begins with what and lists the keys of the empty values. It returns nil if no value is empty.
 //
 // Source: check_for_missing_params in ironic/drivers/modules/deploy_utils.py.
 func missing(what string, values ...value) error {
@@ -106,7 +106,7 @@ func missing(what string, values ...value) error {
 	return &conductor.Error{Reason: conductor.Invalid, Text: what + ". Missing are: [" + strings.Join(keys, ", ") + "]"}
 }
 
-// agentModes returns the prefixes of the keys that name the agent's ramdisk, the first one first.
+// agentModes returns the prefixes of the keys that name the agent's ramdisk, in the order in which they are tried.
 //
 // Source: rescue_or_deploy_mode in ironic/drivers/modules/deploy_utils.py.
 func agentModes(n *conductor.Node) []string {
@@ -142,8 +142,8 @@ func (b mediaBoot) instanceMedium(n *conductor.Node) (m medium, err error) {
 	return m, b.checkBuild(n, "instance_info", m)
 }
 
-// unrealisable refuses a value of a node that its boot interface cannot realise.
-func unrealisable(b *BMC, n *conductor.Node, boot, field, key, why string) error {
+// unsupported returns the error of a value of a node that its boot interface does not support.
+func unsupported(b *BMC, n *conductor.Node, boot, field, key, why string) error {
 	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
 		"Node %s has %s in %s, which the boot interface %s of driver %s cannot realise: %s.", n.UUID, key, field, boot, n.Driver, why)}
 }
@@ -151,16 +151,16 @@ func unrealisable(b *BMC, n *conductor.Node, boot, field, key, why string) error
 // checkISO refuses an image that neither the BMC can load nor this process can serve.
 func (b mediaBoot) checkISO(n *conductor.Node, field, key, iso string) error {
 	if source := n.InstanceInfo["ramdisk_image_download_source"]; field == "instance_info" && source != nil && source != "http" {
-		return unrealisable(b.BMC, n, virtualMedia, field, "ramdisk_image_download_source", "only http is supported, with which the BMC loads the image itself")
+		return unsupported(b.BMC, n, virtualMedia, field, "ramdisk_image_download_source", "only http is supported, with which the BMC loads the image itself")
 	}
 	if loadable(iso) {
 		return nil
 	}
 	if b.config.Images == nil {
-		return unrealisable(b.BMC, n, virtualMedia, field, key, "it must be an http or https URL that the BMC can load, since no images are served (-image-url)")
+		return unsupported(b.BMC, n, virtualMedia, field, key, "it must be an http or https URL that the BMC can load, since no images are served (-image-url)")
 	}
 	if err := b.config.Images.CheckSource(iso); err != nil {
-		return unrealisable(b.BMC, n, virtualMedia, field, key, err.Error())
+		return unsupported(b.BMC, n, virtualMedia, field, key, err.Error())
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func loadable(image string) bool {
 func (b mediaBoot) checkBuild(n *conductor.Node, field string, m medium) error {
 	kernel := map[string]string{"driver_info": "deploy_kernel", "instance_info": "kernel"}[field]
 	if b.config.Images == nil {
-		return unrealisable(b.BMC, n, virtualMedia, field, kernel, "no images are built and served (-image-url)")
+		return unsupported(b.BMC, n, virtualMedia, field, kernel, "no images are built and served (-image-url)")
 	}
 	for _, source := range []struct{ field, key, url string }{
 		{field, kernel, m.kernel}, {field, strings.Replace(kernel, "kernel", "ramdisk", 1), m.ramdisk}, {"driver_info", "bootloader", m.bootloader},
@@ -184,18 +184,18 @@ func (b mediaBoot) checkBuild(n *conductor.Node, field string, m medium) error {
 			continue
 		}
 		if err := b.config.Images.CheckSource(source.url); err != nil {
-			return unrealisable(b.BMC, n, virtualMedia, source.field, source.key, err.Error())
+			return unsupported(b.BMC, n, virtualMedia, source.field, source.key, err.Error())
 		}
 	}
 	isolinux, _ := b.isolinux()
 	switch mode := n.WantedBootMode(); {
 	case mode == "bios" && isolinux == "":
-		return unrealisable(b.BMC, n, virtualMedia, field, kernel, "the folder of images has no isolinux.bin, which boots a machine in BIOS mode")
+		return unsupported(b.BMC, n, virtualMedia, field, kernel, "the folder of images has no isolinux.bin, which boots a machine in BIOS mode")
 	case mode != "bios" && m.bootloader == "":
-		return unrealisable(b.BMC, n, virtualMedia, field, kernel, "driver_info has no bootloader, the image of an EFI system partition, which boots a machine in UEFI mode")
+		return unsupported(b.BMC, n, virtualMedia, field, kernel, "driver_info has no bootloader, the image of an EFI system partition, which boots a machine in UEFI mode")
 	}
 	if _, err := bootimage.ParseParameters(m.parameters); err != nil {
-		return unrealisable(b.BMC, n, virtualMedia, field, "kernel_append_params", err.Error())
+		return unsupported(b.BMC, n, virtualMedia, field, "kernel_append_params", err.Error())
 	}
 	return nil
 }
