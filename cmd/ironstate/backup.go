@@ -27,8 +27,6 @@ func (b *backupFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&b.from, "restore", "", "create the folder -data from this `file` of a backup, and exit")
 }
 
-func (b *backupFlags) asked() bool { return b.to != "" || b.from != "" }
-
 func (b *backupFlags) check(o *options) error {
 	switch {
 	case b.to != "" && b.from != "":

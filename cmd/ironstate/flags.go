@@ -42,6 +42,7 @@ type options struct {
 // maxDemo bounds the number of built-in BMCs.
 const maxDemo = 100
 
+// parse returns the options, or a usage error.
 func parse(args []string, errOut io.Writer) (*options, error) {
 	o := &options{series: states.Latest(), logLevel: slog.LevelWarn}
 	flags := flag.NewFlagSet("ironstate", flag.ContinueOnError)
@@ -127,14 +128,6 @@ func (o *options) checkListen() error {
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// scheme returns the scheme of the service's URL.
-func (o *options) scheme() string {
-	if o.tlsCert != "" {
-		return "https"
-	}
-	return "http"
 }
 
 var errNoUsers = errors.New("the file has no users")

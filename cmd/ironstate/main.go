@@ -45,7 +45,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: o.logLevel}))
-	if o.backups.asked() {
+	if o.backups != (backupFlags{}) {
 		return o.backups.run(ctx, o, out, log)
 	}
 	store, err := openStore(ctx, o, log)

@@ -60,7 +60,13 @@ func (s *service) run(ctx context.Context, listener net.Listener) (err error) {
 	connections := bounded(listener, maxConnections, maxAddressConnections)
 	server := newServer(s.handler, connections, s.log)
 	served := make(chan error, 1)
-	go func() { served <- s.serve(server, connections) }()
+	go func() {
+		if s.options.tlsCert != "" {
+			served <- server.ServeTLS(connections, s.options.tlsCert, s.options.tlsKey)
+		} else {
+			served <- server.Serve(connections)
+		}
+	}()
 	s.greet(listener.Addr())
 	select {
 	case err := <-served:
@@ -76,6 +82,7 @@ func (s *service) run(ctx context.Context, listener net.Listener) (err error) {
 	return nil
 }
 
+// newServer returns a server with the limits of the program.
 func newServer(handler http.Handler, l *listener, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: closeAfterChunks(handler), ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout,
@@ -106,16 +113,12 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-func (s *service) serve(server *http.Server, listener net.Listener) error {
-	if s.options.tlsCert != "" {
-		return server.ServeTLS(listener, s.options.tlsCert, s.options.tlsKey)
-	}
-	return server.Serve(listener)
-}
-
 // greet prints the address of the service and the commands to type next.
 func (s *service) greet(addr net.Addr) {
-	url := fmt.Sprintf("%s://%s", s.options.scheme(), addr)
+	url := "http://" + addr.String()
+	if s.options.tlsCert != "" {
+		url = "https://" + addr.String()
+	}
 	fmt.Fprintf(s.out, "listening on %s\n", url)
 	fmt.Fprintf(s.out, "\nIronic %s: API 1.1 to %s, conductor %s, ", s.options.series, s.options.series.MaxAPIVersion(), s.conductor.Name())
 	switch {

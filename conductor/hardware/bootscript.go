@@ -162,7 +162,7 @@ func (b scriptBoot) publish(ctx context.Context, t *conductor.Task, m medium, pa
 	scripts := make(map[string]string, len(ports))
 	if m.iso != "" {
 		for _, port := range ports {
-			scripts[port.Address] = isoScript(m.iso)
+			scripts[port.Address] = fmt.Sprintf("#!ipxe\n\nsanboot %s\n", m.iso)
 		}
 		return server.PublishScripts(n.UUID, scripts)
 	}
@@ -224,11 +224,6 @@ inc attempt
 sleep ${attempt}
 goto load
 `, kernel, parameters, ramdisk, attempts)
-}
-
-// isoScript returns the script that boots an ISO image.
-func isoScript(image string) string {
-	return fmt.Sprintf("#!ipxe\n\nsanboot %s\n", image)
 }
 
 // scriptParameters returns kernel parameters as iPXE passes them to Linux: it would expand settings, remove double

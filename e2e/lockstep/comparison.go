@@ -34,12 +34,6 @@ func (c *Comparison) compare(ironic, ours any, format string, args ...any) {
 	}
 }
 
-// add adds the results of another part of the same comparison.
-func (c *Comparison) add(other Comparison) {
-	c.Compared += other.Compared
-	c.Differences = append(c.Differences, other.Differences...)
-}
-
 // Purpose is an intended difference.
 type Purpose struct {
 	Comparison string

@@ -133,7 +133,8 @@ func comparePower(ctx context.Context, i *Ironic) (Comparison, error) {
 			c, err := i.livePower(ctx, life)
 			mu.Lock()
 			defer mu.Unlock()
-			total.add(c)
+			total.Compared += c.Compared
+			total.Differences = append(total.Differences, c.Differences...)
 			failed = errors.Join(failed, err)
 		})
 	}

@@ -154,8 +154,12 @@ const startAttempts = 3
 
 // start runs ipmi_sim on a free port and waits until it answers. The caller holds b.mu.
 func (b *IPMI) start(ctx context.Context) error {
-	addr, err := freePort()
+	free, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
+		return fmt.Errorf("bmctest: find a free port: %w", err)
+	}
+	addr := free.LocalAddr().(*net.UDPAddr)
+	if err := free.Close(); err != nil {
 		return err
 	}
 	if err := b.write("lan.conf", lanConfig(addr, b.config.Users), 0o600); err != nil {
@@ -170,14 +174,6 @@ func (b *IPMI) start(ctx context.Context) error {
 	}
 	b.relay.connect(addr)
 	return nil
-}
-
-func freePort() (*net.UDPAddr, error) {
-	c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		return nil, fmt.Errorf("bmctest: find a free port: %w", err)
-	}
-	return c.LocalAddr().(*net.UDPAddr), c.Close()
 }
 
 // child is a running ipmi_sim.

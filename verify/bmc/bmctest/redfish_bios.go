@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"slices"
 )
 
 // Paths below a system.
@@ -47,12 +48,6 @@ func (b *bios) set(a attribute, value any) {
 	} else {
 		b.values[a.name] = value
 	}
-}
-
-// apply puts the pending values into force.
-func (b *bios) apply() {
-	maps.Copy(b.values, b.pending)
-	clear(b.pending)
 }
 
 func (s *system) biosObject() object {
@@ -117,11 +112,11 @@ func (s *system) patchBIOS(c *call) reply {
 // mergeAttributes decodes the values of attributes into changes.
 func mergeAttributes(changes map[string]any, values map[string]json.RawMessage) (refusal reply, ok bool) {
 	for name, raw := range values {
-		a, known := attributeOf(name)
-		if !known {
+		i := slices.IndexFunc(biosAttributes, func(a attribute) bool { return a.name == name })
+		if i < 0 {
 			return member{name: name}.unknown(), false
 		}
-		value, refusal, ok := a.decode(raw)
+		value, refusal, ok := biosAttributes[i].decode(raw)
 		if !ok {
 			return refusal, false
 		}

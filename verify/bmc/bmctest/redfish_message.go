@@ -39,12 +39,9 @@ func show(status int, resource object) reply {
 		return problem(http.StatusInternalServerError, "Base.1.18.InternalError", err.Error())
 	}
 	p := newReply(status, "application/json", body)
-	p.header.Set("ETag", etag(body))
+	p.header.Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256(body))[:17]+`"`) // a strong tag: other bodies have other ones
 	return p
 }
-
-// etag returns a strong entity tag: different bodies have different tags.
-func etag(body []byte) string { return fmt.Sprintf(`"%x"`, sha256.Sum256(body))[:17] + `"` }
 
 // members decodes a JSON object and nothing else.
 func members(body []byte) (map[string]json.RawMessage, bool) {

@@ -39,14 +39,6 @@ var biosAttributes = []attribute{
 	{name: serialAttribute, display: "System Serial Number", kind: "String", maxLength: 64, readOnly: true},
 }
 
-func attributeOf(name string) (a attribute, ok bool) {
-	i := slices.IndexFunc(biosAttributes, func(a attribute) bool { return a.name == name })
-	if i < 0 {
-		return attribute{}, false
-	}
-	return biosAttributes[i], true
-}
-
 // decode returns the value that a client wants the attribute to have, or why it is refused.
 func (a attribute) decode(raw json.RawMessage) (value any, refusal reply, ok bool) {
 	at := member{name: a.name}

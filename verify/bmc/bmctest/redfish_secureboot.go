@@ -22,13 +22,6 @@ func (b *Redfish) SecureBoot(systemID string) bool {
 	return s != nil && s.secureBoot.current
 }
 
-func (s *system) secureBootResource() *resource {
-	return &resource{
-		get:   func() reply { return show(http.StatusOK, s.secureBootObject()) },
-		patch: s.patchSecureBoot,
-	}
-}
-
 func (s *system) secureBootObject() object {
 	o := newResource(s.path()+"/SecureBoot", "SecureBoot.v1_1_2", "UEFI Secure Boot")
 	o["SecureBootEnable"] = s.secureBoot.enabled

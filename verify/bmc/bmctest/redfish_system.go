@@ -5,6 +5,7 @@ package bmctest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -96,7 +97,7 @@ func (b *Redfish) systemResource(id, below string) *resource {
 	case biosResetPath:
 		return &resource{post: s.resetBIOS}
 	case "SecureBoot":
-		return s.secureBootResource()
+		return &resource{get: func() reply { return show(http.StatusOK, s.secureBootObject()) }, patch: s.patchSecureBoot}
 	}
 	return nil
 }
@@ -164,7 +165,8 @@ func (s *system) change(transition, target string, delay time.Duration) {
 // turnOn powers the system on or resets it. The changes that wait for its next boot take effect.
 func (s *system) turnOn(delay time.Duration) {
 	s.change(poweringOn, powerOn, delay)
-	s.bios.apply()
+	maps.Copy(s.bios.values, s.bios.pending)
+	clear(s.bios.pending)
 	s.secureBoot.current = s.secureBoot.enabled && s.boot.Mode == "UEFI"
 	s.announceBoot()
 	if s.boot.Enabled == "Once" {
