@@ -180,7 +180,7 @@ func (s *Store) List(ctx context.Context, kind conductor.Kind, after string, lim
 	}
 	defer done()
 	var page []conductor.Record
-	_, err = s.scan(ctx, kind, after, limit, s.readOptions(), func(r conductor.Record) { page = append(page, r) })
+	err = s.scan(ctx, kind, after, limit, s.readOptions(), func(r conductor.Record) { page = append(page, r) })
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", kind, failure(ctx, err))
 	}
@@ -193,11 +193,10 @@ const (
 	pageBytes = 16 << 20 // approximate size of a page
 )
 
-// scan reads up to limit records after the ID, in pages, and returns the revision of the first
-// page. It adapts the number of records in a page to their size.
+// scan reads up to limit records after the ID, in pages. It adapts the number of records in a page to their size.
 func (s *Store) scan(
 	ctx context.Context, kind conductor.Kind, after string, limit int, options []clientv3.OpOption, each func(conductor.Record),
-) (revision int64, err error) {
+) error {
 	prefix := s.layout.records(kind)
 	end := clientv3.GetPrefixRangeEnd(prefix)
 	begin := prefix
@@ -210,26 +209,23 @@ func (s *Store) scan(
 			return s.client.Get(ctx, begin, append(options, clientv3.WithRange(end), clientv3.WithLimit(int64(size)))...)
 		})
 		if err != nil {
-			return 0, err
-		}
-		if revision == 0 {
-			revision = answer.Header.Revision
+			return err
 		}
 		bytes := 1
 		for _, kv := range answer.Kvs {
 			r, err := s.layout.decode(kind, kv)
 			if err != nil {
-				return 0, err
+				return err
 			}
 			each(r)
 			bytes += len(kv.Value)
 		}
 		if !answer.More {
-			return revision, nil
+			return nil
 		}
 		left -= len(answer.Kvs)
 		begin = string(answer.Kvs[len(answer.Kvs)-1].Key) + "\x00"
 		size = min(max(pageBytes*len(answer.Kvs)/bytes, 1), mostPage)
 	}
-	return revision, nil
+	return nil
 }

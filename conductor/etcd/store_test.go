@@ -172,12 +172,11 @@ func TestTheSizeOfAPageIsAdaptedToThatOfItsRecords(t *testing.T) {
 				return answer, nil
 			}})
 			got := 0
-			revision, err := s.scan(t.Context(), "nodes", "", test.limit, nil, func(r conductor.Record) {
+			err := s.scan(t.Context(), "nodes", "", test.limit, nil, func(r conductor.Record) {
 				require.Equal(t, fmt.Sprintf("%06d", got), r.ID)
 				got++
 			})
 			require.NoError(t, err)
-			require.EqualValues(t, 101, revision, "that of the first page")
 			require.Equal(t, min(test.records, test.limit), got)
 			require.Equal(t, test.pages, pages)
 		})

@@ -101,6 +101,7 @@ func (f *follower) list(ctx context.Context) error {
 	}
 }
 
+// listOnce is list without a repetition after a compaction.
 func (f *follower) listOnce(ctx context.Context) error {
 	now, err := f.client.Get(ctx, f.layout.records(f.kind), clientv3.WithCountOnly(), clientv3.WithPrefix())
 	if err != nil {
@@ -109,7 +110,7 @@ func (f *follower) listOnce(ctx context.Context) error {
 	at := now.Header.Revision
 	seen := make(map[string]bool, now.Count)
 	options := []clientv3.OpOption{clientv3.WithRev(at)}
-	_, err = f.scan(ctx, f.kind, "", math.MaxInt, f.readOptions(options...), func(r conductor.Record) {
+	err = f.scan(ctx, f.kind, "", math.MaxInt, f.readOptions(options...), func(r conductor.Record) {
 		seen[r.ID] = true
 		f.put(r)
 	})

@@ -61,7 +61,7 @@ func (b scriptBoot) agentMedium(n *conductor.Node) (m medium, err error) {
 		return m, err
 	}
 	if b.config.APIURL == "" {
-		return m, unsupported(b.BMC, n, networkScript, "driver_info", "deploy_kernel", "the address of the API is not configured (-api-url), which the agent's kernel parameters contain")
+		return m, unsupported(n, networkScript, "driver_info", "deploy_kernel", "the address of the API is not configured (-api-url), which the agent's kernel parameters contain")
 	}
 	return m, b.check(n, "driver_info", "deploy_", m)
 }
@@ -75,7 +75,7 @@ func (b scriptBoot) instanceMedium(n *conductor.Node) (m medium, err error) {
 	switch {
 	case m.iso != "":
 		if _, err := scriptParameters(m.iso); err != nil || !loadable(m.iso) || strings.Contains(m.iso, " ") {
-			return m, unsupported(b.BMC, n, networkScript, "instance_info", "boot_iso", "it must be an http or https URL that an iPXE script can name")
+			return m, unsupported(n, networkScript, "instance_info", "boot_iso", "it must be an http or https URL that an iPXE script can name")
 		}
 		return m, nil
 	case m.kernel == "" && m.ramdisk == "":
@@ -93,11 +93,11 @@ func (b scriptBoot) instanceMedium(n *conductor.Node) (m medium, err error) {
 func (b scriptBoot) check(n *conductor.Node, field, prefix string, m medium) error {
 	for _, source := range []value{{"kernel", m.kernel}, {"ramdisk", m.ramdisk}} {
 		if err := b.config.Images.CheckSource(source.text); err != nil {
-			return unsupported(b.BMC, n, networkScript, field, prefix+source.key, err.Error())
+			return unsupported(n, networkScript, field, prefix+source.key, err.Error())
 		}
 	}
 	if _, err := scriptParameters(m.parameters); err != nil {
-		return unsupported(b.BMC, n, networkScript, field, "kernel_append_params", err.Error())
+		return unsupported(n, networkScript, field, "kernel_append_params", err.Error())
 	}
 	return nil
 }

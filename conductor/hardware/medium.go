@@ -67,7 +67,7 @@ func (b mediaBoot) agentMedium(n *conductor.Node) (m medium, err error) {
 	}
 	m.bootloader = cmp.Or(m.bootloader, b.config.Bootloader)
 	if b.config.APIURL == "" {
-		return m, unsupported(b.BMC, n, virtualMedia, "driver_info", "deploy_kernel", "the address of the API is not configured (-api-url), with which the agent's image is built")
+		return m, unsupported(n, virtualMedia, "driver_info", "deploy_kernel", "the address of the API is not configured (-api-url), with which the agent's image is built")
 	}
 	return m, b.checkBuild(n, "driver_info", m)
 }
@@ -143,7 +143,7 @@ func (b mediaBoot) instanceMedium(n *conductor.Node) (m medium, err error) {
 }
 
 // unsupported returns the error of a value of a node that its boot interface does not support.
-func unsupported(b *BMC, n *conductor.Node, boot, field, key, why string) error {
+func unsupported(n *conductor.Node, boot, field, key, why string) error {
 	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
 		"Node %s has %s in %s, which the boot interface %s of driver %s cannot realise: %s.", n.UUID, key, field, boot, n.Driver, why)}
 }
@@ -151,16 +151,16 @@ func unsupported(b *BMC, n *conductor.Node, boot, field, key, why string) error 
 // checkISO refuses an image that neither the BMC can load nor this process can serve.
 func (b mediaBoot) checkISO(n *conductor.Node, field, key, iso string) error {
 	if source := n.InstanceInfo["ramdisk_image_download_source"]; field == "instance_info" && source != nil && source != "http" {
-		return unsupported(b.BMC, n, virtualMedia, field, "ramdisk_image_download_source", "only http is supported, with which the BMC loads the image itself")
+		return unsupported(n, virtualMedia, field, "ramdisk_image_download_source", "only http is supported, with which the BMC loads the image itself")
 	}
 	if loadable(iso) {
 		return nil
 	}
 	if b.config.Images == nil {
-		return unsupported(b.BMC, n, virtualMedia, field, key, "it must be an http or https URL that the BMC can load, since no images are served (-image-url)")
+		return unsupported(n, virtualMedia, field, key, "it must be an http or https URL that the BMC can load, since no images are served (-image-url)")
 	}
 	if err := b.config.Images.CheckSource(iso); err != nil {
-		return unsupported(b.BMC, n, virtualMedia, field, key, err.Error())
+		return unsupported(n, virtualMedia, field, key, err.Error())
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func loadable(image string) bool {
 func (b mediaBoot) checkBuild(n *conductor.Node, field string, m medium) error {
 	kernel := map[string]string{"driver_info": "deploy_kernel", "instance_info": "kernel"}[field]
 	if b.config.Images == nil {
-		return unsupported(b.BMC, n, virtualMedia, field, kernel, "no images are built and served (-image-url)")
+		return unsupported(n, virtualMedia, field, kernel, "no images are built and served (-image-url)")
 	}
 	for _, source := range []struct{ field, key, url string }{
 		{field, kernel, m.kernel}, {field, strings.Replace(kernel, "kernel", "ramdisk", 1), m.ramdisk}, {"driver_info", "bootloader", m.bootloader},
@@ -184,18 +184,18 @@ func (b mediaBoot) checkBuild(n *conductor.Node, field string, m medium) error {
 			continue
 		}
 		if err := b.config.Images.CheckSource(source.url); err != nil {
-			return unsupported(b.BMC, n, virtualMedia, source.field, source.key, err.Error())
+			return unsupported(n, virtualMedia, source.field, source.key, err.Error())
 		}
 	}
 	isolinux, _ := b.isolinux()
 	switch mode := n.WantedBootMode(); {
 	case mode == "bios" && isolinux == "":
-		return unsupported(b.BMC, n, virtualMedia, field, kernel, "the folder of images has no isolinux.bin, which boots a machine in BIOS mode")
+		return unsupported(n, virtualMedia, field, kernel, "the folder of images has no isolinux.bin, which boots a machine in BIOS mode")
 	case mode != "bios" && m.bootloader == "":
-		return unsupported(b.BMC, n, virtualMedia, field, kernel, "driver_info has no bootloader, the image of an EFI system partition, which boots a machine in UEFI mode")
+		return unsupported(n, virtualMedia, field, kernel, "driver_info has no bootloader, the image of an EFI system partition, which boots a machine in UEFI mode")
 	}
 	if _, err := bootimage.ParseParameters(m.parameters); err != nil {
-		return unsupported(b.BMC, n, virtualMedia, field, "kernel_append_params", err.Error())
+		return unsupported(n, virtualMedia, field, "kernel_append_params", err.Error())
 	}
 	return nil
 }

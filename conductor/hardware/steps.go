@@ -44,7 +44,7 @@ type deployment struct{ *BMC }
 // BIOS run if a client or a deploy template requests them.
 func (b deployment) steps(n *conductor.Node) (steps []conductor.Step) {
 	if b.chosen(n, "bios") == "redfish" {
-		steps = biosSettings{b.BMC}.steps()
+		steps = biosSettings(b).steps()
 	}
 	if !b.UsesAgent(n) {
 		steps = append(steps, conductor.Step{Interface: "deploy", Step: "deploy", Priority: 100, Run: b.bootInstance})
