@@ -304,7 +304,7 @@ func TestRequestsAreTheAPIs(t *testing.T) {
 }
 
 // A request follows transitions of the table through states in which the conductor
-// works, and ends in a state in which the node rests.
+// works, and ends in a stable or failed state.
 func TestRequestsLeadAlongTheTable(t *testing.T) {
 	for series := range states.AllSeries() {
 		table := series.Table()
@@ -317,8 +317,8 @@ func TestRequestsLeadAlongTheTable(t *testing.T) {
 					require.NotEmpty(t, steps)
 					at = next
 				}
-				rests := table.Phase(r.To) == states.PhaseStable || table.Phase(r.To) == states.PhaseFailed
-				require.True(t, rests, "%v: %v in %v ends in %v", series, r.Verb, s.State, r.To)
+				stays := table.Phase(r.To) == states.PhaseStable || table.Phase(r.To) == states.PhaseFailed
+				require.True(t, stays, "%v: %v in %v ends in %v", series, r.Verb, s.State, r.To)
 				require.Equal(t, states.Event.Requires(must(states.ParseVerb(r.Verb))), r.Requires)
 			}
 		}

@@ -34,7 +34,7 @@ func TestApply(t *testing.T) {
 			machine.Input{Event: states.EventDone},
 			machine.Node{State: states.Manageable},
 		},
-		"a node that rests in a stable state has no target": {
+		"a node in a stable state has no target": {
 			machine.Node{State: states.Verifying, Target: states.Manageable},
 			machine.Input{Event: states.EventFail, LastError: failed},
 			machine.Node{State: states.Enroll, LastError: failed},

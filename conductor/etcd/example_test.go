@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"os"
+	"os/signal"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
@@ -43,4 +44,22 @@ func ExampleOpen() {
 		panic(err)
 	}
 	fmt.Println(c.Run(context.Background()))
+}
+
+// The program prints the conductors of the cluster after each change, until it is interrupted. The example of package
+// embedded joins as well.
+func ExampleMembership() {
+	store, err := etcd.Open(context.Background(), etcd.Config{Endpoints: []string{"http://127.0.0.1:2379"}})
+	if err != nil {
+		panic(err)
+	}
+	defer store.Close()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	for members, err := range store.Membership(0).Join(ctx, conductor.Member{ID: "1", Hostname: "observer"}) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(members)
+	}
 }

@@ -108,10 +108,10 @@ func TestSettleWaitsForTheEndOfTheReservation(t *testing.T) {
 	const (
 		working = `{"provision_state": "cleaning", "reservation": "host"}`
 		moved   = `{"provision_state": "available", "reservation": "host"}`
-		rests   = `{"provision_state": "available", "reservation": null, "last_error": null}`
+		settled = `{"provision_state": "available", "reservation": null, "last_error": null}`
 		failed  = `{"provision_state": "clean failed", "reservation": null, "last_error": "no disk"}`
 	)
-	require.NoError(t, scripted(t, working, moved, rests).settle(t.Context(), "n", "available"))
+	require.NoError(t, scripted(t, working, moved, settled).settle(t.Context(), "n", "available"))
 	require.EqualError(t, scripted(t, working, failed).settle(t.Context(), "n", "available"), `node n is in "clean failed", not in "available": no disk`)
 	var bad *statusError
 	require.ErrorAs(t, scripted(t, working).settle(t.Context(), "n", "available"), &bad)
