@@ -65,7 +65,24 @@ func (m *model) dot() string {
 		graph:   dot.NewGraph(dot.Directed),
 		nodes:   make(map[states.State]dot.Node),
 	}
-	w.addGraph()
+	w.graph.ID("provisioning")
+	w.graph.Attrs(
+		"bgcolor", w.page,
+		"description", quoteDOT(w.description),
+		"fontname", font,
+		"fontcolor", w.text,
+		"fontsize", partSize,
+		"label", dot.HTML(w.header()),
+		"labelloc", "t",
+		"newrank", true,
+		"nodesep", w.diagram.layout().nodesep,
+		"outputorder", "edgesfirst",
+		"pad", 0.15,
+		"rankdir", w.diagram.direction(),
+		"ranksep", w.diagram.layout().ranksep,
+		"remincross", false,
+		"tooltip", quoteDOT(w.title),
+	)
 	for i, p := range m.parts {
 		w.addPart(i, p)
 	}
@@ -89,28 +106,6 @@ func describe(of dot.AttributesMap, class, tooltip, link string) {
 	if link != "" {
 		of.Attr("URL", quoteDOT(link))
 	}
-}
-
-// addGraph sets the attributes of the whole graph.
-func (w *dotWriter) addGraph() {
-	w.graph.ID("provisioning")
-	w.graph.Attrs(
-		"bgcolor", w.page,
-		"description", quoteDOT(w.description),
-		"fontname", font,
-		"fontcolor", w.text,
-		"fontsize", partSize,
-		"label", dot.HTML(w.header()),
-		"labelloc", "t",
-		"newrank", true,
-		"nodesep", w.diagram.layout().nodesep,
-		"outputorder", "edgesfirst",
-		"pad", 0.15,
-		"rankdir", w.diagram.direction(),
-		"ranksep", w.diagram.layout().ranksep,
-		"remincross", false,
-		"tooltip", quoteDOT(w.title),
-	)
 }
 
 // addPart adds a part as a cluster, and the states between parts as a subgraph that
@@ -143,30 +138,10 @@ func (w *dotWriter) addPart(i int, p part) {
 	}
 }
 
-// addNode adds a state to the subgraph of its part.
+// addNode adds a state to the subgraph of its part. The path overrides the colours of a change,
+// and a change those of the phase.
 func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
-	border, fill, text, width := w.nodeStyle(n)
-	node := sub.Node(key)
-	node.Attrs(
-		"color", border,
-		"fillcolor", fill,
-		"fontcolor", text,
-		"id", n.id(),
-		"label", n.state.String(),
-	)
-	describe(node.AttributesMap, n.class(), n.tooltip, n.link)
-	if width != 1 {
-		node.Attr("penwidth", width)
-	}
-	if n.change == removed {
-		node.Attr("style", "rounded,filled,dashed")
-	}
-	return node
-}
-
-// nodeStyle returns the colours of a state, and the width of its border.
-func (w *dotWriter) nodeStyle(n node) (border, fill, text string, width float64) {
-	border, fill, text, width = w.border, w.node, w.text, 1.0
+	border, fill, text, width := w.border, w.node, w.text, 1.0
 	switch n.phase {
 	case states.PhaseFailed:
 		border, fill, text = w.bad, w.badNode, w.bad
@@ -189,7 +164,22 @@ func (w *dotWriter) nodeStyle(n node) (border, fill, text string, width float64)
 		fill = w.currentNode
 		border, width = w.path, max(width, 2.2)
 	}
-	return border, fill, text, width
+	node := sub.Node(key)
+	node.Attrs(
+		"color", border,
+		"fillcolor", fill,
+		"fontcolor", text,
+		"id", n.id(),
+		"label", n.state.String(),
+	)
+	describe(node.AttributesMap, n.class(), n.tooltip, n.link)
+	if width != 1 {
+		node.Attr("penwidth", width)
+	}
+	if n.change == removed {
+		node.Attr("style", "rounded,filled,dashed")
+	}
+	return node
 }
 
 // addEdge adds an edge between two states that were added.
@@ -243,32 +233,25 @@ func (c palette) edge(e edge) string {
 func (w *dotWriter) label(e edge) string {
 	var lines []string
 	for _, c := range causes {
-		colour := w.muted
-		if c == request {
-			colour = w.text
-		}
 		rows := e.with(c)
 		for _, r := range rows {
-			lines = append(lines, w.word(r, colour))
+			word, colour := r.word(), w.muted
+			switch {
+			case r.change == added:
+				word, colour = "<b>"+word+"</b>", w.added
+			case r.change == removed:
+				word, colour = "<s>"+word+"</s>", w.removed
+			case c == request:
+				colour = w.text
+			}
+			if colour != w.muted { // the label's default
+				word = `<font color="` + colour + `">` + word + "</font>"
+			}
+			lines = append(lines, word)
 		}
 		if note := c.note(); len(rows) > 0 && note != "" {
 			lines = append(lines, fmt.Sprintf(`<font point-size="%d">%s</font>`, smallSize, note))
 		}
 	}
 	return `<table border="0" cellborder="0" cellpadding="0" cellspacing="3"><tr><td>` + strings.Join(lines, "<br/>") + "</td></tr></table>"
-}
-
-// word returns a row's word in the colour of its change, or else in the given colour.
-func (w *dotWriter) word(r row, colour string) string {
-	word := r.word()
-	switch r.change {
-	case added:
-		colour, word = w.added, "<b>"+word+"</b>"
-	case removed:
-		colour, word = w.removed, "<s>"+word+"</s>"
-	}
-	if colour == w.muted { // the label's default
-		return word
-	}
-	return `<font color="` + colour + `">` + word + "</font>"
 }

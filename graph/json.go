@@ -80,6 +80,7 @@ type jsonTransition struct {
 	Taken  bool         `json:"taken,omitempty"`
 }
 
+// json returns the document of WriteJSON.
 func (m *model) json() jsonDiagram {
 	t := m.diagram.Table
 	doc := jsonDiagram{
@@ -96,7 +97,18 @@ func (m *model) json() jsonDiagram {
 		doc.States = append(doc.States, m.jsonState(n))
 	}
 	for _, r := range m.rows {
-		doc.Transitions = append(doc.Transitions, r.json())
+		j := jsonTransition{
+			From:   r.From,
+			Event:  r.Event,
+			To:     r.To,
+			Cause:  string(r.cause),
+			Change: string(r.change),
+			Taken:  r.taken,
+		}
+		if verb := r.Event.Verb(); r.cause != conductor {
+			j.Verb = &verb
+		}
+		doc.Transitions = append(doc.Transitions, j)
 	}
 	for _, e := range m.events() {
 		doc.Events = append(doc.Events, jsonEvent{e, append([]string{}, m.verbs(e)...), e.Description()})
@@ -104,7 +116,21 @@ func (m *model) json() jsonDiagram {
 	return doc
 }
 
+// jsonState returns a state with the requests that the API accepts in it.
 func (m *model) jsonState(n node) jsonState {
+	requests := []jsonRequest{}
+	for _, r := range m.requestsOf(n.state) {
+		for _, w := range r.words {
+			requests = append(requests, jsonRequest{
+				Verb:       w.verb,
+				APIVersion: w.since,
+				Requires:   r.Event.Requires(),
+				Through:    append([]states.State{}, r.through...),
+				To:         r.to,
+				Change:     string(r.change),
+			})
+		}
+	}
 	return jsonState{
 		State:       n.state,
 		Part:        partOf(n.state),
@@ -117,38 +143,6 @@ func (m *model) jsonState(n node) jsonState {
 		Change:      string(n.change),
 		Current:     n.current,
 		Taken:       n.taken,
-		Requests:    m.jsonRequests(n.state),
+		Requests:    requests,
 	}
-}
-
-func (m *model) jsonRequests(s states.State) []jsonRequest {
-	list := []jsonRequest{}
-	for _, r := range m.requestsOf(s) {
-		for _, w := range r.words {
-			list = append(list, jsonRequest{
-				Verb:       w.verb,
-				APIVersion: w.since,
-				Requires:   r.Event.Requires(),
-				Through:    append([]states.State{}, r.through...),
-				To:         r.to,
-				Change:     string(r.change),
-			})
-		}
-	}
-	return list
-}
-
-func (r row) json() jsonTransition {
-	j := jsonTransition{
-		From:   r.From,
-		Event:  r.Event,
-		To:     r.To,
-		Cause:  string(r.cause),
-		Change: string(r.change),
-		Taken:  r.taken,
-	}
-	if verb := r.Event.Verb(); r.cause != conductor {
-		j.Verb = &verb
-	}
-	return j
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"html"
 	"strings"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 // header returns the label of the graph: its title, and below it the legend. A legend
@@ -15,30 +17,23 @@ func (w *dotWriter) header() string {
 	if w.diagram.NoLegend {
 		return title
 	}
-	return `<table border="0" cellborder="0" cellspacing="6" cellpadding="3"><tr><td colspan="20">` + title +
-		"</td></tr><tr>" + w.legend() + "</tr></table>"
-}
-
-func (w *dotWriter) legend() string {
-	cells := []string{
+	legend := []string{
 		w.box("stable", w.text, w.node, w.text, 2),
 		w.box("unstable", w.border, w.node, w.text, 1),
 		w.box("failed", w.bad, w.badNode, w.bad, 1),
 	}
-	if w.diagram.Current != 0 {
-		cells = append(cells, w.box("current", w.path, w.currentNode, w.text, 2))
+	if w.diagram.Current != states.NoState {
+		legend = append(legend, w.box("current", w.path, w.currentNode, w.text, 2))
 	}
-	cells = append(cells,
-		w.line("request (via API)", w.request),
-		w.line("conductor", w.conductor),
-	)
+	legend = append(legend, w.line("request (via API)", w.request), w.line("conductor", w.conductor))
 	if len(w.diagram.Path) > 0 {
-		cells = append(cells, w.line("path", w.path))
+		legend = append(legend, w.line("path", w.path))
 	}
 	if w.diagram.Since != nil {
-		cells = append(cells, w.line("added", w.added), w.line("removed", w.removed))
+		legend = append(legend, w.line("added", w.added), w.line("removed", w.removed))
 	}
-	return strings.Join(cells, "")
+	return `<table border="0" cellborder="0" cellspacing="6" cellpadding="3"><tr><td colspan="20">` + title +
+		"</td></tr><tr>" + strings.Join(legend, "") + "</tr></table>"
 }
 
 // box returns a sample of a state.
