@@ -89,6 +89,7 @@ func newMachines(dir string, nodes []string, conductors []*conductorProcess) (*m
 	return all, nil
 }
 
+// close ends the agents, the BMCs and the server of the images.
 func (m *machines) close() error {
 	var errs []error
 	for _, one := range m.all {

@@ -97,11 +97,12 @@ var toActive = map[states.State]string{
 	states.InspectFail: "manage", states.DeployFail: "active", states.Error: "rebuild", states.RescueFail: "unrescue", states.UnrescueFail: "unrescue", states.ServiceFail: "abort",
 }
 
+// installOne sends requests about one machine's node until it is active. A failure of its own requests is a finding.
 func (r *run) installOne(ctx context.Context, c *client, m *machine) {
 	begun := false
 	for {
 		shown, ok := c.read(ctx, m.node)
-		word, stays := toActive[shown.State]
+		word, known := toActive[shown.State]
 		switch failure := r.table.Phase(shown.State) == states.PhaseFailed; {
 		case ctx.Err() != nil:
 			r.find(history.Finding{Rule: "machines", Node: m.node, Text: fmt.Sprintf("it is in %q %v after the last fault: %s", shown.State, installTimeout, shown.LastError)})
@@ -114,7 +115,7 @@ func (r *run) installOne(ctx context.Context, c *client, m *machine) {
 		case begun && failure:
 			r.find(history.Finding{Rule: "machines", Node: m.node, Text: fmt.Sprintf("it is in %q without a fault: %s", shown.State, shown.LastError)})
 			return
-		case stays:
+		case known:
 			begun = true
 			c.request(ctx, m, word)
 		}
