@@ -4,9 +4,6 @@ package etcd_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -147,19 +144,5 @@ func beMember(arg string) error {
 	if err != nil {
 		return err
 	}
-	go func() {
-		etcdtest.UntilParentEnds()
-		os.Exit(0)
-	}()
-	joined := false
-	for _, err := range s.Membership(2*time.Second).Join(context.Background(), conductor.Member{ID: id}) {
-		if err != nil {
-			return err
-		}
-		if !joined {
-			fmt.Println("joined")
-			joined = true
-		}
-	}
-	return errors.New("the membership has ended without an error")
+	return etcdtest.BeMember(s.Membership(2*time.Second), id)
 }

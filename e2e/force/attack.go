@@ -126,12 +126,7 @@ func (a *attacker) run(ctx context.Context, stop <-chan struct{}) {
 	client := &http.Client{Transport: &http.Transport{DialContext: a.dialer.DialContext}}
 	defer client.CloseIdleConnections()
 	defer a.closeIdle()
-	for ctx.Err() == nil {
-		select {
-		case <-stop:
-			return
-		case <-time.After(time.Duration(a.random.Int64N(int64(maxPause)))):
-		}
+	for ctx.Err() == nil && paused(a.random, stop) {
 		host := a.hosts[a.random.IntN(len(a.hosts))]
 		if a.random.IntN(10) == 0 {
 			a.openIdle(ctx, host)

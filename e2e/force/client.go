@@ -57,15 +57,20 @@ type client struct {
 	writes int
 }
 
+// paused waits for a random time up to maxPause. It returns false if stop is closed first.
+func paused(random *rand.Rand, stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return false
+	case <-time.After(time.Duration(random.Int64N(int64(maxPause)))):
+		return true
+	}
+}
+
 // run sends requests until stop is closed, and waits for the last answer.
 func (c *client) run(ctx context.Context, stop <-chan struct{}) {
 	defer c.http.CloseIdleConnections()
-	for ctx.Err() == nil {
-		select {
-		case <-stop:
-			return
-		case <-time.After(time.Duration(c.random.Int64N(int64(maxPause)))):
-		}
+	for ctx.Err() == nil && paused(c.random, stop) {
 		if c.random.IntN(3) == 0 {
 			node := c.nodes[c.random.IntN(min(hotNodes, len(c.nodes)))]
 			if c.random.IntN(2) == 0 {

@@ -22,12 +22,7 @@ const operatorTimeout = 2 * time.Second
 // requests would end the work of an agent before it has done anything.
 func (c *client) operate(ctx context.Context, stop <-chan struct{}, m *machine) {
 	defer c.http.CloseIdleConnections()
-	for ctx.Err() == nil {
-		select {
-		case <-stop:
-			return
-		case <-time.After(time.Duration(c.random.Int64N(int64(maxPause)))):
-		}
+	for ctx.Err() == nil && paused(c.random, stop) {
 		shown, ok := c.read(ctx, m.node)
 		if !ok {
 			continue

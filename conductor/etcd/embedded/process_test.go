@@ -4,7 +4,6 @@ package embedded_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -82,21 +81,7 @@ func beMember(dir string) error {
 	if err != nil {
 		return err
 	}
-	go func() {
-		etcdtest.UntilParentEnds()
-		os.Exit(0)
-	}()
-	joined := false
-	for _, err := range s.Membership(0).Join(context.Background(), conductor.Member{ID: "before"}) {
-		if err != nil {
-			return err
-		}
-		if !joined {
-			fmt.Println("joined")
-			joined = true
-		}
-	}
-	return errors.New("the membership has ended without an error")
+	return etcdtest.BeMember(s.Membership(0), "before")
 }
 
 // write is the role "writer": it creates and updates records in the folder forever, and prints each

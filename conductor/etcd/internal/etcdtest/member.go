@@ -4,6 +4,9 @@ package etcdtest
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +46,26 @@ func Join(t *testing.T, m conductor.Membership, id string) *Joined {
 		running.Wait()
 	})
 	return j
+}
+
+// BeMember is what a child process does as a member: it prints "joined" and stays a member until it loses its
+// membership or its parent ends.
+func BeMember(m conductor.Membership, id string) error {
+	go func() {
+		UntilParentEnds()
+		os.Exit(0)
+	}()
+	joined := false
+	for _, err := range m.Join(context.Background(), conductor.Member{ID: id}) {
+		if err != nil {
+			return err
+		}
+		if !joined {
+			fmt.Println("joined")
+			joined = true
+		}
+	}
+	return errors.New("the membership has ended without an error")
 }
 
 // IDs returns the IDs of members, with spaces between.
