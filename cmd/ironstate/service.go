@@ -93,9 +93,9 @@ func newServer(handler http.Handler, l *listener, log *slog.Logger) *http.Server
 	}
 }
 
-// closeAfterChunks closes an HTTP/1.1 connection after a request with Transfer-Encoding. Such a request may have had a Content-Length,
-// too, which net/http ignores: a proxy that does not ignore it takes what follows for a part of the body. RFC 9112, section 6.1,
-// demands that the connection of such a request be closed.
+// closeAfterChunks closes an HTTP/1.1 connection after a request with Transfer-Encoding. Such a request may have had a
+// Content-Length, too, which net/http ignores: a proxy that does not ignore it takes what follows for a part of the body.
+// RFC 9112, section 6.1, demands that the connection of such a request be closed.
 func closeAfterChunks(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.TransferEncoding) > 0 {

@@ -44,7 +44,7 @@
 //     and its boot device stay as they are.
 //   - With the deploy interfaces "direct" and "custom-agent", a cleaning and a service boot Ironic's agent, which
 //     executes its own steps, such as deploy.erase_devices, and power the machine off at the end, or start the instance
-//     again. So it is with "ramdisk" if the agent boots from virtual media or by a served script; otherwise an
+//     again. The same holds for "ramdisk" if the agent boots from virtual media or by a served script; otherwise an
 //     automated cleaning has no steps and fails, unless it is off for the node or the conductor. Manual cleaning and
 //     servicing have the built-in steps of power, since 2023.2; a step that neither the driver nor the agent has fails.
 //   - By Redfish, clients insert and eject virtual media, inject an NMI, and set the boot mode and
@@ -53,11 +53,11 @@
 //     the CD fails while the machine boots or runs from it.
 //   - The steps bios.apply_configuration and bios.factory_reset of manual cleaning, servicing and
 //     deployments, by Redfish, change the BIOS settings and reboot the machine. The first is done when the machine
-//     reports the settings, for which it waits up to 30 minutes; the second cannot tell.
+//     reports the settings, for which it waits up to 30 minutes; the second does not check its result.
 //   - By Redfish, the vendor (the property vendor, unless the node has it), the boot mode, secure boot, the BIOS
 //     settings with their registry, and from series 2023.2 on the versions of the firmware, are read when
-//     [conductor.CacheReader] says, and the settings also in those steps. Clients read what the node's record has of
-//     them; a failure to read is only logged.
+//     [conductor.CacheReader] says, and the settings also in those steps. Clients read them
+//     from the node's record; a failure to read them from the BMC is only logged.
 //   - By Redfish, the power sync also reads the health of the machine, in series whose API has it (1.109).
 //   - The vendor interface "redfish" subscribes to the events of the BMC, which the BMC sends to a URL of the client's.
 //   - With the rescue interface "agent", a rescue boots the agent and gives it the hash of the password, and
@@ -86,20 +86,21 @@
 //     are kernel_append_params and, for the agent, the address of the API and a token; network_data is in
 //     openstack/latest/network_data.json. Package images serves the image until the
 //     boot ends: the process that builds it must be reachable for the BMC, and if that process
-//     dies meanwhile, the image is absent.
+//     dies before, the image is absent.
 //
-// A rescue has rescue_iso, or rescue_kernel and rescue_ramdisk, and otherwise the same.
+// A rescue boots rescue_iso, or rescue_kernel and rescue_ramdisk, in the same way. Without these it boots the agent's
+// ramdisk of a deployment.
 //
 // # Deployment
 //
-// There are three deploy interfaces. An instance whose instance_info asks for more than they do is
-// refused.
+// There are three deploy interfaces. An instance is refused if its instance_info has a key that the deploy
+// interface does not support.
 //
 //   - "ramdisk": the step deploy.deploy powers the machine off, sets its persistent
 //     boot device, and powers it on. The node is then active. With redfish-virtual-media the machine boots
 //     boot_iso in instance_info, or an image that is built from its kernel and ramdisk with
-//     ramdisk_kernel_arguments. With ipxe and Config.Images it boots the same by a script, or from the network what is
-//     not known here if instance_info names nothing. With pxe, or without Config.Images, an ISO, a kernel or
+//     ramdisk_kernel_arguments. With ipxe and Config.Images it boots the same by a script. If instance_info
+//     names nothing, it boots from the network, where another service decides what it boots. With pxe, or without Config.Images, an ISO, a kernel or
 //     a ramdisk in instance_info is refused. An image or a configuration drive is refused with all of them.
 //   - "direct", the default: deploy.deploy boots Ironic's agent. After its first heartbeat the agent writes the image
 //     (write_image) and the configuration drive, which is an image, its URL, or built from an object. The agent downloads
