@@ -81,7 +81,7 @@ func (c *Conductor) Lookup(ctx context.Context, addresses []string, uuid string)
 		}
 	}
 	_, n, err = c.fleet.edit(ctx, uuid, func(n *Node) error {
-		if !c.config.Table.LookupAllowed().Has(n.ProvisionState) {
+		if !c.rules.lookupAllowed(n).Has(n.ProvisionState) {
 			return refuse(NotFound, "Node %s could not be found.", uuid)
 		}
 		if _, ok := n.DriverInternalInfo["agent_secret_token"]; ok {
@@ -151,7 +151,7 @@ var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Condu
 		if ca, _ := n.DriverInternalInfo["agent_verify_ca"].(string); ca != "" && h.AgentVerifyCA != "" && ca != h.AgentVerifyCA {
 			return refuse(Invalid, "Detected change in ramdisk provided certificate")
 		}
-		if !heartbeatAllowed.Has(n.ProvisionState) {
+		if !heartbeatAllowed.Has(n.ProvisionState) && !c.rules.recordsHeartbeat(n) {
 			return errNothingToDo
 		}
 		set(&n.DriverInternalInfo, "agent_url", h.CallbackURL)
@@ -161,7 +161,7 @@ var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Condu
 			set(&n.DriverInternalInfo, "agent_verify_ca", h.AgentVerifyCA)
 		}
 		_, waits = c.config.Table.Next(n.ProvisionState, states.EventResume)
-		waits = waits && n.Reservation == "" && n.ProvisionState != states.CleanHold
+		waits = waits && n.Reservation == "" && n.ProvisionState != states.CleanHold && heartbeatAllowed.Has(n.ProvisionState)
 		if c.rules.admission().Heartbeat(n.Fields()) != nil {
 			failure = c.rules.endsInMaintenance(n)
 			waits = waits && failure != nil
@@ -197,6 +197,15 @@ var heartbeatAllowed = states.SetOf(
 	states.DeployWait, states.CleanWait, states.RescueWait, states.ServiceWait, states.Deploying, states.Cleaning, states.Rescuing,
 	states.Servicing, states.DeployHold, states.CleanHold, states.ServiceHold,
 )
+
+// recordsHeartbeat reports whether a heartbeat is stored by fast track, in a state in which it has no other effect.
+//
+// Source: FASTTRACK_HEARTBEAT_ALLOWED in ironic/drivers/modules/agent_base.py; fast_track_able, which adds the states of an
+// inspection.
+func (b *rulebook) recordsHeartbeat(n *Node) bool {
+	on, _ := b.fastTracks(n)
+	return on && b.config.Table.FastTrackLookupAllowed().Has(n.ProvisionState)
+}
 
 // heartbeatContinues reports whether a heartbeat continues a node's work that waits for a call-back.
 func (b *rulebook) heartbeatContinues(n *Node) bool {
@@ -249,7 +258,9 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 		}
 		if kind, ok := stepKinds[n.ProvisionState]; ok && event == states.EventDone {
 			kind.forget(n)
-			n.forgetAgent()
+			if !c.rules.keepsAgent(n) {
+				n.forgetAgent()
+			}
 		}
 		c.rules.move(n, event, moved)
 		return nil

@@ -100,13 +100,12 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 	if err != nil {
 		return nil, err
 	}
-	_, cached := n.DriverInternalInfo[cacheKey(w)]
 	switch {
 	case n.ProvisionState == states.RescueWait:
 		return t.engine.rules.resume, t.finishRescue(ctx)
 	case w != agent.Deploy && kind.of(n).Current == nil:
 		return t.engine.rules.resume, nil // the work begins by asking for the agent's steps
-	case w == agent.Deploy && !cached:
+	case w == agent.Deploy && !n.knowsSteps(w):
 		switch err := t.refreshAgentSteps(ctx, w); {
 		case errors.Is(err, agent.ErrBusy):
 			return unchanged, nil
@@ -208,12 +207,15 @@ func (t *Task) rebootAgent(ctx context.Context, kind stepKind) error {
 }
 
 // endAgent powers the machine off whose cleaning or service an agent has done. After a service it starts the instance
-// again. With disable_power_off the machine is rebooted.
+// again. With disable_power_off the machine is rebooted. By fast track the agent stays after a cleaning.
 func (t *Task) endAgent(ctx context.Context, kind stepKind) error {
 	if agentBooter(t.hardware, t.Node()) == nil {
 		return nil
 	}
 	t.updateLater(func(n *Node) { kind.edit(n).Current = nil })
+	if kind.work == states.Cleaning && t.KeepsAgent() {
+		return nil
+	}
 	err := t.tearDownRamdisk(ctx, CleanUp{PowerOff: true, Ramdisk: true, Instance: kind.work == states.Servicing})
 	if err != nil && ctx.Err() == nil {
 		//lint:ignore ST1005 the text is Ironic's, in conductor/cleaning.py and servicing.py

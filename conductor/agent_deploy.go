@@ -46,12 +46,16 @@ func agentDeploySteps(hardware Hardware, n *Node) []Step {
 	return steps
 }
 
-// bootForDeployment prepares the image of the instance, boots the agent and waits for its heartbeat.
+// bootForDeployment prepares the image of the instance, boots the agent and waits for its heartbeat. An agent that is ready by
+// fast track is not booted.
 func bootForDeployment(ctx context.Context, t *Task) error {
 	if deploysImage(t.hardware, t.Node()) {
 		if err := t.prepareImage(ctx); err != nil {
 			return &prepareError{err}
 		}
+	}
+	if on, _ := t.engine.rules.fastTracks(t.Node()); on && t.Node().knowsSteps(agent.Deploy) {
+		return nil
 	}
 	if err := agentBooter(t.hardware, t.Node()).BootAgent(ctx, t); err != nil {
 		return err
@@ -119,14 +123,14 @@ func tearDownAgent(ctx context.Context, t *Task) error {
 	n := t.Node()
 	client, err := t.engine.agent(n)
 	if err != nil { // no heartbeat has come: another program wrote the image
-		return t.endWithoutAgent(ctx)
+		return endWithoutAgent(ctx, t)
 	}
 	forced, _ := oslobool.Parse(fmt.Sprint(n.DriverInfo["deploy_forces_oob_reboot"]))
 	if forced || n.DisablePowerOff {
 		if err := client.Sync(ctx); err != nil {
 			return fmt.Errorf("Error rebooting node %s after deploy. %w", n.UUID, err)
 		}
-		return t.endWithoutAgent(ctx)
+		return endWithoutAgent(ctx, t)
 	}
 	if err := client.PowerOff(ctx); err != nil && ctx.Err() == nil {
 		t.engine.config.Log.Warn("an agent did not power its machine off, which its BMC will do", "node", n.UUID, "error", err)
@@ -141,7 +145,7 @@ func tearDownAgent(ctx context.Context, t *Task) error {
 }
 
 // endWithoutAgent powers the machine off, unless the step boot_instance reboots it.
-func (t *Task) endWithoutAgent(ctx context.Context) error {
+func endWithoutAgent(ctx context.Context, t *Task) error {
 	if t.Node().DisablePowerOff {
 		return nil
 	}

@@ -17,6 +17,12 @@ import (
 // cacheKey returns the key of driver_internal_info that holds the steps of a node's agent.
 func cacheKey(w agent.Work) string { return "agent_cached_" + string(w) + "_steps" }
 
+// knowsSteps reports whether the steps of the node's agent were read since its boot.
+func (n *Node) knowsSteps(w agent.Work) bool {
+	_, known := n.DriverInternalInfo[cacheKey(w)]
+	return known
+}
+
 // versionsKey is the key of driver_internal_info that holds the versions of the agent's hardware managers.
 const versionsKey = "hardware_manager_version"
 

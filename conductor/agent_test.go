@@ -130,6 +130,51 @@ func TestAnAgentsTokenEndsWithItsWork(t *testing.T) {
 	})
 }
 
+func TestByFastTrackAnIdleAgentStaysKnownUntilOtherWorkBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.FastTrack = true })
+		n := f.node(states.Enroll)
+		token := beats(f, n)
+		known := func(state states.State) {
+			t.Helper()
+			got := f.settle(n)
+			require.Equal(t, state, got.ProvisionState, got.LastError)
+			require.Equal(t, "https://10.0.0.7:9999", got.DriverInternalInfo["agent_url"])
+			require.Equal(t, token, got.DriverInternalInfo["agent_secret_token"])
+		}
+		known(states.Enroll)
+		f.request(n, "manage")
+		known(states.Manageable)
+		f.request(n, "provide")
+		known(states.Available)
+		f.request(n, "manage")
+		known(states.Manageable)
+		f.fake.Before = waiting("inspect.inspect_hardware")
+		f.request(n, "inspect")
+		got := f.settle(n)
+		require.Equal(t, states.InspectWait, got.ProvisionState)
+		require.NotContains(t, got.DriverInternalInfo, "agent_secret_token", "the agent of an inspection is always booted")
+
+		beats(f, n)
+		require.Equal(t, states.InspectWait, f.settle(n).ProvisionState, "inspection data end an inspection, and no heartbeat")
+		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
+		got = f.settle(n)
+		require.Equal(t, states.Manageable, got.ProvisionState)
+		require.Contains(t, got.DriverInternalInfo, "agent_secret_token")
+		f.request(n, "adopt")
+		require.NotContains(t, f.settle(n).DriverInternalInfo, "agent_secret_token")
+	})
+}
+
+func TestWithoutFastTrackAnIdleNodeHasNoAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.node(states.Available)
+		_, _, err := f.Lookup(f.ctx, nil, n.UUID)
+		require.ErrorIs(t, err, conductor.NotFound)
+	})
+}
+
 func TestAVerificationThatReadsNoPowerStateFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, withReal(nil))

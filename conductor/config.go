@@ -99,6 +99,15 @@ type Config struct {
 	// RequireAgentTLS refuses the heartbeats of agents that serve their API without TLS ([agent]require_tls).
 	RequireAgentTLS bool
 
+	// FastTrack has the agent that runs when work begins do that work, if its last heartbeat is at most FastTrackTimeout old:
+	// its machine is not booted before a cleaning or a deployment, and stays on after an inspection or a cleaning. Agents
+	// then also look up nodes in enroll, manageable and available, and send heartbeats ([deploy]fast_track). The key
+	// fast_track of driver_info overrides it.
+	FastTrack bool
+	// FastTrackTimeout is the maximum age of that heartbeat; 0 stands for 300 s ([deploy]fast_track_timeout). Agents send a heartbeat every 90 to
+	// 180 s.
+	FastTrackTimeout time.Duration
+
 	// Power configures the power sync. The conductor sets its Handler, Name and Logger.
 	Power powersync.Config
 	// SkipHealth leaves the health of machines unread, which is one more request to each BMC in a
@@ -190,7 +199,8 @@ func (c Config) withDefaults() (Config, error) {
 		zero  time.Duration
 	}{
 		{"LockedInterval", &c.LockedInterval, time.Second}, {"CheckInterval", &c.CheckInterval, time.Minute},
-		{"VerifyTimeout", &c.VerifyTimeout, time.Minute}, {"ShutdownTimeout", &c.ShutdownTimeout, time.Minute},
+		{"VerifyTimeout", &c.VerifyTimeout, time.Minute}, {"FastTrackTimeout", &c.FastTrackTimeout, 5 * time.Minute},
+		{"ShutdownTimeout", &c.ShutdownTimeout, time.Minute},
 	} {
 		if *d.value < 0 {
 			return c, &ConfigError{d.field, "0 or more"}

@@ -72,8 +72,10 @@
 // followed by a reboot. The deploy interface "direct" writes an image by the agent, and the rescue
 // interface "agent" rescues.
 //
-// The following of Ironic is absent: fast track, images that the conductor converts, and the collection of
-// the agent's logs.
+// With [Config].FastTrack, or fast_track in a node's driver_info, an agent that runs does the next work: the machine stays on after
+// an inspection and a cleaning, and is not booted before a cleaning or a deployment if the agent's last heartbeat is recent.
+//
+// The following of Ironic is absent: images that the conductor converts, and the collection of the agent's logs.
 //
 // # Several conductors
 //
@@ -127,7 +129,7 @@ package conductor
 //	steps, steps_plan, steps_check, steps_run              the steps of work
 //	inspection, inspection_lookup                          inspections, and the node that inspection data belong to
 //	provision, power, power_sync                           requests for provision and power states, and the power sync
-//	agent, agent_attend                                    the agent's heartbeats, and what follows
+//	agent, agent_attend, agent_fasttrack                   the agent's heartbeats, what follows, and an agent that stays
 //	agent_boot, agent_token, agent_ca, agent_steps         the agent's boot, token, certificate and steps
 //	agent_deploy, agent_image, agent_configdrive           deployments by the agent
 //	agent_raid, agent_rescue                               its RAID configurations and rescues

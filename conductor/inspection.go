@@ -161,14 +161,16 @@ func (c *Conductor) ContinueInspection(ctx context.Context, data map[string]any,
 		return nil, "", err
 	}
 	cpu, _ := inventory["cpu"].(map[string]any)
-	if architecture, ok := cpu["architecture"].(string); ok && architecture != "" {
-		_, n, err = c.fleet.edit(ctx, n.UUID, func(n *Node) error {
+	architecture, _ := cpu["architecture"].(string)
+	_, n, err = c.fleet.edit(ctx, n.UUID, func(n *Node) error {
+		if architecture != "" {
 			set(&n.Properties, "cpu_arch", architecture)
-			return nil
-		})
-		if err != nil {
-			return nil, "", err
 		}
+		set(&n.DriverInternalInfo, "agent_last_heartbeat", now().Format(internalTime)) // for fast track
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
 	}
 	return n, token, c.Resume(ctx, n.UUID, nil)
 }

@@ -58,11 +58,15 @@ func (b *rulebook) validate(hardware Hardware, n *Node) map[string]error {
 			lacking = append(lacking, kind)
 		}
 	}
-	if len(lacking) == 0 {
+	_, invalid := b.fastTracks(n)
+	if len(lacking) == 0 && invalid == nil {
 		return problems
 	}
 	all := map[string]error{}
 	maps.Copy(all, problems)
+	if all["deploy"] == nil {
+		all["deploy"] = invalid
+	}
 	for _, kind := range lacking {
 		all[kind] = unsupported(n, kind)
 	}

@@ -145,7 +145,7 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	}
 	from := n.ProvisionState
 	n.endWait()
-	if event != states.EventUnhold {
+	if on, _ := e.rules.fastTracks(n); event != states.EventUnhold && !(on && agentStaysBefore.Has(from) && agentDoes.Has(moved.State)) {
 		n.forgetAgent()
 	}
 	e.rules.move(n, event, moved)

@@ -59,7 +59,9 @@ func (b *rulebook) end(n *Node, e result) error {
 			if kind, ok := stepKinds[n.ProvisionState]; ok && *kind.in(n) != nil {
 				kind.forget(n)
 			}
-			n.forgetAgent()
+			if !b.keepsAgent(n) {
+				n.forgetAgent()
+			}
 		}
 		b.move(n, e.event, moved)
 	}

@@ -15,7 +15,8 @@ type Steps struct {
 	Requested []StepRequest `json:"requested,omitzero"`
 	// DisableRamdisk is set if the client requested the steps without a ramdisk.
 	DisableRamdisk bool `json:"disable_ramdisk,omitzero"`
-	// Prepared is set if the agent was booted for the steps, see [AgentBooter].
+	// Prepared is set if the agent of a cleaning or a service was booted for the steps, see [AgentBooter], or by fast track
+	// ran already.
 	Prepared bool `json:"prepared,omitzero"`
 	// Sent is set if the node's agent has accepted the current step.
 	Sent bool `json:"sent,omitzero"`

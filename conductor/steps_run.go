@@ -141,34 +141,49 @@ func (t *Task) runSteps(ctx context.Context, kind stepKind) error {
 	return nil
 }
 
-// bootOnce boots the agent before the first step of a cleaning or a service, if the node uses it.
+// bootOnce boots the agent before the first step of a cleaning or a service, if the node uses it, unless by fast track the
+// agent that runs does the work.
 //
 // Source: prepare_inband_cleaning in ironic/drivers/modules/deploy_utils.py.
 func (t *Task) bootOnce(ctx context.Context, kind stepKind) error {
 	booter, steps := agentBooter(t.hardware, t.Node()), kind.of(t.Node())
-	if booter == nil || kind.withoutRamdisk(t.Node()) || kind.work != states.Cleaning && kind.work != states.Servicing || steps.begun() {
+	if booter == nil || kind.withoutRamdisk(t.Node()) || agentWork[kind.work] == "" || steps.begun() {
 		return nil
 	}
 	ctx, err := t.engine.fenced(ctx, t.Node())
 	if err != nil {
 		return err
 	}
+	if kind.work != states.Servicing {
+		switch ready, err := fastTrack(ctx, t); {
+		case err != nil:
+			return err
+		case kind.work == states.Deploying:
+			return nil // unless the agent is ready, a step boots it
+		case ready:
+			t.updateLater(kind.prepared)
+			return nil
+		}
+	}
 	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, booter.BootAgent(ctx, t)
 	})
 	switch {
 	case err == nil:
-		t.updateLater(func(n *Node) {
-			kind.edit(n).Prepared = true
-			for key, value := range eraseParameters {
-				set(&n.DriverInternalInfo, key, value)
-			}
-		})
+		t.updateLater(kind.prepared)
 		return ErrWait
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	default:
 		return fmt.Errorf("prepare the node for its steps: %w", err)
+	}
+}
+
+// prepared records that the agent runs which executes the steps.
+func (k stepKind) prepared(n *Node) {
+	k.edit(n).Prepared = true
+	for key, value := range eraseParameters {
+		set(&n.DriverInternalInfo, key, value)
 	}
 }
 

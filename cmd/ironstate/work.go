@@ -7,6 +7,7 @@ import (
 	"flag"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ironstate/ironstate/machine"
 )
@@ -18,6 +19,9 @@ type workFlags struct {
 
 	verifyCA   string // see conductor.Config.AgentVerifyCA
 	requireTLS bool   // of agents
+
+	fastTrack        bool
+	fastTrackTimeout time.Duration
 }
 
 func (w *workFlags) define(flags *flag.FlagSet) {
@@ -30,6 +34,8 @@ func (w *workFlags) define(flags *flag.FlagSet) {
 	flags.DurationVar(&t.Service, "service-callback-timeout", t.Service, "`time` without a heartbeat after which a service fails")
 	flags.StringVar(&w.verifyCA, "agent-verify-ca", "true", "how the certificate of an agent is verified that sends none in its heartbeats: true, false, or the path of a `file` with certificates; agent_verify_ca in driver_info overrides it")
 	flags.BoolVar(&w.requireTLS, "agent-require-tls", false, "refuse the heartbeats of agents that serve their API without TLS")
+	flags.BoolVar(&w.fastTrack, "fast-track", false, "leave machines on after an inspection or a cleaning, so that the agent that runs does the next work without a boot; fast_track in driver_info overrides it")
+	flags.DurationVar(&w.fastTrackTimeout, "fast-track-timeout", 5*time.Minute, "`time` since the last heartbeat after which such an agent is taken for dead; 0 stands for 5m0s")
 	flags.Func("clean-step-priority", "`interface.step:priority` of a step of automated cleaning, such as deploy.erase_devices:0, which leaves that step out; may be repeated; without it the agent's and the driver's priorities apply", w.setPriority)
 }
 

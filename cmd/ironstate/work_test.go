@@ -18,6 +18,7 @@ func TestTheFlagsOfWorkAreParsed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"deploy.erase_devices": 0, "raid.create_configuration": 20}, o.work.priorities)
 	require.Equal(t, machine.DefaultTimeouts(), o.work.timeouts)
+	require.False(t, o.work.fastTrack)
 	o, err = parse([]string{
 		"-deploy-callback-timeout", "1s", "-clean-callback-timeout", "2s", "-inspect-wait-timeout", "3s", "-rescue-callback-timeout", "4s", "-service-callback-timeout", "0",
 	}, io.Discard)

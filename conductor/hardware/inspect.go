@@ -36,8 +36,14 @@ func (b inspector) start(ctx context.Context, t *conductor.Task) error {
 	return conductor.ErrWait
 }
 
-// end powers the machine off, unless the node has disable_power_off, and removes what its boot needed.
+// end powers the machine off, unless the node has disable_power_off, and removes what its boot needed. By fast track the
+// agent stays.
+//
+// Source: clean_up in ironic/drivers/modules/inspector/interface.py.
 func (b inspector) end(ctx context.Context, t *conductor.Task) error {
+	if t.KeepsAgent() {
+		return nil
+	}
 	if !t.Node().DisablePowerOff {
 		if err := t.SetPower(ctx, states.PowerOff); err != nil {
 			return err

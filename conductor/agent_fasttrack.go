@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/oslobool"
+	"github.com/ironstate/ironstate/states"
+)
+
+// fastTracks reports whether fast track is on for a node: whether an agent that runs when work begins does that work,
+// without a boot. The key fast_track of driver_info overrides the configuration.
+//
+// Source: fast_track_enabled in ironic/common/utils.py.
+func (b *rulebook) fastTracks(n *Node) (bool, error) {
+	value := n.DriverInfo["fast_track"]
+	if value == nil {
+		return b.config.FastTrack, nil
+	}
+	on, ok := oslobool.Parse(fmt.Sprint(value))
+	if !ok {
+		return false, refuse(Invalid, "Invalid value of fast_track: %v", value)
+	}
+	return on, nil
+}
+
+// lookupAllowed returns the states in which a node's agent may look the node up.
+//
+// Source: lookup_allowed in ironic/api/controllers/v1/ramdisk.py.
+func (b *rulebook) lookupAllowed(n *Node) states.Set {
+	if on, _ := b.fastTracks(n); on {
+		return b.config.Table.FastTrackLookupAllowed()
+	}
+	return b.config.Table.LookupAllowed()
+}
+
+// The states of a node whose agent may stay for the next work: the states of work that has succeeded, and those in which
+// a client requests work that an agent does.
+var (
+	agentStaysAfter  = states.SetOf(states.Verifying, states.Cleaning, states.Inspecting, states.InspectWait)
+	agentStaysBefore = states.SetOf(states.Enroll, states.Manageable, states.Available)
+	agentDoes        = states.SetOf(states.Verifying, states.Manageable, states.Cleaning, states.Available, states.Deploying)
+)
+
+// keepsAgent reports whether the record of a node keeps its agent at the end of the work of the node's state, since the
+// machine stays on and the next work may be the agent's.
+//
+// Source: fast_track_able in ironic/conductor/utils.py, and what asks it.
+func (b *rulebook) keepsAgent(n *Node) bool {
+	on, _ := b.fastTracks(n)
+	return on && agentStaysAfter.Has(n.ProvisionState) && n.LastError == "" && n.Power != states.PowerOff && n.agentAlive(now(), b.config.FastTrackTimeout)
+}
+
+// agentAlive reports whether the agent of a node is believed to run. Its URL is not known at the end of an inspection. Unlike in
+// Ironic, the end of an inspection alone does not say that an agent runs: the inspection may have been the BMC's.
+//
+// Source: agent_is_alive in ironic/conductor/utils.py.
+func (n *Node) agentAlive(at time.Time, timeout time.Duration) bool {
+	inspects := n.ProvisionState == states.Inspecting || n.ProvisionState == states.InspectWait
+	if url, _ := n.DriverInternalInfo["agent_url"].(string); url == "" && !inspects {
+		return false
+	}
+	text, _ := n.DriverInternalInfo["agent_last_heartbeat"].(string)
+	last, err := time.Parse(internalTime, text)
+	return err == nil && at.Sub(last).Abs() <= timeout
+}
+
+// fastTrack reports whether the agent that runs on the task's machine does the work that begins, and reads its steps: fast
+// track is on, the agent's last heartbeat is recent, the machine is on, and the agent is idle. Otherwise the record
+// forgets the agent, and the machine has to boot one.
+//
+// Source: is_fast_track in ironic/conductor/utils.py.
+func fastTrack(ctx context.Context, t *Task) (bool, error) {
+	on, err := t.engine.rules.fastTracks(t.Node())
+	if !on || err != nil {
+		return false, err
+	}
+	if t.Node().agentAlive(now(), t.engine.config.FastTrackTimeout) {
+		power := t.engine.readPower(ctx, t.hardware, t.Node())
+		if power.Err == nil && power.Power == states.PowerOn {
+			err := t.refreshAgentSteps(ctx, agentWork[t.Node().ProvisionState])
+			if err == nil || ctx.Err() != nil || errors.Is(err, errLost) {
+				return err == nil, err
+			}
+			t.engine.config.Log.Warn("an agent that runs cannot do the next work, so that another one is booted", "node", t.Node().UUID, "error", err)
+		}
+	}
+	return false, t.ForgetAgent(ctx)
+}
+
+// KeepsAgent reports whether the machine stays on at the end of the task's work, with the agent that runs: by fast track
+// the agent does the next work without another boot.
+func (t *Task) KeepsAgent() bool { return t.engine.rules.keepsAgent(t.Node()) }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestFastTrackIsOnByTheNodeOrByTheConfiguration(t *testing.T) {
+	for _, configured := range []bool{false, true} {
+		b := &rulebook{config: &Config{FastTrack: configured, Table: states.Latest().Table()}}
+		for value, want := range map[any]bool{nil: configured, true: true, false: false, "yes": true, "off": false, "1": true} {
+			n := &Node{DriverInfo: map[string]any{"fast_track": value}}
+			on, err := b.fastTracks(n)
+			require.NoError(t, err)
+			require.Equal(t, want, on, value)
+			for state := range states.Latest().Table().States().All() {
+				allowed := b.config.Table.LookupAllowed().Has(state) || want && b.config.Table.FastTrackLookupAllowed().Has(state)
+				n.ProvisionState = state
+				require.Equal(t, allowed, b.lookupAllowed(n).Has(state), "%v %v", value, state)
+				require.Equal(t, want && allowed, b.recordsHeartbeat(n), "%v %v", value, state)
+			}
+		}
+		for _, value := range []any{"maybe", "", 7.5, map[string]any{}} {
+			on, err := b.fastTracks(&Node{DriverInfo: map[string]any{"fast_track": value}})
+			require.ErrorIs(t, err, Invalid)
+			require.ErrorContains(t, err, "Invalid value of fast_track: ")
+			require.False(t, on)
+		}
+	}
+}
+
+func TestAnAgentIsAliveForATimeAfterItsHeartbeat(t *testing.T) {
+	at := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		url, heartbeat any
+		state          states.State
+		want           bool
+	}{
+		{"https://10.0.0.7:9999", "2026-11-23T08:55:00.000000", states.Available, true},
+		{"https://10.0.0.7:9999", "2026-11-23T08:54:59.999999", states.Available, false},
+		{"https://10.0.0.7:9999", "2026-11-23T09:05:00.000000", states.Available, true}, // of a conductor whose clock is ahead
+		{"https://10.0.0.7:9999", "2026-11-23T09:05:00.000001", states.Available, false},
+		{"https://10.0.0.7:9999", nil, states.Available, false},
+		{"https://10.0.0.7:9999", 7, states.Available, false},
+		{"https://10.0.0.7:9999", "yesterday", states.Available, false},
+		{"", "2026-11-23T09:00:00.000000", states.Available, false},
+		{nil, "2026-11-23T09:00:00.000000", states.Cleaning, false},
+		{nil, "2026-11-23T09:00:00.000000", states.Inspecting, true},
+		{nil, "2026-11-23T09:00:00.000000", states.InspectWait, true},
+		{nil, "2026-11-23T08:54:00.000000", states.InspectWait, false},
+	} {
+		n := &Node{ProvisionState: c.state, DriverInternalInfo: map[string]any{"agent_url": c.url, "agent_last_heartbeat": c.heartbeat}}
+		require.Equal(t, c.want, n.agentAlive(at, 5*time.Minute), c)
+	}
+}
+
+func TestAnAgentStaysOnlyByFastTrack(t *testing.T) {
+	stays := states.SetOf(states.Verifying, states.Cleaning, states.Inspecting, states.InspectWait)
+	for _, on := range []bool{false, true} {
+		b := &rulebook{config: &Config{FastTrack: on, FastTrackTimeout: time.Minute}}
+		for state := range states.Latest().Table().States().All() {
+			for _, power := range []states.Power{states.NoPower, states.PowerOn, states.PowerOff} {
+				for _, failure := range []string{"", "no disk"} {
+					for _, age := range []time.Duration{0, time.Hour} {
+						n := &Node{ProvisionState: state, Power: power, LastError: failure, DriverInternalInfo: map[string]any{
+							"agent_url": "https://10.0.0.7:9999", "agent_last_heartbeat": now().Add(-age).Format(internalTime),
+						}}
+						want := on && stays.Has(state) && power != states.PowerOff && failure == "" && age == 0
+						require.Equal(t, want, b.keepsAgent(n), "%v %v %v %q %v", on, state, power, failure, age)
+					}
+				}
+			}
+		}
+	}
+}
