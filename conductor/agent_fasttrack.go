@@ -47,23 +47,19 @@ var (
 )
 
 // keepsAgent reports whether the record of a node keeps its agent at the end of the work of the node's state, since the
-// machine stays on and the next work may be the agent's.
+// machine stays on and the next work may be the agent's. The agent may have a token and not yet have sent a heartbeat.
 //
 // Source: fast_track_able in ironic/conductor/utils.py, and what asks it.
 func (b *rulebook) keepsAgent(n *Node) bool {
 	on, _ := b.fastTracks(n)
-	return on && agentStaysAfter.Has(n.ProvisionState) && n.LastError == "" && n.Power != states.PowerOff && n.agentAlive(now(), b.config.FastTrackTimeout)
+	return on && agentStaysAfter.Has(n.ProvisionState) && n.LastError == "" && n.Power != states.PowerOff && n.agentHeard(now(), b.config.FastTrackTimeout)
 }
 
-// agentAlive reports whether the agent of a node is believed to run. Its URL is not known at the end of an inspection. Unlike in
-// Ironic, the end of an inspection alone does not say that an agent runs: the inspection may have been the BMC's.
+// agentHeard reports whether the node's agent has sent a heartbeat or inspection data within the timeout. The clock of the conductor
+// that stored the time may be ahead.
 //
-// Source: agent_is_alive in ironic/conductor/utils.py.
-func (n *Node) agentAlive(at time.Time, timeout time.Duration) bool {
-	inspects := n.ProvisionState == states.Inspecting || n.ProvisionState == states.InspectWait
-	if url, _ := n.DriverInternalInfo["agent_url"].(string); url == "" && !inspects {
-		return false
-	}
+// Source: agent_is_alive in ironic/conductor/utils.py, which takes also the end of an inspection by the BMC for a sign of life.
+func (n *Node) agentHeard(at time.Time, timeout time.Duration) bool {
 	text, _ := n.DriverInternalInfo["agent_last_heartbeat"].(string)
 	last, err := time.Parse(internalTime, text)
 	return err == nil && at.Sub(last).Abs() <= timeout
@@ -79,7 +75,7 @@ func fastTrack(ctx context.Context, t *Task) (bool, error) {
 	if !on || err != nil {
 		return false, err
 	}
-	if t.Node().agentAlive(now(), t.engine.config.FastTrackTimeout) {
+	if url, _ := t.Node().DriverInternalInfo["agent_url"].(string); url != "" && t.Node().agentHeard(now(), t.engine.config.FastTrackTimeout) {
 		power := t.engine.readPower(ctx, t.hardware, t.Node())
 		if power.Err == nil && power.Power == states.PowerOn {
 			err := t.refreshAgentSteps(ctx, agentWork[t.Node().ProvisionState])

@@ -72,7 +72,7 @@
 // followed by a reboot. The deploy interface "direct" writes an image by the agent, and the rescue
 // interface "agent" rescues.
 //
-// With [Config].FastTrack, or fast_track in a node's driver_info, an agent that runs does the next work: the machine stays on after
+// With [Config.FastTrack], or fast_track in a node's driver_info, an agent that runs does the next work: the machine stays on after
 // an inspection and a cleaning, and is not booted before a cleaning or a deployment if the agent's last heartbeat is recent.
 //
 // The following of Ironic is absent: images that the conductor converts, and the collection of the agent's logs.

@@ -32,7 +32,7 @@ func (l *lab) heartbeat() {
 		if n.DriverInternalInfo["agent_url"] != nil {
 			return
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 
