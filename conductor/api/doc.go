@@ -12,8 +12,9 @@
 //
 // The handler limits the size of requests to Ironic's defaults: bodies of 1 MiB, or 64 MiB with
 // a config drive, and 25 levels of nested JSON. It has limits of its own, too: a body has at most
-// 10,000 values, where a member of an object counts as two, and a heartbeat has at most 64 KiB. A
-// config drive has about 36 MiB at most if the request lacks Content-Length or the text has
+// 10,000 values, where a member of an object counts as two; a heartbeat has at most 64 KiB, or 4 KiB for a
+// node that does not exist, and inspection data have at most 4 MiB; a patch has at most 1,000 operations, which move at
+// most 4,194,304 elements of lists. A config drive has about 36 MiB at most if the request lacks Content-Length or the text has
 // escapes.
 //
 // The handler reserves memory for each request body and for the values that are decoded from it.
@@ -52,7 +53,7 @@
 // firmware, inventory, children, vmedia, vendor_passthru; ports, port groups, chassis, volume
 // connectors and targets, deploy templates, runbooks, allocations; conductors, drivers,
 // shards, events, lookup and heartbeat. Each path and each field exists from the API version
-// that introduced it.
+// that introduced it, except for mode and properties of port groups, which Ironic shows earlier.
 //
 // # Limitations
 //
@@ -81,11 +82,11 @@
 // that is no object, a rescue password.
 //
 // A node may have an owner from the beginning; Ironic without Keystone refuses that, or ignores it.
-// A fault about steps names the violation, without Ironic's dump of its schema. A fault that names
-// a node has its UUID or name, where Ironic sometimes has a row's number.
+// A fault that names a node has its UUID or name, where Ironic sometimes has a row's number.
 //
 // The response to inspection data of a node that is being inspected and does not wait for them yet is 409, at which an agent
 // tries again, and that of Ironic 404, at which it gives up.
 //
-// The response to HEAD is 405. OPTIONS gets 200 without a body, as from Ironic's CORS filter, except for /.
+// The response to HEAD is 405, except for / (200), for vendor_passthru, whose methods decide, and where the version lacks the path
+// (404). OPTIONS gets 200 without a body, as from Ironic's CORS filter, except for /.
 package api

@@ -20,10 +20,21 @@ func (s *server) post(path, body string) string {
 	return path + "/" + s.do("POST", path, "latest", body).must(http.StatusCreated)["uuid"].(string)
 }
 
+func TestNumbersAreSortedByTheirValues(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	node := s.have(&conductor.Node{ProvisionState: states.Manageable, Power: states.PowerOff})
+	for _, index := range []string{"-1", "10", "9007199254740991", "-2", "9", "0"} {
+		s.post("/v1/volume/targets", `{"node_uuid": "`+node+`", "volume_type": "iscsi", "volume_id": "v`+index+`", "boot_index": `+index+`}`)
+	}
+	require.Equal(t, []any{"v-2", "v-1", "v0", "v9", "v10", "v9007199254740991"},
+		s.do("GET", "/v1/volume/targets?sort_key=boot_index&fields=volume_id", "latest", "").values("targets", "volume_id"))
+}
+
 func TestPortsAndPortGroupsAreFilteredByTheirNodes(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Latest(), api.Config{})
-	for _, n := range []*conductor.Node{{Name: "a", Shard: "one"}, {Name: "b", Shard: "two", ConductorGroup: "x"}} {
+	for _, n := range []*conductor.Node{{Name: "a", Shard: "One"}, {Name: "b", Shard: "two", ConductorGroup: "x"}} {
 		n.ProvisionState = states.Manageable
 		uuid := s.have(n)
 		s.post("/v1/ports", `{"node_uuid": "`+uuid+`", "address": "52:54:00:00:00:0`+n.Name+`", "description": "The `+n.Name+`-th Port", "name": "`+n.Name+`"}`)
@@ -32,7 +43,7 @@ func TestPortsAndPortGroupsAreFilteredByTheirNodes(t *testing.T) {
 	for query, want := range map[string]string{
 		"":                             "a b",
 		"?shard=one":                   "a",
-		"?shard=one,two":               "a b",
+		"?shard=One,TWO":               "a b",
 		"?shard=three":                 "",
 		"?conductor_groups=x":          "b",
 		"?conductor_groups=y":          "",

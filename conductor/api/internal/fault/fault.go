@@ -36,7 +36,7 @@ type Fault struct {
 // Unwrap returns the underlying error, nil for none.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Error returns the text.
+// Error returns the status and the text, for logs. Clients get Body.
 func (f *Fault) Error() string {
 	return fmt.Sprintf("%d %s: %s", f.Status, http.StatusText(f.Status), f.Text)
 }

@@ -50,7 +50,7 @@ func setBoot(r *rest.Request, a *rest.Args, wrong error, set func(*node) error) 
 	case errors.Is(r.Conductor.Rules().Boot(n.Fields()), conductor.WrongState):
 		return rest.Answer{}, fault.Conflict("Node is in %s state. Since node is transitioning, the boot mode will not be set as this may interfere with ongoing changes and result in erroneous modification. Try again later.", n.ProvisionState)
 	}
-	return accepted(r), hardwareFault(set(n))
+	return accepted(r), set(n)
 }
 
 // showBootDevice answers GET /v1/nodes/NODE/management/boot_device.

@@ -45,7 +45,7 @@ var filters = []filter{
 	textFilter("lessee", since.Lessee, func(n *node) string { return n.Lessee }),
 	{name: "shard", since: since.Shards, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
 		shards := a.List("shard")
-		return func(n *node) bool { return slices.Contains(shards, strings.ToLower(n.Shard)) }
+		return func(n *node) bool { return rest.ListHas(shards, n.Shard) }
 	}},
 	booleanFilter("sharded", since.Shards, func(n *node) bool { return fieldsByName["shard"].get(n) != nil }),
 	textFilter("instance_name", since.InstanceName, func(n *node) string { return n.InstanceName }),

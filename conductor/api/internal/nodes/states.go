@@ -4,6 +4,7 @@ package nodes
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"time"
 
@@ -58,7 +59,7 @@ func setPower(r *rest.Request) (rest.Answer, error) {
 	case errors.Is(r.Conductor.Rules().Power(n.Fields(), power), conductor.NotAllowed):
 		return rest.Answer{}, fault.State(target, r.Param(0), n.ProvisionState.String())
 	}
-	if err := r.Conductor.SetPower(r.Context(), n.UUID, power, time.Duration(timeout)*time.Second); err != nil {
+	if err := r.Conductor.SetPower(r.Context(), n.UUID, power, time.Duration(min(int64(timeout), int64(math.MaxInt64/time.Second)))*time.Second); err != nil {
 		return rest.Answer{}, err
 	}
 	return accepted(r), nil

@@ -36,7 +36,7 @@ func attachVmedia(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	return rest.NoContent, hardwareFault(r.Conductor.Management(n.UUID).AttachVirtualMedia(r.Context(), device, image, source))
+	return rest.NoContent, r.Conductor.Management(n.UUID).AttachVirtualMedia(r.Context(), device, image, source)
 }
 
 // detachVmedia answers DELETE /v1/nodes/NODE/vmedia, as attachVmedia does.
@@ -55,7 +55,7 @@ func detachVmedia(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	return rest.NoContent, hardwareFault(r.Conductor.Management(n.UUID).DetachVirtualMedia(r.Context(), devices))
+	return rest.NoContent, r.Conductor.Management(n.UUID).DetachVirtualMedia(r.Context(), devices)
 }
 
 // showVmedia answers GET /v1/nodes/NODE/vmedia.

@@ -3,8 +3,6 @@
 package objects
 
 import (
-	"slices"
-
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
@@ -51,7 +49,7 @@ func byNode(name string) filter {
 func byNodeShard(since states.APIVersion) filter {
 	return filter{name: "shard", since: since, group: "shard", decode: decodeList, apply: func(r *rest.Request, a *rest.Args, s *selection) error {
 		shards := a.List("shard")
-		return s.whereNode(r, func(n *conductor.Node) bool { return slices.Contains(shards, n.Shard) })
+		return s.whereNode(r, func(n *conductor.Node) bool { return rest.ListHas(shards, n.Shard) })
 	}}
 }
 
@@ -60,7 +58,7 @@ var byConductorGroups = filter{
 	name: "conductor_groups", since: since.ConductorGroupFilter, decode: decodeList,
 	apply: func(r *rest.Request, a *rest.Args, s *selection) error {
 		groups := a.List("conductor_groups")
-		return s.whereNode(r, func(n *conductor.Node) bool { return slices.Contains(groups, n.ConductorGroup) })
+		return s.whereNode(r, func(n *conductor.Node) bool { return rest.ListHas(groups, n.ConductorGroup) })
 	},
 }
 

@@ -72,7 +72,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	}
 	var compare func(a, b conductor.Object) int
 	if !s.one {
-		if compare, err = l.order(r, p.SortKey); err != nil {
+		if compare, err = l.order(p.SortKey); err != nil {
 			return rest.Answer{}, err
 		}
 	}
@@ -180,7 +180,7 @@ func (l listing) checkOrder(r *rest.Request, p rest.Page) error {
 }
 
 // order returns the comparison for a sort key, nil for the order of creation.
-func (x *resource) order(r *rest.Request, key string) (func(a, b conductor.Object) int, error) {
+func (x *resource) order(key string) (func(a, b conductor.Object) int, error) {
 	f := x.field(key)
 	switch {
 	case key == "id", key == "":
@@ -194,22 +194,27 @@ func (x *resource) order(r *rest.Request, key string) (func(a, b conductor.Objec
 	case f == nil, f.is(noColumn):
 		return nil, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(key))
 	default:
-		return func(a, b conductor.Object) int { return strings.Compare(sortText(f.value(a)), sortText(f.value(b))) }, nil
+		return func(a, b conductor.Object) int { return compareValues(f.value(a), f.value(b)) }, nil
 	}
 }
 
-// sortText returns a string whose order is that of the values; null comes first.
-func sortText(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return "s" + v
-	case json.Number:
-		f, _ := v.Float64()
-		return fmt.Sprintf("n%020.3f", f)
+// compareValues compares the values of a field: null comes first, numbers are compared as such, and other values as text.
+func compareValues(a, b any) int {
+	x, isNumber := a.(json.Number)
+	y, bothNumbers := b.(json.Number)
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	case isNumber && bothNumbers:
+		f, _ := x.Float64()
+		g, _ := y.Float64()
+		return cmp.Compare(f, g)
 	default:
-		return fmt.Sprint("v", v)
+		return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
 	}
 }
 

@@ -104,9 +104,9 @@ type writeRules struct {
 	checkPatched func(r *rest.Request, patched map[string]any) error
 	// check checks a complete record. before is the record before the patch, nil for a new record.
 	check func(r *rest.Request, before, o conductor.Object) error
-	// allowNew checks a complete new record while no other request holds the lock of its node.
+	// allowNew checks a complete new record after the request has waited until no other one held the lock of its node.
 	allowNew func(r *rest.Request, o conductor.Object) error
-	// allow checks a complete patched record while no other request holds the lock of its node.
+	// allow checks a complete patched record after the same wait.
 	allow func(r *rest.Request, before, o conductor.Object) error
 	// duplicate returns the fault text for a record with a unique key of another record.
 	duplicate func(o conductor.Object) string

@@ -67,8 +67,8 @@ func (x *resource) setFields(r *rest.Request, o conductor.Object, object map[str
 }
 
 // checkNode refuses a record of an unknown node, and one that a patch moves to a node of another
-// owner (CVE-2026-44918). The fault does not disclose whether that node exists; Ironic has it for
-// unknown nodes too since 2026.2.
+// owner (CVE-2026-44918). Since 2026.2 an unknown node gets the same fault, so that it does not disclose whether the node
+// exists.
 //
 // Source: authorize_node_link in ironic/api/controllers/v1/utils.py.
 func (x *resource) checkNode(r *rest.Request, before, o conductor.Object) error {
@@ -77,7 +77,7 @@ func (x *resource) checkNode(r *rest.Request, before, o conductor.Object) error 
 		return nil
 	}
 	n, err := r.NodeNamed(node)
-	foreign := err != nil && r.Series >= states.Hibiscus
+	foreign := err != nil && fault.Of(err).Status < http.StatusInternalServerError && r.Series >= states.Hibiscus
 	if before != nil && err == nil {
 		old, err := r.NodeNamed(before.Meta().NodeUUID)
 		if err != nil {
@@ -171,8 +171,8 @@ func checkNames(noun string) func(*rest.Request, patch.Patch) error {
 	}
 }
 
-// unreserved returns the fields of a node as if no other request held its lock: the write waits for the lock, see
-// [conductor.Conductor.TouchNode].
+// unreserved returns the fields of a node as if no other request held its lock: [conductor.Conductor.TouchNode] has waited
+// until none did.
 func unreserved(n *conductor.Node) admission.NodeFields {
 	fields := n.Fields()
 	fields.Reserved = false

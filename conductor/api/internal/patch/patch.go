@@ -145,7 +145,8 @@ func (p Patch) Replaces(field string) bool {
 // further.
 func (p Patch) StartsWith(field string) bool { return len(p) > 0 && p[0].Field == field }
 
-// Apply returns the patched document, without the removed fields.
+// Apply returns the patched document, without the removed fields. It modifies neither the document nor the patch, which is
+// applied again after a conflict.
 func (p Patch) Apply(document map[string]any) (map[string]any, error) {
 	for _, op := range p {
 		_, known := document[op.Field]
@@ -159,6 +160,9 @@ func (p Patch) Apply(document map[string]any) (map[string]any, error) {
 	}
 	a := applier{}
 	for _, op := range p {
+		if op.value, err = clone(op.value); err != nil {
+			return nil, err
+		}
 		reason := "The operation does not contain a 'value' member"
 		if op.Op == "remove" || op.has {
 			patched, reason = a.apply(op, patched, strings.Split(op.Path[1:], "/"))

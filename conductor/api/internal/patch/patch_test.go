@@ -30,6 +30,22 @@ func moved(document map[string]any, operations ...Operation) (int, string) {
 	return a.moved, ""
 }
 
+func TestAPatchIsAppliedAgainAfterAConflict(t *testing.T) {
+	p := Patch{
+		{Op: "add", Path: "/extra/m", Field: "extra", value: map[string]any{"a": json.Number("1")}, has: true},
+		{Op: "remove", Path: "/extra/m/a", Field: "extra"},
+		{Op: "add", Path: "/extra/l", Field: "extra", value: []any{"x", "y", "z"}, has: true},
+		{Op: "remove", Path: "/extra/l/0", Field: "extra"},
+	}
+	for range 3 {
+		document := map[string]any{"extra": map[string]any{}}
+		patched, err := p.Apply(document)
+		require.NoError(t, err)
+		require.Equal(t, map[string]any{"extra": map[string]any{"m": map[string]any{}, "l": []any{"y", "z"}}}, patched)
+		require.Equal(t, map[string]any{"extra": map[string]any{}}, document)
+	}
+}
+
 func TestAPatchMovesABoundedNumberOfElements(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -197,6 +197,9 @@ func (a *Args) List(name string) []string {
 	return items
 }
 
+// ListHas reports whether a list of [Args.List] has a word, whose case does not matter.
+func ListHas(list []string, word string) bool { return slices.Contains(list, strings.ToLower(word)) }
+
 // Items returns a JSON list, nil if it is absent.
 func (a *Args) Items(name string) []any {
 	v := a.Values[name]

@@ -21,7 +21,7 @@ type Action struct {
 	Idents []string
 	// Optional is the number of further segments that the action accepts as parameters, [AnyNumber] for all of them.
 	Optional int
-	// Args are the names of the arguments that further segments set, in order, and of those that a DELETE has.
+	// Args are the names of the arguments that further segments set, in order, and of those that a DELETE or a PATCH accepts.
 	Args []string
 	// Method is the method of an action that the path names, as in /v1/nodes/detail. It is empty for an action with
 	// one of the names below.

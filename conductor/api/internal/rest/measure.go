@@ -4,7 +4,8 @@ package rest
 
 import "slices"
 
-// meter measures a JSON text while it arrives, without decoding it. For invalid JSON its figures are upper bounds.
+// meter measures a JSON text while it arrives, without decoding it. For invalid JSON its figures mean nothing: such a text
+// is refused before a decoder that calls itself for each level reads it.
 type meter struct {
 	depth   int   // the maximum nesting of lists and objects
 	longest int   // the length of the longest string in bytes

@@ -21,8 +21,8 @@ func (r *Request) Node(ident string) (*conductor.Node, error) {
 	return r.NodeSuffixed(ident)
 }
 
-// NodeSuffixed returns the node with the UUID or name in a request, or else the one whose name ends in .json if any
-// segment of the path had that end.
+// NodeSuffixed returns the node with the UUID or name in a request. If there is none and the path ended in .json, also behind
+// another segment, it returns the node with that name and .json.
 func (r *Request) NodeSuffixed(ident string) (*conductor.Node, error) {
 	n, err := r.NodeNamed(ident)
 	if err != nil && r.Suffix && fault.Of(err).Status == http.StatusNotFound {

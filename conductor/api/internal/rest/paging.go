@@ -16,7 +16,7 @@ import (
 // Page is the part of a list that a client requests, and its order.
 type Page struct {
 	limit     *int // as requested, nil for none
-	Size      int  // the most items on the page, set by check
+	Size      int  // the most items on the page, set by Check
 	Marker    string
 	SortKey   string
 	Direction string
@@ -45,7 +45,7 @@ func (a *Args) Page(marker func(a *Args, name string) string) Page {
 	return p
 }
 
-// Check refuses a limit or a direction that does not exist, and sets the defaults.
+// Check refuses a limit below 1 and an unknown direction, and sets Size.
 func (p *Page) Check(r *Request) error {
 	switch {
 	case p.limit != nil && *p.limit <= 0:

@@ -133,7 +133,8 @@ func (c *Controller) has(name string) bool {
 	return has
 }
 
-// allow returns the value of the Allow header: the methods that the controller has actions for.
+// allow returns the value of the Allow header: the methods that the controller has unnamed actions for. Those that a path names do
+// not count, as in Ironic's web framework.
 func (c *Controller) allow() *string {
 	var allowed []string
 	for method, rule := range methods {

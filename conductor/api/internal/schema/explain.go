@@ -14,8 +14,8 @@ import (
 )
 
 // Explain returns the text of the violation that explains best why a value is refused, with the
-// schema and the part of the value, or "" for a valid value. It hides secrets, and a part that is
-// too long.
+// schema and the part of the value, or "" for a valid value. It hides a part that is secret as a whole or too long, and
+// the values whose names say that they are secrets.
 //
 // Source: the text of an error of the Python package jsonschema.
 func (s *Schema) Explain(value any) string {
@@ -37,7 +37,7 @@ func (s *Schema) Explain(value any) string {
 		v.text(), v.keyword, v.in, indent, pretty(v.schema.document()), v.at, indent, pretty(part))
 }
 
-// document returns the schema as a JSON document.
+// document returns the schema as a JSON document, with the keywords that the schemas of steps use.
 func (s *Schema) document() map[string]any {
 	d := map[string]any{}
 	switch len(s.Types) {

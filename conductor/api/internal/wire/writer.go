@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire writes responses as JSON. It sends a long response in pieces, so that no response is in memory
-// as a whole.
+// Package wire writes JSON, and sends responses. [Send] sends the response while it is written, in pieces of about 32 KiB,
+// so that no long list is in memory as a whole.
 package wire
 
 import (
