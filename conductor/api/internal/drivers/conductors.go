@@ -80,7 +80,7 @@ func checkConductorFields(fields rest.FieldSet) error {
 func listConductors(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("marker", "limit", "sort_key", "sort_dir", "fields", "detail")
 	p, fields, detail := a.Page((*rest.Args).Name), rest.FieldSet(a.List("fields")), a.Boolean("detail")
-	if err := r.Accept(a); err != nil {
+	if err := r.CheckArgs(a); err != nil {
 		return rest.Answer{}, err
 	}
 	fields, err := r.ChooseFields(fields, detail, defaultConductorFields, since.Detail)
@@ -133,7 +133,7 @@ func showConductor(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, fault.Invalid("Expected name for hostname: %s", fault.Show(host))
 	}
 	fields := rest.FieldSet(a.List("fields"))
-	if err := r.Accept(a); err != nil {
+	if err := r.CheckArgs(a); err != nil {
 		return rest.Answer{}, err
 	}
 	members, err := r.Conductor.Members(r.Context())

@@ -25,7 +25,7 @@ var biosFields = []string{
 func listBIOS(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("detail", "fields")
 	fields, detail := rest.FieldSet(a.List("fields")), a.Boolean("detail")
-	n, err := r.NodeOf(a)
+	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -39,7 +39,7 @@ func setSecureBoot(r *rest.Request) (rest.Answer, error) {
 
 // setBoot answers a request to change the boot mode or secure boot. It checks the arguments and the target first.
 func setBoot(r *rest.Request, a *rest.Args, wrong error, set func(*node) error) (rest.Answer, error) {
-	n, err := r.NodeOf(a)
+	n, err := r.PathNode(a)
 	switch {
 	case err != nil:
 		return rest.Answer{}, err
@@ -55,7 +55,7 @@ func setBoot(r *rest.Request, a *rest.Args, wrong error, set func(*node) error) 
 
 // showBootDevice answers GET /v1/nodes/NODE/management/boot_device.
 func showBootDevice(r *rest.Request) (rest.Answer, error) {
-	n, err := r.NodeOf(r.QueryArgs())
+	n, err := r.PathNode(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -89,7 +89,7 @@ func setBootDevice(r *rest.Request) (rest.Answer, error) {
 
 // listBootDevices answers GET /v1/nodes/NODE/management/boot_device/supported.
 func listBootDevices(r *rest.Request) (rest.Answer, error) {
-	n, err := r.NodeOf(r.QueryArgs())
+	n, err := r.PathNode(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -12,7 +12,7 @@ import (
 
 // showConsole answers GET /v1/nodes/NODE/states/console.
 func showConsole(r *rest.Request) (rest.Answer, error) {
-	n, err := r.NodeOf(r.QueryArgs())
+	n, err := r.PathNode(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -32,7 +32,7 @@ func showConsole(r *rest.Request) (rest.Answer, error) {
 func setConsole(r *rest.Request) (rest.Answer, error) {
 	a := r.BodyArgs(rest.MaxBody, "enabled")
 	enabled := a.Need("enabled").Boolean("enabled")
-	n, err := r.NodeOf(a)
+	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -76,7 +76,7 @@ func newNode(r *rest.Request, object map[string]any) (*node, error) {
 		}
 	}
 	group, _ := object["conductor_group"].(string)
-	if err := checkNode(r, &conductor.Node{}, n, group); err != nil {
+	if err := resolveReferences(r, &conductor.Node{}, n, group); err != nil {
 		return nil, err
 	}
 	return n, nil
@@ -158,11 +158,11 @@ var convertedFields = []string{
 	"automated_clean", "chassis_uuid", "console_enabled", "instance_uuid", "protected", "maintenance", "retired", "uuid",
 }
 
-// checkNode refuses a node that refers to an unknown chassis or parent node, and a node that no
-// conductor can manage. group is its conductor group as a fault shows it.
-func checkNode(r *rest.Request, before, n *node, group string) error {
+// resolveReferences refuses a node that refers to an unknown chassis or parent node, and a node that no
+// conductor can manage. It replaces the name of a parent node by its UUID. group is its conductor group as a fault shows it.
+func resolveReferences(r *rest.Request, before, n *node, group string) error {
 	if n.ChassisUUID != "" && n.ChassisUUID != before.ChassisUUID {
-		if err := objects.FindChassis(r, n.ChassisUUID); err != nil {
+		if err := objects.CheckChassis(r, n.ChassisUUID); err != nil {
 			return fault.As400(err)
 		}
 	}

@@ -38,13 +38,13 @@ type field struct {
 }
 
 // The methods below return a copy of a field with one more property: creatable allows a POST to set it, patchable a PATCH,
-// and editable both; atMost limits the length of its text; notChosen sets hidden.
+// and editable both; atMost limits the length of its text; notSelectable sets hidden.
 
 func (f field) creatable() field        { f.created = true; return f }
 func (f field) patchable() field        { f.patched = true; return f }
 func (f field) editable() field         { return f.creatable().patchable() }
 func (f field) atMost(length int) field { f.maxLength = length; return f }
-func (f field) notChosen() field        { f.hidden = true; return f }
+func (f field) notSelectable() field    { f.hidden = true; return f }
 
 // textField returns a field with a text. An empty one is null in JSON, unless a client has set "".
 func textField(name string, since states.APIVersion, at func(*node) *string) field {

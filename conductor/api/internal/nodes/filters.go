@@ -140,7 +140,7 @@ func byFault(a *rest.Args, _ *rest.Request) func(*node) bool {
 func byChassis(a *rest.Args, r *rest.Request) func(*node) bool {
 	chassis := a.UUID("chassis_uuid")
 	if a.Err == nil {
-		a.Err = objects.FindChassis(r, chassis)
+		a.Err = objects.CheckChassis(r, chassis)
 	}
 	return func(n *node) bool { return n.ChassisUUID == chassis }
 }

@@ -20,7 +20,7 @@ var firmwareFields = []string{"component", "initial_version", "current_version",
 func listFirmware(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("detail", "fields")
 	fields, detail := rest.FieldSet(a.List("fields")), a.Boolean("detail")
-	n, err := r.NodeOf(a)
+	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -18,7 +18,7 @@ import (
 func listHistory(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs(slices.Concat(rest.PageArgs, []string{"detail"})...)
 	p, detail := a.Page((*rest.Args).UUID), a.Boolean("detail")
-	n, err := r.NodeOf(a)
+	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // injectNMI answers PUT /v1/nodes/NODE/management/inject_nmi.
 func injectNMI(r *rest.Request) (rest.Answer, error) {
-	if err := r.Accept(r.BodyArgs(rest.MaxBody)); err != nil {
+	if err := r.CheckArgs(r.BodyArgs(rest.MaxBody)); err != nil {
 		return rest.Answer{}, err
 	}
 	n, err := r.Node(r.Param(0))

@@ -133,7 +133,7 @@ func (s schemas) apply(r *rest.Request, n *node, p patch.Patch, reset bool) erro
 	if err := setFields(n, patched); err != nil {
 		return err
 	}
-	removeDefaults(r, before, n, patched)
+	markRemovedDefaults(r, before, n, patched)
 	if retired, is := patched["retired"]; is && retired == nil {
 		n.RetiredReason = "" // also if retired was false, which null replaces in Ironic
 		n.SetEmpty("retired_reason", false)
@@ -141,12 +141,12 @@ func (s schemas) apply(r *rest.Request, n *node, p patch.Patch, reset bool) erro
 	if n.Driver != before.Driver {
 		changeInterfaces(r.Service, before, n, fields, reset)
 	}
-	return checkPatched(r, before, n)
+	return completePatched(r, before, n)
 }
 
-// removeDefaults makes the removal of an interface that is the default a change in states where the conductor
+// markRemovedDefaults makes the removal of an interface that is the default a change in states where the conductor
 // refuses changes of interfaces. In Ironic every node names all its interfaces.
-func removeDefaults(r *rest.Request, before, n *node, patched map[string]any) {
+func markRemovedDefaults(r *rest.Request, before, n *node, patched map[string]any) {
 	if n.Maintenance || admission.InterfaceStates().Has(n.ProvisionState) {
 		return
 	}
@@ -177,15 +177,15 @@ func changeInterfaces(s *rest.Service, before, n *node, patched []string, reset 
 	n.Interfaces = interfaces
 }
 
-// checkPatched refuses a patched node that breaks a rule.
-func checkPatched(r *rest.Request, before, n *node) error {
+// completePatched refuses a patched node that breaks a rule. It sets the instance name from instance_info, and resolves references.
+func completePatched(r *rest.Request, before, n *node) error {
 	if before.ChassisUUID != "" && n.ChassisUUID == "" && r.Version < since.ChassisRemoval {
 		return fault.NotAcceptable
 	}
 	if n.InstanceName == "" && r.Series >= states.Gazpacho {
 		n.InstanceName, _ = n.InstanceInfo["display_name"].(string)
 	}
-	if err := checkNode(r, before, n, n.ConductorGroup); err != nil {
+	if err := resolveReferences(r, before, n, n.ConductorGroup); err != nil {
 		return err
 	}
 	if n.Driver != before.Driver && before.ConsoleEnabled {
@@ -199,7 +199,7 @@ func remove(r *rest.Request) (rest.Answer, error) {
 	if len(r.Params) > 1 {
 		return rest.Answer{}, fault.NoSuchResource
 	}
-	n, err := r.NodeOf(r.QueryArgs())
+	n, err := r.PathNode(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -42,7 +42,7 @@ func provision(r *rest.Request) (rest.Answer, error) {
 	complete := func(n *node, p *conductor.ProvisionRequest) error {
 		copied := *q // the checks modify the query
 		copied.steps, copied.decoded = maps.Clone(q.steps), maps.Clone(q.decoded)
-		err := checkProvision(r, n, &copied)
+		err := completeProvision(r, n, &copied)
 		*p = copied.request(r.Version)
 		return err
 	}
@@ -62,7 +62,7 @@ type provisionQuery struct {
 	target         string
 	configDrive    any
 	steps          map[string][]any                   // as in the request, by kind: "clean", "deploy" and "service"
-	decoded        map[string][]conductor.StepRequest // the same steps, set by checkSteps
+	decoded        map[string][]conductor.StepRequest // the same steps, set by decodeSteps
 	rescuePassword string
 	hasPassword    bool
 	disableRamdisk *bool
@@ -106,8 +106,9 @@ func unlessText(v any) string {
 	return ": " + fault.Repr(v)
 }
 
-// checkProvision refuses a request with arguments that its target does not allow.
-func checkProvision(r *rest.Request, n *node, q *provisionQuery) error {
+// completeProvision refuses a request with arguments that its target does not allow. It adds the steps of a runbook and decodes all
+// steps.
+func completeProvision(r *rest.Request, n *node, q *provisionQuery) error {
 	verb := q.target
 	if _, err := r.Conductor.Rules().Request(n.Fields(), q.target, r.Version); err != nil {
 		return nil // the conductor refuses the request
@@ -139,7 +140,7 @@ func checkProvision(r *rest.Request, n *node, q *provisionQuery) error {
 	case (verb == "clean" || verb == "service") && len(q.steps[verb]) == 0:
 		return fault.Invalid("\"%s_steps\" is required when setting target provision state to %s", verb, verb)
 	}
-	return checkSteps(r, q)
+	return decodeSteps(r, q)
 }
 
 // useRunbook adds the steps of a runbook to a request for cleaning or servicing.
@@ -268,8 +269,8 @@ func requestedSteps(s *rest.Service) *schema.Schema {
 	return &schema.Schema{Types: []string{"array"}, Items: step}
 }
 
-// checkSteps refuses steps that violate their schema. Otherwise it sets decoded.
-func checkSteps(r *rest.Request, q *provisionQuery) error {
+// decodeSteps refuses steps that violate their schema. Otherwise it sets decoded.
+func decodeSteps(r *rest.Request, q *provisionQuery) error {
 	for _, kind := range slices.Sorted(maps.Keys(q.steps)) {
 		if len(q.steps[kind]) == 0 {
 			continue
@@ -298,7 +299,7 @@ func checkSteps(r *rest.Request, q *provisionQuery) error {
 	return nil
 }
 
-// request returns the conductor's form of a query that checkProvision has accepted.
+// request returns the conductor's form of a query that completeProvision has accepted.
 func (q *provisionQuery) request(version states.APIVersion) conductor.ProvisionRequest {
 	p := conductor.ProvisionRequest{
 		Target: q.target, Version: version,

@@ -75,7 +75,7 @@ func show(r *rest.Request) (rest.Answer, error) {
 	if a.Err != nil {
 		return rest.Answer{}, a.Err
 	}
-	n, err := r.NodeSuffixed(r.Param(0))
+	n, err := r.FindNodeOrJSON(r.Param(0))
 	if err != nil {
 		return rest.Answer{}, err
 	}

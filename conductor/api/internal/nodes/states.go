@@ -18,7 +18,7 @@ import (
 
 // showStates answers GET /v1/nodes/NODE/states.
 func showStates(r *rest.Request) (rest.Answer, error) {
-	n, err := r.NodeOf(r.QueryArgs())
+	n, err := r.PathNode(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -40,7 +40,7 @@ func setPower(r *rest.Request) (rest.Answer, error) {
 	a := r.BodyArgs(rest.MaxBody, "target", "timeout")
 	target := a.Need("target").Text("target")
 	timeout, hasTimeout := a.Integer("timeout")
-	n, err := r.NodeOf(a)
+	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -23,8 +23,8 @@ type node = conductor.Node
 // Source: ironic/api/controllers/v1/node.py and VERSIONED_FIELDS in utils.py.
 var allFields = []field{
 	uuidTextField("uuid", since.First, func(n *node) *string { return &n.UUID }).creatable(),
-	timeField("created_at", since.First, func(n *node) *time.Time { return &n.CreatedAt }).notChosen(),
-	timeField("updated_at", since.First, func(n *node) *time.Time { return n.UpdatedAt }).notChosen(),
+	timeField("created_at", since.First, func(n *node) *time.Time { return &n.CreatedAt }).notSelectable(),
+	timeField("updated_at", since.First, func(n *node) *time.Time { return n.UpdatedAt }).notSelectable(),
 	choiceField("automated_clean", since.AutomatedClean, func(n *node) **bool { return &n.AutomatedClean }).editable(),
 	interfaceField("bios", since.BIOS),
 	interfaceField("boot", since.Interfaces),

@@ -19,7 +19,7 @@ const maxTraits = 50
 
 // listTraits answers GET /v1/nodes/NODE/traits.
 func listTraits(r *rest.Request) (rest.Answer, error) {
-	n, err := r.NodeOf(r.QueryArgs())
+	n, err := r.PathNode(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -29,8 +29,8 @@ func listTraits(r *rest.Request) (rest.Answer, error) {
 // setTraits answers PUT and DELETE of /v1/nodes/NODE/traits and .../traits/TRAIT.
 func setTraits(r *rest.Request) (rest.Answer, error) {
 	change, err := traits.Change(r)
-	if errors.Is(err, traits.ErrUse) { // Ironic looks for the node first
-		_, missing := r.NodeNamed(r.Param(0))
+	if errors.Is(err, traits.ErrPathAndBody) { // Ironic looks for the node first
+		_, missing := r.FindNode(r.Param(0))
 		err = cmp.Or(missing, err)
 	}
 	if err != nil {

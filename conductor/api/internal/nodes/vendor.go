@@ -13,7 +13,7 @@ import (
 
 // listVendorMethods answers GET /v1/nodes/NODE/vendor_passthru/methods.
 func listVendorMethods(r *rest.Request) (rest.Answer, error) {
-	n, err := r.NodeOf(r.QueryArgs())
+	n, err := r.PathNode(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}

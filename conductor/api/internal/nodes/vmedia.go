@@ -32,7 +32,7 @@ func attachVmedia(r *rest.Request) (rest.Answer, error) {
 	if location, err := url.Parse(image); a.Err == nil && (err != nil || !slices.Contains(vmediaSchemes, location.Scheme)) {
 		a.Err = fault.Invalid("Unsupported or missing URL scheme: want one of %s", strings.Join(vmediaSchemes, ", "))
 	}
-	n, err := r.NodeOf(a)
+	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -51,7 +51,7 @@ func detachVmedia(r *rest.Request) (rest.Answer, error) {
 	if len(devices) == 0 {
 		devices = vmediaDevices
 	}
-	n, err := r.NodeOf(a)
+	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -63,7 +63,7 @@ func showVmedia(r *rest.Request) (rest.Answer, error) {
 	if r.Version < since.VirtualMediaShown {
 		return rest.Answer{}, fault.NotFound("")
 	}
-	n, err := r.NodeOf(r.QueryArgs())
+	n, err := r.PathNode(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}

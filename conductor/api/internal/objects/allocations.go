@@ -72,7 +72,7 @@ func listOf(items *schema.Schema) func(*rest.Service) *schema.Schema {
 
 // ofAllocatedNode filters allocations by node.
 var ofAllocatedNode = filter{name: "node", decode: decodeIdent, apply: func(r *rest.Request, a *rest.Args, s *selection) error {
-	n, err := r.NodeNamed(a.Ident("node"))
+	n, err := r.FindNode(a.Ident("node"))
 	if err != nil {
 		return fault.As400(err)
 	}
@@ -122,7 +122,7 @@ func backfill(r *rest.Request, al *conductor.Allocation) error {
 	case !rest.IsUUID(ident) && !rest.IsName(ident):
 		return fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
 	}
-	n, err := r.NodeNamed(ident)
+	n, err := r.FindNode(ident)
 	if err != nil {
 		return fault.As400(err)
 	}
@@ -199,7 +199,7 @@ func showNodeAllocation(r *rest.Request) (rest.Answer, error) {
 	if a.Err != nil {
 		return rest.Answer{}, a.Err
 	}
-	n, err := r.NodeNamed(r.Param(0))
+	n, err := r.FindNode(r.Param(0))
 	if err != nil {
 		return rest.Answer{}, fault.As400(err)
 	}
@@ -215,7 +215,7 @@ func showNodeAllocation(r *rest.Request) (rest.Answer, error) {
 
 // deleteNodeAllocation answers DELETE /v1/nodes/NODE/allocation.
 func deleteNodeAllocation(r *rest.Request) (rest.Answer, error) {
-	n, err := r.NodeSuffixed(r.Param(0))
+	n, err := r.FindNodeOrJSON(r.Param(0))
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -38,8 +38,8 @@ var chassisResource = &resource{
 	},
 }
 
-// FindChassis returns the fault of a chassis that does not exist.
-func FindChassis(r *rest.Request, uuid string) error {
+// CheckChassis returns the fault of a chassis that does not exist.
+func CheckChassis(r *rest.Request, uuid string) error {
 	_, err := chassisResource.find(r, uuid)
 	return err
 }

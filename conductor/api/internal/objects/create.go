@@ -50,7 +50,7 @@ func (x *resource) decode(r *rest.Request) (conductor.Object, map[string]any, er
 		return nil, nil, err
 	}
 	object, _ := body.(map[string]any)
-	if err := r.OnlyBody(object); err != nil {
+	if err := r.CheckQuery(object); err != nil {
 		return nil, nil, err
 	}
 	if x.write.prepare != nil {
@@ -59,7 +59,7 @@ func (x *resource) decode(r *rest.Request) (conductor.Object, map[string]any, er
 		}
 	}
 	if body == nil { // Ironic has no schema error for null
-		if err := r.Accept(nil); err != nil {
+		if err := r.CheckArgs(nil); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -70,7 +70,7 @@ func (x *resource) decode(r *rest.Request) (conductor.Object, map[string]any, er
 	if err := x.setFields(r, o, object); err != nil {
 		return nil, nil, err
 	}
-	return o, object, r.Accept(nil)
+	return o, object, r.CheckArgs(nil)
 }
 
 // existsFault returns the fault for a record with keys of another record. Of several it names the one

@@ -32,7 +32,7 @@ func byNode(name string) filter {
 		if !rest.IsUUID(ident) && r.Version < since.Names {
 			return fault.NotAcceptable
 		}
-		n, err := r.NodeNamed(ident)
+		n, err := r.FindNode(ident)
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	p, fields := a.Page(marker), rest.FieldSet(a.List("fields"))
 	l.checkTypes(a, false)
 	detail := a.Boolean("detail")
-	if err := r.Accept(a); err != nil {
+	if err := r.CheckArgs(a); err != nil {
 		return rest.Answer{}, err
 	}
 	s := &selection{}

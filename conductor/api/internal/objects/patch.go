@@ -18,7 +18,7 @@ import (
 
 // patch answers a PATCH.
 func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
-	if err := r.Accept(r.QueryArgs()); err != nil {
+	if err := r.CheckArgs(r.QueryArgs()); err != nil {
 		return rest.Answer{}, err
 	}
 	ident := r.Param(0)

@@ -95,7 +95,7 @@ func namePortNode(r *rest.Request, body any) error {
 	if r.Version < since.PortNode {
 		return fault.NotAcceptable
 	}
-	n, err := r.NodeNamed(ident)
+	n, err := r.FindNode(ident)
 	if err != nil {
 		return fault.As400(err)
 	}

@@ -18,7 +18,7 @@ import (
 func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("fields")
 	fields := rest.FieldSet(a.List("fields"))
-	if err := r.Accept(a); err != nil {
+	if err := r.CheckArgs(a); err != nil {
 		return rest.Answer{}, err
 	}
 	ident, err := x.ident(r)

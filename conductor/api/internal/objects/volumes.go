@@ -36,7 +36,7 @@ func volumes(connectors, targets *rest.Controller) *rest.Controller {
 
 // showVolumes answers GET /v1/volume and /v1/nodes/NODE/volume.
 func showVolumes(r *rest.Request) (rest.Answer, error) {
-	if err := r.Accept(r.QueryArgs()); err != nil {
+	if err := r.CheckArgs(r.QueryArgs()); err != nil {
 		return rest.Answer{}, err
 	}
 	path := "volume"

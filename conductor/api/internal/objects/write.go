@@ -76,10 +76,10 @@ func (x *resource) checkNode(r *rest.Request, before, o conductor.Object) error 
 	if f := x.field("node_uuid"); f == nil || f.is(readOnly) || before != nil && before.Meta().NodeUUID == node {
 		return nil
 	}
-	n, err := r.NodeNamed(node)
+	n, err := r.FindNode(node)
 	foreign := err != nil && fault.Of(err).Status < http.StatusInternalServerError && r.Series >= states.Hibiscus
 	if before != nil && err == nil {
-		old, err := r.NodeNamed(before.Meta().NodeUUID)
+		old, err := r.FindNode(before.Meta().NodeUUID)
 		if err != nil {
 			return fault.As400(err)
 		}
@@ -117,7 +117,7 @@ func (x *resource) checkRecord(r *rest.Request, before, o conductor.Object) erro
 
 // remove answers a DELETE.
 func (x *resource) remove(r *rest.Request) (rest.Answer, error) {
-	if err := r.Accept(r.QueryArgs()); err != nil {
+	if err := r.CheckArgs(r.QueryArgs()); err != nil {
 		return rest.Answer{}, err
 	}
 	ident, err := x.ident(r)

@@ -58,7 +58,7 @@ func receive(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	object, _ := body.(map[string]any)
-	if err := r.OnlyBody(object); err != nil {
+	if err := r.CheckQuery(object); err != nil {
 		return rest.Answer{}, err
 	}
 	if err := eventsSchema.Validate("evts", body); err != nil {
@@ -77,5 +77,5 @@ func receive(r *rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, a.Err
 		}
 	}
-	return rest.NoContent, r.Accept(nil)
+	return rest.NoContent, r.CheckArgs(nil)
 }

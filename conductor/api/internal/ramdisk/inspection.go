@@ -37,7 +37,7 @@ func ContinueInspection(r *rest.Request) (rest.Answer, error) {
 	if err := inspectionSchema.Validate("data", body); err != nil {
 		return rest.Answer{}, err
 	}
-	if err := r.Accept(q); err != nil {
+	if err := r.CheckArgs(q); err != nil {
 		return rest.Answer{}, err
 	}
 	if old && (r.Version != since.First || uuid != "") {

@@ -27,7 +27,7 @@ var lookupFields = rest.FieldSet{"uuid", "properties", "instance_info", "driver_
 func Lookup(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("addresses", "node_uuid")
 	addresses, uuid := a.List("addresses"), a.UUID("node_uuid")
-	if err := r.Accept(a); err != nil {
+	if err := r.CheckArgs(a); err != nil {
 		return rest.Answer{}, err
 	}
 	addresses = slices.DeleteFunc(addresses, func(s string) bool { return !rest.IsMAC(s) })
@@ -109,7 +109,7 @@ func Heartbeat(r *rest.Request) (rest.Answer, error) {
 		AgentToken: a.Text("agent_token"), AgentVerifyCA: a.Text("agent_verify_ca"), AgentStatus: a.Text("agent_status"),
 		AgentStatusMessage: a.Text("agent_status_message"),
 	}
-	if err := r.Accept(a); err != nil {
+	if err := r.CheckArgs(a); err != nil {
 		return rest.Answer{}, err
 	}
 	switch {

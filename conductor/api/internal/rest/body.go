@@ -202,9 +202,9 @@ type unread struct{}
 // UnmarshalJSON implements [json.Unmarshaler].
 func (*unread) UnmarshalJSON([]byte) error { return nil }
 
-// OnlyBody refuses a query parameter that the object in the body, nil if it is none, does not have:
+// CheckQuery refuses a query parameter that the object in the body, nil if it is none, does not have:
 // Ironic takes both as arguments of the same function.
-func (r *Request) OnlyBody(object map[string]any) error {
+func (r *Request) CheckQuery(object map[string]any) error {
 	if r.body != "" { // checkNames has checked the query
 		return nil
 	}

@@ -26,7 +26,7 @@ type Action struct {
 	// Method is the method of an action that the path names, as in /v1/nodes/detail. It is empty for an action with
 	// one of the names below.
 	Method string
-	// Since is the first version that has the action. Serve checks it after the arguments, see [Request.Accept].
+	// Since is the first version that has the action. Serve checks it after the arguments, see [Request.CheckArgs].
 	Since states.APIVersion
 	// Body is the name of the argument that contains the body. A further segment of the path sets it, too.
 	Body string

@@ -16,33 +16,33 @@ import (
 // the name and .json, it returns the node whose name ends in .json.
 func (r *Request) Node(ident string) (*conductor.Node, error) {
 	if !strings.HasSuffix(strings.TrimRight(r.URL.Path, "/"), "/"+ident+".json") {
-		return r.NodeNamed(ident)
+		return r.FindNode(ident)
 	}
-	return r.NodeSuffixed(ident)
+	return r.FindNodeOrJSON(ident)
 }
 
-// NodeSuffixed returns the node with the UUID or name in a request. If there is none and the path ended in .json, also behind
+// FindNodeOrJSON returns the node with the UUID or name in a request. If there is none and the path ended in .json, also behind
 // another segment, it returns the node with that name and .json.
-func (r *Request) NodeSuffixed(ident string) (*conductor.Node, error) {
-	n, err := r.NodeNamed(ident)
+func (r *Request) FindNodeOrJSON(ident string) (*conductor.Node, error) {
+	n, err := r.FindNode(ident)
 	if err != nil && r.Suffix && fault.Of(err).Status == http.StatusNotFound {
-		n, err = r.NodeNamed(ident + ".json")
+		n, err = r.FindNode(ident + ".json")
 	}
 	return n, err
 }
 
-// NodeOf returns the node in the path of a request with arguments, or the fault of the arguments.
-func (r *Request) NodeOf(a *Args) (*conductor.Node, error) {
+// PathNode returns the node in the path of a request with arguments, or the fault of the arguments.
+func (r *Request) PathNode(a *Args) (*conductor.Node, error) {
 	if a.Err != nil {
 		return nil, a.Err
 	}
 	return r.Node(r.Param(0))
 }
 
-// NodeNamed returns a node by its UUID or its name.
+// FindNode returns a node by its UUID or its name.
 //
 // Source: get_rpc_node in ironic/api/controllers/v1/utils.py.
-func (r *Request) NodeNamed(ident string) (*conductor.Node, error) {
+func (r *Request) FindNode(ident string) (*conductor.Node, error) {
 	switch byUUID := IsUUID(ident); {
 	case !byUUID && !IsName(ident):
 		return nil, fault.Invalid("Expected UUID or name for node_ident: %s", fault.Show(ident))

@@ -49,9 +49,10 @@ type Request struct {
 // NewRequest returns a request to a service. The caller calls Free when it has been answered.
 func NewRequest(s *Service, r *http.Request) *Request { return &Request{Request: r, Service: s} }
 
-// Accept returns the fault of the arguments, which are nil if the caller has not read any, or the fault of a version
-// that does not have the action. The handler of an action with a first version calls it before it reads the store.
-func (r *Request) Accept(a *Args) error {
+// CheckArgs returns the fault of the arguments, which are nil if the caller has not read any, or the fault of a version
+// that does not have the action. The handler of an action with a first version must call it before it reads the store: the
+// router does not.
+func (r *Request) CheckArgs(a *Args) error {
 	switch {
 	case a != nil && a.Err != nil:
 		return a.Err

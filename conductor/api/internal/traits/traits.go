@@ -64,7 +64,7 @@ func Change(r *rest.Request) (change func(owner string, traits []string) ([]stri
 	list, there := object["traits"].([]any)
 	switch {
 	case trait == "" && !there, trait != "" && len(object) > 0:
-		return nil, ErrUse
+		return nil, ErrPathAndBody
 	case trait == "":
 		var all []string
 		for _, item := range list {
@@ -85,8 +85,8 @@ func sorted(traits []string) []string {
 	return slices.Compact(traits)
 }
 
-// ErrUse refuses a PUT with both a trait in the path and a list in the body, or with neither.
-var ErrUse = fault.Invalid("A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
+// ErrPathAndBody refuses a PUT with both a trait in the path and a list in the body, or with neither.
+var ErrPathAndBody = fault.Invalid("A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
 
 // Schema describes a trait: a standard one, or a name with the prefix CUSTOM_.
 //
