@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/states"
 )
@@ -73,5 +74,87 @@ func TestNodesAreSortedByTheValuesThatAreShown(t *testing.T) {
 			got += n.(map[string]any)["name"].(string)
 		}
 		require.Equal(t, want, got, key)
+	}
+}
+
+// filtered returns the names of the nodes in a list.
+func (s *server) filtered(query string) (names string) {
+	s.t.Helper()
+	for _, name := range s.do("GET", "/v1/nodes?fields=name&"+query, "latest", "").values("nodes", "name") {
+		names += name.(string)
+	}
+	return names
+}
+
+func TestAFilterPassesTheNodesWithItsValue(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	chassis := s.do("POST", "/v1/chassis", "latest", `{}`).must(http.StatusCreated)["uuid"].(string)
+	s.have(&conductor.Node{ProvisionState: states.Available, Name: "a", InstanceUUID: absentUUID, ResourceClass: "x", Maintenance: true})
+	s.have(&conductor.Node{ProvisionState: states.Available, Name: "b", ChassisUUID: chassis, ResourceClass: "y"})
+	parent := s.have(&conductor.Node{ProvisionState: states.Available, Name: "c", ResourceClass: "x"})
+	s.have(&conductor.Node{ProvisionState: states.Available, Name: "d", ResourceClass: "x", ParentNode: parent})
+	for query, want := range map[string]string{
+		"conductor=testhost":                                   "abc",
+		"conductor=other":                                      "",
+		"conductor=":                                           "abc",
+		"instance_uuid=" + absentUUID:                          "a",
+		"chassis_uuid=" + chassis:                              "b",
+		"maintenance=true":                                     "a",
+		"sort_key=name&sort_dir=desc":                          "cba",
+		"sort_key=name&include_children=true":                  "abcd",
+		"sort_key=name&resource_class=x":                       "ac",
+		"sort_key=name&resource_class=x&parent_node=" + parent: "d",
+		"sort_key=name&resource_class=x&include_children=1":    "acd",
+	} {
+		require.Equal(t, want, s.filtered(query), query)
+	}
+	b, err := s.conductor.Node(t.Context(), "b")
+	require.NoError(t, err)
+	require.Equal(t, "c", s.filtered("sort_key=name&resource_class=x&marker="+b.UUID), "the marker need not pass the filter")
+	require.Equal(t, "Expected string for parent_node: ['a', 'b']", s.do("GET", "/v1/nodes?include_children=true&parent_node=a&parent_node=b", "latest", "").fault())
+}
+
+func TestAFilterHasTheValuesOfTheSeries(t *testing.T) {
+	t.Parallel()
+	for series, status := range map[states.Series]int{states.Bobcat - 1: http.StatusBadRequest, states.Bobcat: http.StatusOK} {
+		s := start(t, series, api.Config{})
+		for _, query := range []string{"provision_state=servicing", "fault=service%20failure"} {
+			require.Equal(t, status, s.do("GET", "/v1/nodes?"+query, "latest", "").status, "%v %s", series, query)
+		}
+	}
+}
+
+func TestTheTypesOfAListsArgumentsAreCheckedInIronicsOrder(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	arguments := []struct{ name, kind string }{
+		{"chassis_uuid", "Expected UUID for "}, {"instance_uuid", "Expected UUID for "}, {"associated", "Invalid "}, {"maintenance", "Invalid "},
+		{"retired", "Invalid "}, {"marker", "Expected UUID for "}, {"limit", "Expected an integer for "}, {"detail", "Invalid "}, {"sharded", "Invalid "},
+	}
+	for i, earlier := range arguments {
+		for _, later := range arguments[i+1:] {
+			a := s.do("GET", "/v1/nodes?"+later.name+"=x&"+earlier.name+"=x", "latest", "")
+			require.True(t, strings.HasPrefix(a.fault(), earlier.kind+earlier.name+":"), "%s, %s: %s", earlier.name, later.name, a.fault())
+		}
+	}
+}
+
+func TestTheLinkToTheNextPageHasTheParametersOfThisOne(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	first := s.have(&conductor.Node{ProvisionState: states.Available, Name: "a", ResourceClass: "x y", Maintenance: true, InstanceUUID: absentUUID})
+	s.have(&conductor.Node{ProvisionState: states.Available, Name: "b", ResourceClass: "x y", Maintenance: true})
+	for path, want := range map[string]any{
+		"?limit=1":                         "?sort_key=id&sort_dir=asc&fields=instance_uuid,maintenance,power_state,provision_state,uuid,name&limit=1&marker=" + first,
+		"/detail?limit=1&maintenance=true": "/detail?sort_key=id&sort_dir=asc&maintenance=True&limit=1&marker=" + first,
+		"?detail=true&limit=1&maintenance=true&resource_class=x%20y": "?sort_key=id&sort_dir=asc&maintenance=True&detail=True&resource_class=x+y&limit=1&marker=" + first,
+		"?fields=uuid&limit=1&associated=true&retired=false":         "?sort_key=id&sort_dir=asc&associated=True&retired=false&fields=uuid&limit=1&marker=" + first,
+		"?limit=1&instance_uuid=" + absentUUID:                       nil, // Ironic gives no link
+	} {
+		if want != nil {
+			want = "http://HOST/v1/nodes" + want.(string)
+		}
+		require.Equal(t, want, s.do("GET", "/v1/nodes"+path, "latest", "").must(http.StatusOK)["next"], path)
 	}
 }

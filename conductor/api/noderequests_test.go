@@ -179,9 +179,9 @@ func TestOnlyTheInstanceOfABusyNodeInMaintenanceCanBeRemoved(t *testing.T) {
 func TestANodeIsNoLongerRetiredForAReason(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Latest(), api.Config{})
-	for _, reason := range []string{"", "old"} {
-		uuid := s.create(`{"driver": "fake-hardware", "retired": true, "retired_reason": "` + reason + `"}`)
-		require.Equal(t, reason, s.do("GET", "/v1/nodes/"+uuid, "latest", "").json()["retired_reason"])
+	for _, c := range []struct{ retired, reason string }{{"true", ""}, {"true", "old"}, {"false", ""}} {
+		uuid := s.create(`{"driver": "fake-hardware", "retired": ` + c.retired + `, "retired_reason": "` + c.reason + `"}`)
+		require.Equal(t, c.reason, s.do("GET", "/v1/nodes/"+uuid, "latest", "").json()["retired_reason"])
 		n := s.do("PATCH", "/v1/nodes/"+uuid, "latest", `[{"op": "remove", "path": "/retired"}]`).must(http.StatusOK)
 		require.Equal(t, []any{false, nil}, []any{n["retired"], n["retired_reason"]})
 	}

@@ -88,6 +88,9 @@ var equivalent = []struct {
 		"conductor/api/internal/nodes/provision.go provision: r.Highest >= since.Runbooks => r.Highest > since.Runbooks",
 		"conductor/api/internal/nodes/provision.go checkRamdisk: r.Highest >= since.ServiceRamdisk => r.Highest > since.ServiceRamdisk",
 	}},
+	{"the last version of no series is the first one with firmware", []string{
+		"conductor/api/internal/nodes/validate.go validate: r.Highest < since.Firmware => r.Highest <= since.Firmware",
+	}},
 	{"the fields of drivers can be chosen since 1.77, and the last version of no later series is the first one with a kind of interfaces", []string{
 		"conductor/api/internal/drivers/drivers.go checkDriverFields: i.since <= r.Highest => i.since < r.Highest",
 	}},

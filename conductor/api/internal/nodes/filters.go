@@ -24,7 +24,7 @@ type filter struct {
 	// check refuses a wrong value, before the values of other filters are used; nil if none is wrong.
 	check func(a *rest.Args, r *rest.Request)
 	// test returns the predicate for the nodes that pass the filter, nil if all do. It is
-	// called only if the parameter is present.
+	// called only if the parameter is present; nil if the filter has no predicate.
 	test func(a *rest.Args, r *rest.Request) func(n *node) bool
 }
 
@@ -49,14 +49,8 @@ var filters = []filter{
 	}},
 	booleanFilter("sharded", since.Shards, func(n *node) bool { return fieldsByName["shard"].get(n) != nil }),
 	textFilter("instance_name", since.InstanceName, func(n *node) string { return n.InstanceName }),
-	{name: "include_children", since: since.Children, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
-		a.Boolean("include_children")
-		return nil
-	}},
-	{name: "parent_node", since: since.Children, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
-		a.Text("parent_node")
-		return nil
-	}},
+	{name: "include_children", since: since.Children}, // serve reads these two
+	{name: "parent_node", since: since.Children},
 	{name: "chassis_uuid", test: byChassis},
 	{name: "instance_uuid", test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
 		instance := a.UUID("instance_uuid")
@@ -89,7 +83,7 @@ var filters = []filter{
 func textFilter(name string, since states.APIVersion, of func(*node) string) filter {
 	return filter{name: name, since: since, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
 		want := a.Text(name)
-		if want == "" && fieldsByName[name].set != nil { // "" is not null
+		if want == "" { // "" is not null
 			return func(n *node) bool { return fieldsByName[name].get(n) == want }
 		}
 		return func(n *node) bool { return of(n) == want }
@@ -192,7 +186,7 @@ func checkFilters(r *rest.Request, a *rest.Args, checked func(filter) bool) erro
 // tests returns the predicates of the filters in a request.
 func tests(r *rest.Request, a *rest.Args) (tests []func(*node) bool, err error) {
 	for _, f := range filters {
-		if !a.Has(f.name) {
+		if f.test == nil || !a.Has(f.name) {
 			continue
 		}
 		if test := f.test(a, r); test != nil {

@@ -75,9 +75,9 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, wrongKey
 	}
 	in := conductor.Range{After: p.Marker, Backwards: p.Direction == "desc"}
-	if all := a.Boolean("include_children"); all == nil || !*all {
-		parent := a.Text("parent_node") // empty for the nodes without a parent
-		in.Of = &parent
+	children, parent := a.Boolean("include_children"), a.Text("parent_node")
+	if children == nil || !*children {
+		in.Of = &parent // empty for the nodes without a parent
 	}
 	all, err := r.Conductor.NodesIn(r.Context(), in)
 	if errors.Is(err, conductor.NotFound) {
@@ -103,6 +103,9 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 		if err := checkFields(r, fields); err != nil {
 			return rest.Answer{}, err
 		}
+	}
+	if a.Given("instance_uuid") {
+		p.Size = 0 // at most one node has an instance, so that no page follows
 	}
 	return listAnswer(r, p, nodes, path, chosen, nextParameters(p, a, detail)), nil
 }

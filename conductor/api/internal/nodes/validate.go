@@ -3,9 +3,6 @@
 package nodes
 
 import (
-	"errors"
-
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
@@ -34,7 +31,7 @@ func validate(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	results, err := r.Conductor.Validate(r.Context(), n.UUID)
-	if err != nil && !errors.Is(err, conductor.Invalid) {
+	if err != nil {
 		return rest.Answer{}, err
 	}
 	return rest.Object(func(w *wire.Writer) {
