@@ -83,7 +83,7 @@ var targets = []target{
 		code: []string{"conductor/etcd"},
 		// The tests that are left out start clusters of servers, kill processes or wait for a lease, which takes seconds.
 		tests: []tests{
-			{folder: "conductor/etcd", skip: "StoreOnACluster|EachAPI|AProcess|OutlivesAServer|ServersWereKilled|LeaseIsRenewed$|ClientCertificates|UnreachableCluster"},
+			{folder: "conductor/etcd", skip: "StoreOnACluster|EachAPI|AProcess|OutlivesAServer|ServersWereKilled|LeaseIsRenewed$|ClientCertificates"},
 			{folder: "conductor/etcd/embedded", skip: "Damaged|Noise|Process|Cluster|Server|FullDisk|InvalidConfiguration"},
 		},
 	},

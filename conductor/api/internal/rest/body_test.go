@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestABudgetIsReservedAndReturned(t *testing.T) {
+	r, other := &Request{budget: newBudget(10)}, &Request{}
+	other.budget = r.budget
+	require.NoError(t, r.take(6))
+	require.ErrorIs(t, r.take(5), errTooLarge)
+	require.ErrorIs(t, other.take(5), errBusy)
+	require.NoError(t, other.take(4))
+	require.ErrorIs(t, other.take(1), errBusy)
+	require.EqualValues(t, []int64{6, 4, 0}, []int64{r.held, other.held, r.budget.left.Load()})
+	r.free(1)
+	require.EqualValues(t, []int64{5, 1}, []int64{r.held, r.budget.left.Load()})
+	other.Free()
+	r.Free()
+	r.Free()
+	require.EqualValues(t, []int64{0, 0, 10}, []int64{r.held, other.held, r.budget.left.Load()})
+	require.NoError(t, r.take(10))
+	new(Request).Free()
+}
+
+// body returns a request with a body whose length is known or not.
+func body(text string, known bool) *Request {
+	r := sent("PUT", "", text)
+	if !known {
+		r.ContentLength = -1
+		r.Body = io.NopCloser(strings.NewReader(text))
+	}
+	return r
+}
+
+func TestABodyIsReadUpToItsLimit(t *testing.T) {
+	long := `"` + strings.Repeat("a", 3<<20) + `"`
+	for name, c := range map[string]struct {
+		text  string
+		limit int64
+		fault error
+	}{
+		"as long as the limit":            {`"` + strings.Repeat("a", 98) + `"`, 100, nil},
+		"longer":                          {`"` + strings.Repeat("a", 99) + `"`, 100, errTooLarge},
+		"in several chunks":               {long, MaxProvisionBody, nil},
+		"as much beside the longest":      {long + strings.Repeat(" ", MaxBody-2), MaxProvisionBody, nil},
+		"more beside the longest":         {long + strings.Repeat(" ", MaxBody-1), MaxProvisionBody, errTooLarge},
+		"as many values as may be":        {"[" + strings.Repeat("0,", maxValues-2) + "0]", MaxBody, nil},
+		"too many values":                 {"[" + strings.Repeat("0,", maxValues-1) + "0]", MaxBody, errTooMany},
+		"a text that is not JSON is read": {"nonsense", MaxBody, nil},
+	} {
+		for _, known := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, known), func(t *testing.T) {
+				r := body(c.text, known)
+				got, m, err := r.readBody(c.limit)
+				require.ErrorIs(t, err, c.fault)
+				if err != nil {
+					require.Nil(t, got)
+					return
+				}
+				require.True(t, c.text == string(got))
+				require.Equal(t, len(c.text), m.read)
+				switch {
+				case known:
+					require.EqualValues(t, len(c.text)+1, r.held, "it is read at once")
+				case len(c.text) >= 4<<10:
+					require.EqualValues(t, len(c.text), r.held, "only the joined chunks are kept")
+				default:
+					require.EqualValues(t, 4<<10, r.held)
+				}
+			})
+		}
+	}
+}
+
+func TestNoBodyReservesNothing(t *testing.T) {
+	for _, none := range []io.ReadCloser{nil, http.NoBody} {
+		r := sent("PUT", "", "")
+		r.Body, r.ContentLength = none, 0
+		got, _, err := r.readBody(MaxBody)
+		require.NoError(t, err)
+		require.Nil(t, got)
+		require.Zero(t, r.held)
+		value, err := r.Decode(MaxBody)
+		require.NoError(t, err)
+		require.Equal(t, map[string]any{}, value)
+	}
+	r := body("", false)
+	value, err := r.Decode(MaxBody)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{}, value)
+}
+
+func TestBodiesOfAgentsHaveABudgetOfTheirOwn(t *testing.T) {
+	for limit, agent := range map[int64]bool{MaxAgentBody: true, MaxAgentBody - 1: true, MaxAgentBody + 1: false, MaxInspectionBody: true, MaxBody: false, MaxProvisionBody: false} {
+		r := body(`{}`, true)
+		_, _, err := r.readBody(limit)
+		require.NoError(t, err)
+		require.Equal(t, agent, r.agentBodies.left.Load() < maxAgentBodies, limit)
+		require.Equal(t, agent, r.bodies.left.Load() == maxBodies, limit)
+	}
+}
+
+func TestTheLimitsOfBodies(t *testing.T) {
+	const kib, mib = 1024, 1024 * 1024
+	require.EqualValues(t, []int64{mib, 64 * kib, 4 * mib, 64 * mib, 72 * mib, 16 * mib},
+		[]int64{MaxBody, MaxAgentBody, MaxInspectionBody, MaxProvisionBody, maxBodies, maxAgentBodies})
+}
+
+func TestAnUnreadableBodyIsRefused(t *testing.T) {
+	r := body("", false)
+	r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"a"`), failing{}))
+	_, _, err := r.readBody(MaxBody)
+	require.ErrorIs(t, err, errBodyRead)
+	r = body(`{}`, true)
+	r.agentBodies = newBudget(1)
+	_, _, err = r.readBody(MaxAgentBody)
+	require.ErrorIs(t, err, errTooLarge)
+	r = body(strings.Repeat(" ", 9000), false) // chunks of 4 and 8 KiB
+	r.bodies = newBudget(20_000)
+	_, _, err = r.readBody(MaxBody)
+	require.ErrorIs(t, err, errTooLarge, "there is no memory to join the chunks")
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestADecodedBodyReservesWhatItNeeds(t *testing.T) {
+	nested := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
+	for name, c := range map[string]struct {
+		text  string
+		fault string
+	}{
+		"an object":           {`{"a": [1, "b"]}`, ""},
+		"as large as MaxBody": {`"` + strings.Repeat("a", MaxBody-2) + `"`, ""},
+		"larger":              {`"` + strings.Repeat("a", MaxBody-1) + `"`, ""},
+		"with escapes":        {`"\n` + strings.Repeat("a", 1000) + `"`, ""},
+		"as deep as may be":   {nested(maxDepth), ""},
+		"deeper":              {nested(maxDepth + 1), "Request body JSON is nested too deeply."},
+		"not UTF-8":           {"\"\xff\"", errNotUTF8.Text},
+		"not JSON":            {`{`, "The request body is not JSON: unexpected end of JSON input"},
+		"out of range":        {`1e999`, "The request body is not JSON: a number is out of range"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := body(c.text, true)
+			v, err := r.Decode(MaxProvisionBody)
+			if c.fault != "" {
+				requireFault(t, err, c.fault)
+				require.Nil(t, v)
+				return
+			}
+			require.NoError(t, err)
+			var want any
+			require.NoError(t, Unmarshal([]byte(c.text), &want))
+			require.Equal(t, want, v)
+			m := newMeter()
+			m.add([]byte(c.text))
+			held := int64(len(c.text)) + 1 + m.memory(int64(len(c.text)))
+			if len(c.text) <= MaxBody {
+				held += int64(len(c.text))
+			}
+			require.Equal(t, held, r.held)
+		})
+	}
+	r := body(`[0]`, true)
+	r.bodies = newBudget(100)
+	_, err := r.Decode(MaxBody)
+	require.ErrorIs(t, err, errTooLarge, "the body fits, its values do not")
+	r = body(`{}`, true)
+	r.body = "segment"
+	v, err := r.Decode(MaxBody)
+	require.NoError(t, err)
+	require.Equal(t, "segment", v)
+	require.Zero(t, r.held)
+}
+
+func TestTheFiguresOfTheMeasure(t *testing.T) {
+	type figures struct {
+		depth, longest, start int
+		plain                 bool
+		values                int
+		decoded               int64
+	}
+	for text, want := range map[string]figures{
+		``:                 {0, 0, 0, false, 1, 80},
+		`0`:                {0, 0, 0, false, 1, 80},
+		`[]`:               {1, 0, 0, false, 2, 80 + 48 + 80},
+		`{}`:               {1, 0, 0, false, 2, 80 + 64 + 80},
+		`[[],[]]`:          {2, 0, 0, false, 5, 80 + 3*(48+80) + 80},
+		`{"ab":1}`:         {1, 2, 2, true, 3, 80 + 64 + 80 + 320 + 16},
+		`["a","bcd","ef"]`: {1, 3, 6, true, 4, 80 + 48 + 80 + 2*80 + 3*16 + 1 + 2},
+		`["ab","cd"]`:      {1, 2, 2, true, 3, 80 + 48 + 80 + 80 + 2*16 + 2},
+		`"a\"b"`:           {0, 4, 1, false, 1, 80 + 16},
+		`"a\\"`:            {0, 3, 1, false, 1, 80 + 16},
+		"\"a\x1fb\"":       {0, 3, 1, false, 1, 80 + 16},
+		`"a b"`:            {0, 3, 1, true, 1, 80 + 16},
+		`["\n","abc"]`:     {1, 3, 7, true, 3, 80 + 48 + 80 + 80 + 2*16 + 2},
+		`["[{,:}]"]`:       {1, 6, 2, true, 2, 80 + 48 + 80 + 16},
+		`]]`:               {0, 0, 0, false, 1, 80},
+	} {
+		for cut := range len(text) + 1 {
+			m := newMeter()
+			m.add([]byte(text[:cut]))
+			m.add([]byte(text[cut:]))
+			require.Equal(t, want, figures{m.depth, m.longest, m.start, m.plain, m.values, m.decoded}, "%s cut at %d", text, cut)
+			require.Equal(t, len(text), m.read)
+		}
+	}
+}
+
+func TestTheLongestTextIsNotCounted(t *testing.T) {
+	for text, want := range map[string]int64{`"abc"`: 2, `"abc`: 1, `["abcd","ab`: 7, `["ab","abcd`: 7, `[1,2]`: 5} {
+		m := newMeter()
+		m.add([]byte(text))
+		require.Equal(t, want, m.withoutLongest(int64(len(text))), text)
+	}
+	for text, want := range map[string]struct {
+		memory int64
+		rest   string
+	}{
+		`["abcdefgh"]`:  {80 + 48 + 80 + 16, `[""]`},
+		`["abcdefg\n"]`: {80 + 48 + 80 + 16 + 9, `["abcdefg\n"]`},
+		`["abcd"]`:      {80 + 48 + 80 + 16 + 4, `["abcd"]`},
+		`["abcde"]`:     {80 + 48 + 80 + 16, `[""]`},
+	} {
+		m := newMeter()
+		m.add([]byte(text))
+		require.Equal(t, want.memory, m.memory(int64(len(text))), text)
+		require.Equal(t, want.rest, string(m.withoutPlainText([]byte(text))), text)
+	}
+	for _, c := range []struct {
+		length, total int
+		most          bool
+	}{{5, 10, false}, {6, 10, true}, {4, 9, false}, {5, 9, true}, {0, 0, false}} {
+		require.Equal(t, c.most, isMostOf(c.length, c.total))
+	}
+}
+
+// TestTheLongestTextSharesTheMemoryOfTheBody changes the body after it has been decoded.
+func TestTheLongestTextSharesTheMemoryOfTheBody(t *testing.T) {
+	for text, shared := range map[string]bool{`["abcdefgh"]`: true, `["abcd"]`: false} {
+		body := []byte(text)
+		d := decoder{text: body}
+		v := d.value().([]any)[0].(string)
+		copied := strings.Clone(v)
+		copy(body, bytes.ToUpper(body))
+		require.Equal(t, shared, v != copied, text)
+	}
+}
