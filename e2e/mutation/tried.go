@@ -101,6 +101,7 @@ var tried = []string{
 	"conductor/etcd/membership.go",
 	"conductor/etcd/open.go",
 	"conductor/etcd/record.go",
+	"conductor/etcd/store.go",
 }
 
 // isTried reports whether all mutants of a file have been tried, as those of every package outside
