@@ -248,9 +248,9 @@ func TestSegmentsAreIdentifiersThenParametersThenArgumentsThenTheBody(t *testing
 
 func TestTheQueryHasOnlyArgumentsOfTheBody(t *testing.T) {
 	r := sent("POST", "a=1&b=2", "")
-	requireFault(t, r.OnlyBody(map[string]any{"a": nil}), "Unexpected arguments: b")
-	require.NoError(t, r.OnlyBody(map[string]any{"a": nil, "b": nil}))
+	requireFault(t, r.CheckQuery(map[string]any{"a": nil}), "Unexpected arguments: b")
+	require.NoError(t, r.CheckQuery(map[string]any{"a": nil, "b": nil}))
 	r.body = "x"
-	require.NoError(t, r.OnlyBody(nil), "the router has checked the query")
+	require.NoError(t, r.CheckQuery(nil), "the router has checked the query")
 	require.Equal(t, http.MethodPost, r.Method)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
 	"github.com/ironstate/ironstate/states"
 )
@@ -54,7 +55,7 @@ func TestIdentifiers(t *testing.T) {
 		"node-1.example": {true, true}, "A": {false, true}, "a_b": {false, true}, "a~": {false, true}, "a b": {false, false},
 		strings.Repeat("a.", 127) + "a": {true, true}, strings.Repeat("a.", 128): {false, false},
 	} {
-		for i, version := range []states.APIVersion{9, 10} {
+		for i, version := range []states.APIVersion{since.AnyName - 1, since.AnyName} {
 			require.Equal(t, valid[i], (&Request{Version: version}).ValidName(text), "%q at %v", text, version)
 		}
 	}
@@ -63,7 +64,6 @@ func TestIdentifiers(t *testing.T) {
 func TestFieldsOfAList(t *testing.T) {
 	yes, no := true, false
 	defaults := []string{"uuid"}
-	const since = 43
 	for _, c := range []struct {
 		fields  FieldSet
 		detail  *bool
@@ -72,15 +72,15 @@ func TestFieldsOfAList(t *testing.T) {
 		fault   string
 	}{
 		{nil, nil, 1, defaults, ""},
-		{nil, &yes, since, nil, ""},
-		{nil, &no, since, defaults, ""},
+		{nil, &yes, since.Detail, nil, ""},
+		{nil, &no, since.Detail, defaults, ""},
 		{FieldSet{"a"}, nil, 1, FieldSet{"a"}, ""},
-		{FieldSet{"a"}, &no, since, FieldSet{"a"}, ""},
-		{FieldSet{"a"}, &yes, since, nil, "Can not specify ?detail=True and fields in the same request."},
-		{nil, &yes, since - 1, nil, "Invalid query parameter ?detail=True received."},
-		{nil, &no, since - 1, nil, "Invalid query parameter ?detail=False received."},
+		{FieldSet{"a"}, &no, since.Detail, FieldSet{"a"}, ""},
+		{FieldSet{"a"}, &yes, since.Detail, nil, "Can not specify ?detail=True and fields in the same request."},
+		{nil, &yes, since.Detail - 1, nil, "Invalid query parameter ?detail=True received."},
+		{nil, &no, since.Detail - 1, nil, "Invalid query parameter ?detail=False received."},
 	} {
-		got, err := (&Request{Version: c.version}).ChooseFields(c.fields, c.detail, defaults, since)
+		got, err := (&Request{Version: c.version}).ChooseFields(c.fields, c.detail, defaults, since.Detail)
 		require.Equal(t, c.want, got)
 		if c.fault != "" {
 			requireFault(t, err, c.fault)
@@ -217,17 +217,17 @@ func TestAcceptHeadersThatPermitJSON(t *testing.T) {
 }
 
 func TestAnActionIsAcceptedSinceItsVersion(t *testing.T) {
-	r := &Request{Version: 5, action: &Action{Since: 5}}
-	require.NoError(t, r.Accept(nil))
-	require.NoError(t, r.Accept(&Args{}))
-	require.ErrorIs(t, r.Accept(&Args{Err: errNotJSON}), errNotJSON)
-	r.action.Since = 6
-	require.ErrorIs(t, r.Accept(nil), fault.NoSuchResource)
-	require.ErrorIs(t, r.Accept(&Args{Err: errNotJSON}), errNotJSON)
+	r := &Request{Version: since.Names, action: &Action{Since: since.Names}}
+	require.NoError(t, r.CheckArgs(nil))
+	require.NoError(t, r.CheckArgs(&Args{}))
+	require.ErrorIs(t, r.CheckArgs(&Args{Err: errNotJSON}), errNotJSON)
+	r.action.Since++
+	require.ErrorIs(t, r.CheckArgs(nil), fault.NoSuchResource)
+	require.ErrorIs(t, r.CheckArgs(&Args{Err: errNotJSON}), errNotJSON)
 }
 
 func TestVersionsOfHeaders(t *testing.T) {
-	s := &Service{Highest: 82}
+	s := &Service{Highest: states.Antelope.MaxAPIVersion()}
 	long := strings.Repeat("0", fault.MaxShown)
 	for header, want := range map[string]states.APIVersion{
 		"": 0, "latest": 82, " Latest ": 82, "1.1": 1, "1.82": 82, " 1 . 5 ": 5, "1.+5": 5, "1." + long[1:] + "7": 7,
@@ -292,7 +292,7 @@ func TestTheHeadersOfAVersion(t *testing.T) {
 		require.Empty(t, header.Values(minimumHeader))
 		require.Empty(t, header.Values(maximumHeader))
 	}
-	for version, both := range map[states.APIVersion]bool{106: false, 107: true} {
+	for version, both := range map[states.APIVersion]bool{since.RequestID - 1: false, since.RequestID: true} {
 		r, header := &Request{Version: version}, http.Header{}
 		r.SetHeaders(header, nil)
 		require.NotEmpty(t, header.Get("Openstack-Request-Id"))
