@@ -121,9 +121,9 @@ func runInBand(ctx context.Context, t *Task) error {
 // heartbeatAnswerTime is the time that an agent gets to read the answer to its heartbeat.
 const heartbeatAnswerTime = 200 * time.Millisecond
 
-// untilHeartbeatAnswered returns the time until a node's agent has read the answer to its last heartbeat; 0 or less if it has. The end of a step makes an agent
-// send a heartbeat at once, but the answer to an earlier heartbeat cancels that: the end of a step that was shorter than
-// the way of the answer would be known minutes later.
+// untilHeartbeatAnswered returns the time until a node's agent has read the answer to its last heartbeat; 0 or less if it
+// has. The end of a step makes an agent send a heartbeat at once, but the answer to an earlier heartbeat cancels that: the
+// conductor would learn of a step that ends before the answer arrives only with the next regular heartbeat, minutes later.
 //
 // Source: do_heartbeat in ironic_python_agent/agent.py.
 func (n *Node) untilHeartbeatAnswered(now time.Time) time.Duration {

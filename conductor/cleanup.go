@@ -20,6 +20,8 @@ type CleanUp struct {
 	Ramdisk bool `json:"ramdisk,omitzero"`
 	// Instance makes the machine boot its instance again, and powers it on.
 	Instance bool `json:"instance,omitzero"`
+	// AbortedRescue says that a client has aborted a rescue. If the clean-up fails, the node is put into maintenance.
+	AbortedRescue bool `json:"aborted_rescue,omitzero"`
 }
 
 // hasWork reports whether a conductor has work on the node: that of its state, or the clean-up after failed work.
@@ -43,6 +45,7 @@ func (b *rulebook) cleanUp(n *Node, aborted bool) *CleanUp {
 	if c == (CleanUp{}) {
 		return nil
 	}
+	c.AbortedRescue = n.ProvisionState == states.RescueWait && aborted
 	return &c
 }
 
@@ -82,28 +85,43 @@ var cleanUpFailures = map[states.State]string{
 }
 
 // cleanUpFailed does what is left to do on the machine after failed work, and drops the node's reservation. Its failure
-// is added to the node's last error. If the context ends first, the next conductor begins it again.
+// is added to the node's last error, or replaces that of a rescue. If the context ends first, the next conductor begins
+// it again.
+//
+// Source: rescuing_error_handler in ironic/conductor/utils.py and _do_node_rescue_abort in ironic/conductor/manager.py.
 func (t *Task) cleanUpFailed(ctx context.Context) error {
-	failure := t.tearDownRamdisk(ctx, *t.Node().CleanUp)
+	left := *t.Node().CleanUp
+	failure := t.tearDownRamdisk(ctx, left)
 	if errors.Is(failure, errLost) {
 		return errLost
 	}
-	return t.persist(ctx, func(n *Node) error {
+	interrupted := failure != nil && ctx.Err() != nil
+	err := t.persist(ctx, func(n *Node) error {
 		n.drop()
-		if failure != nil && ctx.Err() != nil {
+		if interrupted {
 			return nil
 		}
 		n.CleanUp = nil
 		if failure == nil {
 			return nil
 		}
-		if text, ok := cleanUpFailures[n.ProvisionState]; ok {
+		switch text, ok := cleanUpFailures[n.ProvisionState]; {
+		case left.AbortedRescue:
+			n.LastError = "Failed to clean up rescue after aborting the operation"
+			n.Maintenance, n.MaintenanceReason, n.Fault = true, n.LastError, "rescue abort failure"
+		case n.ProvisionState == states.RescueFail:
+			n.LastError = fmt.Sprintf("Rescue operation was unsuccessful, clean up failed for node: %v", failure)
+		case ok:
 			n.LastError += fmt.Sprintf(text, n.UUID, failure)
-		} else {
+		default:
 			n.LastError += fmt.Sprintf(". Also failed to clean up due to: %v", failure)
 		}
 		return nil
 	})
+	if err == nil && failure != nil && !interrupted && t.Node().ProvisionState == states.RescueFail {
+		t.engine.history.failed(ctx, t.Node(), "rescue")
+	}
+	return err
 }
 
 // tearDownRamdisk ends the ramdisk that runs on the task's machine.

@@ -28,6 +28,7 @@ func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 		stays      = &CleanUp{Ramdisk: true}
 		offRamdisk = &CleanUp{PowerOff: true, Ramdisk: true}
 		instance   = &CleanUp{PowerOff: true, Ramdisk: true, Instance: true}
+		rescue     = &CleanUp{Ramdisk: true, AbortedRescue: true}
 		all        = map[string]string{"deploy": "direct"}
 	)
 	for name, test := range map[string]struct {
@@ -49,7 +50,7 @@ func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 		"inspection by the agent":                 {Node{ProvisionState: states.InspectWait}, offRamdisk, offRamdisk},
 		"inspection without the agent":            {Node{ProvisionState: states.InspectWait, Interfaces: map[string]string{"inspect": "no-inspect"}}, nil, nil},
 		"rescue":                                  {Node{ProvisionState: states.Rescuing}, stays, stays},
-		"rescue that waits":                       {Node{ProvisionState: states.RescueWait}, offRamdisk, stays},
+		"rescue that waits":                       {Node{ProvisionState: states.RescueWait}, offRamdisk, rescue},
 		"rescue without the agent that waits":     {Node{ProvisionState: states.RescueWait, Interfaces: map[string]string{"rescue": "no-rescue"}}, off, nil},
 		"hardware that boots no agent":            {Node{Driver: "plain", ProvisionState: states.CleanWait, Interfaces: all}, nil, nil},
 		"an unknown hardware type":                {Node{Driver: "another", ProvisionState: states.CleanWait, Interfaces: all}, nil, nil},

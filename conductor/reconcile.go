@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/ironstate/ironstate/machine"
@@ -57,11 +58,33 @@ func reconcile(n *Node, m view, timeouts machine.Timeouts, now time.Time) action
 	}
 }
 
-// timedOut reports whether a node has waited too long for a call-back, and returns the last error
-// that says so. A node in maintenance waits on.
+// timedOut reports whether a node has waited too long for a call-back, and returns Ironic's text for the last error. A
+// node in maintenance waits on.
+//
+// Source: the functions cleanup_after_timeout and cleanup_*wait_timeout in ironic/conductor/utils.py, and
+// _check_inspect_wait_timeouts in ironic/conductor/manager.py.
 func timedOut(n *Node, timeouts machine.Timeouts, now time.Time) (lastError string, over bool) {
 	if n.Maintenance || n.ProvisionUpdatedAt == nil {
 		return "", false
 	}
-	return n.machine().TimedOut(now.Sub(*n.ProvisionUpdatedAt), timeouts)
+	lastError, over = n.machine().TimedOut(now.Sub(*n.ProvisionUpdatedAt), timeouts)
+	switch {
+	case !over:
+	case n.ProvisionState == states.DeployWait:
+		lastError = fmt.Sprintf("Timeout reached while waiting for callback for node %s", n.UUID)
+	case n.ProvisionState == states.RescueWait:
+		lastError = "Timeout reached while waiting for rescue ramdisk callback for node"
+	case n.ProvisionState == states.InspectWait:
+		lastError = "timeout reached while inspecting the node"
+	case n.ProvisionState == states.CleanWait, n.ProvisionState == states.ServiceWait:
+		work, step := "cleaning", "{}"
+		if n.ProvisionState == states.ServiceWait {
+			work = "servicing"
+		}
+		if s := n.Step(); s.Step != "" {
+			step = StepRequest{Interface: s.Interface, Step: s.Step, Args: s.Args, Priority: &s.Priority}.String()
+		}
+		lastError = fmt.Sprintf("Timeout reached while %[1]s the node. Please check if the ramdisk responsible for the %[1]s is running on the node. Failed on step %[2]s.", work, step)
+	}
+	return lastError, over
 }

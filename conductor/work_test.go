@@ -98,12 +98,15 @@ func TestWaitingWorkContinuesAfterItsCallBack(t *testing.T) {
 		from, wait, to states.State
 		target         string
 		operation      string
+		late           string // the last error after a timeout
 	}{
-		{states.Manageable, states.InspectWait, states.Manageable, "inspect", "inspect.inspect_hardware"},
-		{states.Available, states.DeployWait, states.Active, "active", "deploy.deploy"},
-		{states.Active, states.RescueWait, states.Rescue, "rescue", "rescue.rescue"},
-		{states.Manageable, states.CleanWait, states.Manageable, "clean", "bios.cache_bios_settings"},
-		{states.Active, states.ServiceWait, states.Active, "service", "bios.cache_bios_settings"},
+		{states.Manageable, states.InspectWait, states.Manageable, "inspect", "inspect.inspect_hardware", "timeout reached while inspecting the node"},
+		{states.Available, states.DeployWait, states.Active, "active", "deploy.deploy", "Timeout reached while waiting for callback for node %s"},
+		{states.Active, states.RescueWait, states.Rescue, "rescue", "rescue.rescue", "Timeout reached while waiting for rescue ramdisk callback for node"},
+		{states.Manageable, states.CleanWait, states.Manageable, "clean", "bios.cache_bios_settings", "Timeout reached while cleaning the node. Please check if the ramdisk " +
+			"responsible for the cleaning is running on the node. Failed on step {'interface': 'bios', 'step': 'cache_bios_settings', 'priority': 0}."},
+		{states.Active, states.ServiceWait, states.Active, "service", "bios.cache_bios_settings", "Timeout reached while servicing the node. Please check if the ramdisk " +
+			"responsible for the servicing is running on the node. Failed on step {'interface': 'bios', 'step': 'cache_bios_settings', 'priority': 0}."},
 	}
 	for _, test := range tests {
 		t.Run(test.target, func(t *testing.T) {
@@ -133,7 +136,7 @@ func TestWaitingWorkContinuesAfterItsCallBack(t *testing.T) {
 				time.Sleep(3 * time.Minute)
 				got := f.settle(n)
 				require.True(t, f.Table().Failed().Has(got.ProvisionState), "%v", got.ProvisionState)
-				require.Contains(t, got.LastError, "no call in 30m0s")
+				require.Equal(t, strings.ReplaceAll(test.late, "%s", n.UUID), got.LastError)
 			})
 		})
 	}

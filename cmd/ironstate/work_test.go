@@ -33,5 +33,5 @@ func TestACleaningWithoutAnAgentFailsAfterTheTimeOfTheFlag(t *testing.T) {
 	s.provision("one", "manage")
 	s.waitFor("one", "manageable")
 	s.provision("one", "provide")
-	require.Equal(t, `no call in 50ms in state "clean wait"`, s.waitFor("one", "clean failed")["last_error"])
+	require.Equal(t, "Timeout reached while cleaning the node. Please check if the ramdisk responsible for the cleaning is running on the node. Failed on step {}.", s.waitFor("one", "clean failed")["last_error"])
 }

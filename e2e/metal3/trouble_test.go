@@ -30,18 +30,18 @@ func TestSilentAgentIsReportedAfterTheTimeout(t *testing.T) {
 			require.Empty(s, s.register(false))
 			_, message := s.inspect(false)
 			return message
-		}, `no call in 1ms in state "inspect wait"`, states.InspectFail},
+		}, "timeout reached while inspecting the node", states.InspectFail},
 		"image": {machine.Timeouts{Deploy: time.Millisecond}, func(s *site) string {
 			s.prepared()
 			return s.rawImage(agenttest.Image(4<<20, 7))
-		}, `Image provisioning failed: no call in 1ms in state "wait call-back"`, states.DeployFail},
+		}, "Image provisioning failed: Timeout reached while waiting for callback for node ", states.DeployFail},
 		"automated cleaning": {machine.Timeouts{Clean: time.Millisecond}, func(s *site) string {
 			s.prepared()
 			require.Empty(s, s.liveISO("http://images.invalid/live.iso"))
 			s.cleaning = metal3api.CleaningModeMetadata
 			require.Empty(s, s.register(false))
 			return s.removeInstance(false)
-		}, `Cleaning failed: no call in 1ms in state "clean wait"`, states.CleanFail},
+		}, "Cleaning failed: Timeout reached while cleaning the node.", states.CleanFail},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := startWith(t, conductor.Config{Timeouts: &c.timeouts, CheckInterval: 10 * time.Millisecond})
