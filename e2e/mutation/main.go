@@ -77,6 +77,7 @@ var targets = []target{
 			{"conductor/api", nil, "NeedNoMoreThan512MiB|AllBodiesTogether|LittleMemory"},
 			{folder: "conductor/api/internal/patch"},
 			{folder: "conductor/api/internal/rest"},
+			{folder: "conductor/api/internal/schema"},
 		},
 	},
 	{

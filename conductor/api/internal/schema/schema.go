@@ -151,7 +151,7 @@ func (s *Schema) check(value any, depth int) (found []violation) {
 	if number, is := value.(json.Number); is && s.Draft4 && strings.ContainsAny(number.String(), ".eE") {
 		has = []string{"number"}
 	}
-	typed := len(s.Types) > 0 && slices.ContainsFunc(s.Types, func(t string) bool { return slices.Contains(has, t) })
+	typed := slices.ContainsFunc(s.Types, func(t string) bool { return slices.Contains(has, t) })
 	text := func(format string, args ...any) func() string {
 		return func() string {
 			shown := "The value"
@@ -183,12 +183,11 @@ func (s *Schema) check(value any, depth int) (found []violation) {
 		if len(value) < s.MinItems {
 			add("minItems", " is too short")
 		}
-		for i, item := range value {
-			if s.Items == nil {
-				break
-			}
-			if below := s.Items.check(item, depth+1); below != nil {
-				found = append(found, within(below, fmt.Sprintf("[%d]", i), "['items']")...)
+		if s.Items != nil {
+			for i, item := range value {
+				if below := s.Items.check(item, depth+1); below != nil {
+					found = append(found, within(below, fmt.Sprintf("[%d]", i), "['items']")...)
+				}
 			}
 		}
 	}
