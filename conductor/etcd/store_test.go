@@ -209,8 +209,8 @@ func TestAWatchReturnsWhenItHasReleasedItsRequest(t *testing.T) {
 	})
 }
 
-// TestAWatchGoesOnAfterTheLastRevisionThatItHasSeen ends the first watch of etcd, and answers the second that its
-// revision is compacted.
+// TestAWatchGoesOnAfterTheLastRevisionThatItHasSeen ends the first watch of etcd after a notification of progress and the
+// second after a change, and answers the third that its revision is compacted.
 func TestAWatchGoesOnAfterTheLastRevisionThatItHasSeen(t *testing.T) {
 	for name, single := range map[string]bool{"a single server": true, "a cluster": false} {
 		t.Run(name, func(t *testing.T) {
@@ -226,6 +226,7 @@ func TestAWatchGoesOnAfterTheLastRevisionThatItHasSeen(t *testing.T) {
 				var from []int64
 				var at []time.Duration
 				var watches []context.Context
+				open := 0 // the watches that are left when the next one begins
 				begin := time.Now()
 				s, log := scripted(t, &server{
 					get: func(op clientv3.Op) (*clientv3.GetResponse, error) {
@@ -240,6 +241,11 @@ func TestAWatchGoesOnAfterTheLastRevisionThatItHasSeen(t *testing.T) {
 						return answer, nil
 					},
 					watch: func(ctx context.Context, revision int64) clientv3.WatchChan {
+						for _, earlier := range watches {
+							if earlier.Err() == nil {
+								open++
+							}
+						}
 						from, at, watches = append(from, revision), append(at, time.Since(begin)), append(watches, ctx)
 						changes := make(chan clientv3.WatchResponse, 3)
 						switch len(from) {
@@ -249,6 +255,10 @@ func TestAWatchGoesOnAfterTheLastRevisionThatItHasSeen(t *testing.T) {
 							changes <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 20}}
 							close(changes)
 						case 2:
+							stored = append(stored, record("c", 23))
+							changes <- events(&clientv3.Event{Kv: stored[1]})
+							close(changes)
+						case 3:
 							changes <- clientv3.WatchResponse{CompactRevision: 25, Canceled: true}
 							close(changes)
 						default:
@@ -270,13 +280,17 @@ func TestAWatchGoesOnAfterTheLastRevisionThatItHasSeen(t *testing.T) {
 						break
 					}
 				}
-				require.ElementsMatch(t, []string{"", "a", "b"}, seen)
-				require.Equal(t, []int64{11, 21, 31}, from)
+				require.ElementsMatch(t, []string{"", "a", "c", "b"}, seen)
+				require.Equal(t, []int64{11, 21, 24, 31}, from)
 				require.Equal(t, single, reads > 0)
 				pause := at[1]
 				require.InDelta(t, 500*time.Millisecond, pause, float64(10*time.Millisecond))
-				require.Equal(t, pause, at[2], "the records are read at once")
-				require.Equal(t, 1, strings.Count(log.String(), `msg="a watch is interrupted and will be resumed" kind=nodes revision=21`), log.String())
+				require.InDelta(t, 2*pause, at[2], float64(10*time.Millisecond))
+				require.Equal(t, at[2], at[3], "the records are read at once")
+				for _, revision := range []string{"21", "24"} {
+					require.Equal(t, 1, strings.Count(log.String(), `msg="a watch is interrupted and will be resumed" kind=nodes revision=`+revision), log.String())
+				}
+				require.Zero(t, open, "a watch ends before the next one begins")
 				for _, watch := range watches {
 					require.Error(t, watch.Err(), "no watch is left")
 				}
