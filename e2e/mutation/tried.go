@@ -59,6 +59,12 @@ var tried = []string{
 	"conductor/api/internal/schema/explain.go",
 	"conductor/api/internal/schema/schema.go",
 	"conductor/api/internal/schema/types.go",
+	"conductor/api/internal/rest/answer.go",
+	"conductor/api/internal/rest/args.go",
+	"conductor/api/internal/rest/bind.go",
+	"conductor/api/internal/rest/controller.go",
+	"conductor/api/internal/rest/decode.go",
+	"conductor/api/internal/rest/fields.go",
 	"conductor/api/internal/traits/traits.go",
 	"conductor/api/internal/wire/send.go",
 	"conductor/api/internal/wire/writer.go",
@@ -110,6 +116,7 @@ var tried = []string{
 	"conductor/etcd/open.go",
 	"conductor/etcd/record.go",
 	"conductor/etcd/store.go",
+	"conductor/etcd/watch.go",
 }
 
 // isTried reports whether all mutants of a file have been tried, as those of every package outside
