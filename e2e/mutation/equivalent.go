@@ -98,6 +98,18 @@ var equivalent = []struct {
 		"conductor/api/internal/wire/send.go pieces: pieceSize + pieceSize/4 => pieceSize - pieceSize/4",
 		"conductor/api/internal/wire/send.go Send: cap(w.B) <= 2*pieceSize => cap(w.B) < 2*pieceSize",
 	}},
+	{"the conductor finds a node by its name too; the statement keeps to the node if its name changes meanwhile", []string{
+		"conductor/api/internal/objects/allocations.go backfill: al.NodeUUID = n.UUID => removed",
+	}},
+	{"no series ends at API version 1.94", []string{
+		"conductor/api/internal/objects/ports.go namePortNode: r.Highest < since.PortNode => r.Highest <= since.PortNode",
+	}},
+	{"the fields with a mask are no texts; a text is written below too, with an allocation", []string{
+		"conductor/api/internal/objects/show.go resource.show: f.mask == nil => f.mask != nil",
+	}},
+	{"no resource has two links", []string{
+		"conductor/api/internal/objects/show.go resource.show: continue => break #3",
+	}},
 	{"the next Send replaces the response, and until then nothing is written", []string{
 		"conductor/api/internal/wire/send.go Send: w.to = nil => removed",
 	}},

@@ -75,6 +75,7 @@ var targets = []target{
 		tests: []tests{
 			{"conductor", append([]string{"-simulation.count=5"}, rapid...), "Allocates10kB|DoesNotCopyTheFleet|TakesLittleMemory"},
 			{"conductor/api", nil, "NeedNoMoreThan512MiB|AllBodiesTogether|LittleMemory"},
+			{folder: "conductor/api/internal/objects"},
 			{folder: "conductor/api/internal/patch"},
 			{folder: "conductor/api/internal/rest"},
 			{folder: "conductor/api/internal/schema"},

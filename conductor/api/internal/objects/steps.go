@@ -20,9 +20,9 @@ func integer(v json.Number) (n int, ok bool) {
 	if n, err := strconv.Atoi(v.String()); err == nil {
 		return n, true
 	}
-	f, err := v.Float64()
+	f, _ := v.Float64() // f is infinite if the number is too large
 	n = int(f)
-	return n, err == nil && f == float64(n)
+	return n, f == float64(n)
 }
 
 // StepsSchema is the schema of the steps of a deploy template or a runbook. order is the key that

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestTheFieldsOfARecordIncludeLinksAndTimes(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	chassis := s.post("/v1/chassis", `{}`)
+	for _, path := range []string{chassis, "/v1/chassis"} {
+		require.Equal(t, http.StatusOK, s.do("GET", path+"?fields=uuid,created_at,updated_at,links,nodes", "latest", "").status, path)
+	}
+	require.Equal(t, []string{"created_at", "links", "nodes"}, keysOf(s.do("GET", chassis+"?fields=created_at,nodes", "latest", "").must(http.StatusOK)))
+	require.Contains(t, s.do("GET", chassis, "1.1", "").must(http.StatusOK), "nodes")
+}
+
+func TestTheLinkToTheNextPageRepeatsTheRequest(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	node := s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	port := s.post("/v1/ports", `{"node_uuid": "`+node+`", "address": "52:54:00:00:00:01"}`)[len("/v1/ports/"):]
+	for query, want := range map[string]string{
+		"/detail?limit=1":      "/detail?sort_key=id&sort_dir=asc&limit=1&marker=" + port,
+		"?limit=1&node=n":      "?sort_key=id&sort_dir=asc&node=n&fields=uuid,address&limit=1&marker=" + port,
+		"?limit=1&detail=true": "?sort_key=id&sort_dir=asc&detail=True&limit=1&marker=" + port,
+	} {
+		require.Equal(t, "http://HOST/v1/ports"+want, s.do("GET", "/v1/ports"+query, "latest", "").must(http.StatusOK)["next"], query)
+	}
+}
+
+func TestARunbookNeedsItsVersion(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	for method, status := range map[string]int{"GET": http.StatusNotFound, "DELETE": http.StatusMethodNotAllowed} {
+		a := s.do(method, "/v1/runbooks/x", "1.91", "")
+		require.Equal(t, status, a.status)
+		require.Equal(t, "The API version does not allow runbooks", a.fault())
+	}
+}
+
+func TestAStepOfARunbookHasArguments(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	runbook := s.post("/v1/runbooks", `{"name": "r", "steps": [{"interface": "bios", "step": "apply", "order": "1"}]}`)
+	require.Equal(t, []any{map[string]any{"interface": "bios", "step": "apply", "order": 1.0, "args": map[string]any{}}},
+		s.do("GET", runbook, "latest", "").must(http.StatusOK)["steps"])
+}
+
+func TestAnAllocationIsMadeForANodeThatIsInUse(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	node := s.have(&conductor.Node{Name: "n", ProvisionState: states.Active, InstanceUUID: absentUUID, ResourceClass: "x"})
+	al := s.do("POST", "/v1/allocations", "latest", `{"node": "n"}`).must(http.StatusCreated)
+	require.Equal(t, []any{absentUUID, node, "x"}, []any{al["uuid"], al["node_uuid"], al["resource_class"]})
+}
+
+// Ironic lists the missing nodes in the order of a set.
+func TestMissingCandidateNodesAreSorted(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	require.Equal(t, "Nodes cannot be found: a, z",
+		s.do("POST", "/v1/allocations", "latest", `{"resource_class": "x", "candidate_nodes": ["z", "a", "z"]}`).fault())
+}
+
+func TestARecordIsNotServedBelowItsNode(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	for _, c := range []struct{ method, path, want string }{
+		{"GET", "ports/" + absentUUID + "?fields=uuid", "Operation not permitted."},
+		{"DELETE", "ports/" + absentUUID + "?fields=uuid", "Unexpected arguments: fields"},
+		{"GET", "portgroups/nope", "Portgroup nope could not be found."},
+		{"DELETE", "portgroups/nope", "Operation not permitted."},
+		{"GET", "portgroups/" + absentUUID, "Portgroup " + absentUUID + " could not be found."},
+		{"GET", "portgroups/a%20b", "Expected UUID or name for portgroup_ident: a b"},
+	} {
+		require.Equal(t, c.want, s.do(c.method, "/v1/nodes/n/"+c.path, "latest", "").fault(), "%s %s", c.method, c.path)
+	}
+}
+
+func TestTheNameOfAnAllocationMayEndInJSON(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	for _, name := range []string{"a.json", "b", "b.json"} {
+		s.post("/v1/allocations", `{"resource_class": "x", "name": "`+name+`"}`)
+	}
+	for path, names := range map[string][2]string{"a.json": {"a.json", "a.json"}, "b.json": {"b", "b.json"}, "b": {"b", "b"}} {
+		for i, version := range []string{"1.90", "1.91"} {
+			require.Equal(t, names[i], s.do("GET", "/v1/allocations/"+path, version, "").must(http.StatusOK)["name"], "%s %s", version, path)
+		}
+	}
+	require.Equal(t, "Allocation c.json could not be found.", s.do("GET", "/v1/allocations/c.json", "1.90", "").fault())
+}
+
+func TestTheFirstViolationIsThatOfTheFirstName(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	for path, c := range map[string][2]string{
+		"ports":          {`{"node_uuid": "x", "uuid": 6, "address": 5}`, "Schema error for port: 5 is not of type 'string'"},
+		"volume/targets": {`{"boot_index": 1}`, "Schema error for target: 'node_uuid' is a required property"},
+		"chassis":        {`{"uuid": 6, "extra": 5}`, "Schema error for chassis: 6 is not of type 'string', 'null'"},
+	} {
+		require.Equal(t, c[1], s.do("POST", "/v1/"+path, "latest", c[0]).fault(), path)
+	}
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestAConflictNamesTheKeyThatIsTaken(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	node := s.create(`{"driver": "fake-hardware"}`)
+	path := s.post("/v1/portgroups", `{"node_uuid": "`+node+`", "name": "a", "address": "52:54:00:00:00:01"}`)
+	uuid := strings.TrimPrefix(path, "/v1/portgroups/")
+	s.post("/v1/portgroups", `{"node_uuid": "`+node+`", "name": "b", "address": "52:54:00:00:00:02"}`)
+	for _, c := range []struct{ method, path, body, want string }{
+		{"POST", "/v1/portgroups", `{"node_uuid": "` + node + `", "name": "c", "address": "52:54:00:00:00:01"}`, "A portgroup with MAC address 52:54:00:00:00:01 already exists."},
+		{"POST", "/v1/portgroups", `{"node_uuid": "` + node + `", "name": "a", "address": "52:54:00:00:00:03"}`, "A portgroup with name a already exists."},
+		{"POST", "/v1/portgroups", `{"node_uuid": "` + node + `", "name": "c", "address": "52:54:00:00:00:03", "uuid": "` + uuid + `"}`, "A portgroup with UUID " + uuid + " already exists."},
+		{"PATCH", "/v1/portgroups/b", `[{"op": "replace", "path": "/name", "value": "a"}]`, "A portgroup with name a already exists."},
+		{"PATCH", "/v1/portgroups/b", `[{"op": "replace", "path": "/address", "value": "52:54:00:00:00:01"}]`, "A portgroup with MAC address 52:54:00:00:00:01 already exists."},
+	} {
+		a := s.do(c.method, c.path, "latest", c.body)
+		require.Equal(t, http.StatusConflict, a.status, c.body)
+		require.Equal(t, c.want, a.fault(), c.body)
+	}
+}
+
+func TestAPatchThatNamesNoRecordOrNode(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	port := s.post("/v1/ports", `{"node_uuid": "`+s.create(`{"driver": "fake-hardware"}`)+`", "address": "52:54:00:00:00:01"}`)
+	const extra = `[{"op": "add", "path": "/extra/a", "value": 1}]`
+	for _, c := range []struct{ path, body, want string }{
+		{"/v1/chassis/a%20b", extra, "Chassis a b could not be found."},
+		{port, `[{"op": "remove", "path": "/node_uuid"}]`, "Schema error for patch: 'node_uuid' is a required property"},
+		{port, `[{"op": "replace", "path": "/node_uuid", "value": "a"}]`, "Expected a UUID or int but received a."},
+	} {
+		require.Equal(t, c.want, s.do("PATCH", c.path, "latest", c.body).fault(), c.path)
+	}
+}
+
+func TestAPortGroupBelongsToTheNodeOfItsPorts(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	node := s.have(&conductor.Node{ProvisionState: states.Manageable})
+	other := s.have(&conductor.Node{ProvisionState: states.Manageable})
+	active := s.have(&conductor.Node{ProvisionState: states.Active})
+	group := s.post("/v1/portgroups", `{"node_uuid": "`+node+`"}`)
+	uuid := strings.TrimPrefix(group, "/v1/portgroups/")
+	port := s.post("/v1/ports", `{"node_uuid": "`+other+`", "address": "52:54:00:00:00:01"}`)
+	move := func(to string) string { return `[{"op": "replace", "path": "/node_uuid", "value": "` + to + `"}]` }
+
+	require.Equal(t, "Port can not be added to a portgroup belonging to a different node.",
+		s.do("PATCH", port, "latest", `[{"op": "add", "path": "/portgroup_uuid", "value": "`+uuid+`"}]`).fault())
+	require.Equal(t, "Portgroup "+uuid+" can not be associated to node "+active+
+		" unless the node is in a enroll, inspecting, inspect wait, manageable state or in maintenance mode.", s.do("PATCH", group, "latest", move(active)).fault())
+	s.do("PATCH", group, "latest", move(other)).must(http.StatusOK)
+	s.do("PATCH", port, "latest", `[{"op": "add", "path": "/portgroup_uuid", "value": "`+uuid+`"}]`).must(http.StatusOK)
+	const contains = "Cannot complete the requested action because portgroup "
+	require.Equal(t, contains+uuid+" contains ports.", s.do("DELETE", group, "latest", "").fault())
+	s.do("DELETE", port, "latest", "").must(http.StatusNoContent)
+	s.do("DELETE", group, "latest", "").must(http.StatusNoContent)
+}
