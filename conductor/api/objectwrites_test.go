@@ -70,3 +70,18 @@ func TestAPortGroupBelongsToTheNodeOfItsPorts(t *testing.T) {
 	s.do("DELETE", port, "latest", "").must(http.StatusNoContent)
 	s.do("DELETE", group, "latest", "").must(http.StatusNoContent)
 }
+
+func TestAPortThatMovesToAnotherNodeKeepsItsPortGroup(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	node := s.have(&conductor.Node{ProvisionState: states.Manageable})
+	other := s.have(&conductor.Node{ProvisionState: states.Manageable})
+	group := s.post("/v1/portgroups", `{"node_uuid": "`+node+`"}`)
+	uuid := strings.TrimPrefix(group, "/v1/portgroups/")
+	port := s.post("/v1/ports", `{"node_uuid": "`+node+`", "address": "52:54:00:00:00:01", "portgroup_uuid": "`+uuid+`"}`)
+	s.do("PATCH", port, "latest", `[{"op": "replace", "path": "/node_uuid", "value": "`+other+`"}]`).must(http.StatusOK)
+	for _, path := range []string{group + "/ports", "/v1/ports?portgroup=" + uuid} {
+		require.Equal(t, []any{strings.TrimPrefix(port, "/v1/ports/")}, s.do("GET", path, "latest", "").values("ports", "uuid"), path)
+	}
+	s.do("DELETE", group, "latest", "").must(http.StatusBadRequest)
+}

@@ -126,7 +126,7 @@ func allowPortGroup(r *rest.Request, before, o conductor.Object) error {
 // portGroupEmpty refuses a change to a port group that has ports.
 func portGroupEmpty(r *rest.Request, o conductor.Object) error {
 	m := o.Meta()
-	ports, err := r.Conductor.ObjectsOf(r.Context(), conductor.KindPort, m.NodeUUID)
+	ports, err := r.Conductor.Objects(r.Context(), conductor.KindPort) // a port that moves to another node keeps its group
 	if err != nil {
 		return err
 	}

@@ -113,14 +113,13 @@ var ofPortGroup = &parent{"portgroup", func(r *rest.Request, s *selection) error
 	return selectPortGroup(r, r.Param(0), s)
 }}
 
-// selectPortGroup selects the ports of a port group.
+// selectPortGroup selects the ports of a port group. A port that moves to another node keeps its group.
 func selectPortGroup(r *rest.Request, ident string, s *selection) error {
 	group, err := portGroupResource.find(r, ident)
 	if err != nil {
 		return err
 	}
-	m := group.Meta()
-	s.ofNode(m.NodeUUID)
-	s.where(func(o conductor.Object) bool { return o.(*conductor.Port).PortGroupUUID == m.UUID })
+	uuid := group.Meta().UUID
+	s.where(func(o conductor.Object) bool { return o.(*conductor.Port).PortGroupUUID == uuid })
 	return nil
 }
