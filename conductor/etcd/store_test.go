@@ -339,3 +339,53 @@ func TestAWatchYieldsTheLastChangeOfARecord(t *testing.T) {
 	put("b", 9)
 	require.Equal(t, []string{"b9 false"}, read())
 }
+
+// TestAWriteReadsAgainWhatOneServerOfAClusterMayNotHaveYet reads the record of revision 5.
+func TestAWriteReadsAgainWhatOneServerOfAClusterMayNotHaveYet(t *testing.T) {
+	broken := errors.New("no answer")
+	for name, test := range map[string]struct {
+		single bool
+		near   int64 // the record's revision as one server reads it, 0 for none
+		err    error
+		far    int64 // as the cluster reads it
+		want   error
+		reads  int
+	}{
+		"a cluster":                     {false, 5, nil, 9, nil, 1},
+		"a server that is behind":       {false, 4, nil, 5, nil, 2},
+		"a server without the record":   {false, 0, nil, 5, nil, 2},
+		"a record that has changed":     {false, 6, nil, 6, conductor.ErrConflict, 2},
+		"a record that was deleted":     {false, 4, nil, 0, conductor.ErrNotFound, 2},
+		"a server that fails":           {false, 0, broken, 5, broken, 1},
+		"a single server":               {true, 5, nil, 9, nil, 1},
+		"a change on a single server":   {true, 6, nil, 5, conductor.ErrConflict, 1},
+		"a deletion on a single server": {true, 0, nil, 5, conductor.ErrNotFound, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reads := 0
+			s, _ := scripted(t, &server{get: func(op clientv3.Op) (*clientv3.GetResponse, error) {
+				reads++
+				require.Equal(t, reads == 1, op.IsSerializable())
+				revision := test.far
+				if op.IsSerializable() {
+					if test.err != nil {
+						return nil, test.err
+					}
+					revision = test.near
+				}
+				answer := &clientv3.GetResponse{}
+				if revision > 0 {
+					answer.Kvs = []*mvccpb.KeyValue{{Key: []byte("/ironstate/v1/records/nodes/a"), Value: []byte("{\"format\":1}\n{}"), ModRevision: revision}}
+				}
+				return answer, nil
+			}})
+			s.single = test.single
+			r, err := s.current(t.Context(), conductor.Record{Kind: "nodes", ID: "a", Revision: 5})
+			require.ErrorIs(t, err, test.want)
+			require.Equal(t, test.reads, reads)
+			if err == nil {
+				require.Equal(t, conductor.Record{Kind: "nodes", ID: "a", Revision: 5, Value: []byte("{}")}, r)
+			}
+		})
+	}
+}

@@ -60,6 +60,9 @@ var equivalent = []struct {
 	{"two records never have the same revision, because each is stored by a write of its own", []string{
 		"conductor/watch.go index.retain: m.revision < newest => m.revision <= newest",
 	}},
+	{"the loop ends at the end of the part in either case", []string{
+		"conductor/api/internal/rest/measure.go meter.add: break => continue",
+	}},
 	{"the slice is cut off at its beginning", []string{
 		"conductor/transition.go rulebook.move: over > 0 => over >= 0",
 	}},
@@ -70,6 +73,7 @@ var equivalent = []struct {
 		"conductor/steps_run.go Task.runSteps: 0 < next => 0 <= next",
 	}},
 	{"the buffer grows by itself; the statement saves allocations", []string{
+		"conductor/api/internal/rest/body.go Request.readBody: chunk.Grow(int(size) + bytes.MinRead) => removed",
 		"conductor/etcd/record.go encode: b.Grow(len(r.Value) + 64) => removed",
 	}},
 	{"the first node is swapped with itself", []string{

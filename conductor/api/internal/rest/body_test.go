@@ -95,9 +95,11 @@ func TestNoBodyReservesNothing(t *testing.T) {
 		require.Equal(t, map[string]any{}, value)
 	}
 	r := body("", false)
+	r.ContentLength = 0
 	value, err := r.Decode(MaxBody)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{}, value)
+	require.EqualValues(t, 1, r.held, "a length of 0 is known")
 }
 
 func TestBodiesOfAgentsHaveABudgetOfTheirOwn(t *testing.T) {
