@@ -389,3 +389,7 @@ func TestAWriteReadsAgainWhatOneServerOfAClusterMayNotHaveYet(t *testing.T) {
 		})
 	}
 }
+
+func TestTheKeysOfARecordAreUnique(t *testing.T) {
+	require.Equal(t, []string{"a", "b"}, uniqueKeys(conductor.Record{ID: "id", Keys: []string{"b", "id", "a", "b"}}))
+}

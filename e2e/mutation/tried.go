@@ -129,6 +129,7 @@ var tried = []string{
 	"conductor/etcd/record.go",
 	"conductor/etcd/store.go",
 	"conductor/etcd/watch.go",
+	"conductor/etcd/write.go",
 }
 
 // isTried reports whether all mutants of a file have been tried, as those of every package outside
