@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"strconv"
 
@@ -21,8 +22,8 @@ func integer(v json.Number) (n int, ok bool) {
 		return n, true
 	}
 	f, _ := v.Float64() // f is infinite if the number is too large
-	n = int(f)
-	return n, f == float64(n)
+	n = int(f)          // which depends on the processor if f does not fit
+	return n, math.Abs(f) < 1<<63 && f == float64(n)
 }
 
 // StepsSchema is the schema of the steps of a deploy template or a runbook. order is the key that
