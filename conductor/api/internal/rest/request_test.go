@@ -121,6 +121,7 @@ func TestThePartOfAListThatIsAPage(t *testing.T) {
 		{map[string]any{"marker": "b"}, true, "cd", true, ""},
 		{map[string]any{"marker": "d"}, true, "", true, ""},
 		{map[string]any{"marker": "a"}, false, "bc", true, ""},
+		{map[string]any{"marker": "d"}, false, "abc", true, "sort_key=id&sort_dir=asc&limit=3"},
 		{map[string]any{"marker": "x"}, false, "", false, ""},
 	} {
 		p, err := page(t, r, c.values)
@@ -237,6 +238,10 @@ func TestVersionsOfHeaders(t *testing.T) {
 		require.Equal(t, want, v, header)
 		require.Equal(t, want == 0, err != nil, header)
 	}
+	for _, header := range []string{"1.x", "x.1", "x.x"} {
+		_, err := s.parseVersion([]string{header})
+		require.NotErrorIs(t, err, errOutOfRange, header)
+	}
 	v, err := s.parseVersion(nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, v)
@@ -274,6 +279,7 @@ func TestTheHeadersOfAVersion(t *testing.T) {
 		err := r.negotiate(header)
 		require.Equal(t, c.fails != "", err != nil)
 		require.Equal(t, c.version, header.Get(versionHeader))
+		require.Equal(t, c.fails == "", r.Version != 0)
 		for name, want := range map[string]string{minimumHeader: "1.1", maximumHeader: "1.93"} {
 			if c.fails == invalid {
 				want = ""
