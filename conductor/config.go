@@ -104,8 +104,8 @@ type Config struct {
 	// then also look up nodes in enroll, manageable and available, and send heartbeats ([deploy]fast_track). The key
 	// fast_track of driver_info overrides it.
 	FastTrack bool
-	// FastTrackTimeout is the maximum age of that heartbeat; 0 stands for 300 s ([deploy]fast_track_timeout). Agents send a heartbeat every 90 to
-	// 180 s.
+	// FastTrackTimeout is the maximum age of that heartbeat; 0 stands for 300 s ([deploy]fast_track_timeout). Agents
+	// send a heartbeat every 90 to 180 s.
 	FastTrackTimeout time.Duration
 
 	// Power configures the power sync. The conductor sets its Handler, Name and Logger.

@@ -167,12 +167,12 @@ func (b mediaBoot) eject(ctx context.Context, n *conductor.Node) error {
 	return b.config.Images.Withdraw(n.UUID, "")
 }
 
-// inUse reports whether the node's machine boots or runs from its CD: while work waits or runs, and
-// while an instance of the deploy interface "ramdisk" exists.
+// inUse reports whether the node's machine boots or runs from its CD: while work waits or runs, while an agent stays by
+// fast track, and while an instance of the deploy interface "ramdisk" exists.
 func (b mediaBoot) inUse(n *conductor.Node) bool {
 	switch states.Latest().Table().Phase(n.ProvisionState) {
 	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
 		return true
 	}
-	return b.chosen(n, "deploy") == ramdisk && n.ProvisionState == states.Active
+	return n.DriverInternalInfo["agent_url"] != nil || b.chosen(n, "deploy") == ramdisk && n.ProvisionState == states.Active
 }

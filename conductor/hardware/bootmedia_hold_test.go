@@ -91,6 +91,12 @@ func TestClientsDoNotChangeTheCDThatIsInUse(t *testing.T) {
 	n = s.node(redfishMachine(startRedfish(t), t), withMedia(states.Active, "ramdisk", nil, map[string]any{"boot_iso": image}))
 	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{"cdrom"}))
 	require.Contains(t, lastError(), `in the provision state "active"`, "the instance runs from it")
+
+	n = s.node(redfishMachine(startRedfish(t), t), withMedia(states.Available, "custom-agent", map[string]any{"deploy_iso": image}, nil), func(n *conductor.Node) {
+		n.DriverInternalInfo = map[string]any{"agent_url": "https://10.0.0.7:9999"}
+	})
+	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{"cdrom"}))
+	require.Contains(t, lastError(), `in the provision state "available"`, "an agent that stays by fast track runs from it")
 }
 
 func TestAnInstanceWithSecureBootHasItUntilItsTearDown(t *testing.T) {

@@ -96,12 +96,12 @@
 // There are three deploy interfaces. An instance is refused if its instance_info has a key that the deploy
 // interface does not support.
 //
-//   - "ramdisk": the step deploy.deploy powers the machine off, sets its persistent
-//     boot device, and powers it on. The node is then active. With redfish-virtual-media the machine boots
-//     boot_iso in instance_info, or an image that is built from its kernel and ramdisk with
-//     ramdisk_kernel_arguments. With ipxe and Config.Images it boots the same by a script. If instance_info
-//     names nothing, it boots from the network, where another service decides what it boots. With pxe, or without Config.Images, an ISO, a kernel or
-//     a ramdisk in instance_info is refused. An image or a configuration drive is refused with all of them.
+//   - "ramdisk": the step deploy.deploy powers the machine off, sets its persistent boot device, and powers it on. The
+//     node is then active. With redfish-virtual-media the machine boots boot_iso in instance_info, or an image that is
+//     built from its kernel and ramdisk with ramdisk_kernel_arguments. With ipxe and Config.Images it boots the same by
+//     a script. If instance_info names nothing, it boots from the network, where another service decides what it boots.
+//     With pxe, or without Config.Images, an ISO, a kernel or a ramdisk in instance_info is refused. An image or a
+//     configuration drive is refused with all of them.
 //   - "direct", the default: deploy.deploy boots Ironic's agent. After its first heartbeat the agent writes the image
 //     (write_image) and the configuration drive, which is an image, its URL, or built from an object. The agent downloads
 //     the image from image_source, an http or https URL with a checksum, which is checked before the boot. A local image

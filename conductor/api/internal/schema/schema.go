@@ -205,8 +205,8 @@ func (s *Schema) check(value any, depth int) (found []violation) {
 	return found
 }
 
-// HasText reports whether a value may contain a secret: whether it is a text that is not empty, an object with members, or a list with one
-// of these.
+// HasText reports whether a value may contain a secret: whether it is a text that is not empty, an object with members,
+// or a list with one of these.
 func HasText(value any) bool {
 	switch value := value.(type) {
 	case string:
