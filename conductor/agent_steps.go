@@ -152,6 +152,7 @@ func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
 	_, err = client.Execute(ctx, w, agent.Step{
 		StepName: agent.StepName{Interface: step.Interface, Step: step.Step}, Priority: step.Priority, Args: args,
 		RebootRequested: step.RebootRequested, Abortable: step.Abortable, RequiresRamdisk: w == agent.Clean,
+		Repeated: stepKinds[n.ProvisionState].of(n).repeats(),
 	}, versions, machine)
 	switch {
 	case errors.Is(err, agent.ErrBusy):

@@ -112,6 +112,12 @@ func (n *Node) beginSteps(from states.State) {
 	}
 }
 
+// repeats reports whether the step before the current one has the same name.
+func (s Steps) repeats() bool {
+	i := s.Begun - 1
+	return 0 < i && i < len(s.Planned) && s.Planned[i].String() == s.Planned[i-1].String()
+}
+
 // begun reports whether the work has started its first step or its preparation.
 func (s Steps) begun() bool { return s.Begun > 0 || s.Prepared }
 

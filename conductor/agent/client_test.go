@@ -148,7 +148,8 @@ func TestALostAnswer(t *testing.T) {
 		taken          bool
 	}{
 		{"the command runs", running, 1, true},
-		{"the command has ended, and may be another one of its name", strings.Replace(running, "RUNNING", "SUCCEEDED", 1), 3, false},
+		{"a command of its name has ended, and not its step", strings.Replace(running, "RUNNING", "SUCCEEDED", 1), 3, false},
+		{"the agent has other hardware managers", strings.Replace(running, "RUNNING", "CLEAN_VERSION_MISMATCH", 1), 3, false},
 		{"another command runs", strings.Replace(running, "execute_clean_step", "power_off", 1), 3, false},
 		{"there is no command", "", 3, false},
 	} {

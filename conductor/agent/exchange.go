@@ -59,13 +59,29 @@ func (c *Client) list(ctx context.Context) ([]Command, error) {
 // send sends a command: {"name": method, "params": params}. With wait the agent answers when it has executed the
 // command. If no answer comes, send asks for the commands: if the last one is this command and it runs, that is the
 // answer. Otherwise it sends the command again, as often as Config.Attempts says.
-func (c *Client) send(ctx context.Context, method string, params any, wait bool) (command Command, err error) {
+func (c *Client) send(ctx context.Context, method string, params any, wait bool) (Command, error) {
+	return c.sendOnce(ctx, method, params, wait, func(last Command) bool { return last.Name == short(method) && last.Status == Running })
+}
+
+// sendOnce is send for a command that arrived recognises if it is the last one in the agent's list. An agent that is busy after
+// a request without an answer may be executing the command of that request.
+func (c *Client) sendOnce(ctx context.Context, method string, params any, wait bool, arrived func(last Command) bool) (command Command, err error) {
 	body, err := json.Marshal(map[string]any{"name": method, "params": params})
 	if err != nil {
 		return Command{}, fmt.Errorf("agent: encode the command %s: %w", method, err)
 	}
-	for range c.config.Attempts {
-		if command, err = c.post(ctx, method, body, wait); !errors.Is(err, ErrConnection) || ctx.Err() != nil {
+	for attempt := range c.config.Attempts {
+		command, err = c.post(ctx, method, body, wait)
+		unanswered := errors.Is(err, ErrConnection)
+		if ctx.Err() != nil || !unanswered && (attempt == 0 || !errors.Is(err, ErrBusy)) {
+			break
+		}
+		if commands, failure := c.Commands(ctx); failure == nil && len(commands) > 0 {
+			if last := commands[len(commands)-1]; arrived(last) {
+				return last, nil
+			}
+		}
+		if !unanswered {
 			break
 		}
 	}
@@ -84,11 +100,6 @@ func (c *Client) post(ctx context.Context, method string, body []byte, wait bool
 	case errors.Is(err, ErrAnswer):
 		return Command{}, err
 	case err != nil:
-		if commands, listError := c.Commands(ctx); listError == nil && len(commands) > 0 {
-			if last := commands[len(commands)-1]; last.Name == short(method) && last.Status == Running {
-				return last, nil
-			}
-		}
 		return Command{}, c.failure(ErrConnection, 0, err, "Connection to agent failed: Failed to connect to the agent running on node %s for invoking command %s. Error: %v", c.config.Node, method, err)
 	case status >= http.StatusMultipleChoices:
 		return Command{}, c.refusal(method, status, answer)

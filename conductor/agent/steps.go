@@ -30,6 +30,8 @@ type Step struct {
 	RequiresRamdisk bool            `json:"requires_ramdisk,omitzero"`
 	ArgsInfo        map[string]Info `json:"argsinfo,omitzero"`
 	Args            map[string]any  `json:"args,omitzero"`
+	// Repeated is set for [Client.Execute] if the step before has the same name. It is not sent.
+	Repeated bool `json:"-"`
 }
 
 // Info describes an argument of a step.
@@ -128,13 +130,27 @@ func (c *Client) step(w Work, text json.RawMessage) (step Step, err error) {
 	return step, nil
 }
 
-// Execute sends a step, which the agent then executes: the command is running when Execute returns. The versions are
-// those of [Client.Steps]. The error matches [ErrBusy] while the agent executes a command.
+// Execute sends a step, which the agent then executes: the command is running when Execute returns, or has ended. The
+// versions are those of [Client.Steps]. A step that the agent has received is not sent again if the agent's answer is lost; a
+// step that an earlier one repeats, see Step.Repeated, may be sent again if it has succeeded meanwhile. The error matches
+// [ErrBusy] while the agent executes another command.
 func (c *Client) Execute(ctx context.Context, w Work, step Step, versions map[string]any, m Machine) (Command, error) {
 	method := string(w) + ".execute_" + string(w) + "_step"
 	params := m.params()
 	params["step"], params[string(w)+"_version"] = step, versions
-	command, err := c.send(ctx, method, params, false)
+	command, err := c.sendOnce(ctx, method, params, false, func(last Command) bool {
+		if last.Name != short(method) {
+			return false
+		}
+		switch last.Status {
+		case Running, Failed: // an earlier step has ended, and its failure would have ended the work
+			return true
+		case Succeeded:
+			return last.step(w) == step.StepName && !step.Repeated
+		default:
+			return false
+		}
+	})
 	if err == nil && command.Status == "" {
 		err = c.failure(ErrAnswer, 0, nil, "Agent on node %s returned bad command result: it has no status", c.config.Node)
 	}
