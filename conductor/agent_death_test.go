@@ -151,8 +151,8 @@ func (r *mortalRun) ask(target string) error {
 // end plays the agent until the work has ended, and checks what the work leaves.
 func (r *mortalRun) end() *conductor.Node {
 	for range 1000 {
-		time.Sleep(10 * time.Second)
 		r.takeOver()
+		time.Sleep(10 * time.Second)
 		n, table := r.settle(r.n), r.Table()
 		if table.Stuck().Has(n.ProvisionState) || table.Phase(n.ProvisionState) == states.PhaseWaiting || n.Reservation != "" || n.CleanUp != nil {
 			if r.trouble == "aborted" && table.Phase(n.ProvisionState) == states.PhaseWaiting && n.Step().Step != "" {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -197,14 +196,10 @@ func (m *agentNode) boot() *conductor.Node {
 	return m.beat()
 }
 
-// heartbeatAnswered is the time after a heartbeat at which the next step is sent.
-const heartbeatAnswered = 200 * time.Millisecond
-
 // beat sends a heartbeat and returns the node when nothing is left to do.
 func (m *agentNode) beat() *conductor.Node {
 	m.t.Helper()
 	require.NoError(m.t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9.4.3", AgentToken: m.token}))
-	time.Sleep(heartbeatAnswered)
 	return m.settle(m.n)
 }
 

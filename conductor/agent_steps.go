@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
-	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -118,23 +117,6 @@ func runInBand(ctx context.Context, t *Task) error {
 	return t.sendStep(ctx, t.Step().Args)
 }
 
-// heartbeatAnswerTime is the time that an agent gets to read the answer to its heartbeat.
-const heartbeatAnswerTime = 200 * time.Millisecond
-
-// untilHeartbeatAnswered returns the time until a node's agent has read the answer to its last heartbeat; 0 or less if it
-// has. The end of a step makes an agent send a heartbeat at once, but the answer to an earlier heartbeat cancels that: the
-// conductor would learn of a step that ends before the answer arrives only with the next regular heartbeat, minutes later.
-//
-// Source: do_heartbeat in ironic_python_agent/agent.py.
-func (n *Node) untilHeartbeatAnswered(now time.Time) time.Duration {
-	text, _ := n.DriverInternalInfo["agent_last_heartbeat"].(string)
-	last, err := time.Parse(internalTime, text)
-	if err != nil {
-		return 0
-	}
-	return min(heartbeatAnswerTime-now.Sub(last), heartbeatAnswerTime) // another conductor's clock may be ahead
-}
-
 // sendStep is runInBand with other arguments than those of the step.
 func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
 	n, step := t.Node(), t.Step()
@@ -148,7 +130,6 @@ func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
 		return err
 	}
 	versions, _ := n.DriverInternalInfo[versionsKey].(map[string]any)
-	sleep.For(ctx, n.untilHeartbeatAnswered(time.Now()))
 	_, err = client.Execute(ctx, w, agent.Step{
 		StepName: agent.StepName{Interface: step.Interface, Step: step.Step}, Priority: step.Priority, Args: args,
 		RebootRequested: step.RebootRequested, Abortable: step.Abortable, RequiresRamdisk: w == agent.Clean,

@@ -5,7 +5,6 @@ package conductor_test
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -302,29 +301,5 @@ func TestACleaningThatWaitsForItsAgentCanBeAborted(t *testing.T) {
 		n := m.settle(m.n)
 		m.requireState(n, states.CleanFail, `By request, the clean operation was aborted during or after the completion of step "deploy.erase_devices"`)
 		m.requireForgotten(n)
-	})
-}
-
-// An agent that reads the answer to its heartbeat after the end of a step sends the next heartbeat minutes later.
-func TestAStepIsSentOnceTheAgentHasReadTheAnswerToItsHeartbeat(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := startMachine(t, states.Manageable, nil)
-		m.clean("deploy.burnin_cpu", "deploy.burnin_cpu")
-		var answered time.Duration
-		beaten := time.Now()
-		m.set(func(a *agentProgram) {
-			a.accepted = func(_ *http.Request, name string, _ map[string]any) {
-				if name == "execute_clean_step burnin_cpu" {
-					answered = time.Since(beaten)
-				}
-			}
-		})
-		m.boot()
-		require.Equal(t, heartbeatAnswered, answered)
-		time.Sleep(time.Minute)
-		beaten = time.Now()
-		m.end("SUCCEEDED", "")
-		require.Equal(t, heartbeatAnswered, answered)
-		require.Equal(t, []string{"get_clean_steps", "execute_clean_step burnin_cpu", "execute_clean_step burnin_cpu"}, m.heard())
 	})
 }
