@@ -140,18 +140,28 @@ func TestABusyAgentIsToldByItsStatusOrItsWords(t *testing.T) {
 	}
 }
 
+// ended returns the command of a step that has ended.
+func ended(status, result string) string {
+	return `{"id": "1", "command_name": "execute_clean_step", "command_status": "` + status + `", "command_error": null, "command_result": ` + result + `}`
+}
+
 // TestALostAnswer closes the connection after it has received a command.
 func TestALostAnswer(t *testing.T) {
+	const done = `{"clean_step": {"interface": "deploy", "step": "erase_devices"}}`
 	for _, test := range []struct {
 		name, commands string
+		repeated       bool
 		posts          int
-		taken          bool
+		status         agent.Status // of the command that is taken for the step
 	}{
-		{"the command runs", running, 1, true},
-		{"a command of its name has ended, and not its step", strings.Replace(running, "RUNNING", "SUCCEEDED", 1), 3, false},
-		{"the agent has other hardware managers", strings.Replace(running, "RUNNING", "CLEAN_VERSION_MISMATCH", 1), 3, false},
-		{"another command runs", strings.Replace(running, "execute_clean_step", "power_off", 1), 3, false},
-		{"there is no command", "", 3, false},
+		{"the command runs", running, false, 1, agent.Running},
+		{"the step has succeeded", ended("SUCCEEDED", done), false, 1, agent.Succeeded},
+		{"the step has succeeded, or the one before of the same name", ended("SUCCEEDED", done), true, 3, ""},
+		{"the step has failed", ended("FAILED", "null"), true, 1, agent.Failed},
+		{"another step has succeeded", ended("SUCCEEDED", `{"clean_step": {"interface": "deploy", "step": "burnin_cpu"}}`), false, 3, ""},
+		{"the agent has other hardware managers", ended("CLEAN_VERSION_MISMATCH", done), false, 3, ""},
+		{"another command runs", strings.Replace(running, "execute_clean_step", "power_off", 1), false, 3, ""},
+		{"there is no command", "", false, 3, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, c := listen(t, func(w http.ResponseWriter, r *http.Request, _ string) {
@@ -160,23 +170,49 @@ func TestALostAnswer(t *testing.T) {
 				}
 				_, _ = io.WriteString(w, `{"commands": [`+test.commands+`]}`)
 			})
-			command, err := execute(t.Context(), c)
-			posts := 0
-			for _, request := range s.sent() {
-				if strings.HasPrefix(request, "POST") {
-					posts++
-				}
-			}
-			require.Equal(t, test.posts, posts)
-			if test.taken {
+			step := erase
+			step.Repeated = test.repeated
+			command, err := c.Execute(t.Context(), agent.Clean, step, nil, agent.Machine{Node: map[string]any{"uuid": node}})
+			require.Equal(t, test.posts, posts(s))
+			require.Equal(t, test.status, command.Status)
+			if test.status != "" {
 				require.NoError(t, err)
-				require.Equal(t, agent.Running, command.Status)
 				return
 			}
 			require.ErrorIs(t, err, agent.ErrConnection)
 			require.Contains(t, err.Error(), "Failed to connect to the agent running on node "+node+" for invoking command clean.execute_clean_step. Error: ")
 		})
 	}
+}
+
+// posts returns the number of commands that an agent has received.
+func posts(s *server) (n int) {
+	for _, request := range s.sent() {
+		if strings.HasPrefix(request, "POST") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestAnAgentThatIsBusyAfterALostAnswerExecutesTheCommand(t *testing.T) {
+	var s *server
+	var c *agent.Client
+	s, c = listen(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		switch {
+		case posts(s) == 1: // neither this one nor the question that follows has an answer
+			panic(http.ErrAbortHandler)
+		case r.Method == http.MethodPost:
+			w.WriteHeader(http.StatusConflict)
+			_, _ = io.WriteString(w, `{"faultcode": "Client", "faultstring": "Agent is busy"}`)
+		default:
+			_, _ = io.WriteString(w, `{"commands": [`+running+`]}`)
+		}
+	})
+	command, err := execute(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, agent.Running, command.Status)
+	require.Equal(t, 2, posts(s))
 }
 
 func TestACommandNeedsThePermissionOfItsContext(t *testing.T) {
