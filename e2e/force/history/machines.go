@@ -104,10 +104,11 @@ func working(state states.State) states.State {
 	return state
 }
 
-// during returns the steps that the agent began between the first version of a piece of work and its end.
+// during returns the steps that the agent began between the first version of a piece of work and its end. The end was read later than
+// it was written, when the next work may have begun.
 func (m Machine) during(work []Version, end Version) (steps []Step) {
 	for _, s := range m.Steps {
-		if s.At.After(work[0].Updated.Add(-clock)) && s.At.Before(end.Stored) {
+		if s.At.After(work[0].Updated.Add(-clock)) && s.At.Before(end.Updated.Add(clock)) {
 			steps = append(steps, s)
 		}
 	}

@@ -38,6 +38,12 @@ func TestAnInstallationHasNoFindings(t *testing.T) {
 	require.Equal(t, [2]int{1, 1}, [2]int{cleanings, deployments})
 }
 
+func TestAnEndThatIsReadLateIncludesNoStepOfTheNextWork(t *testing.T) {
+	h := installed()
+	h.Nodes[node][4].Stored = at(65) // available, after the first step of the deployment
+	require.Empty(t, h.Check())
+}
+
 func TestEachBrokenRuleOfMachinesIsFound(t *testing.T) {
 	tests := []struct {
 		name  string
