@@ -67,6 +67,16 @@ func TestWorkWithoutAnAgentFailsAfterTheTimeOfItsFlag(t *testing.T) {
 	}
 }
 
+func TestAnAgentLooksUpAnIdleNodeByTheFlagOfFastTrack(t *testing.T) {
+	for flag, want := range map[string]int{"-fast-track": http.StatusOK, "-fast-track=false": http.StatusNotFound} {
+		s := serveProcess(t, "-demo", "0", flag)
+		status, answer := s.do(http.MethodPost, "/v1/nodes", `{"name": "one", "driver": "fake-hardware"}`)
+		require.Equal(t, http.StatusCreated, status, "%v", answer)
+		status, answer = s.do(http.MethodGet, "/v1/lookup?node_uuid="+answer["uuid"].(string), "")
+		require.Equal(t, want, status, "%s: %v", flag, answer)
+	}
+}
+
 func TestAutomatedCleaningHasThePrioritiesOfTheFlag(t *testing.T) {
 	for _, args := range [][]string{nil, {"-clean-step-priority", "bios.factory_reset:10"}} {
 		s := serveProcess(t, append(args, "-demo", "0", "-log-level", "INFO")...)

@@ -174,5 +174,6 @@ func (b mediaBoot) inUse(n *conductor.Node) bool {
 	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
 		return true
 	}
-	return n.DriverInternalInfo["agent_url"] != nil || b.chosen(n, "deploy") == ramdisk && n.ProvisionState == states.Active
+	stays := n.Power == states.PowerOn && n.DriverInternalInfo["agent_secret_token"] != nil
+	return stays || b.chosen(n, "deploy") == ramdisk && n.ProvisionState == states.Active
 }

@@ -67,16 +67,27 @@ func TestFastTrackBootsAnAgentUnlessOneIsReady(t *testing.T) {
 		fastTrack any
 		before    func(*lab) // before the deployment
 		boots     int        // of the agent for an inspection and a deployment, and of the instance
+		silent    bool       // the agent sends no heartbeat before the deployment boots another one
 	}{
-		"it is ready":         {true, (*lab).heartbeat, 2},
-		"fast track is off":   {false, func(*lab) {}, 3},
-		"off by default":      {nil, func(*lab) {}, 3},
-		"powered off":         {true, func(l *lab) { l.heartbeat(); l.setPower(l.n, states.PowerOff) }, 3},
-		"powered off by hand": {true, func(l *lab) { l.heartbeat(); require.NoError(l.t, l.bmc.SetPower("1", "Off")) }, 3},
+		"it is ready":         {true, (*lab).heartbeat, 2, false},
+		"fast track is off":   {false, func(*lab) {}, 3, false},
+		"off by default":      {nil, func(*lab) {}, 3, false},
+		"powered off":         {true, func(l *lab) { l.heartbeat(); l.setPower(l.n, states.PowerOff) }, 3, false},
+		"powered off by hand": {true, func(l *lab) { l.heartbeat(); require.NoError(l.t, l.bmc.SetPower("1", "Off")) }, 3, false},
 		"busy": {true, func(l *lab) {
 			l.heartbeat()
 			l.machine.AddFault(agenttest.Fault{On: "get_deploy_steps", Times: 1, Do: agenttest.Busy()})
-		}, 3},
+		}, 3, false},
+		"its heartbeat is old": {true, func(l *lab) {
+			l.heartbeat()
+			l.machine.AddFault(agenttest.Fault{On: "heartbeat", Do: agenttest.Silent()})
+			time.Sleep(time.Second) // a heartbeat may be on its way
+			_, err := l.UpdateNode(l.t.Context(), l.n.UUID, func(n *conductor.Node) error {
+				n.DriverInternalInfo["agent_last_heartbeat"] = "2026-01-02T03:04:05.000000"
+				return nil
+			})
+			require.NoError(l.t, err)
+		}, 3, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := startFastTrack(t, states.Manageable, c.fastTrack)
@@ -92,6 +103,10 @@ func TestFastTrackBootsAnAgentUnlessOneIsReady(t *testing.T) {
 			l.until(states.Available)
 			c.before(l)
 			l.ask(conductor.ProvisionRequest{Target: "active"})
+			if c.silent {
+				require.Eventually(t, func() bool { return l.machine.Boots() > 1 }, time.Minute, time.Millisecond)
+				l.machine.ClearFaults()
+			}
 			n = l.until(states.Active, states.DeployFail)
 			require.Equal(t, states.Active, n.ProvisionState, n.LastError)
 			require.Equal(t, c.boots, l.machine.Boots())
