@@ -44,6 +44,14 @@ func TestAnEndThatIsReadLateIncludesNoStepOfTheNextWork(t *testing.T) {
 	require.Empty(t, h.Check())
 }
 
+func TestAnAbortOfAStepThatWaitsMayHaveNoTransition(t *testing.T) {
+	h := installed() // a step of the cleaning waits from 30 to 40
+	h.Requests = append(h.Requests, provision("abort", 33, 35, history.Accepted))
+	require.Empty(t, h.Check())
+	h.Requests = append(h.Requests, provision("abort", 52, 54, history.Accepted))
+	require.Len(t, h.Check(), 1)
+}
+
 func TestEachBrokenRuleOfMachinesIsFound(t *testing.T) {
 	tests := []struct {
 		name  string
