@@ -39,6 +39,10 @@ const (
 	customMark = "written by a custom deploy step" // at the beginning
 )
 
+// boots is the number of boots of the agent in a life, with and without fast track. With it the agent is booted for the inspection,
+// by the step with a reboot, to rescue, and for each deletion.
+var boots = map[bool]int{false: 9, true: 5}
+
 func (l *life) run(ctx context.Context) error {
 	source, sum, err := l.image(ctx)
 	if err != nil {
@@ -70,6 +74,9 @@ func (l *life) run(ctx context.Context) error {
 		}
 	}
 	fmt.Fprintf(l.out, "%6.1f s  done, with %d boots of the agent\n", time.Since(l.begun).Seconds(), l.machine.boots)
+	if want := boots[l.fast]; l.machine.boots != want {
+		return fmt.Errorf("the agent was booted %d times, want %d", l.machine.boots, want)
+	}
 	return nil
 }
 
@@ -98,7 +105,7 @@ func (l *life) image(ctx context.Context) (name, sum string, err error) {
 
 func (l *life) enroll(ctx context.Context, image, sum string) error {
 	driverInfo := object{"redfish_address": "https://" + l.machine.bmc.Addr, "redfish_system_id": "/redfish/v1/Systems/1", "redfish_verify_ca": false,
-		"redfish_username": bmctest.DefaultUser, "redfish_password": bmctest.DefaultPassword}
+		"redfish_username": bmctest.DefaultUser, "redfish_password": bmctest.DefaultPassword, "fast_track": l.fast}
 	if l.boot == virtualMedia {
 		driverInfo["deploy_iso"] = agentISO
 	}

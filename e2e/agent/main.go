@@ -31,6 +31,7 @@ type options struct {
 	series string
 	format string // of the image
 	plain  bool   // the agent's API without TLS
+	fast   bool   // fast track
 	folder string
 }
 
@@ -44,6 +45,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	flags.StringVar(&o.series, "series", "2026.2", "OpenStack `series` of the conductor, from 2023.2 on")
 	flags.StringVar(&o.format, "format", "raw", "`format` of the image: raw or qcow2")
 	flags.BoolVar(&o.plain, "plain", false, "let the agent serve its API without TLS")
+	flags.BoolVar(&o.fast, "fast-track", false, "let an agent that runs do the next work without a boot")
 	flags.StringVar(&o.folder, "folder", "", "empty `folder` for the disk and all logs; by default a temporary one, which stays")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err

@@ -189,7 +189,7 @@ func (m *machines) enroll(ctx context.Context, c *client, i int) error {
 			"deploy_interface": "direct", "inspect_interface": "agent", "rescue_interface": "agent",
 			"driver_info": map[string]any{
 				"redfish_address": "https://" + one.bmc.Addr, "redfish_system_id": "/redfish/v1/Systems/1", "redfish_verify_ca": false,
-				"redfish_username": bmctest.DefaultUser, "redfish_password": bmctest.DefaultPassword, "deploy_iso": agentISO,
+				"redfish_username": bmctest.DefaultUser, "redfish_password": bmctest.DefaultPassword, "deploy_iso": agentISO, "fast_track": i%2 == 1,
 			},
 		}},
 		{"/v1/ports", map[string]any{"node_uuid": one.node, "address": one.mac}},
