@@ -310,7 +310,8 @@ func simTypes(hardware conductor.Hardware, names ...string) map[string]conductor
 	return types
 }
 
-// populate stores the nodes. About half of them have a hardware type that only one conductor has.
+// populate stores the nodes. About half of them have a hardware type that only one conductor has, and one of the two with an agent has
+// fast track.
 func (w *world) populate(ctx context.Context, names []string) []*conductor.Node {
 	seed, err := conductor.New(conductor.Config{Store: &w.memory, Name: "seed", Hardware: simTypes(&conductor.Fake{}, names...)})
 	require.NoError(w.t, err)
@@ -321,7 +322,7 @@ func (w *world) populate(ctx context.Context, names []string) []*conductor.Node 
 			driver = "fake-" + names[w.draw(int64(len(names)), "driver", fmt.Sprint(i), "of")]
 		}
 		n, err := seed.CreateNode(ctx, &conductor.Node{
-			Interfaces: map[string]string{"deploy": []string{"fake", "direct"}[i%2]}, InstanceInfo: instanceInfo(),
+			Interfaces: map[string]string{"deploy": []string{"fake", "direct"}[i%2]}, InstanceInfo: instanceInfo(), DriverInfo: map[string]any{"fast_track": i%4 == 1},
 			UUID: fmt.Sprintf("%08x-0000-4000-8000-%012x", w.seed, i), // decides which conductor owns it
 			Name: fmt.Sprint(i), Driver: driver, ProvisionState: states.Enroll, Power: states.PowerOff,
 		})
