@@ -150,8 +150,7 @@ func (t *Task) wasDone(stored *Node) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := t.unsure
-	return n != nil && n.UpdatedAt != nil && stored.UpdatedAt != nil && stored.UpdatedAt.Equal(*n.UpdatedAt) &&
-		stored.Claim == n.Claim && stored.ProvisionState == n.ProvisionState
+	return n != nil && sameTime(stored.UpdatedAt, n.UpdatedAt) && stored.Claim == n.Claim && stored.ProvisionState == n.ProvisionState
 }
 
 // updateLater defers a change to the next Update, which saves a write.
@@ -166,7 +165,6 @@ func (t *Task) set(n *Node, with *later) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.node = n
-	t.unsure = nil
 	if t.later == with {
 		t.later = nil
 	}

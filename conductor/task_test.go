@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// scripted is a store whose next updates and reads of nodes behave as scripted, and the following ones as those of Memory.
+type scripted struct {
+	Memory
+	updates []func(context.Context, Record) (int64, error)
+	gets    []func() error
+}
+
+func (s *scripted) Update(ctx context.Context, r Record) (int64, error) {
+	if len(s.updates) == 0 {
+		return s.Memory.Update(ctx, r)
+	}
+	update := s.updates[0]
+	s.updates = s.updates[1:]
+	return update(ctx, r)
+}
+
+func (s *scripted) Get(ctx context.Context, kind Kind, key string) (Record, error) {
+	if len(s.gets) > 0 {
+		get := s.gets[0]
+		s.gets = s.gets[1:]
+		if err := get(); err != nil {
+			return Record{}, err
+		}
+	}
+	return s.Memory.Get(ctx, kind, key)
+}
+
+var errSilent = errors.New("the store does not answer")
+
+// loses writes a record, and its response is lost.
+func (s *scripted) loses(ctx context.Context, r Record) (int64, error) {
+	if _, err := s.Memory.Update(ctx, r); err != nil {
+		return 0, err
+	}
+	return 0, errSilent
+}
+
+// fails does not write a record.
+func (s *scripted) fails(context.Context, Record) (int64, error) { return 0, errSilent }
+
+// elsewhere changes a node's record as another process does.
+func (s *scripted) elsewhere(t *testing.T, id string, change func(*Node)) {
+	r, err := s.Memory.Get(context.Background(), KindNode, id)
+	require.NoError(t, err)
+	n, err := decodeNode(r)
+	require.NoError(t, err)
+	changed := n.Clone()
+	later := now().Add(time.Minute)
+	changed.UpdatedAt = &later
+	change(changed)
+	r, err = encodeNode(changed)
+	require.NoError(t, err)
+	_, err = s.Memory.Update(context.Background(), r)
+	require.NoError(t, err)
+}
+
+// working returns the task of a node that is deployed, with its store and its log.
+func working(t *testing.T) (*Task, *scripted, *bytes.Buffer) {
+	store, log := &scripted{}, &bytes.Buffer{}
+	c, err := New(Config{Store: store, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}, Log: slog.New(slog.NewTextHandler(log, nil))})
+	require.NoError(t, err)
+	n, err := c.CreateNode(t.Context(), &Node{Driver: "fake-hardware", ProvisionState: states.Deploying, Claim: "ours"})
+	require.NoError(t, err)
+	return c.engine.task(n), store, log
+}
+
+// adds returns a change that adds a word to the description of a node.
+func adds(word string) func(*Node) error {
+	return func(n *Node) error { n.Description += word; return nil }
+}
+
+func (s *scripted) description(t *testing.T, id string) string {
+	r, err := s.Memory.Get(context.Background(), KindNode, id)
+	require.NoError(t, err)
+	n, err := decodeNode(r)
+	require.NoError(t, err)
+	return n.Description
+}
+
+func TestAChangeOfATaskIsStoredOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		updates func(*scripted, func(func(*Node))) []func(context.Context, Record) (int64, error)
+		want    string
+		retries int64
+	}{
+		"at once": {want: "AB"},
+		"after a write that failed": {
+			func(s *scripted, _ func(func(*Node))) []func(context.Context, Record) (int64, error) {
+				return []func(context.Context, Record) (int64, error){s.fails}
+			}, "AB", 1,
+		},
+		"after a write whose response was lost": {
+			func(s *scripted, _ func(func(*Node))) []func(context.Context, Record) (int64, error) {
+				return []func(context.Context, Record) (int64, error){s.loses}
+			}, "AB", 1,
+		},
+		"after another process's write": {
+			func(s *scripted, elsewhere func(func(*Node))) []func(context.Context, Record) (int64, error) {
+				return []func(context.Context, Record) (int64, error){func(ctx context.Context, r Record) (int64, error) {
+					elsewhere(func(n *Node) { n.Description = "X" })
+					return s.Memory.Update(ctx, r)
+				}}
+			}, "XAB", 0,
+		},
+		"after a write that failed and another process's": {
+			func(s *scripted, elsewhere func(func(*Node))) []func(context.Context, Record) (int64, error) {
+				return []func(context.Context, Record) (int64, error){func(ctx context.Context, r Record) (int64, error) {
+					elsewhere(func(n *Node) { n.Description = "X" })
+					return s.fails(ctx, r)
+				}}
+			}, "XAB", 1,
+		},
+		"after a conflict and a read that failed": {
+			func(s *scripted, elsewhere func(func(*Node))) []func(context.Context, Record) (int64, error) {
+				return []func(context.Context, Record) (int64, error){func(ctx context.Context, r Record) (int64, error) {
+					elsewhere(func(n *Node) { n.Description = "X" })
+					s.gets = []func() error{func() error { return errSilent }}
+					return s.Memory.Update(ctx, r)
+				}}
+			}, "XAB", 1,
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			task, store, log := working(t)
+			id := task.Node().UUID
+			if test.updates != nil {
+				store.updates = test.updates(store, func(change func(*Node)) { store.elsewhere(t, id, change) })
+			}
+			task.updateLater(func(n *Node) { n.Description += "A" })
+			require.NoError(t, task.persist(t.Context(), adds("B")), name)
+			require.Equal(t, test.want, store.description(t, id), name)
+			require.Equal(t, test.want, task.Node().Description, name)
+			require.Equal(t, test.retries, task.engine.counters.reportRetries.Load(), name)
+			require.EqualValues(t, test.retries, bytes.Count(log.Bytes(), []byte(
+				`level=WARN msg="a change of a node's record could not be stored and will be retried" node=`+id)), name)
+
+			// The next change needs no second attempt and does not repeat the deferred one.
+			store.gets = []func() error{func() error { return errSilent }}
+			require.NoError(t, task.Update(t.Context(), adds("C")), name)
+			require.Equal(t, test.want+"C", store.description(t, id), name)
+		})
+	}
+}
+
+func TestAChangeIsStoredAfterAnotherWhoseOutcomeIsUnknown(t *testing.T) {
+	for name, change := range map[string]func(*Task, context.Context, func(*Node) error) error{
+		"Update": (*Task).Update, "persist": (*Task).persist,
+	} {
+		task, store, _ := working(t)
+		store.updates = []func(context.Context, Record) (int64, error){store.loses}
+		require.ErrorIs(t, task.Update(t.Context(), adds("A")), errSilent)
+		require.NoError(t, change(task, t.Context(), adds("B")), name)
+		require.Equal(t, "AB", store.description(t, task.Node().UUID), name)
+	}
+}
+
+func TestATaskWhoseNodeIsTakenOrDeletedChangesNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		elsewhere func(*testing.T, *Task, *scripted)
+		text      string
+	}{
+		"another claim": {func(t *testing.T, task *Task, s *scripted) {
+			s.elsewhere(t, task.Node().UUID, func(n *Node) { n.Claim = "theirs" })
+		}, "the reservation was lost"},
+		"no claim": {func(t *testing.T, task *Task, s *scripted) {
+			s.elsewhere(t, task.Node().UUID, func(n *Node) { n.Claim = "" })
+		}, "the reservation was lost"},
+		"deleted": {func(t *testing.T, task *Task, s *scripted) {
+			_, err := s.Delete(t.Context(), KindNode, task.Node().UUID, task.Node().Revision)
+			require.NoError(t, err)
+		}, "the reservation was lost: node %s was deleted"},
+		"deleted after a conflict": {func(t *testing.T, task *Task, s *scripted) {
+			s.elsewhere(t, task.Node().UUID, func(*Node) {})
+			s.gets = []func() error{func() error { return ErrNotFound }}
+		}, "the reservation was lost: node %s was deleted"},
+	} {
+		for _, change := range []func(*Task, context.Context, func(*Node) error) error{(*Task).Update, (*Task).persist} {
+			task, store, _ := working(t)
+			before := task.Node()
+			test.elsewhere(t, task, store)
+			err := change(task, t.Context(), adds("A"))
+			require.ErrorIs(t, err, errLost, name)
+			require.EqualError(t, err, string(bytes.ReplaceAll([]byte(test.text), []byte("%s"), []byte(before.UUID))), name)
+			require.Same(t, before, task.Node(), name)
+		}
+	}
+}
+
+func TestATaskRecognizesItsOwnWrite(t *testing.T) {
+	early, same, late := time.Unix(1, 0), time.Unix(1, 0), time.Unix(2, 0)
+	written := Node{UpdatedAt: &early, Claim: "ours", ProvisionState: states.Deploying}
+	for name, test := range map[string]struct {
+		unsure, stored *Node
+		want           bool
+	}{
+		"no write is in doubt": {nil, &written, false},
+		"its own":              {&written, &Node{UpdatedAt: &same, Claim: "ours", ProvisionState: states.Deploying}, true},
+		"at another time":      {&written, &Node{UpdatedAt: &late, Claim: "ours", ProvisionState: states.Deploying}, false},
+		"at an unknown time":   {&written, &Node{Claim: "ours", ProvisionState: states.Deploying}, false},
+		"of another claim":     {&written, &Node{UpdatedAt: &early, Claim: "theirs", ProvisionState: states.Deploying}, false},
+		"in another state":     {&written, &Node{UpdatedAt: &early, Claim: "ours", ProvisionState: states.Active}, false},
+	} {
+		require.Equal(t, test.want, (&Task{unsure: test.unsure}).wasDone(test.stored), name)
+	}
+}
