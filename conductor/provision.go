@@ -115,11 +115,7 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 		return err
 	}
 	if err := rules.Start(n.Fields(), event); err != nil {
-		early := r.Target == "active" || r.Target == "rebuild"
-		if refused := e.rules.refused(n, err); !early || !errors.Is(refused, InMaintenance) {
-			return Held(refused)
-		}
-		return e.rules.refused(n, err) // by the API, before the lock
+		return Held(e.rules.refused(n, err))
 	}
 	if r.ConfigDrive != nil && (event == states.EventDeploy || event == states.EventRebuild) {
 		set(&n.InstanceInfo, "configdrive", r.ConfigDrive) // validated with the rest of the instance
@@ -135,16 +131,14 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 		return err
 	}
 	n.CleanUp = nil // the new work boots the machine as it needs
-	kind, ok := stepKinds[n.ProvisionState]
-	if manages := event == states.EventManage && n.ProvisionState == states.Cleaning; ok && (manages || event == states.EventAbort) {
+	if kind, ok := stepKinds[n.ProvisionState]; ok && (event == states.EventManage || event == states.EventAbort) {
 		n.CleanUp = e.rules.cleanUp(n, true)
-		if step := n.Step().String(); step != "" && moved.LastError != "" && !manages {
+		if step := n.Step().String(); step != "" && moved.LastError != "" && event == states.EventAbort {
 			moved.LastError += afterStep(step)
 		}
 		kind.forget(n)
 	}
 	from := n.ProvisionState
-	n.endWait()
 	if on, _ := e.rules.fastTracks(n); event != states.EventUnhold && !(on && agentStaysBefore.Has(from) && agentDoes.Has(moved.State)) {
 		n.forgetAgent()
 	}
@@ -256,16 +250,6 @@ func remembered(steps **Steps, requested []StepRequest, disableRamdisk bool) err
 	}
 	(*steps).Requested = copied
 	return nil
-}
-
-// endWait removes the steps of waiting work, such as a rescue, that a request ends.
-func (n *Node) endWait() {
-	n.OtherSteps = nil
-	for _, s := range []*Steps{n.CleanSteps, n.DeploySteps, n.ServiceSteps} {
-		if s != nil {
-			s.Prepared = false
-		}
-	}
 }
 
 // noteImageType records whether the image is a whole-disk or a partition image. An image with a

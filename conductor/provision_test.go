@@ -52,14 +52,56 @@ func TestATearDownForgetsTheRescuePasswordFirst(t *testing.T) {
 	}
 }
 
-func TestATearDownNeedsAnAgentOfItsOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, nil)
-		n := f.create(conductor.Node{
-			ProvisionState: states.DeployWait, TargetProvisionState: states.Active, DeploySteps: &conductor.Steps{Prepared: true},
+func TestOnlyADeploymentAndARebuildStoreAConfigDrive(t *testing.T) {
+	for target, test := range map[string]struct {
+		from      states.State
+		operation string
+		want      any
+	}{
+		"active":  {states.Available, "deploy.deploy", "H4sI"},
+		"rebuild": {states.Active, "deploy.deploy", "H4sI"},
+		"deleted": {states.Active, "deploy.tear_down", nil},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			n := f.create(conductor.Node{ProvisionState: test.from})
+			var seen any
+			f.fake.Before = func(_ context.Context, n *conductor.Node, did string) error {
+				if did == test.operation {
+					seen = n.InstanceInfo["configdrive"]
+				}
+				return nil
+			}
+			r := f.provision(target)
+			r.ConfigDrive = "H4sI"
+			require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+			f.settle(n)
+			require.Equal(t, test.want, seen, target)
 		})
-		require.False(t, f.during("deploy.tear_down", n, "deleted").DeploySteps.Prepared)
-	})
+	}
+}
+
+func TestNewWorkForgetsTheAgentUnlessItDoesTheWorkByFastTrack(t *testing.T) {
+	for name, test := range map[string]struct {
+		fastTrack bool
+		from      states.State
+		target    string
+		operation string
+		knows     bool
+	}{
+		"by fast track":                        {true, states.Available, "active", "deploy.deploy", true},
+		"without fast track":                   {false, states.Available, "active", "deploy.deploy", false},
+		"after another state":                  {true, states.Active, "rebuild", "deploy.deploy", false},
+		"work that the agent of a boot does":   {true, states.Manageable, "inspect", "inspect.inspect_hardware", false},
+		"work after the instance of a machine": {true, states.Active, "deleted", "deploy.tear_down", false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) { c.FastTrack = test.fastTrack })
+			n := f.create(conductor.Node{ProvisionState: test.from, DriverInternalInfo: map[string]any{"agent_secret_token": "a token"}})
+			_, knows := f.during(test.operation, n, test.target).DriverInternalInfo["agent_secret_token"]
+			require.Equal(t, test.knows, knows, name)
+		})
+	}
 }
 
 func TestAnAbortWithoutACurrentStepNamesNone(t *testing.T) {

@@ -22,12 +22,9 @@ type Task struct {
 
 	mu     sync.Mutex
 	node   *Node
-	later  *later // nil for none
-	unsure *Node  // the node of a failed write that the store may have done; nil for none
+	later  []func(*Node) // changes that the next Update stores together with its own
+	unsure *Node         // the node of a failed write that the store may have done; nil for none
 }
-
-// later is a change that the next Update stores together with its own.
-type later struct{ change func(*Node) }
 
 // Node returns the node as of the task's last write. Do not change it.
 func (t *Task) Node() *Node {
@@ -105,8 +102,8 @@ func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 		old, later := t.node, t.later
 		t.mu.Unlock()
 		n := old.Clone()
-		if later != nil {
-			later.change(n)
+		for _, change := range later {
+			change(n)
 		}
 		if err := change(n); err != nil {
 			return err
@@ -117,12 +114,12 @@ func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 			n, err = t.engine.fleet.storedNode(ctx, old.UUID)
 			switch {
 			case err == nil && t.wasDone(n):
-				t.set(n, later)
+				t.set(n, len(later))
 				return nil
 			case err == nil && n.Claim != old.Claim:
 				err = errLost
 			case err == nil:
-				t.set(n, nil)
+				t.set(n, 0)
 				continue
 			}
 		}
@@ -130,7 +127,7 @@ func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 		case errors.Is(err, NotFound), errors.Is(err, ErrNotFound):
 			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
 		case err == nil:
-			t.set(n, later)
+			t.set(n, len(later))
 		case !errors.Is(err, errLost):
 			t.doubt(attempt)
 		}
@@ -157,15 +154,13 @@ func (t *Task) wasDone(stored *Node) bool {
 func (t *Task) updateLater(change func(*Node)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.later = &later{change}
+	t.later = append(t.later, change)
 }
 
-// set replaces the node with a stored one, and removes the deferred change that the write included.
-func (t *Task) set(n *Node, with *later) {
+// set replaces the node with a stored one, and removes the first deferred changes, which the write included.
+func (t *Task) set(n *Node, included int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.node = n
-	if t.later == with {
-		t.later = nil
-	}
+	t.later = t.later[min(included, len(t.later)):]
 }

@@ -101,16 +101,16 @@ func TestAChangeOfATaskIsStoredOnce(t *testing.T) {
 		want    string
 		retries int64
 	}{
-		"at once": {want: "AB"},
+		"at once": {want: "ABC"},
 		"after a write that failed": {
 			func(s *scripted, _ func(func(*Node))) []func(context.Context, Record) (int64, error) {
 				return []func(context.Context, Record) (int64, error){s.fails}
-			}, "AB", 1,
+			}, "ABC", 1,
 		},
 		"after a write whose response was lost": {
 			func(s *scripted, _ func(func(*Node))) []func(context.Context, Record) (int64, error) {
 				return []func(context.Context, Record) (int64, error){s.loses}
-			}, "AB", 1,
+			}, "ABC", 1,
 		},
 		"after another process's write": {
 			func(s *scripted, elsewhere func(func(*Node))) []func(context.Context, Record) (int64, error) {
@@ -118,7 +118,7 @@ func TestAChangeOfATaskIsStoredOnce(t *testing.T) {
 					elsewhere(func(n *Node) { n.Description = "X" })
 					return s.Memory.Update(ctx, r)
 				}}
-			}, "XAB", 0,
+			}, "XABC", 0,
 		},
 		"after a write that failed and another process's": {
 			func(s *scripted, elsewhere func(func(*Node))) []func(context.Context, Record) (int64, error) {
@@ -126,7 +126,7 @@ func TestAChangeOfATaskIsStoredOnce(t *testing.T) {
 					elsewhere(func(n *Node) { n.Description = "X" })
 					return s.fails(ctx, r)
 				}}
-			}, "XAB", 1,
+			}, "XABC", 1,
 		},
 		"after a conflict and a read that failed": {
 			func(s *scripted, elsewhere func(func(*Node))) []func(context.Context, Record) (int64, error) {
@@ -135,7 +135,7 @@ func TestAChangeOfATaskIsStoredOnce(t *testing.T) {
 					s.gets = []func() error{func() error { return errSilent }}
 					return s.Memory.Update(ctx, r)
 				}}
-			}, "XAB", 1,
+			}, "XABC", 1,
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -144,18 +144,20 @@ func TestAChangeOfATaskIsStoredOnce(t *testing.T) {
 			if test.updates != nil {
 				store.updates = test.updates(store, func(change func(*Node)) { store.elsewhere(t, id, change) })
 			}
-			task.updateLater(func(n *Node) { n.Description += "A" })
-			require.NoError(t, task.persist(t.Context(), adds("B")), name)
+			for _, word := range []string{"A", "B"} {
+				task.updateLater(func(n *Node) { n.Description += word })
+			}
+			require.NoError(t, task.persist(t.Context(), adds("C")), name)
 			require.Equal(t, test.want, store.description(t, id), name)
 			require.Equal(t, test.want, task.Node().Description, name)
 			require.Equal(t, test.retries, task.engine.counters.reportRetries.Load(), name)
 			require.EqualValues(t, test.retries, bytes.Count(log.Bytes(), []byte(
 				`level=WARN msg="a change of a node's record could not be stored and will be retried" node=`+id)), name)
 
-			// The next change needs no second attempt and does not repeat the deferred one.
+			// The next change needs no second attempt and does not repeat the deferred ones.
 			store.gets = []func() error{func() error { return errSilent }}
-			require.NoError(t, task.Update(t.Context(), adds("C")), name)
-			require.Equal(t, test.want+"C", store.description(t, id), name)
+			require.NoError(t, task.Update(t.Context(), adds("D")), name)
+			require.Equal(t, test.want+"D", store.description(t, id), name)
 		})
 	}
 }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestACleaningByFastTrackGivesTheAgentTheParametersOfAnErasure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Manageable, func(c *conductor.Config) { c.FastTrack = true })
+		require.NoError(t, m.fake.SetPower(m.ctx, m.n, states.PowerOn))
+		m.boot()
+		m.request(m.n, "provide")
+		n := m.settle(m.n)
+		m.requireState(n, states.CleanWait, "")
+		require.True(t, n.CleanSteps.Prepared, "the agent is torn down at the end unless it stays")
+		require.Equal(t, []string{"get_clean_steps", "execute_clean_step erase_devices_metadata"}, m.heard())
+		record := m.agent.params[1]["node"].(map[string]any)
+		require.Equal(t, 1.0, record["driver_internal_info"].(map[string]any)["agent_erase_devices_iterations"])
+	})
+}
+
+func TestAnAgentThatCannotTellItsStepsFailsTheWork(t *testing.T) {
+	for target, test := range map[string]struct {
+		from, to states.State
+		word     string
+	}{
+		"clean":   {states.Manageable, states.CleanFail, "cleaning"},
+		"service": {states.Active, states.ServiceFail, "service"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := startMachine(t, test.from, nil)
+			m.request(m.n, target)
+			m.settle(m.n)
+			m.set(func(a *agentProgram) { a.silent = true })
+			n := m.boot()
+			require.Equal(t, test.to, n.ProvisionState)
+			require.Contains(t, n.LastError, "Node failed to start the first "+test.word+" step: ")
+			require.Contains(t, n.LastError, "connection refused")
+		})
+	}
+}
+
+func TestAStepMayEndShortlyAfterTheConductorWasStopped(t *testing.T) {
+	for _, test := range []struct {
+		takes time.Duration // to end after the stop
+		want  states.State
+	}{
+		{time.Second, states.Active}, {3 * time.Second, states.DeployFail},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &conductor.Memory{}
+			fake := &conductor.Fake{Before: func(ctx context.Context, _ *conductor.Node, _ string) error {
+				<-ctx.Done()
+				sleep.For(context.WithoutCancel(ctx), test.takes)
+				return nil
+			}}
+			c, err := conductor.New(conductor.Config{
+				Store: store, Name: "alpha", SkipPowerSync: true, ShutdownTimeout: time.Second,
+				Hardware: map[string]conductor.Hardware{"fake-hardware": fake},
+			})
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() { done <- c.Run(ctx) }()
+			require.NoError(t, c.Ready(ctx))
+			n, err := c.CreateNode(ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available})
+			require.NoError(t, err)
+			require.NoError(t, c.Provision(ctx, n.UUID, conductor.ProvisionRequest{Target: "active"}))
+			synctest.Wait()
+			cancel()
+			require.ErrorIs(t, <-done, context.Canceled)
+			n, err = c.Node(t.Context(), n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, test.want, n.ProvisionState, n.LastError)
+			time.Sleep(time.Minute) // the step ends
+		})
+	}
+}
+
+func TestTheAgentOfWorkThatWasHeldEndsWithTheWork(t *testing.T) {
+	for target, test := range map[string]struct {
+		from, held states.State
+		step       string
+		end        states.State
+		want       []string
+	}{
+		"clean":   {states.Manageable, states.CleanHold, "erase_devices", states.Manageable, []string{"power off"}},
+		"service": {states.Active, states.ServiceHold, "burnin_cpu", states.Active, []string{"power off", "power on"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := startMachine(t, test.from, nil)
+			r := m.provision(target)
+			steps := []conductor.StepRequest{{Step: "hold"}, {Interface: "deploy", Step: test.step}}
+			r.CleanSteps, r.ServiceSteps = steps, steps
+			require.NoError(t, m.Provision(m.ctx, m.n.UUID, r))
+			m.settle(m.n)
+			m.requireState(m.boot(), test.held, "")
+			m.request(m.n, "unhold")
+			m.settle(m.n)
+			m.beat()
+			var did []string
+			m.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+				if operation != "read power" {
+					did = append(did, operation)
+				}
+				return nil
+			}
+			m.requireState(m.end("SUCCEEDED", ""), test.end, "")
+			require.Equal(t, test.want, did, target)
+		})
+	}
+}
