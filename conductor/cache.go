@@ -14,9 +14,10 @@ import (
 
 // CacheReader is a [Hardware] that reads what the records of its nodes cache of their machines. The
 // conductor calls it after a verification and before a cleaning, and since 2024.2 also after a cleaning and before
-// and after a service. A failure is logged, and the record keeps what it has.
+// and after a service. Since 2026.1 it calls ReadFirmware after an inspection by an agent. A failure is logged, and the
+// record keeps what it has.
 //
-// Source: node_update_cache in ironic/conductor/utils.py.
+// Source: node_update_cache and node_cache_firmware_components in ironic/conductor/utils.py.
 type CacheReader interface {
 	// ReadVendor reads who made the machine; "" if the machine or the node's management interface does not report it. It
 	// is called for nodes without the property vendor, which it becomes.
@@ -35,15 +36,20 @@ type CacheReader interface {
 // cacheTimeout bounds the calls of a CacheReader.
 const cacheTimeout = 2 * time.Minute
 
-// readCache calls the node's hardware type, if it is a CacheReader, and returns the change of the
-// node's record, nil for none. The context must be fenced.
-func (t *Task) readCache(ctx context.Context) func(*Node) {
+// readCache calls what reads a part of the node's machine, or all, if its hardware type is a CacheReader. It returns the
+// change of the node's record, nil for none. The context must be fenced.
+func (t *Task) readCache(ctx context.Context, part func(*Task, context.Context, CacheReader) func(*Node)) func(*Node) {
 	reader, ok := t.hardware.(CacheReader)
 	if !ok {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, cacheTimeout)
 	defer cancel()
+	return part(t, ctx, reader)
+}
+
+// readMachine reads all that is cached.
+func (t *Task) readMachine(ctx context.Context, reader CacheReader) func(*Node) {
 	vendor := ""
 	if !t.Node().hasVendor() {
 		vendor, _ = cached(ctx, t, "vendor", reader.ReadVendor)
@@ -57,10 +63,7 @@ func (t *Task) readCache(ctx context.Context) func(*Node) {
 		return b, err
 	})
 	settings, _ := cached(ctx, t, "BIOS settings", reader.ReadBIOS)
-	var firmware []FirmwareComponent
-	if t.Series() >= states.Bobcat {
-		firmware, _ = cached(ctx, t, "firmware versions", reader.ReadFirmware)
-	}
+	firmware := t.readFirmware(ctx, reader)
 	return func(n *Node) {
 		if vendor != "" && !n.hasVendor() {
 			set(&n.Properties, "vendor", vendor)
@@ -71,8 +74,17 @@ func (t *Task) readCache(ctx context.Context) func(*Node) {
 		if settings != nil {
 			n.SetBIOSSettings(settings)
 		}
-		n.SetFirmware(firmware)
+		firmware(n)
 	}
+}
+
+// readFirmware reads the firmware versions.
+func (t *Task) readFirmware(ctx context.Context, reader CacheReader) func(*Node) {
+	var firmware []FirmwareComponent
+	if t.Series() >= states.Bobcat {
+		firmware, _ = cached(ctx, t, "firmware versions", reader.ReadFirmware)
+	}
+	return func(n *Node) { n.SetFirmware(firmware) }
 }
 
 func (n *Node) hasVendor() bool {
@@ -81,23 +93,29 @@ func (n *Node) hasVendor() bool {
 }
 
 // refreshCache updates the cached parts of a node's record before its first clean or service step, or when the work is
-// done.
+// done. An inspection by an agent updates the firmware versions at its end.
 //
-// Source: do_node_clean and do_next_clean_step in ironic/conductor/cleaning.py, and their like in servicing.py.
+// Source: do_node_clean and do_next_clean_step in ironic/conductor/cleaning.py, and their like in servicing.py;
+// continue_inspection in inspection.py.
 func (t *Task) refreshCache(ctx context.Context, kind stepKind, done bool) error {
-	since := states.Dalmatian
-	if kind.work == states.Cleaning && !done {
-		since = states.NoSeries
-	}
+	part, since := (*Task).readMachine, states.Dalmatian
 	switch {
-	case kind.work != states.Cleaning && kind.work != states.Servicing, t.Series() < since, !done && kind.of(t.Node()).begun():
+	case kind.work == states.Cleaning && !done:
+		since = states.NoSeries
+	case kind.work == states.Cleaning, kind.work == states.Servicing:
+	case kind.work == states.Inspecting && done && t.engine.rules.inspectsByAgent(t.Node()):
+		part, since = (*Task).readFirmware, states.Gazpacho
+	default:
+		return nil
+	}
+	if t.Series() < since || !done && kind.of(t.Node()).begun() {
 		return nil
 	}
 	fenced, err := t.engine.fenced(ctx, t.Node())
 	if err != nil {
 		return err
 	}
-	change := t.readCache(fenced)
+	change := t.readCache(fenced, part)
 	if change == nil {
 		return nil
 	}

@@ -143,6 +143,51 @@ func TestWhatACleaningOrAServiceChangesIsReadAtItsEnd(t *testing.T) {
 	}
 }
 
+// inspecting is caching hardware with the inspect interface agent.
+type inspecting struct{ *caching }
+
+func (h inspecting) Describe() conductor.Description {
+	d := h.caching.Describe()
+	d.Interfaces["inspect"] = append(d.Interfaces["inspect"], "agent")
+	return d
+}
+
+func TestTheEndOfAnInspectionByAnAgentReadsTheFirmwareVersions(t *testing.T) {
+	for _, c := range []struct {
+		series states.Series
+		by     string
+		want   string
+	}{
+		{states.Gazpacho, "agent", "2"}, {states.Flamingo, "agent", "1"}, {states.Gazpacho, "fake", "1"},
+	} {
+		t.Run(c.series.String()+" "+c.by, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hardware := newCaching("1")
+				hardware.Before = waiting("inspect.inspect_hardware")
+				f := start(t, func(config *conductor.Config) {
+					config.Hardware, config.Table = map[string]conductor.Hardware{"fake-hardware": inspecting{hardware}}, c.series.Table()
+				})
+				n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll, Interfaces: map[string]string{"inspect": c.by}})
+				require.NoError(t, err)
+				f.request(n, "manage")
+				f.settle(n)
+				changed := newCaching("2")
+				hardware.version, hardware.bios, hardware.firmware = changed.version, changed.bios, changed.firmware
+				f.request(n, "inspect")
+				n = f.settle(n)
+				require.Equal(t, states.InspectWait, n.ProvisionState)
+				require.Equal(t, "1", n.Firmware[0].CurrentVersion, "the agent runs")
+				require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
+				n = f.settle(n)
+				require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+				require.Equal(t, c.want, n.Firmware[0].CurrentVersion)
+				require.Equal(t, "1", n.BIOSSettings[0].Value, "nothing else is read")
+				require.Equal(t, "vendor of 1", n.Properties["vendor"])
+			})
+		})
+	}
+}
+
 func TestWorkDoesNotDependOnTheCache(t *testing.T) {
 	for name, bad := range map[string]func() ([]conductor.BIOSSetting, error){
 		"error": func() ([]conductor.BIOSSetting, error) { return nil, errors.New("no route to host") },

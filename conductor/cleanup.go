@@ -61,7 +61,7 @@ func (b *rulebook) bootsRamdisk(n *Node) bool {
 	}
 	switch kind := stepKinds[n.ProvisionState]; kind.work {
 	case states.Inspecting:
-		return b.description(n).Interface(n, "inspect") == "agent"
+		return b.inspectsByAgent(n)
 	case states.Rescuing:
 		return b.description(n).Interface(n, "rescue") == "agent"
 	case states.Cleaning, states.Servicing:
@@ -71,6 +71,11 @@ func (b *rulebook) bootsRamdisk(n *Node) bool {
 	default:
 		return false
 	}
+}
+
+// inspectsByAgent reports whether the agent inspects a node's machine.
+func (b *rulebook) inspectsByAgent(n *Node) bool {
+	return b.description(n).Interface(n, "inspect") == "agent"
 }
 
 // withoutRamdisk reports whether a client has requested that the steps run without a ramdisk.
