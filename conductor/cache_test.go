@@ -42,6 +42,9 @@ func (c *caching) ReadBootMode(context.Context, *conductor.Node) (string, *bool,
 }
 
 func (c *caching) ReadVendor(context.Context, *conductor.Node) (string, error) {
+	if c.version == "" {
+		return "", nil
+	}
 	return "vendor of " + c.version, nil
 }
 
@@ -114,6 +117,17 @@ func TestVerificationCleaningAndServiceCacheBIOSAndFirmware(t *testing.T) {
 			require.Equal(t, cached, n.Firmware[0].CurrentVersion)
 		})
 	}
+}
+
+func TestAMachineThatReportsNoVendor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startCaching(t, newCaching(""), states.Latest())
+		n := f.node(states.Enroll)
+		f.request(n, "manage")
+		n = f.settle(n)
+		require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+		require.NotContains(t, n.Properties, "vendor")
+	})
 }
 
 func TestWhatACleaningOrAServiceChangesIsReadAtItsEnd(t *testing.T) {

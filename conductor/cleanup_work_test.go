@@ -86,6 +86,9 @@ func TestTheCleanUpAfterFailedWork(t *testing.T) {
 		"a failing instance": {
 			all, states.InspectFail, false, "boot the disk", "power off, clean up, boot the disk", "failed. Also Failed to abort inspection on node UUID, reason: no answer",
 		},
+		"a failing power off of a rescue": {
+			conductor.CleanUp{PowerOff: true}, states.RescueFail, false, "power off", "power off", "Rescue operation was unsuccessful, clean up failed for node: no answer",
+		},
 		"a failing power on": {
 			all, states.DeployFail, false, "power on", "power off, clean up, boot the disk, power on", "failed. Also failed to clean up due to: no answer",
 		},
@@ -107,6 +110,11 @@ func TestTheCleanUpAfterFailedWork(t *testing.T) {
 				n = f.settle(n)
 				require.Equal(t, test.done, strings.Join(hardware.done, ", "))
 				require.Equal(t, strings.ReplaceAll(test.lastError, "UUID", n.UUID), n.LastError)
+				var entries []string
+				if test.state == states.RescueFail && test.fails != "" {
+					entries = []string{"ERROR rescue"}
+				}
+				require.Equal(t, entries, f.entries(n), "its history has a failed clean-up only of a rescue, as in Ironic")
 				require.Nil(t, n.CleanUp)
 				last := store.records[len(store.records)-1]
 				require.NotContains(t, last, `"reservation"`)
