@@ -117,7 +117,7 @@ type calls struct {
 	fleet     *fleet
 	sessions  *sessions
 	conductor *Conductor // does the calls of others
-	serving   sync.Map   // the UUIDs of the calls that are served now
+	served    sync.Map   // the UUIDs of the calls that this process has begun to serve, while they exist
 }
 
 // elsewhere returns a node and its owner if this conductor cannot serve the node: it lacks the node's
@@ -196,29 +196,36 @@ const callExpiry = 10 * callTimeout
 // died, and deletes one that has expired.
 func (c *calls) reconcile(o *callRecord) {
 	s, err := c.sessions.current()
+	_, served := c.served.Load(o.UUID)
 	switch {
 	case err != nil:
-	case o.To == s.id && o.Result == nil:
+	case o.To == s.id && o.Result == nil && !served:
 		c.serve(s, o, func(ctx context.Context) callResult { return c.answer(ctx, o.call) })
-	case o.From == s.id && o.Result == nil && !isMember(s.members, o.To):
+	case o.From == s.id && o.Result == nil && !served && !isMember(s.members, o.To):
 		c.serve(s, o, func(context.Context) callResult { return callResult{Err: asCallError(o.unanswered())} })
 	case time.Since(o.CreatedAt) > callExpiry && s.chooses(o.UUID):
 		s.run.group.Go(func() { c.forget(s.ctx, o.UUID) })
 	}
 }
 
-// serve stores the result of a call. It calls result once for each call.
+// serve stores the result of a call. It calls result once for each call, also if the result could not be stored: the caller
+// then gets none.
 func (c *calls) serve(s *session, o *callRecord, result func(context.Context) callResult) {
-	if _, begun := c.serving.LoadOrStore(o.UUID, true); begun {
+	if _, begun := c.served.LoadOrStore(o.UUID, true); begun {
 		return
 	}
 	s.run.group.Go(func() {
-		defer c.serving.Delete(o.UUID)
 		ctx, cancel := context.WithTimeout(s.ctx, callTimeout)
 		defer cancel()
 		r, o := result(ctx), Clone(o)
 		o.Result = &r
 		c.store(ctx, s, o)
+		c.served.Range(func(id, _ any) bool {
+			if c.fleet.of(kindCall).get(id.(string)) == nil {
+				c.served.Delete(id)
+			}
+			return true
+		})
 	})
 }
 

@@ -126,10 +126,41 @@ func TestACallIsAnsweredOnceTheStoreWorksAgain(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "pxe", device)
 		synctest.Wait()
-		require.Zero(t, c.conductors["beta"].Serving())
 		require.WithinRange(t, time.Now(), begun.Add(20*time.Second), begun.Add(21*time.Second))
 		require.Less(t, beta.updates.Load(), int32(30), "the pauses between attempts grow to a second")
 		require.NotContains(t, c.log.String(), "could not be")
+	})
+}
+
+func TestACallIsDoneOnceAlsoIfItsResultCannotBeStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCalls(t)
+		beta, alpha := c.stores["beta"], c.stores["alpha"]
+		beta.failUpdates.Store(true)
+		alpha.failDeletes.Store(true)
+		err := c.alpha.SetPower(c.ctx, c.n.UUID, states.PowerOn, 0)
+		require.ErrorIs(t, err, conductor.NoWorker)
+		time.Sleep(time.Second) // beta has given up too
+		beta.failUpdates.Store(false)
+		updates := beta.updates.Load()
+		time.Sleep(9 * time.Minute)
+		require.Equal(t, 1, c.stored())
+		require.Equal(t, updates, beta.updates.Load(), "the call is not done again")
+		alpha.failDeletes.Store(false)
+		time.Sleep(2 * time.Minute)
+		require.Zero(t, c.stored(), "it expires")
+	})
+}
+
+func TestTheCallsThatWereServedAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCalls(t)
+		for range 5 {
+			_, _, err := c.alpha.BootDevice(c.ctx, c.n.UUID)
+			require.NoError(t, err)
+			synctest.Wait()
+		}
+		require.Equal(t, 1, c.conductors["beta"].Served())
 	})
 }
 

@@ -51,12 +51,12 @@ func TestTheCountersByStateEqualARecount(t *testing.T) {
 			"drop": func(t *rapid.T) {
 				x.Drop(id.Draw(t, "node"), rapid.Int64Range(1, 50).Draw(t, "revision"), rapid.Bool().Draw(t, "own"))
 			},
-			"retain": func(t *rapid.T) {
-				seen := map[string]bool{}
+			"new watch": func(t *rapid.T) {
+				unseen := x.Created()
 				for _, id := range rapid.SliceOf(id).Draw(t, "seen") {
-					seen[id] = true
+					delete(unseen, id)
 				}
-				x.Retain(seen)
+				x.DropUnseen(unseen)
 			},
 			"": func(t *rapid.T) { requireCounted(t, x) },
 		})

@@ -4,6 +4,7 @@ package conductor
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -35,7 +36,8 @@ func IndexOf(c *Conductor) NodeIndex { return NodeIndex{c.fleet.nodes} }
 
 func (x NodeIndex) Put(n *Node)                                           { x.of.put(n) }
 func (x NodeIndex) Drop(id string, revision int64, own bool)              { x.of.drop(id, revision, own) }
-func (x NodeIndex) Retain(seen map[string]bool)                           { x.of.retain(seen) }
+func (x NodeIndex) Created() map[string]time.Time                         { return x.of.created() }
+func (x NodeIndex) DropUnseen(unseen map[string]time.Time)                { x.of.dropUnseen(unseen) }
 func (x NodeIndex) All() []*Node                                          { return x.of.all() }
 func (x NodeIndex) Count(ctx context.Context, in states.Set) (int, error) { return x.of.count(ctx, in) }
 
@@ -61,8 +63,8 @@ func (m *Memory) Watchers(kind Kind) int {
 	return len(m.kind(kind).watchers)
 }
 
-// Serving returns the number of calls that the conductor serves.
-func (c *Conductor) Serving() (n int) {
-	c.calls.serving.Range(func(any, any) bool { n++; return true })
+// Served returns the number of calls that the conductor remembers to have served.
+func (c *Conductor) Served() (n int) {
+	c.calls.served.Range(func(any, any) bool { n++; return true })
 	return n
 }

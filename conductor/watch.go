@@ -85,21 +85,18 @@ func (x *index[R]) follow(ctx context.Context, store Store, log *slog.Logger, ch
 
 // followOnce applies the changes of one watch until the watch ends.
 func (x *index[R]) followOnce(ctx context.Context, store Store, log *slog.Logger, changed func(R)) error {
-	seen := map[string]bool{} // the records before Synced; any other was deleted before this watch
+	unseen := x.created()
 	for change, err := range store.Watch(ctx, x.kind) {
 		switch {
 		case err != nil:
 			return err
 		case change.Synced:
-			x.retain(seen)
-			seen = nil
+			x.dropUnseen(unseen)
 			x.once.Do(func() { close(x.synced) })
 		case change.Deleted:
 			x.drop(change.Record.ID, change.Record.Revision, false)
 		default:
-			if seen != nil {
-				seen[change.Record.ID] = true
-			}
+			delete(unseen, change.Record.ID)
 			x.take(change.Record, log, changed)
 		}
 	}
@@ -124,23 +121,25 @@ func (x *index[R]) take(r Record, log *slog.Logger, changed func(R)) {
 	}
 }
 
-// retain drops the records that a new watch has not seen, except those that this process has
-// written meanwhile: the watch reports them later.
-func (x *index[R]) retain(seen map[string]bool) {
-	if !x.isSynced() {
-		return // the first watch: this process has written all other records since it began
+// created returns when each record of the index was created, by its ID.
+func (x *index[R]) created() map[string]time.Time {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	all := make(map[string]time.Time, len(x.records))
+	for id, value := range x.records {
+		all[id] = value.meta().created
 	}
+	return all
+}
+
+// dropUnseen drops the records that the index had before a new watch and that the watch has not yielded before Synced: they
+// were deleted meanwhile. A record with the same ID that was created since remains, as the watch yields it later.
+func (x *index[R]) dropUnseen(unseen map[string]time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	newest := int64(0)
-	for id := range seen {
-		if value, ok := x.records[id]; ok {
-			newest = max(newest, value.meta().revision)
-		}
-	}
-	for id, value := range x.records {
-		if m := value.meta(); !seen[id] && m.revision < newest {
-			x.remove(value, m)
+	for id, created := range unseen {
+		if value, ok := x.records[id]; ok && value.meta().created.Equal(created) {
+			x.remove(value, value.meta())
 		}
 	}
 }

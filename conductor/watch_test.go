@@ -7,6 +7,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,48 +59,61 @@ func (s *cuttable) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[con
 }
 
 func TestAConductorThatCouldNotWatchTheStoreLearnsWhatItHasMissed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log lockedBuffer
-		store := &cuttable{}
-		f := start(t, func(c *conductor.Config) { c.Store, c.Log = store, slog.New(slog.NewTextHandler(&log, nil)) })
-		gone, stays := f.node(states.Enroll), f.node(states.Enroll)
-		newest := f.node(states.Enroll)
-		synctest.Wait()
-		require.NotContains(t, log.String(), "watching the store failed")
+	for name, test := range map[string]struct{ nodes, deleted int }{ // the index of the node that is deleted, in the order of creation
+		"an old node": {3, 0}, "the newest node": {3, 2}, "the only node": {1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log lockedBuffer
+				store := &cuttable{}
+				f := start(t, func(c *conductor.Config) { c.Store, c.Log = store, slog.New(slog.NewTextHandler(&log, nil)) })
+				var ids []string
+				for range test.nodes {
+					ids = append(ids, f.node(states.Enroll).UUID)
+				}
+				synctest.Wait()
+				require.NotContains(t, log.String(), "watching the store failed")
 
-		store.cut(true)
-		record, err := store.Get(f.ctx, conductor.KindNode, gone.UUID)
-		require.NoError(t, err)
-		_, err = store.Delete(f.ctx, conductor.KindNode, gone.UUID, record.Revision)
-		require.NoError(t, err)
-		time.Sleep(9*time.Second + time.Second/2)
-		require.EqualValues(t, 10, store.begun.Load(), "one attempt a second")
-		require.Contains(t, log.String(), `level=WARN msg="watching the store failed" kind=nodes error="the store does not answer"`)
-		store.cut(false)
-		time.Sleep(time.Second)
-		synctest.Wait()
-		var left []string
-		nodes, err := f.Nodes(f.ctx)
-		require.NoError(t, err)
-		for _, n := range nodes {
-			left = append(left, n.UUID)
-		}
-		require.ElementsMatch(t, []string{stays.UUID, newest.UUID}, left)
-		require.EqualValues(t, 11, store.begun.Load())
-	})
+				store.cut(true)
+				record, err := store.Get(f.ctx, conductor.KindNode, ids[test.deleted])
+				require.NoError(t, err)
+				_, err = store.Delete(f.ctx, conductor.KindNode, record.ID, record.Revision)
+				require.NoError(t, err)
+				time.Sleep(9*time.Second + time.Second/2)
+				require.EqualValues(t, 10, store.begun.Load(), "one attempt a second")
+				require.Contains(t, log.String(), `level=WARN msg="watching the store failed" kind=nodes error="the store does not answer"`)
+				store.cut(false)
+				time.Sleep(time.Second)
+				synctest.Wait()
+				var left []string
+				nodes, err := f.Nodes(f.ctx)
+				require.NoError(t, err)
+				for _, n := range nodes {
+					left = append(left, n.UUID)
+				}
+				require.ElementsMatch(t, slices.Delete(ids, test.deleted, test.deleted+1), left)
+				require.EqualValues(t, 11, store.begun.Load())
+			})
+		})
+	}
 }
 
-func TestANewWatchDropsTheRecordsThatAreOlderThanThoseThatItHasSeen(t *testing.T) {
-	x := conductor.NewNodeIndex()
-	for i, uuid := range []string{"deleted", "first", "second", "written since"} {
-		x.Put(&conductor.Node{UUID: uuid, Revision: int64(i + 1)})
+func TestANewWatchDropsTheRecordsThatItHasNotYielded(t *testing.T) {
+	x, at := conductor.NewNodeIndex(), time.Unix(0, 0)
+	for _, uuid := range []string{"yielded", "deleted", "deleted after a write", "created again"} {
+		x.Put(&conductor.Node{UUID: uuid, CreatedAt: at, Revision: 1})
 	}
-	x.Retain(map[string]bool{"second": true, "first": true, "not read": true})
+	unseen := x.Created()
+	delete(unseen, "yielded")
+	x.Put(&conductor.Node{UUID: "deleted after a write", CreatedAt: at, Revision: 2})
+	x.Put(&conductor.Node{UUID: "created again", CreatedAt: at.Add(1), Revision: 3})
+	x.Put(&conductor.Node{UUID: "created since", CreatedAt: at, Revision: 4})
+	x.DropUnseen(unseen)
 	var left []string
 	for _, n := range x.All() {
 		left = append(left, n.UUID)
 	}
-	require.ElementsMatch(t, []string{"first", "second", "written since"}, left)
+	require.ElementsMatch(t, []string{"yielded", "created again", "created since"}, left)
 }
 
 func TestARecordThatCannotBeReadIsLoggedAndLeftOut(t *testing.T) {
