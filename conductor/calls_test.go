@@ -236,6 +236,21 @@ func TestACallFailsAtOnceIfItsOwnerDies(t *testing.T) {
 	})
 }
 
+func TestOnlyTheCallerEndsACallWhoseOwnerHasDied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCalls(t)
+		c.stores["alpha"].failUpdates.Store(true)
+		go func() {
+			<-c.hangs
+			c.stores["beta"].failUpdates.Store(true)
+			c.members["beta"].cutOff()
+		}()
+		require.ErrorIs(t, c.alpha.SetBootDevice(c.ctx, c.n.UUID, "pxe", false), conductor.NoWorker)
+		require.Positive(t, c.stores["alpha"].updates.Load())
+		require.Zero(t, c.stores["gamma"].updates.Load())
+	})
+}
+
 func TestACallEndsWithItsCaller(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(c *callers, cancel context.CancelFunc)

@@ -52,12 +52,8 @@ var equivalent = []struct {
 	{"the watch of the kind begins a moment later, when the conductor has joined or writes the first entry of a history", []string{
 		"conductor/fleet.go fleet.follow: f.of(kind) => removed",
 	}},
-	{"a watch reports Synced once, and the map is not read later; the statement frees its memory", []string{
-	}},
 	{"a record is decoded again to an equal value, which put does not take", []string{
 		"conductor/watch.go index.take: value.meta().revision < r.Revision => value.meta().revision <= r.Revision",
-	}},
-	{"two records never have the same revision, because each is stored by a write of its own", []string{
 	}},
 	{"the loop ends at the end of the part in either case", []string{
 		"conductor/api/internal/rest/measure.go meter.add: break => continue",
