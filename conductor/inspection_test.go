@@ -40,13 +40,19 @@ func (f *fleet) inspected(n *conductor.Node) (*conductor.Node, *conductor.Invent
 	f.t.Helper()
 	o, err := f.Object(f.ctx, conductor.KindInventory, n.UUID)
 	require.NoError(f.t, err)
+	return n, o.(*conductor.Inventory), f.portsOf(n)
+}
+
+// portsOf returns the ports of a node by their addresses.
+func (f *fleet) portsOf(n *conductor.Node) map[string]*conductor.Port {
+	f.t.Helper()
 	objects, err := f.ObjectsOf(f.ctx, conductor.KindPort, n.UUID)
 	require.NoError(f.t, err)
 	ports := map[string]*conductor.Port{}
 	for _, o := range objects {
 		ports[o.(*conductor.Port).Address] = o.(*conductor.Port)
 	}
-	return n, o.(*conductor.Inventory), ports
+	return ports
 }
 
 func TestTheDataOfAnAgentAreStoredAndGivePorts(t *testing.T) {

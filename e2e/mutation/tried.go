@@ -122,6 +122,7 @@ var tried = []string{
 	"conductor/steps.go",
 	"conductor/steps_check.go",
 	"conductor/steps_plan.go",
+	"conductor/steps_run.go",
 	"conductor/task.go",
 	"conductor/trace.go",
 	"conductor/transition.go",

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// inventoryOf returns inspection data with one network interface and a BMC.
+func inventoryOf(mac string, more map[string]any) map[string]any {
+	inventory := map[string]any{}
+	if mac != "" {
+		inventory["interfaces"] = []any{map[string]any{"name": "eth0", "mac_address": mac, "client_id": "ff:00"}}
+	}
+	for key, value := range more {
+		inventory[key] = value
+	}
+	return map[string]any{"inventory": inventory}
+}
+
+func TestInspectionDataNameTheirNode(t *testing.T) {
+	const mac = "52:54:00:00:00:0a"
+	for name, test := range map[string]struct {
+		byUUID bool
+		mac    string
+		more   map[string]any
+		want   error
+	}{
+		"by nothing":                        {false, "", nil, conductor.Invalid},
+		"by the UUID alone":                 {true, "", nil, nil},
+		"by an address":                     {false, mac, nil, nil},
+		"by the BMC's address":              {false, "", map[string]any{"bmc_address": "192.0.2.1"}, nil},
+		"by the BMC's address of version 6": {false, "", map[string]any{"bmc_v6address": "2001:db8::1"}, nil},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, waitsForAgent)
+			n := f.inspecting(map[string]any{"ipmi_address": "192.0.2.1", "redfish_address": "2001:db8::1"}, mac)
+			uuid := ""
+			if test.byUUID {
+				uuid = n.UUID
+			}
+			_, _, err := f.ContinueInspection(f.ctx, inventoryOf(test.mac, test.more), uuid, false)
+			require.ErrorIs(t, err, test.want, name)
+			require.Equal(t, test.want != nil, f.settle(n).ProvisionState == states.InspectWait, "%s: the data end the inspection", name)
+		})
+	}
+}
+
+func TestAnErrorOfTheRamdiskFailsTheInspection(t *testing.T) {
+	for value, want := range map[any]states.State{nil: states.Manageable, "": states.Manageable, "no disk": states.InspectFail} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, waitsForAgent)
+			n := f.inspecting(nil, "52:54:00:00:00:0a")
+			data := inventoryOf("52:54:00:00:00:0a", nil)
+			data["error"] = value
+			_, _, err := f.ContinueInspection(f.ctx, data, n.UUID, false)
+			require.NoError(t, err)
+			got := f.settle(n)
+			require.Equal(t, want, got.ProvisionState, value)
+			if want == states.InspectFail {
+				require.Contains(t, got.LastError, "Ramdisk reported error: no disk")
+			}
+		})
+	}
+}
+
+func TestAnAgentIsGivenItsTokenOnlyWithALookup(t *testing.T) {
+	for _, lookup := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) { c.FastTrack = true; waitsForAgent(c) })
+			n := f.inspecting(nil, "52:54:00:00:00:0a")
+			_, token, err := f.ContinueInspection(f.ctx, inventoryOf("52:54:00:00:00:0a", nil), n.UUID, lookup)
+			require.NoError(t, err)
+			require.Equal(t, lookup, token != "")
+			got := f.settle(n)
+			require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
+			known, _ := got.DriverInternalInfo["agent_secret_token"].(string)
+			require.Equal(t, token, known, "by fast track the agent stays known, since its data are a sign of life")
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		store, broken := &interrupted{}, errors.New("the store does not answer")
+		f := start(t, func(c *conductor.Config) { c.Store, c.SkipPowerSync = store, true; waitsForAgent(c) })
+		n := f.inspecting(nil, "52:54:00:00:00:0a")
+		store.update = map[conductor.Kind]func() error{conductor.KindNode: func() error { return broken }}
+		_, _, err := f.ContinueInspection(f.ctx, inventoryOf("52:54:00:00:00:0a", nil), n.UUID, true)
+		require.ErrorIs(t, err, broken)
+		require.Equal(t, states.InspectWait, f.settle(n).ProvisionState)
+		_, err = f.Object(f.ctx, conductor.KindInventory, n.UUID)
+		require.ErrorIs(t, err, conductor.NotFound, "nothing is stored")
+	})
+}
+
+func TestEachPortOfTheNodeIsComparedWithTheData(t *testing.T) {
+	const first, second, last = "52:54:00:00:00:0a", "52:54:00:00:00:0b", "52:54:00:00:00:0c"
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, waitsForAgent)
+		n := f.node(states.Manageable)
+		for i, mac := range []string{first, second, last} {
+			_, err := f.CreateObject(f.ctx, &conductor.Port{
+				ObjectMeta: conductor.ObjectMeta{UUID: "00000000-0000-4000-8000-00000000000" + string(rune('1'+i)), NodeUUID: n.UUID},
+				Address:    mac, PXEEnabled: new(bool), Extra: map[string]any{"rack": "7"},
+			})
+			require.NoError(t, err)
+		}
+		before := f.portsOf(n)
+		f.request(n, "inspect")
+		f.settle(n)
+		_, _, ports := f.sends(n, `{"inventory": {"interfaces": [
+			{"name": "eth0", "mac_address": "`+first+`"}, {"name": "eth1", "mac_address": "`+last+`", "client_id": "ff:00"}
+		]}}`)
+		require.Equal(t, before[first], ports[first], "which is as the data say")
+		require.Equal(t, before[second], ports[second])
+		require.Equal(t, map[string]any{"rack": "7", "client-id": "ff:00"}, ports[last].Extra)
+		require.Equal(t, map[string]any{"rack": "7"}, before[last].Extra, "an object that was read does not change")
+	})
+}

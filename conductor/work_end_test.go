@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestAVerificationStoresThePowerState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
+		n := f.node(states.Enroll)
+		require.NoError(t, f.fake.SetPower(f.ctx, n, states.PowerOn))
+		f.request(n, "manage")
+		got := f.settle(n)
+		require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
+		require.Equal(t, states.PowerOn, got.Power)
+	})
+}
+
+func TestTheCleaningOfARetiredNodeLeadsToManageable(t *testing.T) {
+	for name, test := range map[string]struct {
+		before func(context.Context, *conductor.Node, string) error
+		want   states.State
+	}{
+		"that succeeds": {nil, states.Manageable},
+		"that waits":    {waiting("bios.cache_bios_settings"), states.CleanWait},
+		"that fails":    {failing("bios.cache_bios_settings"), states.CleanFail},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) {
+				c.Hardware = map[string]conductor.Hardware{"fake-hardware": cleans{c.Hardware["fake-hardware"].(*conductor.Fake)}}
+			})
+			f.fake.Before = test.before
+			n := f.create(conductor.Node{ProvisionState: states.Active, Retired: true})
+			f.request(n, "deleted")
+			require.Equal(t, test.want, f.settle(n).ProvisionState, name)
+		})
+	}
+}
+
+func TestATearDownForgetsTheInstance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		current := conductor.Step{Interface: "deploy", Step: "boot_instance"}
+		n := f.create(conductor.Node{
+			ProvisionState: states.Active, InstanceInfo: map[string]any{"image_source": "http://images.example/x.raw"},
+			InstanceUUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123",
+			DeploySteps: &conductor.Steps{
+				Current: &current, Begun: 1, Planned: []conductor.Step{current}, Requested: []conductor.StepRequest{{Interface: "deploy", Step: "deploy"}},
+			},
+			DriverInternalInfo: map[string]any{
+				"instance": "i", "root_uuid_or_disk_id": "r", "is_whole_disk_image": true, "deploy_boot_mode": "uefi", "kept": "k",
+			},
+		})
+		f.request(n, "deleted")
+		got := f.settle(n)
+		require.Equal(t, states.Available, got.ProvisionState, got.LastError)
+		require.Empty(t, got.InstanceInfo)
+		require.Empty(t, got.InstanceUUID)
+		require.Equal(t, map[string]any{"kept": "k"}, got.DriverInternalInfo)
+		require.Equal(t, &conductor.Steps{Current: &current}, got.DeploySteps, "Ironic keeps the last step")
+	})
+}
+
+// undeletable is a store that deletes no allocation.
+type undeletable struct{ conductor.Memory }
+
+func (s *undeletable) Delete(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
+	if kind == conductor.KindAllocation {
+		return 0, errors.New("the store does not answer")
+	}
+	return s.Memory.Delete(ctx, kind, id, revision)
+}
+
+func TestAnAllocationThatCannotBeDeletedDoesNotFailTheTearDown(t *testing.T) {
+	for _, store := range []conductor.Store{&conductor.Memory{}, &undeletable{}} {
+		synctest.Test(t, func(t *testing.T) {
+			var log lockedBuffer
+			f := start(t, func(c *conductor.Config) { c.Store, c.Log = store, slog.New(slog.NewTextHandler(&log, nil)) })
+			n, allocation := f.allocated()
+			_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.ProvisionState = states.Active; return nil })
+			require.NoError(t, err)
+			f.request(n, "deleted")
+			got := f.settle(n)
+			require.Equal(t, states.Available, got.ProvisionState, got.LastError)
+			require.Empty(t, got.AllocationUUID)
+			_, err = f.Object(f.ctx, conductor.KindAllocation, allocation.UUID)
+			const text = `level=WARN msg="the allocation of a node was not deleted" node=`
+			if _, deletes := store.(*conductor.Memory); deletes {
+				require.ErrorIs(t, err, conductor.NotFound)
+				require.NotContains(t, log.String(), text)
+			} else {
+				require.NoError(t, err)
+				require.Contains(t, log.String(), text+n.UUID+` error=`)
+			}
+		})
+	}
+}
+
+func TestOnlyTheReturnFromRescueForgetsTheRescuePassword(t *testing.T) {
+	for target, test := range map[string]struct {
+		from states.State
+		has  bool
+	}{
+		"unrescue": {states.Rescue, false}, "service": {states.Active, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			n := f.create(conductor.Node{ProvisionState: test.from, InstanceInfo: map[string]any{"rescue_password": "xyzzy"}})
+			f.request(n, target)
+			got := f.settle(n)
+			require.Equal(t, states.Active, got.ProvisionState, got.LastError)
+			require.Equal(t, test.has, got.InstanceInfo["rescue_password"] == "xyzzy", target)
+		})
+	}
+}
+
+func TestAnAdoptionSwitchesOffAConsoleThatTheNodeLacks(t *testing.T) {
+	const text = "Failed to start console while taking over the node "
+	for name, test := range map[string]struct {
+		enabled   bool
+		console   string
+		target    string
+		want, err bool
+	}{
+		"which is on":              {true, "no-console", "adopt", false, true},
+		"which is off":             {false, "no-console", "adopt", false, false},
+		"but none that it has":     {true, "fake", "adopt", true, false},
+		"and an inspection leaves": {true, "no-console", "inspect", true, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			n := f.create(conductor.Node{
+				ProvisionState: states.Manageable, ConsoleEnabled: test.enabled, Interfaces: map[string]string{"console": test.console},
+			})
+			f.request(n, test.target)
+			got := f.settle(n)
+			require.Equal(t, test.want, got.ConsoleEnabled, name)
+			if !test.err {
+				require.Empty(t, got.LastError, name)
+				return
+			}
+			require.Contains(t, got.LastError, text+n.UUID, name)
+		})
+	}
+}
+
+func TestWorkThatIsAbandonedIsLogged(t *testing.T) {
+	for name, test := range map[string]struct {
+		targets []string
+		during  string // the operation in which the node is deleted
+		text    string
+	}{
+		"work":                  {[]string{"clean"}, "prepare", `level=WARN msg="the node's work was abandoned" node=`},
+		"the clean-up after it": {[]string{"clean", "abort"}, "power off", `level=WARN msg="the clean-up after a node's failed work was abandoned" node=`},
+		"but no other":          {[]string{"clean", "abort"}, "", ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log lockedBuffer
+			store := &conductor.Memory{}
+			f := start(t, func(c *conductor.Config) {
+				c.Store, c.SkipPowerSync, c.Log = store, true, slog.New(slog.NewTextHandler(&log, nil))
+			})
+			n := f.create(conductor.Node{ProvisionState: states.Manageable, Interfaces: map[string]string{"deploy": "direct"}, InstanceInfo: instanceInfo()})
+			f.fake.Before = func(ctx context.Context, n *conductor.Node, did string) error {
+				if did != test.during {
+					return nil
+				}
+				r, err := store.Get(ctx, conductor.KindNode, n.UUID)
+				if err == nil {
+					_, err = store.Delete(ctx, conductor.KindNode, n.UUID, r.Revision)
+				}
+				return err
+			}
+			for _, target := range test.targets {
+				f.request(n, target)
+				synctest.Wait()
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if test.text == "" {
+				require.NotContains(t, log.String(), "abandoned", name)
+				return
+			}
+			require.Contains(t, log.String(), test.text+n.UUID+" error=", name)
+		})
+	}
+}
