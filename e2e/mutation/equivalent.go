@@ -27,6 +27,7 @@ var equivalent = []struct {
 		"conductor/etcd/membership.go lease.keep: cancel() => removed",
 		"conductor/history.go history.add: defer cancel() => removed",
 		"conductor/task.go Task.persist: cancel() => removed",
+		"conductor/work.go Task.verify: defer cancel() => removed",
 		"powersync/report.go reporter.callBack: defer cancel() => removed",
 		"powersync/reservation.go reservations.release: defer cancel() => removed",
 		"powersync/request.go Syncer.reach: defer cancel() => removed",
