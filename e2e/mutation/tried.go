@@ -115,6 +115,7 @@ var tried = []string{
 	"conductor/owner.go",
 	"conductor/pool.go",
 	"conductor/power.go",
+	"conductor/power_sync.go",
 	"conductor/provision.go",
 	"conductor/reconcile.go",
 	"conductor/refusal.go",
