@@ -152,7 +152,7 @@ func TestTheReservationOfAConductorThatMayLiveIsKept(t *testing.T) {
 
 func TestWorkThatTimesOutIsCleanedUpAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := startMachine(t, states.Manageable, nil)
+		m := startMachine(t, states.Manageable, func(c *conductor.Config) { c.Store = &deaf{} })
 		m.clean("deploy.erase_devices")
 		require.Equal(t, states.PowerOn, m.settle(m.n).Power)
 		for m.settle(m.n).ProvisionState == states.CleanWait {
@@ -189,7 +189,7 @@ func TestTheFailureOfAConductorThatDiedIsReported(t *testing.T) {
 
 func TestAWaitThatTimesOutWithoutAMachineToCleanUpEndsUnreserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := start(t, nil)
+		f := start(t, func(c *conductor.Config) { c.Store = &deaf{} })
 		n := f.waitsInDeployment()
 		for f.settle(n).ProvisionState == states.DeployWait {
 			time.Sleep(time.Second)

@@ -92,6 +92,7 @@ var tried = []string{
 	"conductor/cleanup.go",
 	"conductor/conductor.go",
 	"conductor/config.go",
+	"conductor/engine.go",
 	"conductor/errors.go",
 	"conductor/fake.go",
 	"conductor/fence.go",
