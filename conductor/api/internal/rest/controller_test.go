@@ -96,7 +96,7 @@ func TestAPathAndAMethodHaveAnAction(t *testing.T) {
 	part := &Controller{Actions: Actions{"get": action("part.get"), "put": action("part.put")}}
 	lookup := func(_ *Request, segments []string) (*Controller, []string, error) {
 		switch {
-		case segments[0] == "bad":
+		case segments[0] == "bad", segments[0] == "":
 			return nil, nil, &fault.Fault{Status: http.StatusBadRequest, Bare: true, Text: "bad"}
 		case len(segments) > 1 && segments[1] == "part":
 			return part, segments[2:], nil
@@ -157,6 +157,9 @@ func TestAPathAndAMethodHaveAnAction(t *testing.T) {
 		{tree: records, request: "PUT n/part/x", action: "part.put", left: "x"},
 		{tree: records, request: "DELETE n/part", status: 405, allow: "GET, PUT"},
 		{tree: records, request: "GET bad", status: 400},
+		{tree: records, request: "GET /n//part", action: "part.get"},
+		{tree: records, request: "DELETE /", action: "delete", left: "/"},
+		{tree: records, request: "PUT /", status: 400}, // an empty identifier is looked up if nothing else answers
 		{tree: records, request: "GET bad/states", action: "states.get", before: "bad"},
 		{tree: plain, request: "GET ", action: "plain.all"},
 		{tree: plain, request: "GET sub", action: "sub.all"},
@@ -197,6 +200,7 @@ func TestTheSegmentsOfAPath(t *testing.T) {
 		want          string
 		root, suffix  bool
 	}{
+		{"*", "", "*", false, false},
 		{"/", "", "", true, false}, {"", "", "", true, false}, {"///", "", "", true, false}, {"/.json", "", "", true, true},
 		{"/v1", "", "", false, false}, {"/v1/", "", "", false, false}, {"//v1", "", "", false, false}, {"/v1.json", "", "", false, true},
 		{"/v1/nodes", "", "nodes", false, false}, {"/nodes", "", "nodes", false, false}, {"//v1/nodes/", "", "nodes", false, false},

@@ -79,7 +79,7 @@ func (r *Request) split() (segments []string, isRoot bool) {
 	if strings.Trim(path, "/") == "" {
 		return nil, true
 	}
-	segments = strings.Split(path, "/")[1:]
+	segments = strings.Split(strings.TrimPrefix(path, "/"), "/") // the path of "GET *" has no slash
 	if len(segments) > 1 && segments[0] == "" && segments[1] == "v1" {
 		segments = segments[1:]
 	}
