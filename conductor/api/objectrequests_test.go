@@ -150,6 +150,22 @@ func TestASeriesHasTheFieldsOfItsLastVersion(t *testing.T) {
 	}
 }
 
+func TestANewPortNamesItsNodeByUUIDOrName(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	node := s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	for i, ident := range []string{node, "n"} {
+		port := s.do("POST", "/v1/ports", "latest", `{"node_ident": "`+ident+`", "address": "52:54:00:00:00:0`+string(rune('0'+i))+`"}`).must(http.StatusCreated)
+		require.Equal(t, node, port["node_uuid"])
+	}
+	for ident, want := range map[string]string{
+		"a b":  "Expected UUID or name for node_ident: a b",
+		"none": "Node none could not be found.",
+	} {
+		require.Equal(t, want, s.do("POST", "/v1/ports", "latest", `{"node_ident": "`+ident+`", "address": "52:54:00:00:00:09"}`).fault())
+	}
+}
+
 func TestASwitchIsAMACAddressOrADatapath(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Latest(), api.Config{})

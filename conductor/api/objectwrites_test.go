@@ -3,8 +3,11 @@
 package api_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,4 +87,81 @@ func TestAPortThatMovesToAnotherNodeKeepsItsPortGroup(t *testing.T) {
 		require.Equal(t, []any{strings.TrimPrefix(port, "/v1/ports/")}, s.do("GET", path, "latest", "").values("ports", "uuid"), path)
 	}
 	s.do("DELETE", group, "latest", "").must(http.StatusBadRequest)
+}
+
+// unreadable is a store that cannot read the records of nodes by their IDs while fails is set.
+type unreadable struct {
+	conductor.Memory
+	fails atomic.Bool
+}
+
+func (s *unreadable) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
+	if kind == conductor.KindNode && s.fails.Load() {
+		return conductor.Record{}, errors.New("the disk is gone")
+	}
+	return s.Memory.Get(ctx, kind, key)
+}
+
+func TestANodeThatCannotBeReadIsNotTheClientsError(t *testing.T) {
+	t.Parallel()
+	store := &unreadable{}
+	c, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- c.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	})
+	require.NoError(t, c.Ready(ctx))
+	s := &server{t: t, conductor: c, Handler: api.New(c, api.Config{})}
+	port := s.post("/v1/ports", `{"node_uuid": "`+s.create(`{"driver": "fake-hardware"}`)+`", "address": "52:54:00:00:00:01"}`)
+	move := `[{"op": "replace", "path": "/node_uuid", "value": "` + absentUUID + `"}]`
+	require.Equal(t, "Unable to apply the requested node_uuid '"+absentUUID+"'. Requested value was invalid.", s.do("PATCH", port, "latest", move).fault())
+
+	store.fails.Store(true)
+	for _, c := range []struct{ method, path, body string }{
+		{"PATCH", port, move},
+		{"POST", "/v1/ports", `{"node_uuid": "` + absentUUID + `", "address": "52:54:00:00:00:02"}`},
+		{"GET", "/v1/nodes/" + absentUUID + "/ports", ""},
+		{"GET", "/v1/nodes/" + absentUUID + "/portgroups", ""},
+	} {
+		a := s.do(c.method, c.path, "latest", c.body)
+		require.Equal(t, http.StatusInternalServerError, a.status, "%s %s: %s", c.method, c.path, a.body)
+		require.Equal(t, "Internal server error.", a.fault())
+	}
+}
+
+func TestAnAllocationThatHasANodeIsRenamed(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	node := s.have(&conductor.Node{ProvisionState: states.Active})
+	s.do("POST", "/v1/allocations", "latest", `{"node": "`+node+`", "name": "a"}`).must(http.StatusCreated)
+	s.waitAllocation("a")
+	al := s.do("PATCH", "/v1/allocations/a", "latest", `[{"op": "replace", "path": "/name", "value": "b"}]`).must(http.StatusOK)
+	require.Equal(t, []any{"b", node}, []any{al["name"], al["node_uuid"]})
+}
+
+func TestARecordOfALockedNodeIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	node := s.have(&conductor.Node{ProvisionState: states.Manageable, Power: states.PowerOff})
+	port := s.post("/v1/ports", `{"node_uuid": "`+node+`", "address": "52:54:00:00:00:01"}`)
+	group := s.post("/v1/portgroups", `{"node_uuid": "`+node+`"}`)
+	connector := s.post("/v1/volume/connectors", `{"node_uuid": "`+node+`", "type": "iqn", "connector_id": "a"}`)
+	reached, release := s.hold("power on")
+	s.do("PUT", "/v1/nodes/"+node+"/states/power", "latest", `{"target": "power on"}`).must(http.StatusAccepted)
+	<-reached
+	for _, path := range []string{port, group, connector} {
+		a := s.do("DELETE", path, "latest", "")
+		require.Equal(t, http.StatusConflict, a.status, a.body)
+		require.Contains(t, a.fault(), " is locked by host testhost")
+		s.do("GET", path, "latest", "").must(http.StatusOK)
+	}
+	release()
+	s.wait(node)
+	for _, path := range []string{connector, group, port} {
+		s.do("DELETE", path, "latest", "").must(http.StatusNoContent)
+	}
 }

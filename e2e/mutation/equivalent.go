@@ -109,6 +109,16 @@ var equivalent = []struct {
 	{"the conductor finds a node by its name too; the statement keeps to the node if its name changes meanwhile", []string{
 		"conductor/api/internal/objects/allocations.go backfill: al.NodeUUID = n.UUID => removed",
 	}},
+	{"a test excludes the records of other nodes; the range saves visiting them", []string{
+		"conductor/api/internal/objects/selection.go selection.ofNode: s.node = uuid => removed",
+		"conductor/api/internal/objects/selection.go selection.page: in.Of = &s.node => removed",
+	}},
+	{"the only segment is empty only for the path /, which is the root", []string{
+		"conductor/api/internal/rest/tree.go Request.split: len(segments) > 1 => len(segments) >= 1",
+	}},
+	{"the only segment of /v1/ is empty, and an empty list of segments becomes one empty segment", []string{
+		"conductor/api/internal/rest/tree.go Request.split: last >= 0 => last > 0",
+	}},
 	{"no series ends at API version 1.94", []string{
 		"conductor/api/internal/objects/ports.go namePortNode: r.Highest < since.PortNode => r.Highest <= since.PortNode",
 	}},

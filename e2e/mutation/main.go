@@ -81,6 +81,9 @@ var targets = []target{
 			{folder: "conductor/api/internal/schema"},
 		},
 	},
+	of("conductor/internal/latest", rapid...),
+	of("conductor/etcd/internal/endpoint"),
+	of("conductor/etcd/internal/zaplog"),
 	{
 		code: []string{"conductor/etcd"},
 		// The tests that are left out start clusters of servers, kill processes or wait for a lease, which takes seconds.

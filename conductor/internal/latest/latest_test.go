@@ -8,6 +8,7 @@ import (
 	"errors"
 	"maps"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -49,6 +50,34 @@ func TestTheReaderGetsAnErrorLast(t *testing.T) {
 	got, err := read(q, -1)
 	require.ErrorIs(t, err, failure)
 	require.Equal(t, []int{1}, got)
+}
+
+func TestEachChangeWakesAWaitingReader(t *testing.T) {
+	failure := errors.New("failed")
+	for name, c := range map[string]struct {
+		change func(q *latest.Queue[int])
+		want   []int
+		err    error
+	}{
+		"the first value of a key": {func(q *latest.Queue[int]) { q.Add("a", 1) }, []int{1}, nil},
+		"another value of a key":   {func(q *latest.Queue[int]) { q.Set("a", 2) }, []int{2}, nil},
+		"the removal of a key":     {func(q *latest.Queue[int]) { q.Remove("a", 3) }, []int{3}, nil},
+		"a mark":                   {func(q *latest.Queue[int]) { q.Mark(4) }, []int{4}, nil},
+		"a failure":                {func(q *latest.Queue[int]) { q.Fail(failure) }, nil, failure},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := latest.New(cmp.Compare[int])
+				go func() {
+					synctest.Wait() // the reader waits
+					c.change(q)
+				}()
+				got, err := read(q, 1)
+				require.ErrorIs(t, err, c.err)
+				require.Equal(t, c.want, got)
+			})
+		})
+	}
 }
 
 func TestARangeEndsWithItsContext(t *testing.T) {
