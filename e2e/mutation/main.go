@@ -85,7 +85,7 @@ var targets = []target{
 	of("conductor/etcd/internal/endpoint"),
 	of("conductor/etcd/internal/zaplog"),
 	{
-		code: []string{"conductor/etcd"},
+		code: []string{"conductor/etcd", "conductor/etcd/embedded"},
 		// The tests that are left out start clusters of servers, kill processes or wait for a lease, which takes seconds.
 		tests: []tests{
 			{folder: "conductor/etcd", skip: "StoreOnACluster|EachAPI|AProcess|OutlivesAServer|ServersWereKilled|LeaseIsRenewed$|ClientCertificates"},

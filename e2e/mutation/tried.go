@@ -148,6 +148,7 @@ var tried = []string{
 	"conductor/etcd/record.go",
 	"conductor/etcd/store.go",
 	"conductor/etcd/watch.go",
+	"conductor/etcd/embedded/config.go",
 	"conductor/etcd/internal/endpoint/endpoint.go",
 	"conductor/etcd/internal/zaplog/zaplog.go",
 	"conductor/etcd/write.go",

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheDefaultsOfAConfiguration(t *testing.T) {
+	c, err := Config{Dir: "d"}.complete()
+	require.NoError(t, err)
+	require.Equal(t, Config{Dir: "d", Quota: 8 * 1024 * 1024 * 1024, Reserve: 256 * 1024 * 1024, Log: slog.New(slog.DiscardHandler), maintainEvery: time.Minute}, c)
+
+	given := Config{
+		Dir: "d", Quota: 1, Reserve: 2, Prefix: "/p", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), maintainEvery: time.Second,
+	}
+	c, err = given.complete()
+	require.NoError(t, err)
+	require.Equal(t, given, c)
+}
+
+func TestTheBoundsOfAConfiguration(t *testing.T) {
+	for name, c := range map[string]struct {
+		config Config
+		fault  string
+	}{
+		"no folder":          {Config{Quota: 1}, "the configuration has no Dir"},
+		"a negative quota":   {Config{Dir: "d", Quota: -1}, "the Quota is -1 bytes, want 0 or more"},
+		"a negative reserve": {Config{Dir: "d", Reserve: -1}, "the Reserve is -1 bytes, want 0 or more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := c.config.complete()
+			require.ErrorContains(t, err, c.fault)
+		})
+	}
+}
