@@ -17,6 +17,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -138,7 +139,25 @@ func (l *life) inspect(ctx context.Context) error {
 	if len(found.Inventory.Disks) != 1 || found.Inventory.Disks[0].Serial != "E2E0001" {
 		return fmt.Errorf("the inventory is not that of the machine: %+v", found)
 	}
+	if l.fast {
+		return l.awaitAgent(ctx)
+	}
 	return nil
+}
+
+// awaitAgent waits until the agent has sent a heartbeat: an agent that has sent its inspection data looks its node up next.
+func (l *life) awaitAgent(ctx context.Context) error {
+	for begun := time.Now(); time.Since(begun) < time.Minute && ctx.Err() == nil; sleep.For(ctx, 200*time.Millisecond) {
+		var n struct {
+			Internal struct {
+				AgentURL string `json:"agent_url"`
+			} `json:"driver_internal_info"`
+		}
+		if err := l.call(ctx, http.MethodGet, l.node, nil, &n); err != nil || n.Internal.AgentURL != "" {
+			return err
+		}
+	}
+	return fmt.Errorf("the agent sends no heartbeat after the inspection")
 }
 
 func (l *life) deploy(ctx context.Context) error {
