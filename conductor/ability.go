@@ -27,7 +27,7 @@ var validate = forOwner("validate", func(ctx context.Context, c *Conductor, iden
 })
 
 // BootDevice reads the device that a node boots from next. The error matches
-// [NotFound], [Locked] or [Unsupported], or is the hardware's or the store's.
+// [NotFound], [Locked] or [Unsupported], or is a [*HardwareError] or the store's.
 func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string, persistent bool, err error) {
 	boot, err := bootDevice.call(ctx, c, ident, none{})
 	return boot.Device, boot.Persistent, err
@@ -110,8 +110,8 @@ var vendorMethods = forOwner("vendor methods", func(ctx context.Context, c *Cond
 })
 
 // CallVendor calls a vendor passthru method of a node's hardware type. The error matches
-// [NotFound], [Locked], or [Unsupported] where there is no such method, or is the
-// hardware's or the store's.
+// [NotFound], [Locked], or [Unsupported] where there is no such method, or is a
+// [*HardwareError] or the store's.
 func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args map[string]any) (answer any, err error) {
 	return callVendor.call(ctx, c, ident, vendorArgs{method, args})
 }

@@ -38,18 +38,18 @@ const cacheTimeout = 2 * time.Minute
 
 // readCache calls what reads a part of the node's machine, or all, if its hardware type is a CacheReader. It returns the
 // change of the node's record, nil for none. The context must be fenced.
-func (t *Task) readCache(ctx context.Context, part func(*Task, context.Context, CacheReader) func(*Node)) func(*Node) {
+func (t *Task) readCache(ctx context.Context, part func(context.Context, *Task, CacheReader) func(*Node)) func(*Node) {
 	reader, ok := t.hardware.(CacheReader)
 	if !ok {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, cacheTimeout)
 	defer cancel()
-	return part(t, ctx, reader)
+	return part(ctx, t, reader)
 }
 
-// readMachine reads all that is cached.
-func (t *Task) readMachine(ctx context.Context, reader CacheReader) func(*Node) {
+// readMachine reads all that is cached of the task's machine.
+func readMachine(ctx context.Context, t *Task, reader CacheReader) func(*Node) {
 	vendor := ""
 	if !t.Node().hasVendor() {
 		vendor, _ = cached(ctx, t, "vendor", reader.ReadVendor)
@@ -63,7 +63,7 @@ func (t *Task) readMachine(ctx context.Context, reader CacheReader) func(*Node) 
 		return b, err
 	})
 	settings, _ := cached(ctx, t, "BIOS settings", reader.ReadBIOS)
-	firmware := t.readFirmware(ctx, reader)
+	firmware := readFirmware(ctx, t, reader)
 	return func(n *Node) {
 		if vendor != "" && !n.hasVendor() {
 			set(&n.Properties, "vendor", vendor)
@@ -78,8 +78,8 @@ func (t *Task) readMachine(ctx context.Context, reader CacheReader) func(*Node) 
 	}
 }
 
-// readFirmware reads the firmware versions.
-func (t *Task) readFirmware(ctx context.Context, reader CacheReader) func(*Node) {
+// readFirmware reads the firmware versions of the task's machine.
+func readFirmware(ctx context.Context, t *Task, reader CacheReader) func(*Node) {
 	var firmware []FirmwareComponent
 	if t.Series() >= states.Bobcat {
 		firmware, _ = cached(ctx, t, "firmware versions", reader.ReadFirmware)
@@ -98,13 +98,13 @@ func (n *Node) hasVendor() bool {
 // Source: do_node_clean and do_next_clean_step in ironic/conductor/cleaning.py, and their like in servicing.py;
 // continue_inspection in inspection.py.
 func (t *Task) refreshCache(ctx context.Context, kind stepKind, done bool) error {
-	part, since := (*Task).readMachine, states.Dalmatian
+	part, since := readMachine, states.Dalmatian
 	switch {
 	case kind.work == states.Cleaning && !done:
 		since = states.NoSeries
 	case kind.work == states.Cleaning, kind.work == states.Servicing:
 	case kind.work == states.Inspecting && done && t.engine.rules.inspectsByAgent(t.Node()):
-		part, since = (*Task).readFirmware, states.Gazpacho
+		part, since = readFirmware, states.Gazpacho
 	default:
 		return nil
 	}

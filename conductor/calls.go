@@ -263,6 +263,8 @@ type callError struct {
 	Text    string   `json:"text"`
 	Status  int      `json:"status"`
 	Matches []string `json:"matches,omitzero"` // the texts of the errors in callErrors that it matches
+	// Hardware says that it is a [*HardwareError].
+	Hardware bool `json:"hardware,omitzero"`
 }
 
 // callErrors are the errors that callers of a [Conductor] distinguish.
@@ -277,7 +279,8 @@ func asCallError(err error) *callError {
 	if err == nil {
 		return nil
 	}
-	e := &callError{Text: err.Error(), Status: HTTPStatus(err)}
+	var hardware *HardwareError
+	e := &callError{Text: err.Error(), Status: HTTPStatus(err), Hardware: errors.As(err, &hardware)}
 	for _, known := range callErrors {
 		if errors.Is(err, known) {
 			e.Matches = append(e.Matches, known.Error())
@@ -299,6 +302,9 @@ func (e *callError) Unwrap() (all []error) {
 				all = append(all, known)
 			}
 		}
+	}
+	if e.Hardware {
+		all = append(all, &HardwareError{errors.New(e.Text)})
 	}
 	return all
 }

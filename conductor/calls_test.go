@@ -4,6 +4,7 @@ package conductor_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"strings"
@@ -248,6 +249,34 @@ func TestOnlyTheCallerEndsACallWhoseOwnerHasDied(t *testing.T) {
 		require.ErrorIs(t, c.alpha.SetBootDevice(c.ctx, c.n.UUID, "pxe", false), conductor.NoWorker)
 		require.Positive(t, c.stores["alpha"].updates.Load())
 		require.Zero(t, c.stores["gamma"].updates.Load())
+	})
+}
+
+// unreadable is hardware whose boot device cannot be read.
+type unreadable struct{ *conductor.Fake }
+
+func (unreadable) BootDevice(context.Context, *conductor.Node) (string, bool, error) {
+	return "", false, errors.New("the BMC does not answer")
+}
+
+func TestAnErrorOfTheHardwareRemainsOneInACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := startKinds(t, func(config *conductor.Config) {
+			if config.Name == "beta" {
+				config.Hardware["beta"] = unreadable{&conductor.Fake{}}
+			}
+		})
+		n, err := k.conductors["alpha"].CreateNode(k.ctx, &conductor.Node{Driver: "beta", ProvisionState: states.Manageable})
+		require.NoError(t, err)
+		for _, by := range kindNames {
+			_, _, err := k.conductors[by].BootDevice(k.ctx, n.UUID)
+			var hardware *conductor.HardwareError
+			require.ErrorAs(t, err, &hardware)
+			require.EqualError(t, hardware, "the BMC does not answer")
+			_, _, err = k.conductors[by].BootDevice(k.ctx, "00000000-0000-4000-8000-000000000000")
+			require.ErrorIs(t, err, conductor.NotFound)
+			require.False(t, errors.As(err, &hardware))
+		}
 	})
 }
 

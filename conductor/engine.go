@@ -240,11 +240,25 @@ func (e *engine) operate(ctx context.Context, s *session, n *Node, f func(contex
 	if err != nil {
 		return err
 	}
-	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, f(ctx)
-	})
-	return err
+	return callHardware(ctx, f)
 }
+
+// callHardware calls f, which calls a hardware type. Its error is a [*HardwareError], unless it is a storeError.
+func callHardware(ctx context.Context, f func(context.Context) error) error {
+	_, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
+	var store *storeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &store):
+		return store.error
+	default:
+		return &HardwareError{err}
+	}
+}
+
+// storeError is an error of the store within a call of the hardware.
+type storeError struct{ error }
 
 // release drops the reservation of a node on which no work runs. If the write fails, the
 // next periodic check drops it.
@@ -281,10 +295,7 @@ func (e *engine) shared(ctx context.Context, ident string, f func(context.Contex
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, f(ctx, hardware, n)
-	})
-	return err
+	return callHardware(ctx, func(ctx context.Context) error { return f(ctx, hardware, n) })
 }
 
 // task returns the task of a node that this process has reserved.

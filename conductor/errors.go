@@ -145,6 +145,15 @@ func HTTPStatus(err error) int {
 	}
 }
 
+// HardwareError is an error of a call of a [Hardware], whose text a client may read.
+type HardwareError struct{ Err error }
+
+// Error returns the error's text.
+func (e *HardwareError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error.
+func (e *HardwareError) Unwrap() error { return e.Err }
+
 // heldError is an error that Held has marked.
 type heldError struct{ error }
 

@@ -24,7 +24,7 @@ type IndicatorReader interface {
 }
 
 // Indicators returns the indicators of the node. The error matches [NotFound] or [Unsupported], or is
-// the hardware's or the store's.
+// a [*HardwareError] or the store's.
 func (m NodeManagement) Indicators(ctx context.Context) ([]Indicator, error) {
 	return readIndicators.call(ctx, m.conductor, m.ident, none{})
 }
@@ -42,7 +42,7 @@ var readIndicators = forOwner("indicators", func(ctx context.Context, c *Conduct
 })
 
 // IndicatorState reads the state of an indicator, such as "on". The error matches [NotFound],
-// [Locked], [Unsupported] or [Invalid], or is the hardware's or the store's.
+// [Locked], [Unsupported] or [Invalid], or is a [*HardwareError] or the store's.
 func (m NodeManagement) IndicatorState(ctx context.Context, component, name string) (string, error) {
 	return readIndicator.call(ctx, m.conductor, m.ident, indicatorArgs{component, name})
 }

@@ -46,7 +46,7 @@ type NodeManagement struct {
 func (c *Conductor) Management(ident string) NodeManagement { return NodeManagement{c, ident} }
 
 // InjectNMI sends a node's machine a non-maskable interrupt. The error matches [NotFound],
-// [Locked] or [Unsupported], or is the hardware's or the store's.
+// [Locked] or [Unsupported], or is a [*HardwareError] or the store's.
 func (m NodeManagement) InjectNMI(ctx context.Context) error {
 	_, err := injectNMI.call(ctx, m.conductor, m.ident, none{})
 	return err
@@ -178,6 +178,9 @@ func (e *engine) manage(ctx context.Context, ident, function string, do func(con
 			record(n, err)
 			return nil
 		})
-		return stored
+		if stored != nil {
+			return &storeError{stored}
+		}
+		return nil
 	})
 }

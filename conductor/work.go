@@ -123,7 +123,7 @@ func (t *Task) verify(ctx context.Context) result {
 	if err != nil && !(errors.Is(err, verify.ErrNoPower) && t.engine.rules.description(n).Simulated) {
 		return failed(err)
 	}
-	cache := t.readCache(ctx, (*Task).readMachine)
+	cache := t.readCache(ctx, readMachine)
 	return result{event: states.EventDone, edit: func(n *Node) {
 		n.Power = power
 		if cache != nil {

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,6 +74,46 @@ func TestTheStatusOfAnErrorOfTheHardware(t *testing.T) {
 			}
 			require.Contains(t, log.String(), test.logged)
 		})
+	}
+}
+
+// readOnly is a store that refuses updates while the test says so.
+type readOnly struct {
+	conductor.Memory
+	on atomic.Bool
+}
+
+func (s *readOnly) Update(ctx context.Context, r conductor.Record) (int64, error) {
+	if s.on.Load() {
+		return 0, errors.New("etcd at 192.0.2.1 is read-only")
+	}
+	return s.Memory.Update(ctx, r)
+}
+
+func TestAnErrorOfTheStoreIsNotShownAsOneOfTheHardware(t *testing.T) {
+	store := &readOnly{}
+	c, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": &slotted{}}})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- c.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	})
+	require.NoError(t, c.Ready(ctx))
+	s := &server{t: t, conductor: c, Handler: api.New(c, api.Config{})}
+	n := s.create(`{"driver": "fake-hardware"}`)
+	store.on.Store(true)
+	for _, r := range []struct{ method, path, body string }{
+		{"PUT", "/management/boot_device", `{"boot_device": "pxe"}`},
+		{"GET", "/management/boot_device", ""},
+		{"PUT", "/management/inject_nmi", `{}`},
+		{"PUT", "/states/boot_mode", `{"target": "bios"}`},
+	} {
+		a := s.do(r.method, "/v1/nodes/"+n+r.path, "latest", r.body)
+		require.Equal(t, http.StatusInternalServerError, a.status, "%s %s: %s", r.method, r.path, a.body)
+		require.Equal(t, "Internal server error.", a.fault())
 	}
 }
 

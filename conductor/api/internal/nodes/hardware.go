@@ -3,22 +3,22 @@
 package nodes
 
 import (
+	"errors"
 	"net/http"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 )
 
-// hardwareFault returns a fault with the text of a hardware error. The errors of hardware types
-// contain no secrets, see [conductor.Hardware].
+// hardwareFault returns an error with which clients get the text of a hardware error. The errors of hardware types
+// contain no secrets, see [conductor.Hardware]. Other errors remain as they are.
 func hardwareFault(err error) error {
-	if err == nil {
-		return nil
+	var hardware *conductor.HardwareError
+	if errors.As(err, &hardware) && fault.Of(err) == fault.Internal {
+		return &fault.Fault{Status: http.StatusInternalServerError, Text: hardware.Error()}
 	}
-	if f := fault.Of(err); f != fault.Internal {
-		return f
-	}
-	return &fault.Fault{Status: http.StatusInternalServerError, Text: err.Error()}
+	return err
 }
 
 // hasInterface reports whether a node has a hardware interface of the kind other than "no-KIND".
