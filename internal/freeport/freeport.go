@@ -4,19 +4,48 @@
 // must know their address before they start.
 package freeport
 
-import "net"
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+)
 
-// Addresses returns different addresses of the loopback interface, such as
-// "127.0.0.1:40321", on which nothing listens. Another process may take a port before the
-// caller uses it.
+// The ports are below those that the kernel gives to outgoing connections, from 32768 on on Linux: one of these could
+// take the port of a server that is restarted.
+const (
+	lowest = 20_000
+	above  = 32_000
+)
+
+// attempts bounds the ports that are tried for one address.
+const attempts = 1000
+
+var (
+	mu    sync.Mutex
+	given = map[int]bool{} // the ports that this process has returned
+)
+
+// Addresses returns addresses of the loopback interface, such as "127.0.0.1:20321", on which nothing listens. It never
+// returns an address twice in a process. Another process may take a port before the caller uses it. Addresses is safe
+// for concurrent use.
 func Addresses(n int) (free []string, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
+	mu.Lock()
+	defer mu.Unlock()
+	for tried := 0; len(free) < n; tried++ {
+		if tried == attempts*n {
+			return nil, fmt.Errorf("no free port from %d to %d: tried %d", lowest, above-1, tried)
 		}
-		defer l.Close()
-		free = append(free, l.Addr().String())
+		port := lowest + rand.IntN(above-lowest)
+		if given[port] {
+			continue
+		}
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		if l, err := net.Listen("tcp", address); err == nil {
+			_ = l.Close()
+			given[port] = true
+			free = append(free, address)
+		}
 	}
 	return free, nil
 }

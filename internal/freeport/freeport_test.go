@@ -12,12 +12,17 @@ import (
 )
 
 func TestTheAddressesDifferAndAreFree(t *testing.T) {
-	free, err := freeport.Addresses(3)
-	require.NoError(t, err)
-	require.Len(t, free, 3)
-	for _, address := range free { // a listener of an earlier address is open
-		l, err := net.Listen("tcp", address)
+	seen := map[string]bool{}
+	for range 500 {
+		free, err := freeport.Addresses(3)
 		require.NoError(t, err)
-		defer l.Close()
+		require.Len(t, free, 3)
+		for _, address := range free {
+			require.False(t, seen[address], "an address of an earlier call")
+			seen[address] = true
+			l, err := net.Listen("tcp", address)
+			require.NoError(t, err)
+			require.NoError(t, l.Close())
+		}
 	}
 }
