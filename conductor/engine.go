@@ -5,6 +5,7 @@ package conductor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -124,8 +125,11 @@ func (e *engine) apply(s *session, n *Node, a action) error {
 // Source: ironic/conductor/base_manager.py, and _check_orphan_nodes in
 // ironic/conductor/manager.py.
 func (e *engine) failOrphan(ctx context.Context, n *Node) error {
-	if alive, err := e.config.Membership.Alive(ctx, n.Claim); err != nil || alive {
-		return errors.Join(err, errNothingToDo)
+	switch alive, err := e.config.Membership.Alive(ctx, n.Claim); {
+	case err != nil:
+		return fmt.Errorf("ask whether conductor %s, which has reserved the node, is alive: %w", n.Reservation, err)
+	case alive:
+		return errNothingToDo
 	}
 	n.drop()
 	if n.TargetPower != states.NoPower {

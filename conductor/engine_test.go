@@ -7,6 +7,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -134,8 +135,9 @@ func TestTheReservationOfAConductorThatMayLiveIsKept(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			members := &script{steps: make(chan scriptStep), alive: map[string]bool{otherMember: true}}
+			var log lockedBuffer
 			f := start(t, func(c *conductor.Config) {
-				c.Membership = members
+				c.Membership, c.Log = members, slog.New(slog.NewTextHandler(&log, nil))
 				if !known {
 					c.Membership = &undecided{members}
 				}
@@ -146,6 +148,7 @@ func TestTheReservationOfAConductorThatMayLiveIsKept(t *testing.T) {
 			got := f.settle(n)
 			require.Equal(t, states.Deploying, got.ProvisionState)
 			require.Equal(t, "beta", got.Reservation)
+			require.Equal(t, !known, strings.Contains(log.String(), "ask whether conductor beta, which has reserved the node, is alive: "))
 		})
 	}
 }
