@@ -60,21 +60,24 @@ func TestADeathOfTheConductorAtEachAction(t *testing.T) {
 			kind += " by fast track"
 		}
 		for _, trouble := range append([]string{""}, work.troubles...) {
-			ends := map[states.State]int{}
-			for _, acts := range []bool{false, true} {
-				for action, died := int32(1), true; died && !t.Failed(); action++ {
-					t.Run(fmt.Sprintf("%s %s action %d %v", kind, trouble, action, acts), func(t *testing.T) {
-						synctest.Test(t, func(t *testing.T) {
-							var end states.State
-							died, end = work.withDeath(t, trouble, action, acts)
-							ends[end]++
+			t.Run(kind+" "+trouble, func(t *testing.T) {
+				t.Parallel()
+				ends := map[states.State]int{}
+				for _, acts := range []bool{false, true} {
+					for action, died := int32(1), true; died && !t.Failed(); action++ {
+						t.Run(fmt.Sprintf("action %d %v", action, acts), func(t *testing.T) {
+							synctest.Test(t, func(t *testing.T) {
+								var end states.State
+								died, end = work.withDeath(t, trouble, action, acts)
+								ends[end]++
+							})
 						})
-					})
+					}
 				}
-			}
-			t.Logf("%s %s: %v", kind, trouble, ends)
-			require.Positive(t, ends[work.failed])
-			require.True(t, trouble != "" || ends[work.done] > 0)
+				t.Log(ends)
+				require.Positive(t, ends[work.failed])
+				require.True(t, trouble != "" || ends[work.done] > 0)
+			})
 		}
 	}
 }
