@@ -230,21 +230,24 @@ func (e *engine) tryExclusively(ctx context.Context, ident string, f func(contex
 	if err != nil {
 		return err
 	}
-	defer e.release(ctx, s, n.UUID)
+	defer e.unreserve(ctx, s, n.UUID)
 	return e.operate(ctx, s, n, func(ctx context.Context) error { return f(ctx, hardware, n) })
 }
 
 // operate calls f, which operates the hardware of a node that this process has reserved. The call
-// ends with the membership and after callTimeout.
+// ends with the membership, whose loss is then the error, and after callTimeout.
 func (e *engine) operate(ctx context.Context, s *session, n *Node, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
 	ctx, err := e.fenced(ctx, n)
-	if err != nil {
-		return err
+	if err == nil {
+		err = callHardware(ctx, f)
 	}
-	return callHardware(ctx, f)
+	if err != nil && s.ctx.Err() != nil {
+		return e.sessions.noMember()
+	}
+	return err
 }
 
 // callHardware calls f, which calls a hardware type. Its error is a [*HardwareError], unless it is a storeError.
@@ -264,9 +267,9 @@ func callHardware(ctx context.Context, f func(context.Context) error) error {
 // storeError is an error of the store within a call of the hardware.
 type storeError struct{ error }
 
-// release drops the reservation of a node on which no work runs. If the write fails, the
+// unreserve drops the reservation of a node on which no work runs. If the write fails, the
 // next periodic check drops it.
-func (e *engine) release(ctx context.Context, s *session, id string) {
+func (e *engine) unreserve(ctx context.Context, s *session, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
 	_, _, err := e.fleet.edit(ctx, id, func(n *Node) error {
@@ -310,16 +313,3 @@ func (e *engine) task(n *Node) *Task {
 	}
 	return &Task{engine: e, hardware: hardware, node: n}
 }
-
-// missing is the hardware type of a node whose driver this conductor lacks. All its operations fail
-// with err.
-type missing struct{ err error }
-
-func (m missing) Describe() Description                               { return Description{} }
-func (m missing) Validate(*Node) map[string]error                     { return map[string]error{"power": m.err} }
-func (m missing) Verify(context.Context, *Node) (states.Power, error) { return states.NoPower, m.err }
-func (m missing) PowerState(context.Context, *Node) (states.Power, error) {
-	return states.NoPower, m.err
-}
-func (m missing) SetPower(context.Context, *Node, states.Power) error { return m.err }
-func (m missing) Steps(*Node, states.State) []Step                    { return nil }

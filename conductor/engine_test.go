@@ -7,6 +7,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -217,7 +218,10 @@ func TestACallOfTheHardwareEndsWithTheMembership(t *testing.T) {
 			<-hangs
 			members.steps <- scriptStep{err: errors.New("the lease has ended")}
 		}()
-		require.Error(t, f.SetBootDevice(f.ctx, n.UUID, "pxe", false))
+		err := f.SetBootDevice(f.ctx, n.UUID, "pxe", false)
+		require.ErrorIs(t, err, conductor.NoWorker)
+		require.NotErrorAs(t, err, new(*conductor.HardwareError), "the hardware has not failed")
+		require.Equal(t, http.StatusServiceUnavailable, conductor.HTTPStatus(err))
 		require.Zero(t, time.Since(begun), "the time of the bubble")
 	})
 }

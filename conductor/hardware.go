@@ -148,3 +148,16 @@ type VendorMethod struct {
 	// conductor has the node, and [Permit] permits all their requests.
 	Exclusive bool `json:"require_exclusive_lock"`
 }
+
+// missing is the hardware type of a node whose driver this conductor lacks. All its operations fail
+// with err.
+type missing struct{ err error }
+
+func (m missing) Describe() Description                               { return Description{} }
+func (m missing) Validate(*Node) map[string]error                     { return map[string]error{"power": m.err} }
+func (m missing) Verify(context.Context, *Node) (states.Power, error) { return states.NoPower, m.err }
+func (m missing) PowerState(context.Context, *Node) (states.Power, error) {
+	return states.NoPower, m.err
+}
+func (m missing) SetPower(context.Context, *Node, states.Power) error { return m.err }
+func (m missing) Steps(*Node, states.State) []Step                    { return nil }

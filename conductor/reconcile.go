@@ -36,7 +36,6 @@ var workStates = states.SetOf(
 // goroutine of this process works on the node. Records of any origin are valid: those of this process, of another
 // one, and of one that has died at any moment.
 func reconcile(n *Node, m view, timeouts machine.Timeouts, now time.Time) action {
-	_, late := timedOut(n, timeouts, now)
 	switch {
 	case n.Reservation != "" && n.Claim == m.id:
 		if n.TargetPower == states.NoPower && n.hasWork() {
@@ -51,11 +50,11 @@ func reconcile(n *Node, m view, timeouts machine.Timeouts, now time.Time) action
 		return nothing
 	case n.hasWork():
 		return work
-	case late:
-		return timeOut
-	default:
-		return nothing
 	}
+	if _, over := timedOut(n, timeouts, now); over {
+		return timeOut
+	}
+	return nothing
 }
 
 // timedOut reports whether a node has waited too long for a call-back, and returns Ironic's text for the last error. A

@@ -4,7 +4,7 @@ package conductor
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -42,8 +42,8 @@ type run struct {
 	group sync.WaitGroup  // all goroutines
 }
 
-// errNoMember is the cause of cancellation of the work when the membership is lost.
-var errNoMember = errors.New("this conductor was cut off from the others")
+// errCutOff is the cause of the end of the work when the membership is lost.
+var errCutOff = fmt.Errorf("%w: this conductor was cut off from the others", errLost)
 
 // rejoinBackoff is the delay before a conductor that is no member joins again.
 const rejoinBackoff = time.Second
@@ -82,7 +82,7 @@ func (ss *sessions) serve(ctx context.Context, r *run) {
 		return
 	}
 	ss.set(nil)
-	end(errors.Join(errLost, errNoMember))
+	end(errCutOff)
 	if s.members == nil {
 		ss.counters.joinsFailed.Add(1)
 		ss.config.Log.Error("the conductor could not join the others and will try again", "member", s.id, "error", lost)
@@ -122,7 +122,12 @@ func (ss *sessions) current() (*session, error) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	if ss.now == nil || ss.now.run.ctx.Err() != nil {
-		return nil, refuse(NoWorker, "no worker is free: conductor %s is not running or has lost its membership", ss.config.Name)
+		return nil, ss.noMember()
 	}
 	return ss.now, nil
+}
+
+// noMember is the error of a request while this conductor is no member.
+func (ss *sessions) noMember() error {
+	return refuse(NoWorker, "no worker is free: conductor %s is not running or has lost its membership", ss.config.Name)
 }
