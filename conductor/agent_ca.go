@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/ironstate/ironstate/internal/oslobool"
@@ -49,10 +48,5 @@ func readCA(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > maxCA {
 		return nil, errors.New("it is not a file with certificates")
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, maxCA))
+	return os.ReadFile(path)
 }

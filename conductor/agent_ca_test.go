@@ -11,10 +11,15 @@ import (
 
 func TestTheCertificateOfAnAgentIsVerifiedByTheFirstOfThree(t *testing.T) {
 	read := func(path string) ([]byte, error) {
-		if path != "/ca.pem" {
-			return nil, os.ErrNotExist
+		switch path {
+		case "/ca.pem":
+			return []byte("of the file"), nil
+		case "/empty.pem":
+			return nil, nil
+		case "/cut.pem":
+			return []byte("a part of"), os.ErrDeadlineExceeded
 		}
-		return []byte("of the file"), nil
+		return nil, os.ErrNotExist
 	}
 	for _, c := range []struct {
 		heartbeat, driver any
@@ -32,6 +37,8 @@ func TestTheCertificateOfAnAgentIsVerifiedByTheFirstOfThree(t *testing.T) {
 		{nil, "no", "/ca.pem", "", true, false},
 		{nil, "/ca.pem", "false", "of the file", false, false},
 		{nil, "/none.pem", "true", "", false, true},
+		{nil, "/empty.pem", "true", "", false, true},
+		{nil, "/cut.pem", "true", "", false, true},
 		{nil, "", "true", "", false, true},
 		{nil, 7, "true", "", false, true},
 		{"of the heartbeat", false, "false", "of the heartbeat", false, false},
@@ -56,6 +63,10 @@ func TestOnlyAFileIsReadForCertificates(t *testing.T) {
 	content, err := readCA(file)
 	require.NoError(t, err)
 	require.Equal(t, "certificates", string(content))
+	require.NoError(t, os.Truncate(file, maxCA))
+	content, err = readCA(file)
+	require.NoError(t, err)
+	require.Len(t, content, maxCA)
 	require.NoError(t, os.Truncate(file, maxCA+1))
 	for _, path := range []string{file, "/dev/zero", t.TempDir(), file + ".none"} {
 		_, err := readCA(path)

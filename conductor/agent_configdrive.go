@@ -54,23 +54,15 @@ func configDriveFiles(n *Node, object map[string]any) (map[string][]byte, error)
 	given, _ := object["meta_data"].(map[string]any)
 	maps.Copy(meta, given)
 	content := map[string]any{"meta_data.json": meta, "network_data.json": object["network_data"], "vendor_data2.json": object["vendor_data"], "user_data": object["user_data"]}
+	maps.DeleteFunc(content, func(_ string, value any) bool { return value == nil || value == "" })
 	files := map[string][]byte{}
 	for name, value := range content {
-		var data []byte
-		switch value := value.(type) {
-		case nil:
-			continue
-		case string:
-			data = []byte(value)
-		default:
-			text, err := json.Marshal(value)
-			if err != nil {
-				return nil, fmt.Errorf("encode %s of the configuration drive: %w", name, err)
-			}
-			data = text
+		data, err := json.Marshal(value)
+		if text, ok := value.(string); ok {
+			data, err = []byte(text), nil
 		}
-		if len(data) == 0 {
-			continue
+		if err != nil {
+			return nil, fmt.Errorf("encode %s of the configuration drive: %w", name, err)
 		}
 		for _, version := range []string{"2012-08-10", "latest"} {
 			files["openstack/"+version+"/"+name] = data

@@ -3,6 +3,8 @@
 package conductor_test
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"strings"
 	"testing"
@@ -85,6 +87,7 @@ func TestAnImageThatTheAgentCannotWriteIsRefused(t *testing.T) {
 	type object = map[string]any
 	partition := object{"is_whole_disk_image": false}
 	long := strings.Repeat("a", 63)
+	host := func(length int) string { return strings.Repeat("a.", length)[:length-1] + "b" }
 	for want, cases := range map[string][]struct{ info, driver, internal object }{
 		"Missing are: ['instance_info.image_source']": {{info: object{"image_source": nil}}},
 		"is not an http, https or file URL":           {{info: object{"image_source": "1be26c0b"}}, {info: object{"image_source": "glance://x"}}, {info: object{"image_source": "oci://x/y"}}},
@@ -98,6 +101,9 @@ func TestAnImageThatTheAgentCannotWriteIsRefused(t *testing.T) {
 		`Invalid value for image_download_source: "7"`:                                           {{info: object{"image_download_source": 7}, driver: object{"image_download_source": "http"}}},
 		"the following URLs are invalid: image_http_proxy, image_https_proxy.":                   {{driver: object{"image_http_proxy": "ftp://u:hunter2@h", "image_https_proxy": 7}}},
 		"the following URLs are invalid: image_http_proxy.":                                      {{driver: object{"image_http_proxy": "proxy.example:3128"}}},
+		"the following URLs are invalid: image_https_proxy.":                                     {{driver: object{"image_http_proxy": "", "image_https_proxy": "ftp://h"}}},
+		"the specified list " + host(254) + " is incorrect":                                      {{driver: object{"image_no_proxy": host(254)}}},
+		"the specified list ." + host(252) + " is incorrect":                                     {{driver: object{"image_no_proxy": "." + host(252)}}},
 		"the specified list *.example is incorrect":                                              {{driver: object{"image_no_proxy": "*.example"}}},
 		"the specified list 7 is incorrect":                                                      {{driver: object{"image_no_proxy": 7}}},
 		"the specified list x," + long + "a is incorrect":                                        {{driver: object{"image_no_proxy": "x," + long + "a"}}},
@@ -111,7 +117,7 @@ func TestAnImageThatTheAgentCannotWriteIsRefused(t *testing.T) {
 			{info: object{"image_download_source": ""}, driver: object{"image_download_source": "http"}},
 			{info: object{"image_source": "file:///x", "image_checksum": nil}},
 			{driver: object{"image_http_proxy": "https://u:p@h:1", "image_https_proxy": "//h", "image_no_proxy": ".example, 192.0.2.1:80,, h," + long + ".b"}},
-			{driver: object{"image_http_proxy": "", "image_no_proxy": ""}},
+			{driver: object{"image_http_proxy": "", "image_no_proxy": ""}}, {driver: object{"image_no_proxy": host(253) + ",." + host(251)}},
 		},
 	} {
 		for _, c := range cases {
@@ -127,6 +133,53 @@ func TestAnImageThatTheAgentCannotWriteIsRefused(t *testing.T) {
 			require.NotContains(t, err.Error(), "hunter2")
 		}
 	}
+}
+
+// imageServer is fake-hardware that provides an image, or none and an error.
+type imageServer struct {
+	*conductor.Fake
+	image conductor.InstanceImage
+	err   error
+}
+
+func (s imageServer) PrepareImage(context.Context, *conductor.Node) (conductor.InstanceImage, error) {
+	return s.image, s.err
+}
+
+func TestAHardwareTypeProvidesTheImage(t *testing.T) {
+	deploy := func(t *testing.T, source string, change func(*conductor.Fake) conductor.Hardware) *agentNode {
+		m := startMachine(t, states.Available, func(c *conductor.Config) {
+			c.Hardware = map[string]conductor.Hardware{"fake-hardware": change(c.Hardware["fake-hardware"].(*conductor.Fake))}
+		})
+		_, err := m.UpdateNode(m.ctx, m.n.UUID, func(n *conductor.Node) error {
+			n.InstanceInfo["image_source"], n.InstanceInfo["image_checksum"] = source, "d41d"
+			return nil
+		})
+		require.NoError(t, err)
+		m.request(m.n, "active")
+		m.n = m.settle(m.n)
+		return m
+	}
+	synctest.Test(t, func(t *testing.T) {
+		copied := conductor.InstanceImage{Source: "http://conductor/x", Algorithm: "sha256", Hash: "5f"}
+		m := deploy(t, "file:///x", func(f *conductor.Fake) conductor.Hardware { return imageServer{Fake: f, image: copied} })
+		m.requireState(m.boot(), states.DeployWait, "")
+		image := m.agent.params[1]["step"].(map[string]any)["args"].(map[string]any)["image_info"].(map[string]any)
+		require.Equal(t, []any{"http://conductor/x"}, image["urls"])
+		require.Equal(t, "sha256", image["os_hash_algo"])
+		require.Equal(t, "5f", image["os_hash_value"])
+		require.NotContains(t, image, "checksum", "the copy may have another one than the original")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		m := deploy(t, "file:///x", func(f *conductor.Fake) conductor.Hardware {
+			return imageServer{Fake: f, err: errors.New("no space is left")}
+		})
+		m.requireState(m.n, states.DeployFail, "Failed to prepare to deploy: no space is left")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		m := deploy(t, "file:///x", func(f *conductor.Fake) conductor.Hardware { return f })
+		m.requireState(m.n, states.DeployFail, "Failed to prepare to deploy: Driver fake-hardware cannot serve the image of node "+m.n.UUID+" to its agent.")
+	})
 }
 
 func TestWhoDownloadsAnImage(t *testing.T) {

@@ -19,6 +19,7 @@ func TestTheRecordAfterARAIDStepOfTheAgent(t *testing.T) {
 	disk := func(more string) string {
 		return `{"logical_disks": [{"size_gb": 100, "raid_level": "1"` + more + `}]}`
 	}
+	atMost := `{"logical_disks": [], "x": "` + strings.Repeat("x", maxRAIDConfig-len(`{"clean_result": {"logical_disks": [], "x": ""}}`)) + `"}`
 	for name, test := range map[string]struct {
 		work       agent.Work
 		step       string
@@ -40,6 +41,7 @@ func TestTheRecordAfterARAIDStepOfTheAgent(t *testing.T) {
 		"nothing":                 {agent.Clean, "raid.create_configuration", `null`, "", "has not reported"},
 		"an empty object":         {agent.Clean, "raid.create_configuration", `{}`, "", "has not reported"},
 		"a text":                  {agent.Clean, "raid.create_configuration", `"done"`, "", "has not reported"},
+		"as much as is read":      {agent.Clean, "raid.create_configuration", atMost, `{"capabilities": "boot_mode:uefi,raid_level:5", "local_gb": 7, "root_device": {"name": "/dev/sda"}}`, ""},
 		"too much":                {agent.Clean, "raid.create_configuration", `{"x": "` + strings.Repeat("x", maxRAIDConfig) + `"}`, "", "bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,6 +42,13 @@ func TestAnAutomatedCleaningExecutesTheAgentsSteps(t *testing.T) {
 		require.Equal(t, "******", record["driver_internal_info"].(map[string]any)["agent_secret_token"])
 		require.Equal(t, "******", record["instance_info"].(map[string]any)["configdrive"])
 		require.Equal(t, 1.0, record["driver_internal_info"].(map[string]any)["agent_erase_devices_iterations"])
+		require.Equal(t, map[string]any{"interface": "deploy", "step": "erase_devices", "priority": 10.0}, record["clean_step"])
+		require.Equal(t, map[string]any{}, record["extra"], "the agent reads it")
+		for _, ours := range []string{"claim", "clean_steps", "empty", "transitions"} {
+			require.NotContains(t, record, ours, "Ironic's record does not have it")
+		}
+		first := m.agent.params[0]["node"].(map[string]any)
+		require.NotContains(t, first, "clean_step", "the list of steps is asked for before the first")
 
 		n = m.end("SUCCEEDED", "")
 		m.requireState(n, states.Available, "")
