@@ -65,9 +65,6 @@ func New(config Config) (*Client, error) {
 	config.PollInterval = cmp.Or(config.PollInterval, 6*time.Second)
 	config.Polls = cmp.Or(config.Polls, 100)
 	config.MaxAnswer = cmp.Or(config.MaxAnswer, 16<<20)
-	if config.Dial == nil {
-		config.Dial = (&net.Dialer{}).DialContext
-	}
 	c := &Client{config: config}
 	address, err := commandsURL(config.URL)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,9 +62,6 @@ func listen(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, bo
 func connect(t *testing.T, c agent.Config) *agent.Client {
 	t.Helper()
 	c.Token, c.Node = secret.New(token), node
-	if c.PollInterval == 0 {
-		c.PollInterval = time.Millisecond
-	}
 	client, err := agent.New(c)
 	require.NoError(t, err)
 	return client
@@ -195,6 +191,91 @@ func posts(s *server) (n int) {
 	return n
 }
 
+func TestALostAnswerToAPowerOff(t *testing.T) {
+	off := strings.Replace(running, "execute_clean_step", "power_off", 1)
+	for commands, want := range map[string]struct {
+		posts int
+		err   error
+	}{
+		off:     {1, nil},
+		running: {3, agent.ErrConnection},
+		strings.Replace(off, "RUNNING", "FAILED", 1): {3, agent.ErrConnection},
+	} {
+		s, c := listen(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+			if r.Method == http.MethodPost {
+				panic(http.ErrAbortHandler)
+			}
+			_, _ = io.WriteString(w, `{"commands": [`+commands+`]}`)
+		})
+		require.ErrorIs(t, c.PowerOff(t.Context()), want.err)
+		require.Equal(t, want.posts, posts(s))
+	}
+}
+
+func TestAQuestionWithoutAnAnswerIsAskedAgain(t *testing.T) {
+	for answered, want := range map[int]error{2: nil, 3: nil, 4: agent.ErrConnection} {
+		var s *server
+		var c *agent.Client
+		s, c = listen(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
+			if len(s.sent()) < answered {
+				panic(http.ErrAbortHandler)
+			}
+			_, _ = io.WriteString(w, `{"commands": []}`)
+		})
+		_, err := c.Commands(t.Context())
+		require.ErrorIs(t, err, want)
+		require.Len(t, s.sent(), min(answered, 3))
+	}
+}
+
+// TestAnAgentThatIsBusyAfterALostAnswerWithOtherWork lets the agent be busy with a command of somebody else.
+func TestAnAgentThatIsBusyAfterALostAnswerWithOtherWork(t *testing.T) {
+	var s *server
+	var c *agent.Client
+	s, c = listen(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		switch {
+		case r.Method == http.MethodGet:
+			_, _ = io.WriteString(w, `{"commands": [`+strings.Replace(running, "execute_clean_step", "sync", 1)+`]}`)
+		case posts(s) == 1:
+			panic(http.ErrAbortHandler)
+		default:
+			w.WriteHeader(http.StatusConflict)
+			_, _ = io.WriteString(w, `{"faultcode": "Client", "faultstring": "Agent is busy"}`)
+		}
+	})
+	_, err := execute(t.Context(), c)
+	require.ErrorIs(t, err, agent.ErrBusy)
+	require.Equal(t, 2, posts(s))
+}
+
+func TestAnswersThatAreNone(t *testing.T) {
+	_, c := listen(t, always(http.StatusMultipleChoices, `{"faultstring": "choose"}`))
+	_, err := execute(t.Context(), c)
+	require.ErrorIs(t, err, agent.ErrRefused)
+
+	_, c = listen(t, always(http.StatusOK, `{"command_name": "execute_clean_step"}`))
+	_, err = execute(t.Context(), c)
+	require.ErrorIs(t, err, agent.ErrAnswer)
+	require.ErrorContains(t, err, "it has no status")
+
+	s, c := listen(t, nil)
+	s.Close()
+	require.ErrorIs(t, c.Sync(t.Context()), agent.ErrConnection)
+	require.ErrorIs(t, c.FinalizeRescue(t.Context(), "hash"), agent.ErrConnection)
+}
+
+func TestAMachineWithoutPortsAndAnAgentWithoutAToken(t *testing.T) {
+	const versions = `{"generic": 1.10}`
+	s, _ := listen(t, always(200, `{"command_status": "SUCCEEDED", "command_result": {"clean_steps": {}, "hardware_manager_version": `+versions+`}}`))
+	c, err := agent.New(agent.Config{URL: s.URL})
+	require.NoError(t, err)
+	_, _ = c.Commands(t.Context())
+	steps, err := c.Steps(t.Context(), agent.Clean, agent.Machine{})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"generic": json.Number("1.10")}, steps.Versions, "they are sent back as they came")
+	require.Equal(t, []string{"GET /v1/commands/ ", `POST /v1/commands/?wait=true {"name":"clean.get_clean_steps","params":{"node":null,"ports":[]}}`}, s.sent())
+}
+
 func TestAnAgentThatIsBusyAfterALostAnswerExecutesTheCommand(t *testing.T) {
 	var s *server
 	var c *agent.Client
@@ -225,39 +306,6 @@ func TestACommandNeedsThePermissionOfItsContext(t *testing.T) {
 	_, err = c.Commands(ctx)
 	require.ErrorIs(t, err, agent.ErrAnswer, "an answer without a list is not an empty list")
 	require.Len(t, s.sent(), 1, "a question needs no permission")
-}
-
-func TestALongCommandIsPolled(t *testing.T) {
-	const name = "install_bootloader"
-	command := func(status string) string {
-		return `{"id": "1", "command_name": "` + name + `", "command_status": "` + status + `", "command_error": {"details": "no space"}}`
-	}
-	for _, test := range []struct {
-		last string
-		want error
-	}{
-		{"SUCCEEDED", nil}, {"FAILED", agent.ErrFailed}, {"STRANGE", agent.ErrAnswer}, {"RUNNING", agent.ErrTimeout},
-	} {
-		t.Run(test.last, func(t *testing.T) {
-			asked := 0
-			s, _ := listen(t, func(w http.ResponseWriter, r *http.Request, _ string) {
-				if r.Method == http.MethodPost {
-					_, _ = io.WriteString(w, command("RUNNING"))
-					return
-				}
-				status := "RUNNING"
-				if asked++; asked >= 3 {
-					status = test.last
-				}
-				_, _ = io.WriteString(w, `{"commands": [`+command(status)+`, {"command_name": "other", "command_status": "FAILED"}]}`)
-			})
-			err := connect(t, agent.Config{URL: s.URL, Polls: 5}).InstallBootloader(t.Context(), agent.Bootloader{BootMode: "uefi"})
-			require.ErrorIs(t, err, test.want)
-			if test.want == agent.ErrFailed {
-				require.EqualError(t, err, "no space")
-			}
-		})
-	}
 }
 
 func TestAnAgentThatDoesNotKnowTheBootModeIsAskedWithoutIt(t *testing.T) {

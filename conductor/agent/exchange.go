@@ -140,20 +140,16 @@ func (c *Client) poll(ctx context.Context, method string, params any) (Command, 
 // permissionError is the refusal of the context's permission to send a command.
 type permissionError struct{ error }
 
-// permitted is the body of a command. Its first Read asks for the permission to send the command: the connection is
-// open then, and without a body the agent executes nothing.
+// permitted is the body of a command. Each Read asks for the permission to send it: the connection is open then, and
+// without its whole body the agent executes nothing.
 type permitted struct {
 	*bytes.Reader
-	ctx   context.Context
-	asked bool
+	ctx context.Context
 }
 
-func (p *permitted) Read(part []byte) (int, error) {
-	if !p.asked {
-		p.asked = true
-		if err := fence.Check(p.ctx); err != nil {
-			return 0, &permissionError{err}
-		}
+func (p permitted) Read(part []byte) (int, error) {
+	if err := fence.Check(p.ctx); err != nil {
+		return 0, &permissionError{err}
 	}
 	return p.Reader.Read(part)
 }
@@ -179,7 +175,7 @@ func (c *Client) exchange(ctx context.Context, method string, query url.Values, 
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if command != nil {
-		request.Body = io.NopCloser(&permitted{bytes.NewReader(command), ctx, false})
+		request.Body = io.NopCloser(permitted{bytes.NewReader(command), ctx})
 		request.ContentLength = int64(len(command))
 	}
 	answer, err := c.http.Do(request)

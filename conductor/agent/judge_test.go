@@ -85,3 +85,8 @@ func TestAFailedStepHasIronicsText(t *testing.T) {
 		require.Equal(t, "Clean step deploy.erase failed on node "+node+". "+test.want, reason)
 	}
 }
+
+func TestVerdictsHaveNames(t *testing.T) {
+	require.Equal(t, "fail", agent.Fail.String())
+	require.Equal(t, "Verdict(5)", (agent.Fail + 1).String())
+}

@@ -58,12 +58,28 @@ func TestNoErrorHasTheToken(t *testing.T) {
 		_, noCommands := c.Commands(t.Context())
 		_, noUUIDs := c.PartitionUUIDs(t.Context())
 		for _, err := range []error{failed, noSteps, noCommands, noUUIDs, c.Sync(t.Context()), c.PowerOff(t.Context()), c.FinalizeRescue(t.Context(), "x"), c.InstallBootloader(t.Context(), agent.Bootloader{})} {
-			for ; err != nil; err = errors.Unwrap(err) {
+			for _, err := range tree(err) {
 				require.NotContains(t, fmt.Sprintf("%+v", err), token, name)
 			}
 		}
 		require.Error(t, noSteps, name)
 	}
+}
+
+// tree returns an error and everything that it wraps.
+func tree(err error) []error {
+	all := []error{err}
+	switch err := err.(type) {
+	case nil:
+		return nil
+	case interface{ Unwrap() error }:
+		all = append(all, tree(err.Unwrap())...)
+	case interface{ Unwrap() []error }:
+		for _, err := range err.Unwrap() {
+			all = append(all, tree(err)...)
+		}
+	}
+	return all
 }
 
 func TestOnlyTheCertificateOfTheHeartbeatIsTrusted(t *testing.T) {
@@ -118,24 +134,68 @@ func TestURLsThatNoAgentHasAreRefused(t *testing.T) {
 }
 
 func TestAnswersAreBounded(t *testing.T) {
-	many := func(text string, n int) string { return strings.Repeat(text+",", n) + text }
-	for name, text := range map[string]string{
-		"size":          `{"commands": [], "x": "` + strings.Repeat("x", 17<<20) + `"}`,
-		"depth":         strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100),
-		"values":        `{"commands": [], "x": [` + many("1", 300_000) + `]}`,
-		"commands":      `{"commands": [` + many("{}", 3000) + `]}`,
-		"a description": `{"command_status": "SUCCEEDED", "command_result": {"hardware_manager_version": {}, "clean_steps": {"M": [{"interface": "deploy", "step": "x", "priority": 1, "argsinfo": {"a": {"description": "` + strings.Repeat("x", 300<<10) + `"}}}]}}}`,
-		"steps":         `{"command_status": "SUCCEEDED", "command_result": {"hardware_manager_version": {}, "clean_steps": {"M": [` + many(`{"interface": "deploy", "step": "x", "priority": 1}`, 600) + `]}}}`,
-		"a name":        `{"command_status": "SUCCEEDED", "command_result": {"hardware_manager_version": {}, "clean_steps": {"M": [{"interface": "deploy", "step": "` + strings.Repeat("x", 200) + `", "priority": 1}]}}}`,
-	} {
-		_, c := listen(t, always(200, text))
-		_, err := c.Commands(t.Context())
-		if strings.Contains(text, "command_result") {
-			_, err = c.Steps(t.Context(), agent.Clean, agent.Machine{})
-		}
-		require.ErrorIs(t, err, agent.ErrAnswer, name)
-		require.Less(t, len(err.Error()), 2049)
+	many := func(text string, n int) string { return strings.Repeat(text+",", n-1) + text }
+	steps := func(list string) string {
+		return `{"command_status": "SUCCEEDED", "command_result": {"hardware_manager_version": {}, "clean_steps": {"M": [` + list + `]}}}`
 	}
+	step := func(kind, name, description string) string {
+		return `{"interface": "` + kind + `", "step": "` + name + `", "priority": 1, "argsinfo": {"a": {"description": "` + description + `"}}}`
+	}
+	long := strings.Repeat("x", 128)
+	result := len(steps(step("deploy", "x", ""))) - len(`{"command_status": "SUCCEEDED", "command_result": }`)
+	for name, test := range map[string]struct {
+		answer func(over int) string // that exceeds the bound by over
+		text   string                // of the error
+	}{
+		"size": {func(over int) string {
+			return `{"commands": [], "x": "` + strings.Repeat("x", 4<<20-len(`{"commands": [], "x": ""}`)+over) + `"}`
+		}, "more than 4194304 bytes"},
+		"depth": {func(over int) string {
+			return `{"commands": [], "x": ` + strings.Repeat(`[`, 63+over) + strings.Repeat("]", 63+over) + `}`
+		}, "more than 64 of them within each other"},
+		"values":        {func(over int) string { return `{"commands": [], "x": [` + many("1", 199_996+over) + `]}` }, "more than 200000 values"},
+		"commands":      {func(over int) string { return `{"commands": [` + many("{}", 2000+over) + `]}` }, "more than 2000."},
+		"a description": {func(over int) string { return steps(step("deploy", "x", strings.Repeat("x", 256<<10-result+over))) }, "more than 262144 bytes"},
+		"steps":         {func(over int) string { return steps(many(step("deploy", "x", ""), 500+over)) }, "returned 501 steps, more than 500"},
+		"a name":        {func(over int) string { return steps(step("deploy", long+long[:over], "")) }, "invalid clean step"},
+		"an interface":  {func(over int) string { return steps(step(long+long[:over], "x", "")) }, "invalid clean step"},
+		"no name":       {func(over int) string { return steps(step("deploy", "x"[over:], "")) }, "invalid clean step"},
+		"no interface":  {func(over int) string { return steps(step("x"[over:], "x", "")) }, "invalid clean step"},
+		"a name that is no text": {func(over int) string {
+			return steps(`{"interface": "deploy", "priority": 1, "step": ` + []string{`"x"`, "7"}[over] + `}`)
+		}, "invalid clean step"},
+	} {
+		for over := range 2 {
+			text := test.answer(over)
+			s, _ := listen(t, always(200, text))
+			c := connect(t, agent.Config{URL: s.URL, MaxAnswer: 4 << 20})
+			_, err := c.Commands(t.Context())
+			if strings.Contains(text, "command_result") {
+				_, err = c.Steps(t.Context(), agent.Clean, agent.Machine{})
+			}
+			if over == 0 {
+				require.NoError(t, err, name)
+				continue
+			}
+			require.ErrorIs(t, err, agent.ErrAnswer, name)
+			require.ErrorContains(t, err, test.text, name)
+			require.Less(t, len(err.Error()), 2049)
+		}
+	}
+}
+
+func TestAnAnswerOfUsualSizeIsRead(t *testing.T) {
+	for size, want := range map[int]error{16 << 20: nil, 16<<20 + 1: agent.ErrAnswer} {
+		_, c := listen(t, always(200, `{"commands": [], "x": "`+strings.Repeat("x", size-len(`{"commands": [], "x": ""}`))+`"}`))
+		_, err := c.Commands(t.Context())
+		require.ErrorIs(t, err, want)
+	}
+	_, c := listen(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
+		w.Header().Set("X", strings.Repeat("x", 100<<10))
+		_, _ = io.WriteString(w, `{"commands": []}`)
+	})
+	_, err := c.Commands(t.Context())
+	require.ErrorIs(t, err, agent.ErrConnection, "a header is 64 KiB at most")
 }
 
 // silent returns the address of a listener that accepts and never answers.
@@ -156,5 +216,7 @@ func TestASilentAgentIsWaitedForOnlyUntilTheTimeout(t *testing.T) {
 	stopped := errors.New("the work has ended")
 	time.AfterFunc(10*time.Millisecond, func() { cancel(stopped) })
 	_, err = execute(ctx, connect(t, agent.Config{URL: address}))
-	require.ErrorIs(t, err, stopped)
+	require.Equal(t, stopped, err, "it is no failure of the agent")
+	_, err = connect(t, agent.Config{URL: address}).Commands(ctx)
+	require.Equal(t, stopped, err)
 }

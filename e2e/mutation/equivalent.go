@@ -37,6 +37,10 @@ var equivalent = []struct {
 		"powersync/reservation.go reservations.release: defer cancel() => removed",
 		"powersync/request.go Syncer.reach: defer cancel() => removed",
 	}},
+	{"the other of the two ends the connection", []string{
+		"conductor/agent/exchange.go Client.exchange: defer cancel() => removed",
+		"conductor/agent/exchange.go Client.exchange: defer func() { _ = answer.Body.Close() }() => removed",
+	}},
 	{"an abandoned call that has returned refuses no other; the statement frees its memory", []string{
 		"conductor/power_sync.go engine.callPower: e.abandoned.Delete(o.Node.UUID) => removed",
 	}},

@@ -81,6 +81,7 @@ var targets = []target{
 			{folder: "conductor/api/internal/schema"},
 		},
 	},
+	of("conductor/agent"),
 	of("conductor/internal/latest", rapid...),
 	of("conductor/etcd/internal/endpoint"),
 	of("conductor/etcd/internal/zaplog"),
