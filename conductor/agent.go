@@ -80,18 +80,19 @@ func (c *Conductor) Lookup(ctx context.Context, addresses []string, uuid string)
 			return nil, "", err
 		}
 	}
+	fresh := newAgentToken()
 	_, n, err = c.fleet.edit(ctx, uuid, func(n *Node) error {
 		if !c.rules.lookupAllowed(n).Has(n.ProvisionState) {
 			return refuse(NotFound, "Node %s could not be found.", uuid)
 		}
-		if _, ok := n.DriverInternalInfo["agent_secret_token"]; ok {
-			token = ""
-			return nil
+		if _, given := n.DriverInternalInfo["agent_secret_token"]; !given {
+			set(&n.DriverInternalInfo, "agent_secret_token", fresh)
 		}
-		token = newAgentToken()
-		set(&n.DriverInternalInfo, "agent_secret_token", token)
 		return nil
 	})
+	if err == nil && n.DriverInternalInfo["agent_secret_token"] == fresh {
+		token = fresh
+	}
 	return n, token, err
 }
 
@@ -135,13 +136,11 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 }
 
 var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Conductor, ident string, h Heartbeat) error {
-	waits, failure := false, error(nil)
 	_, n, err := c.fleet.edit(ctx, ident, func(n *Node) error {
 		token, _ := n.DriverInternalInfo["agent_secret_token"].(string)
 		if token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(h.AgentToken)) != 1 {
 			return refuse(Invalid, "Invalid or missing agent token received.")
 		}
-		waits, failure = false, nil
 		if url, _ := n.DriverInternalInfo["agent_url"].(string); url != "" && url != h.CallbackURL {
 			return refuse(Invalid, "Detected change in ramdisk provided \"callback_url\"")
 		}
@@ -160,34 +159,30 @@ var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Condu
 		if h.AgentVerifyCA != "" {
 			set(&n.DriverInternalInfo, "agent_verify_ca", h.AgentVerifyCA)
 		}
-		_, waits = c.config.Table.Next(n.ProvisionState, states.EventResume)
-		waits = waits && n.Reservation == "" && n.ProvisionState != states.CleanHold && heartbeatAllowed.Has(n.ProvisionState)
-		if c.rules.admission().Heartbeat(n.Fields()) != nil {
-			failure = c.rules.endsInMaintenance(n)
-			waits = waits && failure != nil
-		}
 		return nil
 	})
 	if errors.Is(err, errNothingToDo) {
 		c.config.Log.Warn("an agent has sent a heartbeat in a state that allows none", "node", ident)
 		return nil
 	}
-	if err != nil || !waits {
+	if err != nil || n.Reservation != "" || c.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting || !heartbeatAllowed.Has(n.ProvisionState) {
 		return err
 	}
+	if c.rules.admission().Heartbeat(n.Fields()) != nil { // it is in maintenance
+		if failure := c.rules.endsInMaintenance(n); failure != nil {
+			return c.Resume(ctx, ident, failure)
+		}
+		return nil
+	}
 	switch {
-	case failure != nil:
-		return c.Resume(ctx, ident, failure)
 	case h.AgentStatus == "error":
 		return c.Resume(ctx, ident, fmt.Errorf("the agent reported an error: %s", h.AgentStatusMessage))
 	case c.rules.heartbeatContinues(n):
 		return c.Resume(ctx, ident, nil)
-	default:
-		if c.rules.attends(n) {
-			c.engine.attend(n.UUID)
-		}
-		return nil
+	case c.rules.attends(n):
+		c.engine.attend(n.UUID)
 	}
+	return nil
 })
 
 // heartbeatAllowed are the states in which an agent may send heartbeats, without fast track.
@@ -217,8 +212,8 @@ func (b *rulebook) heartbeatContinues(n *Node) bool {
 	if err != nil {
 		return false
 	}
-	step, err := b.runnable(n.Step(), b.stepsFor(hardware, n, kind.work))
-	return err == nil && step.Step == "wait" && step.Run == nil // not a step of that name of the hardware type
+	step, _ := b.runnable(n.Step(), b.stepsFor(hardware, n, kind.work))
+	return step.Step == "wait" && step.Run == nil // not a step of that name of the hardware type
 }
 
 // endsInMaintenance returns the reason why a heartbeat fails the work of a node in maintenance,

@@ -16,10 +16,9 @@ import (
 // or its rescue wait for it.
 func (b *rulebook) attends(n *Node) bool {
 	if n.ProvisionState == states.RescueWait {
-		return n.Reservation == "" && b.bootsRamdisk(n)
+		return b.bootsRamdisk(n)
 	}
-	_, ok := agentWork[n.ProvisionState]
-	if !ok || n.Reservation != "" || b.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
+	if _, ok := agentWork[n.ProvisionState]; !ok || b.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
 		return false
 	}
 	hardware, err := b.hardware(n)
@@ -43,7 +42,7 @@ func (e *engine) attend(id string) {
 // once if this conductor owns the node.
 func (e *engine) attendNow(s *session, id string) {
 	_, n, err := e.fleet.edit(s.ctx, id, func(n *Node) error {
-		if !e.rules.attends(n) {
+		if n.Reservation != "" || !e.rules.attends(n) {
 			return errNothingToDo
 		}
 		e.reserve(n, s)
@@ -54,21 +53,20 @@ func (e *engine) attendNow(s *session, id string) {
 	}
 	t := e.task(n)
 	change, failure := boundedcall.Do(s.ctx, stepGrace, t.heard)
+	if failure != nil {
+		change = func(n *Node) error { return e.rules.fail(n, failure.Error()) }
+	}
 	if failure != nil && s.ctx.Err() != nil {
 		return // the next process drops the reservation
 	}
 	before := t.Node()
 	err = t.persist(s.ctx, func(n *Node) error {
-		if !sameTime(n.ProvisionUpdatedAt, before.ProvisionUpdatedAt) {
-			return errEnded // an earlier attempt was stored
+		if !n.isAtWorkOf(before) {
+			return errEnded
 		}
 		at := now()
 		n.ProvisionUpdatedAt = &at // an agent that sends heartbeats does not time out
-		if failure != nil {
-			if err := e.rules.fail(n, failure.Error()); err != nil {
-				return err
-			}
-		} else if err := change(n); err != nil {
+		if err := change(n); err != nil {
 			return err
 		}
 		if !n.hasWork() || !s.owns(n) {
@@ -195,12 +193,7 @@ func (t *Task) mismatch(ctx context.Context, kind stepKind, w agent.Work) (chang
 //
 // Source: _post_step_reboot in ironic/drivers/modules/agent_base.py.
 func (t *Task) rebootAgent(ctx context.Context, kind stepKind) error {
-	err := t.Update(ctx, func(n *Node) error {
-		kind.edit(n).Rebooted = true
-		n.forgetBootedAgent()
-		return nil
-	})
-	if err != nil {
+	if err := t.Update(ctx, func(n *Node) error { kind.edit(n).Rebooted = true; return nil }); err != nil {
 		return err
 	}
 	return agentBooter(t.hardware, t.Node()).BootAgent(ctx, t)

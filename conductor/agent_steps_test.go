@@ -5,6 +5,7 @@ package conductor_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -288,7 +289,8 @@ func TestAHeartbeatFromAnotherAgentIsRefused(t *testing.T) {
 		require.NoError(t, m.Heartbeat(m.ctx, m.n.UUID, beat))
 	})
 	synctest.Test(t, func(t *testing.T) { // a state that allows none
-		m := startMachine(t, states.Active, nil)
+		var log lockedBuffer
+		m := startMachine(t, states.Active, func(c *conductor.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		_, err := m.UpdateNode(m.ctx, m.n.UUID, func(n *conductor.Node) error {
 			n.DriverInternalInfo = map[string]any{"agent_secret_token": "left"}
 			return nil
@@ -296,6 +298,7 @@ func TestAHeartbeatFromAnotherAgentIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9", AgentToken: "left"}))
 		require.Equal(t, map[string]any{"agent_secret_token": "left"}, m.settle(m.n).DriverInternalInfo)
+		require.Contains(t, log.String(), `level=WARN msg="an agent has sent a heartbeat in a state that allows none" node=`+m.n.UUID)
 	})
 }
 

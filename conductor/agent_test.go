@@ -68,6 +68,7 @@ func TestAHeartbeatAloneEndsNoWorkOfARealMachine(t *testing.T) {
 		got := f.settle(n)
 		require.Equal(t, states.DeployWait, got.ProvisionState)
 		require.Equal(t, "https://10.0.0.7:9999", got.DriverInternalInfo["agent_url"])
+		require.Equal(t, "9.1", got.DriverInternalInfo["agent_version"])
 
 		beat := conductor.Heartbeat{CallbackURL: "https://10.0.0.7:9999", AgentToken: token, AgentStatus: "error", AgentStatusMessage: "no disk"}
 		require.NoError(t, f.Heartbeat(f.ctx, n.UUID, beat))

@@ -75,18 +75,19 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 	return t.update(ctx, change)
 }
 
-// persist is Update with retries until the store accepts the change, the node is lost or ctx ends.
+// persist is Update with retries until the store accepts the change, change fails, the node is lost or ctx ends.
 // Each attempt is bounded by reportTimeout and not by ctx: there is one even if ctx has ended.
 func (t *Task) persist(ctx context.Context, change func(*Node) error) error {
 	t.doubt(nil)
+	var failure error
 	for {
 		if errors.Is(context.Cause(ctx), errLost) {
 			return errLost
 		}
 		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
-		err := t.update(attempt, change)
+		err := t.update(attempt, func(n *Node) error { failure = change(n); return failure })
 		cancel()
-		if err == nil || errors.Is(err, errLost) || errors.Is(err, errEnded) || ctx.Err() != nil {
+		if err == nil || failure != nil || errors.Is(err, errLost) || ctx.Err() != nil {
 			return err
 		}
 		t.engine.counters.reportRetries.Add(1)

@@ -71,7 +71,7 @@ func (t *Task) report(ctx context.Context, e result) error {
 	}
 	work := t.Node()
 	err := t.persist(ctx, func(n *Node) error {
-		if n.ProvisionState != work.ProvisionState || !sameTime(n.ProvisionUpdatedAt, work.ProvisionUpdatedAt) {
+		if !n.isAtWorkOf(work) {
 			return errEnded
 		}
 		return t.engine.rules.end(n, e)
@@ -89,6 +89,11 @@ func (t *Task) report(ctx context.Context, e result) error {
 // errEnded prevents a second report of the same work: an earlier attempt, whose response was lost,
 // has stored the result. The same result must not end the work that follows.
 var errEnded = errors.New("the result of the work is already stored")
+
+// isAtWorkOf reports whether a node has not left the provision state of an earlier record, nor entered it again.
+func (n *Node) isAtWorkOf(earlier *Node) bool {
+	return n.ProvisionState == earlier.ProvisionState && sameTime(n.ProvisionUpdatedAt, earlier.ProvisionUpdatedAt)
+}
 
 func sameTime(a, b *time.Time) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
