@@ -22,11 +22,7 @@ func (e *prepareError) Unwrap() error { return e.error }
 // deploysImage reports whether the node's agent writes an image: whether the node's deploy interface, chosen or by default, is
 // "direct".
 func deploysImage(hardware Hardware, n *Node) bool {
-	chosen := n.Interfaces["deploy"]
-	if names := hardware.Describe().Interfaces["deploy"]; chosen == "" && len(names) > 0 {
-		chosen = names[0]
-	}
-	return chosen == "direct"
+	return hardware.Describe().Interface(n, "deploy") == "direct"
 }
 
 // agentDeploySteps returns the out-of-band steps of a deployment by an agent.
@@ -73,8 +69,7 @@ func prepareInstanceBoot(ctx context.Context, t *Task) error {
 	return agentBooter(t.hardware, t.Node()).PrepareInstance(ctx, t)
 }
 
-// installBootloader asks for the partitions of the image, and has the boot loader installed where Ironic does: for a
-// partition image, and for a whole-disk image that boots by UEFI.
+// installBootloader asks for the partitions of the image, and has the boot loader installed if the image needs one.
 func installBootloader(ctx context.Context, t *Task) error {
 	client, err := t.engine.agent(t.Node())
 	if err != nil {
@@ -84,31 +79,42 @@ func installBootloader(ctx context.Context, t *Task) error {
 	if err != nil {
 		return err
 	}
-	wholeDisk := t.Node().DriverInternalInfo["is_whole_disk_image"] == true
-	switch {
-	case partitions.Root != "":
-		err = t.Update(ctx, func(n *Node) error { set(&n.DriverInternalInfo, "root_uuid_or_disk_id", partitions.Root); return nil })
-	case !wholeDisk:
-		err = fmt.Errorf("no root UUID returned from the ramdisk for node %s", t.Node().UUID)
-	}
+	loader, needed, err := t.Node().bootloader(partitions)
 	if err != nil {
 		return err
 	}
-	loader := agent.Bootloader{PartitionUUIDs: partitions, BootMode: t.Node().agentBootMode()}
-	if wholeDisk && loader.BootMode != "uefi" {
+	if partitions.Root != "" {
+		err := t.Update(ctx, func(n *Node) error { set(&n.DriverInternalInfo, "root_uuid_or_disk_id", partitions.Root); return nil })
+		if err != nil {
+			return err
+		}
+	}
+	if !needed {
 		return nil
-	}
-	if wholeDisk || loader.BootMode != "uefi" {
-		loader.EFI = ""
-	}
-	if arch, _ := t.Node().Properties["cpu_arch"].(string); !strings.HasPrefix(arch, "ppc64") {
-		loader.PReP = ""
 	}
 	if err := client.InstallBootloader(ctx, loader); err != nil {
 		//lint:ignore ST1005 the text is Ironic's, in agent_base.py
 		return fmt.Errorf("Failed to install a bootloader when deploying node %s: %w", t.Node().UUID, err)
 	}
 	return nil
+}
+
+// bootloader returns the boot loader for the image with the partitions: a partition image needs one, and a whole-disk image that
+// boots by UEFI.
+//
+// Source: configure_local_boot in ironic/drivers/modules/agent_base.py.
+func (n *Node) bootloader(p agent.PartitionUUIDs) (loader agent.Bootloader, needed bool, err error) {
+	wholeDisk, mode := n.DriverInternalInfo["is_whole_disk_image"] == true, n.agentBootMode()
+	if p.Root == "" && !wholeDisk {
+		return loader, false, fmt.Errorf("no root UUID returned from the ramdisk for node %s", n.UUID)
+	}
+	if wholeDisk || mode != "uefi" {
+		p.EFI = ""
+	}
+	if arch, _ := n.Properties["cpu_arch"].(string); !strings.HasPrefix(arch, "ppc64") {
+		p.PReP = ""
+	}
+	return agent.Bootloader{PartitionUUIDs: p, BootMode: mode}, !wholeDisk || mode == "uefi", nil
 }
 
 // The agent's own power off is awaited for powerOffReads times powerOffInterval before the machine is powered off by
@@ -132,11 +138,11 @@ func tearDownAgent(ctx context.Context, t *Task) error {
 		}
 		return endWithoutAgent(ctx, t)
 	}
-	if err := client.PowerOff(ctx); err != nil && ctx.Err() == nil {
-		t.engine.config.Log.Warn("an agent did not power its machine off, which its BMC will do", "node", n.UUID, "error", err)
+	if err := client.PowerOff(ctx); err != nil {
+		t.engine.config.Log.Warn("an agent could not be asked to power its machine off, so that the BMC has to", "node", n.UUID, "error", err)
 	}
 	for range powerOffReads {
-		if now := t.engine.readPower(ctx, t.hardware, n); now.Err == nil && now.Power == states.PowerOff || ctx.Err() != nil {
+		if now := t.engine.readPower(ctx, t.hardware, n); now.Err == nil && now.Power == states.PowerOff {
 			break
 		}
 		sleep.For(ctx, powerOffInterval)

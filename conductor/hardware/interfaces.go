@@ -25,10 +25,7 @@ func interfaces(of map[string][]string) map[string][]string {
 
 // chosen returns the node's interface of a kind, or the default.
 func (b *BMC) chosen(n *conductor.Node, kind string) string {
-	if name := n.Interfaces[kind]; name != "" {
-		return name
-	}
-	return b.interfaces[kind][0]
+	return conductor.Description{Interfaces: b.interfaces}.Interface(n, kind)
 }
 
 // Validate implements [conductor.Hardware].
