@@ -4,7 +4,6 @@ package conductor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -71,21 +70,22 @@ func (n *Node) agentHeard(at time.Time, timeout time.Duration) bool {
 //
 // Source: is_fast_track in ironic/conductor/utils.py.
 func fastTrack(ctx context.Context, t *Task) (bool, error) {
-	on, err := t.engine.rules.fastTracks(t.Node())
-	if !on || err != nil {
+	n := t.Node()
+	on, err := t.engine.rules.fastTracks(n)
+	if !on {
 		return false, err
 	}
-	if url, _ := t.Node().DriverInternalInfo["agent_url"].(string); url != "" && t.Node().agentHeard(now(), t.engine.config.FastTrackTimeout) {
-		power := t.engine.readPower(ctx, t.hardware, t.Node())
-		if power.Err == nil && power.Power == states.PowerOn {
-			err := t.refreshAgentSteps(ctx, agentWork[t.Node().ProvisionState])
-			if err == nil || ctx.Err() != nil || errors.Is(err, errLost) {
-				return err == nil, err
-			}
-			t.engine.config.Log.Warn("an agent that runs cannot do the next work, so that another one is booted", "node", t.Node().UUID, "error", err)
-		}
+	if url, _ := n.DriverInternalInfo["agent_url"].(string); url == "" || !n.agentHeard(now(), t.engine.config.FastTrackTimeout) {
+		return false, t.ForgetAgent(ctx)
 	}
-	return false, t.ForgetAgent(ctx)
+	if power := t.engine.readPower(ctx, t.hardware, n); power.Err != nil || power.Power != states.PowerOn {
+		return false, t.ForgetAgent(ctx)
+	}
+	if err := t.refreshAgentSteps(ctx, agentWork[n.ProvisionState]); err != nil {
+		t.engine.config.Log.Warn("an agent that runs cannot do the next work", "node", n.UUID, "error", err)
+		return false, t.ForgetAgent(ctx)
+	}
+	return true, nil
 }
 
 // KeepsAgent reports whether the machine stays on at the end of the task's work, with the agent that runs: by fast track
