@@ -54,6 +54,7 @@ var tried = []string{
 	"conductor/api/internal/objects/field.go",
 	"conductor/api/internal/objects/filters.go",
 	"conductor/api/internal/objects/list.go",
+	"conductor/api/internal/objects/order.go",
 	"conductor/api/internal/objects/patch.go",
 	"conductor/api/internal/objects/portgroups.go",
 	"conductor/api/internal/objects/ports.go",

@@ -32,7 +32,6 @@ func Allocations() *rest.Controller {
 // The conductor chooses the nodes of allocations.
 var allocationResource = &resource{
 	of: &conductor.Allocation{}, path: "allocations", word: "allocation", noun: "Allocation", since: since.Allocations,
-	suffixed: true,
 	fields: []field{
 		uuidField,
 		{name: "candidate_nodes", flags: fixed, zero: []any{}, schema: listOf(&schema.Schema{Types: schema.TextType})},
@@ -52,9 +51,9 @@ var allocationResource = &resource{
 		early:        []string{"node", "resource_class", "state"},
 		sortKeyFirst: true, newSortKeys: true,
 	},
+	orders: orders{patch: []check{patchDecodes, patchSince(since.AllocationPatch), logicalIdent, recordExists, patchPermitted}},
 	write: writeRules{
-		anyIdent: true, loadFirst: true, uuidFirst: true,
-		patchSince:  since.AllocationPatch,
+		uuidFirst:   true,
 		patched:     []string{"name", "extra"},
 		checkValues: checkNames("allocation"),
 		check: func(r *rest.Request, before, o conductor.Object) error {

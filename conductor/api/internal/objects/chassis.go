@@ -22,16 +22,19 @@ func Chassis(nodes *rest.Controller) *rest.Controller {
 
 var chassisResource = &resource{
 	of: &conductor.Chassis{}, path: "chassis", word: "chassis", noun: "Chassis",
-	fieldsFirst: true,
 	fields: []field{
 		uuidField,
 		extraField,
 		{name: "description", types: schema.TextOrNull, max: 255},
 	},
 	links: map[string]link{"nodes": {since: since.First, nested: true}},
-	list:  listRules{defaults: []string{"uuid", "description"}, detailSince: since.Detail, detailPath: true},
+	list:  listRules{defaults: []string{"uuid", "description"}, detailSince: since.Detail},
+	orders: orders{
+		get:   []check{validIdent, fieldsAllowed, recordExists, fieldsExist},
+		patch: []check{patchDecodes, patchPermitted, recordExists},
+	},
 	write: writeRules{
-		inOrder: true, anyIdent: true,
+		inOrder:   true,
 		patched:   []string{"uuid", "extra", "description"},
 		check:     checkChassis,
 		deletable: chassisEmpty,

@@ -30,47 +30,36 @@ func (x *resource) create(r *rest.Request) (rest.Answer, error) {
 
 // decodeNew returns the record in the body of a POST.
 func (x *resource) decodeNew(r *rest.Request) (conductor.Object, error) {
-	o, object, err := x.decode(r)
+	decoded, err := r.Decode(rest.MaxBody)
 	if err != nil {
 		return nil, err
 	}
-	if err := x.checkNode(r, nil, o); err != nil {
+	body, _ := decoded.(map[string]any)
+	if err := r.CheckQuery(body); err != nil {
 		return nil, err
-	}
-	if err := x.checkVersion(r, object, nil); err != nil {
-		return nil, err
-	}
-	return o, x.checkRecord(r, nil, o)
-}
-
-// decode returns the record in the body of a POST, and the decoded body. The values are valid one by one.
-func (x *resource) decode(r *rest.Request) (conductor.Object, map[string]any, error) {
-	body, err := r.Decode(rest.MaxBody)
-	if err != nil {
-		return nil, nil, err
-	}
-	object, _ := body.(map[string]any)
-	if err := r.CheckQuery(object); err != nil {
-		return nil, nil, err
 	}
 	if x.write.prepare != nil {
-		if err := x.write.prepare(r, body); err != nil {
-			return nil, nil, err
+		if err := x.write.prepare(r, decoded); err != nil {
+			return nil, err
 		}
 	}
-	if body == nil { // Ironic has no schema error for null
+	if decoded == nil { // Ironic has no schema error for null
 		if err := r.CheckArgs(nil); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	if err := x.bodySchema(r.Service).Validate(x.word, body); err != nil {
-		return nil, nil, err
+	if err := x.bodySchema(r.Service).Validate(x.word, decoded); err != nil {
+		return nil, err
 	}
 	o := conductor.Clone(x.of)
-	if err := x.setFields(r, o, object); err != nil {
-		return nil, nil, err
+	if err := x.setFields(r, o, body); err != nil {
+		return nil, err
 	}
-	return o, object, r.CheckArgs(nil)
+	if err := r.CheckArgs(nil); err != nil {
+		return nil, err
+	}
+	q := &request{resource: x, r: r, body: body, record: o}
+	return o, q.pass(x.orders.post, postOrder)
 }
 
 // existsFault returns the fault for a record with keys of another record. Of several it names the one

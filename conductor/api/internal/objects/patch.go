@@ -3,7 +3,6 @@
 package objects
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -21,43 +20,21 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 	if err := r.CheckArgs(r.QueryArgs()); err != nil {
 		return rest.Answer{}, err
 	}
-	ident := r.Param(0)
-	if !x.write.anyIdent {
-		if _, err := x.ident(r); err != nil {
-			return rest.Answer{}, err
-		}
-	}
-	p, wrong := patch.Decode(r)
-	switch {
-	case wrong != nil && !errors.Is(wrong, patch.ErrNull):
-		return rest.Answer{}, wrong
-	case r.Version < x.write.patchSince:
-		return rest.Answer{}, &fault.Fault{Status: http.StatusMethodNotAllowed, Text: "The API version does not allow updating " + x.path}
-	}
-	if wrong == nil {
-		wrong = x.checkPatch(r, p)
-	}
-	if wrong != nil && !x.write.loadFirst {
-		return rest.Answer{}, wrong
-	}
-	if x.alwaysNamed() && !rest.IsUUID(ident) && !rest.IsName(ident) {
-		return rest.Answer{}, fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
-	}
-	before, err := x.find(r, ident)
-	if err = cmp.Or(err, wrong); err != nil {
+	q := &request{resource: x, r: r}
+	if err := q.pass(x.orders.patch, patchOrder); err != nil {
 		return rest.Answer{}, err
 	}
-	attempt := conductor.Clone(before)
-	o, err := r.Conductor.UpdateObject(r.Context(), x.of.Kind(), before.Meta().UUID, func(o conductor.Object) error {
+	attempt := conductor.Clone(q.record)
+	o, err := r.Conductor.UpdateObject(r.Context(), x.of.Kind(), q.record.Meta().UUID, func(o conductor.Object) error {
 		before := conductor.Clone(o)
-		if err := x.apply(r, p, o); err != nil {
+		if err := x.apply(r, q.patch, o); err != nil {
 			return err
 		}
 		attempt = o
 		return x.checkRecord(r, before, o)
 	})
 	if errors.Is(err, conductor.NotFound) {
-		return rest.Answer{}, x.notFound(ident)
+		return rest.Answer{}, x.notFound(r.Param(0))
 	}
 	if err != nil {
 		return rest.Answer{}, x.existsFault(r, attempt, err)

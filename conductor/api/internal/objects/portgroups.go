@@ -44,11 +44,11 @@ var portGroupResource = &resource{
 	},
 	links: map[string]link{"ports": {since: since.First}},
 	list: listRules{
-		defaults: []string{"uuid", "address", "name"}, detailSince: since.Detail, detailPath: true,
+		defaults: []string{"uuid", "address", "name"}, detailSince: since.Detail,
 		filters: []filter{byNode("node"), byAddress, byNodeShard(since.PortGroupShard), byConductorGroups},
 	},
+	orders: orders{patch: []check{validIdent, patchDecodes, recordExists, patchPermitted}},
 	write: writeRules{
-		loadFirst: true,
 		prepare: func(_ *rest.Request, body any) error {
 			if object, _ := body.(map[string]any); object["mode"] == "" {
 				delete(object, "mode") // its default is stored

@@ -42,14 +42,15 @@ var portResource = &resource{
 		{name: "portgroup_uuid", since: since.PortGroupsBelow, types: schema.TextOrNull, flags: noColumn, convert: toUUID("portgroup_uuid")},
 	},
 	list: listRules{
-		defaults: []string{"uuid", "address"}, detailSince: since.Detail, detailPath: true, oneFilter: true,
+		defaults: []string{"uuid", "address"}, detailSince: since.Detail, oneFilter: true,
 		filters: []filter{
 			byPortGroup, byNode("node_uuid"), byNode("node"), byAddress, byNodeShard(since.Shards), byDescription, byConductorGroups,
 		},
 		early: []string{"node", "node_uuid", "address"},
 	},
+	orders: orders{post: []check{notBelow, nodeExists, fieldsNotNewer, recordValid}},
 	write: writeRules{
-		forbidFirst: true, uuidFirst: true,
+		uuidFirst:   true,
 		prepare:     namePortNode,
 		tooNew:      newForPort,
 		checkValues: checkNames("port"),

@@ -7,6 +7,7 @@
 //
 //	routes.go     the actions of a resource, at its own path and below a node or a port group
 //	list.go       GET of a list, with filters.go and selection.go
+//	order.go      the order of the checks of a GET, a POST and a PATCH of one record
 //	show.go       GET of a record, and the JSON form of records
 //	create.go     POST
 //	patch.go      PATCH
@@ -24,12 +25,13 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
 )
 
-// resource describes one kind of object in the API. Ironic has separate code for each resource, so that the order of the
-// checks and some responses differ. Each boolean of a resource and its rules names a behaviour in which Ironic's code for
-// some resources differs from that for the others.
+// resource describes one kind of object in the API. Ironic has separate code for each resource: orders tells in which order a
+// request is checked, and each boolean of the rules names a behaviour in which Ironic's code for some resources differs from
+// that for the others.
 type resource struct {
 	of     conductor.Object  // an empty object of its type
 	path   string            // below /v1; its last segment is the key of a list's items
@@ -39,11 +41,8 @@ type resource struct {
 	fields []field
 	links  map[string]link // to the child resources of a record, by their path below it
 	list   listRules
+	orders orders
 	write  writeRules
-	// suffixed permits a path to omit the end of a name that ends in ".json".
-	suffixed bool
-	// fieldsFirst makes a GET of one record check the requested fields before it looks for the record.
-	fieldsFirst bool
 }
 
 // link describes the links from a record to a child resource.
@@ -58,8 +57,6 @@ type listRules struct {
 	defaults []string
 	// detailSince is the first version in which a list has the parameter detail; 0 stands for none.
 	detailSince states.APIVersion
-	// detailPath adds lists with all fields, whose path ends in /detail.
-	detailPath bool
 	// filters are the query parameters in addition to those of a page.
 	filters []filter
 	// early are the filters that are checked before the parameters of the page; nil stands for all. The others
@@ -85,16 +82,8 @@ type writeRules struct {
 	// quoteNode quotes the field node_uuid in the fault of a new record whose node does not exist. Otherwise the fault
 	// says that the node was not found.
 	quoteNode bool
-	// forbidFirst refuses a POST below another record before it looks for the node in its body.
-	forbidFirst bool
 	// tooNew reports whether a POST or a patch uses a field newer than its API version; nil stands for hasNew.
 	tooNew func(x *resource, r *rest.Request, object map[string]any, p patch.Patch) bool
-	// anyIdent does not check the form of the identifier of the record to patch.
-	anyIdent bool
-	// loadFirst makes a PATCH look for the record before it checks the patch.
-	loadFirst bool
-	// patchSince is the first version in which a record can be patched.
-	patchSince states.APIVersion
 	// patched are the fields that a patch may change, in the order in which a fault lists them; nil stands for
 	// all fields that are neither readOnly nor fixed, sorted by name.
 	patched []string
@@ -190,10 +179,18 @@ func (x *resource) checkIdent(ident string, named bool) error {
 	}
 }
 
+// hasDetailPath reports whether the resource has lists with all fields, whose path ends in /detail. Later resources have the
+// parameter detail in its place.
+func (x *resource) hasDetailPath() bool { return x.since < since.Volumes }
+
+// suffixed reports whether a path may omit the end of a name that ends in ".json". Ironic looks for such a name in its resources
+// since allocations.
+func (x *resource) suffixed() bool { return x.since >= since.Allocations }
+
 // find returns a record by its UUID or name.
 func (x *resource) find(r *rest.Request, ident string) (conductor.Object, error) {
 	o, err := r.Conductor.Object(r.Context(), x.of.Kind(), ident)
-	if errors.Is(err, conductor.NotFound) && r.Suffix && x.suffixed && slices.Contains(r.Params, ident) {
+	if errors.Is(err, conductor.NotFound) && r.Suffix && x.suffixed() && slices.Contains(r.Params, ident) {
 		ident += ".json"
 		o, err = r.Conductor.Object(r.Context(), x.of.Kind(), ident)
 	}

@@ -20,7 +20,7 @@ func (x *resource) controller() *rest.Controller {
 		"patch":  {Body: "patch", Serve: x.patch, Since: x.since, Idents: ident},
 		"delete": {Serve: x.remove, Since: x.since, Idents: ident},
 	}}
-	if x.list.detailPath {
+	if x.hasDetailPath() {
 		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, details: true}.serve, Since: x.since, Args: x.pathArgs()}
 	}
 	return c
@@ -60,24 +60,12 @@ func (x *resource) controllerBelow(of *parent) *rest.Controller {
 	c := &rest.Controller{Actions: rest.Actions{
 		rest.All: {Serve: listing{resource: x, parent: of}.serve},
 		rest.One: forbidden, "patch": forbidden, "delete": forbidden,
-		"post": {NoArgs: true, Body: x.word, Serve: x.forbidCreate},
+		"post": {NoArgs: true, Body: x.word, Serve: x.create},
 	}}
-	if x.list.detailPath {
+	if x.hasDetailPath() {
 		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, parent: of, details: true}.serve}
 	}
 	return c
-}
-
-// forbidCreate answers a POST below another record. Ironic does not permit it, but checks the body before it says so.
-func (x *resource) forbidCreate(r *rest.Request) (rest.Answer, error) {
-	o, _, err := x.decode(r)
-	if err == nil && !x.write.forbidFirst {
-		err = x.checkNode(r, nil, o)
-	}
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	return rest.Answer{}, fault.NotPermitted
 }
 
 // forbid answers a request for one record in the path of another record. Ironic does not permit it, but checks its

@@ -32,7 +32,6 @@ func Runbooks() *rest.Controller {
 
 var runbookResource = &resource{
 	of: &conductor.Runbook{}, path: "runbooks", word: "runbook", noun: "Runbook", since: since.Runbooks,
-	suffixed: true,
 	fields: []field{
 		uuidField,
 		{name: "name", types: schema.TextType, flags: required},

@@ -21,26 +21,11 @@ func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 	if err := r.CheckArgs(a); err != nil {
 		return rest.Answer{}, err
 	}
-	ident, err := x.ident(r)
-	if err != nil {
+	q := &request{resource: x, r: r, fields: fields}
+	if err := q.pass(x.orders.get, getOrder); err != nil {
 		return rest.Answer{}, err
 	}
-	if x.fieldsFirst {
-		if err := x.allowFields(r, fields); err != nil {
-			return rest.Answer{}, err
-		}
-	}
-	o, err := x.find(r, ident)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	if err := x.allowFields(r, fields); err != nil {
-		return rest.Answer{}, err
-	}
-	if err := x.checkFields(r, fields); err != nil {
-		return rest.Answer{}, err
-	}
-	return x.answer(r, http.StatusOK, o, fields), nil
+	return x.answer(r, http.StatusOK, q.record, fields), nil
 }
 
 // allowFields refuses fields that the version does not have.

@@ -20,7 +20,6 @@ func DeployTemplates() *rest.Controller {
 
 var templateResource = &resource{
 	of: &conductor.DeployTemplate{}, path: "deploy_templates", word: "template", noun: "Deploy template", since: since.DeployTemplates,
-	suffixed: true,
 	fields: []field{
 		uuidField,
 		{name: "name", flags: required, schema: func(*rest.Service) *schema.Schema { return traits.Schema }},

@@ -63,8 +63,9 @@ var connectorResource = &resource{
 		defaults: []string{"uuid", "node_uuid", "type", "connector_id"},
 		filters:  []filter{byNode("node"), ignoredProject},
 	},
+	orders: orders{patch: []check{validIdent, patchDecodes, recordExists, patchPermitted}},
 	write: writeRules{
-		quoteNode: true, loadFirst: true,
+		quoteNode:   true,
 		checkValues: checkNodeUUIDs,
 		allow:       volumeUpdate("volume connector update"),
 		duplicate: func(o conductor.Object) string {
@@ -90,8 +91,9 @@ var targetResource = &resource{
 		defaults: []string{"uuid", "node_uuid", "volume_type", "boot_index", "volume_id"},
 		filters:  []filter{byNode("node"), ignoredProject},
 	},
+	orders: orders{patch: []check{validIdent, patchDecodes, recordExists, patchPermitted}},
 	write: writeRules{
-		quoteNode: true, loadFirst: true,
+		quoteNode:   true,
 		checkValues: checkNodeUUIDs,
 		allow:       volumeUpdate("volume target update"),
 		duplicate: func(o conductor.Object) string {
