@@ -141,10 +141,11 @@ func tearDownAgent(ctx context.Context, t *Task) error {
 	if err := client.PowerOff(ctx); err != nil {
 		t.engine.config.Log.Warn("an agent could not be asked to power its machine off, so that the BMC has to", "node", n.UUID, "error", err)
 	}
-	for range powerOffReads {
-		if now := t.engine.readPower(ctx, t.hardware, n); now.Err == nil && now.Power == states.PowerOff {
-			break
-		}
+	off := func() bool {
+		now := t.engine.readPower(ctx, t.hardware, n)
+		return now.Err == nil && now.Power == states.PowerOff
+	}
+	for reads := 0; reads < powerOffReads && !off(); reads++ {
 		sleep.For(ctx, powerOffInterval)
 	}
 	return t.SetPower(ctx, states.PowerOff)

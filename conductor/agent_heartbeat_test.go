@@ -80,6 +80,20 @@ func TestANodeThatAnotherConductorReservesIsLeftAlone(t *testing.T) {
 	})
 }
 
+func TestAHeartbeatOfAReservedNodeContinuesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &shared{t: t}
+		f := start(t, func(c *conductor.Config) { c.Store = store })
+		n := f.waitsInDeployment()
+		store.change(n.UUID, map[string]any{"reservation": "beta", "claim": otherMember})
+		synctest.Wait()
+		begun := time.Now()
+		beats(f, n)
+		require.Zero(t, time.Since(begun), "it does not wait for the reservation to end")
+		require.Equal(t, states.DeployWait, f.settle(n).ProvisionState)
+	})
+}
+
 func TestTheAnswerOfAnAgentIsStoredInTheRecordAsItIs(t *testing.T) {
 	for name, test := range map[string]struct {
 		intrusion intrusion
@@ -264,7 +278,7 @@ func TestTheEndOfAnInspectionThatWaitsBySeries(t *testing.T) {
 					}
 					require.NoError(t, f.Resume(f.ctx, n.UUID, failure))
 					got := f.settle(n)
-					require.Empty(t, got.Step().Step)
+					require.Empty(t, got.OtherSteps, "the next inspection begins with its first step")
 					require.Empty(t, f.entries(n), "Ironic has no entry for an inspection that an inspector ends")
 					if failure != nil {
 						require.Equal(t, states.InspectFail, got.ProvisionState)

@@ -56,16 +56,13 @@ func checkUnused(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	used := false
-	err = db.View(func(tx *bbolt.Tx) error {
-		first, _ := tx.Bucket(schema.Key.Name()).Cursor().First()
-		used = first != nil
+	defer db.Close()
+	return db.View(func(tx *bbolt.Tx) error {
+		if first, _ := tx.Bucket(schema.Key.Name()).Cursor().First(); first != nil {
+			return fmt.Errorf("the database %s has lost its log: replace this server, or restore a backup", file)
+		}
 		return nil
 	})
-	if err == nil && used {
-		err = fmt.Errorf("the database %s has lost its log: replace this server, or restore a backup", file)
-	}
-	return errors.Join(err, db.Close())
 }
 
 // newDatabase returns the size in bytes of the file that bbolt creates. A database with the buckets of etcd is larger.
@@ -76,12 +73,13 @@ func newDatabase() int64 { return 4 * int64(os.Getpagesize()) }
 func checkFiles(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
-		case err != nil && path == dir && errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
 			return err
+		default:
+			return checkType(path, entry.Type())
 		}
-		return checkType(path, entry.Type())
 	})
 }
 
