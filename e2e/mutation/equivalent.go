@@ -44,6 +44,9 @@ var equivalent = []struct {
 	{"an abandoned call that has returned refuses no other; the statement frees its memory", []string{
 		"conductor/power_sync.go engine.callPower: e.abandoned.Delete(o.Node.UUID) => removed",
 	}},
+	{"a file or a lock that nothing reaches is closed when it is collected", []string{
+		"conductor/etcd/embedded/check.go checkDatabase: defer f.Close() => removed",
+	}},
 	{"a timer that nothing reads is collected", []string{
 		"conductor/conductor.go every: defer ticker.Stop() => removed",
 		"conductor/pool.go workerPool.close: defer timer.Stop() => removed",

@@ -11,7 +11,7 @@
 // Run it from the repository's root. One test binary of a package holds nearly all of
 // its mutants, and each mutant is tried with the tests that reach it, the fastest first.
 // This takes a fraction of a second per mutant. The mutants of conductor and conductor/api
-// are tried with the tests of both packages; tried.go lists the files whose mutants have
+// are tried with the tests of both packages and of conductor/hardware; tried.go lists the files whose mutants have
 // all been tried. CONTRIBUTING.md compares the program with gremlins.
 //
 // equivalent.go lists the mutants that behave as the original code does, so that no test
@@ -75,6 +75,7 @@ var targets = []target{
 		tests: []tests{
 			{"conductor", append([]string{"-simulation.count=5"}, rapid...), "Allocates10kB|DoesNotCopyTheFleet|TakesLittleMemory"},
 			{"conductor/api", nil, "NeedNoMoreThan512MiB|AllBodiesTogether|LittleMemory"},
+			{folder: "conductor/hardware", skip: "Unreachable|Exchanges|IPMI|RealProtocols|Sessions?|Subscriptions"},
 			{folder: "conductor/api/internal/objects"},
 			{folder: "conductor/api/internal/patch"},
 			{folder: "conductor/api/internal/rest"},
@@ -90,7 +91,7 @@ var targets = []target{
 		// The tests that are left out start clusters of servers, kill processes or wait for a lease, which takes seconds.
 		tests: []tests{
 			{folder: "conductor/etcd", skip: "StoreOnACluster|EachAPI|AProcess|OutlivesAServer|ServersWereKilled|LeaseIsRenewed$|ClientCertificates"},
-			{folder: "conductor/etcd/embedded", skip: "Damaged|Noise|Process|Cluster|Server|FullDisk|InvalidConfiguration"},
+			{folder: "conductor/etcd/embedded", skip: "Damaged|NoiseIn|Processes|ProcessDied|Certificates|OfACluster$|StartsAgain|IsRefused$|CleanStop|TwoOfThree|IsReplaced|ItsLogIsKept|NoSocket|NothingIsPrinted"},
 		},
 	},
 }

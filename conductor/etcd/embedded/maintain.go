@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
+	"slices"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -31,19 +33,26 @@ const spaceInterval = time.Second
 
 // run checks the free space each second, and the size of the database at each interval, until the context ends.
 func (m *maintenance) run(ctx context.Context, every time.Duration) {
-	space, database := time.NewTicker(min(every, spaceInterval)), time.NewTicker(every)
-	defer space.Stop()
-	defer database.Stop()
-	due := true // the check of the database
-	for {
+	checks(ctx, every, func(due bool) {
 		if err := m.keep(ctx, due); err != nil && ctx.Err() == nil {
 			m.log.Error("etcd's database could not be maintained", "error", err)
 		}
+	})
+}
+
+// checks calls check at once, each second and at each interval, until the context ends. The check of the database is due at
+// once and at each interval.
+func checks(ctx context.Context, every time.Duration, check func(due bool)) {
+	space, database := time.NewTicker(min(every, spaceInterval)), time.NewTicker(every)
+	defer space.Stop()
+	defer database.Stop()
+	check(true)
+	for {
 		select {
 		case <-space.C:
-			due = false
+			check(false)
 		case <-database.C:
-			due = true
+			check(true)
 		case <-ctx.Done():
 			return
 		}
@@ -55,6 +64,7 @@ type condition struct {
 	size, used, quota int64 // of the database
 	free, reserve     int64 // of the file system
 	alarm             bool  // this server has raised the alarm NOSPACE
+	due               bool  // the database is checked now, beside the free space
 }
 
 // work is what the maintenance does next.
@@ -75,45 +85,61 @@ func (c condition) low() bool {
 
 // plan returns what to do. A defragmentation writes a copy of what the database uses, so that it needs that much
 // above the reserve. The database is defragmented if it is larger than half of its quota and half of it
-// is free, or if the alarm is raised and it is larger than half of its quota.
+// is free, or if the alarm is raised and it is larger than half of its quota. Both wait until the check of the database is due,
+// and the end of the alarm with them.
 func (c condition) plan() work {
 	if c.low() {
 		return work{raise: !c.alarm}
 	}
 	large := c.size >= c.quota/2
-	return work{
+	todo := work{
 		compact: c.alarm && large,
 		defrag:  large && (c.alarm || c.used <= c.size/2) && c.free-c.used >= c.reserve,
 		disarm:  c.alarm,
 	}
+	if !c.due && (todo.compact || todo.defrag) {
+		return work{}
+	}
+	return todo
 }
+
+// fits reports whether a database is small enough for the alarm to end: it has at most nine tenths of its quota.
+func fits(size, quota int64) bool { return size <= quota/10*9 }
 
 // condition returns the present condition. Where the free space is unknown, it counts as enough.
-func (m *maintenance) condition() (condition, error) {
+func (m *maintenance) condition(due bool) (condition, error) {
+	free, err := FreeSpace(m.dir)
+	if errors.Is(err, errors.ErrUnsupported) {
+		free, err = math.MaxInt64/2, nil
+	}
+	if err != nil {
+		return condition{}, err
+	}
 	backend := m.server.Backend()
-	c := condition{size: backend.Size(), used: backend.SizeInUse(), quota: m.quota, reserve: m.reserve}
-	for _, alarm := range m.server.Alarms() {
-		c.alarm = c.alarm || alarm.Alarm == etcdserverpb.AlarmType_NOSPACE && m.answersFor(alarm)
-	}
-	var err error
-	if c.free, err = FreeSpace(m.dir); errors.Is(err, errors.ErrUnsupported) {
-		c.free, err = c.size+c.reserve*2, nil
-	}
-	return c, err
+	return condition{
+		size: backend.Size(), used: backend.SizeInUse(), quota: m.quota, free: free, reserve: m.reserve,
+		alarm: len(m.alarms()) > 0, due: due,
+	}, nil
 }
 
-// answersFor reports whether this server ends an alarm: its own, and those of servers that were
-// replaced.
-func (m *maintenance) answersFor(alarm *etcdserverpb.AlarmMember) bool {
-	id := types.ID(alarm.MemberID)
-	return id == m.server.MemberID() || m.server.Cluster().Member(id) == nil
+// alarms returns the alarms NOSPACE that this server ends.
+func (m *maintenance) alarms() []*etcdserverpb.AlarmMember {
+	return own(m.server.Alarms(), m.server.MemberID(), func(id types.ID) bool { return m.server.Cluster().Member(id) != nil })
+}
+
+// own returns the alarms NOSPACE of a server itself, and of servers that were replaced.
+func own(alarms []*etcdserverpb.AlarmMember, self types.ID, isMember func(types.ID) bool) []*etcdserverpb.AlarmMember {
+	return slices.DeleteFunc(alarms, func(alarm *etcdserverpb.AlarmMember) bool {
+		id := types.ID(alarm.MemberID)
+		return alarm.Alarm != etcdserverpb.AlarmType_NOSPACE || id != self && isMember(id)
+	})
 }
 
 // keep raises or disarms the alarm NOSPACE by the free space. If the check of the database is due, keep
 // also compacts and defragments it; the server responds to no request during a defragmentation, which
 // takes about a second per gigabyte.
 func (m *maintenance) keep(ctx context.Context, due bool) error {
-	now, err := m.condition()
+	now, err := m.condition(due)
 	if err != nil {
 		return err
 	}
@@ -125,9 +151,6 @@ func (m *maintenance) keep(ctx context.Context, due bool) error {
 			Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: uint64(m.server.MemberID()), Alarm: etcdserverpb.AlarmType_NOSPACE,
 		})
 		return err
-	}
-	if !due && (todo.compact || todo.defrag) {
-		return nil
 	}
 	if todo.compact {
 		if err := m.compact(ctx); err != nil {
@@ -144,7 +167,7 @@ func (m *maintenance) keep(ctx context.Context, due bool) error {
 	if !todo.disarm {
 		return nil
 	}
-	if size := m.server.Backend().Size(); size > m.quota/10*9 {
+	if size := m.server.Backend().Size(); !fits(size, m.quota) {
 		m.log.Error(etcd.ErrNoSpace.Error(), "size", size, "quota", m.quota)
 		return nil
 	}
@@ -165,12 +188,9 @@ func (m *maintenance) compact(ctx context.Context) error {
 	return err
 }
 
-// disarm disarms the alarms for which this server answers.
+// disarm ends the alarms that this server ends.
 func (m *maintenance) disarm(ctx context.Context) error {
-	for _, alarm := range m.server.Alarms() {
-		if alarm.Alarm != etcdserverpb.AlarmType_NOSPACE || !m.answersFor(alarm) {
-			continue
-		}
+	for _, alarm := range m.alarms() {
 		if _, err := m.client.AlarmDisarm(ctx, &clientv3.AlarmMember{MemberID: alarm.MemberID, Alarm: alarm.Alarm}); err != nil {
 			return err
 		}

@@ -212,27 +212,14 @@ func TestAFolderOfASingleServerIsNotThatOfACluster(t *testing.T) {
 	require.ErrorContains(t, err, "one of a cluster's")
 }
 
-func TestAnInvalidClusterIsRefused(t *testing.T) {
+func TestAClusterThatIsInvalidOrHasNoQuorumDoesNotOpen(t *testing.T) {
 	dir := t.TempDir()
 	two := func(a, b string) map[string]string { return map[string]string{"a": a, "b": b} }
-	for want, c := range map[string]embedded.Config{
-		`this one is "c"`:           {Dir: dir, Cluster: embedded.Cluster{Name: "c", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		`this one is ""`:            {Dir: dir, Cluster: embedded.Cluster{Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		"others can reach":          {Dir: dir, Cluster: embedded.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://10.0.0.1:2")}},
-		"is not a URL":              {Dir: dir, Cluster: embedded.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "10.0.0.1:2")}},
-		"some http":                 {Dir: dir, Cluster: embedded.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "https://127.0.0.1:2")}},
-		"CA is missing":             {Dir: dir, Cluster: embedded.Cluster{Name: "a", Peers: two("https://127.0.0.1:1", "https://127.0.0.1:2")}},
-		"another server":            {Dir: dir, Cluster: embedded.Cluster{Name: "a", Replace: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		"without TLS":               {Dir: dir, Cluster: embedded.Cluster{Name: "a", CA: "ca.pem", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		"want http on the loopback": {Dir: dir, Cluster: embedded.Cluster{Name: "a", Client: "http://0.0.0.0:3", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		"is not a name":             {Dir: dir, Cluster: embedded.Cluster{Name: "a", Peers: map[string]string{"a": "http://127.0.0.1:1", "b,c": "http://127.0.0.1:2"}}},
-	} {
-		_, err := embedded.Open(t.Context(), c)
-		require.ErrorContains(t, err, want)
-	}
+	_, err := embedded.Open(t.Context(), embedded.Config{Dir: dir, Cluster: embedded.Cluster{Name: "c", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}})
+	require.ErrorContains(t, err, `this one is "c"`)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err := embedded.Open(ctx, embedded.Config{Dir: dir, Cluster: embedded.Cluster{Name: "a", Peers: two("http://"+etcdtest.Loopback(t), "http://"+etcdtest.Loopback(t))}})
+	_, err = embedded.Open(ctx, embedded.Config{Dir: dir, Cluster: embedded.Cluster{Name: "a", Peers: two("http://"+etcdtest.Loopback(t), "http://"+etcdtest.Loopback(t))}})
 	require.ErrorIs(t, err, context.DeadlineExceeded, "no quorum is reached")
 }
 
