@@ -29,7 +29,7 @@ const (
 // replace removes the server c.Replace from the cluster and adds it again under a new identity, so
 // that it can start with an empty folder. It does not change a server that was added but has not
 // started yet, so that an interrupted replace can be repeated.
-func replace(ctx context.Context, client *clientv3.Client, c Cluster) error {
+func replace(ctx context.Context, client clientv3.Cluster, c Cluster) error {
 	peer := c.Peers[c.Replace]
 	listed, err := client.MemberList(ctx)
 	if err != nil {
