@@ -150,7 +150,7 @@ func openPeer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, erro
 			return nil, err
 		}
 	}
-	return startServer(ctx, config, false)
+	return startServer(ctx, config, 0)
 }
 
 // hasNoRaftState reports whether a folder has neither a vote nor a log entry. A process that ends

@@ -161,3 +161,7 @@ func TestAFolderIsThatOfAServerAloneOrOfACluster(t *testing.T) {
 	require.NoError(t, fileAt(file))
 	require.ErrorContains(t, checkOther(Config{Dir: file}, peerDir, "x"), "not a directory")
 }
+
+func hardState(vote uint64) *raftpb.HardState {
+	return &raftpb.HardState{Term: new(uint64(1)), Vote: &vote}
+}

@@ -5,6 +5,8 @@ package embedded_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -141,6 +143,17 @@ func TestEtcdsMessagesGoToTheLog(t *testing.T) {
 	etcdtest.Create(t, s, "a")
 	require.NoError(t, s.Close())
 	require.Empty(t, b.String(), "nothing that an operator has to know")
+}
+
+func TestAWriteThatEtcdRefusesIsLogged(t *testing.T) {
+	var log bytes.Buffer // safe: a handler serializes its writes
+	s := open(t, embedded.Config{Dir: t.TempDir(), Reserve: 1 << 60, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	require.Eventually(t, func() bool {
+		_, err := s.Create(t.Context(), conductor.Record{Kind: etcdtest.Kind, ID: rand.Text()})
+		return errors.Is(err, etcd.ErrNoSpace)
+	}, time.Minute, time.Millisecond, "the alarm is raised by the first check")
+	require.NoError(t, s.Close())
+	require.Contains(t, log.String(), `level=WARN msg="etcd: failed to apply request"`)
 }
 
 func TestAnInvalidConfigurationIsRefused(t *testing.T) {

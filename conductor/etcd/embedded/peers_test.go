@@ -105,7 +105,13 @@ func TestACleanStopOfAServerLogsNoError(t *testing.T) {
 	for i := range configs {
 		configs[i].Log = slog.New(handler)
 	}
-	for _, s := range openAll(t, configs) {
+	stores := openAll(t, configs)
+	require.NoError(t, stores[0].Close())
+	replaces := configs[0]
+	replaces.Cluster.Replace = configs[1].Cluster.Name
+	_, err := embedded.Open(t.Context(), replaces)
+	require.ErrorContains(t, err, "cannot be replaced: stop it first")
+	for _, s := range stores[1:] {
 		require.NoError(t, s.Close())
 	}
 	require.Empty(t, log.String())

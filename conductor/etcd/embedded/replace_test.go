@@ -65,7 +65,7 @@ func answering(t *testing.T, answer string) string {
 	return s.URL
 }
 
-func TestAServerThatIsDownIsReplaced(t *testing.T) {
+func TestTheReplacementOfAServer(t *testing.T) {
 	down := httptest.NewServer(http.NotFoundHandler())
 	down.Close()
 	refused := errors.New("refused")

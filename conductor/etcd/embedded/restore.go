@@ -173,8 +173,15 @@ func lockFolder(dir string) (*fileutil.LockedFile, error) {
 			return nil, err
 		}
 	}
+	return lockNamed(path, func() (*fileutil.LockedFile, error) {
+		return fileutil.TryLockFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	})
+}
+
+// lockNamed returns the file that try has locked, once it is the one with the name.
+func lockNamed(path string, try func() (*fileutil.LockedFile, error)) (*fileutil.LockedFile, error) {
 	for {
-		lock, err := fileutil.TryLockFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+		lock, err := try()
 		if errors.Is(err, fileutil.ErrLocked) {
 			return nil, ErrInUse
 		}

@@ -108,7 +108,7 @@ func openServer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, er
 		if err := os.RemoveAll(incomplete); err != nil {
 			return nil, err
 		}
-		server, err := startServer(ctx, serverConfig(incomplete, c.Quota, log), true)
+		server, err := startServer(ctx, serverConfig(incomplete, c.Quota, log), readyTimeout)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +117,7 @@ func openServer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, er
 			return nil, err
 		}
 	}
-	return startServer(ctx, serverConfig(dir, c.Quota, log), true)
+	return startServer(ctx, serverConfig(dir, c.Quota, log), readyTimeout)
 }
 
 // rename renames a folder and syncs the parent, so that the rename is on disk when it returns.
@@ -126,10 +126,7 @@ func rename(from, to string) error {
 		return err
 	}
 	parent, err := os.Open(filepath.Dir(to))
-	if err != nil {
-		return err
-	}
-	return errors.Join(parent.Sync(), parent.Close())
+	return errors.Join(err, parent.Sync(), parent.Close())
 }
 
 // readyTimeout bounds the time in which a single server becomes ready after it has read its folder.
@@ -139,9 +136,9 @@ const readyTimeout = 20 * time.Second
 // startGrace bounds the wait for etcd to end its start after the context has ended.
 const startGrace = 10 * time.Second
 
-// startServer returns a server that is ready. A condition for which etcd would exit the process,
+// startServer returns a server that is ready within a timeout, 0 for none. A condition for which etcd would exit the process,
 // such as a damaged log, is an error.
-func startServer(ctx context.Context, config *embed.Config, alone bool) (*embed.Etcd, error) {
+func startServer(ctx context.Context, config *embed.Config, timeout time.Duration) (*embed.Etcd, error) {
 	if err := checkFolder(ctx, config.Dir); err != nil {
 		return nil, err
 	}
@@ -165,7 +162,7 @@ func startServer(ctx context.Context, config *embed.Config, alone bool) (*embed.
 		if r.err != nil {
 			return nil, r.err
 		}
-		return r.server, untilReady(ctx, r.server, alone)
+		return r.server, untilReady(ctx, r.server, timeout)
 	case <-ctx.Done():
 	}
 	// StartEtcd cannot be interrupted. The caller may remove the folder when it has an error, and etcd would panic, so that
@@ -185,10 +182,10 @@ func startServer(ctx context.Context, config *embed.Config, alone bool) (*embed.
 }
 
 // untilReady waits until a server serves requests. If it returns an error, it has stopped the server.
-func untilReady(ctx context.Context, server *embed.Etcd, alone bool) (err error) {
-	if alone {
+func untilReady(ctx context.Context, server *embed.Etcd, timeout time.Duration) (err error) {
+	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("etcd was not ready within %v: its log and its database do not match", readyTimeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("etcd was not ready within %v: its log and its database do not match", timeout))
 		defer cancel()
 	}
 	select {
