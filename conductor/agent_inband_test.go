@@ -73,8 +73,8 @@ func TestByFastTrackAnAgentThatCannotDoTheNextWorkIsNotUsed(t *testing.T) {
 		boots  int
 		logged bool
 	}{
-		"it is ready": {func(*agentNode) {}, 0, false},
-		"it is busy":  {func(m *agentNode) { m.set(func(a *agentProgram) { a.busy = true }) }, 1, true},
+		"it is ready":        {func(*agentNode) {}, 0, false},
+		"it is busy":         {func(m *agentNode) { m.set(func(a *agentProgram) { a.busy = true }) }, 1, true},
 		"its machine is off": {func(m *agentNode) { require.NoError(m.t, m.fake.SetPower(m.ctx, m.n, states.PowerOff)) }, 1, false},
 		"nobody knows whether its machine is on": {func(m *agentNode) {
 			reads := 0

@@ -133,9 +133,7 @@ func unpack(c Config, file, dir string) (err error) {
 			err = fmt.Errorf("etcd cannot read this file: %v", p)
 		}
 	}()
-	quiet := new(atomic.Bool)
-	quiet.Store(true)
-	log := zaplog.New(c.Log, quiet)
+	log := zaplog.New(c.Log, new(atomic.Bool))
 	config, err := anyConfig(dir, c, log)
 	if err != nil {
 		return err
@@ -190,7 +188,7 @@ func lockNamed(path string, try func() (*fileutil.LockedFile, error)) (*fileutil
 		}
 		opened, err := lock.Stat()
 		named, gone := os.Stat(path)
-		if err == nil && gone == nil && os.SameFile(opened, named) {
+		if os.SameFile(opened, named) {
 			return lock, nil
 		}
 		// A failed Restore has removed the file after it was opened here.

@@ -22,7 +22,7 @@ func hashed(database []byte) []byte {
 	return append(bytes.Clone(database), sum[:]...)
 }
 
-func TestWhatIsNoBackupIsRefused(t *testing.T) {
+func TestWhichFilesAreBackups(t *testing.T) {
 	wrong := hashed(sound())
 	wrong[len(wrong)-1]++
 	for name, test := range map[string]struct {
@@ -70,6 +70,9 @@ func TestAnInterruptedRestoreLeavesNothing(t *testing.T) {
 	require.Empty(t, log.String(), "etcd's warnings about its new files")
 
 	asked := 1<<30 - whole.left // how often a restore asks for the error of its context
+	check := endsAfter(t, 1<<30)
+	require.NoError(t, checkBackup(check, file))
+	require.Equal(t, 1<<30-check.left+1, asked, "the last time when etcd's files are complete")
 	for _, left := range []int{0, 1, asked / 2, asked - 1} {
 		for _, existed := range []bool{false, true} {
 			c.Dir = filepath.Join(t.TempDir(), "fleet")

@@ -224,7 +224,6 @@ func baseConfig(dir string, quota int64, log *zap.Logger) *embed.Config {
 	config.EnableGRPCGateway = false
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log)
 	config.QuotaBackendBytes = quota
-	config.AutoCompactionMode = embed.CompactorModePeriodic
 	config.AutoCompactionRetention = history.String()
 	config.BootstrapDefragThresholdMegabytes = defragment
 	return config

@@ -86,6 +86,7 @@ func TestTheMaintenanceOfAServer(t *testing.T) {
 }
 
 func TestAServerThatDoesNotBecomeReady(t *testing.T) {
+	require.Positive(t, readyTimeout, "a single server waits for nobody")
 	start := func() *embed.Etcd {
 		peers := map[string]string{"a": "http://" + etcdtest.Loopback(t), "b": "http://" + etcdtest.Loopback(t)}
 		config, err := peerConfig(t.TempDir(), Config{Cluster: Cluster{Name: "a", Peers: peers}}, zap.NewNop())
@@ -147,6 +148,7 @@ func TestAnInterruptedStartLeavesNoServerBehind(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	db, err := bbolt.Open(filepath.Join(dir, "member", "snap", "db"), 0o600, &bbolt.Options{Timeout: time.Millisecond})
 	require.NoError(t, err, "etcd has closed it")
+	require.Positive(t, startGrace)
 	require.NoError(t, db.Close())
 }
 
