@@ -63,7 +63,7 @@ func TestAFolderIsCheckedBeforeEtcdStarts(t *testing.T) {
 	require.ErrorIs(t, checkDatabase(t.Context(), filepath.Join(t.TempDir(), "none"), 0), os.ErrNotExist)
 }
 
-func TestADatabaseWithRecordsWithoutItsLogIsKept(t *testing.T) {
+func TestADatabaseWithoutItsLogIsKeptIfItHasRecords(t *testing.T) {
 	unused := sound()
 	putLeaf(unused.page(branchOfRecords), branchOfRecords, 0)
 	begun := make([]byte, 4*os.Getpagesize()) // etcd has created the file and no buckets
