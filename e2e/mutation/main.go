@@ -91,7 +91,7 @@ var targets = []target{
 		// The tests that are left out start clusters of servers, kill processes or wait for a lease, which takes seconds.
 		tests: []tests{
 			{folder: "conductor/etcd", skip: "StoreOnACluster|EachAPI|AProcess|OutlivesAServer|ServersWereKilled|LeaseIsRenewed$|ClientCertificates"},
-			{folder: "conductor/etcd/embedded", skip: "Damaged|NoiseIn|Processes|ProcessDied|Certificates|IsNotThatOfACluster|StartsAgain|IsRefused$|TwoOfThree|IsReplaced|ItsLogIsKept|NoSocket|NothingIsPrinted"},
+			{folder: "conductor/etcd/embedded", skip: "Damaged|NoiseIn|Processes|ProcessDied|Certificates|IsNotThatOfACluster|StartsAgain|IsRefused$|TwoOfThree|IsReplaced|ItsLogIsKept$|NoSocket|NothingIsPrinted"},
 		},
 	},
 }
