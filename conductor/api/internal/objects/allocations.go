@@ -47,11 +47,15 @@ var allocationResource = &resource{
 		{name: "node", types: schema.TextOrNull, flags: fixed | hidden, storedAs: "node_uuid"},
 	},
 	list: listRules{
-		filters:      []filter{ofAllocatedNode, byText("resource_class"), byText("state"), ownedBy},
-		early:        []string{"node", "resource_class", "state"},
-		sortKeyFirst: true, newSortKeys: true,
+		filters: []filter{ofAllocatedNode, byText("resource_class"), byText("state"), ownedBy},
+		early:   []string{"node", "resource_class", "state"},
 	},
-	orders: orders{patch: []check{patchDecodes, patchSince(since.AllocationPatch), logicalIdent, recordExists, patchPermitted}},
+	orders: orders{
+		list: []listCheck{
+			listFieldsAllowed, filtersNotNewer, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
+		},
+		patch: []check{patchDecodes, patchSince(since.AllocationPatch), logicalIdent, recordExists, patchPermitted},
+	},
 	write: writeRules{
 		uuidFirst:   true,
 		patched:     []string{"name", "extra"},

@@ -59,7 +59,7 @@ func (x *resource) decodeNew(r *rest.Request) (conductor.Object, error) {
 		return nil, err
 	}
 	q := &request{resource: x, r: r, body: body, record: o}
-	return o, q.pass(x.orders.post, postOrder)
+	return o, pass(q, x.orders.post, postOrder)
 }
 
 // existsFault returns the fault for a record with keys of another record. Of several it names the one

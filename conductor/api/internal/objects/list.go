@@ -18,14 +18,25 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
 )
 
-// listing is a request for a list of a resource's records.
+// listing is a list of a resource's records.
 type listing struct {
 	*resource
 	parent  *parent // nil for the list of all records
 	details bool    // the path ends in /detail
 }
 
-// serve answers the request.
+// listRequest is a request for a list, and what its checks have found.
+type listRequest struct {
+	listing
+	r        *rest.Request
+	args     *rest.Args
+	page     rest.Page
+	fields   rest.FieldSet // the requested fields, after fieldsChosen those to show
+	detail   *bool         // the parameter detail
+	selected selection
+}
+
+// serve answers a GET of the list.
 func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	names := slices.Clone(rest.PageArgs)
 	if !l.details {
@@ -45,47 +56,32 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	if l.list.marker != nil {
 		marker = l.list.marker
 	}
-	p, fields := a.Page(marker), rest.FieldSet(a.List("fields"))
+	q := &listRequest{listing: l, r: r, args: a, page: a.Page(marker), fields: rest.FieldSet(a.List("fields"))}
 	l.checkTypes(a, false)
-	detail := a.Boolean("detail")
+	q.detail = a.Boolean("detail")
 	if err := r.CheckArgs(a); err != nil {
 		return rest.Answer{}, err
 	}
-	s := &selection{}
-	if l.parent != nil {
-		if err := l.parent.choose(r, s); err != nil {
-			return rest.Answer{}, err
-		}
-	}
-	fields, err := l.chooseFields(r, a, p, fields, detail)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	if err := p.Check(r); err != nil {
-		return rest.Answer{}, err
-	}
-	if err := l.checkOrder(r, p); err != nil {
-		return rest.Answer{}, err
-	}
-	if err := l.applyFilters(r, a, s); err != nil {
+	if err := pass(q, l.orders.list, listOrder); err != nil {
 		return rest.Answer{}, err
 	}
 	var compare func(a, b conductor.Object) int
-	if !s.one {
-		if compare, err = l.order(p.SortKey); err != nil {
+	if !q.selected.one {
+		var err error
+		if compare, err = l.order(q.page.SortKey); err != nil {
 			return rest.Answer{}, err
 		}
 	}
-	objects, err := s.page(r, l.resource, p, compare)
+	objects, err := q.selected.page(r, l.resource, q.page, compare)
 	if err != nil {
 		return rest.Answer{}, err
 	}
 	if len(objects) > 0 {
-		if err := l.checkFields(r, fields); err != nil {
+		if err := l.checkFields(r, q.fields); err != nil {
 			return rest.Answer{}, err
 		}
 	}
-	return l.answerPage(r, p, objects, fields, l.parameters(p, a, detail)), nil
+	return q.answer(objects), nil
 }
 
 // checkTypes checks the types of the filters that come before the parameters of the page, or of the others.
@@ -97,86 +93,113 @@ func (l listing) checkTypes(a *rest.Args, early bool) {
 	}
 }
 
-// chooseFields returns the fields to show. It refuses parameters and fields that are newer than the API version.
-func (l listing) chooseFields(r *rest.Request, a *rest.Args, p rest.Page, fields rest.FieldSet, detail *bool) (rest.FieldSet, error) {
-	if err := l.allowFields(r, fields); err != nil {
-		return nil, err
+// parentExists selects the records below the parent in the path. It refuses an unknown parent.
+func parentExists(q *listRequest) error {
+	if q.parent == nil {
+		return nil
 	}
-	if f := l.field(p.SortKey); f != nil && !l.list.newSortKeys && !f.is(readOnly) && f.since > r.Version && f.since <= r.Highest {
-		return nil, fault.NotAcceptable
-	}
-	for _, f := range l.list.filters {
-		switch {
-		case !a.Has(f.name) || f.since <= r.Version:
-		case f.old != nil:
-			return nil, f.old
-		default:
-			return nil, fault.TooOld(f.since)
-		}
-	}
-	above := strings.Split(r.URL.Path, "/")
-	switch {
-	case l.details && above[len(above)-2] != l.path: // a record has no details
-		return nil, fault.NoSuchResource
-	case l.details:
-		return nil, nil
-	case l.list.detailSince == 0 && len(fields) > 0 && detail != nil && *detail:
-		return nil, fault.Invalid("Can't fetch a subset of fields with 'detail' set")
-	default:
-		return r.ChooseFields(fields, detail, l.list.defaults, l.list.detailSince)
-	}
+	return q.parent.choose(q.r, &q.selected)
 }
 
-// applyFilters applies the filters of the request.
-func (l listing) applyFilters(r *rest.Request, a *rest.Args, s *selection) error {
-	groups, chosen := map[string]bool{}, ""
-	if l.parent != nil {
-		chosen = l.parent.group
-		groups[chosen] = true
+// listFieldsAllowed refuses fields that are newer than the version of the request.
+func listFieldsAllowed(q *listRequest) error { return q.allowFields(q.r, q.fields) }
+
+// sortKeyNotNewer refuses a sort key that is newer than the version of the request.
+func sortKeyNotNewer(q *listRequest) error {
+	if q.isNewer(q.r, q.page.SortKey) {
+		return fault.NotAcceptable
 	}
-	for _, f := range l.list.filters {
-		if f.group != "" && a.Given(f.name) {
-			groups[f.group] = true
-		}
-	}
-	delete(groups, "address") // it never conflicts
-	if len(groups) > 1 && l.list.oneFilter {
-		return fault.NotPermitted
-	}
-	for _, f := range l.list.filters {
-		if !a.Has(f.name) || f.group != "" && (chosen != "" || !a.Given(f.name)) {
-			continue
-		}
-		chosen = cmp.Or(chosen, f.group)
-		if err := f.apply(r, a, s); err != nil {
-			return err
+	return nil
+}
+
+// filtersNotNewer refuses filters that are newer than the version of the request.
+func filtersNotNewer(q *listRequest) error {
+	for _, f := range q.list.filters {
+		switch {
+		case !q.args.Has(f.name) || f.since <= q.r.Version:
+		case f.old != nil:
+			return f.old
+		default:
+			return fault.TooOld(f.since)
 		}
 	}
 	return nil
 }
 
-// checkOrder refuses a marker that names no record, and a sort key whose values have no order.
-func (l listing) checkOrder(r *rest.Request, p rest.Page) error {
-	var unsortable error
-	if f := l.field(p.SortKey); f != nil {
-		_, isObject := f.zero.(map[string]any)
-		_, isList := f.zero.([]any)
-		if isObject || isList {
-			unsortable = fault.Invalid("The sort_key value %s is an invalid field for sorting", p.SortKey)
-		}
-	}
+// fieldsChosen chooses the fields to show. It refuses a path to the details of a record, which has none, and contradictory
+// parameters.
+func fieldsChosen(q *listRequest) (err error) {
+	above := strings.Split(q.r.URL.Path, "/")
 	switch {
-	case l.list.sortKeyFirst && unsortable != nil:
-		return unsortable
-	case p.Marker == "":
-		return unsortable
-	case !rest.IsUUID(p.Marker):
-		return l.notFound(p.Marker)
-	}
-	if _, err := l.resource.find(r, p.Marker); err != nil {
+	case q.details && above[len(above)-2] != q.path:
+		return fault.NoSuchResource
+	case q.details:
+		q.fields = nil
+		return nil
+	case q.list.detailSince == 0 && len(q.fields) > 0 && q.detail != nil && *q.detail:
+		return fault.Invalid("Can't fetch a subset of fields with 'detail' set")
+	default:
+		q.fields, err = q.r.ChooseFields(q.fields, q.detail, q.list.defaults, q.list.detailSince)
 		return err
 	}
-	return unsortable
+}
+
+// pageValid refuses an invalid size or direction of the page.
+func pageValid(q *listRequest) error { return q.page.Check(q.r) }
+
+// markerExists refuses a marker that names no record.
+func markerExists(q *listRequest) error {
+	switch {
+	case q.page.Marker == "":
+		return nil
+	case !rest.IsUUID(q.page.Marker):
+		return q.notFound(q.page.Marker)
+	default:
+		_, err := q.find(q.r, q.page.Marker)
+		return err
+	}
+}
+
+// sortKeyHasOrder refuses a sort key whose values have no order.
+func sortKeyHasOrder(q *listRequest) error {
+	f := q.field(q.page.SortKey)
+	if f == nil {
+		return nil
+	}
+	_, isObject := f.zero.(map[string]any)
+	_, isList := f.zero.([]any)
+	if isObject || isList {
+		return fault.Invalid("The sort_key value %s is an invalid field for sorting", q.page.SortKey)
+	}
+	return nil
+}
+
+// filtersApply applies the filters. It refuses those that cannot be combined, and those that name unknown records.
+func filtersApply(q *listRequest) error {
+	groups, chosen := map[string]bool{}, ""
+	if q.parent != nil {
+		chosen = q.parent.group
+		groups[chosen] = true
+	}
+	for _, f := range q.list.filters {
+		if f.group != "" && q.args.Given(f.name) {
+			groups[f.group] = true
+		}
+	}
+	delete(groups, "address") // it never conflicts
+	if len(groups) > 1 && q.list.oneFilter {
+		return fault.NotPermitted
+	}
+	for _, f := range q.list.filters {
+		if !q.args.Has(f.name) || f.group != "" && (chosen != "" || !q.args.Given(f.name)) {
+			continue
+		}
+		chosen = cmp.Or(chosen, f.group)
+		if err := f.apply(q.r, q.args, &q.selected); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // order returns the comparison for a sort key, nil for the order of creation.
@@ -218,36 +241,31 @@ func compareValues(a, b any) int {
 	}
 }
 
-// answerPage returns an answer with a page of the list. The parameters are those of the link to the next page.
-func (l listing) answerPage(r *rest.Request, p rest.Page, objects []conductor.Object, fields rest.FieldSet, parameters []string) rest.Answer {
-	next := l.path
-	if l.details {
+// answer returns an answer with a page of the list.
+func (q *listRequest) answer(objects []conductor.Object) rest.Answer {
+	parameters := q.page.SortParameters() // of the link to the next page
+	if q.detail != nil {
+		parameters = append(parameters, "detail="+fault.Repr(*q.detail))
+	}
+	for _, f := range q.list.filters {
+		if v, ok := q.args.Values[f.name].(string); ok {
+			parameters = append(parameters, f.name+"="+url.QueryEscape(v))
+		}
+	}
+	next := q.path
+	if q.details {
 		next += "/detail"
 	}
 	return rest.Answer{Status: http.StatusOK, Write: func(w *wire.Writer) {
 		w.Open()
-		w.Key(path.Base(l.path)).OpenList()
+		w.Key(path.Base(q.path)).OpenList()
 		for _, o := range objects {
-			l.show(w, r, o, fields)
+			q.show(w, q.r, o, q.fields)
 		}
 		w.CloseList()
 		if len(objects) > 0 {
-			p.WriteNext(w, r, next, fields, parameters, len(objects), objects[len(objects)-1].Meta().UUID)
+			q.page.WriteNext(w, q.r, next, q.fields, parameters, len(objects), objects[len(objects)-1].Meta().UUID)
 		}
 		w.Close()
 	}}
-}
-
-// parameters returns the query parameters of the link to the next page.
-func (l listing) parameters(p rest.Page, a *rest.Args, detail *bool) []string {
-	parameters := p.SortParameters()
-	if detail != nil {
-		parameters = append(parameters, "detail="+fault.Repr(*detail))
-	}
-	for _, f := range l.list.filters {
-		if v, ok := a.Values[f.name].(string); ok {
-			parameters = append(parameters, f.name+"="+url.QueryEscape(v))
-		}
-	}
-	return parameters
 }

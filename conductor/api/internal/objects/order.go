@@ -14,20 +14,31 @@ import (
 )
 
 // Ironic has separate code for each resource, and a request with several faults gets the one that this code finds first. The
-// checks of a request for one record are therefore lists: the usual one below, or that of the resource in its orders.
+// checks of a request are therefore lists: the usual one below, or that of the resource in its orders.
 //
-// Source: the methods get_one, post and patch of the controllers in ironic/api/controllers/v1.
+// Source: the methods get_all, get_one, post and patch of the controllers in ironic/api/controllers/v1.
 var (
+	listOrder = []listCheck{
+		parentExists, listFieldsAllowed, sortKeyNotNewer, filtersNotNewer, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
+		filtersApply,
+	}
 	getOrder   = []check{validIdent, recordExists, fieldsAllowed, fieldsExist}
 	postOrder  = []check{nodeExists, notBelow, fieldsNotNewer, recordValid}
 	patchOrder = []check{validIdent, patchDecodes, patchPermitted, recordExists}
 )
 
 // orders are the checks of a resource's requests in their order; nil stands for the usual one.
-type orders struct{ get, post, patch []check }
+type orders struct {
+	list             []listCheck
+	get, post, patch []check
+}
 
-// check refuses a request by an error. It may depend on what the checks before it have found.
-type check func(q *request) error
+// check refuses a request for one record by an error, listCheck one for a list. It may depend on what the checks before it have
+// found.
+type (
+	check     func(q *request) error
+	listCheck func(q *listRequest) error
+)
 
 // request is a request for one record, and what its checks have found.
 type request struct {
@@ -41,7 +52,7 @@ type request struct {
 }
 
 // pass runs the checks of the resource's order, or of the usual one, and returns the first fault.
-func (q *request) pass(order, usual []check) error {
+func pass[Q any, C ~func(Q) error](q Q, order, usual []C) error {
 	if order == nil {
 		order = usual
 	}

@@ -21,7 +21,7 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	q := &request{resource: x, r: r}
-	if err := q.pass(x.orders.patch, patchOrder); err != nil {
+	if err := pass(q, x.orders.patch, patchOrder); err != nil {
 		return rest.Answer{}, err
 	}
 	attempt := conductor.Clone(q.record)

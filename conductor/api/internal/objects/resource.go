@@ -7,7 +7,7 @@
 //
 //	routes.go     the actions of a resource, at its own path and below a node or a port group
 //	list.go       GET of a list, with filters.go and selection.go
-//	order.go      the order of the checks of a GET, a POST and a PATCH of one record
+//	order.go      the order of the checks of a request
 //	show.go       GET of a record, and the JSON form of records
 //	create.go     POST
 //	patch.go      PATCH
@@ -66,10 +66,6 @@ type listRules struct {
 	marker func(a *rest.Args, name string) string
 	// oneFilter refuses a list with filters of several groups. Otherwise the first filter applies.
 	oneFilter bool
-	// sortKeyFirst checks the sort key before the marker.
-	sortKeyFirst bool
-	// newSortKeys accepts a sort key that is newer than the API version.
-	newSortKeys bool
 }
 
 // writeRules are the rules for requests that create, change or delete a record. A function refuses a request by

@@ -22,7 +22,7 @@ func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	q := &request{resource: x, r: r, fields: fields}
-	if err := q.pass(x.orders.get, getOrder); err != nil {
+	if err := pass(q, x.orders.get, getOrder); err != nil {
 		return rest.Answer{}, err
 	}
 	return x.answer(r, http.StatusOK, q.record, fields), nil
@@ -33,12 +33,17 @@ func (x *resource) allowFields(r *rest.Request, fields rest.FieldSet) error {
 	if fields != nil && r.Version < since.Fields {
 		return fault.NotAcceptable
 	}
-	for _, name := range fields {
-		if f := x.field(name); f != nil && !f.is(readOnly) && f.since > r.Version && f.since <= r.Highest {
-			return fault.NotAcceptable
-		}
+	if slices.ContainsFunc(fields, func(name string) bool { return x.isNewer(r, name) }) {
+		return fault.NotAcceptable
 	}
 	return nil
+}
+
+// isNewer reports whether the name is that of a field that is newer than the version of the request. Read-only fields do not
+// count, as in Ironic.
+func (x *resource) isNewer(r *rest.Request, name string) bool {
+	f := x.field(name)
+	return f != nil && !f.is(readOnly) && f.since > r.Version && f.since <= r.Highest
 }
 
 // checkFields refuses fields that the resource does not have. Ironic does so for each record that it

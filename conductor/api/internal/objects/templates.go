@@ -27,7 +27,10 @@ var templateResource = &resource{
 		extraField,
 		{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("priority", true), convert: toSteps("priority"), mask: masked.Value},
 	},
-	list:  listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: (*rest.Args).Name, sortKeyFirst: true},
+	list: listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: (*rest.Args).Name},
+	orders: orders{list: []listCheck{
+		listFieldsAllowed, fieldsChosen, pageValid, sortKeyHasOrder, markerExists,
+	}},
 	write: writeRules{patched: []string{"extra", "name", "steps", "description"}, checkPatched: checkTemplateSteps},
 }
 
