@@ -57,11 +57,10 @@ var allocationResource = &resource{
 		patch: []check{patchDecodes, patchSince(since.AllocationPatch), logicalIdent, recordExists, patchPermitted},
 	},
 	write: writeRules{
-		uuidFirst:   true,
-		patched:     []string{"name", "extra"},
-		checkValues: checkNames("allocation"),
-		check: func(r *rest.Request, before, o conductor.Object) error {
-			return checkNewName(r, before, o, "allocation")
+		uuidFirst: true,
+		patched:   []string{"name", "extra"},
+		refuseName: func(_, name string) error {
+			return fault.Invalid("Cannot update allocation with invalid name '%s'", name)
 		},
 	},
 }

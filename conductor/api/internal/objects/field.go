@@ -50,6 +50,8 @@ const (
 	nullable                           // null is stored and shown, and a patch that removes the field sets it
 	hidden                             // responses do not have the field
 	shownEarlier                       // responses of versions below since have the field, too
+	checkedFirst                       // a POST and a patch check the field before those without the flag, in the order of Ironic's validators
+	namedInFault                       // the fault of a new record whose node does not exist names the field, and not the node
 	noColumn                           // lists cannot be sorted by the field, because Ironic's database has no column of the name
 )
 
@@ -70,8 +72,8 @@ func (f *field) column() string { return cmp.Or(f.storedAs, f.name) }
 // The fields that several resources have.
 var (
 	uuidField  = field{name: "uuid", types: schema.TextOrNull, flags: fixed, convert: toUUID("uuid")}
-	nodeField  = field{name: "node_uuid", types: schema.TextType, flags: required, convert: toUUID("node_uuid")}
-	volumeNode = field{name: "node_uuid", types: schema.TextType, flags: required | noColumn, convert: toUUID("node_uuid")}
+	nodeField  = field{name: "node_uuid", types: schema.TextType, flags: required | checkedFirst, convert: toUUID("node_uuid")}
+	volumeNode = field{name: "node_uuid", types: schema.TextType, flags: required | checkedFirst | namedInFault | noColumn, convert: toUUID("node_uuid")}
 	extraField = field{name: "extra", types: schema.ObjectOrNull, zero: noObject}
 )
 

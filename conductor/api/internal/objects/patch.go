@@ -56,8 +56,18 @@ func (x *resource) checkPatch(r *rest.Request, p patch.Patch) error {
 	if err := p.Only(names); err != nil {
 		return err
 	}
-	if err := x.checkVersion(r, nil, p); err != nil || x.write.checkValues == nil {
+	if err := x.checkVersion(r, nil, p); err != nil {
 		return err
+	}
+	if x.write.refuseName != nil {
+		for _, v := range p.Values("name") {
+			if name, isText := v.(string); schema.Truthy(v) && !(isText && r.ValidName(name)) {
+				return x.write.refuseName(r.Param(0), fault.Show(v))
+			}
+		}
+	}
+	if x.write.checkValues == nil {
+		return nil
 	}
 	return x.write.checkValues(r, p)
 }

@@ -30,7 +30,7 @@ var portGroupResource = &resource{
 	of: &conductor.PortGroup{}, path: "portgroups", word: "portgroup", noun: "Portgroup", since: since.PortGroups,
 	fields: []field{
 		uuidField,
-		{name: "address", types: schema.TextOrNull, convert: toMAC},
+		{name: "address", types: schema.TextOrNull, flags: checkedFirst, convert: toMAC},
 		extraField,
 		{name: "internal_info", types: schema.ObjectOrNull, flags: readOnly, zero: noObject},
 		{name: "mode", since: since.PortGroupMode, types: schema.TextOrNull, flags: shownEarlier, zero: "active-backup"},
@@ -55,15 +55,19 @@ var portGroupResource = &resource{
 			}
 			return nil
 		},
-		tooNew:      newForPortGroup,
-		checkValues: checkNames("portgroup"),
+		tooNew: newForPortGroup,
+		refuseName: func(ident, name string) error {
+			return fault.Invalid("Portgroup %s: Cannot change name to invalid name '%s'", ident, name)
+		},
 		checkPatched: func(_ *rest.Request, patched map[string]any) error {
 			if _, has := patched["mode"]; !has {
 				return fault.Invalid("'mode' is a mandatory attribute and can not be removed")
 			}
 			return nil
 		},
-		check: checkPortGroup,
+		check: func(r *rest.Request, before, o conductor.Object) error {
+			return notInspected(r, before, o, "Cannot update portgroup \"%s\" on node \"%s\" while it is in state \"%s\".")
+		},
 		allow: allowPortGroup,
 		duplicate: func(o conductor.Object) string {
 			return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.(*conductor.PortGroup).Address)
@@ -78,14 +82,6 @@ func newForPortGroup(x *resource, r *rest.Request, object map[string]any, p patc
 	return slices.ContainsFunc(x.fields, func(f field) bool {
 		return f.since > r.Version && (schema.Truthy(object[f.name]) || p.StartsWith(f.name))
 	})
-}
-
-// checkPortGroup refuses a new port group with an invalid name, and a patch while the node is inspected.
-func checkPortGroup(r *rest.Request, before, o conductor.Object) error {
-	if err := checkNewName(r, before, o, "portgroup"); err != nil {
-		return err
-	}
-	return notInspected(r, before, o, "Cannot update portgroup \"%s\" on node \"%s\" while it is in state \"%s\".")
 }
 
 // notInspected refuses the patch of a port or port group while its node is inspected. The text is

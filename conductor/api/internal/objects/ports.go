@@ -26,7 +26,7 @@ var portResource = &resource{
 	of: &conductor.Port{}, path: "ports", word: "port", noun: "Port",
 	fields: []field{
 		uuidField,
-		{name: "address", types: schema.TextType, flags: required, convert: toMAC},
+		{name: "address", types: schema.TextType, flags: required | checkedFirst, convert: toMAC},
 		extraField,
 		{name: "internal_info", since: since.PortInternalInfo, types: schema.ObjectOrNull, flags: readOnly, zero: noObject},
 		{name: "is_smartnic", since: since.SmartNIC, types: schema.BooleanTypes, flags: nullable, zero: false, convert: toTruth("is_smartnic")},
@@ -50,13 +50,15 @@ var portResource = &resource{
 	},
 	orders: orders{post: []check{notBelow, nodeExists, fieldsNotNewer, recordValid}},
 	write: writeRules{
-		uuidFirst:   true,
-		prepare:     namePortNode,
-		tooNew:      newForPort,
-		checkValues: checkNames("port"),
-		check:       checkPort,
-		allowNew:    samePhysicalNetwork,
-		allow:       allowPort,
+		uuidFirst: true,
+		prepare:   namePortNode,
+		tooNew:    newForPort,
+		refuseName: func(ident, name string) error {
+			return fault.Invalid("Port %s: Cannot change name to invalid name '%s'", ident, name)
+		},
+		check:    checkPort,
+		allowNew: samePhysicalNetwork,
+		allow:    allowPort,
 		duplicate: func(o conductor.Object) string {
 			return fmt.Sprintf("A port with MAC address %s already exists.", o.(*conductor.Port).Address)
 		},
@@ -135,9 +137,6 @@ func checkPort(r *rest.Request, before, o conductor.Object) error {
 		return fault.Invalid("A non-empty value is required when setting physical_network")
 	case before == nil && group != nil && !orTrue(group.StandalonePortsSupported) && orTrue(port.PXEEnabled):
 		return fault.Conflict("Port group %s doesn't support standalone ports. This port cannot be created as a member of that portgroup as the port's 'pxe_enabled' field was set to True.", group.UUID)
-	}
-	if err := checkNewName(r, before, o, "port"); err != nil {
-		return err
 	}
 	return notInspected(r, before, o, "Cannot update port \"%s\" on \"%s\" while it is in state \"%s\".")
 }

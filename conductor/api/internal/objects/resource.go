@@ -75,14 +75,14 @@ type writeRules struct {
 	prepare func(r *rest.Request, body any) error
 	// inOrder checks the properties of a body in the order of the resource's fields. Otherwise they are sorted by name.
 	inOrder bool
-	// quoteNode quotes the field node_uuid in the fault of a new record whose node does not exist. Otherwise the fault
-	// says that the node was not found.
-	quoteNode bool
 	// tooNew reports whether a POST or a patch uses a field newer than its API version; nil stands for hasNew.
 	tooNew func(x *resource, r *rest.Request, object map[string]any, p patch.Patch) bool
 	// patched are the fields that a patch may change, in the order in which a fault lists them; nil stands for
 	// all fields that are neither readOnly nor fixed, sorted by name.
 	patched []string
+	// refuseName returns the fault of a patch that sets an invalid name of a record; nil stands for a resource whose names
+	// are not checked.
+	refuseName func(ident, name string) error
 	// checkValues checks the values of a patch before it is applied.
 	checkValues func(r *rest.Request, p patch.Patch) error
 	// checkPatched checks a patched record before the resource's schema does.

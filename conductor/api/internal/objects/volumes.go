@@ -65,7 +65,6 @@ var connectorResource = &resource{
 	},
 	orders: orders{patch: []check{validIdent, patchDecodes, recordExists, patchPermitted}},
 	write: writeRules{
-		quoteNode:   true,
 		checkValues: checkNodeUUIDs,
 		allow:       volumeUpdate("volume connector update"),
 		duplicate: func(o conductor.Object) string {
@@ -93,7 +92,6 @@ var targetResource = &resource{
 	},
 	orders: orders{patch: []check{validIdent, patchDecodes, recordExists, patchPermitted}},
 	write: writeRules{
-		quoteNode:   true,
 		checkValues: checkNodeUUIDs,
 		allow:       volumeUpdate("volume target update"),
 		duplicate: func(o conductor.Object) string {

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
-	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
@@ -40,10 +38,10 @@ func hasNew(x *resource, r *rest.Request, object map[string]any, p patch.Patch) 
 // setFields sets the record's fields to the values of an object that satisfies the schema, and the
 // missing ones to their defaults.
 func (x *resource) setFields(r *rest.Request, o conductor.Object, object map[string]any) (err error) {
-	for _, first := range []bool{true, false} { // the order of Ironic's validators
+	for _, first := range []bool{true, false} {
 		for i := range x.fields {
 			f := &x.fields[i]
-			if f.is(readOnly) || first != (f.name == "address" || f.name == "node_uuid") {
+			if f.is(readOnly) || first != f.is(checkedFirst) {
 				continue
 			}
 			v, has := object[f.name]
@@ -72,8 +70,8 @@ func (x *resource) setFields(r *rest.Request, o conductor.Object, object map[str
 //
 // Source: authorize_node_link in ironic/api/controllers/v1/utils.py.
 func (x *resource) checkNode(r *rest.Request, before, o conductor.Object) error {
-	node := o.Meta().NodeUUID
-	if f := x.field("node_uuid"); f == nil || f.is(readOnly) || before != nil && before.Meta().NodeUUID == node {
+	node, f := o.Meta().NodeUUID, x.field("node_uuid")
+	if f == nil || f.is(readOnly) || before != nil && before.Meta().NodeUUID == node {
 		return nil
 	}
 	n, err := r.FindNode(node)
@@ -88,14 +86,14 @@ func (x *resource) checkNode(r *rest.Request, before, o conductor.Object) error 
 	if before != nil && foreign {
 		return fault.Invalid("Unable to apply the requested node_uuid '%s'. Requested value was invalid.", fault.Show(node))
 	}
-	if err != nil && before == nil && x.write.quoteNode && fault.Of(err).Status == http.StatusNotFound {
+	if err != nil && before == nil && f.is(namedInFault) && fault.Of(err).Status == http.StatusNotFound {
 		return fault.Invalid("Invalid input for field/attribute node_uuid. Value: '%s'. ", node)
 	}
 	return fault.As400(err)
 }
 
-// checkRecord checks a complete record by the rules check, allowNew and allow of its resource. before is the record before
-// the patch, nil for a new record.
+// checkRecord checks a complete record by the rules check, allowNew and allow of its resource, and the name of a new one.
+// before is the record before the patch, nil for a new record.
 func (x *resource) checkRecord(r *rest.Request, before, o conductor.Object) error {
 	if x.write.check != nil {
 		if err := x.write.check(r, before, o); err != nil {
@@ -103,6 +101,9 @@ func (x *resource) checkRecord(r *rest.Request, before, o conductor.Object) erro
 		}
 	}
 	node, isNew := o.Meta().NodeUUID, before == nil
+	if name := o.Meta().Name; isNew && x.write.refuseName != nil && name != "" && !r.ValidName(name) {
+		return fault.Invalid("Cannot create %s with invalid name '%s'", x.word, fault.Show(name))
+	}
 	if node == "" || isNew && x.write.allowNew == nil || !isNew && x.write.allow == nil {
 		return nil
 	}
@@ -143,32 +144,6 @@ func (x *resource) remove(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, x.notFound(ident)
 	}
 	return rest.NoContent, err
-}
-
-// checkNewName refuses an invalid name of a new record. before is nil for a new record.
-func checkNewName(r *rest.Request, before, o conductor.Object, noun string) error {
-	name := o.Meta().Name
-	if before != nil || name == "" || r.ValidName(name) {
-		return nil
-	}
-	return fault.Invalid("Cannot create %s with invalid name '%s'", noun, fault.Show(name))
-}
-
-// checkNames returns a function that refuses a patch with an invalid name.
-func checkNames(noun string) func(*rest.Request, patch.Patch) error {
-	return func(r *rest.Request, p patch.Patch) error {
-		for _, v := range p.Values("name") {
-			name, isText := v.(string)
-			switch {
-			case !schema.Truthy(v), isText && r.ValidName(name):
-			case noun == "allocation":
-				return fault.Invalid("Cannot update allocation with invalid name '%s'", fault.Show(v))
-			default:
-				return fault.Invalid("%s%s %s: Cannot change name to invalid name '%s'", strings.ToUpper(noun[:1]), noun[1:], r.Param(0), fault.Show(v))
-			}
-		}
-		return nil
-	}
 }
 
 // unreserved returns the fields of a node as if no other request held its lock: [conductor.Conductor.TouchNode] has waited
