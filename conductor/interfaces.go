@@ -75,7 +75,13 @@ func (b *rulebook) validate(hardware Hardware, n *Node) map[string]error {
 
 // unsupported refuses a function of a hardware interface that the node lacks.
 func unsupported(n *Node, function string) *Error {
-	return refuse(Unsupported, "Driver %s does not support %s (disabled or not implemented).", n.Driver, function)
+	return refuse(Unsupported, "%s", UnsupportedText(n.Driver, function))
+}
+
+// UnsupportedText returns Ironic's text for a function that a hardware type, or the hardware interface of a node with it, lacks.
+// The function is a kind of hardware interfaces such as "raid", or a method of Ironic's interfaces.
+func UnsupportedText(driver, function string) string {
+	return "Driver " + driver + " does not support " + function + " (disabled or not implemented)."
 }
 
 // stepsFor returns the steps of a node's hardware type and of its agent for the work of a state, without

@@ -145,7 +145,7 @@ func (b *rulebook) validateTraits(n *Node) error {
 
 // validationReason returns why a node's hardware interfaces or traits are invalid.
 func validationReason(n *Node, r *admission.Refusal) string {
-	why := fmt.Sprintf("Driver %s does not support %s (disabled or not implemented).", n.Driver, strings.TrimSuffix(r.Field, "_interface"))
+	why := UnsupportedText(n.Driver, strings.TrimSuffix(r.Field, "_interface"))
 	var traits *admission.TraitsError
 	switch {
 	case errors.As(r.Err, &traits):

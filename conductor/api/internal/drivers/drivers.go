@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
@@ -230,7 +231,7 @@ func showLogicalDisks(r *rest.Request) (rest.Answer, error) {
 	}
 	names := r.Describe(r.Param(0)).Interfaces["raid"]
 	if len(names) == 0 || names[0] == "no-raid" {
-		return rest.Answer{}, fault.NotFound("Driver %s does not support raid (disabled or not implemented).", r.Param(0))
+		return rest.Answer{}, fault.NotFound("%s", conductor.UnsupportedText(r.Param(0), "raid"))
 	}
 	return objectOfTexts(logicalDiskProperties), nil
 }

@@ -5,6 +5,7 @@ package nodes
 import (
 	"net/http"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
@@ -37,7 +38,7 @@ func setConsole(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	if !hasInterface(r, n, "console") {
-		return rest.Answer{}, fault.Invalid("%s", unsupported(n, "console"))
+		return rest.Answer{}, fault.Invalid("%s", conductor.UnsupportedText(n.Driver, "console"))
 	}
 	// As in Ironic, null is a change in any case. It switches the console off.
 	if want := enabled != nil && *enabled; enabled == nil || want != n.ConsoleEnabled {

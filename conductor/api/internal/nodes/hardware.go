@@ -26,7 +26,3 @@ func hasInterface(r *rest.Request, n *node, kind string) bool {
 	name := r.InterfaceOf(n, kind)
 	return name != "" && name != "no-"+kind
 }
-
-func unsupported(n *node, feature string) string {
-	return "Driver " + n.Driver + " does not support " + feature + " (disabled or not implemented)."
-}

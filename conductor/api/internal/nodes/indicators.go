@@ -64,7 +64,7 @@ func setIndicator(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	return rest.Answer{}, update(r, func(n *node) error {
-		return conductor.Held(fault.Invalid("%s", unsupported(n, "set_indicator_state")))
+		return conductor.Held(fault.Invalid("%s", conductor.UnsupportedText(n.Driver, "set_indicator_state")))
 	})
 }
 
