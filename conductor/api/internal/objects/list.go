@@ -31,7 +31,7 @@ type listRequest struct {
 	r        *rest.Request
 	args     *rest.Args
 	page     rest.Page
-	fields   rest.FieldSet // the requested fields, after fieldsChosen those to show
+	shown    rest.FieldSet // the requested fields, after fieldsChosen those to show
 	detail   *bool         // the parameter detail
 	selected selection
 }
@@ -56,7 +56,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	if l.list.marker != nil {
 		marker = l.list.marker
 	}
-	q := &listRequest{listing: l, r: r, args: a, page: a.Page(marker), fields: rest.FieldSet(a.List("fields"))}
+	q := &listRequest{listing: l, r: r, args: a, page: a.Page(marker), shown: rest.FieldSet(a.List("fields"))}
 	l.checkTypes(a, false)
 	q.detail = a.Boolean("detail")
 	if err := r.CheckArgs(a); err != nil {
@@ -77,7 +77,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	if len(objects) > 0 {
-		if err := l.checkFields(r, q.fields); err != nil {
+		if err := l.checkFields(r, q.shown); err != nil {
 			return rest.Answer{}, err
 		}
 	}
@@ -102,7 +102,7 @@ func parentExists(q *listRequest) error {
 }
 
 // listFieldsAllowed refuses fields that are newer than the version of the request.
-func listFieldsAllowed(q *listRequest) error { return q.allowFields(q.r, q.fields) }
+func listFieldsAllowed(q *listRequest) error { return q.allowFields(q.r, q.shown) }
 
 // sortKeyNotNewer refuses a sort key that is newer than the version of the request.
 func sortKeyNotNewer(q *listRequest) error {
@@ -134,12 +134,12 @@ func fieldsChosen(q *listRequest) (err error) {
 	case q.details && above[len(above)-2] != q.path:
 		return fault.NoSuchResource
 	case q.details:
-		q.fields = nil
+		q.shown = nil
 		return nil
-	case q.list.detailSince == 0 && len(q.fields) > 0 && q.detail != nil && *q.detail:
+	case q.list.detailSince == 0 && len(q.shown) > 0 && q.detail != nil && *q.detail:
 		return fault.Invalid("Can't fetch a subset of fields with 'detail' set")
 	default:
-		q.fields, err = q.r.ChooseFields(q.fields, q.detail, q.list.defaults, q.list.detailSince)
+		q.shown, err = q.r.ChooseFields(q.shown, q.detail, q.list.defaults, q.list.detailSince)
 		return err
 	}
 }
@@ -260,11 +260,11 @@ func (q *listRequest) answer(objects []conductor.Object) rest.Answer {
 		w.Open()
 		w.Key(path.Base(q.path)).OpenList()
 		for _, o := range objects {
-			q.show(w, q.r, o, q.fields)
+			q.show(w, q.r, o, q.shown)
 		}
 		w.CloseList()
 		if len(objects) > 0 {
-			q.page.WriteNext(w, q.r, next, q.fields, parameters, len(objects), objects[len(objects)-1].Meta().UUID)
+			q.page.WriteNext(w, q.r, next, q.shown, parameters, len(objects), objects[len(objects)-1].Meta().UUID)
 		}
 		w.Close()
 	}}

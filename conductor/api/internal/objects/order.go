@@ -44,7 +44,7 @@ type (
 type request struct {
 	*resource
 	r      *rest.Request
-	fields rest.FieldSet    // of a GET
+	shown  rest.FieldSet    // the requested fields of a GET
 	body   map[string]any   // of a POST
 	patch  patch.Patch      // of a PATCH, set by patchDecodes
 	isNull bool             // the body of a PATCH is null, set by patchDecodes
@@ -84,10 +84,10 @@ func recordExists(q *request) (err error) {
 }
 
 // fieldsAllowed refuses a GET of fields that are newer than the version of the request.
-func fieldsAllowed(q *request) error { return q.allowFields(q.r, q.fields) }
+func fieldsAllowed(q *request) error { return q.allowFields(q.r, q.shown) }
 
 // fieldsExist refuses a GET of fields that the resource does not have.
-func fieldsExist(q *request) error { return q.checkFields(q.r, q.fields) }
+func fieldsExist(q *request) error { return q.checkFields(q.r, q.shown) }
 
 // nodeExists refuses a new record of an unknown node.
 func nodeExists(q *request) error { return q.checkNode(q.r, nil, q.record) }
@@ -113,14 +113,6 @@ func patchDecodes(q *request) (err error) {
 		return nil
 	}
 	return err
-}
-
-// patchPermitted refuses a patch of fields that clients may not change.
-func patchPermitted(q *request) error {
-	if q.isNull {
-		return patch.ErrNull
-	}
-	return q.checkPatch(q.r, q.patch)
 }
 
 // patchSince refuses a PATCH with a version below the first one in which the resource has it.

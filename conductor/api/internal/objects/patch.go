@@ -42,34 +42,37 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 	return x.answer(r, http.StatusOK, o, nil), nil
 }
 
-// checkPatch refuses a patch of fields that clients may not change.
-func (x *resource) checkPatch(r *rest.Request, p patch.Patch) error {
-	names := x.write.patched
+// patchPermitted refuses a patch of fields that clients may not change, and values that the resource does not permit.
+func patchPermitted(q *request) error {
+	if q.isNull {
+		return patch.ErrNull
+	}
+	rules, names := q.write, q.write.patched
 	if names == nil {
-		for i := range x.fields {
-			if f := &x.fields[i]; !f.is(readOnly) && !f.is(fixed) && f.since <= r.Highest {
+		for i := range q.fields {
+			if f := &q.fields[i]; !f.is(readOnly) && !f.is(fixed) && f.since <= q.r.Highest {
 				names = append(names, f.name)
 			}
 		}
 		slices.Sort(names)
 	}
-	if err := p.Only(names); err != nil {
+	if err := q.patch.Only(names); err != nil {
 		return err
 	}
-	if err := x.checkVersion(r, nil, p); err != nil {
+	if err := q.checkVersion(q.r, nil, q.patch); err != nil {
 		return err
 	}
-	if x.write.refuseName != nil {
-		for _, v := range p.Values("name") {
-			if name, isText := v.(string); schema.Truthy(v) && !(isText && r.ValidName(name)) {
-				return x.write.refuseName(r.Param(0), fault.Show(v))
+	if rules.refuseName != nil {
+		for _, v := range q.patch.Values("name") {
+			if name, isText := v.(string); schema.Truthy(v) && !(isText && q.r.ValidName(name)) {
+				return rules.refuseName(q.r.Param(0), fault.Show(v))
 			}
 		}
 	}
-	if x.write.checkValues == nil {
+	if rules.checkValues == nil {
 		return nil
 	}
-	return x.write.checkValues(r, p)
+	return rules.checkValues(q.r, q.patch)
 }
 
 // apply applies a patch to a record.

@@ -13,6 +13,11 @@
 //	patch.go      PATCH
 //	write.go      DELETE, and the checks that POST and PATCH share
 //	field.go      how a field is decoded, stored and shown
+//
+// A request travels as follows. The handler reads the arguments or the body, which may refuse the request. It then runs the
+// checks that order.go lists for the verb, or those in the orders of the resource: the first fault ends the request. The checks
+// leave what they have found, such as the record, in a [request] or a [listRequest]. The handler at last reads or changes the
+// store, which may refuse the request again, and shows the result.
 package objects
 
 import (

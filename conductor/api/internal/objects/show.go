@@ -21,7 +21,7 @@ func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 	if err := r.CheckArgs(a); err != nil {
 		return rest.Answer{}, err
 	}
-	q := &request{resource: x, r: r, fields: fields}
+	q := &request{resource: x, r: r, shown: fields}
 	if err := pass(q, x.orders.get, getOrder); err != nil {
 		return rest.Answer{}, err
 	}
