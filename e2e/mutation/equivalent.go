@@ -145,6 +145,9 @@ var equivalent = []struct {
 	{"the fields with a mask are no texts; a text is written below too, with an allocation", []string{
 		"conductor/api/internal/objects/show.go resource.show: f.mask == nil => f.mask != nil",
 	}},
+	{"patchPermitted has checked the name of a patched record, and their schemas have checked the names of templates and runbooks", []string{
+		"conductor/api/internal/objects/write.go resource.checkRecord: isNew && x.write.refuseName != nil => isNew || x.write.refuseName != nil",
+	}},
 	{"no resource has two links", []string{
 		"conductor/api/internal/objects/show.go resource.show: continue => break #3",
 	}},

@@ -133,8 +133,7 @@ func fieldsChosen(q *listRequest) (err error) {
 	switch {
 	case q.details && above[len(above)-2] != q.path:
 		return fault.NoSuchResource
-	case q.details:
-		q.shown = nil
+	case q.details: // the path has no argument fields
 		return nil
 	case q.list.detailSince == 0 && len(q.shown) > 0 && q.detail != nil && *q.detail:
 		return fault.Invalid("Can't fetch a subset of fields with 'detail' set")

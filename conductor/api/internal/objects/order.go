@@ -67,9 +67,8 @@ func pass[Q any, C ~func(Q) error](q Q, order, usual []C) error {
 // validIdent refuses an identifier in the path that no record can have.
 func validIdent(q *request) error { return q.checkIdent(q.r.Param(0), q.named(q.r.Version)) }
 
-// logicalIdent is validIdent with the text of Ironic's function for nodes and allocations.
-//
-// Source: get_rpc_allocation in ironic/api/controllers/v1/utils.py.
+// logicalIdent is validIdent with another text: Ironic finds an allocation to patch by a function that checks the identifier
+// itself.
 func logicalIdent(q *request) error {
 	if ident := q.r.Param(0); !rest.IsUUID(ident) && !rest.IsName(ident) {
 		return fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
