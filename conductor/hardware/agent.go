@@ -13,7 +13,7 @@ import (
 
 // UsesAgent implements [conductor.AgentBooter]. With the deploy interface "ramdisk" the agent does the steps of cleaning
 // and servicing if driver_info, or a default, names the ramdisk that the boot interface provides.
-func (b *BMC) UsesAgent(n *conductor.Node) bool {
+func (b *Type) UsesAgent(n *conductor.Node) bool {
 	if b.usable(n) != nil {
 		return false
 	}
@@ -42,12 +42,12 @@ var agentStates = states.SetOf(
 )
 
 // BootAgent implements [conductor.AgentBooter].
-func (b *BMC) BootAgent(ctx context.Context, t *conductor.Task) error {
+func (b *Type) BootAgent(ctx context.Context, t *conductor.Task) error {
 	return bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareRamdisk(ctx, t, nil) })
 }
 
 // CleanUpAgent implements [conductor.AgentBooter].
-func (b *BMC) CleanUpAgent(ctx context.Context, t *conductor.Task) error {
+func (b *Type) CleanUpAgent(ctx context.Context, t *conductor.Task) error {
 	if err := b.config.withdrawImage(t.Node()); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (b *BMC) CleanUpAgent(ctx context.Context, t *conductor.Task) error {
 }
 
 // PrepareInstance implements [conductor.AgentBooter].
-func (b *BMC) PrepareInstance(ctx context.Context, t *conductor.Task) error {
+func (b *Type) PrepareInstance(ctx context.Context, t *conductor.Task) error {
 	if err := b.config.withdrawImage(t.Node()); err != nil {
 		return err
 	}
@@ -63,14 +63,14 @@ func (b *BMC) PrepareInstance(ctx context.Context, t *conductor.Task) error {
 }
 
 // BuildConfigDrive implements [conductor.ConfigDriveBuilder].
-func (b *BMC) BuildConfigDrive(_ context.Context, files map[string][]byte) ([]byte, error) {
+func (b *Type) BuildConfigDrive(_ context.Context, files map[string][]byte) ([]byte, error) {
 	return bootimage.ConfigDrive(files, os.TempDir())
 }
 
 // agentRescue is the rescue interface "agent".
 //
 // Source: AgentRescue in ironic/drivers/modules/agent.py.
-type agentRescue struct{ *BMC }
+type agentRescue struct{ *Type }
 
 func (b agentRescue) steps(work states.State) []conductor.Step {
 	if work == states.Unrescuing {

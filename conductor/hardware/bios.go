@@ -27,7 +27,7 @@ const (
 // biosSettings is the BIOS interface "redfish".
 //
 // Source: ironic/drivers/modules/redfish/bios.py.
-type biosSettings struct{ *BMC }
+type biosSettings struct{ *Type }
 
 func (b biosSettings) steps() []conductor.Step {
 	return []conductor.Step{

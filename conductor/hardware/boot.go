@@ -29,7 +29,7 @@ type bootInterface interface {
 }
 
 // boot returns the node's boot interface.
-func (b *BMC) boot(n *conductor.Node) bootInterface {
+func (b *Type) boot(n *conductor.Node) bootInterface {
 	switch name := b.chosen(n, "boot"); {
 	case name == virtualMedia:
 		return mediaBoot{b}
@@ -41,7 +41,7 @@ func (b *BMC) boot(n *conductor.Node) bootInterface {
 
 // networkBoot is the boot interface "pxe", and "ipxe" without Config.Images. It sets the boot device; another service
 // provides DHCP, TFTP and the boot files.
-type networkBoot struct{ *BMC }
+type networkBoot struct{ *Type }
 
 func (networkBoot) validate(*conductor.Node) error { return nil }
 
@@ -71,7 +71,7 @@ func (b networkBoot) cleanUpInstance(ctx context.Context, t *conductor.Task) err
 // mode first, since a machine in BIOS mode has no secure boot.
 //
 // Source: configure_secure_boot_if_needed in ironic/drivers/modules/boot_mode_utils.py.
-func (b *BMC) secureBoot(ctx context.Context, t *conductor.Task, enabled bool) error {
+func (b *Type) secureBoot(ctx context.Context, t *conductor.Task, enabled bool) error {
 	n := t.Node()
 	if !n.WantsSecureBoot() {
 		return nil

@@ -16,7 +16,7 @@ import (
 // Source: ironic/drivers/modules/noop_mgmt.py.
 var noopBootDevices = []string{"pxe", "disk"}
 
-func (b *BMC) devices(n *conductor.Node) []string {
+func (b *Type) devices(n *conductor.Node) []string {
 	if b.chosen(n, "management") == "noop" {
 		return noopBootDevices
 	}
@@ -24,7 +24,7 @@ func (b *BMC) devices(n *conductor.Node) []string {
 }
 
 // BootDevices implements [conductor.BootDeviceManager].
-func (b *BMC) BootDevices(_ context.Context, n *conductor.Node) ([]string, error) {
+func (b *Type) BootDevices(_ context.Context, n *conductor.Node) ([]string, error) {
 	if err := b.usable(n); err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (b *BMC) BootDevices(_ context.Context, n *conductor.Node) ([]string, error
 
 // BootDevice implements [conductor.BootDeviceManager]. The device is "" if the BMC overrides none and
 // the machine boots by its own order.
-func (b *BMC) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
+func (b *Type) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
 	if err := b.usable(n); err != nil {
 		return "", false, err
 	}
@@ -48,7 +48,7 @@ func (b *BMC) BootDevice(ctx context.Context, n *conductor.Node) (device string,
 }
 
 // SetBootDevice implements [conductor.BootDeviceManager].
-func (b *BMC) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
+func (b *Type) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
 	if err := b.usable(n); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ const (
 // bootFrom sets the boot device in a step.
 //
 // Source: node_set_boot_device in ironic/conductor/utils.py.
-func (b *BMC) bootFrom(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
+func (b *Type) bootFrom(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
 	switch value := n.DriverInfo[persistenceKey].(type) {
 	case bool:
 		persistent = persistent || value

@@ -21,7 +21,7 @@ const virtualMedia = "redfish-virtual-media"
 // mediaBoot is the boot interface "redfish-virtual-media".
 //
 // Source: ironic/drivers/modules/redfish/boot.py.
-type mediaBoot struct{ *BMC }
+type mediaBoot struct{ *Type }
 
 func (b mediaBoot) validate(n *conductor.Node) error {
 	if b.chosen(n, "deploy") == ramdisk {

@@ -14,7 +14,7 @@ import (
 // ReadVendor implements [conductor.CacheReader].
 //
 // Source: detect_vendor in ironic/drivers/modules/redfish/management.py.
-func (b *BMC) ReadVendor(ctx context.Context, n *conductor.Node) (vendor string, err error) {
+func (b *Type) ReadVendor(ctx context.Context, n *conductor.Node) (vendor string, err error) {
 	if err := b.usable(n); err != nil || b.chosen(n, "management") != "redfish" {
 		return "", err
 	}
@@ -28,7 +28,7 @@ func (b *BMC) ReadVendor(ctx context.Context, n *conductor.Node) (vendor string,
 // ReadBootMode implements [conductor.CacheReader].
 //
 // Source: get_boot_mode and get_secure_boot_state in ironic/drivers/modules/redfish/management.py.
-func (b *BMC) ReadBootMode(ctx context.Context, n *conductor.Node) (mode string, secureBoot *bool, err error) {
+func (b *Type) ReadBootMode(ctx context.Context, n *conductor.Node) (mode string, secureBoot *bool, err error) {
 	if err := b.usable(n); err != nil || b.chosen(n, "management") != "redfish" {
 		return "", nil, err
 	}
@@ -47,7 +47,7 @@ func (b *BMC) ReadBootMode(ctx context.Context, n *conductor.Node) (mode string,
 }
 
 // ReadHealth implements [conductor.HealthReader].
-func (b *BMC) ReadHealth(ctx context.Context, n *conductor.Node) (health string, err error) {
+func (b *Type) ReadHealth(ctx context.Context, n *conductor.Node) (health string, err error) {
 	if err := b.usable(n); err != nil || b.chosen(n, "management") != "redfish" {
 		return "", err
 	}
@@ -59,7 +59,7 @@ func (b *BMC) ReadHealth(ctx context.Context, n *conductor.Node) (health string,
 }
 
 // ReadBIOS implements [conductor.CacheReader].
-func (b *BMC) ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIOSSetting, error) {
+func (b *Type) ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIOSSetting, error) {
 	if err := b.usable(n); err != nil || b.chosen(n, "bios") != "redfish" {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (b *BMC) ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIOS
 // version that cannot be read is left out.
 //
 // Source: cache_firmware_components in ironic/drivers/modules/redfish/firmware.py.
-func (b *BMC) ReadFirmware(ctx context.Context, n *conductor.Node) ([]conductor.FirmwareComponent, error) {
+func (b *Type) ReadFirmware(ctx context.Context, n *conductor.Node) ([]conductor.FirmwareComponent, error) {
 	if err := b.usable(n); err != nil || b.chosen(n, "firmware") != "redfish" {
 		return nil, err
 	}

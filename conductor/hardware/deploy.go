@@ -39,7 +39,7 @@ var unsupportedKeys = map[string]map[string]string{
 var servedKeys = []string{"boot_iso", "kernel", "ramdisk", "ramdisk_kernel_arguments"}
 
 // validateDeploy refuses an instance that the node's deploy interface does not support.
-func (b *BMC) validateDeploy(n *conductor.Node) error {
+func (b *Type) validateDeploy(n *conductor.Node) error {
 	if err := b.boot(n).validate(n); err != nil {
 		return err
 	}

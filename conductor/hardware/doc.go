@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package hardware provides the hardware types "redfish" and "ipmi". They manage machines by
-// their BMCs, through package bmc. Each is a [BMC]:
+// their BMCs, through package bmc. Each is a [Type]:
 //
 //	redfish, err := hardware.NewRedfish(hardware.Config{})
 //	...
@@ -11,7 +11,7 @@
 //		Store:    store,
 //	})
 //
-// The keys of driver_info are Ironic's; [BMC.Describe] lists them. [BMC.Validate] refuses a value
+// The keys of driver_info are Ironic's; [Type.Describe] lists them. [Type.Validate] refuses a value
 // that package bmc does not support, unless it equals the actual behaviour. Unlike Ironic's, both
 // hardware types require a user and a password. Redfish requires HTTPS, and a wrong password
 // costs one log-in attempt.

@@ -76,7 +76,7 @@ func ExampleNewRedfish() {
 }
 
 // The validation reports the missing keys of driver_info.
-func ExampleBMC_Validate() {
+func ExampleType_Validate() {
 	redfish, err := hardware.NewRedfish(hardware.Config{})
 	if err != nil {
 		panic(err)

@@ -91,15 +91,15 @@ type kind struct {
 	parse func(info) (bmc.Config, error)
 }
 
-// BMC is a hardware type whose nodes have BMCs: a [conductor.Hardware], a [conductor.BootDeviceManager], a
+// Type is a hardware type whose nodes have BMCs: a [conductor.Hardware], a [conductor.BootDeviceManager], a
 // [conductor.CacheReader], a [conductor.HealthReader], a [conductor.Management] and a [conductor.VendorPassthru]. Make
-// it with [NewRedfish] or [NewIPMI], and Close it. It is safe for concurrent use. A nil or zero BMC has no interfaces
+// it with [NewRedfish] or [NewIPMI], and Close it. It is safe for concurrent use. A nil or zero Type has no interfaces
 // and no steps, and its other methods return a [*conductor.ConfigError]. A nil node is an error.
 //
 // An error about a node's record is a [*conductor.Error] that matches [conductor.Invalid] or
 // [conductor.Unsupported]. An error of a BMC wraps a [*verify.Error]. No error contains a
 // password.
-type BMC struct {
+type Type struct {
 	kind
 	config Config
 	driver *bmc.Driver
@@ -107,15 +107,15 @@ type BMC struct {
 }
 
 var (
-	_ conductor.Hardware           = (*BMC)(nil)
-	_ conductor.AgentBooter        = (*BMC)(nil)
-	_ conductor.ConfigDriveBuilder = (*BMC)(nil)
-	_ conductor.ImageServer        = (*BMC)(nil)
-	_ conductor.BootDeviceManager  = (*BMC)(nil)
-	_ conductor.CacheReader        = (*BMC)(nil)
-	_ conductor.HealthReader       = (*BMC)(nil)
-	_ conductor.Management         = (*BMC)(nil)
-	_ conductor.VendorPassthru     = (*BMC)(nil)
+	_ conductor.Hardware           = (*Type)(nil)
+	_ conductor.AgentBooter        = (*Type)(nil)
+	_ conductor.ConfigDriveBuilder = (*Type)(nil)
+	_ conductor.ImageServer        = (*Type)(nil)
+	_ conductor.BootDeviceManager  = (*Type)(nil)
+	_ conductor.CacheReader        = (*Type)(nil)
+	_ conductor.HealthReader       = (*Type)(nil)
+	_ conductor.Management         = (*Type)(nil)
+	_ conductor.VendorPassthru     = (*Type)(nil)
 )
 
 // calls are the calls in flight, by the node's UUID.
@@ -132,13 +132,13 @@ type call struct {
 
 // NewRedfish returns the hardware type "redfish". The error is a
 // [*conductor.ConfigError].
-func NewRedfish(c Config) (*BMC, error) { return newBMC(redfish, c) }
+func NewRedfish(c Config) (*Type, error) { return newType(redfish, c) }
 
 // NewIPMI returns the hardware type "ipmi", which needs the program ipmitool. The error
 // is a [*conductor.ConfigError].
-func NewIPMI(c Config) (*BMC, error) { return newBMC(ipmi, c) }
+func NewIPMI(c Config) (*Type, error) { return newType(ipmi, c) }
 
-func newBMC(k kind, c Config) (*BMC, error) {
+func newType(k kind, c Config) (*Type, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
@@ -151,14 +151,14 @@ func newBMC(k kind, c Config) (*BMC, error) {
 	}
 	k.interfaces = maps.Clone(k.interfaces)
 	k.interfaces["deploy"] = deploy
-	b := &BMC{kind: k, config: c, calls: calls{byID: map[string]*call{}}}
+	b := &Type{kind: k, config: c, calls: calls{byID: map[string]*call{}}}
 	b.driver, err = bmc.NewDriver(bmc.DriverConfig{Lookup: b.calls.lookup, Sessions: c.Sessions})
 	return b, err
 }
 
 // Close logs out of all open sessions. Calls in flight log out when they are done, and later
 // calls keep no session open. If the context ends first, Close returns its error.
-func (b *BMC) Close(ctx context.Context) error {
+func (b *Type) Close(ctx context.Context) error {
 	if err := b.made(); err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (b *BMC) Close(ctx context.Context) error {
 }
 
 // made returns an error for a nil or zero BMC.
-func (b *BMC) made() error {
+func (b *Type) made() error {
 	if b == nil || b.driver == nil {
 		return &conductor.ConfigError{Field: "BMC", Want: "one that NewRedfish or NewIPMI made"}
 	}
@@ -174,7 +174,7 @@ func (b *BMC) made() error {
 }
 
 // usable returns an error for a nil node, and for a nil or zero BMC.
-func (b *BMC) usable(n *conductor.Node) error {
+func (b *Type) usable(n *conductor.Node) error {
 	if n == nil {
 		return &conductor.Error{Reason: conductor.Invalid, Text: "there is no node: it is nil"}
 	}
@@ -182,7 +182,7 @@ func (b *BMC) usable(n *conductor.Node) error {
 }
 
 // Describe implements [conductor.Hardware].
-func (b *BMC) Describe() conductor.Description {
+func (b *Type) Describe() conductor.Description {
 	if b.made() != nil {
 		return conductor.Description{}
 	}
@@ -195,7 +195,7 @@ func (b *BMC) Describe() conductor.Description {
 // Config.CheckManagement it also checks the management interface on the BMC, as the enroll
 // specification demands; Ironic's code does not, and neither does the default. It costs one
 // log-in.
-func (b *BMC) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
+func (b *Type) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
 	v, _, err := b.verifier(n)
 	if err != nil {
 		return states.NoPower, err
@@ -204,7 +204,7 @@ func (b *BMC) Verify(ctx context.Context, n *conductor.Node) (states.Power, erro
 }
 
 // PowerState implements [conductor.Hardware].
-func (b *BMC) PowerState(ctx context.Context, n *conductor.Node) (power states.Power, err error) {
+func (b *Type) PowerState(ctx context.Context, n *conductor.Node) (power states.Power, err error) {
 	err = b.do(n, func() (err error) {
 		power, err = b.driver.PowerState(ctx, n.UUID)
 		return err
@@ -213,12 +213,12 @@ func (b *BMC) PowerState(ctx context.Context, n *conductor.Node) (power states.P
 }
 
 // SetPower implements [conductor.Hardware]. It does not support soft rebooting.
-func (b *BMC) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
+func (b *Type) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
 	return b.do(n, func() error { return b.driver.SetPower(ctx, n.UUID, power) })
 }
 
 // verifier returns the verifier and the configuration of a node's BMC.
-func (b *BMC) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) {
+func (b *Type) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) {
 	if err := b.usable(n); err != nil {
 		return nil, bmc.Config{}, err
 	}
@@ -239,7 +239,7 @@ func (b *BMC) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) {
 
 // do calls f, which calls the driver for a node. During the call b.calls has the configuration of
 // the node's BMC.
-func (b *BMC) do(n *conductor.Node, f func() error) error {
+func (b *Type) do(n *conductor.Node, f func() error) error {
 	_, c, err := b.verifier(n)
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func patchesOf(server *bmctest.Redfish) int {
 
 func printed(v any) string { return fmt.Sprint(v) }
 
-func newRedfish(t *testing.T, c hardware.Config) *hardware.BMC {
+func newRedfish(t *testing.T, c hardware.Config) *hardware.Type {
 	t.Helper()
 	b, err := hardware.NewRedfish(c)
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestANilNodeIsAnError(t *testing.T) {
 	require.Empty(t, b.Steps(nil, states.Deploying))
 
 	var wrong *conductor.ConfigError
-	require.ErrorAs(t, new(hardware.BMC).Close(t.Context()), &wrong)
+	require.ErrorAs(t, new(hardware.Type).Close(t.Context()), &wrong)
 }
 
 func TestNegativeSessionsKeepsNoSession(t *testing.T) {
@@ -128,7 +128,7 @@ func TestBootDevicesAreIronics(t *testing.T) {
 	redfish := newRedfish(t, hardware.Config{})
 	noop := map[string]string{"management": "noop"}
 	for _, test := range []struct {
-		b          *hardware.BMC
+		b          *hardware.Type
 		interfaces map[string]string
 		want       []string
 	}{

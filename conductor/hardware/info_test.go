@@ -28,11 +28,11 @@ var good = map[string]map[string]any{
 	"ipmi":    {"ipmi_address": "192.0.2.1", "ipmi_username": user, "ipmi_password": password},
 }
 
-func types(t *testing.T) map[string]*hardware.BMC {
+func types(t *testing.T) map[string]*hardware.Type {
 	t.Helper()
 	ipmi, err := hardware.NewIPMI(hardware.Config{})
 	require.NoError(t, err)
-	return map[string]*hardware.BMC{"redfish": newRedfish(t, hardware.Config{}), "ipmi": ipmi}
+	return map[string]*hardware.Type{"redfish": newRedfish(t, hardware.Config{}), "ipmi": ipmi}
 }
 
 // with returns a node with a valid driver_info and the given changes.
@@ -328,7 +328,7 @@ func FuzzDriverInfo(f *testing.F) {
 				info[key] = password
 			}
 		}
-		for _, b := range []*hardware.BMC{redfish, ipmi} {
+		for _, b := range []*hardware.Type{redfish, ipmi} {
 			n := &conductor.Node{UUID: uuid, DriverInfo: info, Properties: info, InstanceInfo: info}
 			for _, err := range b.Validate(n) {
 				if err != nil && !strings.Contains(strings.ReplaceAll(text, `"`+password+`"`, ""), "horse") {

@@ -21,7 +21,7 @@ import (
 const agentInspection = "agent"
 
 // inspector is the inspect interface "agent".
-type inspector struct{ *BMC }
+type inspector struct{ *Type }
 
 // start boots the agent, which then sends its inspection data to the API. An agent in a ready image must
 // contain the address.
@@ -60,7 +60,7 @@ func (b inspector) end(ctx context.Context, t *conductor.Task) error {
 // If other parts cannot be read, the reason is in the plugin data.
 //
 // Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py.
-func (b *BMC) inspect(ctx context.Context, t *conductor.Task) error {
+func (b *Type) inspect(ctx context.Context, t *conductor.Task) error {
 	var found bmc.Inventory
 	incomplete := b.do(t.Node(), func() (err error) {
 		found, err = b.driver.Inspect(ctx, t.Node().UUID)

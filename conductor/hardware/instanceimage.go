@@ -61,7 +61,7 @@ func (c Config) validateImage(n *conductor.Node) error {
 // PrepareImage implements [conductor.ImageServer]. It does not convert a local image; the agent does.
 //
 // Source: build_instance_info_for_deploy in ironic/drivers/modules/deploy_utils.py.
-func (b *BMC) PrepareImage(ctx context.Context, n *conductor.Node) (conductor.InstanceImage, error) {
+func (b *Type) PrepareImage(ctx context.Context, n *conductor.Node) (conductor.InstanceImage, error) {
 	if err := b.config.validateImage(n); err != nil {
 		return conductor.InstanceImage{}, err
 	}

@@ -24,12 +24,12 @@ func interfaces(of map[string][]string) map[string][]string {
 }
 
 // chosen returns the node's interface of a kind, or the default.
-func (b *BMC) chosen(n *conductor.Node, kind string) string {
+func (b *Type) chosen(n *conductor.Node, kind string) string {
 	return conductor.Description{Interfaces: b.interfaces}.Interface(n, kind)
 }
 
 // Validate implements [conductor.Hardware].
-func (b *BMC) Validate(n *conductor.Node) map[string]error {
+func (b *Type) Validate(n *conductor.Node) map[string]error {
 	_, _, power := b.verifier(n)
 	if b.usable(n) != nil {
 		return map[string]error{"power": power}

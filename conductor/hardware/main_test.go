@@ -104,7 +104,7 @@ func ipmiInfo(server *bmctest.IPMI) map[string]any {
 type site struct {
 	*conductor.Conductor
 	t             *testing.T
-	redfish, ipmi *hardware.BMC
+	redfish, ipmi *hardware.Type
 	moves         chan conductor.Transition
 }
 

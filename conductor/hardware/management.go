@@ -32,7 +32,7 @@ func redfishError(n *conductor.Node, text string, err error) error {
 // failure of the function over Redfish, see redfishError.
 //
 // Source: ironic/drivers/modules/redfish/management.py, for the texts.
-func (b *BMC) manage(n *conductor.Node, function string, overIPMI bool, text string, f func() error) error {
+func (b *Type) manage(n *conductor.Node, function string, overIPMI bool, text string, f func() error) error {
 	if err := b.usable(n); err != nil {
 		return err
 	}
@@ -59,25 +59,25 @@ func (b *BMC) manage(n *conductor.Node, function string, overIPMI bool, text str
 }
 
 // InjectNMI implements [conductor.Management].
-func (b *BMC) InjectNMI(ctx context.Context, n *conductor.Node) error {
+func (b *Type) InjectNMI(ctx context.Context, n *conductor.Node) error {
 	return b.manage(n, "inject_nmi", true, "Redfish inject NMI failed for node NODE. Error: ", func() error { return b.driver.InjectNMI(ctx, n.UUID) })
 }
 
 // SetBootMode implements [conductor.Management]. The mode takes effect at the machine's next reset.
-func (b *BMC) SetBootMode(ctx context.Context, n *conductor.Node, mode string) error {
+func (b *Type) SetBootMode(ctx context.Context, n *conductor.Node, mode string) error {
 	return b.manage(n, "set_boot_mode", false, "Setting boot mode to "+mode+" failed for node NODE. Error: ", func() error {
 		return b.driver.SetBootMode(ctx, n.UUID, mode)
 	})
 }
 
 // SetSecureBoot implements [conductor.Management]. It takes effect at the machine's next boot.
-func (b *BMC) SetSecureBoot(ctx context.Context, n *conductor.Node, enabled bool) error {
+func (b *Type) SetSecureBoot(ctx context.Context, n *conductor.Node, enabled bool) error {
 	text := "Failed to set secure boot state on node NODE to " + pyrepr.Of(enabled) + ": "
 	return b.manage(n, "set_secure_boot_state", false, text, func() error { return b.driver.SetSecureBoot(ctx, n.UUID, enabled) })
 }
 
 // VirtualMedia implements [conductor.Management].
-func (b *BMC) VirtualMedia(ctx context.Context, n *conductor.Node) ([]conductor.VirtualMedia, error) {
+func (b *Type) VirtualMedia(ctx context.Context, n *conductor.Node) ([]conductor.VirtualMedia, error) {
 	var slots []bmc.VirtualMedia
 	err := b.manage(n, "get_virtual_media", false, "Failed to read the virtual media of node NODE: ", func() (err error) {
 		slots, err = b.driver.VirtualMedia(ctx, n.UUID)
@@ -91,7 +91,7 @@ func (b *BMC) VirtualMedia(ctx context.Context, n *conductor.Node) ([]conductor.
 }
 
 // AttachVirtualMedia implements [conductor.Management].
-func (b *BMC) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
+func (b *Type) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
 	if err := slotFree(b, n, device); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (b *BMC) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device,
 }
 
 // DetachVirtualMedia implements [conductor.Management].
-func (b *BMC) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
+func (b *Type) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
 	if err := slotFree(b, n, devices...); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (b *BMC) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices
 }
 
 // slotFree refuses a client's change of the CD from which the machine boots or runs.
-func slotFree(b *BMC, n *conductor.Node, devices ...string) error {
+func slotFree(b *Type, n *conductor.Node, devices ...string) error {
 	media, ok := b.boot(n).(mediaBoot)
 	if !ok || !slices.Contains(devices, "cdrom") || !media.inUse(n) {
 		return nil

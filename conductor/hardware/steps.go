@@ -11,7 +11,7 @@ import (
 )
 
 // Steps implements [conductor.Hardware]. The package comment describes the steps.
-func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
+func (b *Type) Steps(n *conductor.Node, work states.State) []conductor.Step {
 	switch {
 	case b.usable(n) != nil:
 		return nil
@@ -38,7 +38,7 @@ func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
 }
 
 // deployment has the steps of the deploy interfaces.
-type deployment struct{ *BMC }
+type deployment struct{ *Type }
 
 // steps returns the steps of a deployment, without those that the conductor adds where an agent deploys. The steps of the
 // BIOS run if a client or a deploy template requests them.

@@ -35,10 +35,10 @@ var vendorMethods = map[string]conductor.VendorMethod{
 }
 
 // VendorMethods implements [conductor.VendorPassthru].
-func (b *BMC) VendorMethods() map[string]conductor.VendorMethod { return maps.Clone(vendorMethods) }
+func (b *Type) VendorMethods() map[string]conductor.VendorMethod { return maps.Clone(vendorMethods) }
 
 // CallVendor implements [conductor.VendorPassthru].
-func (b *BMC) CallVendor(ctx context.Context, n *conductor.Node, method string, args map[string]any) (answer any, err error) {
+func (b *Type) CallVendor(ctx context.Context, n *conductor.Node, method string, args map[string]any) (answer any, err error) {
 	if err := b.usable(n); err != nil {
 		return nil, err
 	}
