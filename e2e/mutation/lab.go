@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // outcome is the result of a mutant's tests.
@@ -37,9 +39,9 @@ type lab struct {
 	suites  map[string]*suite // by the folder of the changed code
 }
 
-// newLab returns a lab for mutants of these packages. It returns an error if a package's
-// tests fail without a mutant.
-func newLab(ctx context.Context, root string, targets []target) (_ *lab, err error) {
+// newLab returns a lab for mutants of these packages. The workers prepare the targets concurrently. It returns an error if a
+// package's tests fail without a mutant.
+func newLab(ctx context.Context, root string, targets []target, workers int) (_ *lab, err error) {
 	l := &lab{suites: map[string]*suite{}}
 	if l.root, err = filepath.Abs(root); err != nil {
 		return nil, err
@@ -47,14 +49,21 @@ func newLab(ctx context.Context, root string, targets []target) (_ *lab, err err
 	if l.scratch, err = os.MkdirTemp("", "mutation"); err != nil {
 		return nil, err
 	}
+	suites, group := make([]*suite, len(targets)), new(errgroup.Group)
+	group.SetLimit(workers)
 	for i, t := range targets {
-		s, err := l.newSuite(ctx, t, fmt.Sprint("suite", i))
-		if err != nil {
-			l.close()
-			return nil, err
-		}
+		group.Go(func() (err error) {
+			suites[i], err = l.newSuite(ctx, t, fmt.Sprint("suite", i))
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		l.close()
+		return nil, err
+	}
+	for i, t := range targets {
 		for _, folder := range t.code {
-			l.suites[folder] = s
+			l.suites[folder] = suites[i]
 		}
 	}
 	return l, nil

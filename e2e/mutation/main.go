@@ -106,7 +106,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	only := flags.String("run", "", "try the mutants whose line matches the `regexp`, without -commit those of files too whose mutants have not all been tried (see tried.go)")
 	commit := flags.String("commit", "", "sample by this `commit`: its hash is the seed, and mutants of the files that the commit touches come first")
 	n := flags.Int("n", 20, "with -commit, the `number` of mutants of the files that the commit touches, and of the other files")
-	workers := flags.Int("workers", 1, "the number of mutants to try concurrently, 1 to the number of CPUs")
+	workers := flags.Int("workers", 1, "the number of packages to prepare, and then of mutants to try, concurrently, 1 to the number of CPUs")
 	verbose := flags.Bool("v", false, "print every mutant and its outcome")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err
@@ -140,7 +140,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	needed := slices.DeleteFunc(slices.Clone(targets), func(t target) bool {
 		return !slices.ContainsFunc(chosen, func(m mutant) bool { return slices.Contains(t.code, path.Dir(m.file)) })
 	})
-	lab, err := newLab(ctx, ".", needed)
+	lab, err := newLab(ctx, ".", needed, *workers)
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func TestDeferred(t *testing.T) {
 	p := []target{of("p")}
 	all, err := findAll(root, p)
 	require.NoError(t, err)
-	lab, err := newLab(t.Context(), root, p)
+	lab, err := newLab(t.Context(), root, p, 2)
 	require.NoError(t, err)
 	defer lab.close()
 
@@ -147,7 +147,7 @@ import "testing"
 
 func TestNever(t *testing.T) { t.Fatal("never passes") }
 `)
-	_, err := newLab(t.Context(), root, []target{of("p")})
+	_, err := newLab(t.Context(), root, []target{of("p")}, 1)
 	require.ErrorContains(t, err, "the tests of p without a mutant: TestNever:")
 	require.ErrorContains(t, err, "never passes")
 }

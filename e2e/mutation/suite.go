@@ -74,7 +74,7 @@ func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, erro
 	for _, tests := range t.tests {
 		b := &binary{tests: tests, workDir: filepath.Join(l.root, filepath.FromSlash(tests.folder)), contains: map[string]bool{}, killers: &killers{}}
 		if b.file, err = l.build(ctx, tests.folder, name, changed); err == nil {
-			err = b.observe(ctx, filepath.Join(l.scratch, "reached"))
+			err = b.observe(ctx, filepath.Join(l.scratch, name, "reached"))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the tests of %s without a mutant: %w", tests.folder, err)
