@@ -109,9 +109,9 @@ func schemaOf(service *rest.Service, created bool) *schema.Schema {
 		if !f.created && (created || !f.patched) || f.since > service.Highest {
 			continue
 		}
-		of := &schema.Schema{Types: f.types, MaxLength: f.maxLength, Secret: f.name == "driver_info" || f.name == "instance_info"}
-		if f.name == "network_data" {
-			of = &schema.Schema{AnyOf: []*schema.Schema{{Types: []string{"null"}}, {Types: []string{"object"}, Closed: true}, networkSchema}}
+		of := f.schema
+		if of == nil {
+			of = &schema.Schema{Types: f.types, MaxLength: f.maxLength, Secret: f.secret}
 		}
 		s.Properties = append(s.Properties, schema.Property{Name: f.name, Schema: of})
 	}
@@ -121,6 +121,9 @@ func schemaOf(service *rest.Service, created bool) *schema.Schema {
 	}
 	return s
 }
+
+// networkDataSchema describes the field network_data.
+var networkDataSchema = &schema.Schema{AnyOf: []*schema.Schema{{Types: []string{"null"}}, {Types: []string{"object"}, Closed: true}, networkSchema}}
 
 // networkSchema describes network data. It does not restrict the items of the lists.
 //

@@ -26,9 +26,11 @@ type field struct {
 	compare func(r *rest.Request, a, b *node) int
 
 	// The following fields are set for fields that clients may write.
-	created, patched bool     // whether POST and PATCH may set the field
-	types            []string // the JSON types of its values
-	maxLength        int      // of a text, in characters; 0 means no limit
+	created, patched bool           // whether POST and PATCH may set the field
+	types            []string       // the JSON types of its values
+	maxLength        int            // of a text, in characters; 0 means no limit
+	secret           bool           // a value is not quoted in a fault
+	schema           *schema.Schema // of its values, in place of the types
 	// get returns the value of the field as decoded JSON.
 	get func(n *node) any
 	// set sets the field to a value of one of the types. Null sets the default.
@@ -38,13 +40,14 @@ type field struct {
 }
 
 // The methods below return a copy of a field with one more property: creatable allows a POST to set it, patchable a PATCH,
-// and editable both; atMost limits the length of its text; notSelectable sets hidden.
+// and editable both; atMost limits the length of its text; notSelectable sets hidden; describedBy sets its schema.
 
-func (f field) creatable() field        { f.created = true; return f }
-func (f field) patchable() field        { f.patched = true; return f }
-func (f field) editable() field         { return f.creatable().patchable() }
-func (f field) atMost(length int) field { f.maxLength = length; return f }
-func (f field) notSelectable() field    { f.hidden = true; return f }
+func (f field) creatable() field                   { f.created = true; return f }
+func (f field) patchable() field                   { f.patched = true; return f }
+func (f field) editable() field                    { return f.creatable().patchable() }
+func (f field) atMost(length int) field            { f.maxLength = length; return f }
+func (f field) notSelectable() field               { f.hidden = true; return f }
+func (f field) describedBy(s *schema.Schema) field { f.schema = s; return f }
 
 // textField returns a field with a text. An empty one is null in JSON, unless a client has set "".
 func textField(name string, since states.APIVersion, at func(*node) *string) field {
@@ -160,6 +163,7 @@ func mapField(name string, since states.APIVersion, at func(*node) *map[string]a
 // masked returns the field with a write function that masks the secrets in its object.
 func (f field) masked(mask func(map[string]any) map[string]any) field {
 	get := f.get
+	f.secret = true
 	f.write = func(w *wire.Writer, _ *rest.Request, n *node) { w.Object(mask(get(n).(map[string]any))) }
 	return f
 }

@@ -56,7 +56,7 @@ var allFields = []field{
 	textField("maintenance_reason", since.First, func(n *node) *string { return &n.MaintenanceReason }),
 	interfaceField("management", since.Interfaces),
 	textField("name", since.Names, func(n *node) *string { return &n.Name }).editable(),
-	mapField("network_data", since.NetworkData, func(n *node) *map[string]any { return &n.NetworkData }).editable(),
+	mapField("network_data", since.NetworkData, func(n *node) *map[string]any { return &n.NetworkData }).editable().describedBy(networkDataSchema),
 	interfaceField("network", since.NetworkInterface),
 	textField("owner", since.Owner, func(n *node) *string { return &n.Owner }).editable(),
 	textField("parent_node", since.Children, func(n *node) *string { return &n.ParentNode }).editable().atMost(36),
