@@ -11,8 +11,7 @@
 // Run it from the repository's root. One test binary of a package holds nearly all of
 // its mutants, and each mutant is tried with the tests that reach it, the fastest first.
 // This takes a fraction of a second per mutant. The mutants of conductor and conductor/api
-// are tried with the tests of both packages and of conductor/hardware; tried.go lists the files whose mutants have
-// all been tried. CONTRIBUTING.md compares the program with gremlins.
+// are tried with the tests of both packages and of conductor/hardware. CONTRIBUTING.md compares the program with gremlins.
 //
 // equivalent.go lists the mutants that behave as the original code does, so that no test
 // can kill them, with the reasons. The exit status is 1 if another mutant lives, or if a
@@ -103,7 +102,7 @@ var (
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	flags := flag.NewFlagSet("mutation", flag.ContinueOnError)
-	only := flags.String("run", "", "try the mutants whose line matches the `regexp`, without -commit those of files too whose mutants have not all been tried (see tried.go)")
+	only := flags.String("run", "", "try the mutants whose line matches the `regexp`")
 	commit := flags.String("commit", "", "sample by this `commit`: its hash is the seed, and mutants of the files that the commit touches come first")
 	n := flags.Int("n", 20, "with -commit, the `number` of mutants of the files that the commit touches, and of the other files")
 	workers := flags.Int("workers", 1, "the number of packages to prepare, and then of mutants to try, concurrently, 1 to the number of CPUs")
@@ -128,7 +127,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	}
 	var chosen []mutant
 	for _, m := range all {
-		if matches.MatchString(m.String()) && (*only != "" && *commit == "" || isTried(m.file)) {
+		if matches.MatchString(m.String()) {
 			chosen = append(chosen, m)
 		}
 	}
