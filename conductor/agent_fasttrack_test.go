@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -69,4 +70,26 @@ func TestAnAgentStaysOnlyByFastTrack(t *testing.T) {
 			}
 		}
 	}
+}
+
+// broken is fake-hardware with an invalid deploy interface.
+type broken struct{ *Fake }
+
+func (b broken) Validate(*Node) map[string]error {
+	return map[string]error{"power": nil, "deploy": errBroken}
+}
+
+var errBroken = errors.New("the deploy interface is broken")
+
+func TestAValidationTellsOfFastTrackUnlessTheHardwareTypeTellsMore(t *testing.T) {
+	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}})
+	require.NoError(t, err)
+	c.rules.describe(nil)
+	n := &Node{Driver: "fake-hardware", DriverInfo: map[string]any{}, Interfaces: map[string]string{"console": "no-console"}}
+	require.NoError(t, c.rules.validate(&Fake{}, n)["deploy"])
+	require.EqualError(t, c.rules.validate(&Fake{}, n)["console"], "Driver fake-hardware does not support console (disabled or not implemented).")
+	require.Equal(t, errBroken, c.rules.validate(broken{&Fake{}}, n)["deploy"])
+	n.DriverInfo["fast_track"] = "maybe"
+	require.EqualError(t, c.rules.validate(&Fake{}, n)["deploy"], "Invalid value of fast_track: maybe")
+	require.Equal(t, errBroken, c.rules.validate(broken{&Fake{}}, n)["deploy"])
 }

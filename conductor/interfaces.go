@@ -51,24 +51,16 @@ func (b *rulebook) describe(members []Member) {
 // validate returns the validation of a node by its hardware type. An interface that the node lacks
 // is invalid.
 func (b *rulebook) validate(hardware Hardware, n *Node) map[string]error {
-	problems, d := hardware.Validate(n), b.description(n)
-	var lacking []string
+	all := map[string]error{}
+	maps.Copy(all, hardware.Validate(n))
+	if _, err := b.fastTracks(n); err != nil && all["deploy"] == nil {
+		all["deploy"] = err
+	}
+	d := b.description(n)
 	for kind := range d.Interfaces {
 		if kind != "vendor" && d.lacks(n, kind) {
-			lacking = append(lacking, kind)
+			all[kind] = unsupported(n, kind)
 		}
-	}
-	_, invalid := b.fastTracks(n)
-	if len(lacking) == 0 && invalid == nil {
-		return problems
-	}
-	all := map[string]error{}
-	maps.Copy(all, problems)
-	if all["deploy"] == nil {
-		all["deploy"] = invalid
-	}
-	for _, kind := range lacking {
-		all[kind] = unsupported(n, kind)
 	}
 	return all
 }

@@ -70,6 +70,7 @@ func TestTheFirstFaultOfARequestIsThatOfIronic(t *testing.T) {
 		// Only lists have details.
 		{"GET", group + "/detail", "1.82", "", 404, "Resource could not be found."},
 		{"GET", port + "/detail", "1.11", "", 404, "Resource could not be found."},
+		{"GET", "/v1/volume/connectors/detail", "1.82", "", 400, "Expected UUID for connector_uuid: detail"},
 		// Patches.
 		{"PATCH", paths["allocations"], "1.52", `[{"op": "test", "path": "/name"}]`, 400, "Schema error for patch: 'test' is not one of ['add', 'replace', 'remove']"},
 		{"PATCH", paths["allocations"], "1.52", `[]`, 405, "The API version does not allow updating allocations"},

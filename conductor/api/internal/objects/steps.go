@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"regexp"
 	"strconv"
 
@@ -23,7 +22,7 @@ func integer(v json.Number) (n int, ok bool) {
 	}
 	f, _ := v.Float64() // f is infinite if the number is too large
 	n = int(f)          // which depends on the processor if f does not fit
-	return n, math.Abs(f) < 1<<63 && f == float64(n)
+	return n, -1<<63 <= f && f < 1<<63 && f == float64(n)
 }
 
 // StepsSchema is the schema of the steps of a deploy template or a runbook. order is the key that
