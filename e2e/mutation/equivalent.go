@@ -57,6 +57,9 @@ var equivalent = []struct {
 	{"the maintenance does nothing more once its context has ended, and logs no error then", []string{
 		"conductor/etcd/embedded/server.go open: running.Wait() => removed",
 	}},
+	{"an amd64 processor converts a number that does not fit to the least one, which is another", []string{
+		"conductor/api/internal/objects/steps.go integer: -1<<63 <= f && f < 1<<63 => -1<<63 <= f || f < 1<<63",
+	}},
 	{"a timer that nothing reads is collected", []string{
 		"conductor/etcd/embedded/maintain.go checks: defer database.Stop() => removed",
 		"conductor/etcd/embedded/maintain.go checks: defer space.Stop() => removed",
