@@ -14,6 +14,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,13 +32,14 @@ import (
 // lab is a conductor with its API, and one machine with a BMC, a disk and an agent.
 type lab struct {
 	*site
-	bmc     *bmctest.Redfish
-	machine *agenttest.Machine
-	web     string // the URL of the service and of the files
-	image   []byte // the file x.raw
-	files   map[string][]byte
-	images  *images.Server
-	n       *conductor.Node
+	bmc      *bmctest.Redfish
+	machine  *agenttest.Machine
+	web      string // the URL of the service and of the files
+	image    []byte // the file x.raw
+	files    map[string][]byte
+	images   *images.Server
+	requests atomic.Int32 // of the API that are in flight
+	n        *conductor.Node
 }
 
 // startLab starts a lab whose node has a deploy interface and the next image to be written.
@@ -57,6 +59,8 @@ func startLab(t *testing.T, state states.State, deploy string, set ...func(*agen
 		case l.images.Serves(r.URL.Path):
 			l.images.ServeHTTP(w, r)
 		default:
+			l.requests.Add(1)
+			defer l.requests.Add(-1)
 			handler.ServeHTTP(w, r)
 		}
 	}))
@@ -99,8 +103,11 @@ func (l *lab) until(want ...states.State) *conductor.Node {
 	}
 }
 
+// ask requests a provision state. It waits until no request is in flight: a lookup of an agent that was just powered off would
+// take the token of the next one.
 func (l *lab) ask(r conductor.ProvisionRequest) {
 	l.t.Helper()
+	require.Eventually(l.t, func() bool { return l.requests.Load() == 0 }, time.Minute, time.Millisecond)
 	r.Version = l.word("").Version
 	require.NoError(l.t, l.Provision(l.t.Context(), l.n.UUID, r))
 }
