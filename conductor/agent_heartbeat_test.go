@@ -124,7 +124,7 @@ func TestTheAnswerOfAnAgentIsStoredInTheRecordAsItIs(t *testing.T) {
 					}
 				})
 				m.end("SUCCEEDED", "")
-				time.Sleep(2 * time.Minute) // the write is repeated, and a check drops what is left of the reservation
+				time.Sleep(2 * time.Minute) // until the write has been repeated, and a check has dropped the reservation that is left
 				n := m.settle(m.n)
 				require.Equal(t, test.state, n.ProvisionState, n.LastError)
 				require.Equal(t, test.heard, m.heard())

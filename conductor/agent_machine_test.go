@@ -45,7 +45,7 @@ type agentProgram struct {
 	accepted func(r *http.Request, name string, command map[string]any) // is called with each command; nil for nothing
 }
 
-// reset starts the agent anew.
+// reset restarts the agent.
 func (a *agentProgram) reset(token string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -185,7 +185,7 @@ func (a *agentProgram) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(http.StatusOK, command)
 }
 
-// boot starts the agent anew: it looks its node up and sends a heartbeat.
+// boot restarts the agent, which looks its node up and sends a heartbeat.
 func (m *agentNode) boot() *conductor.Node {
 	m.t.Helper()
 	_, token, err := m.Lookup(m.ctx, nil, m.n.UUID)

@@ -24,7 +24,7 @@ func TestTheEndOfTheAgentOfADeployment(t *testing.T) {
 	for name, test := range map[string]struct {
 		node     conductor.Node // DriverInfo and DisablePowerOff
 		goesOff  time.Duration  // after the agent's power off; 0 for never
-		refuses  string         // the command before the one that the agent refuses
+		busyFrom string         // the agent refuses every command after this one
 		commands []string       // after the image was written
 		changes  []string       // of the power state, by the conductor
 		took     time.Duration  // until the instance starts
@@ -35,7 +35,7 @@ func TestTheEndOfTheAgentOfADeployment(t *testing.T) {
 			goesOff: 12 * time.Second, commands: []string{"get_partition_uuids", "install_bootloader", "power_off"}, changes: []string{on}, took: 15 * time.Second,
 		},
 		"it does not": {commands: []string{"get_partition_uuids", "install_bootloader", "power_off"}, changes: []string{off, on}, took: 35 * time.Second},
-		"it refuses":  {refuses: "install_bootloader", commands: []string{"get_partition_uuids", "install_bootloader"}, changes: []string{off, on}, took: 35 * time.Second, logged: true},
+		"it refuses":  {busyFrom: "install_bootloader", commands: []string{"get_partition_uuids", "install_bootloader"}, changes: []string{off, on}, took: 35 * time.Second, logged: true},
 		"the BMC has to": {
 			node: conductor.Node{DriverInfo: map[string]any{"deploy_forces_oob_reboot": "true"}}, commands: []string{"get_partition_uuids", "install_bootloader", "sync"}, changes: []string{off, on},
 		},
@@ -43,7 +43,7 @@ func TestTheEndOfTheAgentOfADeployment(t *testing.T) {
 			node: conductor.Node{DisablePowerOff: true}, commands: []string{"get_partition_uuids", "install_bootloader", "sync"}, changes: []string{reboot},
 		},
 		"the machine must stay on, and the disks cannot be synchronised": {
-			node: conductor.Node{DisablePowerOff: true}, refuses: "install_bootloader", commands: []string{"get_partition_uuids", "install_bootloader"},
+			node: conductor.Node{DisablePowerOff: true}, busyFrom: "install_bootloader", commands: []string{"get_partition_uuids", "install_bootloader"},
 			changes: []string{reboot},
 			failure: `Deploy step deploy.tear_down_agent failed: Error rebooting node %s after deploy. Node %s command "standby.sync" failed. Agent is presently executing a command. Error Agent is busy: executing command x`,
 		},
@@ -72,7 +72,7 @@ func TestTheEndOfTheAgentOfADeployment(t *testing.T) {
 				}
 				m.set(func(a *agentProgram) {
 					a.accepted = func(_ *http.Request, command string, _ map[string]any) {
-						a.busy = command == test.refuses
+						a.busy = command == test.busyFrom
 						if command == "power_off" && test.goesOff > 0 {
 							time.AfterFunc(test.goesOff, func() { _ = m.fake.SetPower(m.ctx, byAgent, states.PowerOff) })
 						}

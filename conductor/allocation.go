@@ -34,25 +34,6 @@ type Allocation struct {
 // Kind implements [Object].
 func (*Allocation) Kind() Kind { return KindAllocation }
 
-// CreateAllocation stores a request for a node. It returns the
-// allocation as it was stored, in the state allocating; the conductor then chooses a
-// node and makes the allocation active, or sets its state to error with a LastError. If
-// NodeUUID names a node, which must be active, that node is allocated at once (backfill), and
-// the allocation ends in the state error if that fails.
-// The error matches [Exists], [NotFound], [WrongState] or [NoWorker], or is the store's.
-//
-// Source: ironic/conductor/allocations.py.
-func (c *Conductor) CreateAllocation(ctx context.Context, a *Allocation) (*Allocation, error) {
-	return c.allocator.create(ctx, Clone(a))
-}
-
-// DeleteAllocation deletes an allocation and frees its node. The error matches
-// [NotFound], or [Locked] or [WrongState] where the node cannot be freed now, or is
-// the store's.
-func (c *Conductor) DeleteAllocation(ctx context.Context, ident string) error {
-	return c.allocator.remove(ctx, ident)
-}
-
 // allocator chooses nodes for allocations.
 type allocator struct {
 	config   *Config
@@ -63,7 +44,7 @@ type allocator struct {
 }
 
 // create stores an allocation. The conductor that chooses its node sees it in the watch.
-func (al *allocator) create(ctx context.Context, a *Allocation) (*Allocation, error) {
+func (al *allocator) create(ctx context.Context, a *Allocation) (Object, error) {
 	if _, err := al.sessions.current(); err != nil {
 		return nil, err
 	}
@@ -73,11 +54,10 @@ func (al *allocator) create(ctx context.Context, a *Allocation) (*Allocation, er
 	if err != nil {
 		return nil, err
 	}
-	a = o.(*Allocation)
 	if wanted != "" {
-		return al.backfill(ctx, a, wanted)
+		return al.backfill(ctx, o.(*Allocation), wanted)
 	}
-	return a, nil
+	return o, nil
 }
 
 // backfill allocates the active node that a client names.

@@ -65,7 +65,7 @@ func allocating(t *testing.T) (*fleet, *conductor.Node, *interrupted, *lockedBuf
 
 // asks stores an allocation that the node of allocating fits.
 func (f *fleet) asks() {
-	_, err := f.CreateAllocation(f.ctx, &conductor.Allocation{
+	_, err := f.allocate(&conductor.Allocation{
 		ObjectMeta: conductor.ObjectMeta{UUID: allocationID}, ResourceClass: "big", Traits: []string{"CUSTOM_A"},
 	})
 	require.NoError(f.t, err)
@@ -105,7 +105,9 @@ func TestANodeThatNoLongerFitsIsNotAllocated(t *testing.T) {
 
 func TestANodeIsFreedIfItsAllocationHasEndedMeanwhile(t *testing.T) {
 	for name, end := range map[string]func(f *fleet, store *interrupted) error{
-		"deleted": func(f *fleet, _ *interrupted) error { return f.DeleteAllocation(f.ctx, allocationID) },
+		"deleted": func(f *fleet, _ *interrupted) error {
+			return f.DeleteObject(f.ctx, conductor.KindAllocation, allocationID)
+		},
 		"another conductor has ended it": func(f *fleet, store *interrupted) error {
 			r, err := store.Memory.Get(f.ctx, conductor.KindAllocation, allocationID)
 			require.NoError(f.t, err)
@@ -133,7 +135,7 @@ func TestANodeIsFreedIfItsAllocationHasEndedMeanwhile(t *testing.T) {
 func TestAnAllocationThatIsDeletedFirstGetsNoNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n, store, log := allocating(t)
-		store.get = map[conductor.Kind]func() error{conductor.KindAllocation: func() error { return f.DeleteAllocation(f.ctx, allocationID) }}
+		store.get = map[conductor.Kind]func() error{conductor.KindAllocation: func() error { return f.DeleteObject(f.ctx, conductor.KindAllocation, allocationID) }}
 		f.asks()
 		require.Empty(t, f.settle(n).AllocationUUID)
 		require.NotContains(t, log.String(), "level=WARN")
@@ -166,7 +168,7 @@ func TestEachAllocationIsProcessedByOneConductor(t *testing.T) {
 		var left []string
 		for i := range 40 {
 			id := fmt.Sprintf("00000000-0000-4000-8000-%012d", i)
-			_, err := f.CreateAllocation(f.ctx, &conductor.Allocation{ObjectMeta: conductor.ObjectMeta{UUID: id}})
+			_, err := f.allocate(&conductor.Allocation{ObjectMeta: conductor.ObjectMeta{UUID: id}})
 			require.NoError(t, err)
 			if f.allocation(id).State == states.Allocating {
 				left = append(left, id)
@@ -189,7 +191,7 @@ func TestAllocationsDoNotCompeteForTheSameNode(t *testing.T) {
 		for range 60 { // each node with the same probability
 			f.asks()
 			chosen[f.allocation(allocationID).NodeUUID] = true
-			require.NoError(t, f.DeleteAllocation(f.ctx, allocationID))
+			require.NoError(t, f.DeleteObject(f.ctx, conductor.KindAllocation, allocationID))
 		}
 		require.Len(t, chosen, 2)
 	})

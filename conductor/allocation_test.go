@@ -76,7 +76,7 @@ func TestAnAllocationGetsANodeThatFits(t *testing.T) {
 						_, err := f.CreateNode(f.ctx, n)
 						require.NoError(t, err)
 					}
-					made, err := f.CreateAllocation(f.ctx, &test.asks)
+					made, err := f.allocate(&test.asks)
 					require.NoError(t, err)
 					require.Equal(t, states.Allocating, made.State)
 					a := f.allocation(made.UUID)
@@ -99,7 +99,7 @@ func TestAnAllocationGetsANodeThatFits(t *testing.T) {
 					}
 					require.Equal(t, want, n.InstanceInfo["traits"])
 
-					require.NoError(t, f.DeleteAllocation(f.ctx, a.UUID))
+					require.NoError(t, f.DeleteObject(f.ctx, conductor.KindAllocation, a.UUID))
 					n = f.settle(n)
 					require.Empty(t, n.AllocationUUID+n.InstanceUUID)
 					require.NotContains(t, n.InstanceInfo, "traits")
@@ -160,7 +160,7 @@ func TestAnAllocationThatNamesItsNode(t *testing.T) {
 				asks.Name, asks.NodeUUID = "backfilled", uuid
 				asks.CandidateNodes = strings.Fields(strings.ReplaceAll(strings.Join(asks.CandidateNodes, " "), "NODE", uuid))
 
-				made, err := f.CreateAllocation(f.ctx, &asks)
+				made, err := f.allocate(&asks)
 				a := f.allocation("backfilled")
 				n, nodeErr := f.Node(f.ctx, uuid)
 				require.NoError(t, nodeErr)
@@ -185,7 +185,7 @@ func TestAnAllocationThatNamesItsNode(t *testing.T) {
 func TestANodeThatIsNamedAndDoesNotExistEndsItsAllocation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		_, err := f.CreateAllocation(f.ctx, &conductor.Allocation{ObjectMeta: conductor.ObjectMeta{Name: "a", NodeUUID: "nowhere"}})
+		_, err := f.allocate(&conductor.Allocation{ObjectMeta: conductor.ObjectMeta{Name: "a", NodeUUID: "nowhere"}})
 		require.ErrorIs(t, err, conductor.NotFound)
 		require.Equal(t, states.AllocationError, f.allocation("a").State)
 	})
@@ -197,7 +197,7 @@ func TestAnAllocationWhoseNodeWasNamedGetsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var store conductor.Store
 		f := start(t, func(c *conductor.Config) { store = c.Store })
-		made, err := f.CreateAllocation(f.ctx, &conductor.Allocation{})
+		made, err := f.allocate(&conductor.Allocation{})
 		require.NoError(t, err)
 		require.Equal(t, states.AllocationError, f.allocation(made.UUID).State)
 		_, err = f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available, Power: states.PowerOff})
@@ -236,7 +236,7 @@ func TestTheAllocationOfANodeInWorkIsNotDeleted(t *testing.T) {
 				f := start(t, func(c *conductor.Config) { store = c.Store })
 				n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Active})
 				require.NoError(t, err)
-				a, err := f.CreateAllocation(f.ctx, &conductor.Allocation{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}})
+				a, err := f.allocate(&conductor.Allocation{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}})
 				require.NoError(t, err)
 				target := "null"
 				if test.in == states.CleanWait {
@@ -254,7 +254,7 @@ func TestTheAllocationOfANodeInWorkIsNotDeleted(t *testing.T) {
 					require.NoError(t, err)
 				}
 
-				err = f.DeleteAllocation(f.ctx, a.UUID)
+				err = f.DeleteObject(f.ctx, conductor.KindAllocation, a.UUID)
 				if test.why == "" {
 					require.NoError(t, err)
 					require.Empty(t, f.settle(n).AllocationUUID)
@@ -274,14 +274,14 @@ func TestAnAllocationIsDeletedAfterItsNode(t *testing.T) {
 		var store conductor.Store
 		f := start(t, func(c *conductor.Config) { store = c.Store })
 		n := f.node(states.Active)
-		a, err := f.CreateAllocation(f.ctx, &conductor.Allocation{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}})
+		a, err := f.allocate(&conductor.Allocation{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}})
 		require.NoError(t, err)
 		r, err := store.Get(f.ctx, conductor.KindNode, n.UUID)
 		require.NoError(t, err)
 		_, err = store.Delete(f.ctx, conductor.KindNode, n.UUID, r.Revision)
 		require.NoError(t, err)
 		synctest.Wait()
-		require.NoError(t, f.DeleteAllocation(f.ctx, a.UUID))
-		require.ErrorIs(t, f.DeleteAllocation(f.ctx, a.UUID), conductor.NotFound)
+		require.NoError(t, f.DeleteObject(f.ctx, conductor.KindAllocation, a.UUID))
+		require.ErrorIs(t, f.DeleteObject(f.ctx, conductor.KindAllocation, a.UUID), conductor.NotFound)
 	})
 }

@@ -235,7 +235,7 @@ func (e *engine) tryExclusively(ctx context.Context, ident string, f func(contex
 }
 
 // operate calls f, which operates the hardware of a node that this process has reserved. The call
-// ends with the membership, whose loss is then the error, and after callTimeout.
+// ends after callTimeout, or if this process loses its membership. The error of the latter is noMember.
 func (e *engine) operate(ctx context.Context, s *session, n *Node, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -44,6 +44,15 @@ type fleet struct {
 	seen chan conductor.Transition
 }
 
+// allocate creates an allocation.
+func (f *fleet) allocate(a *conductor.Allocation) (*conductor.Allocation, error) {
+	o, err := f.CreateObject(f.ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return o.(*conductor.Allocation), nil
+}
+
 // start runs a conductor until the test ends.
 func start(t *testing.T, change func(*conductor.Config)) *fleet {
 	f := &fleet{t: t, fake: &conductor.Fake{}, seen: make(chan conductor.Transition, 1000)}

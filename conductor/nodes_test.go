@@ -231,7 +231,7 @@ func TestAllocations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
 		create := func(class string, traits ...string) *conductor.Allocation {
-			a, err := f.CreateAllocation(f.ctx, &conductor.Allocation{ResourceClass: class, Traits: traits})
+			a, err := f.allocate(&conductor.Allocation{ResourceClass: class, Traits: traits})
 			require.NoError(t, err)
 			require.Equal(t, states.Allocating, a.State)
 			synctest.Wait()
@@ -262,7 +262,7 @@ func TestAllocations(t *testing.T) {
 
 		f.request(n, "active")
 		synctest.Wait()
-		require.ErrorIs(t, f.DeleteAllocation(f.ctx, gold.UUID), conductor.WrongState)
+		require.ErrorIs(t, f.DeleteObject(f.ctx, conductor.KindAllocation, gold.UUID), conductor.WrongState)
 		f.request(n, "deleted")
 		n = f.settle(n)
 		require.Equal(t, states.Available, n.ProvisionState)
@@ -270,7 +270,7 @@ func TestAllocations(t *testing.T) {
 		_, err = f.Object(f.ctx, conductor.KindAllocation, gold.UUID)
 		require.ErrorIs(t, err, conductor.NotFound)
 
-		require.NoError(t, f.DeleteAllocation(f.ctx, other.UUID))
+		require.NoError(t, f.DeleteObject(f.ctx, conductor.KindAllocation, other.UUID))
 		n, err = f.Node(f.ctx, other.NodeUUID)
 		require.NoError(t, err)
 		require.Empty(t, n.InstanceUUID+n.AllocationUUID)
@@ -289,7 +289,7 @@ func TestAnAllocationWaitsForTheFirstPowerStateOfANode(t *testing.T) {
 		n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available, ResourceClass: "baremetal"})
 		require.NoError(t, err)
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOff, 0))
-		a, err := f.CreateAllocation(f.ctx, &conductor.Allocation{ResourceClass: "baremetal"})
+		a, err := f.allocate(&conductor.Allocation{ResourceClass: "baremetal"})
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
 		o, err := f.Object(f.ctx, conductor.KindAllocation, a.UUID)

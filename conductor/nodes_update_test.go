@@ -45,7 +45,7 @@ func (f *fleet) allocated() (*conductor.Node, *conductor.Allocation) {
 	f.t.Helper()
 	n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available, Power: states.PowerOff})
 	require.NoError(f.t, err)
-	made, err := f.CreateAllocation(f.ctx, &conductor.Allocation{})
+	made, err := f.allocate(&conductor.Allocation{})
 	require.NoError(f.t, err)
 	a := f.allocation(made.UUID)
 	require.Equal(f.t, n.UUID, a.NodeUUID)

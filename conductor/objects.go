@@ -35,9 +35,19 @@ func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) (
 }
 
 // CreateObject stores a new object and returns it as stored. An empty UUID and CreatedAt are
-// filled in. For allocations use [Conductor.CreateAllocation] instead. The error matches
-// [Exists], or is the store's.
+// filled in. The error matches [Exists], or is the store's.
+//
+// An [Allocation] is a request for a node. It is stored in the state allocating; the conductor then
+// chooses a node and makes the allocation active, or sets its state to error with a LastError. If
+// NodeUUID names a node, which must be active, that node is allocated at once (backfill), and
+// the allocation ends in the state error if that fails. The error may then match [NotFound],
+// [WrongState] or [NoWorker], too.
+//
+// Source of the rules for allocations: ironic/conductor/allocations.py.
 func (c *Conductor) CreateObject(ctx context.Context, o Object) (Object, error) {
+	if a, ok := o.(*Allocation); ok {
+		return c.allocator.create(ctx, Clone(a))
+	}
 	return c.fleet.createObject(ctx, o)
 }
 
@@ -49,9 +59,12 @@ func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, c
 	return c.fleet.editObject(ctx, kind, ident, change)
 }
 
-// DeleteObject deletes an object. For allocations use [Conductor.DeleteAllocation] instead.
-// The error matches [NotFound], or is the store's.
+// DeleteObject deletes an object, and frees the node of an [Allocation]. The error matches [NotFound], or is the store's.
+// That of an allocation matches [Locked] or [WrongState] if its node cannot be freed now.
 func (c *Conductor) DeleteObject(ctx context.Context, kind Kind, ident string) error {
+	if kind == KindAllocation {
+		return c.allocator.remove(ctx, ident)
+	}
 	return c.fleet.removeObject(ctx, kind, ident)
 }
 

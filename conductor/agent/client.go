@@ -43,7 +43,7 @@ type Config struct {
 	Polls        int
 	// MaxAnswer bounds an answer in bytes; 0 stands for 16 MiB. The agent repeats a config drive in its answers.
 	MaxAnswer int64
-	// Dial connects to the agent; nil stands for a [net.Dialer].
+	// Dial connects to the agent; nil stands for a [net.Dialer] without a timeout of its own.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 

@@ -131,7 +131,7 @@ var equivalent = []struct {
 		"conductor/api/internal/wire/send.go Send: cap(w.B) <= 2*pieceSize => cap(w.B) < 2*pieceSize",
 	}},
 	{"the conductor finds a node by its name too; the statement keeps to the node if its name changes meanwhile", []string{
-		"conductor/api/internal/objects/allocations.go backfill: al.NodeUUID = n.UUID => removed",
+		"conductor/api/internal/objects/allocations.go nodeBackfilled: al.NodeUUID = n.UUID => removed",
 	}},
 	{"a test excludes the records of other nodes; the range saves visiting them", []string{
 		"conductor/api/internal/objects/selection.go selection.ofNode: s.node = uuid => removed",
@@ -144,13 +144,10 @@ var equivalent = []struct {
 		"conductor/api/internal/rest/tree.go Request.split: last >= 0 => last > 0",
 	}},
 	{"no series ends at API version 1.94", []string{
-		"conductor/api/internal/objects/ports.go namePortNode: r.Highest < since.PortNode => r.Highest <= since.PortNode",
+		"conductor/api/internal/objects/ports.go portNodeNamed: q.r.Highest < since.PortNode => q.r.Highest <= since.PortNode",
 	}},
 	{"the fields with a mask are no texts; a text is written below too, with an allocation", []string{
 		"conductor/api/internal/objects/show.go resource.show: f.mask == nil => f.mask != nil",
-	}},
-	{"patchPermitted has checked the name of a patched record, and their schemas have checked the names of templates and runbooks", []string{
-		"conductor/api/internal/objects/write.go resource.checkRecord: isNew && x.write.refuseName != nil => isNew || x.write.refuseName != nil",
 	}},
 	{"no resource has two links", []string{
 		"conductor/api/internal/objects/show.go resource.show: continue => break #3",

@@ -162,6 +162,7 @@ func TestAFolderIsThatOfAServerAloneOrOfACluster(t *testing.T) {
 	require.ErrorContains(t, checkOther(Config{Dir: file}, peerDir, "x"), "not a directory")
 }
 
+// hardState returns the state of Raft in which a server has voted.
 func hardState(vote uint64) *raftpb.HardState {
 	return &raftpb.HardState{Term: new(uint64(1)), Vote: &vote}
 }

@@ -57,7 +57,7 @@ type item struct {
 	bucket     bool
 }
 
-// leafPage writes a leaf.
+// putLeaf writes a leaf with the items into a page.
 func putLeaf(b []byte, id uint64, overflow uint32, items ...item) {
 	order.PutUint64(b, id)
 	order.PutUint16(b[8:], leafPage)

@@ -21,11 +21,6 @@ import (
 func Allocations() *rest.Controller {
 	c := allocationResource.controller()
 	c.Admit = rest.RefuseBefore(since.Allocations, "allocations")
-	for name, serve := range map[string]rest.Serve{"post": createAllocation, "delete": deleteAllocation} {
-		a := c.Actions[name]
-		a.Serve = serve
-		c.Actions[name] = a
-	}
 	return c
 }
 
@@ -48,21 +43,39 @@ var allocationResource = &resource{
 	},
 	list: listRules{
 		filters: []filter{ofAllocatedNode, byText("resource_class"), byText("state"), ownedBy},
-		early:   []string{"node", "resource_class", "state"},
+		first:   []string{"node", "resource_class", "state"},
 	},
 	orders: orders{
 		list: []listCheck{
 			listFieldsAllowed, filtersNotNewer, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
 		},
-		patch: []check{patchDecodes, patchSince(since.AllocationPatch), logicalIdent, recordExists, patchPermitted},
-	},
-	write: writeRules{
-		uuidFirst: true,
-		patched:   []string{"name", "extra"},
-		refuseName: func(_, name string) error {
-			return fault.Invalid("Cannot update allocation with invalid name '%s'", name)
+		post: []check{
+			bodyDecodes, bodyValid, fieldsSet, postInVersion, notBelow, fieldsNotNewer, nameValid, nodeBackfilled, classGiven, candidatesExist,
+		},
+		patch: []check{
+			patchDecodes, patchInVersion, logicalIdent, recordExists, fieldsPatchable, fieldsNotNewer,
+			newNameValid("Cannot update allocation with invalid name '%[2]s'"),
 		},
 	},
+	patchable: []string{"name", "extra"},
+	uuidFirst: true,
+}
+
+// patchInVersion refuses a PATCH with a version that does not have it.
+func patchInVersion(q *request) error {
+	if q.r.Version < since.AllocationPatch {
+		return &fault.Fault{Status: http.StatusMethodNotAllowed, Text: "The API version does not allow updating allocations"}
+	}
+	return nil
+}
+
+// logicalIdent is identValid with another text: Ironic finds an allocation to patch by a function that checks the identifier
+// itself.
+func logicalIdent(q *request) error {
+	if ident := q.r.Param(0); !rest.IsUUID(ident) && !rest.IsName(ident) {
+		return fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
+	}
+	return nil
 }
 
 // listOf returns the schema of a list of items, or null.
@@ -87,44 +100,20 @@ var ownedBy = filter{
 	name: "owner", since: since.AllocationOwner, old: fault.NotAcceptable, decode: decodeText, apply: byText("owner").apply,
 }
 
-// createAllocation answers POST /v1/allocations.
-func createAllocation(r *rest.Request) (rest.Answer, error) {
-	o, err := allocationResource.decodeNew(r)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	al := o.(*conductor.Allocation)
-	if err := backfill(r, al); err != nil {
-		return rest.Answer{}, err
-	}
-	if al.ResourceClass == "" && al.NodeUUID == "" {
-		return rest.Answer{}, fault.Invalid("The resource_class field is mandatory when not backfilling")
-	}
-	if err := useCandidates(r, al); err != nil {
-		return rest.Answer{}, err
-	}
-	created, err := r.Conductor.CreateAllocation(r.Context(), al)
-	if err != nil {
-		return rest.Answer{}, allocationResource.existsFault(r, o, err)
-	}
-	a := allocationResource.answer(r, http.StatusCreated, created, nil)
-	a.Location = "allocations/" + created.UUID
-	return a, nil
-}
-
-// backfill completes an allocation for a node that already has an instance.
-func backfill(r *rest.Request, al *conductor.Allocation) error {
+// nodeBackfilled completes an allocation for a node that already has an instance.
+func nodeBackfilled(q *request) error {
+	al := q.record.(*conductor.Allocation)
 	ident := al.NodeUUID
 	switch {
 	case ident == "":
 		al.SetEmpty("node_uuid", false)
 		return nil
-	case r.Version < since.AllocationBackfill:
+	case q.r.Version < since.AllocationBackfill:
 		return fault.Invalid("Cannot set node when creating an allocation in this API version")
 	case !rest.IsUUID(ident) && !rest.IsName(ident):
 		return fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
 	}
-	n, err := r.FindNode(ident)
+	n, err := q.r.FindNode(ident)
 	if err != nil {
 		return fault.As400(err)
 	}
@@ -134,13 +123,22 @@ func backfill(r *rest.Request, al *conductor.Allocation) error {
 	return nil
 }
 
-// useCandidates replaces the names of the candidate nodes with their UUIDs.
+// classGiven refuses an allocation without a resource class for any node.
+func classGiven(q *request) error {
+	if al := q.record.(*conductor.Allocation); al.ResourceClass == "" && al.NodeUUID == "" {
+		return fault.Invalid("The resource_class field is mandatory when not backfilling")
+	}
+	return nil
+}
+
+// candidatesExist replaces the names of the candidate nodes with their UUIDs.
 //
 // Source: check_node_list in ironic/db/sqlalchemy/api.py.
-func useCandidates(r *rest.Request, al *conductor.Allocation) error {
+func candidatesExist(q *request) error {
+	al := q.record.(*conductor.Allocation)
 	uuids, missing := make([]string, len(al.CandidateNodes)), []string{}
 	for i, ident := range al.CandidateNodes {
-		n, err := r.Conductor.Node(r.Context(), ident)
+		n, err := q.r.Conductor.Node(q.r.Context(), ident)
 		switch {
 		case errors.Is(err, conductor.NotFound):
 			missing = append(missing, ident)
@@ -156,30 +154,6 @@ func useCandidates(r *rest.Request, al *conductor.Allocation) error {
 	}
 	al.CandidateNodes = uuids
 	return nil
-}
-
-// deleteAllocation answers DELETE /v1/allocations/ALLOCATION.
-func deleteAllocation(r *rest.Request) (rest.Answer, error) {
-	if a := r.QueryArgs(); a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	ident, err := allocationResource.ident(r)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	o, err := allocationResource.find(r, ident)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	return rest.NoContent, freeAllocation(r, o)
-}
-
-func freeAllocation(r *rest.Request, o conductor.Object) error {
-	err := r.Conductor.DeleteAllocation(r.Context(), o.Meta().UUID)
-	if errors.Is(err, conductor.NotFound) {
-		return allocationResource.notFound(o.Meta().UUID)
-	}
-	return err
 }
 
 // allocationOf returns the allocation of a node.
@@ -225,5 +199,5 @@ func deleteNodeAllocation(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	return rest.NoContent, freeAllocation(r, o)
+	return rest.NoContent, allocationResource.remove(r, o)
 }

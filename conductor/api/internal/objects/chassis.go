@@ -30,15 +30,13 @@ var chassisResource = &resource{
 	links: map[string]link{"nodes": {since: since.First, nested: true}},
 	list:  listRules{defaults: []string{"uuid", "description"}, detailSince: since.Detail},
 	orders: orders{
-		get:   []check{validIdent, fieldsAllowed, recordExists, fieldsExist},
-		patch: []check{patchDecodes, patchPermitted, recordExists},
+		get:    []check{identValid, fieldsAllowed, recordExists, fieldsExist},
+		patch:  []check{patchDecodes, fieldsPatchable, fieldsNotNewer, recordExists},
+		update: []check{patchApplies, documentValid, fieldsSet, chassisUUIDKept, chassisTouched},
+		delete: []check{identValid, recordExists, chassisEmpty},
 	},
-	write: writeRules{
-		inOrder:   true,
-		patched:   []string{"uuid", "extra", "description"},
-		check:     checkChassis,
-		deletable: chassisEmpty,
-	},
+	inOrder:   true,
+	patchable: []string{"uuid", "extra", "description"},
 }
 
 // CheckChassis returns the fault of a chassis that does not exist.
@@ -47,27 +45,30 @@ func CheckChassis(r *rest.Request, uuid string) error {
 	return err
 }
 
-// checkChassis refuses a patch of the UUID of a chassis. A patch that changes nothing changes updated_at, as in Ironic.
-func checkChassis(_ *rest.Request, before, o conductor.Object) error {
-	if before == nil {
-		return nil
-	}
-	if before.Meta().UUID != o.Meta().UUID {
+// chassisUUIDKept refuses a patch of the UUID of a chassis.
+func chassisUUIDKept(q *request) error {
+	if q.before.Meta().UUID != q.record.Meta().UUID {
 		return fault.Invalid("Cannot overwrite UUID for an existing Chassis.")
 	}
+	return nil
+}
+
+// chassisTouched lets a patch that changes nothing change updated_at, as in Ironic.
+func chassisTouched(q *request) error {
 	changed := time.Unix(0, 0) // replaced when it is stored
-	o.Meta().UpdatedAt = &changed
+	q.record.Meta().UpdatedAt = &changed
 	return nil
 }
 
 // chassisEmpty refuses the deletion of a chassis that has nodes.
-func chassisEmpty(r *rest.Request, o conductor.Object) error {
-	nodes, err := r.Conductor.Nodes(r.Context())
+func chassisEmpty(q *request) error {
+	uuid := q.record.Meta().UUID
+	nodes, err := q.r.Conductor.Nodes(q.r.Context())
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(nodes, func(n *conductor.Node) bool { return n.ChassisUUID == o.Meta().UUID }) {
-		return fault.Invalid("Cannot complete the requested action because chassis %s contains nodes.", o.Meta().UUID)
+	if slices.ContainsFunc(nodes, func(n *conductor.Node) bool { return n.ChassisUUID == uuid }) {
+		return fault.Invalid("Cannot complete the requested action because chassis %s contains nodes.", uuid)
 	}
 	return nil
 }

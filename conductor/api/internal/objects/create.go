@@ -13,65 +13,76 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 )
 
-// create answers a POST.
-func (x *resource) create(r *rest.Request) (rest.Answer, error) {
-	o, err := x.decodeNew(r)
-	if err != nil {
+// post answers a POST.
+func (x *resource) post(r *rest.Request) (rest.Answer, error) {
+	q := &request{resource: x, r: r}
+	if err := pass(q, x.orders.post, postOrder); err != nil {
 		return rest.Answer{}, err
 	}
-	created, err := r.Conductor.CreateObject(r.Context(), o)
+	created, err := r.Conductor.CreateObject(r.Context(), q.record)
 	if err != nil {
-		return rest.Answer{}, x.existsFault(r, o, err)
+		return rest.Answer{}, q.existsFault(err)
 	}
 	a := x.answer(r, http.StatusCreated, created, nil)
 	a.Location = x.path + "/" + created.Meta().UUID
 	return a, nil
 }
 
-// decodeNew returns the record in the body of a POST.
-func (x *resource) decodeNew(r *rest.Request) (conductor.Object, error) {
-	decoded, err := r.Decode(rest.MaxBody)
-	if err != nil {
-		return nil, err
+// bodyDecodes reads the body.
+func bodyDecodes(q *request) (err error) {
+	if q.body, err = q.r.Decode(rest.MaxBody); err != nil {
+		return err
 	}
-	body, _ := decoded.(map[string]any)
-	if err := r.CheckQuery(body); err != nil {
-		return nil, err
-	}
-	if x.write.prepare != nil {
-		if err := x.write.prepare(r, decoded); err != nil {
-			return nil, err
-		}
-	}
-	if decoded == nil { // Ironic has no schema error for null
-		if err := r.CheckArgs(nil); err != nil {
-			return nil, err
-		}
-	}
-	if err := x.bodySchema(r.Service).Validate(x.word, decoded); err != nil {
-		return nil, err
-	}
-	o := conductor.Clone(x.of)
-	if err := x.setFields(r, o, body); err != nil {
-		return nil, err
-	}
-	if err := r.CheckArgs(nil); err != nil {
-		return nil, err
-	}
-	q := &request{resource: x, r: r, body: body, record: o}
-	return o, pass(q, x.orders.post, postOrder)
+	q.values, _ = q.body.(map[string]any)
+	q.record = conductor.Clone(q.of)
+	return q.r.CheckQuery(q.values)
 }
 
-// existsFault returns the fault for a record with keys of another record. Of several it names the one
-// that Ironic's database refuses first.
-func (x *resource) existsFault(r *rest.Request, o conductor.Object, err error) error {
+// bodyValid refuses a body that does not satisfy the schema of the resource.
+func bodyValid(q *request) error {
+	if q.body == nil { // Ironic has no schema error for null
+		if err := postInVersion(q); err != nil {
+			return err
+		}
+	}
+	return q.bodySchema(q.r.Service).Validate(q.word, q.body)
+}
+
+// postInVersion refuses a POST with a version that does not have the resource.
+func postInVersion(q *request) error { return q.r.CheckArgs(nil) }
+
+// notBelow refuses a POST in the path of another record.
+func notBelow(q *request) error {
+	if len(q.r.Params) > 0 {
+		return fault.NotPermitted
+	}
+	return nil
+}
+
+// nodeExists refuses a new record of an unknown node.
+func nodeExists(q *request) error {
+	_, err := q.r.FindNode(q.record.Meta().NodeUUID)
+	return fault.As400(err)
+}
+
+// nameValid refuses a new record with an invalid name.
+func nameValid(q *request) error {
+	if name := q.record.Meta().Name; name != "" && !q.r.ValidName(name) {
+		return fault.Invalid("Cannot create %s with invalid name '%s'", q.word, fault.Show(name))
+	}
+	return nil
+}
+
+// existsFault returns the fault for a record with keys of another record, and other errors of the store as they are. Of several keys
+// it names the one that Ironic's database refuses first.
+func (q *request) existsFault(err error) error {
 	var duplicate *conductor.DuplicateError
 	if !errors.Is(err, conductor.Exists) || !errors.As(err, &duplicate) {
 		return err
 	}
-	m := o.Meta()
+	m := q.record.Meta()
 	byUUID := duplicate.Key == m.UUID
-	records, err := r.Conductor.Objects(r.Context(), x.of.Kind())
+	records, err := q.r.Conductor.Objects(q.r.Context(), q.of.Kind())
 	if err != nil {
 		return err
 	}
@@ -81,18 +92,18 @@ func (x *resource) existsFault(r *rest.Request, o conductor.Object, err error) e
 		})
 	}
 	article := "A"
-	if strings.IndexByte("aeiou", x.word[0]) >= 0 {
+	if strings.IndexByte("aeiou", q.word[0]) >= 0 {
 		article = "An"
 	}
-	noun := article + " " + strings.ToLower(x.noun)
+	noun := article + " " + strings.ToLower(q.noun)
 	switch {
-	case byUUID && x.write.uuidFirst:
+	case byUUID && q.uuidFirst:
 	case m.Name != "" && taken(func(other conductor.Object) bool { return other.Meta().Name == m.Name }):
 		return fault.Conflict("%s with name %s already exists.", noun, m.Name)
-	case x.write.duplicate != nil && taken(func(other conductor.Object) bool {
-		return slices.ContainsFunc(o.Keys(), func(key string) bool { return slices.Contains(other.Keys(), key) })
+	case q.duplicate != nil && taken(func(other conductor.Object) bool {
+		return slices.ContainsFunc(q.record.Keys(), func(key string) bool { return slices.Contains(other.Keys(), key) })
 	}):
-		return fault.Conflict("%s", x.write.duplicate(o))
+		return fault.Conflict("%s", q.duplicate(q.record))
 	}
 	return fault.Conflict("%s with UUID %s already exists.", noun, m.UUID)
 }

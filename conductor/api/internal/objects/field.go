@@ -51,7 +51,6 @@ const (
 	hidden                             // responses do not have the field
 	shownEarlier                       // responses of versions below since have the field, too
 	checkedFirst                       // a POST and a patch check the field before those without the flag, in the order of Ironic's validators
-	namedInFault                       // the fault of a new record whose node does not exist names the field, and not the node
 	noColumn                           // lists cannot be sorted by the field, because Ironic's database has no column of the name
 )
 
@@ -73,7 +72,7 @@ func (f *field) column() string { return cmp.Or(f.storedAs, f.name) }
 var (
 	uuidField  = field{name: "uuid", types: schema.TextOrNull, flags: fixed, convert: toUUID("uuid")}
 	nodeField  = field{name: "node_uuid", types: schema.TextType, flags: required | checkedFirst, convert: toUUID("node_uuid")}
-	volumeNode = field{name: "node_uuid", types: schema.TextType, flags: required | checkedFirst | namedInFault | noColumn, convert: toUUID("node_uuid")}
+	volumeNode = field{name: "node_uuid", types: schema.TextType, flags: required | checkedFirst | noColumn, convert: toUUID("node_uuid")}
 	extraField = field{name: "extra", types: schema.ObjectOrNull, zero: noObject}
 )
 

@@ -25,7 +25,7 @@ type listing struct {
 	details bool    // the path ends in /detail
 }
 
-// listRequest is a request for a list, and what its checks have found.
+// listRequest is a request for a list, with the results of its checks.
 type listRequest struct {
 	listing
 	r        *rest.Request
@@ -84,10 +84,10 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	return q.answer(objects), nil
 }
 
-// checkTypes checks the types of the filters that come before the parameters of the page, or of the others.
-func (l listing) checkTypes(a *rest.Args, early bool) {
+// checkTypes checks the types of the filters that are checked before the parameters of the page, or of the others.
+func (l listing) checkTypes(a *rest.Args, first bool) {
 	for _, f := range l.list.filters {
-		if early == (l.list.early == nil || slices.Contains(l.list.early, f.name)) {
+		if first == (l.list.first == nil || slices.Contains(l.list.first, f.name)) {
 			f.decode(a, f.name)
 		}
 	}
@@ -173,21 +173,11 @@ func sortKeyHasOrder(q *listRequest) error {
 	return nil
 }
 
-// filtersApply applies the filters. It refuses those that cannot be combined, and those that name unknown records.
+// filtersApply applies the filters. It refuses those that name unknown records.
 func filtersApply(q *listRequest) error {
-	groups, chosen := map[string]bool{}, ""
+	chosen := ""
 	if q.parent != nil {
 		chosen = q.parent.group
-		groups[chosen] = true
-	}
-	for _, f := range q.list.filters {
-		if f.group != "" && q.args.Given(f.name) {
-			groups[f.group] = true
-		}
-	}
-	delete(groups, "address") // it never conflicts
-	if len(groups) > 1 && q.list.oneFilter {
-		return fault.NotPermitted
 	}
 	for _, f := range q.list.filters {
 		if !q.args.Has(f.name) || f.group != "" && (chosen != "" || !q.args.Given(f.name)) {

@@ -3,52 +3,58 @@
 package objects
 
 import (
-	"errors"
-	"net/http"
+	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
-	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/machine/admission"
 )
 
-// Ironic has separate code for each resource, and a request with several faults gets the one that this code finds first. The
-// checks of a request are therefore lists: the usual one below, or that of the resource in its orders.
+// Ironic has separate code for each resource, and answers a request that has several faults with the first one that this code
+// finds. The checks of a request are therefore a list: the usual one below, or that of the resource in its orders.
 //
-// Source: the methods get_all, get_one, post and patch of the controllers in ironic/api/controllers/v1.
+// Source: the methods get_all, get_one, post, patch and delete of the controllers in ironic/api/controllers/v1, and the methods
+// that they call in ironic/conductor/manager.py.
 var (
 	listOrder = []listCheck{
 		parentExists, listFieldsAllowed, sortKeyNotNewer, filtersNotNewer, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
 		filtersApply,
 	}
-	getOrder   = []check{validIdent, recordExists, fieldsAllowed, fieldsExist}
-	postOrder  = []check{nodeExists, notBelow, fieldsNotNewer, recordValid}
-	patchOrder = []check{validIdent, patchDecodes, patchPermitted, recordExists}
+	getOrder    = []check{identValid, recordExists, fieldsAllowed, fieldsExist}
+	postOrder   = []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, notBelow, fieldsNotNewer}
+	patchOrder  = []check{identValid, patchDecodes, fieldsPatchable, fieldsNotNewer, recordExists}
+	updateOrder = []check{patchApplies, documentValid, fieldsSet}
+	deleteOrder = []check{identValid, recordExists}
 )
 
 // orders are the checks of a resource's requests in their order; nil stands for the usual one.
 type orders struct {
 	list             []listCheck
 	get, post, patch []check
+	update           []check // of a PATCH, on the record that is about to be changed: they run again if another request has changed it
+	delete           []check
 }
 
-// check refuses a request for one record by an error, listCheck one for a list. It may depend on what the checks before it have
-// found.
+// A check returns the fault of a request, and stores in the request what it has read, such as the record. Each check may use what
+// those before it in the order have stored.
 type (
-	check     func(q *request) error
-	listCheck func(q *listRequest) error
+	check     func(q *request) error     // of a request for one record
+	listCheck func(q *listRequest) error // of a request for a list
 )
 
-// request is a request for one record, and what its checks have found.
+// request is a request for one record, with the results of its checks.
 type request struct {
 	*resource
 	r      *rest.Request
 	shown  rest.FieldSet    // the requested fields of a GET
-	body   map[string]any   // of a POST
+	body   any              // of a POST, set by bodyDecodes
 	patch  patch.Patch      // of a PATCH, set by patchDecodes
 	isNull bool             // the body of a PATCH is null, set by patchDecodes
-	record conductor.Object // that of a POST, or the one in the store, set by recordExists
+	values map[string]any   // the fields in the body of a POST, or those of a patched record, set by bodyDecodes or patchApplies
+	before conductor.Object // the record before a PATCH
+	record conductor.Object // the record, set by recordExists, or by bodyDecodes as an empty one, which fieldsSet completes
 }
 
 // pass runs the checks of the resource's order, or of the usual one, and returns the first fault.
@@ -64,17 +70,8 @@ func pass[Q any, C ~func(Q) error](q Q, order, usual []C) error {
 	return nil
 }
 
-// validIdent refuses an identifier in the path that no record can have.
-func validIdent(q *request) error { return q.checkIdent(q.r.Param(0), q.named(q.r.Version)) }
-
-// logicalIdent is validIdent with another text: Ironic finds an allocation to patch by a function that checks the identifier
-// itself.
-func logicalIdent(q *request) error {
-	if ident := q.r.Param(0); !rest.IsUUID(ident) && !rest.IsName(ident) {
-		return fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
-	}
-	return nil
-}
+// identValid refuses an identifier in the path that no record can have.
+func identValid(q *request) error { return q.checkIdent(q.r.Param(0), q.named(q.r.Version)) }
 
 // recordExists finds the record that the path names.
 func recordExists(q *request) (err error) {
@@ -82,44 +79,54 @@ func recordExists(q *request) (err error) {
 	return err
 }
 
-// fieldsAllowed refuses a GET of fields that are newer than the version of the request.
-func fieldsAllowed(q *request) error { return q.allowFields(q.r, q.shown) }
-
-// fieldsExist refuses a GET of fields that the resource does not have.
-func fieldsExist(q *request) error { return q.checkFields(q.r, q.shown) }
-
-// nodeExists refuses a new record of an unknown node.
-func nodeExists(q *request) error { return q.checkNode(q.r, nil, q.record) }
-
-// notBelow refuses a POST in the path of another record.
-func notBelow(q *request) error {
-	if len(q.r.Params) > 0 {
-		return fault.NotPermitted
+// fieldsNotNewer refuses a POST or a PATCH of fields that are newer than the version of the request.
+func fieldsNotNewer(q *request) error {
+	if slices.ContainsFunc(q.fields, func(f field) bool {
+		_, given := q.values[f.name]
+		return f.since > q.r.Version && f.since <= q.r.Highest && (given || q.patch.Replaces(f.name))
+	}) {
+		return fault.NotAcceptable
 	}
 	return nil
 }
 
-// fieldsNotNewer refuses a POST of fields that are newer than the version of the request.
-func fieldsNotNewer(q *request) error { return q.checkVersion(q.r, q.body, nil) }
-
-// recordValid refuses a new record by the rules of the resource.
-func recordValid(q *request) error { return q.checkRecord(q.r, nil, q.record) }
-
-// patchDecodes reads the patch. Null is a fault of patchPermitted.
-func patchDecodes(q *request) (err error) {
-	q.patch, err = patch.Decode(q.r)
-	if q.isNull = errors.Is(err, patch.ErrNull); q.isNull {
-		return nil
+// fieldsSet sets the fields of the record to the values, which satisfy the schema, and the missing ones to their defaults. It
+// refuses values by the rules of their fields.
+func fieldsSet(q *request) (err error) {
+	for _, first := range []bool{true, false} {
+		for i := range q.fields {
+			f := &q.fields[i]
+			if f.is(readOnly) || first != f.is(checkedFirst) {
+				continue
+			}
+			v, has := q.values[f.name]
+			if v != nil && f.convert != nil {
+				if v, err = f.convert(q.r, v); err != nil {
+					return err
+				}
+			}
+			switch {
+			case has && v == nil && f.is(nullable):
+				f.store(q.record, nil)
+			case has || f.storedAs == "":
+				if v == nil {
+					v = f.zero
+				}
+				f.store(q.record, v)
+			}
+		}
 	}
-	return err
+	return nil
 }
 
-// patchSince refuses a PATCH with a version below the first one in which the resource has it.
-func patchSince(version states.APIVersion) check {
-	return func(q *request) error {
-		if q.r.Version < version {
-			return &fault.Fault{Status: http.StatusMethodNotAllowed, Text: "The API version does not allow updating " + q.path}
-		}
-		return nil
-	}
+// nodeUnlocked waits until no other request holds the lock of the record's node.
+func nodeUnlocked(q *request) error {
+	return q.r.Conductor.TouchNode(q.r.Context(), q.record.Meta().NodeUUID)
+}
+
+// unreserved returns the fields of a node as if no other request held its lock, for the checks after nodeUnlocked.
+func unreserved(n *conductor.Node) admission.NodeFields {
+	fields := n.Fields()
+	fields.Reserved = false
+	return fields
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/states"
 )
 
 // patch answers a PATCH.
@@ -24,30 +25,34 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 	if err := pass(q, x.orders.patch, patchOrder); err != nil {
 		return rest.Answer{}, err
 	}
-	attempt := conductor.Clone(q.record)
 	o, err := r.Conductor.UpdateObject(r.Context(), x.of.Kind(), q.record.Meta().UUID, func(o conductor.Object) error {
-		before := conductor.Clone(o)
-		if err := x.apply(r, q.patch, o); err != nil {
-			return err
-		}
-		attempt = o
-		return x.checkRecord(r, before, o)
+		q.before, q.record = conductor.Clone(o), o
+		return pass(q, x.orders.update, updateOrder)
 	})
 	if errors.Is(err, conductor.NotFound) {
 		return rest.Answer{}, x.notFound(r.Param(0))
 	}
 	if err != nil {
-		return rest.Answer{}, x.existsFault(r, attempt, err)
+		return rest.Answer{}, q.existsFault(err)
 	}
 	return x.answer(r, http.StatusOK, o, nil), nil
 }
 
-// patchPermitted refuses a patch of fields that clients may not change, and values that the resource does not permit.
-func patchPermitted(q *request) error {
+// patchDecodes reads the patch. Null is a fault of fieldsPatchable.
+func patchDecodes(q *request) (err error) {
+	q.patch, err = patch.Decode(q.r)
+	if q.isNull = errors.Is(err, patch.ErrNull); q.isNull {
+		return nil
+	}
+	return err
+}
+
+// fieldsPatchable refuses a patch of fields that clients may not change.
+func fieldsPatchable(q *request) error {
 	if q.isNull {
 		return patch.ErrNull
 	}
-	rules, names := q.write, q.write.patched
+	names := q.patchable
 	if names == nil {
 		for i := range q.fields {
 			if f := &q.fields[i]; !f.is(readOnly) && !f.is(fixed) && f.since <= q.r.Highest {
@@ -56,77 +61,72 @@ func patchPermitted(q *request) error {
 		}
 		slices.Sort(names)
 	}
-	if err := q.patch.Only(names); err != nil {
-		return err
-	}
-	if err := q.checkVersion(q.r, nil, q.patch); err != nil {
-		return err
-	}
-	if rules.refuseName != nil {
+	return q.patch.Only(names)
+}
+
+// newNameValid refuses a patch that sets an invalid name. The text is a format for the identifier in the path and the name.
+func newNameValid(text string) check {
+	return func(q *request) error {
 		for _, v := range q.patch.Values("name") {
 			if name, isText := v.(string); schema.Truthy(v) && !(isText && q.r.ValidName(name)) {
-				return rules.refuseName(q.r.Param(0), fault.Show(v))
+				return fault.Invalid(text, q.r.Param(0), fault.Show(v))
 			}
 		}
-	}
-	if rules.checkValues == nil {
 		return nil
 	}
-	return rules.checkValues(q.r, q.patch)
 }
 
-// apply applies a patch to a record.
-func (x *resource) apply(r *rest.Request, p patch.Patch, o conductor.Object) error {
+// patchApplies applies the patch to the fields of the record that clients see and can set.
+func patchApplies(q *request) (err error) {
 	document := map[string]any{}
-	for i := range x.fields {
-		if f := &x.fields[i]; !f.is(readOnly) && !f.is(hidden) && f.since <= r.Highest {
-			document[f.name] = f.value(o)
+	for i := range q.fields {
+		if f := &q.fields[i]; !f.is(readOnly) && !f.is(hidden) && f.since <= q.r.Highest {
+			document[f.name] = f.value(q.record)
 		}
 	}
-	patched, err := p.Apply(document)
-	if err != nil {
-		return err
-	}
-	if x.write.checkPatched != nil {
-		if err := x.write.checkPatched(r, patched); err != nil {
-			return err
-		}
-	}
-	if err := x.checkLinks(r, p, o, patched); err != nil {
-		return err
-	}
-	if err := x.bodySchema(r.Service).Validate("patch", patched); err != nil {
-		return err
-	}
-	for i := range x.fields {
-		f := &x.fields[i]
-		if _, there := patched[f.name]; f.is(nullable) && !there {
-			patched[f.name] = nil // in place of its default
-		}
-	}
-	return x.setFields(r, o, patched)
+	q.values, err = q.patch.Apply(document)
+	return err
 }
 
-// checkLinks refuses a patched document that names a port group or a node that the record cannot
-// belong to.
-func (x *resource) checkLinks(r *rest.Request, p patch.Patch, before conductor.Object, patched map[string]any) error {
-	if group := patched["portgroup_uuid"]; p.StartsWith("portgroup_uuid") && schema.Truthy(group) {
-		if !rest.IsUUID(fault.Show(group)) {
-			return fault.As400(portGroupResource.notFound(fault.Show(group)))
-		}
-		if _, err := portGroupResource.find(r, fault.Show(group)); err != nil {
-			return fault.As400(err)
-		}
-	}
-	node, has := patched["node_uuid"]
-	if f := x.field("node_uuid"); f == nil || f.is(readOnly) || !has || node == before.Meta().NodeUUID {
+// nodeMayChange refuses a patch that moves the record to an unknown node, or to one of another owner (CVE-2026-44918). Since
+// 2026.2 both have the same fault, so that it does not disclose whether the node exists.
+//
+// Source: authorize_node_link in ironic/api/controllers/v1/utils.py.
+func nodeMayChange(q *request) error {
+	value, has := q.values["node_uuid"]
+	before := q.before.Meta().NodeUUID
+	if !has || value == before {
 		return nil
 	}
-	ident := fault.Show(node)
+	ident := fault.Show(value)
 	if _, err := strconv.Atoi(ident); err != nil && !rest.IsUUID(ident) {
 		return fault.Invalid("Expected a UUID or int but received %s.", ident)
 	}
-	moved := conductor.Clone(before)
-	moved.Meta().NodeUUID = ident
-	return x.checkNode(r, before, moved)
+	n, err := q.r.FindNode(ident)
+	refused := err != nil && fault.Of(err).Status < http.StatusInternalServerError && q.r.Series >= states.Hibiscus
+	if err == nil {
+		old, err := q.r.FindNode(before)
+		if err != nil {
+			return fault.As400(err)
+		}
+		refused = old.Owner != n.Owner
+	}
+	if refused {
+		return fault.Invalid("Unable to apply the requested node_uuid '%s'. Requested value was invalid.", fault.Show(ident))
+	}
+	return fault.As400(err)
+}
+
+// documentValid refuses patched fields that do not satisfy the schema of the resource.
+func documentValid(q *request) error {
+	if err := q.bodySchema(q.r.Service).Validate("patch", q.values); err != nil {
+		return err
+	}
+	for i := range q.fields {
+		f := &q.fields[i]
+		if _, there := q.values[f.name]; f.is(nullable) && !there {
+			q.values[f.name] = nil // in place of its default
+		}
+	}
+	return nil
 }

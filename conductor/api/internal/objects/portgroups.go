@@ -8,7 +8,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
-	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
@@ -47,87 +46,96 @@ var portGroupResource = &resource{
 		defaults: []string{"uuid", "address", "name"}, detailSince: since.Detail,
 		filters: []filter{byNode("node"), byAddress, byNodeShard(since.PortGroupShard), byConductorGroups},
 	},
-	orders: orders{patch: []check{validIdent, patchDecodes, recordExists, patchPermitted}},
-	write: writeRules{
-		prepare: func(_ *rest.Request, body any) error {
-			if object, _ := body.(map[string]any); object["mode"] == "" {
-				delete(object, "mode") // its default is stored
-			}
-			return nil
+	orders: orders{
+		post: []check{
+			bodyDecodes, emptyModeDropped, bodyValid, fieldsSet, postInVersion, nodeExists, notBelow, groupFieldsNotNewer, nameValid,
 		},
-		tooNew: newForPortGroup,
-		refuseName: func(ident, name string) error {
-			return fault.Invalid("Portgroup %s: Cannot change name to invalid name '%s'", ident, name)
+		patch: []check{
+			identValid, patchDecodes, recordExists, fieldsPatchable, groupFieldsNotNewer,
+			newNameValid("Portgroup %s: Cannot change name to invalid name '%s'"),
 		},
-		checkPatched: func(_ *rest.Request, patched map[string]any) error {
-			if _, has := patched["mode"]; !has {
-				return fault.Invalid("'mode' is a mandatory attribute and can not be removed")
-			}
-			return nil
+		update: []check{
+			patchApplies, modeKept, nodeMayChange, documentValid, fieldsSet,
+			notInspected("Cannot update portgroup \"%s\" on node \"%s\" while it is in state \"%s\"."), nodeUnlocked, groupMayChange,
 		},
-		check: func(r *rest.Request, before, o conductor.Object) error {
-			return notInspected(r, before, o, "Cannot update portgroup \"%s\" on node \"%s\" while it is in state \"%s\".")
-		},
-		allow: allowPortGroup,
-		duplicate: func(o conductor.Object) string {
-			return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.(*conductor.PortGroup).Address)
-		},
-		deletable: portGroupEmpty,
+		delete: []check{identValid, recordExists, nodeUnlockedOrGone, groupEmpty},
+	},
+	duplicate: func(o conductor.Object) string {
+		return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.(*conductor.PortGroup).Address)
 	},
 }
 
-// newForPortGroup is hasNew for a port group. Ironic permits empty values, and looks at the first
-// operation of a patch only.
-func newForPortGroup(x *resource, r *rest.Request, object map[string]any, p patch.Patch) bool {
-	return slices.ContainsFunc(x.fields, func(f field) bool {
-		return f.since > r.Version && (schema.Truthy(object[f.name]) || p.StartsWith(f.name))
-	})
-}
-
-// notInspected refuses the patch of a port or port group while its node is inspected. The text is
-// a format for the UUIDs of the record and the node, and the state.
-func notInspected(r *rest.Request, before, o conductor.Object, text string) error {
-	if before == nil {
-		return nil
-	}
-	n, err := r.Conductor.Node(r.Context(), o.Meta().NodeUUID)
-	if err != nil {
-		return err
-	}
-	if r.Conductor.Rules().UpdatePort(unreserved(n), admission.PortUpdate{}, r.Version) != nil {
-		return fault.Conflict(text, o.Meta().UUID, n.UUID, n.ProvisionState)
+// emptyModeDropped removes an empty mode from the body, so that its default is stored.
+func emptyModeDropped(q *request) error {
+	if q.values["mode"] == "" {
+		delete(q.values, "mode")
 	}
 	return nil
 }
 
-// allowPortGroup refuses a change to a port group that its node does not allow.
-func allowPortGroup(r *rest.Request, before, o conductor.Object) error {
-	m := o.Meta()
-	n, err := r.Conductor.Node(r.Context(), m.NodeUUID)
+// groupFieldsNotNewer is fieldsNotNewer for a port group. Ironic permits empty values, and looks at the first
+// operation of a patch only.
+func groupFieldsNotNewer(q *request) error {
+	if slices.ContainsFunc(q.fields, func(f field) bool {
+		return f.since > q.r.Version && (schema.Truthy(q.values[f.name]) || q.patch.StartsWith(f.name))
+	}) {
+		return fault.NotAcceptable
+	}
+	return nil
+}
+
+// modeKept refuses a patch that removes the mode.
+func modeKept(q *request) error {
+	if _, has := q.values["mode"]; !has {
+		return fault.Invalid("'mode' is a mandatory attribute and can not be removed")
+	}
+	return nil
+}
+
+// notInspected refuses the patch of a port or port group while its node is inspected. The text is
+// a format for the UUIDs of the record and the node, and the state.
+func notInspected(text string) check {
+	return func(q *request) error {
+		m := q.record.Meta()
+		n, err := q.r.Conductor.Node(q.r.Context(), m.NodeUUID)
+		if err != nil {
+			return err
+		}
+		if q.r.Conductor.Rules().UpdatePort(unreserved(n), admission.PortUpdate{}, q.r.Version) != nil {
+			return fault.Conflict(text, m.UUID, n.UUID, n.ProvisionState)
+		}
+		return nil
+	}
+}
+
+// groupMayChange refuses a change to a port group that its node does not allow.
+func groupMayChange(q *request) error {
+	m := q.record.Meta()
+	n, err := q.r.Conductor.Node(q.r.Context(), m.NodeUUID)
 	if err != nil {
 		return err
 	}
-	moves := before.Meta().NodeUUID != m.NodeUUID
-	err = r.Conductor.Rules().UpdatePort(unreserved(n), admission.PortUpdate{Connectivity: moves}, r.Version)
+	moves := q.before.Meta().NodeUUID != m.NodeUUID
+	err = q.r.Conductor.Rules().UpdatePort(unreserved(n), admission.PortUpdate{Connectivity: moves}, q.r.Version)
 	switch {
 	case err != nil:
 		return fault.Conflict("Portgroup %s can not be associated to node %s unless the node is in a %s state or in maintenance mode.", m.UUID, n.UUID, connectivityStates)
 	case moves:
-		return portGroupEmpty(r, o)
+		return groupEmpty(q)
 	default:
 		return nil
 	}
 }
 
-// portGroupEmpty refuses a change to a port group that has ports.
-func portGroupEmpty(r *rest.Request, o conductor.Object) error {
-	m := o.Meta()
-	ports, err := r.Conductor.Objects(r.Context(), conductor.KindPort) // a port that moves to another node keeps its group
+// groupEmpty refuses a change to a port group that has ports.
+func groupEmpty(q *request) error {
+	uuid := q.record.Meta().UUID
+	ports, err := q.r.Conductor.Objects(q.r.Context(), conductor.KindPort) // a port that moves to another node keeps its group
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(ports, func(port conductor.Object) bool { return port.(*conductor.Port).PortGroupUUID == m.UUID }) {
-		return fault.Invalid("Cannot complete the requested action because portgroup %s contains ports.", m.UUID)
+	if slices.ContainsFunc(ports, func(port conductor.Object) bool { return port.(*conductor.Port).PortGroupUUID == uuid }) {
+		return fault.Invalid("Cannot complete the requested action because portgroup %s contains ports.", uuid)
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
-	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
@@ -42,27 +41,53 @@ var portResource = &resource{
 		{name: "portgroup_uuid", since: since.PortGroupsBelow, types: schema.TextOrNull, flags: noColumn, convert: toUUID("portgroup_uuid")},
 	},
 	list: listRules{
-		defaults: []string{"uuid", "address"}, detailSince: since.Detail, oneFilter: true,
+		defaults: []string{"uuid", "address"}, detailSince: since.Detail,
 		filters: []filter{
 			byPortGroup, byNode("node_uuid"), byNode("node"), byAddress, byNodeShard(since.Shards), byDescription, byConductorGroups,
 		},
-		early: []string{"node", "node_uuid", "address"},
+		first: []string{"node", "node_uuid", "address"},
 	},
-	orders: orders{post: []check{notBelow, nodeExists, fieldsNotNewer, recordValid}},
-	write: writeRules{
-		uuidFirst: true,
-		prepare:   namePortNode,
-		tooNew:    newForPort,
-		refuseName: func(ident, name string) error {
-			return fault.Invalid("Port %s: Cannot change name to invalid name '%s'", ident, name)
+	orders: orders{
+		list: []listCheck{
+			parentExists, listFieldsAllowed, sortKeyNotNewer, filtersNotNewer, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
+			filtersCombine, filtersApply,
 		},
-		check:    checkPort,
-		allowNew: samePhysicalNetwork,
-		allow:    allowPort,
-		duplicate: func(o conductor.Object) string {
-			return fmt.Sprintf("A port with MAC address %s already exists.", o.(*conductor.Port).Address)
+		post: []check{
+			bodyDecodes, portNodeNamed, bodyValid, fieldsSet, postInVersion, notBelow, nodeExists, linkNotNewer, fieldsNotNewer, portValid,
+			nameValid, nodeUnlocked, physicalNetworkShared,
 		},
+		patch: []check{
+			identValid, patchDecodes, fieldsPatchable, linkNotNewer, fieldsNotNewer,
+			newNameValid("Port %s: Cannot change name to invalid name '%s'"), recordExists,
+		},
+		update: []check{
+			patchApplies, portGroupMayChange, nodeMayChange, documentValid, fieldsSet, portValid,
+			notInspected("Cannot update port \"%s\" on \"%s\" while it is in state \"%s\"."), nodeUnlocked, portMayChange,
+		},
+		delete: []check{identValid, recordExists, nodeUnlockedOrGone},
 	},
+	uuidFirst: true,
+	duplicate: func(o conductor.Object) string {
+		return fmt.Sprintf("A port with MAC address %s already exists.", o.(*conductor.Port).Address)
+	},
+}
+
+// filtersCombine refuses filters of several groups. For other resources than ports, the first filter applies.
+func filtersCombine(q *listRequest) error {
+	groups := map[string]bool{}
+	if q.parent != nil {
+		groups[q.parent.group] = true
+	}
+	for _, f := range q.list.filters {
+		if f.group != "" && q.args.Given(f.name) {
+			groups[f.group] = true
+		}
+	}
+	delete(groups, "address") // it never conflicts
+	if len(groups) > 1 {
+		return fault.NotPermitted
+	}
+	return nil
 }
 
 // byPortGroup filters ports by port group.
@@ -85,43 +110,59 @@ var byDescription = filter{
 	},
 }
 
-// namePortNode replaces the name of a new port's node with its UUID.
-func namePortNode(r *rest.Request, body any) error {
-	object, _ := body.(map[string]any)
-	ident, isText := object["node_ident"].(string)
-	if !isText || r.Highest < since.PortNode {
+// portNodeNamed replaces the name of a new port's node with its UUID.
+func portNodeNamed(q *request) error {
+	ident, isText := q.values["node_ident"].(string)
+	if !isText || q.r.Highest < since.PortNode {
 		return nil
 	}
-	if _, both := object["node_uuid"]; both {
+	if _, both := q.values["node_uuid"]; both {
 		return fault.Schema("port", "only one of 'node_ident' and 'node_uuid' may be given")
 	}
-	if r.Version < since.PortNode {
+	if q.r.Version < since.PortNode {
 		return fault.NotAcceptable
 	}
-	n, err := r.FindNode(ident)
+	n, err := q.r.FindNode(ident)
 	if err != nil {
 		return fault.As400(err)
 	}
-	delete(object, "node_ident")
-	object["node_uuid"] = n.UUID
+	delete(q.values, "node_ident")
+	q.values["node_uuid"] = n.UUID
 	return nil
 }
 
-// newForPort is hasNew for the fields of a port and the keys of its connection.
-func newForPort(x *resource, r *rest.Request, object map[string]any, p patch.Patch) bool {
-	link, _ := object["local_link_connection"].(map[string]any)
+// linkNotNewer refuses keys of the local link connection that are newer than the version of the request.
+func linkNotNewer(q *request) error {
+	link, _ := q.values["local_link_connection"].(map[string]any)
 	_, typed := link["network_type"]
 	_, logical := link["vtep-logical-switch"]
-	return hasNew(x, r, object, p) || r.Version < since.LinkVTEP && logical ||
-		r.Version < since.LinkNetworkType && (typed || p.Replaces("local_link_connection/network_type"))
+	if q.r.Version < since.LinkVTEP && logical ||
+		q.r.Version < since.LinkNetworkType && (typed || q.patch.Replaces("local_link_connection/network_type")) {
+		return fault.NotAcceptable
+	}
+	return nil
 }
 
-// checkPort refuses a port whose fields contradict each other or its port group.
-func checkPort(r *rest.Request, before, o conductor.Object) error {
-	port := o.(*conductor.Port)
+// portGroupMayChange refuses a patch that adds the port to an unknown port group.
+func portGroupMayChange(q *request) error {
+	group := q.values["portgroup_uuid"]
+	if !q.patch.StartsWith("portgroup_uuid") || !schema.Truthy(group) {
+		return nil
+	}
+	ident := fault.Show(group)
+	if !rest.IsUUID(ident) {
+		return fault.As400(portGroupResource.notFound(ident))
+	}
+	_, err := portGroupResource.find(q.r, ident)
+	return fault.As400(err)
+}
+
+// portValid refuses a port whose fields contradict each other or its port group.
+func portValid(q *request) error {
+	port, isNew := q.record.(*conductor.Port), q.before == nil
 	var group *conductor.PortGroup // that the port joins
-	if port.PortGroupUUID != "" && (before == nil || !same(before, o, "portgroup_uuid")) {
-		found, err := portGroupResource.find(r, port.PortGroupUUID)
+	if port.PortGroupUUID != "" && (isNew || !same(q.before, port, "portgroup_uuid")) {
+		found, err := portGroupResource.find(q.r, port.PortGroupUUID)
 		if err != nil {
 			return fault.As400(err)
 		}
@@ -131,14 +172,15 @@ func checkPort(r *rest.Request, before, o conductor.Object) error {
 	}
 	link := port.LocalLinkConnection
 	switch {
-	case before == nil && port.IsSmartNIC != nil && *port.IsSmartNIC && len(link) > 0 && (link["port_id"] == nil || link["hostname"] == nil):
+	case isNew && port.IsSmartNIC != nil && *port.IsSmartNIC && len(link) > 0 && (link["port_id"] == nil || link["hostname"] == nil):
 		return fault.Invalid("Smart NIC port must have port_id and hostname in local_link_connection")
-	case stored(o, "physical_network") == "":
+	case stored(port, "physical_network") == "":
 		return fault.Invalid("A non-empty value is required when setting physical_network")
-	case before == nil && group != nil && !orTrue(group.StandalonePortsSupported) && orTrue(port.PXEEnabled):
+	case isNew && group != nil && !orTrue(group.StandalonePortsSupported) && orTrue(port.PXEEnabled):
 		return fault.Conflict("Port group %s doesn't support standalone ports. This port cannot be created as a member of that portgroup as the port's 'pxe_enabled' field was set to True.", group.UUID)
+	default:
+		return nil
 	}
-	return notInspected(r, before, o, "Cannot update port \"%s\" on \"%s\" while it is in state \"%s\".")
 }
 
 // orTrue returns the value of a field for which null stands for true.
@@ -151,20 +193,20 @@ const connectivityStates = "enroll, inspecting, inspect wait, manageable"
 // connectivity are the fields of a port that describe its connection.
 var connectivity = []string{"portgroup_uuid", "pxe_enabled", "local_link_connection", "physical_network"}
 
-// allowPort refuses a patched port that its node or the other ports of its port group do not allow.
-func allowPort(r *rest.Request, before, o conductor.Object) error {
-	m := o.Meta()
-	n, err := r.Conductor.Node(r.Context(), m.NodeUUID)
+// portMayChange refuses a patched port that its node or the other ports of its port group do not allow.
+func portMayChange(q *request) error {
+	m := q.record.Meta()
+	n, err := q.r.Conductor.Node(q.r.Context(), m.NodeUUID)
 	if err != nil {
 		return err
 	}
-	changed := slices.ContainsFunc(connectivity, func(field string) bool { return !same(before, o, field) })
-	update := admission.PortUpdate{Address: !same(before, o, "address"), Connectivity: changed}
-	switch err := r.Conductor.Rules().UpdatePort(unreserved(n), update, r.Version); {
-	case err == nil && same(before, o, "portgroup_uuid") && same(before, o, "physical_network"):
-		return nil
+	changed := func(field string) bool { return !same(q.before, q.record, field) }
+	update := admission.PortUpdate{Address: changed("address"), Connectivity: slices.ContainsFunc(connectivity, changed)}
+	switch err := q.r.Conductor.Rules().UpdatePort(unreserved(n), update, q.r.Version); {
+	case err == nil && (changed("portgroup_uuid") || changed("physical_network")):
+		return physicalNetworkShared(q)
 	case err == nil:
-		return samePhysicalNetwork(r, o)
+		return nil
 	case errors.Is(err, admission.Associated):
 		return fault.Conflict("Cannot update hardware address for port %s as node %s is active or has instance UUID assigned", m.UUID, n.UUID)
 	default:
@@ -173,22 +215,22 @@ func allowPort(r *rest.Request, before, o conductor.Object) error {
 	}
 }
 
-// samePhysicalNetwork refuses a port in another physical network than the other ports of its group.
+// physicalNetworkShared refuses a port in another physical network than the other ports of its group.
 //
 // Source: validate_port_physnet in ironic/conductor/utils.py.
-func samePhysicalNetwork(r *rest.Request, o conductor.Object) error {
-	m, group := o.Meta(), o.(*conductor.Port).PortGroupUUID
-	if group == "" {
+func physicalNetworkShared(q *request) error {
+	port := q.record.(*conductor.Port)
+	if port.PortGroupUUID == "" {
 		return nil
 	}
-	ports, err := r.Conductor.ObjectsOf(r.Context(), conductor.KindPort, m.NodeUUID)
+	ports, err := q.r.Conductor.ObjectsOf(q.r.Context(), conductor.KindPort, port.NodeUUID)
 	if err != nil {
 		return err
 	}
-	for _, other := range ports {
-		if port := other.(*conductor.Port); port.UUID != m.UUID && port.PortGroupUUID == group && !same(port, o, "physical_network") {
+	for _, o := range ports {
+		if other := o.(*conductor.Port); other.UUID != port.UUID && other.PortGroupUUID == port.PortGroupUUID && !same(other, port, "physical_network") {
 			return fault.Conflict("Port with physical network %s cannot become a member of port group %s which has ports in physical network %s.",
-				fault.Show(stored(o, "physical_network")), group, fault.Show(stored(port, "physical_network")))
+				fault.Show(stored(port, "physical_network")), port.PortGroupUUID, fault.Show(stored(other, "physical_network")))
 		}
 	}
 	return nil

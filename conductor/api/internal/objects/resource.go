@@ -7,17 +7,16 @@
 //
 //	routes.go     the actions of a resource, at its own path and below a node or a port group
 //	list.go       GET of a list, with filters.go and selection.go
-//	order.go      the order of the checks of a request
+//	order.go      the order of the checks of a request, and the checks that several methods share
 //	show.go       GET of a record, and the JSON form of records
 //	create.go     POST
 //	patch.go      PATCH
-//	write.go      DELETE, and the checks that POST and PATCH share
+//	delete.go     DELETE
 //	field.go      how a field is decoded, stored and shown
 //
-// A request travels as follows. The handler reads the arguments or the body, which may refuse the request. It then runs the
-// checks that order.go lists for the verb, or those in the orders of the resource: the first fault ends the request. The checks
-// leave what they have found, such as the record, in a [request] or a [listRequest]. The handler at last reads or changes the
-// store, which may refuse the request again, and shows the result.
+// A handler checks the arguments of a request. It then runs the checks that order.go lists for the method, or those in the orders of
+// the resource; the first fault ends the request. The checks store what they have read in a [request] or a [listRequest]. At last
+// the handler reads or changes the store, and shows the result.
 package objects
 
 import (
@@ -27,7 +26,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
-	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
@@ -35,8 +33,7 @@ import (
 )
 
 // resource describes one kind of object in the API. Ironic has separate code for each resource: orders tells in which order a
-// request is checked, and each boolean of the rules names a behaviour in which Ironic's code for some resources differs from
-// that for the others.
+// request is checked, by the rules of all resources and those of its own file.
 type resource struct {
 	of     conductor.Object  // an empty object of its type
 	path   string            // below /v1; its last segment is the key of a list's items
@@ -47,7 +44,15 @@ type resource struct {
 	links  map[string]link // to the child resources of a record, by their path below it
 	list   listRules
 	orders orders
-	write  writeRules
+	// inOrder checks the properties of a body in the order of the fields. Otherwise they are sorted by name.
+	inOrder bool
+	// patchable are the fields that a patch may change, in the order in which a fault lists them; nil stands for
+	// all fields that are neither readOnly nor fixed, sorted by name.
+	patchable []string
+	// duplicate returns the fault text for a record with a unique key of another record.
+	duplicate func(o conductor.Object) string
+	// uuidFirst names the UUID in the fault of a new record of which the UUID and another key exist.
+	uuidFirst bool
 }
 
 // link describes the links from a record to a child resource.
@@ -64,46 +69,11 @@ type listRules struct {
 	detailSince states.APIVersion
 	// filters are the query parameters in addition to those of a page.
 	filters []filter
-	// early are the filters that are checked before the parameters of the page; nil stands for all. The others
-	// are checked after these parameters.
-	early []string
+	// first are the filters that Ironic's handler declares before the parameters of the page; nil stands for all. They are checked
+	// before these parameters, and further segments of the path /detail set them.
+	first []string
 	// marker reads the marker of a page; nil stands for one that must be a UUID.
 	marker func(a *rest.Args, name string) string
-	// oneFilter refuses a list with filters of several groups. Otherwise the first filter applies.
-	oneFilter bool
-}
-
-// writeRules are the rules for requests that create, change or delete a record. A function refuses a request by
-// an error, except for duplicate and tooNew. A nil function refuses nothing, unless its comment says otherwise.
-type writeRules struct {
-	// prepare modifies the body of a POST before it is checked.
-	prepare func(r *rest.Request, body any) error
-	// inOrder checks the properties of a body in the order of the resource's fields. Otherwise they are sorted by name.
-	inOrder bool
-	// tooNew reports whether a POST or a patch uses a field newer than its API version; nil stands for hasNew.
-	tooNew func(x *resource, r *rest.Request, object map[string]any, p patch.Patch) bool
-	// patched are the fields that a patch may change, in the order in which a fault lists them; nil stands for
-	// all fields that are neither readOnly nor fixed, sorted by name.
-	patched []string
-	// refuseName returns the fault of a patch that sets an invalid name of a record; nil stands for a resource whose names
-	// are not checked.
-	refuseName func(ident, name string) error
-	// checkValues checks the values of a patch before it is applied.
-	checkValues func(r *rest.Request, p patch.Patch) error
-	// checkPatched checks a patched record before the resource's schema does.
-	checkPatched func(r *rest.Request, patched map[string]any) error
-	// check checks a complete record. before is the record before the patch, nil for a new record.
-	check func(r *rest.Request, before, o conductor.Object) error
-	// allowNew checks a complete new record after the request has waited until no other one held the lock of its node.
-	allowNew func(r *rest.Request, o conductor.Object) error
-	// allow checks a complete patched record after the same wait.
-	allow func(r *rest.Request, before, o conductor.Object) error
-	// duplicate returns the fault text for a record with a unique key of another record.
-	duplicate func(o conductor.Object) string
-	// uuidFirst names the UUID in the fault of a new record of which the UUID and another key exist.
-	uuidFirst bool
-	// deletable checks a record that is about to be deleted.
-	deletable func(r *rest.Request, o conductor.Object) error
 }
 
 // The resources of Ironic's API that are objects. Sources: the files of the same names in
@@ -139,7 +109,7 @@ func (x *resource) bodySchema(service *rest.Service) *schema.Schema {
 			s.Required = append(s.Required, f.name)
 		}
 	}
-	if !x.write.inOrder {
+	if !x.inOrder {
 		slices.SortFunc(s.Properties, func(a, b schema.Property) int { return strings.Compare(a.Name, b.Name) })
 	}
 	slices.Sort(s.Required)
@@ -161,11 +131,6 @@ func (x *resource) identName() string {
 		return x.word + "_ident"
 	}
 	return x.word + "_uuid"
-}
-
-// ident returns the UUID or name by which the path names a record.
-func (x *resource) ident(r *rest.Request) (string, error) {
-	return r.Param(0), x.checkIdent(r.Param(0), x.named(r.Version))
 }
 
 // checkIdent refuses an identifier that is no UUID and, if the records have names, no name either.

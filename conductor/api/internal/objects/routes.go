@@ -16,9 +16,9 @@ func (x *resource) controller() *rest.Controller {
 	c := &rest.Controller{Actions: rest.Actions{
 		rest.All: {Serve: listing{resource: x}.serve, Since: x.since},
 		rest.One: {Serve: x.get, Since: x.since, Idents: ident, Args: []string{"fields"}},
-		"post":   {NoArgs: true, Body: x.word, Serve: x.create, Since: x.since},
+		"post":   {NoArgs: true, Body: x.word, Serve: x.post, Since: x.since},
 		"patch":  {Body: "patch", Serve: x.patch, Since: x.since, Idents: ident},
-		"delete": {Serve: x.remove, Since: x.since, Idents: ident},
+		"delete": {Serve: x.delete, Since: x.since, Idents: ident},
 	}}
 	if x.hasDetailPath() {
 		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, details: true}.serve, Since: x.since, Args: x.pathArgs()}
@@ -30,8 +30,8 @@ func (x *resource) controller() *rest.Controller {
 // them to the first parameters of the list's handler.
 func (x *resource) pathArgs() (names []string) {
 	switch {
-	case x.list.early != nil:
-		return x.list.early
+	case x.list.first != nil:
+		return x.list.first
 	case len(x.list.filters) == 0:
 		return []string{"marker"}
 	}
@@ -60,7 +60,7 @@ func (x *resource) controllerBelow(of *parent) *rest.Controller {
 	c := &rest.Controller{Actions: rest.Actions{
 		rest.All: {Serve: listing{resource: x, parent: of}.serve},
 		rest.One: forbidden, "patch": forbidden, "delete": forbidden,
-		"post": {NoArgs: true, Body: x.word, Serve: x.create},
+		"post": {NoArgs: true, Body: x.word, Serve: x.post},
 	}}
 	if x.hasDetailPath() {
 		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, parent: of, details: true}.serve}

@@ -43,18 +43,22 @@ var runbookResource = &resource{
 		{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("order", false), convert: toSteps("order"), mask: masked.Value},
 		{name: "traits", since: since.RunbookTraits, flags: readOnly, zero: []any{}},
 	},
-	list:  listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: (*rest.Args).Name},
-	write: writeRules{check: checkRunbookName},
+	list: listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: (*rest.Args).Name},
+	orders: orders{
+		post:   []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, notBelow, fieldsNotNewer, runbookNameValid},
+		update: []check{patchApplies, documentValid, fieldsSet, runbookNameValid},
+	},
 }
 
-// checkRunbookName refuses a name that is no trait, and from since.RunbookTraits one that is no logical
+// runbookNameValid refuses a name that is no trait, and from since.RunbookTraits one that is no logical
 // name.
-func checkRunbookName(r *rest.Request, _, o conductor.Object) error {
-	if r.Version < since.RunbookTraits {
-		return traits.Schema.Validate("runbook", o.Meta().Name)
+func runbookNameValid(q *request) error {
+	name := q.record.Meta().Name
+	if q.r.Version < since.RunbookTraits {
+		return traits.Schema.Validate("runbook", name)
 	}
-	if !rest.IsName(o.Meta().Name) {
-		return fault.Schema("runbook", `%s does not match '^[A-Za-z0-9\-._~]+$'`, fault.Repr(o.Meta().Name))
+	if !rest.IsName(name) {
+		return fault.Schema("runbook", `%s does not match '^[A-Za-z0-9\-._~]+$'`, fault.Repr(name))
 	}
 	return nil
 }

@@ -28,6 +28,12 @@ func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 	return x.answer(r, http.StatusOK, q.record, fields), nil
 }
 
+// fieldsAllowed refuses a GET of fields that are newer than the version of the request.
+func fieldsAllowed(q *request) error { return q.allowFields(q.r, q.shown) }
+
+// fieldsExist refuses a GET of fields that the resource does not have.
+func fieldsExist(q *request) error { return q.checkFields(q.r, q.shown) }
+
 // allowFields refuses fields that the version does not have.
 func (x *resource) allowFields(r *rest.Request, fields rest.FieldSet) error {
 	if fields != nil && r.Version < since.Fields {

@@ -28,16 +28,17 @@ var templateResource = &resource{
 		{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("priority", true), convert: toSteps("priority"), mask: masked.Value},
 	},
 	list: listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: (*rest.Args).Name},
-	orders: orders{list: []listCheck{
-		listFieldsAllowed, fieldsChosen, pageValid, sortKeyHasOrder, markerExists,
-	}},
-	write: writeRules{patched: []string{"extra", "name", "steps", "description"}, checkPatched: checkTemplateSteps},
+	orders: orders{
+		list:   []listCheck{listFieldsAllowed, fieldsChosen, pageValid, sortKeyHasOrder, markerExists},
+		update: []check{patchApplies, templateStepsValid, documentValid, fieldsSet},
+	},
+	patchable: []string{"extra", "name", "steps", "description"},
 }
 
-// checkTemplateSteps checks the steps of a patched deploy template.
-func checkTemplateSteps(r *rest.Request, patched map[string]any) error {
-	steps, _ := patched["steps"].([]any)
-	valid := StepsSchema("priority", true)(r.Service).Items
+// templateStepsValid refuses invalid steps of a patched deploy template before documentValid does, with its own text for each step.
+func templateStepsValid(q *request) error {
+	steps, _ := q.values["steps"].([]any)
+	valid := StepsSchema("priority", true)(q.r.Service).Items
 	for _, step := range steps {
 		if err := valid.Validate("patch", step); err != nil {
 			return err

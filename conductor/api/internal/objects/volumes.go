@@ -4,10 +4,10 @@ package objects
 
 import (
 	"fmt"
+	"net/http"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
-	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
@@ -63,15 +63,10 @@ var connectorResource = &resource{
 		defaults: []string{"uuid", "node_uuid", "type", "connector_id"},
 		filters:  []filter{byNode("node"), ignoredProject},
 	},
-	orders: orders{patch: []check{validIdent, patchDecodes, recordExists, patchPermitted}},
-	write: writeRules{
-		checkValues: checkNodeUUIDs,
-		allow:       volumeUpdate("volume connector update"),
-		duplicate: func(o conductor.Object) string {
-			v := o.(*conductor.VolumeConnector)
-			return fmt.Sprintf("A volume connector with type %s and connector ID %s already exists.", v.Type, v.ConnectorID)
-		},
-		deletable: checkVolume("volume connector deletion", admission.Rules.DeleteVolume),
+	orders: volumeOrders("connector"),
+	duplicate: func(o conductor.Object) string {
+		v := o.(*conductor.VolumeConnector)
+		return fmt.Sprintf("A volume connector with type %s and connector ID %s already exists.", v.Type, v.ConnectorID)
 	},
 }
 
@@ -90,14 +85,9 @@ var targetResource = &resource{
 		defaults: []string{"uuid", "node_uuid", "volume_type", "boot_index", "volume_id"},
 		filters:  []filter{byNode("node"), ignoredProject},
 	},
-	orders: orders{patch: []check{validIdent, patchDecodes, recordExists, patchPermitted}},
-	write: writeRules{
-		checkValues: checkNodeUUIDs,
-		allow:       volumeUpdate("volume target update"),
-		duplicate: func(o conductor.Object) string {
-			return fmt.Sprintf("A volume target with boot index '%v' for the same node already exists.", o.(*conductor.VolumeTarget).BootIndex)
-		},
-		deletable: checkVolume("volume target deletion", admission.Rules.DeleteVolume),
+	orders: volumeOrders("target"),
+	duplicate: func(o conductor.Object) string {
+		return fmt.Sprintf("A volume target with boot index '%v' for the same node already exists.", o.(*conductor.VolumeTarget).BootIndex)
 	},
 }
 
@@ -110,9 +100,29 @@ func maskTarget(v any) any {
 	return masked.Object(properties)
 }
 
-// checkNodeUUIDs refuses a patch of a volume that names its node by anything but a UUID.
-func checkNodeUUIDs(_ *rest.Request, p patch.Patch) error {
-	for _, v := range p.Values("node_uuid") {
+// volumeOrders returns the orders of the checks of volume connectors or targets.
+func volumeOrders(kind string) orders {
+	return orders{
+		post:   []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, volumeNodeExists, notBelow, fieldsNotNewer},
+		patch:  []check{identValid, patchDecodes, recordExists, fieldsPatchable, fieldsNotNewer, newNodeIsUUID},
+		update: []check{patchApplies, nodeMayChange, documentValid, fieldsSet, nodeUnlocked, volumeMay(kind+" update", admission.Rules.UpdateVolume)},
+		delete: []check{identValid, recordExists, nodeUnlockedOrGone, volumeMay(kind+" deletion", admission.Rules.DeleteVolume)},
+	}
+}
+
+// volumeNodeExists is nodeExists with another text.
+func volumeNodeExists(q *request) error {
+	node := q.record.Meta().NodeUUID
+	_, err := q.r.FindNode(node)
+	if err != nil && fault.Of(err).Status == http.StatusNotFound {
+		return fault.Invalid("Invalid input for field/attribute node_uuid. Value: '%s'. ", node)
+	}
+	return fault.As400(err)
+}
+
+// newNodeIsUUID refuses a patch of a volume that names its node by anything but a UUID.
+func newNodeIsUUID(q *request) error {
+	for _, v := range q.patch.Values("node_uuid") {
 		if uuid, isText := v.(string); !isText || !rest.IsUUID(uuid) {
 			return fault.Invalid("Expected a UUID for node_uuid, but received %s.", fault.Show(v))
 		}
@@ -120,22 +130,15 @@ func checkNodeUUIDs(_ *rest.Request, p patch.Patch) error {
 	return nil
 }
 
-// volumeUpdate refuses a change to a volume of a node that is not powered off.
-func volumeUpdate(action string) func(r *rest.Request, before, o conductor.Object) error {
-	return func(r *rest.Request, _, o conductor.Object) error {
-		return checkVolume(action, admission.Rules.UpdateVolume)(r, o)
-	}
-}
-
-// checkVolume refuses a request for a volume that a rule refuses for its node.
-func checkVolume(action string, rule func(admission.Rules, admission.NodeFields) error) func(r *rest.Request, o conductor.Object) error {
-	return func(r *rest.Request, o conductor.Object) error {
-		n, err := r.Conductor.Node(r.Context(), o.Meta().NodeUUID)
+// volumeMay refuses an action on a volume that a rule refuses for its node. The action is the one in Ironic's text.
+func volumeMay(action string, rule func(admission.Rules, admission.NodeFields) error) check {
+	return func(q *request) error {
+		n, err := q.r.Conductor.Node(q.r.Context(), q.record.Meta().NodeUUID)
 		if err != nil {
 			return fault.As400(err)
 		}
-		if rule(r.Conductor.Rules(), unreserved(n)) != nil {
-			return fault.State(action, n.UUID, fault.Power(n.Power))
+		if rule(q.r.Conductor.Rules(), unreserved(n)) != nil {
+			return fault.State("volume "+action, n.UUID, fault.Power(n.Power))
 		}
 		return nil
 	}

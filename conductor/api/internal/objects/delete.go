@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"errors"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+)
+
+// delete answers a DELETE.
+func (x *resource) delete(r *rest.Request) (rest.Answer, error) {
+	if err := r.CheckArgs(r.QueryArgs()); err != nil {
+		return rest.Answer{}, err
+	}
+	q := &request{resource: x, r: r}
+	if err := pass(q, x.orders.delete, deleteOrder); err != nil {
+		return rest.Answer{}, err
+	}
+	return rest.NoContent, x.remove(r, q.record)
+}
+
+// remove deletes a record.
+func (x *resource) remove(r *rest.Request, o conductor.Object) error {
+	uuid := o.Meta().UUID
+	err := r.Conductor.DeleteObject(r.Context(), x.of.Kind(), uuid)
+	if errors.Is(err, conductor.NotFound) {
+		return x.notFound(uuid)
+	}
+	return err
+}
+
+// nodeUnlockedOrGone is nodeUnlocked for a record that may be deleted even if its node does not exist.
+func nodeUnlockedOrGone(q *request) error {
+	if err := nodeUnlocked(q); !errors.Is(err, conductor.NotFound) {
+		return err
+	}
+	return nil
+}
