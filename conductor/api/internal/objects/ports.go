@@ -203,15 +203,15 @@ func portMayChange(q *request) error {
 	changed := func(field string) bool { return !same(q.before, q.record, field) }
 	update := admission.PortUpdate{Address: changed("address"), Connectivity: slices.ContainsFunc(connectivity, changed)}
 	switch err := q.r.Conductor.Rules().UpdatePort(unreserved(n), update, q.r.Version); {
-	case err == nil && (changed("portgroup_uuid") || changed("physical_network")):
-		return physicalNetworkShared(q)
-	case err == nil:
-		return nil
 	case errors.Is(err, admission.Associated):
 		return fault.Conflict("Cannot update hardware address for port %s as node %s is active or has instance UUID assigned", m.UUID, n.UUID)
-	default:
+	case err != nil:
 		return fault.Conflict("Port %s can not have any connectivity attributes (%s) updated unless node %s is in a %s state or in maintenance mode. The current state is %s.",
 			m.UUID, "local_link_connection, physical_network, portgroup_id, pxe_enabled", n.UUID, connectivityStates, n.ProvisionState)
+	case changed("portgroup_uuid"), changed("physical_network"):
+		return physicalNetworkShared(q)
+	default:
+		return nil
 	}
 }
 

@@ -3,8 +3,8 @@
 package objects
 
 import (
+	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
@@ -113,11 +113,11 @@ func volumeOrders(kind string) orders {
 // volumeNodeExists is nodeExists with another text.
 func volumeNodeExists(q *request) error {
 	node := q.record.Meta().NodeUUID
-	_, err := q.r.FindNode(node)
-	if err != nil && fault.Of(err).Status == http.StatusNotFound {
+	_, err := q.r.Conductor.Node(q.r.Context(), node)
+	if errors.Is(err, conductor.NotFound) {
 		return fault.Invalid("Invalid input for field/attribute node_uuid. Value: '%s'. ", node)
 	}
-	return fault.As400(err)
+	return err
 }
 
 // newNodeIsUUID refuses a patch of a volume that names its node by anything but a UUID.
