@@ -234,7 +234,7 @@ func (c *calls) store(ctx context.Context, s *session, o *callRecord) {
 	r, err := encodeObject(o)
 	for pause := 10 * time.Millisecond; err == nil; pause = min(2*pause, reportBackoff) {
 		_, err := c.fleet.store.Update(ctx, r)
-		if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict) {
+		if err == nil || errors.Is(err, NotFound) || errors.Is(err, ErrConflict) {
 			return
 		}
 		if ctx.Err() != nil || s.run.ctx.Err() != nil {

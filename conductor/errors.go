@@ -14,67 +14,26 @@ import (
 
 // Reason is the reason why a [Conductor] refuses a request. It is an error, so that callers
 // can write errors.Is(err, conductor.Locked).
-type Reason interface {
-	error
-	// HTTPStatus returns the HTTP status of Ironic's response.
-	HTTPStatus() int
-}
+type Reason = admission.Reason
 
-// The reasons of package admission.
+// The reasons of package admission, which says what each of them means.
 const (
-	// Invalid: the request or a value in it makes no sense.
-	Invalid = admission.Invalid
-	// Locked: the node is reserved. Try again later.
-	Locked = admission.Locked
-	// WrongState: the node's provision state does not allow a change to its record,
-	// or its deletion.
-	WrongState = admission.WrongState
-	// NotAllowed: the table has no such request in the node's provision state.
-	NotAllowed = admission.NotAllowed
-	// InMaintenance: the node is in maintenance.
-	InMaintenance = admission.InMaintenance
-	// Associated: the node has an instance, or the instance a node.
-	Associated = admission.Associated
-	// IsProtected: the node is protected against rebuild, deletion and tear-down.
-	IsProtected = admission.IsProtected
-	// IsRetired: the node is retired and must not become available.
-	IsRetired = admission.IsRetired
-	// Unsupported: the node's hardware type does not support the request.
-	Unsupported = admission.Unsupported
-	// Unsuitable: validation found that the requested work cannot succeed.
-	Unsuitable = admission.Unsuitable
-	// PowerOffDisabled: the node has disable_power_off set.
+	Invalid          = admission.Invalid
+	Locked           = admission.Locked
+	WrongState       = admission.WrongState
+	NotAllowed       = admission.NotAllowed
+	InMaintenance    = admission.InMaintenance
+	Associated       = admission.Associated
+	IsProtected      = admission.IsProtected
+	IsRetired        = admission.IsRetired
+	Unsupported      = admission.Unsupported
+	Unsuitable       = admission.Unsuitable
 	PowerOffDisabled = admission.PowerOffDisabled
+	NotFound         = admission.NotFound
+	Exists           = admission.Exists
+	NoWorker         = admission.NoWorker
+	LimitReached     = admission.LimitReached
 )
-
-// The reasons that do not depend on the node's record.
-const (
-	// NotFound: there is no such node or object.
-	NotFound reason = iota
-	// Exists: another node or object has the UUID, the name or another key.
-	Exists
-	// NoWorker: all workers are busy. Try again later.
-	NoWorker
-	// LimitReached: too many nodes are being deployed or cleaned. Try again later.
-	LimitReached
-)
-
-// Source: ironic/common/exception.py.
-type reason uint8
-
-var reasons = [...]struct {
-	text   string
-	status int
-}{
-	NotFound:     {"not found", http.StatusNotFound},
-	Exists:       {"already exists", http.StatusConflict},
-	NoWorker:     {"no free worker", http.StatusServiceUnavailable},
-	LimitReached: {"too many nodes at once", http.StatusServiceUnavailable},
-}
-
-func (r reason) Error() string { return reasons[r].text }
-
-func (r reason) HTTPStatus() int { return reasons[r].status }
 
 // Error reports that a request was refused and changed nothing, see [Held] for UpdatedAt. It matches its Reason.
 type Error struct {
@@ -98,27 +57,19 @@ func (e *Error) Error() string { return e.Text }
 
 // Unwrap returns the reason and the cause.
 func (e *Error) Unwrap() []error {
-	var errs []error
-	if e.Reason != nil {
-		errs = append(errs, e.Reason)
+	if e.Err == nil {
+		return []error{e.Reason}
 	}
-	if e.Err != nil {
-		errs = append(errs, e.Err)
-	}
-	return errs
+	return []error{e.Reason, e.Err}
 }
 
 // HTTPStatus returns the HTTP status of Ironic's response, 500 if there is no Reason.
 func (e *Error) HTTPStatus() int {
 	var refusal *admission.Refusal
-	switch {
-	case errors.As(e.Err, &refusal):
+	if errors.As(e.Err, &refusal) {
 		return refusal.HTTPStatus()
-	case e.Reason == nil:
-		return http.StatusInternalServerError
-	default:
-		return e.Reason.HTTPStatus()
 	}
+	return e.Reason.HTTPStatus()
 }
 
 // HTTPStatus returns the HTTP status of Ironic's response where a method of a [Conductor]
@@ -134,10 +85,8 @@ func HTTPStatus(err error) int {
 	switch {
 	case errors.As(err, &status):
 		return status.HTTPStatus()
-	case errors.As(err, &refused) && refused.PowerOffDisabled, errors.Is(err, powersync.ErrLocked):
+	case errors.As(err, &refused) && refused.PowerOffDisabled:
 		return http.StatusConflict
-	case errors.Is(err, powersync.ErrNotFound):
-		return http.StatusNotFound
 	case errors.As(err, &refused), errors.As(err, &unknown), errors.Is(err, states.ErrNotAllowed):
 		return http.StatusBadRequest
 	default:

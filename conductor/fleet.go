@@ -115,7 +115,7 @@ func (f *fleet) indexed(ident string) *Node {
 // storedNode is node without the index: it reads the store.
 func (f *fleet) storedNode(ctx context.Context, ident string) (*Node, error) {
 	r, err := f.load(ctx, KindNode, ident)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, NotFound) {
 		return nil, noNode(ident)
 	}
 	if err != nil {
@@ -211,7 +211,7 @@ func (f *fleet) edit(ctx context.Context, ident string, change func(*Node) error
 			return nil, nil, held.error
 		case err == nil:
 			return before, n, nil
-		case errors.Is(err, ErrNotFound):
+		case errors.Is(err, NotFound):
 			return nil, nil, noNode(ident)
 		case !errors.Is(err, ErrConflict):
 			return nil, nil, err
@@ -235,7 +235,7 @@ func (f *fleet) remove(ctx context.Context, ident string, check func(*Node) erro
 		case err == nil:
 			f.nodes.drop(n.UUID, revision, true)
 			return f.discardOf(ctx, n)
-		case errors.Is(err, ErrNotFound):
+		case errors.Is(err, NotFound):
 			return noNode(ident)
 		case !errors.Is(err, ErrConflict):
 			return fmt.Errorf("delete node %s: %w", n.UUID, err)

@@ -166,7 +166,7 @@ func TestAHistoryThatCannotBeStoredIsLogged(t *testing.T) {
 		"an entry that is stored":            {&withoutHistory{}, false},
 		"an entry that is not stored":        {&withoutHistory{create: full}, true},
 		"an old entry that is not deleted":   {&withoutHistory{delete: full}, true},
-		"an old entry that is deleted twice": {&withoutHistory{delete: conductor.ErrNotFound}, false},
+		"an old entry that is deleted twice": {&withoutHistory{delete: conductor.NotFound}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

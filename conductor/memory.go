@@ -103,7 +103,7 @@ func (m *Memory) Get(ctx context.Context, kind Kind, key string) (Record, error)
 	defer m.mu.Unlock()
 	r, ok := m.kind(kind).find(key)
 	if !ok {
-		return Record{}, ErrNotFound
+		return Record{}, NotFound
 	}
 	return r, nil
 }
@@ -164,7 +164,7 @@ func (k *memoryKind) current(id string, revision int64) error {
 	r, ok := k.records[id]
 	switch {
 	case !ok:
-		return ErrNotFound
+		return NotFound
 	case r.Revision != revision:
 		return ErrConflict
 	}

@@ -71,7 +71,7 @@ func (c *Conductor) DeleteObject(ctx context.Context, kind Kind, ident string) e
 // object is [Conductor.Object].
 func (f *fleet) object(ctx context.Context, kind Kind, ident string) (Object, error) {
 	r, err := f.load(ctx, kind, ident)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, NotFound) {
 		return nil, noObject(kind, ident)
 	}
 	if err != nil {
@@ -143,7 +143,7 @@ func (f *fleet) editObject(ctx context.Context, kind Kind, ident string, change 
 		case err == nil:
 			f.of(kind).put(o)
 			return o, nil
-		case errors.Is(err, ErrNotFound):
+		case errors.Is(err, NotFound):
 			return nil, noObject(kind, ident)
 		case !errors.Is(err, ErrConflict):
 			return nil, objectExists(o, err)
@@ -193,7 +193,7 @@ func (f *fleet) removeObject(ctx context.Context, kind Kind, ident string) error
 		case err == nil:
 			f.of(kind).drop(id, revision, true)
 			return nil
-		case errors.Is(err, ErrNotFound):
+		case errors.Is(err, NotFound):
 			return noObject(kind, ident)
 		case !errors.Is(err, ErrConflict):
 			return fmt.Errorf("delete %s %s: %w", kind, ident, err)

@@ -96,18 +96,14 @@ func (p powerRounds) handle(
 		}
 		a, err = decide(ctx, s, n, past)
 	}
-	switch {
-	case err == nil && a.Err != nil && ctx.Err() != nil:
-		return powerAttempt(id, powersync.Interrupted, a.Err, past), nil
-	case errors.Is(err, ErrConflict):
-		return a, powersync.ErrConflict
-	case errors.Is(err, NotFound), errors.Is(err, ErrNotFound):
-		return a, powersync.ErrNotFound
-	case err != nil && ctx.Err() != nil:
-		return powerAttempt(id, powersync.Interrupted, err, past), nil
-	default:
+	failure := err
+	if err == nil {
+		failure = a.Err
+	}
+	if failure == nil || ctx.Err() == nil || errors.Is(err, ErrConflict) || errors.Is(err, NotFound) {
 		return a, err
 	}
+	return powerAttempt(id, powersync.Interrupted, failure, past), nil
 }
 
 // powerAttempt returns the action of an attempt that does not count.

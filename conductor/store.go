@@ -4,9 +4,10 @@ package conductor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
+
+	"github.com/ironstate/ironstate/powersync"
 )
 
 // Kind is the name of a kind of record, such as "nodes". It is usable as a path segment.
@@ -39,13 +40,9 @@ type Change struct {
 	Synced bool
 }
 
-var (
-	// ErrNotFound: the store has no such record. A [Store] returns it.
-	ErrNotFound = errors.New("no such record")
-	// ErrConflict: the record has changed since it was read. A [Store] returns it
-	// from Update and Delete.
-	ErrConflict = errors.New("record has changed since it was read")
-)
+// ErrConflict says that the record has changed since it was read. A [Store] returns it
+// from Update and Delete. It is [powersync.ErrConflict].
+var ErrConflict = powersync.ErrConflict
 
 // DuplicateError names a key that another record of the kind already has. A [Store]
 // returns it from Create and Update.
@@ -61,10 +58,10 @@ func (e *DuplicateError) Error() string {
 // Store holds the records of a fleet. Its methods are safe for concurrent use, by several
 // processes if the store has several conductors. Writes are atomic. In a durable store a
 // write is on disk when the method has returned without an error. After an error other than
-// ErrNotFound, ErrConflict and a [*DuplicateError] the outcome of the write is unknown.
+// NotFound, ErrConflict and a [*DuplicateError] the outcome of the write is unknown.
 // [Memory] is a Store; package storetest, below, checks other implementations.
 type Store interface {
-	// Get returns a record by its ID or one of its keys. The result includes every write
+	// Get returns a record by its ID or one of its keys, or an error that matches NotFound. The result includes every write
 	// that has returned.
 	Get(ctx context.Context, kind Kind, key string) (Record, error)
 	// List returns up to limit records in byte order of their IDs, starting after the ID

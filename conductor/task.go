@@ -125,7 +125,7 @@ func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 			}
 		}
 		switch {
-		case errors.Is(err, NotFound), errors.Is(err, ErrNotFound):
+		case errors.Is(err, NotFound):
 			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
 		case err == nil:
 			t.set(n, len(later))

@@ -191,7 +191,7 @@ func TestATaskWhoseNodeIsTakenOrDeletedChangesNothing(t *testing.T) {
 		}, "the reservation was lost: node %s was deleted"},
 		"deleted after a conflict": {func(t *testing.T, task *Task, s *scripted) {
 			s.elsewhere(t, task.Node().UUID, func(*Node) {})
-			s.gets = []func() error{func() error { return ErrNotFound }}
+			s.gets = []func() error{func() error { return NotFound }}
 		}, "the reservation was lost: node %s was deleted"},
 	} {
 		for _, change := range []func(*Task, context.Context, func(*Node) error) error{(*Task).Update, (*Task).persist} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -13,8 +14,8 @@ var (
 	// ErrRunning says that this Syncer already runs a round of this kind.
 	ErrRunning = errors.New("a round is already running")
 	// ErrLocked says that the node is reserved, or that its power is being changed. The
-	// caller may try again later. Ironic answers with status 409.
-	ErrLocked = errors.New("node is locked")
+	// caller may try again later. Ironic answers with status 409. It is [admission.Locked].
+	ErrLocked error = admission.Locked
 	// ErrNotReached says that the hardware accepted the request and did not reach the
 	// requested power state in time.
 	ErrNotReached = errors.New("power state not reached")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -45,8 +46,8 @@ func (r Record) released() Record {
 }
 
 var (
-	// ErrNotFound is the error of a [Store] that has no record of the node.
-	ErrNotFound = errors.New("no such node")
+	// ErrNotFound is the error of a [Store] that has no record of the node. It is [admission.NotFound].
+	ErrNotFound error = admission.NotFound
 	// ErrConflict is the error of a [Store]'s Update if the record has changed since it
 	// was loaded.
 	ErrConflict = errors.New("record has changed since it was loaded")

@@ -67,7 +67,7 @@ func result(err error) string {
 	switch {
 	case err == nil:
 		return "ok"
-	case errors.Is(err, conductor.ErrNotFound):
+	case errors.Is(err, conductor.NotFound):
 		return "not_found"
 	case errors.Is(err, conductor.ErrConflict):
 		return "conflict"

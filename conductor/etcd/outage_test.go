@@ -252,7 +252,7 @@ func increment(t *testing.T, s conductor.Store, want int) {
 		switch {
 		case err == nil:
 			return
-		case errors.Is(err, conductor.ErrNotFound), errors.Is(err, context.Canceled):
+		case errors.Is(err, conductor.NotFound), errors.Is(err, context.Canceled):
 			require.NoError(t, err)
 		}
 	}

@@ -159,7 +159,7 @@ func (s *Store) find(ctx context.Context, kind conductor.Kind, key string) (cond
 	}
 	byKey := answer.Responses[1].GetResponseRange()
 	if len(byKey.Kvs) == 0 {
-		return conductor.Record{}, conductor.ErrNotFound
+		return conductor.Record{}, conductor.NotFound
 	}
 	id := string(byKey.Kvs[0].Value)
 	record, err := s.client.Get(ctx, s.layout.record(kind, id), s.readOptions(clientv3.WithRev(answer.Header.Revision))...)

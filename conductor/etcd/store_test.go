@@ -355,11 +355,11 @@ func TestAWriteReadsAgainWhatOneServerOfAClusterMayNotHaveYet(t *testing.T) {
 		"a server that is behind":       {false, 4, nil, 5, nil, 2},
 		"a server without the record":   {false, 0, nil, 5, nil, 2},
 		"a record that has changed":     {false, 6, nil, 6, conductor.ErrConflict, 2},
-		"a record that was deleted":     {false, 4, nil, 0, conductor.ErrNotFound, 2},
+		"a record that was deleted":     {false, 4, nil, 0, conductor.NotFound, 2},
 		"a server that fails":           {false, 0, broken, 5, broken, 1},
 		"a single server":               {true, 5, nil, 9, nil, 1},
 		"a change on a single server":   {true, 6, nil, 5, conductor.ErrConflict, 1},
-		"a deletion on a single server": {true, 0, nil, 5, conductor.ErrNotFound, 1},
+		"a deletion on a single server": {true, 0, nil, 5, conductor.NotFound, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reads := 0

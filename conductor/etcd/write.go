@@ -109,7 +109,7 @@ func (w *write) unchanged() {
 	w.found = append(w.found, func(now []*mvccpb.KeyValue) error {
 		switch {
 		case len(now) == 0:
-			return conductor.ErrNotFound
+			return conductor.NotFound
 		case now[0].ModRevision != w.record.Revision:
 			return conductor.ErrConflict
 		}
@@ -170,7 +170,7 @@ func (s *Store) current(ctx context.Context, r conductor.Record) (conductor.Reco
 	case err != nil:
 		return r, failure(ctx, err)
 	case len(answer.Kvs) == 0:
-		return r, conductor.ErrNotFound
+		return r, conductor.NotFound
 	case answer.Kvs[0].ModRevision != r.Revision:
 		return r, conductor.ErrConflict
 	}

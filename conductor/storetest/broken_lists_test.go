@@ -163,7 +163,7 @@ var brokenWatches = []mutant{
 		})
 		b.get = func(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
 			if at, ok := yielded.Load(key); ok && time.Since(at.(time.Time)) < time.Millisecond {
-				return conductor.Record{}, conductor.ErrNotFound
+				return conductor.Record{}, conductor.NotFound
 			}
 			return b.Memory.Get(ctx, kind, key)
 		}

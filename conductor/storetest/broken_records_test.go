@@ -17,7 +17,7 @@ var brokenRecords = []mutant{
 	{"keys do not find a record", "is stored as written", func(b *broken) {
 		b.get = func(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
 			if strings.Contains(key, "=") {
-				return conductor.Record{}, conductor.ErrNotFound
+				return conductor.Record{}, conductor.NotFound
 			}
 			return b.Memory.Get(ctx, kind, key)
 		}
@@ -52,7 +52,7 @@ var brokenRecords = []mutant{
 			if i := slices.IndexFunc(page, func(r conductor.Record) bool { return strings.HasPrefix(r.ID, key) }); i >= 0 {
 				return page[i], err
 			}
-			return conductor.Record{}, conductor.ErrNotFound
+			return conductor.Record{}, conductor.NotFound
 		}
 	}},
 	{"what is not there is a record without content", "a record that does not exist is not found", func(b *broken) {

@@ -173,7 +173,7 @@ func (t *tester) checkDeleteRace(ctx context.Context) error {
 			return err
 		})
 		winner, err := oneOf(errs, func(err error) error {
-			if errors.Is(err, conductor.ErrNotFound) {
+			if errors.Is(err, conductor.NotFound) {
 				return nil
 			}
 			return wantError(conductor.ErrConflict, err)

@@ -71,11 +71,11 @@ func (t *tester) checkNotFound(ctx context.Context) error {
 	}
 	r.ID = id(2)
 	_, err = t.update(ctx, r)
-	if err := wantError(conductor.ErrNotFound, err); err != nil {
+	if err := wantError(conductor.NotFound, err); err != nil {
 		return fmt.Errorf("update: %w", err)
 	}
 	_, err = t.delete(ctx, r)
-	if err := wantError(conductor.ErrNotFound, err); err != nil {
+	if err := wantError(conductor.NotFound, err); err != nil {
 		return fmt.Errorf("delete: %w", err)
 	}
 	return nil
@@ -199,11 +199,11 @@ func (t *tester) checkDeleted(ctx context.Context) error {
 			}
 		}
 		_, err = t.delete(ctx, r)
-		if err := wantError(conductor.ErrNotFound, err); err != nil {
+		if err := wantError(conductor.NotFound, err); err != nil {
 			return fmt.Errorf("delete for the second time: %w", err)
 		}
 		_, err = t.update(ctx, r)
-		if err := wantError(conductor.ErrNotFound, err); err != nil {
+		if err := wantError(conductor.NotFound, err); err != nil {
 			return fmt.Errorf("update after the deletion: %w", err)
 		}
 	}

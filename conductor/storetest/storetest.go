@@ -164,8 +164,8 @@ func (t *tester) stored(ctx context.Context, want conductor.Record) error {
 // absent checks that no handle returns a record for the key.
 func (t *tester) absent(ctx context.Context, key string) error {
 	for _, s := range t.stores {
-		if r, err := s.Get(ctx, t.kind, key); !errors.Is(err, conductor.ErrNotFound) {
-			return fmt.Errorf("get %q: want ErrNotFound, got %s, %v", key, brief(r), err)
+		if r, err := s.Get(ctx, t.kind, key); !errors.Is(err, conductor.NotFound) {
+			return fmt.Errorf("get %q: want NotFound, got %s, %v", key, brief(r), err)
 		}
 	}
 	return nil

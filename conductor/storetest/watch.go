@@ -204,7 +204,7 @@ func (t *tester) writeSomething(ctx context.Context, s conductor.Store, writer, 
 	mine.Value = fmt.Appendf(nil, "writer %d, turn %d", writer, turn)
 	old, err := s.Get(ctx, t.kind, mine.ID)
 	switch {
-	case errors.Is(err, conductor.ErrNotFound):
+	case errors.Is(err, conductor.NotFound):
 		mine.Revision, err = s.Create(ctx, mine)
 	case err != nil:
 		return err
@@ -217,7 +217,7 @@ func (t *tester) writeSomething(ctx context.Context, s conductor.Store, writer, 
 	}
 	var duplicate *conductor.DuplicateError
 	switch {
-	case errors.As(err, &duplicate), errors.Is(err, conductor.ErrConflict), errors.Is(err, conductor.ErrNotFound):
+	case errors.As(err, &duplicate), errors.Is(err, conductor.ErrConflict), errors.Is(err, conductor.NotFound):
 		return nil // another writer was faster
 	case err != nil:
 		return err

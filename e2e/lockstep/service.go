@@ -120,7 +120,7 @@ func (s *service) newNode(ctx context.Context, uuid, group string) error {
 // forget removes a record from the store.
 func (s *service) forget(ctx context.Context, kind conductor.Kind, uuid string) error {
 	r, err := s.store.Get(ctx, kind, uuid)
-	if errors.Is(err, conductor.ErrNotFound) {
+	if errors.Is(err, conductor.NotFound) {
 		return nil
 	}
 	if err == nil {

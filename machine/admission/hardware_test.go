@@ -4,7 +4,6 @@ package admission_test
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,12 +68,17 @@ func TestLockNeedsNothingElse(t *testing.T) {
 }
 
 func TestReasonsHaveTextAndStatus(t *testing.T) {
-	for reason := range admission.PowerOffDisabled + 1 {
+	for reason := admission.Invalid; reason <= admission.LimitReached; reason++ {
 		require.NotEmpty(t, reason.Error())
-		require.GreaterOrEqual(t, reason.HTTPStatus(), 400)
-		require.Less(t, reason.HTTPStatus(), 500)
+		require.NotEqual(t, 500, reason.HTTPStatus())
 	}
-	next := admission.PowerOffDisabled + 1
-	require.Equal(t, fmt.Sprintf("Reason(%d)", next), next.Error())
-	require.Equal(t, 500, next.HTTPStatus())
+	for reason, status := range map[admission.Reason]int{
+		admission.PowerOffDisabled: 409, admission.NotFound: 404, admission.Exists: 409, admission.NoWorker: 503, admission.LimitReached: 503,
+	} {
+		require.Equal(t, status, reason.HTTPStatus(), reason)
+	}
+	for reason, text := range map[admission.Reason]string{0: "refused without a reason", admission.LimitReached + 1: "Reason(16)"} {
+		require.Equal(t, text, reason.Error())
+		require.Equal(t, 500, reason.HTTPStatus())
+	}
 }

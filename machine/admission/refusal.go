@@ -4,23 +4,26 @@ package admission
 
 import "fmt"
 
-// The HTTP statuses of refusals. The package does not import net/http for four numbers.
+// The HTTP statuses of refusals. The package does not import net/http for six numbers.
 const (
 	statusBadRequest    = 400
 	statusForbidden     = 403
+	statusNotFound      = 404
 	statusConflict      = 409
 	statusInternalError = 500
+	statusUnavailable   = 503
 )
 
 // Reason is why a request is refused. It is an error, so that callers can write
-// errors.Is(err, admission.Locked).
+// errors.Is(err, admission.Locked). The zero value is no reason.
 //
 // Source: ironic/common/exception.py.
 type Reason uint8
 
+// The reasons for which [Rules] refuse a request.
 const (
 	// Invalid says that a value in the request makes no sense.
-	Invalid Reason = iota
+	Invalid Reason = iota + 1
 	// Locked says that the node is reserved. The client may try again later.
 	Locked
 	// WrongState says that the provision state does not allow the change of the record, or its
@@ -44,10 +47,23 @@ const (
 	PowerOffDisabled
 )
 
+// The reasons that do not depend on the record of a node: those of a service and of its stores.
+const (
+	// NotFound says that there is no such node or other record.
+	NotFound Reason = iota + PowerOffDisabled + 1
+	// Exists says that another record has the UUID, the name or another key.
+	Exists
+	// NoWorker says that all workers are busy. The client may try again later.
+	NoWorker
+	// LimitReached says that too many nodes are being deployed or cleaned. The client may try again later.
+	LimitReached
+)
+
 var reasons = [...]struct {
 	text   string
 	status int
 }{
+	0:                {"refused without a reason", statusInternalError},
 	Invalid:          {"invalid request", statusBadRequest},
 	Locked:           {"node is locked", statusConflict},
 	WrongState:       {"not allowed in the node's state", statusConflict},
@@ -59,6 +75,10 @@ var reasons = [...]struct {
 	Unsupported:      {"not supported by the hardware type", statusBadRequest},
 	Unsuitable:       {"validation failed", statusBadRequest},
 	PowerOffDisabled: {"power off is disabled", statusConflict},
+	NotFound:         {"not found", statusNotFound},
+	Exists:           {"already exists", statusConflict},
+	NoWorker:         {"no free worker", statusUnavailable},
+	LimitReached:     {"too many nodes at once", statusUnavailable},
 }
 
 // Error returns the reason in words.
