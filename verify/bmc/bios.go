@@ -20,6 +20,7 @@ import (
 	"github.com/stmcginnis/gofish/redfish"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // registryBytes bounds the body of a BIOS attribute registry, which describes some thousand
@@ -103,7 +104,7 @@ func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
 		}
 		target := b.found.target("#Bios.ResetBios")
 		if target == "" {
-			return unsupported("the BIOS settings cannot be reset")
+			return failure.Unsupportedf("the BIOS settings cannot be reset")
 		}
 		_, err = r.service.ask(ctx, request{method: http.MethodPost, path: target, body: []byte("{}")})
 		return err
@@ -126,7 +127,7 @@ func (s *service) readBIOS(ctx context.Context) (*bios, *reading, error) {
 	}
 	at := r.resource.link("Bios")
 	if at == "" {
-		return nil, nil, unsupported("the system has no BIOS settings")
+		return nil, nil, failure.Unsupportedf("the system has no BIOS settings")
 	}
 	b := new(bios)
 	if _, b.answer, err = s.get(ctx, at); err == nil {
@@ -185,11 +186,11 @@ func (b *bios) typed(values map[string]any) (map[string]any, error) {
 	for name, value := range values {
 		i := slices.IndexFunc(b.settings, func(s BIOSSetting) bool { return s.Name == name })
 		if i < 0 {
-			return nil, unsupported(fmt.Sprintf("the system has no BIOS setting %q", name))
+			return nil, failure.Unsupportedf("the system has no BIOS setting %q", name)
 		}
 		var err error
 		if typed[name], err = b.settings[i].typed(value); err != nil {
-			return nil, &failure{kind: verify.Misconfigured, text: fmt.Sprintf("the BIOS setting %s: %v", name, err)}
+			return nil, &failure.Error{Kind: verify.Misconfigured, Text: fmt.Sprintf("the BIOS setting %s: %v", name, err)}
 		}
 	}
 	return typed, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -31,10 +32,7 @@ type Client interface {
 // bmclib opens its providers in goroutines of its own, where a panic ends the process. The
 // management interface is not checked, because few providers can read the boot device.
 func FromClient[C Client](newClient func() C, secrets ...secret.Text) verify.Verifier {
-	scrub := new(scrubber)
-	for _, text := range secrets {
-		scrub.add(text)
-	}
+	scrub := failure.NewScrubber("", secrets...)
 	return verify.Func(func(ctx context.Context) (power states.Power, err error) {
 		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 		defer cancel()
@@ -59,11 +57,11 @@ func FromClient[C Client](newClient func() C, secrets ...secret.Text) verify.Ver
 		if err == nil {
 			return power, nil
 		}
-		failed := &verify.Error{Op: op, Kind: kindOf(err)}
-		if failed.Kind == verify.Protocol {
-			failed.Kind = verify.Failed // bmclib does not say what has failed
+		cleaned := scrub.Clean(err)
+		if cleaned.Kind == verify.Protocol {
+			cleaned.Kind = verify.Failed // bmclib does not say what has failed
 		}
-		failed.Err = &failure{kind: failed.Kind, text: scrub.describe(err), err: cause(err)}
+		failed := &verify.Error{Op: op, Kind: cleaned.Kind, Err: cleaned}
 		if ended := ctx.Err(); ended != nil {
 			failed.Kind, failed.Err = verify.KindOf(ended), ended
 		}

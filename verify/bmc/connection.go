@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // connection is a connection to a BMC over one protocol, for one session. It is used
@@ -35,7 +36,7 @@ type connection interface {
 	// close logs out and releases the resources of open, whether or not open failed.
 	close(context.Context)
 	// scrubber removes the secrets from errors of the connection.
-	scrubber() *scrubber
+	scrubber() *failure.Scrubber
 }
 
 // open opens a connection over the configured protocol or, for "auto", over Redfish and
@@ -75,8 +76,8 @@ func do(ctx context.Context, c connection, limit time.Duration, op string, f fun
 	if err == nil {
 		return nil
 	}
-	seen := &verify.Error{Op: op, Protocol: c.protocol(), Host: c.address(), Kind: kindOf(err)}
-	seen.Err = &failure{kind: seen.Kind, text: c.scrubber().describe(err), err: cause(err)}
+	cleaned := c.scrubber().Clean(err)
+	seen := &verify.Error{Op: op, Protocol: c.protocol(), Host: c.address(), Kind: cleaned.Kind, Err: cleaned}
 	if ended := ctx.Err(); ended != nil {
 		seen.Kind, seen.Err = verify.KindOf(ended), ended
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // DriverConfig configures a [Driver].
@@ -126,7 +127,7 @@ func (d *Driver) redfish(ctx context.Context, limit time.Duration, id, op string
 	return d.within(ctx, limit, id, op, func(ctx context.Context, conn connection) error {
 		r, ok := conn.(*redfishConnection)
 		if !ok {
-			return unsupported(fmt.Sprintf("IPMI cannot %s", op))
+			return failure.Unsupportedf("IPMI cannot %s", op)
 		}
 		if limit > 0 {
 			r.service.budget.requests.Store(longRequests)

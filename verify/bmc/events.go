@@ -5,7 +5,6 @@ package bmc
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -29,7 +29,7 @@ type Subscription struct {
 }
 
 // ErrNoSubscription is the error about a subscription that the BMC does not have. It is also of the kind [verify.Unsupported].
-var ErrNoSubscription = errors.New("the BMC has no such subscription")
+var ErrNoSubscription error = failure.Reason("the BMC has no such subscription")
 
 // Subscribe makes a subscription to the events of a node's BMC and returns it as the BMC shows it. The error is of the kind
 // [verify.Misconfigured] if the BMC has no events of one of the types, and of the kind [verify.Unsupported] if it has no
@@ -40,7 +40,7 @@ func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made
 	err = d.redfish(ctx, 0, id, "subscribe to events", func(ctx context.Context, r *redfishConnection) error {
 		for _, header := range s.Headers {
 			for _, value := range header {
-				r.service.scrub.add(secret.New(value))
+				r.service.scrub.Add(secret.New(value))
 			}
 		}
 		at, types, err := r.service.subscriptions(ctx)
@@ -49,7 +49,7 @@ func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made
 		}
 		for _, t := range s.EventTypes {
 			if len(types) > 0 && !slices.Contains(types, t) {
-				return &failure{kind: verify.Misconfigured, text: fmt.Sprintf("the BMC has no events of the type %q, but of %q", t, types)}
+				return &failure.Error{Kind: verify.Misconfigured, Text: fmt.Sprintf("the BMC has no events of the type %q, but of %q", t, types)}
 			}
 		}
 		s.ID = ""
@@ -110,7 +110,7 @@ func (d *Driver) Unsubscribe(ctx context.Context, id, subscription string) error
 func (s *service) subscriptions(ctx context.Context) (at string, types []string, err error) {
 	events := s.root.link("EventService")
 	if events == "" {
-		return "", nil, unsupported("the BMC has no event service")
+		return "", nil, failure.Unsupportedf("the BMC has no event service")
 	}
 	found, a, err := s.get(ctx, events)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *service) subscriptions(ctx context.Context) (at string, types []string,
 	case err != nil:
 		return "", nil, err
 	case link == "":
-		return "", nil, unsupported("the BMC's event service has no subscriptions")
+		return "", nil, failure.Unsupportedf("the BMC's event service has no subscriptions")
 	}
 	if err := found.get("EventTypesForSubscription", &types); err != nil {
 		return "", nil, err
@@ -155,7 +155,7 @@ func (s *service) subscriptionPath(ctx context.Context, id string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return "", &failure{kind: verify.Unsupported, text: fmt.Sprintf("%v: %q", ErrNoSubscription, id), err: ErrNoSubscription}
+	return "", &failure.Error{Kind: verify.Unsupported, Text: fmt.Sprintf("%v: %q", ErrNoSubscription, id), Cause: ErrNoSubscription}
 }
 
 // newSubscription returns the subscription that the answer to a POST is about. The answer names it in its Location header,
@@ -167,7 +167,7 @@ func (s *service) newSubscription(ctx context.Context, a *answer) (made Subscrip
 		case err != nil:
 			return made, err
 		case !isMember(a.path, path):
-			return made, garbled(fmt.Sprintf("the new subscription is at %q, which is outside the collection", path))
+			return made, failure.Protocolf("the new subscription is at %q, which is outside the collection", path)
 		}
 		return s.readSubscription(ctx, path)
 	}
@@ -196,7 +196,7 @@ func subscriptionOf(o object) (found Subscription, err error) {
 		}
 	}
 	if found.ID == "" {
-		return Subscription{}, garbled("the subscription has no ID")
+		return Subscription{}, failure.Protocolf("the subscription has no ID")
 	}
 	return found, nil
 }

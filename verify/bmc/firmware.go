@@ -7,6 +7,8 @@ import (
 	"context"
 
 	"github.com/stmcginnis/gofish/redfish"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // FirmwareComponent is a part of a machine with firmware, in Ironic's words: "bios", "bmc", or "nic:" and
@@ -46,7 +48,7 @@ func (d *Driver) Firmware(ctx context.Context, id string) ([]FirmwareComponent, 
 			})
 		})
 		if len(components) == 0 && len(r.errs) == 0 {
-			return unsupported("the BMC reports no firmware versions")
+			return failure.Unsupportedf("the BMC reports no firmware versions")
 		}
 		return r.err()
 	})

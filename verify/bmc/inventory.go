@@ -5,7 +5,6 @@ package bmc
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"net"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"github.com/stmcginnis/gofish/redfish"
 
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // The limits of a call that reads many resources. A system with 24 drives and 32 memory modules takes about
@@ -167,7 +167,7 @@ func (r *reading) memory(gib float32) int {
 		list(r, r.resource.link("Memory"), func(m *redfish.Memory, _ resource) { mib += float64(m.CapacityMiB) })
 	}
 	if mib < 0 || mib > maxMiB {
-		r.note(garbled(fmt.Sprintf("the system has %v MiB of memory", mib)))
+		r.note(failure.Protocolf("the system has %v MiB of memory", mib))
 		return 0
 	}
 	return int(mib)
@@ -203,7 +203,7 @@ func (r *reading) processors(summary int) (cpu CPU) {
 	})
 	cpu.Count = cmp.Or(cpu.Count, summary)
 	if cpu.Count < 0 || cpu.Count > 1<<20 {
-		r.note(garbled(fmt.Sprintf("the system has %d processors", cpu.Count)))
+		r.note(failure.Protocolf("the system has %d processors", cpu.Count))
 		cpu.Count = 0
 	}
 	return cpu

@@ -3,9 +3,10 @@
 package bmc
 
 import (
-	"errors"
 	"net"
 	"sync/atomic"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // The bounds of a log-out, to which the limits of the Config do not apply.
@@ -18,10 +19,10 @@ const (
 const errorBytes = 64 << 10
 
 var (
-	errBytes    = errors.New("the BMC sends more bytes than the limit")
-	errAnswer   = errors.New("an answer is longer than the limit")
-	errRequests = errors.New("more requests are needed than the limit")
-	errMembers  = errors.New("the collection has more members than the limit")
+	errBytes    = failure.Reason("the BMC sends more bytes than the limit")
+	errAnswer   = failure.Reason("an answer is longer than the limit")
+	errRequests = failure.Reason("more requests are needed than the limit")
+	errMembers  = failure.Reason("the collection has more members than the limit")
 )
 
 // budget is the remainder of the limits on bytes and requests.

@@ -12,6 +12,7 @@ import (
 	"github.com/stmcginnis/gofish/redfish"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -90,7 +91,7 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 	}
 	return d.redfish(ctx, 0, id, op, func(ctx context.Context, r *redfishConnection) error {
 		if password, ok := at.User.Password(); ok {
-			r.service.scrub.add(secret.New(password))
+			r.service.scrub.Add(secret.New(password))
 		}
 		slots, failed := r.slots(ctx)
 		for _, s := range slots {
@@ -108,7 +109,7 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 			}
 		}
 		if failed == nil {
-			failed = unsupported(fmt.Sprintf("the BMC has no virtual media into which a %s can be inserted", device))
+			failed = failure.Unsupportedf("the BMC has no virtual media into which a %s can be inserted", device)
 		}
 		return failed
 	})
@@ -129,7 +130,7 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 			if !s.Inserted || kind == "" && len(devices) > 0 {
 				continue
 			}
-			err := error(unsupported(fmt.Sprintf("the slot %s has an image that cannot be ejected", s.ID)))
+			err := error(failure.Unsupportedf("the slot %s has an image that cannot be ejected", s.ID))
 			if kind != "" && s.eject != "" {
 				err = r.setMedia(ctx, &s, kind, "")
 			}
@@ -184,7 +185,7 @@ func (r *redfishConnection) slots(ctx context.Context) (slots []slot, err error)
 		read.managers(func(_ *redfish.Manager, found resource) { list(read, found.link("VirtualMedia"), add) })
 	}
 	if len(slots) == 0 && len(read.errs) == 0 {
-		return nil, unsupported("the BMC has no virtual media")
+		return nil, failure.Unsupportedf("the BMC has no virtual media")
 	}
 	return slots, read.err()
 }

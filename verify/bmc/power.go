@@ -3,10 +3,10 @@
 package bmc
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // parsePower returns the power state of a driver's answer: Redfish's PowerState, or the
@@ -20,6 +20,6 @@ func parsePower(answer string) (states.Power, error) {
 	case "off", "poweringoff":
 		return states.PowerOff, nil
 	default:
-		return states.NoPower, unsupported(fmt.Sprintf("the power state read is %q", answer))
+		return states.NoPower, failure.Unsupportedf("the power state read is %q", answer)
 	}
 }

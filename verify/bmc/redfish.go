@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/bmc-toolbox/bmclib/v2/providers/redfish"
 	"github.com/go-logr/logr"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // redfishConnection is Redfish over HTTPS, with bmclib's gofish driver.
@@ -61,7 +62,7 @@ func (r *redfishConnection) checkManagement(ctx context.Context) error {
 	case malformed != nil:
 		return malformed
 	case boot.Target == nil:
-		return unsupported("the system has no boot override")
+		return failure.Unsupportedf("the system has no boot override")
 	}
 	return nil
 }
@@ -97,7 +98,7 @@ func (r *redfishConnection) setPower(ctx context.Context, word string) error {
 	// The driver sends no ResetType that the system does not name.
 	action, malformed := r.guard.system.resetAction()
 	if malformed == nil && len(action.Allowed) > 0 && !slices.Contains(action.Allowed, resetTypes[word]) {
-		return unsupported(fmt.Sprintf("the system has the reset types %q and not %q", action.Allowed, resetTypes[word]))
+		return failure.Unsupportedf("the system has the reset types %q and not %q", action.Allowed, resetTypes[word])
 	}
 	return err
 }
@@ -111,7 +112,7 @@ func (r *redfishConnection) close(ctx context.Context) {
 	r.service.close()
 }
 
-func (r *redfishConnection) scrubber() *scrubber { return r.service.scrub }
+func (r *redfishConnection) scrubber() *failure.Scrubber { return r.service.scrub }
 
 // absent reports whether a failed attempt shows that there is no Redfish: its port is
 // closed, or the server has no service root, and no credentials were sent yet.

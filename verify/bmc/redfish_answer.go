@@ -5,13 +5,13 @@ package bmc
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"mime"
 	"net/http"
 	"strings"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // serviceRoot is the path of a Redfish service's root (DSP0266). It is read without
@@ -19,8 +19,8 @@ import (
 const serviceRoot = "/redfish/v1/"
 
 var (
-	errNoServiceRoot = errors.New("there is no Redfish service root")
-	errNoSessions    = errors.New("the service has no sessions")
+	errNoServiceRoot = failure.Reason("there is no Redfish service root")
+	errNoSessions    = failure.Reason("the service has no sessions")
 )
 
 // refusal returns the error of an error answer, nil for any other answer.
@@ -53,12 +53,12 @@ func (a *answer) refusal() error {
 }
 
 // fail returns a failure of the answer's request.
-func (a *answer) fail(kind verify.Kind, said string, reason error) *failure {
+func (a *answer) fail(kind verify.Kind, said string, reason error) *failure.Error {
 	text := said
 	if reason != nil {
 		text = reason.Error() + ": " + said
 	}
-	return &failure{kind: kind, text: a.request.String() + ": " + text, err: reason}
+	return &failure.Error{Kind: kind, Text: a.request.String() + ": " + text, Cause: reason}
 }
 
 // absent reports whether the answer says that the BMC lacks the resource or the
@@ -117,7 +117,7 @@ func (o object) get(name string, value any) error {
 		return nil
 	}
 	if err := json.Unmarshal(raw, value); err != nil {
-		return garbled(fmt.Sprintf("the property %s: %v", name, err))
+		return failure.Protocolf("the property %s: %v", name, err)
 	}
 	return nil
 }

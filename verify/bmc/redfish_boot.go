@@ -5,10 +5,11 @@ package bmc
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 func (r *redfishConnection) bootDevice(ctx context.Context) (device string, persistent bool, err error) {
@@ -31,7 +32,7 @@ func (r *redfishConnection) bootDevice(ctx context.Context) (device string, pers
 // not pass on the other properties that bmclib sends.
 func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice, persistent bool) error {
 	if device.target == "" {
-		return unsupported(fmt.Sprintf("Redfish has no boot device %q", device.word))
+		return failure.Unsupportedf("Redfish has no boot device %q", device.word)
 	}
 	return r.guard.call(ctx, func() error {
 		_, err := r.driver.BootDeviceSet(ctx, device.word, persistent, false)
@@ -93,16 +94,16 @@ func (s *system) checkBoot(want boot) error {
 		Enabled []string `json:"BootSourceOverrideEnabled@Redfish.AllowableValues"`
 	}
 	if _, ok := s.object["Boot"]; !ok || want.Target == nil {
-		return unsupported("the system has no boot override")
+		return failure.Unsupportedf("the system has no boot override")
 	}
 	if err := s.get("Boot", &has); err != nil {
 		return err
 	}
 	if len(has.Targets) > 0 && !slices.Contains(has.Targets, *want.Target) {
-		return unsupported(fmt.Sprintf("the system has the boot targets %q and not %q", has.Targets, *want.Target))
+		return failure.Unsupportedf("the system has the boot targets %q and not %q", has.Targets, *want.Target)
 	}
 	if len(has.Enabled) > 0 && !slices.Contains(has.Enabled, want.Enabled) {
-		return unsupported(fmt.Sprintf("the system has boot overrides that are %q and not %q", has.Enabled, want.Enabled))
+		return failure.Unsupportedf("the system has boot overrides that are %q and not %q", has.Enabled, want.Enabled)
 	}
 	return nil
 }

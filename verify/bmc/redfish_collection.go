@@ -10,6 +10,7 @@ import (
 	"path"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // members returns the paths of a collection's members, each once, from all its pages.
@@ -29,7 +30,7 @@ func (s *service) members(ctx context.Context, collection string) (members []str
 		}
 		for _, raw := range links {
 			if len(members) == s.config.MaxMembers {
-				return members, cmp.Or(failed, error(fail(verify.Protocol, errMembers)))
+				return members, cmp.Or(failed, error(failure.New(verify.Protocol, errMembers)))
 			}
 			var link odataLink
 			if json.Unmarshal(raw, &link) != nil {

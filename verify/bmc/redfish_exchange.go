@@ -15,6 +15,7 @@ import (
 
 	"github.com/ironstate/ironstate/internal/fence"
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // maxRedirects is more than the redirects of a service that appends a slash to paths.
@@ -68,13 +69,13 @@ func (e *exchanger) send(ctx context.Context, r request) (*answer, error) {
 			return a, e.about(r, err)
 		}
 		if r.method != http.MethodGet {
-			return nil, e.about(r, garbled("the BMC redirects a request that is no GET"))
+			return nil, e.about(r, failure.Protocolf("the BMC redirects a request that is no GET"))
 		}
 		if r.path, err = e.follow(r.path, a.header.Get("Location")); err != nil {
 			return a, e.about(r, err)
 		}
 	}
-	return a, e.about(r, garbled("too many redirects"))
+	return a, e.about(r, failure.Protocolf("too many redirects"))
 }
 
 // about adds the request to an error.
@@ -82,16 +83,16 @@ func (e *exchanger) about(r request, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &failure{kind: kindOf(err), text: fmt.Sprintf("%v: %v", r, err), err: cause(err)}
+	return failure.Of(fmt.Errorf("%v: %w", r, err))
 }
 
 func (e *exchanger) sendOnce(ctx context.Context, r request) (*answer, error) {
 	if !e.budget.request() {
-		return nil, fail(verify.Protocol, errRequests)
+		return nil, failure.New(verify.Protocol, errRequests)
 	}
 	req, err := http.NewRequest(r.method, e.origin+e.config.BasePath+r.path, bytes.NewReader(r.body))
 	if err != nil {
-		return nil, garbled("the path is malformed")
+		return nil, failure.Protocolf("the path is malformed")
 	}
 	maps.Copy(req.Header, r.header)
 	req.Header.Set("Accept", "application/json")
@@ -163,25 +164,25 @@ func (e *exchanger) broken(ctx context.Context, err error) error {
 	} else if e.budget.bytes.Load() < 0 {
 		err = errBytes
 	}
-	return fail(kindOf(err), err)
+	return failure.Of(err)
 }
 
 // follow returns the path of a link in the answer to a request.
 func (e *exchanger) follow(from, link string) (string, error) {
 	base, err := url.Parse(e.origin + e.config.BasePath + from)
 	if err != nil {
-		return "", garbled("the path is malformed")
+		return "", failure.Protocolf("the path is malformed")
 	}
 	target, err := base.Parse(link)
 	switch {
 	case err != nil, link == "", target.Opaque != "":
-		return "", garbled("the BMC's link is malformed")
+		return "", failure.Protocolf("the BMC's link is malformed")
 	case target.Scheme != base.Scheme || !e.isHost(target) || target.User != nil:
-		return "", garbled("the BMC sends us to another host")
+		return "", failure.Protocolf("the BMC sends us to another host")
 	}
 	for element := range strings.SplitSeq(target.Path, "/") {
 		if element == ".." { // escaped; a proxy may unescape it and climb
-			return "", garbled("the BMC's link is malformed")
+			return "", failure.Protocolf("the BMC's link is malformed")
 		}
 	}
 	path := target.EscapedPath()

@@ -15,6 +15,7 @@ import (
 	"github.com/stmcginnis/gofish"
 	"github.com/stmcginnis/gofish/redfish"
 
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/guard"
 )
 
@@ -51,7 +52,7 @@ type redfishGuard struct {
 var (
 	errNoCall = errors.New("the driver sends a request outside of a call")
 	// errNotRead: a link to the system leads to a resource that the guard makes.
-	errNotRead error = garbled("the driver has not read the system")
+	errNotRead error = failure.Protocolf("the driver has not read the system")
 )
 
 // call calls f, which uses the driver. The driver's requests have a context that never
@@ -98,7 +99,7 @@ func (g *redfishGuard) serve(req *http.Request) (*http.Response, error) {
 	asked := req.Method + " " + path
 	switch {
 	case req.URL.Host != guardHost+":"+guardPort || req.URL.User != nil:
-		return nil, garbled("the driver asks another host")
+		return nil, failure.Protocolf("the driver asks another host")
 	case asked == "GET "+serviceRoot && g.root:
 		return g.serveRoot(req)
 	case asked == "POST "+guardSessions:
@@ -119,7 +120,7 @@ func (g *redfishGuard) serve(req *http.Request) (*http.Response, error) {
 	case g.system != nil && req.Method == http.MethodPost:
 		return g.serveReset(req, path)
 	}
-	return nil, garbled("the driver asks for " + asked)
+	return nil, failure.Protocolf("the driver asks for %s", asked)
 }
 
 // serveRoot shows the service root, with the guard's own collections. gofish asks for
@@ -183,7 +184,7 @@ func (s *service) filter(a *answer, into json.Unmarshaler) (map[string]any, erro
 		Decode: into.UnmarshalJSON,
 	})
 	if err != nil {
-		return nil, garbled(a.request.String() + ": " + err.Error())
+		return nil, failure.Protocolf("%v: %v", a.request, err)
 	}
 	return resource, nil
 }
@@ -198,7 +199,7 @@ func (g *redfishGuard) serveSlot(req *http.Request, path string) (*http.Response
 		g.slot.path:   g.slot.found,
 	}[path]
 	if !ok {
-		return nil, garbled("the driver asks for GET " + path)
+		return nil, failure.Protocolf("the driver asks for GET %s", path)
 	}
 	return respond(req, http.StatusOK, shown)
 }
@@ -211,7 +212,7 @@ func (g *redfishGuard) serveReset(req *http.Request, path string) (*http.Respons
 	}
 	target, err := g.service.follow(g.system.answer.path, action.Target)
 	if err != nil || path != target {
-		return nil, garbled("the driver asks for POST " + path)
+		return nil, failure.Protocolf("the driver asks for POST %s", path)
 	}
 	return g.pass(req, path)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -182,7 +183,7 @@ func TestNoRequestLeavesTheGuardButThoseOfPowerAndBoot(t *testing.T) {
 					continue
 				}
 				_, err := ask(method, url)
-				require.ErrorIs(t, kindOf(err), verify.Protocol, "%s %s", method, url)
+				require.ErrorIs(t, failure.KindOf(err), verify.Protocol, "%s %s", method, url)
 			}
 		}
 		return err
@@ -226,7 +227,7 @@ func TestAMalformedAnswerIsABadGateway(t *testing.T) {
 		b := newSeenBMC()
 		r := connect(t, b)
 		b.answers["GET /redfish/v1/Machines/b"] = answer
-		require.ErrorIs(t, kindOf(r.guard.call(t.Context(), func() error {
+		require.ErrorIs(t, failure.KindOf(r.guard.call(t.Context(), func() error {
 			_, err := r.driver.PowerStateGet(t.Context())
 			status, _, ours := trip(t, r, http.MethodGet, "https://guard:443/redfish/v1/Machines/b")
 			require.NoError(t, ours)
@@ -252,7 +253,7 @@ func TestNoRequestFollowsOneWithoutAnAnswer(t *testing.T) {
 			}
 			return err
 		})
-		require.Equal(t, verify.Protocol, kindOf(err))
+		require.Equal(t, verify.Protocol, failure.KindOf(err))
 		require.Empty(t, b.take())
 		r.begin()
 		require.NoError(t, r.service.lost, "the next operation opens a session")
@@ -290,5 +291,5 @@ func TestTheDriversUserIsNone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := r.powerState(ctx)
-	require.Equal(t, verify.Cancelled, kindOf(err), "the driver's own context has no end")
+	require.Equal(t, verify.Cancelled, failure.KindOf(err), "the driver's own context has no end")
 }

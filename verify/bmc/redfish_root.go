@@ -2,7 +2,11 @@
 
 package bmc
 
-import "context"
+import (
+	"context"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+)
 
 // readRoot reads the service root, which needs no credentials.
 func (s *service) readRoot(ctx context.Context) (*answer, error) {
@@ -15,7 +19,7 @@ func (s *service) readRoot(ctx context.Context) (*answer, error) {
 		return nil, err
 	}
 	if systems == "" {
-		return nil, unsupported("the service has no systems")
+		return nil, failure.Unsupportedf("the service has no systems")
 	}
 	if s.systems, err = s.follow(a.path, systems); err != nil {
 		return nil, err

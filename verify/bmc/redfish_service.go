@@ -6,13 +6,15 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // service is a client of a BMC's Redfish service, within the limits of a Config. It
 // checks everything that it reads.
 type service struct {
 	*exchanger
-	scrub *scrubber
+	scrub *failure.Scrubber
 
 	root     resource // the service root, as the guard leaves it
 	systems  string   // the path of the collection of systems
@@ -28,9 +30,7 @@ type service struct {
 }
 
 func newService(c Config, host string) *service {
-	s := &service{exchanger: newExchanger(c, host), scrub: &scrubber{user: c.User}}
-	s.scrub.add(c.Password)
-	return s
+	return &service{exchanger: newExchanger(c, host), scrub: failure.NewScrubber(c.User, c.Password)}
 }
 
 // begin resets the limits for the next operation.

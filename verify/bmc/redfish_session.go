@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -50,7 +51,7 @@ func (s *service) authorize(r *request) error {
 		return nil
 	}
 	if s.refused {
-		return &failure{kind: verify.Credentials, text: "the BMC has refused the credentials before"}
+		return &failure.Error{Kind: verify.Credentials, Text: "the BMC has refused the credentials before"}
 	}
 	s.tried = true
 	basic := http.Request{Header: header}
@@ -63,7 +64,7 @@ func (s *service) authorize(r *request) error {
 // service has no sessions.
 func (s *service) openSession(ctx context.Context) error {
 	if s.sessions == "" {
-		return &failure{kind: verify.Unsupported, text: errNoSessions.Error(), err: errNoSessions}
+		return &failure.Error{Kind: verify.Unsupported, Text: errNoSessions.Error(), Cause: errNoSessions}
 	}
 	body, err := json.Marshal(map[string]string{"UserName": s.config.User, "Password": s.config.Password.Reveal()})
 	if err != nil {
@@ -100,7 +101,7 @@ func (s *service) noteSession(a *answer) {
 		return
 	}
 	token := secret.New(a.header.Get("X-Auth-Token"))
-	s.scrub.add(token)
+	s.scrub.Add(token)
 	s.session = &session{token: token, paths: s.sessionPaths(a)}
 }
 

@@ -5,7 +5,8 @@ package bmc
 import (
 	"context"
 	"errors"
-	"fmt"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // system is a ComputerSystem.
@@ -58,11 +59,11 @@ func (s *service) findSystem(ctx context.Context) error {
 				return nil
 			}
 		}
-		return unsupported(fmt.Sprintf("none of the BMC's systems has the ID %q", s.config.SystemID))
+		return failure.Unsupportedf("none of the BMC's systems has the ID %q", s.config.SystemID)
 	case s.config.SystemName != "":
 		return s.findByName(ctx, members)
 	case len(members) != 1:
-		return unsupported(fmt.Sprintf("the BMC has %d systems, and neither SystemID nor SystemName says which is meant", len(members)))
+		return failure.Unsupportedf("the BMC has %d systems, and neither SystemID nor SystemName says which is meant", len(members))
 	}
 	s.system = members[0]
 	return nil
@@ -90,7 +91,7 @@ func (s *service) findByName(ctx context.Context, members []string) error {
 	if passed != nil {
 		return passed
 	}
-	return unsupported(fmt.Sprintf("none of the BMC's systems has the name %q", s.config.SystemName))
+	return failure.Unsupportedf("none of the BMC's systems has the name %q", s.config.SystemName)
 }
 
 // readSystem reads the system that the Config selects.

@@ -15,6 +15,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 	maxInformational = 5
 )
 
-var errHeader = fmt.Errorf("the header of an answer is longer than %d KiB", maxHeader>>10)
+var errHeader = failure.Reason(fmt.Sprintf("the header of an answer is longer than %d KiB", maxHeader>>10))
 
 // wire is an HTTP/1.1 connection, for one request at a time. It replaces
 // [http.Transport], which reads ahead, and logs unsolicited bytes, secrets included.

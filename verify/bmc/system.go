@@ -4,13 +4,13 @@ package bmc
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/stmcginnis/gofish/redfish"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // nmi is the word of connection.setPower for a non-maskable interrupt. It is ipmitool's.
@@ -66,11 +66,11 @@ func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
 		case err != nil:
 			return err
 		case has.Mode == "":
-			return unsupported("the system does not report its boot mode")
+			return failure.Unsupportedf("the system does not report its boot mode")
 		case has.Mode == wanted:
 			return nil
 		case len(has.Modes) > 0 && !slices.Contains(has.Modes, wanted):
-			return unsupported(fmt.Sprintf("the system has the boot modes %q and not %q", has.Modes, wanted))
+			return failure.Unsupportedf("the system has the boot modes %q and not %q", has.Modes, wanted)
 		}
 		return r.service.change(ctx, system.answer.path, system.answer, map[string]boot{"Boot": {Mode: wanted}})
 	})
@@ -115,7 +115,7 @@ func (d *Driver) SetSecureBoot(ctx context.Context, id string, enabled bool) err
 		case err != nil || now == enabled:
 			return err
 		case modeOf(string(read.system.Boot.BootSourceOverrideMode)) == biosMode:
-			return unsupported("secure boot requires the boot mode UEFI")
+			return failure.Unsupportedf("secure boot requires the boot mode UEFI")
 		}
 		return r.service.change(ctx, a.path, a, map[string]bool{"SecureBootEnable": enabled})
 	})
@@ -125,7 +125,7 @@ func (d *Driver) SetSecureBoot(ctx context.Context, id string, enabled bool) err
 func (r *reading) secureBoot() (enabled bool, a *answer, err error) {
 	path := r.resource.link("SecureBoot")
 	if path == "" {
-		return false, nil, unsupported("the system has no secure boot")
+		return false, nil, failure.Unsupportedf("the system has no secure boot")
 	}
 	_, a, err = r.service.get(r.ctx, path)
 	if err != nil {
@@ -137,7 +137,7 @@ func (r *reading) secureBoot() (enabled bool, a *answer, err error) {
 	}
 	enabled, ok := found["SecureBootEnable"].(bool)
 	if !ok {
-		return false, nil, unsupported("the system does not report whether secure boot is enabled")
+		return false, nil, failure.Unsupportedf("the system does not report whether secure boot is enabled")
 	}
 	return enabled, a, nil
 }

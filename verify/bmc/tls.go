@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/tls"
-	"errors"
 	"fmt"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
-var errFingerprint = errors.New("the certificate is not the one that is pinned")
+const errFingerprint = failure.Reason("the certificate is not the one that is pinned")
 
 func tlsConfig(c Config) *tls.Config {
 	config := &tls.Config{
@@ -24,7 +26,7 @@ func tlsConfig(c Config) *tls.Config {
 		config.VerifyConnection = func(state tls.ConnectionState) error {
 			sum := sha256.Sum256(state.PeerCertificates[0].Raw)
 			if !bytes.Equal(sum[:], pin) {
-				return fmt.Errorf("%w: it has the fingerprint %x", errFingerprint, sum)
+				return failure.New(verify.TLS, fmt.Errorf("%w: it has the fingerprint %x", errFingerprint, sum))
 			}
 			return nil
 		}

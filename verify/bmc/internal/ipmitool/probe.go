@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bmc
+package ipmitool
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 	probeWait  = time.Second // for one answer
 )
 
-var errNoIPMI = errors.New("nothing answers to IPMI")
+const errNoAnswer = failure.Reason("nothing answers to IPMI")
 
 // capabilitiesRequest requests the authentication capabilities of the channel over
 // which it is sent (IPMI 2.0, section 22.13). Every client sends it first, and every
@@ -32,13 +33,13 @@ var capabilitiesRequest = []byte{
 	0xb5, // checksum
 }
 
-// probeIPMI checks whether a BMC answers IPMI requests, without credentials. The error
+// probe checks whether a BMC answers IPMI requests, without credentials. The error
 // is of the kind Unreachable if the host or the network refuses, Timeout if there is no
 // answer.
-func probeIPMI(ctx context.Context, address string) error {
+func probe(ctx context.Context, address string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", address)
 	if err != nil {
-		return fail(kindOf(err), err)
+		return failure.Of(err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
@@ -50,12 +51,12 @@ func probeIPMI(ctx context.Context, address string) error {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return fail(kindOf(ctx.Err()), ctx.Err())
+			return failure.Of(ctx.Err())
 		case !errors.As(err, &network) || !network.Timeout():
-			return fail(verify.Unreachable, err)
+			return failure.New(verify.Unreachable, err)
 		}
 	}
-	return fail(verify.Timeout, errNoIPMI)
+	return failure.New(verify.Timeout, errNoAnswer)
 }
 
 // probeOnce sends a request and waits for its answer.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bmc
+package ipmitool
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 const (
@@ -40,21 +41,17 @@ func runProgram(ctx context.Context, name string, arguments []string, variable s
 	inGroup(cmd)
 	err := cmd.Run()
 	killGroup(cmd)
-	return string(stdout.text), programError(ctx, err, string(stderr.text)+string(stdout.text))
-}
-
-// programError returns the error of a program, from its exit status and its output.
-func programError(ctx context.Context, err error, output string) error {
 	switch {
 	case context.Cause(ctx) == errOutput:
-		return fail(verify.Protocol, errOutput)
+		err = failure.New(verify.Protocol, errOutput)
 	case ctx.Err() != nil:
-		return ctx.Err()
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // the program succeeded, and its child holds the output open
-		return nil
-	default:
-		return garbled(output + ": " + err.Error())
+		err = ctx.Err()
+	case errors.Is(err, exec.ErrWaitDelay): // the program succeeded, and its child holds the output open
+		err = nil
+	case err != nil:
+		err = failure.Protocolf("%s%s: %v", stderr.text, stdout.text, err)
 	}
+	return string(stdout.text), err
 }
 
 // limitedBuffer holds an output up to a limit, and calls full if there is more.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bmc
+package failure
 
 import (
 	"bytes"
@@ -22,21 +22,30 @@ import (
 // maxText bounds a BMC's text in an error, in bytes.
 const maxText = 400
 
-// scrubber removes secrets from texts that come from a BMC or a driver.
-type scrubber struct {
+// Scrubber removes secrets from texts that come from a BMC or a driver.
+type Scrubber struct {
 	user    string
 	secrets []secret.Text
 }
 
-// add adds a secret to remove.
-func (s *scrubber) add(text secret.Text) {
+// NewScrubber returns the Scrubber of a user's secrets.
+func NewScrubber(user string, secrets ...secret.Text) *Scrubber {
+	s := &Scrubber{user: user}
+	for _, text := range secrets {
+		s.Add(text)
+	}
+	return s
+}
+
+// Add adds a secret to remove.
+func (s *Scrubber) Add(text secret.Text) {
 	if !text.IsZero() {
 		s.secrets = append(s.secrets, text)
 	}
 }
 
 const (
-	// minSecret is the length of the shortest secret that describe removes from texts, in characters that are no
+	// minSecret is the length of the shortest secret that Clean removes from texts, in characters that are no
 	// white space. A shorter one is found in any text by chance: its removal would garble the text and reveal the
 	// secret.
 	minSecret = 4
@@ -44,18 +53,19 @@ const (
 	withheld = "details are withheld, because a password or token of fewer than 4 characters cannot be removed from them"
 )
 
-// describe returns the text of an error without secrets. If a secret is shorter than minSecret, it uses
-// no text of the BMC or a driver at all.
-func (s *scrubber) describe(err error) string {
-	own := cause(err)
+// Clean returns an error without secrets. If a secret is shorter than minSecret, the error's text
+// has no text of the BMC or a driver at all.
+func (s *Scrubber) Clean(err error) *Error {
+	cleaned := Of(err)
 	switch {
 	case !slices.ContainsFunc(s.secrets, isShort):
-		return s.clean(err.Error())
-	case own != nil:
-		return own.Error()
+		cleaned.Text = s.clean(cleaned.Text)
+	case cleaned.Cause != nil:
+		cleaned.Text = cleaned.Cause.Error()
 	default:
-		return withheld
+		cleaned.Text = withheld
 	}
+	return cleaned
 }
 
 func isShort(hidden secret.Text) bool {
@@ -65,7 +75,7 @@ func isShort(hidden secret.Text) bool {
 
 // clean returns text on one line, without the secrets in any encoding, without
 // control characters, and of bounded length.
-func (s *scrubber) clean(text string) string {
+func (s *Scrubber) clean(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	text = s.mask(text)
 	text = strings.Map(func(r rune) rune {
@@ -83,7 +93,7 @@ func (s *scrubber) clean(text string) string {
 
 // mask replaces the secrets. It ignores case and white space, because headers and
 // Base64 may be folded.
-func (s *scrubber) mask(text string) string {
+func (s *Scrubber) mask(text string) string {
 	packed, at := pack(text)
 	hidden := make([]bool, len(text))
 	found := false
@@ -139,7 +149,7 @@ func pack(text string) (packed []byte, at []span) {
 // the token in a header. Its answer encodes that once more, as JSON or HTML, and an error
 // quotes the answer. Only a BMC that hides a secret on purpose would encode it further, and
 // could use an encoding of its own as well.
-func (s *scrubber) forms() [][]byte {
+func (s *Scrubber) forms() [][]byte {
 	texts := make(map[string]bool)
 	add := func(forms []string) {
 		for _, form := range forms {

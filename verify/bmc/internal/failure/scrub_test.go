@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bmc
+package failure
 
 import (
 	"encoding/base64"
@@ -52,8 +52,7 @@ func TestASecretIsTakenOutHoweverItIsWritten(t *testing.T) {
 			if strings.TrimSpace(text) != text || strings.Contains(text, "  ") {
 				t.Skip("white space is folded")
 			}
-			scrub := &scrubber{user: "admin"}
-			scrub.add(secret.New(text))
+			scrub := NewScrubber("admin", secret.New(text))
 			written := write(text)
 			cleaned := scrub.clean("the BMC says <" + written + "> and stops")
 			require.Contains(t, cleaned, "the BMC says <")
@@ -66,9 +65,7 @@ func TestASecretIsTakenOutHoweverItIsWritten(t *testing.T) {
 }
 
 func TestATextIsCleaned(t *testing.T) {
-	scrub := &scrubber{user: "admin"}
-	scrub.add(secret.New("hunter2"))
-	scrub.add(secret.New(""))
+	scrub := NewScrubber("admin", secret.New("hunter2"), secret.New(""))
 	for text, want := range map[string]string{
 		"":                            "",
 		"nothing to hide":             "nothing to hide",
@@ -87,14 +84,12 @@ func TestATextIsCleaned(t *testing.T) {
 func TestAShortSecretGarblesNoText(t *testing.T) {
 	refused := &net.OpError{Op: "read", Net: "udp", Err: os.NewSyscallError("read", syscall.ECONNREFUSED)}
 	for _, short := range []string{"e", " e ", "€", "ead", "re\tad"[:4], "   ", "\xff\xfe\xfd\xfc\xfb"} {
-		scrub := &scrubber{user: "admin"}
-		scrub.add(secret.New(short))
-		require.Equal(t, "connection refused", scrub.describe(refused), "%q", short)
-		require.Equal(t, withheld, scrub.describe(garbled("the BMC answers "+short)), "%q", short)
+		scrub := NewScrubber("admin", secret.New(short))
+		require.Equal(t, "connection refused", scrub.Clean(refused).Text, "%q", short)
+		require.Equal(t, withheld, scrub.Clean(Protocolf("the BMC answers %s", short)).Text, "%q", short)
 	}
-	scrub := &scrubber{user: "admin"}
-	scrub.add(secret.New("read"))
-	require.Equal(t, "*** udp: ***: connection refused", scrub.describe(refused), "long enough to be found")
+	scrub := NewScrubber("admin", secret.New("read"))
+	require.Equal(t, "*** udp: ***: connection refused", scrub.Clean(refused).Text, "long enough to be found")
 }
 
 func FuzzClean(f *testing.F) {
@@ -102,8 +97,7 @@ func FuzzClean(f *testing.F) {
 	f.Add("", "\xff\x00")
 	f.Add(" ", " ")
 	f.Fuzz(func(t *testing.T, hidden, text string) {
-		scrub := &scrubber{user: "admin"}
-		scrub.add(secret.New(hidden))
+		scrub := NewScrubber("admin", secret.New(hidden))
 		cleaned := scrub.clean(text)
 		require.LessOrEqual(t, len(cleaned), maxText+len("..."))
 		require.False(t, strings.ContainsFunc(cleaned, unicode.IsControl))

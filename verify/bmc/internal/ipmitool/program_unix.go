@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package bmc
+package ipmitool
 
 import (
 	"os/exec"
