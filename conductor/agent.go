@@ -3,13 +3,12 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/ironstate/ironstate/states"
 )
@@ -24,46 +23,6 @@ type Heartbeat struct {
 	AgentVerifyCA      string
 	AgentStatus        string // "start", "end", "error", or empty
 	AgentStatusMessage string
-}
-
-// agentKeys are the keys of driver_internal_info that hold data of the node's agent.
-var agentKeys = []string{
-	"agent_url", "agent_secret_token", "agent_secret_token_pregenerated", "agent_verify_ca",
-	"agent_cached_clean_steps", "agent_cached_deploy_steps", "agent_cached_service_steps",
-	"agent_cached_clean_steps_refreshed", "agent_cached_deploy_steps_refreshed", "agent_cached_service_steps_refreshed",
-}
-
-// knowsAgent reports whether the node's record has data of an agent.
-func (n *Node) knowsAgent() bool {
-	return slices.ContainsFunc(agentKeys, func(key string) bool { _, has := n.DriverInternalInfo[key]; return has })
-}
-
-// forgetAgent removes the data of an agent that is no longer in use. Work that begins or has ended
-// forgets the agent, since the agent of the next boot needs a new token.
-//
-// Source: wipe_token_and_url in ironic/conductor/utils.py.
-func (n *Node) forgetAgent() {
-	n.forgetBooted()
-	delete(n.DriverInternalInfo, versionsKey)
-}
-
-func (n *Node) forgetBooted() {
-	for _, key := range agentKeys {
-		delete(n.DriverInternalInfo, key)
-	}
-}
-
-// forgetBootedAgent is forgetAgent for an agent that has ended because its machine was powered off
-// or rebooted. A token that was made before the boot is kept, since the next agent has it too, and so
-// are the versions of the hardware managers, by which the next agent knows whether they have changed.
-//
-// Source: wipe_internal_info_on_power_off in ironic/conductor/utils.py.
-func (n *Node) forgetBootedAgent() {
-	token, kept := n.DriverInternalInfo["agent_secret_token"], n.DriverInternalInfo["agent_secret_token_pregenerated"]
-	n.forgetBooted()
-	if kept == true {
-		n.DriverInternalInfo["agent_secret_token"], n.DriverInternalInfo["agent_secret_token_pregenerated"] = token, kept
-	}
 }
 
 // Lookup returns the node of an agent that has just started, by the node's UUID or by the
@@ -85,12 +44,10 @@ func (c *Conductor) Lookup(ctx context.Context, addresses []string, uuid string)
 		if !c.rules.lookupAllowed(n).Has(n.ProvisionState) {
 			return refuse(NotFound, "Node %s could not be found.", uuid)
 		}
-		if _, given := n.DriverInternalInfo["agent_secret_token"]; !given {
-			set(&n.DriverInternalInfo, "agent_secret_token", fresh)
-		}
+		n.Agent.Token = cmp.Or(n.Agent.Token, fresh)
 		return nil
 	})
-	if err == nil && n.DriverInternalInfo["agent_secret_token"] == fresh {
+	if err == nil && n.Agent.Token == fresh {
 		token = fresh
 	}
 	return n, token, err
@@ -137,28 +94,23 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 
 var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Conductor, ident string, h Heartbeat) error {
 	_, n, err := c.fleet.edit(ctx, ident, func(n *Node) error {
-		token, _ := n.DriverInternalInfo["agent_secret_token"].(string)
-		if token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(h.AgentToken)) != 1 {
+		if n.Agent.Token == "" || subtle.ConstantTimeCompare([]byte(n.Agent.Token), []byte(h.AgentToken)) != 1 {
 			return refuse(Invalid, "Invalid or missing agent token received.")
 		}
-		if url, _ := n.DriverInternalInfo["agent_url"].(string); url != "" && url != h.CallbackURL {
+		if n.Agent.URL != "" && n.Agent.URL != h.CallbackURL {
 			return refuse(Invalid, "Detected change in ramdisk provided \"callback_url\"")
 		}
 		if c.config.RequireAgentTLS && h.CallbackURL != "" && !strings.HasPrefix(h.CallbackURL, "https://") {
 			return refuse(Invalid, "TLS is required by configuration")
 		}
-		if ca, _ := n.DriverInternalInfo["agent_verify_ca"].(string); ca != "" && h.AgentVerifyCA != "" && ca != h.AgentVerifyCA {
+		if n.Agent.VerifyCA != "" && h.AgentVerifyCA != "" && n.Agent.VerifyCA != h.AgentVerifyCA {
 			return refuse(Invalid, "Detected change in ramdisk provided certificate")
 		}
 		if !heartbeatAllowed.Has(n.ProvisionState) && !c.rules.recordsHeartbeat(n) {
 			return errNothingToDo
 		}
-		set(&n.DriverInternalInfo, "agent_url", h.CallbackURL)
-		set(&n.DriverInternalInfo, "agent_version", h.AgentVersion)
-		set(&n.DriverInternalInfo, "agent_last_heartbeat", time.Now().UTC().Format(internalTime))
-		if h.AgentVerifyCA != "" {
-			set(&n.DriverInternalInfo, "agent_verify_ca", h.AgentVerifyCA)
-		}
+		n.Agent.URL, n.Agent.Version, n.Agent.LastHeartbeat = h.CallbackURL, h.AgentVersion, now()
+		n.Agent.VerifyCA = cmp.Or(h.AgentVerifyCA, n.Agent.VerifyCA)
 		return nil
 	})
 	if errors.Is(err, errNothingToDo) {

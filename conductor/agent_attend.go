@@ -103,7 +103,7 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 		return t.engine.rules.resume, t.finishRescue(ctx)
 	case w != agent.Deploy && kind.of(n).Current == nil:
 		return t.engine.rules.resume, nil // the work begins by asking for the agent's steps
-	case w == agent.Deploy && !n.knowsSteps(w):
+	case w == agent.Deploy && !n.Agent.hasSteps(w):
 		switch err := t.refreshAgentSteps(ctx, w); {
 		case errors.Is(err, agent.ErrBusy):
 			return unchanged, nil

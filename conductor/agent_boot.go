@@ -55,13 +55,11 @@ var agentWork = map[states.State]agent.Work{
 // agent returns a client of the agent that runs on a node.
 func (e *engine) agent(n *Node) (*agent.Client, error) {
 	config := e.config.Agent
-	config.URL, _ = n.DriverInternalInfo["agent_url"].(string)
 	var err error
 	if config.VerifyCA, config.SkipVerify, err = agentCA(n, e.config.AgentVerifyCA, readCA); err != nil {
 		return nil, err
 	}
-	token, _ := n.DriverInternalInfo["agent_secret_token"].(string)
-	config.Token, config.Node = secret.New(token), n.UUID
+	config.URL, config.Token, config.Node = n.Agent.URL, secret.New(n.Agent.Token), n.UUID
 	return agent.New(config)
 }
 
@@ -72,11 +70,12 @@ func (e *engine) machine(ctx context.Context, n *Node, w agent.Work) (agent.Mach
 	if err != nil {
 		return agent.Machine{}, fmt.Errorf("the record of node %s cannot be encoded: %w", n.UUID, err)
 	}
-	for _, key := range []string{"transitions", "claim", "origin", "other_steps", "interfaces", "clean_steps", "deploy_steps", "service_steps", "bios_settings", "clean_up", "empty"} {
+	for _, key := range []string{"transitions", "claim", "origin", "other_steps", "interfaces", "clean_steps", "deploy_steps", "service_steps", "bios_settings", "clean_up", "empty", "agent", "deployment", "power_changed_at"} {
 		delete(record, key) // they are not in Ironic's record
 	}
+	record["driver_internal_info"] = n.InternalInfo()
 	record = maps.Clone(masked.Object(record))
-	for _, key := range []string{"driver_info", "driver_internal_info", "extra", "instance_info", "network_data", "properties", "raid_config", "target_raid_config"} {
+	for _, key := range []string{"driver_info", "extra", "instance_info", "network_data", "properties", "raid_config", "target_raid_config"} {
 		if record[key] == nil {
 			record[key] = map[string]any{} // the agent reads it
 		}

@@ -18,8 +18,8 @@ import (
 //
 // Source: _get_verify in ironic/drivers/modules/agent_client.py.
 func agentCA(n *Node, configured string, read func(path string) ([]byte, error)) (pem string, unverified bool, err error) {
-	if pem, _ := n.DriverInternalInfo["agent_verify_ca"].(string); pem != "" {
-		return pem, false, nil
+	if n.Agent.VerifyCA != "" {
+		return n.Agent.VerifyCA, false, nil
 	}
 	value := n.DriverInfo["agent_verify_ca"]
 	if value == nil {

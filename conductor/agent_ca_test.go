@@ -22,30 +22,31 @@ func TestTheCertificateOfAnAgentIsVerifiedByTheFirstOfThree(t *testing.T) {
 		return nil, os.ErrNotExist
 	}
 	for _, c := range []struct {
-		heartbeat, driver any
+		heartbeat         string
+		driver            any
 		configured        string
 		pem               string
 		unverified, fails bool
 	}{
-		{nil, nil, "", "", false, false},
-		{nil, nil, "true", "", false, false},
-		{nil, nil, "False", "", true, false},
-		{nil, nil, "/ca.pem", "of the file", false, false},
-		{nil, nil, "/none.pem", "", false, true},
-		{nil, true, "false", "", false, false},
-		{nil, false, "true", "", true, false},
-		{nil, "no", "/ca.pem", "", true, false},
-		{nil, "/ca.pem", "false", "of the file", false, false},
-		{nil, "/none.pem", "true", "", false, true},
-		{nil, "/empty.pem", "true", "", false, true},
-		{nil, "/cut.pem", "true", "", false, true},
-		{nil, "", "true", "", false, true},
-		{nil, 7, "true", "", false, true},
+		{"", nil, "", "", false, false},
+		{"", nil, "true", "", false, false},
+		{"", nil, "False", "", true, false},
+		{"", nil, "/ca.pem", "of the file", false, false},
+		{"", nil, "/none.pem", "", false, true},
+		{"", true, "false", "", false, false},
+		{"", false, "true", "", true, false},
+		{"", "no", "/ca.pem", "", true, false},
+		{"", "/ca.pem", "false", "of the file", false, false},
+		{"", "/none.pem", "true", "", false, true},
+		{"", "/empty.pem", "true", "", false, true},
+		{"", "/cut.pem", "true", "", false, true},
+		{"", "", "true", "", false, true},
+		{"", 7, "true", "", false, true},
 		{"of the heartbeat", false, "false", "of the heartbeat", false, false},
 		{"of the heartbeat", "/none.pem", "/none.pem", "of the heartbeat", false, false},
 		{"", false, "true", "", true, false},
 	} {
-		n := &Node{DriverInfo: map[string]any{"agent_verify_ca": c.driver}, DriverInternalInfo: map[string]any{"agent_verify_ca": c.heartbeat}}
+		n := &Node{DriverInfo: map[string]any{"agent_verify_ca": c.driver}, Agent: AgentInfo{VerifyCA: c.heartbeat}}
 		pem, unverified, err := agentCA(n, c.configured, read)
 		require.Equal(t, c.fails, err != nil, c)
 		require.Equal(t, c.pem, pem, c)

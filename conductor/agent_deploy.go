@@ -50,7 +50,7 @@ func bootForDeployment(ctx context.Context, t *Task) error {
 			return &prepareError{err}
 		}
 	}
-	if on, _ := t.engine.rules.fastTracks(t.Node()); on && t.Node().knowsSteps(agent.Deploy) {
+	if on, _ := t.engine.rules.fastTracks(t.Node()); on && t.Node().Agent.hasSteps(agent.Deploy) {
 		return nil
 	}
 	if err := agentBooter(t.hardware, t.Node()).BootAgent(ctx, t); err != nil {
@@ -84,7 +84,7 @@ func installBootloader(ctx context.Context, t *Task) error {
 		return err
 	}
 	if partitions.Root != "" {
-		err := t.Update(ctx, func(n *Node) error { set(&n.DriverInternalInfo, "root_uuid_or_disk_id", partitions.Root); return nil })
+		err := t.Update(ctx, func(n *Node) error { n.Deployment.Root = partitions.Root; return nil })
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func installBootloader(ctx context.Context, t *Task) error {
 //
 // Source: configure_local_boot in ironic/drivers/modules/agent_base.py.
 func (n *Node) bootloader(p agent.PartitionUUIDs) (loader agent.Bootloader, needed bool, err error) {
-	wholeDisk, mode := n.DriverInternalInfo["is_whole_disk_image"] == true, n.agentBootMode()
+	wholeDisk, mode := n.Deployment.isWholeDisk(), n.agentBootMode()
 	if p.Root == "" && !wholeDisk {
 		return loader, false, fmt.Errorf("no root UUID returned from the ramdisk for node %s", n.UUID)
 	}

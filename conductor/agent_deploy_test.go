@@ -11,19 +11,21 @@ import (
 )
 
 func TestTheBootLoaderOfAnImage(t *testing.T) {
-	for _, wholeDisk := range []any{true, false, nil} {
+	yes, no := true, false
+	for _, wholeDisk := range []*bool{&yes, &no, nil} {
 		for _, mode := range []string{"", "bios", "uefi"} {
 			for _, arch := range []any{nil, "x86_64", "ppc64le", "ppc64"} {
 				for _, root := range []string{"", "0x6f7cc4a8"} {
+					isWholeDisk := wholeDisk != nil && *wholeDisk
 					n := &Node{
 						UUID: "1be26c0b", Properties: map[string]any{"cpu_arch": arch, "capabilities": "boot_mode:" + mode},
-						DriverInternalInfo: map[string]any{"is_whole_disk_image": wholeDisk},
+						Deployment: DeploymentInfo{WholeDisk: wholeDisk},
 					}
 					if mode == "" {
 						delete(n.Properties, "capabilities")
 					}
 					loader, needed, err := n.bootloader(agent.PartitionUUIDs{Root: root, EFI: "efi", PReP: "prep"})
-					if root == "" && wholeDisk != true {
+					if root == "" && !isWholeDisk {
 						require.EqualError(t, err, "no root UUID returned from the ramdisk for node 1be26c0b")
 						continue
 					}
@@ -32,14 +34,14 @@ func TestTheBootLoaderOfAnImage(t *testing.T) {
 					if mode == "bios" {
 						want.BootMode = mode
 					}
-					if wholeDisk != true && mode != "bios" {
+					if !isWholeDisk && mode != "bios" {
 						want.EFI = "efi"
 					}
 					if arch == "ppc64le" || arch == "ppc64" {
 						want.PReP = "prep"
 					}
 					require.Equal(t, want, loader)
-					require.Equal(t, wholeDisk != true || mode != "bios", needed)
+					require.Equal(t, !isWholeDisk || mode != "bios", needed)
 				}
 			}
 		}

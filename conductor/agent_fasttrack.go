@@ -59,9 +59,7 @@ func (b *rulebook) keepsAgent(n *Node) bool {
 //
 // Source: agent_is_alive in ironic/conductor/utils.py, which takes also the end of an inspection by the BMC for a sign of life.
 func (n *Node) agentHeard(at time.Time, timeout time.Duration) bool {
-	text, _ := n.DriverInternalInfo["agent_last_heartbeat"].(string)
-	last, err := time.Parse(internalTime, text)
-	return err == nil && at.Sub(last).Abs() <= timeout
+	return at.Sub(n.Agent.LastHeartbeat).Abs() <= timeout
 }
 
 // fastTrack reports whether the agent that runs on the task's machine does the work that begins, and reads its steps: fast
@@ -75,7 +73,7 @@ func fastTrack(ctx context.Context, t *Task) (bool, error) {
 	if !on {
 		return false, err
 	}
-	if url, _ := n.DriverInternalInfo["agent_url"].(string); url == "" || !n.agentHeard(now(), t.engine.config.FastTrackTimeout) {
+	if n.Agent.URL == "" || !n.agentHeard(now(), t.engine.config.FastTrackTimeout) {
 		return false, t.ForgetAgent(ctx)
 	}
 	if power := t.engine.readPower(ctx, t.hardware, n); power.Err != nil || power.Power != states.PowerOn {

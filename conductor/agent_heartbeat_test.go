@@ -189,7 +189,7 @@ func TestTheWorkOfANodeIsLeftToItsOwnerAfterItsAgentWasAsked(t *testing.T) {
 			for {
 				n := m.create(conductor.Node{
 					ProvisionState: states.CleanWait, TargetProvisionState: states.Available, Interfaces: map[string]string{"deploy": "direct"},
-					DriverInternalInfo: map[string]any{"agent_secret_token": "T"},
+					Agent: conductor.AgentInfo{Token: "T"},
 				})
 				if owner, ok := m.Owner(n); !ok || owner.Hostname != owned {
 					continue
@@ -216,7 +216,7 @@ func TestAnAgentThatIsAskedWhenTheConductorStopsFailsNoWork(t *testing.T) {
 		c, stop := started(config)
 		n, err := c.CreateNode(t.Context(), &conductor.Node{
 			Driver: "fake-hardware", ProvisionState: states.CleanWait, TargetProvisionState: states.Available, Interfaces: map[string]string{"deploy": "direct"},
-			DriverInternalInfo: map[string]any{"agent_secret_token": "T"}, CleanSteps: &conductor.Steps{Current: &conductor.Step{Interface: "deploy", Step: "erase_devices", InBand: true}, Sent: true},
+			Agent: conductor.AgentInfo{Token: "T"}, CleanSteps: &conductor.Steps{Current: &conductor.Step{Interface: "deploy", Step: "erase_devices", InBand: true}, Sent: true},
 		})
 		require.NoError(t, err)
 		require.NoError(t, c.Heartbeat(t.Context(), n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9", AgentToken: "T"}))
@@ -285,8 +285,7 @@ func TestTheEndOfAnInspectionThatWaitsBySeries(t *testing.T) {
 						return
 					}
 					require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
-					_, known := got.DriverInternalInfo["agent_secret_token"]
-					require.Equal(t, fast, known)
+					require.Equal(t, fast, got.Agent.Token != "")
 				})
 			}
 		}

@@ -66,7 +66,7 @@ func (n *Node) InstanceImage(downloadSource string) (InstanceImage, error) {
 	if err := n.validateImageProxies(); err != nil {
 		return i, err
 	}
-	if n.DriverInternalInfo["is_whole_disk_image"] == false {
+	if n.Deployment.WholeDisk != nil && !*n.Deployment.WholeDisk {
 		if _, err := partitionLayout(n); err != nil {
 			return i, err
 		}
@@ -200,7 +200,7 @@ func (t *Task) prepareImage(ctx context.Context) error {
 				n.InstanceInfo[key] = value
 			}
 		}
-		set(&n.DriverInternalInfo, "deploy_boot_mode", n.agentBootMode())
+		n.Deployment.BootMode = n.agentBootMode()
 		return nil
 	})
 }
@@ -248,7 +248,7 @@ func imageInfo(n *Node) (map[string]any, error) {
 			image["no_proxy"] = hosts
 		}
 	}
-	if n.DriverInternalInfo["is_whole_disk_image"] == true {
+	if n.Deployment.isWholeDisk() {
 		return image, nil
 	}
 	layout, err := partitionLayout(n)

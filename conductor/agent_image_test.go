@@ -85,10 +85,13 @@ func TestTheAgentIsSentTheImageOfTheInstance(t *testing.T) {
 
 func TestAnImageThatTheAgentCannotWriteIsRefused(t *testing.T) {
 	type object = map[string]any
-	partition := object{"is_whole_disk_image": false}
+	partition := conductor.DeploymentInfo{WholeDisk: new(bool)}
 	long := strings.Repeat("a", 63)
 	host := func(length int) string { return strings.Repeat("a.", length)[:length-1] + "b" }
-	for want, cases := range map[string][]struct{ info, driver, internal object }{
+	for want, cases := range map[string][]struct {
+		info, driver object
+		deployment   conductor.DeploymentInfo
+	}{
 		"Missing are: ['instance_info.image_source']": {{info: object{"image_source": nil}}},
 		"is not an http, https or file URL":           {{info: object{"image_source": "1be26c0b"}}, {info: object{"image_source": "glance://x"}}, {info: object{"image_source": "oci://x/y"}}},
 		`"image_os_hash_value" must be provided in`: {
@@ -108,11 +111,11 @@ func TestAnImageThatTheAgentCannotWriteIsRefused(t *testing.T) {
 		"the specified list 7 is incorrect":                                                      {{driver: object{"image_no_proxy": 7}}},
 		"the specified list x," + long + "a is incorrect":                                        {{driver: object{"image_no_proxy": "x," + long + "a"}}},
 		"the specified list -x is incorrect":                                                     {{driver: object{"image_no_proxy": "-x"}}},
-		"Missing are: ['root_gb']":                                                               {{internal: partition}},
-		"Invalid parameter root_gb: ten is not":                                                  {{info: object{"root_gb": "ten"}, internal: partition}},
-		"Invalid parameter swap_mb: -1 is not":                                                   {{info: object{"root_gb": 1, "swap_mb": -1}, internal: partition}},
-		"Invalid parameter ephemeral_gb: map[] is":                                               {{info: object{"root_gb": 1, "ephemeral_gb": object{}}, internal: partition}},
-		"Invalid parameter preserve_ephemeral: maybe":                                            {{info: object{"root_gb": 1, "preserve_ephemeral": "maybe"}, internal: partition}},
+		"Missing are: ['root_gb']":                                                               {{deployment: partition}},
+		"Invalid parameter root_gb: ten is not":                                                  {{info: object{"root_gb": "ten"}, deployment: partition}},
+		"Invalid parameter swap_mb: -1 is not":                                                   {{info: object{"root_gb": 1, "swap_mb": -1}, deployment: partition}},
+		"Invalid parameter ephemeral_gb: map[] is":                                               {{info: object{"root_gb": 1, "ephemeral_gb": object{}}, deployment: partition}},
+		"Invalid parameter preserve_ephemeral: maybe":                                            {{info: object{"root_gb": 1, "preserve_ephemeral": "maybe"}, deployment: partition}},
 		"": {
 			{info: object{"image_download_source": ""}, driver: object{"image_download_source": "http"}},
 			{info: object{"image_source": "file:///x", "image_checksum": nil}},
@@ -121,7 +124,7 @@ func TestAnImageThatTheAgentCannotWriteIsRefused(t *testing.T) {
 		},
 	} {
 		for _, c := range cases {
-			n := &conductor.Node{InstanceInfo: object{"image_source": "https://images.example/x", "image_checksum": "d41d"}, DriverInfo: c.driver, DriverInternalInfo: c.internal}
+			n := &conductor.Node{InstanceInfo: object{"image_source": "https://images.example/x", "image_checksum": "d41d"}, DriverInfo: c.driver, Deployment: c.deployment}
 			maps.Copy(n.InstanceInfo, c.info)
 			_, err := n.InstanceImage("")
 			if want == "" {

@@ -39,7 +39,7 @@ func TestAStepOfTheAgentHasTheArgumentsThatTheAgentDescribes(t *testing.T) {
 					m.requireState(n, states.CleanFail, "Cannot clean node "+n.UUID+": clean step "+test.text)
 				} else {
 					m.requireState(n, states.CleanWait, "")
-					require.Regexp(t, `^20\d\d-\d\d-\d\dT`, n.DriverInternalInfo["agent_cached_clean_steps_refreshed"])
+					require.Regexp(t, `^20\d\d-\d\d-\d\dT`, n.InternalInfo()["agent_cached_clean_steps_refreshed"])
 					require.Equal(t, []string{"get_clean_steps", "execute_clean_step burnin_disk"}, m.heard())
 					require.Equal(t, test.args, m.agent.params[1]["step"].(map[string]any)["args"])
 				}

@@ -3,27 +3,14 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
-	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/states"
 )
-
-// cacheKey returns the key of driver_internal_info that holds the steps of a node's agent.
-func cacheKey(w agent.Work) string { return "agent_cached_" + string(w) + "_steps" }
-
-// knowsSteps reports whether the steps of the node's agent were read since its boot.
-func (n *Node) knowsSteps(w agent.Work) bool {
-	_, known := n.DriverInternalInfo[cacheKey(w)]
-	return known
-}
-
-// versionsKey is the key of driver_internal_info that holds the versions of the agent's hardware managers.
-const versionsKey = "hardware_manager_version"
 
 // refreshAgentSteps asks the node's agent for its steps and stores them in the node's record. The error matches
 // [agent.ErrBusy] while the agent executes a command.
@@ -43,47 +30,32 @@ func (t *Task) refreshAgentSteps(ctx context.Context, w agent.Work) error {
 	if err != nil {
 		return err
 	}
-	byInterface := map[string][]agent.Step{}
-	for _, step := range found.Steps {
-		byInterface[step.Interface] = append(byInterface[step.Interface], step)
-	}
-	cached, err := fromJSON[map[string]any](byInterface)
-	if err != nil {
-		return err
-	}
+	slices.SortStableFunc(found.Steps, func(a, b agent.Step) int { return cmp.Compare(a.Interface, b.Interface) })
 	return t.Update(ctx, func(n *Node) error {
-		set(&n.DriverInternalInfo, cacheKey(w), cached)
-		set(&n.DriverInternalInfo, cacheKey(w)+"_refreshed", time.Now().UTC().Format(internalTime))
-		set(&n.DriverInternalInfo, versionsKey, found.Versions)
+		if n.Agent.Steps == nil {
+			n.Agent.Steps = map[agent.Work]AgentSteps{}
+		}
+		n.Agent.Steps[w] = AgentSteps{Steps: found.Steps, Refreshed: now()}
+		n.Agent.Managers = found.Versions
 		return nil
 	})
 }
 
 // inBand returns the steps that the node's agent has for work, as the record has them: none before the agent was asked.
 func inBand(n *Node, work states.State) []Step {
-	w, ok := agentWork[work]
-	if !ok {
-		return nil
-	}
-	cached, err := fromJSON[map[string][]agent.Step](n.DriverInternalInfo[cacheKey(w)])
-	if err != nil {
-		return nil // the record was changed by hand
-	}
 	var steps []Step
-	for _, name := range slices.Sorted(maps.Keys(cached)) {
-		for _, found := range cached[name] {
-			step := Step{
-				Interface: found.Interface, Step: found.Step, Priority: found.Priority, Abortable: found.Abortable,
-				InBand: true, RebootRequested: found.RebootRequested, Run: runInBand,
-			}
-			for argument, info := range found.ArgsInfo {
-				if step.ArgsInfo == nil {
-					step.ArgsInfo = map[string]StepArgument{}
-				}
-				step.ArgsInfo[argument] = StepArgument{Description: info.Description, Required: info.Required}
-			}
-			steps = append(steps, step)
+	for _, found := range n.Agent.Steps[agentWork[work]].Steps {
+		step := Step{
+			Interface: found.Interface, Step: found.Step, Priority: found.Priority, Abortable: found.Abortable,
+			InBand: true, RebootRequested: found.RebootRequested, Run: runInBand,
 		}
+		for argument, info := range found.ArgsInfo {
+			if step.ArgsInfo == nil {
+				step.ArgsInfo = map[string]StepArgument{}
+			}
+			step.ArgsInfo[argument] = StepArgument{Description: info.Description, Required: info.Required}
+		}
+		steps = append(steps, step)
 	}
 	return steps
 }
@@ -129,12 +101,11 @@ func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
 	if err != nil {
 		return err
 	}
-	versions, _ := n.DriverInternalInfo[versionsKey].(map[string]any)
 	_, err = client.Execute(ctx, w, agent.Step{
 		StepName: agent.StepName{Interface: step.Interface, Step: step.Step}, Priority: step.Priority, Args: args,
 		RebootRequested: step.RebootRequested, Abortable: step.Abortable, RequiresRamdisk: w == agent.Clean,
 		Repeated: stepKinds[n.ProvisionState].of(n).repeats(),
-	}, versions, machine)
+	}, n.Agent.Managers, machine)
 	switch {
 	case errors.Is(err, agent.ErrBusy):
 		return ErrWait

@@ -225,7 +225,7 @@ func TestADirectDeploymentIsThatOfTheRecordedExchange(t *testing.T) {
 		m.requireState(n, states.Active, "")
 		require.Equal(t, []string{"get_partition_uuids", "install_bootloader", "power_off"}, m.heard())
 		require.Equal(t, states.PowerOn, n.Power)
-		require.Equal(t, "0x6f7cc4a8", n.DriverInternalInfo["root_uuid_or_disk_id"])
+		require.Equal(t, "0x6f7cc4a8", n.Deployment.Root)
 		m.requireForgotten(n)
 	})
 }
@@ -276,7 +276,7 @@ func TestAHeartbeatFromAnotherAgentIsRefused(t *testing.T) {
 		beat := conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9", AgentToken: token, AgentVerifyCA: "one"}
 		m.set(func(a *agentProgram) { a.busy, a.token = true, token })
 		_, err = m.UpdateNode(m.ctx, m.n.UUID, func(n *conductor.Node) error {
-			n.DriverInternalInfo["agent_url"], n.DriverInternalInfo["agent_verify_ca"] = "http://agent:9999", "one"
+			n.Agent.URL, n.Agent.VerifyCA = "http://agent:9999", "one"
 			return nil
 		})
 		require.NoError(t, err)
@@ -292,12 +292,12 @@ func TestAHeartbeatFromAnotherAgentIsRefused(t *testing.T) {
 		var log lockedBuffer
 		m := startMachine(t, states.Active, func(c *conductor.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		_, err := m.UpdateNode(m.ctx, m.n.UUID, func(n *conductor.Node) error {
-			n.DriverInternalInfo = map[string]any{"agent_secret_token": "left"}
+			n.Agent.Token = "left"
 			return nil
 		})
 		require.NoError(t, err)
 		require.NoError(t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9", AgentToken: "left"}))
-		require.Equal(t, map[string]any{"agent_secret_token": "left"}, m.settle(m.n).DriverInternalInfo)
+		require.Equal(t, conductor.AgentInfo{Token: "left"}, m.settle(m.n).Agent)
 		require.Contains(t, log.String(), `level=WARN msg="an agent has sent a heartbeat in a state that allows none" node=`+m.n.UUID)
 	})
 }

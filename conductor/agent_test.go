@@ -67,8 +67,8 @@ func TestAHeartbeatAloneEndsNoWorkOfARealMachine(t *testing.T) {
 		token := beats(f, n)
 		got := f.settle(n)
 		require.Equal(t, states.DeployWait, got.ProvisionState)
-		require.Equal(t, "https://10.0.0.7:9999", got.DriverInternalInfo["agent_url"])
-		require.Equal(t, "9.1", got.DriverInternalInfo["agent_version"])
+		require.Equal(t, "https://10.0.0.7:9999", got.Agent.URL)
+		require.Equal(t, "9.1", got.Agent.Version)
 
 		beat := conductor.Heartbeat{CallbackURL: "https://10.0.0.7:9999", AgentToken: token, AgentStatus: "error", AgentStatusMessage: "no disk"}
 		require.NoError(t, f.Heartbeat(f.ctx, n.UUID, beat))
@@ -93,7 +93,7 @@ func TestAnAgentWithoutTLSIsRefusedIfTheConfigurationRequiresIt(t *testing.T) {
 		require.EqualError(t, err, "TLS is required by configuration")
 		beat.CallbackURL = "https://10.0.0.7:9999"
 		require.NoError(t, f.Heartbeat(f.ctx, n.UUID, beat))
-		require.Equal(t, "https://10.0.0.7:9999", f.settle(n).DriverInternalInfo["agent_url"])
+		require.Equal(t, "https://10.0.0.7:9999", f.settle(n).Agent.URL)
 	})
 }
 
@@ -124,8 +124,8 @@ func TestAnAgentsTokenEndsWithItsWork(t *testing.T) {
 			tokens[token] = true
 			got := f.settle(n)
 			require.Equal(t, states.Active, got.ProvisionState, got.LastError)
-			require.NotContains(t, got.DriverInternalInfo, "agent_secret_token")
-			require.NotContains(t, got.DriverInternalInfo, "agent_url")
+			require.Empty(t, got.Agent.Token)
+			require.Empty(t, got.Agent.URL)
 		}
 		require.Len(t, tokens, 2, "the agent of the second boot needs a new one")
 	})
@@ -140,8 +140,8 @@ func TestByFastTrackAnIdleAgentStaysKnownUntilOtherWorkBegins(t *testing.T) {
 			t.Helper()
 			got := f.settle(n)
 			require.Equal(t, state, got.ProvisionState, got.LastError)
-			require.Equal(t, "https://10.0.0.7:9999", got.DriverInternalInfo["agent_url"])
-			require.Equal(t, token, got.DriverInternalInfo["agent_secret_token"])
+			require.Equal(t, "https://10.0.0.7:9999", got.Agent.URL)
+			require.Equal(t, token, got.Agent.Token)
 		}
 		known(states.Enroll)
 		f.request(n, "manage")
@@ -154,16 +154,16 @@ func TestByFastTrackAnIdleAgentStaysKnownUntilOtherWorkBegins(t *testing.T) {
 		f.request(n, "inspect")
 		got := f.settle(n)
 		require.Equal(t, states.InspectWait, got.ProvisionState)
-		require.NotContains(t, got.DriverInternalInfo, "agent_secret_token", "the agent of an inspection is always booted")
+		require.Empty(t, got.Agent.Token, "the agent of an inspection is always booted")
 
 		beats(f, n)
 		require.Equal(t, states.InspectWait, f.settle(n).ProvisionState, "inspection data end an inspection, and no heartbeat")
 		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
 		got = f.settle(n)
 		require.Equal(t, states.Manageable, got.ProvisionState)
-		require.Contains(t, got.DriverInternalInfo, "agent_secret_token")
+		require.NotEmpty(t, got.Agent.Token)
 		f.request(n, "adopt")
-		require.NotContains(t, f.settle(n).DriverInternalInfo, "agent_secret_token")
+		require.Empty(t, f.settle(n).Agent.Token)
 	})
 }
 
@@ -227,7 +227,7 @@ func TestAnAgentsTokenEndsWithThePowerOfItsMachine(t *testing.T) {
 				require.Empty(t, token, "the agent still runs and has the token")
 				return
 			}
-			require.NotContains(t, got.DriverInternalInfo, "agent_url")
+			require.Empty(t, got.Agent.URL)
 			require.NotEmpty(t, token, "the agent of the next boot needs one")
 			require.NotEqual(t, first, token)
 		})
@@ -253,17 +253,17 @@ func TestATokenThatWasMadeBeforeTheBootOutlivesIt(t *testing.T) {
 		f := start(t, nil)
 		n := f.node(states.Manageable)
 		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
-			n.DriverInternalInfo = map[string]any{"agent_secret_token": "made before", "agent_secret_token_pregenerated": true, "agent_url": "https://10.0.0.7:9999"}
+			n.Agent = conductor.AgentInfo{Token: "made before", TokenPregenerated: true, URL: "https://10.0.0.7:9999"}
 			return nil
 		})
 		require.NoError(t, err)
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOff, 0))
 		got := f.settle(n)
-		require.Equal(t, "made before", got.DriverInternalInfo["agent_secret_token"])
-		require.NotContains(t, got.DriverInternalInfo, "agent_url")
+		require.Equal(t, "made before", got.Agent.Token)
+		require.Empty(t, got.Agent.URL)
 		f.request(n, "provide")
 		f.request(n, "active")
-		require.NotContains(t, f.settle(n).DriverInternalInfo, "agent_secret_token")
+		require.Empty(t, f.settle(n).Agent.Token)
 	})
 }
 

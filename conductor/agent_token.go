@@ -29,8 +29,7 @@ func newAgentToken() string {
 func (t *Task) PregenerateAgentToken(ctx context.Context) (string, error) {
 	token := newAgentToken()
 	return token, t.Update(ctx, func(n *Node) error {
-		set(&n.DriverInternalInfo, "agent_secret_token", token)
-		set(&n.DriverInternalInfo, "agent_secret_token_pregenerated", true)
+		n.Agent.Token, n.Agent.TokenPregenerated = token, true
 		return nil
 	})
 }
@@ -38,7 +37,7 @@ func (t *Task) PregenerateAgentToken(ctx context.Context) (string, error) {
 // ForgetAgent removes the data of the node's agent, its token included. The next agent then receives a
 // token at its lookup.
 func (t *Task) ForgetAgent(ctx context.Context) error {
-	if !t.Node().knowsAgent() {
+	if !t.Node().Agent.known() {
 		return nil
 	}
 	return t.Update(ctx, func(n *Node) error { n.forgetAgent(); return nil })

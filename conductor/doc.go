@@ -116,7 +116,7 @@ package conductor
 // The files, by subject:
 //
 //	conductor, config, errors, stats, log, trace           the Conductor itself
-//	node, nodes, bootmode                                  the record of a node, and its methods of Conductor
+//	node, internal_info, nodes, bootmode                   the record of a node, and its methods of Conductor
 //	object, kinds, objects, allocation, history            the same for the other records
 //	store, memory, fleet, index, watch                     where records are
 //	membership, session, owner                             who is alive, and who owns a node

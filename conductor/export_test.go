@@ -21,6 +21,12 @@ func init() {
 	}
 }
 
+// EncodeNode and EncodeObject return the stored form of a node or an object.
+var (
+	EncodeNode   = encodeNode
+	EncodeObject = encodeObject
+)
+
 // NodeIndex is an index of nodes.
 type NodeIndex struct{ of *index[*Node] }
 

@@ -166,7 +166,7 @@ func (c *Conductor) ContinueInspection(ctx context.Context, data map[string]any,
 		if architecture != "" {
 			set(&n.Properties, "cpu_arch", architecture)
 		}
-		set(&n.DriverInternalInfo, "agent_last_heartbeat", now().Format(internalTime)) // for fast track
+		n.Agent.LastHeartbeat = now() // for fast track
 		return nil
 	})
 	if err != nil {

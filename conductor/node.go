@@ -48,6 +48,8 @@ type Node struct {
 
 	Power       states.Power `json:"power_state,omitzero"`
 	TargetPower states.Power `json:"target_power_state,omitzero"`
+	// PowerChangedAt is the time of the last change of Power. Ironic has it in driver_internal_info.
+	PowerChangedAt *time.Time `json:"power_changed_at,omitzero"`
 
 	Maintenance       bool   `json:"maintenance,omitzero"`
 	MaintenanceReason string `json:"maintenance_reason,omitzero"`
@@ -66,13 +68,17 @@ type Node struct {
 
 	DriverInfo         map[string]any `json:"driver_info,omitzero"`
 	DriverInternalInfo map[string]any `json:"driver_internal_info,omitzero"`
-	Properties         map[string]any `json:"properties,omitzero"`
-	InstanceInfo       map[string]any `json:"instance_info,omitzero"`
-	Extra              map[string]any `json:"extra,omitzero"`
-	NetworkData        map[string]any `json:"network_data,omitzero"`
-	RAIDConfig         map[string]any `json:"raid_config,omitzero"`
-	TargetRAIDConfig   map[string]any `json:"target_raid_config,omitzero"`
-	Traits             []string       `json:"traits,omitzero"`
+	// Agent and Deployment are the data of the agent on the machine, and of its deployment. Ironic has them in
+	// driver_internal_info, see InternalInfo.
+	Agent            AgentInfo      `json:"agent,omitzero"`
+	Deployment       DeploymentInfo `json:"deployment,omitzero"`
+	Properties       map[string]any `json:"properties,omitzero"`
+	InstanceInfo     map[string]any `json:"instance_info,omitzero"`
+	Extra            map[string]any `json:"extra,omitzero"`
+	NetworkData      map[string]any `json:"network_data,omitzero"`
+	RAIDConfig       map[string]any `json:"raid_config,omitzero"`
+	TargetRAIDConfig map[string]any `json:"target_raid_config,omitzero"`
+	Traits           []string       `json:"traits,omitzero"`
 	// BIOSSettings are the settings that a hardware type has read, sorted by name.
 	BIOSSettings []BIOSSetting `json:"bios_settings,omitzero"`
 	// Firmware are the components with firmware that a hardware type has read.
@@ -146,6 +152,7 @@ func (n *Node) Clone() *Node {
 	for _, s := range []**Steps{&c.CleanSteps, &c.DeploySteps, &c.ServiceSteps, &c.OtherSteps} {
 		*s = (*s).clone()
 	}
+	c.Agent = n.Agent.clone()
 	c.Interfaces = maps.Clone(n.Interfaces)
 	c.Traits = slices.Clone(n.Traits)
 	c.Empty = slices.Clone(n.Empty)
@@ -167,7 +174,8 @@ func (n *Node) machine() machine.Node {
 // powered records that the hardware was set to a power state.
 func (n *Node) powered(power states.Power) {
 	n.Power = power
-	set(&n.DriverInternalInfo, "last_power_state_change", time.Now().UTC().Format(internalTime))
+	at := now()
+	n.PowerChangedAt = &at
 }
 
 // internalTime is the layout of times in driver_internal_info.

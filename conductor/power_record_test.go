@@ -28,13 +28,13 @@ func TestTheTimeOfAPowerChangeIsRecordedAndTheAgentOfAMachineThatIsOffForgotten(
 		{off, none, off, none, "", false, false},
 		{off, none, on, none, "", false, false},
 	} {
-		n := &Node{Power: test.power, TargetPower: test.target, DriverInternalInfo: map[string]any{"agent_url": "https://10.0.0.7:9999"}}
+		n := &Node{Power: test.power, TargetPower: test.target, Agent: AgentInfo{URL: "https://10.0.0.7:9999"}}
 		n.setPower(powersync.Record{
 			Power: test.newPower, TargetPower: test.newTarget, LastError: test.failure, Maintenance: true, MaintenanceReason: "m", Fault: "f",
 		})
 		require.Equal(t, []any{test.newPower, test.newTarget, test.failure, true, "m", "f"},
 			[]any{n.Power, n.TargetPower, n.LastError, n.Maintenance, n.MaintenanceReason, n.Fault})
-		require.Equal(t, test.wantTime, n.DriverInternalInfo["last_power_state_change"] != nil, "%+v", test)
-		require.Equal(t, test.wantForget, n.DriverInternalInfo["agent_url"] == nil, "%+v", test)
+		require.Equal(t, test.wantTime, n.PowerChangedAt != nil, "%+v", test)
+		require.Equal(t, test.wantForget, n.Agent.URL == "", "%+v", test)
 	}
 }

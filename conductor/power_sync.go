@@ -100,7 +100,7 @@ func (p powerRounds) handle(
 	if err == nil {
 		failure = a.Err
 	}
-	if failure == nil || ctx.Err() == nil || errors.Is(err, ErrConflict) || errors.Is(err, NotFound) {
+	if failure == nil || ctx.Err() == nil {
 		return a, err
 	}
 	return powerAttempt(id, powersync.Interrupted, failure, past), nil

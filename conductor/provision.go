@@ -270,7 +270,8 @@ func (n *Node) noteImageType() {
 		}
 	}
 	set(&n.InstanceInfo, "image_type", kind)
-	set(&n.DriverInternalInfo, "is_whole_disk_image", kind != "partition")
+	wholeDisk := kind != "partition"
+	n.Deployment.WholeDisk = &wholeDisk
 }
 
 // rescueStates are the states without work in which a node has a rescue password.

@@ -97,9 +97,8 @@ func TestNewWorkForgetsTheAgentUnlessItDoesTheWorkByFastTrack(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, func(c *conductor.Config) { c.FastTrack = test.fastTrack })
-			n := f.create(conductor.Node{ProvisionState: test.from, DriverInternalInfo: map[string]any{"agent_secret_token": "a token"}})
-			_, knows := f.during(test.operation, n, test.target).DriverInternalInfo["agent_secret_token"]
-			require.Equal(t, test.knows, knows, name)
+			n := f.create(conductor.Node{ProvisionState: test.from, Agent: conductor.AgentInfo{Token: "a token"}})
+			require.Equal(t, test.knows, f.during(test.operation, n, test.target).Agent.Token != "", name)
 		})
 	}
 }

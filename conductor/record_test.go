@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -31,10 +32,18 @@ func fullNode() *conductor.Node {
 			{Time: at, Event: states.EventFail, From: states.Verifying, To: states.Enroll, LastError: "no answer, twice"},
 			{Time: at, Event: states.EventWait, From: states.Cleaning, To: states.CleanWait, Target: states.Manageable},
 		},
-		Power: states.PowerOn, TargetPower: states.PowerSoftOff,
+		Power: states.PowerOn, TargetPower: states.PowerSoftOff, PowerChangedAt: &at, Deployment: conductor.DeploymentInfo{WholeDisk: &yes, BootMode: "uefi", Root: "0x6f7cc4a8"},
 		Maintenance: true, MaintenanceReason: "a reason", Fault: "clean failure",
 		Reservation: "alpha", Claim: "a member/power", Origin: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", Conductor: "beta",
-		DriverInfo: values("driver_info"), DriverInternalInfo: values("driver_internal_info"), Properties: values("properties"),
+		DriverInfo: values("driver_info"), DriverInternalInfo: values("driver_internal_info"),
+		Agent: conductor.AgentInfo{
+			URL: "https://10.0.0.7:9999", Token: "token", TokenPregenerated: true, VerifyCA: "PEM", Version: "9.1", LastHeartbeat: at,
+			Steps: map[agent.Work]conductor.AgentSteps{agent.Clean: {Refreshed: at, Steps: []agent.Step{{
+				StepName: agent.StepName{Interface: "deploy", Step: "erase_devices"}, Priority: 10, Abortable: true, ArgsInfo: map[string]agent.Info{"force": {Description: "even if", Required: true}},
+			}}}},
+			Managers: map[string]any{"generic_hardware_manager": "1.1"},
+		},
+		Properties:   values("properties"),
 		InstanceInfo: values("instance_info"), Extra: values("extra"), NetworkData: values("network_data"),
 		RAIDConfig: values("raid_config"), TargetRAIDConfig: values("target_raid_config"), Traits: []string{"CUSTOM_A"},
 		BIOSSettings: []conductor.BIOSSetting{{
@@ -112,7 +121,7 @@ func TestStoredRecordsAreRead(t *testing.T) {
 	c, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
 	require.NoError(t, err)
 	if *writeRecords {
-		writeNewest(t, c, store)
+		writeNewest(t)
 	}
 	node := fullNode()
 	fields := reflect.ValueOf(*node)
@@ -164,22 +173,20 @@ func plant(t *testing.T, store conductor.Store, kind conductor.Kind, id, file st
 	return revision
 }
 
-func writeNewest(t *testing.T, c *conductor.Conductor, store conductor.Store) {
+// writeNewest writes the files as this release stores the records.
+func writeNewest(t *testing.T) {
 	t.Helper()
-	write := func(kind conductor.Kind, id, file string) {
-		r, err := store.Get(t.Context(), kind, id)
+	write := func(r conductor.Record, err error) {
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(file, append(r.Value, '\n'), 0o600))
-		_, err = store.Delete(t.Context(), kind, id, r.Revision)
-		require.NoError(t, err)
+		name := string(r.Kind)
+		if r.Kind == conductor.KindNode {
+			name = "node"
+		}
+		require.NoError(t, os.WriteFile("testdata/"+name+"-v2.json", append(r.Value, '\n'), 0o600))
 	}
-	_, err := c.CreateNode(t.Context(), fullNode())
-	require.NoError(t, err)
-	write(conductor.KindNode, fullNode().UUID, "testdata/node-v2.json")
+	write(conductor.EncodeNode(fullNode()))
 	for _, o := range fullObjects() {
-		_, err = c.CreateObject(t.Context(), o)
-		require.NoError(t, err)
-		write(o.Kind(), o.Meta().UUID, "testdata/"+string(o.Kind())+"-v2.json")
+		write(conductor.EncodeObject(o))
 	}
 }
 

@@ -66,7 +66,7 @@ func TestAHeartbeatInMaintenanceContinuesNothing(t *testing.T) {
 			f := start(t, func(c *conductor.Config) { c.NoProvisioningInMaintenance = forbid })
 			n := f.create(conductor.Node{
 				ProvisionState: states.CleanWait, TargetProvisionState: states.Available, Maintenance: true,
-				DriverInternalInfo: map[string]any{"agent_secret_token": "token"}, CleanSteps: &conductor.Steps{Current: &conductor.Step{Interface: "deploy", Step: "erase_devices"}},
+				Agent: conductor.AgentInfo{Token: "token"}, CleanSteps: &conductor.Steps{Current: &conductor.Step{Interface: "deploy", Step: "erase_devices"}},
 			})
 			require.NoError(t, f.Heartbeat(f.ctx, n.UUID, conductor.Heartbeat{AgentVersion: "9", AgentToken: "token", CallbackURL: "http://192.0.2.1"}))
 			got := f.settle(n)

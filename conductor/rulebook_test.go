@@ -37,14 +37,14 @@ func TestTheRecordOfANodeWhoseWorkHasFailed(t *testing.T) {
 			n := test.node.Clone()
 			n.Power = states.PowerOn
 			n.InstanceInfo = map[string]any{"rescue_password": "x", "hashed_rescue_password": "y"}
-			n.DriverInternalInfo = map[string]any{"agent_url": "https://10.0.0.7:9999"}
+			n.Agent.URL = "https://10.0.0.7:9999"
 			require.NoError(t, c.rules.fail(n, "no answer"))
 			require.Equal(t, test.to, n.ProvisionState)
 			require.Equal(t, "no answer", n.LastError)
 			require.Equal(t, []any{test.fault != "" || test.node.Maintenance, test.fault, test.reason}, []any{n.Maintenance, n.Fault, n.MaintenanceReason})
 			require.Equal(t, test.node.ProvisionState == states.Adopting, n.Power == states.NoPower)
 			require.Equal(t, test.rescue, n.InstanceInfo["rescue_password"] != nil)
-			require.NotContains(t, n.DriverInternalInfo, "agent_url")
+			require.Empty(t, n.Agent.URL)
 			if test.node.CleanSteps != nil {
 				require.Equal(t, Steps{}, *n.CleanSteps)
 			}

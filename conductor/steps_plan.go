@@ -20,7 +20,7 @@ func (e *engine) planSteps(ctx context.Context, n *Node, kind stepKind, availabl
 	switch {
 	case kind.work == states.Deploying:
 		hardware, _ := e.rules.hardware(n)
-		return e.planDeployment(ctx, n, available, simulated || agentBooter(hardware, n) != nil && !n.knowsSteps(agent.Deploy))
+		return e.planDeployment(ctx, n, available, simulated || agentBooter(hardware, n) != nil && !n.Agent.hasSteps(agent.Deploy))
 	case kind.work == states.Servicing, kind.work == states.Cleaning && n.TargetProvisionState == states.Manageable:
 	case kind.work == states.Cleaning:
 		return automaticSteps(n, kind.work, withPriorities(available, e.config.CleanStepPriorities), simulated)

@@ -40,7 +40,7 @@ func TestADeploymentThatIsPlannedAgainContinuesAfterItsCurrentStep(t *testing.T)
 		require.NoError(t, err)
 		n, err := c.CreateNode(t.Context(), &Node{
 			Driver: "fake-hardware", ProvisionState: states.Deploying, Interfaces: map[string]string{"deploy": "direct"}, Claim: "ours",
-			DriverInternalInfo: map[string]any{cacheKey(agent.Deploy): map[string]any{"deploy": []any{map[string]any{"interface": "deploy", "step": "inject_files"}}}},
+			Agent: AgentInfo{Steps: map[agent.Work]AgentSteps{agent.Deploy: {Steps: []agent.Step{{StepName: agent.StepName{Interface: "deploy", Step: "inject_files"}}}}}},
 			DeploySteps: &Steps{
 				Requested: []StepRequest{{Interface: "deploy", Step: "inject_files", Priority: &test.priority}},
 				Planned:   named(test.planned), Begun: test.begun, Current: &named([]string{test.current})[0],

@@ -183,9 +183,7 @@ func (t *Task) tearDown(ctx context.Context) result {
 	e.edit = func(n *Node) {
 		n.InstanceInfo, n.InstanceUUID, n.AllocationUUID = nil, "", ""
 		n.DeploySteps = &Steps{Current: deploySteps.of(n).Current}
-		for _, key := range []string{"instance", "root_uuid_or_disk_id", "is_whole_disk_image", "deploy_boot_mode"} {
-			delete(n.DriverInternalInfo, key)
-		}
+		n.Deployment = DeploymentInfo{}
 	}
 	return e
 }

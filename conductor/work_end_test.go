@@ -59,9 +59,7 @@ func TestATearDownForgetsTheInstance(t *testing.T) {
 			DeploySteps: &conductor.Steps{
 				Current: &current, Begun: 1, Planned: []conductor.Step{current}, Requested: []conductor.StepRequest{{Interface: "deploy", Step: "deploy"}},
 			},
-			DriverInternalInfo: map[string]any{
-				"instance": "i", "root_uuid_or_disk_id": "r", "is_whole_disk_image": true, "deploy_boot_mode": "uefi", "kept": "k",
-			},
+			DriverInternalInfo: map[string]any{"kept": "k"}, Deployment: conductor.DeploymentInfo{WholeDisk: new(bool), Root: "r", BootMode: "uefi"},
 		})
 		f.request(n, "deleted")
 		got := f.settle(n)
@@ -69,6 +67,7 @@ func TestATearDownForgetsTheInstance(t *testing.T) {
 		require.Empty(t, got.InstanceInfo)
 		require.Empty(t, got.InstanceUUID)
 		require.Equal(t, map[string]any{"kept": "k"}, got.DriverInternalInfo)
+		require.Empty(t, got.Deployment)
 		require.Equal(t, &conductor.Steps{Current: &current}, got.DeploySteps, "Ironic keeps the last step")
 	})
 }

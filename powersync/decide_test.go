@@ -354,3 +354,12 @@ func TestARecoveryRoundSkipsAllButFreeNodesWithAPowerFailure(t *testing.T) {
 	require.Equal(t, powersync.SkippedNoPowerFailure, powersync.SkipRecovery(r))
 	require.Equal(t, powersync.SkippedNoPowerFailure, powersync.SkipRecovery(node(isOn)))
 }
+
+func TestAnAnswerWithoutAPowerStateSaysSo(t *testing.T) {
+	for power, want := range map[states.Power]string{
+		states.NoPower: "no power state reported: the hardware has none", states.PowerError: `no power state reported: it is "error"`,
+	} {
+		_, a := powersync.Decide(powersync.Record{Power: states.PowerOn}, powersync.Reading{Power: power}, powersync.Failures{}, powersync.Policy{})
+		require.EqualError(t, a.Err, want)
+	}
+}

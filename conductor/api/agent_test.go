@@ -16,9 +16,9 @@ import (
 )
 
 // waiting creates a node "n" that waits for the heartbeat of an agent.
-func (s *server) waiting(info map[string]any) (uuid string) {
+func (s *server) waiting(agent conductor.AgentInfo) (uuid string) {
 	s.t.Helper()
-	n, err := s.conductor.CreateNode(s.t.Context(), &conductor.Node{Name: "n", Driver: "fake-hardware", ProvisionState: states.DeployWait, DriverInternalInfo: info})
+	n, err := s.conductor.CreateNode(s.t.Context(), &conductor.Node{Name: "n", Driver: "fake-hardware", ProvisionState: states.DeployWait, Agent: agent})
 	require.NoError(s.t, err)
 	return n.UUID
 }
@@ -36,7 +36,7 @@ func TestALookupNeedsAUUIDOrTheAddressOfAnInterface(t *testing.T) {
 func TestALookupSinceVersion1_62GivesTheAgentItsToken(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Latest(), api.Config{})
-	uuid := s.waiting(nil)
+	uuid := s.waiting(conductor.AgentInfo{})
 	token := func(version string) any {
 		config := s.do("GET", "/v1/lookup?node_uuid="+uuid, version, "").must(http.StatusOK)["config"].(map[string]any)
 		require.Contains(t, config, "agent_token")
@@ -49,7 +49,7 @@ func TestALookupSinceVersion1_62GivesTheAgentItsToken(t *testing.T) {
 func TestALookupThatIsCancelledDoesNotSayThatThereIsNoNode(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Latest(), api.Config{})
-	uuid := s.waiting(nil)
+	uuid := s.waiting(conductor.AgentInfo{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	a := s.send(request("GET", "/v1/lookup?node_uuid="+uuid, "latest", http.NoBody).WithContext(ctx))
@@ -80,7 +80,7 @@ func TestAHeartbeatOfAnAbsentNodeHasAtMost4KiB(t *testing.T) {
 func TestAnAgentKeepsItsURL(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Latest(), api.Config{})
-	s.waiting(map[string]any{"agent_url": "http://10.0.0.2:9999", "agent_secret_token": "t"})
+	s.waiting(conductor.AgentInfo{URL: "http://10.0.0.2:9999", Token: "t"})
 	beat := func(url string) reply {
 		return s.do("POST", "/v1/heartbeat/n", "latest", `{"callback_url": "`+url+`", "agent_version": "9", "agent_token": "t"}`)
 	}

@@ -142,7 +142,7 @@ func TestAMachineIsCleanedAndInstalledByItsAgent(t *testing.T) {
 	require.NotContains(t, string(l.disk()), "secret", "the disk is erased")
 	require.Equal(t, []string{"clean.get_clean_steps", "clean.execute_clean_step erase_devices_metadata", "clean.execute_clean_step erase_devices"}, l.commands())
 	require.Equal(t, "Off", l.bmc.Power("1"))
-	require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+	require.Empty(t, n.Agent.Token)
 
 	l.ask(conductor.ProvisionRequest{Target: "active", ConfigDrive: map[string]any{
 		"meta_data": map[string]any{"hostname": "web-1"}, "user_data": "#cloud-config\n", "network_data": map[string]any{"links": []any{}},
@@ -160,7 +160,7 @@ func TestAMachineIsCleanedAndInstalledByItsAgent(t *testing.T) {
 	require.Equal(t, "Hdd Continuous UEFI", l.bmc.Boot("1"))
 	require.Equal(t, "On", l.bmc.Power("1"))
 	require.Equal(t, "disk", l.machine.Running())
-	require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+	require.Empty(t, n.Agent.Token)
 }
 
 func TestAnImageWithAnotherHashIsNotDeployed(t *testing.T) {
@@ -170,7 +170,7 @@ func TestAnImageWithAnotherHashIsNotDeployed(t *testing.T) {
 	n := l.until(states.Active, states.DeployFail)
 	require.Equal(t, states.DeployFail, n.ProvisionState)
 	require.Contains(t, n.LastError, "Deploy step deploy.write_image failed on node "+n.UUID+". ")
-	require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+	require.Empty(t, n.Agent.Token)
 }
 
 func TestADeploymentByACustomAgentExecutesItsStep(t *testing.T) {
@@ -252,7 +252,7 @@ func TestARescueGivesTheAgentTheHashOfThePassword(t *testing.T) {
 	require.Equal(t, []string{"rescue.finalize_rescue"}, l.commands())
 	require.Equal(t, n.InstanceInfo["hashed_rescue_password"], l.machine.RescuePassword())
 	require.Eventually(t, func() bool { return l.machine.Running() == "rescue" }, time.Minute, time.Millisecond)
-	require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+	require.Empty(t, n.Agent.Token)
 
 	l.ask(conductor.ProvisionRequest{Target: "unrescue"})
 	n = l.until(states.Active, states.UnrescueFail)
@@ -297,7 +297,7 @@ func TestAFailingAgentFailsTheWork(t *testing.T) {
 			if test.text != "" {
 				require.Contains(t, n.LastError, fmt.Sprintf(test.text, n.UUID))
 			}
-			require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+			require.Empty(t, n.Agent.Token)
 		})
 	}
 }

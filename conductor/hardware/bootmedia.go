@@ -174,6 +174,6 @@ func (b mediaBoot) inUse(n *conductor.Node) bool {
 	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
 		return true
 	}
-	stays := n.Power == states.PowerOn && n.DriverInternalInfo["agent_secret_token"] != nil
+	stays := n.Power == states.PowerOn && n.Agent.Token != ""
 	return stays || b.chosen(n, "deploy") == ramdisk && n.ProvisionState == states.Active
 }

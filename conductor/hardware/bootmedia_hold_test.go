@@ -93,7 +93,7 @@ func TestClientsDoNotChangeTheCDThatIsInUse(t *testing.T) {
 	require.Contains(t, lastError(), `in the provision state "active"`, "the instance runs from it")
 
 	n = s.node(redfishMachine(startRedfish(t), t), withMedia(states.Available, "custom-agent", map[string]any{"deploy_iso": image}, nil), func(n *conductor.Node) {
-		n.Power, n.DriverInternalInfo = states.PowerOn, map[string]any{"agent_secret_token": "0123456789"} // before its first heartbeat
+		n.Power, n.Agent.Token = states.PowerOn, "0123456789" // before its first heartbeat
 	})
 	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{"cdrom"}))
 	require.Contains(t, lastError(), `in the provision state "available"`, "an agent that stays by fast track runs from it")

@@ -86,7 +86,7 @@ func TestAReadyImageIsBootedOnceAndEjected(t *testing.T) {
 	require.Equal(t, []string{"Cd Once UEFI"}, set())
 	require.Equal(t, image, server.Media("CD"))
 	require.Equal(t, "On", server.Power("1"))
-	require.Empty(t, n.DriverInternalInfo["agent_secret_token"], "the agent in a ready image receives a token at its lookup")
+	require.Empty(t, n.Agent.Token, "the agent in a ready image receives a token at its lookup")
 	_, token, err := s.Lookup(t.Context(), nil, n.UUID)
 	require.NoError(t, err)
 	require.NotEmpty(t, token)
@@ -171,7 +171,7 @@ func TestAnImageIsBuiltForTheAgentWithItsToken(t *testing.T) {
 	n = s.request(n, "active")
 	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
 
-	token, _ := n.DriverInternalInfo["agent_secret_token"].(string)
+	token := n.Agent.Token
 	require.GreaterOrEqual(t, len(token), 32, "an agent ignores a shorter one")
 	location := server.Media("CD")
 	status, contents := readImage(t, location)
@@ -190,7 +190,7 @@ func TestAnImageIsBuiltForTheAgentWithItsToken(t *testing.T) {
 	require.NoError(t, s.Resume(t.Context(), n.UUID, nil))
 	n = s.settle(n)
 	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
-	require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+	require.Empty(t, n.Agent.Token)
 	status, _ = readImage(t, location)
 	require.Equal(t, http.StatusNotFound, status, "it contains the token")
 	left, err := os.ReadDir(filepath.Join(folder, "unfinished"))
@@ -225,7 +225,7 @@ func TestAnInstanceIsBootedFromItsImageAlways(t *testing.T) {
 			require.Equal(t, []string{"POST " + insertPath, "PATCH " + systemPath, "POST " + resetPath}, changes(server))
 			require.Equal(t, "On", server.Power("1"))
 			require.Equal(t, test.boot, server.Boot("1"))
-			require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+			require.Empty(t, n.Agent.Token)
 			if test.config == "" {
 				require.Equal(t, image, server.Media("CD"))
 			} else {

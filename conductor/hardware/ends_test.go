@@ -34,9 +34,9 @@ func (l *lab) ends(want states.State) *conductor.Node {
 	n := l.until(want, states.CleanFail, states.InspectFail, states.DeployFail, states.RescueFail, states.ServiceFail)
 	require.Equal(l.t, want, n.ProvisionState, n.LastError)
 	require.Empty(l.t, l.bmc.Media("CD"), "it is ejected")
-	for _, key := range []string{"agent_secret_token", "agent_secret_token_pregenerated", "agent_url"} {
-		require.NotContains(l.t, n.DriverInternalInfo, key)
-	}
+	require.Empty(l.t, n.Agent.Token)
+	require.False(l.t, n.Agent.TokenPregenerated)
+	require.Empty(l.t, n.Agent.URL)
 	require.Equal(l.t, map[string]string{"On": "power on", "Off": "power off"}[l.bmc.Power("1")], n.Power.String())
 	return n
 }

@@ -29,7 +29,7 @@ func (l *lab) heartbeat() {
 	for {
 		n, err := l.Node(l.t.Context(), l.n.UUID)
 		require.NoError(l.t, err)
-		if n.DriverInternalInfo["agent_url"] != nil {
+		if n.Agent.URL != "" {
 			return
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -59,7 +59,7 @@ func TestByFastTrackOneBootOfTheAgentInspectsCleansAndDeploys(t *testing.T) {
 	require.Equal(t, l.image[512:], l.disk()[512:len(l.image)], "the image is on the disk")
 	require.Equal(t, "disk", l.machine.Running())
 	require.Equal(t, 2, l.machine.Boots(), "of the agent and of the instance")
-	require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+	require.Empty(t, n.Agent.Token)
 }
 
 func TestFastTrackBootsAnAgentUnlessOneIsReady(t *testing.T) {
@@ -83,7 +83,7 @@ func TestFastTrackBootsAnAgentUnlessOneIsReady(t *testing.T) {
 			l.machine.AddFault(agenttest.Fault{On: "heartbeat", Do: agenttest.Silent()})
 			time.Sleep(time.Second) // a heartbeat may be on its way
 			_, err := l.UpdateNode(l.t.Context(), l.n.UUID, func(n *conductor.Node) error {
-				n.DriverInternalInfo["agent_last_heartbeat"] = "2026-01-02T03:04:05.000000"
+				n.Agent.LastHeartbeat = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 				return nil
 			})
 			require.NoError(l.t, err)

@@ -145,7 +145,7 @@ func TestAnAgentInspectsItsMachine(t *testing.T) {
 			require.Equal(t, "Off", a.server.Power("1"))
 			require.Empty(t, a.server.Media("CD"))
 			require.Equal(t, "x86_64", n.Properties["cpu_arch"])
-			require.NotContains(t, n.DriverInternalInfo, "agent_secret_token", "the next agent needs its own")
+			require.Empty(t, n.Agent.Token, "the next agent needs its own")
 
 			o, err := a.Object(t.Context(), conductor.KindInventory, n.UUID)
 			require.NoError(t, err)

@@ -136,7 +136,7 @@ func (s *service) put(ctx context.Context, uuid string, at machine.Node) error {
 		n.ProvisionState, n.TargetProvisionState, n.LastError = at.State, at.Target, at.LastError
 		n.Maintenance, n.MaintenanceReason, n.Fault = false, "", ""
 		n.CleanSteps, n.DeploySteps, n.ServiceSteps, n.OtherSteps = nil, nil, nil, nil
-		n.DriverInternalInfo, n.InstanceInfo, n.InstanceUUID = nil, nil, ""
+		n.DriverInternalInfo, n.Agent, n.InstanceInfo, n.InstanceUUID = nil, conductor.AgentInfo{}, nil, ""
 		return nil
 	})
 	return err

@@ -3,8 +3,6 @@
 package nodes
 
 import (
-	"maps"
-
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/internal/masked"
@@ -39,10 +37,7 @@ func stepField(name string, since states.APIVersion) field {
 var internalInfoField = field{
 	name: "driver_internal_info", since: since.InternalInfo, types: []string{"object", "null"},
 	get: func(n *node) any {
-		info := maps.Clone(n.DriverInternalInfo)
-		if info == nil {
-			info = map[string]any{}
-		}
+		info := n.InternalInfo()
 		for _, kind := range stepKinds {
 			if steps := kind.of(n); steps != nil {
 				kind.add(info, steps)

@@ -123,9 +123,8 @@ func Heartbeat(r *rest.Request) (rest.Answer, error) {
 	if missing != nil {
 		return rest.Answer{}, missing
 	}
-	known, _ := n.DriverInternalInfo["agent_url"].(string)
 	switch {
-	case known != "" && known != beat.CallbackURL:
+	case n.Agent.URL != "" && n.Agent.URL != beat.CallbackURL:
 		return rest.Answer{}, fault.Invalid("Detected change in ramdisk provided \"callback_url\"")
 	case !a.Has("agent_token"):
 		return rest.Answer{}, fault.Invalid("Agent token is required for heartbeat processing.")
