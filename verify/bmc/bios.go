@@ -17,10 +17,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/stmcginnis/gofish/common"
-	"github.com/stmcginnis/gofish/redfish"
+	schemas "github.com/stmcginnis/gofish/redfish"
 
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 )
 
 // registryBytes bounds the body of a BIOS attribute registry, which describes some thousand
@@ -51,7 +52,7 @@ type BIOSSetting struct {
 func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
 	var settings []BIOSSetting
 	err := d.redfish(ctx, longTime, id, "read the BIOS settings", func(ctx context.Context, r *redfishConnection) error {
-		b, err := r.service.bios(ctx)
+		b, err := r.bios(ctx)
 		if err == nil {
 			settings = b.settings
 		}
@@ -68,7 +69,7 @@ func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
 // Source: apply_configuration in ironic/drivers/modules/redfish/bios.py.
 func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) (sent bool, err error) {
 	err = d.redfish(ctx, longTime, id, "set the BIOS settings", func(ctx context.Context, r *redfishConnection) error {
-		b, err := r.service.bios(ctx)
+		b, err := r.bios(ctx)
 		if err != nil {
 			return err
 		}
@@ -76,7 +77,7 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 		if err != nil {
 			return err
 		}
-		now, pending, target, err := r.service.pendingBIOS(ctx, b)
+		now, pending, target, err := r.pendingBIOS(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -89,7 +90,7 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 			change["@Redfish.SettingsApplyTime"] = map[string]string{"ApplyTime": string(common.OnResetApplyTime)}
 		}
 		sent = true
-		return r.service.change(ctx, target.path, target, change)
+		return r.client.Change(ctx, target, change)
 	})
 	return sent && err == nil, err
 }
@@ -98,7 +99,7 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 // Errors are those of [Driver.BIOS]; a BMC without the action has the kind [verify.Unsupported].
 func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
 	return d.redfish(ctx, 0, id, "reset the BIOS settings", func(ctx context.Context, r *redfishConnection) error {
-		b, _, err := r.service.readBIOS(ctx)
+		b, _, err := r.readBIOS(ctx)
 		if err != nil {
 			return err
 		}
@@ -106,7 +107,7 @@ func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
 		if target == "" {
 			return failure.Unsupportedf("the BIOS settings cannot be reset")
 		}
-		_, err = r.service.ask(ctx, request{method: http.MethodPost, path: target, body: []byte("{}")})
+		_, err = r.client.Do(ctx, redfish.Request{Method: http.MethodPost, Path: target, Body: []byte("{}")})
 		return err
 	})
 }
@@ -114,37 +115,37 @@ func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
 // bios is a Bios resource with its settings. bmclib's functions for it do nothing, and
 // report success, unless the system has one of five well-known paths.
 type bios struct {
-	redfish.Bios
+	schemas.Bios
 	found    resource
-	answer   *answer
+	answer   *redfish.Answer
 	settings []BIOSSetting
 }
 
-func (s *service) readBIOS(ctx context.Context) (*bios, *reading, error) {
-	r, err := s.startReading(ctx)
+func (r *redfishConnection) readBIOS(ctx context.Context) (*bios, *reading, error) {
+	read, err := r.startReading(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	at := r.resource.link("Bios")
+	at := read.resource.link("Bios")
 	if at == "" {
 		return nil, nil, failure.Unsupportedf("the system has no BIOS settings")
 	}
 	b := new(bios)
-	if _, b.answer, err = s.get(ctx, at); err == nil {
-		b.found, err = s.decode(b.answer, &b.Bios)
+	if _, b.answer, err = r.client.Get(ctx, at); err == nil {
+		b.found, err = r.decode(b.answer, &b.Bios)
 	}
-	return b, r, err
+	return b, read, err
 }
 
 // bios reads the BIOS settings with their registry.
-func (s *service) bios(ctx context.Context) (*bios, error) {
-	b, r, err := s.readBIOS(ctx)
+func (r *redfishConnection) bios(ctx context.Context) (*bios, error) {
+	b, read, err := r.readBIOS(ctx)
 	if err != nil {
 		return nil, err
 	}
-	entries := r.registry(b.AttributeRegistry)
-	if s.lost != nil {
-		return nil, s.lost
+	entries := read.registry(b.AttributeRegistry)
+	if err := r.client.Lost(); err != nil {
+		return nil, err
 	}
 	values, _ := b.found.at("Attributes").(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -160,17 +161,17 @@ func (s *service) bios(ctx context.Context) (*bios, error) {
 
 // pendingBIOS returns the attributes that are in force and those that are pending, and where
 // to change them: in the settings object, or in the Bios resource if there is none.
-func (s *service) pendingBIOS(ctx context.Context, b *bios) (now, pending map[string]any, target *answer, err error) {
+func (r *redfishConnection) pendingBIOS(ctx context.Context, b *bios) (now, pending map[string]any, target *redfish.Answer, err error) {
 	now, _ = b.found.at("Attributes").(map[string]any)
 	at := b.found.link("@Redfish.Settings", "SettingsObject")
 	if at == "" {
 		return now, now, b.answer, nil
 	}
-	_, target, err = s.get(ctx, at)
+	_, target, err = r.client.Get(ctx, at)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	settings, err := s.decode(target, new(redfish.Bios))
+	settings, err := r.decode(target, new(schemas.Bios))
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -203,9 +204,9 @@ func (s *BIOSSetting) typed(value any) (any, error) {
 	if kind == "" {
 		switch s.Value.(type) {
 		case bool:
-			kind = string(redfish.BooleanAttributeType)
+			kind = string(schemas.BooleanAttributeType)
 		case json.Number:
-			kind = string(redfish.IntegerAttributeType)
+			kind = string(schemas.IntegerAttributeType)
 		}
 	}
 	within := func(n int64, lower, upper *int64) bool {
@@ -214,9 +215,9 @@ func (s *BIOSSetting) typed(value any) (any, error) {
 	switch {
 	case s.ReadOnly != nil && *s.ReadOnly:
 		return nil, fmt.Errorf("it is read-only")
-	case kind == string(redfish.BooleanAttributeType):
+	case kind == string(schemas.BooleanAttributeType):
 		return strconv.ParseBool(strings.ToLower(text))
-	case kind == string(redfish.IntegerAttributeType):
+	case kind == string(schemas.IntegerAttributeType):
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || !within(n, s.LowerBound, s.UpperBound) {
 			return nil, fmt.Errorf("%q is no integer within its bounds", text)
@@ -234,11 +235,11 @@ func (s *BIOSSetting) typed(value any) (any, error) {
 // entries. The file of the registry, or else the registry itself, has the ID. gofish does not decode the registry,
 // because it has 0 for each limit that is not there, and the registry may have more values than the guard lets through.
 func (r *reading) registry(id string) map[string]BIOSSetting {
-	collection := r.service.root.link("Registries")
+	collection := r.guard.root.link("Registries")
 	if id == "" || collection == "" || r.ended() {
 		return nil
 	}
-	files, err := r.service.members(r.ctx, collection)
+	files, err := r.client.Members(r.ctx, collection)
 	r.note(err)
 	slices.SortStableFunc(files, func(a, b string) int { // the one that is probably meant comes first
 		return strings.Compare(strings.TrimPrefix(path.Base(a), id), strings.TrimPrefix(path.Base(b), id))
@@ -249,15 +250,15 @@ func (r *reading) registry(id string) map[string]BIOSSetting {
 		if r.ended() {
 			return nil
 		}
-		found, a, err := r.service.get(r.ctx, file)
+		found, a, err := r.client.Get(r.ctx, file)
 		if err != nil {
 			continue
 		}
 		var known, registry string
 		var locations []struct{ Language, Uri string }
-		_, _ = found.get("Id", &known), found.get("Registry", &registry) // one of a wrong type names no registry
+		_, _ = found.Get("Id", &known), found.Get("Registry", &registry) // one of a wrong type names no registry
 		named := known == id || registry == id
-		if !named && !strings.Contains(known+registry, "AttributeRegistry") || found.get("Location", &locations) != nil {
+		if !named && !strings.Contains(known+registry, "AttributeRegistry") || found.Get("Location", &locations) != nil {
 			continue
 		}
 		for _, l := range locations {
@@ -265,10 +266,10 @@ func (r *reading) registry(id string) map[string]BIOSSetting {
 				continue
 			}
 			if named {
-				_, entries := r.entries(a.path, l.Uri)
+				_, entries := r.entries(a.Request.Path, l.Uri)
 				return entries
 			}
-			others = append(others, place{a.path, l.Uri})
+			others = append(others, place{a.Request.Path, l.Uri})
 			break
 		}
 	}
@@ -282,11 +283,11 @@ func (r *reading) registry(id string) map[string]BIOSSetting {
 
 // entries reads a registry at a link of the registry file, and its ID.
 func (r *reading) entries(from, link string) (id string, entries map[string]BIOSSetting) {
-	at, err := r.service.follow(from, link)
+	at, err := r.client.Follow(from, link)
 	if err != nil || r.ended() {
 		return "", nil
 	}
-	a, err := r.service.ask(r.ctx, request{method: http.MethodGet, path: at, limit: registryBytes})
+	a, err := r.client.Do(r.ctx, redfish.Request{Method: http.MethodGet, Path: at, Limit: registryBytes})
 	if err != nil {
 		return "", nil
 	}
@@ -302,7 +303,7 @@ func (r *reading) entries(from, link string) (id string, entries map[string]BIOS
 		}
 	}
 	var mistyped *json.UnmarshalTypeError // what has a wrong type stays zero
-	if err := json.Unmarshal(a.body, &list); err != nil && !errors.As(err, &mistyped) {
+	if err := json.Unmarshal(a.Body, &list); err != nil && !errors.As(err, &mistyped) {
 		return "", nil
 	}
 	entries = make(map[string]BIOSSetting)

@@ -6,8 +6,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 // bootDevice is a boot device.
@@ -50,4 +52,64 @@ func (d *Driver) SetBootDevice(ctx context.Context, id, device string, persisten
 	return d.do(ctx, id, "set boot device "+device, func(ctx context.Context, conn connection) error {
 		return conn.setBootDevice(ctx, bootDevices[i], persistent)
 	})
+}
+
+// BootMode reads how a node's machine boots: "uefi" or "bios", or "" if the BMC does not
+// report it. Over IPMI the error is of the kind [verify.Unsupported].
+func (d *Driver) BootMode(ctx context.Context, id string) (mode string, err error) {
+	err = d.redfish(ctx, 0, id, "read the boot mode", func(ctx context.Context, r *redfishConnection) error {
+		system, err := readSystem(ctx, r.client)
+		if err != nil {
+			return err
+		}
+		boot, err := system.boot()
+		mode = modeOf(boot.Mode)
+		return err
+	})
+	return mode, err
+}
+
+// SetBootMode sets how a node's machine boots, "uefi" or "bios", from its next reset. It
+// sends nothing if that is the boot mode. Over IPMI, and if the BMC does not report the
+// boot mode, the error is of the kind [verify.Unsupported].
+//
+// Source: set_boot_mode in ironic/drivers/modules/redfish/management.py.
+func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
+	const op = "set the boot mode"
+	if err := oneOf("boot mode", mode, uefiMode, biosMode); err != nil {
+		return &verify.Error{Op: op, Kind: verify.Misconfigured, Err: err}
+	}
+	return d.redfish(ctx, 0, id, op, func(ctx context.Context, r *redfishConnection) error {
+		system, err := readSystem(ctx, r.client)
+		if err != nil {
+			return err
+		}
+		var has struct {
+			boot
+			Modes []string `json:"BootSourceOverrideMode@Redfish.AllowableValues"`
+		}
+		wanted := redfishModes[mode]
+		err = system.Get("Boot", &has)
+		switch {
+		case err != nil:
+			return err
+		case has.Mode == "":
+			return failure.Unsupportedf("the system does not report its boot mode")
+		case has.Mode == wanted:
+			return nil
+		case len(has.Modes) > 0 && !slices.Contains(has.Modes, wanted):
+			return failure.Unsupportedf("the system has the boot modes %q and not %q", has.Modes, wanted)
+		}
+		return r.client.Change(ctx, system.answer, map[string]boot{"Boot": {Mode: wanted}})
+	})
+}
+
+// modeOf returns Ironic's word for a BootSourceOverrideMode, "" if there is none.
+func modeOf(mode string) string {
+	for word, spelt := range redfishModes {
+		if strings.EqualFold(spelt, mode) {
+			return word
+		}
+	}
+	return ""
 }

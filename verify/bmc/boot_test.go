@@ -209,3 +209,34 @@ func TestAWrongPasswordCostsABootDeviceOneLogin(t *testing.T) {
 	requireNoSecret(t, config, err)
 	require.Equal(t, bmctest.Logins{Attempts: 1, Failed: 1}, server.Logins())
 }
+
+func TestTheBootModeIsReadAndSet(t *testing.T) {
+	server := startRedfish(t)
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	for _, mode := range []string{"bios", "uefi", "uefi"} {
+		require.NoError(t, d.SetBootMode(t.Context(), "node", mode))
+		got, err := d.BootMode(t.Context(), "node")
+		require.NoError(t, err)
+		require.Equal(t, mode, got)
+	}
+	patches := 0
+	for _, asked := range server.Requests() {
+		if asked.Method == "PATCH" {
+			patches++
+		}
+	}
+	require.Equal(t, 2, patches, "the mode that the system has is not sent")
+	require.ErrorIs(t, d.SetBootMode(t.Context(), "node", "coreboot"), verify.Misconfigured)
+
+	boot := func(boot map[string]any) {
+		server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Property("Boot", boot)})
+	}
+	boot(map[string]any{"BootSourceOverrideMode": "UEFI", "BootSourceOverrideMode@Redfish.AllowableValues": []string{"UEFI"}})
+	require.ErrorIs(t, d.SetBootMode(t.Context(), "node", "bios"), verify.Unsupported)
+	require.NoError(t, server.ClearFaults())
+	boot(map[string]any{"BootSourceOverrideTarget": "Pxe"})
+	require.ErrorIs(t, d.SetBootMode(t.Context(), "node", "bios"), verify.Unsupported)
+	got, err := d.BootMode(t.Context(), "node")
+	require.NoError(t, err)
+	require.Empty(t, got)
+}

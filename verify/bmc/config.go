@@ -4,16 +4,18 @@ package bmc
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"crypto/x509"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/netip"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -94,10 +96,23 @@ type Config struct {
 	StepTimeout time.Duration
 }
 
-// withDefaults returns the configuration with its defaults.
-func (c Config) withDefaults() Config {
+// The words of Config.Protocol.
+const (
+	autoProtocol    = "auto"
+	redfishProtocol = "redfish"
+	ipmiProtocol    = "ipmi"
+)
+
+// The words of Config.BootMode.
+const (
+	uefiMode = "uefi"
+	biosMode = "bios"
+)
+
+// complete returns the configuration with its defaults, or an error if it is invalid.
+func (c Config) complete() (Config, error) {
 	c.Protocol = cmp.Or(c.Protocol, autoProtocol)
-	c.Auth = cmp.Or(c.Auth, autoAuth)
+	c.Auth = cmp.Or(c.Auth, redfish.AutoAuth)
 	c.RedfishPort = cmp.Or(c.RedfishPort, 443)
 	c.IPMIPort = cmp.Or(c.IPMIPort, 623)
 	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)
@@ -105,7 +120,14 @@ func (c Config) withDefaults() Config {
 	c.MaxAnswerBytes = cmp.Or(c.MaxAnswerBytes, 1<<20)
 	c.MaxRequests = cmp.Or(c.MaxRequests, 64)
 	c.MaxMembers = cmp.Or(c.MaxMembers, 256)
-	return c
+	if err := c.check(); err != nil {
+		return Config{}, misconfigured(err)
+	}
+	return c, nil
+}
+
+func misconfigured(err error) *verify.Error {
+	return &verify.Error{Op: "configure", Kind: verify.Misconfigured, Err: err}
 }
 
 // equal reports whether both configurations are the same. It compares pools of
@@ -120,15 +142,6 @@ func (c Config) equal(other Config) bool {
 	c.RootCAs, other.RootCAs = nil, nil
 	c.Password, other.Password = secret.Text{}, secret.Text{}
 	return c == other
-}
-
-// complete returns the configuration with its defaults, or an error if it is invalid.
-func (c Config) complete() (Config, error) {
-	c = c.withDefaults()
-	if err := c.check(); err != nil {
-		return Config{}, misconfigured(err)
-	}
-	return c, nil
 }
 
 // check returns an error if the configuration is invalid.
@@ -156,7 +169,7 @@ func (c Config) check() error {
 		return fmt.Errorf("the timeout %v is negative", min(c.Timeout, c.StepTimeout))
 	}
 	if err := cmp.Or(
-		oneOf("protocol", c.Protocol, autoProtocol, redfishProtocol, ipmiProtocol), oneOf("authentication", c.Auth, autoAuth, sessionAuth, basicAuth),
+		oneOf("protocol", c.Protocol, autoProtocol, redfishProtocol, ipmiProtocol), oneOf("authentication", c.Auth, redfish.AutoAuth, redfish.SessionAuth, redfish.BasicAuth),
 		oneOf("boot mode", c.BootMode, "", uefiMode, biosMode),
 		c.checkTLS(),
 	); err != nil {
@@ -169,30 +182,6 @@ func (c Config) check() error {
 		return c.checkIPMI()
 	}
 	return nil
-}
-
-func (c Config) checkTLS() error {
-	pinned := c.Fingerprint != ""
-	_, err := c.pin()
-	switch {
-	case err != nil:
-		return err
-	case c.InsecureSkipTLSVerify && (pinned || c.RootCAs != nil), pinned && c.RootCAs != nil:
-		return errors.New("RootCAs, Fingerprint and InsecureSkipTLSVerify exclude one another")
-	case c.RootCAs != nil && c.RootCAs.Equal(x509.NewCertPool()):
-		return errors.New("RootCAs has no certificate in it")
-	default:
-		return nil
-	}
-}
-
-// pin returns the SHA-256 sum in Fingerprint.
-func (c Config) pin() ([]byte, error) {
-	sum, err := hex.DecodeString(strings.ReplaceAll(c.Fingerprint, ":", ""))
-	if err != nil || len(sum) != sha256.Size && len(sum) != 0 {
-		return nil, fmt.Errorf("the fingerprint %q is not a SHA-256 sum in hexadecimal", c.Fingerprint)
-	}
-	return sum, nil
 }
 
 func (c Config) checkRedfish() error {
@@ -230,4 +219,12 @@ func validHost(host string) bool {
 	return !strings.HasPrefix(host, "-") && !strings.ContainsFunc(host, func(r rune) bool {
 		return r != '-' && r != '.' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	})
+}
+
+// oneOf returns an error unless a word is one of the others.
+func oneOf(kind, word string, all ...string) error {
+	if slices.Contains(all, word) {
+		return nil
+	}
+	return &states.UnknownError{Kind: kind, Word: word, Known: all}
 }

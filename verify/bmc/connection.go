@@ -5,8 +5,10 @@ package bmc
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"time"
 
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
@@ -54,7 +56,7 @@ func (c Config) open(ctx context.Context, op string) (connection, error) {
 	}
 	first := newRedfish(c)
 	conn, err := try(first)
-	if err == nil || c.Protocol == redfishProtocol || !first.absent(err) {
+	if err == nil || c.Protocol == redfishProtocol || !first.client.Absent(err) {
 		return conn, err
 	}
 	conn, ipmiErr := try(newIPMI(c))
@@ -82,4 +84,14 @@ func do(ctx context.Context, c connection, limit time.Duration, op string, f fun
 		seen.Kind, seen.Err = verify.KindOf(ended), ended
 	}
 	return seen
+}
+
+// guarded calls a driver and returns its panic as an error.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = failure.New(verify.Panicked, &machine.PanicError{Value: value, Stack: debug.Stack()})
+		}
+	}()
+	return f()
 }

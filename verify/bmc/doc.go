@@ -49,4 +49,12 @@
 //   - Errors have their reason, as a [*verify.Error]. Passwords and session tokens are
 //     removed from every text of a BMC or a program, in any encoding. If one has fewer
 //     than 4 characters, which are found in any text, the error has no such text at all.
+//
+// # Inside
+//
+// The files of this package are named by what a Driver does: power, boot, media, bios and so on.
+// A call opens or resumes a connection (connection.go), which is that of redfish.go or ipmi.go;
+// redfish_guard.go is the guard. The parts that know nothing of these are packages in the folder
+// internal: redfish is the client of one Redfish service, ipmitool runs the program, guard filters
+// resources for gofish, and failure has the errors and removes the secrets from them.
 package bmc

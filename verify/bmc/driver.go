@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
@@ -66,41 +65,6 @@ func NewDriver(c DriverConfig) (*Driver, error) {
 	return &Driver{config: c, nodes: make(map[string]*node)}, nil
 }
 
-// PowerState reads a node's power state: PowerOn or PowerOff.
-func (d *Driver) PowerState(ctx context.Context, id string) (states.Power, error) {
-	var power states.Power
-	err := d.do(ctx, id, "read the power state", func(ctx context.Context, conn connection) (err error) {
-		power, err = readPower(ctx, conn)
-		return err
-	})
-	return power, err
-}
-
-// SetPower requests a power state and returns once the BMC has accepted the request:
-// PowerOn, PowerOff, PowerRebooting or PowerSoftOff. To reboot a node that is off,
-// SetPower switches it on. PowerSoftRebooting, for which bmclib has no word, and every
-// other value are an error that matches [errors.ErrUnsupported].
-func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) error {
-	word, ok := map[states.Power]string{
-		states.PowerOn: "on", states.PowerOff: "off", states.PowerRebooting: "cycle", states.PowerSoftOff: "soft",
-	}[power]
-	if !ok {
-		return fmt.Errorf("set power state %q: %w", power, errors.ErrUnsupported)
-	}
-	return d.do(ctx, id, "set "+power.String(), func(ctx context.Context, conn connection) error {
-		if power == states.PowerRebooting {
-			now, err := conn.powerState(ctx)
-			if err != nil {
-				return err
-			}
-			if now, _ := parsePower(now); now == states.PowerOff {
-				word = "on"
-			}
-		}
-		return conn.setPower(ctx, word)
-	})
-}
-
 // Validate checks the configuration of the node's BMC, without contacting the BMC.
 func (d *Driver) Validate(ctx context.Context, id string) error {
 	_, err := d.lookup(ctx, id)
@@ -130,7 +94,7 @@ func (d *Driver) redfish(ctx context.Context, limit time.Duration, id, op string
 			return failure.Unsupportedf("IPMI cannot %s", op)
 		}
 		if limit > 0 {
-			r.service.budget.requests.Store(longRequests)
+			r.client.AllowRequests(longRequests)
 		}
 		return f(ctx, r)
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -40,10 +41,10 @@ func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made
 	err = d.redfish(ctx, 0, id, "subscribe to events", func(ctx context.Context, r *redfishConnection) error {
 		for _, header := range s.Headers {
 			for _, value := range header {
-				r.service.scrub.Add(secret.New(value))
+				r.scrub.Add(secret.New(value))
 			}
 		}
-		at, types, err := r.service.subscriptions(ctx)
+		at, types, err := r.subscriptions(ctx)
 		if err != nil {
 			return err
 		}
@@ -57,11 +58,11 @@ func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made
 		if err != nil {
 			return err
 		}
-		a, err := r.service.ask(ctx, request{method: http.MethodPost, path: at, body: body})
+		a, err := r.client.Do(ctx, redfish.Request{Method: http.MethodPost, Path: at, Body: body})
 		if err != nil {
 			return err
 		}
-		made, err = r.service.newSubscription(ctx, a)
+		made, err = r.newSubscription(ctx, a)
 		return err
 	})
 	return made, err
@@ -71,10 +72,10 @@ func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made
 // Errors are those of [Driver.Subscribe].
 func (d *Driver) Subscriptions(ctx context.Context, id string) (ids []string, err error) {
 	err = d.redfish(ctx, 0, id, "list the subscriptions to events", func(ctx context.Context, r *redfishConnection) error {
-		paths, err := r.service.subscriptionPaths(ctx)
+		paths, err := r.subscriptionPaths(ctx)
 		ids = nil
 		for _, path := range paths {
-			ids = append(ids, resourceID(path))
+			ids = append(ids, redfish.ResourceID(path))
 		}
 		return err
 	})
@@ -85,11 +86,11 @@ func (d *Driver) Subscriptions(ctx context.Context, id string) (ids []string, er
 // with the ID; other errors are those of [Driver.Subscribe].
 func (d *Driver) Subscription(ctx context.Context, id, subscription string) (found Subscription, err error) {
 	err = d.redfish(ctx, 0, id, "read a subscription to events", func(ctx context.Context, r *redfishConnection) error {
-		path, err := r.service.subscriptionPath(ctx, subscription)
+		path, err := r.subscriptionPath(ctx, subscription)
 		if err != nil {
 			return err
 		}
-		found, err = r.service.readSubscription(ctx, path)
+		found, err = r.readSubscription(ctx, path)
 		return err
 	})
 	return found, err
@@ -98,46 +99,46 @@ func (d *Driver) Subscription(ctx context.Context, id, subscription string) (fou
 // Unsubscribe ends a subscription to the events of a node's BMC. Errors are those of [Driver.Subscription].
 func (d *Driver) Unsubscribe(ctx context.Context, id, subscription string) error {
 	return d.redfish(ctx, 0, id, "end a subscription to events", func(ctx context.Context, r *redfishConnection) error {
-		path, err := r.service.subscriptionPath(ctx, subscription)
+		path, err := r.subscriptionPath(ctx, subscription)
 		if err != nil {
 			return err
 		}
-		return r.service.delete(ctx, path)
+		return r.client.Delete(ctx, path)
 	})
 }
 
 // subscriptions returns the path of the collection of subscriptions and the types of events.
-func (s *service) subscriptions(ctx context.Context) (at string, types []string, err error) {
-	events := s.root.link("EventService")
+func (r *redfishConnection) subscriptions(ctx context.Context) (at string, types []string, err error) {
+	events := r.guard.root.link("EventService")
 	if events == "" {
 		return "", nil, failure.Unsupportedf("the BMC has no event service")
 	}
-	found, a, err := s.get(ctx, events)
+	found, a, err := r.client.Get(ctx, events)
 	if err != nil {
 		return "", nil, err
 	}
-	link, err := found.link("Subscriptions")
+	link, err := found.Link("Subscriptions")
 	switch {
 	case err != nil:
 		return "", nil, err
 	case link == "":
 		return "", nil, failure.Unsupportedf("the BMC's event service has no subscriptions")
 	}
-	if err := found.get("EventTypesForSubscription", &types); err != nil {
+	if err := found.Get("EventTypesForSubscription", &types); err != nil {
 		return "", nil, err
 	}
-	at, err = s.follow(a.path, link)
+	at, err = r.client.Follow(a.Request.Path, link)
 	return at, types, err
 }
 
 // subscriptionPaths returns the paths of the subscriptions. It leaves out members of the collection whose links lead
 // elsewhere: a BMC must not choose what [Driver.Unsubscribe] deletes.
-func (s *service) subscriptionPaths(ctx context.Context) ([]string, error) {
-	at, _, err := s.subscriptions(ctx)
+func (r *redfishConnection) subscriptionPaths(ctx context.Context) ([]string, error) {
+	at, _, err := r.subscriptions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := s.members(ctx, at)
+	paths, err := r.client.Members(ctx, at)
 	return slices.DeleteFunc(paths, func(path string) bool { return !isMember(at, path) }), err
 }
 
@@ -147,9 +148,9 @@ func isMember(collection, path string) bool {
 }
 
 // subscriptionPath returns the path of the subscription with an ID.
-func (s *service) subscriptionPath(ctx context.Context, id string) (string, error) {
-	paths, err := s.subscriptionPaths(ctx)
-	if i := slices.IndexFunc(paths, func(path string) bool { return resourceID(path) == id }); i >= 0 {
+func (r *redfishConnection) subscriptionPath(ctx context.Context, id string) (string, error) {
+	paths, err := r.subscriptionPaths(ctx)
+	if i := slices.IndexFunc(paths, func(path string) bool { return redfish.ResourceID(path) == id }); i >= 0 {
 		return paths[i], nil
 	}
 	if err != nil {
@@ -160,26 +161,26 @@ func (s *service) subscriptionPath(ctx context.Context, id string) (string, erro
 
 // newSubscription returns the subscription that the answer to a POST is about. The answer names it in its Location header,
 // which may be a URL with a host name that only the BMC knows, or has the resource itself (DSP0266).
-func (s *service) newSubscription(ctx context.Context, a *answer) (made Subscription, err error) {
-	if location, err := url.Parse(a.header.Get("Location")); err == nil && location.Path != "" {
-		path, err := s.follow(a.path, location.EscapedPath())
+func (r *redfishConnection) newSubscription(ctx context.Context, a *redfish.Answer) (made Subscription, err error) {
+	if location, err := url.Parse(a.Header.Get("Location")); err == nil && location.Path != "" {
+		path, err := r.client.Follow(a.Request.Path, location.EscapedPath())
 		switch {
 		case err != nil:
 			return made, err
-		case !isMember(a.path, path):
+		case !isMember(a.Request.Path, path):
 			return made, failure.Protocolf("the new subscription is at %q, which is outside the collection", path)
 		}
-		return s.readSubscription(ctx, path)
+		return r.readSubscription(ctx, path)
 	}
-	o, err := a.object()
+	o, err := a.Object()
 	if err != nil {
 		return made, err
 	}
 	return subscriptionOf(o)
 }
 
-func (s *service) readSubscription(ctx context.Context, path string) (found Subscription, err error) {
-	o, _, err := s.get(ctx, path)
+func (r *redfishConnection) readSubscription(ctx context.Context, path string) (found Subscription, err error) {
+	o, _, err := r.client.Get(ctx, path)
 	if err != nil {
 		return found, err
 	}
@@ -187,11 +188,11 @@ func (s *service) readSubscription(ctx context.Context, path string) (found Subs
 }
 
 // subscriptionOf returns a subscription without its headers.
-func subscriptionOf(o object) (found Subscription, err error) {
+func subscriptionOf(o redfish.Object) (found Subscription, err error) {
 	for name, value := range map[string]any{
 		"Id": &found.ID, "Destination": &found.Destination, "Protocol": &found.Protocol, "Context": &found.Context, "EventTypes": &found.EventTypes,
 	} {
-		if err := o.get(name, value); err != nil {
+		if err := o.Get(name, value); err != nil {
 			return Subscription{}, err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/stmcginnis/gofish/redfish"
+	schemas "github.com/stmcginnis/gofish/redfish"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
@@ -31,17 +31,17 @@ func (d *Driver) Firmware(ctx context.Context, id string) ([]FirmwareComponent, 
 		}
 	}
 	err := d.redfish(ctx, longTime, id, "read the firmware versions", func(ctx context.Context, c *redfishConnection) error {
-		r, err := c.service.startReading(ctx)
+		r, err := c.startReading(ctx)
 		if err != nil {
 			return err
 		}
 		components = nil
 		add("bios", r.system.BIOSVersion)
 		bmc := ""
-		r.managers(func(m *redfish.Manager, _ resource) { bmc = cmp.Or(bmc, m.FirmwareVersion) })
+		r.managers(func(m *schemas.Manager, _ resource) { bmc = cmp.Or(bmc, m.FirmwareVersion) })
 		add("bmc", bmc)
-		each(r, r.resource.links("Links", "Chassis"), func(_ *redfish.Chassis, found resource) {
-			list(r, found.link("NetworkAdapters"), func(a *redfish.NetworkAdapter, _ resource) {
+		each(r, r.resource.links("Links", "Chassis"), func(_ *schemas.Chassis, found resource) {
+			list(r, found.link("NetworkAdapters"), func(a *schemas.NetworkAdapter, _ resource) {
 				for _, controller := range a.Controllers {
 					add("nic:"+cmp.Or(a.SerialNumber, a.ID), controller.FirmwarePackageVersion)
 				}

@@ -16,23 +16,17 @@ var (
 	loginGrace = 1200 * time.Millisecond
 )
 
-// outlive returns a context that ends a fixed time after ctx.
-func outlive(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
-	return longer, func() {
-		stop()
-		cancel()
-	}
-}
-
 type graceKey struct{}
 
 // withGrace returns a context for a call. Its value is the context that ends with the
 // call's grace time.
 func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
-	late, cancel := outlive(ctx, graceTime)
-	return context.WithValue(ctx, graceKey{}, late), cancel
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(graceTime, cancel) })
+	return context.WithValue(ctx, graceKey{}, late), func() {
+		stop()
+		cancel()
+	}
 }
 
 // closeConnection closes a connection within the grace time, even if the context has

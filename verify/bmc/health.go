@@ -12,11 +12,11 @@ import (
 // [verify.Unsupported].
 func (d *Driver) Manufacturer(ctx context.Context, id string) (manufacturer string, err error) {
 	err = d.redfish(ctx, 0, id, "read the manufacturer", func(ctx context.Context, r *redfishConnection) error {
-		system, err := r.service.readSystem(ctx)
+		system, err := readSystem(ctx, r.client)
 		if err != nil {
 			return err
 		}
-		return system.get("Manufacturer", &manufacturer)
+		return system.Get("Manufacturer", &manufacturer)
 	})
 	return manufacturer, err
 }
@@ -27,12 +27,12 @@ func (d *Driver) Manufacturer(ctx context.Context, id string) (manufacturer stri
 // Source: get_node_health in ironic/drivers/modules/redfish/management.py; Health in Status of DSP8010.
 func (d *Driver) Health(ctx context.Context, id string) (health string, err error) {
 	err = d.redfish(ctx, 0, id, "read the health", func(ctx context.Context, r *redfishConnection) error {
-		system, err := r.service.readSystem(ctx)
+		system, err := readSystem(ctx, r.client)
 		if err != nil {
 			return err
 		}
 		var status struct{ Health string }
-		if err := system.get("Status", &status); err != nil {
+		if err := system.Get("Status", &status); err != nil {
 			return err
 		}
 		health = strings.ToUpper(status.Health)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stmcginnis/gofish/common"
-	"github.com/stmcginnis/gofish/redfish"
+	schemas "github.com/stmcginnis/gofish/redfish"
 
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
@@ -118,18 +118,18 @@ type Boot struct {
 func (d *Driver) Inspect(ctx context.Context, id string) (Inventory, error) {
 	var inventory Inventory
 	err := d.redfish(ctx, longTime, id, "read the inventory", func(ctx context.Context, r *redfishConnection) (err error) {
-		inventory, err = r.service.inspect(ctx)
+		inventory, err = r.inspect(ctx)
 		return err
 	})
 	return inventory, err
 }
 
-func (s *service) inspect(ctx context.Context) (Inventory, error) {
-	r, err := s.startReading(ctx)
+func (r *redfishConnection) inspect(ctx context.Context) (Inventory, error) {
+	read, err := r.startReading(ctx)
 	if err != nil {
 		return Inventory{}, err
 	}
-	system := &r.system
+	system := &read.system
 	i := Inventory{
 		Interfaces: []Interface{},
 		SystemVendor: SystemVendor{
@@ -139,11 +139,11 @@ func (s *service) inspect(ctx context.Context) (Inventory, error) {
 		Boot: Boot{CurrentBootMode: modeOf(string(system.Boot.BootSourceOverrideMode))},
 	}
 	i.Power, err = parsePower(string(system.PowerState))
-	r.note(err)
-	i.Memory.PhysicalMB = r.memory(system.MemorySummary.TotalSystemMemoryGiB)
-	i.CPU = r.processors(system.ProcessorSummary.LogicalProcessorCount)
-	r.storage(&i)
-	list(r, r.resource.link("EthernetInterfaces"), func(nic *redfish.EthernetInterface, _ resource) {
+	read.note(err)
+	i.Memory.PhysicalMB = read.memory(system.MemorySummary.TotalSystemMemoryGiB)
+	i.CPU = read.processors(system.ProcessorSummary.LogicalProcessorCount)
+	read.storage(&i)
+	list(read, read.resource.link("EthernetInterfaces"), func(nic *schemas.EthernetInterface, _ resource) {
 		mac, err := net.ParseMAC(cmp.Or(nic.MACAddress, nic.PermanentMACAddress))
 		if err != nil || len(mac) != 6 {
 			return // Ironic leaves it out too: some are of no Ethernet
@@ -153,7 +153,7 @@ func (s *service) inspect(ctx context.Context) (Inventory, error) {
 			Enabled: nic.Status.State == "" || nic.Status.State == common.EnabledState,
 		})
 	})
-	return i, r.err()
+	return i, read.err()
 }
 
 // maxMiB is more memory than a machine has.
@@ -164,7 +164,7 @@ const maxMiB = 1 << 40
 func (r *reading) memory(gib float32) int {
 	mib := math.Round(float64(gib) * 1024)
 	if mib == 0 {
-		list(r, r.resource.link("Memory"), func(m *redfish.Memory, _ resource) { mib += float64(m.CapacityMiB) })
+		list(r, r.resource.link("Memory"), func(m *schemas.Memory, _ resource) { mib += float64(m.CapacityMiB) })
 	}
 	if mib < 0 || mib > maxMiB {
 		r.note(failure.Protocolf("the system has %v MiB of memory", mib))
@@ -174,24 +174,24 @@ func (r *reading) memory(gib float32) int {
 }
 
 // architectures maps Redfish's instruction sets to Ironic's words.
-var architectures = map[redfish.InstructionSet]string{
-	redfish.X86InstructionSet: "i686", redfish.X8664InstructionSet: "x86_64", redfish.IA64InstructionSet: "ia64",
-	redfish.ARMA32InstructionSet: "arm", redfish.ARMA64InstructionSet: "aarch64",
-	redfish.MIPS32InstructionSet: "mips", redfish.MIPS64InstructionSet: "mips64",
+var architectures = map[schemas.InstructionSet]string{
+	schemas.X86InstructionSet: "i686", schemas.X8664InstructionSet: "x86_64", schemas.IA64InstructionSet: "ia64",
+	schemas.ARMA32InstructionSet: "arm", schemas.ARMA64InstructionSet: "aarch64",
+	schemas.MIPS32InstructionSet: "mips", schemas.MIPS64InstructionSet: "mips64",
 }
 
 // processors describes the processors. If they do not report their threads, the count is
 // that of the system's summary.
 func (r *reading) processors(summary int) (cpu CPU) {
 	first := true
-	list(r, r.resource.link("Processors"), func(p *redfish.Processor, _ resource) {
-		if p.Status.State == common.AbsentState || p.ProcessorType != "" && p.ProcessorType != redfish.CPUProcessorType {
+	list(r, r.resource.link("Processors"), func(p *schemas.Processor, _ resource) {
+		if p.Status.State == common.AbsentState || p.ProcessorType != "" && p.ProcessorType != schemas.CPUProcessorType {
 			return
 		}
 		threads := p.TotalThreads
 		if threads == 0 { // sushy-tools writes the number as text, which Ironic accepts
 			var text string
-			_ = r.raw.get("TotalThreads", &text)
+			_ = r.raw.Get("TotalThreads", &text)
 			threads, _ = strconv.Atoi(text)
 		}
 		cpu.Count += max(0, threads)
@@ -218,9 +218,9 @@ func (r *reading) storage(i *Inventory) {
 		drives = append(drives, size)
 		return i.Disks[len(i.Disks)-1]
 	}
-	list(r, r.resource.link("Storage"), func(s *redfish.Storage, found resource) {
+	list(r, r.resource.link("Storage"), func(s *schemas.Storage, found resource) {
 		c := StorageController{ID: s.ID, Name: s.Name, Drives: []Drive{}}
-		each(r, found.links("Drives"), func(d *redfish.Drive, _ resource) {
+		each(r, found.links("Drives"), func(d *schemas.Drive, _ resource) {
 			if d.Status.State == common.AbsentState {
 				return
 			}
@@ -230,10 +230,10 @@ func (r *reading) storage(i *Inventory) {
 			})
 		})
 		i.StorageControllers = append(i.StorageControllers, c)
-		list(r, found.link("Volumes"), func(v *redfish.Volume, _ resource) { volumes = append(volumes, int64(v.CapacityBytes)) })
+		list(r, found.link("Volumes"), func(v *schemas.Volume, _ resource) { volumes = append(volumes, int64(v.CapacityBytes)) })
 	})
 	if len(i.StorageControllers) == 0 {
-		list(r, r.resource.link("SimpleStorage"), func(s *redfish.SimpleStorage, _ resource) {
+		list(r, r.resource.link("SimpleStorage"), func(s *schemas.SimpleStorage, _ resource) {
 			for _, d := range s.Devices {
 				if d.Status.State != common.AbsentState {
 					disk(d.Name, d.CapacityBytes)

@@ -261,3 +261,15 @@ func TestAnIpmitoolThatHangsIsKilled(t *testing.T) {
 	require.ErrorIs(t, err, verify.Timeout)
 	require.Empty(t, ipmitools(t, server))
 }
+
+func TestIPMIHasNMIsOnly(t *testing.T) {
+	server := startIPMI(t)
+	d := newDriver(t, 0, map[string]bmc.Config{"node": ipmiConfigOf(server)})
+	_, err := d.BootMode(t.Context(), "node")
+	require.ErrorIs(t, err, verify.Unsupported)
+	require.ErrorIs(t, d.SetBootMode(t.Context(), "node", "uefi"), verify.Unsupported)
+	require.ErrorIs(t, d.SetSecureBoot(t.Context(), "node", true), verify.Unsupported)
+	require.ErrorIs(t, d.InsertMedia(t.Context(), "node", "cdrom", image), verify.Unsupported)
+	require.ErrorIs(t, d.EjectMedia(t.Context(), "node"), verify.Unsupported)
+	require.ErrorContains(t, d.InjectNMI(t.Context(), "node"), "Set Chassis Power Control to Diag failed", "ipmi_sim has no NMIs")
+}

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/stmcginnis/gofish/redfish"
+	schemas "github.com/stmcginnis/gofish/redfish"
 
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
@@ -28,15 +28,15 @@ type VirtualMedia struct {
 //
 // Source: VMEDIA_DEVICES_MAP in ironic/drivers/modules/redfish/management.py, and
 // _insert_vmedia_in_resource in boot.py of the same folder for DVD.
-var mediaDevices = map[string][]redfish.VirtualMediaType{
-	"cdrom":  {redfish.CDMediaType, redfish.DVDMediaType},
-	"floppy": {redfish.FloppyMediaType},
-	"disk":   {redfish.USBStickMediaType},
+var mediaDevices = map[string][]schemas.VirtualMediaType{
+	"cdrom":  {schemas.CDMediaType, schemas.DVDMediaType},
+	"floppy": {schemas.FloppyMediaType},
+	"disk":   {schemas.USBStickMediaType},
 }
 
 // slot is a slot of virtual media as the guard shows it to the driver.
 type slot struct {
-	redfish.VirtualMedia
+	schemas.VirtualMedia
 	path          string
 	found         resource
 	insert, eject string // the paths of the actions; "" without the action
@@ -44,7 +44,7 @@ type slot struct {
 
 // kind returns a media type of some devices, or of any if none is named, that fits into the
 // slot, "" if none does.
-func (s *slot) kind(devices ...string) redfish.VirtualMediaType {
+func (s *slot) kind(devices ...string) schemas.VirtualMediaType {
 	for device, kinds := range mediaDevices {
 		if len(devices) > 0 && !slices.Contains(devices, device) {
 			continue
@@ -91,7 +91,7 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 	}
 	return d.redfish(ctx, 0, id, op, func(ctx context.Context, r *redfishConnection) error {
 		if password, ok := at.User.Password(); ok {
-			r.service.scrub.Add(secret.New(password))
+			r.scrub.Add(secret.New(password))
 		}
 		slots, failed := r.slots(ctx)
 		for _, s := range slots {
@@ -104,7 +104,7 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 				return nil
 			}
 			failed = errors.Join(failed, err)
-			if r.service.lost != nil {
+			if r.client.Lost() != nil {
 				break
 			}
 		}
@@ -135,7 +135,7 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 				err = r.setMedia(ctx, &s, kind, "")
 			}
 			failed = errors.Join(failed, err)
-			if r.service.lost != nil {
+			if r.client.Lost() != nil {
 				break
 			}
 		}
@@ -154,7 +154,7 @@ func checkDevices(op string, devices ...string) error {
 
 // setMedia inserts an image into a slot, or ejects for "". The driver first ejects what is
 // in the slot. If the BMC refuses an insertion, the driver repeats it with the image alone.
-func (r *redfishConnection) setMedia(ctx context.Context, s *slot, kind redfish.VirtualMediaType, image string) error {
+func (r *redfishConnection) setMedia(ctx context.Context, s *slot, kind schemas.VirtualMediaType, image string) error {
 	r.guard.slot = s
 	defer func() { r.guard.slot = nil }()
 	return r.guard.call(ctx, func() error {
@@ -168,11 +168,11 @@ func (r *redfishConnection) setMedia(ctx context.Context, s *slot, kind redfish.
 //
 // Source: _insert_vmedia in ironic/drivers/modules/redfish/boot.py.
 func (r *redfishConnection) slots(ctx context.Context) (slots []slot, err error) {
-	read, err := r.service.startReading(ctx)
+	read, err := r.startReading(ctx)
 	if err != nil {
 		return nil, err
 	}
-	add := func(m *redfish.VirtualMedia, found resource) {
+	add := func(m *schemas.VirtualMedia, found resource) {
 		path, _ := found["@odata.id"].(string)
 		slots = append(slots, slot{
 			VirtualMedia: *m, path: path, found: found,
@@ -182,7 +182,7 @@ func (r *redfishConnection) slots(ctx context.Context) (slots []slot, err error)
 	if collection := read.resource.link("VirtualMedia"); collection != "" {
 		list(read, collection, add)
 	} else {
-		read.managers(func(_ *redfish.Manager, found resource) { list(read, found.link("VirtualMedia"), add) })
+		read.managers(func(_ *schemas.Manager, found resource) { list(read, found.link("VirtualMedia"), add) })
 	}
 	if len(slots) == 0 && len(read.errs) == 0 {
 		return nil, failure.Unsupportedf("the BMC has no virtual media")
@@ -191,10 +191,10 @@ func (r *redfishConnection) slots(ctx context.Context) (slots []slot, err error)
 }
 
 // managers reads the managers of the system, or else all of the service.
-func (r *reading) managers(take func(*redfish.Manager, resource)) {
+func (r *reading) managers(take func(*schemas.Manager, resource)) {
 	if managers := r.resource.links("Links", "ManagedBy"); len(managers) > 0 {
 		each(r, managers, take)
 	} else {
-		list(r, r.service.root.link("Managers"), take)
+		list(r, r.guard.root.link("Managers"), take)
 	}
 }

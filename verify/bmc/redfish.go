@@ -5,42 +5,57 @@ package bmc
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"slices"
 	"strconv"
-	"syscall"
 
-	"github.com/bmc-toolbox/bmclib/v2/providers/redfish"
+	bmclib "github.com/bmc-toolbox/bmclib/v2/providers/redfish"
 	"github.com/go-logr/logr"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 )
 
 // redfishConnection is Redfish over HTTPS, with bmclib's gofish driver.
 type redfishConnection struct {
-	service *service
-	guard   *redfishGuard
-	driver  *redfish.Conn
+	host   string
+	scrub  *failure.Scrubber
+	client *redfish.Client
+	guard  *redfishGuard
+	driver *bmclib.Conn
 }
 
 func newRedfish(c Config) *redfishConnection {
-	r := new(redfishConnection)
-	r.service = newService(c, net.JoinHostPort(c.Host, strconv.Itoa(c.RedfishPort)))
-	r.guard = &redfishGuard{service: r.service, root: true}
-	// Only the service has the user name and the password.
-	r.driver = redfish.New(guardHost, "none", "none", logr.Discard(),
-		redfish.WithPort(guardPort), redfish.WithHttpClient(&http.Client{Transport: r.guard}))
-	return r
+	host := net.JoinHostPort(c.Host, strconv.Itoa(c.RedfishPort))
+	scrub := failure.NewScrubber(c.User, c.Password)
+	client := redfish.New(redfish.Config{
+		Address: host, TLS: tlsConfig(c), BasePath: c.BasePath, User: c.User, Password: c.Password, Auth: c.Auth, LoginGrace: loginGrace,
+		SystemID: c.SystemID, SystemName: c.SystemName,
+		MaxBytes: c.MaxBytes, MaxAnswerBytes: c.MaxAnswerBytes, MaxRequests: c.MaxRequests, MaxMembers: c.MaxMembers,
+		Scrubber: scrub,
+	})
+	guard := &redfishGuard{client: client, bootMode: redfishModes[c.BootMode]}
+	// Only the client has the user name and the password.
+	driver := bmclib.New(guardHost, "none", "none", logr.Discard(),
+		bmclib.WithPort(guardPort), bmclib.WithHttpClient(&http.Client{Transport: guard}))
+	return &redfishConnection{host: host, scrub: scrub, client: client, guard: guard, driver: driver}
 }
 
 func (r *redfishConnection) protocol() string { return redfishProtocol }
 
-func (r *redfishConnection) address() string { return r.service.host }
+func (r *redfishConnection) address() string { return r.host }
+
+func (r *redfishConnection) begin() { r.client.Begin() }
+
+func (r *redfishConnection) expires() bool { return r.client.HasSession() }
+
+func (r *redfishConnection) close(ctx context.Context) { r.client.Close(ctx) }
+
+func (r *redfishConnection) scrubber() *failure.Scrubber { return r.scrub }
 
 func (r *redfishConnection) open(ctx context.Context) error {
-	r.service.begin()
+	r.client.Begin()
 	return r.guard.call(ctx, func() error {
 		// The driver would keep the context's deadline for all later requests.
 		return r.driver.Open(context.WithoutCancel(ctx))
@@ -78,7 +93,7 @@ func (r *redfishConnection) powerState(ctx context.Context) (word string, err er
 	if r.guard.system == nil {
 		return "", errNotRead
 	}
-	return word, r.guard.system.get("PowerState", new(string))
+	return word, r.guard.system.Get("PowerState", new(string))
 }
 
 // resetTypes maps the words of setPower to Redfish's ResetType.
@@ -101,21 +116,4 @@ func (r *redfishConnection) setPower(ctx context.Context, word string) error {
 		return failure.Unsupportedf("the system has the reset types %q and not %q", action.Allowed, resetTypes[word])
 	}
 	return err
-}
-
-func (r *redfishConnection) begin() { r.service.begin() }
-
-func (r *redfishConnection) expires() bool { return r.service.session != nil }
-
-func (r *redfishConnection) close(ctx context.Context) {
-	r.service.logout(ctx)
-	r.service.close()
-}
-
-func (r *redfishConnection) scrubber() *failure.Scrubber { return r.service.scrub }
-
-// absent reports whether a failed attempt shows that there is no Redfish: its port is
-// closed, or the server has no service root, and no credentials were sent yet.
-func (r *redfishConnection) absent(err error) bool {
-	return !r.service.tried && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errNoServiceRoot))
 }

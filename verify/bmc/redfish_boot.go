@@ -51,7 +51,7 @@ func (g *redfishGuard) serveBoot(req *http.Request) (*http.Response, error) {
 	if err := json.NewDecoder(req.Body).Decode(&asked); err != nil {
 		return nil, err
 	}
-	if g.bootFailed = g.service.setBoot(g.ctx, g.system, asked.Boot); g.bootFailed != nil {
+	if g.bootFailed = g.setBoot(asked.Boot); g.bootFailed != nil {
 		return nil, g.bootFailed
 	}
 	return respond(req, http.StatusOK, map[string]any{})
@@ -66,24 +66,24 @@ var redfishModes = map[string]string{biosMode: "Legacy", uefiMode: "UEFI"}
 //
 // Source: _set_boot_device in ironic/drivers/modules/redfish/management.py; for the boot mode,
 // sync_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
-func (s *service) setBoot(ctx context.Context, sys *system, want boot) error {
-	if err := sys.checkBoot(want); err != nil {
+func (g *redfishGuard) setBoot(want boot) error {
+	if err := g.system.checkBoot(want); err != nil {
 		return err
 	}
-	now, err := sys.boot()
+	now, err := g.system.boot()
 	if err != nil {
 		return err
 	}
 	var manufacturer string
-	_ = sys.get("Manufacturer", &manufacturer)
+	_ = g.system.Get("Manufacturer", &manufacturer)
 	change := boot{Target: want.Target}
 	if now.Enabled != want.Enabled || strings.EqualFold(manufacturer, "Supermicro") {
 		change.Enabled = want.Enabled
 	}
-	if mode := redfishModes[s.config.BootMode]; mode != "" && now.Mode != "" && now.Mode != mode {
+	if mode := g.bootMode; mode != "" && now.Mode != "" && now.Mode != mode {
 		change.Mode = mode
 	}
-	return s.change(ctx, sys.answer.path, sys.answer, map[string]boot{"Boot": change})
+	return g.client.Change(g.ctx, g.system.answer, map[string]boot{"Boot": change})
 }
 
 // checkBoot returns an error if the system's description shows that it does not support
@@ -93,10 +93,10 @@ func (s *system) checkBoot(want boot) error {
 		Targets []string `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
 		Enabled []string `json:"BootSourceOverrideEnabled@Redfish.AllowableValues"`
 	}
-	if _, ok := s.object["Boot"]; !ok || want.Target == nil {
+	if _, ok := s.Object["Boot"]; !ok || want.Target == nil {
 		return failure.Unsupportedf("the system has no boot override")
 	}
-	if err := s.get("Boot", &has); err != nil {
+	if err := s.Get("Boot", &has); err != nil {
 		return err
 	}
 	if len(has.Targets) > 0 && !slices.Contains(has.Targets, *want.Target) {

@@ -13,20 +13,21 @@ import (
 	"sync"
 
 	"github.com/stmcginnis/gofish"
-	"github.com/stmcginnis/gofish/redfish"
+	schemas "github.com/stmcginnis/gofish/redfish"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/guard"
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 )
 
 // These are the paths that the guard answers itself.
 const (
 	guardHost     = "guard"
 	guardPort     = "443"
-	guardSessions = serviceRoot + "SessionService/Sessions"
+	guardSessions = redfish.Root + "SessionService/Sessions"
 	guardSession  = guardSessions + "/1"
-	guardSystems  = serviceRoot + "Systems"
-	guardManagers = serviceRoot + "Managers"
+	guardSystems  = redfish.Root + "Systems"
+	guardManagers = redfish.Root + "Managers"
 	guardManager  = guardManagers + "/1"
 	guardMedia    = guardManager + "/VirtualMedia"
 )
@@ -37,10 +38,13 @@ const (
 // slot of virtual media, and passes on only changes to these. It sends one request at a
 // time, and none after one that has no answer.
 type redfishGuard struct {
-	service *service
-	mu      sync.Mutex // gofish has goroutines
-	root    bool       // the driver may read the service root
-	slot    *slot      // the slot of virtual media that the driver uses; otherwise nil
+	client   *redfish.Client
+	bootMode string     // the boot mode to set beside a boot device, in Redfish's words; "" for none
+	mu       sync.Mutex // gofish has goroutines
+	rootRead bool       // the service root was read, and the driver may not read it again
+	root     resource   // the service root, once it was read
+	path     string     // the path of the system, once the driver has seen it
+	slot     *slot      // the slot of virtual media that the driver uses; otherwise nil
 
 	// The fields below belong to the call in flight.
 	ctx        context.Context // nil outside of calls
@@ -80,15 +84,15 @@ func (g *redfishGuard) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case g.ctx == nil:
 		return nil, errNoCall
-	case g.service.lost != nil:
-		return nil, g.service.lost
+	case g.client.Lost() != nil:
+		return nil, g.client.Lost()
 	}
 	resp, err := g.serve(req)
 	if err == nil {
 		return resp, nil
 	}
 	g.failed = err
-	if g.service.lost == nil && req.Method == http.MethodGet {
+	if g.client.Lost() == nil && req.Method == http.MethodGet {
 		return respond(req, http.StatusBadGateway, map[string]any{})
 	}
 	return nil, err
@@ -100,22 +104,24 @@ func (g *redfishGuard) serve(req *http.Request) (*http.Response, error) {
 	switch {
 	case req.URL.Host != guardHost+":"+guardPort || req.URL.User != nil:
 		return nil, failure.Protocolf("the driver asks another host")
-	case asked == "GET "+serviceRoot && g.root:
+	case asked == "GET "+redfish.Root && !g.rootRead:
 		return g.serveRoot(req)
 	case asked == "POST "+guardSessions:
 		return g.serveLogin(req)
 	case asked == "GET "+guardSystems:
-		if err := g.service.findSystem(g.ctx); err != nil {
+		path, err := g.client.System(g.ctx)
+		if err != nil {
 			return nil, err
 		}
-		return respond(req, http.StatusOK, map[string]any{"Members": []odataLink{{g.service.system}}})
-	case asked == "GET "+g.service.system:
+		g.path = path
+		return respond(req, http.StatusOK, map[string]any{"Members": []redfish.Link{{ID: path}}})
+	case asked == "GET "+g.path:
 		return g.serveSystem(req)
 	case g.slot != nil && req.Method == http.MethodGet:
 		return g.serveSlot(req, path)
 	case g.slot != nil && req.Method == http.MethodPost && path != "" && (path == g.slot.insert || path == g.slot.eject):
 		return g.pass(req, path)
-	case g.system != nil && asked == "PATCH "+g.system.answer.path:
+	case g.system != nil && asked == "PATCH "+g.system.answer.Request.Path:
 		return g.serveBoot(req)
 	case g.system != nil && req.Method == http.MethodPost:
 		return g.serveReset(req, path)
@@ -126,25 +132,25 @@ func (g *redfishGuard) serve(req *http.Request) (*http.Response, error) {
 // serveRoot shows the service root, with the guard's own collections. gofish asks for
 // it again where a link is empty, and is refused.
 func (g *redfishGuard) serveRoot(req *http.Request) (*http.Response, error) {
-	a, err := g.service.readRoot(g.ctx)
+	a, err := g.client.ReadRoot(g.ctx)
 	if err != nil {
 		return nil, err
 	}
-	g.root = false
-	root, err := g.service.filter(a, new(gofish.Service))
+	g.rootRead = true
+	root, err := filter(g.client, a, new(gofish.Service))
 	if err != nil {
 		return nil, err
 	}
-	g.service.root = maps.Clone(root)
-	guard.Set(root, "Systems", odataLink{guardSystems})
-	guard.Set(root, "Managers", odataLink{guardManagers})
-	guard.Set(root, "Links", map[string]any{"Sessions": odataLink{guardSessions}})
+	g.root = maps.Clone(root)
+	guard.Set(root, "Systems", redfish.Link{ID: guardSystems})
+	guard.Set(root, "Managers", redfish.Link{ID: guardManagers})
+	guard.Set(root, "Links", map[string]any{"Sessions": redfish.Link{ID: guardSessions}})
 	return respond(req, http.StatusOK, root)
 }
 
 // serveLogin logs in. The driver's user is "none", and its token too.
 func (g *redfishGuard) serveLogin(req *http.Request) (*http.Response, error) {
-	if err := g.service.login(g.ctx); err != nil {
+	if err := g.client.Login(g.ctx); err != nil {
 		return nil, err
 	}
 	resp, err := respond(req, http.StatusCreated, map[string]any{})
@@ -157,44 +163,44 @@ func (g *redfishGuard) serveLogin(req *http.Request) (*http.Response, error) {
 }
 
 func (g *redfishGuard) serveSystem(req *http.Request) (*http.Response, error) {
-	system, err := g.service.readSystem(g.ctx)
+	system, err := readSystem(g.ctx, g.client)
 	if err != nil {
 		return nil, err
 	}
-	resource, err := g.service.filter(system.answer, new(redfish.ComputerSystem))
+	resource, err := filter(g.client, system.answer, new(schemas.ComputerSystem))
 	if err != nil {
 		return nil, err
 	}
 	g.system = system
 	resp, err := respond(req, http.StatusOK, resource)
 	if err == nil {
-		resp.Header["Etag"] = system.answer.header["Etag"]
+		resp.Header["Etag"] = system.answer.Header["Etag"]
 	}
 	return resp, err
 }
 
 // filter returns what gofish may read of an answer, which it decodes into a value.
-func (s *service) filter(a *answer, into json.Unmarshaler) (map[string]any, error) {
-	resource, err := guard.Resource(a.body, guard.Rules{
-		Path: a.path,
+func filter(client *redfish.Client, a *redfish.Answer, into json.Unmarshaler) (map[string]any, error) {
+	resource, err := guard.Resource(a.Body, guard.Rules{
+		Path: a.Request.Path,
 		Follow: func(link string) (string, bool) {
-			path, err := s.follow(a.path, link)
+			path, err := client.Follow(a.Request.Path, link)
 			return path, err == nil
 		},
 		Decode: into.UnmarshalJSON,
 	})
 	if err != nil {
-		return nil, failure.Protocolf("%v: %v", a.request, err)
+		return nil, failure.Protocolf("%v: %v", a.Request, err)
 	}
 	return resource, nil
 }
 
 // serveSlot shows the slot of virtual media as that of the only manager.
 func (g *redfishGuard) serveSlot(req *http.Request, path string) (*http.Response, error) {
-	one := func(link string) any { return map[string]any{"Members": []odataLink{{link}}} }
+	one := func(link string) any { return map[string]any{"Members": []redfish.Link{{ID: link}}} }
 	shown, ok := map[string]any{
 		guardManagers: one(guardManager),
-		guardManager:  map[string]any{"@odata.id": guardManager, "VirtualMedia": odataLink{guardMedia}},
+		guardManager:  map[string]any{"@odata.id": guardManager, "VirtualMedia": redfish.Link{ID: guardMedia}},
 		guardMedia:    one(g.slot.path),
 		g.slot.path:   g.slot.found,
 	}[path]
@@ -210,7 +216,7 @@ func (g *redfishGuard) serveReset(req *http.Request, path string) (*http.Respons
 	if err != nil {
 		return nil, err
 	}
-	target, err := g.service.follow(g.system.answer.path, action.Target)
+	target, err := g.client.Follow(g.system.answer.Request.Path, action.Target)
 	if err != nil || path != target {
 		return nil, failure.Protocolf("the driver asks for POST %s", path)
 	}
@@ -223,8 +229,8 @@ func (g *redfishGuard) pass(req *http.Request, path string) (*http.Response, err
 	if err != nil {
 		return nil, err
 	}
-	r := request{method: http.MethodPost, path: path, header: http.Header{"If-Match": req.Header["If-Match"]}, body: body}
-	if _, err := g.service.ask(g.ctx, r); err != nil {
+	r := redfish.Request{Method: http.MethodPost, Path: path, Header: http.Header{"If-Match": req.Header["If-Match"]}, Body: body}
+	if _, err := g.client.Do(g.ctx, r); err != nil {
 		return nil, err
 	}
 	return respond(req, http.StatusOK, map[string]any{})

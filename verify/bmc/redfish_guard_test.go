@@ -20,6 +20,7 @@ import (
 
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -172,7 +173,7 @@ func TestNoRequestLeavesTheGuardButThoseOfPowerAndBoot(t *testing.T) {
 		b.take()
 		for _, url := range []string{
 			host + "@other/x", "https://other/redfish/v1/", "https://guard/redfish/v1/Machines/b",
-			host + serviceRoot, // where gofish goes for an empty link
+			host + redfish.Root, // where gofish goes for an empty link
 			host + "/redfish/v1/Machines", host + "/redfish/v1/Machines/a", host + "/redfish/v1/Sessions", host + "//other/x",
 		} {
 			status, err := ask(http.MethodGet, url)
@@ -249,14 +250,14 @@ func TestNoRequestFollowsOneWithoutAnAnswer(t *testing.T) {
 			require.Positive(t, before)
 			for range 3 {
 				_, _, lost := trip(t, r, http.MethodGet, "https://guard:443/redfish/v1/Machines/b")
-				require.Equal(t, r.service.lost, lost)
+				require.Equal(t, r.client.Lost(), lost)
 			}
 			return err
 		})
 		require.Equal(t, verify.Protocol, failure.KindOf(err))
 		require.Empty(t, b.take())
 		r.begin()
-		require.NoError(t, r.service.lost, "the next operation opens a session")
+		require.NoError(t, r.client.Lost(), "the next operation opens a session")
 	}
 }
 

@@ -7,29 +7,31 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/stmcginnis/gofish/redfish"
+	schemas "github.com/stmcginnis/gofish/redfish"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 )
 
 // reading reads the resources of one operation. Package guard filters each, and gofish decodes it. A reading
 // continues after a resource that cannot be read, but not after a request without an answer.
 type reading struct {
+	*redfishConnection
 	ctx      context.Context
-	service  *service
-	system   redfish.ComputerSystem
-	resource resource // the system, as the guard leaves it
-	raw      object   // the resource that was read last, as the BMC sent it
-	errs     []error  // why resources were not read
+	system   schemas.ComputerSystem
+	resource resource       // the system, as the guard leaves it
+	raw      redfish.Object // the resource that was read last, as the BMC sent it
+	errs     []error        // why resources were not read
 }
 
 // startReading reads the system, and returns the reading of its child resources.
-func (s *service) startReading(ctx context.Context) (*reading, error) {
-	found, err := s.readSystem(ctx)
+func (r *redfishConnection) startReading(ctx context.Context) (*reading, error) {
+	found, err := readSystem(ctx, r.client)
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{ctx: ctx, service: s}
-	r.resource, err = s.decode(found.answer, &r.system)
-	return r, err
+	read := &reading{redfishConnection: r, ctx: ctx}
+	read.resource, err = r.decode(found.answer, &read.system)
+	return read, err
 }
 
 // resource is a resource without the members that the guard removes.
@@ -82,18 +84,18 @@ func (r *reading) note(err error) {
 func (r *reading) err() error { return errors.Join(r.errs...) }
 
 // ended reports whether the BMC has stopped answering or refuses the credentials.
-func (r *reading) ended() bool { return r.service.lost != nil || r.service.refused }
+func (r *reading) ended() bool { return r.client.Lost() != nil || r.client.Refused() }
 
 // read reads a resource into a value of gofish, and notes a failure.
 func (r *reading) read(path string, into json.Unmarshaler) (resource, bool) {
 	if r.ended() {
 		return nil, false
 	}
-	raw, a, err := r.service.get(r.ctx, path)
+	raw, a, err := r.client.Get(r.ctx, path)
 	if err == nil {
 		r.raw = raw
 		var found resource
-		if found, err = r.service.decode(a, into); err == nil {
+		if found, err = r.decode(a, into); err == nil {
 			return found, true
 		}
 	}
@@ -102,8 +104,8 @@ func (r *reading) read(path string, into json.Unmarshaler) (resource, bool) {
 }
 
 // decode decodes an answer into a value of gofish.
-func (s *service) decode(a *answer, into json.Unmarshaler) (resource, error) {
-	found, err := s.filter(a, into)
+func (r *redfishConnection) decode(a *redfish.Answer, into json.Unmarshaler) (resource, error) {
+	found, err := filter(r.client, a, into)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +137,7 @@ func list[T any, P decoder[T]](r *reading, collection string, take func(P, resou
 	if collection == "" || r.ended() {
 		return
 	}
-	members, err := r.service.members(r.ctx, collection)
+	members, err := r.client.Members(r.ctx, collection)
 	r.note(err)
 	each(r, members, take)
 }

@@ -6,7 +6,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
@@ -32,4 +36,28 @@ func tlsConfig(c Config) *tls.Config {
 		}
 	}
 	return config
+}
+
+func (c Config) checkTLS() error {
+	pinned := c.Fingerprint != ""
+	_, err := c.pin()
+	switch {
+	case err != nil:
+		return err
+	case c.InsecureSkipTLSVerify && (pinned || c.RootCAs != nil), pinned && c.RootCAs != nil:
+		return errors.New("RootCAs, Fingerprint and InsecureSkipTLSVerify exclude one another")
+	case c.RootCAs != nil && c.RootCAs.Equal(x509.NewCertPool()):
+		return errors.New("RootCAs has no certificate in it")
+	default:
+		return nil
+	}
+}
+
+// pin returns the SHA-256 sum in Fingerprint.
+func (c Config) pin() ([]byte, error) {
+	sum, err := hex.DecodeString(strings.ReplaceAll(c.Fingerprint, ":", ""))
+	if err != nil || len(sum) != sha256.Size && len(sum) != 0 {
+		return nil, fmt.Errorf("the fingerprint %q is not a SHA-256 sum in hexadecimal", c.Fingerprint)
+	}
+	return sum, nil
 }

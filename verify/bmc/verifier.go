@@ -52,11 +52,3 @@ func (v *verifier) Verify(ctx context.Context) (power states.Power, err error) {
 	}
 	return power, nil
 }
-
-func readPower(ctx context.Context, conn connection) (states.Power, error) {
-	word, err := conn.powerState(ctx)
-	if err != nil {
-		return states.NoPower, err
-	}
-	return parsePower(word)
-}

@@ -196,7 +196,11 @@ func encodings(text string) []string {
 		hex.EncodeToString([]byte(text)),
 	}
 	for _, format := range []string{`\u%04x`, "&#%d;", "&#x%x;"} {
-		all = append(all, eachRune(text, format))
+		var escaped strings.Builder
+		for _, r := range text {
+			fmt.Fprintf(&escaped, format, r)
+		}
+		all = append(all, escaped.String())
 	}
 	var percent strings.Builder
 	for _, b := range []byte(text) {
@@ -208,11 +212,3 @@ func encodings(text string) []string {
 }
 
 func unquote(quoted string) string { return quoted[1 : len(quoted)-1] }
-
-func eachRune(text, format string) string {
-	var out strings.Builder
-	for _, r := range text {
-		fmt.Fprintf(&out, format, r)
-	}
-	return out.String()
-}

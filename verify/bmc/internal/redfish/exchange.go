@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bmc
+package redfish
 
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"maps"
 	"net"
@@ -25,53 +24,38 @@ const maxRedirects = 3
 // link to another host.
 type exchanger struct {
 	config Config
-	host   string // with the port
 	origin string // scheme and host of URLs
-	tls    *tls.Config
 	budget budget
 	wire   *wire // the open wire; nil if there is none
 }
 
-func newExchanger(c Config, host string) *exchanger {
-	return &exchanger{config: c, host: host, origin: (&url.URL{Scheme: "https", Host: host}).String(), tls: tlsConfig(c)}
+// Request is a request before it is sent.
+type Request struct {
+	Method string
+	Path   string // escaped, as in a link; without the base path
+	Header http.Header
+	Body   []byte
+	Limit  int64 // bytes of the answer's body, if more than Config.MaxAnswerBytes
 }
 
-// request is a request before it is sent.
-type request struct {
-	method string
-	path   string // escaped, as in a link; without the base path
-	header http.Header
-	body   []byte
-	limit  int64 // bytes of the answer's body, if more than Config.MaxAnswerBytes
-}
-
-func (r request) String() string { return r.method + " " + r.path }
-
-// answer is a response that has been read, with its request.
-type answer struct {
-	request
-	status int
-	reason string // the status line's
-	header http.Header
-	body   []byte
-}
+func (r Request) String() string { return r.Method + " " + r.Path }
 
 // send sends a request and follows the redirects of a GET. The answer is nil if there
 // is none, and has the status and the header if only reading its body failed.
-func (e *exchanger) send(ctx context.Context, r request) (*answer, error) {
-	var a *answer
+func (e *exchanger) send(ctx context.Context, r Request) (*Answer, error) {
+	var a *Answer
 	for range maxRedirects + 1 {
 		var err error
 		if a, err = e.sendOnce(ctx, r); a != nil {
-			a.request = r
+			a.Request = r
 		}
-		if err != nil || a.status/100 != 3 {
+		if err != nil || a.Status/100 != 3 {
 			return a, e.about(r, err)
 		}
-		if r.method != http.MethodGet {
+		if r.Method != http.MethodGet {
 			return nil, e.about(r, failure.Protocolf("the BMC redirects a request that is no GET"))
 		}
-		if r.path, err = e.follow(r.path, a.header.Get("Location")); err != nil {
+		if r.Path, err = e.Follow(r.Path, a.Header.Get("Location")); err != nil {
 			return a, e.about(r, err)
 		}
 	}
@@ -79,39 +63,44 @@ func (e *exchanger) send(ctx context.Context, r request) (*answer, error) {
 }
 
 // about adds the request to an error.
-func (e *exchanger) about(r request, err error) error {
+func (e *exchanger) about(r Request, err error) error {
 	if err == nil {
 		return nil
 	}
 	return failure.Of(fmt.Errorf("%v: %w", r, err))
 }
 
-func (e *exchanger) sendOnce(ctx context.Context, r request) (*answer, error) {
+func (e *exchanger) sendOnce(ctx context.Context, r Request) (*Answer, error) {
 	if !e.budget.request() {
 		return nil, failure.New(verify.Protocol, errRequests)
 	}
-	req, err := http.NewRequest(r.method, e.origin+e.config.BasePath+r.path, bytes.NewReader(r.body))
+	req, err := http.NewRequest(r.Method, e.origin+e.config.BasePath+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, failure.Protocolf("the path is malformed")
 	}
-	maps.Copy(req.Header, r.header)
+	maps.Copy(req.Header, r.Header)
 	req.Header.Set("Accept", "application/json")
-	if len(r.body) > 0 {
+	if len(r.Body) > 0 {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	a, err := e.exchange(ctx, req, max(r.limit, e.config.MaxAnswerBytes))
-	if err != nil {
-		return a, e.broken(ctx, err)
+	a, err := e.exchange(ctx, req, max(r.Limit, e.config.MaxAnswerBytes))
+	switch {
+	case err == nil:
+		return a, nil
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case e.budget.bytes.Load() < 0:
+		err = errBytes
 	}
-	return a, nil
+	return a, failure.Of(err)
 }
 
 // exchange sends a request over the open wire or a new one. The BMC may have closed the
 // open one silently: then the request is repeated. A POST or a PATCH must not be
 // repeated, so it always gets a new wire.
-func (e *exchanger) exchange(ctx context.Context, req *http.Request, limit int64) (*answer, error) {
+func (e *exchanger) exchange(ctx context.Context, req *http.Request, limit int64) (*Answer, error) {
 	if changes(req) {
-		e.close()
+		e.disconnect()
 	}
 	if e.wire != nil {
 		a, err := e.over(ctx, req, limit)
@@ -120,7 +109,7 @@ func (e *exchanger) exchange(ctx context.Context, req *http.Request, limit int64
 		}
 	}
 	var err error
-	if e.wire, err = dial(ctx, e.host, e.tls, &e.budget); err != nil {
+	if e.wire, err = dial(ctx, e.config.Address, e.config.TLS, &e.budget); err != nil {
 		return nil, err
 	}
 	return e.over(ctx, req, limit)
@@ -134,41 +123,31 @@ func changes(req *http.Request) bool {
 
 // over sends a request over the open wire, which it closes unless it can be used
 // again. A POST or a PATCH needs the context's permission.
-func (e *exchanger) over(ctx context.Context, req *http.Request, limit int64) (*answer, error) {
+func (e *exchanger) over(ctx context.Context, req *http.Request, limit int64) (*Answer, error) {
 	if changes(req) {
 		if err := fence.Check(ctx); err != nil {
-			e.close()
+			e.disconnect()
 			return nil, err
 		}
 	}
 	stop := context.AfterFunc(ctx, e.wire.interrupt)
 	a, again, err := e.wire.exchange(req, limit)
 	if !stop() || !again {
-		e.close()
+		e.disconnect()
 	}
 	return a, err
 }
 
-// close closes the open wire.
-func (e *exchanger) close() {
+// disconnect closes the open wire.
+func (e *exchanger) disconnect() {
 	if e.wire != nil {
 		_ = e.wire.conn.Close()
 		e.wire = nil
 	}
 }
 
-// broken returns why there is no answer: the context's error if the context has ended.
-func (e *exchanger) broken(ctx context.Context, err error) error {
-	if ended := ctx.Err(); ended != nil {
-		err = ended
-	} else if e.budget.bytes.Load() < 0 {
-		err = errBytes
-	}
-	return failure.Of(err)
-}
-
-// follow returns the path of a link in the answer to a request.
-func (e *exchanger) follow(from, link string) (string, error) {
+// Follow returns the path of a link in the answer to a request.
+func (e *exchanger) Follow(from, link string) (string, error) {
 	base, err := url.Parse(e.origin + e.config.BasePath + from)
 	if err != nil {
 		return "", failure.Protocolf("the path is malformed")
@@ -206,5 +185,5 @@ func (e *exchanger) isHost(u *url.URL) bool {
 	if port == "" {
 		port = "443"
 	}
-	return strings.EqualFold(net.JoinHostPort(u.Hostname(), port), e.host)
+	return strings.EqualFold(net.JoinHostPort(u.Hostname(), port), e.config.Address)
 }

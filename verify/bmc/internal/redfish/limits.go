@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bmc
+package redfish
 
 import (
 	"net"
@@ -9,7 +9,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
-// The bounds of a log-out, to which the limits of the Config do not apply.
+// The bounds of a log-out, to which the limits of Config do not apply.
 const (
 	logoutBytes    = 256 << 10
 	logoutRequests = 4
@@ -18,7 +18,7 @@ const (
 // errorBytes is the most that is read of the body of an error answer, in bytes.
 const errorBytes = 64 << 10
 
-var (
+const (
 	errBytes    = failure.Reason("the BMC sends more bytes than the limit")
 	errAnswer   = failure.Reason("an answer is longer than the limit")
 	errRequests = failure.Reason("more requests are needed than the limit")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bmc
+package redfish
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
@@ -23,66 +24,68 @@ type session struct {
 	paths []string    // possible paths of the session; more than one if the BMC's answer is ambiguous
 }
 
-// login opens a session, or chooses HTTP Basic authentication. It then checks the
+// Login opens a session, or chooses HTTP Basic authentication. It then checks the
 // credentials of Basic authentication by reading the collection of systems.
-func (s *service) login(ctx context.Context) error {
-	auth := s.config.Auth
-	if auth != basicAuth {
-		err := s.openSession(ctx)
-		if auth == sessionAuth || !errors.Is(err, errNoSessions) {
+func (c *Client) Login(ctx context.Context) error {
+	auth := c.config.Auth
+	if auth != BasicAuth {
+		err := c.openSession(ctx)
+		if auth == SessionAuth || !errors.Is(err, errNoSessions) {
 			return err
 		}
 	}
-	s.basic = true
-	return s.findSystem(ctx)
+	c.basic = true
+	_, err := c.System(ctx)
+	return err
 }
 
 // authorize adds the credentials to a request: the session's token, or the user
 // and the password.
-func (s *service) authorize(r *request) error {
-	if s.session == nil && !s.basic {
+func (c *Client) authorize(r *Request) error {
+	if c.session == nil && !c.basic {
 		return nil
 	}
 	header := make(http.Header)
-	maps.Copy(header, r.header)
-	r.header = header
-	if s.session != nil && !s.session.token.IsZero() {
-		header.Set("X-Auth-Token", s.session.token.Reveal())
+	maps.Copy(header, r.Header)
+	r.Header = header
+	if c.session != nil && !c.session.token.IsZero() {
+		header.Set("X-Auth-Token", c.session.token.Reveal())
 		return nil
 	}
-	if s.refused {
+	if c.refused {
 		return &failure.Error{Kind: verify.Credentials, Text: "the BMC has refused the credentials before"}
 	}
-	s.tried = true
+	c.tried = true
 	basic := http.Request{Header: header}
-	basic.SetBasicAuth(s.config.User, s.config.Password.Reveal())
+	basic.SetBasicAuth(c.config.User, c.config.Password.Reveal())
 	return nil
 }
 
 // openSession logs in. If the context ends, openSession waits for the answer during the
 // grace time, so that the session can be closed. The error matches errNoSessions if the
 // service has no sessions.
-func (s *service) openSession(ctx context.Context) error {
-	if s.sessions == "" {
+func (c *Client) openSession(ctx context.Context) error {
+	if c.sessions == "" {
 		return &failure.Error{Kind: verify.Unsupported, Text: errNoSessions.Error(), Cause: errNoSessions}
 	}
-	body, err := json.Marshal(map[string]string{"UserName": s.config.User, "Password": s.config.Password.Reveal()})
+	body, err := json.Marshal(map[string]string{"UserName": c.config.User, "Password": c.config.Password.Reveal()})
 	if err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.tried = true
-	late, cancel := outlive(ctx, loginGrace)
+	c.tried = true
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	a, err := s.send(late, request{method: http.MethodPost, path: s.sessions, body: body})
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(c.config.LoginGrace, cancel) })()
+	a, err := c.send(late, Request{Method: http.MethodPost, Path: c.sessions, Body: body})
 	if a == nil {
 		return err
 	}
-	s.noteSession(a)
+	c.noteSession(a)
 	switch {
-	case s.session != nil && !s.session.token.IsZero():
+	case c.session != nil && !c.session.token.IsZero():
 		return ctx.Err()
 	case err != nil:
 		return err
@@ -96,25 +99,25 @@ func (s *service) openSession(ctx context.Context) error {
 }
 
 // noteSession records the session of a log-in's answer, which may lack its body.
-func (s *service) noteSession(a *answer) {
-	if a.status/100 != 2 {
+func (c *Client) noteSession(a *Answer) {
+	if a.Status/100 != 2 {
 		return
 	}
-	token := secret.New(a.header.Get("X-Auth-Token"))
-	s.scrub.Add(token)
-	s.session = &session{token: token, paths: s.sessionPaths(a)}
+	token := secret.New(a.Header.Get("X-Auth-Token"))
+	c.config.Scrubber.Add(token)
+	c.session = &session{token: token, paths: c.sessionPaths(a)}
 }
 
 // sessionPaths returns the possible paths of a new session, the most likely first: from
 // the Location header (DSP0266), which may be a whole URL with a host name that only
 // the BMC knows, or from the resource in the body. It leaves out paths that do not look
 // like a session's, because the paths are deleted on log-out.
-func (s *service) sessionPaths(a *answer) []string {
-	var resource odataLink
-	_ = json.Unmarshal(a.body, &resource) // an incomplete body has no path
+func (c *Client) sessionPaths(a *Answer) []string {
+	var resource Link
+	_ = json.Unmarshal(a.Body, &resource) // an incomplete body has no path
 	var paths []string
-	for _, link := range []string{a.header.Get("Location"), resource.ID} {
-		if path, ok := s.sessionPath(link); ok {
+	for _, link := range []string{a.Header.Get("Location"), resource.ID} {
+		if path, ok := c.sessionPath(link); ok {
 			paths = append(paths, path)
 		}
 	}
@@ -123,40 +126,35 @@ func (s *service) sessionPaths(a *answer) []string {
 
 // sessionPath returns the path of a session from a link, which may be just the
 // session's ID.
-func (s *service) sessionPath(link string) (string, bool) {
+func (c *Client) sessionPath(link string) (string, bool) {
 	u, err := url.Parse(link)
 	if err != nil || u.Path == "" {
 		return "", false
 	}
 	path := u.EscapedPath()
 	if !strings.Contains(path, "/") {
-		return s.sessions + "/" + path, true
+		return c.sessions + "/" + path, true
 	}
-	path, err = s.follow(s.sessions, path)
+	path, err = c.Follow(c.sessions, path)
 	return path, err == nil && strings.Contains(path, "/Sessions/")
 }
 
 // logout closes the session, if there is one.
-func (s *service) logout(ctx context.Context) {
-	if s.session == nil {
+func (c *Client) logout(ctx context.Context) {
+	if c.session == nil {
 		return
 	}
-	defer func() { s.session = nil }()
-	s.budget.set(logoutBytes, logoutRequests)
-	for _, path := range s.session.paths {
-		if s.delete(ctx, path) == nil {
+	defer func() { c.session = nil }()
+	c.budget.set(logoutBytes, logoutRequests)
+	for _, path := range c.session.paths {
+		if c.Delete(ctx, path) == nil {
 			return
 		}
 	}
-	if s.session.token.IsZero() {
+	if c.session.token.IsZero() {
 		return
 	}
-	if only, err := s.members(ctx, s.sessions); err == nil && len(only) == 1 {
-		_ = s.delete(ctx, only[0]) // the BMC has not named the session, and has no other
+	if only, err := c.Members(ctx, c.sessions); err == nil && len(only) == 1 {
+		_ = c.Delete(ctx, only[0]) // the BMC has not named the session, and has no other
 	}
-}
-
-func (s *service) delete(ctx context.Context, path string) error {
-	_, err := s.ask(ctx, request{method: http.MethodDelete, path: path})
-	return err
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bmc
+package redfish
 
 import (
 	"cmp"
@@ -13,30 +13,30 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
-// members returns the paths of a collection's members, each once, from all its pages.
+// Members returns the paths of a collection's members, each once, from all its pages.
 // It returns those that it has found beside an error, which is the first.
-func (s *service) members(ctx context.Context, collection string) (members []string, failed error) {
+func (c *Client) Members(ctx context.Context, collection string) (members []string, failed error) {
 	seen := make(map[string]bool)
 	pages := make(map[string]bool)
 	for next := collection; next != "" && !pages[next]; {
 		pages[next] = true
-		page, a, err := s.get(ctx, next)
+		page, a, err := c.Get(ctx, next)
 		if err != nil {
 			return members, cmp.Or(failed, err)
 		}
 		var links []json.RawMessage
-		if err := page.get("Members", &links); err != nil {
+		if err := page.Get("Members", &links); err != nil {
 			return members, cmp.Or(failed, err)
 		}
 		for _, raw := range links {
-			if len(members) == s.config.MaxMembers {
+			if len(members) == c.config.MaxMembers {
 				return members, cmp.Or(failed, error(failure.New(verify.Protocol, errMembers)))
 			}
-			var link odataLink
+			var link Link
 			if json.Unmarshal(raw, &link) != nil {
 				link.ID = ""
 			}
-			member, err := s.follow(a.path, link.ID)
+			member, err := c.Follow(a.Request.Path, link.ID)
 			switch {
 			case err != nil:
 				failed = cmp.Or(failed, err)
@@ -46,8 +46,8 @@ func (s *service) members(ctx context.Context, collection string) (members []str
 			}
 		}
 		next = ""
-		if err = page.get("Members@odata.nextLink", &next); err == nil && next != "" {
-			next, err = s.follow(a.path, next)
+		if err = page.Get("Members@odata.nextLink", &next); err == nil && next != "" {
+			next, err = c.Follow(a.Request.Path, next)
 		}
 		if err != nil {
 			return members, cmp.Or(failed, err)
@@ -56,8 +56,8 @@ func (s *service) members(ctx context.Context, collection string) (members []str
 	return members, failed
 }
 
-// resourceID returns the last element of a link's path, which identifies the resource in its collection.
-func resourceID(link string) string {
+// ResourceID returns the last element of a link's path, which identifies the resource in its collection.
+func ResourceID(link string) string {
 	if u, err := url.Parse(link); err == nil {
 		link = u.Path
 	}

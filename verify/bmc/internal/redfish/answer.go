@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bmc
+package redfish
 
 import (
 	"bytes"
@@ -14,70 +14,76 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
-// serviceRoot is the path of a Redfish service's root (DSP0266). It is read without
-// credentials.
-const serviceRoot = "/redfish/v1/"
+// Answer is a response that has been read.
+type Answer struct {
+	Request Request // the last one, if the BMC has redirected it
+	Status  int
+	Header  http.Header
+	Body    []byte
 
-var (
-	errNoServiceRoot = failure.Reason("there is no Redfish service root")
-	errNoSessions    = failure.Reason("the service has no sessions")
+	reason string // the status line's
+}
+
+const (
+	errNoRoot     = failure.Reason("there is no Redfish service root")
+	errNoSessions = failure.Reason("the service has no sessions")
 )
 
 // refusal returns the error of an error answer, nil for any other answer.
-func (a *answer) refusal() error {
+func (a *Answer) refusal() error {
 	said := strings.TrimSpace(a.reason + " " + a.message())
-	atRoot := a.path == serviceRoot || a.path == strings.TrimSuffix(serviceRoot, "/")
-	switch code := a.status; {
+	atRoot := a.Request.Path == Root || a.Request.Path == strings.TrimSuffix(Root, "/")
+	switch code := a.Status; {
 	case code == http.StatusUnauthorized:
 		return a.fail(verify.Credentials, said, nil)
-	case code == http.StatusForbidden && bytes.Contains(bytes.ToLower(a.body), []byte("lock")):
+	case code == http.StatusForbidden && bytes.Contains(bytes.ToLower(a.Body), []byte("lock")):
 		return a.fail(verify.Locked, said, nil)
 	case code == http.StatusForbidden:
 		return a.fail(verify.Credentials, said, nil)
 	case code == http.StatusNotFound && atRoot:
-		return a.fail(verify.Unsupported, said, errNoServiceRoot)
+		return a.fail(verify.Unsupported, said, errNoRoot)
 	case a.absent():
 		return a.fail(verify.Unsupported, said, nil)
 	case code == http.StatusServiceUnavailable, code == http.StatusTooManyRequests:
 		return a.fail(verify.Unreachable, said, nil)
 	case code/100 != 2:
 		return a.fail(verify.Protocol, said, nil)
-	case len(a.body) == 0 || a.isJSON():
+	case len(a.Body) == 0 || a.isJSON():
 		return nil
 	}
-	said = fmt.Sprintf("%q is not JSON", a.header.Get("Content-Type"))
+	said = fmt.Sprintf("%q is not JSON", a.Header.Get("Content-Type"))
 	if atRoot {
-		return a.fail(verify.Protocol, said, errNoServiceRoot)
+		return a.fail(verify.Protocol, said, errNoRoot)
 	}
 	return a.fail(verify.Protocol, said, nil)
 }
 
 // fail returns a failure of the answer's request.
-func (a *answer) fail(kind verify.Kind, said string, reason error) *failure.Error {
+func (a *Answer) fail(kind verify.Kind, said string, reason error) *failure.Error {
 	text := said
 	if reason != nil {
 		text = reason.Error() + ": " + said
 	}
-	return &failure.Error{Kind: kind, Text: a.request.String() + ": " + text, Cause: reason}
+	return &failure.Error{Kind: kind, Text: fmt.Sprintf("%v: %s", a.Request, text), Cause: reason}
 }
 
 // absent reports whether the answer says that the BMC lacks the resource or the
 // method.
-func (a *answer) absent() bool {
-	switch a.status {
+func (a *Answer) absent() bool {
+	switch a.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		return true
 	}
 	return false
 }
 
-func (a *answer) isJSON() bool {
-	kind, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
+func (a *Answer) isJSON() bool {
+	kind, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
 }
 
 // message returns the message of a Redfish error body (DSP0266), if the body is one.
-func (a *answer) message() string {
+func (a *Answer) message() string {
 	var body struct {
 		Error struct {
 			Message  string `json:"message"`
@@ -86,7 +92,7 @@ func (a *answer) message() string {
 			} `json:"@Message.ExtendedInfo"`
 		} `json:"error"`
 	}
-	if a.status < 400 || json.Unmarshal(a.body, &body) != nil {
+	if a.Status < 400 || json.Unmarshal(a.Body, &body) != nil {
 		return ""
 	}
 	if extended := body.Error.Extended; len(extended) > 0 && extended[0].Message != "" {
@@ -95,13 +101,13 @@ func (a *answer) message() string {
 	return body.Error.Message
 }
 
-// object is a JSON object whose members are decoded on demand.
-type object map[string]json.RawMessage
+// Object is a JSON object whose members are decoded on demand.
+type Object map[string]json.RawMessage
 
-// object returns the body as a JSON object, which every Redfish resource is.
-func (a *answer) object() (object, error) {
-	var o object
-	if err := json.Unmarshal(a.body, &o); err != nil {
+// Object returns the body as a JSON object, which every Redfish resource is.
+func (a *Answer) Object() (Object, error) {
+	var o Object
+	if err := json.Unmarshal(a.Body, &o); err != nil {
 		return nil, a.fail(verify.Protocol, err.Error(), nil)
 	}
 	if o == nil {
@@ -110,8 +116,8 @@ func (a *answer) object() (object, error) {
 	return o, nil
 }
 
-// get decodes a member into a value; if the member is absent, the value is unchanged.
-func (o object) get(name string, value any) error {
+// Get decodes a member into a value; if the member is absent, the value is unchanged.
+func (o Object) Get(name string, value any) error {
 	raw, ok := o[name]
 	if !ok {
 		return nil
@@ -122,14 +128,14 @@ func (o object) get(name string, value any) error {
 	return nil
 }
 
-// link reads a member that is a link, "" if there is none.
-func (o object) link(name string) (string, error) {
-	var l odataLink
-	err := o.get(name, &l)
+// Link reads a member that is a link, "" if there is none.
+func (o Object) Link(name string) (string, error) {
+	var l Link
+	err := o.Get(name, &l)
 	return l.ID, err
 }
 
-// odataLink is a link to another resource.
-type odataLink struct {
+// Link is a link to another resource.
+type Link struct {
 	ID string `json:"@odata.id"`
 }

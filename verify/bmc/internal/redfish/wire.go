@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bmc
+package redfish
 
 import (
 	"bufio"
@@ -69,7 +69,7 @@ func (w *wire) Read(p []byte) (int, error) {
 // exchange sends a request and reads its answer, whose body has at most limit bytes.
 // again reports whether the wire can be reused. The answer is nil if there was none,
 // and lacks its body if only reading that failed.
-func (w *wire) exchange(req *http.Request, limit int64) (a *answer, again bool, err error) {
+func (w *wire) exchange(req *http.Request, limit int64) (a *Answer, again bool, err error) {
 	if err := req.Write(w.conn); err != nil {
 		return nil, false, err
 	}
@@ -78,7 +78,7 @@ func (w *wire) exchange(req *http.Request, limit int64) (a *answer, again bool, 
 		return nil, false, err
 	}
 	w.ahead = math.MaxInt64
-	a = &answer{status: resp.StatusCode, reason: resp.Status, header: resp.Header}
+	a = &Answer{Status: resp.StatusCode, reason: resp.Status, Header: resp.Header}
 	if resp.StatusCode >= 400 {
 		limit = min(limit, errorBytes)
 	}
@@ -87,7 +87,7 @@ func (w *wire) exchange(req *http.Request, limit int64) (a *answer, again bool, 
 		err = nil // the beginning of an error answer suffices
 	}
 	if err == nil {
-		a.body = body
+		a.Body = body
 	}
 	// The body is not closed: Close reads the rest of it, which may be endless.
 	return a, whole && !resp.Close && w.reader.Buffered() == 0, err

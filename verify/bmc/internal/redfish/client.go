@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package redfish is a client of one Redfish service (DMTF's DSP0266), that of a BMC. It logs
+// in and out, sends requests, and reads answers. The BMC is not trusted: all that is read of it
+// is bounded, no link leads to another host, and refused credentials are not sent again. What
+// the resources mean is the caller's business.
+package redfish
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"syscall"
+	"time"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/secret"
+)
+
+// The words of Config.Auth.
+const (
+	AutoAuth    = "auto" // a session, or HTTP Basic authentication if the service has no sessions
+	SessionAuth = "session"
+	BasicAuth   = "basic"
+)
+
+// Config says where a BMC is and how much it may take. All fields but BasePath, SystemID and
+// SystemName are required.
+type Config struct {
+	Address    string // host and port
+	TLS        *tls.Config
+	BasePath   string // precedes all paths; see the Config of package bmc
+	User       string
+	Password   secret.Text
+	Auth       string
+	LoginGrace time.Duration // how long a log-in may wait for its answer after its context has ended
+
+	SystemID, SystemName string // select one of several systems
+
+	// The limits of an operation, which [Client.Begin] begins.
+	MaxBytes       int64 // bytes read in all, TLS and headers included
+	MaxAnswerBytes int64 // bytes of one answer's body, decompressed
+	MaxRequests    int
+	MaxMembers     int // members of a collection
+
+	Scrubber *failure.Scrubber // is told the session's token
+}
+
+// Client is a client of one Redfish service, for one session. It is used by one goroutine at a time.
+type Client struct {
+	exchanger
+
+	systems  string // the path of the collection of systems
+	sessions string // the path of the collection of sessions; "" if there is none
+	system   string // the path of the system that the Config selects, once found
+
+	basic   bool // HTTP Basic authentication is used
+	tried   bool // credentials were sent
+	refused bool // credentials were refused, and are not sent again
+	session *session
+
+	lost error // why a request has no answer, since Begin
+}
+
+// New returns a Client. It sends nothing.
+func New(c Config) *Client {
+	return &Client{exchanger: exchanger{config: c, origin: (&url.URL{Scheme: "https", Host: c.Address}).String()}}
+}
+
+// Begin resets the limits for the next operation.
+func (c *Client) Begin() {
+	c.budget.set(c.config.MaxBytes, c.config.MaxRequests)
+	c.lost = nil
+}
+
+// AllowRequests replaces MaxRequests until the next operation.
+func (c *Client) AllowRequests(n int) { c.budget.requests.Store(int64(n)) }
+
+// Lost returns why a request of the operation has no answer, nil if all have one. No request
+// should follow one that has none.
+func (c *Client) Lost() error { return c.lost }
+
+// Refused reports whether the BMC has refused the credentials.
+func (c *Client) Refused() bool { return c.refused }
+
+// HasSession reports whether a session is open, which the BMC may end by itself.
+func (c *Client) HasSession() bool { return c.session != nil }
+
+// Absent reports whether a failed attempt shows that there is no Redfish: its port is
+// closed, or the server has no service root, and no credentials were sent yet.
+func (c *Client) Absent(err error) bool {
+	return !c.tried && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errNoRoot))
+}
+
+// Close logs out and closes the connection.
+func (c *Client) Close(ctx context.Context) {
+	c.logout(ctx)
+	c.disconnect()
+}
+
+// Get reads a resource. The answer is nil if there was none.
+func (c *Client) Get(ctx context.Context, path string) (Object, *Answer, error) {
+	a, err := c.Do(ctx, Request{Method: http.MethodGet, Path: path})
+	if err != nil {
+		return nil, a, err
+	}
+	o, err := a.Object()
+	return o, a, err
+}
+
+// Do sends a request, with credentials if there are any, and returns an error if the
+// answer is one.
+func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
+	if err := c.authorize(&r); err != nil {
+		return nil, err
+	}
+	a, err := c.send(ctx, r)
+	if a == nil {
+		c.lost = err
+	}
+	if err != nil {
+		return a, err
+	}
+	if err := a.refusal(); err != nil {
+		c.refused = c.refused || a.Status == http.StatusUnauthorized
+		return a, err
+	}
+	return a, nil
+}
+
+// Change sends a PATCH of a resource, on the condition that it is as it was read.
+func (c *Client) Change(ctx context.Context, read *Answer, properties any) error {
+	body, err := json.Marshal(properties)
+	if err != nil {
+		return err
+	}
+	header := make(http.Header)
+	if tag := read.Header.Get("ETag"); tag != "" {
+		header.Set("If-Match", tag)
+	}
+	_, err = c.Do(ctx, Request{Method: http.MethodPatch, Path: read.Request.Path, Header: header, Body: body})
+	return err
+}
+
+// Delete deletes a resource.
+func (c *Client) Delete(ctx context.Context, path string) error {
+	_, err := c.Do(ctx, Request{Method: http.MethodDelete, Path: path})
+	return err
+}

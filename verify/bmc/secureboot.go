@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc
+
+import (
+	"context"
+
+	schemas "github.com/stmcginnis/gofish/redfish"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
+)
+
+// SecureBoot reads whether UEFI secure boot is enabled for a node's next boot. The error
+// is of the kind [verify.Unsupported] if the machine has none, and over IPMI.
+func (d *Driver) SecureBoot(ctx context.Context, id string) (enabled bool, err error) {
+	err = d.redfish(ctx, 0, id, "read secure boot", func(ctx context.Context, r *redfishConnection) error {
+		read, err := r.startReading(ctx)
+		if err == nil {
+			enabled, _, err = read.secureBoot()
+		}
+		return err
+	})
+	return enabled, err
+}
+
+// SetSecureBoot enables or disables UEFI secure boot from a node's next boot. Errors are
+// those of [Driver.SecureBoot]; a machine whose boot mode is BIOS has no secure boot to
+// enable.
+//
+// Source: set_secure_boot_state in ironic/drivers/modules/redfish/management.py.
+func (d *Driver) SetSecureBoot(ctx context.Context, id string, enabled bool) error {
+	return d.redfish(ctx, 0, id, "set secure boot", func(ctx context.Context, r *redfishConnection) error {
+		read, err := r.startReading(ctx)
+		if err != nil {
+			return err
+		}
+		now, a, err := read.secureBoot()
+		switch {
+		case err != nil || now == enabled:
+			return err
+		case modeOf(string(read.system.Boot.BootSourceOverrideMode)) == biosMode:
+			return failure.Unsupportedf("secure boot requires the boot mode UEFI")
+		}
+		return r.client.Change(ctx, a, map[string]bool{"SecureBootEnable": enabled})
+	})
+}
+
+// secureBoot reads the SecureBoot resource (DSP8010).
+func (r *reading) secureBoot() (enabled bool, a *redfish.Answer, err error) {
+	path := r.resource.link("SecureBoot")
+	if path == "" {
+		return false, nil, failure.Unsupportedf("the system has no secure boot")
+	}
+	_, a, err = r.client.Get(r.ctx, path)
+	if err != nil {
+		return false, nil, err
+	}
+	found, err := r.decode(a, new(schemas.SecureBoot))
+	if err != nil {
+		return false, nil, err
+	}
+	enabled, ok := found["SecureBootEnable"].(bool)
+	if !ok {
+		return false, nil, failure.Unsupportedf("the system does not report whether secure boot is enabled")
+	}
+	return enabled, a, nil
+}
