@@ -56,7 +56,7 @@ func readUsers(path string) (users, error) {
 		return nil, fmt.Errorf("-auth-file: %w", err)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("-auth-file: %s: %w", path, errNoUsers)
+		return nil, fmt.Errorf("-auth-file: %s has no users", path)
 	}
 	return found, nil
 }

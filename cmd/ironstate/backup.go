@@ -55,7 +55,7 @@ func (b *backupFlags) run(ctx context.Context, o *options, out io.Writer, log *s
 		fmt.Fprintf(out, "restored %s from %s\n", o.data, b.from)
 		return nil
 	}
-	size, err := create(b.to, func(w io.Writer) error { return backUp(ctx, o, w, log) })
+	size, err := createFile(b.to, func(w io.Writer) error { return backUp(ctx, o, w, log) })
 	if err != nil {
 		return fmt.Errorf("-backup: %w", err)
 	}
@@ -63,8 +63,8 @@ func (b *backupFlags) run(ctx context.Context, o *options, out io.Writer, log *s
 	return nil
 }
 
-// create creates a file that only its owner can read, and never replaces one. If write fails, no file is left.
-func create(path string, write func(io.Writer) error) (size int64, err error) {
+// createFile creates a file that only its owner can read, and never replaces one. If write fails, no file is left.
+func createFile(path string, write func(io.Writer) error) (size int64, err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return 0, err

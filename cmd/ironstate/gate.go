@@ -47,20 +47,15 @@ func (g *gate) enter(ctx context.Context, rank int) error {
 	case err := <-w.answer:
 		return err
 	case <-ctx.Done():
-		return g.giveUp(ctx, w)
 	}
-}
-
-// giveUp removes a caller whose context has ended.
-func (g *gate) giveUp(ctx context.Context, w *waiter) error {
 	g.mu.Lock()
-	at := slices.Index(g.waiting, w)
+	at = slices.Index(g.waiting, w) // others may have come and gone
 	if at >= 0 {
 		g.waiting = slices.Delete(g.waiting, at, at+1)
 	}
 	g.mu.Unlock()
 	if at < 0 && <-w.answer == nil {
-		g.leave()
+		g.leave() // it was admitted just as its context ended
 	}
 	return ctx.Err()
 }

@@ -140,20 +140,14 @@ func (l *login) inTurn(ctx context.Context, from *address, rank, failed int, nam
 		return errBusy
 	}
 	hash, known := l.users[name]
-	if !known {
-		hash = l.decoy(name)
+	if !known { // a hash of the file, always the same one for this name: the time of the answer does not tell that the user is unknown
+		sum := l.credential(name, "")
+		hash = l.users[l.names[binary.BigEndian.Uint64(sum[:])%uint64(len(l.names))]]
 	}
 	if l.compare(hash, []byte(password)) != nil || !known {
 		return errWrongPassword
 	}
 	return nil
-}
-
-// decoy returns the hash that is compared for an unknown user, always the same of the file's, so that the time of the answer does not
-// tell whether the user exists.
-func (l *login) decoy(name string) []byte {
-	sum := l.credential(name, "")
-	return l.users[l.names[binary.BigEndian.Uint64(sum[:])%uint64(len(l.names))]]
 }
 
 // end stores the result of an attempt and tells the requests that wait for it.
@@ -198,14 +192,10 @@ func (l *login) address(from netip.Prefix) *address {
 	found, ok := l.addresses[from]
 	if !ok {
 		makeRoom(l.addresses, maxAddresses, func(a *address) bool { return a.attempts == 0 })
-		found = newAddress()
+		found = &address{turn: gate{free: 1, queue: maxWaitingAttempts}, limit: rate.NewLimiter(attemptRate, attemptBurst)}
 		l.addresses[from] = found
 	}
 	return found
-}
-
-func newAddress() *address {
-	return &address{turn: gate{free: 1, queue: maxWaitingAttempts}, limit: rate.NewLimiter(attemptRate, attemptBurst)}
 }
 
 // makeRoom removes some entry that may be removed from a map with limit entries.

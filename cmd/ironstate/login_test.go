@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"golang.org/x/crypto/bcrypt"
+	"golang.org/x/time/rate"
 
 	"github.com/ironstate/ironstate/internal/needs"
 )
@@ -269,7 +270,7 @@ func TestAnUnknownUserCostsWhatAKnownOneDoes(t *testing.T) {
 			compared = append(compared, cost)
 			return nil // an unknown user is refused whatever the comparison says
 		}
-		unknown := &address{turn: gate{free: 1}, limit: newAddress().limit}
+		unknown := &address{turn: gate{free: 1}, limit: rate.NewLimiter(attemptRate, attemptBurst)}
 		unknown.limit.SetLimit(1e9)
 		for i := range 100 {
 			for range 2 {

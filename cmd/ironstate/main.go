@@ -76,7 +76,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	}
 	defer tracing.close()
 	c, err := conductor.New(conductor.Config{
-		Store: metrics.measured(store.Store), Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(), SkipAutomatedClean: !o.automatedClean,
+		Store: measuredStore{store.Store, metrics.store}, Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(), SkipAutomatedClean: !o.automatedClean,
 		Timeouts: &o.work.timeouts, CleanStepPriorities: o.work.priorities, AgentVerifyCA: o.work.verifyCA, RequireAgentTLS: o.work.requireTLS,
 		FastTrack: o.work.fastTrack, FastTrackTimeout: o.work.fastTrackTimeout, SkipHealth: !o.power.health,
 		ResumeVerification: o.resumeVerify, CheckInterval: o.checkInterval, Power: o.power.config(), SkipPowerSync: o.power.interval == 0,

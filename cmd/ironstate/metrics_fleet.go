@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
@@ -80,7 +79,17 @@ func (f fleet) Collect(to chan<- prometheus.Metric) {
 	gauge(ownedDesc, counted.owned)
 	gauge(ownerlessDesc, counted.ownerless)
 	gauge(membersDesc, float64(len(members)))
-	f.collectStats(to)
+
+	stats := f.conductor.Stats()
+	gauge(busyDesc, float64(stats.BusyWorkers))
+	gauge(workersDesc, float64(stats.Workers))
+	for desc, value := range map[*prometheus.Desc]int64{
+		joinsDesc: stats.Joins, joinsFailedDesc: stats.JoinsFailed, lostDesc: stats.MembershipsLost,
+		droppedDesc: stats.ReservationsDropped, lockedDesc: stats.LockedRetries, reportsDesc: stats.ReportRetries,
+	} {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(value))
+	}
+	collectPower(f.conductor.PowerStats(), to)
 }
 
 // counts are the results of one pass over all nodes.
@@ -116,38 +125,4 @@ func (f fleet) count(nodes []*conductor.Node, member bool) counts {
 		}
 	}
 	return c
-}
-
-// collectStats collects the conductor's own counters.
-func (f fleet) collectStats(to chan<- prometheus.Metric) {
-	stats := f.conductor.Stats()
-	for desc, value := range map[*prometheus.Desc]int64{
-		joinsDesc: stats.Joins, joinsFailedDesc: stats.JoinsFailed, lostDesc: stats.MembershipsLost,
-		droppedDesc: stats.ReservationsDropped, lockedDesc: stats.LockedRetries, reportsDesc: stats.ReportRetries,
-	} {
-		to <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(value))
-	}
-	to <- prometheus.MustNewConstMetric(busyDesc, prometheus.GaugeValue, float64(stats.BusyWorkers))
-	to <- prometheus.MustNewConstMetric(workersDesc, prometheus.GaugeValue, float64(stats.Workers))
-	collectPower(f.conductor.PowerStats(), to)
-}
-
-// etcdMetrics are the metrics of the embedded etcd that show a slow disk or a full database.
-var etcdMetrics = map[string]bool{
-	"etcd_mvcc_db_total_size_in_bytes": true, "etcd_mvcc_db_total_size_in_use_in_bytes": true,
-	"etcd_server_quota_backend_bytes":           true,
-	"etcd_disk_wal_fsync_duration_seconds":      true,
-	"etcd_disk_backend_commit_duration_seconds": true,
-}
-
-// gatherEtcd returns the metrics of the embedded etcd, none without -data.
-func gatherEtcd() ([]*dto.MetricFamily, error) {
-	all, err := prometheus.DefaultGatherer.Gather()
-	var chosen []*dto.MetricFamily
-	for _, family := range all {
-		if etcdMetrics[family.GetName()] {
-			chosen = append(chosen, family)
-		}
-	}
-	return chosen, err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
@@ -94,9 +95,6 @@ type measuredStore struct {
 	storeMetrics
 }
 
-// measured returns a store that measures the requests to s.
-func (m *metrics) measured(s conductor.Store) conductor.Store { return measuredStore{s, m.store} }
-
 // Get implements [conductor.Store].
 func (s measuredStore) Get(ctx context.Context, kind conductor.Kind, key string) (r conductor.Record, err error) {
 	defer func(start time.Time) { s.done("get", start, err) }(time.Now())
@@ -141,4 +139,24 @@ func (s measuredStore) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2
 			}
 		}
 	}
+}
+
+// etcdMetrics are the metrics of the embedded etcd that show a slow disk or a full database.
+var etcdMetrics = map[string]bool{
+	"etcd_mvcc_db_total_size_in_bytes": true, "etcd_mvcc_db_total_size_in_use_in_bytes": true,
+	"etcd_server_quota_backend_bytes":           true,
+	"etcd_disk_wal_fsync_duration_seconds":      true,
+	"etcd_disk_backend_commit_duration_seconds": true,
+}
+
+// gatherEtcd returns the metrics of the embedded etcd, none without -data.
+func gatherEtcd() ([]*dto.MetricFamily, error) {
+	all, err := prometheus.DefaultGatherer.Gather()
+	var chosen []*dto.MetricFamily
+	for _, family := range all {
+		if etcdMetrics[family.GetName()] {
+			chosen = append(chosen, family)
+		}
+	}
+	return chosen, err
 }

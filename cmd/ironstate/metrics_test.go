@@ -96,7 +96,7 @@ func measure(t *testing.T, store conductor.Store, membership conductor.Membershi
 		return ctx.Err()
 	}}
 	config := conductor.Config{
-		Store: s.metrics.measured(store), Membership: membership, Name: "alpha", LockedRetries: -1,
+		Store: measuredStore{store, s.metrics.store}, Membership: membership, Name: "alpha", LockedRetries: -1,
 		Hardware: map[string]conductor.Hardware{"fake-hardware": fake}, OnTransition: s.metrics.observe, ShutdownTimeout: time.Millisecond,
 	}
 	for _, change := range change {

@@ -107,7 +107,7 @@ func route(path string) string {
 	return "/" + strings.Join(segments, "/")
 }
 
-// conductorTracer returns the tracer of the conductor.
+// conductorTracer returns the tracer of the conductor: a nil interface for a nil tracing, not an interface that holds a nil pointer.
 func (t *tracing) conductorTracer() conductor.Tracer {
 	if t == nil {
 		return nil
