@@ -101,7 +101,7 @@ func (s *situation) columns() columns {
 	return set
 }
 
-// node returns the situation as a node of our conductor. No conductor does its work.
+// node returns the situation as a node of ironstate. No conductor does its work.
 func (s *situation) node() *conductor.Node {
 	n := &conductor.Node{
 		Driver: "fake-hardware", ConductorGroup: elsewhere, ResourceClass: "gold", Power: s.power,
@@ -157,16 +157,16 @@ type request struct {
 
 // An object is a port or a volume connector of the node.
 type object struct {
-	ours conductor.Object // without a node
-	list string           // the path of its list
-	body map[string]any   // of the request that creates Ironic's
+	template conductor.Object // without a node
+	list     string           // the path of its list
+	body     map[string]any   // of the request that creates Ironic's
 }
 
-func (o *object) uuid() string { return o.ours.Meta().UUID }
+func (o *object) uuid() string { return o.template.Meta().UUID }
 
 func (o *object) path() string { return o.list + "/" + o.uuid() }
 
-// admit returns the comparison of Ironic, our API and package admission by trials. Each node has
+// admit returns the comparison of Ironic, ironstate's API and package admission by trials. Each node has
 // the object, unless it is nil.
 func admit(name string, o *object, trials []trial) compare {
 	return func(ctx context.Context, i *Ironic) (Comparison, error) {
@@ -214,7 +214,7 @@ func (i *Ironic) newNodeWith(ctx context.Context, o *object) (string, error) {
 }
 
 // try makes a request in a situation, and compares the statuses of all three and the texts of
-// the two APIs. It reports whether Ironic deleted the node or its object. Our node is created
+// the two APIs. It reports whether Ironic deleted the node or its object. The node of ironstate is created
 // for the request and removed after it.
 func (c *Comparison) try(ctx context.Context, i *Ironic, uuid string, s *service, o *object, t trial) (deleted bool, err error) {
 	if _, err := i.database.write(uuid, t.columns()); err != nil {
@@ -223,7 +223,7 @@ func (c *Comparison) try(ctx context.Context, i *Ironic, uuid string, s *service
 	send := func(client *Client, uuid string) (Answer, error) {
 		return client.send(ctx, newest, t.method, strings.ReplaceAll(t.path, "NODE", uuid), t.body)
 	}
-	theirs, err := send(i.Client, uuid)
+	want, err := send(i.Client, uuid)
 	if err != nil {
 		return false, err
 	}
@@ -232,13 +232,13 @@ func (c *Comparison) try(ctx context.Context, i *Ironic, uuid string, s *service
 		return false, err
 	}
 	if o != nil {
-		mine := conductor.Clone(o.ours)
-		mine.Meta().NodeUUID = n.UUID
-		if _, err := s.conductor.CreateObject(ctx, mine); err != nil {
+		created := conductor.Clone(o.template)
+		created.Meta().NodeUUID = n.UUID
+		if _, err := s.conductor.CreateObject(ctx, created); err != nil {
 			return false, err
 		}
 	}
-	ours, err := send(s.Client, n.UUID)
+	got, err := send(s.Client, n.UUID)
 	if err != nil {
 		return false, err
 	}
@@ -250,12 +250,12 @@ func (c *Comparison) try(ctx context.Context, i *Ironic, uuid string, s *service
 			decided = refusal.HTTPStatus()
 		}
 	}
-	c.compare(theirs.Status, decided, "%s %v, of package admission", t.what, &t.situation)
-	c.compare(answered(theirs, uuid), answered(ours, n.UUID), "%s %v, of our API", t.what, &t.situation)
+	c.compare(want.Status, decided, "%s %v, of package admission", t.what, &t.situation)
+	c.compare(answered(want, uuid), answered(got, n.UUID), "%s %v, of ironstate's API", t.what, &t.situation)
 	if o != nil {
-		err = s.forget(ctx, o.ours.Kind(), o.uuid())
+		err = s.forget(ctx, o.template.Kind(), o.uuid())
 	}
-	return theirs.Status == http.StatusNoContent, errors.Join(err, s.forget(ctx, conductor.KindNode, n.UUID))
+	return want.Status == http.StatusNoContent, errors.Join(err, s.forget(ctx, conductor.KindNode, n.UUID))
 }
 
 // answered returns the status and the text of an answer, with NODE for the UUID of the node and

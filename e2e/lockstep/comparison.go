@@ -16,21 +16,21 @@ type Comparison struct {
 
 // Difference is one answer that differs.
 type Difference struct {
-	What         string // the input of both sides
-	Ironic, Ours string
+	What              string // the input of both sides
+	Ironic, Ironstate string // the answers
 }
 
 func (d Difference) String() string {
-	return fmt.Sprintf("%s: ironic: %s; ours: %s", d.What, d.Ironic, d.Ours)
+	return fmt.Sprintf("%s: ironic: %s; ironstate: %s", d.What, d.Ironic, d.Ironstate)
 }
 
 // compare counts a comparison and records a difference between the two answers. It
 // compares the answers with ==, and formats the answers and the input only if they
 // differ.
-func (c *Comparison) compare(ironic, ours any, format string, args ...any) {
+func (c *Comparison) compare(ironic, ironstate any, format string, args ...any) {
 	c.Compared++
-	if ironic != ours {
-		c.Differences = append(c.Differences, Difference{fmt.Sprintf(format, args...), fmt.Sprint(ironic), fmt.Sprint(ours)})
+	if ironic != ironstate {
+		c.Differences = append(c.Differences, Difference{fmt.Sprintf(format, args...), fmt.Sprint(ironic), fmt.Sprint(ironstate)})
 	}
 }
 

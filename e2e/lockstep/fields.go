@@ -169,7 +169,7 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 		if _, err := s.Client.Provision(ctx, newest, l.uuid, bodyFor("provide")); err != nil {
 			return err
 		}
-		if err := l.ours.Request(ctx, "provide", newest); err != nil {
+		if err := l.machine.Request(ctx, "provide", newest); err != nil {
 			return err
 		}
 		if err := l.work(ctx, outcome); err != nil {

@@ -35,24 +35,24 @@ func (c *Client) History(ctx context.Context, uuid string) ([]string, error) {
 }
 
 // historyTimeout bounds the time between the end of work and its entry in the history. Ironic stores
-// the entry before the transition in most places, and our conductor after it.
+// the entry before the transition in most places, and ironstate after it.
 const historyTimeout = 5 * time.Second
 
 // compareHistories compares the histories of the node.
 func (l *life) compareHistories(ctx context.Context, what string) (*Difference, error) {
 	for deadline := time.Now().Add(historyTimeout); ; {
-		theirs, err := l.ironic.Client.History(ctx, l.uuid)
+		want, err := l.ironic.Client.History(ctx, l.uuid)
 		if err != nil {
 			return nil, err
 		}
-		ours, err := l.service.Client.History(ctx, l.uuid)
+		got, err := l.service.Client.History(ctx, l.uuid)
 		if err != nil {
 			return nil, err
 		}
-		if theirs, ours := fmt.Sprint(theirs), fmt.Sprint(ours); theirs == ours {
+		if want, got := fmt.Sprint(want), fmt.Sprint(got); want == got {
 			return nil, nil
 		} else if time.Now().After(deadline) {
-			return &Difference{what + ", history", theirs, ours}, nil
+			return &Difference{what + ", history", want, got}, nil
 		}
 		if !sleep.For(ctx, 10*time.Millisecond) {
 			return nil, context.Cause(ctx)

@@ -33,10 +33,10 @@ type life struct {
 	ironic   *Ironic
 	service  *service
 	uuid     string
-	ours     *machine.Machine
+	machine  *machine.Machine
 	since    string         // the time of the last move of Ironic's node, from its database
 	seen     []machine.Node // the polled states of Ironic's node, without repetitions in a row
-	compared int            // number of states in seen that were compared with our conductor's
+	compared int            // number of states in seen that were compared with those of ironstate
 }
 
 // beginLife creates a node in a stable or failed state on all three systems.
@@ -49,17 +49,17 @@ func (i *Ironic) beginLife(ctx context.Context, s *service, from states.State) (
 	if err := errors.Join(s.newNode(ctx, uuid, ""), s.put(ctx, uuid, at)); err != nil {
 		return nil, err
 	}
-	ours, err := machine.New(machine.Config{Table: Series.Table(), Node: at, Name: uuid})
+	m, err := machine.New(machine.Config{Table: Series.Table(), Node: at, Name: uuid})
 	if err != nil {
 		return nil, err
 	}
-	return &life{ironic: i, service: s, uuid: uuid, ours: ours, seen: []machine.Node{at}, compared: 1}, nil
+	return &life{ironic: i, service: s, uuid: uuid, machine: m, seen: []machine.Node{at}, compared: 1}, nil
 }
 
 // request requests a provision state on all systems and waits for the end of the work
 // that the request starts. It returns the first difference, or nil.
 func (l *life) request(ctx context.Context, word string, v states.APIVersion, outcome Outcome) (*Difference, error) {
-	from := l.ours.Node()
+	from := l.machine.Node()
 	what := fmt.Sprintf("%q in %v at %v, work ends with %s", word, from.State, v, outcome)
 	if err := l.order(ctx, outcome); err != nil {
 		return nil, err
@@ -72,15 +72,15 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 	if err != nil {
 		return nil, err
 	}
-	if theirs, ours := describe(answer), describeError(refused); theirs != ours {
-		return &Difference{what, theirs, ours}, nil
+	if want, got := describe(answer), describeError(refused); want != got {
+		return &Difference{what, want, got}, nil
 	}
-	ours, err := l.service.Client.Provision(ctx, v, l.uuid, bodyFor(word))
+	got, err := l.service.Client.Provision(ctx, v, l.uuid, bodyFor(word))
 	if err != nil {
 		return nil, err
 	}
-	if theirs, ours := describe(answer), describe(ours); theirs != ours {
-		return &Difference{what + ", of our API", theirs, ours}, nil
+	if want, got := describe(answer), describe(got); want != got {
+		return &Difference{what + ", of ironstate's API", want, got}, nil
 	}
 	if refused != nil {
 		return l.compare(ctx, what)
@@ -92,7 +92,7 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 }
 
 // decide returns the refusal of a request by package admission or the machine, nil if it is
-// accepted. The fields other than the state are those of our conductor's record.
+// accepted. The fields other than the state are those of the record in ironstate.
 func (l *life) decide(ctx context.Context, word string, v states.APIVersion) (refused, err error) {
 	n, err := l.service.conductor.Node(ctx, l.uuid)
 	if err != nil {
@@ -101,7 +101,7 @@ func (l *life) decide(ctx context.Context, word string, v states.APIVersion) (re
 	if _, refused := l.service.conductor.Rules().Provision(n.Fields(), word, v); refused != nil {
 		return refused, nil
 	}
-	return l.ours.Request(ctx, word, v), nil
+	return l.machine.Request(ctx, word, v), nil
 }
 
 // maintain puts the node into maintenance, or ends its maintenance, as a client does.
@@ -118,8 +118,8 @@ func (l *life) maintain(ctx context.Context, on bool) (*Difference, error) {
 		}
 		answers[i] = answer
 	}
-	if theirs, ours := describe(answers[0]), describe(answers[1]); theirs != ours {
-		return &Difference{what + ", of our API", theirs, ours}, nil
+	if want, got := describe(answers[0]), describe(answers[1]); want != got {
+		return &Difference{what + ", of ironstate's API", want, got}, nil
 	}
 	return l.compare(ctx, what)
 }
@@ -129,7 +129,7 @@ func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 	if outcome == Wait {
 		outcome = Done
 	}
-	from := l.ours.Node()
+	from := l.machine.Node()
 	what := fmt.Sprintf("a call in %v, work ends with %s", from.State, outcome)
 	if err := l.order(ctx, outcome); err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 // expire makes the node's wait time out. A node in maintenance does not time out.
 func (l *life) expire(ctx context.Context) (*Difference, error) {
 	const long = 24 * time.Hour
-	from := l.ours.Node()
+	from := l.machine.Node()
 	lastError, ok := from.TimedOut(long, machine.DefaultTimeouts())
 	if !ok {
 		return nil, fmt.Errorf("lockstep: a node in %v does not time out", from.State)
@@ -165,7 +165,7 @@ func (l *life) expire(ctx context.Context) (*Difference, error) {
 	}
 	l.since = past
 	what := fmt.Sprintf("a timeout in %v", from.State)
-	if err := l.ours.Report(ctx, states.EventFail, lastError); err != nil {
+	if err := l.machine.Report(ctx, states.EventFail, lastError); err != nil {
 		return &Difference{what, "fails", err.Error()}, nil
 	}
 	if err := l.service.expire(ctx, l.uuid, long); err != nil {
@@ -190,7 +190,7 @@ func (l *life) order(ctx context.Context, outcome Outcome) error {
 // work reports the outcome of the machine's work, until the machine has none in progress or waits.
 func (l *life) work(ctx context.Context, outcome Outcome) error {
 	for {
-		from := l.ours.Node().State
+		from := l.machine.Node().State
 		if Series.Table().Phase(from) != states.PhaseWorking {
 			return nil
 		}
@@ -202,7 +202,7 @@ func (l *life) work(ctx context.Context, outcome Outcome) error {
 		case outcome == Wait && canWait:
 			event = states.EventWait
 		}
-		if err := l.ours.Report(ctx, event, text); err != nil {
+		if err := l.machine.Report(ctx, event, text); err != nil {
 			return err
 		}
 	}
@@ -211,16 +211,16 @@ func (l *life) work(ctx context.Context, outcome Outcome) error {
 // called reports the call for which the machine waits. The call ends an inspection by
 // another service.
 func (l *life) called(ctx context.Context, outcome Outcome) error {
-	if l.ours.Node().State != states.InspectWait {
-		if err := l.ours.Report(ctx, states.EventResume, ""); err != nil {
+	if l.machine.Node().State != states.InspectWait {
+		if err := l.machine.Report(ctx, states.EventResume, ""); err != nil {
 			return err
 		}
 		return l.work(ctx, outcome)
 	}
 	if outcome == Fail {
-		return l.ours.Report(ctx, states.EventFail, "fails by order")
+		return l.machine.Report(ctx, states.EventFail, "fails by order")
 	}
-	return l.ours.Report(ctx, states.EventDone, "")
+	return l.machine.Report(ctx, states.EventDone, "")
 }
 
 // settleTimeout bounds the time until Ironic's node has no work.
@@ -246,18 +246,18 @@ func (l *life) settle(ctx context.Context, what string) (*Difference, error) {
 	return l.compare(ctx, what)
 }
 
-// compare compares the node in Ironic's API with the machine and with our API.
+// compare compares the node in Ironic's API with the machine and with ironstate's API.
 func (l *life) compare(ctx context.Context, what string) (*Difference, error) {
 	shown, answer, err := l.ironic.Client.Show(ctx, newest, l.uuid)
 	if err != nil {
 		return nil, err
 	}
-	theirs, ours := describeNode(shown.Node), describeNode(l.ours.Node())
+	want, got := describeNode(shown.Node), describeNode(l.machine.Node())
 	if answer.Status != http.StatusOK {
-		theirs = answer.Fault
+		want = answer.Fault
 	}
-	if theirs != ours {
-		return &Difference{what, theirs, ours}, nil
+	if want != got {
+		return &Difference{what, want, got}, nil
 	}
 	return l.compareRecords(ctx, what, answer)
 }

@@ -84,7 +84,7 @@ func liveAtRandom(rt *rapid.T, t *testing.T, i *Ironic, s *service) (requests in
 	require.NoError(rt, err)
 	rt.Repeat(map[string]func(*rapid.T){
 		"step": func(*rapid.T) {
-			next := chooseStep(l.ours.Node(), choose)
+			next := chooseStep(l.machine.Node(), choose)
 			if next.kind == aRequest {
 				requests++
 			}
@@ -106,14 +106,14 @@ func TestADifferentMachineIsFound(t *testing.T) {
 	found, err := l.request(t.Context(), "nonsense", newest, Done)
 	require.NoError(t, err)
 	require.Equal(t, &Difference{
-		What:   `"nonsense" in enroll at 1.82, work ends with done`,
-		Ironic: "in active, target none, without last error",
-		Ours:   "in enroll, target none, without last error",
+		What:      `"nonsense" in enroll at 1.82, work ends with done`,
+		Ironic:    "in active, target none, without last error",
+		Ironstate: "in enroll, target none, without last error",
 	}, found)
 	found, err = l.request(t.Context(), "manage", newest, Done)
 	require.NoError(t, err)
 	require.Equal(t, "400 "+states.ErrNotAllowed.Error(), found.Ironic)
-	require.Equal(t, "202", found.Ours)
+	require.Equal(t, "202", found.Ironstate)
 
 	l.seen = append(l.seen, inState(states.Active), inState(states.Enroll))
 	require.NotNil(t, l.explain(), "nothing leads back to enroll")
@@ -149,7 +149,7 @@ func TestReport(t *testing.T) {
 	require.NoError(t, Report(&text, "1.2.3", 4, []Comparison{same, power}))
 	for _, want := range []string{
 		"Ironic 1.2.3 (series 2023.1)", "| the same | 3 | 0 | 0 |\n", fmt.Sprintf("| 9 | 1 | %d |\n", onPurpose),
-		"seed 4.", "On purpose: active", "Difference: something: ironic: one; ours: another.",
+		"seed 4.", "On purpose: active", "Difference: something: ironic: one; ironstate: another.",
 	} {
 		require.Contains(t, text.String(), want)
 	}

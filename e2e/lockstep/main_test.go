@@ -31,7 +31,7 @@ func start(t *testing.T, options Options) *Ironic {
 	return i
 }
 
-// serve starts our conductor behind its API. Both are closed at the end of the test.
+// serve starts ironstate's conductor behind its API. Both are closed at the end of the test.
 func serve(t *testing.T) *service {
 	t.Helper()
 	s, err := startService(t.Context())

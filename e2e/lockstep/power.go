@@ -144,55 +144,55 @@ func comparePower(ctx context.Context, i *Ironic) (Comparison, error) {
 
 // livePower runs one life on both systems.
 func (i *Ironic) livePower(ctx context.Context, life powerLife) (c Comparison, err error) {
-	theirs, err := i.beginTheirPower(ctx, life)
+	ironic, err := i.newIronicPower(ctx, life)
 	if err != nil {
 		return c, err
 	}
-	defer func() { err = errors.Join(err, theirs.bmc.Close()) }()
-	ours, err := beginOurPower(ctx, life)
+	defer func() { err = errors.Join(err, ironic.bmc.Close()) }()
+	ironstate, err := newIronstatePower(ctx, life)
 	if err != nil {
 		return c, err
 	}
-	defer func() { err = errors.Join(err, ours.bmc.Close()) }()
+	defer func() { err = errors.Join(err, ironstate.bmc.Close()) }()
 
 	what := life.name
 	for _, event := range life.events {
 		what += ", " + event.name
-		if err := errors.Join(event.do(ctx, theirs.bmc), event.do(ctx, ours.bmc)); err != nil {
+		if err := errors.Join(event.do(ctx, ironic.bmc), event.do(ctx, ironstate.bmc)); err != nil {
 			return c, err
 		}
-		want, err := ours.rounds(ctx)
+		ironstateView, err := ironstate.rounds(ctx)
 		if err != nil {
 			return c, err
 		}
-		got, err := theirs.rounds(ctx, theirsWhere(what, want.String()))
+		ironicView, err := ironic.rounds(ctx, expectedOfIronic(what, ironstateView.String()))
 		if err != nil {
 			return c, err
 		}
-		c.compare(got, want, "%s", what)
+		c.compare(ironicView, ironstateView, "%s", what)
 	}
 	return c, nil
 }
 
-// theirsWhere returns the view that Ironic is expected to have if ours is the view of
-// our node: the same view, or Ironic's side of an intended difference.
-func theirsWhere(what, ours string) string {
+// expectedOfIronic returns the view that Ironic is expected to have if ironstate has the given view of its
+// node: the same view, or Ironic's side of an intended difference.
+func expectedOfIronic(what, ironstate string) string {
 	for _, p := range OnPurpose {
-		if p.Comparison == powerName && p.What == what && p.Ours == ours {
+		if p.Comparison == powerName && p.What == what && p.Ironstate == ironstate {
 			return p.Ironic
 		}
 	}
-	return ours
+	return ironstate
 }
 
-// theirPower is a node under Ironic.
-type theirPower struct {
+// ironicPower is a node under Ironic.
+type ironicPower struct {
 	ironic *Ironic
 	uuid   string
 	bmc    *bmctest.IPMI
 }
 
-func (i *Ironic) beginTheirPower(ctx context.Context, life powerLife) (*theirPower, error) {
+func (i *Ironic) newIronicPower(ctx context.Context, life powerLife) (*ironicPower, error) {
 	server, err := newBMC(ctx, "on")
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (i *Ironic) beginTheirPower(ctx context.Context, life powerLife) (*theirPow
 	if err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
-	return &theirPower{i, uuid, server}, nil
+	return &ironicPower{i, uuid, server}, nil
 }
 
 const (
@@ -229,7 +229,7 @@ const (
 
 // rounds waits until Ironic has had the expected view for longer than quiet, or until
 // patience is over, and returns Ironic's view.
-func (p *theirPower) rounds(ctx context.Context, expected string) (powerView, error) {
+func (p *ironicPower) rounds(ctx context.Context, expected string) (powerView, error) {
 	since := time.Now()
 	deadline := since.Add(patience)
 	for {
@@ -250,20 +250,20 @@ func (p *theirPower) rounds(ctx context.Context, expected string) (powerView, er
 	}
 }
 
-// ourPower is a node whose record [powersync.Decide] and its siblings keep.
-type ourPower struct {
+// ironstatePower is a node whose record [powersync.Decide] and its siblings keep.
+type ironstatePower struct {
 	record              powersync.Record
 	syncing, recovering powersync.Failures
 	policy              powersync.Policy
 	bmc                 *bmctest.IPMI
 }
 
-func beginOurPower(ctx context.Context, life powerLife) (*ourPower, error) {
+func newIronstatePower(ctx context.Context, life powerLife) (*ironstatePower, error) {
 	server, err := newBMC(ctx, "on")
 	if err != nil {
 		return nil, err
 	}
-	p := &ourPower{policy: powersync.Policy{ForgetUnread: !life.documented}, bmc: server}
+	p := &ironstatePower{policy: powersync.Policy{ForgetUnread: !life.documented}, bmc: server}
 	p.record = powersync.Record{ID: life.name, ProvisionState: life.state, Power: life.power, Maintenance: life.maintenance}
 	if life.failed {
 		p.record.LastError = earlierError
@@ -273,7 +273,7 @@ func beginOurPower(ctx context.Context, life powerLife) (*ourPower, error) {
 
 // rounds does one round of power sync more than a failing node has retries, then a round
 // of recovery and a last round of power sync.
-func (p *ourPower) rounds(ctx context.Context) (powerView, error) {
+func (p *ironstatePower) rounds(ctx context.Context) (powerView, error) {
 	const retries = 3 // power_state_sync_max_retries, by default
 	for range retries + 1 {
 		p.sync(ctx)
@@ -287,7 +287,7 @@ func (p *ourPower) rounds(ctx context.Context) (powerView, error) {
 	return powerView{r.Power, p.bmc.Power(), r.Maintenance, r.Fault, whichError(r.LastError)}, ctx.Err()
 }
 
-func (p *ourPower) sync(ctx context.Context) {
+func (p *ironstatePower) sync(ctx context.Context) {
 	if powersync.SkipSync(p.record) != "" {
 		return
 	}
@@ -298,7 +298,7 @@ func (p *ourPower) sync(ctx context.Context) {
 	p.record, p.syncing = record, action.Failures
 }
 
-func (p *ourPower) read(ctx context.Context) (r powersync.Reading) {
+func (p *ironstatePower) read(ctx context.Context) (r powersync.Reading) {
 	r.Power, r.Err = ipmitool{p.bmc}.PowerState(ctx, p.record.ID)
 	return r
 }

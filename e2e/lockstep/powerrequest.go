@@ -29,15 +29,15 @@ func comparePowerRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 	for state := range Series.Table().States().All() {
 		for _, power := range []states.Power{states.PowerOn, states.PowerOff} {
 			for target := states.PowerOn; target <= states.PowerError; target++ {
-				theirs, err := i.requestPower(ctx, uuid, inState(state), power, target)
+				want, err := i.requestPower(ctx, uuid, inState(state), power, target)
 				if err != nil {
 					return c, err
 				}
-				ours, err := requestPower(state, power, target)
+				got, err := requestPower(state, power, target)
 				if err != nil {
 					return c, err
 				}
-				c.compare(theirs, ours, "%v of a node in %v that is at %v", target, state, power)
+				c.compare(want, got, "%v of a node in %v that is at %v", target, state, power)
 			}
 		}
 	}

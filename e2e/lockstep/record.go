@@ -26,7 +26,7 @@ var unlike = map[string]func(any) any{
 
 func present(value any) any { return value != nil }
 
-// withoutRescue removes the rescue password of instance_info. Our conductor removes it at the
+// withoutRescue removes the rescue password of instance_info. Ironstate removes it at the
 // end of the rescue. In Ironic only the agent's interface does so, and the fake one does not.
 func withoutRescue(info map[string]any) {
 	delete(info, "rescue_password")
@@ -59,31 +59,31 @@ func (l *life) compareRecords(ctx context.Context, what string, ironic Answer) (
 	if _, err := l.service.settle(ctx, l.uuid); err != nil {
 		return nil, err
 	}
-	_, ours, err := l.service.Client.Show(ctx, newest, l.uuid)
+	_, ironstate, err := l.service.Client.Show(ctx, newest, l.uuid)
 	if err != nil {
 		return nil, err
 	}
-	if ours.Status != ironic.Status {
-		return &Difference{what + ", of our API", fmt.Sprint(ironic.Status), fmt.Sprintf("%d %s", ours.Status, ours.Fault)}, nil
+	if ironstate.Status != ironic.Status {
+		return &Difference{what + ", of ironstate's API", fmt.Sprint(ironic.Status), fmt.Sprintf("%d %s", ironstate.Status, ironstate.Fault)}, nil
 	}
-	if ours.Status != http.StatusOK {
+	if ironstate.Status != http.StatusOK {
 		return nil, nil
 	}
 	if found := l.compareMoves(what); found != nil {
 		return found, nil
 	}
-	theirField, err := differingField(ironic.Body, ours.Body)
+	name, err := differingField(ironic.Body, ironstate.Body)
 	if err != nil {
 		return nil, err
 	}
-	if theirField == "" {
+	if name == "" {
 		return l.compareHistories(ctx, what)
 	}
-	return &Difference{what + ", field " + theirField + " of our API", field(ironic.Body, theirField), field(ours.Body, theirField)}, nil
+	return &Difference{what + ", field " + name + " of ironstate's API", field(ironic.Body, name), field(ironstate.Body, name)}, nil
 }
 
 // compareMoves compares the order of states: the states of Ironic's node that polling saw
-// since the last step are states of our node, in the same order.
+// since the last step are states of the node in ironstate, in the same order.
 func (l *life) compareMoves(what string) *Difference {
 	polled := l.seen[l.compared:]
 	l.compared = len(l.seen)
@@ -92,7 +92,7 @@ func (l *life) compareMoves(what string) *Difference {
 	for _, at := range polled {
 		i := slices.Index(left, at.State)
 		if i < 0 {
-			return &Difference{what + ", states in order, of our API", fmt.Sprint(polled), fmt.Sprint(moves)}
+			return &Difference{what + ", states in order, of ironstate's API", fmt.Sprint(polled), fmt.Sprint(moves)}
 		}
 		left = left[i:] // the same state may be seen twice, with another target
 	}
@@ -101,25 +101,25 @@ func (l *life) compareMoves(what string) *Difference {
 
 // differingField returns the first field that differs between two nodes or that only one
 // of them has, or "" if there is none.
-func differingField(ironic, ours []byte) (string, error) {
-	var theirs, mine map[string]any
-	if err := json.Unmarshal(ironic, &theirs); err != nil {
+func differingField(ironic, ironstate []byte) (string, error) {
+	var want, got map[string]any
+	if err := json.Unmarshal(ironic, &want); err != nil {
 		return "", fmt.Errorf("lockstep: ironic's node: %w", err)
 	}
-	if err := json.Unmarshal(ours, &mine); err != nil {
-		return "", fmt.Errorf("lockstep: our node: %w", err)
+	if err := json.Unmarshal(ironstate, &got); err != nil {
+		return "", fmt.Errorf("lockstep: ironstate's node: %w", err)
 	}
-	all := maps.Clone(theirs)
-	maps.Copy(all, mine)
+	all := maps.Clone(want)
+	maps.Copy(all, got)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		their, inTheirs := theirs[name]
-		my, inMine := mine[name]
+		a, inWant := want[name]
+		b, inGot := got[name]
 		alike, ok := unlike[name]
 		switch {
-		case inTheirs != inMine:
+		case inWant != inGot:
 			return name, nil
 		case ok && alike == nil:
-		case ok && alike(their) != alike(my), !ok && !reflect.DeepEqual(their, my):
+		case ok && alike(a) != alike(b), !ok && !reflect.DeepEqual(a, b):
 			return name, nil
 		}
 	}

@@ -41,13 +41,13 @@ func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
 		if answer.Status != http.StatusOK {
 			return c, fmt.Errorf("lockstep: node %s after a restart: %s", uuid, answer.Fault)
 		}
-		ours := nodes[uuid]
-		if lastError, ok := ours.Orphaned(Series.Table()); ok {
-			if ours, err = ours.Report(Series.Table(), states.EventFail, lastError); err != nil {
+		got := nodes[uuid]
+		if lastError, ok := got.Orphaned(Series.Table()); ok {
+			if got, err = got.Report(Series.Table(), states.EventFail, lastError); err != nil {
 				return c, err
 			}
 		}
-		c.compare(describeNode(shown.Node), describeNode(ours), "%v to %v", nodes[uuid].State, nodes[uuid].Target)
+		c.compare(describeNode(shown.Node), describeNode(got), "%v to %v", nodes[uuid].State, nodes[uuid].Target)
 	}
 	return c, nil
 }

@@ -76,7 +76,7 @@ func versionsFor(state states.State, word string) []states.APIVersion {
 
 // compareRequests requests every word in every state, at every version at which the
 // answer may change, from Ironic's API, from [states.Table.Request] and from the API of
-// our conductor.
+// ironstate's conductor.
 func compareRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: status and reason of every request for a provision state"}
 	node, err := i.newNode(ctx)
@@ -119,14 +119,14 @@ func (c *Comparison) compareRequestsIn(ctx context.Context, i *Ironic, s *servic
 			if err != nil {
 				return err
 			}
-			ours, err := s.Client.Provision(ctx, v, node, bodyFor(word))
+			got, err := s.Client.Provision(ctx, v, node, bodyFor(word))
 			if err != nil {
 				return err
 			}
-			moved = answer.Status == http.StatusAccepted || ours.Status == http.StatusAccepted
+			moved = answer.Status == http.StatusAccepted || got.Status == http.StatusAccepted
 			_, err = Series.Table().Request(state, word, v)
 			c.compare(describe(answer), describeError(err), "%q in %v at %v", word, state, v)
-			c.compare(describe(answer), describe(ours), "%q in %v at %v, of our API", word, state, v)
+			c.compare(describe(answer), describe(got), "%q in %v at %v, of ironstate's API", word, state, v)
 		}
 	}
 	return nil

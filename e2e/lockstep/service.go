@@ -19,7 +19,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// service is our conductor behind its API. It gets the same HTTP requests as Ironic.
+// service is ironstate's conductor behind its API. It gets the same HTTP requests as Ironic.
 type service struct {
 	Client *Client
 
@@ -64,7 +64,7 @@ func startService(ctx context.Context) (*service, error) {
 // somebody is another conductor, without hardware types, that holds reservations.
 const somebody = "somebody"
 
-// withSomebody is the membership of our conductor and somebody.
+// withSomebody is the membership of the service's conductor and of somebody.
 type withSomebody struct{}
 
 func (withSomebody) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {

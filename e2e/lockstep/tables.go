@@ -43,12 +43,12 @@ func compareTables(ctx context.Context) (_ Comparison, err error) {
 			return c, err
 		}
 		questions := questionsFrom(state)
-		theirs, err := askTables(ironic, questions)
+		want, err := askTables(ironic, questions)
 		if err != nil {
 			return c, err
 		}
 		for n, q := range questions {
-			c.compare(theirs[n], applyTables(q), "%+v on %+v", q.in, q.node)
+			c.compare(want[n], applyTables(q), "%+v on %+v", q.in, q.node)
 		}
 	}
 	return c, nil
@@ -77,16 +77,16 @@ func compareSteps(context.Context) (_ Comparison, err error) {
 	} {
 		for _, target := range []states.State{states.Available, states.Manageable} {
 			at := machine.Node{State: q.from, Target: target}
-			theirs, err := askTables(ironic, []question{{at, machine.Input{Event: q.event}}})
+			want, err := askTables(ironic, []question{{at, machine.Input{Event: q.event}}})
 			if err != nil {
 				return c, err
 			}
-			ours, err := at.Report(Series.Table(), q.event, "")
+			got, err := at.Report(Series.Table(), q.event, "")
 			if err != nil {
 				return c, err
 			}
 			describe := func(n machine.Node) string { return fmt.Sprintf("in %v, target %v", n.State, n.Target) }
-			c.compare(describe(theirs[0].Node), describe(ours), "%s, in %v to %v", q.what, q.from, target)
+			c.compare(describe(want[0].Node), describe(got), "%s, in %v to %v", q.what, q.from, target)
 		}
 	}
 	return c, nil
@@ -129,7 +129,7 @@ func askTables(ironic *python, questions []question) ([]applied, error) {
 	if err := ironic.ask(inputs, &answers); err != nil {
 		return nil, err
 	}
-	theirs := make([]applied, len(answers))
+	results := make([]applied, len(answers))
 	for n, a := range answers {
 		if a == nil {
 			continue
@@ -138,15 +138,15 @@ func askTables(ironic *python, questions []question) ([]applied, error) {
 		if err != nil {
 			return nil, err
 		}
-		theirs[n] = applied{machine.Node{State: state, LastError: a[2]}, a[3]}
+		results[n] = applied{machine.Node{State: state, LastError: a[2]}, a[3]}
 		if a[1] == "" {
 			continue
 		}
-		if theirs[n].Target, err = states.Parse(a[1]); err != nil {
+		if results[n].Target, err = states.Parse(a[1]); err != nil {
 			return nil, err
 		}
 	}
-	return theirs, nil
+	return results, nil
 }
 
 func orNull(text string) any {

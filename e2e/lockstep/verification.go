@@ -36,28 +36,28 @@ func compareVerification(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "verification over IPMI, right and wrong password"}
 	for _, power := range []string{"on", "off"} {
 		for _, secret := range []string{password, wrong} {
-			theirs, ours, err := i.verifyBoth(ctx, power, secret)
+			want, got, err := i.verifyBoth(ctx, power, secret)
 			if err != nil {
 				return c, err
 			}
-			c.compare(theirs, ours, "manage, power %s, password %q of %q", power, secret, password)
+			c.compare(want, got, "manage, power %s, password %q of %q", power, secret, password)
 		}
 	}
 	return c, nil
 }
 
 // verifyBoth verifies a BMC with both systems and describes the node in each of them.
-func (i *Ironic) verifyBoth(ctx context.Context, power, secret string) (theirs, ours string, err error) {
+func (i *Ironic) verifyBoth(ctx context.Context, power, secret string) (want, got string, err error) {
 	server, err := newBMC(ctx, power)
 	if err != nil {
 		return "", "", err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	if theirs, err = i.verified(ctx, server, secret); err != nil {
+	if want, err = i.verified(ctx, server, secret); err != nil {
 		return "", "", err
 	}
-	ours, err = verified(ctx, server, secret)
-	return theirs, ours, err
+	got, err = verified(ctx, server, secret)
+	return want, got, err
 }
 
 func newBMC(ctx context.Context, power string) (*bmctest.IPMI, error) {

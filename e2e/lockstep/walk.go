@@ -98,7 +98,7 @@ const (
 
 // compareWalks runs random lives, one after the other. The seed determines them.
 func compareWalks(ctx context.Context, i *Ironic, seed uint64) (Comparison, error) {
-	c := Comparison{Name: "lives at random: every field that our API shows of the node, after every step"}
+	c := Comparison{Name: "lives at random: every field that ironstate's API shows of the node, after every step"}
 	s, err := startService(ctx)
 	if err != nil {
 		return c, err
@@ -127,7 +127,7 @@ func (i *Ironic) walk(ctx context.Context, s *service, choose choose) (found *Di
 	}
 	for steps < lifeSteps {
 		steps++
-		found, err := l.take(ctx, chooseStep(l.ours.Node(), choose))
+		found, err := l.take(ctx, chooseStep(l.machine.Node(), choose))
 		if found != nil || err != nil {
 			return found, steps, err
 		}

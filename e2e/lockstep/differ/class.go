@@ -21,10 +21,10 @@ type Class struct {
 
 // Example is a difference that was found.
 type Example struct {
-	Seed, Round  uint64
-	Number       int // of the request in its round
-	Request      Request
-	Theirs, Ours string
+	Seed, Round       uint64
+	Number            int // of the request in its round
+	Request           Request
+	Ironic, Ironstate string // the answers, and the records that differ
 }
 
 // Result is what a run has found.
@@ -144,7 +144,7 @@ func (c *Class) write(text *strings.Builder) {
 	fmt.Fprintf(text, "\n%6d  %s\n", c.Count, c.Name)
 	for _, e := range c.Examples {
 		fmt.Fprintf(text, "    -seed %d -round %d, request %d: %v\n", e.Seed, e.Round, e.Number, e.Request)
-		fmt.Fprintf(text, "    Ironic: %s\n    ours:   %s\n", cut(e.Theirs), cut(e.Ours))
+		fmt.Fprintf(text, "    Ironic:    %s\n    ironstate: %s\n", cut(e.Ironic), cut(e.Ironstate))
 	}
 }
 

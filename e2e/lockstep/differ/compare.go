@@ -26,39 +26,39 @@ const requestIDHeader = "Openstack-Request-Id"
 // uuids maps the UUIDs that a server chose to those that the other server chose.
 type uuids struct {
 	fixed map[string]bool   // those that requests have chosen
-	made  map[string]string // ours by Ironic's, and Ironic's by ours
+	made  map[string]string // ironstate's by Ironic's, and Ironic's by ironstate's
 }
 
 // same reports whether two UUIDs stand for the same object. Two that are new are the
 // same from then on.
-func (u *uuids) same(theirs, ours string) bool {
-	if theirs == ours {
+func (u *uuids) same(ironic, ironstate string) bool {
+	if ironic == ironstate {
 		return true
 	}
-	if u.fixed[theirs] || u.fixed[ours] {
+	if u.fixed[ironic] || u.fixed[ironstate] {
 		return false
 	}
-	their, hasTheirs := u.made[theirs]
-	our, hasOurs := u.made[ours]
-	if !hasTheirs && !hasOurs {
-		u.made[theirs], u.made[ours] = ours, theirs
+	ofIronic, knownIronic := u.made[ironic]
+	ofIronstate, knownIronstate := u.made[ironstate]
+	if !knownIronic && !knownIronstate {
+		u.made[ironic], u.made[ironstate] = ironstate, ironic
 		return true
 	}
-	return their == ours && our == theirs
+	return ofIronic == ironstate && ofIronstate == ironic
 }
 
-// translate returns a request to Ironic in which our UUIDs replace those that Ironic has
+// translate returns a request to Ironic in which ironstate's UUIDs replace those that Ironic has
 // chosen.
 func (u *uuids) translate(r Request) Request {
-	ours := func(id string) string {
+	counterpart := func(id string) string {
 		if made := u.made[id]; made != "" {
 			return made
 		}
 		return id
 	}
-	r.Path = uuidPattern.ReplaceAllStringFunc(r.Path, ours)
+	r.Path = uuidPattern.ReplaceAllStringFunc(r.Path, counterpart)
 	if r.Body != nil {
-		r.Body = []byte(uuidPattern.ReplaceAllStringFunc(string(r.Body), ours))
+		r.Body = []byte(uuidPattern.ReplaceAllStringFunc(string(r.Body), counterpart))
 	}
 	return r
 }
@@ -70,18 +70,18 @@ var (
 
 // sameText reports whether two texts are equal except for times and for the UUIDs of the
 // same objects.
-func (u *uuids) sameText(theirs, ours string) bool {
-	theirs, ours = inOrder(theirs), inOrder(ours)
-	if theirs == ours || timePattern.MatchString(theirs) && timePattern.MatchString(ours) {
+func (u *uuids) sameText(ironic, ironstate string) bool {
+	ironic, ironstate = inOrder(ironic), inOrder(ironstate)
+	if ironic == ironstate || timePattern.MatchString(ironic) && timePattern.MatchString(ironstate) {
 		return true
 	}
-	their, our := uuidPattern.FindAllString(theirs, -1), uuidPattern.FindAllString(ours, -1)
-	if len(their) == 0 || len(their) != len(our) ||
-		uuidPattern.ReplaceAllString(theirs, "") != uuidPattern.ReplaceAllString(ours, "") {
+	want, got := uuidPattern.FindAllString(ironic, -1), uuidPattern.FindAllString(ironstate, -1)
+	if len(want) == 0 || len(want) != len(got) ||
+		uuidPattern.ReplaceAllString(ironic, "") != uuidPattern.ReplaceAllString(ironstate, "") {
 		return false
 	}
-	for i := range their {
-		if !u.same(their[i], our[i]) {
+	for i := range want {
+		if !u.same(want[i], got[i]) {
 			return false
 		}
 	}
@@ -108,39 +108,39 @@ func sortedNames(names string) string {
 
 // compareAnswers returns what differs between two answers to a request, one text for
 // each class.
-func (u *uuids) compareAnswers(theirs, ours Answer) []string {
-	if theirs.Status != ours.Status {
-		return []string{fmt.Sprintf("%d -> %d: %s -> %s", theirs.Status, ours.Status, outline(theirs), outline(ours))}
+func (u *uuids) compareAnswers(ironic, ironstate Answer) []string {
+	if ironic.Status != ironstate.Status {
+		return []string{fmt.Sprintf("%d -> %d: %s -> %s", ironic.Status, ironstate.Status, outline(ironic), outline(ironstate))}
 	}
-	found := u.compareBodies(theirs, ours)
-	if headers := u.compareHeaders(theirs.Header, ours.Header); headers != "" {
-		found = append(found, fmt.Sprintf("%d headers: %s", theirs.Status, headers))
+	found := u.compareBodies(ironic, ironstate)
+	if headers := u.compareHeaders(ironic.Header, ironstate.Header); headers != "" {
+		found = append(found, fmt.Sprintf("%d headers: %s", ironic.Status, headers))
 	}
 	return found
 }
 
 // compareHeaders returns the headers that differ as one text. Headers that only one side
 // has are listed together.
-func (u *uuids) compareHeaders(theirs, ours http.Header) string {
-	var differing, onlyTheirs, onlyOurs []string
+func (u *uuids) compareHeaders(ironic, ironstate http.Header) string {
+	var differing, onlyIronic, onlyIronstate []string
 	for _, name := range comparedHeaders {
-		their, our := headerText(theirs, name), headerText(ours, name)
+		want, got := headerText(ironic, name), headerText(ironstate, name)
 		short := strings.TrimPrefix(strings.TrimPrefix(name, "X-"), "Openstack-")
 		switch {
-		case u.sameText(their, our):
-		case their == absent:
-			onlyOurs = append(onlyOurs, short)
-		case our == absent:
-			onlyTheirs = append(onlyTheirs, short)
+		case u.sameText(want, got):
+		case want == absent:
+			onlyIronstate = append(onlyIronstate, short)
+		case got == absent:
+			onlyIronic = append(onlyIronic, short)
 		default:
-			differing = append(differing, fmt.Sprintf("%s %s -> %s", short, pattern(their), pattern(our)))
+			differing = append(differing, fmt.Sprintf("%s %s -> %s", short, pattern(want), pattern(got)))
 		}
 	}
-	if len(onlyTheirs) > 0 {
-		differing = append(differing, "only Ironic's: "+strings.Join(onlyTheirs, " "))
+	if len(onlyIronic) > 0 {
+		differing = append(differing, "only Ironic's: "+strings.Join(onlyIronic, " "))
 	}
-	if len(onlyOurs) > 0 {
-		differing = append(differing, "only ours: "+strings.Join(onlyOurs, " "))
+	if len(onlyIronstate) > 0 {
+		differing = append(differing, "only ironstate's: "+strings.Join(onlyIronstate, " "))
 	}
 	return strings.Join(differing, ", ")
 }
@@ -160,20 +160,20 @@ func headerText(header http.Header, name string) string {
 	}
 }
 
-func (u *uuids) compareBodies(theirs, ours Answer) []string {
-	status := fmt.Sprint(theirs.Status)
-	their, our := decode(theirs.Body), decode(ours.Body)
-	if theirs.Status < http.StatusBadRequest {
-		return u.compareValues(status+" body", their, our)
+func (u *uuids) compareBodies(ironic, ironstate Answer) []string {
+	status := fmt.Sprint(ironic.Status)
+	want, got := decode(ironic.Body), decode(ironstate.Body)
+	if ironic.Status < http.StatusBadRequest {
+		return u.compareValues(status+" body", want, got)
 	}
-	their, our = unwrap(their), unwrap(our)
+	want, got = unwrap(want), unwrap(got)
 	switch {
-	case len(u.compareValues("", their, our)) == 0:
+	case len(u.compareValues("", want, got)) == 0:
 		return nil
-	case u.sameText(fmt.Sprint(words(theirs)), fmt.Sprint(words(ours))):
-		return []string{fmt.Sprintf("%s body in another order: %s", status, outline(theirs))}
+	case u.sameText(fmt.Sprint(words(ironic)), fmt.Sprint(words(ironstate))):
+		return []string{fmt.Sprintf("%s body in another order: %s", status, outline(ironic))}
 	default:
-		return []string{fmt.Sprintf("%s body: %s -> %s", status, outline(theirs), outline(ours))}
+		return []string{fmt.Sprintf("%s body: %s -> %s", status, outline(ironic), outline(ironstate))}
 	}
 }
 
@@ -210,27 +210,27 @@ func decode(body []byte) any {
 var freeFields = regexp.MustCompile(`\.(extra|driver_info|instance_info|properties|internal_info|local_link_connection|raid_config|target_raid_config|args|methods)\.`)
 
 // compareValues compares two values of JSON and returns a text for each difference.
-func (u *uuids) compareValues(path string, theirs, ours any) []string {
-	switch their := theirs.(type) {
+func (u *uuids) compareValues(path string, ironic, ironstate any) []string {
+	switch want := ironic.(type) {
 	case map[string]any:
-		our, ok := ours.(map[string]any)
+		got, ok := ironstate.(map[string]any)
 		if !ok {
 			break
 		}
 		var found []string
-		names := maps.Clone(their)
-		maps.Copy(names, our)
+		names := maps.Clone(want)
+		maps.Copy(names, got)
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			below := path + "." + name
 			if freeFields.MatchString(below) {
 				below = path + ".*"
 			}
-			a, inTheirs := their[name]
-			b, inOurs := our[name]
+			a, inIronic := want[name]
+			b, inIronstate := got[name]
 			switch {
-			case !inTheirs:
+			case !inIronic:
 				found = append(found, fmt.Sprintf("%s: absent -> %s", below, valuePattern(b)))
-			case !inOurs:
+			case !inIronstate:
 				found = append(found, fmt.Sprintf("%s: %s -> absent", below, valuePattern(a)))
 			default:
 				found = append(found, u.compareValues(below, a, b)...)
@@ -238,34 +238,34 @@ func (u *uuids) compareValues(path string, theirs, ours any) []string {
 		}
 		return unique(found)
 	case []any:
-		our, ok := ours.([]any)
+		got, ok := ironstate.([]any)
 		if !ok {
 			break
 		}
-		if len(their) != len(our) {
-			return []string{fmt.Sprintf("%s: %s -> %s", path, length(their), length(our))}
+		if len(want) != len(got) {
+			return []string{fmt.Sprintf("%s: %s -> %s", path, length(want), length(got))}
 		}
 		var found []string
 		if setFields.MatchString(path) {
-			their, our = sorted(their), sorted(our)
+			want, got = sorted(want), sorted(got)
 		}
-		for i := range their {
-			found = append(found, u.compareValues(path+"[]", their[i], our[i])...)
+		for i := range want {
+			found = append(found, u.compareValues(path+"[]", want[i], got[i])...)
 		}
-		if len(found) > 0 && reflect.DeepEqual(sorted(their), sorted(our)) {
+		if len(found) > 0 && reflect.DeepEqual(sorted(want), sorted(got)) {
 			return []string{path + ": in another order"}
 		}
 		return unique(found)
 	case string:
-		if our, ok := ours.(string); ok && u.sameText(their, our) {
+		if got, ok := ironstate.(string); ok && u.sameText(want, got) {
 			return nil
 		}
 	default:
-		if theirs == ours {
+		if ironic == ironstate {
 			return nil
 		}
 	}
-	return []string{fmt.Sprintf("%s: %s -> %s", path, valuePattern(theirs), valuePattern(ours))}
+	return []string{fmt.Sprintf("%s: %s -> %s", path, valuePattern(ironic), valuePattern(ironstate))}
 }
 
 // setFields are the fields whose order in Ironic is that of a Python set, which differs

@@ -57,9 +57,9 @@ func TestAnswersAreComparedExceptForTimesAndUUIDsOfTheServers(t *testing.T) {
 	)
 	fault := func(text string) string { return `{"error_message": "{\"faultstring\": \"` + text + `\"}"}` }
 	for _, c := range []struct {
-		name         string
-		theirs, ours Answer
-		differences  []string
+		name              string
+		ironic, ironstate Answer
+		differences       []string
 	}{
 		{"order of keys", answer(200, `{"a": 1, "b": 2}`, ""), answer(200, `{"b":2,"a":1}`, ""), nil},
 		{"times", answer(200, `{"a": "2026-11-22T13:27:10.458699+00:00"}`, ""), answer(200, `{"a":"2026-01-01T00:00:00+00:00"}`, ""), nil},
@@ -80,7 +80,7 @@ func TestAnswersAreComparedExceptForTimesAndUUIDsOfTheServers(t *testing.T) {
 		{"a field", answer(200, `{"l": [{"a": null}]}`, ""), answer(200, `{"l": [{}]}`, ""), []string{"200 body.l[].a: null -> absent"}},
 	} {
 		u := uuids{fixed: fixedUUIDs(), made: map[string]string{}}
-		require.Equal(t, c.differences, u.compareAnswers(c.theirs, c.ours), c.name)
+		require.Equal(t, c.differences, u.compareAnswers(c.ironic, c.ironstate), c.name)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestRecordsAreComparedWithTheirChanges(t *testing.T) {
 		{"both changed", audit{at(id, early), at(id, early)}, audit{at(id, late), at(id, late)}, nil},
 		{"Ironic's changed", audit{at(id, early), at(id, early)}, audit{at(id, late), at(id, early)}, []string{"record.updated_at changed: true -> false"}},
 		{"only Ironic's", audit{}, audit{at(id, early), nil}, []string{"record only in Ironic"}},
-		{"only ours", audit{}, audit{nil, at(id, early)}, []string{"record only in ours"}},
+		{"only ironstate's", audit{}, audit{nil, at(id, early)}, []string{"record only in ironstate"}},
 	} {
 		found, differing := u.compareRecords(c.before, c.now)
 		require.Equal(t, c.found, found, c.name)

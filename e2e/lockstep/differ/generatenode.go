@@ -246,7 +246,7 @@ func provision(g *generator) Request {
 	return request("PUT", "/v1/nodes/{}/states/provision", node).with(body)
 }
 
-// step is a step of a request. Its keys are in the order in which our texts have them.
+// step is a step of a request. Its keys are in the order in which ironstate's texts have them.
 type step struct {
 	Interface any `json:"interface,omitempty"`
 	Step      any `json:"step,omitempty"`

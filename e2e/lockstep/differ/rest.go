@@ -91,47 +91,47 @@ func parseRecords(answer Answer) (records, error) {
 }
 
 // audit is the state of the records of one kind on both sides at the last comparison.
-type audit struct{ theirs, ours records }
+type audit struct{ ironic, ironstate records }
 
 // compareRecords compares the records of both sides, and whether they have changed since
 // the audit before. It returns a text for each class of difference, and the UUIDs of the
 // records of Ironic that differ.
 func (u *uuids) compareRecords(before, now audit) (found, differing []string) {
-	our := records{}
-	for id, object := range now.ours {
-		if made := u.made[id]; made != "" && now.theirs[made] != nil {
+	ironstate := records{} // by the UUIDs of Ironic
+	for id, object := range now.ironstate {
+		if made := u.made[id]; made != "" && now.ironic[made] != nil {
 			id = made
 		}
-		our[id] = object
+		ironstate[id] = object
 	}
-	for _, id := range slices.Sorted(maps.Keys(now.theirs)) {
-		if our[id] == nil {
+	for _, id := range slices.Sorted(maps.Keys(now.ironic)) {
+		if ironstate[id] == nil {
 			found, differing = append(found, "record only in Ironic"), append(differing, id)
 			continue
 		}
-		texts := u.compareValues("record", now.theirs[id], our[id])
-		if changed(before.theirs[id], now.theirs[id]) != changed(u.counterpart(before.ours, id), our[id]) && len(texts) == 0 {
+		texts := u.compareValues("record", now.ironic[id], ironstate[id])
+		if changed(before.ironic[id], now.ironic[id]) != changed(u.counterpart(before.ironstate, id), ironstate[id]) && len(texts) == 0 {
 			texts = append(texts, fmt.Sprintf("record.updated_at changed: %v -> %v",
-				changed(before.theirs[id], now.theirs[id]), changed(u.counterpart(before.ours, id), our[id])))
+				changed(before.ironic[id], now.ironic[id]), changed(u.counterpart(before.ironstate, id), ironstate[id])))
 		}
 		if len(texts) > 0 {
 			found, differing = append(found, texts...), append(differing, id)
 		}
-		delete(our, id)
+		delete(ironstate, id)
 	}
-	for _, id := range slices.Sorted(maps.Keys(our)) {
-		if now.theirs[id] == nil {
-			found, differing = append(found, "record only in ours"), append(differing, id)
+	for _, id := range slices.Sorted(maps.Keys(ironstate)) {
+		if now.ironic[id] == nil {
+			found, differing = append(found, "record only in ironstate"), append(differing, id)
 		}
 	}
 	return unique(found), differing
 }
 
-func (u *uuids) counterpart(ours records, id string) map[string]any {
-	if object := ours[id]; object != nil {
+func (u *uuids) counterpart(ironstate records, id string) map[string]any {
+	if object := ironstate[id]; object != nil {
 		return object
 	}
-	return ours[u.made[id]]
+	return ironstate[u.made[id]]
 }
 
 // changed reports whether an object has another updated_at than before.

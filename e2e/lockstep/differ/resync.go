@@ -15,14 +15,14 @@ import (
 // later requests find the same on both. If that fails, the round ends.
 func (w *worker) resync(ctx context.Context, path string, differing []string) error {
 	for _, id := range differing {
-		ours := id
+		counterpart := id
 		if made := w.uuids.made[id]; made != "" {
-			ours = made
+			counterpart = made
 		}
 		for _, one := range []struct {
 			c  *client
 			id string
-		}{{w.theirs, id}, {w.ours, ours}} {
+		}{{w.ironicAPI, id}, {w.ironstateAPI, counterpart}} {
 			if err := w.remove(ctx, one.c, path, one.id); err != nil {
 				return err
 			}
@@ -37,10 +37,10 @@ func (w *worker) resync(ctx context.Context, path string, differing []string) er
 	for _, path := range collections {
 		var now audit
 		var err error
-		if now.theirs, err = rest(ctx, w.theirs, path); err != nil {
+		if now.ironic, err = rest(ctx, w.ironicAPI, path); err != nil {
 			return err
 		}
-		if now.ours, err = rest(ctx, w.ours, path); err != nil {
+		if now.ironstate, err = rest(ctx, w.ironstateAPI, path); err != nil {
 			return err
 		}
 		if found, _ := w.uuids.compareRecords(audit{}, now); len(found) > 0 {

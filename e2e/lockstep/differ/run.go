@@ -128,7 +128,7 @@ const nodesPath = "/v1/nodes"
 // states returns the provision states of Ironic's nodes, by UUID.
 func (w *worker) states() map[string]string {
 	found := map[string]string{}
-	for id, node := range w.audits[nodesPath].theirs {
+	for id, node := range w.audits[nodesPath].ironic {
 		found[id], _ = node["provision_state"].(string)
 	}
 	return found
@@ -139,7 +139,7 @@ func (w *worker) states() map[string]string {
 func (w *worker) made() map[byte][]string {
 	found := map[byte][]string{}
 	for _, k := range otherKinds {
-		objects := w.audits[k.path].theirs
+		objects := w.audits[k.path].ironic
 		for id := range objects {
 			if w.uuids.made[id] != "" {
 				found[k.id] = append(found[k.id], id)
@@ -155,26 +155,26 @@ func (w *worker) made() map[byte][]string {
 // exchange sends one request and compares the answers, and the records at rest if the
 // request writes.
 func (w *worker) exchange(ctx context.Context, r Request) error {
-	theirs, ours, err := w.both(ctx, r, w.uuids.translate(r))
+	ironic, ironstate, err := w.both(ctx, r, w.uuids.translate(r))
 	if err != nil {
 		return err
 	}
 	w.number++
 	w.sent.Add(1)
 	w.result.Requests++
-	e := Example{Seed: w.Seed, Round: w.round, Number: w.number, Request: r, Theirs: theirs.String(), Ours: ours.String()}
+	e := Example{Seed: w.Seed, Round: w.round, Number: w.number, Request: r, Ironic: ironic.String(), Ironstate: ironstate.String()}
 	var names []string
-	for _, text := range w.uuids.compareAnswers(theirs, ours) {
+	for _, text := range w.uuids.compareAnswers(ironic, ironstate) {
 		names = append(names, r.class()+": "+text)
 	}
 	if w.Log != nil {
-		fmt.Fprintf(w.Log, "-seed %d -round %d, request %d: %v\nIronic: %v %v\nours:   %v %v\n", e.Seed, e.Round, e.Number, r, e.Theirs, theirs.Header, e.Ours, ours.Header)
+		fmt.Fprintf(w.Log, "-seed %d -round %d, request %d: %v\nIronic:    %v %v\nironstate: %v %v\n", e.Seed, e.Round, e.Number, r, e.Ironic, ironic.Header, e.Ironstate, ironstate.Header)
 		for _, name := range names {
 			fmt.Fprintf(w.Log, "DIFFERENT %s\n", name)
 		}
 	}
-	refused := theirs.Status >= http.StatusBadRequest && ours.Status >= http.StatusBadRequest
-	differently := theirs.Status != ours.Status || refused && len(names) > 0
+	refused := ironic.Status >= http.StatusBadRequest && ironstate.Status >= http.StatusBadRequest
+	differently := ironic.Status != ironstate.Status || refused && len(names) > 0
 	if r.writes {
 		paths := w.touched(r, refused, differently)
 		if differently {
@@ -192,7 +192,7 @@ func (w *worker) exchange(ctx context.Context, r Request) error {
 				names = append(names, r.class()+": "+text)
 			}
 			if len(texts) > 0 {
-				e.Theirs, e.Ours = e.Theirs+"\n      "+shown.Theirs, e.Ours+"\n      "+shown.Ours
+				e.Ironic, e.Ironstate = e.Ironic+"\n      "+shown.Ironic, e.Ironstate+"\n      "+shown.Ironstate
 			}
 		}
 	}
@@ -226,19 +226,19 @@ func (w *worker) touched(r Request, refused, differently bool) []string {
 // step.
 func (w *worker) audit(ctx context.Context, path string) (found []string, shown Example, err error) {
 	var now audit
-	if now.theirs, err = rest(ctx, w.theirs, path); err != nil {
+	if now.ironic, err = rest(ctx, w.ironicAPI, path); err != nil {
 		return nil, shown, err
 	}
-	if now.ours, err = rest(ctx, w.ours, path); err != nil {
+	if now.ironstate, err = rest(ctx, w.ironstateAPI, path); err != nil {
 		return nil, shown, err
 	}
 	found, differing := w.uuids.compareRecords(w.audits[path], now)
-	if !now.theirs.atRest() || !now.ours.atRest() {
-		found = append(found, fmt.Sprintf("not at rest: %v -> %v", !now.theirs.atRest(), !now.ours.atRest()))
+	if !now.ironic.atRest() || !now.ironstate.atRest() {
+		found = append(found, fmt.Sprintf("not at rest: %v -> %v", !now.ironic.atRest(), !now.ironstate.atRest()))
 		w.broken = true
 	}
 	if len(found) > 0 {
-		shown.Theirs, shown.Ours = shownRecord(now.theirs, differing), shownRecord(now.ours, differing)
+		shown.Ironic, shown.Ironstate = shownRecord(now.ironic, differing), shownRecord(now.ironstate, differing)
 	}
 	w.audits[path] = now
 	if len(differing) > 0 {

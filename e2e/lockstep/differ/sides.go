@@ -43,19 +43,19 @@ endpoint_override = http://127.0.0.1:PORT
 
 // sides are the two servers of a worker.
 type sides struct {
-	ironic *lockstep.Ironic
-	theirs *client
-	ours   *client
-	stop   func()
+	ironic       *lockstep.Ironic
+	ironicAPI    *client
+	ironstateAPI *client // of the conductor since the last reset
+	stop         func()  // stops that conductor
 }
 
-// startSides starts an Ironic. Our side starts with the first reset.
+// startSides starts an Ironic. The conductor starts with the first reset.
 func startSides(ctx context.Context) (*sides, error) {
 	ironic, err := lockstep.Start(ctx, lockstep.Options{Config: ironicConfig})
 	if err != nil {
 		return nil, err
 	}
-	return &sides{ironic: ironic, theirs: newClient(ironic.Endpoint()), stop: func() {}}, nil
+	return &sides{ironic: ironic, ironicAPI: newClient(ironic.Endpoint()), stop: func() {}}, nil
 }
 
 // reset removes all records from both sides.
@@ -77,14 +77,14 @@ func (s *sides) reset(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() { defer close(done); _ = c.Run(run) }() // its error is the context's
 	server := httptest.NewServer(api.New(c, api.Config{}))
-	s.ours = newClient(server.URL)
-	s.stop = func() { s.ours.close(); server.Close(); cancel(); <-done }
+	s.ironstateAPI = newClient(server.URL)
+	s.stop = func() { s.ironstateAPI.close(); server.Close(); cancel(); <-done }
 	return c.Ready(ctx)
 }
 
 func (s *sides) close() error {
 	s.stop()
-	s.theirs.close()
+	s.ironicAPI.close()
 	return errors.Join(s.ironic.Close())
 }
 
@@ -124,11 +124,11 @@ func (f *fake) Describe() conductor.Description {
 	return d
 }
 
-// both sends a request to Ironic, and then its translation to our side.
-func (s *sides) both(ctx context.Context, r, translated Request) (theirs, ours Answer, err error) {
-	if theirs, err = s.theirs.send(ctx, r); err != nil {
-		return theirs, ours, err
+// both sends a request to Ironic, and then its translation to ironstate.
+func (s *sides) both(ctx context.Context, r, translated Request) (ironic, ironstate Answer, err error) {
+	if ironic, err = s.ironicAPI.send(ctx, r); err != nil {
+		return ironic, ironstate, err
 	}
-	ours, err = s.ours.send(ctx, translated)
-	return theirs, ours, err
+	ironstate, err = s.ironstateAPI.send(ctx, translated)
+	return ironic, ironstate, err
 }
