@@ -113,12 +113,16 @@ type attacker struct {
 	idle   []net.Conn
 }
 
+// newAttacker returns an attacker with its own random stream.
 func (r *run) newAttacker(id int) *attacker {
 	dialer := &net.Dialer{Timeout: time.Second}
 	if runtime.GOOS == "linux" { // elsewhere the loopback interface has one address
 		dialer.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}
 	}
-	return &attacker{random: rand.New(rand.NewPCG(r.seed, uint64(9000+id))), hosts: r.cluster.conductors, nodes: [2][]string{r.nodes, r.allNodes()[len(r.nodes):]}, log: r.attacks, dialer: dialer, next: 3 * id}
+	return &attacker{
+		random: rand.New(rand.NewPCG(r.seed, uint64(9000+id))), hosts: r.cluster.conductors,
+		nodes: [2][]string{r.nodes, r.allNodes()[len(r.nodes):]}, log: r.attacks, dialer: dialer, next: 3 * id,
+	}
 }
 
 // run attacks until stop is closed.

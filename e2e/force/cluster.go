@@ -108,10 +108,12 @@ func together[T any](all []T, f func(T) error) error {
 	return failed
 }
 
-// stop kills all processes.
+// stop kills all processes, even stopped ones, and waits for their end.
 func (c *cluster) stop() {
 	for _, p := range c.processes() {
-		p.kill()
+		if exited := p.signal(syscall.SIGKILL); exited != nil {
+			<-exited
+		}
 	}
 }
 

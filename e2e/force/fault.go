@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -56,21 +55,6 @@ func between(random *rand.Rand, least, most time.Duration) time.Duration {
 // leaseTime returns a random time from a quarter of a lease to two leases.
 func (f *faults) leaseTime(random *rand.Rand) time.Duration {
 	return between(random, f.lease/4, 2*f.lease)
-}
-
-// resume continues a stopped process, or restarts a dead one.
-func (p *process) resume(ctx context.Context) error {
-	p.signal(syscall.SIGCONT)
-	for p.down() {
-		if err := p.start(ctx); err == nil {
-			return nil
-		}
-		sleep.For(ctx, 200*time.Millisecond)
-		if ctx.Err() != nil {
-			return fmt.Errorf("%s does not start: %w", p.name, ctx.Err())
-		}
-	}
-	return nil
 }
 
 // interrupt sends a signal that stops or ends processes, and resumes them after a time.

@@ -36,34 +36,32 @@ func TestMain(m *testing.M) {
 func TestForce(t *testing.T) {
 	needs.Time(t)
 	for name, embedded := range map[string]bool{"servers elsewhere": false, "servers in the conductors": true} {
-		t.Run(name, func(t *testing.T) { runForce(t, embedded) })
-	}
-}
-
-func runForce(t *testing.T, embedded bool) {
-	defer goleak.VerifyNone(t)
-	var faults []string
-	c := config{seed: *seed, long: *long, nodes: 200, machines: 4, clients: 24, lease: 3 * time.Second, embedded: embedded, keep: true, verbose: true}
-	if c.seed == 0 {
-		c.seed = uint64(time.Now().UnixNano())
-	}
-	result, err := execute(t.Context(), c, func(format string, args ...any) {
-		t.Logf(format, args...)
-		faults = append(faults, format)
-	})
-	require.NoError(t, err, "seed %d", c.seed)
-	require.Empty(t, result.findings, "seed %d", c.seed)
-	require.Equal(t, c.nodes+c.machines, result.idle)
-	require.GreaterOrEqual(t, result.cleanings, c.machines)
-	require.GreaterOrEqual(t, result.deployments, c.machines)
-	require.Positive(t, result.faults)
-	require.Positive(t, result.requests[0])
-	require.Positive(t, result.operations)
-	require.Greater(t, result.versions, c.nodes)
-	require.NotEmpty(t, faults)
-	require.Positive(t, result.attacks.idle)
-	for _, a := range attacks("") {
-		require.Positive(t, result.attacks.refused[a.name], "%s: %v", a.name, result.attacks)
+		t.Run(name, func(t *testing.T) {
+			defer goleak.VerifyNone(t)
+			var faults []string
+			c := config{seed: *seed, long: *long, nodes: 200, machines: 4, clients: 24, lease: 3 * time.Second, embedded: embedded, keep: true, verbose: true}
+			if c.seed == 0 {
+				c.seed = uint64(time.Now().UnixNano())
+			}
+			result, err := execute(t.Context(), c, func(format string, args ...any) {
+				t.Logf(format, args...)
+				faults = append(faults, format)
+			})
+			require.NoError(t, err, "seed %d", c.seed)
+			require.Empty(t, result.findings, "seed %d", c.seed)
+			require.Equal(t, c.nodes+c.machines, result.idle)
+			require.GreaterOrEqual(t, result.cleanings, c.machines)
+			require.GreaterOrEqual(t, result.deployments, c.machines)
+			require.Positive(t, result.faults)
+			require.Positive(t, result.requests[0])
+			require.Positive(t, result.operations)
+			require.Greater(t, result.versions, c.nodes)
+			require.NotEmpty(t, faults)
+			require.Positive(t, result.attacks.idle)
+			for _, a := range attacks("") {
+				require.Positive(t, result.attacks.refused[a.name], "%s: %v", a.name, result.attacks)
+			}
+		})
 	}
 }
 

@@ -52,18 +52,16 @@ var requestsOf = map[states.State][]string{
 // request requests a provision state for a machine's node. Before a deployment it chooses one of the images.
 func (c *client) request(ctx context.Context, m *machine, word string) {
 	if word == "active" || word == "rebuild" {
-		if c.other(ctx, m.node, http.MethodPatch, "", m.chooseImage(c.random.IntN(len(m.site.sums)))) != history.Accepted {
+		sum := m.site.sums[c.random.IntN(len(m.site.sums))]
+		image := map[string]any{
+			"image_source": m.site.web.URL + "/images/" + sum, "image_disk_format": "raw", "image_os_hash_algo": "sha256", "image_os_hash_value": sum,
+		}
+		patch, _ := json.Marshal([]any{map[string]any{"op": "add", "path": "/instance_info", "value": image}}) // of strings
+		if c.other(ctx, m.node, http.MethodPatch, "", string(patch)) != history.Accepted {
 			return
 		}
 	}
 	c.provision(ctx, m.node, word, []string{"deploy." + rebootingStep})
-}
-
-// chooseImage returns the patch that makes an image that of the node's instance.
-func (m *machine) chooseImage(i int) string {
-	info := map[string]any{"image_source": m.site.web.URL + "/images/" + m.site.sums[i], "image_disk_format": "raw", "image_os_hash_algo": "sha256", "image_os_hash_value": m.site.sums[i]}
-	text, _ := json.Marshal([]any{map[string]any{"op": "add", "path": "/instance_info", "value": info}}) // of strings
-	return string(text)
 }
 
 // installTimeout bounds the installation of all machines after the faults.
@@ -78,7 +76,7 @@ func (r *run) install(ctx context.Context) error {
 	var all sync.WaitGroup
 	for i, m := range r.machines.all {
 		c := r.newClient(operators + len(r.machines.all) + i)
-		all.Go(func() { defer c.http.CloseIdleConnections(); r.installOne(bounded, c, m) })
+		all.Go(func() { defer c.http.CloseIdleConnections(); r.activate(bounded, c, m) })
 	}
 	all.Wait()
 	_ = r.recorder.await(bounded, func() bool { return len(r.recorder.busyNodes()) == 0 && r.recorder.caughtUp(bounded) })
@@ -86,14 +84,14 @@ func (r *run) install(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// toActive are the requests of installOne in each state.
+// toActive are the requests of activate in each state.
 var toActive = map[states.State]string{
 	states.Enroll: "manage", states.Manageable: "provide", states.Available: "active", states.Rescue: "unrescue", states.CleanFail: "manage",
 	states.InspectFail: "manage", states.DeployFail: "active", states.Error: "rebuild", states.RescueFail: "unrescue", states.UnrescueFail: "unrescue", states.ServiceFail: "abort",
 }
 
-// installOne sends requests about one machine's node until it is active. A failure of its own requests is a finding.
-func (r *run) installOne(ctx context.Context, c *client, m *machine) {
+// activate sends requests about one machine's node until it is active. A failure of its own requests is a finding.
+func (r *run) activate(ctx context.Context, c *client, m *machine) {
 	begun := false
 	for {
 		shown, ok := c.read(ctx, m.node)

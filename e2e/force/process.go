@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/force/history"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // process is a program that can be restarted.
@@ -73,7 +74,15 @@ func (p *process) start(ctx context.Context) error {
 			}
 		}
 		_, _ = io.Copy(io.Discard, out)
-		p.ended(command, exited)
+		err := command.Wait()
+		p.mu.Lock()
+		p.beginOutage()
+		serving := p.serving
+		p.mu.Unlock()
+		close(exited)
+		if serving {
+			p.onExit(errors.Join(fmt.Errorf("%s has ended by itself", p.name), err))
+		}
 	}()
 	select {
 	case err := <-ready:
@@ -82,19 +91,6 @@ func (p *process) start(ctx context.Context) error {
 		return fmt.Errorf("%s ended before it was ready, see %s: %s", p.name, file, tail(file))
 	case <-ctx.Done():
 		return ctx.Err()
-	}
-}
-
-// ended waits for the end of the process and records it.
-func (p *process) ended(command *exec.Cmd, exited chan struct{}) {
-	err := command.Wait()
-	p.mu.Lock()
-	p.beginOutage()
-	serving := p.serving
-	p.mu.Unlock()
-	close(exited)
-	if serving {
-		p.onExit(errors.Join(fmt.Errorf("%s has ended by itself", p.name), err))
 	}
 }
 
@@ -131,11 +127,19 @@ func (p *process) signal(s syscall.Signal) <-chan struct{} {
 	return p.exited
 }
 
-// kill kills the process, even a stopped one, and waits for its end.
-func (p *process) kill() {
-	if exited := p.signal(syscall.SIGKILL); exited != nil {
-		<-exited
+// resume continues a stopped process, or restarts a dead one.
+func (p *process) resume(ctx context.Context) error {
+	p.signal(syscall.SIGCONT)
+	for p.down() {
+		if err := p.start(ctx); err == nil {
+			return nil
+		}
+		sleep.For(ctx, 200*time.Millisecond)
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s does not start: %w", p.name, ctx.Err())
+		}
 	}
+	return nil
 }
 
 // down reports whether the process has ended.

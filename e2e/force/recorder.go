@@ -31,21 +31,21 @@ type recorder struct {
 	client *clientv3.Client
 	table  *states.Table
 
-	mu       sync.Mutex
-	revision int64 // the recorder has read everything up to this revision
-	versions int
-	nodes    map[string][]history.Version
-	terms    map[string]history.Term
-	left     map[string]time.Time // when the end of each membership was seen
-	takeOver time.Duration        // the longest time from the end of a membership to the end of its last reservation
-	busy     map[string]time.Time // since when each node has not been idle
-	longest  longest
-	changed  chan struct{} // closed with the next change
+	mu          sync.Mutex
+	revision    int64 // the recorder has read everything up to this revision
+	versions    int
+	nodes       map[string][]history.Version
+	memberships map[string]history.Membership
+	left        map[string]time.Time // when the end of each membership was seen
+	takeOver    time.Duration        // the longest time from the end of a membership to the end of its last reservation
+	busy        map[string]time.Time // since when each node has not been idle
+	longest     longest
+	changed     chan struct{} // closed with the next change
 }
 
 func newRecorder(client *clientv3.Client, table *states.Table) *recorder {
 	return &recorder{
-		client: client, table: table, nodes: map[string][]history.Version{}, terms: map[string]history.Term{}, left: map[string]time.Time{},
+		client: client, table: table, nodes: map[string][]history.Version{}, memberships: map[string]history.Membership{}, left: map[string]time.Time{},
 		changed: make(chan struct{}), busy: map[string]time.Time{},
 	}
 }
@@ -57,8 +57,8 @@ type longest struct {
 	took  time.Duration
 }
 
-// compactEvery is the interval at which etcd drops the versions that the recorder has
-// read.
+// compactEvery is the interval at which etcd drops the versions that the recorder has read, which
+// keeps its database small. A conductor whose watch was interrupted then reads all nodes again.
 const compactEvery = 5 * time.Second
 
 // run reads until the context ends. An error means that the history is incomplete.
@@ -80,20 +80,16 @@ func (r *recorder) run(ctx context.Context) error {
 			}
 			if time.Since(compacted) > compactEvery {
 				compacted = time.Now()
-				go r.compact(ctx, next-1)
+				go func(revision int64) {
+					ctx, cancel := context.WithTimeout(ctx, compactEvery)
+					defer cancel()
+					_, _ = r.client.Compact(ctx, revision) // after a failure the next compaction suffices
+				}(next - 1)
 			}
 		}
 		sleep.For(ctx, 100*time.Millisecond)
 	}
 	return nil
-}
-
-// compact keeps etcd's database small. A conductor whose watch was interrupted then reads
-// all nodes again.
-func (r *recorder) compact(ctx context.Context, revision int64) {
-	ctx, cancel := context.WithTimeout(ctx, compactEvery)
-	defer cancel()
-	_, _ = r.client.Compact(ctx, revision) // after a failure the next compaction suffices
 }
 
 // take records the changes of members and nodes in an answer of the watch.
@@ -104,18 +100,18 @@ func (r *recorder) take(answer clientv3.WatchResponse) error {
 	for _, event := range answer.Events {
 		key, deleted := string(event.Kv.Key), event.Type == clientv3.EventTypeDelete
 		if id, ok := strings.CutPrefix(key, memberKeys); ok {
-			term := r.terms[id]
+			membership := r.memberships[id]
 			if deleted {
-				term.Ended = event.Kv.ModRevision
+				membership.Ended = event.Kv.ModRevision
 				r.left[id] = now
 			} else {
 				var m conductor.Member
 				if err := json.Unmarshal(event.Kv.Value, &m); err != nil {
 					return fmt.Errorf("member %s: %w", id, err)
 				}
-				term.Conductor, term.Begun = m.Hostname, event.Kv.ModRevision
+				membership.Conductor, membership.Begun = m.Hostname, event.Kv.ModRevision
 			}
-			r.terms[id] = term
+			r.memberships[id] = membership
 		}
 		if id, ok := strings.CutPrefix(key, nodeKeys); ok {
 			if deleted {
@@ -191,7 +187,7 @@ func (r *recorder) counts() (versions, idle int) {
 
 // conductor returns the name of the conductor of a claim.
 func (r *recorder) conductor(claim string) string {
-	return r.terms[claim].Conductor
+	return r.memberships[claim].Conductor
 }
 
 // busyNodes describes the nodes that are not idle.

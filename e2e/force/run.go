@@ -75,7 +75,7 @@ type run struct {
 // the history is incomplete; violations of the rules are in the findings.
 func execute(ctx context.Context, c config, show progress) (result figures, err error) {
 	var printing sync.Mutex
-	t := progress(func(format string, args ...any) {
+	print := progress(func(format string, args ...any) {
 		printing.Lock()
 		defer printing.Unlock()
 		show(format, args...)
@@ -86,14 +86,14 @@ func execute(ctx context.Context, c config, show progress) (result figures, err 
 	}
 	defer func() {
 		if c.keep && ctx.Err() == nil && (err != nil || len(result.findings) > 0) {
-			t("the logs are in %s", dir)
+			print("the logs are in %s", dir)
 			return
 		}
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
 	network, closeNetwork := newNetwork(ctx)
 	defer closeNetwork()
-	r := &run{config: c, table: states.Latest().Table(), progress: t, attacks: &attackLog{refused: map[string]int{}, unanswered: map[string]int{}}}
+	r := &run{config: c, table: states.Latest().Table(), progress: print, attacks: &attackLog{refused: map[string]int{}, unanswered: map[string]int{}}}
 	r.cluster, err = newCluster(ctx, dir, c, network, func(err error) { r.find(history.Finding{Rule: "processes", Text: err.Error()}) })
 	defer r.cluster.stop()
 	if err != nil {
@@ -110,7 +110,7 @@ func execute(ctx context.Context, c config, show progress) (result figures, err 
 	}
 	r.faults = &faults{cluster: r.cluster, life: ctx, progress: func(string, ...any) {}}
 	if c.verbose {
-		r.faults.progress = t
+		r.faults.progress = print
 	}
 	if err := r.record(ctx); err != nil {
 		return r.figures(), err
@@ -300,7 +300,7 @@ var namedSteps = []string{"bios.factory_reset", "bios.cache_bios_settings"}
 func (r *run) check() (figures, error) {
 	r.cluster.stop() // the logs are complete
 	end := time.Now()
-	h := &history.History{Table: r.table, Work: work, Nodes: r.recorder.nodes, Terms: r.recorder.terms, Requests: r.requests.requests, Machines: map[string]history.Machine{}}
+	h := &history.History{Table: r.table, Work: work, Nodes: r.recorder.nodes, Memberships: r.recorder.memberships, Requests: r.requests.requests, Machines: map[string]history.Machine{}}
 	for _, m := range r.machines.all {
 		var err error
 		if h.Machines[m.node], err = m.history(); err != nil {

@@ -2,7 +2,7 @@
 
 // Package history checks a history of conductors that share a fleet: all versions of
 // all nodes as etcd has stored them, the requests of all clients with their answers, the
-// hardware operations in the conductors' logs, and the terms of the members.
+// hardware operations in the conductors' logs, and the memberships of the conductors.
 //
 // [History.Check] checks the following rules for the nodes, requests and operations of a
 // history:
@@ -44,14 +44,14 @@ import (
 // History is the record of a run. The order of its parts does not matter, except for the
 // versions of a node.
 type History struct {
-	Table      *states.Table
-	Work       Work
-	Nodes      map[string][]Version // by UUID, in the order of their revisions
-	Terms      map[string]Term      // by the member's ID
-	Requests   []Request
-	Operations []Operation
-	Outages    []Outage
-	Machines   map[string]Machine // by the UUID of their nodes
+	Table       *states.Table
+	Work        Work
+	Nodes       map[string][]Version  // by UUID, in the order of their revisions
+	Memberships map[string]Membership // by the member's ID
+	Requests    []Request
+	Operations  []Operation
+	Outages     []Outage
+	Machines    map[string]Machine // by the UUID of their nodes
 }
 
 // Work has the operations of the work in each state, of the nodes without a [Machine]. Those of cleaning are the operations
@@ -72,8 +72,8 @@ type Version struct {
 	Updated, Stored time.Time // the version was stored between these times
 }
 
-// Term is the time for which a process was a member.
-type Term struct {
+// Membership is the time for which a process was a member.
+type Membership struct {
 	Conductor    string // its name
 	Begun, Ended int64  // revisions; Ended is 0 for a process that is still a member
 }

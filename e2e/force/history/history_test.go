@@ -57,9 +57,9 @@ func sound() *history.History {
 	written := version(70, states.InspectFail, "", "3")
 	written.LastError, written.Value = lost, "1-1"
 	return &history.History{
-		Table: states.Latest().Table(),
-		Work:  history.Work{states.Verifying: {"verify"}, states.Inspecting: {"inspect"}},
-		Terms: map[string]history.Term{"a": {Conductor: "alpha", Begun: 1, Ended: 55}, "b": {Conductor: "beta", Begun: 2}},
+		Table:       states.Latest().Table(),
+		Work:        history.Work{states.Verifying: {"verify"}, states.Inspecting: {"inspect"}},
+		Memberships: map[string]history.Membership{"a": {Conductor: "alpha", Begun: 1, Ended: 55}, "b": {Conductor: "beta", Begun: 2}},
 		Nodes: map[string][]history.Version{node: {
 			version(5, states.Enroll, "", ""),
 			version(10, states.Verifying, "", "1"),
@@ -134,7 +134,7 @@ func TestEachBrokenRuleIsFound(t *testing.T) {
 			h.Nodes[node] = append(append(v[:5:5], stolen), v[5:]...)
 		}, "claims", "the reservation of alpha (a) passed to beta (b)"},
 		{"the work of one that is alive is ended", func(h *history.History, _ []history.Version) {
-			h.Terms["a"] = history.Term{Conductor: "alpha", Begun: 1, Ended: 61}
+			h.Memberships["a"] = history.Membership{Conductor: "alpha", Begun: 1, Ended: 61}
 		}, "claims", "while its lease lasted"},
 		{"the power request of one that is alive is ended", func(h *history.History, v []history.Version) {
 			asked, died := v[6], v[6]
@@ -143,7 +143,7 @@ func TestEachBrokenRuleIsFound(t *testing.T) {
 			h.Nodes[node], h.Requests = append(v, asked, died), h.Requests[:5]
 		}, "claims", "beta (b)"},
 		{"a reservation is dropped without an end", func(_ *history.History, v []history.Version) { v[5].State = states.Inspecting }, "claims", "without an end of the work"},
-		{"a reservation of nobody", func(h *history.History, _ []history.Version) { delete(h.Terms, "a") }, "claims", "which never was a member"},
+		{"a reservation of nobody", func(h *history.History, _ []history.Version) { delete(h.Memberships, "a") }, "claims", "which never was a member"},
 		{"an accepted request is lost", func(h *history.History, _ []history.Version) {
 			h.Requests = append(h.Requests, provision("inspect", 61, 62, history.Accepted))
 		}, "requests", `the request "inspect" of client 0`},

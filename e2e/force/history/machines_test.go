@@ -18,9 +18,9 @@ func installed() *history.History {
 	active := version(80, states.Active, "", "6")
 	active.Image = "x"
 	return &history.History{
-		Table: states.Latest().Table(),
-		Work:  history.Work{states.Deploying: {"deploy.deploy"}}, // of other nodes
-		Terms: map[string]history.Term{"a": {Conductor: "alpha", Begun: 1}},
+		Table:       states.Latest().Table(),
+		Work:        history.Work{states.Deploying: {"deploy.deploy"}}, // of other nodes
+		Memberships: map[string]history.Membership{"a": {Conductor: "alpha", Begun: 1}},
 		Nodes: map[string][]history.Version{node: {
 			version(10, states.Manageable, "", ""), version(20, states.Cleaning, "a", "1"), waits, version(40, states.Cleaning, "a", "3"),
 			version(50, states.Available, "", "4"), writes, active,

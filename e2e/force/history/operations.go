@@ -72,7 +72,7 @@ func (c *checker) reserved(id string, operations []Operation) {
 			c.find("operations", id, "%s began %s for revision %d, which was never stored", o.Conductor, o.Name, o.Revision)
 			continue
 		}
-		if v := versions[i]; v.Claim == "" || v.Claim != o.Claim || c.Terms[v.Claim].Conductor != o.Conductor {
+		if v := versions[i]; v.Claim == "" || v.Claim != o.Claim || c.Memberships[v.Claim].Conductor != o.Conductor {
 			c.find("operations", id, "%s began %s for revision %d, at which the node was reserved by %q", o.Conductor, o.Name, o.Revision, v.Claim)
 			continue
 		}

@@ -43,7 +43,7 @@ func (c *checker) claims(id string, before, now Version) {
 	case now.Claim == before.Claim:
 		return
 	case before.Claim == "":
-		if _, ok := c.Terms[now.Claim]; !ok {
+		if _, ok := c.Memberships[now.Claim]; !ok {
 			c.find("claims", id, "reserved at revision %d by %s, which never was a member", now.Revision, now.Claim)
 		}
 		return
@@ -81,13 +81,13 @@ func (c *checker) failsOrphan(before, now Version) bool {
 
 // leaseEnded reports whether the lease of a claim's holder had ended at a revision.
 func (c *checker) leaseEnded(claim string, at int64) bool {
-	term, ok := c.Terms[claim]
-	return ok && term.Ended != 0 && term.Ended < at
+	membership, ok := c.Memberships[claim]
+	return ok && membership.Ended != 0 && membership.Ended < at
 }
 
 // who names the holder of a version's reservation.
 func (c *checker) who(v Version) string {
-	return c.Terms[v.Claim].Conductor + " (" + v.Claim + ")"
+	return c.Memberships[v.Claim].Conductor + " (" + v.Claim + ")"
 }
 
 // setsPower reports whether a reservation is for a change of power.
