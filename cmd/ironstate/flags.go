@@ -22,7 +22,7 @@ import (
 type options struct {
 	listen          string
 	data            string
-	cluster         cluster
+	cluster         clusterFlags
 	backups         backupFlags // if one is set, no service is started
 	images          imageFlags
 	series          states.Series
@@ -30,8 +30,8 @@ type options struct {
 	automatedClean  bool
 	resumeVerify    bool
 	checkInterval   time.Duration
-	work            workFlags
-	power           powerFlags
+	agents          agentFlags
+	powerSync       powerSyncFlags
 	fakeDelay       time.Duration
 	fakeRestart     bool
 	demo            int
@@ -61,8 +61,8 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags.BoolVar(&o.automatedClean, "automated-clean", true, "clean nodes before they become available; nodes of redfish and ipmi that do not use the agent have no steps for it, and need -automated-clean=false or automated_clean false")
 	flags.BoolVar(&o.resumeVerify, "resume-verification", false, "restart a verification whose conductor has died, instead of failing it")
 	flags.DurationVar(&o.checkInterval, "check-interval", time.Minute, "`time` between two checks of all nodes for timeouts and for work that no conductor has started")
-	o.work.define(flags)
-	o.power.define(flags)
+	o.agents.define(flags)
+	o.powerSync.define(flags)
 	flags.DurationVar(&o.fakeDelay, "fake-delay", 0, "maximum `time` of an operation on fake-hardware; each takes a random part of it")
 	flags.BoolVar(&o.fakeRestart, "fake-restart", false, "end each step of fake-hardware with a restart of the machine")
 	flags.IntVar(&o.demo, "demo", 3, "`number` of built-in Redfish BMCs that are enrolled as an example; 0 for none, as without this flag with -data, -etcd or -cluster")
@@ -102,7 +102,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	if o.checkInterval <= 0 {
 		return nil, program.Usagef("-check-interval is %v: want more than 0", o.checkInterval)
 	}
-	if err := o.power.check(); err != nil {
+	if err := o.powerSync.check(); err != nil {
 		return nil, err
 	}
 	if o.fakeDelay < 0 {
@@ -134,8 +134,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// workFlags are the flags of the work on nodes that waits for agents.
-type workFlags struct {
+// agentFlags are the flags of agents, and of the work on nodes that waits for them.
+type agentFlags struct {
 	timeouts   machine.Timeouts
 	priorities map[string]int // of the steps of automated cleaning
 
@@ -146,48 +146,48 @@ type workFlags struct {
 	fastTrackTimeout time.Duration
 }
 
-func (w *workFlags) define(flags *flag.FlagSet) {
-	w.timeouts, w.priorities = machine.DefaultTimeouts(), map[string]int{}
-	t := &w.timeouts
+func (a *agentFlags) define(flags *flag.FlagSet) {
+	a.timeouts, a.priorities = machine.DefaultTimeouts(), map[string]int{}
+	t := &a.timeouts
 	flags.DurationVar(&t.Deploy, "deploy-callback-timeout", t.Deploy, "`time` without a heartbeat of the agent after which a deployment fails; 0 disables it, as with the next four flags")
 	flags.DurationVar(&t.Clean, "clean-callback-timeout", t.Clean, "`time` without a heartbeat after which a cleaning fails")
 	flags.DurationVar(&t.Inspect, "inspect-wait-timeout", t.Inspect, "`time` after which an inspection fails for which no agent has sent data")
 	flags.DurationVar(&t.Rescue, "rescue-callback-timeout", t.Rescue, "`time` without a heartbeat after which a rescue fails")
 	flags.DurationVar(&t.Service, "service-callback-timeout", t.Service, "`time` without a heartbeat after which a service fails")
-	flags.StringVar(&w.verifyCA, "agent-verify-ca", "true", "how the certificate of an agent is verified that sends none in its heartbeats: true, false, or the path of a `file` with certificates; agent_verify_ca in driver_info overrides it")
-	flags.BoolVar(&w.requireTLS, "agent-require-tls", false, "refuse the heartbeats of agents that serve their API without TLS")
-	flags.BoolVar(&w.fastTrack, "fast-track", false, "leave machines on after an inspection or a cleaning, so that the agent that runs does the next work without a boot; fast_track in driver_info overrides it")
-	flags.DurationVar(&w.fastTrackTimeout, "fast-track-timeout", 5*time.Minute, "`time` since the last heartbeat after which such an agent is taken for dead; 0 stands for 5m0s")
-	flags.Func("clean-step-priority", "`interface.step:priority` of a step of automated cleaning, such as deploy.erase_devices:0, which leaves that step out; may be repeated; without it the agent's and the driver's priorities apply", w.setPriority)
+	flags.StringVar(&a.verifyCA, "agent-verify-ca", "true", "how the certificate of an agent is verified that sends none in its heartbeats: true, false, or the path of a `file` with certificates; agent_verify_ca in driver_info overrides it")
+	flags.BoolVar(&a.requireTLS, "agent-require-tls", false, "refuse the heartbeats of agents that serve their API without TLS")
+	flags.BoolVar(&a.fastTrack, "fast-track", false, "leave machines on after an inspection or a cleaning, so that the agent that runs does the next work without a boot; fast_track in driver_info overrides it")
+	flags.DurationVar(&a.fastTrackTimeout, "fast-track-timeout", 5*time.Minute, "`time` since the last heartbeat after which such an agent is taken for dead; 0 stands for 5m0s")
+	flags.Func("clean-step-priority", "`interface.step:priority` of a step of automated cleaning, such as deploy.erase_devices:0, which leaves that step out; may be repeated; without it the agent's and the driver's priorities apply", a.setPriority)
 }
 
 // setPriority parses a value of -clean-step-priority.
-func (w *workFlags) setPriority(value string) error {
+func (a *agentFlags) setPriority(value string) error {
 	name, text, _ := strings.Cut(value, ":")
 	priority, err := strconv.Atoi(text)
 	if kind, step, _ := strings.Cut(name, "."); kind == "" || step == "" || err != nil || priority < 0 {
 		return errors.New("want interface.step:priority, such as deploy.erase_devices:0")
 	}
-	w.priorities[name] = priority
+	a.priorities[name] = priority
 	return nil
 }
 
-// powerFlags are the flags of the power sync.
-type powerFlags struct {
+// powerSyncFlags are the flags of the power sync.
+type powerSyncFlags struct {
 	interval time.Duration
 	workers  int
 	retries  int
 	health   bool
 }
 
-func (p *powerFlags) define(flags *flag.FlagSet) {
+func (p *powerSyncFlags) define(flags *flag.FlagSet) {
 	flags.DurationVar(&p.interval, "power-sync-interval", 2*time.Minute, "`time` from the start of one power sync to the start of the next; 0 disables it")
 	flags.IntVar(&p.workers, "power-sync-workers", 8, "`number` of nodes whose power state is read at the same time")
 	flags.IntVar(&p.retries, "power-sync-retries", 3, "`number` of power syncs in a row that a node may fail; the next failure puts it into maintenance")
 	flags.BoolVar(&p.health, "power-sync-health", true, "read the health of machines in each power sync, which is one more request to each BMC")
 }
 
-func (p *powerFlags) check() error {
+func (p *powerSyncFlags) check() error {
 	switch {
 	case p.interval < 0:
 		return program.Usagef("-power-sync-interval is %v: want 0 or more", p.interval)
@@ -201,7 +201,7 @@ func (p *powerFlags) check() error {
 }
 
 // config returns the configuration of the power sync, in which 0 retries stands for the default and a negative number for none.
-func (p *powerFlags) config() powersync.Config {
+func (p *powerSyncFlags) config() powersync.Config {
 	c := powersync.Config{Interval: p.interval, Workers: p.workers, Policy: powersync.Policy{MaxRetries: p.retries}}
 	if p.retries == 0 {
 		c.MaxRetries = -1

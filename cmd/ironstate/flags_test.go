@@ -16,17 +16,17 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-func TestTheFlagsOfWorkAreParsed(t *testing.T) {
+func TestTheFlagsOfAgentsAreParsed(t *testing.T) {
 	o, err := parse([]string{"-clean-step-priority", "deploy.erase_devices:0", "-clean-step-priority", "raid.create_configuration:20"}, io.Discard)
 	require.NoError(t, err)
-	require.Equal(t, map[string]int{"deploy.erase_devices": 0, "raid.create_configuration": 20}, o.work.priorities)
-	require.Equal(t, machine.DefaultTimeouts(), o.work.timeouts)
-	require.False(t, o.work.fastTrack)
+	require.Equal(t, map[string]int{"deploy.erase_devices": 0, "raid.create_configuration": 20}, o.agents.priorities)
+	require.Equal(t, machine.DefaultTimeouts(), o.agents.timeouts)
+	require.False(t, o.agents.fastTrack)
 	o, err = parse([]string{
 		"-deploy-callback-timeout", "1s", "-clean-callback-timeout", "2s", "-inspect-wait-timeout", "3s", "-rescue-callback-timeout", "4s", "-service-callback-timeout", "0",
 	}, io.Discard)
 	require.NoError(t, err)
-	require.Equal(t, machine.Timeouts{Deploy: time.Second, Clean: 2 * time.Second, Inspect: 3 * time.Second, Rescue: 4 * time.Second}, o.work.timeouts)
+	require.Equal(t, machine.Timeouts{Deploy: time.Second, Clean: 2 * time.Second, Inspect: 3 * time.Second, Rescue: 4 * time.Second}, o.agents.timeouts)
 }
 
 // TestWorkWithoutAnAgentFailsAfterTheTimeOfItsFlag gives one kind of work a short timeout; the others have the default.

@@ -30,7 +30,7 @@ func TestAClientThatResetsItsRequestsRunsFewOfThem(t *testing.T) {
 		}
 	})
 	s := httptest.NewUnstartedServer(nil)
-	l := bounded(s.Listener, maxConnections, maxAddressConnections)
+	l := limitListener(s.Listener, maxConnections, maxAddressConnections)
 	s.Listener, s.Config, s.EnableHTTP2 = l, newServer(handler, l, slog.New(slog.DiscardHandler)), true
 	s.StartTLS()
 	defer s.Close()

@@ -96,7 +96,7 @@ func (i *imageFlags) serve(server *images.Server, next http.Handler, log *slog.L
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen for requests for images: %w", err)
 	}
-	connections := bounded(socket, maxConnections, maxAddressConnections)
+	connections := limitListener(socket, maxConnections, maxAddressConnections)
 	web := newServer(server, connections, log)
 	ended := make(chan struct{})
 	go func() {

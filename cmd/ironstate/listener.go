@@ -55,7 +55,8 @@ type connection struct {
 	closed           bool
 }
 
-func bounded(l net.Listener, most, mostOfAddress int) *listener {
+// limitListener returns a listener with the given limits of open connections, in all and of each client address.
+func limitListener(l net.Listener, most, mostOfAddress int) *listener {
 	return &listener{Listener: l, most: most, mostOfAddress: mostOfAddress, idle: list.New(), addresses: map[netip.Prefix]*connections{}}
 }
 

@@ -62,7 +62,7 @@ type limited struct {
 
 func serveLimited(t *testing.T, most, mostOfAddress int) *limited {
 	s := &limited{pipes: newPipes(), entered: make(chan struct{}), leave: make(chan struct{})}
-	s.listener = bounded(s.pipes, most, mostOfAddress)
+	s.listener = limitListener(s.pipes, most, mostOfAddress)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/wait" {
 			s.entered <- struct{}{}
@@ -190,7 +190,7 @@ func tlsServer(c net.Conn) net.Conn { return tls.Server(c, nil) }
 
 func TestTheSameConnectionsCountOverTLS(t *testing.T) {
 	for _, wrap := range []func(net.Conn) net.Conn{func(c net.Conn) net.Conn { return c }, tlsServer} {
-		l := bounded(newPipes(), 2, 2)
+		l := limitListener(newPipes(), 2, 2)
 		c := &connection{l: l, address: addressOf("10.0.0.1:1")}
 		_, admitted := l.admit(c)
 		require.True(t, admitted)
@@ -205,7 +205,7 @@ func TestTheSameConnectionsCountOverTLS(t *testing.T) {
 }
 
 func TestAddressesOfConnectionsAreForgotten(t *testing.T) {
-	l := bounded(newPipes(), 10, 10)
+	l := limitListener(newPipes(), 10, 10)
 	for i := range 100 {
 		_, admitted := l.admit(&connection{l: l, address: addressOf(fmt.Sprintf("10.0.0.%d:1", i))})
 		require.True(t, admitted)

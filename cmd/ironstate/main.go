@@ -77,9 +77,9 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	defer tracing.close()
 	c, err := conductor.New(conductor.Config{
 		Store: measuredStore{store.Store, metrics.store}, Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(), SkipAutomatedClean: !o.automatedClean,
-		Timeouts: &o.work.timeouts, CleanStepPriorities: o.work.priorities, AgentVerifyCA: o.work.verifyCA, RequireAgentTLS: o.work.requireTLS,
-		FastTrack: o.work.fastTrack, FastTrackTimeout: o.work.fastTrackTimeout, SkipHealth: !o.power.health,
-		ResumeVerification: o.resumeVerify, CheckInterval: o.checkInterval, Power: o.power.config(), SkipPowerSync: o.power.interval == 0,
+		Timeouts: &o.agents.timeouts, CleanStepPriorities: o.agents.priorities, AgentVerifyCA: o.agents.verifyCA, RequireAgentTLS: o.agents.requireTLS,
+		FastTrack: o.agents.fastTrack, FastTrackTimeout: o.agents.fastTrackTimeout, SkipHealth: !o.powerSync.health,
+		ResumeVerification: o.resumeVerify, CheckInterval: o.checkInterval, Power: o.powerSync.config(), SkipPowerSync: o.powerSync.interval == 0,
 		Hardware: hardware, ShutdownTimeout: o.shutdownTimeout, OnTransition: metrics.observe, Tracer: tracing.conductorTracer(), Log: log,
 	})
 	if err != nil {

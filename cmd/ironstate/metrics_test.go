@@ -255,7 +255,7 @@ func TestMetricsOfThePowerSync(t *testing.T) {
 	}}
 	s := measure(t, &conductor.Memory{}, nil, nil, func(c *conductor.Config) {
 		c.Hardware["fake-hardware"] = broken
-		c.Power = (&powerFlags{interval: time.Millisecond, workers: 1, retries: 2}).config()
+		c.Power = (&powerSyncFlags{interval: time.Millisecond, workers: 1, retries: 2}).config()
 	})
 	require.NoError(t, s.Ready(t.Context()))
 	const outcomes = "conductor_power_sync_nodes_total"

@@ -57,7 +57,7 @@ func (s *service) run(ctx context.Context, listener net.Listener) (err error) {
 	}
 	defer stopDemo()
 
-	connections := bounded(listener, maxConnections, maxAddressConnections)
+	connections := limitListener(listener, maxConnections, maxAddressConnections)
 	server := newServer(s.handler, connections, s.log)
 	served := make(chan error, 1)
 	go func() {

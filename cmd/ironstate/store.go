@@ -22,9 +22,9 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// cluster holds the flags for an etcd cluster that several conductors share: another cluster, or one
+// clusterFlags are the flags for an etcd cluster that several conductors share: another cluster, or one
 // that their own processes form.
-type cluster struct {
+type clusterFlags struct {
 	peers                     string // the servers of the processes; the folder is -data
 	client, replace           string
 	peerCA, peerCert, peerKey string
@@ -36,7 +36,7 @@ type cluster struct {
 	lease         time.Duration
 }
 
-func (c *cluster) define(flags *flag.FlagSet) {
+func (c *clusterFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&c.endpoints, "etcd", "", "comma-separated `URLs` of an etcd cluster on which several conductors share the nodes")
 	flags.StringVar(&c.user, "etcd-user", "", "etcd's `user`; the password is in the environment variable ETCD_PASSWORD")
 	flags.StringVar(&c.ca, "etcd-ca", "", "`file` of the CAs of etcd's certificates, in PEM; empty stands for the system's CAs")
@@ -53,10 +53,10 @@ func (c *cluster) define(flags *flag.FlagSet) {
 }
 
 // shared reports whether several conductors share the nodes.
-func (c *cluster) shared() bool { return c.endpoints != "" || c.peers != "" }
+func (c *clusterFlags) shared() bool { return c.endpoints != "" || c.peers != "" }
 
 // check returns an error if the flags contradict each other or -data.
-func (c *cluster) check(name, data string) error {
+func (c *clusterFlags) check(name, data string) error {
 	switch {
 	case c.endpoints != "" && data != "":
 		return program.Usagef("-data and -etcd exclude each other: the nodes are in one store")
@@ -87,7 +87,7 @@ func (c *cluster) check(name, data string) error {
 	return nil
 }
 
-func (c *cluster) peersByName() (map[string]string, error) {
+func (c *clusterFlags) peersByName() (map[string]string, error) {
 	peers := map[string]string{}
 	for part := range strings.SplitSeq(c.peers, ",") {
 		name, url, ok := strings.Cut(part, "=")
@@ -100,7 +100,7 @@ func (c *cluster) peersByName() (map[string]string, error) {
 }
 
 // open opens the store of the cluster, or without a cluster that of the folder.
-func (c *cluster) open(ctx context.Context, name, data string, log *slog.Logger) (*etcd.Store, error) {
+func (c *clusterFlags) open(ctx context.Context, name, data string, log *slog.Logger) (*etcd.Store, error) {
 	switch {
 	case !c.shared():
 		return embedded.Open(ctx, embedded.Config{Dir: data, Log: log})
@@ -125,7 +125,7 @@ func (c *cluster) open(ctx context.Context, name, data string, log *slog.Logger)
 const patience = 3 * time.Second
 
 // peerConfig returns the configuration of this process as a server of -cluster.
-func (c *cluster) peerConfig(name, data string, log *slog.Logger) (embedded.Config, error) {
+func (c *clusterFlags) peerConfig(name, data string, log *slog.Logger) (embedded.Config, error) {
 	peers, err := c.peersByName()
 	return embedded.Config{Dir: data, Log: log, Cluster: embedded.Cluster{
 		Name: name, Peers: peers, CA: c.peerCA, Cert: c.peerCert, Key: c.peerKey, Client: c.client, Replace: c.replace, Insecure: c.insecure,
@@ -133,7 +133,7 @@ func (c *cluster) peerConfig(name, data string, log *slog.Logger) (embedded.Conf
 }
 
 // config returns the configuration of the store on the cluster of -etcd.
-func (c *cluster) config(log *slog.Logger) (etcd.Config, error) {
+func (c *clusterFlags) config(log *slog.Logger) (etcd.Config, error) {
 	config := etcd.Config{
 		Endpoints: strings.Split(c.endpoints, ","), User: c.user, Password: secret.New(os.Getenv("ETCD_PASSWORD")), Log: log,
 	}
@@ -161,8 +161,8 @@ func (c *cluster) config(log *slog.Logger) (etcd.Config, error) {
 	return config, nil
 }
 
-// opened is an open store.
-type opened struct {
+// openedStore is the store of the nodes, with the functions that depend on its kind.
+type openedStore struct {
 	conductor.Store
 	membership conductor.Membership // nil if no other conductor uses the store
 	backup     func(context.Context, io.Writer) error
@@ -170,15 +170,15 @@ type opened struct {
 }
 
 // openStore opens the store of the nodes.
-func openStore(ctx context.Context, o *options, log *slog.Logger) (*opened, error) {
+func openStore(ctx context.Context, o *options, log *slog.Logger) (*openedStore, error) {
 	if o.data == "" && !o.cluster.shared() {
-		return &opened{Store: &conductor.Memory{}, close: func() error { return nil }}, nil
+		return &openedStore{Store: &conductor.Memory{}, close: func() error { return nil }}, nil
 	}
 	store, err := o.cluster.open(ctx, o.name, o.data, log)
 	if err != nil {
 		return nil, err
 	}
-	opened := &opened{Store: store, backup: store.Backup, close: store.Close}
+	opened := &openedStore{Store: store, backup: store.Backup, close: store.Close}
 	if o.cluster.shared() {
 		opened.membership = store.Membership(o.cluster.lease)
 	}
