@@ -160,7 +160,7 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 		if step.Work == states.NoState {
 			outcome = Done
 		}
-		if err := l.order(ctx, Fail); err != nil {
+		if err := l.setOutcome(ctx, Fail); err != nil {
 			return err
 		}
 		if _, err := i.request(ctx, newest, l.uuid, "provide"); err != nil {

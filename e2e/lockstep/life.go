@@ -61,7 +61,7 @@ func (i *Ironic) beginLife(ctx context.Context, s *service, from states.State) (
 func (l *life) request(ctx context.Context, word string, v states.APIVersion, outcome Outcome) (*Difference, error) {
 	from := l.machine.Node()
 	what := fmt.Sprintf("%q in %v at %v, work ends with %s", word, from.State, v, outcome)
-	if err := l.order(ctx, outcome); err != nil {
+	if err := l.setOutcome(ctx, outcome); err != nil {
 		return nil, err
 	}
 	answer, err := l.ironic.request(ctx, v, l.uuid, word)
@@ -107,7 +107,7 @@ func (l *life) decide(ctx context.Context, word string, v states.APIVersion) (re
 // maintain puts the node into maintenance, or ends its maintenance, as a client does.
 func (l *life) maintain(ctx context.Context, on bool) (*Difference, error) {
 	what := fmt.Sprintf("maintenance: %v", on)
-	if err := l.order(ctx, Done); err != nil {
+	if err := l.setOutcome(ctx, Done); err != nil {
 		return nil, err
 	}
 	var answers [2]Answer
@@ -131,7 +131,7 @@ func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 	}
 	from := l.machine.Node()
 	what := fmt.Sprintf("a call in %v, work ends with %s", from.State, outcome)
-	if err := l.order(ctx, outcome); err != nil {
+	if err := l.setOutcome(ctx, outcome); err != nil {
 		return nil, err
 	}
 	answer, err := l.ironic.Client.Call(ctx, newest, l.uuid)
@@ -174,10 +174,10 @@ func (l *life) expire(ctx context.Context) (*Difference, error) {
 	return l.settle(ctx, what)
 }
 
-// order sets the outcome of the next work, and resets the time of the last move.
-func (l *life) order(ctx context.Context, outcome Outcome) error {
+// setOutcome sets the outcome of the next work, and resets the time of the last move.
+func (l *life) setOutcome(ctx context.Context, outcome Outcome) error {
 	l.since = ""
-	if err := l.service.order(ctx, l.uuid, outcome); err != nil {
+	if err := l.service.setOutcome(ctx, l.uuid, outcome); err != nil {
 		return err
 	}
 	_, err := l.ironic.database.write(l.uuid, columns{

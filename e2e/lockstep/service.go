@@ -41,7 +41,7 @@ func startService(ctx context.Context) (*service, error) {
 	c, err := conductor.New(conductor.Config{
 		OnTransition: s.moved,
 		Store:        s.store, Name: HostName, Table: Series.Table(),
-		Hardware:      map[string]conductor.Hardware{"fake-hardware": &byOrder{conductor.Fake{Series: Series}}},
+		Hardware:      map[string]conductor.Hardware{"fake-hardware": &scriptedHardware{conductor.Fake{Series: Series}}},
 		CheckInterval: checkInterval, SkipPowerSync: true, LockedRetries: -1,
 		ShutdownTimeout: time.Second, Membership: withSomebody{}, MaxDeploying: math.MaxInt, MaxCleaning: math.MaxInt,
 	})
@@ -142,8 +142,8 @@ func (s *service) put(ctx context.Context, uuid string, at machine.Node) error {
 	return err
 }
 
-// order sets the outcome of the next work.
-func (s *service) order(ctx context.Context, uuid string, outcome Outcome) error {
+// setOutcome sets the outcome of the next work.
+func (s *service) setOutcome(ctx context.Context, uuid string, outcome Outcome) error {
 	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
 		n.Extra = map[string]any{"outcome": string(outcome)}
 		return nil
@@ -170,7 +170,7 @@ func (s *service) call(ctx context.Context, uuid string, outcome Outcome) error 
 	}
 	var failure error
 	if n.ProvisionState == states.InspectWait && outcome == Fail {
-		failure = errByOrder
+		failure = errScripted
 	}
 	return s.conductor.Resume(ctx, uuid, failure)
 }
@@ -191,17 +191,17 @@ func (s *service) settle(ctx context.Context, uuid string) (*conductor.Node, err
 	}
 }
 
-// byOrder is the counterpart of python/driver.py: hardware whose work has the outcome in
+// scriptedHardware is the counterpart of python/driver.py: hardware whose work has the outcome in
 // the node's extra.
-type byOrder struct{ conductor.Fake }
+type scriptedHardware struct{ conductor.Fake }
 
-var errByOrder = errors.New("fails by order")
+var errScripted = errors.New("fails by order")
 
 // outcome returns the result of a piece of work.
-func (h *byOrder) outcome(n *conductor.Node, canWait bool) error {
+func (h *scriptedHardware) outcome(n *conductor.Node, canWait bool) error {
 	switch ordered, _ := n.Extra["outcome"].(string); {
 	case ordered == string(Fail):
-		return errByOrder
+		return errScripted
 	case ordered == string(Wait) && canWait:
 		return conductor.ErrWait
 	default:
@@ -210,7 +210,7 @@ func (h *byOrder) outcome(n *conductor.Node, canWait bool) error {
 }
 
 // Describe implements [conductor.Hardware].
-func (h *byOrder) Describe() conductor.Description {
+func (h *scriptedHardware) Describe() conductor.Description {
 	d := h.Fake.Describe()
 	for _, kind := range []string{"power", "deploy", "inspect", "rescue", "vendor"} {
 		d.Interfaces[kind] = append(d.Interfaces[kind], driverName)
@@ -219,12 +219,12 @@ func (h *byOrder) Describe() conductor.Description {
 }
 
 // Verify implements [conductor.Hardware].
-func (h *byOrder) Verify(_ context.Context, n *conductor.Node) (states.Power, error) {
+func (h *scriptedHardware) Verify(_ context.Context, n *conductor.Node) (states.Power, error) {
 	return states.PowerOn, h.outcome(n, false)
 }
 
-// orderedSteps are the steps by the state in which they run. A step with a "!" can wait.
-var orderedSteps = map[states.State][]string{
+// scriptedSteps are the steps by the state in which they run. A step with a "!" can wait.
+var scriptedSteps = map[states.State][]string{
 	states.Inspecting: {"inspect.inspect_hardware!"},
 	states.Cleaning:   {"deploy.clean!", "deploy.finish_clean"},
 	states.Deploying:  {"deploy.deploy!", "deploy.finish_deploy"},
@@ -235,9 +235,9 @@ var orderedSteps = map[states.State][]string{
 }
 
 // Steps implements [conductor.Hardware].
-func (h *byOrder) Steps(_ *conductor.Node, work states.State) []conductor.Step {
+func (h *scriptedHardware) Steps(_ *conductor.Node, work states.State) []conductor.Step {
 	var steps []conductor.Step
-	for i, name := range orderedSteps[work] {
+	for i, name := range scriptedSteps[work] {
 		name, canWait := strings.CutSuffix(name, "!")
 		kind, step, _ := strings.Cut(name, ".")
 		steps = append(steps, conductor.Step{
