@@ -121,7 +121,7 @@ func (r *run) newAttacker(id int) *attacker {
 	}
 	return &attacker{
 		random: rand.New(rand.NewPCG(r.seed, uint64(9000+id))), hosts: r.cluster.conductors,
-		nodes: [2][]string{r.nodes, r.allNodes()[len(r.nodes):]}, log: r.attacks, dialer: dialer, next: 3 * id,
+		nodes: [2][]string{r.nodes, r.machines.nodes()}, log: r.attacks, dialer: dialer, next: 3 * id,
 	}
 }
 

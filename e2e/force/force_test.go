@@ -39,7 +39,7 @@ func TestForce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t)
 			var faults []string
-			c := config{seed: *seed, long: *long, nodes: 200, machines: 4, clients: 24, lease: 3 * time.Second, embedded: embedded, keep: true, verbose: true}
+			c := config{seed: *seed, duration: *long, nodeCount: 200, machineCount: 4, clients: 24, lease: 3 * time.Second, embedded: embedded, keep: true, verbose: true}
 			if c.seed == 0 {
 				c.seed = uint64(time.Now().UnixNano())
 			}
@@ -49,13 +49,13 @@ func TestForce(t *testing.T) {
 			})
 			require.NoError(t, err, "seed %d", c.seed)
 			require.Empty(t, result.findings, "seed %d", c.seed)
-			require.Equal(t, c.nodes+c.machines, result.idle)
-			require.GreaterOrEqual(t, result.cleanings, c.machines)
-			require.GreaterOrEqual(t, result.deployments, c.machines)
+			require.Equal(t, c.nodeCount+c.machineCount, result.idle)
+			require.GreaterOrEqual(t, result.cleanings, c.machineCount)
+			require.GreaterOrEqual(t, result.deployments, c.machineCount)
 			require.Positive(t, result.faults)
 			require.Positive(t, result.requests[0])
 			require.Positive(t, result.operations)
-			require.Greater(t, result.versions, c.nodes)
+			require.Greater(t, result.versions, c.nodeCount)
 			require.NotEmpty(t, faults)
 			require.Positive(t, result.attacks.idle)
 			for _, a := range attacks("") {

@@ -89,6 +89,15 @@ func newMachines(dir string, nodes []string, conductors []*conductorProcess) (*m
 	return all, nil
 }
 
+// nodes returns the UUIDs of the machines' nodes.
+func (m *machines) nodes() []string {
+	var all []string
+	for _, one := range m.all {
+		all = append(all, one.node)
+	}
+	return all
+}
+
 // close ends the agents, the BMCs and the server of the images.
 func (m *machines) close() error {
 	var errs []error

@@ -54,9 +54,9 @@ func force(ctx context.Context, args []string, out, errOut io.Writer) error {
 	c := config{keep: true}
 	flags := flag.NewFlagSet("force", flag.ContinueOnError)
 	flags.Uint64Var(&c.seed, "seed", 0, "`seed` of the faults and the requests; 0 chooses one")
-	flags.DurationVar(&c.long, "for", time.Minute, "`time` for which faults are injected")
-	flags.IntVar(&c.nodes, "nodes", 1000, "nodes of fake-hardware, 1 to 10000")
-	flags.IntVar(&c.machines, "machines", 16, "nodes with agents, 0 to 100")
+	flags.DurationVar(&c.duration, "for", time.Minute, "`time` for which faults are injected")
+	flags.IntVar(&c.nodeCount, "nodes", 1000, "nodes of fake-hardware, 1 to 10000")
+	flags.IntVar(&c.machineCount, "machines", 16, "nodes with agents, 0 to 100")
 	flags.IntVar(&c.clients, "clients", 24, "clients, 1 to 1000")
 	flags.DurationVar(&c.lease, "lease", 3*time.Second, "`time` of the conductors' leases, 2s or more")
 	flags.BoolVar(&c.embedded, "embedded", false, "use the etcd servers embedded in the conductors (-cluster); without network cuts")
@@ -64,11 +64,11 @@ func force(ctx context.Context, args []string, out, errOut io.Writer) error {
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err
 	}
-	if err := errors.Join(program.Between("nodes", c.nodes, 1, 10_000), program.Between("machines", c.machines, 0, 100), program.Between("clients", c.clients, 1, 1000)); err != nil {
+	if err := errors.Join(program.Between("nodes", c.nodeCount, 1, 10_000), program.Between("machines", c.machineCount, 0, 100), program.Between("clients", c.clients, 1, 1000)); err != nil {
 		return err
 	}
-	if c.long <= 0 || c.lease < 2*time.Second {
-		return program.Usagef("-for is %v and -lease is %v: want more than 0 and at least 2s", c.long, c.lease)
+	if c.duration <= 0 || c.lease < 2*time.Second {
+		return program.Usagef("-for is %v and -lease is %v: want more than 0 and at least 2s", c.duration, c.lease)
 	}
 	if c.seed == 0 {
 		c.seed = rand.Uint64()

@@ -20,15 +20,15 @@ import (
 
 // config has the values of the flags.
 type config struct {
-	seed     uint64
-	long     time.Duration // for which faults are injected
-	nodes    int           // nodes of fake-hardware
-	machines int           // nodes with agents
-	clients  int
-	lease    time.Duration
-	embedded bool // the conductors are the etcd servers
-	keep     bool
-	verbose  bool
+	seed         uint64
+	duration     time.Duration // for which faults are injected
+	nodeCount    int           // nodes of fake-hardware
+	machineCount int           // nodes with agents
+	clients      int
+	lease        time.Duration
+	embedded     bool // the conductors are the etcd servers
+	keep         bool // keep the logs after a failure or a finding
+	verbose      bool // print each fault
 }
 
 // figures are the result of a run.
@@ -100,8 +100,8 @@ func execute(ctx context.Context, c config, show progress) (result figures, err 
 		return result, err
 	}
 	var ids []string
-	for i := range c.machines {
-		ids = append(ids, nodeID(c.nodes+i))
+	for i := range c.machineCount {
+		ids = append(ids, nodeID(c.nodeCount+i))
 	}
 	r.machines, err = newMachines(dir, ids, r.cluster.conductors)
 	defer func() { err = errors.Join(err, r.machines.close()) }()
@@ -167,8 +167,8 @@ const operators = 2000
 // newClient returns a client with its own random stream.
 func (r *run) newClient(id int) *client {
 	return &client{
-		id: id, random: rand.New(rand.NewPCG(r.seed, uint64(1000+id))), table: r.table, nodes: r.nodes, hosts: r.cluster.conductors, log: &r.requests, limit: requestTimeout,
-		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}},
+		id: id, random: rand.New(rand.NewPCG(r.seed, uint64(1000+id))), table: r.table, nodes: r.nodes, hosts: r.cluster.conductors,
+		limit: requestTimeout, log: &r.requests, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}},
 	}
 }
 
@@ -176,7 +176,7 @@ func (r *run) newClient(id int) *client {
 func (r *run) populate(ctx context.Context) error {
 	c := r.newClient(0)
 	defer c.http.CloseIdleConnections()
-	for i := range r.config.nodes {
+	for i := range r.nodeCount {
 		id := nodeID(i)
 		created := history.Request{}
 		body := fmt.Sprintf(`{"uuid": %q, "name": "node-%d", "driver": "fake-hardware"}`, id, i)
@@ -194,15 +194,6 @@ func (r *run) populate(ctx context.Context) error {
 	return nil
 }
 
-// allNodes returns the nodes of fake-hardware and those of the machines.
-func (r *run) allNodes() []string {
-	all := slices.Clone(r.nodes)
-	for _, m := range r.machines.all {
-		all = append(all, m.node)
-	}
-	return all
-}
-
 // nodeID returns the UUID of a node.
 func nodeID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
 
@@ -212,7 +203,7 @@ const progressEvery = 5 * time.Second
 func (r *run) load(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
-	limited, cancel := context.WithTimeout(ctx, r.long)
+	limited, cancel := context.WithTimeout(ctx, r.duration)
 	defer cancel()
 	for id := range r.clients {
 		c := r.newClient(id + 1)
@@ -261,10 +252,10 @@ func (r *run) settle(ctx context.Context) error {
 		}
 		return len(busy) == 0 && r.recorder.caughtUp(bounded)
 	})
-	r.progress("%8v  after the last fault: %d of %d nodes are idle", time.Since(begin).Round(time.Second), r.figures().idle, len(r.allNodes()))
+	r.progress("%8v  after the last fault: %d of %d nodes are idle", time.Since(begin).Round(time.Second), r.figures().idle, r.nodeCount+r.machineCount)
 	for _, host := range r.cluster.conductors {
 		c := r.newClient(r.clients + 1)
-		for _, id := range r.allNodes() {
+		for _, id := range slices.Concat(r.nodes, r.machines.nodes()) {
 			if _, ok := c.readAt(ctx, host, id); !ok && ctx.Err() == nil {
 				return fmt.Errorf("%s does not answer for node %s after the end of all faults", host.name, id)
 			}
@@ -300,7 +291,10 @@ var namedSteps = []string{"bios.factory_reset", "bios.cache_bios_settings"}
 func (r *run) check() (figures, error) {
 	r.cluster.stop() // the logs are complete
 	end := time.Now()
-	h := &history.History{Table: r.table, Work: work, Nodes: r.recorder.nodes, Memberships: r.recorder.memberships, Requests: r.requests.requests, Machines: map[string]history.Machine{}}
+	h := &history.History{
+		Table: r.table, Work: work, Nodes: r.recorder.nodes, Memberships: r.recorder.memberships, Requests: r.requests.requests,
+		Machines: map[string]history.Machine{},
+	}
 	for _, m := range r.machines.all {
 		var err error
 		if h.Machines[m.node], err = m.history(); err != nil {
