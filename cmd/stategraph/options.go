@@ -115,13 +115,15 @@ func parse(args []string, help io.Writer) (*options, error) {
 
 // isSecond reports whether a flag has the second of its two values, in lower or upper
 // case. A value that is neither is an error.
-func isSecond(name, word string, words ...string) (bool, error) {
-	for n, known := range words {
-		if strings.EqualFold(word, known) {
-			return n == 1, nil
-		}
+func isSecond(flag, value, first, second string) (bool, error) {
+	switch {
+	case strings.EqualFold(value, first):
+		return false, nil
+	case strings.EqualFold(value, second):
+		return true, nil
+	default:
+		return false, &states.UnknownError{Kind: flag, Word: value, Known: []string{first, second}}
 	}
-	return false, &states.UnknownError{Kind: name, Word: word, Known: words}
 }
 
 // options checks the values and returns what they stand for.

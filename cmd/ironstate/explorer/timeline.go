@@ -34,6 +34,9 @@ const (
 // maxStages bounds the shown stages; the latest are shown.
 const maxStages = 40
 
+// maxEntryDelay bounds the time between a transition and the history entry of its error.
+const maxEntryDelay = 10 * time.Second
+
 // timelineOf returns the stages of a node, oldest first: what its record and its history say.
 func timelineOf(n *conductor.Node, history []*conductor.HistoryEntry) []stage {
 	var timeline []stage
@@ -61,7 +64,10 @@ func timelineOf(n *conductor.Node, history []*conductor.HistoryEntry) []stage {
 	}
 	for _, entry := range history {
 		text := entry.Event
-		if i := slices.IndexFunc(timeline, func(s stage) bool { return s.hasError(entry.CreatedAt, text) }); i >= 0 {
+		sameError := func(s stage) bool { // a transition may have only the beginning of the text
+			return s.Text != "" && strings.HasPrefix(text, strings.TrimSuffix(s.Text, "…")) && entry.CreatedAt.Sub(s.At).Abs() < maxEntryDelay
+		}
+		if i := slices.IndexFunc(timeline, sameError); i >= 0 {
 			timeline[i].Text = text
 		} else {
 			timeline = append(timeline, stage{At: entry.CreatedAt, Source: fromHistory, Text: text})
@@ -69,13 +75,4 @@ func timelineOf(n *conductor.Node, history []*conductor.HistoryEntry) []stage {
 	}
 	slices.SortStableFunc(timeline, func(a, b stage) int { return a.At.Compare(b.At) })
 	return timeline[max(0, len(timeline)-maxStages):]
-}
-
-// sameError bounds the time between a transition and the history entry of its error.
-const sameError = 10 * time.Second
-
-// hasError reports whether a stage has the error of a history entry. A transition may have only the
-// beginning of its text.
-func (s stage) hasError(at time.Time, text string) bool {
-	return s.Text != "" && strings.HasPrefix(text, strings.TrimSuffix(s.Text, "…")) && at.Sub(s.At).Abs() < sameError
 }
