@@ -107,7 +107,7 @@ func (i *Ironic) start(ctx context.Context) error {
 	if err := process.answers(ctx, client); err != nil {
 		process.kill()
 		client.close()
-		return fmt.Errorf("%w: %s", err, i.logged())
+		return fmt.Errorf("%w: %s", err, i.lastErrors())
 	}
 	i.Client, i.process = client, process
 	return nil
@@ -159,8 +159,8 @@ func (i *Ironic) command(ctx context.Context, name string, args ...string) *exec
 	return cmd
 }
 
-// logged returns the last errors in Ironic's log.
-func (i *Ironic) logged() string {
+// lastErrors returns the last errors in Ironic's log.
+func (i *Ironic) lastErrors() string {
 	const most = 20
 	log, _ := os.ReadFile(i.path(logFile)) // it may have died before it logged
 	var found []string

@@ -141,7 +141,7 @@ func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 	if answer.Status >= http.StatusBadRequest {
 		return nil, fmt.Errorf("lockstep: call for a node in %v: %s", from.State, answer.Fault)
 	}
-	if err := errors.Join(l.called(ctx, outcome), l.service.call(ctx, l.uuid, outcome)); err != nil {
+	if err := errors.Join(l.resume(ctx, outcome), l.service.call(ctx, l.uuid, outcome)); err != nil {
 		return &Difference{what, "accepted", err.Error()}, nil
 	}
 	return l.settle(ctx, what)
@@ -208,9 +208,9 @@ func (l *life) work(ctx context.Context, outcome Outcome) error {
 	}
 }
 
-// called reports the call for which the machine waits. The call ends an inspection by
+// resume reports the call for which the machine waits. The call ends an inspection by
 // another service.
-func (l *life) called(ctx context.Context, outcome Outcome) error {
+func (l *life) resume(ctx context.Context, outcome Outcome) error {
 	if l.machine.Node().State != states.InspectWait {
 		if err := l.machine.Report(ctx, states.EventResume, ""); err != nil {
 			return err

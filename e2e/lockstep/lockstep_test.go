@@ -85,7 +85,7 @@ func liveAtRandom(rt *rapid.T, t *testing.T, i *Ironic, s *service) (requests in
 	rt.Repeat(map[string]func(*rapid.T){
 		"step": func(*rapid.T) {
 			next := chooseStep(l.machine.Node(), choose)
-			if next.kind == aRequest {
+			if next.kind == requestStep {
 				requests++
 			}
 			found, err := l.take(t.Context(), next)

@@ -12,9 +12,9 @@ import (
 	"slices"
 )
 
-// unlike are the fields of a node that are not compared as they are. A nil function
+// normalizers has the fields of a node that are not compared as they are. A nil function
 // excludes the field; otherwise the function's results are compared.
-var unlike = map[string]func(any) any{
+var normalizers = map[string]func(any) any{
 	"created_at": nil, "updated_at": nil, "provision_updated_at": nil,
 	"inspection_started_at": nil, "inspection_finished_at": nil,
 	"links": nil, "ports": nil, "portgroups": nil, "states": nil, "volume": nil,
@@ -114,12 +114,12 @@ func differingField(ironic, ironstate []byte) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		a, inWant := want[name]
 		b, inGot := got[name]
-		alike, ok := unlike[name]
+		normalize, special := normalizers[name]
 		switch {
 		case inWant != inGot:
 			return name, nil
-		case ok && alike == nil:
-		case ok && alike(a) != alike(b), !ok && !reflect.DeepEqual(a, b):
+		case special && normalize == nil:
+		case special && normalize(a) != normalize(b), !special && !reflect.DeepEqual(a, b):
 			return name, nil
 		}
 	}

@@ -25,10 +25,10 @@ type step struct {
 type stepKind int
 
 const (
-	aRequest stepKind = iota
-	aCall
-	aTimeout
-	aMaintenance
+	requestStep stepKind = iota
+	callStep
+	timeoutStep
+	maintenanceStep
 )
 
 // choose picks a number from 0 to n-1; the label names the choice.
@@ -48,14 +48,14 @@ func chooseStep(at machine.Node, choose choose) step {
 	waits := Series.Table().Phase(at.State) == states.PhaseWaiting
 	kind := choose("kind", 8)
 	if choose("maintenance", 10) == 0 {
-		s.kind, s.on = aMaintenance, choose("on", 3) == 0
+		s.kind, s.on = maintenanceStep, choose("on", 3) == 0
 		return s
 	}
 	switch {
 	case waits && kind == 7:
-		s.kind = aTimeout
+		s.kind = timeoutStep
 	case waits && kind >= 4:
-		s.kind = aCall
+		s.kind = callStep
 	case len(taken) > 0 && kind%2 == 0:
 		s.word = pick(choose, "word", taken)
 	default:
@@ -68,11 +68,11 @@ func chooseStep(at machine.Node, choose choose) step {
 // take applies a step to all systems.
 func (l *life) take(ctx context.Context, s step) (*Difference, error) {
 	switch s.kind {
-	case aCall:
+	case callStep:
 		return l.call(ctx, s.outcome)
-	case aTimeout:
+	case timeoutStep:
 		return l.expire(ctx)
-	case aMaintenance:
+	case maintenanceStep:
 		return l.maintain(ctx, s.on)
 	default:
 		return l.request(ctx, s.word, s.version, s.outcome)
