@@ -57,6 +57,7 @@
 //	internal/checksum     verifies images by the checksums of instance_info
 //	internal/oslobool     reads the words that Ironic accepts for booleans
 //	internal/boundedcall  calls that may panic or never return
+//	internal/configerror  the error of an invalid configuration
 //	internal/fence        asks the context of a call before each request to hardware
 //	internal/errtext      cleans external texts before they are stored or printed
 //	internal/freeport     finds ports for programs that cannot listen on port 0

@@ -12,13 +12,16 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// agentSteps are the states in which steps wait for the agent.
+var agentSteps = states.SetOf(states.CleanWait, states.DeployWait, states.ServiceWait)
+
 // attends reports whether a heartbeat makes the conductor speak to the node's agent: the node uses the agent, and its steps
 // or its rescue wait for it.
 func (b *rulebook) attends(n *Node) bool {
 	if n.ProvisionState == states.RescueWait {
 		return b.bootsRamdisk(n)
 	}
-	if _, ok := agentWork[n.ProvisionState]; !ok || b.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
+	if !agentSteps.Has(n.ProvisionState) {
 		return false
 	}
 	hardware, err := b.hardware(n)

@@ -3,7 +3,6 @@
 package conductor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -30,7 +29,6 @@ func (t *Task) refreshAgentSteps(ctx context.Context, w agent.Work) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(found.Steps, func(a, b agent.Step) int { return cmp.Compare(a.Interface, b.Interface) })
 	return t.Update(ctx, func(n *Node) error {
 		if n.Agent.Steps == nil {
 			n.Agent.Steps = map[agent.Work]AgentSteps{}

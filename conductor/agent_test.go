@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -253,14 +254,16 @@ func TestATokenThatWasMadeBeforeTheBootOutlivesIt(t *testing.T) {
 		f := start(t, nil)
 		n := f.node(states.Manageable)
 		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
-			n.Agent = conductor.AgentInfo{Token: "made before", TokenPregenerated: true, URL: "https://10.0.0.7:9999"}
+			n.Agent = conductor.AgentInfo{
+				Token: "made before", TokenPregenerated: true, URL: "https://10.0.0.7:9999", VerifyCA: "PEM", Managers: map[string]any{"generic": "1.1"},
+				Steps: map[agent.Work]conductor.AgentSteps{agent.Clean: {}},
+			}
 			return nil
 		})
 		require.NoError(t, err)
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOff, 0))
 		got := f.settle(n)
-		require.Equal(t, "made before", got.Agent.Token)
-		require.Empty(t, got.Agent.URL)
+		require.Equal(t, conductor.AgentInfo{Token: "made before", TokenPregenerated: true, Managers: map[string]any{"generic": "1.1"}}, got.Agent)
 		f.request(n, "provide")
 		f.request(n, "active")
 		require.Empty(t, f.settle(n).Agent.Token)

@@ -37,7 +37,7 @@ func (t *Task) PregenerateAgentToken(ctx context.Context) (string, error) {
 // ForgetAgent removes the data of the node's agent, its token included. The next agent then receives a
 // token at its lookup.
 func (t *Task) ForgetAgent(ctx context.Context) error {
-	if !t.Node().Agent.known() {
+	if t.Node().Agent.Token == "" {
 		return nil
 	}
 	return t.Update(ctx, func(n *Node) error { n.forgetAgent(); return nil })

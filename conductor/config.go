@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/configerror"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -126,38 +127,32 @@ type Config struct {
 	Tracer Tracer
 }
 
-// ConfigError reports a [Config] with an invalid field.
-type ConfigError struct {
-	Field string
-	Want  string // a value that would have been right
-}
-
-func (e *ConfigError) Error() string {
-	return fmt.Sprintf("conductor: bad configuration: %s must be %s", e.Field, e.Want)
-}
+// ConfigError says which Field of a configuration of a Package is invalid, its Value, and a value that it should Want. The packages
+// below this one return it, too.
+type ConfigError = configerror.Error
 
 // withDefaults returns the configuration with its defaults filled in.
 func (c Config) withDefaults() (Config, error) {
 	if c.Store == nil {
-		return c, &ConfigError{"Store", "set"}
+		return c, &ConfigError{Package: "conductor", Field: "Store", Want: "a store, such as a Memory"}
 	}
 	if len(c.Hardware) == 0 {
-		return c, &ConfigError{"Hardware", "set, with at least one hardware type"}
+		return c, &ConfigError{Package: "conductor", Field: "Hardware", Want: "at least one hardware type"}
 	}
 	for name, hardware := range c.Hardware {
 		if name == "" || hardware == nil {
-			return c, &ConfigError{"Hardware", "hardware types with names, none of them nil"}
+			return c, &ConfigError{Package: "conductor", Field: "Hardware", Value: fmt.Sprintf("%T with the name %q", hardware, name), Want: "hardware types with names, none of them nil"}
 		}
 	}
 	for _, priority := range c.CleanStepPriorities {
 		if priority < 0 {
-			return c, &ConfigError{"CleanStepPriorities", "priorities of 0 or more"}
+			return c, &ConfigError{Package: "conductor", Field: "CleanStepPriorities", Value: c.CleanStepPriorities, Want: "priorities of 0 or more"}
 		}
 	}
 	if c.Name == "" {
 		host, err := os.Hostname()
 		if err != nil {
-			return c, fmt.Errorf("conductor: no Name is configured, and the host has none: %w", err)
+			return c, &ConfigError{Package: "conductor", Field: "Name", Err: fmt.Errorf("the host has none either: %w", err)}
 		}
 		c.Name = host
 	}
@@ -184,7 +179,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"MaxTransitions", &c.MaxTransitions, 32},
 	} {
 		if *d.value < 0 {
-			return c, &ConfigError{d.field, "0 or more"}
+			return c, &ConfigError{Package: "conductor", Field: d.field, Value: *d.value, Want: "0 or more"}
 		}
 		if *d.value == 0 {
 			*d.value = d.zero
@@ -203,7 +198,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"ShutdownTimeout", &c.ShutdownTimeout, time.Minute},
 	} {
 		if *d.value < 0 {
-			return c, &ConfigError{d.field, "0 or more"}
+			return c, &ConfigError{Package: "conductor", Field: d.field, Value: *d.value, Want: "0 or more"}
 		}
 		if *d.value == 0 {
 			*d.value = d.zero

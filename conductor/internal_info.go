@@ -13,7 +13,7 @@ import (
 // [Node.InternalInfo].
 type AgentInfo struct {
 	URL string `json:"url,omitzero"` // of the agent's API, from its heartbeats
-	// Token is the secret in the agent's heartbeats and in the commands to it.
+	// Token is the secret in the agent's heartbeats and in the commands to it. It is empty if the record has nothing of an agent.
 	Token string `json:"token,omitzero"`
 	// TokenPregenerated is set if the token was made before the boot, see [Task.PregenerateAgentToken].
 	TokenPregenerated bool   `json:"token_pregenerated,omitzero"`
@@ -42,11 +42,6 @@ func (d DeploymentInfo) isWholeDisk() bool { return d.WholeDisk != nil && *d.Who
 type AgentSteps struct {
 	Steps     []agent.Step `json:"steps"`
 	Refreshed time.Time    `json:"refreshed"`
-}
-
-// known reports whether there is data of an agent since its boot.
-func (a AgentInfo) known() bool {
-	return a.URL != "" || a.Token != "" || a.VerifyCA != "" || a.Steps != nil
 }
 
 // hasSteps reports whether the agent was asked for its steps for a kind of work since its boot.

@@ -186,7 +186,7 @@ func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time
 
 // askPower requests a power state from the hardware of a node that this process has reserved.
 func (t *Task) askPower(ctx context.Context, power states.Power) error {
-	if n := t.Node(); power != states.PowerOn && n.Agent.known() {
+	if n := t.Node(); power != states.PowerOn && n.Agent.Token != "" {
 		if err := t.Update(ctx, func(n *Node) error { n.forgetBootedAgent(); return nil }); err != nil {
 			return err
 		}

@@ -83,3 +83,26 @@ func TestADeploymentMergesTheStepsOfTheHardwareAndOfTheRequest(t *testing.T) {
 		require.Equal(t, test.want, strings.Join(got, " "))
 	}
 }
+
+func TestOtherPrioritiesLeaveTheStepsOfAHardwareTypeAsTheyAre(t *testing.T) {
+	steps := []Step{{Interface: "deploy", Step: "erase_devices", Priority: 10}}
+	require.Equal(t, 99, withPriorities(steps, map[string]int{"deploy.erase_devices": 99})[0].Priority)
+	require.Equal(t, 10, steps[0].Priority)
+}
+
+func TestADeploymentHasTheStepsOfATemplateAndThoseOfTheRequest(t *testing.T) {
+	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}})
+	require.NoError(t, err)
+	step := func(name string) StepRequest {
+		priority := 50
+		return StepRequest{Interface: "deploy", Step: name, Priority: &priority}
+	}
+	_, err = c.CreateObject(t.Context(), &DeployTemplate{ObjectMeta: ObjectMeta{Name: "CUSTOM_A"}, Steps: []StepRequest{step("a")}})
+	require.NoError(t, err)
+	n := &Node{Driver: "fake-hardware", InstanceInfo: map[string]any{"traits": []any{"CUSTOM_A"}}}
+	available := []Step{{Interface: "deploy", Step: "a"}, {Interface: "deploy", Step: "b"}}
+	steps, err := c.engine.deploymentSteps(t.Context(), n, []StepRequest{step("b")}, func() []Step { return available }, false)
+	require.NoError(t, err)
+	require.Len(t, steps, 2)
+	require.Equal(t, "deploy.a deploy.b", steps[0].String()+" "+steps[1].String())
+}

@@ -128,13 +128,13 @@ func (c Config) complete() (Config, error) {
 		{"ForceLimit", c.ForceLimit, c.ForceLimit >= 0, offOrMore},
 	} {
 		if !rule.ok {
-			return Config{}, configError(rule.field, rule.value, rule.want)
+			return Config{}, &ConfigError{Package: "powersync", Field: rule.field, Value: rule.value, Want: rule.want}
 		}
 	}
 	if c.Name == "" {
 		host, _ := os.Hostname()
 		if host == "" {
-			return Config{}, configError("Name", "empty", "a name, since the host has none")
+			return Config{}, &ConfigError{Package: "powersync", Field: "Name", Value: c.Name, Want: "a name, since the host has none"}
 		}
 		c.Name = host
 	}

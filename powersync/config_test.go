@@ -19,7 +19,7 @@ func TestNewRefusesInvalidConfigurations(t *testing.T) {
 		set   func(*powersync.Config)
 		text  string
 	}{
-		{"Store", func(c *powersync.Config) { c.Store = nil }, "powersync: Store is <nil>: want a Store"},
+		{"Store", func(c *powersync.Config) { c.Store = nil }, "powersync: Store is not set: want a Store"},
 		{"Driver", func(c *powersync.Config) { c.Driver = nil }, ""},
 		{"Store", func(c *powersync.Config) { c.Handler = &scripted{} }, ""},
 		{"Driver", func(c *powersync.Config) { c.Store, c.Handler = nil, &scripted{} }, ""},

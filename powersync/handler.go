@@ -4,6 +4,7 @@ package powersync
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 )
@@ -51,5 +52,5 @@ func (s *Syncer) handled(f *failures, handle func(context.Context, string, Failu
 	}
 }
 
-// errHandled: power requests and reservations are up to the Handler.
-var errHandled = configError("Handler", "set", "a Store and a Driver")
+// errHandled is the error of a power request to a Syncer with a Handler.
+var errHandled = &ConfigError{Package: "powersync", Field: "Handler", Err: errors.New("power requests and reservations are up to the Handler")}

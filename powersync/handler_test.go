@@ -91,8 +91,8 @@ func TestAHandlerDecidesAndTheSyncerKeepsTheFailures(t *testing.T) {
 	s.Emit(context.Background(), powersync.Event{ID: "a", Outcome: powersync.PowerSet})
 	require.Equal(t, 1, s.Stats().Nodes[powersync.PowerSet])
 	_, err = s.Reclaim(context.Background())
-	require.ErrorContains(t, err, "powersync: Handler is set")
-	require.ErrorContains(t, s.Set(context.Background(), "a", isOn, 0), "powersync: Handler is set")
+	require.ErrorContains(t, err, "powersync: Handler: power requests and reservations are up to the Handler")
+	require.ErrorContains(t, s.Set(context.Background(), "a", isOn, 0), "powersync: Handler: power requests and reservations are up to the Handler")
 }
 
 func TestAHandlersStoreFails(t *testing.T) {

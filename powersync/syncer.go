@@ -30,8 +30,8 @@ type Syncer struct {
 	recovering       atomic.Bool
 }
 
-// New makes a Syncer. It calls neither Store nor Driver. The error names the invalid
-// field. New does not detect a Store or Driver that is a nil pointer in the interface:
+// New makes a Syncer. It calls neither Store nor Driver. The error is a [*ConfigError].
+// New does not detect a Store or Driver that is a nil pointer in the interface:
 // its calls fail or panic, and rounds report that.
 func New(c Config) (*Syncer, error) {
 	c, err := c.complete()

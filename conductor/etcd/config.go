@@ -4,11 +4,10 @@ package etcd
 
 import (
 	"crypto/tls"
-	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/ironstate/ironstate/conductor/etcd/internal/endpoint"
+	"github.com/ironstate/ironstate/internal/configerror"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -34,16 +33,16 @@ type Config struct {
 // complete returns the configuration with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
 	if len(c.Endpoints) == 0 {
-		return c, errors.New("no Endpoints are set: want the URLs of the servers; package embedded needs none")
+		return c, &configerror.Error{Package: "etcd", Field: "Endpoints", Want: "the URLs of the servers; package embedded needs none"}
 	}
 	secure := false
 	for _, server := range c.Endpoints {
 		https, err := endpoint.IsHTTPS(server)
 		if err != nil {
-			return c, err
+			return c, &configerror.Error{Package: "etcd", Field: "Endpoints", Err: err}
 		}
 		if !https && c.TLS != nil {
-			return c, fmt.Errorf("TLS is set, but the endpoint %q would be reached without it: use https", server)
+			return c, &configerror.Error{Package: "etcd", Field: "Endpoints", Value: server, Want: "https, since TLS is set"}
 		}
 		secure = secure || https
 	}

@@ -27,7 +27,7 @@ func TestServersWithHTTPSAreReachedByTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, err := Config{Endpoints: test.endpoints, TLS: test.given}.complete()
 			if test.refused {
-				require.ErrorContains(t, err, "would be reached without it")
+				require.ErrorContains(t, err, "want https, since TLS is set")
 				return
 			}
 			require.NoError(t, err)

@@ -35,7 +35,7 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 		config etcd.Config
 		says   string
 	}{
-		"no servers":         {etcd.Config{}, "no Endpoints"},
+		"no servers":         {etcd.Config{}, "etcd: Endpoints is not set"},
 		"a relative prefix":  {etcd.Config{Endpoints: []string{"http://h:1"}, Prefix: "ironstate"}, `the Prefix is "ironstate"`},
 		"a prefix too long":  {etcd.Config{Endpoints: []string{"http://h:1"}, Prefix: "/ironstate/"}, "end without one"},
 		"no scheme":          {etcd.Config{Endpoints: []string{"etcd-1:2379"}}, `"etcd-1:2379" is not a URL`},

@@ -58,7 +58,7 @@ const defaultSessions = 1000
 func (c Config) withDefaults() (Config, error) {
 	for field, value := range map[string]time.Duration{"Timeout": c.Timeout, "MediaTimeout": c.MediaTimeout} {
 		if value < 0 {
-			return c, &conductor.ConfigError{Field: field, Want: "0 or more"}
+			return c, &conductor.ConfigError{Package: "hardware", Field: field, Value: value, Want: "0 or more"}
 		}
 	}
 	if c.MediaTimeout == 0 {
@@ -68,10 +68,10 @@ func (c Config) withDefaults() (Config, error) {
 		c.KernelParameters = "nofb nomodeset vga=normal"
 	}
 	if _, err := bootimage.ParseParameters(c.KernelParameters); err != nil {
-		return c, &conductor.ConfigError{Field: "KernelParameters", Want: "a kernel command line: " + err.Error()}
+		return c, &conductor.ConfigError{Package: "hardware", Field: "KernelParameters", Err: err}
 	}
 	if !slices.Contains([]string{"", "http", "local"}, c.ImageDownloadSource) {
-		return c, &conductor.ConfigError{Field: "ImageDownloadSource", Want: `"http" or "local"`}
+		return c, &conductor.ConfigError{Package: "hardware", Field: "ImageDownloadSource", Value: c.ImageDownloadSource, Want: `"http" or "local"`}
 	}
 	switch {
 	case c.Sessions == 0:
@@ -147,7 +147,7 @@ func newType(k kind, c Config) (*Type, error) {
 	if i := slices.Index(deploy, c.DefaultDeploy); i >= 0 {
 		deploy = slices.Insert(slices.Delete(deploy, i, i+1), 0, c.DefaultDeploy)
 	} else if c.DefaultDeploy != "" {
-		return nil, &conductor.ConfigError{Field: "DefaultDeploy", Want: fmt.Sprintf("one of %q", deploy)}
+		return nil, &conductor.ConfigError{Package: "hardware", Field: "DefaultDeploy", Value: c.DefaultDeploy, Want: fmt.Sprintf("one of %q", deploy)}
 	}
 	k.interfaces = maps.Clone(k.interfaces)
 	k.interfaces["deploy"] = deploy
@@ -165,15 +165,15 @@ func (b *Type) Close(ctx context.Context) error {
 	return b.driver.Close(ctx)
 }
 
-// made returns an error for a nil or zero BMC.
+// made returns an error for a nil or zero Type.
 func (b *Type) made() error {
 	if b == nil || b.driver == nil {
-		return &conductor.ConfigError{Field: "BMC", Want: "one that NewRedfish or NewIPMI made"}
+		return &conductor.ConfigError{Package: "hardware", Field: "Type", Want: "one that NewRedfish or NewIPMI made"}
 	}
 	return nil
 }
 
-// usable returns an error for a nil node, and for a nil or zero BMC.
+// usable returns an error for a nil node, and for a nil or zero Type.
 func (b *Type) usable(n *conductor.Node) error {
 	if n == nil {
 		return &conductor.Error{Reason: conductor.Invalid, Text: "there is no node: it is nil"}

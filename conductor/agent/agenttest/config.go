@@ -11,6 +11,8 @@ import (
 	"net"
 	"slices"
 	"time"
+
+	"github.com/ironstate/ironstate/internal/configerror"
 )
 
 // Config configures a [Machine]. API is required.
@@ -89,23 +91,26 @@ func (c Config) complete() (Config, error) {
 
 func (c Config) check() error {
 	var errs []error
+	invalid := func(field string, value any, want string) {
+		errs = append(errs, &configerror.Error{Package: "agenttest", Field: field, Value: value, Want: want})
+	}
 	if c.API == "" {
-		errs = append(errs, errors.New("agenttest: API is empty: want the URL of Ironic's API"))
+		invalid("API", c.API, "the URL of Ironic's API")
 	}
 	if c.DiskSize < minDisk {
-		errs = append(errs, fmt.Errorf("agenttest: DiskSize is %d: want at least %d", c.DiskSize, minDisk))
+		invalid("DiskSize", c.DiskSize, fmt.Sprintf("%d or more", minDisk))
 	}
 	if c.Heartbeat < 0 {
-		errs = append(errs, errors.New("agenttest: Heartbeat is negative"))
+		invalid("Heartbeat", c.Heartbeat, "0 or more")
 	}
 	for _, mac := range c.MACs {
 		if _, err := net.ParseMAC(mac); err != nil {
-			errs = append(errs, fmt.Errorf("agenttest: MACs: %w", err))
+			invalid("MACs", mac, "MAC addresses")
 		}
 	}
 	for _, s := range c.Steps {
 		if !slices.Contains(works, s.Work) || s.Interface == "" || s.Name == "" || s.Run == nil {
-			errs = append(errs, fmt.Errorf("agenttest: step %q: want a work of %q, an interface, a name and a function", s.Name, works))
+			invalid("Steps", s.Name, fmt.Sprintf("steps with a work of %q, an interface, a name and a function", works))
 		}
 	}
 	return errors.Join(errs...)

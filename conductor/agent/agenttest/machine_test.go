@@ -17,12 +17,12 @@ import (
 
 func TestConfigIsChecked(t *testing.T) {
 	for name, c := range map[string]agenttest.Config{
-		"API is empty":          {},
-		"DiskSize is 1":         {API: "x", DiskSize: 1},
-		"Heartbeat is negative": {API: "x", Heartbeat: -1},
-		"invalid MAC":           {API: "x", MACs: []string{"x"}},
-		`step "x"`:              {API: "x", Steps: []agenttest.Step{{Name: "x"}}},
-		"make the disk":         {API: "x", Disk: "/proc/none/disk"},
+		`API is ""`:         {},
+		"DiskSize is 1":     {API: "x", DiskSize: 1},
+		"Heartbeat is -1ns": {API: "x", Heartbeat: -1},
+		`MACs is "x"`:       {API: "x", MACs: []string{"x"}},
+		`Steps is "x"`:      {API: "x", Steps: []agenttest.Step{{Name: "x"}}},
+		"make the disk":     {API: "x", Disk: "/proc/none/disk"},
 	} {
 		_, err := agenttest.New(c)
 		require.ErrorContains(t, err, name)

@@ -3,10 +3,10 @@
 package embedded
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/ironstate/ironstate/internal/configerror"
 )
 
 // Config configures a store on a server in this process, which is single or one of a Cluster.
@@ -43,11 +43,11 @@ const (
 func (c Config) complete() (Config, error) {
 	switch {
 	case c.Dir == "":
-		return c, errors.New("the configuration has no Dir: each server needs a folder")
+		return c, &configerror.Error{Package: "embedded", Field: "Dir", Value: c.Dir, Want: "a folder: each server needs one"}
 	case c.Quota < 0:
-		return c, fmt.Errorf("the Quota is %d bytes, want 0 or more", c.Quota)
+		return c, &configerror.Error{Package: "embedded", Field: "Quota", Value: c.Quota, Want: "0 or more"}
 	case c.Reserve < 0:
-		return c, fmt.Errorf("the Reserve is %d bytes, want 0 or more", c.Reserve)
+		return c, &configerror.Error{Package: "embedded", Field: "Reserve", Value: c.Reserve, Want: "0 or more"}
 	}
 	if c.Quota == 0 {
 		c.Quota = defaultQuota
@@ -61,5 +61,8 @@ func (c Config) complete() (Config, error) {
 	if c.maintainEvery == 0 {
 		c.maintainEvery = time.Minute
 	}
-	return c, c.Cluster.check()
+	if err := c.Cluster.check(); err != nil {
+		return c, &configerror.Error{Package: "embedded", Field: "Cluster", Err: err}
+	}
+	return c, nil
 }

@@ -29,9 +29,9 @@ func TestTheBoundsOfAConfiguration(t *testing.T) {
 		config Config
 		fault  string
 	}{
-		"no folder":          {Config{Quota: 1}, "the configuration has no Dir"},
-		"a negative quota":   {Config{Dir: "d", Quota: -1}, "the Quota is -1 bytes, want 0 or more"},
-		"a negative reserve": {Config{Dir: "d", Reserve: -1}, "the Reserve is -1 bytes, want 0 or more"},
+		"no folder":          {Config{Quota: 1}, `embedded: Dir is "": want a folder`},
+		"a negative quota":   {Config{Dir: "d", Quota: -1}, "embedded: Quota is -1: want 0 or more"},
+		"a negative reserve": {Config{Dir: "d", Reserve: -1}, "embedded: Reserve is -1: want 0 or more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := c.config.complete()

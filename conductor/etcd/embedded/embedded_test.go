@@ -158,11 +158,11 @@ func TestAWriteThatEtcdRefusesIsLogged(t *testing.T) {
 
 func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 	_, err := embedded.Open(t.Context(), embedded.Config{})
-	require.ErrorContains(t, err, "no Dir")
+	require.ErrorContains(t, err, `Dir is ""`)
 	_, err = embedded.Open(t.Context(), embedded.Config{Dir: "d", Quota: -1})
-	require.ErrorContains(t, err, "the Quota is -1 bytes")
+	require.ErrorContains(t, err, "Quota is -1")
 	_, err = embedded.Open(t.Context(), embedded.Config{Dir: "d", Reserve: -1})
-	require.ErrorContains(t, err, "the Reserve is -1 bytes")
+	require.ErrorContains(t, err, "Reserve is -1")
 	_, err = embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir(), Prefix: "ironstate"})
 	require.ErrorContains(t, err, `the Prefix is "ironstate"`)
 }

@@ -29,6 +29,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/ironstate/ironstate/internal/configerror"
 )
 
 // Config configures a [Server].
@@ -68,11 +70,14 @@ type Server struct {
 // New returns a Server for a folder. Images that an earlier Server has published there stay published.
 func New(c Config) (*Server, error) {
 	at, err := url.Parse(c.URL)
+	if err != nil {
+		return nil, &configerror.Error{Package: "images", Field: "URL", Err: errors.New("it is malformed")} // the error of url.Parse repeats a password
+	}
 	switch {
-	case err != nil, at.Host == "", at.Scheme != "http" && at.Scheme != "https", at.User != nil, at.RawQuery != "", at.Fragment != "":
-		return nil, fmt.Errorf("images: the URL %q is not one like http://192.0.2.1:6180/images", c.URL)
+	case at.Host == "", at.Scheme != "http" && at.Scheme != "https", at.User != nil, at.RawQuery != "", at.Fragment != "":
+		return nil, &configerror.Error{Package: "images", Field: "URL", Value: at.Redacted(), Want: "a URL such as http://192.0.2.1:6180/images"}
 	case c.MaxBytes < 0 || c.MaxSource < 0 || c.MaxTransfers < 0:
-		return nil, errors.New("images: MaxBytes, MaxSource and MaxTransfers must be 0 or more")
+		return nil, &configerror.Error{Package: "images", Field: "MaxBytes, MaxSource or MaxTransfers", Value: min(c.MaxBytes, c.MaxSource, int64(c.MaxTransfers)), Want: "0 or more"}
 	}
 	c.URL = strings.TrimRight(c.URL, "/")
 	for _, limit := range []struct {
