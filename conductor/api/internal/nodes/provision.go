@@ -38,12 +38,9 @@ func provision(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	// Check again: the state may have changed while the request waited for the lock.
-	complete := func(n *node, p *conductor.ProvisionRequest) error {
-		copied := *q // the checks modify the query
-		copied.steps, copied.decoded = maps.Clone(q.steps), maps.Clone(q.decoded)
-		err := completeProvision(r, n, &copied)
-		*p = copied.request(r.Version)
+	// The conductor calls this again under the node's lock, since the node may have changed before.
+	complete := func(n *node, p *conductor.ProvisionRequest) (err error) {
+		*p, err = q.complete(r, n)
 		return err
 	}
 	var request conductor.ProvisionRequest
@@ -51,18 +48,26 @@ func provision(r *rest.Request) (rest.Answer, error) {
 		request.Complete = complete
 		err = r.Conductor.Provision(r.Context(), n.UUID, request)
 	}
-	if err != nil {
-		return rest.Answer{}, provisionFault(err, fault.Show(q.target), n.UUID)
+	var refused *states.RequestError
+	switch {
+	case err == nil:
+		return accepted(r), nil
+	case !errors.As(err, &refused):
+		return rest.Answer{}, err
+	case errors.Is(err, states.ErrNotAcceptable):
+		return rest.Answer{}, fault.NotAcceptable
+	case errors.Is(err, states.ErrNotUnderstood):
+		return rest.Answer{}, fault.Invalid("The requested action %q could not be understood.", fault.Show(q.target))
+	default:
+		return rest.Answer{}, fault.State(fault.Show(q.target), n.UUID, refused.From.String())
 	}
-	return accepted(r), nil
 }
 
 // provisionQuery is a decoded request for a provision state.
 type provisionQuery struct {
 	target         string
 	configDrive    any
-	steps          map[string][]any                   // as in the request, by kind: "clean", "deploy" and "service"
-	decoded        map[string][]conductor.StepRequest // the same steps, set by decodeSteps
+	steps          map[string][]any // as decoded JSON, by kind: "clean", "deploy" and "service"
 	rescuePassword string
 	hasPassword    bool
 	disableRamdisk *bool
@@ -70,11 +75,10 @@ type provisionQuery struct {
 }
 
 // decodeProvision returns the query in the arguments of a request. It checks the arguments one by one.
-func decodeProvision(a *rest.Args) (*provisionQuery, error) {
-	q := &provisionQuery{
+func decodeProvision(a *rest.Args) (provisionQuery, error) {
+	q := provisionQuery{
 		target: a.Need("target").Text("target"), configDrive: a.Values["configdrive"],
-		steps: map[string][]any{}, decoded: map[string][]conductor.StepRequest{},
-		hasPassword: a.Has("rescue_password"),
+		steps: map[string][]any{}, hasPassword: a.Has("rescue_password"),
 	}
 	// The order of the checks is that of the parameters in Ironic's NodeStatesController.provision.
 	switch v := q.configDrive.(type) {
@@ -106,47 +110,59 @@ func unlessText(v any) string {
 	return ": " + fault.Repr(v)
 }
 
-// completeProvision refuses a request with arguments that its target does not allow. It adds the steps of a runbook and decodes all
-// steps.
-func completeProvision(r *rest.Request, n *node, q *provisionQuery) error {
+// complete returns the conductor's form of a query for a node. It adds the steps of a runbook, and refuses arguments that
+// the target does not allow. It leaves the refusal of the target itself to the conductor.
+func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.ProvisionRequest, err error) {
 	verb := q.target
-	if _, err := r.Conductor.Rules().Request(n.Fields(), q.target, r.Version); err != nil {
-		return nil // the conductor refuses the request
+	p = conductor.ProvisionRequest{Target: verb, Version: r.Version, RescuePassword: q.rescuePassword}
+	if _, err := r.Conductor.Rules().Request(n.Fields(), verb, r.Version); err != nil {
+		return p, nil
 	}
 	if q.runbook != "" {
-		if err := useRunbook(r, n, q); err != nil {
-			return err
+		if err := q.useRunbook(r, n); err != nil {
+			return p, err
 		}
 	}
 	if err := checkConfigDrive(r, q); err != nil {
-		return err
+		return p, err
 	}
 	if err := checkRamdisk(r, q); err != nil {
-		return err
+		return p, err
 	}
 	switch {
 	case len(q.steps["clean"]) > 0 && verb != "clean":
-		return fault.Invalid("\"clean_steps\" is only valid when setting target provision state to clean")
+		return p, fault.Invalid("\"clean_steps\" is only valid when setting target provision state to clean")
 	case len(q.steps["deploy"]) > 0 && r.Version < since.DeploySteps:
-		return fault.TooOld(since.DeploySteps)
+		return p, fault.TooOld(since.DeploySteps)
 	case len(q.steps["deploy"]) > 0 && verb != "active" && verb != "rebuild":
-		return fault.Invalid("\"deploy_steps\" is only valid when setting target provision state to active or rebuild")
+		return p, fault.Invalid("\"deploy_steps\" is only valid when setting target provision state to active or rebuild")
 	case q.hasPassword && verb != "rescue":
-		return fault.Invalid("\"rescue_password\" is only valid when setting target provision state to rescue")
+		return p, fault.Invalid("\"rescue_password\" is only valid when setting target provision state to rescue")
 	case len(q.steps["service"]) > 0 && verb != "service":
-		return fault.Invalid("\"service_steps\" is only valid when setting target provision state to service")
+		return p, fault.Invalid("\"service_steps\" is only valid when setting target provision state to service")
 	case verb == "rescue" && strings.TrimSpace(q.rescuePassword) == "":
-		return fault.Invalid("A non-empty \"rescue_password\" is required when setting target provision state to rescue")
+		return p, fault.Invalid("A non-empty \"rescue_password\" is required when setting target provision state to rescue")
 	case (verb == "clean" || verb == "service") && len(q.steps[verb]) == 0:
-		return fault.Invalid("\"%s_steps\" is required when setting target provision state to %s", verb, verb)
+		return p, fault.Invalid("\"%s_steps\" is required when setting target provision state to %s", verb, verb)
 	}
-	return decodeSteps(r, q)
+	if schema.Truthy(q.configDrive) {
+		p.ConfigDrive = q.configDrive
+	}
+	p.DisableRamdisk = q.disableRamdisk != nil && *q.disableRamdisk
+	if p.CleanSteps, err = decodeSteps(r, "clean", q.steps["clean"]); err != nil {
+		return p, err
+	}
+	if p.DeploySteps, err = decodeSteps(r, "deploy", q.steps["deploy"]); err != nil {
+		return p, err
+	}
+	p.ServiceSteps, err = decodeSteps(r, "service", q.steps["service"])
+	return p, err
 }
 
 // useRunbook adds the steps of a runbook to a request for cleaning or servicing.
 //
 // Source: _handle_runbook in ironic/api/controllers/v1/node.py.
-func useRunbook(r *rest.Request, n *conductor.Node, q *provisionQuery) error {
+func (q *provisionQuery) useRunbook(r *rest.Request, n *node) error {
 	if r.Version < since.Runbooks {
 		return fault.NotAcceptable
 	}
@@ -160,6 +176,7 @@ func useRunbook(r *rest.Request, n *conductor.Node, q *provisionQuery) error {
 	case len(q.steps[q.target]) > 0:
 		return fault.Invalid("Please provide either \"%s_steps\" or a runbook, but not both.", q.target)
 	}
+	q.steps = maps.Clone(q.steps) // the query is completed again
 	q.steps[q.target] = steps
 	if book.DisableRamdisk {
 		q.disableRamdisk = &book.DisableRamdisk
@@ -170,7 +187,7 @@ func useRunbook(r *rest.Request, n *conductor.Node, q *provisionQuery) error {
 // checkConfigDrive refuses an invalid config drive.
 //
 // Source: check_allow_configdrive in ironic/api/controllers/v1/utils.py.
-func checkConfigDrive(r *rest.Request, q *provisionQuery) error {
+func checkConfigDrive(r *rest.Request, q provisionQuery) error {
 	if object, ok := q.configDrive.(map[string]any); q.configDrive == nil || q.configDrive == "" || ok && len(object) == 0 {
 		return nil
 	}
@@ -225,7 +242,7 @@ func checkConfigDriveObject(r *rest.Request, object map[string]any) error {
 }
 
 // checkRamdisk refuses disable_ramdisk for targets other than cleaning and servicing.
-func checkRamdisk(r *rest.Request, q *provisionQuery) error {
+func checkRamdisk(r *rest.Request, q provisionQuery) error {
 	if q.disableRamdisk == nil {
 		return nil
 	}
@@ -269,60 +286,30 @@ func requestedSteps(s *rest.Service) *schema.Schema {
 	return &schema.Schema{Types: []string{"array"}, Items: step}
 }
 
-// decodeSteps refuses steps that violate their schema. Otherwise it sets decoded.
-func decodeSteps(r *rest.Request, q *provisionQuery) error {
-	for _, kind := range slices.Sorted(maps.Keys(q.steps)) {
-		if len(q.steps[kind]) == 0 {
-			continue
-		}
-		valid := requestedSteps(r.Service)
-		if kind == "deploy" {
-			valid = objects.StepsSchema("priority", true)(r.Service)
-		}
-		if text := valid.Explain(q.steps[kind]); text != "" {
-			return fault.Invalid("Invalid %s_steps: %s", kind, text)
-		}
-		for _, item := range q.steps[kind] {
-			object := item.(map[string]any)
-			args, _ := object["args"].(map[string]any)
-			step := conductor.StepRequest{Interface: object["interface"].(string), Step: object["step"].(string), Args: args}
-			if priority, ok := object["priority"]; ok {
-				number, ok := objects.WholeNumber(priority)
-				if !ok {
-					return fault.Invalid("Invalid %s_steps: %s is out of range", kind, fault.Repr(priority))
-				}
-				step.Priority = &number
+// decodeSteps returns the steps of a kind, nil for none. It refuses steps that violate their schema.
+func decodeSteps(r *rest.Request, kind string, items []any) (steps []conductor.StepRequest, err error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	valid := requestedSteps(r.Service)
+	if kind == "deploy" {
+		valid = objects.StepsSchema("priority", true)(r.Service)
+	}
+	if text := valid.Explain(items); text != "" {
+		return nil, fault.Invalid("Invalid %s_steps: %s", kind, text)
+	}
+	for _, item := range items {
+		object := item.(map[string]any)
+		args, _ := object["args"].(map[string]any)
+		step := conductor.StepRequest{Interface: object["interface"].(string), Step: object["step"].(string), Args: args}
+		if priority, ok := object["priority"]; ok {
+			number, ok := objects.WholeNumber(priority)
+			if !ok {
+				return nil, fault.Invalid("Invalid %s_steps: %s is out of range", kind, fault.Repr(priority))
 			}
-			q.decoded[kind] = append(q.decoded[kind], step)
+			step.Priority = &number
 		}
+		steps = append(steps, step)
 	}
-	return nil
-}
-
-// request returns the conductor's form of a query that completeProvision has accepted.
-func (q *provisionQuery) request(version states.APIVersion) conductor.ProvisionRequest {
-	p := conductor.ProvisionRequest{
-		Target: q.target, Version: version,
-		CleanSteps: q.decoded["clean"], DeploySteps: q.decoded["deploy"], ServiceSteps: q.decoded["service"],
-		DisableRamdisk: q.disableRamdisk != nil && *q.disableRamdisk, RescuePassword: q.rescuePassword,
-	}
-	if schema.Truthy(q.configDrive) {
-		p.ConfigDrive = q.configDrive
-	}
-	return p
-}
-
-// provisionFault returns the fault of a request for a provision state.
-func provisionFault(err error, target, nodeUUID string) error {
-	var refused *states.RequestError
-	switch {
-	case !errors.As(err, &refused):
-		return err
-	case errors.Is(err, states.ErrNotAcceptable):
-		return fault.NotAcceptable
-	case errors.Is(err, states.ErrNotUnderstood):
-		return fault.Invalid("The requested action %q could not be understood.", target)
-	default:
-		return fault.State(target, nodeUUID, refused.From.String())
-	}
+	return steps, nil
 }
