@@ -40,13 +40,15 @@ type field struct {
 }
 
 // The methods below return a copy of a field with one more property: creatable allows a POST to set it, patchable a PATCH,
-// and editable both; atMost limits the length of its text; notSelectable sets hidden; describedBy sets its schema.
+// and editable both; atMost limits the length of its text; notSelectable sets hidden;
+// notSortable removes it from the sort keys; describedBy sets its schema.
 
 func (f field) creatable() field                   { f.created = true; return f }
 func (f field) patchable() field                   { f.patched = true; return f }
 func (f field) editable() field                    { return f.creatable().patchable() }
 func (f field) atMost(length int) field            { f.maxLength = length; return f }
 func (f field) notSelectable() field               { f.hidden = true; return f }
+func (f field) notSortable() field                 { f.compare = nil; return f }
 func (f field) describedBy(s *schema.Schema) field { f.schema = s; return f }
 
 // textField returns a field with a text. An empty one is null in JSON, unless a client has set "".

@@ -32,10 +32,29 @@ type filter struct {
 //
 // Source: ironic/api/controllers/v1/node.py and utils.py.
 var filters = []filter{
-	{name: "provision_state", since: since.ProvisionStateFilter, silent: true, check: checkProvisionState, test: byProvisionState},
+	{name: "provision_state", since: since.ProvisionStateFilter, silent: true, check: func(a *rest.Args, r *rest.Request) {
+		word := a.Text("provision_state")
+		if s, err := states.Parse(word); err != nil || !r.Table.States().Has(s) {
+			a.Fail("Provision state \"%s\" is not valid", fault.Show(word))
+		}
+	}, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
+		s, _ := states.Parse(a.Text("provision_state")) // checked
+		return func(n *node) bool { return n.ProvisionState == s }
+	}},
 	textFilter("driver", since.DriverFilter, func(n *node) string { return n.Driver }),
 	textFilter("resource_class", since.ResourceClass, func(n *node) string { return n.ResourceClass }),
-	{name: "fault", since: since.Fault, check: checkFault, test: byFault},
+	{name: "fault", since: since.Fault, check: func(a *rest.Args, r *rest.Request) {
+		known := faults
+		if r.Series < states.Bobcat {
+			known = faults[:3] // these series have no servicing
+		}
+		if want := a.Text("fault"); !slices.Contains(known, want) {
+			a.Fail("Unrecognized fault \"%s\" is specified, allowed faults are ('%s')", fault.Show(want), strings.Join(known, "', '"))
+		}
+	}, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
+		want := a.Text("fault")
+		return func(n *node) bool { return n.Fault == want }
+	}},
 	textFilter("conductor_group", since.ConductorGroup, func(n *node) string { return n.ConductorGroup }),
 	{name: "conductor", since: since.Conductors, test: func(a *rest.Args, r *rest.Request) func(*node) bool {
 		name := a.Text("conductor")
@@ -49,9 +68,15 @@ var filters = []filter{
 	}},
 	booleanFilter("sharded", since.Shards, func(n *node) bool { return fieldsByName["shard"].get(n) != nil }),
 	textFilter("instance_name", since.InstanceName, func(n *node) string { return n.InstanceName }),
-	{name: "include_children", since: since.Children}, // serve reads these two
+	{name: "include_children", since: since.Children}, // [listing.serve] uses this one and the next to choose the nodes
 	{name: "parent_node", since: since.Children},
-	{name: "chassis_uuid", test: byChassis},
+	{name: "chassis_uuid", test: func(a *rest.Args, r *rest.Request) func(*node) bool {
+		chassis := a.UUID("chassis_uuid")
+		if a.Err == nil {
+			a.Err = objects.CheckChassis(r, chassis)
+		}
+		return func(n *node) bool { return n.ChassisUUID == chassis }
+	}},
 	{name: "instance_uuid", test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
 		instance := a.UUID("instance_uuid")
 		return func(n *node) bool { return n.InstanceUUID == instance }
@@ -98,46 +123,8 @@ func booleanFilter(name string, since states.APIVersion, of func(*node) bool) fi
 	}}
 }
 
-// checkProvisionState refuses a provision state that the series does not have.
-func checkProvisionState(a *rest.Args, r *rest.Request) {
-	word := a.Text("provision_state")
-	if s, err := states.Parse(word); err != nil || !r.Table.States().Has(s) {
-		a.Fail("Provision state \"%s\" is not valid", fault.Show(word))
-	}
-}
-
-func byProvisionState(a *rest.Args, _ *rest.Request) func(*node) bool {
-	s, _ := states.Parse(a.Text("provision_state")) // checked
-	return func(n *node) bool { return n.ProvisionState == s }
-}
-
 // faults are the faults of a node. Source: ironic/common/faults.py.
 var faults = []string{"power failure", "clean failure", "rescue abort failure", "service failure"}
-
-// checkFault refuses a fault that the series does not have.
-func checkFault(a *rest.Args, r *rest.Request) {
-	want, known := a.Text("fault"), faults
-	if r.Series < states.Bobcat {
-		known = faults[:3] // these series have no servicing
-	}
-	if !slices.Contains(known, want) {
-		a.Fail("Unrecognized fault \"%s\" is specified, allowed faults are ('%s')", fault.Show(want), strings.Join(known, "', '"))
-	}
-}
-
-func byFault(a *rest.Args, _ *rest.Request) func(*node) bool {
-	want := a.Text("fault")
-	return func(n *node) bool { return n.Fault == want }
-}
-
-// byChassis refuses a chassis that does not exist.
-func byChassis(a *rest.Args, r *rest.Request) func(*node) bool {
-	chassis := a.UUID("chassis_uuid")
-	if a.Err == nil {
-		a.Err = objects.CheckChassis(r, chassis)
-	}
-	return func(n *node) bool { return n.ChassisUUID == chassis }
-}
 
 // lateFilters are the filters that GET /v1/nodes/detail checks after the sort key.
 var lateFilters = []string{"conductor", "shard", "sharded"}

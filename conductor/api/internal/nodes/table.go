@@ -18,7 +18,7 @@ import (
 type node = conductor.Node
 
 // allFields are the fields of a node, in the order of Ironic's responses. links has
-// the fields with links after them.
+// the fields with links after them. The fields that are not sortable are no columns of Ironic's node table.
 //
 // Source: ironic/api/controllers/v1/node.py and VERSIONED_FIELDS in utils.py.
 var allFields = []field{
@@ -83,9 +83,9 @@ var allFields = []field{
 	mapField("target_raid_config", since.RAID, func(n *node) *map[string]any { return &n.TargetRAIDConfig }),
 	{name: "traits", since: since.Traits, write: func(w *wire.Writer, _ *rest.Request, n *node) { w.Texts(n.Traits) }},
 	interfaceField("vendor", since.Interfaces),
-	shownField("conductor", since.Conductors, func(r *rest.Request, n *node) string { return owner(r.Service, n) }),
-	shownField("allocation_uuid", since.Allocations, func(_ *rest.Request, n *node) string { return n.AllocationUUID }),
-	chassisField,
+	shownField("conductor", since.Conductors, func(r *rest.Request, n *node) string { return owner(r.Service, n) }).notSortable(),
+	shownField("allocation_uuid", since.Allocations, func(_ *rest.Request, n *node) string { return n.AllocationUUID }).notSortable(),
+	uuidTextField("chassis_uuid", since.First, func(n *node) *string { return &n.ChassisUUID }).editable().notSortable(),
 }
 
 // conductorGroup is stored in lower case. Its JSON form for no group is the empty text, not null.
@@ -115,20 +115,10 @@ var provisionStateField = func() field {
 	return f
 }()
 
-// chassisField is not a sort key, as in Ironic, whose node table has no column of this name. For
-// the same reason fieldsByName removes conductor and allocation_uuid from the sort keys.
-var chassisField = func() field {
-	f := uuidTextField("chassis_uuid", since.First, func(n *node) *string { return &n.ChassisUUID }).editable()
-	f.compare = nil
-	return f
-}()
-
+// fieldsByName indexes allFields. Its initialization also sets their keys.
 var fieldsByName = func() map[string]*field {
 	byName := make(map[string]*field, len(allFields))
 	for i := range allFields {
-		if name := allFields[i].name; name == "conductor" || name == "allocation_uuid" {
-			allFields[i].compare = nil
-		}
 		allFields[i].key = `"` + allFields[i].name + `":`
 		byName[allFields[i].name] = &allFields[i]
 	}
