@@ -22,12 +22,24 @@ func Conductors() *rest.Controller {
 	}}
 }
 
-var (
-	// conductorFields are the fields of a conductor, without links, which every answer has.
-	conductorFields = []string{"created_at", "updated_at", "hostname", "conductor_group", "drivers", "alive"}
-	// defaultConductorFields are the fields in a list without detail.
-	defaultConductorFields = []string{"hostname", "conductor_group", "alive"}
-)
+// conductorFields are the fields of a conductor, without links, which every answer has.
+var conductorFields = []struct {
+	name  string
+	write func(w *wire.Writer, m conductor.Member)
+}{
+	{"created_at", func(w *wire.Writer, m conductor.Member) { w.Time(&m.CreatedAt) }},
+	{"updated_at", func(w *wire.Writer, _ conductor.Member) {
+		now := time.Now().UTC() // the last heartbeat in Ironic; here every member is alive now
+		w.Time(&now)
+	}},
+	{"hostname", func(w *wire.Writer, m conductor.Member) { w.Text(m.Hostname) }},
+	{"conductor_group", func(w *wire.Writer, m conductor.Member) { w.Text(m.Group) }},
+	{"drivers", func(w *wire.Writer, m conductor.Member) { w.Texts(m.Drivers) }},
+	{"alive", func(w *wire.Writer, _ conductor.Member) { w.Boolean(true) }},
+}
+
+// defaultConductorFields are the fields in a list without detail.
+var defaultConductorFields = []string{"hostname", "conductor_group", "alive"}
 
 // conductorOrders has the fields by which a list can be sorted. A nil order keeps the order of
 // [conductor.Conductor.Members]: members have no number, and all were updated now.
@@ -44,25 +56,10 @@ var conductorOrders = map[string]func(a, b conductor.Member) int{
 // writeConductor writes a conductor with the given fields.
 func writeConductor(r *rest.Request, w *wire.Writer, m conductor.Member, fields rest.FieldSet) {
 	w.Open()
-	for _, name := range conductorFields {
-		if !fields.Has(name) {
-			continue
-		}
-		w.Key(name)
-		switch name {
-		case "created_at":
-			w.Time(&m.CreatedAt)
-		case "updated_at":
-			now := time.Now().UTC() // the last heartbeat in Ironic; here every member is alive now
-			w.Time(&now)
-		case "hostname":
-			w.Text(m.Hostname)
-		case "conductor_group":
-			w.Text(m.Group)
-		case "drivers":
-			w.Texts(m.Drivers)
-		case "alive":
-			w.Boolean(true)
+	for _, f := range conductorFields {
+		if fields.Has(f.name) {
+			w.Key(f.name)
+			f.write(w, m)
 		}
 	}
 	w.Key("links").Links(r.Base(), "conductors/"+m.Hostname)
@@ -71,9 +68,11 @@ func writeConductor(r *rest.Request, w *wire.Writer, m conductor.Member, fields 
 
 // checkConductorFields refuses fields that a conductor does not have.
 func checkConductorFields(fields rest.FieldSet) error {
-	return rest.InvalidFields(slices.DeleteFunc(slices.Clone(fields), func(f string) bool {
-		return slices.Contains(conductorFields, f) || f == "links"
-	}))
+	known := []string{"links"}
+	for _, f := range conductorFields {
+		known = append(known, f.name)
+	}
+	return rest.InvalidFields(slices.DeleteFunc(slices.Clone(fields), func(name string) bool { return slices.Contains(known, name) }))
 }
 
 // listConductors answers GET /v1/conductors.
