@@ -36,8 +36,12 @@ func (s schemas) patch(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	n, err = r.Conductor.UpdateNode(r.Context(), n.UUID, func(n *node) error {
-		if err := checkUpdatable(r, n, p); err != nil {
-			return err
+		removal := len(p) == 1 && p[0].Op == "remove" && p[0].Path == "/instance_uuid"
+		if r.Conductor.Rules().Patch(n.Fields(), removal, r.Version) != nil {
+			if n.ProvisionState == states.Inspecting {
+				return fault.Conflict("Cannot update node \"%s\" while it is in state \"%s\".", n.UUID, n.ProvisionState)
+			}
+			return fault.Conflict("Node %s can not be updated while a state transition is in progress.", r.Param(0))
 		}
 		return s.apply(r, n, p, reset != nil && *reset)
 	})
@@ -90,20 +94,7 @@ func checkPatch(r *rest.Request, p patch.Patch, reset bool) error {
 	return nil
 }
 
-// checkUpdatable refuses a patch if the node's state does not allow updates.
-func checkUpdatable(r *rest.Request, n *node, p patch.Patch) error {
-	removal := len(p) == 1 && p[0].Op == "remove" && p[0].Path == "/instance_uuid"
-	switch {
-	case r.Conductor.Rules().Patch(n.Fields(), removal, r.Version) == nil:
-		return nil
-	case n.ProvisionState == states.Inspecting:
-		return fault.Conflict("Cannot update node \"%s\" while it is in state \"%s\".", n.UUID, n.ProvisionState)
-	default:
-		return fault.Conflict("Node %s can not be updated while a state transition is in progress.", r.Param(0))
-	}
-}
-
-// apply applies a patch to a node.
+// apply applies a patch to a node, and refuses one that leaves the node invalid.
 func (s schemas) apply(r *rest.Request, n *node, p patch.Patch, reset bool) error {
 	for _, name := range p.Values("name") {
 		if err := checkName(r, name, "Node "+r.Param(0)+": Cannot change name to invalid name '%s'"); err != nil {
@@ -141,7 +132,19 @@ func (s schemas) apply(r *rest.Request, n *node, p patch.Patch, reset bool) erro
 	if n.Driver != before.Driver {
 		changeInterfaces(r.Service, before, n, fields, reset)
 	}
-	return completePatched(r, before, n)
+	if before.ChassisUUID != "" && n.ChassisUUID == "" && r.Version < since.ChassisRemoval {
+		return fault.NotAcceptable
+	}
+	if n.InstanceName == "" && r.Series >= states.Gazpacho {
+		n.InstanceName, _ = n.InstanceInfo["display_name"].(string)
+	}
+	if err := resolveReferences(r, before, n, n.ConductorGroup); err != nil {
+		return err
+	}
+	if n.Driver != before.Driver && before.ConsoleEnabled {
+		return fault.Conflict("Node %s can not update the driver while the console is enabled. Please stop the console first.", r.Param(0))
+	}
+	return nil
 }
 
 // markRemovedDefaults makes the removal of an interface that is the default a change in states where the conductor
@@ -175,49 +178,4 @@ func changeInterfaces(s *rest.Service, before, n *node, patched []string, reset 
 		}
 	}
 	n.Interfaces = interfaces
-}
-
-// completePatched refuses a patched node that breaks a rule. It sets the instance name from instance_info, and resolves references.
-func completePatched(r *rest.Request, before, n *node) error {
-	if before.ChassisUUID != "" && n.ChassisUUID == "" && r.Version < since.ChassisRemoval {
-		return fault.NotAcceptable
-	}
-	if n.InstanceName == "" && r.Series >= states.Gazpacho {
-		n.InstanceName, _ = n.InstanceInfo["display_name"].(string)
-	}
-	if err := resolveReferences(r, before, n, n.ConductorGroup); err != nil {
-		return err
-	}
-	if n.Driver != before.Driver && before.ConsoleEnabled {
-		return fault.Conflict("Node %s can not update the driver while the console is enabled. Please stop the console first.", r.Param(0))
-	}
-	return nil
-}
-
-// remove answers DELETE /v1/nodes/NODE.
-func remove(r *rest.Request) (rest.Answer, error) {
-	if len(r.Params) > 1 {
-		return rest.Answer{}, fault.NoSuchResource
-	}
-	n, err := r.PathNode(r.QueryArgs())
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	if err := r.Conductor.DeleteNode(r.Context(), n.UUID); err != nil {
-		return rest.Answer{}, err
-	}
-	return rest.NoContent, nil
-}
-
-// update changes a node for a request whose response does not contain the node.
-func update(r *rest.Request, change func(n *node) error) error {
-	n, err := r.Node(r.Param(0))
-	if err != nil {
-		return err
-	}
-	_, err = r.Conductor.UpdateNode(r.Context(), n.UUID, change)
-	if errors.Is(err, conductor.NotFound) {
-		return rest.NodeNotFound(r.Param(0))
-	}
-	return err
 }

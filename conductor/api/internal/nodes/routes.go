@@ -9,7 +9,12 @@
 //	list.go     GET of a list, with filters.go
 //	show.go     GET of a node, and its JSON form
 //	create.go   POST
-//	patch.go    PATCH and DELETE
+//	patch.go    PATCH
+//	write.go    DELETE, and what the requests that change a node share
+//
+// A handler reads the arguments or the body, finds the node, applies the rules for its state, and calls a method of
+// [conductor.Conductor], in the order in which Ironic checks a request: the first fault is the answer. The package has no
+// state of its own and reserves no node; the conductor does.
 package nodes
 
 import (
