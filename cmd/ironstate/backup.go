@@ -55,7 +55,7 @@ func (b *backupFlags) run(ctx context.Context, o *options, out io.Writer, log *s
 		fmt.Fprintf(out, "restored %s from %s\n", o.data, b.from)
 		return nil
 	}
-	size, err := createFile(b.to, func(w io.Writer) error { return backUp(ctx, o, w, log) })
+	size, err := createFile(b.to, func(w io.Writer) error { return writeBackup(ctx, o, w, log) })
 	if err != nil {
 		return fmt.Errorf("-backup: %w", err)
 	}
@@ -82,9 +82,9 @@ func createFile(path string, write func(io.Writer) error) (size int64, err error
 	return size, nil
 }
 
-// backUp writes a backup of the store. If another process has the folder open, backUp requests the
+// writeBackup writes a backup of the store. If another process has the folder open, writeBackup requests the
 // backup from that process.
-func backUp(ctx context.Context, o *options, w io.Writer, log *slog.Logger) error {
+func writeBackup(ctx context.Context, o *options, w io.Writer, log *slog.Logger) error {
 	if o.cluster.endpoints == "" {
 		_, alone := os.Stat(filepath.Join(o.data, "etcd"))
 		_, peer := os.Stat(filepath.Join(o.data, "peer")) // the subfolder with -cluster

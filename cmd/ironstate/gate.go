@@ -27,7 +27,8 @@ type waiter struct {
 // errBusy refuses a caller because too many wait.
 var errBusy = errors.New("too many wait")
 
-// enter returns nil once the caller is admitted, who must call leave then. It returns errBusy or the error of the context otherwise.
+// enter waits until the caller is admitted and returns nil; the caller must then call leave. It returns errBusy if the queue is full of others, or
+// the error of the context.
 func (g *gate) enter(ctx context.Context, rank int) error {
 	g.mu.Lock()
 	if g.free > 0 {

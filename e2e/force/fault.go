@@ -58,15 +58,15 @@ func (f *faults) leaseTime(random *rand.Rand) time.Duration {
 }
 
 // interrupt sends a signal that stops or ends processes, and resumes them after a time.
-func (f *faults) interrupt(ctx context.Context, s syscall.Signal, long time.Duration, all ...*process) {
+func (f *faults) interrupt(ctx context.Context, s syscall.Signal, duration time.Duration, all ...*process) {
 	for _, p := range all {
-		f.progress("%v: %s for %v", s, p.name, long.Round(time.Millisecond))
+		f.progress("%v: %s for %v", s, p.name, duration.Round(time.Millisecond))
 		exited := p.signal(s)
 		if s != syscall.SIGSTOP {
 			<-exited
 		}
 	}
-	sleep.For(ctx, long)
+	sleep.For(ctx, duration)
 	// A starting process needs the servers, which the other stream may have stopped.
 	for _, p := range all {
 		_ = p.resume(f.life)
@@ -116,12 +116,12 @@ func (f *faults) loseMajority(ctx context.Context, random *rand.Rand) {
 // cut cuts links for a random time; who names the process in the output.
 func (f *faults) cut(ctx context.Context, random *rand.Rand, who string, links []*link) {
 	m := []mode{dropped, refused}[random.IntN(2)]
-	long := f.leaseTime(random)
-	f.progress("%s is cut off for %v, %s", who, long.Round(time.Millisecond), [...]string{dropped: "connections hang", refused: "connections are refused"}[m])
+	duration := f.leaseTime(random)
+	f.progress("%s is cut off for %v, %s", who, duration.Round(time.Millisecond), [...]string{dropped: "connections hang", refused: "connections are refused"}[m])
 	for _, l := range links {
 		l.set(m)
 	}
-	sleep.For(ctx, long)
+	sleep.For(ctx, duration)
 	for _, l := range links {
 		l.set(open)
 	}

@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	seed = flag.Uint64("force.seed", 0, "seed of the history that TestForce runs; 0 chooses one")
-	long = flag.Duration("force.for", 10*time.Second, "time for which TestForce injects faults")
+	seed     = flag.Uint64("force.seed", 0, "seed of the history that TestForce runs; 0 chooses one")
+	duration = flag.Duration("force.for", 10*time.Second, "time for which TestForce injects faults")
 )
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func TestForce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t)
 			var faults []string
-			c := config{seed: *seed, duration: *long, nodeCount: 200, machineCount: 4, clients: 24, lease: 3 * time.Second, embedded: embedded, keep: true, verbose: true}
+			c := config{seed: *seed, duration: *duration, nodeCount: 200, machineCount: 4, clients: 24, lease: 3 * time.Second, embedded: embedded, keep: true, verbose: true}
 			if c.seed == 0 {
 				c.seed = uint64(time.Now().UnixNano())
 			}

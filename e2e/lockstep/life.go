@@ -149,16 +149,16 @@ func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 
 // expire makes the node's wait time out. A node in maintenance does not time out.
 func (l *life) expire(ctx context.Context) (*Difference, error) {
-	const long = 24 * time.Hour
+	const age = 24 * time.Hour
 	from := l.machine.Node()
-	lastError, ok := from.TimedOut(long, machine.DefaultTimeouts())
+	lastError, ok := from.TimedOut(age, machine.DefaultTimeouts())
 	if !ok {
 		return nil, fmt.Errorf("lockstep: a node in %v does not time out", from.State)
 	}
 	if found, err := l.maintain(ctx, false); found != nil || err != nil {
 		return found, err
 	}
-	past := time.Now().UTC().Add(-long).Format(time.DateTime)
+	past := time.Now().UTC().Add(-age).Format(time.DateTime)
 	waiting := columns{"provision_updated_at": past, "inspection_started_at": past}
 	if _, err := l.ironic.database.write(l.uuid, waiting); err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (l *life) expire(ctx context.Context) (*Difference, error) {
 	if err := l.machine.Report(ctx, states.EventFail, lastError); err != nil {
 		return &Difference{what, "fails", err.Error()}, nil
 	}
-	if err := l.service.expire(ctx, l.uuid, long); err != nil {
+	if err := l.service.expire(ctx, l.uuid, age); err != nil {
 		return nil, err
 	}
 	return l.settle(ctx, what)

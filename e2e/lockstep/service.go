@@ -152,9 +152,9 @@ func (s *service) setOutcome(ctx context.Context, uuid string, outcome Outcome) 
 }
 
 // expire moves the start of a node's wait into the past, so that the wait times out.
-func (s *service) expire(ctx context.Context, uuid string, long time.Duration) error {
+func (s *service) expire(ctx context.Context, uuid string, age time.Duration) error {
 	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
-		past := time.Now().Add(-long)
+		past := time.Now().Add(-age)
 		n.ProvisionUpdatedAt = &past
 		return nil
 	})
