@@ -27,6 +27,7 @@ func setBootMode(r *rest.Request) (rest.Answer, error) {
 	return setBoot(r, a, wrong, func(n *node) error { return r.Conductor.Management(n.UUID).SetBootMode(r.Context(), target) })
 }
 
+// setSecureBoot answers PUT /v1/nodes/NODE/states/secure_boot. A failure is the node's last error.
 func setSecureBoot(r *rest.Request) (rest.Answer, error) {
 	a := r.BodyArgs(rest.MaxBody, "target")
 	target := a.Need("target").Boolean("target")
@@ -37,7 +38,8 @@ func setSecureBoot(r *rest.Request) (rest.Answer, error) {
 	return setBoot(r, a, wrong, func(n *node) error { return r.Conductor.Management(n.UUID).SetSecureBoot(r.Context(), *target) })
 }
 
-// setBoot answers a request to change the boot mode or secure boot. It checks the arguments and the target first.
+// setBoot answers a request to change the boot mode or secure boot. wrong is the fault of the target, which Ironic checks after
+// the node and the version.
 func setBoot(r *rest.Request, a *rest.Args, wrong error, set func(*node) error) (rest.Answer, error) {
 	n, err := r.PathNode(a)
 	switch {

@@ -96,8 +96,14 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	var nodes []*node
 	if compare == nil {
 		nodes = rest.First(all, p.Size, passes)
-	} else if nodes, err = sorted(r, p, in.Of, compare, passes); err != nil {
-		return rest.Answer{}, err
+	} else {
+		if nodes, err = r.Conductor.Nodes(r.Context()); err != nil {
+			return rest.Answer{}, err
+		}
+		nodes = slices.DeleteFunc(nodes, func(n *node) bool {
+			return n.UUID != p.Marker && (in.Of != nil && n.ParentNode != parent || !passes(n))
+		})
+		nodes, _ = rest.Cut(p, nodes, compare, func(n *node) string { return n.UUID })
 	}
 	if len(nodes) > 0 { // Ironic checks the fields of each node
 		if err := checkFields(r, fields); err != nil {
@@ -107,17 +113,20 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	if a.Given("instance_uuid") {
 		p.Size = 0 // at most one node has an instance, so that no page follows
 	}
-	return listAnswer(r, p, nodes, path, chosen, nextParameters(p, a, detail)), nil
-}
-
-// sorted returns a page of the nodes with a parent, nil for all nodes, that pass a test.
-func sorted(r *rest.Request, p rest.Page, parent *string, compare func(a, b *node) int, passes func(*node) bool) ([]*node, error) {
-	nodes, err := r.Conductor.Nodes(r.Context())
-	nodes = slices.DeleteFunc(nodes, func(n *node) bool {
-		return n.UUID != p.Marker && (parent != nil && n.ParentNode != *parent || !passes(n))
-	})
-	nodes, _ = rest.Cut(p, nodes, compare, func(n *node) string { return n.UUID })
-	return nodes, err
+	parameters := nextParameters(p, a, detail)
+	// The answer is written in pieces, since a list with details may be large.
+	return rest.Answer{Status: http.StatusOK, Write: func(w *wire.Writer) {
+		w.Open()
+		w.Key("nodes").OpenList()
+		for _, n := range nodes {
+			Write(r, w, n, chosen)
+		}
+		w.CloseList()
+		if len(nodes) > 0 {
+			p.WriteNext(w, r, path, chosen, parameters, len(nodes), nodes[len(nodes)-1].UUID)
+		}
+		w.Close()
+	}}, nil
 }
 
 // nextParameters returns the parameters of the link to the next page.
@@ -163,20 +172,4 @@ func order(r *rest.Request, key string) (func(a, b *node) int, error) {
 	default:
 		return nil, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(key))
 	}
-}
-
-// listAnswer returns an answer with a page of a list. The parameters are those of the link to the next page.
-func listAnswer(r *rest.Request, p rest.Page, nodes []*node, path string, fields rest.FieldSet, parameters []string) rest.Answer {
-	return rest.Answer{Status: http.StatusOK, Write: func(w *wire.Writer) {
-		w.Open()
-		w.Key("nodes").OpenList()
-		for _, n := range nodes {
-			Write(r, w, n, fields)
-		}
-		w.CloseList()
-		if len(nodes) > 0 {
-			p.WriteNext(w, r, path, fields, parameters, len(nodes), nodes[len(nodes)-1].UUID)
-		}
-		w.Close()
-	}}
 }

@@ -16,21 +16,34 @@ type stepKind struct {
 	of                  func(*node) *conductor.Steps
 }
 
-var stepKinds = []stepKind{
-	{list: "clean_steps", index: "clean_step_index", params: "cleaning_disable_ramdisk", of: func(n *node) *conductor.Steps { return n.CleanSteps }},
-	{list: "deploy_steps", index: "deploy_step_index", params: "user_deploy_steps", deploys: true, of: func(n *node) *conductor.Steps { return n.DeploySteps }},
-	{list: "service_steps", index: "service_step_index", params: "servicing_disable_ramdisk", of: func(n *node) *conductor.Steps { return n.ServiceSteps }},
-}
-
-// stepField returns the field with the current step of a kind: "clean_step".
-func stepField(name string, since states.APIVersion) field {
-	f := field{name: name, since: since, types: []string{"object", "null"}}
-	for _, kind := range stepKinds {
-		if kind.list == name+"s" {
-			f.get = func(n *node) any { return kind.current(n) }
-		}
+var (
+	cleanSteps = stepKind{
+		list: "clean_steps", index: "clean_step_index", params: "cleaning_disable_ramdisk",
+		of: func(n *node) *conductor.Steps { return n.CleanSteps },
 	}
-	return f.masked(masked.Object)
+	deploySteps = stepKind{
+		list: "deploy_steps", index: "deploy_step_index", params: "user_deploy_steps", deploys: true,
+		of: func(n *node) *conductor.Steps { return n.DeploySteps },
+	}
+	serviceSteps = stepKind{
+		list: "service_steps", index: "service_step_index", params: "servicing_disable_ramdisk",
+		of: func(n *node) *conductor.Steps { return n.ServiceSteps },
+	}
+)
+
+// stepField returns the field with the current step of a kind, {} for none.
+func stepField(name string, since states.APIVersion, kind stepKind) field {
+	return field{name: name, since: since, types: []string{"object", "null"}, get: func(n *node) any {
+		s := kind.of(n)
+		if s == nil || s.Current == nil {
+			return map[string]any{}
+		}
+		step := kind.planned(*s.Current)
+		if s.AbortAfter {
+			step["abort_after"] = true
+		}
+		return step
+	}}.masked(masked.Object)
 }
 
 // internalInfoField is driver_internal_info, with the steps of the node's work.
@@ -38,7 +51,7 @@ var internalInfoField = field{
 	name: "driver_internal_info", since: since.InternalInfo, types: []string{"object", "null"},
 	get: func(n *node) any {
 		info := n.InternalInfo()
-		for _, kind := range stepKinds {
+		for _, kind := range []stepKind{cleanSteps, deploySteps, serviceSteps} {
 			if steps := kind.of(n); steps != nil {
 				kind.add(info, steps)
 			}
@@ -46,19 +59,6 @@ var internalInfoField = field{
 		return info
 	},
 }.masked(masked.Object)
-
-// current returns the current step of a node, {} for none.
-func (k stepKind) current(n *node) map[string]any {
-	s := k.of(n)
-	if s == nil || s.Current == nil {
-		return map[string]any{}
-	}
-	step := k.planned(*s.Current)
-	if s.AbortAfter {
-		step["abort_after"] = true
-	}
-	return step
-}
 
 // add adds steps to driver_internal_info. Until the work begins the list holds the requested steps.
 func (k stepKind) add(info map[string]any, s *conductor.Steps) {
