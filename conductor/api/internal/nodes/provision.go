@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -180,63 +179,6 @@ func (q *provisionQuery) useRunbook(r *rest.Request, n *node) error {
 	q.steps[q.target] = steps
 	if book.DisableRamdisk {
 		q.disableRamdisk = &book.DisableRamdisk
-	}
-	return nil
-}
-
-// checkConfigDrive refuses an invalid config drive.
-//
-// Source: check_allow_configdrive in ironic/api/controllers/v1/utils.py.
-func checkConfigDrive(r *rest.Request, q provisionQuery) error {
-	if object, ok := q.configDrive.(map[string]any); q.configDrive == nil || q.configDrive == "" || ok && len(object) == 0 {
-		return nil
-	}
-	targets := []string{"active"}
-	if r.Version >= since.RebuildConfigDrive {
-		targets = append(targets, "rebuild")
-	}
-	if !slices.Contains(targets, q.target) {
-		return fault.Invalid("Adding a config drive is only supported when setting provision state to %s", strings.Join(targets, ", "))
-	}
-	if object, ok := q.configDrive.(map[string]any); ok {
-		return checkConfigDriveObject(r, object)
-	}
-	text := q.configDrive.(string)
-	if strings.Contains(text, "://") {
-		return nil
-	}
-	for i := range len(text) {
-		switch c := text[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("+/=\n\r\t ", c) >= 0:
-		default:
-			return fault.Invalid("Invalid configdrive format: it is neither a JSON, nor a URL, nor a base64 string")
-		}
-	}
-	return nil
-}
-
-// checkConfigDriveObject refuses a config drive in the form of an object that has wrong keys.
-func checkConfigDriveObject(r *rest.Request, object map[string]any) error {
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		has := schema.TypesOf(object[key])
-		switch key {
-		case "meta_data", "network_data", "vendor_data":
-			if has[0] != "object" {
-				return fault.Invalid("Invalid configdrive format: %s is not of type 'object'", key)
-			}
-		case "user_data":
-			if !slices.Contains([]string{"object", "array", "string", "null"}, has[0]) {
-				return fault.Invalid("Invalid configdrive format: user_data is not of type 'object', 'array', 'string', 'null'")
-			}
-		default:
-			return fault.Invalid("Invalid configdrive format: Additional properties are not allowed ('%s' was unexpected)", fault.Show(key))
-		}
-	}
-	if r.Version < since.ConfigDriveObject {
-		return fault.Invalid("Providing a JSON object for configdrive is only supported starting with API version %v", since.ConfigDriveObject)
-	}
-	if _, ok := object["vendor_data"]; ok && r.Version < since.ConfigDriveVendor {
-		return fault.Invalid("Providing vendor_data in configdrive is only supported starting with API version %v", since.ConfigDriveVendor)
 	}
 	return nil
 }

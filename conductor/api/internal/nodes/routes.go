@@ -2,7 +2,7 @@
 
 // Package nodes serves nodes, the nodes of a chassis, shards, and the child resources of a node, such as its
 // states, its history and its BIOS settings. The handlers of a child resource are in the file of its name; routes.go
-// has the paths. A node itself has these files:
+// has the paths, and configdrive.go checks the config drive of a provision request. A node itself has these files:
 //
 //	table.go    the fields of a node, made by the functions in field.go
 //	steps.go    the current step, and the steps in driver_internal_info
