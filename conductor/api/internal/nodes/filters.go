@@ -3,7 +3,6 @@
 package nodes
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -68,7 +67,7 @@ var filters = []filter{
 	}},
 	booleanFilter("sharded", since.Shards, func(n *node) bool { return fieldsByName["shard"].get(n) != nil }),
 	textFilter("instance_name", since.InstanceName, func(n *node) string { return n.InstanceName }),
-	{name: "include_children", since: since.Children}, // [listing.serve] uses this one and the next to choose the nodes
+	{name: "include_children", since: since.Children}, // [markerExists] uses this one and the next to choose the nodes
 	{name: "parent_node", since: since.Children},
 	{name: "chassis_uuid", test: func(a *rest.Args, r *rest.Request) func(*node) bool {
 		chassis := a.UUID("chassis_uuid")
@@ -129,56 +128,37 @@ var faults = []string{"power failure", "clean failure", "rescue abort failure", 
 // lateFilters are the filters that GET /v1/nodes/detail checks after the sort key.
 var lateFilters = []string{"conductor", "shard", "sharded"}
 
-// checkVersions refuses filters and a sort key that the request's version does not have, in the order in which
-// Ironic does.
-func (l listing) checkVersions(r *rest.Request, a *rest.Args, sortKey string) error {
-	var newKey error
-	if f := fieldsByName[sortKey]; f != nil && f.since > r.Version {
-		newKey = fault.NotAcceptable
+// filtersValid refuses filters that are newer than the version of the request, and wrong values. It checks the filters for
+// whose names checked returns true.
+func filtersValid(checked func(name string) bool) func(*listRequest) error {
+	return func(q *listRequest) error {
+		for _, f := range filters {
+			switch {
+			case !q.args.Has(f.name) || !checked(f.name):
+			case f.since > q.r.Version && f.silent:
+				return fault.NotAcceptable
+			case f.since > q.r.Version:
+				return fault.TooOld(f.since)
+			case f.check != nil:
+				f.check(q.args, q.r)
+			}
+			if q.args.Err != nil {
+				return q.args.Err
+			}
+		}
+		return nil
 	}
-	late := func(f filter) bool { return l.details && slices.Contains(lateFilters, f.name) }
-	err := checkFilters(r, a, func(f filter) bool { return !late(f) })
-	if !l.details {
-		return cmp.Or(newKey, err)
-	}
-	if err := cmp.Or(err, newKey); err != nil {
-		return err
-	}
-	if parents := strings.Split(r.URL.Path, "/"); parents[len(parents)-2] != "nodes" {
-		return fault.NoSuchResource
-	}
-	return checkFilters(r, a, late)
 }
 
-// checkFilters refuses filters that the request's version does not have, and wrong values. It ignores the filters for
-// which checked returns false.
-func checkFilters(r *rest.Request, a *rest.Args, checked func(filter) bool) error {
+// filtersApply makes the tests of the filters. It refuses those that name an unknown chassis, and values of a wrong type.
+func filtersApply(q *listRequest) error {
 	for _, f := range filters {
-		switch {
-		case !a.Has(f.name) || !checked(f):
-		case f.since > r.Version && f.silent:
-			return fault.NotAcceptable
-		case f.since > r.Version:
-			return fault.TooOld(f.since)
-		case f.check != nil:
-			f.check(a, r)
-		}
-		if a.Err != nil {
-			return a.Err
-		}
-	}
-	return nil
-}
-
-// tests returns the predicates of the filters in a request.
-func tests(r *rest.Request, a *rest.Args) (tests []func(*node) bool, err error) {
-	for _, f := range filters {
-		if f.test == nil || !a.Has(f.name) {
+		if f.test == nil || !q.args.Has(f.name) {
 			continue
 		}
-		if test := f.test(a, r); test != nil {
-			tests = append(tests, test)
+		if test := f.test(q.args, q.r); test != nil {
+			q.tests = append(q.tests, test)
 		}
 	}
-	return tests, a.Err
+	return q.args.Err
 }

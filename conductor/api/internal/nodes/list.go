@@ -3,8 +3,8 @@
 package nodes
 
 import (
-	"cmp"
 	"errors"
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,16 +23,46 @@ type listing struct {
 	details   bool // the path ends in /detail
 }
 
+// listRequest is a request for a list of nodes, with the results of its checks.
+type listRequest struct {
+	r      *rest.Request
+	args   *rest.Args
+	fields rest.FieldSet // the argument fields
+	detail *bool         // the argument detail
+	page   rest.Page
+
+	shown   rest.FieldSet        // set by fieldsChosen
+	within  conductor.Range      // set by markerExists
+	all     iter.Seq[*node]      // the nodes in this range, set by markerExists
+	tests   []func(n *node) bool // that a node in the list passes, set by filtersApply
+	compare func(a, b *node) int // set by sortKeyExists; nil for the order of creation
+}
+
+// The checks of a request for a list, in Ironic's order.
+//
+// Source: get_all, detail and _get_nodes_collection in ironic/api/controllers/v1/node.py.
+var (
+	listOrder = []func(q *listRequest) error{
+		listFieldsAllowed, sortKeyNotNewer, filtersValid(func(string) bool { return true }), fieldsChosen, pageValid, sortKeyHasOrder,
+		markerExists, filtersApply, sortKeyExists,
+	}
+	detailOrder = []func(q *listRequest) error{
+		filtersValid(func(name string) bool { return !slices.Contains(lateFilters, name) }), sortKeyNotNewer, belowNodes,
+		filtersValid(func(name string) bool { return slices.Contains(lateFilters, name) }), pageValid, sortKeyHasOrder,
+		markerExists, filtersApply, sortKeyExists,
+	}
+)
+
 // serve answers the request.
 func (l listing) serve(r *rest.Request) (rest.Answer, error) {
-	path, names := "nodes", slices.Clone(rest.PageArgs)
+	path, order, names := "nodes", listOrder, slices.Clone(rest.PageArgs)
 	for _, f := range filters {
 		if f.since <= r.Highest {
 			names = append(names, f.name)
 		}
 	}
 	if l.details {
-		path = "nodes/detail"
+		path, order = "nodes/detail", detailOrder
 	} else {
 		names = append(names, "fields", "detail")
 	}
@@ -48,85 +78,125 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	a.Boolean("retired")
 	a.UUID("marker")
 	a.Integer("limit")
-	fields, detail := rest.FieldSet(a.List("fields")), a.Boolean("detail")
+	q := &listRequest{r: r, args: a, fields: a.List("fields"), detail: a.Boolean("detail")}
 	a.Boolean("sharded")
-	p := a.Page((*rest.Args).UUID)
-	if a.Err != nil {
+	if q.page = a.Page((*rest.Args).UUID); a.Err != nil {
 		return rest.Answer{}, a.Err
 	}
-	if err := allowFields(r, fields); err != nil {
-		return rest.Answer{}, err
-	}
-	if err := l.checkVersions(r, a, p.SortKey); err != nil {
-		return rest.Answer{}, err
-	}
-	chosen := fields
-	if !l.details {
-		var err error
-		if chosen, err = r.ChooseFields(fields, detail, defaultFields, since.Detail); err != nil {
+	for _, check := range order {
+		if err := check(q); err != nil {
 			return rest.Answer{}, err
 		}
 	}
-	if err := p.Check(r); err != nil {
-		return rest.Answer{}, err
-	}
-	compare, wrongKey := order(r, p.SortKey)
-	if slices.Contains(unordered, p.SortKey) {
-		return rest.Answer{}, wrongKey
-	}
-	in := conductor.Range{After: p.Marker, Backwards: p.Direction == "desc"}
-	children, parent := a.Boolean("include_children"), a.Text("parent_node")
-	if children == nil || !*children {
-		in.Of = &parent // empty for the nodes without a parent
-	}
-	all, err := r.Conductor.NodesIn(r.Context(), in)
-	if errors.Is(err, conductor.NotFound) {
-		return rest.Answer{}, rest.NodeNotFound(p.Marker)
-	}
+	nodes, err := q.nodes()
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	tests, err := tests(r, a)
-	if err = cmp.Or(err, wrongKey); err != nil {
-		return rest.Answer{}, err
-	}
-	passes := func(n *node) bool {
-		return !slices.ContainsFunc(tests, func(test func(*node) bool) bool { return !test(n) })
-	}
-	var nodes []*node
-	if compare == nil {
-		nodes = rest.First(all, p.Size, passes)
-	} else {
-		if nodes, err = r.Conductor.Nodes(r.Context()); err != nil {
-			return rest.Answer{}, err
-		}
-		nodes = slices.DeleteFunc(nodes, func(n *node) bool {
-			return n.UUID != p.Marker && (in.Of != nil && n.ParentNode != parent || !passes(n))
-		})
-		nodes, _ = rest.Cut(p, nodes, compare, func(n *node) string { return n.UUID })
-	}
 	if len(nodes) > 0 { // Ironic checks the fields of each node
-		if err := checkFields(r, fields); err != nil {
+		if err := checkFields(r, q.fields); err != nil {
 			return rest.Answer{}, err
 		}
 	}
 	if a.Given("instance_uuid") {
-		p.Size = 0 // at most one node has an instance, so that no page follows
+		q.page.Size = 0 // at most one node has an instance, so that no page follows
 	}
-	parameters := nextParameters(p, a, detail)
+	parameters := nextParameters(q.page, a, q.detail)
 	// The answer is written in pieces, since a list with details may be large.
 	return rest.Answer{Status: http.StatusOK, Write: func(w *wire.Writer) {
 		w.Open()
 		w.Key("nodes").OpenList()
 		for _, n := range nodes {
-			Write(r, w, n, chosen)
+			Write(r, w, n, q.shown)
 		}
 		w.CloseList()
 		if len(nodes) > 0 {
-			p.WriteNext(w, r, path, chosen, parameters, len(nodes), nodes[len(nodes)-1].UUID)
+			q.page.WriteNext(w, r, path, q.shown, parameters, len(nodes), nodes[len(nodes)-1].UUID)
 		}
 		w.Close()
 	}}, nil
+}
+
+// listFieldsAllowed refuses fields that are newer than the version of the request.
+func listFieldsAllowed(q *listRequest) error { return allowFields(q.r, q.fields) }
+
+// sortKeyNotNewer refuses a sort key that is newer than the version of the request.
+func sortKeyNotNewer(q *listRequest) error {
+	if f := fieldsByName[q.page.SortKey]; f != nil && f.since > q.r.Version {
+		return fault.NotAcceptable
+	}
+	return nil
+}
+
+// belowNodes refuses the path to the details of a node, which has none.
+func belowNodes(q *listRequest) error {
+	if parents := strings.Split(q.r.URL.Path, "/"); parents[len(parents)-2] != "nodes" {
+		return fault.NoSuchResource
+	}
+	return nil
+}
+
+// fieldsChosen chooses the fields to show. It refuses contradictory arguments.
+func fieldsChosen(q *listRequest) (err error) {
+	q.shown, err = q.r.ChooseFields(q.fields, q.detail, defaultFields, since.Detail)
+	return err
+}
+
+// pageValid refuses an invalid size or direction of the page.
+func pageValid(q *listRequest) error { return q.page.Check(q.r) }
+
+// sortKeyHasOrder refuses a field whose values have no order.
+func sortKeyHasOrder(q *listRequest) error {
+	if slices.Contains(unordered, q.page.SortKey) {
+		return fault.Invalid("The sort_key value %s is an invalid field for sorting", q.page.SortKey)
+	}
+	return nil
+}
+
+// markerExists finds the nodes behind the marker, which must exist, with the parent of the request.
+func markerExists(q *listRequest) (err error) {
+	q.within = conductor.Range{After: q.page.Marker, Backwards: q.page.Direction == "desc"}
+	if children, parent := q.args.Boolean("include_children"), q.args.Text("parent_node"); children == nil || !*children {
+		q.within.Of = &parent // empty for the nodes without a parent
+	}
+	q.all, err = q.r.Conductor.NodesIn(q.r.Context(), q.within)
+	if errors.Is(err, conductor.NotFound) {
+		return rest.NodeNotFound(q.page.Marker)
+	}
+	return err
+}
+
+// sortKeyExists refuses a sort key that is no field with an order.
+func sortKeyExists(q *listRequest) error {
+	key := q.page.SortKey
+	f := fieldsByName[key]
+	switch {
+	case key == "id":
+		return nil
+	case f == nil || f.compare == nil:
+		return fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(key))
+	default:
+		q.compare = func(a, b *node) int { return f.compare(q.r, a, b) }
+		return nil
+	}
+}
+
+// nodes returns the nodes on the page.
+func (q *listRequest) nodes() ([]*node, error) {
+	passes := func(n *node) bool {
+		return !slices.ContainsFunc(q.tests, func(test func(*node) bool) bool { return !test(n) })
+	}
+	if q.compare == nil {
+		return rest.First(q.all, q.page.Size, passes), nil
+	}
+	nodes, err := q.r.Conductor.Nodes(q.r.Context())
+	if err != nil {
+		return nil, err
+	}
+	nodes = slices.DeleteFunc(nodes, func(n *node) bool {
+		return n.UUID != q.page.Marker && (q.within.Of != nil && n.ParentNode != *q.within.Of || !passes(n))
+	})
+	nodes, _ = rest.Cut(q.page, nodes, q.compare, func(n *node) string { return n.UUID })
+	return nodes, nil
 }
 
 // nextParameters returns the parameters of the link to the next page.
@@ -155,21 +225,4 @@ func nextParameters(p rest.Page, a *rest.Args, detail *bool) []string {
 var unordered = []string{
 	"properties", "driver_info", "extra", "instance_info", "driver_internal_info", "clean_step", "deploy_step",
 	"raid_config", "target_raid_config", "traits", "network_data",
-}
-
-// order returns the comparison of a sort key, nil for the key "id", which is the order of
-// creation.
-func order(r *rest.Request, key string) (func(a, b *node) int, error) {
-	if key == "id" {
-		return nil, nil
-	}
-	f := fieldsByName[key]
-	switch {
-	case f != nil && f.compare != nil:
-		return func(a, b *node) int { return f.compare(r, a, b) }, nil
-	case slices.Contains(unordered, key):
-		return nil, fault.Invalid("The sort_key value %s is an invalid field for sorting", key)
-	default:
-		return nil, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(key))
-	}
 }
