@@ -48,8 +48,8 @@ func listHistory(r *rest.Request) (rest.Answer, error) {
 // showHistory answers GET /v1/nodes/NODE/history/UUID.
 func showHistory(r *rest.Request) (rest.Answer, error) {
 	event := r.Param(1)
-	if !rest.IsUUID(event) && !rest.IsName(event) {
-		return rest.Answer{}, fault.Invalid("Expected UUID or name for event: %s", fault.Show(event))
+	if err := rest.CheckIdent("event", event); err != nil {
+		return rest.Answer{}, err
 	}
 	n, err := r.Node(r.Param(0))
 	if err != nil {

@@ -30,8 +30,8 @@ func attachVIF(r *rest.Request) (rest.Answer, error) {
 	}
 	vif := body.(map[string]any)
 	id := vif["id"].(string)
-	if !rest.IsUUID(id) && !rest.IsName(id) {
-		return rest.Answer{}, fault.Invalid("Expected UUID or name for id: %s", fault.Show(id))
+	if err := rest.CheckIdent("id", id); err != nil {
+		return rest.Answer{}, err
 	}
 	n, err := r.Node(r.Param(0))
 	if err != nil {
@@ -45,8 +45,8 @@ func attachVIF(r *rest.Request) (rest.Answer, error) {
 
 // detachVIF answers DELETE /v1/nodes/NODE/vifs/ID.
 func detachVIF(r *rest.Request) (rest.Answer, error) {
-	if id := r.Param(1); !rest.IsUUID(id) && !rest.IsName(id) {
-		return rest.Answer{}, fault.Invalid("Expected UUID or name for vif_id: %s", fault.Show(id))
+	if err := rest.CheckIdent("vif_id", r.Param(1)); err != nil {
+		return rest.Answer{}, err
 	}
 	n, err := r.Node(r.Param(0))
 	if err != nil {

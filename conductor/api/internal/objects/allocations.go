@@ -72,10 +72,7 @@ func patchInVersion(q *request) error {
 // logicalIdent is identValid with another text: Ironic finds an allocation to patch by a function that checks the identifier
 // itself.
 func logicalIdent(q *request) error {
-	if ident := q.r.Param(0); !rest.IsUUID(ident) && !rest.IsName(ident) {
-		return fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
-	}
-	return nil
+	return rest.CheckLogicalIdent(q.r.Param(0))
 }
 
 // listOf returns the schema of a list of items, or null.
@@ -110,8 +107,9 @@ func nodeBackfilled(q *request) error {
 		return nil
 	case q.r.Version < since.AllocationBackfill:
 		return fault.Invalid("Cannot set node when creating an allocation in this API version")
-	case !rest.IsUUID(ident) && !rest.IsName(ident):
-		return fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
+	}
+	if err := rest.CheckLogicalIdent(ident); err != nil {
+		return err
 	}
 	n, err := q.r.FindNode(ident)
 	if err != nil {

@@ -64,10 +64,10 @@ func (r *Request) bind(a *Action, segments []string) error {
 // argument of the action, so that it is checked after the names of all arguments and before the values of the others.
 func (r *Request) checkNodeIdent() error {
 	hasIdent := r.action != nil && len(r.action.Idents) > 0 && r.action.Idents[0] == NodeIdent[0]
-	if hasIdent && !IsUUID(r.Params[0]) && !IsName(r.Params[0]) {
-		return fault.Invalid("Expected UUID or name for node_ident: %s", fault.Show(r.Params[0]))
+	if !hasIdent {
+		return nil
 	}
-	return nil
+	return CheckIdent("node_ident", r.Params[0])
 }
 
 // checkNames refuses arguments that the action does not have. Only the requests named here are refused before their

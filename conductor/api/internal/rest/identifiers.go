@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
@@ -63,6 +64,26 @@ func IsName(text string) bool {
 		}
 	}
 	return true
+}
+
+// CheckIdent refuses the value of an argument that is neither a UUID nor a name.
+//
+// Source: uuid_or_name in ironic/common/args.py.
+func CheckIdent(argument, value string) error {
+	if IsUUID(value) || IsName(value) {
+		return nil
+	}
+	return fault.Invalid("Expected UUID or name for %s: %s", argument, fault.Show(value))
+}
+
+// CheckLogicalIdent is CheckIdent with the text of the functions that find a record.
+//
+// Source: get_rpc_node and get_rpc_allocation in ironic/api/controllers/v1/utils.py, and ironic/common/exception.py.
+func CheckLogicalIdent(ident string) error {
+	if IsUUID(ident) || IsName(ident) {
+		return nil
+	}
+	return fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
 }
 
 // hostname matches the names of nodes at versions below 1.10, of up to 255 characters.

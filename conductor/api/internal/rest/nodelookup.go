@@ -43,9 +43,10 @@ func (r *Request) PathNode(a *Args) (*conductor.Node, error) {
 //
 // Source: get_rpc_node in ironic/api/controllers/v1/utils.py.
 func (r *Request) FindNode(ident string) (*conductor.Node, error) {
+	if err := CheckIdent("node_ident", ident); err != nil {
+		return nil, err
+	}
 	switch byUUID := IsUUID(ident); {
-	case !byUUID && !IsName(ident):
-		return nil, fault.Invalid("Expected UUID or name for node_ident: %s", fault.Show(ident))
 	case !byUUID && r.Version < since.Names:
 		return nil, NodeNotFound(ident)
 	case !byUUID && !r.ValidName(ident):
