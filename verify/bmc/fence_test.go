@@ -72,3 +72,17 @@ func TestEachRunOfIpmitoolNeedsPermission(t *testing.T) {
 		require.Equal(t, map[bool]string{true: "on", false: "off"}[runs < 3], server.Power())
 	}
 }
+
+func TestTheEndOfASubscriptionNeedsPermission(t *testing.T) {
+	server := startRedfish(t)
+	d := newDriver(t, 1, map[string]bmc.Config{"1": configOf(server)})
+	made, err := d.Subscribe(t.Context(), "1", bmc.Subscription{Destination: "https://events.example/x", Protocol: "Redfish"})
+	require.NoError(t, err)
+	require.ErrorContains(t, d.Unsubscribe(permits(t, 0, nil), "1", made.ID), "no longer permitted")
+	require.Len(t, server.Subscriptions(), 1)
+	require.Empty(t, server.Sessions(), "a log-out needs no permission")
+	require.NoError(t, d.Unsubscribe(permits(t, 2, nil), "1", made.ID), "a log-in and the end of the subscription")
+	require.Empty(t, server.Subscriptions())
+	require.NoError(t, d.Close(t.Context()))
+	require.Empty(t, server.Sessions())
+}

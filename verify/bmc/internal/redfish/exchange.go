@@ -97,9 +97,9 @@ func (e *exchanger) sendOnce(ctx context.Context, r Request) (*Answer, error) {
 
 // exchange sends a request over the open wire or a new one. The BMC may have closed the
 // open one silently: then the request is repeated. A POST or a PATCH must not be
-// repeated, so it always gets a new wire.
+// repeated, so it always gets a new wire. A DELETE is idempotent.
 func (e *exchanger) exchange(ctx context.Context, req *http.Request, limit int64) (*Answer, error) {
-	if changes(req) {
+	if req.Method == http.MethodPost || req.Method == http.MethodPatch {
 		e.disconnect()
 	}
 	if e.wire != nil {
@@ -115,16 +115,10 @@ func (e *exchanger) exchange(ctx context.Context, req *http.Request, limit int64
 	return e.over(ctx, req, limit)
 }
 
-// changes reports whether a request may change the machine or opens a session. A DELETE
-// only closes a session.
-func changes(req *http.Request) bool {
-	return req.Method == http.MethodPost || req.Method == http.MethodPatch
-}
-
 // over sends a request over the open wire, which it closes unless it can be used
-// again. A POST or a PATCH needs the context's permission.
+// again. Any request but a GET needs the context's permission.
 func (e *exchanger) over(ctx context.Context, req *http.Request, limit int64) (*Answer, error) {
-	if changes(req) {
+	if req.Method != http.MethodGet {
 		if err := fence.Check(ctx); err != nil {
 			e.disconnect()
 			return nil, err
