@@ -11,7 +11,8 @@ import (
 // Root is the path of a Redfish service's root (DSP0266).
 const Root = "/redfish/v1/"
 
-// ReadRoot reads the service root, which needs no credentials. A Client reads it before all else.
+// ReadRoot reads the service root, which needs no credentials, and finds the collections of
+// systems and sessions. A Client reads it before all else.
 func (c *Client) ReadRoot(ctx context.Context) (*Answer, error) {
 	root, a, err := c.Get(ctx, Root)
 	if err != nil {
@@ -27,27 +28,23 @@ func (c *Client) ReadRoot(ctx context.Context) (*Answer, error) {
 	if c.systems, err = c.Follow(a.Request.Path, systems); err != nil {
 		return nil, err
 	}
-	return a, c.readSessions(root, a.Request.Path)
-}
 
-// readSessions finds the collection of sessions in the service root. DSP0266 requires
-// it in Links; otherwise the session service has it at its usual path.
-func (c *Client) readSessions(root Object, from string) error {
+	// DSP0266 requires the sessions in Links; otherwise the session service has them at their usual path.
 	links := make(Object)
 	if err := root.Get("Links", &links); err != nil {
-		return err
+		return nil, err
 	}
 	sessions, err := links.Link("Sessions")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if sessions == "" {
-		at, err := root.Link("SessionService")
-		if at == "" || err != nil {
-			return err
+		service, err := root.Link("SessionService")
+		if service == "" || err != nil {
+			return a, err
 		}
-		sessions = at + "/Sessions"
+		sessions = service + "/Sessions"
 	}
-	c.sessions, err = c.Follow(from, sessions)
-	return err
+	c.sessions, err = c.Follow(a.Request.Path, sessions)
+	return a, err
 }

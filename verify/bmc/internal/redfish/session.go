@@ -84,7 +84,11 @@ func (c *Client) openSession(ctx context.Context) error {
 	if a == nil {
 		return err
 	}
-	c.noteSession(a)
+	if a.Status/100 == 2 { // the session is open, even if the answer's body is lacking
+		token := secret.New(a.Header.Get("X-Auth-Token"))
+		c.config.Scrubber.Add(token)
+		c.session = &session{token: token, paths: c.sessionPaths(a)}
+	}
 	switch {
 	case c.session != nil && !c.session.token.IsZero():
 		return ctx.Err()
@@ -97,16 +101,6 @@ func (c *Client) openSession(ctx context.Context) error {
 		return err
 	}
 	return a.fail(verify.Protocol, "the session has no token", nil)
-}
-
-// noteSession records the session of a log-in's answer, which may lack its body.
-func (c *Client) noteSession(a *Answer) {
-	if a.Status/100 != 2 {
-		return
-	}
-	token := secret.New(a.Header.Get("X-Auth-Token"))
-	c.config.Scrubber.Add(token)
-	c.session = &session{token: token, paths: c.sessionPaths(a)}
 }
 
 // sessionPaths returns the possible paths of a new session, the most likely first: from
