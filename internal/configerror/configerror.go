@@ -3,7 +3,10 @@
 // Package configerror has the error of an invalid configuration, one for all packages that are configured by a struct.
 package configerror
 
-import "fmt"
+import (
+	"fmt"
+	"reflect"
+)
 
 // Error says which field of a package's Config is invalid, and what would have been right. It never holds a secret.
 type Error struct {
@@ -16,14 +19,14 @@ type Error struct {
 
 // Error returns a text such as "powersync: Workers is -1: want 0 or more".
 func (e *Error) Error() string {
-	text, isText := e.Value.(string)
+	value := reflect.ValueOf(e.Value)
 	switch {
 	case e.Err != nil:
 		return fmt.Sprintf("%s: %s: %v", e.Package, e.Field, e.Err)
 	case e.Value == nil:
 		return fmt.Sprintf("%s: %s is not set: want %s", e.Package, e.Field, e.Want)
-	case isText:
-		return fmt.Sprintf("%s: %s is %q: want %s", e.Package, e.Field, text, e.Want)
+	case value.Kind() == reflect.String:
+		return fmt.Sprintf("%s: %s is %q: want %s", e.Package, e.Field, value.String(), e.Want)
 	default:
 		return fmt.Sprintf("%s: %s is %v: want %s", e.Package, e.Field, e.Value, e.Want)
 	}

@@ -4,6 +4,7 @@ package bmctest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ type Effect struct {
 }
 
 // String returns the effect's name in the form of a call, such as "HangAfter(120)", and "nothing" for the zero value.
-func (e Effect) String() string { return defaultTo(e.name, "nothing") }
+func (e Effect) String() string { return cmp.Or(e.name, "nothing") }
 
 // Effects lists one effect of each kind, some with several values, for tests that go through all of them. The following
 // ones have no function that makes them:

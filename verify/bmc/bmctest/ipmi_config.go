@@ -3,6 +3,7 @@
 package bmctest
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/configerror"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -35,23 +37,26 @@ const (
 
 // complete returns the configuration with its defaults, or an error if it is invalid.
 func (c IPMIConfig) complete() (IPMIConfig, error) {
-	c.Addr = defaultTo(c.Addr, "127.0.0.1:0")
-	c.Power = defaultTo(c.Power, "off")
+	c.Addr = cmp.Or(c.Addr, "127.0.0.1:0")
+	c.Power = cmp.Or(c.Power, "off")
 	c.Users = usersOrDefault(c.Users)
 	var errs []error
+	invalid := func(field string, value any, want string) {
+		errs = append(errs, &configerror.Error{Package: "bmctest", Field: field, Value: value, Want: want})
+	}
 	if c.Power != "on" && c.Power != "off" {
-		errs = append(errs, fmt.Errorf("bmctest: Power %q: want \"on\" or \"off\"", c.Power))
+		invalid("Power", c.Power, `"on" or "off"`)
 	}
 	if len(c.Users) > maxIPMIUsers {
-		errs = append(errs, fmt.Errorf("bmctest: %d users: ipmi_sim has room for %d", len(c.Users), maxIPMIUsers))
+		invalid("Users", len(c.Users), fmt.Sprintf("%d at most, for which ipmi_sim has room", maxIPMIUsers))
 	}
-	const want = "want 1 to %d printable ASCII characters, no space, no double quote"
+	const want = "%s of 1 to %d printable ASCII characters, no space, no double quote"
 	for _, name := range slices.Sorted(maps.Keys(c.Users)) {
 		if !quotable(name, maxIPMIUserName) {
-			errs = append(errs, fmt.Errorf("bmctest: user name %q: "+want, name, maxIPMIUserName))
+			invalid("Users", name, fmt.Sprintf(want, "names", maxIPMIUserName))
 		}
 		if !quotable(c.Users[name].Reveal(), maxIPMIPassword) {
-			errs = append(errs, fmt.Errorf("bmctest: password of user %q: "+want, name, maxIPMIPassword))
+			invalid("Users", name, fmt.Sprintf(want, "passwords", maxIPMIPassword))
 		}
 	}
 	return c, errors.Join(errs...)

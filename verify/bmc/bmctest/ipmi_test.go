@@ -156,12 +156,12 @@ func TestNewIPMIRefusesBadConfig(t *testing.T) {
 		config bmctest.IPMIConfig
 		want   string
 	}{
-		{"power", bmctest.IPMIConfig{Power: "On"}, `Power "On": want "on" or "off"`},
+		{"power", bmctest.IPMIConfig{Power: "On"}, `Power is "On": want "on" or "off"`},
 		{"address", bmctest.IPMIConfig{Addr: "127.0.0.1:none"}, "127.0.0.1:none"},
-		{"no name", user("", "secret"), `user name ""`},
-		{"no password", user("admin", ""), `password of user "admin"`},
-		{"long name", user(strings.Repeat("u", 16), "secret"), "want 1 to 15"},
-		{"long password", user("admin", strings.Repeat("p", 20)), "want 1 to 19"},
+		{"no name", user("", "secret"), `Users is "": want names`},
+		{"no password", user("admin", ""), `Users is "admin": want passwords`},
+		{"long name", user(strings.Repeat("u", 16), "secret"), "want names of 1 to 15"},
+		{"long password", user("admin", strings.Repeat("p", 20)), "want passwords of 1 to 19"},
 		{"space", user("ad min", "secret"), "no space"},
 		{"quote", user(`a" "b`, "secret"), "no double quote"},
 		{"new line", user("admin", "x\nuser 1 true"), "printable"},

@@ -3,6 +3,7 @@
 package bmctest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/configerror"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -101,14 +103,17 @@ func (c RedfishConfig) complete() (RedfishConfig, error) {
 	}
 	for i := range c.Systems {
 		s := &c.Systems[i]
-		s.Name = defaultTo(s.Name, s.ID)
-		s.Power = defaultTo(s.Power, powerOff)
+		s.Name = cmp.Or(s.Name, s.ID)
+		s.Power = cmp.Or(s.Power, powerOff)
 	}
 	return c, c.check()
 }
 
 func (c RedfishConfig) check() error {
 	var errs []error
+	invalid := func(field string, value any, want string) {
+		errs = append(errs, &configerror.Error{Package: "bmctest", Field: field, Value: value, Want: want})
+	}
 	for name, value := range map[string]int64{
 		"LockAfter":      int64(c.LockAfter),
 		"MaxSessions":    int64(c.MaxSessions),
@@ -116,32 +121,24 @@ func (c RedfishConfig) check() error {
 		"PowerDelay":     int64(c.PowerDelay),
 	} {
 		if value < 0 {
-			errs = append(errs, fmt.Errorf("bmctest: %s is negative", name))
+			invalid(name, value, "0 or more")
 		}
 	}
 	if bad := BadCertificates(); c.Certificate != "" && !slices.Contains(bad, c.Certificate) {
-		errs = append(errs, fmt.Errorf("bmctest: Certificate %q: want one of %q", c.Certificate, bad))
+		invalid("Certificate", c.Certificate, fmt.Sprintf("one of %q", bad))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Users)) {
 		if name == "" || strings.Contains(name, ":") {
-			errs = append(errs, fmt.Errorf("bmctest: user name %q: want a name without colon", name))
+			invalid("Users", name, "names without a colon")
 		}
 		if c.Users[name].IsZero() {
-			errs = append(errs, fmt.Errorf("bmctest: user %q has no password", name))
+			invalid("Users", name, "a password for each user")
 		}
 	}
-	return errors.Join(append(errs, checkSystems(c.Systems))...)
-}
-
-func checkSystems(systems []System) error {
-	var errs []error
 	seen := make(map[string]bool)
-	for _, s := range systems {
-		if !validID.MatchString(s.ID) {
-			errs = append(errs, fmt.Errorf("bmctest: system ID %q: want letters, digits, '-', '_' and '.'", s.ID))
-		}
-		if seen[s.ID] {
-			errs = append(errs, fmt.Errorf("bmctest: two systems have the ID %q", s.ID))
+	for _, s := range c.Systems {
+		if !validID.MatchString(s.ID) || seen[s.ID] {
+			invalid("Systems.ID", s.ID, "IDs of letters, digits, '-', '_' and '.', each once")
 		}
 		seen[s.ID] = true
 	}
@@ -153,13 +150,6 @@ func usersOrDefault(users map[string]secret.Text) map[string]secret.Text {
 		return map[string]secret.Text{DefaultUser: secret.New(DefaultPassword)}
 	}
 	return maps.Clone(users)
-}
-
-func defaultTo(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
 }
 
 // seconds rounds up, because Redfish has times in whole seconds.

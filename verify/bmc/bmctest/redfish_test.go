@@ -327,16 +327,16 @@ func TestNewRedfishRefusesBadConfig(t *testing.T) {
 		want   string
 	}{
 		{"address", bmctest.RedfishConfig{Addr: "127.0.0.1:none"}, "listen on 127.0.0.1:none"},
-		{"no name", bmctest.RedfishConfig{Users: map[string]secret.Text{"": secret.New("p")}}, `user name ""`},
-		{"colon", bmctest.RedfishConfig{Users: map[string]secret.Text{"a:b": secret.New("p")}}, "without colon"},
-		{"no password", bmctest.RedfishConfig{Users: map[string]secret.Text{"a": secret.New("")}}, `user "a" has no password`},
-		{"no ID", bmctest.RedfishConfig{Systems: []bmctest.System{{}}}, `system ID ""`},
-		{"slash in ID", bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "a/b"}}}, `system ID "a/b"`},
-		{"dots", bmctest.RedfishConfig{Systems: []bmctest.System{{ID: ".."}}}, `system ID ".."`},
-		{"same ID", bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "a"}, {ID: "a"}}}, `the ID "a"`},
-		{"certificate", bmctest.RedfishConfig{Certificate: "odd"}, `Certificate "odd": want one of ["expired"`},
-		{"LockAfter", bmctest.RedfishConfig{LockAfter: -1}, "LockAfter is negative"},
-		{"PowerDelay", bmctest.RedfishConfig{PowerDelay: -1}, "PowerDelay is negative"},
+		{"no name", bmctest.RedfishConfig{Users: map[string]secret.Text{"": secret.New("p")}}, `Users is "": want names`},
+		{"colon", bmctest.RedfishConfig{Users: map[string]secret.Text{"a:b": secret.New("p")}}, "want names without a colon"},
+		{"no password", bmctest.RedfishConfig{Users: map[string]secret.Text{"a": secret.New("")}}, `Users is "a": want a password`},
+		{"no ID", bmctest.RedfishConfig{Systems: []bmctest.System{{}}}, `Systems.ID is ""`},
+		{"slash in ID", bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "a/b"}}}, `Systems.ID is "a/b"`},
+		{"dots", bmctest.RedfishConfig{Systems: []bmctest.System{{ID: ".."}}}, `Systems.ID is ".."`},
+		{"same ID", bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "a"}, {ID: "a"}}}, `Systems.ID is "a"`},
+		{"certificate", bmctest.RedfishConfig{Certificate: "odd"}, `Certificate is "odd": want one of ["expired"`},
+		{"LockAfter", bmctest.RedfishConfig{LockAfter: -1}, "LockAfter is -1: want 0 or more"},
+		{"PowerDelay", bmctest.RedfishConfig{PowerDelay: -1}, "PowerDelay is -1: want 0 or more"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
