@@ -82,6 +82,8 @@ func TestTheArgumentsOfAProvisionRequestExistSinceTheirVersion(t *testing.T) {
 		{"deploy steps", states.Latest(), states.Available, "1.68", `{"target": "active", "deploy_steps": ` + step + `}`,
 			"Request not acceptable. The minimal required API version should be 1.69"},
 		{"deploy steps", states.Latest(), states.Available, "1.69", `{"target": "active", "deploy_steps": [{"interface": "bios", "step": "factory_reset", "priority": 1, "args": {}}]}`, accepted},
+		{"a service step without a name", states.Latest(), states.Active, "latest", `{"target": "service", "service_steps": [{"interface": "bios"}]}`,
+			"Invalid service_steps: 'step' is a required property"},
 		{"a cleaning without ramdisk", states.Latest(), states.Manageable, "1.69", `{"target": "clean", "clean_steps": ` + step + `, "disable_ramdisk": true}`,
 			"disable_ramdisk is not acceptable in this API version"},
 		{"a cleaning without ramdisk", states.Latest(), states.Manageable, "1.70", `{"target": "clean", "clean_steps": ` + step + `, "disable_ramdisk": true}`, accepted},
