@@ -133,7 +133,7 @@ func TestAClusterWithClientCertificates(t *testing.T) {
 
 	config.Endpoints = []string{"http" + members[0].Client[len("https"):]}
 	_, err := etcd.Open(t.Context(), config)
-	require.ErrorContains(t, err, "would be reached without it")
+	require.ErrorContains(t, err, "want https, since TLS is set")
 }
 
 func TestAnUnreachableClusterIsAnError(t *testing.T) {
