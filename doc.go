@@ -14,7 +14,7 @@
 //	machine/looplab       the same tables as machines of github.com/looplab/fsm
 //	powersync             sync the recorded power states of a fleet with the hardware
 //	powersync/storetest   check your own store of records
-//	graph                 the diagram: DOT, Mermaid, JSON; a page about the states: Markdown
+//	graph                 the diagram: DOT, Mermaid, JSON, XState; a page about the states: Markdown
 //	graph/render          the diagram as SVG and PNG; an explorer of all series: HTML
 //	cmd/stategraph        the command that documentation pipelines run
 //	cmd/ironstate         the command: the whole service, Ironic's API without OpenStack
@@ -27,15 +27,20 @@
 //	conductor/agent       speak to Ironic's deployment agent as a conductor does
 //	conductor/agent/agenttest
 //	                      machines that boot an agent, for tests of conductors
-//	conductor/hardware    the hardware types redfish and ipmi
+//	conductor/hardware    hardware types composed of interfaces; the types redfish, ipmi and bmclib
 //	conductor/hardware/bootimage
 //	                      builds ISO images from which machines boot a kernel and a ramdisk
 //	conductor/hardware/images
 //	                      serves the images of nodes to their BMCs over HTTP
+//	conductor/hardware/machinetest
+//	                      an Ironic and a machine that it installs, for tests of controllers
 //	conductor/etcd        the store and the membership on etcd, as a client
 //	conductor/etcd/embedded
 //	                      the same store on a server in the process, alone or one of a cluster
-//	conductor/storetest   check your own store of a conductor
+//	conductor/storetest   check your own store and membership of a conductor
+//	conductor/hardwaretest
+//	                      check your own hardware type
+//	conductor/promises    check whether stored nodes keep the promises of conductors
 //	conductor/conductortest
 //	                      an Ironic in-process for the tests of its clients
 //	e2e/clients           Ironic's own clients against a real Ironic and ours
@@ -49,9 +54,14 @@
 //	                      benchmarks of cmd/ironstate and a real Ironic
 //	e2e/force             fault injection for conductors and etcd servers, and a check of the
 //	                      recorded history of writes, answers and operations
+//	e2e/postgres          a store and a membership of one's own, on PostgreSQL
 //	e2e/agent             a machine with a real ironic-python-agent through cmd/ironstate
+//	e2e/fleet             a real Ironic that installs the machines of "ironstate fleet"
 //	e2e/metal3            metal3's baremetal-operator, unmodified, with our conductor
 //	e2e/mutation          mutation testing: for each change of the code, a test must fail
+//	e2e/newstate          the costs of a new state: adds a made-up one, and runs all that decides by states
+//	e2e/security          each sentence of SECURITY.md has a test
+//	e2e/vendors           what is done on recorded BMCs of vendors, ability by ability
 //	e2e/upstream          reads the tables of a version of Ironic from its source
 //	e2e/release           a clone whose modules are tagged with a version: .ci/release
 //	internal/checksum     verifies images by the checksums of instance_info
@@ -63,11 +73,14 @@
 //	internal/freeport     finds ports for programs that cannot listen on port 0
 //	internal/sleep        waits for a time or for the end of a context
 //	internal/jsonsize     measures JSON of untrusted senders before it is decoded
-//	internal/masked       masks secrets in decoded JSON
+//	internal/masked       masks secrets in decoded JSON, in texts and in logs
 //	internal/pyrepr       values as Python prints them, for texts of Ironic's API
 //	internal/program      main functions: signals, exit statuses, flags
 //	internal/host         the processor on which a figure was measured
+//	internal/heaptest     measures the heap in tests
+//	internal/schedules    runs concurrent code in every schedule within bounds, for tests
 //	internal/needs        skips tests without a real system, and fails them in CI
+//	internal/leaks        goleak that waits for dials, for tests
 //	internal/exchanges    plays recorded requests against an API, for tests
 //	internal/browsertest  opens pages in a real Chromium, for tests
 //	examples              programs: go run ./examples/NAME
@@ -88,17 +101,17 @@
 //	graph/render          go-graphviz, the renderer
 //	cmd/stategraph        graph/render, for the command
 //	conductor             google/uuid, xxhash, bcrypt; go-qcow2reader for agenttest
-//	conductor/hardware    verify/bmc, go-diskfs
+//	conductor/hardware    verify/bmc, bmclib with its providers, go-diskfs
 //	conductor/etcd        etcd
 //	cmd/ironstate         conductor/etcd, the Prometheus client
-//	examples              verify/bmc, gophercloud, SQLite
-//	e2e                   gophercloud, etcd, other state machines, porcupine
+//	examples              verify/bmc, conductor/hardware, gophercloud, SQLite
+//	e2e                   gophercloud, etcd, pgx, other state machines, porcupine
 //	e2e/metal3            baremetal-operator
 //	internal/browsertest  chromedp, for the tests of the commands
 //
-// The file go.work makes all modules except e2e/metal3 one workspace: at the root, go run and go test
-// use the sources in this repository.
+// The file go.work makes all modules one workspace: at the root, go run and go test use the sources
+// in this repository.
 //
 // The packages behave as Ironic does. Their comments name the upstream file of each
-// rule, and tests compare the tables of all series with those of upstream.
+// rule, and tests compare the tables of all series with upstream's.
 package ironstate

@@ -4,7 +4,11 @@ package conductor
 
 import (
 	"context"
+	"reflect"
+	"slices"
 	"time"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 // Validate checks the hardware interfaces of a node. The map has one entry for each kind of
@@ -19,12 +23,38 @@ var validate = forOwner("validate", func(ctx context.Context, c *Conductor, iden
 	if err != nil {
 		return nil, err
 	}
-	all := c.rules.validate(hardware, n)
+	all, err := c.engine.validate(ctx, hardware, n)
+	if err != nil {
+		return nil, err
+	}
 	if all["deploy"] == nil {
 		all["deploy"] = c.rules.validateTraits(n)
 	}
 	return all, nil
 })
+
+// validate returns the validation of a node and of its ports.
+//
+// Source: _validate_common in ironic/drivers/modules/pxe_base.py.
+func (e *engine) validate(ctx context.Context, hardware Hardware, n *Node) (map[string]error, error) {
+	all := e.rules.validate(hardware, n)
+	needer, ok := hardware.(PortNeeder)
+	if !ok {
+		return all, nil
+	}
+	kinds := needer.NeedsPort(n)
+	if len(kinds) == 0 {
+		return all, nil
+	}
+	ports, err := e.fleet.portsOf(ctx, n.UUID)
+	if err != nil || len(ports) > 0 {
+		return all, err
+	}
+	for _, kind := range kinds {
+		all[kind] = refuse(Invalid, "Node %s does not have any port associated with it", n.UUID)
+	}
+	return all, nil
+}
 
 // BootDevice reads the device that a node boots from next. The error matches
 // [NotFound], [Locked] or [Unsupported], or is a [*HardwareError] or the store's.
@@ -38,58 +68,81 @@ type bootArgs struct {
 	Persistent bool
 }
 
-var bootDevice = forOwner("boot device", func(ctx context.Context, c *Conductor, ident string, _ none) (boot bootArgs, err error) {
-	err = withBootDevices(ctx, c, ident, func(ctx context.Context, b BootDeviceManager, n *Node) (err error) {
+var bootDevice = forOwner("boot device", func(ctx context.Context, c *Conductor, ident string, _ none) (bootArgs, error) {
+	read := func(b BootDeviceManager, ctx context.Context, n *Node) (boot bootArgs, err error) {
 		boot.Device, boot.Persistent, err = b.BootDevice(ctx, n)
-		return err
-	})
-	return boot, err
+		return boot, err
+	}
+	return able(ctx, c.engine.exclusively, ident, "boot devices", read)
 })
 
-// BootDevices returns the devices that a node can boot from; errors are those of
-// [Conductor.BootDevice].
+// BootDevices returns the devices that a node can boot from; it fails as
+// [Conductor.BootDevice] does.
 func (c *Conductor) BootDevices(ctx context.Context, ident string) ([]string, error) {
 	return bootDevices.call(ctx, c, ident, none{})
 }
 
-var bootDevices = forOwner("boot devices", func(ctx context.Context, c *Conductor, ident string, _ none) (devices []string, err error) {
-	err = c.engine.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
-		b, ok := hardware.(BootDeviceManager)
-		if !ok {
-			return unsupported(n, "boot devices")
-		}
-		devices, err = b.BootDevices(ctx, n)
-		return err
-	})
+var bootDevices = forOwner("boot devices", func(ctx context.Context, c *Conductor, ident string, _ none) ([]string, error) {
+	devices, err := able(ctx, c.engine.shared, ident, "boot devices", BootDeviceManager.BootDevices)
+	if c.config.Table.Series() < uefiHTTPSince {
+		devices = slices.DeleteFunc(devices, func(device string) bool { return device == uefiHTTP })
+	}
 	return devices, err
 })
 
+// uefiHTTP is the boot device of an HTTP boot by the UEFI firmware, which earlier series do not know.
+//
+// Source: ironic/common/boot_devices.py.
+const (
+	uefiHTTP      = "uefihttp"
+	uefiHTTPSince = states.Caracal
+)
+
 // SetBootDevice sets the device for the next boot of a node, or for all boots if persistent;
-// errors are those of [Conductor.BootDevice].
+// it fails as [Conductor.BootDevice] does.
 func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, persistent bool) error {
 	_, err := setBootDevice.call(ctx, c, ident, bootArgs{device, persistent})
 	return err
 }
 
-var setBootDevice = forOwnerNoResult("set boot device", func(ctx context.Context, c *Conductor, ident string, args bootArgs) error {
-	return withBootDevices(ctx, c, ident, func(ctx context.Context, b BootDeviceManager, n *Node) error {
-		return b.SetBootDevice(ctx, n, args.Device, args.Persistent)
+var setBootDevice = forOwner("set boot device", func(ctx context.Context, c *Conductor, ident string, args bootArgs) (none, error) {
+	known := args.Device != uefiHTTP || c.config.Table.Series() >= uefiHTTPSince
+	return able(ctx, c.engine.exclusively, ident, "boot devices", func(b BootDeviceManager, ctx context.Context, n *Node) (none, error) {
+		if !known {
+			return none{}, refuse(Invalid, "Invalid boot device %s specified.", args.Device)
+		}
+		set := n.Clone()
+		err := b.SetBootDevice(ctx, set, args.Device, args.Persistent)
+		if err != nil || reflect.DeepEqual(set.DriverInternalInfo, n.DriverInternalInfo) {
+			return none{}, err
+		}
+		_, _, err = c.engine.fleet.edit(ctx, n.UUID, func(n *Node) error {
+			n.DriverInternalInfo = set.DriverInternalInfo
+			return nil
+		})
+		return none{}, err
 	})
 })
 
 // callTimeout bounds a hardware call whose result a client waits for.
 const callTimeout = time.Minute
 
-// withBootDevices reserves the node and calls f with its hardware type. The error matches
-// Unsupported where the hardware type is no BootDeviceManager.
-func withBootDevices(ctx context.Context, c *Conductor, ident string, f func(context.Context, BootDeviceManager, *Node) error) error {
-	return c.engine.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
-		b, ok := hardware.(BootDeviceManager)
+// able calls f for a node whose hardware type is an A, and returns its results. reserve is the engine's method that
+// calls a function for a node, with or without a reservation. For any other hardware type the error matches
+// [Unsupported] and names the function.
+func able[A, R any](
+	ctx context.Context, reserve func(context.Context, string, func(context.Context, Hardware, *Node) error) error, ident, function string,
+	f func(A, context.Context, *Node) (R, error),
+) (result R, err error) {
+	err = reserve(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+		by, ok := hardware.(A)
 		if !ok {
-			return unsupported(n, "boot devices")
+			return unsupported(n, function)
 		}
-		return f(ctx, b, n)
+		result, err = f(by, ctx, n)
+		return err
 	})
+	return result, err
 }
 
 // VendorMethods returns the vendor passthru methods of a node, nil if it has none. The error matches [NotFound] or
@@ -98,16 +151,18 @@ func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string
 	return vendorMethods.call(ctx, c, ident, none{})
 }
 
-var vendorMethods = forOwner("vendor methods", func(ctx context.Context, c *Conductor, ident string, _ none) (map[string]VendorMethod, error) {
+var vendorMethods = forOwner("vendor methods", vendorMethodsHere)
+
+func vendorMethodsHere(ctx context.Context, c *Conductor, ident string, _ none) (map[string]VendorMethod, error) {
 	n, hardware, err := c.engine.load(ctx, ident)
 	if err != nil {
 		return nil, err
 	}
 	if vendor := c.rules.vendor(hardware, n); vendor != nil {
-		return vendor.VendorMethods(), nil
+		return vendor.VendorMethods(n), nil
 	}
 	return nil, nil
-})
+}
 
 // CallVendor calls a vendor passthru method of a node's hardware type. The error matches
 // [NotFound], [Locked], or [Unsupported] where there is no such method, or is a
@@ -122,7 +177,7 @@ type vendorArgs struct {
 }
 
 var callVendor = forOwner("vendor", func(ctx context.Context, c *Conductor, ident string, args vendorArgs) (answer any, err error) {
-	methods, err := vendorMethods.do(ctx, c, ident, none{})
+	methods, err := vendorMethodsHere(ctx, c, ident, none{})
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,10 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -17,6 +19,8 @@ import (
 //
 // Source: ironic/api/controllers/v1/ramdisk.py.
 type Heartbeat struct {
+	// From is the address from which the heartbeat came. [Config.AgentAddress] compares the host of CallbackURL with it.
+	From               netip.Addr
 	CallbackURL        string
 	AgentVersion       string
 	AgentToken         string
@@ -27,51 +31,82 @@ type Heartbeat struct {
 
 // Lookup returns the node of an agent that has just started, by the node's UUID or by the
 // MAC addresses of the machine, and the token that the agent must send in its heartbeats.
-// The token is empty if a token was given out before. The error matches [NotFound] if no
+// The address from which the request came is stored with the token. The token is empty if one was
+// given out or made before: that is logged with both addresses, unless it is the first lookup
+// of the agent that was booted with its token. The error matches [NotFound] if no
 // node has the addresses, if several nodes have them, or if the node is in a state that
-// does not allow a lookup.
+// does not allow a lookup, and [Invalid] for more than 128 addresses.
 //
 // Source: ironic/api/controllers/v1/ramdisk.py and get_node_with_token in
 // ironic/conductor/manager.py.
-func (c *Conductor) Lookup(ctx context.Context, addresses []string, uuid string) (n *Node, token string, err error) {
+func (c *Conductor) Lookup(ctx context.Context, from netip.Addr, addresses []string, uuid string) (n *Node, token string, err error) {
 	if uuid == "" {
 		if uuid, err = c.fleet.byAddress(ctx, addresses); err != nil {
 			return nil, "", err
 		}
 	}
 	fresh := newAgentToken()
-	_, n, err = c.fleet.edit(ctx, uuid, func(n *Node) error {
-		if !c.rules.lookupAllowed(n).Has(n.ProvisionState) {
+	var before AgentInfo
+	_, _, err = c.fleet.edit(ctx, uuid, func(found *Node) error {
+		if !c.rules.lookupAllowed(found).Has(found.ProvisionState) {
 			return refuse(NotFound, "Node %s could not be found.", uuid)
 		}
-		n.Agent.Token = cmp.Or(n.Agent.Token, fresh)
+		n, before, token = found, found.Agent, ""
+		switch {
+		case before.Token == "":
+			token = fresh
+			n.Agent.Token, n.Agent.From = fresh, from
+		case !before.From.IsValid() && from.IsValid():
+			n.Agent.From = from
+		default:
+			return errNothingToDo
+		}
 		return nil
 	})
-	if err == nil && n.Agent.Token == fresh {
-		token = fresh
+	if err != nil && !errors.Is(err, errNothingToDo) {
+		return nil, "", err
 	}
-	return n, token, err
+	if before.refuses(from) {
+		c.config.Log.Warn("a lookup gets no token, since the node's agent has one", "node", n.UUID, "from", from, "agent", before.From)
+	}
+	return n, token, nil
 }
+
+// refuses reports whether a lookup from an address comes from another agent than the one with the token, or from an
+// agent that has lost it. An agent that was booted with its token looks the node up as well, and needs no other.
+func (a AgentInfo) refuses(from netip.Addr) bool {
+	return a.Token != "" && (!a.TokenPregenerated || a.From.IsValid() && a.From != from)
+}
+
+// maxInterfaces bounds the network interfaces of a machine: the addresses of a lookup, and the ports of an inspection.
+const maxInterfaces = 128
 
 // byAddress returns the UUID of the node that has ports with the addresses.
 func (f *fleet) byAddress(ctx context.Context, addresses []string) (string, error) {
-	ports, err := typed[*Port](f.of(KindPort).list(ctx))
-	if err != nil {
-		return "", err
-	}
-	wanted := map[string]bool{}
-	for _, address := range addresses {
-		wanted[strings.ToLower(address)] = true
+	if len(addresses) > maxInterfaces {
+		return "", refuse(Invalid, "A machine has at most %d network interfaces, and these are the addresses of %d.",
+			maxInterfaces, len(addresses))
 	}
 	found := ""
-	for _, port := range ports {
-		if !wanted[strings.ToLower(port.Address)] {
-			continue
+	for _, address := range addresses {
+		for _, key := range addressKeys(address) {
+			r, err := f.store.Get(ctx, KindPort, key)
+			if errors.Is(err, NotFound) {
+				continue
+			}
+			if err != nil {
+				return "", fmt.Errorf("load the port with the %s: %w", key, err)
+			}
+			o, err := decodeObject(r)
+			if err != nil {
+				return "", err
+			}
+			node := o.Meta().NodeUUID
+			if found != "" && found != node {
+				return "", refuse(NotFound, "No node with the addresses %v: they belong to several nodes.", addresses)
+			}
+			found = node
 		}
-		if found != "" && found != port.NodeUUID {
-			return "", refuse(NotFound, "No node with the addresses %v: they belong to several nodes.", addresses)
-		}
-		found = port.NodeUUID
 	}
 	if found == "" {
 		return "", refuse(NotFound, "No node with the addresses %v could be found.", addresses)
@@ -79,13 +114,14 @@ func (f *fleet) byAddress(ctx context.Context, addresses []string) (string, erro
 	return found, nil
 }
 
-// Heartbeat handles a heartbeat of a node's agent: it stores the agent's data. An agent that reports an error fails the
-// work that waits for a call-back. If the node uses the agent ([AgentBooter]), the conductor then asks the agent for
-// its commands, after Heartbeat has returned, and continues or fails the work by the answer. Otherwise the heartbeat
-// continues the work only if the waiting step is the built-in step "wait" or the hardware type is simulated
-// ([Description]): a heartbeat does not say that the agent has done anything. In a state that allows no heartbeat
-// nothing is stored. The error matches [NotFound], or [Invalid] for a wrong token, for a URL without TLS if [Config]
-// requires it, and for another URL or certificate than those of the agent's earlier heartbeats, or is that of
+// Heartbeat handles a heartbeat of a node's agent: it stores the agent's data. If the node uses the agent
+// ([AgentBooter]), the conductor then asks the agent for its commands, after Heartbeat has returned, and continues or
+// fails the work by the answer, whatever status the agent reports. Otherwise an agent that reports an error fails the
+// work that waits for a call-back, and any other heartbeat continues the work only if the waiting step is the built-in
+// step "wait" or the hardware type is simulated ([Description]): a heartbeat does not say that the agent has done
+// anything. In a state that allows no heartbeat nothing is stored. The error matches [NotFound], or [Invalid] for a
+// wrong token, for a URL without TLS if [Config] requires it, for a URL that [agent.ParseURL] or [Config.AgentAddress]
+// refuses, and for another URL or certificate than in the agent's earlier heartbeats; or it comes from
 // [Conductor.Resume].
 func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) error {
 	_, err := heartbeat.call(ctx, c, ident, h)
@@ -93,7 +129,7 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 }
 
 var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Conductor, ident string, h Heartbeat) error {
-	_, n, err := c.fleet.edit(ctx, ident, func(n *Node) error {
+	check := func(n *Node) error {
 		if n.Agent.Token == "" || subtle.ConstantTimeCompare([]byte(n.Agent.Token), []byte(h.AgentToken)) != 1 {
 			return refuse(Invalid, "Invalid or missing agent token received.")
 		}
@@ -103,13 +139,34 @@ var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Condu
 		if c.config.RequireAgentTLS && h.CallbackURL != "" && !strings.HasPrefix(h.CallbackURL, "https://") {
 			return refuse(Invalid, "TLS is required by configuration")
 		}
+		if strings.ContainsFunc(h.AgentVerifyCA, isNotPEM) {
+			return refuse(Invalid, "agent_verify_ca is not a certificate in PEM")
+		}
 		if n.Agent.VerifyCA != "" && h.AgentVerifyCA != "" && n.Agent.VerifyCA != h.AgentVerifyCA {
 			return refuse(Invalid, "Detected change in ramdisk provided certificate")
 		}
-		if !heartbeatAllowed.Has(n.ProvisionState) && !c.rules.recordsHeartbeat(n) {
+		return nil
+	}
+	n, err := c.fleet.node(ctx, ident)
+	if err != nil {
+		return err
+	}
+	if err := check(n); err != nil { // names are looked up for no stranger
+		return err
+	}
+	if h.CallbackURL != "" { // an agent that takes no commands has none
+		if err := c.engine.permitAgent(ctx, n, h); err != nil {
+			return err
+		}
+	}
+	before, n, err := c.fleet.edit(ctx, ident, func(n *Node) error {
+		if err := check(n); err != nil {
+			return err
+		}
+		if !kindOf(n.ProvisionState).heartbeats && !c.rules.recordsHeartbeat(n) {
 			return errNothingToDo
 		}
-		n.Agent.URL, n.Agent.Version, n.Agent.LastHeartbeat = h.CallbackURL, h.AgentVersion, now()
+		n.Agent.URL, n.Agent.From, n.Agent.Version, n.Agent.LastHeartbeat = h.CallbackURL, h.From, errtext.Clean(h.AgentVersion), now()
 		n.Agent.VerifyCA = cmp.Or(h.AgentVerifyCA, n.Agent.VerifyCA)
 		return nil
 	})
@@ -117,8 +174,15 @@ var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Condu
 		c.config.Log.Warn("an agent has sent a heartbeat in a state that allows none", "node", ident)
 		return nil
 	}
-	if err != nil || n.Reservation != "" || c.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting || !heartbeatAllowed.Has(n.ProvisionState) {
+	if err != nil {
 		return err
+	}
+	if before.Agent.URL == "" && h.CallbackURL != "" {
+		c.config.Log.Info("an agent runs", "node", n.UUID, "from", h.From, "version", n.Agent.Version)
+	}
+	waits := c.config.Table.Phase(n.ProvisionState) == states.PhaseWaiting && kindOf(n.ProvisionState).heartbeats
+	if n.Reservation != "" || !waits {
+		return nil
 	}
 	if c.rules.admission().Heartbeat(n.Fields()) != nil { // it is in maintenance
 		if failure := c.rules.endsInMaintenance(n); failure != nil {
@@ -126,29 +190,24 @@ var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Condu
 		}
 		return nil
 	}
-	switch {
-	case h.AgentStatus == "error":
+	switch attends := c.rules.attends(n); {
+	case h.AgentStatus == "error" && !attends:
 		return c.Resume(ctx, ident, fmt.Errorf("the agent reported an error: %s", h.AgentStatusMessage))
 	case c.rules.heartbeatContinues(n):
 		return c.Resume(ctx, ident, nil)
-	case c.rules.attends(n):
+	case attends:
 		c.engine.attend(n.UUID)
 	}
 	return nil
 })
 
-// heartbeatAllowed are the states in which an agent may send heartbeats, without fast track.
-//
-// Source: HEARTBEAT_ALLOWED in ironic/drivers/modules/agent_base.py.
-var heartbeatAllowed = states.SetOf(
-	states.DeployWait, states.CleanWait, states.RescueWait, states.ServiceWait, states.Deploying, states.Cleaning, states.Rescuing,
-	states.Servicing, states.DeployHold, states.CleanHold, states.ServiceHold,
-)
+// isNotPEM reports whether a character is in no text in PEM, such as ESC.
+func isNotPEM(r rune) bool { return r > '~' || r < ' ' && !strings.ContainsRune("\r\n\t", r) }
 
 // recordsHeartbeat reports whether a heartbeat is stored by fast track, in a state in which it has no other effect.
 //
-// Source: FASTTRACK_HEARTBEAT_ALLOWED in ironic/drivers/modules/agent_base.py; fast_track_able, which adds the states of an
-// inspection.
+// Source: FASTTRACK_HEARTBEAT_ALLOWED in ironic/drivers/modules/agent_base.py; fast_track_able, which adds the states
+// of an inspection.
 func (b *rulebook) recordsHeartbeat(n *Node) bool {
 	on, _ := b.fastTracks(n)
 	return on && b.config.Table.FastTrackLookupAllowed().Has(n.ProvisionState)
@@ -156,9 +215,9 @@ func (b *rulebook) recordsHeartbeat(n *Node) bool {
 
 // heartbeatContinues reports whether a heartbeat continues a node's work that waits for a call-back.
 func (b *rulebook) heartbeatContinues(n *Node) bool {
-	kind, ok := stepKinds[n.ProvisionState]
-	if simulated := b.description(n).Simulated; simulated && !b.attends(n) || !ok {
-		return ok
+	kind := kindOf(n.ProvisionState)
+	if simulated := b.description(n).Simulated; simulated && !b.attends(n) || kind.in == nil {
+		return kind.in != nil
 	}
 	hardware, err := b.hardware(n)
 	if err != nil {
@@ -173,7 +232,7 @@ func (b *rulebook) heartbeatContinues(n *Node) bool {
 //
 // Source: _heartbeat_in_maintenance in ironic/drivers/modules/agent_base.py.
 func (b *rulebook) endsInMaintenance(n *Node) error {
-	work := map[states.State]string{states.CleanWait: "Cleaning", states.DeployWait: "Deploy", states.RescueWait: "Rescue"}[n.ProvisionState]
+	work := kindOf(n.ProvisionState).inMaintenance
 	if work == "" || b.admission().Work(n.Fields()) == nil {
 		return nil
 	}
@@ -192,30 +251,35 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 		if err := c.rules.unlocked(n); err != nil {
 			return err
 		}
-		if failure != nil {
-			return c.rules.fail(n, failure.Error())
-		}
-		event := states.EventResume
-		if _, ok := c.config.Table.Next(n.ProvisionState, event); !ok {
-			event = states.EventDone
-		}
-		moved, err := n.machine().Report(c.config.Table, event, "")
-		if err != nil {
-			return err
-		}
-		if kind, ok := stepKinds[n.ProvisionState]; ok && event == states.EventDone {
-			kind.forget(n)
-			if !c.rules.keepsAgent(n) {
-				n.forgetAgent()
-			}
-		}
-		c.rules.move(n, event, moved)
-		return nil
+		return c.rules.called(n, failure)
 	})
 	// Ironic has no entry for an inspection that an inspector ends, see
 	// ironic/drivers/modules/inspector/interface.py.
 	if err == nil && failure != nil && before.ProvisionState != states.InspectWait {
-		c.engine.history.failed(ctx, n, eventTypes[before.ProvisionState])
+		c.engine.history.failed(ctx, before, n, kindOf(before.ProvisionState).eventType)
 	}
 	return err
+}
+
+// called changes the record of a node whose call-back has come, see [Conductor.Resume].
+func (b *rulebook) called(n *Node, failure error) error {
+	if failure != nil {
+		return b.fail(n, failure.Error())
+	}
+	event := states.EventResume
+	if _, ok := b.config.Table.Next(n.ProvisionState, event); !ok {
+		event = states.EventDone
+	}
+	moved, err := n.machine().Report(b.config.Table, event, "")
+	if err != nil {
+		return err
+	}
+	if kind := kindOf(n.ProvisionState); kind.in != nil && event == states.EventDone {
+		kind.forget(n)
+		if !b.keepsAgent(n) {
+			n.forgetAgent()
+		}
+	}
+	b.move(n, event, moved)
+	return nil
 }

@@ -12,20 +12,23 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// agentSteps are the states in which steps wait for the agent.
-var agentSteps = states.SetOf(states.CleanWait, states.DeployWait, states.ServiceWait)
+// stepsWait reports whether the steps of a node wait for its agent.
+func stepsWait(n *Node) bool {
+	kind := kindOf(n.ProvisionState)
+	return kind.agent != "" && kind.waits(n)
+}
 
-// attends reports whether a heartbeat makes the conductor speak to the node's agent: the node uses the agent, and its steps
-// or its rescue wait for it.
+// attends reports whether a heartbeat makes the conductor speak to the node's agent: the node uses the agent, and its
+// steps or its rescue wait for it.
 func (b *rulebook) attends(n *Node) bool {
 	if n.ProvisionState == states.RescueWait {
 		return b.bootsRamdisk(n)
 	}
-	if !agentSteps.Has(n.ProvisionState) {
+	if !stepsWait(n) {
 		return false
 	}
 	hardware, err := b.hardware(n)
-	return err == nil && agentBooter(hardware, n) != nil
+	return err == nil && agentBooter(hardware, n, n.ProvisionState.Work()) != nil
 }
 
 // attend asks the agent of a node that has sent a heartbeat, and acts on the answer, in a goroutine of its own. It does
@@ -83,7 +86,7 @@ func (e *engine) attendNow(s *session, id string) {
 	}
 	e.moved(before, t.Node())
 	if failure != nil {
-		e.history.failed(s.ctx, t.Node(), eventTypes[before.ProvisionState])
+		e.history.failed(s.ctx, before, t.Node(), kindOf(before.ProvisionState).eventType)
 	}
 	if t.Node().Claim == s.id {
 		t.run(s.ctx)
@@ -96,7 +99,8 @@ func (e *engine) attendNow(s *session, id string) {
 // Source: the functions _heartbeat_*_wait in ironic/drivers/modules/agent_base.py.
 func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure error) {
 	n := t.Node()
-	w, kind := agentWork[n.ProvisionState], stepKinds[n.ProvisionState]
+	kind := kindOf(n.ProvisionState)
+	w := kind.agent
 	ctx, err := t.engine.fenced(ctx, n)
 	if err != nil {
 		return nil, err
@@ -121,15 +125,9 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 		commands, err = client.Commands(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", progressFailures[w], err)
+		return nil, fmt.Errorf("%s: %w", kind.progress, err)
 	}
 	return t.processNextStep(ctx, kind, w, commands)
-}
-
-// progressFailures are Ironic's texts for an agent that does not tell how far its step is.
-var progressFailures = map[agent.Work]string{
-	agent.Clean: "Node failed to check cleaning progress", agent.Service: "Node failed to check service progress",
-	agent.Deploy: "Failed to process the next deploy step",
 }
 
 func unchanged(*Node) error { return nil }
@@ -138,9 +136,14 @@ func unchanged(*Node) error { return nil }
 // follows. It boots the agent again after a step that requires it.
 //
 // Source: process_next_step in ironic/drivers/modules/agent_base.py.
-func (t *Task) processNextStep(ctx context.Context, kind stepKind, w agent.Work, commands []agent.Command) (change func(*Node) error, failure error) {
+func (t *Task) processNextStep(
+	ctx context.Context, kind *workKind, w agent.Work, commands []agent.Command,
+) (change func(*Node) error, failure error) {
 	rules, steps := t.engine.rules, kind.of(t.Node())
-	current := agent.Current{Name: agent.StepName{Interface: steps.Current.Interface, Step: steps.Current.Step}, Sent: steps.Sent && !steps.Rebooted}
+	current := agent.Current{
+		Name: agent.StepName{Interface: steps.Current.Interface, Step: steps.Current.Step},
+		Sent: steps.Sent && !steps.Rebooted,
+	}
 	verdict, reason := agent.Judge(w, t.Node().UUID, current, commands)
 	if verdict == agent.Wait && steps.Rebooted { // was the machine rebooted? The process that did it has died.
 		current.Sent = true
@@ -148,6 +151,9 @@ func (t *Task) processNextStep(ctx context.Context, kind stepKind, w agent.Work,
 	}
 	unsent := steps.Current.InBand && !steps.Sent
 	if verdict == agent.Done {
+		if steps.Current.Step == "write_image" {
+			t.engine.logImage(t.Node())
+		}
 		if err := t.noteRAID(ctx, w, steps.Current, commands[len(commands)-1]); err != nil {
 			//lint:ignore ST1005 the text begins as Ironic's, in agent_base.py
 			return nil, fmt.Errorf("For node %s, the result of %s step %v cannot be used: %w", t.Node().UUID, w, steps.Current, err)
@@ -174,20 +180,21 @@ func (t *Task) processNextStep(ctx context.Context, kind stepKind, w agent.Work,
 }
 
 // mismatch asks again for the steps of an agent whose hardware managers have changed. An automated cleaning starts from
-// its first step; other work repeats the current one.
+// its first step; other work repeats the current one. A cleaning by a runbook keeps its steps, while Ironic goes on
+// with those by priority.
 //
 // Source: _process_version_mismatch in ironic/drivers/modules/agent_base.py.
-func (t *Task) mismatch(ctx context.Context, kind stepKind, w agent.Work) (change func(*Node) error, failure error) {
+func (t *Task) mismatch(ctx context.Context, kind *workKind, w agent.Work) (change func(*Node) error, failure error) {
 	if err := t.refreshAgentSteps(ctx, w); err != nil {
 		//lint:ignore ST1005 the text is Ironic's, in agent_base.py
-		return nil, fmt.Errorf("Could not continue %s on node %s: %w.", map[agent.Work]string{agent.Clean: "cleaning", agent.Deploy: "deployment", agent.Service: "service"}[w], t.Node().UUID, err)
+		return nil, fmt.Errorf("Could not continue %s on node %s: %w.", kind.noun, t.Node().UUID, err)
 	}
 	if w != agent.Clean || t.Node().TargetProvisionState == states.Manageable {
 		return t.engine.rules.repeat, nil
 	}
 	return func(n *Node) error {
 		steps := kind.edit(n)
-		steps.Planned, steps.Begun, steps.Current, steps.Sent, steps.Prepared = nil, 0, nil, false, true
+		steps.Planned, steps.Begun, steps.Current, steps.Sent, steps.Prepared, steps.AbortAfter = nil, 0, nil, false, true, false
 		return t.engine.rules.resume(n)
 	}, nil
 }
@@ -195,27 +202,27 @@ func (t *Task) mismatch(ctx context.Context, kind stepKind, w agent.Work) (chang
 // rebootAgent boots the agent again after a step that requires it. The node waits for the next heartbeat.
 //
 // Source: _post_step_reboot in ironic/drivers/modules/agent_base.py.
-func (t *Task) rebootAgent(ctx context.Context, kind stepKind) error {
+func (t *Task) rebootAgent(ctx context.Context, kind *workKind) error {
 	if err := t.Update(ctx, func(n *Node) error { kind.edit(n).Rebooted = true; return nil }); err != nil {
 		return err
 	}
-	return agentBooter(t.hardware, t.Node()).BootAgent(ctx, t)
+	return t.booter().BootAgent(ctx, t)
 }
 
 // endAgent powers the machine off whose cleaning or service an agent has done. After a service it starts the instance
 // again. With disable_power_off the machine is rebooted. By fast track the agent stays after a cleaning.
-func (t *Task) endAgent(ctx context.Context, kind stepKind) error {
-	if agentBooter(t.hardware, t.Node()) == nil {
+func (t *Task) endAgent(ctx context.Context, kind *workKind) error {
+	if t.booter() == nil {
 		return nil
 	}
 	t.updateLater(func(n *Node) { kind.edit(n).Current = nil })
-	if kind.work == states.Cleaning && t.KeepsAgent() {
+	if kind.work == states.WorkClean && t.KeepsAgent() {
 		return nil
 	}
-	err := t.tearDownRamdisk(ctx, CleanUp{PowerOff: true, Ramdisk: true, Instance: kind.work == states.Servicing})
+	err := t.tearDownRamdisk(ctx, CleanUp{PowerOff: true, Ramdisk: true, Instance: kind.work == states.WorkService})
 	if err != nil && ctx.Err() == nil {
 		//lint:ignore ST1005 the text is Ironic's, in conductor/cleaning.py and servicing.py
-		return fmt.Errorf("Failed to tear down from %s for node %s, reason: %w", map[states.State]string{states.Cleaning: "cleaning", states.Servicing: "service"}[kind.work], t.Node().UUID, err)
+		return fmt.Errorf("Failed to tear down from %s for node %s, reason: %w", kind.noun, t.Node().UUID, err)
 	}
 	return err
 }
@@ -232,7 +239,7 @@ func (b *rulebook) resume(n *Node) error {
 
 // repeat continues the work of a node that waits with the current step.
 func (b *rulebook) repeat(n *Node) error {
-	steps := stepKinds[n.ProvisionState].edit(n)
+	steps := kindOf(n.ProvisionState).edit(n)
 	steps.Begun, steps.Sent = max(steps.Begun-1, 0), false
 	return b.resume(n)
 }

@@ -13,19 +13,22 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// AgentBooter is a [Hardware] whose machines can boot Ironic's agent. For a node that uses the agent, the conductor boots
-// it before the steps of a cleaning or a service and in a deployment, and again after a step that requires a reboot.
-// With each of its heartbeats the conductor asks the agent for its commands, and sends it the next step.
+// AgentBooter is a [Hardware] whose machines can boot Ironic's agent. For a node that uses the agent, the conductor
+// boots it before the steps of a cleaning or a service and in a deployment, and again after a step that requires a
+// reboot. With each of its heartbeats the conductor asks the agent for its commands, and sends it the next step.
 //
 // Source: BootInterface in ironic/drivers/base.py.
 type AgentBooter interface {
-	// UsesAgent reports whether the node's deploy interface works by the agent. Its steps then are those of
-	// Ironic's deploy interface "custom-agent", and with the deploy interface "direct" also write_image.
-	UsesAgent(n *Node) bool
+	// UsesAgent reports whether the agent does work on the node: an inspection, a cleaning, a deployment, a rescue or a
+	// service. A deployment then has the steps of Ironic's deploy interface "custom-agent".
+	UsesAgent(n *Node, work states.Work) bool
+	// WritesImage reports whether the agent writes the image of an instance. A deployment then has the step write_image
+	// of Ironic's deploy interface "direct" as well.
+	WritesImage(n *Node) bool
 	// BootAgent boots the task's machine into the agent's ramdisk. It returns when the machine is on.
 	BootAgent(ctx context.Context, t *Task) error
-	// CleanUpAgent removes what BootAgent has provided, such as virtual media, and the image of [ImageServer]. It may power
-	// the machine off first.
+	// CleanUpAgent removes what BootAgent has provided, such as virtual media, and the image of [ImageServer]. It may
+	// power the machine off first.
 	CleanUpAgent(ctx context.Context, t *Task) error
 	// PrepareInstance makes the machine boot its disk from now on. It does not change the power state.
 	PrepareInstance(ctx context.Context, t *Task) error
@@ -38,18 +41,19 @@ type ConfigDriveBuilder interface {
 	BuildConfigDrive(ctx context.Context, files map[string][]byte) ([]byte, error)
 }
 
-// agentBooter returns a node's hardware type if the node uses the agent, nil if not.
-func agentBooter(hardware Hardware, n *Node) AgentBooter {
-	if booter, ok := hardware.(AgentBooter); ok && booter.UsesAgent(n) {
+// agentBooter returns a node's hardware type if the agent does the work, nil if not. Work that cannot wait for the
+// agent does not use it.
+func agentBooter(hardware Hardware, n *Node, work states.Work) AgentBooter {
+	booter, ok := hardware.(AgentBooter)
+	if ok && work.Waiting() != states.NoState && booter.UsesAgent(n, work) {
 		return booter
 	}
 	return nil
 }
 
-// agentWork maps the states in which a node's steps run, or wait for the agent, to the agent's kind of work.
-var agentWork = map[states.State]agent.Work{
-	states.Cleaning: agent.Clean, states.CleanWait: agent.Clean, states.Deploying: agent.Deploy, states.DeployWait: agent.Deploy,
-	states.Servicing: agent.Service, states.ServiceWait: agent.Service,
+// booter returns the hardware type of the task's node if the agent does the node's work, nil if not.
+func (t *Task) booter() AgentBooter {
+	return agentBooter(t.hardware, t.Node(), t.Node().ProvisionState.Work())
 }
 
 // agent returns a client of the agent that runs on a node.
@@ -60,17 +64,21 @@ func (e *engine) agent(n *Node) (*agent.Client, error) {
 		return nil, err
 	}
 	config.URL, config.Token, config.Node = n.Agent.URL, secret.New(n.Agent.Token), n.UUID
+	config.Dial = e.dialAgent(n.Agent.From)
 	return agent.New(config)
 }
 
-// machine returns what a command tells the agent about a node: its record and those of its ports. Secrets are masked;
-// the agent's deploy steps need the configuration drive.
+// machine returns the part of a command that describes a node to the agent: the records of the node and of its ports.
+// Secrets are masked, except for the configuration drive in a deployment.
 func (e *engine) machine(ctx context.Context, n *Node, w agent.Work) (agent.Machine, error) {
 	record, err := fromJSON[map[string]any](n)
 	if err != nil {
 		return agent.Machine{}, fmt.Errorf("the record of node %s cannot be encoded: %w", n.UUID, err)
 	}
-	for _, key := range []string{"transitions", "claim", "origin", "other_steps", "interfaces", "clean_steps", "deploy_steps", "service_steps", "bios_settings", "clean_up", "empty", "agent", "deployment", "power_changed_at"} {
+	for _, key := range []string{
+		"transitions", "claim", "origin", "other_steps", "interfaces", "clean_steps", "deploy_steps", "service_steps",
+		"bios_settings", "clean_up", "empty", "agent", "deployment", "power_changed_at",
+	} {
 		delete(record, key) // they are not in Ironic's record
 	}
 	record["driver_internal_info"] = n.InternalInfo()

@@ -4,17 +4,16 @@ package conductor
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"os"
 
+	"github.com/ironstate/ironstate/conductor/internal/namedfile"
 	"github.com/ironstate/ironstate/internal/oslobool"
 )
 
-// agentCA returns how the certificate of a node's agent is verified: by the certificates in a PEM text, by the authorities
-// of the operating system if the text is empty, or not at all if unverified is set. The certificate of the agent's
-// heartbeats comes first, then agent_verify_ca of driver_info, then the configuration. The last two are booleans or the
-// path of a file, which read reads.
+// agentCA returns how the certificate of a node's agent is verified: by the certificates in a PEM text, by the
+// authorities of the operating system if the text is empty, or not at all if unverified is set. The certificate of the
+// agent's heartbeats comes first, then agent_verify_ca of driver_info, then the configuration. The last two are
+// booleans or the path of a file, which read reads.
 //
 // Source: _get_verify in ironic/drivers/modules/agent_client.py.
 func agentCA(n *Node, configured string, read func(path string) ([]byte, error)) (pem string, unverified bool, err error) {
@@ -39,14 +38,5 @@ func agentCA(n *Node, configured string, read func(path string) ([]byte, error))
 // maxCA bounds a file with certificates in bytes.
 const maxCA = 1 << 20
 
-// readCA reads a file with certificates. A device or a pipe, which a client may name in driver_info, is an error.
-func readCA(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxCA {
-		return nil, errors.New("it is not a file with certificates")
-	}
-	return os.ReadFile(path)
-}
+// readCA reads a file with certificates.
+func readCA(path string) ([]byte, error) { return namedfile.Read(path, maxCA) }

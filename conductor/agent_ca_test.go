@@ -4,6 +4,7 @@ package conductor
 
 import (
 	"os"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,6 +59,8 @@ func TestTheCertificateOfAnAgentIsVerifiedByTheFirstOfThree(t *testing.T) {
 	}
 }
 
+// SECURITY.md: A file that `redfish_verify_ca` or `agent_verify_ca` names is read if it is a regular file of 1 byte to
+// 1 MiB.
 func TestOnlyAFileIsReadForCertificates(t *testing.T) {
 	file := t.TempDir() + "/ca.pem"
 	require.NoError(t, os.WriteFile(file, []byte("certificates"), 0o600))
@@ -69,8 +72,11 @@ func TestOnlyAFileIsReadForCertificates(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, content, maxCA)
 	require.NoError(t, os.Truncate(file, maxCA+1))
-	for _, path := range []string{file, "/dev/zero", t.TempDir(), file + ".none"} {
-		_, err := readCA(path)
-		require.Error(t, err, path)
+	fifo := t.TempDir() + "/fifo"
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	for _, path := range []string{file, "/dev/zero", fifo, "/proc/self/pagemap", "/proc/kmsg", t.TempDir(), file + ".none"} {
+		n := &Node{DriverInfo: map[string]any{"agent_verify_ca": path}}
+		_, _, err := agentCA(n, "", readCA)
+		require.ErrorIs(t, err, Invalid, path)
 	}
 }

@@ -24,7 +24,8 @@ func (t *Task) configDrive(ctx context.Context) (any, error) {
 	}
 	builder, ok := t.hardware.(ConfigDriveBuilder)
 	if !ok {
-		return nil, refuse(Unsupported, "Driver %s cannot build the configuration drive of node %s from an object. It can write an image, gzipped and in base64, or its URL.", n.Driver, n.UUID)
+		return nil, refuse(Unsupported, "Driver %s cannot build the configuration drive of node %s from an object. "+
+			"It can write an image, gzipped and in base64, or its URL.", n.Driver, n.UUID)
 	}
 	files, err := configDriveFiles(n, object)
 	if err != nil {
@@ -53,7 +54,12 @@ func configDriveFiles(n *Node, object map[string]any) (map[string][]byte, error)
 	}
 	given, _ := object["meta_data"].(map[string]any)
 	maps.Copy(meta, given)
-	content := map[string]any{"meta_data.json": meta, "network_data.json": object["network_data"], "vendor_data2.json": object["vendor_data"], "user_data": object["user_data"]}
+	content := map[string]any{
+		"meta_data.json":    meta,
+		"network_data.json": object["network_data"],
+		"vendor_data2.json": object["vendor_data"],
+		"user_data":         object["user_data"],
+	}
 	maps.DeleteFunc(content, func(_ string, value any) bool { return value == nil || value == "" })
 	files := map[string][]byte{}
 	for name, value := range content {

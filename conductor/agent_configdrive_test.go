@@ -19,10 +19,17 @@ func TestTheFilesOfAConfigurationDrive(t *testing.T) {
 		"of a node with a name": {"web", object{"meta_data": object{"hostname": "h"}}, map[string]string{
 			"meta_data.json": `{"hostname":"h","name":"web","uuid":"1be26c0b"}`,
 		}},
-		"with other meta data": {"web", object{"meta_data": object{"name": "n", "uuid": "u"}}, map[string]string{"meta_data.json": `{"name":"n","uuid":"u"}`}},
-		"with everything": {"", object{"user_data": "#cloud-config", "network_data": object{"links": []any{}}, "vendor_data": object{"v": 1}}, map[string]string{
-			"meta_data.json": `{"uuid":"1be26c0b"}`, "network_data.json": `{"links":[]}`, "vendor_data2.json": `{"v":1}`, "user_data": "#cloud-config",
-		}},
+		"with other meta data": {
+			"web", object{"meta_data": object{"name": "n", "uuid": "u"}},
+			map[string]string{"meta_data.json": `{"name":"n","uuid":"u"}`},
+		},
+		"with everything": {
+			"", object{"user_data": "#cloud-config", "network_data": object{"links": []any{}}, "vendor_data": object{"v": 1}},
+			map[string]string{
+				"meta_data.json": `{"uuid":"1be26c0b"}`, "network_data.json": `{"links":[]}`,
+				"vendor_data2.json": `{"v":1}`, "user_data": "#cloud-config",
+			},
+		},
 		"with user data that are an object": {"", object{"user_data": object{"a": 1}, "network_data": nil}, map[string]string{
 			"meta_data.json": `{"uuid":"1be26c0b"}`, "user_data": `{"a":1}`,
 		}},

@@ -14,59 +14,43 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// prepareError is an error of the preparation of a deployment.
-type prepareError struct{ error }
-
-func (e *prepareError) Unwrap() error { return e.error }
-
-// deploysImage reports whether the node's agent writes an image: whether the node's deploy interface, chosen or by default, is
-// "direct".
-func deploysImage(hardware Hardware, n *Node) bool {
-	return hardware.Describe().Interface(n, "deploy") == "direct"
-}
-
 // agentDeploySteps returns the out-of-band steps of a deployment by an agent.
 //
 // Source: ironic/drivers/modules/agent.py and ironic/drivers/modules/agent_base.py.
-func agentDeploySteps(hardware Hardware, n *Node) []Step {
+func agentDeploySteps(booter AgentBooter, n *Node) []Step {
 	steps := []Step{
-		{Interface: "deploy", Step: "deploy", Priority: 100, Run: bootForDeployment},
-		{Interface: "deploy", Step: "prepare_instance_boot", Priority: 60, Run: prepareInstanceBoot},
-		{Interface: "deploy", Step: "tear_down_agent", Priority: 40, Run: tearDownAgent},
-		{Interface: "deploy", Step: "switch_to_tenant_network", Priority: 30, Run: switchNetwork},
-		{Interface: "deploy", Step: "boot_instance", Priority: 20, Run: bootInstance},
+		{Interface: "deploy", Step: "deploy", Priority: 100, Abortable: true, Run: bootForDeployment},
+		{Interface: "deploy", Step: "prepare_instance_boot", Priority: 60, Abortable: true, Run: prepareInstanceBoot},
+		{Interface: "deploy", Step: "tear_down_agent", Priority: 40, Abortable: true, Run: tearDownAgent},
+		{Interface: "deploy", Step: "switch_to_tenant_network", Priority: 30, Abortable: true, Run: switchNetwork},
+		{Interface: "deploy", Step: "boot_instance", Priority: 20, Abortable: true, Run: bootInstance},
 	}
-	if deploysImage(hardware, n) {
-		steps = append(steps, Step{Interface: "deploy", Step: "write_image", Priority: 80, InBand: true, Run: writeImage})
+	if booter.WritesImage(n) {
+		steps = append(steps, Step{Interface: "deploy", Step: "write_image", Priority: 80, Abortable: true, InBand: true, Run: writeImage})
 	}
 	return steps
 }
 
-// bootForDeployment prepares the image of the instance, boots the agent and waits for its heartbeat. An agent that is ready by
-// fast track is not booted.
+// bootForDeployment boots the agent and waits for its heartbeat. An agent that is ready by fast track is not booted.
 func bootForDeployment(ctx context.Context, t *Task) error {
-	if deploysImage(t.hardware, t.Node()) {
-		if err := t.prepareImage(ctx); err != nil {
-			return &prepareError{err}
-		}
-	}
 	if on, _ := t.engine.rules.fastTracks(t.Node()); on && t.Node().Agent.hasSteps(agent.Deploy) {
 		return nil
 	}
-	if err := agentBooter(t.hardware, t.Node()).BootAgent(ctx, t); err != nil {
+	if err := t.booter().BootAgent(ctx, t); err != nil {
 		return err
 	}
 	return ErrWait
 }
 
-// prepareInstanceBoot installs the boot loader of an image that the agent has written, and makes the machine boot its disk.
+// prepareInstanceBoot installs the boot loader of an image that the agent has written, and makes the machine boot its
+// disk.
 func prepareInstanceBoot(ctx context.Context, t *Task) error {
-	if deploysImage(t.hardware, t.Node()) {
+	if t.booter().WritesImage(t.Node()) {
 		if err := installBootloader(ctx, t); err != nil {
 			return err
 		}
 	}
-	return agentBooter(t.hardware, t.Node()).PrepareInstance(ctx, t)
+	return t.booter().PrepareInstance(ctx, t)
 }
 
 // installBootloader asks for the partitions of the image, and has the boot loader installed if the image needs one.
@@ -99,8 +83,8 @@ func installBootloader(ctx context.Context, t *Task) error {
 	return nil
 }
 
-// bootloader returns the boot loader for the image with the partitions: a partition image needs one, and a whole-disk image that
-// boots by UEFI.
+// bootloader returns the boot loader for the image with the partitions: a partition image needs one, and a whole-disk
+// image that boots by UEFI.
 //
 // Source: configure_local_boot in ironic/drivers/modules/agent_base.py.
 func (n *Node) bootloader(p agent.PartitionUUIDs) (loader agent.Bootloader, needed bool, err error) {
@@ -124,8 +108,16 @@ const (
 	powerOffInterval = 5 * time.Second
 )
 
-// tearDownAgent ends the agent: it powers its machine off. With disable_power_off it writes its caches to the disks.
+// tearDownAgent powers the agent's machine off, and then removes the media and files from which the agent was booted.
 func tearDownAgent(ctx context.Context, t *Task) error {
+	if err := powerOffAgent(ctx, t); err != nil {
+		return err
+	}
+	return t.booter().CleanUpAgent(ctx, t)
+}
+
+// powerOffAgent has the agent power its machine off. With disable_power_off it writes its caches to the disks.
+func powerOffAgent(ctx context.Context, t *Task) error {
 	n := t.Node()
 	client, err := t.engine.agent(n)
 	if err != nil { // no heartbeat has come: another program wrote the image

@@ -37,13 +37,13 @@ func (b *rulebook) lookupAllowed(n *Node) states.Set {
 	return b.config.Table.LookupAllowed()
 }
 
-// The states of a node whose agent may stay for the next work: the states of work that has succeeded, and those in which
-// a client requests work that an agent does.
-var (
-	agentStaysAfter  = states.SetOf(states.Verifying, states.Cleaning, states.Inspecting, states.InspectWait)
-	agentStaysBefore = states.SetOf(states.Enroll, states.Manageable, states.Available)
-	agentDoes        = states.SetOf(states.Verifying, states.Manageable, states.Cleaning, states.Available, states.Deploying)
-)
+// idleWithAgent are the stable states in which a node's agent may stay for the next work.
+var idleWithAgent = states.SetOf(states.Enroll, states.Manageable, states.Available)
+
+// agentStays reports whether the agent of a node may stay at a request that moves the node from one state to another.
+func agentStays(from, to states.State) bool {
+	return idleWithAgent.Has(from) && (idleWithAgent.Has(to) || kindOf(to).takesAgent)
+}
 
 // keepsAgent reports whether the record of a node keeps its agent at the end of the work of the node's state, since the
 // machine stays on and the next work may be the agent's. The agent may have a token and not yet have sent a heartbeat.
@@ -51,20 +51,28 @@ var (
 // Source: fast_track_able in ironic/conductor/utils.py, and what asks it.
 func (b *rulebook) keepsAgent(n *Node) bool {
 	on, _ := b.fastTracks(n)
-	return on && agentStaysAfter.Has(n.ProvisionState) && n.LastError == "" && n.Power != states.PowerOff && n.agentHeard(now(), b.config.FastTrackTimeout)
+	ends := succeeds(n.ProvisionState) && kindOf(n.ProvisionState).leavesAgent
+	return on && ends && n.LastError == "" && n.Power != states.PowerOff && n.agentHeard(now(), b.config.FastTrackTimeout)
 }
 
-// agentHeard reports whether the node's agent has sent a heartbeat or inspection data within the timeout. The clock of the conductor
-// that stored the time may be ahead.
+// succeeds reports whether work can succeed in a state: an inspection also in the state in which it waits.
+func succeeds(s states.State) bool {
+	_, ok := states.Latest().Table().Next(s, states.EventDone)
+	return ok
+}
+
+// agentHeard reports whether the node's agent has sent a heartbeat or inspection data within the timeout. The clock of
+// the conductor that stored the time may be ahead.
 //
-// Source: agent_is_alive in ironic/conductor/utils.py, which takes also the end of an inspection by the BMC for a sign of life.
+// Source: agent_is_alive in ironic/conductor/utils.py, which takes also the end of an inspection by the BMC for a sign
+// of life.
 func (n *Node) agentHeard(at time.Time, timeout time.Duration) bool {
 	return at.Sub(n.Agent.LastHeartbeat).Abs() <= timeout
 }
 
-// fastTrack reports whether the agent that runs on the task's machine does the work that begins, and reads its steps: fast
-// track is on, the agent's last heartbeat is recent, the machine is on, and the agent is idle. Otherwise the record
-// forgets the agent, and the machine has to boot one.
+// fastTrack reports whether the agent that runs on the task's machine does the work that begins, and reads its steps:
+// fast track is on, the agent's last heartbeat is recent, the machine is on, and the agent is idle. Otherwise the
+// record forgets the agent, and the machine has to boot one.
 //
 // Source: is_fast_track in ironic/conductor/utils.py.
 func fastTrack(ctx context.Context, t *Task) (bool, error) {
@@ -79,13 +87,13 @@ func fastTrack(ctx context.Context, t *Task) (bool, error) {
 	if power := t.engine.readPower(ctx, t.hardware, n); power.Err != nil || power.Power != states.PowerOn {
 		return false, t.ForgetAgent(ctx)
 	}
-	if err := t.refreshAgentSteps(ctx, agentWork[n.ProvisionState]); err != nil {
+	if err := t.refreshAgentSteps(ctx, kindOf(n.ProvisionState).agent); err != nil {
 		t.engine.config.Log.Warn("an agent that runs cannot do the next work", "node", n.UUID, "error", err)
 		return false, t.ForgetAgent(ctx)
 	}
 	return true, nil
 }
 
-// KeepsAgent reports whether the machine stays on at the end of the task's work, with the agent that runs: by fast track
-// the agent does the next work without another boot.
+// KeepsAgent reports whether the machine stays on at the end of the task's work, with the agent that runs: by fast
+// track the agent does the next work without another boot.
 func (t *Task) KeepsAgent() bool { return t.engine.rules.keepsAgent(t.Node()) }

@@ -102,7 +102,8 @@ func TestTheAnswerOfAnAgentIsStoredInTheRecordAsItIs(t *testing.T) {
 		heard     []string
 	}{
 		"although the answer of the store was lost, and a client has changed the record meanwhile": {
-			intrusion{map[string]any{"updated_at": "2026-11-23T17:00:00+00:00"}, errDisk}, nil, states.CleanWait, []string{"execute_clean_step erase_devices"},
+			intrusion{map[string]any{"updated_at": "2026-11-23T17:00:00+00:00"}, errDisk},
+			nil, states.CleanWait, []string{"execute_clean_step erase_devices"},
 		},
 		"unless somebody has changed the state by hand": {intrusion{}, map[string]any{"provision_state": "active"}, states.Active, nil},
 	} {
@@ -152,7 +153,12 @@ func TestTheAnswerOfAnAgentWhoseNodeWasDeletedIsLogged(t *testing.T) {
 					}
 				}
 			})
-			require.NoError(t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9.4.3", AgentToken: m.token}))
+			require.NoError(t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{
+				From:         agentAt,
+				CallbackURL:  "http://10.0.0.7:9999",
+				AgentVersion: "9.4.3",
+				AgentToken:   m.token,
+			}))
 			synctest.Wait()
 			const text = `level=WARN msg="the answer of an agent could not be stored" node=`
 			require.Equal(t, deleted, strings.Contains(log.String(), text+m.n.UUID), log.String())
@@ -215,11 +221,20 @@ func TestAnAgentThatIsAskedWhenTheConductorStopsFailsNoWork(t *testing.T) {
 		config.Agent.Dial = func(context.Context, string, string) (net.Conn, error) { <-stopped; return nil, errDisk }
 		c, stop := started(config)
 		n, err := c.CreateNode(t.Context(), &conductor.Node{
-			Driver: "fake-hardware", ProvisionState: states.CleanWait, TargetProvisionState: states.Available, Interfaces: map[string]string{"deploy": "direct"},
-			Agent: conductor.AgentInfo{Token: "T"}, CleanSteps: &conductor.Steps{Current: &conductor.Step{Interface: "deploy", Step: "erase_devices", InBand: true}, Sent: true},
+			Driver:               "fake-hardware",
+			ProvisionState:       states.CleanWait,
+			TargetProvisionState: states.Available,
+			Interfaces:           map[string]string{"deploy": "direct"},
+			Agent:                conductor.AgentInfo{Token: "T"},
+			CleanSteps:           &conductor.Steps{Current: &conductor.Step{Interface: "deploy", Step: "erase_devices", InBand: true}, Sent: true},
 		})
 		require.NoError(t, err)
-		require.NoError(t, c.Heartbeat(t.Context(), n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9", AgentToken: "T"}))
+		require.NoError(t, c.Heartbeat(t.Context(), n.UUID, conductor.Heartbeat{
+			From:         agentAt,
+			CallbackURL:  "http://10.0.0.7:9999",
+			AgentVersion: "9",
+			AgentToken:   "T",
+		}))
 		synctest.Wait()
 		stop()
 		r, err := store.Get(t.Context(), conductor.KindNode, n.UUID)
@@ -242,13 +257,18 @@ func TestAStepThatABusyAgentDidNotTakeIsSentAfterItsRestart(t *testing.T) {
 	})
 }
 
-// TestAHeartbeatContinuesNoOtherStepThatWaits lets a step wait that only has the name of the built-in one, and one that the
-// hardware type no longer has.
+// TestAHeartbeatContinuesNoOtherStepThatWaits lets a step wait that only has the name of the built-in one, and one that
+// the hardware type no longer has.
 func TestAHeartbeatContinuesNoOtherStepThatWaits(t *testing.T) {
-	waits := conductor.Step{Interface: "deploy", Step: "wait", Priority: 10, Run: func(context.Context, *conductor.Task) error { return conductor.ErrWait }}
+	waits := conductor.Step{
+		Interface: "deploy",
+		Step:      "wait",
+		Priority:  10,
+		Run:       func(context.Context, *conductor.Task) error { return conductor.ErrWait },
+	}
 	for _, current := range []string{"wait", "gone"} {
 		synctest.Test(t, func(t *testing.T) {
-			f := start(t, withReal(map[states.State][]conductor.Step{states.Cleaning: {waits}}))
+			f := start(t, withReal(map[states.Work][]conductor.Step{states.WorkClean: {waits}}))
 			n := f.create(conductor.Node{
 				ProvisionState: states.CleanWait, TargetProvisionState: states.Available,
 				CleanSteps: &conductor.Steps{Current: &conductor.Step{Interface: "deploy", Step: current}, Begun: 1},
@@ -271,10 +291,15 @@ func TestTheEndOfAnInspectionThatWaitsBySeries(t *testing.T) {
 					n := f.node(states.Manageable)
 					f.request(n, "inspect")
 					require.Equal(t, states.InspectWait, f.settle(n).ProvisionState)
-					_, token, err := f.Lookup(f.ctx, nil, n.UUID)
+					_, token, err := f.Lookup(f.ctx, agentAt, nil, n.UUID)
 					require.NoError(t, err)
 					if fast {
-						require.NoError(t, f.Heartbeat(f.ctx, n.UUID, conductor.Heartbeat{CallbackURL: "https://10.0.0.7:9999", AgentVersion: "9.1", AgentToken: token}))
+						require.NoError(t, f.Heartbeat(f.ctx, n.UUID, conductor.Heartbeat{
+							From:         agentAt,
+							CallbackURL:  "https://10.0.0.7:9999",
+							AgentVersion: "9.1",
+							AgentToken:   token,
+						}))
 					}
 					require.NoError(t, f.Resume(f.ctx, n.UUID, failure))
 					got := f.settle(n)

@@ -26,19 +26,21 @@ type InstanceImage struct {
 	// Hash is the checksum by Algorithm, such as "sha256". Checksum is one whose length tells the algorithm. Only a
 	// local image may have neither.
 	Algorithm, Hash, Checksum string
+	// Size is the number of bytes that the agent downloads, 0 if it is unknown.
+	Size int64
 }
 
-// ImageServer is a [Hardware] that provides the images of instances. With any other, the agent downloads each image from
-// its own URL.
+// ImageServer is a [Hardware] that provides the images of instances. With any other, the agent downloads each image
+// from its own URL.
 type ImageServer interface {
-	// PrepareImage returns the image of the node's instance as the agent downloads it, with a URL that has been checked. If
-	// the image is local, that is the URL of a verified copy, which is served until CleanUpAgent or PrepareInstance is
+	// PrepareImage returns the image of the node's instance as the agent downloads it, with a URL that has been checked.
+	// If the image is local, that is the URL of a verified copy, which is served until CleanUpAgent or PrepareInstance is
 	// called.
 	PrepareImage(ctx context.Context, n *Node) (InstanceImage, error)
 }
 
 // InstanceImage returns the image of the node's instance, or an error that matches [Invalid] if the deploy interface
-// "direct" cannot write it. The download source is that of nodes that name none: "http", "local", or empty for "http".
+// "direct" cannot write it. Nodes that name no download source use this one: "http", "local", or empty for "http".
 //
 // Source: validate of AgentDeploy in ironic/drivers/modules/agent.py.
 func (n *Node) InstanceImage(downloadSource string) (InstanceImage, error) {
@@ -48,20 +50,23 @@ func (n *Node) InstanceImage(downloadSource string) (InstanceImage, error) {
 	}
 	file := strings.HasPrefix(i.Source, "file://")
 	if i.Source == "" {
-		return i, refuse(Invalid, "Node %s failed to validate deploy image info. Some parameters were missing. Missing are: ['instance_info.image_source']", n.UUID)
+		return i, refuse(Invalid, "Node %s failed to validate deploy image info. Some parameters were missing. "+
+			"Missing are: ['instance_info.image_source']", n.UUID)
 	}
 	if kind := n.InstanceInfo["image_type"]; kind != nil && kind != "" && kind != "whole-disk" && kind != "partition" {
 		return i, refuse(Invalid, "Invalid image_type %q, valid are partition, whole-disk", fmt.Sprint(kind))
 	}
 	if !file && ((i.Algorithm == "") != (i.Hash == "") || i.Hash == "" && i.Checksum == "") {
-		return i, refuse(Invalid, `image_source's "image_checksum", or "image_os_hash_algo" and "image_os_hash_value" must be provided in instance_info for node %s`, n.UUID)
+		return i, refuse(Invalid, `image_source's "image_checksum", or "image_os_hash_algo" and "image_os_hash_value" `+
+			`must be provided in instance_info for node %s`, n.UUID)
 	}
 	from := n.imageDownloadSource(downloadSource)
 	if !slices.Contains([]any{"swift", "http", "local"}, from) {
 		return i, refuse(Invalid, "Invalid value for image_download_source: %q. Valid values are swift, http or local.", fmt.Sprint(from))
 	}
 	if i.Local = file || from == "local"; !file && !strings.HasPrefix(i.Source, "http://") && !strings.HasPrefix(i.Source, "https://") {
-		return i, refuse(Invalid, "Node %s has the image_source %q, which is not an http, https or file URL: no other image can be written.", n.UUID, i.Source)
+		return i, refuse(Invalid, "Node %s has the image_source %q, which is not an http, https or file URL: no other image can be written.",
+			n.UUID, i.Source)
 	}
 	if err := n.validateImageProxies(); err != nil {
 		return i, err
@@ -105,22 +110,25 @@ func (n *Node) validateImageProxies() error {
 			continue
 		}
 		proxy, ok := value.(string)
-		if scheme := schemePattern.FindStringSubmatch(proxy); !ok || scheme != nil && !slices.Contains([]string{"http", "https"}, strings.ToLower(scheme[1])) {
+		scheme := schemePattern.FindStringSubmatch(proxy)
+		if !ok || scheme != nil && !slices.Contains([]string{"http", "https"}, strings.ToLower(scheme[1])) {
 			invalid = append(invalid, key)
 		}
 	}
 	if len(invalid) > 0 {
-		return refuse(Invalid, "Proxy URL should either have HTTP(S) scheme or no scheme at all, the following URLs are invalid: %s.", strings.Join(invalid, ", "))
+		return refuse(Invalid, "Proxy URL should either have HTTP(S) scheme or no scheme at all, "+
+			"the following URLs are invalid: %s.", strings.Join(invalid, ", "))
 	}
 	if value := n.DriverInfo["image_no_proxy"]; value != nil && !validNoProxy(value) {
-		return refuse(Invalid, "image_no_proxy should be a list of host names, IP addresses or domain names to exclude from proxying, the specified list %v is incorrect. "+
-			"To denote a domain name, prefix it with a dot (instead of e.g. '.*').", value)
+		return refuse(Invalid, "image_no_proxy should be a list of host names, IP addresses or domain names to exclude from proxying, "+
+			"the specified list %v is incorrect. To denote a domain name, prefix it with a dot (instead of e.g. '.*').", value)
 	}
 	return nil
 }
 
 func validNoProxy(value any) bool {
 	list, ok := value.(string)
+	wrong := func(part string) bool { return !hostPattern.MatchString(part) }
 	for host := range strings.SplitSeq(list, ",") {
 		host, _, _ = strings.Cut(strings.TrimSpace(host), ":")
 		domain, isDomain := strings.CutPrefix(host, ".")
@@ -128,7 +136,7 @@ func validNoProxy(value any) bool {
 		if isDomain {
 			most = 251
 		}
-		if host != "" && (len(domain) > most || slices.ContainsFunc(strings.Split(domain, "."), func(part string) bool { return !hostPattern.MatchString(part) })) {
+		if host != "" && (len(domain) > most || slices.ContainsFunc(strings.Split(domain, "."), wrong)) {
 			return false
 		}
 	}
@@ -138,8 +146,8 @@ func validNoProxy(value any) bool {
 // partitionKeys are the keys of instance_info that are sent to the agent with a partition image.
 var partitionKeys = []string{"kernel", "ramdisk", "root_gb", "ephemeral_format", "preserve_ephemeral", "image_type"}
 
-// partitionSizes are the sizes of the partitions beside a partition image: the key of instance_info, and the key and the factor
-// for the agent's size in MiB.
+// partitionSizes are the sizes of the partitions beside a partition image: the key of instance_info, and the key and
+// the factor for the agent's size in MiB.
 var partitionSizes = []struct {
 	key, agentKey string
 	factor        int64
@@ -175,7 +183,8 @@ func partitionLayout(n *Node) (map[string]any, error) {
 	return layout, nil
 }
 
-// prepareImage checks or downloads the image of the node's instance, and stores the URL from which the agent downloads it.
+// prepareImage checks or downloads the image of the node's instance, and stores the URL from which the agent downloads
+// it.
 //
 // Source: build_instance_info_for_deploy in ironic/drivers/modules/deploy_utils.py.
 func (t *Task) prepareImage(ctx context.Context) error {
@@ -191,16 +200,24 @@ func (t *Task) prepareImage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	simulated := t.engine.rules.description(n).Simulated
 	return t.Update(ctx, func(n *Node) error {
 		set(&n.InstanceInfo, "image_url", image.Source)
-		for key, value := range map[string]string{"image_checksum": image.Checksum, "image_os_hash_algo": image.Algorithm, "image_os_hash_value": image.Hash} {
+		for key, value := range map[string]string{
+			"image_checksum":      image.Checksum,
+			"image_os_hash_algo":  image.Algorithm,
+			"image_os_hash_value": image.Hash,
+		} {
 			if value == "" {
 				delete(n.InstanceInfo, key)
 			} else {
 				n.InstanceInfo[key] = value
 			}
 		}
-		n.Deployment.BootMode = n.agentBootMode()
+		n.Deployment.ImageSize = image.Size
+		if !simulated { // else there is no machine whose boot mode could be set
+			n.Deployment.BootMode = n.agentBootMode()
+		}
 		return nil
 	})
 }
@@ -231,7 +248,11 @@ func imageInfo(n *Node) (map[string]any, error) {
 		"id": path.Base(source), "urls": []any{n.InstanceInfo["image_url"]}, "disk_format": n.InstanceInfo["image_disk_format"],
 		"container_format": n.InstanceInfo["image_container_format"], "stream_raw_images": true, "node_uuid": n.UUID,
 	}
-	for key, name := range map[string]string{"image_checksum": "checksum", "image_os_hash_algo": "os_hash_algo", "image_os_hash_value": "os_hash_value"} {
+	for key, name := range map[string]string{
+		"image_checksum":      "checksum",
+		"image_os_hash_algo":  "os_hash_algo",
+		"image_os_hash_value": "os_hash_value",
+	} {
 		if value := n.InstanceInfo[key]; value != nil && value != "" {
 			image[name] = value
 		}

@@ -5,10 +5,12 @@ package conductor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,11 +18,12 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// SECURITY.md: An agent gets the passwords of the image it writes, and no others.
 func TestTheAgentIsSentTheImageOfTheInstance(t *testing.T) {
-	const source = "http://images.example/x.raw"
+	const source, shown = "http://u:hunter2@images.example/x.raw", "http://u:******@images.example/x.raw"
 	for name, c := range map[string]struct {
 		info map[string]any // the keys of instance_info beside image_source
-		want map[string]any // the keys of image_info beside those of every image
+		want map[string]any // the keys of image_info beyond the ones that every image has
 	}{
 		"qcow2": {
 			map[string]any{"image_disk_format": "qcow2", "image_os_hash_algo": "sha512", "image_os_hash_value": "5f"},
@@ -31,30 +34,48 @@ func TestTheAgentIsSentTheImageOfTheInstance(t *testing.T) {
 			map[string]any{"disk_format": nil, "checksum": "http://images.example/SHA256SUMS", "configdrive": "http://images.example/drive"},
 		},
 		"proxies": {
-			map[string]any{"image_checksum": "d41d"}, map[string]any{"disk_format": nil, "checksum": "d41d", "proxies": map[string]any{"http": "http://u:p@proxy:3128"}, "no_proxy": ".example"},
+			map[string]any{"image_checksum": "d41d"},
+			map[string]any{
+				"disk_format": nil,
+				"checksum":    "d41d",
+				"proxies":     map[string]any{"http": "http://u:p@proxy:3128"},
+				"no_proxy":    ".example",
+			},
 		},
 		"a partition image": {
 			map[string]any{"image_checksum": "d41d", "image_type": "partition", "root_gb": 10},
 			map[string]any{
-				"disk_format": nil, "checksum": "d41d", "image_type": "partition", "kernel": nil, "ramdisk": nil, "root_gb": 10.0, "root_mb": 10240.0, "swap_mb": 0.0,
-				"ephemeral_mb": 0.0, "ephemeral_format": nil, "preserve_ephemeral": false, "deploy_boot_mode": "uefi", "boot_option": "local", "disk_label": "gpt",
+				"disk_format": nil, "checksum": "d41d", "image_type": "partition", "kernel": nil,
+				"ramdisk": nil, "root_gb": 10.0, "root_mb": 10240.0, "swap_mb": 0.0,
+				"ephemeral_mb": 0.0, "ephemeral_format": nil, "preserve_ephemeral": false,
+				"deploy_boot_mode": "uefi", "boot_option": "local", "disk_label": "gpt",
 			},
 		},
 		"a partition image with a disk label": {
-			map[string]any{"image_checksum": "d41d", "image_type": "partition", "root_gb": 10, "capabilities": map[string]any{"boot_mode": "bios", "disk_label": "gpt"}},
 			map[string]any{
-				"disk_format": nil, "checksum": "d41d", "image_type": "partition", "kernel": nil, "ramdisk": nil, "root_gb": 10.0, "root_mb": 10240.0, "swap_mb": 0.0,
-				"ephemeral_mb": 0.0, "ephemeral_format": nil, "preserve_ephemeral": false, "deploy_boot_mode": "bios", "boot_option": "local", "disk_label": "gpt",
+				"image_checksum": "d41d",
+				"image_type":     "partition",
+				"root_gb":        10,
+				"capabilities":   map[string]any{"boot_mode": "bios", "disk_label": "gpt"},
+			},
+			map[string]any{
+				"disk_format": nil, "checksum": "d41d", "image_type": "partition", "kernel": nil,
+				"ramdisk": nil, "root_gb": 10.0, "root_mb": 10240.0, "swap_mb": 0.0,
+				"ephemeral_mb": 0.0, "ephemeral_format": nil, "preserve_ephemeral": false,
+				"deploy_boot_mode": "bios", "boot_option": "local", "disk_label": "gpt",
 			},
 		},
 		"a partition image with a kernel, swap and an ephemeral partition": {
 			map[string]any{
-				"image_checksum": "d41d", "kernel": "http://images.example/k", "ramdisk": "http://images.example/r", "root_gb": "10", "swap_mb": 512, "ephemeral_gb": "2",
+				"image_checksum": "d41d", "kernel": "http://images.example/k",
+				"ramdisk": "http://images.example/r", "root_gb": "10", "swap_mb": 512, "ephemeral_gb": "2",
 				"preserve_ephemeral": "True", "capabilities": `{"boot_mode": "bios"}`,
 			},
 			map[string]any{
-				"disk_format": nil, "checksum": "d41d", "image_type": "partition", "kernel": "http://images.example/k", "ramdisk": "http://images.example/r", "root_gb": "10",
-				"root_mb": 10240.0, "swap_mb": 512.0, "ephemeral_mb": 2048.0, "ephemeral_format": "ext4", "preserve_ephemeral": true, "deploy_boot_mode": "bios", "boot_option": "local",
+				"disk_format": nil, "checksum": "d41d", "image_type": "partition",
+				"kernel": "http://images.example/k", "ramdisk": "http://images.example/r", "root_gb": "10",
+				"root_mb": 10240.0, "swap_mb": 512.0, "ephemeral_mb": 2048.0, "ephemeral_format": "ext4",
+				"preserve_ephemeral": true, "deploy_boot_mode": "bios", "boot_option": "local",
 			},
 		},
 	} {
@@ -78,6 +99,10 @@ func TestTheAgentIsSentTheImageOfTheInstance(t *testing.T) {
 				maps.Copy(want, c.want)
 				require.Equal(t, want, args["image_info"])
 				require.Equal(t, c.info["configdrive"], args["configdrive"])
+				record := m.agent.params[1]["node"].(map[string]any)
+				require.Equal(t, shown, record["instance_info"].(map[string]any)["image_source"], "only write_image needs the password")
+				require.NotContains(t, fmt.Sprint(m.agent.params[0]), "hunter2")
+				require.NotContains(t, fmt.Sprint(record["driver_info"]), "u:p@")
 			})
 		})
 	}
@@ -93,38 +118,73 @@ func TestAnImageThatTheAgentCannotWriteIsRefused(t *testing.T) {
 		deployment   conductor.DeploymentInfo
 	}{
 		"Missing are: ['instance_info.image_source']": {{info: object{"image_source": nil}}},
-		"is not an http, https or file URL":           {{info: object{"image_source": "1be26c0b"}}, {info: object{"image_source": "glance://x"}}, {info: object{"image_source": "oci://x/y"}}},
+		"is not an http, https or file URL": {
+			{info: object{"image_source": "1be26c0b"}},
+			{info: object{"image_source": "glance://x"}},
+			{info: object{"image_source": "oci://x/y"}},
+		},
 		`"image_os_hash_value" must be provided in`: {
 			{info: object{"image_checksum": nil}}, {info: object{"image_os_hash_algo": "sha256"}}, {info: object{"image_os_hash_value": "5f"}},
 			{info: object{"image_checksum": nil, "image_download_source": "local"}},
 		},
-		`Invalid image_type "floppy", valid are partition, whole-disk`:                           {{info: object{"image_type": "floppy"}}},
-		`Invalid image_type "7", valid are`:                                                      {{info: object{"image_type": 7}}},
-		`Invalid value for image_download_source: "ftp". Valid values are swift, http or local.`: {{driver: object{"image_download_source": "ftp"}}},
-		`Invalid value for image_download_source: "7"`:                                           {{info: object{"image_download_source": 7}, driver: object{"image_download_source": "http"}}},
-		"the following URLs are invalid: image_http_proxy, image_https_proxy.":                   {{driver: object{"image_http_proxy": "ftp://u:hunter2@h", "image_https_proxy": 7}}},
-		"the following URLs are invalid: image_http_proxy.":                                      {{driver: object{"image_http_proxy": "proxy.example:3128"}}},
-		"the following URLs are invalid: image_https_proxy.":                                     {{driver: object{"image_http_proxy": "", "image_https_proxy": "ftp://h"}}},
-		"the specified list " + host(254) + " is incorrect":                                      {{driver: object{"image_no_proxy": host(254)}}},
-		"the specified list ." + host(252) + " is incorrect":                                     {{driver: object{"image_no_proxy": "." + host(252)}}},
-		"the specified list *.example is incorrect":                                              {{driver: object{"image_no_proxy": "*.example"}}},
-		"the specified list 7 is incorrect":                                                      {{driver: object{"image_no_proxy": 7}}},
-		"the specified list x," + long + "a is incorrect":                                        {{driver: object{"image_no_proxy": "x," + long + "a"}}},
-		"the specified list -x is incorrect":                                                     {{driver: object{"image_no_proxy": "-x"}}},
-		"Missing are: ['root_gb']":                                                               {{deployment: partition}},
-		"Invalid parameter root_gb: ten is not":                                                  {{info: object{"root_gb": "ten"}, deployment: partition}},
-		"Invalid parameter swap_mb: -1 is not":                                                   {{info: object{"root_gb": 1, "swap_mb": -1}, deployment: partition}},
-		"Invalid parameter ephemeral_gb: map[] is":                                               {{info: object{"root_gb": 1, "ephemeral_gb": object{}}, deployment: partition}},
-		"Invalid parameter preserve_ephemeral: maybe":                                            {{info: object{"root_gb": 1, "preserve_ephemeral": "maybe"}, deployment: partition}},
+		`Invalid image_type "floppy", valid are partition, whole-disk`: {{info: object{"image_type": "floppy"}}},
+		`Invalid image_type "7", valid are`:                            {{info: object{"image_type": 7}}},
+		`Invalid value for image_download_source: "ftp". Valid values are swift, http or local.`: {{
+			driver: object{"image_download_source": "ftp"},
+		}},
+		`Invalid value for image_download_source: "7"`: {{
+			info:   object{"image_download_source": 7},
+			driver: object{"image_download_source": "http"},
+		}},
+		"the following URLs are invalid: image_http_proxy, image_https_proxy.": {{driver: object{
+			"image_http_proxy":  "ftp://u:hunter2@h",
+			"image_https_proxy": 7,
+		}}},
+		"the following URLs are invalid: image_http_proxy.": {{driver: object{"image_http_proxy": "proxy.example:3128"}}},
+		"the following URLs are invalid: image_https_proxy.": {{driver: object{
+			"image_http_proxy":  "",
+			"image_https_proxy": "ftp://h",
+		}}},
+		"the specified list " + host(254) + " is incorrect":  {{driver: object{"image_no_proxy": host(254)}}},
+		"the specified list ." + host(252) + " is incorrect": {{driver: object{"image_no_proxy": "." + host(252)}}},
+		"the specified list *.example is incorrect":          {{driver: object{"image_no_proxy": "*.example"}}},
+		"the specified list 7 is incorrect":                  {{driver: object{"image_no_proxy": 7}}},
+		"the specified list x," + long + "a is incorrect":    {{driver: object{"image_no_proxy": "x," + long + "a"}}},
+		"the specified list -x is incorrect":                 {{driver: object{"image_no_proxy": "-x"}}},
+		"Missing are: ['root_gb']":                           {{deployment: partition}},
+		"Invalid parameter root_gb: ten is not": {{
+			info:       object{"root_gb": "ten"},
+			deployment: partition,
+		}},
+		"Invalid parameter swap_mb: -1 is not": {{
+			info:       object{"root_gb": 1, "swap_mb": -1},
+			deployment: partition,
+		}},
+		"Invalid parameter ephemeral_gb: map[] is": {{
+			info:       object{"root_gb": 1, "ephemeral_gb": object{}},
+			deployment: partition,
+		}},
+		"Invalid parameter preserve_ephemeral: maybe": {{
+			info:       object{"root_gb": 1, "preserve_ephemeral": "maybe"},
+			deployment: partition,
+		}},
 		"": {
 			{info: object{"image_download_source": ""}, driver: object{"image_download_source": "http"}},
 			{info: object{"image_source": "file:///x", "image_checksum": nil}},
-			{driver: object{"image_http_proxy": "https://u:p@h:1", "image_https_proxy": "//h", "image_no_proxy": ".example, 192.0.2.1:80,, h," + long + ".b"}},
+			{driver: object{
+				"image_http_proxy":  "https://u:p@h:1",
+				"image_https_proxy": "//h",
+				"image_no_proxy":    ".example, 192.0.2.1:80,, h," + long + ".b",
+			}},
 			{driver: object{"image_http_proxy": "", "image_no_proxy": ""}}, {driver: object{"image_no_proxy": host(253) + ",." + host(251)}},
 		},
 	} {
 		for _, c := range cases {
-			n := &conductor.Node{InstanceInfo: object{"image_source": "https://images.example/x", "image_checksum": "d41d"}, DriverInfo: c.driver, Deployment: c.deployment}
+			n := &conductor.Node{
+				InstanceInfo: object{"image_source": "https://images.example/x", "image_checksum": "d41d"},
+				DriverInfo:   c.driver,
+				Deployment:   c.deployment,
+			}
 			maps.Copy(n.InstanceInfo, c.info)
 			_, err := n.InstanceImage("")
 			if want == "" {
@@ -141,12 +201,88 @@ func TestAnImageThatTheAgentCannotWriteIsRefused(t *testing.T) {
 // imageServer is fake-hardware that provides an image, or none and an error.
 type imageServer struct {
 	*conductor.Fake
-	image conductor.InstanceImage
-	err   error
+	image  conductor.InstanceImage
+	err    error
+	called func(ctx context.Context, n *conductor.Node) // nil for nothing
 }
 
-func (s imageServer) PrepareImage(context.Context, *conductor.Node) (conductor.InstanceImage, error) {
+func (s imageServer) PrepareImage(ctx context.Context, n *conductor.Node) (conductor.InstanceImage, error) {
+	if s.called != nil {
+		s.called(ctx, n)
+	}
 	return s.image, s.err
+}
+
+// withImage gives the nodes of a conductor the hardware type imageServer.
+func withImage(s imageServer) func(*conductor.Config) {
+	return func(c *conductor.Config) {
+		s.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+		c.Hardware = map[string]conductor.Hardware{"fake-hardware": s}
+	}
+}
+
+func TestAnImageIsPreparedOnceBeforeTheStepsOfADeployment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var did []string
+		m := startMachine(t, states.Available, withImage(imageServer{
+			image: conductor.InstanceImage{Source: "http://conductor/x", Checksum: "d41d"}, called: func(_ context.Context, n *conductor.Node) {
+				did = append(did, "image, step "+n.Step().String())
+			},
+		}))
+		m.fake.Before = func(_ context.Context, n *conductor.Node, operation string) error {
+			if operation == "prepare" {
+				did = append(did, "boot, step "+n.Step().String())
+			}
+			return nil
+		}
+		priority := 150 // before deploy.deploy
+		r := m.provision("active")
+		r.DeploySteps = []conductor.StepRequest{{Interface: "deploy", Step: "power_on", Priority: &priority}}
+		require.NoError(t, m.Provision(m.ctx, m.n.UUID, r))
+		m.settle(m.n)
+		m.requireState(m.boot(), states.DeployWait, "")
+		m.end("SUCCEEDED", "")
+		time.Sleep(time.Minute) // the agent powers its machine off
+		m.requireState(m.settle(m.n), states.Active, "")
+		require.Equal(t, []string{"image, step ", "boot, step deploy.deploy"}, did)
+	})
+}
+
+func TestAConductorThatIsStoppedEndsThePreparationOfAnImage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hardware := imageServer{
+			Fake:   &conductor.Fake{},
+			err:    errors.New("the download was cut off"),
+			called: func(ctx context.Context, _ *conductor.Node) { <-ctx.Done() },
+		}
+		c, err := conductor.New(conductor.Config{
+			Store:           &conductor.Memory{},
+			Name:            "alpha",
+			SkipPowerSync:   true,
+			ShutdownTimeout: time.Second,
+			Hardware:        map[string]conductor.Hardware{"fake-hardware": hardware},
+		})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- c.Run(ctx) }()
+		require.NoError(t, c.Ready(ctx))
+		n, err := c.CreateNode(ctx, &conductor.Node{
+			Driver:         "fake-hardware",
+			ProvisionState: states.Available,
+			Interfaces:     map[string]string{"deploy": "direct", "management": "noop"},
+			InstanceInfo:   instanceInfo(),
+		})
+		require.NoError(t, err)
+		require.NoError(t, c.Provision(ctx, n.UUID, conductor.ProvisionRequest{Target: "active"}))
+		synctest.Wait()
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+		n, err = c.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		require.Equal(t, states.DeployFail, n.ProvisionState)
+		require.NotContains(t, n.LastError, "the download was cut off")
+	})
 }
 
 func TestAHardwareTypeProvidesTheImage(t *testing.T) {
@@ -178,10 +314,12 @@ func TestAHardwareTypeProvidesTheImage(t *testing.T) {
 			return imageServer{Fake: f, err: errors.New("no space is left")}
 		})
 		m.requireState(m.n, states.DeployFail, "Failed to prepare to deploy: no space is left")
+		require.Equal(t, []string{"ERROR deploying: Failed to prepare to deploy: no space is left"}, m.texts(m.n), "no step has begun")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		m := deploy(t, "file:///x", func(f *conductor.Fake) conductor.Hardware { return f })
-		m.requireState(m.n, states.DeployFail, "Failed to prepare to deploy: Driver fake-hardware cannot serve the image of node "+m.n.UUID+" to its agent.")
+		m.requireState(m.n, states.DeployFail,
+			"Failed to prepare to deploy: Driver fake-hardware cannot serve the image of node "+m.n.UUID+" to its agent.")
 	})
 }
 
@@ -191,13 +329,18 @@ func TestWhoDownloadsAnImage(t *testing.T) {
 		instance, driver, configured string
 		local                        bool
 	}{
-		{source: "http://h/x"}, {source: "https://h/x", configured: "http"}, {source: "http://h/x", configured: "local", local: true}, {source: "http://h/x", configured: "swift"},
+		{source: "http://h/x"},
+		{source: "https://h/x", configured: "http"},
+		{source: "http://h/x", configured: "local", local: true},
+		{source: "http://h/x", configured: "swift"},
 		{source: "http://h/x", driver: "http", configured: "local"}, {source: "http://h/x", driver: "local", configured: "http", local: true},
-		{source: "http://h/x", instance: "http", driver: "local", configured: "local"}, {source: "http://h/x", instance: "local", driver: "http", local: true},
+		{source: "http://h/x", instance: "http", driver: "local", configured: "local"},
+		{source: "http://h/x", instance: "local", driver: "http", local: true},
 		{source: "file:///x", local: true}, {source: "file:///x", instance: "http", local: true},
 	} {
 		n := &conductor.Node{
-			InstanceInfo: map[string]any{"image_source": c.source, "image_checksum": "d41d", "image_download_source": c.instance}, DriverInfo: map[string]any{"image_download_source": c.driver},
+			InstanceInfo: map[string]any{"image_source": c.source, "image_checksum": "d41d", "image_download_source": c.instance},
+			DriverInfo:   map[string]any{"image_download_source": c.driver},
 		}
 		image, err := n.InstanceImage(c.configured)
 		require.NoError(t, err)

@@ -22,7 +22,10 @@ func TestAStepOfTheAgentHasTheArgumentsThatTheAgentDescribes(t *testing.T) {
 	}{
 		"with its argument": {map[string]any{"time": 5.0}, ""},
 		"without":           {nil, "{'interface': 'deploy', 'step': 'burnin_disk'} is missing these required arguments: time (in seconds)"},
-		"with another":      {map[string]any{"time": 5.0, "cores": 2.0}, "{'interface': 'deploy', 'step': 'burnin_disk', 'args': {'cores': 2, 'time': 5}} has these unexpected arguments: cores"},
+		"with another": {
+			map[string]any{"time": 5.0, "cores": 2.0},
+			"{'interface': 'deploy', 'step': 'burnin_disk', 'args': {'cores': 2, 'time': 5}} has these unexpected arguments: cores",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -36,7 +39,7 @@ func TestAStepOfTheAgentHasTheArgumentsThatTheAgentDescribes(t *testing.T) {
 				m.settle(m.n)
 				n := m.boot()
 				if test.text != "" {
-					m.requireState(n, states.CleanFail, "Cannot clean node "+n.UUID+": clean step "+test.text)
+					m.requireState(n, states.CleanFail, "Node failed to start the first cleaning step: clean step "+test.text)
 				} else {
 					m.requireState(n, states.CleanWait, "")
 					require.Regexp(t, `^20\d\d-\d\d-\d\dT`, n.InternalInfo()["agent_cached_clean_steps_refreshed"])

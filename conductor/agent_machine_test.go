@@ -76,7 +76,8 @@ func startMachine(t *testing.T, state states.State, change func(*conductor.Confi
 		}
 	})
 	n, err := m.CreateNode(m.ctx, &conductor.Node{
-		Driver: "fake-hardware", ProvisionState: state, Interfaces: map[string]string{"deploy": "direct"}, Properties: map[string]any{"capabilities": "boot_mode:uefi"},
+		Driver: "fake-hardware", ProvisionState: state, Interfaces: map[string]string{"deploy": "direct", "management": "noop"},
+		Properties:   map[string]any{"capabilities": "boot_mode:uefi"},
 		InstanceInfo: instanceInfo(),
 	})
 	require.NoError(t, err)
@@ -87,7 +88,8 @@ func startMachine(t *testing.T, state states.State, change func(*conductor.Confi
 // instanceInfo describes an instance that an agent can write.
 func instanceInfo() map[string]any {
 	return map[string]any{
-		"image_source": "http://images.example/x.raw", "image_disk_format": "raw", "image_os_hash_algo": "sha256", "image_os_hash_value": "5f8f", "configdrive": "H4sI",
+		"image_source": "http://images.example/x.raw", "image_disk_format": "raw",
+		"image_os_hash_algo": "sha256", "image_os_hash_value": "5f8f", "configdrive": "H4sI",
 	}
 }
 
@@ -164,10 +166,19 @@ func (a *agentProgram) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	work, name, _ := strings.Cut(request.Name, ".")
-	command := map[string]any{"id": fmt.Sprint(len(a.commands)), "command_name": name, "command_status": "SUCCEEDED", "command_error": nil, "command_result": nil}
+	command := map[string]any{
+		"id":             fmt.Sprint(len(a.commands)),
+		"command_name":   name,
+		"command_status": "SUCCEEDED",
+		"command_error":  nil,
+		"command_result": nil,
+	}
 	switch {
 	case strings.HasPrefix(name, "get_") && work != "standby":
-		command["command_result"] = map[string]any{work + "_steps": map[string]any{"M": a.steps[work]}, "hardware_manager_version": map[string]any{"generic": "1.1"}}
+		command["command_result"] = map[string]any{
+			work + "_steps":            map[string]any{"M": a.steps[work]},
+			"hardware_manager_version": map[string]any{"generic": "1.1"},
+		}
 	case strings.HasPrefix(name, "execute_"):
 		command["command_status"] = "RUNNING"
 		name += " " + request.Params["step"].(map[string]any)["step"].(string)
@@ -187,7 +198,7 @@ func (a *agentProgram) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // boot restarts the agent, which looks its node up and sends a heartbeat.
 func (m *agentNode) boot() *conductor.Node {
 	m.t.Helper()
-	_, token, err := m.Lookup(m.ctx, nil, m.n.UUID)
+	_, token, err := m.Lookup(m.ctx, agentAt, nil, m.n.UUID)
 	require.NoError(m.t, err)
 	require.Len(m.t, token, 43, "an agent that is given no token stays deaf")
 	m.agent.reset(token)
@@ -198,7 +209,12 @@ func (m *agentNode) boot() *conductor.Node {
 // beat sends a heartbeat and returns the node when nothing is left to do.
 func (m *agentNode) beat() *conductor.Node {
 	m.t.Helper()
-	require.NoError(m.t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9.4.3", AgentToken: m.token}))
+	require.NoError(m.t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{
+		From:         agentAt,
+		CallbackURL:  "http://10.0.0.7:9999",
+		AgentVersion: "9.4.3",
+		AgentToken:   m.token,
+	}))
 	return m.settle(m.n)
 }
 

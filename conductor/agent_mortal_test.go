@@ -16,8 +16,8 @@ import (
 // errDead is returned to a process that has died.
 var errDead = errors.New("the process has died")
 
-// mortal is a process that dies at one of its actions: a write of a record, a change of the machine, or a request to the
-// agent. It dies before the action or after it, and then does not learn its result.
+// mortal is a process that dies at one of its actions: a write of a record, a change of the machine, or a request to
+// the agent. It dies before the action or after it, and then does not learn its result.
 type mortal struct {
 	conductor.Store
 	actions atomic.Int32 // until the last one
@@ -100,6 +100,10 @@ func (b booter) Describe() conductor.Description {
 	return d
 }
 
+func (b booter) UsesAgent(n *conductor.Node, work states.Work) bool {
+	return work == states.WorkRescue || b.Fake.UsesAgent(n, work)
+}
+
 func (b booter) PowerState(context.Context, *conductor.Node) (states.Power, error) {
 	on, _, _ := b.machine.state()
 	if b.process.dead.Load() {
@@ -138,20 +142,20 @@ func (b booter) PrepareInstance(ctx context.Context, t *conductor.Task) error {
 	return b.CleanUpAgent(ctx, t)
 }
 
-func (b booter) Steps(n *conductor.Node, work states.State) []conductor.Step {
+func (b booter) Steps(n *conductor.Node, work states.Work) []conductor.Step {
 	switch work {
-	case states.Rescuing:
+	case states.WorkRescue:
 		return []conductor.Step{{Interface: "rescue", Step: "rescue", Priority: 100, Run: func(ctx context.Context, t *conductor.Task) error {
 			return errors.Join(b.BootAgent(ctx, t), conductor.ErrWait)
 		}}}
-	case states.Unrescuing:
+	case states.WorkUnrescue:
 		return []conductor.Step{{Interface: "rescue", Step: "unrescue", Priority: 100, Run: func(ctx context.Context, t *conductor.Task) error {
 			if err := b.PrepareInstance(ctx, t); err != nil {
 				return err
 			}
 			return t.SetPower(ctx, states.PowerRebooting)
 		}}}
-	case states.Cleaning, states.Deploying, states.Servicing:
+	case states.WorkClean, states.WorkDeploy, states.WorkService:
 		return nil // the agent has them
 	}
 	return b.Fake.Steps(n, work)

@@ -32,20 +32,40 @@ func TestTheEndOfTheAgentOfADeployment(t *testing.T) {
 		logged   bool
 	}{
 		"it powers the machine off": {
-			goesOff: 12 * time.Second, commands: []string{"get_partition_uuids", "install_bootloader", "power_off"}, changes: []string{on}, took: 15 * time.Second,
+			goesOff:  12 * time.Second,
+			commands: []string{"get_partition_uuids", "install_bootloader", "power_off"},
+			changes:  []string{on},
+			took:     15 * time.Second,
 		},
-		"it does not": {commands: []string{"get_partition_uuids", "install_bootloader", "power_off"}, changes: []string{off, on}, took: 35 * time.Second},
-		"it refuses":  {busyFrom: "install_bootloader", commands: []string{"get_partition_uuids", "install_bootloader"}, changes: []string{off, on}, took: 35 * time.Second, logged: true},
+		"it does not": {
+			commands: []string{"get_partition_uuids", "install_bootloader", "power_off"},
+			changes:  []string{off, on},
+			took:     35 * time.Second,
+		},
+		"it refuses": {
+			busyFrom: "install_bootloader",
+			commands: []string{"get_partition_uuids", "install_bootloader"},
+			changes:  []string{off, on},
+			took:     35 * time.Second,
+			logged:   true,
+		},
 		"the BMC has to": {
-			node: conductor.Node{DriverInfo: map[string]any{"deploy_forces_oob_reboot": "true"}}, commands: []string{"get_partition_uuids", "install_bootloader", "sync"}, changes: []string{off, on},
+			node:     conductor.Node{DriverInfo: map[string]any{"deploy_forces_oob_reboot": "true"}},
+			commands: []string{"get_partition_uuids", "install_bootloader", "sync"},
+			changes:  []string{off, on},
 		},
 		"the machine must stay on": {
-			node: conductor.Node{DisablePowerOff: true}, commands: []string{"get_partition_uuids", "install_bootloader", "sync"}, changes: []string{reboot},
+			node:     conductor.Node{DisablePowerOff: true},
+			commands: []string{"get_partition_uuids", "install_bootloader", "sync"},
+			changes:  []string{reboot},
 		},
 		"the machine must stay on, and the disks cannot be synchronised": {
-			node: conductor.Node{DisablePowerOff: true}, busyFrom: "install_bootloader", commands: []string{"get_partition_uuids", "install_bootloader"},
-			changes: []string{reboot},
-			failure: `Deploy step deploy.tear_down_agent failed: Error rebooting node %s after deploy. Node %s command "standby.sync" failed. Agent is presently executing a command. Error Agent is busy: executing command x`,
+			node:     conductor.Node{DisablePowerOff: true},
+			busyFrom: "install_bootloader",
+			commands: []string{"get_partition_uuids", "install_bootloader"},
+			changes:  []string{reboot},
+			failure: `Deploy step deploy.tear_down_agent failed: Error rebooting node %s after deploy. Node %s command ` +
+				`"standby.sync" failed. Agent is presently executing a command. Error Agent is busy: executing command x`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

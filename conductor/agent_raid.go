@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/errtext"
 )
 
 // maxRAIDConfig bounds the RAID configuration that an agent reports, in bytes.
 const maxRAIDConfig = 64 << 10
 
-// raidStepDone returns the change of a node's record that follows a RAID step which the agent has done, nil for any other
-// step.
+// raidStepDone returns the change of a node's record that follows a RAID step which the agent has done, nil for any
+// other step.
 //
 // Source: the hooks of AgentRAID in ironic/drivers/modules/agent.py.
 func raidStepDone(w agent.Work, step string, result json.RawMessage, at time.Time) (change func(*Node) error, err error) {
@@ -41,6 +42,7 @@ func raidStepDone(w agent.Work, step string, result json.RawMessage, at time.Tim
 	if unmarshal(result, &outcome) != nil || unmarshal(outcome[string(w)+"_result"], &config) != nil || len(config) == 0 {
 		return nil, errors.New("the agent has not reported the RAID configuration that it has made")
 	}
+	config = errtext.Object(config)
 	root, err := rootVolume(config)
 	if err != nil {
 		return nil, err
@@ -83,8 +85,8 @@ func rootVolume(config map[string]any) (root map[string]any, err error) {
 	return root, nil
 }
 
-// noteRootVolume sets the properties of a node by its root volume: the size, the hint by which deployments find the disk, and
-// the capability raid_level.
+// noteRootVolume sets the properties of a node by its root volume: the size, the hint by which deployments find the
+// disk, and the capability raid_level.
 //
 // Source: update_raid_info in ironic/common/raid.py.
 func (n *Node) noteRootVolume(root map[string]any) {

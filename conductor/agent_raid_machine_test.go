@@ -17,8 +17,11 @@ func TestTheNodeKnowsTheRAIDThatItsAgentHasMade(t *testing.T) {
 		result any
 		want   states.State
 	}{
-		"a configuration": {map[string]any{"logical_disks": []any{map[string]any{"size_gb": 100, "raid_level": "1", "is_root_volume": true}}}, states.Manageable},
-		"none":            {nil, states.CleanFail},
+		"a configuration": {
+			map[string]any{"logical_disks": []any{map[string]any{"size_gb": 100, "raid_level": "1", "is_root_volume": true}}},
+			states.Manageable,
+		},
+		"none": {nil, states.CleanFail},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

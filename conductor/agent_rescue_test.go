@@ -30,7 +30,10 @@ func TestARescueWhoseCleanUpFails(t *testing.T) {
 		fault       string
 		entries     []string // of the history
 	}{
-		"after an abort": {func(m *agentNode) { m.request(m.n, "abort") }, "Failed to clean up rescue after aborting the operation", true, "rescue abort failure", []string{"INFO rescue", "ERROR rescue"}},
+		"after an abort": {
+			func(m *agentNode) { m.request(m.n, "abort") }, "Failed to clean up rescue after aborting the operation",
+			true, "rescue abort failure", []string{"INFO rescue", "ERROR rescue"},
+		},
 		"after a timeout": {func(*agentNode) { time.Sleep(40 * time.Minute) },
 			"Rescue operation was unsuccessful, clean up failed for node: the CD is stuck", false, "", []string{"ERROR rescue", "ERROR rescue"}},
 	} {

@@ -40,12 +40,12 @@ func (t *Task) refreshAgentSteps(ctx context.Context, w agent.Work) error {
 }
 
 // inBand returns the steps that the node's agent has for work, as the record has them: none before the agent was asked.
-func inBand(n *Node, work states.State) []Step {
+func inBand(n *Node, work states.Work) []Step {
 	var steps []Step
-	for _, found := range n.Agent.Steps[agentWork[work]].Steps {
+	for _, found := range n.Agent.Steps[works[work].agent].Steps {
 		step := Step{
 			Interface: found.Interface, Step: found.Step, Priority: found.Priority, Abortable: found.Abortable,
-			InBand: true, RebootRequested: found.RebootRequested, Run: runInBand,
+			InBand: true, Listed: true, RebootRequested: found.RebootRequested, Run: runInBand,
 		}
 		for argument, info := range found.ArgsInfo {
 			if step.ArgsInfo == nil {
@@ -58,18 +58,19 @@ func inBand(n *Node, work states.State) []Step {
 	return steps
 }
 
-// withInBand returns the steps of a hardware type for work, and those of the node's agent and deploy interface. If both
-// have a step, it is that of the hardware type.
+// withInBand returns the steps of a hardware type for work, and the steps of the node's agent and deploy interface. If
+// both have a step, the hardware type's counts.
 //
 // Source: get_deploy_steps in ironic/drivers/modules/agent_base.py.
-func withInBand(hardware Hardware, n *Node, work states.State) []Step {
+func withInBand(hardware Hardware, n *Node, work states.Work) []Step {
 	steps := hardware.Steps(n, work)
-	if agentBooter(hardware, n) == nil {
+	booter := agentBooter(hardware, n, work)
+	if booter == nil {
 		return steps
 	}
 	more := inBand(n, work)
-	if work == states.Deploying {
-		more = append(agentDeploySteps(hardware, n), more...)
+	if work == states.WorkDeploy {
+		more = append(agentDeploySteps(booter, n), more...)
 	}
 	for _, step := range more {
 		if !slices.ContainsFunc(steps, func(s Step) bool { return s.Interface == step.Interface && s.Step == step.Step }) {
@@ -87,10 +88,11 @@ func runInBand(ctx context.Context, t *Task) error {
 	return t.sendStep(ctx, t.Step().Args)
 }
 
-// sendStep is runInBand with other arguments than those of the step.
+// sendStep is runInBand with other arguments than the step has.
 func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
 	n, step := t.Node(), t.Step()
-	w := agentWork[n.ProvisionState]
+	kind := kindOf(n.ProvisionState)
+	w := kind.agent
 	client, err := t.engine.agent(n)
 	if err != nil {
 		return err
@@ -102,7 +104,7 @@ func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
 	_, err = client.Execute(ctx, w, agent.Step{
 		StepName: agent.StepName{Interface: step.Interface, Step: step.Step}, Priority: step.Priority, Args: args,
 		RebootRequested: step.RebootRequested, Abortable: step.Abortable, RequiresRamdisk: w == agent.Clean,
-		Repeated: stepKinds[n.ProvisionState].of(n).repeats(),
+		Repeated: kind.of(n).repeats(),
 	}, n.Agent.Managers, machine)
 	switch {
 	case errors.Is(err, agent.ErrBusy):
@@ -110,7 +112,6 @@ func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
 	case err != nil:
 		return err
 	}
-	kind := stepKinds[n.ProvisionState]
 	t.updateLater(func(n *Node) { kind.edit(n).Sent = true })
 	return ErrWait
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,7 +38,13 @@ func TestAnAutomatedCleaningExecutesTheAgentsSteps(t *testing.T) {
 		require.Equal(t, []string{"execute_clean_step erase_devices"}, m.heard())
 		params := m.agent.params[2]
 		require.Equal(t, map[string]any{"generic": "1.1"}, params["clean_version"])
-		require.Equal(t, map[string]any{"interface": "deploy", "step": "erase_devices", "priority": 10.0, "abortable": true, "requires_ramdisk": true}, params["step"])
+		require.Equal(t, map[string]any{
+			"interface":        "deploy",
+			"step":             "erase_devices",
+			"priority":         10.0,
+			"abortable":        true,
+			"requires_ramdisk": true,
+		}, params["step"])
 		record := params["node"].(map[string]any)
 		require.Equal(t, m.n.UUID, record["uuid"])
 		require.Equal(t, "******", record["driver_internal_info"].(map[string]any)["agent_secret_token"])
@@ -73,12 +80,49 @@ func TestAManualCleaningHasStepsInAndOutOfBand(t *testing.T) {
 	})
 }
 
+// TestAStepWhoseAnswerIsLostIsSentAgainIfItRepeatsTheOneBefore has a step that succeeds at once: the list of the
+// agent's commands then does not say whether it is the step or the one before.
+func TestAStepWhoseAnswerIsLostIsSentAgainIfItRepeatsTheOneBefore(t *testing.T) {
+	for _, test := range []struct {
+		steps []string
+		ended int // the steps that end before the one whose answer is lost
+		sent  int
+	}{
+		{[]string{"deploy.burnin_cpu", "deploy.burnin_cpu"}, 1, 2},
+		{[]string{"deploy.erase_devices", "deploy.burnin_cpu"}, 1, 1},
+		{[]string{"deploy.burnin_cpu", "bios.factory_reset", "deploy.burnin_cpu"}, 1, 1},
+		{[]string{"deploy.burnin_cpu", "deploy.erase_devices", "deploy.erase_devices"}, 2, 2},
+		{[]string{"deploy.burnin_cpu", "deploy.erase_devices", "deploy.erase_devices"}, 1, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := startMachine(t, states.Manageable, nil)
+			m.clean(test.steps...)
+			m.boot()
+			for range test.ended - 1 {
+				m.end("SUCCEEDED", "")
+			}
+			m.heard()
+			lost := false
+			m.set(func(a *agentProgram) {
+				a.accepted = func(_ *http.Request, _ string, command map[string]any) {
+					if !lost {
+						lost, command["command_status"] = true, "SUCCEEDED"
+						panic(http.ErrAbortHandler)
+					}
+				}
+			})
+			m.end("SUCCEEDED", "")
+			require.Len(t, m.heard(), test.sent, "%v", test)
+		})
+	}
+}
+
 func TestAStepThatNeitherTheDriverNorTheAgentHasFailsTheCleaning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := startMachine(t, states.Manageable, nil)
 		m.clean("deploy.no_such_step")
 		m.requireState(m.boot(), states.CleanFail,
-			"Cannot clean node "+m.n.UUID+": node does not support this clean step: {'interface': 'deploy', 'step': 'no_such_step'}")
+			"Node failed to start the first cleaning step: node does not support this clean step: {'interface': 'deploy', 'step': 'no_such_step'}")
 	})
 }
 
@@ -101,7 +145,12 @@ func TestAStepThatRequiresARebootBootsTheAgentAgain(t *testing.T) {
 		m.requireState(n, states.CleanWait, "")
 		require.Equal(t, "deploy.reboot_between", n.Step().String())
 		require.Equal(t, 1, boots)
-		require.ErrorIs(t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9", AgentToken: first}), conductor.Invalid)
+		require.ErrorIs(t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{
+			From:         agentAt,
+			CallbackURL:  "http://10.0.0.7:9999",
+			AgentVersion: "9",
+			AgentToken:   first,
+		}), conductor.Invalid)
 		m.heard()
 		m.requireState(m.boot(), states.CleanWait, "")
 		require.NotEqual(t, first, m.token)
@@ -150,6 +199,35 @@ func TestAMismatchOfVersionsRestartsAnAutomatedCleaningAndRepeatsAManualStep(t *
 		require.Equal(t, []string{"get_clean_steps", "execute_clean_step erase_devices"}, m.heard())
 		m.requireState(m.end("SUCCEEDED", ""), states.Manageable, "")
 	})
+}
+
+// A manual cleaning would repeat its first step; an automated one forgets its current step, and the abort with it.
+func TestAnAbortEndsAManualCleaningThatAMismatchOfVersionsWouldRepeat(t *testing.T) {
+	for _, manual := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			m := startMachine(t, states.Manageable, nil)
+			first := step("first", 100)
+			first["abortable"] = false
+			m.set(func(a *agentProgram) { a.steps["clean"] = append(a.steps["clean"], first) })
+			if manual {
+				m.clean("deploy.first", "deploy.erase_devices")
+			} else {
+				m.request(m.n, "provide")
+				m.settle(m.n)
+			}
+			m.requireState(m.boot(), states.CleanWait, "")
+			m.request(m.n, "abort")
+			steps := m.settle(m.n).CleanSteps
+			require.Equal(t, "deploy.first", steps.Current.String())
+			require.True(t, steps.AbortAfter)
+			n := m.end("VERSION_MISMATCH", "")
+			if manual {
+				m.requireState(n, states.CleanFail, `By request, the clean operation was aborted during or after the completion of step "deploy.first"`)
+			} else {
+				m.requireState(n, states.CleanWait, "")
+			}
+		})
+	}
 }
 
 // An agent that has a token from before its boot sends heartbeats also when it has started without the conductor.
@@ -215,9 +293,15 @@ func TestADirectDeploymentIsThatOfTheRecordedExchange(t *testing.T) {
 			"id": "x.raw", "urls": []any{"http://images.example/x.raw"}, "disk_format": "raw", "container_format": nil, "stream_raw_images": true,
 			"os_hash_algo": "sha256", "os_hash_value": "5f8f", "node_uuid": m.n.UUID, "configdrive": "H4sI",
 		}, "configdrive": "H4sI"}, params["step"].(map[string]any)["args"])
-		require.Equal(t, "H4sI", params["node"].(map[string]any)["instance_info"].(map[string]any)["configdrive"], "the agent's deploy steps need it")
+		require.Equal(t, "H4sI", params["node"].(map[string]any)["instance_info"].(map[string]any)["configdrive"],
+			"the agent's deploy steps need it")
 
-		require.NoError(t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9.4.3", AgentToken: m.token}))
+		require.NoError(t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{
+			From:         agentAt,
+			CallbackURL:  "http://10.0.0.7:9999",
+			AgentVersion: "9.4.3",
+			AgentToken:   m.token,
+		}))
 		m.set(func(a *agentProgram) { a.commands[1]["command_status"] = "SUCCEEDED" })
 		m.beat()
 		time.Sleep(time.Minute) // fake-hardware does not go off by itself
@@ -237,8 +321,9 @@ func TestAConfigurationDriveThatTheDriverCannotBuildFailsTheDeployment(t *testin
 		r.ConfigDrive = map[string]any{"user_data": "hunter2"}
 		require.NoError(t, m.Provision(m.ctx, m.n.UUID, r))
 		require.Equal(t, states.DeployWait, m.settle(m.n).ProvisionState)
-		m.requireState(m.boot(), states.DeployFail, "Deploy step deploy.write_image failed: Driver fake-hardware cannot build the configuration drive of node "+m.n.UUID+
-			" from an object. It can write an image, gzipped and in base64, or its URL..")
+		m.requireState(m.boot(), states.DeployFail,
+			"Deploy step deploy.write_image failed: Driver fake-hardware cannot build the configuration drive of node "+m.n.UUID+
+				" from an object. It can write an image, gzipped and in base64, or its URL..")
 		require.Equal(t, []string{"get_deploy_steps"}, m.heard())
 	})
 }
@@ -263,7 +348,8 @@ func TestStepsOfADeploymentAreThoseOfTheAgentToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := startMachine(t, states.Available, nil)
 		m.requireState(deploy(m, "no_such_step"), states.DeployFail, "Failed to validate the final deploy steps list for node "+m.n.UUID+
-			`: Validation of deploy steps from "deploy steps" argument failed.node does not support this deploy step: {'interface': 'deploy', 'step': 'no_such_step', 'priority': 85}`)
+			`: Validation of deploy steps from "deploy steps" argument failed.node does not support this deploy step: `+
+			`{'interface': 'deploy', 'step': 'no_such_step', 'priority': 85}`)
 	})
 }
 
@@ -271,12 +357,18 @@ func TestAHeartbeatFromAnotherAgentIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := startMachine(t, states.Manageable, nil)
 		m.clean("deploy.erase_devices")
-		_, token, err := m.Lookup(m.ctx, nil, m.n.UUID)
+		_, token, err := m.Lookup(m.ctx, agentAt, nil, m.n.UUID)
 		require.NoError(t, err)
-		beat := conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9", AgentToken: token, AgentVerifyCA: "one"}
+		beat := conductor.Heartbeat{
+			From:          agentAt,
+			CallbackURL:   "http://10.0.0.7:9999",
+			AgentVersion:  "9",
+			AgentToken:    token,
+			AgentVerifyCA: "one",
+		}
 		m.set(func(a *agentProgram) { a.busy, a.token = true, token })
 		_, err = m.UpdateNode(m.ctx, m.n.UUID, func(n *conductor.Node) error {
-			n.Agent.URL, n.Agent.VerifyCA = "http://agent:9999", "one"
+			n.Agent.URL, n.Agent.VerifyCA = "http://10.0.0.7:9999", "one"
 			return nil
 		})
 		require.NoError(t, err)
@@ -296,7 +388,12 @@ func TestAHeartbeatFromAnotherAgentIsRefused(t *testing.T) {
 			return nil
 		})
 		require.NoError(t, err)
-		require.NoError(t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{CallbackURL: "http://agent:9999", AgentVersion: "9", AgentToken: "left"}))
+		require.NoError(t, m.Heartbeat(m.ctx, m.n.UUID, conductor.Heartbeat{
+			From:         agentAt,
+			CallbackURL:  "http://10.0.0.7:9999",
+			AgentVersion: "9",
+			AgentToken:   "left",
+		}))
 		require.Equal(t, conductor.AgentInfo{Token: "left"}, m.settle(m.n).Agent)
 		require.Contains(t, log.String(), `level=WARN msg="an agent has sent a heartbeat in a state that allows none" node=`+m.n.UUID)
 	})
@@ -309,7 +406,8 @@ func TestACleaningThatWaitsForItsAgentCanBeAborted(t *testing.T) {
 		m.boot()
 		m.request(m.n, "abort")
 		n := m.settle(m.n)
-		m.requireState(n, states.CleanFail, `By request, the clean operation was aborted during or after the completion of step "deploy.erase_devices"`)
+		m.requireState(n, states.CleanFail,
+			`By request, the clean operation was aborted during or after the completion of step "deploy.erase_devices"`)
 		m.requireForgotten(n)
 	})
 }

@@ -4,6 +4,7 @@ package conductor_test
 
 import (
 	"context"
+	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,11 +16,14 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// agentAt is the address of the machine with the agent.
+var agentAt = netip.MustParseAddr("10.0.0.7")
+
 // real is fake-hardware that does not declare itself simulated. It has only the given steps, if
 // they are not nil.
 type real struct {
 	*conductor.Fake
-	steps map[states.State][]conductor.Step
+	steps map[states.Work][]conductor.Step
 }
 
 func (r real) Describe() conductor.Description {
@@ -28,15 +32,15 @@ func (r real) Describe() conductor.Description {
 	return d
 }
 
-func (r real) Steps(n *conductor.Node, work states.State) []conductor.Step {
+func (r real) Steps(n *conductor.Node, work states.Work) []conductor.Step {
 	if r.steps != nil {
 		return r.steps[work]
 	}
 	return r.Fake.Steps(n, work)
 }
 
-// withReal makes the nodes of a conductor those of a hardware type that is not simulated.
-func withReal(steps map[states.State][]conductor.Step) func(*conductor.Config) {
+// withReal gives the nodes of a conductor a hardware type that is not simulated.
+func withReal(steps map[states.Work][]conductor.Step) func(*conductor.Config) {
 	return func(c *conductor.Config) {
 		c.Hardware = map[string]conductor.Hardware{"fake-hardware": real{c.Hardware["fake-hardware"].(*conductor.Fake), steps}}
 	}
@@ -55,9 +59,14 @@ func (f *fleet) waitsInDeployment() *conductor.Node {
 // beats looks a node up as its agent does and sends a heartbeat, and returns the agent's token.
 func beats(f *fleet, n *conductor.Node) (token string) {
 	f.t.Helper()
-	_, token, err := f.Lookup(f.ctx, nil, n.UUID)
+	_, token, err := f.Lookup(f.ctx, agentAt, nil, n.UUID)
 	require.NoError(f.t, err)
-	require.NoError(f.t, f.Heartbeat(f.ctx, n.UUID, conductor.Heartbeat{CallbackURL: "https://10.0.0.7:9999", AgentVersion: "9.1", AgentToken: token}))
+	require.NoError(f.t, f.Heartbeat(f.ctx, n.UUID, conductor.Heartbeat{
+		From:         agentAt,
+		CallbackURL:  "https://10.0.0.7:9999",
+		AgentVersion: "9.1",
+		AgentToken:   token,
+	}))
 	return token
 }
 
@@ -71,7 +80,13 @@ func TestAHeartbeatAloneEndsNoWorkOfARealMachine(t *testing.T) {
 		require.Equal(t, "https://10.0.0.7:9999", got.Agent.URL)
 		require.Equal(t, "9.1", got.Agent.Version)
 
-		beat := conductor.Heartbeat{CallbackURL: "https://10.0.0.7:9999", AgentToken: token, AgentStatus: "error", AgentStatusMessage: "no disk"}
+		beat := conductor.Heartbeat{
+			From:               agentAt,
+			CallbackURL:        "https://10.0.0.7:9999",
+			AgentToken:         token,
+			AgentStatus:        "error",
+			AgentStatusMessage: "no disk",
+		}
 		require.NoError(t, f.Heartbeat(f.ctx, n.UUID, beat))
 		got = f.settle(n)
 		require.Equal(t, states.DeployFail, got.ProvisionState)
@@ -86,9 +101,9 @@ func TestAnAgentWithoutTLSIsRefusedIfTheConfigurationRequiresIt(t *testing.T) {
 			c.RequireAgentTLS = true
 		})
 		n := f.waitsInDeployment()
-		_, token, err := f.Lookup(f.ctx, nil, n.UUID)
+		_, token, err := f.Lookup(f.ctx, agentAt, nil, n.UUID)
 		require.NoError(t, err)
-		beat := conductor.Heartbeat{CallbackURL: "http://10.0.0.7:9999", AgentToken: token}
+		beat := conductor.Heartbeat{From: agentAt, CallbackURL: "http://10.0.0.7:9999", AgentToken: token}
 		err = f.Heartbeat(f.ctx, n.UUID, beat)
 		require.ErrorIs(t, err, conductor.Invalid)
 		require.EqualError(t, err, "TLS is required by configuration")
@@ -111,6 +126,7 @@ func TestAHeartbeatContinuesTheStepThatWaitsForOne(t *testing.T) {
 	})
 }
 
+// SECURITY.md: The token ends with the agent's work.
 func TestAnAgentsTokenEndsWithItsWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
@@ -172,7 +188,7 @@ func TestWithoutFastTrackAnIdleNodeHasNoAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
 		n := f.node(states.Available)
-		_, _, err := f.Lookup(f.ctx, nil, n.UUID)
+		_, _, err := f.Lookup(f.ctx, agentAt, nil, n.UUID)
 		require.ErrorIs(t, err, conductor.NotFound)
 	})
 }
@@ -202,7 +218,7 @@ func TestWorkWithoutStepsFails(t *testing.T) {
 		{states.Manageable, states.CleanFail, "provide", "so nothing would be erased"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			f := start(t, withReal(map[states.State][]conductor.Step{}))
+			f := start(t, withReal(map[states.Work][]conductor.Step{}))
 			n := f.node(test.from)
 			f.request(n, test.target)
 			got := f.settle(n)
@@ -214,7 +230,9 @@ func TestWorkWithoutStepsFails(t *testing.T) {
 }
 
 func TestAnAgentsTokenEndsWithThePowerOfItsMachine(t *testing.T) {
-	for _, power := range []states.Power{states.PowerOff, states.PowerSoftOff, states.PowerRebooting, states.PowerSoftRebooting, states.PowerOn} {
+	for _, power := range []states.Power{
+		states.PowerOff, states.PowerSoftOff, states.PowerRebooting, states.PowerSoftRebooting, states.PowerOn,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, withReal(nil))
 			n := f.waitsInDeployment()
@@ -222,7 +240,7 @@ func TestAnAgentsTokenEndsWithThePowerOfItsMachine(t *testing.T) {
 			require.NoError(t, f.SetPower(f.ctx, n.UUID, power, 0))
 			got := f.settle(n)
 			require.Equal(t, power.Target(), got.Power)
-			_, token, err := f.Lookup(f.ctx, nil, n.UUID)
+			_, token, err := f.Lookup(f.ctx, agentAt, nil, n.UUID)
 			require.NoError(t, err)
 			if power == states.PowerOn {
 				require.Empty(t, token, "the agent still runs and has the token")
@@ -238,7 +256,11 @@ func TestAnAgentsTokenEndsWithThePowerOfItsMachine(t *testing.T) {
 		f.fake.Before = waiting("bios.cache_bios_settings")
 		n := f.node(states.Manageable)
 		r := f.provision("clean")
-		r.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: "cache_bios_settings"}, {Interface: "power", Step: "reboot"}, {Interface: "deploy", Step: "wait"}}
+		r.CleanSteps = []conductor.StepRequest{
+			{Interface: "bios", Step: "cache_bios_settings"},
+			{Interface: "power", Step: "reboot"},
+			{Interface: "deploy", Step: "wait"},
+		}
 		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
 		require.Equal(t, states.CleanWait, f.settle(n).ProvisionState)
 		beats(f, n)
@@ -255,15 +277,23 @@ func TestATokenThatWasMadeBeforeTheBootOutlivesIt(t *testing.T) {
 		n := f.node(states.Manageable)
 		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
 			n.Agent = conductor.AgentInfo{
-				Token: "made before", TokenPregenerated: true, URL: "https://10.0.0.7:9999", VerifyCA: "PEM", Managers: map[string]any{"generic": "1.1"},
-				Steps: map[agent.Work]conductor.AgentSteps{agent.Clean: {}},
+				Token:             "made before",
+				TokenPregenerated: true,
+				URL:               "https://10.0.0.7:9999",
+				VerifyCA:          "PEM",
+				Managers:          map[string]any{"generic": "1.1"},
+				Steps:             map[agent.Work]conductor.AgentSteps{agent.Clean: {}},
 			}
 			return nil
 		})
 		require.NoError(t, err)
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOff, 0))
 		got := f.settle(n)
-		require.Equal(t, conductor.AgentInfo{Token: "made before", TokenPregenerated: true, Managers: map[string]any{"generic": "1.1"}}, got.Agent)
+		require.Equal(t, conductor.AgentInfo{
+			Token:             "made before",
+			TokenPregenerated: true,
+			Managers:          map[string]any{"generic": "1.1"},
+		}, got.Agent)
 		f.request(n, "provide")
 		f.request(n, "active")
 		require.Empty(t, f.settle(n).Agent.Token)

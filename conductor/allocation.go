@@ -111,7 +111,8 @@ func (al *allocator) unfit(n *Node, a *Allocation) (why []string) {
 		why = append(why, fmt.Sprintf("Node must be in the \"active\" state, but the current state is \"%s\"", n.ProvisionState))
 	}
 	if a.ResourceClass != "" && n.ResourceClass != a.ResourceClass {
-		why = append(why, fmt.Sprintf("Resource class %s does not match the requested resource class %s", cmp.Or(n.ResourceClass, "None"), a.ResourceClass))
+		why = append(why, fmt.Sprintf("Resource class %s does not match the requested resource class %s",
+			cmp.Or(n.ResourceClass, "None"), a.ResourceClass))
 	}
 	if !n.hasTraits(a.Traits) {
 		why = append(why, fmt.Sprintf("List of traits %s does not match the requested traits %s", pyrepr.List(n.Traits), pyrepr.List(a.Traits)))
@@ -315,9 +316,11 @@ func (al *allocator) deallocate(ctx context.Context, a *Allocation) error {
 		case !errors.Is(err, WrongState):
 			return al.rules.refused(n, err)
 		case n.ProvisionState == states.Active:
-			return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is active (and maintenance mode is off)", a.UUID, n.UUID)
+			return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is active (and maintenance mode is off)",
+				a.UUID, n.UUID)
 		default:
-			return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is in state %s where updates are not allowed (and maintenance mode is off)", a.UUID, n.UUID, n.ProvisionState)
+			return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is in state %s where updates are "+
+				"not allowed (and maintenance mode is off)", a.UUID, n.UUID, n.ProvisionState)
 		}
 		n.freeFrom(a.UUID)
 		return nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +23,7 @@ import (
 // once, for the next operation on the kind.
 type interrupted struct {
 	conductor.Memory
-	get, update map[conductor.Kind]func() error // an error is that of the operation
+	get, update map[conductor.Kind]func() error // the operation returns its error
 }
 
 func interrupt(by map[conductor.Kind]func() error, kind conductor.Kind) error {
@@ -135,7 +136,9 @@ func TestANodeIsFreedIfItsAllocationHasEndedMeanwhile(t *testing.T) {
 func TestAnAllocationThatIsDeletedFirstGetsNoNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n, store, log := allocating(t)
-		store.get = map[conductor.Kind]func() error{conductor.KindAllocation: func() error { return f.DeleteObject(f.ctx, conductor.KindAllocation, allocationID) }}
+		store.get = map[conductor.Kind]func() error{conductor.KindAllocation: func() error {
+			return f.DeleteObject(f.ctx, conductor.KindAllocation, allocationID)
+		}}
 		f.asks()
 		require.Empty(t, f.settle(n).AllocationUUID)
 		require.NotContains(t, log.String(), "level=WARN")
@@ -145,11 +148,21 @@ func TestAnAllocationThatIsDeletedFirstGetsNoNode(t *testing.T) {
 func TestAnAllocationThatCannotBeStoredIsProcessedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n, store, log := allocating(t)
-		store.update = map[conductor.Kind]func() error{conductor.KindAllocation: func() error { return errors.New("the store does not answer") }}
+		var answers atomic.Bool
+		var silent func() error // for each attempt: the request and the watch may both begin one
+		silent = func() error {
+			if answers.Load() {
+				return nil
+			}
+			store.update[conductor.KindAllocation] = silent
+			return errors.New("the store does not answer")
+		}
+		store.update = map[conductor.Kind]func() error{conductor.KindAllocation: silent}
 		f.asks()
 		require.Equal(t, states.Allocating, f.allocation(allocationID).State)
 		require.Contains(t, log.String(), `level=WARN msg="an allocation could not be processed and stays as it is" allocation=`+allocationID)
 		require.Contains(t, log.String(), "the store does not answer")
+		answers.Store(true)
 		time.Sleep(time.Hour) // the node that it got first is its node
 		require.Equal(t, n.UUID, f.allocation(allocationID).NodeUUID)
 		require.Equal(t, allocationID, f.settle(n).AllocationUUID)

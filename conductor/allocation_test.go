@@ -34,7 +34,8 @@ func TestAnAllocationGetsANodeThatFits(t *testing.T) {
 			conductor.Allocation{ResourceClass: "big"}, [2]conductor.Node{{ResourceClass: "small"}, {ResourceClass: "big"}}, second,
 		},
 		"by candidate": {
-			conductor.Allocation{ResourceClass: "big", CandidateNodes: []string{second}}, [2]conductor.Node{{ResourceClass: "big"}, {ResourceClass: "big"}}, second,
+			conductor.Allocation{ResourceClass: "big", CandidateNodes: []string{second}},
+			[2]conductor.Node{{ResourceClass: "big"}, {ResourceClass: "big"}}, second,
 		},
 		"no candidate of the class": {
 			conductor.Allocation{ResourceClass: "big", CandidateNodes: []string{second}}, [2]conductor.Node{{ResourceClass: "big"}, {}},
@@ -48,12 +49,16 @@ func TestAnAllocationGetsANodeThatFits(t *testing.T) {
 			[2]conductor.Node{{Traits: []string{"CUSTOM_A", "CUSTOM_C"}}, {Traits: []string{"CUSTOM_A", "CUSTOM_B"}}}, second,
 		},
 		"no node with the traits": {
-			conductor.Allocation{Traits: []string{"CUSTOM_A", "CUSTOM_B"}}, [2]conductor.Node{{Traits: []string{"CUSTOM_A"}}, {Traits: []string{"CUSTOM_B"}}},
+			conductor.Allocation{Traits: []string{"CUSTOM_A", "CUSTOM_B"}},
+			[2]conductor.Node{{Traits: []string{"CUSTOM_A"}}, {Traits: []string{"CUSTOM_B"}}},
 			"no suitable nodes have the requested traits CUSTOM_A, CUSTOM_B.",
 		},
-		"by owner":              {conductor.Allocation{Owner: "me"}, [2]conductor.Node{{Owner: "you"}, {Owner: "me"}}, second},
-		"by lessee":             {conductor.Allocation{Owner: "me"}, [2]conductor.Node{{Owner: "you"}, {Owner: "you", Lessee: "me"}}, second},
-		"another owner's node":  {conductor.Allocation{Owner: "me"}, [2]conductor.Node{{Owner: "you"}, {}}, "no available nodes match the resource class None."},
+		"by owner":  {conductor.Allocation{Owner: "me"}, [2]conductor.Node{{Owner: "you"}, {Owner: "me"}}, second},
+		"by lessee": {conductor.Allocation{Owner: "me"}, [2]conductor.Node{{Owner: "you"}, {Owner: "you", Lessee: "me"}}, second},
+		"another owner's node": {
+			conductor.Allocation{Owner: "me"}, [2]conductor.Node{{Owner: "you"}, {}},
+			"no available nodes match the resource class None.",
+		},
 		"a node in maintenance": {conductor.Allocation{}, [2]conductor.Node{{Maintenance: true}, {}}, second},
 		"a node without power":  {conductor.Allocation{}, [2]conductor.Node{{Power: states.NoPower}, {Power: states.PowerOn}}, second},
 		"a node with an instance": {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// InstanceCapabilities returns the capabilities that the node's instance asks for. In instance_info they are an object, or the
-// text of one in JSON; any other value has none.
+// InstanceCapabilities returns the capabilities that the node's instance asks for. In instance_info they are an object,
+// or the text of one in JSON; any other value has none.
 //
 // Source: parse_instance_info_capabilities in ironic/common/utils.py.
 func (n *Node) InstanceCapabilities() map[string]any {
@@ -31,8 +31,8 @@ func (n *Node) WantsSecureBoot() bool {
 	return strings.EqualFold(fmt.Sprint(n.InstanceCapabilities()["secure_boot"]), "true")
 }
 
-// WantedBootMode returns the boot mode, "bios" or "uefi", that the capabilities of the instance or else of the node ask for,
-// and "" if they ask for none or for another one. Secure boot needs UEFI.
+// WantedBootMode returns the boot mode, "bios" or "uefi", that the capabilities of the instance or else of the node ask
+// for, and "" if they ask for none or for another one. Secure boot needs UEFI.
 //
 // Source: get_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
 func (n *Node) WantedBootMode() string {

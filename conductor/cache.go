@@ -36,8 +36,8 @@ type CacheReader interface {
 // cacheTimeout bounds the calls of a CacheReader.
 const cacheTimeout = 2 * time.Minute
 
-// readCache calls what reads a part of the node's machine, or all, if its hardware type is a CacheReader. It returns the
-// change of the node's record, nil for none. The context must be fenced.
+// readCache calls what reads a part of the node's machine, or all, if its hardware type is a CacheReader. It returns
+// the change of the node's record, nil for none. The context must be fenced.
 func (t *Task) readCache(ctx context.Context, part func(context.Context, *Task, CacheReader) func(*Node)) func(*Node) {
 	reader, ok := t.hardware.(CacheReader)
 	if !ok {
@@ -97,13 +97,13 @@ func (n *Node) hasVendor() bool {
 //
 // Source: do_node_clean and do_next_clean_step in ironic/conductor/cleaning.py, and their like in servicing.py;
 // continue_inspection in inspection.py.
-func (t *Task) refreshCache(ctx context.Context, kind stepKind, done bool) error {
+func (t *Task) refreshCache(ctx context.Context, kind *workKind, done bool) error {
 	part, since := readMachine, states.Dalmatian
 	switch {
-	case kind.work == states.Cleaning && !done:
+	case kind.work == states.WorkClean && !done:
 		since = states.NoSeries
-	case kind.work == states.Cleaning, kind.work == states.Servicing:
-	case kind.work == states.Inspecting && done && t.engine.rules.inspectsByAgent(t.Node()):
+	case kind.work == states.WorkClean, kind.work == states.WorkService:
+	case kind.work == states.WorkInspect && done && agentBooter(t.hardware, t.Node(), kind.work) != nil:
 		part, since = readFirmware, states.Gazpacho
 	default:
 		return nil
@@ -178,13 +178,17 @@ type FirmwareComponent struct {
 	InitialVersion string `json:"initial_version"`
 	CurrentVersion string `json:"current_version"`
 	// LastVersionFlashed is the version after the last change, "" if the version has not changed.
-	LastVersionFlashed string     `json:"last_version_flashed,omitzero"`
-	CreatedAt          time.Time  `json:"created_at,omitzero"`
-	UpdatedAt          *time.Time `json:"updated_at,omitzero"`
+	LastVersionFlashed string `json:"last_version_flashed,omitzero"`
+	// Who made the component, and which one it is; "" for what the hardware does not tell.
+	Vendor       string     `json:"vendor,omitzero"`
+	Model        string     `json:"model,omitzero"`
+	SerialNumber string     `json:"serial_number,omitzero"`
+	CreatedAt    time.Time  `json:"created_at,omitzero"`
+	UpdatedAt    *time.Time `json:"updated_at,omitzero"`
 }
 
-// SetFirmware stores the CurrentVersion of components, and in InitialVersion that of a new one. As in
-// Ironic, a component that is not among them stays.
+// SetFirmware stores the CurrentVersion and the identity of components, and for a new one its version as
+// InitialVersion. As in Ironic, a component that is not among them stays.
 //
 // Source: sync_firmware_components in ironic/objects/firmware.py.
 func (n *Node) SetFirmware(components []FirmwareComponent) {
@@ -192,11 +196,18 @@ func (n *Node) SetFirmware(components []FirmwareComponent) {
 	for _, c := range components {
 		i := slices.IndexFunc(all, func(before FirmwareComponent) bool { return before.Component == c.Component })
 		if i < 0 {
-			all = append(all, FirmwareComponent{
-				Component: c.Component, InitialVersion: c.CurrentVersion, CurrentVersion: c.CurrentVersion, CreatedAt: at,
-			})
-		} else if before := &all[i]; before.CurrentVersion != c.CurrentVersion {
-			before.CurrentVersion, before.LastVersionFlashed, before.UpdatedAt = c.CurrentVersion, c.CurrentVersion, &at
+			c.InitialVersion, c.LastVersionFlashed, c.CreatedAt, c.UpdatedAt = c.CurrentVersion, "", at, nil
+			all = append(all, c)
+			continue
+		}
+		after := all[i]
+		if after.CurrentVersion != c.CurrentVersion {
+			after.CurrentVersion, after.LastVersionFlashed = c.CurrentVersion, c.CurrentVersion
+		}
+		after.Vendor, after.Model, after.SerialNumber = c.Vendor, c.Model, c.SerialNumber
+		if after != all[i] {
+			after.UpdatedAt = &at
+			all[i] = after
 		}
 	}
 	n.Firmware = all

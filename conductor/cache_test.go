@@ -100,7 +100,12 @@ func TestVerificationCleaningAndServiceCacheBIOSAndFirmware(t *testing.T) {
 			require.Equal(t, "vendor of 1", n.Properties["vendor"], "the vendor is read once")
 			require.Equal(t, created.Add(time.Minute), *n.Firmware[0].UpdatedAt)
 			require.Equal(t, conductor.FirmwareComponent{
-				Component: "bios", InitialVersion: "1", CurrentVersion: "2", LastVersionFlashed: "2", CreatedAt: created, UpdatedAt: n.Firmware[0].UpdatedAt,
+				Component:          "bios",
+				InitialVersion:     "1",
+				CurrentVersion:     "2",
+				LastVersionFlashed: "2",
+				CreatedAt:          created,
+				UpdatedAt:          n.Firmware[0].UpdatedAt,
 			}, n.Firmware[0])
 			require.Nil(t, n.Firmware[1].UpdatedAt)
 
@@ -166,6 +171,10 @@ func (h inspecting) Describe() conductor.Description {
 	return d
 }
 
+func (h inspecting) UsesAgent(n *conductor.Node, work states.Work) bool {
+	return work == states.WorkInspect && n.Interfaces["inspect"] == "agent"
+}
+
 func TestTheEndOfAnInspectionByAnAgentReadsTheFirmwareVersions(t *testing.T) {
 	for _, c := range []struct {
 		series states.Series
@@ -181,7 +190,11 @@ func TestTheEndOfAnInspectionByAnAgentReadsTheFirmwareVersions(t *testing.T) {
 				f := start(t, func(config *conductor.Config) {
 					config.Hardware, config.Table = map[string]conductor.Hardware{"fake-hardware": inspecting{hardware}}, c.series.Table()
 				})
-				n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll, Interfaces: map[string]string{"inspect": c.by}})
+				n, err := f.CreateNode(f.ctx, &conductor.Node{
+					Driver:         "fake-hardware",
+					ProvisionState: states.Enroll,
+					Interfaces:     map[string]string{"inspect": c.by},
+				})
 				require.NoError(t, err)
 				f.request(n, "manage")
 				f.settle(n)
@@ -236,11 +249,20 @@ func TestWorkDoesNotDependOnTheCache(t *testing.T) {
 
 func TestAComponentThatIsNoLongerReportedStaysInTheRecord(t *testing.T) {
 	n := &conductor.Node{}
-	n.SetFirmware([]conductor.FirmwareComponent{{Component: "bmc", CurrentVersion: "1"}, {Component: "nic:a", CurrentVersion: "1"}, {Component: "nic:a", CurrentVersion: "1"}})
+	n.SetFirmware([]conductor.FirmwareComponent{
+		{Component: "bmc", CurrentVersion: "1"},
+		{Component: "nic:a", CurrentVersion: "1"},
+		{Component: "nic:a", CurrentVersion: "1"},
+	})
 	require.Len(t, n.Firmware, 2)
 	before := n.Clone()
 	n.SetFirmware([]conductor.FirmwareComponent{{Component: "bmc", CurrentVersion: "1"}})
 	require.Equal(t, before, n)
+
+	n.SetFirmware([]conductor.FirmwareComponent{{Component: "bmc", CurrentVersion: "1", Model: "M1"}})
+	require.Equal(t, "M1", n.Firmware[0].Model)
+	require.NotNil(t, n.Firmware[0].UpdatedAt)
+	require.Empty(t, n.Firmware[0].LastVersionFlashed, "another identity is no other version")
 }
 
 func TestABIOSSettingKeepsItsTimesUntilItsValueChanges(t *testing.T) {
@@ -257,7 +279,9 @@ func TestABIOSSettingKeepsItsTimesUntilItsValueChanges(t *testing.T) {
 		time.Sleep(time.Minute)
 		n.SetBIOSSettings(n.BIOSSettings)
 		require.Equal(t, []conductor.BIOSSetting{
-			{Name: "a", Value: "2", CreatedAt: first, UpdatedAt: &second}, {Name: "c", Value: "1", CreatedAt: first}, {Name: "new", Value: "1", CreatedAt: second},
+			{Name: "a", Value: "2", CreatedAt: first, UpdatedAt: &second},
+			{Name: "c", Value: "1", CreatedAt: first},
+			{Name: "new", Value: "1", CreatedAt: second},
 		}, n.BIOSSettings)
 	})
 }

@@ -208,8 +208,8 @@ func (c *calls) reconcile(o *callRecord) {
 	}
 }
 
-// serve stores the result of a call. It calls result once for each call, also if the result could not be stored: the caller
-// then gets none.
+// serve stores the result of a call. It calls result once for each call, also if the result could not be stored: the
+// caller then gets none.
 func (c *calls) serve(s *session, o *callRecord, result func(context.Context) callResult) {
 	if _, begun := c.served.LoadOrStore(o.UUID, true); begun {
 		return
@@ -232,7 +232,11 @@ func (c *calls) serve(s *session, o *callRecord, result func(context.Context) ca
 // store stores a call with its result, unless the caller has deleted the call or it has a result.
 func (c *calls) store(ctx context.Context, s *session, o *callRecord) {
 	r, err := encodeObject(o)
-	for pause := 10 * time.Millisecond; err == nil; pause = min(2*pause, reportBackoff) {
+	if err != nil {
+		c.config.Log.Error("the result of a call of another conductor could not be stored", "call", o.UUID, "error", err)
+		return
+	}
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, reportBackoff) {
 		_, err := c.fleet.store.Update(ctx, r)
 		if err == nil || errors.Is(err, NotFound) || errors.Is(err, ErrConflict) {
 			return
@@ -270,7 +274,7 @@ type callError struct {
 // callErrors are the errors that callers of a [Conductor] distinguish.
 var callErrors = []error{
 	Invalid, Locked, WrongState, NotAllowed, InMaintenance, Associated, IsProtected, IsRetired, Unsupported, Unsuitable,
-	PowerOffDisabled, NotFound, Exists, NoWorker, LimitReached,
+	PowerOffDisabled, NotFound, Exists, NoWorker, LimitReached, NoRunbook,
 	errors.ErrUnsupported, context.DeadlineExceeded, context.Canceled,
 }
 

@@ -19,7 +19,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// callStore is one conductor's store: it counts what the conductor does with calls, and fails at it while the test says so.
+// callStore is one conductor's store: it counts what the conductor does with calls, and fails at it while the test says
+// so.
 type callStore struct {
 	*conductor.Memory
 	updates, deletes         atomic.Int32
@@ -233,7 +234,8 @@ func TestACallFailsAtOnceIfItsOwnerDies(t *testing.T) {
 		require.ErrorIs(t, err, conductor.NoWorker)
 		require.EqualError(t, err, `conductor beta, which owns node `+c.n.UUID+`, does not answer the request "set boot device"`)
 		require.Equal(t, begun, time.Now())
-		require.Equal(t, []int32{1, 0}, []int32{c.stores["alpha"].updates.Load(), c.stores["gamma"].updates.Load()}, "only the caller ends the call")
+		require.Equal(t, []int32{1, 0}, []int32{c.stores["alpha"].updates.Load(), c.stores["gamma"].updates.Load()},
+			"only the caller ends the call")
 	})
 }
 

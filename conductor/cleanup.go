@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -22,76 +21,53 @@ type CleanUp struct {
 	Instance bool `json:"instance,omitzero"`
 	// AbortedRescue says that a client has aborted a rescue. If the clean-up fails, the node is put into maintenance.
 	AbortedRescue bool `json:"aborted_rescue,omitzero"`
+	// AbortedDeployment says that a client has aborted a deployment.
+	AbortedDeployment bool `json:"aborted_deployment,omitzero"`
 }
 
-// hasWork reports whether a conductor has work on the node: that of its state, or the clean-up after failed work.
-func (n *Node) hasWork() bool { return n.CleanUp != nil || workStates.Has(n.ProvisionState) }
+// hasWork reports whether a conductor has work on the node: the work of its state, or the clean-up after failed work.
+func (n *Node) hasWork() bool { return n.CleanUp != nil || runsIn(n.ProvisionState) }
 
 // cleanUp returns what has to be done on a node's machine if the work of the node's state fails or is aborted, nil for
-// nothing. A machine stays on after a failed step of a cleaning or a service, which may be a firmware update.
+// nothing. A machine stays on after a failed step of a cleaning or a service, which may be a firmware update, and after
+// an aborted deployment, for an investigation.
 //
-// Source: the error handlers of ironic/conductor/utils.py, the functions do_node_clean_abort of cleaning.py and
-// do_node_service_abort of servicing.py, and tear_down_inband_cleaning in ironic/drivers/modules/deploy_utils.py.
+// Source: the error handlers of ironic/conductor/utils.py, the functions do_node_clean_abort of cleaning.py,
+// do_node_deploy_abort of deployments.py and do_node_service_abort of servicing.py, and tear_down_inband_cleaning in
+// ironic/drivers/modules/deploy_utils.py.
 func (b *rulebook) cleanUp(n *Node, aborted bool) *CleanUp {
-	ramdisk := b.bootsRamdisk(n)
-	inStep := !aborted && faults[n.ProvisionState] != "" && stepKinds[n.ProvisionState].of(n).Current != nil
-	c := CleanUp{PowerOff: ramdisk && !inStep, Ramdisk: ramdisk}
-	switch stepKinds[n.ProvisionState].work {
-	case states.Servicing:
+	ramdisk, kind := b.bootsRamdisk(n), kindOf(n.ProvisionState)
+	inStep := !aborted && kind.fault != "" && kind.of(n).Current != nil
+	investigated := aborted && deployingStates.Has(n.ProvisionState)
+	rescueWaits := kind.work == states.WorkRescue && kind.waits(n)
+	c := CleanUp{PowerOff: ramdisk && !inStep && !investigated, Ramdisk: ramdisk}
+	switch kind.work {
+	case states.WorkService:
 		c.Instance = ramdisk && !inStep
-	case states.Rescuing:
-		c.PowerOff = n.ProvisionState == states.RescueWait && !aborted
+	case states.WorkRescue:
+		c.PowerOff = rescueWaits && !aborted
 	}
 	if c == (CleanUp{}) {
 		return nil
 	}
-	c.AbortedRescue = n.ProvisionState == states.RescueWait && aborted
+	c.AbortedRescue = rescueWaits && aborted
+	c.AbortedDeployment = investigated
 	return &c
 }
 
 // bootsRamdisk reports whether the work of a node's state boots the agent.
 func (b *rulebook) bootsRamdisk(n *Node) bool {
 	hardware, err := b.hardware(n)
-	if err != nil {
-		return false
-	}
-	booter, ok := hardware.(AgentBooter)
-	if !ok {
-		return false
-	}
-	switch kind := stepKinds[n.ProvisionState]; kind.work {
-	case states.Inspecting:
-		return b.inspectsByAgent(n)
-	case states.Rescuing:
-		return b.description(n).Interface(n, "rescue") == "agent"
-	case states.Cleaning, states.Servicing:
-		return booter.UsesAgent(n) && !kind.withoutRamdisk(n)
-	case states.Deploying:
-		return booter.UsesAgent(n)
-	default:
-		return false
-	}
+	kind := kindOf(n.ProvisionState)
+	return err == nil && agentBooter(hardware, n, kind.work) != nil && !kind.withoutRamdisk(n)
 }
 
-// inspectsByAgent reports whether the agent inspects a node's machine.
-func (b *rulebook) inspectsByAgent(n *Node) bool {
-	return b.description(n).Interface(n, "inspect") == "agent"
-}
-
-// withoutRamdisk reports whether a client has requested that the steps run without a ramdisk.
-func (k stepKind) withoutRamdisk(n *Node) bool {
-	return k.of(n).DisableRamdisk && (k.work == states.Servicing || n.TargetProvisionState == states.Manageable)
-}
-
-// cleanUpFailures are Ironic's texts for a failed clean-up, by the node's state after the work.
-var cleanUpFailures = map[states.State]string{
-	states.CleanFail: ". Also Failed to tear down cleaning on node %s, reason: %v", states.ServiceFail: ". Also Failed to tear down service on node %s, reason: %v",
-	states.InspectFail: ". Also Failed to abort inspection on node %s, reason: %v",
-}
+// withoutRamdisk reports whether a client or a runbook has requested that the steps run without a ramdisk.
+func (k *workKind) withoutRamdisk(n *Node) bool { return k.of(n).DisableRamdisk && k.composed(n) }
 
 // cleanUpFailed does what is left to do on the machine after failed work, and drops the node's reservation. Its failure
-// is added to the node's last error, or replaces that of a rescue. If the context ends first, the next conductor begins
-// it again.
+// is added to the node's last error, or replaces the last error of a rescue. If the context ends first, the next
+// conductor begins it again.
 //
 // Source: rescuing_error_handler in ironic/conductor/utils.py and _do_node_rescue_abort in ironic/conductor/manager.py.
 func (t *Task) cleanUpFailed(ctx context.Context) error {
@@ -110,21 +86,24 @@ func (t *Task) cleanUpFailed(ctx context.Context) error {
 		if failure == nil {
 			return nil
 		}
-		switch text, ok := cleanUpFailures[n.ProvisionState]; {
+		switch text := works[n.ProvisionState.Work()].cleanUp; {
 		case left.AbortedRescue:
 			n.LastError = "Failed to clean up rescue after aborting the operation"
 			n.Maintenance, n.MaintenanceReason, n.Fault = true, n.LastError, "rescue abort failure"
+		case left.AbortedDeployment:
+			n.LastError = "Failed to clean up deploying after aborting the operation"
 		case n.ProvisionState == states.RescueFail:
 			n.LastError = fmt.Sprintf("Rescue operation was unsuccessful, clean up failed for node: %v", failure)
-		case ok:
+		case text != "":
 			n.LastError += fmt.Sprintf(text, n.UUID, failure)
 		default:
 			n.LastError += fmt.Sprintf(". Also failed to clean up due to: %v", failure)
 		}
 		return nil
 	})
-	if err == nil && failure != nil && !interrupted && t.Node().ProvisionState == states.RescueFail {
-		t.engine.history.failed(ctx, t.Node(), "rescue")
+	state := t.Node().ProvisionState
+	if err == nil && failure != nil && !interrupted && (state == states.RescueFail || left.AbortedDeployment) {
+		t.engine.history.failed(ctx, t.Node(), t.Node(), works[state.Work()].eventType)
 	}
 	return err
 }
@@ -137,32 +116,31 @@ func (t *Task) tearDownRamdisk(ctx context.Context, c CleanUp) error {
 	if err != nil {
 		return err
 	}
-	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
+	return bounded(ctx, func(ctx context.Context) error {
 		stays := t.Node().DisablePowerOff
 		if c.PowerOff && !stays {
 			if err := t.SetPower(ctx, states.PowerOff); err != nil {
-				return struct{}{}, err
+				return err
 			}
 		}
 		booter, _ := t.hardware.(AgentBooter)
 		if c.Ramdisk && booter != nil {
 			if err := booter.CleanUpAgent(ctx, t); err != nil {
-				return struct{}{}, err
+				return err
 			}
 		}
 		if c.Instance && booter != nil {
 			if err := booter.PrepareInstance(ctx, t); err != nil {
-				return struct{}{}, err
+				return err
 			}
 		}
 		switch {
 		case c.PowerOff && stays:
-			return struct{}{}, t.SetPower(ctx, states.PowerRebooting)
+			return t.SetPower(ctx, states.PowerRebooting)
 		case c.Instance:
-			return struct{}{}, t.SetPower(ctx, states.PowerOn)
+			return t.SetPower(ctx, states.PowerOn)
 		default:
-			return struct{}{}, nil
+			return nil
 		}
 	})
-	return err
 }

@@ -19,6 +19,19 @@ func (i inspecting) Describe() Description {
 	return d
 }
 
+func (i inspecting) UsesAgent(n *Node, work states.Work) bool {
+	switch work {
+	case states.WorkInspect:
+		return n.Interfaces["inspect"] == ""
+	case states.WorkRescue:
+		return n.Interfaces["rescue"] == ""
+	case states.WorkClean, states.WorkDeploy, states.WorkService:
+		return i.Fake.UsesAgent(n, work)
+	default:
+		return true // the conductor does not ask for work that the agent never does
+	}
+}
+
 func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"agent": inspecting{&Fake{}}, "plain": struct{ Hardware }{&Fake{}}}})
 	require.NoError(t, err)
@@ -29,33 +42,72 @@ func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 		offRamdisk = &CleanUp{PowerOff: true, Ramdisk: true}
 		instance   = &CleanUp{PowerOff: true, Ramdisk: true, Instance: true}
 		rescue     = &CleanUp{Ramdisk: true, AbortedRescue: true}
+		deployment = &CleanUp{Ramdisk: true, AbortedDeployment: true}
 		all        = map[string]string{"deploy": "direct"}
 	)
 	for name, test := range map[string]struct {
 		node            Node
 		failed, aborted *CleanUp
 	}{
-		"cleaning before the first step":          {Node{ProvisionState: states.Cleaning, Interfaces: all}, offRamdisk, offRamdisk},
-		"cleaning that waits in no step":          {Node{ProvisionState: states.CleanWait, Interfaces: all, CleanSteps: &Steps{}}, offRamdisk, offRamdisk},
-		"cleaning in a step":                      {Node{ProvisionState: states.Cleaning, Interfaces: all, CleanSteps: step}, stays, offRamdisk},
-		"cleaning that waits in a step":           {Node{ProvisionState: states.CleanWait, Interfaces: all, CleanSteps: step}, stays, offRamdisk},
-		"cleaning without the agent":              {Node{ProvisionState: states.Cleaning}, nil, nil},
-		"manual cleaning without a ramdisk":       {Node{ProvisionState: states.CleanWait, TargetProvisionState: states.Manageable, Interfaces: all, CleanSteps: &Steps{DisableRamdisk: true}}, nil, nil},
-		"automated cleaning after one without it": {Node{ProvisionState: states.CleanWait, TargetProvisionState: states.Available, Interfaces: all, CleanSteps: &Steps{DisableRamdisk: true}}, offRamdisk, offRamdisk},
-		"service before the first step":           {Node{ProvisionState: states.ServiceWait, Interfaces: all}, instance, instance},
-		"service in a step":                       {Node{ProvisionState: states.Servicing, Interfaces: all, ServiceSteps: step}, stays, instance},
-		"service without a ramdisk":               {Node{ProvisionState: states.ServiceWait, TargetProvisionState: states.Active, Interfaces: all, ServiceSteps: &Steps{DisableRamdisk: true}}, nil, nil},
-		"deployment in a step":                    {Node{ProvisionState: states.DeployWait, Interfaces: all, DeploySteps: step}, offRamdisk, offRamdisk},
-		"deployment without the agent":            {Node{ProvisionState: states.Deploying, DeploySteps: step}, nil, nil},
-		"inspection by the agent":                 {Node{ProvisionState: states.InspectWait}, offRamdisk, offRamdisk},
-		"inspection without the agent":            {Node{ProvisionState: states.InspectWait, Interfaces: map[string]string{"inspect": "no-inspect"}}, nil, nil},
-		"rescue":                                  {Node{ProvisionState: states.Rescuing}, stays, stays},
-		"rescue that waits":                       {Node{ProvisionState: states.RescueWait}, offRamdisk, rescue},
-		"rescue without the agent that waits":     {Node{ProvisionState: states.RescueWait, Interfaces: map[string]string{"rescue": "no-rescue"}}, off, nil},
-		"hardware that boots no agent":            {Node{Driver: "plain", ProvisionState: states.CleanWait, Interfaces: all}, nil, nil},
-		"an unknown hardware type":                {Node{Driver: "another", ProvisionState: states.CleanWait, Interfaces: all}, nil, nil},
-		"the return from rescue":                  {Node{ProvisionState: states.Unrescuing, Interfaces: all}, nil, nil},
-		"a state without work":                    {Node{ProvisionState: states.Active, Interfaces: all}, nil, nil},
+		"cleaning before the first step": {Node{ProvisionState: states.Cleaning, Interfaces: all}, offRamdisk, offRamdisk},
+		"cleaning that waits in no step": {
+			Node{ProvisionState: states.CleanWait, Interfaces: all, CleanSteps: &Steps{}}, offRamdisk, offRamdisk,
+		},
+		"cleaning in a step":            {Node{ProvisionState: states.Cleaning, Interfaces: all, CleanSteps: step}, stays, offRamdisk},
+		"cleaning that waits in a step": {Node{ProvisionState: states.CleanWait, Interfaces: all, CleanSteps: step}, stays, offRamdisk},
+		"cleaning without the agent":    {Node{ProvisionState: states.Cleaning}, nil, nil},
+		"manual cleaning without a ramdisk": {
+			Node{
+				ProvisionState:       states.CleanWait,
+				TargetProvisionState: states.Manageable,
+				Interfaces:           all,
+				CleanSteps:           &Steps{DisableRamdisk: true},
+			},
+			nil, nil,
+		},
+		"automated cleaning after one without it": {
+			Node{
+				ProvisionState:       states.CleanWait,
+				TargetProvisionState: states.Available,
+				Interfaces:           all,
+				CleanSteps:           &Steps{DisableRamdisk: true},
+			},
+			offRamdisk, offRamdisk,
+		},
+		"service before the first step": {Node{ProvisionState: states.ServiceWait, Interfaces: all}, instance, instance},
+		"service in a step":             {Node{ProvisionState: states.Servicing, Interfaces: all, ServiceSteps: step}, stays, instance},
+		"service without a ramdisk": {
+			Node{
+				ProvisionState:       states.ServiceWait,
+				TargetProvisionState: states.Active,
+				Interfaces:           all,
+				ServiceSteps:         &Steps{DisableRamdisk: true},
+			},
+			nil, nil,
+		},
+		"deployment in a step": {
+			Node{ProvisionState: states.DeployWait, Interfaces: all, DeploySteps: step}, offRamdisk, deployment,
+		},
+		"deployment after a step": {
+			Node{ProvisionState: states.Deploying, Interfaces: all, DeploySteps: step}, offRamdisk, deployment,
+		},
+		"deployment that is held": {
+			Node{ProvisionState: states.DeployHold, Interfaces: all, DeploySteps: step}, offRamdisk, offRamdisk,
+		},
+		"deployment without the agent": {Node{ProvisionState: states.Deploying, DeploySteps: step}, nil, nil},
+		"inspection by the agent":      {Node{ProvisionState: states.InspectWait}, offRamdisk, offRamdisk},
+		"inspection without the agent": {
+			Node{ProvisionState: states.InspectWait, Interfaces: map[string]string{"inspect": "no-inspect"}}, nil, nil,
+		},
+		"rescue":            {Node{ProvisionState: states.Rescuing}, stays, stays},
+		"rescue that waits": {Node{ProvisionState: states.RescueWait}, offRamdisk, rescue},
+		"rescue without the agent that waits": {
+			Node{ProvisionState: states.RescueWait, Interfaces: map[string]string{"rescue": "no-rescue"}}, off, nil,
+		},
+		"hardware that boots no agent": {Node{Driver: "plain", ProvisionState: states.CleanWait, Interfaces: all}, nil, nil},
+		"an unknown hardware type":     {Node{Driver: "another", ProvisionState: states.CleanWait, Interfaces: all}, nil, nil},
+		"the return from rescue":       {Node{ProvisionState: states.Unrescuing, Interfaces: all}, nil, nil},
+		"a state without work":         {Node{ProvisionState: states.Active, Interfaces: all}, nil, nil},
 	} {
 		if test.node.Driver == "" {
 			test.node.Driver = "agent"

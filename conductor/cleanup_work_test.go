@@ -72,25 +72,32 @@ func TestTheCleanUpAfterFailedWork(t *testing.T) {
 		done      string
 		lastError string
 	}{
-		"all":                       {all, states.ServiceFail, false, "", "power off, clean up, boot the disk, power on", "failed"},
-		"all of one that stays on":  {all, states.ServiceFail, true, "", "clean up, boot the disk, rebooting", "failed"},
-		"power off":                 {conductor.CleanUp{PowerOff: true}, states.RescueFail, false, "", "power off", "failed"},
-		"the ramdisk":               {conductor.CleanUp{Ramdisk: true}, states.CleanFail, false, "", "clean up", "failed"},
-		"the ramdisk and the power": {conductor.CleanUp{PowerOff: true, Ramdisk: true}, states.CleanFail, false, "", "power off, clean up", "failed"},
+		"all":                      {all, states.ServiceFail, false, "", "power off, clean up, boot the disk, power on", "failed"},
+		"all of one that stays on": {all, states.ServiceFail, true, "", "clean up, boot the disk, rebooting", "failed"},
+		"power off":                {conductor.CleanUp{PowerOff: true}, states.RescueFail, false, "", "power off", "failed"},
+		"the ramdisk":              {conductor.CleanUp{Ramdisk: true}, states.CleanFail, false, "", "clean up", "failed"},
+		"the ramdisk and the power": {
+			conductor.CleanUp{PowerOff: true, Ramdisk: true},
+			states.CleanFail, false, "", "power off, clean up", "failed",
+		},
 		"a failing power off": {
 			all, states.ServiceFail, false, "power off", "power off", "failed. Also Failed to tear down service on node UUID, reason: no answer",
 		},
 		"a failing clean-up": {
-			all, states.CleanFail, false, "clean up", "power off, clean up", "failed. Also Failed to tear down cleaning on node UUID, reason: no answer",
+			all, states.CleanFail, false, "clean up", "power off, clean up",
+			"failed. Also Failed to tear down cleaning on node UUID, reason: no answer",
 		},
 		"a failing instance": {
-			all, states.InspectFail, false, "boot the disk", "power off, clean up, boot the disk", "failed. Also Failed to abort inspection on node UUID, reason: no answer",
+			all, states.InspectFail, false, "boot the disk", "power off, clean up, boot the disk",
+			"failed. Also Failed to abort inspection on node UUID, reason: no answer",
 		},
 		"a failing power off of a rescue": {
-			conductor.CleanUp{PowerOff: true}, states.RescueFail, false, "power off", "power off", "Rescue operation was unsuccessful, clean up failed for node: no answer",
+			conductor.CleanUp{PowerOff: true}, states.RescueFail, false, "power off", "power off",
+			"Rescue operation was unsuccessful, clean up failed for node: no answer",
 		},
 		"a failing power on": {
-			all, states.DeployFail, false, "power on", "power off, clean up, boot the disk, power on", "failed. Also failed to clean up due to: no answer",
+			all, states.DeployFail, false, "power on", "power off, clean up, boot the disk, power on",
+			"failed. Also failed to clean up due to: no answer",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +110,12 @@ func TestTheCleanUpAfterFailedWork(t *testing.T) {
 					c.SkipPowerSync = true
 				})
 				n, err := f.CreateNode(f.ctx, &conductor.Node{
-					Driver: "fake-hardware", ProvisionState: test.state, Power: states.PowerOn, LastError: "failed", DisablePowerOff: test.stays, CleanUp: &test.cleanUp,
+					Driver:          "fake-hardware",
+					ProvisionState:  test.state,
+					Power:           states.PowerOn,
+					LastError:       "failed",
+					DisablePowerOff: test.stays,
+					CleanUp:         &test.cleanUp,
 				})
 				require.NoError(t, err)
 				time.Sleep(10 * time.Second)
@@ -146,7 +158,11 @@ func TestAConductorThatStopsLeavesTheCleanUpToTheNext(t *testing.T) {
 		var id string
 		run(func(ctx context.Context, c *conductor.Conductor) {
 			n, err := c.CreateNode(ctx, &conductor.Node{
-				Driver: "fake-hardware", ProvisionState: states.CleanFail, Power: states.PowerOn, LastError: "failed", CleanUp: &conductor.CleanUp{PowerOff: true, Ramdisk: true},
+				Driver:         "fake-hardware",
+				ProvisionState: states.CleanFail,
+				Power:          states.PowerOn,
+				LastError:      "failed",
+				CleanUp:        &conductor.CleanUp{PowerOff: true, Ramdisk: true},
 			})
 			require.NoError(t, err)
 			id = n.UUID

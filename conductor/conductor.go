@@ -5,10 +5,14 @@ package conductor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"sync/atomic"
 	"time"
 
+	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -26,22 +30,32 @@ type Conductor struct {
 }
 
 // New returns a conductor that does nothing until [Conductor.Run] is called. The error is a
-// [*ConfigError], or that of [powersync.New].
+// [*ConfigError], or comes from [powersync.New].
 func New(config Config) (*Conductor, error) {
 	config, err := config.withDefaults()
 	if err != nil {
 		return nil, err
 	}
+	if config.Agent.Budget == nil {
+		config.Agent.Budget = agent.NewBudget()
+	}
 	fleet := newFleet(config)
-	config.Log = slog.New(naming{config.Log.Handler(), fleet.nodes})
+	config.Log = slog.New(naming{masked.Log(config.Log.Handler()), fleet.nodes})
 	rules := &rulebook{config: &config}
 	rules.describe(nil)
 	c := &Conductor{config: &config, rules: rules, fleet: fleet}
 	counters := &counters{}
-	c.sessions = &sessions{config: &config, rules: rules, counters: counters, changed: c.reconcileAll, joined: make(chan struct{})}
+	c.sessions = &sessions{
+		config:   &config,
+		rules:    rules,
+		counters: counters,
+		changed:  c.reconcileAll,
+		joined:   make(chan struct{}),
+		refused:  make(chan struct{}),
+	}
 	c.engine = &engine{
 		config: &config, rules: rules, fleet: fleet, sessions: c.sessions, counters: counters,
-		history: history{&config, fleet}, pool: newWorkerPool(config.Workers),
+		history: history{&config, fleet}, pool: newWorkerPool(config.Workers), resolve: net.DefaultResolver.LookupNetIP,
 	}
 	c.allocator = &allocator{config: &config, rules: rules, fleet: fleet, sessions: c.sessions, pool: c.engine.pool}
 	c.calls = &calls{config: &config, fleet: fleet, sessions: c.sessions, conductor: c}
@@ -114,15 +128,22 @@ func (c *Conductor) reconcileObject(o Object) {
 	}
 }
 
-// Ready waits until Run has read the nodes and the conductor accepts requests. If the context
-// ends first, Ready returns the context's error.
+// Ready waits until Run has read the nodes and the conductor accepts requests. If the
+// context ends first, Ready returns the context's error. Its error matches [ErrNameTaken] if the
+// conductor could not join because another one has its name; Run goes on to try.
 func (c *Conductor) Ready(ctx context.Context) error {
 	select {
 	case <-c.sessions.joined:
-		return c.fleet.nodes.wait(ctx)
+	case <-c.sessions.refused:
+		select {
+		case <-c.sessions.joined: // later
+		default:
+			return fmt.Errorf("conductor %s: %w", c.config.Name, ErrNameTaken)
+		}
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	return c.fleet.nodes.wait(ctx)
 }
 
 // Name returns the conductor's name.

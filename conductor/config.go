@@ -5,6 +5,7 @@ package conductor
 import (
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"time"
 
@@ -23,7 +24,7 @@ type Config struct {
 	Hardware map[string]Hardware
 
 	// Membership reports which conductors of the Store are alive. Nil means that no other
-	// conductor uses the Store: every reservation of another process is that of a process
+	// conductor uses the Store: every reservation of another process belongs to a process
 	// which has died.
 	Membership Membership
 
@@ -42,10 +43,19 @@ type Config struct {
 	// automated_clean field overrides it (automated_clean = False). Automated cleaning
 	// fails for a hardware type that has no automated clean steps.
 	SkipAutomatedClean bool
-	// CleanStepPriorities are the priorities of steps of automated cleaning in place of those of the agent and the hardware
-	// type, by the interface and the step, such as "deploy.erase_devices"; 0 leaves the step out
+	// AutomatedCleaning chooses the steps of automated cleanings.
+	AutomatedCleaning AutomatedCleaning
+	// CleanStepPriorities are the priorities of steps of automated cleaning in place of the priorities of the agent and
+	// the hardware type, by the interface and the step, such as "deploy.erase_devices"; 0 leaves the step out
 	// (clean_step_priority_override, and erase_devices_priority and its like).
 	CleanStepPriorities map[string]int
+	// DisallowedSteps has the steps that the operator does not allow, such as "bios.factory_reset", by the work in which
+	// they would run: a cleaning, a deployment or a service (disallow_clean_steps, disallow_deploy_steps,
+	// disallow_service_steps). A request with such a step is refused, and so is, unlike in Ironic, a deployment by a
+	// deploy template that has one. Work that is composed of the steps of the hardware type and the agent leaves it out.
+	// Nil stands for Ironic's default, which is vendor.send_raw in each of these since 2025.1; an empty map allows
+	// all steps.
+	DisallowedSteps map[states.Work][]string
 	// NoProvisioningInMaintenance refuses to provide a node in maintenance, fails its automated
 	// cleaning, and at the next heartbeat any cleaning, deployment or rescue
 	// (allow_provisioning_in_maintenance = False). Series before Train have no such option.
@@ -72,6 +82,11 @@ type Config struct {
 	// Timeouts bound how long nodes wait for a call-back; nil stands for
 	// [machine.DefaultTimeouts].
 	Timeouts *machine.Timeouts
+	// ExpectedTimes has the times after which nodes in working and waiting states are overdue, see
+	// [Conductor.ExpectedTimes]. A state without an entry has the timeout of its work: VerifyTimeout for verifying, and
+	// for a waiting state its timeout in Timeouts. It has no expected time if that timeout is disabled. Ironic has no such
+	// option.
+	ExpectedTimes ExpectedTimes
 	// VerifyTimeout bounds a verification; 0 stands for a minute.
 	VerifyTimeout time.Duration
 	// ResumeVerification restarts a verification whose conductor has died instead of
@@ -85,14 +100,22 @@ type Config struct {
 	// MaxHistory is how many entries of a node's history are kept; 0 stands for 300
 	// (node_history_max_entries).
 	MaxHistory int
+	// MinHistoryAge keeps the entries of a node's history that are younger besides the MaxHistory newest of the others
+	// (node_history_minimum_days); 0 keeps none besides them.
+	MinHistoryAge time.Duration
 	// MaxTransitions is how many transitions a node's record keeps, see Node.Transitions; 0 stands
 	// for 32. Each takes 50 to 60 bytes in the store and in memory, and its last error. Ironic has
 	// no such option.
 	MaxTransitions int
 
 	// Agent has the timeouts and bounds of the conversations with agents. The conductor sets its URL,
-	// Token, VerifyCA, SkipVerify and Node.
+	// Token, VerifyCA, SkipVerify and Node, and calls its Dial with IP addresses.
 	Agent agent.Config
+	// AgentAddress returns an error unless requests to an agent may be sent to an address, which the host of the agent's
+	// URL has. The heartbeat with the URL came from source, which is the zero value if the caller of [Conductor.Heartbeat]
+	// did not set it. The function is called at each heartbeat and for each connection, concurrently, and must not block.
+	// Nil stands for AgentNetworks{}.Check, which permits the source alone. Ironic has no such option.
+	AgentAddress func(source, address netip.Addr) error
 	// AgentVerifyCA says how the certificate of an agent is verified that sends none in its heartbeats: "true" by the
 	// authorities of the operating system, "false" not at all, or by those in the file with this path; "true" if empty
 	// ([agent]verify_ca). The key agent_verify_ca of driver_info overrides it.
@@ -100,10 +123,10 @@ type Config struct {
 	// RequireAgentTLS refuses the heartbeats of agents that serve their API without TLS ([agent]require_tls).
 	RequireAgentTLS bool
 
-	// FastTrack has the agent that runs when work begins do that work, if its last heartbeat is at most FastTrackTimeout old:
-	// its machine is not booted before a cleaning or a deployment, and stays on after an inspection or a cleaning. Agents
-	// then also look up nodes in enroll, manageable and available, and send heartbeats ([deploy]fast_track). The key
-	// fast_track of driver_info overrides it.
+	// FastTrack has the agent that runs when work begins do that work, if its last heartbeat is at most FastTrackTimeout
+	// old: its machine is not booted before a cleaning or a deployment, and stays on after an inspection or a cleaning.
+	// Agents then also look up nodes in enroll, manageable and available, and send heartbeats ([deploy]fast_track). The
+	// key fast_track of driver_info overrides it.
 	FastTrack bool
 	// FastTrackTimeout is the maximum age of that heartbeat; 0 stands for 300 s ([deploy]fast_track_timeout). Agents
 	// send a heartbeat every 90 to 180 s.
@@ -117,8 +140,9 @@ type Config struct {
 	// SkipPowerSync disables the periodic power sync (sync_power_state_interval = 0).
 	SkipPowerSync bool
 
-	// Log receives a record for each transition and each failure; nil discards them. The attribute
-	// "node" is a node's UUID, "name" its name if it has one.
+	// Log receives a record for each transition and each failure; nil discards them. Waits and steps are logged at Debug,
+	// so that a deployment by an agent has five records at Info: its begin, its steps, its agent, its image, and its end.
+	// The attribute "node" is a node's UUID, "name" its name if it has one.
 	Log *slog.Logger
 	// OnTransition is called after a transition was stored. Calls for one node never overlap.
 	// The node's work waits for it, so it should return soon.
@@ -127,8 +151,8 @@ type Config struct {
 	Tracer Tracer
 }
 
-// ConfigError says which Field of a configuration of a Package is invalid, its Value, and a value that it should Want. The packages
-// below this one return it, too.
+// ConfigError says which Field of a configuration of a Package is invalid, its Value, and a value that it should Want.
+// The packages below this one return it, too.
 type ConfigError = configerror.Error
 
 // withDefaults returns the configuration with its defaults filled in.
@@ -141,12 +165,27 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	for name, hardware := range c.Hardware {
 		if name == "" || hardware == nil {
-			return c, &ConfigError{Package: "conductor", Field: "Hardware", Value: fmt.Sprintf("%T with the name %q", hardware, name), Want: "hardware types with names, none of them nil"}
+			return c, &ConfigError{
+				Package: "conductor",
+				Field:   "Hardware",
+				Value:   fmt.Sprintf("%T with the name %q", hardware, name),
+				Want:    "hardware types with names, none of them nil",
+			}
 		}
 	}
 	for _, priority := range c.CleanStepPriorities {
 		if priority < 0 {
 			return c, &ConfigError{Package: "conductor", Field: "CleanStepPriorities", Value: c.CleanStepPriorities, Want: "priorities of 0 or more"}
+		}
+	}
+	for work, steps := range c.DisallowedSteps {
+		if int(work) >= len(works) || works[work].requested == nil || !allNamed(steps) {
+			return c, &ConfigError{
+				Package: "conductor",
+				Field:   "DisallowedSteps",
+				Value:   c.DisallowedSteps,
+				Want:    "for cleaning, deploying and servicing steps such as bios.factory_reset",
+			}
 		}
 	}
 	if c.Name == "" {
@@ -162,9 +201,15 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Table == nil {
 		c.Table = states.Latest().Table()
 	}
+	if want := c.AutomatedCleaning.check(c.Table.Series()); want != "" {
+		return c, &ConfigError{Package: "conductor", Field: "AutomatedCleaning", Value: fmt.Sprintf("%+v", c.AutomatedCleaning), Want: want}
+	}
 	if c.Timeouts == nil {
 		timeouts := machine.DefaultTimeouts()
 		c.Timeouts = &timeouts
+	}
+	if c.AgentAddress == nil {
+		c.AgentAddress = AgentNetworks{}.Check
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -177,6 +222,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"MaxDeploying", &c.MaxDeploying, 250}, {"MaxCleaning", &c.MaxCleaning, 50},
 		{"Workers", &c.Workers, 300}, {"MaxHistory", &c.MaxHistory, 300},
 		{"MaxTransitions", &c.MaxTransitions, 32},
+		{"Agent.Attempts", &c.Agent.Attempts, 0}, {"Agent.Polls", &c.Agent.Polls, 0},
 	} {
 		if *d.value < 0 {
 			return c, &ConfigError{Package: "conductor", Field: d.field, Value: *d.value, Want: "0 or more"}
@@ -195,7 +241,8 @@ func (c Config) withDefaults() (Config, error) {
 	}{
 		{"LockedInterval", &c.LockedInterval, time.Second}, {"CheckInterval", &c.CheckInterval, time.Minute},
 		{"VerifyTimeout", &c.VerifyTimeout, time.Minute}, {"FastTrackTimeout", &c.FastTrackTimeout, 5 * time.Minute},
-		{"ShutdownTimeout", &c.ShutdownTimeout, time.Minute},
+		{"ShutdownTimeout", &c.ShutdownTimeout, time.Minute}, {"MinHistoryAge", &c.MinHistoryAge, 0},
+		{"Agent.Timeout", &c.Agent.Timeout, 0}, {"Agent.PollInterval", &c.Agent.PollInterval, 0},
 	} {
 		if *d.value < 0 {
 			return c, &ConfigError{Package: "conductor", Field: d.field, Value: *d.value, Want: "0 or more"}
@@ -204,6 +251,15 @@ func (c Config) withDefaults() (Config, error) {
 			*d.value = d.zero
 		}
 	}
+	if c.Agent.MaxAnswer < 0 {
+		return c, &ConfigError{Package: "conductor", Field: "Agent.MaxAnswer", Value: c.Agent.MaxAnswer, Want: "0 or more"}
+	}
+	for s, limit := range c.ExpectedTimes {
+		if err := CheckExpectedTime(c.Table, s, limit); err != nil {
+			return c, &ConfigError{Package: "conductor", Field: "ExpectedTimes", Err: fmt.Errorf("%q: %w", s, err)}
+		}
+	}
+	c.ExpectedTimes = c.ExpectedTimes.or(c.Table, *c.Timeouts, c.VerifyTimeout)
 	return c, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
 )
 
 func TestAnInvalidConfigurationIsRefused(t *testing.T) {
@@ -24,12 +25,43 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 		"MaxCleaning":         {func(c *conductor.Config) { c.MaxCleaning = -1 }},
 		"Workers":             {func(c *conductor.Config) { c.Workers = -1 }},
 		"MaxHistory":          {func(c *conductor.Config) { c.MaxHistory = -1 }},
+		"ExpectedTimes":       {func(c *conductor.Config) { c.ExpectedTimes = conductor.ExpectedTimes{states.Active: time.Hour} }},
+		"MinHistoryAge":       {func(c *conductor.Config) { c.MinHistoryAge = -time.Second }},
 		"CleanStepPriorities": {func(c *conductor.Config) { c.CleanStepPriorities = map[string]int{"deploy.erase_devices": -1} }},
-		"MaxTransitions":      {func(c *conductor.Config) { c.MaxTransitions = -1 }},
-		"LockedInterval":      {func(c *conductor.Config) { c.LockedInterval = -time.Second }},
-		"CheckInterval":       {func(c *conductor.Config) { c.CheckInterval = -time.Second }},
-		"VerifyTimeout":       {func(c *conductor.Config) { c.VerifyTimeout = -time.Second }},
-		"ShutdownTimeout":     {func(c *conductor.Config) { c.ShutdownTimeout = -time.Second }},
+		"DisallowedSteps": {
+			func(c *conductor.Config) {
+				c.DisallowedSteps = map[states.Work][]string{states.WorkVerify: {"bios.factory_reset"}}
+			},
+			func(c *conductor.Config) {
+				c.DisallowedSteps = map[states.Work][]string{states.WorkClean: {"bios.reset", "factory_reset"}}
+			},
+			func(c *conductor.Config) { c.DisallowedSteps = map[states.Work][]string{states.WorkDeploy: {"bios."}} },
+			func(c *conductor.Config) {
+				c.DisallowedSteps = map[states.Work][]string{states.WorkService: {".factory_reset"}}
+			},
+		},
+		"AutomatedCleaning": {
+			func(c *conductor.Config) { c.AutomatedCleaning.Source = conductor.StepsOfAnyRunbook + 1 },
+			func(c *conductor.Config) { c.AutomatedCleaning.Runbook = "CUSTOM_CLEAN" },
+			func(c *conductor.Config) {
+				c.AutomatedCleaning.ClassRunbooks = map[string]string{"large": "CUSTOM_CLEAN"}
+			},
+			func(c *conductor.Config) { c.AutomatedCleaning.NodeRunbook = true },
+			func(c *conductor.Config) { c.AutomatedCleaning.SkipTraits = true },
+			func(c *conductor.Config) {
+				c.AutomatedCleaning.Source, c.Table = conductor.StepsOfRunbook, states.Epoxy.Table()
+			},
+		},
+		"MaxTransitions":     {func(c *conductor.Config) { c.MaxTransitions = -1 }},
+		"Agent.Attempts":     {func(c *conductor.Config) { c.Agent.Attempts = -1 }},
+		"Agent.Polls":        {func(c *conductor.Config) { c.Agent.Polls = -1 }},
+		"Agent.Timeout":      {func(c *conductor.Config) { c.Agent.Timeout = -1 }},
+		"Agent.PollInterval": {func(c *conductor.Config) { c.Agent.PollInterval = -1 }},
+		"Agent.MaxAnswer":    {func(c *conductor.Config) { c.Agent.MaxAnswer = -1 }},
+		"LockedInterval":     {func(c *conductor.Config) { c.LockedInterval = -time.Second }},
+		"CheckInterval":      {func(c *conductor.Config) { c.CheckInterval = -time.Second }},
+		"VerifyTimeout":      {func(c *conductor.Config) { c.VerifyTimeout = -time.Second }},
+		"ShutdownTimeout":    {func(c *conductor.Config) { c.ShutdownTimeout = -time.Second }},
 	} {
 		for _, change := range change {
 			config := conductor.Config{Store: &conductor.Memory{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}}
@@ -45,7 +77,10 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 func TestAConductorHasTheNameOfItsHost(t *testing.T) {
 	host, err := os.Hostname()
 	require.NoError(t, err)
-	c, err := conductor.New(conductor.Config{Store: &conductor.Memory{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+	c, err := conductor.New(conductor.Config{
+		Store:    &conductor.Memory{},
+		Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
+	})
 	require.NoError(t, err)
 	require.Equal(t, host, c.Name())
 }

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -87,7 +88,12 @@ func manyNodes(t testing.TB, maxDeploying int) *conductor.Conductor {
 		if i == 0 {
 			state = states.DeployWait
 		}
-		x.Put(&conductor.Node{UUID: fmt.Sprintf("%08x-0000-4000-8000-000000000000", i), ProvisionState: state, Driver: "fake-hardware", Revision: 1})
+		x.Put(&conductor.Node{
+			UUID:           fmt.Sprintf("%08x-0000-4000-8000-000000000000", i),
+			ProvisionState: state,
+			Driver:         "fake-hardware",
+			Revision:       1,
+		})
 	}
 	return c
 }
@@ -139,6 +145,7 @@ func BenchmarkDeploymentRequest(b *testing.B) {
 }
 
 func TestADeploymentRequestIn100000NodesAllocates10kBAtMost(t *testing.T) {
+	needs.Time(t)
 	for name, of := range deployments {
 		c := manyNodes(t, of.limit)
 		ids := available(t, c, 500)
@@ -173,6 +180,7 @@ func BenchmarkPage(b *testing.B) {
 }
 
 func TestAPageOf100000NodesDoesNotCopyTheFleet(t *testing.T) {
+	needs.Time(t)
 	c := manyNodes(t, math.MaxInt)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

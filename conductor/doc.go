@@ -68,26 +68,29 @@
 // Hardware types whose machines boot Ironic's agent implement AgentBooter. When the agent of a waiting
 // node sends a heartbeat, the engine reserves the node, asks the agent for its commands, and continues,
 // repeats or fails the step by the answer; package agent, below, decides what the answer means. The agent's
-// own steps are read after its boot, and merged with those of the hardware type. A step that requires it is
-// followed by a reboot. The deploy interface "direct" writes an image by the agent, and the rescue
-// interface "agent" rescues.
+// own steps are read after its boot, and merged with the steps of the hardware type. A step that requires it is
+// followed by a reboot. An AgentBooter says which work of a node the agent does, and whether it writes the image
+// of a deployment: with package hardware below, the node's deploy, inspect and rescue interfaces say so.
 //
-// With [Config.FastTrack], or fast_track in a node's driver_info, an agent that runs does the next work: the machine stays on after
-// an inspection and a cleaning, and is not booted before a cleaning or a deployment if the agent's last heartbeat is recent.
+// Requests go to no other address than the one from which the heartbeat came, unless [Config.AgentAddress] permits it:
+// heartbeats and lookups need no password. [AgentNetworks] lists the networks of machines.
+//
+// With [Config.FastTrack], or fast_track in a node's driver_info, an agent that runs does the next work: the machine
+// stays on after an inspection and a cleaning, and is not booted before a cleaning or a deployment if the agent's last
+// heartbeat is recent.
 //
 // The following of Ironic is absent: images that the conductor converts, and the collection of the agent's logs.
 //
 // # Several conductors
 //
-// With a [Membership] several conductors share one store. Each of them accepts requests for
-// any node. One conductor owns a node and does its work; rendezvous hashing chooses it among
-// the members that have the node's hardware type and are in its conductor group. When a
-// conductor dies, hangs or is cut off, other conductors own its nodes: they drop its
-// reservations and report its work as failed, in every state that a node cannot leave by
-// itself. A conductor that is cut off stops its work before the others take over, and its
-// late writes change nothing, since their revisions are old. A process that was suspended
-// and resumes in the middle of a step sends no further request to the hardware, see [Permit];
-// only the one request that it was sending can arrive late.
+// With a [Membership] several conductors share one store. Each of them accepts requests for any node. One conductor
+// owns a node and does its work; rendezvous hashing chooses it among the members that have the node's hardware type and
+// are in its conductor group. When a conductor dies, hangs or is cut off, other conductors own its nodes: they drop its
+// reservations and report its work as failed, in every state that a node cannot leave by itself. A conductor that is
+// cut off stops its work before the others take over, and its late writes change nothing, since their revisions are
+// old. A process that was suspended and resumes in the middle of a step sends no further request to the hardware, see
+// [Permit]; only the one request that it was sending can arrive late. SPEC.md, beside this file, has the protocol of
+// records, claims, leases and fences, the argument for each promise, and what breaks without its assumptions.
 //
 // The conductors may have different hardware types, and be in different groups. A conductor
 // that lacks a node's hardware type, or is not in its group, leaves a request that needs the
@@ -117,19 +120,28 @@ package conductor
 //
 //	conductor, config, errors, stats, log, trace           the Conductor itself
 //	node, internal_info, nodes, bootmode                   the record of a node, and its methods of Conductor
-//	object, kinds, objects, allocation, history            the same for the other records
+//	object, kinds, objects, allocation                     the same for the other records
+//	history, history_flow                                  the entries of a node's history
 //	store, memory, fleet, index, watch                     where records are
 //	membership, session, owner                             who is alive, and who owns a node
 //	rulebook, reconcile, transition, interfaces, refusal   decisions
+//	expected                                               the times after which nodes are overdue
 //	engine, pool, fence                                    reservations, workers, permission for each hardware operation
 //	hardware, fake, cache, health                          hardware types, and what is read of their machines
 //	ability, management, indicator                         what clients request of hardware types
 //	calls                                                  requests for a node that another conductor owns
+//	works                                                  all that is known of each kind of work, in one table
 //	work, task, cleanup                                    the work of a state, and what is left to do after failed work
-//	steps, steps_plan, steps_check, steps_run              the steps of work
-//	inspection, inspection_lookup                          inspections, and the node that inspection data belong to
+//	steps, steps_plan, steps_check, steps_run              the steps of work; internal/sequence decides their order
+//	steps_disallowed                                       those that the operator does not allow
+//	steps_record                                           the same as Ironic's records have them
+//	cleaning_runbook                                       the runbooks of automated cleanings
+//	relatives                                              the power of parents and children, and steps for children
+//	inspection, inspection_agent, inspection_lookup        inspections, data of agents, and the node that they belong to
+//	inspection_rules                                       the inspection rules of clients
 //	provision, power, power_sync                           requests for provision and power states, and the power sync
 //	agent, agent_attend, agent_fasttrack                   the agent's heartbeats, what follows, and an agent that stays
+//	agent_address                                          the addresses at which agents may be
 //	agent_boot, agent_token, agent_ca, agent_steps         the agent's boot, token, certificate and steps
 //	agent_deploy, agent_image, agent_configdrive           deployments by the agent
 //	agent_raid, agent_rescue                               its RAID configurations and rescues

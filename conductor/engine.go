@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -25,6 +25,7 @@ type engine struct {
 	pool     *workerPool
 	syncer   *powersync.Syncer
 	counters *counters
+	resolve  func(ctx context.Context, network, host string) ([]netip.Addr, error) // [net.Resolver.LookupNetIP]
 	// abandoned has the calls of power operations that have not returned, by the node's UUID: *boundedcall.AbandonedError.
 	abandoned sync.Map
 }
@@ -85,7 +86,8 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 		}
 	case failOrphan:
 		e.counters.reservationsDropped.Add(1)
-		e.config.Log.Warn("the reservation of a conductor that has died was dropped", "node", n.UUID, "conductor", before.Reservation, "provision_state", before.ProvisionState)
+		e.config.Log.Warn("the reservation of a conductor that has died was dropped",
+			"node", n.UUID, "conductor", before.Reservation, "provision_state", before.ProvisionState)
 		e.moved(before, n)
 		e.history.orphan(s.ctx, before, n)
 	}
@@ -108,8 +110,7 @@ func (e *engine) apply(s *session, n *Node, a action) error {
 	case failOrphan:
 		return e.failOrphan(s.ctx, n)
 	case timeOut:
-		text, _ := timedOut(n, *e.config.Timeouts, time.Now())
-		if err := e.rules.fail(n, text); err != nil || !n.hasWork() {
+		if err := e.rules.fail(n, timeoutText(n, e.config.Table.Series())); err != nil || !n.hasWork() {
 			return err
 		}
 		e.reserve(n, s)
@@ -252,7 +253,7 @@ func (e *engine) operate(ctx context.Context, s *session, n *Node, f func(contex
 
 // callHardware calls f, which calls a hardware type. Its error is a [*HardwareError], unless it is a storeError.
 func callHardware(ctx context.Context, f func(context.Context) error) error {
-	_, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
+	err := bounded(ctx, f)
 	var store *storeError
 	switch {
 	case err == nil:

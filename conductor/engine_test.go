@@ -64,6 +64,7 @@ func TestWorkThatACheckFindsBeginsAtOnce(t *testing.T) {
 				require.True(t, ok)
 				test.Claim = owner.ID
 			}
+			synctest.Wait() // the first check finds nothing
 			n := f.create(test)
 			require.Equal(t, states.Verifying, f.settle(n).ProvisionState, "the watch reports nothing")
 			time.Sleep(time.Minute)
@@ -252,7 +253,9 @@ func TestOnlyAReservationThatCannotBeDroppedIsLogged(t *testing.T) {
 			store := &deaf{unwritable{lose: func(context.Context) {}}}
 			f := start(t, func(c *conductor.Config) {
 				c.Store, c.SkipPowerSync, c.Log = store, true, slog.New(slog.NewTextHandler(&log, nil))
-				c.Hardware = map[string]conductor.Hardware{"fake-hardware": during{&conductor.Fake{}, func(n *conductor.Node) { test.change(t, store, n) }}}
+				c.Hardware = map[string]conductor.Hardware{"fake-hardware": during{
+					&conductor.Fake{}, func(n *conductor.Node) { test.change(t, store, n) },
+				}}
 			})
 			n := f.node(states.Manageable)
 			require.NoError(t, f.SetBootDevice(f.ctx, n.UUID, "pxe", false))

@@ -33,9 +33,11 @@ const (
 	Exists           = admission.Exists
 	NoWorker         = admission.NoWorker
 	LimitReached     = admission.LimitReached
+	NoRunbook        = admission.NoRunbook
 )
 
-// Error reports that a request was refused and changed nothing, see [Held] for UpdatedAt. It matches its Reason.
+// Error reports that a request was refused. It matches its Reason. Nothing is changed, except for two
+// fields that Ironic stores before it refuses a request: UpdatedAt, see [Held], and the type of the image.
 type Error struct {
 	Reason Reason
 	Text   string // for the client; it holds no secret
@@ -73,7 +75,7 @@ func (e *Error) HTTPStatus() int {
 }
 
 // HTTPStatus returns the HTTP status of Ironic's response where a method of a [Conductor]
-// returns err. It is that of the first error in the chain with an HTTPStatus method, 400 for a
+// returns err. The first error in the chain with an HTTPStatus method decides. Without one it is 400 for a
 // request that the node's state does not allow and for an unknown word, and 500 for any other
 // error.
 func HTTPStatus(err error) int {
@@ -104,16 +106,20 @@ func (e *HardwareError) Error() string { return e.Err.Error() }
 func (e *HardwareError) Unwrap() error { return e.Err }
 
 // heldError is an error that Held has marked.
-type heldError struct{ error }
+// kept changes the node although the request has been refused; nil for nothing.
+type heldError struct {
+	error
+	kept func(n *Node)
+}
 
 func (e *heldError) Unwrap() error { return e.error }
 
-// Held marks an error as that of a change which Ironic refuses only after it has locked the node.
-// [Conductor.UpdateNode] then sets the node's UpdatedAt, as the lock does in Ironic, and returns the
-// error without the mark. Held returns nil and an error that matches Locked as they are.
+// Held marks the error of a change which Ironic refuses only after it has locked the node.
+// [Conductor.UpdateNode] then sets the node's UpdatedAt, as the lock does in Ironic, stores nothing else,
+// and returns the error without the mark. Held returns nil and an error that matches Locked as they are.
 func Held(err error) error {
 	if err == nil || errors.Is(err, Locked) {
 		return err
 	}
-	return &heldError{err}
+	return &heldError{error: err}
 }

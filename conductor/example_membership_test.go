@@ -48,7 +48,17 @@ func (l *localMembership) Alive(_ context.Context, id string) (bool, error) { re
 
 func (l *localMembership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {
-		l.change(func(all []conductor.Member) []conductor.Member { return append(all, self) })
+		taken := false
+		l.change(func(all []conductor.Member) []conductor.Member {
+			if taken = slices.ContainsFunc(all, func(m conductor.Member) bool { return m.Hostname == self.Hostname }); taken {
+				return all
+			}
+			return append(all, self)
+		})
+		if taken {
+			yield(nil, conductor.ErrNameTaken)
+			return
+		}
 		defer l.change(func(all []conductor.Member) []conductor.Member {
 			return slices.DeleteFunc(all, func(m conductor.Member) bool { return m.ID == self.ID })
 		})

@@ -13,7 +13,7 @@ import (
 )
 
 // permitted asks for permission before each request. All requests of a hardware type that uses an
-// http.Client with this transport are permitted ones, also those of its steps.
+// http.Client with this transport are permitted ones, also in its steps.
 type permitted struct{ http.RoundTripper }
 
 func (p permitted) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -29,7 +29,7 @@ func ExamplePermit() {
 	defer unit.Close()
 	client := &http.Client{Transport: permitted{http.DefaultTransport}}
 
-	ctx := context.Background() // in a hardware type, that of the method or the step
+	ctx := context.Background() // in a hardware type, the context of the method or the step
 	req, err := http.NewRequestWithContext(ctx, http.MethodPut, unit.URL+"/outlets/7", strings.NewReader("off"))
 	if err != nil {
 		panic(err)

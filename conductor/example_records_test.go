@@ -113,7 +113,7 @@ func ExampleConductor_WatchNodes() {
 	if err != nil {
 		panic(err)
 	}
-	if err := c.Provision(ctx, node.UUID, conductor.ProvisionRequest{Target: "manage", Version: 113}); err != nil {
+	if err := c.Provision(ctx, node.UUID, conductor.ProvisionRequest{Target: "manage", Version: 115}); err != nil {
 		panic(err)
 	}
 	for change := range c.WatchNodes(ctx) {
@@ -147,7 +147,7 @@ func ExampleFake() {
 	if err != nil {
 		panic(err)
 	}
-	if err := c.Provision(ctx, node.UUID, conductor.ProvisionRequest{Target: "manage", Version: 113}); err != nil {
+	if err := c.Provision(ctx, node.UUID, conductor.ProvisionRequest{Target: "manage", Version: 115}); err != nil {
 		panic(err)
 	}
 	for range 2 {

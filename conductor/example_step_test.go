@@ -15,8 +15,8 @@ import (
 // back; the second step boots the machine from its disk.
 type installer struct{ conductor.Fake }
 
-func (h *installer) Steps(n *conductor.Node, work states.State) []conductor.Step {
-	if work != states.Deploying {
+func (h *installer) Steps(n *conductor.Node, work states.Work) []conductor.Step {
+	if work != states.WorkDeploy {
 		return h.Fake.Steps(n, work)
 	}
 	return []conductor.Step{
@@ -45,7 +45,7 @@ func ExampleStep() {
 	if err != nil {
 		panic(err)
 	}
-	if err := c.Provision(ctx, node.UUID, conductor.ProvisionRequest{Target: "active", Version: 113}); err != nil {
+	if err := c.Provision(ctx, node.UUID, conductor.ProvisionRequest{Target: "active", Version: 115}); err != nil {
 		panic(err)
 	}
 	for t := range moved {

@@ -53,7 +53,7 @@ func Example() {
 // A custom hardware type embeds an existing one and overrides some methods.
 func ExampleHardware() {
 	var hardware conductor.Hardware = &lamp{}
-	steps := hardware.Steps(&conductor.Node{}, states.Deploying)
+	steps := hardware.Steps(&conductor.Node{}, states.WorkDeploy)
 	fmt.Println(steps[0].Interface, steps[0].Step, steps[0].Priority)
 	// Output: deploy blink 100
 }
@@ -61,8 +61,8 @@ func ExampleHardware() {
 // lamp is hardware that deploys by blinking.
 type lamp struct{ conductor.Fake }
 
-func (l *lamp) Steps(n *conductor.Node, work states.State) []conductor.Step {
-	if work != states.Deploying {
+func (l *lamp) Steps(n *conductor.Node, work states.Work) []conductor.Step {
+	if work != states.WorkDeploy {
 		return l.Fake.Steps(n, work)
 	}
 	return []conductor.Step{{

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ironstate/ironstate/internal/masked"
@@ -29,12 +30,12 @@ type Fake struct {
 	// takes, and fails with its error. A step for which Before returns [ErrWait] waits for
 	// a call-back.
 	Before func(ctx context.Context, n *Node, operation string) error
-	// Series is the series whose fake-hardware this is; zero stands for the latest. Since
-	// 2023.2 its vendor interface has the steps log_passthrough, which automated cleaning runs,
-	// and trigger_servicewait, which leads to service wait.
+	// Series is the series whose fake-hardware this is; zero stands for the latest. Since 2023.2 its vendor interface has
+	// the steps log_passthrough, which automated cleaning runs, and trigger_servicewait, which leads to service wait, and
+	// its firmware interface the step update of manual cleaning, which changes nothing.
 	Series states.Series
 
-	power sync.Map // states.Power by UUID: that of the hardware, not that of the record
+	power sync.Map // states.Power by UUID, as the hardware has it; the record may differ
 }
 
 func (f *Fake) do(ctx context.Context, n *Node, operation string) error {
@@ -52,7 +53,7 @@ func (f *Fake) do(ctx context.Context, n *Node, operation string) error {
 // supports, the default first.
 var fakeInterfaces = map[string][]string{
 	"bios": {"fake", "no-bios"}, "boot": {"fake", "ipxe", "pxe"}, "console": {"fake", "no-console"},
-	"deploy": {"fake", "direct"}, "inspect": {"fake", "no-inspect"}, "management": {"fake", "noop"},
+	"deploy": {"fake", "direct"}, "inspect": {"fake", "no-inspect"}, "management": {"fake"},
 	"network": {"noop"}, "power": {"fake"}, "raid": {"fake", "no-raid"}, "rescue": {"fake", "no-rescue"},
 	"storage": {"noop", "fake"}, "vendor": {"fake", "no-vendor"}, "firmware": {"fake", "no-firmware"},
 }
@@ -61,6 +62,7 @@ var fakeInterfaces = map[string][]string{
 func (f *Fake) Describe() Description {
 	return Description{
 		Interfaces: maps.Clone(fakeInterfaces),
+		Unlisted:   map[string][]string{"management": {"noop"}},
 		Properties: map[string]string{
 			"B1": "B1 description. Required.",
 			"B2": "B2 description. Required.",
@@ -69,11 +71,24 @@ func (f *Fake) Describe() Description {
 	}
 }
 
+// NeedsPort implements [PortNeeder]: the boot interfaces "ipxe" and "pxe" need a port.
+func (f *Fake) NeedsPort(n *Node) []string {
+	boot := n.Interfaces["boot"]
+	switch {
+	case boot != "ipxe" && boot != "pxe":
+		return nil
+	case f.WritesImage(n):
+		return []string{"boot", "deploy"}
+	default:
+		return []string{"boot"}
+	}
+}
+
 // Validate implements [Hardware]. Every configuration is valid, except that the deploy interface "direct" needs
 // an image.
 func (f *Fake) Validate(n *Node) map[string]error {
 	valid := maps.Clone(fakeValid)
-	if f.UsesAgent(n) {
+	if f.WritesImage(n) {
 		_, valid["deploy"] = n.InstanceImage("")
 	}
 	return valid
@@ -121,19 +136,19 @@ func (f *Fake) SetPower(ctx context.Context, n *Node, power states.Power) error 
 	return nil
 }
 
-// fakeSteps maps each state to the steps of fake-hardware that run in it.
-var fakeSteps = map[states.State][]Step{
-	states.Inspecting: {{Interface: "inspect", Step: "inspect_hardware", Priority: 100}},
-	states.Deploying:  {{Interface: "deploy", Step: "deploy", Priority: 100}},
-	states.Deleting:   {{Interface: "deploy", Step: "tear_down", Priority: 100}},
-	states.Rescuing:   {{Interface: "rescue", Step: "rescue", Priority: 100}},
-	states.Unrescuing: {{Interface: "rescue", Step: "unrescue", Priority: 100}},
-	states.Adopting:   {{Interface: "deploy", Step: "take_over", Priority: 100}},
-	states.Cleaning: {
+// fakeSteps are the steps of fake-hardware by the work that they are of.
+var fakeSteps = map[states.Work][]Step{
+	states.WorkInspect:  {{Interface: "inspect", Step: "inspect_hardware", Priority: 100}},
+	states.WorkDeploy:   {{Interface: "deploy", Step: "deploy", Priority: 100, Abortable: true}},
+	states.WorkDelete:   {{Interface: "deploy", Step: "tear_down", Priority: 100}},
+	states.WorkRescue:   {{Interface: "rescue", Step: "rescue", Priority: 100}},
+	states.WorkUnrescue: {{Interface: "rescue", Step: "unrescue", Priority: 100}},
+	states.WorkAdopt:    {{Interface: "deploy", Step: "take_over", Priority: 100}},
+	states.WorkClean: {
 		{Interface: "bios", Step: "apply_configuration", ArgsInfo: fakeBIOSArgs},
 		{Interface: "bios", Step: "factory_reset"}, {Interface: "bios", Step: "cache_bios_settings"},
 	},
-	states.Servicing: {
+	states.WorkService: {
 		{Interface: "bios", Step: "apply_configuration", ArgsInfo: fakeBIOSArgs},
 		{Interface: "bios", Step: "factory_reset"}, {Interface: "bios", Step: "cache_bios_settings"},
 	},
@@ -145,14 +160,19 @@ var (
 	triggerStep     = Step{Interface: "vendor", Step: "trigger_servicewait"}
 )
 
-// vendorSteps returns the steps of the vendor interface that run in a state.
-func (f *Fake) vendorSteps(work states.State) []Step {
+// updateStep is the step of the firmware interface.
+var updateStep = Step{Interface: "firmware", Step: "update", ArgsInfo: map[string]StepArgument{
+	"settings": {Description: "List of Firmware components, each item needs to contain a dictionary with name/value pairs", Required: true},
+}}
+
+// laterSteps returns the steps of work that came with 2023.2.
+func (f *Fake) laterSteps(work states.Work) []Step {
 	switch {
 	case f.Series != states.NoSeries && f.Series < states.Bobcat:
 		return nil
-	case work == states.Cleaning:
-		return []Step{passthroughStep}
-	case work == states.Servicing:
+	case work == states.WorkClean:
+		return []Step{passthroughStep, updateStep}
+	case work == states.WorkService:
 		return []Step{passthroughStep, triggerStep}
 	default:
 		return nil
@@ -164,9 +184,9 @@ var fakeBIOSArgs = map[string]StepArgument{
 }
 
 // Steps implements [Hardware].
-func (f *Fake) Steps(n *Node, work states.State) []Step {
-	steps := append(slices.Clone(fakeSteps[work]), f.vendorSteps(work)...)
-	if work == states.Deploying && f.UsesAgent(n) {
+func (f *Fake) Steps(n *Node, work states.Work) []Step {
+	steps := append(slices.Clone(fakeSteps[work]), f.laterSteps(work)...)
+	if work == states.WorkDeploy && f.WritesImage(n) {
 		return nil
 	}
 	for i := range steps {
@@ -175,8 +195,13 @@ func (f *Fake) Steps(n *Node, work states.State) []Step {
 	return steps
 }
 
-// UsesAgent implements [AgentBooter]: a node with the deploy interface "direct" uses the agent.
-func (f *Fake) UsesAgent(n *Node) bool { return n.Interfaces["deploy"] == "direct" }
+// UsesAgent implements [AgentBooter]: the agent cleans, deploys and services a node with the deploy interface "direct".
+func (f *Fake) UsesAgent(n *Node, work states.Work) bool {
+	return works[work].agent != "" && f.WritesImage(n)
+}
+
+// WritesImage implements [AgentBooter].
+func (f *Fake) WritesImage(n *Node) bool { return n.Interfaces["deploy"] == "direct" }
 
 // BootAgent implements [AgentBooter]. There is no machine: an agent must be started by other means.
 func (f *Fake) BootAgent(ctx context.Context, t *Task) error {
@@ -189,8 +214,20 @@ func (f *Fake) BootAgent(ctx context.Context, t *Task) error {
 // CleanUpAgent implements [AgentBooter].
 func (f *Fake) CleanUpAgent(context.Context, *Task) error { return nil }
 
-// PrepareInstance implements [AgentBooter].
-func (f *Fake) PrepareInstance(context.Context, *Task) error { return nil }
+// PrepareInstance implements [AgentBooter]. As in Ironic, a deployment fails unless the management interface is "noop",
+// since the only boot device of the other one is the network.
+//
+// Source: configure_local_boot in ironic/drivers/modules/agent_base.py.
+func (f *Fake) PrepareInstance(ctx context.Context, t *Task) error {
+	if t.Node().ProvisionState != states.Deploying {
+		return nil
+	}
+	if err := f.SetBootDevice(ctx, t.Node(), "disk", true); err != nil {
+		//lint:ignore ST1005 the text is Ironic's
+		return fmt.Errorf("Failed to change the boot device to disk when deploying node %s: %w", t.Node().UUID, err)
+	}
+	return nil
+}
 
 // run does a step. The steps of the BIOS interface change the settings in the record.
 func (f *Fake) run(ctx context.Context, t *Task) error {
@@ -199,6 +236,11 @@ func (f *Fake) run(ctx context.Context, t *Task) error {
 		return err
 	}
 	switch step.Step {
+	case "tear_down":
+		if f.WritesImage(t.Node()) {
+			return t.SetPower(ctx, states.PowerOff)
+		}
+		return nil
 	case triggerStep.Step:
 		return ErrWait
 	case "factory_reset":
@@ -238,18 +280,34 @@ func biosSettings(argument any) ([]BIOSSetting, error) {
 	return settings, nil
 }
 
-// BootDevices implements [BootDeviceManager]. The only device is the network.
-func (f *Fake) BootDevices(context.Context, *Node) ([]string, error) { return []string{"pxe"}, nil }
+// isUnmanaged reports whether a node has the management interface "noop".
+func isUnmanaged(n *Node) bool { return n.Interfaces["management"] == "noop" }
+
+// BootDevices implements [BootDeviceManager]. The only device is the network, and with the management interface "noop"
+// the disk too.
+func (f *Fake) BootDevices(_ context.Context, n *Node) ([]string, error) {
+	if isUnmanaged(n) {
+		return []string{"pxe", "disk"}, nil
+	}
+	return []string{"pxe"}, nil
+}
 
 // BootDevice implements [BootDeviceManager].
-func (f *Fake) BootDevice(context.Context, *Node) (string, bool, error) { return "pxe", false, nil }
+func (f *Fake) BootDevice(_ context.Context, n *Node) (string, bool, error) {
+	return "pxe", isUnmanaged(n), nil
+}
 
 // SetBootDevice implements [BootDeviceManager].
-func (f *Fake) SetBootDevice(_ context.Context, _ *Node, device string, _ bool) error {
-	if device != "pxe" {
+func (f *Fake) SetBootDevice(ctx context.Context, n *Node, device string, _ bool) error {
+	devices, _ := f.BootDevices(ctx, n) // never fails
+	switch {
+	case slices.Contains(devices, device):
+		return nil
+	case isUnmanaged(n):
+		return refuse(Invalid, "Invalid boot device %s specified, supported are %s.", device, strings.Join(devices, ", "))
+	default:
 		return refuse(Invalid, "Invalid boot device %s specified.", device)
 	}
-	return nil
 }
 
 // fakeIndicators are the lights of fake-hardware, which are always on.
@@ -260,7 +318,7 @@ var fakeIndicators = []Indicator{
 
 // Indicators implements [IndicatorReader]. With the management interface "noop" there are none.
 func (f *Fake) Indicators(_ context.Context, n *Node) ([]Indicator, error) {
-	if n.Interfaces["management"] == "noop" {
+	if isUnmanaged(n) {
 		return nil, unsupported(n, "get_supported_indicators")
 	}
 	return slices.Clone(fakeIndicators), nil
@@ -268,7 +326,7 @@ func (f *Fake) Indicators(_ context.Context, n *Node) ([]Indicator, error) {
 
 // IndicatorState implements [IndicatorReader].
 func (f *Fake) IndicatorState(_ context.Context, n *Node, component, name string) (string, error) {
-	if n.Interfaces["management"] == "noop" {
+	if isUnmanaged(n) {
 		return "", unsupported(n, "get_indicator_state")
 	}
 	known := false
@@ -295,12 +353,12 @@ var fakeMethods = map[string]struct {
 }
 
 // VendorMethods implements [VendorPassthru].
-func (f *Fake) VendorMethods() map[string]VendorMethod {
+func (f *Fake) VendorMethods(*Node) map[string]VendorMethod {
 	methods := map[string]VendorMethod{}
 	for name, method := range fakeMethods {
 		methods[name] = method.VendorMethod
 	}
-	if len(f.vendorSteps(states.Cleaning)) > 0 {
+	if len(f.laterSteps(states.WorkClean)) > 0 {
 		methods[passthroughStep.Step] = VendorMethod{[]string{"POST"}, true, "Test pass-through to wait.", false, true}
 	}
 	return methods
@@ -311,12 +369,17 @@ func (f *Fake) CallVendor(_ context.Context, _ *Node, method string, args map[st
 	if method == passthroughStep.Step {
 		return nil, nil
 	}
-	bar, ok := args["bar"]
-	if !ok {
+	bar := args["bar"]
+	if !pyrepr.Truthy(bar) {
 		return nil, refuse(Invalid, "Parameter 'bar' not passed to method '%s'.", method)
 	}
 	if fakeMethods[method].Async {
 		return nil, nil
+	}
+	for name := range args {
+		if name != "bar" {
+			return nil, refuse(Invalid, "The method %s has no parameter '%s'.", method, name)
+		}
 	}
 	return fmt.Sprint(bar) == fakeMethods[method].bar, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
-// Permit returns nil if a request to a node's hardware may be sent. The context is that of the call
+// Permit returns nil if a request to a node's hardware may be sent. The context comes from the call
 // for which the request is sent. If the call needs the node's reservation and this process has lost
 // it, Permit returns an error, and the request must not be sent; if this process may have lost it,
 // Permit waits until that is known. A context that no conductor has made needs no permission.

@@ -21,7 +21,8 @@ func TestAnOperationWithinAStepWaitsUntilTheMembershipIsCertain(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			members := &hung{}
 			f := start(t, func(c *conductor.Config) {
-				c.Membership, c.Hardware = members, map[string]conductor.Hardware{"fake-hardware": simHardware{c.Hardware["fake-hardware"].(*conductor.Fake), &world{}}}
+				hardware := simHardware{c.Hardware["fake-hardware"].(*conductor.Fake), &world{}}
+				c.Membership, c.Hardware = members, map[string]conductor.Hardware{"fake-hardware": hardware}
 				c.ShutdownTimeout = time.Second
 			})
 			var done []string

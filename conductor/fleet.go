@@ -86,6 +86,14 @@ func (f *fleet) of(kind Kind) *index[Object] {
 	return x
 }
 
+// made returns the index of a kind of objects, nil if nobody has asked for it yet. An index that is made later reads
+// the written objects from the store. The inventories are never in memory as a whole, since nobody lists them.
+func (f *fleet) made(kind Kind) *index[Object] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.objects[kind]
+}
+
 // load reads a record from the store by its UUID or its name.
 func (f *fleet) load(ctx context.Context, kind Kind, ident string) (Record, error) {
 	if _, err := uuid.Parse(ident); err != nil {
@@ -135,7 +143,11 @@ func (f *fleet) create(ctx context.Context, n *Node) error {
 	if err != nil {
 		return err
 	}
-	if n.Revision, err = f.store.Create(ctx, r); err != nil {
+	err = f.nodes.create(n, func() error {
+		n.Revision, err = f.store.Create(ctx, r)
+		return err
+	})
+	if err != nil {
 		err = nodeExists(n, err)
 		if !errors.Is(err, Exists) {
 			return err
@@ -148,7 +160,6 @@ func (f *fleet) create(ctx context.Context, n *Node) error {
 		}
 		return err
 	}
-	f.nodes.put(n)
 	return nil
 }
 
@@ -166,7 +177,8 @@ func nodeExists(n *Node, err error) error {
 	case nameKey(n.Name):
 		refused = refuse(Exists, "A node with name %s already exists.", n.Name)
 	default:
-		refused = refuse(Associated, "Instance %s is already associated with a node, it cannot be associated with this other node %s", n.InstanceUUID, n.UUID)
+		refused = refuse(Associated, "Instance %s is already associated with a node, it cannot be associated with this other node %s",
+			n.InstanceUUID, n.UUID)
 	}
 	refused.Err = duplicate
 	return refused
@@ -185,7 +197,7 @@ func (f *fleet) save(ctx context.Context, n *Node) (*Node, error) {
 		return nil, nodeExists(n, err)
 	}
 	n.Revision = revision
-	f.nodes.put(n)
+	f.nodes.replace(n)
 	return n, nil
 }
 
@@ -201,7 +213,9 @@ func (f *fleet) edit(ctx context.Context, ident string, change func(*Node) error
 		n := before.Clone()
 		var held *heldError
 		if err := change(n); errors.As(err, &held) {
-			n = before.Clone()
+			if n = before.Clone(); held.kept != nil {
+				held.kept(n)
+			}
 		} else if err != nil {
 			return nil, nil, err
 		}

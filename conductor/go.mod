@@ -8,11 +8,13 @@ require (
 	github.com/ironstate/ironstate v0.0.0
 	github.com/lima-vm/go-qcow2reader v0.7.0
 	github.com/stretchr/testify v1.12.1
-	go.uber.org/goleak v1.3.0
 	golang.org/x/crypto v0.45.0
 	pgregory.net/rapid v1.3.0
 )
 
-require go.yaml.in/yaml/v3 v3.0.6 // indirect
+require (
+	go.uber.org/goleak v1.3.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.6 // indirect
+)
 
 replace github.com/ironstate/ironstate => ..

@@ -19,8 +19,8 @@ import (
 // be sent.
 //
 // A Hardware may also implement [AgentBooter], [CacheReader], [HealthReader], [BootDeviceManager], [Management],
-// [IndicatorReader] and [VendorPassthru]. Package hardware, below, has hardware types for BMCs, and [Fake] is Ironic's
-// fake-hardware.
+// [IndicatorReader], [PortNeeder] and [VendorPassthru]. Package hardware, below, has hardware types for BMCs, and
+// [Fake] is Ironic's fake-hardware. Package hardwaretest checks a Hardware.
 type Hardware interface {
 	// Describe returns the supported hardware interfaces and the properties in driver_info.
 	Describe() Description
@@ -46,12 +46,11 @@ type Hardware interface {
 	// if the hardware has no such request.
 	SetPower(ctx context.Context, n *Node, power states.Power) error
 
-	// Steps returns the steps that the hardware type has for the work of a state:
-	// Inspecting, Cleaning, Deploying, Deleting, Rescuing, Unrescuing, Servicing or
-	// Adopting. Steps with a priority above 0 run automatically, the highest first. Work
-	// for which there is none fails. In Cleaning and Servicing a client may request any of
-	// them.
-	Steps(n *Node, work states.State) []Step
+	// Steps returns the steps that the hardware type has for work of any kind but
+	// WorkVerify. Steps with a priority above 0 run automatically, the highest first. Work
+	// for which there is none fails. For WorkClean and WorkService a client may request any
+	// of them.
+	Steps(n *Node, work states.Work) []Step
 }
 
 // Description describes a hardware type.
@@ -59,9 +58,12 @@ type Description struct {
 	// Interfaces are the hardware interfaces that may be chosen, by kind ("power"),
 	// the default first.
 	Interfaces map[string][]string `json:"interfaces,omitzero"`
+	// Unlisted are further interfaces that may be chosen, which the API's description of the hardware type leaves out.
+	// Ironic's fake-hardware takes the management interface "noop" so.
+	Unlisted map[string][]string `json:"unlisted,omitzero"`
 	// Properties maps each key of driver_info to its description.
 	Properties map[string]string `json:"properties,omitzero"`
-	// Simulated declares that the nodes have no machines, as those of Ironic's fake-hardware.
+	// Simulated declares that the nodes have no machines, as with Ironic's fake-hardware.
 	// The conductor then does what Ironic does for fake-hardware: a verification needs no
 	// power state, an automated cleaning without steps succeeds, a heartbeat ends the step
 	// that waits, and a requested deploy step that the hardware type does not have is left
@@ -87,16 +89,24 @@ type Step struct {
 	Priority int `json:"priority"`
 	// NoRamdisk allows the step in a cleaning or a service without a ramdisk (disable_ramdisk).
 	NoRamdisk bool `json:"no_ramdisk,omitzero"`
-	// Abortable allows an abort while the step waits.
+	// Abortable allows an abort while the step waits. An inspection without such a step cannot be aborted.
 	Abortable bool `json:"abortable,omitzero"`
 
 	// InBand declares that the node's agent executes the step. Run then sends it to the agent.
 	InBand bool `json:"in_band,omitzero"`
+	// Listed is set by the conductor for an in-band step that the agent itself lists.
+	Listed bool `json:"listed,omitzero"`
 	// RebootRequested reboots the machine after an in-band step.
 	RebootRequested bool `json:"reboot_requested,omitzero"`
 
-	// Requested is set by the conductor for a clean or service step that a client requests.
+	// Requested is set by the conductor for a step that a client or a deploy template requests.
 	Requested bool `json:"requested,omitzero"`
+	// Order is set by the conductor for a requested step that has one, see [StepRequest].
+	Order *int `json:"order,omitzero"`
+	// OnChildren is set by the conductor for a step that runs on the child nodes and not on the node; Children are the
+	// UUIDs of these nodes, none for all children.
+	OnChildren bool     `json:"execute_on_child_nodes,omitzero"`
+	Children   []string `json:"limit_child_node_execution,omitzero"`
 
 	// Run does the step. It returns nil when the step is done, [ErrWait] when the
 	// hardware continues alone until a call-back, and any other error when the step
@@ -125,15 +135,24 @@ type BootDeviceManager interface {
 	BootDevices(ctx context.Context, n *Node) ([]string, error)
 	// BootDevice reads the device that the node boots from next.
 	BootDevice(ctx context.Context, n *Node) (device string, persistent bool, err error)
-	// SetBootDevice sets the device for the next boot, or for all boots if persistent.
+	// SetBootDevice sets the device for the next boot, or for all boots if persistent. It may replace
+	// n.DriverInternalInfo, which is then stored.
 	SetBootDevice(ctx context.Context, n *Node, device string, persistent bool) error
+}
+
+// PortNeeder is a [Hardware] with hardware interfaces that need a port of the node, since the machine boots from the
+// network.
+type PortNeeder interface {
+	// NeedsPort returns the kinds of the node's hardware interfaces that are invalid while the node has no port: "boot",
+	// and "deploy" if the deploy interface validates the boot interface first, as Ironic's do that use the agent.
+	NeedsPort(n *Node) []string
 }
 
 // VendorPassthru is a [Hardware] with vendor-specific methods, which clients call by name. A method
 // that changes the machine must be Exclusive.
 type VendorPassthru interface {
-	// VendorMethods returns the methods by name.
-	VendorMethods() map[string]VendorMethod
+	// VendorMethods returns the methods of a node by name.
+	VendorMethods(n *Node) map[string]VendorMethod
 	// CallVendor calls a method. The answer of an async method is nil.
 	CallVendor(ctx context.Context, n *Node, method string, args map[string]any) (answer any, err error)
 }
@@ -160,4 +179,4 @@ func (m missing) PowerState(context.Context, *Node) (states.Power, error) {
 	return states.NoPower, m.err
 }
 func (m missing) SetPower(context.Context, *Node, states.Power) error { return m.err }
-func (m missing) Steps(*Node, states.State) []Step                    { return nil }
+func (m missing) Steps(*Node, states.Work) []Step                     { return nil }

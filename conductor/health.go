@@ -23,7 +23,7 @@ type HealthReader interface {
 // healthAPI is the first API version with the field health.
 const healthAPI = 109
 
-// health reads the health of a node's machine, or returns that of the record.
+// health reads the health of a node's machine, or returns the health in the record.
 func (p powerRounds) health(ctx context.Context, n *Node) string {
 	config := p.engine.config
 	reader, ok := config.Hardware[n.Driver].(HealthReader)
@@ -49,7 +49,7 @@ func (h history) health(ctx context.Context, before, n *Node) {
 		return
 	}
 	event := fmt.Sprintf("Node health status changed: health='%s' (previously '%s')", cmp.Or(n.Health, "None"), cmp.Or(before.Health, "None"))
-	h.add(ctx, n, "INFO", event, "monitoring")
+	h.add(ctx, before, "INFO", event, "monitoring")
 	if n.Health == "WARNING" || n.Health == "CRITICAL" {
 		h.config.Log.Warn("a machine has a problem", "node", n.UUID, "health", n.Health)
 	}

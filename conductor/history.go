@@ -3,7 +3,10 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
+	"strings"
+	"time"
 
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -20,6 +23,11 @@ type HistoryEntry struct {
 	Conductor string `json:"conductor,omitzero"` // the name of the conductor that worked on the node
 	User      string `json:"user,omitzero"`
 	Project   string `json:"project,omitzero"`
+	// The provision state and its target when the entry was made, and for how many whole seconds the node had been in
+	// it. They are empty for an entry of an earlier release, the duration also for a node that has had no transition.
+	State                states.State `json:"state,omitzero"`
+	TargetProvisionState states.State `json:"target_provision_state,omitzero"`
+	DurationSeconds      *int         `json:"duration_seconds,omitzero"`
 }
 
 // Kind implements [Object].
@@ -35,25 +43,15 @@ func (c *Conductor) History(ctx context.Context, ident string) ([]*HistoryEntry,
 	return typed[*HistoryEntry](c.fleet.of(KindHistory).listOf(ctx, n.UUID))
 }
 
-// eventTypes maps the state in which work has failed to the event_type of the history entry.
-var eventTypes = map[states.State]string{
-	states.Verifying: "verify", states.Inspecting: "introspection", states.InspectWait: "introspection",
-	states.Cleaning: "cleaning", states.CleanWait: "cleaning", states.CleanHold: "cleaning",
-	states.Deploying: "deploying", states.DeployWait: "deploying", states.DeployHold: "deploying",
-	states.Deleting: "unprovision", states.Rescuing: "rescue", states.RescueWait: "rescue",
-	states.Unrescuing: "rescue", states.Adopting: "adoption",
-	states.Servicing: "servicing", states.ServiceWait: "servicing", states.ServiceHold: "servicing",
-}
-
 // history adds entries to the histories of nodes.
 type history struct {
 	config *Config
 	fleet  *fleet
 }
 
-// failed adds a node's last error to its history.
-func (h history) failed(ctx context.Context, n *Node, eventType string) {
-	h.add(ctx, n, "ERROR", n.LastError, eventType)
+// failed adds a node's last error to its history. before is the node before the failure.
+func (h history) failed(ctx context.Context, before, n *Node, eventType string) {
+	h.add(ctx, before, "ERROR", n.LastError, eventType)
 }
 
 // orphan adds to a node's history that the process that worked on it has died.
@@ -63,22 +61,20 @@ func (h history) failed(ctx context.Context, n *Node, eventType string) {
 func (h history) orphan(ctx context.Context, before, n *Node) {
 	switch {
 	case n.ProvisionState == before.ProvisionState && before.TargetPower == states.NoPower:
-	case n.ProvisionState == before.ProvisionState, before.ProvisionState == states.Deploying:
-		h.failed(ctx, n, "takeover")
-	case before.ProvisionState == states.Cleaning:
-		h.failed(ctx, n, "cleaning")
+	case n.ProvisionState == before.ProvisionState:
+		h.failed(ctx, before, n, "takeover")
 	default:
-		h.failed(ctx, n, "transition")
+		h.failed(ctx, before, n, kindOf(before.ProvisionState).orphanType)
 	}
 }
 
 // timeout adds to a node's history that no call-back came.
 func (h history) timeout(ctx context.Context, before, n *Node) {
-	eventType := eventTypes[before.ProvisionState]
-	if before.ProvisionState == states.InspectWait {
+	eventType := kindOf(before.ProvisionState).eventType
+	if before.ProvisionState == states.InspectWait && h.config.Table.Series() < states.Gazpacho {
 		eventType = "transition"
 	}
-	h.failed(ctx, n, eventType)
+	h.failed(ctx, before, n, eventType)
 }
 
 // abort adds the abort of an inspection or a rescue to a node's history. Ironic adds no entry
@@ -89,9 +85,9 @@ func (h history) abort(ctx context.Context, before, n *Node) {
 	switch moved := n.TransitionsSince(before); {
 	case len(moved) == 0 || moved[0].Event != states.EventAbort:
 	case moved[0].From == states.InspectWait:
-		h.failed(ctx, n, "introspection")
+		h.failed(ctx, before, n, works[states.WorkInspect].eventType)
 	case moved[0].From == states.RescueWait:
-		h.add(ctx, n, "INFO", "By request, the rescue operation was aborted.", "rescue")
+		h.add(ctx, before, "INFO", "By request, the rescue operation was aborted.", works[states.WorkRescue].eventType)
 	}
 }
 
@@ -107,45 +103,79 @@ func (h history) power(e powersync.Event) {
 	case powersync.Reclaimed: // the process that made the request has died
 		eventType = "takeover"
 	}
-	h.add(context.Background(), &Node{UUID: e.ID}, "ERROR", e.LastError, eventType)
+	n := cmp.Or(h.fleet.indexed(e.ID), &Node{UUID: e.ID})
+	h.add(context.Background(), n, "ERROR", e.LastError, eventType)
 }
 
 // add adds an entry to a node's history, unless its event is empty. A failure to store the entry
 // is logged and does not affect the node's work.
+//
+// Source: node_history_record in ironic/conductor/utils.py.
 func (h history) add(ctx context.Context, n *Node, severity, event, eventType string) {
 	if event == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	_, err := h.fleet.createObject(ctx, &HistoryEntry{
-		ObjectMeta: ObjectMeta{NodeUUID: n.UUID},
-		Severity:   severity, Event: event, EventType: eventType, Conductor: h.config.Name,
-	})
-	if err == nil {
-		err = h.trim(ctx, n)
+	entry := &HistoryEntry{
+		ObjectMeta: ObjectMeta{NodeUUID: n.UUID, CreatedAt: now()},
+		Severity:   severity, Event: shortened(event), EventType: eventType, Conductor: h.config.Name,
+		State: n.ProvisionState, TargetProvisionState: n.TargetProvisionState,
 	}
-	if err != nil {
+	if n.ProvisionUpdatedAt != nil {
+		seconds := int(entry.CreatedAt.Sub(*n.ProvisionUpdatedAt).Seconds())
+		entry.DurationSeconds = &seconds
+	}
+	if err := h.store(ctx, entry); err != nil {
 		h.config.Log.Warn("the node's history could not be stored", "node", n.UUID, "error", err)
 	}
 }
 
-// trim deletes the oldest entries beyond MaxHistory. It does nothing before the
-// index of the history has been filled.
-func (h history) trim(ctx context.Context, n *Node) error {
-	index := h.fleet.of(KindHistory)
-	if !index.isSynced() {
-		return nil
+// store stores an entry, and deletes the node's entries that are not kept. The entry becomes the newest of its node,
+// since entries are listed by their times, and two may be made within a microsecond.
+func (h history) store(ctx context.Context, entry *HistoryEntry) error {
+	entries := h.fleet.of(KindHistory).known(entry.NodeUUID)
+	if last := len(entries) - 1; last >= 0 && !entry.CreatedAt.After(entries[last].Meta().CreatedAt) {
+		entry.CreatedAt = entries[last].Meta().CreatedAt.Add(time.Microsecond)
 	}
-	entries, err := index.listOf(ctx, n.UUID)
-	if err != nil {
+	if _, err := h.fleet.createObject(ctx, entry); err != nil {
 		return err
 	}
-	for len(entries) > h.config.MaxHistory {
-		if err := h.fleet.discard(ctx, KindHistory, entries[0].Meta().UUID); err != nil {
+	for _, old := range expired(append(entries, entry), h.config.MaxHistory, h.config.MinHistoryAge) {
+		if err := h.fleet.discard(ctx, KindHistory, old.Meta().UUID); err != nil {
 			return err
 		}
-		entries = entries[1:]
 	}
 	return nil
+}
+
+// expired returns the entries of a node that are not kept: all but the newest of those that are older than a time
+// before the newest entry. The entries are sorted by their times, and at least one.
+//
+// Source: query_node_history_records_for_purge in ironic/db/sqlalchemy/api.py. Ironic deletes such entries once a day.
+func expired(entries []Object, newest int, age time.Duration) []Object {
+	latest := entries[len(entries)-1].Meta().CreatedAt.Add(-age)
+	old := len(entries)
+	for old > 0 && entries[old-1].Meta().CreatedAt.After(latest) {
+		old--
+	}
+	return entries[:max(0, old-newest)]
+}
+
+const (
+	maxHistoryEvent = 65535 // bytes of an event
+	cutMark         = " ... [truncated] ... "
+)
+
+// shortened returns an event without its middle if it is too long.
+//
+// Source: _truncate_event in ironic/db/sqlalchemy/models.py of 39.0.0. Before, the database refused such an entry or
+// stored it whole.
+func shortened(event string) string {
+	if len(event) <= maxHistoryEvent {
+		return event
+	}
+	head := (maxHistoryEvent - len(cutMark)) / 2
+	tail := maxHistoryEvent - len(cutMark) - head
+	return strings.ToValidUTF8(event[:head], "") + cutMark + strings.ToValidUTF8(event[len(event)-tail:], "")
 }

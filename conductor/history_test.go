@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +19,20 @@ import (
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
+
+func TestATimeoutOfAnInspectionIsOneOfATransitionBefore20261(t *testing.T) {
+	for series, want := range map[states.Series]string{states.Flamingo: "ERROR transition", states.Gazpacho: "ERROR introspection"} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) { c.Table = series.Table() })
+			n := f.node(states.Manageable)
+			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error { return waits(operation) }
+			f.request(n, "inspect")
+			f.settle(n)
+			time.Sleep(time.Hour)
+			require.Equal(t, []string{want}, f.entries(f.settle(n)), series)
+		})
+	}
+}
 
 // TestTheHistoryHasTheEntriesThatIronicAdds compares severity and event_type with the calls of
 // node_history_record in ironic/conductor.
@@ -36,7 +51,7 @@ func TestTheHistoryHasTheEntriesThatIronicAdds(t *testing.T) {
 		"a deployment that times out": {states.Available, "active", waits, "wait",
 			[]string{"ERROR deploying"}},
 		"an inspection that times out": {states.Manageable, "inspect", waits, "wait",
-			[]string{"ERROR transition"}},
+			[]string{"ERROR introspection"}},
 		"an aborted inspection": {states.Manageable, "inspect", waits, "abort", []string{"ERROR introspection"}},
 		"an aborted rescue":     {states.Active, "rescue", waits, "abort", []string{"INFO rescue"}},
 		"an aborted cleaning":   {states.Manageable, "clean", waits, "abort", nil},
@@ -45,7 +60,10 @@ func TestTheHistoryHasTheEntriesThatIronicAdds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
+				f := start(t, func(c *conductor.Config) {
+					c.SkipPowerSync = true
+					withAbortable(c)
+				})
 				n := f.node(test.in)
 				if test.during != nil {
 					f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error { return test.during(operation) }
@@ -90,18 +108,79 @@ func waits(operation string) error {
 	return nil
 }
 
-// entries returns the severity and the event type of each entry of a node's history.
+// entries returns the severity and the event type of each entry of a node's history, without the entries of the steps
+// that TestTheHistoryTellsWhichStepsWorkExecutes has.
 func (f *fleet) entries(n *conductor.Node) []string {
 	f.t.Helper()
 	all, err := f.History(f.ctx, n.UUID)
 	require.NoError(f.t, err)
 	var entries []string
 	for _, o := range all {
+		if strings.HasSuffix(o.EventType, "_start") || strings.HasSuffix(o.EventType, "_end") {
+			continue
+		}
 		require.NotEmpty(f.t, o.Event)
 		require.Equal(f.t, "alpha", o.Conductor)
 		entries = append(entries, o.Severity+" "+o.EventType)
 	}
 	return entries
+}
+
+func TestTheHistoryKeepsYoungEntriesBesidesTheNewestOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.MaxHistory, c.MinHistoryAge = 2, 10*time.Second })
+		n := f.node(states.Enroll)
+		for i := range 5 {
+			f.AddPower(powersync.Event{ID: n.UUID, LastError: strconv.Itoa(i)})
+			time.Sleep(5 * time.Second)
+		}
+		require.Equal(t, []string{"1", "2", "3", "4"}, f.events(n), "3 and 4 are younger than 10 seconds")
+		time.Sleep(time.Minute)
+		f.AddPower(powersync.Event{ID: n.UUID, LastError: "5"})
+		require.Equal(t, []string{"3", "4", "5"}, f.events(n))
+	})
+}
+
+// events returns the events of a node's history.
+func (f *fleet) events(n *conductor.Node) (events []string) {
+	all, err := f.History(f.ctx, n.UUID)
+	require.NoError(f.t, err)
+	for _, entry := range all {
+		events = append(events, entry.Event)
+	}
+	return events
+}
+
+func TestEntriesOfTheSameMomentStayInTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.node(states.Enroll)
+		var want []string
+		for i := range 20 {
+			want = append(want, strconv.Itoa(i))
+			f.AddPower(powersync.Event{ID: n.UUID, LastError: want[i]})
+		}
+		require.Equal(t, want, f.events(n))
+		all, err := f.History(f.ctx, n.UUID)
+		require.NoError(t, err)
+		require.Equal(t, 19*time.Microsecond, all[19].CreatedAt.Sub(all[0].CreatedAt))
+	})
+}
+
+// TestALongEventLosesItsMiddle has the lengths of 39.0.0, which counts bytes.
+func TestALongEventLosesItsMiddle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.node(states.Enroll)
+		longest := strings.Repeat("a", 65535)
+		f.AddPower(powersync.Event{ID: n.UUID, LastError: longest})
+		f.AddPower(powersync.Event{ID: n.UUID, LastError: "b" + longest})
+		f.AddPower(powersync.Event{ID: n.UUID, LastError: "bc" + strings.Repeat("é", 40000)})
+		const mark = " ... [truncated] ... "
+		require.Equal(t, []string{
+			longest, "b" + longest[:32756] + mark + longest[:32757], "bc" + strings.Repeat("é", 16377) + mark + strings.Repeat("é", 16378),
+		}, f.events(n))
+	})
 }
 
 func TestTheHistoryKeepsTheNewestEntries(t *testing.T) {
@@ -181,7 +260,8 @@ func TestAHistoryThatCannotBeStoredIsLogged(t *testing.T) {
 					require.Equal(t, states.Enroll, f.settle(n).ProvisionState)
 					time.Sleep(time.Second)
 				}
-				require.Equal(t, test.logged, strings.Contains(out.String(), `msg="the node's history could not be stored" node=`+n.UUID+` error=`), out.String())
+				require.Equal(t, test.logged,
+					strings.Contains(out.String(), `msg="the node's history could not be stored" node=`+n.UUID+` error=`), out.String())
 			})
 		})
 	}

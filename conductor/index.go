@@ -30,8 +30,18 @@ type index[R indexed] struct {
 	order   []R                  // sorted by meta.compare
 	inState map[states.State]int // the number of records by meta.state
 	deleted map[string]int64     // revisions of deletions that the watch has not reported yet
+	// creating has the creations by this process that the store has not answered.
+	creating map[*creation]bool
 
 	watchers map[*latest.Queue[indexChange[R]]]bool
+}
+
+// creation is the creation of a record by this process. The record is left to the watch if, before the store has
+// answered, the watch has reported a later deletion or has begun again.
+type creation struct {
+	id      string
+	deleted int64 // the revision of the last deletion that the watch has reported meanwhile
+	again   bool  // the watch has begun again
 }
 
 // indexChange is a change to an index. The zero value means that all existing records have been
@@ -67,15 +77,47 @@ func newIndex[R indexed](kind Kind, decode func(Record) (R, error)) *index[R] {
 	return &index[R]{
 		kind: kind, decode: decode, synced: make(chan struct{}),
 		records: map[string]R{}, byName: map[string]R{}, byNode: map[string][]R{}, inState: map[states.State]int{}, deleted: map[string]int64{},
-		watchers: map[*latest.Queue[indexChange[R]]]bool{},
+		watchers: map[*latest.Queue[indexChange[R]]]bool{}, creating: map[*creation]bool{},
 	}
 }
 
-// put inserts or replaces a record, unless the index has the same or a newer revision.
+// put inserts or replaces a record that the watch reports, unless the index has the same or a newer revision.
 func (x *index[R]) put(value R) {
-	m := value.meta()
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.insert(value)
+}
+
+// replace replaces a record that this process has written. If the index lacks the record, the watch will report it, or
+// it has reported its deletion while the store's answer was on its way.
+func (x *index[R]) replace(value R) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if _, has := x.records[value.meta().id]; has {
+		x.insert(value)
+	}
+}
+
+// create calls store, which creates the record and sets its revision, and then inserts the record. If the watch has
+// reported its deletion by then, or has begun again, the record is left to the watch.
+func (x *index[R]) create(value R, store func() error) error {
+	c := &creation{id: value.meta().id}
+	x.mu.Lock()
+	x.creating[c] = true
+	x.mu.Unlock()
+	err := store()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.creating, c)
+	if err == nil && !c.again && c.deleted < value.meta().revision {
+		x.insert(value)
+	}
+	return err
+}
+
+// insert is put for a caller that holds the lock.
+func (x *index[R]) insert(value R) {
+	m := value.meta()
 	if x.deleted[m.id] > m.revision {
 		return
 	}
@@ -111,7 +153,8 @@ func (x *index[R]) name(value R, m meta) {
 	}
 }
 
-// unname undoes name for a record whose ID is removed or gets another value, unless another record has the name already.
+// unname undoes name for a record whose ID is removed or gets another value, unless another record has the name
+// already.
 func (x *index[R]) unname(value R, m meta) {
 	x.inState[m.state]--
 	if x.byName[m.name] == value {
@@ -129,6 +172,11 @@ func (x *index[R]) drop(id string, revision int64, own bool) {
 		x.deleted[id] = revision
 	} else if x.deleted[id] <= revision {
 		delete(x.deleted, id)
+	}
+	for c := range x.creating {
+		if c.id == id && !own {
+			c.deleted = max(c.deleted, revision)
+		}
 	}
 	if old, ok := x.records[id]; ok && old.meta().revision < revision {
 		x.remove(old, old.meta())
@@ -181,16 +229,6 @@ func (x *index[R]) wait(ctx context.Context) error {
 	}
 }
 
-// isSynced reports whether the index has all records of the store.
-func (x *index[R]) isSynced() bool {
-	select {
-	case <-x.synced:
-		return true
-	default:
-		return false
-	}
-}
-
 // list waits until the index has all records of the store, and returns them.
 func (x *index[R]) list(ctx context.Context) ([]R, error) {
 	if err := x.wait(ctx); err != nil {
@@ -226,9 +264,14 @@ func (x *index[R]) listOf(ctx context.Context, node string) ([]R, error) {
 	if err := x.wait(ctx); err != nil {
 		return nil, err
 	}
+	return x.known(node), nil
+}
+
+// known returns the current records that belong to a node without waiting.
+func (x *index[R]) known(node string) []R {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return slices.Clone(x.byNode[node]), nil
+	return slices.Clone(x.byNode[node])
 }
 
 // Range selects records of one kind. The zero value selects all, oldest first.
@@ -245,7 +288,7 @@ type Range struct {
 // scanned is the number of records that in copies at a time.
 const scanned = 256
 
-// in waits until the index has all records of the store, and returns those of a range. It does not
+// in waits until the index has all records of the store, and returns the records of a range. It does not
 // visit the others. A record that is written meanwhile may be yielded or not. The error matches
 // [NotFound] if the record After does not exist.
 func (x *index[R]) in(ctx context.Context, r Range) (iter.Seq[R], error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -141,13 +142,22 @@ func TestAWriteThatTheWatchHasNotYieldedCostsOneConflict(t *testing.T) {
 // TestANodeTakesLittleMemory bounds the memory per node of a conductor that reads its nodes
 // from a store: 100,000 nodes must fit, together with the store, into 1.5 GiB.
 func TestANodeTakesLittleMemory(t *testing.T) {
+	needs.Time(t)
 	const fleet, bytesANode = 5000, 6 << 10
 	store := &conductor.Memory{}
 	first := start(t, func(c *conductor.Config) { c.Store = store })
 	for i := range fleet {
 		_, err := first.CreateNode(first.ctx, &conductor.Node{
-			Name: fmt.Sprint("node-", i), Driver: "fake-hardware", ProvisionState: states.Enroll, ResourceClass: "baremetal",
-			DriverInfo: map[string]any{"redfish_address": "https://10.1.2.3", "redfish_username": "admin", "redfish_password": "secret", "redfish_system_id": "/redfish/v1/Systems/1"},
+			Name:           fmt.Sprint("node-", i),
+			Driver:         "fake-hardware",
+			ProvisionState: states.Enroll,
+			ResourceClass:  "baremetal",
+			DriverInfo: map[string]any{
+				"redfish_address":   "https://10.1.2.3",
+				"redfish_username":  "admin",
+				"redfish_password":  "secret",
+				"redfish_system_id": "/redfish/v1/Systems/1",
+			},
 			Properties: map[string]any{"cpus": 64, "cpu_arch": "x86_64", "memory_mb": 524288, "local_gb": 3840, "capabilities": "boot_mode:uefi"},
 			Extra:      map[string]any{"rack": "r17", "unit": 23},
 		})

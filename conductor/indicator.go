@@ -29,16 +29,8 @@ func (m NodeManagement) Indicators(ctx context.Context) ([]Indicator, error) {
 	return readIndicators.call(ctx, m.conductor, m.ident, none{})
 }
 
-var readIndicators = forOwner("indicators", func(ctx context.Context, c *Conductor, ident string, _ none) (indicators []Indicator, err error) {
-	err = c.engine.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
-		reader, ok := hardware.(IndicatorReader)
-		if !ok {
-			return unsupported(n, "get_supported_indicators")
-		}
-		indicators, err = reader.Indicators(ctx, n)
-		return err
-	})
-	return indicators, err
+var readIndicators = forOwner("indicators", func(ctx context.Context, c *Conductor, ident string, _ none) ([]Indicator, error) {
+	return able(ctx, c.engine.shared, ident, "get_supported_indicators", IndicatorReader.Indicators)
 })
 
 // IndicatorState reads the state of an indicator, such as "on". The error matches [NotFound],
@@ -49,14 +41,9 @@ func (m NodeManagement) IndicatorState(ctx context.Context, component, name stri
 
 type indicatorArgs struct{ Component, Name string }
 
-var readIndicator = forOwner("indicator state", func(ctx context.Context, c *Conductor, ident string, args indicatorArgs) (state string, err error) {
-	err = c.engine.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
-		reader, ok := hardware.(IndicatorReader)
-		if !ok {
-			return unsupported(n, "get_indicator_state")
-		}
-		state, err = reader.IndicatorState(ctx, n, args.Component, args.Name)
-		return err
-	})
-	return state, err
+var readIndicator = forOwner("indicator state", func(ctx context.Context, c *Conductor, ident string, args indicatorArgs) (string, error) {
+	read := func(by IndicatorReader, ctx context.Context, n *Node) (string, error) {
+		return by.IndicatorState(ctx, n, args.Component, args.Name)
+	}
+	return able(ctx, c.engine.exclusively, ident, "get_indicator_state", read)
 })

@@ -4,6 +4,7 @@ package conductor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,19 +12,22 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/states"
 )
 
 // StoreInspection stores what an inspection by the BMC has found out about the task's node, in place of an earlier
-// inspection's results, and creates a port for each MAC address that no port has. In series before 2023.2 it only creates
-// the ports. Since 2025.2 the data are handled as those of an agent: macs is not used, all interfaces of the inventory get
-// ports, and since no interface has booted an agent, pxe_enabled is false for all ports. Numbers in the maps are
-// [json.Number].
+// inspection's results, and creates a port for each MAC address that no port has. In series before 2023.2 it only
+// creates the ports. Since 2025.2 the data are handled as an agent's: macs is not used, all interfaces of the
+// inventory get ports, and since no interface has booted an agent, pxe_enabled is false for all ports. Numbers in the
+// maps are [json.Number].
 //
 // Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py; store_inspection_data and
 // create_ports_if_not_exist in inspect_utils.py; [redfish]inspection_hooks, with its default.
 func (t *Task) StoreInspection(ctx context.Context, inventory, pluginData map[string]any, macs []string) error {
+	inventory, pluginData = errtext.Object(inventory), errtext.Object(pluginData)
 	// The update fails if the task has lost its node.
 	if err := t.Update(ctx, func(*Node) error { return nil }); err != nil {
 		return err
@@ -34,7 +38,10 @@ func (t *Task) StoreInspection(ctx context.Context, inventory, pluginData map[st
 		if err != nil {
 			return err
 		}
-		return f.storeHooked(ctx, n.UUID, inventory, pluginData, ports)
+		if err := f.storeInventory(ctx, n.UUID, inventory, pluginData); err != nil {
+			return err
+		}
+		return f.storePorts(ctx, n.UUID, pluginData, ports)
 	}
 	if t.Series() >= states.Bobcat {
 		if err := f.storeInventory(ctx, n.UUID, inventory, pluginData); err != nil {
@@ -48,27 +55,40 @@ func (t *Task) StoreInspection(ctx context.Context, inventory, pluginData map[st
 	return f.addPorts(ctx, n.UUID, ports)
 }
 
-// storeHooked stores what the hooks have made of inspection data.
-func (f *fleet) storeHooked(ctx context.Context, id string, inventory, data map[string]any, ports []*Port) error {
-	if err := f.storeInventory(ctx, id, inventory, data); err != nil {
-		return err
-	}
+// storePorts creates and updates the ports that the hooks have made of inspection data.
+func (f *fleet) storePorts(ctx context.Context, id string, data map[string]any, ports []*Port) error {
 	if err := f.addPorts(ctx, id, ports); err != nil {
 		return err
 	}
 	return f.updatePorts(ctx, id, data["all_interfaces"].(map[string]any))
 }
 
+// storeInventory stores the inventory of a node in place of an earlier one, which it does not decode.
 func (f *fleet) storeInventory(ctx context.Context, id string, inventory, pluginData map[string]any) error {
-	meta := ObjectMeta{UUID: id, NodeUUID: id}
-	_, err := f.createObject(ctx, &Inventory{ObjectMeta: meta, Inventory: inventory, PluginData: pluginData})
-	if errors.Is(err, Exists) {
-		_, err = edit(ctx, f, id, func(i *Inventory) error {
-			i.Inventory, i.PluginData = inventory, pluginData
-			return nil
-		})
+	made := &Inventory{ObjectMeta: ObjectMeta{UUID: id, NodeUUID: id}, Inventory: inventory, PluginData: pluginData}
+	_, err := f.createObject(ctx, made)
+	for errors.Is(err, Exists) || errors.Is(err, ErrConflict) {
+		var r Record
+		if r, err = f.store.Get(ctx, KindInventory, id); err != nil {
+			break
+		}
+		var old struct {
+			CreatedAt time.Time `json:"created_at"`
+		}
+		if err := json.Unmarshal(r.Value, &old); err != nil {
+			return fmt.Errorf("decode the inventory of node %s: %w", id, err)
+		}
+		updated := now()
+		made.CreatedAt, made.UpdatedAt, made.Revision = old.CreatedAt, &updated, r.Revision
+		if r, err = encodeObject(made); err != nil {
+			return err
+		}
+		_, err = f.store.Update(ctx, r)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("store the inventory of node %s: %w", id, err)
+	}
+	return nil
 }
 
 // addPorts creates each port unless there is one with its address, which may also be another node's.
@@ -82,8 +102,8 @@ func (f *fleet) addPorts(ctx context.Context, id string, ports []*Port) error {
 	return nil
 }
 
-// updatePorts stores in the ports of a node which of them has booted the agent, and their DHCP client IDs. A port that the
-// inventory lacks has not booted the agent.
+// updatePorts stores in the ports of a node which of them has booted the agent, and their DHCP client IDs. A port that
+// the inventory lacks has not booted the agent.
 //
 // Source: update_ports in ironic/drivers/modules/inspector/hooks/ports.py, with Ironic's default options.
 func (f *fleet) updatePorts(ctx context.Context, node string, interfaces map[string]any) error {
@@ -118,63 +138,6 @@ func (f *fleet) updatePorts(ctx context.Context, node string, interfaces map[str
 	return nil
 }
 
-// ContinueInspection handles the inspection data of an agent: it finds the node that waits for them, by its UUID, by
-// the MAC addresses and by the BMC's addresses in the data, which must agree, stores them, and continues the
-// inspection. Data that say that the agent failed, or that have no usable network interface, fail the inspection; that
-// is no error of ContinueInspection. The ports of the node then tell by pxe_enabled which of them has booted the agent.
-// With lookup the node is looked up as by [Conductor.Lookup] before the data are stored, since they may end the
-// inspection, after which no agent may look the node up; without it the token is empty. Numbers in data are
-// [json.Number]. The error matches [Invalid] if the data name no address and uuid is empty, [NotFound] if no node waits
-// for the data, and [Locked] if the node's inspection has not begun to wait.
-//
-// Source: continue_inspection in ironic/conductor/inspection.py, and the default hooks in
-// ironic/drivers/modules/inspector/hooks: ramdisk-error, validate-interfaces, ports and architecture, with Ironic's
-// default options.
-func (c *Conductor) ContinueInspection(ctx context.Context, data map[string]any, uuid string, lookup bool) (n *Node, token string, err error) {
-	data = maps.Clone(data)
-	inventory, _ := data["inventory"].(map[string]any)
-	delete(data, "inventory")
-	delete(data, "logs") // they can be large
-	if uuid == "" && len(addressesOf(inventory)) == 0 && inventory["bmc_address"] == nil && inventory["bmc_v6address"] == nil {
-		return nil, "", refuse(Invalid, "No lookup information provided")
-	}
-	n, err = c.fleet.inspected(ctx, uuid, inventory)
-	switch {
-	case err != nil:
-		return nil, "", err
-	case n.ProvisionState == states.Inspecting:
-		return nil, "", refuse(Locked, "Node %s does not wait for inspection data yet.", n.UUID)
-	case n.ProvisionState != states.InspectWait:
-		return nil, "", refuse(NotFound, "Node %s does not wait for inspection data: it is in provision state %q.", n.UUID, n.ProvisionState)
-	}
-	if lookup {
-		if n, token, err = c.Lookup(ctx, nil, n.UUID); err != nil {
-			return nil, "", err
-		}
-	}
-	ports, failure := inspectionHooks(n, inventory, data)
-	if failure != nil {
-		//lint:ignore ST1005 the text is Ironic's, in conductor/inspection.py
-		return n, token, c.Resume(ctx, n.UUID, fmt.Errorf("Failed to finish inspection: %w", failure))
-	}
-	if err := c.fleet.storeHooked(ctx, n.UUID, inventory, data, ports); err != nil {
-		return nil, "", err
-	}
-	cpu, _ := inventory["cpu"].(map[string]any)
-	architecture, _ := cpu["architecture"].(string)
-	_, n, err = c.fleet.edit(ctx, n.UUID, func(n *Node) error {
-		if architecture != "" {
-			set(&n.Properties, "cpu_arch", architecture)
-		}
-		n.Agent.LastHeartbeat = now() // for fast track
-		return nil
-	})
-	if err != nil {
-		return nil, "", err
-	}
-	return n, token, c.Resume(ctx, n.UUID, nil)
-}
-
 // interfacesOf returns the network interfaces of an inventory.
 func interfacesOf(inventory map[string]any) (all []map[string]any) {
 	list, _ := inventory["interfaces"].([]any)
@@ -207,7 +170,7 @@ func normalMAC(value any) string {
 }
 
 // inspectionHooks checks the data and adds all_interfaces, valid_interfaces and macs to them. It returns the ports to
-// create: that of the interface which booted the agent or, if the data do not name it, one of each interface.
+// create: for the interface which booted the agent or, if the data do not name it, one of each interface.
 func inspectionHooks(n *Node, inventory, data map[string]any) (ports []*Port, err error) {
 	if reason := data["error"]; reason != nil && reason != "" {
 		//lint:ignore ST1005 the text is Ironic's, in inspector/hooks/ramdisk_error.py
@@ -235,13 +198,18 @@ func inspectionHooks(n *Node, inventory, data map[string]any) (ports []*Port, er
 		}
 		valid[name] = nic
 		macs = append(macs, mac)
-		ports = append(ports, &Port{Address: mac, PXEEnabled: &pxe})
+		port := &Port{Address: mac, PXEEnabled: &pxe}
+		if client, _ := nic["client_id"].(string); client != "" {
+			port.Extra = map[string]any{"client-id": client} // which updatePorts then need not write
+		}
+		ports = append(ports, port)
 	}
 	switch {
 	case len(all) == 0:
 		return nil, fmt.Errorf("Inventory for node %s is invalid: no valid network interfaces", n.UUID)
 	case len(valid) == 0:
-		return nil, fmt.Errorf("Inventory for node %s is invalid: no network interfaces match the configuration (add_ports set to \"pxe\")", n.UUID)
+		return nil, fmt.Errorf("Inventory for node %s is invalid: no network interfaces match the configuration "+
+			"(add_ports set to \"pxe\")", n.UUID)
 	}
 	data["all_interfaces"], data["valid_interfaces"], data["macs"] = all, valid, macs
 	return ports, nil

@@ -46,7 +46,7 @@ func TestInspectionDataNameTheirNode(t *testing.T) {
 			if test.byUUID {
 				uuid = n.UUID
 			}
-			_, _, err := f.ContinueInspection(f.ctx, inventoryOf(test.mac, test.more), uuid, false)
+			_, _, err := f.ContinueInspection(f.ctx, agentAt, inventoryOf(test.mac, test.more), uuid, false)
 			require.ErrorIs(t, err, test.want, name)
 			require.Equal(t, test.want != nil, f.settle(n).ProvisionState == states.InspectWait, "%s: the data end the inspection", name)
 		})
@@ -60,7 +60,7 @@ func TestAnErrorOfTheRamdiskFailsTheInspection(t *testing.T) {
 			n := f.inspecting(nil, "52:54:00:00:00:0a")
 			data := inventoryOf("52:54:00:00:00:0a", nil)
 			data["error"] = value
-			_, _, err := f.ContinueInspection(f.ctx, data, n.UUID, false)
+			_, _, err := f.ContinueInspection(f.ctx, agentAt, data, n.UUID, false)
 			require.NoError(t, err)
 			got := f.settle(n)
 			require.Equal(t, want, got.ProvisionState, value)
@@ -76,9 +76,10 @@ func TestAnAgentIsGivenItsTokenOnlyWithALookup(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, func(c *conductor.Config) { c.FastTrack = true; waitsForAgent(c) })
 			n := f.inspecting(nil, "52:54:00:00:00:0a")
-			_, token, err := f.ContinueInspection(f.ctx, inventoryOf("52:54:00:00:00:0a", nil), n.UUID, lookup)
+			found, token, err := f.ContinueInspection(f.ctx, agentAt, inventoryOf("52:54:00:00:00:0a", nil), n.UUID, lookup)
 			require.NoError(t, err)
 			require.Equal(t, lookup, token != "")
+			require.Equal(t, token, found.Agent.Token, "the node is returned as the lookup has left it")
 			got := f.settle(n)
 			require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
 			require.Equal(t, token, got.Agent.Token, "by fast track the agent stays known, since its data are a sign of life")
@@ -89,7 +90,7 @@ func TestAnAgentIsGivenItsTokenOnlyWithALookup(t *testing.T) {
 		f := start(t, func(c *conductor.Config) { c.Store, c.SkipPowerSync = store, true; waitsForAgent(c) })
 		n := f.inspecting(nil, "52:54:00:00:00:0a")
 		store.update = map[conductor.Kind]func() error{conductor.KindNode: func() error { return broken }}
-		_, _, err := f.ContinueInspection(f.ctx, inventoryOf("52:54:00:00:00:0a", nil), n.UUID, true)
+		_, _, err := f.ContinueInspection(f.ctx, agentAt, inventoryOf("52:54:00:00:00:0a", nil), n.UUID, true)
 		require.ErrorIs(t, err, broken)
 		require.Equal(t, states.InspectWait, f.settle(n).ProvisionState)
 		_, err = f.Object(f.ctx, conductor.KindInventory, n.UUID)

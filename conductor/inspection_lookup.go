@@ -15,8 +15,8 @@ import (
 )
 
 // inspected returns the node of an agent's inventory. It has the UUID, unless that is empty, and the ports with the MAC
-// addresses; without both it is the only node that waits for an inspection and whose BMC has an address in the inventory.
-// If the UUID, the ports and the BMC do not agree, the error matches [NotFound].
+// addresses; without both it is the only node that waits for an inspection and whose BMC has an address in the
+// inventory. If the UUID, the ports and the BMC do not agree, the error matches [NotFound].
 //
 // Source: lookup_node in ironic/drivers/modules/inspect_utils.py.
 func (f *fleet) inspected(ctx context.Context, uuid string, inventory map[string]any) (n *Node, err error) {
@@ -65,8 +65,9 @@ func (f *fleet) inspectedByBMC(ctx context.Context, inventory map[string]any) (f
 	if err != nil {
 		return nil, err
 	}
+	isWanted := func(a netip.Addr) bool { return slices.Contains(wanted, a) }
 	for _, n := range all {
-		if n.ProvisionState == states.InspectWait && slices.ContainsFunc(n.bmcAddresses(), func(a netip.Addr) bool { return slices.Contains(wanted, a) }) {
+		if n.ProvisionState == states.InspectWait && slices.ContainsFunc(n.bmcAddresses(), isWanted) {
 			found = append(found, n)
 		}
 	}

@@ -31,7 +31,7 @@ func (f *fleet) inspecting(info map[string]any, mac string) *conductor.Node {
 func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
 	nic := func(mac string) string { return `{"name": "eth0", "mac_address": "52:54:00:00:00:` + mac + `"}` }
 	for name, test := range map[string]struct {
-		uuid      string // "a" or "b" for that of the node
+		uuid      string // "a" or "b" for the UUID of the node
 		inventory string
 		want      string // "a", "b" or "" for neither
 	}{
@@ -52,15 +52,21 @@ func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := start(t, withReal(map[states.State][]conductor.Step{states.Inspecting: {
-					{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Run: func(context.Context, *conductor.Task) error { return conductor.ErrWait }},
+				f := start(t, withReal(map[states.Work][]conductor.Step{states.WorkInspect: {
+					{
+						Interface: "inspect",
+						Step:      "inspect_hardware",
+						Priority:  100,
+						Run:       func(context.Context, *conductor.Task) error { return conductor.ErrWait },
+					},
 				}}))
 				others := map[string]any{"ipmi_address": "192.0.2.3:623", "local_address": "0.0.0.0"}
 				for i := range 50 {
 					others[fmt.Sprint("option", i)] = "192.0.2.9"
 				}
 				nodes := map[string]*conductor.Node{
-					"a": f.inspecting(map[string]any{"redfish_address": "https://192.0.2.1:8443/redfish/v1", "local_address": "127.0.0.1"}, "52:54:00:00:00:0a"),
+					"a": f.inspecting(map[string]any{"redfish_address": "https://192.0.2.1:8443/redfish/v1", "local_address": "127.0.0.1"},
+						"52:54:00:00:00:0a"),
 					"b": f.inspecting(map[string]any{"ipmi_address": "2001:db8::2", "redfish_address": "https://bmc.example"}, "52:54:00:00:00:0b"),
 					"c": f.inspecting(others, "52:54:00:00:00:0d"),
 				}
@@ -70,7 +76,7 @@ func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
 				}
 				var data map[string]any
 				require.NoError(t, json.Unmarshal([]byte(`{"inventory": {`+test.inventory+`}}`), &data))
-				n, _, err := f.ContinueInspection(f.ctx, data, uuid, false)
+				n, _, err := f.ContinueInspection(f.ctx, agentAt, data, uuid, false)
 				if test.want == "" {
 					require.ErrorIs(t, err, conductor.NotFound)
 					for _, n := range nodes {

@@ -17,18 +17,23 @@ import (
 )
 
 // waitsForAgent makes inspections wait for an agent.
-var waitsForAgent = withReal(map[states.State][]conductor.Step{states.Inspecting: {
-	{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Run: func(context.Context, *conductor.Task) error { return conductor.ErrWait }},
+var waitsForAgent = withReal(map[states.Work][]conductor.Step{states.WorkInspect: {
+	{
+		Interface: "inspect",
+		Step:      "inspect_hardware",
+		Priority:  100,
+		Run:       func(context.Context, *conductor.Task) error { return conductor.ErrWait },
+	},
 }})
 
-// sends continues the inspection of a node with an agent's data in JSON, and returns the node, its inventory and its ports by
-// address.
+// sends continues the inspection of a node with an agent's data in JSON, and returns the node, its inventory and its
+// ports by address.
 func (f *fleet) sends(n *conductor.Node, data string) (*conductor.Node, *conductor.Inventory, map[string]*conductor.Port) {
 	f.t.Helper()
 	var given map[string]any
 	require.NoError(f.t, json.Unmarshal([]byte(data), &given))
 	kept := maps.Clone(given)
-	_, _, err := f.ContinueInspection(f.ctx, given, n.UUID, false)
+	_, _, err := f.ContinueInspection(f.ctx, agentAt, given, n.UUID, false)
 	require.NoError(f.t, err)
 	require.Equal(f.t, kept, given, "the caller's map")
 	n = f.settle(n)
@@ -158,8 +163,11 @@ func TestAnInspectionEndsAlthoughAPortIsDeletedMeanwhile(t *testing.T) {
 					}
 					return want
 				}}
-				data := map[string]any{"inventory": map[string]any{"interfaces": []any{map[string]any{"name": "eth0", "mac_address": "52:54:00:00:00:0a"}}}}
-				_, _, err = f.ContinueInspection(f.ctx, data, n.UUID, false)
+				data := map[string]any{"inventory": map[string]any{"interfaces": []any{map[string]any{
+					"name":        "eth0",
+					"mac_address": "52:54:00:00:00:0a",
+				}}}}
+				_, _, err = f.ContinueInspection(f.ctx, agentAt, data, n.UUID, false)
 				require.ErrorIs(t, err, want)
 				require.Equal(t, want == nil, f.settle(n).ProvisionState == states.Manageable)
 			})
@@ -167,11 +175,12 @@ func TestAnInspectionEndsAlthoughAPortIsDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// outOfBand makes inspections store results, as those of a BMC do.
+// outOfBand makes inspections store results, as inspections by a BMC do.
 func outOfBand(series states.Series, store func(context.Context, *conductor.Task) error) func(*conductor.Config) {
 	return func(c *conductor.Config) {
 		c.Table = series.Table()
-		withReal(map[states.State][]conductor.Step{states.Inspecting: {{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Run: store}}})(c)
+		step := conductor.Step{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Run: store}
+		withReal(map[states.Work][]conductor.Step{states.WorkInspect: {step}})(c)
 	}
 }
 

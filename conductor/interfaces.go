@@ -38,7 +38,7 @@ func (b *rulebook) description(n *Node) Description {
 }
 
 // describe updates the descriptions of the hardware types of all members. If several members describe
-// a type, the conductor's own description counts, or else that of the last member.
+// a type, the conductor's own description counts, or else the last member's.
 func (b *rulebook) describe(members []Member) {
 	all := map[string]Description{}
 	for _, m := range members {
@@ -70,19 +70,22 @@ func unsupported(n *Node, function string) *Error {
 	return refuse(Unsupported, "%s", UnsupportedText(n.Driver, function))
 }
 
-// UnsupportedText returns Ironic's text for a function that a hardware type, or the hardware interface of a node with it, lacks.
-// The function is a kind of hardware interfaces such as "raid", or a method of Ironic's interfaces.
+// UnsupportedText returns Ironic's text for a function that a hardware type, or the hardware interface of a node with
+// it, lacks. The function is a kind of hardware interfaces such as "raid", or a method of Ironic's interfaces.
 func UnsupportedText(driver, function string) string {
 	return "Driver " + driver + " does not support " + function + " (disabled or not implemented)."
 }
 
-// stepsFor returns the steps of a node's hardware type and of its agent for the work of a state, without
-// those of interfaces that the node lacks.
-func (b *rulebook) stepsFor(hardware Hardware, n *Node, work states.State) []Step {
+// stepsFor returns the steps of a node's hardware type and of its agent for work, without the interfaces that the node
+// lacks.
+func (b *rulebook) stepsFor(hardware Hardware, n *Node, work states.Work) []Step {
 	d := b.description(n)
 	var steps []Step
 	for _, step := range withInBand(hardware, n, work) {
 		if !d.lacks(n, step.Interface) {
+			if work == states.WorkDeploy && b.config.Table.Series() < states.Gazpacho {
+				step.Abortable = false // no deployment can be aborted
+			}
 			steps = append(steps, step)
 		}
 	}
@@ -134,10 +137,10 @@ func (b *rulebook) checkInterfaces(before, n *Node) error {
 	for _, kind := range interfaceKinds {
 		name, named := n.Interfaces[kind]
 		old, was := before.Interfaces[kind]
-		names := available.Interfaces[kind]
+		names := slices.Concat(available.Interfaces[kind], available.Unlisted[kind])
 		if named && (newDriver || !was || old != name) && !slices.Contains(names, name) {
-			return refuse(Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. Valid interfaces are %s.",
-				kind, name, pyrepr.List(slices.Sorted(slices.Values(names))))
+			return refuse(Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. "+
+				"Valid interfaces are %s.", kind, name, pyrepr.List(slices.Sorted(slices.Values(names))))
 		}
 	}
 	return nil

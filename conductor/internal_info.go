@@ -4,6 +4,7 @@ package conductor
 
 import (
 	"maps"
+	"net/netip"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
@@ -13,7 +14,10 @@ import (
 // [Node.InternalInfo].
 type AgentInfo struct {
 	URL string `json:"url,omitzero"` // of the agent's API, from its heartbeats
-	// Token is the secret in the agent's heartbeats and in the commands to it. It is empty if the record has nothing of an agent.
+	// From is the address from which the lookup with the token came, and then the last heartbeat.
+	From netip.Addr `json:"from,omitzero"`
+	// Token is the secret in the agent's heartbeats and in the commands to it. It is empty if the record has nothing of an
+	// agent.
 	Token string `json:"token,omitzero"`
 	// TokenPregenerated is set if the token was made before the boot, see [Task.PregenerateAgentToken].
 	TokenPregenerated bool   `json:"token_pregenerated,omitzero"`
@@ -27,12 +31,14 @@ type AgentInfo struct {
 	Managers map[string]any `json:"managers,omitzero"`
 }
 
-// DeploymentInfo is what the record of a node holds of the image of its instance. Ironic has it in driver_internal_info.
+// DeploymentInfo is what the record of a node holds of the image of its instance. Ironic has it in
+// driver_internal_info.
 type DeploymentInfo struct {
 	// WholeDisk says whether the image is a whole-disk image or a partition image; nil if the conductor does not know.
 	WholeDisk *bool  `json:"whole_disk,omitzero"`
-	BootMode  string `json:"boot_mode,omitzero"` // of the instance: "bios" or "uefi"
-	Root      string `json:"root,omitzero"`      // the UUID of the root partition, or the identifier of the disk
+	BootMode  string `json:"boot_mode,omitzero"`  // of the instance: "bios" or "uefi"
+	Root      string `json:"root,omitzero"`       // the UUID of the root partition, or the identifier of the disk
+	ImageSize int64  `json:"image_size,omitzero"` // in bytes, as the agent downloads it; 0 if it is unknown
 }
 
 // isWholeDisk reports whether the image is known to be a whole-disk image.
@@ -56,8 +62,8 @@ func (a AgentInfo) clone() AgentInfo {
 	return a
 }
 
-// InternalInfo returns driver_internal_info as Ironic has it, without the steps of the node's work: DriverInternalInfo, Agent,
-// Deployment and PowerChangedAt. The caller owns the map. It contains secrets.
+// InternalInfo returns driver_internal_info as Ironic has it, without the steps of the node's work: DriverInternalInfo,
+// Agent, Deployment and PowerChangedAt. The caller owns the map. It contains secrets.
 func (n *Node) InternalInfo() map[string]any {
 	info := map[string]any{}
 	maps.Copy(info, n.DriverInternalInfo)
@@ -83,9 +89,13 @@ func (n *Node) InternalInfo() map[string]any {
 		info["agent_last_heartbeat"] = a.LastHeartbeat.Format(internalTime)
 	}
 	for work, known := range a.Steps {
-		byInterface := map[string][]agent.Step{}
+		type listed struct { // an agent names its reboots, also if there is none
+			agent.Step
+			RebootRequested bool `json:"reboot_requested"`
+		}
+		byInterface := map[string][]listed{}
 		for _, step := range known.Steps {
-			byInterface[step.Interface] = append(byInterface[step.Interface], step)
+			byInterface[step.Interface] = append(byInterface[step.Interface], listed{step, step.RebootRequested})
 		}
 		key := "agent_cached_" + string(work) + "_steps"
 		info[key], _ = fromJSON[map[string]any](byInterface) // never fails

@@ -127,8 +127,8 @@ type DeployTemplate struct {
 // Kind implements [Object].
 func (*DeployTemplate) Kind() Kind { return KindDeployTemplate }
 
-// Runbook has steps for the cleaning or the servicing of nodes that have one of its traits, before
-// 2026.2 its name as a trait.
+// Runbook has steps for the cleaning or the servicing of nodes that have one of its traits, before 2026.2 its name as a
+// trait.
 //
 // Source: ironic/objects/runbook.py.
 type Runbook struct {
@@ -164,3 +164,20 @@ type Chassis struct {
 
 // Kind implements [Object].
 func (*Chassis) Kind() Kind { return KindChassis }
+
+// InspectionRule has actions for nodes that an agent has inspected and for which all of its conditions hold.
+//
+// Source: ironic/objects/inspection_rule.py.
+type InspectionRule struct {
+	ObjectMeta
+	Description string `json:"description,omitzero"`
+	Priority    int    `json:"priority"` // rules with a higher one are applied first
+	Sensitive   bool   `json:"sensitive,omitzero"`
+	Phase       string `json:"phase,omitzero"`
+	// Conditions and Actions have the keys op, args, loop and multiple of Ironic's API.
+	Conditions []map[string]any `json:"conditions,omitzero"`
+	Actions    []map[string]any `json:"actions,omitzero"`
+}
+
+// Kind implements [Object].
+func (*InspectionRule) Kind() Kind { return KindInspectionRule }

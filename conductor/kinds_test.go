@@ -28,7 +28,12 @@ var kindNames = []string{"alpha", "beta", "gamma"}
 
 // startKinds starts the conductors. Each hardware type refuses a node whose driver_info has "bad".
 func startKinds(t *testing.T, change func(*conductor.Config)) *kinds {
-	k := &kinds{t: t, conductors: map[string]*conductor.Conductor{}, stop: map[string]context.CancelFunc{}, fakes: map[string]*conductor.Fake{}}
+	k := &kinds{
+		t:          t,
+		conductors: map[string]*conductor.Conductor{},
+		stop:       map[string]context.CancelFunc{},
+		fakes:      map[string]*conductor.Fake{},
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	k.ctx = ctx

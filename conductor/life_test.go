@@ -156,7 +156,7 @@ func (l *leaving) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]c
 func TestRunReturnsAfterTheConductorHasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		membership := &leaving{}
-		t.Cleanup(func() { require.True(t, membership.left.Load()) }) // after that of start, which waits for Run
+		t.Cleanup(func() { require.True(t, membership.left.Load()) }) // after the clean-up of start, which waits for Run
 		start(t, func(c *conductor.Config) { c.Membership = membership })
 	})
 }

@@ -4,6 +4,7 @@ package conductor
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -27,4 +28,18 @@ func TestTheNameOfANodeIsAddedToACopyOfTheRecord(t *testing.T) {
 	}
 	const line = "level=INFO msg=text node=u a=u b=u c=u d=u e=u f=u g=u name=rack1-7\n"
 	require.Equal(t, strings.Repeat(line, 2), out.String())
+}
+
+// SECURITY.md: Logs have no passwords of URLs.
+func TestTheLogOfAConductorHasNoPasswordsOfURLs(t *testing.T) {
+	var out bytes.Buffer
+	c, err := New(Config{
+		Store:    &Memory{},
+		Hardware: map[string]Hardware{"fake-hardware": &Fake{}},
+		Log:      slog.New(slog.NewTextHandler(&out, nil)),
+	})
+	require.NoError(t, err)
+	c.config.Log.With("a", "http://u:hunter2@h").Warn("b", "error", errors.New("no answer of http://u:hunter2@h"))
+	require.Contains(t, out.String(), `a=http://u:******@h error="no answer of http://u:******@h"`)
+	require.NotContains(t, out.String(), "hunter2")
 }

@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,8 @@ type VirtualMedia struct {
 	MediaTypes []string `json:"media_types"`
 }
 
-// NodeManagement does for clients what a node's [Management] and [IndicatorReader] can do. [Conductor.Management] returns it.
+// NodeManagement does for clients what a node's [Management] and [IndicatorReader] can do. [Conductor.Management]
+// returns it.
 type NodeManagement struct {
 	conductor *Conductor
 	ident     string
@@ -52,31 +54,19 @@ func (m NodeManagement) InjectNMI(ctx context.Context) error {
 	return err
 }
 
-var injectNMI = forOwnerNoResult("inject nmi", func(ctx context.Context, c *Conductor, ident string, _ none) error {
-	return c.engine.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
-		by, ok := hardware.(Management)
-		if !ok {
-			return unsupported(n, "inject_nmi")
-		}
-		return by.InjectNMI(ctx, n)
+var injectNMI = forOwner("inject nmi", func(ctx context.Context, c *Conductor, ident string, _ none) (none, error) {
+	return able(ctx, c.engine.exclusively, ident, "inject_nmi", func(by Management, ctx context.Context, n *Node) (none, error) {
+		return none{}, by.InjectNMI(ctx, n)
 	})
 })
 
-// VirtualMedia reads a node's slots of virtual media; errors are those of [NodeManagement.InjectNMI].
+// VirtualMedia reads a node's slots of virtual media; it fails as [NodeManagement.InjectNMI] does.
 func (m NodeManagement) VirtualMedia(ctx context.Context) ([]VirtualMedia, error) {
 	return readVirtualMedia.call(ctx, m.conductor, m.ident, none{})
 }
 
-var readVirtualMedia = forOwner("virtual media", func(ctx context.Context, c *Conductor, ident string, _ none) (media []VirtualMedia, err error) {
-	err = c.engine.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
-		by, ok := hardware.(Management)
-		if !ok {
-			return unsupported(n, "get_virtual_media")
-		}
-		media, err = by.VirtualMedia(ctx, n)
-		return err
-	})
-	return media, err
+var readVirtualMedia = forOwner("virtual media", func(ctx context.Context, c *Conductor, ident string, _ none) ([]VirtualMedia, error) {
+	return able(ctx, c.engine.shared, ident, "get_virtual_media", Management.VirtualMedia)
 })
 
 // AttachVirtualMedia inserts the image at a URL into a slot of a node for a device. A failure is the
@@ -90,40 +80,51 @@ func (m NodeManagement) AttachVirtualMedia(ctx context.Context, device, image, s
 
 type mediaArgs struct{ Device, Image, Source string }
 
-var attachVirtualMedia = forOwnerNoResult("attach virtual media", func(ctx context.Context, c *Conductor, ident string, args mediaArgs) error {
+var attachVirtualMedia = forOwnerNoResult("attach virtual media", func(
+	ctx context.Context, c *Conductor, ident string, args mediaArgs,
+) error {
 	attach := func(ctx context.Context, by Management, n *Node) error {
 		if args.Source != "" && args.Source != "http" {
 			return fmt.Errorf("image_download_source %s is not supported: only http is, with which the BMC loads the image itself", args.Source)
 		}
 		return by.AttachVirtualMedia(ctx, n, args.Device, args.Image)
 	}
-	return c.engine.manage(ctx, ident, "virtual media", attach, func(n *Node, err error) {
+	return c.engine.manage(ctx, ident, "virtual media", attach, func(n *Node, err error) string {
 		n.LastError = ""
 		if err != nil {
 			n.LastError = "Could not attach device " + args.Device + " to node " + n.UUID + ": " + err.Error()
 		}
+		return n.LastError
 	})
 })
 
-// DetachVirtualMedia ejects the images of a node's slots for some devices. Errors and failures are
-// those of [NodeManagement.AttachVirtualMedia].
+// DetachVirtualMedia ejects the images of a node's slots for some devices; none stands for all. It fails as
+// [NodeManagement.AttachVirtualMedia] does.
 func (m NodeManagement) DetachVirtualMedia(ctx context.Context, devices []string) error {
 	_, err := detachVirtualMedia.call(ctx, m.conductor, m.ident, devices)
 	return err
 }
 
-var detachVirtualMedia = forOwnerNoResult("detach virtual media", func(ctx context.Context, c *Conductor, ident string, devices []string) error {
-	detach := func(ctx context.Context, by Management, n *Node) error { return by.DetachVirtualMedia(ctx, n, devices) }
-	return c.engine.manage(ctx, ident, "virtual media", detach, func(n *Node, err error) {
+var detachVirtualMedia = forOwnerNoResult("detach virtual media", func(
+	ctx context.Context, c *Conductor, ident string, devices []string,
+) error {
+	detach := func(ctx context.Context, by Management, n *Node) error {
+		if len(devices) == 0 {
+			return by.DetachVirtualMedia(ctx, n, []string{"disk", "cdrom", "floppy"})
+		}
+		return by.DetachVirtualMedia(ctx, n, devices)
+	}
+	return c.engine.manage(ctx, ident, "detach_virtual_media", detach, func(n *Node, err error) string {
 		n.LastError = ""
 		if err != nil {
-			n.LastError = "Could not detach device(s) " + strings.Join(devices, ", ") + " from node " + n.UUID + ": " + err.Error()
+			n.LastError = "Could not detach device(s) " + cmp.Or(strings.Join(devices, ", "), "None") + " from node " + n.UUID + ": " + err.Error()
 		}
+		return n.LastError
 	})
 })
 
-// SetBootMode sets how a node's machine boots, "uefi" or "bios", and records it. Errors and failures
-// are those of [NodeManagement.AttachVirtualMedia].
+// SetBootMode sets how a node's machine boots, "uefi" or "bios", and records it. It fails as
+// [NodeManagement.AttachVirtualMedia] does.
 //
 // Source: node_change_boot_mode in ironic/conductor/utils.py.
 func (m NodeManagement) SetBootMode(ctx context.Context, mode string) error {
@@ -133,17 +134,18 @@ func (m NodeManagement) SetBootMode(ctx context.Context, mode string) error {
 
 var setBootMode = forOwnerNoResult("set boot mode", func(ctx context.Context, c *Conductor, ident, mode string) error {
 	set := func(ctx context.Context, by Management, n *Node) error { return by.SetBootMode(ctx, n, mode) }
-	return c.engine.manage(ctx, ident, "set_boot_mode", set, func(n *Node, err error) {
+	return c.engine.manage(ctx, ident, "set_boot_mode", set, func(n *Node, err error) string {
 		if err != nil {
 			n.LastError = "Failed to change boot mode to '" + mode + ": " + err.Error()
 		} else {
 			n.LastError, n.BootMode = "", mode
 		}
+		return ""
 	})
 })
 
-// SetSecureBoot enables or disables a node's UEFI secure boot, and records it. Errors and failures are
-// those of [NodeManagement.AttachVirtualMedia].
+// SetSecureBoot enables or disables a node's UEFI secure boot, and records it. It fails as
+// [NodeManagement.AttachVirtualMedia] does.
 //
 // Source: node_change_secure_boot in ironic/conductor/utils.py.
 func (m NodeManagement) SetSecureBoot(ctx context.Context, enabled bool) error {
@@ -153,19 +155,25 @@ func (m NodeManagement) SetSecureBoot(ctx context.Context, enabled bool) error {
 
 var setSecureBoot = forOwnerNoResult("set secure boot", func(ctx context.Context, c *Conductor, ident string, enabled bool) error {
 	set := func(ctx context.Context, by Management, n *Node) error { return by.SetSecureBoot(ctx, n, enabled) }
-	return c.engine.manage(ctx, ident, "set_secure_boot_state", set, func(n *Node, err error) {
+	return c.engine.manage(ctx, ident, "set_secure_boot_state", set, func(n *Node, err error) string {
 		if err != nil {
 			word := map[bool]string{true: "True", false: "False"}[enabled]
 			n.LastError = "Failed to change secure_boot state to '" + word + "': " + err.Error()
 		} else {
 			n.LastError, n.SecureBoot = "", &enabled
 		}
+		return ""
 	})
 })
 
-// manage reserves a node, calls do, and stores its result with record. An error of do that matches
-// Invalid is returned instead. A hardware type without the function fails.
-func (e *engine) manage(ctx context.Context, ident, function string, do func(context.Context, Management, *Node) error, record func(*Node, error)) error {
+// manage reserves a node, calls do, and stores its result with record, which returns the event of an entry in the
+// node's history, or "" for none. An error of do that matches Invalid is returned instead. A hardware type without the
+// function fails.
+//
+// Source: run_node_action in ironic/conductor/utils.py.
+func (e *engine) manage(
+	ctx context.Context, ident, function string, do func(context.Context, Management, *Node) error, record func(*Node, error) string,
+) error {
 	return e.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
 		err := error(unsupported(n, function))
 		if by, ok := hardware.(Management); ok {
@@ -174,13 +182,15 @@ func (e *engine) manage(ctx context.Context, ident, function string, do func(con
 		if errors.Is(err, Invalid) {
 			return err
 		}
+		var event string
 		_, _, stored := e.fleet.edit(context.WithoutCancel(ctx), n.UUID, func(n *Node) error {
-			record(n, err)
+			event = record(n, err)
 			return nil
 		})
 		if stored != nil {
 			return &storeError{stored}
 		}
+		e.history.add(ctx, n, "ERROR", event, "UNKNOWN")
 		return nil
 	})
 }

@@ -56,6 +56,7 @@ func TestManagementIsRecordedInTheNode(t *testing.T) {
 		call   string
 		after  func(*conductor.Node) bool // whether the node has the result
 		failed string                     // LastError, without the cause
+		listed bool                       // a failure is in the history
 	}
 	on, off := true, false
 	secure := func(want bool) func(*conductor.Node) bool {
@@ -64,21 +65,21 @@ func TestManagementIsRecordedInTheNode(t *testing.T) {
 	always := func(*conductor.Node) bool { return true }
 	for _, c := range []change{
 		{func(ctx context.Context, m conductor.NodeManagement) error { return m.SetBootMode(ctx, "uefi") },
-			"boot mode uefi", func(n *conductor.Node) bool { return n.BootMode == "uefi" }, "Failed to change boot mode to 'uefi: "},
+			"boot mode uefi", func(n *conductor.Node) bool { return n.BootMode == "uefi" }, "Failed to change boot mode to 'uefi: ", false},
 		{func(ctx context.Context, m conductor.NodeManagement) error { return m.SetSecureBoot(ctx, on) },
-			"secure boot true", secure(true), "Failed to change secure_boot state to 'True': "},
+			"secure boot true", secure(true), "Failed to change secure_boot state to 'True': ", false},
 		{func(ctx context.Context, m conductor.NodeManagement) error { return m.SetSecureBoot(ctx, off) },
-			"secure boot false", secure(false), "Failed to change secure_boot state to 'False': "},
+			"secure boot false", secure(false), "Failed to change secure_boot state to 'False': ", false},
 		{func(ctx context.Context, m conductor.NodeManagement) error {
 			return m.AttachVirtualMedia(ctx, "cdrom", "image", "http")
-		}, "attach cdrom image", always, "Could not attach device cdrom to node UUID: "},
+		}, "attach cdrom image", always, "Could not attach device cdrom to node UUID: ", true},
 		{func(ctx context.Context, m conductor.NodeManagement) error {
 			return m.AttachVirtualMedia(ctx, "disk", "image", "")
 		},
-			"attach disk image", always, "Could not attach device disk to node UUID: "},
+			"attach disk image", always, "Could not attach device disk to node UUID: ", true},
 		{func(ctx context.Context, m conductor.NodeManagement) error {
 			return m.DetachVirtualMedia(ctx, []string{"cdrom", "disk"})
-		}, "detach [cdrom disk]", always, "Could not detach device(s) cdrom, disk from node UUID: "},
+		}, "detach [cdrom disk]", always, "Could not detach device(s) cdrom, disk from node UUID: ", true},
 	} {
 		t.Run(c.call, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -101,6 +102,15 @@ func TestManagementIsRecordedInTheNode(t *testing.T) {
 				require.Equal(t, []string{c.call, c.call, c.call}, hardware.calls)
 				require.Empty(t, f.settle(n).LastError)
 				require.True(t, c.after(f.settle(n)))
+				entries, err := f.History(f.ctx, uuid)
+				require.NoError(t, err)
+				if !c.listed {
+					require.Empty(t, entries)
+					return
+				}
+				require.Len(t, entries, 1)
+				require.Equal(t, []string{"ERROR", failed + "no answer", "UNKNOWN"},
+					[]string{entries[0].Severity, entries[0].Event, entries[0].EventType})
 			})
 		})
 	}
@@ -133,9 +143,12 @@ func TestHardwareWithoutAManagementInterface(t *testing.T) {
 		_, err := m.VirtualMedia(f.ctx)
 		require.ErrorIs(t, err, conductor.Unsupported)
 		require.NoError(t, m.AttachVirtualMedia(f.ctx, "cdrom", "image", ""))
-		require.Equal(t, "Could not attach device cdrom to node "+n.UUID+": Driver fake-hardware does not support virtual media (disabled or not implemented).", f.settle(n).LastError)
+		require.Equal(t, "Could not attach device cdrom to node "+n.UUID+
+			": Driver fake-hardware does not support virtual media (disabled or not implemented).", f.settle(n).LastError)
 		require.NoError(t, m.SetBootMode(f.ctx, "bios"))
-		require.Equal(t, "Failed to change boot mode to 'bios: Driver fake-hardware does not support set_boot_mode (disabled or not implemented).", f.settle(n).LastError)
+		require.Equal(t,
+			"Failed to change boot mode to 'bios: Driver fake-hardware does not support set_boot_mode (disabled or not implemented).",
+			f.settle(n).LastError)
 	})
 }
 

@@ -4,6 +4,7 @@ package conductor
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync"
 	"time"
@@ -22,18 +23,26 @@ type Member struct {
 	Descriptions map[string]Description `json:"descriptions,omitzero"`
 }
 
-// Membership reports which conductors of a [Store] are alive.
+// ErrNameTaken says that a conductor could not join because a live one has its name. Nodes are divided by the names of
+// the conductors.
+var ErrNameTaken = errors.New("another conductor with this name is alive: give each its own name")
+
+// Membership reports which conductors of a [Store] are alive. CheckMembership of package storetest, below, checks an
+// implementation.
 type Membership interface {
 	// Join makes a conductor a member until the context ends or the caller leaves the
 	// range. It yields the list of all members, including the new one, once the conductor
 	// has joined and again whenever a member joins or leaves. An error means that the
-	// conductor has lost its membership or could not join; the range then ends.
+	// conductor has lost its membership or could not join; the range then ends. It matches ErrNameTaken
+	// if a live member has the same Hostname. A process that has the name of one that has just died waits
+	// in Join until the others have seen that one leave.
 	//
 	// A member that dies, hangs or is cut off loses its membership within a time that the
 	// implementation documents. The others see it leave only after its own Holds reports false.
+	// A caller that takes long with a list remains a member.
 	Join(ctx context.Context, self Member) iter.Seq2[[]Member, error]
 
-	// Alive reports whether the ID is that of a member, at some moment after the call has
+	// Alive reports whether a member has the ID, at some moment after the call has
 	// begun. Once it has reported false for an ID, it never reports true again.
 	Alive(ctx context.Context, id string) (bool, error)
 

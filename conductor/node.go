@@ -236,7 +236,8 @@ func decodeRecord(r Record, v any, version *int) error {
 		return fmt.Errorf("decode %s %s: %w", r.Kind, r.ID, err)
 	}
 	if *version != recordVersion {
-		return fmt.Errorf("decode %s %s: version %d of the record is unknown, this release reads version %d", r.Kind, r.ID, *version, recordVersion)
+		return fmt.Errorf("decode %s %s: version %d of the record is unknown, this release reads version %d",
+			r.Kind, r.ID, *version, recordVersion)
 	}
 	return nil
 }

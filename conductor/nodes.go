@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ironstate/ironstate/machine/admission"
+	"github.com/ironstate/ironstate/states"
 )
 
 // Node returns a node by its UUID or its name, as of its last write. The error matches
@@ -46,7 +47,12 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 		return nil, refuse(Invalid, "node %s cannot begin in the provision state %q", n.UUID, n.ProvisionState)
 	}
 	if _, ok := c.Description(n.Driver); !ok {
-		return nil, refuse(Invalid, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group %q.", n.Driver, n.ConductorGroup)
+		hint := ""
+		if c.config.Table.Series() >= states.Epoxy {
+			hint = " Ensure the driver is valid and enabled."
+		}
+		return nil, refuse(Invalid, "No valid host was found. Reason: No conductor service registered which supports driver %s "+
+			"for conductor group %q.%s", n.Driver, n.ConductorGroup, hint)
 	}
 	if err := errors.Join(checkProperties(n), c.rules.checkInterfaces(&Node{}, n)); err != nil {
 		return nil, err
@@ -151,7 +157,8 @@ func checkProperties(n *Node) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return refuse(Invalid, "The following properties for node %s should be non-negative integers, but provided values are: %s", n.UUID, strings.Join(wrong, ", "))
+	return refuse(Invalid, "The following properties for node %s should be non-negative integers, but provided values are: %s",
+		n.UUID, strings.Join(wrong, ", "))
 }
 
 // DeleteNode deletes a node with all objects that belong to it, such as its ports and its

@@ -22,7 +22,12 @@ import (
 func TestCreateNodeRefusesKeysOfAnotherNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		first, err := f.CreateNode(f.ctx, &conductor.Node{Name: "rack1-1", Driver: "fake-hardware", ProvisionState: states.Enroll, InstanceUUID: "i"})
+		first, err := f.CreateNode(f.ctx, &conductor.Node{
+			Name:           "rack1-1",
+			Driver:         "fake-hardware",
+			ProvisionState: states.Enroll,
+			InstanceUUID:   "i",
+		})
 		require.NoError(t, err)
 		require.NotEmpty(t, first.UUID)
 		require.NotZero(t, first.CreatedAt)
@@ -56,17 +61,44 @@ func TestUpdateNodeKeepsIronicsRules(t *testing.T) {
 		want   error
 	}{
 		{"an active node is protected", conductor.Node{ProvisionState: states.Active}, func(n *conductor.Node) { n.Protected = true }, nil},
-		{"an available node is protected", conductor.Node{ProvisionState: states.Available}, func(n *conductor.Node) { n.Protected = true }, conductor.WrongState},
-		{"a reason without protection", conductor.Node{ProvisionState: states.Active}, func(n *conductor.Node) { n.ProtectedReason = "x" }, conductor.Invalid},
-		{"an available node is retired", conductor.Node{ProvisionState: states.Available}, func(n *conductor.Node) { n.Retired = true }, conductor.WrongState},
+		{
+			"an available node is protected", conductor.Node{ProvisionState: states.Available},
+			func(n *conductor.Node) { n.Protected = true }, conductor.WrongState,
+		},
+		{
+			"a reason without protection", conductor.Node{ProvisionState: states.Active},
+			func(n *conductor.Node) { n.ProtectedReason = "x" }, conductor.Invalid,
+		},
+		{
+			"an available node is retired", conductor.Node{ProvisionState: states.Available},
+			func(n *conductor.Node) { n.Retired = true }, conductor.WrongState,
+		},
 		{"a manageable node is retired", conductor.Node{ProvisionState: states.Manageable}, func(n *conductor.Node) { n.Retired = true }, nil},
-		{"another instance", conductor.Node{ProvisionState: states.Active, InstanceUUID: "a"}, func(n *conductor.Node) { n.InstanceUUID = "b" }, conductor.Associated},
-		{"another resource class when active", conductor.Node{ProvisionState: states.Active, ResourceClass: "a"}, func(n *conductor.Node) { n.ResourceClass = "b" }, conductor.WrongState},
-		{"another interface when active", conductor.Node{ProvisionState: states.Active}, func(n *conductor.Node) { n.Interfaces = map[string]string{"rescue": "no-rescue"} }, conductor.WrongState},
-		{"another interface", conductor.Node{ProvisionState: states.Manageable}, func(n *conductor.Node) { n.Interfaces = map[string]string{"rescue": "no-rescue"} }, nil},
-		{"an interface that there is not", conductor.Node{ProvisionState: states.Manageable}, func(n *conductor.Node) { n.Interfaces = map[string]string{"rescue": "magic"} }, conductor.Invalid},
+		{
+			"another instance", conductor.Node{ProvisionState: states.Active, InstanceUUID: "a"},
+			func(n *conductor.Node) { n.InstanceUUID = "b" }, conductor.Associated,
+		},
+		{
+			"another resource class when active", conductor.Node{ProvisionState: states.Active, ResourceClass: "a"},
+			func(n *conductor.Node) { n.ResourceClass = "b" }, conductor.WrongState,
+		},
+		{
+			"another interface when active", conductor.Node{ProvisionState: states.Active},
+			func(n *conductor.Node) { n.Interfaces = map[string]string{"rescue": "no-rescue"} }, conductor.WrongState,
+		},
+		{
+			"another interface", conductor.Node{ProvisionState: states.Manageable},
+			func(n *conductor.Node) { n.Interfaces = map[string]string{"rescue": "no-rescue"} }, nil,
+		},
+		{
+			"an interface that there is not", conductor.Node{ProvisionState: states.Manageable},
+			func(n *conductor.Node) { n.Interfaces = map[string]string{"rescue": "magic"} }, conductor.Invalid,
+		},
 		{"another driver", conductor.Node{ProvisionState: states.Manageable}, func(n *conductor.Node) { n.Driver = "none" }, conductor.Invalid},
-		{"reserved", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta", Claim: otherMember}, func(n *conductor.Node) { n.Owner = "me" }, conductor.Locked},
+		{
+			"reserved", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta", Claim: otherMember},
+			func(n *conductor.Node) { n.Owner = "me" }, conductor.Locked,
+		},
 	}
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -195,7 +227,12 @@ func TestPower(t *testing.T) {
 func TestPowerOffIsRefusedWhereItIsDisabled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Active, DisablePowerOff: true, Power: states.PowerOn})
+		n, err := f.CreateNode(f.ctx, &conductor.Node{
+			Driver:          "fake-hardware",
+			ProvisionState:  states.Active,
+			DisablePowerOff: true,
+			Power:           states.PowerOn,
+		})
 		require.NoError(t, err)
 		err = f.SetPower(f.ctx, n.UUID, states.PowerOff, 0)
 		require.ErrorIs(t, err, conductor.PowerOffDisabled)

@@ -179,14 +179,16 @@ func TestARefusalThatIronicMakesUnderItsLockSetsTheTimeOfTheUpdate(t *testing.T)
 		locked bool
 	}{
 		"another resource class": {
-			conductor.Node{ProvisionState: states.Active, ResourceClass: "a"}, func(n *conductor.Node) { n.ResourceClass = "b" }, conductor.WrongState, true,
+			conductor.Node{ProvisionState: states.Active, ResourceClass: "a"},
+			func(n *conductor.Node) { n.ResourceClass = "b" }, conductor.WrongState, true,
 		},
 		"the instance of an allocation": {
 			conductor.Node{ProvisionState: states.Active, InstanceUUID: allocation, AllocationUUID: allocation},
 			func(n *conductor.Node) { n.InstanceUUID = "" }, conductor.WrongState, true,
 		},
 		"another instance": {
-			conductor.Node{ProvisionState: states.Active, InstanceUUID: "a"}, func(n *conductor.Node) { n.InstanceUUID = "b" }, conductor.Associated, true,
+			conductor.Node{ProvisionState: states.Active, InstanceUUID: "a"},
+			func(n *conductor.Node) { n.InstanceUUID = "b" }, conductor.Associated, true,
 		},
 		"a negative size": {active, func(n *conductor.Node) { n.Properties = map[string]any{"cpus": -1} }, conductor.Invalid, true},
 		"protected when available": {
@@ -196,10 +198,12 @@ func TestARefusalThatIronicMakesUnderItsLockSetsTheTimeOfTheUpdate(t *testing.T)
 			active, func(n *conductor.Node) { n.Interfaces = map[string]string{"rescue": "no-rescue"} }, conductor.WrongState, false,
 		},
 		"another reason while protected": {
-			conductor.Node{ProvisionState: states.Active, Protected: true, ProtectedReason: "a"}, func(n *conductor.Node) { n.ProtectedReason = "b" }, nil, true,
+			conductor.Node{ProvisionState: states.Active, Protected: true, ProtectedReason: "a"},
+			func(n *conductor.Node) { n.ProtectedReason = "b" }, nil, true,
 		},
 		"another reason while retired": {
-			conductor.Node{ProvisionState: states.Active, Retired: true, RetiredReason: "a"}, func(n *conductor.Node) { n.RetiredReason = "b" }, nil, true,
+			conductor.Node{ProvisionState: states.Active, Retired: true, RetiredReason: "a"},
+			func(n *conductor.Node) { n.RetiredReason = "b" }, nil, true,
 		},
 		"another owner of an allocated node": {
 			conductor.Node{ProvisionState: states.Active, InstanceUUID: allocation, AllocationUUID: allocation},
@@ -208,7 +212,10 @@ func TestARefusalThatIronicMakesUnderItsLockSetsTheTimeOfTheUpdate(t *testing.T)
 		"another owner of a node that lost its instance": {
 			conductor.Node{ProvisionState: states.Active, AllocationUUID: allocation}, func(n *conductor.Node) { n.Owner = "me" }, nil, true,
 		},
-		"its identity": {active, func(n *conductor.Node) { n.UUID, n.Revision, n.CreatedAt = "b", 1000, n.CreatedAt.AddDate(1, 0, 0) }, nil, true},
+		"its identity": {
+			active, func(n *conductor.Node) { n.UUID, n.Revision, n.CreatedAt = "b", 1000, n.CreatedAt.AddDate(1, 0, 0) },
+			nil, true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -276,14 +283,22 @@ func TestAnObjectThatDoesNotChangeIsNotWritten(t *testing.T) {
 	_, err = f.UpdateObject(f.ctx, conductor.KindChassis, id, describe)
 	require.ErrorIs(t, err, broken)
 	store.update = map[conductor.Kind]func() error{conductor.KindChassis: func() error {
-		_, err := f.UpdateObject(f.ctx, conductor.KindChassis, id, func(o conductor.Object) error { o.(*conductor.Chassis).Extra = map[string]any{"a": "b"}; return nil })
+		_, err := f.UpdateObject(f.ctx, conductor.KindChassis, id, func(o conductor.Object) error {
+			o.(*conductor.Chassis).Extra = map[string]any{"a": "b"}
+			return nil
+		})
 		return err
 	}}
 	got, err = f.UpdateObject(f.ctx, conductor.KindChassis, id, describe)
 	require.NoError(t, err)
 	require.Equal(t, "new", got.(*conductor.Chassis).Description)
 	require.Equal(t, map[string]any{"a": "b"}, got.(*conductor.Chassis).Extra, "both changes")
-	store.update = map[conductor.Kind]func() error{conductor.KindChassis: func() error { return f.DeleteObject(f.ctx, conductor.KindChassis, id) }}
-	_, err = f.UpdateObject(f.ctx, conductor.KindChassis, id, func(o conductor.Object) error { o.(*conductor.Chassis).Description = "newer"; return nil })
+	store.update = map[conductor.Kind]func() error{conductor.KindChassis: func() error {
+		return f.DeleteObject(f.ctx, conductor.KindChassis, id)
+	}}
+	_, err = f.UpdateObject(f.ctx, conductor.KindChassis, id, func(o conductor.Object) error {
+		o.(*conductor.Chassis).Description = "newer"
+		return nil
+	})
 	require.ErrorIs(t, err, conductor.NotFound)
 }

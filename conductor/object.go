@@ -24,11 +24,12 @@ const (
 	KindDeployTemplate  Kind = "deploy_templates"
 	KindRunbook         Kind = "runbooks"
 	KindChassis         Kind = "chassis"
+	KindInspectionRule  Kind = "inspection_rules"
 )
 
-// Object is a record beside the nodes: a [*Port], [*PortGroup], [*VolumeConnector],
-// [*VolumeTarget], [*Allocation], [*HistoryEntry], [*Inventory], [*DeployTemplate], [*Runbook] or
-// [*Chassis]. A [Conductor] shares the objects that it returns: do not modify them, modify a [Clone].
+// Object is a record beside the nodes: a [*Port], [*PortGroup], [*VolumeConnector], [*VolumeTarget], [*Allocation],
+// [*HistoryEntry], [*Inventory], [*DeployTemplate], [*Runbook], [*Chassis] or [*InspectionRule]. A [Conductor] shares
+// the objects that it returns: do not modify them, modify a [Clone].
 type Object interface {
 	Kind() Kind
 	// Meta returns the fields that all objects have.
@@ -36,6 +37,8 @@ type Object interface {
 	// Keys returns the object's unique keys beside its UUID and its name: no other object of its
 	// kind may have one of them. Example: "address=52:54:00:12:34:56".
 	Keys() []string
+	// SetEmpty records whether the text field with Ironic's name is "" or null, see [ObjectMeta.Empty].
+	SetEmpty(name string, empty bool)
 
 	stored
 }
@@ -92,15 +95,15 @@ var objectTypes = map[Kind]reflect.Type{}
 func init() {
 	for _, o := range []Object{
 		&Port{}, &PortGroup{}, &VolumeConnector{}, &VolumeTarget{}, &Allocation{}, &HistoryEntry{}, &Inventory{},
-		&DeployTemplate{}, &Runbook{}, &Chassis{}, &callRecord{},
+		&DeployTemplate{}, &Runbook{}, &Chassis{}, &InspectionRule{}, &callRecord{},
 	} {
 		objectTypes[o.Kind()] = reflect.TypeOf(o)
 	}
 }
 
-// nodeKinds are the kinds whose objects belong to a node.
+// nodeKinds are the kinds whose objects belong to a node, besides its inventory.
 var nodeKinds = []Kind{
-	KindPort, KindPortGroup, KindVolumeConnector, KindVolumeTarget, KindAllocation, KindHistory, KindInventory,
+	KindPort, KindPortGroup, KindVolumeConnector, KindVolumeTarget, KindAllocation, KindHistory,
 }
 
 func encodeObject(o Object) (Record, error) {

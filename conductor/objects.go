@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/google/uuid"
 )
@@ -59,8 +60,8 @@ func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, c
 	return c.fleet.editObject(ctx, kind, ident, change)
 }
 
-// DeleteObject deletes an object, and frees the node of an [Allocation]. The error matches [NotFound], or is the store's.
-// That of an allocation matches [Locked] or [WrongState] if its node cannot be freed now.
+// DeleteObject deletes an object, and frees the node of an [Allocation]. The error matches [NotFound], or is the
+// store's. That of an allocation matches [Locked] or [WrongState] if its node cannot be freed now.
 func (c *Conductor) DeleteObject(ctx context.Context, kind Kind, ident string) error {
 	if kind == KindAllocation {
 		return c.allocator.remove(ctx, ident)
@@ -98,10 +99,18 @@ func (f *fleet) createObject(ctx context.Context, o Object) (Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Revision, err = f.store.Create(ctx, r); err != nil {
+	store := func() error {
+		m.Revision, err = f.store.Create(ctx, r)
+		return err
+	}
+	if x := f.made(o.Kind()); x != nil {
+		err = x.create(o, store)
+	} else {
+		err = store()
+	}
+	if err != nil {
 		return nil, objectExists(o, err)
 	}
-	f.of(o.Kind()).put(o)
 	return o, nil
 }
 
@@ -131,9 +140,11 @@ func (f *fleet) editObject(ctx context.Context, kind Kind, ident string, change 
 		if after, err := encodeObject(o); err != nil || bytes.Equal(before.Value, after.Value) {
 			return old, err
 		}
-		updated := now()
 		m := o.Meta()
-		m.UpdatedAt = &updated
+		if !otherTraits(old, o) {
+			updated := now()
+			m.UpdatedAt = &updated
+		}
 		r, err := encodeObject(o)
 		if err != nil {
 			return nil, err
@@ -141,7 +152,9 @@ func (f *fleet) editObject(ctx context.Context, kind Kind, ident string, change 
 		m.Revision, err = f.store.Update(ctx, r)
 		switch {
 		case err == nil:
-			f.of(kind).put(o)
+			if x := f.made(kind); x != nil {
+				x.replace(o)
+			}
 			return o, nil
 		case errors.Is(err, NotFound):
 			return nil, noObject(kind, ident)
@@ -171,7 +184,7 @@ func edit[O Object](ctx context.Context, f *fleet, ident string, change func(O) 
 	return o.(O), nil
 }
 
-// typed returns objects as those of their type.
+// typed returns objects in their own type.
 func typed[O Object](objects []Object, err error) ([]O, error) {
 	list := make([]O, len(objects))
 	for i, o := range objects {
@@ -191,7 +204,9 @@ func (f *fleet) removeObject(ctx context.Context, kind Kind, ident string) error
 		revision, err := f.store.Delete(ctx, kind, id, o.Meta().Revision)
 		switch {
 		case err == nil:
-			f.of(kind).drop(id, revision, true)
+			if x := f.made(kind); x != nil {
+				x.drop(id, revision, true)
+			}
 			return nil
 		case errors.Is(err, NotFound):
 			return noObject(kind, ident)
@@ -220,5 +235,14 @@ func (f *fleet) discardOf(ctx context.Context, n *Node) error {
 			errs = append(errs, f.discard(ctx, kind, o.Meta().UUID))
 		}
 	}
+	errs = append(errs, f.discard(ctx, KindInventory, n.UUID))
 	return errors.Join(errs...)
+}
+
+// otherTraits reports whether two runbooks differ in their traits. Ironic keeps them in a table of their own, and
+// changes them alone: that is no update of the runbook.
+func otherTraits(old, o Object) bool {
+	before, is := old.(*Runbook)
+	after, _ := o.(*Runbook)
+	return is && !slices.Equal(before.Traits, after.Traits)
 }

@@ -27,7 +27,11 @@ func owners(members []Member, n *Node) (own, choose []string) {
 
 func TestMembersShareTheNodesAndKeepThemWhenAnotherLeaves(t *testing.T) {
 	drivers := []string{"ipmi"}
-	members := []Member{{ID: "1", Hostname: "a", Drivers: drivers}, {ID: "2", Hostname: "b", Drivers: drivers}, {ID: "3", Hostname: "c", Drivers: drivers}}
+	members := []Member{
+		{ID: "1", Hostname: "a", Drivers: drivers},
+		{ID: "2", Hostname: "b", Drivers: drivers},
+		{ID: "3", Hostname: "c", Drivers: drivers},
+	}
 	owned := map[string]int{}
 	for i := range 300 {
 		n := &Node{UUID: fmt.Sprint("node ", i), Driver: "ipmi"}
@@ -62,7 +66,10 @@ func TestANodeIsOwnedByAMemberOfItsGroupWithItsDriver(t *testing.T) {
 		"without drivers": {[]Member{{ID: "1", Hostname: "a", Group: "g"}}, nil, nil},
 		"another driver":  {[]Member{{ID: "1", Hostname: "a", Group: "g", Drivers: []string{"redfish"}}}, nil, []string{"1"}},
 		"another group":   {[]Member{{ID: "1", Hostname: "a", Drivers: []string{"ipmi"}}}, nil, []string{"1"}},
-		"one of two":      {[]Member{{ID: "1", Hostname: "a"}, {ID: "2", Hostname: "b", Group: "g", Drivers: []string{"redfish", "ipmi"}}}, []string{"2"}, []string{"2"}},
+		"one of two": {
+			[]Member{{ID: "1", Hostname: "a"}, {ID: "2", Hostname: "b", Group: "g", Drivers: []string{"redfish", "ipmi"}}},
+			[]string{"2"}, []string{"2"},
+		},
 		"a process and its successor": {[]Member{
 			{ID: "1", Hostname: "a", Group: "g", Drivers: []string{"ipmi"}, CreatedAt: now},
 			{ID: "2", Hostname: "a", Group: "g", Drivers: []string{"ipmi"}, CreatedAt: now.Add(time.Second)},

@@ -64,7 +64,7 @@ func (e *engine) startPower(ctx context.Context, ident string, target states.Pow
 	s.run.group.Go(func() {
 		defer e.pool.free(n.UUID)
 		_ = e.config.traced(s.ctx, Operation{target.String(), n, origin}, func(ctx context.Context) error {
-			return e.finishPower(ctx, n, target, timeout)
+			return e.finishPower(ctx, e.task(n), target, timeout)
 		})
 	})
 	return nil
@@ -95,8 +95,7 @@ func (e *engine) acceptPower(n *Node, s *session, target states.Power) error {
 }
 
 // finishPower carries a power request out and stores what came of it.
-func (e *engine) finishPower(ctx context.Context, n *Node, target states.Power, timeout time.Duration) error {
-	t := e.task(n)
+func (e *engine) finishPower(ctx context.Context, t *Task, target states.Power, timeout time.Duration) error {
 	failure := t.reachPower(ctx, target, timeout)
 	if errors.Is(failure, errLost) {
 		return failure // another process reports the loss
@@ -110,7 +109,7 @@ func (e *engine) finishPower(ctx context.Context, n *Node, target states.Power, 
 		return nil
 	})
 	if err != nil {
-		e.config.Log.Warn("the end of a power request could not be stored", "node", n.UUID, "target", target, "error", err)
+		e.config.Log.Warn("the end of a power request could not be stored", "node", t.Node().UUID, "target", target, "error", err)
 		return err
 	}
 	e.syncer.Emit(ctx, event)
@@ -150,14 +149,17 @@ const (
 // power off or a reboot the node's record forgets the agent, which ends with it.
 func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time.Duration) error {
 	n := t.Node()
-	switch {
-	case target.Target() == states.NoPower:
+	if target.Target() == states.NoPower {
 		return refuse(Invalid, "%v cannot be requested as a power state", target)
-	case n.DisablePowerOff && target.Target() == states.PowerOff:
-		return refuse(PowerOffDisabled, "%v of node %s is disabled by disable_power_off", target, n.UUID)
+	}
+	if err := n.permitsPower(target); err != nil {
+		return err
 	}
 	ask, err := powersync.DecideRequest(target, t.engine.readPower(ctx, t.hardware, n))
 	if err != nil || ask == states.NoPower {
+		return err
+	}
+	if err := powerRelatives(ctx, t, target, timeout); err != nil {
 		return err
 	}
 	if err := t.askPower(ctx, ask); err != nil {
@@ -182,6 +184,14 @@ func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time
 		}
 		sleep.For(ctx, wait)
 	}
+}
+
+// permitsPower returns an error if the node forbids a power state.
+func (n *Node) permitsPower(target states.Power) error {
+	if n.DisablePowerOff && target.Target() == states.PowerOff {
+		return refuse(PowerOffDisabled, "%v of node %s is disabled by disable_power_off", target, n.UUID)
+	}
+	return nil
 }
 
 // askPower requests a power state from the hardware of a node that this process has reserved.

@@ -32,7 +32,12 @@ func TestAPowerRequestIsReportedAndWritesItsBeginningAndItsEnd(t *testing.T) {
 				events = append(events, e)
 			}
 		})
-		n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Active, Power: states.PowerOff, LastError: "an older error"})
+		n, err := f.CreateNode(f.ctx, &conductor.Node{
+			Driver:         "fake-hardware",
+			ProvisionState: states.Active,
+			Power:          states.PowerOff,
+			LastError:      "an older error",
+		})
 		require.NoError(t, err)
 		before := store.updates.Load()
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
@@ -46,7 +51,13 @@ func TestAPowerRequestIsReportedAndWritesItsBeginningAndItsEnd(t *testing.T) {
 		defer mu.Unlock()
 		require.Len(t, events, 2)
 		events[0].Time = time.Time{}
-		require.Equal(t, powersync.Event{ID: n.UUID, Outcome: powersync.PowerRequested, Recorded: states.PowerOff, Asked: states.PowerOn, ClearedError: "an older error"}, events[0])
+		require.Equal(t, powersync.Event{
+			ID:           n.UUID,
+			Outcome:      powersync.PowerRequested,
+			Recorded:     states.PowerOff,
+			Asked:        states.PowerOn,
+			ClearedError: "an older error",
+		}, events[0])
 		require.Equal(t, n.UUID, events[1].ID)
 		require.NoError(t, events[1].Err)
 	})
@@ -124,6 +135,7 @@ func TestTheEndOfAPowerRequestThatCannotBeStoredIsLogged(t *testing.T) {
 		}
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
 		synctest.Wait()
-		require.Equal(t, 1, bytes.Count([]byte(out.String()), []byte(`msg="the end of a power request could not be stored" node=`+n.UUID+` target="power on" error=`)), out.String())
+		require.Equal(t, 1, bytes.Count([]byte(out.String()),
+			[]byte(`msg="the end of a power request could not be stored" node=`+n.UUID+` target="power on" error=`)), out.String())
 	})
 }

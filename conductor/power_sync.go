@@ -125,7 +125,7 @@ func (p powerRounds) reading(ctx context.Context, n *Node, validate bool) powers
 	return p.engine.readPower(ctx, hardware, n)
 }
 
-// syncNode handles a node in a sync round. The error is that of the store.
+// syncNode handles a node in a sync round. The error comes from the store.
 func (p powerRounds) syncNode(ctx context.Context, s *session, n *Node, past powersync.Failures) (powersync.Action, error) {
 	r, policy := powerRecord(n), p.engine.config.Power.Policy
 	if powersync.SkipSync(r) != "" { // changed meanwhile
@@ -147,7 +147,7 @@ func (p powerRounds) syncNode(ctx context.Context, s *session, n *Node, past pow
 	return a, p.store(ctx, n, r, after, health)
 }
 
-// recoverNode handles a node in a recovery round. The error is that of the store.
+// recoverNode handles a node in a recovery round. The error comes from the store.
 func (p powerRounds) recoverNode(ctx context.Context, _ *session, n *Node, past powersync.Failures) (powersync.Action, error) {
 	r := powerRecord(n)
 	if powersync.SkipRecovery(r) != "" { // changed meanwhile
@@ -174,7 +174,9 @@ func (p powerRounds) store(ctx context.Context, n *Node, r, after powersync.Reco
 }
 
 // force reserves a node, sets its hardware to the recorded power state and stores what came of it.
-func (p powerRounds) force(ctx context.Context, s *session, n *Node, held powersync.Record, a powersync.Action, past powersync.Failures) (powersync.Action, error) {
+func (p powerRounds) force(
+	ctx context.Context, s *session, n *Node, held powersync.Record, a powersync.Action, past powersync.Failures,
+) (powersync.Action, error) {
 	if !p.engine.pool.tryTake(n.UUID) {
 		return powerAttempt(n.UUID, powersync.SkippedReservation, nil, past), nil
 	}
@@ -192,7 +194,10 @@ func (p powerRounds) force(ctx context.Context, s *session, n *Node, held powers
 		return a, err
 	}
 	t := p.engine.task(reserved)
-	failure := t.askPower(ctx, a.Asked)
+	failure := powerRelatives(ctx, t, a.Asked, 0)
+	if failure == nil {
+		failure = t.askPower(ctx, a.Asked)
+	}
 	interrupted := failure != nil && ctx.Err() != nil
 	forced := a
 	err = t.persist(ctx, func(n *Node) error {
@@ -217,7 +222,9 @@ func (p powerRounds) force(ctx context.Context, s *session, n *Node, held powers
 
 // callPower calls a power operation of a node's hardware, for [powersync.Config.Timeout] at most. A
 // call that does not return is abandoned; until it returns, the node's calls fail.
-func (e *engine) callPower(ctx context.Context, o Operation, f func(context.Context) (states.Power, error)) (power states.Power, err error) {
+func (e *engine) callPower(
+	ctx context.Context, o Operation, f func(context.Context) (states.Power, error),
+) (power states.Power, err error) {
 	if left, ok := e.abandoned.Load(o.Node.UUID); ok {
 		if left := left.(*boundedcall.AbandonedError); !left.Returned() {
 			return states.NoPower, left

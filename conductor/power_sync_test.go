@@ -166,9 +166,12 @@ func TestOnlyANodeWithoutAKnownPowerStateIsValidatedInARound(t *testing.T) {
 		reads int
 		want  powersync.Outcome
 	}{
-		"no power state":     {conductor.Node{ProvisionState: states.Active}, 0, powersync.SkippedConfiguration},
-		"a power state":      {conductor.Node{ProvisionState: states.Active, Power: states.PowerOff}, 1, powersync.Equal},
-		"in a power failure": {conductor.Node{ProvisionState: states.Active, Power: states.PowerOff, Maintenance: true, Fault: powersync.FaultPowerFailure}, 0, powersync.ReadFailed},
+		"no power state": {conductor.Node{ProvisionState: states.Active}, 0, powersync.SkippedConfiguration},
+		"a power state":  {conductor.Node{ProvisionState: states.Active, Power: states.PowerOff}, 1, powersync.Equal},
+		"in a power failure": {
+			conductor.Node{ProvisionState: states.Active, Power: states.PowerOff, Maintenance: true, Fault: powersync.FaultPowerFailure},
+			0, powersync.ReadFailed,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, func(c *conductor.Config) {

@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/crypto/bcrypt"
 
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -39,6 +41,13 @@ type StepRequest struct {
 	Step      string         `json:"step"`
 	Args      map[string]any `json:"args,omitzero"`
 	Priority  *int           `json:"priority,omitzero"` // required for a deploy step
+	// Order is what a client or a runbook gives to a step of a cleaning or a service, nil for nothing. Records and texts
+	// show it; steps run in the order of their list.
+	Order *int `json:"order,omitzero"`
+	// OnChildren has a step of a cleaning or a service run on the child nodes of the node, and not on the node itself.
+	// Children are the UUIDs of these nodes; none stands for all children.
+	OnChildren bool     `json:"execute_on_child_nodes,omitzero"`
+	Children   []string `json:"limit_child_node_execution,omitzero"`
 }
 
 // Provision accepts or refuses a client's request for a provision state. It returns nil after the
@@ -58,8 +67,7 @@ func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequ
 	case err != nil:
 		return err
 	case owner.ID == "":
-		_, err = provision.do(ctx, c, ident, r)
-		return err
+		return provisionHere(ctx, c, ident, r)
 	}
 	r, err = c.engine.completed(ctx, n.UUID, r)
 	if err == nil {
@@ -68,7 +76,10 @@ func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequ
 	return err
 }
 
-var provision = forOwnerNoResult("provision", func(ctx context.Context, c *Conductor, ident string, r ProvisionRequest) error {
+var provision = forOwnerNoResult("provision", provisionHere)
+
+// provisionHere is Provision for the nodes of this conductor.
+func provisionHere(ctx context.Context, c *Conductor, ident string, r ProvisionRequest) error {
 	before, n, err := c.engine.startWork(ctx, ident, func(n *Node) error {
 		n.Origin = c.config.origin(ctx)
 		return c.engine.requested(ctx, n, r)
@@ -77,7 +88,7 @@ var provision = forOwnerNoResult("provision", func(ctx context.Context, c *Condu
 		c.engine.history.abort(ctx, before, n)
 	}
 	return err
-})
+}
 
 // completed checks a request that the owner of the node carries out, and completes it by Complete. What
 // the node's state and Complete refuse is refused here, since the owner does not have Complete.
@@ -111,6 +122,9 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 			return err
 		}
 	}
+	if err := r.CheckSteps(rules); err != nil {
+		return err
+	}
 	if err := e.withinLimits(ctx, event); err != nil {
 		return err
 	}
@@ -120,18 +134,31 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	if r.ConfigDrive != nil && (event == states.EventDeploy || event == states.EventRebuild) {
 		set(&n.InstanceInfo, "configdrive", r.ConfigDrive) // validated with the rest of the instance
 	}
-	if err := e.permitted(ctx, n, event, r.DeploySteps); err != nil {
-		return Held(err)
+	if event == states.EventDeploy || event == states.EventRebuild {
+		n.noteImageType() // what is checked depends on it
 	}
-	if event == states.EventAbort && noteAbort(n) {
-		return nil
+	if err := e.permitted(ctx, n, event, r.DeploySteps); err != nil {
+		return keepingImageType(Held(err), event)
+	}
+	if event == states.EventAbort {
+		if err := e.rules.abortable(n); err != nil {
+			return Held(err)
+		}
+		if noteAbort(n) {
+			return nil
+		}
+	}
+	if event == states.EventProvide {
+		if _, err := e.cleaningRunbook(ctx, n); err != nil { // also if no cleaning follows, as in Ironic
+			return Held(err)
+		}
 	}
 	moved, err := n.machine().Request(e.config.Table, r.Target, r.Version)
 	if err != nil {
 		return err
 	}
 	n.CleanUp = nil // the new work boots the machine as it needs
-	if kind, ok := stepKinds[n.ProvisionState]; ok && (event == states.EventManage || event == states.EventAbort) {
+	if kind := kindOf(n.ProvisionState); kind.in != nil && (event == states.EventManage || event == states.EventAbort) {
 		n.CleanUp = e.rules.cleanUp(n, true)
 		if step := n.Step().String(); step != "" && moved.LastError != "" && event == states.EventAbort {
 			moved.LastError += afterStep(step)
@@ -139,7 +166,7 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 		kind.forget(n)
 	}
 	from := n.ProvisionState
-	if on, _ := e.rules.fastTracks(n); event != states.EventUnhold && !(on && agentStaysBefore.Has(from) && agentDoes.Has(moved.State)) {
+	if on, _ := e.rules.fastTracks(n); event != states.EventUnhold && !(on && agentStays(from, moved.State)) {
 		n.forgetAgent()
 	}
 	e.rules.move(n, event, moved)
@@ -157,12 +184,14 @@ func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, ste
 		return err
 	}
 	fields := n.Fields()
-	fields.Problems = e.rules.validate(hardware, n)
+	if fields.Problems, err = e.validate(ctx, hardware, n); err != nil {
+		return err
+	}
 	if err := e.rules.admission().Validate(fields, event); err != nil {
 		return e.rules.refused(n, err)
 	}
 	if event == states.EventDeploy || event == states.EventRebuild {
-		available := func() []Step { return e.rules.stepsFor(hardware, n, states.Deploying) }
+		available := func() []Step { return e.rules.stepsFor(hardware, n, states.WorkDeploy) }
 		if _, err := e.deploymentSteps(ctx, n, steps, available, true); errors.Is(err, Invalid) {
 			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %v", n.UUID, err)
 		} else if err != nil {
@@ -173,8 +202,8 @@ func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, ste
 }
 
 var (
-	deployingStates = states.SetOf(states.Deploying, states.DeployWait)
-	cleaningStates  = states.SetOf(states.Deleting, states.Cleaning, states.CleanWait)
+	deployingStates = busy(states.WorkDeploy)
+	cleaningStates  = busy(states.WorkDelete).Union(busy(states.WorkClean))
 )
 
 // withinLimits refuses a deployment, tear-down or cleaning if the limit for concurrent ones is
@@ -196,7 +225,8 @@ func (e *engine) withinLimits(ctx context.Context, event states.Event) error {
 		return err
 	}
 	if count >= limit {
-		return refuse(LimitReached, "Unable to process request at this time, as the concurrent limit for %s has been reached. Please try again later.", word)
+		return refuse(LimitReached, "Unable to process request at this time, as the concurrent limit for %s has been reached. "+
+			"Please try again later.", word)
 	}
 	return nil
 }
@@ -212,7 +242,6 @@ var hash = func(password []byte) ([]byte, error) {
 func (n *Node) remember(r ProvisionRequest, event states.Event, from states.State) error {
 	switch event {
 	case states.EventDeploy, states.EventRebuild:
-		n.noteImageType()
 		return remembered(&n.DeploySteps, r.DeploySteps, false)
 	case states.EventAdopt:
 		n.noteImageType()
@@ -235,10 +264,13 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 	if event == states.EventAbort && rescueStates.Has(from) {
 		n.forgetRescue()
 	}
+	if event == states.EventAbort && from == states.ServiceFail {
+		serviceSteps.forget(n)
+	}
 	return nil
 }
 
-// remembered sets the steps of new work to those of a request.
+// remembered sets the steps of new work to the requested ones.
 func remembered(steps **Steps, requested []StepRequest, disableRamdisk bool) error {
 	*steps = &Steps{DisableRamdisk: disableRamdisk}
 	if requested == nil {
@@ -262,20 +294,33 @@ func (n *Node) noteImageType() {
 	if !strings.Contains(source, "://") || strings.HasPrefix(source, "glance://") || strings.HasSuffix(source, "/") {
 		return
 	}
-	kind, _ := n.InstanceInfo["image_type"].(string)
-	if kind == "" {
-		kind = "whole-disk"
-		if n.InstanceInfo["kernel"] != nil || n.InstanceInfo["ramdisk"] != nil {
-			kind = "partition"
-		}
-	}
-	set(&n.InstanceInfo, "image_type", kind)
+	kind := n.InstanceInfo["image_type"]
 	wholeDisk := kind != "partition"
+	if !pyrepr.Truthy(kind) {
+		wholeDisk = n.InstanceInfo["kernel"] == nil && n.InstanceInfo["ramdisk"] == nil
+	}
+	name := "partition"
+	if wholeDisk {
+		name = "whole-disk"
+	}
+	set(&n.InstanceInfo, "image_type", name)
 	n.Deployment.WholeDisk = &wholeDisk
 }
 
-// rescueStates are the states without work in which a node has a rescue password.
-var rescueStates = states.SetOf(states.RescueWait, states.Rescue, states.RescueFail, states.UnrescueFail)
+// keepingImageType returns the error of a deployment that was refused and notes the type of the image nevertheless, as
+// Ironic does before it checks the rest of the node.
+//
+// Source: start_deploy in ironic/conductor/deployments.py.
+func keepingImageType(err error, event states.Event) error {
+	var held *heldError
+	if errors.As(err, &held) && (event == states.EventDeploy || event == states.EventRebuild) {
+		held.kept = (*Node).noteImageType
+	}
+	return err
+}
+
+// rescueStates are the states in which a node may have a rescue password.
+var rescueStates = states.WorkRescue.States().Union(states.WorkUnrescue.States()).Union(states.SetOf(states.Rescue))
 
 // forgetRescue removes the rescue password and its hash.
 func (n *Node) forgetRescue() {
@@ -286,15 +331,32 @@ func (n *Node) forgetRescue() {
 // noteAbort records an abort in the waiting step if that step cannot be aborted, and reports
 // whether it has.
 func noteAbort(n *Node) bool {
-	if n.ProvisionState != states.CleanWait && n.ProvisionState != states.ServiceWait {
+	if !stepsWait(n) {
 		return false
 	}
-	steps := stepKinds[n.ProvisionState].edit(n)
+	steps := kindOf(n.ProvisionState).edit(n)
 	if steps.Current == nil || steps.Current.Abortable {
 		return false
 	}
 	steps.AbortAfter = true
 	return true
+}
+
+// abortable refuses the abort of an inspection if the node's inspect interface has no step that can be aborted.
+//
+// Source: abort_inspection in ironic/conductor/inspection.py.
+func (b *rulebook) abortable(n *Node) error {
+	if n.ProvisionState != states.InspectWait {
+		return nil
+	}
+	hardware, err := b.hardware(n)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(b.stepsFor(hardware, n, states.WorkInspect), func(s Step) bool { return s.Abortable }) {
+		return nil
+	}
+	return unsupported(n, "abort")
 }
 
 // afterStep returns the end of the last error of work that was aborted at a step.

@@ -3,7 +3,7 @@
 package conductor
 
 import (
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/machine"
@@ -26,14 +26,8 @@ const (
 	timeOut
 )
 
-// workStates are the states in which a conductor works on a node.
-var workStates = states.SetOf(
-	states.Verifying, states.Inspecting, states.Cleaning, states.Deploying, states.Deleting,
-	states.Rescuing, states.Unrescuing, states.Servicing, states.Adopting,
-)
-
 // reconcile decides what the process with a view of the members has to do with a node now. It assumes that no
-// goroutine of this process works on the node. Records of any origin are valid: those of this process, of another
+// goroutine of this process works on the node. Records of any origin are valid: records of this process, of another
 // one, and of one that has died at any moment.
 func reconcile(n *Node, m view, timeouts machine.Timeouts, now time.Time) action {
 	switch {
@@ -51,39 +45,32 @@ func reconcile(n *Node, m view, timeouts machine.Timeouts, now time.Time) action
 	case n.hasWork():
 		return work
 	}
-	if _, over := timedOut(n, timeouts, now); over {
+	if timedOut(n, timeouts, now) {
 		return timeOut
 	}
 	return nothing
 }
 
-// timedOut reports whether a node has waited too long for a call-back, and returns Ironic's text for the last error. A
-// node in maintenance waits on.
+// timedOut reports whether a node has waited too long for a call-back. A node in maintenance waits on.
+func timedOut(n *Node, timeouts machine.Timeouts, now time.Time) bool {
+	if n.Maintenance || n.ProvisionUpdatedAt == nil {
+		return false
+	}
+	_, over := n.machine().TimedOut(now.Sub(*n.ProvisionUpdatedAt), timeouts)
+	return over
+}
+
+// timeoutText returns the last error of a node that waits and has timed out, as Ironic of a series has it.
 //
 // Source: the functions cleanup_after_timeout and cleanup_*wait_timeout in ironic/conductor/utils.py, and
 // _check_inspect_wait_timeouts in ironic/conductor/manager.py.
-func timedOut(n *Node, timeouts machine.Timeouts, now time.Time) (lastError string, over bool) {
-	if n.Maintenance || n.ProvisionUpdatedAt == nil {
-		return "", false
+func timeoutText(n *Node, series states.Series) string {
+	if n.ProvisionState == states.InspectWait && series < states.Gazpacho {
+		return "timeout reached while inspecting the node"
 	}
-	lastError, over = n.machine().TimedOut(now.Sub(*n.ProvisionUpdatedAt), timeouts)
-	switch {
-	case !over:
-	case n.ProvisionState == states.DeployWait:
-		lastError = fmt.Sprintf("Timeout reached while waiting for callback for node %s", n.UUID)
-	case n.ProvisionState == states.RescueWait:
-		lastError = "Timeout reached while waiting for rescue ramdisk callback for node"
-	case n.ProvisionState == states.InspectWait:
-		lastError = "timeout reached while inspecting the node"
-	case n.ProvisionState == states.CleanWait, n.ProvisionState == states.ServiceWait:
-		work, step := "cleaning", "{}"
-		if n.ProvisionState == states.ServiceWait {
-			work = "servicing"
-		}
-		if s := n.Step(); s.Step != "" {
-			step = StepRequest{Interface: s.Interface, Step: s.Step, Args: s.Args, Priority: &s.Priority}.String()
-		}
-		lastError = fmt.Sprintf("Timeout reached while %[1]s the node. Please check if the ramdisk responsible for the %[1]s is running on the node. Failed on step %[2]s.", work, step)
+	step := "{}"
+	if s := n.Step(); s.Step != "" {
+		step = StepRequest{Interface: s.Interface, Step: s.Step, Args: s.Args, Priority: &s.Priority}.String()
 	}
-	return lastError, over
+	return strings.NewReplacer("{node}", n.UUID, "{step}", step).Replace(kindOf(n.ProvisionState).timedOut)
 }

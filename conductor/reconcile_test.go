@@ -69,7 +69,7 @@ func (s situation) decided() action {
 	return reconcile(n, v, limits, now)
 }
 
-// The words in which the rules below are stated. The lists of states are those of Ironic's
+// The words in which the rules below are stated. The lists of states come from Ironic's
 // documentation, not of this package.
 
 func (s situation) working() bool {
@@ -98,8 +98,14 @@ var reconcileRules = []struct {
 	says    string
 	applies func(situation) bool
 }{
-	{release, "a reservation of this process for a change of power, which no goroutine makes", func(s situation) bool { return s.claim == "me" && s.power != states.NoPower }},
-	{work, "a reservation of this process for work, which no goroutine does", func(s situation) bool { return s.claim == "me" && s.working() }},
+	{
+		release, "a reservation of this process for a change of power, which no goroutine makes",
+		func(s situation) bool { return s.claim == "me" && s.power != states.NoPower },
+	},
+	{
+		work, "a reservation of this process for work, which no goroutine does",
+		func(s situation) bool { return s.claim == "me" && s.working() },
+	},
 	{release, "a reservation of this process without work", func(s situation) bool { return s.claim == "me" }},
 	{nothing, "another conductor owns the node, or none", func(s situation) bool { return s.owner != "me" }},
 	{nothing, "another live process has the node", func(s situation) bool { return s.claim == "another" }},
@@ -134,12 +140,8 @@ func TestReconcileHasWorkWhereANodeCannotLeaveByItself(t *testing.T) {
 		table := series.Table()
 		for state := range table.States().All() {
 			if table.Stuck().Has(state) {
-				require.True(t, workStates.Has(state), "%v of %v", state, series)
+				require.True(t, runsIn(state), "%v of %v", state, series)
 			}
 		}
 	}
-	for state := range works {
-		require.True(t, workStates.Has(state), state)
-	}
-	require.Len(t, works, workStates.Len())
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-var writeRecords = flag.Bool("records.write", false, "write the records of this release to testdata, for a new version of the format")
+var writeRecords = flag.Bool("records.write", false, "write the records to testdata, for a new field or a new version of the format")
 
 // fullNode returns a node with a value in every stored field.
 func fullNode() *conductor.Node {
@@ -32,14 +32,26 @@ func fullNode() *conductor.Node {
 			{Time: at, Event: states.EventFail, From: states.Verifying, To: states.Enroll, LastError: "no answer, twice"},
 			{Time: at, Event: states.EventWait, From: states.Cleaning, To: states.CleanWait, Target: states.Manageable},
 		},
-		Power: states.PowerOn, TargetPower: states.PowerSoftOff, PowerChangedAt: &at, Deployment: conductor.DeploymentInfo{WholeDisk: &yes, BootMode: "uefi", Root: "0x6f7cc4a8"},
-		Maintenance: true, MaintenanceReason: "a reason", Fault: "clean failure",
-		Reservation: "alpha", Claim: "a member/power", Origin: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", Conductor: "beta",
-		DriverInfo: values("driver_info"), DriverInternalInfo: values("driver_internal_info"),
+		Power:              states.PowerOn,
+		TargetPower:        states.PowerSoftOff,
+		PowerChangedAt:     &at,
+		Deployment:         conductor.DeploymentInfo{WholeDisk: &yes, BootMode: "uefi", Root: "0x6f7cc4a8"},
+		Maintenance:        true,
+		MaintenanceReason:  "a reason",
+		Fault:              "clean failure",
+		Reservation:        "alpha",
+		Claim:              "a member/power",
+		Origin:             "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		Conductor:          "beta",
+		DriverInfo:         values("driver_info"),
+		DriverInternalInfo: values("driver_internal_info"),
 		Agent: conductor.AgentInfo{
 			URL: "https://10.0.0.7:9999", Token: "token", TokenPregenerated: true, VerifyCA: "PEM", Version: "9.1", LastHeartbeat: at,
 			Steps: map[agent.Work]conductor.AgentSteps{agent.Clean: {Refreshed: at, Steps: []agent.Step{{
-				StepName: agent.StepName{Interface: "deploy", Step: "erase_devices"}, Priority: 10, Abortable: true, ArgsInfo: map[string]agent.Info{"force": {Description: "even if", Required: true}},
+				StepName:  agent.StepName{Interface: "deploy", Step: "erase_devices"},
+				Priority:  10,
+				Abortable: true,
+				ArgsInfo:  map[string]agent.Info{"force": {Description: "even if", Required: true}},
 			}}}},
 			Managers: map[string]any{"generic_hardware_manager": "1.1"},
 		},
@@ -51,21 +63,41 @@ func fullNode() *conductor.Node {
 		}},
 		Firmware: []conductor.FirmwareComponent{{
 			Component: "bios", InitialVersion: "1.8.2", CurrentVersion: "1.9", LastVersionFlashed: "1.9", CreatedAt: at, UpdatedAt: &at,
+			Vendor: "vendor", Model: "model", SerialNumber: "number",
 		}},
 		CleanSteps: &conductor.Steps{
 			Requested:      []conductor.StepRequest{{Interface: "raid", Step: "create_configuration", Args: values("request"), Priority: &priority}},
 			DisableRamdisk: true, Prepared: true,
 			Planned: []conductor.Step{{
 				Interface: "raid", Step: "create_configuration", Args: values("step"), Priority: 10, NoRamdisk: true, Abortable: true, Requested: true,
-				ArgsInfo: map[string]conductor.StepArgument{"size": {Description: "in GiB", Required: true}},
+				ArgsInfo:   map[string]conductor.StepArgument{"size": {Description: "in GiB", Required: true}},
+				OnChildren: true, Children: []string{"child"},
 			}},
 			Begun: 1, Current: &conductor.Step{Interface: "raid", Step: "create_configuration"}, AbortAfter: true,
 		},
-		DeploySteps: &conductor.Steps{}, ServiceSteps: &conductor.Steps{Planned: []conductor.Step{}}, OtherSteps: &conductor.Steps{Begun: 2}, CleanUp: &conductor.CleanUp{PowerOff: true, Ramdisk: true, Instance: true},
-		Interfaces: map[string]string{"power": "fake"},
-		Owner:      "owner", Lessee: "lessee", ResourceClass: "baremetal", Description: "text", Shard: "shard", ParentNode: "parent",
-		BootMode: "uefi", SecureBoot: &yes, Health: "OK", AutomatedClean: &yes, ConsoleEnabled: true, Protected: true, ProtectedReason: "kept",
-		Retired: true, RetiredReason: "old", DisablePowerOff: true, InstanceName: "name", Empty: []string{"lessee"},
+		DeploySteps:     &conductor.Steps{},
+		ServiceSteps:    &conductor.Steps{Planned: []conductor.Step{}},
+		OtherSteps:      &conductor.Steps{Begun: 2},
+		CleanUp:         &conductor.CleanUp{PowerOff: true, Ramdisk: true, Instance: true, AbortedDeployment: true},
+		Interfaces:      map[string]string{"power": "fake"},
+		Owner:           "owner",
+		Lessee:          "lessee",
+		ResourceClass:   "baremetal",
+		Description:     "text",
+		Shard:           "shard",
+		ParentNode:      "parent",
+		BootMode:        "uefi",
+		SecureBoot:      &yes,
+		Health:          "OK",
+		AutomatedClean:  &yes,
+		ConsoleEnabled:  true,
+		Protected:       true,
+		ProtectedReason: "kept",
+		Retired:         true,
+		RetiredReason:   "old",
+		DisablePowerOff: true,
+		InstanceName:    "name",
+		Empty:           []string{"lessee"},
 	}
 }
 
@@ -118,7 +150,11 @@ func fill(v reflect.Value, name string) {
 // files cannot read the stores of its users.
 func TestStoredRecordsAreRead(t *testing.T) {
 	store := &conductor.Memory{}
-	c, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+	c, err := conductor.New(conductor.Config{
+		Store:      store,
+		Membership: withBeta{},
+		Hardware:   map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
+	})
 	require.NoError(t, err)
 	if *writeRecords {
 		writeNewest(t)
@@ -196,7 +232,11 @@ func writeNewest(t *testing.T) {
 
 func TestARecordOfAnotherVersionIsAnErrorThatSaysSo(t *testing.T) {
 	store := &conductor.Memory{}
-	c, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+	c, err := conductor.New(conductor.Config{
+		Store:      store,
+		Membership: withBeta{},
+		Hardware:   map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
+	})
 	require.NoError(t, err)
 	id := fullNode().UUID
 	_, err = store.Create(t.Context(), conductor.Record{Kind: conductor.KindNode, ID: id, Value: []byte(`{"version":3,"uuid":"` + id + `"}`)})

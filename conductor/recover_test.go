@@ -239,7 +239,8 @@ func TestAStepLosesItsNodeWhenTheReservationIsTaken(t *testing.T) {
 		time.Sleep(time.Second)
 		r, err := store.Get(f.ctx, conductor.KindNode, n.UUID)
 		require.NoError(t, err)
-		r.Value = []byte(`{"version":2,"uuid":"` + n.UUID + `","driver":"fake-hardware","provision_state":"deploy failed","target_provision_state":"active","reservation":"beta","claim":"beta's"}`)
+		r.Value = []byte(`{"version":2,"uuid":"` + n.UUID + `","driver":"fake-hardware","provision_state":"deploy failed",` +
+			`"target_provision_state":"active","reservation":"beta","claim":"beta's"}`)
 		_, err = store.Update(f.ctx, r)
 		require.NoError(t, err)
 		time.Sleep(2 * time.Minute)
@@ -286,9 +287,9 @@ func TestAStepWhoseWriteReturnedAnErrorIsDone(t *testing.T) {
 // cleans is fake-hardware with an automated clean step.
 type cleans struct{ *conductor.Fake }
 
-func (c cleans) Steps(n *conductor.Node, work states.State) []conductor.Step {
+func (c cleans) Steps(n *conductor.Node, work states.Work) []conductor.Step {
 	steps := c.Fake.Steps(n, work)
-	if work == states.Cleaning {
+	if work == states.WorkClean {
 		for i := range steps {
 			steps[i].Priority = 10
 		}
@@ -327,7 +328,7 @@ func TestAReportWhoseResponseWasLostDoesNotEndTheNextWork(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			got := f.settle(n)
 			require.Equal(t, states.Available, got.ProvisionState, got.LastError)
-			require.Equal(t, 4, cleaned, "the cleaning was done, once")
+			require.Equal(t, 5, cleaned, "the cleaning was done, once")
 		})
 	}
 }
@@ -360,7 +361,11 @@ func TestNoOperationBeginsWhileTheLeaseMayHaveEnded(t *testing.T) {
 	}{
 		{states.Enroll, provision("manage"), states.Verifying, states.Manageable},
 		{states.Available, provision("active"), states.Deploying, states.Active},
-		{states.Available, func(f *fleet, n *conductor.Node) error { return f.SetPower(f.ctx, n.UUID, states.PowerOn, 0) }, states.Available, states.Available},
+		{
+			states.Available,
+			func(f *fleet, n *conductor.Node) error { return f.SetPower(f.ctx, n.UUID, states.PowerOn, 0) },
+			states.Available, states.Available,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			membership := &hung{}

@@ -19,7 +19,7 @@ func (c *Conductor) Rules() admission.Rules { return c.rules.admission() }
 func (b *rulebook) admission() admission.Rules {
 	return admission.Rules{
 		Table: b.config.Table, NoProvisioningInMaintenance: b.config.NoProvisioningInMaintenance,
-		KeepAvailable: b.config.KeepAvailable,
+		KeepAvailable: b.config.KeepAvailable, DisallowedSteps: b.config.DisallowedSteps,
 	}
 }
 
@@ -85,7 +85,8 @@ func (b *rulebook) refusalText(n *Node, r *admission.Refusal) string {
 		case ok:
 			return fmt.Sprintf("The %s operation can't be performed on node %s because it's in maintenance mode.", operation, n.UUID)
 		case r.Request == states.EventAbort.String():
-			return fmt.Sprintf("Can not abort service on node %q while it is in maintenance mode. Please remove the node from maintenance prior to issuing the request to abort the service operation.", n.UUID)
+			return fmt.Sprintf("Can not abort service on node %q while it is in maintenance mode. Please remove the node from "+
+				"maintenance prior to issuing the request to abort the service operation.", n.UUID)
 		default:
 			return "Cleaning a node in maintenance mode is not allowed"
 		}
@@ -114,23 +115,32 @@ func lockedText(n *Node, conductor string) string {
 // stateText returns the text of a refusal for the node's provision state.
 func (b *rulebook) stateText(n *Node, r *admission.Refusal) string {
 	allowed := strings.Join(listed(admission.InterfaceStates(), updateOrder), ", ")
+	current := ""
+	if b.config.Table.Series() >= states.Gazpacho {
+		current = fmt.Sprintf(" Current state is '%s'.", n.ProvisionState)
+	}
 	switch r.Field {
 	case "protected":
-		return fmt.Sprintf("Node %s can only be made protected in provision states 'active' or 'rescue', the current state is '%s'", n.UUID, n.ProvisionState)
+		return fmt.Sprintf("Node %s can only be made protected in provision states 'active' or 'rescue', the current state is '%s'",
+			n.UUID, n.ProvisionState)
 	case "retired":
 		return fmt.Sprintf("Node %s can not have 'retired' set in provision state 'available', the current state is 'available'", n.UUID)
 	case "resource_class":
-		return fmt.Sprintf("Node %s can not have resource_class updated unless it is in one of allowed (%s) states.", n.UUID, allowed)
+		return fmt.Sprintf("Node %s can not have resource_class updated unless it is in one of allowed (%s) states.%s", n.UUID, allowed, current)
 	case "allocation_uuid":
-		return fmt.Sprintf("Node %s with an allocation can not have instance_uuid removed unless it is in one of allowed (%s) states or in maintenance mode.", n.UUID, allowed)
+		return fmt.Sprintf("Node %s with an allocation can not have instance_uuid removed unless it is in one of allowed (%s) states "+
+			"or in maintenance mode.%s", n.UUID, allowed, current)
 	case "provision_state":
 		if r.Request == "deletion" {
-			return fmt.Sprintf("Can not delete node %q while it is in provision state %q. Valid provision states to perform deletion are: \"(%s)\", or set the node into maintenance mode",
+			return fmt.Sprintf("Can not delete node %q while it is in provision state %q. Valid provision states to perform deletion "+
+				"are: \"(%s)\", or set the node into maintenance mode",
 				n.UUID, n.ProvisionState, strings.Trim(pyrepr.List(listed(b.admission().DeleteAllowed(), deleteOrder)), "[]"))
 		}
-		return fmt.Sprintf("The requested action %q can not be performed on node %q while it is in state %q.", r.Request, n.UUID, n.ProvisionState)
+		return fmt.Sprintf("The requested action %q can not be performed on node %q while it is in state %q.",
+			r.Request, n.UUID, n.ProvisionState)
 	default: // a hardware interface
-		return fmt.Sprintf("Node %s can not have %s updated unless it is in one of allowed (%s) states or in maintenance mode.", n.UUID, r.Field, allowed)
+		return fmt.Sprintf("Node %s can not have %s updated unless it is in one of allowed (%s) states or in maintenance mode.%s",
+			n.UUID, r.Field, allowed, current)
 	}
 }
 
@@ -149,7 +159,8 @@ func validationReason(n *Node, r *admission.Refusal) string {
 	var traits *admission.TraitsError
 	switch {
 	case errors.As(r.Err, &traits):
-		why = fmt.Sprintf("Cannot specify instance traits that are not also set on the node. Node %s is missing traits %s", n.UUID, strings.Join(traits.Missing, ", "))
+		why = fmt.Sprintf("Cannot specify instance traits that are not also set on the node. Node %s is missing traits %s",
+			n.UUID, strings.Join(traits.Missing, ", "))
 	case r.Field == "traits":
 		why = fmt.Sprintf("Error parsing traits from Node %s instance_info field. A list of strings is expected.", n.UUID)
 	case r.Err != nil:

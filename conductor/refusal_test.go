@@ -65,10 +65,18 @@ func TestAHeartbeatInMaintenanceContinuesNothing(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, func(c *conductor.Config) { c.NoProvisioningInMaintenance = forbid })
 			n := f.create(conductor.Node{
-				ProvisionState: states.CleanWait, TargetProvisionState: states.Available, Maintenance: true,
-				Agent: conductor.AgentInfo{Token: "token"}, CleanSteps: &conductor.Steps{Current: &conductor.Step{Interface: "deploy", Step: "erase_devices"}},
+				ProvisionState:       states.CleanWait,
+				TargetProvisionState: states.Available,
+				Maintenance:          true,
+				Agent:                conductor.AgentInfo{Token: "token"},
+				CleanSteps:           &conductor.Steps{Current: &conductor.Step{Interface: "deploy", Step: "erase_devices"}},
 			})
-			require.NoError(t, f.Heartbeat(f.ctx, n.UUID, conductor.Heartbeat{AgentVersion: "9", AgentToken: "token", CallbackURL: "http://192.0.2.1"}))
+			require.NoError(t, f.Heartbeat(f.ctx, n.UUID, conductor.Heartbeat{
+				From:         agentAt,
+				AgentVersion: "9",
+				AgentToken:   "token",
+				CallbackURL:  "http://10.0.0.7",
+			}))
 			got := f.settle(n)
 			require.Equal(t, want, got.ProvisionState)
 			if forbid {
@@ -98,7 +106,11 @@ func TestAnInterfaceThatTheNodeLacksRefusesTheRequest(t *testing.T) {
 		text         string
 	}{
 		{"inspect", "inspect", states.Manageable, 400, "Driver fake-hardware does not support inspect (disabled or not implemented)."},
-		{"rescue", "rescue", states.Active, 500, "Failed to rescue instance None for node UUID: Validation failed: Driver fake-hardware does not support rescue (disabled or not implemented)."},
+		{
+			"rescue", "rescue", states.Active, 500,
+			"Failed to rescue instance None for node UUID: Validation failed: Driver fake-hardware does not support rescue " +
+				"(disabled or not implemented).",
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, nil)
@@ -120,12 +132,15 @@ func TestTheInstancesTraitsMustBeTheNodes(t *testing.T) {
 			f := start(t, nil)
 			from := map[string]states.State{"active": states.Available, "rebuild": states.Active}[target]
 			n := f.create(conductor.Node{
-				ProvisionState: from, Traits: []string{"CUSTOM_GOLD"}, InstanceInfo: map[string]any{"traits": []any{"CUSTOM_GOLD", "CUSTOM_B", "CUSTOM_A"}},
+				ProvisionState: from,
+				Traits:         []string{"CUSTOM_GOLD"},
+				InstanceInfo:   map[string]any{"traits": []any{"CUSTOM_GOLD", "CUSTOM_B", "CUSTOM_A"}},
 			})
 			err := f.Provision(f.ctx, n.UUID, f.provision(target))
 			require.ErrorIs(t, err, conductor.Unsuitable)
 			require.Equal(t, 400, conductor.HTTPStatus(err))
-			require.EqualError(t, err, "Failed to validate deploy or power info for node "+n.UUID+": Cannot specify instance traits that are not also set on the node. Node "+n.UUID+" is missing traits CUSTOM_A, CUSTOM_B")
+			require.EqualError(t, err, "Failed to validate deploy or power info for node "+n.UUID+": Cannot specify instance "+
+				"traits that are not also set on the node. Node "+n.UUID+" is missing traits CUSTOM_A, CUSTOM_B")
 			requireUnchanged(t, n, f.settle(n))
 		})
 	}
@@ -179,7 +194,8 @@ func TestARequestForANodeWithoutPowerInterfaceTellsWhy(t *testing.T) {
 		require.EqualError(t, f.Provision(f.ctx, n.UUID, f.provision(test.target)), strings.ReplaceAll(test.want, "UUID", n.UUID), test.target)
 	}
 	n := f.create(conductor.Node{ProvisionState: states.Active, InstanceUUID: "an instance"})
-	require.EqualError(t, f.Provision(f.ctx, n.UUID, f.provision("rescue")), "Failed to rescue instance an instance for node "+n.UUID+": Validation failed: no address")
+	require.EqualError(t, f.Provision(f.ctx, n.UUID, f.provision("rescue")),
+		"Failed to rescue instance an instance for node "+n.UUID+": Validation failed: no address")
 }
 
 func TestTheSameUnfitInterfaceIsNamedEachTime(t *testing.T) {
@@ -195,6 +211,27 @@ func TestTheSameUnfitInterfaceIsNamedEachTime(t *testing.T) {
 		require.ErrorContains(t, err, "'ironic.hardware.interfaces.deploy'")
 		_, err = f.UpdateNode(f.ctx, active.UUID, unfit)
 		require.ErrorContains(t, err, "deploy_interface")
+	}
+}
+
+func TestTheRefusalOfAnUpdateNamesTheCurrentStateSince20261(t *testing.T) {
+	for field, change := range map[string]func(*conductor.Node){
+		"resource_class": func(n *conductor.Node) { n.ResourceClass = "silver" },
+		"instance_uuid":  func(n *conductor.Node) { n.InstanceUUID = "" },
+		"bios_interface": func(n *conductor.Node) { n.Interfaces = map[string]string{"bios": "no-bios"} },
+	} {
+		for series, named := range map[states.Series]bool{states.Flamingo: false, states.Gazpacho: true} {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, func(c *conductor.Config) { c.Table = series.Table() })
+				n := f.create(conductor.Node{
+					ProvisionState: states.Active, ResourceClass: "gold", InstanceUUID: "2f3a9e0c-7d3b-4a49-8f5e-3c1b6f0d7a11",
+					AllocationUUID: "0d8f7a5b-4f5c-4a8e-8f0e-0c1c2b8a9f01",
+				})
+				_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { change(n); return nil })
+				require.ErrorContains(t, err, field)
+				require.Equal(t, named, strings.HasSuffix(err.Error(), " Current state is 'active'."), "%s in %v: %v", field, series, err)
+			})
+		}
 	}
 }
 

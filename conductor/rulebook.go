@@ -13,7 +13,7 @@ import (
 // a node's record. Its methods do no I/O.
 type rulebook struct {
 	config    *Config
-	described atomic.Pointer[map[string]Description] // by the name of the hardware type; those of all members
+	described atomic.Pointer[map[string]Description] // of the hardware types of all members, by name
 }
 
 // hardware returns a node's hardware type.
@@ -35,16 +35,19 @@ type result struct {
 	event states.Event
 	err   error
 	edit  func(*Node)
+	// stepsDone says that the work had steps, and that all of them have ended.
+	stepsDone bool
 }
 
 // end applies the result of the work in the node's state to the record.
 func (b *rulebook) end(n *Node, e result) error {
 	if e.event == states.EventFail {
-		kind, aborted := stepKinds[n.ProvisionState]
-		if aborted = aborted && errors.Is(e.err, errAborted); aborted {
+		kind := kindOf(n.ProvisionState)
+		aborted := kind.in != nil && errors.As(e.err, new(*abortError))
+		if aborted {
 			kind.edit(n).Current = nil // fail then sets no fault: an abort is not a fault
 		}
-		if err := b.fail(n, e.err.Error()); err != nil {
+		if err := b.failed(n, e.err.Error(), aborted && kind.work == states.WorkDeploy); err != nil {
 			return err
 		}
 		if aborted {
@@ -56,7 +59,7 @@ func (b *rulebook) end(n *Node, e result) error {
 			return err
 		}
 		if e.event != states.EventWait && e.event != states.EventHold {
-			if kind, ok := stepKinds[n.ProvisionState]; ok && *kind.in(n) != nil {
+			if kind := kindOf(n.ProvisionState); kind.in != nil && *kind.in(n) != nil {
 				kind.forget(n)
 			}
 			if !b.keepsAgent(n) {
@@ -78,43 +81,38 @@ func (b *rulebook) end(n *Node, e result) error {
 // or a service has failed, fail puts the node into maintenance.
 //
 // Source: the error handlers of ironic/conductor/utils.py.
-func (b *rulebook) fail(n *Node, text string) error {
+func (b *rulebook) fail(n *Node, text string) error { return b.failed(n, text, false) }
+
+// failed is fail for work that may have been aborted by request.
+func (b *rulebook) failed(n *Node, text string, aborted bool) error {
 	from := n.ProvisionState
 	moved, err := n.machine().Report(b.config.Table, states.EventFail, text)
 	if err != nil {
 		return err
 	}
-	fault := faults[from]
-	n.CleanUp = b.cleanUp(n, false)
-	if kind, ok := stepKinds[from]; ok {
-		if fault != "" && kind.of(n).Current != nil {
-			n.Maintenance, n.Fault = true, fault
+	kind := kindOf(from)
+	n.CleanUp = b.cleanUp(n, aborted)
+	if kind.in != nil {
+		if kind.fault != "" && kind.of(n).Current != nil {
+			n.Maintenance, n.Fault = true, kind.fault
 			if n.MaintenanceReason == "" {
 				n.MaintenanceReason = moved.LastError
 			}
 		}
 		switch steps := *kind.in(n); {
-		case kind.work != states.Cleaning:
+		case kind.work != states.WorkClean && kind.work != states.WorkService:
 			kind.forget(n)
 		case steps != nil: // Ironic keeps the list of steps
 			steps.Current, steps.Begun, steps.AbortAfter = nil, 0, false
 		}
 	}
-	if from == states.Adopting {
+	switch kind.work {
+	case states.WorkAdopt:
 		n.Power = states.NoPower
-	}
-	if from == states.Rescuing || from == states.RescueWait {
+	case states.WorkRescue:
 		n.forgetRescue()
 	}
 	n.forgetAgent()
 	b.move(n, states.EventFail, moved)
 	return nil
-}
-
-// faults maps the states with steps to the fault of a node whose step has failed.
-//
-// Source: ironic/common/faults.py.
-var faults = map[states.State]string{
-	states.Cleaning: "clean failure", states.CleanWait: "clean failure", states.CleanHold: "clean failure",
-	states.Servicing: "service failure", states.ServiceWait: "service failure", states.ServiceHold: "service failure",
 }

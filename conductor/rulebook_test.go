@@ -21,11 +21,18 @@ func TestTheRecordOfANodeWhoseWorkHasFailed(t *testing.T) {
 		fault, reason string
 		rescue        bool // the rescue password stays
 	}{
-		"a clean step":            {Node{ProvisionState: states.Cleaning, CleanSteps: step()}, states.CleanFail, "clean failure", "no answer", true},
+		"a clean step": {
+			Node{ProvisionState: states.Cleaning, CleanSteps: step()},
+			states.CleanFail, "clean failure", "no answer", true,
+		},
 		"a cleaning before steps": {Node{ProvisionState: states.Cleaning}, states.CleanFail, "", "", true},
-		"a service step":          {Node{ProvisionState: states.ServiceWait, ServiceSteps: step()}, states.ServiceFail, "service failure", "no answer", true},
+		"a service step": {
+			Node{ProvisionState: states.ServiceWait, ServiceSteps: step()},
+			states.ServiceFail, "service failure", "no answer", true,
+		},
 		"a clean step in maintenance": {
-			Node{ProvisionState: states.Cleaning, CleanSteps: step(), Maintenance: true, MaintenanceReason: "mine"}, states.CleanFail, "clean failure", "mine", true,
+			Node{ProvisionState: states.Cleaning, CleanSteps: step(), Maintenance: true, MaintenanceReason: "mine"},
+			states.CleanFail, "clean failure", "mine", true,
 		},
 		"a deploy step":          {Node{ProvisionState: states.Deploying, DeploySteps: step()}, states.DeployFail, "", "", true},
 		"an adoption":            {Node{ProvisionState: states.Adopting}, states.AdoptFail, "", "", true},
@@ -41,7 +48,8 @@ func TestTheRecordOfANodeWhoseWorkHasFailed(t *testing.T) {
 			require.NoError(t, c.rules.fail(n, "no answer"))
 			require.Equal(t, test.to, n.ProvisionState)
 			require.Equal(t, "no answer", n.LastError)
-			require.Equal(t, []any{test.fault != "" || test.node.Maintenance, test.fault, test.reason}, []any{n.Maintenance, n.Fault, n.MaintenanceReason})
+			require.Equal(t, []any{test.fault != "" || test.node.Maintenance, test.fault, test.reason},
+				[]any{n.Maintenance, n.Fault, n.MaintenanceReason})
 			require.Equal(t, test.node.ProvisionState == states.Adopting, n.Power == states.NoPower)
 			require.Equal(t, test.rescue, n.InstanceInfo["rescue_password"] != nil)
 			require.Empty(t, n.Agent.URL)
@@ -49,6 +57,31 @@ func TestTheRecordOfANodeWhoseWorkHasFailed(t *testing.T) {
 				require.Equal(t, Steps{}, *n.CleanSteps)
 			}
 		})
+	}
+}
+
+func TestTheRecordOfANodeWhoseWorkWasAbortedAfterAStep(t *testing.T) {
+	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}})
+	require.NoError(t, err)
+	for work, test := range map[states.State]struct {
+		to      states.State
+		cleanUp CleanUp
+	}{
+		states.Cleaning:  {states.CleanFail, CleanUp{PowerOff: true, Ramdisk: true}},
+		states.Servicing: {states.ServiceFail, CleanUp{PowerOff: true, Ramdisk: true, Instance: true}},
+		states.Deploying: {states.DeployFail, CleanUp{Ramdisk: true, AbortedDeployment: true}}, // the machine stays on
+	} {
+		n := &Node{Driver: "fake-hardware", ProvisionState: work, Interfaces: map[string]string{"deploy": "direct"}}
+		step := Step{Interface: "bios", Step: "factory_reset"}
+		*kindOf(work).in(n) = &Steps{
+			Requested: []StepRequest{{Interface: "bios", Step: "factory_reset"}}, Planned: []Step{step, step},
+			Begun: 1, Current: &step, AbortAfter: true,
+		}
+		require.NoError(t, c.rules.end(n, result{event: states.EventFail, err: &abortError{work.Work(), step.String()}}))
+		require.Equal(t, test.to, n.ProvisionState)
+		require.Equal(t, &test.cleanUp, n.CleanUp, work)
+		require.Equal(t, Steps{}, **kindOf(work).in(n), work)
+		require.False(t, n.Maintenance, work)
 	}
 }
 
@@ -63,8 +96,8 @@ func TestACopyOfANodeSharesNoSteps(t *testing.T) {
 	require.Equal(t, steps(), n.CleanSteps)
 }
 
-// TestOnlyWorkThatWaitedContinuesWithItsNextStep moves a node between each pair of states, with steps of an earlier work of the
-// new state's kind.
+// TestOnlyWorkThatWaitedContinuesWithItsNextStep moves a node between each pair of states, with steps of an earlier
+// work of the new state's kind.
 func TestOnlyWorkThatWaitedContinuesWithItsNextStep(t *testing.T) {
 	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}})
 	require.NoError(t, err)
@@ -75,7 +108,7 @@ func TestOnlyWorkThatWaitedContinuesWithItsNextStep(t *testing.T) {
 	}
 	moves := 0
 	for row := range c.config.Table.Transitions() {
-		if !workStates.Has(row.To) || row.To == states.Verifying {
+		if !runsIn(row.To) || row.To == states.Verifying {
 			continue
 		}
 		n := &Node{ProvisionState: row.From}
@@ -83,13 +116,13 @@ func TestOnlyWorkThatWaitedContinuesWithItsNextStep(t *testing.T) {
 			Requested: []StepRequest{{Step: "a"}}, Planned: []Step{{Step: "a"}}, DisableRamdisk: true,
 			Begun: 1, Current: &Step{Step: "a"}, Prepared: true, Sent: true, Rebooted: true, Validated: true, AbortAfter: true,
 		}
-		*stepKinds[row.To].in(n) = earlier.clone()
+		*kindOf(row.To).in(n) = earlier.clone()
 		c.rules.move(n, row.Event, machine.Node{State: row.To})
 		want := earlier
 		if !waited[row.To].Has(row.From) {
 			want = Steps{Requested: earlier.Requested, Planned: earlier.Planned, DisableRamdisk: true}
 		}
-		require.Equal(t, want, stepKinds[row.To].of(n), "%v to %v", row.From, row.To)
+		require.Equal(t, want, kindOf(row.To).of(n), "%v to %v", row.From, row.To)
 		moves++
 	}
 	require.Greater(t, moves, 20)

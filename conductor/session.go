@@ -4,6 +4,7 @@ package conductor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,8 +25,12 @@ type sessions struct {
 	joined   chan struct{} // closed when the conductor is a member for the first time
 	joinOnce sync.Once
 
-	mu  sync.Mutex
-	now *session // nil while this conductor is no member
+	refused    chan struct{} // closed when an attempt to join has failed with ErrNameTaken
+	refuseOnce sync.Once
+
+	mu     sync.Mutex
+	now    *session // nil while this conductor is no member
+	reason error    // why the last session ended, if it has an HTTP status and so a text for clients
 }
 
 // session is one membership of this conductor, from joining to its loss.
@@ -82,8 +87,12 @@ func (ss *sessions) serve(ctx context.Context, r *run) {
 		return
 	}
 	ss.set(nil)
+	ss.explain(lost)
 	end(errCutOff)
 	if s.members == nil {
+		if errors.Is(lost, ErrNameTaken) {
+			ss.refuseOnce.Do(func() { close(ss.refused) })
+		}
 		ss.counters.joinsFailed.Add(1)
 		ss.config.Log.Error("the conductor could not join the others and will try again", "member", s.id, "error", lost)
 		return
@@ -106,7 +115,8 @@ func (ss *sessions) logMembers(s *session, now []Member) {
 	}
 	for _, m := range s.members {
 		if !isMember(now, m.ID) {
-			ss.config.Log.Warn("another conductor has left or died, and the others take its nodes over", "conductor", m.Hostname, "member", m.ID, "members", len(now))
+			ss.config.Log.Warn("another conductor has left or died, and the others take its nodes over",
+				"conductor", m.Hostname, "member", m.ID, "members", len(now))
 		}
 	}
 }
@@ -117,17 +127,36 @@ func (ss *sessions) set(s *session) {
 	ss.now = s
 }
 
+// explain keeps the reason for which this conductor is no member, if clients may read it.
+func (ss *sessions) explain(lost error) {
+	var reason interface {
+		error
+		HTTPStatus() int
+	}
+	_ = errors.As(lost, &reason)
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.reason = reason
+}
+
 // current returns the session, or an error where the conductor is no member.
 func (ss *sessions) current() (*session, error) {
 	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	if ss.now == nil || ss.now.run.ctx.Err() != nil {
+	now := ss.now
+	ss.mu.Unlock()
+	if now == nil || now.run.ctx.Err() != nil {
 		return nil, ss.noMember()
 	}
-	return ss.now, nil
+	return now, nil
 }
 
 // noMember is the error of a request while this conductor is no member.
 func (ss *sessions) noMember() error {
-	return refuse(NoWorker, "no worker is free: conductor %s is not running or has lost its membership", ss.config.Name)
+	const text = "no worker is free: conductor %s is not running or has lost its membership"
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if ss.reason != nil {
+		return refuse(NoWorker, text+": %v", ss.config.Name, ss.reason)
+	}
+	return refuse(NoWorker, text, ss.config.Name)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -16,11 +17,12 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// simAgent is the machine of a node with an agent. Each power on or reboot starts the agent, which looks its node up at a random
-// conductor and sends heartbeats to random conductors.
+// simAgent is the machine of a node with an agent. Each power on or reboot starts the agent, which looks its node up
+// at a random conductor and sends heartbeats to random conductors.
 type simAgent struct {
 	*world
 	node       *conductor.Node
+	at         netip.Addr
 	conductors map[string]*simConductor
 	names      []string
 	ctx        context.Context
@@ -56,14 +58,26 @@ func (c simConn) Read(b []byte) (int, error) {
 type simConductorKey struct{}
 
 // startAgents gives every second node a machine with an agent.
-func (w *world) startAgents(ctx context.Context, group *sync.WaitGroup, conductors map[string]*simConductor, names []string, nodes []*conductor.Node) {
+func (w *world) startAgents(
+	ctx context.Context, group *sync.WaitGroup, conductors map[string]*simConductor, names []string, nodes []*conductor.Node,
+) {
+	at := netip.MustParseAddr("10.0.0.0")
 	for _, n := range nodes {
+		at = at.Next()
 		if n.Interfaces["deploy"] != "direct" {
 			continue
 		}
 		a := &simAgent{
-			world: w, node: n, conductors: conductors, names: names, ctx: ctx, group: group, beat: make(chan struct{}, 1), done: map[string]bool{},
-			program: &agentProgram{conns: make(chan net.Conn), steps: agentSteps()},
+			world:      w,
+			node:       n,
+			at:         at,
+			conductors: conductors,
+			names:      names,
+			ctx:        ctx,
+			group:      group,
+			beat:       make(chan struct{}, 1),
+			done:       map[string]bool{},
+			program:    &agentProgram{conns: make(chan net.Conn), steps: agentSteps()},
 		}
 		a.program.accepted = a.accepted
 		server := &http.Server{Handler: a.program, ConnContext: func(ctx context.Context, c net.Conn) context.Context {
@@ -85,11 +99,23 @@ func (w *world) agentOf(id string) *simAgent {
 	return w.agents[id]
 }
 
-// dial connects a conductor to the agent whose node's UUID is the host.
+// agentAt returns the agent at an address.
+func (w *world) agentAt(at netip.Addr) *simAgent {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, a := range w.agents {
+		if a.at == at {
+			return a
+		}
+	}
+	return nil
+}
+
+// dial connects a conductor to the agent at an address.
 func (w *world) dial(by string) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, _, address string) (net.Conn, error) {
-		host, _, _ := strings.Cut(address, ":")
-		a := w.agentOf(host)
+		a := w.agentAt(netip.MustParseAddrPort(address).Addr())
+		host := a.node.UUID
 		w.whileStopped(by, host, "dials")
 		sleep.For(ctx, w.upTo(20*time.Millisecond, by, host, "dials"))
 		a.mu.Lock()
@@ -148,7 +174,7 @@ func (a *simAgent) run(ctx context.Context) {
 		if ctx.Err() != nil || time.Since(begun) > 5*time.Minute {
 			return
 		}
-		_, given, err := a.any("looks up").Lookup(ctx, nil, a.node.UUID)
+		_, given, err := a.any("looks up").Lookup(ctx, a.at, nil, a.node.UUID)
 		switch {
 		case err == nil && given == "":
 			a.log("agent of node %s: the token was given out before", a.node.Name)
@@ -162,7 +188,12 @@ func (a *simAgent) run(ctx context.Context) {
 	a.log("agent of node %s: it has a token", a.node.Name)
 	a.program.reset(token)
 	for ctx.Err() == nil {
-		err := a.any("beats").Heartbeat(ctx, a.node.UUID, conductor.Heartbeat{CallbackURL: "http://" + a.node.UUID + ":9999", AgentVersion: "9.4.3", AgentToken: token})
+		err := a.any("beats").Heartbeat(ctx, a.node.UUID, conductor.Heartbeat{
+			From:         a.at,
+			CallbackURL:  "http://" + a.at.String() + ":9999",
+			AgentVersion: "9.4.3",
+			AgentToken:   token,
+		})
 		if err != nil && !errors.Is(err, conductor.Invalid) {
 			sleep.For(ctx, a.upTo(5*time.Second, a.node.UUID, "repeats its heartbeat"))
 		}
@@ -180,8 +211,8 @@ func (a *simAgent) any(purpose string) *conductor.Conductor {
 	return a.conductors[a.names[a.draw(int64(len(a.names)), a.node.UUID, purpose)]].get()
 }
 
-// accepted is called with each command that the agent accepts. A conductor may send one only while it holds the node. The
-// agent begins no step twice in the same work, which world.begin checks.
+// accepted is called with each command that the agent accepts. A conductor may send one only while it holds the node.
+// The agent begins no step twice in the same work, which world.begin checks.
 func (a *simAgent) accepted(r *http.Request, name string, command map[string]any) {
 	by := r.Context().Value(simConductorKey{}).(string)
 	a.log("agent of node %s: %s sends %s", a.node.Name, by, name)
@@ -191,7 +222,7 @@ func (a *simAgent) accepted(r *http.Request, name string, command map[string]any
 		step = "agent." + step
 	}
 	a.begin(by, a.node, step)
-	a.ends(by, a.node)
+	a.ends(by, a.node.UUID)
 	a.mu.Lock()
 	boot := a.boot
 	a.mu.Unlock()

@@ -53,11 +53,12 @@ func (w *world) isCalm() bool {
 	return w.calm
 }
 
-// agentWords are what clients mostly request for a node with an agent: without them the clients would end most of its work
-// before the agent has done anything.
+// agentWords are what clients mostly request for a node with an agent: without them the clients would end most of its
+// work before the agent has done anything.
 var agentWords = map[states.State]string{
 	states.Enroll: "manage", states.Manageable: "provide", states.Available: "active", states.Active: "service", states.CleanFail: "manage",
-	states.DeployFail: "active", states.ServiceFail: "deleted", states.Error: "deleted", states.AdoptFail: "manage", states.InspectFail: "manage",
+	states.DeployFail: "active", states.ServiceFail: "deleted", states.Error: "deleted",
+	states.AdoptFail: "manage", states.InspectFail: "manage",
 	states.Rescue: "unrescue", states.RescueFail: "unrescue", states.UnrescueFail: "unrescue",
 }
 
@@ -89,7 +90,10 @@ func (c *simClient) request(ctx context.Context, by *conductor.Conductor, n *con
 		clean = append([]conductor.StepRequest{{Interface: "deploy", Step: "erase_devices"}}, steps...)
 		service = append([]conductor.StepRequest{{Interface: "deploy", Step: "burnin_cpu"}}, steps...)
 	}
-	return word, by.Provision(ctx, n.UUID, conductor.ProvisionRequest{
+	before := c.moved(n.UUID, word)
+	err = by.Provision(ctx, n.UUID, conductor.ProvisionRequest{
 		Target: word, Version: version, CleanSteps: clean, ServiceSteps: service, RescuePassword: "x",
 	})
+	c.told(n.UUID, word, before, err)
+	return word, err
 }

@@ -97,8 +97,7 @@ func (s *simStore) Update(ctx context.Context, r conductor.Record) (int64, error
 	before, beforeErr := s.memory.Get(ctx, r.Kind, r.ID)
 	revision, err := s.memory.Update(ctx, r)
 	if err == nil && beforeErr == nil && r.Kind == conductor.KindNode {
-		r.Revision = revision
-		s.stored(s.name, before, r)
+		s.stored(s.name, before, r, revision)
 	}
 	s.writing.Unlock()
 	return revision, errors.Join(err, s.lost(r))
@@ -178,8 +177,7 @@ func (s *simMembership) Alive(ctx context.Context, id string) (bool, error) {
 
 func (s *simMembership) Holds(id string) bool {
 	s.whileStopped(s.name, "holds")
-	alive, _ := s.alive(id)
-	return alive
+	return s.alive(id)
 }
 
 // Join implements [conductor.Membership]. A member that is cut off loses its membership

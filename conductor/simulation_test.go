@@ -22,6 +22,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -35,7 +36,7 @@ var (
 
 // TestSimulation runs conductors on virtual time, with a store and a membership that fail as a
 // network and etcd can fail, hardware that fails and hangs, and clients that send any request.
-// It checks the rules of [world.stored], [world.operate] and [world.check]. Repeat a failed
+// It checks the [promiseChecks]. Repeat a failed
 // history with -simulation.seed.
 func TestSimulation(t *testing.T) {
 	if *simulationSeed != 0 {
@@ -44,7 +45,7 @@ func TestSimulation(t *testing.T) {
 	}
 	count := uint64(*simulations)
 	if testing.Short() {
-		count /= 10
+		count /= 20
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // the garbage of a history is short-lived
 	var begun atomic.Uint64
@@ -79,6 +80,7 @@ func succeeds(t *testing.T, seed uint64) bool {
 
 // TestASimulationIsRepeatedByItsSeed compares the events of two runs of the same seed.
 func TestASimulationIsRepeatedByItsSeed(t *testing.T) {
+	needs.Time(t)
 	for seed := range uint64(3) {
 		var lines [2][]string
 		for i := range lines {
@@ -97,6 +99,7 @@ func printed(line string) { fmt.Println(line) }
 
 // world is the shared state of a simulation.
 type world struct {
+	*promiseChecks
 	t       *testing.T
 	seed    uint64
 	emit    func(line string) // receives each event, may be nil; called with the lock held
@@ -109,10 +112,7 @@ type world struct {
 	cut    map[string]time.Time // since when a conductor is cut off from store and members
 	until  map[string]time.Time // until when a conductor is stopped
 	calm   bool                 // true once the faults have ended
-	busy   map[string]string
-	begun  map[string]map[string]bool // steps that the work at hand has begun, by node and name
-	nodes  map[int64]simNode          // as they were stored, by revision
-	agents map[string]*simAgent       // by the node's UUID
+	agents map[string]*simAgent // by the node's UUID
 }
 
 // draw returns a pseudo-random number below n that depends only on the seed, the virtual time
@@ -191,9 +191,10 @@ func simulate(t *testing.T, seed uint64, emit func(string)) { simulateClocks(t, 
 // simulateClocks runs one history in which conductors have clocks of their own.
 func simulateClocks(t *testing.T, seed uint64, emit func(string), clocks simClocks) {
 	w := &world{
-		t: t, seed: seed, emit: emit, clocks: clocks, cut: map[string]time.Time{}, until: map[string]time.Time{}, busy: map[string]string{}, begun: map[string]map[string]bool{},
-		nodes: map[int64]simNode{}, agents: map[string]*simAgent{},
+		t: t, seed: seed, emit: emit, clocks: clocks, cut: map[string]time.Time{}, until: map[string]time.Time{},
+		agents: map[string]*simAgent{},
 	}
+	w.promiseChecks = w.promise()
 	w.members.members = map[string]conductor.Member{}
 	w.members.update(func() {})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -216,8 +217,11 @@ func simulateClocks(t *testing.T, seed uint64, emit func(string), clocks simCloc
 	w.calmDown(names)
 	time.Sleep(rest + clocks.most()) // every wait has timed out
 	w.check(nodes)
-	for _, c := range conductors {
+	stored, err := w.memory.List(ctx, conductor.KindNode, "", 1000)
+	require.NoError(t, err)
+	for name, c := range conductors {
 		requireCounted(t, conductor.IndexOf(c.get()))
+		w.indexed(name, c.get(), stored)
 	}
 }
 
@@ -231,7 +235,7 @@ func (w *world) stop(name string, lasts time.Duration) {
 	defer w.mu.Unlock()
 	begin := time.Now()
 	w.until[name] = begin.Add(lasts)
-	maps.DeleteFunc(w.busy, func(_, by string) bool { return by == name })
+	w.suspended(name)
 	time.AfterFunc(expires, func() {
 		w.mu.Lock()
 		expired := w.until[name].Equal(begin.Add(lasts)) && lasts > expires
@@ -310,8 +314,8 @@ func simTypes(hardware conductor.Hardware, names ...string) map[string]conductor
 	return types
 }
 
-// populate stores the nodes. About half of them have a hardware type that only one conductor has, and one of the two with an agent has
-// fast track.
+// populate stores the nodes. About half of them have a hardware type that only one conductor has, and one of the two
+// with an agent has fast track.
 func (w *world) populate(ctx context.Context, names []string) []*conductor.Node {
 	seed, err := conductor.New(conductor.Config{Store: &w.memory, Name: "seed", Hardware: simTypes(&conductor.Fake{}, names...)})
 	require.NoError(w.t, err)
@@ -322,9 +326,14 @@ func (w *world) populate(ctx context.Context, names []string) []*conductor.Node 
 			driver = "fake-" + names[w.draw(int64(len(names)), "driver", fmt.Sprint(i), "of")]
 		}
 		n, err := seed.CreateNode(ctx, &conductor.Node{
-			Interfaces: map[string]string{"deploy": []string{"fake", "direct"}[i%2]}, InstanceInfo: instanceInfo(), DriverInfo: map[string]any{"fast_track": i%4 == 1},
-			UUID: fmt.Sprintf("%08x-0000-4000-8000-%012x", w.seed, i), // decides which conductor owns it
-			Name: fmt.Sprint(i), Driver: driver, ProvisionState: states.Enroll, Power: states.PowerOff,
+			Interfaces:     map[string]string{"deploy": []string{"fake", "direct"}[i%2]},
+			InstanceInfo:   instanceInfo(),
+			DriverInfo:     map[string]any{"fast_track": i%4 == 1},
+			UUID:           fmt.Sprintf("%08x-0000-4000-8000-%012x", w.seed, i), // decides which conductor owns it
+			Name:           fmt.Sprint(i),
+			Driver:         driver,
+			ProvisionState: states.Enroll,
+			Power:          states.PowerOff,
 		})
 		require.NoError(w.t, err)
 		nodes = append(nodes, n)

@@ -46,7 +46,9 @@ func (c *Conductor) Stats() Stats {
 
 // PowerStats returns the current values of the power sync, power requests included.
 func (c *Conductor) PowerStats() powersync.Stats {
-	stats := c.engine.syncer.Stats()
-	stats.Reads, stats.Sets, stats.Abandoned = int(c.engine.counters.powerReads.Load()), int(c.engine.counters.powerSets.Load()), int(c.engine.counters.powerAbandoned.Load())
+	stats, counters := c.engine.syncer.Stats(), c.engine.counters
+	stats.Reads = int(counters.powerReads.Load())
+	stats.Sets = int(counters.powerSets.Load())
+	stats.Abandoned = int(counters.powerAbandoned.Load())
 	return stats
 }

@@ -80,8 +80,10 @@ func TestStatsAndTheLogReportMembersThatJoinAndLeave(t *testing.T) {
 		require.Equal(t, states.DeployFail, f.settle(held).ProvisionState)
 		synctest.Wait()
 		require.Equal(t, conductor.Stats{Joins: 1, ReservationsDropped: 1, Workers: 7}, f.Stats())
-		require.Contains(t, log.String(), `level=WARN msg="another conductor has left or died, and the others take its nodes over" conductor=beta`)
-		require.Contains(t, log.String(), `level=WARN msg="the reservation of a conductor that has died was dropped" node=`+held.UUID+` conductor=beta provision_state=deploying`)
+		require.Contains(t, log.String(),
+			`level=WARN msg="another conductor has left or died, and the others take its nodes over" conductor=beta`)
+		require.Contains(t, log.String(),
+			`level=WARN msg="the reservation of a conductor that has died was dropped" node=`+held.UUID+` conductor=beta provision_state=deploying`)
 
 		s.steps <- scriptStep{err: errors.New("the lease has ended")}
 		synctest.Wait()

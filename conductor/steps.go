@@ -11,18 +11,21 @@ import (
 // Steps are the steps of a kind of work on a node, and how far the work is. Work that has ended
 // leaves the zero value.
 type Steps struct {
-	// Requested are the steps in the client's request; nil if there are none, as for automated cleaning.
+	// Requested are the steps in the client's request or of the runbook; nil if there are none, as for other automated
+	// cleanings.
 	Requested []StepRequest `json:"requested,omitzero"`
-	// DisableRamdisk is set if the client requested the steps without a ramdisk.
+	// DisableRamdisk is set if the client or the runbook requests the steps without a ramdisk.
 	DisableRamdisk bool `json:"disable_ramdisk,omitzero"`
-	// Prepared is set if the agent of a cleaning or a service was booted for the steps, see [AgentBooter], or by fast track
-	// ran already.
+	// ByRunbook is set if Requested are the steps of a runbook for an automated cleaning.
+	ByRunbook bool `json:"by_runbook,omitzero"`
+	// Prepared is set if the agent of a cleaning or a service was booted for the steps, see [AgentBooter], or by fast
+	// track ran already.
 	Prepared bool `json:"prepared,omitzero"`
 	// Sent is set if the node's agent has accepted the current step.
 	Sent bool `json:"sent,omitzero"`
 	// Rebooted is set if the machine is rebooted after the current step, as the step requires.
 	Rebooted bool `json:"rebooted,omitzero"`
-	// Validated is set if the steps of a deployment were planned again with those of the agent.
+	// Validated is set if the steps of a deployment were planned again with the agent's steps.
 	Validated bool `json:"validated,omitzero"`
 	// Planned are all steps of the work, without their functions; nil before the work begins.
 	Planned []Step `json:"planned,omitzero"`
@@ -32,7 +35,7 @@ type Steps struct {
 	// a tear-down leaves the step of the deployment, as in Ironic.
 	Current *Step `json:"current,omitzero"`
 	// AbortAfter ends the work after the current step: a client has requested an abort, and the step
-	// is not abortable.
+	// is not abortable. Before 2026.1 work ends normally after its last step.
 	AbortAfter bool `json:"abort_after,omitzero"`
 }
 
@@ -50,37 +53,8 @@ func (s *Steps) clone() *Steps {
 	return &c
 }
 
-// stepKind is a kind of work with steps.
-type stepKind struct {
-	work states.State // the state in which the steps run
-	verb string       // Ironic's word for the kind of step
-	in   func(*Node) **Steps
-}
-
-var (
-	cleanSteps   = stepKind{states.Cleaning, "clean", func(n *Node) **Steps { return &n.CleanSteps }}
-	deploySteps  = stepKind{states.Deploying, "deploy", func(n *Node) **Steps { return &n.DeploySteps }}
-	serviceSteps = stepKind{states.Servicing, "service", func(n *Node) **Steps { return &n.ServiceSteps }}
-
-	// stepKinds maps each state in which work with steps runs, waits or is held to its kind.
-	stepKinds = map[states.State]stepKind{
-		states.Cleaning: cleanSteps, states.CleanWait: cleanSteps, states.CleanHold: cleanSteps,
-		states.Deploying: deploySteps, states.DeployWait: deploySteps, states.DeployHold: deploySteps,
-		states.Servicing: serviceSteps, states.ServiceWait: serviceSteps, states.ServiceHold: serviceSteps,
-		states.Inspecting: otherSteps(states.Inspecting), states.InspectWait: otherSteps(states.Inspecting),
-		states.Rescuing: otherSteps(states.Rescuing), states.RescueWait: otherSteps(states.Rescuing),
-		states.Unrescuing: otherSteps(states.Unrescuing), states.Deleting: otherSteps(states.Deleting),
-		states.Adopting: otherSteps(states.Adopting),
-	}
-)
-
-// otherSteps returns the kind of work for which Ironic's record has no step fields.
-func otherSteps(work states.State) stepKind {
-	return stepKind{work, work.String(), func(n *Node) **Steps { return &n.OtherSteps }}
-}
-
 // of returns the steps of a node, zero if it has none. Do not modify what they share with the node.
-func (k stepKind) of(n *Node) Steps {
+func (k *workKind) of(n *Node) Steps {
 	if s := *k.in(n); s != nil {
 		return *s
 	}
@@ -88,7 +62,7 @@ func (k stepKind) of(n *Node) Steps {
 }
 
 // edit returns the steps of a node for a change.
-func (k stepKind) edit(n *Node) *Steps {
+func (k *workKind) edit(n *Node) *Steps {
 	s := k.in(n)
 	if *s == nil {
 		*s = &Steps{}
@@ -96,15 +70,20 @@ func (k stepKind) edit(n *Node) *Steps {
 	return *s
 }
 
-// forget removes the steps of finished work from a node's record.
-func (k stepKind) forget(n *Node) { *k.in(n) = &Steps{} }
+// composed reports whether a client or a runbook has composed the steps of a node's cleaning or service.
+func (k *workKind) composed(n *Node) bool {
+	return k.work == states.WorkService || k.work == states.WorkClean && (n.TargetProvisionState == states.Manageable || k.of(n).ByRunbook)
+}
 
-// beginSteps makes work that has begun start with its first step: a client may have ended earlier work of the same kind, as with
-// "manage" in cleaning, and its progress is then still in the record. Work that waited or was held continues. The lists of
-// steps stay, as in Ironic.
+// forget removes the steps of finished work from a node's record.
+func (k *workKind) forget(n *Node) { *k.in(n) = &Steps{} }
+
+// beginSteps makes work that has begun start with its first step: a client may have ended earlier work of the same
+// kind, as with "manage" in cleaning, and its progress is then still in the record. Work that waited or was held
+// continues. The lists of steps stay, as in Ironic.
 func (n *Node) beginSteps(from states.State) {
-	kind, ok := stepKinds[n.ProvisionState]
-	if !ok || kind.work != n.ProvisionState || kind.work == stepKinds[from].work {
+	kind := kindOf(n.ProvisionState)
+	if kind.in == nil || !runsIn(n.ProvisionState) || kind == kindOf(from) {
 		return
 	}
 	if s := *kind.in(n); s != nil {
@@ -112,10 +91,10 @@ func (n *Node) beginSteps(from states.State) {
 	}
 }
 
-// repeats reports whether the step before the current one has the same name.
+// repeats reports whether the step before the current one has the same name. A step runs.
 func (s Steps) repeats() bool {
 	i := s.Begun - 1
-	return 0 < i && i < len(s.Planned) && s.Planned[i].String() == s.Planned[i-1].String()
+	return 0 < i && s.Planned[i].String() == s.Planned[i-1].String()
 }
 
 // begun reports whether the work has started its first step or its preparation.
@@ -124,7 +103,7 @@ func (s Steps) begun() bool { return s.Begun > 0 || s.Prepared }
 // Step returns the current step of the work in the node's provision state, without its function. It
 // is zero if no step runs, waits or is held.
 func (n *Node) Step() Step {
-	if kind, ok := stepKinds[n.ProvisionState]; ok {
+	if kind := kindOf(n.ProvisionState); kind.in != nil {
 		if current := kind.of(n).Current; current != nil {
 			return *current
 		}

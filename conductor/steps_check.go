@@ -17,43 +17,86 @@ import (
 // is left out instead.
 //
 // Source: _validate_user_steps in ironic/conductor/steps.py.
-func (b *rulebook) checkSteps(requests []StepRequest, kind stepKind, available []Step, withoutRamdisk, leaveOut bool) (steps []Step, problems []string) {
+func (b *rulebook) checkSteps(
+	requests []StepRequest, kind *workKind, available []Step, withoutRamdisk, leaveOut bool,
+) (steps []Step, problems []string) {
 	count := map[string]int{}
 	for _, request := range requests {
-		step, err := b.runnable(Step{Interface: request.Interface, Step: request.Step, Args: request.Args}, available)
+		if request.OnChildren { // each child has its own steps
+			step := Step{Interface: request.Interface, Step: request.Step, Args: request.Args, Order: request.Order, Run: runOnChildren}
+			step.OnChildren, step.Children = true, request.Children
+			steps = append(steps, step)
+			continue
+		}
+		step, err := b.runnable(Step{Interface: request.Interface, Step: request.Step, Args: request.Args, Order: request.Order}, available)
 		switch {
 		case err != nil && leaveOut:
 			continue
 		case err != nil:
-			problems = append(problems, fmt.Sprintf("node does not support this %s step: %v", kind.verb, request))
+			problems = append(problems, fmt.Sprintf("node does not support this %v step: %v", kind.work, request))
 			continue
 		}
 		if request.Priority != nil {
 			step.Priority = *request.Priority
 		}
-		problems = append(problems, step.problems(request, kind, withoutRamdisk)...)
+		if text := disallowedText(b.admission(), kind, step.String()); text != "" {
+			problems = append(problems, text)
+		}
+		shown := request.String()
+		if kind.work == states.WorkClean && !withoutRamdisk && !step.InBand && b.config.Table.Series() >= states.Gazpacho {
+			shown = step.checked(request) // Ironic has checked it before the boot of the agent
+		}
+		problems = append(problems, step.problems(shown, kind, withoutRamdisk)...)
 		steps = append(steps, step)
 		count[step.Interface+"."+step.Step]++
 	}
 	var twice []string
 	for name, n := range count {
-		if n > 1 && kind.work == states.Deploying {
+		if n > 1 && kind.work == states.WorkDeploy {
 			twice = append(twice, name)
 		}
 	}
 	if len(twice) > 0 {
 		slices.Sort(twice)
-		problems = append(problems, "deploy steps from all deploy templates matching this node's instance traits cannot have the same interface and step. Duplicate deploy steps for "+strings.Join(twice, ", "))
+		problems = append(problems, "deploy steps from all deploy templates matching this node's instance traits cannot have the "+
+			"same interface and step. Duplicate deploy steps for "+strings.Join(twice, ", "))
 	}
 	return steps, problems
 }
 
+// needsNoRamdisk reports whether the agent need not be booted for a cleaning or a service, since all requested steps
+// run without a ramdisk. Unlike in Ironic, it is booted for the steps hold and wait, which only a heartbeat may end.
+//
+// Source: _validate_clean_steps_early in ironic/conductor/cleaning.py since 2026.1, do_node_service in servicing.py
+// since 2025.2.
+func (b *rulebook) needsNoRamdisk(hardware Hardware, n *Node, kind *workKind) bool {
+	if !kind.composed(n) {
+		return false
+	}
+	since := states.Flamingo
+	if kind.work == states.WorkClean {
+		since = states.Gazpacho
+	}
+	requested := kind.of(n).Requested
+	waits := func(r StepRequest) bool { return r.Step == "hold" || r.Step == "wait" }
+	if b.config.Table.Series() < since || len(requested) == 0 || slices.ContainsFunc(requested, waits) {
+		return false
+	}
+	_, problems := b.checkSteps(requested, kind, b.stepsFor(hardware, n, kind.work), true, false)
+	return len(problems) == 0
+}
+
+// checked returns a requested step as Ironic prints it after its first check, which adds what a client cannot choose.
+func (s Step) checked(request StepRequest) string {
+	return fmt.Sprintf("%s, 'abortable': %s, 'priority': %d}", strings.TrimSuffix(request.String(), "}"), pyrepr.Of(s.Abortable), s.Priority)
+}
+
 // problems returns the reasons why a step cannot run as requested.
-func (s Step) problems(request StepRequest, kind stepKind, withoutRamdisk bool) (problems []string) {
+func (s Step) problems(request string, kind *workKind, withoutRamdisk bool) (problems []string) {
 	if _, ok := builtinSteps[s.Step]; ok {
 		return nil
 	}
-	disabled := kind.work == states.Deploying && s.Priority <= 0
+	disabled := kind.work == states.WorkDeploy && s.Priority <= 0
 	var unexpected, missing []string
 	for name := range s.Args {
 		if _, ok := s.ArgsInfo[name]; !ok {
@@ -68,16 +111,19 @@ func (s Step) problems(request StepRequest, kind stepKind, withoutRamdisk bool) 
 	slices.Sort(unexpected)
 	slices.Sort(missing)
 	if len(unexpected) > 0 {
-		problems = append(problems, fmt.Sprintf("%s step %v has these unexpected arguments: %s", kind.verb, request, strings.Join(unexpected, ", ")))
+		problems = append(problems,
+			fmt.Sprintf("%v step %s has these unexpected arguments: %s", kind.work, request, strings.Join(unexpected, ", ")))
 	}
 	if len(missing) > 0 {
-		problems = append(problems, fmt.Sprintf("%s step %v is missing these required arguments: %s", kind.verb, request, strings.Join(missing, ", ")))
+		problems = append(problems,
+			fmt.Sprintf("%v step %s is missing these required arguments: %s", kind.work, request, strings.Join(missing, ", ")))
 	}
 	if withoutRamdisk && !s.NoRamdisk {
-		problems = append(problems, fmt.Sprintf("%s step %v requires booting a ramdisk", kind.verb, request))
+		problems = append(problems, fmt.Sprintf("%v step %s requires booting a ramdisk", kind.work, request))
 	}
-	if kind.work == states.Deploying && !disabled && s.Interface == "deploy" && s.Step == "deploy" {
-		problems = append(problems, "deploy step deploy on interface deploy is a core step and cannot be overridden by user steps. It may be disabled by setting the priority to 0")
+	if kind.work == states.WorkDeploy && !disabled && s.Interface == "deploy" && s.Step == "deploy" {
+		problems = append(problems, "deploy step deploy on interface deploy is a core step and cannot be overridden by user steps. "+
+			"It may be disabled by setting the priority to 0")
 	}
 	return problems
 }
@@ -88,8 +134,17 @@ func (r StepRequest) String() string {
 	if r.Args != nil {
 		fields = append(fields, "'args': "+pyrepr.Of(masked.Value(r.Args)))
 	}
+	if r.Order != nil {
+		fields = append(fields, fmt.Sprintf("'order': %d", *r.Order))
+	}
 	if r.Priority != nil {
 		fields = append(fields, fmt.Sprintf("'priority': %d", *r.Priority))
+	}
+	if r.OnChildren {
+		fields = append(fields, "'execute_on_child_nodes': True")
+	}
+	if len(r.Children) > 0 {
+		fields = append(fields, "'limit_child_node_execution': "+pyrepr.List(r.Children))
 	}
 	return "{" + strings.Join(fields, ", ") + "}"
 }

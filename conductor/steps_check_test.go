@@ -69,9 +69,15 @@ func TestADeploymentMergesTheStepsOfTheHardwareAndOfTheRequest(t *testing.T) {
 	}{
 		{nil, "deploy.deploy:100 raid.apply:90 deploy.write:80"},
 		{[]StepRequest{{Interface: "deploy", Step: "write", Priority: priority(95)}}, "deploy.deploy:100 deploy.write:95 raid.apply:90"},
-		{[]StepRequest{{Interface: "bios", Step: "write", Priority: priority(1)}}, "deploy.deploy:100 raid.apply:90 deploy.write:80 bios.write:1"},
+		{
+			[]StepRequest{{Interface: "bios", Step: "write", Priority: priority(1)}},
+			"deploy.deploy:100 raid.apply:90 deploy.write:80 bios.write:1",
+		},
 		{[]StepRequest{{Interface: "raid", Step: "apply", Priority: priority(0)}}, "deploy.deploy:100 deploy.write:80"},
-		{[]StepRequest{{Interface: "bios", Step: "write", Priority: priority(80)}}, "deploy.deploy:100 raid.apply:90 deploy.write:80 bios.write:80"},
+		{
+			[]StepRequest{{Interface: "bios", Step: "write", Priority: priority(80)}},
+			"deploy.deploy:100 raid.apply:90 deploy.write:80 bios.write:80",
+		},
 	} {
 		n := &Node{UUID: "n", Driver: "fake-hardware", ProvisionState: states.Deploying, DeploySteps: &Steps{Requested: test.requested}}
 		steps, err := newRulebook(t).engine.planDeployment(t.Context(), n, available, false)

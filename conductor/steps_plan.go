@@ -15,22 +15,26 @@ import (
 )
 
 // planSteps returns the steps for work that starts.
-func (e *engine) planSteps(ctx context.Context, n *Node, kind stepKind, available []Step) ([]Step, error) {
+func (e *engine) planSteps(ctx context.Context, n *Node, kind *workKind, available []Step) ([]Step, error) {
 	simulated := e.rules.description(n).Simulated
 	switch {
-	case kind.work == states.Deploying:
+	case kind.work == states.WorkDeploy:
 		hardware, _ := e.rules.hardware(n)
-		return e.planDeployment(ctx, n, available, simulated || agentBooter(hardware, n) != nil && !n.Agent.hasSteps(agent.Deploy))
-	case kind.work == states.Servicing, kind.work == states.Cleaning && n.TargetProvisionState == states.Manageable:
-	case kind.work == states.Cleaning:
-		return automaticSteps(n, kind.work, withPriorities(available, e.config.CleanStepPriorities), simulated)
+		return e.planDeployment(ctx, n, available, simulated || agentBooter(hardware, n, kind.work) != nil && !n.Agent.hasSteps(agent.Deploy))
+	case kind.composed(n):
+	case kind.work == states.WorkClean:
+		return automaticSteps(n, kind.work, withPriorities(e.rules.allowed(kind, available), e.config.CleanStepPriorities), simulated)
 	default:
 		return automaticSteps(n, kind.work, available, simulated)
 	}
 	stored := kind.of(n)
 	steps, problems := e.rules.checkSteps(stored.Requested, kind, available, stored.DisableRamdisk, false)
 	if len(problems) > 0 {
-		return nil, refuse(Invalid, "Cannot %s node %s: %s", kind.verb, n.UUID, strings.Join(problems, "; "))
+		begin := fmt.Sprintf("Cannot %v node %s", kind.work, n.UUID)
+		if on, _ := e.rules.fastTracks(n); !on && n.Agent.hasSteps(kind.agent) { // its first heartbeat has begun the work
+			begin = fmt.Sprintf("Node failed to start the first %s step", kind.noun)
+		}
+		return nil, refuse(Invalid, "%s: %s", begin, strings.Join(problems, "; "))
 	}
 	for i := range steps {
 		steps[i].Requested = true
@@ -38,17 +42,22 @@ func (e *engine) planSteps(ctx context.Context, n *Node, kind stepKind, availabl
 	return steps, nil
 }
 
-// planDeployment merges three lists of steps: the hardware type's, those of the deploy
-// templates that the instance's traits name, and those of the request. A step of a later
+// planDeployment merges three lists of steps: the hardware type's, the steps of the deploy
+// templates that the instance's traits name, and the requested ones. A step of a later
 // list replaces steps with the same interface and name of an earlier list; priority 0 removes
 // it. A requested step that the hardware type does not have fails the deployment. With leaveOut it is
 // left out, until a call-back tells whether an agent has it.
+//
+// Source: continue_node_deploy in ironic/conductor/deployments.py.
 func (e *engine) planDeployment(ctx context.Context, n *Node, available []Step, leaveOut bool) ([]Step, error) {
-	requested, err := e.finalSteps(ctx, n, available, leaveOut)
+	requested, err := e.deploymentSteps(ctx, n, deploySteps.of(n).Requested, func() []Step { return available }, leaveOut)
+	if errors.Is(err, Invalid) {
+		err = refuse(Invalid, "Failed to validate the final deploy steps list for node %s: %v", n.UUID, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	steps := slices.Clone(available)
+	steps := e.rules.allowed(deploySteps, available)
 	for _, step := range requested {
 		steps = slices.DeleteFunc(steps, func(s Step) bool { return s.Interface == step.Interface && s.Step == step.Step })
 		steps = append(steps, step)
@@ -59,21 +68,12 @@ func (e *engine) planDeployment(ctx context.Context, n *Node, available []Step, 
 	return steps, nil
 }
 
-// finalSteps is deploymentSteps for a deployment that has begun.
-//
-// Source: continue_node_deploy in ironic/conductor/deployments.py.
-func (e *engine) finalSteps(ctx context.Context, n *Node, available []Step, leaveOut bool) ([]Step, error) {
-	steps, err := e.deploymentSteps(ctx, n, deploySteps.of(n).Requested, func() []Step { return available }, leaveOut)
-	if errors.Is(err, Invalid) {
-		return nil, refuse(Invalid, "Failed to validate the final deploy steps list for node %s: %v", n.UUID, err)
-	}
-	return steps, err
-}
-
-// deploymentSteps returns the steps from deploy templates, followed by those of the request. With
-// leaveOut it leaves out steps that are not available. Without any such step it does not call available, which returns those of
-// the node's hardware type.
-func (e *engine) deploymentSteps(ctx context.Context, n *Node, named []StepRequest, available func() []Step, leaveOut bool) ([]Step, error) {
+// deploymentSteps returns the steps from deploy templates, followed by the requested ones. With leaveOut it leaves out
+// steps that are not available. Without any such step it does not call available, which returns the steps of the node's
+// hardware type.
+func (e *engine) deploymentSteps(
+	ctx context.Context, n *Node, named []StepRequest, available func() []Step, leaveOut bool,
+) ([]Step, error) {
 	requests, templates, err := e.fleet.templateSteps(ctx, n)
 	if err != nil || len(requests)+len(named) == 0 {
 		return nil, err
@@ -81,14 +81,18 @@ func (e *engine) deploymentSteps(ctx context.Context, n *Node, named []StepReque
 	all := available()
 	steps, problems := e.rules.checkSteps(requests, deploySteps, all, false, leaveOut)
 	if len(problems) > 0 {
-		return nil, refuse(Invalid, "Validation of deploy steps from deploy templates matching this node's instance traits failed. Matching deploy templates: %s. Errors: %s",
-			strings.Join(templates, ","), strings.Join(problems, "; "))
+		return nil, refuse(Invalid, "Validation of deploy steps from deploy templates matching this node's instance traits failed. "+
+			"Matching deploy templates: %s. Errors: %s", strings.Join(templates, ","), strings.Join(problems, "; "))
 	}
 	requested, problems := e.rules.checkSteps(named, deploySteps, all, false, leaveOut)
 	if len(problems) > 0 {
 		return nil, refuse(Invalid, `Validation of deploy steps from "deploy steps" argument failed.%s`, strings.Join(problems, "; "))
 	}
-	return append(steps, requested...), nil
+	steps = append(steps, requested...)
+	for i := range steps { // the agent's reboots stay
+		steps[i].Requested, steps[i].Abortable = true, false
+	}
+	return steps, nil
 }
 
 // templateSteps returns the steps and the names of the deploy templates named by the traits of the
@@ -111,18 +115,19 @@ func (f *fleet) templateSteps(ctx context.Context, n *Node) (steps []StepRequest
 
 // automaticSteps returns the steps of work that no client composes. Without any the work would
 // change nothing and succeed, so it fails; only in Ironic's fake-hardware nothing needs to be erased.
-func automaticSteps(n *Node, work states.State, available []Step, simulated bool) ([]Step, error) {
+func automaticSteps(n *Node, work states.Work, available []Step, simulated bool) ([]Step, error) {
 	steps := automatic(available)
 	switch {
 	case len(steps) > 0:
 		return steps, nil
-	case work != states.Cleaning:
-		return nil, refuse(Unsupported, "Driver %s has no steps for a node in provision state %q.", n.Driver, work)
+	case work != states.WorkClean:
+		return nil, refuse(Unsupported, "Driver %s has no steps for a node in provision state %q.", n.Driver, work.Working())
 	case simulated:
 		return nil, nil
 	default:
 		return nil, refuse(Unsupported, "Cannot clean node %s: driver %s has no automated clean steps, so nothing would be erased. "+
-			"For nodes that need no cleaning, set automated_clean to false on the node, or for the whole conductor (-automated-clean=false).", n.UUID, n.Driver)
+			"For nodes that need no cleaning, set automated_clean to false on the node, "+
+			"or for the whole conductor (-automated-clean=false).", n.UUID, n.Driver)
 	}
 }
 
@@ -148,7 +153,11 @@ var stepOrder = []string{"network", "vendor", "power", "management", "firmware",
 func automatic(steps []Step) []Step {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Priority <= 0 })
 	slices.SortStableFunc(steps, func(a, b Step) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(slices.Index(stepOrder, a.Interface), slices.Index(stepOrder, b.Interface)), cmp.Compare(a.Step, b.Step))
+		return cmp.Or(
+			cmp.Compare(b.Priority, a.Priority),
+			cmp.Compare(slices.Index(stepOrder, a.Interface), slices.Index(stepOrder, b.Interface)),
+			cmp.Compare(a.Step, b.Step),
+		)
 	})
 	return steps
 }
@@ -156,9 +165,13 @@ func automatic(steps []Step) []Step {
 // runnable completes a requested or stored step with the hardware type's function and
 // properties.
 func (b *rulebook) runnable(step Step, available []Step) (Step, error) {
+	if step.OnChildren {
+		step.Run = runOnChildren
+		return step, nil
+	}
 	for _, s := range available {
 		if s.Interface == step.Interface && s.Step == step.Step {
-			s.Args, s.Requested = step.Args, step.Requested
+			s.Args, s.Order, s.Requested = step.Args, step.Order, step.Requested
 			if step.Priority != 0 {
 				s.Priority = step.Priority
 			}

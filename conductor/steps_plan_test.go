@@ -53,14 +53,19 @@ func TestAStepWithUnknownArgumentsIsRefused(t *testing.T) {
 		step conductor.StepRequest
 		text string
 	}{
-		"unknown step": {conductor.StepRequest{Interface: "bios", Step: "nope"}, "node does not support this clean step: {'interface': 'bios', 'step': 'nope'}"},
+		"unknown step": {
+			conductor.StepRequest{Interface: "bios", Step: "nope"},
+			"node does not support this clean step: {'interface': 'bios', 'step': 'nope'}",
+		},
 		"missing argument": {
 			conductor.StepRequest{Interface: "bios", Step: "apply_configuration"},
-			"clean step {'interface': 'bios', 'step': 'apply_configuration'} is missing these required arguments: settings (List of BIOS settings, each item needs to contain a dictionary with name/value pairs)",
+			"clean step {'interface': 'bios', 'step': 'apply_configuration', 'abortable': False, 'priority': 0} is missing " +
+				"these required arguments: settings (List of BIOS settings, each item needs to contain a dictionary with name/value pairs)",
 		},
 		"unexpected arguments": {
 			conductor.StepRequest{Interface: "bios", Step: "factory_reset", Args: map[string]any{"b": 1, "a": 2}},
-			"clean step {'interface': 'bios', 'step': 'factory_reset', 'args': {'a': 2, 'b': 1}} has these unexpected arguments: a, b",
+			"clean step {'interface': 'bios', 'step': 'factory_reset', 'args': {'a': 2, 'b': 1}, 'abortable': False, " +
+				"'priority': 0} has these unexpected arguments: a, b",
 		},
 		"a wrong value": {
 			conductor.StepRequest{Interface: "bios", Step: "apply_configuration", Args: map[string]any{"settings": "full"}},
@@ -90,8 +95,14 @@ func TestStepsThatAClientNamesForADeployment(t *testing.T) {
 		refused string // empty: deployed
 	}{
 		"one that the hardware does not have": {step: conductor.StepRequest{Interface: "raid", Step: "nope", Priority: priority(50)}},
-		"the core step":                       {step: conductor.StepRequest{Interface: "deploy", Step: "deploy", Priority: priority(80)}, refused: "is a core step"},
-		"the core step left out":              {step: conductor.StepRequest{Interface: "deploy", Step: "deploy", Priority: priority(0)}, refused: "none"},
+		"the core step": {
+			step:    conductor.StepRequest{Interface: "deploy", Step: "deploy", Priority: priority(80)},
+			refused: "is a core step",
+		},
+		"the core step left out": {
+			step:    conductor.StepRequest{Interface: "deploy", Step: "deploy", Priority: priority(0)},
+			refused: "none",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -128,10 +139,18 @@ func TestADeployStepThatNoInterfaceHasFailsTheDeployment(t *testing.T) {
 		template  bool // the step is a deploy template's
 		text      string
 	}{
-		"requested":             {false, false, `Validation of deploy steps from "deploy steps" argument failed.` + missing},
-		"requested, simulated":  {true, false, `Validation of deploy steps from "deploy steps" argument failed.` + missing},
-		"of a template":         {false, true, "Validation of deploy steps from deploy templates matching this node's instance traits failed. Matching deploy templates: CUSTOM_COREOS. Errors: " + missing},
-		"a template, simulated": {true, true, "Validation of deploy steps from deploy templates matching this node's instance traits failed. Matching deploy templates: CUSTOM_COREOS. Errors: " + missing},
+		"requested":            {false, false, `Validation of deploy steps from "deploy steps" argument failed.` + missing},
+		"requested, simulated": {true, false, `Validation of deploy steps from "deploy steps" argument failed.` + missing},
+		"of a template": {
+			false, true,
+			"Validation of deploy steps from deploy templates matching this node's instance traits failed. Matching deploy " +
+				"templates: CUSTOM_COREOS. Errors: " + missing,
+		},
+		"a template, simulated": {
+			true, true,
+			"Validation of deploy steps from deploy templates matching this node's instance traits failed. Matching deploy " +
+				"templates: CUSTOM_COREOS. Errors: " + missing,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -186,7 +205,7 @@ func TestStepsOfEqualPriorityRunInTheOrderOfIronicsInterfaces(t *testing.T) {
 				return nil
 			}})
 		}
-		f := start(t, withReal(map[states.State][]conductor.Step{states.Cleaning: steps}))
+		f := start(t, withReal(map[states.Work][]conductor.Step{states.WorkClean: steps}))
 		n := f.node(states.Manageable)
 		f.request(n, "provide")
 		require.Equal(t, states.Available, f.settle(n).ProvisionState)
@@ -205,7 +224,7 @@ func TestADeploymentAndAnAdoptionRecordTheTypeOfTheImage(t *testing.T) {
 		"a folder":        {map[string]any{"image_source": "http://192.0.2.9/"}, nil},
 		"in Glance":       {map[string]any{"image_source": "7a0b6a5c-5c5e-4b0e-9a0e-0a8f2f6f2a11"}, nil},
 	} {
-		for word, from := range map[string]states.State{"active": states.Available, "adopt": states.Manageable} {
+		for word, from := range map[string]states.State{"active": states.Available, "rebuild": states.DeployFail, "adopt": states.Manageable} {
 			t.Run(name+", "+word, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f := start(t, nil)

@@ -13,7 +13,11 @@ import (
 )
 
 func TestTheConfigurationOrdersTheStepsOfAnAutomatedCleaning(t *testing.T) {
-	const metadata, devices, burnin = "execute_clean_step erase_devices_metadata", "execute_clean_step erase_devices", "execute_clean_step burnin_cpu"
+	const (
+		metadata = "execute_clean_step erase_devices_metadata"
+		devices  = "execute_clean_step erase_devices"
+		burnin   = "execute_clean_step burnin_cpu"
+	)
 	for name, test := range map[string]struct {
 		priorities map[string]int
 		want       []string // of the agent's steps, whose priorities are 99, 10 and 0
@@ -57,7 +61,7 @@ func TestTheConfigurationDoesNotOrderTheStepsOfAManualCleaning(t *testing.T) {
 
 func TestAutomatedCleaningFailsIfTheConfigurationLeavesNoStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		steps := map[states.State][]conductor.Step{states.Cleaning: {{Interface: "deploy", Step: "erase", Priority: 10}}}
+		steps := map[states.Work][]conductor.Step{states.WorkClean: {{Interface: "deploy", Step: "erase", Priority: 10}}}
 		f := start(t, func(c *conductor.Config) {
 			withReal(steps)(c)
 			c.CleanStepPriorities = map[string]int{"deploy.erase": 0}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/sequence"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -38,32 +39,35 @@ func TestADeploymentThatIsPlannedAgainContinuesAfterItsCurrentStep(t *testing.T)
 		}
 		c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}})
 		require.NoError(t, err)
+		inject := agent.StepName{Interface: "deploy", Step: "inject_files"}
 		n, err := c.CreateNode(t.Context(), &Node{
-			Driver: "fake-hardware", ProvisionState: states.Deploying, Interfaces: map[string]string{"deploy": "direct"}, Claim: "ours",
-			Agent: AgentInfo{Steps: map[agent.Work]AgentSteps{agent.Deploy: {Steps: []agent.Step{{StepName: agent.StepName{Interface: "deploy", Step: "inject_files"}}}}}},
+			Driver:         "fake-hardware",
+			ProvisionState: states.Deploying,
+			Interfaces:     map[string]string{"deploy": "direct"},
+			Claim:          "ours",
+			Agent:          AgentInfo{Steps: map[agent.Work]AgentSteps{agent.Deploy: {Steps: []agent.Step{{StepName: inject}}}}},
 			DeploySteps: &Steps{
 				Requested: []StepRequest{{Interface: "deploy", Step: "inject_files", Priority: &test.priority}},
 				Planned:   named(test.planned), Begun: test.begun, Current: &named([]string{test.current})[0],
 			},
 		})
 		require.NoError(t, err)
-		task := c.engine.task(n)
-		steps, next, err := task.plannedSteps(t.Context(), deploySteps)
-		require.NoError(t, err, name)
+		r := &stepsRun{Task: c.engine.task(n), kind: deploySteps}
+		require.NoError(t, r.plan(t.Context(), sequence.Replan), name)
 		text := func(steps []Step) (names []string) {
 			for _, step := range steps {
 				names = append(names, step.String())
 			}
 			return names
 		}
-		require.Equal(t, append(test.want, rest...), text(steps), name)
-		require.Equal(t, test.next, next, name)
+		require.Equal(t, append(test.want, rest...), text(r.steps), name)
+		require.Equal(t, test.next, r.next, name)
 
 		// The next write stores the plan, and the deployment is not planned once more.
-		require.NoError(t, task.Update(t.Context(), func(*Node) error { return nil }))
-		stored := task.Node().DeploySteps
+		require.NoError(t, r.Update(t.Context(), func(*Node) error { return nil }))
+		stored := r.Node().DeploySteps
 		require.True(t, stored.Validated, name)
-		require.Equal(t, next, stored.Begun, name)
-		require.Equal(t, text(steps), text(stored.Planned), name)
+		require.Equal(t, r.next, stored.Begun, name)
+		require.Equal(t, text(r.steps), text(stored.Planned), name)
 	}
 }

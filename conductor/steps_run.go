@@ -8,12 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/sequence"
 	"github.com/ironstate/ironstate/internal/boundedcall"
-	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
@@ -48,7 +47,7 @@ func number(value any) (float64, bool) {
 type stepError struct {
 	node *Node
 	step Step
-	work states.State
+	work states.Work
 	err  error
 }
 
@@ -58,13 +57,15 @@ type stepError struct {
 // log_and_raise_deployment_error in ironic/drivers/modules/agent_base.py, whose text has no full stop.
 func (e *stepError) Error() string {
 	switch e.work {
-	case states.Cleaning, states.Servicing:
-	case states.Inspecting:
-		return e.err.Error()
-	case states.Deploying:
-		if preparation := new(prepareError); errors.As(e.err, &preparation) {
-			return "Failed to prepare to deploy: " + preparation.Error()
+	case states.WorkClean, states.WorkService:
+		step := e.step.checked(e.step.request())
+		if e.step.OnChildren {
+			step = e.step.request().String()
 		}
+		return fmt.Sprintf("Node %s failed step %s: %v", e.node.UUID, step, e.err)
+	case states.WorkInspect:
+		return e.err.Error()
+	case states.WorkDeploy:
 		text := fmt.Sprintf("Deploy step %v failed: %v", e.step, e.err)
 		if !slices.Contains([]string{"prepare_instance_boot", "tear_down_agent", "boot_instance"}, e.step.Step) {
 			text += "."
@@ -73,144 +74,169 @@ func (e *stepError) Error() string {
 	default:
 		return fmt.Sprintf("step %v failed: %v", e.step, e.err)
 	}
-	request := StepRequest{Interface: e.step.Interface, Step: e.step.Step, Args: e.step.Args}
-	text := fmt.Sprintf("%s, 'abortable': %s, 'priority': %d}", strings.TrimSuffix(request.String(), "}"), pyrepr.Of(e.step.Abortable), e.step.Priority)
-	return fmt.Sprintf("Node %s failed step %s: %v", e.node.UUID, text, e.err)
 }
 
 func (e *stepError) Unwrap() error { return e.err }
 
-var (
-	errAborted = errors.New("the work was aborted by request")
-	errHeld    = errors.New("the work is held")
-)
+var errHeld = errors.New("the work is held")
 
 // abortError reports that work was aborted by request after a step that was not abortable.
 type abortError struct {
-	work states.State
+	work states.Work
 	step string
 }
 
 func (e *abortError) Error() string {
-	operation := "clean"
-	if e.work == states.Servicing {
-		operation = "service"
-	}
-	return "By request, the " + operation + " operation was aborted" + afterStep(e.step)
+	return "By request, the " + e.work.String() + " operation was aborted" + afterStep(e.step)
 }
 
-func (e *abortError) Unwrap() error { return errAborted }
+// stepsRun is the execution of the steps of a node's work by one process, until the work waits or ends.
+type stepsRun struct {
+	*Task
+	kind  *workKind
+	steps []Step // the plan
+	next  int    // the index of the next step
+	ready bool   // an agent runs that does the work by fast track
+}
 
 // runSteps runs a node's steps, starting with the first or with the successor of the step that
 // waited. It returns nil when all steps are done, ErrWait or errHeld if the node must wait or
-// be held, errAborted, a *stepError, or the store's error.
-func (t *Task) runSteps(ctx context.Context, kind stepKind) error {
-	if err := t.bootOnce(ctx, kind); err != nil {
-		return err
-	}
-	if err := t.learnSteps(ctx, kind); err != nil {
-		return err
-	}
-	steps, next, err := t.plannedSteps(ctx, kind)
-	if err != nil {
-		return err
-	}
-	if 0 < next && next < len(steps) && kind.of(t.Node()).AbortAfter {
-		return errAborted
-	}
-	for i := next; i < len(steps); i++ {
-		step := steps[i]
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		err := t.persist(ctx, func(n *Node) error {
-			s, current := kind.edit(n), step.recorded()
-			s.Current, s.Begun, s.AbortAfter, s.Sent, s.Rebooted = &current, i+1, false, false, false
+// be held, an *abortError, a *stepError, or the store's error.
+func (t *Task) runSteps(ctx context.Context, kind *workKind) error {
+	r, record, last := &stepsRun{Task: t, kind: kind}, t.engine.rules.sequenceOf(t.hardware, t.Node(), kind), sequence.Start
+	for {
+		last = sequence.Next(record, sequence.Result{Last: last, Ready: r.ready, Left: len(r.steps) - r.next})
+		if last == sequence.End {
 			return nil
-		})
-		if err != nil {
-			return err
 		}
-		switch err := t.runStep(ctx, step); {
-		case errors.Is(err, ErrWait), errors.Is(err, errHeld):
+		if err := r.do(ctx, last); err != nil {
 			return err
-		case err != nil:
-			return &stepError{t.Node(), step, kind.work, err}
 		}
 	}
-	return nil
 }
 
-// bootOnce boots the agent before the first step of a cleaning or a service, if the node uses it, unless by fast track the
-// agent that runs does the work.
-//
-// Source: prepare_inband_cleaning in ironic/drivers/modules/deploy_utils.py.
-func (t *Task) bootOnce(ctx context.Context, kind stepKind) error {
-	booter, steps := agentBooter(t.hardware, t.Node()), kind.of(t.Node())
-	if booter == nil || kind.withoutRamdisk(t.Node()) || agentWork[kind.work] == "" || steps.begun() {
-		return nil
+// sequenceOf returns the part of a node's record on which the sequence of actions depends.
+func (b *rulebook) sequenceOf(hardware Hardware, n *Node, kind *workKind) sequence.Record {
+	steps, last := kind.of(n), len(n.Transitions)-1
+	booter := agentBooter(hardware, n, kind.work)
+	byAgent := kind.agent != "" && booter != nil
+	return sequence.Record{
+		Work: kind.work, Series: b.config.Table.Series(), Waited: last >= 0 && kindOf(n.Transitions[last].From) == kind,
+		ByAgent: byAgent, WritesImage: byAgent && booter.WritesImage(n),
+		WithoutRamdisk: kind.withoutRamdisk(n), NeedsNoRamdisk: byAgent && b.needsNoRamdisk(hardware, n, kind),
+		Prepared: steps.Prepared, Begun: steps.Begun > 0, Validated: steps.Validated, AbortAfter: steps.AbortAfter,
 	}
-	ctx, err := t.engine.fenced(ctx, t.Node())
-	if err != nil {
-		return err
-	}
-	if kind.work != states.Servicing {
-		switch ready, err := fastTrack(ctx, t); {
-		case err != nil:
+}
+
+// do carries out an action. It returns ErrWait when the machine boots the agent, and while the agent is busy.
+func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
+	t, kind := r.Task, r.kind
+	if sequence.FindAgent <= action && action <= sequence.LearnSteps { // they operate the machine
+		if ctx, err = t.engine.fenced(ctx, t.Node()); err != nil {
 			return err
-		case kind.work == states.Deploying:
-			return nil // unless the agent is ready, a step boots it
-		case ready:
-			t.updateLater(kind.prepared)
-			return nil
 		}
 	}
-	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, booter.BootAgent(ctx, t)
-	})
+	switch action {
+	case sequence.NoteService:
+		t.engine.history.begun(ctx, t.Node(), firstServiceSteps(ctx, t))
+	case sequence.SkipAgent:
+		t.updateLater(func(n *Node) { kind.edit(n).DisableRamdisk = true })
+	case sequence.FindAgent:
+		r.ready, err = fastTrack(ctx, t)
+	case sequence.PrepareImage:
+		err = explain(ctx, "Failed to prepare to deploy", bounded(ctx, t.prepareImage))
+	case sequence.KeepAgent:
+		t.updateLater(kind.prepared)
+	case sequence.BootAgent:
+		err = bounded(ctx, func(ctx context.Context) error { return t.booter().BootAgent(ctx, t) })
+		if err == nil {
+			t.updateLater(kind.prepared)
+			return ErrWait
+		}
+		err = explain(ctx, "prepare the node for its steps", err)
+	case sequence.LearnSteps:
+		err = t.refreshAgentSteps(ctx, kind.agent)
+		if errors.Is(err, agent.ErrBusy) {
+			return ErrWait
+		}
+		err = explain(ctx, "Node failed to start the first "+kind.noun+" step", err)
+	case sequence.Plan, sequence.Replan, sequence.Recall:
+		err = r.plan(ctx, action)
+	case sequence.NoteWork:
+		t.engine.history.begun(ctx, t.Node(), kind.records(r.steps))
+	case sequence.Abort:
+		err = &abortError{kind.work, t.Node().Step().String()}
+	case sequence.RunStep:
+		err = r.runNext(ctx)
+	}
+	return err
+}
+
+// explain puts a text before an error. Once the context has ended, the error is its cause.
+func explain(ctx context.Context, text string, err error) error {
 	switch {
 	case err == nil:
-		t.updateLater(kind.prepared)
-		return ErrWait
+		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	default:
-		return fmt.Errorf("prepare the node for its steps: %w", err)
+		return fmt.Errorf("%s: %w", text, err)
 	}
 }
 
+// runNext runs the next step of the plan.
+func (r *stepsRun) runNext(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	t, step := r.Task, r.steps[r.next]
+	r.next++
+	err := t.persist(ctx, func(n *Node) error {
+		s, current := r.kind.edit(n), step.recorded()
+		s.Current, s.Begun, s.AbortAfter, s.Sent, s.Rebooted = &current, r.next, false, false, false
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = t.runStep(ctx, step)
+	t.engine.config.Log.Debug("a step has run", "node", t.Node().UUID, "step", step.String(), "error", err)
+	if err == nil || errors.Is(err, ErrWait) || errors.Is(err, errHeld) {
+		return err
+	}
+	return &stepError{t.Node(), step, r.kind.work, err}
+}
+
+// firstServiceSteps returns the records of the steps of a service that begins: as they are planned without the agent,
+// or as the client has requested them if that is not possible.
+//
+// Source: do_node_service in ironic/conductor/servicing.py.
+func firstServiceSteps(ctx context.Context, t *Task) []any {
+	n := t.Node()
+	steps, err := t.engine.planSteps(ctx, n, serviceSteps, t.engine.rules.stepsFor(t.hardware, n, states.WorkService))
+	if err != nil {
+		return records(serviceSteps.of(n).Requested, StepRequest.Record)
+	}
+	return serviceSteps.records(steps)
+}
+
 // prepared records that the agent runs which executes the steps.
-func (k stepKind) prepared(n *Node) {
+func (k *workKind) prepared(n *Node) {
 	k.edit(n).Prepared = true
 	for key, value := range eraseParameters {
 		set(&n.DriverInternalInfo, key, value)
 	}
 }
 
-// learnSteps asks the agent for its steps before those of a cleaning or a service are planned. It returns ErrWait while
-// the agent is busy.
-func (t *Task) learnSteps(ctx context.Context, kind stepKind) error {
-	if steps := kind.of(t.Node()); !steps.Prepared || steps.Begun > 0 || agentBooter(t.hardware, t.Node()) == nil {
-		return nil
-	}
-	ctx, err := t.engine.fenced(ctx, t.Node())
-	if err != nil {
-		return err
-	}
-	switch err := t.refreshAgentSteps(ctx, agentWork[kind.work]); {
-	case errors.Is(err, agent.ErrBusy):
-		return ErrWait
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		return fmt.Errorf("Node failed to start the first %s step: %w", map[states.State]string{states.Cleaning: "cleaning", states.Servicing: "service"}[kind.work], err)
-	}
-	return nil
-}
-
 // stepGrace is how long a step may take to return after its context has ended. After that the
 // call is abandoned.
 const stepGrace = 2 * time.Second
+
+// bounded calls f, which may panic, and which has stepGrace to return after its context has ended.
+func bounded(ctx context.Context, f func(context.Context) error) error {
+	_, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
+	return err
+}
 
 // runStep runs one step. A step that panics has failed.
 func (t *Task) runStep(ctx context.Context, step Step) error {
@@ -223,8 +249,8 @@ func (t *Task) runStep(ctx context.Context, step Step) error {
 		return err
 	}
 	t.step = step
-	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, t.engine.config.traced(ctx, Operation{Name: step.String(), Node: t.Node()}, func(ctx context.Context) error {
+	err = bounded(ctx, func(ctx context.Context) error {
+		return t.engine.config.traced(ctx, Operation{Name: step.String(), Node: t.Node()}, func(ctx context.Context) error {
 			return run(ctx, t)
 		})
 	})
@@ -234,71 +260,71 @@ func (t *Task) runStep(ctx context.Context, step Step) error {
 	return err
 }
 
-// plannedSteps returns the steps of a node's work and the index of the next step. It reads
-// them from the record if the work has started. A new plan is stored by the next write, that
-// of the first step or that of the end of work without steps.
-func (t *Task) plannedSteps(ctx context.Context, kind stepKind) ([]Step, int, error) {
-	n := t.Node()
-	hardware, err := t.engine.rules.hardware(n)
+// plan makes or reads the plan of the work. A new plan is stored by the next write: when a step begins, or at the end
+// of work without steps. A deployment is planned again after the first call-back, since the agent's steps are known
+// then.
+//
+// Source: validate_deploy_steps in ironic/conductor/deployments.py.
+func (r *stepsRun) plan(ctx context.Context, action sequence.Action) error {
+	e, kind, n := r.engine, r.kind, r.Node()
+	hardware, err := e.rules.hardware(n)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	available := t.engine.rules.stepsFor(hardware, n, kind.work)
-	if s := kind.of(n); s.Begun > 0 {
-		if kind.work == states.Deploying && !s.Validated {
-			return t.replanDeployment(ctx, n, available)
-		}
-		steps := slices.Clone(s.Planned)
-		for i := range steps {
-			if steps[i], err = t.engine.rules.runnable(steps[i], available); err != nil {
-				return nil, 0, err
+	before, available := kind.of(n), e.rules.stepsFor(hardware, n, kind.work)
+	switch action {
+	case sequence.Recall:
+		r.steps, r.next = slices.Clone(before.Planned), before.Begun
+		for i := range r.steps {
+			if r.steps[i], err = e.rules.runnable(r.steps[i], available); err != nil {
+				return err
 			}
+			r.steps[i].Abortable = before.Planned[i].Abortable
 		}
-		return steps, s.Begun, nil
+		return nil
+	case sequence.Replan:
+		r.steps, err = e.planDeployment(ctx, n, available, false)
+		r.next = before.continuesAt(n.Step(), r.steps)
+	default:
+		r.steps, err = e.planSteps(ctx, n, kind, available)
 	}
-	steps, err := t.engine.planSteps(ctx, n, kind, available)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	t.updateLater(func(n *Node) {
+	if action == sequence.Plan || fmt.Sprint(r.steps) != fmt.Sprint(before.Planned) {
+		e.logPlan(n, r.steps)
+	}
+	begun, planned := r.next, make([]Step, len(r.steps))
+	for i, step := range r.steps {
+		planned[i] = step.recorded()
+	}
+	r.updateLater(func(n *Node) {
 		s := kind.edit(n)
-		s.Planned = make([]Step, len(steps))
-		for i, step := range steps {
-			s.Planned[i] = step.recorded()
+		s.Planned = planned
+		if action == sequence.Replan {
+			s.Validated, s.Begun = true, begun
 		}
-		if kind.work == states.Cleaning && n.TargetProvisionState != states.Manageable {
+		if kind.work == states.WorkService && !s.Prepared && r.Series() >= states.Gazpacho {
+			s.DisableRamdisk = true // as Ironic shows then
+		}
+		if kind.work == states.WorkClean && !kind.composed(n) {
 			s.Requested, s.DisableRamdisk = nil, false // left by an earlier manual cleaning
 		}
 	})
-	return steps, 0, nil
+	return nil
 }
 
-// replanDeployment plans a deployment again after the first call-back, since the agent's steps are known then, and
-// returns the steps and the index of the one that follows the current one.
-//
-// Source: validate_deploy_steps in ironic/conductor/deployments.py.
-func (t *Task) replanDeployment(ctx context.Context, n *Node, available []Step) ([]Step, int, error) {
-	steps, err := t.engine.planDeployment(ctx, n, available, false)
-	if err != nil {
-		return nil, 0, err
-	}
-	current, next := n.Step(), n.DeploySteps.Begun
-	if i := slices.IndexFunc(steps, func(s Step) bool { return s.String() == current.String() }); i >= 0 {
+// continuesAt returns the index of the next step in a new plan: the step after the current one, or the current one if
+// it is repeated.
+func (s Steps) continuesAt(current Step, plan []Step) (next int) {
+	next = s.Begun
+	if i := slices.IndexFunc(plan, func(s Step) bool { return s.String() == current.String() }); i >= 0 {
 		next = i + 1
 	}
-	if n.DeploySteps.Begun < len(n.DeploySteps.Planned) && n.DeploySteps.Planned[n.DeploySteps.Begun].String() == current.String() {
-		next-- // the current step is repeated
+	if s.Begun < len(s.Planned) && s.Planned[s.Begun].String() == current.String() {
+		next--
 	}
-	t.updateLater(func(n *Node) { n.DeploySteps.plan(steps, next) })
-	return steps, next, nil
-}
-
-// plan stores the steps of a deployment, of which next have begun.
-func (s *Steps) plan(steps []Step, next int) {
-	s.Validated, s.Begun, s.Planned = true, next, make([]Step, len(steps))
-	for i, step := range steps {
-		s.Planned[i] = step.recorded()
-	}
+	return next
 }
 
 // builtinSteps are the steps that exist for every hardware type.

@@ -4,6 +4,7 @@ package conductor_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,6 +119,44 @@ func TestTheAgentOfWorkThatWasHeldEndsWithTheWork(t *testing.T) {
 			}
 			m.requireState(m.end("SUCCEEDED", ""), test.end, "")
 			require.Equal(t, test.want, did, target)
+		})
+	}
+}
+
+func TestAFailedServiceKeepsItsListOfStepsUntilItIsAborted(t *testing.T) {
+	for _, series := range []states.Series{states.Flamingo, states.Gazpacho} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) { c.Table, c.SkipPowerSync = series.Table(), true })
+			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+				if operation == "bios.cache_bios_settings" {
+					return errors.New("no answer")
+				}
+				return nil
+			}
+			n := f.node(states.Active)
+			f.request(n, "service")
+			got := f.settle(n)
+			require.Equal(t, states.ServiceFail, got.ProvisionState)
+			require.Len(t, got.ServiceSteps.Planned, 1)
+			require.Equal(t, series == states.Gazpacho, got.ServiceSteps.DisableRamdisk, "the agent is not booted")
+			require.Zero(t, got.ServiceSteps.Begun)
+			require.Nil(t, got.ServiceSteps.Current)
+			_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Maintenance = false; return nil })
+			require.NoError(t, err)
+			f.request(n, "rescue")
+			got = f.settle(n)
+			require.Equal(t, states.Rescue, got.ProvisionState)
+			require.Len(t, got.ServiceSteps.Planned, 1, "of a failed service that is not aborted")
+			f.request(n, "unrescue")
+			f.settle(n)
+			f.request(n, "service")
+			require.Equal(t, states.ServiceFail, f.settle(n).ProvisionState)
+			_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Maintenance = false; return nil })
+			require.NoError(t, err)
+			f.request(n, "abort")
+			got = f.settle(n)
+			require.Equal(t, states.Active, got.ProvisionState)
+			require.Equal(t, conductor.Steps{}, *got.ServiceSteps)
 		})
 	}
 }

@@ -61,15 +61,15 @@ func (e *DuplicateError) Error() string {
 // NotFound, ErrConflict and a [*DuplicateError] the outcome of the write is unknown.
 // [Memory] is a Store; package storetest, below, checks other implementations.
 type Store interface {
-	// Get returns a record by its ID or one of its keys, or an error that matches NotFound. The result includes every write
-	// that has returned.
+	// Get returns a record by its ID or one of its keys, or an error that matches NotFound. The result includes every
+	// write that has returned.
 	Get(ctx context.Context, kind Kind, key string) (Record, error)
 	// List returns up to limit records in byte order of their IDs, starting after the ID
 	// named, which need not exist; "" starts with the first record. It returns fewer than
 	// limit records only if no more exist.
 	List(ctx context.Context, kind Kind, after string, limit int) ([]Record, error)
 	// Create stores a new record and returns its revision; it ignores r.Revision. The
-	// revision is greater than that of any deleted record with the same ID.
+	// revision is greater than any deleted record's with the same ID.
 	Create(ctx context.Context, r Record) (revision int64, err error)
 	// Update replaces the record with r.ID if the stored one has r.Revision, and
 	// returns the new revision.
@@ -81,7 +81,9 @@ type Store interface {
 	// changes as they happen, until the context ends, which is no error, or the caller
 	// leaves the range. Changes of one record are yielded in the order of their revisions;
 	// of several changes the watch may yield only the last. Get returns a record that is at
-	// least as new as the one that the watch has yielded. A slow caller delays no write.
+	// least as new as the one that the watch has yielded. A slow caller delays no write. A store
+	// whose records can be read by revision needs no queue for it: a watch reads those with
+	// higher revisions than it has yielded, when a write wakes it.
 	// After an error the range ends, and the caller may start another watch.
 	Watch(ctx context.Context, kind Kind) iter.Seq2[Change, error]
 }

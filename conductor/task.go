@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/ironstate/ironstate/internal/sleep"
@@ -40,8 +39,7 @@ func (t *Task) Ports(ctx context.Context) ([]*Port, error) {
 
 // portsOf returns the ports of a node, not nil.
 func (f *fleet) portsOf(ctx context.Context, node string) ([]*Port, error) {
-	ports, err := typed[*Port](f.of(KindPort).list(ctx))
-	return slices.DeleteFunc(ports, func(p *Port) bool { return p.NodeUUID != node }), err
+	return typed[*Port](f.of(KindPort).listOf(ctx, node))
 }
 
 // Series returns the series of Ironic whose behaviour the conductor has.

@@ -16,7 +16,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// scripted is a store whose next updates and reads of nodes behave as scripted, and the following ones as those of Memory.
+// scripted is a store whose next updates and reads of nodes behave as scripted, and the following ones as with
+// Memory.
 type scripted struct {
 	Memory
 	updates []func(context.Context, Record) (int64, error)
@@ -221,5 +222,47 @@ func TestATaskRecognizesItsOwnWrite(t *testing.T) {
 		"in another state":     {&written, &Node{UpdatedAt: &early, Claim: "ours", ProvisionState: states.Active}, false},
 	} {
 		require.Equal(t, test.want, (&Task{unsure: test.unsure}).wasDone(test.stored), name)
+	}
+}
+
+func TestARelativeIsReservedUntilItsRelease(t *testing.T) {
+	const id = "00000000-0000-4000-8000-000000000001"
+	for name, test := range map[string]struct {
+		work   func(*Node) // on the relative
+		refuse bool        // the store refuses the writes after the work
+		claim  string      // after the release
+		logged bool
+	}{
+		"dropped":                 {func(*Node) {}, false, "", false},
+		"its work has dropped it": {(*Node).drop, true, "", false},
+		"refused by the store":    {func(*Node) {}, true, "ours", true},
+	} {
+		task, store, log := working(t)
+		engine := task.engine
+		require.NoError(t, engine.fleet.create(t.Context(), &Node{UUID: id, Driver: "fake-hardware", ProvisionState: states.Manageable}))
+		relative, err := acquireRelative(t.Context(), task, id)
+		require.NoError(t, err, name)
+		stored, err := engine.fleet.storedNode(t.Context(), id)
+		require.NoError(t, err)
+		ours := []string{engine.config.Name, "ours", engine.config.Name}
+		require.Equal(t, ours, []string{stored.Reservation, stored.Claim, stored.Conductor}, name)
+		require.NoError(t, relative.Update(t.Context(), func(n *Node) error { test.work(n); return nil }))
+		if test.refuse {
+			store.updates = []func(context.Context, Record) (int64, error){store.fails}
+		}
+
+		ctx, stop := context.WithCancel(t.Context())
+		stop() // the store is tried once
+		releaseRelative(ctx, relative)
+		stored, err = engine.fleet.storedNode(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, test.claim, stored.Claim, name)
+		require.Zero(t, engine.pool.count(), name)
+		if !test.logged {
+			require.Empty(t, log.String(), name)
+			continue
+		}
+		require.Contains(t, log.String(),
+			`level=WARN msg="a reservation could not be dropped" node=`+id+` error="store node `+id+`: the store does not answer"`, name)
 	}
 }

@@ -52,7 +52,10 @@ func TestATracerSeesTheWorkOfARequest(t *testing.T) {
 		f := start(t, func(c *conductor.Config) { c.Tracer, c.SkipPowerSync = r, true })
 		request := func(name string) context.Context { return context.WithValue(f.ctx, traceKey{}, name) }
 		n := f.node(states.Enroll)
-		require.NoError(t, f.Provision(request("first"), n.UUID, conductor.ProvisionRequest{Target: "manage", Version: states.Latest().MaxAPIVersion()}))
+		require.NoError(t, f.Provision(request("first"), n.UUID, conductor.ProvisionRequest{
+			Target:  "manage",
+			Version: states.Latest().MaxAPIVersion(),
+		}))
 		f.settle(n)
 		require.NoError(t, f.SetPower(request("second"), n.UUID, states.PowerOn, 0))
 		time.Sleep(time.Minute)

@@ -175,7 +175,7 @@ func excerpt(text string) string {
 // each.
 func (e *engine) moved(earlier, n *Node) {
 	for _, t := range n.TransitionsSince(earlier) {
-		e.config.Log.Info("node moved", "node", n.UUID, "from", t.From, "event", t.Event, "to", t.To, "last_error", t.LastError)
+		e.logMoved(n, t)
 		if e.config.OnTransition == nil {
 			continue
 		}

@@ -21,7 +21,9 @@ import (
 )
 
 // rowsOfMachine returns the transitions of a machine that a function moves, nil if it refuses.
-func rowsOfMachine(t *testing.T, table *states.Table, at machine.Node, move func(*machine.Machine) error) (rows []states.Transition, end states.State) {
+func rowsOfMachine(
+	t *testing.T, table *states.Table, at machine.Node, move func(*machine.Machine) error,
+) (rows []states.Transition, end states.State) {
 	m, err := machine.New(machine.Config{Table: table, Node: at, History: 2})
 	require.NoError(t, err)
 	if move(m) != nil {
@@ -51,7 +53,10 @@ func TestTheStoredTransitionsAreThoseOfTheMachine(t *testing.T) {
 						require.Equal(t, want, conductor.RowsOf(table, state, event, to), "%v: %s in %v", series, word, state)
 					}
 				}
-				for _, event := range []states.Event{states.EventDone, states.EventFail, states.EventWait, states.EventHold, states.EventResume, states.EventManage} {
+				for _, event := range []states.Event{
+					states.EventDone, states.EventFail, states.EventWait,
+					states.EventHold, states.EventResume, states.EventManage,
+				} {
 					want, to := rowsOfMachine(t, table, at, func(m *machine.Machine) error { return m.Report(t.Context(), event, "") })
 					if want != nil {
 						require.Equal(t, want, conductor.RowsOf(table, state, event, to), "%v: %v in %v", series, event, state)
@@ -216,8 +221,8 @@ func FuzzTransitionText(f *testing.F) {
 // inspection_finished_at, as ironic/db/sqlalchemy/api.py sets them.
 func TestTheTimesOfAnInspectionAreThoseOfItsLastTransition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := start(t, withReal(map[states.State][]conductor.Step{states.Inspecting: {
-			{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Run: func(context.Context, *conductor.Task) error {
+		f := start(t, withReal(map[states.Work][]conductor.Step{states.WorkInspect: {
+			{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Abortable: true, Run: func(context.Context, *conductor.Task) error {
 				time.Sleep(time.Second)
 				return conductor.ErrWait
 			}},

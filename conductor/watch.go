@@ -121,6 +121,16 @@ func (x *index[R]) take(r Record, log *slog.Logger, changed func(R)) {
 	}
 }
 
+// isSynced reports whether a watch has reported all records.
+func (x *index[R]) isSynced() bool {
+	select {
+	case <-x.synced:
+		return true
+	default:
+		return false
+	}
+}
+
 // created returns when each record of the index was created, by its ID.
 func (x *index[R]) created() map[string]time.Time {
 	x.mu.RLock()
@@ -132,11 +142,15 @@ func (x *index[R]) created() map[string]time.Time {
 	return all
 }
 
-// dropUnseen drops the records that the index had before a new watch and that the watch has not yielded before Synced: they
-// were deleted meanwhile. A record with the same ID that was created since remains, as the watch yields it later.
+// dropUnseen drops the records that the index had before a new watch and that the watch has not yielded before Synced:
+// they were deleted meanwhile. A record with the same ID that was created since remains, as the watch yields it later.
+// A record that this process is creating may have been deleted, too, unless this is the first watch.
 func (x *index[R]) dropUnseen(unseen map[string]time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	for c := range x.creating {
+		c.again = c.again || x.isSynced()
+	}
 	for id, created := range unseen {
 		if value, ok := x.records[id]; ok && value.meta().created.Equal(created) {
 			x.remove(value, value.meta())

@@ -12,23 +12,6 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// works maps each state in which a conductor works on a node to that work.
-var works map[states.State]func(*Task, context.Context) result
-
-func init() {
-	works = map[states.State]func(*Task, context.Context) result{
-		states.Verifying:  (*Task).verify,
-		states.Inspecting: (*Task).doSteps,
-		states.Cleaning:   (*Task).clean,
-		states.Deploying:  (*Task).doSteps,
-		states.Deleting:   (*Task).tearDown,
-		states.Rescuing:   (*Task).doSteps,
-		states.Unrescuing: (*Task).doSteps,
-		states.Servicing:  (*Task).doSteps,
-		states.Adopting:   (*Task).doSteps,
-	}
-}
-
 // run does the node's work, state after state, until the node reaches a state without work or is
 // lost.
 func (t *Task) run(ctx context.Context) {
@@ -40,13 +23,12 @@ func (t *Task) run(ctx context.Context) {
 			}
 			return
 		}
-		do := works[n.ProvisionState]
-		if do == nil {
+		if !runsIn(n.ProvisionState) {
 			return
 		}
 		var r result
 		_ = t.engine.config.traced(ctx, Operation{n.ProvisionState.String(), n, n.Origin}, func(ctx context.Context) error {
-			r = do(t, ctx)
+			r = kindOf(n.ProvisionState).do(t, ctx)
 			return r.err
 		})
 		if err := t.report(ctx, r); err != nil {
@@ -80,8 +62,9 @@ func (t *Task) report(ctx context.Context, e result) error {
 		return err
 	}
 	t.engine.moved(work, t.Node())
+	t.engine.history.ended(ctx, work, e)
 	if e.event == states.EventFail {
-		t.engine.history.failed(ctx, t.Node(), eventTypes[work.ProvisionState])
+		t.engine.history.failed(ctx, work, t.Node(), kindOf(work.ProvisionState).eventType)
 	}
 	return nil
 }
@@ -133,6 +116,8 @@ func (t *Task) verify(ctx context.Context) result {
 		n.Power = power
 		if cache != nil {
 			cache(n)
+		} else if _, reads := t.hardware.(CacheReader); !reads {
+			n.BootMode, n.SecureBoot = "", nil // a client may have created the node with others
 		}
 	}}
 }
@@ -144,7 +129,8 @@ func (t *Task) verify(ctx context.Context) result {
 func (t *Task) clean(ctx context.Context) result {
 	n := t.Node()
 	manual := n.TargetProvisionState == states.Manageable
-	if !manual && !cleanSteps.of(n).begun() {
+	begins := !manual && !cleanSteps.of(n).begun()
+	if begins {
 		skip := t.engine.config.SkipAutomatedClean
 		if n.AutomatedClean != nil {
 			skip = !*n.AutomatedClean
@@ -159,6 +145,11 @@ func (t *Task) clean(ctx context.Context) result {
 	}
 	if err := t.engine.rules.validate(t.hardware, n)["power"]; err != nil {
 		return failed(fmt.Errorf("validation of node %s for cleaning failed: %w", n.label(), err))
+	}
+	if begins {
+		if err := takeRunbook(ctx, t); err != nil {
+			return failed(err)
+		}
 	}
 	e := t.doSteps(ctx)
 	if e.event == states.EventDone && !manual && t.Node().Retired {
@@ -181,7 +172,7 @@ func (t *Task) tearDown(ctx context.Context) result {
 		}
 	}
 	e.edit = func(n *Node) {
-		n.InstanceInfo, n.InstanceUUID, n.AllocationUUID = nil, "", ""
+		n.InstanceInfo, n.InstanceUUID, n.InstanceName, n.AllocationUUID = nil, "", "", ""
 		n.DeploySteps = &Steps{Current: deploySteps.of(n).Current}
 		n.Deployment = DeploymentInfo{}
 	}
@@ -190,7 +181,7 @@ func (t *Task) tearDown(ctx context.Context) result {
 
 // doSteps runs the steps of the node's state.
 func (t *Task) doSteps(ctx context.Context) result {
-	kind := stepKinds[t.Node().ProvisionState]
+	kind := kindOf(t.Node().ProvisionState)
 	err := t.refreshCache(ctx, kind, false)
 	if err == nil {
 		err = t.runSteps(ctx, kind)
@@ -204,18 +195,16 @@ func (t *Task) doSteps(ctx context.Context) result {
 		err = t.refreshCache(ctx, kind, true)
 	}
 	switch {
-	case err == nil && kind.work == states.Unrescuing:
+	case err == nil && kind.work == states.WorkUnrescue:
 		return result{event: states.EventDone, edit: (*Node).forgetRescue}
-	case err == nil && kind.work == states.Adopting:
+	case err == nil && kind.work == states.WorkAdopt:
 		return result{event: states.EventDone, edit: t.engine.rules.restoreConsole}
 	case err == nil:
-		return result{event: states.EventDone}
+		return result{event: states.EventDone, stepsDone: true}
 	case errors.Is(err, ErrWait):
-		return t.engine.rules.pause(kind.work, states.EventWait, err)
+		return t.engine.rules.pause(kind.work.Working(), states.EventWait, err)
 	case errors.Is(err, errHeld):
-		return t.engine.rules.pause(kind.work, states.EventHold, err)
-	case errors.Is(err, errAborted):
-		return failed(&abortError{kind.work, t.Node().Step().String()})
+		return t.engine.rules.pause(kind.work.Working(), states.EventHold, err)
 	default:
 		return failed(err)
 	}

@@ -57,7 +57,10 @@ func TestATearDownForgetsTheInstance(t *testing.T) {
 			ProvisionState: states.Active, InstanceInfo: map[string]any{"image_source": "http://images.example/x.raw"},
 			InstanceUUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123",
 			DeploySteps: &conductor.Steps{
-				Current: &current, Begun: 1, Planned: []conductor.Step{current}, Requested: []conductor.StepRequest{{Interface: "deploy", Step: "deploy"}},
+				Current:   &current,
+				Begun:     1,
+				Planned:   []conductor.Step{current},
+				Requested: []conductor.StepRequest{{Interface: "deploy", Step: "deploy"}},
 			},
 			DriverInternalInfo: map[string]any{"kept": "k"}, Deployment: conductor.DeploymentInfo{WholeDisk: new(bool), Root: "r", BootMode: "uefi"},
 		})
@@ -161,9 +164,12 @@ func TestWorkThatIsAbandonedIsLogged(t *testing.T) {
 		during  string // the operation in which the node is deleted
 		text    string
 	}{
-		"work":                  {[]string{"clean"}, "prepare", `level=WARN msg="the node's work was abandoned" node=`},
-		"the clean-up after it": {[]string{"clean", "abort"}, "power off", `level=WARN msg="the clean-up after a node's failed work was abandoned" node=`},
-		"but no other":          {[]string{"clean", "abort"}, "", ""},
+		"work": {[]string{"clean"}, "prepare", `level=WARN msg="the node's work was abandoned" node=`},
+		"the clean-up after it": {
+			[]string{"clean", "abort"}, "power off",
+			`level=WARN msg="the clean-up after a node's failed work was abandoned" node=`,
+		},
+		"but no other": {[]string{"clean", "abort"}, "", ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var log lockedBuffer
@@ -171,7 +177,11 @@ func TestWorkThatIsAbandonedIsLogged(t *testing.T) {
 			f := start(t, func(c *conductor.Config) {
 				c.Store, c.SkipPowerSync, c.Log = store, true, slog.New(slog.NewTextHandler(&log, nil))
 			})
-			n := f.create(conductor.Node{ProvisionState: states.Manageable, Interfaces: map[string]string{"deploy": "direct"}, InstanceInfo: instanceInfo()})
+			n := f.create(conductor.Node{
+				ProvisionState: states.Manageable,
+				Interfaces:     map[string]string{"deploy": "direct"},
+				InstanceInfo:   instanceInfo(),
+			})
 			f.fake.Before = func(ctx context.Context, n *conductor.Node, did string) error {
 				if did != test.during {
 					return nil

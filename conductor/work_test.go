@@ -5,7 +5,6 @@ package conductor_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -43,8 +41,16 @@ func TestWorkThatFails(t *testing.T) {
 		{states.Active, states.RescueFail, "rescue", "rescue.rescue", "step rescue.rescue failed: no route to host", ""},
 		{states.Rescue, states.UnrescueFail, "unrescue", "rescue.unrescue", "step rescue.unrescue failed: no route to host", ""},
 		{states.Manageable, states.AdoptFail, "adopt", "deploy.take_over", "step deploy.take_over failed: no route to host", ""},
-		{states.Manageable, states.CleanFail, "clean", "bios.cache_bios_settings", "Node %s failed step {'interface': 'bios', 'step': 'cache_bios_settings', 'abortable': False, 'priority': 0}: no route to host", "clean failure"},
-		{states.Active, states.ServiceFail, "service", "bios.cache_bios_settings", "Node %s failed step {'interface': 'bios', 'step': 'cache_bios_settings', 'abortable': False, 'priority': 0}: no route to host", "service failure"},
+		{
+			states.Manageable, states.CleanFail, "clean", "bios.cache_bios_settings",
+			"Node %s failed step {'interface': 'bios', 'step': 'cache_bios_settings', 'abortable': False, 'priority': 0}: no route to host",
+			"clean failure",
+		},
+		{
+			states.Active, states.ServiceFail, "service", "bios.cache_bios_settings",
+			"Node %s failed step {'interface': 'bios', 'step': 'cache_bios_settings', 'abortable': False, 'priority': 0}: no route to host",
+			"service failure",
+		},
 	}
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -65,8 +71,8 @@ func TestWorkThatFails(t *testing.T) {
 
 			history, err := f.History(f.ctx, n.UUID)
 			require.NoError(t, err)
-			require.Len(t, history, 1)
-			require.Equal(t, text, history[0].Event)
+			require.Len(t, f.entries(n), 1)
+			require.Equal(t, text, history[len(history)-1].Event)
 		})
 	}
 }
@@ -100,13 +106,28 @@ func TestWaitingWorkContinuesAfterItsCallBack(t *testing.T) {
 		operation      string
 		late           string // the last error after a timeout
 	}{
-		{states.Manageable, states.InspectWait, states.Manageable, "inspect", "inspect.inspect_hardware", "timeout reached while inspecting the node"},
+		{
+			states.Manageable, states.InspectWait, states.Manageable, "inspect", "inspect.inspect_hardware",
+			"Timeout reached while inspecting the node. Please check if the ramdisk " +
+				"responsible for the inspection is running on the node.",
+		},
 		{states.Available, states.DeployWait, states.Active, "active", "deploy.deploy", "Timeout reached while waiting for callback for node %s"},
-		{states.Active, states.RescueWait, states.Rescue, "rescue", "rescue.rescue", "Timeout reached while waiting for rescue ramdisk callback for node"},
-		{states.Manageable, states.CleanWait, states.Manageable, "clean", "bios.cache_bios_settings", "Timeout reached while cleaning the node. Please check if the ramdisk " +
-			"responsible for the cleaning is running on the node. Failed on step {'interface': 'bios', 'step': 'cache_bios_settings', 'priority': 0}."},
-		{states.Active, states.ServiceWait, states.Active, "service", "bios.cache_bios_settings", "Timeout reached while servicing the node. Please check if the ramdisk " +
-			"responsible for the servicing is running on the node. Failed on step {'interface': 'bios', 'step': 'cache_bios_settings', 'priority': 0}."},
+		{
+			states.Active, states.RescueWait, states.Rescue, "rescue", "rescue.rescue",
+			"Timeout reached while waiting for rescue ramdisk callback for node",
+		},
+		{
+			states.Manageable, states.CleanWait, states.Manageable, "clean", "bios.cache_bios_settings",
+			"Timeout reached while cleaning the node. Please check if the ramdisk " +
+				"responsible for the cleaning is running on the node. " +
+				"Failed on step {'interface': 'bios', 'step': 'cache_bios_settings', 'priority': 0}.",
+		},
+		{
+			states.Active, states.ServiceWait, states.Active, "service", "bios.cache_bios_settings",
+			"Timeout reached while servicing the node. Please check if the ramdisk " +
+				"responsible for the servicing is running on the node. " +
+				"Failed on step {'interface': 'bios', 'step': 'cache_bios_settings', 'priority': 0}.",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.target, func(t *testing.T) {
@@ -142,6 +163,24 @@ func TestWaitingWorkContinuesAfterItsCallBack(t *testing.T) {
 	}
 }
 
+func TestATimeoutOfAnInspectionHasOtherWordsSince2026_1(t *testing.T) {
+	for series, want := range map[states.Series]string{
+		states.Flamingo: "timeout reached while inspecting the node",
+		states.Gazpacho: "Timeout reached while inspecting the node. Please check if the ramdisk responsible for the " +
+			"inspection is running on the node.",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) { c.Table = series.Table() })
+			f.fake.Before = waiting("inspect.inspect_hardware")
+			n := f.node(states.Manageable)
+			f.request(n, "inspect")
+			time.Sleep(32 * time.Minute)
+			require.Equal(t, want, f.settle(n).LastError, "%v", series)
+		})
+	}
+}
+
+// SECURITY.md: A lookup gives the token to the first agent that asks, and a heartbeat without the token is refused.
 func TestAHeartbeatOfTheAgentContinuesTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
@@ -149,22 +188,22 @@ func TestAHeartbeatOfTheAgentContinuesTheWork(t *testing.T) {
 		n := f.node(states.Available)
 		_, err := f.CreateObject(f.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:12:34:56"})
 		require.NoError(t, err)
-		_, _, err = f.Lookup(f.ctx, []string{"52:54:00:12:34:56"}, "")
+		_, _, err = f.Lookup(f.ctx, agentAt, []string{"52:54:00:12:34:56"}, "")
 		require.ErrorIs(t, err, conductor.NotFound, "an agent has no business on an available node")
 
 		f.request(n, "active")
 		synctest.Wait()
-		nobody := conductor.Heartbeat{CallbackURL: "https://10.0.0.8:9999", AgentVersion: "9.1"}
+		nobody := conductor.Heartbeat{From: agentAt, CallbackURL: "https://10.0.0.8:9999", AgentVersion: "9.1"}
 		require.ErrorIs(t, f.Heartbeat(f.ctx, n.UUID, nobody), conductor.Invalid, "no token was given out")
-		found, token, err := f.Lookup(f.ctx, []string{"52:54:00:12:34:56"}, "")
+		found, token, err := f.Lookup(f.ctx, agentAt, []string{"52:54:00:12:34:56"}, "")
 		require.NoError(t, err)
 		require.Equal(t, n.UUID, found.UUID)
 		require.NotEmpty(t, token)
-		_, again, err := f.Lookup(f.ctx, nil, n.UUID)
+		_, again, err := f.Lookup(f.ctx, agentAt, nil, n.UUID)
 		require.NoError(t, err)
 		require.Empty(t, again, "the token is disclosed only once")
 
-		beat := conductor.Heartbeat{CallbackURL: "https://10.0.0.7:9999", AgentVersion: "9.1", AgentToken: "wrong"}
+		beat := conductor.Heartbeat{From: agentAt, CallbackURL: "https://10.0.0.7:9999", AgentVersion: "9.1", AgentToken: "wrong"}
 		require.ErrorIs(t, f.Heartbeat(f.ctx, n.UUID, beat), conductor.Invalid)
 		require.Equal(t, states.DeployWait, f.settle(n).ProvisionState)
 		beat.AgentToken = token
@@ -187,7 +226,8 @@ func TestAbort(t *testing.T) {
 		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
 		got := f.settle(n)
 		require.Equal(t, states.CleanFail, got.ProvisionState)
-		require.Contains(t, got.LastError, `By request, the clean operation was aborted during or after the completion of step "bios.cache_bios_settings"`)
+		require.Contains(t, got.LastError,
+			`By request, the clean operation was aborted during or after the completion of step "bios.cache_bios_settings"`)
 		require.False(t, got.Maintenance)
 		require.Equal(t, states.Manageable, got.TargetProvisionState)
 	})
@@ -266,125 +306,4 @@ func TestAHeldCleaningContinuesAfterUnhold(t *testing.T) {
 			"bios.cache_bios_settings at cache_bios_settings", "power on at power_on", "bios.factory_reset at factory_reset",
 		}, did)
 	})
-}
-
-func TestRefusedRequestsChangeNothing(t *testing.T) {
-	tests := []struct {
-		name   string
-		node   conductor.Node
-		target string
-		reason conductor.Reason
-		status int
-	}{
-		{"deploy in maintenance", conductor.Node{ProvisionState: states.Available, Maintenance: true}, "active", conductor.InMaintenance, 400},
-		{"provide a retired node", conductor.Node{ProvisionState: states.Manageable, Retired: true}, "provide", conductor.IsRetired, 400},
-		{"rebuild a protected node", conductor.Node{ProvisionState: states.Active, Protected: true}, "rebuild", conductor.IsProtected, 403},
-		{"delete a protected node", conductor.Node{ProvisionState: states.Active, Protected: true}, "deleted", conductor.IsProtected, 403},
-		{"reserved", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta", Claim: otherMember}, "provide", conductor.Locked, 409},
-		{"reserved and wrong", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta", Claim: otherMember}, "unrescue", conductor.Locked, 409},
-	}
-	for _, test := range tests {
-		synctest.Test(t, func(t *testing.T) {
-			f := start(t, nil)
-			test.node.Driver = "fake-hardware"
-			n, err := f.CreateNode(f.ctx, &test.node)
-			require.NoError(t, err)
-			err = f.Provision(f.ctx, n.UUID, f.provision(test.target))
-			require.ErrorIs(t, err, test.reason, test.name)
-			require.Equal(t, test.status, conductor.HTTPStatus(err))
-			requireUnchanged(t, n, f.settle(n))
-		})
-	}
-}
-
-func TestARequestThatIsNotInTheTable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, nil)
-		n := f.node(states.Enroll)
-		err := f.Provision(f.ctx, n.UUID, f.provision("provide"))
-		require.Equal(t, http.StatusBadRequest, conductor.HTTPStatus(err))
-		require.ErrorIs(t, err, states.ErrNotAllowed)
-		err = f.Provision(f.ctx, "no-such", f.provision("provide"))
-		require.Equal(t, http.StatusNotFound, conductor.HTTPStatus(err))
-	})
-}
-
-func TestLimits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, func(c *conductor.Config) { c.MaxDeploying, c.Workers = 2, 3 })
-		f.fake.Before = func(ctx context.Context, _ *conductor.Node, operation string) error {
-			if operation != "verify" {
-				sleep.For(ctx, time.Hour)
-			}
-			return nil
-		}
-		for range 2 {
-			f.request(f.node(states.Available), "active")
-		}
-		require.ErrorIs(t, f.Provision(f.ctx, f.node(states.Available).UUID, f.provision("active")), conductor.LimitReached)
-		f.request(f.node(states.Manageable), "inspect")
-		require.ErrorIs(t, f.Provision(f.ctx, f.node(states.Manageable).UUID, f.provision("inspect")), conductor.NoWorker)
-		time.Sleep(2 * time.Hour)
-		synctest.Wait()
-		f.request(f.node(states.Available), "active")
-	})
-}
-
-// requireUnchanged checks that a refused request changed nothing but UpdatedAt, see [conductor.Held].
-func requireUnchanged(t *testing.T, want, got *conductor.Node) {
-	t.Helper()
-	got = got.Clone()
-	got.UpdatedAt, got.Revision = want.UpdatedAt, want.Revision
-	require.Equal(t, want, got)
-}
-
-func TestARefusalAfterTheLockSetsUpdatedAt(t *testing.T) {
-	const deploys, protects = "active", "deleted"
-	for name, test := range map[string]struct {
-		node    conductor.Node
-		request func(f *fleet, n *conductor.Node) error
-		touched bool
-	}{
-		"a wrong state":            {conductor.Node{ProvisionState: states.Enroll}, provisioned(deploys), false},
-		"deploy in maintenance":    {conductor.Node{ProvisionState: states.Available, Maintenance: true}, provisioned(deploys), false},
-		"the newer word for it":    {conductor.Node{ProvisionState: states.Available, Maintenance: true}, provisioned("deploy"), true},
-		"rebuild in maintenance":   {conductor.Node{ProvisionState: states.Active, Maintenance: true}, provisioned("rebuild"), false},
-		"rebuild the protected":    {conductor.Node{ProvisionState: states.Active, Protected: true}, provisioned("rebuild"), true},
-		"missing traits":           {conductor.Node{ProvisionState: states.Available, InstanceInfo: map[string]any{"traits": []any{"CUSTOM_A"}}}, provisioned(deploys), true},
-		"tear down the protected":  {conductor.Node{ProvisionState: states.Active, Protected: true}, provisioned(protects), true},
-		"protect in a wrong state": {conductor.Node{ProvisionState: states.Enroll}, updated(func(n *conductor.Node) { n.Protected = true }), false},
-		"an unfit interface":       {conductor.Node{ProvisionState: states.Enroll}, updated(func(n *conductor.Node) { n.Interfaces = map[string]string{"bios": "x"} }), false},
-		"a bad size":               {conductor.Node{ProvisionState: states.Enroll}, updated(func(n *conductor.Node) { n.Properties = map[string]any{"cpus": "x"} }), true},
-		"another instance": {
-			conductor.Node{ProvisionState: states.Enroll, InstanceUUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123"},
-			updated(func(n *conductor.Node) { n.InstanceUUID = "2be26c0b-03f2-4d2e-ae87-c02d7f33c123" }), true,
-		},
-		"delete the active": {
-			conductor.Node{ProvisionState: states.Active},
-			func(f *fleet, n *conductor.Node) error { return f.DeleteNode(f.ctx, n.UUID) }, true,
-		},
-		"a reserved node": {conductor.Node{ProvisionState: states.Manageable, Reservation: "beta", Claim: otherMember}, provisioned("provide"), false},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			f := start(t, nil)
-			test.node.Driver = "fake-hardware"
-			n, err := f.CreateNode(f.ctx, &test.node)
-			require.NoError(t, err)
-			require.Error(t, test.request(f, n), name)
-			got := f.settle(n)
-			requireUnchanged(t, n, got)
-			require.Equal(t, test.touched, got.UpdatedAt != nil, name)
-		})
-	}
-}
-
-func provisioned(target string) func(*fleet, *conductor.Node) error {
-	return func(f *fleet, n *conductor.Node) error { return f.Provision(f.ctx, n.UUID, f.provision(target)) }
-}
-
-func updated(change func(*conductor.Node)) func(*fleet, *conductor.Node) error {
-	return func(f *fleet, n *conductor.Node) error {
-		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { change(n); return nil })
-		return err
-	}
 }

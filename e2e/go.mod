@@ -8,14 +8,15 @@ require (
 	github.com/gophercloud/gophercloud/v2 v2.15.0
 	github.com/ironstate/ironstate v0.0.0
 	github.com/ironstate/ironstate/conductor v0.0.0
+	github.com/ironstate/ironstate/conductor/hardware v0.0.0
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
+	github.com/jackc/pgx/v5 v5.13.0
 	github.com/looplab/fsm v1.0.3
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2
-	github.com/qmuntal/stateless v1.7.2
+	github.com/qmuntal/stateless v1.8.0
 	github.com/stretchr/testify v1.12.1
 	go.etcd.io/etcd/client/v3 v3.7.3
 	go.etcd.io/etcd/server/v3 v3.7.3
-	go.uber.org/goleak v1.3.0
 	go.uber.org/zap v1.27.1
 	golang.org/x/crypto v0.58.0
 	golang.org/x/mod v0.42.0
@@ -24,7 +25,23 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/lima-vm/go-qcow2reader v0.7.0 // indirect
+require (
+	dario.cat/mergo v1.0.1 // indirect
+	github.com/Jeffail/gabs/v2 v2.7.0 // indirect
+	github.com/VictorLowther/simplexml v0.0.0-20180716164440-0bff93621230 // indirect
+	github.com/VictorLowther/soap v0.0.0-20150314151524-8e36fca84b22 // indirect
+	github.com/diskfs/go-diskfs v1.9.4 // indirect
+	github.com/djherbis/times v1.6.0 // indirect
+	github.com/ghodss/yaml v1.0.0 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	github.com/jacobweinstock/iamt v0.0.0-20230502042727-d7cdbe67d9ef // indirect
+	github.com/lima-vm/go-qcow2reader v0.7.0 // indirect
+	github.com/satori/go.uuid v1.2.0 // indirect
+	go.uber.org/goleak v1.3.0 // indirect
+	gopkg.in/yaml.v2 v2.4.0 // indirect
+)
 
 require (
 	github.com/anggasct/fluo v1.0.0
@@ -67,7 +84,7 @@ require (
 	github.com/tmc/grpc-websocket-proxy v0.0.0-20220101234140-673ab2c3ae75 // indirect
 	github.com/xiang90/probing v0.0.0-20221125231312-a49e3df8f510 // indirect
 	go.etcd.io/bbolt v1.5.0 // indirect
-	go.etcd.io/etcd/api/v3 v3.7.3 // indirect
+	go.etcd.io/etcd/api/v3 v3.7.3
 	go.etcd.io/etcd/client/pkg/v3 v3.7.3 // indirect
 	go.etcd.io/etcd/pkg/v3 v3.7.3 // indirect
 	go.etcd.io/raft/v3 v3.7.0 // indirect
@@ -99,5 +116,6 @@ require (
 replace (
 	github.com/ironstate/ironstate => ..
 	github.com/ironstate/ironstate/conductor => ../conductor
+	github.com/ironstate/ironstate/conductor/hardware => ../conductor/hardware
 	github.com/ironstate/ironstate/verify/bmc => ../verify/bmc
 )

@@ -7,6 +7,7 @@ require (
 	github.com/gophercloud/gophercloud/v2 v2.15.0
 	github.com/ironstate/ironstate v0.0.0
 	github.com/ironstate/ironstate/conductor v0.0.0
+	github.com/ironstate/ironstate/conductor/hardware v0.0.0
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
 	github.com/looplab/fsm v1.0.3
 	github.com/stretchr/testify v1.12.1
@@ -21,6 +22,8 @@ require (
 	github.com/VictorLowther/soap v0.0.0-20150314151524-8e36fca84b22 // indirect
 	github.com/bmc-toolbox/common v0.0.0-20250112191656-b6de52e8303d // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/diskfs/go-diskfs v1.9.4 // indirect
+	github.com/djherbis/times v1.6.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/emicklei/dot v1.11.0 // indirect
 	github.com/ghodss/yaml v1.0.0 // indirect
@@ -30,6 +33,7 @@ require (
 	github.com/hashicorp/go-multierror v1.1.1 // indirect
 	github.com/jacobweinstock/iamt v0.0.0-20230502042727-d7cdbe67d9ef // indirect
 	github.com/jacobweinstock/registrar v0.4.7 // indirect
+	github.com/lima-vm/go-qcow2reader v0.7.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
@@ -52,5 +56,6 @@ require (
 replace (
 	github.com/ironstate/ironstate => ..
 	github.com/ironstate/ironstate/conductor => ../conductor
+	github.com/ironstate/ironstate/conductor/hardware => ../conductor/hardware
 	github.com/ironstate/ironstate/verify/bmc => ../verify/bmc
 )

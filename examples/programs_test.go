@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -54,11 +55,12 @@ func TestProgramsAreMadeToBeCopied(t *testing.T) {
 		}
 	}
 	for name, n := range lines {
-		require.LessOrEqual(t, n, 150, "lines of %s", name)
+		require.LessOrEqual(t, n, 160, "lines of %s", name)
 	}
 }
 
 func TestREADMEsShowTheOutput(t *testing.T) {
+	needs.Time(t)
 	for name, flags := range programs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,6 +93,7 @@ func pattern(block string) string {
 }
 
 func TestABMCIsEnrolledByTheFlagsOfEnroll(t *testing.T) {
+	needs.Time(t)
 	program := build(t, "enroll")
 	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	require.NoError(t, err)
@@ -103,12 +106,15 @@ func TestABMCIsEnrolledByTheFlagsOfEnroll(t *testing.T) {
 		status   int
 		says     string
 	}{
-		"the right password": {bmctest.DefaultPassword, []string{"-bmc", server.Host, "-port", port, "-user", bmctest.DefaultUser, "-ca", ca}, 0, "manageable"},
-		"a wrong password":   {"wrong", []string{"-bmc", server.Host, "-port", port, "-user", bmctest.DefaultUser, "-ca", ca}, 1, "credentials refused"},
-		"an unknown CA":      {bmctest.DefaultPassword, []string{"-bmc", server.Host, "-port", port, "-user", bmctest.DefaultUser}, 1, "certificate"},
-		"no file of a CA":    {bmctest.DefaultPassword, []string{"-bmc", server.Host, "-port", port, "-user", bmctest.DefaultUser, "-ca", ca + "2"}, 2, "no such file"},
-		"no user":            {bmctest.DefaultPassword, []string{"-bmc", server.Host, "-port", port}, 2, "the user is empty"},
-		"no BMC":             {"", []string{"-user", bmctest.DefaultUser}, 2, "-bmc HOST"},
+		"the right password": {bmctest.DefaultPassword,
+			[]string{"-bmc", server.Host, "-port", port, "-user", bmctest.DefaultUser, "-ca", ca}, 0, "manageable"},
+		"a wrong password": {"wrong", []string{"-bmc", server.Host, "-port", port, "-user", bmctest.DefaultUser, "-ca", ca}, 1,
+			"credentials refused"},
+		"an unknown CA": {bmctest.DefaultPassword, []string{"-bmc", server.Host, "-port", port, "-user", bmctest.DefaultUser}, 1, "certificate"},
+		"no file of a CA": {bmctest.DefaultPassword,
+			[]string{"-bmc", server.Host, "-port", port, "-user", bmctest.DefaultUser, "-ca", ca + "2"}, 2, "no such file"},
+		"no user": {bmctest.DefaultPassword, []string{"-bmc", server.Host, "-port", port}, 2, "the user is empty"},
+		"no BMC":  {"", []string{"-user", bmctest.DefaultUser}, 2, "-bmc HOST"},
 	} {
 		command := exec.Command(program, test.flags...)
 		command.Env = append(os.Environ(), "BMC_PASSWORD="+test.password)

@@ -59,15 +59,17 @@ func (e edge) describe() string {
 
 // heading returns the title of the diagram, or the default one.
 func (d Diagram) heading() string {
-	title := clean(d.Title)
-	switch {
-	case title != "":
+	if title := clean(d.Title); title != "" {
 		return title
-	case d.Since != nil:
-		return fmt.Sprintf("Ironic provisioning states: %v since %v", d.Table.Series(), d.Since.Series())
-	default:
-		return fmt.Sprintf("Ironic provisioning states: %v", d.Table.Series())
 	}
+	title := fmt.Sprintf("Ironic provisioning states: %v", d.Table.Series())
+	if d.Since != nil {
+		title += fmt.Sprintf(" since %v", d.Since.Series())
+	}
+	if d.Part != "" {
+		title += ", " + strings.ToLower(d.Part)
+	}
+	return title
 }
 
 // summary returns the description of the diagram, or a count of its states and transitions.
@@ -121,6 +123,9 @@ func (e edge) class() string {
 	}
 	if e.taken() {
 		classes = append(classes, "taken")
+	}
+	if e.onSpine() {
+		classes = append(classes, "spine")
 	}
 	return strings.Join(classes, " ")
 }

@@ -5,6 +5,7 @@ package graph
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/machine"
@@ -18,13 +19,17 @@ type Diagram struct {
 	// Table is the series' machine.
 	Table *states.Table
 	// Since is the machine of an older series to compare with. States and
-	// transitions that are new since then are green, removed ones are red and
-	// dashed. A newer series is an error.
+	// transitions that are new since then are green, removed ones are red. A newer
+	// series is an error.
 	Since *states.Table
 	// From leaves out the states that cannot be reached from this one.
 	From states.State
 	// Only leaves out all other states, unless it is empty.
 	Only states.Set
+	// Part leaves out all but a part of a node's life, such as "Cleaning", and the states
+	// next to it; [AllParts] has the titles. Transitions between two states next to it
+	// are left out too.
+	Part string
 	// RequestsOnly leaves out the transitions that the conductor alone fires. The
 	// states stay.
 	RequestsOnly bool
@@ -60,6 +65,9 @@ type Diagram struct {
 	Dark bool
 	// NoLegend leaves out the legend.
 	NoLegend bool
+	// NoNotes leaves "(via API)" and "(also via API)" out of the labels of DOT: the
+	// colours of words and lines say it too. Package graph/render always sets it.
+	NoNotes bool
 }
 
 // palette returns the colours of the diagram.
@@ -70,12 +78,19 @@ func (d Diagram) palette() palette {
 	return light
 }
 
-// layout returns the layout of the diagram.
+// layout returns the layout of the diagram. From top to bottom, older machines have layouts
+// of their own, since they have fewer states.
 func (d Diagram) layout() *layout {
-	if d.LeftToRight {
+	switch series := d.Table.Series(); {
+	case d.LeftToRight:
 		return &leftToRight
+	case series < states.Bobcat:
+		return &early
+	case series < states.Flamingo:
+		return &middle
+	default:
+		return &topDown
 	}
-	return &topDown
 }
 
 // direction returns Graphviz's and Mermaid's word for the direction of the diagram.
@@ -87,7 +102,7 @@ func (d Diagram) direction() string {
 }
 
 // Caption returns the title and the description that all formats use: the Diagram's
-// own, or the defaults for empty ones. The errors are those of [Diagram.WriteDOT].
+// own, or the defaults for empty ones. It returns the errors of [Diagram.WriteDOT].
 func (d Diagram) Caption() (title, description string, err error) {
 	m, err := d.model()
 	if err != nil {
@@ -102,7 +117,11 @@ func (d Diagram) check() error {
 	case d.Table.States().Len() == 0:
 		return &machine.StateError{State: d.Current}
 	case d.Since.Series() > d.Table.Series():
-		return fmt.Errorf("not an older series: what changed since %v cannot be shown in %v; exchange the two", d.Since.Series(), d.Table.Series())
+		return fmt.Errorf("not an older series: what changed since %v cannot be shown in %v; exchange the two",
+			d.Since.Series(), d.Table.Series())
+	}
+	if titles := slices.Collect(AllParts()); d.Part != "" && !slices.Contains(titles, d.Part) {
+		return &states.UnknownError{Kind: "part", Word: d.Part, Known: titles}
 	}
 	for _, s := range []states.State{d.From, d.Current} {
 		if s != states.NoState && !d.states().Has(s) {

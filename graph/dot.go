@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/emicklei/dot"
@@ -18,7 +19,7 @@ import (
 // "edge-enroll-verifying"), class and tooltip. If RequestsOnly is set, invisible
 // edges without these attributes keep the layout of the whole diagram.
 //
-// The errors are [*machine.StateError], those of the Diagram's Since, Path and Link,
+// It returns a [*machine.StateError], the errors of the Diagram's Since, Path and Link,
 // and the writer's. A nil writer is an error too.
 func (d Diagram) WriteDOT(w io.Writer) error {
 	return d.write(w, func(m *model) error {
@@ -138,8 +139,8 @@ func (w *dotWriter) addPart(i int, p part) {
 	}
 }
 
-// addNode adds a state to the subgraph of its part. The path overrides the colours of a change,
-// and a change those of the phase.
+// addNode adds a state to the subgraph of its part. The colours of the path override the
+// change's, and the colours of a change override the phase's.
 func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
 	border, fill, text, width := w.border, w.node, w.text, 1.0
 	switch n.phase {
@@ -176,6 +177,9 @@ func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
 	if width != 1 {
 		node.Attr("penwidth", width)
 	}
+	if slices.Contains(spine, n.state) {
+		node.Attr("group", "spine")
+	}
 	if n.change == removed {
 		node.Attr("style", "rounded,filled,dashed")
 	}
@@ -194,10 +198,12 @@ func (w *dotWriter) addEdge(e edge) {
 	switch {
 	case e.taken():
 		edge.Attr("penwidth", 2.4)
+	case e.onSpine():
+		edge.Attr("penwidth", 2)
 	case e.change() != kept:
 		edge.Attr("penwidth", 1.6)
 	}
-	if e.change() == removed {
+	if !e.requested() {
 		edge.Attr("style", "dashed")
 	}
 	w.rank(edge, e)
@@ -205,7 +211,14 @@ func (w *dotWriter) addEdge(e edge) {
 
 // rank sets whether an edge ranks its second state below the first.
 func (w *dotWriter) rank(edge dot.Edge, e edge) dot.Edge {
-	if w.diagram.layout().unranked[pair{e.from, e.to}] {
+	l, p := w.diagram.layout(), pair{e.from, e.to}
+	switch {
+	case e.onSpine():
+		edge.Attr("weight", 100)
+		if n := l.minlen[p]; n > 1 && (partOf(e.from) == "" || w.boxed(e.from)) {
+			edge.Attr("minlen", n)
+		}
+	case l.unranked[p]:
 		edge.Attr("constraint", false)
 	}
 	return edge
@@ -228,8 +241,9 @@ func (c palette) edge(e edge) string {
 	}
 }
 
-// label returns an edge's words, one per line, requests first. They are in an HTML
-// table whose spacing keeps the edges' lines off the text.
+// label returns an edge's words, one per line, requests first. A word that the API
+// accepts has the colour of requests. The words are in an HTML table whose spacing
+// keeps the edges' lines off the text.
 func (w *dotWriter) label(e edge) string {
 	var lines []string
 	for _, c := range causes {
@@ -241,15 +255,15 @@ func (w *dotWriter) label(e edge) string {
 				word, colour = "<b>"+word+"</b>", w.added
 			case r.change == removed:
 				word, colour = "<s>"+word+"</s>", w.removed
-			case c == request:
-				colour = w.text
+			case c != conductor:
+				colour = w.request
 			}
 			if colour != w.muted { // the label's default
 				word = `<font color="` + colour + `">` + word + "</font>"
 			}
 			lines = append(lines, word)
 		}
-		if note := c.note(); len(rows) > 0 && note != "" {
+		if note := c.note(); len(rows) > 0 && note != "" && !w.diagram.NoNotes {
 			lines = append(lines, fmt.Sprintf(`<font point-size="%d">%s</font>`, smallSize, note))
 		}
 	}

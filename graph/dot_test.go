@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -150,7 +151,7 @@ func TestGraphvizReadsTheTableOfEverySeries(t *testing.T) {
 func TestGraphvizReadsTheTableWhateverTheOptions(t *testing.T) {
 	table := states.Latest().Table()
 	for name, d := range cases(t) {
-		if d.RequestsOnly || d.From != states.NoState || d.Since != nil || d.Only.Len() > 0 {
+		if d.RequestsOnly || d.From != states.NoState || d.Since != nil || d.Only.Len() > 0 || d.Part != "" || d.NoNotes {
 			continue // these options draw less or more than the table
 		}
 		g := debian(t, write(t, d.WriteDOT))
@@ -236,6 +237,37 @@ func TestStyleOfStatesAndEdges(t *testing.T) {
 			require.Contains(t, line, `color="#8c959f"`, "the conductor's edges are gray")
 		}
 	}
+}
+
+// The conductor's edges are dashed in DOT, whatever the options.
+func TestDashesOfDOT(t *testing.T) {
+	all := cases(t)
+	for series := range states.AllSeries() {
+		all[series.String()] = graph.Diagram{Table: series.Table()}
+	}
+	for name, d := range all {
+		for line := range strings.Lines(write(t, d.WriteDOT)) {
+			if strings.Contains(line, `class="edge `) {
+				require.Equal(t, strings.Contains(line, `class="edge conductor`), strings.Contains(line, `style="dashed"`), "%s: %s", name, line)
+			}
+		}
+	}
+}
+
+// Without notes the labels of DOT have the words alone, and the legend says what their colours mean.
+func TestLabelsOfDOTHaveNoNotesIfTheColoursSayIt(t *testing.T) {
+	with := write(t, latest().WriteDOT)
+	d := latest()
+	d.NoNotes = true
+	without := write(t, d.WriteDOT)
+	note := regexp.MustCompile(`<br/><font point-size="9">\((also )?via API\)</font>`)
+	require.Len(t, note.FindAllString(with, -1), 49)
+	require.Equal(t, note.ReplaceAllString(with, ""), without)
+	require.Contains(t, without, `<font color="#0b63c4">request (via API)</font>`)
+	require.Contains(t, without, `<font color="#59636e">conductor</font>`)
+	require.Contains(t, without, `<font color="#0b63c4">conductor, also via API</font>`)
+	d.Part = "Enrolment"
+	require.NotContains(t, write(t, d.WriteDOT), "also via API")
 }
 
 func BenchmarkDOT(b *testing.B) {

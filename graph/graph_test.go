@@ -109,6 +109,8 @@ func cases(t testing.TB) map[string]graph.Diagram {
 		"since":         {Table: table, Since: states.Rocky.Table()},
 		"from":          {Table: table, From: states.Active},
 		"only":          {Table: table, Only: table.Inspection()},
+		"part":          {Table: table, Part: "Rescue"},
+		"no notes":      {Table: table, NoNotes: true},
 		"only nothing":  {Table: table, Only: states.SetOf(states.Deleted)},
 		"requests":      {Table: table, RequestsOnly: true},
 		"current":       {Table: table, Current: states.Error},
@@ -149,6 +151,7 @@ func TestBadValuesAreErrors(t *testing.T) {
 	}{
 		"no table":           {func(d *graph.Diagram) { d.Table = nil }, "no table"},
 		"zero table":         {func(d *graph.Diagram) { d.Table = new(states.Table) }, "no table"},
+		"unknown part":       {func(d *graph.Diagram) { d.Part = "Cooking" }, `unknown part "Cooking"`},
 		"from elsewhere":     {func(d *graph.Diagram) { d.From = states.Deleted }, "is not one of 2026.2's"},
 		"from a number":      {func(d *graph.Diagram) { d.From = 200 }, "is not one of 2026.2's"},
 		"current elsewhere":  {func(d *graph.Diagram) { d.Current = states.Rebuild }, "is not one of 2026.2's"},

@@ -18,7 +18,7 @@ import (
 // Ironic's words are in backquotes, the tooltip that drawings have, and each word that
 // the API accepts in the state: the oldest API version that accepts the word, the
 // field that the request requires, the states that it leads through if all work
-// succeeds, and the state in which it ends. The errors are those of
+// succeeds, and the state in which it ends. It returns the errors of
 // [Diagram.WriteDOT].
 func (d Diagram) WriteJSON(w io.Writer) error {
 	return d.write(w, func(m *model) error {

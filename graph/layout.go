@@ -3,6 +3,7 @@
 package graph
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/ironstate/ironstate/states"
@@ -16,6 +17,21 @@ type layout struct {
 	parts []partLayout
 	// unranked holds the edges that do not rank one state below the other.
 	unranked map[pair]bool
+	// minlen holds the ranks that an edge of the spine spans at least, where that is more
+	// than one: an edge that begins in a part has to pass the other states of the part,
+	// unless they are left out.
+	minlen map[pair]int
+}
+
+// spine is a node's way to a workload, which drawings have in a straight line.
+var spine = []states.State{
+	states.Enroll, states.Verifying, states.Manageable, states.Cleaning, states.Available, states.Deploying, states.Active,
+}
+
+// onSpine reports whether an edge is a step of the spine.
+func (e edge) onSpine() bool {
+	i := slices.Index(spine, e.from)
+	return i >= 0 && i+1 < len(spine) && spine[i+1] == e.to
 }
 
 // A partLayout is a part's title, the title's corner ("tl" is top left) and the
@@ -28,74 +44,54 @@ type partLayout struct {
 // A pair is the two states of an edge.
 type pair struct{ from, to states.State }
 
-// Both layouts are the result of a search over 2026.2, its requests alone and six
-// older series. The search minimized the lines through titles, labels, parts and other
-// lines, and the length of the lines. In the drawings of 2026.2 no line runs through a
-// title or a label. A layout affects looks alone: every layout draws the same graph.
-var (
-	topDown = layout{
-		nodesep: 0.2, ranksep: 0.35,
-		parts: []partLayout{
-			{"Enrolment", "tr", []states.State{states.Enroll, states.Verifying}},
-			{"Adoption", "tl", []states.State{states.Adopting, states.AdoptFail}},
-			{"Deployment", "tr", []states.State{states.Deploying, states.DeployHold, states.DeployWait, states.DeployFail}},
-			{"Inspection", "bl", []states.State{states.InspectFail, states.InspectWait, states.Inspecting}},
-			{"", "", []states.State{states.Manageable, states.Active, states.Available}},
-			{"Service", "tl", []states.State{states.ServiceWait, states.ServiceHold, states.ServiceFail, states.Servicing}},
-			{"Cleaning", "br", []states.State{states.CleanHold, states.Cleaning, states.CleanFail, states.CleanWait}},
-			{"Rescue", "tr", []states.State{states.Rescuing, states.RescueWait, states.Unrescuing, states.Rescue, states.RescueFail, states.UnrescueFail}},
-			{"Tear-down", "br", []states.State{states.Error, states.Deleting}},
-		},
-		unranked: map[pair]bool{
-			{states.AdoptFail, states.Adopting}:      true,
-			{states.Cleaning, states.CleanFail}:      true,
-			{states.Cleaning, states.CleanHold}:      true,
-			{states.DeployFail, states.Deploying}:    true,
-			{states.Error, states.Deleting}:          true,
-			{states.InspectFail, states.Inspecting}:  true,
-			{states.Inspecting, states.Manageable}:   true,
-			{states.ServiceFail, states.ServiceHold}: true,
-			{states.ServiceHold, states.Servicing}:   true,
-			{states.UnrescueFail, states.Rescuing}:   true,
-			{states.Verifying, states.Manageable}:    true,
-		},
+// AllParts ranges over the titles of the parts of a node's life, from "Enrolment" to
+// "Tear-down".
+func AllParts() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, c := range chapters {
+			if !yield(c.title) {
+				return
+			}
+		}
 	}
-	leftToRight = layout{
-		nodesep: 0.2, ranksep: 0.25,
-		parts: []partLayout{
-			{"Adoption", "br", []states.State{states.Adopting, states.AdoptFail}},
-			{"", "", []states.State{states.Manageable, states.Available, states.Active}},
-			{"Rescue", "tl", []states.State{states.Rescuing, states.RescueWait, states.RescueFail, states.Unrescuing, states.Rescue, states.UnrescueFail}},
-			{"Tear-down", "br", []states.State{states.Deleting, states.Error}},
-			{"Inspection", "tr", []states.State{states.InspectFail, states.InspectWait, states.Inspecting}},
-			{"Cleaning", "tr", []states.State{states.CleanFail, states.Cleaning, states.CleanHold, states.CleanWait}},
-			{"Enrolment", "bl", []states.State{states.Enroll, states.Verifying}},
-			{"Service", "tl", []states.State{states.ServiceFail, states.ServiceWait, states.ServiceHold, states.Servicing}},
-			{"Deployment", "bl", []states.State{states.DeployWait, states.DeployHold, states.Deploying, states.DeployFail}},
-		},
-		unranked: map[pair]bool{
-			{states.DeployFail, states.Deploying}:    true,
-			{states.Enroll, states.Verifying}:        true,
-			{states.InspectFail, states.Inspecting}:  true,
-			{states.InspectWait, states.Manageable}:  true,
-			{states.RescueFail, states.Rescuing}:     true,
-			{states.Rescue, states.Rescuing}:         true,
-			{states.ServiceFail, states.ServiceHold}: true,
-			{states.ServiceFail, states.ServiceWait}: true,
-			{states.ServiceWait, states.Servicing}:   true,
-			{states.UnrescueFail, states.Unrescuing}: true,
-			{states.Verifying, states.Enroll}:        true,
-			{states.DeployWait, states.DeployHold}:   true,
-		},
+}
+
+// placed returns the title of the part in which the layout places a state; ok is false if it places it nowhere.
+func (l *layout) placed(s states.State) (title string, ok bool) {
+	for _, p := range l.parts {
+		if slices.Contains(p.states, s) {
+			return p.title, true
+		}
 	}
-)
+	return "", false
+}
+
+// statesOf returns the states of a part, in the order of the layout. Those that the layout does not place follow in
+// their homes.
+func (l *layout) statesOf(p partLayout) []states.State {
+	all := slices.Clone(p.states)
+	for s := range states.AllStates() {
+		if _, ok := l.placed(s); !ok && l.home(s) == p.title {
+			all = append(all, s)
+		}
+	}
+	return all
+}
 
 // partOf returns the title of a state's part, empty for a state between parts.
 func partOf(s states.State) string {
-	for _, p := range topDown.parts {
-		if slices.Contains(p.states, s) {
-			return p.title
-		}
+	if title, ok := topDown.placed(s); ok {
+		return title
+	}
+	return topDown.home(s)
+}
+
+// home returns the title of the part of a state that the layout does not place: the states of works are in the part
+// that has the title of their chapter, if there is one, and all others between the parts.
+func (l *layout) home(s states.State) string {
+	title := chapterOf(s)
+	if s.Work() != states.NoWork && slices.ContainsFunc(l.parts, func(p partLayout) bool { return p.title == title }) {
+		return title
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ package graph
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/states"
@@ -25,12 +26,15 @@ func (w *dotWriter) header() string {
 	if w.diagram.Current != states.NoState {
 		legend = append(legend, w.box("current", w.path, w.currentNode, w.text, 2))
 	}
-	legend = append(legend, w.line("request (via API)", w.request), w.line("conductor", w.conductor))
+	legend = append(legend, w.line("request (via API)", w.request, w.request, false), w.line("conductor", w.conductor, w.muted, true))
+	if slices.ContainsFunc(w.rows, func(r row) bool { return r.cause == both }) {
+		legend = append(legend, w.line("conductor, also via API", w.conductor, w.request, true))
+	}
 	if len(w.diagram.Path) > 0 {
-		legend = append(legend, w.line("path", w.path))
+		legend = append(legend, w.line("path", w.path, w.text, false))
 	}
 	if w.diagram.Since != nil {
-		legend = append(legend, w.line("added", w.added), w.line("removed", w.removed))
+		legend = append(legend, w.line("added", w.added, w.added, false), w.line("removed", w.removed, w.removed, false))
 	}
 	return `<table border="0" cellborder="0" cellspacing="6" cellpadding="3"><tr><td colspan="20">` + title +
 		"</td></tr><tr>" + strings.Join(legend, "") + "</tr></table>"
@@ -42,9 +46,14 @@ func (w *dotWriter) box(text, border, fill, colour string, width int) string {
 		`<tr><td><font color="%s">%s</font></td></tr></table></td>`, width, border, fill, colour, text)
 }
 
-// line returns a sample of an edge, with its meaning.
-func (w *dotWriter) line(text, colour string) string {
-	return fmt.Sprintf(`<td><table border="0" cellborder="0" cellspacing="0" cellpadding="0">`+
-		`<tr><td fixedsize="true" width="24" height="2" bgcolor="%s"></td></tr></table></td>`+
-		`<td><font color="%s">%s</font></td>`, colour, w.text, text)
+// line returns a sample of an edge, solid or dashed, with its meaning in the colour of
+// the edge's words.
+func (w *dotWriter) line(text, line, words string, dashed bool) string {
+	dash := `<td fixedsize="true" width="%[1]d" height="2" bgcolor="` + line + `"></td>`
+	sample := fmt.Sprintf(dash, 24)
+	if dashed {
+		sample = fmt.Sprintf(strings.Join([]string{dash, dash, dash}, `<td fixedsize="true" width="%[2]d" height="2"></td>`), 6, 3)
+	}
+	return `<td><table border="0" cellborder="0" cellspacing="0" cellpadding="0"><tr>` + sample + `</tr></table></td>` +
+		fmt.Sprintf(`<td><font color="%s">%s</font></td>`, words, text)
 }

@@ -12,22 +12,23 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// WriteMarkdown writes a page about the states: the diagram, as Mermaid or as the
-// linked [Diagram.Picture]; the API's words and their aliases; the stable and
+// WriteMarkdown writes a page about the states: the diagram, as the linked
+// [Diagram.Picture] or in Mermaid, in which [Diagram.Split] makes a diagram for each
+// part, at the head of the part's sections; the API's words and their aliases; the stable and
 // unstable states; and a section for each state, with its description, the requests
 // that the API accepts in it and the conductor's transitions. Each request is listed
 // with the API version that it needs, the states that it leads through if all work
 // succeeds, and the state in which it ends.
 //
 // The page is GitHub's Markdown. The sections have the anchors "state-enroll" and so
-// on. The errors are those of [Diagram.WriteDOT].
+// on. It returns the errors of [Diagram.WriteDOT].
 func (d Diagram) WriteMarkdown(w io.Writer) error {
 	return d.write(w, func(m *model) error {
-		picture, err := m.markdownDiagram()
+		picture, parts, err := m.markdownDiagrams()
 		if err != nil {
 			return err
 		}
-		p := &page{model: m}
+		p := &page{model: m, parts: parts}
 		p.line("# %s", escapeMarkdown(m.title))
 		p.line("%s", escapeMarkdown(m.description))
 		p.line("%s", picture)
@@ -47,6 +48,7 @@ func (d Diagram) WriteMarkdown(w io.Writer) error {
 type page struct {
 	*model
 	strings.Builder
+	parts map[string]string // the Mermaid diagrams of the parts, if they have their own
 }
 
 // line writes a paragraph.
@@ -66,42 +68,38 @@ func (p *page) table(header []string, rows [][]string) {
 	p.WriteString("\n")
 }
 
-// A chapter has the sections of some states.
-type chapter struct {
-	title  string
-	states []states.State
-}
-
-// chapters holds the states in the order of a node's life.
-var chapters = []chapter{
-	{"Enrolment", []states.State{states.Enroll, states.Verifying, states.Manageable}},
-	{"Inspection", []states.State{states.Inspecting, states.InspectWait, states.InspectFail}},
-	{"Cleaning", []states.State{states.Cleaning, states.CleanWait, states.CleanHold, states.CleanFail, states.Available}},
-	{"Deployment", []states.State{states.Deploying, states.DeployWait, states.DeployHold, states.DeployFail, states.Active}},
-	{"Adoption", []states.State{states.Adopting, states.AdoptFail}},
-	{"Rescue", []states.State{states.Rescuing, states.RescueWait, states.RescueFail, states.Rescue, states.Unrescuing, states.UnrescueFail}},
-	{"Service", []states.State{states.Servicing, states.ServiceWait, states.ServiceHold, states.ServiceFail}},
-	{"Tear-down", []states.State{states.Deleting, states.Error}},
-}
-
-// markdownDiagram returns the diagram as a fenced code block of Mermaid or, if
-// Picture is set, as an image that links to its file.
-func (m *model) markdownDiagram() (string, error) {
+// markdownDiagrams returns the diagram at the head of the page, and the diagrams at the heads
+// of the parts. If Picture is set, the first is an image that links to its file, and there
+// are no others; otherwise all are fenced code blocks of Mermaid.
+func (m *model) markdownDiagrams() (head string, parts map[string]string, err error) {
 	address, err := checkLink(m.diagram.Picture)
 	if err != nil {
-		return "", fmt.Errorf("unfit picture: %w", err)
+		return "", nil, fmt.Errorf("unfit picture: %w", err)
 	}
-	if address == "" {
-		return "```mermaid\n" + m.mermaid() + "```", nil
+	if address != "" {
+		address = html.EscapeString(address)
+		return fmt.Sprintf(`<a href="%[1]s"><img src="%[1]s" alt="%[2]s"></a>`, address, html.EscapeString(m.title)), nil, nil
 	}
-	address = html.EscapeString(address)
-	return fmt.Sprintf(`<a href="%[1]s"><img src="%[1]s" alt="%[2]s"></a>`, address, html.EscapeString(m.title)), nil
+	parts = make(map[string]string)
+	for n, d := range m.diagram.Split() {
+		one, err := d.model()
+		if err != nil {
+			return "", nil, err
+		}
+		text := "```mermaid\n" + one.mermaid() + "```"
+		if n == 0 {
+			head = text
+		} else {
+			parts[d.Part] = text
+		}
+	}
+	return head, parts, nil
 }
 
 // intro writes what the colours mean, and what depends on the API version.
 func (p *page) intro() {
 	t := p.diagram.Table
-	p.line("A blue line is a request of the API, and a gray one the conductor's own. This page is about the series %v, "+
+	p.line("A blue line is a request of the API, and a gray, dashed one the conductor's own. This page is about the series %v, "+
 		"whose API has versions up to %v.", t.Series(), t.Series().MaxAPIVersion())
 	if since := p.diagram.Since; since != nil {
 		p.line("It marks what was *added* and *removed* since the series %v.", since.Series())
@@ -181,10 +179,14 @@ func (p *page) phases() {
 		has  func(node) bool
 	}{
 		{"**Stable**: the node stays until a request moves it.", func(n node) bool { return n.stable }},
-		{"**Unstable**, the conductor is working: the state changes when the work ends.", func(n node) bool { return n.phase == states.PhaseWorking }},
-		{"**Unstable**, the conductor waits for a call-back: the state changes after the call-back or a timeout.", func(n node) bool { return n.phase == states.PhaseWaiting }},
-		{"**On hold**: a hold step has stopped the work; a request resumes or aborts it.", func(n node) bool { return n.phase == states.PhaseHold }},
-		{"**Failed**: the work has failed; an operator checks the node and sends a request.", func(n node) bool { return n.phase == states.PhaseFailed && !n.stable }},
+		{"**Unstable**, the conductor is working: the state changes when the work ends.",
+			func(n node) bool { return n.phase == states.PhaseWorking }},
+		{"**Unstable**, the conductor waits for a call-back: the state changes after the call-back or a timeout.",
+			func(n node) bool { return n.phase == states.PhaseWaiting }},
+		{"**On hold**: a hold step has stopped the work; a request resumes or aborts it.",
+			func(n node) bool { return n.phase == states.PhaseHold }},
+		{"**Failed**: the work has failed; an operator checks the node and sends a request.",
+			func(n node) bool { return n.phase == states.PhaseFailed && !n.stable }},
 	} {
 		var links []string
 		for _, n := range p.nodes() {
@@ -199,7 +201,7 @@ func (p *page) phases() {
 	p.WriteString("\n")
 }
 
-// chapter writes the sections of those of the chapter's states that are drawn.
+// chapter writes the sections of the chapter's states, as far as they are drawn.
 func (p *page) chapter(c chapter) {
 	nodes := p.nodes()
 	titled := false
@@ -210,6 +212,9 @@ func (p *page) chapter(c chapter) {
 		}
 		if !titled {
 			p.line("## %s", c.title)
+			if diagram := p.parts[c.title]; diagram != "" {
+				p.line("%s", diagram)
+			}
 			titled = true
 		}
 		p.section(nodes[i])

@@ -13,9 +13,10 @@ import (
 )
 
 // WriteMermaid writes the diagram as a Mermaid stateDiagram-v2, which GitHub renders
-// in a fenced code block of the language mermaid. Lines have the same colours as in
-// DOT; those of the conductor's transitions are dashed. Labels mark transitions that
-// were added, removed or taken. The errors are those of [Diagram.WriteDOT].
+// in a fenced code block of the language mermaid. Mermaid's layout of the whole machine is
+// unreadable on a page 1000 pixels wide: use [Diagram.Split] there, or Part. Lines have the same colours as in
+// DOT; the lines of the conductor's transitions are dashed. Labels mark transitions that
+// were added, removed or taken. It returns the errors of [Diagram.WriteDOT].
 func (d Diagram) WriteMermaid(w io.Writer) error {
 	return d.write(w, func(m *model) error {
 		_, err := io.WriteString(w, m.mermaid())
@@ -66,14 +67,14 @@ func (m *model) mermaidLines() string {
 	return strings.Join(rules, " ")
 }
 
-// mermaid writes the states of a part, in a box if the part has a title.
+// mermaid writes the states of a part in Ironic's order, in a box if the part has a title.
 func (p part) mermaid(b *strings.Builder) {
 	in := indent
 	if p.title != "" {
 		fmt.Fprintf(b, indent+"state %q as part_%s {\n", p.title, slug(p.title))
 		in += indent
 	}
-	for _, n := range p.nodes {
+	for _, n := range slices.SortedFunc(slices.Values(p.nodes), func(a, b node) int { return int(a.state) - int(b.state) }) {
 		fmt.Fprintf(b, in+"state %q as %s\n", n.state, slug(n.state.String()))
 	}
 	if p.title != "" {

@@ -5,6 +5,7 @@
 package graph_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"maps"
@@ -23,7 +24,7 @@ import (
 )
 
 // A parsed diagram is the result of the real Mermaid's parser; see
-// testdata/mermaid/parse.mjs.
+// testdata/node/mermaid.mjs.
 type parsed struct {
 	Direction, AccTitle, AccDescription string
 	States                              []struct {
@@ -37,22 +38,28 @@ type parsed struct {
 // mermaids parses Mermaid sources, all in one process.
 func mermaids(t *testing.T, sources []string) []parsed {
 	t.Helper()
-	needs.Programs(t, "node")
-	_, err := os.Stat("testdata/mermaid/node_modules")
-	needs.Installed(t, err == nil, "testdata/mermaid/node_modules (run npm ci there)")
-	input, err := json.Marshal(sources)
-	require.NoError(t, err)
-	command := exec.Command("node", "parse.mjs")
-	command.Dir = "testdata/mermaid"
-	command.Stdin = strings.NewReader(string(input))
-	var problems strings.Builder
-	command.Stderr = &problems
-	answer, err := command.Output()
-	require.NoError(t, err, problems.String())
 	var results []parsed
-	require.NoError(t, json.Unmarshal(answer, &results))
+	runNode(t, "mermaid.mjs", sources, &results)
 	require.Len(t, results, len(sources))
 	return results
+}
+
+// runNode gives a script of testdata/node the input as JSON, and decodes its answer.
+func runNode(t *testing.T, script string, input, answer any) {
+	t.Helper()
+	needs.Programs(t, "node")
+	_, err := os.Stat("testdata/node/node_modules")
+	needs.Installed(t, err == nil, "testdata/node/node_modules (run npm ci there)")
+	text, err := json.Marshal(input)
+	require.NoError(t, err)
+	command := exec.Command("node", script)
+	command.Dir = "testdata/node"
+	command.Stdin = bytes.NewReader(text)
+	var problems strings.Builder
+	command.Stderr = &problems
+	out, err := command.Output()
+	require.NoError(t, err, problems.String())
+	require.NoError(t, json.Unmarshal(out, answer))
 }
 
 // names returns the words of the states by identifier.

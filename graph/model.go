@@ -22,7 +22,7 @@ type model struct {
 
 // A part is a part of a node's life, drawn as a box, and its states.
 type part struct {
-	title  string // empty for the states between parts, which have no box
+	title  string // empty for no box: the states between parts, one state of a part, and the states next to Diagram.Part
 	corner string // the corner that has the title
 	nodes  []node
 }
@@ -79,6 +79,10 @@ func (d Diagram) model() (*model, error) {
 	rows = slices.DeleteFunc(rows, func(r row) bool {
 		return !shown.Has(r.From) || !shown.Has(r.To)
 	})
+	if d.Part != "" {
+		rows = slices.DeleteFunc(rows, func(r row) bool { return partOf(r.From) != d.Part && partOf(r.To) != d.Part })
+		shown = shown.Intersect(around(d.Part, rows))
+	}
 	edges, hidden := merge(rows), []edge(nil)
 	if d.RequestsOnly {
 		rows = slices.DeleteFunc(rows, func(r row) bool { return r.cause == conductor })
@@ -89,7 +93,7 @@ func (d Diagram) model() (*model, error) {
 	m := &model{diagram: d, rows: rows, edges: edges, hidden: hidden}
 	for _, l := range d.layout().parts {
 		p := part{title: l.title, corner: l.corner}
-		for _, s := range l.states {
+		for _, s := range d.layout().statesOf(l) {
 			if !shown.Has(s) {
 				continue
 			}
@@ -99,15 +103,19 @@ func (d Diagram) model() (*model, error) {
 			}
 			p.nodes = append(p.nodes, n)
 		}
-		if len(p.nodes) > 0 {
-			m.parts = append(m.parts, p)
+		if len(p.nodes) == 0 {
+			continue
 		}
+		if len(p.nodes) == 1 || d.Part != "" && p.title != d.Part { // a box around one state says nothing
+			p.title, p.corner = "", ""
+		}
+		m.parts = append(m.parts, p)
 	}
 	m.title, m.description = d.heading(), d.summary(m)
 	return m, nil
 }
 
-// rows returns the transitions of both tables, those of the newer one first.
+// rows returns the transitions of both tables, the newer table first.
 func (d Diagram) rows() []row {
 	var rows []row
 	for t := range d.Table.Transitions() {
@@ -141,6 +149,17 @@ func reachable(rows []row, from states.State) states.Set {
 	return seen
 }
 
+// around returns the states of a part, and the states that the rows join.
+func around(title string, rows []row) states.Set {
+	var set states.Set
+	for s := range states.AllStates() {
+		if partOf(s) == title || slices.ContainsFunc(rows, func(r row) bool { return r.From == s || r.To == s }) {
+			set = set.Union(states.SetOf(s))
+		}
+	}
+	return set
+}
+
 // merge joins the rows between the same two states into an edge. The edges are in the
 // order of their first rows.
 func merge(rows []row) []edge {
@@ -154,6 +173,13 @@ func merge(rows []row) []edge {
 		edges[i].rows = append(edges[i].rows, r)
 	}
 	return edges
+}
+
+// boxed reports whether a state is drawn in the box of its part.
+func (m *model) boxed(s states.State) bool {
+	return slices.ContainsFunc(m.parts, func(p part) bool {
+		return p.title != "" && slices.ContainsFunc(p.nodes, func(n node) bool { return n.state == s })
+	})
 }
 
 // node returns the drawing of a state.

@@ -16,17 +16,17 @@
 // For example:
 //
 //	table := states.Latest().Table()
-//	node, err := node.Request(table, "manage", 113)          // enroll to verifying
+//	node, err := node.Request(table, "manage", 115)          // enroll to verifying
 //	node, err = node.Report(table, states.EventFail, reason) // back to enroll, with last_error
 //
-// Both apply the conductor's rules: which target a manual cleaning has, which event
+// The last two apply the conductor's rules: which target a manual cleaning has, which event
 // ends it, when the last error is cleared.
 //
 // [Machine] is a live node with the same three methods, and [Machine.Fire] as Apply's short
 // form. Many goroutines may move it at once:
 //
 //	m, err := machine.New(machine.Config{Table: table, Node: node, Save: []machine.Hook{store}})
-//	err = m.Request(ctx, "manage", 113) // as above, and stored before it is visible
+//	err = m.Request(ctx, "manage", 115) // as above, and stored before it is visible
 //
 // It calls hooks in this order for one transition:
 //
@@ -57,6 +57,6 @@
 // the hook; examples/embed has one SQLite row that a save hook and a powersync.Store
 // write by the same statement.
 //
-// The rules are those of ironic/common/fsm.py and
+// The rules come from ironic/common/fsm.py and
 // ironic/conductor/task_manager.py.
 package machine

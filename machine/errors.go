@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/configerror"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -70,6 +71,9 @@ func (e *StateError) Error() string {
 		return fmt.Sprintf("state %q is not one of %v's: %v", e.State, e.Series, e.Series.Table().States())
 	}
 }
+
+// ConfigError says which Field of a [Config] is invalid, and what would have been right.
+type ConfigError = configerror.Error
 
 // HookKind is a kind of hook; see [Config].
 type HookKind uint8

@@ -54,7 +54,7 @@ func ExampleMachine() {
 		panic(err)
 	}
 
-	err = node.Request(context.Background(), "inspect", 113)
+	err = node.Request(context.Background(), "inspect", 115)
 	fmt.Println(node.Node().State, err)
 	// Output:
 	// UPDATE nodes SET provision_state = 'inspecting' WHERE provision_state = 'manageable'
@@ -88,7 +88,7 @@ func ExampleNode_Report() {
 	table := states.Latest().Table()
 	node := machine.Node{State: states.Manageable}
 
-	node, err := node.Request(table, "clean", 113)
+	node, err := node.Request(table, "clean", 115)
 	fmt.Println(node.State, "to", node.Target, err)
 	for _, event := range []states.Event{states.EventWait, states.EventResume, states.EventDone} {
 		node, err = node.Report(table, event, "")
@@ -104,7 +104,7 @@ func ExampleNode_Report() {
 // A request that the API refuses, and the status of its answer.
 func ExampleNode_Request() {
 	node := machine.Node{State: states.Deploying, Target: states.Active}
-	_, err := node.Request(states.Latest().Table(), "abort", 113)
+	_, err := node.Request(states.Latest().Table(), "abort", 115)
 	fmt.Println(err)
 
 	var refused *states.RequestError
@@ -112,7 +112,7 @@ func ExampleNode_Request() {
 		fmt.Println(refused.HTTPStatus())
 	}
 	// Output:
-	// request "abort" in state "deploying" with API version 1.113: not allowed in the node's state; allowed: nothing
+	// request "abort" in state "deploying" with API version 1.115: not allowed in the node's state; allowed: nothing
 	// 400
 }
 
@@ -135,11 +135,11 @@ func ExampleConfig_guard() {
 		panic(err)
 	}
 
-	err = node.Request(context.Background(), "abort", 113)
+	err = node.Request(context.Background(), "abort", 115)
 	fmt.Println(errors.Is(err, errNotAbortable), node.Node().State)
 
 	abortable = true // the next step began
-	err = node.Request(context.Background(), "abort", 113)
+	err = node.Request(context.Background(), "abort", 115)
 	fmt.Println(err, node.Node().State, "to", node.Node().Target)
 	// Output:
 	// true clean wait
@@ -184,13 +184,13 @@ func ExampleMachine_SetNode() {
 	row, revision = machine.Node{State: states.Manageable}, revision+1 // by another process
 
 	ctx := context.Background()
-	err = m.Request(ctx, "manage", 113)
+	err = m.Request(ctx, "manage", 115)
 	fmt.Println(errors.Is(err, conflict), machine.Moved(err))
 
 	again := revision
 	fmt.Println(m.SetNode(ctx, row, &again))
-	fmt.Println(m.Request(ctx, "provide", 113))
-	fmt.Println(m.Request(ctx, "abort", 113) != nil, row.State, revision)
+	fmt.Println(m.Request(ctx, "provide", 115))
+	fmt.Println(m.Request(ctx, "abort", 115) != nil, row.State, revision)
 	// Output:
 	// true false
 	// <nil>
@@ -220,10 +220,12 @@ func ExampleMoved() {
 		panic(err)
 	}
 	for range 2 {
-		err := m.Request(context.Background(), "manage", 113)
-		fmt.Println(machine.Moved(err), m.Node().State, err)
+		err := m.Request(context.Background(), "manage", 115)
+		fmt.Printf("%v %v\n%v\n", machine.Moved(err), m.Node().State, err)
 	}
 	// Output:
-	// true verifying enter hook at event "manage" (the node has moved): the queue is full
-	// false verifying request "manage" in state "verifying" with API version 1.113: not allowed in the node's state; allowed: nothing
+	// true verifying
+	// enter hook at event "manage" (the node has moved): the queue is full
+	// false verifying
+	// request "manage" in state "verifying" with API version 1.115: not allowed in the node's state; allowed: nothing
 }

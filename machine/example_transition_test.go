@@ -69,8 +69,9 @@ func ExampleLog() {
 	if err != nil {
 		panic(err)
 	}
-	if err := m.Report(context.Background(), states.EventFail, "no such image"); err != nil {
+	if err := m.Report(context.Background(), states.EventFail, "no image"); err != nil {
 		panic(err)
 	}
-	// Output: level=ERROR msg="node moved" node=rack1-u7 event=fail from=deploying to="deploy failed" target=active status=error last_error="no such image"
+	// Output:
+	// level=ERROR msg="node moved" node=rack1-u7 event=fail from=deploying to="deploy failed" target=active status=error last_error="no image"
 }

@@ -198,7 +198,7 @@ func TestTheTokenReachesEveryHookUntilSetNodeReplacesIt(t *testing.T) {
 		c.Token = 7
 		c.Guard, c.Save, c.Exit, c.Enter = note, note, note, note
 	})
-	require.NoError(t, m.Request(t.Context(), "manage", 113))
+	require.NoError(t, m.Request(t.Context(), "manage", 115))
 	require.NoError(t, m.SetNode(t.Context(), node(states.Verifying), 8))
 	require.NoError(t, m.Report(t.Context(), states.EventDone, ""))
 	require.Equal(t, []any{7, 7, 7, 7, 8, 8, 8, 8}, got)

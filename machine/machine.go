@@ -4,6 +4,7 @@ package machine
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -30,7 +31,7 @@ type Config struct {
 	// interrupted.
 	Guard []Hook
 	// Save hooks store the new node before it is visible. The first error refuses
-	// the transition, and nothing has happened except what earlier save hooks did.
+	// the transition, and nothing has happened except the effects of earlier save hooks.
 	Save []Hook
 	// Exit and Enter hooks are called once the machine has moved, all of them even if
 	// some fail. They run in the goroutine that moved the machine. The hooks of two
@@ -51,7 +52,8 @@ type Config struct {
 // another context it blocks until that context ends.
 type Hook func(context.Context, Transition) error
 
-// Machine is a live node. Make it with [New]. It is safe for concurrent use.
+// Machine is a live node. Make it with [New]. It is safe for concurrent use. A nil Machine has no
+// table and no node, and refuses every move.
 type Machine struct {
 	table     *states.Table
 	name      string
@@ -72,8 +74,8 @@ type observers struct {
 }
 
 // New makes the machine of a node. The errors are [*StateError]s, also for a nil
-// table. The hook slices of the Config must not change afterwards; machines may share
-// them.
+// table, and a [*ConfigError] for a nil hook. The hook slices of the Config must not change
+// afterwards; machines may share them.
 func New(c Config) (*Machine, error) {
 	if err := c.Node.check(c.Table); err != nil {
 		return nil, err
@@ -81,6 +83,14 @@ func New(c Config) (*Machine, error) {
 	m := &Machine{table: c.Table, name: c.Name, node: c.Node, token: c.Token}
 	if len(c.Guard)+len(c.Save)+len(c.Exit)+len(c.Enter) == 0 && c.History <= 0 {
 		return m, nil
+	}
+	for _, hooks := range [...]struct {
+		field string
+		all   []Hook
+	}{{"Guard", c.Guard}, {"Save", c.Save}, {"Exit", c.Exit}, {"Enter", c.Enter}} {
+		if i := slices.IndexFunc(hooks.all, func(h Hook) bool { return h == nil }); i >= 0 {
+			return nil, &ConfigError{Package: "machine", Field: fmt.Sprintf("%s[%d]", hooks.field, i), Want: "a function"}
+		}
 	}
 	m.observers = &observers{
 		guard: c.Guard, save: c.Save, exit: c.Exit, enter: c.Enter, now: c.Now, history: history{most: c.History},
@@ -95,13 +105,26 @@ func New(c Config) (*Machine, error) {
 }
 
 // Name returns the name that the machine was made with.
-func (m *Machine) Name() string { return m.name }
+func (m *Machine) Name() string {
+	if m == nil {
+		return ""
+	}
+	return m.name
+}
 
 // Table returns the table that the machine was made with.
-func (m *Machine) Table() *states.Table { return m.table }
+func (m *Machine) Table() *states.Table {
+	if m == nil {
+		return nil
+	}
+	return m.table
+}
 
 // Node returns the node as it is now. It never waits for a hook.
 func (m *Machine) Node() Node {
+	if m == nil {
+		return Node{}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.node
@@ -109,10 +132,10 @@ func (m *Machine) Node() Node {
 
 // SetNode replaces the machine's node and its token (see [Config]) after another writer,
 // such as a second process, has changed the stored record. It waits for running guard and
-// save hooks, and calls no hook. The errors are those of [New], and the context's if it
-// ends during the wait. A call by a guard or save hook of the machine is refused.
+// save hooks, and calls no hook. It returns the errors of [New], and the context's if it
+// ends during the wait. A call by a guard or save hook of the machine with the hook's context is refused.
 func (m *Machine) SetNode(ctx context.Context, n Node, token any) error {
-	if err := n.check(m.table); err != nil {
+	if err := n.check(m.Table()); err != nil {
 		return err
 	}
 	if m.observers != nil && m.observers.hooksMu != nil {
@@ -130,7 +153,7 @@ func (m *Machine) SetNode(ctx context.Context, n Node, token any) error {
 // History returns the last transitions, the oldest first, as many as
 // Config.History asked for. The caller owns the slice.
 func (m *Machine) History() []Transition {
-	if m.observers == nil {
+	if m == nil || m.observers == nil {
 		return nil
 	}
 	m.mu.Lock()
@@ -141,14 +164,14 @@ func (m *Machine) History() []Transition {
 // Can reports whether the table has a row for the event in the node's state. The node
 // may move before the caller fires the event.
 func (m *Machine) Can(event states.Event) bool {
-	_, ok := m.table.Next(m.Node().State, event)
+	_, ok := m.Table().Next(m.Node().State, event)
 	return ok
 }
 
 // Events ranges over the events for which the table has rows in the node's state at
 // the start of the iteration.
 func (m *Machine) Events() iter.Seq[states.Event] {
-	return func(yield func(states.Event) bool) { m.table.Events(m.Node().State)(yield) }
+	return func(yield func(states.Event) bool) { m.Table().Events(m.Node().State)(yield) }
 }
 
 // history holds the last transitions of a machine.

@@ -52,10 +52,12 @@ func TestNewRefusesInvalidConfigurations(t *testing.T) {
 		config machine.Config
 		as     any
 	}{
-		"no table":           {machine.Config{Node: node(states.Enroll)}, new(*machine.StateError)},
-		"no state":           {machine.Config{Table: latest}, new(*machine.StateError)},
-		"a foreign state":    {machine.Config{Table: states.Kilo.Table(), Node: node(states.Enroll)}, new(*machine.StateError)},
-		"an unstable target": {machine.Config{Table: latest, Node: machine.Node{State: states.Active, Target: states.Cleaning}}, new(*machine.StateError)},
+		"no table":        {machine.Config{Node: node(states.Enroll)}, new(*machine.StateError)},
+		"no state":        {machine.Config{Table: latest}, new(*machine.StateError)},
+		"a foreign state": {machine.Config{Table: states.Kilo.Table(), Node: node(states.Enroll)}, new(*machine.StateError)},
+		"an unstable target": {machine.Config{Table: latest, Node: machine.Node{State: states.Active, Target: states.Cleaning}},
+			new(*machine.StateError)},
+		"a nil hook": {machine.Config{Table: latest, Node: node(states.Enroll), Exit: []machine.Hook{nil}}, new(*machine.ConfigError)},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -231,4 +233,20 @@ func TestMovedSeesAMoveWhoseSecondHalfIsRefused(t *testing.T) {
 		require.True(t, machine.Moved(err))
 		require.Equal(t, states.ServiceFail, m.Node().State)
 	}
+}
+
+func TestANilMachineRefusesEveryMove(t *testing.T) {
+	var m *machine.Machine
+	var unknown *machine.StateError
+	require.ErrorAs(t, m.Request(t.Context(), "manage", 115), &unknown)
+	require.ErrorAs(t, m.Report(t.Context(), states.EventDone, ""), &unknown)
+	require.ErrorAs(t, m.Fire(t.Context(), states.EventManage), &unknown)
+	require.ErrorAs(t, m.Apply(t.Context(), machine.Input{Event: states.EventManage}), &unknown)
+	require.ErrorAs(t, m.SetNode(t.Context(), machine.Node{State: states.Enroll}, nil), &unknown)
+	require.Empty(t, m.Name())
+	require.Nil(t, m.Table())
+	require.Equal(t, machine.Node{}, m.Node())
+	require.Empty(t, m.History())
+	require.False(t, m.Can(states.EventManage))
+	require.Empty(t, slices.Collect(m.Events()))
 }

@@ -5,13 +5,12 @@ package machine_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 var latest = states.Latest().Table()
 

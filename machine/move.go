@@ -12,8 +12,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Request moves the node as [Node.Request] does, and runs the hooks. The errors
-// are those of Node.Request and of [Machine.Apply].
+// Request moves the node as [Node.Request] does, and runs the hooks. It returns the
+// errors of Node.Request and of [Machine.Apply].
 //
 // The abort of a service is two transitions, and each runs the hooks. If the first has
 // happened and the second is refused, the node is in ServiceFail.
@@ -33,8 +33,8 @@ func (m *Machine) Request(ctx context.Context, target string, v states.APIVersio
 	return err
 }
 
-// Report moves the node as [Node.Report] does, and runs the hooks. The errors are
-// those of Node.Report and of [Machine.Apply].
+// Report moves the node as [Node.Report] does, and runs the hooks. It returns the errors
+// of Node.Report and of [Machine.Apply].
 func (m *Machine) Report(ctx context.Context, event states.Event, lastError string) error {
 	return m.move(ctx, Input{}, func(n Node) (Input, error) { return n.reported(m.table, event, lastError) })
 }
@@ -97,56 +97,88 @@ func (m *Machine) move(ctx context.Context, in Input, derive func(Node) (Input, 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if m.observers == nil {
-		return m.commit(ctx, in, derive, nil)
+	if m == nil {
+		return Node{}.check(nil)
 	}
-	var t Transition
-	if err := m.commit(ctx, in, derive, &t); err != nil {
-		return err
-	}
-	return m.observers.after(ctx, &t)
-}
-
-// commit is the part of move until the new node is visible. It fills in the transition,
-// which is nil if the machine has no observers.
-func (m *Machine) commit(ctx context.Context, in Input, derive func(Node) (Input, error), t *Transition) (err error) {
-	o := m.observers
-	guarded := t != nil && o.hooksMu != nil
-	if guarded {
-		if err := m.lockHooks(ctx); err != nil {
+	if m.observers != nil {
+		var t Transition
+		if err := m.commit(ctx, in, derive, &t); err != nil {
 			return err
 		}
-		defer m.unlockHooks()
-	}
-	if t != nil {
-		t.Time = o.now()
+		return m.observers.after(ctx, &t)
 	}
 	m.mu.Lock()
-	next := m.node
+	defer m.mu.Unlock()
 	if derive != nil {
-		in, err = derive(next)
-	}
-	if err == nil {
-		next, err = next.Apply(m.table, in)
-	}
-	if err == nil && t != nil {
-		t.Node, t.Token, t.Event, t.Power = m.name, m.token, in.Event, in.Power
-		t.From, t.To = m.node, next
-		t.Status = statusOf(m.table, t.From.State, in.Event, next.State)
-	}
-	if err == nil && guarded {
-		m.mu.Unlock()
-		err = m.before(ctx, t)
-		m.mu.Lock()
-	}
-	if err == nil {
-		m.node = next
-		if t != nil && o.history.most > 0 {
-			o.history.add(*t)
+		var err error
+		if in, err = derive(m.node); err != nil {
+			return err
 		}
 	}
+	next, err := m.node.Apply(m.table, in)
+	if err != nil {
+		return err
+	}
+	m.node = next
+	return nil
+}
+
+// commit is the part of move until the new node is visible. It fills in the transition. Without guard and save hooks it
+// is one critical section; with them, hooksMu keeps other moves out while they run.
+func (m *Machine) commit(ctx context.Context, in Input, derive func(Node) (Input, error), t *Transition) error {
+	if m.observers.hooksMu == nil {
+		t.Time = m.observers.now()
+		m.mu.Lock()
+		err := m.next(in, derive, t)
+		if err == nil {
+			m.adopt(t)
+		}
+		m.mu.Unlock()
+		return err
+	}
+	if err := m.lockHooks(ctx); err != nil {
+		return err
+	}
+	defer m.unlockHooks()
+	t.Time = m.observers.now()
+	m.mu.Lock()
+	err := m.next(in, derive, t)
 	m.mu.Unlock()
-	return err
+	if err != nil {
+		return err
+	}
+	if err := m.before(ctx, t); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.adopt(t)
+	return nil
+}
+
+// next fills in the transition by the input that derive returns, or by in if derive is nil. The caller holds mu.
+func (m *Machine) next(in Input, derive func(Node) (Input, error), t *Transition) (err error) {
+	if derive != nil {
+		if in, err = derive(m.node); err != nil {
+			return err
+		}
+	}
+	to, err := m.node.Apply(m.table, in)
+	if err != nil {
+		return err
+	}
+	t.Node, t.Token, t.Event, t.Power = m.name, m.token, in.Event, in.Power
+	t.From, t.To = m.node, to
+	t.Status = statusOf(m.table, t.From.State, in.Event, to.State)
+	return nil
+}
+
+// adopt stores the node after a transition. The caller holds mu.
+func (m *Machine) adopt(t *Transition) {
+	m.node = t.To
+	if m.observers.history.most > 0 {
+		m.observers.history.add(*t)
+	}
 }
 
 // lockHooks waits until no guard or save hook runs. Waiting callers proceed in the

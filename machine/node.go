@@ -12,7 +12,8 @@ import (
 
 // Node is a node's provision state, target and last error, as Ironic stores them. It
 // is a value: copy it, compare it with ==, share the copies. Its JSON keys are
-// Ironic's, and as in Ironic no target and no error are null.
+// Ironic's, and as in Ironic no target and no error are null. Decode JSON into a zero Node:
+// encoding/json lets null leave a LastError as it is.
 type Node struct {
 	State     states.State `json:"provision_state"`
 	Target    states.State `json:"target_provision_state"`
@@ -49,9 +50,9 @@ type Input struct {
 }
 
 // Apply returns the node after an event, by the rules of Ironic's state machine. It
-// has no side effects, never panics, and does not allocate when it succeeds. It is the
-// low level: [Node.Request] and [Node.Report] derive the input from a request or a
-// report by the conductor's rules.
+// has no side effects, never panics, and does not allocate when it succeeds and the last
+// error needs no change to be stored. It is the low level: [Node.Request] and
+// [Node.Report] derive the input from a request or a report by the conductor's rules.
 //
 // The table must have a row for the event in the node's state. The event changes the
 // state. Then the target is cleared if it is reached, is set to the new state's default

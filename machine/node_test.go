@@ -233,7 +233,7 @@ func TestApplyAgreesWithTheConductorEverywhere(t *testing.T) {
 	every := slices.Collect(states.AllStates())
 	withNone := append([]states.State{states.NoState}, every...)
 	checked := 0
-	for series := range states.AllSeries() {
+	for series := range everySeries() {
 		table := series.Table()
 		ironic := conductorOf(table)
 		for _, from := range every {

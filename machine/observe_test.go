@@ -69,14 +69,14 @@ func TestMovingDoesNotAllocate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
 			require.Zero(t, testing.AllocsPerRun(100, func() {
-				_ = m.Request(ctx, "manage", 113)
+				_ = m.Request(ctx, "manage", 115)
 				_ = m.Report(ctx, states.EventFail, "no power")
 			}))
 		})
 	}
 	n := machine.Node{State: states.Enroll}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		verifying, _ := n.Request(latest, "manage", 113)
+		verifying, _ := n.Request(latest, "manage", 115)
 		_, _ = verifying.Report(latest, states.EventFail, "no power")
 	}))
 	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = n.Apply(latest, machine.Input{Event: states.EventManage}) }))

@@ -44,17 +44,18 @@ func DefaultTimeouts() Timeouts {
 	return Timeouts{Deploy: half, Clean: half, Inspect: half, Rescue: half, Service: half}
 }
 
-func (w Timeouts) of(s states.State) time.Duration {
-	switch s {
-	case states.DeployWait:
+// Of returns the timeout of a work's wait, 0 for work that does not wait.
+func (w Timeouts) Of(work states.Work) time.Duration {
+	switch work {
+	case states.WorkDeploy:
 		return w.Deploy
-	case states.CleanWait:
+	case states.WorkClean:
 		return w.Clean
-	case states.InspectWait:
+	case states.WorkInspect:
 		return w.Inspect
-	case states.RescueWait:
+	case states.WorkRescue:
 		return w.Rescue
-	case states.ServiceWait:
+	case states.WorkService:
 		return w.Service
 	default:
 		return 0
@@ -67,8 +68,9 @@ func (w Timeouts) of(s states.State) time.Duration {
 //
 // Source: the periodic checks of ironic/conductor/manager.py.
 func (n Node) TimedOut(waited time.Duration, limits Timeouts) (lastError string, ok bool) {
-	limit := limits.of(n.State)
-	if limit <= 0 || waited < limit {
+	work := n.State.Work()
+	limit := limits.Of(work)
+	if n.State != work.Waiting() || limit <= 0 || waited < limit {
 		return "", false
 	}
 	return fmt.Sprintf("no call in %v in state %q", limit, n.State), true

@@ -40,12 +40,18 @@ func TestWaitingNodesFailOnceTheirTimeIsUp(t *testing.T) {
 		limit time.Duration
 		want  machine.Node
 	}{
-		{machine.Node{State: states.DeployWait, Target: states.Active}, limits.Deploy, machine.Node{State: states.DeployFail, Target: states.Active}},
-		{machine.Node{State: states.CleanWait, Target: states.Available}, limits.Clean, machine.Node{State: states.CleanFail, Target: states.Available}},
-		{machine.Node{State: states.CleanWait, Target: states.Manageable}, limits.Clean, machine.Node{State: states.CleanFail, Target: states.Manageable}},
-		{machine.Node{State: states.InspectWait, Target: states.Manageable}, limits.Inspect, machine.Node{State: states.InspectFail, Target: states.Manageable}},
-		{machine.Node{State: states.RescueWait, Target: states.Rescue}, limits.Rescue, machine.Node{State: states.RescueFail, Target: states.Rescue}},
-		{machine.Node{State: states.ServiceWait, Target: states.Active}, limits.Service, machine.Node{State: states.ServiceFail, Target: states.Active}},
+		{machine.Node{State: states.DeployWait, Target: states.Active}, limits.Deploy,
+			machine.Node{State: states.DeployFail, Target: states.Active}},
+		{machine.Node{State: states.CleanWait, Target: states.Available}, limits.Clean,
+			machine.Node{State: states.CleanFail, Target: states.Available}},
+		{machine.Node{State: states.CleanWait, Target: states.Manageable}, limits.Clean,
+			machine.Node{State: states.CleanFail, Target: states.Manageable}},
+		{machine.Node{State: states.InspectWait, Target: states.Manageable}, limits.Inspect,
+			machine.Node{State: states.InspectFail, Target: states.Manageable}},
+		{machine.Node{State: states.RescueWait, Target: states.Rescue}, limits.Rescue,
+			machine.Node{State: states.RescueFail, Target: states.Rescue}},
+		{machine.Node{State: states.ServiceWait, Target: states.Active}, limits.Service,
+			machine.Node{State: states.ServiceFail, Target: states.Active}},
 	}
 	waiting := states.Set{}
 	for _, test := range tests {

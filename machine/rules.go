@@ -13,17 +13,21 @@ import "github.com/ironstate/ironstate/states"
 // Source: get_last_error in ironic/conductor/cleaning.py and its counterparts in
 // servicing.py, deployments.py and inspection.py.
 func aborted(in states.State) string {
-	switch in {
-	case states.CleanWait, states.CleanHold:
+	switch in.Work() { // the texts are constants, since Request does not allocate
+	case states.WorkClean:
 		return "By request, the clean operation was aborted"
-	case states.ServiceWait, states.ServiceHold, states.ServiceFail:
+	case states.WorkService:
 		return "By request, the service operation was aborted"
-	case states.InspectWait:
+	case states.WorkInspect:
 		return "Inspection was aborted by request."
-	default: // DeployWait, DeployHold
+	default: // WorkDeploy
 		return "By request, the deploy operation was aborted"
 	}
 }
+
+// noReason is the last error of a node whose work failed without an error text. A failure always leaves one, since
+// clients take a node without a last error for one whose work succeeded.
+const noReason = "The work failed, and no reason was reported."
 
 // Request returns the node after a client's request for a provision state: PUT
 // /v1/nodes/NODE/states/provision {"target": target} at version v. It also sets the
@@ -47,11 +51,10 @@ func (n Node) Request(t *states.Table, target string, v states.APIVersion) (Node
 	return next, err
 }
 
-// Report returns the node after a report of the conductor or of the hardware about
-// the work of the node's state: done, fail, wait, resume or hold, with the text of
-// the error if there is one. The event and the target that follow depend on the work:
-// done of a tear-down begins cleaning, done of a manual cleaning ends in Manageable,
-// and a manual cleaning keeps its target through waits, holds and failures.
+// Report returns the node after a report of the conductor or of the hardware about the work of the node's state: done,
+// fail, wait, resume or hold, with the text of the error if there is one; a failure that would leave no last error gets
+// a plain one. The event and the target that follow depend on the work: done of a tear-down begins cleaning, done of a
+// manual cleaning ends in Manageable, and a manual cleaning keeps its target through waits, holds and failures.
 //
 // The conductor's own events may be reported by name as well: EventManage in
 // Cleaning, which ends the automated cleaning of a retired node in Manageable, and
@@ -59,7 +62,7 @@ func (n Node) Request(t *states.Table, target string, v states.APIVersion) (Node
 //
 // The error is an [*EventError] for an event that only a client requests or that has
 // no row in the node's state, otherwise a [*StateError]. The node is then returned
-// unchanged. Report does not allocate when it succeeds.
+// unchanged. Report does not allocate when it succeeds and lastError needs no change to be stored, see [Input].
 //
 // Ironic's built-in hold and wait steps, and unhold, drop the target of a manual
 // cleaning, which then ends in Available. Report keeps the target.
@@ -120,6 +123,9 @@ func (n Node) reported(t *states.Table, event states.Event, lastError string) (I
 		return Input{}, err
 	}
 	in := Input{Event: event, Target: n.manualTarget(t), LastError: lastError}
+	if event == states.EventFail && lastError == "" && n.LastError == "" {
+		in.LastError = noReason
+	}
 	switch {
 	case event == states.EventDone && n.State == states.Deleting:
 		in.Event = states.EventClean
@@ -157,14 +163,11 @@ func reports(t *states.Table, from states.State) []states.Event {
 // manualTarget returns Manageable for a node in a manual cleaning, which exists since
 // Mitaka, and NoState for any other node.
 func (n Node) manualTarget(t *states.Table) states.State {
-	if n.Target != states.Manageable {
+	if n.Target != states.Manageable || !states.WorkClean.InProgress().Has(n.State) {
 		return states.NoState
 	}
-	switch n.State {
-	case states.Cleaning, states.CleanWait, states.CleanHold:
-		if _, ok := t.Next(states.Cleaning, states.EventManage); ok {
-			return states.Manageable
-		}
+	if _, ok := t.Next(states.Cleaning, states.EventManage); !ok {
+		return states.NoState
 	}
-	return states.NoState
+	return states.Manageable
 }

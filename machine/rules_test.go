@@ -37,9 +37,9 @@ func isManual(table *states.Table, n machine.Node) bool {
 }
 
 // In every series, from every node and for every word, the state is the table's, the
-// last error is that of the last failure, and no target is lost.
+// last error is the text of the last failure, and no target is lost.
 func TestRequestsEverywhere(t *testing.T) {
-	for series := range states.AllSeries() {
+	for series := range everySeries() {
 		table, v := series.Table(), series.MaxAPIVersion()
 		everyNode(table, func(n machine.Node) {
 			for _, word := range append(requestWords(), "done", "nonsense", "") {
@@ -75,7 +75,7 @@ func requestWords() []string {
 }
 
 func TestReportsEverywhere(t *testing.T) {
-	for series := range states.AllSeries() {
+	for series := range everySeries() {
 		table := series.Table()
 		everyNode(table, func(n machine.Node) {
 			for event := range states.AllEvents() {
@@ -115,19 +115,24 @@ func TestReportsEverywhere(t *testing.T) {
 				silent, err := n.Report(table, event, "")
 				require.NoError(t, err)
 				require.Equal(t, "old", silent.LastError)
+				n := n
+				n.LastError = ""
+				silent, err = n.Report(table, event, "")
+				require.NoError(t, err)
+				require.Equal(t, event == states.EventFail, silent.LastError != "", "only a failure has an error")
 			}
 		})
 	}
 }
 
 func TestRulesWithoutATable(t *testing.T) {
-	_, err := node(states.Enroll).Request(nil, "manage", 113)
+	_, err := node(states.Enroll).Request(nil, "manage", 115)
 	require.ErrorAs(t, err, new(*machine.StateError))
 	_, err = node(states.Enroll).Report(nil, states.EventDone, "")
 	require.ErrorAs(t, err, new(*machine.StateError))
 	_, err = machine.Node{}.Report(latest, states.EventDone, "")
 	require.ErrorAs(t, err, new(*machine.StateError))
-	_, err = machine.Node{State: states.Enroll, Target: states.Cleaning}.Request(latest, "manage", 113)
+	_, err = machine.Node{State: states.Enroll, Target: states.Cleaning}.Request(latest, "manage", 115)
 	require.ErrorAs(t, err, new(*machine.StateError))
 }
 
@@ -171,20 +176,20 @@ func TestAnAbortedServiceIsTwoTransitions(t *testing.T) {
 		})
 	}
 	m := make()
-	require.ErrorIs(t, m.Request(t.Context(), "abort", 113), context.Canceled, "the first enter hook's")
+	require.ErrorIs(t, m.Request(t.Context(), "abort", 115), context.Canceled, "the first enter hook's")
 	require.Equal(t, []states.State{states.ServiceFail, states.Active}, told)
 	require.Equal(t, states.Active, m.Node().State)
 
 	refuse = states.Active
 	m = make()
-	err := m.Request(t.Context(), "abort", 113)
+	err := m.Request(t.Context(), "abort", 115)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, states.ServiceFail, m.Node().State)
 
 	refuse = states.ServiceFail
 	m = make()
-	require.ErrorIs(t, m.Request(t.Context(), "abort", 113), context.DeadlineExceeded)
+	require.ErrorIs(t, m.Request(t.Context(), "abort", 115), context.DeadlineExceeded)
 	require.Equal(t, states.ServiceHold, m.Node().State)
 }
 
@@ -201,7 +206,7 @@ func TestAGuardKeepsAServiceFromBeingAborted(t *testing.T) {
 				return nil
 			}}
 		})
-		require.ErrorIs(t, m.Request(t.Context(), "abort", 113), refused)
+		require.ErrorIs(t, m.Request(t.Context(), "abort", 115), refused)
 		require.Equal(t, node(from), m.Node(), "nothing has happened")
 		require.Equal(t, 1, asked)
 	}
@@ -240,7 +245,7 @@ func TestSetNodeWaitsForASaveThatRuns(t *testing.T) {
 		}}
 	})
 	moved := make(chan error)
-	go func() { moved <- m.Request(context.Background(), "manage", 113) }()
+	go func() { moved <- m.Request(context.Background(), "manage", 115) }()
 	<-saving
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()

@@ -22,7 +22,7 @@ type Transition struct {
 	// Power is the power state that a verification read; see [Input.Power].
 	Power states.Power
 	Time  time.Time // by the machine's clock
-	// Status is that of Ironic's provision notification: "start" if work began (the
+	// Status is the status of Ironic's provision notification: "start" if work began (the
 	// node moved into an unstable state), "end" if it ended (the node moved out of the
 	// unstable states), "error" if it failed (the event is fail or error), otherwise
 	// "success". Source: ironic/conductor/task_manager.py.

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,15 +18,15 @@ import (
 // maxGrace is how long a call may take to return once its context ended.
 const maxGrace = 2 * time.Second
 
-// calls makes calls of the caller's code, one at a time per key. A call that does not
-// return is abandoned; until it returns, calls with its key fail at once, so that at
-// most one call per key is abandoned.
+// calls makes calls of the caller's code, one at a time per key and in the order in which
+// they are asked for. A call that does not return is abandoned; until it returns, calls
+// with its key fail at once, so that at most one call per key is abandoned.
 type calls struct {
 	timeout time.Duration // 0 is none
 	grace   time.Duration
 
 	mu       sync.Mutex
-	inFlight map[string]chan struct{} // closed when the call has returned or is abandoned; nil while nobody waits
+	inFlight map[string][]chan struct{} // has a key while its call is in flight, with a channel for each that waits
 	left     map[string]*boundedcall.AbandonedError
 }
 
@@ -34,7 +34,7 @@ func newCalls(timeout, grace time.Duration) *calls {
 	return &calls{
 		timeout:  timeout,
 		grace:    grace,
-		inFlight: make(map[string]chan struct{}),
+		inFlight: make(map[string][]chan struct{}),
 		left:     make(map[string]*boundedcall.AbandonedError),
 	}
 }
@@ -69,37 +69,52 @@ func call[T any](ctx context.Context, c *calls, key string, f func(context.Conte
 
 // begin waits until no other call with the key is in flight.
 func (c *calls) begin(ctx context.Context, key string) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%w: %w", errNotCalled, err)
-		}
-		c.mu.Lock()
-		other, busy := c.inFlight[key]
-		left := c.left[key]
-		if left != nil && left.Returned() {
-			delete(c.left, key)
-			left = nil
-		}
-		switch {
-		case left != nil:
-		case !busy:
-			c.inFlight[key] = nil
-		case other == nil:
-			other = make(chan struct{})
-			c.inFlight[key] = other
-		}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", errNotCalled, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if waiting, busy := c.inFlight[key]; busy {
+		turn := make(chan struct{})
+		c.inFlight[key] = append(waiting, turn)
 		c.mu.Unlock()
-		switch {
-		case left != nil:
-			return fmt.Errorf("%w: an earlier call for the node: %w", errNotCalled, errAbandoned)
-		case !busy:
-			return nil
-		}
 		select {
-		case <-other:
+		case <-turn:
 		case <-ctx.Done():
 		}
+		c.mu.Lock()
+		if i := slices.Index(c.inFlight[key], turn); i >= 0 {
+			c.inFlight[key] = slices.Delete(c.inFlight[key], i, i+1)
+			return fmt.Errorf("%w: %w", errNotCalled, ctx.Err())
+		}
+	} else {
+		c.inFlight[key] = nil
 	}
+	if err := ctx.Err(); err != nil { // it ended when the turn came
+		c.next(key)
+		return fmt.Errorf("%w: %w", errNotCalled, err)
+	}
+	left := c.left[key]
+	if left == nil {
+		return nil
+	}
+	if left.Returned() {
+		delete(c.left, key)
+		return nil
+	}
+	c.next(key)
+	return fmt.Errorf("%w: an earlier call for the node: %w", errNotCalled, errAbandoned)
+}
+
+// next gives the turn to the first that waits for a key. The caller holds mu, and has the turn.
+func (c *calls) next(key string) {
+	waiting := c.inFlight[key]
+	if len(waiting) == 0 {
+		delete(c.inFlight, key)
+		return
+	}
+	c.inFlight[key] = waiting[1:]
+	close(waiting[0])
 }
 
 // end records that the call has returned, or that it is abandoned if the error says
@@ -111,41 +126,16 @@ func (c *calls) end(key string, err error) {
 	if errors.As(err, &abandoned) {
 		c.left[key] = abandoned
 	}
-	if waiting := c.inFlight[key]; waiting != nil {
-		close(waiting)
-	}
-	delete(c.inFlight, key)
+	c.next(key)
 }
 
-// boundedStore is a Store whose calls are bounded.
-type boundedStore struct {
-	store Store
-	calls *calls // by node
-	lists *calls // by purpose
-
-	records func(context.Context) iter.Seq2[Record, error]
-}
-
-func (b *boundedStore) load(ctx context.Context, id string) (Record, error) {
-	r, err := call(ctx, b.calls, id, func(ctx context.Context) (Record, error) { return b.store.Load(ctx, id) })
-	if err == nil && r.ID != id {
-		err = fmt.Errorf("asked for node %q, the store loaded %q", id, r.ID)
-	}
-	return r, err
-}
-
-func (b *boundedStore) update(ctx context.Context, r Record) error {
-	_, err := call(ctx, b.calls, r.ID, func(ctx context.Context) (none, error) { return none{}, b.store.Update(ctx, r) })
-	return err
-}
-
-// each calls f for every record and every error, until f returns false. f must return
+// each calls f for every record and every error of a Handler, until f returns false. f must return
 // soon after the context ends. After each has returned, f is not called again.
-func (b *boundedStore) each(ctx context.Context, purpose string, f func(Record, error) bool) error {
+func (c *calls) each(ctx context.Context, purpose string, h Handler, f func(Record, error) bool) error {
 	var mu sync.Mutex
 	over := false
-	_, err := call(ctx, b.lists, purpose, func(ctx context.Context) (none, error) {
-		b.records(ctx)(func(r Record, err error) bool {
+	_, err := call(ctx, c, purpose, func(ctx context.Context) (none, error) {
+		h.Records(ctx)(func(r Record, err error) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return !over && f(r, err)
@@ -155,6 +145,25 @@ func (b *boundedStore) each(ctx context.Context, purpose string, f func(Record, 
 	mu.Lock()
 	defer mu.Unlock()
 	over = true
+	return err
+}
+
+// boundedStore is a Store whose load and update are bounded.
+type boundedStore struct {
+	Store
+	calls *calls // by node
+}
+
+func (b *boundedStore) load(ctx context.Context, id string) (Record, error) {
+	r, err := call(ctx, b.calls, id, func(ctx context.Context) (Record, error) { return b.Load(ctx, id) })
+	if err == nil && r.ID != id {
+		err = fmt.Errorf("asked for node %q, the store loaded %q", id, r.ID)
+	}
+	return r, err
+}
+
+func (b *boundedStore) update(ctx context.Context, r Record) error {
+	_, err := call(ctx, b.calls, r.ID, func(ctx context.Context) (none, error) { return none{}, b.Update(ctx, r) })
 	return err
 }
 

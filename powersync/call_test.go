@@ -24,7 +24,7 @@ import (
 )
 
 // manyRounds is two weeks of rounds at the default interval.
-const manyRounds = 10_000
+var manyRounds = unraced(10_000)
 
 func TestADriverThatNeverReturnsCostsOneGoroutineANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -85,6 +85,44 @@ func TestADriverHasOneCallAtATimeForANode(t *testing.T) {
 		all.Wait()
 		require.Equal(t, int32(1), most.Load())
 		require.Equal(t, isOff, h.record(t, "a").Power)
+	})
+}
+
+func TestCallsForANodeAreMadeInTheOrderInWhichTheyWereAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		call := powersync.NewCalls()
+		let, open := gate()
+		var order []string
+		var all sync.WaitGroup
+		ask := func(ctx context.Context, name string) {
+			all.Go(func() {
+				err := call(ctx, "node", func(context.Context) error {
+					order = append(order, name)
+					<-let
+					return nil
+				})
+				if err != nil {
+					order = append(order, name+" gives up")
+				}
+			})
+			synctest.Wait()
+		}
+		gone, leave := context.WithCancel(t.Context())
+		late, end := context.WithCancel(t.Context())
+		ask(t.Context(), "first")
+		ask(gone, "second")
+		ask(t.Context(), "third")
+		ask(late, "fourth")
+		ask(t.Context(), "fifth")
+		leave()
+		synctest.Wait()
+		require.Equal(t, []string{"first", "second gives up"}, order)
+		require.NoError(t, call(t.Context(), "another node", func(context.Context) error { end(); return nil }))
+		synctest.Wait()
+		open()
+		all.Wait()
+		require.Equal(t, []string{"first", "second gives up", "fourth gives up", "third", "fifth"}, order)
+		require.NoError(t, call(t.Context(), "node", func(context.Context) error { return nil }), "the key is free")
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// The defaults: Ironic's, and those of fields that have no counterpart in Ironic.
+// The defaults: Ironic's, and our own for fields that have no counterpart in Ironic.
 const (
 	defaultInterval         = 120 * time.Second
 	defaultRecoveryInterval = 300 * time.Second
@@ -25,8 +25,8 @@ const (
 	defaultMaxBackoff       = time.Hour
 )
 
-// Config configures a [Syncer]. Store and Driver are needed; the zero value of every
-// other field stands for Ironic's behaviour.
+// Config configures a [Syncer]. Store and Driver are needed, or Handler alone; the zero
+// value of every other field stands for Ironic's behaviour.
 type Config struct {
 	Store  Store
 	Driver Driver
@@ -91,8 +91,8 @@ type Config struct {
 	// made, as Dropped.
 
 	// Logger gets a line for each event and round: nodes that failed or were
-	// forced at level Warn, nodes that went into maintenance at level Error. Nil
-	// disables logging.
+	// forced at level Warn, nodes that went into maintenance at level Error, and rounds
+	// that were in time at level Debug. Nil disables logging.
 	Logger *slog.Logger
 	// OnEvent is called for each node that was neither equal nor skipped, for each
 	// power request, and for each last error that was cleared, by many goroutines
@@ -140,6 +140,7 @@ func (c Config) complete() (Config, error) {
 	}
 	c.Interval = cmp.Or(c.Interval, defaultInterval)
 	c.RecoveryInterval = cmp.Or(c.RecoveryInterval, defaultRecoveryInterval)
+	c.MaxRetries = cmp.Or(c.MaxRetries, defaultMaxRetries)
 	c.Workers = cmp.Or(c.Workers, defaultWorkers)
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	c.SoftTimeout = cmp.Or(c.SoftTimeout, defaultSoftTimeout)

@@ -150,7 +150,7 @@ func Decide(r Record, reading Reading, f Failures, p Policy) (Record, Action) {
 		return r, a
 	}
 	a.Read, a.Err = reading.known()
-	last := a.Attempts > max(cmp.Or(p.MaxRetries, defaultMaxRetries), 0)
+	last := a.Attempts > cmp.Or(p.MaxRetries, defaultMaxRetries)
 	switch {
 	case a.Err == nil && a.Read == r.Power, r.Power == states.NoPower && a.Err == noPowerError(states.NoPower):
 		a.Outcome, a.Err = Equal, nil
@@ -167,7 +167,7 @@ func Decide(r Record, reading Reading, f Failures, p Policy) (Record, Action) {
 		r = a.toMaintenance(r, p)
 	case a.Err != nil:
 		a.Outcome = ReadFailed
-	case p.RecordOnly || r.DisablePowerOff:
+	case p.RecordOnly, r.DisablePowerOff, r.Power.Target() != r.Power: // no hardware can be in a state such as rebooting
 		a.Outcome = Corrected
 		r.Power = a.Read
 	default:

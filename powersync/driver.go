@@ -39,7 +39,7 @@ type Driver interface {
 	SetPower(ctx context.Context, id string, power states.Power) error
 }
 
-// Validator is a [Driver] that can check whether a node's configuration is complete
+// A [Driver] that is also a Validator can check whether a node's configuration is complete
 // and valid, without contacting the hardware.
 //
 // Rounds skip a node with an invalid configuration until a power state is recorded for

@@ -33,7 +33,7 @@ var (
 )
 
 // noPowerError says that the hardware answered without a power state. Its value is the
-// driver's answer: NoPower is that of hardware without a power state, which agrees with a
+// driver's answer: NoPower stands for hardware without a power state, which agrees with a
 // record without one.
 type noPowerError states.Power
 

@@ -2,6 +2,11 @@
 
 package powersync
 
+import (
+	"context"
+	"time"
+)
+
 // Defaults of a Config.
 const (
 	DefaultWorkers     = defaultWorkers
@@ -21,7 +26,16 @@ var Backoff = backoff
 
 // LeftBehind returns how many nodes have an abandoned call of the driver.
 func (s *Syncer) LeftBehind() int {
-	s.driver.calls.mu.Lock()
-	defer s.driver.calls.mu.Unlock()
-	return len(s.driver.calls.left)
+	s.fleet.driver.calls.mu.Lock()
+	defer s.fleet.driver.calls.mu.Unlock()
+	return len(s.fleet.driver.calls.left)
+}
+
+// NewCalls returns a function that makes calls of the caller's code, one at a time per key.
+func NewCalls() func(ctx context.Context, key string, f func(context.Context) error) error {
+	c := newCalls(0, time.Second)
+	return func(ctx context.Context, key string, f func(context.Context) error) error {
+		_, err := call(ctx, c, key, func(ctx context.Context) (none, error) { return none{}, f(ctx) })
+		return err
+	}
 }

@@ -7,50 +7,150 @@ import (
 	"errors"
 	"iter"
 	"time"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 // Handler handles nodes in place of a [Store] and a [Driver], for a service that reads its hardware
 // and stores and reserves its nodes by itself. It uses the rules [Decide], [Settle] and
 // [DecideRecovery]; the Syncer calls it for each node of a round and keeps the failures. Sync and
-// Recover are called by many goroutines at once.
+// Recover are called by many goroutines at once. A Syncer makes a Handler of its Store and Driver.
 type Handler interface {
 	// Records yields the records of all nodes, as [Store] does.
 	Records(ctx context.Context) iter.Seq2[Record, error]
 	// Sync handles a node in a sync round, Recover in a recovery round. The failures of the action
 	// replace past; an attempt that does not count returns past.
 	//
-	// An error is that of the service's store, and the attempt does not count. If it matches
-	// [ErrConflict], the record has changed since it was loaded: the Syncer calls the method
-	// again, with reloaded set, a few times. If it matches [ErrNotFound], the node was deleted.
+	// An error comes from the service's store. It says that nothing of the action was stored or asked of
+	// the hardware, and the attempt does not count. If it matches [ErrConflict], the record has changed
+	// since it was loaded: the Syncer calls the method again, with reloaded set, a few times. If it
+	// matches [ErrNotFound], the node was deleted.
 	Sync(ctx context.Context, id string, past Failures, reloaded bool) (Action, error)
 	Recover(ctx context.Context, id string, past Failures, reloaded bool) (Action, error)
 }
 
 // Emit counts, logs and reports an event of a [Handler] that is not the result of a round, such as
-// that of a power request.
+// the one of a power request.
 func (s *Syncer) Emit(ctx context.Context, e Event) { s.reporter.emit(ctx, e) }
 
 // AllowForce reports whether a [Handler] may set hardware in a round, within [Config.ForceLimit]. If
 // the hardware is not set after all, the handler calls undo.
 func (s *Syncer) AllowForce() (undo func(), ok bool) { return s.limit.take(time.Now()) }
 
-// handled returns the function that handles a node with the configured Handler.
-func (s *Syncer) handled(f *failures, handle func(context.Context, string, Failures, bool) (Action, error)) func(context.Context, string, bool) Event {
-	return func(ctx context.Context, id string, reloaded bool) Event {
-		past := f.of(id).Failures
-		a, err := handle(ctx, id, past, reloaded)
-		if err != nil {
-			return s.storeFailed(ctx, Event{ID: id}, err)
-		}
-		if a.ID = id; a.Failures != past {
-			f.keep(a)
-		}
-		if a.Outcome == IntoMaintenance || a.Outcome == Recovered {
-			s.recoveryFailures.forget(id)
-		}
-		return a.Event
-	}
+// errHandled is the error of a power request to a Syncer with a Handler.
+var errHandled = &ConfigError{
+	Package: "powersync", Field: "Handler", Err: errors.New("power requests and reservations are up to the Handler"),
 }
 
-// errHandled is the error of a power request to a Syncer with a Handler.
-var errHandled = &ConfigError{Package: "powersync", Field: "Handler", Err: errors.New("power requests and reservations are up to the Handler")}
+// fleet is the [Handler] of a Store and a Driver. It also has what a Syncer does besides rounds:
+// reservations and power requests. With another Handler it has no Store and no nodes.
+type fleet struct {
+	boundedStore
+	config       *Config
+	driver       boundedDriver
+	reservations reservations
+	limit        *forceLimit
+}
+
+// skipSync is [SkipSync], except that a reservation in the Syncer's name may be one to reclaim.
+func (f *fleet) skipSync(r Record) Outcome {
+	if r.Reservation == f.config.Name {
+		return ""
+	}
+	return SkipSync(r)
+}
+
+// Sync implements [Handler].
+func (f *fleet) Sync(ctx context.Context, id string, _ Failures, reloaded bool) (Action, error) {
+	r, err := f.reservations.loadFree(ctx, id)
+	if err != nil {
+		return Action{}, err
+	}
+	past, policy := f.reservations.failures.of(id).Failures, f.config.Policy // loadFree may have noted a last error
+	if SkipSync(r) != "" {
+		_, a := Decide(r, Reading{}, past, policy)
+		if !reloaded {
+			a.Failures = past
+		}
+		return a, nil
+	}
+	reading := f.driver.read(ctx, id, r.Power == states.NoPower)
+	after, a := Decide(r, reading, past, policy)
+	if a.Outcome == Forced {
+		switch forces, err := f.driver.forces(ctx, id); {
+		case err != nil:
+			after, a.Event = r, a.notAsked(ForceFailed, err)
+		case !forces:
+			policy.RecordOnly = true
+			after, a = Decide(r, reading, past, policy)
+		}
+	}
+	switch {
+	case a.Err != nil && ctx.Err() != nil:
+		return Action{a.as(Interrupted, a.Err), past}, nil
+	case a.Outcome == Forced:
+		return f.force(ctx, r, after, a, past)
+	case after != r:
+		err = f.update(ctx, after)
+	}
+	return a, err
+}
+
+// force sets the hardware to the recorded power state, with the node reserved.
+func (f *fleet) force(ctx context.Context, r, reserved Record, a Action, past Failures) (Action, error) {
+	if !f.reservations.claim(r.ID) {
+		return Action{a.notAsked(SkippedReservation, nil), past}, nil
+	}
+	undo, ok := f.limit.take(time.Now())
+	if !ok {
+		f.reservations.drop(r.ID)
+		return Action{a.notAsked(ForceLimited, nil), past}, nil
+	}
+	if err := f.reservations.reserve(ctx, r, reserved); err != nil {
+		undo()
+		return a, err
+	}
+	err := f.driver.set(ctx, r.ID, a.Asked)
+	if errors.Is(err, errNotCalled) {
+		undo()
+	}
+	unsaved, settle := a.Event, func(now Record) (Record, Event) {
+		after, settled := Settle(now, a, err)
+		return after, settled.Event
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		unsaved = a.as(Interrupted, err)
+		settle = func(now Record) (Record, Event) { return now.released(), unsaved }
+	case err != nil:
+		unsaved = a.as(ForceFailed, err)
+	}
+	e, notSaved := f.reservations.release(ctx, unsaved, settle)
+	if notSaved != nil {
+		e.Err = errors.Join(e.Err, notSaved)
+	}
+	if e.Outcome == Interrupted {
+		return Action{e, past}, nil
+	}
+	return Action{e, a.Failures.failed(e)}, nil
+}
+
+// Recover implements [Handler].
+func (f *fleet) Recover(ctx context.Context, id string, past Failures, _ bool) (Action, error) {
+	r, err := f.load(ctx, id)
+	if err != nil {
+		return Action{}, err
+	}
+	var reading Reading
+	if SkipRecovery(r) == "" {
+		reading = f.driver.read(ctx, id, true)
+	}
+	after, a := DecideRecovery(r, reading, past)
+	switch {
+	case a.Err != nil && ctx.Err() != nil:
+		return Action{a.as(Interrupted, a.Err), past}, nil
+	case after != r:
+		err = f.update(ctx, after)
+	}
+	return a, err
+}

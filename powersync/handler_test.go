@@ -9,6 +9,7 @@ import (
 	"errors"
 	"iter"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -59,7 +60,8 @@ func (s *scripted) Sync(_ context.Context, id string, past powersync.Failures, r
 	case powersync.SkippedChanged:
 		return a, powersync.ErrConflict
 	case powersync.StoreFailed:
-		return a, errors.New("the disk is full")
+		a.Recorded, a.Read, a.Asked, a.LastError, a.ClearedError = isOn, isOff, isOn, "new", "old"
+		return a, errStore
 	}
 	return a, nil
 }
@@ -92,7 +94,8 @@ func TestAHandlerDecidesAndTheSyncerKeepsTheFailures(t *testing.T) {
 	require.Equal(t, 1, s.Stats().Nodes[powersync.PowerSet])
 	_, err = s.Reclaim(context.Background())
 	require.ErrorContains(t, err, "powersync: Handler: power requests and reservations are up to the Handler")
-	require.ErrorContains(t, s.Set(context.Background(), "a", isOn, 0), "powersync: Handler: power requests and reservations are up to the Handler")
+	require.ErrorContains(t, s.Set(context.Background(), "a", isOn, 0),
+		"powersync: Handler: power requests and reservations are up to the Handler")
 }
 
 func TestAHandlersStoreFails(t *testing.T) {
@@ -109,6 +112,19 @@ func TestAHandlersStoreFails(t *testing.T) {
 		require.Equal(t, 1, report.Nodes[outcome], outcome)
 		require.Equal(t, reloaded, h.reloaded, outcome)
 	}
+}
+
+func TestTheEventOfAHandlersStoreThatFailsHasOnlyWhatHasHappened(t *testing.T) {
+	h := &scripted{outcomes: map[string][]powersync.Outcome{"a": {powersync.StoreFailed}}}
+	var events []powersync.Event
+	s, err := powersync.New(powersync.Config{Handler: h, Name: "me", OnEvent: func(e powersync.Event) {
+		e.Time = time.Time{}
+		events = append(events, e)
+	}})
+	require.NoError(t, err)
+	_, err = s.Sync(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, []powersync.Event{{ID: "a", Outcome: powersync.StoreFailed, Recorded: isOn, Read: isOff, Err: errStore}}, events)
 }
 
 func TestAHandlersNodeStartsItsCountsOver(t *testing.T) {

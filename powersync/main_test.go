@@ -13,13 +13,22 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/ironstate/ironstate/internal/leaks"
+	"github.com/ironstate/ironstate/internal/schedules"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
+
+// unraced returns n, or a tenth of it with the race detector, which makes the tests ten times slower.
+func unraced(n int) int {
+	if schedules.Raced {
+		return n / 10
+	}
+	return n
+}
 
 var errDead = errors.New("no route to host")
 

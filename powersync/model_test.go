@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/ironstate/ironstate/internal/schedules"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -90,7 +91,7 @@ func (w *world) start() {
 	}
 }
 
-// record replaces that of fixture, which needs a testing.TB.
+// record replaces the record of fixture, which needs a testing.TB.
 func (w *world) record(t *rapid.T, id string) powersync.Record {
 	r, err := w.store.Load(context.Background(), id)
 	require.NoError(t, err)
@@ -309,10 +310,10 @@ func (w *world) doSet(t *rapid.T) {
 }
 
 // moreChecks makes a test try more than rapid's 100 cases, unless -short or
-// -rapid.checks is given.
+// -rapid.checks is given or the race detector is on.
 func moreChecks(t *testing.T, checks string) {
 	given := flag.Lookup("rapid.checks")
-	if old := given.Value.String(); old == given.DefValue && !testing.Short() {
+	if old := given.Value.String(); old == given.DefValue && !testing.Short() && !schedules.Raced {
 		require.NoError(t, given.Value.Set(checks))
 		t.Cleanup(func() { require.NoError(t, given.Value.Set(old)) })
 	}

@@ -34,10 +34,11 @@ const (
 // These are the outcomes of nodes that a round did not skip. After ForceLimited, StoreFailed
 // and Interrupted the attempt does not count.
 const (
-	Equal           Outcome = "equal"            // the reading equals the record
-	Recorded        Outcome = "recorded"         // no power state was recorded, and the reading is now
-	Corrected       Outcome = "corrected"        // the reading differed and is recorded now
-	Forced          Outcome = "forced"           // the reading differed, and the hardware was set to the recorded power state; the next round reads it
+	Equal     Outcome = "equal"     // the reading equals the record
+	Recorded  Outcome = "recorded"  // no power state was recorded, and the reading is now
+	Corrected Outcome = "corrected" // the reading differed and is recorded now
+	// the reading differed, and the hardware was set to the recorded power state; the next round reads it
+	Forced          Outcome = "forced"
 	ForceFailed     Outcome = "force_failed"     // setting the hardware to the recorded power state failed
 	ForceLimited    Outcome = "force_limited"    // the hardware was not set, because Config.ForceLimit was reached
 	ReadFailed      Outcome = "read_failed"      // the power state could not be read
@@ -53,13 +54,10 @@ const (
 	PowerRequested Outcome = "power_requested" // a power request was accepted and the node is reserved for it
 	PowerSet       Outcome = "power_set"       // the requested power state was reached
 	PowerNotSet    Outcome = "power_not_set"   // the requested power state was not reached
-	Reclaimed      Outcome = "reclaimed"       // a reservation in the Syncer's name was dropped, because none of its goroutines worked on the node
-	SavedLate      Outcome = "saved_late"      // an outcome that could not be stored earlier is stored now, and the node is released
+	// a reservation in the Syncer's name was dropped, because none of its goroutines worked on the node
+	Reclaimed Outcome = "reclaimed"
+	SavedLate Outcome = "saved_late" // an outcome that could not be stored earlier is stored now, and the node is released
 )
-
-// conflict is an outcome within this package. It says that the record has changed, and that
-// the node is handled again.
-const conflict Outcome = "conflict"
 
 var (
 	skips = []Outcome{

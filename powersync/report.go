@@ -70,7 +70,7 @@ func (r Report) kind() kind {
 // gauges, for exporters: [expvar.Func] can publish it unchanged, as examples/powersync
 // does.
 type Stats struct {
-	Nodes  map[Outcome]int `json:"nodes"`  // every outcome, those of running rounds included
+	Nodes  map[Outcome]int `json:"nodes"`  // every outcome, also in running rounds
 	Seen   int             `json:"seen"`   // the sum of Nodes
 	Failed int             `json:"failed"` // as in Report, and with power_not_set
 
@@ -135,7 +135,7 @@ func (s *Syncer) Stats() Stats {
 		Abandoned:  int(s.counters.abandoned.Load()),
 		Dropped:    int(s.counters.dropped.Load()),
 		Failing:    s.syncFailures.len(),
-		Reserved:   s.reservations.len(),
+		Reserved:   s.fleet.reservations.len(),
 		LastRound:  time.Duration(s.counters.lastRound.Load()),
 	}
 }
@@ -201,7 +201,10 @@ func (r *reporter) round(ctx context.Context, report Report, interval time.Durat
 		r.counters.rounds.Add(1)
 		r.counters.lastRound.Store(int64(report.Took))
 	}
-	level := slog.LevelInfo
+	level := slog.LevelDebug
+	if report.Overran {
+		level = slog.LevelInfo
+	}
 	if err != nil && !errors.Is(err, context.Canceled) || report.Overran && report.Took > warnIntervals*interval {
 		level = slog.LevelWarn
 	}

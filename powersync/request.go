@@ -19,7 +19,7 @@ import (
 // and records it. Hardware that is already in that power state is not set, and a
 // machine that is off is switched on instead of restarted. A restart cannot be
 // observed: it counts as done when the machine is on. The timeout bounds the wait for
-// the power state, as that of Ironic's API does; 0 or less stands for [Config.Timeout],
+// the power state, as the timeout of Ironic's API does; 0 or less stands for [Config.Timeout],
 // or [Config.SoftTimeout] for a soft request.
 //
 // The node is unchanged if the error is a [*RefusedError] (in cleaning and clean wait,
@@ -51,10 +51,10 @@ func (s *Syncer) Set(ctx context.Context, id string, power states.Power, timeout
 func (s *Syncer) Begin(
 	ctx context.Context, id string, power states.Power, timeout time.Duration,
 ) (finish func(context.Context) error, err error) {
-	if s.config.Handler != nil {
+	if s.config.Store == nil {
 		return nil, errHandled
 	}
-	before, err := s.take(ctx, id, power)
+	before, err := s.fleet.take(ctx, id, power)
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +63,10 @@ func (s *Syncer) Begin(
 	var once sync.Once
 	return func(ctx context.Context) error {
 		once.Do(func() {
-			failure := s.reach(ctx, id, power, timeout)
+			failure := s.fleet.reach(ctx, id, power, timeout)
 			_, e := SettleRequest(before, power, failure)
 			e.LastError, e.ClearedError = "", "" // not stored yet
-			e, notSaved := s.reservations.release(ctx, e, func(r Record) (Record, Event) { return SettleRequest(r, power, failure) })
+			e, notSaved := s.fleet.reservations.release(ctx, e, func(r Record) (Record, Event) { return SettleRequest(r, power, failure) })
 			if notSaved != nil {
 				e.Err = errors.Join(e.Err, notSaved)
 			}
@@ -78,9 +78,9 @@ func (s *Syncer) Begin(
 }
 
 // take reserves the node of a request and returns the record that it had before.
-func (s *Syncer) take(ctx context.Context, id string, power states.Power) (Record, error) {
+func (f *fleet) take(ctx context.Context, id string, power states.Power) (Record, error) {
 	for range maxReloads {
-		r, err := s.reservations.loadFree(ctx, id)
+		r, err := f.reservations.loadFree(ctx, id)
 		if err != nil {
 			return r, fmt.Errorf("node %s: %w", id, err)
 		}
@@ -88,13 +88,13 @@ func (s *Syncer) take(ctx context.Context, id string, power states.Power) (Recor
 		if err != nil {
 			return r, err
 		}
-		if err := s.driver.validate(ctx, id); err != nil {
+		if err := f.driver.validate(ctx, id); err != nil {
 			return r, fmt.Errorf("node %s: %w", id, err)
 		}
-		if !s.reservations.claim(id) {
-			return r, fmt.Errorf("node %s: %w by %s", id, ErrLocked, s.config.Name)
+		if !f.reservations.claim(id) {
+			return r, fmt.Errorf("node %s: %w by %s", id, ErrLocked, f.config.Name)
 		}
-		switch err := s.reservations.reserve(ctx, r, reserved); {
+		switch err := f.reservations.reserve(ctx, r, reserved); {
 		case err == nil:
 			return r, nil
 		case !errors.Is(err, ErrConflict):
@@ -106,23 +106,23 @@ func (s *Syncer) take(ctx context.Context, id string, power states.Power) (Recor
 
 // reach makes the hardware carry a request out, and polls until it is in the power
 // state. A read that fails does not fail the request, because a BMC may be busy then.
-func (s *Syncer) reach(ctx context.Context, id string, power states.Power, timeout time.Duration) error {
-	power, err := DecideRequest(power, s.driver.read(ctx, id, false))
+func (f *fleet) reach(ctx context.Context, id string, power states.Power, timeout time.Duration) error {
+	power, err := DecideRequest(power, f.driver.read(ctx, id, false))
 	if err != nil || power == states.NoPower {
 		return err
 	}
-	if err := s.driver.set(ctx, id, power); err != nil {
+	if err := f.driver.set(ctx, id, power); err != nil {
 		return err
 	}
 	if timeout <= 0 {
-		timeout = s.config.RequestTimeout(power)
+		timeout = f.config.RequestTimeout(power)
 	}
 	wait, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	target := power.Target()
 	seen := error(nil)
 	for {
-		now, err := s.driver.read(wait, id, false).known()
+		now, err := f.driver.read(wait, id, false).known()
 		switch {
 		case err == nil && now == target:
 			return nil
@@ -131,7 +131,7 @@ func (s *Syncer) reach(ctx context.Context, id string, power states.Power, timeo
 		case wait.Err() == nil || seen == nil:
 			seen = err
 		}
-		if !sleep.For(wait, s.config.Poll) {
+		if !sleep.For(wait, f.config.Poll) {
 			break
 		}
 	}

@@ -118,7 +118,8 @@ func TestAFailedRequestLeavesTheRecordedStateAndSetsNoMaintenance(t *testing.T) 
 		start := time.Now()
 		err := h.Set(t.Context(), "a", isOff, 0)
 		require.ErrorIs(t, err, powersync.ErrNotReached)
-		require.EqualError(t, err, `node a: request for "power off" failed: power state not reached: "power off" within 1m0s: it is in "power on"`)
+		require.EqualError(t, err,
+			`node a: request for "power off" failed: power state not reached: "power off" within 1m0s: it is in "power on"`)
 		requireNotSet(t, h, err)
 		require.Equal(t, powersync.DefaultTimeout, time.Since(start))
 
@@ -129,6 +130,7 @@ func TestAFailedRequestLeavesTheRecordedStateAndSetsNoMaintenance(t *testing.T) 
 	})
 }
 
+// SECURITY.md: A request for a power state is done when the BMC reports that state, and fails if it does not.
 func TestTheWaitEndsWhenThePowerStateIsReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t, newHardware(isOn), nodes(node(isOn)))

@@ -29,7 +29,7 @@ type reservation struct {
 	// before is the record that the reservation replaced. It is zero if it is unknown
 	// whether the store made that update.
 	before Record
-	// event and settle are those of a release that could not be stored yet; settle is
+	// event and settle belong to a release that could not be stored yet; settle is
 	// nil while a goroutine works on the node.
 	event  Event
 	settle settle
@@ -203,15 +203,15 @@ func (rs *reservations) retryRelease(ctx context.Context, id string) error {
 // Source: clear_node_reservations_for_conductor and
 // clear_node_target_power_state in ironic/db/api.py.
 func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
-	if s.config.Handler != nil {
+	if s.config.Store == nil {
 		return 0, errHandled
 	}
 	n := 0
 	var errs []error
-	err := s.store.each(ctx, "reclaim", func(r Record, err error) bool {
+	err := s.lists.each(ctx, "reclaim", s.handler, func(r Record, err error) bool {
 		if err == nil && r.Reservation == s.config.Name {
 			var done bool
-			if done, err = s.reservations.reclaim(ctx, r.ID); done {
+			if done, err = s.fleet.reservations.reclaim(ctx, r.ID); done {
 				n++
 			}
 		}

@@ -66,7 +66,8 @@ func TestNodesInMaintenanceWithATargetOrAReservationAreSkipped(t *testing.T) {
 }
 
 func TestNodesWithTheMostFailuresComeFirst(t *testing.T) {
-	h := newFixture(t, newHardware(isOn, isOn, isOn, isOn, isOn, isOn), nodes(node(isOn), node(isOn), node(isOn), node(isOn), node(isOn), node(isOn)),
+	h := newFixture(t, newHardware(isOn, isOn, isOn, isOn, isOn, isOn),
+		nodes(node(isOn), node(isOn), node(isOn), node(isOn), node(isOn), node(isOn)),
 		func(c *powersync.Config) { c.Workers, c.MaxRetries = 1, 100 })
 	reserve := func(id, by string) {
 		require.NoError(t, edit(h.store, id, func(r *powersync.Record) { r.Reservation = by }))
@@ -216,10 +217,16 @@ func TestWithoutForcingTheReadingIsRecorded(t *testing.T) {
 		record powersync.Record
 		set    func(*powersync.Config)
 	}{
-		"by configuration":       {node(isOn), func(c *powersync.Config) { c.RecordOnly = true }},
-		"not this node":          {node(isOn), func(c *powersync.Config) { c.CanForce = func(string) bool { return false } }},
-		"the node has a say":     {powersync.Record{ProvisionState: states.Active, Power: isOn, DisablePowerOff: true}, func(*powersync.Config) {}},
-		"in a failed state also": {powersync.Record{ProvisionState: states.DeployFail, Power: isOn, DisablePowerOff: true}, func(*powersync.Config) {}},
+		"by configuration": {node(isOn), func(c *powersync.Config) { c.RecordOnly = true }},
+		"not this node":    {node(isOn), func(c *powersync.Config) { c.CanForce = func(string) bool { return false } }},
+		"the node has a say": {
+			powersync.Record{ProvisionState: states.Active, Power: isOn, DisablePowerOff: true},
+			func(*powersync.Config) {},
+		},
+		"in a failed state also": {
+			powersync.Record{ProvisionState: states.DeployFail, Power: isOn, DisablePowerOff: true},
+			func(*powersync.Config) {},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -18,11 +18,12 @@ import (
 // process or many, if their names differ.
 type Syncer struct {
 	config           Config
-	store            boundedStore
-	driver           boundedDriver
+	handler          Handler // Config.Handler, or the fleet
+	skipSync         func(Record) Outcome
+	fleet            fleet
+	lists            *calls // by purpose
 	reporter         reporter
 	counters         counters
-	reservations     reservations
 	syncFailures     failures
 	recoveryFailures failures
 	limit            forceLimit
@@ -39,22 +40,25 @@ func New(c Config) (*Syncer, error) {
 		return nil, err
 	}
 	grace := min(maxGrace, c.Timeout/8)
-	s := &Syncer{config: c, limit: forceLimit{most: c.ForceLimit}}
-	s.store = boundedStore{store: c.Store, calls: newCalls(c.Timeout, grace), lists: newCalls(0, grace)}
-	if c.Handler != nil {
-		s.store.records = c.Handler.Records
-	} else {
-		s.store.records = c.Store.Records
-	}
-	s.driver = boundedDriver{driver: c.Driver, canForce: c.CanForce, calls: newCalls(c.Timeout, grace), counters: &s.counters}
+	s := &Syncer{config: c, lists: newCalls(0, grace), limit: forceLimit{most: c.ForceLimit}}
 	s.reporter = reporter{
 		log: c.Logger, event: c.OnEvent, report: c.OnReport, timeout: min(maxCallbackTime, c.Timeout/8), counters: &s.counters,
 		onEvent: callback{name: "OnEvent"}, onReport: callback{name: "OnReport"}, logger: callback{name: "Logger"},
 	}
 	s.syncFailures = failures{first: c.Backoff, most: c.MaxBackoff}
 	s.recoveryFailures = failures{first: c.Backoff, most: c.MaxBackoff}
-	s.reservations = reservations{
-		name: c.Name, store: &s.store, reporter: &s.reporter, failures: &s.syncFailures, settleTime: min(maxSettleTime, c.Timeout/4),
+	s.fleet = fleet{
+		boundedStore: boundedStore{Store: c.Store, calls: newCalls(c.Timeout, grace)},
+		config:       &s.config, limit: &s.limit,
+		driver: boundedDriver{driver: c.Driver, canForce: c.CanForce, calls: newCalls(c.Timeout, grace), counters: &s.counters},
+		reservations: reservations{
+			name: c.Name, store: &s.fleet.boundedStore, reporter: &s.reporter, failures: &s.syncFailures,
+			settleTime: min(maxSettleTime, c.Timeout/4),
+		},
+	}
+	s.handler, s.skipSync = &s.fleet, s.fleet.skipSync
+	if c.Handler != nil {
+		s.handler, s.skipSync = c.Handler, SkipSync
 	}
 	return s, nil
 }
@@ -82,7 +86,7 @@ func (s *Syncer) Sync(ctx context.Context) (Report, error) { return s.round(ctx,
 // [FaultPowerFailure] that have no target power state and no reservation and are not in
 // enroll. It takes those that can be read out of maintenance, and records the reading.
 // The report counts only nodes in maintenance with FaultPowerFailure; the errors are
-// those of Sync. One round of each kind may run at a time.
+// the same as Sync's. One round of each kind may run at a time.
 func (s *Syncer) Recover(ctx context.Context) (Report, error) { return s.round(ctx, recoveryRound) }
 
 func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {
@@ -122,7 +126,7 @@ func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {
 // to [Config.OnReport]; they do not end Run.
 func (s *Syncer) Run(ctx context.Context) error {
 	var others sync.WaitGroup
-	if s.config.Handler == nil {
+	if s.config.Store != nil {
 		if n, err := s.Reclaim(ctx); n > 0 || err != nil {
 			s.reporter.write(ctx, slog.LevelWarn, "old reservations dropped",
 				slog.Int("nodes", n), slog.Any("error", err))
@@ -131,8 +135,8 @@ func (s *Syncer) Run(ctx context.Context) error {
 		go func() {
 			defer others.Done()
 			for sleep.For(ctx, releaseInterval) {
-				for _, id := range s.reservations.unsaved() {
-					_ = s.reservations.retryRelease(ctx, id) // a failed release is tried again
+				for _, id := range s.fleet.reservations.unsaved() {
+					_ = s.fleet.reservations.retryRelease(ctx, id) // a failed release is tried again
 				}
 			}
 		}()

@@ -21,7 +21,9 @@ import (
 )
 
 // runFor runs a fixture for a time and returns the reports of its rounds.
-func runFor(t *testing.T, d time.Duration, h *hardware, records []powersync.Record, set ...func(*powersync.Config)) (*fixture, []powersync.Report) {
+func runFor(
+	t *testing.T, d time.Duration, h *hardware, records []powersync.Record, set ...func(*powersync.Config),
+) (*fixture, []powersync.Report) {
 	t.Helper()
 	var mu sync.Mutex
 	var reports []powersync.Report

@@ -27,6 +27,7 @@ func TestNothingIsAllocated(t *testing.T) {
 		"ParseVerb":        func() { sinkEvent, _ = states.ParseVerb("undeploy") },
 		"Table":            func() { sinkTable = states.Kilo.Table() },
 		"String":           func() { sinkBool = states.DeployWait.String() == "" },
+		"Work":             func() { sinkBool = table.Work(states.CleanWait).Held() == states.CleanHold },
 		"ranging over Set": func() { count(set) },
 	} {
 		t.Run(name, func(t *testing.T) {

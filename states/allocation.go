@@ -50,8 +50,8 @@ func (a *Allocation) UnmarshalText(text []byte) error {
 // MarshalJSON returns the word as a JSON string, NoAllocation as null.
 func (a Allocation) MarshalJSON() ([]byte, error) { return marshalJSON(allocationWords, uint8(a), a) }
 
-// UnmarshalJSON accepts the output of MarshalJSON, and "none", the form of NoAllocation
-// as a map key; a keeps its value on error.
+// UnmarshalJSON accepts the output of MarshalJSON, and for NoAllocation "none", its form as
+// a map key, and ""; a keeps its value on error.
 func (a *Allocation) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON(a, allocationWords, data)
 }

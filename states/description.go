@@ -18,7 +18,7 @@ func (s State) Description() string {
 }
 
 // Description returns the text of the comment on the event's constant: who makes it
-// happen, and what it means. It is written as that of [State.Description]. It is
+// happen, and what it means. It is written as the text of [State.Description]. It is
 // empty for NoEvent and a number that is no event.
 func (e Event) Description() string {
 	if int(e) >= len(eventTexts) {

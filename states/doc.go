@@ -2,8 +2,7 @@
 
 // Package states is the vocabulary of Ironic's provisioning state machine, and
 // the machine itself as a table, for every series of OpenStack from Kilo to
-// 2026.2. A series stands for its last release; 2026.2, which is not released yet, stands for
-// Ironic 38.0.0 (API 1.113).
+// 2026.2. A series stands for its last release, 2026.2 for Ironic 39.0.0 (API 1.115).
 //
 // A [State] is a provision state of a node; an [Event] moves a node from one state to
 // another. A [Series] has a [Table] of all its transitions:
@@ -13,8 +12,9 @@
 //
 // The table also has the sets that Ironic's own rules are written in
 // ([Table.Stable], [Table.Failed], [Table.DeleteAllowed], ...). [Table.Phase] says who
-// moves a node on from a state, [Table.Target] which state the node is headed for, and
-// [Table.Request] how the series' API answers a client:
+// moves a node on from a state, [Table.Work] which work the state belongs to and, as a
+// [Work], in which other states that work runs, waits, is held or has failed, [Table.Target] which state the node is
+// headed for, and [Table.Request] how the series' API answers a client:
 //
 //	event, err := table.Request(states.Available, "active", 81) // EventDeploy
 //
@@ -23,10 +23,10 @@
 // states and events to people. [RawState] keeps the words of a server that is newer
 // than this module.
 //
-// States, events, power states, states of allocations and series are small numbers that
-// print and parse as Ironic's own words. The zero value of each type stands for none:
-// NoState, NoEvent, NoPower and NoAllocation are null in JSON and SQL. Tables never change. All values may be shared
-// between goroutines freely.
+// States, events, power states, states of allocations, works and series are small numbers
+// that print and parse as Ironic's own words. The zero value of each type stands for none:
+// NoState, NoEvent, NoPower and NoAllocation are null in JSON and SQL. Tables never
+// change. All values may be shared between goroutines freely.
 //
 // # Enroll by default
 //
@@ -42,7 +42,7 @@
 //
 // Each takes time, and the script waits for the first before it makes the second. A
 // verification that fails ends in enroll, with the reason in last_error; cleaning that
-// fails ends in clean failed. What breaks in a script that does not do this:
+// fails ends in clean failed. A script that does not do this breaks:
 //
 //   - It waits for available forever, because only a request moves a node out of
 //     enroll.

@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// The encoding methods of State, Event and Power call the functions below. A value is
+// The encoding methods of State, Event and the other words call the functions below. A value is
 // passed as its number, and as a Stringer for the text of errors.
 
 func marshalText(v *vocabulary, n uint8, value fmt.Stringer) ([]byte, error) {
@@ -61,7 +61,7 @@ func scan[T ~uint8](value *T, v *vocabulary, src any) error {
 	case []byte:
 		return setWord(value, v, string(src))
 	default:
-		return v.unknown(fmt.Sprintf("%T", src))
+		return v.unknown(fmt.Sprintf("%T(%v)", src, src))
 	}
 }
 

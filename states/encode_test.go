@@ -23,8 +23,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// word has the methods of every type of the vocabulary. stored adds those of the types
-// that are stored with a node, for which none is null in JSON and SQL.
+// word has the methods of every type of the vocabulary. stored adds the methods of
+// the types that are stored with a node, for which none is null in JSON and SQL.
 type word interface {
 	comparable
 	fmt.Stringer
@@ -55,6 +55,7 @@ func TestRoundTripsAreExact(t *testing.T) {
 	t.Run("Allocation", func(t *testing.T) {
 		storedTrip(t, append(slices.Collect(states.AllAllocations()), states.NoAllocation))
 	})
+	t.Run("Work", func(t *testing.T) { wordTrip(t, append(slices.Collect(states.AllWorks()), states.NoWork)) })
 	t.Run("Series", func(t *testing.T) { wordTrip(t, append(slices.Collect(states.AllSeries()), states.NoSeries)) })
 	t.Run("APIVersion", func(t *testing.T) {
 		versions := make([]states.APIVersion, 1<<16)
@@ -214,11 +215,12 @@ func TestReceiversKeepTheirValueOnError(t *testing.T) {
 	t.Run("Event", func(t *testing.T) { storedKept(t, states.EventManage) })
 	t.Run("Power", func(t *testing.T) { storedKept(t, states.PowerOn) })
 	t.Run("Allocation", func(t *testing.T) { storedKept(t, states.Allocating) })
+	t.Run("Work", func(t *testing.T) { kept(t, states.WorkClean) })
 	t.Run("Series", func(t *testing.T) { kept(t, states.Kilo) })
 	t.Run("APIVersion", func(t *testing.T) { kept(t, states.APIVersion(81)) })
 }
 
-// requireForeign fails the test unless err is that of an unknown word.
+// requireForeign fails the test unless err reports an unknown word.
 func requireForeign(t *testing.T, err error, quoted string) {
 	t.Helper()
 	var unknown *states.UnknownError
@@ -249,7 +251,7 @@ func storedKept[T stored, P storedPointer[T]](t *testing.T, some T) {
 	requireForeign(t, P(&got).UnmarshalJSON([]byte(`"nonsense"`)), "nonsense")
 	requireForeign(t, P(&got).Scan("nonsense"), "nonsense")
 	requireForeign(t, P(&got).Scan([]byte("nonsense")), "nonsense")
-	requireForeign(t, P(&got).Scan(int64(7)), "int64")
+	requireForeign(t, P(&got).Scan(int64(7)), "int64(7)")
 	require.Equal(t, some, got)
 }
 
@@ -258,6 +260,7 @@ func TestNumbersOutOfRange(t *testing.T) {
 	t.Run("Event", func(t *testing.T) { storedOutOfRange(t, states.EventError, "Event(%d)") })
 	t.Run("Power", func(t *testing.T) { storedOutOfRange(t, states.PowerError, "Power(%d)") })
 	t.Run("Allocation", func(t *testing.T) { storedOutOfRange(t, states.AllocationError, "Allocation(%d)") })
+	t.Run("Work", func(t *testing.T) { outOfRange(t, states.WorkDelete, "Work(%d)") })
 	t.Run("Series", func(t *testing.T) { outOfRange(t, states.Latest(), "Series(%d)") })
 }
 

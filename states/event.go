@@ -114,7 +114,7 @@ var eventWords = newVocabulary("event", []string{
 
 // ParseEvent returns the event of a word. "none" and the empty text are NoEvent.
 // Any other word is an [*UnknownError]. ParseEvent accepts the words of the tables;
-// [ParseVerb] accepts those of the API.
+// [ParseVerb] accepts the API's words.
 func ParseEvent(word string) (Event, error) { return parse[Event](eventWords, word) }
 
 // AllEvents ranges over every event that any series has: first those that clients
@@ -138,13 +138,13 @@ func (e *Event) UnmarshalText(text []byte) error { return setWord(e, eventWords,
 // MarshalJSON returns the word as a JSON string, NoEvent as null.
 func (e Event) MarshalJSON() ([]byte, error) { return marshalJSON(eventWords, uint8(e), e) }
 
-// UnmarshalJSON accepts the output of MarshalJSON, and "none", the form of NoEvent as
-// a map key; e keeps its value on error.
+// UnmarshalJSON accepts the output of MarshalJSON, and for NoEvent "none", its form as a map
+// key, and ""; e keeps its value on error.
 func (e *Event) UnmarshalJSON(data []byte) error { return unmarshalJSON(e, eventWords, data) }
 
 // Value implements [driver.Valuer]: the word, NULL for NoEvent.
 func (e Event) Value() (driver.Value, error) { return sqlValue(eventWords, uint8(e), e) }
 
 // Scan implements [database/sql.Scanner]: it accepts the output of Value, as a string
-// or as bytes, and "none"; e keeps its value on error.
+// or as bytes, and "none" and ""; e keeps its value on error.
 func (e *Event) Scan(src any) error { return scan(e, eventWords, src) }

@@ -14,11 +14,11 @@ func ExampleEvent() {
 	fmt.Println(event, event.Verb(), err)
 	fmt.Println(states.EventClean.Requires())
 	_, err = states.ParseVerb("done") // the conductor's own
-	fmt.Println(err)
+	fmt.Printf("%.60v ...\n", err)
 	// Output:
 	// delete deleted <nil>
 	// clean_steps
-	// unknown verb "done"; known: manage, provide, active, deploy, rebuild, deleted, undeploy, inspect, adopt, clean, rescue, unrescue, service, abort, unhold
+	// unknown verb "done"; known: manage, provide, active, deploy, ...
 }
 
 // Target is the power state of the hardware after a power request.

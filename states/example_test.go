@@ -49,6 +49,31 @@ func ExampleTable_Next() {
 	// manageable
 }
 
+func ExampleTable_Work() {
+	work := states.Latest().Table().Work(states.CleanWait)
+	fmt.Println(work, work.InProgress())
+	fmt.Println(work.Working(), "or", work.Failed())
+	// Output:
+	// clean {cleaning, clean wait, clean hold}
+	// cleaning or clean failed
+}
+
+func ExampleWork() {
+	for work := range states.AllWorks() {
+		fmt.Println(work, work.States())
+	}
+	// Output:
+	// verify {verifying}
+	// inspect {inspecting, inspect failed, inspect wait}
+	// clean {cleaning, clean wait, clean failed, clean hold}
+	// deploy {wait call-back, deploying, deploy failed, deploy hold}
+	// adopt {adopting, adopt failed}
+	// rescue {rescue failed, rescue wait, rescuing}
+	// unrescue {unrescue failed, unrescuing}
+	// service {servicing, service wait, service failed, service hold}
+	// delete {deleting, error}
+}
+
 func ExampleTable_Request() {
 	table := states.Bobcat.Table()
 	event, err := table.Request(states.Available, "active", 81)
@@ -129,13 +154,14 @@ func ExampleAllSeries() {
 func ExampleCreated() {
 	shown, warning := states.Created(states.APIVersion(81), states.Kilo.MaxAPIVersion())
 	fmt.Println(shown)
-	fmt.Println(warning)
+	fmt.Println(strings.ReplaceAll(warning, ": ", ":\n"))
 
 	shown, warning = states.Created(states.APIVersion(81), states.Latest().MaxAPIVersion())
 	fmt.Printf("%v %q\n", shown, warning)
 	// Output:
 	// available
-	// the server's API 1.6 is older than 1.11: it creates nodes available for use at once, not in enroll, and does not verify their credentials
+	// the server's API 1.6 is older than 1.11:
+	// it creates nodes available for use at once, not in enroll, and does not verify their credentials
 	// enroll ""
 }
 
@@ -184,14 +210,14 @@ func ExampleRawState() {
 }
 
 func ExampleState_Description() {
-	for _, paragraph := range strings.Split(states.DeployHold.Description(), "\n\n") {
+	for _, paragraph := range strings.Split(states.InspectFail.Description(), "\n\n") {
 		fmt.Println(paragraph)
 	}
 	fmt.Println(states.EventUnhold.Description())
 	// Output:
-	// A hold step stopped the deployment. Since 2023.2.
-	// A client moves the node: with `unhold` the deployment continues in `wait call-back`, and `abort` ends it in `deploy failed`. No timeout ends the hold.
-	// An operator examines the node at the point where the step stopped it, and then requests `unhold`.
+	// The inspection failed, timed out or was aborted, and `last_error` says why. Since Kilo.
+	// A client moves the node: `inspect` tries again, and `manage` leads to `manageable` without an inspection.
+	// An operator reads `last_error` and removes the cause before the next try.
 	// A client resumes work that a hold step has stopped. Since 2023.2.
 }
 
@@ -211,7 +237,7 @@ func ExampleTable_Phase() {
 // The rules of the API and of Nova for a node that is being deployed.
 func ExampleTable_CanUpdate() {
 	table := states.Latest().Table()
-	fmt.Println(table.CanUpdate(states.Deploying, states.Active, 113))
+	fmt.Println(table.CanUpdate(states.Deploying, states.Active, 115))
 	fmt.Println(table.CanDelete(states.Deploying, false))
 	fmt.Println(states.CanSchedule(states.Deploying, states.PowerOn, false, ""))
 	// Output:

@@ -7,7 +7,7 @@ import "iter"
 // VerbsOf returns the VERBS of a series' source.
 func VerbsOf(t *Table) map[string]Event { return t.verbs() }
 
-// WordsOf returns the API's words for an event, that of Verb first.
+// WordsOf returns the API's words for an event, the word of Verb first.
 func WordsOf(e Event) []string {
 	var words []string
 	for i := range verbRows {
@@ -18,7 +18,7 @@ func WordsOf(e Event) []string {
 	return words
 }
 
-// Waiting returns the states of PhaseWaiting, and Hold those of PhaseHold.
+// Waiting returns the states of PhaseWaiting, and Hold the states of PhaseHold.
 func (t *Table) Waiting() Set { return t.set(waitingSet) }
 func (t *Table) Hold() Set    { return t.set(holdSet) }
 

@@ -129,7 +129,7 @@ func fuzzDecoder(t *testing.T, value decoder, data string) {
 	}
 }
 
-// stands reports whether a value is the one that a word stands for.
+// stands reports whether a word stands for a value.
 func stands(value decoder, word string) bool { return value.String() == orNone(word) }
 
 func orNone(word string) string {

@@ -20,13 +20,6 @@ const (
 	numSets
 )
 
-// These are the failed states, the wait states and the hold states of all series.
-var (
-	failedStates  = SetOf(DeployFail, CleanFail, InspectFail, AdoptFail, RescueFail, UnrescueFail, ServiceFail)
-	waitingStates = SetOf(DeployWait, CleanWait, InspectWait, RescueWait, ServiceWait)
-	holdStates    = SetOf(DeployHold, CleanHold, ServiceHold)
-)
-
 var updateRows = [...]memberRow{
 	{DeployFail, span{Kilo, kept}},
 	{CleanFail, span{Kilo, kept}},
@@ -88,31 +81,36 @@ func membersIn(s Series, rows []memberRow) Set {
 }
 
 func (t *Table) buildSets() {
-	var stable Set
+	var stable, failed, working, waiting, hold Set
 	for s := range t.states.All() {
-		if t.targets[s] == NoState {
-			stable = stable.Union(SetOf(s))
+		switch one := SetOf(s); {
+		case t.targets[s] == NoState: // also Error
+			stable = stable.Union(one)
+		case t.phases[s] == PhaseFailed:
+			failed = failed.Union(one)
+		case t.phases[s] == PhaseWorking:
+			working = working.Union(one)
+		case t.phases[s] == PhaseWaiting:
+			waiting = waiting.Union(one)
+		case t.phases[s] == PhaseHold:
+			hold = hold.Union(one)
 		}
 	}
-	failed := failedStates.Intersect(t.states)
-	waiting := waitingStates.Intersect(t.states)
-	hold := holdStates.Intersect(t.states)
-	unstable := t.states.Minus(stable).Minus(failed).Minus(hold)
 	lookup := membersIn(t.series, lookupRows[:])
 
 	t.sets = [numSets]Set{
 		stableSet:     stable,
-		unstableSet:   unstable,
+		unstableSet:   working.Union(waiting),
 		failedSet:     failed,
 		waitingSet:    waiting,
 		holdSet:       hold,
-		stuckSet:      t.stuckOf(unstable.Minus(waiting)),
+		stuckSet:      t.stuckOf(working),
 		updateSet:     membersIn(t.series, updateRows[:]),
 		deleteSet:     membersIn(t.series, deleteRows[:]),
 		lookupSet:     lookup,
 		fastTrackSet:  lookup.Union(membersIn(t.series, fastTrackRows[:])),
-		inspectionSet: SetOf(Inspecting, InspectFail, InspectWait).Intersect(t.states),
-		servicingSet:  SetOf(Servicing, ServiceWait, ServiceFail, ServiceHold).Intersect(t.states),
+		inspectionSet: WorkInspect.States().Intersect(t.states),
+		servicingSet:  WorkService.States().Intersect(t.states),
 	}
 }
 

@@ -8,7 +8,7 @@ import "strings"
 const maxTypo = 16
 
 // nearest returns the one of the words that most resembles a mistyped word, regardless of case, and "" if none
-// differs by at most a third of its letters. Of equally near words it returns the first.
+// differs by at most a third of its letters, or by one. Of equally near words it returns the first.
 func nearest(word string, words []string) string {
 	if len(word) > maxTypo {
 		return ""

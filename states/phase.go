@@ -25,20 +25,10 @@ const (
 
 // Phase returns who moves a node on from a state.
 func (t *Table) Phase(s State) Phase {
-	switch {
-	case !t.States().Has(s):
+	if t == nil || s >= maxStates {
 		return ""
-	case s == Error || t.Failed().Has(s):
-		return PhaseFailed
-	case t.Stable().Has(s):
-		return PhaseStable
-	case t.set(holdSet).Has(s):
-		return PhaseHold
-	case t.set(waitingSet).Has(s):
-		return PhaseWaiting
-	default:
-		return PhaseWorking
 	}
+	return t.phases[s]
 }
 
 // IsRequest reports whether a client's request, and not the conductor, causes a

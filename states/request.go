@@ -17,7 +17,7 @@ var (
 	// server does not speak it. The status is 406.
 	ErrNotAcceptable = errors.New("API version not acceptable")
 	// ErrUnknownTarget says that the series has no such word, neither as an action of its
-	// API nor as an event. The status is 400, and Ironic's text is that of ErrNotAllowed.
+	// API nor as an event. The status is 400, and Ironic's text is the same as for ErrNotAllowed.
 	ErrUnknownTarget = errors.New("unknown target")
 	// ErrNotAllowed says that the node's state has no such transition. The status is 400;
 	// Ironic answers 409 instead while the node is reserved. The errors of package
@@ -105,7 +105,7 @@ func (e *RequestError) HTTPStatus() int {
 //
 // Without a version (NoAPIVersion) the request is one of version 1.1, as in
 // Ironic. The answer depends on the state machine alone: [Event.Requires] names the
-// field that a request must carry, and package plan handles maintenance, reservations
+// field that a request must carry, and package admission handles maintenance, reservations
 // and other fields of the node.
 //
 // Source: ironic/api/controllers/v1/node.py and utils.py. Request makes their checks
@@ -217,9 +217,9 @@ func lateMinimum(from State, event Event) APIVersion {
 }
 
 // Requests ranges over the words that the series' API accepts in a state at a
-// version, in the order of a node's life; of two words for one event, that of
+// version, in the order of a node's life; of two words for one event, the word of
 // [Event.Verb] comes first. The word "rebuild" is among them if the API accepts it,
-// though it is not in [Verbs]. Without a version they are those of 1.1.
+// though it is not in [Verbs]. Without a version they are the words of 1.1.
 func (t *Table) Requests(from State, v APIVersion) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := range verbRows {

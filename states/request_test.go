@@ -47,7 +47,7 @@ func TestRequestOddities(t *testing.T) {
 		{"unhold", states.Bobcat, states.CleanHold, "unhold", 85, 202, states.EventUnhold},
 		{"service is newer", states.Bobcat, states.Active, "service", 86, 406, 0},
 		{"service", states.Bobcat, states.Active, "service", 87, 202, states.EventService},
-		{"events of the conductor are no actions", states.Hibiscus, states.Deploying, "done", 113, 400, 0},
+		{"events of the conductor are no actions", states.Hibiscus, states.Deploying, "done", 115, 400, 0},
 		{"error neither", states.Rocky, states.Deleting, "error", 46, 400, 0},
 		{"a version above the newest", states.Kilo, states.Available, "active", 7, 406, 0},
 		{"no version is 1.1, which has active", states.Hibiscus, states.Available, "active", states.NoAPIVersion, 202, states.EventDeploy},
@@ -72,7 +72,8 @@ func TestRequestOddities(t *testing.T) {
 }
 
 func TestRequestErrorListsAcceptableRequests(t *testing.T) {
-	const known = "manage, provide, active, deploy, rebuild, deleted, undeploy, inspect, adopt, clean, rescue, unrescue, service, abort, unhold"
+	const known = "manage, provide, active, deploy, rebuild, deleted, undeploy, inspect, adopt, clean, rescue, unrescue, " +
+		"service, abort, unhold"
 	latest := states.Latest().Table()
 	tests := []struct {
 		name  string
@@ -83,7 +84,7 @@ func TestRequestErrorListsAcceptableRequests(t *testing.T) {
 		want  string
 	}{
 		{"version too old", latest, states.Manageable, "adopt", 16,
-			`request "adopt" in state "manageable" with API version 1.16: API version not acceptable; acceptable: 1.17 to 1.113`},
+			`request "adopt" in state "manageable" with API version 1.16: API version not acceptable; acceptable: 1.17 to 1.115`},
 		{"version too new", states.Kilo.Table(), states.Available, "active", 7,
 			`request "active" in state "available" with API version 1.7: API version not acceptable; acceptable: 1.1 to 1.6`},
 		{"not from here", latest, states.Rescue, "active", 81,
@@ -92,7 +93,7 @@ func TestRequestErrorListsAcceptableRequests(t *testing.T) {
 		{"nothing from here", latest, states.Verifying, "manage", 81,
 			`request "manage" in state "verifying" with API version 1.81: not allowed in the node's state; allowed: nothing`},
 		{"no action", latest, states.Available, "delete", 1,
-			`request "delete" in state "available" with API version 1.1: API version not acceptable; acceptable: 1.73 to 1.113`},
+			`request "delete" in state "available" with API version 1.1: API version not acceptable; acceptable: 1.73 to 1.115`},
 		{"the conductor's", states.Kilo.Table(), states.DeployFail, "delete", 6,
 			`request "delete" in state "deploy failed" with API version 1.6: not an action of the API; ` +
 				`allowed: active, rebuild, deleted`},
@@ -143,7 +144,7 @@ func TestNodesAreCreatedAndShownByVersion(t *testing.T) {
 		11:                  {states.Enroll, states.Available, states.Inspecting},
 		38:                  {states.Enroll, states.Available, states.Inspecting},
 		39:                  {states.Enroll, states.Available, states.InspectWait},
-		113:                 {states.Enroll, states.Available, states.InspectWait},
+		115:                 {states.Enroll, states.Available, states.InspectWait},
 	}
 	for v, want := range upstream {
 		require.Equal(t, want.initial, v.InitialState(), v)
@@ -166,15 +167,15 @@ func TestCreatedPairings(t *testing.T) {
 		shown          states.State
 		warns          bool
 	}{
-		{"new client, new server", 11, 113, states.Enroll, false},
-		{"newest both", 113, 113, states.Enroll, false},
-		{"new client, a server that just knows enroll", 113, 11, states.Enroll, false},
+		{"new client, new server", 11, 115, states.Enroll, false},
+		{"newest both", 115, 115, states.Enroll, false},
+		{"new client, a server that just knows enroll", 115, 11, states.Enroll, false},
 		{"new client, old server", 11, 10, states.Available, true},
-		{"new client, oldest server", 113, 1, states.NoState, true},
-		{"old client, new server", 10, 113, states.Available, false},
-		{"oldest client, new server", 1, 113, states.NoState, false},
+		{"new client, oldest server", 115, 1, states.NoState, true},
+		{"old client, new server", 10, 115, states.Available, false},
+		{"oldest client, new server", 1, 115, states.NoState, false},
 		{"old client, old server", 6, 6, states.Available, false},
-		{"no version", states.NoAPIVersion, 113, states.NoState, false},
+		{"no version", states.NoAPIVersion, 115, states.NoState, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -13,8 +13,8 @@ package states
 // kept is the end of a span whose row no series dropped.
 const kept = NoSeries
 
-// A span is the range of series that have a row: from the one that brought the row up
-// to, but not including, the one that dropped it.
+// A span is the range of series that have a row: from the series that brought the row up
+// to, but not including, the series that dropped it.
 type span struct {
 	since, dropped Series
 }
@@ -23,58 +23,60 @@ func (p span) covers(s Series) bool {
 	return p.since <= s && (p.dropped == kept || s < p.dropped)
 }
 
-// stateRows holds each state with its default target: the target of a node that has
-// no stored one. In every series the states without a default target are the stable
-// states.
+// stateRows holds each state with its default target, the work that it belongs to, and who
+// moves a node on from it. A work has one state of each phase at most. The default target is the target of a node that has no stored
+// one. In every series the states without a default target are the stable states.
 var stateRows = [...]struct {
 	state, target State
+	work          Work
+	phase         Phase
 	span
 }{
 	// Enrolment.
-	{Enroll, NoState, span{Liberty, kept}},
-	{Verifying, Manageable, span{Liberty, kept}},
-	{Manageable, NoState, span{Kilo, kept}},
-	{Available, NoState, span{Kilo, kept}},
+	{Enroll, NoState, NoWork, PhaseStable, span{Liberty, kept}},
+	{Verifying, Manageable, WorkVerify, PhaseWorking, span{Liberty, kept}},
+	{Manageable, NoState, NoWork, PhaseStable, span{Kilo, kept}},
+	{Available, NoState, NoWork, PhaseStable, span{Kilo, kept}},
 
 	// Inspection.
-	{Inspecting, Manageable, span{Kilo, kept}},
-	{InspectWait, Manageable, span{Rocky, kept}},
-	{InspectFail, Manageable, span{Kilo, kept}},
+	{Inspecting, Manageable, WorkInspect, PhaseWorking, span{Kilo, kept}},
+	{InspectWait, Manageable, WorkInspect, PhaseWaiting, span{Rocky, kept}},
+	{InspectFail, Manageable, WorkInspect, PhaseFailed, span{Kilo, kept}},
 
 	// Cleaning.
-	{Cleaning, Available, span{Kilo, kept}},
-	{CleanWait, Available, span{Liberty, kept}},
-	{CleanHold, Available, span{Bobcat, kept}},
-	{CleanFail, Available, span{Kilo, kept}},
+	{Cleaning, Available, WorkClean, PhaseWorking, span{Kilo, kept}},
+	{CleanWait, Available, WorkClean, PhaseWaiting, span{Liberty, kept}},
+	{CleanHold, Available, WorkClean, PhaseHold, span{Bobcat, kept}},
+	{CleanFail, Available, WorkClean, PhaseFailed, span{Kilo, kept}},
 
 	// Deployment.
-	{Deploying, Active, span{Kilo, kept}},
-	{DeployWait, Active, span{Kilo, kept}},
-	{DeployHold, Active, span{Bobcat, kept}},
-	{DeployFail, Active, span{Kilo, kept}},
-	{Active, NoState, span{Kilo, kept}},
+	{Deploying, Active, WorkDeploy, PhaseWorking, span{Kilo, kept}},
+	{DeployWait, Active, WorkDeploy, PhaseWaiting, span{Kilo, kept}},
+	{DeployHold, Active, WorkDeploy, PhaseHold, span{Bobcat, kept}},
+	{DeployFail, Active, WorkDeploy, PhaseFailed, span{Kilo, kept}},
+	{Active, NoState, NoWork, PhaseStable, span{Kilo, kept}},
 
 	// Adoption.
-	{Adopting, Active, span{Newton, kept}},
-	{AdoptFail, Active, span{Newton, kept}},
+	{Adopting, Active, WorkAdopt, PhaseWorking, span{Newton, kept}},
+	{AdoptFail, Active, WorkAdopt, PhaseFailed, span{Newton, kept}},
 
 	// Rescue.
-	{Rescuing, Rescue, span{Queens, kept}},
-	{RescueWait, Rescue, span{Queens, kept}},
-	{RescueFail, Rescue, span{Queens, kept}},
-	{Rescue, NoState, span{Queens, kept}},
-	{Unrescuing, Active, span{Queens, kept}},
-	{UnrescueFail, Active, span{Queens, kept}},
+	{Rescuing, Rescue, WorkRescue, PhaseWorking, span{Queens, kept}},
+	{RescueWait, Rescue, WorkRescue, PhaseWaiting, span{Queens, kept}},
+	{RescueFail, Rescue, WorkRescue, PhaseFailed, span{Queens, kept}},
+	{Rescue, NoState, NoWork, PhaseStable, span{Queens, kept}},
+	{Unrescuing, Active, WorkUnrescue, PhaseWorking, span{Queens, kept}},
+	{UnrescueFail, Active, WorkUnrescue, PhaseFailed, span{Queens, kept}},
 
 	// Service.
-	{Servicing, Active, span{Bobcat, kept}},
-	{ServiceWait, Active, span{Bobcat, kept}},
-	{ServiceHold, Active, span{Bobcat, kept}},
-	{ServiceFail, Active, span{Bobcat, kept}},
+	{Servicing, Active, WorkService, PhaseWorking, span{Bobcat, kept}},
+	{ServiceWait, Active, WorkService, PhaseWaiting, span{Bobcat, kept}},
+	{ServiceHold, Active, WorkService, PhaseHold, span{Bobcat, kept}},
+	{ServiceFail, Active, WorkService, PhaseFailed, span{Bobcat, kept}},
 
 	// Tear-down.
-	{Deleting, Available, span{Kilo, kept}},
-	{Error, NoState, span{Kilo, kept}},
+	{Deleting, Available, WorkDelete, PhaseWorking, span{Kilo, kept}},
+	{Error, NoState, WorkDelete, PhaseFailed, span{Kilo, kept}},
 }
 
 // transitionRows holds each transition, in the order of a node's life.

@@ -61,7 +61,7 @@ func TestRequestsOfASeriesAtAVersion(t *testing.T) {
 		}
 		require.Equal(t, test.want, got, "%v: %v at %v", test.series, test.from, test.v)
 	}
-	for range states.Latest().Table().Requests(states.Active, 113) {
+	for range states.Latest().Table().Requests(states.Active, 115) {
 		break // the iterator must stop
 	}
 }
@@ -137,8 +137,8 @@ func TestVersionsBelongToSeries(t *testing.T) {
 		{78, states.Xena, true},
 		{81, states.Antelope, true},
 		{82, states.Antelope, true},
-		{113, states.Hibiscus, true},
-		{114, states.Hibiscus, false},
+		{115, states.Hibiscus, true},
+		{116, states.Hibiscus, false},
 		{65535, states.Hibiscus, false},
 	}
 	for _, test := range tests {

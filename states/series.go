@@ -18,11 +18,7 @@ type Series uint8
 const NoSeries Series = 0
 
 // Each series with the release of Ironic that its table was read from, the last
-// of the series, and its highest API version. Hibiscus has no stable branch yet: it
-// stands for 38.0.0, a release between series. Upstream's development branch of August
-// 2026 has API 1.115 and the same table: 1.114 adds the vendor, model and serial_number of
-// firmware, 1.115 the state, target_provision_state and duration_seconds of history
-// entries.
+// of the series, and its highest API version.
 const (
 	Kilo      Series = NoSeries + 1 + iota // Ironic 2015.1.4, API 1.6
 	Liberty                                // Ironic 4.2.5, API 1.14
@@ -47,7 +43,7 @@ const (
 	Epoxy                                  // 2025.1, Ironic 29.0.6, API 1.96
 	Flamingo                               // 2025.2, Ironic 32.0.1, API 1.101
 	Gazpacho                               // 2026.1, Ironic 35.0.1, API 1.111
-	Hibiscus                               // 2026.2, Ironic 38.0.0, API 1.113
+	Hibiscus                               // 2026.2, Ironic 39.0.0, API 1.115
 )
 
 var seriesWords = newVocabulary("series", []string{
@@ -104,7 +100,7 @@ var apiMaximum = [...]APIVersion{
 	Epoxy:     96,
 	Flamingo:  101,
 	Gazpacho:  111,
-	Hibiscus:  113,
+	Hibiscus:  115,
 }
 
 // The code names of the series that upstream names by year and half.

@@ -72,13 +72,13 @@ func (s *State) UnmarshalText(text []byte) error { return setWord(s, stateWords,
 // MarshalJSON returns the word as a JSON string, NoState as null.
 func (s State) MarshalJSON() ([]byte, error) { return marshalJSON(stateWords, uint8(s), s) }
 
-// UnmarshalJSON accepts the output of MarshalJSON, and "none", the form of NoState as
-// a map key; s keeps its value on error.
+// UnmarshalJSON accepts the output of MarshalJSON, and for NoState "none", its form as a map
+// key, and ""; s keeps its value on error.
 func (s *State) UnmarshalJSON(data []byte) error { return unmarshalJSON(s, stateWords, data) }
 
 // Value implements [driver.Valuer]: the word, NULL for NoState.
 func (s State) Value() (driver.Value, error) { return sqlValue(stateWords, uint8(s), s) }
 
 // Scan implements [database/sql.Scanner]: it accepts the output of Value, as a string
-// or as bytes, and "none"; s keeps its value on error.
+// or as bytes, and "none" and ""; s keeps its value on error.
 func (s *State) Scan(src any) error { return scan(s, stateWords, src) }

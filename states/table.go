@@ -31,6 +31,7 @@ type Table struct {
 	series  Series
 	next    [maxStates][maxEvents]State
 	targets [maxStates]State
+	phases  [maxStates]Phase
 	rows    []Transition
 	states  Set
 	sets    [numSets]Set
@@ -63,7 +64,7 @@ func (t *Table) build(s Series) {
 	for _, row := range stateRows {
 		if row.covers(s) {
 			t.states = t.states.Union(SetOf(row.state))
-			t.targets[row.state] = row.target
+			t.targets[row.state], t.phases[row.state] = row.target, row.phase
 		}
 	}
 	for _, row := range transitionRows {

@@ -6,120 +6,203 @@ package states
 
 // stateTexts has the comments on the states in state.go.
 var stateTexts = [...]string{
-	Enroll: "Ironic has a record of the node and has not yet shown that it can manage it. API requests of version 1.11 and up create nodes in this state. A stable state since Liberty.\n\n" +
-		"A client moves the node with `manage`, which starts the verification. A node whose verification failed is here again, and `last_error` says why. Power sync skips the node.\n\n" +
-		"Before `manage`, an operator sets the node's driver and interfaces, and in `driver_info` the BMC's address and credentials. After a failed verification the operator corrects them and requests `manage` again.",
-	Verifying: "The conductor checks that it can manage the node: it validates the driver's configuration and reads the power state with the credentials in `driver_info`. Since Liberty.\n\n" +
-		"The conductor moves the node itself: `done` leads to `manageable`, and `fail` back to `enroll`, where `last_error` says why.\n\n" +
+	Enroll: "Ironic has a record of the node and has not yet shown that it can manage it. API requests of version 1.11 and " +
+		"up create nodes in this state. A stable state since Liberty.\n\n" +
+		"A client moves the node with `manage`, which starts the verification. A node whose verification failed is " +
+		"here again, and `last_error` says why. Power sync skips the node.\n\n" +
+		"Before `manage`, an operator sets the node's driver and interfaces, and in `driver_info` the BMC's address " +
+		"and credentials. After a failed verification the operator corrects them and requests `manage` again.",
+	Verifying: "The conductor checks that it can manage the node: it validates the driver's configuration and reads the power " +
+		"state with the credentials in `driver_info`. Since Liberty.\n\n" +
+		"The conductor moves the node itself: `done` leads to `manageable`, and `fail` back to `enroll`, where " +
+		"`last_error` says why.\n\n" +
 		"An operator waits, because the API takes no request for the node in this state.",
-	Manageable: "Ironic has reached the hardware with the node's credentials, but does not deploy to the node. A stable state since Kilo.\n\n" +
-		"A client moves the node: `inspect` inspects the hardware, `clean` (since Mitaka) runs the clean steps that the request names, `adopt` (since Newton) takes over a node with a workload, and `provide` makes the node available.\n\n" +
-		"In this state an operator changes the node's `driver_info` and its ports, and finds out why work failed. A node whose inspection, cleaning or adoption failed comes back here with `manage`.",
+	Manageable: "Ironic has reached the hardware with the node's credentials, but does not deploy to the node. A stable state " +
+		"since Kilo.\n\n" +
+		"A client moves the node: `inspect` inspects the hardware, `clean` (since Mitaka) runs the clean steps that " +
+		"the request names, `adopt` (since Newton) takes over a node with a workload, and `provide` makes the node " +
+		"available.\n\n" +
+		"In this state an operator changes the node's `driver_info` and its ports, and finds out why work failed. A " +
+		"node whose inspection, cleaning or adoption failed comes back here with `manage`.",
 	Available: "The node is clean and free, and may be deployed. A stable state since Kilo, where it replaced NOSTATE.\n\n" +
-		"A client, such as a scheduler, moves the node with `active`, or its alias `deploy`, which starts a deployment. A client takes it back to `manageable` with `manage`, at once.\n\n" +
-		"An operator takes the node back before changing its `driver_info` or its ports, because a scheduler may deploy it at any time.",
+		"A client, such as a scheduler, moves the node with `active`, or its alias `deploy`, which starts a " +
+		"deployment. A client takes it back to `manageable` with `manage`, at once.\n\n" +
+		"An operator takes the node back before changing its `driver_info` or its ports, because a scheduler may " +
+		"deploy it at any time.",
 	Active: "The node is deployed and carries a workload. A stable state since Kilo.\n\n" +
-		"A client moves the node: `deleted` tears it down, `rebuild` redeploys it, `rescue` (since Queens) boots it into a rescue ramdisk, and `service` (since 2023.2) runs service steps on it. Rescue and service keep the workload.\n\n" +
+		"A client moves the node: `deleted` tears it down, `rebuild` redeploys it, `rescue` (since Queens) boots it " +
+		"into a rescue ramdisk, and `service` (since 2023.2) runs service steps on it. Rescue and service keep the " +
+		"workload.\n\n" +
 		"An operator who wants to keep the workload sets `protected`, for which Ironic refuses `deleted` and `rebuild`.",
-	DeployWait: "A deployment is in progress, and the conductor waits for the ramdisk to boot or to finish a deploy step. Since Kilo.\n\n" +
-		"The ramdisk's call moves the node with `resume`. A call that does not come in time fails the deployment with `fail`. A hold step (since 2023.2) stops it with `hold`.\n\n" +
-		"A client may tear the node down with `deleted` and, since 2026.1, end the deployment with `abort`; a step that must not be interrupted is finished first. An operator looks at the node's console when the call does not come.",
-	Deploying: "The conductor prepares the node for its workload by deploy steps, which configure the firmware, partition the disks, write the image and attach the networks. Since Kilo.\n\n" +
-		"The conductor moves the node itself: `done` leads to `active`, `wait` to `wait call-back`, `fail` to `deploy failed` and, since 2023.2, `hold` to `deploy hold`.\n\n" +
+	DeployWait: "A deployment is in progress, and the conductor waits for the ramdisk to boot or to finish a deploy step. " +
+		"Since Kilo.\n\n" +
+		"The ramdisk's call moves the node with `resume`. A call that does not come in time fails the deployment with " +
+		"`fail`. A hold step (since 2023.2) stops it with `hold`.\n\n" +
+		"A client may tear the node down with `deleted` and, since 2026.1, end the deployment with `abort`; a step " +
+		"that must not be interrupted is finished first. An operator looks at the node's console when the call does " +
+		"not come.",
+	Deploying: "The conductor prepares the node for its workload by deploy steps, which configure the firmware, partition the " +
+		"disks, write the image and attach the networks. Since Kilo.\n\n" +
+		"The conductor moves the node itself: `done` leads to `active`, `wait` to `wait call-back`, `fail` to `deploy " +
+		"failed` and, since 2023.2, `hold` to `deploy hold`.\n\n" +
 		"An operator waits, because the API takes no request for the node in this state.",
-	DeployFail: "The deployment failed, timed out or was aborted, and `last_error` says why. What was on the disks may be overwritten. Since Kilo.\n\n" +
-		"A client moves the node: `active` or `rebuild` tries the deployment again, and `deleted` tears the node down, which ends in `available`.\n\n" +
+	DeployFail: "The deployment failed, timed out or was aborted, and `last_error` says why. What was on the disks may be " +
+		"overwritten. Since Kilo.\n\n" +
+		"A client moves the node: `active` or `rebuild` tries the deployment again, and `deleted` tears the node down, " +
+		"which ends in `available`.\n\n" +
 		"An operator reads `last_error` and removes the cause before the next try.",
-	DeployDone: "This is an old word for a finished deployment, once a target of the Nova driver. No series has it in its table; a deployed node is `active`.",
+	DeployDone: "This is an old word for a finished deployment, once a target of the Nova driver. No series has it in its " +
+		"table; a deployed node is `active`.",
 	DeployHold: "A hold step stopped the deployment. Since 2023.2.\n\n" +
-		"A client moves the node: with `unhold` the deployment continues in `wait call-back`, and `abort` ends it in `deploy failed`. No timeout ends the hold.\n\n" +
+		"A client moves the node: with `unhold` the deployment continues in `wait call-back`, and `abort` ends it in " +
+		"`deploy failed`. No timeout ends the hold.\n\n" +
 		"An operator examines the node at the point where the step stopped it, and then requests `unhold`.",
-	Deleting: "The conductor tears the workload down: it switches the node off and removes the networks and the boot configuration that the deployment set up. Since Kilo.\n\n" +
-		"The conductor moves the node itself: `clean` leads to `cleaning`. A tear-down that fails leads to `error`, with the event `fail` (since Stein; until Rocky it was `error`).\n\n" +
-		"An operator waits. The API accepts the word `clean` here because the conductor's own event has that name; clients need not send it.",
-	Deleted: "This is an old word for a finished tear-down, passed through within one step in Kilo. No series has it in its table; the word is the API's verb for the event `delete`.",
-	Cleaning: "The conductor runs clean steps. After `provide` and after a tear-down these are the automated ones, which by default erase the disks; after `clean` (since Mitaka) they are those that the request names. A node whose automated cleaning is switched off passes through this state at once. Since Kilo.\n\n" +
-		"The conductor moves the node itself. Automated cleaning ends in `available` with `done`, and a cleaning by request in `manageable` with `manage` (since Mitaka), as does the automated cleaning of a retired node. `wait` (since Liberty) leads to `clean wait`, `hold` (since 2023.2) to `clean hold`, and `fail` to `clean failed`.\n\n" +
-		"An operator waits, and the API refuses power requests in this state. The API accepts the word `manage` here because the conductor's own event has that name; clients need not send it.",
-	CleanWait: "A cleaning is in progress, and the conductor waits for the ramdisk to boot or to finish a clean step. Since Liberty.\n\n" +
-		"The ramdisk's call moves the node with `resume`. A call that does not come in time fails the cleaning with `fail`. A hold step (since 2023.2) stops it with `hold`.\n\n" +
-		"A client may end the cleaning with `abort`, which leads to `clean failed`; a step that must not be interrupted is finished first. The API refuses power requests in this state.",
-	CleanFail: "Cleaning failed, timed out or was aborted, and `last_error` says why. The disks may still hold data of the last workload. Since Kilo.\n\n" +
-		"A client moves the node to `manageable` with `manage`. Until Kilo the event `clean`, which only the conductor fires, leads out of this state too.\n\n" +
-		"An operator removes the cause, ends the maintenance that Ironic has set after a failed step, requests `manage`, and has the node cleaned again before it is used.",
+	Deleting: "The conductor tears the workload down: it switches the node off and removes the networks and the boot " +
+		"configuration that the deployment set up. Since Kilo.\n\n" +
+		"The conductor moves the node itself: `clean` leads to `cleaning`. A tear-down that fails leads to `error`, " +
+		"with the event `fail` (since Stein; until Rocky it was `error`).\n\n" +
+		"An operator waits. The API accepts the word `clean` here because the conductor's own event has that name; " +
+		"clients need not send it.",
+	Deleted: "This is an old word for a finished tear-down, passed through within one step in Kilo. No series has it in its " +
+		"table; the word is the API's verb for the event `delete`.",
+	Cleaning: "The conductor runs clean steps. After `provide` and after a tear-down these are the automated ones, which by " +
+		"default erase the disks; after `clean` (since Mitaka) they are those that the request names. A node whose " +
+		"automated cleaning is switched off passes through this state at once. Since Kilo.\n\n" +
+		"The conductor moves the node itself. Automated cleaning ends in `available` with `done`, and a cleaning by " +
+		"request in `manageable` with `manage` (since Mitaka), as does the automated cleaning of a retired node. " +
+		"`wait` (since Liberty) leads to `clean wait`, `hold` (since 2023.2) to `clean hold`, and `fail` to `clean " +
+		"failed`.\n\n" +
+		"An operator waits, and the API refuses power requests in this state. The API accepts the word `manage` here " +
+		"because the conductor's own event has that name; clients need not send it.",
+	CleanWait: "A cleaning is in progress, and the conductor waits for the ramdisk to boot or to finish a clean step. Since " +
+		"Liberty.\n\n" +
+		"The ramdisk's call moves the node with `resume`. A call that does not come in time fails the cleaning with " +
+		"`fail`. A hold step (since 2023.2) stops it with `hold`.\n\n" +
+		"A client may end the cleaning with `abort`, which leads to `clean failed`; a step that must not be " +
+		"interrupted is finished first. The API refuses power requests in this state.",
+	CleanFail: "Cleaning failed, timed out or was aborted, and `last_error` says why. The disks may still hold data of the " +
+		"last workload. Since Kilo.\n\n" +
+		"A client moves the node to `manageable` with `manage`. Until Kilo the event `clean`, which only the conductor " +
+		"fires, leads out of this state too.\n\n" +
+		"An operator removes the cause, ends the maintenance that Ironic has set after a failed step, requests " +
+		"`manage`, and has the node cleaned again before it is used.",
 	CleanHold: "A hold step stopped the cleaning. Since 2023.2.\n\n" +
-		"A client moves the node: with `unhold` the cleaning continues in `clean wait`, and `abort` ends it in `clean failed`. No timeout ends the hold.\n\n" +
+		"A client moves the node: with `unhold` the cleaning continues in `clean wait`, and `abort` ends it in `clean " +
+		"failed`. No timeout ends the hold.\n\n" +
 		"An operator examines the node at the point where the step stopped it, and then requests `unhold`.",
 	Error: "Tearing the workload down failed, and `last_error` says why. A stable state since Kilo.\n\n" +
 		"A client moves the node: `deleted` tears the workload down again, and `rebuild` redeploys the node.\n\n" +
 		"An operator reads `last_error` and removes the cause before the next try.",
-	Rebuild: "This is a verb that upstream keeps among its state words. No series has it in its table; the event is `rebuild`.",
-	Inspecting: "The conductor reads the hardware's properties, such as processors, memory, disks and ports, from the BMC or by a ramdisk, and stores them in the node's record. Since Kilo.\n\n" +
-		"The conductor moves the node itself: `done` leads to `manageable`, `fail` to `inspect failed` and, since Rocky, `wait` to `inspect wait`.\n\n" +
-		"An operator waits, because the API takes no request for the node in this state and, from version 1.39 on, no update of its record.",
+	Rebuild: "This is a verb that upstream keeps among its state words. No series has it in its table; the event is " +
+		"`rebuild`.",
+	Inspecting: "The conductor reads the hardware's properties, such as processors, memory, disks and ports, from the BMC or " +
+		"by a ramdisk, and stores them in the node's record. Since Kilo.\n\n" +
+		"The conductor moves the node itself: `done` leads to `manageable`, `fail` to `inspect failed` and, since " +
+		"Rocky, `wait` to `inspect wait`.\n\n" +
+		"An operator waits, because the API takes no request for the node in this state and, from version 1.39 on, no " +
+		"update of its record.",
 	InspectFail: "The inspection failed, timed out or was aborted, and `last_error` says why. Since Kilo.\n\n" +
 		"A client moves the node: `inspect` tries again, and `manage` leads to `manageable` without an inspection.\n\n" +
 		"An operator reads `last_error` and removes the cause before the next try.",
-	InspectWait: "An inspection is in progress, and the conductor waits for the ramdisk or the inspection service to report. API versions below 1.39 show this state as `inspecting`. Since Rocky.\n\n" +
-		"A report moves the node: `done` leads to `manageable` and, since 2023.2, `resume` back to `inspecting`. A report that does not come in time fails the inspection with `fail`.\n\n" +
-		"A client may end the inspection with `abort`, which leads to `inspect failed`. An operator looks at the node's console when the report does not come.",
-	Adopting: "The conductor takes over a node that carries a workload already. It does not clean the node and does not deploy to it; it prepares what it needs to manage the node from now on. Since Newton.\n\n" +
+	InspectWait: "An inspection is in progress, and the conductor waits for the ramdisk or the inspection service to report. " +
+		"API versions below 1.39 show this state as `inspecting`. Since Rocky.\n\n" +
+		"A report moves the node: `done` leads to `manageable` and, since 2023.2, `resume` back to `inspecting`. A " +
+		"report that does not come in time fails the inspection with `fail`.\n\n" +
+		"A client may end the inspection with `abort`, which leads to `inspect failed`. An operator looks at the " +
+		"node's console when the report does not come.",
+	Adopting: "The conductor takes over a node that carries a workload already. It does not clean the node and does not " +
+		"deploy to it; it prepares what it needs to manage the node from now on. Since Newton.\n\n" +
 		"The conductor moves the node itself: `done` leads to `active`, and `fail` to `adopt failed`.\n\n" +
 		"An operator waits, because the API takes no request for the node in this state.",
 	AdoptFail: "The node could not be taken over, and `last_error` says why. The workload is untouched. Since Newton.\n\n" +
 		"A client moves the node: `adopt` tries again, and `manage` leads to `manageable`.\n\n" +
-		"An operator corrects the node's record, its image for instance, before the next try. A node that is made available instead is cleaned, which erases the workload.",
-	Rescue: "The rescue ramdisk runs and can be logged in to; the workload is on the disks and does not run. A stable state since Queens.\n\n" +
-		"A client moves the node: `unrescue` brings the workload back, `rescue` boots the ramdisk again, and `deleted` tears the node down.\n\n" +
-		"An operator logs in with the password that the request for the rescue set, repairs the system, and requests `unrescue`.",
-	RescueFail: "The rescue failed, timed out or was aborted, and `last_error` says why. The workload is on the disks and does not run. Since Queens.\n\n" +
-		"A client moves the node: `rescue` tries again, `unrescue` brings the workload back, and `deleted` tears the node down.\n\n" +
+		"An operator corrects the node's record, its image for instance, before the next try. A node that is made " +
+		"available instead is cleaned, which erases the workload.",
+	Rescue: "The rescue ramdisk runs and can be logged in to; the workload is on the disks and does not run. A stable " +
+		"state since Queens.\n\n" +
+		"A client moves the node: `unrescue` brings the workload back, `rescue` boots the ramdisk again, and `deleted` " +
+		"tears the node down.\n\n" +
+		"An operator logs in with the password that the request for the rescue set, repairs the system, and requests " +
+		"`unrescue`.",
+	RescueFail: "The rescue failed, timed out or was aborted, and `last_error` says why. The workload is on the disks and does " +
+		"not run. Since Queens.\n\n" +
+		"A client moves the node: `rescue` tries again, `unrescue` brings the workload back, and `deleted` tears the " +
+		"node down.\n\n" +
 		"An operator reads `last_error` and removes the cause, or requests `unrescue` to have the workload run again.",
-	RescueWait: "A rescue is in progress, and the conductor waits for the ramdisk to boot and to set the password. Since Queens.\n\n" +
-		"The ramdisk's call moves the node with `resume`. A call that does not come in time fails the rescue with `fail`.\n\n" +
-		"A client may end the rescue with `abort`, which leads to `rescue failed`, or tear the node down with `deleted`. An operator looks at the node's console when the call does not come.",
-	Rescuing: "The conductor prepares the rescue: it switches the networks and the boot device over and restarts the node with the rescue ramdisk. Since Queens.\n\n" +
-		"The conductor moves the node itself: `done` leads to `rescue`, `wait` to `rescue wait`, and `fail` to `rescue failed`.\n\n" +
+	RescueWait: "A rescue is in progress, and the conductor waits for the ramdisk to boot and to set the password. Since " +
+		"Queens.\n\n" +
+		"The ramdisk's call moves the node with `resume`. A call that does not come in time fails the rescue with " +
+		"`fail`.\n\n" +
+		"A client may end the rescue with `abort`, which leads to `rescue failed`, or tear the node down with " +
+		"`deleted`. An operator looks at the node's console when the call does not come.",
+	Rescuing: "The conductor prepares the rescue: it switches the networks and the boot device over and restarts the node " +
+		"with the rescue ramdisk. Since Queens.\n\n" +
+		"The conductor moves the node itself: `done` leads to `rescue`, `wait` to `rescue wait`, and `fail` to `rescue " +
+		"failed`.\n\n" +
 		"An operator waits, because the API takes no request for the node in this state.",
-	UnrescueFail: "The way back from the rescue failed, and `last_error` says why. The workload is on the disks and may not run. Since Queens.\n\n" +
-		"A client moves the node: `unrescue` tries again, `rescue` boots the rescue ramdisk, and `deleted` tears the node down.\n\n" +
+	UnrescueFail: "The way back from the rescue failed, and `last_error` says why. The workload is on the disks and may not run. " +
+		"Since Queens.\n\n" +
+		"A client moves the node: `unrescue` tries again, `rescue` boots the rescue ramdisk, and `deleted` tears the " +
+		"node down.\n\n" +
 		"An operator reads `last_error` and removes the cause before the next try.",
-	Unrescuing: "The conductor brings the workload back: it switches the networks and the boot device over and restarts the node from its own disk. Since Queens.\n\n" +
+	Unrescuing: "The conductor brings the workload back: it switches the networks and the boot device over and restarts the " +
+		"node from its own disk. Since Queens.\n\n" +
 		"The conductor moves the node itself: `done` leads to `active`, and `fail` to `unrescue failed`.\n\n" +
 		"An operator waits, because the API takes no request for the node in this state.",
-	Servicing: "The conductor runs service steps, such as firmware updates, on a node that carries a workload. The workload stays on the disks and does not run. Since 2023.2.\n\n" +
-		"The conductor moves the node itself: `done` leads to `active`, `wait` to `service wait`, `hold` to `service hold`, and `fail` to `service failed`.\n\n" +
+	Servicing: "The conductor runs service steps, such as firmware updates, on a node that carries a workload. The workload " +
+		"stays on the disks and does not run. Since 2023.2.\n\n" +
+		"The conductor moves the node itself: `done` leads to `active`, `wait` to `service wait`, `hold` to `service " +
+		"hold`, and `fail` to `service failed`.\n\n" +
 		"An operator waits, because the API takes no request for the node in this state.",
-	ServiceWait: "A service is in progress, and the conductor waits for the ramdisk to boot or to finish a service step. Since 2023.2.\n\n" +
-		"The ramdisk's call moves the node with `resume`. A call that does not come in time fails the service with `fail`. A hold step stops it with `hold`.\n\n" +
-		"A client may end the service with `abort` and, since 2025.1, tear the node down with `deleted`; a step that must not be interrupted is finished first. Before `abort`, an operator looks at the node's console: an interrupted firmware update can destroy the hardware.",
-	ServiceFail: "The service failed or was aborted, and `last_error` says why. The workload is on the disks and may not run. Since 2023.2.\n\n" +
-		"A client moves the node: `service` tries again, `rescue` boots the rescue ramdisk, `deleted` (since 2025.1) tears the node down, and `abort` (since 2025.2) brings the workload back in `active`. A service that continues nevertheless leads to `service wait` with `wait` (since 2025.2), or to `service hold` with `hold` (since 2025.2).\n\n" +
-		"An operator ends the maintenance that Ironic has set after a failed step. Before `abort`, the operator looks at the node's console: an interrupted firmware update can destroy the hardware.",
+	ServiceWait: "A service is in progress, and the conductor waits for the ramdisk to boot or to finish a service step. Since " +
+		"2023.2.\n\n" +
+		"The ramdisk's call moves the node with `resume`. A call that does not come in time fails the service with " +
+		"`fail`. A hold step stops it with `hold`.\n\n" +
+		"A client may end the service with `abort` and, since 2025.1, tear the node down with `deleted`; a step that " +
+		"must not be interrupted is finished first. Before `abort`, an operator looks at the node's console: an " +
+		"interrupted firmware update can destroy the hardware.",
+	ServiceFail: "The service failed or was aborted, and `last_error` says why. The workload is on the disks and may not run. " +
+		"Since 2023.2.\n\n" +
+		"A client moves the node: `service` tries again, `rescue` boots the rescue ramdisk, `deleted` (since 2025.1) " +
+		"tears the node down, and `abort` (since 2025.2) brings the workload back in `active`. A service that " +
+		"continues nevertheless leads to `service wait` with `wait` (since 2025.2), or to `service hold` with `hold` " +
+		"(since 2025.2).\n\n" +
+		"An operator ends the maintenance that Ironic has set after a failed step. Before `abort`, the operator looks " +
+		"at the node's console: an interrupted firmware update can destroy the hardware.",
 	ServiceHold: "A hold step stopped the service. Since 2023.2.\n\n" +
-		"A client moves the node: with `unhold` the service continues in `service wait`, `service` starts it over, and `abort` ends it. A service that fails during the hold leads to `service failed` with `fail` (since 2025.2). No timeout ends the hold.\n\n" +
-		"An operator examines the node at the point where the step stopped it, and then requests `unhold`. Before `abort`, the operator looks at the node's console: an interrupted firmware update can destroy the hardware.",
+		"A client moves the node: with `unhold` the service continues in `service wait`, `service` starts it over, and " +
+		"`abort` ends it. A service that fails during the hold leads to `service failed` with `fail` (since 2025.2). " +
+		"No timeout ends the hold.\n\n" +
+		"An operator examines the node at the point where the step stopped it, and then requests `unhold`. Before " +
+		"`abort`, the operator looks at the node's console: an interrupted firmware update can destroy the hardware.",
 }
 
 // eventTexts has the comments on the events in event.go.
 var eventTexts = [...]string{
-	EventManage:   "A client requests a manageable node: out of `enroll` this starts the verification, and out of `available` and the failed states it leads to `manageable` at once. The conductor fires it too, at the end of a manual cleaning. Since Kilo.",
-	EventProvide:  "A client makes a manageable node available, after automated cleaning. Since Kilo.",
-	EventDeploy:   "A client deploys a node, or retries a failed deployment. The API's word is `active`; its alias `deploy` exists since Xena, the event since Kilo.",
-	EventRebuild:  "A client redeploys a node, with the same or another image, and keeps its ephemeral partition if the request says so. Since Kilo.",
-	EventDelete:   "A client tears a node down, which is then cleaned and available again. The API's word is `deleted`; its alias `undeploy` exists since Xena, the event since Kilo.",
-	EventInspect:  "A client requests hardware inspection. Since Kilo.",
-	EventAdopt:    "A client requests that Ironic takes over a node that already carries a workload. Since Newton.",
-	EventClean:    "A client runs clean steps on a manageable node, which is then manageable again; the request exists since Mitaka. The conductor fires it too, when a tear-down has ended; that event exists since Kilo.",
+	EventManage: "A client requests a manageable node: out of `enroll` this starts the verification, and out of `available` and " +
+		"the failed states it leads to `manageable` at once. The conductor fires it too, at the end of a manual " +
+		"cleaning. Since Kilo.",
+	EventProvide: "A client makes a manageable node available, after automated cleaning. Since Kilo.",
+	EventDeploy: "A client deploys a node, or retries a failed deployment. The API's word is `active`; its alias `deploy` " +
+		"exists since Xena, the event since Kilo.",
+	EventRebuild: "A client redeploys a node, with the same or another image, and keeps its ephemeral partition if the request " +
+		"says so. Since Kilo.",
+	EventDelete: "A client tears a node down, which is then cleaned and available again. The API's word is `deleted`; its alias " +
+		"`undeploy` exists since Xena, the event since Kilo.",
+	EventInspect: "A client requests hardware inspection. Since Kilo.",
+	EventAdopt:   "A client requests that Ironic takes over a node that already carries a workload. Since Newton.",
+	EventClean: "A client runs clean steps on a manageable node, which is then manageable again; the request exists since " +
+		"Mitaka. The conductor fires it too, when a tear-down has ended; that event exists since Kilo.",
 	EventRescue:   "A client boots a deployed node into the rescue ramdisk. Since Queens.",
 	EventUnrescue: "A client returns a rescued node to its workload. Since Queens.",
 	EventService:  "A client runs service steps on a deployed node. Since 2023.2.",
-	EventAbort:    "A client ends work in a wait or hold state. A step that must not be interrupted is finished first. Since Liberty.",
-	EventUnhold:   "A client resumes work that a hold step has stopped. Since 2023.2.",
-	EventDone:     "The conductor reports that the work of the state has succeeded. Since Kilo.",
-	EventFail:     "The conductor reports that the work of the state failed, or that a call did not come in time. Since Kilo.",
-	EventWait:     "The conductor reports that the work continues elsewhere, and waits for a call. Since Kilo.",
-	EventResume:   "The call for which the conductor waited has arrived, and the conductor continues the work. Since Kilo.",
-	EventHold:     "The conductor reports that a hold step has stopped the work. Since 2023.2.",
-	EventError:    "The conductor reports that a tear-down failed. It was in the machine until Rocky; `fail` replaced it.",
+	EventAbort: "A client ends work in a wait or hold state. A step that must not be interrupted is finished first. Since " +
+		"Liberty.",
+	EventUnhold: "A client resumes work that a hold step has stopped. Since 2023.2.",
+	EventDone:   "The conductor reports that the work of the state has succeeded. Since Kilo.",
+	EventFail:   "The conductor reports that the work of the state failed, or that a call did not come in time. Since Kilo.",
+	EventWait:   "The conductor reports that the work continues elsewhere, and waits for a call. Since Kilo.",
+	EventResume: "The call for which the conductor waited has arrived, and the conductor continues the work. Since Kilo.",
+	EventHold:   "The conductor reports that a hold step has stopped the work. Since 2023.2.",
+	EventError:  "The conductor reports that a tear-down failed. It was in the machine until Rocky; `fail` replaced it.",
 }

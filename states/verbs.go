@@ -71,7 +71,7 @@ func ParseVerb(word string) (Event, error) {
 	return verb.event, nil
 }
 
-// Verb returns the API's word for the event. Of two words it is the one that every
+// Verb returns the API's word for the event. Of two words it is the word that every
 // series and API version accepts: "active" for EventDeploy, "deleted" for EventDelete.
 // It is empty for events that only the conductor fires. [Verbs] has the aliases.
 func (e Event) Verb() string {

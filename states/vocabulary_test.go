@@ -168,6 +168,7 @@ var parsers = map[string]struct {
 	"verb":             {parserOf(states.ParseVerb), "undeploy"},
 	"power state":      {parserOf(states.ParsePower), "soft power off"},
 	"allocation state": {parserOf(states.ParseAllocation), "allocating"},
+	"work":             {parserOf(states.ParseWork), "clean"},
 	"series":           {parserOf(states.ParseSeries), "2026.2"},
 	"API version":      {parserOf(states.ParseAPIVersion), "1.81"},
 }

@@ -9,7 +9,7 @@
 //
 // The node is then in manageable and its power state is known, or it is in
 // enroll and its last error has the step at which verification failed and the cause.
-// The caller gets both as an [Error].
+// The caller gets both as an error, an [Error] where the Verifier has returned one.
 //
 // A service that answers its client before verification ends uses [Start]:
 //

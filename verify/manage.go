@@ -38,10 +38,10 @@ var errNoVerifier = errors.New("no verifier")
 // failure, and so is a Verifier that has not returned when the context ends, or after a
 // minute if the context has no deadline. A Verifier that ignores its context is
 // abandoned in its goroutine, and its result is discarded. The node stays in verifying
-// only if the save hooks refuse every transition out of it; the error then matches
-// [ErrStillVerifying].
+// only if the save hooks refuse every transition out of it, or end their goroutine; the error
+// then matches [ErrStillVerifying].
 //
-// Errors before the node has moved are those of [machine.Machine.Request], and one for
+// Before the node has moved, Manage returns the errors of [machine.Machine.Request], and an error for
 // a nil Verifier. Manage may be called for many machines at once; a second call for the
 // same machine is refused while the first verifies.
 func Manage(ctx context.Context, m *machine.Machine, v Verifier) (states.Power, error) {

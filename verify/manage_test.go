@@ -60,6 +60,7 @@ func TestANodeWhoseBMCAnswersIsManageable(t *testing.T) {
 	}
 }
 
+// SECURITY.md: A failed verification leaves the node in `enroll`.
 func TestANodeWhoseBMCDoesNotAnswerIsBackInEnroll(t *testing.T) {
 	refused := &verify.Error{
 		Op: "power state", Kind: verify.Credentials, Protocol: "redfish", Host: "bmc:443", Err: errors.New("401"),
@@ -69,10 +70,11 @@ func TestANodeWhoseBMCDoesNotAnswerIsBackInEnroll(t *testing.T) {
 		kind     verify.Kind
 		text     string
 	}{
-		"an error":           {answers(states.NoPower, refused), verify.Credentials, "power state: redfish bmc:443: credentials refused: 401"},
-		"a plain error":      {answers(states.NoPower, errors.New("no luck")), verify.Failed, "no luck"},
-		"no power state":     {answers(states.NoPower, nil), verify.Unsupported, `power state: not supported: the power state read is "none"`},
-		"an odd power state": {answers(states.PowerRebooting, nil), verify.Unsupported, `power state: not supported: the power state read is "rebooting"`},
+		"an error":       {answers(states.NoPower, refused), verify.Credentials, "power state: redfish bmc:443: credentials refused: 401"},
+		"a plain error":  {answers(states.NoPower, errors.New("no luck")), verify.Failed, "no luck"},
+		"no power state": {answers(states.NoPower, nil), verify.Unsupported, `power state: not supported: the power state read is "none"`},
+		"an odd power state": {answers(states.PowerRebooting, nil), verify.Unsupported,
+			`power state: not supported: the power state read is "rebooting"`},
 		"a panic": {
 			verify.Func(func(context.Context) (states.Power, error) { panic("the password is hunter2") }),
 			verify.Panicked, "verification: the verifier failed: panic with a value of type string",
@@ -150,10 +152,11 @@ func TestALateVerifierIsIgnored(t *testing.T) {
 		late                     error
 		kind                     verify.Kind
 	}{
-		"answers late":                  {time.Second, 2 * time.Second, 2 * time.Second, nil, verify.Timeout},
-		"hangs":                         {time.Second, time.Hour, 3 * time.Second, nil, verify.Timeout},
-		"hangs without a deadline":      {0, time.Hour, time.Minute + 2*time.Second, nil, verify.Timeout},
-		"says late what it waited for":  {time.Second, 2 * time.Second, 2 * time.Second, &verify.Error{Kind: verify.Unreachable}, verify.Unreachable},
+		"answers late":             {time.Second, 2 * time.Second, 2 * time.Second, nil, verify.Timeout},
+		"hangs":                    {time.Second, time.Hour, 3 * time.Second, nil, verify.Timeout},
+		"hangs without a deadline": {0, time.Hour, time.Minute + 2*time.Second, nil, verify.Timeout},
+		"says late what it waited for": {time.Second, 2 * time.Second, 2 * time.Second, &verify.Error{Kind: verify.Unreachable},
+			verify.Unreachable},
 		"is in time without a deadline": {0, 30 * time.Second, 30 * time.Second, nil, verify.Failed},
 	}
 	for name, test := range tests {
@@ -309,6 +312,8 @@ func BenchmarkManage(b *testing.B) {
 }
 
 func TestRunReturnsWhatWasReadBesideTheErrorOfAMissingPowerState(t *testing.T) {
+	_, err := verify.Run(t.Context(), "node-1", nil)
+	require.EqualError(t, err, "verification of node node-1 failed: no verifier")
 	power, err := verify.Run(t.Context(), "", answers(states.PowerError, nil))
 	require.Equal(t, states.PowerError, power)
 	require.ErrorIs(t, err, verify.ErrNoPower)

@@ -19,7 +19,7 @@ const (
 	defaultTimeout = time.Minute
 
 	// grace is how long a verifier may take to return once its context ended, to log
-	// out and to return an error that says what it was waiting for.
+	// out and to return an error that says which answer it was waiting for.
 	grace = 2 * time.Second
 )
 
@@ -40,8 +40,11 @@ func (noPowerError) Is(target error) bool { return target == ErrNoPower }
 // returned in time; it is abandoned in its goroutine, and its result is discarded.
 //
 // The text of the error is the node's last error; it names the node if the name is not
-// empty. An error that matches [ErrNoPower] comes with what was read.
+// empty. An error that matches [ErrNoPower] comes with the power state that was read.
 func Run(ctx context.Context, node string, v Verifier) (states.Power, error) {
+	if v == nil {
+		return states.NoPower, &failure{node, errNoVerifier}
+	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, defaultTimeout)

@@ -106,8 +106,8 @@ func failedAttempts(ctx context.Context) *atomic.Int32 {
 	return new(atomic.Int32)
 }
 
-// addressOf returns the address that the limits of one client apply to: an IPv4 address, or a network of 64 bits in IPv6, whose
-// addresses are all one client's.
+// addressOf returns the address that the limits of one client apply to: an IPv4 address, or a network of 64 bits in
+// IPv6, whose addresses are all one client's.
 func addressOf(remote string) netip.Prefix {
 	hostPort, _ := netip.ParseAddrPort(remote) // zero for a connection without an address
 	ip := hostPort.Addr().Unmap().WithZone("")

@@ -8,14 +8,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 
-	"github.com/ironstate/ironstate/conductor/etcd"
-	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
@@ -23,7 +22,8 @@ import (
 type backupFlags struct{ to, from string }
 
 func (b *backupFlags) define(flags *flag.FlagSet) {
-	flags.StringVar(&b.to, "backup", "", "save all nodes of -data or -etcd in this new `file`, also while another process serves them, and exit")
+	flags.StringVar(&b.to, "backup", "",
+		"save all nodes of -data or -etcd in this new `file`, also while another process serves them, and exit")
 	flags.StringVar(&b.from, "restore", "", "create the folder -data from this `file` of a backup, and exit")
 }
 
@@ -42,14 +42,7 @@ func (b *backupFlags) check(o *options) error {
 // run saves or restores the nodes.
 func (b *backupFlags) run(ctx context.Context, o *options, out io.Writer, log *slog.Logger) error {
 	if b.from != "" {
-		config := embedded.Config{Dir: o.data, Log: log}
-		if o.cluster.peers != "" {
-			var err error
-			if config, err = o.cluster.peerConfig(o.name, o.data, log); err != nil {
-				return err
-			}
-		}
-		if err := embedded.Restore(ctx, config, b.from); err != nil {
+		if err := restoreStore(ctx, o, b.from, log); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "restored %s from %s\n", o.data, b.from)
@@ -63,23 +56,67 @@ func (b *backupFlags) run(ctx context.Context, o *options, out io.Writer, log *s
 	return nil
 }
 
-// createFile creates a file that only its owner can read, and never replaces one. If write fails, no file is left.
+// createFile creates a file that only its owner can read, and never replaces one. The file has its name only once it is
+// complete and on disk: until then it is a hidden file in the same folder, whose name ends in ".partial". That file
+// remains if the process is killed; if write fails, no file is left.
 func createFile(path string, write func(io.Writer) error) (size int64, err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err := absent(path); err != nil {
+		return 0, err
+	}
+	dir := filepath.Dir(path)
+	partial, err := os.CreateTemp(dir, ".backup-*.partial")
 	if err != nil {
 		return 0, err
 	}
-	err = write(file)
+	defer func() { err = errors.Join(err, ignoring(fs.ErrNotExist, os.Remove(partial.Name()))) }()
+	err = write(partial)
 	if err == nil {
-		size, err = file.Seek(0, io.SeekCurrent)
+		size, err = partial.Seek(0, io.SeekCurrent)
 	}
 	if err == nil {
-		err = file.Sync()
+		err = partial.Sync()
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return 0, errors.Join(err, os.Remove(path))
+	if err = errors.Join(err, partial.Close()); err != nil {
+		return 0, err
 	}
-	return size, nil
+	if err := publish(partial.Name(), path); err != nil {
+		return 0, err
+	}
+	parent, err := os.Open(dir)
+	if err != nil {
+		return 0, err
+	}
+	return size, errors.Join(parent.Sync(), parent.Close())
+}
+
+// absent returns an error if the path exists.
+func absent(path string) error {
+	_, err := os.Lstat(path)
+	if err == nil {
+		err = &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
+	}
+	return ignoring(fs.ErrNotExist, err)
+}
+
+// publish gives a file its name. A link, unlike a rename, replaces no file that another process has created in the
+// meantime. A file system without links, such as FAT, does not have that certainty.
+func publish(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := absent(to); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+// ignoring returns err unless it matches expected.
+func ignoring(expected, err error) error {
+	if errors.Is(err, expected) {
+		return nil
+	}
+	return err
 }
 
 // writeBackup writes a backup of the store. If another process has the folder open, writeBackup requests the
@@ -94,7 +131,7 @@ func writeBackup(ctx context.Context, o *options, w io.Writer, log *slog.Logger)
 	}
 	store, err := openStore(ctx, o, log)
 	switch {
-	case errors.Is(err, embedded.ErrInUse):
+	case errors.Is(err, errInUse):
 		return requestBackup(ctx, o.data, w)
 	case err != nil:
 		return err
@@ -126,7 +163,7 @@ func requestBackup(ctx context.Context, data string, w io.Writer) error {
 }
 
 // offerBackups provides backups of a folder to other processes of this user until stop is called.
-func offerBackups(data string, store *etcd.Store, log *slog.Logger) (stop func(), err error) {
+func offerBackups(data string, backup func(context.Context, io.Writer) error, log *slog.Logger) (stop func(), err error) {
 	path := socket(data)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.RemoveAll(path)); err != nil {
 		return nil, err
@@ -136,7 +173,7 @@ func offerBackups(data string, store *etcd.Store, log *slog.Logger) (stop func()
 		return nil, err
 	}
 	server := &http.Server{ReadHeaderTimeout: readHeaderTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := store.Backup(r.Context(), w); err != nil {
+		if err := backup(r.Context(), w); err != nil {
 			log.Error("a backup has failed", "error", err)
 			panic(http.ErrAbortHandler) // makes the request of the other process fail
 		}

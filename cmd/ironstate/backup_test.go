@@ -24,7 +24,7 @@ import (
 	"github.com/ironstate/ironstate/internal/program/programtest"
 )
 
-// runs runs the program in this process until it ends, and returns what it prints.
+// runs runs the program in this process until it ends, and returns its output.
 func runs(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -32,11 +32,13 @@ func runs(t *testing.T, args ...string) string {
 	return out.String()
 }
 
+// SECURITY.md: Only the owner has permissions on the folder of `-data`, on backups and on the socket for backups.
 func TestABackupIsMadeWhileTheNodesAreServedAndRestored(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	s := serveProcess(t, "-data", data, "-demo", "0")
 	create := func(name string) {
-		status, answer := s.do(http.MethodPost, "/v1/nodes", `{"name": "`+name+`", "driver": "fake-hardware", "driver_info": {"redfish_password": "open sesame"}}`)
+		status, answer := s.do(http.MethodPost, "/v1/nodes",
+			`{"name": "`+name+`", "driver": "fake-hardware", "driver_info": {"redfish_password": "open sesame"}}`)
 		assert.Equal(t, http.StatusCreated, status, "%v", answer)
 	}
 	const before = 50
@@ -107,7 +109,7 @@ func TestABackupReplacesNoFile(t *testing.T) {
 	serveProcess(t, "-data", data)
 	var errOut strings.Builder
 	require.Equal(t, program.Failed, program.Run("ironstate", []string{"-data", data, "-backup", file}, io.Discard, &errOut, serve))
-	require.Contains(t, errOut.String(), file+": file exists")
+	require.Contains(t, errOut.String(), file+": file already exists")
 	kept, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, "the backup of yesterday", string(kept))
@@ -160,6 +162,55 @@ func TestAFailedBackupLeavesNoFile(t *testing.T) {
 	s.kill()
 }
 
+// SECURITY.md: A backup has its name only when it is complete.
+func TestAKilledBackupLeavesNoFileWithTheNameOfABackup(t *testing.T) {
+	needs.Time(t)
+	here, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
+	s := serveProcess(t, "-data", data, "-demo", "0")
+	file := filepath.Join(here, "nodes.db")
+	require.NoError(t, s.process.Process.Signal(syscall.SIGSTOP)) // so that the backup waits for its first byte
+	backup := programtest.Command("-data", data, "-backup", file)
+	require.NoError(t, backup.Start())
+	t.Cleanup(func() { _ = backup.Process.Kill() })
+	var left []os.DirEntry
+	require.Eventually(t, func() bool {
+		var err error
+		left, err = os.ReadDir(here)
+		require.NoError(t, err)
+		return len(left) > 0
+	}, time.Minute, 10*time.Millisecond)
+	require.NoError(t, backup.Process.Kill())
+	require.Error(t, backup.Wait())
+	require.Len(t, left, 1)
+	require.Regexp(t, `^\.backup-\d+\.partial$`, left[0].Name())
+	info, err := left[0].Info()
+	require.NoError(t, err)
+	require.Zero(t, info.Mode().Perm()&0o077, "it has passwords")
+	require.NoFileExists(t, file)
+
+	require.NoError(t, s.process.Process.Signal(syscall.SIGCONT))
+	runs(t, "-data", data, "-backup", file)
+	left, err = os.ReadDir(here)
+	require.NoError(t, err)
+	require.Len(t, left, 2, "the second backup has left nothing beside its file")
+	runs(t, "-data", filepath.Join(here, "restored"), "-restore", file)
+}
+
+func TestABackupReplacesNoFileThatAppearsWhileItIsWritten(t *testing.T) {
+	here := t.TempDir()
+	file := filepath.Join(here, "nodes.db")
+	_, err := createFile(file, func(w io.Writer) error {
+		return os.WriteFile(file, []byte("of another process"), 0o600)
+	})
+	require.ErrorIs(t, err, os.ErrExist)
+	kept, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "of another process", string(kept))
+	left, err := os.ReadDir(here)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+}
+
 // TestEmbeddedServersAreBackedUpAndRestored makes a backup from one of three serving processes,
 // and restores the folders of three new processes from it.
 func TestEmbeddedServersAreBackedUpAndRestored(t *testing.T) {
@@ -191,7 +242,7 @@ func TestEmbeddedServersAreBackedUpAndRestored(t *testing.T) {
 		require.Eventually(t, func() bool {
 			status, _ := s.do(http.MethodGet, "/v1/nodes/one", "")
 			return status == http.StatusOK
-		}, 20*time.Second, 20*time.Millisecond)
+		}, time.Minute, 20*time.Millisecond)
 	}
 	file := filepath.Join(here, "backup")
 	runs(t, "-data", filepath.Join(here, "old", "beta"), "-backup", file)

@@ -3,11 +3,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -20,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/server/v3/embed"
 
+	"github.com/ironstate/ironstate/internal/freeport"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/internal/program/programtest"
@@ -59,7 +57,7 @@ func TestConductorsShareOneFleet(t *testing.T) {
 		return len(conductors)
 	}
 	for _, s := range all {
-		require.Eventually(t, func() bool { return hosts(s) == 3 }, 10*time.Second, 20*time.Millisecond)
+		require.Eventually(t, func() bool { return hosts(s) == 3 }, time.Minute, 20*time.Millisecond)
 	}
 
 	const nodes = 48 // with 12, one conductor in 40 runs had none
@@ -78,7 +76,7 @@ func TestConductorsShareOneFleet(t *testing.T) {
 	all["alpha"].kill()
 	require.NoError(t, all["gamma"].process.Process.Signal(syscall.SIGSTOP))
 	beta := all["beta"]
-	require.Eventually(t, func() bool { return hosts(beta) == 1 }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return hosts(beta) == 1 }, time.Minute, 50*time.Millisecond)
 	for name, want := range map[string]int{"alpha": 0, "beta": nodes, "gamma": 0} { // also before there is work
 		_, answer := beta.do(http.MethodGet, "/v1/nodes?conductor="+name, "")
 		require.Len(t, answer["nodes"], want, name)
@@ -94,32 +92,29 @@ func TestConductorsShareOneFleet(t *testing.T) {
 
 	require.NoError(t, all["gamma"].process.Process.Signal(syscall.SIGCONT))
 	all["alpha"] = start("alpha")
-	require.Eventually(t, func() bool { return hosts(beta) == 3 && hosts(all["gamma"]) == 3 }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return hosts(beta) == 3 && hosts(all["gamma"]) == 3 }, time.Minute, 50*time.Millisecond)
 	for i := range nodes {
 		name := fmt.Sprintf("node-%d", i)
 		require.Eventually(t, func() bool { // until gamma has joined again
 			status, _ := all["gamma"].do(http.MethodPut, "/v1/nodes/"+name+"/states/provision", `{"target": "active"}`)
 			return status == http.StatusAccepted
-		}, 20*time.Second, 100*time.Millisecond)
+		}, time.Minute, 100*time.Millisecond)
 		all["alpha"].waitFor(name, "active")
 	}
 	require.GreaterOrEqual(t, seriesValue(t, all["gamma"].metrics(), "conductor_memberships_lost_total"), 1.0)
 	require.Zero(t, seriesValue(t, beta.metrics(), "conductor_memberships_lost_total"))
 }
 
-// keptAddress returns a free address. Its port is outside the range of ephemeral ports, so that a
-// restarted server can use it again.
-func keptAddress(t *testing.T) string {
+// cluster returns the value of -cluster for processes with these names, with free addresses that a process can use
+// again when it is restarted.
+func cluster(t *testing.T, names ...string) string {
 	t.Helper()
-	for {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000)))
-		if errors.Is(err, syscall.EADDRINUSE) {
-			continue
-		}
-		require.NoError(t, err)
-		require.NoError(t, l.Close())
-		return l.Addr().String()
+	free, err := freeport.Addresses(len(names))
+	require.NoError(t, err)
+	for i, name := range names {
+		free[i] = name + "=http://" + free[i]
 	}
+	return strings.Join(free, ",")
 }
 
 // workThatDoesNotEnd is a -fake-delay of which a random part is, but for one of a million, longer than
@@ -132,14 +127,11 @@ func TestConductorsWithEmbeddedServers(t *testing.T) {
 	needs.Time(t)
 	t.Parallel()
 	names := []string{"alpha", "beta", "gamma"}
-	var peers []string
-	for _, name := range names {
-		peers = append(peers, name+"=http://"+keptAddress(t))
-	}
-	all, folders := map[string]*server{}, t.TempDir()
+	peers, all, folders := cluster(t, names...), map[string]*server{}, t.TempDir()
 	start := func(name string, more ...string) *server {
-		return launch(t, programtest.Command(append(more, "-cluster", strings.Join(peers, ","), "-name", name, "-data", filepath.Join(folders, name),
-			"-lease", "6s", "-demo", "0", "-fake-delay", workThatDoesNotEnd, "-log-level", "ERROR")...))
+		return launch(t,
+			programtest.Command(append(more, "-cluster", peers, "-name", name, "-data", filepath.Join(folders, name),
+				"-lease", "6s", "-demo", "0", "-fake-delay", workThatDoesNotEnd, "-log-level", "ERROR")...))
 	}
 	for _, name := range names {
 		all[name] = start(name) // the first waits for another
@@ -161,7 +153,7 @@ func TestConductorsWithEmbeddedServers(t *testing.T) {
 			_, shown := all["gamma"].do(http.MethodGet, node(i), "")
 			owners[i] = shown["reservation"]
 			return owners[i] != nil
-		}, 20*time.Second, 20*time.Millisecond)
+		}, time.Minute, 20*time.Millisecond)
 	}
 
 	all["alpha"].kill()
@@ -179,7 +171,7 @@ func TestConductorsWithEmbeddedServers(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_, shown := all["beta"].do(http.MethodGet, node(i), "")
 			return shown["reservation"] == "beta" || shown["reservation"] == "gamma"
-		}, 20*time.Second, 20*time.Millisecond)
+		}, time.Minute, 20*time.Millisecond)
 	}
 	require.Positive(t, died)
 
@@ -188,7 +180,7 @@ func TestConductorsWithEmbeddedServers(t *testing.T) {
 		_, answer := all["gamma"].do(http.MethodGet, "/v1/conductors", "")
 		conductors, _ := answer["conductors"].([]any)
 		return len(conductors) == len(names)
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	_, list := all["alpha"].do(http.MethodGet, "/v1/nodes", "")
 	require.Len(t, list["nodes"], nodes)
 

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// gate limits how many callers run at the same time. Further callers wait in a queue: a lower rank goes first, and callers of
-// the same rank go in the order of their arrival. If the queue is full, gate refuses the last caller in it.
+// gate limits how many callers run at the same time. Further callers wait in a queue: a lower rank goes first, and
+// callers of the same rank go in the order of their arrival. If the queue is full, gate refuses the last caller in it.
 type gate struct {
 	mu      sync.Mutex
 	free    int       // callers that can be admitted at once
@@ -27,8 +27,8 @@ type waiter struct {
 // errBusy refuses a caller because too many wait.
 var errBusy = errors.New("too many wait")
 
-// enter waits until the caller is admitted and returns nil; the caller must then call leave. It returns errBusy if the queue is full of others, or
-// the error of the context.
+// enter waits until the caller is admitted and returns nil; the caller must then call leave. It returns errBusy if the
+// queue is full of others, or the error of the context.
 func (g *gate) enter(ctx context.Context, rank int) error {
 	g.mu.Lock()
 	if g.free > 0 {

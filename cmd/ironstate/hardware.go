@@ -23,8 +23,10 @@ const logoutTimeout = 3 * time.Second
 // newHardware returns the hardware types, and a function that logs out of the BMCs. The images may be nil.
 func newHardware(o *options, published *images.Server, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
 	config := hardware.Config{
-		Sessions: maxSessions, Images: published, APIURL: o.images.apiURL, DefaultDeploy: o.images.deploy, KernelParameters: o.images.parameters,
+		Sessions: maxSessions, Images: published, Client: o.images.client, APIURL: o.images.apiURL,
+		DefaultDeploy: o.images.deploy, KernelParameters: o.images.parameters,
 		DeployKernel: o.images.kernel, DeployRamdisk: o.images.ramdisk, Bootloader: o.images.bootloader, ImageDownloadSource: o.images.source,
+		AnyBIOSSetting: o.anyBIOSSetting,
 	}
 	redfish, err := hardware.NewRedfish(config)
 	if err != nil {
@@ -55,7 +57,7 @@ func fakeOperation(most time.Duration, log *slog.Logger) func(context.Context, *
 			return nil
 		}
 		log := log.With("node", n.UUID, "operation", operation, "revision", n.Revision, "claim", n.Claim, "asked", ctx.Value(askedKey{}))
-		log.Info("an operation begins")
+		log.Debug("an operation begins")
 		var err error
 		if most > 0 {
 			select {
@@ -64,7 +66,7 @@ func fakeOperation(most time.Duration, log *slog.Logger) func(context.Context, *
 				err = context.Cause(ctx)
 			}
 		}
-		log.Info("an operation has ended", "error", err)
+		log.Debug("an operation has ended", "error", err)
 		return err
 	}
 }
@@ -103,7 +105,7 @@ func (f fakeHardware) BootAgent(ctx context.Context, t *conductor.Task) error {
 }
 
 // Steps implements [conductor.Hardware].
-func (f fakeHardware) Steps(n *conductor.Node, work states.State) []conductor.Step {
+func (f fakeHardware) Steps(n *conductor.Node, work states.Work) []conductor.Step {
 	steps := f.Fake.Steps(n, work)
 	for i, step := range steps {
 		steps[i].Run = func(ctx context.Context, t *conductor.Task) error {

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// TestAClientThatResetsItsRequestsRunsFewOfThem is the attack of CVE-2023-44487: requests that the client resets at once do not count
-// as concurrent streams, but their handlers still run.
+// TestAClientThatResetsItsRequestsRunsFewOfThem is the attack of CVE-2023-44487: requests that the client resets at
+// once do not count as concurrent streams, but their handlers still run.
 func TestAClientThatResetsItsRequestsRunsFewOfThem(t *testing.T) {
 	var running, most atomic.Int64
 	release := make(chan struct{})
@@ -30,7 +30,7 @@ func TestAClientThatResetsItsRequestsRunsFewOfThem(t *testing.T) {
 		}
 	})
 	s := httptest.NewUnstartedServer(nil)
-	l := limitListener(s.Listener, maxConnections, maxAddressConnections)
+	l := newLimits(maxConnections, maxAddressConnections).around(s.Listener)
 	s.Listener, s.Config, s.EnableHTTP2 = l, newServer(handler, l, slog.New(slog.DiscardHandler)), true
 	s.StartTLS()
 	defer s.Close()

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/internal/program"
@@ -26,24 +27,54 @@ type imageFlags struct {
 	kernel, ramdisk, bootloader, parameters string // the defaults of driver_info
 	deploy                                  string // the default deploy interface
 	source                                  string // the default of image_download_source
+
+	hosts  []string     // see images.NewClient
+	client *http.Client // made for hosts and for the hosts of the URLs above
 }
 
 func (i *imageFlags) define(flags *flag.FlagSet) {
-	flags.StringVar(&i.url, "image-url", "", "`URL` at which BMCs reach this process's images, such as http://192.0.2.1:6180/images; empty serves none")
-	flags.StringVar(&i.folder, "image-folder", "", "`folder` for the images of -image-url, of this process alone; files in it can be named by file URLs")
-	flags.StringVar(&i.listen, "image-listen", "", "`host:port` of images alone, by HTTP; empty serves them on the API's port, below the path of -image-url")
-	flags.StringVar(&i.apiURL, "api-url", "", "`URL` at which agents reach the API, such as http://192.0.2.1:6385; it is put into the images of agents")
-	flags.StringVar(&i.kernel, "deploy-kernel", "", "`URL` of the agent's kernel, for nodes whose driver_info lacks deploy_kernel or deploy_ramdisk")
+	flags.StringVar(&i.url, "image-url", "",
+		"`URL` at which BMCs reach this process's images, such as http://192.0.2.1:6180/images; empty serves none")
+	flags.StringVar(&i.folder, "image-folder", "",
+		"`folder` for the images of -image-url, of this process alone; files in it can be named by file URLs")
+	flags.StringVar(&i.listen, "image-listen", "",
+		"`host:port` of images alone, by HTTP; empty serves them on the API's port, below the path of -image-url")
+	flags.Func("image-host", "`host`, with or without a port, to which downloads may be redirected, "+
+		"and which may be a loopback or link-local address, such as images.example or 127.0.0.1:8080; may be repeated", func(host string) error {
+		i.hosts = append(i.hosts, host)
+		return nil
+	})
+	flags.StringVar(&i.apiURL, "api-url", "",
+		"`URL` at which agents reach the API, such as http://192.0.2.1:6385; it is put into the images of agents")
+	flags.StringVar(&i.kernel, "deploy-kernel", "",
+		"`URL` of the agent's kernel, for nodes whose driver_info lacks deploy_kernel or deploy_ramdisk")
 	flags.StringVar(&i.ramdisk, "deploy-ramdisk", "", "`URL` of the agent's ramdisk, see -deploy-kernel")
-	flags.StringVar(&i.bootloader, "bootloader", "", "`URL` of the image of an EFI system partition with a boot loader, for nodes whose driver_info has none")
-	flags.StringVar(&i.deploy, "deploy-interface", "", "deploy `interface` of nodes of redfish and ipmi that have chosen none: direct, the default, ramdisk or custom-agent")
-	flags.StringVar(&i.source, "image-download-source", "http", "who downloads the images of instances of nodes that do not say it: http, the agent, or local, this process, which needs -image-url")
-	flags.StringVar(&i.parameters, "kernel-append-params", "", "kernel `parameters` of the agent, which %default% in kernel_append_params stands for; empty for those of Ironic, nofb nomodeset vga=normal")
+	flags.StringVar(&i.bootloader, "bootloader", "",
+		"`URL` of the image of an EFI system partition with a boot loader, for nodes whose driver_info has none")
+	flags.StringVar(&i.deploy, "deploy-interface", "",
+		"deploy `interface` of nodes of redfish and ipmi that have chosen none: direct, the default, ramdisk or custom-agent")
+	flags.StringVar(&i.source, "image-download-source", "http",
+		"who downloads the images of instances of nodes that do not say it: http, the agent, or local, this process, which needs -image-url")
+	flags.StringVar(&i.parameters, "kernel-append-params", "",
+		"kernel `parameters` of the agent, which %default% in kernel_append_params stands for; "+
+			"empty for Ironic's own, nofb nomodeset vga=normal")
 }
 
-func (i *imageFlags) check() error {
+func (i *imageFlags) check() (err error) {
+	hosts := i.hosts
+	for _, source := range []string{i.kernel, i.ramdisk, i.bootloader} { // the operator has named them
+		if at, err := url.Parse(source); err == nil && at.Host != "" {
+			hosts = append(hosts, at.Host)
+		}
+	}
+	if i.client, err = images.NewClient(hosts...); err != nil {
+		return program.Usagef("-image-host or the URL of an image: %v", err)
+	}
 	if (i.url == "") != (i.folder == "") {
 		return program.Usagef("-image-url and -image-folder need each other: one of them is missing")
+	}
+	if (i.kernel == "") != (i.ramdisk == "") {
+		return program.Usagef("-deploy-kernel and -deploy-ramdisk need each other: one of them is missing")
 	}
 	if _, err := bootimage.ParseParameters(i.parameters); err != nil {
 		return program.Usagef("-kernel-append-params: %v", err)
@@ -69,17 +100,24 @@ func (i *imageFlags) check() error {
 	return nil
 }
 
-// open returns the server of the images, nil if none is configured.
-func (i *imageFlags) open() (*images.Server, error) {
+// open returns the server of the images, nil if none is configured. networks are the networks of the machines; none
+// admits all.
+func (i *imageFlags) open(networks conductor.AgentNetworks) (*images.Server, error) {
 	if i.url == "" {
 		return nil, nil
 	}
-	return images.New(images.Config{Folder: i.folder, URL: i.url})
+	config := images.Config{Folder: i.folder, URL: i.url, Client: i.client}
+	if len(networks) > 0 {
+		config.Machines = networks.Contains
+	}
+	return images.New(config)
 }
 
 // serve serves images on their own port, if they have one, or else in front of next. The function stop ends
 // it. Images need no password: a BMC has none, and their names cannot be guessed.
-func (i *imageFlags) serve(server *images.Server, next http.Handler, log *slog.Logger) (handler http.Handler, stop func(), err error) {
+func (i *imageFlags) serve(
+	server *images.Server, next http.Handler, l *limits, log *slog.Logger,
+) (handler http.Handler, stop func(), err error) {
 	switch {
 	case server == nil:
 		return next, func() {}, nil
@@ -96,12 +134,12 @@ func (i *imageFlags) serve(server *images.Server, next http.Handler, log *slog.L
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen for requests for images: %w", err)
 	}
-	connections := limitListener(socket, maxConnections, maxAddressConnections)
+	connections := l.around(socket)
 	web := newServer(server, connections, log)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := web.Serve(connections); !errors.Is(err, http.ErrServerClosed) {
+		if err := serveHTTP(web, connections, "", ""); !errors.Is(err, http.ErrServerClosed) {
 			log.Error("images are no longer served", "error", err)
 		}
 	}()

@@ -5,10 +5,13 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,7 +25,8 @@ import (
 func imagesIn(t *testing.T, location string, more ...string) []string {
 	t.Helper()
 	folder := t.TempDir()
-	args := append(more, "-demo", "0", "-image-url", location, "-image-folder", folder, "-api-url", "http://192.0.2.1:6385", "-kernel-append-params", "quiet")
+	args := append(more, "-demo", "0", "-image-url", location, "-image-folder", folder, "-api-url", "http://192.0.2.1:6385",
+		"-kernel-append-params", "quiet")
 	for flag, name := range map[string]string{"-deploy-kernel": "ipa.kernel", "-deploy-ramdisk": "ipa.initramfs", "-bootloader": "esp.img"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(name), 0o600))
 		args = append(args, flag, "file://"+filepath.Join(folder, name))
@@ -33,6 +37,12 @@ func imagesIn(t *testing.T, location string, more ...string) []string {
 // boot makes a node of a new BMC wait for its agent. It returns the URL of the agent's image, as the BMC has it.
 func boot(t *testing.T, s *server) (image string) {
 	t.Helper()
+	return deploy(t, s, "node-1", "wait call-back", nil)
+}
+
+// deploy deploys a node of a new BMC with more in its driver_info, and waits for a state.
+func deploy(t *testing.T, s *server, name, state string, more map[string]any) (image string) {
+	t.Helper()
 	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = bmc.Close() })
@@ -41,17 +51,18 @@ func boot(t *testing.T, s *server) (image string) {
 	info := map[string]any{
 		"redfish_address": bmc.URL, "redfish_username": bmctest.DefaultUser, "redfish_password": bmctest.DefaultPassword, "redfish_verify_ca": ca,
 	}
+	maps.Copy(info, more)
 	body, err := json.Marshal(map[string]any{
-		"name": "node-1", "driver": "redfish", "boot_interface": "redfish-virtual-media", "deploy_interface": "custom-agent",
+		"name": name, "driver": "redfish", "boot_interface": "redfish-virtual-media", "deploy_interface": "custom-agent",
 		"automated_clean": false, "driver_info": info,
 	})
 	require.NoError(t, err)
 	status, answer := s.do(http.MethodPost, "/v1/nodes", string(body))
 	require.Equal(t, http.StatusCreated, status, "%v", answer)
-	for _, step := range [][2]string{{"manage", "manageable"}, {"provide", "available"}, {"active", "wait call-back"}} {
-		status, answer := s.do(http.MethodPut, "/v1/nodes/node-1/states/provision", `{"target": "`+step[0]+`"}`)
+	for _, step := range [][2]string{{"manage", "manageable"}, {"provide", "available"}, {"active", state}} {
+		status, answer := s.do(http.MethodPut, "/v1/nodes/"+name+"/states/provision", `{"target": "`+step[0]+`"}`)
 		require.Equal(t, http.StatusAccepted, status, "%v", answer)
-		s.waitFor("node-1", step[1])
+		s.waitFor(name, step[1])
 	}
 	return bmc.Media("CD")
 }
@@ -89,6 +100,47 @@ func TestABMCLoadsTheImageOfAnAgent(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status, "it contains the agent's token")
 }
 
+// SECURITY.md: A redirect is followed to the host and port that answers with it, or to hosts of `-image-host`, and none
+// from https to http. Nothing is downloaded from a loopback, link-local, multicast or unspecified address, whatever a
+// name resolves to, unless `-image-host` or another flag names its host.
+func TestAnImageOfThisHostIsDownloadedIfTheOperatorAllowsIt(t *testing.T) {
+	var asked atomic.Int64
+	secret := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		_, _ = io.WriteString(w, "a secret of this host")
+	}))
+	defer secret.Close()
+	other := httptest.NewServer(http.RedirectHandler(secret.URL, http.StatusFound))
+	defer other.Close()
+	at := func(s *httptest.Server) string { return s.Listener.Addr().String() }
+	for name, c := range map[string]struct {
+		allowed []string
+		kernel  string
+		state   string
+		want    string // part of last_error
+		asked   bool
+	}{
+		"named": {nil, secret.URL, "deploy failed",
+			"is in 127.0.0.0/8, from which nothing is downloaded unless the host is allowed (-image-host)", false},
+		"named and allowed": {[]string{"-image-host", at(secret)}, secret.URL, "wait call-back", "", true},
+		"redirected": {[]string{"-image-host", at(other)}, other.URL, "deploy failed",
+			"it redirects to " + at(secret) + ", which is neither the same host and port nor allowed", false},
+		"redirected, allowed":   {[]string{"-image-host", at(other), "-image-host", at(secret)}, other.URL, "wait call-back", "", true},
+		"named by another flag": {[]string{"-bootloader", secret.URL}, secret.URL, "wait call-back", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked.Store(0)
+			s := serveProcess(t, append(imagesIn(t, "http://images.example/boot"), c.allowed...)...)
+			deploy(t, s, "node-1", c.state, map[string]any{"deploy_kernel": c.kernel, "deploy_ramdisk": c.kernel})
+			_, n := s.do(http.MethodGet, "/v1/nodes/node-1", "")
+			if c.want != "" {
+				require.Contains(t, n["last_error"], c.want)
+			}
+			require.Equal(t, c.asked, asked.Load() > 0)
+		})
+	}
+}
+
 func TestImagesHaveAPortOfTheirOwn(t *testing.T) {
 	free, err := freeport.Addresses(1)
 	require.NoError(t, err)
@@ -104,10 +156,13 @@ func TestImagesHaveAPortOfTheirOwn(t *testing.T) {
 
 func TestWrongFlagsForImagesAreRefused(t *testing.T) {
 	for want, args := range map[string][]string{
-		"-image-url and -image-folder need each other":                                 {"-image-url", "http://192.0.2.1/images"},
-		"-image-listen needs -image-url":                                               {"-image-listen", "127.0.0.1:0"},
-		`-image-url is "http://192.0.2.1:6385/": on the API's port it needs a path`:    {"-image-url", "http://192.0.2.1:6385/", "-image-folder", "."},
-		`-image-url is "http://192.0.2.1:6385/v1/x": on the API's port it needs a pat`: {"-image-url", "http://192.0.2.1:6385/v1/x", "-image-folder", "."},
+		"-image-url and -image-folder need each other": {"-image-url", "http://192.0.2.1/images"},
+		"-image-listen needs -image-url":               {"-image-listen", "127.0.0.1:0"},
+		`-image-url is "http://192.0.2.1:6385/": on the API's port it needs a path`: {"-image-url", "http://192.0.2.1:6385/",
+			"-image-folder", "."},
+		`-image-url is "http://192.0.2.1:6385/v1/x": on the API's port it needs a pat`: {"-image-url", "http://192.0.2.1:6385/v1/x",
+			"-image-folder", "."},
+		`-image-host or the URL of an image: images: hosts is "http://images.example"`: {"-image-host", "http://images.example"},
 		"-kernel-append-params: kernel parameters with a double quote":                 {"-kernel-append-params", `a="b`},
 		`-api-url is "192.0.2.1:6385": want a URL`:                                     {"-api-url", "192.0.2.1:6385"},
 	} {

@@ -24,12 +24,11 @@ const (
 	writeBuffer = 64 << 10
 )
 
-// listener limits the number of open connections, in all and for each client address. When a limit is reached, a new connection
-// makes listener close the connection that has been idle longest; if the limit is that of the address, one of the same address.
-// If no connection is idle, listener closes the new one.
-// A connection is idle while no request on it has been read completely up to the end of its header.
-type listener struct {
-	net.Listener
+// limits bound the number of open connections of one or more listeners, in all and for each client address. When a
+// limit is reached, a new connection makes limits close the connection that has been idle longest; if it is the
+// limit of the address, one of the same address. If no connection is idle, limits closes the new one. A connection is
+// idle while no request on it has been read completely up to the end of its header.
+type limits struct {
 	most, mostOfAddress int
 
 	mu        sync.Mutex
@@ -38,7 +37,13 @@ type listener struct {
 	addresses map[netip.Prefix]*connections
 }
 
-// connections are those of one address.
+// listener is a listener whose connections count towards limits.
+type listener struct {
+	net.Listener
+	*limits
+}
+
+// connections are the open connections of one address.
 type connections struct {
 	open int
 	idle *list.List // of *connection
@@ -47,7 +52,7 @@ type connections struct {
 // connection is an accepted connection.
 type connection struct {
 	net.Conn
-	l              *listener
+	l              *limits
 	address        netip.Prefix
 	failedAttempts atomic.Int32 // to log in
 
@@ -55,10 +60,13 @@ type connection struct {
 	closed           bool
 }
 
-// limitListener returns a listener with the given limits of open connections, in all and of each client address.
-func limitListener(l net.Listener, most, mostOfAddress int) *listener {
-	return &listener{Listener: l, most: most, mostOfAddress: mostOfAddress, idle: list.New(), addresses: map[netip.Prefix]*connections{}}
+// newLimits returns the given limits of open connections, in all and of each client address.
+func newLimits(most, mostOfAddress int) *limits {
+	return &limits{most: most, mostOfAddress: mostOfAddress, idle: list.New(), addresses: map[netip.Prefix]*connections{}}
 }
+
+// around returns a listener whose connections count towards the limits.
+func (l *limits) around(inner net.Listener) *listener { return &listener{inner, l} }
 
 // Accept implements [net.Listener].
 func (l *listener) Accept() (net.Conn, error) {
@@ -70,7 +78,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if tcp, ok := accepted.(*net.TCPConn); ok {
 			_ = tcp.SetWriteBuffer(writeBuffer) // fails only if the client has disconnected
 		}
-		c := &connection{Conn: accepted, l: l, address: addressOf(accepted.RemoteAddr().String())}
+		c := &connection{Conn: accepted, l: l.limits, address: addressOf(accepted.RemoteAddr().String())}
 		replaced, admitted := l.admit(c)
 		if replaced != nil {
 			_ = replaced.Conn.Close()
@@ -82,8 +90,9 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a new connection, unless it must be closed. It returns the connection that must be closed in its place, if any.
-func (l *listener) admit(c *connection) (replaced *connection, admitted bool) {
+// admit counts a new connection, unless it must be closed. It returns the connection that must be closed in its place,
+// if any.
+func (l *limits) admit(c *connection) (replaced *connection, admitted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	same, found := l.addresses[c.address]
@@ -112,7 +121,7 @@ func (l *listener) admit(c *connection) (replaced *connection, admitted bool) {
 }
 
 // setIdle moves a connection into the lists of idle ones, at their end, or out of them. The caller holds mu.
-func (l *listener) setIdle(c *connection, idle bool) {
+func (l *limits) setIdle(c *connection, idle bool) {
 	same := l.addresses[c.address]
 	if c.inAll != nil {
 		l.idle.Remove(c.inAll)
@@ -125,7 +134,7 @@ func (l *listener) setIdle(c *connection, idle bool) {
 }
 
 // remove stops counting a connection. The caller holds mu.
-func (l *listener) remove(c *connection) {
+func (l *limits) remove(c *connection) {
 	if c.closed {
 		return
 	}
@@ -147,7 +156,7 @@ func (c *connection) Close() error {
 }
 
 // observe is the ConnState of the server: it keeps the lists of idle connections.
-func (l *listener) observe(conn net.Conn, state http.ConnState) {
+func (l *limits) observe(conn net.Conn, state http.ConnState) {
 	c := accepted(conn)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,10 +165,15 @@ func (l *listener) observe(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// accepted returns the connection that a listener has accepted, which TLS may have wrapped.
+// accepted returns the connection that a listener has accepted, which TLS and framing may have wrapped.
 func accepted(conn net.Conn) *connection {
-	if wrapped, ok := conn.(*tls.Conn); ok {
-		conn = wrapped.NetConn()
+	switch wrapped := conn.(type) {
+	case *tls.Conn:
+		return accepted(wrapped.NetConn())
+	case *followed:
+		return accepted(wrapped.Conn)
+	case *followedTLS:
+		return accepted(wrapped.Conn)
 	}
 	return conn.(*connection)
 }

@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/internal/leaks"
 )
 
 // pipes is a listener of connections in this process, whose clients have the address that they name.
@@ -62,7 +63,7 @@ type limited struct {
 
 func serveLimited(t *testing.T, most, mostOfAddress int) *limited {
 	s := &limited{pipes: newPipes(), entered: make(chan struct{}), leave: make(chan struct{})}
-	s.listener = limitListener(s.pipes, most, mostOfAddress)
+	s.listener = newLimits(most, mostOfAddress).around(s.pipes)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/wait" {
 			s.entered <- struct{}{}
@@ -122,8 +123,9 @@ func isClosed(c net.Conn) bool {
 	return err == io.EOF
 }
 
+// SECURITY.md: The connections are bounded, in all and for each address.
 func TestIdleConnectionsOfOneClientLockNobodyOut(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leaks.Check(t)
 	t.Run("", func(t *testing.T) {
 		s := serveLimited(t, maxConnections, maxAddressConnections)
 		idle := make([]net.Conn, 12_100)
@@ -143,6 +145,7 @@ func TestIdleConnectionsOfOneClientLockNobodyOut(t *testing.T) {
 	})
 }
 
+// SECURITY.md: The connections are bounded, in all and for each address.
 func TestIdleConnectionsOfManyClientsLockNobodyOut(t *testing.T) {
 	s := serveLimited(t, maxConnections, maxAddressConnections)
 	for i := range 13_000 {
@@ -183,15 +186,16 @@ func TestAConnectionWithARequestIsNotReplaced(t *testing.T) {
 	s.leave <- struct{}{}
 	s.leave <- struct{}{}
 	s.leave <- struct{}{}
-	require.Eventually(t, func() bool { return request(s.dial("10.0.0.4")) == nil }, time.Minute, time.Millisecond, "the place of a connection that has become idle")
+	require.Eventually(t, func() bool { return request(s.dial("10.0.0.4")) == nil }, time.Minute, time.Millisecond,
+		"the place of a connection that has become idle")
 }
 
 func tlsServer(c net.Conn) net.Conn { return tls.Server(c, nil) }
 
 func TestTheSameConnectionsCountOverTLS(t *testing.T) {
 	for _, wrap := range []func(net.Conn) net.Conn{func(c net.Conn) net.Conn { return c }, tlsServer} {
-		l := limitListener(newPipes(), 2, 2)
-		c := &connection{l: l, address: addressOf("10.0.0.1:1")}
+		l := newLimits(2, 2).around(newPipes())
+		c := &connection{l: l.limits, address: addressOf("10.0.0.1:1")}
 		_, admitted := l.admit(c)
 		require.True(t, admitted)
 		require.Equal(t, 1, l.idle.Len())
@@ -204,10 +208,21 @@ func TestTheSameConnectionsCountOverTLS(t *testing.T) {
 	}
 }
 
+func TestListenersShareTheirLimits(t *testing.T) {
+	shared := newLimits(2, 2)
+	one, other := shared.around(newPipes()), shared.around(newPipes())
+	for i, l := range []*listener{one, other, other} {
+		replaced, admitted := l.admit(&connection{l: l.limits, address: addressOf(fmt.Sprintf("10.0.0.%d:1", i))})
+		require.True(t, admitted)
+		require.Equal(t, i == 2, replaced != nil, "the third replaces the first, of the other listener")
+	}
+	require.Equal(t, 2, shared.open)
+}
+
 func TestAddressesOfConnectionsAreForgotten(t *testing.T) {
-	l := limitListener(newPipes(), 10, 10)
+	l := newLimits(10, 10).around(newPipes())
 	for i := range 100 {
-		_, admitted := l.admit(&connection{l: l, address: addressOf(fmt.Sprintf("10.0.0.%d:1", i))})
+		_, admitted := l.admit(&connection{l: l.limits, address: addressOf(fmt.Sprintf("10.0.0.%d:1", i))})
 		require.True(t, admitted)
 		require.LessOrEqual(t, len(l.addresses), 10)
 	}

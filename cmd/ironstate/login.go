@@ -20,8 +20,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits of the comparisons of passwords with bcrypt, of which each takes about 50 ms of processor time, or as much as the cost of
-// its hash makes it.
+// Limits of the comparisons of passwords with bcrypt, of which each takes about 50 ms of processor time, or as much as
+// the cost of its hash makes it.
 const (
 	maxWaitingAddresses = 16              // comparisons that wait for a processor, at most one of each address
 	maxWaitingAttempts  = 8               // attempts of one address that wait for its turn
@@ -33,8 +33,8 @@ const (
 	verifiedFor         = 5 * time.Minute // since the password was last used
 )
 
-// login verifies passwords. It compares few of them at a time, so that an attacker does not occupy the processors, and first those
-// of the addresses and connections that have sent the fewest wrong ones, so that others are not kept waiting.
+// login verifies passwords. It compares few of them at a time, so that an attacker does not occupy the processors, and
+// prefers the addresses and connections that have sent the fewest wrong passwords, so that others are not kept waiting.
 type login struct {
 	users   users
 	names   []string // of users, sorted
@@ -49,7 +49,8 @@ type login struct {
 	addresses map[netip.Prefix]*address
 }
 
-// credential is a hash of a user and a password, keyed with a random key of this process, so that it can be compared fast.
+// credential is a hash of a user and a password, keyed with a random key of this process, so that it can be compared
+// fast.
 type credential [sha256.Size]byte
 
 type attemptKey struct {
@@ -85,8 +86,9 @@ func newLogin(u users) *login {
 	return l
 }
 
-// verify returns nil for a right password, and errWrongPassword, errBusy or the context's error otherwise. The context is that of the
-// request: a comparison that no client waits for is not made. failed is the number of attempts of the same connection that have failed.
+// verify returns nil for a right password, and errWrongPassword, errBusy or the context's error otherwise. ctx
+// is the context of the request: a comparison that no client waits for is not made. failed is the number of attempts of
+// the same connection that have failed.
 func (l *login) verify(ctx context.Context, from netip.Prefix, failed int, name, password string) error {
 	key := attemptKey{credential: l.credential(name, password), from: from}
 	l.mu.Lock()
@@ -125,8 +127,8 @@ func (l *login) verify(ctx context.Context, from netip.Prefix, failed int, name,
 	}
 }
 
-// inTurn makes a comparison when it is the turn of its address by the rank, and of the connection by its failed attempts. It returns
-// errBusy if that takes too long.
+// inTurn makes a comparison when it is the turn of its address by the rank, and of the connection by its failed
+// attempts. It returns errBusy if that takes too long.
 func (l *login) inTurn(ctx context.Context, from *address, rank, failed int, name, password string) error {
 	if from.turn.enter(ctx, failed) != nil {
 		return errBusy

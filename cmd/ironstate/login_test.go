@@ -18,17 +18,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"golang.org/x/crypto/bcrypt"
 	"golang.org/x/time/rate"
 
+	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
 // rightPassword is the password of admin in newTestLogin.
 const rightPassword = "correct horse"
 
-// testLogin is a login whose comparisons are counted and take a time, in place of that of bcrypt.
+// testLogin is a login whose comparisons are counted and take a given time, in place of the time that bcrypt takes.
 type testLogin struct {
 	*login
 	comparisons  atomic.Int64
@@ -74,6 +74,8 @@ func (l *testLogin) request(connection context.Context, from, name, password str
 	return w.Result()
 }
 
+// SECURITY.md: Few passwords are compared at a time and few wait, with a limit for each address, so that a right
+// password is answered while wrong ones arrive.
 func TestARightPasswordIsAnsweredWithinTwoSecondsWhileWrongOnesFlood(t *testing.T) {
 	needs.Time(t)
 	const perSecond, seconds, takes = 1500, 20, 350 * time.Millisecond
@@ -90,9 +92,10 @@ func TestARightPasswordIsAnsweredWithinTwoSecondsWhileWrongOnesFlood(t *testing.
 		{"from the user's address, on connections that stay", func(l *testLogin, _ context.Context, connections []context.Context, i int) {
 			l.request(connections[i%len(connections)], user, "admin", fmt.Sprint(i))
 		}},
-		{"of one wrong password, from the user's address, each on a new connection", func(l *testLogin, ctx context.Context, _ []context.Context, i int) {
-			l.request(withFailedAttempts(ctx, new(atomic.Int32)), user, "admin", "wrong")
-		}},
+		{"of one wrong password, from the user's address, each on a new connection",
+			func(l *testLogin, ctx context.Context, _ []context.Context, i int) {
+				l.request(withFailedAttempts(ctx, new(atomic.Int32)), user, "admin", "wrong")
+			}},
 		{"from 1000 addresses, each on a new connection", func(l *testLogin, ctx context.Context, _ []context.Context, i int) {
 			l.request(withFailedAttempts(ctx, new(atomic.Int32)), fmt.Sprintf("10.1.%d.%d:3", i/250%4, i%250), "admin", fmt.Sprint(i))
 		}},
@@ -129,6 +132,8 @@ func TestARightPasswordIsAnsweredWithinTwoSecondsWhileWrongOnesFlood(t *testing.
 	}
 }
 
+// SECURITY.md: Few passwords are compared at a time and few wait, with a limit for each address, so that a right
+// password is answered while wrong ones arrive.
 func TestAnAddressHasALimitOfComparisons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newTestLogin(0)
@@ -167,7 +172,8 @@ func TestAttemptsThatWaitAreFewAndTheOthersGet503(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, maxWaitingAttempts+1, l.inFlight())
 		clients.Wait()
-		require.Equal(t, map[int]int{http.StatusUnauthorized: maxWaitingAttempts + 1, http.StatusServiceUnavailable: 1000 - maxWaitingAttempts - 1}, statuses)
+		require.Equal(t, map[int]int{http.StatusUnauthorized: maxWaitingAttempts + 1,
+			http.StatusServiceUnavailable: 1000 - maxWaitingAttempts - 1}, statuses)
 
 		for i := range 1000 {
 			clients.Go(func() { l.request(t.Context(), fmt.Sprintf("10.1.%d.%d:3", i/250, i%250), "admin", "wrong") })
@@ -179,7 +185,7 @@ func TestAttemptsThatWaitAreFewAndTheOthersGet503(t *testing.T) {
 }
 
 func TestNoComparisonIsMadeForAClientThatHasGone(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leaks.Check(t)
 	l := newTestLogin(0)
 	require.NoError(t, l.comparing.enter(t.Context(), 0)) // the others wait
 	ctx, leave := context.WithCancel(t.Context())
@@ -295,7 +301,12 @@ func TestARequestWithoutAPasswordComparesNothing(t *testing.T) {
 
 func TestAddressesOfClients(t *testing.T) {
 	for remote, want := range map[string]string{
-		"10.0.0.1:1": "10.0.0.1/32", "[::ffff:10.0.0.1]:2": "10.0.0.1/32", "[fd00::1:2:3:4]:1": "fd00::/64", "[fe80::1%eth0]:1": "fe80::/64", "": "invalid Prefix", "@": "invalid Prefix",
+		"10.0.0.1:1":          "10.0.0.1/32",
+		"[::ffff:10.0.0.1]:2": "10.0.0.1/32",
+		"[fd00::1:2:3:4]:1":   "fd00::/64",
+		"[fe80::1%eth0]:1":    "fe80::/64",
+		"":                    "invalid Prefix",
+		"@":                   "invalid Prefix",
 	} {
 		require.Equal(t, want, addressOf(remote).String(), remote)
 	}

@@ -15,6 +15,8 @@
 // With -backup it saves the nodes in a file, also while another process serves them. With -restore
 // it creates a folder from such a file.
 //
+// "ironstate fleet" is no service: it runs machines with Redfish BMCs and agents, which an Ironic enrolls and installs.
+//
 // At the API's address a browser shows a live page of the state machine with the nodes in it.
 //
 // When it is ready it prints "listening on URL" on a separate line. After SIGTERM or an interrupt it
@@ -25,36 +27,48 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"net"
 
 	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
+	"github.com/ironstate/ironstate/cmd/ironstate/fleet"
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
 func main() { program.Serve("ironstate", serve) }
 
-// serve runs the service until the context ends.
+// serve runs the service, or with the argument "fleet" machines for one, until the context ends.
 func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error) {
+	if len(args) > 0 && args[0] == "fleet" {
+		return fleet.Run(ctx, args[1:], out, errOut)
+	}
 	o, err := parse(args, errOut)
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: o.logLevel}))
+	shown := newProgress(errOut, o.series.Table())
+	if shown != nil {
+		errOut = shown
+	}
+	log := slog.New(masked.Log(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: o.logLevel})))
 	if o.backups != (backupFlags{}) {
 		return o.backups.run(ctx, o, out, log)
 	}
+	front, err := openFront(o, log)
+	if err != nil {
+		return err
+	}
+	defer front.close()
 	store, err := openStore(ctx, o, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.close()) }()
 
-	published, err := o.images.open()
+	published, err := o.images.open(o.agents.networks)
 	if err != nil {
 		return err
 	}
@@ -75,27 +89,43 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 		return err
 	}
 	defer tracing.close()
+	observe := metrics.observe
+	if shown != nil {
+		observe = func(t conductor.Transition) { metrics.observe(t); shown.observe(t) }
+	}
 	c, err := conductor.New(conductor.Config{
-		Store: measuredStore{store.Store, metrics.store}, Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(), SkipAutomatedClean: !o.automatedClean,
-		Timeouts: &o.agents.timeouts, CleanStepPriorities: o.agents.priorities, AgentVerifyCA: o.agents.verifyCA, RequireAgentTLS: o.agents.requireTLS,
-		FastTrack: o.agents.fastTrack, FastTrackTimeout: o.agents.fastTrackTimeout, SkipHealth: !o.powerSync.health,
-		ResumeVerification: o.resumeVerify, CheckInterval: o.checkInterval, Power: o.powerSync.config(), SkipPowerSync: o.powerSync.interval == 0,
-		Hardware: hardware, ShutdownTimeout: o.shutdownTimeout, OnTransition: metrics.observe, Tracer: tracing.conductorTracer(), Log: log,
+		Store: measuredStore{store.Store, metrics.store}, Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(),
+		SkipAutomatedClean: !o.cleaning.automated, AutomatedCleaning: o.cleaning.steps,
+		Timeouts: &o.agents.timeouts, CleanStepPriorities: o.agents.priorities, DisallowedSteps: o.agents.disallowed,
+		AgentVerifyCA: o.agents.verifyCA, RequireAgentTLS: o.agents.requireTLS,
+		AgentAddress: o.agents.networks.Check,
+		FastTrack:    o.agents.fastTrack, FastTrackTimeout: o.agents.fastTrackTimeout, SkipHealth: !o.powerSync.health,
+		ResumeVerification: o.resumeVerify, ExpectedTimes: o.expected, CheckInterval: o.checkInterval,
+		Power: o.powerSync.config(), SkipPowerSync: o.powerSync.interval == 0,
+		Hardware: hardware, ShutdownTimeout: o.shutdownTimeout, OnTransition: observe, Tracer: tracing.conductorTracer(), Log: log,
 	})
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", o.listen)
-	if err != nil {
-		return fmt.Errorf("listen: %w", err)
+	now := func() readiness {
+		_, lost := c.Members(ctx)
+		return readinessOf(true, store.health(), lost == nil)
 	}
-	live := explorer.New(c)
-	handler := o.guarded(live.Around(tracing.around(metrics.around(api.New(c, api.Config{Log: log}), c))))
-	handler, stopImages, err := o.images.serve(published, handler, log)
+	metrics.registry.MustRegister(readyGauge(now))
+	open, ofAPI := &started{ready: now}, api.Config{AgentNetworks: o.agents.networks, BIOSBootloaders: o.agents.biosBootloaders, Log: log}
+	if o.agents.listen != "" {
+		ofAPI.Audience = api.Agents
+		open.agents = o.guardedAgents(tracing.around(metrics.measure(api.New(c, ofAPI))))
+		ofAPI.Audience = api.Clients
+	}
+	live := explorer.New(c, o.fleetName, func() string { return now().trouble() })
+	open.api = o.guarded(warned(now, live.Around(tracing.around(metrics.around(api.New(c, ofAPI), c)))))
+	var stopImages func()
+	open.api, stopImages, err = o.images.serve(published, open.api, front.limits, log)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
 	defer stopImages()
-	s := &service{options: o, conductor: c, explorer: live, handler: handler, out: out, log: log}
-	return s.run(ctx, listener)
+	s := &service{options: o, conductor: c, explorer: live, progress: shown, front: front, out: out}
+	return s.run(ctx, open)
 }

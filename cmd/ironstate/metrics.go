@@ -34,7 +34,8 @@ func newMetrics() *metrics {
 		}, []string{"method", "status"}),
 		store: newStoreMetrics(),
 	}
-	m.registry.MustRegister(m.transitions, m.requests, m.store.requests, m.store.durations, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.transitions, m.requests, m.store.requests, m.store.durations, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -45,13 +46,21 @@ func (m *metrics) observe(t conductor.Transition) {
 
 // around wraps the API: it measures the duration of requests, and serves /metrics.
 func (m *metrics) around(next http.Handler, c *conductor.Conductor) http.Handler {
-	m.registry.MustRegister(fleet{c})
+	m.registry.MustRegister(nodesCollector{c})
 	exposed := promhttp.HandlerFor(prometheus.Gatherers{m.registry, prometheus.GathererFunc(gatherEtcd)}, promhttp.HandlerOpts{})
+	next = m.measure(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/metrics" {
 			exposed.ServeHTTP(w, r)
 			return
 		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// measure wraps a handler: it measures the duration of requests.
+func (m *metrics) measure(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 		next.ServeHTTP(seen, r)

@@ -12,16 +12,19 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// fleet is a collector of metrics about nodes and members.
-type fleet struct{ conductor *conductor.Conductor }
+// nodesCollector is a collector of metrics about nodes and members.
+type nodesCollector struct{ conductor *conductor.Conductor }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("conductor_"+name, help, labels, nil)
 }
 
 var (
-	nodesDesc       = desc("nodes", "Nodes of the whole fleet, by provision state.", "provision_state")
-	oldestDesc      = desc("work_oldest_age_seconds", "Longest time that a node of the whole fleet has been in this provision state with work or waiting for a call-back; 0 if no node is.", "provision_state")
+	nodesDesc = desc("nodes", "Nodes of the whole fleet, by provision state.", "provision_state")
+	ageDesc   = desc("state_age_seconds",
+		"Longest time that a node of the whole fleet has been in this working or waiting provision state; 0 if no node is.", "provision_state")
+	overdueDesc = desc("nodes_overdue",
+		"Nodes of the whole fleet that have been in this working or waiting provision state for longer than expected.", "provision_state")
 	maintenanceDesc = desc("nodes_in_maintenance", "Nodes of the whole fleet in maintenance.")
 	reservedDesc    = desc("nodes_reserved", "Nodes of the whole fleet that are reserved by a conductor.")
 	ownedDesc       = desc("nodes_owned", "Nodes that this conductor owns.")
@@ -38,9 +41,9 @@ var (
 )
 
 // Describe implements [prometheus.Collector]. It does not wait for the nodes.
-func (f fleet) Describe(to chan<- *prometheus.Desc) {
+func (f nodesCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, desc := range append([]*prometheus.Desc{
-		nodesDesc, oldestDesc, maintenanceDesc, reservedDesc, ownedDesc, ownerlessDesc, membersDesc,
+		nodesDesc, ageDesc, overdueDesc, maintenanceDesc, reservedDesc, ownedDesc, ownerlessDesc, membersDesc,
 		joinsDesc, joinsFailedDesc, lostDesc, droppedDesc, lockedDesc, reportsDesc, busyDesc, workersDesc,
 	}, powerDescs...) {
 		to <- desc
@@ -51,7 +54,7 @@ func (f fleet) Describe(to chan<- *prometheus.Desc) {
 const collectTimeout = time.Second
 
 // Collect implements [prometheus.Collector].
-func (f fleet) Collect(to chan<- prometheus.Metric) {
+func (f nodesCollector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	members, cutOff := f.conductor.Members(ctx)
@@ -64,15 +67,13 @@ func (f fleet) Collect(to chan<- prometheus.Metric) {
 	for s := range table.States().All() {
 		gauge(nodesDesc, counted.states[s], s.String())
 	}
-	for s := range table.States().All() {
-		if !table.Stuck().Has(s) && table.Phase(s) != states.PhaseWaiting {
-			continue
-		}
+	for s := range f.conductor.ExpectedTimes() {
 		age := 0.0
 		if since, ok := counted.oldest[s]; ok {
 			age = max(time.Since(since).Seconds(), 0)
 		}
-		gauge(oldestDesc, age, s.String())
+		gauge(ageDesc, age, s.String())
+		gauge(overdueDesc, counted.overdue[s], s.String())
 	}
 	gauge(maintenanceDesc, counted.maintenance)
 	gauge(reservedDesc, counted.reserved)
@@ -94,19 +95,20 @@ func (f fleet) Collect(to chan<- prometheus.Metric) {
 
 // counts are the results of one pass over all nodes.
 type counts struct {
-	states                                  map[states.State]float64
+	states, overdue                         map[states.State]float64
 	oldest                                  map[states.State]time.Time
 	maintenance, reserved, owned, ownerless float64
 }
 
 // count counts the nodes. Only a member knows the owners of nodes.
-func (f fleet) count(nodes []*conductor.Node, member bool) counts {
-	c := counts{states: map[states.State]float64{}, oldest: map[states.State]time.Time{}}
+func (f nodesCollector) count(nodes []*conductor.Node, member bool) counts {
+	expected, now := f.conductor.ExpectedTimes(), time.Now()
+	c := counts{states: map[states.State]float64{}, overdue: map[states.State]float64{}, oldest: map[states.State]time.Time{}}
 	for _, n := range nodes {
 		c.states[n.ProvisionState]++
-		since := n.CreatedAt
-		if n.ProvisionUpdatedAt != nil {
-			since = *n.ProvisionUpdatedAt
+		since := n.StateSince()
+		if expected.Overdue(n.ProvisionState, since, now) {
+			c.overdue[n.ProvisionState]++
 		}
 		if oldest, ok := c.oldest[n.ProvisionState]; !ok || since.Before(oldest) {
 			c.oldest[n.ProvisionState] = since

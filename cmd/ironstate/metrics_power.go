@@ -9,7 +9,8 @@ import (
 )
 
 var (
-	syncedDesc     = desc("power_sync_nodes_total", "Nodes and power requests that this conductor's power sync has handled, by outcome.", "outcome")
+	syncedDesc = desc("power_sync_nodes_total",
+		"Nodes and power requests that this conductor's power sync has handled, by outcome.", "outcome")
 	roundsDesc     = desc("power_sync_rounds_total", "Rounds of this conductor's power sync.")
 	recoveriesDesc = desc("power_sync_recovery_rounds_total", "Rounds over the nodes in maintenance for a power failure.")
 	overrunsDesc   = desc("power_sync_overruns_total", "Rounds of both kinds that took longer than their interval.")

@@ -12,8 +12,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/conductor/etcd"
-	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 )
 
 // storeMetrics are the metrics of the requests to the store.
@@ -26,7 +24,8 @@ func newStoreMetrics() storeMetrics {
 	m := storeMetrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conductor_store_requests_total",
-			Help: "Requests to the store, by operation and result. A conflict is a compare-and-set that lost against another write and is retried; after an error of a watch, another watch is started.",
+			Help: "Requests to the store, by operation and result. A conflict is a compare-and-set that lost against another write " +
+				"and is retried; after an error of a watch, another watch is started.",
 		}, []string{"operation", "result"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "conductor_store_request_duration_seconds", Help: "Duration of requests to the store, by operation.",
@@ -54,12 +53,12 @@ func (folder) Describe(to chan<- *prometheus.Desc) { to <- freeDesc; to <- reser
 
 // Collect implements [prometheus.Collector].
 func (f folder) Collect(to chan<- prometheus.Metric) {
-	free, err := embedded.FreeSpace(string(f))
+	free, reserve, err := freeSpace(string(f))
 	if err != nil {
 		return
 	}
 	to <- prometheus.MustNewConstMetric(freeDesc, prometheus.GaugeValue, float64(free))
-	to <- prometheus.MustNewConstMetric(reserveDesc, prometheus.GaugeValue, embedded.DefaultReserve)
+	to <- prometheus.MustNewConstMetric(reserveDesc, prometheus.GaugeValue, float64(reserve))
 }
 
 // result returns the label value for an error of the store.
@@ -76,7 +75,7 @@ func result(err error) string {
 		return "duplicate"
 	case errors.Is(err, context.Canceled):
 		return "canceled"
-	case errors.Is(err, etcd.ErrNoSpace):
+	case errors.Is(err, errNoSpace):
 		return "no_space"
 	default:
 		return "error"

@@ -83,7 +83,9 @@ type measuredService struct {
 
 // measure runs a conductor called alpha until the test ends. Deployments of its nodes block until
 // goOn is closed.
-func measure(t *testing.T, store conductor.Store, membership conductor.Membership, goOn chan struct{}, change ...func(*conductor.Config)) *measuredService {
+func measure(
+	t *testing.T, store conductor.Store, membership conductor.Membership, goOn chan struct{}, change ...func(*conductor.Config),
+) *measuredService {
 	s := &measuredService{t: t, metrics: newMetrics(), store: store}
 	fake := &conductor.Fake{Before: func(ctx context.Context, _ *conductor.Node, operation string) error {
 		if operation != "deploy.deploy" {
@@ -145,7 +147,7 @@ func seriesValue(t *testing.T, exposed, series string) float64 {
 // becomes waits until a series has a value.
 func (s *measuredService) becomes(series string, want float64) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool { return s.value(series) == want }, 20*time.Second, time.Millisecond, "%s is %v", series, s.value(series))
+	require.Eventually(s.t, func() bool { return s.value(series) == want }, time.Minute, time.Millisecond, "%s is %v", series, s.value(series))
 }
 
 func (s *measuredService) node(n conductor.Node) *conductor.Node {
@@ -192,22 +194,28 @@ func TestMetricsOfAMemberThatDies(t *testing.T) {
 
 func TestMetricsOfTheAgeOfWorkAndBusyWorkers(t *testing.T) {
 	goOn := make(chan struct{})
-	s := measure(t, &conductor.Memory{}, nil, goOn)
+	s := measure(t, &conductor.Memory{}, nil, goOn, func(c *conductor.Config) {
+		c.ExpectedTimes = conductor.ExpectedTimes{states.DeployWait: 2 * time.Hour}
+	})
 	require.NoError(t, s.Ready(t.Context()))
 	since := time.Now().Add(-time.Hour)
 	s.node(conductor.Node{ProvisionState: states.CleanWait, ProvisionUpdatedAt: &since, Maintenance: true})
 	s.node(conductor.Node{ProvisionState: states.CleanWait, Maintenance: true})
+	s.node(conductor.Node{ProvisionState: states.DeployWait, ProvisionUpdatedAt: &since, Maintenance: true}) // it does not time out
 	n := s.node(conductor.Node{ProvisionState: states.Available})
-	require.GreaterOrEqual(t, s.value(`conductor_work_oldest_age_seconds{provision_state="clean wait"}`), 3600.0)
-	require.Zero(t, s.value(`conductor_work_oldest_age_seconds{provision_state="deploying"}`))
-	require.Equal(t, -1.0, s.value(`conductor_work_oldest_age_seconds{provision_state="available"}`), "nobody works there")
-	require.Equal(t, 2.0, s.value("conductor_nodes_in_maintenance"))
+	require.GreaterOrEqual(t, s.value(`conductor_state_age_seconds{provision_state="clean wait"}`), 3600.0)
+	require.Zero(t, s.value(`conductor_state_age_seconds{provision_state="deploying"}`))
+	require.Equal(t, -1.0, s.value(`conductor_state_age_seconds{provision_state="available"}`), "nobody works there")
+	require.Equal(t, 1.0, s.value(`conductor_nodes_overdue{provision_state="clean wait"}`))
+	require.Zero(t, s.value(`conductor_nodes_overdue{provision_state="wait call-back"}`), "two hours are expected")
+	require.Equal(t, -1.0, s.value(`conductor_nodes_overdue{provision_state="available"}`))
+	require.Equal(t, 3.0, s.value("conductor_nodes_in_maintenance"))
 
 	require.NoError(t, s.Provision(t.Context(), n.UUID, conductor.ProvisionRequest{Target: "active"}))
 	require.Equal(t, 1.0, s.value("conductor_workers_busy"))
 	require.Equal(t, 300.0, s.value("conductor_workers"))
 	require.Equal(t, 1.0, s.value("conductor_nodes_reserved"))
-	require.Positive(t, s.value(`conductor_work_oldest_age_seconds{provision_state="deploying"}`))
+	require.Positive(t, s.value(`conductor_state_age_seconds{provision_state="deploying"}`))
 	close(goOn)
 	s.becomes(`conductor_nodes{provision_state="active"}`, 1)
 	s.becomes("conductor_workers_busy", 0)
@@ -289,7 +297,8 @@ func TestTheDashboardQueriesMetricsThatExist(t *testing.T) {
 	s := measure(t, store, nil, nil)
 	require.NoError(t, s.Ready(t.Context()))
 	n := s.node(conductor.Node{ProvisionState: states.Enroll})
-	require.NoError(t, s.Provision(t.Context(), n.UUID, conductor.ProvisionRequest{Target: "manage", Version: states.Latest().MaxAPIVersion()}))
+	require.NoError(t, s.Provision(t.Context(), n.UUID,
+		conductor.ProvisionRequest{Target: "manage", Version: states.Latest().MaxAPIVersion()}))
 	s.becomes(`conductor_nodes{provision_state="manageable"}`, 1)
 	s.get("/v1/nodes/" + n.UUID)
 

@@ -24,6 +24,7 @@ type server struct {
 	process *exec.Cmd
 	errOut  bytes.Buffer
 	url     string
+	agents  string // the URL for agents, empty without -agent-listen
 	client  *http.Client
 	stdout  io.Reader
 }
@@ -43,7 +44,7 @@ func await(t *testing.T, process *exec.Cmd) *server {
 // launch starts a process of the program.
 func launch(t *testing.T, process *exec.Cmd) *server {
 	t.Helper()
-	s := &server{t: t, process: process, client: &http.Client{Timeout: 20 * time.Second}}
+	s := &server{t: t, process: process, client: &http.Client{Timeout: time.Minute}}
 	stdout, err := s.process.StdoutPipe()
 	require.NoError(t, err)
 	s.process.Stderr = &s.errOut
@@ -57,6 +58,9 @@ func launch(t *testing.T, process *exec.Cmd) *server {
 func (s *server) ready() *server {
 	s.t.Helper()
 	for lines := bufio.NewScanner(s.stdout); lines.Scan(); {
+		if url, ok := strings.CutPrefix(lines.Text(), "listening for agents on "); ok {
+			s.agents = url
+		}
 		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
 			s.url = url
 			go func() { _, _ = io.Copy(io.Discard, s.stdout) }()
@@ -115,7 +119,7 @@ func (s *server) waitFor(node, state string) map[string]any {
 	require.Eventually(s.t, func() bool {
 		_, shown = s.do(http.MethodGet, "/v1/nodes/"+node, "")
 		return shown["provision_state"] == state && shown["reservation"] == nil
-	}, 20*time.Second, 20*time.Millisecond, "node %s: %v", node, shown)
+	}, time.Minute, 20*time.Millisecond, "node %s: %v", node, shown)
 	return shown
 }
 

@@ -25,7 +25,8 @@ import (
 var slowClients = []struct{ name, sends string }{
 	{"says nothing", ""},
 	{"does not end its header", "GET /v1/nodes HTTP/1.1\r\nHost: localhost\r\nX-Slow: "},
-	{"does not end its body", "POST /v1/nodes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{\"driver\": \"" + strings.Repeat("x", 2000)},
+	{"does not end its body", "POST /v1/nodes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
+		"Content-Length: 1000000\r\n\r\n{\"driver\": \"" + strings.Repeat("x", 2000)},
 	{"does not read its answer", "GET /v1/nodes/detail HTTP/1.1\r\nHost: localhost\r\nX-OpenStack-Ironic-API-Version: latest\r\n\r\n"},
 }
 

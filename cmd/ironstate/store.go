@@ -42,14 +42,20 @@ func (c *clusterFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&c.ca, "etcd-ca", "", "`file` of the CAs of etcd's certificates, in PEM; empty stands for the system's CAs")
 	flags.StringVar(&c.cert, "etcd-cert", "", "`file` of the client certificate for etcd, in PEM")
 	flags.StringVar(&c.key, "etcd-key", "", "`file` of the client certificate's key, in PEM")
-	flags.StringVar(&c.peers, "cluster", "", "`servers` of an etcd cluster that these programs form, as name=URL separated by commas; this server is -name, and its records are in -data")
-	flags.StringVar(&c.client, "cluster-client", "", "`URL` on the loopback interface at which this server of -cluster listens for etcdctl, without authentication, such as http://127.0.0.1:2379; empty disables it")
+	flags.StringVar(&c.peers, "cluster", "", "`servers` of an etcd cluster that these programs form, as name=URL separated by commas; "+
+		"this server is -name, and its records are in -data")
+	flags.StringVar(&c.client, "cluster-client", "",
+		"`URL` on the loopback interface at which this server of -cluster listens for etcdctl, without authentication, "+
+			"such as http://127.0.0.1:2379; empty disables it")
 	flags.StringVar(&c.peerCA, "cluster-ca", "", "`file` of the CA that has signed the certificates of all servers of -cluster, in PEM")
 	flags.StringVar(&c.peerCert, "cluster-cert", "", "`file` of this server's certificate, in PEM")
 	flags.StringVar(&c.peerKey, "cluster-key", "", "`file` of this server's key, in PEM")
-	flags.StringVar(&c.replace, "cluster-replace", "", "`name` of another server of -cluster that has lost its folder and does not run, so that it can be started with an empty folder")
-	flags.BoolVar(&c.insecure, "insecure-cluster-without-tls", false, "let the servers of -cluster use http beyond the loopback interface although everyone there can then read and write all records")
-	flags.DurationVar(&c.lease, "lease", etcd.DefaultTTL, "`time` without renewal after which the other conductors take the nodes of a conductor over")
+	flags.StringVar(&c.replace, "cluster-replace", "",
+		"`name` of another server of -cluster that has lost its folder and does not run, so that it can be started with an empty folder")
+	flags.BoolVar(&c.insecure, "insecure-cluster-without-tls", false,
+		"let the servers of -cluster use http beyond the loopback interface although everyone there can then read and write all records")
+	flags.DurationVar(&c.lease, "lease", etcd.DefaultTTL,
+		"`time` without renewal after which the other conductors take the nodes of a conductor over")
 }
 
 // shared reports whether several conductors share the nodes.
@@ -81,7 +87,8 @@ func (c *clusterFlags) check(name, data string) error {
 	}
 	for _, peer := range peers {
 		if u, err := url.Parse(peer); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) && !c.insecure {
-			return program.Usagef("-cluster has %s, which others can reach: use https and give -cluster-ca, -cluster-cert and -cluster-key, or -insecure-cluster-without-tls", peer)
+			return program.Usagef("-cluster has %s, which others can reach: use https and give -cluster-ca, -cluster-cert and -cluster-key, "+
+				"or -insecure-cluster-without-tls", peer)
 		}
 	}
 	return nil
@@ -92,14 +99,15 @@ func (c *clusterFlags) peersByName() (map[string]string, error) {
 	for part := range strings.SplitSeq(c.peers, ",") {
 		name, url, ok := strings.Cut(part, "=")
 		if _, twice := peers[name]; !ok || twice || name == "" {
-			return nil, program.Usagef("-cluster is %q: want name=URL,name=URL with each name once, such as alpha=http://127.0.0.1:2380,beta=http://127.0.0.1:2381", c.peers)
+			return nil, program.Usagef("-cluster is %q: want name=URL,name=URL with each name once, "+
+				"such as alpha=http://127.0.0.1:2380,beta=http://127.0.0.1:2381", c.peers)
 		}
 		peers[name] = url
 	}
 	return peers, nil
 }
 
-// open opens the store of the cluster, or without a cluster that of the folder.
+// open opens the store of the cluster, or without a cluster the store in the folder.
 func (c *clusterFlags) open(ctx context.Context, name, data string, log *slog.Logger) (*etcd.Store, error) {
 	switch {
 	case !c.shared():
@@ -161,31 +169,57 @@ func (c *clusterFlags) config(log *slog.Logger) (etcd.Config, error) {
 	return config, nil
 }
 
+// Only this file uses package etcd. The rest of the program tells these errors apart.
+var (
+	errNoMajority = etcd.ErrNoMajority // too few servers run to read or write
+	errNoSpace    = etcd.ErrNoSpace    // the store refuses writes
+	errInUse      = embedded.ErrInUse  // another process has the folder open
+)
+
+// freeSpace returns the free space of a folder's file system. Writes are refused below reserve.
+func freeSpace(folder string) (free, reserve int64, err error) {
+	free, err = embedded.FreeSpace(folder)
+	return free, embedded.DefaultReserve, err
+}
+
+// restoreStore creates the folder of a store from the file of a backup.
+func restoreStore(ctx context.Context, o *options, file string, log *slog.Logger) error {
+	config := embedded.Config{Dir: o.data, Log: log}
+	if o.cluster.peers != "" {
+		var err error
+		if config, err = o.cluster.peerConfig(o.name, o.data, log); err != nil {
+			return err
+		}
+	}
+	return embedded.Restore(ctx, config, file)
+}
+
 // openedStore is the store of the nodes, with the functions that depend on its kind.
 type openedStore struct {
 	conductor.Store
 	membership conductor.Membership // nil if no other conductor uses the store
 	backup     func(context.Context, io.Writer) error
+	health     func() error // see etcd.Store.Health
 	close      func() error
 }
 
 // openStore opens the store of the nodes.
 func openStore(ctx context.Context, o *options, log *slog.Logger) (*openedStore, error) {
 	if o.data == "" && !o.cluster.shared() {
-		return &openedStore{Store: &conductor.Memory{}, close: func() error { return nil }}, nil
+		return &openedStore{Store: &conductor.Memory{}, health: func() error { return nil }, close: func() error { return nil }}, nil
 	}
 	store, err := o.cluster.open(ctx, o.name, o.data, log)
 	if err != nil {
 		return nil, err
 	}
-	opened := &openedStore{Store: store, backup: store.Backup, close: store.Close}
+	opened := &openedStore{Store: store, backup: store.Backup, health: store.Health, close: store.Close}
 	if o.cluster.shared() {
 		opened.membership = store.Membership(o.cluster.lease)
 	}
 	if o.data == "" {
 		return opened, nil
 	}
-	stop, err := offerBackups(o.data, store, log)
+	stop, err := offerBackups(o.data, store.Backup, log)
 	if err != nil {
 		log.Warn("backups of this folder are possible only while the program does not run", "error", err)
 		return opened, nil

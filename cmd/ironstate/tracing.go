@@ -24,6 +24,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
@@ -107,7 +108,8 @@ func route(path string) string {
 	return "/" + strings.Join(segments, "/")
 }
 
-// conductorTracer returns the tracer of the conductor: a nil interface for a nil tracing, not an interface that holds a nil pointer.
+// conductorTracer returns the tracer of the conductor: a nil interface for a nil tracing, not an interface that holds a
+// nil pointer.
 func (t *tracing) conductorTracer() conductor.Tracer {
 	if t == nil {
 		return nil
@@ -138,6 +140,6 @@ func (t *tracing) Trace(ctx context.Context, o conductor.Operation, do func(cont
 	))
 	defer span.End()
 	if err := do(ctx); err != nil && !errors.Is(err, conductor.ErrWait) {
-		span.SetStatus(codes.Error, err.Error())
+		span.SetStatus(codes.Error, masked.Text(err.Error()))
 	}
 }

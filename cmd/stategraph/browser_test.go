@@ -46,7 +46,8 @@ func (b *browser) hash() string { return browsertest.Eval[string](b.Tab, "locati
 // a class.
 func (b *browser) with(panel, kind, class string) []string {
 	b.t.Helper()
-	list := browsertest.Eval[[]string](b.Tab, fmt.Sprintf("[...document.querySelectorAll('#%s .%s.%s')].map((g) => g.dataset.id)", panel, kind, class))
+	list := browsertest.Eval[[]string](b.Tab, fmt.Sprintf("[...document.querySelectorAll('#%s .%s.%s')].map((g) => g.dataset.id)",
+		panel, kind, class))
 	slices.Sort(list)
 	return list
 }
@@ -60,7 +61,11 @@ func (b *browser) choose(id, value string) {
 // press presses a key that types a character, unless the page handles the key itself.
 func (b *browser) press(sign string) {
 	b.t.Helper()
-	browsertest.Call(b.Tab, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: sign, Text: sign})
+	browsertest.Call(b.Tab, input.DispatchKeyEvent, input.DispatchKeyEventParams{
+		Type: input.DispatchKeyEventTypeKeyDown,
+		Key:  sign,
+		Text: sign,
+	})
 	browsertest.Call(b.Tab, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyUp, Key: sign})
 }
 

@@ -101,7 +101,8 @@ func TestExplorersRoutesAreThePlans(t *testing.T) {
 			const series = model.series(%q), found = {};
 			for (const n of series.states) for (const goal of model.goals) {
 				const route = model.route(series, %d, n, goal);
-				found[data.states[n].name + ' to ' + goal] = route.failure ? '!' : [...route.steps.map((s) => s.verb).filter(Boolean), data.states[route.end].name].join(' ');
+				const words = [...route.steps.map((s) => s.verb).filter(Boolean), data.states[route.end].name];
+				found[data.states[n].name + ' to ' + goal] = route.failure ? '!' : words.join(' ');
 			}
 			return found;
 		})()`, series, version))
@@ -120,7 +121,11 @@ func TestExplorersRoutesAreThePlans(t *testing.T) {
 func planned(t *testing.T, table *states.Table, from states.State, goal plan.Goal) string {
 	t.Helper()
 	for _, policy := range []plan.Policy{{}, {Retries: 1}, {MayDestroy: true}, {MayDestroy: true, Retries: 1}} {
-		route, err := plan.Route(table, machine.Node{State: from}, plan.Desired{Goal: goal, Version: table.Series().MaxAPIVersion(), Policy: policy})
+		route, err := plan.Route(table, machine.Node{State: from}, plan.Desired{
+			Goal:    goal,
+			Version: table.Series().MaxAPIVersion(),
+			Policy:  policy,
+		})
 		require.NoError(t, err)
 		verbs := ""
 		for node, step := range route {
@@ -149,7 +154,8 @@ func TestExplorerComparesTwoSeries(t *testing.T) {
 		"inspecting wait → inspect wait inspect wait done → manageable inspect wait fail → inspect failed "+
 		"inspect wait abort → inspect failed", b.Text("#changes"))
 	b.choose("with", "stein")
-	require.Contains(t, b.Text("#changes"), "Transitions only in rocky deleting error → error Transitions only in stein deleting fail → error")
+	require.Contains(t, b.Text("#changes"),
+		"Transitions only in rocky deleting error → error Transitions only in stein deleting fail → error")
 	b.choose("series", "ussuri")
 	b.choose("with", "victoria")
 	require.Contains(t, b.Text("#changes"), "Both series have the same states and transitions.")
@@ -194,9 +200,9 @@ func TestExplorersLinkHoldsTheChoice(t *testing.T) {
 
 func TestExplorerAcceptsAnyLink(t *testing.T) {
 	b := open(t, "series=bexar&version=9.9&state=<script>&with=zed&from=ready&goal=&find=%22%3E&x=y&%%%")
-	require.Equal(t, "2026.2, API 1.113", b.Text("#main-title"))
+	require.Equal(t, "2026.2, API 1.115", b.Text("#main-title"))
 	require.Contains(t, b.Text("#details"), "Select a state")
-	b.open("series=kilo&version=1.113&state=rescue&from=enroll&goal=rescued")
+	b.open("series=kilo&version=1.115&state=rescue&from=enroll&goal=rescued")
 	require.Equal(t, "kilo, API 1.6", b.Text("#main-title"))
 	require.False(t, browsertest.Eval[bool](b.Tab, "document.getElementById('route').checkVisibility()"))
 }
@@ -292,7 +298,8 @@ func TestExplorerZooms(t *testing.T) {
 	require.Equal(t, first, width())
 	require.True(t, browsertest.Eval[bool](b.Tab, "document.getElementById('zoom-out').disabled"))
 
-	browsertest.Call(b.Tab, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 400, Height: 800, DeviceScaleFactor: 1, Mobile: true})
+	browsertest.Call(b.Tab, emulation.SetDeviceMetricsOverride,
+		emulation.SetDeviceMetricsOverrideParams{Width: 400, Height: 800, DeviceScaleFactor: 1, Mobile: true})
 	require.Greater(t, width(), 400)
 	b.Do(chromedp.Click(chromedp.CSS("#zoom-whole")))
 	require.Less(t, width(), 400)

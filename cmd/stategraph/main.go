@@ -6,11 +6,12 @@
 //
 //	stategraph > states.svg
 //	stategraph -theme dark -o states-dark.svg
-//	stategraph -format mermaid -series yoga
+//	stategraph -format mermaid -series yoga -part cleaning
 //	stategraph -diff zed -o news.png
 //	stategraph -path "enroll,verifying,manageable" -o node.svg
 //	stategraph -current manageable -goal active -o plan.svg
 //	stategraph -o states.md
+//	stategraph -format xstate -o machine.json
 //	stategraph -o explorer.html
 //
 // With -o and without -format, the file's extension selects the format. The file is
@@ -18,8 +19,14 @@
 //
 // The format html is a page in which a reader explores the machine of every series;
 // it opens with the series and states that the flags name. The format markdown is a
-// page about the states. With -splice the command replaces the text between two marker
-// lines in an existing Markdown file:
+// page about the states, and xstate a machine for XState and Stately's viewer.
+//
+// A Mermaid diagram of the whole machine is too wide to be read on a page 1000 pixels
+// wide: the Markdown page and -splice have one for each part of a node's life, and -part
+// selects one.
+//
+// With -splice the command replaces the text between two marker lines in an existing Markdown
+// file:
 //
 //	<!-- stategraph begin -->
 //	<!-- stategraph end -->
@@ -28,8 +35,8 @@
 //
 //	//go:generate go run github.com/ironstate/ironstate/cmd/stategraph -splice states.md
 //
-// The exit status is 0 on success, 2 for invalid flags, 1 if drawing or writing
-// fails, and 130 or 143 after SIGINT or SIGTERM. The reason is one line on standard
+// The exit status is 0 on success, 2 for invalid flags and for a file of -splice that cannot be
+// used, 1 if drawing or writing fails, and 130 or 143 after SIGINT or SIGTERM. The reason is one line on standard
 // error.
 package main
 
@@ -55,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, _ io.Writer) error {
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, errWrite), errors.Is(err, render.ErrLayout):
+	case errors.Is(err, errWrite), errors.Is(err, render.ErrLayout), errors.Is(err, program.ErrVersion):
 		return err
 	default:
 		return program.Usagef("%s", strings.Join(strings.Fields(err.Error()), " "))

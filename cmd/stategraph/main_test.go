@@ -29,14 +29,17 @@ func TestWhatIsWritten(t *testing.T) {
 		args string
 		want []string
 	}{
-		"no flags":    {"", []string{"<svg ", "Ironic provisioning states: 2026.2", ">enroll</text>"}},
-		"dot":         {"-format dot", []string{"digraph provisioning {", `label="enroll"`}},
-		"mermaid":     {"-format mermaid", []string{"stateDiagram-v2", "enroll --> verifying : manage (via API)"}},
-		"markdown":    {"-format markdown", []string{"# Ironic provisioning states: 2026.2\n", "```mermaid", "### <a id=\"state-enroll\"></a>enroll"}},
-		"picture":     {"-format markdown -picture a.svg", []string{`<img src="a.svg"`}},
-		"json":        {"-format json", []string{`"series": "2026.2"`}},
-		"html":        {"-format html", []string{"<!DOCTYPE html>", "<svg "}},
-		"extended":    {"-format html -script x.js -style x.css", []string{`<script src="x.js"></script>`, `<link rel="stylesheet" href="x.css">`}},
+		"no flags": {"", []string{"<svg ", "Ironic provisioning states: 2026.2", ">enroll</text>"}},
+		"dot":      {"-format dot", []string{"digraph provisioning {", `label="enroll"`}},
+		"mermaid":  {"-format mermaid", []string{"stateDiagram-v2", "enroll --> verifying : manage (via API)"}},
+		"markdown": {"-format markdown",
+			[]string{"# Ironic provisioning states: 2026.2\n", "```mermaid", "### <a id=\"state-enroll\"></a>enroll"}},
+		"picture": {"-format markdown -picture a.svg", []string{`<img src="a.svg"`}},
+		"json":    {"-format json", []string{`"series": "2026.2"`}},
+		"xstate":  {"-format xstate", []string{`"initial": "enroll"`}},
+		"html":    {"-format html", []string{"<!DOCTYPE html>", "<svg "}},
+		"extended": {"-format html -script x.js -style x.css",
+			[]string{`<script src="x.js"></script>`, `<link rel="stylesheet" href="x.css">`}},
 		"series":      {"-format json -series xena", []string{`"series": "xena"`, `"api_version": "1.78"`}},
 		"code name":   {"-format json -series epoxy", []string{`"series": "2025.1"`}},
 		"capitals":    {"-format json -series Zed", []string{`"series": "zed"`}},
@@ -44,6 +47,7 @@ func TestWhatIsWritten(t *testing.T) {
 		"removed":     {"-format json -series stein -diff rocky", []string{`"change": "removed"`}},
 		"from":        {"-format mermaid -from active", []string{"active --> rescuing"}},
 		"only":        {"-format mermaid -only enroll,verifying", []string{"verifying --> enroll : fail"}},
+		"part":        {"-format json -part CLEANING", []string{`2026.2, cleaning`, `"clean hold"`}},
 		"path":        {"-format json -path enroll,verifying", []string{`"taken": true`, `"current": true`}},
 		"current":     {"-format json -current error", []string{`"current": true`}},
 		"requests":    {"-format mermaid -requests", []string{"(via API)"}},
@@ -83,10 +87,10 @@ func TestMisuseIsOneLineAndStatus2(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-format", "gif"}, `unknown format "gif"; known: dot, html, json, markdown, mermaid, png, svg`},
-		{[]string{"-o", "x.jpg"}, `unknown format "jpg"; known: dot, html, json, markdown, mermaid, png, svg`},
+		{[]string{"-format", "gif"}, `unknown format "gif"; known: dot, html, json, markdown, mermaid, png, svg, xstate`},
+		{[]string{"-o", "x.jpg"}, `unknown format "jpg"; known: dot, html, json, markdown, mermaid, png, svg, xstate`},
 		{[]string{"-script", "x.js"}, "-script and -style are for the format html"},
-		{[]string{"-format", "html", "-only", "enroll"}, "html has every state: leave out From and Only"},
+		{[]string{"-format", "html", "-only", "enroll"}, "html has every state: leave out From, Only and Part"},
 		{[]string{"-splice", "x.md", "-o", "y.md"}, "-splice and -o: name one file to write"},
 		{[]string{"-splice", "x.md", "-format", "png"}, `unknown format for -splice "png"; known: markdown, mermaid`},
 		{[]string{"-splice", "/nowhere/x.md"}, "splice into /nowhere/x.md: no such file or directory"},
@@ -101,6 +105,7 @@ func TestMisuseIsOneLineAndStatus2(t *testing.T) {
 		{[]string{"-path", "enroll,active"}, `no such transition: from "enroll" to "active" in 2026.2`},
 		{[]string{"-path", "enroll,,active"}, `list of states: unknown state ""`},
 		{[]string{"-only", "x"}, `list of states: unknown state "x"`},
+		{[]string{"-part", "cooking"}, `unknown part "cooking"; known: Enrolment`},
 		{[]string{"-path", "none"}, `list of states: unknown state "none"`},
 		{[]string{"-direction", "up"}, `unknown direction "up"; known: TB, LR`},
 		{[]string{"-theme", "blue"}, `unknown theme "blue"; known: light, dark`},
@@ -122,7 +127,7 @@ func TestHelpIsNoError(t *testing.T) {
 	stdout, stderr, code := execute("-h")
 	require.Zero(t, code)
 	require.Empty(t, stderr)
-	require.Contains(t, stdout, "Usage: stategraph [flags]")
+	require.Contains(t, stdout, "usage of stategraph:\n")
 	require.Contains(t, stdout, "-path states")
 }
 
@@ -214,7 +219,15 @@ func TestADeviceIsWrittenTo(t *testing.T) {
 
 func TestFormatOfFile(t *testing.T) {
 	for file, format := range map[string]string{
-		"": "svg", "-": "svg", "states": "svg", "a.b/states": "svg", "x.gv": "dot", "x.dot": "dot", "x.mmd": "mermaid", "x.md": "markdown", "x.png": "png",
+		"":           "svg",
+		"-":          "svg",
+		"states":     "svg",
+		"a.b/states": "svg",
+		"x.gv":       "dot",
+		"x.dot":      "dot",
+		"x.mmd":      "mermaid",
+		"x.md":       "markdown",
+		"x.png":      "png",
 	} {
 		require.Equal(t, format, formatOf(file), file)
 	}

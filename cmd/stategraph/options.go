@@ -16,6 +16,7 @@ import (
 
 	"github.com/ironstate/ironstate/graph"
 	"github.com/ironstate/ironstate/graph/render"
+	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
@@ -33,12 +34,13 @@ type options struct {
 type writer func(context.Context, io.Writer, graph.Diagram) error
 
 // writers holds the writer of each format by its name. The name is also the file's
-// extension, except for Mermaid's.
+// extension, except for Markdown's, Mermaid's and XState's.
 var writers = map[string]writer{
 	"dot":      plain(graph.Diagram.WriteDOT),
 	"mermaid":  plain(graph.Diagram.WriteMermaid),
 	"markdown": plain(graph.Diagram.WriteMarkdown),
 	"json":     plain(graph.Diagram.WriteJSON),
+	"xstate":   plain(graph.Diagram.WriteXState),
 	"svg":      render.SVG,
 	"png":      render.PNG,
 	"html":     render.HTML,
@@ -56,6 +58,7 @@ type values struct {
 	series, since states.Series
 	from, current states.State
 	path, only    string
+	part          string
 	goal          string
 	link          string
 	extension     render.Extension
@@ -67,17 +70,18 @@ type values struct {
 // flags returns the flags, which set the values.
 func (v *values) flags() *flag.FlagSet {
 	fs := flag.NewFlagSet("stategraph", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.Usage = func() {}
-	fs.StringVar(&v.format, "format", "", "`format`: "+strings.Join(slices.Sorted(maps.Keys(writers)), ", ")+" (default svg, or by the extension of -o)")
+	fs.StringVar(&v.format, "format", "",
+		"`format`: "+strings.Join(slices.Sorted(maps.Keys(writers)), ", ")+" (default svg, or by the extension of -o)")
 	fs.StringVar(&v.file, "o", "", "write to this `file` (default standard output)")
-	fs.StringVar(&v.splice, "splice", "", "put the Markdown page, without its title, or the Mermaid diagram into this `file`,\nbetween a line "+
-		beginMark+" and a line "+endMark)
+	fs.StringVar(&v.splice, "splice", "",
+		"put the Markdown page, without its title, or the Mermaid diagrams into this `file`,\nbetween a line "+
+			beginMark+" and a line "+endMark)
 	v.series = states.Latest()
 	fs.TextVar(&v.series, "series", v.series, "`series` of OpenStack whose machine to draw")
 	fs.TextVar(&v.since, "diff", v.since, "show what changed since this older `series`")
 	fs.TextVar(&v.from, "from", v.from, "leave out what cannot be reached from this `state`")
 	fs.StringVar(&v.only, "only", "", "leave out all but these `states`, as in enroll,verifying")
+	fs.StringVar(&v.part, "part", "", "leave out all but this `part` of a node's life and the states next to it, as in cleaning")
 	fs.TextVar(&v.current, "current", v.current, "highlight this `state` (default the last one of -path)")
 	fs.StringVar(&v.path, "path", "", "highlight the path through these `states`, as in enroll,verifying")
 	fs.StringVar(&v.goal, "goal", "", "highlight the planned path from -current to this `goal`, as in active or deletable")
@@ -94,21 +98,12 @@ func (v *values) flags() *flag.FlagSet {
 	return fs
 }
 
-// parse parses the arguments. For -h or -help it writes the usage to help and
-// returns [flag.ErrHelp].
+// parse parses the arguments. For -h or -help it writes the usage to help and returns [flag.ErrHelp]. It returns the
+// errors of [program.Parse], and errors about invalid values.
 func parse(args []string, help io.Writer) (*options, error) {
 	var v values
-	fs := v.flags()
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(help, "Usage: stategraph [flags]")
-			fs.SetOutput(help)
-			fs.PrintDefaults()
-		}
+	if err := program.Parse(v.flags(), args, help); err != nil {
 		return nil, err
-	}
-	if fs.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
 	return v.options()
 }
@@ -147,6 +142,12 @@ func (v *values) options() (*options, error) {
 			return nil, err
 		}
 		d.Only = states.SetOf(only...)
+	}
+	d.Part = v.part
+	for title := range graph.AllParts() {
+		if strings.EqualFold(title, v.part) {
+			d.Part = title
+		}
 	}
 	if err := v.highlight(&d); err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func save(ctx context.Context, file string, data []byte, stdout io.Writer) error
 	return fmt.Errorf("%w %s: %w", errWrite, file, reason(err))
 }
 
-// reason returns an error without its path, which may be that of the temporary file.
+// reason returns an error without its path, which may be the path of the temporary file.
 func reason(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -62,7 +62,7 @@ func unlessEnded(ctx context.Context, write func() error) error {
 
 // replace writes a temporary file beside the named one and renames it, so that no
 // reader sees half of it. It writes to a pipe or device directly. It keeps a symbolic
-// link and the mode of the file.
+// link to a file, and the mode of the file.
 func replace(ctx context.Context, file string, data []byte) error {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(file); err == nil {

@@ -43,13 +43,18 @@ func untitled(_ context.Context, w io.Writer, d graph.Diagram) error {
 	return err
 }
 
-// fenced writes a Mermaid diagram as a fenced code block of Markdown.
+// fenced writes Mermaid diagrams as fenced code blocks of Markdown: for the whole machine
+// one for each part.
 func fenced(_ context.Context, w io.Writer, d graph.Diagram) error {
-	var diagram strings.Builder
-	if err := d.WriteMermaid(&diagram); err != nil {
-		return err
+	var blocks []string
+	for _, one := range d.Split() {
+		var diagram strings.Builder
+		if err := one.WriteMermaid(&diagram); err != nil {
+			return err
+		}
+		blocks = append(blocks, "```mermaid\n"+diagram.String()+"```\n")
 	}
-	_, err := io.WriteString(w, "```mermaid\n"+diagram.String()+"```\n")
+	_, err := io.WriteString(w, strings.Join(blocks, "\n"))
 	return err
 }
 

@@ -12,16 +12,16 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/configerror"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // Config configures a [Client]. URL is required. The zero value of every other field stands for Ironic's default; the
 // names in parentheses are Ironic's options.
 type Config struct {
-	// URL is where the agent takes commands: the callback_url of its heartbeats, http or https.
+	// URL is where the agent takes commands: the callback_url of its heartbeats, see [ParseURL].
 	URL string
 	// Token is the token that the agent has from its lookup or its boot parameters.
 	Token secret.Text
@@ -41,8 +41,11 @@ type Config struct {
 	// 100 (command_wait_interval, command_wait_attempts).
 	PollInterval time.Duration
 	Polls        int
-	// MaxAnswer bounds an answer in bytes; 0 stands for 16 MiB. The agent repeats a config drive in its answers.
+	// MaxAnswer bounds an answer in bytes; 0 stands for 16 MiB. The agent repeats a config drive in its answers. The
+	// client keeps 16 KiB of each text, and 512 KiB in all.
 	MaxAnswer int64
+	// Budget is shared by clients whose answers together have bounded memory; nil stands for one of this client alone.
+	Budget *Budget
 	// Dial connects to the agent; nil stands for a [net.Dialer] without a timeout of its own.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -58,13 +61,24 @@ type Client struct {
 const maxHeader = 64 << 10
 
 // New returns a client. It sends nothing. The error matches [ErrConnection] if the URL or the certificates cannot be
-// used.
+// used. A negative number is a ConfigError of package conductor.
 func New(config Config) (*Client, error) {
+	for field, value := range map[string]int64{
+		"Timeout": int64(config.Timeout), "Attempts": int64(config.Attempts), "PollInterval": int64(config.PollInterval),
+		"Polls": int64(config.Polls), "MaxAnswer": config.MaxAnswer,
+	} {
+		if value < 0 {
+			return nil, &configerror.Error{Package: "agent", Field: field, Value: value, Want: "0 or more"}
+		}
+	}
 	config.Timeout = cmp.Or(config.Timeout, time.Minute)
 	config.Attempts = cmp.Or(config.Attempts, 3)
 	config.PollInterval = cmp.Or(config.PollInterval, 6*time.Second)
 	config.Polls = cmp.Or(config.Polls, 100)
 	config.MaxAnswer = cmp.Or(config.MaxAnswer, 16<<20)
+	if config.Budget == nil {
+		config.Budget = NewBudget()
+	}
 	c := &Client{config: config}
 	address, err := commandsURL(config.URL)
 	if err != nil {
@@ -85,22 +99,42 @@ func New(config Config) (*Client, error) {
 	return c, nil
 }
 
-// commandsURL returns the URL of an agent's commands.
-func commandsURL(callback string) (string, error) {
+// ParseURL returns the callback_url of a heartbeat: an http or https URL of a host, with or without a port. The path is
+// the client's to choose, so that the error refuses a URL with a path other than "/", a user, a query or a fragment. It
+// does not repeat the URL, in which there may be a password.
+func ParseURL(callback string) (*url.URL, error) {
 	u, err := url.Parse(callback)
 	switch {
-	case callback == "":
-		//lint:ignore ST1005 the text is Ironic's, in agent_client.py
-		return "", errors.New("Agent driver requires agent_url in driver_internal_info")
-	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https":
-		return "", fmt.Errorf("agent_url %q is not an http or https URL", callback)
-	case u.User != nil, u.RawQuery != "", u.Fragment != "":
-		return "", errors.New("agent_url has a user, a query or a fragment")
+	case err != nil, u.Hostname() == "", u.Scheme != "http" && u.Scheme != "https":
+		return nil, errors.New("it is not an http or https URL")
+	case u.User != nil, u.RawQuery != "", u.ForceQuery, u.Fragment != "":
+		return nil, errors.New("it has a user, a query or a fragment")
+	case u.Path != "" && u.Path != "/":
+		return nil, errors.New("it has a path")
 	}
-	return strings.TrimRight(u.String(), "/") + "/v1/commands/", nil
+	origin := &url.URL{Scheme: u.Scheme, Host: u.Host}
+	// net/url reads some zones of an IPv6 address, "%\xe5" for one, that it does not read again as it writes them.
+	if _, err := url.Parse(origin.String()); err != nil {
+		return nil, errors.New("it is not an http or https URL")
+	}
+	return origin, nil
 }
 
-// roots returns the authorities in a PEM text, nil for those of the operating system.
+// commandsURL returns the URL of an agent's commands.
+func commandsURL(callback string) (string, error) {
+	if callback == "" {
+		//lint:ignore ST1005 the text is Ironic's, in agent_client.py
+		return "", errors.New("Agent driver requires agent_url in driver_internal_info")
+	}
+	u, err := ParseURL(callback)
+	if err != nil {
+		return "", fmt.Errorf("agent_url is invalid: %w", err)
+	}
+	u.Path = "/v1/commands/"
+	return u.String(), nil
+}
+
+// roots returns the authorities in a PEM text, nil for the operating system's.
 func roots(pem string) (*x509.CertPool, error) {
 	if pem == "" {
 		return nil, nil

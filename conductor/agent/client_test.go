@@ -75,9 +75,11 @@ func always(status int, text string) func(http.ResponseWriter, *http.Request, st
 	}
 }
 
-const running = `{"id": "1", "command_name": "execute_clean_step", "command_status": "RUNNING", "command_error": null, "command_result": null}`
+const running = `{"id": "1", "command_name": "execute_clean_step", "command_status": "RUNNING", "command_error": null, ` +
+	`"command_result": null}`
 
-var erase = agent.Step{StepName: agent.StepName{Interface: "deploy", Step: "erase_devices"}, Priority: 10, Abortable: true, RequiresRamdisk: true}
+var erase = agent.Step{StepName: agent.StepName{Interface: "deploy", Step: "erase_devices"}, Priority: 10, Abortable: true,
+	RequiresRamdisk: true}
 
 func execute(ctx context.Context, c *agent.Client) (agent.Command, error) {
 	return c.Execute(ctx, agent.Clean, erase, map[string]any{"generic": "1.1"}, agent.Machine{Node: map[string]any{"uuid": node}})
@@ -90,9 +92,11 @@ func TestCommandsAreThoseOfTheRecordedExchange(t *testing.T) {
 		case r.Method == http.MethodGet:
 			_, _ = io.WriteString(w, `{"commands": [`+running+`]}`)
 		case strings.Contains(body, "get_clean_steps"):
-			_, _ = io.WriteString(w, `{"id": "ID1", "command_name": "get_clean_steps", "command_status": "SUCCEEDED", "command_error": null, "command_result": {"clean_steps":
-				{"SimHardwareManager": [{"step": "erase_devices", "priority": 10, "interface": "deploy", "reboot_requested": false, "abortable": true},
-				{"step": "burnin_cpu", "priority": 0, "interface": "deploy", "reboot_requested": true, "abortable": true, "argsinfo": {"time": {"description": "seconds", "required": true}}}]},
+			_, _ = io.WriteString(w, `{"id": "ID1", "command_name": "get_clean_steps", "command_status": "SUCCEEDED", "command_error": null,
+				"command_result": {"clean_steps": {"SimHardwareManager": [
+				{"step": "erase_devices", "priority": 10, "interface": "deploy", "reboot_requested": false, "abortable": true},
+				{"step": "burnin_cpu", "priority": 0, "interface": "deploy", "reboot_requested": true, "abortable": true,
+				"argsinfo": {"time": {"description": "seconds", "required": true}}}]},
 				"hardware_manager_version": {"sim_hardware_manager": "1", "generic_hardware_manager": "1.1"}}}`)
 		default:
 			_, _ = io.WriteString(w, running)
@@ -102,19 +106,23 @@ func TestCommandsAreThoseOfTheRecordedExchange(t *testing.T) {
 	steps, err := c.Steps(t.Context(), agent.Clean, machine)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"sim_hardware_manager": "1", "generic_hardware_manager": "1.1"}, steps.Versions)
-	burnin := agent.Step{StepName: agent.StepName{Interface: "deploy", Step: "burnin_cpu"}, RebootRequested: true, Abortable: true, RequiresRamdisk: true,
+	burnin := agent.Step{StepName: agent.StepName{Interface: "deploy", Step: "burnin_cpu"}, RebootRequested: true,
+		Abortable: true, RequiresRamdisk: true,
 		ArgsInfo: map[string]agent.Info{"time": {Description: "seconds", Required: true}}}
 	require.Equal(t, []agent.Step{erase, burnin}, steps.Steps)
 	command, err := c.Execute(t.Context(), agent.Clean, steps.Steps[0], steps.Versions, machine)
 	require.NoError(t, err)
-	require.Equal(t, agent.Command{ID: "1", Name: "execute_clean_step", Status: agent.Running, Error: json.RawMessage("null"), Result: json.RawMessage("null")}, command)
+	require.Equal(t, agent.Command{ID: "1", Name: "execute_clean_step", Status: agent.Running, Error: json.RawMessage("null"),
+		Result: json.RawMessage("null")}, command)
 	commands, err := c.Commands(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []agent.Command{command}, commands)
 	record := `"node":{"uuid":"` + node + `"},"ports":[{"address":"52:54:00:00:00:01"}]`
 	require.Equal(t, []string{
 		"POST /v1/commands/?agent_token=" + token + `&wait=true {"name":"clean.get_clean_steps","params":{` + record + `}}`,
-		"POST /v1/commands/?agent_token=" + token + `&wait=false {"name":"clean.execute_clean_step","params":{"clean_version":{"generic_hardware_manager":"1.1","sim_hardware_manager":"1"},` + record +
+		"POST /v1/commands/?agent_token=" + token +
+			`&wait=false {"name":"clean.execute_clean_step","params":{"clean_version":` +
+			`{"generic_hardware_manager":"1.1","sim_hardware_manager":"1"},` + record +
 			`,"step":{"interface":"deploy","step":"erase_devices","priority":10,"abortable":true,"requires_ramdisk":true}}}`,
 		"GET /v1/commands/?agent_token=" + token + " ",
 	}, s.sent())
@@ -138,7 +146,8 @@ func TestABusyAgentIsToldByItsStatusOrItsWords(t *testing.T) {
 
 // ended returns the command of a step that has ended.
 func ended(status, result string) string {
-	return `{"id": "1", "command_name": "execute_clean_step", "command_status": "` + status + `", "command_error": null, "command_result": ` + result + `}`
+	return `{"id": "1", "command_name": "execute_clean_step", "command_status": "` + status +
+		`", "command_error": null, "command_result": ` + result + `}`
 }
 
 // TestALostAnswer closes the connection after it has received a command.
@@ -176,7 +185,8 @@ func TestALostAnswer(t *testing.T) {
 				return
 			}
 			require.ErrorIs(t, err, agent.ErrConnection)
-			require.Contains(t, err.Error(), "Failed to connect to the agent running on node "+node+" for invoking command clean.execute_clean_step. Error: ")
+			require.Contains(t, err.Error(),
+				"Failed to connect to the agent running on node "+node+" for invoking command clean.execute_clean_step. Error: ")
 		})
 	}
 }
@@ -266,14 +276,16 @@ func TestAnswersThatAreNone(t *testing.T) {
 
 func TestAMachineWithoutPortsAndAnAgentWithoutAToken(t *testing.T) {
 	const versions = `{"generic": 1.10}`
-	s, _ := listen(t, always(200, `{"command_status": "SUCCEEDED", "command_result": {"clean_steps": {}, "hardware_manager_version": `+versions+`}}`))
+	s, _ := listen(t,
+		always(200, `{"command_status": "SUCCEEDED", "command_result": {"clean_steps": {}, "hardware_manager_version": `+versions+`}}`))
 	c, err := agent.New(agent.Config{URL: s.URL})
 	require.NoError(t, err)
 	_, _ = c.Commands(t.Context())
 	steps, err := c.Steps(t.Context(), agent.Clean, agent.Machine{})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"generic": json.Number("1.10")}, steps.Versions, "they are sent back as they came")
-	require.Equal(t, []string{"GET /v1/commands/ ", `POST /v1/commands/?wait=true {"name":"clean.get_clean_steps","params":{"node":null,"ports":[]}}`}, s.sent())
+	require.Equal(t, []string{"GET /v1/commands/ ",
+		`POST /v1/commands/?wait=true {"name":"clean.get_clean_steps","params":{"node":null,"ports":[]}}`}, s.sent())
 }
 
 func TestAnAgentThatIsBusyAfterALostAnswerExecutesTheCommand(t *testing.T) {
@@ -311,7 +323,8 @@ func TestACommandNeedsThePermissionOfItsContext(t *testing.T) {
 func TestAnAgentThatDoesNotKnowTheBootModeIsAskedWithoutIt(t *testing.T) {
 	s, c := listen(t, func(w http.ResponseWriter, _ *http.Request, body string) {
 		if strings.Contains(body, "target_boot_mode") {
-			_, _ = io.WriteString(w, `{"command_name": "install_bootloader", "command_status": "FAILED", "command_error": {"type": "TypeError", "code": 500, "details": "unexpected keyword"}}`)
+			_, _ = io.WriteString(w, `{"command_name": "install_bootloader", "command_status": "FAILED", `+
+				`"command_error": {"type": "TypeError", "code": 500, "details": "unexpected keyword"}}`)
 			return
 		}
 		_, _ = io.WriteString(w, `{"command_name": "install_bootloader", "command_status": "SUCCEEDED"}`)
@@ -322,37 +335,20 @@ func TestAnAgentThatDoesNotKnowTheBootModeIsAskedWithoutIt(t *testing.T) {
 }
 
 func TestPartitionsOfTheRecordedExchange(t *testing.T) {
-	_, c := listen(t, always(200, `{"id": "ID6", "command_name": "get_partition_uuids", "command_status": "SUCCEEDED", "command_error": null, "command_result": {"root uuid": "0x6f7cc4a8"}}`))
+	_, c := listen(t,
+		always(200, `{"id": "ID6", "command_name": "get_partition_uuids", "command_status": "SUCCEEDED", "command_error": null, `+
+			`"command_result": {"root uuid": "0x6f7cc4a8"}}`))
 	p, err := c.PartitionUUIDs(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, agent.PartitionUUIDs{Root: "0x6f7cc4a8"}, p)
 }
 
-func TestStepsThatLackKeysAreRefusedWithIronicsTexts(t *testing.T) {
-	for result, want := range map[string]string{
-		`{"clean_steps": {}}`: "agent get_clean_steps for node " + node + " returned an invalid result. Keys: {'hardware_manager_version'} are missing from result: {\"clean_steps\": {}}.",
-		`{"clean_steps": {"M": [{"step": "x", "priority": 1}]}, "hardware_manager_version": {}}`: "agent get_clean_steps for node " + node +
-			" returned an invalid clean step. Keys: {'interface'} are missing from step: {\"step\": \"x\", \"priority\": 1}.",
-	} {
-		_, c := listen(t, always(200, `{"command_status": "SUCCEEDED", "command_result": `+result+`}`))
-		_, err := c.Steps(t.Context(), agent.Clean, agent.Machine{})
-		require.EqualError(t, err, want)
-	}
-}
-
-func TestAnAgentWithoutServiceStepsHasNone(t *testing.T) {
-	_, c := listen(t, always(http.StatusNotFound, `{"faultcode": "Client", "faultstring": "Extension with id service not found."}`))
-	steps, err := c.Steps(t.Context(), agent.Service, agent.Machine{})
-	require.NoError(t, err)
-	require.Empty(t, steps.Steps)
-	_, err = c.Steps(t.Context(), agent.Clean, agent.Machine{})
-	require.ErrorIs(t, err, agent.ErrRefused)
-	require.EqualError(t, err, "Agent API for node "+node+" returned HTTP status code 404 with error: Extension with id service not found.")
-}
-
 // FuzzAnswers lets an agent answer anything.
 func FuzzAnswers(f *testing.F) {
-	for _, seed := range []string{running, `{"commands": [` + running + `]}`, `[]`, `{`, `{"command_error": {"type": "TypeError", "code": {}}}`, `{"command_status": "SUCCEEDED", "command_result": {"clean_steps": {"M": [1]}, "hardware_manager_version": 1}}`} {
+	for _, seed := range []string{
+		running, `{"commands": [` + running + `]}`, `[]`, `{`, `{"command_error": {"type": "TypeError", "code": {}}}`,
+		`{"command_status": "SUCCEEDED", "command_result": {"clean_steps": {"M": [1]}, "hardware_manager_version": 1}}`,
+	} {
 		f.Add(200, []byte(seed))
 		f.Add(409, []byte(seed))
 	}
@@ -368,4 +364,16 @@ func FuzzAnswers(f *testing.F) {
 		_, reason := agent.Judge(agent.Clean, node, agent.Current{Sent: true}, commands)
 		require.Less(t, len(reason), 2300)
 	})
+}
+
+// A loop of no attempts would be a success without a request.
+func TestNegativeNumbersAreRefused(t *testing.T) {
+	for field, config := range map[string]agent.Config{
+		"Timeout": {Timeout: -1}, "Attempts": {Attempts: -1}, "PollInterval": {PollInterval: -1}, "Polls": {Polls: -1},
+		"MaxAnswer": {MaxAnswer: -1},
+	} {
+		config.URL = "http://127.0.0.1:9999"
+		_, err := agent.New(config)
+		require.EqualError(t, err, "agent: "+field+" is -1: want 0 or more")
+	}
 }

@@ -32,8 +32,8 @@ type Command struct {
 	Result json.RawMessage `json:"command_result"`
 }
 
-// Failure returns the reason why a command has failed: the details of its error, its message, or all of it. The text has
-// at most 2048 bytes.
+// Failure returns the reason why a command has failed: the details of its error, its message, or all of it. The text
+// has at most 2048 bytes.
 //
 // Source: get_command_error in ironic/drivers/modules/agent_client.py.
 func (c Command) Failure() string {
@@ -77,7 +77,8 @@ func (c *Client) typeError(command Command) error {
 		return nil
 	}
 	status, _ := failure.Code.Int64()
-	return c.failure(ErrRefused, int(status), nil, "Agent API for node %s returned HTTP status code %s with error: %s", c.config.Node, failure.Code, command.Failure())
+	return c.failure(ErrRefused, int(status), nil, "Agent API for node %s returned HTTP status code %s with error: %s",
+		c.config.Node, failure.Code, command.Failure())
 }
 
 // failed returns an error that matches [ErrFailed] unless a command has succeeded.
@@ -88,7 +89,8 @@ func (c *Client) failed(method string, command Command) error {
 	case Failed:
 		return c.failure(ErrFailed, 0, nil, "%s", command.Failure())
 	default:
-		return c.failure(ErrAnswer, 0, nil, "The agent on node %s reports the status %q of the command %s.", c.config.Node, command.Status, method)
+		return c.failure(ErrAnswer, 0, nil, "The agent on node %s reports the status %q of the command %s.", c.config.Node,
+			command.Status, method)
 	}
 }
 

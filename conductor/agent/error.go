@@ -17,18 +17,19 @@ var (
 	ErrBusy = errors.New("the agent is busy")
 	// ErrConnection: no answer came. The agent may have received the command.
 	ErrConnection = errors.New("no answer of the agent")
-	// ErrRefused: the agent has refused the command by an HTTP status, or by a TypeError as an agent does that does not
-	// know a parameter.
+	// ErrRefused: the agent has refused the command with an HTTP status, or with a Python TypeError for an unknown
+	// parameter.
 	ErrRefused = errors.New("the agent has refused the command")
 	// ErrFailed: the agent has executed the command, and the command has failed.
 	ErrFailed = errors.New("the command has failed")
-	// ErrAnswer: the answer is too large, or is not what an agent answers.
+	// ErrAnswer: the answer is too large, or no agent would give it.
 	ErrAnswer = errors.New("the answer of the agent is invalid")
 	// ErrTimeout: the command still runs after the last poll.
 	ErrTimeout = errors.New("the command takes too long")
 )
 
-// Error reports that a command has not been done. It matches its Reason.
+// Error reports that the agent has not confirmed a command. The reasons say whether it may have received the command,
+// and whether the command may still run. Error matches its Reason.
 type Error struct {
 	Reason error  // one of the reasons above
 	Text   string // as Ironic says it, without the token

@@ -13,9 +13,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ironstate/ironstate/internal/fence"
-	"github.com/ironstate/ironstate/internal/jsonsize"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
@@ -32,26 +32,31 @@ func (c *Client) Commands(ctx context.Context) (commands []Command, err error) {
 
 // list asks once for the commands.
 func (c *Client) list(ctx context.Context) ([]Command, error) {
-	status, body, err := c.exchange(ctx, http.MethodGet, nil, nil)
+	var answer struct{ Commands []Command }
+	err := c.exchange(ctx, http.MethodGet, nil, nil, func(status int, body []byte) error {
+		if status != http.StatusOK {
+			return c.refusal("get_commands_status", status, body)
+		}
+		if err := json.Unmarshal(body, &answer); err != nil {
+			return c.undecodable(http.StatusOK, err)
+		}
+		return nil
+	})
+	var failure *Error
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case errors.Is(err, ErrAnswer):
+	case errors.As(err, &failure):
 		return nil, err
 	case err != nil:
-		return nil, c.failure(ErrConnection, 0, err, "Connection to agent failed: Failed to connect to the agent running on node %s to collect commands status. Error: %v", c.config.Node, err)
-	case status != http.StatusOK:
-		return nil, c.refusal("get_commands_status", status, body)
-	}
-	var answer struct{ Commands []Command }
-	if err := json.Unmarshal(body, &answer); err != nil {
-		return nil, c.undecodable(http.StatusOK, err)
-	}
-	if answer.Commands == nil {
+		return nil, c.failure(ErrConnection, 0, err,
+			"Connection to agent failed: Failed to connect to the agent running on node %s to collect commands status. Error: %v",
+			c.config.Node, err)
+	case answer.Commands == nil:
 		return nil, c.failure(ErrAnswer, 0, nil, "The answer of the agent on node %s has no list of commands.", c.config.Node)
-	}
-	if len(answer.Commands) > maxCommands {
-		return nil, c.failure(ErrAnswer, 0, nil, "The agent on node %s lists %d commands, more than %d.", c.config.Node, len(answer.Commands), maxCommands)
+	case len(answer.Commands) > maxCommands:
+		return nil, c.failure(ErrAnswer, 0, nil, "The agent on node %s lists %d commands, more than %d.", c.config.Node,
+			len(answer.Commands), maxCommands)
 	}
 	return answer.Commands, nil
 }
@@ -63,9 +68,11 @@ func (c *Client) send(ctx context.Context, method string, params any, wait bool)
 	return c.sendOnce(ctx, method, params, wait, func(last Command) bool { return last.Name == short(method) && last.Status == Running })
 }
 
-// sendOnce is send for a command that arrived recognises if it is the last one in the agent's list. An agent that is busy after
-// a request without an answer may be executing the command of that request.
-func (c *Client) sendOnce(ctx context.Context, method string, params any, wait bool, arrived func(last Command) bool) (command Command, err error) {
+// sendOnce is send for a command that arrived recognises if it is the last one in the agent's list. An agent that is
+// busy after a request without an answer may be executing the command of that request.
+func (c *Client) sendOnce(
+	ctx context.Context, method string, params any, wait bool, arrived func(last Command) bool,
+) (command Command, err error) {
 	body, err := json.Marshal(map[string]any{"name": method, "params": params})
 	if err != nil {
 		return Command{}, fmt.Errorf("agent: encode the command %s: %w", method, err)
@@ -90,25 +97,31 @@ func (c *Client) sendOnce(ctx context.Context, method string, params any, wait b
 
 // post sends a command once.
 func (c *Client) post(ctx context.Context, method string, body []byte, wait bool) (Command, error) {
-	status, answer, err := c.exchange(ctx, http.MethodPost, url.Values{"wait": {strconv.FormatBool(wait)}}, body)
+	var command Command
+	err := c.exchange(ctx, http.MethodPost, url.Values{"wait": {strconv.FormatBool(wait)}}, body, func(status int, body []byte) error {
+		if status >= http.StatusMultipleChoices {
+			return c.refusal(method, status, body)
+		}
+		if err := json.Unmarshal(body, &command); err != nil {
+			return c.undecodable(status, err)
+		}
+		return c.typeError(command)
+	})
 	var refused *permissionError
+	var failure *Error
 	switch {
 	case errors.As(err, &refused):
 		return Command{}, refused.error
+	case errors.As(err, &failure):
+		return command, err
 	case err != nil && ctx.Err() != nil:
 		return Command{}, context.Cause(ctx)
-	case errors.Is(err, ErrAnswer):
-		return Command{}, err
 	case err != nil:
-		return Command{}, c.failure(ErrConnection, 0, err, "Connection to agent failed: Failed to connect to the agent running on node %s for invoking command %s. Error: %v", c.config.Node, method, err)
-	case status >= http.StatusMultipleChoices:
-		return Command{}, c.refusal(method, status, answer)
+		return Command{}, c.failure(ErrConnection, 0, err,
+			"Connection to agent failed: Failed to connect to the agent running on node %s for invoking command %s. Error: %v",
+			c.config.Node, method, err)
 	}
-	var command Command
-	if err := json.Unmarshal(answer, &command); err != nil {
-		return Command{}, c.undecodable(status, err)
-	}
-	return command, c.typeError(command)
+	return command, nil
 }
 
 // poll is send without wait for a command that takes long: it asks for the command until it has ended. The error
@@ -154,11 +167,16 @@ func (p permitted) Read(part []byte) (int, error) {
 	return p.Reader.Read(part)
 }
 
-// exchange sends one request and returns the status and the body of the answer. The body of a command is nil for a
-// question. The error matches ErrAnswer for an answer that exceeds a bound, and contains no URL.
-func (c *Client) exchange(ctx context.Context, method string, query url.Values, command []byte) (status int, body []byte, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.config.Timeout, fmt.Errorf("no answer within %v", c.config.Timeout))
-	defer cancel()
+// exchange sends one request, and calls decode with the status and the body of the answer, whose error it returns. The
+// body of a command is nil for a question. The error matches ErrAnswer for an answer that exceeds a bound, and contains
+// no URL.
+func (c *Client) exchange(
+	ctx context.Context, method string, query url.Values, command []byte, decode func(status int, body []byte) error,
+) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(c.config.Timeout, func() { cancel(fmt.Errorf("no answer within %v", c.config.Timeout)) })
+	defer timer.Stop()
 	if token := c.config.Token.Reveal(); token != "" {
 		if query == nil {
 			query = url.Values{}
@@ -171,7 +189,7 @@ func (c *Client) exchange(ctx context.Context, method string, query url.Values, 
 	}
 	request, err := http.NewRequestWithContext(ctx, method, target, nil)
 	if err != nil {
-		return 0, nil, withoutURL(err)
+		return withoutURL(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if command != nil {
@@ -180,20 +198,10 @@ func (c *Client) exchange(ctx context.Context, method string, query url.Values, 
 	}
 	answer, err := c.http.Do(request)
 	if err != nil {
-		return 0, nil, reason(ctx, err)
+		return reason(ctx, err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	body, err = io.ReadAll(io.LimitReader(answer.Body, c.config.MaxAnswer+1))
-	switch {
-	case err != nil:
-		return 0, nil, reason(ctx, err)
-	case int64(len(body)) > c.config.MaxAnswer:
-		return 0, nil, c.failure(ErrAnswer, 0, nil, "The agent on node %s answers with more than %d bytes.", c.config.Node, c.config.MaxAnswer)
-	}
-	if values, depth := jsonsize.Measure(body); values > maxValues || depth > maxDepth {
-		return 0, nil, c.failure(ErrAnswer, 0, nil, "The agent on node %s answers with more than %d values, or more than %d of them within each other.", c.config.Node, maxValues, maxDepth)
-	}
-	return answer.StatusCode, body, nil
+	return c.readAnswer(ctx, answer.Body, timer, func(body []byte) error { return decode(answer.StatusCode, body) })
 }
 
 // reason returns why a request has no answer.
@@ -220,18 +228,14 @@ func (c *Client) refusal(method string, status int, body []byte) error {
 		return c.undecodable(status, err)
 	}
 	if status == http.StatusConflict || strings.Contains(strings.ToLower(answer.Faultstring), "agent is busy") {
-		return c.failure(ErrBusy, status, nil, "Node %s command %q failed. Agent is presently executing a command. Error %s", c.config.Node, method, answer.Faultstring)
+		return c.failure(ErrBusy, status, nil, "Node %s command %q failed. Agent is presently executing a command. Error %s",
+			c.config.Node, method, answer.Faultstring)
 	}
-	return c.failure(ErrRefused, status, nil, "Agent API for node %s returned HTTP status code %d with error: %s", c.config.Node, status, answer.Faultstring)
+	return c.failure(ErrRefused, status, nil, "Agent API for node %s returned HTTP status code %d with error: %s", c.config.Node,
+		status, answer.Faultstring)
 }
 
 func (c *Client) undecodable(status int, err error) error {
-	return c.failure(ErrAnswer, status, nil, "The answer of the agent on node %s, with HTTP status code %d, cannot be decoded as JSON: %v", c.config.Node, status, err)
+	return c.failure(ErrAnswer, status, nil, "The answer of the agent on node %s, with HTTP status code %d, cannot be decoded as JSON: %v",
+		c.config.Node, status, err)
 }
-
-// The bounds of an answer that is within its bound in bytes.
-const (
-	maxValues   = 200_000
-	maxDepth    = 64
-	maxCommands = 2000
-)

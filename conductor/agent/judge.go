@@ -9,7 +9,7 @@ import (
 	"github.com/ironstate/ironstate/internal/errtext"
 )
 
-// Verdict is what the commands of an agent mean for the step that a node waits for.
+// Verdict is the meaning of an agent's commands for the step that a node waits for.
 type Verdict uint8
 
 const (
@@ -43,8 +43,8 @@ type Current struct {
 	Sent bool
 }
 
-// Judge decides by the commands of a node's agent, the oldest first, what becomes of the current step. The reason is the
-// node's last error if the verdict is Fail.
+// Judge decides by the commands of a node's agent, the oldest first, whether the current step goes on, succeeds or
+// fails. The reason is the node's last error if the verdict is Fail.
 //
 // Judge differs from Ironic in one case: an agent that was sent a step, and knows nothing of it, has restarted, and
 // the step has failed. Ironic continues with the next step.
@@ -54,7 +54,8 @@ func Judge(w Work, node string, current Current, commands []Command) (v Verdict,
 	executed := func(c Command) bool { return c.Name != "get_"+string(w)+"_steps" }
 	if !slices.ContainsFunc(commands, executed) {
 		if current.Sent {
-			return Fail, fmt.Sprintf("%s step %v failed on node %s. The agent has restarted before it reported the end of the step.", w.title(), current.Name, node)
+			return Fail, fmt.Sprintf("%s step %v failed on node %s. The agent has restarted before it reported the end of the step.",
+				w.title(), current.Name, node)
 		}
 		return Booted, ""
 	}
@@ -69,12 +70,13 @@ func Judge(w Work, node string, current Current, commands []Command) (v Verdict,
 		if last.step(w) == current.Name {
 			return Done, ""
 		}
-		return Wait, "" // the result is that of an earlier step
+		return Wait, "" // the result of an earlier step
 	case Failed:
 		return Fail, fmt.Sprintf("%s step %v failed on node %s. %s", w.title(), current.Name, node, last.Failure())
 	case CleanVersionMismatch, VersionMismatch:
 		return Mismatch, ""
 	default:
-		return Fail, fmt.Sprintf("Agent returned unknown status for %s step %v on node %s : %s.", w, current.Name, node, errtext.Clean(string(last.Status)))
+		return Fail, fmt.Sprintf("Agent returned unknown status for %s step %v on node %s : %s.", w, current.Name, node,
+			errtext.Clean(string(last.Status)))
 	}
 }

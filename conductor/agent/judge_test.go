@@ -19,8 +19,13 @@ func TestJudgeForEveryListOfCommands(t *testing.T) {
 	for _, w := range []agent.Work{agent.Clean, agent.Deploy, agent.Service} {
 		var all []agent.Command
 		for _, name := range []string{fmt.Sprintf("get_%s_steps", w), fmt.Sprintf("execute_%s_step", w), "power_off"} {
-			for _, status := range []agent.Status{agent.Running, agent.Succeeded, agent.Failed, agent.CleanVersionMismatch, agent.VersionMismatch, "STRANGE", ""} {
-				for _, result := range []string{"null", `{"X_step": {"interface": "deploy", "step": "erase", "priority": 1}}`, `{"X_step": {"interface": "raid", "step": "erase"}}`, `{"X_step": {"interface": "deploy", "step": "x"}}`, `{"X_step": 1}`, `7`} {
+			for _, status := range []agent.Status{
+				agent.Running, agent.Succeeded, agent.Failed, agent.CleanVersionMismatch, agent.VersionMismatch, "STRANGE", "",
+			} {
+				for _, result := range []string{
+					"null", `{"X_step": {"interface": "deploy", "step": "erase", "priority": 1}}`,
+					`{"X_step": {"interface": "raid", "step": "erase"}}`, `{"X_step": {"interface": "deploy", "step": "x"}}`, `{"X_step": 1}`, `7`,
+				} {
 					text := json.RawMessage(result)
 					if result != "null" && result != "7" {
 						text = json.RawMessage(`{"` + string(w) + `_step` + result[len(`{"X_step`):])
@@ -79,7 +84,8 @@ func TestAFailedStepHasIronicsText(t *testing.T) {
 		{``, "Invalid agent response"},
 		{`{"details": "a\u001b[2Jb\u202ec"}`, "a [2Jbc"},
 	} {
-		commands := []agent.Command{{Name: "get_clean_steps"}, {Name: "execute_clean_step", Status: agent.Failed, Error: json.RawMessage(test.failure)}}
+		commands := []agent.Command{{Name: "get_clean_steps"},
+			{Name: "execute_clean_step", Status: agent.Failed, Error: json.RawMessage(test.failure)}}
 		v, reason := agent.Judge(agent.Clean, node, agent.Current{Name: agent.StepName{Interface: "deploy", Step: "erase"}, Sent: true}, commands)
 		require.Equal(t, agent.Fail, v)
 		require.Equal(t, "Clean step deploy.erase failed on node "+node+". "+test.want, reason)

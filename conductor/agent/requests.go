@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+
+	"github.com/ironstate/ironstate/internal/errtext"
 )
 
 // PartitionUUIDs identify the partitions of an image that an agent has written. The root of a whole-disk image is the
@@ -29,7 +31,7 @@ func (c *Client) PartitionUUIDs(ctx context.Context) (p PartitionUUIDs, err erro
 	if err := json.Unmarshal(command.Result, &p); err != nil {
 		return p, c.failure(ErrAnswer, 0, nil, "The agent on node %s answers the command %s with an invalid result.", c.config.Node, method)
 	}
-	return p, nil
+	return PartitionUUIDs{errtext.Clean(p.Root), errtext.Clean(p.EFI), errtext.Clean(p.PReP)}, nil
 }
 
 // Bootloader are the parameters of [Client.InstallBootloader]. Empty texts are sent as null.
@@ -38,11 +40,12 @@ type Bootloader struct {
 	BootMode string // "bios" or "uefi"
 }
 
-// InstallBootloader installs a boot loader on the image that the agent has written, and waits until it is done. An agent
-// that does not know the boot mode is asked again without it.
+// InstallBootloader installs a boot loader on the image that the agent has written, and waits until it is done. An
+// agent that does not know the boot mode is asked again without it.
 func (c *Client) InstallBootloader(ctx context.Context, b Bootloader) error {
 	const method = "image.install_bootloader"
-	params := map[string]any{"root_uuid": orNull(b.Root), "efi_system_part_uuid": orNull(b.EFI), "prep_boot_part_uuid": orNull(b.PReP), "target_boot_mode": orNull(b.BootMode)}
+	params := map[string]any{"root_uuid": orNull(b.Root), "efi_system_part_uuid": orNull(b.EFI),
+		"prep_boot_part_uuid": orNull(b.PReP), "target_boot_mode": orNull(b.BootMode)}
 	command, err := c.poll(ctx, method, params)
 	if errors.Is(err, ErrRefused) {
 		delete(params, "target_boot_mode")
@@ -67,12 +70,6 @@ func (c *Client) PowerOff(ctx context.Context) error {
 	return err
 }
 
-// Reboot tells the agent to reboot its machine. It does not wait.
-func (c *Client) Reboot(ctx context.Context) error {
-	_, err := c.send(ctx, "standby.run_image", struct{}{}, false)
-	return err
-}
-
 // Sync writes the caches of the agent's file systems to the disks.
 func (c *Client) Sync(ctx context.Context) error {
 	const method = "standby.sync"
@@ -83,7 +80,8 @@ func (c *Client) Sync(ctx context.Context) error {
 	return c.failed(method, command)
 }
 
-// FinalizeRescue sets the password of the ramdisk's user and ends the agent. The password is a hash as in a shadow file.
+// FinalizeRescue sets the password of the ramdisk's user and ends the agent. The password is a hash as in a shadow
+// file.
 func (c *Client) FinalizeRescue(ctx context.Context, hash string) error {
 	const method = "rescue.finalize_rescue"
 	command, err := c.send(ctx, method, map[string]any{"rescue_password": hash, "hashed": true}, false)

@@ -11,11 +11,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 )
 
-// Machine is what a command says about the machine: Ironic's records of the node and its ports, which are encoded as
-// JSON. The client does not mask secrets in them.
+// Machine is the part of a command that describes the machine: Ironic's records of the node and its ports, which are
+// encoded as JSON. The client does not mask secrets in them.
 type Machine struct {
 	Node  any
 	Ports any // a list; nil for none
@@ -94,6 +95,7 @@ func (c *Client) Steps(ctx context.Context, w Work, m Machine) (Steps, error) {
 	if err := decode(result["hardware_manager_version"], &steps.Versions); err != nil {
 		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned an invalid result: %v", key, c.config.Node, err)
 	}
+	steps.Versions = errtext.Object(steps.Versions)
 	for _, manager := range slices.Sorted(maps.Keys(managers)) {
 		for _, text := range managers[manager] {
 			step, err := c.step(w, text)
@@ -104,7 +106,8 @@ func (c *Client) Steps(ctx context.Context, w Work, m Machine) (Steps, error) {
 		}
 	}
 	if len(steps.Steps) > maxSteps {
-		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned %d steps, more than %d", key, c.config.Node, len(steps.Steps), maxSteps)
+		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned %d steps, more than %d", key, c.config.Node,
+			len(steps.Steps), maxSteps)
 	}
 	return steps, nil
 }
@@ -120,20 +123,36 @@ func (c *Client) step(w Work, text json.RawMessage) (step Step, err error) {
 		}
 	}
 	if len(missing) > 0 {
-		return step, c.failure(ErrAnswer, 0, nil, "agent get_%s_steps for node %s returned an invalid %s step. Keys: %s are missing from step: %s.",
+		return step, c.failure(ErrAnswer, 0, nil,
+			"agent get_%s_steps for node %s returned an invalid %s step. Keys: %s are missing from step: %s.",
 			w, c.config.Node, w, pythonSet(missing), text)
 	}
-	if err := decode(text, &step); err != nil || step.Interface == "" || step.Step == "" || len(step.Interface) > maxNameSize || len(step.Step) > maxNameSize {
+	if err := decode(text, &step); err != nil || !validName(step.Interface) || !validName(step.Step) {
 		return step, c.failure(ErrAnswer, 0, nil, "agent get_%s_steps for node %s returned an invalid %s step: %s", w, c.config.Node, w, text)
 	}
 	step.RequiresRamdisk = w == Clean
+	step.Args = errtext.Object(step.Args)
+	arguments := step.ArgsInfo
+	step.ArgsInfo = nil
+	for name, info := range arguments {
+		if step.ArgsInfo == nil {
+			step.ArgsInfo = map[string]Info{}
+		}
+		info.Description = errtext.Clean(info.Description)
+		step.ArgsInfo[errtext.Clean(name)] = info
+	}
 	return step, nil
 }
 
+// validName reports whether a step can have a name: the agent must know it again, so that it is not changed.
+func validName(name string) bool {
+	return name != "" && len(name) <= maxNameSize && errtext.Clean(name) == name
+}
+
 // Execute sends a step, which the agent then executes: the command is running when Execute returns, or has ended. The
-// versions are those of [Client.Steps]. A step that the agent has received is not sent again if the agent's answer is lost; a
-// step that an earlier one repeats, see Step.Repeated, may be sent again if it has succeeded meanwhile. The error matches
-// [ErrBusy] while the agent executes another command.
+// versions come from [Client.Steps]. A step that the agent has received is not sent again if the
+// agent's answer is lost; a step that an earlier one repeats, see Step.Repeated, may be sent again if it has succeeded
+// meanwhile. The error matches [ErrBusy] while the agent executes another command.
 func (c *Client) Execute(ctx context.Context, w Work, step Step, versions map[string]any, m Machine) (Command, error) {
 	method := string(w) + ".execute_" + string(w) + "_step"
 	params := m.params()

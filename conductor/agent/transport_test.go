@@ -33,11 +33,16 @@ func TestNoErrorHasTheToken(t *testing.T) {
 	echo := func(status int) func(http.ResponseWriter, *http.Request, string) {
 		return func(w http.ResponseWriter, r *http.Request, _ string) {
 			w.WriteHeader(status)
-			_, _ = fmt.Fprintf(w, `{"faultstring": %q, "command_name": "x", "command_status": "FAILED", "command_error": {"type": "TypeError", "code": 500, "details": %q}}`, r.URL, r.URL)
+			_, _ = fmt.Fprintf(w, `{"faultstring": %q, "command_name": "x", "command_status": "FAILED", `+
+				`"command_error": {"type": "TypeError", "code": 500, "details": %q}}`, r.URL, r.URL)
 		}
 	}
 	answers := map[string]func(http.ResponseWriter, *http.Request, string){
-		"refused": echo(http.StatusUnauthorized), "busy": echo(http.StatusConflict), "type error": echo(http.StatusOK), "no JSON": always(200, token), "cut off": nil,
+		"refused":    echo(http.StatusUnauthorized),
+		"busy":       echo(http.StatusConflict),
+		"type error": echo(http.StatusOK),
+		"no JSON":    always(200, token),
+		"cut off":    nil,
 		"redirect": func(w http.ResponseWriter, r *http.Request, _ string) {
 			http.Redirect(w, r, "http://"+token+"/", http.StatusFound)
 		},
@@ -57,7 +62,10 @@ func TestNoErrorHasTheToken(t *testing.T) {
 		_, noSteps := c.Steps(t.Context(), agent.Clean, agent.Machine{})
 		_, noCommands := c.Commands(t.Context())
 		_, noUUIDs := c.PartitionUUIDs(t.Context())
-		for _, err := range []error{failed, noSteps, noCommands, noUUIDs, c.Sync(t.Context()), c.PowerOff(t.Context()), c.FinalizeRescue(t.Context(), "x"), c.InstallBootloader(t.Context(), agent.Bootloader{})} {
+		for _, err := range []error{
+			failed, noSteps, noCommands, noUUIDs, c.Sync(t.Context()), c.PowerOff(t.Context()), c.FinalizeRescue(t.Context(), "x"),
+			c.InstallBootloader(t.Context(), agent.Bootloader{}),
+		} {
 			for _, err := range tree(err) {
 				require.NotContains(t, fmt.Sprintf("%+v", err), token, name)
 			}
@@ -86,7 +94,9 @@ func TestOnlyTheCertificateOfTheHeartbeatIsTrusted(t *testing.T) {
 	own, other := issue(t), issue(t)
 	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Certificate[0]}))
 	start := func(certificate tls.Certificate) *httptest.Server {
-		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"commands": []}`) }))
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"commands": []}`)
+		}))
 		s.Config.ErrorLog = log.New(io.Discard, "", 0) // of the refused handshakes
 		s.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
 		s.StartTLS()
@@ -103,7 +113,7 @@ func TestOnlyTheCertificateOfTheHeartbeatIsTrusted(t *testing.T) {
 	require.ErrorAs(t, err, &unknown)
 
 	_, err = connect(t, agent.Config{URL: start(other).URL, VerifyCA: certificate}).Commands(t.Context())
-	require.ErrorAs(t, err, &unknown, "another certificate than that of the heartbeat")
+	require.ErrorAs(t, err, &unknown, "the certificate differs from the heartbeat's")
 
 	_, err = connect(t, agent.Config{URL: s.URL, SkipVerify: true}).Commands(t.Context())
 	require.NoError(t, err)
@@ -117,7 +127,8 @@ func issue(t *testing.T) tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(24 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		Subject: pkix.Name{CommonName: "agent"},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
@@ -126,10 +137,39 @@ func issue(t *testing.T) tls.Certificate {
 }
 
 func TestURLsThatNoAgentHasAreRefused(t *testing.T) {
-	for _, address := range []string{"", "ftp://10.0.0.1", "10.0.0.1:9999", "http://", "http://user:secret@10.0.0.1", "http://10.0.0.1/?a=b", "http://10.0.0.1/#a", "://"} {
+	for _, address := range []string{"", "ftp://10.0.0.1", "10.0.0.1:9999", "http://", "http://user:secret@10.0.0.1",
+		"http://10.0.0.1/?a=b", "http://10.0.0.1/#a", "://",
+		"http://10.0.0.1/v1", "http://10.0.0.1//", "http://10.0.0.1/%2e", "http://10.0.0.1?", "http:10.0.0.1", "http://:9999"} {
 		_, err := agent.New(agent.Config{URL: address})
 		require.ErrorIs(t, err, agent.ErrConnection, address)
 		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
+func TestThePathOfACommandIsTheClientsToChoose(t *testing.T) {
+	paths := make(chan string, 2)
+	s, _ := listen(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		paths <- r.URL.Path
+		_, _ = io.WriteString(w, `{"commands": []}`)
+	})
+	for _, end := range []string{"", "/"} {
+		_, err := connect(t, agent.Config{URL: s.URL + end}).Commands(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "/v1/commands/", <-paths)
+	}
+}
+
+// SECURITY.md: Redirects of agents are not followed.
+func TestARedirectOfAnAgentIsNotFollowed(t *testing.T) {
+	for _, status := range []int{
+		http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect,
+	} {
+		elsewhere, _ := listen(t, func(http.ResponseWriter, *http.Request, string) { t.Error("a redirect was followed") })
+		_, c := listen(t, func(w http.ResponseWriter, r *http.Request, _ string) { http.Redirect(w, r, elsewhere.URL, status) })
+		_, err := execute(t.Context(), c)
+		require.Error(t, err)
+		_, err = c.Commands(t.Context())
+		require.Error(t, err)
 	}
 }
 
@@ -142,7 +182,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		return `{"interface": "` + kind + `", "step": "` + name + `", "priority": 1, "argsinfo": {"a": {"description": "` + description + `"}}}`
 	}
 	long := strings.Repeat("x", 128)
-	result := len(steps(step("deploy", "x", ""))) - len(`{"command_status": "SUCCEEDED", "command_result": }`)
+	const around = len(`{"command_status": "SUCCEEDED", "command_result": }`)
 	for name, test := range map[string]struct {
 		answer func(over int) string // that exceeds the bound by over
 		text   string                // of the error
@@ -153,11 +193,21 @@ func TestAnswersAreBounded(t *testing.T) {
 		"depth": {func(over int) string {
 			return `{"commands": [], "x": ` + strings.Repeat(`[`, 63+over) + strings.Repeat("]", 63+over) + `}`
 		}, "more than 64 of them within each other"},
-		"values":        {func(over int) string { return `{"commands": [], "x": [` + many("1", 199_996+over) + `]}` }, "more than 200000 values"},
-		"commands":      {func(over int) string { return `{"commands": [` + many("{}", 2000+over) + `]}` }, "more than 2000."},
-		"a description": {func(over int) string { return steps(step("deploy", "x", strings.Repeat("x", 256<<10-result+over))) }, "more than 262144 bytes"},
+		"texts": {func(over int) string { // the last one fills the answer
+			list := many(`"`+strings.Repeat("x", 16<<10)+`"`, 31)
+			left := 512<<10 - len(list) - len(`{"commands": [], "x": [,""]}`)
+			return `{"commands": [], "x": [` + list + `,"` + strings.Repeat("x", left+over) + `"]}`
+		}, "more than 524288 bytes in texts of up to 16384 bytes"},
+		"values":   {func(over int) string { return `{"commands": [], "x": [` + many("1", 19_996+over) + `]}` }, "more than 20000 values"},
+		"commands": {func(over int) string { return `{"commands": [` + many("{}", 2000+over) + `]}` }, "more than 2000."},
+		"a result": {func(over int) string {
+			list := many(step("deploy", "x", strings.Repeat("x", 16_000)), 16)
+			left := 256<<10 - (len(steps(list)) - around) - len(step("deploy", "x", "")) - 1
+			return steps(list + "," + step("deploy", "x", strings.Repeat("x", left+over)))
+		}, "more than 262144 bytes"},
 		"steps":         {func(over int) string { return steps(many(step("deploy", "x", ""), 500+over)) }, "returned 501 steps, more than 500"},
 		"a name":        {func(over int) string { return steps(step("deploy", long+long[:over], "")) }, "invalid clean step"},
+		"ESC in a name": {func(over int) string { return steps(step("deploy", `x`+[]string{"", `\u001b`}[over], "")) }, "invalid clean step"},
 		"an interface":  {func(over int) string { return steps(step(long+long[:over], "x", "")) }, "invalid clean step"},
 		"no name":       {func(over int) string { return steps(step("deploy", "x"[over:], "")) }, "invalid clean step"},
 		"no interface":  {func(over int) string { return steps(step("x"[over:], "x", "")) }, "invalid clean step"},

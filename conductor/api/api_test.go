@@ -15,14 +15,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 // server is the API of a running conductor with fake hardware.
 type server struct {
@@ -177,6 +177,6 @@ func (s *server) provision(ident, target string) {
 
 // The timeout and the polling interval of require.Eventually.
 const (
-	waitTime = 10 * time.Second
+	waitTime = time.Minute
 	tick     = time.Millisecond
 )

@@ -17,7 +17,8 @@ func BenchmarkRequests(b *testing.B) {
 	s.fill()
 	owner := s.create(`{"driver": "fake-hardware"}`)
 	for i := range 1000 {
-		s.do("POST", "/v1/ports", "latest", fmt.Sprintf(`{"address": "52:54:00:00:%02x:%02x", "node_uuid": "%s"}`, i/256, i%256, owner)).must(http.StatusCreated)
+		s.do("POST", "/v1/ports", "latest",
+			fmt.Sprintf(`{"address": "52:54:00:00:%02x:%02x", "node_uuid": "%s"}`, i/256, i%256, owner)).must(http.StatusCreated)
 	}
 	for _, c := range []struct{ name, method, path, body string }{
 		{"show", "GET", "/v1/nodes/n500", ""},
@@ -26,7 +27,8 @@ func BenchmarkRequests(b *testing.B) {
 		{"detail 1000", "GET", "/v1/nodes/detail", ""},
 		{"ports 1000", "GET", "/v1/ports", ""},
 		{"ports detail 1000", "GET", "/v1/ports/detail", ""},
-		{"the costliest body", "POST", "/v1/allocations", `{"resource_class": "a", "traits": ` + dense(`"`+strings.Repeat("é", 30)+`"`, 9_900*63) + `}`},
+		{"the costliest body", "POST", "/v1/allocations",
+			`{"resource_class": "a", "traits": ` + dense(`"`+strings.Repeat("é", 30)+`"`, 9_900*63) + `}`},
 		{"patch", "PATCH", "/v1/nodes/n500", `[{"op": "add", "path": "/extra/a", "value": "b"}]`},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -41,7 +41,8 @@ func versionDocument(w *wire.Writer, r *rest.Request) {
 // v1 answers GET /v1.
 func v1(r *rest.Request) (rest.Answer, error) {
 	if r.Method != http.MethodGet {
-		return rest.Answer{}, &fault.Fault{Status: http.StatusMethodNotAllowed, Text: "The server could not comply with the request since it is either malformed or otherwise incorrect."}
+		return rest.Answer{}, &fault.Fault{Status: http.StatusMethodNotAllowed,
+			Text: "The server could not comply with the request since it is either malformed or otherwise incorrect."}
 	}
 	return rest.Object(func(w *wire.Writer) {
 		w.Key("id").Text("v1")
@@ -77,6 +78,7 @@ func v1(r *rest.Request) (rest.Answer, error) {
 			{"shards", since.Shards},
 			{"runbooks", since.Runbooks},
 			{"continue_inspection", since.ContinueInspection},
+			{"inspection_rules", since.InspectionRules},
 		} {
 			if r.Version >= c.since {
 				w.Key(c.name).Links(r.Base(), c.name+"/")

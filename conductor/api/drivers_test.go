@@ -92,8 +92,10 @@ func TestConductorsAreListedInPages(t *testing.T) {
 		return s.do("GET", "/v1/conductors"+query, "latest", "").must(http.StatusOK)["next"]
 	}
 	require.Nil(t, next(""))
-	require.Equal(t, "http://HOST/v1/conductors?sort_key=id&sort_dir=asc&fields=hostname,conductor_group,alive&limit=2&marker=c", next("?limit=2"))
-	require.Equal(t, "http://HOST/v1/conductors?sort_key=hostname&sort_dir=asc&detail=True&limit=1&marker=a", next("?limit=1&detail=true&sort_key=hostname"))
+	require.Equal(t, "http://HOST/v1/conductors?sort_key=id&sort_dir=asc&fields=hostname,conductor_group,alive&limit=2&marker=c",
+		next("?limit=2"))
+	require.Equal(t, "http://HOST/v1/conductors?sort_key=hostname&sort_dir=asc&detail=True&limit=1&marker=a",
+		next("?limit=1&detail=true&sort_key=hostname"))
 	for query, fault := range map[string]string{
 		"?marker=nonsense":             "Conductor nonsense could not be found.",
 		"?sort_key=alive":              "The sort_key value alive is an invalid field for sorting",
@@ -148,10 +150,15 @@ func TestTheFieldsOfDriversCanBeChosenSince1_77(t *testing.T) {
 		require.Equal(t, "Request not acceptable.", s.do("GET", path, "1.76", "").fault())
 		require.Equal(t, http.StatusOK, s.do("GET", path, "1.77", "").status)
 	}
-	chosen := s.do("GET", "/v1/drivers/plain?fields=default_bios_interface,enabled_boot_interfaces,default_console_interface,enabled_console_interfaces", "latest", "").must(http.StatusOK)
+	chosen := s.do("GET",
+		"/v1/drivers/plain?fields=default_bios_interface,enabled_boot_interfaces,default_console_interface,enabled_console_interfaces",
+		"latest", "").must(http.StatusOK)
 	delete(chosen, "links")
 	require.Equal(t, map[string]any{
-		"default_bios_interface": "no-bios", "enabled_boot_interfaces": []any{"ipxe"}, "default_console_interface": nil, "enabled_console_interfaces": []any{},
+		"default_bios_interface":     "no-bios",
+		"enabled_boot_interfaces":    []any{"ipxe"},
+		"default_console_interface":  nil,
+		"enabled_console_interfaces": []any{},
 	}, chosen)
 	for path, fault := range map[string]string{
 		"/v1/drivers?fields=name,nonsense":                `Field(s) "nonsense" are not valid`,
@@ -167,7 +174,8 @@ func TestTheFieldsOfDriversCanBeChosenSince1_77(t *testing.T) {
 	require.Empty(t, s.do("GET", "/v1/drivers?type=classic&fields=nonsense", "latest", "").values("drivers", "name"))
 	require.Len(t, s.do("GET", "/v1/drivers?type=dynamic", "1.30", "").values("drivers", "name"), 3)
 	for _, query := range []string{"?type=dynamic", "?detail=false"} {
-		require.Equal(t, "Request not acceptable. The minimal required API version should be 1.30", s.do("GET", "/v1/drivers"+query, "1.29", "").fault())
+		require.Equal(t, "Request not acceptable. The minimal required API version should be 1.30",
+			s.do("GET", "/v1/drivers"+query, "1.29", "").fault())
 		require.Equal(t, http.StatusOK, s.do("GET", "/v1/drivers"+query, "1.30", "").status)
 	}
 }
@@ -221,7 +229,8 @@ func TestADriverHasNoMethods(t *testing.T) {
 
 func TestAConductorThatHasNotStartedDoesNotSayThatThereIsNoDriver(t *testing.T) {
 	t.Parallel()
-	c, err := conductor.New(conductor.Config{Store: &conductor.Memory{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+	c, err := conductor.New(conductor.Config{Store: &conductor.Memory{},
+		Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
 	require.NoError(t, err)
 	s := &server{Handler: api.New(c, api.Config{}), t: t}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -153,6 +153,8 @@ func TestTheTextOfAnErrorIsShownIfItIsForTheClient(t *testing.T) {
 		{errors.New("a secret"), 500, "Internal server error."},
 		{&admission.Refusal{Request: "rescue", Reason: admission.Reason(200)}, 0, "rescue"},
 		{&conductor.Error{Reason: conductor.Locked, Text: "locked"}, 409, "locked"},
+		{&conductor.Error{Reason: conductor.NoRunbook, Text: "no runbook"}, 500, "no runbook"},
+		{&conductor.Error{Text: "a secret"}, 500, "Internal server error."},
 		{fmt.Errorf("boot mode: %w", errors.ErrUnsupported), 400, "boot mode: unsupported operation"},
 		{context.Canceled, 503, "The request took too long."},
 		{fmt.Errorf("read: %w", context.DeadlineExceeded), 503, "The request took too long."},

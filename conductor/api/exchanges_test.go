@@ -18,7 +18,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// TestExchanges sends the requests of testdata in order. The expected responses are those of a
+// TestExchanges sends the requests of testdata in order. The expected responses were recorded from a
 // live Ironic 21.4.4, without the parts that differ between runs. The lines of a file are:
 //
 //	METHOD PATH VERSION [BODY]      a request; version - means none
@@ -37,7 +37,7 @@ func TestExchanges(t *testing.T) {
 	for _, name := range []string{
 		"versions", "nodes", "patches", "lists", "states", "parts", "drivers", "chassis", "ports", "portgroups",
 		"volumes", "templates", "allocations", "interfaces", "resources", "edges", "steps", "arguments",
-		"nodeedges", "order",
+		"nodeedges", "order", "segments",
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
 		require.NoError(t, err)

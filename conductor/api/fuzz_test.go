@@ -24,7 +24,7 @@ func FuzzPatch(f *testing.F) {
 		`[{"op": "add", "path": "/network_data/links/-", "value": 1e308}]`, `[{"op": "remove", "path": "/driver"}]`,
 		`[{"op": "add", "path": "/parent_node", "value": "n"}]`, `[{"op": "add", "path": "/chassis_uuid", "value": "x"}]`,
 	} {
-		f.Add(patch, uint16(113))
+		f.Add(patch, uint16(115))
 	}
 	s := start(f, states.Latest(), api.Config{})
 	uuid := s.create(`{"driver": "fake-hardware"}`)
@@ -42,7 +42,8 @@ func FuzzRequest(f *testing.F) {
 		{"POST", "/v1/nodes", `{"driver": "fake-hardware", "properties": {"a": 1}}`}, {"DELETE", "/v1/nodes/n", ""},
 		{"PUT", "/v1/nodes/n/states/provision", `{"target": "clean", "clean_steps": [{"interface": "deploy", "step": "x", "args": {}}]}`},
 		{"PUT", "/v1/nodes/n/states/provision", `{"target": "active", "configdrive": {"user_data": []}, "deploy_steps": [{"priority": "1"}]}`},
-		{"PUT", "/v1/nodes/n/states/power", `{"target": "power on", "timeout": "5"}`}, {"PUT", "/v1/nodes/n/states/raid", `{"logical_disks": [5]}`},
+		{"PUT", "/v1/nodes/n/states/power", `{"target": "power on", "timeout": "5"}`},
+		{"PUT", "/v1/nodes/n/states/raid", `{"logical_disks": [5]}`},
 		{"PUT", "/v1/nodes/n/traits", `{"traits": ["CUSTOM_A"]}`}, {"DELETE", "/v1/nodes/n/traits/CUSTOM_A", ""},
 		{"POST", "/v1/ports", `{"node_ident": "n", "address": "52:54:00:00:00:01", "local_link_connection": {"port_id": "x", "switch_id": "y"}}`},
 		{"GET", "/v1/ports?node=n&detail=true&conductor_groups=a", ""}, {"POST", "/v1/portgroups", `{"node_uuid": "x", "mode": null}`},

@@ -3,7 +3,6 @@
 package api
 
 import (
-	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -13,6 +12,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/internal/boundedcall"
 )
 
 // Config configures the handler. The zero value is Ironic's default.
@@ -23,10 +23,34 @@ type Config struct {
 	PublicURL string
 	// MaxLimit bounds the items on one page of a list; 0 stands for 1000 (max_limit).
 	MaxLimit int
+	// Audience selects the requests that the handler answers; the zero value stands for all.
+	Audience Audience
+	// AgentNetworks are the networks from which requests of agents are answered: lookups, heartbeats and inspection data.
+	// Those from elsewhere get 403. Empty stands for every network. The address is [http.Request.RemoteAddr]; behind a
+	// proxy it is the proxy's, and X-Forwarded-For is not read. Ironic has no such option.
+	AgentNetworks conductor.AgentNetworks
+	// BIOSBootloaders permits agents to install the boot loaders of partition images in machines that boot by BIOS: since
+	// CVE-2026-43003 they refuse it unless their configuration has it, which they get at their lookup
+	// ([agent]enable_bios_bootloader_install). The image may run code in the agent then.
+	BIOSBootloaders bool
 	// Log receives a record for each response with status 500 and each panic; nil discards
 	// them.
 	Log *slog.Logger
 }
+
+// Audience is who sends the requests that a handler answers. With one handler of [New] for [Clients] and another for
+// [Agents], each with a listener of its own, the network of the machines cannot reach the API.
+type Audience int
+
+// The audiences.
+const (
+	Everyone Audience = iota
+	// Clients are all but agents: requests of agents get 403 ([api]enable_ramdisk_endpoints = False).
+	Clients
+	// Agents send lookups, heartbeats and inspection data, and read the version documents at / and /v1. Every other path
+	// is unknown.
+	Agents
+)
 
 // New returns the API of a conductor. The conductor must run: requests for lists wait until it
 // has read its store. The handler is safe for concurrent use. It authenticates nobody: a server that browsers
@@ -39,7 +63,8 @@ func New(c *conductor.Conductor, config Config) http.Handler {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
 	s := rest.NewService(c, strings.TrimRight(config.PublicURL, "/"), config.MaxLimit)
-	return &handler{service: s, log: config.Log, tree: newTree(s)}
+	s.BIOSBootloaders = config.BIOSBootloaders
+	return &handler{service: s, log: config.Log, tree: newTree(s, config)}
 }
 
 type handler struct {
@@ -84,10 +109,11 @@ func (h *handler) serve(w http.ResponseWriter, r *rest.Request) (a rest.Answer, 
 	return h.tree.Serve(r, w.Header())
 }
 
-// logPanic logs a recovered panic. It must be called by the deferred function, so that the
-// stack is that of the panic.
+// logPanic logs a recovered panic without its text, unless it is Go's own. It must be called by the deferred function, so that it
+// logs the stack of the panic.
 func (h *handler) logPanic(r *rest.Request, p any) {
-	h.log.Error("a request panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	h.log.Error("a request panicked", "method", r.Method, "path", r.URL.Path,
+		"panic", (&boundedcall.PanicError{Value: p}).Error(), "stack", string(debug.Stack()))
 }
 
 // refuse returns the response for an error and logs it if its status is 500.

@@ -37,7 +37,8 @@ func (s *server) inspecting() (uuid string) {
 
 func (s *server) untilState(want string) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool { return s.do("GET", "/v1/nodes/n", "latest", "").json()["provision_state"] == want }, waitTime, tick, want)
+	require.Eventually(s.t, func() bool { return s.do("GET", "/v1/nodes/n", "latest", "").json()["provision_state"] == want },
+		waitTime, tick, want)
 }
 
 const inspectionData = `{"inventory": {
@@ -64,7 +65,8 @@ func TestInspectionDataOfAnAgentEndTheInspection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, states.Latest(), api.Config{})
 			uuid := s.inspecting()
-			answer := s.do("POST", "/v1/continue_inspection"+strings.ReplaceAll(c.query, "UUID", uuid), c.version, strings.ReplaceAll(inspectionData, "PXE", c.boot)).must(http.StatusAccepted)
+			answer := s.do("POST", "/v1/continue_inspection"+strings.ReplaceAll(c.query, "UUID", uuid), c.version,
+				strings.ReplaceAll(inspectionData, "PXE", c.boot)).must(http.StatusAccepted)
 			if c.version == "" || c.version == "1.1" {
 				require.Equal(t, map[string]any{"uuid": uuid}, answer)
 			} else {
@@ -90,18 +92,22 @@ func TestInspectionDataOfAnAgentEndTheInspection(t *testing.T) {
 }
 
 func TestUnusableInspectionDataFailTheInspection(t *testing.T) {
-	for body, want := range map[string]string{
-		`{"inventory": {"interfaces": [{"name": "eth0", "mac_address": "52:54:00:00:00:01"}]}, "error": "no disk"}`:                                            "Failed to finish inspection: Failed to inspect hardware. Reason: Ramdisk reported error: no disk",
-		`{"inventory": {"interfaces": [{"mac_address": "52:54:00:00:00:01"}]}}`:                                                                                "no valid network interfaces",
-		`{"inventory": {"interfaces": [{"name": "lo", "mac_address": "52:54:00:00:00:01"}]}}`:                                                                  "no network interfaces match the configuration",
-		`{"inventory": {"interfaces": [{"name": "a", "mac_address": "52:54:00:00:00:01", "ipv6_address": "::1"}]}}`:                                            "no network interfaces match the configuration",
-		`{"inventory": {"interfaces": [{"name": "a", "mac_address": "52:54:00:00:00:01"}], "boot": {"pxe_interface": "52:54:00:00:00:09"}}, "logs": "H4sIAA"}`: "no network interfaces match the configuration",
+	for _, c := range []struct{ body, want string }{
+		{`{"inventory": {"interfaces": [{"name": "eth0", "mac_address": "52:54:00:00:00:01"}]}, "error": "no disk"}`,
+			"Failed to finish inspection: Failed to inspect hardware. Reason: Ramdisk reported error: no disk"},
+		{`{"inventory": {"interfaces": [{"mac_address": "52:54:00:00:00:01"}]}}`, "no valid network interfaces"},
+		{`{"inventory": {"interfaces": [{"name": "lo", "mac_address": "52:54:00:00:00:01"}]}}`, "no network interfaces match the configuration"},
+		{`{"inventory": {"interfaces": [{"name": "a", "mac_address": "52:54:00:00:00:01", "ipv6_address": "::1"}]}}`,
+			"no network interfaces match the configuration"},
+		{`{"inventory": {"interfaces": [{"name": "a", "mac_address": "52:54:00:00:00:01"}],
+			"boot": {"pxe_interface": "52:54:00:00:00:09"}}, "logs": "H4sIAA"}`,
+			"no network interfaces match the configuration"},
 	} {
 		s := start(t, states.Latest(), api.Config{})
 		s.inspecting()
-		s.do("POST", "/v1/continue_inspection", "", body).must(http.StatusAccepted)
+		s.do("POST", "/v1/continue_inspection", "", c.body).must(http.StatusAccepted)
 		s.untilState("inspect failed")
-		require.Contains(t, s.do("GET", "/v1/nodes/n", "latest", "").json()["last_error"], want)
+		require.Contains(t, s.do("GET", "/v1/nodes/n", "latest", "").json()["last_error"], c.want)
 		require.Equal(t, http.StatusNotFound, s.do("GET", "/v1/nodes/n/inventory", "latest", "").status)
 	}
 }
@@ -112,16 +118,20 @@ func TestInspectionUpdatesThePortsOfTheNode(t *testing.T) {
 		boot string
 		pxe  map[string]any
 	}{
-		"an interface has booted the agent": {`{"pxe_interface": "01-52-54-00-00-00-02"}`, map[string]any{inspectedMAC: false, other: true, gone: false}},
-		"virtual media have":                {`{}`, map[string]any{inspectedMAC: false, other: false, gone: false}},
+		"an interface has booted the agent": {`{"pxe_interface": "01-52-54-00-00-00-02"}`,
+			map[string]any{inspectedMAC: false, other: true, gone: false}},
+		"virtual media have": {`{}`, map[string]any{inspectedMAC: false, other: false, gone: false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, states.Latest(), api.Config{})
 			uuid := s.inspecting()
 			for _, mac := range []string{other, gone} {
-				s.do("POST", "/v1/ports", "latest", `{"address": "`+mac+`", "node_uuid": "`+uuid+`", "pxe_enabled": `+fmt.Sprint(mac == gone)+`, "extra": {"a": 1}}`).must(http.StatusCreated)
+				s.do("POST", "/v1/ports", "latest",
+					`{"address": "`+mac+`", "node_uuid": "`+uuid+`", "pxe_enabled": `+fmt.Sprint(mac == gone)+
+						`, "extra": {"a": 1}}`).must(http.StatusCreated)
 			}
-			body := strings.Replace(strings.ReplaceAll(inspectionData, "PXE", c.boot), `"mac_address": "`+other+`"`, `"mac_address": "`+other+`", "client_id": "ff:01"`, 1)
+			body := strings.Replace(strings.ReplaceAll(inspectionData, "PXE", c.boot), `"mac_address": "`+other+`"`,
+				`"mac_address": "`+other+`", "client_id": "ff:01"`, 1)
 			require.Contains(t, body, "ff:01")
 			s.do("POST", "/v1/continue_inspection", "latest", body).must(http.StatusAccepted)
 			s.untilState("manageable")
@@ -131,7 +141,8 @@ func TestInspectionUpdatesThePortsOfTheNode(t *testing.T) {
 				pxe[port["address"].(string)], extra[port["address"].(string)] = port["pxe_enabled"], port["extra"]
 			}
 			require.Equal(t, c.pxe, pxe)
-			require.Equal(t, map[string]any{inspectedMAC: map[string]any{}, other: map[string]any{"a": 1.0, "client-id": "ff:01"}, gone: map[string]any{"a": 1.0}}, extra)
+			require.Equal(t, map[string]any{inspectedMAC: map[string]any{}, other: map[string]any{"a": 1.0, "client-id": "ff:01"},
+				gone: map[string]any{"a": 1.0}}, extra)
 		})
 	}
 }
@@ -153,7 +164,10 @@ func TestInspectionDataThatNobodyWaitsForAreRefused(t *testing.T) {
 	nothing := `{"inventory": {"interfaces": [{"mac_address": "none"}]}}`
 	require.Equal(t, "No lookup information provided", post("latest", "", nothing).fault())
 	require.Equal(t, http.StatusNotFound, post("latest", "?node_uuid="+uuid, nothing).status)
-	for _, body := range []string{"", "[]", "{}", `{"inventory": {}}`, `{"inventory": {"interfaces": []}}`, `{"inventory": {"interfaces": [{}]}}`, `{"inventory": {"interfaces": [{"mac_address": 1}]}}`} {
+	for _, body := range []string{
+		"", "[]", "{}", `{"inventory": {}}`, `{"inventory": {"interfaces": []}}`, `{"inventory": {"interfaces": [{}]}}`,
+		`{"inventory": {"interfaces": [{"mac_address": 1}]}}`,
+	} {
 		require.Equal(t, http.StatusBadRequest, post("latest", "", body).status, body)
 	}
 }

@@ -31,20 +31,34 @@ func TestBadBodies(t *testing.T) {
 		{"two values", "POST", "/v1/nodes", `{} {}`, 400, "The request body is not JSON: invalid character '{' after top-level value"},
 		{"a number out of range", "POST", "/v1/nodes", `1e999`, 400, "The request body is not JSON: a number is out of range"},
 		{"null", "POST", "/v1/nodes", `null`, 400, "Schema error for node: None is not of type 'object'"},
-		{"deep", "POST", "/v1/nodes", `{"driver": "fake-hardware", "extra": {"a": ` + deep + `}}`, 400, "Request body JSON is nested too deeply."},
-		{"deep patch", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/extra/a", "value": ` + deep + `}]`, 400, "Request body JSON is nested too deeply."},
-		{"brackets in a text", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/extra/a", "value": "\"` + strings.Repeat("[", 100) + `"}]`, 200, ""},
+		{"deep", "POST", "/v1/nodes", `{"driver": "fake-hardware", "extra": {"a": ` + deep + `}}`, 400,
+			"Request body JSON is nested too deeply."},
+		{"deep patch", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/extra/a", "value": ` + deep + `}]`, 400,
+			"Request body JSON is nested too deeply."},
+		{"brackets in a text", "PATCH", "/v1/nodes/n",
+			`[{"op": "add", "path": "/extra/a", "value": "\"` + strings.Repeat("[", 100) + `"}]`, 200, ""},
 		{"not UTF-8", "POST", "/v1/nodes", "{\"driver\": \"\xff\"}", 400, "The request body is not UTF-8."},
 		{"too large", "POST", "/v1/nodes", `"` + strings.Repeat("a", 1<<20) + `"`, 413, "Request body is too large."},
-		{"as large as may be", "POST", "/v1/nodes", `"` + strings.Repeat("a", 1<<20-2) + `"`, 400, "Schema error for node: '" + strings.Repeat("a", 4096) + "...' is not of type 'object'"},
-		{"a large config drive", "PUT", "/v1/nodes/n/states/provision", `{"target": "x", "configdrive": "` + strings.Repeat("a", 2<<20) + `"}`, 400, "The requested action \"x\" can not be performed on node"},
+		{"as large as may be", "POST", "/v1/nodes", `"` + strings.Repeat("a", 1<<20-2) + `"`, 400,
+			"Schema error for node: '" + strings.Repeat("a", 4096) + "...' is not of type 'object'"},
+		{"a large config drive", "PUT", "/v1/nodes/n/states/provision",
+			`{"target": "x", "configdrive": "` + strings.Repeat("a", 2<<20) + `"}`, 400, "The requested action \"x\" can not be performed on node"},
 		{"no patch", "PATCH", "/v1/nodes/n", `{}`, 400, "Schema error for patch: {} is not of type 'array'"},
-		{"as many operations as may be", "PATCH", "/v1/nodes/n", "[" + strings.Repeat(`{"op": "add", "path": "/extra/b", "value": 1},`, 999) + `{"op": "remove", "path": "/extra/b"}]`, 200, ""},
-		{"too many operations", "PATCH", "/v1/nodes/n", "[" + strings.Repeat(`{"op": "add", "path": "/extra/b", "value": 1},`, 1000) + `{"op": "remove", "path": "/extra/b"}]`, 400, "A patch has at most 1000 operations, this one has 1001."},
+		{"as many operations as may be", "PATCH", "/v1/nodes/n",
+			"[" + strings.Repeat(`{"op": "add", "path": "/extra/b", "value": 1},`, 999) + `{"op": "remove", "path": "/extra/b"}]`, 200, ""},
+		{"too many operations", "PATCH", "/v1/nodes/n",
+			"[" + strings.Repeat(`{"op": "add", "path": "/extra/b", "value": 1},`, 1000) + `{"op": "remove", "path": "/extra/b"}]`,
+			400, "A patch has at most 1000 operations, this one has 1001."},
 		{"no operation", "PATCH", "/v1/nodes/n", `[5]`, 400, "Schema error for patch: 5 is not of type 'object'"},
-		{"a path that is a number", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": 5}]`, 400, "Schema error for patch: 5 is not of type 'string'"},
-		{"an index out of range", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/extra/l", "value": []}, {"op": "add", "path": "/extra/l/99999999999999999999", "value": 1}]`, 400, "Couldn't apply patch '{'op': 'add', 'path': '/extra/l/99999999999999999999', 'value': 1}'. Reason: '99999999999999999999' is not a valid sequence index"},
-		{"a path into null", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/description/a", "value": 1}]`, 400, "Couldn't apply patch '{'op': 'add', 'path': '/description/a', 'value': 1}'. Reason: Document '<class 'NoneType'>' does not support indexing, must be mapping/sequence or support __getitem__"},
+		{"a path that is a number", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": 5}]`, 400,
+			"Schema error for patch: 5 is not of type 'string'"},
+		{"an index out of range", "PATCH", "/v1/nodes/n",
+			`[{"op": "add", "path": "/extra/l", "value": []}, {"op": "add", "path": "/extra/l/99999999999999999999", "value": 1}]`,
+			400, "Couldn't apply patch '{'op': 'add', 'path': '/extra/l/99999999999999999999', 'value': 1}'. " +
+				"Reason: '99999999999999999999' is not a valid sequence index"},
+		{"a path into null", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/description/a", "value": 1}]`, 400,
+			"Couldn't apply patch '{'op': 'add', 'path': '/description/a', 'value': 1}'. " +
+				"Reason: Document '<class 'NoneType'>' does not support indexing, must be mapping/sequence or support __getitem__"},
 		{"many unknown fields", "POST", "/v1/nodes", manyFields(1000), 400, "Schema error for node: Additional properties are not allowed ('f"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,10 +85,24 @@ func manyFields(n int) string {
 func TestBadPaths(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	for path, status := range map[string]int{
-		"/v1/nodes/\xff": 400, "/v1/nodes?fields=%ff": 400, "/v1/nodes?%": 400, "/v1/nodes/a b": 400, "/v1/nodes/a\x00b": 400,
-		"/v1/nodes/" + strings.Repeat("a", 300): 400, "/v1/nodes/": 200, "/v1/nodes//": 400, "///": 200, "/v1/nodes/a/b/c/d/e": 404,
-		"/v1/ports/x": 404, "/v1/ports.json?marker=00000000-0000-0000-0000-000000000000": 404, "/v1/ports/a b": 400, "/v1/chassis/x": 400, "/v1/" + strings.Repeat("x/", 1000): 404,
-		"/v1/nodes/x/states/provision": 404, "/v1/nodes/x/maintenance": 405, "/v1/portgroups/\n": 400,
+		"/v1/nodes/\xff":                        400,
+		"/v1/nodes?fields=%ff":                  400,
+		"/v1/nodes?%":                           400,
+		"/v1/nodes/a b":                         400,
+		"/v1/nodes/a\x00b":                      400,
+		"/v1/nodes/" + strings.Repeat("a", 300): 400,
+		"/v1/nodes/":                            200,
+		"/v1/nodes//":                           400,
+		"///":                                   200,
+		"/v1/nodes/a/b/c/d/e":                   404,
+		"/v1/ports/x":                           404,
+		"/v1/ports.json?marker=00000000-0000-0000-0000-000000000000": 404,
+		"/v1/ports/a b":                     400,
+		"/v1/chassis/x":                     400,
+		"/v1/" + strings.Repeat("x/", 1000): 404,
+		"/v1/nodes/x/states/provision":      404,
+		"/v1/nodes/x/maintenance":           405,
+		"/v1/portgroups/\n":                 400,
 	} {
 		a := s.do("GET", path, "latest", "")
 		require.Equal(t, status, a.status, "%q: %s", path, a.body)
@@ -89,6 +117,7 @@ func (e *endless) Read(b []byte) (int, error) {
 	return copy(b, bytes.Repeat([]byte("a"), len(b))), nil
 }
 
+// SECURITY.md: Heartbeats are limited to 64 KiB.
 func TestABodyWithoutLengthIsReadNoFurtherThanItsLimit(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	body := &endless{}
@@ -102,28 +131,48 @@ func TestABodyWithoutLengthIsReadNoFurtherThanItsLimit(t *testing.T) {
 	r.ContentLength = 1 << 40
 	require.Equal(t, http.StatusRequestEntityTooLarge, s.send(r).status)
 	require.Zero(t, body.read, "a length that is too large is refused at once")
+
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	body = &endless{}
+	r = request("POST", "/v1/heartbeat/n", "latest", body)
+	r.ContentLength = -1
+	require.Equal(t, http.StatusRequestEntityTooLarge, s.send(r).status)
+	require.Less(t, body.read, 128<<10)
 }
 
 func TestABodyIsReadNoFurtherThanAConfigDriveNeeds(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	body := &endless{}
-	r := request("PUT", "/v1/nodes/n/states/provision", "latest", io.MultiReader(strings.NewReader(`{"configdrive": "`), io.LimitReader(body, 9<<20), strings.NewReader(`", "clean_steps": [`), body))
+	r := request("PUT", "/v1/nodes/n/states/provision", "latest",
+		io.MultiReader(strings.NewReader(`{"configdrive": "`), io.LimitReader(body, 9<<20), strings.NewReader(`", "clean_steps": [`), body))
 	r.ContentLength = -1
 	require.Equal(t, http.StatusRequestEntityTooLarge, s.send(r).status)
 	require.Less(t, body.read, 12<<20, "the config drive and 1 MiB")
 }
 
 // TestABodyHasAtMost10000Values bounds the work for a request by the number of values in its body.
+//
+// SECURITY.md: A body has at most 10,000 values.
 func TestABodyHasAtMost10000Values(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
 	for path, body := range map[string]string{
-		"POST /v1/nodes": `{"driver": "fake-hardware", "name": "m", "extra": {"a": [%s]}}`, "PATCH /v1/nodes/n": `[{"op": "add", "path": "/extra/a", "value": [%s]}]`,
-		"PUT /v1/nodes/n/states/provision": `{"target": "clean", "clean_steps": [%s]}`, "PUT /v1/nodes/n/states/raid": `{"logical_disks": [%s]}`,
-		"PUT /v1/nodes/n/states/power": `{"target": [%s]}`, "PUT /v1/nodes/n/traits": `{"traits": [%s]}`, "POST /v1/nodes/n/vifs": `{"id": "a", "b": [%s]}`,
-		"POST /v1/nodes/n/vendor_passthru/x": `[%s]`, "POST /v1/ports": `{"extra": {"a": [%s]}}`, "POST /v1/portgroups": `[%s]`, "POST /v1/chassis": `{"extra": {"a": [%s]}}`,
-		"POST /v1/volume/targets": `[%s]`, "POST /v1/deploy_templates": `{"name": "CUSTOM_A", "steps": [%s]}`, "POST /v1/runbooks": `{"name": "CUSTOM_A", "steps": [%s]}`,
-		"POST /v1/allocations": `{"resource_class": "a", "candidate_nodes": [%s]}`, "POST /v1/heartbeat/n": `{"callback_url": [%s]}`,
+		"POST /v1/nodes":                     `{"driver": "fake-hardware", "name": "m", "extra": {"a": [%s]}}`,
+		"PATCH /v1/nodes/n":                  `[{"op": "add", "path": "/extra/a", "value": [%s]}]`,
+		"PUT /v1/nodes/n/states/provision":   `{"target": "clean", "clean_steps": [%s]}`,
+		"PUT /v1/nodes/n/states/raid":        `{"logical_disks": [%s]}`,
+		"PUT /v1/nodes/n/states/power":       `{"target": [%s]}`,
+		"PUT /v1/nodes/n/traits":             `{"traits": [%s]}`,
+		"POST /v1/nodes/n/vifs":              `{"id": "a", "b": [%s]}`,
+		"POST /v1/nodes/n/vendor_passthru/x": `[%s]`,
+		"POST /v1/ports":                     `{"extra": {"a": [%s]}}`,
+		"POST /v1/portgroups":                `[%s]`,
+		"POST /v1/chassis":                   `{"extra": {"a": [%s]}}`,
+		"POST /v1/volume/targets":            `[%s]`,
+		"POST /v1/deploy_templates":          `{"name": "CUSTOM_A", "steps": [%s]}`,
+		"POST /v1/runbooks":                  `{"name": "CUSTOM_A", "steps": [%s]}`,
+		"POST /v1/allocations":               `{"resource_class": "a", "candidate_nodes": [%s]}`,
+		"POST /v1/heartbeat/n":               `{"callback_url": [%s]}`,
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		for name, part := range map[string]string{"members": `{"":0}`, "lists": "[]", "texts": `""`} {
@@ -138,13 +187,15 @@ func TestABodyHasAtMost10000Values(t *testing.T) {
 	}
 	nodes := s.do("GET", "/v1/nodes", "latest", "").must(http.StatusOK)["nodes"]
 	require.Len(t, nodes, 1)
-	s.do("PATCH", "/v1/nodes/n", "latest", `[{"op": "add", "path": "/extra/a", "value": [`+strings.Repeat("0,", 9_980)+`0]}]`).must(http.StatusOK)
+	s.do("PATCH", "/v1/nodes/n", "latest",
+		`[{"op": "add", "path": "/extra/a", "value": [`+strings.Repeat("0,", 9_980)+`0]}]`).must(http.StatusOK)
 }
 
 func TestAConfigDriveWithoutItsLengthIsSmaller(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	for length, status := range map[int]int{30 << 20: http.StatusNotFound, 40 << 20: http.StatusRequestEntityTooLarge} {
-		drive := io.MultiReader(strings.NewReader(`{"target": "active", "configdrive": "`), io.LimitReader(&endless{}, int64(length)), strings.NewReader(`"}`))
+		drive := io.MultiReader(strings.NewReader(`{"target": "active", "configdrive": "`), io.LimitReader(&endless{}, int64(length)),
+			strings.NewReader(`"}`))
 		r := request("PUT", "/v1/nodes/n/states/provision", "latest", drive)
 		r.ContentLength = -1
 		require.Equal(t, status, s.send(r).status, length)
@@ -179,6 +230,7 @@ func (b *blocked) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
+// SECURITY.md: The memory for the bodies of all requests is bounded, and further requests get 503.
 func TestAllBodiesTogetherAreBounded(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	in, let, done := make(chan struct{}), make(chan struct{}), make(chan int)
@@ -222,6 +274,7 @@ func TestAPanicIsNotDisclosed(t *testing.T) {
 	require.Equal(t, "Internal server error.", a.fault())
 	require.NotContains(t, a.body, "hunter2")
 	require.Contains(t, log.String(), "a request panicked")
+	require.NotContains(t, log.String(), "hunter2")
 	require.Equal(t, http.StatusOK, s.do("GET", "/v1/nodes", "latest", "").status, "others are answered")
 }
 

@@ -3,49 +3,20 @@
 package api_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"runtime"
-	"runtime/metrics"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/internal/heaptest"
 	"github.com/ironstate/ironstate/states"
 )
-
-// heapGrowth returns the greatest growth of the heap in bytes, with garbage, while do runs.
-func heapGrowth(do func()) int64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	read := func() int64 {
-		metrics.Read(sample)
-		return int64(sample[0].Value.Uint64())
-	}
-	runtime.GC()
-	before := read()
-	ctx, done := context.WithCancel(context.Background())
-	var peak int64
-	var watching sync.WaitGroup
-	watching.Add(1)
-	go func() {
-		defer watching.Done()
-		for ctx.Err() == nil {
-			peak = max(peak, read())
-			time.Sleep(time.Millisecond)
-		}
-	}()
-	do()
-	done()
-	watching.Wait()
-	return peak - before
-}
 
 // dense is a list of about n bytes in JSON.
 func dense(part string, n int) string {
@@ -59,10 +30,12 @@ func fullest(part string, n int) string {
 	return `{"a": ` + dense(part, small) + `, "b": "` + half + `", "c": "` + half + `"}`
 }
 
+// SECURITY.md: All clients together cannot make the process use more than 512 MiB for their requests.
 func TestAllClientsTogetherNeedNoMoreThan512MiB(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
-	_, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Name: "available", Driver: "fake-hardware", ProvisionState: states.Available})
+	_, err := s.conductor.CreateNode(t.Context(),
+		&conductor.Node{Name: "available", Driver: "fake-hardware", ProvisionState: states.Available})
 	require.NoError(t, err)
 	const many, mib = 128, 1 << 20
 	drive := `{"target": "active", "configdrive": "` + strings.Repeat("a", 63*mib) + `"}`
@@ -75,11 +48,15 @@ func TestAllClientsTogetherNeedNoMoreThan512MiB(t *testing.T) {
 		{"heartbeats of no node", "POST", "/v1/heartbeat/x", dense("{}", mib-8), many, []int{413, 503}},
 		{"heartbeats of a node", "POST", "/v1/heartbeat/n", dense("{}", mib-8), many, []int{413, 503}},
 		{"heartbeats as large as may be", "POST", "/v1/heartbeat/n", fullest(`{"":0}`, 60<<10), many, []int{400, 503}},
-		{"nodes of too many values", "POST", "/v1/nodes", `{"driver": "fake-hardware", "extra": {"a": ` + dense(`{"":0}`, mib-99) + `}, "x": 1}`, 32, []int{413, 503}},
+		{"nodes of too many values", "POST", "/v1/nodes",
+			`{"driver": "fake-hardware", "extra": {"a": ` + dense(`{"":0}`, mib-99) + `}, "x": 1}`, 32, []int{413, 503}},
 		{"nodes", "POST", "/v1/nodes", `{"driver": "fake-hardware", "extra": ` + fullest(`{"":0}`, mib-199) + `, "x": 1}`, 32, []int{400, 503}},
-		{"patches of too many values", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/extra/none/b", "value": ` + dense("[]", mib-99) + `}]`, 32, []int{413, 503}},
-		{"patches", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/extra/none/b", "value": ` + fullest(`{"":0}`, mib-199) + `}]`, 32, []int{400, 503}},
-		{"patches that are stored", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/extra/a", "value": ` + fullest(`{"":0}`, mib-199) + `}]`, 8, []int{200, 409, 503}},
+		{"patches of too many values", "PATCH", "/v1/nodes/n",
+			`[{"op": "add", "path": "/extra/none/b", "value": ` + dense("[]", mib-99) + `}]`, 32, []int{413, 503}},
+		{"patches", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/extra/none/b", "value": ` + fullest(`{"":0}`, mib-199) + `}]`,
+			32, []int{400, 503}},
+		{"patches that are stored", "PATCH", "/v1/nodes/n",
+			`[{"op": "add", "path": "/extra/a", "value": ` + fullest(`{"":0}`, mib-199) + `}]`, 8, []int{200, 409, 503}},
 		{"steps", "PUT", "/v1/nodes/n/states/provision", `{"target": "clean", "clean_steps": ` + dense("{}", 63*mib) + `}`, 2, []int{413, 503}},
 		// One without a Content-Length needs its memory twice, when its chunks are joined: more than the budget.
 		{"config drives", "PUT", "/v1/nodes/n/states/provision", drive, 8, []int{400, 413, 503}},
@@ -92,7 +69,7 @@ func TestAllClientsTogetherNeedNoMoreThan512MiB(t *testing.T) {
 				now = attacks
 			}
 			statuses := make([][600]atomic.Int64, len(now))
-			growth := heapGrowth(func() {
+			growth := heaptest.Growth(func() {
 				var clients sync.WaitGroup
 				for i, c := range now {
 					for client := range c.clients {

@@ -19,6 +19,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// SECURITY.md: They may do everything to every node, since there are no roles, but they cannot read passwords. The API
+// masks passwords in `driver_info` and does not repeat them in errors.
 func TestNoResponseContainsSecrets(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	const secrets = `{
@@ -26,7 +28,8 @@ func TestNoResponseContainsSecrets(t *testing.T) {
 		"snmp_auth_key": "hunter2", "SNMP_PRIV_KEY": "hunter2", "passphrases": ["hunter2"], "admin_password": 42,
 		"nested": {"private_key": "hunter2", "list": [{"password": "hunter2"}, [{"token": "hunter2"}]]},
 		"ipmi_address": "10.0.0.1"}`
-	body := `{"driver": "fake-hardware", "name": "n", "driver_info": ` + secrets + `, "instance_info": {"configdrive": "hunter2", "image_url": "http://hunter2/", "admin_pass": "hunter2", "root_gb": 10}}`
+	body := `{"driver": "fake-hardware", "name": "n", "driver_info": ` + secrets +
+		`, "instance_info": {"configdrive": "hunter2", "image_url": "http://hunter2/", "admin_pass": "hunter2", "root_gb": 10}}`
 	answers := []reply{
 		s.do("POST", "/v1/nodes", "latest", body),
 		s.do("GET", "/v1/nodes/n", "latest", ""),
@@ -38,7 +41,8 @@ func TestNoResponseContainsSecrets(t *testing.T) {
 		s.do("PATCH", "/v1/nodes/n", "latest", `[{"op": "replace", "path": "/driver_info", "value": "hunter2"}]`),
 		s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware", "driver_info": "hunter2"}`),
 		s.do("PUT", "/v1/nodes/n/states/provision", "latest", `{"target": "rescue", "rescue_password": ["hunter2"]}`),
-		s.do("POST", "/v1/volume/targets", "latest", `{"properties": "hunter2", "node_uuid": "x", "boot_index": 0, "volume_id": "x", "volume_type": "x"}`),
+		s.do("POST", "/v1/volume/targets", "latest",
+			`{"properties": "hunter2", "node_uuid": "x", "boot_index": 0, "volume_id": "x", "volume_type": "x"}`),
 	}
 	for _, a := range answers {
 		require.NotContains(t, a.body, "hunter2")
@@ -80,9 +84,13 @@ func TestLinksBeginWithTheHostOfTheRequest(t *testing.T) {
 func TestEveryResponseHasTheRequestID(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	one, other := s.do("GET", "/v1/nodes", "1.107", ""), s.do("GET", "/v1/nope", "1.106", "")
-	require.Regexp(t, "^req-[0-9a-f-]{36}$", one.header.Get("OpenStack-Request-Id"))
-	require.Equal(t, one.header.Get("OpenStack-Request-Id"), one.header.Get("X-OpenStack-Request-Id"))
-	require.Empty(t, other.header.Get("X-OpenStack-Request-Id"))
+	for _, a := range []reply{one, other} {
+		require.Regexp(t, "^req-[0-9a-f-]{36}$", a.header.Get("OpenStack-Request-Id"))
+		require.Equal(t, a.header.Get("OpenStack-Request-Id"), a.header.Get("X-OpenStack-Request-Id"))
+	}
+	old := start(t, states.Flamingo, api.Config{})
+	require.Empty(t, old.do("GET", "/v1/nodes", "1.101", "").header.Get("X-OpenStack-Request-Id"))
+	require.Empty(t, old.do("GET", "/v1/nope", "1.101", "").header.Get("OpenStack-Request-Id"), "as Ironic's routing")
 	require.NotEqual(t, one.header.Get("OpenStack-Request-Id"), other.header.Get("OpenStack-Request-Id"))
 }
 
@@ -143,7 +151,8 @@ func TestANodeWithWorkInFlightIsNotChanged(t *testing.T) {
 func TestAnInspectionKeepsItsNodeAndPortsFrom139On(t *testing.T) {
 	s := start(t, states.Antelope, api.Config{})
 	uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
-	port := s.do("POST", "/v1/ports", "1.82", `{"address": "52:54:00:00:00:01", "node_uuid": "`+uuid+`"}`).must(http.StatusCreated)["uuid"].(string)
+	port := s.do("POST", "/v1/ports", "1.82",
+		`{"address": "52:54:00:00:00:01", "node_uuid": "`+uuid+`"}`).must(http.StatusCreated)["uuid"].(string)
 	s.provision("n", "manage")
 	_, err := s.conductor.UpdateNode(context.Background(), uuid, func(n *conductor.Node) error {
 		n.ProvisionState, n.TargetProvisionState = states.Inspecting, states.Manageable
@@ -153,7 +162,8 @@ func TestAnInspectionKeepsItsNodeAndPortsFrom139On(t *testing.T) {
 	require.NoError(t, err)
 	patch := `[{"op": "add", "path": "/extra/a", "value": 1}]`
 	require.Equal(t, `Cannot update node "`+uuid+`" while it is in state "inspecting".`, s.do("PATCH", "/v1/nodes/n", "1.39", patch).fault())
-	require.Equal(t, `Cannot update port "`+port+`" on "`+uuid+`" while it is in state "inspecting".`, s.do("PATCH", "/v1/ports/"+port, "1.39", patch).fault())
+	require.Equal(t, `Cannot update port "`+port+`" on "`+uuid+`" while it is in state "inspecting".`,
+		s.do("PATCH", "/v1/ports/"+port, "1.39", patch).fault())
 	s.do("PATCH", "/v1/nodes/n", "1.38", patch).must(http.StatusOK)
 	s.do("PATCH", "/v1/ports/"+port, "1.38", patch).must(http.StatusOK)
 }
@@ -223,7 +233,8 @@ func TestADriverWhoseInterfacesDoNotFitIsRefused(t *testing.T) {
 	for range 20 {
 		a := s.do("PATCH", "/v1/nodes/n", "1.82", "["+driver+"]")
 		require.Equal(t, http.StatusBadRequest, a.status)
-		require.Equal(t, "Could not find the following interface in the 'ironic.hardware.interfaces.boot' entrypoint: fake. Valid interfaces are ['ipxe'].", a.fault())
+		require.Equal(t, "Could not find the following interface in the 'ironic.hardware.interfaces.boot' entrypoint: fake. "+
+			"Valid interfaces are ['ipxe'].", a.fault())
 	}
 	require.Equal(t, before, s.do("GET", "/v1/nodes/n", "1.82", "").body, "nothing changed")
 
@@ -235,7 +246,8 @@ func TestADriverWhoseInterfacesDoNotFitIsRefused(t *testing.T) {
 	unfit := s.do("PATCH", "/v1/nodes/n", "1.82", "["+chosen+"]")
 	require.Contains(t, unfit.fault(), "interfaces.console' entrypoint: fake. Valid interfaces are [].")
 	node := s.do("PATCH", "/v1/nodes/n?reset_interfaces=true", "1.82", "["+chosen+"]").must(http.StatusOK)
-	require.Equal(t, []any{"ipxe", "noop", "no-bios", nil}, []any{node["boot_interface"], node["management_interface"], node["bios_interface"], node["console_interface"]})
+	require.Equal(t, []any{"ipxe", "noop", "no-bios", nil},
+		[]any{node["boot_interface"], node["management_interface"], node["bios_interface"], node["console_interface"]})
 }
 
 func TestNetworkDataHasItsThreeLists(t *testing.T) {
@@ -298,7 +310,8 @@ func TestAnEmptyConfigDriveIsNotStored(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available})
 	require.NoError(t, err)
-	require.Equal(t, http.StatusAccepted, s.do("PUT", "/v1/nodes/"+n.UUID+"/states/provision", "latest", `{"target": "active", "configdrive": {}}`).status)
+	require.Equal(t, http.StatusAccepted, s.do("PUT", "/v1/nodes/"+n.UUID+"/states/provision", "latest",
+		`{"target": "active", "configdrive": {}}`).status)
 	n, err = s.conductor.Node(t.Context(), n.UUID)
 	require.NoError(t, err)
 	require.NotContains(t, n.InstanceInfo, "configdrive")

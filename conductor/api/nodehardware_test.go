@@ -16,7 +16,7 @@ import (
 )
 
 func TestBIOSSettings(t *testing.T) {
-	s := start(t, states.Latest(), api.Config{})
+	s := start(t, states.Flamingo, api.Config{})
 	_, err := s.conductor.CreateNode(t.Context(), &conductor.Node{
 		Name: "n", Driver: "fake-hardware", ProvisionState: states.Manageable,
 		BIOSSettings: []conductor.BIOSSetting{
@@ -55,21 +55,33 @@ func TestBIOSSettings(t *testing.T) {
 func TestFirmwareComponents(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	n := &conductor.Node{Name: "n", Driver: "fake-hardware", ProvisionState: states.Manageable}
-	n.SetFirmware([]conductor.FirmwareComponent{{Component: "bios", CurrentVersion: "1"}, {Component: "bmc", CurrentVersion: "1"}})
+	n.SetFirmware([]conductor.FirmwareComponent{{Component: "bios", CurrentVersion: "1"},
+		{Component: "bmc", CurrentVersion: "1", Model: "M1"}})
 	n.SetFirmware([]conductor.FirmwareComponent{{Component: "bios", CurrentVersion: "2"}})
 	_, err := s.conductor.CreateNode(t.Context(), n)
 	require.NoError(t, err)
 	for query, want := range map[string]string{
 		"": `{"firmware": [
-			{"created_at": "TIME", "updated_at": "TIME", "component": "bios", "initial_version": "1", "current_version": "2", "last_version_flashed": "2"},
-			{"created_at": "TIME", "updated_at": null, "component": "bmc", "initial_version": "1", "current_version": "1", "last_version_flashed": null}
+			{"created_at": "TIME", "updated_at": "TIME", "component": "bios",
+				"initial_version": "1", "current_version": "2", "last_version_flashed": "2"},
+			{"created_at": "TIME", "updated_at": null, "component": "bmc",
+				"initial_version": "1", "current_version": "1", "last_version_flashed": null}
 		]}`,
-		"?fields=component": `{"firmware": [{"created_at": "TIME", "updated_at": "TIME", "component": "bios"}, {"created_at": "TIME", "updated_at": null, "component": "bmc"}]}`,
-		"?detail=true":      `{"firmware": [{"created_at": "TIME", "updated_at": "TIME"}, {"created_at": "TIME", "updated_at": null}]}`,
+		"?fields=component": `{"firmware": [{"created_at": "TIME", "updated_at": "TIME", "component": "bios"}, ` +
+			`{"created_at": "TIME", "updated_at": null, "component": "bmc"}]}`,
 	} {
 		a := s.do("GET", "/v1/nodes/n/firmware"+query, "1.86", "")
 		require.JSONEq(t, want, timePattern.ReplaceAllString(a.body, "TIME"), query)
 	}
+	require.Equal(t, "Schema error: 'true' is not of type 'boolean'",
+		s.do("GET", "/v1/nodes/n/firmware?detail=true", "1.86", "").fault(), "as Ironic 39.0.0")
 	require.Equal(t, http.StatusBadRequest, s.do("GET", "/v1/nodes/n/firmware?detail=true&fields=component", "1.86", "").status)
 	require.Equal(t, http.StatusNotFound, s.do("GET", "/v1/nodes/n/firmware", "1.85", "").status)
+
+	shown := s.do("GET", "/v1/nodes/n/firmware?fields=model,component,serial_number,vendor", "1.114",
+		"").must(http.StatusOK)["firmware"].([]any)[1].(map[string]any)
+	delete(shown, "created_at")
+	require.Equal(t, map[string]any{"component": "bmc", "updated_at": nil, "vendor": nil, "model": "M1", "serial_number": nil}, shown)
+	require.Equal(t, "Fields model, vendor are not allowed in this API version. They require at least API version 1.114.",
+		s.do("GET", "/v1/nodes/n/firmware?fields=vendor,model,component", "1.113", "").fault())
 }

@@ -26,7 +26,15 @@ func TestChildrenAreLeftOutOfLists(t *testing.T) {
 	}
 	require.Equal(t, []string{parent}, uuids(""))
 	require.Equal(t, []string{parent, child}, uuids("&include_children=true"))
+	require.Equal(t, []string{parent}, uuids("&include_children=false"))
 	require.Equal(t, []string{child}, uuids("&parent_node="+parent))
+	require.Empty(t, uuids("&parent_node="), "the text is no null")
+	for query, want := range map[string]int{
+		"": 1, "?include_children=": 1, "?include_children=false": 2, "?parent_node=": 0, "?parent_node=" + parent: 1,
+	} {
+		require.Len(t, s.do("GET", "/v1/nodes/detail"+query, "1.5", "").must(http.StatusOK)["nodes"], want, query)
+	}
+	require.Contains(t, s.do("GET", "/v1/nodes?include_children=x", "1.82", "").fault(), "Invalid include_children: Unrecognized value 'x'")
 	require.Equal(t, []any{child}, s.do("GET", "/v1/nodes/parent/children", "latest", "").json()["children"])
 	require.Equal(t, "Unable to apply the requested parent_node 'nope'. Requested value was invalid.",
 		s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware", "parent_node": "nope"}`).fault())
@@ -109,10 +117,14 @@ func TestAFilterPassesTheNodesWithItsValue(t *testing.T) {
 	} {
 		require.Equal(t, want, s.filtered(query), query)
 	}
+	require.Equal(t, []any{"b"}, s.do("GET", "/v1/chassis/nodes?fields=name&chassis_uuid="+chassis, "latest", "").values("nodes", "name"))
+	require.Equal(t, "The path and the query both have the argument chassis_uuid",
+		s.do("GET", "/v1/chassis/"+chassis+"/nodes?chassis_uuid="+chassis, "latest", "").fault())
 	b, err := s.conductor.Node(t.Context(), "b")
 	require.NoError(t, err)
 	require.Equal(t, "c", s.filtered("sort_key=name&resource_class=x&marker="+b.UUID), "the marker need not pass the filter")
-	require.Equal(t, "Expected string for parent_node: ['a', 'b']", s.do("GET", "/v1/nodes?include_children=true&parent_node=a&parent_node=b", "latest", "").fault())
+	require.Equal(t, "Expected string for parent_node: ['a', 'b']",
+		s.do("GET", "/v1/nodes?include_children=true&parent_node=a&parent_node=b", "latest", "").fault())
 }
 
 func TestAFilterHasTheValuesOfTheSeries(t *testing.T) {
@@ -130,7 +142,8 @@ func TestTheTypesOfAListsArgumentsAreCheckedInIronicsOrder(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	arguments := []struct{ name, kind string }{
 		{"chassis_uuid", "Expected UUID for "}, {"instance_uuid", "Expected UUID for "}, {"associated", "Invalid "}, {"maintenance", "Invalid "},
-		{"retired", "Invalid "}, {"marker", "Expected UUID for "}, {"limit", "Expected an integer for "}, {"detail", "Invalid "}, {"sharded", "Invalid "},
+		{"retired", "Invalid "}, {"marker", "Expected UUID for "}, {"limit", "Expected an integer for "}, {"detail", "Invalid "},
+		{"sharded", "Invalid "},
 	}
 	for i, earlier := range arguments {
 		for _, later := range arguments[i+1:] {
@@ -143,18 +156,19 @@ func TestTheTypesOfAListsArgumentsAreCheckedInIronicsOrder(t *testing.T) {
 func TestTheLinkToTheNextPageHasTheParametersOfThisOne(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Latest(), api.Config{})
-	first := s.have(&conductor.Node{ProvisionState: states.Available, Name: "a", ResourceClass: "x y", Maintenance: true, InstanceUUID: absentUUID})
+	first := s.have(&conductor.Node{ProvisionState: states.Available, Name: "a", ResourceClass: "x y", Maintenance: true,
+		InstanceUUID: absentUUID})
 	s.have(&conductor.Node{ProvisionState: states.Available, Name: "b", ResourceClass: "x y", Maintenance: true})
-	for path, want := range map[string]any{
-		"?limit=1":                         "?sort_key=id&sort_dir=asc&fields=instance_uuid,maintenance,power_state,provision_state,uuid,name&limit=1&marker=" + first,
-		"/detail?limit=1&maintenance=true": "/detail?sort_key=id&sort_dir=asc&maintenance=True&limit=1&marker=" + first,
-		"?detail=true&limit=1&maintenance=true&resource_class=x%20y": "?sort_key=id&sort_dir=asc&maintenance=True&detail=True&resource_class=x+y&limit=1&marker=" + first,
-		"?fields=uuid&limit=1&associated=true&retired=false":         "?sort_key=id&sort_dir=asc&associated=True&retired=false&fields=uuid&limit=1&marker=" + first,
-		"?limit=1&instance_uuid=" + absentUUID:                       nil, // Ironic gives no link
+	for _, c := range []struct{ path, query string }{
+		{"?limit=1", "&fields=instance_uuid,maintenance,power_state,provision_state,uuid,name"},
+		{"/detail?limit=1&maintenance=true", "&maintenance=True"},
+		{"?detail=true&limit=1&maintenance=true&resource_class=x%20y", "&maintenance=True&detail=True&resource_class=x+y"},
+		{"?fields=uuid&limit=1&associated=true&retired=false", "&associated=True&retired=false&fields=uuid"},
 	} {
-		if want != nil {
-			want = "http://HOST/v1/nodes" + want.(string)
-		}
-		require.Equal(t, want, s.do("GET", "/v1/nodes"+path, "latest", "").must(http.StatusOK)["next"], path)
+		folder, _, _ := strings.Cut(c.path, "?")
+		want := "http://HOST/v1/nodes" + folder + "?sort_key=id&sort_dir=asc" + c.query + "&limit=1&marker=" + first
+		require.Equal(t, want, s.do("GET", "/v1/nodes"+c.path, "latest", "").must(http.StatusOK)["next"], c.path)
 	}
+	one := s.do("GET", "/v1/nodes?limit=1&instance_uuid="+absentUUID, "latest", "").must(http.StatusOK)
+	require.Nil(t, one["next"], "Ironic gives no link")
 }

@@ -86,24 +86,33 @@ func TestInvalidFieldsOfANodeAreRefusedInIronicsOrder(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n", "deploy_interface": "fake"}`)
 	boolean := func(field, value string) string {
-		return "Invalid " + field + ": Unrecognized value '" + value + "', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'"
+		return "Invalid " + field + ": Unrecognized value '" + value + "', acceptable values are: '0', '1', 'f', 'false', 'n', " +
+			"'no', 'off', 'on', 't', 'true', 'y', 'yes'"
 	}
 	for _, c := range []struct{ method, path, body, fault string }{
-		{"POST", "/v1/nodes", `{"driver": "fake-hardware", "protected": true}`, "Schema error for node: Additional properties are not allowed ('protected' was unexpected)"},
+		{"POST", "/v1/nodes", `{"driver": "fake-hardware", "protected": true}`,
+			"Schema error for node: Additional properties are not allowed ('protected' was unexpected)"},
 		{"POST", "/v1/nodes", `{"driver": "fake-hardware", "instance_info": "hunter2"}`, "Schema error for node: "},
-		{"POST", "/v1/nodes", `{"chassis_uuid": 1, "driver": 2}`, "Schema error for node: 1 is not of type"},
+		{"POST", "/v1/nodes", `{"chassis_uuid": 1, "driver": 2}`, "Schema error for node: 2 is not of type"},
 		{"POST", "/v1/nodes", `{"driver": "fake-hardware", "automated_clean": "x", "chassis_uuid": "y"}`, boolean("automated_clean", "x")},
 		{"POST", "/v1/nodes", `{"driver": "fake-hardware", "extra": "text"}`, "Schema error for node: 'text' is not of type"},
-		{"PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/maintenance", "value": "x"}, {"op": "add", "path": "/protected", "value": "z"}]`, boolean("protected", "z")},
-		{"PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/deploy_interface/a", "value": "x"}]`, "Couldn't apply patch '{'op': 'add', 'path': '/deploy_interface/a', 'value': 'x'}'. Reason: 'a' is not a valid sequence index"},
-		{"PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/conductor_group/a", "value": "x"}]`, "Couldn't apply patch '{'op': 'add', 'path': '/conductor_group/a', 'value': 'x'}'. Reason: 'a' is not a valid sequence index"},
+		{"PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/maintenance", "value": "x"}, {"op": "add", "path": "/protected", "value": "z"}]`,
+			boolean("protected", "z")},
+		{"PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/deploy_interface/a", "value": "x"}]`,
+			"Couldn't apply patch '{'op': 'add', 'path': '/deploy_interface/a', 'value': 'x'}'. Reason: 'a' is not a valid sequence index"},
+		{"PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/conductor_group/a", "value": "x"}]`,
+			"Couldn't apply patch '{'op': 'add', 'path': '/conductor_group/a', 'value': 'x'}'. Reason: 'a' is not a valid sequence index"},
 		{"GET", "/v1/nodes/n?fields=created_at", ``, "Field created_at is not a valid field."},
 		{"GET", "/v1/nodes?sort_key=conductor", ``, `The sort_key value "conductor" is an invalid field for sorting`},
 		{"GET", "/v1/nodes?sort_key=allocation_uuid", ``, `The sort_key value "allocation_uuid" is an invalid field for sorting`},
-		{"PUT", "/v1/nodes/n/states/power", `{"target": ""}`, `The requested action "" can not be performed on node "n" while it is in state "None".`},
-		{"PUT", "/v1/nodes/n/states/power", `{"target": "nonsense"}`, `The requested action "nonsense" can not be performed on node "n" while it is in state "None".`},
-		{"PUT", "/v1/nodes/n/states/power", `{"target": "error"}`, `The requested action "error" can not be performed on node "n" while it is in state "None".`},
-		{"PUT", "/v1/nodes/n/states/secure_boot", `{"target": null}`, "Invalid secure_boot None requested for node. Allowed secure_boot states are: True, False) "},
+		{"PUT", "/v1/nodes/n/states/power", `{"target": ""}`,
+			`The requested action "" can not be performed on node "n" while it is in state "None".`},
+		{"PUT", "/v1/nodes/n/states/power", `{"target": "nonsense"}`,
+			`The requested action "nonsense" can not be performed on node "n" while it is in state "None".`},
+		{"PUT", "/v1/nodes/n/states/power", `{"target": "error"}`,
+			`The requested action "error" can not be performed on node "n" while it is in state "None".`},
+		{"PUT", "/v1/nodes/n/states/secure_boot", `{"target": null}`,
+			"Invalid secure_boot None requested for node. Allowed secure_boot states are: True, False) "},
 		{"POST", "/v1/nodes/n/vifs", `{"id": "a b"}`, "Expected UUID or name for id: a b"},
 		{"DELETE", "/v1/nodes/n/vifs/a%20b", ``, "Expected UUID or name for vif_id: a b"},
 	} {
@@ -127,7 +136,8 @@ func TestTextsOfANodeHaveALargestLength(t *testing.T) {
 func TestAConductorGroupIsStoredInLowerCase(t *testing.T) {
 	t.Parallel()
 	s := startCluster(t)
-	require.Equal(t, "x", s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware", "conductor_group": "X"}`).must(http.StatusCreated)["conductor_group"])
+	require.Equal(t, "x", s.do("POST", "/v1/nodes", "latest",
+		`{"driver": "fake-hardware", "conductor_group": "X"}`).must(http.StatusCreated)["conductor_group"])
 
 	s = start(t, states.Latest(), api.Config{})
 	require.Equal(t, "", s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware"}`).must(http.StatusCreated)["conductor_group"])
@@ -159,7 +169,8 @@ func TestReadingANodeDoesNotChangeItsImage(t *testing.T) {
 func TestOnlyTheInstanceOfABusyNodeInMaintenanceCanBeRemoved(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Latest(), api.Config{})
-	s.have(&conductor.Node{Name: "n", ProvisionState: states.DeployWait, TargetProvisionState: states.Active, Maintenance: true, InstanceUUID: absentUUID})
+	s.have(&conductor.Node{Name: "n", ProvisionState: states.DeployWait, TargetProvisionState: states.Active, Maintenance: true,
+		InstanceUUID: absentUUID})
 	const busy = "Node n can not be updated while a state transition is in progress."
 	for _, patch := range []string{
 		`{"op": "remove", "path": "/extra"}`,
@@ -210,7 +221,8 @@ func TestAChildCanLeaveItsParent(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "parent"}`)
 	child := s.create(`{"driver": "fake-hardware", "parent_node": "parent"}`)
-	require.Nil(t, s.do("PATCH", "/v1/nodes/"+child, "latest", `[{"op": "remove", "path": "/parent_node"}]`).must(http.StatusOK)["parent_node"])
+	require.Nil(t, s.do("PATCH", "/v1/nodes/"+child, "latest",
+		`[{"op": "remove", "path": "/parent_node"}]`).must(http.StatusOK)["parent_node"])
 }
 
 func TestARAIDConfigurationHasAtMostOneRootVolume(t *testing.T) {
@@ -289,7 +301,11 @@ func TestVendorMethodsAreDescribed(t *testing.T) {
 	for name, async := range map[string]bool{"second_method": true, "third_method_sync": false} {
 		word := map[bool]string{true: "kazoo", false: "meow"}[async]
 		require.Equal(t, map[string]any{
-			"http_methods": []any{"POST"}, "async": async, "description": "Test if the value of bar is " + word, "attach": false, "require_exclusive_lock": true,
+			"http_methods":           []any{"POST"},
+			"async":                  async,
+			"description":            "Test if the value of bar is " + word,
+			"attach":                 false,
+			"require_exclusive_lock": true,
 		}, methods[name])
 	}
 }
@@ -328,7 +344,8 @@ func (*slotted) AttachVirtualMedia(context.Context, *conductor.Node, string, str
 }
 
 func (*slotted) VirtualMedia(context.Context, *conductor.Node) ([]conductor.VirtualMedia, error) {
-	return []conductor.VirtualMedia{{Image: "http://h/boot.iso", Inserted: true, MediaTypes: []string{"CD", "DVD"}}, {MediaTypes: []string{"Floppy"}}}, nil
+	return []conductor.VirtualMedia{{Image: "http://h/boot.iso", Inserted: true, MediaTypes: []string{"CD", "DVD"}},
+		{MediaTypes: []string{"Floppy"}}}, nil
 }
 
 func TestTheSlotsOfVirtualMediaAreShown(t *testing.T) {
@@ -336,13 +353,15 @@ func TestTheSlotsOfVirtualMediaAreShown(t *testing.T) {
 	s := startWith(t, states.Latest(), api.Config{}, map[string]conductor.Hardware{"slotted": &slotted{}})
 	s.create(`{"driver": "slotted", "name": "n"}`)
 	a := s.do("GET", "/v1/nodes/n/vmedia", "latest", "")
-	require.JSONEq(t, `[{"image": "http://h/boot.iso", "inserted": true, "media_types": ["CD", "DVD"]}, {"image": null, "inserted": false, "media_types": ["Floppy"]}]`, a.body)
+	require.JSONEq(t, `[{"image": "http://h/boot.iso", "inserted": true, "media_types": ["CD", "DVD"]}, `+
+		`{"image": null, "inserted": false, "media_types": ["Floppy"]}]`, a.body)
 }
 
 func TestABIOSSettingIsShownByItsName(t *testing.T) {
 	t.Parallel()
 	s := start(t, states.Latest(), api.Config{})
-	s.have(&conductor.Node{Name: "n", ProvisionState: states.Manageable, BIOSSettings: []conductor.BIOSSetting{{Name: "noise", Value: "none"}}})
+	s.have(&conductor.Node{Name: "n", ProvisionState: states.Manageable,
+		BIOSSettings: []conductor.BIOSSetting{{Name: "noise", Value: "none"}}})
 	for version, fields := range map[string]int{"1.73": 5, "1.74": 14} {
 		require.Len(t, s.do("GET", "/v1/nodes/n/bios/noise", version, "").must(http.StatusOK)["noise"], fields, version)
 	}

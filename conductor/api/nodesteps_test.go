@@ -49,7 +49,10 @@ func TestStepsAreShownAsIronicStoresThem(t *testing.T) {
 			}
 		}
 	}
-	for _, key := range []string{"abort_after", "argsinfo", "clean_step_index", "deploy_step_index", "service_step_index", "user_deploy_steps", "cleaning_disable_ramdisk", "servicing_disable_ramdisk"} {
+	for _, key := range []string{
+		"abort_after", "argsinfo", "clean_step_index", "deploy_step_index", "service_step_index", "user_deploy_steps",
+		"cleaning_disable_ramdisk", "service_disable_ramdisk",
+	} {
 		require.True(t, shown[key], "no record has %s", key)
 	}
 }

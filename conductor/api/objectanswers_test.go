@@ -4,6 +4,7 @@ package api_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +21,8 @@ func TestTheFieldsOfARecordIncludeLinksAndTimes(t *testing.T) {
 	for _, path := range []string{chassis, "/v1/chassis"} {
 		require.Equal(t, http.StatusOK, s.do("GET", path+"?fields=uuid,created_at,updated_at,links,nodes", "latest", "").status, path)
 	}
-	require.Equal(t, []string{"created_at", "links", "nodes"}, keysOf(s.do("GET", chassis+"?fields=created_at,nodes", "latest", "").must(http.StatusOK)))
+	require.Equal(t, []string{"created_at", "links", "nodes"},
+		keysOf(s.do("GET", chassis+"?fields=created_at,nodes", "latest", "").must(http.StatusOK)))
 	require.Contains(t, s.do("GET", chassis, "1.1", "").must(http.StatusOK), "nodes")
 }
 
@@ -46,6 +48,43 @@ func TestARunbookNeedsItsVersion(t *testing.T) {
 		require.Equal(t, status, a.status)
 		require.Equal(t, "The API version does not allow runbooks", a.fault())
 	}
+}
+
+func TestTheNameOfARunbookIsPartOfItsSchema(t *testing.T) {
+	t.Parallel()
+	s, old := start(t, states.Latest(), api.Config{}), start(t, states.Epoxy, api.Config{})
+	const steps = `"steps": [{"interface": "bios", "step": "apply", "order": -1}]`
+	for body, want := range map[string]string{
+		`{"name": "a b", ` + steps + `}`:                              `'a b' does not match '^[A-Za-z0-9\\-._~]+$'`,
+		`{"name": "", ` + steps + `}`:                                 "'' should be non-empty",
+		`{"name": "` + strings.Repeat("x", 256) + `", ` + steps + `}`: "'" + strings.Repeat("x", 256) + "' is too long",
+		`{"name": 1, ` + steps + `}`:                                  "1 is not of type 'string'",
+	} {
+		require.Equal(t, "Schema error for runbook: "+want, s.do("POST", "/v1/runbooks", "latest", body).fault(), body)
+	}
+	for body, want := range map[string]string{
+		`{"name": "lower", ` + steps + `}`: "'lower' is not valid under any of the given schemas. " +
+			"Possible root cause: 'lower' does not match '^CUSTOM_[A-Z0-9_]+$'",
+		`{"name": "CUSTOM_A", "description": "", ` + steps + `}`: "Additional properties are not allowed ('description' was unexpected)",
+	} {
+		require.Equal(t, "Schema error for runbook: "+want, old.do("POST", "/v1/runbooks", "latest", body).fault(), body)
+		require.Equal(t, "Schema error for runbook: "+want, s.do("POST", "/v1/runbooks", "1.111", body).fault(), body)
+	}
+	for _, s := range []*server{s, old} {
+		s.post("/v1/runbooks", `{"name": "CUSTOM_A", "steps": [{"interface": "bios", "step": "apply", "order": 1}]}`)
+	}
+	const other = `[{"op": "add", "path": "/x", "value": 1}]`
+	const cannot = "Cannot patch /x. Only the following can be updated: "
+	require.Equal(t, cannot+"extra, name, steps, description, public, owner",
+		old.do("PATCH", "/v1/runbooks/CUSTOM_A", "latest", other).fault())
+	require.Equal(t, cannot+"disable_ramdisk, extra, name, owner, public, steps",
+		s.do("PATCH", "/v1/runbooks/CUSTOM_A", "1.111", other).fault())
+	require.Contains(t, s.do("PATCH", "/v1/runbooks/CUSTOM_A", "latest", other).fault(), "description")
+	const rename = `[{"op": "replace", "path": "/name", "value": "lower"}, {"op": "replace", "path": "/extra", "value": {"a": 1}}]`
+	require.Equal(t, "Schema error for patch: 'lower' is not valid under any of the given schemas. Possible root cause: "+
+		"'lower' does not match '^CUSTOM_[A-Z0-9_]+$'", old.do("PATCH", "/v1/runbooks/CUSTOM_A", "latest", rename).fault())
+	require.Equal(t, 200, s.do("PATCH", "/v1/runbooks/CUSTOM_A", "1.111", rename).status,
+		"2026.2 has one schema for the patches of all versions")
 }
 
 func TestAStepOfARunbookHasArguments(t *testing.T) {
@@ -74,17 +113,25 @@ func TestMissingCandidateNodesAreSorted(t *testing.T) {
 
 func TestARecordIsNotServedBelowItsNode(t *testing.T) {
 	t.Parallel()
-	s := start(t, states.Latest(), api.Config{})
-	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	s, old := start(t, states.Latest(), api.Config{}), start(t, states.Flamingo, api.Config{})
+	for _, s := range []*server{s, old} {
+		s.post("/v1/portgroups", `{"name": "g", "node_uuid": "`+s.create(`{"driver": "fake-hardware", "name": "n"}`)+`"}`)
+	}
 	for _, c := range []struct{ method, path, want string }{
 		{"GET", "ports/" + absentUUID + "?fields=uuid", "Operation not permitted."},
 		{"DELETE", "ports/" + absentUUID + "?fields=uuid", "Unexpected arguments: fields"},
 		{"GET", "portgroups/nope", "Portgroup nope could not be found."},
-		{"DELETE", "portgroups/nope", "Operation not permitted."},
+		{"DELETE", "portgroups/nope", "Portgroup nope could not be found."},
+		{"DELETE", "portgroups/g", "Operation not permitted."},
+		{"GET", "volume/connectors/" + absentUUID, "Volume connector " + absentUUID + " could not be found."},
+		{"PATCH", "portgroups/g", "Schema error for patch: {} is not of type 'array'"},
+		{"PATCH", "ports/" + absentUUID, "Schema error for patch: {} is not of type 'array'"},
 		{"GET", "portgroups/" + absentUUID, "Portgroup " + absentUUID + " could not be found."},
-		{"GET", "portgroups/a%20b", "Expected UUID or name for portgroup_ident: a b"},
+		{"GET", "portgroups/a%20b", "Expected UUID or name for portgroup: a b"},
 	} {
-		require.Equal(t, c.want, s.do(c.method, "/v1/nodes/n/"+c.path, "latest", "").fault(), "%s %s", c.method, c.path)
+		require.Equal(t, c.want, old.do(c.method, "/v1/nodes/n/"+c.path, "latest", "").fault(), "%s %s", c.method, c.path)
+		want := strings.Replace(c.want, "Operation not permitted.", "Malformed request URI.", 1)
+		require.Equal(t, want, s.do(c.method, "/v1/nodes/n/"+c.path, "latest", "").fault(), "%s %s", c.method, c.path)
 	}
 }
 
@@ -104,7 +151,7 @@ func TestTheNameOfAnAllocationMayEndInJSON(t *testing.T) {
 
 func TestTheFirstViolationIsThatOfTheFirstName(t *testing.T) {
 	t.Parallel()
-	s := start(t, states.Latest(), api.Config{})
+	s := start(t, states.Flamingo, api.Config{})
 	for path, c := range map[string][2]string{
 		"ports":          {`{"node_uuid": "x", "uuid": 6, "address": 5}`, "Schema error for port: 5 is not of type 'string'"},
 		"volume/targets": {`{"boot_index": 1}`, "Schema error for target: 'node_uuid' is a required property"},

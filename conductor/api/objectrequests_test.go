@@ -37,7 +37,8 @@ func TestPortsAndPortGroupsAreFilteredByTheirNodes(t *testing.T) {
 	for _, n := range []*conductor.Node{{Name: "a", Shard: "One"}, {Name: "b", Shard: "two", ConductorGroup: "x"}} {
 		n.ProvisionState = states.Manageable
 		uuid := s.have(n)
-		s.post("/v1/ports", `{"node_uuid": "`+uuid+`", "address": "52:54:00:00:00:0`+n.Name+`", "description": "The `+n.Name+`-th Port", "name": "`+n.Name+`"}`)
+		s.post("/v1/ports", `{"node_uuid": "`+uuid+`", "address": "52:54:00:00:00:0`+n.Name+`", `+
+			`"description": "The `+n.Name+`-th Port", "name": "`+n.Name+`"}`)
 		s.post("/v1/portgroups", `{"node_uuid": "`+uuid+`", "name": "`+n.Name+`"}`)
 	}
 	for query, want := range map[string]string{
@@ -48,15 +49,11 @@ func TestPortsAndPortGroupsAreFilteredByTheirNodes(t *testing.T) {
 		"?conductor_groups=x":          "b",
 		"?conductor_groups=y":          "",
 		"?node=a":                      "a",
-		"?node=b&shard=one":            "b", // only the first of both applies
-		"?conductor_groups=x&node=a":   "",
+		"?conductor_groups=":           "a b",
 		"?sort_key=uuid&node=a":        "a",
 		"?sort_key=name&sort_dir=desc": "b a",
 	} {
 		for _, list := range []string{"ports", "portgroups"} {
-			if list == "ports" && strings.Contains(query, "node=b&shard") {
-				continue // ports refuse both
-			}
 			with := query + "?"
 			if query != "" {
 				with = query + "&"
@@ -73,13 +70,76 @@ func TestPortsAndPortGroupsAreFilteredByTheirNodes(t *testing.T) {
 		require.Len(t, s.do("GET", "/v1/ports?description_contains="+part, "latest", "").must(http.StatusOK)["ports"], found, part)
 	}
 	require.Len(t, s.do("GET", "/v1/portgroups/a/ports", "latest", "").must(http.StatusOK)["ports"], 0)
+	require.Len(t, s.do("GET", "/v1/ports?shard=a&shard=b", "latest", "").must(http.StatusOK)["ports"], 0)
 	for query, fault := range map[string]string{
-		"?node_uuid=a":     "Expected UUID for node_uuid: a",
-		"?shard=a&shard=b": "Expected string for shard: ['a', 'b']",
-		"?node=a%20b":      "Expected UUID or name for node: a b",
+		"?node_uuid=a": "Expected UUID for node_uuid: a",
+		"?node=a%20b":  "Expected UUID or name for node: a b",
 		"?description_contains=a&description_contains=b": "Expected string for description_contains: ['a', 'b']",
 	} {
 		require.Equal(t, fault, s.do("GET", "/v1/ports"+query, "latest", "").fault(), query)
+	}
+}
+
+func TestFiltersOfAListThatExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	s, old := start(t, states.Latest(), api.Config{}), start(t, states.Flamingo, api.Config{})
+	for _, s := range []*server{s, old} {
+		s.post("/v1/portgroups", `{"name": "g", "node_uuid": "`+s.create(`{"driver": "fake-hardware", "name": "n"}`)+`"}`)
+	}
+	const alone, one = "Filtering by conductor_groups cannot be combined with node_ident, portgroup_ident, or node address filters.",
+		"Filtering by node, address, or shard simultaneously is not supported."
+	mac := "52:54:00:00:00:01"
+	for path, want := range map[string]string{
+		"ports?conductor_groups=x&node=n":                  alone,
+		"ports?conductor_groups=x&node_uuid=" + absentUUID: alone,
+		"ports?conductor_groups=x&portgroup=g":             alone,
+		"ports?conductor_groups=x&address=" + mac:          alone,
+		"nodes/n/ports?conductor_groups=x":                 alone,
+		"portgroups/g/ports?conductor_groups=x":            alone,
+		"ports?conductor_groups=&node=n":                   "",
+		"ports?conductor_groups=x&shard=x":                 "",
+		"portgroups?conductor_groups=x&node=n":             one,
+		"portgroups?shard=x&address=" + mac:                one,
+		"nodes/n/portgroups?address=" + mac:                one,
+		"portgroups?conductor_groups=&shard=&node=n":       "",
+	} {
+		a := s.do("GET", "/v1/"+path, "latest", "")
+		if want == "" {
+			require.Equal(t, http.StatusOK, a.status, path)
+			continue
+		}
+		require.Equal(t, want, a.fault(), path)
+	}
+	require.Equal(t, http.StatusOK, old.do("GET", "/v1/portgroups?node=n&address="+mac, "latest", "").status, "there the first filter applies")
+}
+
+// Ironic removes the fields of later versions from single port groups alone, and before 2026.1 from none.
+func TestAListOfPortGroupsHasTheFieldsOfLaterVersions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		series        states.Series
+		version       string
+		alone, listed []string
+	}{
+		{states.Latest(), "1.25", nil, []string{"mode", "properties", "physical_network", "category", "dynamic_portgroup"}},
+		{states.Latest(), "1.103", []string{"mode", "properties", "physical_network", "category"},
+			[]string{"mode", "properties", "physical_network", "category", "dynamic_portgroup"}},
+		{states.Gazpacho, "1.25", nil, []string{"mode", "properties", "physical_network", "category", "dynamic_portgroup"}},
+		{states.Flamingo, "1.25", []string{"mode", "properties"}, []string{"mode", "properties"}},
+	} {
+		s := start(t, c.series, api.Config{})
+		group := s.post("/v1/portgroups", `{"node_uuid": "`+s.create(`{"driver": "fake-hardware"}`)+`"}`)
+		late := func(o any) (have []string) {
+			for _, name := range []string{"mode", "properties", "physical_network", "category", "dynamic_portgroup"} {
+				if _, has := o.(map[string]any)[name]; has {
+					have = append(have, name)
+				}
+			}
+			return have
+		}
+		require.Equal(t, c.alone, late(s.do("GET", group, c.version, "").must(http.StatusOK)), "%v %s", c.series, c.version)
+		list := s.do("GET", "/v1/portgroups/detail", c.version, "").must(http.StatusOK)["portgroups"].([]any)
+		require.Equal(t, c.listed, late(list[0]), "%v %s", c.series, c.version)
 	}
 }
 
@@ -88,7 +148,8 @@ func TestRequestsForObjectsAreAllowedSinceTheirVersion(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	uuid := s.have(&conductor.Node{Name: "n", ProvisionState: states.Manageable})
 	active := s.have(&conductor.Node{ProvisionState: states.Active})
-	port := s.post("/v1/ports", `{"node_uuid": "`+uuid+`", "address": "52:54:00:00:00:01", "local_link_connection": {"port_id": "p", "hostname": "h", "network_type": "managed"}}`)
+	port := s.post("/v1/ports", `{"node_uuid": "`+uuid+`", "address": "52:54:00:00:00:01", "local_link_connection": {"port_id": "p", `+
+		`"hostname": "h", "network_type": "managed"}}`)
 	group := s.post("/v1/portgroups", `{"node_uuid": "`+uuid+`"}`)
 	s.post("/v1/allocations", `{"resource_class": "x", "name": "al"}`)
 	s.waitAllocation("al")
@@ -105,15 +166,20 @@ func TestRequestsForObjectsAreAllowedSinceTheirVersion(t *testing.T) {
 		{"GET", port + "?fields=physical_network", 34, "", 406, 200},
 		{"GET", "/v1/ports?sort_key=physical_network", 34, "", 406, 200},
 		{"GET", "/v1/ports?node=n", 5, "", 406, 200},
-		{"GET", "/v1/ports?description_contains=x", 97, "", 406, 200},
+		{"GET", "/v1/ports?description_contains=x", 97, "", 200, 200},
+		{"GET", "/v1/portgroups?conductor_groups=x", 99, "", 200, 200},
+		{"POST", "/v1/runbooks", 112, `{"name": "CUSTOM_D", "description": "d", ` + steps + `}`, 400, 201},
+		{"PATCH", "/v1/runbooks/CUSTOM_D", 112, `[{"op": "add", "path": "/description", "value": "d"}]`, 400, 200},
 		{"PATCH", port, 34, `[{"op": "add", "path": "/physical_network", "value": "p"}]`, 406, 200},
 		{"PATCH", port, 64, `[{"op": "remove", "path": "/local_link_connection/network_type"}]`, 406, 200},
 		{"PATCH", group, 26, `[{"op": "replace", "path": "/mode", "value": "802.3ad"}]`, 406, 200},
 		{"PATCH", "/v1/allocations/al", 57, `[{"op": "replace", "path": "/name", "value": "al"}]`, 405, 200},
 		{"POST", "/v1/allocations", 58, `{"node": "` + active + `"}`, 400, 201},
 		{"POST", "/v1/ports", 34, `{"node_uuid": "` + uuid + `", "address": "52:54:00:00:00:02", "physical_network": "p"}`, 406, 201},
-		{"POST", "/v1/ports", 64, `{"node_uuid": "` + uuid + `", "address": "52:54:00:00:00:03", "local_link_connection": {"network_type": "unmanaged"}}`, 406, 201},
-		{"POST", "/v1/ports", 90, `{"node_uuid": "` + uuid + `", "address": "52:54:00:00:00:04", "local_link_connection": {"port_id": "p", "vtep-logical-switch": "l", "vtep-physical-switch": "q"}}`, 406, 201},
+		{"POST", "/v1/ports", 64,
+			`{"node_uuid": "` + uuid + `", "address": "52:54:00:00:00:03", "local_link_connection": {"network_type": "unmanaged"}}`, 406, 201},
+		{"POST", "/v1/ports", 90, `{"node_uuid": "` + uuid + `", "address": "52:54:00:00:00:04", ` +
+			`"local_link_connection": {"port_id": "p", "vtep-logical-switch": "l", "vtep-physical-switch": "q"}}`, 406, 201},
 		{"POST", "/v1/ports", 94, `{"node_ident": "n", "address": "52:54:00:00:00:05"}`, 406, 201},
 		{"POST", "/v1/runbooks", 112, `{"name": "free", ` + steps + `}`, 400, 201},
 	} {
@@ -133,21 +199,96 @@ func TestASeriesHasTheFieldsOfItsLastVersion(t *testing.T) {
 	require.Equal(t, []any{"p"}, s.do("GET", "/v1/ports?fields=physical_network", "latest", "").values("ports", "physical_network"))
 	const patch = `[{"op": "replace", "path": "/physical_network", "value": "q"}]`
 	require.Equal(t, "q", s.do("PATCH", port, "latest", patch).must(http.StatusOK)["physical_network"])
-	for _, path := range []string{port + "?fields=physical_network", "/v1/ports?fields=physical_network", "/v1/ports?sort_key=physical_network"} {
+	for _, path := range []string{
+		port + "?fields=physical_network", "/v1/ports?fields=physical_network", "/v1/ports?sort_key=physical_network",
+	} {
 		require.Equal(t, "Request not acceptable.", s.do("GET", path, "1.33", "").fault(), path)
 	}
 	require.Equal(t, "Request not acceptable.", s.do("PATCH", port, "1.33", patch).fault())
 
 	const vtep = `"local_link_connection": {"port_id": "p", "vtep-logical-switch": "l", "vtep-physical-switch": "q"}}`
+	const half = `"local_link_connection": {"port_id": "p", "switch_id": "52:54:00:00:00:09", "vtep-physical-switch": "q"}}`
 	const step = `{"name": "CUSTOM_A", "steps": [{"interface": "firmware", "step": "update", "args": {}, "priority": 1}]}`
 	for series, c := range map[states.Series]struct{ link, firmware int }{
-		states.Antelope: {400, 400}, states.Bobcat: {400, 201}, states.Caracal: {201, 201},
+		states.Antelope: {400, 400},
+		states.Bobcat:   {400, 201},
+		states.Caracal:  {201, 201},
+		states.Flamingo: {201, 201},
+		states.Gazpacho: {406, 201},
 	} {
 		s := start(t, series, api.Config{})
 		uuid := s.create(`{"driver": "fake-hardware"}`)
-		require.Equal(t, c.link, s.do("POST", "/v1/ports", "latest", `{"node_uuid": "`+uuid+`", "address": "52:54:00:00:00:01", `+vtep).status, series)
+		require.Equal(t, c.link, s.do("POST", "/v1/ports", "latest",
+			`{"node_uuid": "`+uuid+`", "address": "52:54:00:00:00:01", `+vtep).status, series)
+		require.Equal(t, 400, s.do("POST", "/v1/ports", "latest",
+			`{"node_uuid": "`+uuid+`", "address": "52:54:00:00:00:02", `+half).status, series)
 		require.Equal(t, c.firmware, s.do("POST", "/v1/deploy_templates", "latest", step).status, series)
 	}
+}
+
+func TestAPatchOfAPortMayNameTheKeyOfItsNode(t *testing.T) {
+	t.Parallel()
+	for series, want := range map[states.Series]string{
+		states.Dalmatian: "Cannot patch /node_ident. Only the following can be updated: ",
+		states.Epoxy:     "Adding a new attribute (/node_ident) to the root of the resource is not allowed",
+	} {
+		s := start(t, series, api.Config{})
+		port := s.post("/v1/ports", `{"node_uuid": "`+s.create(`{"driver": "fake-hardware"}`)+`", "address": "52:54:00:00:00:01"}`)
+		a := s.do("PATCH", port, "latest", `[{"op": "add", "path": "/node_ident", "value": "n"}]`)
+		require.Contains(t, a.fault(), want, series)
+	}
+}
+
+func TestATemplateWithTwoEqualStepsIsRefusedInTheWordsOfTheSeries(t *testing.T) {
+	t.Parallel()
+	const step = `{"interface": "bios", "step": "a", "args": {}, "priority": 1}`
+	for series, word := range map[states.Series]string{states.Dalmatian: "deploy template", states.Epoxy: "template"} {
+		s := start(t, series, api.Config{})
+		a := s.do("POST", "/v1/deploy_templates", "latest", `{"name": "CUSTOM_A", "steps": [`+step+`, `+step+`]}`)
+		require.Equal(t, "Deploy template invalid: Duplicate deploy steps. A "+word+
+			" cannot have multiple deploy steps with the same interface and step. Duplicates: interface: bios, step: a.", a.fault())
+	}
+}
+
+func TestANewPortTakesTheLockOfItsNodeBefore20251(t *testing.T) {
+	t.Parallel()
+	for series, locked := range map[states.Series]bool{states.Dalmatian: true, states.Epoxy: false} {
+		s := start(t, series, api.Config{})
+		node := s.create(`{"driver": "fake-hardware"}`)
+		s.post("/v1/ports", `{"node_uuid": "`+node+`", "address": "52:54:00:00:00:01"}`)
+		require.Equal(t, locked, s.do("GET", "/v1/nodes/"+node, "latest", "").json()["updated_at"] != nil, series)
+	}
+}
+
+func TestVersionsWithoutVTEPSwitchesShowAnEmptyLink(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	uuid := s.create(`{"driver": "fake-hardware"}`)
+	link := map[string]any{"port_id": "p", "vtep-logical-switch": "l", "vtep-physical-switch": "q"}
+	const body = `"local_link_connection": {"port_id": "p", "vtep-logical-switch": "l", "vtep-physical-switch": "q"}}`
+	create := func(version string) reply {
+		return s.do("POST", "/v1/ports", version, `{"node_uuid": "`+uuid+`", "address": "52:54:00:00:00:01", `+body)
+	}
+	require.Equal(t, "Request not acceptable.", create("1.89").fault())
+	require.Equal(t, "Request not acceptable.", create("1.105").fault())
+	port := "/v1/ports/" + create("1.104").must(http.StatusCreated)["uuid"].(string)
+	for version, want := range map[string]map[string]any{"1.89": {}, "1.90": link, "1.104": link, "1.105": {}, "latest": {}} {
+		require.Equal(t, want, s.do("GET", port, version, "").must(http.StatusOK)["local_link_connection"], version)
+		shown := s.do("GET", "/v1/ports?fields=local_link_connection", version, "").values("ports", "local_link_connection")
+		require.Equal(t, []any{want}, shown, version)
+	}
+	part := func(key string) map[string]any { // as a patch leaves it, whose result Ironic does not check so closely
+		_, err := s.conductor.UpdateObject(t.Context(), conductor.KindPort, strings.TrimPrefix(port, "/v1/ports/"),
+			func(o conductor.Object) error {
+				o.(*conductor.Port).LocalLinkConnection = map[string]any{key: "x"}
+				return nil
+			})
+		require.NoError(t, err)
+		return s.do("GET", port, "latest", "").must(http.StatusOK)["local_link_connection"].(map[string]any)
+	}
+	require.Empty(t, part("vtep-logical-switch"))
+	require.Empty(t, part("vtep-physical-switch"))
+	require.NotEmpty(t, part("port_id"))
 }
 
 func TestANewPortNamesItsNodeByUUIDOrName(t *testing.T) {
@@ -155,7 +296,8 @@ func TestANewPortNamesItsNodeByUUIDOrName(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	node := s.create(`{"driver": "fake-hardware", "name": "n"}`)
 	for i, ident := range []string{node, "n"} {
-		port := s.do("POST", "/v1/ports", "latest", `{"node_ident": "`+ident+`", "address": "52:54:00:00:00:0`+string(rune('0'+i))+`"}`).must(http.StatusCreated)
+		port := s.do("POST", "/v1/ports", "latest",
+			`{"node_ident": "`+ident+`", "address": "52:54:00:00:00:0`+string(rune('0'+i))+`"}`).must(http.StatusCreated)
 		require.Equal(t, node, port["node_uuid"])
 	}
 	for ident, want := range map[string]string{
@@ -171,9 +313,14 @@ func TestASwitchIsAMACAddressOrADatapath(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	port := s.post("/v1/ports", `{"node_uuid": "`+s.create(`{"driver": "fake-hardware"}`)+`", "address": "52:54:00:00:00:01"}`)
 	for id, want := range map[string]string{
-		"52:54:00:AA:00:01": "52:54:00:aa:00:01", "00AAbbCC00112233": "00aabbcc00112233", "00aabbcc0011223": "", "00aabbcc001122334": "", "00aabbcc0011223g": "",
+		"52:54:00:AA:00:01": "52:54:00:aa:00:01",
+		"00AAbbCC00112233":  "00aabbcc00112233",
+		"00aabbcc0011223":   "",
+		"00aabbcc001122334": "",
+		"00aabbcc0011223g":  "",
 	} {
-		a := s.do("PATCH", port, "latest", `[{"op": "replace", "path": "/local_link_connection", "value": {"port_id": "p", "switch_id": "`+id+`"}}]`)
+		a := s.do("PATCH", port, "latest",
+			`[{"op": "replace", "path": "/local_link_connection", "value": {"port_id": "p", "switch_id": "`+id+`"}}]`)
 		if want == "" {
 			require.Equal(t, "Expected a MAC address or OpenFlow datapath ID but received "+id+".", a.fault())
 			continue
@@ -198,10 +345,12 @@ func TestANewSmartNICHasAPortAndAHost(t *testing.T) {
 		{"null", `{"port_id": "p", "switch_id": "52:54:00:00:00:01"}`, 201},
 	} {
 		address := "52:54:00:00:00:0" + string(rune('0'+i))
-		a := s.do("POST", "/v1/ports", "latest", `{"node_uuid": "`+node+`", "address": "`+address+`", "is_smartnic": `+c.smart+`, "local_link_connection": `+c.link+`}`)
+		a := s.do("POST", "/v1/ports", "latest",
+			`{"node_uuid": "`+node+`", "address": "`+address+`", "is_smartnic": `+c.smart+`, "local_link_connection": `+c.link+`}`)
 		require.Equal(t, c.status, a.status, "%s %s: %s", c.smart, c.link, a.body)
 	}
-	port := s.post("/v1/ports", `{"node_uuid": "`+node+`", "address": "52:54:00:00:01:00", "local_link_connection": {"port_id": "p", "switch_id": "52:54:00:00:00:01"}}`)
+	port := s.post("/v1/ports",
+		`{"node_uuid": "`+node+`", "address": "52:54:00:00:01:00", "local_link_connection": {"port_id": "p", "switch_id": "52:54:00:00:00:01"}}`)
 	s.do("PATCH", port, "latest", `[{"op": "add", "path": "/is_smartnic", "value": true}]`).must(http.StatusOK)
 }
 
@@ -216,8 +365,10 @@ func TestAGroupWithoutStandalonePortsGetsNoNewPortThatBoots(t *testing.T) {
 		{"false", "true", 409}, {"false", "null", 409}, {"false", "false", 201}, {"true", "true", 201}, {"null", "true", 201},
 	} {
 		number := string(rune('0' + i))
-		group := strings.TrimPrefix(s.post("/v1/portgroups", `{"node_uuid": "`+node+`", "standalone_ports_supported": `+c.standalone+`}`), "/v1/portgroups/")
-		a := s.do("POST", "/v1/ports", "latest", `{"node_uuid": "`+node+`", "address": "52:54:00:00:00:0`+number+`", "portgroup_uuid": "`+group+`", "pxe_enabled": `+c.pxe+`}`)
+		group := strings.TrimPrefix(s.post("/v1/portgroups", `{"node_uuid": "`+node+`", "standalone_ports_supported": `+c.standalone+`}`),
+			"/v1/portgroups/")
+		a := s.do("POST", "/v1/ports", "latest",
+			`{"node_uuid": "`+node+`", "address": "52:54:00:00:00:0`+number+`", "portgroup_uuid": "`+group+`", "pxe_enabled": `+c.pxe+`}`)
 		require.Equal(t, c.status, a.status, "%+v: %s", c, a.body)
 		port := s.post("/v1/ports", `{"node_uuid": "`+node+`", "address": "52:54:00:00:01:0`+number+`"}`)
 		s.do("PATCH", port, "latest", `[{"op": "add", "path": "/portgroup_uuid", "value": "`+group+`"}]`).must(http.StatusOK)
@@ -230,8 +381,10 @@ func TestThePortsOfAnActiveNodeKeepTheirAddressAndConnection(t *testing.T) {
 	node := s.have(&conductor.Node{ProvisionState: states.Active, InstanceUUID: absentUUID})
 	port := s.post("/v1/ports", `{"node_uuid": "`+node+`", "address": "52:54:00:00:00:01"}`)
 	for field, want := range map[string]string{
-		`/address", "value": "52:54:00:00:00:02"`: "Cannot update hardware address for port " + port[len("/v1/ports/"):] + " as node " + node + " is active or has instance UUID assigned",
-		`/pxe_enabled", "value": false`: "Port " + port[len("/v1/ports/"):] + " can not have any connectivity attributes (local_link_connection, physical_network, portgroup_id, pxe_enabled) updated unless node " + node +
+		`/address", "value": "52:54:00:00:00:02"`: "Cannot update hardware address for port " + port[len("/v1/ports/"):] + " as node " +
+			node + " is active or has instance UUID assigned",
+		`/pxe_enabled", "value": false`: "Port " + port[len("/v1/ports/"):] + " can not have any connectivity attributes " +
+			"(local_link_connection, physical_network, portgroup_id, pxe_enabled) updated unless node " + node +
 			" is in a enroll, inspecting, inspect wait, manageable state or in maintenance mode. The current state is active.",
 	} {
 		require.Equal(t, want, s.do("PATCH", port, "latest", `[{"op": "replace", "path": "`+field+`}]`).fault())

@@ -53,7 +53,8 @@ func TestThePagesOfAListOfPortsAreTheList(t *testing.T) {
 	var all, ofNode []string
 	for i := range 9 {
 		owner := []string{node, node, other}[i%3]
-		port := s.do("POST", "/v1/ports", "latest", fmt.Sprintf(`{"address": "52:54:00:00:00:%02x", "node_uuid": "%s"}`, i, owner)).must(http.StatusCreated)
+		port := s.do("POST", "/v1/ports", "latest",
+			fmt.Sprintf(`{"address": "52:54:00:00:00:%02x", "node_uuid": "%s"}`, i, owner)).must(http.StatusCreated)
 		all = append(all, port["uuid"].(string))
 		if owner == node {
 			ofNode = append(ofNode, port["uuid"].(string))
@@ -86,7 +87,8 @@ func TestAPortWithoutValuesHasTheDefaultsForARule(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available})
 	require.NoError(t, err)
-	port, err := s.conductor.CreateObject(t.Context(), &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:12:34:56"})
+	port, err := s.conductor.CreateObject(t.Context(),
+		&conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:12:34:56"})
 	require.NoError(t, err)
 	patch := func(field, value string) reply {
 		return s.do("PATCH", "/v1/ports/"+port.Meta().UUID, "latest", `[{"op": "add", "path": "/`+field+`", "value": `+value+`}]`)
@@ -104,7 +106,8 @@ func TestNewStepsOfATemplateReplaceTheOldOnes(t *testing.T) {
 	s.do("POST", "/v1/deploy_templates", "latest", `{"name": "CUSTOM_A", "steps": `+steps(`{"k": 1}`)+`}`).must(http.StatusCreated)
 	before, err := s.conductor.Object(t.Context(), conductor.KindDeployTemplate, "CUSTOM_A")
 	require.NoError(t, err)
-	got := s.do("PATCH", "/v1/deploy_templates/CUSTOM_A", "latest", `[{"op": "replace", "path": "/steps", "value": `+steps(`{}`)+`}]`).must(http.StatusOK)
+	got := s.do("PATCH", "/v1/deploy_templates/CUSTOM_A", "latest",
+		`[{"op": "replace", "path": "/steps", "value": `+steps(`{}`)+`}]`).must(http.StatusOK)
 	require.Empty(t, got["steps"].([]any)[0].(map[string]any)["args"])
 	require.Contains(t, before.(*conductor.DeployTemplate).Steps[0].Args, "k", "a shared object does not change")
 }

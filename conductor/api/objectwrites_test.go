@@ -25,11 +25,15 @@ func TestAConflictNamesTheKeyThatIsTaken(t *testing.T) {
 	uuid := strings.TrimPrefix(path, "/v1/portgroups/")
 	s.post("/v1/portgroups", `{"node_uuid": "`+node+`", "name": "b", "address": "52:54:00:00:00:02"}`)
 	for _, c := range []struct{ method, path, body, want string }{
-		{"POST", "/v1/portgroups", `{"node_uuid": "` + node + `", "name": "c", "address": "52:54:00:00:00:01"}`, "A portgroup with MAC address 52:54:00:00:00:01 already exists."},
-		{"POST", "/v1/portgroups", `{"node_uuid": "` + node + `", "name": "a", "address": "52:54:00:00:00:03"}`, "A portgroup with name a already exists."},
-		{"POST", "/v1/portgroups", `{"node_uuid": "` + node + `", "name": "c", "address": "52:54:00:00:00:03", "uuid": "` + uuid + `"}`, "A portgroup with UUID " + uuid + " already exists."},
+		{"POST", "/v1/portgroups", `{"node_uuid": "` + node + `", "name": "c", "address": "52:54:00:00:00:01"}`,
+			"A portgroup with MAC address 52:54:00:00:00:01 already exists."},
+		{"POST", "/v1/portgroups", `{"node_uuid": "` + node + `", "name": "a", "address": "52:54:00:00:00:03"}`,
+			"A portgroup with name a already exists."},
+		{"POST", "/v1/portgroups", `{"node_uuid": "` + node + `", "name": "c", "address": "52:54:00:00:00:03", "uuid": "` + uuid + `"}`,
+			"A portgroup with UUID " + uuid + " already exists."},
 		{"PATCH", "/v1/portgroups/b", `[{"op": "replace", "path": "/name", "value": "a"}]`, "A portgroup with name a already exists."},
-		{"PATCH", "/v1/portgroups/b", `[{"op": "replace", "path": "/address", "value": "52:54:00:00:00:01"}]`, "A portgroup with MAC address 52:54:00:00:00:01 already exists."},
+		{"PATCH", "/v1/portgroups/b", `[{"op": "replace", "path": "/address", "value": "52:54:00:00:00:01"}]`,
+			"A portgroup with MAC address 52:54:00:00:00:01 already exists."},
 	} {
 		a := s.do(c.method, c.path, "latest", c.body)
 		require.Equal(t, http.StatusConflict, a.status, c.body)
@@ -43,11 +47,27 @@ func TestAPatchThatNamesNoRecordOrNode(t *testing.T) {
 	port := s.post("/v1/ports", `{"node_uuid": "`+s.create(`{"driver": "fake-hardware"}`)+`", "address": "52:54:00:00:00:01"}`)
 	const extra = `[{"op": "add", "path": "/extra/a", "value": 1}]`
 	for _, c := range []struct{ path, body, want string }{
-		{"/v1/chassis/a%20b", extra, "Chassis a b could not be found."},
-		{port, `[{"op": "remove", "path": "/node_uuid"}]`, "Schema error for patch: 'node_uuid' is a required property"},
+		{"/v1/chassis/a%20b", extra, "Schema error: 'a b' is not a 'uuid'"},
 		{port, `[{"op": "replace", "path": "/node_uuid", "value": "a"}]`, "Expected a UUID or int but received a."},
 	} {
 		require.Equal(t, c.want, s.do("PATCH", c.path, "latest", c.body).fault(), c.path)
+	}
+}
+
+// Ironics since 2025.1 set the node of the record after they have applied the patch.
+func TestAPatchThatRemovesTheNodeOfARecordHasNoEffect(t *testing.T) {
+	t.Parallel()
+	for series, want := range map[states.Series]int{states.Dalmatian: http.StatusBadRequest, states.Epoxy: http.StatusOK} {
+		s := start(t, series, api.Config{})
+		node := s.create(`{"driver": "fake-hardware"}`)
+		port := s.post("/v1/ports", `{"node_uuid": "`+node+`", "address": "52:54:00:00:00:01"}`)
+		a := s.do("PATCH", port, "latest", `[{"op": "remove", "path": "/node_uuid"}]`)
+		require.Equal(t, want, a.status)
+		if want == http.StatusOK {
+			require.Equal(t, node, a.json()["node_uuid"])
+		} else {
+			require.Equal(t, "Schema error for patch: 'node_uuid' is a required property", a.fault())
+		}
 	}
 }
 
@@ -65,7 +85,8 @@ func TestAPortGroupBelongsToTheNodeOfItsPorts(t *testing.T) {
 	require.Equal(t, "Port can not be added to a portgroup belonging to a different node.",
 		s.do("PATCH", port, "latest", `[{"op": "add", "path": "/portgroup_uuid", "value": "`+uuid+`"}]`).fault())
 	require.Equal(t, "Portgroup "+uuid+" can not be associated to node "+active+
-		" unless the node is in a enroll, inspecting, inspect wait, manageable state or in maintenance mode.", s.do("PATCH", group, "latest", move(active)).fault())
+		" unless the node is in a enroll, inspecting, inspect wait, manageable state or in maintenance mode.",
+		s.do("PATCH", group, "latest", move(active)).fault())
 	s.do("PATCH", group, "latest", move(other)).must(http.StatusOK)
 	s.do("PATCH", port, "latest", `[{"op": "add", "path": "/portgroup_uuid", "value": "`+uuid+`"}]`).must(http.StatusOK)
 	const contains = "Cannot complete the requested action because portgroup "
@@ -118,7 +139,8 @@ func TestANodeThatCannotBeReadIsNotTheClientsError(t *testing.T) {
 	s := &server{t: t, conductor: c, Handler: api.New(c, api.Config{})}
 	port := s.post("/v1/ports", `{"node_uuid": "`+s.create(`{"driver": "fake-hardware"}`)+`", "address": "52:54:00:00:00:01"}`)
 	move := `[{"op": "replace", "path": "/node_uuid", "value": "` + absentUUID + `"}]`
-	require.Equal(t, "Unable to apply the requested node_uuid '"+absentUUID+"'. Requested value was invalid.", s.do("PATCH", port, "latest", move).fault())
+	require.Equal(t, "Unable to apply the requested node_uuid '"+absentUUID+"'. Requested value was invalid.",
+		s.do("PATCH", port, "latest", move).fault())
 
 	store.fails.Store(true)
 	for _, c := range []struct{ method, path, body string }{

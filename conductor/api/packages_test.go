@@ -95,7 +95,7 @@ func TestVersionsHaveNames(t *testing.T) {
 				case *ast.CallExpr:
 					for _, argument := range n.Args {
 						field := strings.HasSuffix(name(n.Fun), "Field") || strings.HasSuffix(name(n.Fun), "Filter")
-						require.False(t, field && pkg == "nodes" && number(argument), "%v: a version without a name", set.Position(n.Pos()))
+						require.False(t, field && pkg == "objects" && number(argument), "%v: a version without a name", set.Position(n.Pos()))
 					}
 				}
 				return true

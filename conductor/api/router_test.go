@@ -14,7 +14,7 @@ import (
 )
 
 // The statuses, the Allow headers and whether an answer has the headers of versions and request
-// are those of a live Ironic 21.4.4, except for the paths on which it fails by a Python exception.
+// are the same as from a live Ironic 21.4.4, except for the paths on which it fails by a Python exception.
 func TestPathsAndMethodsAreRoutedAsInIronic(t *testing.T) {
 	s := start(t, states.Antelope, api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
@@ -111,7 +111,8 @@ func TestAcceptWithoutJSONIsRefused(t *testing.T) {
 		require.Equal(t, status, s.send(r).status, accept)
 	}
 	for accept, text := range map[string]string{
-		"application/xml": "406 Not Acceptable\n\nThe resource could not be generated that was acceptable to your browser (content of type application/xml. \n\n ",
+		"application/xml": "406 Not Acceptable\n\nThe resource could not be generated that was acceptable to your browser (content " +
+			"of type application/xml. \n\n ",
 		"text/html": "<html>\n <head>\n  <title>406 Not Acceptable</title>\n </head>\n <body>\n  <h1>406 Not Acceptable</h1>\n  " +
 			"The resource could not be generated that was acceptable to your browser\n(content of type text/html. <br /><br />\n\n </body>\n</html>",
 	} {
@@ -142,10 +143,12 @@ func TestVersionsAreReadAsIronicReadsThem(t *testing.T) {
 	for version, fault := range map[string]string{
 		"1.82": "", "1.01": "", " 1.82 ": "", "LATEST": "",
 		"1": invalid, "1.": invalid, "x": invalid, "1.82.1": invalid,
-		"1.83":   "Version 1.83 was requested but the minor version is not supported by this service. The supported version range is: [1.1, 1.82].",
-		"1.-1":   "Version 1.-1 was requested but the minor version is not supported by this service. The supported version range is: [1.1, 1.82].",
-		"0.1":    "Mutually exclusive versions requested. Version 0.1 requested but not supported by this service. The supported version range is: [1.1, 1.82].",
-		"2.0001": "Mutually exclusive versions requested. Version 2.1 requested but not supported by this service. The supported version range is: [1.1, 1.82].",
+		"1.83": "Version 1.83 was requested but the minor version is not supported by this service. The supported version range is: [1.1, 1.82].",
+		"1.-1": "Version 1.-1 was requested but the minor version is not supported by this service. The supported version range is: [1.1, 1.82].",
+		"0.1": "Mutually exclusive versions requested. Version 0.1 requested but not supported by this service. " +
+			"The supported version range is: [1.1, 1.82].",
+		"2.0001": "Mutually exclusive versions requested. Version 2.1 requested but not supported by this service. " +
+			"The supported version range is: [1.1, 1.82].",
 	} {
 		a := s.do("GET", "/v1/nodes", version, "")
 		if fault == "" {
@@ -171,5 +174,6 @@ func TestShardsOfNoNameAreNotNodesWithoutShard(t *testing.T) {
 	s.create(`{"driver": "fake-hardware"}`)
 	s.create(`{"driver": "fake-hardware", "shard": "b"}`)
 	s.create(`{"driver": "fake-hardware", "shard": "b"}`)
-	require.JSONEq(t, `{"shards": [{"name": "b", "count": 2}, {"name": "None", "count": 1}, {"name": "", "count": 1}]}`, s.do("GET", "/v1/shards", "1.82", "").body)
+	require.JSONEq(t, `{"shards": [{"name": "b", "count": 2}, {"name": "None", "count": 1}, {"name": "", "count": 1}]}`,
+		s.do("GET", "/v1/shards", "1.82", "").body)
 }

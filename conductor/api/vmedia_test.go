@@ -12,6 +12,23 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+func TestVirtualMediaThatAreNoneAreRefused(t *testing.T) {
+	t.Parallel()
+	s, old := start(t, states.Gazpacho, api.Config{}), start(t, states.Flamingo, api.Config{})
+	for body, want := range map[string][2]string{
+		`{"device_type": 1, "image_url": 2}`: {
+			"Schema error for vmedia: 2 is not of type 'string'", "Schema error for vmedia: 1 is not of type 'string'",
+		},
+		`{"device_type": "cdrom", "image_url": "file:///etc/passwd"}`: {"Unsupported or missing URL scheme: file",
+			"Unsupported or missing URL scheme: file"},
+		`{"device_type": "cdrom", "image_url": "http://%zz"}`: {"Unsupported or missing URL scheme: ", "Unsupported or missing URL scheme: "},
+	} {
+		for i, s := range []*server{s, old} {
+			require.Equal(t, want[i], s.do("POST", "/v1/nodes/n/vmedia", "latest", body).fault(), body)
+		}
+	}
+}
+
 func TestVirtualMediaIsAcceptedAndEndsInALastError(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
@@ -24,11 +41,13 @@ func TestVirtualMediaIsAcceptedAndEndsInALastError(t *testing.T) {
 	}{
 		{"POST", path, "1.89", attach, http.StatusNoContent, "Could not attach device cdrom"},
 		{"DELETE", path + "?device_types=cdrom,disk", "1.89", "", http.StatusNoContent, "Could not detach device(s) cdrom, disk"},
-		{"DELETE", path, "1.89", "", http.StatusNoContent, "Could not detach device(s) cdrom, disk, floppy"},
+		{"DELETE", path, "1.89", "", http.StatusNoContent, "Could not detach device(s) None from node "},
 		{"POST", path, "1.89", `{"device_type": "tape", "image_url": "http://127.0.0.1/boot.iso"}`, http.StatusBadRequest, nil},
 		{"POST", path, "1.89", `{"device_type": "cdrom", "image_url": "file:///etc/passwd"}`, http.StatusBadRequest, nil},
 		{"POST", path, "1.89", `{"device_type": "cdrom"}`, http.StatusBadRequest, nil},
 		{"POST", path, "1.89", `{"image_url": 1, "device_type": "cdrom"}`, http.StatusBadRequest, nil},
+		{"POST", path, "1.89", `{"image_url": "http://127.0.0.1/boot.iso", "device_type": "cdrom", "image_download_source": "x"}`,
+			http.StatusBadRequest, nil},
 		{"DELETE", path + "?device_types=tape", "1.89", "", http.StatusBadRequest, nil},
 		{"GET", path, "1.92", "", http.StatusNotFound, nil},
 		{"GET", path, "1.93", "", http.StatusBadRequest, nil},

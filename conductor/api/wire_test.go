@@ -40,7 +40,8 @@ func TestValuesAreWrittenAsJSON(t *testing.T) {
 		{`1.5,null`, func(w *wire.Writer) { w.Value(1.5); w.Value(math.Inf(1)) }}, // JSON has no infinity
 		{`null,null`, func(w *wire.Writer) { w.Time(nil); w.Time(&time.Time{}) }},
 		{`"2026-11-23T07:00:00+00:00","2026-11-23T07:00:00+00:00"`, func(w *wire.Writer) { w.Time(at(0)); w.Time(at(999)) }},
-		{`"2026-11-23T07:00:00.000001+00:00","2026-11-23T07:00:00.120000+00:00"`, func(w *wire.Writer) { w.Time(at(1000)); w.Time(at(120_000_000)) }},
+		{`"2026-11-23T07:00:00.000001+00:00","2026-11-23T07:00:00.120000+00:00"`,
+			func(w *wire.Writer) { w.Time(at(1000)); w.Time(at(120_000_000)) }},
 	} {
 		w := wire.New(0)
 		w.OpenList()

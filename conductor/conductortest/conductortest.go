@@ -5,13 +5,16 @@ package conductortest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/states"
 )
@@ -21,10 +24,13 @@ type Config struct {
 	Series states.Series // the OpenStack series to behave as; the zero value is the latest
 	// SkipAutomatedClean makes nodes available without automated cleaning.
 	SkipAutomatedClean bool
+	// Hardware has the hardware types beside fake-hardware by the names of their drivers, such as redfish of package
+	// hardware. The caller closes them after the Server.
+	Hardware map[string]conductor.Hardware
 }
 
 // Server is an Ironic. It is safe for concurrent use. Make it with [New] or [Start]; the
-// methods of a nil or zero Server panic, as those of httptest's do.
+// methods of a nil or zero Server panic, as httptest's do.
 //
 // A mistake in a test, such as a node in a state that the series does not have, fails the test
 // with Fatalf. Add, Node, Next and WaitFor must therefore be called by the test's goroutine. A
@@ -90,11 +96,16 @@ func Start(config Config) (*Server, error) {
 		next: map[operation][]func(context.Context) error{}, reads: map[*read]bool{},
 	}
 	s.fake.Before, s.fake.Series = s.before, config.Series
+	types := map[string]conductor.Hardware{"fake-hardware": hardware{&s.fake, s}}
+	maps.Copy(types, config.Hardware)
+	local := conductor.AgentNetworks{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	c, err := conductor.New(conductor.Config{
 		Store: &s.store, Name: "conductortest", Table: table,
-		Hardware:           map[string]conductor.Hardware{"fake-hardware": hardware{&s.fake, s}},
+		Hardware:           types,
+		Agent:              agent.Config{PollInterval: 10 * time.Millisecond},
 		SkipAutomatedClean: config.SkipAutomatedClean, SkipPowerSync: true,
 		LockedRetries: -1, ShutdownTimeout: time.Nanosecond,
+		AgentAddress: local.Check, // agents of this host
 	})
 	if err != nil {
 		return nil, fmt.Errorf("conductortest: %w", err)

@@ -16,14 +16,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/conductortest"
+	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 // do sends a request at the highest version and returns the status and the body.
 func do(t *testing.T, method, url, body string) (int, map[string]any) {

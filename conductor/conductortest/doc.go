@@ -34,6 +34,11 @@
 //
 // Tests need not sleep, and do not depend on the load of the machine.
 //
+// # Machines
+//
+// [Config.Hardware] adds other hardware types. Package machinetest in conductor/hardware ties redfish, a BMC, and a
+// machine with an agent and a disk to a Server.
+//
 // # Responses
 //
 // [Server.Refuse] makes the next requests fail as they do on a busy Ironic: 409 for a locked

@@ -14,7 +14,7 @@ import (
 )
 
 // Refuse makes the next requests other than GET fail, each with one of the statuses in order,
-// without any effect. 409 has the text of a locked node, 503 that of a conductor without a free
+// without any effect. 409 has the text of a locked node, 503 the text of a conductor without a free
 // worker; any other status is possible.
 func (s *Server) Refuse(statuses ...int) {
 	s.mu.Lock()

@@ -29,9 +29,10 @@ type operation struct{ nodeUUID, name string }
 //	read power                what comes before a power request
 //	power on, power off, ...  a power request
 //
-// and those of the steps of manual cleaning and servicing, such as bios.factory_reset.
+// and the operations of manual cleaning and servicing, such as bios.factory_reset.
 // Fake-hardware has no steps of automated cleaning. Once Next has been called for
-// deploy.erase_devices, which is a step of the agent, the node has that step.
+// deploy.erase_devices, which is a step of the agent, the node has that step. An inspection
+// that waits can be aborted, as one by the agent; Ironic's fake-hardware refuses the abort.
 //
 // The operation takes as long as f and fails with its error. The context of f ends at the latest
 // with the test. A step for which f returns [conductor.ErrWait] waits for a call-back: the node
@@ -56,8 +57,8 @@ func (s *Server) operations() []string {
 	for power := states.PowerOn; power.Target() != states.NoPower; power++ {
 		names[power.String()] = true
 	}
-	for state := range states.AllStates() {
-		for _, step := range s.fake.Steps(&conductor.Node{}, state) {
+	for work := range states.AllWorks() {
+		for _, step := range s.fake.Steps(&conductor.Node{}, work) {
 			names[step.Interface+"."+step.Step] = true
 		}
 	}
@@ -78,7 +79,8 @@ func (s *Server) before(ctx context.Context, n *conductor.Node, name string) err
 	return queue[0](ctx)
 }
 
-// hardware is fake-hardware with the step erase_devices for nodes for which Next has named it.
+// hardware is fake-hardware with inspections that can be aborted, and with the step erase_devices for nodes for which
+// Next has named it.
 type hardware struct {
 	*conductor.Fake
 	server *Server
@@ -88,9 +90,12 @@ const eraseDevices = "deploy.erase_devices"
 
 // Steps implements [conductor.Hardware]. The priority of erase_devices is that in
 // ironic_python_agent/hardware.py.
-func (h hardware) Steps(n *conductor.Node, work states.State) []conductor.Step {
+func (h hardware) Steps(n *conductor.Node, work states.Work) []conductor.Step {
 	steps := h.Fake.Steps(n, work)
-	if work != states.Cleaning || !h.server.erases(n) {
+	if work == states.WorkInspect {
+		steps[0].Abortable = true
+	}
+	if work != states.WorkClean || !h.server.erases(n) {
 		return steps
 	}
 	return append(steps, conductor.Step{

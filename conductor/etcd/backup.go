@@ -12,10 +12,10 @@ import (
 )
 
 // Backup writes a snapshot of etcd's whole database to w. Reads and writes continue. The
-// format is that of `etcdctl snapshot save`; Restore of package embedded and `etcdutl snapshot restore` read it. The
-// snapshot of a server in this process contains every write that had returned before the call. The
-// snapshot of another cluster is that of one server, which may lack the last writes; etcd's user
-// needs the role root there. The file contains the passwords of BMCs in plain text.
+// format is the same as from `etcdctl snapshot save`; Restore of package embedded and `etcdutl snapshot restore` read
+// it. The snapshot of a server in this process contains every write that had returned before the call. The snapshot of
+// another cluster is taken from one server, which may lack the last writes; etcd's user needs the role root there. The
+// file contains the passwords of BMCs in plain text.
 //
 // The error is [ErrClosed], the writer's, or etcd's; the output is then not a valid backup.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {

@@ -26,7 +26,7 @@ type Config struct {
 	// Prefix is the prefix of all keys; empty stands for "/ironstate". Fleets with different
 	// prefixes can share a cluster without affecting each other.
 	Prefix string
-	// Log receives etcd's log, with etcd's level info as Debug; nil discards it.
+	// Log receives this store's log, and etcd's with its levels info and warn as Debug; nil discards both.
 	Log *slog.Logger
 }
 

@@ -22,6 +22,7 @@
 //	/ironstate/v1/records/nodes/1be26c0b-03f2-4d2e-ae87-c02d7f33c123  the record
 //	/ironstate/v1/keys/nodes/name=rack1-7                             the ID of the record with this key
 //	/ironstate/v1/members/b6a9f3e2-6a0e-4f0e-9b5c-3f3f0f4f2d11        a conductor that is alive
+//	/ironstate/v1/names/rack1-conductor                               the ID of the member with this name
 //
 // The value of a record is a line of JSON with the version of the format and the record's keys,
 // followed by the value that the conductor has stored, which is another line of JSON:
@@ -36,8 +37,8 @@
 // Both lines have a version, "format" and "version". A release reads all versions that earlier
 // releases have written, and refuses later versions with an error.
 //
-// The value of a member is the JSON of [conductor.Member]. Its key is attached to a lease, and is
-// deleted when the conductor leaves or does not renew the lease, see [Membership].
+// The value of a member is the JSON of [conductor.Member]. Its key and the key of its name are attached to a lease, and
+// are deleted when the conductor leaves or does not renew the lease, see [Membership].
 //
 // A record's revision is etcd's mod_revision of its key. Each write is one transaction that
 // compares the revision and changes the record and its keys together. Writes with etcdctl are
@@ -59,8 +60,9 @@
 // `etcdctl defrag` returns the free space of a database to the file system. Run it on one server
 // after the other, since a server does not respond to requests until it has ended.
 //
-// A read waits while the servers change their leader, until its context ends. A write that fails then may have been done: the
-// API then answers 500, and its client has to read the record before it repeats the request.
+// A read waits while the servers change their leader, until its context ends. A write that fails then may have been
+// done: the API then answers 500, and its client has to read the record before it repeats the request. Without a
+// majority all requests but a backup fail at once with [ErrNoMajority], which [Store.Health] reports.
 //
 // When the database reaches its quota, etcd raises the alarm NOSPACE, which `etcdctl alarm list`
 // shows; the metrics etcd_server_quota_backend_bytes and etcd_mvcc_db_total_size_in_bytes predict

@@ -42,6 +42,7 @@ func TestAnErrorOfAWriteNamesItsReason(t *testing.T) {
 		"closed during a large request": {closing, rpctypes.ErrRequestTooLarge, ErrClosed},
 		"the caller's end":              {another, other, context.Canceled},
 		"the end of the time":           {endedBy(t, slow), other, slow},
+		"the loss of the majority":      {endedBy(t, ErrNoMajority), other, doubtfulError{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, test.want, writeFailure(test.ctx, conductor.Record{Kind: "nodes", ID: "a", Value: []byte("{}")}, test.err))

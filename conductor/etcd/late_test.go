@@ -27,8 +27,8 @@ import (
 // rebooting is a hardware type whose inspection is one step of three requests to the node's URL.
 type rebooting struct{ *conductor.Fake }
 
-func (r rebooting) Steps(_ *conductor.Node, work states.State) []conductor.Step {
-	if work != states.Inspecting {
+func (r rebooting) Steps(_ *conductor.Node, work states.Work) []conductor.Step {
+	if work != states.WorkInspect {
 		return nil
 	}
 	return []conductor.Step{{Interface: "inspect", Step: "reboot", Priority: 1, Run: func(ctx context.Context, t *conductor.Task) error {
@@ -85,6 +85,9 @@ func logs(t *testing.T, p *etcdtest.Process, text string) {
 // waits for the answer to the first operation of a step, until another conductor has ended its work.
 // The answer is there when it resumes. It does not reach etcd at first, so that it does not learn at
 // once that it has lost the node.
+//
+// SECURITY.md: A conductor that was suspended or cut off sends nothing more to hardware that another one has taken
+// over.
 func TestAProcessThatWasStoppedInsideAStepSendsNothingMore(t *testing.T) {
 	var mu sync.Mutex
 	var received []string

@@ -31,6 +31,7 @@ type server struct {
 	get       func(clientv3.Op) (*clientv3.GetResponse, error)
 	watch     func(ctx context.Context, from int64) clientv3.WatchChan
 	remove    func(key string)
+	remains   func(clientv3.LeaseID) (left, ttl int64, err error)
 	succeeds  bool // of the next transaction
 }
 
@@ -46,6 +47,11 @@ func (s *server) KeepAliveOnce(ctx context.Context, id clientv3.LeaseID) (*clien
 
 func (s *server) Revoke(context.Context, clientv3.LeaseID) (*clientv3.LeaseRevokeResponse, error) {
 	return &clientv3.LeaseRevokeResponse{}, s.revoke()
+}
+
+func (s *server) TimeToLive(_ context.Context, id clientv3.LeaseID, _ ...clientv3.LeaseOption) (*clientv3.LeaseTimeToLiveResponse, error) {
+	left, ttl, err := s.remains(id)
+	return &clientv3.LeaseTimeToLiveResponse{TTL: left, GrantedTTL: ttl}, err
 }
 
 func (s *server) Get(_ context.Context, key string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
@@ -91,7 +97,9 @@ func leased(s *server, ttl time.Duration) *lease {
 }
 
 func TestTheTTLOfALeaseIsAtLeastTwoSeconds(t *testing.T) {
-	for given, want := range map[time.Duration]time.Duration{0: 10 * time.Second, 1: 2 * time.Second, time.Second: 2 * time.Second, 3 * time.Second: 3 * time.Second} {
+	for given, want := range map[time.Duration]time.Duration{
+		0: 10 * time.Second, 1: 2 * time.Second, time.Second: 2 * time.Second, 3 * time.Second: 3 * time.Second,
+	} {
 		require.Equal(t, want, (&Store{}).Membership(given).ttl)
 	}
 }
@@ -124,7 +132,8 @@ func TestALeaseIsRenewedFiveTimesPerTTL(t *testing.T) {
 				}
 				return nil
 			},
-			[]time.Duration{2 * time.Second, 4 * time.Second, 6 * time.Second, 8 * time.Second, 10 * time.Second, 12 * time.Second}, 12 * time.Second, ErrExpired,
+			[]time.Duration{2 * time.Second, 4 * time.Second, 6 * time.Second, 8 * time.Second, 10 * time.Second, 12 * time.Second},
+			12 * time.Second, ErrExpired,
 		},
 		"until the lease may have expired": {
 			func(context.Context, int) error { return down },
@@ -154,7 +163,8 @@ func TestALeaseIsRenewedFiveTimesPerTTL(t *testing.T) {
 		},
 		"until the caller ends": {
 			func(context.Context, int) error { return nil },
-			[]time.Duration{2 * time.Second, 4 * time.Second, 6 * time.Second, 8 * time.Second, 10 * time.Second, 12 * time.Second, 14 * time.Second}, 15 * time.Second, context.DeadlineExceeded,
+			[]time.Duration{2 * time.Second, 4 * time.Second, 6 * time.Second, 8 * time.Second, 10 * time.Second, 12 * time.Second,
+				14 * time.Second}, 15 * time.Second, context.DeadlineExceeded,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +187,8 @@ func TestALeaseIsRenewedFiveTimesPerTTL(t *testing.T) {
 
 func TestTheLeaseOfAMemberThatIsRefusedIsRevoked(t *testing.T) {
 	revoked := 0
-	s, _ := scripted(t, &server{revoke: func() error { revoked++; return nil }})
+	s, _ := scripted(t, &server{revoke: func() error { revoked++; return nil },
+		get: func(clientv3.Op) (*clientv3.GetResponse, error) { return &clientv3.GetResponse{}, nil }})
 	_, err := s.Membership(0).register(t.Context(), conductor.Member{ID: "a"})
 	require.ErrorIs(t, err, ErrMember)
 	require.Equal(t, 1, revoked)
@@ -262,14 +273,19 @@ func TestTheMembersAreThoseOfTheKeysUntilTheOwnKeyIsGone(t *testing.T) {
 		says   string
 		last   string // IDs of the last list
 	}{
-		"no own key":               {at: []*mvccpb.KeyValue{b}, err: ErrExpired},
-		"a value that is no JSON":  {at: []*mvccpb.KeyValue{member("b", "{"), a}, err: errFormat},
-		"one joins":                {at: []*mvccpb.KeyValue{a}, events: []clientv3.WatchResponse{events(put("b", `{"id":"b"}`))}, says: "the watch has ended", last: "ab"},
-		"one leaves":               {at: []*mvccpb.KeyValue{a, b}, events: []clientv3.WatchResponse{events(remove("b"))}, says: "the watch has ended", last: "a"},
-		"the own key is removed":   {at: []*mvccpb.KeyValue{b, a}, events: []clientv3.WatchResponse{events(remove("a")), events(remove("b"))}, err: ErrExpired, last: "ab"},
-		"one joins without a JSON": {at: []*mvccpb.KeyValue{a}, events: []clientv3.WatchResponse{events(put("b", "}"))}, err: errFormat, last: "a"},
+		"no own key":              {at: []*mvccpb.KeyValue{b}, err: ErrExpired},
+		"a value that is no JSON": {at: []*mvccpb.KeyValue{member("b", "{"), a}, err: errFormat},
+		"one joins": {at: []*mvccpb.KeyValue{a}, events: []clientv3.WatchResponse{events(put("b", `{"id":"b"}`))},
+			says: "the watch has ended", last: "ab"},
+		"one leaves": {at: []*mvccpb.KeyValue{a, b}, events: []clientv3.WatchResponse{events(remove("b"))},
+			says: "the watch has ended", last: "a"},
+		"the own key is removed": {at: []*mvccpb.KeyValue{b, a},
+			events: []clientv3.WatchResponse{events(remove("a")), events(remove("b"))}, err: ErrExpired, last: "ab"},
+		"one joins without a JSON": {at: []*mvccpb.KeyValue{a}, events: []clientv3.WatchResponse{events(put("b", "}"))},
+			err: errFormat, last: "a"},
 		"the watch is compacted": {
-			at: []*mvccpb.KeyValue{a}, events: []clientv3.WatchResponse{{CompactRevision: 9, Canceled: true}, events(put("b", `{"id":"b"}`))}, err: rpctypes.ErrCompacted, last: "a",
+			at: []*mvccpb.KeyValue{a}, events: []clientv3.WatchResponse{{CompactRevision: 9, Canceled: true}, events(put("b", `{"id":"b"}`))},
+			err: rpctypes.ErrCompacted, last: "a",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -279,7 +295,7 @@ func TestTheMembersAreThoseOfTheKeysUntilTheOwnKeyIsGone(t *testing.T) {
 					return &clientv3.GetResponse{Header: &etcdserverpb.ResponseHeader{Revision: 41}, Kvs: test.at}, nil
 				},
 				watch: func(ctx context.Context, from int64) clientv3.WatchChan {
-					require.EqualValues(t, 42, from, "the first revision after that of the list")
+					require.EqualValues(t, 42, from, "the first revision after the list's")
 					watched = ctx
 					changes := make(chan clientv3.WatchResponse, len(test.events))
 					for _, e := range test.events {
@@ -321,8 +337,9 @@ func TestAListOfMembersThatLastsEndsTheMembership(t *testing.T) {
 		want error
 		took time.Duration
 	}{
-		"a permission":             {[]error{rpctypes.ErrPermissionDenied}, rpctypes.ErrPermissionDenied, 0},
-		"after an error that ends": {[]error{rpctypes.ErrNoLeader, rpctypes.ErrPermissionDenied}, rpctypes.ErrPermissionDenied, 500 * time.Millisecond},
+		"a permission": {[]error{rpctypes.ErrPermissionDenied}, rpctypes.ErrPermissionDenied, 0},
+		"after an error that ends": {[]error{rpctypes.ErrNoLeader, rpctypes.ErrPermissionDenied}, rpctypes.ErrPermissionDenied,
+			500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -338,7 +355,8 @@ func TestAListOfMembersThatLastsEndsTheMembership(t *testing.T) {
 					require.ErrorIs(t, err, test.want)
 				}
 				require.Equal(t, test.took, time.Since(begin))
-				require.Equal(t, test.took > 0, bytes.Contains(log.Bytes(), []byte(`msg="the watch of the members is interrupted and will be resumed"`)))
+				require.Equal(t, test.took > 0,
+					bytes.Contains(log.Bytes(), []byte(`msg="the watch of the members is interrupted and will be resumed"`)))
 			})
 		})
 	}

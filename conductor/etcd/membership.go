@@ -32,16 +32,23 @@ const DefaultTTL = 10 * time.Second
 // last successful renewal. For the others it is a member until the whole TTL has passed since etcd
 // received that renewal, plus half a second, the period at which etcd's leader looks for expired leases.
 //
-// When etcd's leader fails together with the member, as it may in a process of a cluster of package embedded, the others wait
-// for an election, and the new leader starts the TTL again and adds one election timeout to it. With etcd's
-// default timeout, 1 s, which these servers have, an election takes 1 to 2 s, and more only
-// if its votes are split: the member has then left at most the TTL plus 3.5 s after its death.
+// When etcd's leader fails together with the member, as it may in a process of a cluster of package embedded, the
+// others wait for an election, and the new leader starts the TTL again and adds one election timeout to it. With etcd's
+// default timeout, 1 s, which these servers have, an election takes 1 to 2 s, and more only if its votes are split: the
+// member has then left at most the TTL plus 3.5 s after its death.
+//
+// The lease also holds the member's Hostname: another member with that name waits in [Membership.Join] until the lease
+// has ended. If the lease is renewed twice meanwhile, or has not ended when it should have, its member is alive, and
+// the error is [conductor.ErrNameTaken].
 //
 // It is safe for concurrent use.
 type Membership struct {
 	store  *Store
 	ttl    time.Duration
 	leases sync.Map // *lease by member ID
+
+	// abandoned has the IDs of the leases of this Membership that could not be revoked, and whose members have left.
+	abandoned sync.Map
 }
 
 var (
@@ -103,7 +110,8 @@ func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[
 				yield(nil, fmt.Errorf("member %s (%s): %w", self.ID, self.Hostname, err))
 			}
 		}
-		lease, err := m.register(ctx, self)
+		m.store.awaitMajority(ctx) // an attempt each second would fail and be logged
+		lease, err := m.claim(ctx, self)
 		if err != nil {
 			fail(err)
 			return
@@ -130,7 +138,7 @@ func (m *Membership) members(ctx context.Context, l *lease) iter.Seq2[[]conducto
 		members := latest.New(func(_, _ []conductor.Member) int { return 0 })
 		var running sync.WaitGroup
 		for _, serve := range []func(context.Context){
-			func(ctx context.Context) { members.Fail(l.keep(ctx)) },
+			func(ctx context.Context) { members.Fail(m.because(l.keep(ctx))) },
 			func(ctx context.Context) { m.follow(ctx, l, members) },
 		} {
 			running.Go(func() {
@@ -149,6 +157,14 @@ func (m *Membership) members(ctx context.Context, l *lease) iter.Seq2[[]conducto
 	}
 }
 
+// because adds the reason to the error of a lost membership, if the reason is that the majority is lost.
+func (m *Membership) because(err error) error {
+	if errors.Is(err, ErrExpired) && m.store.monitor.health().lost {
+		return fmt.Errorf("%w: %w", err, ErrNoMajority)
+	}
+	return err
+}
+
 // lease is the etcd lease to which a member's key is attached.
 type lease struct {
 	client *clientv3.Client
@@ -164,7 +180,8 @@ type lease struct {
 // renew the lease.
 func (l *lease) left() time.Duration { return time.Until(l.renewed.Load().Add(l.ttl * 2 / 3)) }
 
-// register grants a lease and creates the member's key.
+// register grants a lease and creates the keys of the member and of its name. The error is a [*takenError] if a member
+// has the name.
 func (m *Membership) register(ctx context.Context, self conductor.Member) (*lease, error) {
 	if self.ID == "" || strings.Contains(self.ID, "/") {
 		return nil, fmt.Errorf("%q is not an ID of a member: want a non-empty text without a slash", self.ID)
@@ -180,6 +197,9 @@ func (m *Membership) register(ctx context.Context, self conductor.Member) (*leas
 	defer done()
 	ctx, cancel := context.WithTimeout(ctx, m.ttl)
 	defer cancel()
+	if err := m.taken(ctx, self.Hostname); err != nil {
+		return nil, err
+	}
 	l := &lease{client: m.store.client, key: m.store.layout.members() + self.ID}
 	l.renewed.Store(new(time.Now()))
 	granted, err := l.client.Grant(ctx, int64(m.ttl.Round(time.Second)/time.Second))
@@ -187,9 +207,10 @@ func (m *Membership) register(ctx context.Context, self conductor.Member) (*leas
 		return nil, failure(ctx, err)
 	}
 	l.id, l.ttl = granted.ID, time.Duration(granted.TTL)*time.Second
+	name := m.store.layout.name(self.Hostname)
 	answer, err := l.client.Txn(ctx).
-		If(clientv3.Compare(clientv3.CreateRevision(l.key), "=", 0)).
-		Then(clientv3.OpPut(l.key, string(value), clientv3.WithLease(l.id))).
+		If(clientv3.Compare(clientv3.CreateRevision(l.key), "=", 0), clientv3.Compare(clientv3.CreateRevision(name), "=", 0)).
+		Then(clientv3.OpPut(l.key, string(value), clientv3.WithLease(l.id)), clientv3.OpPut(name, self.ID, clientv3.WithLease(l.id))).
 		Commit()
 	if err == nil && answer.Succeeded {
 		return l, nil
@@ -198,7 +219,7 @@ func (m *Membership) register(ctx context.Context, self conductor.Member) (*leas
 	if err != nil {
 		return nil, failure(ctx, err)
 	}
-	return nil, ErrMember
+	return nil, cmp.Or(m.taken(ctx, self.Hostname), ErrMember)
 }
 
 // leaveTimeout bounds the attempt to revoke a lease. If it fails, the lease expires.
@@ -212,7 +233,11 @@ func (m *Membership) leave(ctx context.Context, l *lease) {
 		defer done()
 		_, err = l.client.Revoke(ctx, l.id)
 	}
-	if err != nil && !errors.Is(err, rpctypes.ErrLeaseNotFound) {
+	if err == nil || errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return
+	}
+	m.abandoned.Store(l.id, true)
+	if !errors.Is(err, ErrNoMajority) {
 		m.store.log.Warn("the lease of a leaving member could not be revoked and will expire", "key", l.key, "error", err)
 	}
 }
@@ -254,11 +279,7 @@ func (m *Membership) follow(ctx context.Context, l *lease, members *latest.Queue
 			members.Fail(err)
 			return
 		}
-		m.store.log.Warn("the watch of the members is interrupted and will be resumed", "error", err)
-		select {
-		case <-time.After(retryPause):
-		case <-ctx.Done():
-		}
+		m.store.interrupted(ctx, "the watch of the members is interrupted and will be resumed", "error", err)
 	}
 }
 

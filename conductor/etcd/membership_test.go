@@ -4,7 +4,9 @@ package etcd_test
 
 import (
 	"context"
+	"log/slog"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
+	"github.com/ironstate/ironstate/conductor/storetest"
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
@@ -45,8 +48,7 @@ func TestMembersJoinAndLeave(t *testing.T) {
 	a.Sees(t, "a c")
 	c.Sees(t, "a c")
 
-	again := etcdtest.Join(t, m, "a")
-	require.ErrorIs(t, <-again.Ended, etcd.ErrMember)
+	require.ErrorIs(t, <-named(t, m, "a", "another host"), etcd.ErrMember)
 	requireAlive(t, m, "a", true)
 
 	for _, id := range []string{"", "a/b"} {
@@ -81,6 +83,19 @@ func TestMembersAreYieldedWithAllFields(t *testing.T) {
 		break
 	}
 	requireAlive(t, s.Membership(0), "a", false)
+}
+
+// The proxy cuts off all requests of one process.
+func TestTheMembershipKeepsItsPromisesOnACluster(t *testing.T) {
+	needs.Time(t)
+	t.Parallel()
+	const ttl = 3 * time.Second
+	members := etcdtest.StartCluster(t, 1, nil)
+	way := startProxy(t, members[0].Client[len("http://"):])
+	cut := connect(t, etcd.Config{Endpoints: []string{"http://" + way.listener.Addr().String()}}).Membership(ttl)
+	direct := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)}).Membership(ttl)
+	a := storetest.Process{Membership: cut, Cut: way.set, Jump: cut.Jump}
+	require.NoError(t, storetest.CheckMembership(ttl, a, storetest.Process{Membership: direct}))
 }
 
 // The proxy cuts off all requests of the member.
@@ -135,6 +150,57 @@ func TestAMemberOutlivesAServer(t *testing.T) {
 		server.Ready(t)
 	}
 	requireAlive(t, m, "a", true)
+}
+
+// named joins with a name until the test ends or the membership is lost, and returns the channel of the error, nil at
+// first if it has joined.
+func named(t *testing.T, m *etcd.Membership, id, name string) <-chan error {
+	t.Helper()
+	ended := make(chan error, 2)
+	var running sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	running.Go(func() {
+		joined := false
+		for _, err := range m.Join(ctx, conductor.Member{ID: id, Hostname: name}) {
+			if !joined || err != nil {
+				ended <- err
+			}
+			joined = true
+		}
+	})
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return ended
+}
+
+func TestANameIsThatOfOneLiveMember(t *testing.T) {
+	members := etcdtest.StartCluster(t, 1, nil)
+	join := func(id, name string) <-chan error {
+		s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+		return named(t, s.Membership(2*time.Second), id, name)
+	}
+	first := join("a", "alpha")
+	require.NoError(t, <-first)
+	require.NoError(t, <-join("b", "beta"))
+	require.ErrorIs(t, <-join("c", "alpha"), conductor.ErrNameTaken)
+	require.Empty(t, first, "the first one stays")
+}
+
+func TestAProcessThatStartsAgainGetsItsNameWhenTheLeaseOfTheDeadOneHasEnded(t *testing.T) {
+	members := etcdtest.StartCluster(t, 1, nil)
+	log := &noticed{slog.DiscardHandler, make(chan string, 10_000)}
+	s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members), Log: slog.New(log)})
+	dies := etcdtest.Spawn(t, "member", members[0].Client+" dies")
+	require.Equal(t, "joined", dies.Line(t))
+	dies.Kill()
+	require.NoError(t, <-named(t, s.Membership(0), "again", "dies"))
+	waits := 0
+	for len(log.messages) > 0 {
+		if strings.Contains(<-log.messages, "has the name of this conductor") {
+			waits++
+		}
+	}
+	require.Equal(t, 1, waits)
+	requireAlive(t, s.Membership(0), "dies", false)
 }
 
 // beMember is the role "member": the process joins at the URL of a server until it loses its membership.

@@ -41,6 +41,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open etcd at %q: %w", c.Endpoints, last.explain(err))
 	}
+	s.monitor.observe, s.monitor.pause, s.monitor.limit = s.probe, probePause, probeLimit
+	s.running.Go(func() { s.monitor.run(s.closing) })
 	return s, nil
 }
 
@@ -51,6 +53,9 @@ type Local struct {
 	Prefix string           // see [Config]
 	Log    *slog.Logger     // nil discards the log
 	Stop   func() error     // stops the client and the server; called once
+	// Observe reports without I/O whether the server has a leader, and whether writes are refused because there is no
+	// space. Nil stands for a server that always has a leader and space.
+	Observe func() (led, full bool)
 }
 
 // OpenLocal returns the store on a server in this process once it has responded. [Store.Close] stops
@@ -64,6 +69,14 @@ func OpenLocal(ctx context.Context, l Local) (*Store, error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	if l.Observe == nil {
+		return s, nil
+	}
+	s.monitor.observe, s.monitor.pause, s.monitor.limit = func(context.Context) observation {
+		led, full := l.Observe()
+		return observation{led, full}
+	}, localPause, localLimit
+	s.running.Go(func() { s.monitor.run(s.closing) })
 	return s, nil
 }
 
@@ -76,7 +89,7 @@ func newStore(prefix string, log *slog.Logger) (*Store, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{layout: layout, log: log}
+	s := &Store{layout: layout, log: log, monitor: newMonitor(log)}
 	s.closing, s.end = context.WithCancelCause(context.Background())
 	s.close = sync.OnceValue(s.shut)
 	return s, nil
@@ -117,7 +130,11 @@ func (s *Store) prepare(ctx context.Context) error {
 		return s.client.Get(ctx, s.layout.prefix+"/v1/", clientv3.WithCountOnly())
 	})
 	if err == nil && s.single {
-		_, err = s.client.Delete(ctx, s.layout.members(), clientv3.WithPrefix())
+		for _, prefix := range []string{s.layout.members(), s.layout.names()} {
+			if _, err = s.client.Delete(ctx, prefix, clientv3.WithPrefix()); err != nil {
+				break
+			}
+		}
 	}
 	return failure(ctx, err)
 }

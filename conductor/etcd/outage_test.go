@@ -295,6 +295,7 @@ func TestWatchesAreResumedAfterTheClusterHadNoLeader(t *testing.T) {
 	}
 	servers[1].Start(t)
 	servers[1].Ready(t)
+	becomes(t, s, nil) // until then its requests are refused
 
 	r = etcdtest.Create(t, s, "b")
 	require.Equal(t, r, next(t).Record)

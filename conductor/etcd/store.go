@@ -17,8 +17,8 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// Store is a [conductor.Store] on etcd. It is safe for concurrent use. Its errors match those of
-// the interface, and [ErrClosed], [ErrNoSpace] or [*TooLargeError] for these causes.
+// Store is a [conductor.Store] on etcd. It is safe for concurrent use. Its errors match the errors of
+// the interface, and [ErrClosed], [ErrNoSpace], [ErrNoMajority] or [*TooLargeError] for these causes.
 type Store struct {
 	layout layout
 	client *clientv3.Client
@@ -26,6 +26,8 @@ type Store struct {
 	single bool         // that server is the only one of its cluster
 	stop   func() error // closes client and server
 	log    *slog.Logger
+
+	monitor *monitor
 
 	watches atomic.Uint64 // the number of watches of client so far
 
@@ -41,21 +43,29 @@ type Store struct {
 // context has no deadline.
 const requestTimeout = 15 * time.Second
 
-// begin registers a request with Close. The returned context ends when the store is closed, and
-// after requestTimeout. The caller calls the returned function when the request has ended.
+// begin registers a request with Close. The returned context ends when the store is closed, when the majority is lost,
+// and after requestTimeout. The caller calls the returned function when the request has ended. The error is
+// ErrNoMajority, ErrClosed or the context's.
 func (s *Store) begin(ctx context.Context) (context.Context, func(), error) {
 	ctx, done, err := s.beginWatch(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, fmt.Errorf("etcd has not answered within %v: %w", requestTimeout, context.DeadlineExceeded))
+	ctx, release, err := s.monitor.within(ctx)
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout,
+		fmt.Errorf("etcd has not answered within %v: %w", requestTimeout, context.DeadlineExceeded))
 	return ctx, func() {
 		cancel()
+		release()
 		done()
 	}, nil
 }
 
-// beginWatch is begin without requestTimeout.
+// beginWatch is begin without requestTimeout, and the loss of the majority does not end the context.
 func (s *Store) beginWatch(ctx context.Context) (context.Context, func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -105,8 +115,8 @@ func (s *Store) readOptions(options ...clientv3.OpOption) []clientv3.OpOption {
 // readBackoff is the time between two attempts of a read.
 const readBackoff = 100 * time.Millisecond
 
-// retryRead calls read, and retries it while the cluster changes its leader. With a server of a cluster in this process it also
-// retries while the cluster cannot be reached: the client of remote servers does this by itself.
+// retryRead calls read, and retries it while the cluster changes its leader. With a server of a cluster in this process
+// it also retries while the cluster cannot be reached: the client of remote servers does this by itself.
 func retryRead[T any](ctx context.Context, s *Store, read func() (T, error)) (T, error) {
 	for {
 		answer, err := read()

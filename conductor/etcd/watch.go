@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"math"
 	"strconv"
 	"sync"
@@ -82,12 +83,20 @@ func (f *follower) run(ctx context.Context) error {
 		case lasts(err):
 			return err
 		}
-		f.log.Warn("a watch is interrupted and will be resumed", "kind", f.kind, "revision", f.next, "error", err)
-		select {
-		case <-time.After(retryPause):
-		case <-ctx.Done():
-		}
+		f.interrupted(ctx, "a watch is interrupted and will be resumed", "kind", f.kind, "revision", f.next, "error", err)
 	}
+}
+
+// interrupted logs the interruption of a watch, and returns when the watch can be resumed or the context ends. The loss
+// of the majority, which interrupts all watches, has been logged before.
+func (s *Store) interrupted(ctx context.Context, message string, args ...any) {
+	level := slog.LevelWarn
+	if s.monitor.health().lost {
+		level = slog.LevelDebug
+	}
+	s.log.Log(ctx, level, message, args...)
+	sleep.For(ctx, retryPause)
+	s.awaitMajority(ctx)
 }
 
 // list queues all records as of one revision, and the deletions of known records that no longer
@@ -175,8 +184,8 @@ func (f *follower) follow(ctx context.Context) error {
 // revisionPause is the delay between two reads of a server's revision.
 const revisionPause = 100 * time.Microsecond
 
-// awaitRevision waits until reads from a single server see a revision. The server reports a write to its watches shortly
-// before serializable reads see it.
+// awaitRevision waits until reads from a single server see a revision. The server reports a write to its watches
+// shortly before serializable reads see it.
 //
 // Source: End of watchableStoreTxnWrite in server/storage/mvcc/watchable_store_txn.go of etcd.
 func (f *follower) awaitRevision(ctx context.Context, revision int64) error {

@@ -68,14 +68,14 @@ type write struct {
 
 // write builds and executes a transaction, and returns its revision.
 func (s *Store) write(ctx context.Context, verb string, r conductor.Record, build func(context.Context, *write) error) (int64, error) {
-	revision, err := s.tryWrite(ctx, r, build)
+	revision, err := s.tryWrite(ctx, r, verb == "delete", build)
 	if err != nil {
 		return 0, fmt.Errorf("%s %s %s: %w", verb, r.Kind, r.ID, err)
 	}
 	return revision, nil
 }
 
-func (s *Store) tryWrite(ctx context.Context, r conductor.Record, build func(context.Context, *write) error) (int64, error) {
+func (s *Store) tryWrite(ctx context.Context, r conductor.Record, deletes bool, build func(context.Context, *write) error) (int64, error) {
 	if err := check(r); err != nil {
 		return 0, err
 	}
@@ -84,6 +84,9 @@ func (s *Store) tryWrite(ctx context.Context, r conductor.Record, build func(con
 		return 0, err
 	}
 	defer done()
+	if s.local && !deletes && s.monitor.health().full {
+		return 0, ErrNoSpace // before it fills etcd's log: etcd refuses a write only when it has been replicated
+	}
 	w := &write{layout: s.layout, record: r}
 	if w.value, err = encode(r); err != nil {
 		return 0, err
@@ -92,8 +95,12 @@ func (s *Store) tryWrite(ctx context.Context, r conductor.Record, build func(con
 		return 0, err
 	}
 	answer, err := s.client.Txn(ctx).If(w.when...).Then(w.then...).Else(w.or...).Commit()
+	err = writeFailure(ctx, r, err)
+	if !s.local {
+		s.monitor.noteWrite(err)
+	}
 	if err != nil {
-		return 0, writeFailure(ctx, r, err)
+		return 0, err
 	}
 	if !answer.Succeeded {
 		return 0, w.refused(answer)

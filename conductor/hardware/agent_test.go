@@ -33,6 +33,7 @@ import (
 type lab struct {
 	*site
 	bmc      *bmctest.Redfish
+	profile  bmctest.Profile // of the BMC
 	machine  *agenttest.Machine
 	web      string // the URL of the service and of the files
 	image    []byte // the file x.raw
@@ -44,14 +45,21 @@ type lab struct {
 
 // startLab starts a lab whose node has a deploy interface and the next image to be written.
 func startLab(t *testing.T, state states.State, deploy string, set ...func(*agenttest.Config)) *lab {
-	l := &lab{image: agenttest.Image(3<<20, 7)}
+	return startLabOn(t, bmctest.Profile{SystemID: "1"}, state, deploy, set...)
+}
+
+// startLabOn starts a lab whose BMC has a profile.
+func startLabOn(t *testing.T, p bmctest.Profile, state states.State, deploy string, set ...func(*agenttest.Config)) *lab {
+	l := &lab{image: agenttest.Image(3<<20, 7), profile: p}
 	var handler http.Handler
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/images/x.raw":
-			_, _ = w.Write(l.image)
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(l.image))
 		case r.URL.Path == "/images/moved.raw":
 			http.Redirect(w, r, "/images/x.raw", http.StatusFound)
+		case r.URL.Path == "/images/elsewhere.raw":
+			http.Redirect(w, r, "http://169.254.169.254/x.raw", http.StatusFound)
 		case l.files[path.Base(r.URL.Path)] != nil:
 			_, _ = w.Write(l.files[path.Base(r.URL.Path)])
 		case strings.HasPrefix(r.URL.Path, "/images/"):
@@ -65,7 +73,12 @@ func startLab(t *testing.T, state states.State, deploy string, set ...func(*agen
 		}
 	}))
 	t.Cleanup(web.Close)
-	config := agenttest.Config{API: web.URL, MACs: []string{"52:54:00:00:00:07"}, DiskSize: 80 << 20, PowerOff: func() { _ = l.bmc.SetPower("1", "Off") }}
+	config := agenttest.Config{
+		API:      web.URL,
+		MACs:     []string{"52:54:00:00:00:07"},
+		DiskSize: 80 << 20,
+		PowerOff: func() { _ = l.bmc.SetPower(p.SystemID, "Off") },
+	}
 	for _, set := range set {
 		set(&config)
 	}
@@ -74,18 +87,23 @@ func startLab(t *testing.T, state states.State, deploy string, set ...func(*agen
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.machine.Close()) })
 	l.bmc = startRedfish(t, func(c *bmctest.RedfishConfig) {
-		c.Systems = []bmctest.System{{ID: "1", OnPower: l.machine.Power}}
+		c.Profile, c.Systems = p, []bmctest.System{{OnPower: l.machine.Power}}
 	})
 	l.web = web.URL
-	l.images, err = images.New(images.Config{Folder: t.TempDir(), URL: web.URL + "/published", Client: web.Client()})
+	client, err := images.NewClient("127.0.0.1")
+	require.NoError(t, err)
+	l.images, err = images.New(images.Config{Folder: t.TempDir(), URL: web.URL + "/published", Client: client})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.images.Close()) })
-	l.site = start(t, hardware.Config{Images: l.images})
+	l.site = start(t, hardware.Config{Images: l.images, Client: client})
 	handler = api.New(l.Conductor, api.Config{})
-	l.n = l.node(redfishMachine(l.bmc, t), func(n *conductor.Node) {
+	l.n = l.node(redfishMachine(l.bmc, t), withProfile(p), func(n *conductor.Node) {
 		n.ProvisionState, n.Interfaces, n.AutomatedClean = state, map[string]string{"deploy": deploy, "rescue": "agent"}, nil
 		n.InstanceInfo = map[string]any{
-			"image_source": web.URL + "/images/x.raw", "image_disk_format": "raw", "image_os_hash_algo": "sha256", "image_os_hash_value": fmt.Sprintf("%x", sha256.Sum256(l.image)),
+			"image_source":        web.URL + "/images/x.raw",
+			"image_disk_format":   "raw",
+			"image_os_hash_algo":  "sha256",
+			"image_os_hash_value": fmt.Sprintf("%x", sha256.Sum256(l.image)),
 		}
 	})
 	_, err = l.CreateObject(t.Context(), &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: l.n.UUID}, Address: "52:54:00:00:00:07"})
@@ -103,8 +121,8 @@ func (l *lab) until(want ...states.State) *conductor.Node {
 	}
 }
 
-// ask requests a provision state. It waits until no request is in flight: a lookup of an agent that was just powered off would
-// take the token of the next one.
+// ask requests a provision state. It waits until no request is in flight: a lookup of an agent that was just powered
+// off would take the token of the next one.
 func (l *lab) ask(r conductor.ProvisionRequest) {
 	l.t.Helper()
 	require.Eventually(l.t, func() bool { return l.requests.Load() == 0 }, time.Minute, time.Millisecond)
@@ -130,6 +148,12 @@ func (l *lab) disk() []byte {
 	return content
 }
 
+// requireRuns waits for the machine to run something: a machine that was just powered on boots it in the background.
+func (l *lab) requireRuns(what string) {
+	l.t.Helper()
+	require.Eventually(l.t, func() bool { return l.machine.Running() == what }, time.Minute, time.Millisecond, what)
+}
+
 func TestAMachineIsCleanedAndInstalledByItsAgent(t *testing.T) {
 	l := startLab(t, states.Manageable, "direct")
 	disk, err := os.OpenFile(l.machine.Disk, os.O_WRONLY, 0)
@@ -140,7 +164,11 @@ func TestAMachineIsCleanedAndInstalledByItsAgent(t *testing.T) {
 	n := l.until(states.Available, states.CleanFail)
 	require.Equal(t, states.Available, n.ProvisionState, n.LastError)
 	require.NotContains(t, string(l.disk()), "secret", "the disk is erased")
-	require.Equal(t, []string{"clean.get_clean_steps", "clean.execute_clean_step erase_devices_metadata", "clean.execute_clean_step erase_devices"}, l.commands())
+	require.Equal(t, []string{
+		"clean.get_clean_steps",
+		"clean.execute_clean_step erase_devices_metadata",
+		"clean.execute_clean_step erase_devices",
+	}, l.commands())
 	require.Equal(t, "Off", l.bmc.Power("1"))
 	require.Empty(t, n.Agent.Token)
 
@@ -159,7 +187,7 @@ func TestAMachineIsCleanedAndInstalledByItsAgent(t *testing.T) {
 	require.Len(t, files, 6)
 	require.Equal(t, "Hdd Continuous UEFI", l.bmc.Boot("1"))
 	require.Equal(t, "On", l.bmc.Power("1"))
-	require.Equal(t, "disk", l.machine.Running())
+	l.requireRuns("disk")
 	require.Empty(t, n.Agent.Token)
 }
 
@@ -176,18 +204,22 @@ func TestAnImageWithAnotherHashIsNotDeployed(t *testing.T) {
 func TestADeploymentByACustomAgentExecutesItsStep(t *testing.T) {
 	ran := make(chan map[string]any, 1)
 	l := startLab(t, states.Available, "custom-agent", func(c *agenttest.Config) {
-		c.Steps = []agenttest.Step{{Work: "deploy", Interface: "deploy", Name: "install_coreos", Run: func(_ context.Context, args map[string]any) (any, error) {
+		run := func(_ context.Context, args map[string]any) (any, error) {
 			ran <- args
 			return "done", nil
-		}}}
+		}
+		c.Steps = []agenttest.Step{{Work: "deploy", Interface: "deploy", Name: "install_coreos", Run: run}}
 	})
 	priority := 80
-	l.ask(conductor.ProvisionRequest{Target: "active", DeploySteps: []conductor.StepRequest{{Interface: "deploy", Step: "install_coreos", Args: map[string]any{}, Priority: &priority}}})
+	l.ask(conductor.ProvisionRequest{
+		Target:      "active",
+		DeploySteps: []conductor.StepRequest{{Interface: "deploy", Step: "install_coreos", Args: map[string]any{}, Priority: &priority}},
+	})
 	n := l.until(states.Active, states.DeployFail)
 	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
 	require.Len(t, ran, 1)
 	require.Equal(t, []string{"deploy.get_deploy_steps", "deploy.execute_deploy_step install_coreos", "standby.power_off"}, l.commands())
-	require.Equal(t, "disk", l.machine.Running())
+	l.requireRuns("disk")
 }
 
 func TestADeploymentAppliesBIOSSettingsBeforeAndAfterTheAgentBoots(t *testing.T) {
@@ -220,10 +252,20 @@ func TestAManualCleaningRebootsTheMachineBetweenTwoSteps(t *testing.T) {
 	l := startLab(t, states.Manageable, "direct", func(c *agenttest.Config) {
 		c.Steps = []agenttest.Step{{Work: "clean", Interface: "deploy", Name: "update_firmware", Reboot: true, Run: run}}
 	})
-	l.ask(conductor.ProvisionRequest{Target: "clean", CleanSteps: []conductor.StepRequest{{Interface: "deploy", Step: "update_firmware"}, {Interface: "deploy", Step: "erase_devices_metadata"}}})
+	l.ask(conductor.ProvisionRequest{
+		Target: "clean",
+		CleanSteps: []conductor.StepRequest{
+			{Interface: "deploy", Step: "update_firmware"},
+			{Interface: "deploy", Step: "erase_devices_metadata"},
+		},
+	})
 	n := l.until(states.Manageable, states.CleanFail)
 	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
-	require.Equal(t, []string{"clean.get_clean_steps", "clean.execute_clean_step update_firmware", "clean.execute_clean_step erase_devices_metadata"}, l.commands())
+	require.Equal(t, []string{
+		"clean.get_clean_steps",
+		"clean.execute_clean_step update_firmware",
+		"clean.execute_clean_step erase_devices_metadata",
+	}, l.commands())
 	require.Equal(t, 2, l.machine.Boots())
 }
 
@@ -237,7 +279,11 @@ func TestANodeWithTheDeployInterfaceRamdiskIsCleanedByAnAgentFromVirtualMedia(t 
 	l.ask(conductor.ProvisionRequest{Target: "provide"})
 	n := l.until(states.Available, states.CleanFail)
 	require.Equal(t, states.Available, n.ProvisionState, n.LastError)
-	require.Equal(t, []string{"clean.get_clean_steps", "clean.execute_clean_step erase_devices_metadata", "clean.execute_clean_step erase_devices"}, l.commands())
+	require.Equal(t, []string{
+		"clean.get_clean_steps",
+		"clean.execute_clean_step erase_devices_metadata",
+		"clean.execute_clean_step erase_devices",
+	}, l.commands())
 	require.Equal(t, 1, l.machine.Boots())
 	require.Empty(t, l.bmc.Media("CD"), "it is ejected")
 	require.Equal(t, "Off", l.bmc.Power("1"))
@@ -251,7 +297,7 @@ func TestARescueGivesTheAgentTheHashOfThePassword(t *testing.T) {
 	require.Equal(t, states.Rescue, n.ProvisionState, n.LastError)
 	require.Equal(t, []string{"rescue.finalize_rescue"}, l.commands())
 	require.Equal(t, n.InstanceInfo["hashed_rescue_password"], l.machine.RescuePassword())
-	require.Eventually(t, func() bool { return l.machine.Running() == "rescue" }, time.Minute, time.Millisecond)
+	l.requireRuns("rescue")
 	require.Empty(t, n.Agent.Token)
 
 	l.ask(conductor.ProvisionRequest{Target: "unrescue"})
@@ -259,7 +305,7 @@ func TestARescueGivesTheAgentTheHashOfThePassword(t *testing.T) {
 	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
 	require.NotContains(t, n.InstanceInfo, "rescue_password")
 	require.NotContains(t, n.InstanceInfo, "hashed_rescue_password")
-	require.Equal(t, "disk", l.machine.Running())
+	l.requireRuns("disk")
 	require.Equal(t, "Hdd Continuous UEFI", l.bmc.Boot("1"))
 }
 
@@ -282,9 +328,12 @@ func TestAFailingAgentFailsTheWork(t *testing.T) {
 		want  states.State
 		text  string
 	}{
-		{agenttest.Fault{On: "erase_devices", Do: agenttest.Fail("the disk is on fire")}, states.CleanFail, "Clean step deploy.erase_devices failed on node %s. "},
-		{agenttest.Fault{On: "get_clean_steps", Do: agenttest.Garbage()}, states.CleanFail, "Node failed to start the first cleaning step: The answer of the agent on node %s, with HTTP status code 200, cannot be decoded"},
-		{agenttest.Fault{On: "commands", Do: agenttest.Huge(20 << 20)}, states.CleanFail, "Node failed to check cleaning progress: The agent on node %s answers with more than 16777216 bytes."},
+		{agenttest.Fault{On: "erase_devices", Do: agenttest.Fail("the disk is on fire")}, states.CleanFail,
+			"Clean step deploy.erase_devices failed on node %s. "},
+		{agenttest.Fault{On: "get_clean_steps", Do: agenttest.Garbage()}, states.CleanFail,
+			"Node failed to start the first cleaning step: The answer of the agent on node %s, with HTTP status code 200, cannot be decoded"},
+		{agenttest.Fault{On: "commands", Do: agenttest.Huge(20 << 20)}, states.CleanFail,
+			"Node failed to check cleaning progress: The agent on node %s answers with more than 16777216 bytes."},
 		{agenttest.Fault{On: "erase_devices", Times: 1, Do: agenttest.VersionMismatch()}, states.Available, ""},
 		{agenttest.Fault{On: "get_clean_steps", Times: 2, Do: agenttest.Busy()}, states.Available, ""},
 		{agenttest.Fault{On: "erase_devices", Times: 2, Do: agenttest.Busy()}, states.Available, ""},

@@ -27,40 +27,48 @@ const (
 // biosSettings is the BIOS interface "redfish".
 //
 // Source: ironic/drivers/modules/redfish/bios.py.
-type biosSettings struct{ *Type }
+type biosSettings struct{ *bmcs }
 
-func (b biosSettings) steps() []conductor.Step {
+// Steps implements [Stepper]. In a deployment they run if a client or a deploy template requests them.
+func (b biosSettings) Steps(n Node, work states.Work) []conductor.Step {
+	switch work {
+	case states.WorkClean, states.WorkService, states.WorkDeploy:
+	default:
+		return nil
+	}
 	return []conductor.Step{
-		{Interface: "bios", Step: "apply_configuration", NoRamdisk: true, Run: b.apply, ArgsInfo: map[string]conductor.StepArgument{
+		{Step: "apply_configuration", NoRamdisk: true, Run: n.Chosen.Run(b.apply), ArgsInfo: map[string]conductor.StepArgument{
 			"settings": {Description: "A list of BIOS settings to be applied", Required: true},
 		}},
-		{Interface: "bios", Step: "factory_reset", NoRamdisk: true, Run: b.reset},
+		{Step: "factory_reset", NoRamdisk: true, Run: n.Chosen.Run(b.reset)},
 	}
 }
 
-// reboot reboots the machine: into the agent if the agent executes other steps of the work, otherwise into the instance.
+// reboot reboots the machine: into the agent if the agent executes other steps of the work, otherwise into the
+// instance.
 //
 // Source: reboot_to_finish_step in ironic/drivers/modules/deploy_utils.py.
-func (b biosSettings) reboot(ctx context.Context, t *conductor.Task) error {
-	if b.needsAgent(t.Node()) {
-		return b.BootAgent(ctx, t)
+func (b biosSettings) reboot(ctx context.Context, t Task) error {
+	if needsAgent(t.Node()) {
+		return bootAgent(ctx, t)
 	}
 	return t.SetPower(ctx, states.PowerRebooting)
 }
 
-// rebooted returns what a step returns after reboot: it waits for the next heartbeat if the agent boots.
-func (b biosSettings) rebooted(t *conductor.Task) error {
-	if b.needsAgent(t.Node()) {
+// rebooted returns the result of a step that has rebooted the machine: the step waits for the next heartbeat if the
+// agent boots.
+func (b biosSettings) rebooted(t Task) error {
+	if needsAgent(t.Node()) {
 		return conductor.ErrWait
 	}
 	return nil
 }
 
 // needsAgent reports whether the agent executes other steps of the node's work.
-func (b biosSettings) needsAgent(n *conductor.Node) bool {
+func needsAgent(n Node) bool {
 	switch n.ProvisionState {
 	case states.Deploying:
-		return b.UsesAgent(n)
+		return n.Chosen.Deploy.UsesAgent(n, states.WorkDeploy)
 	case states.Servicing:
 		return n.ServiceSteps != nil && n.ServiceSteps.Prepared
 	default:
@@ -70,25 +78,25 @@ func (b biosSettings) needsAgent(n *conductor.Node) bool {
 
 // apply sets BIOS settings and reboots the machine, unless it has them already. It is done when the
 // machine reports them, and the agent, if there is one, runs again.
-func (b biosSettings) apply(ctx context.Context, t *conductor.Task) error {
+func (b biosSettings) apply(ctx context.Context, t Task) error {
 	wanted, err := biosValues(t.Step().Args["settings"])
 	if err != nil {
 		return err
 	}
 	sent := false
-	err = b.do(t.Node(), func() (err error) {
+	err = b.do(t.Task.Node(), func() (err error) {
 		sent, err = b.driver.SetBIOS(ctx, t.Node().UUID, wanted)
 		return err
 	})
 	if err != nil {
-		return redfishError(t.Node(), "Redfish BIOS apply configuration failed for node NODE. Error: ", err)
+		return redfishError(t.Task.Node(), "Redfish BIOS apply configuration failed for node NODE. Error: ", err)
 	}
 	if sent {
 		if err := b.reboot(ctx, t); err != nil {
 			return err
 		}
 	}
-	deadline := time.Now().Add(biosTimeout)
+	deadline := time.Now().Add(b.biosTimeout)
 	for {
 		settings, err := b.cache(ctx, t)
 		missing := missingBIOS(wanted, settings)
@@ -100,13 +108,13 @@ func (b biosSettings) apply(ctx context.Context, t *conductor.Task) error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			//lint:ignore ST1005 the text is that of _set_step_failed in ironic/drivers/modules/redfish/bios.py
+			//lint:ignore ST1005 the text comes from _set_step_failed in ironic/drivers/modules/redfish/bios.py
 			return errors.Join(err, fmt.Errorf("Redfish BIOS apply_configuration step failed. Attributes %s are not updated.", pyrepr.Of(missing)))
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(biosInterval):
+		case <-time.After(b.biosInterval):
 		}
 	}
 }
@@ -141,10 +149,10 @@ func biosValues(argument any) (map[string]any, error) {
 	return values, nil
 }
 
-// reset resets the BIOS settings to those of the factory, and reboots the machine.
-func (b biosSettings) reset(ctx context.Context, t *conductor.Task) error {
-	if err := b.do(t.Node(), func() error { return b.driver.ResetBIOS(ctx, t.Node().UUID) }); err != nil {
-		return redfishError(t.Node(), "Redfish BIOS factory reset failed for node NODE. Error: ", err)
+// reset restores the factory defaults of the BIOS settings, and reboots the machine.
+func (b biosSettings) reset(ctx context.Context, t Task) error {
+	if err := b.do(t.Task.Node(), func() error { return b.driver.ResetBIOS(ctx, t.Node().UUID) }); err != nil {
+		return redfishError(t.Task.Node(), "Redfish BIOS factory reset failed for node NODE. Error: ", err)
 	}
 	if err := b.reboot(ctx, t); err != nil {
 		return err
@@ -156,8 +164,8 @@ func (b biosSettings) reset(ctx context.Context, t *conductor.Task) error {
 }
 
 // cache reads the BIOS settings and stores them in the node's record.
-func (b biosSettings) cache(ctx context.Context, t *conductor.Task) ([]bmc.BIOSSetting, error) {
-	settings, err := b.read(ctx, t.Node())
+func (b biosSettings) cache(ctx context.Context, t Task) ([]bmc.BIOSSetting, error) {
+	settings, err := b.read(ctx, t.Task.Node())
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +185,15 @@ func (b biosSettings) read(ctx context.Context, n *conductor.Node) (settings []b
 		return err
 	})
 	return settings, err
+}
+
+// ReadBIOS implements [BIOSReader].
+func (b biosSettings) ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIOSSetting, error) {
+	settings, err := b.read(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return biosRecords(settings)
 }
 
 // biosRecords returns BIOS settings as a node's record has them.

@@ -15,16 +15,37 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
-// virtualMedia is the name of the boot interface that boots machines from virtual media by Redfish.
-const virtualMedia = "redfish-virtual-media"
-
-// mediaBoot is the boot interface "redfish-virtual-media".
+// VirtualMedia returns a boot interface, such as "redfish-virtual-media", that boots machines from virtual media. It
+// behaves as "redfish-virtual-media" in the package comment.
 //
 // Source: ironic/drivers/modules/redfish/boot.py.
-type mediaBoot struct{ *Type }
+func VirtualMedia(name string, media MediaManager) Boot { return mediaBoot{name, media} }
 
-func (b mediaBoot) validate(n *conductor.Node) error {
-	if b.chosen(n, "deploy") == ramdisk {
+type mediaBoot struct {
+	name  string
+	media MediaManager
+}
+
+func (b mediaBoot) Name() string { return b.name }
+
+func (mediaBoot) Properties() map[string]string {
+	properties := scriptBoot{}.Properties()
+	maps.Copy(properties, map[string]string{
+		"deploy_iso": "With virtual media: URL of an ISO image with the agent, which the BMC loads. " +
+			"It must contain the agent's configuration.",
+		"rescue_iso": "With virtual media: as deploy_iso, for a rescue.",
+		"bootloader": "With virtual media: URL of the image of an EFI system partition with a boot loader. " +
+			"Required with deploy_kernel, except in BIOS mode.",
+		"config_via_removable": "Whether the agent's configuration is on another medium. Only false, the default.",
+		"external_http_url":    "Not supported.",
+	})
+	return properties
+}
+
+func (mediaBoot) Serves(Node) bool { return true }
+
+func (b mediaBoot) Validate(n Node) error {
+	if n.Chosen.Deploy.BootsRamdisk() {
 		_, err := b.instanceMedium(n)
 		return err
 	}
@@ -32,22 +53,23 @@ func (b mediaBoot) validate(n *conductor.Node) error {
 	return err
 }
 
-// prepareRamdisk gives an agent in an image that is built here the address of the API and a token. The
+func (b mediaBoot) ServesAgent(n Node) (bool, error) {
+	_, err := b.agentMedium(n)
+	return err == nil, err
+}
+
+// PrepareRamdisk gives an agent in an image that is built here the address of the API and a token. The
 // agent in a ready image, deploy_iso, receives neither.
-func (b mediaBoot) prepareRamdisk(ctx context.Context, t *conductor.Task, parameters map[string]string) error {
+func (b mediaBoot) PrepareRamdisk(ctx context.Context, t Task, parameters map[string]string) error {
 	m, err := b.agentMedium(t.Node())
 	if err != nil {
 		return err
 	}
-	parameters = maps.Clone(parameters)
+	own := map[string]string{"ipa-api-url": t.Chosen.config.APIURL, "boot_method": "vmedia"}
 	if m.iso != "" {
 		err = t.ForgetAgent(ctx) // also a token that was made for another image
 	} else {
-		if parameters == nil {
-			parameters = map[string]string{}
-		}
-		parameters["ipa-api-url"], parameters["boot_method"] = b.config.APIURL, "vmedia"
-		parameters["ipa-agent-token"], err = t.PregenerateAgentToken(ctx)
+		own["ipa-agent-token"], err = t.PregenerateAgentToken(ctx)
 	}
 	if err != nil {
 		return err
@@ -57,33 +79,38 @@ func (b mediaBoot) prepareRamdisk(ctx context.Context, t *conductor.Task, parame
 			return err
 		}
 	}
-	return b.bootMedium(ctx, t.Node(), m, parameters, false)
+	maps.Copy(own, parameters)
+	return b.bootMedium(ctx, t, m, own, false)
 }
 
-// prepareInstance boots the disk. With the deploy interface "ramdisk" it boots the image in instance_info.
-func (b mediaBoot) prepareInstance(ctx context.Context, t *conductor.Task) error {
+// PrepareInstance boots the disk. With the deploy interface "ramdisk" it boots the image in instance_info. It ejects
+// the image of an agent that still runs from it only if the machine is not powered off before its next boot; otherwise
+// CleanUpRamdisk does so then.
+func (b mediaBoot) PrepareInstance(ctx context.Context, t Task) error {
 	n := t.Node()
-	if b.chosen(n, "deploy") != ramdisk {
-		if err := b.eject(ctx, n); err != nil {
+	if !t.Chosen.Deploy.BootsRamdisk() {
+		if n.Power != states.PowerOn || n.DisablePowerOff {
+			if err := b.eject(ctx, n); err != nil {
+				return err
+			}
+		}
+		if err := secureBoot(ctx, t, true); err != nil {
 			return err
 		}
-		if err := b.secureBoot(ctx, t, true); err != nil {
-			return err
-		}
-		return b.bootFrom(ctx, n, "disk", true)
+		return bootFrom(ctx, t, "disk", true)
 	}
 	m, err := b.instanceMedium(n)
 	if err != nil {
 		return err
 	}
-	if err := b.secureBoot(ctx, t, true); err != nil {
+	if err := secureBoot(ctx, t, true); err != nil {
 		return err
 	}
-	return b.bootMedium(ctx, n, m, nil, true)
+	return b.bootMedium(ctx, t, m, nil, true)
 }
 
-// cleanUpRamdisk powers the machine off before it ejects the image from which the machine has booted.
-func (b mediaBoot) cleanUpRamdisk(ctx context.Context, t *conductor.Task) error {
+// CleanUpRamdisk powers the machine off before it ejects the image from which the machine has booted.
+func (b mediaBoot) CleanUpRamdisk(ctx context.Context, t Task) error {
 	if !t.Node().DisablePowerOff {
 		if err := t.SetPower(ctx, states.PowerOff); err != nil {
 			return err
@@ -92,15 +119,16 @@ func (b mediaBoot) cleanUpRamdisk(ctx context.Context, t *conductor.Task) error 
 	return b.eject(ctx, t.Node())
 }
 
-func (b mediaBoot) cleanUpInstance(ctx context.Context, t *conductor.Task) error {
+func (b mediaBoot) CleanUpInstance(ctx context.Context, t Task) error {
 	if err := b.eject(ctx, t.Node()); err != nil {
 		return err
 	}
-	return b.secureBoot(ctx, t, false)
+	return secureBoot(ctx, t, false)
 }
 
 // bootMedium inserts a medium and sets the CD as the boot device, for the next boot or persistently.
-func (b mediaBoot) bootMedium(ctx context.Context, n *conductor.Node, m medium, parameters map[string]string, persistent bool) error {
+func (b mediaBoot) bootMedium(ctx context.Context, t Task, m medium, parameters map[string]string, persistent bool) error {
+	n := t.Node()
 	image, err := b.provide(ctx, n, m, parameters)
 	if err != nil {
 		return fmt.Errorf("provide the image to boot: %w", err)
@@ -108,7 +136,7 @@ func (b mediaBoot) bootMedium(ctx context.Context, n *conductor.Node, m medium, 
 	if err := b.insert(ctx, n, image); err != nil {
 		return err
 	}
-	return b.bootFrom(ctx, n, "cdrom", persistent)
+	return bootFrom(ctx, t, "cdrom", persistent)
 }
 
 // mediaPoll is the time between two reads of the virtual media while an image is awaited.
@@ -116,25 +144,24 @@ const mediaPoll = time.Second
 
 // insert ejects all CDs, inserts an image, and waits until the BMC reports it as inserted: some BMCs
 // answer before they load an image.
-func (b mediaBoot) insert(ctx context.Context, n *conductor.Node, image string) error {
-	err := b.do(n, func() error { return b.driver.EjectMedia(ctx, n.UUID, "cdrom") })
-	if err != nil {
+func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
+	if err := b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"}); err != nil {
 		return err
 	}
-	if err := b.do(n, func() error { return b.driver.InsertMedia(ctx, n.UUID, "cdrom", image) }); err != nil {
+	if err := b.media.AttachVirtualMedia(ctx, n.Node, "cdrom", image); err != nil {
 		return err
 	}
-	within, cancel := context.WithTimeout(ctx, b.config.MediaTimeout)
+	within, cancel := context.WithTimeout(ctx, n.Chosen.config.MediaTimeout)
 	defer cancel()
 	for {
-		inserted, err := b.inserted(within, n)
+		slots, err := b.media.VirtualMedia(within, n.Node)
 		switch {
-		case inserted:
+		case hasCD(slots, image):
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case within.Err() != nil:
-			return errors.Join(fmt.Errorf("the BMC has not inserted the image within %v", b.config.MediaTimeout), err)
+			return errors.Join(fmt.Errorf("the BMC has not inserted the image within %v", n.Chosen.config.MediaTimeout), err)
 		}
 		select {
 		case <-within.Done():
@@ -143,37 +170,30 @@ func (b mediaBoot) insert(ctx context.Context, n *conductor.Node, image string) 
 	}
 }
 
-// inserted reports whether a CD is inserted. Some BMCs report another URL than that of the request, so
-// that it does not count.
-func (b mediaBoot) inserted(ctx context.Context, n *conductor.Node) (inserted bool, err error) {
-	err = b.do(n, func() error {
-		slots, err := b.driver.VirtualMedia(ctx, n.UUID)
-		inserted = slices.ContainsFunc(slots, func(s bmc.VirtualMedia) bool {
-			return s.Inserted && (slices.Contains(s.MediaTypes, "CD") || slices.Contains(s.MediaTypes, "DVD"))
-		})
-		return err
+// hasCD reports whether an image is inserted into a slot for CDs, or one that does not tell its media types. A slot
+// that still reports an ejected image does not count.
+func hasCD(slots []conductor.VirtualMedia, image string) bool {
+	return slices.ContainsFunc(slots, func(s conductor.VirtualMedia) bool {
+		isCD := len(s.MediaTypes) == 0 || slices.Contains(s.MediaTypes, "CD") || slices.Contains(s.MediaTypes, "DVD")
+		return isCD && bmc.VirtualMedia(s).Has(image)
 	})
-	return inserted, err
 }
 
 // eject ejects all CDs and withdraws the images that are published for the node.
-func (b mediaBoot) eject(ctx context.Context, n *conductor.Node) error {
-	if err := b.do(n, func() error { return b.driver.EjectMedia(ctx, n.UUID, "cdrom") }); err != nil {
+func (b mediaBoot) eject(ctx context.Context, n Node) error {
+	if err := b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"}); err != nil {
 		return err
 	}
-	if b.config.Images == nil {
-		return nil
-	}
-	return b.config.Images.Withdraw(n.UUID, "")
+	return n.Chosen.config.withdraw(n, "")
 }
 
 // inUse reports whether the node's machine boots or runs from its CD: while work waits or runs, while an agent stays by
-// fast track, and while an instance of the deploy interface "ramdisk" exists.
-func (b mediaBoot) inUse(n *conductor.Node) bool {
+// fast track, and while an instance exists that is a ramdisk.
+func (mediaBoot) inUse(n Node) bool {
 	switch states.Latest().Table().Phase(n.ProvisionState) {
 	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
 		return true
 	}
 	stays := n.Power == states.PowerOn && n.Agent.Token != ""
-	return stays || b.chosen(n, "deploy") == ramdisk && n.ProvisionState == states.Active
+	return stays || n.Chosen.Deploy.BootsRamdisk() && n.ProvisionState == states.Active
 }

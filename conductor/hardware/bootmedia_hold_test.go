@@ -73,7 +73,8 @@ func TestClientsDoNotChangeTheCDThatIsInUse(t *testing.T) {
 	}
 	const other = "http://images.example/data.iso"
 	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(t.Context(), "cdrom", other, ""))
-	require.Equal(t, "Could not attach device cdrom to node "+n.UUID+`: the machine uses its CD in the provision state "wait call-back" with the boot interface redfish-virtual-media`, lastError())
+	require.Equal(t, "Could not attach device cdrom to node "+n.UUID+
+		`: the machine uses its CD in the provision state "wait call-back" with the boot interface redfish-virtual-media`, lastError())
 	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{"cdrom"}))
 	require.Contains(t, lastError(), "the machine uses its CD")
 	require.Equal(t, image, server.Media("CD"))
@@ -92,17 +93,25 @@ func TestClientsDoNotChangeTheCDThatIsInUse(t *testing.T) {
 	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{"cdrom"}))
 	require.Contains(t, lastError(), `in the provision state "active"`, "the instance runs from it")
 
-	n = s.node(redfishMachine(startRedfish(t), t), withMedia(states.Available, "custom-agent", map[string]any{"deploy_iso": image}, nil), func(n *conductor.Node) {
-		n.Power, n.Agent.Token = states.PowerOn, "0123456789" // before its first heartbeat
-	})
+	beforeHeartbeat := func(n *conductor.Node) { n.Power, n.Agent.Token = states.PowerOn, "0123456789" }
+	n = s.node(redfishMachine(startRedfish(t), t),
+		withMedia(states.Available, "custom-agent", map[string]any{"deploy_iso": image}, nil), beforeHeartbeat)
 	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{"cdrom"}))
 	require.Contains(t, lastError(), `in the provision state "available"`, "an agent that stays by fast track runs from it")
 }
 
 func TestAnInstanceWithSecureBootHasItUntilItsTearDown(t *testing.T) {
-	for boot, driverInfo := range map[string]map[string]any{"ipxe": nil, "redfish-virtual-media": {"deploy_iso": image}} {
+	served, _, _ := serveImages(t)
+	for _, test := range []struct {
+		config hardware.Config
+		boot   string
+	}{{hardware.Config{}, "ipxe"}, {served, "ipxe"}, {hardware.Config{}, "redfish-virtual-media"}} {
+		boot, driverInfo := test.boot, map[string]any{}
+		if boot == "redfish-virtual-media" {
+			driverInfo["deploy_iso"] = image
+		}
 		server := startRedfish(t)
-		s := start(t, hardware.Config{})
+		s := start(t, test.config)
 		n := s.node(redfishMachine(server, t), withMedia(states.Available, "custom-agent", driverInfo, map[string]any{
 			"capabilities": map[string]any{"secure_boot": "true", "boot_mode": "bios"}, // Ironic ignores the mode
 		}), func(n *conductor.Node) { n.Interfaces["boot"] = boot })
@@ -124,4 +133,17 @@ func TestAnInstanceWithSecureBootHasItUntilItsTearDown(t *testing.T) {
 		s.setPower(n, states.PowerOn)
 		require.False(t, server.SecureBoot("1"), "from the next boot on")
 	}
+}
+
+func TestAMachineInBIOSModeChangesItsModeBeforeSecureBoot(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), withMedia(states.Available, "ramdisk", nil, map[string]any{
+		"boot_iso": image, "capabilities": map[string]any{"secure_boot": "true"},
+	}))
+	require.NoError(t, s.Management(n.UUID).SetBootMode(t.Context(), "bios"))
+	n = s.request(n, "active")
+	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+	require.True(t, *n.SecureBoot)
+	require.Contains(t, server.Boot("1"), "UEFI")
 }

@@ -4,9 +4,8 @@ package hardware_test
 
 import (
 	"io"
-	"io/fs"
 	"net/http"
-	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,13 +13,10 @@ import (
 	"testing"
 	"time"
 
-	diskfile "github.com/diskfs/go-diskfs/backend/file"
-	"github.com/diskfs/go-diskfs/filesystem/iso9660"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware"
-	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
@@ -47,12 +43,13 @@ func changes(server *bmctest.Redfish) (list []string) {
 func overrides(server *bmctest.Redfish) func() []string {
 	var mu sync.Mutex
 	var set []string
-	server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: bmctest.Change("note the override", func(_ http.Header, body []byte) []byte {
+	note := bmctest.Change("note the override", func(_ http.Header, body []byte) []byte {
 		mu.Lock()
 		defer mu.Unlock()
 		set = append(set, server.Boot("1"))
 		return body
-	})})
+	})
+	server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: note})
 	return func() []string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -79,15 +76,21 @@ func TestAReadyImageIsBootedOnceAndEjected(t *testing.T) {
 	n := s.node(redfishMachine(server, t), withMedia(states.Available, "custom-agent", map[string]any{"deploy_iso": image}, nil))
 	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(t.Context(), "cdrom", "http://images.example/old.iso", ""))
 	before := len(changes(server))
+	_, err := s.UpdateNode(t.Context(), n.UUID, func(n *conductor.Node) error {
+		n.Agent.Token, n.Agent.TokenPregenerated = "0123456789", true // for an image that was built
+		return nil
+	})
+	require.NoError(t, err)
 
 	n = s.request(n, "active")
 	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
-	require.Equal(t, []string{"POST " + resetPath, "POST " + ejectPath, "POST " + insertPath, "PATCH " + systemPath, "POST " + resetPath}, changes(server)[before:])
+	require.Equal(t, []string{"POST " + resetPath, "POST " + ejectPath, "POST " + insertPath, "PATCH " + systemPath, "POST " + resetPath},
+		changes(server)[before:])
 	require.Equal(t, []string{"Cd Once UEFI"}, set())
 	require.Equal(t, image, server.Media("CD"))
 	require.Equal(t, "On", server.Power("1"))
 	require.Empty(t, n.Agent.Token, "the agent in a ready image receives a token at its lookup")
-	_, token, err := s.Lookup(t.Context(), nil, n.UUID)
+	_, token, err := s.Lookup(t.Context(), netip.MustParseAddr("192.0.2.7"), nil, n.UUID)
 	require.NoError(t, err)
 	require.NotEmpty(t, token)
 
@@ -95,68 +98,10 @@ func TestAReadyImageIsBootedOnceAndEjected(t *testing.T) {
 	require.NoError(t, s.Resume(t.Context(), n.UUID, nil))
 	n = s.settle(n)
 	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
-	require.Equal(t, []string{"POST " + ejectPath, "PATCH " + systemPath, "POST " + resetPath, "POST " + resetPath}, changes(server)[before:])
+	require.Equal(t, []string{"PATCH " + systemPath, "POST " + resetPath, "POST " + ejectPath, "POST " + resetPath}, changes(server)[before:],
+		"the image of a running agent is ejected after the power off")
 	require.Equal(t, "Hdd Continuous UEFI", server.Boot("1"))
 	require.Empty(t, server.Media("CD"))
-}
-
-// serveImages serves a folder of images, and the files of a ramdisk.
-func serveImages(t *testing.T) (config hardware.Config, folder, files string) {
-	t.Helper()
-	var handler http.Handler
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/files/") {
-			_, _ = io.WriteString(w, "content of "+r.URL.Path)
-			return
-		}
-		handler.ServeHTTP(w, r)
-	}))
-	t.Cleanup(web.Close)
-	folder = t.TempDir()
-	server, err := images.New(images.Config{Folder: folder, URL: web.URL + "/images", Client: web.Client()})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	handler = server
-	return hardware.Config{Images: server, APIURL: "http://192.0.2.1:6385"}, folder, web.URL + "/files/"
-}
-
-// readImage downloads an image and returns its files. The status is that of the download.
-func readImage(t *testing.T, location string) (status int, contents map[string]string) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, location, nil)
-	require.NoError(t, err)
-	answer, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	defer http.DefaultClient.CloseIdleConnections()
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return answer.StatusCode, nil
-	}
-	image, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
-	return answer.StatusCode, readISO(t, image)
-}
-
-// readISO returns the files of an image.
-func readISO(t *testing.T, image []byte) (contents map[string]string) {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "image.iso")
-	require.NoError(t, os.WriteFile(name, image, 0o600))
-	file, err := os.Open(name)
-	require.NoError(t, err)
-	defer file.Close()
-	system, err := iso9660.Read(diskfile.New(file, true), 0, 0, 0)
-	require.NoError(t, err)
-	contents = map[string]string{}
-	require.NoError(t, fs.WalkDir(system, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			var content []byte
-			content, err = fs.ReadFile(system, path)
-			contents[path] = string(content)
-		}
-		return err
-	}))
-	return contents
 }
 
 func TestAnImageIsBuiltForTheAgentWithItsToken(t *testing.T) {
@@ -183,7 +128,7 @@ func TestAnImageIsBuiltForTheAgentWithItsToken(t *testing.T) {
 	require.Regexp(t, `linux /vmlinuz 'nofb' 'nomodeset' 'vga=normal' 'ipa-debug=1' 'ir_pub_id=[0-9a-f-]{36}' 'boot_method=vmedia' `+
 		`'ipa-agent-token=`+token+`' 'ipa-api-url=http://192.0.2.1:6385'\n`, contents["EFI/BOOT/grub.cfg"])
 
-	_, again, err := s.Lookup(t.Context(), nil, n.UUID)
+	_, again, err := s.Lookup(t.Context(), netip.MustParseAddr("192.0.2.7"), nil, n.UUID)
 	require.NoError(t, err)
 	require.Empty(t, again, "the agent has it from its image")
 
@@ -198,6 +143,30 @@ func TestAnImageIsBuiltForTheAgentWithItsToken(t *testing.T) {
 	require.Empty(t, left)
 }
 
+// publisher returns the publisher identifier of an image.
+func publisher(t *testing.T, location string) string {
+	t.Helper()
+	answer, err := newClient().Get(location)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return strings.TrimSpace(string(content[32768+318 : 32768+446]))
+}
+
+func TestAnAgentRecognizesItsImageByThePublisher(t *testing.T) {
+	server := startRedfish(t)
+	config, _, files := serveImages(t)
+	s := start(t, config)
+	n := s.request(s.node(redfishMachine(server, t), withMedia(states.Available, "custom-agent", map[string]any{
+		"deploy_kernel": files + "k", "deploy_ramdisk": files + "r", "bootloader": files + "esp",
+	}, nil)), "active")
+	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
+	_, contents := readImage(t, server.Media("CD"))
+	require.Contains(t, contents["EFI/BOOT/grub.cfg"], "'ir_pub_id="+publisher(t, server.Media("CD"))+"'")
+	require.NotContains(t, contents, "openstack/latest/network_data.json", "the node has none")
+}
+
 func TestAnInstanceIsBootedFromItsImageAlways(t *testing.T) {
 	config, folder, files := serveImages(t)
 	esp := "file://" + folder + "/esp.img"
@@ -210,9 +179,15 @@ func TestAnInstanceIsBootedFromItsImageAlways(t *testing.T) {
 	}{
 		"a ready image": {nil, map[string]any{"boot_iso": image}, "Cd Continuous UEFI", ""},
 		"kernel and ramdisk": {map[string]any{"bootloader": esp},
-			map[string]any{"kernel": files + "k", "ramdisk": files + "r", "ramdisk_kernel_arguments": "console=ttyS0"}, "Cd Continuous UEFI", "EFI/BOOT/grub.cfg"},
+			map[string]any{"kernel": files + "k", "ramdisk": files + "r", "ramdisk_kernel_arguments": "console=ttyS0"},
+			"Cd Continuous UEFI", "EFI/BOOT/grub.cfg"},
 		"kernel and ramdisk in BIOS mode": {nil,
-			map[string]any{"kernel": files + "k", "ramdisk": files + "r", "ramdisk_kernel_arguments": "console=ttyS0", "capabilities": map[string]any{"boot_mode": "bios"}},
+			map[string]any{
+				"kernel":                   files + "k",
+				"ramdisk":                  files + "r",
+				"ramdisk_kernel_arguments": "console=ttyS0",
+				"capabilities":             map[string]any{"boot_mode": "bios"},
+			},
 			"Cd Continuous Legacy", "isolinux/isolinux.cfg"},
 		"once": {map[string]any{"force_persistent_boot_device": "Never"}, map[string]any{"boot_iso": image}, "None Disabled UEFI", ""},
 	} {
@@ -232,6 +207,7 @@ func TestAnInstanceIsBootedFromItsImageAlways(t *testing.T) {
 				_, contents := readImage(t, server.Media("CD"))
 				require.Contains(t, contents[test.config], "console=ttyS0")
 				require.NotContains(t, contents[test.config], "ipa-")
+				require.Empty(t, publisher(t, server.Media("CD")))
 			}
 
 			location := server.Media("CD")
@@ -303,8 +279,9 @@ func TestAFailedInsertionBootsNothing(t *testing.T) {
 
 	config, _, files := serveImages(t)
 	s = start(t, config)
-	n = s.request(s.node(redfishMachine(startRedfish(t), t), withMedia(states.Available, "ramdisk", map[string]any{"bootloader": files + "esp"},
-		map[string]any{"kernel": "http://127.0.0.1:1/kernel?signature=horse", "ramdisk": files + "r"})), "active")
+	n = s.request(s.node(redfishMachine(startRedfish(t), t),
+		withMedia(states.Available, "ramdisk", map[string]any{"bootloader": files + "esp"},
+			map[string]any{"kernel": "http://127.0.0.1:1/kernel?signature=horse", "ramdisk": files + "r"})), "active")
 	require.Equal(t, states.DeployFail, n.ProvisionState)
 	require.Contains(t, n.LastError, "provide the image to boot: download from 127.0.0.1:1: ")
 	require.NotContains(t, n.LastError, "horse")
@@ -339,28 +316,38 @@ func TestANodeThatCannotBootFromVirtualMediaIsRefused(t *testing.T) {
 		{plain, "custom-agent", nil, nil, missing + "['deploy_kernel', 'deploy_ramdisk']"},
 		{config, "custom-agent", map[string]any{"deploy_kernel": files}, nil, missing + "['deploy_kernel', 'deploy_ramdisk']"},
 		{withDefaults, "custom-agent", map[string]any{"deploy_kernel": "ftp://images.example/k"}, nil, ""},
-		{withDefaults, "custom-agent", map[string]any{"deploy_kernel": "ftp://images.example/k", "deploy_ramdisk": files}, nil, "deploy_kernel in driver_info"},
+		{withDefaults, "custom-agent", map[string]any{"deploy_kernel": "ftp://images.example/k", "deploy_ramdisk": files}, nil,
+			"deploy_kernel in driver_info"},
 		{withDefaults, "custom-agent", map[string]any{"bootloader": "ftp://images.example/esp"}, nil, "bootloader in driver_info"},
 		{withDefaults, "ramdisk", nil, map[string]any{"kernel": files, "ramdisk": files}, ""},
-		{plain, "custom-agent", boots, nil, "deploy_kernel in driver_info, which the boot interface redfish-virtual-media of driver redfish cannot realise: the address of the API is not configured (-api-url)"},
+		{plain, "custom-agent", boots, nil,
+			"deploy_kernel in driver_info, which the boot interface redfish-virtual-media of driver redfish cannot realise: " +
+				"the address of the API is not configured (-api-url)"},
 		{withoutAPI, "custom-agent", boots, nil, "the address of the API is not configured"},
 		{hardware.Config{APIURL: config.APIURL}, "custom-agent", boots, nil, "no images are built and served (-image-url)"},
-		{plain, "custom-agent", map[string]any{"deploy_iso": "file:///a.iso"}, nil, "it must be an http or https URL that the BMC can load, since no images are served (-image-url)"},
+		{plain, "custom-agent", map[string]any{"deploy_iso": "file:///a.iso"}, nil,
+			"it must be an http or https URL that the BMC can load, since no images are served (-image-url)"},
 		{config, "custom-agent", map[string]any{"deploy_iso": "file:///etc/passwd"}, nil, "the file passwd is not one in the folder of images"},
 		{config, "custom-agent", and("deploy_ramdisk", "8c9a4f12-8f9a-4a1f-8f1e-0a4d0f1d2c3b"), nil, "deploy_ramdisk in driver_info"},
 		{config, "custom-agent", and("bootloader", nil), nil, "driver_info has no bootloader"},
-		{config, "custom-agent", boots, map[string]any{"capabilities": map[string]any{"boot_mode": "bios"}}, "the folder of images has no isolinux.bin"},
+		{config, "custom-agent", boots, map[string]any{"capabilities": map[string]any{"boot_mode": "bios"}},
+			"the folder of images has no isolinux.bin"},
 		{config, "custom-agent", and("kernel_append_params", "a=b\nc"), nil, "kernel_append_params in driver_info, which"},
 		{config, "custom-agent", and("config_via_removable", "true"), nil, "Invalid config_via_removable"},
 		{config, "custom-agent", and("external_http_url", "http://192.0.2.9"), nil, "Invalid external_http_url"},
 		{plain, "ramdisk", nil, map[string]any{"boot_iso": image}, ""},
 		{plain, "ramdisk", nil, map[string]any{"boot_iso": image, "ramdisk_image_download_source": "http"}, ""},
-		{plain, "ramdisk", nil, map[string]any{"boot_iso": image, "ramdisk_image_download_source": "local"}, "ramdisk_image_download_source in instance_info"},
-		{plain, "ramdisk", nil, map[string]any{"boot_iso": image, "image_source": image}, "An 'image_source' and 'boot_iso' parameter may not be specified at the same time."},
+		{plain, "ramdisk", nil, map[string]any{"boot_iso": image, "ramdisk_image_download_source": "local"},
+			"ramdisk_image_download_source in instance_info"},
+		{plain, "ramdisk", nil, map[string]any{"boot_iso": image, "image_source": image},
+			"An 'image_source' and 'boot_iso' parameter may not be specified at the same time."},
 		{plain, "ramdisk", nil, map[string]any{"boot_iso": image, "configdrive": "H4sI"}, "it writes no configuration drive"},
-		{plain, "ramdisk", nil, nil, "because one or more parameters are missing from its instance_info and insufficient information is present to boot from a remote volume. Missing are: ['kernel', 'ramdisk']"},
+		{plain, "ramdisk", nil, nil,
+			"because one or more parameters are missing from its instance_info " +
+				"and insufficient information is present to boot from a remote volume. Missing are: ['kernel', 'ramdisk']"},
 		{config, "ramdisk", map[string]any{"bootloader": files}, map[string]any{"kernel": files, "ramdisk": files}, ""},
-		{config, "ramdisk", map[string]any{"bootloader": files}, map[string]any{"kernel": files, "ramdisk": "file://" + folder + "/r"}, "ramdisk in instance_info"},
+		{config, "ramdisk", map[string]any{"bootloader": files}, map[string]any{"kernel": files, "ramdisk": "file://" + folder + "/r"},
+			"ramdisk in instance_info"},
 		{config, "ramdisk", nil, map[string]any{"kernel": files, "ramdisk": files}, "driver_info has no bootloader"},
 	} {
 		b := newRedfish(t, test.config)

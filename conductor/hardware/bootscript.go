@@ -14,25 +14,40 @@ import (
 	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 )
 
-// networkScript is the name of the boot interface whose scripts and files are served here.
-const networkScript = "ipxe"
-
 // The texts about the keys of driver_info that name the agent's ramdisk.
 const (
-	agentKernelText     = "With redfish-virtual-media and ipxe: URL of the agent's kernel, which the machine boots with deploy_ramdisk: http, https, or file for one in the service's folder of images. The service may have defaults."
-	agentRamdiskText    = "With redfish-virtual-media and ipxe: URL of the agent's ramdisk."
-	agentParametersText = "With deploy_kernel: kernel parameters; %default% stands for those of the service."
+	agentKernelText = "With ipxe and virtual media: URL of the agent's kernel, which the machine boots with deploy_ramdisk: " +
+		"http, https, or file for one in the service's folder of images. The service may have defaults."
+	agentRamdiskText    = "With ipxe and virtual media: URL of the agent's ramdisk."
+	agentParametersText = "With deploy_kernel: kernel parameters; %default% stands for the service's own."
 )
 
-// scriptBoot is the boot interface "ipxe" with Config.Images, which serves a script for each of the node's ports, and
-// the kernel and the ramdisk that the script loads. For a node without a ramdisk it only sets the boot device: another
-// service decides what the machine boots.
+// IPXE returns the boot interface "ipxe". With Config.Images it serves a script for each of the node's ports, and
+// the kernel and the ramdisk that the script loads. For a node without a ramdisk, and without Config.Images, it only
+// sets the boot device: another service chooses the image that the machine boots.
 //
 // Source: ironic/drivers/modules/pxe_base.py.
+func IPXE() Boot { return scriptBoot{} }
+
 type scriptBoot struct{ networkBoot }
 
-func (b scriptBoot) validate(n *conductor.Node) error {
-	if b.chosen(n, "deploy") == ramdisk {
+func (scriptBoot) Name() string { return "ipxe" }
+
+func (scriptBoot) Properties() map[string]string {
+	return map[string]string{
+		persistenceKey:         persistenceText,
+		"deploy_kernel":        agentKernelText,
+		"deploy_ramdisk":       agentRamdiskText,
+		"rescue_kernel":        "As deploy_kernel, for a rescue.",
+		"rescue_ramdisk":       "As deploy_ramdisk, for a rescue.",
+		"kernel_append_params": agentParametersText,
+	}
+}
+
+func (scriptBoot) Serves(n Node) bool { return n.Chosen.config.Images != nil }
+
+func (b scriptBoot) Validate(n Node) error {
+	if n.Chosen.Deploy.BootsRamdisk() {
 		_, err := b.instanceMedium(n)
 		return err
 	}
@@ -40,12 +55,20 @@ func (b scriptBoot) validate(n *conductor.Node) error {
 	return err
 }
 
+func (b scriptBoot) ServesAgent(n Node) (bool, error) {
+	m, err := b.agentMedium(n)
+	return err == nil && m.kernel != "", err
+}
+
 // agentMedium returns the kernel and ramdisk of the node's agent, or the zero value if neither is named.
 //
 // Source: parse_driver_info in ironic/common/pxe_utils.py.
-func (b scriptBoot) agentMedium(n *conductor.Node) (m medium, err error) {
+func (b scriptBoot) agentMedium(n Node) (m medium, err error) {
+	if !b.Serves(n) {
+		return medium{}, nil
+	}
 	for _, mode := range agentModes(n) {
-		if err := (info{n}).texts(map[string]*string{mode + "_kernel": &m.kernel, mode + "_ramdisk": &m.ramdisk}); err != nil {
+		if err := (info{n.Node}).texts(map[string]*string{mode + "_kernel": &m.kernel, mode + "_ramdisk": &m.ramdisk}); err != nil {
 			return m, err
 		}
 		if m.kernel != "" && m.ramdisk != "" {
@@ -53,35 +76,41 @@ func (b scriptBoot) agentMedium(n *conductor.Node) (m medium, err error) {
 		}
 	}
 	named := m.kernel != "" || m.ramdisk != ""
-	if m = b.config.agentDefaults(n, m); !named && m.kernel == "" && m.ramdisk == "" {
+	if m = n.Chosen.config.agentDefaults(n, m); !named && m.kernel == "" && m.ramdisk == "" {
 		return medium{}, nil
 	}
 	if err := missing("Cannot validate PXE bootloader. Some parameters were missing in node's driver_info and configuration",
 		value{"deploy_kernel", m.kernel}, value{"deploy_ramdisk", m.ramdisk}); err != nil {
 		return m, err
 	}
-	if b.config.APIURL == "" {
-		return m, unsupported(n, networkScript, "driver_info", "deploy_kernel", "the address of the API is not configured (-api-url), which the agent's kernel parameters contain")
+	if n.Chosen.config.APIURL == "" {
+		return m, unsupported(n, "driver_info", "deploy_kernel",
+			"the address of the API is not configured (-api-url), which the agent's kernel parameters contain")
 	}
 	return m, b.check(n, "driver_info", "deploy_", m)
 }
 
-// instanceMedium returns what an instance of the deploy interface "ramdisk" boots, or the zero value if it names nothing.
+// instanceMedium returns the medium of an instance of the deploy interface "ramdisk", or the zero value if it names
+// none.
 //
 // Source: get_instance_image_info in ironic/common/pxe_utils.py.
-func (b scriptBoot) instanceMedium(n *conductor.Node) (m medium, err error) {
+func (b scriptBoot) instanceMedium(n Node) (m medium, err error) {
+	if !b.Serves(n) {
+		return medium{}, nil
+	}
 	text := func(key string) string { value, _ := n.InstanceInfo[key].(string); return value }
 	m = medium{iso: text("boot_iso"), kernel: text("kernel"), ramdisk: text("ramdisk"), instance: true}
 	switch {
 	case m.iso != "":
 		if _, err := scriptParameters(m.iso); err != nil || !loadable(m.iso) || strings.Contains(m.iso, " ") {
-			return m, unsupported(n, networkScript, "instance_info", "boot_iso", "it must be an http or https URL that an iPXE script can name")
+			return m, unsupported(n, "instance_info", "boot_iso", "it must be an http or https URL that an iPXE script can name")
 		}
 		return m, nil
 	case m.kernel == "" && m.ramdisk == "":
 		return m, nil
 	}
-	if err := missing("Cannot validate image information for node "+n.UUID+" because one or more parameters are missing from its instance_info",
+	if err := missing("Cannot validate image information for node "+n.UUID+
+		" because one or more parameters are missing from its instance_info",
 		value{"kernel", m.kernel}, value{"ramdisk", m.ramdisk}); err != nil {
 		return m, err
 	}
@@ -90,46 +119,43 @@ func (b scriptBoot) instanceMedium(n *conductor.Node) (m medium, err error) {
 }
 
 // check refuses a kernel and a ramdisk that cannot be served, and kernel parameters that a script cannot express.
-func (b scriptBoot) check(n *conductor.Node, field, prefix string, m medium) error {
+func (b scriptBoot) check(n Node, field, prefix string, m medium) error {
 	for _, source := range []value{{"kernel", m.kernel}, {"ramdisk", m.ramdisk}} {
-		if err := b.config.Images.CheckSource(source.text); err != nil {
-			return unsupported(n, networkScript, field, prefix+source.key, err.Error())
+		if err := n.Chosen.config.Images.CheckSource(source.text); err != nil {
+			return unsupported(n, field, prefix+source.key, err.Error())
 		}
 	}
 	if _, err := scriptParameters(m.parameters); err != nil {
-		return unsupported(n, networkScript, field, "kernel_append_params", err.Error())
+		return unsupported(n, field, "kernel_append_params", err.Error())
 	}
 	return nil
 }
 
-func (b scriptBoot) prepareRamdisk(ctx context.Context, t *conductor.Task, parameters map[string]string) error {
+func (b scriptBoot) PrepareRamdisk(ctx context.Context, t Task, parameters map[string]string) error {
 	m, err := b.agentMedium(t.Node())
 	if err != nil {
 		return err
 	}
 	if m.kernel != "" {
-		parameters = maps.Clone(parameters)
-		if parameters == nil {
-			parameters = map[string]string{}
-		}
-		parameters["ipa-api-url"] = b.config.APIURL
-		if err := b.publish(ctx, t, m, parameters); err != nil {
+		own := map[string]string{"ipa-api-url": t.Chosen.config.APIURL}
+		maps.Copy(own, parameters)
+		if err := b.publish(ctx, t, m, own); err != nil {
 			return err
 		}
 	}
-	return b.networkBoot.prepareRamdisk(ctx, t, parameters)
+	return b.networkBoot.PrepareRamdisk(ctx, t, parameters)
 }
 
-func (b scriptBoot) cleanUpRamdisk(_ context.Context, t *conductor.Task) error {
-	return b.config.Images.Withdraw(t.Node().UUID, "")
+func (scriptBoot) CleanUpRamdisk(_ context.Context, t Task) error {
+	return t.Chosen.config.withdraw(t.Node(), "")
 }
 
-func (b scriptBoot) prepareInstance(ctx context.Context, t *conductor.Task) error {
-	if err := b.config.Images.Withdraw(t.Node().UUID, ""); err != nil {
+func (b scriptBoot) PrepareInstance(ctx context.Context, t Task) error {
+	if err := t.Chosen.config.withdraw(t.Node(), ""); err != nil {
 		return err
 	}
-	if n := t.Node(); b.chosen(n, "deploy") == ramdisk {
-		m, err := b.instanceMedium(n)
+	if t.Chosen.Deploy.BootsRamdisk() {
+		m, err := b.instanceMedium(t.Node())
 		if err != nil {
 			return err
 		}
@@ -139,19 +165,40 @@ func (b scriptBoot) prepareInstance(ctx context.Context, t *conductor.Task) erro
 			}
 		}
 	}
-	return b.networkBoot.prepareInstance(ctx, t)
+	return b.networkBoot.PrepareInstance(ctx, t)
 }
 
-func (b scriptBoot) cleanUpInstance(ctx context.Context, t *conductor.Task) error {
-	if err := b.config.Images.Withdraw(t.Node().UUID, ""); err != nil {
+func (b scriptBoot) CleanUpInstance(ctx context.Context, t Task) error {
+	if err := t.Chosen.config.withdraw(t.Node(), ""); err != nil {
 		return err
 	}
-	return b.networkBoot.cleanUpInstance(ctx, t)
+	return b.networkBoot.CleanUpInstance(ctx, t)
+}
+
+// NeedsPort implements [PortNeeder]: a script is published for the addresses of the node's ports.
+func (b scriptBoot) NeedsPort(n Node) bool {
+	served, _ := b.agentMedium(n) // the validation reports its error
+	if n.Chosen.Deploy.BootsRamdisk() {
+		served, _ = b.instanceMedium(n)
+	}
+	return served.iso != "" || served.kernel != "" // otherwise the network has its own files
+}
+
+// NeedsPort implements [conductor.PortNeeder]. The deploy interfaces validate the boot interface first.
+func (b *Type) NeedsPort(n *conductor.Node) []string {
+	node, err := b.node(n)
+	if err != nil {
+		return nil
+	}
+	if boot, ok := node.Chosen.Boot.(PortNeeder); ok && boot.NeedsPort(node) {
+		return []string{"boot", "deploy"}
+	}
+	return nil
 }
 
 // publish publishes the kernel and the ramdisk, and the script that loads them, or boots an ISO image at its URL.
-func (b scriptBoot) publish(ctx context.Context, t *conductor.Task, m medium, parameters map[string]string) error {
-	n, server := t.Node(), b.config.Images
+func (b scriptBoot) publish(ctx context.Context, t Task, m medium, parameters map[string]string) error {
+	n, server := t.Node(), t.Chosen.config.Images
 	ports, err := t.Ports(ctx)
 	if err != nil {
 		return err
@@ -173,22 +220,14 @@ func (b scriptBoot) publish(ctx context.Context, t *conductor.Task, m medium, pa
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
 		line += " " + name + "=" + parameters[name]
 	}
-	folder, err := os.MkdirTemp(server.Temporary(), "node-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
 	var kernel, initrd string
 	for _, part := range []struct {
 		location       *string
 		source, suffix string
 	}{{&kernel, m.kernel, ".kernel"}, {&initrd, m.ramdisk, ".ramdisk"}} {
-		path, err := server.Fetch(ctx, part.source, folder)
+		*part.location, err = server.Publish(n.UUID, part.suffix, func(f *os.File) error { return server.Download(ctx, part.source, f, 0) })
 		if err != nil {
 			return fmt.Errorf("provide the files to boot: %w", err)
-		}
-		if *part.location, err = server.Publish(n.UUID, part.suffix, func(f *os.File) error { return copyFile(f, path) }); err != nil {
-			return err
 		}
 	}
 	for _, port := range ports {
@@ -202,7 +241,7 @@ func (b scriptBoot) publish(ctx context.Context, t *conductor.Task, m medium, pa
 }
 
 // attempts is the number of times that a script tries to load its files. The machine is then powered off, so that it
-// does not boot what is on its disk.
+// does not boot its disk.
 const attempts = 10
 
 // kernelScript returns the script that boots a kernel and a ramdisk.

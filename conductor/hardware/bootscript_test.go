@@ -38,7 +38,8 @@ func (s *site) scripted(m machine, set ...func(*conductor.Node)) *conductor.Node
 // loadScript boots iPXE with the script that all machines load.
 func loadScript(t *testing.T, files string) (parameters string, err error) {
 	t.Helper()
-	return agenttest.BootIPXE(t.Context(), newClient(), strings.TrimSuffix(files, "files/")+"images/boot.ipxe", []string{"52:54:00:00:00:01", scriptMAC})
+	return agenttest.BootIPXE(t.Context(), newClient(), strings.TrimSuffix(files, "files/")+"images/boot.ipxe",
+		[]string{"52:54:00:00:00:01", scriptMAC})
 }
 
 func TestAnAgentBootsFromTheServedScript(t *testing.T) {
@@ -70,6 +71,35 @@ func TestAnAgentBootsFromTheServedScript(t *testing.T) {
 			require.Empty(t, published)
 		})
 	}
+}
+
+func TestANodeWithTheDeployInterfaceRamdiskUsesAnAgentIfItHasOne(t *testing.T) {
+	config, _, files := serveImages(t)
+	kernel, both := map[string]any{"deploy_kernel": files + "k"}, map[string]any{"deploy_kernel": files + "k", "deploy_ramdisk": files + "r"}
+	iso := map[string]any{"deploy_iso": files + "iso"}
+	for _, test := range []struct {
+		boot  string
+		info  map[string]any
+		state states.State
+		want  bool
+	}{
+		{"ipxe", both, states.Cleaning, true},
+		{"ipxe", both, states.ServiceWait, true},
+		{"ipxe", both, states.Deploying, false},
+		{"ipxe", kernel, states.Cleaning, false},
+		{"ipxe", nil, states.Cleaning, false},
+		{"pxe", both, states.Cleaning, false},
+		{"redfish-virtual-media", iso, states.Cleaning, true},
+		{"redfish-virtual-media", iso, states.Deploying, false},
+		{"redfish-virtual-media", nil, states.Cleaning, false},
+	} {
+		n := with("redfish", test.info)
+		n.ProvisionState, n.Interfaces = test.state, map[string]string{"boot": test.boot, "deploy": "ramdisk"}
+		require.Equal(t, test.want, newRedfish(t, config).UsesAgent(n, test.state.Work()), "%v", test)
+		n.Interfaces["deploy"] = "direct"
+		require.True(t, newRedfish(t, config).UsesAgent(n, test.state.Work()))
+	}
+	require.False(t, newRedfish(t, config).UsesAgent(nil, states.WorkClean))
 }
 
 func TestAnInstanceOfRamdiskBootsFromTheServedScriptUntilItIsDeleted(t *testing.T) {
@@ -116,14 +146,18 @@ func TestWhatAScriptCannotExpressIsRefused(t *testing.T) {
 		instance   map[string]any
 		want       string
 	}{
-		"a quote": {config, "custom-agent", map[string]any{"deploy_kernel": files + "k", "deploy_ramdisk": files + "r", "kernel_append_params": `a="b c"`}, nil,
+		"a quote": {config, "custom-agent",
+			map[string]any{"deploy_kernel": files + "k", "deploy_ramdisk": files + "r", "kernel_append_params": `a="b c"`}, nil,
 			"has kernel_append_params in driver_info, which the boot interface ipxe of driver redfish cannot realise"},
-		"a setting of iPXE": {config, "custom-agent", map[string]any{"deploy_kernel": files + "k", "deploy_ramdisk": files + "r", "kernel_append_params": "a=${password}"}, nil,
+		"a setting of iPXE": {config, "custom-agent",
+			map[string]any{"deploy_kernel": files + "k", "deploy_ramdisk": files + "r", "kernel_append_params": "a=${password}"}, nil,
 			"an iPXE script cannot express"},
-		"the end of a command": {config, "custom-agent", map[string]any{"deploy_kernel": files + "k", "deploy_ramdisk": files + "r", "kernel_append_params": "a || shell"}, nil,
+		"the end of a command": {config, "custom-agent",
+			map[string]any{"deploy_kernel": files + "k", "deploy_ramdisk": files + "r", "kernel_append_params": "a || shell"}, nil,
 			"an iPXE script cannot express"},
 		"no ramdisk": {config, "custom-agent", map[string]any{"deploy_kernel": files + "k"}, nil,
-			"Cannot validate PXE bootloader. Some parameters were missing in node's driver_info and configuration. Missing are: ['deploy_kernel', 'deploy_ramdisk']"},
+			"Cannot validate PXE bootloader. Some parameters were missing in node's driver_info and configuration. " +
+				"Missing are: ['deploy_kernel', 'deploy_ramdisk']"},
 		"no address of the API": {withoutAPI, "custom-agent", map[string]any{"deploy_kernel": files + "k", "deploy_ramdisk": files + "r"}, nil,
 			"the address of the API is not configured"},
 		"a file elsewhere": {config, "custom-agent", map[string]any{"deploy_kernel": "file:///etc/hostname", "deploy_ramdisk": files + "r"}, nil,
@@ -132,7 +166,8 @@ func TestWhatAScriptCannotExpressIsRefused(t *testing.T) {
 			"one or more parameters are missing from its instance_info. Missing are: ['ramdisk']"},
 		"an ISO image with a space": {config, "ramdisk", nil, map[string]any{"boot_iso": image + " || shell"},
 			"has boot_iso in instance_info, which the boot interface ipxe of driver redfish cannot realise"},
-		"a new line": {config, "ramdisk", nil, map[string]any{"kernel": files + "k", "ramdisk": files + "r", "ramdisk_kernel_arguments": "a\nshell"},
+		"a new line": {config, "ramdisk", nil,
+			map[string]any{"kernel": files + "k", "ramdisk": files + "r", "ramdisk_kernel_arguments": "a\nshell"},
 			"which a boot loader's configuration cannot express"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,8 +183,33 @@ func TestWhatAScriptCannotExpressIsRefused(t *testing.T) {
 func TestABootByAScriptNeedsAPort(t *testing.T) {
 	config, _, files := serveImages(t)
 	s := start(t, config)
-	n := s.node(machines["redfish"](t), withScript(states.Available, "custom-agent", map[string]any{"deploy_kernel": files + "k", "deploy_ramdisk": files + "r"}, nil))
-	n = s.request(n, "active")
-	require.Equal(t, states.DeployFail, n.ProvisionState)
+	kernel := map[string]any{"deploy_kernel": files + "k", "deploy_ramdisk": files + "r"}
+	for deploy, instance := range map[string]map[string]any{
+		"custom-agent": nil,
+		"ramdisk":      {"boot_iso": image},
+		"direct":       nil, // it lacks its image, too
+	} {
+		n := s.node(machines["redfish"](t), withScript(states.Available, deploy, kernel, instance))
+		text := "Node " + n.UUID + " does not have any port associated with it"
+		require.EqualError(t, s.Provision(t.Context(), n.UUID, s.word("active")),
+			"Failed to validate deploy or power info for node "+n.UUID+": "+text)
+		problems, err := s.Validate(t.Context(), n.UUID)
+		require.NoError(t, err)
+		require.EqualError(t, problems["boot"], text)
+		require.EqualError(t, problems["deploy"], text)
+		require.NoError(t, problems["power"])
+	}
+
+	for _, n := range []*conductor.Node{ // with files of the network
+		s.node(machines["redfish"](t), withScript(states.Available, "custom-agent", nil, nil)),
+		s.node(machines["redfish"](t), withScript(states.Available, "ramdisk", kernel, nil)),
+	} {
+		require.NoError(t, s.Provision(t.Context(), n.UUID, s.word("active")))
+	}
+	require.Nil(t, (&hardware.Type{}).NeedsPort(&conductor.Node{}))
+
+	cleaned := func(n *conductor.Node) { n.AutomatedClean = nil }
+	n := s.request(s.node(machines["redfish"](t), withScript(states.Manageable, "custom-agent", kernel, nil), cleaned), "provide")
+	require.Equal(t, states.CleanFail, n.ProvisionState)
 	require.Contains(t, n.LastError, "Node "+n.UUID+" does not have any port associated with it")
 }

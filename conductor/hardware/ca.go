@@ -4,13 +4,11 @@ package hardware
 
 import (
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 
+	"github.com/ironstate/ironstate/conductor/internal/namedfile"
 	"github.com/ironstate/ironstate/internal/oslobool"
 )
 
@@ -18,13 +16,12 @@ import (
 const (
 	maxCAFile  = 1 << 20 // bytes
 	maxCAFiles = 1000    // in a folder
-	maxCAs     = 8 << 20 // bytes of all files of a folder; those of a distribution have about 1 MiB with their links
+	maxCAs     = 8 << 20 // bytes of all files of a folder; a distribution's have about 1 MiB with their links
 )
 
-// verifyCA returns the certificate authorities of redfish_verify_ca, nil for those of the system.
+// verifyCA returns the certificate authorities of a key such as redfish_verify_ca, nil for the system's.
 // insecure means that the BMC's certificate is not verified.
-func (i info) verifyCA() (pool *x509.CertPool, insecure bool, err error) {
-	const key = "redfish_verify_ca"
+func (i info) verifyCA(key string) (pool *x509.CertPool, insecure bool, err error) {
 	value, present := i.DriverInfo[key]
 	text, isText := value.(string)
 	verified, isBool := value.(bool)
@@ -57,17 +54,9 @@ func readAuthorities(name string, at os.FileInfo) (*x509.CertPool, error) {
 		_, err := addAuthorities(pool, name)
 		return pool, err
 	}
-	folder, err := os.Open(name)
+	names, err := namedfile.List(name, maxCAFiles)
 	if err != nil {
 		return nil, err
-	}
-	defer folder.Close()
-	names, err := folder.Readdirnames(maxCAFiles + 1)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if len(names) > maxCAFiles {
-		return nil, fmt.Errorf("the folder %q has more than %d files", name, maxCAFiles)
 	}
 	found, total := false, 0
 	for _, file := range names {
@@ -85,45 +74,9 @@ func readAuthorities(name string, at os.FileInfo) (*x509.CertPool, error) {
 
 // addAuthorities adds the certificates of a file, and returns the bytes that it has read.
 func addAuthorities(pool *x509.CertPool, name string) (int, error) {
-	text, err := readCAFile(name)
+	text, err := namedfile.Read(name, maxCAFile)
 	if err == nil && !pool.AppendCertsFromPEM(text) {
 		err = fmt.Errorf("the file %q has no certificates in PEM form", name)
 	}
 	return len(text), err
-}
-
-// readCAFile reads a regular file. Reading another one might block, and opening a device might change its state, so the file is
-// checked before and after it is opened. The kernel's files, such as /proc/kmsg, are regular but have no size.
-func readCAFile(name string) ([]byte, error) {
-	at, err := os.Stat(name)
-	if err == nil {
-		err = checkCAFile(name, at)
-	}
-	if err != nil {
-		return nil, err
-	}
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO opens without a writer
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	if at, err = file.Stat(); err == nil {
-		err = checkCAFile(name, at)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(io.LimitReader(file, at.Size()))
-}
-
-func checkCAFile(name string, at os.FileInfo) error {
-	switch {
-	case !at.Mode().IsRegular():
-		return fmt.Errorf("%q is neither a file nor a folder", name)
-	case at.Size() == 0:
-		return fmt.Errorf("the file %q is empty or one of the kernel", name)
-	case at.Size() > maxCAFile:
-		return fmt.Errorf("the file %q is longer than %d MiB", name, maxCAFile>>20)
-	}
-	return nil
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hardware provides the hardware types "redfish" and "ipmi". They manage machines by
-// their BMCs, through package bmc. Each is a [Type]:
+// Package hardware composes hardware types of interfaces, as Ironic does: a [Type] is a list of interfaces by kind. The
+// hardware types "redfish" and "ipmi" manage machines by their BMCs, through package bmc:
 //
 //	redfish, err := hardware.NewRedfish(hardware.Config{})
 //	...
@@ -10,6 +10,20 @@
 //		Hardware: map[string]conductor.Hardware{"redfish": redfish},
 //		Store:    store,
 //	})
+//
+// The hardware type "bmclib" (NewBMCLib) manages machines by a provider of github.com/bmc-toolbox/bmclib, such as
+// intel-amt, dell, supermicro, asrockrack, openbmc or rpc. The safety of the provider is the caller's.
+//
+// A hardware type of one's own needs a power and a management interface. With the other kinds of [New] its machines
+// boot by "ipxe" or "pxe", are deployed by "direct", and are inspected by the agent. The agent also rescues a machine
+// whose node has chosen the rescue interface "agent"; by default it is "no-rescue", as in Ironic:
+//
+//	strip, err := hardware.New(hardware.Config{}, hardware.Interfaces{
+//		Power:      []hardware.Power{power{}},
+//		Management: []hardware.Management{hardware.NoManagement()},
+//	})
+//
+// Package conductor/hardwaretest checks it, and examples/powerstrip is one in full.
 //
 // The keys of driver_info are Ironic's; [Type.Describe] lists them. [Type.Validate] refuses a value
 // that package bmc does not support, unless it equals the actual behaviour. Unlike Ironic's, both
@@ -22,11 +36,13 @@
 //
 // # What each operation changes on the machine
 //
+// This section and the next ones describe the hardware types redfish and ipmi.
+//
 // A request that would change nothing is refused, or its work fails, except with the interfaces
 // named noop.
 //
 //   - A verification and an adoption read the power state. An inspection by Redfish reads the
-//     inventory ([bmc.Driver.Inspect]), which since 2023.2 clients read as that of the node. It sets the
+//     inventory ([bmc.Driver.Inspect]), which since 2023.2 clients read as the node's inventory. It sets the
 //     properties memory_mb, cpus (before 2025.2), cpu_arch and local_gb and the capability boot_mode, with
 //     the types of the series, and creates ports ([conductor.Task.StoreInspection]). It fails if the BMC reports
 //     neither memory nor processors. If another part cannot be read, the plugin data says why, as
@@ -69,18 +85,18 @@
 // # Boot
 //
 // The boot interfaces "ipxe", the default, and "pxe" set the network as the boot device. DHCP, TFTP and iPXE itself are
-// another service's. With "pxe", and without Config.Images also with "ipxe", so are the files that the machine boots. With
-// Config.Images the boot interface "ipxe" serves, if the node or the configuration names a kernel and a ramdisk, both
-// and an iPXE script for each of the node's ports: the machine must load boot.ipxe below the URL of the images. The
-// kernel parameters are kernel_append_params, the address of the API and BOOTIF. The agent's token is given to it at
-// its lookup. The script and the files are removed when the boot ends, before the machine boots from its disk.
+// another service's. With "pxe", and without Config.Images also with "ipxe", so are the files that the machine boots.
+// With Config.Images the boot interface "ipxe" serves, if the node or the configuration names a kernel and a ramdisk,
+// both and an iPXE script for each of the node's ports: the machine must load boot.ipxe below the URL of the images.
+// The kernel parameters are kernel_append_params, the address of the API and BOOTIF. The agent's token is given to it
+// at its lookup. The script and the files are removed when the boot ends, before the machine boots from its disk.
 //
 // The boot interface "redfish-virtual-media" ejects the CDs in the BMC's slots, inserts an image, waits
 // until the BMC reports it as inserted, and sets the CD as the boot device. It needs no DHCP and no TFTP.
 // For an agent the image is one of these:
 //
 //   - deploy_iso in driver_info, which the BMC loads. The agent receives no configuration here, so
-//     that the image must have it, as that of metal3 does. Its token is given to it at its lookup.
+//     that the image must have it, as metal3's image does. Its token is given to it at its lookup.
 //   - An image that package bootimage builds from deploy_kernel, deploy_ramdisk and, for UEFI, bootloader.
 //     For BIOS the folder of Config.Images must have isolinux.bin and ldlinux.c32. The kernel parameters
 //     are kernel_append_params and, for the agent, the address of the API and a token; network_data is in
@@ -99,15 +115,16 @@
 //   - "ramdisk": the step deploy.deploy powers the machine off, sets its persistent boot device, and powers it on. The
 //     node is then active. With redfish-virtual-media the machine boots boot_iso in instance_info, or an image that is
 //     built from its kernel and ramdisk with ramdisk_kernel_arguments. With ipxe and Config.Images it boots the same by
-//     a script. If instance_info names nothing, it boots from the network, where another service decides what it boots.
+//     a script. If instance_info names nothing, it boots from the network, and another service chooses the boot file.
 //     With pxe, or without Config.Images, an ISO, a kernel or a ramdisk in instance_info is refused. An image or a
 //     configuration drive is refused with all of them.
 //   - "direct", the default: deploy.deploy boots Ironic's agent. After its first heartbeat the agent writes the image
-//     (write_image) and the configuration drive, which is an image, its URL, or built from an object. The agent downloads
-//     the image from image_source, an http or https URL with a checksum, which is checked before the boot. A local image
-//     (image_download_source "local", or a file URL) is downloaded and verified before the boot, and Config.Images serves
-//     it to the agent until the machine boots from its disk. The boot loader is installed (prepare_instance_boot), the
-//     agent powers the machine off (tear_down_agent), and the machine boots from its disk (boot_instance).
+//     (write_image) and the configuration drive, which is an image, its URL, or built from an object. The agent
+//     downloads the image from image_source, an http or https URL with a checksum, which is checked before the boot. A
+//     local image (image_download_source "local", or a file URL) is downloaded and verified before the boot, and
+//     Config.Images serves it to the agent until the machine boots from its disk. The boot loader is installed
+//     (prepare_instance_boot), the agent powers the machine off (tear_down_agent), and the machine boots from its disk
+//     (boot_instance).
 //     Steps of the agent and of the request run between these, by their priorities. An image of Glance and an ISO are
 //     refused.
 //   - "custom-agent": the same without write_image. The steps of the agent that the client requests

@@ -48,30 +48,53 @@ var bootingWork = []struct {
 	step             string // at which the agent can fail
 }{
 	{states.Manageable, states.CleanWait, states.CleanFail, conductor.ProvisionRequest{Target: "provide"}, "erase_devices"},
-	{states.Manageable, states.CleanWait, states.CleanFail, conductor.ProvisionRequest{Target: "clean", CleanSteps: []conductor.StepRequest{{Interface: "deploy", Step: "erase_devices"}}}, "erase_devices"},
+	{states.Manageable, states.CleanWait, states.CleanFail,
+		conductor.ProvisionRequest{Target: "clean", CleanSteps: []conductor.StepRequest{{Interface: "deploy", Step: "erase_devices"}}},
+		"erase_devices"},
 	{states.Available, states.DeployWait, states.DeployFail, conductor.ProvisionRequest{Target: "active"}, "write_image"},
-	{states.Active, states.RescueWait, states.RescueFail, conductor.ProvisionRequest{Target: "rescue", RescuePassword: "hunter2"}, "finalize_rescue"},
-	{states.Active, states.ServiceWait, states.ServiceFail, conductor.ProvisionRequest{Target: "service", ServiceSteps: []conductor.StepRequest{{Interface: "deploy", Step: "burnin_cpu"}}}, "burnin_cpu"},
+	{states.Active, states.RescueWait, states.RescueFail, conductor.ProvisionRequest{Target: "rescue", RescuePassword: "hunter2"},
+		"finalize_rescue"},
+	{states.Active, states.ServiceWait, states.ServiceFail,
+		conductor.ProvisionRequest{Target: "service", ServiceSteps: []conductor.StepRequest{{Interface: "deploy", Step: "burnin_cpu"}}},
+		"burnin_cpu"},
 	{states.Manageable, states.InspectWait, states.InspectFail, conductor.ProvisionRequest{Target: "inspect"}, ""},
 }
 
 // withService gives the agent a step of a service.
 func withService(c *agenttest.Config) {
-	c.Steps = append(c.Steps, agenttest.Step{Work: "service", Interface: "deploy", Name: "burnin_cpu", Run: func(context.Context, map[string]any) (any, error) { return nil, nil }})
+	c.Steps = append(c.Steps, agenttest.Step{
+		Work:      "service",
+		Interface: "deploy",
+		Name:      "burnin_cpu",
+		Run:       func(context.Context, map[string]any) (any, error) { return nil, nil },
+	})
 }
 
 func TestAServiceRebootsTheMachineBetweenTwoStepsAndStartsItsInstance(t *testing.T) {
 	l := startMediaLab(t, states.Active, withService, func(c *agenttest.Config) {
-		c.Steps = append(c.Steps, agenttest.Step{Work: "service", Interface: "deploy", Name: "update_firmware", Reboot: true, Run: func(context.Context, map[string]any) (any, error) { return nil, nil }})
+		c.Steps = append(c.Steps, agenttest.Step{
+			Work:      "service",
+			Interface: "deploy",
+			Name:      "update_firmware",
+			Reboot:    true,
+			Run:       func(context.Context, map[string]any) (any, error) { return nil, nil },
+		})
 	})
 	require.NoError(t, l.bmc.SetPower("1", "On"))
 	boots := l.machine.Boots()
-	l.ask(conductor.ProvisionRequest{Target: "service", ServiceSteps: []conductor.StepRequest{{Interface: "deploy", Step: "update_firmware"}, {Interface: "deploy", Step: "burnin_cpu"}}})
+	l.ask(conductor.ProvisionRequest{
+		Target:       "service",
+		ServiceSteps: []conductor.StepRequest{{Interface: "deploy", Step: "update_firmware"}, {Interface: "deploy", Step: "burnin_cpu"}},
+	})
 	n := l.ends(states.Active)
 	require.Empty(t, n.LastError)
-	require.Equal(t, []string{"service.get_service_steps", "service.execute_service_step update_firmware", "service.execute_service_step burnin_cpu"}, l.commands())
+	require.Equal(t, []string{
+		"service.get_service_steps",
+		"service.execute_service_step update_firmware",
+		"service.execute_service_step burnin_cpu",
+	}, l.commands())
 	require.Equal(t, boots+3, l.machine.Boots(), "the agent twice, and the instance")
-	require.Equal(t, "disk", l.machine.Running())
+	l.requireRuns("disk")
 	l.requireIdle(n)
 }
 
@@ -161,6 +184,7 @@ func TestAFailedCleanUpIsInTheLastError(t *testing.T) {
 	l.bmc.AddFault(bmctest.Fault{Method: "POST", Do: bmctest.Status(500)})
 	l.ask(conductor.ProvisionRequest{Target: "abort"})
 	n := l.until(states.CleanFail)
-	require.Contains(t, n.LastError, "By request, the clean operation was aborted. Also Failed to tear down cleaning on node "+n.UUID+", reason: ")
+	require.Contains(t, n.LastError, "By request, the clean operation was aborted. "+
+		"Also Failed to tear down cleaning on node "+n.UUID+", reason: ")
 	require.Empty(t, n.Reservation)
 }

@@ -63,7 +63,7 @@ func ExampleNewRedfish() {
 	if err != nil {
 		panic(err)
 	}
-	if err := c.Provision(ctx, node.UUID, conductor.ProvisionRequest{Target: "manage", Version: 113}); err != nil {
+	if err := c.Provision(ctx, node.UUID, conductor.ProvisionRequest{Target: "manage", Version: 115}); err != nil {
 		panic(err)
 	}
 	for range 2 {

@@ -21,9 +21,16 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// TestTheExchangesOfIronic plays exchanges that were recorded from Ironic 21.4.4 with a BMC of bmctest and an agent of
-// agenttest. The test of package e2e/lockstep records them. That Ironic has neither firmware components (API 1.86) nor virtual media (1.89, and 1.93 to read them).
+// TestTheExchangesOfIronic plays exchanges that were recorded from Ironic 21.4.4 (2023.1), 29.0.5 (2025.1) and 39.0.0
+// (2026.2) with a BMC of bmctest and an agent of agenttest. The test of package e2e/lockstep records them.
 func TestTheExchangesOfIronic(t *testing.T) {
+	for _, series := range []states.Series{states.Antelope, states.Epoxy, states.Hibiscus} {
+		t.Run(series.String(), func(t *testing.T) { playExchanges(t, series) })
+	}
+}
+
+// playExchanges plays the exchanges of a series.
+func playExchanges(t *testing.T, series states.Series) {
 	for file, check := range map[string]func(*testing.T, *bmctest.Redfish){
 		"redfish.txt": func(t *testing.T, server *bmctest.Redfish) {
 			require.Equal(t, 1, server.NMIs("1"))
@@ -72,10 +79,11 @@ func TestTheExchangesOfIronic(t *testing.T) {
 					{On: "/redfish/v1/Systems/refuses/Bios", Do: bmctest.Status(http.StatusBadRequest)},
 				}
 			})
-			s := start(t, hardware.Config{APIURL: web.URL, DefaultDeploy: "ramdisk"}, inSeries(states.Antelope), func(c *conductor.Config) { c.Name = "lockstep" })
+			s := start(t, hardware.Config{APIURL: web.URL, DefaultDeploy: "ramdisk"}, inSeries(series),
+				func(c *conductor.Config) { c.Name = "lockstep" })
 			handler = api.New(s.Conductor, api.Config{})
 
-			recorded, err := os.ReadFile(filepath.Join("testdata", file))
+			recorded, err := os.ReadFile(filepath.Join("testdata", series.String(), file))
 			require.NoError(t, err)
 			played, err := exchanges.Play(web.URL, string(recorded), map[string]string{
 				"ADDRESS": server.URL, "CERTIFICATE": redfishInfo(t, server)["redfish_verify_ca"].(string), "USER": user, "PASSWORD": password,

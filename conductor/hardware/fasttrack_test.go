@@ -44,7 +44,10 @@ func TestByFastTrackOneBootOfTheAgentInspectsCleansAndDeploys(t *testing.T) {
 	require.Equal(t, "On", l.bmc.Power("1"))
 	l.heartbeat()
 
-	l.ask(conductor.ProvisionRequest{Target: "clean", CleanSteps: []conductor.StepRequest{{Interface: "deploy", Step: "erase_devices_metadata"}}})
+	l.ask(conductor.ProvisionRequest{
+		Target:     "clean",
+		CleanSteps: []conductor.StepRequest{{Interface: "deploy", Step: "erase_devices_metadata"}},
+	})
 	n = l.until(states.Manageable, states.CleanFail)
 	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
 	l.ask(conductor.ProvisionRequest{Target: "provide"})
@@ -57,7 +60,7 @@ func TestByFastTrackOneBootOfTheAgentInspectsCleansAndDeploys(t *testing.T) {
 	n = l.until(states.Active, states.DeployFail)
 	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
 	require.Equal(t, l.image[512:], l.disk()[512:len(l.image)], "the image is on the disk")
-	require.Equal(t, "disk", l.machine.Running())
+	l.requireRuns("disk")
 	require.Equal(t, 2, l.machine.Boots(), "of the agent and of the instance")
 	require.Empty(t, n.Agent.Token)
 }
@@ -117,5 +120,6 @@ func TestFastTrackBootsAnAgentUnlessOneIsReady(t *testing.T) {
 
 func TestAnInvalidValueOfFastTrackRefusesADeployment(t *testing.T) {
 	l := startFastTrack(t, states.Available, "maybe")
-	require.EqualError(t, l.Provision(t.Context(), l.n.UUID, l.word("active")), "Failed to validate deploy or power info for node "+l.n.UUID+": Invalid value of fast_track: maybe")
+	require.EqualError(t, l.Provision(t.Context(), l.n.UUID, l.word("active")),
+		"Failed to validate deploy or power info for node "+l.n.UUID+": Invalid value of fast_track: maybe")
 }

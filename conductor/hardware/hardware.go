@@ -4,18 +4,17 @@ package hardware
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/states"
-	"github.com/ironstate/ironstate/verify"
-	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // Config configures a hardware type. The zero value is ready for use.
@@ -23,6 +22,9 @@ type Config struct {
 	// CheckManagement makes a verification also read the boot device, as the specification
 	// of the state enroll requires. Ironic's code does not read it.
 	CheckManagement bool
+	// AnyBIOSSetting lets the step apply_configuration send a setting of which the BMC has no registry, as Ironic does.
+	// Its type is then unknown, and the BMC may take a wrong one without an error. False refuses such a setting.
+	AnyBIOSSetting bool
 	// Timeout bounds a call of a BMC; 0 stands for 30 s.
 	Timeout time.Duration
 	// Sessions bounds the Redfish sessions of all nodes that stay open between calls; 0
@@ -33,11 +35,14 @@ type Config struct {
 	// media, and scripts and files for ipxe. Nil refuses them for virtual media, and makes ipxe the same as pxe; a BMC
 	// loads an image with a URL of its own by itself.
 	Images *images.Server
+	// Client requests the headers of the images that agents download; nil stands for an [images.NewClient] without
+	// hosts.
+	Client *http.Client
 	// APIURL is the address at which agents reach Ironic's API (external_callback_url), such as
 	// http://192.0.2.1:6385. It is needed with deploy_kernel and deploy_ramdisk.
 	APIURL string
 	// DeployKernel and DeployRamdisk are the URLs of the agent's kernel and ramdisk for nodes whose
-	// driver_info lacks one of them, and Bootloader is that of the boot loader for nodes whose
+	// driver_info lacks one of them, and Bootloader is the URL of the boot loader for nodes whose
 	// driver_info has none (deploy_kernel, deploy_ramdisk, bootloader).
 	DeployKernel, DeployRamdisk, Bootloader string
 	// KernelParameters are kernel parameters of all ramdisks whose image is built; "" stands for
@@ -71,39 +76,34 @@ func (c Config) withDefaults() (Config, error) {
 		return c, &conductor.ConfigError{Package: "hardware", Field: "KernelParameters", Err: err}
 	}
 	if !slices.Contains([]string{"", "http", "local"}, c.ImageDownloadSource) {
-		return c, &conductor.ConfigError{Package: "hardware", Field: "ImageDownloadSource", Value: c.ImageDownloadSource, Want: `"http" or "local"`}
+		return c, &conductor.ConfigError{
+			Package: "hardware", Field: "ImageDownloadSource", Value: c.ImageDownloadSource, Want: `"http" or "local"`,
+		}
 	}
-	switch {
-	case c.Sessions == 0:
+	if c.Client == nil {
+		var err error
+		if c.Client, err = images.NewClient(); err != nil {
+			return c, err
+		}
+	}
+	if c.Sessions == 0 {
 		c.Sessions = defaultSessions
-	case c.Sessions < 0:
-		c.Sessions = 0
 	}
+	c.Sessions = max(c.Sessions, 0)
 	return c, nil
 }
 
-// kind holds the differences between the hardware types.
-type kind struct {
-	interfaces  map[string][]string
-	properties  map[string]string
-	bootDevices []string
-	// parse returns the configuration of a node's BMC from its driver_info.
-	parse func(info) (bmc.Config, error)
-}
-
-// Type is a hardware type whose nodes have BMCs: a [conductor.Hardware], a [conductor.BootDeviceManager], a
-// [conductor.CacheReader], a [conductor.HealthReader], a [conductor.Management] and a [conductor.VendorPassthru]. Make
-// it with [NewRedfish] or [NewIPMI], and Close it. It is safe for concurrent use. A nil or zero Type has no interfaces
+// Type is a hardware type that is composed of interfaces: a [conductor.Hardware] that implements the optional
+// interfaces of package conductor, too, where the interfaces that a node has chosen have the function. Make it with
+// [New], [NewRedfish] or [NewIPMI], and Close it. It is safe for concurrent use. A nil or zero Type has no interfaces
 // and no steps, and its other methods return a [*conductor.ConfigError]. A nil node is an error.
 //
 // An error about a node's record is a [*conductor.Error] that matches [conductor.Invalid] or
 // [conductor.Unsupported]. An error of a BMC wraps a [*verify.Error]. No error contains a
 // password.
 type Type struct {
-	kind
-	config Config
-	driver *bmc.Driver
-	calls  calls
+	interfaces Interfaces
+	config     *Config
 }
 
 var (
@@ -115,70 +115,68 @@ var (
 	_ conductor.CacheReader        = (*Type)(nil)
 	_ conductor.HealthReader       = (*Type)(nil)
 	_ conductor.Management         = (*Type)(nil)
+	_ conductor.PortNeeder         = (*Type)(nil)
 	_ conductor.VendorPassthru     = (*Type)(nil)
 )
 
-// calls are the calls in flight, by the node's UUID.
-type calls struct {
-	mu   sync.Mutex
-	byID map[string]*call
-}
-
-// call counts the calls in flight of one node.
-type call struct {
-	config bmc.Config // that of the latest call
-	count  int
-}
-
-// NewRedfish returns the hardware type "redfish". The error is a
-// [*conductor.ConfigError].
-func NewRedfish(c Config) (*Type, error) { return newType(redfish, c) }
-
-// NewIPMI returns the hardware type "ipmi", which needs the program ipmitool. The error
-// is a [*conductor.ConfigError].
-func NewIPMI(c Config) (*Type, error) { return newType(ipmi, c) }
-
-func newType(k kind, c Config) (*Type, error) {
+// New returns a hardware type of these interfaces. The error is a [*conductor.ConfigError].
+func New(c Config, i Interfaces) (*Type, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	deploy := slices.Clone(k.interfaces["deploy"])
-	if i := slices.Index(deploy, c.DefaultDeploy); i >= 0 {
-		deploy = slices.Insert(slices.Delete(deploy, i, i+1), 0, c.DefaultDeploy)
-	} else if c.DefaultDeploy != "" {
-		return nil, &conductor.ConfigError{Package: "hardware", Field: "DefaultDeploy", Value: c.DefaultDeploy, Want: fmt.Sprintf("one of %q", deploy)}
+	i = i.withDefaults()
+	if err := i.check(); err != nil {
+		return nil, err
 	}
-	k.interfaces = maps.Clone(k.interfaces)
-	k.interfaces["deploy"] = deploy
-	b := &Type{kind: k, config: c, calls: calls{byID: map[string]*call{}}}
-	b.driver, err = bmc.NewDriver(bmc.DriverConfig{Lookup: b.calls.lookup, Sessions: c.Sessions})
-	return b, err
+	if c.DefaultDeploy != "" {
+		first := slices.IndexFunc(i.Deploy, func(d Deploy) bool { return d.Name() == c.DefaultDeploy })
+		if first < 0 {
+			return nil, &conductor.ConfigError{
+				Package: "hardware", Field: "DefaultDeploy", Value: c.DefaultDeploy, Want: fmt.Sprintf("one of %q", i.names()["deploy"]),
+			}
+		}
+		i.Deploy = slices.Insert(slices.Delete(slices.Clone(i.Deploy), first, first+1), 0, i.Deploy[first])
+	}
+	return &Type{interfaces: i, config: &c}, nil
 }
 
-// Close logs out of all open sessions. Calls in flight log out when they are done, and later
-// calls keep no session open. If the context ends first, Close returns its error.
+// Close closes the interfaces that have a method Close. By Redfish it logs out of all open sessions: calls in flight
+// log out when they are done, and later calls keep no session open. If the context ends first, Close returns its error.
 func (b *Type) Close(ctx context.Context) error {
 	if err := b.made(); err != nil {
 		return err
 	}
-	return b.driver.Close(ctx)
+	var errs []error
+	for _, kind := range kinds {
+		for _, each := range kind.list(b.interfaces) {
+			if c, ok := each.(interface{ Close(context.Context) error }); ok {
+				errs = append(errs, c.Close(ctx))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // made returns an error for a nil or zero Type.
 func (b *Type) made() error {
-	if b == nil || b.driver == nil {
-		return &conductor.ConfigError{Package: "hardware", Field: "Type", Want: "one that NewRedfish or NewIPMI made"}
+	if b == nil || b.config == nil {
+		return &conductor.ConfigError{Package: "hardware", Field: "Type", Want: "one that New, NewRedfish, NewIPMI or NewBMCLib made"}
 	}
 	return nil
 }
 
-// usable returns an error for a nil node, and for a nil or zero Type.
-func (b *Type) usable(n *conductor.Node) error {
+// node returns a node with the interfaces that it has chosen. It returns an error for a nil node, for a nil or zero
+// Type, and for an interface that the Type does not have.
+func (b *Type) node(n *conductor.Node) (Node, error) {
 	if n == nil {
-		return &conductor.Error{Reason: conductor.Invalid, Text: "there is no node: it is nil"}
+		return Node{}, &conductor.Error{Reason: conductor.Invalid, Text: "there is no node: it is nil"}
 	}
-	return b.made()
+	if err := b.made(); err != nil {
+		return Node{}, err
+	}
+	chosen, err := b.interfaces.choose(n, b.config)
+	return Node{n, chosen}, err
 }
 
 // Describe implements [conductor.Hardware].
@@ -186,94 +184,86 @@ func (b *Type) Describe() conductor.Description {
 	if b.made() != nil {
 		return conductor.Description{}
 	}
-	properties := maps.Clone(b.properties)
-	maps.Copy(properties, agentTexts)
-	return conductor.Description{Interfaces: maps.Clone(b.interfaces), Properties: properties}
+	properties := map[string]string{}
+	for _, kind := range kinds {
+		for _, each := range kind.list(b.interfaces) {
+			maps.Copy(properties, each.Properties())
+		}
+	}
+	return conductor.Description{Interfaces: b.interfaces.names(), Properties: properties}
 }
 
-// Verify implements [conductor.Hardware]: it logs in and reads the power state. With
+// Validate implements [conductor.Hardware].
+func (b *Type) Validate(n *conductor.Node) map[string]error {
+	node, err := b.node(n)
+	if err != nil {
+		return map[string]error{"power": err}
+	}
+	result := map[string]error{"console": None("console").Validate(node), "network": nil, "storage": nil}
+	for _, kind := range kinds {
+		if kind.name != "vendor" { // as in Ironic
+			result[kind.name] = kind.chosen(node.Chosen).Validate(node)
+		}
+	}
+	return result
+}
+
+// Verify implements [conductor.Hardware]. By Redfish and by IPMI it logs in and reads the power state. With
 // Config.CheckManagement it also checks the management interface on the BMC, as the enroll
 // specification demands; Ironic's code does not, and neither does the default. It costs one
 // log-in.
 func (b *Type) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
-	v, _, err := b.verifier(n)
+	node, err := b.node(n)
 	if err != nil {
 		return states.NoPower, err
 	}
-	return v.Verify(ctx)
+	if v, ok := node.Chosen.Power.(Verifier); ok {
+		return v.Verify(ctx, n)
+	}
+	return node.Chosen.Power.PowerState(ctx, n)
 }
 
 // PowerState implements [conductor.Hardware].
-func (b *Type) PowerState(ctx context.Context, n *conductor.Node) (power states.Power, err error) {
-	err = b.do(n, func() (err error) {
-		power, err = b.driver.PowerState(ctx, n.UUID)
-		return err
-	})
-	return power, err
+func (b *Type) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	node, err := b.node(n)
+	if err != nil {
+		return states.NoPower, err
+	}
+	return node.Chosen.Power.PowerState(ctx, n)
 }
 
-// SetPower implements [conductor.Hardware]. It does not support soft rebooting.
+// SetPower implements [conductor.Hardware].
 func (b *Type) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
-	return b.do(n, func() error { return b.driver.SetPower(ctx, n.UUID, power) })
-}
-
-// verifier returns the verifier and the configuration of a node's BMC.
-func (b *Type) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) {
-	if err := b.usable(n); err != nil {
-		return nil, bmc.Config{}, err
-	}
-	c, err := b.parse(info{n})
-	if err != nil {
-		return nil, c, err
-	}
-	c.Timeout = b.config.Timeout
-	c.SkipManagement = !b.config.CheckManagement
-	c.BootMode = n.WantedBootMode()
-	v, err := bmc.New(c)
-	if err != nil {
-		return nil, c, &conductor.Error{Reason: conductor.Invalid, Err: err,
-			Text: fmt.Sprintf("The driver_info of node %s cannot be used: %v", n.UUID, err)}
-	}
-	return v, c, nil
-}
-
-// do calls f, which calls the driver for a node. During the call b.calls has the configuration of
-// the node's BMC.
-func (b *Type) do(n *conductor.Node, f func() error) error {
-	_, c, err := b.verifier(n)
+	node, err := b.node(n)
 	if err != nil {
 		return err
 	}
-	b.calls.begin(n.UUID, c)
-	defer b.calls.end(n.UUID)
-	return f()
+	if m, ok := node.Chosen.Management.(bootDeviceRestorer); ok && (power == states.PowerOn || power == states.PowerRebooting) {
+		m.restoreBootDevice(ctx, n)
+	}
+	return node.Chosen.Power.SetPower(ctx, n, power)
 }
 
-func (c *calls) begin(id string, config bmc.Config) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byID[id] == nil {
-		c.byID[id] = &call{}
-	}
-	c.byID[id].config = config
-	c.byID[id].count++
+// bootDeviceRestorer is a [Management] that sets a boot device again before each start of a machine.
+type bootDeviceRestorer interface {
+	restoreBootDevice(ctx context.Context, n *conductor.Node)
 }
 
-func (c *calls) end(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byID[id].count--; c.byID[id].count == 0 {
-		delete(c.byID, id)
+// Steps implements [conductor.Hardware]. The package comment describes the steps.
+func (b *Type) Steps(n *conductor.Node, work states.Work) (steps []conductor.Step) {
+	node, err := b.node(n)
+	if err != nil {
+		return nil
 	}
-}
-
-// lookup returns the configuration of a node's BMC to the driver.
-func (c *calls) lookup(_ context.Context, id string) (bmc.Config, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	found, ok := c.byID[id]
-	if !ok {
-		return bmc.Config{}, fmt.Errorf("no call for node %s is in flight", id)
+	for _, kind := range kinds {
+		stepper, ok := kind.chosen(node.Chosen).(Stepper)
+		if !ok {
+			continue
+		}
+		for _, step := range stepper.Steps(node, work) {
+			step.Interface = kind.name
+			steps = append(steps, step)
+		}
 	}
-	return found.config, nil
+	return steps
 }

@@ -3,6 +3,7 @@
 package hardware_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func TestANilNodeIsAnError(t *testing.T) {
 	require.ErrorIs(t, err, conductor.Invalid)
 	require.ErrorIs(t, b.SetBootDevice(t.Context(), nil, "pxe", true), conductor.Invalid)
 	require.ErrorIs(t, b.Validate(nil)["power"], conductor.Invalid)
-	require.Empty(t, b.Steps(nil, states.Deploying))
+	require.Empty(t, b.Steps(nil, states.WorkDeploy))
 
 	var wrong *conductor.ConfigError
 	require.ErrorAs(t, new(hardware.Type).Close(t.Context()), &wrong)
@@ -132,7 +133,7 @@ func TestBootDevicesAreIronics(t *testing.T) {
 		interfaces map[string]string
 		want       []string
 	}{
-		{redfish, nil, []string{"pxe", "disk", "cdrom", "bios"}},
+		{redfish, nil, []string{"pxe", "disk", "cdrom", "bios", "uefihttp"}},
 		{ipmi, nil, []string{"pxe", "disk", "cdrom", "bios", "safe"}},
 		{redfish, noop, []string{"pxe", "disk"}},
 		{ipmi, noop, []string{"pxe", "disk"}},
@@ -143,7 +144,11 @@ func TestBootDevicesAreIronics(t *testing.T) {
 		require.Equal(t, test.want, got)
 		err = test.b.SetBootDevice(t.Context(), n, "tape", true)
 		require.ErrorIs(t, err, conductor.Invalid)
-		require.EqualError(t, err, "Invalid boot device tape specified.")
+		if test.interfaces == nil {
+			require.EqualError(t, err, "Invalid boot device tape specified.")
+		} else {
+			require.EqualError(t, err, "Invalid boot device tape specified, supported are pxe, disk.")
+		}
 	}
 }
 
@@ -161,18 +166,37 @@ func TestNoManagementLeavesTheBootDeviceAlone(t *testing.T) {
 
 func TestWorkWithoutStepsHasNone(t *testing.T) {
 	b := newRedfish(t, hardware.Config{})
-	for _, work := range []states.State{states.Cleaning, states.Servicing, states.Rescuing, states.Unrescuing} {
+	for _, work := range []states.Work{states.WorkClean, states.WorkService, states.WorkRescue, states.WorkUnrescue} {
 		require.Empty(t, b.Steps(&conductor.Node{Interfaces: map[string]string{"bios": "no-bios"}}, work))
 	}
-	require.Empty(t, b.Steps(&conductor.Node{Interfaces: map[string]string{"inspect": "no-inspect"}}, states.Inspecting))
+	require.Empty(t, b.Steps(&conductor.Node{Interfaces: map[string]string{"inspect": "no-inspect"}}, states.WorkInspect))
+}
+
+func TestADeploymentHasTheStepsOfTheBIOSInterface(t *testing.T) {
+	b := newRedfish(t, hardware.Config{})
+	for _, c := range []struct {
+		bios, deploy string
+		want         []string
+	}{
+		{"redfish", "direct", []string{"apply_configuration", "factory_reset"}},
+		{"redfish", "ramdisk", []string{"apply_configuration", "factory_reset", "deploy"}},
+		{"no-bios", "ramdisk", []string{"deploy"}},
+		{"no-bios", "direct", nil},
+	} {
+		var names []string
+		for _, step := range b.Steps(&conductor.Node{Interfaces: map[string]string{"bios": c.bios, "deploy": c.deploy}}, states.WorkDeploy) {
+			names = append(names, step.Step)
+		}
+		require.Equal(t, c.want, names, "%v", c)
+	}
 }
 
 func TestDefaultDeployIsTheFirstDeployInterface(t *testing.T) {
-	for chosen, want := range map[string]string{"": "direct", "ramdisk": "ramdisk", "custom-agent": "custom-agent"} {
+	for _, chosen := range []string{"custom-agent", "", "ramdisk", "direct"} {
 		b, err := hardware.NewRedfish(hardware.Config{DefaultDeploy: chosen})
 		require.NoError(t, err)
 		deploy := b.Describe().Interfaces["deploy"]
-		require.Equal(t, want, deploy[0])
+		require.Equal(t, cmp.Or(chosen, "direct"), deploy[0], "also after a type with another default")
 		require.Len(t, deploy, 3)
 	}
 	_, err := hardware.NewRedfish(hardware.Config{DefaultDeploy: "iscsi"})

@@ -17,6 +17,49 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
+// TestABMCIsReadByTheInterfaceRedfishAlone asks for the values that a verification and the power sync store.
+func TestABMCIsReadByTheInterfaceRedfishAlone(t *testing.T) {
+	server := startRedfish(t)
+	ipmi, err := hardware.NewIPMI(hardware.Config{})
+	require.NoError(t, err)
+	redfish := newRedfish(t, hardware.Config{})
+	reads := func(b *hardware.Type, n *conductor.Node) (found []any, errs []error) {
+		vendor, err := b.ReadVendor(t.Context(), n)
+		errs = append(errs, err)
+		mode, secureBoot, err := b.ReadBootMode(t.Context(), n)
+		errs = append(errs, err)
+		health, err := b.ReadHealth(t.Context(), n)
+		errs = append(errs, err)
+		bios, err := b.ReadBIOS(t.Context(), n)
+		errs = append(errs, err)
+		firmware, err := b.ReadFirmware(t.Context(), n)
+		return []any{vendor, mode, secureBoot != nil, health, len(bios) > 0, len(firmware) > 0}, append(errs, err)
+	}
+	none := []any{"", "", false, "", false, false}
+	n := &conductor.Node{UUID: uuid, Driver: "redfish", DriverInfo: redfishInfo(t, server)}
+	found, errs := reads(redfish, n)
+	require.Equal(t, make([]error, 5), errs)
+	require.Equal(t, []any{"ironstate", "uefi", true, "OK", true, true}, found)
+
+	asked := len(server.Requests())
+	n.Interfaces = map[string]string{"management": "noop", "bios": "no-bios", "firmware": "no-firmware"}
+	found, errs = reads(redfish, n)
+	require.Equal(t, make([]error, 5), errs)
+	require.Equal(t, none, found)
+	require.Len(t, server.Requests(), asked)
+	found, errs = reads(ipmi, with("ipmi", nil))
+	require.Equal(t, make([]error, 5), errs)
+	require.Equal(t, none, found)
+
+	for _, n := range []*conductor.Node{nil, with("redfish", map[string]any{"redfish_address": nil})} {
+		found, errs = reads(redfish, n)
+		require.Equal(t, none, found)
+		for _, err := range errs {
+			require.ErrorIs(t, err, conductor.Invalid)
+		}
+	}
+}
+
 func TestHealthOfAMachineIsShown(t *testing.T) {
 	server := startRedfish(t)
 	s := start(t, hardware.Config{}, func(c *conductor.Config) { c.SkipPowerSync, c.Power.Interval = false, 20*time.Millisecond })
@@ -35,7 +78,11 @@ func TestHealthOfAMachineIsShown(t *testing.T) {
 	require.Eventually(t, shows(`{"health":"OK"`), time.Minute, time.Millisecond)
 	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.Property("Status", map[string]any{"Health": "Critical"})})
 	require.Eventually(t, shows(`{"health":"CRITICAL"`), time.Minute, time.Millisecond)
-	health, err := s.redfish.ReadHealth(t.Context(), &conductor.Node{UUID: n.UUID, DriverInfo: n.DriverInfo, Interfaces: map[string]string{"management": "noop"}})
+	health, err := s.redfish.ReadHealth(t.Context(), &conductor.Node{
+		UUID:       n.UUID,
+		DriverInfo: n.DriverInfo,
+		Interfaces: map[string]string{"management": "noop"},
+	})
 	require.NoError(t, err)
 	require.Empty(t, health)
 }

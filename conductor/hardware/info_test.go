@@ -49,40 +49,54 @@ func TestAnInvalidDriverInfoIsRefusedWithTheReason(t *testing.T) {
 		want   string // part of the error; empty for no error
 	}{
 		{"redfish", nil, ""},
-		{"redfish", map[string]any{"redfish_address": nil}, "Missing the following Redfish properties in node " + uuid + " driver_info: ['redfish_address']"},
-		{"redfish", map[string]any{"redfish_address": "", "redfish_username": "", "redfish_password": nil}, "['redfish_address', 'redfish_username', 'redfish_password']"},
+		{"redfish", map[string]any{"redfish_address": nil},
+			"Missing the following Redfish properties in node " + uuid + " driver_info: ['redfish_address']"},
+		{"redfish", map[string]any{"redfish_address": "", "redfish_username": "", "redfish_password": nil},
+			"['redfish_address', 'redfish_username', 'redfish_password']"},
 		{"redfish", map[string]any{"redfish_address": "bmc-1.example:8443"}, ""},
 		{"redfish", map[string]any{"redfish_address": "2001:db8::1"}, ""},
+		{"redfish", map[string]any{"redfish_address": "192.0.2.1"}, ""},
 		{"redfish", map[string]any{"redfish_address": "https://[2001:db8::1]:8443/"}, ""},
 		{"redfish", map[string]any{"redfish_address": "https://proxy/bmc/17/redfish/v1/"}, ""},
-		{"redfish", map[string]any{"redfish_address": "http://192.0.2.1"}, `Invalid redfish_address in node ` + uuid + ` driver_info: the scheme "http" is not supported, only https`},
-		{"redfish", map[string]any{"redfish_address": "https://admin:correct+horse%2F1@192.0.2.1"}, "a URL with a user, a query or a fragment is not supported"},
+		{"redfish", map[string]any{"redfish_address": "http://192.0.2.1"},
+			`Invalid redfish_address in node ` + uuid + ` driver_info: the scheme "http" is not supported, only https`},
+		{"redfish", map[string]any{"redfish_address": "https://admin:correct+horse%2F1@192.0.2.1"},
+			"a URL with a user, a query or a fragment is not supported"},
 		{"redfish", map[string]any{"redfish_address": "https://correct+horse/1:x\x00y"}, "it is neither a URL"},
 		{"redfish", map[string]any{"redfish_address": "https://:8443"}, "the host is empty"},
+		{"redfish", map[string]any{"redfish_address": "https://192.0.2.1:1"}, ""},
+		{"redfish", map[string]any{"redfish_address": "https://192.0.2.1:65535"}, ""},
+		{"redfish", map[string]any{"redfish_address": "https://192.0.2.1:65536"}, `"65536" is not a port from 1 to 65535`},
 		{"redfish", map[string]any{"redfish_address": "https://192.0.2.1:0"}, `"0" is not a port from 1 to 65535`},
 		{"redfish", map[string]any{"redfish_address": "https://192.0.2.1/api"}, `the path "/api" does not end in /redfish/v1`},
 		{"redfish", map[string]any{"redfish_address": "https://192.0.2.1/a/../redfish/v1"}, "base path"},
-		{"redfish", map[string]any{"redfish_address": map[string]any{"password": password}}, "Invalid redfish_address in node " + uuid + " driver_info: it must be text"},
-		{"redfish", map[string]any{"redfish_password": []any{password}}, "Invalid redfish_password in node " + uuid + " driver_info: it must be text"},
+		{"redfish", map[string]any{"redfish_address": map[string]any{"password": password}},
+			"Invalid redfish_address in node " + uuid + " driver_info: it must be text"},
+		{"redfish", map[string]any{"redfish_password": []any{password}},
+			"Invalid redfish_password in node " + uuid + " driver_info: it must be text"},
 		{"redfish", map[string]any{"redfish_password": json.Number("1234")}, ""},
 		{"redfish", map[string]any{"redfish_system_id": "/redfish/v1/Systems/1"}, ""},
 		{"redfish", map[string]any{"redfish_system_id": "1"}, ""},
-		{"redfish", map[string]any{"redfish_system_id": "/redfish/v1/Chassis/1"}, `"/redfish/v1/Chassis/1" is not the path of a system, such as /redfish/v1/Systems/1`},
+		{"redfish", map[string]any{"redfish_system_id": "/redfish/v1/Chassis/1"},
+			`"/redfish/v1/Chassis/1" is not the path of a system, such as /redfish/v1/Systems/1`},
 		{"redfish", map[string]any{"redfish_auth_type": "basic"}, ""},
 		{"redfish", map[string]any{"redfish_auth_type": "digest"}, `"digest" is none of basic, session and auto`},
 		{"redfish", map[string]any{"redfish_verify_ca": false}, ""},
 		{"redfish", map[string]any{"redfish_verify_ca": "False"}, ""},
 		{"redfish", map[string]any{"redfish_verify_ca": " yes "}, ""},
-		{"redfish", map[string]any{"redfish_verify_ca": "/no/such/file"}, `"/no/such/file" is neither true, nor false, nor the path of a file or folder with certificates`},
+		{"redfish", map[string]any{"redfish_verify_ca": "/no/such/file"},
+			`"/no/such/file" is neither true, nor false, nor the path of a file or folder with certificates`},
 		{"redfish", map[string]any{"redfish_verify_ca": nil}, "it must be true, false, or the path"},
 		{"redfish", map[string]any{"redfish_verify_ca": json.Number("1")}, "it must be true, false, or the path"},
 		{"redfish", map[string]any{"redfish_tls_minimum_version": "1.2"}, ""},
 		{"redfish", map[string]any{"redfish_tls_minimum_version": "1.3"}, "only 1.2 is supported"},
-		{"redfish", map[string]any{"redfish_tls_ciphers": "HIGH"}, "Invalid redfish_tls_ciphers in node " + uuid + " driver_info: it is not supported"},
+		{"redfish", map[string]any{"redfish_tls_ciphers": "HIGH"},
+			"Invalid redfish_tls_ciphers in node " + uuid + " driver_info: it is not supported"},
 		{"redfish", map[string]any{"deploy_kernel": "http://images.example/kernel", "ipmi_address": 7}, ""},
 
 		{"ipmi", nil, ""},
-		{"ipmi", map[string]any{"ipmi_username": nil, "ipmi_password": ""}, "Missing the following IPMI credentials in node " + uuid + " driver_info: ['ipmi_username', 'ipmi_password']"},
+		{"ipmi", map[string]any{"ipmi_username": nil, "ipmi_password": ""},
+			"Missing the following IPMI credentials in node " + uuid + " driver_info: ['ipmi_username', 'ipmi_password']"},
 		{"ipmi", map[string]any{"ipmi_address": "192.0.2.1:623"}, "a port goes into"},
 		{"ipmi", map[string]any{"ipmi_username": strings.Repeat("u", 17)}, "The driver_info of node " + uuid + " cannot be used"},
 		{"ipmi", map[string]any{"ipmi_password": strings.Repeat("p", 21)}, "the password is longer than IPMI's 20 bytes"},
@@ -133,7 +147,9 @@ func TestEveryKeyThatIsReadIsDescribed(t *testing.T) {
 		for key, text := range description.Properties {
 			require.NotEmpty(t, text, key)
 		}
-		for _, kind := range []string{"bios", "boot", "console", "deploy", "firmware", "inspect", "management", "network", "power", "raid", "rescue", "storage", "vendor"} {
+		for _, kind := range []string{
+			"bios", "boot", "console", "deploy", "firmware", "inspect", "management", "network", "power", "raid", "rescue", "storage", "vendor",
+		} {
 			require.NotEmpty(t, description.Interfaces[kind], kind)
 		}
 	}
@@ -163,6 +179,44 @@ func TestValidationIsByInterface(t *testing.T) {
 		noop := b.Validate(&conductor.Node{UUID: uuid, Driver: driver, Interfaces: map[string]string{"management": "noop"}})
 		require.NoError(t, noop["management"])
 		require.Error(t, noop["power"])
+	}
+}
+
+func TestAnInspectionByAnAgentNeedsItsRamdisk(t *testing.T) {
+	b := newRedfish(t, hardware.Config{})
+	for _, boot := range []string{"redfish-virtual-media", "ipxe"} {
+		n := with("redfish", nil)
+		n.Interfaces = map[string]string{"boot": boot, "inspect": "agent", "deploy": "ramdisk"}
+		if err := b.Validate(n)["inspect"]; boot == "ipxe" {
+			require.NoError(t, err, "the network decides what the machine boots")
+		} else {
+			require.ErrorContains(t, err, "['deploy_kernel', 'deploy_ramdisk']")
+		}
+		n.Interfaces["inspect"] = "redfish"
+		require.NoError(t, b.Validate(n)["inspect"])
+		n.Interfaces["inspect"], n.DriverInfo["redfish_address"] = "agent", nil
+		problems := b.Validate(n)
+		require.ErrorContains(t, problems["inspect"], "redfish_address")
+		require.Equal(t, problems["power"], problems["inspect"])
+	}
+}
+
+func TestWhatAManagementInterfaceLacksIsRefused(t *testing.T) {
+	all := types(t)
+	for _, c := range []struct{ driver, management string }{{"redfish", "noop"}, {"ipmi", "noop"}, {"ipmi", "ipmitool"}} {
+		n, b := with(c.driver, nil), all[c.driver]
+		n.Interfaces = map[string]string{"management": c.management}
+		errs := map[string]error{
+			"set_boot_mode":         b.SetBootMode(t.Context(), n, "uefi"),
+			"set_secure_boot_state": b.SetSecureBoot(t.Context(), n, true),
+		}
+		if c.management == "noop" {
+			errs["inject_nmi"] = b.InjectNMI(t.Context(), n)
+		}
+		for function, err := range errs {
+			require.ErrorIs(t, err, conductor.Unsupported)
+			require.EqualError(t, err, "Driver "+c.driver+" does not support "+function+" (disabled or not implemented).")
+		}
 	}
 }
 
@@ -220,6 +274,8 @@ func TestSecureBootNeedsTheManagementInterfaceRedfish(t *testing.T) {
 	}
 }
 
+// SECURITY.md: A file that `redfish_verify_ca` or `agent_verify_ca` names is read if it is a regular file of 1 byte to
+// 1 MiB.
 func TestAuthoritiesAreReadFromFilesAndFolders(t *testing.T) {
 	server := startRedfish(t)
 	dir := t.TempDir()
@@ -238,6 +294,9 @@ func TestAuthoritiesAreReadFromFilesAndFolders(t *testing.T) {
 	for i := range 9 {
 		write(fmt.Sprintf("large/%d.pem", i), append(make([]byte, 1<<20-len(server.CAPEM)), server.CAPEM...))
 	}
+	for i := range 8 {
+		write(fmt.Sprintf("permitted/%d.pem", i), slices.Concat(server.CAPEM, make([]byte, 1<<20-len(server.CAPEM))))
+	}
 	for i := range 1001 {
 		write(fmt.Sprintf("many/%d.pem", i), nil)
 	}
@@ -252,14 +311,15 @@ func TestAuthoritiesAreReadFromFilesAndFolders(t *testing.T) {
 		"no certificate":          {write("text", []byte("correct+horse/1")), "has no certificates in PEM form"},
 		"another certificate":     {write("foreign.pem", foreign.CAPEM), "TLS"},
 		"a folder without":        {t.TempDir(), "has no file with certificates"},
-		"a device":                {os.DevNull, "is neither a file nor a folder"},
-		"a FIFO":                  {fifo, "is neither a file nor a folder"},
+		"a device":                {os.DevNull, "is not a regular file"},
+		"a FIFO":                  {fifo, "is not a regular file"},
 		"a folder with a FIFO":    {filepath.Dir(fifo), "has no file with certificates"},
+		"a folder of 8 MiB":       {filepath.Join(dir, "permitted"), ""},
 		"a folder of 9 MiB":       {filepath.Join(dir, "large"), "are longer than 8 MiB"},
 		"a folder of 1001 files":  {filepath.Join(dir, "many"), "has more than 1000 files"},
 		"an empty file":           {write("empty", nil), "is empty"},
 		"the kernel's log":        {"/proc/kmsg", "is empty or one of the kernel"}, // reading it takes messages away, and blocks
-		"a file that is too long": {write("long", append(make([]byte, 1<<20), server.CAPEM...)), "is longer than 1 MiB"},
+		"a file that is too long": {write("long", append(make([]byte, 1<<20), server.CAPEM...)), "and at most 1048576 are read"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -282,7 +342,9 @@ func TestTheBMCIsReachedAsConfiguredInDriverInfo(t *testing.T) {
 	})
 	b := newRedfish(t, hardware.Config{})
 	info := redfishInfo(t, server)
-	for id, want := range map[string]string{"/redfish/v1/Systems/left": "power off", "/redfish/v1/Systems/right/": "power on", "right": "power on"} {
+	for id, want := range map[string]string{
+		"/redfish/v1/Systems/left": "power off", "/redfish/v1/Systems/right/": "power on", "right": "power on",
+	} {
 		info["redfish_system_id"] = id
 		for _, address := range []string{server.Addr, "https://" + server.Addr, server.URL} {
 			info["redfish_address"] = address
@@ -309,7 +371,8 @@ func FuzzDriverInfo(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(string(text))
 	}
-	f.Add(`{"redfish_address": "https://a:correct+horse/1@[::1%25x]:99999/%zz/redfish/v1", "redfish_username": 1, "redfish_password": "correct+horse/1"}`)
+	f.Add(`{"redfish_address": "https://a:correct+horse/1@[::1%25x]:99999/%zz/redfish/v1", "redfish_username": 1, ` +
+		`"redfish_password": "correct+horse/1"}`)
 	f.Add(`{"ipmi_address": [], "ipmi_username": {}, "ipmi_password": "correct+horse/1", "ipmi_port": 1e999}`)
 	redfish, err := hardware.NewRedfish(hardware.Config{})
 	require.NoError(f, err)

@@ -4,6 +4,7 @@ package hardware
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,50 +18,24 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
-// agentInspection is the name of the inspect interface by which an agent inspects its machine.
-const agentInspection = "agent"
+// redfishInspect is the inspect interface "redfish".
+type redfishInspect struct{ *bmcs }
 
-// inspector is the inspect interface "agent".
-type inspector struct{ *Type }
-
-// start boots the agent, which then sends its inspection data to the API. An agent in a ready image must
-// contain the address.
-//
-// Source: inspect_hardware in ironic/drivers/modules/inspector/interface.py.
-func (b inspector) start(ctx context.Context, t *conductor.Task) error {
-	parameters := map[string]string{"ipa-inspection-callback-url": b.config.APIURL + "/v1/continue_inspection"}
-	err := bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareRamdisk(ctx, t, parameters) })
-	if err != nil {
-		return err
-	}
-	return conductor.ErrWait
-}
-
-// end powers the machine off, unless the node has disable_power_off, and removes what its boot needed. By fast track the
-// agent stays.
-//
-// Source: clean_up in ironic/drivers/modules/inspector/interface.py.
-func (b inspector) end(ctx context.Context, t *conductor.Task) error {
-	if t.KeepsAgent() {
+// Steps implements [Stepper].
+func (b redfishInspect) Steps(n Node, work states.Work) []conductor.Step {
+	if work != states.WorkInspect {
 		return nil
 	}
-	if !t.Node().DisablePowerOff {
-		if err := t.SetPower(ctx, states.PowerOff); err != nil {
-			return err
-		}
-	}
-	if err := b.boot(t.Node()).cleanUpRamdisk(ctx, t); err != nil {
-		return err
-	}
-	return t.ForgetAgent(ctx)
+	return []conductor.Step{{Step: "inspect_hardware", Priority: 100, Run: b.inspect}}
 }
 
 // inspect stores the BMC's inventory of the machine, sets the node's properties from it, and creates ports for the
-// network interfaces. It fails if the BMC reports neither memory nor processors, or if the node then lacks a property.
-// If other parts cannot be read, the reason is in the plugin data.
+// network interfaces. It fails if the BMC reports neither memory nor processors, or if the node then lacks a property;
+// since 2025.2 the other properties are stored nevertheless. If other parts cannot be read, the reason is in the plugin
+// data.
 //
 // Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py.
-func (b *Type) inspect(ctx context.Context, t *conductor.Task) error {
+func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
 	var found bmc.Inventory
 	incomplete := b.do(t.Node(), func() (err error) {
 		found, err = b.driver.Inspect(ctx, t.Node().UUID)
@@ -70,10 +45,14 @@ func (b *Type) inspect(ctx context.Context, t *conductor.Task) error {
 		return incomplete
 	}
 	properties := inspectedProperties(t.Series(), t.Node().Properties, found, incomplete == nil)
+	var failure error
 	if missing := missingProperties(t.Series(), properties, found); len(missing) > 0 {
-		//lint:ignore ST1005 the text is that of inspect_hardware in ironic/drivers/modules/redfish/inspect.py
-		return fmt.Errorf("Failed to inspect hardware. Reason: Failed to discover the following properties: %s on node %s",
+		//lint:ignore ST1005 the text comes from inspect_hardware in ironic/drivers/modules/redfish/inspect.py
+		failure = fmt.Errorf("Failed to inspect hardware. Reason: Failed to discover the following properties: %s on node %s",
 			strings.Join(missing, ", "), t.Node().UUID)
+		if t.Series() < states.Flamingo {
+			return failure
+		}
 	}
 	inventory, err := asMap(found)
 	if err != nil {
@@ -92,18 +71,19 @@ func (b *Type) inspect(ctx context.Context, t *conductor.Task) error {
 	if err := t.StoreInspection(ctx, inventory, plugins, macs); err != nil {
 		return err
 	}
-	return t.Update(ctx, func(n *conductor.Node) error {
+	err = t.Update(ctx, func(n *conductor.Node) error {
 		if found.Power != states.NoPower {
 			n.Power = found.Power
 		}
 		n.Properties = inspectedProperties(t.Series(), n.Properties, found, incomplete == nil)
 		return nil
 	})
+	return cmp.Or(err, failure)
 }
 
-// inspectedProperties returns the properties of a node with what an inspection has found: memory_mb, text before 2023.2;
-// cpus, before 2025.2; cpu_arch; local_gb, text before 2026.1; and the capability boot_mode, unless the node has it. A
-// complete inventory without a drive is that of a machine without disks, whose local_gb is 0.
+// inspectedProperties returns the properties of a node after an inspection: memory_mb, text before
+// 2023.2; cpus, before 2025.2; cpu_arch; local_gb, text before 2026.1; and the capability boot_mode, unless the node
+// has it. A complete inventory without a drive means a machine without disks, whose local_gb is 0.
 func inspectedProperties(series states.Series, before map[string]any, found bmc.Inventory, complete bool) map[string]any {
 	properties := maps.Clone(before)
 	if properties == nil {

@@ -133,6 +133,14 @@ func (a *agentSite) inspected(boot string) *conductor.Node {
 	return a.settle(n)
 }
 
+func TestAnInspectionWhoseMediumStaysInsertedFails(t *testing.T) {
+	a := startAgents(t, func(*agenttest.Config) {})
+	a.server.AddFault(bmctest.Fault{On: ejectPath, Do: bmctest.Status(http.StatusInternalServerError)})
+	n := a.inspected("redfish-virtual-media")
+	require.Equal(t, states.InspectFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "eject")
+}
+
 func TestAnAgentInspectsItsMachine(t *testing.T) {
 	for _, boot := range []string{"redfish-virtual-media", "ipxe"} {
 		t.Run(boot, func(t *testing.T) {

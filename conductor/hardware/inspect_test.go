@@ -3,6 +3,7 @@
 package hardware_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -39,9 +40,9 @@ func (s *site) portsOf(n *conductor.Node) map[string]bool {
 	return all
 }
 
-// TestAnInspectionIsThatOfItsSeries checks the types of the properties, and what is stored, by the series in which Ironic
-// has changed them.
-func TestAnInspectionIsThatOfItsSeries(t *testing.T) {
+// TestAnInspectionHasTheTypesOfItsSeries checks the types of the properties, and which ones are stored, by the series
+// in which Ironic has changed them.
+func TestAnInspectionHasTheTypesOfItsSeries(t *testing.T) {
 	enabled := map[string]bool{"52:54:00:00:00:01": true, "52:54:00:00:00:02": true}
 	hooked := map[string]bool{"52:54:00:00:00:01": false, "52:54:00:00:00:02": false, "52:54:00:00:00:03": false}
 	for series, want := range map[states.Series]struct {
@@ -49,15 +50,23 @@ func TestAnInspectionIsThatOfItsSeries(t *testing.T) {
 		ports      map[string]bool
 		plugins    []string // nil without an inventory
 	}{
-		states.Antelope: {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","cpus":32,"local_gb":"446","memory_mb":"65536"}`, enabled, nil},
-		states.Bobcat:   {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","cpus":32,"local_gb":"446","memory_mb":65536}`, enabled, []string{}},
-		states.Epoxy:    {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","cpus":32,"local_gb":"446","memory_mb":65536}`, enabled, []string{}},
-		states.Flamingo: {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","local_gb":"446","memory_mb":65536}`, hooked, []string{"all_interfaces", "macs", "valid_interfaces"}},
-		states.Gazpacho: {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","local_gb":446,"memory_mb":65536}`, hooked, []string{"all_interfaces", "macs", "valid_interfaces"}},
+		states.Antelope: {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","cpus":32,"local_gb":"446","memory_mb":"65536"}`,
+			enabled, nil},
+		states.Bobcat: {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","cpus":32,"local_gb":"446","memory_mb":65536}`,
+			enabled, []string{}},
+		states.Epoxy: {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","cpus":32,"local_gb":"446","memory_mb":65536}`,
+			enabled, []string{}},
+		states.Flamingo: {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","local_gb":"446","memory_mb":65536}`,
+			hooked, []string{"all_interfaces", "macs", "valid_interfaces"}},
+		states.Gazpacho: {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","local_gb":446,"memory_mb":65536}`,
+			hooked, []string{"all_interfaces", "macs", "valid_interfaces"}},
 	} {
 		t.Run(series.String(), func(t *testing.T) {
 			server := startRedfish(t, withHardware(bmctest.Hardware{MACs: []string{"52:54:00:00:00:01", "52:54:00:00:00:02", "52:54:00:00:00:03"}}))
-			server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/EthernetInterfaces/NIC3", Do: bmctest.Property("Status", map[string]any{"State": "Disabled"})})
+			server.AddFault(bmctest.Fault{
+				On: "/redfish/v1/Systems/1/EthernetInterfaces/NIC3",
+				Do: bmctest.Property("Status", map[string]any{"State": "Disabled"}),
+			})
 			s := start(t, hardware.Config{}, inSeries(series))
 			n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
 				n.ProvisionState, n.Properties = states.Manageable, map[string]any{"capabilities": "cpu_vt:true"}
@@ -83,7 +92,8 @@ func TestAnInspectionIsThatOfItsSeries(t *testing.T) {
 			require.NoError(t, err)
 			inventory := o.(*conductor.Inventory)
 			require.ElementsMatch(t, want.plugins, slices.Collect(maps.Keys(inventory.PluginData)))
-			require.Equal(t, "map[architecture:x86_64 count:32 frequency:3200 model_name:bmctest 8-core]", printed(inventory.Inventory["cpu"].(map[string]any)))
+			require.Equal(t, "map[architecture:x86_64 count:32 frequency:3200 model_name:bmctest 8-core]",
+				printed(inventory.Inventory["cpu"].(map[string]any)))
 			require.Len(t, inventory.Inventory["interfaces"], 3)
 		})
 	}
@@ -132,6 +142,41 @@ func TestAnInspectionSaysWhatItCouldNotRead(t *testing.T) {
 	require.Len(t, o.(*conductor.Inventory).Inventory["disks"], 1)
 }
 
+func TestAnIncompleteInspectionNeedsMemoryOrProcessors(t *testing.T) {
+	for _, test := range []struct {
+		has  bmctest.Hardware
+		want string // part of the error; empty for none
+	}{
+		{bmctest.Hardware{Processors: -1}, ""},
+		{bmctest.Hardware{DIMMs: -1}, "Failed to discover the following properties: memory_mb on node"},
+		{bmctest.Hardware{Processors: -1, DIMMs: -1}, "Drives/1"},
+	} {
+		server := startRedfish(t, withHardware(test.has))
+		server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/Storage/1/Drives/1", Do: bmctest.Status(http.StatusInternalServerError)})
+		s := start(t, hardware.Config{})
+		n := s.request(s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable }), "inspect")
+		if test.want == "" {
+			require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+			continue
+		}
+		require.Equal(t, states.InspectFail, n.ProvisionState)
+		require.Contains(t, n.LastError, test.want)
+	}
+}
+
+func TestAMachineWithoutDisksHasNoLocalGB(t *testing.T) {
+	for fault, want := range map[string]any{"": 0, "/redfish/v1/Systems/1/EthernetInterfaces/NIC2": nil} {
+		server := startRedfish(t, withHardware(bmctest.Hardware{Drives: -1}))
+		if fault != "" { // whether there is a disk is not known
+			server.AddFault(bmctest.Fault{On: fault, Do: bmctest.Status(http.StatusInternalServerError)})
+		}
+		s := start(t, hardware.Config{})
+		n := s.request(s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable }), "inspect")
+		require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+		require.Equal(t, want, n.Properties["local_gb"])
+	}
+}
+
 func TestAnInspectionThatFindsNothingFails(t *testing.T) {
 	all := "cpu_arch, cpus, memory_mb"
 	for _, test := range []struct {
@@ -139,15 +184,17 @@ func TestAnInspectionThatFindsNothingFails(t *testing.T) {
 		has    bmctest.Hardware
 		known  map[string]any // the node's properties
 		want   string         // the missing properties; empty for none
+		found  string         // the properties that are stored nevertheless; empty for those before
 	}{
-		{states.Hibiscus, bmctest.Hardware{DIMMs: -1}, nil, "memory_mb"},
-		{states.Hibiscus, bmctest.Hardware{Processors: -1}, nil, ""},
-		{states.Epoxy, bmctest.Hardware{Processors: -1}, nil, "cpu_arch"},
-		{states.Epoxy, bmctest.Hardware{Processors: -1}, map[string]any{"cpu_arch": "x86_64"}, ""},
-		{states.Antelope, bmctest.Hardware{Processors: -1}, nil, "cpu_arch, cpus"},
-		{states.Antelope, bmctest.Hardware{Processors: -1}, map[string]any{"cpus": 8, "cpu_arch": "x86_64"}, ""},
-		{states.Hibiscus, bmctest.Hardware{Processors: -1, DIMMs: -1}, nil, all},
-		{states.Antelope, bmctest.Hardware{Processors: -1, DIMMs: -1}, map[string]any{"cpus": 8, "cpu_arch": "x86_64", "memory_mb": 1024}, all},
+		{states.Hibiscus, bmctest.Hardware{DIMMs: -1}, nil, "memory_mb", "map[capabilities:boot_mode:uefi cpu_arch:x86_64 local_gb:446]"},
+		{states.Hibiscus, bmctest.Hardware{Processors: -1}, nil, "", ""},
+		{states.Epoxy, bmctest.Hardware{Processors: -1}, nil, "cpu_arch", ""},
+		{states.Epoxy, bmctest.Hardware{Processors: -1}, map[string]any{"cpu_arch": "x86_64"}, "", ""},
+		{states.Antelope, bmctest.Hardware{Processors: -1}, nil, "cpu_arch, cpus", ""},
+		{states.Antelope, bmctest.Hardware{Processors: -1}, map[string]any{"cpus": 8, "cpu_arch": "x86_64"}, "", ""},
+		{states.Hibiscus, bmctest.Hardware{Processors: -1, DIMMs: -1}, nil, all, "map[capabilities:boot_mode:uefi local_gb:446]"},
+		{states.Antelope, bmctest.Hardware{Processors: -1, DIMMs: -1},
+			map[string]any{"cpus": 8, "cpu_arch": "x86_64", "memory_mb": 1024}, all, ""},
 	} {
 		server := startRedfish(t, withHardware(test.has))
 		s := start(t, hardware.Config{}, inSeries(test.series))
@@ -158,8 +205,9 @@ func TestAnInspectionThatFindsNothingFails(t *testing.T) {
 			continue
 		}
 		require.Equal(t, states.InspectFail, n.ProvisionState)
-		require.Equal(t, "Failed to inspect hardware. Reason: Failed to discover the following properties: "+test.want+" on node "+n.UUID, n.LastError)
-		require.Equal(t, printed(test.known), printed(n.Properties))
+		require.Equal(t, "Failed to inspect hardware. Reason: Failed to discover the following properties: "+test.want+" on node "+n.UUID,
+			n.LastError)
+		require.Equal(t, cmp.Or(test.found, printed(test.known)), printed(n.Properties))
 		s.requireHistory(n)
 	}
 }

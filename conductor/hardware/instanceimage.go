@@ -19,11 +19,8 @@ import (
 	"github.com/ironstate/ironstate/internal/checksum"
 )
 
-// imageTimeout bounds the download of an instance's image, and headTimeout the check of its URL.
-const (
-	imageTimeout = 2 * time.Hour
-	headTimeout  = time.Minute
-)
+// headTimeout bounds the check of the URL of an instance's image.
+const headTimeout = time.Minute
 
 // imageSuffix ends the name of a published image of an instance.
 const imageSuffix = ".img"
@@ -33,11 +30,14 @@ const downloadSource = "image_download_source"
 
 // agentTexts are the properties of the deploy interfaces that use the agent.
 var agentTexts = map[string]string{
-	downloadSource:      "With direct: who downloads the image. With http the agent does. With local the service does, and serves it to the agent.",
+	downloadSource: "With direct: who downloads the image. With http the agent does. " +
+		"With local the service does, and serves it to the agent.",
 	"image_http_proxy":  "With direct: URL of the proxy through which the agent downloads images by HTTP.",
 	"image_https_proxy": "With direct: URL of the proxy through which the agent downloads images by HTTPS.",
-	"agent_verify_ca":   "How the certificate of an agent is verified that sends none in its heartbeats: true, false, or the path of a file with certificates.",
-	"image_no_proxy":    "With direct: comma-separated host names, IP addresses and domain names, such as .example.org, that the agent reaches without the proxy.",
+	"agent_verify_ca": "How the certificate of an agent is verified that sends none in its heartbeats: true, false, " +
+		"or the path of a file with certificates.",
+	"image_no_proxy": "With direct: comma-separated host names, IP addresses and domain names, such as .example.org, " +
+		"that the agent reaches without the proxy.",
 }
 
 // validateImage refuses a node whose image the deploy interface "direct" cannot write.
@@ -50,10 +50,14 @@ func (c Config) validateImage(n *conductor.Node) error {
 	}
 	if c.Images == nil {
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-			"Node %s failed to validate http provisioning. The image would have to be served to the agent, and no images are served (-image-url).", n.UUID)}
+			"Node %s failed to validate http provisioning. The image would have to be served to the agent, "+
+				"and no images are served (-image-url).", n.UUID)}
 	}
 	if err := c.Images.CheckSource(image.Source); err != nil {
-		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf("Node %s has an image_source that cannot be served: %v.", n.UUID, err)}
+		return &conductor.Error{
+			Reason: conductor.Invalid,
+			Text:   fmt.Sprintf("Node %s has an image_source that cannot be served: %v.", n.UUID, err),
+		}
 	}
 	return nil
 }
@@ -62,6 +66,9 @@ func (c Config) validateImage(n *conductor.Node) error {
 //
 // Source: build_instance_info_for_deploy in ironic/drivers/modules/deploy_utils.py.
 func (b *Type) PrepareImage(ctx context.Context, n *conductor.Node) (conductor.InstanceImage, error) {
+	if _, err := b.node(n); err != nil {
+		return conductor.InstanceImage{}, err
+	}
 	if err := b.config.validateImage(n); err != nil {
 		return conductor.InstanceImage{}, err
 	}
@@ -70,18 +77,17 @@ func (b *Type) PrepareImage(ctx context.Context, n *conductor.Node) (conductor.I
 		return image, err
 	}
 	if !image.Local {
-		image.Source, err = headImage(ctx, image.Source)
+		image.Source, image.Size, err = b.config.headImage(ctx, image.Source)
 		return image, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
-	defer cancel()
 	return serveImage(ctx, b.config.Images, n.UUID, image)
 }
 
-// headImage requests the header of an image, and returns the URL to which it was redirected.
+// headImage requests the header of an image, and returns the URL to which it was redirected, and the image's size, 0 if
+// it is unknown.
 //
 // Source: validate_href of HttpImageService in ironic/common/image_service.py.
-func headImage(ctx context.Context, source string) (location string, err error) {
+func (c Config) headImage(ctx context.Context, source string) (location string, size int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, headTimeout)
 	defer cancel()
 	invalid := func(format string, args ...any) error {
@@ -89,21 +95,20 @@ func headImage(ctx context.Context, source string) (location string, err error) 
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodHead, source, nil)
 	if err != nil {
-		return "", invalid("it is not a URL")
+		return "", 0, invalid("it is not a URL")
 	}
-	client := http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}
-	answer, err := client.Do(r)
+	answer, err := c.Client.Do(r)
 	if known := new(url.Error); errors.As(err, &known) {
 		err = known.Err // without the URL
 	}
 	if err != nil {
-		return "", invalid("%w", err)
+		return "", 0, invalid("%w", err)
 	}
 	_ = answer.Body.Close() // it is empty
 	if answer.StatusCode != http.StatusOK {
-		return "", invalid("Got HTTP code %d instead of 200 in response to HEAD request.", answer.StatusCode)
+		return "", 0, invalid("Got HTTP code %d instead of 200 in response to HEAD request.", answer.StatusCode)
 	}
-	return answer.Request.URL.String(), nil
+	return answer.Request.URL.String(), max(answer.ContentLength, 0), nil
 }
 
 func withoutPassword(source string) string {
@@ -114,7 +119,7 @@ func withoutPassword(source string) string {
 	return at.Redacted()
 }
 
-// serveImage downloads an image, verifies it, and publishes it for a node. The checksum of the result is that of the
+// serveImage downloads an image, verifies it, and publishes it for a node. The result has the checksum of the
 // published file, so that the agent needs neither MD5 nor a file of checksums.
 //
 // Source: _cache_and_convert_image in ironic/drivers/modules/deploy_utils.py.
@@ -142,29 +147,40 @@ func serveImage(ctx context.Context, server *images.Server, node string, image c
 	if wanted == nil && digest != "" {
 		return image, errors.New("the image cannot be verified: its checksum is neither MD5 nor SHA256 nor SHA512")
 	}
+	size := int64(0)
 	location, err := server.Publish(node, imageSuffix, func(f *os.File) error {
 		to := io.MultiWriter(f, published)
 		if wanted != nil {
 			to = io.MultiWriter(to, wanted)
 		}
-		if err := server.Download(ctx, image.Source, to, 0); err != nil {
+		if err := server.Download(ctx, image.Source, to, -1); err != nil {
 			return err
 		}
 		if wanted != nil && !checksum.Equal(wanted, digest) {
-			return fmt.Errorf("its checksum is %x, and that of the node's instance_info is %s", wanted.Sum(nil), digest)
+			return fmt.Errorf("its checksum is %x, and the node's instance_info has %s", wanted.Sum(nil), digest)
 		}
-		return nil
+		info, err := f.Stat()
+		if err == nil {
+			size = info.Size()
+		}
+		return err
 	})
 	if err != nil {
 		return image, fmt.Errorf("provide the image: %w", err)
 	}
-	return conductor.InstanceImage{Source: location, Local: true, Algorithm: "sha256", Hash: fmt.Sprintf("%x", published.Sum(nil))}, nil
+	return conductor.InstanceImage{
+		Source:    location,
+		Local:     true,
+		Algorithm: "sha256",
+		Hash:      fmt.Sprintf("%x", published.Sum(nil)),
+		Size:      size,
+	}, nil
 }
 
-// withdrawImage withdraws the published image of a node's instance.
-func (c Config) withdrawImage(n *conductor.Node) error {
+// withdraw withdraws the files that are published for a node whose names end in a suffix; "" stands for all.
+func (c *Config) withdraw(n Node, suffix string) error {
 	if c.Images == nil {
 		return nil
 	}
-	return c.Images.Withdraw(n.UUID, imageSuffix)
+	return c.Images.Withdraw(n.UUID, suffix)
 }

@@ -35,7 +35,8 @@ func (l *lab) part(start, size int64) []byte {
 	return content
 }
 
-// deploy requests a deployment with an instance_info and a driver_info beside those of the machine, and waits for its end.
+// deploy requests a deployment with an instance_info and a driver_info in addition to the machine's, and waits for its
+// end.
 func (l *lab) deploy(info, driver map[string]any, drive any) *conductor.Node {
 	l.t.Helper()
 	_, err := l.UpdateNode(l.t.Context(), l.n.UUID, func(n *conductor.Node) error {
@@ -71,7 +72,14 @@ func TestEachKindOfImageIsOnTheDiskAfterwards(t *testing.T) {
 	require.NoError(t, zip.Close())
 	require.NoError(t, encoder.Close())
 	sums := fmt.Sprintf("%x  other\n%x  x.qcow2\n%x *x.raw\n", sha256.Sum256(root), sha256.Sum256(qcow2), sha256.Sum256(raw))
-	files := map[string][]byte{"x.qcow2": qcow2, "x.root": root, "root.qcow2": agenttest.QCOW2(root), "SHA256SUMS": []byte(sums), "drive": text.Bytes(), "drive.iso": iso}
+	files := map[string][]byte{
+		"x.qcow2":    qcow2,
+		"x.root":     root,
+		"root.qcow2": agenttest.QCOW2(root),
+		"SHA256SUMS": []byte(sums),
+		"drive":      text.Bytes(),
+		"drive.iso":  iso,
+	}
 	hash := func(content []byte) object {
 		return object{"image_os_hash_algo": "sha512", "image_os_hash_value": fmt.Sprintf("%x", sha512.Sum512(content))}
 	}
@@ -82,22 +90,26 @@ func TestEachKindOfImageIsOnTheDiskAfterwards(t *testing.T) {
 		info       object
 		driver     object
 		drive      any     // its user_data is "a text"; the URL of a file has the service's address before it
-		partitions []int64 // the sizes of a partition image's partitions in MiB, that of the root last
+		partitions []int64 // the sizes of a partition image's partitions in MiB, the root partition last
 	}{
-		"raw, configuration drive as an object":   {image: "x.raw", info: hash(raw), drive: drive},
-		"raw, configuration drive as text":        {image: "x.raw", info: object{"image_checksum": fmt.Sprintf("%x", md5.Sum(raw))}, drive: text.String()},
-		"raw, checksum by its URL":                {image: "x.raw", info: object{"image_checksum": "/SHA256SUMS"}, drive: "/drive"},
-		"raw, hash by its URL":                    {image: "x.raw", info: object{"image_os_hash_algo": "sha256", "image_os_hash_value": "/SHA256SUMS"}, drive: "/drive.iso"},
-		"raw, format unknown":                     {image: "x.raw", info: object{"image_checksum": fmt.Sprintf("%x", md5.Sum(raw)), "image_disk_format": nil}},
-		"raw, redirected":                         {image: "moved.raw", info: hash(raw)},
-		"qcow2":                                   {image: "x.qcow2", info: hash(qcow2), drive: drive},
-		"qcow2, checksum by its URL":              {image: "x.qcow2", info: object{"image_checksum": "/SHA256SUMS"}},
-		"local":                                   {image: "x.raw", info: hash(raw), driver: object{"image_download_source": "local"}, drive: drive},
-		"local, qcow2 with a checksum by its URL": {image: "x.qcow2", info: object{"image_checksum": "/SHA256SUMS", "image_download_source": "local"}},
-		"local, MD5":                              {image: "x.raw", info: object{"image_checksum": fmt.Sprintf("%x", md5.Sum(raw)), "image_download_source": "local"}},
-		"partition":                               {image: "x.root", info: hash(root), drive: drive, partitions: []int64{200, 1, 1024}},
-		"partition, all sizes, local":             {image: "x.root", info: object{"image_download_source": "local", "swap_mb": 3, "ephemeral_gb": 1}, driver: nil, partitions: []int64{200, 1024, 3, 1024}},
-		"partition, qcow2, BIOS":                  {image: "root.qcow2", info: object{"capabilities": bios}, drive: drive, partitions: []int64{1, 1024}},
+		"raw, configuration drive as an object": {image: "x.raw", info: hash(raw), drive: drive},
+		"raw, configuration drive as text": {image: "x.raw", info: object{"image_checksum": fmt.Sprintf("%x", md5.Sum(raw))},
+			drive: text.String()},
+		"raw, checksum by its URL": {image: "x.raw", info: object{"image_checksum": "/SHA256SUMS"}, drive: "/drive"},
+		"raw, hash by its URL": {image: "x.raw", info: object{"image_os_hash_algo": "sha256", "image_os_hash_value": "/SHA256SUMS"},
+			drive: "/drive.iso"},
+		"raw, format unknown":        {image: "x.raw", info: object{"image_checksum": fmt.Sprintf("%x", md5.Sum(raw)), "image_disk_format": nil}},
+		"raw, redirected":            {image: "moved.raw", info: hash(raw)},
+		"qcow2":                      {image: "x.qcow2", info: hash(qcow2), drive: drive},
+		"qcow2, checksum by its URL": {image: "x.qcow2", info: object{"image_checksum": "/SHA256SUMS"}},
+		"local":                      {image: "x.raw", info: hash(raw), driver: object{"image_download_source": "local"}, drive: drive},
+		"local, qcow2 with a checksum by its URL": {image: "x.qcow2",
+			info: object{"image_checksum": "/SHA256SUMS", "image_download_source": "local"}},
+		"local, MD5": {image: "x.raw", info: object{"image_checksum": fmt.Sprintf("%x", md5.Sum(raw)), "image_download_source": "local"}},
+		"partition":  {image: "x.root", info: hash(root), drive: drive, partitions: []int64{200, 1, 1024}},
+		"partition, all sizes, local": {image: "x.root", info: object{"image_download_source": "local", "swap_mb": 3, "ephemeral_gb": 1},
+			driver: nil, partitions: []int64{200, 1024, 3, 1024}},
+		"partition, qcow2, BIOS": {image: "root.qcow2", info: object{"capabilities": bios}, drive: drive, partitions: []int64{1, 1024}},
 		"partition, BIOS, disk label": {
 			image: "x.root", info: object{"capabilities": object{"boot_mode": "bios", "disk_label": "gpt"}}, partitions: []int64{1, 1024},
 		},
@@ -143,7 +155,7 @@ func TestEachKindOfImageIsOnTheDiskAfterwards(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, "a text", readISO(t, written)["openstack/latest/user_data"])
 			}
-			require.Equal(t, "disk", l.machine.Running())
+			l.requireRuns("disk")
 			l.requireNoImages()
 		})
 	}
@@ -154,11 +166,23 @@ func TestAnImageThatCannotBeProvidedFailsBeforeTheMachineBoots(t *testing.T) {
 		info map[string]any
 		want string
 	}{
-		"gone":                 {map[string]any{"image_source": "/none.raw"}, "Failed to prepare to deploy: Validation of image href http://u:xxxxx@%s/images/none.raw failed, reason: Got HTTP code 404 instead of 200 in response to HEAD request."},
-		"local, gone":          {map[string]any{"image_source": "/none.raw", "image_checksum": "d41d8cd98f00b204e9800998ecf8427e", "image_download_source": "local"}, "Failed to prepare to deploy: provide the image: publish an image: download from %s: it answers 404"},
-		"local, another image": {map[string]any{"image_checksum": "d41d8cd98f00b204e9800998ecf8427e", "image_download_source": "local"}, ", and that of the node's instance_info is d41d8cd98f00b204e9800998ecf8427e"},
-		"local, no checksum":   {map[string]any{"image_checksum": "/SHA256SUMS", "image_download_source": "local"}, "the file of checksums does not contain x.raw"},
-		"local, a word":        {map[string]any{"image_checksum": "5f", "image_download_source": "local"}, "its checksum is neither MD5 nor SHA256 nor SHA512"},
+		"gone": {map[string]any{"image_source": "/none.raw"},
+			"Failed to prepare to deploy: Validation of image href http://u:******@%s/images/none.raw failed, reason: " +
+				"Got HTTP code 404 instead of 200 in response to HEAD request."},
+		"elsewhere": {map[string]any{"image_source": "/elsewhere.raw"},
+			"failed, reason: it redirects to 169.254.169.254:80, which is neither the same host and port nor allowed"},
+		"local, elsewhere": {map[string]any{"image_source": "/elsewhere.raw", "image_checksum": "d41d8cd98f00b204e9800998ecf8427e",
+			"image_download_source": "local"}, "it redirects to 169.254.169.254:80, which"},
+		"checksum elsewhere": {map[string]any{"image_checksum": "/elsewhere.raw", "image_download_source": "local"},
+			"load the checksum of the image: download from 127.0.0.1"},
+		"local, gone": {map[string]any{"image_source": "/none.raw", "image_checksum": "d41d8cd98f00b204e9800998ecf8427e",
+			"image_download_source": "local"}, "Failed to prepare to deploy: provide the image: publish an image: download from %s: it answers 404"},
+		"local, another image": {map[string]any{"image_checksum": "d41d8cd98f00b204e9800998ecf8427e", "image_download_source": "local"},
+			", and the node's instance_info has d41d8cd98f00b204e9800998ecf8427e"},
+		"local, no checksum": {map[string]any{"image_checksum": "/SHA256SUMS", "image_download_source": "local"},
+			"the file of checksums does not contain x.raw"},
+		"local, a word": {map[string]any{"image_checksum": "5f", "image_download_source": "local"},
+			"its checksum is neither MD5 nor SHA256 nor SHA512"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := startLab(t, states.Available, "direct")
@@ -190,7 +214,7 @@ func TestALocalImageIsServedFromTheFolderOfImages(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, l.image, 0o600))
 	file, ok := l.images.File("ours.raw")
 	require.True(t, ok)
-	n := l.deploy(map[string]any{"image_source": "file://" + file, "image_disk_format": "raw"}, nil, nil)
+	n := l.deploy(map[string]any{"image_source": file, "image_disk_format": "raw"}, nil, nil)
 	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
 	require.True(t, bytes.Equal(l.image, l.part(0, int64(len(l.image)))))
 	require.Equal(t, fmt.Sprintf("%x", sha256.Sum256(l.image)), n.InstanceInfo["image_os_hash_value"])
@@ -211,7 +235,10 @@ func TestALocalImageNeedsAServiceThatServesImages(t *testing.T) {
 	} {
 		b, err := hardware.NewRedfish(c.config)
 		require.NoError(t, err)
-		n := &conductor.Node{Interfaces: map[string]string{"deploy": "direct"}, InstanceInfo: map[string]any{"image_source": c.source, "image_checksum": "d41d"}}
+		n := &conductor.Node{
+			Interfaces:   map[string]string{"deploy": "direct"},
+			InstanceInfo: map[string]any{"image_source": c.source, "image_checksum": "d41d"},
+		}
 		err = b.Validate(n)["deploy"]
 		if c.want == "" {
 			require.NoError(t, err, name)
@@ -229,5 +256,6 @@ func TestALocalImageNeedsAServiceThatServesImages(t *testing.T) {
 	})
 	require.NoError(t, err)
 	request := l.word("active")
-	require.ErrorContains(t, l.Provision(t.Context(), l.n.UUID, request), "cannot be served: the file passwd is not one in the folder of images")
+	require.ErrorContains(t, l.Provision(t.Context(), l.n.UUID, request),
+		"cannot be served: the file passwd is not one in the folder of images")
 }

@@ -3,60 +3,202 @@
 package hardware
 
 import (
-	"fmt"
-	"maps"
+	"context"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
 )
 
-// interfaces returns the hardware interfaces of all hardware types, overridden by those given.
-// The RAID interfaces "agent" and "redfish", which clients choose for nodes that need no RAID, store
-// target_raid_config and have no steps: no RAID is made until a step for it is requested, and that
-// request fails.
-func interfaces(of map[string][]string) map[string][]string {
-	all := map[string][]string{
-		"bios": {"no-bios"}, "boot": {"ipxe", "pxe"}, "console": {"no-console"}, "deploy": {direct, ramdisk, customAgent},
-		"firmware": {"no-firmware"}, "network": {"noop"}, "raid": {"no-raid", "agent"}, "rescue": {"no-rescue", "agent"},
-		"storage": {"noop"}, "vendor": {"no-vendor"},
-	}
-	maps.Copy(all, of)
-	return all
+// Interface has the methods that the hardware interfaces of all kinds have in common. They are called
+// by many goroutines at the same time. Its errors must not contain secrets: they are stored in last_error and returned
+// to clients.
+//
+// An Interface may have the further method
+//
+//	Close(ctx context.Context) error
+//
+// which [Type.Close] calls, and it may be a [Stepper]. Each kind has abilities of its own beside these:
+//
+//   - a [Power] may be a [Verifier];
+//   - a [Management] may be an [NMIInjector], a [BootModeSetter], a [MediaManager], a [VendorReader], a
+//     [BootModeReader] and a [conductor.HealthReader];
+//   - a [Boot] may be a [PortNeeder];
+//   - an inspect or a rescue interface may be an [AgentUser];
+//   - a BIOS interface may be a [BIOSReader], and a firmware interface a [FirmwareReader];
+//   - a vendor interface may be a [conductor.VendorPassthru].
+//
+// Each request to the hardware that changes the machine needs the permission of the call's context, see
+// [conductor.Permit].
+type Interface interface {
+	// Name is the name by which nodes choose the interface, such as "redfish". It is constant.
+	Name() string
+	// Properties maps each key of driver_info that the interface reads to its description. Interfaces of one hardware type
+	// may share keys.
+	Properties() map[string]string
+	// Validate checks the record of a node without access to the hardware. The error is a [*conductor.Error].
+	Validate(n Node) error
 }
 
-// chosen returns the node's interface of a kind, or the default.
-func (b *Type) chosen(n *conductor.Node, kind string) string {
-	return conductor.Description{Interfaces: b.interfaces}.Interface(n, kind)
+// Stepper is an [Interface] with steps.
+type Stepper interface {
+	// Steps returns the steps of the interface for work, as [conductor.Hardware] has them. The hardware
+	// type sets the interface of each.
+	Steps(n Node, work states.Work) []conductor.Step
 }
 
-// Validate implements [conductor.Hardware].
-func (b *Type) Validate(n *conductor.Node) map[string]error {
-	_, _, power := b.verifier(n)
-	if b.usable(n) != nil {
-		return map[string]error{"power": power}
-	}
-	result := map[string]error{
-		"power": power, "management": power, "inspect": power, "deploy": b.validateDeploy(n),
-		"boot": b.boot(n).validate(n), "network": nil, "storage": nil, "rescue": b.boot(n).validate(n),
-	}
-	if power == nil && b.chosen(n, "inspect") == agentInspection {
-		switch boot := b.boot(n).(type) {
-		case mediaBoot:
-			_, result["inspect"] = boot.agentMedium(n)
-		case scriptBoot:
-			_, result["inspect"] = boot.agentMedium(n)
-		}
-	}
-	if b.chosen(n, "management") == "noop" {
-		result["management"] = nil
-	}
-	for kind := range b.interfaces {
-		if kind == "bios" || kind == "firmware" {
-			result[kind] = power
-		}
-		if b.chosen(n, kind) == "no-"+kind && kind != "vendor" {
-			result[kind] = &conductor.Error{Reason: conductor.Unsupported,
-				Text: fmt.Sprintf("Driver %s does not support %s (disabled or not implemented).", n.Driver, kind)}
-		}
-	}
-	return result
+// Power is a power interface.
+type Power interface {
+	Interface
+	// PowerState and SetPower are the methods of [conductor.Hardware].
+	PowerState(ctx context.Context, n *conductor.Node) (states.Power, error)
+	SetPower(ctx context.Context, n *conductor.Node, power states.Power) error
+}
+
+// Verifier is a [Power] whose verification is not a call of PowerState.
+type Verifier interface {
+	// Verify is the method of [conductor.Hardware].
+	Verify(ctx context.Context, n *conductor.Node) (states.Power, error)
+}
+
+// Management is a management interface. Its SetBootDevice refuses a device that BootDevices does not return.
+type Management interface {
+	Interface
+	conductor.BootDeviceManager
+}
+
+// NMIInjector is a [Management] that sends machines a non-maskable interrupt.
+type NMIInjector interface {
+	InjectNMI(ctx context.Context, n *conductor.Node) error
+}
+
+// BootModeSetter is a [Management] that sets how machines boot, as [conductor.Management] does. Only with one can an
+// instance have the capability secure_boot.
+type BootModeSetter interface {
+	SetBootMode(ctx context.Context, n *conductor.Node, mode string) error
+	SetSecureBoot(ctx context.Context, n *conductor.Node, enabled bool) error
+}
+
+// MediaManager is a [Management] with virtual media, as [conductor.Management] has them. The boot interface
+// [VirtualMedia] uses the slot for the device "cdrom", whatever the node's management interface is.
+type MediaManager interface {
+	VirtualMedia(ctx context.Context, n *conductor.Node) ([]conductor.VirtualMedia, error)
+	AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error
+	DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error
+}
+
+// VendorReader is a [Management] that reads who made a machine, as a [conductor.CacheReader] does.
+type VendorReader interface {
+	ReadVendor(ctx context.Context, n *conductor.Node) (string, error)
+}
+
+// BootModeReader is a [Management] that reads how a machine boots, as a [conductor.CacheReader] does.
+type BootModeReader interface {
+	ReadBootMode(ctx context.Context, n *conductor.Node) (mode string, secureBoot *bool, err error)
+}
+
+// BIOSReader is a BIOS interface that reads the settings, as a [conductor.CacheReader] does.
+type BIOSReader interface {
+	ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIOSSetting, error)
+}
+
+// FirmwareReader is a firmware interface that reads the versions, as a [conductor.CacheReader] does.
+type FirmwareReader interface {
+	ReadFirmware(ctx context.Context, n *conductor.Node) ([]conductor.FirmwareComponent, error)
+}
+
+// Boot is a boot interface: it makes a machine boot a ramdisk or its instance. None of its methods switches the machine
+// on.
+//
+// Source: BootInterface in ironic/drivers/base.py.
+type Boot interface {
+	Interface
+	// Serves reports whether the interface can provide the boot files. Otherwise another service does.
+	Serves(n Node) bool
+	// ServesAgent reports whether the interface provides the agent's ramdisk to the node. The error says why it cannot,
+	// although the node or the configuration asks for it.
+	ServesAgent(n Node) (bool, error)
+	// PrepareRamdisk makes the machine boot the agent's ramdisk at its next start, with these kernel parameters and the
+	// interface's own. It may power the machine off, unless the node has disable_power_off.
+	PrepareRamdisk(ctx context.Context, t Task, parameters map[string]string) error
+	// CleanUpRamdisk removes what PrepareRamdisk has provided.
+	CleanUpRamdisk(ctx context.Context, t Task) error
+	// PrepareInstance makes the machine boot its instance from now on.
+	PrepareInstance(ctx context.Context, t Task) error
+	// CleanUpInstance removes what PrepareInstance has provided.
+	CleanUpInstance(ctx context.Context, t Task) error
+}
+
+// PortNeeder is a [Boot] that may need a port of the node.
+type PortNeeder interface {
+	// NeedsPort reports whether the node is invalid without a port.
+	NeedsPort(n Node) bool
+}
+
+// AgentUser is a [Deploy], or an inspect or a rescue interface, whose work the agent may do.
+type AgentUser interface {
+	// UsesAgent reports whether the agent does the work, see [conductor.AgentBooter].
+	UsesAgent(n Node, work states.Work) bool
+}
+
+// Deploy is a deploy interface. Where it uses the agent, the conductor has the steps of a deployment.
+type Deploy interface {
+	Interface
+	Stepper
+	AgentUser
+	// WritesImage reports whether the agent writes the image of an instance, see [conductor.AgentBooter].
+	WritesImage() bool
+	// BootsRamdisk reports whether an instance is a ramdisk, which the boot interface boots, and not on the machine's
+	// disk.
+	BootsRamdisk() bool
+}
+
+// Interfaces lists the interfaces of a hardware type by their kinds. The first of a kind is the default. Power and
+// Management are required. [New] fills in the other kinds that are empty, as the fields say.
+type Interfaces struct {
+	Power      []Power
+	Management []Management
+	Boot       []Boot      // [IPXE], [PXE]
+	Deploy     []Deploy    // [Direct], [Ramdisk], [CustomAgent]
+	Inspect    []Interface // [AgentInspect], no-inspect
+	BIOS       []Interface // no-bios
+	RAID       []Interface // no-raid, and "agent", for RAID steps of the agent
+	Rescue     []Interface // no-rescue, [AgentRescue]
+	Vendor     []Interface // no-vendor
+	Firmware   []Interface // no-firmware
+}
+
+// Chosen has the interface of each kind that a node has chosen, or the default.
+type Chosen struct {
+	Power      Power
+	Management Management
+	Boot       Boot
+	Deploy     Deploy
+	Inspect    Interface
+	BIOS       Interface
+	RAID       Interface
+	Rescue     Interface
+	Vendor     Interface
+	Firmware   Interface
+
+	config *Config
+}
+
+// Node is the record of a node and the interfaces that it has chosen. Do not change the record.
+type Node struct {
+	*conductor.Node
+	Chosen Chosen
+}
+
+// Task is work on a node and the interfaces that the node has chosen.
+type Task struct {
+	*conductor.Task
+	Chosen Chosen
+}
+
+// Node returns the node as of the task's last write.
+func (t Task) Node() Node { return Node{t.Task.Node(), t.Chosen} }
+
+// Run returns the function of a [conductor.Step] that uses the chosen interfaces.
+func (c Chosen) Run(do func(ctx context.Context, t Task) error) func(context.Context, *conductor.Task) error {
+	return func(ctx context.Context, t *conductor.Task) error { return do(ctx, Task{t, c}) }
 }

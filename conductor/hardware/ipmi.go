@@ -7,34 +7,35 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// ipmi is Ironic's hardware type "ipmi".
+// NewIPMI returns Ironic's hardware type "ipmi", which needs the program ipmitool. The error is a
+// [*conductor.ConfigError].
 //
 // Source: ironic/drivers/ipmi.py and ironic/drivers/modules/ipmitool.py.
-var ipmi = kind{
-	interfaces: interfaces(map[string][]string{
-		"inspect": {"no-inspect"}, "management": {"ipmitool", "noop"}, "power": {"ipmitool"},
-	}),
-	properties: map[string]string{
-		"ipmi_address":              "Host of the BMC: a name or an address. Required.",
-		"ipmi_port":                 "UDP port of the BMC; 623 by default.",
-		"ipmi_username":             "User of the BMC, of 16 bytes at most. Required.",
-		"ipmi_password":             "Password of the user, of 20 bytes at most. Required.",
-		"ipmi_cipher_suite":         "Number of the cipher suite, 3 or 17. By default 3, or 17 where the BMC lacks 3.",
-		"ipmi_protocol_version":     "Version of IPMI. Only 2.0, the default.",
-		"ipmi_priv_level":           "Privilege level of the session. Only ADMINISTRATOR, the default.",
-		"ipmi_bridging":             "Bridging of requests. Only no, the default.",
-		"ipmi_hex_kg_key":           "Not supported: ipmitool takes the key in its arguments, where others see it.",
-		"ipmi_force_boot_device":    "Whether the boot device is set again at each power on. Only false, the default.",
-		"ipmi_disable_boot_timeout": "Whether the BMC is asked to keep a boot device for longer than 60 s; true by default. Some BMCs refuse the request and need false.",
-		persistenceKey:              persistenceText,
-		"deploy_kernel":             agentKernelText,
-		"deploy_ramdisk":            agentRamdiskText,
-		"rescue_kernel":             "As deploy_kernel, for a rescue.",
-		"rescue_ramdisk":            "As deploy_ramdisk, for a rescue.",
-		"kernel_append_params":      agentParametersText,
-	},
-	bootDevices: []string{"pxe", "disk", "cdrom", "bios", "safe"},
-	parse:       parseIPMI,
+func NewIPMI(c Config) (*Type, error) {
+	b := &bmcs{name: "ipmitool", properties: ipmiProperties, devices: []string{"pxe", "disk", "cdrom", "bios", "safe"}, parse: parseIPMI}
+	if err := b.open(c); err != nil {
+		return nil, err
+	}
+	return New(c, Interfaces{
+		Power:      []Power{bmcPower{b}},
+		Management: []Management{bmcManagement{b}, NoManagement()},
+		Inspect:    []Interface{None("inspect")},
+	})
+}
+
+var ipmiProperties = map[string]string{
+	"ipmi_address":           "Host of the BMC: a name or an address. Required.",
+	"ipmi_port":              "UDP port of the BMC; 623 by default.",
+	"ipmi_username":          "User of the BMC, of 16 bytes at most. Required.",
+	"ipmi_password":          "Password of the user, of 20 bytes at most. Required.",
+	"ipmi_cipher_suite":      "Number of the cipher suite, 3 or 17. By default 3, or 17 where the BMC lacks 3.",
+	"ipmi_protocol_version":  "Version of IPMI. Only 2.0, the default.",
+	"ipmi_priv_level":        "Privilege level of the session. Only ADMINISTRATOR, the default.",
+	"ipmi_bridging":          "Bridging of requests. Only no, the default.",
+	"ipmi_hex_kg_key":        "Not supported: ipmitool takes the key in its arguments, where others see it.",
+	"ipmi_force_boot_device": "Whether the boot device is set again at each power on. Only false, the default.",
+	"ipmi_disable_boot_timeout": "Whether the BMC is asked to keep a boot device for longer than 60 s; true by default. " +
+		"Some BMCs refuse the request and need false.",
 }
 
 func parseIPMI(i info) (bmc.Config, error) {

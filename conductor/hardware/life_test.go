@@ -109,7 +109,8 @@ func TestAutomatedCleaningFailsSinceNothingWouldBeErased(t *testing.T) {
 			n = s.request(n, "provide")
 			require.Equal(t, states.CleanFail, n.ProvisionState)
 			require.Equal(t, "Cannot clean node "+n.UUID+": driver "+name+" has no automated clean steps, so nothing would be erased. "+
-				"For nodes that need no cleaning, set automated_clean to false on the node, or for the whole conductor (-automated-clean=false).", n.LastError)
+				"For nodes that need no cleaning, set automated_clean to false on the node, or for the whole conductor (-automated-clean=false).",
+				n.LastError)
 			s.requireHistory(n)
 
 			n = s.request(n, "manage")
@@ -130,11 +131,17 @@ func TestAStepThatNoInterfaceHasFailsTheWork(t *testing.T) {
 		request  conductor.ProvisionRequest
 		text     string
 	}{
-		{states.Available, states.DeployFail, conductor.ProvisionRequest{Target: "active", DeploySteps: []conductor.StepRequest{{Interface: "deploy", Step: "install_coreos", Priority: &priority}}},
+		{states.Available, states.DeployFail,
+			conductor.ProvisionRequest{
+				Target:      "active",
+				DeploySteps: []conductor.StepRequest{{Interface: "deploy", Step: "install_coreos", Priority: &priority}},
+			},
 			"node does not support this deploy step: {'interface': 'deploy', 'step': 'install_coreos', 'priority': 80}"},
-		{states.Manageable, states.CleanFail, conductor.ProvisionRequest{Target: "clean", CleanSteps: []conductor.StepRequest{{Interface: "deploy", Step: "erase_devices"}}},
+		{states.Manageable, states.CleanFail,
+			conductor.ProvisionRequest{Target: "clean", CleanSteps: []conductor.StepRequest{{Interface: "deploy", Step: "erase_devices"}}},
 			"node does not support this clean step: {'interface': 'deploy', 'step': 'erase_devices'}"},
-		{states.Active, states.ServiceFail, conductor.ProvisionRequest{Target: "service", ServiceSteps: []conductor.StepRequest{{Interface: "firmware", Step: "update"}}},
+		{states.Active, states.ServiceFail,
+			conductor.ProvisionRequest{Target: "service", ServiceSteps: []conductor.StepRequest{{Interface: "firmware", Step: "update"}}},
 			"node does not support this service step: {'interface': 'firmware', 'step': 'update'}"},
 	} {
 		n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
@@ -170,7 +177,9 @@ func TestADeploymentThatWouldIgnoreItsInstanceIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	err = s.Provision(t.Context(), n.UUID, s.word("active"))
 	require.ErrorIs(t, err, conductor.Unsuitable)
-	require.ErrorContains(t, err, "Node "+n.UUID+" has boot_iso in instance_info, which the deploy interface ramdisk of driver redfish cannot realise: the boot interface ipxe serves no files: the network decides what the machine boots.")
+	require.ErrorContains(t, err,
+		"Node "+n.UUID+" has boot_iso in instance_info, which the deploy interface ramdisk of driver redfish cannot realise: "+
+			"the boot interface ipxe serves no files: the network decides what the machine boots.")
 	require.Empty(t, server.Requests())
 }
 

@@ -4,24 +4,26 @@ package hardware_test
 
 import (
 	"context"
+	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 const (
 	user     = "admin"
@@ -106,6 +108,7 @@ type site struct {
 	t             *testing.T
 	redfish, ipmi *hardware.Type
 	moves         chan conductor.Transition
+	log           lockedBuffer
 }
 
 func start(t *testing.T, config hardware.Config, set ...func(*conductor.Config)) *site {
@@ -121,7 +124,9 @@ func start(t *testing.T, config hardware.Config, set ...func(*conductor.Config))
 		Hardware:      map[string]conductor.Hardware{"redfish": s.redfish, "ipmi": s.ipmi},
 		SkipPowerSync: true, CheckInterval: 50 * time.Millisecond,
 		Agent:        agent.Config{PollInterval: 10 * time.Millisecond},
+		AgentAddress: conductor.AgentNetworks{netip.MustParsePrefix("127.0.0.0/8")}.Check,
 		OnTransition: func(move conductor.Transition) { s.moves <- move },
+		Log:          slog.New(slog.NewTextHandler(&s.log, nil)),
 	}
 	for _, set := range set {
 		set(&c)
@@ -144,7 +149,13 @@ func start(t *testing.T, config hardware.Config, set ...func(*conductor.Config))
 // node enrolls a machine with the deploy interface "ramdisk". Its automated cleaning is off.
 func (s *site) node(m machine, set ...func(*conductor.Node)) *conductor.Node {
 	s.t.Helper()
-	n := &conductor.Node{Driver: m.driver, DriverInfo: m.info, ProvisionState: states.Enroll, AutomatedClean: new(bool), Interfaces: map[string]string{"deploy": "ramdisk"}}
+	n := &conductor.Node{
+		Driver:         m.driver,
+		DriverInfo:     m.info,
+		ProvisionState: states.Enroll,
+		AutomatedClean: new(bool),
+		Interfaces:     map[string]string{"deploy": "ramdisk"},
+	}
 	for _, set := range set {
 		set(n)
 	}
@@ -204,11 +215,17 @@ func (s *site) setPower(n *conductor.Node, power states.Power) {
 	}, time.Minute, time.Millisecond)
 }
 
-// requireHistory waits until a node's last error is in its history.
+// requireHistory waits until a node's last error is in its history, once. Since 2025.2 the steps have entries, too.
 func (s *site) requireHistory(n *conductor.Node) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
 		history, err := s.History(s.t.Context(), n.UUID)
-		return err == nil && len(history) == 1 && history[0].Event == n.LastError
+		errors := 0
+		for _, entry := range history {
+			if entry.Event == n.LastError {
+				errors++
+			}
+		}
+		return err == nil && errors == 1
 	}, time.Minute, time.Millisecond)
 }

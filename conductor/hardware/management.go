@@ -7,110 +7,123 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/verify"
-	"github.com/ironstate/ironstate/verify/bmc"
 )
 
-// redfishError returns the error of a function whose request a BMC has refused, with Ironic's text, in which NODE stands for
-// the node's UUID. It returns nil for nil.
-//
-// Source: RedfishError in ironic/common/exception.py.
-func redfishError(n *conductor.Node, text string, err error) error {
-	if err == nil {
-		return nil
-	}
-	//lint:ignore ST1005 the text is Ironic's
-	return fmt.Errorf("Redfish exception occurred. Error: %s%w", strings.Replace(text, "NODE", n.UUID, 1), err)
-}
-
-// manage calls f, which does a function of the management interface that only Redfish BMCs have, or also IPMI's. It
-// refuses the function with the management interface "noop", and where the BMC lacks it. The text is Ironic's for a
-// failure of the function over Redfish, see redfishError.
-//
-// Source: ironic/drivers/modules/redfish/management.py, for the texts.
-func (b *Type) manage(n *conductor.Node, function string, overIPMI bool, text string, f func() error) error {
-	if err := b.usable(n); err != nil {
-		return err
-	}
+// able calls f with the management interface of a node, if it is an A. It refuses the function if it is not, and where
+// the BMC lacks it.
+func able[A any](n Node, function string, f func(A) error) error {
 	refuse := func(err error) error {
-		text := fmt.Sprintf("Driver %s does not support %s (disabled or not implemented).", n.Driver, function)
+		text := conductor.UnsupportedText(n.Driver, function)
 		if err != nil {
 			text = fmt.Sprintf("The BMC of node %s does not support %s: %v", n.UUID, function, err)
 		}
 		return &conductor.Error{Reason: conductor.Unsupported, Text: text, Err: err}
 	}
-	chosen := b.chosen(n, "management")
-	if chosen == "noop" || chosen != "redfish" && !overIPMI {
+	by, ok := n.Chosen.Management.(A)
+	if !ok {
 		return refuse(nil)
 	}
-	err := b.do(n, f)
-	switch {
-	case errors.Is(err, verify.Unsupported):
+	err := f(by)
+	if errors.Is(err, verify.Unsupported) {
 		return refuse(err)
-	case chosen == "redfish":
-		return redfishError(n, text, err)
-	default:
-		return err
 	}
+	return err
 }
 
 // InjectNMI implements [conductor.Management].
 func (b *Type) InjectNMI(ctx context.Context, n *conductor.Node) error {
-	return b.manage(n, "inject_nmi", true, "Redfish inject NMI failed for node NODE. Error: ", func() error { return b.driver.InjectNMI(ctx, n.UUID) })
+	node, err := b.node(n)
+	if err != nil {
+		return err
+	}
+	return able(node, "inject_nmi", func(by NMIInjector) error { return by.InjectNMI(ctx, n) })
 }
 
-// SetBootMode implements [conductor.Management]. The mode takes effect at the machine's next reset.
+// SetBootMode implements [conductor.Management]. By Redfish the mode takes effect at the machine's next reset.
 func (b *Type) SetBootMode(ctx context.Context, n *conductor.Node, mode string) error {
-	return b.manage(n, "set_boot_mode", false, "Setting boot mode to "+mode+" failed for node NODE. Error: ", func() error {
-		return b.driver.SetBootMode(ctx, n.UUID, mode)
-	})
+	node, err := b.node(n)
+	if err != nil {
+		return err
+	}
+	return setBootMode(ctx, node, mode)
 }
 
-// SetSecureBoot implements [conductor.Management]. It takes effect at the machine's next boot.
+func setBootMode(ctx context.Context, n Node, mode string) error {
+	return able(n, "set_boot_mode", func(by BootModeSetter) error { return by.SetBootMode(ctx, n.Node, mode) })
+}
+
+// SetSecureBoot implements [conductor.Management]. By Redfish it takes effect at the machine's next boot.
 func (b *Type) SetSecureBoot(ctx context.Context, n *conductor.Node, enabled bool) error {
-	text := "Failed to set secure boot state on node NODE to " + pyrepr.Of(enabled) + ": "
-	return b.manage(n, "set_secure_boot_state", false, text, func() error { return b.driver.SetSecureBoot(ctx, n.UUID, enabled) })
+	node, err := b.node(n)
+	if err != nil {
+		return err
+	}
+	return setSecureBoot(ctx, node, enabled)
+}
+
+func setSecureBoot(ctx context.Context, n Node, enabled bool) error {
+	return able(n, "set_secure_boot_state", func(by BootModeSetter) error { return by.SetSecureBoot(ctx, n.Node, enabled) })
 }
 
 // VirtualMedia implements [conductor.Management].
-func (b *Type) VirtualMedia(ctx context.Context, n *conductor.Node) ([]conductor.VirtualMedia, error) {
-	var slots []bmc.VirtualMedia
-	err := b.manage(n, "get_virtual_media", false, "Failed to read the virtual media of node NODE: ", func() (err error) {
-		slots, err = b.driver.VirtualMedia(ctx, n.UUID)
+func (b *Type) VirtualMedia(ctx context.Context, n *conductor.Node) (media []conductor.VirtualMedia, err error) {
+	err = b.media(n, readMedia, nil, func(by MediaManager) (err error) {
+		media, err = by.VirtualMedia(ctx, n)
 		return err
 	})
-	var media []conductor.VirtualMedia
-	for _, s := range slots {
-		media = append(media, conductor.VirtualMedia(s))
-	}
 	return media, err
 }
 
 // AttachVirtualMedia implements [conductor.Management].
 func (b *Type) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
-	if err := slotFree(b, n, device); err != nil {
-		return err
-	}
-	return b.manage(n, "virtual media", false, "Failed to insert virtual media of node NODE: ", func() error { return b.driver.InsertMedia(ctx, n.UUID, device, image) })
+	return b.media(n, attachMedia, []string{device}, func(by MediaManager) error { return by.AttachVirtualMedia(ctx, n, device, image) })
 }
 
 // DetachVirtualMedia implements [conductor.Management].
 func (b *Type) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
-	if err := slotFree(b, n, devices...); err != nil {
-		return err
-	}
-	return b.manage(n, "virtual media", false, "Failed to eject virtual media of node NODE: ", func() error { return b.driver.EjectMedia(ctx, n.UUID, devices...) })
+	return b.media(n, detachMedia, devices, func(by MediaManager) error { return by.DetachVirtualMedia(ctx, n, devices) })
 }
 
-// slotFree refuses a client's change of the CD from which the machine boots or runs.
-func slotFree(b *Type, n *conductor.Node, devices ...string) error {
-	media, ok := b.boot(n).(mediaBoot)
-	if !ok || !slices.Contains(devices, "cdrom") || !media.inUse(n) {
-		return nil
+// media calls f, a client's request about virtual media, with the management interface of a node. It refuses a change
+// of the devices from which the machine boots or runs.
+func (b *Type) media(n *conductor.Node, function mediaFunction, changed []string, f func(MediaManager) error) error {
+	node, err := b.node(n)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("the machine uses its CD in the provision state %q with the boot interface %s", n.ProvisionState, virtualMedia)
+	if boot, ok := node.Chosen.Boot.(mediaUser); ok && slices.Contains(changed, "cdrom") && boot.inUse(node) {
+		return fmt.Errorf("the machine uses its CD in the provision state %q with the boot interface %s",
+			n.ProvisionState, node.Chosen.Boot.Name())
+	}
+	name := string(function)
+	if changed != nil {
+		name = "virtual media"
+	}
+	return able(node, name, func(by MediaManager) error {
+		err := f(by)
+		if m, ok := by.(mediaExplainer); ok && !errors.Is(err, verify.Unsupported) {
+			return m.explainMedia(n, function, err)
+		}
+		return err
+	})
 }
+
+// mediaUser is a [Boot] by whose virtual media a machine may run.
+type mediaUser interface{ inUse(n Node) bool }
+
+// mediaExplainer is a [MediaManager] with a text for a failure of a client's request.
+type mediaExplainer interface {
+	explainMedia(n *conductor.Node, function mediaFunction, err error) error
+}
+
+// mediaFunction is a client's request about virtual media.
+type mediaFunction string
+
+const (
+	readMedia   mediaFunction = "get_virtual_media"
+	attachMedia mediaFunction = "attach"
+	detachMedia mediaFunction = "detach"
+)

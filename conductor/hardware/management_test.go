@@ -5,7 +5,9 @@ package hardware_test
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,7 +67,10 @@ func TestTheManagementOfARedfishMachine(t *testing.T) {
 	require.True(t, *now.SecureBoot)
 	require.Empty(t, now.LastError)
 
-	server.AddFault(bmctest.Fault{On: "/redfish/v1/Managers/bmc/VirtualMedia/CD/Actions/VirtualMedia.InsertMedia", Do: bmctest.Status(http.StatusInternalServerError)})
+	server.AddFault(bmctest.Fault{
+		On: "/redfish/v1/Managers/bmc/VirtualMedia/CD/Actions/VirtualMedia.InsertMedia",
+		Do: bmctest.Status(http.StatusInternalServerError),
+	})
 	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(ctx, "cdrom", image, "http"))
 	require.Contains(t, lastError(), "Could not attach device cdrom to node "+n.UUID+": ")
 	require.Empty(t, server.Media("CD"))
@@ -109,7 +114,8 @@ func TestBIOSSettingsAreAppliedAndReset(t *testing.T) {
 	require.Equal(t, "On", server.Power("1"))
 	require.Equal(t, "30", cached(n, "BootTimeout").Value)
 	require.Equal(t, "0", cached(n, "QuietBoot").Value)
-	require.Equal(t, "map[attribute_type:Integer lower_bound:0 read_only:false reset_required:true unique:false upper_bound:300]", printed(cached(n, "BootTimeout").Registry))
+	require.Equal(t, "map[attribute_type:Integer lower_bound:0 read_only:false reset_required:true unique:false upper_bound:300]",
+		printed(cached(n, "BootTimeout").Registry))
 
 	n = clean("factory_reset", nil)
 	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
@@ -120,6 +126,100 @@ func TestBIOSSettingsAreAppliedAndReset(t *testing.T) {
 	require.Equal(t, states.CleanFail, n.ProvisionState)
 	require.Contains(t, n.LastError, "BootTimeout")
 	require.Equal(t, 5, server.BIOS("1")["BootTimeout"])
+}
+
+// biosReads counts the reads of the BIOS settings among requests, and those before the first request that changes them.
+func biosReads(requests []bmctest.Request) (all, before int) {
+	before = -1
+	for _, r := range requests {
+		switch {
+		case r.Path == biosPath && r.Method == http.MethodGet:
+			all++
+		case before < 0 && strings.HasPrefix(r.Path, biosPath):
+			before = all
+		}
+	}
+	return all, before
+}
+
+const biosPath = systemPath + "/Bios"
+
+func TestABIOSSettingThatTheBMCDoesNotDescribeIsSentOnlyIfConfigured(t *testing.T) {
+	for sends, want := range map[bool]states.State{true: states.Manageable, false: states.CleanFail} {
+		server := startRedfish(t)
+		server.AddFault(bmctest.Fault{On: "/redfish/v1/Registries", Do: bmctest.Status(http.StatusNotFound)})
+		s := start(t, hardware.Config{AnyBIOSSetting: sends})
+		n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+		request := s.word("clean")
+		request.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: "apply_configuration", Args: map[string]any{
+			"settings": []any{map[string]any{"name": "BootTimeout", "value": 30}},
+		}}}
+		require.NoError(t, s.Provision(t.Context(), n.UUID, request))
+		n = s.settle(n)
+		require.Equal(t, want, n.ProvisionState, n.LastError)
+		require.Equal(t, map[bool]int{true: 30, false: 5}[sends], server.BIOS("1")["BootTimeout"])
+	}
+}
+
+func TestABIOSStepEndsWhenTheBMCReportsTheSettings(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+	work := func(step string, args map[string]any) *conductor.Node {
+		_, err := s.UpdateNode(t.Context(), n.UUID, func(n *conductor.Node) error {
+			n.ProvisionState, n.Maintenance = states.Manageable, false
+			return nil
+		})
+		require.NoError(t, err)
+		request := s.word("clean")
+		request.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: step, Args: args}}
+		require.NoError(t, s.Provision(t.Context(), n.UUID, request))
+		return s.settle(n)
+	}
+	apply := func(value int) *conductor.Node {
+		return work("apply_configuration", map[string]any{"settings": []any{map[string]any{"name": "BootTimeout", "value": value}}})
+	}
+	cached := func(n *conductor.Node) string {
+		i := slices.IndexFunc(n.BIOSSettings, func(s conductor.BIOSSetting) bool { return s.Name == "BootTimeout" })
+		return n.BIOSSettings[i].Value
+	}
+	n = apply(30)
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	reads, before := biosReads(server.Requests())
+
+	old := bmctest.Property("Attributes", server.BIOS("1"))
+	late := bmctest.Fault{On: biosPath, Method: http.MethodGet, Skip: before, Times: 3, Do: old}
+	server.AddFault(late)
+	s.redfish.AwaitBIOS(time.Minute, time.Millisecond)
+	n = apply(40)
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	require.Equal(t, "40", cached(n))
+	both, _ := biosReads(server.Requests())
+	require.Equal(t, 2*reads+3, both)
+
+	late.Times, late.Do = 0, bmctest.Property("Attributes", server.BIOS("1"))
+	server.AddFault(late)
+	s.redfish.AwaitBIOS(20*time.Millisecond, time.Millisecond)
+	n = apply(50)
+	require.Equal(t, states.CleanFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "Redfish BIOS apply_configuration step failed. Attributes {'BootTimeout': 50} are not updated.")
+
+	require.NoError(t, server.ClearFaults())
+	late.Do = bmctest.Status(http.StatusInternalServerError)
+	server.AddFault(late)
+	n = apply(60)
+	require.Equal(t, states.CleanFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "500")
+
+	require.NoError(t, server.ClearFaults())
+	requests := len(server.Requests())
+	n = work("factory_reset", nil)
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	_, late.Skip = biosReads(server.Requests()[requests:])
+	server.AddFault(late)
+	n = work("factory_reset", nil)
+	require.Equal(t, states.CleanFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "500")
 }
 
 func TestAVerificationCachesBIOSSettingsAndFirmware(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/url"
 	"os"
@@ -21,11 +20,11 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// medium is what a machine boots from: the URL of an ISO image, or URLs of what one is built from.
+// medium is the source of a boot: the URL of an ISO image, or the URLs of the files that one is built from.
 type medium struct {
 	iso                         string
 	kernel, ramdisk, bootloader string
-	// parameters are kernel parameters of the ramdisk. They come before those of the boot interface.
+	// parameters are kernel parameters of the ramdisk. They come before the boot interface's.
 	parameters string
 	// instance is set for an instance, which receives no configuration for an agent.
 	instance bool
@@ -35,22 +34,26 @@ type medium struct {
 // provided.
 //
 // Source: _parse_driver_info in ironic/drivers/modules/redfish/boot.py.
-func (b mediaBoot) agentMedium(n *conductor.Node) (m medium, err error) {
-	i := info{n}
+func (b mediaBoot) agentMedium(n Node) (m medium, err error) {
+	i := info{n.Node}
 	switch on, err := i.boolean("config_via_removable", false); {
 	case err != nil:
 		return m, err
 	case on:
 		return m, i.invalid("config_via_removable", "only false is supported")
 	}
-	if err := i.only("external_http_url", "it is not supported; the address of images is that of the service"); err != nil {
+	if err := i.only("external_http_url", "it is not supported; the service has one address of images"); err != nil {
 		return m, err
 	}
 	for _, mode := range agentModes(n) {
 		if m.iso, err = i.text(mode + "_iso"); err != nil {
 			return m, err
 		}
-		if err := i.texts(map[string]*string{mode + "_kernel": &m.kernel, mode + "_ramdisk": &m.ramdisk, "bootloader": &m.bootloader}); err != nil {
+		if err := i.texts(map[string]*string{
+			mode + "_kernel":  &m.kernel,
+			mode + "_ramdisk": &m.ramdisk,
+			"bootloader":      &m.bootloader,
+		}); err != nil {
 			return m, err
 		}
 		if m.iso != "" {
@@ -60,21 +63,22 @@ func (b mediaBoot) agentMedium(n *conductor.Node) (m medium, err error) {
 			break
 		}
 	}
-	m = b.config.agentDefaults(n, m)
+	m = n.Chosen.config.agentDefaults(n, m)
 	if err := missing("Error validating Redfish virtual media. Some parameters were missing in node's driver_info",
 		value{"deploy_kernel", m.kernel}, value{"deploy_ramdisk", m.ramdisk}); err != nil {
 		return m, err
 	}
-	m.bootloader = cmp.Or(m.bootloader, b.config.Bootloader)
-	if b.config.APIURL == "" {
-		return m, unsupported(n, virtualMedia, "driver_info", "deploy_kernel", "the address of the API is not configured (-api-url), with which the agent's image is built")
+	m.bootloader = cmp.Or(m.bootloader, n.Chosen.config.Bootloader)
+	if n.Chosen.config.APIURL == "" {
+		return m, unsupported(n, "driver_info", "deploy_kernel",
+			"the address of the API is not configured (-api-url), with which the agent's image is built")
 	}
 	return m, b.checkBuild(n, "driver_info", m)
 }
 
-// agentDefaults returns the medium of an agent with the kernel parameters, and with the kernel and the ramdisk of the Config
-// unless the node has both.
-func (c Config) agentDefaults(n *conductor.Node, m medium) medium {
+// agentDefaults returns the medium of an agent with the kernel parameters, and with the kernel and the ramdisk of the
+// Config unless the node has both.
+func (c Config) agentDefaults(n Node, m medium) medium {
 	if m.kernel == "" || m.ramdisk == "" {
 		m.kernel, m.ramdisk = c.DeployKernel, c.DeployRamdisk
 	}
@@ -90,7 +94,8 @@ func (c Config) agentDefaults(n *conductor.Node, m medium) medium {
 // value is a field of a node: its key and its text.
 type value struct{ key, text string }
 
-// missing returns an error that begins with what and lists the keys of the empty values. It returns nil if no value is empty.
+// missing returns an error that begins with what and lists the keys of the empty values. It returns nil if no value is
+// empty.
 //
 // Source: check_for_missing_params in ironic/drivers/modules/deploy_utils.py.
 func missing(what string, values ...value) error {
@@ -109,7 +114,7 @@ func missing(what string, values ...value) error {
 // agentModes returns the prefixes of the keys that name the agent's ramdisk, in the order in which they are tried.
 //
 // Source: rescue_or_deploy_mode in ironic/drivers/modules/deploy_utils.py.
-func agentModes(n *conductor.Node) []string {
+func agentModes(n Node) []string {
 	switch n.ProvisionState {
 	case states.Rescuing, states.RescueWait, states.RescueFail, states.Unrescuing, states.UnrescueFail:
 		return []string{"rescue", "deploy"}
@@ -120,47 +125,52 @@ func agentModes(n *conductor.Node) []string {
 // instanceMedium returns the medium of an instance of the deploy interface "ramdisk".
 //
 // Source: get_image_instance_info in ironic/drivers/modules/deploy_utils.py.
-func (b mediaBoot) instanceMedium(n *conductor.Node) (m medium, err error) {
+func (b mediaBoot) instanceMedium(n Node) (m medium, err error) {
 	text := func(key string) string { value, _ := n.InstanceInfo[key].(string); return value }
 	m = medium{iso: text("boot_iso"), kernel: text("kernel"), ramdisk: text("ramdisk"), instance: true}
 	if m.iso != "" {
 		if text("image_source") != "" {
-			return m, &conductor.Error{Reason: conductor.Invalid, Text: "An 'image_source' and 'boot_iso' parameter may not be specified at the same time."}
+			return m, &conductor.Error{
+				Reason: conductor.Invalid,
+				Text:   "An 'image_source' and 'boot_iso' parameter may not be specified at the same time.",
+			}
 		}
 		return m, b.checkISO(n, "instance_info", "boot_iso", m.iso)
 	}
-	err = missing("Cannot validate image information for node "+n.UUID+" because one or more parameters are missing from its instance_info and insufficient information "+
-		"is present to boot from a remote volume", value{"kernel", m.kernel}, value{"ramdisk", m.ramdisk})
+	err = missing("Cannot validate image information for node "+n.UUID+
+		" because one or more parameters are missing from its instance_info "+
+		"and insufficient information is present to boot from a remote volume", value{"kernel", m.kernel}, value{"ramdisk", m.ramdisk})
 	if err != nil {
 		return m, err
 	}
-	if m.bootloader, err = (info{n}).text("bootloader"); err != nil {
+	if m.bootloader, err = (info{n.Node}).text("bootloader"); err != nil {
 		return m, err
 	}
-	m.bootloader = cmp.Or(m.bootloader, b.config.Bootloader)
+	m.bootloader = cmp.Or(m.bootloader, n.Chosen.config.Bootloader)
 	m.parameters = strings.TrimSpace("root=/dev/ram0 text " + text("ramdisk_kernel_arguments"))
 	return m, b.checkBuild(n, "instance_info", m)
 }
 
 // unsupported returns the error of a value of a node that its boot interface does not support.
-func unsupported(n *conductor.Node, boot, field, key, why string) error {
+func unsupported(n Node, field, key, why string) error {
 	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-		"Node %s has %s in %s, which the boot interface %s of driver %s cannot realise: %s.", n.UUID, key, field, boot, n.Driver, why)}
+		"Node %s has %s in %s, which the boot interface %s of driver %s cannot realise: %s.",
+		n.UUID, key, field, n.Chosen.Boot.Name(), n.Driver, why)}
 }
 
 // checkISO refuses an image that neither the BMC can load nor this process can serve.
-func (b mediaBoot) checkISO(n *conductor.Node, field, key, iso string) error {
+func (b mediaBoot) checkISO(n Node, field, key, iso string) error {
 	if source := n.InstanceInfo["ramdisk_image_download_source"]; field == "instance_info" && source != nil && source != "http" {
-		return unsupported(n, virtualMedia, field, "ramdisk_image_download_source", "only http is supported, with which the BMC loads the image itself")
+		return unsupported(n, field, "ramdisk_image_download_source", "only http is supported, with which the BMC loads the image itself")
 	}
 	if loadable(iso) {
 		return nil
 	}
-	if b.config.Images == nil {
-		return unsupported(n, virtualMedia, field, key, "it must be an http or https URL that the BMC can load, since no images are served (-image-url)")
+	if n.Chosen.config.Images == nil {
+		return unsupported(n, field, key, "it must be an http or https URL that the BMC can load, since no images are served (-image-url)")
 	}
-	if err := b.config.Images.CheckSource(iso); err != nil {
-		return unsupported(n, virtualMedia, field, key, err.Error())
+	if err := n.Chosen.config.Images.CheckSource(iso); err != nil {
+		return unsupported(n, field, key, err.Error())
 	}
 	return nil
 }
@@ -172,42 +182,45 @@ func loadable(image string) bool {
 }
 
 // checkBuild refuses a medium of which no image can be built.
-func (b mediaBoot) checkBuild(n *conductor.Node, field string, m medium) error {
+func (b mediaBoot) checkBuild(n Node, field string, m medium) error {
 	kernel := map[string]string{"driver_info": "deploy_kernel", "instance_info": "kernel"}[field]
-	if b.config.Images == nil {
-		return unsupported(n, virtualMedia, field, kernel, "no images are built and served (-image-url)")
+	if n.Chosen.config.Images == nil {
+		return unsupported(n, field, kernel, "no images are built and served (-image-url)")
 	}
 	for _, source := range []struct{ field, key, url string }{
-		{field, kernel, m.kernel}, {field, strings.Replace(kernel, "kernel", "ramdisk", 1), m.ramdisk}, {"driver_info", "bootloader", m.bootloader},
+		{field, kernel, m.kernel},
+		{field, strings.Replace(kernel, "kernel", "ramdisk", 1), m.ramdisk},
+		{"driver_info", "bootloader", m.bootloader},
 	} {
 		if source.url == "" {
 			continue
 		}
-		if err := b.config.Images.CheckSource(source.url); err != nil {
-			return unsupported(n, virtualMedia, source.field, source.key, err.Error())
+		if err := n.Chosen.config.Images.CheckSource(source.url); err != nil {
+			return unsupported(n, source.field, source.key, err.Error())
 		}
 	}
-	isolinux, _ := b.isolinux()
+	isolinux, _ := b.isolinux(n)
 	switch mode := n.WantedBootMode(); {
 	case mode == "bios" && isolinux == "":
-		return unsupported(n, virtualMedia, field, kernel, "the folder of images has no isolinux.bin, which boots a machine in BIOS mode")
+		return unsupported(n, field, kernel, "the folder of images has no isolinux.bin, which boots a machine in BIOS mode")
 	case mode != "bios" && m.bootloader == "":
-		return unsupported(n, virtualMedia, field, kernel, "driver_info has no bootloader, the image of an EFI system partition, which boots a machine in UEFI mode")
+		return unsupported(n, field, kernel,
+			"driver_info has no bootloader, the image of an EFI system partition, which boots a machine in UEFI mode")
 	}
 	if _, err := bootimage.ParseParameters(m.parameters); err != nil {
-		return unsupported(n, virtualMedia, field, "kernel_append_params", err.Error())
+		return unsupported(n, field, "kernel_append_params", err.Error())
 	}
 	return nil
 }
 
-// isolinux returns the paths of the boot loader for BIOS machines, empty where the operator has not put it
-// into the folder of images.
-func (b mediaBoot) isolinux() (isolinux, ldlinux string) {
-	if path, ok := b.config.Images.File("isolinux.bin"); ok {
-		isolinux = path
+// isolinux returns the URLs of the boot loader for BIOS machines, empty where the operator has not put it into the
+// folder of images.
+func (mediaBoot) isolinux(n Node) (isolinux, ldlinux string) {
+	if source, ok := n.Chosen.config.Images.File("isolinux.bin"); ok {
+		isolinux = source
 	}
-	if path, ok := b.config.Images.File("ldlinux.c32"); ok {
-		ldlinux = path
+	if source, ok := n.Chosen.config.Images.File("ldlinux.c32"); ok {
+		ldlinux = source
 	}
 	return isolinux, ldlinux
 }
@@ -216,23 +229,19 @@ func (b mediaBoot) isolinux() (isolinux, ldlinux string) {
 // the medium is an image at a URL.
 //
 // Source: _prepare_iso_image in ironic/drivers/modules/image_utils.py.
-func (b mediaBoot) provide(ctx context.Context, n *conductor.Node, m medium, parameters map[string]string) (string, error) {
+func (b mediaBoot) provide(ctx context.Context, n Node, m medium, parameters map[string]string) (string, error) {
 	if loadable(m.iso) {
 		return m.iso, nil
 	}
-	server := b.config.Images
+	server := n.Chosen.config.Images
+	if m.iso != "" {
+		return server.Publish(n.UUID, ".iso", func(f *os.File) error { return server.Download(ctx, m.iso, f, -1) })
+	}
 	folder, err := os.MkdirTemp(server.Temporary(), "node-")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(folder)
-	if m.iso != "" {
-		path, err := server.Fetch(ctx, m.iso, folder)
-		if err != nil {
-			return "", err
-		}
-		return server.Publish(n.UUID, ".iso", func(f *os.File) error { return copyFile(f, path) })
-	}
 	i := bootimage.Image{Publisher: uuid.NewString()}
 	line := m.parameters
 	if m.instance {
@@ -251,10 +260,14 @@ func (b mediaBoot) provide(ctx context.Context, n *conductor.Node, m medium, par
 	if i.Parameters, err = bootimage.ParseParameters(line); err != nil {
 		return "", err
 	}
+	isolinux, ldlinux := "", ""
+	if n.WantedBootMode() != "uefi" {
+		isolinux, ldlinux = b.isolinux(n)
+	}
 	for _, part := range []struct {
 		path   *string
 		source string
-	}{{&i.Kernel, m.kernel}, {&i.Ramdisk, m.ramdisk}, {&i.ESP, m.bootloader}} {
+	}{{&i.Kernel, m.kernel}, {&i.Ramdisk, m.ramdisk}, {&i.ESP, m.bootloader}, {&i.Isolinux, isolinux}, {&i.Ldlinux, ldlinux}} {
 		if part.source == "" {
 			continue
 		}
@@ -262,18 +275,5 @@ func (b mediaBoot) provide(ctx context.Context, n *conductor.Node, m medium, par
 			return "", err
 		}
 	}
-	if n.WantedBootMode() != "uefi" {
-		i.Isolinux, i.Ldlinux = b.isolinux()
-	}
 	return server.Publish(n.UUID, ".iso", func(f *os.File) error { return i.Write(f, folder) })
-}
-
-func copyFile(to *os.File, path string) error {
-	from, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	_, err = io.Copy(to, from)
-	return err
 }

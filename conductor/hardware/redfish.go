@@ -14,38 +14,44 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// redfish is Ironic's hardware type "redfish".
+// NewRedfish returns Ironic's hardware type "redfish". The error is a [*conductor.ConfigError].
 //
 // Source: ironic/drivers/redfish.py and ironic/drivers/modules/redfish/utils.py.
-var redfish = kind{
-	interfaces: interfaces(map[string][]string{
-		"bios": {"redfish", "no-bios"}, "boot": {"ipxe", "pxe", virtualMedia}, "firmware": {"redfish", "no-firmware"},
-		"inspect": {"redfish", agentInspection, "no-inspect"}, "management": {"redfish", "noop"}, "power": {"redfish"},
-		"raid": {"no-raid", "agent", "redfish"}, "vendor": {"redfish", "no-vendor"},
-	}),
-	properties: map[string]string{
-		"redfish_address":             "URL of the BMC, such as https://10.1.2.3:8443, or its host with or without a port. HTTPS only. A path before /redfish/v1 is that of a proxy. Required.",
-		"redfish_system_id":           "Path of the machine's ComputerSystem, such as /redfish/v1/Systems/1. Required if the BMC has several.",
-		"redfish_username":            "User of the BMC. Required.",
-		"redfish_password":            "Password of the user. Required.",
-		"redfish_verify_ca":           "Whether the BMC's certificate is verified: true (the default), false, or the path of a file or folder with the certificates of the authorities to be trusted.",
-		"redfish_auth_type":           "How the user logs in: session, basic, or auto (the default), which is basic if the BMC does not support sessions.",
-		"redfish_tls_minimum_version": "Lowest version of TLS. Only 1.2, the default.",
-		"redfish_tls_ciphers":         "Not supported.",
-		persistenceKey:                persistenceText,
-		"deploy_iso":                  "With redfish-virtual-media: URL of an ISO image with the agent, which the BMC loads. It must contain the agent's configuration.",
-		"deploy_kernel":               agentKernelText,
-		"deploy_ramdisk":              agentRamdiskText,
-		"rescue_iso":                  "With redfish-virtual-media: as deploy_iso, for a rescue.",
-		"rescue_kernel":               "As deploy_kernel, for a rescue.",
-		"rescue_ramdisk":              "As deploy_ramdisk, for a rescue.",
-		"bootloader":                  "With redfish-virtual-media: URL of the image of an EFI system partition with a boot loader. Required with deploy_kernel, except in BIOS mode.",
-		"kernel_append_params":        agentParametersText,
-		"config_via_removable":        "Whether the agent's configuration is on another medium. Only false, the default.",
-		"external_http_url":           "Not supported.",
-	},
-	bootDevices: []string{"pxe", "disk", "cdrom", "bios"},
-	parse:       parseRedfish,
+func NewRedfish(c Config) (*Type, error) {
+	b := &bmcs{
+		name:       "redfish",
+		properties: redfishProperties,
+		devices:    []string{"pxe", "disk", "cdrom", "bios", "uefihttp"},
+		parse:      parseRedfish,
+	}
+	if err := b.open(c); err != nil {
+		return nil, err
+	}
+	management := redfishManagement{bmcManagement{b}}
+	return New(c, Interfaces{
+		Power:      []Power{bmcPower{b}},
+		Management: []Management{management, NoManagement()},
+		Boot:       []Boot{IPXE(), PXE(), VirtualMedia("redfish-virtual-media", management)},
+		Inspect:    []Interface{redfishInspect{b}, AgentInspect(), None("inspect")},
+		BIOS:       []Interface{biosSettings{b}, None("bios")},
+		RAID:       []Interface{None("raid"), stored("agent"), stored("redfish")},
+		Vendor:     []Interface{redfishVendor{b}, None("vendor")},
+		Firmware:   []Interface{redfishFirmware{b}, None("firmware")},
+	})
+}
+
+var redfishProperties = map[string]string{
+	"redfish_address": "URL of the BMC, such as https://10.1.2.3:8443, or its host with or without a port. HTTPS only. " +
+		"A path before /redfish/v1 leads through a proxy. Required.",
+	"redfish_system_id": "Path of the machine's ComputerSystem, such as /redfish/v1/Systems/1. Required if the BMC has several.",
+	"redfish_username":  "User of the BMC. Required.",
+	"redfish_password":  "Password of the user. Required.",
+	"redfish_verify_ca": "Whether the BMC's certificate is verified: true (the default), false, " +
+		"or the path of a file or folder with the certificates of the authorities to be trusted.",
+	"redfish_auth_type": "How the user logs in: session, basic, or auto (the default), " +
+		"which is basic if the BMC does not support sessions.",
+	"redfish_tls_minimum_version": "Lowest version of TLS. Only 1.2, the default.",
+	"redfish_tls_ciphers":         "Not supported.",
 }
 
 func parseRedfish(i info) (bmc.Config, error) {
@@ -80,7 +86,7 @@ func parseRedfish(i info) (bmc.Config, error) {
 	if err := i.only("redfish_tls_ciphers", "it is not supported"); err != nil {
 		return c, err
 	}
-	c.RootCAs, c.InsecureSkipTLSVerify, err = i.verifyCA()
+	c.RootCAs, c.InsecureSkipTLSVerify, err = i.verifyCA("redfish_verify_ca")
 	return c, err
 }
 

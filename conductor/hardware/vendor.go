@@ -28,20 +28,51 @@ const (
 //
 // Source: ironic/drivers/modules/redfish/vendor.py.
 var vendorMethods = map[string]conductor.VendorMethod{
-	createSubscription:  {HTTPMethods: []string{http.MethodPost}, Exclusive: true, Description: "Subscribes to the events of the node's BMC. Destination, the URL to which the BMC sends them, is required."},
-	deleteSubscription:  {HTTPMethods: []string{http.MethodDelete}, Exclusive: true, Description: "Ends the subscription to events that has the required id."},
-	getSubscription:     {HTTPMethods: []string{http.MethodGet}, Exclusive: true, Description: "Returns the subscription to events that has the required id."},
-	getAllSubscriptions: {HTTPMethods: []string{http.MethodGet}, Exclusive: true, Description: "Lists the subscriptions to events of the node's BMC."},
+	createSubscription: {HTTPMethods: []string{http.MethodPost}, Exclusive: true,
+		Description: "Subscribes to the events of the node's BMC. Destination, the URL to which the BMC sends them, is required."},
+	deleteSubscription: {HTTPMethods: []string{http.MethodDelete}, Exclusive: true,
+		Description: "Ends the subscription to events that has the required id."},
+	getSubscription: {HTTPMethods: []string{http.MethodGet}, Exclusive: true,
+		Description: "Returns the subscription to events that has the required id."},
+	getAllSubscriptions: {HTTPMethods: []string{http.MethodGet}, Exclusive: true,
+		Description: "Lists the subscriptions to events of the node's BMC."},
 }
 
 // VendorMethods implements [conductor.VendorPassthru].
-func (b *Type) VendorMethods() map[string]conductor.VendorMethod { return maps.Clone(vendorMethods) }
+func (b *Type) VendorMethods(n *conductor.Node) map[string]conductor.VendorMethod {
+	node, err := b.node(n)
+	if vendor, ok := node.Chosen.Vendor.(conductor.VendorPassthru); ok && err == nil {
+		return vendor.VendorMethods(n)
+	}
+	return nil
+}
 
 // CallVendor implements [conductor.VendorPassthru].
-func (b *Type) CallVendor(ctx context.Context, n *conductor.Node, method string, args map[string]any) (answer any, err error) {
-	if err := b.usable(n); err != nil {
+func (b *Type) CallVendor(ctx context.Context, n *conductor.Node, method string, args map[string]any) (any, error) {
+	node, err := b.node(n)
+	if err != nil {
 		return nil, err
 	}
+	if vendor, ok := node.Chosen.Vendor.(conductor.VendorPassthru); ok {
+		return vendor.CallVendor(ctx, n, method, args)
+	}
+	return nil, noMethod(method)
+}
+
+func noMethod(method string) error {
+	return &conductor.Error{Reason: conductor.Unsupported, Text: fmt.Sprintf("No handler for method %s", method)}
+}
+
+// redfishVendor is the vendor interface "redfish".
+type redfishVendor struct{ *bmcs }
+
+// VendorMethods implements [conductor.VendorPassthru].
+func (redfishVendor) VendorMethods(*conductor.Node) map[string]conductor.VendorMethod {
+	return maps.Clone(vendorMethods)
+}
+
+// CallVendor implements [conductor.VendorPassthru].
+func (b redfishVendor) CallVendor(ctx context.Context, n *conductor.Node, method string, args map[string]any) (answer any, err error) {
 	id, _ := args["id"].(string)
 	var f func() error
 	switch method {
@@ -74,7 +105,7 @@ func (b *Type) CallVendor(ctx context.Context, n *conductor.Node, method string,
 			return err
 		}
 	default:
-		return nil, &conductor.Error{Reason: conductor.Unsupported, Text: fmt.Sprintf("No handler for method %s", method)}
+		return nil, noMethod(method)
 	}
 	err = b.do(n, f)
 	switch {

@@ -266,4 +266,20 @@ var brokenWatches = []mutant{
 			return b.Memory.List(ctx, kind, after, limit)
 		}
 	}},
+	{"a deletion waits for a while after the end of its context", "Delete did not return within 10s", func(b *broken) {
+		b.delete = func(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
+			if ctx.Err() != nil {
+				time.Sleep(50 * time.Second)
+			}
+			return b.Memory.Delete(ctx, kind, id, revision)
+		}
+	}},
+	{"a watch waits for a while after the end of its context", "Watch did not return within 10s", func(b *broken) {
+		b.watch = func(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+			if ctx.Err() != nil {
+				time.Sleep(50 * time.Second)
+			}
+			return b.Memory.Watch(ctx, kind)
+		}
+	}},
 }

@@ -4,8 +4,11 @@ package storetest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"strings"
+	"time"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/storetest"
@@ -32,4 +35,24 @@ func ExampleCheck() {
 	// Output:
 	// <nil>
 	// a write needs the current revision
+}
+
+// unreachable is a membership whose server is down.
+type unreachable struct{}
+
+var errDown = errors.New("the server is down")
+
+func (unreachable) Alive(context.Context, string) (bool, error) { return false, errDown }
+func (unreachable) Holds(string) bool                           { return false }
+func (unreachable) Join(context.Context, conductor.Member) iter.Seq2[[]conductor.Member, error] {
+	return func(yield func([]conductor.Member, error) bool) { yield(nil, errDown) }
+}
+
+// CheckMembership reports each promise that a membership breaks.
+func ExampleCheckMembership() {
+	p := storetest.Process{Membership: unreachable{}}
+	promises := strings.Split(storetest.CheckMembership(10*time.Second, p, p).Error(), "\n")
+	fmt.Println(promises[0])
+	// Output:
+	// a member joins, and all members see it: an ID of nobody: after a member has left: alive: the server is down
 }

@@ -62,6 +62,13 @@ func (t *tester) followAll(ctx context.Context) []*follower {
 	return all
 }
 
+// seen returns the changes that were read so far.
+func (f *follower) seen() []conductor.Change {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.changes)
+}
+
 func (f *follower) take(change conductor.Change, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

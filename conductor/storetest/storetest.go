@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package storetest helps to test implementations of [conductor.Store].
+// Package storetest helps to test implementations of [conductor.Store] and [conductor.Membership].
 //
 // [Check] checks that a store keeps the contract of the interface, as testing/fstest does for
 // file systems:
@@ -10,6 +10,8 @@
 //			t.Error(err)
 //		}
 //	}
+//
+// [CheckMembership] checks a membership in two processes, one of which is cut off and suspended.
 package storetest
 
 import (
@@ -21,11 +23,11 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/boundedcall"
 )
 
-// patience bounds the check of one promise, and the time until a method returns after its
-// context has ended.
-const patience = time.Minute
+// patience bounds the check of one promise, and grace the time until a method returns after its context has ended.
+const patience, grace = time.Minute, 10 * time.Second
 
 // Check checks an empty store and returns an error that lists each promise that the store breaks,
 // or nil. For a store that several processes share, pass one more handle for each further process.
@@ -37,7 +39,7 @@ func Check(store conductor.Store, more ...conductor.Store) error {
 			stores: append([]conductor.Store{store}, more...),
 			kind:   conductor.Kind(fmt.Sprintf("storetest-%d", i)),
 		}
-		if err := t.run(promise.check); err != nil {
+		if err := run(patience, func(ctx context.Context) error { return promise.check(t, ctx) }); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", promise.name, err))
 		}
 	}
@@ -81,18 +83,15 @@ type tester struct {
 	turn   int
 }
 
-// run runs a check and abandons it if it does not return.
-func (t *tester) run(check func(*tester, context.Context) error) error {
+// run runs a check with a context that ends after a time, and abandons it if it then does not return.
+func run(patience time.Duration, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	result := make(chan error, 1)
-	go func() { result <- check(t, ctx) }()
-	select {
-	case err := <-result:
-		return err
-	case <-time.After(2 * patience):
+	_, err := boundedcall.Do(ctx, patience, func(ctx context.Context) (struct{}, error) { return struct{}{}, check(ctx) })
+	if abandoned := (*boundedcall.AbandonedError)(nil); errors.As(err, &abandoned) {
 		return fmt.Errorf("a method did not return within %v after its context had ended", patience)
 	}
+	return err
 }
 
 // store returns the handles in turn.

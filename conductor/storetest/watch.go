@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/boundedcall"
 )
 
 func (t *tester) checkWatch(ctx context.Context) error {
@@ -27,8 +28,8 @@ func (t *tester) checkWatch(ctx context.Context) error {
 		return err
 	}
 	for _, f := range followers {
-		if n := len(f.changes); n != 4 || !f.changes[3].Synced {
-			return fmt.Errorf("want the three records and then Synced, got %d changes, the last %+v", n, f.changes[n-1])
+		if seen := f.seen(); len(seen) != 4 || !seen[3].Synced {
+			return fmt.Errorf("want the three records and then Synced, got %d changes, the last %+v", len(seen), seen[len(seen)-1])
 		}
 	}
 	for i := range 5 {
@@ -188,7 +189,8 @@ func (t *tester) readWatched(ctx context.Context, s conductor.Store, records int
 		}
 		r, err := s.Get(ctx, t.kind, change.Record.ID)
 		if err != nil || r.Revision < change.Record.Revision {
-			return fmt.Errorf("the watch has yielded %s, for which Get returns the revision %d and the error %v", brief(change.Record), r.Revision, err)
+			return fmt.Errorf("the watch has yielded %s, for which Get returns the revision %d and the error %v",
+				brief(change.Record), r.Revision, err)
 		}
 		if records--; records == 0 {
 			return nil
@@ -346,13 +348,29 @@ func (t *tester) checkContext(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	gone, err := t.create(ctx, t.record(3))
+	if err != nil {
+		return err
+	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	s := t.store()
-	_, _ = s.Get(ended, t.kind, r.ID)
-	_, _ = s.List(ended, t.kind, "", 10)
-	_, _ = s.Create(ended, t.record(2, "name=b"))
-	_, _ = s.Update(ended, r)
+	for name, call := range map[string]func(context.Context){
+		"Get":    func(ctx context.Context) { _, _ = s.Get(ctx, t.kind, r.ID) },
+		"List":   func(ctx context.Context) { _, _ = s.List(ctx, t.kind, "", 10) },
+		"Create": func(ctx context.Context) { _, _ = s.Create(ctx, t.record(2, "name=b")) },
+		"Update": func(ctx context.Context) { _, _ = s.Update(ctx, r) },
+		"Delete": func(ctx context.Context) { _, _ = s.Delete(ctx, t.kind, gone.ID, gone.Revision) },
+		"Watch": func(ctx context.Context) {
+			for range s.Watch(ctx, t.kind) { // until it ends
+			}
+		},
+	} {
+		_, err := boundedcall.Do(ended, grace, func(ctx context.Context) (struct{}, error) { call(ctx); return struct{}{}, nil })
+		if err != nil {
+			return fmt.Errorf("%s did not return within %v after the end of its context: %v", name, grace, err)
+		}
+	}
 	for {
 		if r, err = t.store().Get(ctx, t.kind, "name=a"); err != nil {
 			return fmt.Errorf("get after the calls with an ended context: %w", err)

@@ -5,16 +5,10 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/sleep"
@@ -33,15 +27,8 @@ type life struct {
 
 type object = map[string]any
 
-// The marks that are on the disk after a deployment.
-const (
-	imageMark  = "this is the image" // at markOffset
-	markOffset = 2 << 20
-	customMark = "written by a custom deploy step" // at the beginning
-)
-
-// boots is the number of boots of the agent in a life, with and without fast track. With it the agent is booted for the inspection,
-// by the step with a reboot, to rescue, and for each deletion.
+// boots is the number of boots of the agent in a life, with and without fast track. With it the agent is booted for the
+// inspection, by the step with a reboot, to rescue, and for each deletion.
 var boots = map[bool]int{false: 9, true: 5}
 
 func (l *life) run(ctx context.Context) error {
@@ -81,40 +68,28 @@ func (l *life) run(ctx context.Context) error {
 	return nil
 }
 
-// image makes an image with a partition table, and returns its name and SHA-256.
-func (l *life) image(ctx context.Context) (name, sum string, err error) {
-	raw := make([]byte, 16<<20)
-	copy(raw[markOffset:], imageMark)
-	entry := raw[446:]
-	entry[4] = 0x83
-	binary.LittleEndian.PutUint32(entry[8:], 2048)
-	binary.LittleEndian.PutUint32(entry[12:], 20480)
-	raw[510], raw[511] = 0x55, 0xaa
-	name = "image." + l.format
-	if err := os.WriteFile(filepath.Join(l.folder, "image.raw"), raw, 0o600); err != nil {
-		return "", "", err
-	}
-	if l.format != "raw" {
-		text, err := exec.CommandContext(ctx, "qemu-img", "convert", "-O", l.format, filepath.Join(l.folder, "image.raw"), filepath.Join(l.folder, name)).CombinedOutput()
-		if err != nil {
-			return "", "", fmt.Errorf("qemu-img: %w: %s", err, text)
-		}
-	}
-	content, err := os.ReadFile(filepath.Join(l.folder, name))
-	return name, fmt.Sprintf("%x", sha256.Sum256(content)), err
-}
-
 func (l *life) enroll(ctx context.Context, image, sum string) error {
-	driverInfo := object{"redfish_address": "https://" + l.machine.bmc.Addr, "redfish_system_id": "/redfish/v1/Systems/1", "redfish_verify_ca": false,
-		"redfish_username": bmctest.DefaultUser, "redfish_password": bmctest.DefaultPassword, "fast_track": l.fast}
+	driverInfo := object{"redfish_address": "https://" + l.machine.bmc.Addr, "redfish_system_id": "/redfish/v1/Systems/1",
+		"redfish_verify_ca": false,
+		"redfish_username":  bmctest.DefaultUser, "redfish_password": bmctest.DefaultPassword, "fast_track": l.fast}
 	if l.boot == virtualMedia {
 		driverInfo["deploy_iso"] = agentISO
 	}
+	instanceInfo := object{"image_source": l.files + "/" + image, "image_os_hash_algo": "sha256", "image_os_hash_value": sum,
+		"image_disk_format": l.format}
+	if l.partition {
+		instanceInfo["image_type"], instanceInfo["root_gb"], instanceInfo["swap_mb"] = "partition", 1, swapMiB
+	}
 	var node struct{ UUID string }
 	err := l.call(ctx, http.MethodPost, "/nodes", object{
-		"driver": "redfish", "boot_interface": l.boot, "deploy_interface": "direct", "inspect_interface": "agent", "rescue_interface": "agent", "driver_info": driverInfo,
-		"properties":    object{"root_device": object{"serial": "E2E0001"}, "capabilities": "boot_mode:bios"},
-		"instance_info": object{"image_source": l.files + "/" + image, "image_os_hash_algo": "sha256", "image_os_hash_value": sum, "image_disk_format": l.format},
+		"driver":            "redfish",
+		"boot_interface":    l.boot,
+		"deploy_interface":  "direct",
+		"inspect_interface": "agent",
+		"rescue_interface":  "agent",
+		"driver_info":       driverInfo,
+		"properties":        object{"root_device": object{"serial": "E2E0001"}, "capabilities": "boot_mode:bios"},
+		"instance_info":     instanceInfo,
 	}, &node)
 	if err != nil {
 		return err
@@ -137,7 +112,7 @@ func (l *life) inspect(ctx context.Context) error {
 		return err
 	}
 	if len(found.Inventory.Disks) != 1 || found.Inventory.Disks[0].Serial != "E2E0001" {
-		return fmt.Errorf("the inventory is not that of the machine: %+v", found)
+		return fmt.Errorf("not the inventory of the machine: %+v", found)
 	}
 	if l.fast {
 		return l.awaitAgent(ctx)
@@ -145,7 +120,8 @@ func (l *life) inspect(ctx context.Context) error {
 	return nil
 }
 
-// awaitAgent waits until the agent has sent a heartbeat: an agent that has sent its inspection data looks its node up next.
+// awaitAgent waits until the agent has sent a heartbeat: an agent that has sent its inspection data looks its node up
+// next.
 func (l *life) awaitAgent(ctx context.Context) error {
 	for begun := time.Now(); time.Since(begun) < time.Minute && ctx.Err() == nil; sleep.For(ctx, 200*time.Millisecond) {
 		var n struct {
@@ -161,28 +137,14 @@ func (l *life) awaitAgent(ctx context.Context) error {
 }
 
 func (l *life) deploy(ctx context.Context) error {
-	err := l.provision(ctx, object{"target": "active", "configdrive": object{"meta_data": object{"name": "machine"}, "user_data": "#cloud-config of the machine"}}, "active")
-	if err != nil {
+	drive := object{"meta_data": object{"name": "machine"}, "user_data": userData}
+	if err := l.provision(ctx, object{"target": "active", "configdrive": drive}, "active"); err != nil {
 		return err
 	}
-	disk, err := os.ReadFile(l.machine.disk)
-	if err != nil {
-		return err
+	if l.partition {
+		return l.checkPartitions(ctx)
 	}
-	if !bytes.HasPrefix(disk[markOffset:], []byte(imageMark)) {
-		return fmt.Errorf("the disk does not have the image")
-	}
-	for entry := range slices.Chunk(disk[446:510], 16) {
-		begin := 512 * int(binary.LittleEndian.Uint32(entry[8:]))
-		if begin+16*2048+2048 > len(disk) {
-			continue
-		}
-		volume := disk[begin+16*2048:] // the volume descriptor of ISO 9660, with its label
-		if bytes.HasPrefix(volume[1:], []byte("CD001")) && bytes.HasPrefix(volume[40:], []byte("config-2")) && bytes.Contains(disk[begin:], []byte("#cloud-config of the machine")) {
-			return nil
-		}
-	}
-	return fmt.Errorf("no partition has the configuration drive")
+	return checkWholeDisk(l.machine.disk)
 }
 
 func (l *life) custom(ctx context.Context) error {
@@ -194,8 +156,8 @@ func (l *life) custom(ctx context.Context) error {
 	if err := l.provision(ctx, object{"target": "active", "deploy_steps": steps}, "active"); err != nil {
 		return err
 	}
-	if disk, err := os.ReadFile(l.machine.disk); err != nil || !bytes.HasPrefix(disk, []byte(customMark)) {
-		return fmt.Errorf("the disk does not begin with the mark of the custom step: %v", err)
+	if !bytes.HasPrefix(content(l.machine.disk, 0, 512), []byte(customMark)) {
+		return fmt.Errorf("the disk does not begin with the mark of the custom step")
 	}
 	return nil
 }
@@ -205,11 +167,7 @@ func (l *life) delete(ctx context.Context) error {
 	if err := l.provision(ctx, object{"target": "deleted"}, "available"); err != nil {
 		return err
 	}
-	disk, err := os.ReadFile(l.machine.disk)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(disk[:1<<20], make([]byte, 1<<20)) {
+	if !bytes.Equal(content(l.machine.disk, 0, 1<<20), make([]byte, 1<<20)) {
 		return fmt.Errorf("the beginning of the disk is not erased")
 	}
 	return nil

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -21,10 +22,10 @@ import (
 const (
 	mac          = "52:54:00:12:34:56"
 	virtualMedia = "redfish-virtual-media"
-	// agentISO is the image with an agent that the machine boots from virtual media. Nothing downloads it: its content is
-	// what the machine starts with it.
+	// agentISO is the image with an agent that the machine boots from virtual media. Nothing downloads it: it stands for
+	// the agent that the machine starts.
 	agentISO = "http://images.invalid/agent.iso"
-	diskSize = 256 << 20
+	diskSize = 2 << 30 // the file has holes
 )
 
 // machine is a machine with a BMC. While it is on and has booted the agent, the agent runs as a process.
@@ -33,7 +34,7 @@ type machine struct {
 	bmc          *bmctest.Redfish
 	api, scripts string // URLs
 	agent        string // address at which the agent listens
-	disk         string
+	disk         *os.File
 	boots        int // number of agents that were started
 	powered      chan boot
 	quit, ended  chan struct{} // closed to end run, and by run
@@ -43,22 +44,22 @@ type machine struct {
 	runningProcess chan struct{} // closed when the process has ended
 }
 
-// boot is a change of the machine's power, with what the machine boots from when it is powered on.
+// boot is a change of the machine's power, with the boot source if it is powered on.
 type boot struct {
 	on            bool
 	source, image string
 }
 
 func newMachine(o options, api, scripts, agent string) (*machine, error) {
-	m := &machine{options: o, api: api, scripts: scripts, agent: agent, disk: filepath.Join(o.folder, "disk"), powered: make(chan boot, 100), quit: make(chan struct{}), ended: make(chan struct{})}
-	file, err := os.Create(m.disk)
+	disk, err := os.Create(filepath.Join(o.folder, "disk"))
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	if err := file.Truncate(diskSize); err != nil {
-		return nil, err
+	if err := disk.Truncate(diskSize); err != nil {
+		return nil, errors.Join(err, disk.Close())
 	}
+	m := &machine{options: o, api: api, scripts: scripts, agent: agent, disk: disk, powered: make(chan boot, 100),
+		quit: make(chan struct{}), ended: make(chan struct{})}
 	go m.run()
 	return m, nil
 }
@@ -69,6 +70,7 @@ func (m *machine) power(on bool, source, image string) { m.powered <- boot{on, s
 func (m *machine) close() {
 	close(m.quit)
 	<-m.ended
+	_ = m.disk.Close()
 }
 
 // run starts and ends agents, one at a time.
@@ -120,8 +122,16 @@ func (m *machine) start(parameters string) error {
 		return err
 	}
 	state := filepath.Join(m.folder, "agent")
-	args := []string{m.options.agent, state, m.disk, "--listen_host", host, "--listen_port", port, "--advertise_host", host, "--advertise_port", port,
+	args := []string{m.options.agent, state, m.disk.Name(), "--listen_host", host, "--listen_port", port, "--advertise_host", host,
+		"--advertise_port", port,
 		"--lookup_interval", "1", "--disk_wait_attempts", "1", "--inspection_dhcp_wait_timeout", "0", "--debug"}
+	if m.partition { // else agents refuse it since CVE-2026-43003
+		config := filepath.Join(m.folder, "agent.conf")
+		if err := os.WriteFile(config, []byte("[DEFAULT]\nenable_bios_bootloader_install = true\n"), 0o600); err != nil {
+			return err
+		}
+		args = append(args, "--config-file", config)
+	}
 	if m.plain {
 		args = append(args, "--noenable_auto_tls")
 	}

@@ -32,7 +32,9 @@ type options struct {
 	format string // of the image
 	plain  bool   // the agent's API without TLS
 	fast   bool   // fast track
-	folder string
+	// partition is whether the image is one of a partition.
+	partition bool
+	folder    string
 }
 
 func main() { program.Main("agent", run) }
@@ -40,19 +42,21 @@ func main() { program.Main("agent", run) }
 func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
-	flags.StringVar(&o.agent, "agent", "", "`folder` with a clone of ironic-python-agent; required")
+	flags.StringVar(&o.agent, "agent", "", "`folder` with a clone of ironic-python-agent, or with a Debian that has its package; required")
 	flags.StringVar(&o.boot, "boot", "ipxe", "boot `interface` of the machine: ipxe or redfish-virtual-media")
 	flags.StringVar(&o.series, "series", "2026.2", "OpenStack `series` of the conductor, from 2023.2 on")
 	flags.StringVar(&o.format, "format", "raw", "`format` of the image: raw or qcow2")
 	flags.BoolVar(&o.plain, "plain", false, "let the agent serve its API without TLS")
 	flags.BoolVar(&o.fast, "fast-track", false, "let an agent that runs do the next work without a boot")
+	flags.BoolVar(&o.partition, "partition", false,
+		"deploy the image of a partition, in which the agent installs a boot loader, in place of one of a whole disk")
 	flags.StringVar(&o.folder, "folder", "", "empty `folder` for the disk and all logs; by default a temporary one, which stays")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err
 	}
 	switch {
 	case o.agent == "":
-		return program.Usagef("-agent is missing: want the folder of a clone of ironic-python-agent")
+		return program.Usagef("-agent is missing: want the folder of a clone of ironic-python-agent or of a Debian with it")
 	case o.boot != "ipxe" && o.boot != virtualMedia:
 		return program.Usagef("-boot is %q: want ipxe or %s", o.boot, virtualMedia)
 	case o.format != "raw" && o.format != "qcow2":
@@ -92,7 +96,8 @@ func live(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	api, images, agent := free[0], free[1], free[2]
-	stop, err := serve(ctx, o, "-listen", api, "-api-url", "http://"+api, "-image-listen", images, "-image-url", "http://"+images, "-image-folder", files,
+	stop, err := serve(ctx, o, "-listen", api, "-agent-network", "127.0.0.0/8", "-api-url", "http://"+api, "-image-listen", images,
+		"-image-url", "http://"+images, "-image-folder", files, "-image-host", "127.0.0.1",
 		"-deploy-kernel", "file://"+files+"/kernel", "-deploy-ramdisk", "file://"+files+"/ramdisk")
 	if err != nil {
 		return err
@@ -103,7 +108,8 @@ func live(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	defer m.close()
-	m.bmc, err = bmctest.NewRedfish(bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "1", Hardware: bmctest.Hardware{MACs: []string{mac}}, OnPower: m.power}}})
+	m.bmc, err = bmctest.NewRedfish(bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "1",
+		Hardware: bmctest.Hardware{MACs: []string{mac}}, OnPower: m.power}}})
 	if err != nil {
 		return err
 	}

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A hardware manager of ironic-python-agent for a machine with one disk and one network interface, see ramdisk.py."""
 import os
+import time
 
 from ironic_python_agent import hardware
 
 
-def disk():
+def disk(all_serial_and_wwn=False, **kwargs):
     path = os.environ["DISK"]
     with open(path, "rb") as f:
         size = f.seek(0, os.SEEK_END)
-    return hardware.BlockDevice(path, "Simulated", size, False, serial="E2E0001", vendor="ironstate")
+    serial, wwn = (["E2E0001"], [None]) if all_serial_and_wwn else ("E2E0001", None)
+    return hardware.BlockDevice(path, "Simulated", size, False, serial=serial, wwn=wwn, vendor="ironstate")
 
 
 # The agent calls these without a hardware manager.
@@ -18,6 +20,10 @@ hardware.md_get_raid_devices = lambda *args, **kwargs: {}
 for name in ("_check_for_iscsi", "_load_ipmi_modules", "_load_multipath_modules", "_enable_multipath", "_md_scan_and_assemble"):
     if hasattr(hardware, name):
         setattr(hardware, name, lambda *args, **kwargs: None)
+
+
+# Each step takes this many seconds: the agent forgets to report one that ends before it has read the answer to its last heartbeat.
+PAUSE = 1
 
 
 class Simulated(hardware.GenericHardwareManager):
@@ -32,11 +38,11 @@ class Simulated(hardware.GenericHardwareManager):
         interface.speed_mbps = 10000
         return [interface]
 
-    def list_block_devices(self, include_partitions=False):
-        return [disk()]
+    def list_block_devices(self, include_partitions=False, **kwargs):
+        return [disk(**kwargs)]
 
-    def list_block_devices_check_skip_list(self, node, include_partitions=False):
-        return [disk()]
+    def list_block_devices_check_skip_list(self, node, include_partitions=False, **kwargs):
+        return [disk(**kwargs)]
 
     def get_cpus(self):
         return hardware.CPU("Simulated", 2000, 4, "x86_64")
@@ -45,7 +51,8 @@ class Simulated(hardware.GenericHardwareManager):
         return hardware.Memory(8 << 30, 8192)
 
     def get_system_vendor_info(self):
-        return hardware.SystemVendorInfo("machine", "E2E0001", "ironstate")
+        firmware = [hardware.SystemFirmware("ironstate", "1", "2026-01-01")] if hasattr(hardware, "SystemFirmware") else []
+        return hardware.SystemVendorInfo("machine", "E2E0001", "ironstate", *firmware)
 
     def get_boot_info(self):
         return hardware.BootInfo("bios", pxe_interface=os.environ["MAC"])
@@ -63,6 +70,7 @@ class Simulated(hardware.GenericHardwareManager):
         return {}
 
     def erase_block_device(self, node, block_device):
+        time.sleep(PAUSE)
         with open(block_device.name, "r+b") as f:
             f.write(bytes(1 << 20))  # the image's mark is in it; shredding all of the disk takes long
 
@@ -71,6 +79,7 @@ class Simulated(hardware.GenericHardwareManager):
             {"step": "needs_reboot", "priority": 0, "interface": "deploy", "reboot_requested": True, "abortable": True}]
 
     def needs_reboot(self, node, ports):
+        time.sleep(PAUSE)
         return "the machine reboots now"
 
     def get_deploy_steps(self, node, ports):
@@ -78,6 +87,7 @@ class Simulated(hardware.GenericHardwareManager):
             {"step": "write_mark", "priority": 0, "interface": "deploy", "reboot_requested": False, "argsinfo": {}}]
 
     def write_mark(self, node, ports, **kwargs):
+        time.sleep(PAUSE)
         with open(os.environ["DISK"], "r+b") as f:
             f.write(b"written by a custom deploy step")
         return "written"

@@ -106,7 +106,7 @@ func TestTheReportIsATable(t *testing.T) {
 	text := out.String()
 	for _, want := range []string{
 		"| Fire |", "| Fire, exit and enter hooks |", "| Apply |", "| New |",
-		"looplab/fsm v1.0.3", "qmuntal/stateless v1.7.2", runtime.Version(), "A Node is 24 bytes",
+		"looplab/fsm v1.0.3", "qmuntal/stateless v1.8.0", runtime.Version(), "A Node is 24 bytes",
 		"| an array |", "| an array under a mutex |", "| Node.Apply |", "| Machine.Fire |", "| hishamk/statetrooper v0.1.4 |",
 		"| filanov/stateswitch v1.0.1 |", "| cocoonspace/fsm v1.0.1 |", "| felixgeelhaar/statekit v1.0.1 |", "| anggasct/fluo v1.0.0 |",
 	} {

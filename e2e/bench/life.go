@@ -39,7 +39,7 @@ func live[T any](b *testing.B, start, round []T, fire func([]T) error) {
 }
 
 // measureLoop calls f, which fires some events, and reports the processor time of one event. It
-// includes the garbage collector's and, unlike the elapsed time, excludes that of other processes.
+// includes the garbage collector's and, unlike the elapsed time, excludes other processes'.
 func measureLoop(b *testing.B, events int, f func()) {
 	b.ReportAllocs()
 	began := processorTime(b)

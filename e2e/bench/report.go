@@ -112,14 +112,15 @@ func median(results []testing.BenchmarkResult) figure {
 	return all[len(all)/2]
 }
 
-var page = template.Must(template.New("").Parse(`| | machine | looplab/fsm {{.Looplab}} | qmuntal/stateless {{.Stateless}} | the same, immediate | times faster |
+var page = template.Must(template.New("").Parse(
+	`| | machine | looplab/fsm {{.Looplab}} | qmuntal/stateless {{.Stateless}} | the same, immediate | times faster |
 | --- | --- | --- | --- | --- | --- |
 {{range .Rows}}| {{.}} |
 {{end}}
 Measured on {{.Date}} with {{.Go}} on {{.CPU}} ({{.Cores}} cores): processor time of one event of a node's life, or of the
-creation of a machine, with the garbage collector's; median of {{.Count}}. "Times faster" compares with the faster of looplab and the default
-mode of stateless. Both serialize concurrent events; in immediate mode stateless leaves that to the caller. Apply is compared
-with the peers' Fire. The peers do not read the clock for a transition. A Machine with hooks does; except in
+creation of a machine, with the garbage collector's; median of {{.Count}}. "Times faster" compares with the faster of
+looplab and the default mode of stateless. Both serialize concurrent events; in immediate mode stateless leaves that to
+the caller. Apply is compared with the peers' Fire. The peers do not read the clock for a transition. A Machine with hooks does; except in
 the third row its clock is replaced by a constant. A Node is {{.Node}} bytes, a Machine without hooks {{.Machine}}.
 
 One event without hooks, in the same run:

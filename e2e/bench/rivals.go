@@ -71,7 +71,8 @@ var rivals = []rival{
 	{"Machine.Fire", "", "", newFire},
 	{"looplab/fsm", "github.com/looplab/fsm", "", newLooplabWalker},
 	{"qmuntal/stateless", "github.com/qmuntal/stateless", "", func() walker { return newStatelessWalker(stateless.FiringQueued) }},
-	{"qmuntal/stateless", "github.com/qmuntal/stateless", "immediate mode; " + unsafeNote, func() walker { return newStatelessWalker(stateless.FiringImmediate) }},
+	{"qmuntal/stateless", "github.com/qmuntal/stateless", "immediate mode; " + unsafeNote,
+		func() walker { return newStatelessWalker(stateless.FiringImmediate) }},
 	{"hishamk/statetrooper", "github.com/hishamk/statetrooper", "has no events: the caller gives the next state", newStatetrooper},
 	{"filanov/stateswitch", "github.com/filanov/stateswitch", unsafeNote, newStateswitch},
 	{"cocoonspace/fsm", "github.com/cocoonspace/fsm", unsafeNote, newCocoonspace},
@@ -81,7 +82,7 @@ var rivals = []rival{
 
 var errRefused = errors.New("the event is not permitted")
 
-// successors is what generated code would have: the next state by state and event.
+// successors is the table that generated code would have: the next state by state and event.
 var successors = func() (all [64][64]states.State) {
 	for row := range table.Transitions() {
 		all[row.From][row.Event] = row.To
@@ -211,7 +212,8 @@ func newStateswitch() walker {
 func newCocoonspace() walker {
 	m := cocoonspace.New(cocoonspace.State(states.Enroll))
 	for row := range table.Transitions() {
-		m.Transition(cocoonspace.On(cocoonspace.Event(row.Event)), cocoonspace.Src(cocoonspace.State(row.From)), cocoonspace.Dst(cocoonspace.State(row.To)))
+		m.Transition(cocoonspace.On(cocoonspace.Event(row.Event)), cocoonspace.Src(cocoonspace.State(row.From)),
+			cocoonspace.Dst(cocoonspace.State(row.To)))
 	}
 	return walker{each(func(s step) error {
 		if !m.Event(cocoonspace.Event(s.event)) {

@@ -16,7 +16,7 @@ import (
 //go:embed python/baremetal.py
 var baremetalProgram string
 
-// Baremetal runs commands of the client baremetal. Make it with [StartBaremetal] and
+// Baremetal runs commands of the client baremetal. Make it with [Debian.StartBaremetal] and
 // Close it. It is not safe for concurrent use.
 type Baremetal struct {
 	cmd    *exec.Cmd
@@ -34,8 +34,8 @@ type Output struct {
 
 // StartBaremetal loads the client. Its commands use the API at endpoint without
 // authentication and the folder dir for files; they end with ctx.
-func StartBaremetal(ctx context.Context, endpoint, dir string) (*Baremetal, error) {
-	cmd, err := python(ctx, baremetalProgram, dir, nil, []string{"OS_AUTH_TYPE=none", "OS_ENDPOINT=" + endpoint})
+func (d Debian) StartBaremetal(ctx context.Context, endpoint, dir string) (*Baremetal, error) {
+	cmd, err := d.python(ctx, baremetalProgram, dir, nil, []string{"OS_AUTH_TYPE=none", "OS_ENDPOINT=" + endpoint})
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ const nowhere = "http://127.0.0.1:9"
 
 func startBaremetal(ctx context.Context, t *testing.T, endpoint string) *clients.Baremetal {
 	needs.Time(t)
-	baremetal, err := clients.StartBaremetal(ctx, endpoint, t.TempDir())
+	baremetal, err := clients.Debian{}.StartBaremetal(ctx, endpoint, t.TempDir())
 	installed(t, err)
 	require.NoError(t, err)
 	return baremetal
@@ -66,10 +66,10 @@ func TestACommandEndsWithTheContext(t *testing.T) {
 
 func TestAMissingClientIsErrNotInstalled(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := clients.StartBaremetal(t.Context(), nowhere, "")
+	_, err := clients.Debian{}.StartBaremetal(t.Context(), nowhere, "")
 	require.ErrorIs(t, err, clients.ErrNotInstalled)
 	require.ErrorContains(t, err, "python3-ironicclient")
-	_, err = clients.SDK(t.Context(), nowhere, "test_baremetal_driver")
+	_, err = clients.Debian{}.SDK(t.Context(), nowhere, "test_baremetal_driver")
 	require.ErrorIs(t, err, clients.ErrNotInstalled)
 	_, err = clients.Gophercloud(t.Context(), nowhere)
 	require.ErrorIs(t, err, exec.ErrNotFound)
@@ -77,7 +77,7 @@ func TestAMissingClientIsErrNotInstalled(t *testing.T) {
 
 func TestTheResultOfAFailedTestHasTheReason(t *testing.T) {
 	needs.Time(t)
-	results, err := clients.SDK(t.Context(), nowhere, "test_baremetal_driver")
+	results, err := clients.Debian{}.SDK(t.Context(), nowhere, "test_baremetal_driver")
 	installed(t, err)
 	require.NoError(t, err)
 	others, err := clients.Gophercloud(t.Context(), nowhere)

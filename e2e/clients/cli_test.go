@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,24 +27,42 @@ import (
 // commands read. Each scenario has its own nodes.
 const cliFolder = "testdata/cli"
 
-// cli runs the scenarios, one after the other.
-func cli(ctx context.Context, t *testing.T, endpoint string, known map[string]string) []clients.Result {
-	baremetal, err := clients.StartBaremetal(ctx, endpoint, cliFolder)
-	installed(t, err)
-	require.NoError(t, err)
-	defer func() { assert.NoError(t, baremetal.Close()) }()
-	files, err := filepath.Glob(filepath.Join(cliFolder, "*.txt"))
+// cli runs the scenarios that the pattern selects, one after the other.
+func cli(ctx context.Context, t *testing.T, pattern string, side side, known map[string]string) []clients.Result {
+	return cliBeside(ctx, t, pattern, side, nil, known)
+}
+
+// A side is a client and its server.
+type side struct {
+	clients.Debian
+	endpoint string
+}
+
+// cliBeside is cli with a second server. Its outputs are expected, instead of those in the scenarios, unless it is nil.
+func cliBeside(ctx context.Context, t *testing.T, pattern string, side side, beside *side, known map[string]string) []clients.Result {
+	files, err := filepath.Glob(filepath.Join(cliFolder, pattern+".txt"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
+	baremetal := startClient(ctx, t, side)
+	defer func() { assert.NoError(t, baremetal.Close()) }()
+	var other *client
+	if beside != nil {
+		other = startClient(ctx, t, *beside)
+		defer func() { assert.NoError(t, other.Close()) }()
+	}
 	var results []clients.Result
 	for _, file := range files {
 		s := scenario{
-			baremetal: baremetal,
-			name:      strings.TrimSuffix(filepath.Base(file), ".txt"),
-			known:     known,
-			patience:  patience,
-			values:    map[string]string{},
-			times:     map[string]int{},
+			client:   baremetal,
+			beside:   other,
+			name:     strings.TrimSuffix(filepath.Base(file), ".txt"),
+			known:    known,
+			patience: patience,
+			times:    map[string]int{},
+		}
+		baremetal.values = map[string]string{}
+		if other != nil {
+			other.values = map[string]string{}
 		}
 		datadriven.RunTest(t, file, s.run)
 		results = append(results, s.results...)
@@ -51,9 +70,37 @@ func cli(ctx context.Context, t *testing.T, endpoint string, known map[string]st
 	return results
 }
 
+// A client is baremetal for one server.
+type client struct {
+	*clients.Baremetal
+	output string            // of the last command
+	values map[string]string // the outputs named with as=NAME, by name
+}
+
+func startClient(ctx context.Context, t *testing.T, s side) *client {
+	baremetal, err := s.StartBaremetal(ctx, s.endpoint, cliFolder)
+	installed(t, err)
+	require.NoError(t, err)
+	return &client{Baremetal: baremetal}
+}
+
+// run runs a command and returns its output as a scenario has it.
+func (c *client) run(command string) string {
+	output, err := c.Run(os.Expand(command, func(name string) string { return c.values[name] }))
+	if err != nil {
+		return err.Error()
+	}
+	c.output = strings.TrimSpace(output.Stdout)
+	return written(output)
+}
+
 // patience bounds the wait for an expected output. shortPatience is the bound once a
 // command of the scenario has failed.
-const patience, shortPatience = 20 * time.Second, time.Second
+const patience, shortPatience = time.Minute, time.Second
+
+// besidePatience bounds the wait for the output of the scenario on two servers. Clients of another version may never
+// have it.
+const besidePatience = 20 * time.Second
 
 // scenario is a text file of commands, each with its expected output: standard output,
 // then standard error, then the exit status unless that is 0. In the expectation "..."
@@ -66,14 +113,13 @@ const patience, shortPatience = 20 * time.Second, time.Second
 // All commands are run, even after one has failed. With the flag -rewrite, an output
 // that differs becomes the new expectation, unless the difference is known.
 type scenario struct {
-	baremetal *clients.Baremetal
-	name      string
-	known     map[string]string
-	results   []clients.Result
-	patience  time.Duration
-	written   string            // the output of the last command
-	values    map[string]string // the outputs named with as=NAME, by name
-	times     map[string]int    // the number of occurrences of a command, by its text
+	client   *client
+	beside   *client // nil, or a client whose outputs are expected
+	name     string
+	known    map[string]string
+	results  []clients.Result
+	patience time.Duration
+	times    map[string]int // the number of occurrences of a command, by its text
 }
 
 func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
@@ -88,36 +134,54 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	case d.Cmd != "baremetal":
 		d.Fatalf(t, "%q is neither baremetal nor eventually", d.Cmd)
 	}
-	got, met := s.try(d, deadline)
+	got, want, met := s.try(d, deadline)
 	if !met && !isKnown && d.Cmd == "eventually" {
 		s.patience = shortPatience // later commands are likely to fail too
 	}
-	s.results = append(s.results, clients.Result{Name: name, Passed: met, Output: d.Pos + "\n" + difference(d.Expected, got)})
+	s.results = append(s.results, clients.Result{Name: name, Passed: met, Output: d.Pos + "\n" + difference(want, got)})
 	var variable string
 	if d.MaybeScanArgs(t, "as", &variable) {
-		s.values[variable] = s.written
+		s.client.values[variable] = s.client.output
+		if s.beside != nil {
+			s.beside.values[variable] = s.beside.output
+		}
 	}
 	rewrite := flag.Lookup("rewrite").Value.String() == "true"
-	if rewrite && !met && !isKnown {
+	if rewrite && s.beside == nil && !met && !isKnown {
 		return got
 	}
 	return d.Expected // so that the scenario continues
 }
 
-// try repeats a command until its output is the expected one or the time is over.
-func (s *scenario) try(d *datadriven.TestData, deadline time.Time) (got string, met bool) {
-	for {
-		output, err := s.baremetal.Run(os.Expand(d.Input, s.value))
-		if err != nil {
-			return err.Error(), false
+// try repeats a command until its output is the expected one or the time is over. The output of another server
+// is expected at once, but a repeated command ends early only with the scenario's output.
+func (s *scenario) try(d *datadriven.TestData, deadline time.Time) (got, want string, met bool) {
+	text := expectation(d.Expected)
+	if s.beside == nil {
+		for {
+			got = s.client.run(d.Input)
+			if met = text.MatchString(got); met || time.Now().After(deadline) {
+				return got, d.Expected, met
+			}
+			time.Sleep(100 * time.Millisecond)
 		}
-		got = written(output)
-		s.written = strings.TrimSpace(output.Stdout)
-		if met = expectation(d.Expected).MatchString(got); met || time.Now().After(deadline) {
-			return got, met
+	}
+	if d.Cmd == "eventually" {
+		deadline = time.Now().Add(min(s.patience, besidePatience))
+	}
+	for {
+		got, want = s.client.run(d.Input), s.beside.run(d.Input)
+		if text.MatchString(got) && text.MatchString(want) || time.Now().After(deadline) {
+			return got, want, got == want || strings.Contains(d.Input, "-f yaml") && sameLines(got, want)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+}
+
+// sameLines reports whether two texts have the same lines in any order: the order of an object's keys is not compared,
+// which later clients print as the server sends it.
+func sameLines(a, b string) bool {
+	return slices.Equal(slices.Sorted(strings.Lines(a)), slices.Sorted(strings.Lines(b)))
 }
 
 // unique returns a unique name for an occurrence of a command: the second and later
@@ -129,8 +193,6 @@ func (s *scenario) unique(command string) string {
 	}
 	return s.name + "/" + command
 }
-
-func (s *scenario) value(name string) string { return s.values[name] }
 
 // written returns a command's output and its exit status. It masks the parts that differ
 // from run to run: the digits of times, random UUIDs, and the order of the keys of JSON

@@ -9,8 +9,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
+
+	"github.com/ironstate/ironstate/e2e/internal/debian"
 )
 
 // ErrNotInstalled is matched by the error of a function if a required program is missing.
@@ -23,26 +24,25 @@ type Result struct {
 	Output string // the reason if the test did not pass
 }
 
+// A Debian has the clients that are written in Python.
+type Debian struct {
+	Root string // its folder, as e2e/ironic makes it; empty for this machine
+}
+
 // python returns a command that runs a program with the client's Python interpreter,
 // which also has openstacksdk. The program and its child processes end with ctx. The
 // environment is env, PATH and LANG only, so that no setting of the user affects the
 // program.
-func python(ctx context.Context, program, dir string, args, env []string) (*exec.Cmd, error) {
-	path, err := exec.LookPath("baremetal")
-	if err != nil {
+func (d Debian) python(ctx context.Context, program, dir string, args, env []string) (*exec.Cmd, error) {
+	interpreter, err := debian.Root(d.Root).Interpreter("baremetal")
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("clients: baremetal is %w: "+
 			"Debian's packages python3-ironicclient, python3-oslotest and ironic-tempest-plugin are needed", ErrNotInstalled)
-	}
-	script, err := os.ReadFile(path)
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("clients: find baremetal's interpreter: %w", err)
 	}
-	line, _, _ := strings.Cut(string(script), "\n")
-	interpreter, ok := strings.CutPrefix(line, "#!")
-	if !ok {
-		return nil, fmt.Errorf("clients: %s is no script: its first line is %q", path, line)
-	}
-	cmd := exec.CommandContext(ctx, strings.TrimSpace(interpreter), append([]string{"-I", "-c", program}, args...)...)
+	cmd := debian.Root(d.Root).Command(ctx, interpreter, append([]string{"-I", "-c", program}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}, env...)
 	ownGroup(cmd)

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/ironstate/ironstate/e2e/clients"
 	"github.com/ironstate/ironstate/e2e/lockstep"
+	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
@@ -28,44 +28,33 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 func TestDebianIronic(t *testing.T) {
 	needs.Time(t)
 	t.Parallel()
-	runClients(t, startDebianIronic, knownOfDebian)
+	runClients(t, ofThisMachine, startDebianIronic, knownOfDebian, needs.Long)
 }
 
-// runClients runs the suites, each part with its own server.
-func runClients(t *testing.T, start func(*testing.T) string, known known) {
+// A generation is the clients of a Debian, with the number of their tests.
+type generation struct {
+	clients.Debian
+	sdk     []sdkGroup
+	tempest int
+}
+
+// ofThisMachine are the clients of Debian 12.
+var ofThisMachine = generation{sdk: sdkGroups, tempest: 233}
+
+// runClients runs the suites, each part with its own server. All but the smallest begin with need.
+func runClients(t *testing.T, g generation, start func(*testing.T) string, known known, need func(testing.TB)) {
 	t.Run("cli", func(t *testing.T) {
+		need(t)
 		t.Parallel()
-		check(t, known["cli"], cli(bounded(t), t, start(t), known["cli"]))
+		check(t, known["cli"], cli(bounded(t), t, "*", side{g.Debian, start(t)}, known["cli"]))
 	})
-	t.Run("openstacksdk", func(t *testing.T) {
-		t.Parallel()
-		for _, group := range sdkGroups {
-			t.Run(group.modules[0], func(t *testing.T) {
-				t.Parallel()
-				results, err := clients.SDK(bounded(t), start(t), group.modules...)
-				installed(t, err)
-				require.NoError(t, err)
-				require.Len(t, results, group.tests)
-				check(t, known[group.modules[0]], results)
-			})
-		}
-	})
-	t.Run("tempest", func(t *testing.T) {
-		t.Parallel()
-		modules, err := clients.TempestModules(bounded(t))
-		installed(t, err)
-		require.NoError(t, err)
-		results, err := clients.Tempest(bounded(t), start(t), modules...)
-		require.NoError(t, err)
-		require.Len(t, results, 233)
-		check(t, known["tempest"], results)
-	})
+	runSuites(t, g, start, known, need)
 	t.Run("gophercloud", func(t *testing.T) {
 		t.Parallel()
 		results, err := clients.Gophercloud(bounded(t), start(t))
@@ -75,12 +64,44 @@ func runClients(t *testing.T, start func(*testing.T) string, known known) {
 	})
 }
 
-// sdkGroups are the modules of openstacksdk's tests, with the number of their tests. The
-// modules of a group run one after the other, because they create nodes of equal names.
-var sdkGroups = []struct {
+// runSuites runs the suites of openstacksdk and tempest, each part with its own server. All begin with need.
+func runSuites(t *testing.T, g generation, start func(*testing.T) string, known known, need func(testing.TB)) {
+	t.Run("openstacksdk", func(t *testing.T) {
+		need(t)
+		t.Parallel()
+		for _, group := range g.sdk {
+			t.Run(group.modules[0], func(t *testing.T) {
+				t.Parallel()
+				results, err := g.SDK(bounded(t), start(t), group.modules...)
+				installed(t, err)
+				require.NoError(t, err)
+				require.Len(t, results, group.tests)
+				check(t, known[group.modules[0]], results)
+			})
+		}
+	})
+	t.Run("tempest", func(t *testing.T) {
+		need(t)
+		t.Parallel()
+		modules, err := g.TempestModules(bounded(t))
+		installed(t, err)
+		require.NoError(t, err)
+		results, err := g.Tempest(bounded(t), start(t), modules...)
+		require.NoError(t, err)
+		require.Len(t, results, g.tempest)
+		check(t, known["tempest"], results)
+	})
+}
+
+// A sdkGroup has modules of openstacksdk's tests, with the number of their tests. The modules of a group run one
+// after the other, because they create nodes of equal names.
+type sdkGroup struct {
 	modules []string
 	tests   int
-}{
+}
+
+// sdkGroups are all modules of openstacksdk of Debian 12.
+var sdkGroups = []sdkGroup{
 	{[]string{"test_baremetal_node", "test_baremetal_conductor"}, 19},
 	{[]string{"test_baremetal_port", "test_baremetal_port_group",
 		"test_baremetal_volume_connector", "test_baremetal_volume_target"}, 28},
@@ -90,11 +111,15 @@ var sdkGroups = []struct {
 
 func TestAllModulesOfOpenstacksdkAreRun(t *testing.T) {
 	needs.Time(t)
-	all, err := clients.SDKModules(t.Context())
+	requireAllModules(t, ofThisMachine)
+}
+
+func requireAllModules(t *testing.T, g generation) {
+	all, err := g.SDKModules(t.Context())
 	installed(t, err)
 	require.NoError(t, err)
 	var run []string
-	for _, group := range sdkGroups {
+	for _, group := range g.sdk {
 		run = append(run, group.modules...)
 	}
 	require.ElementsMatch(t, all, run)
@@ -108,10 +133,14 @@ func installed(t *testing.T, err error) {
 	needs.Installed(t, !missing, fmt.Sprint(err))
 }
 
-// bounded returns the test's context with a limit below the timeout of go test, so that a
+// bounded returns the test's context with a limit a minute below the timeout of go test, so that a
 // suite that hangs fails only its own test.
 func bounded(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	deadline, ok := t.Deadline()
+	if !ok {
+		return t.Context()
+	}
+	ctx, cancel := context.WithDeadline(t.Context(), deadline.Add(-time.Minute))
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -142,7 +171,14 @@ func check(t *testing.T, known map[string]string, results []clients.Result) {
 // startDebianIronic starts a real Ironic that ends with the test.
 func startDebianIronic(t *testing.T) string {
 	t.Helper()
-	ironic, err := lockstep.Start(bounded(t), lockstep.Options{Config: debianConfig})
+	needs.Turn(t)
+	return startIronic(t, "")
+}
+
+// startIronic starts the real Ironic in a folder. It ends with the test.
+func startIronic(t *testing.T, root string) string {
+	t.Helper()
+	ironic, err := lockstep.Start(bounded(t), lockstep.Options{Root: root, Config: debianConfig})
 	installed(t, err)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, ironic.Close()) })
@@ -156,6 +192,7 @@ const debianConfig = `
 host = conductor-1
 enabled_hardware_types = fake-hardware,ipmi,redfish
 enabled_bios_interfaces = fake,no-bios
+enabled_firmware_interfaces = fake,no-firmware
 enabled_boot_interfaces = fake,ipxe
 enabled_console_interfaces = fake,no-console
 enabled_deploy_interfaces = fake,direct

@@ -25,7 +25,7 @@ const (
 // endpoint: the tests without authentication, and those that get the endpoint from a
 // Keystone. An error means that the tests did not run to the end.
 //
-// The tests are those of the version of gophercloud that this module requires. They are
+// The tests belong to the version of gophercloud that this module requires. They are
 // built with gophercloud's own go.mod.
 func Gophercloud(ctx context.Context, endpoint string) ([]Result, error) {
 	source, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", gophercloudModule).Output()

@@ -21,11 +21,12 @@ clouds:
     has_image: false
   devstack-alt: *ironic
   devstack-admin: *ironic
+  devstack-system-admin: *ironic
 `
 
 // SDKModules lists the modules of openstacksdk's functional tests of bare metal.
-func SDKModules(ctx context.Context) ([]string, error) {
-	return suiteModules(ctx, sdkTests)
+func (d Debian) SDKModules(ctx context.Context) ([]string, error) {
+	return d.suiteModules(ctx, sdkTests)
 }
 
 // SDK runs modules of openstacksdk's functional tests of bare metal, one after the
@@ -34,12 +35,12 @@ func SDKModules(ctx context.Context) ([]string, error) {
 //
 // Concurrent calls need modules that do not create nodes of equal names, or separate
 // servers.
-func SDK(ctx context.Context, endpoint string, modules ...string) ([]Result, error) {
+func (d Debian) SDK(ctx context.Context, endpoint string, modules ...string) ([]Result, error) {
 	if len(modules) == 0 {
 		return nil, nil
 	}
 	return suite{
-		tests: sdkTests, modules: modules,
+		debian: d, tests: sdkTests, modules: modules,
 		files: map[string]string{"clouds.yaml": strings.ReplaceAll(clouds, "ENDPOINT", endpoint)},
 		env: []string{
 			"OS_CLIENT_CONFIG_FILE=clouds.yaml",

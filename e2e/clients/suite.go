@@ -21,17 +21,18 @@ var suiteProgram string
 // exUnavailable is the exit status of suiteProgram if a Python module is missing.
 const exUnavailable = 69
 
-// suite is a client's tests in Python, and what they need.
+// suite is a client's tests in Python, with their requirements.
 type suite struct {
+	debian  Debian
 	tests   string            // the Python package of the tests
 	modules []string          // its modules to run; none lists all modules
 	files   map[string]string // files in the folder in which the tests run, by name
-	env     []string          // environment variables in addition to those of python
+	env     []string          // environment variables in addition to python's
 }
 
 // suiteModules lists the modules of a package of tests.
-func suiteModules(ctx context.Context, tests string) ([]string, error) {
-	found, err := suite{tests: tests}.run(ctx)
+func (d Debian) suiteModules(ctx context.Context, tests string) ([]string, error) {
+	found, err := suite{debian: d, tests: tests}.run(ctx)
 	var names []string
 	for _, module := range found {
 		names = append(names, module.Name)
@@ -51,7 +52,7 @@ func (s suite) run(ctx context.Context) (results []Result, err error) {
 			return nil, fmt.Errorf("clients: configure %s: %w", s.tests, err)
 		}
 	}
-	cmd, err := python(ctx, suiteProgram, dir, append([]string{s.tests}, s.modules...), append([]string{"HOME=" + dir}, s.env...))
+	cmd, err := s.debian.python(ctx, suiteProgram, dir, append([]string{s.tests}, s.modules...), append([]string{"HOME=" + dir}, s.env...))
 	if err != nil {
 		return nil, err
 	}

@@ -45,21 +45,21 @@ const tempestAccounts = `
 `
 
 // TempestModules lists the modules of tempest's tests of the bare metal API.
-func TempestModules(ctx context.Context) ([]string, error) {
-	return suiteModules(ctx, tempestTests)
+func (d Debian) TempestModules(ctx context.Context) ([]string, error) {
+	return d.suiteModules(ctx, tempestTests)
 }
 
 // Tempest runs modules of tempest's tests of the bare metal API, one after the other,
 // against the API at endpoint. An error means that the tests did not run to the end.
 // Concurrent calls need separate servers.
-func Tempest(ctx context.Context, endpoint string, modules ...string) ([]Result, error) {
+func (d Debian) Tempest(ctx context.Context, endpoint string, modules ...string) ([]Result, error) {
 	if len(modules) == 0 {
 		return nil, nil
 	}
 	keystone := httptest.NewServer(Keystone(endpoint))
 	defer keystone.Close()
 	return suite{
-		tests: tempestTests, modules: modules,
+		debian: d, tests: tempestTests, modules: modules,
 		files: map[string]string{
 			"tempest.conf":  strings.ReplaceAll(tempestConfig, "KEYSTONE", keystone.URL),
 			"accounts.yaml": tempestAccounts,

@@ -148,7 +148,7 @@ func (c *client) move(ctx context.Context, id string, shown node) {
 	c.provision(ctx, id, words[c.random.IntN(len(words))], namedSteps)
 }
 
-// provision requests a provision state. The steps are those of a manual cleaning or a service.
+// provision requests a provision state. The steps are for a manual cleaning or a service.
 func (c *client) provision(ctx context.Context, id, word string, steps []string) {
 	body := map[string]any{"target": word}
 	var step []map[string]any

@@ -117,7 +117,8 @@ func (f *faults) loseMajority(ctx context.Context, random *rand.Rand) {
 func (f *faults) cut(ctx context.Context, random *rand.Rand, who string, links []*link) {
 	m := []mode{dropped, refused}[random.IntN(2)]
 	duration := f.leaseTime(random)
-	f.progress("%s is cut off for %v, %s", who, duration.Round(time.Millisecond), [...]string{dropped: "connections hang", refused: "connections are refused"}[m])
+	effects := [...]string{dropped: "connections hang", refused: "connections are refused"}
+	f.progress("%s is cut off for %v, %s", who, duration.Round(time.Millisecond), effects[m])
 	for _, l := range links {
 		l.set(m)
 	}

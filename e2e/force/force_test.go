@@ -7,21 +7,22 @@ import (
 	"context"
 	"flag"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
 var (
 	seed     = flag.Uint64("force.seed", 0, "seed of the history that TestForce runs; 0 chooses one")
-	duration = flag.Duration("force.for", 10*time.Second, "time for which TestForce injects faults")
+	duration = flag.Duration("force.for", 5*time.Second, "least time for which TestForce injects faults")
 )
 
 func TestMain(m *testing.M) {
@@ -33,13 +34,21 @@ func TestMain(m *testing.M) {
 }
 
 // TestForce runs two short histories. The command and -force.for run longer ones.
+//
+// SECURITY.md: A write that was acknowledged is not lost when processes are killed or a disk is full.
 func TestForce(t *testing.T) {
 	needs.Time(t)
-	for name, embedded := range map[string]bool{"servers elsewhere": false, "servers in the conductors": true} {
+	needs.Turn(t)
+	for name, store := range map[string]func(*cluster) store{
+		"servers elsewhere": newEtcdServers, "servers in the conductors": newEmbeddedEtcd,
+	} {
 		t.Run(name, func(t *testing.T) {
-			defer goleak.VerifyNone(t)
+			defer leaks.Check(t)
 			var faults []string
-			c := config{seed: *seed, duration: *duration, nodeCount: 200, machineCount: 4, clients: 24, lease: 3 * time.Second, embedded: embedded, keep: true, verbose: true}
+			c := config{
+				seed: *seed, duration: *duration, nodeCount: 200, machineCount: 4, clients: 24, lease: 3 * time.Second,
+				store: store, keep: true, verbose: true,
+			}
 			if c.seed == 0 {
 				c.seed = uint64(time.Now().UnixNano())
 			}
@@ -49,7 +58,7 @@ func TestForce(t *testing.T) {
 			})
 			require.NoError(t, err, "seed %d", c.seed)
 			require.Empty(t, result.findings, "seed %d", c.seed)
-			require.Equal(t, c.nodeCount+c.machineCount, result.idle)
+			require.Equal(t, c.total(), result.idle)
 			require.GreaterOrEqual(t, result.cleanings, c.machineCount)
 			require.GreaterOrEqual(t, result.deployments, c.machineCount)
 			require.Positive(t, result.faults)
@@ -63,6 +72,23 @@ func TestForce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// However short the time, the faults do not end before each attack was made.
+func TestTheAttacksAreCompleteOnceEachWasRefused(t *testing.T) {
+	newLog := func() *attackLog { return &attackLog{refused: map[string]int{}, unanswered: map[string]int{}} }
+	log := newLog()
+	for _, a := range attacks("") {
+		require.False(t, log.complete(), "%v", log)
+		log.add(a, http.StatusUnauthorized)
+	}
+	require.False(t, log.complete(), "no idle connection was opened")
+	log.idle++
+	require.True(t, log.complete())
+
+	log = newLog()
+	log.add(attacks("")[0], http.StatusOK)
+	require.True(t, log.complete(), "an attack that was accepted is not waited for")
 }
 
 // ending is a writer that calls end after a write that contains the text.
@@ -82,7 +108,7 @@ func (w *ending) Write(p []byte) (int, error) {
 
 func TestAnInterruptLeavesNothingBehind(t *testing.T) {
 	needs.Time(t)
-	defer goleak.VerifyNone(t)
+	defer leaks.Check(t)
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,6 +17,7 @@ import (
 	"net/http/httputil"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,14 +49,14 @@ type machine struct {
 // agentISO is the medium from which a machine boots its agent. Nothing downloads it.
 const agentISO = "http://images.invalid/agent.iso"
 
-// maxSessions is the number of sessions of a BMC. Those of killed conductors remain open.
+// maxSessions is the number of sessions of a BMC. The sessions of killed conductors remain open.
 const maxSessions = 1000
 
 // heartbeat is the time between two heartbeats of an agent.
 const heartbeat = 500 * time.Millisecond
 
-// newMachines starts machines that are off, one for each node, with their disks in dir. Their agents send each request to
-// a random conductor. The caller must call close, even if newMachines returns an error.
+// newMachines starts machines that are off, one for each node, with their disks in dir. Their agents send each request
+// to a random conductor. The caller must call close, even if newMachines returns an error.
 func newMachines(dir string, nodes []string, conductors []*conductorProcess) (*machines, error) {
 	all := &machines{images: map[string][]byte{}}
 	for seed := range byte(4) {
@@ -71,7 +72,8 @@ func newMachines(dir string, nodes []string, conductors []*conductorProcess) (*m
 		m := &machine{site: all, node: node, mac: fmt.Sprintf("52:54:00:00:%02x:%02x", i>>8, i&0xff)}
 		var err error
 		m.Machine, err = agenttest.New(agenttest.Config{
-			API: all.web.URL, MACs: []string{m.mac}, Disk: filepath.Join(dir, "disk-"+node), Heartbeat: heartbeat, Inspection: true, Steps: m.agentSteps(),
+			API: all.web.URL, MACs: []string{m.mac}, Disk: filepath.Join(dir, "disk-"+node), Heartbeat: heartbeat,
+			Inspection: true, Steps: m.agentSteps(),
 			PowerOff: func() { _ = m.bmc.SetPower("1", "Off") },
 		})
 		if err != nil {
@@ -128,8 +130,11 @@ func anyConductor(conductors []*conductorProcess) http.Handler {
 // rebootingStep is a step of each cleaning after which the machine is booted again.
 const rebootingStep = "update_firmware"
 
-// agentSteps returns the steps of the machine's agent beside the built-in ones. The priorities of the last ones are
-// below those of the built-in steps.
+// hostileResult is a result of a step that has 2 MiB as JSON and moves a terminal's cursor.
+var hostileResult = strings.Repeat("\x1b[2J", 1<<18)
+
+// agentSteps returns the steps of the machine's agent beside the built-in ones. The last ones have lower
+// priorities than the built-in steps.
 func (m *machine) agentSteps() (steps []agenttest.Step) {
 	for _, s := range []agenttest.Step{
 		{Work: "clean", Name: rebootingStep, Priority: 50, Reboot: true, Abortable: true},
@@ -148,6 +153,9 @@ func (m *machine) agentSteps() (steps []agenttest.Step) {
 			m.mu.Unlock()
 			if !sleep.For(ctx, rand.N(fakeDelay)) {
 				return nil, ctx.Err()
+			}
+			if rand.IntN(4) == 0 {
+				return hostileResult, nil
 			}
 			return "done", nil
 		}

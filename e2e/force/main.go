@@ -11,17 +11,19 @@
 // conductor is killed, terminated, stopped for a quarter of its lease to three leases, or
 // cut off from all servers or one. Concurrently a server is killed, stopped, or cut off
 // from its peers, with or without the conductors, or two servers are killed or stopped.
-// Attackers send dense bodies, wrong passwords, requests of other origins and large
-// patches, and hold idle connections; each attack must be refused.
+// Attackers send dense bodies, wrong passwords, requests of other origins, large patches,
+// requests of agents from another network and smuggled requests, and hold idle connections;
+// each attack must be refused. A node names files without end as certificates.
 // Sixteen more nodes are machines of bmctest and agenttest. Clients inspect, clean, deploy,
 // rescue, service and delete them, and sometimes abort that or switch the power. The agents
-// send each request to a random conductor.
+// send each request to a random conductor; some results of their steps are large.
 //
 // Then all faults end and every node must become idle. Every machine that has no instance
 // is then cleaned and deployed, without a failure. Package history checks all
 // versions that etcd has stored, all answers to the clients, all operations on the
 // hardware, and the steps of the agents and the disks.
 //
+// The store is a constructor of the configuration, see store.go: three etcd servers, or, with -embedded, others.
 // With -embedded the conductors have embedded etcd servers, and are killed, terminated
 // and stopped, one or two at a time.
 //
@@ -51,20 +53,27 @@ func main() {
 var errFindings = errors.New("rules were broken, see above")
 
 func force(ctx context.Context, args []string, out, errOut io.Writer) error {
-	c := config{keep: true}
+	c := config{keep: true, store: newEtcdServers}
 	flags := flag.NewFlagSet("force", flag.ContinueOnError)
 	flags.Uint64Var(&c.seed, "seed", 0, "`seed` of the faults and the requests; 0 chooses one")
-	flags.DurationVar(&c.duration, "for", time.Minute, "`time` for which faults are injected")
+	flags.DurationVar(&c.duration, "for", time.Minute, "least `time` for which faults are injected")
 	flags.IntVar(&c.nodeCount, "nodes", 1000, "nodes of fake-hardware, 1 to 10000")
 	flags.IntVar(&c.machineCount, "machines", 16, "nodes with agents, 0 to 100")
 	flags.IntVar(&c.clients, "clients", 24, "clients, 1 to 1000")
 	flags.DurationVar(&c.lease, "lease", 3*time.Second, "`time` of the conductors' leases, 2s or more")
-	flags.BoolVar(&c.embedded, "embedded", false, "use the etcd servers embedded in the conductors (-cluster); without network cuts")
+	embedded := flags.Bool("embedded", false, "use the etcd servers embedded in the conductors (-cluster); without network cuts")
 	flags.BoolVar(&c.verbose, "v", false, "print each fault")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err
 	}
-	if err := errors.Join(program.Between("nodes", c.nodeCount, 1, 10_000), program.Between("machines", c.machineCount, 0, 100), program.Between("clients", c.clients, 1, 1000)); err != nil {
+	if *embedded {
+		c.store = newEmbeddedEtcd
+	}
+	if err := errors.Join(
+		program.Between("nodes", c.nodeCount, 1, 10_000),
+		program.Between("machines", c.machineCount, 0, 100),
+		program.Between("clients", c.clients, 1, 1000),
+	); err != nil {
 		return err
 	}
 	if c.duration <= 0 || c.lease < 2*time.Second {

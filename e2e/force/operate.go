@@ -42,11 +42,23 @@ func (c *client) operate(ctx context.Context, stop <-chan struct{}, m *machine) 
 
 // requestsOf are the requests of operate in each state.
 var requestsOf = map[states.State][]string{
-	states.Enroll: {"manage"}, states.Manageable: {"provide", "provide", "provide", "inspect", "clean"}, states.Available: {"active", "active", "active", "manage"},
-	states.Active: {"deleted", "deleted", "rebuild", "rescue", "service"}, states.Rescue: {"unrescue", "unrescue", "rescue", "deleted"},
-	states.CleanWait: {"abort"}, states.DeployWait: {"deleted", "abort"}, states.InspectWait: {"abort"}, states.RescueWait: {"abort", "deleted"}, states.ServiceWait: {"abort"},
-	states.CleanFail: {"manage"}, states.InspectFail: {"manage", "inspect"}, states.DeployFail: {"active", "rebuild", "deleted"}, states.Error: {"deleted", "rebuild"},
-	states.RescueFail: {"rescue", "unrescue", "deleted"}, states.UnrescueFail: {"unrescue", "rescue", "deleted"}, states.ServiceFail: {"service", "rescue", "abort", "deleted"},
+	states.Enroll:       {"manage"},
+	states.Manageable:   {"provide", "provide", "provide", "inspect", "clean"},
+	states.Available:    {"active", "active", "active", "manage"},
+	states.Active:       {"deleted", "deleted", "rebuild", "rescue", "service"},
+	states.Rescue:       {"unrescue", "unrescue", "rescue", "deleted"},
+	states.CleanWait:    {"abort"},
+	states.DeployWait:   {"deleted", "abort"},
+	states.InspectWait:  {"abort"},
+	states.RescueWait:   {"abort", "deleted"},
+	states.ServiceWait:  {"abort"},
+	states.CleanFail:    {"manage"},
+	states.InspectFail:  {"manage", "inspect"},
+	states.DeployFail:   {"active", "rebuild", "deleted"},
+	states.Error:        {"deleted", "rebuild"},
+	states.RescueFail:   {"rescue", "unrescue", "deleted"},
+	states.UnrescueFail: {"unrescue", "rescue", "deleted"},
+	states.ServiceFail:  {"service", "rescue", "abort", "deleted"},
 }
 
 // request requests a provision state for a machine's node. Before a deployment it chooses one of the images.
@@ -54,7 +66,10 @@ func (c *client) request(ctx context.Context, m *machine, word string) {
 	if word == "active" || word == "rebuild" {
 		sum := m.site.sums[c.random.IntN(len(m.site.sums))]
 		image := map[string]any{
-			"image_source": m.site.web.URL + "/images/" + sum, "image_disk_format": "raw", "image_os_hash_algo": "sha256", "image_os_hash_value": sum,
+			"image_source":        m.site.web.URL + "/images/" + sum,
+			"image_disk_format":   "raw",
+			"image_os_hash_algo":  "sha256",
+			"image_os_hash_value": sum,
 		}
 		patch, _ := json.Marshal([]any{map[string]any{"op": "add", "path": "/instance_info", "value": image}}) // of strings
 		if c.other(ctx, m.node, http.MethodPatch, "", string(patch)) != history.Accepted {
@@ -86,8 +101,17 @@ func (r *run) install(ctx context.Context) error {
 
 // toActive are the requests of activate in each state.
 var toActive = map[states.State]string{
-	states.Enroll: "manage", states.Manageable: "provide", states.Available: "active", states.Rescue: "unrescue", states.CleanFail: "manage",
-	states.InspectFail: "manage", states.DeployFail: "active", states.Error: "rebuild", states.RescueFail: "unrescue", states.UnrescueFail: "unrescue", states.ServiceFail: "abort",
+	states.Enroll:       "manage",
+	states.Manageable:   "provide",
+	states.Available:    "active",
+	states.Rescue:       "unrescue",
+	states.CleanFail:    "manage",
+	states.InspectFail:  "manage",
+	states.DeployFail:   "active",
+	states.Error:        "rebuild",
+	states.RescueFail:   "unrescue",
+	states.UnrescueFail: "unrescue",
+	states.ServiceFail:  "abort",
 }
 
 // activate sends requests about one machine's node until it is active. A failure of its own requests is a finding.
@@ -98,7 +122,11 @@ func (r *run) activate(ctx context.Context, c *client, m *machine) {
 		word, known := toActive[shown.State]
 		switch failure := r.table.Phase(shown.State) == states.PhaseFailed; {
 		case ctx.Err() != nil:
-			r.find(history.Finding{Rule: "machines", Node: m.node, Text: fmt.Sprintf("it is in %q %v after the last fault: %s", shown.State, installTimeout, shown.LastError)})
+			r.find(history.Finding{
+				Rule: "machines",
+				Node: m.node,
+				Text: fmt.Sprintf("it is in %q %v after the last fault: %s", shown.State, installTimeout, shown.LastError),
+			})
 			return
 		case !ok || shown.Reservation != nil:
 		case shown.State == states.Active:
@@ -106,7 +134,11 @@ func (r *run) activate(ctx context.Context, c *client, m *machine) {
 		case shown.Maintenance:
 			c.other(ctx, m.node, http.MethodDelete, "/maintenance", "")
 		case begun && failure:
-			r.find(history.Finding{Rule: "machines", Node: m.node, Text: fmt.Sprintf("it is in %q without a fault: %s", shown.State, shown.LastError)})
+			r.find(history.Finding{
+				Rule: "machines",
+				Node: m.node,
+				Text: fmt.Sprintf("it is in %q without a fault: %s", shown.State, shown.LastError),
+			})
 			return
 		case known:
 			begun = true

@@ -3,38 +3,28 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/promises"
 	"github.com/ironstate/ironstate/e2e/force/history"
-	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
-// Key prefixes of package conductor/etcd; see its documentation.
-const (
-	allKeys    = "/ironstate/v1/"
-	nodeKeys   = allKeys + "records/nodes/"
-	memberKeys = allKeys + "members/"
-)
-
-// recorder reads every version of every node, and the members, from etcd.
+// recorder reads every version of every node, and the members, from the log of the store.
 type recorder struct {
-	client *clientv3.Client
-	table  *states.Table
+	log   storeLog
+	rules promises.Rules
 
 	mu          sync.Mutex
 	revision    int64 // the recorder has read everything up to this revision
 	versions    int
 	nodes       map[string][]history.Version
+	stored      map[string]*promises.Version // the last version of each node
 	memberships map[string]history.Membership
 	left        map[string]time.Time // when the end of each membership was seen
 	takeOver    time.Duration        // the longest time from the end of a membership to the end of its last reservation
@@ -43,10 +33,11 @@ type recorder struct {
 	changed     chan struct{} // closed with the next change
 }
 
-func newRecorder(client *clientv3.Client, table *states.Table) *recorder {
+func newRecorder(log storeLog, table *states.Table) *recorder {
 	return &recorder{
-		client: client, table: table, nodes: map[string][]history.Version{}, memberships: map[string]history.Membership{}, left: map[string]time.Time{},
-		changed: make(chan struct{}), busy: map[string]time.Time{},
+		log: log, rules: promises.Rules{Table: table, MaxTransitions: 32}, // conductor.Config has no other default
+		nodes: map[string][]history.Version{}, stored: map[string]*promises.Version{}, memberships: map[string]history.Membership{},
+		left: map[string]time.Time{}, changed: make(chan struct{}), busy: map[string]time.Time{},
 	}
 }
 
@@ -57,76 +48,57 @@ type longest struct {
 	took  time.Duration
 }
 
-// compactEvery is the interval at which etcd drops the versions that the recorder has read, which
-// keeps its database small. A conductor whose watch was interrupted then reads all nodes again.
-const compactEvery = 5 * time.Second
-
 // run reads until the context ends. An error means that the history is incomplete.
-func (r *recorder) run(ctx context.Context) error {
-	next, compacted := int64(1), time.Now()
-	for ctx.Err() == nil {
-		for answer := range r.client.Watch(clientv3.WithRequireLeader(ctx), allKeys, clientv3.WithPrefix(), clientv3.WithRev(next)) {
-			if answer.CompactRevision > 0 {
-				return fmt.Errorf("revision %d was compacted before it was read", next)
-			}
-			if answer.Err() != nil {
-				break
-			}
-			if err := r.take(answer); err != nil {
-				return err
-			}
-			if len(answer.Events) > 0 {
-				next = answer.Events[len(answer.Events)-1].Kv.ModRevision + 1
-			}
-			if time.Since(compacted) > compactEvery {
-				compacted = time.Now()
-				go func(revision int64) {
-					ctx, cancel := context.WithTimeout(ctx, compactEvery)
-					defer cancel()
-					_, _ = r.client.Compact(ctx, revision) // after a failure the next compaction suffices
-				}(next - 1)
-			}
-		}
-		sleep.For(ctx, 100*time.Millisecond)
-	}
-	return nil
-}
+func (r *recorder) run(ctx context.Context) error { return r.log.follow(ctx, r.take) }
 
-// take records the changes of members and nodes in an answer of the watch.
-func (r *recorder) take(answer clientv3.WatchResponse) error {
+// take records the changes of members and nodes.
+func (r *recorder) take(writes []write) error {
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, event := range answer.Events {
-		key, deleted := string(event.Kv.Key), event.Type == clientv3.EventTypeDelete
-		if id, ok := strings.CutPrefix(key, memberKeys); ok {
-			membership := r.memberships[id]
-			if deleted {
-				membership.Ended = event.Kv.ModRevision
-				r.left[id] = now
-			} else {
-				var m conductor.Member
-				if err := json.Unmarshal(event.Kv.Value, &m); err != nil {
-					return fmt.Errorf("member %s: %w", id, err)
-				}
-				membership.Conductor, membership.Begun = m.Hostname, event.Kv.ModRevision
+	for _, w := range writes {
+		switch {
+		case w.kind == members && w.value == nil:
+			membership := r.memberships[w.id]
+			membership.Ended = w.revision
+			r.memberships[w.id], r.left[w.id] = membership, now
+		case w.kind == members:
+			var m conductor.Member
+			if err := json.Unmarshal(w.value, &m); err != nil {
+				return fmt.Errorf("member %s: %w", w.id, err)
 			}
-			r.memberships[id] = membership
-		}
-		if id, ok := strings.CutPrefix(key, nodeKeys); ok {
-			if deleted {
-				return fmt.Errorf("the node %s was deleted without a request", id)
+			if _, known := r.memberships[w.id]; !known { // else it is a renewal
+				r.memberships[w.id] = history.Membership{Conductor: m.Hostname, Begun: w.revision}
 			}
-			v, err := decodeVersion(event.Kv.Value, event.Kv.ModRevision, now)
+		case w.kind == conductor.KindNode && w.value == nil:
+			return fmt.Errorf("the node %s was deleted without a request", w.id)
+		case w.kind == conductor.KindNode:
+			v, err := decodeVersion(w.value, w.revision, now)
 			if err != nil {
-				return fmt.Errorf("node %s: %w", id, err)
+				return fmt.Errorf("node %s: %w", w.id, err)
 			}
-			r.addVersion(id, v)
+			if err := r.check(w, &v); err != nil {
+				return fmt.Errorf("node %s: %w", w.id, err)
+			}
+			r.addVersion(w.id, v)
 		}
-		r.revision = event.Kv.ModRevision
+		r.revision = w.revision
 	}
 	close(r.changed)
 	r.changed = make(chan struct{})
+	return nil
+}
+
+// check sets the fields Broken and Waits of a version. The caller holds mu.
+func (r *recorder) check(w write, v *history.Version) error {
+	now, err := promises.Decode(w.value)
+	if err != nil {
+		return err
+	}
+	if before := r.stored[w.id]; before != nil {
+		_, v.Broken = r.rules.Write(before, now, r.memberships[before.Claim].Ended == 0)
+	}
+	v.Waits, r.stored[w.id] = r.rules.Waits(now), now
 	return nil
 }
 
@@ -141,10 +113,10 @@ func (r *recorder) addVersion(id string, v history.Version) {
 	r.nodes[id] = append(r.nodes[id], v)
 	r.versions++
 	begin, busy := r.busy[id]
-	switch idle := history.Idle(r.table, v); {
-	case !idle && !busy:
+	switch {
+	case v.Waits != "" && !busy:
 		r.busy[id] = v.Stored
-	case idle && busy:
+	case v.Waits == "" && busy:
 		delete(r.busy, id)
 		if took := v.Stored.Sub(begin); took > r.longest.took {
 			r.longest = longest{id, begin, took}
@@ -155,11 +127,10 @@ func (r *recorder) addVersion(id string, v history.Version) {
 // valueKey is the key in a node's extra that clients write.
 const valueKey = "force"
 
-// decodeVersion decodes a node as package conductor/etcd stores it.
+// decodeVersion decodes a node.
 func decodeVersion(value []byte, revision int64, now time.Time) (history.Version, error) {
-	_, text, _ := bytes.Cut(value, []byte{'\n'})
 	var n conductor.Node
-	if err := json.Unmarshal(text, &n); err != nil {
+	if err := json.Unmarshal(value, &n); err != nil {
 		return history.Version{}, err
 	}
 	v := history.Version{
@@ -226,11 +197,8 @@ func (r *recorder) await(ctx context.Context, holds func() bool) error {
 func (r *recorder) caughtUp(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	answer, err := r.client.Get(ctx, allKeys, append(clientv3.WithLastRev(), clientv3.WithPrefix())...)
-	if err != nil || len(answer.Kvs) == 0 {
-		return false
-	}
+	last, err := r.log.last(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.revision >= answer.Kvs[0].ModRevision
+	return err == nil && r.revision >= last
 }

@@ -15,21 +15,25 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/force/history"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
 // config has the values of the flags.
 type config struct {
 	seed         uint64
-	duration     time.Duration // for which faults are injected
+	duration     time.Duration // for which faults are injected at least, see load
 	nodeCount    int           // nodes of fake-hardware
 	machineCount int           // nodes with agents
 	clients      int
 	lease        time.Duration
-	embedded     bool // the conductors are the etcd servers
-	keep         bool // keep the logs after a failure or a finding
-	verbose      bool // print each fault
+	store        func(*cluster) store // the constructor of the store
+	keep         bool                 // keep the logs after a failure or a finding
+	verbose      bool                 // print each fault
 }
+
+// total returns the number of all nodes, with the one for the attack by files.
+func (c config) total() int { return c.nodeCount + c.machineCount + 1 }
 
 // figures are the result of a run.
 type figures struct {
@@ -68,7 +72,7 @@ type run struct {
 	machines *machines
 
 	mu       sync.Mutex
-	findings []history.Finding // findings beside those of the history
+	findings []history.Finding // in addition to the findings in the history
 }
 
 // execute records one history and checks it. An error means that the run failed or that
@@ -93,7 +97,12 @@ func execute(ctx context.Context, c config, show progress) (result figures, err 
 	}()
 	network, closeNetwork := newNetwork(ctx)
 	defer closeNetwork()
-	r := &run{config: c, table: states.Latest().Table(), progress: print, attacks: &attackLog{refused: map[string]int{}, unanswered: map[string]int{}}}
+	r := &run{
+		config:   c,
+		table:    states.Latest().Table(),
+		progress: print,
+		attacks:  &attackLog{refused: map[string]int{}, unanswered: map[string]int{}},
+	}
 	r.cluster, err = newCluster(ctx, dir, c, network, func(err error) { r.find(history.Finding{Rule: "processes", Text: err.Error()}) })
 	defer r.cluster.stop()
 	if err != nil {
@@ -118,7 +127,7 @@ func execute(ctx context.Context, c config, show progress) (result figures, err 
 	return r.check()
 }
 
-// find records a finding beside those of the history.
+// find records a finding in addition to the findings in the history.
 func (r *run) find(f history.Finding) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,17 +145,17 @@ func (r *run) figures() figures {
 
 // record runs the clients and the faults, and records the history.
 func (r *run) record(ctx context.Context) (err error) {
-	etcd, err := r.cluster.dial()
+	log, err := r.cluster.store.dial()
 	if err != nil {
 		return err
 	}
-	r.recorder = newRecorder(etcd, r.table)
+	r.recorder = newRecorder(log, r.table)
 	recording, stop := context.WithCancel(ctx)
 	recorded := make(chan error, 1)
 	go func() { recorded <- r.recorder.run(recording) }()
 	defer func() {
 		stop()
-		err = errors.Join(err, <-recorded, etcd.Close())
+		err = errors.Join(err, <-recorded, log.Close())
 	}()
 	if err := r.populate(ctx); err != nil {
 		return err
@@ -186,6 +195,10 @@ func (r *run) populate(ctx context.Context) error {
 		}
 		r.nodes = append(r.nodes, id)
 	}
+	created := history.Request{}
+	if c.ask(ctx, c.anyHost(), &created, http.MethodPost, "/v1/nodes", endlessFiles); created.Outcome != history.Accepted {
+		return fmt.Errorf("the node whose files have no end could not be created: HTTP status %d", created.Status)
+	}
 	for i := range r.machines.all {
 		if err := r.machines.enroll(ctx, c, i); err != nil {
 			return err
@@ -197,13 +210,17 @@ func (r *run) populate(ctx context.Context) error {
 // nodeID returns the UUID of a node.
 func nodeID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
 
-const progressEvery = 5 * time.Second
+const (
+	progressEvery = 5 * time.Second
+	workEvery     = 100 * time.Millisecond // how often the work that was done is counted
+)
 
-// load runs the clients and the attackers while faults are injected, for the configured time.
+// load runs the clients and the attackers while faults are injected, for the configured time. On a slow machine it
+// takes longer: until the work has happened without which the history shows nothing.
 func (r *run) load(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
-	limited, cancel := context.WithTimeout(ctx, r.duration)
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for id := range r.clients {
 		c := r.newClient(id + 1)
@@ -220,15 +237,19 @@ func (r *run) load(ctx context.Context) {
 	}
 	group.Go(func() { r.faults.run(limited, r.seed) })
 	begin := time.Now()
-	ticks := time.NewTicker(progressEvery)
-	defer ticks.Stop()
-	for limited.Err() == nil {
-		select {
-		case <-ticks.C:
+	printed := begin
+	for ctx.Err() == nil && (time.Since(begin) < r.duration || !r.hasWorked()) {
+		sleep.For(ctx, min(workEvery, r.duration))
+		if time.Since(printed) > progressEvery {
+			printed = time.Now()
 			r.progress("%8v  %v", time.Since(begin).Round(time.Second), r.figures())
-		case <-limited.Done():
 		}
 	}
+}
+
+// hasWorked reports whether a request of a client was accepted, a fault was injected, and every attack was made.
+func (r *run) hasWorked() bool {
+	return r.requests.count()[history.Accepted] > 0 && r.faults.count.Load() > 0 && r.attacks.complete()
 }
 
 // idleTimeout bounds the time from the end of all faults until all nodes are idle.
@@ -248,11 +269,12 @@ func (r *run) settle(ctx context.Context) error {
 		busy := r.recorder.busyNodes()
 		if time.Since(printed) > progressEvery {
 			printed = time.Now()
-			r.progress("%8v  after the last fault: %d nodes are not idle yet %s", time.Since(begin).Round(time.Second), len(busy), strings.Join(busy[:min(1, len(busy))], ""))
+			r.progress("%8v  after the last fault: %d nodes are not idle yet %s",
+				time.Since(begin).Round(time.Second), len(busy), strings.Join(busy[:min(1, len(busy))], ""))
 		}
 		return len(busy) == 0 && r.recorder.caughtUp(bounded)
 	})
-	r.progress("%8v  after the last fault: %d of %d nodes are idle", time.Since(begin).Round(time.Second), r.figures().idle, r.nodeCount+r.machineCount)
+	r.progress("%8v  after the last fault: %d of %d nodes are idle", time.Since(begin).Round(time.Second), r.figures().idle, r.total())
 	for _, host := range r.cluster.conductors {
 		c := r.newClient(r.clients + 1)
 		for _, id := range slices.Concat(r.nodes, r.machines.nodes()) {

@@ -22,7 +22,7 @@ import (
 // lockAtOnce makes Ironic answer that a node is locked without a retry.
 var lockAtOnce = Options{Config: "[conductor]\nnode_locked_retry_attempts = 1\n"}
 
-// compareAdmission returns the comparisons of what decides about a request besides the state
+// compareAdmission returns the comparisons of the rules that decide about a request besides the state
 // machine. They need an Ironic with the option lockAtOnce. With all, they ask in every
 // situation; otherwise some fields determine others, one word stands for those that no table has,
 // and ports are updated in few states.
@@ -42,15 +42,18 @@ func compareAdmission(all bool) []compare {
 		"volume/connectors", map[string]any{"type": "iqn", "connector_id": "iqn.2017-07.org.openstack:01"},
 	}
 	const every = "with maintenance, fault, protected, retired, reserved, instance"
+	admit := func(name string, o *object, trials func(Installation, bool) []trial) compare {
+		return admit(name, o, trials, all)
+	}
 	return []compare{
-		admit("every request that the table accepts, "+every, nil, acceptedWords(all)),
-		admit("every request that the table refuses, with maintenance and reserved", nil, refusedWords(all)),
-		admit("interfaces that the node lacks, and traits of its instance", nil, validations()),
-		admit("power requests in every state, with maintenance and reserved", nil, powerRequests()),
-		admit("deleting the record in every state, "+every, nil, deletions(all)),
-		admit("updating the record in every state, with maintenance, reserved, instance", nil, updates(all)),
-		admit("updating a port in every state, with maintenance, reserved, instance", port, portUpdates(port, all)),
-		admit("updating and deleting a volume connector, by power state and reserved", connector, volumeRequests(connector)),
+		admit("every request that the table accepts, "+every, nil, acceptedWords),
+		admit("every request that the table refuses, with maintenance and reserved", nil, refusedWords),
+		admit("interfaces that the node lacks, and traits of its instance", nil, validations),
+		admit("power requests in every state, with maintenance and reserved", nil, powerRequests),
+		admit("deleting the record in every state, "+every, nil, deletions),
+		admit("updating the record in every state, with maintenance, reserved, instance", nil, updates),
+		admit("updating a port in every state, with maintenance, reserved, instance", port, port.portUpdates),
+		admit("updating and deleting a volume connector, by power state and reserved", connector, connector.volumeRequests),
 	}
 }
 
@@ -95,7 +98,7 @@ func (s *situation) columns() columns {
 		set[kind+"_interface"] = name
 	}
 	if s.traits != nil {
-		info, _ := json.Marshal(map[string]any{"traits": s.traits})
+		info, _ := json.Marshal(map[string]any{"traits": s.traits, "image_source": image})
 		set["instance_info"] = string(info)
 	}
 	return set
@@ -106,7 +109,7 @@ func (s *situation) node() *conductor.Node {
 	n := &conductor.Node{
 		Driver: "fake-hardware", ConductorGroup: elsewhere, ResourceClass: "gold", Power: s.power,
 		ProvisionState: s.at.State, TargetProvisionState: s.at.Target, LastError: s.at.LastError,
-		Maintenance: s.maintenance, Fault: s.fault, Protected: s.protected, Retired: s.retired,
+		Maintenance: s.maintenance, Fault: s.fault, InstanceInfo: withImage(), Protected: s.protected, Retired: s.retired,
 		Interfaces: map[string]string{
 			"power": driverName, "deploy": driverName, "inspect": driverName, "rescue": driverName, "vendor": driverName, "bios": "no-bios",
 		},
@@ -119,7 +122,7 @@ func (s *situation) node() *conductor.Node {
 		n.InstanceUUID = instanceUUID
 	}
 	if s.traits != nil {
-		n.InstanceInfo = map[string]any{"traits": s.traits}
+		n.InstanceInfo["traits"] = s.traits
 	}
 	return n
 }
@@ -166,18 +169,21 @@ func (o *object) uuid() string { return o.template.Meta().UUID }
 
 func (o *object) path() string { return o.list + "/" + o.uuid() }
 
-// admit returns the comparison of Ironic, ironstate's API and package admission by trials. Each node has
-// the object, unless it is nil.
-func admit(name string, o *object, trials []trial) compare {
+// admit returns the comparison of Ironic, ironstate's API and package admission by trials: all of a series, or
+// its fewer ones. Each node has the object, unless it is nil.
+func admit(name string, o *object, trials func(i Installation, all bool) []trial, all bool) compare {
 	return func(ctx context.Context, i *Ironic) (Comparison, error) {
 		c := Comparison{Name: "admission: " + name}
-		s, err := startService(ctx)
+		s, err := startService(ctx, i.Series)
 		if err != nil {
 			return c, err
 		}
 		defer s.Close()
 		uuid := ""
-		for _, t := range trials {
+		for _, t := range trials(i.Installation, all) {
+			if i.sample.leavesOut() {
+				continue
+			}
 			if uuid == "" {
 				if uuid, err = i.newNodeWith(ctx, o); err != nil {
 					return c, err
@@ -206,7 +212,7 @@ func (i *Ironic) newNodeWith(ctx context.Context, o *object) (string, error) {
 	}
 	body := maps.Clone(o.body)
 	body["uuid"], body["node_uuid"] = o.uuid(), uuid
-	answer, err := i.Client.send(ctx, newest, http.MethodPost, o.list, body)
+	answer, err := i.Client.send(ctx, i.newest(), http.MethodPost, o.list, body)
 	if err == nil && answer.Status != http.StatusCreated {
 		err = fmt.Errorf("lockstep: create %s: %s", o.list, answer.Fault)
 	}
@@ -221,7 +227,7 @@ func (c *Comparison) try(ctx context.Context, i *Ironic, uuid string, s *service
 		return false, err
 	}
 	send := func(client *Client, uuid string) (Answer, error) {
-		return client.send(ctx, newest, t.method, strings.ReplaceAll(t.path, "NODE", uuid), t.body)
+		return client.send(ctx, i.newest(), t.method, strings.ReplaceAll(t.path, "NODE", uuid), t.body)
 	}
 	want, err := send(i.Client, uuid)
 	if err != nil {

@@ -4,16 +4,12 @@ package lockstep
 
 import (
 	"testing"
-	"time"
+
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 func TestAdmission(t *testing.T) {
+	needs.Long(t)
 	t.Parallel()
-	i := start(t, lockAtOnce)
-	for _, compare := range compareAdmission(false) {
-		began := time.Now()
-		c, err := compare(t.Context(), i)
-		t.Logf("in %v", time.Since(began))
-		requireSame(t, c, err)
-	}
+	requireAllSame(t, start(t, lockAtOnce), compareAdmission(false)...)
 }

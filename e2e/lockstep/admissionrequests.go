@@ -36,23 +36,23 @@ func situations(at machine.Node, all bool) (found []situation) {
 	return found
 }
 
-func provision(word string) request {
+func (i Installation) provision(word string) request {
 	return request{
-		what: fmt.Sprintf("%q", word), method: http.MethodPut, path: "nodes/NODE/states/provision", body: bodyFor(word),
+		what: fmt.Sprintf("%q", word), method: http.MethodPut, path: "nodes/NODE/states/provision", body: i.bodyFor(word),
 		accepted: http.StatusAccepted,
 		decide: func(r admission.Rules, f admission.NodeFields) error {
-			_, err := r.Provision(f, word, newest)
+			_, err := r.Provision(f, word, i.newest())
 			return err
 		},
 	}
 }
 
 // acceptedWords requests each provision state that the table allows.
-func acceptedWords(all bool) (trials []trial) {
-	for state := range Series.Table().States().All() {
-		for word := range Series.Table().Requests(state, newest) {
-			for _, s := range situations(inState(state), all) {
-				trials = append(trials, trial{s, provision(word)})
+func acceptedWords(i Installation, all bool) (trials []trial) {
+	for state := range i.table().States().All() {
+		for word := range i.table().Requests(state, i.newest()) {
+			for _, s := range situations(i.inState(state), all) {
+				trials = append(trials, trial{s, i.provision(word)})
 			}
 		}
 	}
@@ -60,19 +60,19 @@ func acceptedWords(all bool) (trials []trial) {
 }
 
 // refusedWords requests each word that the table refuses.
-func refusedWords(all bool) (trials []trial) {
+func refusedWords(i Installation, all bool) (trials []trial) {
 	words := words()
 	if !all {
 		words = append(slices.Sorted(maps.Keys(states.Verbs())), "nonsense", "done")
 	}
-	for state := range Series.Table().States().All() {
+	for state := range i.table().States().All() {
 		for _, word := range words {
-			if _, err := Series.Table().Request(state, word, newest); err == nil {
+			if _, err := i.table().Request(state, word, i.newest()); err == nil {
 				continue
 			}
 			for bits := range 4 {
-				s := situation{at: inState(state), maintenance: bits&1 != 0, reserved: bits&2 != 0}
-				trials = append(trials, trial{s, provision(word)})
+				s := situation{at: i.inState(state), maintenance: bits&1 != 0, reserved: bits&2 != 0}
+				trials = append(trials, trial{s, i.provision(word)})
 			}
 		}
 	}
@@ -80,19 +80,19 @@ func refusedWords(all bool) (trials []trial) {
 }
 
 // validations requests provision states of nodes that lack an interface or a trait.
-func validations() (trials []trial) {
+func validations(i Installation, _ bool) (trials []trial) {
 	missing := map[string]string{"inspect": "no-inspect", "rescue": "no-rescue"}
-	for state := range Series.Table().States().All() {
-		for word := range Series.Table().Requests(state, newest) {
+	for state := range i.table().States().All() {
+		for word := range i.table().Requests(state, i.newest()) {
 			if word != "unrescue" && word != "abort" { // the no-* interfaces fail their work, too
 				for _, reserved := range []bool{false, true} {
-					s := situation{at: inState(state), interfaces: missing, reserved: reserved}
-					trials = append(trials, trial{s, provision(word)})
+					s := situation{at: i.inState(state), interfaces: missing, reserved: reserved}
+					trials = append(trials, trial{s, i.provision(word)})
 				}
 			}
 			if word == "active" || word == "rebuild" || word == "deploy" || word == "clean" {
 				for _, traits := range [][]any{{"CUSTOM_GOLD"}, {}, {1}} {
-					trials = append(trials, trial{situation{at: inState(state), traits: traits}, provision(word)})
+					trials = append(trials, trial{situation{at: i.inState(state), traits: traits}, i.provision(word)})
 				}
 			}
 		}
@@ -101,15 +101,15 @@ func validations() (trials []trial) {
 }
 
 // powerRequests switches nodes on.
-func powerRequests() (trials []trial) {
+func powerRequests(i Installation, _ bool) (trials []trial) {
 	on := request{
 		what: "power on", method: http.MethodPut, path: "nodes/NODE/states/power", body: map[string]any{"target": states.PowerOn},
 		accepted: http.StatusAccepted,
 		decide:   func(r admission.Rules, f admission.NodeFields) error { return r.Power(f, states.PowerOn) },
 	}
-	for state := range Series.Table().States().All() {
+	for state := range i.table().States().All() {
 		for bits := range 4 {
-			s := situation{at: inState(state), power: states.PowerOn, maintenance: bits&1 != 0, reserved: bits&2 != 0}
+			s := situation{at: i.inState(state), power: states.PowerOn, maintenance: bits&1 != 0, reserved: bits&2 != 0}
 			trials = append(trials, trial{s, on})
 		}
 	}
@@ -117,12 +117,12 @@ func powerRequests() (trials []trial) {
 }
 
 // deletions deletes nodes.
-func deletions(all bool) (trials []trial) {
+func deletions(i Installation, all bool) (trials []trial) {
 	deletion := request{
 		what: "deletion", method: http.MethodDelete, path: "nodes/NODE", accepted: http.StatusNoContent, decide: admission.Rules.Delete,
 	}
-	for state := range Series.Table().States().All() {
-		for _, s := range situations(inState(state), all) {
+	for state := range i.table().States().All() {
+		for _, s := range situations(i.inState(state), all) {
 			trials = append(trials, trial{s, deletion})
 		}
 	}
@@ -137,7 +137,7 @@ func add(path string, value any) operation {
 }
 
 // updates patches nodes.
-func updates(all bool) (trials []trial) {
+func updates(i Installation, all bool) (trials []trial) {
 	patches := []struct {
 		patch  []operation
 		update admission.Update
@@ -154,12 +154,12 @@ func updates(all bool) (trials []trial) {
 		{[]operation{add("/instance_uuid", "7b0f9c5e-3e0a-4d6f-9a53-0f4f0d3b1c22")}, admission.Update{ReplacesInstance: true}},
 		{[]operation{{"op": "remove", "path": "/instance_uuid"}}, admission.Update{RemovesInstance: true}},
 	}
-	for state := range Series.Table().States().All() {
+	for state := range i.table().States().All() {
 		for n, p := range patches {
 			patch := request{
 				what: fmt.Sprint(p.patch), method: http.MethodPatch, path: "nodes/NODE", body: p.patch, accepted: http.StatusOK,
 				decide: func(r admission.Rules, f admission.NodeFields) error {
-					if err := r.Patch(f, p.update.RemovesInstance, newest); err != nil {
+					if err := r.Patch(f, p.update.RemovesInstance, i.newest()); err != nil {
 						return err
 					}
 					u := p.update
@@ -170,7 +170,7 @@ func updates(all bool) (trials []trial) {
 			for _, maintenance := range []bool{false, true} {
 				if all || maintenance == ((n+int(state))%4 >= 2) {
 					trials = append(trials, trial{situation{
-						at: inState(state), maintenance: maintenance, reserved: n%2 == int(state)%2, instance: n >= len(patches)-2,
+						at: i.inState(state), maintenance: maintenance, reserved: n%2 == int(state)%2, instance: n >= len(patches)-2,
 					}, patch})
 				}
 			}
@@ -180,14 +180,14 @@ func updates(all bool) (trials []trial) {
 }
 
 // portUpdates patches a port of nodes.
-func portUpdates(port *object, all bool) (trials []trial) {
-	in := Series.Table().States()
+func (port *object) portUpdates(i Installation, all bool) (trials []trial) {
+	in := i.table().States()
 	if !all {
 		in = states.SetOf(states.Inspecting, states.InspectWait, states.Manageable, states.Available, states.Active, states.DeployWait)
 	}
 	for state := range in.All() {
 		for bits, s := range []situation{{}, {instance: true}, {maintenance: true, instance: true}, {reserved: true}} {
-			s.at = inState(state)
+			s.at = i.inState(state)
 			for _, u := range []struct {
 				patch  []operation
 				update admission.PortUpdate
@@ -198,7 +198,7 @@ func portUpdates(port *object, all bool) (trials []trial) {
 			} {
 				trials = append(trials, trial{s, request{
 					what: fmt.Sprint("port ", u.patch), method: http.MethodPatch, path: port.path(), body: u.patch, accepted: http.StatusOK,
-					decide: func(r admission.Rules, f admission.NodeFields) error { return r.UpdatePort(f, u.update, newest) },
+					decide: func(r admission.Rules, f admission.NodeFields) error { return r.UpdatePort(f, u.update, i.newest()) },
 				}})
 			}
 		}
@@ -207,11 +207,11 @@ func portUpdates(port *object, all bool) (trials []trial) {
 }
 
 // volumeRequests patches and deletes a volume connector of nodes.
-func volumeRequests(connector *object) (trials []trial) {
+func (connector *object) volumeRequests(i Installation, _ bool) (trials []trial) {
 	for _, state := range []states.State{states.Enroll, states.Manageable, states.Available, states.Active} {
 		for _, power := range []states.Power{states.NoPower, states.PowerOn, states.PowerOff} {
 			for _, reserved := range []bool{false, true} {
-				s := situation{at: inState(state), power: power, reserved: reserved}
+				s := situation{at: i.inState(state), power: power, reserved: reserved}
 				trials = append(trials,
 					trial{s, request{
 						what: "volume update", method: http.MethodPatch, path: connector.path(), body: []operation{add("/extra/note", "text")},

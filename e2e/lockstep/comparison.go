@@ -4,7 +4,11 @@ package lockstep
 
 import (
 	"fmt"
+	"iter"
+	"math/rand/v2"
 	"slices"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 // Comparison is the result of giving the same inputs to Ironic and to this module.
@@ -12,6 +16,7 @@ type Comparison struct {
 	Name        string // what was compared
 	Compared    int    // the number of compared answers
 	Differences []Difference
+	Failed      error // why the comparison was not made to its end
 }
 
 // Difference is one answer that differs.
@@ -23,6 +28,15 @@ type Difference struct {
 func (d Difference) String() string {
 	return fmt.Sprintf("%s: ironic: %s; ironstate: %s", d.What, d.Ironic, d.Ironstate)
 }
+
+// A sample chooses one of oneIn inputs of the comparisons that ask many. A nil one chooses all.
+type sample struct {
+	random *rand.Rand
+	oneIn  int
+}
+
+// leavesOut reports whether the next input is left out.
+func (s *sample) leavesOut() bool { return s != nil && s.random.IntN(s.oneIn) != 0 }
 
 // compare counts a comparison and records a difference between the two answers. It
 // compares the answers with ==, and formats the answers and the input only if they
@@ -36,76 +50,39 @@ func (c *Comparison) compare(ironic, ironstate any, format string, args ...any) 
 
 // Purpose is an intended difference.
 type Purpose struct {
+	From, To   states.Series // the first and the last series that have it; a To of NoSeries is the newest
 	Comparison string
 	Difference
 	Reason string
 }
 
 // OnPurpose lists every intended difference.
-var OnPurpose = []Purpose{
-	{
-		powerName,
-		Difference{
-			"active, as documented, died",
-			`recorded none, hardware on, maintenance true, fault "power failure", last error of power sync`,
-			`recorded power on, hardware on, maintenance true, fault "power failure", last error of power sync`,
-		},
-		"Ironic documents that the recorded power state stays when reading fails, and its code forgets it; " +
-			"powersync does as documented unless Policy.ForgetUnread is set",
-	},
-	{
-		recoveryName,
-		Difference{
-			"cleaning to manageable",
-			"in clean failed, target available, with last error",
-			"in clean failed, target manageable, with last error",
-		},
-		"A manual cleaning keeps its target to the end, also when its conductor dies",
-	},
-	{
-		stepsName,
-		Difference{"a step that waits, in cleaning to manageable", "in clean wait, target available", "in clean wait, target manageable"},
-		"Since 2023.2 Ironic has built-in steps that fire without the target of a manual cleaning, which then ends in available",
-	},
-	{
-		stepsName,
-		Difference{"a step that has waited, in clean wait to manageable", "in cleaning, target available", "in cleaning, target manageable"},
-		"Since 2023.2 Ironic has built-in steps that fire without the target of a manual cleaning, which then ends in available",
-	},
-	{
-		powerName,
-		Difference{
-			"active, died, switched off, restarted",
-			`recorded power off, hardware off, maintenance false, fault "", last error of power sync`,
-			`recorded power off, hardware off, maintenance false, fault "", last error none`,
-		},
-		"Ironic 2023.1 leaves the last error of a power failure that is over; since July 2025 it clears it where its node history " +
-			"keeps a copy, and powersync does so with an event that carries it",
-	},
-	{
-		powerName,
-		Difference{
-			"manageable, with an earlier error, nothing, switched off",
-			`recorded power on, hardware on, maintenance false, fault "", last error none`,
-			`recorded power on, hardware on, maintenance false, fault "", last error from before`,
-		},
-		"Ironic clears any last error when it forces a power state, and keeps no copy; powersync's rounds clear none but their own",
-	},
+var OnPurpose = scenarios.OnPurpose
+
+// purposesOf returns the intended differences of a series.
+func purposesOf(s states.Series) iter.Seq[Purpose] {
+	return func(yield func(Purpose) bool) {
+		for _, p := range OnPurpose {
+			if s >= p.From && (p.To == states.NoSeries || s <= p.To) && !yield(p) {
+				return
+			}
+		}
+	}
 }
 
-// Unexpected returns the differences that [OnPurpose] does not list.
-func (c *Comparison) Unexpected() []Difference {
-	return slices.DeleteFunc(slices.Clone(c.Differences), func(d Difference) bool {
-		return slices.ContainsFunc(OnPurpose, func(p Purpose) bool {
-			return p.Comparison == c.Name && p.Difference == d
-		})
-	})
+// Unexpected returns the differences that [OnPurpose] does not list for a series.
+func (c *Comparison) Unexpected(s states.Series) []Difference {
+	left := slices.Clone(c.Differences)
+	for p := range purposesOf(s) {
+		left = slices.DeleteFunc(left, func(d Difference) bool { return p.Comparison == c.Name && p.Difference == d })
+	}
+	return left
 }
 
-// OutOfDate returns the differences that [OnPurpose] lists for the comparison, but that
+// OutOfDate returns the differences that [OnPurpose] lists for the comparison and a series, but that
 // the comparison did not find.
-func (c *Comparison) OutOfDate() []Purpose {
-	return slices.DeleteFunc(slices.Clone(OnPurpose), func(p Purpose) bool {
+func (c *Comparison) OutOfDate(s states.Series) []Purpose {
+	return slices.DeleteFunc(slices.Collect(purposesOf(s)), func(p Purpose) bool {
 		return p.Comparison != c.Name || slices.Contains(c.Differences, p.Difference)
 	})
 }

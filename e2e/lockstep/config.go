@@ -8,10 +8,14 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 // Options configures an Ironic.
 type Options struct {
+	// Root is the folder of a Debian with an Ironic, as e2e/ironic makes it; empty for the Ironic of this machine.
+	Root string
 	// IPMI enables the hardware type ipmi in addition to fake-hardware, with power
 	// sync and recovery at short intervals.
 	IPMI bool
@@ -89,6 +93,9 @@ func (i *Ironic) writeConfig(port string) error {
 	} else {
 		config += fakeConfig
 	}
+	if i.Series >= states.Gazpacho {
+		config += threadConfig
+	}
 	config += i.options.Config
 	values := strings.NewReplacer("DIR", i.dir, "PORT", port, "HOST", HostName)
 	return i.write(configFile, values.Replace(config))
@@ -108,6 +115,7 @@ enabled_network_interfaces = noop
 enabled_storage_interfaces = noop
 enabled_console_interfaces = fake,no-console
 enabled_bios_interfaces = fake,no-bios
+enabled_firmware_interfaces = fake,no-firmware
 enabled_raid_interfaces = fake,no-raid
 [database]
 connection = sqlite:///DIR/ironic.sqlite
@@ -146,10 +154,19 @@ sync_local_state_interval = 86400
 check_provision_state_interval = 1
 check_rescue_state_interval = 1
 periodic_max_workers = 1000
+workers_pool_size = 3000
 heartbeat_interval = 86400
 heartbeat_timeout = 172800
 [agent]
 deploy_logs_collect = never
+`
+
+// The workers are threads of the operating system since 2026.1. Each wakes up once a second when it has no work, so
+// that thousands of them need a whole processor.
+const threadConfig = `
+[conductor]
+periodic_max_workers = 40
+workers_pool_size = 100
 `
 
 const ipmiConfig = `

@@ -34,6 +34,10 @@ type row struct {
 // columns holds the values to write, by column.
 type columns map[string]any
 
+// image is the image of each instance. Later Ironics, such as 29.0.5, fail by a Python exception when a node without
+// one is rebuilt.
+const image = "http://127.0.0.1/image"
+
 // columnsOf returns the columns of a node without work and without a trace of earlier work.
 func columnsOf(node machine.Node) columns {
 	c := columns{
@@ -49,7 +53,7 @@ func columnsOf(node machine.Node) columns {
 		"clean_step":             "{}",
 		"deploy_step":            "{}",
 		"driver_internal_info":   "{}",
-		"instance_info":          "{}",
+		"instance_info":          `{"image_source": "` + image + `"}`,
 		"instance_uuid":          nil,
 	}
 	if node.LastError != "" {
@@ -75,7 +79,7 @@ func (d *database) write(uuid string, set columns) (row, error) {
 	return r, nil
 }
 
-// Wipe removes all records from Ironic's database, except those of its conductor. No node
+// Wipe removes all records from Ironic's database, except its conductor's. No node
 // may have work.
 func (i *Ironic) Wipe() error {
 	var answer struct{ Error string }

@@ -13,70 +13,28 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// factCases are the fields other than the state for which Ironic refuses requests: as
-// columns of its database, and as [plan.NodeFields].
-var factCases = []struct {
-	name   string
-	set    columns
-	fields plan.NodeFields
-}{
-	{"nothing", nil, plan.NodeFields{}},
-	{"maintenance", columns{"maintenance": 1}, plan.NodeFields{Maintenance: true}},
-	{
-		"maintenance for a power failure", columns{"maintenance": 1, "fault": "power failure"},
-		plan.NodeFields{Maintenance: true, Fault: "power failure"},
-	},
-	{
-		"maintenance for a clean failure", columns{"maintenance": 1, "fault": "clean failure"},
-		plan.NodeFields{Maintenance: true, Fault: "clean failure"},
-	},
-	{"protected", columns{"protected": 1}, plan.NodeFields{Protected: true}},
-	{"retired", columns{"retired": 1}, plan.NodeFields{Retired: true}},
-	{"a reservation", columns{"reservation": "somebody"}, plan.NodeFields{Reserved: true}},
-}
-
-// factRequests has a state and a goal for each request that the API accepts for a node
-// at rest.
-var factRequests = []struct {
-	from states.State
-	goal plan.Goal
-	verb string
-}{
-	{states.Enroll, plan.In(states.Manageable), "manage"},
-	{states.CleanFail, plan.In(states.Manageable), "manage"},
-	{states.Manageable, plan.In(states.Available), "provide"},
-	{states.Manageable, plan.After(states.EventInspect), "inspect"},
-	{states.Manageable, plan.After(states.EventClean), "clean"},
-	{states.Manageable, plan.After(states.EventAdopt), "adopt"},
-	{states.Available, plan.In(states.Active), "active"},
-	{states.Active, plan.After(states.EventRebuild), "rebuild"},
-	{states.Active, plan.In(states.Rescue), "rescue"},
-	{states.Active, plan.After(states.EventDelete), "deleted"},
-	{states.Rescue, plan.In(states.Active), "unrescue"},
-}
-
 // compareFields sends each request for a node with each fact, and compares whether the
 // API accepts the request with whether [plan.Next] sends it.
 func compareFields(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: what else decides about a request: maintenance, protected, retired, reserved, cleaning"}
-	for _, r := range factRequests {
-		for _, f := range factCases {
-			uuid, err := i.nodeIn(ctx, inState(r.from), f.set)
+	for _, r := range scenarios.Requests {
+		for _, f := range scenarios.Facts {
+			uuid, err := i.nodeIn(ctx, i.inState(r.From), f.Set)
 			if err != nil {
 				return c, err
 			}
-			answer, err := i.Client.Provision(ctx, newest, uuid, bodyFor(r.verb))
+			answer, err := i.Client.Provision(ctx, i.newest(), uuid, i.bodyFor(r.Verb))
 			if err != nil {
 				return c, err
 			}
-			step, err := nextWith(r.from, r.goal, f.fields)
+			step, err := i.nextWith(r.From, r.Goal, f.Fields)
 			if err != nil {
 				return c, err
 			}
-			if step.Verb != r.verb {
-				return c, fmt.Errorf("lockstep: the plan for %v in %v has %q, not %q", r.goal, r.from, step.Verb, r.verb)
+			if step.Verb != r.Verb {
+				return c, fmt.Errorf("lockstep: the plan for %v in %v has %q, not %q", r.Goal, r.From, step.Verb, r.Verb)
 			}
-			c.compare(answer.Status == http.StatusAccepted, step.Action == plan.Send, "%s in %v with %s is sent", r.verb, r.from, f.name)
+			c.compare(answer.Status == http.StatusAccepted, step.Action == plan.Send, "%s in %v with %s is sent", r.Verb, r.From, f.Name)
 		}
 	}
 	if err := c.compareDeletion(ctx, i); err != nil {
@@ -99,21 +57,21 @@ func (c *Comparison) compareDeletion(ctx context.Context, i *Ironic) error {
 			{columns{"protected": 1}, plan.NodeFields{Protected: true}},
 		} {
 			f.set["maintenance"], f.fields.Maintenance = maintenance, maintenance
-			uuid, err := i.nodeIn(ctx, inState(states.Manageable), f.set)
+			uuid, err := i.nodeIn(ctx, i.inState(states.Manageable), f.set)
 			if err != nil {
 				return err
 			}
-			answer, err := i.Client.Delete(ctx, newest, uuid)
+			answer, err := i.Client.Delete(ctx, i.newest(), uuid)
 			if err != nil {
 				return err
 			}
-			step, err := nextWith(states.Manageable, plan.Deletable, f.fields)
+			step, err := i.nextWith(states.Manageable, plan.Deletable, f.fields)
 			if err != nil {
 				return err
 			}
 			c.compare(answer.Status == http.StatusNoContent, step.Action == plan.Done, "a node with %+v is deleted", f.fields)
 			if answer.Status != http.StatusNoContent { // frees the instance for the next node
-				if _, err := i.database.write(uuid, columnsOf(inState(states.Manageable))); err != nil {
+				if _, err := i.database.write(uuid, columnsOf(i.inState(states.Manageable))); err != nil {
 					return err
 				}
 			}
@@ -122,16 +80,16 @@ func (c *Comparison) compareDeletion(ctx context.Context, i *Ironic) error {
 	return nil
 }
 
-func nextWith(from states.State, goal plan.Goal, fields plan.NodeFields) (plan.Step, error) {
+func (i *Ironic) nextWith(from states.State, goal plan.Goal, fields plan.NodeFields) (plan.Step, error) {
 	policy := plan.Policy{MayDestroy: true, Retries: 1}
-	desired := plan.Desired{Goal: goal, Version: newest, Policy: policy, Fields: fields}
-	return plan.Next(Series.Table(), machine.Node{State: from}, desired)
+	desired := plan.Desired{Goal: goal, Version: i.newest(), Policy: policy, Fields: fields}
+	return plan.Next(i.table(), machine.Node{State: from}, desired)
 }
 
 // compareCleaning provides a node whose cleaning would fail, with automated cleaning on
 // and off. With it off the node becomes available without cleaning.
 func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
-	s, err := startService(ctx)
+	s, err := startService(ctx, i.Series)
 	if err != nil {
 		return err
 	}
@@ -152,7 +110,7 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 		if err != nil {
 			return err
 		}
-		step, err := nextWith(states.Manageable, plan.In(states.Available), plan.NodeFields{NoAutomatedClean: off})
+		step, err := i.nextWith(states.Manageable, plan.In(states.Available), plan.NodeFields{NoAutomatedClean: off})
 		if err != nil {
 			return err
 		}
@@ -163,13 +121,13 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 		if err := l.setOutcome(ctx, Fail); err != nil {
 			return err
 		}
-		if _, err := i.request(ctx, newest, l.uuid, "provide"); err != nil {
+		if _, err := i.request(ctx, i.newest(), l.uuid, "provide"); err != nil {
 			return err
 		}
-		if _, err := s.Client.Provision(ctx, newest, l.uuid, bodyFor("provide")); err != nil {
+		if _, err := s.Client.Provision(ctx, i.newest(), l.uuid, i.bodyFor("provide")); err != nil {
 			return err
 		}
-		if err := l.machine.Request(ctx, "provide", newest); err != nil {
+		if err := l.machine.Request(ctx, "provide", i.newest()); err != nil {
 			return err
 		}
 		if err := l.work(ctx, outcome); err != nil {
@@ -191,22 +149,22 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 // the answers with [states.Table.CanUpdate] and [states.Table.CanDelete].
 func compareRecords(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: updating and deleting the record in every state"}
-	table := Series.Table()
+	table := i.table()
 	for state := range table.States().All() {
 		for _, maintenance := range []bool{false, true} {
-			at := inState(state)
+			at := i.inState(state)
 			uuid, err := i.nodeIn(ctx, at, columns{"maintenance": maintenance})
 			if err != nil {
 				return c, err
 			}
-			for _, v := range []states.APIVersion{1, 38, 39, newest} {
+			for _, v := range []states.APIVersion{1, 38, 39, i.newest()} {
 				answer, err := i.Client.Patch(ctx, v, uuid, "/extra/note", "text")
 				if err != nil {
 					return c, err
 				}
 				c.compare(answer.Status == http.StatusOK, table.CanUpdate(at.State, at.Target, v), "%v is updated at %v", state, v)
 			}
-			answer, err := i.Client.Delete(ctx, newest, uuid)
+			answer, err := i.Client.Delete(ctx, i.newest(), uuid)
 			if err != nil {
 				return c, err
 			}

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/states"
 )
 
 // History returns the severity and the event type of each entry of a node's history, oldest first.
-func (c *Client) History(ctx context.Context, uuid string) ([]string, error) {
-	answer, err := c.do(ctx, newest, http.MethodGet, "/"+uuid+"/history?detail=true", nil)
+func (c *Client) History(ctx context.Context, v states.APIVersion, uuid string) ([]string, error) {
+	answer, err := c.do(ctx, v, http.MethodGet, "/"+uuid+"/history?detail=true", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -41,11 +42,11 @@ const historyTimeout = 5 * time.Second
 // compareHistories compares the histories of the node.
 func (l *life) compareHistories(ctx context.Context, what string) (*Difference, error) {
 	for deadline := time.Now().Add(historyTimeout); ; {
-		want, err := l.ironic.Client.History(ctx, l.uuid)
+		want, err := l.ironic.Client.History(ctx, l.ironic.newest(), l.uuid)
 		if err != nil {
 			return nil, err
 		}
-		got, err := l.service.Client.History(ctx, l.uuid)
+		got, err := l.service.Client.History(ctx, l.ironic.newest(), l.uuid)
 		if err != nil {
 			return nil, err
 		}

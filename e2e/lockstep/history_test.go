@@ -13,7 +13,7 @@ import (
 // TestHistories compares the history of nodes after failures, aborts and timeouts.
 func TestHistories(t *testing.T) {
 	t.Parallel()
-	i, s := start(t, Options{}), serve(t)
+	i, s := start(t, Options{}), serve(t, states.Antelope)
 	for _, test := range []struct {
 		from    states.State
 		word    string
@@ -39,7 +39,7 @@ func TestHistories(t *testing.T) {
 	} {
 		l, err := i.beginLife(t.Context(), s, test.from)
 		require.NoError(t, err)
-		found, err := l.request(t.Context(), test.word, newest, test.outcome)
+		found, err := l.request(t.Context(), test.word, i.newest(), test.outcome)
 		require.NoError(t, err)
 		require.Nil(t, found)
 		switch test.then {
@@ -47,11 +47,11 @@ func TestHistories(t *testing.T) {
 		case "timeout":
 			found, err = l.expire(t.Context())
 		default:
-			found, err = l.request(t.Context(), test.then, newest, Done)
+			found, err = l.request(t.Context(), test.then, i.newest(), Done)
 		}
 		require.NoError(t, err)
 		require.Nil(t, found, "%+v", test)
-		entries, err := s.Client.History(t.Context(), l.uuid)
+		entries, err := s.Client.History(t.Context(), i.newest(), l.uuid)
 		require.NoError(t, err)
 		require.Equal(t, test.want, entries, "%s in %v, then %s", test.word, test.from, test.then)
 	}

@@ -16,48 +16,44 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/freeport"
-	"github.com/ironstate/ironstate/states"
 )
 
 // ErrNotInstalled is matched by the error of [Start] if a required program is missing.
 var ErrNotInstalled = errors.New("not installed")
 
-// Series is the series of Debian's Ironic, and of this module's side in all comparisons.
-const Series = states.Antelope
-
-// newest is the highest API version of the series.
-var newest = Series.MaxAPIVersion()
-
 // Ironic is a running Ironic. Make it with [Start] and Close it. It is safe for
 // concurrent use, except Restart and Close.
 type Ironic struct {
 	Client *Client
+	Installation
 
 	options  Options
 	dir      string
 	database *database
 	process  *process
+	sample   *sample
 }
 
 // Start starts an Ironic and returns once its API answers; ctx bounds the start only.
 // The Ironic uses a temporary folder and its own process group. It ends with this
 // process, even if this process is killed.
 func Start(ctx context.Context, options Options) (*Ironic, error) {
-	for _, program := range []string{"ironic", "ironic-dbsync"} {
-		if _, err := exec.LookPath(program); err != nil {
-			return nil, fmt.Errorf("lockstep: %s is %w: "+
-				"Debian's packages ironic-api and ironic-conductor are needed", program, ErrNotInstalled)
-		}
+	installed, err := Find(ctx, options.Root)
+	if err != nil {
+		return nil, err
 	}
 	memory := "/dev/shm" // a write to a database waits for no disk there
 	if info, err := os.Stat(memory); err != nil || !info.IsDir() {
 		memory = ""
 	}
+	if memory == "" && options.Root != "" {
+		memory = "/tmp" // which the Debian in the folder sees too
+	}
 	dir, err := os.MkdirTemp(memory, "lockstep-")
 	if err != nil {
 		return nil, fmt.Errorf("lockstep: make folder: %w", err)
 	}
-	i := &Ironic{options: options, dir: dir}
+	i := &Ironic{Installation: installed, options: options, dir: dir}
 	if err := i.create(ctx); err != nil {
 		return nil, errors.Join(err, i.Close())
 	}
@@ -73,7 +69,7 @@ func (i *Ironic) create(ctx context.Context) error {
 	if output, err := schema.CombinedOutput(); err != nil {
 		return fmt.Errorf("lockstep: create the database: %w: %s", err, bytes.TrimSpace(output))
 	}
-	python, err := startPython(databaseProgram, i.path(databaseFile))
+	python, err := startPython(i.Installation, databaseProgram, i.path(databaseFile))
 	if err != nil {
 		return err
 	}
@@ -99,7 +95,8 @@ func (i *Ironic) start(ctx context.Context) error {
 	if err := i.writeConfig(strings.TrimPrefix(free[0], "127.0.0.1:")); err != nil {
 		return err
 	}
-	process, err := startProcess(i.command(context.Background(), "sh", "-c", keeper, "ironic", i.path(configFile)))
+	process, err := startProcess(i.command(context.Background(), "sh",
+		append([]string{"-c", keeper, "keeper", i.path(configFile)}, i.server()...)...))
 	if err != nil {
 		return err
 	}
@@ -147,7 +144,7 @@ func (i *Ironic) path(name string) string { return filepath.Join(i.dir, name) }
 
 // command returns the command of a program that runs in the Ironic's folder.
 func (i *Ironic) command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := i.Installation.command(ctx, name, args...)
 	cmd.Dir = i.dir
 	cmd.Env = append(os.Environ(),
 		"HOME="+i.dir,
@@ -172,12 +169,12 @@ func (i *Ironic) lastErrors() string {
 	return strings.Join(found[max(0, len(found)-most):], "")
 }
 
-// keeper is a shell script that runs Ironic until Ironic or standard input ends, and
-// then kills the process group. Ironic therefore ends with this process even if this
-// process is killed; the script then also removes the folder.
+// keeper is a shell script that runs Ironic, whose command follows the configuration file, until Ironic or standard
+// input ends, and then kills the process group. Ironic therefore ends with this process even if this process is
+// killed; the script then also removes the folder.
 const keeper = `
 (
-	sh -c 'echo $$ >"$0.pid"; exec ironic --config-file "$0"' "$1"
+	sh -c 'echo $$ >"$0.pid"; exec "$@" --config-file "$0"' "$@"
 	[ ! -e "$1.over" ] || rm -rf "${1%/*}"
 	kill -KILL 0
 ) &

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
@@ -36,12 +37,12 @@ type life struct {
 	machine  *machine.Machine
 	since    string         // the time of the last move of Ironic's node, from its database
 	seen     []machine.Node // the polled states of Ironic's node, without repetitions in a row
-	compared int            // number of states in seen that were compared with those of ironstate
+	compared int            // number of states in seen that were compared with ironstate's
 }
 
 // beginLife creates a node in a stable or failed state on all three systems.
 func (i *Ironic) beginLife(ctx context.Context, s *service, from states.State) (*life, error) {
-	at := inState(from)
+	at := i.inState(from)
 	uuid, err := i.nodeIn(ctx, at, nil)
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func (i *Ironic) beginLife(ctx context.Context, s *service, from states.State) (
 	if err := errors.Join(s.newNode(ctx, uuid, ""), s.put(ctx, uuid, at)); err != nil {
 		return nil, err
 	}
-	m, err := machine.New(machine.Config{Table: Series.Table(), Node: at, Name: uuid})
+	m, err := machine.New(machine.Config{Table: i.table(), Node: at, Name: uuid})
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +65,11 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 	if err := l.setOutcome(ctx, outcome); err != nil {
 		return nil, err
 	}
+	if word == "rebuild" {
+		if err := l.setImage(ctx); err != nil {
+			return nil, err
+		}
+	}
 	answer, err := l.ironic.request(ctx, v, l.uuid, word)
 	if err != nil {
 		return nil, err
@@ -75,7 +81,7 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 	if want, got := describe(answer), describeError(refused); want != got {
 		return &Difference{what, want, got}, nil
 	}
-	got, err := l.service.Client.Provision(ctx, v, l.uuid, bodyFor(word))
+	got, err := l.service.Client.Provision(ctx, v, l.uuid, l.ironic.bodyFor(word))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +98,7 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 }
 
 // decide returns the refusal of a request by package admission or the machine, nil if it is
-// accepted. The fields other than the state are those of the record in ironstate.
+// accepted. The fields other than the state come from the record in ironstate.
 func (l *life) decide(ctx context.Context, word string, v states.APIVersion) (refused, err error) {
 	n, err := l.service.conductor.Node(ctx, l.uuid)
 	if err != nil {
@@ -112,7 +118,7 @@ func (l *life) maintain(ctx context.Context, on bool) (*Difference, error) {
 	}
 	var answers [2]Answer
 	for i, client := range []*Client{l.ironic.Client, l.service.Client} {
-		answer, err := client.Maintain(ctx, newest, l.uuid, on)
+		answer, err := client.Maintain(ctx, l.ironic.newest(), l.uuid, on)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +140,7 @@ func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 	if err := l.setOutcome(ctx, outcome); err != nil {
 		return nil, err
 	}
-	answer, err := l.ironic.Client.Call(ctx, newest, l.uuid)
+	answer, err := l.ironic.Client.Call(ctx, l.ironic.newest(), l.uuid)
 	if err != nil {
 		return nil, err
 	}
@@ -187,15 +193,24 @@ func (l *life) setOutcome(ctx context.Context, outcome Outcome) error {
 	return err
 }
 
+// setImage gives the node its image again: the end of an instance has removed it.
+func (l *life) setImage(ctx context.Context) error {
+	_, err := l.service.conductor.UpdateNode(ctx, l.uuid, func(n *conductor.Node) error { n.InstanceInfo = withImage(); return nil })
+	if err == nil {
+		_, err = l.ironic.database.write(l.uuid, columns{"instance_info": columnsOf(machine.Node{})["instance_info"]})
+	}
+	return err
+}
+
 // work reports the outcome of the machine's work, until the machine has none in progress or waits.
 func (l *life) work(ctx context.Context, outcome Outcome) error {
 	for {
 		from := l.machine.Node().State
-		if Series.Table().Phase(from) != states.PhaseWorking {
+		if l.ironic.table().Phase(from) != states.PhaseWorking {
 			return nil
 		}
 		event, text := states.EventDone, ""
-		_, canWait := Series.Table().Next(from, states.EventWait)
+		_, canWait := l.ironic.table().Next(from, states.EventWait)
 		switch {
 		case outcome == Fail:
 			event, text = states.EventFail, "fails by order"
@@ -236,7 +251,7 @@ func (l *life) settle(ctx context.Context, what string) (*Difference, error) {
 		if at := (machine.Node{State: r.State, Target: r.Target}); at != l.seen[len(l.seen)-1] {
 			l.seen = append(l.seen, at)
 		}
-		if r.Reservation == "" && r.Moved != l.since && !Series.Table().Stuck().Has(r.State) {
+		if r.Reservation == "" && r.Moved != l.since && !l.ironic.table().Stuck().Has(r.State) {
 			break
 		}
 		if !sleep.For(ctx, 2*time.Millisecond) {
@@ -248,7 +263,7 @@ func (l *life) settle(ctx context.Context, what string) (*Difference, error) {
 
 // compare compares the node in Ironic's API with the machine and with ironstate's API.
 func (l *life) compare(ctx context.Context, what string) (*Difference, error) {
-	shown, answer, err := l.ironic.Client.Show(ctx, newest, l.uuid)
+	shown, answer, err := l.ironic.Client.Show(ctx, l.ironic.newest(), l.uuid)
 	if err != nil {
 		return nil, err
 	}

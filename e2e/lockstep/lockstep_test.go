@@ -3,6 +3,7 @@
 package lockstep
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -21,45 +22,44 @@ import (
 func TestTheTablesAreIronics(t *testing.T) {
 	needs.Time(t)
 	t.Parallel()
-	c, err := compareTables(t.Context())
-	requireSame(t, c, err)
-	c, err = compareSteps(t.Context())
-	requireSame(t, c, err)
+	i, err := Find(t.Context(), "")
+	installed(t, err)
+	c, err := compareTables(t.Context(), i, nil)
+	requireSame(t, i.Series, c, err)
+	c, err = compareSteps(i)
+	requireSame(t, i.Series, c, err)
+}
+
+func TestEveryRequestInEveryState(t *testing.T) {
+	needs.Long(t)
+	t.Parallel()
+	requireAllSame(t, start(t, Options{}), compareEvery...)
 }
 
 func TestFakeHardware(t *testing.T) {
 	t.Parallel()
-	i := start(t, Options{})
-	for _, compare := range compareFake {
-		began := time.Now()
-		c, err := compare(t.Context(), i)
-		requireSame(t, c, err)
-		t.Logf("in %v", time.Since(began))
-	}
+	requireAllSame(t, start(t, Options{}), compareFake...)
 }
 
 func TestBMCs(t *testing.T) {
 	t.Parallel()
-	i := start(t, Options{IPMI: true})
-	for _, compare := range compareIPMI {
-		began := time.Now()
-		c, err := compare(t.Context(), i)
-		requireSame(t, c, err)
-		t.Logf("in %v", time.Since(began))
-	}
+	requireAllSame(t, start(t, Options{IPMI: true}), compareIPMI...)
 }
 
-// testSteps is the number of requests of TestLives. They take about a minute; the command lockstep
-// makes walkSteps.
-const testSteps = 500
+// testSteps and ciSteps are the numbers of requests of TestLives outside CI and in it, where they take about a minute.
+// The command lockstep makes walkSteps.
+const testSteps, ciSteps = 100, 500
 
-// TestLives runs random lives until they have made testSteps requests. With -rapid.checks it
+// TestLives runs random lives until they have made these requests. With -rapid.checks it
 // runs fewer.
 func TestLives(t *testing.T) {
 	t.Parallel()
-	i, s := start(t, Options{}), serve(t)
+	i, s := start(t, Options{}), serve(t, states.Antelope)
 	checks, seed := flag.Lookup("rapid.checks"), flag.Lookup("rapid.seed")
 	enough := testSteps
+	if needs.CI() {
+		enough = ciSteps
+	}
 	if checks.Value.String() != checks.DefValue {
 		enough = 1
 	} else {
@@ -80,11 +80,11 @@ func TestLives(t *testing.T) {
 // liveAtRandom runs one random life and returns the number of its requests.
 func liveAtRandom(rt *rapid.T, t *testing.T, i *Ironic, s *service) (requests int) {
 	choose := func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) }
-	l, err := i.beginLife(t.Context(), s, pick(choose, "from", beginnings))
+	l, err := i.beginLife(t.Context(), s, pick(choose, "from", i.beginnings()))
 	require.NoError(rt, err)
 	rt.Repeat(map[string]func(*rapid.T){
 		"step": func(*rapid.T) {
-			next := chooseStep(l.machine.Node(), choose)
+			next := i.chooseStep(l.machine.Node(), choose)
 			if next.kind == requestStep {
 				requests++
 			}
@@ -99,28 +99,28 @@ func liveAtRandom(rt *rapid.T, t *testing.T, i *Ironic, s *service) (requests in
 
 func TestADifferentMachineIsFound(t *testing.T) {
 	i := start(t, Options{})
-	l, err := i.beginLife(t.Context(), serve(t), states.Enroll)
+	l, err := i.beginLife(t.Context(), serve(t, states.Antelope), states.Enroll)
 	require.NoError(t, err)
 	_, err = i.database.write(l.uuid, columns{"provision_state": states.Active})
 	require.NoError(t, err)
-	found, err := l.request(t.Context(), "nonsense", newest, Done)
+	found, err := l.request(t.Context(), "nonsense", i.newest(), Done)
 	require.NoError(t, err)
 	require.Equal(t, &Difference{
 		What:      `"nonsense" in enroll at 1.82, work ends with done`,
 		Ironic:    "in active, target none, without last error",
 		Ironstate: "in enroll, target none, without last error",
 	}, found)
-	found, err = l.request(t.Context(), "manage", newest, Done)
+	found, err = l.request(t.Context(), "manage", i.newest(), Done)
 	require.NoError(t, err)
 	require.Equal(t, "400 "+states.ErrNotAllowed.Error(), found.Ironic)
 	require.Equal(t, "202", found.Ironstate)
 
-	l.seen = append(l.seen, inState(states.Active), inState(states.Enroll))
+	l.seen = append(l.seen, i.inState(states.Active), i.inState(states.Enroll))
 	require.NotNil(t, l.explain(), "nothing leads back to enroll")
 }
 
 func TestTheSameSeedIsTheSameWalk(t *testing.T) {
-	i, s := start(t, Options{}), serve(t)
+	i, s := start(t, Options{}), serve(t, states.Antelope)
 	var walks [2][]int
 	for n := range walks {
 		random := rand.New(rand.NewPCG(1, 2))
@@ -140,13 +140,14 @@ func TestReport(t *testing.T) {
 	same := Comparison{Name: "the same", Compared: 3}
 	power := Comparison{Name: powerName, Compared: 9, Differences: []Difference{{"something", "one", "another"}}}
 	onPurpose := 0
-	for _, p := range OnPurpose {
+	for p := range purposesOf(states.Antelope) {
 		if p.Comparison == powerName {
 			power.Differences = append(power.Differences, p.Difference)
 			onPurpose++
 		}
 	}
-	require.NoError(t, Report(&text, "1.2.3", 4, []Comparison{same, power}))
+	run := Run{Ironic: Installation{Version: "1.2.3", Series: states.Antelope}, Seed: 4, OneIn: 1}
+	require.NoError(t, run.Report(&text, []Comparison{same, power}))
 	for _, want := range []string{
 		"Ironic 1.2.3 (series 2023.1)", "| the same | 3 | 0 | 0 |\n", fmt.Sprintf("| 9 | 1 | %d |\n", onPurpose),
 		"seed 4.", "On purpose: active", "Difference: something: ironic: one; ironstate: another.",
@@ -154,6 +155,13 @@ func TestReport(t *testing.T) {
 		require.Contains(t, text.String(), want)
 	}
 	require.NotContains(t, text.String(), "Out of date")
-	require.NoError(t, Report(&text, "1.2.3", 4, []Comparison{{Name: powerName, Compared: 1}}))
-	require.Contains(t, text.String(), "Out of date: active")
+	require.NotContains(t, text.String(), "one of")
+	run.OneIn, run.Ironic.Newer = 20, true
+	require.NoError(t, run.Report(&text, []Comparison{{Name: powerName, Compared: 1, Failed: errors.New("no BMC")}}))
+	for _, want := range []string{
+		"Out of date: active", "Not compared to its end: " + powerName + ": no BMC.", "one of 20 inputs",
+		"1.2.3 is newer than the newest known series",
+	} {
+		require.Contains(t, text.String(), want)
+	}
 }

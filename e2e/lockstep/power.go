@@ -20,73 +20,12 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// A powerLife is a sequence of events for a node whose power is synced.
-type powerLife struct {
-	name        string
-	state       states.State
-	power       states.Power // recorded at the start
-	maintenance bool         // set by an operator
-	failed      bool         // with earlierError as last error
-	events      []powerEvent
-	// documented selects the behaviour that Ironic documents: the recorded power
-	// state stays when reading fails.
-	documented bool
-}
-
-// A powerEvent changes a BMC without the knowledge of Ironic or of the Syncer.
-type powerEvent struct {
-	name string
-	do   func(context.Context, *bmctest.IPMI) error
-}
-
-var (
-	nothing     = powerEvent{"nothing", func(context.Context, *bmctest.IPMI) error { return nil }}
-	switchedOff = powerEvent{"switched off", func(_ context.Context, b *bmctest.IPMI) error { return b.SetPower("off") }}
-	died        = powerEvent{"died", func(_ context.Context, b *bmctest.IPMI) error { b.Kill(); return nil }}
-	restarted   = powerEvent{"restarted", func(ctx context.Context, b *bmctest.IPMI) error { return b.Restart(ctx) }}
-)
-
-var powerLives = []powerLife{
-	{
-		name: "manageable", state: states.Manageable, power: states.PowerOn,
-		events: []powerEvent{switchedOff, nothing, switchedOff},
-	},
-	{
-		name: "manageable, nothing recorded", state: states.Manageable,
-		events: []powerEvent{nothing, switchedOff},
-	},
-	{
-		name: "active", state: states.Active, power: states.PowerOn,
-		events: []powerEvent{died, switchedOff, restarted},
-	},
-	{
-		name: "active, as documented", state: states.Active, power: states.PowerOn, documented: true,
-		events: []powerEvent{died},
-	},
-	{
-		name: "in enroll", state: states.Enroll, power: states.PowerOn,
-		events: []powerEvent{switchedOff, died},
-	},
-	{
-		name: "in enroll, nothing recorded", state: states.Enroll,
-		events: []powerEvent{nothing},
-	},
-	{
-		name: "adopt failed", state: states.AdoptFail, power: states.PowerOn,
-		events: []powerEvent{switchedOff},
-	},
-	{
-		name: "manageable, with an earlier error", state: states.Manageable, power: states.PowerOn, failed: true,
-		events: []powerEvent{nothing, switchedOff},
-	},
-	{
-		name: "deploy failed, with an earlier error", state: states.DeployFail, power: states.PowerOn, failed: true,
-		events: []powerEvent{nothing, switchedOff},
-	},
-	{
-		name: "in maintenance by an operator", state: states.Manageable, power: states.PowerOn, maintenance: true,
-		events: []powerEvent{switchedOff, died},
-	},
+// powerEvents change a BMC without the knowledge of Ironic or of the Syncer.
+var powerEvents = map[string]func(context.Context, *bmctest.IPMI) error{
+	"nothing":      func(context.Context, *bmctest.IPMI) error { return nil },
+	"switched off": func(_ context.Context, b *bmctest.IPMI) error { return b.SetPower("off") },
+	"died":         func(_ context.Context, b *bmctest.IPMI) error { b.Kill(); return nil },
+	"restarted":    func(ctx context.Context, b *bmctest.IPMI) error { return b.Restart(ctx) },
 }
 
 // A powerView holds the values that are compared after the rounds that follow an event.
@@ -128,7 +67,7 @@ func comparePower(ctx context.Context, i *Ironic) (Comparison, error) {
 	var mu sync.Mutex
 	var failed error
 	var lives sync.WaitGroup
-	for _, life := range powerLives {
+	for _, life := range scenarios.Power {
 		lives.Go(func() {
 			c, err := i.livePower(ctx, life)
 			mu.Lock()
@@ -155,17 +94,18 @@ func (i *Ironic) livePower(ctx context.Context, life powerLife) (c Comparison, e
 	}
 	defer func() { err = errors.Join(err, ironstate.bmc.Close()) }()
 
-	what := life.name
-	for _, event := range life.events {
-		what += ", " + event.name
-		if err := errors.Join(event.do(ctx, ironic.bmc), event.do(ctx, ironstate.bmc)); err != nil {
+	what := life.Name
+	for _, event := range life.Events {
+		what += ", " + event
+		do := powerEvents[event]
+		if err := errors.Join(do(ctx, ironic.bmc), do(ctx, ironstate.bmc)); err != nil {
 			return c, err
 		}
 		ironstateView, err := ironstate.rounds(ctx)
 		if err != nil {
 			return c, err
 		}
-		ironicView, err := ironic.rounds(ctx, expectedOfIronic(what, ironstateView.String()))
+		ironicView, err := ironic.rounds(ctx, i.expectedOfIronic(what, ironstateView.String()))
 		if err != nil {
 			return c, err
 		}
@@ -176,8 +116,8 @@ func (i *Ironic) livePower(ctx context.Context, life powerLife) (c Comparison, e
 
 // expectedOfIronic returns the view that Ironic is expected to have if ironstate has the given view of its
 // node: the same view, or Ironic's side of an intended difference.
-func expectedOfIronic(what, ironstate string) string {
-	for _, p := range OnPurpose {
+func (i Installation) expectedOfIronic(what, ironstate string) string {
+	for p := range purposesOf(i.Series) {
 		if p.Comparison == powerName && p.What == what && p.Ironstate == ironstate {
 			return p.Ironic
 		}
@@ -199,16 +139,16 @@ func (i *Ironic) newIronicPower(ctx context.Context, life powerLife) (*ironicPow
 	}
 	uuid, err := i.newIPMINode(ctx, server, password)
 	if err == nil {
-		set := columnsOf(machine.Node{State: life.state, Target: Series.Table().Target(life.state)})
-		set["power_state"] = life.power
-		if life.failed {
+		set := columnsOf(machine.Node{State: life.State, Target: i.table().Target(life.State)})
+		set["power_state"] = life.Power
+		if life.Failed {
 			set["last_error"] = earlierError
 		}
 		_, err = i.database.write(uuid, set)
 	}
-	if err == nil && life.maintenance {
+	if err == nil && life.Maintenance {
 		var answer Answer
-		answer, err = whileReserved(ctx, func() (Answer, error) { return i.Client.Maintain(ctx, newest, uuid, true) })
+		answer, err = whileReserved(ctx, func() (Answer, error) { return i.Client.Maintain(ctx, i.newest(), uuid, true) })
 		if err == nil && answer.Status != http.StatusAccepted {
 			err = fmt.Errorf("lockstep: maintenance of node %s: %d %s", uuid, answer.Status, answer.Fault)
 		}
@@ -263,9 +203,9 @@ func newIronstatePower(ctx context.Context, life powerLife) (*ironstatePower, er
 	if err != nil {
 		return nil, err
 	}
-	p := &ironstatePower{policy: powersync.Policy{ForgetUnread: !life.documented}, bmc: server}
-	p.record = powersync.Record{ID: life.name, ProvisionState: life.state, Power: life.power, Maintenance: life.maintenance}
-	if life.failed {
+	p := &ironstatePower{policy: powersync.Policy{ForgetUnread: !life.Documented}, bmc: server}
+	p.record = powersync.Record{ID: life.Name, ProvisionState: life.State, Power: life.Power, Maintenance: life.Maintenance}
+	if life.Failed {
 		p.record.LastError = earlierError
 	}
 	return p, nil

@@ -26,10 +26,10 @@ func comparePowerRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 	if _, err := i.database.write(uuid, columns{"power_interface": "fake"}); err != nil {
 		return c, err
 	}
-	for state := range Series.Table().States().All() {
+	for state := range i.table().States().All() {
 		for _, power := range []states.Power{states.PowerOn, states.PowerOff} {
 			for target := states.PowerOn; target <= states.PowerError; target++ {
-				want, err := i.requestPower(ctx, uuid, inState(state), power, target)
+				want, err := i.requestPower(ctx, uuid, i.inState(state), power, target)
 				if err != nil {
 					return c, err
 				}
@@ -54,7 +54,7 @@ func (i *Ironic) requestPower(
 	if _, err := i.database.write(uuid, set); err != nil {
 		return "", err
 	}
-	answer, err := i.Client.Power(ctx, newest, uuid, target)
+	answer, err := i.Client.Power(ctx, i.newest(), uuid, target)
 	if err != nil {
 		return "", err
 	}

@@ -4,13 +4,13 @@ package lockstep
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 )
 
@@ -27,12 +27,12 @@ type python struct {
 
 // startPython starts a program with Ironic's Python interpreter, which has Ironic's
 // modules.
-func startPython(program string, args ...string) (*python, error) {
-	interpreter, err := interpreter()
+func startPython(i Installation, program string, args ...string) (*python, error) {
+	interpreter, err := i.interpreter()
 	if err != nil {
 		return nil, err
 	}
-	p := &python{cmd: exec.Command(interpreter, append([]string{"-I", "-c", program}, args...)...)}
+	p := &python{cmd: i.command(context.Background(), interpreter, append([]string{"-I", "-c", program}, args...)...)}
 	p.cmd.Stderr = os.Stderr
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
@@ -47,25 +47,6 @@ func startPython(program string, args ...string) (*python, error) {
 	}
 	p.in, p.out = in, bufio.NewReader(out)
 	return p, nil
-}
-
-// interpreter returns the interpreter in the first line of the program ironic, such as
-// "#!/usr/bin/python3".
-func interpreter() (string, error) {
-	path, err := exec.LookPath("ironic")
-	if err != nil {
-		return "", fmt.Errorf("lockstep: ironic is %w", ErrNotInstalled)
-	}
-	program, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("lockstep: find ironic's python: %w", err)
-	}
-	line, _, _ := strings.Cut(string(program), "\n")
-	interpreter, ok := strings.CutPrefix(line, "#!")
-	if !ok {
-		return "", fmt.Errorf("lockstep: %s is no script", path)
-	}
-	return strings.TrimSpace(interpreter), nil
 }
 
 // ask sends a question and decodes the answer.

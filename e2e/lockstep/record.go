@@ -20,7 +20,7 @@ var normalizers = map[string]func(any) any{
 	"links": nil, "ports": nil, "portgroups": nil, "states": nil, "volume": nil,
 	"last_error":           present,
 	"maintenance_reason":   present,
-	"driver_internal_info": changed(withoutTimes),
+	"driver_internal_info": changed(withoutTimesAndMarks),
 	"instance_info":        changed(withoutRescue),
 }
 
@@ -33,8 +33,13 @@ func withoutRescue(info map[string]any) {
 	delete(info, "hashed_rescue_password")
 }
 
-// withoutTimes masks the time in driver_internal_info.
-func withoutTimes(info map[string]any) {
+// withoutTimesAndMarks masks the time in driver_internal_info, and removes what Ironic keeps there for itself since
+// 2026.2: a mark of manual cleanings, and the steps of a service that is over, as null.
+func withoutTimesAndMarks(info map[string]any) {
+	delete(info, "declarative_cleaning")
+	if steps, there := info["service_steps"]; there && steps == nil {
+		delete(info, "service_steps")
+	}
 	if _, ok := info["last_power_state_change"]; ok {
 		info["last_power_state_change"] = "then"
 	}
@@ -59,7 +64,7 @@ func (l *life) compareRecords(ctx context.Context, what string, ironic Answer) (
 	if _, err := l.service.settle(ctx, l.uuid); err != nil {
 		return nil, err
 	}
-	_, ironstate, err := l.service.Client.Show(ctx, newest, l.uuid)
+	_, ironstate, err := l.service.Client.Show(ctx, l.ironic.newest(), l.uuid)
 	if err != nil {
 		return nil, err
 	}

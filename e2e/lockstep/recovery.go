@@ -21,7 +21,7 @@ const recoveryName = "conductor: nodes after its death"
 func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: recoveryName}
 	nodes := make(map[string]machine.Node)
-	for _, at := range lostNodes() {
+	for _, at := range i.lostNodes() {
 		for _, holder := range []any{nil, HostName} {
 			uuid, err := i.nodeIn(ctx, at, columns{"reservation": holder})
 			if err != nil {
@@ -34,7 +34,7 @@ func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
 		return c, err
 	}
 	for _, uuid := range slices.Sorted(maps.Keys(nodes)) {
-		shown, answer, err := i.Client.Show(ctx, newest, uuid)
+		shown, answer, err := i.Client.Show(ctx, i.newest(), uuid)
 		if err != nil {
 			return c, err
 		}
@@ -42,8 +42,8 @@ func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
 			return c, fmt.Errorf("lockstep: node %s after a restart: %s", uuid, answer.Fault)
 		}
 		got := nodes[uuid]
-		if lastError, ok := got.Orphaned(Series.Table()); ok {
-			if got, err = got.Report(Series.Table(), states.EventFail, lastError); err != nil {
+		if lastError, ok := got.Orphaned(i.table()); ok {
+			if got, err = got.Report(i.table(), states.EventFail, lastError); err != nil {
 				return c, err
 			}
 		}
@@ -54,11 +54,11 @@ func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
 
 // lostNodes returns a node in every state with its default target and, if the state is
 // not stable, with every other target.
-func lostNodes() []machine.Node {
-	table := Series.Table()
+func (i *Ironic) lostNodes() []machine.Node {
+	table := i.table()
 	var nodes []machine.Node
 	for state := range table.States().All() {
-		nodes = append(nodes, inState(state))
+		nodes = append(nodes, i.inState(state))
 		if table.Stable().Has(state) {
 			continue
 		}

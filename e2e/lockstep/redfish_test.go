@@ -14,6 +14,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/agent/agenttest"
 	"github.com/ironstate/ironstate/internal/exchanges"
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -25,6 +26,7 @@ enabled_hardware_types = redfish,fake-hardware
 enabled_bios_interfaces = redfish,fake,no-bios
 enabled_boot_interfaces = ipxe,redfish-virtual-media,fake
 enabled_deploy_interfaces = ramdisk,direct,fake
+enabled_firmware_interfaces = redfish,no-firmware,fake
 default_deploy_interface = ramdisk
 enabled_inspect_interfaces = redfish,fake
 enabled_management_interfaces = redfish,fake
@@ -43,12 +45,20 @@ ramdisk_image_download_source = http
 `
 
 // TestIronicsRedfishExchangesAreTheRecordedOnes plays the exchanges that the tests of conductor/hardware
-// expect against the real Ironic, a BMC of bmctest and an agent of agenttest.
+// expect against the Ironic of this machine and Ironics of later series, a BMC of bmctest and an agent of agenttest.
 func TestIronicsRedfishExchangesAreTheRecordedOnes(t *testing.T) {
-	for _, name := range []string{"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"} { // requests prefers them to the node's redfish_verify_ca
-		t.Setenv(name, "")
+	needs.Time(t)
+	t.Parallel()
+	for _, root := range append([]string{""}, Folders()...) {
+		t.Run(filepath.Base("this machine"+root), func(t *testing.T) {
+			t.Parallel()
+			playRedfish(t, start(t, Options{Root: root, Config: redfishConfig}))
+		})
 	}
-	i := start(t, Options{Config: redfishConfig})
+}
+
+// playRedfish plays the exchanges of the series of an Ironic.
+func playRedfish(t *testing.T, i *Ironic) {
 	iso := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(iso.Close)
 	const mac = "52:54:00:00:00:01"
@@ -73,7 +83,7 @@ func TestIronicsRedfishExchangesAreTheRecordedOnes(t *testing.T) {
 	require.NoError(t, os.WriteFile(certificate, server.CAPEM, 0o600))
 
 	for _, file := range []string{"redfish.txt", "bios.txt", "refusals.txt"} {
-		file = filepath.Join("../../conductor/hardware/testdata", file)
+		file = filepath.Join("../../conductor/hardware/testdata", i.Series.String(), file)
 		recorded, err := os.ReadFile(file)
 		require.NoError(t, err)
 		played, err := exchanges.Play(i.Endpoint(), string(recorded), map[string]string{

@@ -3,12 +3,11 @@
 package lockstep
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,13 +17,17 @@ import (
 // A compare makes one comparison on an Ironic.
 type compare = func(context.Context, *Ironic) (Comparison, error)
 
-// compareFake are the comparisons with fake hardware, except the random lives. The last
-// one restarts its Ironic.
-var compareFake = []compare{
+// compareEvery are the comparisons with fake hardware that ask in every state, which takes minutes.
+var compareEvery = []compare{
 	compareRequests,
-	compareRefusals,
 	compareFields,
 	compareRecords,
+}
+
+// compareFake are the other comparisons with fake hardware, except the random lives. The last
+// one restarts its Ironic.
+var compareFake = []compare{
+	compareRefusals,
 	compareCreation,
 	compareDisplay,
 	compareFilter,
@@ -38,71 +41,93 @@ var compareIPMI = []compare{
 	comparePower,
 }
 
-// All makes every comparison, one after the other. The seed determines the random lives.
-func All(ctx context.Context, seed uint64) ([]Comparison, error) {
-	tables, err := compareTables(ctx)
+// A Run is a run of all comparisons.
+type Run struct {
+	Ironic Installation
+	Seed   uint64 // determines the random lives and the sample
+	OneIn  int    // of so many inputs that are asked in every state, one is given; 1 gives all
+}
+
+// sample returns the run's sample, which is nil if it has all inputs.
+func (r Run) sample() *sample {
+	if r.OneIn <= 1 {
+		return nil
+	}
+	return &sample{rand.New(rand.NewPCG(r.Seed, 1)), r.OneIn}
+}
+
+// Do makes every comparison, one after the other.
+func (r Run) Do(ctx context.Context) ([]Comparison, error) {
+	tables, err := compareTables(ctx, r.Ironic, r.sample())
 	if err != nil {
 		return nil, err
 	}
-	walks := func(ctx context.Context, i *Ironic) (Comparison, error) { return compareWalks(ctx, i, seed) }
-	fake, err := compareOn(ctx, Options{}, append(slices.Clone(compareFake), walks))
+	walks := func(ctx context.Context, i *Ironic) (Comparison, error) {
+		return compareWalks(ctx, i, r.Seed, walkSteps/max(r.OneIn, 1))
+	}
+	fake, err := r.compareOn(ctx, Options{}, slices.Concat(compareEvery, compareFake, []compare{walks}))
 	if err != nil {
 		return nil, err
 	}
-	admitted, err := compareOn(ctx, lockAtOnce, compareAdmission(true))
+	admitted, err := r.compareOn(ctx, lockAtOnce, compareAdmission(true))
 	if err != nil {
 		return nil, err
 	}
-	ipmi, err := compareOn(ctx, Options{IPMI: true}, compareIPMI)
-	steps, stepsErr := compareSteps(ctx)
+	ipmi, err := r.compareOn(ctx, Options{IPMI: true}, compareIPMI)
+	steps, stepsErr := compareSteps(r.Ironic)
 	return append(slices.Concat(fake, admitted, ipmi), tables, steps), errors.Join(err, stepsErr)
 }
 
-// compareOn makes comparisons with one Ironic.
-func compareOn(ctx context.Context, options Options, compares []compare) (all []Comparison, err error) {
+// compareOn makes comparisons with one Ironic. A comparison that fails has the reason.
+func (r Run) compareOn(ctx context.Context, options Options, compares []compare) (all []Comparison, err error) {
+	options.Root = r.Ironic.Root
 	ironic, err := Start(ctx, options)
 	if err != nil {
 		return nil, err
 	}
+	ironic.sample = r.sample()
 	defer func() { err = errors.Join(err, ironic.Close()) }()
 	for _, compare := range compares {
 		c, err := compare(ctx, ironic)
-		if err != nil {
+		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%s: %w", c.Name, err)
 		}
+		c.Failed = err
 		all = append(all, c)
 	}
 	return all, nil
 }
 
-// Version returns the version of the installed Ironic, such as "21.4.4".
-func Version(ctx context.Context) (string, error) {
-	said, err := exec.CommandContext(ctx, "ironic", "--version").Output()
-	if err != nil {
-		return "", fmt.Errorf("lockstep: version of ironic: %w", err)
-	}
-	return string(bytes.TrimSpace(said)), nil
-}
-
-// Report writes comparisons as Markdown: a row for each, then the intended differences
-// with their reasons, the unexpected ones, and those of [OnPurpose] that were not found.
-func Report(w io.Writer, ironic string, seed uint64, all []Comparison) error {
+// Report writes comparisons as Markdown: a row for each, then the intended differences with their reasons, the
+// comparisons that failed, the unexpected differences, and the differences of [OnPurpose] that were not found.
+func (r Run) Report(w io.Writer, all []Comparison) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "| compared with Ironic %s (series %v) | answers | differences | on purpose |\n", ironic, Series)
+	ironic := r.Ironic
+	fmt.Fprintf(&text, "| compared with Ironic %s (series %v) | answers | differences | on purpose |\n", ironic.Version, ironic.Series)
 	fmt.Fprintf(&text, "| --- | ---: | ---: | ---: |\n")
 	for _, c := range all {
-		unexpected := len(c.Unexpected())
+		unexpected := len(c.Unexpected(ironic.Series))
 		fmt.Fprintf(&text, "| %s | %d | %d | %d |\n", c.Name, c.Compared, unexpected, len(c.Differences)-unexpected)
 	}
-	fmt.Fprintf(&text, "\n%s, %s, seed %d.\n", time.Now().Format(time.DateOnly), runtime.Version(), seed)
-	for _, p := range OnPurpose {
+	fmt.Fprintf(&text, "\n%s, %s, seed %d", time.Now().Format(time.DateOnly), runtime.Version(), r.Seed)
+	if r.OneIn > 1 {
+		fmt.Fprintf(&text, ", one of %d inputs that are asked in every state", r.OneIn)
+	}
+	fmt.Fprintln(&text, ".")
+	if ironic.Newer {
+		fmt.Fprintf(&text, "\nIronic %s is newer than the newest known series.\n", ironic.Version)
+	}
+	for p := range purposesOf(ironic.Series) {
 		fmt.Fprintf(&text, "\nOn purpose: %v. %s.\n", p.Difference, p.Reason)
 	}
 	for _, c := range all {
-		for _, d := range c.Unexpected() {
+		if c.Failed != nil {
+			fmt.Fprintf(&text, "\nNot compared to its end: %s: %v.\n", c.Name, c.Failed)
+		}
+		for _, d := range c.Unexpected(ironic.Series) {
 			fmt.Fprintf(&text, "\nDifference: %v.\n", d)
 		}
-		for _, p := range c.OutOfDate() {
+		for _, p := range c.OutOfDate(ironic.Series) {
 			fmt.Fprintf(&text, "\nOut of date: %v.\n", p.Difference)
 		}
 	}

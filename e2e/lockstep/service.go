@@ -23,6 +23,7 @@ import (
 type service struct {
 	Client *Client
 
+	series    states.Series
 	conductor *conductor.Conductor
 	store     conductor.Store
 	server    *httptest.Server
@@ -36,12 +37,12 @@ type service struct {
 const checkInterval = 20 * time.Millisecond
 
 // startService starts a conductor, which must be closed.
-func startService(ctx context.Context) (*service, error) {
-	s := &service{store: &conductor.Memory{}, moves: map[string][]states.State{}}
+func startService(ctx context.Context, series states.Series) (*service, error) {
+	s := &service{series: series, store: &conductor.Memory{}, moves: map[string][]states.State{}}
 	c, err := conductor.New(conductor.Config{
 		OnTransition: s.moved,
-		Store:        s.store, Name: HostName, Table: Series.Table(),
-		Hardware:      map[string]conductor.Hardware{"fake-hardware": &scriptedHardware{conductor.Fake{Series: Series}}},
+		Store:        s.store, Name: HostName, Table: series.Table(),
+		Hardware:      map[string]conductor.Hardware{"fake-hardware": &scriptedHardware{conductor.Fake{Series: series}}},
 		CheckInterval: checkInterval, SkipPowerSync: true, LockedRetries: -1,
 		ShutdownTimeout: time.Second, Membership: withSomebody{}, MaxDeploying: math.MaxInt, MaxCleaning: math.MaxInt,
 	})
@@ -109,13 +110,15 @@ const elsewhere = "elsewhere"
 // newNode creates a node as [Ironic.newNode] does, with the same UUID.
 func (s *service) newNode(ctx context.Context, uuid, group string) error {
 	_, err := s.conductor.CreateNode(ctx, &conductor.Node{
-		UUID: uuid, Driver: "fake-hardware", ConductorGroup: group, ProvisionState: states.Enroll,
+		UUID: uuid, Driver: "fake-hardware", ConductorGroup: group, ProvisionState: states.Enroll, InstanceInfo: withImage(),
 		Interfaces: map[string]string{
 			"power": driverName, "deploy": driverName, "inspect": driverName, "rescue": driverName, "vendor": driverName,
 		},
 	})
 	return err
 }
+
+func withImage() map[string]any { return map[string]any{"image_source": image} }
 
 // forget removes a record from the store.
 func (s *service) forget(ctx context.Context, kind conductor.Kind, uuid string) error {
@@ -136,7 +139,7 @@ func (s *service) put(ctx context.Context, uuid string, at machine.Node) error {
 		n.ProvisionState, n.TargetProvisionState, n.LastError = at.State, at.Target, at.LastError
 		n.Maintenance, n.MaintenanceReason, n.Fault = false, "", ""
 		n.CleanSteps, n.DeploySteps, n.ServiceSteps, n.OtherSteps = nil, nil, nil, nil
-		n.DriverInternalInfo, n.Agent, n.InstanceInfo, n.InstanceUUID = nil, conductor.AgentInfo{}, nil, ""
+		n.DriverInternalInfo, n.Agent, n.InstanceInfo, n.InstanceUUID = nil, conductor.AgentInfo{}, withImage(), ""
 		return nil
 	})
 	return err
@@ -182,7 +185,7 @@ func (s *service) settle(ctx context.Context, uuid string) (*conductor.Node, err
 		if err != nil {
 			return nil, err
 		}
-		if n.Reservation == "" && !Series.Table().Stuck().Has(n.ProvisionState) {
+		if n.Reservation == "" && !s.series.Table().Stuck().Has(n.ProvisionState) {
 			return n, nil
 		}
 		if !sleep.For(ctx, time.Millisecond) {
@@ -223,25 +226,28 @@ func (h *scriptedHardware) Verify(_ context.Context, n *conductor.Node) (states.
 	return states.PowerOn, h.outcome(n, false)
 }
 
-// scriptedSteps are the steps by the state in which they run. A step with a "!" can wait.
-var scriptedSteps = map[states.State][]string{
-	states.Inspecting: {"inspect.inspect_hardware!"},
-	states.Cleaning:   {"deploy.clean!", "deploy.finish_clean"},
-	states.Deploying:  {"deploy.deploy!", "deploy.finish_deploy"},
-	states.Deleting:   {"deploy.tear_down"},
-	states.Rescuing:   {"rescue.rescue!", "rescue.finish_rescue"},
-	states.Unrescuing: {"rescue.unrescue"},
-	states.Adopting:   {"deploy.take_over"},
+// scriptedSteps are the steps of each work. A step with a "!" can wait.
+var scriptedSteps = map[states.Work][]string{
+	states.WorkInspect:  {"inspect.inspect_hardware!"},
+	states.WorkClean:    {"deploy.clean!", "deploy.finish_clean"},
+	states.WorkDeploy:   {"deploy.deploy!", "deploy.finish_deploy"},
+	states.WorkDelete:   {"deploy.tear_down"},
+	states.WorkRescue:   {"rescue.rescue!", "rescue.finish_rescue"},
+	states.WorkUnrescue: {"rescue.unrescue"},
+	states.WorkAdopt:    {"deploy.take_over"},
+	states.WorkService:  {"deploy.service!", "deploy.finish_service"},
 }
 
 // Steps implements [conductor.Hardware].
-func (h *scriptedHardware) Steps(_ *conductor.Node, work states.State) []conductor.Step {
+func (h *scriptedHardware) Steps(_ *conductor.Node, work states.Work) []conductor.Step {
 	var steps []conductor.Step
 	for i, name := range scriptedSteps[work] {
 		name, canWait := strings.CutSuffix(name, "!")
 		kind, step, _ := strings.Cut(name, ".")
+		abortable := work == states.WorkClean || work == states.WorkService || work == states.WorkInspect ||
+			work == states.WorkDeploy && h.Series >= states.Gazpacho // by default there
 		steps = append(steps, conductor.Step{
-			Interface: kind, Step: step, Priority: 100 - 50*i, Abortable: work == states.Cleaning,
+			Interface: kind, Step: step, Priority: 100 - 50*i, Abortable: abortable,
 			Run: func(_ context.Context, t *conductor.Task) error { return h.outcome(t.Node(), canWait) },
 		})
 	}

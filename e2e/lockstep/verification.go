@@ -56,7 +56,7 @@ func (i *Ironic) verifyBoth(ctx context.Context, power, secret string) (want, go
 	if want, err = i.verified(ctx, server, secret); err != nil {
 		return "", "", err
 	}
-	got, err = verified(ctx, server, secret)
+	got, err = verified(ctx, i.Installation, server, secret)
 	return want, got, err
 }
 
@@ -76,14 +76,14 @@ func (i *Ironic) verified(ctx context.Context, server *bmctest.IPMI, secret stri
 	if err != nil {
 		return "", err
 	}
-	answer, err := i.request(ctx, newest, uuid, "manage")
+	answer, err := i.request(ctx, i.newest(), uuid, "manage")
 	if err != nil || answer.Status != http.StatusAccepted {
 		return answer.Fault, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
 	for {
-		node, _, err := i.Client.Show(ctx, newest, uuid)
+		node, _, err := i.Client.Show(ctx, i.newest(), uuid)
 		if err != nil {
 			return "", err
 		}
@@ -98,7 +98,7 @@ func (i *Ironic) verified(ctx context.Context, server *bmctest.IPMI, secret stri
 
 // newIPMINode creates a node of the hardware type ipmi and returns its UUID.
 func (i *Ironic) newIPMINode(ctx context.Context, server *bmctest.IPMI, secret string) (string, error) {
-	node, answer, err := i.Client.Create(ctx, newest, map[string]any{
+	node, answer, err := i.Client.Create(ctx, i.newest(), map[string]any{
 		"driver": "ipmi",
 		"driver_info": map[string]any{
 			"ipmi_address":      server.Host,
@@ -115,10 +115,10 @@ func (i *Ironic) newIPMINode(ctx context.Context, server *bmctest.IPMI, secret s
 }
 
 // verified describes a node after [verify.Manage] has verified it.
-func verified(ctx context.Context, server *bmctest.IPMI, word string) (string, error) {
+func verified(ctx context.Context, i Installation, server *bmctest.IPMI, word string) (string, error) {
 	m, err := machine.New(machine.Config{
-		Table: Series.Table(),
-		Node:  machine.Node{State: newest.InitialState()},
+		Table: i.table(),
+		Node:  machine.Node{State: i.newest().InitialState()},
 	})
 	if err != nil {
 		return "", err

@@ -37,15 +37,17 @@ type choose func(label string, n int) int
 func pick[T any](pick choose, label string, from []T) T { return from[pick(label, len(from))] }
 
 // beginnings are the states in which a life may begin.
-var beginnings = slices.Collect(Series.Table().Stable().Union(Series.Table().Failed()).All())
+func (i Installation) beginnings() []states.State {
+	return slices.Collect(i.table().Stable().Union(i.table().Failed()).All())
+}
 
 // chooseStep chooses the next step of a node. Half of the steps are requests that the
 // API accepts in the node's state. The others request any word at any version or, if
 // the node waits, are mostly calls and timeouts. One step in ten begins or ends maintenance.
-func chooseStep(at machine.Node, choose choose) step {
-	s := step{version: newest, outcome: pick(choose, "outcome", Outcomes)}
-	taken := slices.Collect(Series.Table().Requests(at.State, newest))
-	waits := Series.Table().Phase(at.State) == states.PhaseWaiting
+func (i Installation) chooseStep(at machine.Node, choose choose) step {
+	s := step{version: i.newest(), outcome: pick(choose, "outcome", Outcomes)}
+	taken := slices.Collect(i.table().Requests(at.State, i.newest()))
+	waits := i.table().Phase(at.State) == states.PhaseWaiting
 	kind := choose("kind", 8)
 	if choose("maintenance", 10) == 0 {
 		s.kind, s.on = maintenanceStep, choose("on", 3) == 0
@@ -85,7 +87,7 @@ func (l *life) explain() *Difference {
 	for n, at := range l.seen {
 		seen[n] = at.State
 	}
-	if _, err := plan.Explain(Series.Table(), seen); err != nil {
+	if _, err := plan.Explain(l.ironic.table(), seen); err != nil {
 		return &Difference{"what polling saw", fmt.Sprint(seen), err.Error()}
 	}
 	return nil
@@ -96,22 +98,22 @@ const (
 	lifeSteps = 40   // in one life
 )
 
-// compareWalks runs random lives, one after the other. The seed determines them.
-func compareWalks(ctx context.Context, i *Ironic, seed uint64) (Comparison, error) {
+// compareWalks runs random lives until they have these steps, one after the other. The seed determines them.
+func compareWalks(ctx context.Context, i *Ironic, seed uint64, steps int) (Comparison, error) {
 	c := Comparison{Name: "lives at random: every field that ironstate's API shows of the node, after every step"}
-	s, err := startService(ctx)
+	s, err := startService(ctx, i.Series)
 	if err != nil {
 		return c, err
 	}
 	defer s.Close()
 	random := rand.New(rand.NewPCG(seed, 0))
 	choose := func(_ string, n int) int { return random.IntN(n) }
-	for c.Compared < walkSteps {
-		found, steps, err := i.walk(ctx, s, choose)
+	for c.Compared < steps {
+		found, taken, err := i.walk(ctx, s, choose)
 		if err != nil {
 			return c, err
 		}
-		c.Compared += steps
+		c.Compared += taken
 		if found != nil {
 			c.Differences = append(c.Differences, *found)
 		}
@@ -121,13 +123,13 @@ func compareWalks(ctx context.Context, i *Ironic, seed uint64) (Comparison, erro
 
 // walk runs one random life until its end or the first difference.
 func (i *Ironic) walk(ctx context.Context, s *service, choose choose) (found *Difference, steps int, err error) {
-	l, err := i.beginLife(ctx, s, pick(choose, "from", beginnings))
+	l, err := i.beginLife(ctx, s, pick(choose, "from", i.beginnings()))
 	if err != nil {
 		return nil, 0, err
 	}
 	for steps < lifeSteps {
 		steps++
-		found, err := l.take(ctx, chooseStep(l.machine.Node(), choose))
+		found, err := l.take(ctx, i.chooseStep(l.machine.Node(), choose))
 		if found != nil || err != nil {
 			return found, steps, err
 		}

@@ -4,8 +4,6 @@
 // baremetal-operator, unmodified, manages a machine of packages bmctest and agenttest through conductor, conductor/api
 // and conductor/hardware.
 //
-// The module is not in the workspace, because the operator compiles only with a version of gophercloud that is older than
-// the one that the other modules need. Run its tests by
-//
-//	GOWORK=off go -C e2e/metal3 test ./...
+// The operator requires v0.8.2 of metal3's ironic-standalone-operator/api, which the module proxy does not have; this
+// module requires a later version.
 package metal3

@@ -51,7 +51,7 @@ func TestAgentInspectsTheHost(t *testing.T) {
 	require.Equal(t, 1, s.machine.Boots())
 	require.Empty(t, s.machine.Running(), "the machine is off")
 	require.Empty(t, s.bmc.Media("CD"))
-	require.Equal(t, mac, details.NIC[0].MAC)
+	require.Equal(t, s.mac, details.NIC[0].MAC)
 	require.Equal(t, "/dev/sda", details.Storage[0].Name)
 	require.Equal(t, 8<<10, details.RAMMebibytes)
 	require.Equal(t, 4, details.CPU.Count)
@@ -73,21 +73,19 @@ func TestPower(t *testing.T) {
 	require.Empty(t, s.register(false))
 	require.Empty(t, s.powerOn(false))
 	require.Equal(t, "On", s.bmc.Power("1"))
-	state, err := s.provisioner().UpdateHardwareState()
+	state, err := s.provisioner().UpdateHardwareState(t.Context())
 	require.NoError(t, err)
 	require.True(t, *state.PoweredOn)
 	require.Empty(t, s.until(func(p provisioner.Provisioner) (provisioner.Result, error) {
-		return p.PowerOff(metal3api.RebootModeSoft, false)
+		return p.PowerOff(t.Context(), metal3api.RebootModeSoft, false, s.cleaning)
 	}))
 	require.Equal(t, "Off", s.bmc.Power("1"))
 }
 
-// The operator's request for the versions of the firmware is not tested: this version of it panics when a component was
-// never updated, whose updated_at is null.
 func TestFirmwareSettings(t *testing.T) {
 	s := start(t)
 	require.Empty(t, s.register(false))
-	settings, schema, err := s.provisioner().GetFirmwareSettings(true)
+	settings, schema, err := s.provisioner().GetFirmwareSettings(t.Context(), true)
 	require.NoError(t, err)
 	require.Len(t, settings, len(s.bmc.BIOS("1")))
 	require.NotEmpty(t, schema)
@@ -96,8 +94,10 @@ func TestFirmwareSettings(t *testing.T) {
 func TestEventSubscription(t *testing.T) {
 	s := start(t)
 	require.Empty(t, s.register(false))
-	subscription := metal3api.BMCEventSubscription{Spec: metal3api.BMCEventSubscriptionSpec{Destination: "https://events.invalid/x", Context: "rack 1"}}
-	result, err := s.provisioner().AddBMCEventSubscriptionForNode(&subscription, provisioner.HTTPHeaders{{"Authorization": "Bearer 0123456789"}})
+	subscription := metal3api.BMCEventSubscription{Spec: metal3api.BMCEventSubscriptionSpec{Destination: "https://events.invalid/x",
+		Context: "rack 1"}}
+	result, err := s.provisioner().AddBMCEventSubscriptionForNode(t.Context(), &subscription,
+		provisioner.HTTPHeaders{{"Authorization": "Bearer 0123456789"}})
 	require.NoError(t, err)
 	require.False(t, result.Dirty)
 	require.Equal(t, "1", subscription.Status.SubscriptionID)
@@ -105,10 +105,10 @@ func TestEventSubscription(t *testing.T) {
 		"Destination": "https://events.invalid/x", "Protocol": "Redfish", "Context": "rack 1", "EventTypes": []string{"Alert"},
 		"HttpHeaders": []any{map[string]any{"Authorization": "Bearer 0123456789"}},
 	}}, s.bmc.Subscriptions())
-	_, err = s.provisioner().RemoveBMCEventSubscriptionForNode(subscription)
+	_, err = s.provisioner().RemoveBMCEventSubscriptionForNode(t.Context(), subscription)
 	require.NoError(t, err)
 	require.Empty(t, s.bmc.Subscriptions())
-	_, err = s.provisioner().RemoveBMCEventSubscriptionForNode(subscription)
+	_, err = s.provisioner().RemoveBMCEventSubscriptionForNode(t.Context(), subscription)
 	require.Error(t, err)
 }
 

@@ -26,15 +26,19 @@ import (
 // hostConfig is the configuration of an instance.
 type hostConfig struct{}
 
-func (hostConfig) UserData() (string, error)    { return "#cloud-config\nhostname: rack1-7\n", nil }
-func (hostConfig) NetworkData() (string, error) { return "", nil }
-func (hostConfig) MetaData() (string, error)    { return "", nil }
+func (hostConfig) UserData(context.Context) (string, error) {
+	return "#cloud-config\nhostname: machine\n", nil
+}
+func (hostConfig) NetworkData(context.Context) (string, error) { return "", nil }
+func (hostConfig) MetaData(context.Context) (string, error)    { return "", nil }
 
 // provision provisions the host as the operator does, and returns the error message.
 func (s *site) provision(data provisioner.ProvisionData) string {
 	s.Helper()
 	data.HostConfig, data.BootMode = hostConfig{}, metal3api.UEFI
-	return s.until(func(p provisioner.Provisioner) (provisioner.Result, error) { return p.Provision(data, false) })
+	return s.until(func(p provisioner.Provisioner) (provisioner.Result, error) {
+		return p.Provision(s.Context(), data, false)
+	})
 }
 
 // liveISO boots an ISO image and returns the error message.
@@ -64,7 +68,7 @@ func (s *site) custom(step string) string {
 func (s *site) removeInstance(failed bool) string {
 	s.Helper()
 	return s.until(func(p provisioner.Provisioner) (provisioner.Result, error) {
-		result, err := p.Deprovision(failed)
+		result, err := p.Deprovision(s.Context(), failed, s.cleaning)
 		failed = false
 		return result, err
 	})
@@ -89,7 +93,7 @@ func (s *site) prepare(data provisioner.PrepareData, failed bool) string {
 	s.Helper()
 	unprepared := true
 	return s.until(func(p provisioner.Provisioner) (provisioner.Result, error) {
-		result, started, err := p.Prepare(data, unprepared, failed)
+		result, started, err := p.Prepare(s.Context(), data, unprepared, failed)
 		unprepared = unprepared && !started
 		return result, err
 	})
@@ -98,7 +102,7 @@ func (s *site) prepare(data provisioner.PrepareData, failed bool) string {
 // configure sets the BIOS setting BootTimeout and returns the error message.
 func (s *site) configure(failed bool) string {
 	s.Helper()
-	actual, _, err := s.provisioner().GetFirmwareSettings(false)
+	actual, _, err := s.provisioner().GetFirmwareSettings(s.Context(), false)
 	require.NoError(s, err)
 	return s.prepare(provisioner.PrepareData{
 		ActualFirmwareSettings: actual, TargetFirmwareSettings: metal3api.DesiredSettingsMap{"BootTimeout": intstr.FromInt32(7)},
@@ -138,7 +142,8 @@ func TestLiveISOIsBooted(t *testing.T) {
 }
 
 func TestCustomDeployStepIsExecuted(t *testing.T) {
-	s := start(t, agenttest.Step{Work: "deploy", Interface: "deploy", Name: "install_coreos", Run: func(context.Context, map[string]any) (any, error) { return nil, nil }})
+	s := start(t, agenttest.Step{Work: "deploy", Interface: "deploy", Name: "install_coreos",
+		Run: func(context.Context, map[string]any) (any, error) { return nil, nil }})
 	s.prepared()
 	require.Empty(t, s.custom("install_coreos"))
 	s.requireState(states.Active)
@@ -157,7 +162,8 @@ func TestUnknownCustomDeployStepFails(t *testing.T) {
 	s := start(t)
 	s.prepared()
 	require.Contains(t, s.provision(provisioner.ProvisionData{
-		Image:        metal3api.Image{URL: "http://images.invalid/x", Checksum: "00", ChecksumType: metal3api.SHA256}, // or the operator tries again
+		Image: metal3api.Image{URL: "http://images.invalid/x", Checksum: "00",
+			ChecksumType: metal3api.SHA256}, // or the operator tries again
 		CustomDeploy: &metal3api.CustomDeploy{Method: "install_coreos"},
 	}), "install_coreos")
 	s.requireState(states.DeployFail)
@@ -179,7 +185,7 @@ func TestImageAndConfigDriveAreOnTheDisk(t *testing.T) {
 	require.True(t, bytes.Equal(image[1<<20:], written[1<<20:]))
 	drive, err := s.machine.ConfigDrive()
 	require.NoError(t, err)
-	require.Contains(t, string(drive), "hostname: rack1-7")
+	require.Contains(t, string(drive), "hostname: machine")
 	s.deprovision()
 }
 
@@ -209,7 +215,7 @@ func TestFirmwareSettingsAreApplied(t *testing.T) {
 	require.Empty(t, s.configure(false))
 	s.requireState(states.Manageable)
 	require.Equal(t, 7, s.bmc.BIOS("1")["BootTimeout"])
-	now, _, err := s.provisioner().GetFirmwareSettings(false)
+	now, _, err := s.provisioner().GetFirmwareSettings(s.Context(), false)
 	require.NoError(t, err)
 	require.Equal(t, "7", now["BootTimeout"])
 }

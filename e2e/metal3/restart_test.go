@@ -38,7 +38,7 @@ type process struct {
 func (p *process) start() {
 	p.Helper()
 	p.command = exec.Command(p.program, "-listen", p.address, "-data", p.data, "-name", "conductor-1", "-deploy-interface", "direct",
-		"-power-sync-interval", "0", "-check-interval", "100ms")
+		"-power-sync-interval", "0", "-agent-network", "127.0.0.0/8", "-image-host", "127.0.0.1", "-check-interval", "100ms")
 	p.command.Stderr = &p.log
 	out, err := p.command.StdoutPipe()
 	require.NoError(p, err)
@@ -85,8 +85,8 @@ func (r *restart) wait() {
 	})
 }
 
-// ifReached restarts the conductor if its work has come to the point. If the agent has come to the point, the conductor may still
-// have to store that it waits.
+// ifReached restarts the conductor if its work has come to the point. If the agent has come to the point, the conductor
+// may still have to store that it waits.
 func (r *restart) ifReached(s *site) {
 	select {
 	case <-r.reached:
@@ -106,9 +106,9 @@ func (r *restart) ifReached(s *site) {
 	r.process.start()
 }
 
-// TestRestartInTheMiddle ends cmd/ironstate in the middle of each operation, by SIGTERM and by SIGKILL, and starts it again.
-// The operation ends as it does without the restart. Only work that a killed conductor itself was doing fails, as it does in
-// Ironic; the operator shows the error and tries again.
+// TestRestartInTheMiddle ends cmd/ironstate in the middle of each operation, by SIGTERM and by SIGKILL, and starts it
+// again. The operation ends as it does without the restart. Only work that a killed conductor itself was doing fails,
+// as it does in Ironic; the operator shows the error and tries again.
 func TestRestartInTheMiddle(t *testing.T) {
 	needs.Time(t)
 	program := filepath.Join(t.TempDir(), "ironstate")
@@ -151,18 +151,25 @@ func TestRestartInTheMiddle(t *testing.T) {
 		after  func(s *site)
 		lost   string // a part of the error message after SIGKILL, if there is one
 	}{
-		"registration":           {bmc: bmctest.Fault{On: system}, before: func(*site) {}, do: func(s *site, failed bool) string { return s.registerAgain(false, failed) }, after: manageable, lost: died},
+		"registration": {bmc: bmctest.Fault{On: system}, before: func(*site) {},
+			do: func(s *site, failed bool) string { return s.registerAgain(false, failed) }, after: manageable, lost: died},
 		"boot for an inspection": {bmc: bmctest.Fault{On: insert}, before: registered, do: inspect, after: manageable, lost: died},
 		"inspection":             {agent: "inspection", before: registered, do: inspect, after: manageable},
-		"BIOS setting": {bmc: bmctest.Fault{On: system + "/Bios/Settings", Method: "PATCH"}, before: registered, do: (*site).configure, lost: died,
+		"BIOS setting": {bmc: bmctest.Fault{On: system + "/Bios/Settings", Method: "PATCH"}, before: registered,
+			do: (*site).configure, lost: died,
 			after: func(s *site) { manageable(s); require.Equal(s, 7, s.bmc.BIOS("1")["BootTimeout"]) }},
-		"boot for an image": {bmc: bmctest.Fault{On: insert}, before: (*site).prepared, do: anew(func(s *site) string { return s.rawImage(image) }), after: running("disk"), lost: died},
-		"image":             {agent: "image", before: (*site).prepared, do: anew(func(s *site) string { return s.rawImage(image) }), after: running("disk")},
-		"live ISO":          {bmc: bmctest.Fault{On: insert}, before: (*site).prepared, do: anew(func(s *site) string { return s.liveISO(iso) }), after: running(iso), lost: died},
-		"custom step":       {agent: "install_coreos", before: (*site).prepared, do: anew(func(s *site) string { return s.custom("install_coreos") }), after: running("disk")},
-		"power on":          {bmc: bmctest.Fault{On: reset}, before: (*site).prepared, do: (*site).powerOn, after: func(s *site) { require.Equal(s, "On", s.bmc.Power("1")) }, lost: "the conductor that did it died"},
-		"adoption":          {bmc: bmctest.Fault{On: system}, before: (*site).prepared, do: (*site).adopt, after: func(s *site) { s.requireState(states.Active) }, lost: died},
-		"tear-down":         {bmc: bmctest.Fault{On: reset}, before: booted, do: (*site).removeInstance, after: removed, lost: died},
+		"boot for an image": {bmc: bmctest.Fault{On: insert}, before: (*site).prepared,
+			do: anew(func(s *site) string { return s.rawImage(image) }), after: running("disk"), lost: died},
+		"image": {agent: "image", before: (*site).prepared, do: anew(func(s *site) string { return s.rawImage(image) }), after: running("disk")},
+		"live ISO": {bmc: bmctest.Fault{On: insert}, before: (*site).prepared,
+			do: anew(func(s *site) string { return s.liveISO(iso) }), after: running(iso), lost: died},
+		"custom step": {agent: "install_coreos", before: (*site).prepared,
+			do: anew(func(s *site) string { return s.custom("install_coreos") }), after: running("disk")},
+		"power on": {bmc: bmctest.Fault{On: reset}, before: (*site).prepared, do: (*site).powerOn,
+			after: func(s *site) { require.Equal(s, "On", s.bmc.Power("1")) }, lost: "the conductor that did it died"},
+		"adoption": {bmc: bmctest.Fault{On: system}, before: (*site).prepared, do: (*site).adopt,
+			after: func(s *site) { s.requireState(states.Active) }, lost: died},
+		"tear-down": {bmc: bmctest.Fault{On: reset}, before: booted, do: (*site).removeInstance, after: removed, lost: died},
 		"automated cleaning": {agent: "erase_devices_metadata", before: func(s *site) {
 			s.cleaning = metal3api.CleaningModeMetadata
 			s.prepared()
@@ -186,12 +193,14 @@ func TestRestartInTheMiddle(t *testing.T) {
 				})
 				var s *site
 				step := func(work, name string, priority int) agenttest.Step {
-					return agenttest.Step{Work: work, Interface: "deploy", Name: name, Priority: priority, Run: func(context.Context, map[string]any) (any, error) {
-						s.reach(name)
-						return nil, nil
-					}}
+					return agenttest.Step{Work: work, Interface: "deploy", Name: name, Priority: priority,
+						Run: func(context.Context, map[string]any) (any, error) {
+							s.reach(name)
+							return nil, nil
+						}}
 				}
-				s = newSite(t, "http://"+p.address, []agenttest.Step{step("deploy", "install_coreos", 0), step("clean", "erase_devices_metadata", 99)})
+				s = newSite(t, "http://"+p.address, 7,
+					[]agenttest.Step{step("deploy", "install_coreos", 0), step("clean", "erase_devices_metadata", 99)})
 				point := ""
 				s.hold = func(at string) {
 					if at == point {

@@ -30,7 +30,7 @@ func TestSilentAgentIsReportedAfterTheTimeout(t *testing.T) {
 			require.Empty(s, s.register(false))
 			_, message := s.inspect(false)
 			return message
-		}, "timeout reached while inspecting the node", states.InspectFail},
+		}, "Timeout reached while inspecting the node.", states.InspectFail},
 		"image": {machine.Timeouts{Deploy: time.Millisecond}, func(s *site) string {
 			s.prepared()
 			return s.rawImage(agenttest.Image(4<<20, 7))

@@ -293,7 +293,7 @@ func (f *finder) statements(list []ast.Stmt) {
 		case *ast.IncDecStmt:
 			f.operators(statement, s, s.TokPos, s.Tok)
 		case *ast.ExprStmt:
-			if isPanic(s.X) {
+			if call, ok := s.X.(*ast.CallExpr); ok && isBuiltin(call, "panic") {
 				k = alone // a function may end with it
 			}
 		case *ast.DeferStmt, *ast.GoStmt, *ast.SendStmt:
@@ -307,13 +307,9 @@ func (f *finder) statements(list []ast.Stmt) {
 	}
 }
 
-func isPanic(e ast.Expr) bool {
-	call, ok := e.(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	name, ok := call.Fun.(*ast.Ident)
-	return ok && name.Name == "panic"
+func isBuiltin(call *ast.CallExpr, name string) bool {
+	called, ok := call.Fun.(*ast.Ident)
+	return ok && called.Name == name
 }
 
 // replace adds the mutant of a unit in which some bytes are replaced; the mutant's name
@@ -322,7 +318,20 @@ func (f *finder) replace(k kind, unit, in ast.Node, at token.Pos, length int, te
 	from := f.file.Offset(at)
 	e := edit{from, from + length, text}
 	start, end := f.offsets(in)
+	if k == condition && recovers(unit) {
+		k = alone // the function of a unit would call recover, which must be called by the deferred function itself
+	}
 	f.add(k, e, f.changed(unit, e), string(f.source[start:end]), f.changed(in, e).text)
+}
+
+// recovers reports whether an expression calls recover.
+func recovers(e ast.Node) (found bool) {
+	ast.Inspect(e, func(node ast.Node) bool {
+		call, ok := node.(*ast.CallExpr)
+		found = found || ok && isBuiltin(call, "recover")
+		return !found
+	})
+	return found
 }
 
 // changed extends an edit to the whole node that contains it.

@@ -84,9 +84,8 @@ func instrument(source []byte, units []unit, mutants []mutant) ([]byte, error) {
 		before, after := u.around(mutants)
 		insertions = append(insertions, insertion{u.from, u.to, before}, insertion{u.to, u.from, after})
 	}
-	// At equal offsets the ends of units come before the beginnings: the end of the inner
-	// unit before that of the outer one, the beginning of the outer unit before that of
-	// the inner one.
+	// At equal offsets the ends of units come before the beginnings; the inner unit ends
+	// before the outer one, and the outer unit begins before the inner one.
 	slices.SortStableFunc(insertions, func(a, b insertion) int {
 		switch aBegins, bBegins := a.other > a.at, b.other > b.at; {
 		case a.at == b.at && aBegins == bBegins:

@@ -32,8 +32,8 @@ func (k *killers) add(output []byte) {
 	k.names = names[:min(most, len(names))]
 }
 
-// first groups tests in the order in which they are run: the quick ones that killed the last mutants, then the others by
-// the time that each takes.
+// first groups tests in the order in which they are run: the quick ones that killed the last mutants, then the others
+// by the time that each takes.
 func (k *killers) first(tests []test) [][]test {
 	k.mu.Lock()
 	defer k.mu.Unlock()

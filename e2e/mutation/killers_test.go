@@ -19,13 +19,15 @@ func TestTheLastKillersRunFirstThenTheFastest(t *testing.T) {
 		failures []string
 		want     [][]string
 	}{
-		"none yet":         {nil, [][]string{{"TestA", "TestB"}, {"TestC", "TestD"}, {"TestE"}}},
-		"quick":            {[]string{"--- FAIL: TestB (0.00s)"}, [][]string{{"TestB"}, {"TestA"}, {"TestC", "TestD"}, {"TestE"}}},
-		"two":              {[]string{"--- FAIL: TestB (0.00s)", "--- FAIL: TestD (0.30s)\n    --- FAIL: TestD/part (0.30s)"}, [][]string{{"TestB", "TestD"}, {"TestA"}, {"TestC"}, {"TestE"}}},
-		"slow":             {[]string{"--- FAIL: TestE (2.00s)"}, [][]string{{"TestA", "TestB"}, {"TestC", "TestD"}, {"TestE"}}},
-		"no name":          {[]string{"panic: in a goroutine"}, [][]string{{"TestA", "TestB"}, {"TestC", "TestD"}, {"TestE"}}},
-		"only reached":     {[]string{"--- FAIL: TestZ (0.00s)"}, [][]string{{"TestA", "TestB"}, {"TestC", "TestD"}, {"TestE"}}},
-		"four at the most": {[]string{"--- FAIL: TestA", "--- FAIL: TestA", "--- FAIL: TestB", "--- FAIL: TestW", "--- FAIL: TestX", "--- FAIL: TestY"}, [][]string{{"TestB"}, {"TestA"}, {"TestC", "TestD"}, {"TestE"}}},
+		"none yet": {nil, [][]string{{"TestA", "TestB"}, {"TestC", "TestD"}, {"TestE"}}},
+		"quick":    {[]string{"--- FAIL: TestB (0.00s)"}, [][]string{{"TestB"}, {"TestA"}, {"TestC", "TestD"}, {"TestE"}}},
+		"two": {[]string{"--- FAIL: TestB (0.00s)", "--- FAIL: TestD (0.30s)\n    --- FAIL: TestD/part (0.30s)"},
+			[][]string{{"TestB", "TestD"}, {"TestA"}, {"TestC"}, {"TestE"}}},
+		"slow":         {[]string{"--- FAIL: TestE (2.00s)"}, [][]string{{"TestA", "TestB"}, {"TestC", "TestD"}, {"TestE"}}},
+		"no name":      {[]string{"panic: in a goroutine"}, [][]string{{"TestA", "TestB"}, {"TestC", "TestD"}, {"TestE"}}},
+		"only reached": {[]string{"--- FAIL: TestZ (0.00s)"}, [][]string{{"TestA", "TestB"}, {"TestC", "TestD"}, {"TestE"}}},
+		"four at the most": {[]string{"--- FAIL: TestA", "--- FAIL: TestA", "--- FAIL: TestB", "--- FAIL: TestW", "--- FAIL: TestX",
+			"--- FAIL: TestY"}, [][]string{{"TestB"}, {"TestA"}, {"TestC", "TestD"}, {"TestE"}}},
 	} {
 		var k killers
 		for _, output := range c.failures {

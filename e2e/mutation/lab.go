@@ -39,8 +39,8 @@ type lab struct {
 	suites  map[string]*suite // by the folder of the changed code
 }
 
-// newLab returns a lab for mutants of these packages. The workers prepare the targets concurrently. It returns an error if a
-// package's tests fail without a mutant.
+// newLab returns a lab for mutants of these packages. The workers prepare the targets concurrently. It returns an error
+// if a package's tests fail without a mutant.
 func newLab(ctx context.Context, root string, targets []target, workers int) (_ *lab, err error) {
 	l := &lab{suites: map[string]*suite{}}
 	if l.root, err = filepath.Abs(root); err != nil {

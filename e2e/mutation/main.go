@@ -10,8 +10,8 @@
 //
 // Run it from the repository's root. One test binary of a package holds nearly all of
 // its mutants, and each mutant is tried with the tests that reach it, the fastest first.
-// This takes a fraction of a second per mutant. The mutants of conductor and conductor/api
-// are tried with the tests of both packages and of conductor/hardware. CONTRIBUTING.md compares the program with gremlins.
+// This takes a fraction of a second per mutant. The mutants of conductor, conductor/api and conductor/hardware
+// are tried with the tests of all three. CONTRIBUTING.md compares the program with gremlins.
 //
 // equivalent.go lists the mutants that behave as the original code does, so that no test
 // can kill them, with the reasons. The exit status is 1 if another mutant lives, or if a
@@ -69,28 +69,45 @@ var targets = []target{
 			"conductor/api/internal/objects", "conductor/api/internal/patch", "conductor/api/internal/ramdisk",
 			"conductor/api/internal/rest", "conductor/api/internal/schema", "conductor/api/internal/traits",
 			"conductor/api/internal/wire",
+			"conductor/hardware",
 		},
 		// The tests that are left out measure memory, which the mutants' code changes.
 		tests: []tests{
 			{"conductor", append([]string{"-simulation.count=5"}, rapid...), "Allocates10kB|DoesNotCopyTheFleet|TakesLittleMemory"},
 			{"conductor/api", nil, "NeedNoMoreThan512MiB|AllBodiesTogether|LittleMemory"},
-			{folder: "conductor/hardware", skip: "Unreachable|Exchanges|IPMI|RealProtocols|Sessions?|Subscriptions"},
+			{folder: "conductor/hardware", args: []string{"-test.short"}, skip: "UnreachableBMC|Exchanges|RealProtocols"},
 			{folder: "conductor/api/internal/objects"},
 			{folder: "conductor/api/internal/patch"},
 			{folder: "conductor/api/internal/rest"},
 			{folder: "conductor/api/internal/schema"},
 		},
 	},
+	{
+		code: []string{"verify/bmc"},
+		// The test that is left out logs in 200 times, which takes seconds.
+		tests: []tests{{folder: "verify/bmc", args: []string{"-test.short"}, skip: "AttemptsInARow"}},
+	},
+	of("verify/bmc/internal/failure", rapid...),
+	of("verify/bmc/internal/guard"),
+	of("verify/bmc/internal/ipmitool", "-test.parallel=8"),
+	of("verify/bmc/internal/redfish"),
+	of("conductor/hardware/bootimage", "-test.short"),
+	of("conductor/hardware/images"),
 	of("conductor/agent"),
+	of("conductor/internal/inspectionrules"),
 	of("conductor/internal/latest", rapid...),
+	of("conductor/internal/sequence"),
 	of("conductor/etcd/internal/endpoint"),
 	of("conductor/etcd/internal/zaplog"),
 	{
 		code: []string{"conductor/etcd", "conductor/etcd/embedded"},
 		// The tests that are left out start clusters of servers, kill processes or wait for a lease, which takes seconds.
 		tests: []tests{
-			{folder: "conductor/etcd", skip: "StoreOnACluster|EachAPI|AProcess|OutlivesAServer|ServersWereKilled|LeaseIsRenewed$|ClientCertificates"},
-			{folder: "conductor/etcd/embedded", skip: "Damaged|NoiseIn|Processes|ProcessDied|Certificates|IsNotThatOfACluster|StartsAgain|IsRefused$|TwoOfThree|IsReplaced|ItsLogIsKept$|NoSocket|NothingIsPrinted"},
+			{folder: "conductor/etcd",
+				skip: "StoreOnACluster|EachAPI|AProcess|OutlivesAServer|ServersWereKilled|PromisesOnACluster|LeaseIsRenewed$|ClientCertificates"},
+			{folder: "conductor/etcd/embedded",
+				skip: "Damaged|NoiseIn|Processes|ProcessDied|Certificates|IsNotThatOfACluster|StartsAgain|IsRefused$|" +
+					"TwoOfThree|IsReplaced|ItsLogIsKept$|NoSocket|NothingIsPrinted"},
 		},
 	},
 }
@@ -103,7 +120,8 @@ var (
 func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	flags := flag.NewFlagSet("mutation", flag.ContinueOnError)
 	only := flags.String("run", "", "try the mutants whose line matches the `regexp`")
-	commit := flags.String("commit", "", "sample by this `commit`: its hash is the seed, and mutants of the files that the commit touches come first")
+	commit := flags.String("commit", "",
+		"sample by this `commit`: its hash is the seed, and mutants of the files that the commit touches come first")
 	n := flags.Int("n", 20, "with -commit, the `number` of mutants of the files that the commit touches, and of the other files")
 	workers := flags.Int("workers", 1, "the number of packages to prepare, and then of mutants to try, concurrently, 1 to the number of CPUs")
 	verbose := flags.Bool("v", false, "print every mutant and its outcome")

@@ -81,6 +81,16 @@ func Deferred() (n int, text string) {
 	defer func() { n++; text = "deferred" }()
 	return n - 1 + 1, text
 }
+
+func Panics(do func()) (yes bool) {
+	defer func() {
+		if recover() != nil {
+			yes = true
+		}
+	}()
+	do()
+	return false
+}
 `, `package p
 
 import "testing"
@@ -93,6 +103,12 @@ func TestFirst(t *testing.T) {
 
 func TestDeferred(t *testing.T) {
 	if n, text := Deferred(); n != 1 || text != "deferred" {
+		t.Fatal("wrong")
+	}
+}
+
+func TestPanics(t *testing.T) {
+	if !Panics(func() { panic("here") }) || Panics(func() {}) {
 		t.Fatal("wrong")
 	}
 }
@@ -125,6 +141,7 @@ func TestDeferred(t *testing.T) {
 	require.Equal(t, killed, got[`p/p.go Deferred: text = "deferred" => removed`])
 	require.Equal(t, killed, got["p/p.go Deferred: n++ => removed"])
 	require.Equal(t, killed, got["p/p.go Deferred: n++ => n--"])
+	require.Equal(t, killed, got["p/p.go Panics: recover() != nil => recover() == nil"])
 	require.Equal(t, killed, got["p/p.go Deferred: n - 1 => n + 1"])
 	require.Len(t, got, len(all))
 }

@@ -72,7 +72,8 @@ func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, erro
 		changed[path.Join(folder, "mutation_switch.go")] = fmt.Appendf(nil, switchCode, path.Base(folder), len(mutants)+1)
 	}
 	for _, tests := range t.tests {
-		b := &binary{tests: tests, workDir: filepath.Join(l.root, filepath.FromSlash(tests.folder)), contains: map[string]bool{}, killers: &killers{}}
+		b := &binary{tests: tests, workDir: filepath.Join(l.root, filepath.FromSlash(tests.folder)), contains: map[string]bool{},
+			killers: &killers{}}
 		if b.file, err = l.build(ctx, tests.folder, name, changed); err == nil {
 			err = b.observe(ctx, filepath.Join(l.scratch, name, "reached"))
 		}

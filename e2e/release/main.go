@@ -6,9 +6,14 @@
 //	go run ./e2e/release v0.1.0 DIR
 //
 // Run it from the repository's root; it releases the commit HEAD. In the empty folder DIR
-// the branch main has one more commit, the release commit: each requirement of our modules
-// on one another has the version, and published modules have no replace lines. The tags
-// are on this commit: v0.1.0, verify/bmc/v0.1.0 and so on. Nothing is pushed.
+// the branch main has up to two more commits. The first one dates the section of CHANGELOG.md,
+// and removes from the Markdown files the texts, between marks, that hold until the first release. The
+// other one is the release commit: each requirement of our modules on one another has the
+// version, and published modules have no replace lines. The tags are on this commit: v0.1.0,
+// verify/bmc/v0.1.0 and so on. Nothing is pushed.
+//
+// A changelog whose first section is not the version's, or has no date, and a text that
+// still says that nothing is released, are errors.
 //
 // The go.sum lines for our own modules are those that the go command computes when it
 // fetches the modules from the tags in DIR.

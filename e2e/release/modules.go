@@ -26,6 +26,12 @@ func (u goModule) path() string { return u.file.Module.Mod.Path }
 // tag is the tag by which the go command finds the module's version.
 func (u goModule) tag(version string) string { return path.Join(u.folder, version) }
 
+// top is the first element of the module's folder.
+func (u goModule) top() string {
+	top, _, _ := strings.Cut(u.folder, "/")
+	return top
+}
+
 // readModules reads the go.mod files of a work tree. The files are relative to its root.
 func readModules(root string, files []string) ([]goModule, error) {
 	var all []goModule
@@ -49,7 +55,7 @@ func readModules(root string, files []string) ([]goModule, error) {
 	return all, nil
 }
 
-// requiresOf returns those of the modules that u requires.
+// requiresOf returns the modules, out of all, that u requires.
 func (u goModule) requiresOf(all []goModule) []goModule {
 	var required []goModule
 	for _, r := range u.file.Require {
@@ -73,15 +79,20 @@ func (u goModule) closure(all []goModule) []goModule {
 	return found
 }
 
-// published returns the modules that others import or install, and those that they require, each
+// published returns the modules that others import or install, and the internal modules that they require, each
 // after the modules that it requires.
 func published(all []goModule) ([]goModule, error) {
 	var wanted, ordered []goModule
 	for _, u := range all {
-		switch top, _, _ := strings.Cut(u.folder, "/"); top {
+		switch u.top() {
 		case "e2e", "examples", "internal":
 		default:
 			wanted = append(wanted, append(u.closure(all), u)...)
+		}
+	}
+	for _, u := range wanted {
+		if top := u.top(); top == "e2e" || top == "examples" {
+			return nil, fmt.Errorf("a released module requires %s, and no release has the modules of %s", u.path(), top)
 		}
 	}
 	for len(wanted) > 0 {

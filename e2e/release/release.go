@@ -15,12 +15,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
 )
 
-// release clones the repository into dir, commits the release and tags its modules. It
+// release clones the repository into dir, commits the texts of the release and the release, and tags its modules. It
 // returns the tags. On failure dir may hold an unfinished clone.
 func release(ctx context.Context, repository, version, dir string) ([]string, error) {
 	if semver.Canonical(version) != version || semver.Build(version) != "" {
@@ -28,9 +29,6 @@ func release(ctx context.Context, repository, version, dir string) ([]string, er
 	}
 	if semver.Compare(version, "v2.0.0-0") >= 0 {
 		return nil, fmt.Errorf("version %s: a major version above 1 needs other module paths", version)
-	}
-	if err := checkChangelog(filepath.Join(repository, "CHANGELOG.md"), version); err != nil {
-		return nil, err
 	}
 	repository, err := filepath.Abs(repository)
 	if err != nil {
@@ -50,21 +48,10 @@ func release(ctx context.Context, repository, version, dir string) ([]string, er
 	if _, err := command(ctx, dir, nil, "git", "checkout", "--quiet", "-B", "main", strings.TrimSpace(head)); err != nil {
 		return nil, err
 	}
+	if err := writeTexts(ctx, dir, version, time.Now().UTC()); err != nil {
+		return nil, err
+	}
 	return tag(ctx, dir, version)
-}
-
-// checkChangelog returns an error unless the changelog has a section for the version.
-func checkChangelog(changelog, version string) error {
-	data, err := os.ReadFile(changelog)
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(string(data)) {
-		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "##" && fields[1] == strings.TrimPrefix(version, "v") {
-			return nil
-		}
-	}
-	return fmt.Errorf("CHANGELOG.md has no section %q", "## "+strings.TrimPrefix(version, "v"))
 }
 
 // tag makes the release commit in the clone, and its tags. A module's go.sum needs the
@@ -114,14 +101,21 @@ func tag(ctx context.Context, dir, version string) ([]string, error) {
 		if err := write(dir, u, all, version, required, true); err != nil {
 			return nil, err
 		}
-		if err := errors.Join(git("add", "--all"), git("commit", "--quiet", "--allow-empty", "--message", u.tag(version)), git("tag", u.tag(version))); err != nil {
+		if err := errors.Join(
+			git("add", "--all"),
+			git("commit", "--quiet", "--allow-empty", "--message", u.tag(version)),
+			git("tag", u.tag(version)),
+		); err != nil {
 			return nil, err
 		}
 		if fetched[u.path()], err = download(ctx, dir, cache, root, u.path(), version); err != nil {
 			return nil, err
 		}
 	}
-	if err := errors.Join(git("reset", "--quiet", "--soft", strings.TrimSpace(base)), git("commit", "--quiet", "--message", "Release "+version)); err != nil {
+	if err := errors.Join(
+		git("reset", "--quiet", "--soft", strings.TrimSpace(base)),
+		git("commit", "--quiet", "--message", "Release "+version),
+	); err != nil {
 		return nil, err
 	}
 	var tags []string
@@ -160,7 +154,8 @@ func write(dir string, u goModule, all []goModule, version string, required []su
 
 // download has the go command fetch a module from the tags in dir, and returns its hashes.
 func download(ctx context.Context, dir, cache, root, modulePath, version string) (sums, error) {
-	env := append(fetchFrom(dir, root), "GOWORK=off", "GOFLAGS=-modcacherw", "GOPRIVATE=*", "GOPROXY=direct", "GOMODCACHE="+filepath.Join(cache, "mod"))
+	env := append(fetchFrom(dir, root), "GOWORK=off", "GOFLAGS=-modcacherw", "GOPRIVATE=*", "GOPROXY=direct",
+		"GOMODCACHE="+filepath.Join(cache, "mod"))
 	out, err := command(ctx, cache, env, "go", "mod", "download", "-json", modulePath+"@"+version)
 	if err != nil {
 		return sums{}, err

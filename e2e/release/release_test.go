@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,7 +16,23 @@ import (
 
 const sample = `
 -- CHANGELOG.md --
-## 1.2.0 (2026-01-02)
+# Changelog
+
+## 1.2.0 (not released yet)
+
+- It greets.
+
+## 1.1.0 (2026-01-02)
+-- README.md --
+# Sample
+
+<!-- until the first release -->
+
+Nothing is released yet.
+
+<!-- from then on -->
+
+It greets. <!-- until the first release -->Soon.<!-- from then on -->
 -- LICENSE --
 Free.
 -- go.mod --
@@ -102,8 +119,12 @@ func TestStrangersCanInstallARelease(t *testing.T) {
 	require.ElementsMatch(t, []string{"v1.2.0", "deep/lib/v1.2.0", "internal/help/v1.2.0", "cmd/tool/v1.2.0"}, tags)
 
 	out := git(t, dir, "log", "--format=%s %D")
-	require.Equal(t, 2, strings.Count(out, "\n"), "one commit is added: %s", out)
+	require.Equal(t, 3, strings.Count(out, "\n"), "two commits are added: %s", out)
 	require.Contains(t, out, "Release v1.2.0 HEAD -> main")
+	require.Contains(t, out, "\nThe texts of v1.2.0 \n")
+	require.Equal(t, "# Sample\n\nIt greets. \n", read(t, dir, "README.md"))
+	require.Regexp(t, `^# Changelog\n\n## 1.2.0 \(\d{4}-\d\d-\d\d\)\n\n- It greets.\n\n## 1.1.0 \(2026-01-02\)\n$`,
+		read(t, dir, "CHANGELOG.md"))
 	for _, tag := range tags {
 		require.Contains(t, out, "tag: "+tag)
 		if folder := filepath.Dir(tag); folder != "." {
@@ -118,7 +139,8 @@ func TestStrangersCanInstallARelease(t *testing.T) {
 	require.Empty(t, git(t, repository, "tag"), "the repository itself is not changed")
 
 	cache := filepath.Join(t.TempDir(), "modules")
-	env := append(fetchFrom(dir, "github.com/example/sample"), "GOMODCACHE="+cache, "GOBIN="+cache, "GOFLAGS=-modcacherw", "GOWORK=off", "GOPROXY=direct", "GOPRIVATE=*")
+	env := append(fetchFrom(dir, "github.com/example/sample"), "GOMODCACHE="+cache, "GOBIN="+cache, "GOFLAGS=-modcacherw",
+		"GOWORK=off", "GOPROXY=direct", "GOPRIVATE=*")
 	_, err = command(t.Context(), t.TempDir(), env, "go", "install", "github.com/example/sample/cmd/tool@v1.2.0")
 	require.NoError(t, err)
 	_, err = command(t.Context(), t.TempDir(), nil, filepath.Join(cache, "tool"))
@@ -137,10 +159,26 @@ func TestARefusedReleaseHasAReason(t *testing.T) {
 		"no version":             {"1.2.0", "", "", `version "1.2.0" is not of the form v1.2.3`},
 		"a short version":        {"v1.2", "", "", `version "v1.2" is not of the form v1.2.3`},
 		"a second major version": {"v2.0.0", "", "", "version v2.0.0: a major version above 1 needs other module paths"},
-		"not in the changelog":   {"v1.3.0", "", "", `CHANGELOG.md has no section "## 1.3.0"`},
-		"a foreign replacement": {"v1.2.0", "go 1.23.0\n\nrequire github.com/example/sample v0.0.0\n", "go 1.23.0\n\nrequire github.com/example/sample v0.0.0\n\nreplace github.com/other/lib => ../other\n",
+		"not in the changelog": {"v1.3.0", "", "",
+			`CHANGELOG.md: the first section is "## 1.2.0 (not released yet)", want the section of 1.3.0`},
+		"an older section": {"v1.1.0", "", "",
+			`CHANGELOG.md: the first section is "## 1.2.0 (not released yet)", want the section of 1.1.0`},
+		"no section": {"v1.2.0", "## 1.2.0 (not released yet)\n\n- It greets.\n\n## 1.1.0 (2026-01-02)\n", "",
+			"CHANGELOG.md: there is no section"},
+		"no changelog": {"v1.2.0", "-- CHANGELOG.md --", "-- CHANGES.md --", "there is no CHANGELOG.md"},
+		"no date": {"v1.2.0", "## 1.2.0 (not released yet)", "## 1.2.0 (soon)",
+			`CHANGELOG.md: the section "## 1.2.0 (soon)" has no date, want "## 1.2.0 (` + time.Now().UTC().Format(time.DateOnly) + `)"`},
+		"a mark without an end": {"v1.2.0", "Soon.<!-- from then on -->", "Soon.",
+			`README.md:3: the text after "<!-- until the first release -->" has no end`},
+		"a text without a mark": {"v1.2.0", "It greets. ", "It is not released. ", `README.md:3: "not released" cannot be said of a release`},
+		"a foreign replacement": {"v1.2.0", "go 1.23.0\n\nrequire github.com/example/sample v0.0.0\n",
+			"go 1.23.0\n\nrequire github.com/example/sample v0.0.0\n\nreplace github.com/other/lib => ../other\n",
 			"module github.com/example/sample/deep/lib replaces github.com/other/lib, which is not ours: importers would ignore this"},
-		"a cycle": {"v1.2.0", "module github.com/example/sample\n\ngo 1.23.0\n", "module github.com/example/sample\n\ngo 1.23.0\n\nrequire github.com/example/sample/deep/lib v0.0.0\n",
+		"a tool of e2e": {"v1.2.0", "require (\n\tgithub.com/example/sample/deep/lib v0.0.0\n",
+			"require (\n\tgithub.com/example/sample/e2e v0.0.0\n",
+			"a released module requires github.com/example/sample/e2e, and no release has the modules of e2e"},
+		"a cycle": {"v1.2.0", "module github.com/example/sample\n\ngo 1.23.0\n",
+			"module github.com/example/sample\n\ngo 1.23.0\n\nrequire github.com/example/sample/deep/lib v0.0.0\n",
 			"module github.com/example/sample/deep/lib and modules that it requires require each other"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,6 +186,23 @@ func TestARefusedReleaseHasAReason(t *testing.T) {
 			_, err := release(t.Context(), repository, c.version, filepath.Join(t.TempDir(), "release"))
 			require.EqualError(t, err, c.want)
 		})
+	}
+}
+
+func TestNoReleasedModuleHasTheToolsOfE2e(t *testing.T) {
+	all, err := readModules("../..", strings.Fields(git(t, "../..", "ls-files", "go.mod", "*/go.mod")))
+	require.NoError(t, err)
+	public, err := published(all)
+	require.NoError(t, err)
+	require.NotEmpty(t, public)
+	for _, tool := range []string{"e2e/mutation", "e2e/force", "e2e/release"} {
+		var holder goModule // the one with the longest folder around the tool
+		for _, u := range all {
+			if (u.folder == "." || strings.HasPrefix(tool, u.folder+"/")) && len(u.folder) > len(holder.folder) {
+				holder = u
+			}
+		}
+		require.False(t, contains(public, holder), "the module %s with %s is released", holder.path(), tool)
 	}
 }
 

@@ -21,7 +21,7 @@ type document struct {
 	Source string           `json:"source"`
 }
 
-// entry is what one version of Ironic says. A nil word stands for Python's None.
+// entry has the states, the events and the words of one version of Ironic. A nil word stands for Python's None.
 type entry struct {
 	APIMax      string               `json:"api_max"`
 	Sets        map[string][]*string `json:"sets"`

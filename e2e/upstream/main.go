@@ -4,8 +4,8 @@
 // verbs, sets and the newest API version. It prints what states/rows.go lacks, and writes
 // the facts of a tag as the entry of a series in states/testdata/series.json:
 //
-//	go run ./e2e/upstream -ironic DIR -tag 38.0.0
-//	go run ./e2e/upstream -ironic DIR -tag 39.0.0 -series 2027.1 -name Ibex
+//	go run ./e2e/upstream -ironic DIR -tag 39.0.0
+//	go run ./e2e/upstream -ironic DIR -tag 42.0.0 -series 2027.1 -name Ibex
 //	go run ./e2e/upstream -ironic DIR -check     # remakes every entry from its tag, and compares
 //
 // DIR is a git repository of Ironic. Without -tag the files in DIR are read, which may be

@@ -95,7 +95,8 @@ func differences(table *states.Table, old, read entry, series string, n names) [
 	}
 
 	for _, t := range read.Transitions {
-		row := fmt.Sprintf("{%s, %s, %s, span{%s, kept}},", constant(n.states, "", t[0]), constant(n.events, "Event", t[1]), constant(n.states, "", t[2]), series)
+		row := fmt.Sprintf("{%s, %s, %s, span{%s, kept}},", constant(n.states, "", t[0]), constant(n.events, "Event", t[1]),
+			constant(n.states, "", t[2]), series)
 		from, fromErr := states.Parse(t[0])
 		event, eventErr := states.ParseEvent(t[1])
 		if fromErr != nil || eventErr != nil {
@@ -110,7 +111,8 @@ func differences(table *states.Table, old, read entry, series string, n names) [
 	}
 	for t := range table.Transitions() {
 		if !slices.ContainsFunc(read.Transitions, func(r [3]string) bool { return r[0] == t.From.String() && r[1] == t.Event.String() }) {
-			add("transition to end: {%s, %s, %s}, dropped by %s", n.states[t.From.String()], n.events[t.Event.String()], n.states[t.To.String()], series)
+			add("transition to end: {%s, %s, %s}, dropped by %s", n.states[t.From.String()], n.events[t.Event.String()],
+				n.states[t.To.String()], series)
 		}
 	}
 

@@ -98,7 +98,7 @@ func TestWhatANewSeriesChangesIsPrintedAsRows(t *testing.T) {
 	next.Sets["STABLE_STATES"] = []*string{&available, nil}
 
 	require.Equal(t, []string{
-		"API: 1.120, was 1.113",
+		"API: 1.120, was 1.115",
 		"state with the target Available now: {Cleaning, NoState, span{Ibex, kept}},",
 		"state to add: {ZapWait, Available, span{Ibex, kept}},",
 		"state to end: Enroll, dropped by Ibex",

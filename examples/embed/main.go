@@ -120,10 +120,12 @@ func main() {
 	flag.Parse()
 	ctx, s := context.Background(), open(*file)
 	builtIn := must(bmctest.NewRedfish(bmctest.RedfishConfig{})) // in place of your machine's BMC
-	config := bmc.Config{Host: builtIn.Host, RedfishPort: builtIn.Port, RootCAs: builtIn.CertPool, User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword)}
+	config := bmc.Config{Host: builtIn.Host, RedfishPort: builtIn.Port, RootCAs: builtIn.CertPool,
+		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword)}
 	var stored machine.Node
 	revision := must(s.load(ctx, node, &stored))
-	m := must(machine.New(machine.Config{Table: states.Latest().Table(), Node: stored, Name: node, Token: &revision, Save: []machine.Hook{s.save}, Enter: []machine.Hook{s.deliver}}))
+	m := must(machine.New(machine.Config{Table: states.Latest().Table(), Node: stored, Name: node, Token: &revision,
+		Save: []machine.Hook{s.save}, Enter: []machine.Hook{s.deliver}}))
 	if lastError, ok := stored.Orphaned(m.Table()); ok { // the earlier process was killed during the verification
 		must(0, m.Report(ctx, states.EventFail, lastError))
 	}

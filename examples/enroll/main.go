@@ -22,7 +22,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
+	"strconv"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -55,7 +55,8 @@ func main() {
 		}
 		return err
 	})
-	provider := flag.String("provider", "", "`NAME` of a provider of bmclib: "+strings.Join(providers(), ", "))
+	provider := flag.String("provider", "",
+		"`NAME` of a provider of bmclib: asrockrack, dell, gofish, IntelAMT, ipmitool, openbmc, rpc or supermicro")
 	flag.Parse()
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NODE\tPROVISION STATE\tPOWER STATE\tLAST ERROR")
@@ -98,29 +99,35 @@ func builtIn(ctx context.Context, table io.Writer) (asExpected bool) {
 	return slices.Equal(ends, []states.State{states.Manageable, states.Enroll})
 }
 
+// ports has the options of the providers that have one for a port.
+var ports = map[string]func(port string) bmclib.Option{
+	"asrockrack": bmclib.WithAsrockrackPort, "gofish": bmclib.WithRedfishPort, "ipmitool": bmclib.WithIpmitoolPort,
+}
+
 // verifier returns the verifier of a BMC, by a provider of bmclib unless the name is empty.
 func verifier(c bmc.Config, provider string) (verify.Verifier, error) {
 	if provider == "" {
 		return bmc.New(c)
 	}
-	if !slices.Contains(providers(), provider) {
-		return nil, fmt.Errorf("bmclib has no provider %q, only %s", provider, strings.Join(providers(), ", "))
+	options := []bmclib.Option{bmclib.WithSecureTLS(c.RootCAs)}
+	if provider == rpc.ProviderName { // with this option bmclib registers no other provider
+		options = append(options, bmclib.WithRPCOpt(rpc.Provider{ConsumerURL: c.Host}))
 	}
-	return bmc.FromClient(func() *bmclib.Client {
-		client := bmclib.NewClient(c.Host, c.User, c.Password.Reveal(), bmclib.WithRPCOpt(rpc.Provider{ConsumerURL: c.Host}))
+	switch port := max(c.RedfishPort, c.IPMIPort); {
+	case c.Protocol != "auto", port != 0 && ports[provider] == nil:
+		return nil, fmt.Errorf("a port and -protocol are not for provider %q", provider)
+	case port != 0:
+		options = append(options, ports[provider](strconv.Itoa(port)))
+	}
+	client := func() *bmclib.Client {
+		client := bmclib.NewClient(c.Host, c.User, c.Password.Reveal(), options...)
 		client.Registry.Drivers = client.Registry.For(provider)
 		return client
-	}, c.Password), nil
-}
-
-// providers returns the names of bmclib's providers that need no other configuration.
-func providers() []string {
-	names := []string{rpc.ProviderName}
-	for _, driver := range bmclib.NewClient("", "", "").Registry.Drivers {
-		names = append(names, driver.Name)
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	if len(client().Registry.Drivers) == 0 {
+		return nil, fmt.Errorf("bmclib has no provider %q", provider)
+	}
+	return bmc.FromClient(client, c.Password), nil
 }
 
 // enroll verifies a node in enroll, prints its transitions and a row, and returns its last state.

@@ -92,7 +92,8 @@ func (s *Store) Update(ctx context.Context, r powersync.Record) error {
 	if err != nil {
 		return err
 	}
-	done, err := s.ExecContext(ctx, `UPDATE nodes SET record = ?, revision = revision + 1 WHERE uuid = ? AND revision = ?`, string(text), r.ID, r.Revision)
+	done, err := s.ExecContext(ctx, `UPDATE nodes SET record = ?, revision = revision + 1 WHERE uuid = ? AND revision = ?`,
+		string(text), r.ID, r.Revision)
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,10 @@
 // and has the data of all series.
 //
 // The drawing is Graphviz's, with IDs, classes, tooltips and labels for screen
-// readers on each part, state and edge. It is the same on every machine, byte for
-// byte. SVG and HTML name fonts that are as wide as Helvetica, which Graphviz uses to
-// compute the layout; PNG uses the Go fonts, which are compiled in.
+// readers on each part, state and edge. The titles of parts are moved to where no line
+// runs through them. The drawing is the same on every machine, byte for byte. In SVG and
+// HTML each text has the width that it has in Helvetica, which Graphviz uses to compute
+// the layout, in any font; PNG uses the Go fonts, which are compiled in.
 //
 // [PNG] paints the SVG itself. The WebAssembly build of Graphviz v0.2.9 has a PNG
 // renderer too, but it fills the area under each curved edge, draws no border of a
@@ -27,6 +28,6 @@
 // context that ends cancels the wait for them. A layout that has begun is finished, in
 // some tens of milliseconds. No function leaves a goroutine running.
 //
-// Graphviz leaks the memory of each diagram, about 0.2 MB. This does not matter to a
+// Graphviz leaks memory with each layout, about 0.2 MB; a diagram may need several. This does not matter to a
 // docs pipeline; a service should cache its drawings, or run the command stategraph.
 package render

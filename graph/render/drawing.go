@@ -5,6 +5,8 @@ package render
 import (
 	"encoding/xml"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -109,4 +111,22 @@ func (e element) get(name string) string {
 		}
 	}
 	return ""
+}
+
+// shifted returns a copy of the item whose texts are shifted.
+func (i item) shifted(dx, dy float64) item {
+	i.marks = slices.Clone(i.marks)
+	for n, m := range i.marks {
+		if m.XMLName.Local != "text" {
+			continue
+		}
+		i.marks[n].Attrs = slices.Clone(m.Attrs)
+		for k, a := range m.Attrs {
+			by := map[string]float64{"x": dx, "y": dy}[a.Name.Local]
+			if at, err := strconv.ParseFloat(a.Value, 64); err == nil && by != 0 {
+				i.marks[n].Attrs[k].Value = strconv.FormatFloat(at+by, 'f', 2, 64)
+			}
+		}
+	}
+	return i
 }

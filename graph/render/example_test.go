@@ -30,7 +30,7 @@ func ExampleSVG() {
 	}
 	// Output:
 	// part-enrolment: part
-	// edge-enroll-verifying: edge request
+	// edge-enroll-verifying: edge request spine
 	// edge-verifying-enroll: edge conductor
 	// state-enroll: state stable
 	// state-verifying: state working

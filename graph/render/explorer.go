@@ -25,6 +25,8 @@ type explorer struct {
 	Verbs  []string        `json:"verbs"`  // the verbs in routes: "a" is the first, "b" the second
 	Routes []string        `json:"routes"` // from each state, with commas between them
 
+	Simulation *simulation `json:"simulation"`
+
 	numbers map[states.State]int
 }
 
@@ -158,7 +160,8 @@ func newExplorer(d, all graph.Diagram) (*explorer, error) {
 	}
 	x.addShown()
 	x.Verbs = routes.verbs
-	return x, nil
+	x.Simulation, err = newSimulation(x.numbers)
+	return x, err
 }
 
 func openingOf(d graph.Diagram) opening {

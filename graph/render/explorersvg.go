@@ -34,6 +34,9 @@ func (s *svg) explorerItem(i item) {
 	} else {
 		s.put(` aria-hidden="true"`)
 	}
+	if i.has("spine") {
+		s.put(` data-spine=""`)
+	}
 	s.put(">")
 	if kind != "part" {
 		s.put("<title>", escape(i.title), "</title>")
@@ -49,7 +52,7 @@ func (s *svg) explorerItem(i item) {
 func (s *svg) bare(m element) {
 	s.put("<", m.XMLName.Local)
 	for _, a := range m.Attrs {
-		if slices.Contains([]string{"d", "points", "x", "y", "text-anchor"}, a.Name.Local) {
+		if slices.Contains([]string{"d", "points", "x", "y", "text-anchor", "textLength", "lengthAdjust"}, a.Name.Local) {
 			s.attribute(a.Name.Local, a.Value)
 		}
 	}

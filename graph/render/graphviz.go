@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/goccy/go-graphviz"
@@ -42,28 +43,85 @@ func write(ctx context.Context, w io.Writer, d graph.Diagram, format func(*drawi
 	return err
 }
 
-// draw returns a diagram as Graphviz draws it.
+// A hint is a replacement in the layout hints of DOT, whose values suit the whole machine:
+// another one may suit a part of the machine better.
+type hint struct{ old, new string }
+
+var (
+	reorder = []hint{{}, {`remincross="false"`, `remincross="true"`}}
+	rerank  = []hint{{}, {`constraint="false"`, `constraint="true"`}}
+	loosen  = []hint{{}, {`weight="100"`, `weight="1"`}}
+	widen   = []hint{{}, {`nodesep="0.`, `nodesep="0.3`}, {`ranksep="0.`, `ranksep="0.4`}, {`nodesep="0.`, `nodesep="0.4`}}
+)
+
+// variants ranges over a graph with all combinations of the hints, as it is first.
+func variants(dot string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for n := range len(loosen) * len(rerank) * len(reorder) * len(widen) {
+			changed := dot
+			for _, hints := range [][]hint{widen, reorder, rerank, loosen} {
+				if h := hints[n%len(hints)]; h != (hint{}) {
+					changed = strings.ReplaceAll(changed, h.old, h.new)
+				}
+				n /= len(hints)
+			}
+			if !yield(changed) {
+				return
+			}
+		}
+	}
+}
+
+// draw returns a diagram as Graphviz draws it in the variant with the fewest faults.
 func draw(ctx context.Context, d graph.Diagram) (*drawing, error) {
 	title, description, err := d.Caption()
 	if err != nil {
 		return nil, err
 	}
+	d.NoNotes = true
 	var dot strings.Builder
 	if err := d.WriteDOT(&dot); err != nil {
 		return nil, err
 	}
 	// This build of Graphviz unescapes tooltips twice; others unescape them once.
 	escaped := strings.ReplaceAll(dot.String(), `\\`, `\\\\`)
-	answer, err := runGraphviz(ctx, escaped, graphviz.SVG)
+	var best *drawing
+	fewest := 0
+	for variant := range variants(escaped) {
+		drawn, faults, err := layOut(ctx, variant)
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || faults < fewest {
+			best, fewest = drawn, faults
+		}
+		if fewest == 0 {
+			break
+		}
+	}
+	best.title, best.description = title, description
+	return best, nil
+}
+
+// layOut returns the drawing of a graph, with its number of faults.
+func layOut(ctx context.Context, dot string) (*drawing, int, error) {
+	answer, err := runGraphviz(ctx, dot, graphviz.SVG)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	drawn, err := readDrawing(answer)
-	if err != nil {
-		return nil, fmt.Errorf("%w: read its SVG: %w", ErrLayout, err)
+	if err == nil {
+		err = drawn.fit()
 	}
-	drawn.title, drawn.description = title, description
-	return drawn, nil
+	var p *plane
+	if err == nil {
+		p, err = newPlane(drawn.items)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: read its SVG: %w", ErrLayout, err)
+	}
+	p.placeTitles()
+	return drawn, p.faults(), nil
 }
 
 // graphvizMu serializes calls into Graphviz. It is a channel so that a context can

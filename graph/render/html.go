@@ -21,19 +21,20 @@ import (
 // HTML writes a page in which a reader explores the machine of every series at every
 // API version: the meaning of each state, the requests that the API accepts in it and
 // the states that they lead to, the plan from a state to a goal as package plan computes
-// it, and the changes between two series. The page is one file and loads nothing else. Its address
-// holds the reader's choice, as in "#series=zed&state=enroll".
+// it, the changes between two series, and a simulation: a node that the reader walks through
+// the states by requests, with the API's answers, and by reports of the conductor. The page is one file and loads
+// nothing else. Its address holds the reader's choice, as in "#series=zed&state=enroll", and the walk.
 //
 // The page opens with the diagram's series, compared with its Since, and with its
 // Current, Path and RequestsOnly. Its texts, links and direction are the diagram's
 // too. Its colours follow the reader's preference for light or dark; Dark makes them
-// always dark. NoLegend has no effect, and From and Only are an error, because the
-// reader selects the states. The other errors are those of [SVG].
+// always dark. NoLegend has no effect, and From, Only and Part are an error, because
+// the reader selects the states. It also returns the errors of [SVG].
 func HTML(ctx context.Context, w io.Writer, d graph.Diagram) error {
 	return ExtendedHTML(ctx, w, d, Extension{})
 }
 
-// Extension is what a server adds to the page of [HTML]: its nodes, for instance. The
+// Extension is a server's addition to the page of [HTML], for instance its nodes. The
 // zero value adds nothing.
 type Extension struct {
 	// Style and Script are the addresses of a style sheet and a script that the page
@@ -67,7 +68,7 @@ func ExtendedHTML(ctx context.Context, w io.Writer, d graph.Diagram, x Extension
 	if d.Title == "" { // Caption's default names a series, and the reader selects that
 		title = "Ironic provisioning states"
 	}
-	if d.From != states.NoState || d.Only.Len() > 0 {
+	if d.From != states.NoState || d.Only.Len() > 0 || d.Part != "" {
 		return errFiltered
 	}
 	all := allSeries(d)
@@ -87,7 +88,7 @@ func ExtendedHTML(ctx context.Context, w io.Writer, d graph.Diagram, x Extension
 	return err
 }
 
-var errFiltered = errors.New("html has every state: leave out From and Only")
+var errFiltered = errors.New("html has every state: leave out From, Only and Part")
 
 // allSeries returns a diagram of the states and transitions of all series, with the
 // texts, links and direction of another diagram. The newest and the oldest series
@@ -111,6 +112,10 @@ var (
 	styleCSS string
 	//go:embed explorer/model.js
 	modelJS string
+	//go:embed explorer/simulation.js
+	simulationJS string
+	//go:embed explorer/walk.js
+	walkJS string
 	//go:embed explorer/view.js
 	viewJS string
 
@@ -122,7 +127,7 @@ func explorerPage(title, description string, dark bool, drawn *drawing, data *ex
 	if err != nil {
 		return nil, err
 	}
-	style, script := "\n"+styleCSS, "\n"+modelJS+viewJS
+	style, script := "\n"+styleCSS, "\n"+modelJS+simulationJS+walkJS+viewJS
 	var page bytes.Buffer
 	err = pageTemplate.Execute(&page, map[string]any{
 		"Title":       escape(title),
@@ -140,13 +145,14 @@ func explorerPage(title, description string, dark bool, drawn *drawing, data *ex
 }
 
 // policy returns the Content-Security-Policy of the page: it permits the page's own
-// style and script and, for an extended page, those of its server.
+// style and script and, for an extended page, its server's.
 func (x Extension) policy(style, script string) string {
 	own, connect := "", "'none'"
 	if x != (Extension{}) {
 		own, connect = " 'self'", "'self'"
 	}
-	return fmt.Sprintf("default-src 'none'; style-src %s%s; script-src %s%s; connect-src %s; img-src data:; base-uri 'none'; form-action 'none'",
+	return fmt.Sprintf("default-src 'none'; style-src %s%s; script-src %s%s; connect-src %s; "+
+		"img-src data:; base-uri 'none'; form-action 'none'",
 		hashed(style), own, hashed(script), own, connect)
 }
 

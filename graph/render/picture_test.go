@@ -3,7 +3,9 @@
 package render
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -14,109 +16,154 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-type point struct{ x, y float64 }
-
-type box struct{ left, top, right, bottom float64 }
-
-func (b box) union(o box) box {
-	return box{min(b.left, o.left), min(b.top, o.top), max(b.right, o.right), max(b.bottom, o.bottom)}
-}
-
-func (b box) meets(o box) bool {
-	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
-}
-
-func (b box) distance(p point) float64 {
-	return math.Hypot(max(b.left-p.x, 0, p.x-b.right), max(b.top-p.y, 0, p.y-b.bottom))
-}
-
-func (b box) has(p point) bool { return b.meets(box{p.x, p.y, p.x, p.y}) }
-
-// line returns points along the line of an edge, less than three points apart.
-func (i item) line(t *testing.T) []point {
+// faultsOf returns the faults that make a drawing hard to read: a line through a part's title, a
+// label or a state, labels over each other, and a label far from its own line.
+func faultsOf(t *testing.T, drawn *drawing) (faults []string) {
 	t.Helper()
-	require.Equal(t, "path", i.marks[0].XMLName.Local, i.id)
-	p, err := numbers(strings.ReplaceAll(strings.TrimPrefix(i.marks[0].get("d"), "M"), "C", " "))
-	require.NoError(t, err)
-	var line []point
-	for ; len(p) >= 8; p = p[6:] {
-		length := math.Hypot(p[6]-p[0], p[7]-p[1]) + math.Hypot(p[2]-p[0], p[3]-p[1]) + math.Hypot(p[6]-p[4], p[7]-p[5])
-		steps := math.Ceil(length)
-		for s := range int(steps) + 1 {
-			f := float64(s) / steps
-			g := 1 - f
-			a, b, c, d := g*g*g, 3*g*g*f, 3*g*f*f, f*f*f
-			line = append(line, point{a*p[0] + b*p[2] + c*p[4] + d*p[6], a*p[1] + b*p[3] + c*p[5] + d*p[7]})
-		}
+	words := make([]box, len(drawn.items))
+	for n, i := range drawn.items {
+		var err error
+		words[n], err = i.words()
+		require.NoError(t, err)
 	}
-	return line
-}
-
-// words returns the box around an item's texts; its height is that of their lower-case
-// letters.
-func (i item) words(t *testing.T, p *painter) box {
-	t.Helper()
-	all := box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
-	for _, m := range i.marks {
-		if m.XMLName.Local != "text" {
+	for n, edge := range drawn.items {
+		from, to, ok := strings.Cut(strings.TrimPrefix(edge.id, "edge-"), "-")
+		if !ok || !strings.HasPrefix(edge.id, "edge-") {
 			continue
 		}
-		x, err := number(m, "x", 0)
+		line, err := edge.line()
 		require.NoError(t, err)
-		y, err := number(m, "y", 0)
-		require.NoError(t, err)
-		size, err := number(m, "font-size", 0)
-		require.NoError(t, err)
-		require.NoError(t, p.setFont(faceKey{size * narrower * pixels, m.get("font-weight") == "bold"}))
-		wide, _ := p.MeasureString(m.Text)
-		wide /= pixels
-		if m.get("text-anchor") == "middle" {
-			x -= wide / 2
+		require.NotEmpty(t, line)
+		nearest := math.Inf(1)
+		for _, p := range line {
+			nearest = min(nearest, words[n].distance(p))
 		}
-		all = all.union(box{x, y - size*0.5, x + wide, y})
+		if nearest >= 18 {
+			faults = append(faults, fmt.Sprintf("%.0f points between %s and its words", nearest, edge.id))
+		}
+		for m, other := range drawn.items {
+			if other.id == "state-"+from || other.id == "state-"+to {
+				continue
+			}
+			if slices.ContainsFunc(line, words[m].has) {
+				faults = append(faults, fmt.Sprintf("the line of %s through the words of %s", edge.id, other.id))
+			}
+			if n != m && words[n].meets(words[m]) {
+				faults = append(faults, fmt.Sprintf("the words of %s over the words of %s", edge.id, other.id))
+			}
+		}
 	}
-	return all
+	return faults
 }
 
-// No line runs through a part's title, a label or a state, no labels overlap, and each
-// label is close to its own line.
+// distinct ranges over the tables of the series that differ from the one before.
+func distinct(yield func(*states.Table) bool) {
+	var before []states.Transition
+	for series := range states.AllSeries() {
+		rows := slices.Collect(series.Table().Transitions())
+		if !slices.Equal(rows, before) && !yield(series.Table()) {
+			return
+		}
+		before = rows
+	}
+}
+
 func TestPicturesAreReadable(t *testing.T) {
 	latest := states.Latest().Table()
-	for name, d := range map[string]graph.Diagram{
-		"top down":                {Table: latest},
-		"since kilo":              {Table: latest, Since: states.Kilo.Table()},
-		"left to right":           {Table: latest, LeftToRight: true},
-		"requests":                {Table: latest, RequestsOnly: true},
-		"requests, left to right": {Table: latest, RequestsOnly: true, LeftToRight: true},
-	} {
-		t.Run(name, func(t *testing.T) {
+	diagrams := []graph.Diagram{
+		{Table: latest, Since: states.Kilo.Table()},
+		{Table: latest, LeftToRight: true},
+		{Table: latest, LeftToRight: true, RequestsOnly: true},
+	}
+	for table := range distinct {
+		diagrams = append(diagrams, graph.Diagram{Table: table}, graph.Diagram{Table: table, RequestsOnly: true})
+	}
+	for _, d := range diagrams {
+		drawn, err := draw(t.Context(), d)
+		require.NoError(t, err)
+		require.Empty(t, faultsOf(t, drawn), "%v since %v, requests only: %v, left to right: %v",
+			d.Table.Series(), d.Since.Series(), d.RequestsOnly, d.LeftToRight)
+	}
+}
+
+// A picture of a part or of any other selection has no line through a name.
+func TestSelectionsAreReadable(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	for table := range distinct {
+		var diagrams []graph.Diagram
+		for title := range graph.AllParts() {
+			diagrams = append(diagrams, graph.Diagram{Table: table, Part: title})
+		}
+		all := slices.Collect(table.States().All())
+		for range 10 {
+			random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			diagrams = append(diagrams, graph.Diagram{Table: table, Only: states.SetOf(all[:2+random.IntN(9)]...), LeftToRight: random.IntN(2) == 0})
+		}
+		for _, d := range diagrams {
 			drawn, err := draw(t.Context(), d)
 			require.NoError(t, err)
-			p, err := drawn.paint()
-			require.NoError(t, err)
-			words := make([]box, len(drawn.items))
-			for n, i := range drawn.items {
-				words[n] = i.words(t, p)
+			for _, fault := range faultsOf(t, drawn) {
+				require.NotRegexp(t, "through .* of (part|state)-", fault, "%v: part %q, only %v, left to right: %v",
+					table.Series(), d.Part, d.Only, d.LeftToRight)
 			}
-			for n, edge := range drawn.items {
-				from, to, ok := strings.Cut(strings.TrimPrefix(edge.id, "edge-"), "-")
-				if !ok || !strings.HasPrefix(edge.id, "edge-") {
-					continue
+		}
+	}
+}
+
+// The way from enroll to active is one straight line, in each direction.
+func TestTheSpineIsStraight(t *testing.T) {
+	for table := range distinct {
+		requireSpine(t, graph.Diagram{Table: table})
+		requireSpine(t, graph.Diagram{Table: table, RequestsOnly: true})
+	}
+	latest := states.Latest().Table()
+	requireSpine(t, graph.Diagram{Table: latest, Since: states.Kilo.Table()})
+	requireSpine(t, graph.Diagram{Table: latest, LeftToRight: true})
+	requireSpine(t, graph.Diagram{Table: latest, LeftToRight: true, RequestsOnly: true})
+}
+
+// requireSpine fails unless the spine of a diagram is straight.
+func requireSpine(t *testing.T, d graph.Diagram) {
+	t.Helper()
+	name := fmt.Sprintf("%v, requests only: %v, left to right: %v", d.Table.Series(), d.RequestsOnly, d.LeftToRight)
+	drawn, err := draw(t.Context(), d)
+	require.NoError(t, err)
+	// turn returns a point's place across the spine and along it.
+	turn := func(p point) (across, along float64) {
+		if d.LeftToRight {
+			return p.y, p.x
+		}
+		return p.x, p.y
+	}
+	way := []states.State{
+		states.Enroll, states.Verifying, states.Manageable, states.Cleaning, states.Available, states.Deploying, states.Active,
+	}
+	way = slices.DeleteFunc(way, func(s states.State) bool { return !d.Table.States().Has(s) })
+	var axis, last float64
+	for n, s := range way {
+		for _, i := range drawn.items {
+			switch {
+			case i.id == "state-"+slugOf(s):
+				b, err := i.outline()
+				require.NoError(t, err)
+				across, along := turn(point{(b.left + b.right) / 2, (b.top + b.bottom) / 2})
+				if n == 0 {
+					axis = across
+				} else {
+					require.Greater(t, along, last, "%s: the place of %v", name, s)
 				}
-				line := edge.line(t)
-				nearest := math.Inf(1)
+				last = along
+				require.InDelta(t, axis, across, 1, "%s: the place of %v", name, s)
+			case n > 0 && i.id == "edge-"+slugOf(way[n-1])+"-"+slugOf(s):
+				line, err := i.line()
+				require.NoError(t, err)
 				for _, p := range line {
-					nearest = min(nearest, words[n].distance(p))
+					across, _ := turn(p)
+					require.InDelta(t, axis, across, 2, "%s: the line of %s", name, i.id)
 				}
-				require.Less(t, nearest, 18.0, "points between %s and its words", edge.id)
-				for m, other := range drawn.items {
-					if other.id == "state-"+from || other.id == "state-"+to {
-						continue
-					}
-					require.False(t, slices.ContainsFunc(line, words[m].has), "the line of %s through the words of %s", edge.id, other.id)
-					require.False(t, n != m && words[n].meets(words[m]), "the words of %s over those of %s", edge.id, other.id)
-				}
+				require.Contains(t, i.class, "spine")
+				require.Equal(t, "2", i.marks[0].get("stroke-width"), i.id)
 			}
-		})
+		}
 	}
 }

@@ -29,8 +29,8 @@ const (
 	narrower = 0.97
 )
 
-// PNG writes a diagram as a PNG image with two pixels per point. The errors
-// are those of [SVG].
+// PNG writes a diagram as a PNG image with two pixels per point. It
+// returns the errors of [SVG].
 func PNG(ctx context.Context, w io.Writer, d graph.Diagram) error {
 	return write(ctx, w, d, (*drawing).png)
 }
@@ -56,6 +56,10 @@ type faceKey struct {
 	bold bool
 }
 
+func newPainter(width, height int) *painter {
+	return &painter{Context: gg.NewContext(width, height), faces: make(map[faceKey]font.Face)}
+}
+
 // paint paints a drawing on a canvas of its size.
 func (d *drawing) paint() (*painter, error) {
 	page, err := numbers(d.page.get("points"))
@@ -71,10 +75,7 @@ func (d *drawing) paint() (*painter, error) {
 	if !(width >= 1 && height >= 1 && width*height < 1<<30) {
 		return nil, fmt.Errorf("a page of %v by %v pixels", width, height)
 	}
-	p := &painter{
-		Context: gg.NewContext(int(math.Ceil(width)), int(math.Ceil(height))),
-		faces:   make(map[faceKey]font.Face),
-	}
+	p := newPainter(int(math.Ceil(width)), int(math.Ceil(height)))
 	p.SetHexColor(d.page.get("fill"))
 	p.Clear()
 	p.SetLineCapButt()

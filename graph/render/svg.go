@@ -15,7 +15,7 @@ import (
 // attributes id (such as "state-enroll" and "edge-enroll-verifying") and class, a title
 // element, which is their tooltip, and a label for screen readers.
 //
-// The errors are those of the diagram, of the context, of the writer, and errors that
+// SVG returns the errors of the diagram, of the context, of the writer, and errors that
 // match [ErrLayout]. A nil context or writer is an error too.
 func SVG(ctx context.Context, w io.Writer, d graph.Diagram) error {
 	return write(ctx, w, d, (*drawing).svg)

@@ -4,13 +4,14 @@
 // or URLs of files that contain them:
 //
 //	if checksum.IsURL(digest) {
-//		digest, found = checksum.Find(text, "image.qcow2") // the text is that of the file
+//		digest, found = checksum.Find(text, "image.qcow2") // text is the content of the file
 //	}
 //	sum := checksum.New("sha256", digest)
 //	...
 //	if !checksum.Equal(sum, digest) {
 //
-// Source: ironic/common/checksum_utils.py, and _fetch_checksum and ImageDownload in ironic_python_agent/extensions/standby.py.
+// Source: ironic/common/checksum_utils.py, and _fetch_checksum and ImageDownload in
+// ironic_python_agent/extensions/standby.py.
 package checksum
 
 import (
@@ -30,8 +31,8 @@ var algorithms = map[string]func() hash.Hash{"md5": md5.New, "sha256": sha256.Ne
 // algorithmOf maps the number of digits of a digest to its algorithm.
 var algorithmOf = map[int]string{2 * md5.Size: "md5", 2 * sha256.Size: "sha256", 2 * sha512.Size: "sha512"}
 
-// New returns the hash of an algorithm: md5, sha256 or sha512. An empty algorithm stands for the one whose digests have as
-// many digits as this one. New returns nil for any other.
+// New returns the hash of an algorithm: md5, sha256 or sha512. An empty algorithm stands for the one whose digests have
+// as many digits as this one. New returns nil for any other.
 func New(algorithm, digest string) hash.Hash {
 	if algorithm == "" {
 		algorithm = algorithmOf[len(digest)]
@@ -42,7 +43,7 @@ func New(algorithm, digest string) hash.Hash {
 	return nil
 }
 
-// Equal reports whether what was written to a hash has a digest.
+// Equal reports whether the data that was written to a hash has a digest.
 func Equal(sum hash.Hash, digest string) bool {
 	return strings.EqualFold(hex.EncodeToString(sum.Sum(nil)), digest)
 }
@@ -52,7 +53,7 @@ func IsURL(text string) bool {
 	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
 
-// Find finds the digest of a file in a text such as that of SHA256SUMS, or the only word of the text.
+// Find finds the digest of a file in a text such as SHA256SUMS, or the only word of the text.
 func Find(text, name string) (digest string, found bool) {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	for _, line := range lines {

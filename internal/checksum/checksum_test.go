@@ -21,7 +21,8 @@ func TestADigestIsThatOfItsAlgorithm(t *testing.T) {
 		algorithm, digest string
 		known, equal      bool
 	}{
-		{"md5", m, true, true}, {"sha256", s, true, true}, {"sha512", l, true, true}, {"", m, true, true}, {"", s, true, true}, {"", l, true, true},
+		{"md5", m, true, true}, {"sha256", s, true, true}, {"sha512", l, true, true}, {"", m, true, true}, {"", s, true, true},
+		{"", l, true, true},
 		{"sha512", s, true, false}, {"md5", "", true, false}, {"sha1", m, false, false}, {"", "5f", false, false}, {"", "", false, false},
 	} {
 		sum := checksum.New(c.algorithm, c.digest)
@@ -36,7 +37,16 @@ func TestADigestIsThatOfItsAlgorithm(t *testing.T) {
 
 func TestFindFindsTheDigestOfAFile(t *testing.T) {
 	for text, want := range map[string]string{
-		"5f\n": "5f", "5f": "5f", "": "", "5f  x\n": "5f", "5f *x\r\n": "5f", "aa y\n5f x\n": "5f", "aa y\n": "", "aa y z\n": "", "5f\naa\n": "", "aa xx\n5f  x": "5f",
+		"5f\n":         "5f",
+		"5f":           "5f",
+		"":             "",
+		"5f  x\n":      "5f",
+		"5f *x\r\n":    "5f",
+		"aa y\n5f x\n": "5f",
+		"aa y\n":       "",
+		"aa y z\n":     "",
+		"5f\naa\n":     "",
+		"aa xx\n5f  x": "5f",
 	} {
 		digest, found := checksum.Find(text, "x")
 		require.Equal(t, want, digest, "%q", text)

@@ -8,7 +8,7 @@ import (
 	"reflect"
 )
 
-// Error says which field of a package's Config is invalid, and what would have been right. It never holds a secret.
+// Error says which field of a package's Config is invalid, and names a valid value. It never holds a secret.
 type Error struct {
 	Package string // such as "powersync"
 	Field   string

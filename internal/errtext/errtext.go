@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package errtext cleans external texts, such as those of a BMC, a driver or a caller,
+// Package errtext cleans external texts, such as a BMC's, a driver's or a caller's,
 // so that they can be stored as a node's last error or printed to a terminal.
 package errtext
 
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ironstate/ironstate/internal/masked"
 )
 
 // MaxLen is the length of the longest text that Clean returns, in bytes.
@@ -19,50 +21,69 @@ const cutMark = " [cut]"
 // Clean returns a text in valid UTF-8 of at most MaxLen bytes. A control
 // character, such as ESC or a line break, becomes a space; a character that
 // changes the direction of writing, such as U+202E, is removed; invalid UTF-8 becomes
-// U+FFFD; a text that is too long is truncated and ends in a mark. Clean does not
-// allocate if it changes nothing.
+// U+FFFD; the passwords of URLs are masked; a text that is too long is truncated and ends in a mark.
+// Clean does not allocate if it changes nothing.
 func Clean(text string) string {
-	if len(text) <= MaxLen && utf8.ValidString(text) && strings.IndexFunc(text, isUnfit) < 0 {
+	if !utf8.ValidString(text) || strings.IndexFunc(text, isUnfit) >= 0 {
+		text = strings.Map(fit, strings.ToValidUTF8(text, string(utf8.RuneError)))
+	}
+	text = masked.Text(text)
+	if len(text) <= MaxLen {
 		return text
 	}
-	// Only the first MaxLen characters can become part of the result.
-	first := firstRunes(text, MaxLen)
-	isCut := len(first) < len(text)
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		case isUnfit(r):
-			return ' '
-		default:
-			return r
-		}
-	}, strings.ToValidUTF8(first, string(utf8.RuneError)))
-	if !isCut && len(text) <= MaxLen {
-		return text
-	}
-	end := min(len(text), MaxLen-len(cutMark))
-	for end < len(text) && !utf8.RuneStart(text[end]) {
+	end := MaxLen - len(cutMark)
+	for !utf8.RuneStart(text[end]) {
 		end--
 	}
 	return text[:end] + cutMark
+}
+
+// fit returns the character that Clean puts in place of one, -1 for none.
+func fit(r rune) rune {
+	switch {
+	case unicode.Is(unicode.Bidi_Control, r):
+		return -1
+	case isUnfit(r):
+		return ' '
+	default:
+		return r
+	}
+}
+
+// Value returns a decoded JSON value in which each text and each key is cleaned. It does not change v.
+func Value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return Clean(v)
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = Value(item)
+		}
+		return list
+	case map[string]any:
+		return Object(v)
+	default:
+		return v
+	}
+}
+
+// Object is Value for an object.
+func Object(m map[string]any) map[string]any {
+	if m == nil {
+		return nil
+	}
+	object := make(map[string]any, len(m))
+	for key, value := range m {
+		object[Clean(key)] = Value(value)
+	}
+	return object
 }
 
 // isUnfit reports whether a character may move a terminal's cursor, or hide or reorder
 // the characters around it.
 func isUnfit(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
-}
-
-// firstRunes returns the first n characters of a text.
-func firstRunes(text string, n int) string {
-	for i := range text {
-		if n == 0 {
-			return text[:i]
-		}
-		n--
-	}
-	return text
 }
 
 // Error returns an error with a cleaned text, which unwraps to err. If the text of err

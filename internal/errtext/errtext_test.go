@@ -29,7 +29,11 @@ func TestClean(t *testing.T) {
 		"cut within a character": {
 			strings.Repeat("x", errtext.MaxLen-7) + "€" + long, strings.Repeat("x", errtext.MaxLen-7) + " [cut]",
 		},
-		"too long by removed characters alone": {strings.Repeat("\u202e", errtext.MaxLen) + "end", " [cut]"},
+		"too long by removed characters alone": {strings.Repeat("\u202e", errtext.MaxLen) + "end", "end"},
+		"a password in a URL":                  {"no http://u:hunter2@h/x", "no http://u:******@h/x"},
+		"a password behind the end": {long[:errtext.MaxLen-18] + " http://u:hunter2@h/",
+			long[:errtext.MaxLen-18] + " http://u:** [cut]"},
+		"a URL with a hidden character": {"http:\u202e//u:hun\x1bter2@h", "http://u:******@h"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { require.Equal(t, test.want, errtext.Clean(test.text)) })
@@ -47,9 +51,18 @@ func TestError(t *testing.T) {
 	require.ErrorIs(t, err, unfit)
 }
 
+func TestTheTextsOfAValueAreCleanedAndTheValueStays(t *testing.T) {
+	given := map[string]any{"a\x1bb": []any{"\x1b[2J", 1.5, nil, map[string]any{"u": "http://u:hunter2@h"}}, "x": true}
+	want := map[string]any{"a b": []any{" [2J", 1.5, nil, map[string]any{"u": "http://u:******@h"}}, "x": true}
+	require.Equal(t, want, errtext.Value(given))
+	require.Contains(t, given, "a\x1bb")
+	require.Nil(t, errtext.Object(nil))
+}
+
 func FuzzClean(f *testing.F) {
 	f.Add("\x1b]0;title\a")
 	f.Add("\u202e\xff")
+	f.Add("a:\u202e//b:c@d")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, text := range []string{text, strings.Repeat(text, 1+2*errtext.MaxLen/max(1, len(text)))} {
 			got := errtext.Clean(text)

@@ -19,7 +19,7 @@ import (
 //
 //	METHOD PATH VERSION [BODY]
 //	= STATUS
-//	JSON, with HOST, SERIAL, TIME and UUID in place of what differs between runs, and REASON in place of why a BMC failed
+//	JSON, with placeholders HOST, SERIAL, TIME and UUID for values that differ between runs, and REASON for a BMC's fault
 //
 // "wait NODE" in place of a request waits until no work is in flight on a node. Each name in a request
 // stands for its value, and in a response in place of it.
@@ -83,7 +83,7 @@ func send(played io.Writer, endpoint, line string, names *strings.Replacer) erro
 	return nil
 }
 
-// reason matches the text of an error about a request to a BMC, that of sushy or that of package bmc, up to its end.
+// reason matches the text of an error about a request to a BMC, by sushy or by package bmc, up to its end.
 var reason = regexp.MustCompile(`(?s)(HTTP [A-Z]+ \S+ returned code \d|[a-zA-Z][a-zA-Z ]*: redfish \S+: ).*`)
 
 // withoutReasons replaces each reason in the texts of a JSON value by REASON.
@@ -103,7 +103,7 @@ func withoutReasons(value any) {
 	}
 }
 
-// patterns match what differs between runs.
+// patterns match the values that differ between runs.
 var patterns = []struct {
 	pattern *regexp.Regexp
 	name    string
@@ -133,7 +133,7 @@ func do(endpoint, method, path, version, body string) (int, []byte, error) {
 }
 
 const (
-	waitTime     = time.Minute
+	waitTime     = 5 * time.Minute // an Ironic of 2026.2 is slow on a machine whose load is twenty times its cores
 	waitInterval = 20 * time.Millisecond
 )
 

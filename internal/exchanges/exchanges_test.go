@@ -21,12 +21,14 @@ func TestResponsesReplaceTheRecordedOnes(t *testing.T) {
 			w.WriteHeader(http.StatusNoContent)
 		case r.Method == http.MethodPut:
 			w.WriteHeader(http.StatusBadRequest)
-			fmt.Fprint(w, `{"error_message": "{\"faultstring\": \"Error: HTTP PATCH http://bmc/1 returned code 400. Why\",  \"a\": null}", "list": [{"last_error": "Error: set the boot mode: redfish 127.0.0.1:1: why"}]}`)
+			fmt.Fprint(w, `{"error_message": "{\"faultstring\": \"Error: HTTP PATCH http://bmc/1 returned code 400. `+
+				`Why\",  \"a\": null}", "list": [{"last_error": "Error: set the boot mode: redfish 127.0.0.1:1: why"}]}`)
 		case busy > 0:
 			busy--
 			fmt.Fprint(w, `{"provision_state": "cleaning", "target_provision_state": "available", "reservation": "a"}`)
 		default:
-			fmt.Fprintf(w, `{"provision_state": "available", "b": %q, "a": "2026-11-22T01:02:03.4+00:00", "link": "http://%s/v1"}`, r.URL.Query().Get("is"), r.Host)
+			fmt.Fprintf(w, `{"provision_state": "available", "b": %q, "a": "2026-11-22T01:02:03.4+00:00", "link": "http://%s/v1"}`,
+				r.URL.Query().Get("is"), r.Host)
 		}
 	}))
 	defer server.Close()

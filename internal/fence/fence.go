@@ -9,7 +9,7 @@ import "context"
 type key struct{}
 
 // With returns a context whose requests to hardware need a permission. A nil error of
-// permit permits one request. permit may wait; its context is that of the request.
+// permit permits one request. permit may wait; it gets the context of the request.
 func With(ctx context.Context, permit func(context.Context) error) context.Context {
 	return context.WithValue(ctx, key{}, permit)
 }

@@ -4,8 +4,9 @@
 // many times the memory of its text.
 package jsonsize
 
-// Measure returns the depth of a JSON text and a bound of the number of its values, which is exact for a text without empty
-// arrays and objects. For an invalid text both figures are bounds of what a decoder meets before the fault.
+// Measure returns the depth of a JSON text and a bound of the number of its values, which is exact for a text without
+// empty arrays and objects. For an invalid text both figures are bounds of the values that a decoder meets before the
+// fault.
 func Measure(text []byte) (values, depth int) {
 	level, quoted, escaped := 0, false, false
 	values = 1

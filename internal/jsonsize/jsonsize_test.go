@@ -35,7 +35,8 @@ func count(value any) (values, depth int, empty bool) {
 }
 
 func value(depth int) *rapid.Generator[any] {
-	scalar := rapid.OneOf(rapid.Just[any](nil), rapid.String().AsAny(), rapid.Float64Range(-1e9, 1e9).AsAny(), rapid.SampledFrom([]string{`"[{,`, `\`, `a"b\\`, ""}).AsAny())
+	scalar := rapid.OneOf(rapid.Just[any](nil), rapid.String().AsAny(), rapid.Float64Range(-1e9, 1e9).AsAny(),
+		rapid.SampledFrom([]string{`"[{,`, `\`, `a"b\\`, ""}).AsAny())
 	if depth == 0 {
 		return scalar
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package masked masks secrets in decoded JSON, by the names of their keys.
+// Package masked masks secrets in decoded JSON by the names of their keys, and the passwords of URLs in any text.
 package masked
 
 import (
@@ -12,10 +12,11 @@ import (
 const Secret = "******"
 
 // secretKeys are the substrings by which the key of a secret is recognized. Source: strutils of
-// oslo.utils, and the SNMP keys that Ironic adds.
+// oslo.utils, and the SNMP keys that Ironic adds. SNMP communities and the key ipmi_hex_kg_key are ours.
 var secretKeys = []string{
 	"password", "adminpass", "admin_pass", "new_pass", "passphrase", "secret", "token", "configdrive",
 	"encrypted_key", "private_key", "fernetkey", "sslkey", "auth_key", "priv_key", "sys_pswd",
+	"snmp_community", "kg_key",
 }
 
 func isSecret(key string) bool {
@@ -33,14 +34,16 @@ func isSecret(key string) bool {
 func Object(m map[string]any) map[string]any {
 	var masked map[string]any
 	for key, value := range m {
-		shown, changed := maskValue(isSecret(key), value)
-		if !changed {
+		shown, changed := maskValue(key, value)
+		shownKey := Text(key)
+		if !changed && shownKey == key {
 			continue
 		}
 		if masked == nil {
 			masked = maps.Clone(m)
 		}
-		masked[key] = shown
+		delete(masked, key)
+		masked[shownKey] = shown
 	}
 	if masked == nil {
 		return m
@@ -50,29 +53,39 @@ func Object(m map[string]any) map[string]any {
 
 // Value returns a value with its secrets masked.
 func Value(v any) any {
-	shown, _ := maskValue(false, v)
+	shown, _ := maskValue("", v)
 	return shown
 }
 
-// maskValue returns a value with its secrets masked, and whether anything was masked or copied. An
+// maskValue returns the value of a key with its secrets masked, and whether anything was masked or copied. An
 // object under a secret key is not masked as a whole but by its own keys, as in Ironic.
-func maskValue(secret bool, value any) (shown any, changed bool) {
+func maskValue(key string, value any) (shown any, changed bool) {
 	switch v := value.(type) {
 	case nil:
 		return nil, false
 	case map[string]any:
 		return Object(v), true
 	case []any:
-		if secret {
+		if isSecret(key) {
 			return Secret, true
 		}
 		list := make([]any, len(v))
 		for i, item := range v {
-			list[i], _ = maskValue(false, item)
+			list[i], _ = maskValue("", item)
 		}
 		return list, true
+	case string:
+		switch {
+		case isSecret(key):
+			return Secret, true
+		case isProxy(key):
+			shown := proxy(v)
+			return shown, shown != v
+		}
+		shown := Text(v)
+		return shown, shown != v
 	default:
-		if secret {
+		if isSecret(key) {
 			return Secret, true
 		}
 		return value, false

@@ -2,7 +2,8 @@
 
 // Package needs skips a test if the real system that it needs is absent. In CI, which
 // has all of them, it fails the test: a skip there would hide a failure. With -short, which CI
-// passes only besides a run without it, tests of real systems and slow tests are skipped.
+// passes only besides a run without it, tests of real systems and slow tests are skipped. Tests that
+// take minutes run only in CI, and heavy real systems one after the other.
 package needs
 
 import (
@@ -31,15 +32,39 @@ func Time(t testing.TB) {
 	}
 }
 
+// CI reports whether the tests run in CI, which has time for more than a developer. Anyone may set CI=true.
+func CI() bool { return os.Getenv("CI") == "true" }
+
+// Long skips the test outside CI, because it takes minutes of processor time. README has the command that runs it.
+func Long(t testing.TB) {
+	t.Helper()
+	Time(t)
+	if !CI() {
+		t.Skip("takes minutes, and runs with CI=true only")
+	}
+}
+
 // Installed skips the test, or fails it in CI, unless is is true. The argument what names
 // the missing system in the message.
 func Installed(t testing.TB, is bool, what string) {
 	t.Helper()
 	switch {
 	case is:
-	case os.Getenv("CI") == "true" && !testing.Short():
+	case CI() && !testing.Short():
 		t.Fatalf("%s is absent, and CI must have it", what)
 	default:
 		t.Skipf("%s is absent", what)
 	}
+}
+
+// Given returns the value of an environment variable that says where something is that only some have. Without the
+// variable it skips the test, also in CI.
+func Given(t testing.TB, variable, what string) string {
+	t.Helper()
+	Time(t)
+	value := os.Getenv(variable)
+	if value == "" {
+		t.Skipf("%s are not part of the repository: the environment variable %s says where they are", what, variable)
+	}
+	return value
 }

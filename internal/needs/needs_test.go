@@ -12,6 +12,19 @@ import (
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
+func TestALongTestRunsInCIOnly(t *testing.T) {
+	for _, test := range []struct {
+		ci             string
+		short, skipped bool
+	}{{"", false, true}, {"true", false, false}, {"true", true, true}} {
+		short(t, test.short)
+		t.Setenv("CI", test.ci)
+		var got recorder
+		needs.Long(&got)
+		require.Equal(t, recorder{skipped: test.skipped}, got, "%+v", test)
+	}
+}
+
 // recorder is a testing.TB that records whether it was skipped or failed.
 type recorder struct {
 	testing.TB
@@ -48,6 +61,21 @@ func TestAnAbsentProgramSkipsButFailsInCI(t *testing.T) {
 		needs.Time(&got)
 		require.Equal(t, recorder{}, got)
 	}
+}
+
+func TestWhatOnlySomeHaveSkipsAlsoInCI(t *testing.T) {
+	short(t, false)
+	t.Setenv("CI", "true")
+	for value, want := range map[string]recorder{"": {skipped: true}, "/there": {}} {
+		t.Setenv("IRONSTATE_TEST", value)
+		var got recorder
+		require.Equal(t, value, needs.Given(&got, "IRONSTATE_TEST", "they"))
+		require.Equal(t, want, got)
+	}
+	short(t, true)
+	var got recorder
+	needs.Given(&got, "IRONSTATE_TEST", "they")
+	require.Equal(t, recorder{skipped: true}, got)
 }
 
 func TestShortSkipsRealSystemsAndSlowTests(t *testing.T) {

@@ -11,7 +11,9 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	for value, words := range map[bool][]string{true: {"1", "t", "true", "on", "y", "yes", " TRUE "}, false: {"0", "f", "false", "off", "n", "no", "No\n"}} {
+	for value, words := range map[bool][]string{
+		true: {"1", "t", "true", "on", "y", "yes", " TRUE "}, false: {"0", "f", "false", "off", "n", "no", "No\n"},
+	} {
 		for _, word := range words {
 			got, ok := oslobool.Parse(word)
 			require.True(t, ok, word)

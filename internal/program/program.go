@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package program runs the main functions of the commands. It does what [signal.NotifyContext] does
-// not: the exit status tells which signal ended the program, a write to a closed pipe or a full disk
+// Package program runs the main functions of the commands. It adds to [signal.NotifyContext]:
+// the exit status tells which signal ended the program, a write to a closed pipe or a full disk
 // ends the program as an error does, and the reason is one line on standard error. Examples use
 // signal.NotifyContext alone.
 package program
@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"sync"
 	"syscall"
 )
@@ -90,7 +91,13 @@ func run(ctx context.Context, name string, args []string, out, errOut io.Writer,
 	if cause := context.Cause(ctx); errors.As(cause, &notWritten) || cause != nil && errors.Is(err, context.Canceled) {
 		err = cause
 	}
-	if err == nil || errors.Is(err, flag.ErrHelp) {
+	switch {
+	case errors.Is(err, ErrVersion):
+		_, err = fmt.Fprintf(out, "%s %s\n", name, version(debug.ReadBuildInfo()))
+	case errors.Is(err, flag.ErrHelp):
+		err = nil
+	}
+	if err == nil {
 		return Good
 	}
 	fmt.Fprintf(errOut, "%s: %v\n", name, err)
@@ -139,10 +146,31 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Parse parses flags. For an invalid flag, or an argument that is not a flag, it returns
-// an error that matches [ErrUsage]. For -h it prints the flags to errOut and returns
-// [flag.ErrHelp].
+// ErrVersion is the error of [Parse] for -version. A program that returns it ends well, after its version was printed.
+var ErrVersion = errors.New("the version is asked for")
+
+// version returns the version, the commit and the Go version of a build.
+func version(build *debug.BuildInfo, ok bool) string {
+	if !ok {
+		return "of an unknown version"
+	}
+	text := build.Main.Version
+	for _, s := range build.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			text += ", commit " + s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			text += " with changes"
+		}
+	}
+	return text + ", " + build.GoVersion
+}
+
+// Parse adds the flag -version, and parses the flags. For an invalid flag, or an argument that is not a flag, it
+// returns an error that matches [ErrUsage]. For -h it prints the flags to errOut and returns [flag.ErrHelp], for
+// -version it returns [ErrVersion].
 func Parse(flags *flag.FlagSet, args []string, errOut io.Writer) error {
+	version := flags.Bool("version", false, "print the version of this program and end")
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
 	err := flags.Parse(args)
@@ -153,9 +181,11 @@ func Parse(flags *flag.FlagSet, args []string, errOut io.Writer) error {
 		flags.PrintDefaults()
 		return err
 	case err != nil:
-		return usageError{err}
+		return Usagef("%w, see -h", err)
 	case flags.NArg() > 0:
 		return Usagef("unexpected argument %q: want flags alone, see -h", flags.Arg(0))
+	case *version:
+		return ErrVersion
 	default:
 		return nil
 	}

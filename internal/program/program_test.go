@@ -9,15 +9,17 @@ import (
 	"flag"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/internal/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 func TestTheExitStatusAndTheLineGiveTheReason(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -75,8 +77,8 @@ func TestFlagsAreParsed(t *testing.T) {
 	for args, want := range map[string]string{
 		"":     "",
 		"-n 3": "",
-		"-n x": `invalid value "x" for flag -n: parse error`,
-		"-m":   "flag provided but not defined: -m",
+		"-n x": `invalid value "x" for flag -n: parse error, see -h`,
+		"-m":   "flag provided but not defined: -m, see -h",
 		"now":  `unexpected argument "now": want flags alone, see -h`,
 		"-n 9": "-n is 9: want 0 to 5",
 	} {
@@ -95,5 +97,25 @@ func TestFlagsAreParsed(t *testing.T) {
 	}
 	var help bytes.Buffer
 	require.ErrorIs(t, Parse(flag.NewFlagSet("p", flag.ContinueOnError), []string{"-h"}, &help), flag.ErrHelp)
-	require.Equal(t, "usage of p:\n", help.String())
+	require.Contains(t, help.String(), "usage of p:\n  -version\n")
+}
+
+func TestTheVersionIsThatOfTheBuild(t *testing.T) {
+	program := func(_ context.Context, args []string, _, errOut io.Writer) error {
+		return Parse(flag.NewFlagSet("p", flag.ContinueOnError), args, errOut)
+	}
+	var out, errOut bytes.Buffer
+	require.Equal(t, Good, Run("p", []string{"-version"}, &out, &errOut, program))
+	require.Regexp(t, `^p .*, go1\.\d+.*\n$`, out.String())
+	require.Empty(t, errOut.String())
+
+	build := &debug.BuildInfo{GoVersion: "go1.26.8"}
+	build.Main.Version = "v0.1.0"
+	require.Equal(t, "v0.1.0, go1.26.8", version(build, true))
+	build.Settings = []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "0e2e4f3b"},
+		{Key: "vcs.modified", Value: "false"}}
+	require.Equal(t, "v0.1.0, commit 0e2e4f3b, go1.26.8", version(build, true))
+	build.Settings[2].Value = "true"
+	require.Equal(t, "v0.1.0, commit 0e2e4f3b with changes, go1.26.8", version(build, true))
+	require.Equal(t, "of an unknown version", version(nil, false))
 }

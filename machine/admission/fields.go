@@ -46,6 +46,11 @@ type Rules struct {
 	// [conductor]allow_deleting_available_nodes = False. The option exists since Stein; earlier
 	// series always delete it.
 	KeepAvailable bool
+	// DisallowedSteps has the steps that do not run, named as "bios.factory_reset", by the work in which they would: a
+	// cleaning, a deployment or a service ([api]disallow_clean_steps, disallow_deploy_steps, disallow_service_steps). Nil
+	// stands for Ironic's default, which is vendor.send_raw in all three since 2025.1. Do not modify it while it is in
+	// use.
+	DisallowedSteps map[states.Work][]string
 }
 
 func (r Rules) table() *states.Table {

@@ -5,14 +5,16 @@ package admission
 import "github.com/ironstate/ironstate/states"
 
 // Power decides about a request for a power state: PUT /v1/nodes/NODE/states/power. The error is
-// a [*Refusal] that matches NotAllowed while the node is cleaned, PowerOffDisabled, Locked or,
-// for an invalid power interface, Unsuitable.
+// a [*Refusal] that matches Invalid for a target that cannot be requested, NotAllowed while the node is
+// cleaned, PowerOffDisabled, Locked or, for an invalid power interface, Unsuitable.
 //
 // Source: power in ironic/api/controllers/v1/node.py, change_node_power_state in
 // ironic/conductor/manager.py.
 func (r Rules) Power(f NodeFields, target states.Power) error {
 	switch {
-	case f.State == states.Cleaning || f.State == states.CleanWait:
+	case target.Target() == states.NoPower:
+		return &Refusal{Request: target.String(), Reason: Invalid, Field: "target"}
+	case refusesPower(f.State):
 		return &Refusal{Request: target.String(), Reason: NotAllowed, Field: stateField}
 	case f.DisablePowerOff && (target == states.PowerOff || target == states.PowerSoftOff):
 		return &Refusal{Request: target.String(), Reason: PowerOffDisabled, Field: powerOffField}

@@ -19,6 +19,8 @@ func TestPowerIsRefusedWhileTheNodeIsCleaned(t *testing.T) {
 				f.DisablePowerOff = f.Retired // any free bit
 				err := admission.Rules{}.Power(f, power)
 				switch {
+				case power == states.NoPower || power == states.PowerError:
+					requireRefusal(t, err, admission.Invalid, "target", 400)
 				case state == states.Cleaning || state == states.CleanWait:
 					requireRefusal(t, err, admission.NotAllowed, "provision_state", 400)
 				case f.DisablePowerOff && (power == states.PowerOff || power == states.PowerSoftOff):
@@ -68,16 +70,16 @@ func TestLockNeedsNothingElse(t *testing.T) {
 }
 
 func TestReasonsHaveTextAndStatus(t *testing.T) {
-	for reason := admission.Invalid; reason <= admission.LimitReached; reason++ {
+	for reason := admission.Invalid; reason <= admission.NoRunbook; reason++ {
 		require.NotEmpty(t, reason.Error())
-		require.NotEqual(t, 500, reason.HTTPStatus())
+		require.Equal(t, reason == admission.NoRunbook, reason.HTTPStatus() == 500, reason)
 	}
 	for reason, status := range map[admission.Reason]int{
 		admission.PowerOffDisabled: 409, admission.NotFound: 404, admission.Exists: 409, admission.NoWorker: 503, admission.LimitReached: 503,
 	} {
 		require.Equal(t, status, reason.HTTPStatus(), reason)
 	}
-	for reason, text := range map[admission.Reason]string{0: "refused without a reason", admission.LimitReached + 1: "Reason(16)"} {
+	for reason, text := range map[admission.Reason]string{0: "refused without a reason", admission.NoRunbook + 1: "Reason(17)"} {
 		require.Equal(t, text, reason.Error())
 		require.Equal(t, 500, reason.HTTPStatus())
 	}

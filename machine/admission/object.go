@@ -4,7 +4,7 @@ package admission
 
 import "github.com/ironstate/ironstate/states"
 
-// PortUpdate is what a change of a port or a port group does to the fields with rules.
+// PortUpdate describes a change of a port or a port group by the fields that have rules.
 type PortUpdate struct {
 	Address      bool // changes the address of a port
 	Connectivity bool // changes the connectivity of a port, or the node of a port group
@@ -13,7 +13,7 @@ type PortUpdate struct {
 // connectivityStates are the states that allow changes of the connectivity of a node's ports.
 //
 // Source: update_port in ironic/conductor/manager.py.
-var connectivityStates = states.SetOf(states.Enroll, states.Inspecting, states.InspectWait, states.Manageable)
+var connectivityStates = updatedIn(states.Enroll, states.Manageable)
 
 // minInspectWait is the first version in which a node that is inspected is not updated.
 const minInspectWait states.APIVersion = 39
@@ -47,8 +47,8 @@ func (r Rules) UpdateVolume(f NodeFields) error {
 	return volume(f, "volume update", f.Power == states.PowerOff)
 }
 
-// DeleteVolume decides about the deletion of a volume connector or target of a node. The error
-// is that of [Rules.UpdateVolume]. Since 2026.2 the power state does not matter in the states
+// DeleteVolume decides about the deletion of a volume connector or target of a node. It returns the
+// errors of [Rules.UpdateVolume]. Since 2026.2 the power state does not matter in the states
 // in which the node's own record may be deleted.
 //
 // Source: destroy_volume_connector and destroy_volume_target in ironic/conductor/manager.py.

@@ -78,7 +78,7 @@ func (r Rules) Start(f NodeFields, e states.Event) error {
 	return nil
 }
 
-// start is Start; a Refusal without a Field accepts. Start is small enough to be inlined, so
+// start is Start, with the Refusal as a value. Start is small enough to be inlined, so
 // that a caller that only reads the refusal does not allocate.
 func (r Rules) start(f NodeFields, e states.Event) (refusal Refusal, refused bool) {
 	switch {
@@ -163,7 +163,7 @@ func (r Rules) Validates(e states.Event) bool {
 // its instance permit the work of an event. The error is a [*Refusal] that matches Unsupported
 // or Unsuitable, and the error in Problems.
 //
-// Source: as that of [Rules.Start]; validate_instance_info_traits in ironic/conductor/utils.py.
+// Source: as for [Rules.Start]; validate_instance_info_traits in ironic/conductor/utils.py.
 func (r Rules) Validate(f NodeFields, e states.Event) error {
 	if !r.Validates(e) {
 		return nil

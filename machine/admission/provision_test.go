@@ -42,8 +42,9 @@ func anyOf(events ...states.Event) func(states.Event) bool {
 }
 
 var (
-	neverInMaintenance = anyOf(states.EventDeploy, states.EventRebuild, states.EventRescue, states.EventUnrescue, states.EventClean, states.EventService)
-	neverProtected     = anyOf(states.EventRebuild, states.EventDelete)
+	neverInMaintenance = anyOf(states.EventDeploy, states.EventRebuild, states.EventRescue, states.EventUnrescue, states.EventClean,
+		states.EventService)
+	neverProtected = anyOf(states.EventRebuild, states.EventDelete)
 )
 
 func rows(noProvisioning bool) []row {

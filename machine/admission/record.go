@@ -55,7 +55,7 @@ func (r Rules) Patch(f NodeFields, onlyRemovesInstance bool, v states.APIVersion
 	return &Refusal{Request: "patch", Reason: WrongState, Field: stateField}
 }
 
-// Update is what a change of a node's record does to the fields with rules.
+// Update describes a change of a node's record by the fields that have rules.
 type Update struct {
 	Protects         bool   // sets protected
 	Retires          bool   // sets retired
@@ -75,8 +75,7 @@ type Update struct {
 // Source: update_node in ironic/conductor/manager.py.
 func InterfaceStates() states.Set { return interfaceStates }
 
-var interfaceStates = states.SetOf(
-	states.Enroll, states.Inspecting, states.InspectWait, states.Manageable, states.Available)
+var interfaceStates = updatedIn(states.Enroll, states.Manageable, states.Available)
 
 // Update decides whether the conductor makes a change of a node's record. The fields are those
 // before the change. The error is a [*Refusal] that matches WrongState, Invalid, Locked or

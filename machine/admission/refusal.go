@@ -47,9 +47,9 @@ const (
 	PowerOffDisabled
 )
 
-// The reasons that do not depend on the record of a node: those of a service and of its stores.
+// The reasons that do not depend on the record of a node, but on the service and its stores.
 const (
-	// NotFound says that there is no such node or other record.
+	// NotFound says that the node or other record does not exist.
 	NotFound Reason = iota + PowerOffDisabled + 1
 	// Exists says that another record has the UUID, the name or another key.
 	Exists
@@ -57,6 +57,9 @@ const (
 	NoWorker
 	// LimitReached says that too many nodes are being deployed or cleaned. The client may try again later.
 	LimitReached
+	// NoRunbook says that automated cleanings are to follow runbooks, and that the node has none, or one that is not meant
+	// for it.
+	NoRunbook
 )
 
 var reasons = [...]struct {
@@ -79,6 +82,7 @@ var reasons = [...]struct {
 	Exists:           {"already exists", statusConflict},
 	NoWorker:         {"no free worker", statusUnavailable},
 	LimitReached:     {"too many nodes at once", statusUnavailable},
+	NoRunbook:        {"no runbook for the node's automated cleaning", statusInternalError},
 }
 
 // Error returns the reason in words.
@@ -100,12 +104,12 @@ func (r Reason) HTTPStatus() int {
 
 // Refusal reports that a request is not accepted. It matches its Reason and its Err.
 type Refusal struct {
-	Request string // what was requested: an event, a power state, or "delete"
+	Request string // an event, a power state, or a word for another request, such as "delete" or "port update"
 	Reason  Reason
 	// Field is the field of the node's record that stands against the request, as the API
 	// names it: "maintenance", "instance_uuid", "inspect_interface".
 	Field string
-	Err   error // the failed validation, if the reason is Unsuitable
+	Err   error // the cause, where there is one: the failed validation if the reason is Unsuitable
 
 	status int
 }
@@ -131,7 +135,7 @@ func (e *Refusal) Unwrap() []error {
 }
 
 // HTTPStatus returns the HTTP status of Ironic's response. Some requests answer with another
-// status than that of the reason: a rescue whose validation fails with 500.
+// status than the reason's: a rescue whose validation fails with 500.
 func (e *Refusal) HTTPStatus() int {
 	if e.status != 0 {
 		return e.status

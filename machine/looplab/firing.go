@@ -57,7 +57,7 @@ func (f *FSM) plainHooks(hooks []machine.Hook) []machine.Hook {
 // events are refused with fsm.InTransitionError. Transition runs the guard and save
 // hooks, and the callbacks that follow the move.
 //
-// Its errors are those of [FSM.Event], and fsm.NotInTransitionError if there is
+// It returns the errors of [FSM.Event], and fsm.NotInTransitionError if there is
 // nothing to complete, for instance after CancelTransition of the AsyncError. If a hook
 // refuses, the event is discarded and nothing has happened.
 func (f *FSM) Transition() error {

@@ -32,7 +32,7 @@ type FSM struct {
 const metadataKey = "github.com/ironstate/ironstate/machine/looplab"
 
 // New makes the FSM of a node, with the hooks of package machine and looplab's
-// callbacks. The errors are those of [machine.New], and one for a key of callbacks
+// callbacks. It returns the errors of [machine.New], and one for a key of callbacks
 // that names no state or event of any series, or has the same meaning as another key.
 // Callbacks for states and events of other series are never called.
 func New(c machine.Config, callbacks fsm.Callbacks) (*FSM, error) {
@@ -72,11 +72,11 @@ func (f *FSM) Machine() *machine.Machine { return f.machine }
 // Event moves the node by the event of a word, the table's ("deploy") or the API's
 // ("active"). The callbacks' event has args and the table's word.
 //
-// The errors are those of looplab. An fsm.CanceledError, InTransitionError or
+// Event returns looplab's errors. An fsm.CanceledError, InTransitionError or
 // AsyncError is returned unchanged. An fsm.UnknownEventError or InvalidEventError is
 // wrapped: use [errors.As]. The wrapping error also wraps the [*machine.EventError],
 // which matches [states.ErrNotAllowed], or, for a word that no series has, the
-// [*states.UnknownError]. Other errors are those of [machine.Machine.Apply].
+// [*states.UnknownError]. It also returns the errors of [machine.Machine.Apply].
 func (f *FSM) Event(ctx context.Context, event string, args ...any) error {
 	e, err := eventOf(event)
 	if err != nil {
@@ -101,8 +101,8 @@ func eventOf(word string) (states.Event, error) {
 	return e, err
 }
 
-// Apply moves the node by an Input; the callbacks' event has args. Its errors are
-// those of [machine.Machine.Apply]: looplab's are wrapped in a
+// Apply moves the node by an Input; the callbacks' event has args. It returns
+// the errors of [machine.Machine.Apply]: looplab's are wrapped in a
 // [*machine.HookError].
 func (f *FSM) Apply(ctx context.Context, in machine.Input, args ...any) error {
 	return f.fire(ctx, &firing{in: in, args: args})

@@ -8,14 +8,14 @@ import (
 
 	"github.com/looplab/fsm"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/looplab"
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 var latest = states.Latest().Table()
 

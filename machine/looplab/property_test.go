@@ -89,7 +89,8 @@ func TestMachineApplyAndLooplabAgreeOnInputs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := rapid.SampledFrom(slices.Collect(states.AllSeries())).Draw(t, "series").Table()
 		walk := rapidstates.MixedWalk(table).Draw(t, "walk")
-		targets := rapid.OneOf(rapid.Just(states.NoState), rapid.SampledFrom(slices.Collect(table.Stable().All())), rapid.SampledFrom(slices.Collect(states.AllStates())))
+		targets := rapid.OneOf(rapid.Just(states.NoState), rapid.SampledFrom(slices.Collect(table.Stable().All())),
+			rapid.SampledFrom(slices.Collect(states.AllStates())))
 		f := newQuartet(t, table, walk[0].From)
 		for _, step := range walk {
 			f.fire(t, machine.Input{

@@ -38,7 +38,12 @@ func BenchmarkNext(b *testing.B) {
 	})
 	for name, state := range answers {
 		b.Run(name, func(b *testing.B) {
-			n, desired := node(state), plan.Desired{Version: newest, Goal: plan.In(states.Active), Fields: plan.NodeFields{Retired: true, Associated: true}}
+			n := node(state)
+			desired := plan.Desired{
+				Version: newest,
+				Goal:    plan.In(states.Active),
+				Fields:  plan.NodeFields{Retired: true, Associated: true},
+			}
 			b.ReportAllocs()
 			for b.Loop() {
 				sinkStep, _ = plan.Next(latest, n, desired)

@@ -32,7 +32,8 @@ func TestADesiredIsStoredAsJSON(t *testing.T) {
 	require.Equal(t, desired, back)
 
 	for _, bad := range []string{
-		`{"progress":{"stage":"lost"}}`, `{"progress":{"tried":{"jump":1}}}`, `{"progress":{"tried":{"active":1}}}`, `{"progress":{"tried":7}}`, `{"policy":{"retries":256}}`,
+		`{"progress":{"stage":"lost"}}`, `{"progress":{"tried":{"jump":1}}}`, `{"progress":{"tried":{"active":1}}}`,
+		`{"progress":{"tried":7}}`, `{"policy":{"retries":256}}`,
 	} {
 		require.Error(t, json.Unmarshal([]byte(bad), &back), bad)
 	}
@@ -87,9 +88,31 @@ func TestProgressIsReplacedByWhatIsDecoded(t *testing.T) {
 // TestTheArraysHaveRoom checks the constants that are the sizes of the arrays.
 func TestTheArraysHaveRoom(t *testing.T) {
 	for s := range states.AllStates() {
-		require.Less(t, int(s), 40, "the positions of manual cleaning begin there")
+		require.Less(t, int(s), plan.MaxStates, "the positions of manual cleaning begin there")
 	}
-	require.Less(t, int(states.CleanHold), 64-40)
+	for e := range states.AllEvents() {
+		require.Less(t, int(e), plan.MaxEvents)
+	}
+	for w := range states.AllWorks() {
+		require.Less(t, int(w), plan.MaxWorks)
+	}
+}
+
+// TestEveryStateAndRequestHasItsPlace fails for a state that is neither a goal nor the state of a work, and for a
+// request that the order of requests does not have.
+func TestEveryStateAndRequestHasItsPlace(t *testing.T) {
+	for series := range states.AllSeries() {
+		table := series.Table()
+		for s := range table.States().All() {
+			_, err := plan.ParseGoal(s.String())
+			require.True(t, err == nil || table.Work(s) != states.NoWork, "%v of %v is neither a goal nor the state of a work", s, series)
+		}
+		for row := range table.Transitions() {
+			if table.IsRequest(row) {
+				require.Contains(t, plan.Preference, row.Event, "machine/plan/routes.go has no place for the request")
+			}
+		}
+	}
 }
 
 func TestStepsSurviveJSON(t *testing.T) {
@@ -117,6 +140,7 @@ func TestStepsSurviveJSON(t *testing.T) {
 func TestProgressOfWorkThatThereIsNotIsRefused(t *testing.T) {
 	var p plan.Progress
 	err := json.Unmarshal([]byte(`{"tried":{"active":1}}`), &p)
-	require.EqualError(t, err, `unknown work "active"; known: verifying, inspecting, cleaning, deploying, adopting, rescuing, unrescuing, servicing, deleting`)
+	require.EqualError(t, err,
+		`unknown work "active"; known: verifying, inspecting, cleaning, deploying, adopting, rescuing, unrescuing, servicing, deleting`)
 	require.Zero(t, p)
 }

@@ -15,7 +15,7 @@ import (
 func ExampleNodeFields() {
 	node := machine.Node{State: states.Available}
 	for _, fields := range []plan.NodeFields{{}, {Reserved: true}, {Maintenance: true}} {
-		step, err := plan.Next(states.Latest().Table(), node, plan.Desired{Goal: plan.In(states.Active), Version: 113, Fields: fields})
+		step, err := plan.Next(states.Latest().Table(), node, plan.Desired{Goal: plan.In(states.Active), Version: 115, Fields: fields})
 		fmt.Println(step, err)
 	}
 	// Output:
@@ -28,7 +28,7 @@ func ExampleNodeFields() {
 // a retry.
 func ExampleProgress() {
 	table := states.Latest().Table()
-	desired := plan.Desired{Goal: plan.In(states.Active), Version: 113, Policy: plan.Policy{Retries: 1}}
+	desired := plan.Desired{Goal: plan.In(states.Active), Version: 115, Policy: plan.Policy{Retries: 1}}
 	failed := machine.Node{State: states.DeployFail, Target: states.Active}
 	for range 2 {
 		step, err := plan.Next(table, failed, desired)

@@ -15,7 +15,7 @@ import (
 func ExampleGoal() {
 	node := machine.Node{State: states.Manageable}
 	for _, goal := range []plan.Goal{plan.In(states.Manageable), plan.After(states.EventInspect), plan.Deletable} {
-		step, err := plan.Next(states.Latest().Table(), node, plan.Desired{Goal: goal, Version: 113})
+		step, err := plan.Next(states.Latest().Table(), node, plan.Desired{Goal: goal, Version: 115})
 		fmt.Printf("%s: %v, %v\n", goal, step, err)
 	}
 	fmt.Println(plan.ParseGoal("rescue"))

@@ -16,7 +16,7 @@ import (
 func ExampleNext() {
 	table := states.Latest().Table()
 	node := machine.Node{State: states.Enroll}
-	desired := plan.Desired{Goal: plan.After(states.EventInspect), Version: 113}
+	desired := plan.Desired{Goal: plan.After(states.EventInspect), Version: 115}
 	for {
 		step, err := plan.Next(table, node, desired)
 		if err != nil {
@@ -48,7 +48,7 @@ func ExampleNext() {
 func ExamplePolicy() {
 	table := states.Latest().Table()
 	ask := func(s states.State, policy plan.Policy) {
-		step, err := plan.Next(table, machine.Node{State: s}, plan.Desired{Goal: plan.In(states.Available), Version: 113, Policy: policy})
+		step, err := plan.Next(table, machine.Node{State: s}, plan.Desired{Goal: plan.In(states.Available), Version: 115, Policy: policy})
 		fmt.Println(step, err)
 	}
 	ask(states.Active, plan.Policy{})

@@ -14,15 +14,21 @@ type Tries = tries
 // TriesOf returns tries in which one kind of work was started n times.
 func TriesOf(s states.State, n uint8) Tries {
 	var t Tries
-	t[workOf[s]] = n
+	t[s.Work()] = n
 	return t
 }
 
 // Tried returns how often a kind of work was started.
-func (p Progress) Tried(s states.State) int { return int(p.tried[workOf[s]]) }
+func (p Progress) Tried(s states.State) int { return int(p.tried[s.Work()]) }
 
-// WorkStates has the state of each kind of work, by its number.
-var WorkStates = workStates
+// The sizes of the arrays, and the order of requests.
+const (
+	MaxStates = maxStates
+	MaxEvents = maxEvents
+	MaxWorks  = maxWorks
+)
+
+var Preference = preference
 
 // Build builds the index of a series' table, without the cache.
 func Build(t *states.Table) { new(index).build(t) }

@@ -119,7 +119,7 @@ func unknownGoal(word string) error {
 
 // A goalRow defines when a goal is reached.
 type goalRow struct {
-	// in has the states in which the goal is reached. Those of Deletable depend on
+	// in has the states in which the goal is reached. It is empty for Deletable, whose states depend on
 	// the table.
 	in states.Set
 	// startedBy has the events that start the goal's work, the preferred first.
@@ -145,34 +145,33 @@ var goalRows = map[Goal]*goalRow{
 	Deletable:  {},
 	inspected: {
 		startedBy: []states.Event{states.EventInspect},
-		during:    states.SetOf(states.Inspecting, states.InspectWait),
+		during:    states.WorkInspect.InProgress(),
 		ends:      states.SetOf(states.Manageable),
-		failed:    states.InspectFail,
+		failed:    states.WorkInspect.Failed(),
 	},
 	cleaned: {
 		startedBy: []states.Event{states.EventClean},
-		during:    states.SetOf(states.Cleaning, states.CleanWait, states.CleanHold),
+		during:    states.WorkClean.InProgress(),
 		ends:      states.SetOf(states.Manageable, states.Available),
-		failed:    states.CleanFail,
+		failed:    states.WorkClean.Failed(),
 	},
 	rebuilt: {
 		startedBy: []states.Event{states.EventRebuild, states.EventDeploy},
-		during:    states.SetOf(states.Deploying, states.DeployWait, states.DeployHold),
+		during:    states.WorkDeploy.InProgress(),
 		ends:      states.SetOf(states.Active),
-		failed:    states.DeployFail,
+		failed:    states.WorkDeploy.Failed(),
 	},
 	serviced: {
 		startedBy: []states.Event{states.EventService},
-		during:    states.SetOf(states.Servicing, states.ServiceWait, states.ServiceHold),
+		during:    states.WorkService.InProgress(),
 		ends:      states.SetOf(states.Active),
-		failed:    states.ServiceFail,
+		failed:    states.WorkService.Failed(),
 	},
 	unprovisioned: {
 		in:        states.SetOf(states.Available),
 		startedBy: []states.Event{states.EventDelete},
-		during: states.SetOf(states.Deleting, states.Cleaning, states.CleanWait, states.CleanHold, states.CleanFail,
-			states.Manageable),
-		ends:   states.SetOf(states.Available),
-		failed: states.Error,
+		during:    states.WorkDelete.InProgress().Union(states.WorkClean.States()).Union(states.SetOf(states.Manageable)),
+		ends:      states.SetOf(states.Available),
+		failed:    states.WorkDelete.Failed(),
 	},
 }

@@ -15,8 +15,8 @@ import (
 const (
 	maxStates    = 64
 	maxEvents    = 32
-	maxPositions = 64
-	manualOffset = position(40)
+	maxPositions = 128
+	manualOffset = position(maxStates)
 )
 
 // A position is a state as the planner sees it: the number of the state, or
@@ -31,8 +31,8 @@ type index struct {
 	highest  states.APIVersion
 	manual   bool // the series has manual cleaning
 	phases   [maxStates]states.Phase
-	ends     [maxPositions]states.State // the state in which the work of a position ends if it succeeds; for a stable or failed state, the state itself
-	reach    [maxStates]states.Set      // the states that a node can reach from a state without a request, up to stable and failed ones
+	ends     [maxPositions]states.State // where a position's work ends if it succeeds; the state itself if it is stable or failed
+	reach    [maxStates]states.Set      // the states up to stable and failed ones that a node reaches without a request
 	requests []request
 	plans    []versionPlans
 	byAPI    []*versionPlans // by API version, from 1
@@ -177,5 +177,5 @@ func (x *index) at(n machine.Node) position {
 // manualPosition returns the position of a manual cleaning in a state; ok is false if
 // the state is not one of cleaning, or the series has no manual cleaning.
 func (x *index) manualPosition(s states.State) (at position, ok bool) {
-	return position(s) + manualOffset, x.manual && workOf[s] == cleaning && !x.idle(s)
+	return position(s) + manualOffset, x.manual && s.Work() == states.WorkClean && !x.idle(s)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// score counts what makes a history less likely, the most significant first.
+// score counts the events that make a history less likely, the most significant first.
 type score struct{ transitions, failures, requests int }
 
 func (s score) compare(other score) int {

@@ -5,19 +5,18 @@ package plan_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 var latest = states.Latest().Table()
 
 // newest is the highest API version of the latest series.
-const newest states.APIVersion = 113
+const newest states.APIVersion = 115
 
 var (
 	careful    plan.Policy

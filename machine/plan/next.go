@@ -22,11 +22,7 @@ import (
 // is not a stable state.
 func Next(t *states.Table, n machine.Node, w Desired) (step Step, err error) {
 	x := indexOf(t)
-	w.Version = min(max(w.Version, 1), x.highest)
-	if n.State == states.NoState && w.Version.Show(states.Available) == states.NoState {
-		n.State = states.Available
-	}
-	n.Target = orNone(n.Target)
+	n, w = x.normalize(n, w)
 	row, ok := goalRows[w.Goal]
 	if !ok {
 		return Step{}, unknownGoal(string(w.Goal))
@@ -50,20 +46,20 @@ func Next(t *states.Table, n machine.Node, w Desired) (step Step, err error) {
 		q.followUp()
 	}
 	q.applyFields()
-	step.Try = int(step.Progress.tried[workOf[step.Work]])
+	step.Try = int(step.Progress.tried[step.Work.Work()])
 	return step, nil
 }
 
 // Route ranges over the steps from a node to a goal if all work succeeds and an operator
 // resumes work that is on hold. Each step has the node before it. The last step is Done,
 // or its Reason says why the goal is not reached. The fields of the node's record do not
-// change on the route. The errors are those of [Next].
+// change on the route. It returns the errors of [Next].
 func Route(t *states.Table, n machine.Node, w Desired) (iter.Seq2[machine.Node, Step], error) {
 	if _, err := Next(t, n, w); err != nil {
 		return nil, err
 	}
 	return func(yield func(machine.Node, Step) bool) {
-		n, w := n, w
+		n, w := indexOf(t).normalize(n, w)
 		for {
 			step, _ := Next(t, n, w) // has no error for a node to which the table leads
 			if !yield(n, step) || step.Action == Done {
@@ -101,6 +97,17 @@ func Succeed(t *states.Table, n machine.Node) machine.Node {
 	return n
 }
 
+// normalize returns the node and the goal as [Next] reads them: with a version of the series, a state, and a target
+// that is known or none.
+func (x *index) normalize(n machine.Node, w Desired) (machine.Node, Desired) {
+	w.Version = min(max(w.Version, 1), x.highest)
+	if n.State == states.NoState && w.Version.Show(states.Available) == states.NoState {
+		n.State = states.Available
+	}
+	n.Target = orNone(n.Target)
+	return n, w
+}
+
 // has reports whether the table has a node's state and its target.
 func (x *index) has(n machine.Node) bool {
 	return n.State < maxStates && x.phases[n.State] != "" &&
@@ -127,7 +134,7 @@ type query struct {
 	state   states.State
 	at      position
 	route   route
-	step    *Step // the answer; its progress starts as that of desired
+	step    *Step // the answer; its progress starts as desired's
 }
 
 func (q *query) routeAt(v states.APIVersion, destroys bool) route {
@@ -144,7 +151,7 @@ func (q *query) followUp() {
 		q.answer()
 	case !q.row.during.Has(q.state):
 		q.route = route{}
-		q.block(Overtaken, workOf[q.row.failed])
+		q.block(Overtaken, q.row.failed.Work())
 	case q.idle(q.state):
 		q.answer()
 	default:
@@ -161,7 +168,7 @@ func (q *query) answer() {
 	case q.route.left == 0:
 		q.done()
 	case q.route.left == noRoute:
-		q.block(q.missing(), noWork)
+		q.block(q.missing(), states.NoWork)
 	default:
 		q.send(q.route.left)
 	}
@@ -170,18 +177,18 @@ func (q *query) answer() {
 // answerAtWork answers a query while work is in progress or on hold. Ending work counts as
 // a try of it, so that the plan does not end work forever that continues nevertheless.
 func (q *query) answerAtWork() {
-	switch work := workOf[q.state]; {
+	switch work := q.state.Work(); {
 	case q.route.event != states.NoEvent && q.desired.Policy.MayAbort && q.mayTry(work):
 		q.step.Progress.tried[work]++
 		q.send(1 + q.route.ended)
 	case q.route.left == noRoute:
-		q.block(q.missing(), noWork)
+		q.block(q.missing(), states.NoWork)
 	case q.phases[q.state] == states.PhaseHold:
 		q.route = route{event: states.EventUnhold}
 		q.block(NeedsUnhold, work)
 	default:
 		q.step.Action = Wait
-		q.step.Work = workStates[work]
+		q.step.Work = work.Working()
 		q.step.Call = q.phases[q.state] == states.PhaseWaiting
 		q.step.Until = q.ends[q.at]
 		q.step.Left = int(q.route.left)
@@ -192,7 +199,7 @@ func (q *query) answerAtWork() {
 // retried.
 func (q *query) send(left uint8) {
 	progress := &q.step.Progress
-	if work := q.route.redoes; work != noWork && !q.skips(work) {
+	if work := q.route.redoes; work != states.NoWork && !q.skips(work) {
 		progress.tried[work] = max(1, progress.tried[work])
 		if !q.mayTry(work) {
 			q.block(NeedsRetry, work)
@@ -201,9 +208,9 @@ func (q *query) send(left uint8) {
 	}
 	work := q.route.starts
 	if q.skips(work) {
-		work = noWork
+		work = states.NoWork
 	}
-	if work != noWork {
+	if work != states.NoWork {
 		if !q.mayTry(work) {
 			q.block(NeedsRetry, work)
 			return
@@ -214,7 +221,7 @@ func (q *query) send(left uint8) {
 		progress.stage = asked
 	}
 	q.step.Action = Send
-	q.step.Work = workStates[work]
+	q.step.Work = work.Working()
 	q.step.Left = int(left)
 	q.name(q.route.event)
 }
@@ -226,7 +233,7 @@ func (q *query) name(e states.Event) {
 }
 
 // mayTry reports whether work may be started: for the first time, or once more.
-func (q *query) mayTry(w work) bool {
+func (q *query) mayTry(w states.Work) bool {
 	tried := q.step.Progress.tried[w]
 	return tried <= q.desired.Policy.Retries && tried < math.MaxUint8
 }
@@ -242,10 +249,10 @@ func (q *query) done() {
 }
 
 // block answers with the reason for which the route is not followed.
-func (q *query) block(reason Reason, w work) {
+func (q *query) block(reason Reason, w states.Work) {
 	q.step.Action = Blocked
 	q.step.Reason = reason
-	q.step.Work = workStates[w]
+	q.step.Work = w.Working()
 	q.name(q.route.event)
 }
 
@@ -272,6 +279,6 @@ func (q *query) missing() Reason {
 
 // skips reports whether Ironic skips a kind of work: automated cleaning that is
 // switched off.
-func (q *query) skips(w work) bool {
-	return w == cleaning && q.desired.Fields.NoAutomatedClean && q.desired.Goal != cleaned
+func (q *query) skips(w states.Work) bool {
+	return w == states.WorkClean && q.desired.Fields.NoAutomatedClean && q.desired.Goal != cleaned
 }

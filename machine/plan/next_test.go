@@ -229,24 +229,25 @@ func stepsFor(t *testing.T, desired plan.Desired, seen ...states.State) []string
 }
 
 func TestWorkIsDoneOnce(t *testing.T) {
+	inspected := plan.Desired{Version: newest, Goal: plan.After(states.EventInspect)}
 	require.Equal(t,
 		[]string{"send inspect", "wait for inspecting to end in manageable", "done", "done"},
-		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventInspect)}, states.Manageable, states.InspectWait, states.Manageable, states.Available))
+		stepsFor(t, inspected, states.Manageable, states.InspectWait, states.Manageable, states.Available))
 
 	require.Equal(t,
 		[]string{"wait for inspecting to end in manageable", "send inspect", "done"},
-		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventInspect)}, states.Inspecting, states.Manageable, states.Manageable),
+		stepsFor(t, inspected, states.Inspecting, states.Manageable, states.Manageable),
 		"an inspection that was in progress before does not count, one that was not seen does")
 
 	const uninspected = "blocked: needs retry of inspecting, before inspect"
 	require.Equal(t,
 		[]string{"send inspect", uninspected, uninspected},
-		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventInspect)}, states.Manageable, states.InspectFail, states.Manageable),
+		stepsFor(t, inspected, states.Manageable, states.InspectFail, states.Manageable),
 		"a failure is not forgotten when an operator moves the node")
 
 	require.Equal(t,
 		[]string{"send inspect", "blocked: overtaken of inspecting"},
-		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventInspect)}, states.Manageable, states.Deploying))
+		stepsFor(t, inspected, states.Manageable, states.Deploying))
 
 	require.Equal(t,
 		[]string{"send clean with clean_steps", "blocked: needs unhold of cleaning, before unhold", "done"},
@@ -254,14 +255,15 @@ func TestWorkIsDoneOnce(t *testing.T) {
 }
 
 func TestATearDownIsRequestedOnce(t *testing.T) {
+	deleted := plan.Desired{Version: newest, Goal: plan.After(states.EventDelete), Policy: mayDestroy}
 	require.Equal(t,
 		[]string{"send deleted", "wait for deleting to end in available", "blocked: overtaken of deleting"},
-		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventDelete), Policy: mayDestroy}, states.Active, states.Deleting, states.Deploying),
+		stepsFor(t, deleted, states.Active, states.Deleting, states.Deploying),
 		"who was given the node since keeps it")
 
 	require.Equal(t,
 		[]string{"send deleted", "done", "done"},
-		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventDelete), Policy: mayDestroy}, states.Active, states.Available, states.Active))
+		stepsFor(t, deleted, states.Active, states.Available, states.Active))
 }
 
 func TestAVerificationThatFailedIsNotRepeated(t *testing.T) {
@@ -295,7 +297,7 @@ func TestStepSaysHowManyRequestsAreLeft(t *testing.T) {
 }
 
 func TestNextRefuses(t *testing.T) {
-	good := plan.Desired{Goal: plan.In(states.Active), Version: 113}
+	good := plan.Desired{Goal: plan.In(states.Active), Version: 115}
 	tests := map[string]struct {
 		table   *states.Table
 		node    machine.Node

@@ -101,7 +101,8 @@ func (x *index) judge(after, now machine.Node) Verdict {
 		return InProgress
 	case x.phases[now.State] == states.PhaseFailed:
 		return Failed
-	case now.State == states.Enroll && (x.reach[after.State].Has(states.Enroll) || now.LastError != "" && (manual || end == states.Manageable)):
+	case now.State == states.Enroll && (x.reach[after.State].Has(states.Enroll) ||
+		now.LastError != "" && (manual || end == states.Manageable)):
 		// Verification fails in enroll, and openstacksdk takes a last error there for the failure
 		// of any request that leads to manageable.
 		return Failed

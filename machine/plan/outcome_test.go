@@ -177,13 +177,14 @@ func TestOutcomeRefuses(t *testing.T) {
 		now     machine.Node
 		as      any
 	}{
-		"no table":                             {nil, node(states.Enroll), "manage", node(states.Enroll), new(*machine.StateError)},
-		"no verb":                              {latest, node(states.Enroll), "done", node(states.Enroll), new(*states.UnknownError)},
-		"not from there":                       {latest, node(states.Enroll), "provide", node(states.Enroll), new(*states.RequestError)},
-		"a foreign state":                      {states.Kilo.Table(), node(states.Rescue), "rescue", node(states.Rescue), new(*machine.StateError)},
-		"a foreign state to":                   {states.Kilo.Table(), node(states.Available), "active", node(states.Rescue), new(*machine.StateError)},
-		"a foreign state, from an unknown one": {states.Kilo.Table(), node(states.UnknownState), "active", node(states.Rescue), new(*machine.StateError)},
-		"the first number that is no state":    {latest, node(states.Enroll), "manage", node(64), new(*machine.StateError)},
+		"no table":           {nil, node(states.Enroll), "manage", node(states.Enroll), new(*machine.StateError)},
+		"no verb":            {latest, node(states.Enroll), "done", node(states.Enroll), new(*states.UnknownError)},
+		"not from there":     {latest, node(states.Enroll), "provide", node(states.Enroll), new(*states.RequestError)},
+		"a foreign state":    {states.Kilo.Table(), node(states.Rescue), "rescue", node(states.Rescue), new(*machine.StateError)},
+		"a foreign state to": {states.Kilo.Table(), node(states.Available), "active", node(states.Rescue), new(*machine.StateError)},
+		"a foreign state, from an unknown one": {states.Kilo.Table(), node(states.UnknownState), "active", node(states.Rescue),
+			new(*machine.StateError)},
+		"the first number that is no state": {latest, node(states.Enroll), "manage", node(64), new(*machine.StateError)},
 		"a bad target": {latest, node(states.Available), "active",
 			machine.Node{State: states.Deploying, Target: states.Deploying}, new(*machine.StateError)},
 	}

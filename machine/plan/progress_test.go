@@ -68,6 +68,11 @@ func TestAStepSaysWhatWorkItIsAboutAndWhetherACallIsAwaited(t *testing.T) {
 
 func TestCountsStopAtTheirHighest(t *testing.T) {
 	tried := plan.TriesOf(states.Deploying, math.MaxUint8)
-	desired := plan.Desired{Goal: plan.In(states.Active), Version: newest, Policy: plan.Policy{Retries: math.MaxUint8}, Progress: plan.NewProgress(tried, plan.Open)}
+	desired := plan.Desired{
+		Goal:     plan.In(states.Active),
+		Version:  newest,
+		Policy:   plan.Policy{Retries: math.MaxUint8},
+		Progress: plan.NewProgress(tried, plan.Open),
+	}
 	require.Equal(t, "blocked: needs retry of deploying, before active", next(t, states.Available, desired).String())
 }

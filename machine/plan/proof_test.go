@@ -33,7 +33,7 @@ func versionsOf(table *states.Table) []states.APIVersion {
 	return append(all, table.Series().MaxAPIVersion())
 }
 
-// A coverage counts what a test has explored.
+// A coverage counts the cases that a test has explored.
 type coverage struct {
 	mu                      sync.Mutex
 	spaces, vertices, edges int
@@ -326,7 +326,7 @@ func checkNoRetries(g *stateSpace) {
 		}
 		retries := false
 		for work, tried := range step.Progress.Tries() {
-			retries = retries || tried > 1 || tried > 0 && g.vertices[i].tried[work] > 0 && plan.WorkStates[work] == step.Work
+			retries = retries || tried > 1 || tried > 0 && g.vertices[i].tried[work] > 0 && states.Work(work).Working() == step.Work
 		}
 		if retries || failedAt[g.vertices[i].state] != states.NoState && failedAt[g.vertices[i].state] == step.Work {
 			require.Fail(g.t, "retries what failed", g.describe(i))

@@ -13,12 +13,12 @@ import (
 type routes [maxPositions]route
 
 // A route is the first request on the shortest path from a position to a goal, and the
-// length of the path. If work is in progress or on hold, the request is the one that ends
-// the work, if that is better than waiting for the work to end.
+// length of the path. If work is in progress or on hold, the request ends the work,
+// if that is better than waiting for the work to end.
 type route struct {
 	event  states.Event // NoEvent if there is nothing to request
-	starts work         // the work that the event starts
-	redoes work         // the work that has failed in the position and that the path repeats
+	starts states.Work  // the work that the event starts
+	redoes states.Work  // the work that has failed in the position and that the path repeats
 	left   uint8        // the number of requests to the goal, after the work in progress has succeeded; noRoute if there is no path
 	ended  uint8        // the number of requests to the goal after event has ended the work in progress
 }
@@ -80,13 +80,13 @@ func (p *planner) planIdle() {
 		for _, r := range p.requests {
 			here := &p.routes[r.from]
 			if p.idle(r.from) && here.left == noRoute && p.length(r) == left && p.permits(r) {
-				*here = route{event: r.event, starts: started(r.from, r.event), left: left}
+				*here = route{event: r.event, starts: p.started(r), left: left}
 			}
 		}
 	}
 	for s := range p.table.States().All() {
-		if p.phases[s] == states.PhaseFailed && p.starts(s, workOf[s]) {
-			p.routes[s].redoes = workOf[s]
+		if p.phases[s] == states.PhaseFailed && p.starts(s, s.Work()) {
+			p.routes[s].redoes = s.Work()
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (p *planner) destroysWith(r request) bool {
 	case states.EventRebuild:
 		return r.from != states.DeployFail
 	case states.EventManage:
-		return r.from == states.AdoptFail && p.routes[states.Manageable].starts == cleaning
+		return r.from == states.AdoptFail && p.routes[states.Manageable].starts == states.WorkClean
 	default:
 		return false
 	}
@@ -135,7 +135,7 @@ func (p *planner) destroysWith(r request) bool {
 
 // starts reports whether the route from a state to the goal starts a kind of work, the
 // goal's own work included.
-func (p *planner) starts(s states.State, w work) bool {
+func (p *planner) starts(s states.State, w states.Work) bool {
 	for {
 		here := p.routes[s]
 		if here.event == states.NoEvent || here.starts == w {
@@ -164,39 +164,22 @@ func (p *planner) planWorking() {
 	}
 	for _, r := range p.requests {
 		here, after := &p.routes[r.from], p.routes[p.ends[r.to]]
-		if p.idle(r.from) || !p.permits(r) || after.left == noRoute || p.starts(p.ends[r.to], workOf[r.from]) {
+		if p.idle(r.from) || !p.permits(r) || after.left == noRoute || p.starts(p.ends[r.to], r.from.Work()) {
 			continue
 		}
 		asNear := after.left == here.left && r.event == states.EventAbort && here.event == states.NoEvent
 		if after.left < here.left || asNear {
-			here.event, here.starts, here.ended = r.event, started(r.from, r.event), after.left
+			here.event, here.starts, here.ended = r.event, p.started(r), after.left
 		}
 	}
 }
 
-// started returns the work that a request starts.
-func started(from states.State, e states.Event) work {
-	switch e {
-	case states.EventManage:
-		if from == states.Enroll {
-			return verification
-		}
-	case states.EventProvide, states.EventClean:
-		return cleaning
-	case states.EventDeploy, states.EventRebuild:
-		return deployment
-	case states.EventInspect:
-		return inspection
-	case states.EventAdopt:
-		return adoption
-	case states.EventRescue:
-		return rescue
-	case states.EventUnrescue:
-		return unrescue
-	case states.EventService:
-		return service
-	case states.EventDelete:
-		return tearDown
+// started returns the work that a request starts: the work of the state that it leads to, if the conductor is at work
+// there.
+func (x *index) started(r request) states.Work {
+	to, _ := x.table.Next(r.from, r.event)
+	if x.phases[to] != states.PhaseWorking {
+		return states.NoWork
 	}
-	return noWork
+	return to.Work()
 }

@@ -15,7 +15,7 @@ import (
 
 func ExampleRoute() {
 	node := machine.Node{State: states.Enroll}
-	route, err := plan.Route(states.Latest().Table(), node, plan.Desired{Goal: plan.In(states.Available), Version: 113})
+	route, err := plan.Route(states.Latest().Table(), node, plan.Desired{Goal: plan.In(states.Available), Version: 115})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -38,6 +38,8 @@ func TestARouteEndsAndHasTheRequestsThatNextCounts(t *testing.T) {
 		for from := range table.States().All() {
 			for goal := range plan.AllGoals() {
 				desired := plan.Desired{Goal: goal, Version: series.MaxAPIVersion(), Policy: plan.Policy{MayDestroy: true, Retries: 1}}
+				unknownTarget, err := plan.Route(table, machine.Node{State: from, Target: states.UnknownState}, desired)
+				require.NoError(t, err)
 				route, err := plan.Route(table, machine.Node{State: from}, desired)
 				require.NoError(t, err)
 				var last plan.Step
@@ -57,13 +59,20 @@ func TestARouteEndsAndHasTheRequestsThatNextCounts(t *testing.T) {
 				if last.Action == plan.Done && left > 0 {
 					require.Equal(t, left, sent, "%v: %v to %v", series, from, goal)
 				}
+				for _, step := range unknownTarget {
+					steps--
+					require.GreaterOrEqual(t, steps, 0, "%v: %v to %v: an unknown target counts as none", series, from, goal)
+					last = step
+				}
+				require.Zero(t, steps)
+				require.Contains(t, []plan.Action{plan.Done, plan.Blocked}, last.Action, "%v: %v to %v", series, from, goal)
 			}
 		}
 	}
 }
 
 func TestARouteStopsWhereARequestIsRefused(t *testing.T) {
-	desired := plan.Desired{Goal: plan.In(states.Active), Version: 113, Fields: plan.NodeFields{Maintenance: true}}
+	desired := plan.Desired{Goal: plan.In(states.Active), Version: 115, Fields: plan.NodeFields{Maintenance: true}}
 	route, err := plan.Route(states.Latest().Table(), machine.Node{State: states.Enroll}, desired)
 	require.NoError(t, err)
 	for node, step := range route {
@@ -77,7 +86,7 @@ func TestARouteStopsWhereARequestIsRefused(t *testing.T) {
 }
 
 func TestARouteEndsAtARequestThatIsHeldBack(t *testing.T) {
-	desired := plan.Desired{Goal: plan.In(states.Active), Version: 113, Fields: plan.NodeFields{Reserved: true}}
+	desired := plan.Desired{Goal: plan.In(states.Active), Version: 115, Fields: plan.NodeFields{Reserved: true}}
 	route, err := plan.Route(states.Latest().Table(), machine.Node{State: states.Available}, desired)
 	require.NoError(t, err)
 	var steps []plan.Step
@@ -90,7 +99,8 @@ func TestARouteEndsAtARequestThatIsHeldBack(t *testing.T) {
 }
 
 func TestARouteNeedNotBeReadToItsEnd(t *testing.T) {
-	route, err := plan.Route(states.Latest().Table(), machine.Node{State: states.Enroll}, plan.Desired{Goal: plan.In(states.Active), Version: 113})
+	route, err := plan.Route(states.Latest().Table(), machine.Node{State: states.Enroll},
+		plan.Desired{Goal: plan.In(states.Active), Version: 115})
 	require.NoError(t, err)
 	for _, step := range route {
 		require.Equal(t, "manage", step.Verb)
@@ -100,14 +110,15 @@ func TestARouteNeedNotBeReadToItsEnd(t *testing.T) {
 
 func TestARouteGoesThroughAHoldByUnhold(t *testing.T) {
 	walk := func(v states.APIVersion) (seen []states.State, last plan.Step) {
-		route, err := plan.Route(states.Latest().Table(), machine.Node{State: states.CleanHold}, plan.Desired{Goal: plan.In(states.Available), Version: v})
+		route, err := plan.Route(states.Latest().Table(), machine.Node{State: states.CleanHold},
+			plan.Desired{Goal: plan.In(states.Available), Version: v})
 		require.NoError(t, err)
 		for node, step := range route {
 			seen, last = append(seen, node.State), step
 		}
 		return seen, last
 	}
-	seen, last := walk(113)
+	seen, last := walk(115)
 	require.Equal(t, []states.State{states.CleanHold, states.CleanWait, states.Cleaning, states.Available}, seen)
 	require.Equal(t, plan.Done, last.Action)
 	seen, last = walk(84)

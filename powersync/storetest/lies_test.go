@@ -89,8 +89,8 @@ func (m *machines) SetPower(_ context.Context, id string, power states.Power) er
 	return nil
 }
 
-// With a store that lies, rounds and requests end. No machine gets more than one request in a round, nor a power state that
-// no record had.
+// With a store that lies, rounds and requests end. No machine gets more than one request in a round, nor a power state
+// that no record had.
 func TestALyingStoreLeadsToNoRequestThatNoRecordAsksFor(t *testing.T) {
 	for name, lie := range lies {
 		t.Run(name, func(t *testing.T) {

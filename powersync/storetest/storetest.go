@@ -238,7 +238,7 @@ func checkOneWins(ctx context.Context, open opener) error {
 			return err
 		}
 		if r.LastError != won {
-			return fmt.Errorf("the update of writer %s was done, that of writer %s is stored", won, r.LastError)
+			return fmt.Errorf("the update of writer %s was done, and the update of writer %s is stored", won, r.LastError)
 		}
 	}
 	return nil

@@ -34,7 +34,8 @@ func ExampleCheck() {
 		return &switcher{state}, nil
 	})
 	fmt.Println(err)
-	// Output: liberty: "clean wait: abort": want accepted, in "clean failed"; got refused ("abort is for later"), in "clean wait"
+	// Output:
+	// liberty: "clean wait: abort": want accepted, in "clean failed"; got refused ("abort is for later"), in "clean wait"
 }
 
 // A regression test for a difference that Check reported: the sequence is from its

@@ -21,7 +21,7 @@ import (
 // BenchmarkFleet verifies 1,000 nodes against BMCs that take 50 ms for each answer. It
 // reports the time relative to the ideal, which is the time of one verification times
 // the number of rounds that the bound needs, and the peak number of goroutines,
-// including those of the BMCs.
+// including the BMCs' goroutines.
 func BenchmarkFleet(b *testing.B) {
 	const (
 		nodes   = 1000

@@ -16,19 +16,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/stmcginnis/gofish/common"
-	schemas "github.com/stmcginnis/gofish/redfish"
-
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
+	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
 // registryBytes bounds the body of a BIOS attribute registry, which describes some thousand
 // attributes. It replaces Config.MaxAnswerBytes if that is less.
 const registryBytes = 8 << 20
 
-// BIOSSetting is an attribute of a system's BIOS, with what the BMC's attribute registry says
+// BIOSSetting is an attribute of a system's BIOS, with the information that the BMC's attribute registry has
 // about it. The JSON names are Ironic's. What the registry does not say is zero.
 //
 // Source: registry_fields in ironic/objects/bios.py; AttributeRegistry and Bios of DSP8010.
@@ -61,10 +59,11 @@ func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
 	return settings, err
 }
 
-// SetBIOS sets some of a node's BIOS settings. They take effect at the machine's next boot. The
-// values have the type of the setting, or are its text: "30", "true". SetBIOS sends nothing and returns false
-// if the machine has all values already and no other ones are pending. An unknown setting is an error of the
-// kind [verify.Unsupported]; a value that the registry excludes is one of the kind [verify.Misconfigured].
+// SetBIOS sets some of a node's BIOS settings. They take effect at the machine's next boot. The values have the type of
+// the setting, or are its text: "30", "true". SetBIOS sends nothing and returns false if the machine has all values
+// already and no other ones are pending. An unknown setting is an error of the kind [verify.Unsupported], and so is one
+// without a registry unless [Config.AnyBIOSSetting] is set; a value that the registry excludes is one of the kind
+// [verify.Misconfigured].
 //
 // Source: apply_configuration in ironic/drivers/modules/redfish/bios.py.
 func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) (sent bool, err error) {
@@ -73,7 +72,7 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 		if err != nil {
 			return err
 		}
-		attributes, err := b.typed(values)
+		attributes, err := b.typed(values, r.anyBIOS)
 		if err != nil {
 			return err
 		}
@@ -86,8 +85,9 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 			return nil
 		}
 		change := map[string]any{"Attributes": attributes}
-		if slices.Contains(b.AllowedAttributeUpdateApplyTimes(), common.OnResetApplyTime) && b.found.at("@Redfish.Settings", "SupportedApplyTimes") != nil {
-			change["@Redfish.SettingsApplyTime"] = map[string]string{"ApplyTime": string(common.OnResetApplyTime)}
+		if slices.Contains(b.AllowedAttributeUpdateApplyTimes(), schemas.OnResetApplyTime) &&
+			b.found.at("@Redfish.Settings", "SupportedApplyTimes") != nil {
+			change["@Redfish.SettingsApplyTime"] = map[string]string{"ApplyTime": string(schemas.OnResetApplyTime)}
 		}
 		sent = true
 		return r.client.Change(ctx, target, change)
@@ -95,8 +95,8 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 	return sent && err == nil, err
 }
 
-// ResetBIOS resets a node's BIOS settings to those of the factory, at the machine's next boot.
-// Errors are those of [Driver.BIOS]; a BMC without the action has the kind [verify.Unsupported].
+// ResetBIOS resets a node's BIOS settings to the factory settings, at the machine's next boot.
+// It returns the errors of [Driver.BIOS]; a BMC without the action has the kind [verify.Unsupported].
 func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
 	return d.redfish(ctx, 0, id, "reset the BIOS settings", func(ctx context.Context, r *redfishConnection) error {
 		b, _, err := r.readBIOS(ctx)
@@ -149,7 +149,7 @@ func (r *redfishConnection) bios(ctx context.Context) (*bios, error) {
 	}
 	values, _ := b.found.at("Attributes").(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		setting := entries[name]
+		setting := entries[name].of(values[name])
 		switch value := values[name].(type) {
 		case string, bool, json.Number:
 			setting.Name, setting.Value = name, value
@@ -182,12 +182,15 @@ func (r *redfishConnection) pendingBIOS(ctx context.Context, b *bios) (now, pend
 }
 
 // typed returns values in the types of the settings.
-func (b *bios) typed(values map[string]any) (map[string]any, error) {
+func (b *bios) typed(values map[string]any, unregistered bool) (map[string]any, error) {
 	typed := make(map[string]any, len(values))
 	for name, value := range values {
 		i := slices.IndexFunc(b.settings, func(s BIOSSetting) bool { return s.Name == name })
 		if i < 0 {
 			return nil, failure.Unsupportedf("the system has no BIOS setting %q", name)
+		}
+		if b.settings[i].AttributeType == "" && !unregistered {
+			return nil, failure.Unsupportedf("the BMC has no registry with the BIOS setting %q, so that its value cannot be checked", name)
 		}
 		var err error
 		if typed[name], err = b.settings[i].typed(value); err != nil {
@@ -197,7 +200,7 @@ func (b *bios) typed(values map[string]any) (map[string]any, error) {
 	return typed, nil
 }
 
-// typed returns a value in the setting's type: that of the registry, or else that of its present value.
+// typed returns a value in the setting's type: the registry's, or else the type of its present value.
 func (s *BIOSSetting) typed(value any) (any, error) {
 	text := fmt.Sprint(value)
 	kind := s.AttributeType
@@ -232,19 +235,20 @@ func (s *BIOSSetting) typed(value any) (any, error) {
 }
 
 // registry reads the attribute registry with an ID, in English (DSP0266, "Registries"). Without one it returns no
-// entries. The file of the registry, or else the registry itself, has the ID. gofish does not decode the registry,
-// because it has 0 for each limit that is not there, and the registry may have more values than the guard lets through.
-func (r *reading) registry(id string) map[string]BIOSSetting {
-	collection := r.guard.root.link("Registries")
-	if id == "" || collection == "" || r.ended() {
+// entries. The file of the registry, or else the registry itself, has the ID, or the same in another spelling, or else
+// is the only one of the BIOS. gofish does not decode the registry, because it has 0 for each limit that is not there,
+// and the registry may have more values than the guard lets through.
+func (r *reading) registry(id string) map[string]registered {
+	if id == "" {
 		return nil
 	}
-	files, err := r.client.Members(r.ctx, collection)
-	r.note(err)
-	slices.SortStableFunc(files, func(a, b string) int { // the one that is probably meant comes first
+	files, _ := r.client.Members(r.ctx, r.guard.root.link("Registries")) // those that can be found
+
+	// The one that is probably meant comes first.
+	slices.SortStableFunc(files, func(a, b string) int {
 		return strings.Compare(strings.TrimPrefix(path.Base(a), id), strings.TrimPrefix(path.Base(b), id))
 	})
-	type place struct{ from, link string }
+	type place struct{ from, link, names string }
 	var others []place // of attribute registries whose files have another name
 	for _, file := range files {
 		if r.ended() {
@@ -269,20 +273,51 @@ func (r *reading) registry(id string) map[string]BIOSSetting {
 				_, entries := r.entries(a.Request.Path, l.Uri)
 				return entries
 			}
-			others = append(others, place{a.Request.Path, l.Uri})
+			others = append(others, place{a.Request.Path, l.Uri, known + " " + registry})
 			break
 		}
 	}
+	var bios []map[string]registered
 	for _, other := range others {
-		if known, entries := r.entries(other.from, other.link); known == id {
+		known, entries := r.entries(other.from, other.link)
+		if plain(known) == plain(id) {
 			return entries
 		}
+		if entries != nil && strings.Contains(strings.ToLower(other.names), "bios") {
+			bios = append(bios, entries)
+		}
+	}
+	if len(bios) == 1 {
+		return bios[0]
 	}
 	return nil
 }
 
+// plain returns the ID of a registry without what BMCs spell differently: BiosAttributeRegistry.v1_0_0 is
+// BiosAttributeRegistry.1.0.0.
+func plain(id string) string {
+	return strings.NewReplacer(".v", "", "_", "", ".", "").Replace(strings.ToLower(id))
+}
+
+// registered is a registry's entry for a BIOS setting.
+type registered struct {
+	BIOSSetting
+	words []string // as AllowableValues, as they are displayed
+}
+
+// of returns the setting with a value. If that is the displayed word of an allowable value, and not the value's name,
+// the words are the allowable values: the names in Supermicro's registries are numbers, which their BIOS settings never
+// have.
+func (r registered) of(value any) BIOSSetting {
+	text, _ := value.(string)
+	if !slices.Contains(r.AllowableValues, text) && slices.Contains(r.words, text) {
+		r.AllowableValues = r.words
+	}
+	return r.BIOSSetting
+}
+
 // entries reads a registry at a link of the registry file, and its ID.
-func (r *reading) entries(from, link string) (id string, entries map[string]BIOSSetting) {
+func (r *reading) entries(from, link string) (id string, entries map[string]registered) {
 	at, err := r.client.Follow(from, link)
 	if err != nil || r.ended() {
 		return "", nil
@@ -302,19 +337,21 @@ func (r *reading) entries(from, link string) (id string, entries map[string]BIOS
 			}
 		}
 	}
-	var mistyped *json.UnmarshalTypeError // what has a wrong type stays zero
+	var mistyped *json.UnmarshalTypeError // a value of a wrong type stays zero
 	if err := json.Unmarshal(a.Body, &list); err != nil && !errors.As(err, &mistyped) {
 		return "", nil
 	}
-	entries = make(map[string]BIOSSetting)
+	entries = make(map[string]registered)
 	for _, of := range list.RegistryEntries.Attributes {
-		s := BIOSSetting{
-			AttributeType: of.Type, LowerBound: of.LowerBound.value, UpperBound: of.UpperBound.value, MinLength: of.MinLength.value, MaxLength: of.MaxLength.value,
+		s := registered{BIOSSetting: BIOSSetting{
+			AttributeType: of.Type, LowerBound: of.LowerBound.value, UpperBound: of.UpperBound.value,
+			MinLength: of.MinLength.value, MaxLength: of.MaxLength.value,
 			ReadOnly: of.ReadOnly.value, ResetRequired: of.ResetRequired.value, Unique: of.IsSystemUniqueProperty.value,
-		}
+		}}
 		for _, v := range of.Value {
 			if text := cmp.Or(v.ValueName, v.ValueDisplayName); text != "" {
 				s.AllowableValues = append(s.AllowableValues, text)
+				s.words = append(s.words, cmp.Or(v.ValueDisplayName, text))
 			}
 		}
 		entries[of.AttributeName] = s

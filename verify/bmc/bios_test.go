@@ -17,7 +17,7 @@ import (
 
 const registry = "/redfish/v1/Registries/BiosAttributeRegistryBmctest.v1_0_0"
 
-// The names and types are those of GET /v1/nodes/NODE/bios?detail=true.
+// The names and types are the same as in GET /v1/nodes/NODE/bios?detail=true.
 func TestTheBIOSSettingsHaveTheFieldsOfTheRegistry(t *testing.T) {
 	server := startRedfish(t)
 	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
@@ -27,29 +27,54 @@ func TestTheBIOSSettingsHaveTheFieldsOfTheRegistry(t *testing.T) {
 	text, err := json.Marshal(settings[:5])
 	require.NoError(t, err)
 	require.JSONEq(t, `[
-		{"name": "AssetTag", "value": "", "attribute_type": "String", "min_length": 0, "max_length": 32, "read_only": false, "reset_required": false, "unique": false},
-		{"name": "BootTimeout", "value": 5, "attribute_type": "Integer", "lower_bound": 0, "upper_bound": 300, "read_only": false, "reset_required": true, "unique": false},
-		{"name": "HyperThreading", "value": "Enabled", "attribute_type": "Enumeration", "allowable_values": ["Enabled", "Disabled"], "read_only": false, "reset_required": true, "unique": false},
-		{"name": "PowerProfile", "value": "Balanced", "attribute_type": "Enumeration", "allowable_values": ["Performance", "Balanced", "PowerSaving"], "read_only": false, "reset_required": true, "unique": false},
+		{"name": "AssetTag", "value": "", "attribute_type": "String", "min_length": 0, "max_length": 32,
+			"read_only": false, "reset_required": false, "unique": false},
+		{"name": "BootTimeout", "value": 5, "attribute_type": "Integer", "lower_bound": 0, "upper_bound": 300,
+			"read_only": false, "reset_required": true, "unique": false},
+		{"name": "HyperThreading", "value": "Enabled", "attribute_type": "Enumeration", "allowable_values": ["Enabled", "Disabled"],
+			"read_only": false, "reset_required": true, "unique": false},
+		{"name": "PowerProfile", "value": "Balanced", "attribute_type": "Enumeration",
+			"allowable_values": ["Performance", "Balanced", "PowerSaving"], "read_only": false, "reset_required": true, "unique": false},
 		{"name": "QuietBoot", "value": true, "attribute_type": "Boolean", "read_only": false, "reset_required": true, "unique": false}
 	]`, string(text))
 }
 
 // The registry file of sushy-tools has another name than the registry in it, which sushy finds by its Id.
 func TestTheRegistryIsFoundByItsOwnID(t *testing.T) {
-	server := startRedfish(t)
-	server.AddFault(bmctest.Fault{On: registry, Do: changeObject("another name", func(o map[string]any) {
-		o["Id"], o["Registry"] = "BiosAttributeRegistry.v1_0_0", "BiosAttributeRegistry1.0"
-	})})
-	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
-	settings, err := d.BIOS(t.Context(), "node")
-	require.NoError(t, err)
-	require.Equal(t, "Integer", settings[1].AttributeType)
+	for name, test := range map[string]struct {
+		names bmctest.RegistryNames
+		want  string
+	}{
+		"the registry has the name": {bmctest.RegistryNames{Attribute: "A.v1_0_0", File: "BiosAttributeRegistry.v1_0_0",
+			Registry: "BiosAttributeRegistry1.0"}, "Integer"},
+		"the only registry of the BIOS is meant": {bmctest.RegistryNames{Attribute: "A.v1_0_0", File: "BiosAttributeRegistry", ID: "another"},
+			"Integer"},
+		"it is another device's": {bmctest.RegistryNames{Attribute: "A.v1_0_0", File: "NetworkAttributeRegistry", ID: "another"}, ""},
+	} {
+		d, _ := profileDriver(t, bmctest.Profile{Registry: test.names})
+		settings, err := d.BIOS(t.Context(), "node")
+		require.NoError(t, err)
+		require.Equal(t, test.want, settings[1].AttributeType, name)
+	}
+}
 
-	server.AddFault(bmctest.Fault{On: registry + "/registry.json", Do: bmctest.Property("Id", "another registry")})
-	settings, err = d.BIOS(t.Context(), "node")
-	require.NoError(t, err)
-	require.Empty(t, settings[1].AttributeType)
+// Supermicro's registries have numbers as names of the values.
+func TestTheValuesOfABIOSSettingAreThoseThatItHas(t *testing.T) {
+	names, words := []string{"Off", "1", "2"}, []string{"No", "Yes", "2"}
+	for value, want := range map[string][]string{"Off": names, "1": names, "2": names, "No": words, "Yes": words, "Perhaps": names} {
+		d, _ := vendorDriver(t,
+			bmctest.Fault{On: systemPath + "/Bios", Do: bmctest.Property("Attributes", map[string]any{"HyperThreading": value})},
+			bmctest.Fault{On: registry + "/registry.json", Do: bmctest.Property("RegistryEntries", map[string]any{"Attributes": []any{map[string]any{
+				"AttributeName": "HyperThreading", "Type": "Enumeration", "Value": []any{
+					map[string]any{"ValueName": "Off", "ValueDisplayName": "No"}, map[string]any{"ValueName": "1", "ValueDisplayName": "Yes"},
+					map[string]any{"ValueName": "2"}, map[string]any{},
+				},
+			}}})})
+		settings, err := d.BIOS(t.Context(), "node")
+		require.NoError(t, err)
+		require.Len(t, settings, 1)
+		require.Equal(t, want, settings[0].AllowableValues, value)
+	}
 }
 
 // A bound of a wrong type is none: one of 0 would exclude every value.
@@ -79,14 +104,21 @@ func TestBIOSSettingsAreWrittenWithTheirTypes(t *testing.T) {
 		if !described {
 			server.AddFault(bmctest.Fault{On: registry, Do: bmctest.Status(http.StatusNotFound)})
 		}
-		d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
 		values := map[string]any{"BootTimeout": "30", "QuietBoot": "False", "PowerProfile": "Performance"}
+		config := configOf(server)
+		config.AnyBIOSSetting = !described
+		d := newDriver(t, 0, map[string]bmc.Config{"node": config})
 		for _, want := range []bool{true, true} { // the values are pending, but not in force
 			sent, err := d.SetBIOS(t.Context(), "node", values)
 			require.NoError(t, err)
 			require.Equal(t, want, sent)
 		}
 		require.Equal(t, 5, server.BIOS("1")["BootTimeout"])
+		for _, value := range []int{5, 30} { // the first is in force, but another one is pending
+			sent, err := d.SetBIOS(t.Context(), "node", map[string]any{"BootTimeout": value})
+			require.NoError(t, err)
+			require.True(t, sent)
+		}
 		require.NoError(t, d.SetPower(t.Context(), "node", states.PowerRebooting))
 		now := server.BIOS("1")
 		require.Equal(t, []any{30, false, "Performance"}, []any{now["BootTimeout"], now["QuietBoot"], now["PowerProfile"]})
@@ -132,16 +164,22 @@ func TestABIOSThatIsMissingOrStrange(t *testing.T) {
 		read, set error
 		settings  int
 	}{
-		"none":                  {bmctest.Fault{On: systemPath, Do: bmctest.WithoutProperty("Bios")}, verify.Unsupported, verify.Unsupported, 0},
-		"null":                  {bmctest.Fault{On: systemPath, Do: bmctest.Property("Bios", nil)}, verify.Unsupported, verify.Unsupported, 0},
-		"elsewhere":             {bmctest.Fault{On: systemPath, Do: bmctest.Property("Bios", map[string]any{"@odata.id": "https://other.invalid/x"})}, verify.Unsupported, verify.Unsupported, 0},
-		"no attributes":         {bmctest.Fault{On: bios, Do: bmctest.WithoutProperty("Attributes")}, nil, verify.Unsupported, 0},
-		"a list for a value":    {bmctest.Fault{On: bios, Do: bmctest.Property("Attributes", map[string]any{"BootTimeout": []any{1}, "A": "b"})}, nil, verify.Unsupported, 1},
-		"settings of a BMC":     {bmctest.Fault{On: bios + "/Settings", Do: bmctest.Status(http.StatusInternalServerError)}, nil, verify.Protocol, 6},
-		"no registries":         {bmctest.Fault{On: "/redfish/v1/Registries", Do: bmctest.Status(http.StatusNotFound)}, nil, nil, 6},
-		"a registry elsewhere":  {bmctest.Fault{On: registry, Do: bmctest.Property("Location", []any{map[string]any{"Language": "en", "Uri": "https://other.invalid/x"}})}, nil, nil, 6},
-		"an attribute of null":  {bmctest.Fault{On: registry + "/registry.json", Do: bmctest.Property("RegistryEntries", map[string]any{"Attributes": []any{nil, 7, map[string]any{"AttributeName": 7}}})}, nil, nil, 6},
-		"a registry of no JSON": {bmctest.Fault{On: registry + "/registry.json", Do: bmctest.Change("text", func(http.Header, []byte) []byte { return []byte("<html>") })}, nil, nil, 6},
+		"none": {bmctest.Fault{On: systemPath, Do: bmctest.WithoutProperty("Bios")}, verify.Unsupported, verify.Unsupported, 0},
+		"null": {bmctest.Fault{On: systemPath, Do: bmctest.Property("Bios", nil)}, verify.Unsupported, verify.Unsupported, 0},
+		"elsewhere": {bmctest.Fault{On: systemPath, Do: bmctest.Property("Bios",
+			map[string]any{"@odata.id": "https://other.invalid/x"})}, verify.Unsupported, verify.Unsupported, 0},
+		"no attributes": {bmctest.Fault{On: bios, Do: bmctest.WithoutProperty("Attributes")}, nil, verify.Unsupported, 0},
+		"a list for a value": {bmctest.Fault{On: bios, Do: bmctest.Property("Attributes", map[string]any{"BootTimeout": []any{1}, "A": "b"})},
+			nil, verify.Unsupported, 1},
+		"settings of a BMC": {bmctest.Fault{On: bios + "/Settings", Do: bmctest.Status(http.StatusInternalServerError)}, nil, verify.Protocol, 6},
+		"no registries":     {bmctest.Fault{On: "/redfish/v1/Registries", Do: bmctest.Status(http.StatusNotFound)}, nil, verify.Unsupported, 6},
+		"a registry elsewhere": {bmctest.Fault{On: registry, Do: bmctest.Property("Location",
+			[]any{map[string]any{"Language": "en", "Uri": "https://other.invalid/x"}})}, nil, verify.Unsupported, 6},
+		"an attribute of null": {bmctest.Fault{On: registry + "/registry.json", Do: bmctest.Property("RegistryEntries",
+			map[string]any{"Attributes": []any{nil, 7, map[string]any{"AttributeName": 7}}})}, nil, verify.Unsupported, 6},
+		"a registry of no JSON": {bmctest.Fault{On: registry + "/registry.json", Do: bmctest.Change("text", func(http.Header, []byte) []byte {
+			return []byte("<html>")
+		})}, nil, verify.Unsupported, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := startRedfish(t)
@@ -174,10 +212,72 @@ func TestTheFirmwareVersionsAreThoseOfIronicsComponents(t *testing.T) {
 	link := func(path string) map[string]any { return map[string]any{"@odata.id": path} }
 	server.AddFault(bmctest.Fault{On: "/redfish/v1/Chassis/1", Do: bmctest.Property("NetworkAdapters", link(adapters))})
 	serve(adapters, map[string]any{"Members": []any{link(adapters + "/1"), link(adapters + "/2"), link(adapters + "/3")}})
-	serve(adapters+"/1", map[string]any{"Id": "1", "SerialNumber": "S1", "Controllers": []any{map[string]any{"FirmwarePackageVersion": "22.1"}}})
+	serve(adapters+"/1", map[string]any{"Id": "1", "SerialNumber": "S1", "Manufacturer": "M", "Model": "10G",
+		"Controllers": []any{map[string]any{"FirmwarePackageVersion": "22.1"}}})
 	serve(adapters+"/2", map[string]any{"Id": "2", "Controllers": []any{map[string]any{"FirmwarePackageVersion": "22.2"}, map[string]any{}}})
 	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
 	got, err := d.Firmware(t.Context(), "node")
 	require.ErrorIs(t, err, verify.Unsupported, "the third adapter cannot be read")
-	require.Equal(t, []bmc.FirmwareComponent{{"bios", "1.8.2"}, {"bmc", "2.14.0"}, {"nic:S1", "22.1"}, {"nic:2", "22.2"}}, got)
+	require.Equal(t, []bmc.FirmwareComponent{
+		{Component: "bios", Version: "1.8.2"}, {Component: "bmc", Version: "2.14.0", Model: "bmctest"},
+		{Component: "nic:S1", Version: "22.1", Vendor: "M", Model: "10G", SerialNumber: "S1"}, {Component: "nic:2", Version: "22.2"},
+	}, got)
+}
+
+func TestNoFirmwareVersionIsAnError(t *testing.T) {
+	const manager = "/redfish/v1/Managers/bmc"
+	d, server := vendorDriver(t,
+		bmctest.Fault{On: systemPath, Do: bmctest.WithoutProperty("BiosVersion")},
+		bmctest.Fault{On: manager, Do: bmctest.WithoutProperty("FirmwareVersion")})
+	got, err := d.Firmware(t.Context(), "node")
+	require.ErrorIs(t, err, verify.Unsupported)
+	require.ErrorContains(t, err, "the BMC reports no firmware versions")
+	require.Empty(t, got)
+
+	require.NoError(t, server.ClearFaults())
+	server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.WithoutProperty("BiosVersion")})
+	server.AddFault(bmctest.Fault{On: manager, Do: bmctest.Status(http.StatusInternalServerError)})
+	_, err = d.Firmware(t.Context(), "node")
+	require.ErrorIs(t, err, verify.Protocol, "why it has not been read")
+}
+
+func TestTheFirstManagerWithAVersionIsTheBMC(t *testing.T) {
+	const manager = "/redfish/v1/Managers/"
+	managers := []any{}
+	var faults []bmctest.Fault
+	for id, version := range []string{"", "2.1", "3.1"} {
+		path := manager + string(rune('1'+id))
+		managers = append(managers, map[string]any{"@odata.id": path})
+		faults = append(faults, bmctest.Fault{On: path, Do: jsonBody(`{"Model": "model ` + version + `", "FirmwareVersion": "` + version + `"}`)})
+	}
+	faults = append(faults, bmctest.Fault{On: systemPath, Do: bmctest.Property("Links", map[string]any{"ManagedBy": managers})})
+	d, _ := vendorDriver(t, faults...)
+	got, err := d.Firmware(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, bmc.FirmwareComponent{Component: "bmc", Version: "2.1", Model: "model 2.1"}, got[1])
+}
+
+// The second attempt begins with the resources that the first one has found.
+func TestWhatIsReadAgainAfterASessionHasEndedIsReturnedOnce(t *testing.T) {
+	const subscriptions = "/redfish/v1/EventService/Subscriptions"
+	d, server := vendorDriver(t)
+	_, err := d.Subscribe(t.Context(), "node", bmc.Subscription{Destination: "https://events.example", Protocol: "Redfish"})
+	require.NoError(t, err)
+	for on, read := range map[string]func() (int, error){
+		"/redfish/v1/Chassis/1": func() (int, error) { found, err := d.Firmware(t.Context(), "node"); return len(found), err },
+		slotUSB:                 func() (int, error) { found, err := d.VirtualMedia(t.Context(), "node"); return len(found), err },
+		subscriptions + "/more": func() (int, error) { found, err := d.Subscriptions(t.Context(), "node"); return len(found), err },
+	} {
+		want, err := read()
+		require.NoError(t, err)
+		require.NotZero(t, want)
+		logins := server.Logins().Attempts
+		server.AddFault(bmctest.Fault{On: on, Times: 1, Do: bmctest.Status(http.StatusUnauthorized)})
+		server.AddFault(bmctest.Fault{On: subscriptions, Times: 1, Do: bmctest.Property("Members@odata.nextLink", subscriptions+"/more")})
+		got, err := read()
+		require.NoError(t, err, on)
+		require.Equal(t, want, got, on)
+		require.Equal(t, logins+1, server.Logins().Attempts, on)
+		require.NoError(t, server.ClearFaults())
+	}
 }

@@ -14,24 +14,32 @@ import (
 
 // bootDevice is a boot device.
 type bootDevice struct {
-	word   string // Ironic's
-	target string // BootSourceOverrideTarget of Redfish; empty if there is none
-	code   byte   // boot device selector of IPMI (section 28.13, parameter 5), at its position in the second byte
+	word   string   // Ironic's
+	target string   // BootSourceOverrideTarget of Redfish; empty if there is none
+	code   byte     // boot device selector of IPMI (section 28.13, parameter 5), at its position in the second byte; 0 if there is none
+	others []string // other words of Redfish BMCs for the target
+}
+
+// is reports whether a BootSourceOverrideTarget is the device.
+func (b bootDevice) is(target string) bool {
+	words := append([]string{b.target}, b.others...)
+	return b.target != "" && slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(word, target) })
 }
 
 // Source: ironic/common/boot_devices.py and the management interfaces in
 // ironic/drivers/modules.
 var bootDevices = []bootDevice{
-	{"pxe", "Pxe", 0x04},
-	{"disk", "Hdd", 0x08},
-	{"cdrom", "Cd", 0x14},
-	{"bios", "BiosSetup", 0x18},
-	{"safe", "", 0x0c},
+	{"pxe", "Pxe", 0x04, nil},
+	{"disk", "Hdd", 0x08, nil},
+	{"cdrom", "Cd", 0x14, []string{"CD/DVD", "UsbCd"}},
+	{"bios", "BiosSetup", 0x18, nil},
+	{"safe", "", 0x0c, nil},
+	{"uefihttp", "UefiHttp", 0, nil},
 }
 
-// BootDevice reads the device that a node boots from next, in Ironic's words ("pxe",
-// "disk", "cdrom", "bios" or "safe"), and whether it is persistent. The device is empty
-// if the BMC leaves the choice to the machine, or names another device.
+// BootDevice reads the device that a node boots from next, in Ironic's words ("pxe", "disk", "cdrom", "bios", "safe" or
+// "uefihttp"), and whether it is persistent. The device is empty if the BMC leaves the choice to the machine, or names
+// another device.
 func (d *Driver) BootDevice(ctx context.Context, id string) (device string, persistent bool, err error) {
 	err = d.do(ctx, id, "read the boot device", func(ctx context.Context, conn connection) (err error) {
 		device, persistent, err = conn.bootDevice(ctx)
@@ -40,18 +48,31 @@ func (d *Driver) BootDevice(ctx context.Context, id string) (device string, pers
 	return device, persistent, err
 }
 
-// SetBootDevice sets the device that a node boots from next, or always if persistent,
-// in the words of [Driver.BootDevice]; only IPMI has "safe". The error is of the kind
-// [verify.Unsupported] for a device that the BMC cannot set. A BMC without persistent
-// boot devices refuses one.
+// SetBootDevice sets the device that a node boots from next, or always if persistent, in the words of
+// [Driver.BootDevice]; only IPMI has "safe", and only Redfish "uefihttp". The error is of the kind [verify.Unsupported]
+// for a device that the BMC cannot set. A BMC that has no persistent boot devices boots the device once, see
+// [Driver.KeepBootDevice].
 func (d *Driver) SetBootDevice(ctx context.Context, id, device string, persistent bool) error {
+	_, err := d.setBootDevice(ctx, id, device, persistent)
+	return err
+}
+
+// KeepBootDevice sets the device that a node always boots from. It reports whether the BMC keeps it. Otherwise the
+// device is set for the next boot only, and the caller sets it again before each start of the machine.
+func (d *Driver) KeepBootDevice(ctx context.Context, id, device string) (kept bool, err error) {
+	return d.setBootDevice(ctx, id, device, true)
+}
+
+func (d *Driver) setBootDevice(ctx context.Context, id, device string, persistent bool) (kept bool, err error) {
 	i := slices.IndexFunc(bootDevices, func(b bootDevice) bool { return b.word == device })
 	if i < 0 {
-		return &verify.Error{Op: "set the boot device", Kind: verify.Unsupported, Err: fmt.Errorf("there is no boot device %q", device)}
+		return false, &verify.Error{Op: "set the boot device", Kind: verify.Unsupported, Err: fmt.Errorf("there is no boot device %q", device)}
 	}
-	return d.do(ctx, id, "set boot device "+device, func(ctx context.Context, conn connection) error {
-		return conn.setBootDevice(ctx, bootDevices[i], persistent)
+	err = d.do(ctx, id, "set boot device "+device, func(ctx context.Context, conn connection) (err error) {
+		kept, err = conn.setBootDevice(ctx, bootDevices[i], persistent)
+		return err
 	})
+	return kept && err == nil, err
 }
 
 // BootMode reads how a node's machine boots: "uefi" or "bios", or "" if the BMC does not
@@ -84,12 +105,16 @@ func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
 		if err != nil {
 			return err
 		}
+		settings, err := system.bootSettings(ctx, r.client, hasMode)
+		if err != nil {
+			return err
+		}
 		var has struct {
 			boot
 			Modes []string `json:"BootSourceOverrideMode@Redfish.AllowableValues"`
 		}
 		wanted := redfishModes[mode]
-		err = system.Get("Boot", &has)
+		err = settings.Get("Boot", &has)
 		switch {
 		case err != nil:
 			return err
@@ -100,7 +125,11 @@ func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
 		case len(has.Modes) > 0 && !slices.Contains(has.Modes, wanted):
 			return failure.Unsupportedf("the system has the boot modes %q and not %q", has.Modes, wanted)
 		}
-		return r.client.Change(ctx, system.answer, map[string]boot{"Boot": {Mode: wanted}})
+		change := boot{Mode: wanted}
+		if wantsWholeBoot(system.manufacturer()) {
+			change.Target, change.Enabled = has.Target, has.Enabled
+		}
+		return r.client.Change(ctx, settings.answer, map[string]boot{"Boot": change})
 	})
 }
 

@@ -41,9 +41,12 @@ func TestTheBootFlagsOfIPMIAreIronics(t *testing.T) {
 	}{
 		{"UEFI once", nil, "pxe", false, "raw 0x00 0x08 0x03 0x08\nraw 0x00 0x08 0x05 0xa0 0x04 0x00 0x00 0x00\n"},
 		{"UEFI persistent", nil, "disk", true, "raw 0x00 0x08 0x03 0x08\nraw 0x00 0x08 0x05 0xe0 0x08 0x00 0x00 0x00\n"},
-		{"BIOS once", func(c *bmc.Config) { c.BootMode = "bios" }, "bios", false, "raw 0x00 0x08 0x03 0x08\nraw 0x00 0x08 0x05 0x80 0x18 0x00 0x00 0x00\n"},
-		{"BIOS persistent", func(c *bmc.Config) { c.BootMode = "bios" }, "safe", true, "raw 0x00 0x08 0x03 0x08\nraw 0x00 0x08 0x05 0xc0 0x0c 0x00 0x00 0x00\n"},
-		{"with the BMC's timeout", func(c *bmc.Config) { c.KeepBootTimeout = true }, "cdrom", false, "raw 0x00 0x08 0x05 0xa0 0x14 0x00 0x00 0x00\n"},
+		{"BIOS once", func(c *bmc.Config) { c.BootMode = "bios" }, "bios", false,
+			"raw 0x00 0x08 0x03 0x08\nraw 0x00 0x08 0x05 0x80 0x18 0x00 0x00 0x00\n"},
+		{"BIOS persistent", func(c *bmc.Config) { c.BootMode = "bios" }, "safe", true,
+			"raw 0x00 0x08 0x03 0x08\nraw 0x00 0x08 0x05 0xc0 0x0c 0x00 0x00 0x00\n"},
+		{"with the BMC's timeout", func(c *bmc.Config) { c.KeepBootTimeout = true }, "cdrom", false,
+			"raw 0x00 0x08 0x05 0xa0 0x14 0x00 0x00 0x00\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -57,6 +60,15 @@ func TestTheBootFlagsOfIPMIAreIronics(t *testing.T) {
 			require.Equal(t, test.want, said())
 		})
 	}
+}
+
+func TestIPMIHasNoBootByHTTP(t *testing.T) {
+	config := answering(t)
+	ipmitoolSays(t, "")
+	d := newDriver(t, 0, map[string]bmc.Config{"node": config})
+	err := d.SetBootDevice(t.Context(), "node", "uefihttp", false)
+	require.ErrorIs(t, err, verify.Unsupported)
+	require.ErrorContains(t, err, `IPMI has no boot device "uefihttp"`)
 }
 
 func TestTheBootFlagsOfIPMIAreRead(t *testing.T) {
@@ -73,6 +85,8 @@ func TestTheBootFlagsOfIPMIAreRead(t *testing.T) {
 		{answer: " 01 05 a0 1b 00 00 00", device: "bios"},
 		{answer: " 01 05 e0 00 00 00 00"},
 		{answer: " 01 05 e0 3c 00 00 00"},
+		{answer: " 01 05 e0 04", device: "pxe", persistent: true},
+		{answer: " 01 05 e0 04 0", bad: true},
 		{answer: "", bad: true},
 		{answer: " 01 05 e0", bad: true},
 		{answer: " 01 05 e0 0", bad: true},

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,6 +37,7 @@ func TestADriverSetsTheBootDeviceOverRedfish(t *testing.T) {
 		{"disk", true, "Hdd Continuous UEFI"},
 		{"cdrom", false, "Cd Once UEFI"},
 		{"bios", false, "BiosSetup Once UEFI"},
+		{"uefihttp", true, "UefiHttp Continuous UEFI"},
 	} {
 		require.NoError(t, d.SetBootDevice(t.Context(), "node-1", step.device, step.persistent))
 		require.Equal(t, step.want, server.Boot("1"))
@@ -81,14 +83,18 @@ func TestABootDeviceThatTheBMCLacksIsRefused(t *testing.T) {
 	}{
 		{"no device", "tape", bmctest.Fault{}, verify.Unsupported, `there is no boot device "tape"`},
 		{"IPMI's alone", "safe", bmctest.Fault{}, verify.Unsupported, `Redfish has no boot device "safe"`},
+		{"no boot by HTTP", "uefihttp", boot(map[string]any{"BootSourceOverrideTarget@Redfish.AllowableValues": []string{"None", "Pxe"}}),
+			verify.Unsupported, `the system has the boot targets ["None" "Pxe"] and not "UefiHttp"`},
 		{"no such target", "pxe", boot(map[string]any{"BootSourceOverrideTarget@Redfish.AllowableValues": []string{"None", "Hdd"}}),
 			verify.Unsupported, `the system has the boot targets ["None" "Hdd"] and not "Pxe"`},
-		{"not persistent", "pxe", boot(map[string]any{"BootSourceOverrideEnabled@Redfish.AllowableValues": []string{"Once"}}),
-			verify.Unsupported, `the system has boot overrides that are ["Once"] and not "Continuous"`},
+		{"disabled only", "pxe", boot(map[string]any{"BootSourceOverrideEnabled@Redfish.AllowableValues": []string{"Disabled"}}),
+			verify.Unsupported, `the system has boot overrides that are ["Disabled"] and not "Continuous"`},
 		{"no override", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.WithoutProperty("Boot")},
 			verify.Unsupported, "the system has no boot override"},
-		{"a malformed one", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.Property("Boot", 7)}, verify.Protocol, "the property Boot"},
-		{"a refusal", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: bmctest.Status(400)}, verify.Protocol, "PATCH /redfish/v1/Systems/1: 400"},
+		{"a malformed one", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.Property("Boot", 7)},
+			verify.Protocol, "the property Boot"},
+		{"a refusal", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: bmctest.Status(400)}, verify.Protocol,
+			"PATCH /redfish/v1/Systems/1: 400"},
 		{"a refusal that tells the password", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodPatch,
 			Do: raw("HTTP/1.1 400 correct+horse/1\r\nContent-Length: 0\r\n\r\n")}, verify.Protocol, "***"},
 	}
@@ -106,7 +112,7 @@ func TestABootDeviceThatTheBMCLacksIsRefused(t *testing.T) {
 			requireNoSecret(t, config, err)
 			require.Equal(t, "None Disabled UEFI", server.Boot("1"))
 			require.Empty(t, server.Sessions())
-			require.LessOrEqual(t, patches(server), 1, "what was refused is not tried again")
+			require.LessOrEqual(t, patches(server), 2, "continuously, and then once")
 		})
 	}
 }
@@ -130,6 +136,26 @@ func TestABootOverrideThatDoesNotHoldNamesNoDevice(t *testing.T) {
 		device, _, err := d.BootDevice(t.Context(), "node")
 		require.NoError(t, err)
 		require.Equal(t, want, device)
+	}
+}
+
+func TestABootOverrideThatHoldsIsNotThatOfTheSettingsObject(t *testing.T) {
+	const settings = systemPath + "/Settings"
+	for _, test := range []struct {
+		enabled string // of the system's own
+		then    string // BootSourceOverrideEnabled of the settings object
+		want    string
+	}{{"Once", `"Once"`, "pxe"}, {"Disabled", `"Once"`, "cdrom"}, {"Disabled", `"Disabled"`, ""}, {"Disabled", "7", ""}} {
+		d, _ := vendorDriver(t,
+			bmctest.Fault{On: systemPath, Do: changeObject("settings", func(o map[string]any) {
+				o["Boot"] = map[string]any{"BootSourceOverrideTarget": "Pxe", "BootSourceOverrideEnabled": test.enabled}
+				o["@Redfish.Settings"] = map[string]any{"SettingsObject": map[string]any{"@odata.id": settings}}
+			})},
+			bmctest.Fault{On: settings,
+				Do: jsonBody(`{"Boot": {"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": ` + test.then + `}}`)})
+		device, _, err := d.BootDevice(t.Context(), "node")
+		require.NoError(t, err)
+		require.Equal(t, test.want, device, test)
 	}
 }
 
@@ -179,7 +205,8 @@ func TestHowLongABootOverrideHoldsIsSentWhereItChanges(t *testing.T) {
 			case http.MethodGet:
 				resource := resources["GET "+r.URL.Path]
 				if r.URL.Path == systemPath {
-					resource = fmt.Sprintf(`{"Manufacturer": %q, "Boot": {"BootSourceOverrideTarget": "Hdd", "BootSourceOverrideEnabled": "Once"}}`, test.manufacturer)
+					resource = fmt.Sprintf(`{"Manufacturer": %q, "Boot": {"BootSourceOverrideTarget": "Hdd", "BootSourceOverrideEnabled": "Once"}}`,
+						test.manufacturer)
 				}
 				_, _ = io.WriteString(w, resource)
 			case http.MethodPatch:
@@ -197,6 +224,19 @@ func TestHowLongABootOverrideHoldsIsSentWhereItChanges(t *testing.T) {
 		front.Close()
 		require.JSONEq(t, test.want, patched)
 	}
+}
+
+func TestAChangeIsNotRepeatedWithoutTimeForIt(t *testing.T) {
+	bmc.UsualBusy(t)
+	var seen refusing
+	server := startRedfish(t)
+	busy := seen.effect(func(*http.Request, string) (int, string) { return 400, "SYS518" })
+	server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: busy})
+	config := configOf(server)
+	config.Timeout = 3 * time.Second // of which less than the time until the change would be repeated is left
+	d := newDriver(t, 0, map[string]bmc.Config{"node": config})
+	require.ErrorIs(t, d.SetBootDevice(t.Context(), "node", "pxe", false), verify.Protocol)
+	require.Len(t, seen.bodies, 1)
 }
 
 func TestAWrongPasswordCostsABootDeviceOneLogin(t *testing.T) {
@@ -233,6 +273,10 @@ func TestTheBootModeIsReadAndSet(t *testing.T) {
 	}
 	boot(map[string]any{"BootSourceOverrideMode": "UEFI", "BootSourceOverrideMode@Redfish.AllowableValues": []string{"UEFI"}})
 	require.ErrorIs(t, d.SetBootMode(t.Context(), "node", "bios"), verify.Unsupported)
+	require.NoError(t, server.ClearFaults())
+	boot(map[string]any{"BootSourceOverrideMode": "UEFI"})
+	require.NoError(t, d.SetBootMode(t.Context(), "node", "bios"), "the BMC does not say which modes it has")
+	require.Equal(t, "None Disabled Legacy", server.Boot("1"))
 	require.NoError(t, server.ClearFaults())
 	boot(map[string]any{"BootSourceOverrideTarget": "Pxe"})
 	require.ErrorIs(t, d.SetBootMode(t.Context(), "node", "bios"), verify.Unsupported)

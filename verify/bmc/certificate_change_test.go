@@ -78,14 +78,17 @@ func (c *crossing) cut() {
 	c.open = nil
 }
 
-// An attacker in the network path, or a BMC that was exchanged, has another certificate at the second call. A Driver that has a
-// session sends neither its password nor its token there.
+// An attacker in the network path, or a BMC that was exchanged, has another certificate at the second call. A Driver
+// that has a session sends neither its password nor its token there.
+//
+// SECURITY.md: Certificates are verified for each new connection, unless the node's `redfish_verify_ca` is false.
 func TestACertificateThatChangesBetweenTwoCallsIsRefused(t *testing.T) {
 	own, other := startRedfish(t), startRedfish(t)
 	way := startCrossing(t)
 	config := configOf(own)
 	config.Host, config.RedfishPort = "127.0.0.1", way.Addr().(*net.TCPAddr).Port
-	driver, err := bmc.NewDriver(bmc.DriverConfig{Lookup: func(context.Context, string) (bmc.Config, error) { return config, nil }, Sessions: 10})
+	driver, err := bmc.NewDriver(bmc.DriverConfig{Lookup: func(context.Context, string) (bmc.Config, error) { return config, nil },
+		Sessions: 10})
 	require.NoError(t, err)
 	way.lead(own)
 	power, err := driver.PowerState(t.Context(), "node")

@@ -4,15 +4,21 @@ package bmc
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"strings"
 	"time"
+
+	bmcliberrors "github.com/bmc-toolbox/bmclib/v2/errors"
 
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// Client is what [FromClient] calls. The Client of github.com/bmc-toolbox/bmclib/v2
+// Client has the methods that [FromClient] calls. The Client of github.com/bmc-toolbox/bmclib/v2
 // implements it.
 type Client interface {
 	Open(context.Context) error
@@ -24,7 +30,8 @@ type Client interface {
 // and reads the power state, over any of bmclib's providers, such as intelamt, openbmc
 // or rpc. Verify calls newClient each time, because bmclib's Open removes the providers
 // that have failed from its client. The secrets are those that the client knows; they
-// are removed from errors.
+// are removed from errors. A login is refused, [verify.Credentials], if the BMC answers a
+// provider that uses gofish with 401, or if the provider asrockrack says so.
 //
 // The client is the caller's, and so is its safety: none of the other guarantees of this
 // package hold. A provider may trust its BMC, skip the check of certificates, log in
@@ -58,8 +65,11 @@ func FromClient[C Client](newClient func() C, secrets ...secret.Text) verify.Ver
 			return power, nil
 		}
 		cleaned := scrub.Clean(err)
-		if cleaned.Kind == verify.Protocol {
-			cleaned.Kind = verify.Failed // bmclib does not say what has failed
+		switch {
+		case isRefusedLogin(err):
+			cleaned.Kind = verify.Credentials
+		case cleaned.Kind == verify.Protocol:
+			cleaned.Kind = verify.Failed // bmclib does not tell the cause
 		}
 		failed := &verify.Error{Op: op, Kind: cleaned.Kind, Err: cleaned}
 		if ended := ctx.Err(); ended != nil {
@@ -67,4 +77,14 @@ func FromClient[C Client](newClient func() C, secrets ...secret.Text) verify.Ver
 		}
 		return states.NoPower, failed
 	})
+}
+
+// isRefusedLogin reports whether an error of a client of bmclib says that the BMC has refused the user or the password.
+func isRefusedLogin(err error) bool {
+	var answer *schemas.Error
+	if errors.As(err, &answer) {
+		return answer.HTTPReturnedStatusCode == http.StatusUnauthorized
+	}
+	// The provider supermicro gives this error to each failure of its login, also if the network has failed.
+	return errors.Is(err, bmcliberrors.ErrLoginFailed) && strings.Contains(err.Error(), "provider: asrockrack")
 }

@@ -5,9 +5,13 @@ package bmc_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
@@ -118,6 +122,45 @@ func TestAnErrorOfAClientSaysWhichStepFailed(t *testing.T) {
 	}
 }
 
+// only returns a client of bmclib with one of its providers.
+func only(name, host string, options ...bmclib.Option) func() *bmclib.Client {
+	return func() *bmclib.Client {
+		client := bmclib.NewClient(host, user, password, options...)
+		client.Registry.Drivers = client.Registry.For(name)
+		return client
+	}
+}
+
+func TestALoginIsRefusedIfTheProviderSaysSo(t *testing.T) {
+	status := http.StatusUnauthorized
+	front := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/Sessions") || r.URL.Path == "/api/session" {
+			w.WriteHeader(status)
+			return
+		}
+		_, _ = io.WriteString(w, `{"Links": {"Sessions": {"@odata.id": "/redfish/v1/SessionService/Sessions"}}}`)
+	}))
+	defer front.Close()
+	host, port, err := net.SplitHostPort(front.Listener.Addr().String())
+	require.NoError(t, err)
+	for _, test := range []struct {
+		provider string
+		status   int
+		want     verify.Kind
+	}{
+		{"gofish", http.StatusUnauthorized, verify.Credentials},
+		{"gofish", http.StatusServiceUnavailable, verify.Failed},
+		{"asrockrack", http.StatusUnauthorized, verify.Credentials},
+		{"asrockrack", http.StatusServiceUnavailable, verify.Failed},
+		{"supermicro", http.StatusUnauthorized, verify.Failed}, // it says the same of a BMC that cannot be reached
+	} {
+		status = test.status
+		options := []bmclib.Option{bmclib.WithRedfishPort(port), bmclib.WithAsrockrackPort(port)}
+		_, err := bmc.FromClient(only(test.provider, host, options...)).Verify(t.Context())
+		require.Equal(t, test.want, verify.KindOf(err), "%s, %d: %v", test.provider, test.status, err)
+	}
+}
+
 // provider is a provider of bmclib whose power state cannot be read.
 type provider struct{ closed bool }
 
@@ -140,6 +183,26 @@ func TestAClientThatPanicsIsClosed(t *testing.T) {
 	_, err := v.Verify(t.Context())
 	require.ErrorIs(t, err, verify.Panicked)
 	require.True(t, p.closed)
+}
+
+// lateClient is a client that says nothing of the context in its error.
+type lateClient struct{ cancel func() }
+
+func (c lateClient) Open(context.Context) error {
+	c.cancel()
+	return errors.New("it does not work")
+}
+func (lateClient) GetPowerState(context.Context) (string, error) { return "on", nil }
+func (lateClient) Close(context.Context) error                   { return nil }
+
+func TestTheErrorOfAClientWhoseContextHasEndedIsTheContexts(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := bmc.FromClient(func() lateClient { return lateClient{cancel} }).Verify(ctx)
+	require.ErrorIs(t, err, verify.Cancelled)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = bmc.FromClient(func() lateClient { return lateClient{func() {}} }).Verify(t.Context())
+	require.ErrorIs(t, err, verify.Failed)
+	require.ErrorContains(t, err, "it does not work")
 }
 
 func TestAFunctionWithoutAClientIsAPanicThatIsAnError(t *testing.T) {

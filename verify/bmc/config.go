@@ -62,10 +62,15 @@ type Config struct {
 	// the Name property, or by the last element of the resource's path.
 	SystemName, SystemID string
 
-	// SkipManagement leaves out the check of the management interface. Ironic's enroll
-	// specification has that step; its code in every release examined (4.2.5, 10.1.10,
-	// 21.4.4, 38.0.0) validates only the power interface and reads the power state.
-	SkipManagement bool
+	// CheckManagement makes a verification check the management interface as well: whether a system has a boot override.
+	// Ironic's enroll specification has that step; its code in every release examined (4.2.5, 10.1.10,
+	// 21.4.4, 39.0.0) validates only the power interface and reads the power state, which machines without a boot override
+	// have too.
+	CheckManagement bool
+
+	// AnyBIOSSetting lets [Driver.SetBIOS] send a setting of which the BMC has no registry, as Ironic does. Its type is
+	// the type of its present value, and its value is not checked.
+	AnyBIOSSetting bool
 
 	// CipherSuite is IPMI's, such as "17". Empty tries 3, then 17 if the BMC
 	// lacks 3.
@@ -169,7 +174,8 @@ func (c Config) check() error {
 		return fmt.Errorf("the timeout %v is negative", min(c.Timeout, c.StepTimeout))
 	}
 	if err := cmp.Or(
-		oneOf("protocol", c.Protocol, autoProtocol, redfishProtocol, ipmiProtocol), oneOf("authentication", c.Auth, redfish.AutoAuth, redfish.SessionAuth, redfish.BasicAuth),
+		oneOf("protocol", c.Protocol, autoProtocol, redfishProtocol, ipmiProtocol),
+		oneOf("authentication", c.Auth, redfish.AutoAuth, redfish.SessionAuth, redfish.BasicAuth),
 		oneOf("boot mode", c.BootMode, "", uefiMode, biosMode),
 		c.checkTLS(),
 	); err != nil {

@@ -34,7 +34,8 @@ type connection interface {
 	setPower(ctx context.Context, word string) error
 	// bootDevice reads the boot device in the words of [Driver.BootDevice].
 	bootDevice(context.Context) (device string, persistent bool, err error)
-	setBootDevice(ctx context.Context, device bootDevice, persistent bool) error
+	// setBootDevice reports whether the device is kept, and not for the next boot only.
+	setBootDevice(ctx context.Context, device bootDevice, persistent bool) (kept bool, err error)
 	// close logs out and releases the resources of open, whether or not open failed.
 	close(context.Context)
 	// scrubber removes the secrets from errors of the connection.

@@ -19,15 +19,20 @@
 //	syncer, err := powersync.New(powersync.Config{Store: store, Driver: driver})
 //
 // For Redfish, the gofish driver of github.com/bmc-toolbox/bmclib/v2 reads the BMC's own
-// answers and sends the requests for power, NMIs, the boot device and virtual media. This
-// package makes the connection, logs in and out, sets the limits, chooses the system, and
-// makes the errors. A guard between the driver and the BMC removes from each answer what
-// would end the process in gofish or lead a request elsewhere, and from each request what
-// the call did not ask for. This package reads the inventory, the firmware versions, the
-// boot mode, secure boot and the BIOS settings itself, with gofish's decoders behind the
-// same guard: bmclib's inventory loses all drives for one that cannot be read, and its
-// functions for BIOS settings report success without a request unless the path of the
-// system is one that they know.
+// answers and sends the requests for power and NMIs. This package makes the connection, logs in and out, sets the
+// limits, chooses the system, and makes the errors. A guard between the driver and the BMC removes from each answer
+// what would end the process in gofish or lead a request elsewhere, and from each request what the call did not ask
+// for. Who does the rest, and why:
+//
+//	power, NMI                    bmclib, behind the guard
+//	boot device                   this package: bmclib has no word for UefiHttp, sends properties that were not
+//	                              asked for, and does not use the settings object
+//	virtual media                 this package: bmclib changes no slot by PATCH or with the parameters that some
+//	                              BMCs require
+//	inventory, firmware versions, this package, with gofish's decoders behind the same guard: bmclib's inventory
+//	boot mode, secure boot        loses all drives for one that cannot be read
+//	BIOS settings                 this package, with gofish's decoders: bmclib's functions report success without a
+//	                              request unless the path of the system is one that they know
 //
 // IPMI runs the program ipmitool, which Debian packages as ipmitool. bmclib's provider
 // runs it too, but leaves its processes behind, waits for one that hangs, reads output
@@ -52,9 +57,9 @@
 //
 // # Inside
 //
-// The files of this package are named by what a Driver does: power, boot, media, bios and so on.
-// A call opens or resumes a connection (connection.go), which is that of redfish.go or ipmi.go;
-// redfish_guard.go is the guard. The parts that know nothing of these are packages in the folder
-// internal: redfish is the client of one Redfish service, ipmitool runs the program, guard filters
-// resources for gofish, and failure has the errors and removes the secrets from them.
+// The files of this package are named by what a Driver does: power, boot, media, bios and so on. A call opens or
+// resumes a connection (connection.go), implemented in redfish.go or ipmi.go; redfish_guard.go is the guard. The
+// parts that know nothing of these are packages in the folder internal: redfish is the client of one Redfish service,
+// ipmitool runs the program, guard filters resources for gofish, schemas has the parts of gofish in use, and failure
+// has the errors and removes the secrets from them.
 package bmc

@@ -94,7 +94,7 @@ func (d *Driver) keep(ctx context.Context, n *node) {
 	n.open.used = time.Now()
 	d.mu.Lock()
 	dropped := d.expired()
-	if !n.kept && !d.closed && d.kept < d.config.Sessions {
+	if !n.kept && d.kept < d.config.Sessions {
 		n.kept = true
 		d.kept++
 	}

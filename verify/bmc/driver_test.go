@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"net/http"
 	"sync"
 	"syscall"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/fence"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
@@ -154,22 +156,39 @@ func TestNoSessionIsKeptWhereNoneIsAllowed(t *testing.T) {
 	require.Equal(t, 2, servers["a"].Logins().Attempts)
 }
 
+// endSessions ends all sessions of a BMC, as an administrator can.
+func endSessions(t *testing.T, server *bmctest.Redfish) {
+	t.Helper()
+	client := server.Client()
+	defer client.CloseIdleConnections()
+	for _, id := range server.Sessions() {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete,
+			"https://"+server.Addr+"/redfish/v1/SessionService/Sessions/"+id, nil)
+		require.NoError(t, err)
+		r.SetBasicAuth(user, password)
+		answer, err := client.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, http.StatusNoContent, answer.StatusCode)
+	}
+}
+
 func TestASessionThatIsNoMoreIsOpenedAnew(t *testing.T) {
-	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.SessionTimeout = 30 * time.Millisecond })
+	server := startRedfish(t)
 	nodes := map[string]bmc.Config{"node-1": configOf(server)}
 	d := newDriver(t, 1, nodes)
-	for range 3 {
+	for _, session := range []string{"1", "2", "3"} {
 		_, err := d.PowerState(t.Context(), "node-1")
 		require.NoError(t, err)
-		time.Sleep(60 * time.Millisecond)
+		require.Equal(t, []string{session}, server.Sessions())
+		endSessions(t, server)
 	}
-	require.Equal(t, 3, server.Logins().Attempts)
 
 	idle := newDriver(t, 1, nodes, func(c *bmc.DriverConfig) { c.Idle = time.Nanosecond })
-	for range 2 {
+	for _, session := range []string{"4", "5"} {
 		require.NoError(t, idle.SetPower(t.Context(), "node-1", states.PowerOn))
+		require.Equal(t, []string{session}, server.Sessions(), "the session before was unused for too long")
 	}
-	require.Equal(t, 5, server.Logins().Attempts)
 }
 
 func TestASessionIsNotUsedWithAnotherConfiguration(t *testing.T) {
@@ -208,6 +227,7 @@ func TestADriverRefusesWrongConfigurations(t *testing.T) {
 	for name, config := range map[string]bmc.DriverConfig{
 		"no lookup":         {},
 		"negative sessions": {Sessions: -1, Lookup: func(context.Context, string) (bmc.Config, error) { return bmc.Config{}, nil }},
+		"a negative time":   {Idle: -1, Lookup: func(context.Context, string) (bmc.Config, error) { return bmc.Config{}, nil }},
 	} {
 		_, err := bmc.NewDriver(config)
 		require.ErrorIs(t, err, verify.Misconfigured, name)
@@ -265,6 +285,26 @@ func TestADriversErrorsSayWhichOperationFailed(t *testing.T) {
 	require.NoError(t, server.ClearFaults())
 }
 
+func TestTheStepTimeoutBoundsACall(t *testing.T) {
+	config := configOf(startRedfish(t))
+	config.Timeout, config.StepTimeout = time.Hour, time.Minute
+	d := newDriver(t, 1, map[string]bmc.Config{"node-1": config})
+	_, err := d.PowerState(t.Context(), "node-1") // a log-in continues after its context
+	require.NoError(t, err)
+	start := time.Now()
+	var deadline time.Time
+	ctx := fence.With(t.Context(), func(ctx context.Context) error {
+		deadline, _ = ctx.Deadline()
+		return nil
+	})
+	require.NoError(t, d.SetBootDevice(ctx, "node-1", "pxe", false))
+	require.False(t, deadline.IsZero())
+	require.False(t, deadline.After(time.Now().Add(time.Minute)), deadline)
+	_, err = d.SetBIOS(ctx, "node-1", map[string]any{"BootTimeout": 30})
+	require.NoError(t, err)
+	require.True(t, deadline.After(start.Add(time.Minute)), "a call that reads much has more time: %v", deadline)
+}
+
 func TestACallWaitsForItsNodeNoLongerThanItsContext(t *testing.T) {
 	server := startRedfish(t)
 	d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
@@ -275,7 +315,7 @@ func TestACallWaitsForItsNodeNoLongerThanItsContext(t *testing.T) {
 		_, err := d.PowerState(first, "node-1")
 		assert.ErrorIs(t, err, verify.Cancelled)
 	})
-	require.Eventually(t, func() bool { return len(server.Sessions()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(server.Sessions()) == 1 }, time.Minute, time.Millisecond)
 	second, cancelSecond := context.WithCancel(t.Context())
 	cancelSecond()
 	_, err := d.PowerState(second, "node-1")

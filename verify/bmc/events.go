@@ -17,8 +17,8 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// Subscription is a subscription to a BMC's events, which the BMC sends to its Destination over HTTP. The JSON names are
-// Redfish's.
+// Subscription is a subscription to a BMC's events, which the BMC sends to its Destination over HTTP. The JSON names
+// are Redfish's.
 type Subscription struct {
 	ID          string   `json:"Id,omitempty"`
 	Destination string   `json:"Destination"`
@@ -29,12 +29,13 @@ type Subscription struct {
 	Headers []map[string]string `json:"HttpHeaders,omitempty"`
 }
 
-// ErrNoSubscription is the error about a subscription that the BMC does not have. It is also of the kind [verify.Unsupported].
+// ErrNoSubscription is the error about a subscription that the BMC does not have. It is also of the kind
+// [verify.Unsupported].
 var ErrNoSubscription error = failure.Reason("the BMC has no such subscription")
 
-// Subscribe makes a subscription to the events of a node's BMC and returns it as the BMC shows it. The error is of the kind
-// [verify.Misconfigured] if the BMC has no events of one of the types, and of the kind [verify.Unsupported] if it has no
-// events, and over IPMI.
+// Subscribe makes a subscription to the events of a node's BMC and returns it as the BMC shows it. The error is of the
+// kind [verify.Misconfigured] if the BMC has no events of one of the types, and of the kind [verify.Unsupported] if it
+// has no events, and over IPMI.
 //
 // Source: create_subscription in ironic/drivers/modules/redfish/vendor.py; EventDestination of DSP8010.
 func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made Subscription, err error) {
@@ -68,8 +69,8 @@ func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made
 	return made, err
 }
 
-// Subscriptions returns the IDs of all subscriptions to the events of a node's BMC, also of those that others have made.
-// Errors are those of [Driver.Subscribe].
+// Subscriptions returns the IDs of all subscriptions to the events of a node's BMC, also of those that others have
+// made. It returns the errors of [Driver.Subscribe].
 func (d *Driver) Subscriptions(ctx context.Context, id string) (ids []string, err error) {
 	err = d.redfish(ctx, 0, id, "list the subscriptions to events", func(ctx context.Context, r *redfishConnection) error {
 		paths, err := r.subscriptionPaths(ctx)
@@ -82,8 +83,8 @@ func (d *Driver) Subscriptions(ctx context.Context, id string) (ids []string, er
 	return ids, err
 }
 
-// Subscription reads a subscription to the events of a node's BMC. The error matches [ErrNoSubscription] if there is none
-// with the ID; other errors are those of [Driver.Subscribe].
+// Subscription reads a subscription to the events of a node's BMC. The error matches [ErrNoSubscription] if there is
+// none with the ID; it returns the errors of [Driver.Subscribe], too.
 func (d *Driver) Subscription(ctx context.Context, id, subscription string) (found Subscription, err error) {
 	err = d.redfish(ctx, 0, id, "read a subscription to events", func(ctx context.Context, r *redfishConnection) error {
 		path, err := r.subscriptionPath(ctx, subscription)
@@ -96,7 +97,7 @@ func (d *Driver) Subscription(ctx context.Context, id, subscription string) (fou
 	return found, err
 }
 
-// Unsubscribe ends a subscription to the events of a node's BMC. Errors are those of [Driver.Subscription].
+// Unsubscribe ends a subscription to the events of a node's BMC. It returns the errors of [Driver.Subscription].
 func (d *Driver) Unsubscribe(ctx context.Context, id, subscription string) error {
 	return d.redfish(ctx, 0, id, "end a subscription to events", func(ctx context.Context, r *redfishConnection) error {
 		path, err := r.subscriptionPath(ctx, subscription)
@@ -142,7 +143,7 @@ func (r *redfishConnection) subscriptionPaths(ctx context.Context) ([]string, er
 	return slices.DeleteFunc(paths, func(path string) bool { return !isMember(at, path) }), err
 }
 
-// isMember says whether a path is that of a member of the collection at another path.
+// isMember reports whether a path belongs to a member of the collection at another path.
 func isMember(collection, path string) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(collection, "/")+"/")
 }
@@ -159,8 +160,8 @@ func (r *redfishConnection) subscriptionPath(ctx context.Context, id string) (st
 	return "", &failure.Error{Kind: verify.Unsupported, Text: fmt.Sprintf("%v: %q", ErrNoSubscription, id), Cause: ErrNoSubscription}
 }
 
-// newSubscription returns the subscription that the answer to a POST is about. The answer names it in its Location header,
-// which may be a URL with a host name that only the BMC knows, or has the resource itself (DSP0266).
+// newSubscription returns the subscription that the answer to a POST is about. The answer names it in its Location
+// header, which may be a URL with a host name that only the BMC knows, or has the resource itself (DSP0266).
 func (r *redfishConnection) newSubscription(ctx context.Context, a *redfish.Answer) (made Subscription, err error) {
 	if location, err := url.Parse(a.Header.Get("Location")); err == nil && location.Path != "" {
 		path, err := r.client.Follow(a.Request.Path, location.EscapedPath())
@@ -190,7 +191,11 @@ func (r *redfishConnection) readSubscription(ctx context.Context, path string) (
 // subscriptionOf returns a subscription without its headers.
 func subscriptionOf(o redfish.Object) (found Subscription, err error) {
 	for name, value := range map[string]any{
-		"Id": &found.ID, "Destination": &found.Destination, "Protocol": &found.Protocol, "Context": &found.Context, "EventTypes": &found.EventTypes,
+		"Id":          &found.ID,
+		"Destination": &found.Destination,
+		"Protocol":    &found.Protocol,
+		"Context":     &found.Context,
+		"EventTypes":  &found.EventTypes,
 	} {
 		if err := o.Get(name, value); err != nil {
 			return Subscription{}, err

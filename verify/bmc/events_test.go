@@ -20,8 +20,8 @@ func TestSubscriptionsToEvents(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, ids)
 
-	want := bmc.Subscription{Destination: "https://events.example/x", Protocol: "Redfish", Context: "rack 1", EventTypes: []string{"Alert"},
-		Headers: []map[string]string{{"Authorization": "Bearer 0123456789"}}}
+	want := bmc.Subscription{ID: "mine", Destination: "https://events.example/x", Protocol: "Redfish", Context: "rack 1",
+		EventTypes: []string{"Alert"}, Headers: []map[string]string{{"Authorization": "Bearer 0123456789"}}}
 	made, err := d.Subscribe(t.Context(), "node", want)
 	require.NoError(t, err)
 	require.Equal(t, []map[string]any{{
@@ -34,7 +34,8 @@ func TestSubscriptionsToEvents(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, found)
 
-	_, err = d.Subscribe(t.Context(), "node", bmc.Subscription{Destination: "https://events.example/x", Protocol: "Redfish", EventTypes: []string{"Party"}})
+	_, err = d.Subscribe(t.Context(), "node",
+		bmc.Subscription{Destination: "https://events.example/x", Protocol: "Redfish", EventTypes: []string{"Party"}})
 	require.ErrorIs(t, err, verify.Misconfigured)
 	require.ErrorContains(t, err, `no events of the type "Party"`)
 	for _, unknown := range []string{"2", "", "../Sessions/1", "1/", "Subscriptions"} {
@@ -78,17 +79,20 @@ func TestSubscriptionThatTheBMCShowsInItsAnswer(t *testing.T) {
 		"an escaped path":                {"/redfish/v1/%2e%2e/x", verify.Protocol},
 		"another resource":               {"/redfish/v1/Systems/1", verify.Protocol},
 		"a subscription that is absent":  {"/redfish/v1/EventService/Subscriptions/2", verify.Unsupported},
+		"no URL":                         {":%zz", nil},
+		"a query alone":                  {"?x", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := startRedfish(t)
 			d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
-			server.AddFault(bmctest.Fault{On: "/redfish/v1/EventService/Subscriptions", Method: "POST", Do: bmctest.Change("location", func(h http.Header, body []byte) []byte {
-				h.Del("Location")
-				if c.location != "" {
-					h.Set("Location", c.location)
-				}
-				return body
-			})})
+			server.AddFault(bmctest.Fault{On: "/redfish/v1/EventService/Subscriptions", Method: "POST",
+				Do: bmctest.Change("location", func(h http.Header, body []byte) []byte {
+					h.Del("Location")
+					if c.location != "" {
+						h.Set("Location", c.location)
+					}
+					return body
+				})})
 			made, err := d.Subscribe(t.Context(), "node", bmc.Subscription{Destination: "https://events.example", Protocol: "Redfish"})
 			require.ErrorIs(t, err, c.want)
 			if c.want == nil {
@@ -116,13 +120,56 @@ func TestBMCWithoutEvents(t *testing.T) {
 	}
 }
 
+func TestEventsOfABMCThatNamesNoTypes(t *testing.T) {
+	d, _ := vendorDriver(t, bmctest.Fault{On: "/redfish/v1/EventService", Do: bmctest.Property("EventTypesForSubscription", []string{})})
+	wanted := bmc.Subscription{Destination: "https://events.example", Protocol: "Redfish", EventTypes: []string{"Alert"}}
+	made, err := d.Subscribe(t.Context(), "node", wanted)
+	require.NoError(t, err)
+	require.Equal(t, []string{"Alert"}, made.EventTypes)
+}
+
+func TestSubscriptionsThatCannotBeRead(t *testing.T) {
+	const service, collection = "/redfish/v1/EventService", "/redfish/v1/EventService/Subscriptions"
+	link := func(to string) map[string]any { return map[string]any{"@odata.id": to} }
+	for name, test := range map[string]struct {
+		fault bmctest.Fault
+		want  error
+	}{
+		"the service":           {bmctest.Fault{On: service, Do: bmctest.Status(http.StatusInternalServerError)}, verify.Protocol},
+		"the types":             {bmctest.Fault{On: service, Do: bmctest.Property("EventTypesForSubscription", 7)}, verify.Protocol},
+		"the link":              {bmctest.Fault{On: service, Do: bmctest.Property("Subscriptions", 7)}, verify.Protocol},
+		"a link elsewhere":      {bmctest.Fault{On: service, Do: bmctest.Property("Subscriptions", link("//other.invalid/x"))}, verify.Protocol},
+		"the collection":        {bmctest.Fault{On: collection, Do: bmctest.Status(http.StatusInternalServerError)}, verify.Protocol},
+		"another member":        {bmctest.Fault{On: collection, Do: bmctest.Property("Members", []any{nil, link(collection + "/1")})}, nil},
+		"the subscription":      {bmctest.Fault{On: collection + "/1", Do: bmctest.Status(http.StatusInternalServerError)}, verify.Protocol},
+		"a type of a property":  {bmctest.Fault{On: collection + "/1", Do: bmctest.Property("Context", 7)}, verify.Protocol},
+		"a subscription's ID":   {bmctest.Fault{On: collection + "/1", Do: bmctest.WithoutProperty("Id")}, verify.Protocol},
+		"nothing: all is there": {bmctest.Fault{On: "/none"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, server := vendorDriver(t)
+			_, err := d.Subscribe(t.Context(), "node", bmc.Subscription{Destination: "https://events.example", Protocol: "Redfish"})
+			require.NoError(t, err)
+			server.AddFault(test.fault)
+			found, err := d.Subscription(t.Context(), "node", "1")
+			require.ErrorIs(t, err, test.want)
+			require.NotErrorIs(t, err, bmc.ErrNoSubscription)
+			require.Equal(t, test.want == nil, found.ID == "1")
+			if test.want != nil {
+				require.Equal(t, bmc.Subscription{}, found)
+			}
+		})
+	}
+}
+
 func TestSecretOfASubscriptionIsInNoError(t *testing.T) {
 	server := startRedfish(t)
-	server.AddFault(bmctest.Fault{On: "/redfish/v1/EventService/Subscriptions", Method: "POST", Do: bmctest.Handle("echo", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write([]byte(`{"error": {"message": "bad header: Bearer 0123456789"}}`))
-	})})
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/EventService/Subscriptions", Method: "POST",
+		Do: bmctest.Handle("echo", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(`{"error": {"message": "bad header: Bearer 0123456789"}}`))
+		})})
 	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
 	_, err := d.Subscribe(t.Context(), "node", bmc.Subscription{Destination: "https://events.example", Protocol: "Redfish",
 		Headers: []map[string]string{{"Authorization": "Bearer 0123456789"}}})

@@ -6,9 +6,8 @@ import (
 	"cmp"
 	"context"
 
-	schemas "github.com/stmcginnis/gofish/redfish"
-
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
 // FirmwareComponent is a part of a machine with firmware, in Ironic's words: "bios", "bmc", or "nic:" and
@@ -18,6 +17,10 @@ import (
 type FirmwareComponent struct {
 	Component string `json:"component"`
 	Version   string `json:"current_version"`
+	// Who made the component, and which one it is; "" if the BMC does not report it.
+	Vendor       string `json:"vendor,omitempty"`
+	Model        string `json:"model,omitempty"`
+	SerialNumber string `json:"serial_number,omitempty"`
 }
 
 // Firmware reads the firmware versions of a node's machine and its BMC over Redfish. If some
@@ -25,9 +28,9 @@ type FirmwareComponent struct {
 // kind [verify.Unsupported].
 func (d *Driver) Firmware(ctx context.Context, id string) ([]FirmwareComponent, error) {
 	var components []FirmwareComponent
-	add := func(component, version string) {
-		if version != "" {
-			components = append(components, FirmwareComponent{component, version})
+	add := func(c FirmwareComponent) {
+		if c.Version != "" {
+			components = append(components, c)
 		}
 	}
 	err := d.redfish(ctx, longTime, id, "read the firmware versions", func(ctx context.Context, c *redfishConnection) error {
@@ -36,14 +39,20 @@ func (d *Driver) Firmware(ctx context.Context, id string) ([]FirmwareComponent, 
 			return err
 		}
 		components = nil
-		add("bios", r.system.BIOSVersion)
-		bmc := ""
-		r.managers(func(m *schemas.Manager, _ resource) { bmc = cmp.Or(bmc, m.FirmwareVersion) })
-		add("bmc", bmc)
+		add(FirmwareComponent{Component: "bios", Version: r.system.BIOSVersion})
+		bmc := FirmwareComponent{Component: "bmc"}
+		r.managers(func(m *schemas.Manager, _ resource) {
+			if bmc.Version == "" {
+				bmc.Version, bmc.Model = m.FirmwareVersion, m.Model
+			}
+		})
+		add(bmc)
 		each(r, r.resource.links("Links", "Chassis"), func(_ *schemas.Chassis, found resource) {
 			list(r, found.link("NetworkAdapters"), func(a *schemas.NetworkAdapter, _ resource) {
 				for _, controller := range a.Controllers {
-					add("nic:"+cmp.Or(a.SerialNumber, a.ID), controller.FirmwarePackageVersion)
+					add(FirmwareComponent{
+						"nic:" + cmp.Or(a.SerialNumber, a.ID), controller.FirmwarePackageVersion, a.Manufacturer, a.Model, a.SerialNumber,
+					})
 				}
 			})
 		})

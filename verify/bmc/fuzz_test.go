@@ -46,7 +46,8 @@ func (b *bender) next(n int) int {
 var oddities = []any{
 	nil, true, -1, 1e308, "", "On", password, []any{}, []any{nil}, map[string]any{}, map[string]any{"@odata.id": nil},
 	":%zz", "//evil.invalid/", "https://evil.invalid/redfish/v1/Systems/1", "/redfish/v1/../../x", "%2e%2e/%2e%2e/x", "@evil.invalid/",
-	"?page=2", "#x", "/redfish/v1/Systems?page=3", "/redfish/v1/", "/redfish/v1/SessionService/Sessions", "\x00\n\r", strings.Repeat("A", 1<<16),
+	"?page=2", "#x", "/redfish/v1/Systems?page=3", "/redfish/v1/", "/redfish/v1/SessionService/Sessions", "\x00\n\r",
+	strings.Repeat("A", 1<<16),
 	json.Number("1e999999"), []any{[]any{[]any{[]any{}}}},
 }
 
@@ -100,11 +101,12 @@ type fuzzedBMC struct {
 
 // resources are the answers before their mutation.
 var resources = map[string]string{
-	"GET /redfish/v1/": `{"Registries": {"@odata.id": "/redfish/v1/Registries"}, "Systems": {"@odata.id": "/redfish/v1/Systems"}, "SessionService": {"@odata.id": "/redfish/v1/SessionService"},
-		"EventService": {"@odata.id": "/redfish/v1/EventService"},
+	"GET /redfish/v1/": `{"Registries": {"@odata.id": "/redfish/v1/Registries"}, "Systems": {"@odata.id": "/redfish/v1/Systems"},
+		"SessionService": {"@odata.id": "/redfish/v1/SessionService"}, "EventService": {"@odata.id": "/redfish/v1/EventService"},
 		"Links": {"Sessions": {"@odata.id": "/redfish/v1/SessionService/Sessions"}}}`,
 	"POST /redfish/v1/SessionService/Sessions": `{"@odata.id": "/redfish/v1/SessionService/Sessions/1", "Id": "1"}`,
-	"GET /redfish/v1/Systems":                  `{"Members": [{"@odata.id": "/redfish/v1/Systems/1"}, {"@odata.id": "/redfish/v1/Systems/2"}]}`,
+	"GET /redfish/v1/Systems": `{"Members": [{"@odata.id": "/redfish/v1/Systems/1"}, ` +
+		`{"@odata.id": "/redfish/v1/Systems/2"}]}`,
 	"GET /redfish/v1/Systems/1": `{"@odata.type": "#ComputerSystem.v1_22_0.ComputerSystem", "Id": "1", "Name": "node", "PowerState": "On",
 		"Status": {"State": "Enabled", "Health": "Warning"}, "Manufacturer": "m",
 		"Boot": {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Once", "BootSourceOverrideMode": "UEFI"},
@@ -112,7 +114,8 @@ var resources = map[string]string{
 		"Processors": {"@odata.id": "/redfish/v1/Systems/1/Processors"}, "Memory": {"@odata.id": "/redfish/v1/Systems/1/Memory"},
 		"Links": {"ManagedBy": [{"@odata.id": "/redfish/v1/Managers/1"}], "Chassis": [{"@odata.id": "/redfish/v1/Chassis/1"}]},
 		"BiosVersion": "1.8", "Bios": {"@odata.id": "/redfish/v1/Systems/1/Bios"},
-		"SecureBoot": {"@odata.id": "/redfish/v1/Systems/1/SecureBoot"}, "Storage": {"@odata.id": "/redfish/v1/Systems/1/Storage"}, "EthernetInterfaces": {"@odata.id": "/redfish/v1/Systems/1/NICs"},
+		"SecureBoot": {"@odata.id": "/redfish/v1/Systems/1/SecureBoot"}, "Storage": {"@odata.id": "/redfish/v1/Systems/1/Storage"},
+		"EthernetInterfaces": {"@odata.id": "/redfish/v1/Systems/1/NICs"},
 		"Actions": {"#ComputerSystem.Reset": {"target": "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset",
 			"ResetType@Redfish.AllowableValues": ["On", "ForceOff"]}}}`,
 	"GET /redfish/v1/EventService": `{"Id": "EventService", "EventTypesForSubscription": ["Alert"],
@@ -129,14 +132,17 @@ var resources = map[string]string{
 	"GET /redfish/v1/Systems/1/Memory":   `{"Members": [{"@odata.id": "/redfish/v1/Systems/1/Memory/1"}]}`,
 	"GET /redfish/v1/Systems/1/Memory/1": `{"Id": "1", "CapacityMiB": 65536}`,
 	"GET /redfish/v1/Systems/1/Storage":  `{"Members": [{"@odata.id": "/redfish/v1/Systems/1/Storage/1"}]}`,
-	"GET /redfish/v1/Systems/1/Storage/1": `{"Id": "1", "Name": "RAID", "Drives": [{"@odata.id": "/redfish/v1/Drives/1"}, {"@odata.id": "/redfish/v1/Drives/2"}],
+	"GET /redfish/v1/Systems/1/Storage/1": `{"Id": "1", "Name": "RAID",
+		"Drives": [{"@odata.id": "/redfish/v1/Drives/1"}, {"@odata.id": "/redfish/v1/Drives/2"}],
 		"StorageControllers": [{"MemberId": "0"}], "Volumes": {"@odata.id": "/redfish/v1/Systems/1/Storage/1/Volumes"}}`,
-	"GET /redfish/v1/Managers/1":              `{"Id": "1", "FirmwareVersion": "2", "VirtualMedia": {"@odata.id": "/redfish/v1/Managers/1/VirtualMedia"}}`,
+	"GET /redfish/v1/Managers/1": `{"Id": "1", "FirmwareVersion": "2", ` +
+		`"VirtualMedia": {"@odata.id": "/redfish/v1/Managers/1/VirtualMedia"}}`,
 	"GET /redfish/v1/Managers/1/VirtualMedia": `{"Members": [{"@odata.id": "/redfish/v1/Managers/1/VirtualMedia/CD"}]}`,
-	"GET /redfish/v1/Managers/1/VirtualMedia/CD": `{"Id": "CD", "MediaTypes": ["CD", "DVD"], "Inserted": true, "Image": "http://h/x", "Actions": {
-		"#VirtualMedia.InsertMedia": {"target": "/redfish/v1/Managers/1/VirtualMedia/CD/insert"},
+	"GET /redfish/v1/Managers/1/VirtualMedia/CD": `{"Id": "CD", "MediaTypes": ["CD", "DVD"], "Inserted": true, "Image": "http://h/x",
+		"Actions": {"#VirtualMedia.InsertMedia": {"target": "/redfish/v1/Managers/1/VirtualMedia/CD/insert"},
 		"#VirtualMedia.EjectMedia": {"target": "/redfish/v1/Managers/1/VirtualMedia/CD/eject"}}}`,
-	"GET /redfish/v1/Systems/1/Bios": `{"Id": "Bios", "AttributeRegistry": "BiosAttributeRegistry.1", "Attributes": {"BootTimeout": 5, "QuietBoot": true},
+	"GET /redfish/v1/Systems/1/Bios": `{"Id": "Bios", "AttributeRegistry": "BiosAttributeRegistry.1",
+		"Attributes": {"BootTimeout": 5, "QuietBoot": true},
 		"@Redfish.Settings": {"SettingsObject": {"@odata.id": "/redfish/v1/Systems/1/Bios/Settings"}, "SupportedApplyTimes": ["OnReset"]},
 		"Actions": {"#Bios.ResetBios": {"target": "/redfish/v1/Systems/1/Bios/reset"}}}`,
 	"GET /redfish/v1/Systems/1/Bios/Settings": `{"Id": "Settings", "Attributes": {"BootTimeout": 7}}`,
@@ -145,14 +151,16 @@ var resources = map[string]string{
 		"Location": [{"Language": "en", "Uri": "/redfish/v1/Registries/1/registry.json"}]}`,
 	"GET /redfish/v1/Registries/1/registry.json": `{"Id": "BiosAttributeRegistry.1", "RegistryEntries": {"Attributes": [
 		{"AttributeName": "BootTimeout", "Type": "Integer", "LowerBound": 0, "UpperBound": 300, "Value": [{"ValueName": "x"}]}]}}`,
-	"GET /redfish/v1/Chassis/1":                   `{"Id": "1", "NetworkAdapters": {"@odata.id": "/redfish/v1/Chassis/1/Adapters"}}`,
-	"GET /redfish/v1/Chassis/1/Adapters":          `{"Members": [{"@odata.id": "/redfish/v1/Chassis/1/Adapters/1"}]}`,
-	"GET /redfish/v1/Chassis/1/Adapters/1":        `{"Id": "1", "SerialNumber": "s", "Controllers": [{"FirmwarePackageVersion": "22"}]}`,
-	"GET /redfish/v1/Systems/1/SecureBoot":        `{"SecureBootEnable": false, "SecureBootMode": "UserMode"}`,
-	"GET /redfish/v1/Drives/1":                    `{"Id": "1", "CapacityBytes": 480103981056, "MediaType": "SSD", "Protocol": "SATA", "Status": {"State": "Enabled"}}`,
+	"GET /redfish/v1/Chassis/1":            `{"Id": "1", "NetworkAdapters": {"@odata.id": "/redfish/v1/Chassis/1/Adapters"}}`,
+	"GET /redfish/v1/Chassis/1/Adapters":   `{"Members": [{"@odata.id": "/redfish/v1/Chassis/1/Adapters/1"}]}`,
+	"GET /redfish/v1/Chassis/1/Adapters/1": `{"Id": "1", "SerialNumber": "s", "Controllers": [{"FirmwarePackageVersion": "22"}]}`,
+	"GET /redfish/v1/Systems/1/SecureBoot": `{"SecureBootEnable": false, "SecureBootMode": "UserMode"}`,
+	"GET /redfish/v1/Drives/1": `{"Id": "1", "CapacityBytes": 480103981056, "MediaType": "SSD", ` +
+		`"Protocol": "SATA", "Status": {"State": "Enabled"}}`,
 	"GET /redfish/v1/Systems/1/Storage/1/Volumes": `{"Members": []}`,
 	"GET /redfish/v1/Systems/1/NICs":              `{"Members": [{"@odata.id": "/redfish/v1/Systems/1/NICs/1"}]}`,
-	"GET /redfish/v1/Systems/1/NICs/1":            `{"Id": "1", "MACAddress": "52:54:00:00:00:01", "SpeedMbps": 25000, "Status": {"State": "Enabled"}}`,
+	"GET /redfish/v1/Systems/1/NICs/1": `{"Id": "1", "MACAddress": "52:54:00:00:00:01", "SpeedMbps": 25000, ` +
+		`"Status": {"State": "Enabled"}}`,
 }
 
 func (f *fuzzedBMC) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -248,7 +256,7 @@ func FuzzVerifier(f *testing.F) {
 		server.bender, server.requests, server.logins, server.open, server.changes = bender{script}, 0, 0, 0, nil
 		server.mu.Unlock()
 		config := config
-		config.SkipManagement = how&1 != 0
+		config.CheckManagement = how&1 == 0
 		config.Auth = []string{"auto", "session", "basic"}[how>>1%3]
 		switch how >> 3 % 3 {
 		case 0:

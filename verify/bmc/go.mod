@@ -9,7 +9,6 @@ require (
 	github.com/jacobweinstock/registrar v0.4.7
 	github.com/stmcginnis/gofish v0.20.0
 	github.com/stretchr/testify v1.12.1
-	go.uber.org/goleak v1.3.0
 	pgregory.net/rapid v1.3.0
 )
 
@@ -27,6 +26,7 @@ require (
 	github.com/satori/go.uuid v1.2.0 // indirect
 	go.opentelemetry.io/otel v1.29.0 // indirect
 	go.opentelemetry.io/otel/trace v1.29.0 // indirect
+	go.uber.org/goleak v1.3.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/net v0.33.0 // indirect
 	golang.org/x/text v0.21.0 // indirect

@@ -21,8 +21,8 @@ func (d *Driver) Manufacturer(ctx context.Context, id string) (manufacturer stri
 	return manufacturer, err
 }
 
-// Health reads the health of a node's machine with all of its parts: "OK", "WARNING" or "CRITICAL", or "" if the BMC does not
-// report it. Over IPMI the error is of the kind [verify.Unsupported].
+// Health reads the health of a node's machine with all of its parts: "OK", "WARNING" or "CRITICAL", or "" if the BMC
+// does not report it. Over IPMI the error is of the kind [verify.Unsupported].
 //
 // Source: get_node_health in ironic/drivers/modules/redfish/management.py; Health in Status of DSP8010.
 func (d *Driver) Health(ctx context.Context, id string) (health string, err error) {

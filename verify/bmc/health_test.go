@@ -22,7 +22,8 @@ func TestHealth(t *testing.T) {
 		status any
 		want   string
 	}{
-		{map[string]any{"Health": "Warning"}, "WARNING"}, {map[string]any{"Health": "Critical"}, "CRITICAL"}, {map[string]any{"Health": "Splendid"}, ""},
+		{map[string]any{"Health": "Warning"}, "WARNING"}, {map[string]any{"Health": "Critical"}, "CRITICAL"},
+		{map[string]any{"Health": "Splendid"}, ""},
 		{map[string]any{"Health": nil}, ""}, {map[string]any{}, ""}, {nil, ""},
 	} {
 		server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Property("Status", c.status)})

@@ -31,22 +31,26 @@ const (
 // With gofish 0.20.0 alone each of these answers ends the process, in one of gofish's
 // goroutines: gofish dereferences nil if a resource is null, and writes a map from two
 // goroutines if a page or a member of a collection fails.
+//
+// SECURITY.md: No answer of a BMC ends the process.
 func TestNoAnswerEndsTheProcess(t *testing.T) {
+	t.Parallel()
 	link := func(to string) map[string]any { return map[string]any{"@odata.id": to} }
 	tests := map[string][]bmctest.Fault{
-		"a system is null":          {{On: systemPath, Do: jsonBody("null")}},
-		"a collection is null":      {{On: systemsPath, Do: jsonBody("null")}},
-		"the root is null":          {{On: "/redfish/v1/", Do: jsonBody("null")}},
-		"a system is a list":        {{On: systemPath, Do: jsonBody("[null]")}},
-		"members are null":          {{On: systemsPath, Do: bmctest.Property("Members", []any{nil, nil})}},
-		"a page is malformed":       {{On: systemsPath, Do: bmctest.Property("Members@odata.nextLink", ":%zz")}},
-		"a page is not there":       {{On: systemsPath, Do: bmctest.Property("Members@odata.nextLink", "/redfish/v1/none")}},
-		"a page is itself":          {{On: systemsPath, Do: bmctest.Property("Members@odata.nextLink", systemsPath)}},
-		"members are malformed":     {{On: systemsPath, Do: bmctest.Property("Members", []any{link(":%zz"), link("%zz"), link(systemPath)})}},
-		"members are other hosts'":  {{On: systemsPath, Do: bmctest.Property("Members", []any{link("//evil.invalid/x"), link("@evil.invalid")})}},
-		"members climb":             {{On: systemsPath, Do: bmctest.Property("Members", []any{link("/redfish/%2e%2e/x"), link("../../../x")})}},
-		"members fail, a page too":  {{On: systemsPath, Do: members(20)}, {On: systemPath, Do: jsonBody("null")}},
-		"an action leads elsewhere": {{On: systemPath, Do: bmctest.Property("Actions", map[string]any{"#ComputerSystem.Reset": map[string]any{"target": "//evil.invalid/x"}})}},
+		"a system is null":         {{On: systemPath, Do: jsonBody("null")}},
+		"a collection is null":     {{On: systemsPath, Do: jsonBody("null")}},
+		"the root is null":         {{On: "/redfish/v1/", Do: jsonBody("null")}},
+		"a system is a list":       {{On: systemPath, Do: jsonBody("[null]")}},
+		"members are null":         {{On: systemsPath, Do: bmctest.Property("Members", []any{nil, nil})}},
+		"a page is malformed":      {{On: systemsPath, Do: bmctest.Property("Members@odata.nextLink", ":%zz")}},
+		"a page is not there":      {{On: systemsPath, Do: bmctest.Property("Members@odata.nextLink", "/redfish/v1/none")}},
+		"a page is itself":         {{On: systemsPath, Do: bmctest.Property("Members@odata.nextLink", systemsPath)}},
+		"members are malformed":    {{On: systemsPath, Do: bmctest.Property("Members", []any{link(":%zz"), link("%zz"), link(systemPath)})}},
+		"members are other hosts'": {{On: systemsPath, Do: bmctest.Property("Members", []any{link("//evil.invalid/x"), link("@evil.invalid")})}},
+		"members climb":            {{On: systemsPath, Do: bmctest.Property("Members", []any{link("/redfish/%2e%2e/x"), link("../../../x")})}},
+		"members fail, a page too": {{On: systemsPath, Do: members(20)}, {On: systemPath, Do: jsonBody("null")}},
+		"an action leads elsewhere": {{On: systemPath,
+			Do: bmctest.Property("Actions", map[string]any{"#ComputerSystem.Reset": map[string]any{"target": "//evil.invalid/x"}})}},
 	}
 	for name, faults := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -130,6 +134,7 @@ func TestABMCMayCloseEachConnection(t *testing.T) {
 	}
 }
 
+// SECURITY.md: The bytes, requests and time of an operation are bounded.
 func TestLimitsAreKept(t *testing.T) {
 	tests := map[string]struct {
 		limits bmc.Config
@@ -168,6 +173,7 @@ func TestLimitsAreKept(t *testing.T) {
 	}
 }
 
+// SECURITY.md: The bytes, requests and time of an operation are bounded.
 func TestADriversCallsHaveTheLimitsEach(t *testing.T) {
 	server := startRedfish(t)
 	config := configOf(server)
@@ -178,6 +184,13 @@ func TestADriversCallsHaveTheLimitsEach(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, 1, server.Logins().Attempts)
+
+	config.MaxRequests = 3
+	d = newDriver(t, 0, map[string]bmc.Config{"node": config})
+	_, err := d.Health(t.Context(), "node")
+	require.ErrorIs(t, err, verify.Protocol, "only a call that reads many resources has other limits")
+	_, err = d.Firmware(t.Context(), "node")
+	require.NoError(t, err)
 }
 
 // floods has effects of BMCs that send as much as they can.
@@ -214,11 +227,19 @@ var floods = map[string]struct {
 	},
 }
 
+// floodsAtOnce are numbers of BMCs that send a flood at once.
+func floodsAtOnce() []int {
+	if raced {
+		return []int{2}
+	}
+	return []int{1, 10}
+}
+
 func TestAFloodStaysWithinBounds(t *testing.T) {
 	needs.Time(t)
 	const most = 64 << 20
 	for name, flood := range floods {
-		for _, atOnce := range []int{1, 10} {
+		for _, atOnce := range floodsAtOnce() {
 			t.Run(name, func(t *testing.T) {
 				var servers []*bmctest.Redfish
 				for range atOnce {

@@ -5,16 +5,15 @@ package bmc
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"math"
 	"net"
 	"strconv"
 	"time"
 
-	"github.com/stmcginnis/gofish/common"
-	schemas "github.com/stmcginnis/gofish/redfish"
-
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
 // The limits of a call that reads many resources. A system with 24 drives and 32 memory modules takes about
@@ -50,8 +49,8 @@ type Memory struct {
 	PhysicalMB int `json:"physical_mb"` // MiB
 }
 
-// CPU describes the processors of a machine. The count is that of all threads; the
-// model, the frequency in MHz and the architecture ("x86_64") are those of the first.
+// CPU describes the processors of a machine. The count includes all threads; the
+// model, the frequency in MHz and the architecture ("x86_64") are the first one's.
 type CPU struct {
 	Count        int     `json:"count"`
 	Architecture string  `json:"architecture"`
@@ -141,7 +140,7 @@ func (r *redfishConnection) inspect(ctx context.Context) (Inventory, error) {
 	i.Power, err = parsePower(string(system.PowerState))
 	read.note(err)
 	i.Memory.PhysicalMB = read.memory(system.MemorySummary.TotalSystemMemoryGiB)
-	i.CPU = read.processors(system.ProcessorSummary.LogicalProcessorCount)
+	i.CPU = read.processors(system.ProcessorSummary)
 	read.storage(&i)
 	list(read, read.resource.link("EthernetInterfaces"), func(nic *schemas.EthernetInterface, _ resource) {
 		mac, err := net.ParseMAC(cmp.Or(nic.MACAddress, nic.PermanentMACAddress))
@@ -150,7 +149,7 @@ func (r *redfishConnection) inspect(ctx context.Context) (Inventory, error) {
 		}
 		i.Interfaces = append(i.Interfaces, Interface{
 			MACAddress: mac.String(), Name: nic.ID, SpeedMbps: max(0, nic.SpeedMbps),
-			Enabled: nic.Status.State == "" || nic.Status.State == common.EnabledState,
+			Enabled: nic.Status.State == "" || nic.Status.State == schemas.EnabledState,
 		})
 	})
 	return i, read.err()
@@ -159,7 +158,7 @@ func (r *redfishConnection) inspect(ctx context.Context) (Inventory, error) {
 // maxMiB is more memory than a machine has.
 const maxMiB = 1 << 40
 
-// memory returns the size of the memory in MiB: that of the system's summary, or else the
+// memory returns the size of the memory in MiB: from the system's summary, or else the
 // sum of the modules.
 func (r *reading) memory(gib float32) int {
 	mib := math.Round(float64(gib) * 1024)
@@ -180,12 +179,18 @@ var architectures = map[schemas.InstructionSet]string{
 	schemas.MIPS32InstructionSet: "mips", schemas.MIPS64InstructionSet: "mips64",
 }
 
-// processors describes the processors. If they do not report their threads, the count is
-// that of the system's summary.
-func (r *reading) processors(summary int) (cpu CPU) {
+// instructionSets maps Redfish's processor architectures to the instruction sets that they stand for in Ironic.
+var instructionSets = map[schemas.ProcessorArchitecture]schemas.InstructionSet{
+	schemas.X86ProcessorArchitecture: schemas.X8664InstructionSet, schemas.IA64ProcessorArchitecture: schemas.IA64InstructionSet,
+	schemas.ARMProcessorArchitecture: schemas.ARMA64InstructionSet, schemas.MIPSProcessorArchitecture: schemas.MIPS64InstructionSet,
+}
+
+// processors describes the processors. If they do not report their threads, or are not there, the count comes
+// from the system's summary: of threads, or else of cores, or else of processors.
+func (r *reading) processors(summary schemas.ProcessorSummary) (cpu CPU) {
 	first := true
 	list(r, r.resource.link("Processors"), func(p *schemas.Processor, _ resource) {
-		if p.Status.State == common.AbsentState || p.ProcessorType != "" && p.ProcessorType != schemas.CPUProcessorType {
+		if p.Status.State == schemas.AbsentState || p.ProcessorType != "" && p.ProcessorType != schemas.CPUProcessorType {
 			return
 		}
 		threads := p.TotalThreads
@@ -197,11 +202,15 @@ func (r *reading) processors(summary int) (cpu CPU) {
 		cpu.Count += max(0, threads)
 		if first {
 			first = false
-			cpu.ModelName, cpu.Architecture = p.Model, architectures[p.InstructionSet]
+			cpu.ModelName = p.Model
+			cpu.Architecture = architectures[cmp.Or(p.InstructionSet, instructionSets[p.ProcessorArchitecture])]
 			cpu.Frequency = math.Max(0, float64(p.MaxSpeedMHz))
 		}
 	})
-	cpu.Count = cmp.Or(cpu.Count, summary)
+	cores, _ := r.resource.at("ProcessorSummary", "CoreCount").(json.Number)
+	n, _ := strconv.Atoi(cores.String())
+	cpu.Count = cmp.Or(cpu.Count, summary.LogicalProcessorCount, n, summary.Count)
+	cpu.ModelName = cmp.Or(cpu.ModelName, summary.Model)
 	if cpu.Count < 0 || cpu.Count > 1<<20 {
 		r.note(failure.Protocolf("the system has %d processors", cpu.Count))
 		cpu.Count = 0
@@ -221,7 +230,7 @@ func (r *reading) storage(i *Inventory) {
 	list(r, r.resource.link("Storage"), func(s *schemas.Storage, found resource) {
 		c := StorageController{ID: s.ID, Name: s.Name, Drives: []Drive{}}
 		each(r, found.links("Drives"), func(d *schemas.Drive, _ resource) {
-			if d.Status.State == common.AbsentState {
+			if d.Status.State == schemas.AbsentState {
 				return
 			}
 			c.Drives = append(c.Drives, Drive{
@@ -235,7 +244,7 @@ func (r *reading) storage(i *Inventory) {
 	if len(i.StorageControllers) == 0 {
 		list(r, r.resource.link("SimpleStorage"), func(s *schemas.SimpleStorage, _ resource) {
 			for _, d := range s.Devices {
-				if d.Status.State != common.AbsentState {
+				if d.Status.State != schemas.AbsentState {
 					disk(d.Name, d.CapacityBytes)
 				}
 			}

@@ -95,7 +95,7 @@ func (c *ipmiConnection) bootDevice(ctx context.Context) (device string, persist
 		return "", false, failure.Protocolf("ipmitool says %q, and no boot flags", said)
 	}
 	for _, b := range bootDevices {
-		if answer[bootFlagsAt+1]&bootSelector == b.code {
+		if b.code != 0 && answer[bootFlagsAt+1]&bootSelector == b.code {
 			return b.word, answer[bootFlagsAt]&bootPersistent != 0, nil
 		}
 	}
@@ -106,10 +106,13 @@ func (c *ipmiConnection) bootDevice(ctx context.Context) (device string, persist
 // options of its own command for them work together.
 //
 // Source: set_boot_device in ironic/drivers/modules/ipmitool.py.
-func (c *ipmiConnection) setBootDevice(ctx context.Context, device bootDevice, persistent bool) error {
+func (c *ipmiConnection) setBootDevice(ctx context.Context, device bootDevice, persistent bool) (kept bool, err error) {
+	if device.code == 0 {
+		return false, failure.Unsupportedf("IPMI has no boot device %q", device.word)
+	}
 	if !c.config.KeepBootTimeout {
 		if _, err := c.tool.Run(ctx, "raw", "0x00", "0x08", "0x03", "0x08"); err != nil {
-			return err
+			return false, err
 		}
 	}
 	flags := byte(bootValid)
@@ -119,6 +122,7 @@ func (c *ipmiConnection) setBootDevice(ctx context.Context, device bootDevice, p
 	if c.config.BootMode != biosMode {
 		flags |= bootUEFI
 	}
-	_, err := c.tool.Run(ctx, "raw", "0x00", "0x08", "0x05", fmt.Sprintf("%#02x", flags), fmt.Sprintf("%#02x", device.code), "0x00", "0x00", "0x00")
-	return err
+	_, err = c.tool.Run(ctx, "raw", "0x00", "0x08", "0x05", fmt.Sprintf("%#02x", flags), fmt.Sprintf("%#02x", device.code),
+		"0x00", "0x00", "0x00")
+	return persistent, err
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ import (
 func startIPMI(t *testing.T) *bmctest.IPMI {
 	t.Helper()
 	needs.Programs(t, "ipmi_sim", "ipmitool")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	server, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{Users: map[string]secret.Text{user: secret.New(password)}, Power: "on"})
 	require.NoError(t, err)
@@ -42,7 +43,7 @@ func ipmiConfigOf(server *bmctest.IPMI) bmc.Config {
 		User:     user,
 		Password: secret.New(password),
 		Protocol: "ipmi",
-		Timeout:  20 * time.Second,
+		Timeout:  time.Minute,
 	}
 }
 
@@ -86,6 +87,7 @@ func TestIPMIFailuresHaveTheirKinds(t *testing.T) {
 }
 
 func TestASilentIPMIBMCIsATimeout(t *testing.T) {
+	t.Parallel()
 	server := startIPMI(t)
 	config := ipmiConfigOf(server)
 
@@ -95,12 +97,10 @@ func TestASilentIPMIBMCIsATimeout(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	begin := time.Now()
-	_, err = newVerifier(t, config).Verify(ctx)
+	patient := config
+	patient.Timeout = time.Hour // the deadline of the context ends the verification
+	_, err = newVerifier(t, patient).Verify(ctx)
 	require.ErrorIs(t, err, verify.Timeout)
-	if took := time.Since(begin); took > 5*time.Second {
-		t.Errorf("a deadline of 100 ms was kept after %v", took)
-	}
 
 	server.Drop(false)
 	server.Kill()
@@ -187,7 +187,8 @@ func TestTheAbsenceOfIpmitoolIsAClearError(t *testing.T) {
 
 func TestAClosedIPMIPortIsUnreachable(t *testing.T) {
 	needs.Programs(t, "ipmitool")
-	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", IPMIPort: 1, User: user, Password: secret.New(password), Protocol: "ipmi"}).Verify(t.Context())
+	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", IPMIPort: 1, User: user, Password: secret.New(password),
+		Protocol: "ipmi"}).Verify(t.Context())
 	require.ErrorIs(t, err, verify.Unreachable)
 }
 
@@ -206,15 +207,17 @@ func ipmitools(t *testing.T, server *bmctest.IPMI) []string {
 	return running
 }
 
+// SECURITY.md: A password for `ipmitool` is in its environment and in no argument.
 func TestThePasswordIsInNoProcessList(t *testing.T) {
 	server := startIPMI(t)
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
 		t.Skipf("no process list to look at: %v", err)
 	}
 	v := newVerifier(t, ipmiConfigOf(server))
+	var enough atomic.Bool
 	ended := make(chan error)
 	go func() {
-		for range 40 {
+		for verified := 0; verified < 40 && !enough.Load(); verified++ {
 			if _, err := v.Verify(t.Context()); err != nil {
 				ended <- err
 				return
@@ -233,14 +236,16 @@ func TestThePasswordIsInNoProcessList(t *testing.T) {
 		default:
 		}
 		for _, args := range ipmitools(t, server) {
-			seen++
 			require.NotContains(t, args, password)
+			seen++
+			enough.Store(seen >= 10)
 		}
 	}
 }
 
 // The BMC falls silent as soon as ipmitool has begun to log in.
 func TestAnIpmitoolThatHangsIsKilled(t *testing.T) {
+	t.Parallel()
 	server := startIPMI(t)
 	config := ipmiConfigOf(server)
 	config.Timeout = 2 * time.Second

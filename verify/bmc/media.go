@@ -3,20 +3,26 @@
 package bmc
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
+	"path"
 	"slices"
-
-	schemas "github.com/stmcginnis/gofish/redfish"
+	"strings"
 
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
+	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// VirtualMedia is a slot of virtual media. Its JSON is that of Ironic's
+// VirtualMedia is a slot of virtual media. Its JSON is the same as in Ironic's
 // GET /v1/nodes/NODE/vmedia.
 type VirtualMedia struct {
 	Image      string   `json:"image"`
@@ -34,37 +40,56 @@ var mediaDevices = map[string][]schemas.VirtualMediaType{
 	"disk":   {schemas.USBStickMediaType},
 }
 
-// slot is a slot of virtual media as the guard shows it to the driver.
+// slot is a slot of virtual media. A slot without the actions is changed by PATCH.
 type slot struct {
 	schemas.VirtualMedia
-	path          string
-	found         resource
-	insert, eject string // the paths of the actions; "" without the action
+	found  resource
+	answer *redfish.Answer // as it was read
+	shown  bool            // by VirtualMedia, although it is empty
 }
 
-// kind returns a media type of some devices, or of any if none is named, that fits into the
-// slot, "" if none does.
-func (s *slot) kind(devices ...string) schemas.VirtualMediaType {
-	for device, kinds := range mediaDevices {
-		if len(devices) > 0 && !slices.Contains(devices, device) {
-			continue
-		}
-		for _, kind := range kinds {
-			if slices.Contains(s.MediaTypes, kind) {
-				return kind
+// The actions of a slot.
+const (
+	insertAction = "#VirtualMedia.InsertMedia"
+	ejectAction  = "#VirtualMedia.EjectMedia"
+)
+
+// fits reports whether a medium of some devices, or of any if none is named, fits into the slot. Slots of AMI's BMCs
+// have no media types: their names tell the device. A slot of which nothing is known fits all.
+func (s *slot) fits(devices ...string) bool {
+	if len(devices) == 0 {
+		return true
+	}
+	kinds := s.MediaTypes
+	if len(kinds) == 0 {
+		name := strings.ToLower(s.ID + " " + s.Name)
+		for kind, words := range map[schemas.VirtualMediaType][]string{
+			schemas.CDMediaType: {"cd", "dvd"}, schemas.FloppyMediaType: {"fd", "floppy"}, schemas.USBStickMediaType: {"hd", "usb", "removable"},
+		} {
+			if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) }) {
+				kinds = append(kinds, kind)
 			}
 		}
+		if len(kinds) == 0 {
+			return true
+		}
 	}
-	return ""
+	return slices.ContainsFunc(devices, func(device string) bool {
+		return slices.ContainsFunc(mediaDevices[device], func(kind schemas.VirtualMediaType) bool { return slices.Contains(kinds, kind) })
+	})
 }
 
-// VirtualMedia reads a node's slots of virtual media over Redfish. If some cannot be read,
-// it returns the others beside the error.
+// VirtualMedia reads a node's slots of virtual media over Redfish: the system's or, if it has none, its
+// managers', and any other slot with an image. If some cannot be read, it returns the others beside the error.
 func (d *Driver) VirtualMedia(ctx context.Context, id string) ([]VirtualMedia, error) {
 	var media []VirtualMedia
 	err := d.redfish(ctx, 0, id, "read the virtual media", func(ctx context.Context, r *redfishConnection) error {
 		slots, err := r.slots(ctx)
+		media = nil
 		for _, s := range slots {
+			if !s.shown && (!s.Inserted || slices.ContainsFunc(media, func(m VirtualMedia) bool { return m.Inserted && m.Image == s.Image })) {
+				continue
+			}
 			m := VirtualMedia{Image: s.Image, Inserted: s.Inserted, MediaTypes: []string{}}
 			for _, kind := range s.MediaTypes {
 				m.MediaTypes = append(m.MediaTypes, string(kind))
@@ -76,8 +101,20 @@ func (d *Driver) VirtualMedia(ctx context.Context, id string) ([]VirtualMedia, e
 	return media, err
 }
 
+// Has reports whether an image is inserted in the slot. Some BMCs report only the name of the image, or another host
+// and path, and some report none.
+func (m VirtualMedia) Has(image string) bool {
+	name := func(link string) string {
+		if u, err := url.Parse(link); err == nil {
+			link = u.Path
+		}
+		return path.Base(strings.ReplaceAll(link, `\`, "/"))
+	}
+	return m.Inserted && (m.Image == "" || name(m.Image) == name(image))
+}
+
 // InsertMedia inserts the image at a URL into the first slot for a device that accepts it:
-// "cdrom", "floppy" or "disk", which is a USB stick. It ejects what is in the slot. The
+// "cdrom", "floppy" or "disk", which is a USB stick. It ejects an image that is in the slot. The
 // error is of the kind [verify.Unsupported] if no slot fits, and over IPMI. The BMC may
 // load the image later, and some report a failure nowhere.
 func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) error {
@@ -95,15 +132,21 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 		}
 		slots, failed := r.slots(ctx)
 		for _, s := range slots {
-			kind := s.kind(device)
-			if kind == "" || s.insert == "" {
+			if !s.fits(device) {
 				continue
 			}
-			err := r.setMedia(ctx, &s, kind, image)
+			var ejected error // an image that only seems to be inserted cannot be ejected
+			if s.Inserted {
+				ejected = r.ejectSlot(ctx, &s)
+			}
+			err := r.client.Lost()
+			if err == nil {
+				err = r.insertInto(ctx, &s, image)
+			}
 			if err == nil {
 				return nil
 			}
-			failed = errors.Join(failed, err)
+			failed = errors.Join(failed, ejected, err)
 			if r.client.Lost() != nil {
 				break
 			}
@@ -115,8 +158,8 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 	})
 }
 
-// EjectMedia ejects what is inserted in the slots for some devices, or in all slots if
-// none is named. An inserted image without a way to eject it is an error of the kind
+// EjectMedia ejects the images that are inserted in the slots for some devices, or in all slots if
+// none is named, of the system and of its managers. An inserted image without a way to eject it is an error of the kind
 // [verify.Unsupported].
 func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) error {
 	const op = "eject virtual media"
@@ -126,17 +169,8 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 	return d.redfish(ctx, 0, id, op, func(ctx context.Context, r *redfishConnection) error {
 		slots, failed := r.slots(ctx)
 		for _, s := range slots {
-			kind := s.kind(devices...)
-			if !s.Inserted || kind == "" && len(devices) > 0 {
-				continue
-			}
-			err := error(failure.Unsupportedf("the slot %s has an image that cannot be ejected", s.ID))
-			if kind != "" && s.eject != "" {
-				err = r.setMedia(ctx, &s, kind, "")
-			}
-			failed = errors.Join(failed, err)
-			if r.client.Lost() != nil {
-				break
+			if s.Inserted && s.fits(devices...) && r.client.Lost() == nil {
+				failed = errors.Join(failed, r.ejectSlot(ctx, &s))
 			}
 		}
 		return failed
@@ -152,37 +186,112 @@ func checkDevices(op string, devices ...string) error {
 	return nil
 }
 
-// setMedia inserts an image into a slot, or ejects for "". The driver first ejects what is
-// in the slot. If the BMC refuses an insertion, the driver repeats it with the image alone.
-func (r *redfishConnection) setMedia(ctx context.Context, s *slot, kind schemas.VirtualMediaType, image string) error {
-	r.guard.slot = s
-	defer func() { r.guard.slot = nil }()
-	return r.guard.call(ctx, func() error {
-		_, err := r.driver.SetVirtualMedia(ctx, string(kind), image)
-		return err
-	})
+// mediaParameter is a parameter of InsertMedia, and the values that are sent with it.
+type mediaParameter struct {
+	name   string
+	values map[string]string
 }
 
-// slots reads the slots of the system or, if it has none, of its managers. The error is
-// about those that cannot be read, or that there is none.
+// mediaParameters are the parameters of InsertMedia that some BMCs require, in the order in which they are tried, with
+// their values; "" stands for the scheme of the image's URL. A BMC that has the name in its refusal gets the parameter.
 //
-// Source: _insert_vmedia in ironic/drivers/modules/redfish/boot.py.
+// Source: insert_media in sushy/resources/manager/virtual_media.py.
+var mediaParameters = []mediaParameter{
+	{"TransferProtocolType", map[string]string{"TransferProtocolType": ""}},
+	{"TransferMethod", map[string]string{"TransferMethod": "Stream"}},
+	{"UserName", map[string]string{"UserName": "none", "Password": "none"}},
+}
+
+// insertInto inserts an image into a slot. It repeats the action where the BMC fails, since some still eject the last
+// image.
+func (r *redfishConnection) insertInto(ctx context.Context, s *slot, image string) error {
+	insert := s.found.target(insertAction)
+	if insert == "" {
+		return r.changeSlot(ctx, s, insertAction, map[string]any{"Image": image, "Inserted": true, "WriteProtected": true})
+	}
+	parameters := map[string]string{"Image": image}
+	for {
+		body, err := json.Marshal(parameters)
+		if err != nil {
+			return err
+		}
+		a, err := r.client.Do(ctx, redfish.Request{
+			Method: http.MethodPost, Path: insert, Body: body, Repeat: []int{http.StatusInternalServerError, http.StatusServiceUnavailable},
+		})
+		if err == nil || a == nil {
+			return err
+		}
+		i := slices.IndexFunc(mediaParameters, func(p mediaParameter) bool {
+			return parameters[p.name] == "" && bytes.Contains(a.Body, []byte(p.name))
+		})
+		if i < 0 {
+			return err
+		}
+		scheme, _, _ := strings.Cut(image, ":")
+		for name, value := range mediaParameters[i].values {
+			parameters[name] = cmp.Or(value, strings.ToUpper(scheme))
+		}
+	}
+}
+
+// ejectSlot ejects the image in a slot. Some BMCs want an empty object as the body, and some no body. A refusal is none
+// if the slot is empty.
+//
+// Source: eject_media in sushy/resources/manager/virtual_media.py.
+func (r *redfishConnection) ejectSlot(ctx context.Context, s *slot) error {
+	eject := s.found.target(ejectAction)
+	if eject == "" {
+		return r.changeSlot(ctx, s, ejectAction, map[string]any{"Image": nil, "Inserted": false})
+	}
+	request := redfish.Request{Method: http.MethodPost, Path: eject, Body: []byte("{}")}
+	a, err := r.client.Do(ctx, request)
+	if a != nil && (a.Status == http.StatusBadRequest || a.Status == http.StatusUnsupportedMediaType) {
+		request.Body = nil
+		a, err = r.client.Do(ctx, request)
+	}
+	if err != nil && a != nil {
+		var inserted bool
+		now, _, unread := r.client.Get(ctx, s.answer.Request.Path)
+		if unread == nil && now.Get("Inserted", &inserted) == nil && !inserted {
+			return nil
+		}
+	}
+	return err
+}
+
+// changeSlot changes a slot that lacks an action, unless the BMC says that no slot can be changed so.
+func (r *redfishConnection) changeSlot(ctx context.Context, s *slot, action string, properties map[string]any) error {
+	allowed := s.answer.Header.Get("Allow")
+	if s.found.at("Actions", action) != nil || allowed != "" && !strings.Contains(allowed, http.MethodPatch) {
+		return failure.Unsupportedf("the slot %s of virtual media has no usable action %s", s.ID, action)
+	}
+	return r.client.Change(ctx, s.answer, properties)
+}
+
+// slots reads the slots of the system and then of its managers: an update of the BMC's firmware may move them.
+// The error is about those that cannot be read, or that there is none. If the system has slots, its managers need none.
+//
+// Source: _insert_vmedia and _eject_vmedia in ironic/drivers/modules/redfish/boot.py.
 func (r *redfishConnection) slots(ctx context.Context) (slots []slot, err error) {
 	read, err := r.startReading(ctx)
 	if err != nil {
 		return nil, err
 	}
+	shown := true
 	add := func(m *schemas.VirtualMedia, found resource) {
-		path, _ := found["@odata.id"].(string)
-		slots = append(slots, slot{
-			VirtualMedia: *m, path: path, found: found,
-			insert: found.target("#VirtualMedia.InsertMedia"), eject: found.target("#VirtualMedia.EjectMedia"),
-		})
+		_, is := read.raw["Inserted"] // or it is no slot
+		is = is && read.raw.Get("Inserted", new(bool)) == nil
+		known := slices.ContainsFunc(slots, func(s slot) bool { return s.answer.Request.Path == read.answer.Request.Path })
+		if is && !known {
+			slots = append(slots, slot{VirtualMedia: *m, found: found, answer: read.answer, shown: shown})
+		}
 	}
-	if collection := read.resource.link("VirtualMedia"); collection != "" {
-		list(read, collection, add)
-	} else {
-		read.managers(func(_ *schemas.Manager, found resource) { list(read, found.link("VirtualMedia"), add) })
+	list(read, read.resource.link("VirtualMedia"), add)
+	failed, has := len(read.errs), len(slots) > 0
+	shown = !has
+	read.managers(func(_ *schemas.Manager, found resource) { list(read, found.link("VirtualMedia"), add) })
+	if has && r.client.Lost() == nil {
+		read.errs = read.errs[:failed]
 	}
 	if len(slots) == 0 && len(read.errs) == 0 {
 		return nil, failure.Unsupportedf("the BMC has no virtual media")

@@ -4,6 +4,7 @@ package bmc_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,7 +48,8 @@ func TestVirtualMediaAreInsertedShownAndEjected(t *testing.T) {
 // Newer BMCs, and sushy-tools, have the virtual media below the system.
 func TestVirtualMediaMayBelongToTheSystem(t *testing.T) {
 	server := startRedfish(t)
-	server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Property("VirtualMedia", map[string]any{"@odata.id": "/redfish/v1/Managers/bmc/VirtualMedia"})})
+	server.AddFault(bmctest.Fault{On: systemPath,
+		Do: bmctest.Property("VirtualMedia", map[string]any{"@odata.id": "/redfish/v1/Managers/bmc/VirtualMedia"})})
 	server.AddFault(bmctest.Fault{On: "/redfish/v1/Managers/bmc", Do: bmctest.Status(http.StatusNotFound)})
 	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
 	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
@@ -59,7 +61,11 @@ func TestVirtualMediaMayBelongToTheSystem(t *testing.T) {
 func TestVirtualMediaThatCannotBeUsedAreAnError(t *testing.T) {
 	insert := func(d *bmc.Driver, t *testing.T) error { return d.InsertMedia(t.Context(), "node", "cdrom", image) }
 	eject := func(d *bmc.Driver, t *testing.T) error { return d.EjectMedia(t.Context(), "node") }
-	without := bmctest.Fault{On: slotCD, Method: http.MethodGet, Do: bmctest.WithoutProperty("Actions")}
+	without := bmctest.Fault{On: slotCD, Method: http.MethodGet,
+		Do: bmctest.Change("neither actions nor PATCH", func(h http.Header, body []byte) []byte {
+			h.Set("Allow", "GET, HEAD")
+			return []byte(strings.Replace(string(body), `"Actions"`, `"Others"`, 1))
+		})}
 	elsewhere := bmctest.Fault{On: slotCD, Do: bmctest.Property("Actions", map[string]any{
 		"#VirtualMedia.InsertMedia": map[string]any{"target": "https://other.invalid/x"},
 		"#VirtualMedia.EjectMedia":  map[string]any{"target": "@other.invalid/x"},
@@ -69,19 +75,31 @@ func TestVirtualMediaThatCannotBeUsedAreAnError(t *testing.T) {
 		do     func(*bmc.Driver, *testing.T) error
 		want   error
 	}{
-		"insert without an action":          {[]bmctest.Fault{without}, insert, verify.Unsupported},
-		"eject without an action":           {[]bmctest.Fault{without}, eject, verify.Unsupported},
-		"insert into another host":          {[]bmctest.Fault{elsewhere}, insert, verify.Unsupported},
-		"eject from another host":           {[]bmctest.Fault{elsewhere}, eject, verify.Unsupported},
-		"a refused insertion":               {[]bmctest.Fault{{On: slotCD + "/Actions/VirtualMedia.InsertMedia", Do: bmctest.Status(http.StatusBadRequest)}}, insert, verify.Protocol},
-		"a refused ejection":                {[]bmctest.Fault{{On: slotCD + "/Actions/VirtualMedia.EjectMedia", Do: bmctest.Status(http.StatusInternalServerError)}}, eject, verify.Protocol},
-		"no virtual media":                  {[]bmctest.Fault{{On: "/redfish/v1/Managers/bmc", Do: bmctest.WithoutProperty("VirtualMedia")}}, insert, verify.Unsupported},
-		"a manager that cannot be read":     {[]bmctest.Fault{{On: "/redfish/v1/Managers/bmc", Do: bmctest.Status(http.StatusInternalServerError)}}, insert, verify.Protocol},
-		"a slot that is null":               {[]bmctest.Fault{{On: "/redfish/v1/Managers/bmc/VirtualMedia", Do: bmctest.Property("Members", []any{nil})}}, eject, verify.Protocol},
-		"an unknown device":                 {nil, func(d *bmc.Driver, t *testing.T) error { return d.InsertMedia(t.Context(), "node", "tape", image) }, verify.Misconfigured},
-		"ejection of an unknown device":     {nil, func(d *bmc.Driver, t *testing.T) error { return d.EjectMedia(t.Context(), "node", "tape") }, verify.Misconfigured},
-		"no image":                          {nil, func(d *bmc.Driver, t *testing.T) error { return d.InsertMedia(t.Context(), "node", "cdrom", "") }, verify.Misconfigured},
-		"an insertion that has no response": {[]bmctest.Fault{{On: slotCD + "/Actions/VirtualMedia.InsertMedia", Do: bmctest.CloseAfter(0)}}, insert, verify.Protocol},
+		"insert without an action": {[]bmctest.Fault{without}, insert, verify.Unsupported},
+		"eject without an action":  {[]bmctest.Fault{without}, eject, verify.Unsupported},
+		"insert into another host": {[]bmctest.Fault{elsewhere}, insert, verify.Unsupported},
+		"eject from another host":  {[]bmctest.Fault{elsewhere}, eject, verify.Unsupported},
+		"a refused insertion": {[]bmctest.Fault{{On: slotCD + "/Actions/VirtualMedia.InsertMedia",
+			Do: bmctest.Status(http.StatusBadRequest)}}, insert, verify.Protocol},
+		"a refused ejection": {[]bmctest.Fault{{On: slotCD + "/Actions/VirtualMedia.EjectMedia",
+			Do: bmctest.Status(http.StatusInternalServerError)}}, eject, verify.Protocol},
+		"no virtual media": {[]bmctest.Fault{{On: "/redfish/v1/Managers/bmc", Do: bmctest.WithoutProperty("VirtualMedia")}},
+			insert, verify.Unsupported},
+		"a manager that cannot be read": {[]bmctest.Fault{{On: "/redfish/v1/Managers/bmc",
+			Do: bmctest.Status(http.StatusInternalServerError)}}, insert, verify.Protocol},
+		"a slot that is null": {[]bmctest.Fault{{On: "/redfish/v1/Managers/bmc/VirtualMedia",
+			Do: bmctest.Property("Members", []any{nil})}}, eject, verify.Protocol},
+		"an unknown device": {nil, func(d *bmc.Driver, t *testing.T) error {
+			return d.InsertMedia(t.Context(), "node", "tape", image)
+		}, verify.Misconfigured},
+		"ejection of an unknown device": {nil, func(d *bmc.Driver, t *testing.T) error {
+			return d.EjectMedia(t.Context(), "node", "tape")
+		}, verify.Misconfigured},
+		"no image": {nil, func(d *bmc.Driver, t *testing.T) error {
+			return d.InsertMedia(t.Context(), "node", "cdrom", "")
+		}, verify.Misconfigured},
+		"an insertion that has no response": {[]bmctest.Fault{{On: slotCD + "/Actions/VirtualMedia.InsertMedia", Do: bmctest.CloseAfter(0)}},
+			insert, verify.Protocol},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := startRedfish(t)
@@ -115,11 +133,12 @@ func TestAnInsertionWithoutAnAnswerIsNotRepeated(t *testing.T) {
 
 func TestThePasswordOfAnImageIsInNoError(t *testing.T) {
 	server := startRedfish(t)
-	server.AddFault(bmctest.Fault{On: slotCD + "/Actions/VirtualMedia.InsertMedia", Do: bmctest.Handle("echo", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write([]byte(`{"error": {"message": "https://u:image-password@h/x.iso cannot be read"}}`))
-	})})
+	server.AddFault(bmctest.Fault{On: slotCD + "/Actions/VirtualMedia.InsertMedia",
+		Do: bmctest.Handle("echo", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(`{"error": {"message": "https://u:image-password@h/x.iso cannot be read with image-password"}}`))
+		})})
 	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
 	err := d.InsertMedia(t.Context(), "node", "cdrom", "https://u:image-password@h/x.iso")
 	require.ErrorIs(t, err, verify.Protocol)

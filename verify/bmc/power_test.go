@@ -3,6 +3,7 @@
 package bmc_test
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,4 +26,15 @@ func TestAnNMIIsInjected(t *testing.T) {
 	require.ErrorIs(t, d.InjectNMI(t.Context(), "node"), verify.Unsupported)
 	require.ErrorIs(t, d.SetPower(t.Context(), "node", states.PowerSoftOff), verify.Unsupported)
 	require.Equal(t, 1, server.NMIs("1"))
+}
+
+func TestARefusalOfASystemThatNamesNoResetTypesIsNotUnsupported(t *testing.T) {
+	d, server := vendorDriver(t,
+		bmctest.Fault{On: systemPath, Do: bmctest.Property("Actions",
+			map[string]any{"#ComputerSystem.Reset": map[string]any{"target": resetPath}})},
+		bmctest.Fault{On: resetPath, Times: 1, Do: bmctest.Status(http.StatusInternalServerError)})
+	err := d.SetPower(t.Context(), "node", states.PowerOff)
+	require.ErrorIs(t, err, verify.Protocol)
+	require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOff))
+	require.Equal(t, "Off", server.Power("1"))
 }

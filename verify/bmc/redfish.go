@@ -3,7 +3,6 @@
 package bmc
 
 import (
-	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -19,27 +18,33 @@ import (
 
 // redfishConnection is Redfish over HTTPS, with bmclib's gofish driver.
 type redfishConnection struct {
-	host   string
-	scrub  *failure.Scrubber
-	client *redfish.Client
-	guard  *redfishGuard
-	driver *bmclib.Conn
+	host     string
+	scrub    *failure.Scrubber
+	client   *redfish.Client
+	guard    *redfishGuard
+	driver   *bmclib.Conn
+	bootMode string // the boot mode to set beside a boot device, in Redfish's words; "" for none
+	anyBIOS  bool   // see Config.AnyBIOSSetting
 }
 
 func newRedfish(c Config) *redfishConnection {
 	host := net.JoinHostPort(c.Host, strconv.Itoa(c.RedfishPort))
 	scrub := failure.NewScrubber(c.User, c.Password)
 	client := redfish.New(redfish.Config{
-		Address: host, TLS: tlsConfig(c), BasePath: c.BasePath, User: c.User, Password: c.Password, Auth: c.Auth, LoginGrace: loginGrace,
+		Address: host, TLS: tlsConfig(c), BasePath: c.BasePath, User: c.User, Password: c.Password, Auth: c.Auth,
+		LoginGrace: loginGrace, Busy: busyTime,
 		SystemID: c.SystemID, SystemName: c.SystemName,
 		MaxBytes: c.MaxBytes, MaxAnswerBytes: c.MaxAnswerBytes, MaxRequests: c.MaxRequests, MaxMembers: c.MaxMembers,
 		Scrubber: scrub,
 	})
-	guard := &redfishGuard{client: client, bootMode: redfishModes[c.BootMode]}
+	guard := &redfishGuard{client: client}
 	// Only the client has the user name and the password.
 	driver := bmclib.New(guardHost, "none", "none", logr.Discard(),
 		bmclib.WithPort(guardPort), bmclib.WithHttpClient(&http.Client{Transport: guard}))
-	return &redfishConnection{host: host, scrub: scrub, client: client, guard: guard, driver: driver}
+	return &redfishConnection{
+		host: host, scrub: scrub, client: client, guard: guard, driver: driver,
+		bootMode: redfishModes[c.BootMode], anyBIOS: c.AnyBIOSSetting,
+	}
 }
 
 func (r *redfishConnection) protocol() string { return redfishProtocol }
@@ -60,26 +65,6 @@ func (r *redfishConnection) open(ctx context.Context) error {
 		// The driver would keep the context's deadline for all later requests.
 		return r.driver.Open(context.WithoutCancel(ctx))
 	})
-}
-
-// checkManagement reads the boot override of the system. bmclib has fewer words for the
-// boot device than Redfish: a device that it does not know is valid too.
-func (r *redfishConnection) checkManagement(ctx context.Context) error {
-	err := r.guard.call(ctx, func() error {
-		_, err := r.driver.BootDeviceOverrideGet(ctx)
-		return err
-	})
-	if r.guard.system == nil {
-		return cmp.Or(err, errNotRead)
-	}
-	boot, malformed := r.guard.system.boot()
-	switch {
-	case malformed != nil:
-		return malformed
-	case boot.Target == nil:
-		return failure.Unsupportedf("the system has no boot override")
-	}
-	return nil
 }
 
 func (r *redfishConnection) powerState(ctx context.Context) (word string, err error) {
@@ -107,12 +92,17 @@ func (r *redfishConnection) setPower(ctx context.Context, word string) error {
 		_, err := r.driver.PowerSet(ctx, word) // false without an error: requested, but not reached yet
 		return err
 	})
-	if err == nil || r.guard.failed != nil || r.guard.system == nil {
+	if err == nil || r.guard.system == nil {
 		return err
 	}
-	// The driver sends no ResetType that the system does not name.
+	// The driver sends no reset without an action, and no ResetType that the system does not name.
 	action, malformed := r.guard.system.resetAction()
-	if malformed == nil && len(action.Allowed) > 0 && !slices.Contains(action.Allowed, resetTypes[word]) {
+	switch {
+	case malformed != nil:
+		return err
+	case action.Target == "":
+		return failure.Unsupportedf("the system cannot be reset")
+	case len(action.Allowed) > 0 && !slices.Contains(action.Allowed, resetTypes[word]):
 		return failure.Unsupportedf("the system has the reset types %q and not %q", action.Allowed, resetTypes[word])
 	}
 	return err

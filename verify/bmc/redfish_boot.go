@@ -3,107 +3,170 @@
 package bmc
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
-func (r *redfishConnection) bootDevice(ctx context.Context) (device string, persistent bool, err error) {
-	if err := r.checkManagement(ctx); err != nil {
-		return "", false, err
+// checkManagement checks that the system has a boot override.
+func (r *redfishConnection) checkManagement(ctx context.Context) error {
+	_, _, err := r.bootOverride(ctx)
+	return err
+}
+
+// bootOverride reads the system and its boot override.
+func (r *redfishConnection) bootOverride(ctx context.Context) (*system, boot, error) {
+	system, err := readSystem(ctx, r.client)
+	if err != nil {
+		return nil, boot{}, err
 	}
-	boot, err := r.guard.system.boot()
-	if err != nil || boot.Enabled == "Disabled" {
+	now, err := system.boot()
+	if err == nil && now.Target == nil {
+		err = failure.Unsupportedf("the system has no boot override")
+	}
+	return system, now, err
+}
+
+func (r *redfishConnection) bootDevice(ctx context.Context) (device string, persistent bool, err error) {
+	system, now, err := r.bootOverride(ctx)
+	if err == nil && now.Enabled == "Disabled" { // perhaps it is set and not in force yet
+		if system, err = system.bootSettings(ctx, r.client, hasTarget); err == nil {
+			now, err = system.boot()
+		}
+	}
+	if err != nil || now.Enabled == "Disabled" {
 		return "", false, err
 	}
 	for _, b := range bootDevices {
-		if b.target == *boot.Target && b.target != "" {
-			return b.word, boot.Enabled == "Continuous", nil
+		if b.is(*now.Target) {
+			return b.word, now.Enabled == continuous, nil
 		}
 	}
 	return "", false, nil
 }
 
-// setBootDevice calls bmclib, whose words for the devices are Ironic's. The guard does
-// not pass on the other properties that bmclib sends.
-func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice, persistent bool) error {
-	if device.target == "" {
-		return failure.Unsupportedf("Redfish has no boot device %q", device.word)
-	}
-	return r.guard.call(ctx, func() error {
-		_, err := r.driver.BootDeviceSet(ctx, device.word, persistent, false)
-		return err
-	})
-}
-
-// serveBoot sets the boot override. If that fails, the driver tries again with fewer
-// properties. serveBoot answers this with the failure of the first attempt, which sent
-// the BMC no other properties.
-func (g *redfishGuard) serveBoot(req *http.Request) (*http.Response, error) {
-	if g.bootFailed != nil {
-		return nil, g.bootFailed
-	}
-	var asked struct{ Boot boot }
-	if err := json.NewDecoder(req.Body).Decode(&asked); err != nil {
-		return nil, err
-	}
-	if g.bootFailed = g.setBoot(asked.Boot); g.bootFailed != nil {
-		return nil, g.bootFailed
-	}
-	return respond(req, http.StatusOK, map[string]any{})
-}
-
 // redfishModes maps Config.BootMode to Redfish's words.
 var redfishModes = map[string]string{biosMode: "Legacy", uefiMode: "UEFI"}
 
-// setBoot sets the target of the boot override and the boot mode. It sends BootSourceOverrideEnabled only
-// if that differs from the system's value, because some BMCs refuse a value that they
-// already have. Supermicro's BMCs always require it.
+// The words of BootSourceOverrideEnabled.
+const (
+	once       = "Once"
+	continuous = "Continuous"
+)
+
+// wholeBoot lists words of the manufacturers' names whose BMCs want all properties of the boot override in each
+// request.
+//
+// Source: VENDORS_REQUIRING_FULL_BOOT_REQUEST in ironic/drivers/modules/redfish/management.py.
+var wholeBoot = []string{" american megatrends ", " ami ", " asrockrack "}
+
+func wantsWholeBoot(manufacturer string) bool {
+	return slices.ContainsFunc(wholeBoot, func(name string) bool { return strings.Contains(" "+manufacturer+" ", name) })
+}
+
+// manufacturer returns the manufacturer of the system in lower case, "" if the BMC does not report it.
+func (s *system) manufacturer() string {
+	var name string
+	_ = s.Get("Manufacturer", &name)
+	return strings.ToLower(name)
+}
+
+// setBootDevice sets the target of the boot override and the boot mode. It sends BootSourceOverrideEnabled only if that
+// differs from the system's value, because some BMCs refuse a value that they already have. Supermicro's BMCs always
+// require it. A BMC that boots no device continuously, or refuses to, boots it once.
 //
 // Source: _set_boot_device in ironic/drivers/modules/redfish/management.py; for the boot mode,
 // sync_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
-func (g *redfishGuard) setBoot(want boot) error {
-	if err := g.system.checkBoot(want); err != nil {
-		return err
+func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice, persistent bool) (kept bool, err error) {
+	if device.target == "" {
+		return false, failure.Unsupportedf("Redfish has no boot device %q", device.word)
 	}
-	now, err := g.system.boot()
+	found, err := readSystem(ctx, r.client)
 	if err != nil {
-		return err
+		return false, err
 	}
-	var manufacturer string
-	_ = g.system.Get("Manufacturer", &manufacturer)
-	change := boot{Target: want.Target}
-	if now.Enabled != want.Enabled || strings.EqualFold(manufacturer, "Supermicro") {
-		change.Enabled = want.Enabled
+	settings, err := found.bootSettings(ctx, r.client, hasTarget)
+	if err != nil {
+		return false, err
 	}
-	if mode := g.bootMode; mode != "" && now.Mode != "" && now.Mode != mode {
-		change.Mode = mode
+	manufacturer := found.manufacturer()
+	target, words, err := settings.checkBoot(device, persistent, manufacturer)
+	if err != nil {
+		return false, err
 	}
-	return g.client.Change(g.ctx, g.system.answer, map[string]boot{"Boot": change})
+	now, err := settings.boot()
+	if err != nil {
+		return false, err
+	}
+	whole := wantsWholeBoot(manufacturer)
+	for _, word := range words {
+		change := boot{Target: &target}
+		if now.Enabled != word || whole || manufacturer == "supermicro" {
+			change.Enabled = word
+		}
+		switch {
+		case whole:
+			change.Mode = cmp.Or(r.bootMode, now.Mode, redfishModes[uefiMode])
+		case r.bootMode != "" && now.Mode != "" && now.Mode != r.bootMode:
+			change.Mode = r.bootMode
+		}
+		if err = r.client.Change(ctx, settings.answer, map[string]boot{"Boot": change}); err == nil {
+			return word == continuous, nil
+		}
+		if r.client.Lost() != nil || r.client.Refused() {
+			return false, err
+		}
+	}
+	return false, err
 }
 
-// checkBoot returns an error if the system's description shows that it does not support
-// the wanted boot override.
-func (s *system) checkBoot(want boot) error {
+// checkBoot returns the system's word for the target of a device, and the words for how long it is wanted that the
+// system supports, the best first. It returns an error if the system's description shows that it does not support the
+// override.
+func (s *system) checkBoot(device bootDevice, persistent bool, manufacturer string) (target string, words []string, err error) {
 	var has struct {
 		Targets []string `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
 		Enabled []string `json:"BootSourceOverrideEnabled@Redfish.AllowableValues"`
 	}
-	if _, ok := s.Object["Boot"]; !ok || want.Target == nil {
-		return failure.Unsupportedf("the system has no boot override")
+	if _, ok := s.Object["Boot"]; !ok {
+		return "", nil, failure.Unsupportedf("the system has no boot override")
 	}
 	if err := s.Get("Boot", &has); err != nil {
-		return err
+		return "", nil, err
 	}
-	if len(has.Targets) > 0 && !slices.Contains(has.Targets, *want.Target) {
-		return failure.Unsupportedf("the system has the boot targets %q and not %q", has.Targets, *want.Target)
+	target, ok := device.targetOf(has.Targets, manufacturer)
+	if !ok {
+		return "", nil, failure.Unsupportedf("the system has the boot targets %q and not %q", has.Targets, device.target)
 	}
-	if len(has.Enabled) > 0 && !slices.Contains(has.Enabled, want.Enabled) {
-		return failure.Unsupportedf("the system has boot overrides that are %q and not %q", has.Enabled, want.Enabled)
+	all := []string{once}
+	if persistent {
+		all = []string{continuous, once}
 	}
-	return nil
+	words = slices.DeleteFunc(slices.Clone(all), func(word string) bool { return len(has.Enabled) > 0 && !slices.Contains(has.Enabled, word) })
+	if len(words) == 0 {
+		return "", nil, failure.Unsupportedf("the system has boot overrides that are %q and not %q", has.Enabled, all[0])
+	}
+	return target, words, nil
+}
+
+// targetOf returns a system's word for a boot device. Supermicro's machines find virtual media at UsbCd only.
+//
+// Source: set_system_boot_options in sushy/resources/system/system.py.
+func (b bootDevice) targetOf(allowed []string, manufacturer string) (word string, ok bool) {
+	if len(allowed) == 0 {
+		return b.target, true
+	}
+	words := append([]string{b.target}, b.others...)
+	if manufacturer == "supermicro" {
+		slices.Reverse(words)
+	}
+	for _, word := range words {
+		if i := slices.IndexFunc(allowed, func(has string) bool { return strings.EqualFold(has, word) }); i >= 0 {
+			return allowed[i], true
+		}
+	}
+	return "", false
 }

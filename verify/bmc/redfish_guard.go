@@ -12,12 +12,10 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/stmcginnis/gofish"
-	schemas "github.com/stmcginnis/gofish/redfish"
-
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/guard"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
+	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
 // These are the paths that the guard answers itself.
@@ -27,30 +25,22 @@ const (
 	guardSessions = redfish.Root + "SessionService/Sessions"
 	guardSession  = guardSessions + "/1"
 	guardSystems  = redfish.Root + "Systems"
-	guardManagers = redfish.Root + "Managers"
-	guardManager  = guardManagers + "/1"
-	guardMedia    = guardManager + "/VirtualMedia"
 )
 
-// redfishGuard stands between bmclib's driver and the BMC. It is the
-// [http.RoundTripper] of the driver, which reads the BMC's answers as package guard
-// leaves them. The guard logs in in the driver's place, shows it one system and at most one
-// slot of virtual media, and passes on only changes to these. It sends one request at a
-// time, and none after one that has no answer.
+// redfishGuard stands between bmclib's driver and the BMC. It is the [http.RoundTripper] of the driver, which reads the
+// BMC's answers as package guard leaves them. The guard logs in in the driver's place, shows it one system, and passes
+// on only changes to that. It sends one request at a time, and none after one that has no answer.
 type redfishGuard struct {
 	client   *redfish.Client
-	bootMode string     // the boot mode to set beside a boot device, in Redfish's words; "" for none
 	mu       sync.Mutex // gofish has goroutines
 	rootRead bool       // the service root was read, and the driver may not read it again
 	root     resource   // the service root, once it was read
 	path     string     // the path of the system, once the driver has seen it
-	slot     *slot      // the slot of virtual media that the driver uses; otherwise nil
 
 	// The fields below belong to the call in flight.
-	ctx        context.Context // nil outside of calls
-	failed     error           // why the last failed request has failed
-	bootFailed error           // why the boot override was not set; nil if it was
-	system     *system         // the system, once it was read; otherwise nil
+	ctx    context.Context // nil outside of calls
+	failed error           // why the last failed request has failed
+	system *system         // the system, once it was read; otherwise nil
 }
 
 var (
@@ -60,11 +50,11 @@ var (
 )
 
 // call calls f, which uses the driver. The driver's requests have a context that never
-// ends; the guard's requests to the BMC use ctx. The error is that of the failed
-// request to the BMC, if one failed.
+// ends; the guard's requests to the BMC use ctx. If a request to the
+// BMC failed, call returns that request's error.
 func (g *redfishGuard) call(ctx context.Context, f func() error) error {
 	g.mu.Lock()
-	g.ctx, g.failed, g.bootFailed, g.system = ctx, nil, nil, nil
+	g.ctx, g.failed, g.system = ctx, nil, nil
 	g.mu.Unlock()
 	err := guarded(f)
 	g.mu.Lock()
@@ -76,7 +66,7 @@ func (g *redfishGuard) call(ctx context.Context, f func() error) error {
 	return err
 }
 
-// RoundTrip implements [http.RoundTripper]. An answer that the driver must not see is a
+// RoundTrip implements [http.RoundTripper]. An answer to a GET that the driver must not see, or that did not come, is a
 // 502.
 func (g *redfishGuard) RoundTrip(req *http.Request) (*http.Response, error) {
 	g.mu.Lock()
@@ -92,7 +82,7 @@ func (g *redfishGuard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	g.failed = err
-	if g.client.Lost() == nil && req.Method == http.MethodGet {
+	if req.Method == http.MethodGet {
 		return respond(req, http.StatusBadGateway, map[string]any{})
 	}
 	return nil, err
@@ -117,12 +107,6 @@ func (g *redfishGuard) serve(req *http.Request) (*http.Response, error) {
 		return respond(req, http.StatusOK, map[string]any{"Members": []redfish.Link{{ID: path}}})
 	case asked == "GET "+g.path:
 		return g.serveSystem(req)
-	case g.slot != nil && req.Method == http.MethodGet:
-		return g.serveSlot(req, path)
-	case g.slot != nil && req.Method == http.MethodPost && path != "" && (path == g.slot.insert || path == g.slot.eject):
-		return g.pass(req, path)
-	case g.system != nil && asked == "PATCH "+g.system.answer.Request.Path:
-		return g.serveBoot(req)
 	case g.system != nil && req.Method == http.MethodPost:
 		return g.serveReset(req, path)
 	}
@@ -137,18 +121,17 @@ func (g *redfishGuard) serveRoot(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	g.rootRead = true
-	root, err := filter(g.client, a, new(gofish.Service))
+	root, err := filter(g.client, a, new(schemas.Service))
 	if err != nil {
 		return nil, err
 	}
 	g.root = maps.Clone(root)
 	guard.Set(root, "Systems", redfish.Link{ID: guardSystems})
-	guard.Set(root, "Managers", redfish.Link{ID: guardManagers})
 	guard.Set(root, "Links", map[string]any{"Sessions": redfish.Link{ID: guardSessions}})
 	return respond(req, http.StatusOK, root)
 }
 
-// serveLogin logs in. The driver's user is "none", and its token too.
+// serveLogin logs in. The driver's user is "none", and it gets no token.
 func (g *redfishGuard) serveLogin(req *http.Request) (*http.Response, error) {
 	if err := g.client.Login(g.ctx); err != nil {
 		return nil, err
@@ -157,7 +140,6 @@ func (g *redfishGuard) serveLogin(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Header.Set("X-Auth-Token", "none")
 	resp.Header.Set("Location", guardSession)
 	return resp, nil
 }
@@ -195,22 +177,10 @@ func filter(client *redfish.Client, a *redfish.Answer, into json.Unmarshaler) (m
 	return resource, nil
 }
 
-// serveSlot shows the slot of virtual media as that of the only manager.
-func (g *redfishGuard) serveSlot(req *http.Request, path string) (*http.Response, error) {
-	one := func(link string) any { return map[string]any{"Members": []redfish.Link{{ID: link}}} }
-	shown, ok := map[string]any{
-		guardManagers: one(guardManager),
-		guardManager:  map[string]any{"@odata.id": guardManager, "VirtualMedia": redfish.Link{ID: guardMedia}},
-		guardMedia:    one(g.slot.path),
-		g.slot.path:   g.slot.found,
-	}[path]
-	if !ok {
-		return nil, failure.Protocolf("the driver asks for GET %s", path)
-	}
-	return respond(req, http.StatusOK, shown)
-}
-
-// serveReset passes on a reset, to no other target than the system's.
+// serveReset passes on a reset, to no other target than the system's. An iDRAC that has just switched its machine off
+// refuses to switch it on for a while. A refusal is none if the machine is in the state that was requested.
+//
+// Source: set_power_state in ironic/drivers/modules/redfish/power.py.
 func (g *redfishGuard) serveReset(req *http.Request, path string) (*http.Response, error) {
 	action, err := g.system.resetAction()
 	if err != nil {
@@ -220,20 +190,31 @@ func (g *redfishGuard) serveReset(req *http.Request, path string) (*http.Respons
 	if err != nil || path != target {
 		return nil, failure.Protocolf("the driver asks for POST %s", path)
 	}
-	return g.pass(req, path)
-}
-
-// pass passes on an action.
-func (g *redfishGuard) pass(req *http.Request, path string) (*http.Response, error) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return nil, err
 	}
 	r := redfish.Request{Method: http.MethodPost, Path: path, Header: http.Header{"If-Match": req.Header["If-Match"]}, Body: body}
-	if _, err := g.client.Do(g.ctx, r); err != nil {
+	var asked struct{ ResetType string }
+	if json.Unmarshal(body, &asked) == nil && asked.ResetType == resetTypes["on"] {
+		r.Repeat = []int{http.StatusConflict}
+	}
+	a, err := g.client.Do(g.ctx, r)
+	if err != nil && (a == nil || a.Status != http.StatusBadRequest && a.Status != http.StatusConflict || !g.reached(asked.ResetType)) {
 		return nil, err
 	}
 	return respond(req, http.StatusOK, map[string]any{})
+}
+
+// reached reports whether the system is in the power state to which a reset leads.
+func (g *redfishGuard) reached(reset string) bool {
+	system, err := readSystem(g.ctx, g.client)
+	if err != nil {
+		return false
+	}
+	var power string
+	_ = system.Get("PowerState", &power)
+	return power != "" && power == map[string]string{resetTypes["on"]: "On", resetTypes["off"]: "Off", resetTypes["soft"]: "Off"}[reset]
 }
 
 func respond(req *http.Request, status int, resource any) (*http.Response, error) {

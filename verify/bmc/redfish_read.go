@@ -7,9 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 
-	schemas "github.com/stmcginnis/gofish/redfish"
-
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
+	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
 // reading reads the resources of one operation. Package guard filters each, and gofish decodes it. A reading
@@ -18,9 +19,10 @@ type reading struct {
 	*redfishConnection
 	ctx      context.Context
 	system   schemas.ComputerSystem
-	resource resource       // the system, as the guard leaves it
-	raw      redfish.Object // the resource that was read last, as the BMC sent it
-	errs     []error        // why resources were not read
+	resource resource        // the system, as the guard leaves it
+	raw      redfish.Object  // the resource that was read last, as the BMC sent it
+	answer   *redfish.Answer // the answer with it
+	errs     []error         // why resources were not read
 }
 
 // startReading reads the system, and returns the reading of its child resources.
@@ -93,7 +95,7 @@ func (r *reading) read(path string, into json.Unmarshaler) (resource, bool) {
 	}
 	raw, a, err := r.client.Get(r.ctx, path)
 	if err == nil {
-		r.raw = raw
+		r.raw, r.answer = raw, a
 		var found resource
 		if found, err = r.decode(a, into); err == nil {
 			return found, true
@@ -132,12 +134,15 @@ func each[T any, P decoder[T]](r *reading, paths []string, take func(P, resource
 	}
 }
 
-// list reads the members of a collection like each. It does nothing without a collection.
+// list reads the members of a collection like each. It does nothing without a collection, or if there is none at the
+// link: some BMCs link what they lack.
 func list[T any, P decoder[T]](r *reading, collection string, take func(P, resource)) {
-	if collection == "" || r.ended() {
+	if r.ended() {
 		return
 	}
 	members, err := r.client.Members(r.ctx, collection)
-	r.note(err)
+	if err != nil && (len(members) > 0 || failure.KindOf(err) != verify.Unsupported) {
+		r.note(err)
+	}
 	each(r, members, take)
 }

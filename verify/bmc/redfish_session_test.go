@@ -35,7 +35,7 @@ func TestASessionThatIsOpenedTooLateIsClosed(t *testing.T) {
 				_, err := newVerifier(t, configOf(server)).Verify(ctx)
 				ended <- err
 			}()
-			require.Eventually(t, func() bool { return server.Logins().Attempts == 1 }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return server.Logins().Attempts == 1 }, time.Minute, time.Millisecond)
 			cancel()
 			require.ErrorIs(t, <-ended, verify.Cancelled)
 			require.Equal(t, 1, server.Logins().Succeeded)
@@ -80,7 +80,10 @@ func TestASessionIsFoundHoweverItIsNamed(t *testing.T) {
 // A BMC has 16 sessions: if each attempt left one, all clients would be locked out.
 func TestAttemptsInARowLeaveNoSession(t *testing.T) {
 	server := startRedfish(t)
-	const attempts = 201
+	attempts := 201
+	if testing.Short() || raced {
+		attempts = 21
+	}
 	for i := range attempts {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -178,6 +181,7 @@ func TestBasicAuthenticationOpensNoSession(t *testing.T) {
 	require.Equal(t, "Off", server.Power("1"))
 }
 
+// SECURITY.md: A refused password is not sent again.
 func TestARefusedPasswordIsNotTriedByBasicAuthentication(t *testing.T) {
 	server := startRedfish(t)
 	config := configOf(server)
@@ -212,6 +216,8 @@ func TestARefusedPasswordIsNotTriedForEachSystem(t *testing.T) {
 
 // A connection without a session does not expire: a refusal is a refusal of the
 // password.
+//
+// SECURITY.md: A refused password is not sent again.
 func TestADriverDoesNotTryARefusedPasswordAgain(t *testing.T) {
 	server := startRedfish(t)
 	config := configOf(server)

@@ -53,3 +53,30 @@ func readSystem(ctx context.Context, client *redfish.Client) (*system, error) {
 	}
 	return &system{Object: o, answer: a}, nil
 }
+
+// hasTarget and hasMode report whether a boot override has a property.
+func hasTarget(b boot) bool { return b.Target != nil }
+
+func hasMode(b boot) bool { return b.Mode != "" }
+
+// bootSettings returns the resource in which a property of the system's boot override is changed: its settings object
+// if that has the property, otherwise the system.
+//
+// Source: set_system_boot_options in sushy/resources/system/system.py.
+func (s *system) bootSettings(ctx context.Context, client *redfish.Client, has func(boot) bool) (*system, error) {
+	var settings struct{ SettingsObject redfish.Link }
+	_ = s.Get("@Redfish.Settings", &settings) // of another type, it leads nowhere
+	path, err := client.Follow(s.answer.Request.Path, settings.SettingsObject.ID)
+	if err != nil {
+		return s, nil
+	}
+	o, a, _ := client.Get(ctx, path) // one that cannot be read has no boot override
+	if lost := client.Lost(); lost != nil {
+		return nil, lost
+	}
+	found := &system{Object: o, answer: a}
+	if boot, malformed := found.boot(); malformed != nil || !has(boot) {
+		return s, nil
+	}
+	return found, nil
+}

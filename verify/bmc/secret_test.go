@@ -46,7 +46,8 @@ var tellers = map[string]func(text string) bmctest.Fault{
 		return bmctest.Fault{Do: raw("HTTP/1.1 200 OK\r\n" + text + "\r\n\r\n")}
 	},
 	"a folded header": func(text string) bmctest.Fault {
-		return bmctest.Fault{Do: raw("HTTP/1.1 200 OK\r\nContent-Type: text/" + strings.Join(strings.Split(text, ""), "\r\n ") + "\r\nContent-Length: 2\r\n\r\n{}")}
+		folded := strings.Join(strings.Split(text, ""), "\r\n ")
+		return bmctest.Fault{Do: raw("HTTP/1.1 200 OK\r\nContent-Type: text/" + folded + "\r\nContent-Length: 2\r\n\r\n{}")}
 	},
 	"a content type": func(text string) bmctest.Fault {
 		return bmctest.Fault{Do: raw("HTTP/1.1 200 OK\r\nContent-Type: " + text + "\r\nContent-Length: 2\r\n\r\n{}")}
@@ -94,6 +95,8 @@ var spellings = map[string]func(string) string{
 	"Basic":     func(s string) string { return base64.StdEncoding.EncodeToString([]byte(user + ":" + s)) },
 }
 
+// SECURITY.md: Passwords and session tokens are removed from every text of a BMC before it reaches an error, a log or
+// `last_error`.
 func TestNoErrorHasThePassword(t *testing.T) {
 	users := func(c *bmctest.RedfishConfig) { c.Users = map[string]secret.Text{user: secret.New(secretive)} }
 	server := startRedfish(t, users, func(c *bmctest.RedfishConfig) { c.MaxSessions = 1000 })
@@ -177,6 +180,9 @@ func chain(err error) func(func(error) bool) {
 }
 
 // The BMC repeats the request, with the token of its session.
+//
+// SECURITY.md: Passwords and session tokens are removed from every text of a BMC before it reaches an error, a log or
+// `last_error`.
 func TestNoErrorHasTheToken(t *testing.T) {
 	for _, auth := range []string{"session", "basic"} {
 		server := startRedfish(t)
@@ -212,7 +218,7 @@ func TestBmclibsDumpHasNoCredentials(t *testing.T) {
 type holder struct {
 	config   bmc.Config
 	verifier any
-	byValue  any // what verifier points to
+	byValue  any // the value that verifier points to
 	driver   *bmc.Driver
 }
 

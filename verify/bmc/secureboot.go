@@ -5,10 +5,9 @@ package bmc
 import (
 	"context"
 
-	schemas "github.com/stmcginnis/gofish/redfish"
-
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
+	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
 // SecureBoot reads whether UEFI secure boot is enabled for a node's next boot. The error
@@ -24,8 +23,8 @@ func (d *Driver) SecureBoot(ctx context.Context, id string) (enabled bool, err e
 	return enabled, err
 }
 
-// SetSecureBoot enables or disables UEFI secure boot from a node's next boot. Errors are
-// those of [Driver.SecureBoot]; a machine whose boot mode is BIOS has no secure boot to
+// SetSecureBoot enables or disables UEFI secure boot from a node's next boot. It returns the
+// errors of [Driver.SecureBoot]; a machine whose boot mode is BIOS has no secure boot to
 // enable.
 //
 // Source: set_secure_boot_state in ironic/drivers/modules/redfish/management.py.

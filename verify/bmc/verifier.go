@@ -18,7 +18,7 @@ type verifier struct{ config Config }
 //
 // The Verifier is safe for concurrent use; each call of Verify opens and closes its own
 // connections and session. Its errors hold a [*verify.Error]; if both protocols were
-// tried, that of IPMI comes first. A nil context is an error of the kind
+// tried, IPMI's error comes first. A nil context is an error of the kind
 // verify.Misconfigured.
 func New(c Config) (verify.Verifier, error) {
 	c, err := c.complete()
@@ -39,7 +39,7 @@ func (v *verifier) Verify(ctx context.Context) (power states.Power, err error) {
 		return states.NoPower, err
 	}
 	defer closeConnection(ctx, conn)
-	if !c.SkipManagement {
+	if c.CheckManagement {
 		if err := do(ctx, conn, c.StepTimeout, "management interface", conn.checkManagement); err != nil {
 			return states.NoPower, err
 		}

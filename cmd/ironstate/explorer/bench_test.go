@@ -26,7 +26,7 @@ func BenchmarkHundredThousandNodes(b *testing.B) {
 		"state": "/explorer/nodes?state=available", "find": "/explorer/nodes?find=node-99999", "node": "/explorer/nodes/node-5",
 	} {
 		b.Run(name, func(b *testing.B) {
-			handler := explorer.New(s.Conductor).Around(http.NotFoundHandler())
+			handler := explorer.New(s.Conductor, "", noTrouble).Around(http.NotFoundHandler())
 			for b.Loop() {
 				w := httptest.NewRecorder()
 				handler.ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodGet, path, nil))
@@ -38,7 +38,7 @@ func BenchmarkHundredThousandNodes(b *testing.B) {
 	}
 	b.Run("first event", func(b *testing.B) {
 		for b.Loop() {
-			firstEvent(b, explorer.New(s.Conductor))
+			firstEvent(b, explorer.New(s.Conductor, "", noTrouble))
 		}
 	})
 }

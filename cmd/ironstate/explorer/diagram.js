@@ -1,11 +1,9 @@
-'use strict';
 // The conductor's nodes in the diagram and in the list of states: counts, transitions, and the
 // timeline of one node. Texts of nodes are always inserted as text, never as HTML.
 const diagram = (() => {
 	const { edges, element, states } = window.explorer;
 	const reducedMotion = window.matchMedia('(prefers-reduced-motion: reduce)');
-	const number = (n) => new Intl.NumberFormat('en').format(n);
-	const nodesOf = (n) => `${number(n)} ${n === 1 ? 'node' : 'nodes'}`;
+	const { nodesOf, number } = live;
 
 	function svg(name, attributes = {}, ...children) {
 		const e = document.createElementNS('http://www.w3.org/2000/svg', name);
@@ -105,9 +103,10 @@ const diagram = (() => {
 		}
 	}
 
-	// drawTimeline highlights the transitions of a node's timeline.
-	function drawTimeline(transitions) {
+	// drawTimeline highlights the transitions of a node's timeline and its current state, empty for no node.
+	function drawTimeline(transitions, current) {
 		for (const g of document.querySelectorAll('#main .visited')) g.classList.remove('visited');
+		if (states.has(current)) states.get(current).classList.add('visited');
 		for (const { from, to } of transitions) {
 			const edge = edges.get(`${from} ${to}`);
 			if (edge) edge.classList.add('visited');
@@ -136,5 +135,5 @@ const diagram = (() => {
 
 	setInterval(() => drawRates(), 5000);
 
-	return { drawCounts, drawRates, drawTimeline, drawTransitions, nodesOf, number, rates };
+	return { drawCounts, drawRates, drawTimeline, drawTransitions, rates };
 })();

@@ -20,6 +20,8 @@ const (
 	// aliveInterval is the time without an event after which a stream sends a comment to
 	// keep the connection alive.
 	aliveInterval = 15 * time.Second
+	// troubleInterval is the time between two questions whether changes are refused.
+	troubleInterval = time.Second
 	// writeTimeout bounds the write of an event to a client.
 	writeTimeout = 10 * time.Second
 	// shownMoves bounds the moves that are stored and that an event lists.
@@ -28,10 +30,13 @@ const (
 
 // event is one event of a stream: the current counts, and the moves since the event before.
 type event struct {
-	Series    string         `json:"series"`
-	Conductor string         `json:"conductor"`
-	Nodes     int            `json:"nodes"`
-	Counts    map[string]int `json:"counts"` // by state, without zeros
+	Title     string `json:"title"`
+	Series    string `json:"series"`
+	Conductor string `json:"conductor"`
+	// Trouble is the reason why changes are refused, such as "no majority"; empty for none.
+	Trouble string         `json:"trouble,omitempty"`
+	Nodes   int            `json:"nodes"`
+	Counts  map[string]int `json:"counts"` // by state, without zeros
 	// Moved is the number of moves since the event before. It is 0 in a stream's first event,
 	// whose Moves are the latest of all.
 	Moved int `json:"moved"`
@@ -94,25 +99,34 @@ func (s *stream) run() {
 	defer end()
 	alive := time.NewTicker(aliveInterval)
 	defer alive.Stop()
+	look := time.NewTicker(troubleInterval)
+	defer look.Stop()
 	var before *snapshot
+	shown := ""
 	for {
 		select {
 		case <-news:
-			now := s.explorer.fleet.snapshot()
-			if s.write(s.explorer.eventText(before, now)) != nil || !s.pause() {
-				return
+		case <-look.C:
+			if before == nil || s.explorer.trouble() == shown {
+				continue
 			}
-			before = &now
-			alive.Reset(aliveInterval)
 		case <-alive.C:
 			if s.write(": alive\n\n") != nil {
 				return
 			}
+			continue
 		case <-s.request.Context().Done():
 			return
 		case <-s.explorer.live.Done():
 			return
 		}
+		now := s.explorer.fleet.snapshot()
+		shown = s.explorer.trouble()
+		if s.write(s.explorer.eventText(before, now, shown)) != nil || !s.pause() {
+			return
+		}
+		before = &now
+		alive.Reset(aliveInterval)
 	}
 }
 
@@ -139,12 +153,12 @@ func (s *stream) write(text string) error {
 	return s.control.Flush()
 }
 
-// eventText returns the event for a client whose last event was that of before, nil for its first
+// eventText returns the event for a client whose last event showed the snapshot before, which is nil for its first
 // event.
-func (e *Explorer) eventText(before *snapshot, now snapshot) string {
+func (e *Explorer) eventText(before *snapshot, now snapshot, trouble string) string {
 	table := e.conductor.Table()
 	next := event{
-		Series: table.Series().String(), Conductor: e.conductor.Name(), Nodes: now.nodes,
+		Title: e.title, Series: table.Series().String(), Conductor: e.conductor.Name(), Trouble: trouble, Nodes: now.nodes,
 		Counts: make(map[string]int, len(now.counts)), Moves: []shownMove{}, Transitions: []counted{},
 		Rates: now.rates, Second: now.second,
 	}

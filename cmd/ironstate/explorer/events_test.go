@@ -28,11 +28,12 @@ import (
 
 // event is the form of an event that the page reads.
 type event struct {
-	Series, Conductor string
-	Nodes, Moved      int
-	Counts            map[string]int
-	Moves             []struct{ UUID, Name, From, Event, To string }
-	Transitions       []struct {
+	Title, Series, Conductor string
+	Trouble                  string
+	Nodes, Moved             int
+	Counts                   map[string]int
+	Moves                    []struct{ UUID, Name, From, Event, To string }
+	Transitions              []struct {
 		From, Event, To string
 		Nodes           int
 	}
@@ -176,7 +177,7 @@ func newBubble(t *testing.T) (*bubble, func()) {
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	e := explorer.New(c)
+	e := explorer.New(c, "", noTrouble)
 	var running sync.WaitGroup
 	running.Go(func() { _ = c.Run(ctx) })
 	running.Go(func() { _ = e.Run(ctx) })
@@ -268,6 +269,8 @@ func TestABurstIsAFewEvents(t *testing.T) {
 }
 
 // A listener that does not read holds one event. It delays nobody, and its next event has all that it has missed.
+//
+// SECURITY.md: A client that does not read its stream of events holds one event, and there are at most 100 streams.
 func TestSlowListenersHoldOneEventEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, end := newBubble(t)
@@ -319,6 +322,7 @@ func TestSlowListenersHoldOneEventEach(t *testing.T) {
 	})
 }
 
+// SECURITY.md: A client that does not read its stream of events holds one event, and there are at most 100 streams.
 func TestListenersAreBoundedAndEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, end := newBubble(t)
@@ -364,7 +368,7 @@ func TestNothingIsWatchedBeforeTheFirstRequest(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, explorer.New(c).Run(ctx), context.Canceled)
+	require.ErrorIs(t, explorer.New(c, "", noTrouble).Run(ctx), context.Canceled)
 }
 
 func TestAnEventIsSmallForAnyFleet(t *testing.T) {

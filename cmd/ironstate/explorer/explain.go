@@ -96,7 +96,8 @@ func machineNode(n *conductor.Node) machine.Node {
 func reasons(table *states.Table, n *conductor.Node) []string {
 	list := []string{phaseReason(table, n)}
 	if n.Maintenance {
-		list = append(list, withReason("The node is in maintenance: Ironic refuses to deploy, rebuild, rescue, clean or service it.", n.MaintenanceReason))
+		list = append(list, withReason("The node is in maintenance: Ironic refuses to deploy, rebuild, rescue, clean or service it.",
+			n.MaintenanceReason))
 	}
 	if n.Fault != "" {
 		list = append(list, fmt.Sprintf("Its fault is %q.", n.Fault))
@@ -134,7 +135,8 @@ func phaseReason(table *states.Table, n *conductor.Node) string {
 	case states.PhaseHold:
 		return "A hold step has stopped the work until a client requests unhold." + ending(table, n)
 	case states.PhaseFailed:
-		return "The work has failed; the last error gives the cause. The node stays in this state until an operator has checked it and a client sends a request."
+		return "The work has failed; the last error gives the cause. " +
+			"The node stays in this state until an operator has checked it and a client sends a request."
 	default:
 		return fmt.Sprintf("The series %v has no such state.", table.Series())
 	}
@@ -150,7 +152,7 @@ func errorReason(n *conductor.Node) string {
 	}
 	switch t := n.Transitions[len(n.Transitions)-1]; {
 	case !strings.HasPrefix(n.LastError, strings.TrimSuffix(t.LastError, "…")) || t.LastError == "":
-		return fmt.Sprintf("The last error was recorded after the transition from %v, such as that of a power request. ", t.From)
+		return fmt.Sprintf("The last error was recorded after the transition from %v, for instance by a power request. ", t.From)
 	case t.Event == states.EventFail || t.Event == states.EventError:
 		return fmt.Sprintf("The work in the state %v has failed; the last error gives the cause. ", t.From)
 	case t.Event == states.EventAbort:

@@ -4,6 +4,7 @@ package explorer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -15,12 +16,16 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/masked"
 )
 
 // Explorer serves the nodes of one conductor. [New] makes it, [Explorer.Run] follows the nodes, and
 // [Explorer.Around] wraps the API. It is safe for concurrent use.
 type Explorer struct {
 	conductor *conductor.Conductor
+	expected  conductor.ExpectedTimes
+	title     string
+	trouble   func() string
 	fleet     *fleet
 	paths     *http.ServeMux
 	listeners chan struct{} // semaphore; one element for each stream of events
@@ -34,15 +39,17 @@ type Explorer struct {
 // maxListeners bounds the concurrent streams of events.
 const maxListeners = 100
 
-// New returns an explorer of a conductor's nodes. It does no work before the first request.
-func New(c *conductor.Conductor) *Explorer {
+// New returns an explorer of a conductor's nodes. It does no work before the first request. The page's title is the
+// fleet's name; if it is empty, the title names the conductor. The page shows what trouble returns, the reason why
+// changes are refused, empty for none. Each stream calls trouble every second.
+func New(c *conductor.Conductor, fleetName string, trouble func() string) *Explorer {
 	e := &Explorer{
-		conductor: c, fleet: newFleet(), paths: http.NewServeMux(), listeners: make(chan struct{}, maxListeners),
-		asked: make(chan struct{}),
+		conductor: c, expected: c.ExpectedTimes(), title: cmp.Or(fleetName, "Nodes of "+c.Name()), trouble: trouble,
+		fleet: newFleet(), paths: http.NewServeMux(), listeners: make(chan struct{}, maxListeners), asked: make(chan struct{}),
 	}
 	e.live, e.end = context.WithCancel(context.Background())
 	e.paths.HandleFunc("GET /{$}", serve("text/html; charset=utf-8", "page.html"))
-	e.paths.HandleFunc("GET /explorer/live.js", serve("text/javascript; charset=utf-8", "diagram.js", "live.js"))
+	e.paths.HandleFunc("GET /explorer/live.js", serve("text/javascript; charset=utf-8", "common.js", "diagram.js", "node.js", "live.js"))
 	e.paths.HandleFunc("GET /explorer/live.css", serve("text/css; charset=utf-8", "live.css"))
 	e.paths.HandleFunc("GET /explorer/events", e.events)
 	e.paths.HandleFunc("GET /explorer/nodes", e.nodes)
@@ -92,7 +99,7 @@ func Asked(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/explorer/") || r.URL.Path == "/" && reads && prefersHTML(r.Header.Values("Accept"))
 }
 
-//go:embed page.html diagram.js live.js live.css
+//go:embed page.html common.js diagram.js node.js live.js live.css
 var files embed.FS
 
 // read returns the concatenated contents of embedded files.
@@ -132,13 +139,18 @@ func serve(contentType string, names ...string) http.HandlerFunc {
 	}
 }
 
-// reply responds with JSON that must not be cached.
+// reply responds with JSON that must not be cached. The passwords of URLs are masked in its texts.
 func reply(w http.ResponseWriter, status int, value any) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(value) // fails only if the client has disconnected
+	body, _ := json.Marshal(value) // never fails for these types
+	var plain any
+	if bytes.IndexByte(body, '@') >= 0 && json.Unmarshal(body, &plain) == nil {
+		body, _ = json.Marshal(masked.Value(plain))
+	}
+	_, _ = w.Write(body) // fails only if the client has disconnected
 }
 
 func refuse(w http.ResponseWriter, status int, text string) {

@@ -10,28 +10,36 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
 	"github.com/ironstate/ironstate/conductor/conductortest"
+	"github.com/ironstate/ironstate/internal/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 // service is an Ironic whose API is wrapped by the explorer.
 type service struct {
 	*conductortest.Server
-	t    *testing.T
-	stop func() // ends the explorer
+	t       *testing.T
+	stop    func() // ends the explorer
+	trouble atomic.Value
 }
+
+func noTrouble() string { return "" }
+
+// fleetName is the name of the nodes of each service.
+const fleetName = "Hall 2 <b>"
 
 func start(t *testing.T, config conductortest.Config) *service {
 	t.Helper()
 	s := &service{Server: conductortest.New(t, config), t: t}
-	e := explorer.New(s.Conductor)
+	s.trouble.Store("")
+	e := explorer.New(s.Conductor, fleetName, func() string { return s.trouble.Load().(string) })
 	s.Wrap(e.Around)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -177,7 +185,8 @@ func TestTheExplorerOnlyReads(t *testing.T) {
 		require.Equal(t, http.StatusMethodNotAllowed, response.StatusCode, path)
 	}
 	head := httptest.NewRecorder()
-	explorer.New(s.Conductor).Around(http.NotFoundHandler()).ServeHTTP(head, httptest.NewRequest(http.MethodHead, "/explorer/events", nil))
+	explorer.New(s.Conductor, "", noTrouble).Around(http.NotFoundHandler()).ServeHTTP(head,
+		httptest.NewRequest(http.MethodHead, "/explorer/events", nil))
 	require.Equal(t, "text/event-stream", head.Header().Get("Content-Type"), "and the request has ended")
 
 	response, _ := s.get("/explorer/page.html", "*/*")

@@ -34,12 +34,13 @@ type move struct {
 
 func newFleet() *fleet {
 	return &fleet{
-		nodes: map[string]*conductor.Node{}, counts: map[states.State]int{}, rows: map[states.Transition]int{}, listeners: map[chan struct{}]bool{},
+		nodes: map[string]*conductor.Node{}, counts: map[states.State]int{}, rows: map[states.Transition]int{},
+		listeners: map[chan struct{}]bool{},
 	}
 }
 
-// apply applies a change of a node. The moves are the transitions that the record has in addition to those of
-// the record before.
+// apply applies a change of a node. The moves are the transitions of the new record that the record
+// before lacks.
 func (f *fleet) apply(change conductor.NodeChange) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +124,14 @@ func (f *fleet) snapshot() snapshot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	at := time.Now()
-	s := snapshot{nodes: len(f.nodes), counts: maps.Clone(f.counts), moved: f.moved, rows: maps.Clone(f.rows), rates: f.rates.perMinute(at), second: at.Second()}
+	s := snapshot{
+		nodes:  len(f.nodes),
+		counts: maps.Clone(f.counts),
+		moved:  f.moved,
+		rows:   maps.Clone(f.rows),
+		rates:  f.rates.perMinute(at),
+		second: at.Second(),
+	}
 	for n := max(f.moved-shownMoves, 0); n < f.moved; n++ {
 		s.last = append(s.last, f.moves[n%shownMoves])
 	}

@@ -1,50 +1,30 @@
-// The conductor's nodes in the explorer page: the list of nodes, one node, the latest moves, and the
-// stream of events. Texts of nodes are always inserted as text, never as HTML.
+// The conductor's nodes in the explorer page: the list of nodes, the latest moves, and the stream of events. Texts of
+// nodes are always inserted as text, never as HTML.
 (() => {
-	const { element, choice, choose, extend, model, stateButton } = window.explorer;
-	const { nodesOf, number } = diagram;
-	const $ = (id) => document.getElementById(id);
-	const address = (path) => new URL(`explorer/${path}`, location.origin + location.pathname); // without the user name and password of the URL
+	const { $, address, ask, choice, element, marks, nodesOf, number, since, time } = live;
+	const { choose, data, extend, stateButton } = window.explorer;
 	const shownMoves = 20;
+	const filters = { failed: 'failed', maintenance: 'in maintenance', overdue: 'overdue' }; // the texts of the filters of the list
 	let fleet = null; // the last event
 
-	// time returns an element with a time: without the date if it is today.
-	function time(text) {
-		const at = new Date(text);
-		const today = at.toDateString() === new Date().toDateString();
-		return element('time', { datetime: text }, today ? at.toLocaleTimeString('en-GB') : at.toLocaleString('en-GB'));
-	}
-
-	function nodeButton(n, state) {
+	function nodeButton(n) {
 		return element('button', {
-			type: 'button', class: 'node', 'data-uuid': n.uuid, 'aria-pressed': choice.node === n.uuid,
-			onclick: () => { choose({ node: n.uuid, state }); $('node-title').focus(); },
+			type: 'button', class: n.name ? 'node' : 'node unnamed', 'data-uuid': n.uuid, 'aria-pressed': choice.node === n.uuid,
+			onclick: () => { choose({ node: n.uuid }); $('node-title').focus(); },
 		}, n.name || n.uuid);
-	}
-
-	// marked splits a text at backquotes and returns the quoted parts as code elements.
-	const marked = (text) => text.split('`').map((piece, n) => (n % 2 ? element('code', {}, piece) : piece));
-
-	async function ask(path, signal) {
-		const response = await fetch(address(path), { signal, headers: { Accept: 'application/json' } });
-		const answer = await response.json();
-		if (!response.ok) throw new Error(answer.error || response.statusText);
-		return answer;
 	}
 
 	// --- additional parts of the page ---
 
 	const parts = {
-		status: element('p', { id: 'fleet' }, 'connecting …'),
-		node: element('section', { id: 'node', 'aria-labelledby': 'node-title', hidden: '' },
-			element('div', { class: 'head' }, element('h2', { id: 'node-title', tabindex: '-1' }),
-				element('button', { type: 'button', id: 'node-close', 'aria-label': 'Close the node', onclick: () => choose({ node: '', from: '', goal: '' }) }, '×')),
-			element('div', { id: 'node-body' })),
+		status: element('p', { id: 'fleet', 'data-connection': 'connecting' }, 'connecting …'),
+		trouble: element('p', { id: 'trouble', role: 'alert', hidden: '' }),
 		nodes: element('section', { id: 'nodes', 'aria-labelledby': 'nodes-title' },
 			element('h2', { id: 'nodes-title' }, 'Nodes'),
+			element('div', { id: 'nodes-states', role: 'group', 'aria-label': 'Nodes by state' }),
 			element('label', {}, 'Name or UUID ', element('input', { type: 'search', id: 'nodes-find', autocomplete: 'off', spellcheck: 'false' })),
-			...['failed', 'maintenance'].map((key) => element('label', { class: 'check' },
-				element('input', { type: 'checkbox', id: `nodes-${key}` }), key === 'failed' ? ' failed ' : ' in maintenance')),
+			...Object.entries(filters).map(([key, text]) => element('label', { class: 'check' },
+				element('input', { type: 'checkbox', id: `nodes-${key}` }), ` ${text}`)),
 			element('ul', { id: 'nodes-list' }),
 			element('p', { id: 'nodes-note' }),
 			element('button', { type: 'button', id: 'nodes-more', hidden: '', onclick: () => list.more() }, 'More')),
@@ -54,8 +34,10 @@
 			element('p', { id: 'moves-none' }, 'No transition since this page was first opened.'),
 			element('ol', { id: 'moves-list' })),
 	};
-	document.querySelector('header h1').after(parts.status);
-	document.querySelector('aside').prepend(parts.node, parts.nodes, parts.moves);
+	// The nodes are first in the page, and the diagram with its controls follows them.
+	document.querySelector('header h1').after(parts.status, parts.trouble);
+	document.querySelector('main').prepend(element('div', { id: 'fleet-nodes' }, parts.nodes, parts.moves), nodePanel.section,
+		element('div', { id: 'machine' }, $('controls'), $('panels'), document.querySelector('aside'), document.querySelector('nav')));
 	document.querySelector('.legend').append(
 		element('li', {}, element('span', { class: 'number' }, '3'), ' nodes in the state'),
 		element('li', {}, element('span', { class: 'line visited' }), ' timeline of the selected node'));
@@ -74,7 +56,7 @@
 		waiting = [...waiting, ...moves.filter((m) => !listed.has(key(m)))].slice(-shownMoves);
 		if (waiting.length === 0 || items.matches(':hover, :focus-within')) return;
 		items.prepend(...waiting.reverse().map((m) => element('li', { 'data-key': key(m) },
-			time(m.at), ' ', nodeButton(m, m.to), ' ', stateButton(m.from), ' → ', stateButton(m.to))));
+			time(m.at), ' ', nodeButton(m), ' ', stateButton(m.from), ' → ', stateButton(m.to))));
 		waiting = [];
 		while (items.children.length > shownMoves) items.lastChild.remove();
 		$('moves-none').hidden = true;
@@ -93,7 +75,7 @@
 
 		// show shows the nodes of the selected state.
 		show() {
-			const asked = JSON.stringify([choice.state, choice.search, choice.failed, choice.maintenance]);
+			const asked = JSON.stringify(list.query());
 			if (asked !== list.asked) {
 				list.asked = asked;
 				list.load(false);
@@ -101,10 +83,41 @@
 			list.title();
 		},
 
+		query() {
+			return { state: choice.state, find: choice.search, ...Object.fromEntries(Object.keys(filters).map((key) => [key, choice[key]])) };
+		},
+
+		filtered() { return Object.keys(filters).filter((key) => choice[key]).map((key) => filters[key]); },
+
 		title() {
 			const n = !fleet ? null : choice.state ? fleet.counts[choice.state] || 0 : fleet.nodes;
-			const which = [choice.state ? `Nodes in ${choice.state}` : 'All nodes', choice.failed && 'failed', choice.maintenance && 'in maintenance'].filter(Boolean);
+			const which = [choice.state ? `Nodes in ${choice.state}` : 'All nodes', ...list.filtered()];
 			$('nodes-title').textContent = which.join(', ') + (n === null || which.length > 1 ? '' : `: ${number(n)}`);
+		},
+
+		// drawStates draws a button for each state that has nodes, and one for all nodes. It keeps the buttons that are
+		// there, so that a click on one of them is not lost.
+		drawStates() {
+			const counts = fleet ? fleet.counts : {};
+			const box = $('nodes-states');
+			const names = ['', ...data.states.map((s) => s.name).filter((name) => counts[name] || name === choice.state)];
+			const buttons = names.map((name) => [...box.children].find((b) => b.dataset.state === name) || list.stateFilter(name));
+			for (const b of buttons) {
+				const name = b.dataset.state;
+				b.querySelector('.number').textContent = number(name ? counts[name] || 0 : fleet ? fleet.nodes : 0);
+				if (choice.state === name) b.setAttribute('aria-current', 'true');
+				else b.removeAttribute('aria-current');
+			}
+			if (buttons.length === box.children.length && buttons.every((b, i) => b === box.children[i])) return;
+			const focused = box.contains(document.activeElement) ? document.activeElement : null;
+			box.replaceChildren(...buttons);
+			if (focused) focused.focus();
+		},
+
+		stateFilter(name) {
+			const button = name ? stateButton(name) : element('button', { type: 'button', class: 'state', 'data-state': '', onclick: () => choose({ state: '' }) }, 'all');
+			button.append(' ', element('span', { class: 'number' }));
+			return button;
 		},
 
 		more() { list.load(true); },
@@ -114,11 +127,13 @@
 			const { signal } = list.abort = new AbortController();
 			clearTimeout(list.timer);
 			list.timer = 0;
-			const query = new URLSearchParams({ state: choice.state, find: choice.search, failed: choice.failed, maintenance: choice.maintenance });
-			if (further && list.nodes.length) query.set('after', list.nodes[list.nodes.length - 1].uuid);
+			const query = new URLSearchParams(list.query());
+			const last = further && list.nodes[list.nodes.length - 1];
+			if (last) query.set('after', last.uuid);
+			if (last && last.overdue) query.set('late', '1');
 			try {
 				const answer = await ask(`nodes?${query}`, signal);
-				list.nodes = further ? [...list.nodes, ...answer.nodes] : answer.nodes;
+				list.nodes = further ? [...list.nodes, ...answer.nodes.filter((n) => !list.nodes.some((m) => m.uuid === n.uuid))] : answer.nodes;
 				list.pages = further ? list.pages + 1 : 1;
 				list.draw(answer.more);
 			} catch (error) {
@@ -127,14 +142,14 @@
 		},
 
 		draw(more) {
-			const items = list.nodes.map((n) => element('li', {}, nodeButton(n, n.state), ' ',
-				n.maintenance ? element('span', { class: 'badge' }, 'maintenance ') : '',
-				choice.state ? '' : stateButton(n.state), ' ', n.since ? time(n.since) : '',
+			const items = list.nodes.map((n) => element('li', { class: n.overdue ? 'late' : null },
+				nodeButton(n), choice.state ? '' : stateButton(n.state),
+				element('span', { class: 'age' }, ...marks(n), n.since ? since(n.since) : ''),
 				n.last_error ? element('div', { class: 'note' }, n.last_error) : ''));
 			const focused = document.activeElement.closest && document.activeElement.closest('#nodes-list') ? document.activeElement.dataset.uuid : '';
 			$('nodes-list').replaceChildren(...items);
 			if (focused) [...$('nodes-list').querySelectorAll('.node')].filter((b) => b.dataset.uuid === focused).forEach((b) => b.focus());
-			$('nodes-note').textContent = list.nodes.length ? '' : choice.search ? 'No node has this text in its name or UUID.' : choice.failed || choice.maintenance ? 'No such node.' : 'No nodes.';
+			$('nodes-note').textContent = list.nodes.length ? '' : choice.search ? 'No node has this text in its name or UUID.' : list.filtered().length ? 'No such node.' : 'No nodes.';
 			$('nodes-more').hidden = !more;
 		},
 
@@ -150,102 +165,8 @@
 		typing = setTimeout(() => choose({ search: $('nodes-find').value }), 200);
 	});
 
-	for (const key of ['failed', 'maintenance']) {
+	for (const key of Object.keys(filters)) {
 		$(`nodes-${key}`).addEventListener('change', (event) => choose({ [key]: event.target.checked ? '1' : '' }));
-	}
-
-	// --- one node ---
-
-	const one = {
-		uuid: '',
-		shown: '', // the shown response
-		state: '', // the shown state
-		transitions: [], // of its timeline
-		abort: new AbortController(),
-
-		show() {
-			parts.node.hidden = !choice.node;
-			for (const b of document.querySelectorAll('button.node')) b.setAttribute('aria-pressed', b.dataset.uuid === choice.node);
-			if (choice.node !== one.uuid) {
-				one.uuid = choice.node;
-				one.shown = one.state = '';
-				one.transitions = [];
-				$('node-title').textContent = 'Node';
-				$('node-body').replaceChildren();
-				one.load();
-			}
-			diagram.drawTimeline(one.transitions);
-		},
-
-		async load() {
-			one.abort.abort();
-			if (!one.uuid) return;
-			const { signal } = one.abort = new AbortController();
-			try {
-				const n = await ask(`nodes/${encodeURIComponent(one.uuid)}`, signal);
-				const text = JSON.stringify(n);
-				if (text === one.shown) return;
-				one.shown = text;
-				one.draw(n);
-			} catch (error) {
-				if (signal.aborted) return;
-				one.shown = '';
-				$('node-body').replaceChildren(element('p', { class: 'note' }, `The node could not be read: ${error.message}.`));
-			}
-		},
-
-		draw(n) {
-			$('node-title').textContent = n.name || n.uuid;
-			const row = (name, ...value) => (value.some((v) => v) ? [element('dt', {}, name), element('dd', {}, ...value)] : []);
-			const focused = $('node-body').contains(document.activeElement);
-			$('node-body').replaceChildren(
-				element('dl', {},
-					...row('State', stateButton(n.state)),
-					...row('Target', n.target && stateButton(n.target)),
-					...row('Since', n.since && time(n.since)),
-					...row('Last error', n.last_error && element('span', { class: 'note' }, n.last_error)),
-					...row('Power', n.power),
-					...row('Maintenance', n.maintenance ? n.maintenance_reason || 'yes' : ''),
-					...row('Reserved by', n.reservation),
-					...row('Conductor', n.conductor),
-					...row('Driver', n.driver),
-					...row('Resource class', n.resource_class),
-					...row('UUID', element('code', {}, n.uuid))),
-				element('h3', {}, 'Why it is in this state'),
-				...n.why.map((text) => element('p', {}, text)),
-				element('h3', {}, 'Next requests'),
-				element('dl', { id: 'node-next' }, ...n.next.flatMap((a) => row(element('button', {
-					type: 'button', class: 'goal', 'aria-pressed': choice.goal === a.goal,
-					onclick: () => choose(choice.goal === a.goal ? { from: '', goal: '' } : { from: n.state, goal: a.goal }),
-				}, `To ${a.goal}`), ...marked(a.step)))),
-				element('h3', {}, 'Timeline, latest first'),
-				element('ol', { id: 'node-history' }, ...n.timeline.slice().reverse().map(stageItem)));
-			if (focused) $('node-title').focus();
-			one.transitions = n.timeline.map((s) => s.by).filter((t) => t);
-			diagram.drawTimeline(one.transitions);
-			one.drawPath(n);
-		},
-
-		// drawPath selects the route from the node's state to the selected goal, else to the
-		// node's target, and again whenever the state changes. It keeps a route from another state
-		// that the reader has selected.
-		drawPath(n) {
-			const was = one.state;
-			one.state = n.state;
-			const goal = choice.goal || (model.goals.includes(n.target) ? n.target : '');
-			if (was !== n.state && goal && (!was || !choice.from || choice.from === was)) choose({ from: n.state, goal });
-		},
-	};
-
-	const sources = {
-		transition: 'transition', before: 'state before', record: 'current state', history: 'from the node’s history',
-	};
-
-	function stageItem(s) {
-		return element('li', {}, s.state ? stateButton(s.state) : 'an event', ' ', s.at ? time(s.at) : '', ' ',
-			element('span', { class: 'badge' }, sources[s.source]),
-			s.text ? element('div', { class: 'note' }, s.text) : '',
-			s.by ? element('div', { class: 'through' }, 'by ', stateButton(s.by.from), ' ', element('code', {}, s.by.event), ' → ', stateButton(s.by.to)) : '');
 	}
 
 	// --- the stream of events ---
@@ -267,23 +188,36 @@
 		Object.assign(said, { at: Date.now(), moved: 0, timer: 0 });
 	}
 
-	function status(text, good) {
+	// status shows the state of the connection: connecting, connected or lost.
+	function status(text, connection) {
 		parts.status.textContent = text;
-		document.body.classList.toggle('stale', !good);
+		parts.status.dataset.connection = connection;
+		document.body.classList.toggle('stale', connection === 'lost');
+	}
+
+	// warn shows why changes are refused.
+	function warn(trouble) {
+		const old = trouble === 'no majority' ? ' What this page shows may be out of date.' : '';
+		const text = trouble ? `Changes are refused: ${trouble}.${old}` : '';
+		if (parts.trouble.textContent !== text) parts.trouble.textContent = text;
+		parts.trouble.hidden = !trouble;
 	}
 
 	function take(event) {
 		const before = fleet;
 		fleet = event;
+		document.title = document.querySelector('h1').textContent = event.title;
 		if (!before || before.series !== event.series) extend(event.series, names, shown);
-		status(`${nodesOf(event.nodes)}, live. Conductor ${event.conductor}, ${event.series}.`, true);
+		status(`${nodesOf(event.nodes)}, live. Conductor ${event.conductor}, ${event.series}.`, 'connected');
+		warn(event.trouble);
 		diagram.drawCounts(event.counts);
 		diagram.drawTransitions(event.transitions);
 		drawMoves(event.moves);
 		diagram.drawRates(event);
+		list.drawStates();
 		list.title();
 		if (before) list.refresh();
-		if (event.moves.some((m) => m.uuid === one.uuid)) one.load();
+		if (event.moves.some((m) => m.uuid === nodePanel.uuid())) nodePanel.load();
 		say(event);
 	}
 
@@ -296,8 +230,8 @@
 		stream = new EventSource(address('events'));
 		stream.onmessage = (message) => take(JSON.parse(message.data));
 		stream.onerror = () => {
-			const last = fleet ? ' The numbers are those of the last update.' : '';
-			status(`No connection to the conductor, retrying.${last}`, false);
+			const last = fleet ? ' The numbers are from the last update.' : '';
+			status(`No connection to the conductor, retrying.${last}`, 'lost');
 			if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 10000);
 		};
 	}
@@ -305,24 +239,29 @@
 	document.addEventListener('visibilitychange', () => {
 		if (document.hidden) {
 			if (stream) stream.close();
+			status('connecting …', 'connecting'); // what a reader sees who comes back
 			return;
 		}
 		connect();
-		one.load();
+		nodePanel.load();
 	});
 
-	const names = ['node', 'search', 'failed', 'maintenance'];
+	const names = ['node', 'search', ...Object.keys(filters)];
 
 	function shown() {
 		if ($('nodes-find').value !== choice.search) $('nodes-find').value = choice.search;
-		for (const key of ['failed', 'maintenance']) $(`nodes-${key}`).checked = choice[key] !== '';
-		for (const b of document.querySelectorAll('#node-next button')) b.setAttribute('aria-pressed', b.textContent === `To ${choice.goal}`);
+		for (const key of Object.keys(filters)) $(`nodes-${key}`).checked = choice[key] !== '';
 		diagram.drawCounts(fleet && fleet.counts);
+		list.drawStates();
 		list.show();
-		one.show();
+		nodePanel.show();
 	}
 
+	// A hidden diagram has no sizes by which its numbers could be placed; see live.css for the width.
+	matchMedia('(width < 700px)').addEventListener('change', () => diagram.drawCounts(fleet && fleet.counts));
+
 	extend('', names, shown);
-	setInterval(() => { if (!document.hidden) one.load(); }, 5000);
+	setInterval(() => { if (!document.hidden) nodePanel.load(); }, 5000);
+	setInterval(() => { if (!document.hidden) list.refresh(); }, 10000); // no event says that a node has become overdue
 	connect();
 })();

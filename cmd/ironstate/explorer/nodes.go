@@ -5,12 +5,14 @@ package explorer
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -27,18 +29,21 @@ type summary struct {
 	Name        string       `json:"name"`
 	State       states.State `json:"state"`
 	Target      states.State `json:"target"` // null for none
-	Since       *time.Time   `json:"since"`
+	Since       time.Time    `json:"since,omitzero"`
 	LastError   string       `json:"last_error"`
 	Maintenance bool         `json:"maintenance"`
+	Overdue     bool         `json:"overdue"` // whether the node is in its state for longer than expected
 }
 
 // summaryOf returns the entry of a node.
-func summaryOf(n *conductor.Node) summary {
-	since := n.ProvisionUpdatedAt
-	if since == nil && !n.CreatedAt.IsZero() {
-		since = &n.CreatedAt
-	}
-	return summary{n.UUID, n.Name, n.ProvisionState, n.TargetProvisionState, since, n.LastError, n.Maintenance}
+func (e *Explorer) summaryOf(n *conductor.Node) summary {
+	return summary{n.UUID, n.Name, n.ProvisionState, n.TargetProvisionState, n.StateSince(), n.LastError, n.Maintenance, e.isOverdue(n)}
+}
+
+// isOverdue reports whether a node is in its state for longer than expected. A list asks it of all nodes, most of which
+// are in states without an expected time.
+func (e *Explorer) isOverdue(n *conductor.Node) bool {
+	return e.expected[n.ProvisionState] > 0 && e.expected.Overdue(n.ProvisionState, n.StateSince(), time.Now())
 }
 
 // list is a page of nodes.
@@ -47,9 +52,10 @@ type list struct {
 	More  bool      `json:"more"` // whether further nodes follow
 }
 
-// nodes responds with a page of nodes, oldest first. The query parameters are the state, a part of
-// the name or UUID, failed and maintenance, which leave out other nodes unless they are empty, and
-// the UUID after which the page starts.
+// nodes responds with a page of nodes, first the overdue ones, both oldest first. The query parameters are the state,
+// a part of the name or UUID, failed, maintenance and overdue, which leave out other nodes unless they are empty; the
+// UUID after which the page starts; and late, which says that the node with this UUID was listed as overdue. A node
+// that becomes overdue while a client reads page after page is missing from its later pages.
 func (e *Explorer) nodes(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	state, err := states.Parse(cmp.Or(query.Get("state"), states.NoState.String()))
@@ -62,30 +68,59 @@ func (e *Explorer) nodes(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "the nodes have not been read yet")
 		return
 	}
-	find, after := strings.ToLower(query.Get("find")), query.Get("after")
+	find := strings.ToLower(query.Get("find"))
+	wanted := func(n *conductor.Node, overdue bool) bool {
+		return (state == states.NoState || n.ProvisionState == state) &&
+			(query.Get("failed") == "" || e.conductor.Table().Phase(n.ProvisionState) == states.PhaseFailed) &&
+			(query.Get("maintenance") == "" || n.Maintenance) &&
+			(query.Get("overdue") == "" || overdue) &&
+			(strings.Contains(strings.ToLower(n.Name), find) || strings.Contains(n.UUID, find))
+	}
 	found := list{Nodes: []summary{}}
-	for _, n := range nodes {
-		if after != "" {
-			if n.UUID == after {
-				after = ""
-			}
-			continue
-		}
-		if state != states.NoState && n.ProvisionState != state ||
-			query.Get("failed") != "" && e.conductor.Table().Phase(n.ProvisionState) != states.PhaseFailed ||
-			query.Get("maintenance") != "" && !n.Maintenance ||
-			!strings.Contains(strings.ToLower(n.Name), find) && !strings.Contains(n.UUID, find) {
-			continue
-		}
-		if len(found.Nodes) == pageSize {
-			found.More = true
-			break
-		}
-		row := summaryOf(n)
-		row.LastError = excerpt(row.LastError)
+	var shown []*conductor.Node
+	shown, found.More = pageOf(nodes, position{query.Get("after"), query.Get("late") != ""}, e.isOverdue, wanted)
+	for _, n := range shown {
+		row := e.summaryOf(n)
+		row.LastError = excerpt(masked.Text(row.LastError))
 		found.Nodes = append(found.Nodes, row)
 	}
 	reply(w, http.StatusOK, found)
+}
+
+// position is a place in the list of nodes: after the node with a UUID among the overdue nodes or among the others.
+// Without a UUID it is the beginning of the list.
+type position struct {
+	after   string
+	overdue bool
+}
+
+// pageOf returns the wanted nodes after a position, first the overdue ones, at most pageSize, and whether further
+// nodes follow.
+func pageOf(
+	nodes []*conductor.Node, p position, isOverdue func(*conductor.Node) bool, wanted func(n *conductor.Node, overdue bool) bool,
+) (page []*conductor.Node, more bool) {
+	var overdue, others []*conductor.Node
+	past := p.after == "" // whether the loop is past the node of the position
+	for _, n := range nodes {
+		late := isOverdue(n)
+		follows := past
+		if p.after != "" && p.overdue != late {
+			follows = p.overdue // all others follow the overdue nodes
+		}
+		past = past || n.UUID == p.after
+		switch {
+		case !follows || !wanted(n, late):
+		case late:
+			overdue = append(overdue, n)
+		case len(others) <= pageSize:
+			others = append(others, n)
+		}
+		if len(overdue) > pageSize {
+			break
+		}
+	}
+	page = append(overdue, others...)
+	return page[:min(pageSize, len(page))], len(page) > pageSize
 }
 
 // excerpt returns the beginning of a text.
@@ -128,9 +163,14 @@ func (e *Explorer) node(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "the node's history cannot be read now")
 		return
 	}
+	explained := explain(e.conductor.Table(), n, history)
+	if e.isOverdue(n) {
+		explained.Why = append(explained.Why, fmt.Sprintf("The node is overdue: it was expected to leave this state within %v.",
+			e.expected[n.ProvisionState]))
+	}
 	reply(w, http.StatusOK, details{
-		summary: summaryOf(n), Power: n.Power, MaintenanceReason: n.MaintenanceReason, Driver: n.Driver,
+		summary: e.summaryOf(n), Power: n.Power, MaintenanceReason: n.MaintenanceReason, Driver: n.Driver,
 		ResourceClass: n.ResourceClass, Conductor: n.Conductor, Reservation: n.Reservation,
-		explanation: explain(e.conductor.Table(), n, history),
+		explanation: explained,
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,8 +25,26 @@ type nodeList struct {
 		UUID, Name, State string
 		Target            *string
 		LastError         string `json:"last_error"`
+		Overdue           bool
 	}
 	More bool
+}
+
+// SECURITY.md: The passwords in URLs, such as `http://user:PASSWORD@host`, are masked in every answer and on the live
+// page.
+func TestThePageShowsNoPasswordsOfURLs(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	const secret = "http://u:hunter2@h/x"
+	n := s.Add(conductor.Node{
+		Name: "n", ProvisionState: states.DeployFail, LastError: strings.Repeat("x", 185) + " " + secret,
+		Maintenance: true, MaintenanceReason: secret,
+		Protected: true, ProtectedReason: secret, ResourceClass: secret,
+	})
+	for _, path := range []string{"/explorer/nodes", "/explorer/nodes/" + n.UUID} {
+		text := fmt.Sprint(read[map[string]any](s, path))
+		require.Contains(t, text, "http://u:***")
+		require.NotContains(t, text, "hun")
+	}
 }
 
 func TestNodesAreListedByStateAndName(t *testing.T) {
@@ -83,6 +102,25 @@ func TestNodesAreListedByStateAndName(t *testing.T) {
 	response, body := s.get("/explorer/nodes?state=busy", "*/*")
 	require.Equal(t, http.StatusBadRequest, response.StatusCode)
 	require.Contains(t, body, `unknown`)
+}
+
+func TestOverdueNodesAreMarkedAndListed(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	ago := func(age time.Duration) *time.Time { at := time.Now().Add(-age); return &at }
+	late := s.Add(conductor.Node{Name: "late", ProvisionState: states.CleanWait, Maintenance: true, ProvisionUpdatedAt: ago(time.Hour)})
+	s.Add(conductor.Node{Name: "in-time", ProvisionState: states.CleanWait, Maintenance: true, ProvisionUpdatedAt: ago(time.Minute)})
+	s.Add(conductor.Node{Name: "stable", ProvisionState: states.Available, ProvisionUpdatedAt: ago(1000 * time.Hour)})
+	marks := func(query string) map[string]bool {
+		marks := map[string]bool{}
+		for _, n := range read[nodeList](s, "/explorer/nodes?"+query).Nodes {
+			marks[n.Name] = n.Overdue
+		}
+		return marks
+	}
+	require.Equal(t, map[string]bool{"late": true, "in-time": false, "stable": false}, marks(""))
+	require.Equal(t, map[string]bool{"late": true}, marks("overdue=1"))
+	require.Contains(t, s.details(late.UUID).Why, "The node is overdue: it was expected to leave this state within 30m0s.")
+	require.NotContains(t, strings.Join(s.details("in-time").Why, " "), "overdue")
 }
 
 func TestALongErrorIsCutInAList(t *testing.T) {
@@ -167,16 +205,25 @@ func TestANodesStateIsExplained(t *testing.T) {
 		why  string
 		next string // to available
 	}{
-		"stable":      {conductor.Node{ProvisionState: states.Manageable}, "The node stays in this state until a client sends a request.", "The request `provide` is the next step."},
-		"at the goal": {conductor.Node{ProvisionState: states.Available}, "The node stays in this state until a client sends a request.", "The node is already in this state."},
-		"unverified":  {conductor.Node{LastError: "no route"}, "The last error is older than the transitions of the record.", "The request `manage` is the next step."},
-		"waiting":     {conductor.Node{ProvisionState: states.CleanWait}, "waits for a call-back of the agent", "Wait: cleaning leads to available if it succeeds."},
-		"on hold":     {conductor.Node{ProvisionState: states.CleanHold}, "until a client requests unhold", "The request `unhold` resumes the work"},
-		"failed":      {conductor.Node{ProvisionState: states.CleanFail}, "until an operator has checked it", "repeats cleaning, which has failed"},
-		"active":      {conductor.Node{ProvisionState: states.Active}, "The node stays in this state", "The request `deleted` is the next step, but destroys"},
-		"retired":     {conductor.Node{ProvisionState: states.Manageable, Retired: true, RetiredReason: "old"}, "The node is retired: Ironic refuses to provide it. Reason: old.", "Ironic does not provide a retired node"},
-		"maintenance": {conductor.Node{ProvisionState: states.CleanFail, Maintenance: true, MaintenanceReason: "fan", Fault: "clean failure"}, "The node is in maintenance: Ironic refuses to deploy, rebuild, rescue, clean or service it. Reason: fan. Its fault is \"clean failure\".", "repeats cleaning"},
-		"protected":   {conductor.Node{ProvisionState: states.Active, Protected: true}, "The node is protected: Ironic refuses to tear it down, rebuild or delete it.", "destroys"},
+		"stable": {conductor.Node{ProvisionState: states.Manageable},
+			"The node stays in this state until a client sends a request.", "The request `provide` is the next step."},
+		"at the goal": {conductor.Node{ProvisionState: states.Available}, "The node stays in this state until a client sends a request.",
+			"The node is already in this state."},
+		"unverified": {conductor.Node{LastError: "no route"}, "The last error is older than the transitions of the record.",
+			"The request `manage` is the next step."},
+		"waiting": {conductor.Node{ProvisionState: states.CleanWait}, "waits for a call-back of the agent",
+			"Wait: cleaning leads to available if it succeeds."},
+		"on hold": {conductor.Node{ProvisionState: states.CleanHold}, "until a client requests unhold", "The request `unhold` resumes the work"},
+		"failed":  {conductor.Node{ProvisionState: states.CleanFail}, "until an operator has checked it", "repeats cleaning, which has failed"},
+		"active": {conductor.Node{ProvisionState: states.Active}, "The node stays in this state",
+			"The request `deleted` is the next step, but destroys"},
+		"retired": {conductor.Node{ProvisionState: states.Manageable, Retired: true, RetiredReason: "old"},
+			"The node is retired: Ironic refuses to provide it. Reason: old.", "Ironic does not provide a retired node"},
+		"maintenance": {conductor.Node{ProvisionState: states.CleanFail, Maintenance: true, MaintenanceReason: "fan", Fault: "clean failure"},
+			"The node is in maintenance: Ironic refuses to deploy, rebuild, rescue, clean or service it. Reason: fan. " +
+				"Its fault is \"clean failure\".", "repeats cleaning"},
+		"protected": {conductor.Node{ProvisionState: states.Active, Protected: true},
+			"The node is protected: Ironic refuses to tear it down, rebuild or delete it.", "destroys"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := s.details(s.Add(test.node).UUID)
@@ -191,11 +238,14 @@ func TestANodesStateIsExplained(t *testing.T) {
 }
 
 // The responses have no field that may contain a secret.
+//
+// SECURITY.md: They may do everything to every node, since there are no roles, but they cannot read passwords.
 func TestNoSecretReachesThePage(t *testing.T) {
 	s := start(t, conductortest.Config{})
 	secrets := map[string]any{"redfish_password": "hunter2", "any": "hunter2"}
 	node := s.Add(conductor.Node{
-		Name: "rack1-1", ProvisionState: states.Available, DriverInfo: secrets, DriverInternalInfo: secrets, InstanceInfo: secrets, Extra: secrets,
+		Name: "rack1-1", ProvisionState: states.Available, DriverInfo: secrets, DriverInternalInfo: secrets,
+		InstanceInfo: secrets, Extra: secrets,
 		Properties: secrets,
 	})
 	events := s.stream()

@@ -13,20 +13,20 @@ type rates struct {
 	counts [rateMinutes]int
 }
 
-// add counts transitions at a time that is not before that of an earlier call.
+// add counts transitions at a time. Times do not decrease from call to call.
 func (r *rates) add(at time.Time, transitions int) {
 	r.advance(at)
 	r.counts[r.minute%rateMinutes] += transitions
 }
 
-// perMinute returns the transitions in each of the minutes up to that of now, oldest first.
+// perMinute returns the transitions in each of the minutes up to the current one, oldest first.
 func (r rates) perMinute(now time.Time) []int {
 	r.advance(now)
 	next := (r.minute + 1) % rateMinutes
 	return append(r.counts[next:], r.counts[:next]...)
 }
 
-// advance begins the minutes after r.minute up to that of now, with counts of 0.
+// advance begins the minutes after r.minute up to the minute of now, with counts of 0.
 func (r *rates) advance(now time.Time) {
 	minute := max(r.minute, now.Unix()/60)
 	for m := max(r.minute, minute-rateMinutes) + 1; m <= minute; m++ {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The counts equal those of a list of all transitions.
+// The counts equal the counts in a list of all transitions.
 func TestRatesAreTheTransitionsOfEachMinute(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r rates

@@ -17,6 +17,8 @@ type stage struct {
 	At     time.Time    `json:"at,omitzero"`
 	Source source       `json:"source"`
 	Text   string       `json:"text,omitzero"` // the text of an error
+	// Seconds is the time in the state, nil if it is unknown, and for the current state, which has not ended.
+	Seconds *float64 `json:"seconds"`
 	// By is the transition to the state, nil if the record does not have it.
 	By *states.Transition `json:"by"`
 }
@@ -37,7 +39,9 @@ const maxStages = 40
 // maxEntryDelay bounds the time between a transition and the history entry of its error.
 const maxEntryDelay = 10 * time.Second
 
-// timelineOf returns the stages of a node, oldest first: what its record and its history say.
+// timelineOf returns the stages of a node, oldest first, from the transitions of its record and the errors of its
+// history. It leaves out the entries of the history that say which steps begin and end, since transitions show these
+// stages.
 func timelineOf(n *conductor.Node, history []*conductor.HistoryEntry) []stage {
 	var timeline []stage
 	state, lastError := states.NoState, ""
@@ -52,7 +56,7 @@ func timelineOf(n *conductor.Node, history []*conductor.HistoryEntry) []stage {
 		timeline = append(timeline, s)
 		state, lastError = t.To, t.LastError
 	}
-	if state != n.ProvisionState {
+	if state != n.ProvisionState || len(timeline) == 0 {
 		now := stage{State: n.ProvisionState, At: n.CreatedAt, Source: fromRecord}
 		if n.ProvisionUpdatedAt != nil {
 			now.At = *n.ProvisionUpdatedAt
@@ -62,7 +66,11 @@ func timelineOf(n *conductor.Node, history []*conductor.HistoryEntry) []stage {
 		}
 		timeline = append(timeline, now)
 	}
+	setSeconds(timeline)
 	for _, entry := range history {
+		if strings.HasSuffix(entry.EventType, "_start") || strings.HasSuffix(entry.EventType, "_end") {
+			continue
+		}
 		text := entry.Event
 		sameError := func(s stage) bool { // a transition may have only the beginning of the text
 			return s.Text != "" && strings.HasPrefix(text, strings.TrimSuffix(s.Text, "…")) && entry.CreatedAt.Sub(s.At).Abs() < maxEntryDelay
@@ -75,4 +83,16 @@ func timelineOf(n *conductor.Node, history []*conductor.HistoryEntry) []stage {
 	}
 	slices.SortStableFunc(timeline, func(a, b stage) int { return a.At.Compare(b.At) })
 	return timeline[max(0, len(timeline)-maxStages):]
+}
+
+// setSeconds sets the times in the states of a timeline without entries of the history. The time is unknown if the
+// transition to the state or the transition from it is missing.
+func setSeconds(timeline []stage) {
+	for i := range timeline[:len(timeline)-1] {
+		s, next := &timeline[i], timeline[i+1]
+		if s.Source == fromTransition && next.Source == fromTransition {
+			seconds := max(0, next.At.Sub(s.At).Seconds()) // the clocks of two conductors may differ
+			s.Seconds = &seconds
+		}
+	}
 }

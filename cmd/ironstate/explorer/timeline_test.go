@@ -3,6 +3,7 @@
 package explorer
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,9 @@ func line(s stage) string {
 	if s.By != nil {
 		text += " | " + s.By.String()
 	}
+	if s.Seconds != nil {
+		text += fmt.Sprintf(" for %v s", *s.Seconds)
+	}
 	return strings.Join(strings.Fields(text), " ")
 }
 
@@ -50,9 +54,10 @@ func TestTimelineOf(t *testing.T) {
 	}{
 		"a node that has never moved": {conductor.Node{ProvisionState: states.Enroll}, nil, []string{"enroll record"}},
 		"a failure has the whole text of its history entry": {
-			conductor.Node{ProvisionState: states.DeployFail, Transitions: deployment}, []*conductor.HistoryEntry{entry(111, "deploying", "no image")},
+			conductor.Node{ProvisionState: states.DeployFail, Transitions: deployment},
+			[]*conductor.HistoryEntry{entry(111, "deploying", "no image")},
 			[]string{
-				"available before", "deploying transition | available --deploy--> deploying",
+				"available before", "deploying transition | available --deploy--> deploying for 10 s",
 				"deploy failed transition no image | deploying --fail--> deploy failed",
 			},
 		},
@@ -60,7 +65,7 @@ func TestTimelineOf(t *testing.T) {
 			conductor.Node{ProvisionState: states.DeployFail, Transitions: deployment},
 			[]*conductor.HistoryEntry{entry(50, "cleaning", "disk 3"), entry(200, "UNKNOWN", "no image")},
 			[]string{
-				"none history disk 3", "available before", "deploying transition | available --deploy--> deploying",
+				"none history disk 3", "available before", "deploying transition | available --deploy--> deploying for 10 s",
 				"deploy failed transition no ima… | deploying --fail--> deploy failed", "none history no image",
 			},
 		},
@@ -70,7 +75,7 @@ func TestTimelineOf(t *testing.T) {
 				moved(1, states.ServiceFail, states.EventAbort, states.Active, "aborted"),
 			}}, nil,
 			[]string{
-				"service wait before", "service failed transition aborted | service wait --abort--> service failed",
+				"service wait before", "service failed transition aborted | service wait --abort--> service failed for 0 s",
 				"active transition | service failed --abort--> active", "manageable record",
 			},
 		},
@@ -83,6 +88,14 @@ func TestTimelineOf(t *testing.T) {
 				"enroll before", "verifying transition | enroll --manage--> verifying",
 				"available before", "deploying transition | available --deploy--> deploying", "active record",
 			},
+		},
+		"two clocks": {
+			conductor.Node{ProvisionState: states.Manageable, Transitions: []conductor.TransitionRecord{
+				moved(5, states.Enroll, states.EventManage, states.Verifying, ""),
+				moved(3, states.Verifying, states.EventDone, states.Manageable, ""),
+			}}, nil,
+			[]string{"manageable transition | verifying --done--> manageable", "enroll before",
+				"verifying transition | enroll --manage--> verifying for 0 s"},
 		},
 		"an entry without a type or a text": {
 			conductor.Node{ProvisionState: states.Enroll},
@@ -106,6 +119,7 @@ func TestTimelineOf(t *testing.T) {
 func FuzzExplain(f *testing.F) {
 	f.Add(uint8(20), uint8(3), []byte{1, 2, 3, 4, 5, 6}, []byte{1, 2, 3})
 	f.Add(uint8(0), uint8(255), []byte{200, 1, 1, 200}, []byte{9, 9})
+	f.Add(uint8(0), uint8(0), []byte{}, []byte{}) // a record without a state
 	f.Fuzz(func(t *testing.T, series, state uint8, visited, failures []byte) {
 		table := states.Series(1 + int(series)%int(states.Latest())).Table()
 		n := &conductor.Node{UUID: "u", CreatedAt: created, ProvisionState: states.State(state), LastError: "e"}

@@ -18,7 +18,7 @@ import (
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
-// The versions of Ironic's API that change what an agent sends. Source: ironic_python_agent/ironic_api_client.py.
+// The versions of Ironic's API that change the requests of an agent. Source: ironic_python_agent/ironic_api_client.py.
 const (
 	minAPI     = 31 // used if the API does not tell its version
 	versionAPI = 36 // agent_version
@@ -51,7 +51,7 @@ type agent struct {
 	node       map[string]any // from the lookup, or from the last command that has one
 	uuid       string         // of the node, from the lookup
 	commands   []*command
-	partitions map[string]any // what get_partition_uuids answers; nil before an image is written
+	partitions map[string]any // the answer of get_partition_uuids; nil before an image is written
 	rescued    bool           // the agent ends its API
 }
 
@@ -261,7 +261,7 @@ func (a *agent) inspectionURL() string {
 }
 
 // inspectionAttempts is how often the agent sends its inspection data. The pauses between the attempts are shorter than
-// those of a real agent.
+// a real agent's.
 const inspectionAttempts = 100
 
 // inspect sends the inspection data. It repeats a request that gets no answer and, as newer agents do, one that is

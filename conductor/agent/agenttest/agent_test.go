@@ -74,7 +74,9 @@ func TestTokens(t *testing.T) {
 				return status, value
 			})
 			m, err := agenttest.New(agenttest.Config{
-				API: "http://127.0.0.1:1", Boots: func(context.Context, string, string) (string, bool) { return "ipa-api-url=" + url + " " + c.boot, true },
+				API: "http://127.0.0.1:1", Boots: func(context.Context, string, string) (string, bool) {
+					return "ipa-api-url=" + url + " " + c.boot, true
+				},
 			})
 			require.NoError(t, err)
 			defer m.Close()
@@ -116,16 +118,21 @@ func TestAPIRefusesWhatTheAgentRefuses(t *testing.T) {
 		status             int
 		text               string
 	}{
-		"no token":                    {"POST", post, `{"name": "standby.sync", "params": {}}`, 401, "401 Unauthorized: Token invalid."},
-		"wrong token":                 {"POST", post + "?agent_token=x", `{"name": "standby.sync", "params": {}}`, 401, "401 Unauthorized: Token invalid."},
-		"list without token":          {"GET", post, "", 401, "401 Unauthorized: Token invalid."},
-		"command without token":       {"GET", post + "1", "", 401, "401 Unauthorized: Token invalid."},
-		"no JSON":                     {"POST", withToken, `{`, 400, "400 Bad Request: Missing or invalid name or params"},
-		"no params":                   {"POST", withToken, `{"name": "standby.sync"}`, 400, "400 Bad Request: Missing or invalid name or params"},
-		"params that are a list":      {"POST", withToken, `{"name": "standby.sync", "params": []}`, 400, "400 Bad Request: Missing or invalid name or params"},
-		"name without extension":      {"POST", withToken, `{"name": "sync", "params": {}}`, 400, "Invalid command: Command name must be of the form <extension>.<name>"},
-		"unknown extension":           {"POST", withToken, `{"name": "iscsi.start", "params": {}}`, 404, "Not found: Extension with id iscsi not found."},
-		"unknown command":             {"POST", withToken, `{"name": "standby.dance", "params": {}}`, 400, "Invalid command: Unknown command: dance"},
+		"no token": {"POST", post, `{"name": "standby.sync", "params": {}}`, 401, "401 Unauthorized: Token invalid."},
+		"wrong token": {"POST", post + "?agent_token=x", `{"name": "standby.sync", "params": {}}`, 401,
+			"401 Unauthorized: Token invalid."},
+		"list without token":    {"GET", post, "", 401, "401 Unauthorized: Token invalid."},
+		"command without token": {"GET", post + "1", "", 401, "401 Unauthorized: Token invalid."},
+		"no JSON":               {"POST", withToken, `{`, 400, "400 Bad Request: Missing or invalid name or params"},
+		"no params":             {"POST", withToken, `{"name": "standby.sync"}`, 400, "400 Bad Request: Missing or invalid name or params"},
+		"params that are a list": {"POST", withToken, `{"name": "standby.sync", "params": []}`, 400,
+			"400 Bad Request: Missing or invalid name or params"},
+		"name without extension": {"POST", withToken, `{"name": "sync", "params": {}}`, 400,
+			"Invalid command: Command name must be of the form <extension>.<name>"},
+		"unknown extension": {"POST", withToken, `{"name": "iscsi.start", "params": {}}`, 404,
+			"Not found: Extension with id iscsi not found."},
+		"unknown command": {"POST", withToken, `{"name": "standby.dance", "params": {}}`, 400,
+			"Invalid command: Unknown command: dance"},
 		"command that does not exist": {"GET", "/v1/commands/1?agent_token=" + token, "", 404, "Not found: Command Result with id 1 not found."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,13 +152,15 @@ func TestAPIRefusesWhatTheAgentRefuses(t *testing.T) {
 
 func TestOneCommandAtATime(t *testing.T) {
 	release := make(chan struct{})
-	a := boot(t, agenttest.Config{Steps: []agenttest.Step{{Work: "service", Interface: "deploy", Name: "wait", Run: func(ctx context.Context, args map[string]any) (any, error) {
-		select {
-		case <-release:
-		case <-ctx.Done():
-		}
-		return args["n"], nil
-	}}}})
+	a := boot(t,
+		agenttest.Config{Steps: []agenttest.Step{{Work: "service", Interface: "deploy", Name: "wait",
+			Run: func(ctx context.Context, args map[string]any) (any, error) {
+				select {
+				case <-release:
+				case <-ctx.Done():
+				}
+				return args["n"], nil
+			}}}})
 	params := map[string]any{"step": map[string]any{"step": "wait", "args": map[string]any{"n": 5}}}
 	_, answer, err := a.command("service.execute_service_step", params, "false")
 	require.NoError(t, err)
@@ -175,9 +184,11 @@ func TestOneCommandAtATime(t *testing.T) {
 }
 
 func TestErrorsOfSteps(t *testing.T) {
-	a := boot(t, agenttest.Config{Steps: []agenttest.Step{{Work: "deploy", Interface: "deploy", Name: "break", Run: func(context.Context, map[string]any) (any, error) {
-		return nil, errors.New("it broke")
-	}}}})
+	a := boot(t,
+		agenttest.Config{Steps: []agenttest.Step{{Work: "deploy", Interface: "deploy", Name: "break",
+			Run: func(context.Context, map[string]any) (any, error) {
+				return nil, errors.New("it broke")
+			}}}})
 	details := func(answer map[string]any) any { return answer["command_error"].(map[string]any)["details"] }
 	require.Equal(t, "it broke", details(a.step("deploy", "break", nil)))
 	require.Equal(t, "Could not find method: break", details(a.step("clean", "break", nil)))

@@ -24,13 +24,13 @@ const maxCommand = 96 << 20
 //
 // Source: ironic_python_agent/api/app.py.
 func (a *agent) serve() (stop func(), err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", net.JoinHostPort(a.machine.config.Host, "0"))
 	if err != nil {
 		return nil, err
 	}
 	scheme := "http"
 	if a.version >= caAPI && !a.machine.config.PlainHTTP {
-		certificate, ca, err := newCertificate()
+		certificate, ca, err := newCertificate(a.machine.config.Host)
 		if err != nil {
 			_ = listener.Close()
 			return nil, err

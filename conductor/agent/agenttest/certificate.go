@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// newCertificate makes a certificate that an agent signs itself, and returns it also in PEM.
+// newCertificate makes a certificate for an IP address that an agent signs itself, and returns it also in PEM.
 //
 // Source: ironic_python_agent/tls_utils.py.
-func newCertificate() (certificate tls.Certificate, text string, err error) {
+func newCertificate(host string) (certificate tls.Certificate, text string, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return certificate, "", err
@@ -29,7 +29,7 @@ func newCertificate() (certificate tls.Certificate, text string, err error) {
 	}
 	now := time.Now()
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "agent"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "agent"}, IPAddresses: []net.IP{net.ParseIP(host)},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(0, 0, 90),
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)

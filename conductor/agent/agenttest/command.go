@@ -124,8 +124,8 @@ func (c commands) has(extension string) bool {
 	return false
 }
 
-// execute begins a command, or refuses it. A synchronous command has ended when execute returns. An asynchronous one whose
-// end the client does not wait for begins once the client has its answer, in which it is running.
+// execute begins a command, or refuses it. A synchronous command has ended when execute returns. An asynchronous
+// command sent without wait starts after the response, which reports it as running.
 //
 // Source: execute_command in ironic_python_agent/extensions/base.py.
 func (a *agent) execute(name string, params map[string]any, wait bool, e Effect) (*command, *failure) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -19,12 +20,14 @@ import (
 type Config struct {
 	// API is the URL of Ironic's API that the ramdisk contains. The boot parameter ipa-api-url replaces it.
 	API string
-	// Roots are the authorities that the agent trusts for Ironic's API and for images; nil stands for those of the
-	// operating system.
+	// Roots are the authorities that the agent trusts for Ironic's API and for images; nil stands for the
+	// authorities of the operating system.
 	Roots *x509.CertPool
 
 	// MACs are the addresses of the network interfaces; one address if empty. The first interface has a link.
 	MACs []string
+	// Host is the IP address at which the agent serves its own API; "127.0.0.1" if empty.
+	Host string
 	// Disk is the file that is the machine's disk. If empty, the machine makes a file, which Close removes.
 	Disk string
 	// DiskSize is the size in bytes of a disk that does not exist yet; 256 MiB if 0. The file is sparse.
@@ -33,8 +36,8 @@ type Config struct {
 	BMCAddress string
 
 	// Boots selects what a boot from a source starts: the agent with kernel parameters such as
-	// "ipa-agent-token=TOKEN", or something else. The source and the image are those of [Machine.Power]. If Boots is
-	// nil, the agent starts from "Pxe" and "UefiHttp", and from "Cd" and "Usb" with an image. The context ends with the
+	// "ipa-agent-token=TOKEN", or something else. The source and the image are the arguments of [Machine.Power]. If Boots
+	// is nil, the agent starts from "Pxe" and "UefiHttp", and from "Cd" and "Usb" with an image. The context ends with the
 	// next reset or power off.
 	Boots func(ctx context.Context, source, image string) (parameters string, agent bool)
 	// PowerOff powers the machine off at its BMC, for the agent's command power_off. It may call [Machine.Power]. If
@@ -54,6 +57,8 @@ type Config struct {
 	Version string
 	// PlainHTTP makes the agent serve its API without TLS, as it does for an Ironic older than API 1.68.
 	PlainHTTP bool
+	// KeepCommands is the number of commands that [Machine.Commands] returns at most, the last ones; all if 0.
+	KeepCommands int
 	// ReadsNeedToken makes requests that read commands need the token, as with newer agents than 9.4.3.
 	ReadsNeedToken bool
 
@@ -80,6 +85,7 @@ func (c Config) complete() (Config, error) {
 	if len(c.MACs) == 0 {
 		c.MACs = []string{"52:54:00:00:00:01"}
 	}
+	c.Host = cmp.Or(c.Host, "127.0.0.1")
 	c.DiskSize = cmp.Or(c.DiskSize, 256<<20)
 	c.Heartbeat = cmp.Or(c.Heartbeat, 50*time.Millisecond)
 	c.Version = cmp.Or(c.Version, "9.4.3")
@@ -99,6 +105,12 @@ func (c Config) check() error {
 	}
 	if c.DiskSize < minDisk {
 		invalid("DiskSize", c.DiskSize, fmt.Sprintf("%d or more", minDisk))
+	}
+	if _, err := netip.ParseAddr(c.Host); err != nil {
+		invalid("Host", c.Host, "an IP address")
+	}
+	if c.KeepCommands < 0 {
+		invalid("KeepCommands", c.KeepCommands, "0 or more")
 	}
 	if c.Heartbeat < 0 {
 		invalid("Heartbeat", c.Heartbeat, "0 or more")

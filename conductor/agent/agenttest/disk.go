@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // minDisk is the size in bytes of the smallest disk. It has room for a config drive's partition and another one.
@@ -44,12 +45,13 @@ func makeDisk(path string, size int64) (string, error) {
 
 // disk is the opened disk of a machine.
 type disk struct {
-	file *os.File
-	size int64
+	file    *os.File
+	size    int64
+	written *atomic.Int64 // the number of bytes written to partitions
 }
 
-// change opens the disk and changes it, unless the context has ended. Changes do not overlap, also not those of agents
-// of different boots.
+// change opens the disk and changes it, unless the context has ended. Changes do not overlap, not even changes by
+// agents of different boots.
 func (m *Machine) change(ctx context.Context, f func(disk) error) error {
 	m.diskMu.Lock()
 	defer m.diskMu.Unlock()
@@ -69,25 +71,28 @@ func (m *Machine) open(flag int, f func(disk) error) error {
 	if err != nil {
 		return err
 	}
-	return f(disk{file: file, size: info.Size()})
+	return f(disk{file: file, size: info.Size(), written: &m.written})
 }
 
 // part returns a writer to a partition, which writes nothing beyond it.
 func (d disk) part(p partition) io.Writer {
-	return &bounded{w: io.NewOffsetWriter(d.file, p.start), left: min(p.size, d.size-p.start)}
+	return &bounded{w: io.NewOffsetWriter(d.file, p.start), left: min(p.size, d.size-p.start), written: d.written}
 }
 
-// bounded writes no more than a number of bytes.
+// bounded writes no more than a number of bytes, and counts them.
 type bounded struct {
-	w    io.Writer
-	left int64
+	w       io.Writer
+	left    int64
+	written *atomic.Int64
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.left -= int64(len(p)); b.left < 0 {
 		return 0, errors.New("[Errno 28] No space left on device")
 	}
-	return b.w.Write(p)
+	n, err := b.w.Write(p)
+	b.written.Add(int64(n))
+	return n, err
 }
 
 // eraseDevices overwrites the disk with zeros.
@@ -140,7 +145,8 @@ func (m *Machine) ConfigDrive() (content []byte, err error) {
 // Partition is a partition of a machine's disk, in bytes.
 type Partition struct{ Start, Size int64 }
 
-// Partitions returns the partitions of the disk, in the order of its table. The error says that the disk has no valid table.
+// Partitions returns the partitions of the disk, in the order of its table. The error says that the disk has no valid
+// table.
 func (m *Machine) Partitions() (all []Partition, err error) {
 	m.diskMu.Lock()
 	defer m.diskMu.Unlock()
@@ -192,7 +198,8 @@ func (d disk) label(p partition) string {
 	return ""
 }
 
-// uuid returns the UUID of a partition's file system if it is one of Linux (ext2 to ext4), and otherwise that of the partition.
+// uuid returns the UUID of a partition's file system if it is one of Linux (ext2 to ext4), and otherwise the
+// partition's own UUID.
 //
 // Source: block_uuid in ironic_lib/disk_utils.py.
 func (d disk) uuid(p partition) string {

@@ -13,7 +13,7 @@
 //
 // The agent serves its own API over TLS, with a certificate that it makes at each boot. It erases the disk, and
 // writes images that it downloads and verifies: raw ones and qcow2, of whole disks and of partitions. It makes the
-// partitions of a partition image and that of a config drive. Tests look at the file:
+// partitions of a partition image and the partition of a config drive. Tests look at the file:
 //
 //	image, err := os.ReadFile(machine.Disk)
 //	partitions, err := machine.Partitions()
@@ -24,17 +24,17 @@
 // The method Power has the signature of bmctest.System.OnPower, so that a BMC of package bmctest switches the machine.
 // Config.PowerOff is the way back: the agent's command power_off then also changes what the BMC reports.
 //
-// A machine whose Config.Boots calls [BootIPXE] boots from the scripts, kernels and ramdisks that a server provides for its
-// network interfaces.
+// A machine whose Config.Boots calls [BootIPXE] boots from the scripts, kernels and ramdisks that a server provides for
+// its network interfaces.
 //
-// A Fault makes the agent fail: it is silent, slow or busy, uses another token, reports another version, ends in a step,
-// reports the success of a step that it has not executed, or sends huge answers.
+// A Fault makes the agent fail: it is silent, slow or busy, uses another token, reports another version, ends in a
+// step, reports the success of a step that it has not executed, or sends huge answers.
 //
 //	machine.AddFault(agenttest.Fault{On: "write_image", Do: agenttest.Die()})
 //
 // The agent does not list steps that it cannot execute: it has no RAID and no burn-in. It makes no file systems in the
-// partitions beside the image. The boot loader's installation only verifies that the disk has a partition table and that
-// the root partition is that of the image.
+// partitions beside the image. The boot loader's installation only verifies that the disk has a partition table and
+// that the given root partition is the image's.
 //
 // The package does not import package testing, so that programs can use it too.
 //

@@ -48,7 +48,8 @@ func ExampleMachine() {
 func ExampleBootIPXE() {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/boot.ipxe" {
-			fmt.Fprintf(w, "#!ipxe\nkernel http://%[1]s/kernel initrd=ramdisk quiet BOOTIF=${mac}\ninitrd --name ramdisk http://%[1]s/ramdisk\nboot\n", r.Host)
+			fmt.Fprintf(w, "#!ipxe\nkernel http://%[1]s/kernel initrd=ramdisk quiet BOOTIF=${mac}\ninitrd --name ramdisk "+
+				"http://%[1]s/ramdisk\nboot\n", r.Host)
 			return
 		}
 		fmt.Fprintln(w, "a file")

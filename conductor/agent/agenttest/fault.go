@@ -9,13 +9,16 @@ import (
 
 // Fault selects requests that fail, and how they fail.
 type Fault struct {
-	// On is what fails: "inspection", "lookup" or "heartbeat", which the agent sends; "commands", a request for the list
-	// of commands; the name of a command such as "get_clean_steps" or "power_off"; or that of a step such as
-	// "write_image". Each of them if empty.
+	// On names the request or command that fails: "inspection", "lookup" or "heartbeat", which the agent sends;
+	// "commands", a request for the list of commands; the name of a command such as "get_clean_steps" or "power_off"; or
+	// the name of a step such as "write_image". Empty stands for each of them.
 	On    string
 	Skip  int    // how many matching requests succeed first
 	Times int    // how many fail after that; all if 0
 	Do    Effect // the effect; none if it is the zero value
+
+	// If, if not nil, is asked last: the request fails only if it returns true. It is called while the machine is locked.
+	If func() bool
 }
 
 // Effect is the effect of a [Fault]. The zero value does nothing.
@@ -48,10 +51,10 @@ func Silent() Effect { return Effect{kind: silent} }
 // Delay makes a command or a request take longer. An asynchronous command is accepted at once and then takes longer.
 func Delay(d time.Duration) Effect { return Effect{kind: delay, wait: d} }
 
-// Busy refuses a command with 409, as during another command. It has no effect on what the agent sends.
+// Busy refuses a command with 409, as during another command. It has no effect on requests that the agent sends.
 func Busy() Effect { return Effect{kind: busy} }
 
-// WrongToken makes the agent use another token than the one that it has: it refuses commands with 401, and sends that
+// WrongToken makes the agent use another token than its own: it refuses commands with 401, and sends that
 // token in heartbeats.
 func WrongToken() Effect { return Effect{kind: wrongToken} }
 
@@ -83,7 +86,8 @@ func Effects() []Effect {
 
 // String returns the effect as a call, such as "Huge(1024)", and "nothing" for the zero value.
 func (e Effect) String() string {
-	names := []string{"nothing", "Silent()", "Delay", "Busy()", "WrongToken()", "VersionMismatch()", "Die()", "Lie()", "Fail", "Huge", "Garbage()"}
+	names := []string{"nothing", "Silent()", "Delay", "Busy()", "WrongToken()", "VersionMismatch()", "Die()", "Lie()", "Fail",
+		"Huge", "Garbage()"}
 	switch e.kind {
 	case delay:
 		return fmt.Sprintf("Delay(%v)", e.wait)
@@ -101,7 +105,7 @@ type fault struct {
 	seen int
 }
 
-// AddFault adds a fault. If several match a request, the one that was added first takes effect.
+// AddFault adds a fault. If several match a request, the first added takes effect.
 func (m *Machine) AddFault(f Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -125,7 +129,7 @@ func (m *Machine) effect(names ...string) (found Effect) {
 				continue
 			}
 			f.seen++
-			if found.kind == none && f.seen > f.Skip && (f.Times == 0 || f.seen <= f.Skip+f.Times) {
+			if found.kind == none && f.seen > f.Skip && (f.Times == 0 || f.seen <= f.Skip+f.Times) && (f.If == nil || f.If()) {
 				found = f.Do
 			}
 			break

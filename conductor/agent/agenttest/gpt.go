@@ -13,7 +13,9 @@ import (
 	"strings"
 )
 
-// gptTable is the header of a GUID partition table, and its entries.
+// gptTable is the header of a GUID partition table, and its entries. All that an image has in its table stays as it
+// is. The package gpt of github.com/diskfs/go-diskfs moves the entries to sector 2, over a boot loader if it is there,
+// reads no entries of more than 128 bytes, and leaves a hybrid master boot record with the size of the image.
 type gptTable struct {
 	header  []byte
 	entries []byte
@@ -37,7 +39,8 @@ func (d disk) gpt() (t gptTable, err error) {
 	}
 	number, size := binary.LittleEndian.Uint32(t.header[80:]), binary.LittleEndian.Uint32(t.header[84:])
 	lba := binary.LittleEndian.Uint64(t.header[72:])
-	if string(t.header[:8]) != "EFI PART" || number == 0 || number > gptMaxEntries || size < gptMinEntry || size > sector || lba > uint64(d.size/sector) {
+	if string(t.header[:8]) != "EFI PART" || number == 0 || number > gptMaxEntries || size < gptMinEntry || size > sector ||
+		lba > uint64(d.size/sector) {
 		return gptTable{}, errGPT
 	}
 	t.size, t.entries = int(size), make([]byte, int(number)*int(size))

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// matchHints checks that the disk is the one that the node's root device hints select.
+// matchHints checks that the node's root device hints select the disk.
 //
 // Source: get_os_install_device in ironic_python_agent/hardware.py.
 func (a *agent) matchHints() error {
@@ -33,7 +33,7 @@ func (a *agent) matchHints() error {
 	return nil
 }
 
-// matches reports whether the disk has what a root device hint wants.
+// matches reports whether the disk satisfies a root device hint.
 func (m *Machine) matches(name, hint string) bool {
 	operator, wanted, ok := strings.Cut(hint, " ")
 	if !ok {

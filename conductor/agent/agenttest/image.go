@@ -16,7 +16,7 @@ import (
 	"github.com/ironstate/ironstate/internal/checksum"
 )
 
-// imageInfo is the image of the step write_image. The sizes are those of a partition image's partitions, in MiB.
+// imageInfo is the image of the step write_image. The sizes are the partitions' in a partition image, in MiB.
 //
 // Source: _validate_image_info in ironic_python_agent/extensions/standby.py.
 type imageInfo struct {
@@ -36,7 +36,7 @@ type imageInfo struct {
 	Preserve  bool  `json:"preserve_ephemeral"`
 }
 
-// partition reports whether the image is that of a partition.
+// partition reports whether the image is a partition's content.
 func (i imageInfo) partition() bool { return i.ImageType == "partition" }
 
 // writeImage downloads an image, verifies it and writes it to the disk, and makes the partition of a config drive.
@@ -98,7 +98,8 @@ func (a *agent) writeDiskImage(ctx context.Context, d disk, image imageInfo, dri
 		return nil, err
 	}
 	if present, err := d.partitions(); err != nil {
-		return nil, deploymentFailed("Unable to find a valid partition table on the disk after writing the image. The image may be corrupted. Error: %v", err)
+		return nil, deploymentFailed("Unable to find a valid partition table on the disk after writing the image. "+
+			"The image may be corrupted. Error: %v", err)
 	} else if len(present) == 0 {
 		return nil, deploymentFailed("No partitions found on the device %s after writing the image.", device)
 	}
@@ -118,7 +119,8 @@ func (i imageInfo) check() error {
 	case len(i.URLs) == 0:
 		return invalidParams("Image 'urls' must be a list with at least one element.")
 	case i.Checksum == "" && (i.Algorithm == "" || i.Hash == ""):
-		return invalidParams("Image checksum is not available, either the 'checksum' field or the 'os_hash_algo' and 'os_hash_value' fields pair must be set for image verification.")
+		return invalidParams("Image checksum is not available, either the 'checksum' field or the 'os_hash_algo' and 'os_hash_value' " +
+			"fields pair must be set for image verification.")
 	}
 	return nil
 }
@@ -145,7 +147,8 @@ func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size 
 	verify := func(location string) error {
 		if !checksum.Equal(sum, wanted) {
 			return failed("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum",
-				"Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; verification checksum: %x", image.ID, location, wanted, sum.Sum(nil))
+				"Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; verification checksum: %x",
+				image.ID, location, wanted, sum.Sum(nil))
 		}
 		return nil
 	}
@@ -197,8 +200,10 @@ func (a *agent) checksum(ctx context.Context, image imageInfo) (sum hash.Hash, d
 		}
 	}
 	if sum = checksum.New(algorithm, digest); sum == nil {
-		return nil, "", failed("RESTError", http.StatusInternalServerError, "An error occurred", "Unable to verify image %s with available checksums. "+
-			"Please make sure the specified 'os_hash_algo' (currently %s) is supported by this ramdisk, or provide a md5 checksum via the 'checksum' field",
+		return nil, "", failed("RESTError", http.StatusInternalServerError, "An error occurred",
+			"Unable to verify image %s with available checksums. "+
+				"Please make sure the specified 'os_hash_algo' (currently %s) is supported by this ramdisk, "+
+				"or provide a md5 checksum via the 'checksum' field",
 			image.ID, image.Algorithm)
 	}
 	return sum, digest, nil
@@ -210,7 +215,8 @@ func writeFailed(code, reason string) *failure {
 }
 
 func downloadFailed(id, format string, args ...any) *failure {
-	return failed("ImageDownloadError", http.StatusInternalServerError, "Error downloading image", "Download of image %s failed: "+format, append([]any{id}, args...)...)
+	return failed("ImageDownloadError", http.StatusInternalServerError, "Error downloading image",
+		"Download of image %s failed: "+format, append([]any{id}, args...)...)
 }
 
 // download requests a file.

@@ -63,7 +63,8 @@ func TestWriteImageVerifiesTheChecksumAndWritesTheDisk(t *testing.T) {
 		"raw, not streamed": {map[string]any{"checksum": m, "stream_raw_images": false}, ""},
 		"unknown format":    {map[string]any{"checksum": m, "disk_format": nil}, ""},
 
-		"other image":           {map[string]any{"os_hash_algo": "sha256", "os_hash_value": wrong}, "image ID: /dev/sda; image checksum: " + wrong + "; verification checksum: " + s},
+		"other image": {map[string]any{"os_hash_algo": "sha256", "os_hash_value": wrong},
+			"image ID: /dev/sda; image checksum: " + wrong + "; verification checksum: " + s},
 		"no checksum":           {nil, "Image checksum is not available"},
 		"unknown algorithm":     {map[string]any{"os_hash_algo": "crc32", "os_hash_value": "1"}, "(currently crc32)"},
 		"checksums without it":  {map[string]any{"checksum": files + "/without"}, "Checksum file does not contain name x.raw"},
@@ -93,6 +94,7 @@ func TestWriteImageVerifiesTheChecksumAndWritesTheDisk(t *testing.T) {
 			require.Equal(t, "SUCCEEDED", answer["command_status"], answer)
 			require.True(t, bytes.Equal(image, written[:len(image)]))
 			require.Len(t, bytes.TrimLeft(written[len(image):], "\x00"), 0)
+			require.Equal(t, int64(len(image)), a.machine.Written())
 		})
 	}
 }
@@ -110,7 +112,8 @@ func TestWriteImageRefusesWhatNoMachineBoots(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			files := serveFiles(t, map[string][]byte{"x.raw": c.image})
 			a := boot(t, agenttest.Config{DiskSize: 80 * mib})
-			answer := a.step("deploy", "write_image", map[string]any{"image_info": info(files, map[string]any{"checksum": digest(md5.Sum(c.image))})})
+			answer := a.step("deploy", "write_image",
+				map[string]any{"image_info": info(files, map[string]any{"checksum": digest(md5.Sum(c.image))})})
 			require.Equal(t, "FAILED", answer["command_status"])
 			require.Contains(t, answer["command_error"].(map[string]any)["details"], c.fails)
 		})
@@ -156,19 +159,22 @@ func TestConfigDriveIsInAPartitionAtTheEndOfTheDisk(t *testing.T) {
 		drive string
 		fails string
 	}{
-		"in base64":                    {agenttest.Image(4*mib, 2), compressed(t, content), ""},
-		"URL of base64":                {agenttest.Image(4*mib, 2), files + "/encoded", ""},
-		"URL of the content":           {agenttest.Image(4*mib, 2), files + "/plain", ""},
-		"GUID partition table":         {gptImage(), compressed(t, content), ""},
-		"partition with the label":     {labelled, compressed(t, content), ""},
-		"not encoded":                  {agenttest.Image(4*mib, 2), "{}", "is not base64 encoded or the content is malformed"},
-		"not compressed":               {agenttest.Image(4*mib, 2), base64.StdEncoding.EncodeToString(content), "is not base64 encoded or the content is malformed"},
-		"URL of nothing":               {agenttest.Image(4*mib, 2), files + "/none", "Can't download the configdrive content"},
-		"more than 64 MiB":             {agenttest.Image(4*mib, 2), compressed(t, make([]byte, 64*mib+1)), "Config drive size exceeds maximum limit of 64MiB"},
-		"four partitions":              {full, compressed(t, content), "already has 4 primary partitions"},
-		"partition at the disk's end":  {toEnd, compressed(t, content), "the disk has no free space at its end"},
-		"larger than labelled":         {labelled, compressed(t, bytes.Repeat([]byte("x"), 5*mib)), "the partition has 3145728 bytes"},
-		"invalid GUID partition table": {append(slices.Clone(gptImage()[:512]), make([]byte, 2*mib)...), compressed(t, content), "Unable to find a valid partition table"},
+		"in base64":                {agenttest.Image(4*mib, 2), compressed(t, content), ""},
+		"URL of base64":            {agenttest.Image(4*mib, 2), files + "/encoded", ""},
+		"URL of the content":       {agenttest.Image(4*mib, 2), files + "/plain", ""},
+		"GUID partition table":     {gptImage(), compressed(t, content), ""},
+		"partition with the label": {labelled, compressed(t, content), ""},
+		"not encoded":              {agenttest.Image(4*mib, 2), "{}", "is not base64 encoded or the content is malformed"},
+		"not compressed": {agenttest.Image(4*mib, 2), base64.StdEncoding.EncodeToString(content),
+			"is not base64 encoded or the content is malformed"},
+		"URL of nothing": {agenttest.Image(4*mib, 2), files + "/none", "Can't download the configdrive content"},
+		"more than 64 MiB": {agenttest.Image(4*mib, 2), compressed(t, make([]byte, 64*mib+1)),
+			"Config drive size exceeds maximum limit of 64MiB"},
+		"four partitions":             {full, compressed(t, content), "already has 4 primary partitions"},
+		"partition at the disk's end": {toEnd, compressed(t, content), "the disk has no free space at its end"},
+		"larger than labelled":        {labelled, compressed(t, bytes.Repeat([]byte("x"), 5*mib)), "the partition has 3145728 bytes"},
+		"invalid GUID partition table": {append(slices.Clone(gptImage()[:512]), make([]byte, 2*mib)...), compressed(t, content),
+			"Unable to find a valid partition table"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			images := serveFiles(t, map[string][]byte{"x.raw": c.image})
@@ -223,9 +229,51 @@ func TestGUIDPartitionTableIsValidAfterwards(t *testing.T) {
 	require.Equal(t, uint32(last), binary.LittleEndian.Uint32(disk[446+12:]))
 }
 
+// Some images have a boot loader at sector 2 and the entries behind it, larger entries, or a hybrid master boot record.
+func TestTheImagesGUIDPartitionTableKeepsItsLayout(t *testing.T) {
+	const at, number, size = 1024, 64, 256
+	image := gptImage()
+	entries := make([]byte, number*size)
+	copy(entries, image[1024:][:128])
+	copy(image[1024:], bytes.Repeat([]byte("loader"), 32*512/6))
+	copy(image[at*512:], entries)
+	header, hybrid := image[512:1024], image[446+16:446+32]
+	binary.LittleEndian.PutUint64(header[72:], at)
+	binary.LittleEndian.PutUint32(header[80:], number)
+	binary.LittleEndian.PutUint32(header[84:], size)
+	hybrid[4] = 0x0c
+	binary.LittleEndian.PutUint32(hybrid[8:], 2048)
+	binary.LittleEndian.PutUint32(hybrid[12:], 1000)
+
+	a := boot(t, agenttest.Config{DiskSize: 80 * mib})
+	answer := a.step("deploy", "write_image", map[string]any{
+		"image_info":  info(serveFiles(t, map[string][]byte{"x.raw": image}), map[string]any{"checksum": digest(md5.Sum(image))}),
+		"configdrive": compressed(t, drive("content")),
+	})
+	require.Equal(t, "SUCCEEDED", answer["command_status"], answer)
+	disk, err := os.ReadFile(a.machine.Disk)
+	require.NoError(t, err)
+	last := uint64(len(disk)/512 - 1)
+	require.Equal(t, uint32(last), binary.LittleEndian.Uint32(disk[446+12:]), "the size of the protected part")
+	require.Equal(t, image[446+16:512], disk[446+16:512], "the rest of the master boot record")
+	require.True(t, bytes.Equal(image[1024:at*512], disk[1024:at*512]), "the boot loader")
+	for _, copied := range []struct{ header, entries uint64 }{{1, at}, {last, last - number*size/512}} {
+		header := disk[copied.header*512:][:512]
+		require.Equal(t, copied.entries, binary.LittleEndian.Uint64(header[72:]))
+		require.Equal(t, image[512+80:512+88], header[80:88], "the number and the size of the entries")
+		written := disk[copied.entries*512:][:number*size]
+		require.Equal(t, crc32.ChecksumIEEE(written), binary.LittleEndian.Uint32(header[88:]))
+		require.Equal(t, entries[:size], written[:size], "the image's partition")
+		require.NotZero(t, written[size], "the config drive's partition")
+		require.Zero(t, written[2*size])
+	}
+}
+
 func TestEraseLeavesNothingToBoot(t *testing.T) {
 	image := agenttest.Image(4*mib, 1)
-	for name, c := range map[string]struct{ kept bool }{"erase_devices": {false}, "erase_devices_metadata": {true}, "erase_devices_express": {true}} {
+	for name, c := range map[string]struct{ kept bool }{
+		"erase_devices": {false}, "erase_devices_metadata": {true}, "erase_devices_express": {true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			path := t.TempDir() + "/disk"
 			require.NoError(t, os.WriteFile(path, append(slices.Clone(image), make([]byte, 76*mib)...), 0o600))
@@ -253,12 +301,22 @@ func TestRootDeviceHintsSelectTheDisk(t *testing.T) {
 	files := serveFiles(t, map[string][]byte{"x.raw": image})
 	a := boot(t, agenttest.Config{DiskSize: 20 << 30})
 	for hint, matches := range map[[2]string]bool{
-		{"name", "s== /dev/sda"}: true, {"name", "s== /dev/sdb"}: false, {"serial", "s== sim0001"}: true, {"model", "<in> disk"}: true, {"vendor", "<in> Other"}: false,
-		{"size", ">= 10"}: true, {"size", ">= 40"}: false, {"size", "20"}: true, {"rotational", "true"}: false, {"rotational", "false"}: true, {"hctl", "s== 1:0:0:0"}: false,
+		{"name", "s== /dev/sda"}:  true,
+		{"name", "s== /dev/sdb"}:  false,
+		{"serial", "s== sim0001"}: true,
+		{"model", "<in> disk"}:    true,
+		{"vendor", "<in> Other"}:  false,
+		{"size", ">= 10"}:         true,
+		{"size", ">= 40"}:         false,
+		{"size", "20"}:            true,
+		{"rotational", "true"}:    false,
+		{"rotational", "false"}:   true,
+		{"hctl", "s== 1:0:0:0"}:   false,
 	} {
 		params := map[string]any{
 			"node": map[string]any{"instance_info": map[string]any{"root_device": map[string]any{hint[0]: hint[1]}}},
-			"step": map[string]any{"step": "write_image", "args": map[string]any{"image_info": info(files, map[string]any{"checksum": digest(md5.Sum(image))})}},
+			"step": map[string]any{"step": "write_image",
+				"args": map[string]any{"image_info": info(files, map[string]any{"checksum": digest(md5.Sum(image))})}},
 		}
 		_, answer, err := a.command("deploy.execute_deploy_step", params, "true")
 		require.NoError(t, err)

@@ -35,8 +35,9 @@ func (m *Machine) inventory() map[string]any {
 	}
 	return map[string]any{
 		"inventory": map[string]any{
-			"interfaces":    interfaces,
-			"cpu":           map[string]any{"model_name": "Sim CPU", "frequency": 2000, "count": 4, "architecture": "x86_64", "flags": []string{"vmx"}},
+			"interfaces": interfaces,
+			"cpu": map[string]any{"model_name": "Sim CPU", "frequency": 2000, "count": 4, "architecture": "x86_64",
+				"flags": []string{"vmx"}},
 			"disks":         []any{disk},
 			"memory":        map[string]any{"total": 8 << 30, "physical_mb": 8 << 10},
 			"bmc_address":   orNull(m.config.BMCAddress),

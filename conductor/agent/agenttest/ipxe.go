@@ -14,10 +14,11 @@ import (
 	"time"
 )
 
-// BootIPXE boots a machine by an iPXE script at a URL. It executes the script and those that the script chains, downloads the
-// kernel and the ramdisk, and returns the kernel parameters. Config.Boots can call it. The MACs are the addresses of the
-// network interfaces. BootIPXE executes only the commands that Ironic's scripts have. The error says which script, kernel
-// or ramdisk could not be loaded, that the script has powered the machine off, or that no script has booted a kernel.
+// BootIPXE boots a machine by an iPXE script at a URL. It executes the script and those that the script chains,
+// downloads the kernel and the ramdisk, and returns the kernel parameters. Config.Boots can call it. The MACs are the
+// addresses of the network interfaces. BootIPXE executes only the commands that Ironic's scripts have. The error says
+// which script, kernel or ramdisk could not be loaded, that the script has powered the machine off, or that no script
+// has booted a kernel.
 //
 // Source: the commands of iPXE, https://ipxe.org/cmd.
 func BootIPXE(ctx context.Context, client *http.Client, script string, macs []string) (parameters string, err error) {
@@ -90,8 +91,7 @@ func (i *ipxe) chain(location string) error {
 	return nil
 }
 
-// line executes the commands of a line and returns the label to go to. The error is that of the last command that was
-// executed.
+// line executes the commands of a line and returns the label to go to. The error is the last executed command's.
 func (i *ipxe) line(line string) (label string, err error) {
 	line = strings.TrimSpace(line)
 	if strings.HasPrefix(line, "#") || strings.HasPrefix(line, ":") {

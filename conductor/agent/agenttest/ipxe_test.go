@@ -19,11 +19,12 @@ func TestIPXEExecutesScripts(t *testing.T) {
 	for name, c := range map[string]struct {
 		script, want, failure string
 	}{
-		"a boot":                   {load + "boot\n", "a=1 b=52:54:00:00:00:01", ""},
-		"a chain":                  {"chain URL/other\n", "other", ""},
-		"a chain that fails":       {"chain URL/absent || goto next\nexit\n:next\n" + load + "boot", "a=1 b=52:54:00:00:00:01", ""},
-		"the second interface":     {"set i:int32 0\ninc i\nchain URL/${net${i}/mac:hexhyp}", "second", ""},
-		"a loop":                   {"set i:int32 1\n:again\niseq ${i} 3 && goto end ||\ninc i\ngoto again\n:end\n" + load + "boot", "a=1 b=52:54:00:00:00:01", ""},
+		"a boot":               {load + "boot\n", "a=1 b=52:54:00:00:00:01", ""},
+		"a chain":              {"chain URL/other\n", "other", ""},
+		"a chain that fails":   {"chain URL/absent || goto next\nexit\n:next\n" + load + "boot", "a=1 b=52:54:00:00:00:01", ""},
+		"the second interface": {"set i:int32 0\ninc i\nchain URL/${net${i}/mac:hexhyp}", "second", ""},
+		"a loop": {"set i:int32 1\n:again\niseq ${i} 3 && goto end ||\ninc i\ngoto again\n:end\n" + load + "boot",
+			"a=1 b=52:54:00:00:00:01", ""},
 		"an interface that lacks":  {"isset ${net7/mac} || poweroff\n", "", "powered the machine off"},
 		"an error that is ignored": {"chain URL/absent ||\npoweroff\n", "", "powered the machine off"},
 		"an error":                 {"chain URL/absent\npoweroff\n", "", "URL/absent: status 404"},

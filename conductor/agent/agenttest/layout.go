@@ -26,8 +26,8 @@ type part struct {
 	guid string // type in a GUID partition table
 }
 
-// layout returns the partitions of the disk of a partition image, in their order. The size of the config drive is in MiB,
-// 0 for none.
+// layout returns the partitions of the disk of a partition image, in their order. The size of the config drive is in
+// MiB, 0 for none.
 //
 // Source: make_partitions in ironic_lib/disk_utils.py.
 func (i imageInfo) layout(uefi, gpt bool, drive int64) []part {
@@ -68,7 +68,8 @@ func (a *agent) writePartitionImage(ctx context.Context, d disk, image imageInfo
 	partitions := map[string]partition{}
 	err := a.copyImage(ctx, image, func(size int64) (io.Writer, error) {
 		if mib := (size + 1<<20 - 1) >> 20; mib > image.Root {
-			return nil, invalidParams("Root partition is too small for requested image. Image virtual size: %d MB, Root size: %d MB", mib, image.Root)
+			return nil, invalidParams("Root partition is too small for requested image. Image virtual size: %d MB, Root size: %d MB",
+				mib, image.Root)
 		}
 		if !image.Preserve {
 			if err := d.makePartitions(gpt, parts); err != nil {
@@ -113,7 +114,8 @@ func bootMode(node map[string]any) (uefi, gpt bool) {
 	if given := object("instance_info")["deploy_boot_mode"]; given != nil {
 		mode = given
 	}
-	uefi = strings.EqualFold(fmt.Sprint(mode), "uefi") || strings.EqualFold(instance["secure_boot"], "true") || strings.EqualFold(own["secure_boot"], "true")
+	uefi = strings.EqualFold(fmt.Sprint(mode), "uefi") || strings.EqualFold(instance["secure_boot"], "true") ||
+		strings.EqualFold(own["secure_boot"], "true")
 	label := instance["disk_label"]
 	if label == "" {
 		label = own["disk_label"]
@@ -121,8 +123,8 @@ func bootMode(node map[string]any) (uefi, gpt bool) {
 	return uefi, uefi || label == "gpt"
 }
 
-// capabilities returns the capabilities of a node's properties or instance_info: an object, the text of one in JSON, or a
-// text such as "boot_mode:uefi,disk_label:gpt".
+// capabilities returns the capabilities of a node's properties or instance_info: an object, the text of one in JSON, or
+// a text such as "boot_mode:uefi,disk_label:gpt".
 //
 // Source: parse_capabilities in ironic_python_agent/utils.py.
 func capabilities(info map[string]any) map[string]string {

@@ -76,7 +76,8 @@ func TestWriteImageConvertsQCOW2(t *testing.T) {
 			files := serveFiles(t, map[string][]byte{"x.raw": c.image})
 			a := boot(t, agenttest.Config{DiskSize: 80 * mib})
 			answer := a.step("deploy", "write_image", map[string]any{
-				"image_info": info(files, map[string]any{"checksum": digest(md5.Sum(c.image)), "disk_format": c.format}), "configdrive": compressed(t, drive("content")),
+				"image_info":  info(files, map[string]any{"checksum": digest(md5.Sum(c.image)), "disk_format": c.format}),
+				"configdrive": compressed(t, drive("content")),
 			})
 			if c.fails != "" {
 				require.Equal(t, "FAILED", answer["command_status"])
@@ -105,20 +106,23 @@ func TestWriteImageMakesThePartitionsOfAPartitionImage(t *testing.T) {
 		sizes  sizes
 		format string
 		drive  bool
-		want   []int64 // the sizes in MiB, that of the root last
+		want   []int64 // the sizes in MiB, the root partition last
 		gpt    bool
 		fails  string
 	}{
-		"BIOS":           {bios, nil, "raw", false, []int64{10}, false, ""},
-		"UEFI":           {uefi, nil, "raw", false, []int64{200, 10}, true, ""},
-		"UEFI by Ironic": {map[string]any{"driver_internal_info": map[string]any{"deploy_boot_mode": "uefi"}}, nil, "raw", false, []int64{200, 10}, true, ""},
-		"secure boot":    {map[string]any{"instance_info": map[string]any{"capabilities": map[string]any{"secure_boot": "true"}}}, nil, "raw", false, []int64{200, 10}, true, ""},
-		"BIOS with GPT":  {gpt, nil, "raw", false, []int64{1, 10}, true, ""},
-		"all":            {uefi, sizes{"swap_mb": 3, "ephemeral_mb": 4}, "raw", true, []int64{200, 4, 3, 1, 10}, true, ""},
-		"all with BIOS":  {bios, sizes{"swap_mb": 3, "ephemeral_mb": 4}, "qcow2", true, []int64{4, 3, 1, 10}, false, ""},
-		"qcow2":          {bios, nil, "qcow2", false, []int64{10}, false, ""},
+		"BIOS": {bios, nil, "raw", false, []int64{10}, false, ""},
+		"UEFI": {uefi, nil, "raw", false, []int64{200, 10}, true, ""},
+		"UEFI by Ironic": {map[string]any{"driver_internal_info": map[string]any{"deploy_boot_mode": "uefi"}}, nil, "raw", false,
+			[]int64{200, 10}, true, ""},
+		"secure boot": {map[string]any{"instance_info": map[string]any{"capabilities": map[string]any{"secure_boot": "true"}}},
+			nil, "raw", false, []int64{200, 10}, true, ""},
+		"BIOS with GPT": {gpt, nil, "raw", false, []int64{1, 10}, true, ""},
+		"all":           {uefi, sizes{"swap_mb": 3, "ephemeral_mb": 4}, "raw", true, []int64{200, 4, 3, 1, 10}, true, ""},
+		"all with BIOS": {bios, sizes{"swap_mb": 3, "ephemeral_mb": 4}, "qcow2", true, []int64{4, 3, 1, 10}, false, ""},
+		"qcow2":         {bios, nil, "qcow2", false, []int64{10}, false, ""},
 
-		"root too small":      {bios, sizes{"root_mb": 0}, "qcow2", false, nil, false, "Root partition is too small for requested image. Image virtual size: 1 MB, Root size: 0 MB"},
+		"root too small": {bios, sizes{"root_mb": 0}, "qcow2", false, nil, false,
+			"Root partition is too small for requested image. Image virtual size: 1 MB, Root size: 0 MB"},
 		"root too small, raw": {uefi, sizes{"root_mb": 0}, "raw", false, nil, false, "Root device '/dev/sda2' not found"},
 		"disk too small":      {bios, sizes{"swap_mb": 300}, "raw", false, nil, false, "the partitions need 301 MiB, more than /dev/sda has"},
 		"nothing to preserve": {bios, sizes{"preserve_ephemeral": true}, "raw", false, nil, false, "Root device '/dev/sda1' not found"},
@@ -184,7 +188,8 @@ func TestPreserveEphemeralWritesTheRootPartitionOnly(t *testing.T) {
 	binary.BigEndian.PutUint64(image[1024+0x68:], 0x0123456789abcdef)
 	files := serveFiles(t, map[string][]byte{"x.raw": image})
 	a := boot(t, agenttest.Config{DiskSize: 80 * mib})
-	args := map[string]any{"checksum": digest(md5.Sum(image)), "image_type": "partition", "root_mb": 10, "swap_mb": 0, "ephemeral_mb": 4, "preserve_ephemeral": false}
+	args := map[string]any{"checksum": digest(md5.Sum(image)), "image_type": "partition", "root_mb": 10, "swap_mb": 0,
+		"ephemeral_mb": 4, "preserve_ephemeral": false}
 	require.Equal(t, "SUCCEEDED", a.step("deploy", "write_image", map[string]any{"image_info": info(files, args)})["command_status"])
 	before, err := a.machine.Partitions()
 	require.NoError(t, err)
@@ -204,5 +209,6 @@ func TestPreserveEphemeralWritesTheRootPartitionOnly(t *testing.T) {
 	require.Equal(t, "root", string(read(t, a.machine, agenttest.Partition{Start: after[1].Start, Size: 4})))
 	_, answer, err := a.command("standby.get_partition_uuids", map[string]any{}, "true")
 	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(answer["command_result"].(map[string]any)["root uuid"].(string), "01234567-89ab-cdef-"), "the UUID of the file system")
+	require.True(t, strings.HasPrefix(answer["command_result"].(map[string]any)["root uuid"].(string), "01234567-89ab-cdef-"),
+		"the UUID of the file system")
 }

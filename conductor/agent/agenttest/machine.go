@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Machine is a machine with a disk that boots an agent. Make it with [New] and Close it. It is safe for concurrent use;
@@ -24,6 +25,8 @@ type Machine struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+
+	written atomic.Int64 // see Written
 
 	diskMu sync.Mutex // serializes changes of the disk, also by agents of different boots
 
@@ -43,7 +46,7 @@ type Command struct {
 	Params map[string]any
 }
 
-// New makes a machine that is off. The error says what is invalid in config, or that the disk cannot be made.
+// New makes a machine that is off. The error names the invalid field of config, or says that the disk cannot be made.
 func New(config Config) (*Machine, error) {
 	config, err := config.complete()
 	if err != nil {
@@ -64,8 +67,8 @@ func New(config Config) (*Machine, error) {
 	return m, nil
 }
 
-// Close powers the machine off, waits for the last goroutine of its agents, and removes the disk if New made it. A second
-// Close does nothing.
+// Close powers the machine off, waits for the last goroutine of its agents, and removes the disk if New made it. A
+// second Close does nothing.
 func (m *Machine) Close() error {
 	m.mu.Lock()
 	first := !m.closed
@@ -79,9 +82,10 @@ func (m *Machine) Close() error {
 	return nil
 }
 
-// Power powers the machine on from a source, or off. Power on of a machine that is on is a reset. The source is a target
-// of Redfish's boot override, such as "Pxe", "Cd", "Hdd" or "None"; the image is the URL of the inserted medium if the
-// source is one. Config.Boots says whether the agent starts. From all other sources the machine runs what is on its disk.
+// Power powers the machine on from a source, or off. Power on of a machine that is on is a reset. The source is a
+// target of Redfish's boot override, such as "Pxe", "Cd", "Hdd" or "None"; the image is the URL of the inserted medium
+// if the source is one. Config.Boots says whether the agent starts. From all other sources the machine runs what is on
+// its disk.
 //
 // The agent that was running ends, without an answer to requests in flight. Power does not wait for that.
 func (m *Machine) Power(on bool, source, image string) {
@@ -102,8 +106,8 @@ func (m *Machine) Power(on bool, source, image string) {
 	m.start(func() { a.boot(source, image) })
 }
 
-// Running returns what the machine runs: "" if it is off, "booting", "agent", "disk", or the URL of an image that it has
-// booted in place of the agent. A rescue system, which has no agent, is "rescue".
+// Running returns what the machine runs: "" if it is off, "booting", "agent", "disk", or the URL of an image that it
+// has booted in place of the agent. A rescue system, which has no agent, is "rescue".
 func (m *Machine) Running() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,7 +121,10 @@ func (m *Machine) Boots() int {
 	return m.boots
 }
 
-// Commands returns the commands that the agents of all boots have received, oldest first.
+// Written returns the number of bytes that the agents of all boots have written from images and config drives.
+func (m *Machine) Written() int64 { return m.written.Load() }
+
+// Commands returns the commands that the agents of all boots have received, oldest first; see Config.KeepCommands.
 func (m *Machine) Commands() []Command {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -150,6 +157,9 @@ func (m *Machine) receive(c Command) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.received = append(m.received, c)
+	if keep := m.config.KeepCommands; keep != 0 && len(m.received) > keep {
+		m.received = slices.Delete(m.received, 0, len(m.received)-keep)
+	}
 }
 
 // become changes what the machine runs if it still runs this agent.

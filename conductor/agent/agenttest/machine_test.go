@@ -17,12 +17,14 @@ import (
 
 func TestConfigIsChecked(t *testing.T) {
 	for name, c := range map[string]agenttest.Config{
-		`API is ""`:         {},
-		"DiskSize is 1":     {API: "x", DiskSize: 1},
-		"Heartbeat is -1ns": {API: "x", Heartbeat: -1},
-		`MACs is "x"`:       {API: "x", MACs: []string{"x"}},
-		`Steps is "x"`:      {API: "x", Steps: []agenttest.Step{{Name: "x"}}},
-		"make the disk":     {API: "x", Disk: "/proc/none/disk"},
+		`API is ""`:          {},
+		"DiskSize is 1":      {API: "x", DiskSize: 1},
+		"Heartbeat is -1ns":  {API: "x", Heartbeat: -1},
+		`MACs is "x"`:        {API: "x", MACs: []string{"x"}},
+		`Host is "x"`:        {API: "x", Host: "x"},
+		"KeepCommands is -1": {API: "x", KeepCommands: -1},
+		`Steps is "x"`:       {API: "x", Steps: []agenttest.Step{{Name: "x"}}},
+		"make the disk":      {API: "x", Disk: "/proc/none/disk"},
 	} {
 		_, err := agenttest.New(c)
 		require.ErrorContains(t, err, name)
@@ -49,7 +51,8 @@ func TestBootDeviceDecidesWhatRuns(t *testing.T) {
 }
 
 func TestBootsSelectsAnotherImage(t *testing.T) {
-	m, err := agenttest.New(agenttest.Config{API: "http://127.0.0.1:1", Boots: func(_ context.Context, _, image string) (string, bool) { return "", image == "agent.iso" }})
+	m, err := agenttest.New(agenttest.Config{API: "http://127.0.0.1:1",
+		Boots: func(_ context.Context, _, image string) (string, bool) { return "", image == "agent.iso" }})
 	require.NoError(t, err)
 	defer m.Close()
 	m.Power(true, "Cd", "agent.iso")
@@ -109,12 +112,14 @@ func TestAgentBootsTheDisk(t *testing.T) {
 func TestPowerOffEndsAStep(t *testing.T) {
 	begun := make(chan struct{})
 	ended := make(chan error, 1)
-	a := boot(t, agenttest.Config{Steps: []agenttest.Step{{Work: "clean", Interface: "deploy", Name: "hang", Run: func(ctx context.Context, _ map[string]any) (any, error) {
-		close(begun)
-		<-ctx.Done()
-		ended <- ctx.Err()
-		return nil, ctx.Err()
-	}}}})
+	a := boot(t,
+		agenttest.Config{Steps: []agenttest.Step{{Work: "clean", Interface: "deploy", Name: "hang",
+			Run: func(ctx context.Context, _ map[string]any) (any, error) {
+				close(begun)
+				<-ctx.Done()
+				ended <- ctx.Err()
+				return nil, ctx.Err()
+			}}}})
 	_, _, err := a.command("clean.execute_clean_step", map[string]any{"step": map[string]any{"step": "hang"}}, "false")
 	require.NoError(t, err)
 	<-begun
@@ -166,7 +171,8 @@ func TestFaultsOfAStep(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, agenttest.Image(4*mib, 1), 0o600))
 			a := boot(t, agenttest.Config{Disk: path, Faults: []agenttest.Fault{{On: "erase_devices", Do: c.do}}})
 			a.client.Timeout = time.Second
-			status, answer, err := a.command("clean.execute_clean_step", map[string]any{"step": map[string]any{"step": "erase_devices"}, "clean_version": nil}, "true")
+			status, answer, err := a.command("clean.execute_clean_step",
+				map[string]any{"step": map[string]any{"step": "erase_devices"}, "clean_version": nil}, "true")
 			if c.status == 0 {
 				require.Error(t, err)
 			} else {
@@ -195,10 +201,35 @@ func TestDyingAgentSendsNothingMore(t *testing.T) {
 	require.Equal(t, "agent", a.machine.Running(), "the machine is on")
 }
 
+func TestAFaultAsksItsFunctionLast(t *testing.T) {
+	asked := 0
+	a := boot(t, agenttest.Config{KeepCommands: 2, Faults: []agenttest.Fault{
+		{On: "get_clean_steps", Skip: 1, Do: agenttest.Busy(), If: func() bool { asked++; return asked == 2 }},
+	}})
+	var statuses []int
+	for range 4 {
+		status, _, err := a.command("clean.get_clean_steps", map[string]any{"node": map[string]any{}, "ports": []any{}}, "true")
+		require.NoError(t, err)
+		statuses = append(statuses, status)
+	}
+	require.Equal(t, []int{200, 200, 409, 200}, statuses)
+	require.Equal(t, 3, asked, "not for the request that was skipped")
+	require.Len(t, a.machine.Commands(), 2, "the last ones")
+}
+
+func TestAgentServesItsAPIAtTheHost(t *testing.T) {
+	a := boot(t, agenttest.Config{Host: "127.0.0.2"})
+	require.Contains(t, a.callback, "https://127.0.0.2:")
+	status, _, err := a.do("GET", "/v1/status", "")
+	require.NoError(t, err, "the certificate is for the host")
+	require.Equal(t, 200, status)
+}
+
 func TestFaultsOfRequests(t *testing.T) {
 	a := boot(t, agenttest.Config{Heartbeat: time.Millisecond})
 	a.machine.AddFault(agenttest.Fault{On: "heartbeat", Do: agenttest.WrongToken()})
-	require.Eventually(t, func() bool { return a.await("POST /v1/heartbeat/" + uuid).body["agent_token"] != token }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return a.await("POST /v1/heartbeat/" + uuid).body["agent_token"] != token }, time.Minute,
+		time.Millisecond)
 	a.machine.ClearFaults()
 	a.machine.AddFault(agenttest.Fault{On: "heartbeat", Do: agenttest.Huge(5000)})
 	require.Eventually(t, func() bool {

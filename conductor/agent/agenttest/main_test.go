@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/ironstate/ironstate/conductor/agent/agenttest"
+	"github.com/ironstate/ironstate/internal/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 const (
 	mac   = "52:54:00:00:00:01"
@@ -53,14 +53,15 @@ func ironic(t *testing.T, answer func(line string) (int, any)) (url string, requ
 	return server.URL, requests
 }
 
-// answers are those of an Ironic of an API version to an agent whose node waits.
+// answers gives the answers of an Ironic with an API version to an agent whose node waits.
 func answers(version string) func(line string) (int, any) {
 	return func(line string) (int, any) {
 		switch {
 		case line == "GET /":
 			return http.StatusOK, map[string]any{"default_version": map[string]any{"version": version}}
 		case strings.HasPrefix(line, "GET /v1/lookup"):
-			return http.StatusOK, map[string]any{"node": map[string]any{"uuid": uuid}, "config": map[string]any{"heartbeat_timeout": 300, "agent_token": token}}
+			return http.StatusOK, map[string]any{"node": map[string]any{"uuid": uuid},
+				"config": map[string]any{"heartbeat_timeout": 300, "agent_token": token}}
 		default:
 			return http.StatusAccepted, nil
 		}
@@ -145,7 +146,8 @@ func (a *agent) command(name string, params any, wait string) (status int, answe
 // step executes a step to its end and returns the command.
 func (a *agent) step(work, name string, args map[string]any) map[string]any {
 	a.Helper()
-	params := map[string]any{"node": map[string]any{}, "ports": []any{}, "step": map[string]any{"interface": "deploy", "step": name, "priority": 1, "args": args}}
+	params := map[string]any{"node": map[string]any{}, "ports": []any{},
+		"step": map[string]any{"interface": "deploy", "step": name, "priority": 1, "args": args}}
 	status, answer, err := a.command(work+".execute_"+work+"_step", params, "true")
 	require.NoError(a, err)
 	require.Equal(a, http.StatusOK, status, answer)

@@ -12,7 +12,8 @@ import (
 	"github.com/lima-vm/go-qcow2reader/image/qcow2"
 )
 
-// The bounds of an image's header in bytes, and of what QEMU reads. Source: docs/interop/qcow2.txt and block/qcow2.h of QEMU.
+// The bounds of an image's header in bytes, and of the values in it that QEMU accepts. Source: docs/interop/qcow2.txt
+// and block/qcow2.h of QEMU.
 const (
 	qcow2MinHeader = 72
 	qcow2Header    = 104
@@ -20,9 +21,9 @@ const (
 	maxL1Entries   = 4 << 20
 )
 
-// openImage returns the content of an image in a file, and its size in bytes. The format is that of the request: "raw",
-// "qcow2", or empty if it is unknown. The library cannot read compressed clusters of less than 32 KiB; QEMU's default is
-// 64 KiB.
+// openImage returns the content of an image in a file, and its size in bytes. The format is the requested one: "raw",
+// "qcow2", or empty if it is unknown. The library cannot read compressed clusters of less than 32 KiB; QEMU's default
+// is 64 KiB.
 //
 // Source: get_and_validate_image_format in ironic_python_agent/disk_utils.py.
 func openImage(file *os.File, format string) (content io.ReaderAt, size int64, err error) {

@@ -22,7 +22,7 @@ func (a *agent) partitionUUIDs(context.Context, map[string]any) (any, error) {
 	return a.partitions, nil
 }
 
-// installBootloader verifies that there is a disk to boot from, and that the root partition is that of the image.
+// installBootloader verifies that there is a disk to boot from, and that the given root partition is the image's.
 //
 // Source: install_bootloader in ironic_python_agent/extensions/image.py.
 func (a *agent) installBootloader(_ context.Context, params map[string]any) (any, error) {

@@ -35,8 +35,8 @@ func checkFolder(ctx context.Context, dir string) error {
 	return checkDatabase(ctx, db, info.Size())
 }
 
-// checkUnused returns an error if the folder has a database with records although it has no log: the log was lost, and the
-// database must not be deleted.
+// checkUnused returns an error if the folder has a database with records although it has no log: the log was lost, and
+// the database must not be deleted.
 func checkUnused(ctx context.Context, dir string) error {
 	file := filepath.Join(dir, "member", "snap", "db")
 	info, err := os.Stat(file)

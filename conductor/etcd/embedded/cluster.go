@@ -25,8 +25,8 @@ import (
 )
 
 // Cluster configures a cluster of etcd servers, each embedded in a separate process. The zero value
-// means no cluster. A cluster of three servers tolerates the failure of one, a cluster of five that
-// of two. A server listens only for its peers; its client is the process that it runs in.
+// means no cluster. A cluster of three servers tolerates the failure of one, a cluster of five the
+// failure of two. A server listens only for its peers; its client is the process that it runs in.
 type Cluster struct {
 	// Name is the name of the server in this process, a key of Peers.
 	Name string
@@ -66,7 +66,8 @@ func (c Cluster) check() error {
 		return fmt.Errorf("the Cluster has the servers %q, but this one is %q", slices.Sorted(maps.Keys(c.Peers)), c.Name)
 	}
 	if _, ok := c.Peers[c.Replace]; c.Replace != "" && (!ok || c.Replace == c.Name) {
-		return fmt.Errorf("the server to Replace is %q, which has to be another server of the Cluster: %q", c.Replace, slices.Sorted(maps.Keys(c.Peers)))
+		return fmt.Errorf("the server to Replace is %q, which has to be another server of the Cluster: %q", c.Replace,
+			slices.Sorted(maps.Keys(c.Peers)))
 	}
 	secure := 0
 	for name, peer := range c.Peers {

@@ -39,11 +39,13 @@ func TestWhichClustersAreValid(t *testing.T) {
 		"of a name with an =":        {Cluster{Name: "a", Peers: with(named, "b=c")}, `"b=c" is not a name of a server`},
 		"of no URL":                  {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "10.0.0.1:2")}, "is not a URL"},
 
-		"in clear text":              {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "http://10.0.0.1:2")}, "the peer b is at http://10.0.0.1:2, which others can reach"},
+		"in clear text": {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "http://10.0.0.1:2")},
+			"the peer b is at http://10.0.0.1:2, which others can reach"},
 		"in clear text, by its name": {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "http://b.example:2")}, "which others can reach"},
 		"in clear text, as wanted":   {Cluster{Name: "a", Peers: peers("http://10.0.0.2:1", "http://10.0.0.1:2"), Insecure: true}, ""},
 		"with TLS":                   {Cluster{Name: "a", Peers: secure, Cert: "c", Key: "k", CA: "ca"}, ""},
-		"with TLS in part":           {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "https://127.0.0.1:2"), Cert: "c", Key: "k", CA: "ca"}, "some peers of the Cluster have https and some http"},
+		"with TLS in part": {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "https://127.0.0.1:2"), Cert: "c",
+			Key: "k", CA: "ca"}, "some peers of the Cluster have https and some http"},
 		"with TLS, no certificate":   {Cluster{Name: "a", Peers: secure, Key: "k", CA: "ca"}, "Cert, Key or CA is missing"},
 		"with TLS, no key":           {Cluster{Name: "a", Peers: secure, Cert: "c", CA: "ca"}, "Cert, Key or CA is missing"},
 		"with TLS, no authority":     {Cluster{Name: "a", Peers: secure, Cert: "c", Key: "k"}, "Cert, Key or CA is missing"},
@@ -82,9 +84,12 @@ func TestTheConfigurationOfAServerOfACluster(t *testing.T) {
 		cluster        Cluster
 		listen, client string
 	}{
-		"at an address": {Cluster{Name: "a", Peers: map[string]string{"a": "https://10.0.0.1:1", "b": "https://b:2"}, Cert: "c", Key: "k", CA: "ca"}, "https://10.0.0.1:1", ""},
-		"at a name":     {Cluster{Name: "b", Peers: map[string]string{"a": "https://10.0.0.1:1", "b": "https://b:2"}, Cert: "c", Key: "k", CA: "ca"}, "https://0.0.0.0:2", ""},
-		"for clients":   {Cluster{Name: "a", Peers: map[string]string{"b": "http://localhost:2", "a": "http://localhost:1"}, Client: "http://127.0.0.1:3"}, "http://localhost:1", "http://127.0.0.1:3"},
+		"at an address": {Cluster{Name: "a", Peers: map[string]string{"a": "https://10.0.0.1:1", "b": "https://b:2"}, Cert: "c",
+			Key: "k", CA: "ca"}, "https://10.0.0.1:1", ""},
+		"at a name": {Cluster{Name: "b", Peers: map[string]string{"a": "https://10.0.0.1:1", "b": "https://b:2"}, Cert: "c",
+			Key: "k", CA: "ca"}, "https://0.0.0.0:2", ""},
+		"for clients": {Cluster{Name: "a", Peers: map[string]string{"b": "http://localhost:2", "a": "http://localhost:1"},
+			Client: "http://127.0.0.1:3"}, "http://localhost:1", "http://127.0.0.1:3"},
 	} {
 		c, err := peerConfig("dir", Config{Quota: 7, Cluster: test.cluster}, zap.NewNop())
 		require.NoError(t, err, name)
@@ -109,7 +114,9 @@ func TestTheConfigurationOfAServerOfACluster(t *testing.T) {
 			require.Equal(t, transport.TLSInfo{}, c.PeerTLSInfo)
 		}
 	}
-	for _, c := range []Cluster{{Name: "a", Peers: map[string]string{"a": "http://["}}, {Name: "a", Peers: map[string]string{"a": "http://h:1"}, Client: "http://["}} {
+	for _, c := range []Cluster{
+		{Name: "a", Peers: map[string]string{"a": "http://["}}, {Name: "a", Peers: map[string]string{"a": "http://h:1"}, Client: "http://["},
+	} {
 		_, err := peerConfig("dir", Config{Cluster: c}, zap.NewNop())
 		require.ErrorContains(t, err, "missing ']'")
 	}
@@ -134,7 +141,8 @@ func TestAFolderWithoutAVoteMayBeDeleted(t *testing.T) {
 		}, false},
 		"a gap": {func(t *testing.T, log string) {
 			saved(t, log, &raftpb.HardState{})
-			require.NoError(t, os.Rename(filepath.Join(log, "0000000000000000-0000000000000000.wal"), filepath.Join(log, "0000000000000007-0000000000000007.wal")))
+			require.NoError(t, os.Rename(filepath.Join(log, "0000000000000000-0000000000000000.wal"),
+				filepath.Join(log, "0000000000000007-0000000000000007.wal")))
 		}, false},
 	} {
 		dir := t.TempDir()

@@ -18,16 +18,16 @@ type Config struct {
 	// that etcd recommends.
 	Quota int64
 	// Reserve is the free space of Dir's file system, in bytes, below which all servers refuse writes with
-	// [etcd.ErrNoSpace]; reads and deletions continue. It is read each second. Writes continue by themselves when
-	// there is a quarter more. 0 stands for 256 MiB. etcd allocates its log in
-	// files of 64 MB, and ends the process if it cannot write.
+	// [etcd.ErrNoSpace]; reads and deletions continue. It is read ten times a second. Writes continue by themselves when
+	// there is a quarter more. 0 stands for 256 MiB. etcd ends the process if it cannot write. On Linux the next
+	// 64 MiB of the database, the next file of the log and a ballast of 64 MiB are therefore allocated before.
 	Reserve int64
 	// Cluster makes the server one of a cluster. Each process has its own server and its own Dir.
 	Cluster Cluster
 	// Prefix is the prefix of all keys; empty stands for "/ironstate". Fleets with different
 	// prefixes can be in one folder without affecting each other.
 	Prefix string
-	// Log receives etcd's log, with etcd's level info as Debug; nil discards it.
+	// Log receives the server's log, and etcd's with its levels info and warn as Debug; nil discards both.
 	Log *slog.Logger
 
 	maintainEvery time.Duration // between two checks of the size of the database; tests set less than a minute

@@ -14,7 +14,8 @@ import (
 func TestTheDefaultsOfAConfiguration(t *testing.T) {
 	c, err := Config{Dir: "d"}.complete()
 	require.NoError(t, err)
-	require.Equal(t, Config{Dir: "d", Quota: 8 * 1024 * 1024 * 1024, Reserve: 256 * 1024 * 1024, Log: slog.New(slog.DiscardHandler), maintainEvery: time.Minute}, c)
+	require.Equal(t, Config{Dir: "d", Quota: 8 * 1024 * 1024 * 1024, Reserve: 256 * 1024 * 1024, Log: slog.New(slog.DiscardHandler),
+		maintainEvery: time.Minute}, c)
 
 	given := Config{
 		Dir: "d", Quota: 1, Reserve: 2, Prefix: "/p", Log: slog.New(slog.NewTextHandler(io.Discard, nil)), maintainEvery: time.Second,

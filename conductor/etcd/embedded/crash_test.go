@@ -16,6 +16,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
 
+// SECURITY.md: A write that was acknowledged is not lost when processes are killed or a disk is full.
 func TestAKilledProcessHasLostNoAcknowledgedWrite(t *testing.T) {
 	dir := t.TempDir()
 	acknowledged := make(map[string]string) // the last acknowledged value of each record

@@ -29,6 +29,8 @@ func database(dir string) string { return filepath.Join(dir, "etcd", "member", "
 func logs(dir string) string     { return filepath.Join(dir, "etcd", "member", "wal") }
 
 // A process opens each folder, since etcd panics in goroutines of its own, where a test cannot recover.
+//
+// SECURITY.md: A damaged folder or backup is an error at the start, as far as the damage can be found.
 func TestADamagedFolderIsAnError(t *testing.T) {
 	needs.Time(t)
 	whole := t.TempDir()
@@ -78,8 +80,8 @@ func TestADamagedFolderIsAnError(t *testing.T) {
 	}
 }
 
-// TestNoiseInADatabaseIsFoundBeforeEtcdReadsIt writes noise at many places. What the check lets through, because it hit a
-// free page or a value, etcd has to open.
+// TestNoiseInADatabaseIsFoundBeforeEtcdReadsIt writes noise at many places. What the check lets through, because it hit
+// a free page or a value, etcd has to open.
 func TestNoiseInADatabaseIsFoundBeforeEtcdReadsIt(t *testing.T) {
 	needs.Time(t)
 	whole := t.TempDir()
@@ -126,6 +128,7 @@ func usedPages(db []byte) []int {
 	return used
 }
 
+// SECURITY.md: A damaged folder or backup is an error at the start, as far as the damage can be found.
 func TestADamagedBackupLeavesNothing(t *testing.T) {
 	data := t.TempDir()
 	fill(t, data)

@@ -25,13 +25,14 @@ type maintenance struct {
 	server         *etcdserver.EtcdServer
 	dir            string
 	quota, reserve int64
+	ahead          *ahead
 	log            *slog.Logger
 }
 
 // spaceInterval is the time between two reads of the free space.
-const spaceInterval = time.Second
+const spaceInterval = 100 * time.Millisecond
 
-// run checks the free space each second, and the size of the database at each interval, until the context ends.
+// run checks the free space ten times a second, and the size of the database at each interval, until the context ends.
 func (m *maintenance) run(ctx context.Context, every time.Duration) {
 	checks(ctx, every, func(due bool) {
 		if err := m.keep(ctx, due); err != nil && ctx.Err() == nil {
@@ -40,8 +41,8 @@ func (m *maintenance) run(ctx context.Context, every time.Duration) {
 	})
 }
 
-// checks calls check at once, each second and at each interval, until the context ends. The check of the database is due at
-// once and at each interval.
+// checks calls check at once, ten times a second and at each interval, until the context ends. The check of the
+// database is due at once and at each interval.
 func checks(ctx context.Context, every time.Duration, check func(due bool)) {
 	space, database := time.NewTicker(min(every, spaceInterval)), time.NewTicker(every)
 	defer space.Stop()
@@ -59,7 +60,7 @@ func checks(ctx context.Context, every time.Duration, check func(due bool)) {
 	}
 }
 
-// condition is what the maintenance of a server decides by, in bytes.
+// condition holds the sizes by which the maintenance of a server decides, in bytes.
 type condition struct {
 	size, used, quota int64 // of the database
 	free, reserve     int64 // of the file system
@@ -67,7 +68,7 @@ type condition struct {
 	due               bool  // the database is checked now, beside the free space
 }
 
-// work is what the maintenance does next.
+// work is the maintenance's next action.
 type work struct {
 	raise           bool // the alarm NOSPACE, with which all servers refuse writes
 	compact, defrag bool
@@ -83,10 +84,10 @@ func (c condition) low() bool {
 	return c.free < c.reserve
 }
 
-// plan returns what to do. A defragmentation writes a copy of what the database uses, so that it needs that much
-// above the reserve. The database is defragmented if it is larger than half of its quota and half of it
-// is free, or if the alarm is raised and it is larger than half of its quota. Both wait until the check of the database is due,
-// and the end of the alarm with them.
+// plan returns the next action. A defragmentation writes a copy of the pages that the database uses, so that it needs
+// that much above the reserve. The database is defragmented if it is larger than half of its quota and half of it is
+// free, or if the alarm is raised and it is larger than half of its quota. Both wait until the check of the database is
+// due, and the end of the alarm with them.
 func (c condition) plan() work {
 	if c.low() {
 		return work{raise: !c.alarm}
@@ -143,9 +144,13 @@ func (m *maintenance) keep(ctx context.Context, due bool) error {
 	if err != nil {
 		return err
 	}
+	if err := m.keepAhead(now); err != nil {
+		m.log.Warn("space that etcd may need could not be allocated before", "folder", m.dir, "error", err)
+	}
 	todo := now.plan()
 	if todo.raise {
-		m.log.Error("the file system is almost full: writes are refused until there is space", "folder", m.dir, "free", now.free, "reserve", now.reserve)
+		m.log.Error("the file system is almost full: writes are refused until there is space", "folder", m.dir, "free", now.free,
+			"reserve", now.reserve)
 		// The client has no request that raises an alarm.
 		_, err := m.server.Alarm(ctx, &etcdserverpb.AlarmRequest{
 			Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: uint64(m.server.MemberID()), Alarm: etcdserverpb.AlarmType_NOSPACE,
@@ -173,6 +178,30 @@ func (m *maintenance) keep(ctx context.Context, due bool) error {
 	}
 	m.log.Info("there is space again: writes are accepted", "folder", m.dir, "free", now.free)
 	return m.disarm(ctx)
+}
+
+// keepAhead makes or releases the ballast, and allocates what etcd needs next while there is space.
+func (m *maintenance) keepAhead(now condition) error {
+	hold, release := ballastWork(now.free, now.reserve, m.ahead.held())
+	switch {
+	case release:
+		m.log.Error("the file system is full: the ballast is released", "folder", m.dir, "free", now.free, "bytes", ballastSize)
+		return m.ahead.release()
+	case hold:
+		if err := m.ahead.hold(); err != nil {
+			return err
+		}
+		now.free -= ballastSize
+	}
+	return m.ahead.take(now.free - now.reserve - now.reserve/4)
+}
+
+// observe reports whether the server has a leader, and whether any server of the cluster has raised the alarm NOSPACE.
+func (m *maintenance) observe() (led, full bool) {
+	full = slices.ContainsFunc(m.server.Alarms(), func(alarm *etcdserverpb.AlarmMember) bool {
+		return alarm.Alarm == etcdserverpb.AlarmType_NOSPACE
+	})
+	return m.server.Leader() != 0, full
 }
 
 // compact deletes the history of all records.

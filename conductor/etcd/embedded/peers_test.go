@@ -84,10 +84,11 @@ func TestTwoOfThreeServersServeAndTheThirdRejoins(t *testing.T) {
 	require.Equal(t, []conductor.Record{a, b}, listed)
 
 	require.NoError(t, stores[2].Close()) // a single server is no quorum
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	_, err = stores[1].Get(ctx, etcdtest.Kind, "a")
-	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = stores[1].Get(t.Context(), etcdtest.Kind, "a")
+	require.ErrorIs(t, err, etcd.ErrNoMajority)
+	_, err = stores[1].Update(t.Context(), a)
+	require.ErrorIs(t, err, etcd.ErrNoMajority)
+	require.Equal(t, etcd.ErrNoMajority, stores[1].Health())
 
 	again := openAll(t, []embedded.Config{configs[0], configs[2]})
 	for _, s := range again {
@@ -221,14 +222,17 @@ func TestAFolderOfASingleServerIsNotThatOfACluster(t *testing.T) {
 func TestAClusterThatIsInvalidOrHasNoQuorumDoesNotOpen(t *testing.T) {
 	dir := t.TempDir()
 	two := func(a, b string) map[string]string { return map[string]string{"a": a, "b": b} }
-	_, err := embedded.Open(t.Context(), embedded.Config{Dir: dir, Cluster: embedded.Cluster{Name: "c", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}})
+	_, err := embedded.Open(t.Context(), embedded.Config{Dir: dir,
+		Cluster: embedded.Cluster{Name: "c", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}})
 	require.ErrorContains(t, err, `this one is "c"`)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err = embedded.Open(ctx, embedded.Config{Dir: dir, Cluster: embedded.Cluster{Name: "a", Peers: two("http://"+etcdtest.Loopback(t), "http://"+etcdtest.Loopback(t))}})
+	_, err = embedded.Open(ctx, embedded.Config{Dir: dir,
+		Cluster: embedded.Cluster{Name: "a", Peers: two("http://"+etcdtest.Loopback(t), "http://"+etcdtest.Loopback(t))}})
 	require.ErrorIs(t, err, context.DeadlineExceeded, "no quorum is reached")
 }
 
+// SECURITY.md: The servers of `-cluster` authenticate each other by certificates of `-cluster-ca` and encrypt.
 func TestServersAuthenticateEachOtherByCertificates(t *testing.T) {
 	t.Parallel()
 	dir, stranger := t.TempDir(), t.TempDir()

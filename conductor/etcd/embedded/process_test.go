@@ -18,8 +18,9 @@ import (
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
 
-// roles are what the child processes of the tests do.
-var roles = map[string]func(arg string) error{"writer": write, "opener": openOnce, "restorer": restoreOnce, "dier": dieAtLog, "member": beMember}
+// roles are the functions that the child processes of the tests run.
+var roles = map[string]func(arg string) error{"writer": write, "opener": openOnce, "restorer": restoreOnce, "dier": dieAtLog,
+	"member": beMember}
 
 func TestMain(m *testing.M) { etcdtest.Main(m, roles) }
 

@@ -80,12 +80,14 @@ func TestTheReplacementOfAServer(t *testing.T) {
 		done   []string
 		text   string
 	}{
-		"it is a member":                 {down.URL, []*etcdserverpb.Member{member(1, "a", "http://a"), member(2, "b", down.URL)}, nil, []string{"remove 2", add}, ""},
-		"it was removed":                 {down.URL, []*etcdserverpb.Member{member(1, "a", "http://a")}, nil, []string{add}, ""},
-		"it was added":                   {down.URL, []*etcdserverpb.Member{member(1, "a", "http://a"), member(2, "", down.URL)}, nil, nil, ""},
-		"it answers":                     {answering(t, ""), []*etcdserverpb.Member{member(2, "b", "")}, nil, nil, "answers at"},
-		"the list fails":                 {down.URL, nil, map[string]error{"list": refused}, nil, "refused"},
-		"the removal fails":              {down.URL, []*etcdserverpb.Member{member(2, "b", down.URL)}, map[string]error{"remove 2": refused}, []string{"remove 2"}, "remove the server b: refused"},
+		"it is a member": {down.URL, []*etcdserverpb.Member{member(1, "a", "http://a"), member(2, "b", down.URL)},
+			nil, []string{"remove 2", add}, ""},
+		"it was removed": {down.URL, []*etcdserverpb.Member{member(1, "a", "http://a")}, nil, []string{add}, ""},
+		"it was added":   {down.URL, []*etcdserverpb.Member{member(1, "a", "http://a"), member(2, "", down.URL)}, nil, nil, ""},
+		"it answers":     {answering(t, ""), []*etcdserverpb.Member{member(2, "b", "")}, nil, nil, "answers at"},
+		"the list fails": {down.URL, nil, map[string]error{"list": refused}, nil, "refused"},
+		"the removal fails": {down.URL, []*etcdserverpb.Member{member(2, "b", down.URL)},
+			map[string]error{"remove 2": refused}, []string{"remove 2"}, "remove the server b: refused"},
 		"the addition fails":             {down.URL, nil, map[string]error{add: refused}, []string{add}, "add the server b again: refused"},
 		"its URL is none":                {"http://[", []*etcdserverpb.Member{member(2, "b", "http://[")}, nil, nil, "missing ']'"},
 		"its certificate cannot be read": {down.URL, []*etcdserverpb.Member{member(2, "b", down.URL)}, nil, nil, "no such file"},

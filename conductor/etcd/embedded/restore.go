@@ -24,7 +24,7 @@ import (
 
 // Restore creates the database in the folder c.Dir from a backup, which is a file that
 // [etcd.Store.Backup] or `etcdctl snapshot save` has written. [Open] then returns a store with
-// the records and revisions of the time of the backup. If c.Cluster is set, the folder is that of the
+// the records and revisions of the time of the backup. If c.Cluster is set, the folder belongs to the
 // server c.Cluster.Name; restore the folders of the other servers from the same backup. A Restore
 // that fails, or whose context ends, leaves no database and no lock behind.
 //
@@ -62,7 +62,8 @@ func restore(ctx context.Context, c Config, file string) (err error) {
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	for _, dir := range []string{aloneDir, peerDir} {
 		if _, err := os.Stat(filepath.Join(c.Dir, dir)); !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(err, fmt.Errorf("%w: %s already has a database, and a backup is restored into a folder without one", fs.ErrExist, c.Dir))
+			return errors.Join(err, fmt.Errorf("%w: %s already has a database, and a backup is restored into a folder without one",
+				fs.ErrExist, c.Dir))
 		}
 	}
 	dir, incomplete := databases(c)

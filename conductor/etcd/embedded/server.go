@@ -69,19 +69,20 @@ func open(ctx context.Context, c Config) (*etcd.Store, error) {
 	client := v3client.New(server.Server)
 	maintaining, end := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	m := maintenance{client: client, server: server.Server, dir: c.Dir, quota: c.Quota, reserve: c.Reserve, log: c.Log}
+	m := maintenance{client: client, server: server.Server, dir: c.Dir, quota: c.Quota, reserve: c.Reserve, ahead: newAhead(c), log: c.Log}
 	running.Go(func() { m.run(maintaining, c.maintainEvery) })
-	store, err := etcd.OpenLocal(ctx, etcd.Local{Client: client, Single: !c.Cluster.isSet(), Prefix: c.Prefix, Log: c.Log, Stop: func() error {
-		quiet.Store(true)
-		end()
-		running.Wait()
-		err := client.Close()
-		if errors.Is(err, context.Canceled) { // always returned by a client without a connection
-			err = nil
-		}
-		server.Close()
-		return errors.Join(err, lock.Close())
-	}})
+	store, err := etcd.OpenLocal(ctx, etcd.Local{Client: client, Single: !c.Cluster.isSet(), Prefix: c.Prefix, Log: c.Log,
+		Observe: m.observe, Stop: func() error {
+			quiet.Store(true)
+			end()
+			running.Wait()
+			err := client.Close()
+			if errors.Is(err, context.Canceled) { // always returned by a client without a connection
+				err = nil
+			}
+			server.Close()
+			return errors.Join(err, lock.Close())
+		}})
 	if err == nil && c.Cluster.Replace != "" {
 		if err = replace(ctx, client, c.Cluster); err != nil {
 			err = errors.Join(err, store.Close())
@@ -136,8 +137,8 @@ const readyTimeout = 20 * time.Second
 // startGrace bounds the wait for etcd to end its start after the context has ended.
 const startGrace = 10 * time.Second
 
-// startServer returns a server that is ready within a timeout, 0 for none. A condition for which etcd would exit the process,
-// such as a damaged log, is an error.
+// startServer returns a server that is ready within a timeout, 0 for none. A condition for which etcd would exit the
+// process, such as a damaged log, is an error.
 func startServer(ctx context.Context, config *embed.Config, timeout time.Duration) (*embed.Etcd, error) {
 	if err := checkFolder(ctx, config.Dir); err != nil {
 		return nil, err
@@ -165,8 +166,8 @@ func startServer(ctx context.Context, config *embed.Config, timeout time.Duratio
 		return r.server, untilReady(ctx, r.server, timeout)
 	case <-ctx.Done():
 	}
-	// StartEtcd cannot be interrupted. The caller may remove the folder when it has an error, and etcd would panic, so that
-	// the end of StartEtcd is awaited for a time.
+	// StartEtcd cannot be interrupted. The caller may remove the folder when it has an error, and etcd would panic, so
+	// that the end of StartEtcd is awaited for a time.
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -185,7 +186,8 @@ func startServer(ctx context.Context, config *embed.Config, timeout time.Duratio
 func untilReady(ctx context.Context, server *embed.Etcd, timeout time.Duration) (err error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("etcd was not ready within %v: its log and its database do not match", timeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout,
+			fmt.Errorf("etcd was not ready within %v: its log and its database do not match", timeout))
 		defer cancel()
 	}
 	select {

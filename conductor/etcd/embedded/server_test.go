@@ -52,7 +52,8 @@ func TestTheMaintenanceOfAServer(t *testing.T) {
 	defer server.Close()
 	m := maintenance{
 		client: v3client.New(server.Server), server: server.Server, dir: t.TempDir(), quota: 1 << 30,
-		log: slog.New(slog.NewTextHandler(&log, nil)),
+		ahead: &ahead{folder: server.Config().Dir, file: filepath.Join(t.TempDir(), "ballast")},
+		log:   slog.New(slog.NewTextHandler(&log, nil)),
 	}
 	// keep maintains the server, and returns what is logged.
 	keep := func(due bool, reserve, quota int64) string {
@@ -77,7 +78,8 @@ func TestTheMaintenanceOfAServer(t *testing.T) {
 	require.Empty(t, keep(false, 0, 1), "the database is not due")
 
 	for id := range uint64(2) { // of servers that were replaced
-		_, err := m.server.Alarm(t.Context(), &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: 77 + id, Alarm: etcdserverpb.AlarmType_NOSPACE})
+		_, err := m.server.Alarm(t.Context(), &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: 77 + id,
+			Alarm: etcdserverpb.AlarmType_NOSPACE})
 		require.NoError(t, err)
 	}
 	require.Contains(t, keep(false, 0, 1<<30), "there is space again: writes are accepted")
@@ -95,7 +97,8 @@ func TestAServerThatDoesNotBecomeReady(t *testing.T) {
 		require.NoError(t, err)
 		return s
 	}
-	require.EqualError(t, untilReady(t.Context(), start(), time.Millisecond), "etcd was not ready within 1ms: its log and its database do not match")
+	require.EqualError(t, untilReady(t.Context(), start(), time.Millisecond),
+		"etcd was not ready within 1ms: its log and its database do not match")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, untilReady(ctx, start(), 0), context.DeadlineExceeded)

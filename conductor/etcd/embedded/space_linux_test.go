@@ -25,6 +25,7 @@ import (
 
 func init() { roles["small-disk"] = smallDisk }
 
+// SECURITY.md: A write that was acknowledged is not lost when processes are killed or a disk is full.
 func TestAFullDiskRefusesWritesUntilThereIsSpace(t *testing.T) {
 	p := etcdtest.SpawnMounted(t, "small-disk", t.TempDir())
 	late := time.AfterFunc(2*time.Minute, p.Kill)
@@ -72,7 +73,8 @@ func smallDisk(dir string) error {
 		}
 		return nil
 	}}
-	c, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": hardware}, CheckInterval: 100 * time.Millisecond})
+	c, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": hardware},
+		CheckInterval: 100 * time.Millisecond})
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,8 @@ func smallDisk(dir string) error {
 	defer server.Close()
 	f := &fleet{url: server.URL}
 
-	if err := errors.Join(f.until(f.create, http.StatusCreated), f.expect("PUT", "/v1/nodes/n0/states/provision", `{"target": "manage"}`, http.StatusAccepted)); err != nil {
+	if err := errors.Join(f.until(f.create, http.StatusCreated),
+		f.expect("PUT", "/v1/nodes/n0/states/provision", `{"target": "manage"}`, http.StatusAccepted)); err != nil {
 		return err
 	}
 	<-begun
@@ -100,7 +103,8 @@ func smallDisk(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(syscall.Fallocate(int(ballast.Fd()), 0, 0, free-20*mib), f.until(f.create, http.StatusServiceUnavailable)); err != nil {
+	if err := errors.Join(syscall.Fallocate(int(ballast.Fd()), 0, 0, free-20*mib),
+		f.until(f.create, http.StatusServiceUnavailable)); err != nil {
 		return err
 	}
 	fmt.Println("a write is refused with 503")

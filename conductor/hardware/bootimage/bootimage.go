@@ -66,7 +66,7 @@ const (
 )
 
 // Write writes the image to an empty file. It needs a temporary folder, in which it links or copies the
-// files of the image, and removes what it has put there.
+// files of the image, and removes them again.
 func (i Image) Write(to *os.File, temporary string) error {
 	if err := i.check(); err != nil {
 		return fmt.Errorf("build a boot image: %w", err)
@@ -127,8 +127,8 @@ func (i Image) check() error {
 // configLabel is the volume label of a configuration drive.
 const configLabel = "config-2"
 
-// label returns the volume label. With network data it is that of a configuration drive, where
-// the ramdisk looks for them.
+// label returns the volume label. With network data it is the label of a configuration
+// drive, where the ramdisk looks for them.
 //
 // Source: _label in ironic/common/images.py.
 func (i Image) label() string {
@@ -188,9 +188,7 @@ func (i Image) grubConfig() string {
 func (i Image) boot() *iso9660.ElTorito {
 	catalog := &iso9660.ElTorito{BootCatalog: "boot.catalog", HideBootCatalog: true}
 	if i.Isolinux != "" {
-		bios := &iso9660.ElToritoEntry{Platform: iso9660.BIOS, BootFile: isolinuxPath, BootTable: true}
-		bios.SetLoadSize(4)
-		catalog.Entries = append(catalog.Entries, bios)
+		catalog.Entries = append(catalog.Entries, &iso9660.ElToritoEntry{Platform: iso9660.BIOS, BootFile: isolinuxPath, BootTable: true})
 	}
 	if i.ESP != "" {
 		catalog.Entries = append(catalog.Entries, &iso9660.ElToritoEntry{Platform: iso9660.EFI, BootFile: espPath})
@@ -199,9 +197,12 @@ func (i Image) boot() *iso9660.ElTorito {
 }
 
 // linkOrCopy puts a file into a folder. A file of another file system is copied.
-func linkOrCopy(root *os.Root, path, from string) (err error) {
+func linkOrCopy(root *os.Root, path, from string) error {
 	info, err := os.Lstat(from) // a link of a symbolic link would be one
-	if err == nil && info.Mode().IsRegular() && os.Link(from, filepath.Join(root.Name(), path)) == nil {
+	if err != nil {
+		return err
+	}
+	if info.Mode().IsRegular() && os.Link(from, filepath.Join(root.Name(), path)) == nil {
 		return nil
 	}
 	source, err := os.Open(from)
@@ -213,12 +214,11 @@ func linkOrCopy(root *os.Root, path, from string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, target.Close()) }()
 	_, err = io.Copy(target, io.LimitReader(source, MaxSize))
-	return err
+	return errors.Join(err, target.Close())
 }
 
-// checkedDisk keeps the first error of a write: go-diskfs ignores those of folders and descriptors.
+// checkedDisk keeps the first error of a write: go-diskfs ignores the errors of folders and descriptors.
 type checkedDisk struct {
 	backend.Storage
 	err error

@@ -96,7 +96,8 @@ func TestAnImageHasKernelRamdiskLoadersAndParameters(t *testing.T) {
 	i := write(t)
 	label, contents := read(t, build(t, i))
 	require.Equal(t, "config-2", label)
-	require.Equal(t, string(files["isolinux"][64:]), contents["isolinux/isolinux.bin"][64:], "the boot information table is in its first 64 bytes")
+	require.Equal(t, string(files["isolinux"][64:]), contents["isolinux/isolinux.bin"][64:],
+		"the boot information table is in its first 64 bytes")
 	delete(contents, "isolinux/isolinux.bin")
 	require.Equal(t, map[string]string{
 		"vmlinuz": string(files["kernel"]), "initrd": string(files["ramdisk"]), "boot/grub/efiboot.img": string(files["esp"]),
@@ -108,6 +109,23 @@ func TestAnImageHasKernelRamdiskLoadersAndParameters(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, content, now, "the source stays")
 	}
+}
+
+func TestASymbolicLinkIsFollowed(t *testing.T) {
+	i := write(t)
+	link := filepath.Join(t.TempDir(), "kernel")
+	require.NoError(t, os.Symlink(i.Kernel, link))
+	i.Kernel = link
+	_, contents := read(t, build(t, i))
+	require.Equal(t, string(files["kernel"]), contents["vmlinuz"])
+}
+
+func TestThePublisherMayFillItsField(t *testing.T) {
+	i := write(t)
+	i.Publisher = strings.Repeat("p", 128)
+	image, err := os.ReadFile(build(t, i))
+	require.NoError(t, err)
+	require.Equal(t, i.Publisher, string(image[32768+318:32768+446]), "the publisher identifier of ISO 9660")
 }
 
 func TestAnImageForUEFIAlone(t *testing.T) {
@@ -162,14 +180,19 @@ func TestAnotherProgramReadsTheImage(t *testing.T) {
 
 func TestAnImageThatCannotBootIsRefused(t *testing.T) {
 	for want, change := range map[string]func(*bootimage.Image){
-		"it needs a kernel and a ramdisk":                         func(i *bootimage.Image) { i.Kernel = "" },
-		"it needs a boot loader":                                  func(i *bootimage.Image) { i.ESP, i.Isolinux = "", "" },
-		"no such file":                                            func(i *bootimage.Image) { i.Ramdisk += "x" },
-		"must be a file with content":                             func(i *bootimage.Image) { i.Ramdisk = filepath.Dir(i.Ramdisk) },
-		"kernel must be a file with content, and all files":       func(i *bootimage.Image) { require.NoError(t, os.Truncate(i.Kernel, bootimage.MaxSize)) },
-		"the publisher has more than 128 characters":              func(i *bootimage.Image) { i.Publisher = strings.Repeat("p", 129) },
-		"which a boot loader's configuration cannot express":      func(i *bootimage.Image) { i.Parameters = []string{"a=b\ninitrd /other"} },
-		"kernel parameters of 1901 bytes: at most 1900 are":       func(i *bootimage.Image) { i.Parameters = []string{strings.Repeat("a", 1901)} },
+		"it needs a kernel and a ramdisk":                     func(i *bootimage.Image) { i.Kernel = "" },
+		"it needs a boot loader":                              func(i *bootimage.Image) { i.ESP, i.Isolinux = "", "" },
+		"no such file":                                        func(i *bootimage.Image) { i.Ramdisk += "x" },
+		"a file with content, and all files together smaller": func(i *bootimage.Image) { i.ESP, i.Isolinux = "", filepath.Dir(i.Isolinux) },
+		"must be a file with content":                         func(i *bootimage.Image) { i.Ramdisk = filepath.Dir(i.Ramdisk) },
+		"kernel must be a file with content, and all files": func(i *bootimage.Image) {
+			require.NoError(t, os.Truncate(i.Kernel, bootimage.MaxSize))
+		},
+		"the publisher has more than 128 characters":         func(i *bootimage.Image) { i.Publisher = strings.Repeat("p", 129) },
+		"which a boot loader's configuration cannot express": func(i *bootimage.Image) { i.Parameters = []string{"a=b\ninitrd /other"} },
+		"kernel parameters of 1901 bytes: at most 1900 are": func(i *bootimage.Image) {
+			i.Parameters = []string{strings.Repeat("a", 1901)}
+		},
 		"kernel parameters with a double quote that is not close": func(i *bootimage.Image) { i.Parameters = []string{`a="b`} },
 	} {
 		i := write(t)
@@ -190,7 +213,63 @@ func TestAFailedWriteIsReported(t *testing.T) {
 	file, err := os.Open(path) // for reading only
 	require.NoError(t, err)
 	defer file.Close()
-	require.ErrorContains(t, write(t).Write(file, t.TempDir()), "build a boot image: ")
+	temporary := t.TempDir()
+	require.ErrorContains(t, write(t).Write(file, temporary), "build a boot image: ")
+	left, err := os.ReadDir(temporary)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestKernelParametersAreSplitAtSpaces(t *testing.T) {
+	for line, want := range map[string][]string{
+		"":                                    {},
+		`a=b  c="d e" f`:                      {"a=b", `c="d e"`, "f"},
+		`"a b"=c`:                             {`"a b"=c`},
+		"a~b !":                               {"a~b", "!"},
+		strings.Repeat("a", 1898) + " " + "b": {strings.Repeat("a", 1898), "b"},
+	} {
+		got, err := bootimage.ParseParameters(line)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	for _, line := range []string{"a\x1f", "a\x7f", "ä", "it's", `a\b`, `a"`, strings.Repeat("a", 1901)} {
+		_, err := bootimage.ParseParameters(line)
+		require.Error(t, err, line)
+	}
+}
+
+func TestNoFileOfAnImageStaysAfterItsBuild(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "boot.iso")
+	for name, c := range map[string]struct {
+		mode   int // of the image's file
+		change func(*bootimage.Image)
+		want   string // part of the error, empty for none
+	}{
+		"success":                             {os.O_RDWR, func(*bootimage.Image) {}, ""},
+		"an image that cannot be written":     {os.O_RDONLY, func(*bootimage.Image) {}, "build a boot image: "},
+		"a file that cannot be put beside it": {os.O_RDWR, func(i *bootimage.Image) { i.GRUBConfig = "vmlinuz/grub.cfg" }, "not a directory"},
+		"a file that leads out of the folder": {os.O_RDWR, func(i *bootimage.Image) { i.GRUBConfig = "../grub.cfg" }, "path escapes"},
+		"a path that is too long for a folder": {os.O_RDWR, func(i *bootimage.Image) { i.GRUBConfig = strings.Repeat("g", 300) },
+			"name too long"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, os.WriteFile(path, nil, 0o600))
+			file, err := os.OpenFile(path, c.mode, 0)
+			require.NoError(t, err)
+			defer file.Close()
+			i, temporary := write(t), t.TempDir()
+			c.change(&i)
+			err = i.Write(file, temporary)
+			if c.want == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.want)
+			}
+			left, err := os.ReadDir(temporary)
+			require.NoError(t, err)
+			require.Empty(t, left, "the kernel, the ramdisk, and the configuration with the agent's token")
+		})
+	}
 }
 
 func FuzzParseParameters(f *testing.F) {

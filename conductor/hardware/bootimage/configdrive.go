@@ -14,7 +14,7 @@ import (
 const MaxConfigDrive = 32 << 20
 
 // ConfigDrive returns the image of a configuration drive, an ISO 9660 file system with the label config-2, of the
-// files by their paths. It needs a temporary folder, and removes what it has put there.
+// files by their paths. It needs a temporary folder, and removes its files from there.
 //
 // Source: pack in openstack/baremetal/configdrive.py of openstacksdk.
 func ConfigDrive(files map[string][]byte, temporary string) (image []byte, err error) {

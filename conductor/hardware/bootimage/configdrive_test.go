@@ -29,4 +29,6 @@ func TestConfigurationDrivesAreBounded(t *testing.T) {
 		_, err := bootimage.ConfigDrive(files, t.TempDir())
 		require.ErrorContains(t, err, "build a configuration drive: ")
 	}
+	_, err := bootimage.ConfigDrive(map[string][]byte{"a": make([]byte, bootimage.MaxConfigDrive-1), "b": {1}}, t.TempDir())
+	require.NoError(t, err)
 }

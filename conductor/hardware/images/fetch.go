@@ -7,15 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/ironstate/ironstate/conductor/internal/namedfile"
 )
 
-// fetchTimeout bounds the download of a source.
-const fetchTimeout = 15 * time.Minute
+// The time that a download may take: of a source of a boot image, and of an image of up to Config.MaxBytes.
+const (
+	sourceTimeout = 15 * time.Minute
+	imageTimeout  = 2 * time.Hour
+)
 
 // CheckSource returns an error unless [Server.Fetch] can fetch from a URL like this one. It downloads nothing.
 func (s *Server) CheckSource(source string) error {
@@ -23,8 +29,8 @@ func (s *Server) CheckSource(source string) error {
 	return err
 }
 
-// source parses a source. The path is that of a file URL, and empty otherwise.
-func (s *Server) source(source string) (at *url.URL, path string, err error) {
+// source parses a source. The name is the file's in Config.Folder for a file URL, and empty otherwise.
+func (s *Server) source(source string) (at *url.URL, name string, err error) {
 	at, err = url.Parse(source)
 	switch {
 	case err != nil:
@@ -34,84 +40,81 @@ func (s *Server) source(source string) (at *url.URL, path string, err error) {
 	case at.Scheme != "file" || at.Host != "":
 		return nil, "", fmt.Errorf("the URL scheme %q is not supported, only http, https and file", at.Scheme)
 	}
-	path, ok := s.File(filepath.Base(at.Path))
-	if !ok || filepath.Clean(at.Path) != path {
-		return nil, "", fmt.Errorf("the file %s is not one in the folder of images", filepath.Base(at.Path))
+	name = filepath.Base(at.Path)
+	if file, ok := s.File(name); !ok || filepath.Clean(at.Path) != filepath.FromSlash(file[len("file://"):]) {
+		return nil, "", fmt.Errorf("the file %s is not one in the folder of images", name)
 	}
-	return at, path, nil
+	return at, name, nil
 }
 
-// File returns the path of a file in the folder of images that the operator has put there.
-func (s *Server) File(name string) (path string, ok bool) {
-	path, err := filepath.Abs(filepath.Join(s.config.Folder, filepath.Base(name)))
+// File returns the URL of a file that the operator has put into the folder of images. The file may be a symbolic link,
+// which must not lead out of the folder.
+func (s *Server) File(name string) (source string, ok bool) {
+	name = filepath.Base(name)
+	file, err := namedfile.Open(s.folder, name)
 	if err != nil {
 		return "", false
 	}
-	info, err := os.Stat(path)
-	return path, err == nil && info.Mode().IsRegular()
+	_ = file.Close()
+	return "file://" + filepath.ToSlash(filepath.Join(s.folder.Name(), name)), true
 }
 
-// Fetch returns the path of a file with the content at a URL. It downloads http and https URLs into
-// a folder. A file URL must name a file in Config.Folder, and Fetch returns that file's path. The errors
-// contain no URL, since one may contain a secret.
+// Fetch returns the path of a new file in a folder with the content at a URL, see [Server.Download]. The content may
+// have Config.MaxSource bytes.
 func (s *Server) Fetch(ctx context.Context, source, folder string) (path string, err error) {
-	_, path, err = s.source(source)
-	if err != nil || path != "" {
-		return path, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
-	defer cancel()
 	file, err := os.CreateTemp(folder, "source-")
 	if err != nil {
 		return "", err
 	}
-	if err := errors.Join(s.Download(ctx, source, file, s.config.MaxSource), file.Close()); err != nil {
-		_ = os.Remove(file.Name())
+	defer func() {
+		_ = file.Close()
+		if path == "" { // also after a panic
+			_ = os.Remove(file.Name())
+		}
+	}()
+	if err := errors.Join(s.Download(ctx, source, file, 0), file.Close()); err != nil {
 		return "", err
 	}
 	return file.Name(), nil
 }
 
-// Download writes the content at a URL, which is one that [Server.CheckSource] accepts. The content may have most bytes; 0
-// stands for Config.MaxBytes. The errors contain no URL, since one may contain a secret.
+// Download writes the content at a URL, which is one that [Server.CheckSource] accepts: an http or https URL, or the
+// file URL of a file in Config.Folder. The content may have most bytes; 0 stands for Config.MaxSource, and -1 for
+// Config.MaxBytes. Download waits while Config.MaxDownloads others run. A download ends with an error after 15
+// minutes, or after two hours if it may have Config.MaxBytes. The errors contain no URL, since one may contain a
+// secret.
 func (s *Server) Download(ctx context.Context, source string, to io.Writer, most int64) error {
-	at, path, err := s.source(source)
+	at, name, err := s.source(source)
 	if err != nil {
 		return err
 	}
-	if most == 0 {
-		most = s.config.MaxBytes
+	select {
+	case s.downloads <- struct{}{}:
+		defer func() { <-s.downloads }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	name, from := at.Host, io.Reader(nil)
-	if path != "" {
-		file, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		name, from = filepath.Base(path), file
+	timeout := sourceTimeout
+	switch most {
+	case 0:
+		most = s.config.MaxSource
+	case -1:
+		most, timeout = s.config.MaxBytes, imageTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var from io.ReadCloser
+	if name != "" {
+		from, err = namedfile.Open(s.folder, name)
 	} else {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
-		if err != nil {
-			return errors.New("it is not a URL")
-		}
-		answer, err := s.config.Client.Do(r)
-		if known := new(url.Error); errors.As(err, &known) {
-			err = known.Err
-		}
-		if err != nil {
-			return fmt.Errorf("download from %s: %w", name, err)
-		}
-		defer answer.Body.Close()
-		switch {
-		case answer.StatusCode != http.StatusOK:
-			return fmt.Errorf("download from %s: it answers %d", name, answer.StatusCode)
-		case answer.ContentLength > most:
-			return fmt.Errorf("download from %s: %d bytes, and at most %d are allowed", name, answer.ContentLength, most)
-		}
-		from = answer.Body
+		name = at.Host
+		from, err = s.get(ctx, at, most)
 	}
-	n, err := io.Copy(to, io.LimitReader(from, most+1))
+	if err != nil {
+		return fmt.Errorf("download from %s: %w", name, err)
+	}
+	defer from.Close()
+	n, err := io.Copy(to, io.LimitReader(&bounded{ctx, s, from, measureEvery}, most+1))
 	if err == nil && n > most {
 		err = fmt.Errorf("more than %d bytes, which is the most that is allowed", most)
 	}
@@ -119,4 +122,93 @@ func (s *Server) Download(ctx context.Context, source string, to io.Writer, most
 		return fmt.Errorf("download from %s: %w", name, err)
 	}
 	return nil
+}
+
+// get requests the content at a URL.
+func (s *Server) get(ctx context.Context, at *url.URL, most int64) (io.ReadCloser, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return nil, errors.New("it is not a URL")
+	}
+	answer, err := s.config.Client.Do(r)
+	if known := new(url.Error); errors.As(err, &known) {
+		err = known.Err // without the URL
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case answer.StatusCode != http.StatusOK:
+		err = fmt.Errorf("it answers %d", answer.StatusCode)
+	case answer.ContentLength > most:
+		err = fmt.Errorf("%d bytes, and at most %d are allowed", answer.ContentLength, most)
+	default:
+		return answer.Body, nil
+	}
+	_ = answer.Body.Close()
+	return nil, err
+}
+
+// measureEvery is the number of bytes of a download after which the files are measured again; they are measured before
+// it, too.
+const measureEvery = 64 << 20
+
+// bounded reads the content of a download until the context ends, or the files have more than Config.MaxBytes.
+type bounded struct {
+	ctx  context.Context
+	s    *Server
+	from io.Reader
+	read int64 // since the files were measured
+}
+
+// Read implements [io.Reader].
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.ctx.Err() != nil {
+		return 0, context.Cause(b.ctx)
+	}
+	if b.read >= measureEvery {
+		b.read = 0
+		size, err := b.s.size()
+		if err == nil && size > b.s.config.MaxBytes {
+			err = b.s.tooLarge(size)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	n, err := b.from.Read(p)
+	b.read += int64(n)
+	return n, err
+}
+
+func (s *Server) tooLarge(size int64) error {
+	return fmt.Errorf("the published images and the unfinished files would have %d bytes, and at most %d are allowed", size, s.config.MaxBytes)
+}
+
+// size returns the size of all published images and unfinished files.
+func (s *Server) size() (size int64, err error) {
+	for _, folder := range []string{publishedFolder, unfinished} {
+		err := fs.WalkDir(s.folder.FS(), folder, func(_ string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return ignoreAbsent(err)
+			}
+			info, err := entry.Info()
+			if err == nil {
+				size += info.Size()
+			}
+			return ignoreAbsent(err)
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return size, nil
+}
+
+// ignoreAbsent returns nil for a file that has been removed meanwhile.
+func ignoreAbsent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

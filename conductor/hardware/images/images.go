@@ -16,17 +16,18 @@
 package images
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -40,18 +41,25 @@ type Config struct {
 	Folder string
 	// URL is the address at which others reach the Server: http or https, with or without a path.
 	URL string
-	// MaxBytes bounds all published images together; 0 stands for 256 GiB.
+	// MaxBytes bounds all published images and unfinished files together; 0 stands for 256 GiB. A download under way
+	// may exceed it by 64 MiB, and an image that is built of its parts by their size.
 	MaxBytes int64
 	// MaxSource bounds what [Server.Fetch] downloads; 0 stands for 2 GiB.
 	MaxSource int64
+	// MaxDownloads bounds the downloads at the same time; 0 stands for 16. Further ones wait.
+	MaxDownloads int
 	// MaxTransfers bounds the images that are served at the same time; 0 stands for 256.
 	// Further requests are answered with 503.
 	MaxTransfers int
-	// Client downloads what Fetch is asked for; nil stands for [http.DefaultClient].
+	// Machines reports whether machines may have an address. Scripts, kernels, ramdisks and the images of instances
+	// are served to these addresses only, since a script has a name that others can guess; nil serves them to all.
+	// BMCs load ISO images, which are served to all.
+	Machines func(netip.Addr) bool
+	// Client downloads for Fetch and Download; nil stands for the client of [NewClient] without hosts.
 	Client *http.Client
 }
 
-// The folders below Config.Folder. That of unfinished images is emptied by New.
+// The folders below Config.Folder. New empties the folder of unfinished images.
 const (
 	publishedFolder = "published"
 	unfinished      = "unfinished"
@@ -61,8 +69,10 @@ const (
 type Server struct {
 	config    Config
 	path      string // of the URL, with a slash at its end
+	folder    *os.Root
 	published *os.Root
 	transfers chan struct{}
+	downloads chan struct{}
 
 	mu sync.Mutex // held while the published images change
 }
@@ -71,51 +81,64 @@ type Server struct {
 func New(c Config) (*Server, error) {
 	at, err := url.Parse(c.URL)
 	if err != nil {
-		return nil, &configerror.Error{Package: "images", Field: "URL", Err: errors.New("it is malformed")} // the error of url.Parse repeats a password
+		// The error of url.Parse repeats a password.
+		return nil, &configerror.Error{Package: "images", Field: "URL", Err: errors.New("it is malformed")}
 	}
 	switch {
 	case at.Host == "", at.Scheme != "http" && at.Scheme != "https", at.User != nil, at.RawQuery != "", at.Fragment != "":
 		return nil, &configerror.Error{Package: "images", Field: "URL", Value: at.Redacted(), Want: "a URL such as http://192.0.2.1:6180/images"}
-	case c.MaxBytes < 0 || c.MaxSource < 0 || c.MaxTransfers < 0:
-		return nil, &configerror.Error{Package: "images", Field: "MaxBytes, MaxSource or MaxTransfers", Value: min(c.MaxBytes, c.MaxSource, int64(c.MaxTransfers)), Want: "0 or more"}
+	case c.MaxBytes < 0 || c.MaxSource < 0 || c.MaxTransfers < 0 || c.MaxDownloads < 0:
+		return nil, &configerror.Error{
+			Package: "images", Field: "MaxBytes, MaxSource, MaxTransfers or MaxDownloads",
+			Value: min(c.MaxBytes, c.MaxSource, int64(c.MaxTransfers), int64(c.MaxDownloads)), Want: "0 or more",
+		}
 	}
 	c.URL = strings.TrimRight(c.URL, "/")
-	for _, limit := range []struct {
-		value *int64
-		zero  int64
-	}{{&c.MaxBytes, 256 << 30}, {&c.MaxSource, 2 << 30}} {
-		if *limit.value == 0 {
-			*limit.value = limit.zero
-		}
-	}
-	if c.MaxTransfers == 0 {
-		c.MaxTransfers = 256
-	}
+	c.MaxBytes, c.MaxSource = cmp.Or(c.MaxBytes, 256<<30), cmp.Or(c.MaxSource, 2<<30)
+	c.MaxTransfers, c.MaxDownloads = cmp.Or(c.MaxTransfers, 256), cmp.Or(c.MaxDownloads, 16)
 	if c.Client == nil {
-		c.Client = http.DefaultClient
-	}
-	s := &Server{config: c, path: strings.TrimRight(at.Path, "/") + "/", transfers: make(chan struct{}, c.MaxTransfers)}
-	if err := os.RemoveAll(s.Temporary()); err != nil {
-		return nil, fmt.Errorf("images: %w", err)
-	}
-	for _, folder := range []string{s.Temporary(), filepath.Join(c.Folder, publishedFolder)} {
-		if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("images: %w", err)
+		if c.Client, err = NewClient(); err != nil {
+			return nil, err
 		}
 	}
-	if s.published, err = os.OpenRoot(filepath.Join(c.Folder, publishedFolder)); err != nil {
+	if c.Folder, err = filepath.Abs(c.Folder); err != nil {
 		return nil, fmt.Errorf("images: %w", err)
+	}
+	s := &Server{
+		config: c, path: strings.TrimRight(at.Path, "/") + "/",
+		transfers: make(chan struct{}, c.MaxTransfers), downloads: make(chan struct{}, c.MaxDownloads),
+	}
+	if s.folder, err = os.OpenRoot(c.Folder); err != nil {
+		return nil, fmt.Errorf("images: %w", err)
+	}
+	if err := s.openFolders(); err != nil {
+		return nil, fmt.Errorf("images: %w", errors.Join(err, s.folder.Close()))
 	}
 	return s, nil
 }
 
+// openFolders empties the folder of unfinished files, which a killed process may have left, and opens the folder of
+// published ones.
+func (s *Server) openFolders() (err error) {
+	if err := s.folder.RemoveAll(unfinished); err != nil {
+		return err
+	}
+	for _, folder := range []string{unfinished, publishedFolder} {
+		if err := s.folder.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	s.published, err = s.folder.OpenRoot(publishedFolder)
+	return err
+}
+
 // Close releases the folder. Images stay in it.
-func (s *Server) Close() error { return s.published.Close() }
+func (s *Server) Close() error { return errors.Join(s.published.Close(), s.folder.Close()) }
 
 // Temporary returns a folder for temporary files, on the file system of the images.
 func (s *Server) Temporary() string { return filepath.Join(s.config.Folder, unfinished) }
 
-// nodePattern matches what an image can be published for: a node's UUID.
+// nodePattern matches the UUID of a node.
 var nodePattern = regexp.MustCompile(`^[0-9a-f-]{36}$`)
 
 // namePattern matches the names of published images.
@@ -135,6 +158,7 @@ func (s *Server) Publish(node, suffix string, write func(*os.File) error) (locat
 		return "", fmt.Errorf("publish an image: %w", err)
 	}
 	defer os.Remove(file.Name())
+	defer file.Close() // for the second time, unless write panics
 	if err := errors.Join(write(file), file.Close()); err != nil {
 		return "", fmt.Errorf("publish an image: %w", err)
 	}
@@ -143,21 +167,26 @@ func (s *Server) Publish(node, suffix string, write func(*os.File) error) (locat
 	if err := s.withdraw(node, suffix); err != nil {
 		return "", err
 	}
-	size, err := s.size(file.Name())
+	size, err := s.size()
 	if err != nil {
 		return "", fmt.Errorf("publish an image: %w", err)
 	}
 	if size > s.config.MaxBytes {
-		return "", fmt.Errorf("publish an image: the published images would have %d bytes, and at most %d are allowed", size, s.config.MaxBytes)
+		return "", fmt.Errorf("publish an image: %w", s.tooLarge(size))
 	}
-	if err := os.Rename(file.Name(), filepath.Join(s.published.Name(), name)); err != nil {
+	if err := s.moveToPublished(file, name); err != nil {
 		return "", fmt.Errorf("publish an image: %w", err)
 	}
 	return s.config.URL + "/" + name, nil
 }
 
-// Withdraw removes the published images of a node with a suffix, or all of them if the suffix is empty. It is no error if
-// there are none.
+// moveToPublished moves a temporary file to the published ones. Readers see all of it or nothing.
+func (s *Server) moveToPublished(file *os.File, name string) error {
+	return s.folder.Rename(filepath.Join(unfinished, filepath.Base(file.Name())), filepath.Join(publishedFolder, name))
+}
+
+// Withdraw removes the published images of a node with a suffix, or all of them if the suffix is empty. It is no error
+// if there are none.
 func (s *Server) Withdraw(node, suffix string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,31 +210,14 @@ func (s *Server) withdraw(node, suffix string) error {
 	return nil
 }
 
-// size returns the size of all published images and one more file.
-func (s *Server) size(added string) (int64, error) {
-	info, err := os.Stat(added)
-	if err != nil {
-		return 0, err
-	}
-	size := info.Size()
-	entries, err := fs.ReadDir(s.published.FS(), ".")
-	for _, e := range entries {
-		if info, found := e.Info(); found == nil {
-			size += info.Size()
-		}
-	}
-	return size, err
-}
-
 // Published returns the URLs of a node's published images, sorted.
 func (s *Server) Published(node string) ([]string, error) {
-	entries, err := fs.ReadDir(s.published.FS(), ".")
+	entries, err := fs.ReadDir(s.published.FS(), ".") // sorted
 	var locations []string
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), node+"-") {
 			locations = append(locations, s.config.URL+"/"+e.Name())
 		}
 	}
-	slices.Sort(locations)
 	return locations, err
 }

@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/ironstate/ironstate/conductor/hardware/images"
+	"github.com/ironstate/ironstate/internal/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 const (
 	node  = "1be26c0b-03f2-4d2e-ae87-c02d7f33c123"
@@ -116,7 +116,8 @@ func TestNothingElseIsServed(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "published", "notes.txt"), []byte("x"), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "published", node+"-"+strings.Repeat("1", 32)+".iso"), 0o700))
 	for _, path := range []string{
-		"", "/", "/..", "/../" + secret, "/%2e%2e/" + secret, "/..%2f" + secret, "/" + secret, "/notes.txt", "/published/", "//" + filepath.Base(location),
+		"", "/", "/..", "/../" + secret, "/%2e%2e/" + secret, "/..%2f" + secret, "/" + secret, "/notes.txt", "/published/",
+		"//" + filepath.Base(location),
 		"/" + node + "-" + strings.Repeat("1", 32) + ".iso", "/" + filepath.Base(location) + "/", "/" + filepath.Base(location) + "%00",
 	} {
 		recorder := httptest.NewRecorder()
@@ -137,7 +138,7 @@ func TestImagesAreBounded(t *testing.T) {
 	_, err = s.Publish(node, ".iso", text("01234567890123456789"))
 	require.NoError(t, err, "it replaces the first")
 	_, err = s.Publish(other, ".iso", text("0"))
-	require.ErrorContains(t, err, "the published images would have 21 bytes, and at most 20 are allowed")
+	require.ErrorContains(t, err, "the published images and the unfinished files would have 21 bytes, and at most 20 are allowed")
 	_, err = s.Publish(other, ".iso", func(*os.File) error { return io.ErrUnexpectedEOF })
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	for _, wrong := range []string{"", "node-1", "../" + node, strings.ToUpper(node)} {
@@ -162,6 +163,7 @@ func TestTransfersAreBounded(t *testing.T) {
 		recorder := httptest.NewRecorder()
 		s.ServeHTTP(recorder, request)
 		require.Equal(t, http.StatusServiceUnavailable, recorder.Code)
+		require.Equal(t, "5", recorder.Header().Get("Retry-After"))
 	}
 	s.ServeHTTP(blocked, request)
 	require.Equal(t, "image", blocked.Body.String())
@@ -183,6 +185,7 @@ func (n *nested) Write(p []byte) (int, error) {
 	return n.ResponseRecorder.Write(p)
 }
 
+// SECURITY.md: The bytes, the number at a time and the time of downloads are bounded.
 func TestSourcesAreDownloadedOrInTheFolder(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -201,7 +204,7 @@ func TestSourcesAreDownloadedOrInTheFolder(t *testing.T) {
 		}
 	}))
 	defer web.Close()
-	s, folder := start(t, func(c *images.Config) { c.MaxSource, c.Client = 10, web.Client() })
+	s, folder := start(t, func(c *images.Config) { c.MaxSource, c.Client = 10, newClient(t, "127.0.0.1") })
 	into := t.TempDir()
 	path, err := s.Fetch(t.Context(), web.URL+"/kernel?signature=secret", into)
 	require.NoError(t, err)
@@ -213,22 +216,28 @@ func TestSourcesAreDownloadedOrInTheFolder(t *testing.T) {
 	kernel := filepath.Join(folder, "ipa.kernel")
 	require.NoError(t, os.WriteFile(kernel, []byte("kernel"), 0o600))
 	require.NoError(t, s.CheckSource("file://"+kernel))
-	path, err = s.Fetch(t.Context(), "file://"+kernel, into)
+	location, ok := s.File("ipa.kernel")
+	require.True(t, ok)
+	require.Equal(t, "file://"+kernel, location)
+	path, err = s.Fetch(t.Context(), location, into)
 	require.NoError(t, err)
-	require.Equal(t, kernel, path)
-
-	require.NoError(t, os.Remove(filepath.Join(into, filepath.Base(mustFetch(t, s, web.URL+"/kernel", into)))))
+	content, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "kernel", string(content))
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "long"), make([]byte, 11), 0o600))
 	for source, want := range map[string]string{
 		web.URL + "/absent?signature=secret":                             "it answers 404",
 		web.URL + "/long":                                                "11 bytes, and at most 10 are allowed",
 		web.URL + "/endless":                                             "more than 10 bytes",
 		"http://127.0.0.1:1/kernel?signature=secret":                     "connection refused",
+		"file://" + folder + "/long":                                     "more than 10 bytes",
 		"ftp://192.0.2.1/kernel":                                         `the URL scheme "ftp" is not supported`,
 		"8c9a4f12-8f9a-4a1f-8f1e-0a4d0f1d2c3b":                           `the URL scheme "" is not supported`,
 		"file:///etc/passwd":                                             "the file passwd is not one in the folder of images",
 		"file://" + folder + "/published":                                "is not one in the folder",
 		"file://" + folder + "/../" + filepath.Base(folder) + "/missing": "is not one in the folder",
-		"http://%zz": "it is not a URL",
+		"http://%zz":                                                     "it is not a URL",
 	} {
 		_, err := s.Fetch(t.Context(), source, into)
 		require.ErrorContains(t, err, want)
@@ -239,17 +248,22 @@ func TestSourcesAreDownloadedOrInTheFolder(t *testing.T) {
 	require.Len(t, left, 1, "the first; a failed download leaves nothing")
 }
 
-func mustFetch(t *testing.T, s *images.Server, source, into string) string {
+func newClient(t *testing.T, hosts ...string) *http.Client {
 	t.Helper()
-	path, err := s.Fetch(t.Context(), source, into)
+	client, err := images.NewClient(hosts...)
 	require.NoError(t, err)
-	return path
+	return client
 }
 
 func TestAWrongConfigurationIsRefused(t *testing.T) {
 	for location, want := range map[string]string{
-		"": `URL is ""`, "192.0.2.1:6180": "malformed", "ftp://192.0.2.1": "ftp", "http://user:secret@192.0.2.1": "user:xxxxx", "http://user:secret@192.0.2.1:x": "malformed",
-		"http://192.0.2.1/?a=b": "a=b", "http:///images": "http:///images",
+		"":                               `URL is ""`,
+		"192.0.2.1:6180":                 "malformed",
+		"ftp://192.0.2.1":                "ftp",
+		"http://user:secret@192.0.2.1":   "user:xxxxx",
+		"http://user:secret@192.0.2.1:x": "malformed",
+		"http://192.0.2.1/?a=b":          "a=b",
+		"http:///images":                 "http:///images",
 	} {
 		_, err := images.New(images.Config{Folder: t.TempDir(), URL: location})
 		require.ErrorContains(t, err, want)

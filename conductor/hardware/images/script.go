@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -24,8 +23,9 @@ var scriptPattern = regexp.MustCompile(`^[0-9a-f]{2}(-[0-9a-f]{2}){5}\.ipxe$`)
 
 // PublishScripts publishes the iPXE scripts of a node by the MAC addresses of its network interfaces. A machine that
 // loads boot.ipxe below Config.URL receives the script of the first of its interfaces that has one. They replace all
-// scripts of the node and, for these interfaces, those of other nodes. [Server.Withdraw] removes them. A script is
-// no secret: everyone who knows a MAC address can read it.
+// scripts of the node and, for these interfaces, the scripts of other nodes. [Server.Withdraw] removes them. A script
+// is no secret, and neither are the kernel and the ramdisk that it names: everyone with an address of Config.Machines
+// who knows a MAC address can read them.
 func (s *Server) PublishScripts(node string, scripts map[string]string) error {
 	if !nodePattern.MatchString(node) {
 		return fmt.Errorf("publish the scripts of %q: want a UUID", node)
@@ -58,7 +58,7 @@ func (s *Server) PublishScripts(node string, scripts map[string]string) error {
 	return nil
 }
 
-// writeScript writes a file among the published ones. Readers see all of it or nothing.
+// writeScript writes a file among the published ones.
 func (s *Server) writeScript(name, script string) error {
 	file, err := os.CreateTemp(s.Temporary(), "script-")
 	if err != nil {
@@ -69,10 +69,11 @@ func (s *Server) writeScript(name, script string) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), filepath.Join(s.published.Name(), name))
+	return s.moveToPublished(file, name)
 }
 
-// scripts returns the names of the files that are published under the name of a script: one at most, unless a write failed.
+// scripts returns the names of the files that are published under the name of a script: one at most, unless a write
+// failed.
 func (s *Server) scripts(name string) ([]string, error) {
 	return fs.Glob(s.published.FS(), "????????-????-????-????-????????????-"+name)
 }
@@ -91,7 +92,6 @@ func (s *Server) serveScript(w http.ResponseWriter, r *http.Request, name string
 			return
 		}
 	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(script))
 }

@@ -4,6 +4,9 @@ package images_test
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,6 +57,43 @@ func TestAMachineReceivesTheScriptOfItsInterface(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 }
 
+// SECURITY.md: With `-agent-network` scripts, kernels, ramdisks and the images of instances are served to addresses
+// from there only.
+func TestOnlyMachinesReceiveWhatAScriptNames(t *testing.T) {
+	var base string
+	machine := netip.MustParseAddr("192.0.2.7")
+	s, _ := start(t, func(c *images.Config) {
+		base, c.Machines = c.URL, func(a netip.Addr) bool { return a.Unmap() == machine }
+	})
+	require.NoError(t, s.PublishScripts(node, map[string]string{"52:54:00:00:00:01": "#!ipxe\n"}))
+	const refused = http.StatusForbidden
+	locations := map[string]int{
+		base + "52-54-00-00-00-01.ipxe": refused,
+		base + "52-54-00-00-00-02.ipxe": refused,
+		base + "boot.ipxe":              refused,
+	}
+	for suffix, status := range map[string]int{".kernel": refused, ".ramdisk": refused, ".img": refused, ".iso": http.StatusOK} {
+		location, err := s.Publish(node, suffix, text("content"))
+		require.NoError(t, err)
+		locations[location] = status
+	}
+	for location, status := range locations {
+		permitted := http.StatusOK
+		if strings.HasSuffix(location, "-02.ipxe") {
+			permitted = http.StatusNotFound
+		}
+		for from, want := range map[string]int{
+			"198.51.100.1:7": status, "192.0.2.7:7": permitted, "[::ffff:192.0.2.7]:7": permitted, "": status,
+		} {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, location, nil)
+			r.RemoteAddr = from
+			answer := httptest.NewRecorder()
+			s.ServeHTTP(answer, r)
+			require.Equal(t, want, answer.Code, "%s from %q", location, from)
+		}
+	}
+}
+
 func TestOnlyScriptsOfAddressesArePublished(t *testing.T) {
 	s, _ := start(t)
 	for _, mac := range []string{"", "52:54:00:00:00", "../etc", "52:54:00:00:00:01:02:03", "52:54:00:00:00:0g"} {
@@ -66,7 +106,10 @@ func TestScriptsThatAreNotPublishedAreNotFound(t *testing.T) {
 	var url string
 	s, _ := start(t, func(c *images.Config) { url = c.URL })
 	require.NoError(t, s.PublishScripts(node, map[string]string{"52:54:00:00:00:01": "#!ipxe\n"}))
-	for _, name := range []string{"52-54-00-00-00-02.ipxe", "52:54:00:00:00:01.ipxe", node + "-52-54-00-00-00-01.ipxe", "??-54-00-00-00-01.ipxe", "*.ipxe", "52-54-00-00-00-01.ipxe/", "boot.ipxe/"} {
+	for _, name := range []string{
+		"52-54-00-00-00-02.ipxe", "52:54:00:00:00:01.ipxe", node + "-52-54-00-00-00-01.ipxe", "??-54-00-00-00-01.ipxe", "*.ipxe",
+		"52-54-00-00-00-01.ipxe/", "boot.ipxe/",
+	} {
 		status, _ := get(t, url+name, "")
 		require.Equal(t, http.StatusNotFound, status, name)
 	}

@@ -4,12 +4,13 @@ package images
 
 import (
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
 )
 
-// The time that a transfer may take: minTransfer, and that of its bytes at minRate bytes a second.
+// A transfer may take minTransfer and the time of its bytes at minRate bytes a second.
 const (
 	minTransfer = 2 * time.Minute
 	minRate     = 128 << 10
@@ -19,7 +20,7 @@ const (
 func (s *Server) Serves(path string) bool { return strings.HasPrefix(path, s.path) }
 
 // ServeHTTP implements [http.Handler]. It answers GET and HEAD for published images, also for parts of
-// them, and for iPXE scripts, and 404 for everything else.
+// them, and for iPXE scripts, with 403 to an address that Config.Machines refuses, and with 404 for everything else.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, ok := strings.CutPrefix(r.URL.Path, s.path)
 	switch {
@@ -30,6 +31,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "405 method not allowed", http.StatusMethodNotAllowed)
 		return
+	}
+	if s.config.Machines != nil && !strings.HasSuffix(name, ".iso") {
+		from, err := netip.ParseAddrPort(r.RemoteAddr)
+		if err != nil || !s.config.Machines(from.Addr()) {
+			http.Error(w, "403 the address is not in a network of machines", http.StatusForbidden)
+			return
+		}
 	}
 	if strings.HasSuffix(name, ".ipxe") {
 		s.serveScript(w, r, name)

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ironstate/ironstate/e2e/lockstep"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/states"
 )
 
 // client sends requests to one service. It keeps its connections open and is safe for
@@ -69,7 +69,7 @@ func (c *client) copy(ctx context.Context, to io.Writer, method, path, body stri
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("X-OpenStack-Ironic-API-Version", lockstep.Series.MaxAPIVersion().String())
+	request.Header.Set("X-OpenStack-Ironic-API-Version", states.Antelope.MaxAPIVersion().String())
 	response, err := c.http.Do(request)
 	if err != nil {
 		return err
@@ -87,7 +87,8 @@ func (c *client) copy(ctx context.Context, to io.Writer, method, path, body stri
 // node.
 const newNode = `{
 	"driver": "fake-hardware", "name": %q, "resource_class": "baremetal",
-	"driver_info": {"redfish_address": "https://10.1.2.3", "redfish_username": "admin", "redfish_password": "secret", "redfish_system_id": "/redfish/v1/Systems/1"},
+	"driver_info": {"redfish_address": "https://10.1.2.3", "redfish_username": "admin", "redfish_password": "secret",
+		"redfish_system_id": "/redfish/v1/Systems/1"},
 	"properties": {"cpus": 64, "cpu_arch": "x86_64", "memory_mb": 524288, "local_gb": 3840, "capabilities": "boot_mode:uefi"},
 	"extra": {"rack": "r17", "unit": 23}
 }`

@@ -99,7 +99,9 @@ func (m *members) awaitAlive(ctx context.Context, first, want int) error {
 
 // measureCluster fills an etcd with nodes through one conductor, adds two conductors,
 // kills one, and restarts all of them.
-func measureCluster(ctx context.Context, program, dir string, nodes int, long time.Duration, short bool, progress progress) (c cluster, err error) {
+func measureCluster(
+	ctx context.Context, program, dir string, nodes int, long time.Duration, short bool, progress progress,
+) (c cluster, err error) {
 	c.nodes = nodes
 	etcd, stop, err := startEtcd(ctx, dir)
 	if err != nil {
@@ -256,16 +258,17 @@ func (c *cluster) roll(ctx context.Context, m *members, uuids []string) error {
 	clients, closeClients := m.clients(len(m.names), uuids)
 	defer closeClients()
 	var requests, retried atomic.Int64
-	persistent := workload{"GET and PATCH", func(_ context.Context, _ *seeded, number int) error { // without ctx: requests in flight are finished
-		requests.Add(1)
-		w := workloads[[]int{show, patch}[number%2]]
-		err := w.do(ctx, clients[number%len(clients)], number)
-		if err != nil {
-			retried.Add(1)
-			err = w.do(ctx, clients[(number+1)%len(clients)], number)
-		}
-		return err
-	}}
+	persistent := workload{"GET and PATCH",
+		func(_ context.Context, _ *seeded, number int) error { // without ctx: requests in flight are finished
+			requests.Add(1)
+			w := workloads[[]int{show, patch}[number%2]]
+			err := w.do(ctx, clients[number%len(clients)], number)
+			if err != nil {
+				retried.Add(1)
+				err = w.do(ctx, clients[(number+1)%len(clients)], number)
+			}
+			return err
+		}}
 	loading, stopLoad := context.WithCancel(ctx)
 	outcome := make(chan rate, 1)
 	go func() {

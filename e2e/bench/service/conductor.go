@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ironstate/ironstate/e2e/lockstep"
 	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/states"
 )
 
 // startTimeout bounds the start of a service.
@@ -36,7 +36,7 @@ type conductor struct {
 
 // startConductor starts the program and waits until it is ready; args select its store.
 func startConductor(ctx context.Context, program string, args ...string) (*conductor, error) {
-	args = append(args, "-series", lockstep.Series.String(), "-demo", "0", "-log-level", "INFO")
+	args = append(args, "-series", states.Antelope.String(), "-demo", "0", "-log-level", "DEBUG")
 	c := &conductor{over: make(chan struct{}), process: exec.Command(program, args...)}
 	c.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := c.process.StdoutPipe()

@@ -28,7 +28,8 @@ type progress func(format string, args ...any)
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) {
 	flags := flag.NewFlagSet("service", flag.ContinueOnError)
-	rounds := flags.Int("rounds", 5, "measurements of each workload and service, of which the medians are printed, up to 100; 0 for no comparison")
+	rounds := flags.Int("rounds", 5, "measurements of each workload and service, of which the medians are printed, up to 100; "+
+		"0 for no comparison")
 	long := flags.Duration("time", 2*time.Second, "time of each measurement")
 	nodes := flags.Int("nodes", 1000, "nodes of each service that are compared, 1 to 1000")
 	many := flags.Int("fleet", 100_000, "nodes of the large fleet, 0 for none, up to 1000000")
@@ -45,7 +46,8 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 		name             string
 		value, min, most int
 	}{
-		{"rounds", *rounds, 0, 100}, {"nodes", *nodes, 1, 1000}, {"fleet", *many, 0, 1_000_000}, {"syncs", *syncs, 1, 100}, {"cluster", *shared, 0, 1_000_000},
+		{"rounds", *rounds, 0, 100}, {"nodes", *nodes, 1, 1000}, {"fleet", *many, 0, 1_000_000}, {"syncs", *syncs, 1, 100},
+		{"cluster", *shared, 0, 1_000_000},
 	} {
 		if err := program.Between(check.name, check.value, check.min, check.most); err != nil {
 			return err

@@ -27,7 +27,8 @@ func printComparison(out io.Writer, how comparison, rows []row) error {
 	for _, r := range rows {
 		for name, side := range map[string]rate{"Ironic": r.ironic, "the conductor": r.ours} {
 			if side.failed > 0 {
-				fmt.Fprintf(&b, "\n%s by %d clients: %d failed with %s and are not counted; the first: %v\n", r.workload, r.workers, side.failed, name, side.err)
+				fmt.Fprintf(&b, "\n%s by %d clients: %d failed with %s and are not counted; the first: %v\n", r.workload, r.workers,
+					side.failed, name, side.err)
 			}
 		}
 	}
@@ -48,11 +49,13 @@ func printFleet(out io.Writer, f fleet) error {
 	fmt.Fprintf(&b, "\n| the conductor with %d nodes | |\n| --- | --- |\n", f.nodes)
 	fmt.Fprintf(&b, "| created and managed by %d clients | %v |\n", fleetWorkers, rounded(f.filled))
 	fmt.Fprintf(&b, "| started again, until it answers (of the processors) | %v (%v) |\n", rounded(f.started), rounded(f.startedCPU))
-	fmt.Fprintf(&b, "| memory: peak, now, without mapped files | %s, %s, %s |\n", mebibytes(f.memory.peak), mebibytes(f.memory.now), mebibytes(f.memory.own))
+	fmt.Fprintf(&b, "| memory: peak, now, without mapped files | %s, %s, %s |\n", mebibytes(f.memory.peak), mebibytes(f.memory.now),
+		mebibytes(f.memory.own))
 	for i, round := range f.rounds {
 		fmt.Fprintf(&b, "| round %d of the power sync | %v |\n", i+1, rounded(round.took()))
 	}
-	b.WriteString("\n| answered in | a second | outside of rounds: median, 99%, most | during one: median, 99%, most |\n| --- | --- | --- | --- |\n")
+	b.WriteString("\n| answered in | a second | outside of rounds: median, 99%, most | during one: median, 99%, " +
+		"most |\n| --- | --- | --- | --- |\n")
 	for i, stream := range streams {
 		fmt.Fprintf(&b, "| %s | %.0f | %v | %v |\n", stream.workload.name, float64(time.Second)/float64(stream.every), f.quiet[i], f.busy[i])
 	}
@@ -63,7 +66,8 @@ func printFleet(out io.Writer, f fleet) error {
 // printCluster prints the figures of conductors that share a fleet.
 func printCluster(out io.Writer, c cluster) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "\n| %d nodes on one etcd, conductors | started in | known to all after | GET a node, a second | PATCH a node, a second |\n| --- | --- | --- | --- | --- |\n", c.nodes)
+	fmt.Fprintf(&b, "\n| %d nodes on one etcd, conductors | started in | known to all after | GET a node, a second | PATCH a node, "+
+		"a second |\n| --- | --- | --- | --- | --- |\n", c.nodes)
 	for i, size := range c.sizes {
 		fmt.Fprintf(&b, "| %d | %v | %v | %s | %s |\n", i+1, rounded(size.started), rounded(size.joined), size.show, size.patch)
 	}
@@ -110,7 +114,8 @@ func printMachine(out io.Writer, dir, before string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "\nMeasured on %s with %s on %s (%d cores, which the client shares); load averages of the machine before and after: %s and %s. A write of 1 KiB is on its disk after %v, in the median.\n",
+	_, err = fmt.Fprintf(out, "\nMeasured on %s with %s on %s (%d cores, which the client shares); "+
+		"load averages of the machine before and after: %s and %s. A write of 1 KiB is on its disk after %v, in the median.\n",
 		time.Now().Format(time.DateOnly), runtime.Version(), host.CPU(), runtime.NumCPU(), before, machineLoad(), rounded(wait))
 	return err
 }

@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 func TestEachCallsForAllNumbersUntilOneFails(t *testing.T) {
 	var sum atomic.Int64
@@ -66,8 +66,8 @@ func TestAnswersAreSplitByRounds(t *testing.T) {
 
 func TestRoundsOfThePowerSyncAreReadFromTheLog(t *testing.T) {
 	c := &conductor{over: make(chan struct{})}
-	last := c.readLog(strings.NewReader(`time=x level=INFO msg="power sync round" round=recovery took=9s overran=false nodes=map[]
-time=x level=INFO msg="power sync round" round=sync took=1.5s overran=false nodes="map[equal:7]"
+	last := c.readLog(strings.NewReader(`time=x level=DEBUG msg="power sync round" round=recovery took=9s overran=false nodes=map[]
+time=x level=DEBUG msg="power sync round" round=sync took=1.5s overran=false nodes="map[equal:7]"
 time=x level=INFO msg="node moved" took=3s
 `))
 	require.Contains(t, last, "node moved")
@@ -112,7 +112,8 @@ func TestSettleWaitsForTheEndOfTheReservation(t *testing.T) {
 		failed  = `{"provision_state": "clean failed", "reservation": null, "last_error": "no disk"}`
 	)
 	require.NoError(t, scripted(t, working, moved, settled).settle(t.Context(), "n", "available"))
-	require.EqualError(t, scripted(t, working, failed).settle(t.Context(), "n", "available"), `node n is in "clean failed", not in "available": no disk`)
+	require.EqualError(t, scripted(t, working, failed).settle(t.Context(), "n", "available"),
+		`node n is in "clean failed", not in "available": no disk`)
 	var bad *statusError
 	require.ErrorAs(t, scripted(t, working).settle(t.Context(), "n", "available"), &bad)
 	require.Equal(t, http.StatusNotFound, bad.status)

@@ -43,9 +43,11 @@ var workloads = []workload{
 		return s.read(ctx, http.MethodGet, "/nodes/detail", "")
 	}},
 	patch: {"PATCH a node", func(ctx context.Context, s *seeded, number int) error {
-		return s.read(ctx, http.MethodPatch, "/nodes/"+s.node(number), fmt.Sprintf(`[{"op": "add", "path": "/extra/bench", "value": %d}]`, number))
+		return s.read(ctx, http.MethodPatch, "/nodes/"+s.node(number),
+			fmt.Sprintf(`[{"op": "add", "path": "/extra/bench", "value": %d}]`, number))
 	}},
-	{"a whole life: create, manage, provide, deploy, undeploy, delete", func(ctx context.Context, s *seeded, _ int) error { return s.life(ctx) }},
+	{"a whole life: create, manage, provide, deploy, undeploy, delete",
+		func(ctx context.Context, s *seeded, _ int) error { return s.life(ctx) }},
 }
 
 // lives counts the lives, so that each node has a unique name.

@@ -5,6 +5,7 @@ JSON for each test. Without modules the program lists them, one line of JSON eac
 """
 
 import importlib
+import importlib.util
 import json
 import os
 import pkgutil
@@ -14,6 +15,8 @@ import unittest
 try:
     import oslotest
     suite = importlib.import_module(sys.argv[1])
+    if importlib.util.find_spec(suite.__name__ + '.v1'):  # since openstacksdk 4.5
+        suite = importlib.import_module(suite.__name__ + '.v1')
 except ModuleNotFoundError as e:
     print(e, file=sys.stderr)
     sys.exit(os.EX_UNAVAILABLE)

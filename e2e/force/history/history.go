@@ -7,11 +7,10 @@
 // [History.Check] checks the following rules for the nodes, requests and operations of a
 // history:
 //
-//   - transitions: each stored state follows from the previous one by a row of the table.
-//   - claims: one conductor at a time has the reservation of a node. Another conductor
-//     reserves the node only after the reservation was dropped. A reservation is dropped
-//     before the end of its work only if its holder's lease has ended; the work has then
-//     failed, and last_error has the reason.
+//   - writes: each version follows from the one before as package promises of the conductor
+//     demands, also of the conductor's simulation and of its search of all schedules.
+//   - claims: only a member reserves a node, and work is ended for a dead process only if the
+//     lease of the process has ended.
 //   - requests: each accepted request has led to one transition, to which no other request
 //     has led. Each transition that only a client can request has a request that was not
 //     refused. A refused request has changed nothing.
@@ -28,7 +27,7 @@
 //     its disk, and active only after a deployment that has written its image. In the end
 //     the disk of each active node has that image. No piece of work begins a step of the
 //     agent twice.
-//   - idle: in the end no node is reserved, has work, or has a target power state.
+//   - idle: in the end no node waits for anything, see promises.Rules.Waits.
 //
 // All times are from one machine's clock. A version was stored after the time that its
 // conductor wrote into the version, and before the recorder received the version.
@@ -54,8 +53,8 @@ type History struct {
 	Machines    map[string]Machine // by the UUID of their nodes
 }
 
-// Work has the operations of the work in each state, of the nodes without a [Machine]. Those of cleaning are the operations
-// of a manual cleaning, which ends in manageable.
+// Work has the operations of the work in each state, of the nodes without a [Machine]. Under cleaning it has
+// the operations of a manual cleaning, which ends in manageable.
 type Work map[states.State][]string
 
 // Version is a node as it was stored.
@@ -70,6 +69,8 @@ type Version struct {
 	Image           string    // identifies the image of the instance
 	Moved           string    // provision_updated_at, which differs for each piece of work
 	Updated, Stored time.Time // the version was stored between these times
+	Broken          []string  // the promises that its write breaks, see promises.Rules.Write
+	Waits           string    // why the node is not idle, see promises.Rules.Waits
 }
 
 // Membership is the time for which a process was a member.
@@ -94,7 +95,7 @@ type Operation struct {
 	Begin, End time.Time
 }
 
-// Machine is what the agents of a machine have done.
+// Machine records the steps that the agents of a machine have executed, and its disk.
 type Machine struct {
 	Steps []Step
 	Disk  string // the image on the disk in the end
@@ -166,9 +167,8 @@ func (h *History) Check() []Finding {
 	c := &checker{History: h}
 	for id, versions := range h.Nodes {
 		c.stored(id, versions)
-		if n := len(versions); n > 0 && !Idle(c.Table, versions[n-1]) {
-			last := versions[n-1]
-			c.find("idle", id, "it is in %q, reserved by %q, with the target power state %q", last.State, last.Claim, last.TargetPower)
+		if n := len(versions); n > 0 && versions[n-1].Waits != "" {
+			c.find("idle", id, "%s", versions[n-1].Waits)
 		}
 	}
 	c.requests()

@@ -9,15 +9,15 @@ import (
 )
 
 // The steps that a machine's agent executes last in an automated cleaning, and after the image in a deployment. They
-// change nothing: they tell what is on the disk.
+// change nothing, and record the content of the disk.
 const (
 	CleanedStep  = "look_after_cleaning"
 	DeployedStep = "look_after_deployment"
 )
 
 // machines checks the nodes whose machines have agents: an automated cleaning that has succeeded has erased the disk, a
-// deployment that has succeeded has written the image, the disk of an active node has that image in the end, and no work
-// has begun a step twice.
+// deployment that has succeeded has written the image, the disk of an active node has that image in the end, and no
+// work has begun a step twice.
 func (c *checker) machines() {
 	for id, m := range c.Machines {
 		versions := c.Nodes[id]
@@ -35,7 +35,8 @@ func (c *checker) machines() {
 			case deployed:
 				deployment := work(versions[:i])
 				image = images(deployment)
-				if !slices.ContainsFunc(m.during(deployment, now), func(s Step) bool { return s.Name == DeployedStep && slices.Contains(image, s.Disk) }) {
+				written := func(s Step) bool { return s.Name == DeployedStep && slices.Contains(image, s.Disk) }
+				if !slices.ContainsFunc(m.during(deployment, now), written) {
 					c.find("machines", id, "it became active at revision %d, and the deployment of %q has not written the image", now.Revision, image)
 				}
 			}
@@ -73,7 +74,8 @@ func (c *checker) repeated(id string, steps []Step) {
 	begun := map[string]Step{}
 	for _, s := range steps {
 		if first, ok := begun[s.Name]; ok {
-			c.find("machines", id, "the agent began %s at %s and at %s, in the same work", s.Name, first.At.Format(timeFormat), s.At.Format(timeFormat))
+			c.find("machines", id, "the agent began %s at %s and at %s, in the same work",
+				s.Name, first.At.Format(timeFormat), s.At.Format(timeFormat))
 		}
 		begun[s.Name] = s
 	}
@@ -104,8 +106,8 @@ func working(state states.State) states.State {
 	return state
 }
 
-// during returns the steps that the agent began between the first version of a piece of work and its end. The end was read later than
-// it was written, when the next work may have begun.
+// during returns the steps that the agent began between the first version of a piece of work and its end. The end was
+// read later than it was written, when the next work may have begun.
 func (m Machine) during(work []Version, end Version) (steps []Step) {
 	for _, s := range m.Steps {
 		if s.At.After(work[0].Updated.Add(-clock)) && s.At.Before(end.Updated.Add(clock)) {

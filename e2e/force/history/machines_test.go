@@ -27,7 +27,8 @@ func installed() *history.History {
 		}},
 		Requests: []history.Request{provision("provide", 19, 21, history.Accepted), provision("active", 59, 61, history.Accepted)},
 		Machines: map[string]history.Machine{node: {Disk: "x", Steps: []history.Step{
-			{Name: "erase", At: at(25), Disk: "y"}, {Name: history.CleanedStep, At: at(35)}, {Name: "erase", At: at(62)}, {Name: history.DeployedStep, At: at(70), Disk: "x"},
+			{Name: "erase", At: at(25), Disk: "y"}, {Name: history.CleanedStep, At: at(35)}, {Name: "erase", At: at(62)},
+			{Name: history.DeployedStep, At: at(70), Disk: "x"},
 		}}},
 	}
 }
@@ -58,11 +59,15 @@ func TestEachBrokenRuleOfMachinesIsFound(t *testing.T) {
 		spoil func(m *history.Machine, versions []history.Version)
 		text  string
 	}{
-		{"no step of the cleaning was executed", func(m *history.Machine, _ []history.Version) { m.Steps = m.Steps[2:] }, "no cleaning has erased the disk"},
+		{"no step of the cleaning was executed", func(m *history.Machine, _ []history.Version) { m.Steps = m.Steps[2:] },
+			"no cleaning has erased the disk"},
 		{"the disk is not erased", func(m *history.Machine, _ []history.Version) { m.Steps[1].Disk = "y" }, "no cleaning has erased the disk"},
-		{"an earlier cleaning has erased the disk", func(m *history.Machine, _ []history.Version) { m.Steps[1].At = at(15) }, "no cleaning has erased the disk"},
-		{"a later cleaning has erased the disk", func(m *history.Machine, _ []history.Version) { m.Steps[1].At = at(55) }, "no cleaning has erased the disk"},
-		{"no step of the deployment was executed", func(m *history.Machine, _ []history.Version) { m.Steps = m.Steps[:3] }, "has not written the image"},
+		{"an earlier cleaning has erased the disk", func(m *history.Machine, _ []history.Version) { m.Steps[1].At = at(15) },
+			"no cleaning has erased the disk"},
+		{"a later cleaning has erased the disk", func(m *history.Machine, _ []history.Version) { m.Steps[1].At = at(55) },
+			"no cleaning has erased the disk"},
+		{"no step of the deployment was executed", func(m *history.Machine, _ []history.Version) { m.Steps = m.Steps[:3] },
+			"has not written the image"},
 		{"the image is another one", func(m *history.Machine, _ []history.Version) { m.Steps[3].Disk = "y" }, "has not written the image"},
 		{"the image was chosen later", func(_ *history.Machine, v []history.Version) { v[5].Image = "" }, "has not written the image"},
 		{"the disk changes later", func(m *history.Machine, _ []history.Version) { m.Disk = "" }, `its disk has the image "" instead of ["x"]`},

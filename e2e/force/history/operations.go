@@ -47,7 +47,8 @@ func (c *checker) complete(id string, versions []Version, operations []Operation
 		}
 		for _, name := range c.Work[last.State] {
 			if !begun[operation{name, last.Moved}] {
-				c.find("operations", id, "the work of %q ended in %q at revision %d, and %s was not done for it", last.State, end.State, end.Revision, name)
+				c.find("operations", id, "the work of %q ended in %q at revision %d, and %s was not done for it",
+					last.State, end.State, end.Revision, name)
 			}
 		}
 	}

@@ -26,7 +26,8 @@ func (c *checker) reads() {
 			continue
 		}
 		c.linearizable(id, "the reads do not fit the stored versions", recordModel(versions), c.recordHistory(versions, requests))
-		c.linearizable(id, "the values that were written and read fit no order", valueModel(versions[0].Value), c.valueHistory(id, versions, requests))
+		c.linearizable(id, "the values that were written and read fit no order", valueModel(versions[0].Value),
+			c.valueHistory(id, versions, requests))
 	}
 }
 
@@ -54,7 +55,7 @@ func recordModel(versions []Version) porcupine.Model {
 	}
 }
 
-// shows reports whether a read's answer is that of a version.
+// shows reports whether a read's answer fits a version.
 func shows(r Request, v Version) bool {
 	return r.Shown.State == v.State && r.Value == v.Value && r.Shown.Reserved == (v.Claim != "") &&
 		(r.Shown.Updated.IsZero() || r.Shown.Updated.Equal(v.Updated))

@@ -43,17 +43,19 @@ func (c *checker) requests() {
 	}
 }
 
-// waitedInStep reports whether a step of a cleaning or a service may have waited when a request was done.
+// waitedInStep reports whether a step of a cleaning, a deployment or a service may have waited when a request was done.
 func (c *checker) waitedInStep(r Request) bool {
 	versions := c.Nodes[r.Node]
 	for i, v := range versions {
-		waits := v.State == states.CleanWait || v.State == states.ServiceWait
-		if waits && v.Updated.Before(r.End) && (i+1 == len(versions) || versions[i+1].Stored.After(r.Begin)) {
+		if stepWaits.Has(v.State) && v.Updated.Before(r.End) && (i+1 == len(versions) || versions[i+1].Stored.After(r.Begin)) {
 			return true
 		}
 	}
 	return false
 }
+
+// stepWaits are the states in which the work may wait for the agent's step.
+var stepWaits = states.SetOf(states.CleanWait, states.DeployWait, states.ServiceWait)
 
 // assign checks that the requests for a node and its transitions can be matched one to one.
 func (c *checker) assign(id string, requests []Request, moves []move) {

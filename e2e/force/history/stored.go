@@ -9,32 +9,21 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// stored checks the transitions and the reservations of a node.
+// stored checks the writes and the reservations of a node.
 func (c *checker) stored(id string, versions []Version) {
 	for i, now := range versions {
+		for _, broken := range now.Broken {
+			c.find("writes", id, "at revision %d %s", now.Revision, broken)
+		}
 		if i == 0 {
 			continue
 		}
 		before := versions[i-1]
 		if now.Revision <= before.Revision {
-			c.find("transitions", id, "revision %d comes after %d", now.Revision, before.Revision)
-		}
-		if before.State != now.State && !c.follows(before.State, now.State) {
-			c.find("transitions", id, "%q was stored after %q, at revision %d", now.State, before.State, now.Revision)
+			c.find("writes", id, "revision %d comes after %d", now.Revision, before.Revision)
 		}
 		c.claims(id, before, now)
 	}
-}
-
-// follows reports whether one write may lead from a state to another: by one row of the
-// table, or by the two rows of an abort of a service.
-func (c *checker) follows(from, to states.State) bool {
-	for row := range c.Table.Transitions() {
-		if row.From == from && row.To == to {
-			return true
-		}
-	}
-	return (from == states.ServiceWait || from == states.ServiceHold) && to == states.Active
 }
 
 // claims checks a change of the reservation from one version to the next.
@@ -48,18 +37,16 @@ func (c *checker) claims(id string, before, now Version) {
 		}
 		return
 	case now.Claim != "":
-		c.find("claims", id, "the reservation of %s passed to %s at revision %d without being dropped", c.who(before), c.who(now), now.Revision)
-		return
+		return // Broken has it
 	}
 	orphaned := c.failsOrphan(before, now)
 	if orphaned && !c.leaseEnded(before.Claim, now.Revision) {
-		c.find("claims", id, "the work of %s was ended at revision %d as that of a dead process, while its lease lasted", c.who(before), now.Revision)
-	}
-	if !orphaned && now.State == before.State && c.hasWork(before) {
-		c.find("claims", id, "the reservation of %s was dropped at revision %d in %q without an end of the work", c.who(before), now.Revision, now.State)
+		c.find("claims", id, "the work of %s was ended at revision %d as if its process were dead, while its lease lasted",
+			c.who(before), now.Revision)
 	}
 	if !orphaned && before.setsPower() && now.TargetPower != states.NoPower {
-		c.find("claims", id, "the power reservation of %s was dropped at revision %d with the target %q", c.who(before), now.Revision, now.TargetPower)
+		c.find("claims", id, "the power reservation of %s was dropped at revision %d with the target %q",
+			c.who(before), now.Revision, now.TargetPower)
 	}
 }
 
@@ -92,9 +79,3 @@ func (c *checker) who(v Version) string {
 
 // setsPower reports whether a reservation is for a change of power.
 func (v Version) setsPower() bool { return v.TargetPower != states.NoPower }
-
-// Idle reports whether a node is not reserved, has no work, does not wait, and has no
-// target power state.
-func Idle(table *states.Table, v Version) bool {
-	return v.Claim == "" && v.TargetPower == states.NoPower && !table.Stuck().Has(v.State) && table.Phase(v.State) != states.PhaseWaiting
-}

@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ironstate/ironstate/e2e/lockstep"
 )
 
 // Class is a kind of difference.
 type Class struct {
-	Name     string // the method, the path with placeholders, and what differs
+	Name     string // the method, the path with placeholders, and the difference
 	Count    int
 	Examples []Example
 	Intended *Intended // nil if it is not intended, see [Known]
@@ -27,13 +30,15 @@ type Example struct {
 	Ironic, Ironstate string // the answers, and the records that differ
 }
 
-// Result is what a run has found.
+// Result holds the findings of a run.
 type Result struct {
+	Ironic    lockstep.Installation
 	Requests  int // that both sides got
 	Different int // requests with an answer or a record that differs
-	Listed    int // those of Different whose differences are all listed in [Known]
+	Listed    int // requests in Different whose differences are all listed in [Known]
+	Statuses  int // requests in Different with another status that is not listed
 	Classes   map[string]*Class
-	Intended  map[string]int // requests with an intended difference, by its name
+	Intended  map[*Intended]int // requests with an intended difference
 }
 
 // add counts the differences of one request.
@@ -42,19 +47,19 @@ func (r *Result) add(examples int, names []string, e Example) {
 		return
 	}
 	r.Different++
-	listed, kinds := true, map[string]bool{}
+	listed, status, kinds := true, false, map[*Intended]bool{}
 	for _, name := range names {
 		c := r.Classes[name]
 		if c == nil {
-			c = &Class{Name: name, Intended: intended(name)}
+			c = &Class{Name: name, Intended: intended(name, r.Ironic.Series)}
 			r.Classes[name] = c
 		}
 		c.Count++
 		if c.Intended == nil {
-			listed = false
-		} else if !kinds[c.Intended.Name] {
-			kinds[c.Intended.Name] = true
-			r.Intended[c.Intended.Name]++
+			listed, status = false, status || otherStatus.MatchString(name)
+		} else if !kinds[c.Intended] {
+			kinds[c.Intended] = true
+			r.Intended[c.Intended]++
 		}
 		if len(c.Examples) < examples {
 			c.Examples = append(c.Examples, e)
@@ -63,15 +68,22 @@ func (r *Result) add(examples int, names []string, e Example) {
 	if listed {
 		r.Listed++
 	}
+	if status {
+		r.Statuses++
+	}
 }
+
+// otherStatus matches the name of a class whose statuses differ.
+var otherStatus = regexp.MustCompile(`: \d{3} -> \d{3}: `)
 
 // merge adds another result.
 func (r *Result) merge(other *Result, examples int) {
 	r.Requests += other.Requests
 	r.Different += other.Different
 	r.Listed += other.Listed
-	for name, count := range other.Intended {
-		r.Intended[name] += count
+	r.Statuses += other.Statuses
+	for known, count := range other.Intended {
+		r.Intended[known] += count
 	}
 	for name, c := range other.Classes {
 		have := r.Classes[name]
@@ -85,8 +97,8 @@ func (r *Result) merge(other *Result, examples int) {
 	}
 }
 
-func newResult() *Result {
-	return &Result{Classes: map[string]*Class{}, Intended: map[string]int{}}
+func newResult(ironic lockstep.Installation) *Result {
+	return &Result{Ironic: ironic, Classes: map[string]*Class{}, Intended: map[*Intended]int{}}
 }
 
 // Sorted returns the classes, the most frequent first.
@@ -110,9 +122,11 @@ const maxShown = 1500
 func (r *Result) Write(w io.Writer) error {
 	var text strings.Builder
 	unexpected := r.Unexpected()
-	fmt.Fprintf(&text, "%d requests, %d with differences (%.2f %%) in %d classes; %d (%.2f %%) are intended, and %d classes\n",
+	fmt.Fprintf(&text, "%d requests, %d with differences (%.2f %%) in %d classes; %d (%.2f %%) are intended, and %d classes;\n"+
+		"%d (%.2f %%) are not intended, of which %d (%.2f %%) have another status\n",
 		r.Requests, r.Different, percent(r.Different, r.Requests), len(r.Classes),
-		r.Listed, percent(r.Listed, r.Requests), len(r.Classes)-len(unexpected))
+		r.Listed, percent(r.Listed, r.Requests), len(r.Classes)-len(unexpected),
+		r.Different-r.Listed, percent(r.Different-r.Listed, r.Requests), r.Statuses, percent(r.Statuses, r.Requests))
 	r.writeIntended(&text)
 	for _, c := range unexpected {
 		c.write(&text)
@@ -130,13 +144,12 @@ func (r *Result) Write(w io.Writer) error {
 // writeIntended writes the intended differences as a table in Markdown, the most frequent
 // first.
 func (r *Result) writeIntended(text *strings.Builder) {
-	names := slices.SortedFunc(maps.Keys(r.Intended), func(a, b string) int {
-		return cmp.Or(cmp.Compare(r.Intended[b], r.Intended[a]), strings.Compare(a, b))
+	all := slices.SortedFunc(maps.Keys(r.Intended), func(a, b *Intended) int {
+		return cmp.Or(cmp.Compare(r.Intended[b], r.Intended[a]), strings.Compare(a.Name, b.Name))
 	})
 	fmt.Fprintf(text, "\n| intended difference | answers | reason |\n| --- | ---: | --- |\n")
-	for _, name := range names {
-		known := slices.IndexFunc(Known, func(k Intended) bool { return k.Name == name })
-		fmt.Fprintf(text, "| %s | %d | %s |\n", name, r.Intended[name], Known[known].Reason)
+	for _, known := range all {
+		fmt.Fprintf(text, "| %s | %d | %s |\n", known.Name, r.Intended[known], known.Reason)
 	}
 }
 

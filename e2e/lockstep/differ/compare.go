@@ -13,15 +13,18 @@ import (
 	"strings"
 )
 
-// comparedHeaders are the headers that clients read. Of the last one only the presence is
+// comparedHeaders are the headers that clients read. Of the last two only the presence is
 // compared.
 var comparedHeaders = []string{
 	"Content-Type", "Location", "Vary", "Allow", "Www-Authenticate", "Retry-After",
 	"X-Openstack-Ironic-Api-Version", "X-Openstack-Ironic-Api-Minimum-Version",
-	"X-Openstack-Ironic-Api-Maximum-Version", requestIDHeader,
+	maximumHeader, requestIDHeader, "X-" + requestIDHeader,
 }
 
-const requestIDHeader = "Openstack-Request-Id"
+const (
+	maximumHeader   = "X-Openstack-Ironic-Api-Maximum-Version"
+	requestIDHeader = "Openstack-Request-Id"
+)
 
 // uuids maps the UUIDs that a server chose to those that the other server chose.
 type uuids struct {
@@ -95,6 +98,10 @@ func inOrder(text string) string {
 			return start + sortedNames(names)
 		}
 	}
+	const patched = "Only the following can be updated: "
+	if start, names, is := strings.Cut(text, patched); is {
+		return start + patched + sortedNames(names)
+	}
 	if names, is := strings.CutPrefix(text, `Field(s) "`); is {
 		names, rest, _ := strings.Cut(names, `"`)
 		return `Field(s) "` + sortedNames(names) + `"` + rest
@@ -153,7 +160,7 @@ func headerText(header http.Header, name string) string {
 	switch {
 	case !has:
 		return absent
-	case name == requestIDHeader:
+	case strings.HasSuffix(name, requestIDHeader):
 		return "present"
 	default:
 		return strings.Join(values, ", ")
@@ -207,7 +214,8 @@ func decode(body []byte) any {
 }
 
 // freeFields are the fields whose keys a client chooses.
-var freeFields = regexp.MustCompile(`\.(extra|driver_info|instance_info|properties|internal_info|local_link_connection|raid_config|target_raid_config|args|methods)\.`)
+var freeFields = regexp.MustCompile(
+	`\.(extra|driver_info|instance_info|properties|internal_info|local_link_connection|raid_config|target_raid_config|args|methods)\.`)
 
 // compareValues compares two values of JSON and returns a text for each difference.
 func (u *uuids) compareValues(path string, ironic, ironstate any) []string {
@@ -268,8 +276,8 @@ func (u *uuids) compareValues(path string, ironic, ironstate any) []string {
 	return []string{fmt.Sprintf("%s: %s -> %s", path, valuePattern(ironic), valuePattern(ironstate))}
 }
 
-// setFields are the fields whose order in Ironic is that of a Python set, which differs
-// from process to process.
+// setFields are the fields that Ironic keeps in a Python set, whose order differs from
+// process to process.
 var setFields = regexp.MustCompile(`\.enabled_\w+_interfaces$`)
 
 func sorted(list []any) []any {
@@ -297,8 +305,8 @@ func outline(a Answer) string {
 	return strings.TrimPrefix(form+" "+pattern(text), " ")
 }
 
-// refusal returns the text of a refusal and its form: that of Ironic's faults, that of its web framework, or empty for
-// a body in no such form.
+// refusal returns the text of a refusal and its form: Ironic's, its web framework's, or empty for a body in neither
+// form.
 func refusal(a Answer) (form, text string) {
 	if outer, ok := unwrap(decode(a.Body)).(map[string]any); ok {
 		if inner, ok := outer["error_message"].(map[string]any); ok {

@@ -9,20 +9,21 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/ironstate/ironstate/e2e/lockstep"
+	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/internal/needs"
+	"github.com/ironstate/ironstate/states"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 // seed of the requests in CI. A longer run has its own, see cmd/apidiff.
 const seed = 1
 
 func TestASeedAndARoundDetermineTheRequests(t *testing.T) {
 	requests := func(seed, round uint64) (all []string) {
-		g := newGenerator(seed, round)
+		g := newGenerator(states.Antelope, seed, round)
 		for _, r := range g.setup() {
 			all = append(all, r.String())
 		}
@@ -38,7 +39,8 @@ func TestASeedAndARoundDetermineTheRequests(t *testing.T) {
 
 func TestAnyRequestCanBeGenerated(t *testing.T) {
 	for round := range uint64(300) {
-		g := newGenerator(seed, round)
+		g := newGenerator(states.Antelope, seed, round)
+		g.wide = int(round % 100)
 		g.setup()
 		for range roundLength {
 			require.NotEmpty(t, g.next().Path)
@@ -63,18 +65,26 @@ func TestAnswersAreComparedExceptForTimesAndUUIDsOfTheServers(t *testing.T) {
 	}{
 		{"order of keys", answer(200, `{"a": 1, "b": 2}`, ""), answer(200, `{"b":2,"a":1}`, ""), nil},
 		{"times", answer(200, `{"a": "2026-11-22T13:27:10.458699+00:00"}`, ""), answer(200, `{"a":"2026-01-01T00:00:00+00:00"}`, ""), nil},
-		{"a time and null", answer(200, `{"a": "2026-11-22T13:27:10.458699+00:00"}`, ""), answer(200, `{"a":null}`, ""), []string{"200 body.a: «N-N-NTN:N:N.N+N:N» -> null"}},
+		{"a time and null", answer(200, `{"a": "2026-11-22T13:27:10.458699+00:00"}`, ""), answer(200, `{"a":null}`, ""),
+			[]string{"200 body.a: «N-N-NTN:N:N.N+N:N» -> null"}},
 		{"the servers' UUIDs", answer(200, `["`+first+`", "/`+first+`"]`, first), answer(200, `["`+second+`", "/`+second+`"]`, second), nil},
-		{"another UUID", answer(200, `["`+first+`", "`+first+`"]`, ""), answer(200, `["`+second+`", "`+third+`"]`, ""), []string{"200 body[]: «UUID» -> «UUID»"}},
+		{"another UUID", answer(200, `["`+first+`", "`+first+`"]`, ""), answer(200, `["`+second+`", "`+third+`"]`, ""),
+			[]string{"200 body[]: «UUID» -> «UUID»"}},
 		{"a chosen UUID", answer(200, `["`+nodeUUID(0)+`"]`, ""), answer(200, `["`+first+`"]`, ""), []string{"200 body[]: «UUID» -> «UUID»"}},
 		{"status", answer(400, fault("Node 7 is 'x'"), ""), answer(202, ``, ""), []string{"400 -> 202: fault «Node N is 'Q'» -> accepted"}},
 		{"text", answer(400, fault("Node 7"), ""), answer(400, fault("Node 8"), ""), []string{"400 body: fault «Node N» -> fault «Node N»"}},
-		{"order of a set", answer(400, fault(`Field(s) \\\"b, a\\\" are not valid`), ""), answer(400, fault(`Field(s) \\\"a, b\\\" are not valid`), ""), nil},
-		{"other names", answer(400, fault("Unexpected arguments: b, a"), ""), answer(400, fault("Unexpected arguments: a, c"), ""), []string{"400 body: fault «Unexpected arguments: b, a» -> fault «Unexpected arguments: a, c»"}},
-		{"order of printed keys", answer(400, fault("no {'a': 1, 'b': 2}"), ""), answer(400, fault("no {'b': 2, 'a': 1}"), ""), []string{"400 body in another order: fault «no {'Q': N, 'Q': N}»"}},
-		{"a printed value", answer(400, fault("no {'a': 1, 'b': 2}"), ""), answer(400, fault("no {'b': 1, 'a': 1}"), ""), []string{"400 body: fault «no {'Q': N, 'Q': N}» -> fault «no {'Q': N, 'Q': N}»"}},
-		{"order of items", answer(200, `{"l": [{"a": 1}, {"a": 2}]}`, ""), answer(200, `{"l": [{"a": 2}, {"a": 1}]}`, ""), []string{"200 body.l: in another order"}},
-		{"an item", answer(200, `{"l": [{"a": 1}, {"a": 2}]}`, ""), answer(200, `{"l": [{"a": 2}, {"a": 3}]}`, ""), []string{"200 body.l[].a: number -> number"}},
+		{"order of a set", answer(400, fault(`Field(s) \\\"b, a\\\" are not valid`), ""),
+			answer(400, fault(`Field(s) \\\"a, b\\\" are not valid`), ""), nil},
+		{"other names", answer(400, fault("Unexpected arguments: b, a"), ""), answer(400, fault("Unexpected arguments: a, c"), ""),
+			[]string{"400 body: fault «Unexpected arguments: b, a» -> fault «Unexpected arguments: a, c»"}},
+		{"order of printed keys", answer(400, fault("no {'a': 1, 'b': 2}"), ""), answer(400, fault("no {'b': 2, 'a': 1}"), ""),
+			[]string{"400 body in another order: fault «no {'Q': N, 'Q': N}»"}},
+		{"a printed value", answer(400, fault("no {'a': 1, 'b': 2}"), ""), answer(400, fault("no {'b': 1, 'a': 1}"), ""),
+			[]string{"400 body: fault «no {'Q': N, 'Q': N}» -> fault «no {'Q': N, 'Q': N}»"}},
+		{"order of items", answer(200, `{"l": [{"a": 1}, {"a": 2}]}`, ""), answer(200, `{"l": [{"a": 2}, {"a": 1}]}`, ""),
+			[]string{"200 body.l: in another order"}},
+		{"an item", answer(200, `{"l": [{"a": 1}, {"a": 2}]}`, ""), answer(200, `{"l": [{"a": 2}, {"a": 3}]}`, ""),
+			[]string{"200 body.l[].a: number -> number"}},
 		{"header", answer(204, ``, "x"), answer(204, ``, "y"), []string{"204 headers: Location «x» -> «y»"}},
 		{"length", answer(200, `{"l": [1]}`, ""), answer(200, `{"l": []}`, ""), []string{"200 body.l: 1 items -> 0 items"}},
 		{"a field", answer(200, `{"l": [{"a": null}]}`, ""), answer(200, `{"l": [{}]}`, ""), []string{"200 body.l[].a: null -> absent"}},
@@ -96,7 +106,8 @@ func TestRecordsAreComparedWithTheirChanges(t *testing.T) {
 	}{
 		{"unchanged", audit{at(id, early), at(id, early)}, audit{at(id, early), at(id, early)}, nil},
 		{"both changed", audit{at(id, early), at(id, early)}, audit{at(id, late), at(id, late)}, nil},
-		{"Ironic's changed", audit{at(id, early), at(id, early)}, audit{at(id, late), at(id, early)}, []string{"record.updated_at changed: true -> false"}},
+		{"Ironic's changed", audit{at(id, early), at(id, early)}, audit{at(id, late), at(id, early)},
+			[]string{"record.updated_at changed: true -> false"}},
 		{"only Ironic's", audit{}, audit{at(id, early), nil}, []string{"record only in Ironic"}},
 		{"only ironstate's", audit{}, audit{nil, at(id, early)}, []string{"record only in ironstate"}},
 	} {
@@ -106,8 +117,24 @@ func TestRecordsAreComparedWithTheirChanges(t *testing.T) {
 	}
 }
 
+func TestTheRequestsOfEachKindOfDifferenceAreCounted(t *testing.T) {
+	antelope, epoxy := newResult(lockstep.Installation{Series: states.Antelope}), newResult(lockstep.Installation{Series: states.Epoxy})
+	for _, names := range [][]string{
+		nil,
+		{"PATCH /v1/nodes/{}: 200 body.parent_node: «UUID» -> null", "PATCH /v1/nodes/{}: record.parent_node: «UUID» -> null"},
+		{"GET /v1/nodes: 200 -> 400: accepted -> fault «x»", "GET /v1/nodes: 200 body.name: null -> absent"},
+		{"GET /v1/nodes: 200 body.name: null -> absent"},
+	} {
+		antelope.add(1, names, Example{})
+		epoxy.add(1, names, Example{})
+	}
+	epoxy.merge(antelope, 1)
+	require.Equal(t, []int{3, 0, 1}, []int{antelope.Different, antelope.Listed, antelope.Statuses})
+	require.Equal(t, []int{6, 1, 2}, []int{epoxy.Different, epoxy.Listed, epoxy.Statuses}, "the difference holds for some series")
+}
+
 func TestARefusalThatDiffersMayHaveLockedANodeOnOneSideOnly(t *testing.T) {
-	w := &worker{number: 1}
+	w := &worker{number: 1, sides: &sides{ironic: &lockstep.Ironic{}}}
 	port := request(http.MethodPatch, "/v1/ports/{}", nodeUUID(0))
 	node := request(http.MethodPatch, "/v1/nodes/{}", nodeUUID(0))
 	require.Empty(t, w.touched(port, true, false))

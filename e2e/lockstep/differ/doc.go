@@ -11,5 +11,8 @@
 // back into step, so that one difference does not cause others.
 //
 // Differences are counted by class: the request's method and path with placeholders,
-// and what differs. [Known] lists the classes that are intended, with reasons.
+// and the difference. [Known] lists the classes that are intended, with reasons.
+//
+// The data of the requests are in files: fields.txt has the fields of all objects and their values, and wide.json the
+// data of the wide requests.
 package differ

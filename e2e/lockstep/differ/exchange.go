@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 // Request is a request that both sides get.
@@ -22,7 +24,7 @@ type Request struct {
 	Pattern string // the path with placeholders, without the query
 	Header  http.Header
 	Body    []byte // nil for none
-	Twist   string // what is unusual about the request, empty for nothing
+	Twist   string // the unusual part of the request, empty for none
 	writes  bool   // the request may change a record, whatever its method
 }
 
@@ -66,12 +68,14 @@ const requestTimeout = time.Minute
 // client sends requests to one side.
 type client struct {
 	endpoint string
+	series   states.Series // the comparison itself asks in its newest version
 	http     *http.Client
 }
 
-func newClient(endpoint string) *client {
-	return &client{endpoint, &http.Client{
-		Transport:     &http.Transport{DisableCompression: true},
+func newClient(endpoint string, series states.Series) *client {
+	return &client{endpoint, series, &http.Client{
+		// The server of 39.0.0 closes connections that have been idle for a while.
+		Transport:     &http.Transport{DisableCompression: true, DisableKeepAlives: true},
 		Timeout:       requestTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

@@ -11,19 +11,22 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/ironstate/ironstate/e2e/lockstep"
+	"github.com/ironstate/ironstate/states"
 )
 
-// generator makes requests. They depend on the random numbers, on the provision states of
+// generator makes requests. They depend on the series, on the random numbers, on the provision states of
 // the nodes, and on the objects whose UUIDs the servers have chosen, alone.
 type generator struct {
 	*rand.Rand
+	series states.Series
+	wide   int               // the share of wideRequests, in percent
 	states map[string]string // by UUID
 	made   map[byte][]string // the UUIDs that Ironic has chosen, by kind
+	index  int               // the number of the object that a template makes
 }
 
-func newGenerator(seed, round uint64) *generator {
-	return &generator{Rand: rand.New(rand.NewPCG(seed, round)), states: map[string]string{}}
+func newGenerator(series states.Series, seed, round uint64) *generator {
+	return &generator{Rand: rand.New(rand.NewPCG(seed, round)), series: series, states: map[string]string{}}
 }
 
 // chance reports true in the given share of calls, in percent.
@@ -38,22 +41,24 @@ type choice struct {
 }
 
 func (g *generator) choose(from []choice) Request {
-	sum := 0
-	for _, c := range from {
-		sum += c.weight
+	weights := make([]int, len(from))
+	for i, c := range from {
+		weights[i] = c.weight
 	}
-	n := g.IntN(sum)
-	for _, c := range from {
-		if n -= c.weight; n < 0 {
-			return c.make(g)
-		}
-	}
-	panic("unreachable")
+	return from[g.weighted(weights)].make(g)
 }
 
 // next returns the next request.
 func (g *generator) next() Request {
-	r := g.choose(requests)
+	var r Request
+	switch {
+	case g.wide > 0 && g.chance(g.wide):
+		r = g.choose(wideRequests)
+	case g.series > states.Antelope && g.chance(laterShare):
+		r = g.choose(laterRequests)
+	default:
+		r = g.choose(requests)
+	}
 	g.finish(&r)
 	if g.chance(4) {
 		g.twist(&r)
@@ -66,9 +71,9 @@ func (g *generator) finish(r *Request) {
 	r.Header = http.Header{}
 	switch n := g.IntN(100); {
 	case n < 60:
-		r.Header.Set(versionHeader, lockstep.Series.MaxAPIVersion().String())
+		r.Header.Set(versionHeader, g.series.MaxAPIVersion().String())
 	case n < 97:
-		r.Header.Set(versionHeader, fmt.Sprintf("1.%d", 1+g.IntN(int(lockstep.Series.MaxAPIVersion()))))
+		r.Header.Set(versionHeader, fmt.Sprintf("1.%d", 1+g.IntN(int(g.series.MaxAPIVersion()))))
 	case n < 99:
 		r.Header.Set(versionHeader, "latest")
 	}
@@ -216,7 +221,7 @@ func (g *generator) fields(names []string) string {
 	return strings.Join(chosen, ",")
 }
 
-// list returns parameters of a list: those of paging, and filters.
+// list returns parameters of a list: for paging, and filters.
 func (g *generator) list(names []string, filters func(url.Values)) url.Values {
 	v := url.Values{}
 	if g.chance(25) {

@@ -6,93 +6,35 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/ironstate/ironstate/e2e/lockstep"
 	"github.com/ironstate/ironstate/states"
 )
 
-// nodeFields are the fields of a node in the newest version.
-var nodeFields = strings.Fields(`uuid created_at updated_at automated_clean bios_interface boot_interface boot_mode
-	clean_step conductor conductor_group console_enabled console_interface deploy_interface deploy_step description
-	driver driver_info driver_internal_info extra fault inspect_interface inspection_finished_at inspection_started_at
-	instance_info instance_uuid last_error lessee maintenance maintenance_reason management_interface name
-	network_data network_interface owner power_interface power_state properties protected protected_reason
-	provision_state provision_updated_at raid_config raid_interface rescue_interface reservation resource_class
-	retired retired_reason secure_boot shard storage_interface target_power_state target_provision_state
-	target_raid_config vendor_interface traits chassis_uuid allocation_uuid`)
-
-var interfaceKinds = map[string][]any{
-	"bios": {"fake", "no-bios"}, "boot": {"fake", "ipxe", "pxe"}, "console": {"fake", "no-console"}, "deploy": {"fake", "direct"},
-	"inspect": {"fake", "no-inspect"}, "management": {"fake"}, "network": {"noop"}, "power": {"fake"}, "raid": {"fake", "no-raid"},
-	"rescue": {"fake", "no-rescue"}, "storage": {"noop"}, "vendor": {"fake", "no-vendor"},
-}
-
-var kinds = []string{"bios", "boot", "console", "deploy", "inspect", "management", "network", "power", "raid", "rescue", "storage", "vendor"}
-
 var traits = []any{"CUSTOM_A", "CUSTOM_B", "HW_CPU_X86_VMX", "CUSTOM_GPU_1"}
-
-// nodeValue returns the name of a field that a client may set, and a value.
-func (g *generator) nodeValue() (name string, value any) {
-	switch g.IntN(20) {
-	case 0, 1:
-		kind := pick(g, kinds...)
-		return kind + "_interface", g.of(interfaceKinds[kind]...)
-	case 2:
-		return "name", g.of(fmt.Sprintf("node-%d", g.IntN(pool)), fmt.Sprintf("node-%d", g.IntN(pool)), nil)
-	case 3:
-		return "resource_class", g.of("baremetal", "baremetal", "gold", nil)
-	case 4:
-		return "owner", g.of("me", "other", nil, "")
-	case 5:
-		return "lessee", g.of("me", "tenant", nil)
-	case 6:
-		return "description", g.of("a description", "ünïcode", "")
-	case 7:
-		return "automated_clean", g.of(true, false, nil)
-	case 8:
-		return "protected", g.of(true, false, false)
-	case 9:
-		return "protected_reason", g.of("because", nil)
-	case 10:
-		return "retired", g.of(true, false, false)
-	case 11:
-		return "retired_reason", g.of("because", nil, "")
-	case 12:
-		return "shard", g.of("a", "b", nil, "")
-	case 13:
-		return "conductor_group", g.of("", "", "", "other")
-	case 14:
-		return "instance_uuid", g.of(uuid('i', g.IntN(2)), nil)
-	case 15:
-		return "chassis_uuid", g.of(uuid('c', g.IntN(pool)), uuid('c', g.IntN(pool)), nil)
-	case 16:
-		return "network_data", g.of(map[string]any{}, map[string]any{"links": []any{}, "networks": []any{}, "services": []any{}})
-	case 17:
-		return "instance_info", g.of(map[string]any{}, map[string]any{"image_source": "http://i/image", "root_gb": 10},
-			map[string]any{"traits": []any{pick(g, traits...)}}, map[string]any{"capabilities": map[string]any{"boot_option": "local"}})
-	case 18:
-		return "properties", g.of(map[string]any{}, map[string]any{"cpus": 4, "memory_mb": 1024, "local_gb": 10, "cpu_arch": "x86_64"},
-			map[string]any{"capabilities": "boot_mode:uefi,a:b"})
-	default:
-		return pick(g, "extra", "driver_info"), g.of(map[string]any{}, map[string]any{"a": "b"}, map[string]any{"n": 1, "password": "secret", "l": []any{1}})
-	}
-}
 
 // newNode returns a request for a new node.
 func newNode(g *generator) Request { return g.createNode(g.IntN(pool), g.IntN(4)) }
 
 func (g *generator) createNode(i, extras int) Request {
-	body := map[string]any{"driver": g.of("fake-hardware", "fake-hardware", "fake-hardware", "fake-hardware", "fake-hardware", "ipmi"), "uuid": nodeUUID(i)}
+	body := map[string]any{"driver": g.of("fake-hardware", "fake-hardware", "fake-hardware", "fake-hardware", "fake-hardware", "ipmi"),
+		"uuid": nodeUUID(i)}
 	if g.chance(60) {
 		body["name"] = fmt.Sprintf("node-%d", i)
 	}
 	for range extras {
-		name, value := g.nodeValue()
+		name, value := g.valueOf(nodesPath)
 		body[name] = value
 	}
+	if g.chance(5) {
+		body["secure_boot"] = g.of(true, false, nil, "on", "x", "")
+	}
+	if g.chance(3) {
+		body["boot_mode"] = g.of("uefi", "bios", nil, "x")
+	}
 	if g.chance(4) {
-		body[pick(g, "nonsense", "provision_state", "power_state", "id", "created_at", "reservation", "last_error", "traits", "links", "maintenance")] = g.value()
+		body[pick(g, "nonsense", "provision_state", "power_state", "id", "created_at", "reservation", "last_error", "traits", "links",
+			"maintenance")] = g.value()
 	}
 	if g.chance(3) {
 		delete(body, pick(g, "driver", "uuid"))
@@ -113,7 +55,8 @@ func (g *generator) patch(field func() (string, any), below ...string) any {
 			value = g.value()
 		}
 		if g.chance(3) {
-			path = pick(g, "/uuid", "/nonsense", "/provision_state", "/created_at", "/links", "/id", "", "/", "extra", "//", "/extra/", "/traits", "/states")
+			path = pick(g, "/uuid", "/nonsense", "/provision_state", "/created_at", "/links", "/id", "", "/", "extra", "//", "/extra/",
+				"/traits", "/states")
 		}
 		if g.chance(1) {
 			op = pick(g, "copy", "move", "nonsense", "")
@@ -133,9 +76,10 @@ func (g *generator) patch(field func() (string, any), below ...string) any {
 func patchNode(g *generator) Request {
 	r := request("PATCH", "/v1/nodes/{}", g.node()).with(g.patch(func() (string, any) {
 		if g.chance(3) {
-			return pick(g, "driver", "maintenance", "maintenance_reason", "boot_mode", "allocation_uuid"), g.of("fake-hardware", "ipmi", true, "because")
+			return pick(g, "driver", "maintenance", "maintenance_reason", "boot_mode", "allocation_uuid"),
+				g.of("fake-hardware", "ipmi", true, "because")
 		}
-		return g.nodeValue()
+		return g.valueOf(nodesPath)
 	}, "extra", "extra", "driver_info", "properties", "instance_info"))
 	if g.chance(8) {
 		r.Path += "?reset_interfaces=" + pick(g, "true", "false", "x")
@@ -147,7 +91,8 @@ func patchNode(g *generator) Request {
 func (g *generator) nodeFilters(v url.Values) {
 	for range 1 + g.IntN(2) {
 		name := pick(g, "associated", "maintenance", "provision_state", "driver", "resource_class", "owner", "lessee", "shard", "sharded",
-			"retired", "fault", "conductor_group", "instance_uuid", "chassis_uuid", "conductor", "description_contains", "project", "name", "parent_node")
+			"retired", "fault", "conductor_group", "instance_uuid", "chassis_uuid", "conductor", "description_contains", "project",
+			"name", "parent_node")
 		value := pick(g, "true", "false", "", "x")
 		switch name {
 		case "provision_state":
@@ -178,7 +123,8 @@ func (g *generator) nodeFilters(v url.Values) {
 }
 
 func listNodes(g *generator) Request {
-	return request("GET", pick(g, "/v1/nodes", "/v1/nodes", "/v1/nodes", "/v1/nodes/detail")).query(g.markers('n', g.list(nodeFields, g.nodeFilters)))
+	return request("GET", pick(g, "/v1/nodes", "/v1/nodes", "/v1/nodes", "/v1/nodes/detail")).query(g.markers('n',
+		g.list(g.fieldsOf(nodesPath), g.nodeFilters)))
 }
 
 // markers adds a marker in some cases.
@@ -192,7 +138,7 @@ func (g *generator) markers(kind byte, v url.Values) url.Values {
 func showNode(g *generator) Request {
 	v := url.Values{}
 	if g.chance(40) {
-		v.Set("fields", g.fields(nodeFields))
+		v.Set("fields", g.fields(g.fieldsOf(nodesPath)))
 	}
 	return request("GET", "/v1/nodes/{}", g.node()).query(v)
 }
@@ -210,7 +156,7 @@ func (g *generator) provisionTarget(node string) string {
 	if err == nil && g.chance(75) {
 		var allowed []string
 		for _, word := range words {
-			if _, err := lockstep.Series.Table().Request(state, word, lockstep.Series.MaxAPIVersion()); err == nil {
+			if _, err := g.series.Table().Request(state, word, g.series.MaxAPIVersion()); err == nil {
 				allowed = append(allowed, word)
 			}
 		}
@@ -238,7 +184,8 @@ func provision(g *generator) Request {
 		body["deploy_steps"] = g.steps("deploy", "bios", "raid")
 	}
 	if g.chance(6) {
-		body["configdrive"] = g.of("http://c/d", "H4sIAAAAAAAAAwMAAAAAAAAAAAA=", map[string]any{"meta_data": map[string]any{"a": "b"}}, "not base64!")
+		body["configdrive"] = g.of("http://c/d", "H4sIAAAAAAAAAwMAAAAAAAAAAAA=", map[string]any{"meta_data": map[string]any{"a": "b"}},
+			"not base64!")
 	}
 	if g.chance(2) {
 		body[pick(g, "disable_ramdisk", "nonsense", "runbook", "service_steps")] = g.value()
@@ -252,6 +199,7 @@ type step struct {
 	Step      any `json:"step,omitempty"`
 	Args      any `json:"args,omitempty"`
 	Priority  any `json:"priority,omitempty"`
+	Order     any `json:"order,omitempty"`
 	Nonsense  any `json:"nonsense,omitempty"`
 }
 
@@ -268,7 +216,8 @@ func (g *generator) steps(interfaces ...any) any {
 			s.Step = pick(g, "factory_reset", "apply_configuration")
 		}
 		if s.Step == "apply_configuration" && g.chance(85) || g.chance(10) {
-			s.Args = g.of(map[string]any{"settings": []any{map[string]any{"name": "LogicalProc", "value": "Enabled"}}}, map[string]any{}, map[string]any{"settings": 1})
+			s.Args = g.of(map[string]any{"settings": []any{map[string]any{"name": "LogicalProc", "value": "Enabled"}}}, map[string]any{},
+				map[string]any{"settings": 1})
 		}
 		if g.chance(3) { // manual steps have none
 			s.Priority = g.of(10, 0, "20", -1)

@@ -17,7 +17,8 @@ var nodeParts = []choice{
 	{8, func(g *generator) Request {
 		return request("PUT", "/v1/nodes/{}/states/raid", g.node()).with(g.of(
 			map[string]any{"logical_disks": []any{map[string]any{"size_gb": 10, "raid_level": pick(g, "1", "0", "77", "JBOD")}}},
-			map[string]any{"logical_disks": []any{map[string]any{"size_gb": pick[any](g, "MAX", 1, -1, "x"), "raid_level": "5", "is_root_volume": true}}},
+			map[string]any{"logical_disks": []any{map[string]any{"size_gb": pick[any](g, "MAX", 1, -1, "x"), "raid_level": "5",
+				"is_root_volume": true}}},
 			map[string]any{}, map[string]any{"logical_disks": []any{}}))
 	}},
 	{5, func(g *generator) Request {
@@ -64,7 +65,7 @@ var nodeParts = []choice{
 	{6, callVendor("/v1/nodes/{}/vendor_passthru", func(g *generator) []string { return []string{g.node()} })},
 	{4, func(g *generator) Request {
 		return request(pick(g, "POST", "POST", "POST", "GET", "PUT"), "/v1/nodes/{}/vendor_passthru/{}", g.node(), pick(g, vendorMethods...)).
-			with(g.of(map[string]any{"bar": "kazoo"}, map[string]any{"bar": "meow"}, map[string]any{})).mayWrite()
+			with(g.vendorBody()).mayWrite()
 	}},
 	{6, get("/v1/nodes/{}/traits")},
 	{8, func(g *generator) Request {
@@ -80,7 +81,8 @@ var nodeParts = []choice{
 		return request("PUT", "/v1/nodes/{}/traits", g.node()).with(map[string]any{"traits": list})
 	}},
 	{8, func(g *generator) Request {
-		return request("PUT", "/v1/nodes/{}/traits/{}", g.node(), pick(g, "CUSTOM_A", "CUSTOM_B", "HW_CPU_X86_VMX", "lower", "CUSTOM_ü", "CUSTOM_"))
+		return request("PUT", "/v1/nodes/{}/traits/{}", g.node(),
+			pick(g, "CUSTOM_A", "CUSTOM_B", "HW_CPU_X86_VMX", "lower", "CUSTOM_ü", "CUSTOM_"))
 	}},
 	{3, func(g *generator) Request { return request("DELETE", "/v1/nodes/{}/traits", g.node()) }},
 	{5, func(g *generator) Request {
@@ -117,15 +119,17 @@ var nodeParts = []choice{
 	{1, get("/v1/nodes/{}/children")},
 	{6, get("/v1/nodes/{}/allocation")},
 	{3, func(g *generator) Request { return request("DELETE", "/v1/nodes/{}/allocation", g.node()) }},
-	{2, below("/v1/nodes/{}/ports", portFields)},
-	{1, below("/v1/nodes/{}/ports/detail", portFields)},
-	{1, below("/v1/nodes/{}/portgroups", portGroupFields)},
-	{1, below("/v1/nodes/{}/portgroups/detail", portGroupFields)},
+	{2, below("/v1/nodes/{}/ports", "/v1/ports")},
+	{1, below("/v1/nodes/{}/ports/detail", "/v1/ports")},
+	{1, below("/v1/nodes/{}/portgroups", "/v1/portgroups")},
+	{1, below("/v1/nodes/{}/portgroups/detail", "/v1/portgroups")},
 	{3, get("/v1/nodes/{}/volume")},
-	{3, below("/v1/nodes/{}/volume/connectors", connectorFields)},
-	{3, below("/v1/nodes/{}/volume/targets", targetFields)},
+	{3, below("/v1/nodes/{}/volume/connectors", "/v1/volume/connectors")},
+	{3, below("/v1/nodes/{}/volume/targets", "/v1/volume/targets")},
 	{4, func(g *generator) Request {
-		return request("GET", "/v1/nodes/{}/{}", g.node(), pick(g, append([]string{"nonsense", "id", "", "detail", "links"}, nodeFields...)...))
+		node := g.node()
+		names := append([]string{"nonsense", "id", "", "detail", "links"}, tables[nodesPath].fields...)
+		return request("GET", "/v1/nodes/{}/{}", node, pick(g, names...))
 	}},
 	{3, func(g *generator) Request {
 		return request("GET", "/v1/nodes/"+pick(g, "states", "states/console", "maintenance", "ports", "vifs", "traits", "validate", "management",
@@ -136,16 +140,19 @@ var nodeParts = []choice{
 	}},
 }
 
-var vendorMethods = []string{"second_method", "third_method_sync", "fourth_method_shared_lock", "first_method", "no_such_method", "bmc_reset"}
+var vendorMethods = []string{"second_method", "third_method_sync", "fourth_method_shared_lock", "first_method", "no_such_method",
+	"bmc_reset"}
 
 // get returns a request for a path below a node.
 func get(pattern string) func(*generator) Request {
 	return func(g *generator) Request { return request("GET", pattern, g.node()) }
 }
 
-// below returns a request for a list below a node.
-func below(pattern string, fields []string) func(*generator) Request {
-	return func(g *generator) Request { return request("GET", pattern, g.node()).query(g.list(fields, nil)) }
+// below returns a request for the objects of a list below a node.
+func below(pattern, of string) func(*generator) Request {
+	return func(g *generator) Request {
+		return request("GET", pattern, g.node()).query(g.list(tables[of].fields, nil))
+	}
 }
 
 func callVendor(pattern string, args func(g *generator) []string) func(*generator) Request {
@@ -158,8 +165,16 @@ func callVendor(pattern string, args func(g *generator) []string) func(*generato
 		if g.chance(10) {
 			return r
 		}
-		return r.with(g.of(map[string]any{"bar": "kazoo"}, map[string]any{"bar": "meow"}, map[string]any{"bar": "woof"}, map[string]any{}))
+		return r.with(g.vendorBody())
 	}
+}
+
+// vendorBody returns the body of a call of a vendor method.
+func (g *generator) vendorBody() any {
+	if g.chance(12) {
+		return map[string]any{"bar": g.value()}
+	}
+	return g.of(map[string]any{"bar": "kazoo"}, map[string]any{"bar": "meow"}, map[string]any{"bar": "woof"}, map[string]any{})
 }
 
 func (r Request) mayWrite() Request {

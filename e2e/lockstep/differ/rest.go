@@ -11,19 +11,17 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ironstate/ironstate/e2e/lockstep"
 	"github.com/ironstate/ironstate/states"
 )
 
 // restTimeout bounds how long work on a node may take.
-const restTimeout = 5 * time.Second
+const restTimeout = 30 * time.Second
 
 // records are the objects of one kind, by UUID.
 type records map[string]map[string]any
 
-// working are the provision states in which a conductor works.
-var working = states.SetOf(states.Verifying, states.Cleaning, states.Deploying, states.Inspecting, states.Deleting,
-	states.Rescuing, states.Unrescuing, states.Adopting)
+// working are the provision states in which a conductor works, in any series.
+var working = states.Latest().Table().Stuck()
 
 // atRest reports whether a conductor works on no object.
 func (r records) atRest() bool {
@@ -39,18 +37,23 @@ func (r records) atRest() bool {
 	return true
 }
 
-// collection returns the request that lists the objects of a kind in full.
-func collection(path string) Request {
+// collection returns the request that lists the objects of a kind in full, in the newest version of a series.
+func collection(path string, series states.Series) Request {
 	r := request(http.MethodGet, path)
 	switch path {
 	case "/v1/ports", "/v1/portgroups", "/v1/chassis":
 		r.Path += "/detail"
 	case "/v1/allocations":
+	case nodesPath:
+		r.Path += "?detail=true"
+		if series >= states.Bobcat {
+			r.Path += "&include_children=true"
+		}
 	default:
 		r.Path += "?detail=true"
 	}
 	r.Header = http.Header{}
-	r.Header.Set(versionHeader, lockstep.Series.MaxAPIVersion().String())
+	r.Header.Set(versionHeader, series.MaxAPIVersion().String())
 	return r
 }
 
@@ -59,7 +62,7 @@ func collection(path string) Request {
 func rest(ctx context.Context, c *client, path string) (records, error) {
 	deadline := time.Now().Add(restTimeout)
 	for {
-		answer, err := c.send(ctx, collection(path))
+		answer, err := c.send(ctx, collection(path, c.series))
 		if err != nil {
 			return nil, err
 		}

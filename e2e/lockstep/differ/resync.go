@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-
-	"github.com/ironstate/ironstate/e2e/lockstep"
 )
 
 // resync removes records that differ from both sides, and creates nodes again, so that
@@ -34,7 +32,7 @@ func (w *worker) resync(ctx context.Context, path string, differing []string) er
 			}
 		}
 	}
-	for _, path := range collections {
+	for _, path := range w.collections() {
 		var now audit
 		var err error
 		if now.ironic, err = rest(ctx, w.ironicAPI, path); err != nil {
@@ -72,7 +70,7 @@ func (w *worker) remove(ctx context.Context, c *client, path, id string) error {
 // own sends a request of the resynchronisation, whose answer is not compared.
 func own(ctx context.Context, c *client, r Request) error {
 	r.Header = http.Header{"Content-Type": {"application/json"}}
-	r.Header.Set(versionHeader, lockstep.Series.MaxAPIVersion().String())
+	r.Header.Set(versionHeader, c.series.MaxAPIVersion().String())
 	if _, err := c.send(ctx, r); err != nil {
 		return fmt.Errorf("resynchronise: %w", err)
 	}

@@ -14,15 +14,20 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ironstate/ironstate/e2e/lockstep"
+	"github.com/ironstate/ironstate/states"
 )
 
 // Run configures a comparison.
 type Run struct {
+	Root     string // the folder of the Ironic, see [lockstep.Options]
 	Seed     uint64
 	Round    uint64         // the first round
 	Requests int            // how many requests at least; 0 for no such bound
 	Time     time.Duration  // how long; 0 for no such bound
 	Workers  int            // 0 stands for 1
+	Wide     int            // the share of the requests that a reader of the API's reference would send, in percent
 	Paths    *regexp.Regexp // only requests whose pattern matches are sent, beside the setup of a round; nil for all
 	Examples int            // kept for each class
 	Log      io.Writer      // gets every exchange; nil for none
@@ -31,10 +36,14 @@ type Run struct {
 // roundLength is the number of requests of a round, after those that create its objects.
 const roundLength = 300
 
-// Do makes the comparison. After an error, such as the end of the context, the result is
-// that of the requests before.
+// Do makes the comparison. After an error, such as the end of the context, the result
+// covers the requests before it.
 func (r Run) Do(ctx context.Context) (*Result, error) {
-	all := newResult()
+	installed, err := lockstep.Find(ctx, r.Root)
+	if err != nil {
+		return nil, err
+	}
+	all := newResult(installed)
 	deadline := time.Now().Add(r.Time)
 	round := r.Round
 	var mu sync.Mutex // guards all and round
@@ -43,14 +52,14 @@ func (r Run) Do(ctx context.Context) (*Result, error) {
 		return ctx.Err() != nil || r.Time > 0 && time.Now().After(deadline) || r.Requests > 0 && int(sent.Load()) >= r.Requests
 	}
 	work := func() error {
-		s, err := startSides(ctx)
+		s, err := startSides(ctx, r.Root)
 		if err != nil {
 			return err
 		}
 		defer s.close()
 		for !over() {
 			mu.Lock()
-			w := &worker{Run: r, sides: s, round: round, sent: &sent, over: over, result: newResult()}
+			w := &worker{Run: r, sides: s, round: round, sent: &sent, over: over, result: newResult(installed)}
 			round++
 			mu.Unlock()
 			err := w.work(ctx)
@@ -92,10 +101,11 @@ func (w *worker) work(ctx context.Context) error {
 	if err := w.reset(ctx); err != nil {
 		return err
 	}
-	g := newGenerator(w.Seed, w.round)
+	g := newGenerator(w.ironic.Series, w.Seed, w.round)
+	g.wide = w.Wide
 	w.uuids = uuids{fixed: fixedUUIDs(), made: map[string]string{}}
 	w.audits = map[string]audit{}
-	for _, path := range collections {
+	for _, path := range w.collections() {
 		w.audits[path] = audit{}
 	}
 	for _, r := range g.setup() {
@@ -119,8 +129,18 @@ func (w *worker) work(ctx context.Context) error {
 	return nil
 }
 
+// collections returns the paths of the lists in the series.
+func (w *worker) collections() []string {
+	if w.ironic.Series >= states.Dalmatian {
+		return append(slices.Clone(collections), "/v1/runbooks")
+	}
+	return collections
+}
+
+// collections are the paths of the lists in all series, nodes first.
 var collections = []string{
-	nodesPath, "/v1/ports", "/v1/portgroups", "/v1/chassis", "/v1/volume/connectors", "/v1/volume/targets", "/v1/deploy_templates", "/v1/allocations",
+	nodesPath, "/v1/ports", "/v1/portgroups", "/v1/chassis", "/v1/volume/connectors", "/v1/volume/targets", "/v1/deploy_templates",
+	"/v1/allocations",
 }
 
 const nodesPath = "/v1/nodes"
@@ -168,7 +188,8 @@ func (w *worker) exchange(ctx context.Context, r Request) error {
 		names = append(names, r.class()+": "+text)
 	}
 	if w.Log != nil {
-		fmt.Fprintf(w.Log, "-seed %d -round %d, request %d: %v\nIronic:    %v %v\nironstate: %v %v\n", e.Seed, e.Round, e.Number, r, e.Ironic, ironic.Header, e.Ironstate, ironstate.Header)
+		fmt.Fprintf(w.Log, "-seed %d -round %d, request %d: %v\nIronic:    %v %v\nironstate: %v %v\n", e.Seed, e.Round, e.Number,
+			r, e.Ironic, ironic.Header, e.Ironstate, ironstate.Header)
 		for _, name := range names {
 			fmt.Fprintf(w.Log, "DIFFERENT %s\n", name)
 		}
@@ -200,21 +221,21 @@ func (w *worker) exchange(ctx context.Context, r Request) error {
 	return nil
 }
 
-// touched returns the collections that a request may have changed: that of its path and
+// touched returns the collections that a request may have changed: the collection of its path and
 // the nodes, and now and then all. A refused request may have changed the node that it has
 // locked: one for a node, or one that only one side has locked, since the two sides have answered it
 // differently.
 func (w *worker) touched(r Request, refused, differently bool) []string {
 	switch {
 	case w.number%25 == 0:
-		return collections
+		return w.collections()
 	case refused && !differently && !strings.HasPrefix(r.Pattern, nodesPath):
 		return nil
 	case refused:
 		return collections[:1]
 	}
 	paths := []string{nodesPath}
-	for _, path := range collections[1:] {
+	for _, path := range w.collections()[1:] {
 		if strings.HasPrefix(r.Pattern, path) || strings.Contains(r.Pattern, "allocation") && path == "/v1/allocations" {
 			paths = append(paths, path)
 		}

@@ -22,13 +22,14 @@ enabled_bios_interfaces = fake,no-bios
 enabled_boot_interfaces = fake,ipxe,pxe
 enabled_console_interfaces = fake,no-console
 enabled_deploy_interfaces = fake,direct
+enabled_firmware_interfaces = fake,no-firmware
 enabled_inspect_interfaces = fake,no-inspect
-enabled_management_interfaces = fake
+enabled_management_interfaces = fake,noop
 enabled_network_interfaces = noop
 enabled_power_interfaces = fake
 enabled_raid_interfaces = fake,no-raid
 enabled_rescue_interfaces = fake,no-rescue
-enabled_storage_interfaces = noop
+enabled_storage_interfaces = noop,fake
 enabled_vendor_interfaces = fake,no-vendor
 [conductor]
 node_locked_retry_attempts = 1
@@ -50,12 +51,12 @@ type sides struct {
 }
 
 // startSides starts an Ironic. The conductor starts with the first reset.
-func startSides(ctx context.Context) (*sides, error) {
-	ironic, err := lockstep.Start(ctx, lockstep.Options{Config: ironicConfig})
+func startSides(ctx context.Context, root string) (*sides, error) {
+	ironic, err := lockstep.Start(ctx, lockstep.Options{Root: root, Config: ironicConfig})
 	if err != nil {
 		return nil, err
 	}
-	return &sides{ironic: ironic, ironicAPI: newClient(ironic.Endpoint()), stop: func() {}}, nil
+	return &sides{ironic: ironic, ironicAPI: newClient(ironic.Endpoint(), ironic.Series), stop: func() {}}, nil
 }
 
 // reset removes all records from both sides.
@@ -66,8 +67,8 @@ func (s *sides) reset(ctx context.Context) error {
 	s.stop()
 	s.stop = func() {}
 	c, err := conductor.New(conductor.Config{
-		Store: &conductor.Memory{}, Name: lockstep.HostName, Table: lockstep.Series.Table(),
-		Hardware:      map[string]conductor.Hardware{"fake-hardware": &fake{Fake: conductor.Fake{Series: lockstep.Series}}},
+		Store: &conductor.Memory{}, Name: lockstep.HostName, Table: s.ironic.Series.Table(),
+		Hardware:      map[string]conductor.Hardware{"fake-hardware": &fake{Fake: conductor.Fake{Series: s.ironic.Series}}},
 		SkipPowerSync: true, LockedRetries: -1, ShutdownTimeout: time.Second,
 	})
 	if err != nil {
@@ -77,7 +78,7 @@ func (s *sides) reset(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() { defer close(done); _ = c.Run(run) }() // its error is the context's
 	server := httptest.NewServer(api.New(c, api.Config{}))
-	s.ironstateAPI = newClient(server.URL)
+	s.ironstateAPI = newClient(server.URL, s.ironic.Series)
 	s.stop = func() { s.ironstateAPI.close(); server.Close(); cancel(); <-done }
 	return c.Ready(ctx)
 }
@@ -88,7 +89,7 @@ func (s *sides) close() error {
 	return errors.Join(s.ironic.Close())
 }
 
-// fake is [conductor.Fake] with the interfaces of ironicConfig. As that of Ironic's
+// fake is [conductor.Fake] with the interfaces of ironicConfig. As with Ironic's
 // fake-hardware, a machine has no power state of its own before the first request for one.
 type fake struct {
 	conductor.Fake
@@ -116,19 +117,15 @@ func (f *fake) PowerState(ctx context.Context, n *conductor.Node) (states.Power,
 	return f.Fake.PowerState(ctx, n)
 }
 
-// Describe implements [conductor.Hardware].
-func (f *fake) Describe() conductor.Description {
-	d := f.Fake.Describe()
-	d.Interfaces["management"] = []string{"fake"}
-	d.Interfaces["storage"] = []string{"noop"}
-	return d
-}
-
 // both sends a request to Ironic, and then its translation to ironstate.
 func (s *sides) both(ctx context.Context, r, translated Request) (ironic, ironstate Answer, err error) {
 	if ironic, err = s.ironicAPI.send(ctx, r); err != nil {
 		return ironic, ironstate, err
 	}
 	ironstate, err = s.ironstateAPI.send(ctx, translated)
+	if s.ironic.Newer { // it has versions that no series has
+		ironic.Header.Del(maximumHeader)
+		ironstate.Header.Del(maximumHeader)
+	}
 	return ironic, ironstate, err
 }

@@ -4,6 +4,7 @@ package differ
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -28,7 +29,8 @@ var twists = []struct {
 		}
 	}},
 	{5, func(g *generator, r *Request) {
-		kind := pick(g, "", "text/plain", "application/json; charset=utf-8", "application/json;charset=UTF-8", "application/x-www-form-urlencoded", "text/html",
+		kind := pick(g, "", "text/plain", "application/json; charset=utf-8", "application/json;charset=UTF-8",
+			"application/x-www-form-urlencoded", "text/html",
 			"nonsense", "APPLICATION/JSON", "application/javascript", "application/xml")
 		r.Header.Set("Content-Type", kind)
 		if kind == "" {
@@ -37,7 +39,8 @@ var twists = []struct {
 		r.Twist = "Content-Type: " + kind
 	}},
 	{6, func(g *generator, r *Request) {
-		kind := pick(g, "*/*", "application/json", "application/*", "text/html, */*;q=0.1", "nonsense", "application/json;q=0", "application/json, text/plain", "",
+		kind := pick(g, "*/*", "application/json", "application/*", "text/html, */*;q=0.1", "nonsense", "application/json;q=0",
+			"application/json, text/plain", "",
 			"application/json;charset=utf-8", "*/*;q=0.5", pick(g, "text/html", "application/xml", "text/plain"))
 		r.Header.Set("Accept", kind)
 		r.Twist = "Accept: " + kind
@@ -51,18 +54,42 @@ var twists = []struct {
 		r.onPath(func(path string) string { return path + "/" })
 		r.Twist = "trailing slash"
 	}},
-	{1, func(_ *generator, r *Request) {
+	{6, func(g *generator, r *Request) {
 		r.onPath(func(path string) string {
-			at := strings.LastIndexByte(path, '/')
-			return path[:at] + "/" + path[at:]
+			segments := strings.Split(path, "/")
+			at := 1 + g.IntN(len(segments)-1)
+			if g.chance(60) && len(segments) > 3 {
+				segments[3] = "" // in place of the identifier
+			} else {
+				segments = slices.Insert(segments, at, "")
+			}
+			return strings.Join(segments, "/")
 		})
 		r.Twist = "empty segment"
+	}},
+	{6, func(g *generator, r *Request) {
+		path, query, has := strings.Cut(r.Path, "?")
+		name, _, _ := strings.Cut(pick(g, strings.Split(query, "&")...), "=")
+		if !has || name == "" {
+			name = pick(g, "fields", "limit", "node_ident", "driver_name", "port_ident", "node", "detail", "target", "method")
+		}
+		r.Path = path + "?" + strings.TrimPrefix(query+"&"+name+"=a&"+name+"=b", "&")
+		r.Twist = "repeated " + name
+	}},
+	{3, func(g *generator, r *Request) {
+		if r.Body == nil {
+			return
+		}
+		depth := pick(g, 10, 26, 40, 200)
+		r.Body = []byte(strings.Repeat("[", depth) + strings.Repeat("]", depth))
+		r.Twist = "deep body"
 	}},
 	{4, func(g *generator, r *Request) {
 		if r.Body == nil {
 			return
 		}
-		r.Body = []byte(pick(g, "{", "", "null", "[]", "{}", "1", `"text"`, `{"a":`, "\xff\xfe", `{"target": "manage"} trailing`, "nonsense", string(r.Body)+"}",
+		r.Body = []byte(pick(g, "{", "", "null", "[]", "{}", "1", `"text"`, `{"a":`, "\xff\xfe", `{"target": "manage"} trailing`,
+			"nonsense", string(r.Body)+"}",
 			`{"a": NaN}`, `[{}]`, `[[]]`, `[null]`))
 		r.Twist = "broken body"
 	}},
@@ -72,7 +99,8 @@ var twists = []struct {
 		r.Twist = "extra segment"
 	}},
 	{10, func(g *generator, r *Request) {
-		r.Header.Set(versionHeader, pick(g, "1.83", "1.0", "2.0", "1.99", "1", "1.", "x", "1.a", "-1.1", "1.82.1", "", "1.010", " 1.82 ", "LATEST", "latest ", "0.1",
+		r.Header.Set(versionHeader, pick(g, "1.83", "1.0", "2.0", "1.99", "1", "1.", "x", "1.a", "-1.1", "1.82.1", "", "1.010",
+			" 1.82 ", "LATEST", "latest ", "0.1",
 			"1,82", "99999999999999999999.1", "1.99999999999999999999"))
 		r.Twist = "version"
 	}},
@@ -89,17 +117,11 @@ var twists = []struct {
 
 // twist makes a request unusual in one way.
 func (g *generator) twist(r *Request) {
-	sum := 0
-	for _, t := range twists {
-		sum += t.weight
+	weights := make([]int, len(twists))
+	for i, t := range twists {
+		weights[i] = t.weight
 	}
-	n := g.IntN(sum)
-	for _, t := range twists {
-		if n -= t.weight; n < 0 {
-			t.apply(g, r)
-			break
-		}
-	}
+	twists[g.weighted(weights)].apply(g, r)
 	r.writes = r.writes || r.Method != http.MethodGet && r.Method != http.MethodHead
 }
 

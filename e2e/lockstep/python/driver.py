@@ -20,6 +20,10 @@ def outcome(task, done, wait=None):
     return done
 
 
+# Ironic has service steps since 2023.2.
+service_step = getattr(base, "service_step", lambda **_: lambda method: method)
+
+
 class Power(fake.FakePower):
     def get_power_state(self, task):
         return outcome(task, states.POWER_ON)
@@ -40,6 +44,14 @@ class Deploy(fake.FakeDeploy):
 
     @base.clean_step(priority=50, abortable=True)
     def finish_clean(self, task):
+        return outcome(task, None)
+
+    @service_step(priority=100, abortable=True)
+    def service(self, task):
+        return outcome(task, None, "service wait")
+
+    @service_step(priority=50, abortable=True)
+    def finish_service(self, task):
         return outcome(task, None)
 
     def tear_down(self, task):
@@ -77,6 +89,8 @@ class Vendor(fake.FakeVendorA):
             utils.notify_conductor_resume_deploy(task)
         elif state == states.CLEANWAIT:
             utils.notify_conductor_resume_clean(task)
+        elif state == "service wait":
+            utils.notify_conductor_resume_service(task)
         elif state == states.INSPECTWAIT:
             self.end(task, self.inspection_failed)
         elif state == states.RESCUEWAIT:

@@ -16,6 +16,11 @@ from ironic.common import states
 from ironic.conductor import notification_utils
 from ironic.conductor import task_manager
 
+try:
+    from ironic.common import state_machine  # since 2026.1
+except ImportError:
+    state_machine = states
+
 logging.disable(logging.CRITICAL)
 sent = []
 notification_utils.emit_provision_set_notification = (
@@ -31,7 +36,7 @@ def answer(state, stored, error, event, target, text, works):
         uuid="node", provision_state=state, target_provision_state=stored,
         last_error=error, save=lambda: None)
     task = task_manager.TaskManager.__new__(task_manager.TaskManager)
-    task.fsm, task.spawn_after = states.machine.copy(), lambda *a, **k: None
+    task.fsm, task.spawn_after = state_machine.machine.copy(), lambda *a, **k: None
     try:
         task.node = node
         task.process_event(event, callback=work if works else None,

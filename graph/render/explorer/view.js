@@ -48,7 +48,7 @@
 
 	function opening() {
 		const s = data.start;
-		return { ...added(), series: s.series, version: '', state: s.state || '', with: s.with || '', from: '', goal: '', requests: s.requests ? '1' : '', find: '' };
+		return { ...added(), series: s.series, version: '', state: s.state || '', with: s.with || '', from: '', goal: '', requests: s.requests ? '1' : '', find: '', walk: '' };
 	}
 
 	// readAddress sets the choice from the URL's fragment. It ignores unknown keys and values.
@@ -71,6 +71,7 @@
 		if (model.state(series, choice.from) < 0) choice.from = '';
 		if (!model.goals.includes(choice.goal)) choice.goal = '';
 		choice.requests = choice.requests ? '1' : '';
+		choice.walk = simulation.tidy(series, choice.walk);
 	}
 
 	function writeAddress() {
@@ -124,7 +125,7 @@
 			const chosen = choice.state === s.name;
 			mark(g, 'state', {
 				absent: !series.states.includes(n), stable: s.stable, failed: s.phase === 'failed', chosen,
-				taken: taken.states.has(n), added: only.states.includes(n), found: found.includes(n),
+				taken: taken.states.has(n), here: taken.here === n, added: only.states.includes(n), found: found.includes(n),
 			});
 			g.setAttribute('aria-pressed', chosen);
 		});
@@ -151,8 +152,8 @@
 		});
 		for (const t of edge.texts) {
 			const fact = facts.find((f) => model.label(f) === t.textContent);
-			const note = t.textContent.startsWith('(') && facts.some((f) => f.cause === (t.textContent.startsWith('(also') ? 'both' : 'request'));
-			t.setAttribute('class', fact || note ? (fact && added.includes(fact) ? 'new' : '') : 'absent');
+			const classes = { absent: !fact, api: fact && fact.cause !== 'conductor', new: added.includes(fact) };
+			t.setAttribute('class', Object.keys(classes).filter((c) => classes[c]).join(' '));
 		}
 		edge.title.textContent = facts.map((f) => `${name(f.from)} to ${name(f.to)}: ${model.label(f)}${late(f) ? ` (from ${version(f.words[0].since)})` : ''}`).join('\n');
 	}
@@ -286,7 +287,8 @@
 			element('p', { class: 'badge' }, s.phase === 'stable' ? 'stable' : `${s.stable ? 'stable' : 'not stable'}; ${phases[s.phase]}`),
 			...s.text.split('\n\n').map((p) => element('p', {}, ...marked(p))),
 			as ? element('p', { class: 'note' }, `API version ${version(v)} shows this state as ${as}.`) : '',
-			element('p', {}, element('button', { type: 'button', id: 'start-here', onclick: () => choose({ from: s.name }) }, 'Route from this state')),
+			element('p', {}, element('button', { type: 'button', id: 'start-here', onclick: () => choose({ from: s.name }) }, 'Route from this state'), ' ',
+				element('button', { type: 'button', id: 'simulate-here', onclick: () => walkPanel.start(s.name) }, 'Simulate from this state')),
 			element('h3', {}, 'Requests'),
 			requests.length ? table(['Word', 'Since', 'Leads to'], requests.map((f) => requestRow(f, v))) : element('p', {}, 'The API accepts no request in this state.'),
 			element('h3', {}, 'Transitions by the conductor'),
@@ -295,11 +297,11 @@
 				element('td', {}, stateButton(f.to))))) : element('p', {}, 'The conductor does not change this state.'));
 	}
 
-	// takenBy returns the states and edges of a route or, without a route, of the path that the
-	// page opens with.
-	function takenBy(route) {
-		const passes = route ? route.steps.map((s) => s.passes) : (data.start.path || []).map((p) => p.map((w) => data.states.findIndex((s) => s.name === w)));
-		const taken = { states: new Set(), edges: new Set() };
+	// takenBy returns the states and edges of a walk with its last state, else of a route, else of the path that the page
+	// opens with.
+	function takenBy(route, walked) {
+		const passes = walked ? walked.passes : route ? route.steps.map((s) => s.passes) : (data.start.path || []).map((p) => p.map((w) => data.states.findIndex((s) => s.name === w)));
+		const taken = { states: new Set(), edges: new Set(), here: walked ? walked.state : -1 };
 		for (const list of passes) {
 			list.forEach((n, i) => {
 				taken.states.add(n);
@@ -357,12 +359,12 @@
 		drawChanges(series, other);
 		$('main-title').textContent = `${series.name}, API ${version(minor(series))}`;
 		$('summary').textContent = counts(series);
-		drawPanel(panels[0], series, other, takenBy(route));
+		drawPanel(panels[0], series, other, takenBy(route, walkPanel.draw(series, minor(series))));
 		$('other').hidden = !other;
 		if (other) {
 			$('other-title').textContent = `${other.name}, API ${version(minor(other))}`;
 			$('changed').textContent = counts(other);
-			drawPanel(panels[1], other, series, { states: new Set(), edges: new Set() });
+			drawPanel(panels[1], other, series, { states: new Set(), edges: new Set(), here: -1 });
 		}
 		extension.shown();
 	}
@@ -383,6 +385,7 @@
 		},
 	};
 
+	const walkPanel = newWalkPanel({ $, choice, choose, element, name, stateButton, version });
 	$('other').querySelector('.drawing').append($('main').querySelector('svg').cloneNode(true));
 	newPanel('main');
 	newPanel('other');

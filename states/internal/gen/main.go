@@ -78,11 +78,22 @@ func textOf(comment string) string {
 	return strings.Join(paragraphs, "\n\n")
 }
 
-// quote returns a text as an expression of Go, a line for each paragraph.
+// maxLine is the number of characters of a text in a line.
+const maxLine = 110
+
+// quote returns a text as an expression of Go. Each paragraph begins a line.
 func quote(text string) string {
-	lines := strings.SplitAfter(text, "\n\n")
-	for i, line := range lines {
-		lines[i] = fmt.Sprintf("%q", line)
+	var lines []string
+	for _, paragraph := range strings.SplitAfter(text, "\n\n") {
+		line := ""
+		for _, word := range strings.SplitAfter(paragraph, " ") {
+			if len(line)+len(word) > maxLine {
+				lines = append(lines, fmt.Sprintf("%q", line))
+				line = ""
+			}
+			line += word
+		}
+		lines = append(lines, fmt.Sprintf("%q", line))
 	}
 	return strings.Join(lines, " +\n")
 }

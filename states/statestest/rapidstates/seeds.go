@@ -19,9 +19,9 @@ const (
 	lengthens = 1 << 52
 )
 
-// AddSeeds adds inputs to a fuzz target of [rapid.MakeFuzz]: 128 times 4 KiB, the same in every run, from which rapid draws
-// long walks. Without them Go's fuzzer begins with an empty input and tries short ones, which rapid skips if they are too
-// short for the values that the property draws. A plain `go test` runs the property with the seeds.
+// AddSeeds adds inputs to a fuzz target of [rapid.MakeFuzz]: 128 times 4 KiB, the same in every run, from which rapid
+// draws long walks. Without them Go's fuzzer begins with an empty input and tries short ones, which rapid skips if they
+// are too short for the values that the property draws. A plain `go test` runs the property with the seeds.
 func AddSeeds(f *testing.F) {
 	for _, seed := range seeds() {
 		f.Add(seed)

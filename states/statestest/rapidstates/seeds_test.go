@@ -30,7 +30,8 @@ var planted = map[string]func(had []states.Event, from, to states.State) states.
 		return to
 	},
 	"a node that has failed and was aborted fails later": func(had []states.Event, from, to states.State) states.State {
-		if from == states.Cleaning && to == states.Available && slices.Contains(had, states.EventFail) && slices.Contains(had, states.EventAbort) {
+		if from == states.Cleaning && to == states.Available &&
+			slices.Contains(had, states.EventFail) && slices.Contains(had, states.EventAbort) {
 			return states.CleanFail
 		}
 		return to

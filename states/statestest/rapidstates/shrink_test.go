@@ -66,10 +66,14 @@ func TestFailuresPrintWordsAndShrink(t *testing.T) {
 		return func(s states.State) bool { return s >= want }
 	}
 	for seed := 1; seed <= 5; seed++ {
-		require.Equal(t, `"available"`, printed(t, seed, rapid.SampledFrom(slices.Collect(states.Latest().Table().States().All())), is(states.Available)))
-		require.Equal(t, `"active"`, printed(t, seed, rapid.SampledFrom(slices.Collect(states.Latest().Table().Stable().All())), is(states.Active)))
-		require.Equal(t, `"rebuild"`, printed(t, seed, rapid.SampledFrom(slices.Collect(states.AllEvents())), func(e states.Event) bool { return e >= states.EventRebuild }))
-		require.Equal(t, `"queens"`, printed(t, seed, rapid.SampledFrom(slices.Collect(states.AllSeries())), func(s states.Series) bool { return s >= states.Queens }))
+		require.Equal(t, `"available"`, printed(t, seed, rapid.SampledFrom(slices.Collect(states.Latest().Table().States().All())),
+			is(states.Available)))
+		require.Equal(t, `"active"`, printed(t, seed, rapid.SampledFrom(slices.Collect(states.Latest().Table().Stable().All())),
+			is(states.Active)))
+		require.Equal(t, `"rebuild"`, printed(t, seed, rapid.SampledFrom(slices.Collect(states.AllEvents())),
+			func(e states.Event) bool { return e >= states.EventRebuild }))
+		require.Equal(t, `"queens"`, printed(t, seed, rapid.SampledFrom(slices.Collect(states.AllSeries())),
+			func(s states.Series) bool { return s >= states.Queens }))
 	}
 }
 

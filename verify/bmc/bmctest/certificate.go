@@ -11,14 +11,15 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
 	"time"
 )
 
-// Certificate selects the defect of the certificate that a Redfish BMC presents. The zero value is a valid certificate: for
-// 127.0.0.1, ::1, localhost and the BMC's address, signed by the CA of CertPool. The others are
+// Certificate selects the defect of the certificate that a Redfish BMC presents. The zero value is a valid certificate:
+// for 127.0.0.1, ::1, localhost and the BMC's address, signed by the CA of CertPool. The others are
 //
 //	"expired"        ended yesterday
 //	"not yet valid"  begins tomorrow, as if the BMC's clock were wrong
@@ -45,8 +46,13 @@ type certificates struct {
 	fingerprint [32]byte
 }
 
-func newCertificates(kind Certificate, addr net.IP) (certificates, error) {
-	trusted, err := newAuthority()
+// newCertificates makes the certificate of a BMC. The authority is a new one if given is nil.
+func newCertificates(kind Certificate, addr net.IP, given *tls.Certificate) (certificates, error) {
+	authorize := newAuthority
+	if given != nil {
+		authorize = func() (*authority, error) { return authorityOf(given) }
+	}
+	trusted, err := authorize()
 	if err != nil {
 		return certificates{}, err
 	}
@@ -119,6 +125,24 @@ func newAuthority() (*authority, error) {
 		return nil, fmt.Errorf("bmctest: read CA: %w", err)
 	}
 	return &authority{cert: cert, key: key}, nil
+}
+
+// NewAuthority makes an authority for [RedfishConfig.Authority], which is valid for a year. Clients trust the
+// PEM form of its Certificate.
+func NewAuthority() (*tls.Certificate, error) {
+	a, err := newAuthority()
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Certificate{Certificate: [][]byte{a.cert.Raw}, PrivateKey: a.key, Leaf: a.cert}, nil
+}
+
+func authorityOf(c *tls.Certificate) (*authority, error) {
+	key, ok := c.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok || c.Leaf == nil {
+		return nil, errors.New("no Leaf or no ECDSA key")
+	}
+	return &authority{cert: c.Leaf, key: key}, nil
 }
 
 func (a *authority) issue(template *x509.Certificate) (tls.Certificate, error) {

@@ -2,8 +2,8 @@
 
 // Package bmctest provides baseboard management controllers (BMCs) to test against, as net/http/httptest does servers.
 //
-// A [Redfish] BMC is started in one line and closed in one line. By default it has one user and one server that is off. It
-// serves Redfish over TLS on a free port of the loopback interface:
+// A [Redfish] BMC is started in one line and closed in one line. By default it has one user and one server that is off.
+// It serves Redfish over TLS on a free port of the loopback interface:
 //
 //	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 //	if err != nil {
@@ -19,9 +19,9 @@
 //	fmt.Println(bmc.Sessions()) // empty if the clients have logged out
 //	fmt.Println(bmc.Logins())   // the number of login attempts
 //
-// The BMC has a chassis, a manager with two slots of virtual media, an update service, and for each system processors, memory
-// modules, drives, network interfaces, BIOS attributes with their registry, and secure boot. Hardware counts the parts. What
-// clients change at once, and what takes effect when the system is powered on or reset, tests can read:
+// The BMC has a chassis, a manager with two slots of virtual media, an update service, and for each system processors,
+// memory modules, drives, network interfaces, BIOS attributes with their registry, and secure boot. Hardware counts the
+// parts. What clients change at once, and what takes effect when the system is powered on or reset, tests can read:
 //
 //	fmt.Println(bmc.Media("CD"))     // the URL of the image that is inserted
 //	fmt.Println(bmc.Boot("1"))       // such as "Cd Once UEFI"
@@ -29,13 +29,15 @@
 //	fmt.Println(bmc.SecureBoot("1")) // whether the system has booted with secure boot
 //	fmt.Println(bmc.NMIs("1"))       // the number of nonmaskable interrupts
 //
-// Real BMCs fail in more ways than servers do. A [Fault] selects requests that fail, and its [Effect] says how they fail, on
-// the real connection. This BMC stops sending in the middle of the answer to the second request for its server:
+// Real BMCs fail in more ways than servers do. A [Fault] selects requests that fail, and its [Effect] says how they
+// fail, on the real connection. This BMC stops sending in the middle of the answer to the second request for its
+// server:
 //
 //	bmc.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Skip: 1, Do: bmctest.HangAfter(120)})
 //
-// The path of any resource will do. With these faults one drive is missing, the list of drives has a null in it, a collection's
-// next page is the collection itself, and a number is a text; and a slot whose actions are left out takes PATCH alone:
+// The path of any resource will do. With these faults one drive is missing, the list of drives has a null in it, a
+// collection's next page is the collection itself, and a number is a text; and a slot whose actions are left out takes
+// PATCH alone:
 //
 //	const system = "/redfish/v1/Systems/1"
 //	bmc.AddFault(bmctest.Fault{On: system + "/Storage/1/Drives/2", Do: bmctest.Status(404)})
@@ -44,8 +46,18 @@
 //	bmc.AddFault(bmctest.Fault{On: system + "/Memory/DIMM1", Do: bmctest.Property("CapacityMiB", "16384")})
 //	bmc.AddFault(bmctest.Fault{On: "/redfish/v1/Managers/bmc/VirtualMedia/CD", Do: bmctest.WithoutProperty("Actions")})
 //
-// Handle and Change make new effects. Effects lists one of every kind, so that a test can go through them; a client of BMCs
-// should survive all of them, and BadCertificates:
+// The BMCs of a family differ from other families' in their resources, actions and words. A [Profile] describes a
+// family as data. This BMC wants a body in EjectMedia, has weak ETags, and refuses changes for a while,
+// since its machine boots:
+//
+//	hpe := bmctest.HPE()
+//	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{Profile: hpe, Faults: hpe.Busy})
+//
+// Profiles lists all families, so that a test goes through them. The system has the ID that the profile says, and
+// Media("") is the image in the first slot that has one, whatever its ID is.
+//
+// Handle and Change make new effects. Effects lists one of every kind, except those of single families, so that a test
+// can go through them; a client of BMCs should survive all of them, and BadCertificates:
 //
 //	for _, do := range bmctest.Effects() {
 //		bmc.AddFault(bmctest.Fault{Do: do})
@@ -53,9 +65,8 @@
 //		bmc.ClearFaults()
 //	}
 //
-// NewIPMI makes an [IPMI] BMC for IPMI 2.0. It needs the program ipmi_sim of OpenIPMI; its error matches exec.ErrNotFound if
-// the program is missing. The BMC can be killed, restarted, and cut off from the network.
+// NewIPMI makes an [IPMI] BMC for IPMI 2.0. It needs the program ipmi_sim of OpenIPMI; its error matches
+// exec.ErrNotFound if the program is missing. The BMC can be killed, restarted, and cut off from the network.
 //
-// The package imports the standard library and package secret only, and does not import package testing, so that programs
-// can use it as well.
+// The package does not import package testing, so that programs can use it as well.
 package bmctest

@@ -14,18 +14,23 @@ import (
 	"time"
 )
 
-// Effect is the effect of a Fault. It comes from one of the functions that return an Effect, or from Effects. Handle and
-// Change make new effects. The zero value does nothing. Any number of faults and BMCs may share an Effect.
+// Effect is the effect of a Fault. It comes from one of the functions that return an Effect, or from Effects. Handle
+// and Change make new effects. The zero value does nothing. Any number of faults and BMCs may share an Effect.
 type Effect struct {
 	name  string
 	line  line            // other than lineTLS: the effect is on the port
 	spoil func(*exchange) // if line is lineTLS: handles the request
+
+	// refuse, if not nil, tells the answer to a request that is refused; spoil handles the others as if there were no
+	// effect.
+	refuse func(*call) (answer reply, refused bool)
 }
 
 // String returns the effect's name in the form of a call, such as "HangAfter(120)", and "nothing" for the zero value.
 func (e Effect) String() string { return cmp.Or(e.name, "nothing") }
 
-// Effects lists one effect of each kind, some with several values, for tests that go through all of them. The following
+// Effects lists one effect of each kind, some with several values, for tests that go through all of them, except the
+// effects of single families of BMCs, such as StaleMedia and WholeBoot, which a client should cope with. The following
 // ones have no function that makes them:
 //
 //	Silent             connections are accepted and nothing is sent: no TLS handshake ends; affects the port, like Refuse
@@ -54,8 +59,9 @@ func (e Effect) String() string { return cmp.Or(e.name, "nothing") }
 //	NamelessSession    a new session whose ID is in no part of the answer
 //
 // A client can tolerate the Delay of 50 milliseconds, one with a long timeout also the Drip, and a careful one an odd
-// Location or the lack of a part that it does not need. With any other effect it should fail, or report an unknown power
-// state, in bounded time. Body, Members and Property of "Members" crash programs that rely on gofish 0.20.0 alone.
+// Location or the lack of a part that it does not need. With any other effect it should fail, or report an unknown
+// power state, in bounded time. Body, Members and Property of "Members" crash programs that rely on gofish 0.20.0
+// alone.
 func Effects() []Effect {
 	return []Effect{
 		Refuse(), silent(), plainHTTP(),
@@ -86,8 +92,8 @@ func silent() Effect { return Effect{name: "Silent()", line: lineSilent} }
 // plainHTTP serves HTTP without TLS.
 func plainHTTP() Effect { return Effect{name: "PlainHTTP()", line: linePlain} }
 
-// HangAfter carries the request out and sends n bytes of the response, counted from the status line, then nothing until the
-// client disconnects or the BMC is closed.
+// HangAfter carries the request out and sends n bytes of the response, counted from the status line, then nothing until
+// the client disconnects or the BMC is closed.
 func HangAfter(n int) Effect {
 	return request(fmt.Sprintf("HangAfter(%d)", n), func(x *exchange) {
 		if c, ok := x.cut(x.answer(), n); ok {
@@ -173,7 +179,8 @@ func endlessBody() Effect {
 	})
 }
 
-// Status answers with an error of that HTTP status and does not carry the request out. An invalid status stands for 500.
+// Status answers with an error of that HTTP status and does not carry the request out. An invalid status stands for
+// 500.
 func Status(code int) Effect {
 	return canned(fmt.Sprintf("Status(%d)", code), func() reply {
 		switch text := http.StatusText(code); {
@@ -225,8 +232,8 @@ func WithoutProperty(name string) Effect {
 	return edit(fmt.Sprintf("WithoutProperty(%q)", name), func(o object) { delete(o, name) })
 }
 
-// Handle answers a request with a handler of net/http in place of the BMC. The handler can read the request's body. With a
-// nil handler the BMC answers.
+// Handle answers a request with a handler of net/http in place of the BMC. The handler can read the request's body.
+// With a nil handler the BMC answers.
 func Handle(name string, handler http.HandlerFunc) Effect {
 	if handler == nil {
 		return Effect{name: name}
@@ -257,7 +264,7 @@ func canned(name string, answer func() reply) Effect {
 	return request(name, func(x *exchange) { x.send(answer()) })
 }
 
-// edit changes the body of the proper answer. The ETag stays that of the resource, so that If-Match still works.
+// edit changes the body of the proper answer. The ETag remains the resource's, so that If-Match still works.
 func edit(name string, change func(object)) Effect {
 	return Change(name, func(_ http.Header, body []byte) []byte {
 		var o object

@@ -60,29 +60,29 @@ func (x *exchange) stream(p reply, n int) {
 	_, _ = io.WriteString(x.w, end)
 }
 
-// gzipBomb answers 200 with a compressed JSON object, whether or not the client accepts compression. The object has about n
-// bytes once decompressed.
+// gzipBomb answers 200 with a compressed JSON object, whether or not the client accepts compression. The object has
+// about n bytes once decompressed.
 func gzipBomb(n int) Effect {
-	const part = 1 << 20
-	packed := func(text string) []byte {
-		var buf bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&buf, gzip.BestCompression) // a level that exists
-		_, _ = io.WriteString(w, text)                          // to memory
-		_ = w.Close()
-		return buf.Bytes()
-	}
-	begin, middle, end := packed(`{"Name":"`), packed(strings.Repeat("A", part)), packed(`"}`)
 	return request(fmt.Sprintf("GzipBomb(%d)", n), func(x *exchange) {
-		p := newReply(http.StatusOK, "application/json", begin)
+		p := newReply(http.StatusOK, "application/json", compressed(`{"Name":"`))
 		p.header.Set("Content-Encoding", "gzip")
 		x.send(p)
-		for range n / part {
+		middle := compressed(strings.Repeat("A", 1<<20))
+		for range n >> 20 {
 			if _, err := x.w.Write(middle); err != nil {
 				return
 			}
 		}
-		_, _ = x.w.Write(end)
+		_, _ = x.w.Write(compressed(`"}`))
 	})
+}
+
+func compressed(text string) []byte {
+	var buf bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&buf, gzip.BestCompression) // a level that exists
+	_, _ = io.WriteString(w, text)                          // to memory
+	_ = w.Close()
+	return buf.Bytes()
 }
 
 // raw sends that text as the whole response, status line and header included, and closes the connection. The text need
@@ -113,8 +113,8 @@ func withoutHeader(name string) Effect {
 	return head(fmt.Sprintf("WithoutHeader(%q)", name), func(h http.Header) { h.Del(name) })
 }
 
-// escapedLocation writes the Location of a new session as a whole URL, with a host name that only the BMC knows, and escapes
-// all characters of the session's ID.
+// escapedLocation writes the Location of a new session as a whole URL, with a host name that only the BMC knows, and
+// escapes all characters of the session's ID.
 func escapedLocation() Effect {
 	return head("EscapedLocation()", func(h http.Header) {
 		collection, id := path.Split(h.Get("Location"))
@@ -156,8 +156,8 @@ func head(name string, change func(http.Header)) Effect {
 	})
 }
 
-// manyMembers gives a collection n members. The last one links to the original first member, all others to resources that
-// do not exist.
+// manyMembers gives a collection n members. The last one links to the original first member, all others to resources
+// that do not exist.
 func manyMembers(n int) Effect {
 	return edit(fmt.Sprintf("Members(%d)", n), func(o object) {
 		encoded, err := json.Marshal(o["Members"])

@@ -161,6 +161,39 @@ func ExampleChange() {
 	// 200 OK 3.0
 }
 
+// Some BMCs refuse to power their machine on for a while, so that a client has to ask again.
+func ExampleProfile() {
+	for _, p := range bmctest.Profiles() {
+		bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{Profile: p, Faults: p.Busy})
+		if err != nil {
+			log.Fatal(err)
+		}
+		var answers []int
+		for bmc.Power(p.SystemID) == "Off" {
+			r, _ := http.NewRequest(http.MethodPost, bmc.URL+"Systems/"+p.SystemID+"/Actions/ComputerSystem.Reset",
+				strings.NewReader(`{"ResetType": "On"}`))
+			r.SetBasicAuth(bmctest.DefaultUser, bmctest.DefaultPassword)
+			resp, err := bmc.Client().Do(r)
+			if err != nil {
+				log.Fatal(err)
+			}
+			resp.Body.Close()
+			answers = append(answers, resp.StatusCode)
+		}
+		fmt.Println(p.Name, answers)
+		bmc.Close()
+	}
+	// Output:
+	// dell [409 409 409 204]
+	// hpe [400 400 204]
+	// lenovo [204]
+	// supermicro [204]
+	// gigabyte [204]
+	// asrockrack [204]
+	// nvidia [204]
+	// dmtf [204]
+}
+
 func ExampleBadCertificates() {
 	for _, c := range bmctest.BadCertificates() {
 		bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{Certificate: c})

@@ -12,6 +12,10 @@ type Fault struct {
 	Skip   int    // how many matching requests succeed first
 	Times  int    // how many fail after that; all if 0
 	Do     Effect // the effect; none if it is the zero value
+
+	// If, if not nil, is asked last: the request fails only if it returns true. It is called while the BMC is locked, and
+	// must not read the request's body.
+	If func(*http.Request) bool
 }
 
 // activeFault is a Fault with the count of its matching requests.
@@ -26,26 +30,26 @@ func (f *activeFault) meets(r *http.Request) bool {
 		return false
 	}
 	f.seen++
-	return f.seen > f.Skip && (f.Times == 0 || f.seen <= f.Skip+f.Times)
+	return f.seen > f.Skip && (f.Times == 0 || f.seen <= f.Skip+f.Times) && (f.If == nil || f.If(r))
 }
 
-// AddFault adds a fault to those of the BMC. If several match a request, the one that was added first takes effect.
+// AddFault adds a fault to the BMC's. If several match a request, the first added takes effect.
 //
-// Refuse, and Silent and PlainHTTP of Effects, affect the port and not a request. They begin at once or, if the fault has a
-// condition, with the first request that fulfils it, which ends with a reset. They last until ClearFaults.
+// Refuse, and Silent and PlainHTTP of Effects, affect the port and not a request. They begin at once or, if the fault
+// has a condition, with the first request that fulfils it, which ends with a reset. They last until ClearFaults.
 func (b *Redfish) AddFault(f Fault) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if f.Do.line != lineTLS && f.On == "" && f.Method == "" && f.Skip == 0 {
+	if f.Do.line != lineTLS && f.On == "" && f.Method == "" && f.Skip == 0 && f.If == nil {
 		b.setLine(f.Do.line)
 		return
 	}
 	b.faults = append(b.faults, &activeFault{Fault: f})
 }
 
-// ClearFaults removes all faults; the BMC keeps its address. Requests that hang continue to hang, except that the end of
-// Refuse, Silent and PlainHTTP resets all connections. It returns an error if another process has taken the port during
-// Refuse, which cannot happen on Linux.
+// ClearFaults removes all faults; the BMC keeps its address. Requests that hang continue to hang, except that the end
+// of Refuse, Silent and PlainHTTP resets all connections. It returns an error if another process has taken the port
+// during Refuse, which cannot happen on Linux.
 func (b *Redfish) ClearFaults() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// IPMI is a BMC that serves IPMI 2.0 over UDP with cipher suite 3: OpenIPMI's ipmi_sim, behind a relay that counts logins
-// and drops packets on demand. Make it with NewIPMI and Close it. It is safe for concurrent use; its fields must not be
-// changed.
+// IPMI is a BMC that serves IPMI 2.0 over UDP with cipher suite 3: OpenIPMI's ipmi_sim, behind a relay that counts
+// logins and drops packets on demand. Make it with NewIPMI and Close it. It is safe for concurrent use; its fields must
+// not be changed.
 type IPMI struct {
 	Addr string // host and UDP port that the BMC answers on, such as "127.0.0.1:41253"; Restart keeps it
 	Host string // the IP address of Addr
@@ -35,9 +35,9 @@ type IPMI struct {
 
 var errNilContext = errors.New("bmctest: the context is nil")
 
-// NewIPMI starts a BMC and returns once it answers. The context bounds the start only; nil is an error. The error matches
-// exec.ErrNotFound if the program ipmi_sim is not on the PATH; otherwise it says what is invalid in config or why the
-// program did not start.
+// NewIPMI starts a BMC and returns once it answers. The context bounds the start only; nil is an error. The error
+// matches exec.ErrNotFound if the program ipmi_sim is not on the PATH; otherwise it names the invalid field of config
+// or why the program did not start.
 func NewIPMI(ctx context.Context, config IPMIConfig) (*IPMI, error) {
 	if ctx == nil {
 		return nil, errNilContext
@@ -142,9 +142,9 @@ func (b *IPMI) Restart(ctx context.Context) error {
 // Drop makes the network drop every packet from and to the BMC, until Drop(false).
 func (b *IPMI) Drop(all bool) { b.relay.drop.Store(all) }
 
-// Logins counts the login attempts since the start, across restarts: RAKP messages 1, without those that a client repeats
-// because it got no answer. A wrong password does not count as failed if the client, like ipmitool, detects it first and
-// aborts.
+// Logins counts the login attempts since the start, across restarts: RAKP messages 1, without those that a client
+// repeats because it got no answer. A wrong password does not count as failed if the client, like ipmitool, detects it
+// first and aborts.
 func (b *IPMI) Logins() Logins {
 	return b.relay.count()
 }

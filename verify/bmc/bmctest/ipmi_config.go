@@ -18,8 +18,8 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// IPMIConfig configures an IPMI BMC. The zero value is a BMC on a free port of the loopback interface, with one user, whose
-// machine is off.
+// IPMIConfig configures an IPMI BMC. The zero value is a BMC on a free port of the loopback interface, with one user,
+// whose machine is off.
 type IPMIConfig struct {
 	Addr  string // host:port to answer on; "127.0.0.1:0" if empty
 	Power string // "on" or "off"; off if empty
@@ -62,8 +62,8 @@ func (c IPMIConfig) complete() (IPMIConfig, error) {
 	return c, errors.Join(errs...)
 }
 
-// quotable reports whether s can be in double quotes in a configuration of ipmi_sim, which has no escapes and splits its
-// lines at spaces even within quotes.
+// quotable reports whether s can be in double quotes in a configuration of ipmi_sim, which has no escapes and splits
+// its lines at spaces even within quotes.
 func quotable(s string, most int) bool {
 	ok := func(r rune) bool { return r > ' ' && r <= '~' && r != '"' }
 	return s != "" && len(s) <= most && !strings.ContainsFunc(s, func(r rune) bool { return !ok(r) })

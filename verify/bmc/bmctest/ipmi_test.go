@@ -107,6 +107,7 @@ func TestIpmitoolNeedsRightCredentials(t *testing.T) {
 }
 
 func TestIpmitoolFailsWithoutAnswer(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name       string
 		fail, mend func(*testing.T, *bmctest.IPMI)
@@ -124,6 +125,7 @@ func TestIpmitoolFailsWithoutAnswer(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			bmc := newIPMI(t, bmctest.IPMIConfig{Power: "on"})
 			addr := bmc.Addr
 			client := dialIPMI(t, bmc, bmctest.DefaultUser, bmctest.DefaultPassword)

@@ -3,9 +3,16 @@
 package bmctest_test
 
 import (
+	"flag"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/ironstate/ironstate/internal/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The parallel tests mostly wait; -parallel overrides the number.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	leaks.Main(m)
+}

@@ -15,9 +15,10 @@ import (
 
 func TestOnPowerTellsWhatTheSystemBoots(t *testing.T) {
 	var calls []string
-	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{NoSessions: true, Systems: []bmctest.System{{ID: "1", OnPower: func(on bool, source, image string) {
-		calls = append(calls, fmt.Sprintln(on, source, image))
-	}}}})
+	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{NoSessions: true,
+		Systems: []bmctest.System{{ID: "1", OnPower: func(on bool, source, image string) {
+			calls = append(calls, fmt.Sprintln(on, source, image))
+		}}}})
 	require.NoError(t, err)
 	defer bmc.Close()
 	send := func(method, path, body string) {

@@ -75,7 +75,8 @@ type Request struct {
 // maxRequests bounds the length of the log of requests.
 const maxRequests = 1000
 
-// NewRedfish starts a BMC. The error says what is invalid in config, or why the BMC cannot listen on its address.
+// NewRedfish starts a BMC. The error names the invalid field of config, or says why the BMC cannot listen on its
+// address.
 func NewRedfish(config RedfishConfig) (*Redfish, error) {
 	b, err := newRedfish(config)
 	if err != nil {
@@ -89,7 +90,7 @@ func NewRedfish(config RedfishConfig) (*Redfish, error) {
 	b.Addr, b.Host, b.Port = addr.String(), addr.IP.String(), addr.Port
 	b.URL = "https://" + b.Addr + rootPath + "/"
 	b.build()
-	if b.certs, err = newCertificates(b.config.Certificate, addr.IP); err != nil {
+	if b.certs, err = newCertificates(b.config.Certificate, addr.IP, b.config.Authority); err != nil {
 		return nil, errors.Join(err, listener.Close(), b.release())
 	}
 	b.CAPEM, b.Fingerprint = b.certs.caPEM, b.certs.fingerprint
@@ -138,8 +139,8 @@ func newRedfish(config RedfishConfig) (*Redfish, error) {
 	return b, nil
 }
 
-// Close ends the BMC and all connections to it, including those that hang, and returns once its last goroutine has ended.
-// A second Close does nothing.
+// Close ends the BMC and all connections to it, including those that hang, and returns once its last goroutine has
+// ended. A second Close does nothing.
 func (b *Redfish) Close() error {
 	b.mu.Lock()
 	if b.closed {
@@ -163,8 +164,8 @@ func (b *Redfish) Client() *http.Client {
 	}}
 }
 
-// Power returns the power state of a system: "On", "Off", "PoweringOn", "PoweringOff" or the value of SetPower. It returns ""
-// if there is no system with that ID.
+// Power returns the power state of a system: "On", "Off", "PoweringOn", "PoweringOff" or the value of SetPower. It
+// returns "" if there is no system with that ID.
 func (b *Redfish) Power(systemID string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -174,8 +175,8 @@ func (b *Redfish) Power(systemID string) string {
 	return ""
 }
 
-// SetPower changes the power state of a system at once, like the power button of the machine. It accepts any text, so that
-// a test can show clients nonstandard states.
+// SetPower changes the power state of a system at once, like the power button of the machine. It accepts any text, so
+// that a test can show clients nonstandard states.
 func (b *Redfish) SetPower(systemID, power string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -194,8 +195,9 @@ func (b *Redfish) SetPower(systemID, power string) error {
 	return nil
 }
 
-// Boot returns the boot override of a system in the words of the ComputerSystem schema: target, enabled and mode, such as
-// "Pxe Once UEFI", or "None Disabled UEFI" if nothing is overridden. It returns "" if there is no system with that ID.
+// Boot returns the boot override of a system in the words of the ComputerSystem schema: target, enabled and mode, such
+// as "Pxe Once UEFI", or "None Disabled UEFI" if nothing is overridden. It returns "" if there is no system with that
+// ID.
 func (b *Redfish) Boot(systemID string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

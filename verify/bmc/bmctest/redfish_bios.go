@@ -9,16 +9,13 @@ import (
 	"slices"
 )
 
-// Paths below a system.
-const (
-	biosSettingsPath = "Bios/Settings"
-	biosResetPath    = "Bios/Actions/Bios.ResetBios"
-)
+// biosReset is the path of an action below the BIOS settings.
+const biosReset = "/Actions/Bios.ResetBios"
 
 // bios has the values of the BIOS attributes of a system.
 type bios struct {
 	values  map[string]any // in force
-	pending map[string]any // what changes when the system is powered on or reset
+	pending map[string]any // the changes that take effect when the system is powered on or reset
 }
 
 func newBIOS(serial string) bios {
@@ -30,8 +27,9 @@ func newBIOS(serial string) bios {
 	return b
 }
 
-// BIOS returns the BIOS attributes of a system that are in force: strings, integers of type int, and booleans. The changes
-// that clients make take effect when the system is powered on or reset. BIOS returns nil if there is no such system.
+// BIOS returns the BIOS attributes of a system that are in force: strings, integers of type int, and booleans. The
+// changes that clients make take effect when the system is powered on or reset. BIOS returns nil if there is no such
+// system.
 func (b *Redfish) BIOS(systemID string) map[string]any {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,24 +48,42 @@ func (b *bios) set(a attribute, value any) {
 	}
 }
 
-func (s *system) biosObject() object {
-	o := newResource(s.path()+"/Bios", "Bios.v1_2_2", "BIOS")
-	o["AttributeRegistry"] = biosRegistry
-	o["Attributes"] = s.bios.values
-	o["@Redfish.Settings"] = object{
-		"@odata.type":         "#Settings.v1_3_5.Settings",
-		"SettingsObject":      link(s.path() + "/" + biosSettingsPath),
-		"SupportedApplyTimes": []string{applyOnReset},
+// biosResource returns the resource at a path below the BIOS settings of a system, nil if there is none.
+func (s *system) biosResource(below string) *resource {
+	show := func(o func() object) func() reply { return func() reply { return show(http.StatusOK, o()) } }
+	switch {
+	case below == "" && s.profile.BIOSInPlace:
+		return &resource{get: show(s.biosObject), patch: s.patchBIOS}
+	case below == "":
+		return &resource{get: show(s.biosObject)}
+	case below == "/"+s.profile.BIOSSettings && !s.profile.BIOSInPlace:
+		return &resource{get: show(s.biosSettings), patch: s.patchBIOS}
+	case below == biosReset:
+		return &resource{post: s.resetBIOS}
 	}
+	return nil
+}
+
+func (s *system) biosPath() string { return s.path() + "/" + s.profile.BIOS }
+
+func (s *system) biosObject() object {
+	o := newResource(s.biosPath(), "Bios.v1_2_2", "BIOS")
+	o["AttributeRegistry"] = s.profile.Registry.Attribute
+	o["Attributes"] = s.bios.values
+	settings := object{"@odata.type": "#Settings.v1_3_5.Settings", "SupportedApplyTimes": []string{applyOnReset}}
+	if !s.profile.BIOSInPlace {
+		settings["SettingsObject"] = link(s.biosPath() + "/" + s.profile.BIOSSettings)
+	}
+	o["@Redfish.Settings"] = settings
 	o["Links"] = object{"ActiveSoftwareImage": link(inventoryPath + "/BIOS")}
-	o["Actions"] = object{"#Bios.ResetBios": object{"target": s.path() + "/" + biosResetPath}}
+	o["Actions"] = object{"#Bios.ResetBios": object{"target": s.biosPath() + biosReset}}
 	return o
 }
 
 // biosSettings returns the settings resource, which has all attributes as they will be after the next reset.
 func (s *system) biosSettings() object {
-	o := newResource(s.path()+"/"+biosSettingsPath, "Bios.v1_2_2", "BIOS Settings")
-	o["AttributeRegistry"] = biosRegistry
+	o := newResource(s.biosPath()+"/"+s.profile.BIOSSettings, "Bios.v1_2_2", "BIOS Settings")
+	o["AttributeRegistry"] = s.profile.Registry.Attribute
 	future := maps.Clone(s.bios.values)
 	maps.Copy(future, s.bios.pending)
 	o["Attributes"] = future
@@ -105,6 +121,9 @@ func (s *system) patchBIOS(c *call) reply {
 		if value, ok := changes[a.name]; ok {
 			s.bios.set(a, value)
 		}
+	}
+	if s.profile.BIOSInPlace {
+		return show(http.StatusOK, s.biosObject())
 	}
 	return show(http.StatusOK, s.biosSettings())
 }

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stmcginnis/gofish/redfish"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
 const biosPath, biosSettings = system + "/Bios", system + "/Bios/Settings"
@@ -147,7 +147,7 @@ func TestGofishSetsBIOSAttributes(t *testing.T) {
 	require.NoError(t, err)
 	bios, err := systems[0].Bios()
 	require.NoError(t, err)
-	require.NoError(t, bios.UpdateBiosAttributes(redfish.SettingsAttributes{"PowerProfile": "Performance"}))
+	require.NoError(t, bios.UpdateBiosAttributes(schemas.SettingsAttributes{"PowerProfile": "Performance"}))
 	bootAgain(t, bmc)
 	require.Equal(t, "Performance", bmc.BIOS("1")["PowerProfile"])
 	require.NoError(t, bios.ResetBios())

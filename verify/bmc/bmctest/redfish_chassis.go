@@ -8,13 +8,13 @@ import "fmt"
 func (b *Redfish) box() object {
 	o := newDevice(boxPath, "Chassis.v1_25_0", "Chassis")
 	o["ChassisType"] = "RackMount"
-	o["Manufacturer"] = manufacturer
+	o["Manufacturer"] = b.profile().Manufacturer
 	o["Model"] = "bmctest"
 	o["SerialNumber"] = fmt.Sprintf("CH%05d", b.Port)
 	o["PowerState"] = powerOn
 	o["Links"] = object{
 		"ComputerSystems": links(pathsOf(b.systems)),
-		"ManagedBy":       links([]string{managerPath}),
+		"ManagedBy":       links([]string{b.profile().managerPath()}),
 	}
 	return o
 }

@@ -4,6 +4,7 @@ package bmctest
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -32,17 +33,28 @@ const (
 	poweringOff = "PoweringOff"
 )
 
-// RedfishConfig configures a Redfish BMC. The zero value is a BMC without faults on a free port of the loopback interface,
-// with one user and one system "1" that is off.
+// RedfishConfig configures a Redfish BMC. The zero value is a BMC without faults on a free port of the loopback
+// interface, with one user and one system "1" that is off.
 type RedfishConfig struct {
 	Addr    string   // host:port to listen on; "127.0.0.1:0" if empty
-	Systems []System // one system with ID "1" if empty
+	Systems []System // one system if empty; its ID is the profile's, or else "1"
+
+	// Profile is the family of BMCs that this one belongs to, such as Lenovo(). The zero value has no quirks.
+	Profile Profile
 
 	// Users has the password of each user; DefaultUser with DefaultPassword if empty.
 	Users map[string]secret.Text
 
-	Certificate Certificate // what is wrong with the BMC's certificate, if anything
-	Faults      []Fault     // set from the start, as by AddFault
+	Certificate Certificate // the defect of the BMC's certificate, if any
+	// Authority signs the BMC's certificate, so that clients trust many BMCs with one file; [NewAuthority] makes one.
+	// It has a Leaf and an ECDSA key. If Authority is nil, the BMC has its own.
+	Authority *tls.Certificate
+
+	Faults []Fault // set from the start, as by AddFault
+
+	// OnMedia, if not nil, is called when an image is inserted into the slot with an ID, and with an empty image when it
+	// is ejected. The BMC is locked then, as for System.OnPower.
+	OnMedia func(slot, image string)
 
 	// LockAfter is the number of failed logins in a row after which an account is locked: the BMC then answers 403 even
 	// to the right password. If LockAfter is 0, accounts are never locked.
@@ -65,16 +77,17 @@ type RedfishConfig struct {
 
 // System is one server behind a BMC.
 type System struct {
-	ID    string // last element of its URI: letters, digits, '-', '_' and '.'
+	ID    string // last element of its URI: letters, digits, '-', '_' and '.'; the profile's if empty
 	Name  string // the name by which clients select it; the ID if empty
 	Power string // the power state at the start, "On" or "Off"; "Off" if empty; any text is allowed
 
-	Hardware Hardware // what it is made of; a small server if zero
+	Hardware Hardware // its parts; a small server if zero
 
 	// OnPower, if not nil, is called when the system is powered on, reset or powered off, also by SetPower. When it is on,
 	// source is the target of the boot override in force, such as "Cd", or "None", and image is the URL of the image in
-	// the slot that the source stands for. The function is called while the BMC is locked: it must return soon and must
-	// not call the BMC. Machine.Power of package agenttest is such a function.
+	// the slot that the source stands for. A CD is "Cd", also if the profile has another word for it. The function is
+	// called while the BMC is locked: it must return soon and must not call the BMC. Machine.Power of package agenttest is
+	// such a function.
 	OnPower func(on bool, source, image string)
 }
 
@@ -97,12 +110,14 @@ func (c RedfishConfig) complete() (RedfishConfig, error) {
 		c.SessionTimeout = defaultSessionTimeout
 	}
 	c.Users = usersOrDefault(c.Users)
+	c.Profile = c.Profile.complete()
 	c.Systems = slices.Clone(c.Systems)
 	if len(c.Systems) == 0 {
-		c.Systems = []System{{ID: "1"}}
+		c.Systems = make([]System, 1)
 	}
 	for i := range c.Systems {
 		s := &c.Systems[i]
+		s.ID = cmp.Or(s.ID, c.Profile.SystemID)
 		s.Name = cmp.Or(s.Name, s.ID)
 		s.Power = cmp.Or(s.Power, powerOff)
 	}
@@ -135,7 +150,13 @@ func (c RedfishConfig) check() error {
 			invalid("Users", name, "a password for each user")
 		}
 	}
-	seen := make(map[string]bool)
+	if c.Authority != nil {
+		if _, err := authorityOf(c.Authority); err != nil {
+			invalid("Authority", err, "a certificate with its Leaf and an ECDSA key")
+		}
+	}
+	c.Profile.check(invalid)
+	seen := map[string]bool{c.Profile.Baseboard: true}
 	for _, s := range c.Systems {
 		if !validID.MatchString(s.ID) || seen[s.ID] {
 			invalid("Systems.ID", s.ID, "IDs of letters, digits, '-', '_' and '.', each once")

@@ -21,7 +21,8 @@ const maxSubscriptions = 20
 // eventTypes are the types of events to which clients can subscribe.
 var eventTypes = []string{"StatusChange", "ResourceUpdated", "ResourceAdded", "ResourceRemoved", "Alert"}
 
-// subscription is a subscription to the BMC's events, with the properties that a client has sent. The BMC sends no events.
+// subscription is a subscription to the BMC's events, with the properties that a client has sent. The BMC sends no
+// events.
 type subscription struct {
 	id         string
 	properties object

@@ -10,9 +10,9 @@ const (
 )
 
 // addFirmware adds the update service with the versions of all firmware. It offers no action to update any.
-func (f fixedResources) addFirmware(systems []*system) {
+func (f fixedResources) addFirmware(p *Profile, systems []*system) {
 	components := []object{
-		firmware("BMC", bmcVersion, managerPath),
+		firmware("BMC", p.BMCVersion, p.managerPath()),
 		firmware("BIOS", biosVersion, pathsOf(systems)...),
 	}
 	for _, s := range systems {

@@ -20,7 +20,7 @@ const (
 	biosVersion  = "1.8.2"
 )
 
-// Hardware says what a system is made of. The default for a number of 0 is that of a small server. A negative number means
+// Hardware describes the parts of a system. The default for a number of 0 is a small server's. A negative number means
 // that the system has none.
 type Hardware struct {
 	Processors int // processors with 8 cores and 16 threads each; 2 if 0
@@ -32,7 +32,7 @@ type Hardware struct {
 	MACs []string
 }
 
-// complete returns the hardware with its defaults. index is that of its system, and port that of its BMC.
+// complete returns the hardware with its defaults. index is its system's, and port its BMC's.
 func (h Hardware) complete(index, port int) Hardware {
 	for number, fallback := range map[*int]int{&h.Processors: 2, &h.DIMMs: 4, &h.Drives: 2} {
 		if *number == 0 {

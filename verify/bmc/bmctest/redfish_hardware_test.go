@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stmcginnis/gofish"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
 // read decodes the resource at a path.
@@ -34,9 +34,9 @@ func membersOf(t *testing.T, bmc *bmctest.Redfish, links any) (list []map[string
 }
 
 // gofishClient returns a client of gofish.
-func gofishClient(t *testing.T, bmc *bmctest.Redfish) *gofish.APIClient {
+func gofishClient(t *testing.T, bmc *bmctest.Redfish) *schemas.APIClient {
 	t.Helper()
-	client, err := gofish.ConnectContext(timeLimit(t), gofish.ClientConfig{
+	client, err := schemas.ConnectContext(timeLimit(t), schemas.ClientConfig{
 		Endpoint:   strings.TrimSuffix(bmc.URL, "/redfish/v1/"),
 		Username:   bmctest.DefaultUser,
 		Password:   bmctest.DefaultPassword,

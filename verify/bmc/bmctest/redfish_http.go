@@ -84,11 +84,18 @@ func (b *Redfish) answer(c *call) reply {
 	if handle == nil {
 		return notAllowed(res.allow())
 	}
-	if !isRead(c.Method) && !res.matches(c.Header.Get("If-Match")) {
+	if !isRead(c.Method) && !res.matches(c.Header.Get("If-Match"), b.profile().ETags) {
 		return problem(http.StatusPreconditionFailed, "Base.1.18.PreconditionFailed",
 			"The ETag supplied did not match the ETag required to change this resource.")
 	}
-	return handle(c)
+	if refusal, refused := b.profile().refuse(c); refused {
+		return refusal
+	}
+	r := b.profile().spell(handle(c))
+	if isRead(c.Method) { // by DSP0266 "Allow"
+		r.header.Set("Allow", strings.Join(res.allow(), ", "))
+	}
+	return r
 }
 
 // isOpen reports whether a method needs no credentials. A resource that does not exist needs them.
@@ -129,9 +136,9 @@ func (res *resource) allow() []string {
 	return methods
 }
 
-// matches evaluates an If-Match header, RFC 9110 section 13.1.1. DSP0266 wants it for PATCH only; an action without owner
-// ignores it.
-func (res *resource) matches(header string) bool {
+// matches evaluates an If-Match header, RFC 9110 section 13.1.1. DSP0266 wants it for PATCH only; an action without
+// owner ignores it.
+func (res *resource) matches(header string, form ETags) bool {
 	if header == "" || header == "*" {
 		return true
 	}
@@ -142,7 +149,7 @@ func (res *resource) matches(header string) bool {
 	if owner.get == nil {
 		return true
 	}
-	want := owner.get().header.Get("ETag")
+	want := form.of(owner.get().header.Get("ETag"))
 	return slices.ContainsFunc(strings.Split(header, ","), func(tag string) bool {
 		return strings.TrimSpace(tag) == want
 	})

@@ -11,25 +11,25 @@ import (
 	"strings"
 )
 
-const mediaPath = managerPath + "/VirtualMedia"
-
-// Paths of the actions below a slot of virtual media.
+// Paths below the owner of slots of virtual media, which is a system or the manager, and below a slot.
 const (
-	insertPath = "Actions/VirtualMedia.InsertMedia"
-	ejectPath  = "Actions/VirtualMedia.EjectMedia"
+	mediaBelow = "/VirtualMedia"
+	insertPath = "Actions/" + insertMedia
+	ejectPath  = "Actions/" + ejectMedia
 )
 
 // mediaProtocols are the values of TransferProtocolType.
 var mediaProtocols = []string{"CIFS", "FTP", "SFTP", "HTTP", "HTTPS", "NFS", "SCP", "TFTP"}
 
-// slot is a device of virtual media.
+// slot is a device of virtual media. It may have a path below the system and one below the manager.
 type slot struct {
-	id, name   string
-	mediaTypes []string // what fits, in the words of the VirtualMedia schema
-	medium     medium
+	Slot
+	profile *Profile
+	onMedia func(slot, image string)
+	medium  medium
 }
 
-// medium is what is in a slot.
+// medium is the content of a slot.
 type medium struct {
 	image          string // URL; "" for none
 	inserted       bool
@@ -38,58 +38,89 @@ type medium struct {
 	user           string
 }
 
-func newSlots() []*slot {
-	return []*slot{
-		{id: "CD", name: "Virtual CD", mediaTypes: []string{"CD", "DVD"}},
-		{id: "USB", name: "Virtual Removable Media", mediaTypes: []string{"USBStick", "Floppy"}},
+// newSlots returns the slots of the system and those that only the manager has.
+func newSlots(p *Profile, onMedia func(slot, image string)) (all []*slot) {
+	if onMedia == nil {
+		onMedia = func(string, string) {}
 	}
+	for _, s := range slices.Concat(p.SystemSlots, p.ManagerSlots) {
+		if !slices.ContainsFunc(all, func(other *slot) bool { return other.ID == s.ID }) {
+			all = append(all, &slot{Slot: s, profile: p, onMedia: onMedia})
+		}
+	}
+	return all
 }
 
-// Media returns the URL of the image in a slot of virtual media: "CD" takes CDs and DVDs, "USB" USB sticks and floppies. It
-// returns "" if nothing is inserted, or if there is no such slot.
+// addSlots adds the collection of an owner's slots; nil stands for no collection.
+func (f fixedResources) addSlots(owner string, slots []Slot) {
+	if slots == nil {
+		return
+	}
+	var paths []string
+	for _, s := range slots {
+		paths = append(paths, owner+mediaBelow+"/"+s.ID)
+	}
+	f.add(collection(owner+mediaBelow, "VirtualMediaCollection", "Virtual Media", paths))
+}
+
+// Media returns the URL of the image in the slot of virtual media with an ID, or in the first slot that has one if the
+// ID is empty. Without a profile "CD" takes CDs and DVDs, "USB" USB sticks and floppies. Media returns "" if nothing is
+// inserted, or if there is no such slot.
 func (b *Redfish) Media(slot string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if s := b.slot(slot); s != nil && s.medium.inserted {
-		return s.medium.image
+	for _, s := range b.slots {
+		if s.medium.inserted && (slot == "" || slot == s.ID) {
+			return s.medium.image
+		}
 	}
 	return ""
 }
 
-// slot returns the slot with an ID, nil if there is none.
-func (b *Redfish) slot(id string) *slot {
-	i := slices.IndexFunc(b.slots, func(s *slot) bool { return s.id == id })
-	if i < 0 {
+// slotResource returns the resource at a path below the slots of an owner, nil if there is none.
+func (b *Redfish) slotResource(owner, path string) *resource {
+	id, below, _ := strings.Cut(path, "/")
+	slots := b.profile().SystemSlots
+	if owner == b.profile().managerPath() {
+		slots = b.profile().ManagerSlots
+	}
+	if !slices.ContainsFunc(slots, func(s Slot) bool { return s.ID == id }) {
 		return nil
 	}
-	return b.slots[i]
-}
-
-// slotResource returns the resource of a slot, or of one of its actions. It returns nil if there is none.
-func (b *Redfish) slotResource(id, below string) *resource {
-	s := b.slot(id)
-	if s == nil {
-		return nil
-	}
-	switch below {
-	case "":
-		return &resource{get: func() reply { return show(http.StatusOK, s.object()) }, patch: s.patch}
-	case insertPath:
+	s := b.slots[slices.IndexFunc(b.slots, func(s *slot) bool { return s.ID == id })]
+	at := owner + mediaBelow + "/" + id
+	switch {
+	case below == "":
+		return &resource{get: func() reply { return show(http.StatusOK, s.object(at)) }, patch: func(c *call) reply { return s.patch(at, c) }}
+	case below == insertPath && s.inserts():
 		return &resource{post: s.insert}
-	case ejectPath:
+	case below == ejectPath && s.ejects():
 		return &resource{post: s.eject}
 	}
 	return nil
 }
 
-func (s *slot) path() string { return mediaPath + "/" + s.id }
+// inserts and ejects report whether the slot has an action.
+func (s *slot) inserts() bool { return !s.profile.PatchedSlots }
 
-func (s *slot) object() object {
-	o := newDevice(s.path(), "VirtualMedia.v1_6_3", s.name)
-	o["MediaTypes"] = s.mediaTypes
+func (s *slot) ejects() bool {
+	return !s.profile.PatchedSlots && (s.medium.inserted || !s.profile.EjectIfInserted)
+}
+
+// holds reports whether one of some types of media fits.
+func (s *slot) holds(types []string) bool {
+	return slices.ContainsFunc(types, func(kind string) bool { return slices.Contains(s.MediaTypes, kind) })
+}
+
+func (s *slot) object(at string) object {
+	o := newDevice(at, "VirtualMedia.v1_6_3", s.Name)
+	o["MediaTypes"] = s.MediaTypes
 	o["Inserted"] = s.medium.inserted
 	o["WriteProtected"] = s.medium.writeProtected
 	o["Image"], o["ImageName"], o["ConnectedVia"] = nil, nil, "NotConnected"
+	if s.profile.EmptyImage != "" {
+		o["Image"], o["ImageName"] = s.profile.EmptyImage, s.profile.EmptyImage
+	}
 	if s.medium.image != "" {
 		o["Image"], o["ImageName"] = s.medium.image, path.Base(s.medium.image)
 	}
@@ -101,16 +132,22 @@ func (s *slot) object() object {
 		o["TransferProtocolType"] = s.medium.protocol
 	}
 	o["UserName"], o["Password"] = s.medium.user, nil
-	o["Actions"] = object{
-		"#VirtualMedia.InsertMedia": object{"target": s.path() + "/" + insertPath},
-		"#VirtualMedia.EjectMedia":  object{"target": s.path() + "/" + ejectPath},
+	actions := object{}
+	if s.inserts() {
+		actions["#"+insertMedia] = object{"target": at + "/" + insertPath}
+	}
+	if s.ejects() {
+		actions["#"+ejectMedia] = object{"target": at + "/" + ejectPath}
+	}
+	if len(actions) > 0 {
+		o["Actions"] = actions
 	}
 	return o
 }
 
 // insert carries out the action VirtualMedia.InsertMedia. It refuses to replace an image.
 func (s *slot) insert(c *call) reply {
-	const action = "VirtualMedia.InsertMedia"
+	const action = insertMedia
 	body, ok := members(c.body)
 	if !ok {
 		return badJSON()
@@ -126,25 +163,26 @@ func (s *slot) insert(c *call) reply {
 	if refusal, ok := m.merge(body, action); !ok {
 		return refusal
 	}
-	s.medium = m
+	s.change(m)
 	return noContent()
 }
 
 // eject carries out the action VirtualMedia.EjectMedia. It succeeds if the slot is empty, too.
 func (s *slot) eject(*call) reply {
-	s.medium = medium{}
+	s.change(medium{})
 	return noContent()
 }
 
-// patch inserts, changes or ejects the image, all or nothing. An Image of null empties the slot.
-func (s *slot) patch(c *call) reply {
+// patch inserts, changes or ejects the image, all or nothing. An Image of null empties the slot. Without actions the
+// client says that the image is inserted.
+func (s *slot) patch(at string, c *call) reply {
 	body, ok := members(c.body)
 	if !ok {
 		return badJSON()
 	}
 	m := s.medium
 	if m.image == "" {
-		m = medium{inserted: true, writeProtected: true}
+		m = medium{inserted: !s.profile.PatchedSlots, writeProtected: true}
 	}
 	if refusal, ok := m.merge(body, ""); !ok {
 		return refusal
@@ -152,8 +190,20 @@ func (s *slot) patch(c *call) reply {
 	if m.image == "" {
 		m = medium{}
 	}
-	s.medium = m
-	return show(http.StatusOK, s.object())
+	s.change(m)
+	return show(http.StatusOK, s.object(at))
+}
+
+// change replaces the medium, and reports an image that was inserted or ejected.
+func (s *slot) change(to medium) {
+	before := s.medium
+	s.medium = to
+	if !to.inserted {
+		to.image = ""
+	}
+	if to.inserted != before.inserted || to.image != "" && to.image != before.image {
+		s.onMedia(s.ID, to.image)
+	}
 }
 
 // merge sets the members of a request's body. With an action they are its parameters, and otherwise properties.

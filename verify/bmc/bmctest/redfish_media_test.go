@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stmcginnis/gofish/redfish"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
 const (
@@ -119,10 +119,10 @@ func TestGofishInsertsMedia(t *testing.T) {
 	media, err := managers[0].VirtualMedia()
 	require.NoError(t, err)
 	require.Len(t, media, 2)
-	slot := media[slices.IndexFunc(media, func(m *redfish.VirtualMedia) bool { return m.ID == "CD" })]
+	slot := media[slices.IndexFunc(media, func(m *schemas.VirtualMedia) bool { return m.ID == "CD" })]
 	require.True(t, slot.SupportsMediaInsert)
-	require.NoError(t, slot.InsertMediaConfig(redfish.VirtualMediaConfig{
-		Image: "//share/agent.iso", Inserted: true, TransferProtocolType: redfish.CIFSTransferProtocolType, UserName: "u", Password: "p",
+	require.NoError(t, slot.InsertMediaConfig(schemas.VirtualMediaConfig{
+		Image: "//share/agent.iso", Inserted: true, TransferProtocolType: schemas.CIFSTransferProtocolType, UserName: "u", Password: "p",
 	}))
 	require.Equal(t, "//share/agent.iso", bmc.Media("CD"))
 	require.NoError(t, slot.EjectMedia())
@@ -141,4 +141,24 @@ func TestBmclibInsertsMedia(t *testing.T) {
 		require.Equal(t, image, bmc.Media("CD"))
 	}
 	require.NoError(t, client.Close(ctx))
+}
+
+func TestOnMediaTellsEachImageOnce(t *testing.T) {
+	for _, profile := range []bmctest.Profile{{}, bmctest.DMTF()} {
+		var told []string
+		bmc := newRedfish(t, bmctest.RedfishConfig{Profile: profile, OnMedia: func(slot, image string) { told = append(told, slot+" "+image) }})
+		if profile.PatchedSlots {
+			const slot = "/redfish/v1/Systems/437XR1138R2/VirtualMedia/CD1"
+			require.Equal(t, 200, ask(t, bmc, patch, slot, `{"Image":"`+iso+`","Inserted":true}`).StatusCode)
+			require.Equal(t, 200, ask(t, bmc, patch, slot, `{"WriteProtected":false}`).StatusCode)
+			require.Equal(t, 200, ask(t, bmc, patch, slot, `{"Image":null,"Inserted":false}`).StatusCode)
+			require.Equal(t, []string{"CD1 " + iso, "CD1 "}, told)
+			continue
+		}
+		require.Equal(t, 204, ask(t, bmc, post, eject, `{}`).StatusCode, "of an empty slot")
+		require.Equal(t, 204, ask(t, bmc, post, insert, `{"Image":"`+iso+`"}`).StatusCode)
+		require.Equal(t, 409, ask(t, bmc, post, insert, `{"Image":"`+iso+`"}`).StatusCode)
+		require.Equal(t, 204, ask(t, bmc, post, eject, `{}`).StatusCode)
+		require.Equal(t, []string{"CD " + iso, "CD "}, told)
+	}
 }

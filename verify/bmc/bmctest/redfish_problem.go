@@ -33,7 +33,8 @@ func badJSON() reply {
 		"The request body submitted was malformed JSON and could not be parsed by the receiving service.")
 }
 
-// member is a member of a request's body: a property of a resource or, if action is not empty, a parameter of that action.
+// member is a member of a request's body: a property of a resource or, if action is not empty, a parameter of that
+// action.
 type member struct{ name, action string }
 
 func (m member) missing() reply {

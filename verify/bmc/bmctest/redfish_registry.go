@@ -5,14 +5,11 @@ package bmctest
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 )
 
-const (
-	registriesPath = rootPath + "/Registries"
-	biosRegistry   = "BiosAttributeRegistryBmctest.v1_0_0"
-	registryPath   = registriesPath + "/" + biosRegistry
-)
+const registriesPath = rootPath + "/Registries"
 
 // attribute is an entry of the BIOS attribute registry, with the limits of its type.
 type attribute struct {
@@ -74,8 +71,9 @@ func (a attribute) decode(raw json.RawMessage) (value any, refusal reply, ok boo
 	return text, reply{}, true
 }
 
-// entry returns the attribute as the AttributeRegistry schema describes it.
-func (a attribute) entry() object {
+// entry returns the attribute as the AttributeRegistry schema describes it. The names of its values are numbers if
+// numbered.
+func (a attribute) entry(numbered bool) object {
 	o := object{
 		"AttributeName":          a.name,
 		"DisplayName":            a.display,
@@ -89,8 +87,12 @@ func (a attribute) entry() object {
 	switch a.kind {
 	case "Enumeration":
 		var values []object
-		for _, v := range a.values {
-			values = append(values, object{"ValueName": v, "ValueDisplayName": v})
+		for i, v := range a.values {
+			name := v
+			if numbered {
+				name = strconv.Itoa(i)
+			}
+			values = append(values, object{"ValueName": name, "ValueDisplayName": v})
 		}
 		o["Value"] = values
 	case "Integer":
@@ -102,22 +104,23 @@ func (a attribute) entry() object {
 }
 
 // addRegistries adds the BIOS attribute registry, and the collection of registries that leads to it.
-func (f fixedResources) addRegistries() {
-	const content = registryPath + "/registry.json"
+func (f fixedResources) addRegistries(p *Profile) {
+	at := registriesPath + "/" + p.Registry.File
+	content := p.Registry.Path
 	registry := newResource(content, "AttributeRegistry.v1_3_8", "BIOS Attribute Registry")
-	registry["Id"] = biosRegistry
+	registry["Id"] = p.Registry.ID
 	registry["Language"] = "en"
 	registry["OwningEntity"] = manufacturer
 	registry["RegistryVersion"] = "1.0.0"
 	var attributes []object
 	for _, a := range biosAttributes {
-		attributes = append(attributes, a.entry())
+		attributes = append(attributes, a.entry(p.NumberedValues))
 	}
 	registry["RegistryEntries"] = object{"Attributes": attributes}
 	f.add(registry)
 
-	file := newResource(registryPath, "MessageRegistryFile.v1_1_4", "BIOS Attribute Registry File")
-	file["Registry"] = "BiosAttributeRegistryBmctest.1.0"
+	file := newResource(at, "MessageRegistryFile.v1_1_4", "BIOS Attribute Registry File")
+	file["Registry"] = p.Registry.Registry
 	file["Languages"] = []string{"en"}
 	file["Location"] = []object{{"Language": "en", "Uri": content}}
 	f.addMembers(registriesPath, "MessageRegistryFileCollection", "Registries", file)

@@ -13,8 +13,8 @@ type secureBoot struct {
 	current bool // since the last one
 }
 
-// SecureBoot reports whether a system has booted with secure boot. The PATCH of a client takes effect when the system is
-// powered on or reset, and only in the boot mode UEFI.
+// SecureBoot reports whether a system has booted with secure boot. The PATCH of a client takes effect when the system
+// is powered on or reset, and only in the boot mode UEFI.
 func (b *Redfish) SecureBoot(systemID string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

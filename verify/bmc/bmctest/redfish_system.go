@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,7 +26,7 @@ var (
 	bootModes   = []string{"Legacy", "UEFI"}
 )
 
-// system is one server. Its power state is the one that was set, or a transition that ends by itself.
+// system is one server. Its power state was set, or is a transition that ends by itself.
 type system struct {
 	index                  int // among the systems of the BMC
 	id, name, uuid, serial string
@@ -35,23 +36,27 @@ type system struct {
 	next    string    // the power state from settled on; "" if there is no transition
 	settled time.Time // the end of the transition to next
 	boot    bootOverride
+	shown   bootOverride // the override that the system itself shows if the override is changed in its settings object
 
 	bios       bios
 	secureBoot secureBoot
 	nmis       int
 
 	onPower func(on bool, source, image string)
+	profile *Profile
 	slots   []*slot // of the BMC
 }
 
-// newSystem makes the system with that index among those of the BMC on a port.
-func newSystem(s System, index, port int, slots []*slot) *system {
+// newSystem makes the system with an index among the systems of the BMC on a port.
+func newSystem(s System, p *Profile, index, port int, slots []*slot) *system {
 	serial := fmt.Sprintf("SN%05d%02d", port, index+1)
 	if s.OnPower == nil {
 		s.OnPower = func(bool, string, string) {}
 	}
+	none := bootOverride{Target: "None", Enabled: "Disabled", Mode: "UEFI"}
 	return &system{
 		onPower:  s.OnPower,
+		profile:  p,
 		slots:    slots,
 		index:    index,
 		id:       s.ID,
@@ -61,7 +66,8 @@ func newSystem(s System, index, port int, slots []*slot) *system {
 		hardware: s.Hardware.complete(index, port),
 		power:    s.Power,
 		bios:     newBIOS(serial),
-		boot:     bootOverride{Target: "None", Enabled: "Disabled", Mode: "UEFI"},
+		boot:     none,
+		shown:    none,
 	}
 }
 
@@ -74,30 +80,35 @@ func (b *Redfish) system(id string) *system {
 	return b.systems[i]
 }
 
-// systemResource returns the resource of a system, or one of its child resources that can change. It returns nil if there is
-// none.
+// systemResource returns the resource of a system, or one of its child resources that can change. It returns nil if
+// there is none.
 func (b *Redfish) systemResource(id, below string) *resource {
 	s := b.system(id)
 	if s == nil {
 		return nil
 	}
-	res := &resource{
-		get:   func() reply { return show(http.StatusOK, s.object()) },
-		patch: s.patch,
+	res := &resource{get: func() reply { return show(http.StatusOK, s.object()) }}
+	settings := &resource{get: func() reply { return show(http.StatusOK, s.settings()) }}
+	if s.profile.BootInSettings {
+		settings.patch = func(c *call) reply { return s.patch(c, s.settings) }
+	} else {
+		res.patch = func(c *call) reply { return s.patch(c, s.object) }
 	}
 	switch below {
 	case "":
 		return res
 	case resetPath:
 		return &resource{post: func(c *call) reply { return b.reset(s, c) }, owner: res}
-	case "Bios":
-		return &resource{get: func() reply { return show(http.StatusOK, s.biosObject()) }}
-	case biosSettingsPath:
-		return &resource{get: func() reply { return show(http.StatusOK, s.biosSettings()) }, patch: s.patchBIOS}
-	case biosResetPath:
-		return &resource{post: s.resetBIOS}
 	case "SecureBoot":
 		return &resource{get: func() reply { return show(http.StatusOK, s.secureBootObject()) }, patch: s.patchSecureBoot}
+	case s.profile.Settings:
+		return settings
+	}
+	if slot, ok := strings.CutPrefix("/"+below, mediaBelow+"/"); ok {
+		return b.slotResource(s.path(), slot)
+	}
+	if below, ok := strings.CutPrefix(below, s.profile.BIOS); ok {
+		return s.biosResource(below)
 	}
 	return nil
 }
@@ -107,7 +118,7 @@ func (s *system) path() string { return systemsPath + "/" + s.id }
 func (s *system) object() object {
 	o := newDevice(s.path(), "ComputerSystem.v1_22_0", s.name)
 	o["SystemType"] = "Physical"
-	o["Manufacturer"] = manufacturer
+	o["Manufacturer"] = s.profile.Manufacturer
 	o["Model"] = "bmctest"
 	o["SKU"] = "BMCTEST-1U"
 	o["SerialNumber"] = s.serial
@@ -122,26 +133,56 @@ func (s *system) object() object {
 		"Model":                 processorModel,
 		"Status":                healthy(),
 	}
-	for _, name := range []string{"Processors", "Memory", "Storage", "EthernetInterfaces", "Bios", "SecureBoot"} {
+	for _, name := range []string{"Processors", "Memory", "Storage", "EthernetInterfaces", "SecureBoot"} {
 		o[name] = link(s.path() + "/" + name)
 	}
-	o["Boot"] = object{
-		"BootSourceOverrideTarget":                          s.boot.Target,
-		"BootSourceOverrideTarget@Redfish.AllowableValues":  bootTargets,
-		"BootSourceOverrideEnabled":                         s.boot.Enabled,
-		"BootSourceOverrideEnabled@Redfish.AllowableValues": bootEnabled,
-		"BootSourceOverrideMode":                            s.boot.Mode,
-		"BootSourceOverrideMode@Redfish.AllowableValues":    bootModes,
+	o["Bios"] = link(s.biosPath())
+	switch {
+	case s.profile.SharedSlots:
+		o["VirtualMedia"] = link(s.profile.managerPath() + mediaBelow)
+	case s.profile.SystemSlots != nil:
+		o["VirtualMedia"] = link(s.path() + mediaBelow)
+	}
+	o["Boot"] = s.bootObject()
+	if s.profile.BootInSettings {
+		o["Boot"] = s.shown.object()
+	}
+	if s.profile.Settings != "" {
+		o["@Redfish.Settings"] = object{"@odata.type": "#Settings.v1_3_5.Settings", "SettingsObject": link(s.path() + "/" + s.profile.Settings)}
 	}
 	o["Actions"] = object{"#ComputerSystem.Reset": object{
 		"target":                            s.path() + "/" + resetPath,
-		"ResetType@Redfish.AllowableValues": resetTypes(),
+		"ResetType@Redfish.AllowableValues": s.profile.ResetTypes,
 	}}
 	o["Links"] = object{
 		"Chassis":   links([]string{boxPath}),
-		"ManagedBy": links([]string{managerPath}),
+		"ManagedBy": links([]string{s.profile.managerPath()}),
 	}
 	return o
+}
+
+// settings returns the settings object of the system. It has the boot override that clients have set, or no override at
+// all.
+func (s *system) settings() object {
+	o := newResource(s.path()+"/"+s.profile.Settings, "ComputerSystem.v1_22_0", "Settings")
+	o["Boot"] = object{"BootOrder": []string{"Boot0001", "Boot0000"}}
+	if s.profile.BootInSettings {
+		o["Boot"] = s.bootObject()
+	}
+	return o
+}
+
+// bootObject returns the boot override that clients have set, with the accepted values.
+func (s *system) bootObject() object {
+	o := s.boot.object()
+	o["BootSourceOverrideTarget@Redfish.AllowableValues"] = s.profile.BootTargets
+	o["BootSourceOverrideEnabled@Redfish.AllowableValues"] = s.profile.BootEnabled
+	o["BootSourceOverrideMode@Redfish.AllowableValues"] = s.profile.BootModes
+	return o
+}
+
+func (boot bootOverride) object() object {
+	return object{"BootSourceOverrideTarget": boot.Target, "BootSourceOverrideEnabled": boot.Enabled, "BootSourceOverrideMode": boot.Mode}
 }
 
 func (s *system) setPower(power string) { s.power, s.next = power, "" }
@@ -172,6 +213,7 @@ func (s *system) turnOn(delay time.Duration) {
 	if s.boot.Enabled == "Once" {
 		s.boot.Target, s.boot.Enabled = "None", "Disabled"
 	}
+	s.shown = s.boot
 }
 
 func (s *system) turnOff(delay time.Duration) {
@@ -181,14 +223,18 @@ func (s *system) turnOff(delay time.Duration) {
 
 // announceBoot calls onPower for a boot.
 func (s *system) announceBoot() {
-	id := map[string]string{"Cd": "CD", "Usb": "USB", "Floppy": "USB"}[s.boot.Target]
+	source := s.boot.Target
+	types := map[string][]string{"Usb": {"USBStick"}, "Floppy": {"Floppy"}}[source]
+	if source == s.profile.CDTarget {
+		source, types = "Cd", []string{"CD", "DVD"}
+	}
 	for _, slot := range s.slots {
-		if slot.id == id && slot.medium.inserted {
-			s.onPower(true, s.boot.Target, slot.medium.image)
+		if slot.medium.inserted && slot.holds(types) {
+			s.onPower(true, source, slot.medium.image)
 			return
 		}
 	}
-	s.onPower(true, s.boot.Target, "")
+	s.onPower(true, source, "")
 }
 
 // resets has the values of ResetType. Each function reports whether the power state allows the reset.
@@ -261,7 +307,7 @@ func (b *Redfish) reset(s *system, c *call) reply {
 	}
 	name, _ := textOf(body[resetType.name])
 	for _, r := range resets {
-		if r.name != name {
+		if r.name != name || !slices.Contains(s.profile.ResetTypes, name) {
 			continue
 		}
 		if !r.do(s, s.powerAt(time.Now()), b.config.PowerDelay) {
@@ -273,8 +319,8 @@ func (b *Redfish) reset(s *system, c *call) reply {
 	return resetType.notInList(name)
 }
 
-// patch changes the boot override, all or nothing.
-func (s *system) patch(c *call) reply {
+// patch changes the boot override, all or nothing, and shows the resource that was changed.
+func (s *system) patch(c *call, changed func() object) reply {
 	body, ok := members(c.body)
 	if !ok {
 		return badJSON()
@@ -284,21 +330,21 @@ func (s *system) patch(c *call) reply {
 		if property != "Boot" {
 			return member{name: property}.unknown()
 		}
-		if refusal, ok := boot.merge(raw); !ok {
+		if refusal, ok := boot.merge(raw, s.profile); !ok {
 			return refusal
 		}
 	}
 	s.boot = boot
-	return show(http.StatusOK, s.object())
+	return show(http.StatusOK, changed())
 }
 
-func (boot *bootOverride) merge(raw json.RawMessage) (refusal reply, ok bool) {
+func (boot *bootOverride) merge(raw json.RawMessage, p *Profile) (refusal reply, ok bool) {
 	changes, ok := members(raw)
 	if !ok {
 		return member{name: "Boot"}.wrongType(string(raw)), false
 	}
 	for property, raw := range changes {
-		field, allowed := boot.field(property)
+		field, allowed := boot.field(property, p)
 		if field == nil {
 			return member{name: property}.unknown(), false
 		}
@@ -311,14 +357,14 @@ func (boot *bootOverride) merge(raw json.RawMessage) (refusal reply, ok bool) {
 	return reply{}, true
 }
 
-func (boot *bootOverride) field(property string) (field *string, allowed []string) {
+func (boot *bootOverride) field(property string, p *Profile) (field *string, allowed []string) {
 	switch property {
 	case "BootSourceOverrideTarget":
-		return &boot.Target, bootTargets
+		return &boot.Target, p.BootTargets
 	case "BootSourceOverrideEnabled":
-		return &boot.Enabled, bootEnabled
+		return &boot.Enabled, p.BootEnabled
 	case "BootSourceOverrideMode":
-		return &boot.Mode, bootModes
+		return &boot.Mode, p.BootModes
 	}
 	return nil, nil
 }

@@ -3,6 +3,7 @@
 package bmctest
 
 import (
+	"maps"
 	"net/http"
 	"path"
 	"strings"
@@ -15,7 +16,6 @@ const (
 	sessionsPath       = sessionServicePath + "/Sessions"
 	systemsPath        = rootPath + "/Systems"
 	managersPath       = rootPath + "/Managers"
-	managerPath        = managersPath + "/bmc"
 	chassisPath        = rootPath + "/Chassis"
 	boxPath            = chassisPath + "/1"
 
@@ -52,7 +52,7 @@ func (b *Redfish) find(path string) *resource {
 	case subscriptionsPath:
 		return b.events.list()
 	case systemsPath:
-		return &resource{get: static(collection(systemsPath, "ComputerSystemCollection", "Systems", pathsOf(b.systems)))}
+		return &resource{get: static(collection(systemsPath, "ComputerSystemCollection", "Systems", b.systemPaths()))}
 	}
 	if o, ok := b.fixed[path]; ok {
 		return &resource{get: static(o)}
@@ -67,9 +67,8 @@ func (b *Redfish) find(path string) *resource {
 		id, below, _ := strings.Cut(rest, "/")
 		return b.systemResource(id, below)
 	}
-	if rest, ok := strings.CutPrefix(path, mediaPath+"/"); ok {
-		id, below, _ := strings.Cut(rest, "/")
-		return b.slotResource(id, below)
+	if id, ok := strings.CutPrefix(path, b.profile().managerPath()+mediaBelow+"/"); ok {
+		return b.slotResource(b.profile().managerPath(), id)
 	}
 	return nil
 }
@@ -145,7 +144,7 @@ func (b *Redfish) sessionService() object {
 	}
 }
 
-// pathsOf returns the paths of resources, such as those of all systems.
+// pathsOf returns the paths of resources, such as of all systems.
 func pathsOf[T interface{ path() string }](resources []T) []string {
 	var paths []string
 	for _, r := range resources {
@@ -156,20 +155,38 @@ func pathsOf[T interface{ path() string }](resources []T) []string {
 
 // build makes the systems, the slots of virtual media, and the resources that never change.
 func (b *Redfish) build() {
-	b.slots = newSlots()
+	b.slots = newSlots(b.profile(), b.config.OnMedia)
 	for i, s := range b.config.Systems {
-		b.systems = append(b.systems, newSystem(s, i, b.Port, b.slots))
+		b.systems = append(b.systems, newSystem(s, b.profile(), i, b.Port, b.slots))
 	}
 	b.fixed = fixedResources{}
-	b.fixed.add(collection(mediaPath, "VirtualMediaCollection", "Virtual Media", pathsOf(b.slots)))
 	b.fixed.addMembers(managersPath, "ManagerCollection", "Managers", b.manager())
 	b.fixed.addMembers(chassisPath, "ChassisCollection", "Chassis", b.box())
+	b.fixed.addSlots(b.profile().managerPath(), b.profile().ManagerSlots)
 	for _, s := range b.systems {
 		b.fixed.addHardware(s, b.Port)
+		b.fixed.addSlots(s.path(), b.profile().SystemSlots)
+		for _, name := range b.profile().Missing {
+			maps.DeleteFunc(b.fixed, func(at string, _ object) bool { return strings.HasPrefix(at+"/", s.path()+"/"+name+"/") })
+		}
 	}
-	b.fixed.addFirmware(b.systems)
-	b.fixed.addRegistries()
+	if board := b.profile().Baseboard; board != "" {
+		b.fixed.add(b.profile().baseboard(systemsPath + "/" + board))
+	}
+	b.fixed.addFirmware(b.profile(), b.systems)
+	b.fixed.addRegistries(b.profile())
 }
+
+// systemPaths returns the paths of all systems: those that can be booted, and the profile's other board.
+func (b *Redfish) systemPaths() []string {
+	paths := pathsOf(b.systems)
+	if board := b.profile().Baseboard; board != "" {
+		paths = append([]string{systemsPath + "/" + board}, paths...)
+	}
+	return paths
+}
+
+func (b *Redfish) profile() *Profile { return &b.config.Profile }
 
 // fixedResources holds the resources that never change, by path.
 type fixedResources map[string]object
@@ -198,7 +215,7 @@ func newResource(uri, schema, name string) object {
 	}
 }
 
-// newDevice returns a resource that has a Status, which is that of a healthy device.
+// newDevice returns a resource that has a Status, a healthy device's.
 func newDevice(uri, schema, name string) object {
 	o := newResource(uri, schema, name)
 	o["Status"] = healthy()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package drivers serves drivers (drivers.go) and conductors (conductors.go). Both resources are read-only: they show the
-// members of the cluster and their hardware types, and have no records of their own.
+// Package drivers serves drivers (drivers.go) and conductors (conductors.go). Both resources are read-only: they show
+// the members of the cluster and their hardware types, and have no records of their own.
 package drivers
 
 import (

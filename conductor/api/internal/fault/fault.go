@@ -13,7 +13,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
-	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -44,7 +43,7 @@ func (f *Fault) Error() string {
 // Body returns the fault in the form that clients expect: JSON within a string within JSON.
 func (f *Fault) Body() []byte {
 	if f.Page != "" {
-		return message(f.Page)
+		return message(func(w *wire.Writer) { w.Text(f.Page) })
 	}
 	inner := wire.New(256)
 	inner.Open()
@@ -62,14 +61,15 @@ func (f *Fault) Body() []byte {
 		inner.Key("debuginfo").Null()
 	}
 	inner.Close()
-	return message(string(inner.B))
+	return message(func(w *wire.Writer) { w.JSONText(inner.B) })
 }
 
-// message returns the body of an error response with a text.
-func message(text string) []byte {
-	w := wire.New(len(text) + 64)
+// message returns the body of an error response.
+func message(write func(*wire.Writer)) []byte {
+	w := wire.New(256)
 	w.Open()
-	w.Key("error_message").Text(text)
+	w.Key("error_message")
+	write(w)
 	w.Close()
 	return w.B
 }
@@ -133,14 +133,14 @@ func Of(err error) *Fault {
 	if errors.As(err, &f) {
 		return f
 	}
-	var refusal *admission.Refusal // its text is Ironic's
+	var reason conductor.Reason // an error that matches one has Ironic's text
 	status := conductor.HTTPStatus(err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &Fault{Status: http.StatusServiceUnavailable, Text: "The request took too long."}
 	case errors.Is(err, errors.ErrUnsupported) && status == http.StatusInternalServerError:
 		return &Fault{Status: http.StatusBadRequest, Text: err.Error()}
-	case status == http.StatusInternalServerError && !errors.As(err, &refusal):
+	case status == http.StatusInternalServerError && (!errors.As(err, &reason) || reason == 0):
 		return Internal
 	default:
 		return &Fault{Status: status, Text: err.Error()}

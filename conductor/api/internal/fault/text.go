@@ -19,10 +19,10 @@ func Show(v any) string {
 	if !ok {
 		return Repr(v)
 	}
-	return shorten(s)
+	return shorten(masked.Text(s))
 }
 
-// shorten returns a text of at most MaxShown bytes, and three dots in place of what it leaves out.
+// shorten returns a text of at most MaxShown bytes, with three dots in place of the rest.
 func shorten(s string) string {
 	if len(s) > MaxShown {
 		return strings.ToValidUTF8(s[:MaxShown], "") + "..."

@@ -11,6 +11,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
 	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/states"
 )
 
 // biosFields are the fields of a BIOS setting; the first two are in every response.
@@ -25,6 +26,11 @@ var biosFields = []string{
 func listBIOS(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("detail", "fields")
 	fields, detail := rest.FieldSet(a.List("fields")), a.Boolean("detail")
+	if a.Err == nil && r.Series >= states.Gazpacho {
+		if err := biosQueryInSchema(r, fields); err != nil {
+			return rest.Answer{}, err
+		}
+	}
 	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err
@@ -43,6 +49,25 @@ func listBIOS(r *rest.Request) (rest.Answer, error) {
 		}
 		w.CloseList()
 	}), nil
+}
+
+// biosQueryInSchema refuses fields that a BIOS setting does not have.
+//
+// Source: ironic/api/schemas/v1/bios.py.
+func biosQueryInSchema(r *rest.Request, fields rest.FieldSet) error {
+	if fields != nil && r.Version < since.BIOSRegistry {
+		return fault.Invalid("Schema error: Additional properties are not allowed ('fields' was unexpected)")
+	}
+	known := []string{
+		"allowable_values", "attribute_type", "created_at", "lower_bound", "links", "max_length", "min_length", "name", "node_uuid",
+		"read_only", "reset_required", "unique", "updated_at", "value",
+	}
+	for _, name := range fields {
+		if !slices.Contains(known, name) {
+			return fault.Invalid("Schema error: %s is not one of %s", fault.Repr(name), pyrepr.List(known))
+		}
+	}
+	return nil
 }
 
 // showBIOS answers GET /v1/nodes/NODE/bios/NAME.

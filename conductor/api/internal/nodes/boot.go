@@ -38,8 +38,8 @@ func setSecureBoot(r *rest.Request) (rest.Answer, error) {
 	return setBoot(r, a, wrong, func(n *node) error { return r.Conductor.Management(n.UUID).SetSecureBoot(r.Context(), *target) })
 }
 
-// setBoot answers a request to change the boot mode or secure boot. wrong is the fault of the target, which Ironic checks after
-// the node and the version.
+// setBoot answers a request to change the boot mode or secure boot. wrong is the fault of the target, which Ironic
+// checks after the node and the version.
 func setBoot(r *rest.Request, a *rest.Args, wrong error, set func(*node) error) (rest.Answer, error) {
 	n, err := r.PathNode(a)
 	switch {
@@ -50,7 +50,8 @@ func setBoot(r *rest.Request, a *rest.Args, wrong error, set func(*node) error) 
 	case wrong != nil:
 		return rest.Answer{}, wrong
 	case errors.Is(r.Conductor.Rules().Boot(n.Fields()), conductor.WrongState):
-		return rest.Answer{}, fault.Conflict("Node is in %s state. Since node is transitioning, the boot mode will not be set as this may interfere with ongoing changes and result in erroneous modification. Try again later.", n.ProvisionState)
+		return rest.Answer{}, fault.Conflict("Node is in %s state. Since node is transitioning, the boot mode will not be set "+
+			"as this may interfere with ongoing changes and result in erroneous modification. Try again later.", n.ProvisionState)
 	}
 	return accepted(r), set(n)
 }

@@ -24,6 +24,6 @@ func listChildren(r *rest.Request) (rest.Answer, error) {
 			w.Text(child.UUID)
 		}
 		w.CloseList()
-		w.Key("links").Link("children", r.Base(), "/v1/nodes/?parent_node=", n.UUID)
+		w.Key("links").Link("children", r.Base(), "/v1/nodes?parent_node=", n.UUID)
 	}), nil
 }

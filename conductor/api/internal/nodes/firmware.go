@@ -4,27 +4,57 @@ package nodes
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/states"
 )
 
-// firmwareFields are the fields of a firmware component.
+// firmwareFields are the fields of a firmware component, the last three since [since.FirmwareIdentity].
 //
 // Source: ironic/api/controllers/v1/firmware.py.
-var firmwareFields = []string{"component", "initial_version", "current_version", "last_version_flashed"}
+var firmwareFields = []string{"component", "initial_version", "current_version", "last_version_flashed", "vendor", "model", "serial_number"}
 
 // listFirmware answers GET /v1/nodes/NODE/firmware. As in Ironic, detail=true leaves out the fields but
 // the times.
 func listFirmware(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("detail", "fields")
 	fields, detail := rest.FieldSet(a.List("fields")), a.Boolean("detail")
+	if a.Err == nil && detail != nil && r.Series >= states.Gazpacho { // the schema takes no text, and a query has nothing else
+		return rest.Answer{}, fault.Invalid("Schema error: %s is not of type 'boolean'", fault.Repr(r.Query.Get("detail")))
+	}
+	if a.Err == nil && r.Series >= states.Gazpacho {
+		known := slices.Concat([]string{"created_at", "updated_at"}, firmwareFields[:4])
+		if r.Highest >= since.FirmwareIdentity {
+			known = append(known, firmwareFields[4:]...)
+		}
+		for _, name := range fields {
+			if !slices.Contains(known, name) {
+				return rest.Answer{}, fault.Invalid("Schema error: %s is not one of %s", fault.Repr(name), pyrepr.List(known))
+			}
+		}
+	}
 	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	if fields, err = r.ChooseFields(fields, detail, firmwareFields, since.Firmware); err != nil {
+	known := firmwareFields
+	if r.Version < since.FirmwareIdentity {
+		var later []string
+		known, later = known[:4], known[4:]
+		if r.Highest >= since.FirmwareIdentity {
+			later = slices.DeleteFunc(slices.Sorted(slices.Values(later)), func(name string) bool { return !slices.Contains(fields, name) })
+			if len(later) > 0 {
+				return rest.Answer{}, fault.Invalid("Fields %s are not allowed in this API version. They require at least API version 1.%d.",
+					strings.Join(later, ", "), since.FirmwareIdentity)
+			}
+		}
+	}
+	if fields, err = r.ChooseFields(fields, detail, known, since.Firmware); err != nil {
 		return rest.Answer{}, err
 	}
 	return rest.ObjectWith("firmware", func(w *wire.Writer) {
@@ -33,9 +63,10 @@ func listFirmware(r *rest.Request) (rest.Answer, error) {
 			w.Open()
 			w.Key("created_at").Time(&c.CreatedAt)
 			w.Key("updated_at").Time(c.UpdatedAt)
-			for i, value := range []string{c.Component, c.InitialVersion, c.CurrentVersion, c.LastVersionFlashed} {
-				if slices.Contains(fields, firmwareFields[i]) {
-					w.Key(firmwareFields[i]).TextOrNull(value)
+			values := []string{c.Component, c.InitialVersion, c.CurrentVersion, c.LastVersionFlashed, c.Vendor, c.Model, c.SerialNumber}
+			for i, name := range known {
+				if slices.Contains(fields, name) {
+					w.Key(name).TextOrNull(values[i])
 				}
 			}
 			w.Close()

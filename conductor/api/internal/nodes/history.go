@@ -85,6 +85,15 @@ func writeHistory(r *rest.Request, w *wire.Writer, n *node, entry *conductor.His
 		if r.Version >= since.HistoryProject {
 			w.Key("project").TextOrNull(entry.Project)
 		}
+		if r.Version >= since.HistoryState {
+			w.Key("state").State(entry.State)
+			w.Key("target_provision_state").State(entry.TargetProvisionState)
+			if w.Key("duration_seconds"); entry.DurationSeconds != nil {
+				w.Integer(*entry.DurationSeconds)
+			} else {
+				w.Null()
+			}
+		}
 	}
 	w.Key("links").OpenList()
 	w.Link("self", r.Base(), "/v1/nodes/", n.UUID, "/history/", entry.UUID)

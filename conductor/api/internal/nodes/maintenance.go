@@ -9,13 +9,15 @@ import (
 // setMaintenance answers PUT /v1/nodes/NODE/maintenance.
 func setMaintenance(r *rest.Request) (rest.Answer, error) {
 	a := r.BodyArgs(rest.MaxBody, "reason")
-	a.Text("reason")
+	reason := a.Text("reason")
 	if a.Err != nil {
 		return rest.Answer{}, a.Err
 	}
 	return rest.Accepted, update(r, func(n *node) error {
 		n.Maintenance = true
-		return fieldsByName["maintenance_reason"].set(n, a.Values["reason"])
+		n.MaintenanceReason = reason
+		n.SetEmpty("maintenance_reason", a.Has("reason") && reason == "")
+		return nil
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -79,7 +80,7 @@ func decodeProvision(a *rest.Args) (provisionQuery, error) {
 		target: a.Need("target").Text("target"), configDrive: a.Values["configdrive"],
 		steps: map[string][]any{}, hasPassword: a.Has("rescue_password"),
 	}
-	// The order of the checks is that of the parameters in Ironic's NodeStatesController.provision.
+	// The checks have the order of the parameters of Ironic's NodeStatesController.provision.
 	switch v := q.configDrive.(type) {
 	case nil, map[string]any, string:
 	default:
@@ -96,7 +97,14 @@ func decodeProvision(a *rest.Args) (provisionQuery, error) {
 		a.Fail("Expected string for rescue_password%s", unlessText(v))
 	}
 	q.disableRamdisk = a.Boolean("disable_ramdisk")
-	q.steps["service"], q.runbook = a.Items("service_steps"), a.Text("runbook")
+	q.steps["service"] = a.Items("service_steps")
+	switch v := a.Values["runbook"].(type) {
+	case nil:
+	case string:
+		q.runbook = v
+	default:
+		a.Fail("Expected types <class 'NoneType'>, <class 'str'> for runbook: %s", fault.Repr(v))
+	}
 	return q, a.Err
 }
 
@@ -109,12 +117,14 @@ func unlessText(v any) string {
 	return ": " + fault.Repr(v)
 }
 
-// complete returns the conductor's form of a query for a node. It adds the steps of a runbook, and refuses arguments that
-// the target does not allow. It leaves the refusal of the target itself to the conductor.
+// complete returns the conductor's form of a query for a node. It adds the steps of a runbook, and refuses arguments
+// that the target does not allow. It leaves the refusal of the target itself to the conductor.
 func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.ProvisionRequest, err error) {
 	verb := q.target
 	p = conductor.ProvisionRequest{Target: verb, Version: r.Version, RescuePassword: q.rescuePassword}
-	if _, err := r.Conductor.Rules().Request(n.Fields(), verb, r.Version); err != nil {
+	_, refused := r.Conductor.Rules().Request(n.Fields(), verb, r.Version)
+	late := verb == "service" || verb == "unhold" // Ironic checks the versions of these after the arguments
+	if refused != nil && !(late && errors.Is(refused, states.ErrNotAcceptable)) {
 		return p, nil
 	}
 	if q.runbook != "" {
@@ -139,12 +149,14 @@ func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.Provisio
 		return p, fault.Invalid("\"rescue_password\" is only valid when setting target provision state to rescue")
 	case len(q.steps["service"]) > 0 && verb != "service":
 		return p, fault.Invalid("\"service_steps\" is only valid when setting target provision state to service")
+	case refused != nil:
+		return p, nil
 	case verb == "rescue" && strings.TrimSpace(q.rescuePassword) == "":
 		return p, fault.Invalid("A non-empty \"rescue_password\" is required when setting target provision state to rescue")
 	case (verb == "clean" || verb == "service") && len(q.steps[verb]) == 0:
 		return p, fault.Invalid("\"%s_steps\" is required when setting target provision state to %s", verb, verb)
 	}
-	if schema.Truthy(q.configDrive) {
+	if pyrepr.Truthy(q.configDrive) {
 		p.ConfigDrive = q.configDrive
 	}
 	p.DisableRamdisk = q.disableRamdisk != nil && *q.disableRamdisk
@@ -154,8 +166,10 @@ func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.Provisio
 	if p.DeploySteps, err = decodeSteps(r, "deploy", q.steps["deploy"]); err != nil {
 		return p, err
 	}
-	p.ServiceSteps, err = decodeSteps(r, "service", q.steps["service"])
-	return p, err
+	if p.ServiceSteps, err = decodeSteps(r, "service", q.steps["service"]); err != nil {
+		return p, err
+	}
+	return p, p.CheckSteps(r.Conductor.Rules())
 }
 
 // useRunbook adds the steps of a runbook to a request for cleaning or servicing.
@@ -217,15 +231,21 @@ func requestedSteps(s *rest.Service) *schema.Schema {
 		Properties: []schema.Property{
 			{Name: "interface", Schema: &schema.Schema{Enum: objects.StepInterfaces(s), Description: "driver interface"}},
 			{Name: "step", Schema: &schema.Schema{Types: schema.TextType, MinLength: 1, Description: "name of clean step"}},
-			{Name: "args", Schema: &schema.Schema{Types: []string{"object"}, Properties: []schema.Property{}, Secret: true, Description: "additional args"}},
+			{Name: "args", Schema: &schema.Schema{Types: []string{"object"}, Properties: []schema.Property{}, Secret: true,
+				Description: "additional args"}},
 		},
 	}
 	if s.Series >= states.Bobcat {
-		for _, name := range []string{"order", "execute_on_child_nodes", "limit_child_node_execution"} {
-			step.Properties = append(step.Properties, schema.Property{Name: name, Schema: &schema.Schema{}})
-		}
+		step.Properties = append(step.Properties,
+			schema.Property{Name: "order", Schema: objects.StepNumber()},
+			schema.Property{Name: "execute_on_child_nodes", Schema: &schema.Schema{
+				Types: []string{"boolean"}, Description: "Boolean if the step should be executed on child nodes.",
+			}},
+			schema.Property{Name: "limit_child_node_execution", Schema: &schema.Schema{
+				Types: []string{"array"}, Description: "List of nodes upon which to execute child node steps on.",
+			}})
 	}
-	return &schema.Schema{Types: []string{"array"}, Items: step}
+	return &schema.Schema{Types: []string{"array"}, Items: step, Recent: s.Series >= states.Gazpacho}
 }
 
 // decodeSteps returns the steps of a kind, nil for none. It refuses steps that violate their schema.
@@ -235,7 +255,7 @@ func decodeSteps(r *rest.Request, kind string, items []any) (steps []conductor.S
 	}
 	valid := requestedSteps(r.Service)
 	if kind == "deploy" {
-		valid = objects.StepsSchema("priority", true)(r.Service)
+		valid = objects.StepsSchema("priority", true)(r)
 	}
 	if text := valid.Explain(items); text != "" {
 		return nil, fault.Invalid("Invalid %s_steps: %s", kind, text)
@@ -251,7 +271,35 @@ func decodeSteps(r *rest.Request, kind string, items []any) (steps []conductor.S
 			}
 			step.Priority = &number
 		}
+		if order, ok := objects.WholeNumber(object["order"]); ok {
+			step.Order = &order
+		}
+		if step.OnChildren, _ = object["execute_on_child_nodes"].(bool); step.OnChildren {
+			if step.Children, err = childNodes(r, object); err != nil {
+				return nil, err
+			}
+		}
 		steps = append(steps, step)
 	}
 	return steps, nil
+}
+
+// childNodes returns the child nodes to which a step is limited.
+//
+// Source: _check_steps in ironic/api/controllers/v1/node.py, which fails with a Python exception for an identifier that
+// is no UUID.
+func childNodes(r *rest.Request, step map[string]any) (uuids []string, err error) {
+	limit, _ := step["limit_child_node_execution"].([]any)
+	for _, entry := range limit {
+		id, _ := entry.(string)
+		if !rest.IsUUID(id) {
+			return nil, fault.Invalid("Invalid entry detected for execute_on_child_node parameter in step %s.", fault.Show(step["step"]))
+		}
+		n, err := r.Conductor.Node(r.Context(), id)
+		if err != nil {
+			return nil, err
+		}
+		uuids = append(uuids, n.UUID)
+	}
+	return uuids, nil
 }

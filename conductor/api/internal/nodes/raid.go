@@ -10,6 +10,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/states"
 )
 
 // setRAID answers PUT /v1/nodes/NODE/states/raid.
@@ -33,7 +34,7 @@ func setRAID(r *rest.Request) (rest.Answer, error) {
 			return conductor.Held(&fault.Fault{Status: http.StatusNotFound, Text: conductor.UnsupportedText(n.Driver, "raid")})
 		}
 		n.TargetRAIDConfig = config
-		return conductor.Held(checkRAID(config))
+		return conductor.Held(checkRAID(r.Series, config))
 	})
 }
 
@@ -41,11 +42,13 @@ func setRAID(r *rest.Request) (rest.Answer, error) {
 // configuration.
 //
 // Source: ironic/common/raid.py.
-func checkRAID(config map[string]any) error {
+func checkRAID(series states.Series, config map[string]any) error {
 	if len(config) == 0 {
 		return nil
 	}
-	if text, _, refused := raidSchema.Refusal(config); refused {
+	valid := *raidSchema
+	valid.Recent = series >= states.Gazpacho
+	if text, _, refused := valid.Refusal(config); refused {
 		return fault.Invalid("RAID config validation error: %s", text)
 	}
 	roots := 0
@@ -72,7 +75,8 @@ var diskSchema = &schema.Schema{
 	Types: []string{"object"}, Required: []string{"raid_level", "size_gb"}, Closed: true,
 	Needs: [][2]string{{"physical_disks", "controller"}},
 	Properties: []schema.Property{
-		{Name: "raid_level", Schema: &schema.Schema{Types: []string{"string"}, Enum: []string{"JBOD", "0", "1", "2", "5", "6", "1+0", "5+0", "6+0"}}},
+		{Name: "raid_level", Schema: &schema.Schema{Types: []string{"string"},
+			Enum: []string{"JBOD", "0", "1", "2", "5", "6", "1+0", "5+0", "6+0"}}},
 		{Name: "size_gb", Schema: &schema.Schema{AnyOf: []*schema.Schema{
 			{Types: []string{"integer"}, Min: "0", Draft4: true}, {Types: []string{"string"}, Enum: []string{"MAX"}},
 		}}},

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodes serves nodes, the nodes of a chassis, shards, and the child resources of a node, such as its
-// states, its history and its BIOS settings. The handlers of a child resource are in the file of its name; routes.go
-// has the paths, and configdrive.go checks the config drive of a provision request. A node itself has these files:
-//
-//	table.go    the fields of a node, made by the functions in field.go
-//	steps.go    the current step, and the steps in driver_internal_info
-//	list.go     GET of a list, with filters.go
-//	show.go     GET of a node, and its JSON form
-//	create.go   POST
-//	patch.go    PATCH
-//	write.go    DELETE, and what the requests that change a node share
+// Package nodes serves shards and the child resources of a node, such as its states, its history and its BIOS settings.
+// The handlers of a child resource are in the file of its name; routes.go has the paths, and configdrive.go checks the
+// config drive of a provision request. Package objects serves the nodes themselves.
 //
 // A handler reads the arguments or the body, finds the node, applies the rules for its state, and calls a method of
-// [conductor.Conductor], in the order in which Ironic checks a request: the first fault is the answer. The package has no
-// state of its own and reserves no node; the conductor does.
+// [conductor.Conductor], in the order in which Ironic checks a request: the first fault is the answer. The package has
+// no state of its own and reserves no node; the conductor does.
 package nodes
 
 import (
@@ -32,31 +24,22 @@ import (
 //
 // Source: the controllers in ironic/api/controllers/v1/node.py.
 func Controller(s *rest.Service) *rest.Controller {
-	bodies := schemas{created: schemaOf(s, true), patched: schemaOf(s, false)}
-	return &rest.Controller{
-		Actions: rest.Actions{
-			rest.All:   {Serve: listing{}.serve},
-			"detail":   {Method: http.MethodGet, Serve: listing{details: true}.serve, Args: []string{"chassis_uuid", "instance_uuid"}},
-			"validate": {Method: http.MethodGet, Serve: validate, Args: []string{"node", "node_uuid"}},
-			"post":     {Serve: bodies.create, NoArgs: true, Body: "node"},
-			rest.One:   onNode(show, "fields"),
-			"patch":    {Serve: bodies.patch, Idents: rest.NodeIdent, Args: []string{"reset_interfaces"}, Body: "patch"},
-			"delete":   {Serve: remove, Idents: rest.NodeIdent, Optional: rest.AnyNumber},
-		},
-		Lookup: rest.Below("node", 0, parts(s)),
-		Subs: map[string]*rest.Controller{
-			"states": statesController(),
-			"maintenance": {Actions: rest.Actions{
-				"put":    onNode(setMaintenance, "reason"),
-				"delete": onNode(clearMaintenance),
-			}},
-			"management": managementController(),
-			"vendor_passthru": {
-				Actions:  rest.Actions{"methods": named(http.MethodGet, listVendorMethods)},
-				Fallback: &rest.Action{AnyMethod: true, Serve: callVendor, Idents: rest.NodeIdent, Optional: 1},
-			},
+	c := objects.Nodes(s)
+	c.Actions["validate"] = rest.Action{Method: http.MethodGet, Serve: validate, Args: []string{"node", "node_uuid"}}
+	c.Lookup = rest.Below("node", 0, parts(s))
+	c.Subs = map[string]*rest.Controller{
+		"states": statesController(),
+		"maintenance": {Actions: rest.Actions{
+			"put":    onNode(setMaintenance, "reason"),
+			"delete": onNode(clearMaintenance),
+		}},
+		"management": managementController(),
+		"vendor_passthru": {
+			Actions:  rest.Actions{"methods": named(http.MethodGet, listVendorMethods)},
+			Fallback: &rest.Action{AnyMethod: true, Serve: callVendor, Idents: rest.NodeIdent, Optional: 1},
 		},
 	}
+	return c
 }
 
 // onNode returns an action whose path has the identifier of a node, and then the arguments.
@@ -132,11 +115,11 @@ func parts(s *rest.Service) map[string]rest.Part {
 		"inventory": part(since.Inventory, rest.Actions{rest.Both: {Serve: showInventory, NoArgs: true}}),
 		"children":  part(since.Children, rest.Actions{rest.All: {Serve: listChildren}}),
 		"firmware":  part(since.Firmware, rest.Actions{rest.All: {Serve: listFirmware}}),
-		"vmedia": ignored(part(since.VirtualMedia, rest.Actions{
+		"vmedia": part(since.VirtualMedia, rest.Actions{
 			rest.All: {Serve: showVmedia},
-			"post":   {Serve: attachVmedia},
+			"post":   {Serve: attachVmedia, NoArgs: true, Body: "vmedia"},
 			"delete": {Serve: detachVmedia, Args: []string{"device_types"}},
-		})),
+		}),
 	}
 	maps.Copy(parts, objects.BelowNode())
 	maps.DeleteFunc(parts, func(_ string, p rest.Part) bool { return p.Since > s.Highest })

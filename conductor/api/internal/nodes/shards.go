@@ -5,19 +5,28 @@ package nodes
 import (
 	"cmp"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/objects"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/states"
 )
 
 // Shards returns the controller of /v1/shards.
-func Shards() *rest.Controller {
+func Shards(s *rest.Service) *rest.Controller {
+	refuse := rest.RefuseBefore(since.Shards, "shards", s.Series < states.Epoxy)
 	return &rest.Controller{
-		Admit: rest.RefuseBefore(since.Shards, "shards"),
+		Admit: func(r *rest.Request) error {
+			if s.Series >= states.Epoxy && r.Method != http.MethodGet { // which nothing answers
+				return nil
+			}
+			return refuse(r)
+		},
 		Actions: rest.Actions{rest.All: {Serve: listShards}, rest.One: {Optional: 1, Serve: func(*rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, fault.NotFound("The resource could not be found.")
 		}}},
@@ -35,7 +44,7 @@ func listShards(r *rest.Request) (rest.Answer, error) {
 	}
 	counts := map[any]int{} // by shard; nil for nodes without one
 	for _, n := range nodes {
-		counts[fieldsByName["shard"].get(n)]++
+		counts[objects.Shard(n)]++
 	}
 	order := func(shard any) string { // as the database orders them, null first
 		if name, has := shard.(string); has {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/objects"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
@@ -23,15 +24,10 @@ func showStates(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	return rest.Object(func(w *wire.Writer) {
-		for _, name := range []string{
+		objects.WriteNodeFields(r, w, n, []string{
 			"console_enabled", "last_error", "power_state", "provision_state", "target_power_state",
 			"target_provision_state", "provision_updated_at", "raid_config", "target_raid_config", "boot_mode", "secure_boot",
-		} {
-			if f := fieldsByName[name]; f.since <= r.Version {
-				w.Key(name)
-				f.write(w, r, n)
-			}
-		}
+		})
 	}), nil
 }
 
@@ -59,7 +55,8 @@ func setPower(r *rest.Request) (rest.Answer, error) {
 	case errors.Is(r.Conductor.Rules().Power(n.Fields(), power), conductor.NotAllowed):
 		return rest.Answer{}, fault.State(target, r.Param(0), n.ProvisionState.String())
 	}
-	if err := r.Conductor.SetPower(r.Context(), n.UUID, power, time.Duration(min(int64(timeout), int64(math.MaxInt64/time.Second)))*time.Second); err != nil {
+	if err := r.Conductor.SetPower(r.Context(), n.UUID, power,
+		time.Duration(min(int64(timeout), int64(math.MaxInt64/time.Second)))*time.Second); err != nil {
 		return rest.Answer{}, err
 	}
 	return accepted(r), nil

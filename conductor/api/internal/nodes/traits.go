@@ -42,7 +42,8 @@ func setTraits(r *rest.Request) (rest.Answer, error) {
 	}
 	return a, update(r, func(n *conductor.Node) (err error) {
 		if n.Traits, err = change(n.UUID, n.Traits); err == nil && len(n.Traits) > maxTraits {
-			err = conductor.Held(fault.Invalid("Could not modify traits for node %s as it would exceed the maximum number of traits per node (%d vs. %d)", n.UUID, len(n.Traits), maxTraits))
+			err = conductor.Held(fault.Invalid("Could not modify traits for node %s as it would exceed the maximum number of traits "+
+				"per node (%d vs. %d)", n.UUID, len(n.Traits), maxTraits))
 		}
 		return err
 	})

@@ -38,14 +38,15 @@ func listVendorMethods(r *rest.Request) (rest.Answer, error) {
 // callVendor answers requests for /v1/nodes/NODE/vendor_passthru/METHOD, and for
 // .../vendor_passthru?method=METHOD.
 func callVendor(r *rest.Request) (rest.Answer, error) {
-	method := r.Query.Get("method")
-	if a := r.QueryArgs("method"); a.Err != nil {
-		return rest.Answer{}, a.Err
+	a := r.QueryArgs("method")
+	method := ""
+	if len(r.Params) == 1 {
+		method = a.Need("method").Text("method")
+	} else if method = r.Param(1); a.Has("method") {
+		a.Fail("The path and the query both have the argument method")
 	}
-	if len(r.Params) > 1 {
-		method = r.Param(1)
-	} else if !r.Query.Has("method") {
-		return rest.Answer{}, fault.Invalid("Missing mandatory parameter: method")
+	if a.Err != nil {
+		return rest.Answer{}, a.Err
 	}
 	body, err := r.Decode(rest.MaxBody)
 	if err != nil {

@@ -58,4 +58,5 @@ func detachVIF(r *rest.Request) (rest.Answer, error) {
 // vifSchema describes a virtual interface.
 //
 // Source: VIF_VALIDATOR in ironic/api/controllers/v1/node.py.
-var vifSchema = &schema.Schema{Types: []string{"object"}, Required: []string{"id"}, Properties: []schema.Property{{Name: "id", Schema: schema.Text}}}
+var vifSchema = &schema.Schema{Types: []string{"object"}, Required: []string{"id"},
+	Properties: []schema.Property{{Name: "id", Schema: schema.Text}}}

@@ -9,34 +9,59 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/states"
 )
 
 // The devices of virtual media, and the URL schemes of their images.
 //
 // Source: ironic/common/boot_devices.py and ironic/common/image_publisher.py.
 var (
-	vmediaDevices = []string{"cdrom", "disk", "floppy"}
+	vmediaDevices = []string{"disk", "cdrom", "floppy"}
 	vmediaSchemes = []string{"http", "https", "nfs", "cifs"}
 )
 
 // attachVmedia answers POST /v1/nodes/NODE/vmedia. A failure is the node's last error.
 func attachVmedia(r *rest.Request) (rest.Answer, error) {
-	a := r.BodyArgs(rest.MaxBody, "device_type", "image_url", "image_download_source")
-	device, image := a.Need("device_type").Text("device_type"), a.Need("image_url").Text("image_url")
-	source := a.Text("image_download_source")
-	if a.Err == nil && !slices.Contains(vmediaDevices, device) {
-		a.Err = fault.Invalid("Schema error for vmedia: %s is not one of %v", fault.Show(device), vmediaDevices)
-	}
-	if location, err := url.Parse(image); a.Err == nil && (err != nil || !slices.Contains(vmediaSchemes, location.Scheme)) {
-		a.Err = fault.Invalid("Unsupported or missing URL scheme: want one of %s", strings.Join(vmediaSchemes, ", "))
-	}
-	n, err := r.PathNode(a)
+	body, err := r.Decode(rest.MaxBody)
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	return rest.NoContent, r.Conductor.Management(n.UUID).AttachVirtualMedia(r.Context(), device, image, source)
+	if err := vmediaSchema(r.Series).Validate("vmedia", body); err != nil {
+		return rest.Answer{}, err
+	}
+	media := body.(map[string]any)
+	image := media["image_url"].(string)
+	source, _ := media["image_download_source"].(string)
+	location, err := url.Parse(image)
+	if err != nil || !slices.Contains(vmediaSchemes, location.Scheme) {
+		scheme := ""
+		if err == nil {
+			scheme = location.Scheme
+		}
+		return rest.Answer{}, fault.Invalid("Unsupported or missing URL scheme: %s", fault.Show(scheme))
+	}
+	n, err := r.Node(r.Param(0))
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	return rest.NoContent, r.Conductor.Management(n.UUID).AttachVirtualMedia(r.Context(), media["device_type"].(string), image, source)
+}
+
+// vmediaSchema returns the schema of a virtual medium.
+//
+// Source: VMEDIA_ATTACH_VALIDATOR in ironic/api/controllers/v1/node.py.
+func vmediaSchema(series states.Series) *schema.Schema {
+	return &schema.Schema{
+		Types: []string{"object"}, Closed: true, Required: []string{"device_type", "image_url"}, Recent: series >= states.Gazpacho,
+		Properties: []schema.Property{
+			{Name: "device_type", Schema: &schema.Schema{Types: schema.TextType, Enum: vmediaDevices}},
+			{Name: "image_url", Schema: schema.Text},
+			{Name: "image_download_source", Schema: &schema.Schema{Types: schema.TextType, Enum: []string{"http", "local", "swift"}}},
+		},
+	}
 }
 
 // detachVmedia answers DELETE /v1/nodes/NODE/vmedia, as attachVmedia does.
@@ -48,9 +73,6 @@ func detachVmedia(r *rest.Request) (rest.Answer, error) {
 			a.Err = fault.Invalid("Invalid device type(s) %s (valid are %s)", fault.Show(device), strings.Join(vmediaDevices, ", "))
 		}
 	}
-	if len(devices) == 0 {
-		devices = vmediaDevices
-	}
 	n, err := r.PathNode(a)
 	if err != nil {
 		return rest.Answer{}, err
@@ -61,7 +83,7 @@ func detachVmedia(r *rest.Request) (rest.Answer, error) {
 // showVmedia answers GET /v1/nodes/NODE/vmedia.
 func showVmedia(r *rest.Request) (rest.Answer, error) {
 	if r.Version < since.VirtualMediaShown {
-		return rest.Answer{}, fault.NotFound("")
+		return rest.Answer{}, fault.NotFound("The resource could not be found.")
 	}
 	n, err := r.PathNode(r.QueryArgs())
 	if err != nil {

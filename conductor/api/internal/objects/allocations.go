@@ -15,12 +15,21 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/traits"
+	"github.com/ironstate/ironstate/states"
 )
 
 // Allocations returns the controller of /v1/allocations.
-func Allocations() *rest.Controller {
-	c := allocationResource.controller()
-	c.Admit = rest.RefuseBefore(since.Allocations, "allocations")
+func Allocations(s *rest.Service) *rest.Controller {
+	c := allocationResource.controller(s)
+	bare := s.Series < states.Gazpacho
+	admit, update := rest.RefuseBefore(since.Allocations, "allocations", bare),
+		rest.RefuseBefore(since.AllocationPatch, "updating allocations", false)
+	c.Admit = func(r *rest.Request) error {
+		if !bare && r.Method == http.MethodPatch {
+			return update(r)
+		}
+		return admit(r)
+	}
 	return c
 }
 
@@ -29,7 +38,7 @@ var allocationResource = &resource{
 	of: &conductor.Allocation{}, path: "allocations", word: "allocation", noun: "Allocation", since: since.Allocations,
 	fields: []field{
 		uuidField,
-		{name: "candidate_nodes", flags: fixed, zero: []any{}, schema: listOf(&schema.Schema{Types: schema.TextType})},
+		{name: "candidate_nodes", flags: fixed, zero: []any{}, schema: candidates},
 		extraField,
 		{name: "last_error", flags: readOnly},
 		{name: "name", types: schema.TextOrNull},
@@ -69,18 +78,34 @@ func patchInVersion(q *request) error {
 	return nil
 }
 
-// logicalIdent is identValid with another text: Ironic finds an allocation to patch by a function that checks the identifier
-// itself.
+// logicalIdent is identValid with another text: Ironic finds an allocation to patch by a function that checks the
+// identifier itself.
 func logicalIdent(q *request) error {
 	return rest.CheckLogicalIdent(q.r.Param(0))
 }
 
 // listOf returns the schema of a list of items, or null.
-func listOf(items *schema.Schema) func(*rest.Service) *schema.Schema {
-	return func(*rest.Service) *schema.Schema {
+func listOf(items *schema.Schema) func(*rest.Request) *schema.Schema {
+	return func(*rest.Request) *schema.Schema {
 		return &schema.Schema{Types: []string{"array", "null"}, Items: items}
 	}
 }
+
+// candidates returns the schema of the candidate nodes.
+//
+// Source: uuid_or_name in ironic/api/schemas/common/request_types.py.
+func candidates(r *rest.Request) *schema.Schema {
+	if r.Series >= states.Gazpacho {
+		return listOf(uuidOrName)(r)
+	}
+	return listOf(schema.Text)(r)
+}
+
+// uuidOrName accepts a UUID or a name. The fault of a text that is neither says that it is not a UUID.
+var uuidOrName = &schema.Schema{AnyOf: []*schema.Schema{
+	{Types: schema.TextType, Format: &schema.Format{Name: "uuid", Is: rest.IsUUID}},
+	{Types: schema.TextType, Format: &schema.Format{Name: "name", Is: rest.IsName}},
+}}
 
 // ofAllocatedNode filters allocations by node.
 var ofAllocatedNode = filter{name: "node", decode: decodeIdent, apply: func(r *rest.Request, a *rest.Args, s *selection) error {
@@ -155,7 +180,7 @@ func candidatesExist(q *request) error {
 }
 
 // allocationOf returns the allocation of a node.
-func allocationOf(r *rest.Request, n *conductor.Node) (conductor.Object, error) {
+func allocationOf(r *rest.Request, n *conductor.Node) (record, error) {
 	allocations, err := r.Conductor.ObjectsOf(r.Context(), conductor.KindAllocation, n.UUID)
 	if err != nil {
 		return nil, err

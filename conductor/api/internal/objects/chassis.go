@@ -13,10 +13,10 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
-// Chassis returns the controller of /v1/chassis. nodes is the controller of the nodes of a chassis.
-func Chassis(nodes *rest.Controller) *rest.Controller {
-	c := chassisResource.controller()
-	c.Subs = map[string]*rest.Controller{"nodes": nodes}
+// Chassis returns the controller of /v1/chassis and of the nodes of a chassis.
+func Chassis(s *rest.Service) *rest.Controller {
+	c := chassisResource.controller(s)
+	c.Subs = map[string]*rest.Controller{"nodes": nodesOfChassis(s)}
 	return c
 }
 
@@ -27,11 +27,11 @@ var chassisResource = &resource{
 		extraField,
 		{name: "description", types: schema.TextOrNull, max: 255},
 	},
-	links: map[string]link{"nodes": {since: since.First, nested: true}},
+	links: []link{{name: "nodes", since: since.First, nested: true}},
 	list:  listRules{defaults: []string{"uuid", "description"}, detailSince: since.Detail},
 	orders: orders{
 		get:    []check{identValid, fieldsAllowed, recordExists, fieldsExist},
-		patch:  []check{patchDecodes, fieldsPatchable, fieldsNotNewer, recordExists},
+		patch:  []check{patchDecodes, chassisIdentInSchema, fieldsPatchable, fieldsNotNewer, recordExists},
 		update: []check{patchApplies, documentValid, fieldsSet, chassisUUIDKept, chassisTouched},
 		delete: []check{identValid, recordExists, chassisEmpty},
 	},
@@ -45,9 +45,17 @@ func CheckChassis(r *rest.Request, uuid string) error {
 	return err
 }
 
+// chassisIdentInSchema refuses a patch of a chassis by anything but its UUID, if the series has a schema for the path.
+func chassisIdentInSchema(q *request) error {
+	if ident := q.r.Param(0); q.hasSchemas(q.r.Service) && !rest.IsUUID(ident) {
+		return fault.Invalid("Schema error: %s is not a 'uuid'", fault.Repr(ident))
+	}
+	return nil
+}
+
 // chassisUUIDKept refuses a patch of the UUID of a chassis.
 func chassisUUIDKept(q *request) error {
-	if q.before.Meta().UUID != q.record.Meta().UUID {
+	if metaOf(q.before).UUID != metaOf(q.record).UUID {
 		return fault.Invalid("Cannot overwrite UUID for an existing Chassis.")
 	}
 	return nil
@@ -56,13 +64,13 @@ func chassisUUIDKept(q *request) error {
 // chassisTouched lets a patch that changes nothing change updated_at, as in Ironic.
 func chassisTouched(q *request) error {
 	changed := time.Unix(0, 0) // replaced when it is stored
-	q.record.Meta().UpdatedAt = &changed
+	q.record.(*conductor.Chassis).UpdatedAt = &changed
 	return nil
 }
 
 // chassisEmpty refuses the deletion of a chassis that has nodes.
 func chassisEmpty(q *request) error {
-	uuid := q.record.Meta().UUID
+	uuid := metaOf(q.record).UUID
 	nodes, err := q.r.Conductor.Nodes(q.r.Context())
 	if err != nil {
 		return err

@@ -15,16 +15,19 @@ import (
 
 // post answers a POST.
 func (x *resource) post(r *rest.Request) (rest.Answer, error) {
+	if err := x.versionFirst(r); err != nil {
+		return rest.Answer{}, err
+	}
 	q := &request{resource: x, r: r}
 	if err := pass(q, x.orders.post, postOrder); err != nil {
 		return rest.Answer{}, err
 	}
-	created, err := r.Conductor.CreateObject(r.Context(), q.record)
+	created, err := x.create(r, q.record)
 	if err != nil {
 		return rest.Answer{}, q.existsFault(err)
 	}
 	a := x.answer(r, http.StatusCreated, created, nil)
-	a.Location = x.path + "/" + created.Meta().UUID
+	a.Location = x.path + "/" + metaOf(created).UUID
 	return a, nil
 }
 
@@ -34,7 +37,7 @@ func bodyDecodes(q *request) (err error) {
 		return err
 	}
 	q.values, _ = q.body.(map[string]any)
-	q.record = conductor.Clone(q.of)
+	q.record = clone(q.of)
 	return q.r.CheckQuery(q.values)
 }
 
@@ -45,7 +48,7 @@ func bodyValid(q *request) error {
 			return err
 		}
 	}
-	return q.bodySchema(q.r.Service).Validate(q.word, q.body)
+	return q.bodySchema(q.r).Validate(q.word, q.body)
 }
 
 // postInVersion refuses a POST with a version that does not have the resource.
@@ -54,41 +57,41 @@ func postInVersion(q *request) error { return q.r.CheckArgs(nil) }
 // notBelow refuses a POST in the path of another record.
 func notBelow(q *request) error {
 	if len(q.r.Params) > 0 {
-		return fault.NotPermitted
+		return q.r.NotPermitted()
 	}
 	return nil
 }
 
 // nodeExists refuses a new record of an unknown node.
 func nodeExists(q *request) error {
-	_, err := q.r.FindNode(q.record.Meta().NodeUUID)
+	_, err := q.r.FindNode(metaOf(q.record).NodeUUID)
 	return fault.As400(err)
 }
 
 // nameValid refuses a new record with an invalid name.
 func nameValid(q *request) error {
-	if name := q.record.Meta().Name; name != "" && !q.r.ValidName(name) {
+	if name := metaOf(q.record).Name; name != "" && !q.r.ValidName(name) {
 		return fault.Invalid("Cannot create %s with invalid name '%s'", q.word, fault.Show(name))
 	}
 	return nil
 }
 
-// existsFault returns the fault for a record with keys of another record, and other errors of the store as they are. Of several keys
-// it names the one that Ironic's database refuses first.
+// existsFault returns the fault for an object with keys of another object, and other errors of the store as they are.
+// Of several keys it names the key that Ironic's database refuses first.
 func (q *request) existsFault(err error) error {
 	var duplicate *conductor.DuplicateError
-	if !errors.Is(err, conductor.Exists) || !errors.As(err, &duplicate) {
+	if q.ofNodes() || !errors.Is(err, conductor.Exists) || !errors.As(err, &duplicate) {
 		return err
 	}
-	m := q.record.Meta()
+	m := metaOf(q.record)
 	byUUID := duplicate.Key == m.UUID
-	records, err := q.r.Conductor.Objects(q.r.Context(), q.of.Kind())
+	records, err := q.r.Conductor.Objects(q.r.Context(), q.kind())
 	if err != nil {
 		return err
 	}
 	taken := func(same func(other conductor.Object) bool) bool {
 		return slices.ContainsFunc(records, func(other conductor.Object) bool {
-			return (byUUID || other.Meta().UUID != m.UUID) && same(other)
+			return (byUUID || metaOf(other).UUID != m.UUID) && same(other)
 		})
 	}
 	article := "A"
@@ -98,10 +101,10 @@ func (q *request) existsFault(err error) error {
 	noun := article + " " + strings.ToLower(q.noun)
 	switch {
 	case byUUID && q.uuidFirst:
-	case m.Name != "" && taken(func(other conductor.Object) bool { return other.Meta().Name == m.Name }):
+	case m.Name != "" && taken(func(other conductor.Object) bool { return metaOf(other).Name == m.Name }):
 		return fault.Conflict("%s with name %s already exists.", noun, m.Name)
 	case q.duplicate != nil && taken(func(other conductor.Object) bool {
-		return slices.ContainsFunc(q.record.Keys(), func(key string) bool { return slices.Contains(other.Keys(), key) })
+		return slices.ContainsFunc(q.record.(conductor.Object).Keys(), func(key string) bool { return slices.Contains(other.Keys(), key) })
 	}):
 		return fault.Conflict("%s", q.duplicate(q.record))
 	}

@@ -11,6 +11,9 @@ import (
 
 // delete answers a DELETE.
 func (x *resource) delete(r *rest.Request) (rest.Answer, error) {
+	if err := x.versionFirst(r); err != nil {
+		return rest.Answer{}, err
+	}
 	if err := r.CheckArgs(r.QueryArgs()); err != nil {
 		return rest.Answer{}, err
 	}
@@ -19,16 +22,6 @@ func (x *resource) delete(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	return rest.NoContent, x.remove(r, q.record)
-}
-
-// remove deletes a record.
-func (x *resource) remove(r *rest.Request, o conductor.Object) error {
-	uuid := o.Meta().UUID
-	err := r.Conductor.DeleteObject(r.Context(), x.of.Kind(), uuid)
-	if errors.Is(err, conductor.NotFound) {
-		return x.notFound(uuid)
-	}
-	return err
 }
 
 // nodeUnlockedOrGone is nodeUnlocked for a record that may be deleted even if its node does not exist.

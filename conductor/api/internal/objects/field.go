@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
@@ -30,35 +30,56 @@ type field struct {
 	// storedAs is the name of the field in the record, if it differs from name.
 	storedAs string
 	// schema returns the schema of the values; nil stands for one with types and max.
-	schema func(s *rest.Service) *schema.Schema
-	// convert returns the stored form of a value that satisfies the schema, or refuses the value. It is not
-	// called for null.
-	convert func(r *rest.Request, v any) (any, error)
+	schema func(r *rest.Request) *schema.Schema
+	// convert returns the stored form of a value that satisfies the schema, or refuses the value of the field with the
+	// name. It is not called for null.
+	convert func(r *rest.Request, name string, v any) (any, error)
 	// mask returns the form of a value in responses. Faults do not repeat the value of a field with a mask.
 	mask func(v any) any
+	// shown returns the form of a record's value in the response to a request; nil stands for the value itself.
+	shown func(r *rest.Request, o record, v any) any
 
-	index []int // of the field in the type of the record, see [reflect.Value.FieldByIndex]; set by init
+	// text returns the text that responses show in place of the value, and by which lists are sorted; empty for null.
+	text func(r *rest.Request, o record) string
+	// get and set replace the field of the record with the name.
+	get func(o record) any
+	set func(o record, v any)
+
+	key   string // the name as a JSON key, with quotes and colon; set by init
+	index []int  // of the field in the type of the record, see [reflect.Value.FieldByIndex]; set by init
 }
 
 // fieldFlag is a set of properties of a field.
 type fieldFlag uint16
 
 const (
-	required     fieldFlag = 1 << iota // a POST must have the field
-	readOnly                           // clients cannot set the field
-	fixed                              // a POST may set the field, a patch cannot change it
-	nullable                           // null is stored and shown, and a patch that removes the field sets it
-	hidden                             // responses do not have the field
-	shownEarlier                       // responses of versions below since have the field, too
-	checkedFirst                       // a POST and a patch check the field before those without the flag, in the order of Ironic's validators
-	noColumn                           // lists cannot be sorted by the field, because Ironic's database has no column of the name
+	required       fieldFlag = 1 << iota // a POST must have the field
+	readOnly                             // clients cannot set the field
+	fixed                                // a POST may set the field, a patch cannot change it
+	nullable                             // null is stored and shown, and a patch that removes the field sets it
+	hidden                               // responses do not have the field
+	shownEarlier                         // lists of versions below since have the field, too, and before 2026.1 other answers
+	patchOnly                            // a patch may set the field, a POST cannot
+	patchedEarlier                       // a patch may set the field below since, too
+	noColumn                             // lists cannot be sorted by the field, because Ironic's database has no column of the name
 )
 
 // is reports whether the field has a flag.
 func (f *field) is(flag fieldFlag) bool { return f.flags&flag != 0 }
 
+// turn returns when a POST and a patch check a field: those in checkedFirst, then the others, at last the UUID.
+func (x *resource) turn(f *field) int {
+	if i := slices.Index(x.checkedFirst, f.name); i >= 0 {
+		return i
+	}
+	if f.name == "uuid" {
+		return len(x.checkedFirst) + 1
+	}
+	return len(x.checkedFirst)
+}
+
 // value returns the value of a record's field.
-func (f *field) value(o conductor.Object) any {
+func (f *field) value(o record) any {
 	if v := f.load(o); v != nil || f.is(nullable) {
 		return v
 	}
@@ -70,9 +91,9 @@ func (f *field) column() string { return cmp.Or(f.storedAs, f.name) }
 
 // The fields that several resources have.
 var (
-	uuidField  = field{name: "uuid", types: schema.TextOrNull, flags: fixed, convert: toUUID("uuid")}
-	nodeField  = field{name: "node_uuid", types: schema.TextType, flags: required | checkedFirst, convert: toUUID("node_uuid")}
-	volumeNode = field{name: "node_uuid", types: schema.TextType, flags: required | checkedFirst | noColumn, convert: toUUID("node_uuid")}
+	uuidField  = field{name: "uuid", types: schema.TextOrNull, flags: fixed, convert: toUUID}
+	nodeField  = field{name: "node_uuid", types: schema.TextType, flags: required, convert: toUUID}
+	volumeNode = field{name: "node_uuid", types: schema.TextType, flags: required | noColumn, convert: toUUID}
 	extraField = field{name: "extra", types: schema.ObjectOrNull, zero: noObject}
 )
 
@@ -92,20 +113,25 @@ func init() {
 		fields[of] = map[string]*field{}
 		for i := range x.fields {
 			f := &x.fields[i]
+			f.key = `"` + f.name + `":`
 			f.index = columns[f.column()]
 			fields[of][f.name] = f
+			if !f.is(readOnly) {
+				x.inTurn = append(x.inTurn, f)
+			}
 		}
+		slices.SortStableFunc(x.inTurn, func(a, b *field) int { return cmp.Compare(x.turn(a), x.turn(b)) })
 	}
 }
 
 // fieldOf returns the field of an object with a name, which must exist.
-func fieldOf(o conductor.Object, name string) *field { return fields[reflect.TypeOf(o).Elem()][name] }
+func fieldOf(o record, name string) *field { return fields[reflect.TypeOf(o).Elem()][name] }
 
 // stored returns the stored value of the field of an object with a name, nil for null.
-func stored(o conductor.Object, name string) any { return fieldOf(o, name).load(o) }
+func stored(o record, name string) any { return fieldOf(o, name).load(o) }
 
 // same reports whether a field of two objects has the same value in JSON.
-func same(before, o conductor.Object, name string) bool {
+func same(before, o record, name string) bool {
 	f := fieldOf(o, name)
 	x, y := wire.New(64), wire.New(64)
 	x.Value(f.value(before))
@@ -114,15 +140,18 @@ func same(before, o conductor.Object, name string) bool {
 }
 
 // pointer returns a pointer to the field of an object.
-func (f *field) pointer(o conductor.Object) any {
+func (f *field) pointer(o record) any {
 	return reflect.ValueOf(o).Elem().FieldByIndex(f.index).Addr().Interface()
 }
 
 // load returns the stored value of the field of an object as decoded JSON, nil for null.
-func (f *field) load(o conductor.Object) any {
+func (f *field) load(o record) any {
+	if f.get != nil {
+		return f.get(o)
+	}
 	switch p := f.pointer(o).(type) {
 	case *string:
-		if *p != "" || slices.Contains(o.Meta().Empty, f.column()) {
+		if *p != "" || slices.Contains(metaOf(o).Empty, f.column()) {
 			return *p
 		}
 	case **bool:
@@ -135,7 +164,23 @@ func (f *field) load(o conductor.Object) any {
 		if *p != nil {
 			return *p
 		}
-	default: // a number, or a list
+	case *[]string:
+		if *p != nil {
+			return *p
+		}
+	case **time.Time:
+		if *p != nil {
+			return *p
+		}
+	case *states.State:
+		if *p != states.NoState {
+			return *p
+		}
+	case *states.Power:
+		if *p != states.NoPower {
+			return *p
+		}
+	default: // a number, or another list
 		var v any
 		_ = transcode(p, &v) // never fails
 		return v
@@ -144,11 +189,15 @@ func (f *field) load(o conductor.Object) any {
 }
 
 // store sets the field of an object to decoded JSON, which satisfies the schema of the field.
-func (f *field) store(o conductor.Object, v any) {
+func (f *field) store(o record, v any) {
+	if f.set != nil {
+		f.set(o, v)
+		return
+	}
 	switch p := f.pointer(o).(type) {
 	case *string:
 		*p, _ = v.(string)
-		o.Meta().SetEmpty(f.column(), v == "")
+		o.SetEmpty(f.column(), v == "")
 	case **bool:
 		*p = nil
 		if b, ok := v.(bool); ok {
@@ -173,18 +222,16 @@ func transcode(from, to any) error {
 	return rest.Unmarshal(text, to)
 }
 
-// toUUID returns the conversion of a field with a UUID. The name is that of the field.
-func toUUID(name string) func(*rest.Request, any) (any, error) {
-	return func(_ *rest.Request, v any) (any, error) {
-		if s := v.(string); !rest.IsUUID(s) {
-			return nil, fault.Invalid("Expected UUID for %s: %s", name, fault.Show(s))
-		}
-		return v, nil
+// toUUID refuses a text that is no UUID.
+func toUUID(_ *rest.Request, name string, v any) (any, error) {
+	if s := v.(string); !rest.IsUUID(s) {
+		return nil, fault.Invalid("Expected UUID for %s: %s", name, fault.Show(s))
 	}
+	return v, nil
 }
 
 // toMAC converts the field address, a MAC address, to lower case.
-func toMAC(_ *rest.Request, v any) (any, error) {
+func toMAC(_ *rest.Request, _ string, v any) (any, error) {
 	s := v.(string)
 	if !rest.IsMAC(s) {
 		return nil, fault.Invalid("Expected valid MAC address for address: %s", fault.Show(s))
@@ -192,8 +239,8 @@ func toMAC(_ *rest.Request, v any) (any, error) {
 	return strings.ToLower(s), nil
 }
 
-// toInteger returns a whole number without a fraction. Ironic's database refuses those of more than 64 bits.
-func toInteger(_ *rest.Request, v any) (any, error) {
+// toInteger returns a whole number without a fraction. Ironic's database refuses numbers of more than 64 bits.
+func toInteger(_ *rest.Request, _ string, v any) (any, error) {
 	n, ok := integer(v.(json.Number))
 	if !ok {
 		return nil, fault.Invalid("%s is out of range", fault.Repr(v))
@@ -201,14 +248,11 @@ func toInteger(_ *rest.Request, v any) (any, error) {
 	return json.Number(strconv.Itoa(n)), nil
 }
 
-// toTruth returns the conversion of a field with a boolean, which may be one of the words that Ironic accepts. The name is
-// that of the field.
-func toTruth(name string) func(*rest.Request, any) (any, error) {
-	return func(_ *rest.Request, v any) (any, error) {
-		b, err := rest.ToBoolean(name, v)
-		if err != nil {
-			return nil, err
-		}
-		return *b, nil
+// toBoolean returns a boolean, or the boolean for one of the words that Ironic accepts.
+func toBoolean(_ *rest.Request, name string, v any) (any, error) {
+	b, err := rest.ToBoolean(name, v)
+	if err != nil {
+		return nil, err
 	}
+	return *b, nil
 }

@@ -19,8 +19,18 @@ type filter struct {
 	group string
 	// old is the fault before the version since; nil stands for one that names the version.
 	old error
+	// anyVersion accepts the filter in all versions of a series that has the version since.
+	anyVersion bool
+	// late is the turn of the filter in the path /detail of nodes, see [filtersInTurn].
+	late bool
+	// unchecked accepts any value in the path /detail of nodes, in all versions.
+	unchecked bool
+	// flag shows the value true as NAME=True in the link to the next page, before all other filters.
+	flag bool
 	// decode checks the type of the parameter.
 	decode func(a *rest.Args, name string)
+	// valid refuses a wrong value, before any filter is applied; nil if none is wrong.
+	valid func(r *rest.Request, a *rest.Args)
 	// apply excludes the records that do not pass the filter.
 	apply func(r *rest.Request, a *rest.Args, s *selection) error
 }
@@ -47,17 +57,21 @@ func byNode(name string) filter {
 
 // byNodeShard filters records by the shards of their nodes.
 func byNodeShard(since states.APIVersion) filter {
-	return filter{name: "shard", since: since, group: "shard", decode: decodeList, apply: func(r *rest.Request, a *rest.Args, s *selection) error {
-		shards := a.List("shard")
-		return s.whereNode(r, func(n *conductor.Node) bool { return rest.ListHas(shards, n.Shard) })
-	}}
+	return filter{name: "shard", since: since, group: "shard", decode: decodeList,
+		apply: func(r *rest.Request, a *rest.Args, s *selection) error {
+			shards := a.List("shard")
+			return s.whereNode(r, func(n *conductor.Node) bool { return rest.ListHas(shards, n.Shard) })
+		}}
 }
 
 // byConductorGroups filters records by the conductor groups of their nodes.
 var byConductorGroups = filter{
-	name: "conductor_groups", since: since.ConductorGroupFilter, decode: decodeList,
+	name: "conductor_groups", since: since.ConductorGroupFilter, anyVersion: true, decode: decodeList,
 	apply: func(r *rest.Request, a *rest.Args, s *selection) error {
 		groups := a.List("conductor_groups")
+		if len(groups) == 0 {
+			return nil
+		}
 		return s.whereNode(r, func(n *conductor.Node) bool { return rest.ListHas(groups, n.ConductorGroup) })
 	},
 }
@@ -66,7 +80,7 @@ var byConductorGroups = filter{
 func byText(name string) filter {
 	return filter{name: name, decode: decodeText, apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
 		want := a.Text(name)
-		s.where(func(o conductor.Object) bool { return stored(o, name) == want })
+		s.where(func(o record) bool { return stored(o, name) == want })
 		return nil
 	}}
 }
@@ -76,14 +90,32 @@ var byAddress = filter{
 	name: "address", group: "address", decode: func(a *rest.Args, name string) { a.MAC(name) },
 	apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
 		address := a.MAC("address")
-		s.where(func(o conductor.Object) bool { return stored(o, "address") == address })
+		s.where(func(o record) bool { return stored(o, "address") == address })
 		s.one = true
 		return nil
 	},
 }
 
 // ignoredProject is a parameter that Ironic accepts and ignores.
-var ignoredProject = filter{name: "project", decode: func(*rest.Args, string) {}, apply: func(*rest.Request, *rest.Args, *selection) error { return nil }}
+var ignoredProject = filter{name: "project", decode: anyType, apply: ignore}
+
+// publicOnly excludes all runbooks but the public ones if it is true, as in Ironic, which takes the boolean for a
+// project.
+//
+// Source: get_all in ironic/api/controllers/v1/runbook.py.
+var publicOnly = filter{
+	name: "project", decode: func(a *rest.Args, name string) { a.Boolean(name) },
+	apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
+		if project := a.Boolean("project"); project != nil && *project {
+			s.where(func(o record) bool { return o.(*conductor.Runbook).Public })
+		}
+		return nil
+	},
+}
+
+func anyType(*rest.Args, string) {}
+
+func ignore(*rest.Request, *rest.Args, *selection) error { return nil }
 
 func decodeIdent(a *rest.Args, name string) { a.Ident(name) }
 func decodeText(a *rest.Args, name string)  { a.Text(name) }

@@ -5,12 +5,14 @@ package objects
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
@@ -38,6 +40,9 @@ type listRequest struct {
 
 // serve answers a GET of the list.
 func (l listing) serve(r *rest.Request) (rest.Answer, error) {
+	if err := l.versionFirst(r); err != nil {
+		return rest.Answer{}, err
+	}
 	names := slices.Clone(rest.PageArgs)
 	if !l.details {
 		names = append(names, "fields")
@@ -51,44 +56,83 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 		}
 	}
 	a := r.QueryArgs(names...)
-	l.checkTypes(a, true)
+	twice := false
+	if l.parent != nil && l.parent.filter != "" && len(r.Params) > 0 {
+		twice = a.Has(l.parent.filter)
+		a.Values[l.parent.filter] = r.Param(0)
+	}
 	marker := (*rest.Args).UUID
 	if l.list.marker != nil {
 		marker = l.list.marker
 	}
-	q := &listRequest{listing: l, r: r, args: a, page: a.Page(marker), shown: rest.FieldSet(a.List("fields"))}
-	l.checkTypes(a, false)
-	q.detail = a.Boolean("detail")
+	l.checkTypes(a, marker)
+	q := &listRequest{listing: l, r: r, args: a, page: a.Page(marker), shown: rest.FieldSet(a.List("fields")), detail: a.Boolean("detail")}
+	if twice {
+		a.Fail("The path and the query both have the argument %s", l.parent.filter)
+	}
 	if err := r.CheckArgs(a); err != nil {
 		return rest.Answer{}, err
 	}
-	if err := pass(q, l.orders.list, listOrder); err != nil {
+	if err := listQueryInSchema(q); err != nil {
 		return rest.Answer{}, err
 	}
-	var compare func(a, b conductor.Object) int
+	order := l.orders.list
+	if l.details && l.orders.details != nil {
+		order = l.orders.details
+	}
+	if err := pass(q, order, listOrder); err != nil {
+		return rest.Answer{}, err
+	}
+	var key func(o record) any
 	if !q.selected.one {
 		var err error
-		if compare, err = l.order(q.page.SortKey); err != nil {
+		if key, err = l.sortKey(r, q.page.SortKey); err != nil {
 			return rest.Answer{}, err
 		}
 	}
-	objects, err := q.selected.page(r, l.resource, q.page, compare)
+	records, err := q.selected.page(r, l.resource, q.page, key)
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	if len(objects) > 0 {
+	if len(records) > 0 {
 		if err := l.checkFields(r, q.shown); err != nil {
 			return rest.Answer{}, err
 		}
 	}
-	return q.answer(objects), nil
+	return q.answer(records), nil
 }
 
-// checkTypes checks the types of the filters that are checked before the parameters of the page, or of the others.
-func (l listing) checkTypes(a *rest.Args, first bool) {
-	for _, f := range l.list.filters {
-		if first == (l.list.first == nil || slices.Contains(l.list.first, f.name)) {
-			f.decode(a, f.name)
+// checkTypes checks the types of the parameters in the order of the resource. marker reads the marker of the page.
+func (l listing) checkTypes(a *rest.Args, marker func(a *rest.Args, name string) string) {
+	names := l.list.types
+	if names == nil {
+		var last []string
+		for _, f := range l.list.filters {
+			if l.list.first == nil || slices.Contains(l.list.first, f.name) {
+				names = append(names, f.name)
+			} else {
+				last = append(last, f.name)
+			}
+		}
+		names = slices.Concat(names, []string{"marker", "limit", "sort_key", "sort_dir", "fields"}, last, []string{"detail"})
+	}
+	for _, name := range names {
+		switch name {
+		case "marker":
+			marker(a, name)
+		case "limit":
+			a.Integer(name)
+		case "sort_key", "sort_dir":
+			a.Text(name)
+		case "fields":
+			a.List(name)
+		case "detail":
+			a.Boolean(name)
+		default:
+			i := slices.IndexFunc(l.list.filters, func(f filter) bool { return f.name == name })
+			if f := l.list.filters[i]; !l.details || !f.unchecked {
+				f.decode(a, name)
+			}
 		}
 	}
 }
@@ -112,22 +156,29 @@ func sortKeyNotNewer(q *listRequest) error {
 	return nil
 }
 
-// filtersNotNewer refuses filters that are newer than the version of the request.
-func filtersNotNewer(q *listRequest) error {
+// filtersNotNewer refuses filters that are newer than the version of the request, and wrong values.
+func filtersNotNewer(q *listRequest) error { return q.checkFilters(func(filter) bool { return true }) }
+
+func (q *listRequest) checkFilters(checked func(filter) bool) error {
 	for _, f := range q.list.filters {
 		switch {
-		case !q.args.Has(f.name) || f.since <= q.r.Version:
-		case f.old != nil:
+		case !q.args.Has(f.name) || !checked(f):
+		case f.since > q.r.Version && !f.anyVersion && f.old != nil:
 			return f.old
-		default:
+		case f.since > q.r.Version && !f.anyVersion:
 			return fault.TooOld(f.since)
+		case f.valid != nil:
+			f.valid(q.r, q.args)
+		}
+		if q.args.Err != nil {
+			return q.args.Err
 		}
 	}
 	return nil
 }
 
-// fieldsChosen chooses the fields to show. It refuses a path to the details of a record, which has none, and contradictory
-// parameters.
+// fieldsChosen chooses the fields to show. It refuses a path to the details of a record, which has none, and
+// contradictory parameters.
 func fieldsChosen(q *listRequest) (err error) {
 	above := strings.Split(q.r.URL.Path, "/")
 	switch {
@@ -153,10 +204,12 @@ func markerExists(q *listRequest) error {
 		return nil
 	case !rest.IsUUID(q.page.Marker):
 		return q.notFound(q.page.Marker)
-	default:
-		_, err := q.find(q.r, q.page.Marker)
-		return err
 	}
+	_, err := q.in(q.r, conductor.Range{After: q.page.Marker}, 1, func(record) bool { return true })
+	if errors.Is(err, conductor.NotFound) {
+		return q.notFound(q.page.Marker)
+	}
+	return err
 }
 
 // sortKeyHasOrder refuses a sort key whose values have no order.
@@ -184,36 +237,45 @@ func filtersApply(q *listRequest) error {
 			continue
 		}
 		chosen = cmp.Or(chosen, f.group)
-		if err := f.apply(q.r, q.args, &q.selected); err != nil {
+		if err := cmp.Or(f.apply(q.r, q.args, &q.selected), q.args.Err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// order returns the comparison for a sort key, nil for the order of creation.
-func (x *resource) order(key string) (func(a, b conductor.Object) int, error) {
-	f := x.field(key)
+// sortKey returns the function for the value of a sort key, nil for the order of creation.
+func (x *resource) sortKey(r *rest.Request, name string) (func(o record) any, error) {
+	f := x.field(name)
 	switch {
-	case key == "id", key == "":
+	case name == "id", name == "":
 		return nil, nil
-	case key == "uuid":
-		return func(a, b conductor.Object) int { return cmp.Compare(a.Meta().UUID, b.Meta().UUID) }, nil
-	case key == "created_at":
-		return func(a, b conductor.Object) int { return a.Meta().CreatedAt.Compare(b.Meta().CreatedAt) }, nil
-	case key == "updated_at":
-		return func(a, b conductor.Object) int { return rest.CompareTimes(a.Meta().UpdatedAt, b.Meta().UpdatedAt) }, nil
+	case name == "uuid":
+		return func(o record) any { return metaOf(o).UUID }, nil
+	case name == "created_at":
+		return func(o record) any { m := metaOf(o); return &m.CreatedAt }, nil
+	case name == "updated_at":
+		return func(o record) any {
+			if at := metaOf(o).UpdatedAt; at != nil {
+				return at
+			}
+			return nil
+		}, nil
 	case f == nil, f.is(noColumn):
-		return nil, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(key))
+		return nil, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(name))
+	case f.text != nil:
+		return func(o record) any { return f.text(r, o) }, nil
 	default:
-		return func(a, b conductor.Object) int { return compareValues(f.value(a), f.value(b)) }, nil
+		return f.value, nil
 	}
 }
 
-// compareValues compares the values of a field: null comes first, numbers are compared as such, and other values as text.
+// compareValues compares the values of a field: null comes first, numbers and times are compared as such, and other
+// values as text.
 func compareValues(a, b any) int {
 	x, isNumber := a.(json.Number)
 	y, bothNumbers := b.(json.Number)
+	before, isTime := a.(*time.Time)
 	switch {
 	case a == nil && b == nil:
 		return 0
@@ -225,35 +287,44 @@ func compareValues(a, b any) int {
 		f, _ := x.Float64()
 		g, _ := y.Float64()
 		return cmp.Compare(f, g)
+	case isTime:
+		return before.Compare(*b.(*time.Time))
 	default:
 		return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
 	}
 }
 
 // answer returns an answer with a page of the list.
-func (q *listRequest) answer(objects []conductor.Object) rest.Answer {
+func (q *listRequest) answer(records []record) rest.Answer {
 	parameters := q.page.SortParameters() // of the link to the next page
+	flags := map[string]bool{}
+	for _, f := range q.list.filters {
+		if value := q.args.Values[f.name]; f.flag && value != nil && *q.args.Boolean(f.name) {
+			parameters = append(parameters, f.name+"=True")
+			flags[f.name] = true
+		}
+	}
 	if q.detail != nil {
 		parameters = append(parameters, "detail="+fault.Repr(*q.detail))
 	}
 	for _, f := range q.list.filters {
-		if v, ok := q.args.Values[f.name].(string); ok {
+		if v, ok := q.args.Values[f.name].(string); ok && !flags[f.name] {
 			parameters = append(parameters, f.name+"="+url.QueryEscape(v))
 		}
 	}
-	next := q.path
+	next := cmp.Or(q.linked, q.path)
 	if q.details {
 		next += "/detail"
 	}
 	return rest.Answer{Status: http.StatusOK, Write: func(w *wire.Writer) {
 		w.Open()
 		w.Key(path.Base(q.path)).OpenList()
-		for _, o := range objects {
-			q.show(w, q.r, o, q.shown)
+		for _, o := range records {
+			q.show(w, q.r, o, q.shown, true)
 		}
 		w.CloseList()
-		if len(objects) > 0 {
-			q.page.WriteNext(w, q.r, next, q.shown, parameters, len(objects), objects[len(objects)-1].Meta().UUID)
+		if len(records) > 0 && !q.selected.last {
+			q.page.WriteNext(w, q.r, next, q.shown, parameters, len(records), metaOf(records[len(records)-1]).UUID)
 		}
 		w.Close()
 	}}

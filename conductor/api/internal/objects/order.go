@@ -12,11 +12,12 @@ import (
 	"github.com/ironstate/ironstate/machine/admission"
 )
 
-// Ironic has separate code for each resource, and answers a request that has several faults with the first one that this code
-// finds. The checks of a request are therefore a list: the usual one below, or that of the resource in its orders.
+// Ironic has separate code for each resource, and answers a request that has several faults with the first one that
+// this code finds. The checks of a request are therefore a list: the usual one below, or the list in the resource's
+// orders.
 //
-// Source: the methods get_all, get_one, post, patch and delete of the controllers in ironic/api/controllers/v1, and the methods
-// that they call in ironic/conductor/manager.py.
+// Source: the methods get_all, get_one, post, patch and delete of the controllers in ironic/api/controllers/v1, and the
+// methods that they call in ironic/conductor/manager.py.
 var (
 	listOrder = []listCheck{
 		parentExists, listFieldsAllowed, sortKeyNotNewer, filtersNotNewer, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
@@ -32,13 +33,14 @@ var (
 // orders are the checks of a resource's requests in their order; nil stands for the usual one.
 type orders struct {
 	list             []listCheck
+	details          []listCheck // of a list whose path ends in /detail; nil stands for list
 	get, post, patch []check
 	update           []check // of a PATCH, on the record that is about to be changed: they run again if another request has changed it
 	delete           []check
 }
 
-// A check returns the fault of a request, and stores in the request what it has read, such as the record. Each check may use what
-// those before it in the order have stored.
+// A check returns the fault of a request, and stores in the request what it has read, such as the record. Each check
+// may use what those before it in the order have stored.
 type (
 	check     func(q *request) error     // of a request for one record
 	listCheck func(q *listRequest) error // of a request for a list
@@ -48,13 +50,14 @@ type (
 type request struct {
 	*resource
 	r      *rest.Request
-	shown  rest.FieldSet    // the requested fields of a GET
-	body   any              // of a POST, set by bodyDecodes
-	patch  patch.Patch      // of a PATCH, set by patchDecodes
-	isNull bool             // the body of a PATCH is null, set by patchDecodes
-	values map[string]any   // the fields in the body of a POST, or those of a patched record, set by bodyDecodes or patchApplies
-	before conductor.Object // the record before a PATCH
-	record conductor.Object // the record, set by recordExists, or by bodyDecodes as an empty one, which fieldsSet completes
+	args   *rest.Args     // of a PATCH
+	shown  rest.FieldSet  // the requested fields of a GET
+	body   any            // of a POST, set by bodyDecodes
+	patch  patch.Patch    // of a PATCH, set by patchDecodes
+	isNull bool           // the body of a PATCH is null, set by patchDecodes
+	values map[string]any // the fields in the body of a POST or in a patched record, set by bodyDecodes or patchApplies
+	before record         // the record before a PATCH, nil for a POST
+	record record         // the record, set by recordExists, or by bodyDecodes as an empty one, which fieldsSet completes
 }
 
 // pass runs the checks of the resource's order, or of the usual one, and returns the first fault.
@@ -71,7 +74,10 @@ func pass[Q any, C ~func(Q) error](q Q, order, usual []C) error {
 }
 
 // identValid refuses an identifier in the path that no record can have.
-func identValid(q *request) error { return q.checkIdent(q.r.Param(0), q.named(q.r.Version)) }
+func identValid(q *request) error { return q.checkIdent(q.r.Param(0), q.named(q.r.Service)) }
+
+// uuidValid refuses an identifier in the path that is no UUID.
+func uuidValid(q *request) error { return q.checkIdent(q.r.Param(0), false) }
 
 // recordExists finds the record that the path names.
 func recordExists(q *request) (err error) {
@@ -83,37 +89,28 @@ func recordExists(q *request) (err error) {
 func fieldsNotNewer(q *request) error {
 	if slices.ContainsFunc(q.fields, func(f field) bool {
 		_, given := q.values[f.name]
-		return f.since > q.r.Version && f.since <= q.r.Highest && (given || q.patch.Replaces(f.name))
+		return f.since > q.r.Version && f.since <= q.r.Highest && (given || !f.is(patchedEarlier) && q.patch.Replaces(f.name))
 	}) {
 		return fault.NotAcceptable
 	}
 	return nil
 }
 
-// fieldsSet sets the fields of the record to the values, which satisfy the schema, and the missing ones to their defaults. It
-// refuses values by the rules of their fields.
+// fieldsSet sets the fields of the record to the values, which satisfy the schema, and the missing ones to their
+// defaults. It refuses values by the rules of their fields.
 func fieldsSet(q *request) (err error) {
-	for _, first := range []bool{true, false} {
-		for i := range q.fields {
-			f := &q.fields[i]
-			if f.is(readOnly) || first != f.is(checkedFirst) {
-				continue
+	for _, f := range q.inTurn {
+		v, has := q.values[f.name]
+		if v != nil && f.convert != nil {
+			if v, err = f.convert(q.r, f.name, v); err != nil {
+				return err
 			}
-			v, has := q.values[f.name]
-			if v != nil && f.convert != nil {
-				if v, err = f.convert(q.r, v); err != nil {
-					return err
-				}
-			}
-			switch {
-			case has && v == nil && f.is(nullable):
-				f.store(q.record, nil)
-			case has || f.storedAs == "":
-				if v == nil {
-					v = f.zero
-				}
-				f.store(q.record, v)
-			}
+		}
+		switch {
+		case has && (v != nil || f.is(nullable) || q.ofNodes()):
+			f.store(q.record, v)
+		case has || f.storedAs == "" && !q.ofNodes(): // a node keeps the other fields
+			f.store(q.record, f.zero)
 		}
 	}
 	return nil
@@ -121,7 +118,7 @@ func fieldsSet(q *request) (err error) {
 
 // nodeUnlocked waits until no other request holds the lock of the record's node.
 func nodeUnlocked(q *request) error {
-	return q.r.Conductor.TouchNode(q.r.Context(), q.record.Meta().NodeUUID)
+	return q.r.Conductor.TouchNode(q.r.Context(), metaOf(q.record).NodeUUID)
 }
 
 // unreserved returns the fields of a node as if no other request held its lock, for the checks after nodeUnlocked.

@@ -12,7 +12,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A request waits until nobody holds the lock of a node, and then reads the node, which another request may have locked since.
+// A request waits until nobody holds the lock of a node, and then reads the node, which another request may have locked
+// since.
 func TestALockThatIsTakenMeanwhileRefusesNoUpdateOfARecord(t *testing.T) {
 	t.Parallel()
 	n := &conductor.Node{ProvisionState: states.Manageable, Reservation: "a"}

@@ -12,21 +12,25 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
-	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
 
 // patch answers a PATCH.
 func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
-	if err := r.CheckArgs(r.QueryArgs()); err != nil {
+	if err := x.versionFirst(r); err != nil {
 		return rest.Answer{}, err
 	}
-	q := &request{resource: x, r: r}
+	q := &request{resource: x, r: r, args: r.QueryArgs(x.patchArgs...)}
+	if err := r.CheckArgs(q.args); err != nil {
+		return rest.Answer{}, err
+	}
 	if err := pass(q, x.orders.patch, patchOrder); err != nil {
 		return rest.Answer{}, err
 	}
-	o, err := r.Conductor.UpdateObject(r.Context(), x.of.Kind(), q.record.Meta().UUID, func(o conductor.Object) error {
-		q.before, q.record = conductor.Clone(o), o
+	o, err := x.update(r, metaOf(q.record).UUID, func(o record) error {
+		q.before, q.record = clone(o), o
 		return pass(q, x.orders.update, updateOrder)
 	})
 	if errors.Is(err, conductor.NotFound) {
@@ -40,11 +44,16 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 
 // patchDecodes reads the patch. Null is a fault of fieldsPatchable.
 func patchDecodes(q *request) (err error) {
-	q.patch, err = patch.Decode(q.r)
-	if q.isNull = errors.Is(err, patch.ErrNull); q.isNull {
-		return nil
+	decode := patch.Decode
+	if q.word == "allocation" && q.hasSchemas(q.r.Service) {
+		decode = patch.DecodeOfAllocation
 	}
-	return err
+	q.patch, err = decode(q.r)
+	q.isNull = errors.Is(err, patch.ErrNull)
+	if err != nil && !q.isNull {
+		return err
+	}
+	return patchInSchema(q)
 }
 
 // fieldsPatchable refuses a patch of fields that clients may not change.
@@ -53,22 +62,29 @@ func fieldsPatchable(q *request) error {
 		return patch.ErrNull
 	}
 	names := q.patchable
+	if q.word == "runbook" && q.r.Series >= states.Hibiscus {
+		names = nil
+	}
 	if names == nil {
 		for i := range q.fields {
-			if f := &q.fields[i]; !f.is(readOnly) && !f.is(fixed) && f.since <= q.r.Highest {
+			if f := &q.fields[i]; !f.is(readOnly) && !f.is(fixed) && f.since <= q.r.Highest && (!q.schemaByVersion || f.since <= q.r.Version) {
 				names = append(names, f.name)
 			}
+		}
+		if q.word == "port" && q.r.Highest >= since.PortNode {
+			names = append(names, "node_ident") // which the schema then refuses
 		}
 		slices.Sort(names)
 	}
 	return q.patch.Only(names)
 }
 
-// newNameValid refuses a patch that sets an invalid name. The text is a format for the identifier in the path and the name.
+// newNameValid refuses a patch that sets an invalid name. The text is a format for the identifier in the path and the
+// name.
 func newNameValid(text string) check {
 	return func(q *request) error {
 		for _, v := range q.patch.Values("name") {
-			if name, isText := v.(string); schema.Truthy(v) && !(isText && q.r.ValidName(name)) {
+			if name, isText := v.(string); pyrepr.Truthy(v) && !(isText && q.r.ValidName(name)) {
 				return fault.Invalid(text, q.r.Param(0), fault.Show(v))
 			}
 		}
@@ -88,13 +104,16 @@ func patchApplies(q *request) (err error) {
 	return err
 }
 
-// nodeMayChange refuses a patch that moves the record to an unknown node, or to one of another owner (CVE-2026-44918). Since
-// 2026.2 both have the same fault, so that it does not disclose whether the node exists.
+// nodeMayChange refuses a patch that moves the record to an unknown node, or to one of another owner (CVE-2026-44918).
+// Since 2026.2 both have the same fault, so that it does not disclose whether the node exists.
 //
 // Source: authorize_node_link in ironic/api/controllers/v1/utils.py.
 func nodeMayChange(q *request) error {
 	value, has := q.values["node_uuid"]
-	before := q.before.Meta().NodeUUID
+	before := metaOf(q.before).NodeUUID
+	if !has && q.r.Series >= states.Epoxy { // the removal has no effect
+		q.values["node_uuid"] = before
+	}
 	if !has || value == before {
 		return nil
 	}
@@ -119,7 +138,7 @@ func nodeMayChange(q *request) error {
 
 // documentValid refuses patched fields that do not satisfy the schema of the resource.
 func documentValid(q *request) error {
-	if err := q.bodySchema(q.r.Service).Validate("patch", q.values); err != nil {
+	if err := q.bodySchema(q.r).Validate("patch", q.values); err != nil {
 		return err
 	}
 	for i := range q.fields {

@@ -11,15 +11,21 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/machine/admission"
+	"github.com/ironstate/ironstate/states"
 )
 
 // The rules for port groups. Source: ironic/conductor/manager.py and ironic/api/controllers/v1/portgroup.py.
 
 // PortGroups returns the controller of /v1/portgroups.
-func PortGroups() *rest.Controller {
-	c := portGroupResource.controller()
-	c.Lookup = rest.Below("portgroup", since.PortGroups, map[string]rest.Part{
+func PortGroups(s *rest.Service) *rest.Controller {
+	c := portGroupResource.controller(s)
+	first := since.PortGroups
+	if s.Series >= states.Hibiscus { // the handlers check the version
+		first = since.First
+	}
+	c.Lookup = rest.Below("portgroup", first, map[string]rest.Part{
 		"ports": {Controller: portResource.controllerBelow(ofPortGroup), Since: since.PortGroupsBelow},
 	})
 	return c
@@ -29,24 +35,28 @@ var portGroupResource = &resource{
 	of: &conductor.PortGroup{}, path: "portgroups", word: "portgroup", noun: "Portgroup", since: since.PortGroups,
 	fields: []field{
 		uuidField,
-		{name: "address", types: schema.TextOrNull, flags: checkedFirst, convert: toMAC},
+		{name: "address", types: schema.TextOrNull, convert: toMAC},
 		extraField,
 		{name: "internal_info", types: schema.ObjectOrNull, flags: readOnly, zero: noObject},
 		{name: "mode", since: since.PortGroupMode, types: schema.TextOrNull, flags: shownEarlier, zero: "active-backup"},
 		{name: "name", types: schema.TextOrNull},
 		{name: "properties", since: since.PortGroupMode, types: schema.ObjectOrNull, flags: shownEarlier, zero: noObject},
-		{name: "standalone_ports_supported", types: schema.BooleanTypes, zero: true, convert: toTruth("standalone_ports_supported")},
+		{name: "standalone_ports_supported", types: schema.BooleanTypes, zero: true, convert: toBoolean},
 		nodeField,
-		{name: "physical_network", since: since.PortGroupPhysicalNetwork, types: schema.TextOrNull, max: 64},
-		{name: "category", since: since.PortGroupCategory, types: schema.TextOrNull, max: 80},
-		{name: "dynamic_portgroup", since: since.DynamicPortGroups, types: []string{"boolean"}, flags: readOnly, zero: false},
+		{name: "physical_network", since: since.PortGroupPhysicalNetwork, types: schema.TextOrNull, flags: shownEarlier, max: 64},
+		{name: "category", since: since.PortGroupCategory, types: schema.TextOrNull, flags: shownEarlier, max: 80},
+		{name: "dynamic_portgroup", since: since.DynamicPortGroups, types: []string{"boolean"}, flags: readOnly | shownEarlier, zero: false},
 	},
-	links: map[string]link{"ports": {since: since.First}},
+	links: []link{{name: "ports", since: since.First}},
 	list: listRules{
 		defaults: []string{"uuid", "address", "name"}, detailSince: since.Detail,
 		filters: []filter{byNode("node"), byAddress, byNodeShard(since.PortGroupShard), byConductorGroups},
 	},
 	orders: orders{
+		list: []listCheck{
+			parentExists, listFieldsAllowed, sortKeyNotNewer, filtersNotNewer, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
+			oneGroupFilter, filtersApply,
+		},
 		post: []check{
 			bodyDecodes, emptyModeDropped, bodyValid, fieldsSet, postInVersion, nodeExists, notBelow, groupFieldsNotNewer, nameValid,
 		},
@@ -60,9 +70,24 @@ var portGroupResource = &resource{
 		},
 		delete: []check{identValid, recordExists, nodeUnlockedOrGone, groupEmpty},
 	},
-	duplicate: func(o conductor.Object) string {
+	checkedFirst: []string{"address", "node_uuid"},
+	duplicate: func(o record) string {
 		return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.(*conductor.PortGroup).Address)
 	},
+}
+
+// oneGroupFilter refuses several filters of a list in the series that have the last two. Before, the first one applies.
+func oneGroupFilter(q *listRequest) error {
+	given := 0
+	for _, name := range []string{"node", "address", "shard", "conductor_groups"} {
+		if q.args.Given(name) || name == "node" && q.parent != nil {
+			given++
+		}
+	}
+	if given > 1 && q.r.Highest >= since.PortGroupShard {
+		return fault.Invalid("Filtering by node, address, or shard simultaneously is not supported.")
+	}
+	return nil
 }
 
 // emptyModeDropped removes an empty mode from the body, so that its default is stored.
@@ -73,11 +98,11 @@ func emptyModeDropped(q *request) error {
 	return nil
 }
 
-// groupFieldsNotNewer is fieldsNotNewer for a port group. Ironic permits empty values, and looks at the first
-// operation of a patch only.
+// groupFieldsNotNewer is fieldsNotNewer for a port group. Ironic permits empty values and fields that are newer than
+// mode and properties, and looks at the first operation of a patch only.
 func groupFieldsNotNewer(q *request) error {
 	if slices.ContainsFunc(q.fields, func(f field) bool {
-		return f.since > q.r.Version && (schema.Truthy(q.values[f.name]) || q.patch.StartsWith(f.name))
+		return f.since == since.PortGroupMode && f.since > q.r.Version && (pyrepr.Truthy(q.values[f.name]) || q.patch.StartsWith(f.name))
 	}) {
 		return fault.NotAcceptable
 	}
@@ -96,7 +121,7 @@ func modeKept(q *request) error {
 // a format for the UUIDs of the record and the node, and the state.
 func notInspected(text string) check {
 	return func(q *request) error {
-		m := q.record.Meta()
+		m := metaOf(q.record)
 		n, err := q.r.Conductor.Node(q.r.Context(), m.NodeUUID)
 		if err != nil {
 			return err
@@ -110,16 +135,17 @@ func notInspected(text string) check {
 
 // groupMayChange refuses a change to a port group that its node does not allow.
 func groupMayChange(q *request) error {
-	m := q.record.Meta()
+	m := metaOf(q.record)
 	n, err := q.r.Conductor.Node(q.r.Context(), m.NodeUUID)
 	if err != nil {
 		return err
 	}
-	moves := q.before.Meta().NodeUUID != m.NodeUUID
+	moves := metaOf(q.before).NodeUUID != m.NodeUUID
 	err = q.r.Conductor.Rules().UpdatePort(unreserved(n), admission.PortUpdate{Connectivity: moves}, q.r.Version)
 	switch {
 	case err != nil:
-		return fault.Conflict("Portgroup %s can not be associated to node %s unless the node is in a %s state or in maintenance mode.", m.UUID, n.UUID, connectivityStates)
+		return fault.Conflict("Portgroup %s can not be associated to node %s unless the node is in a %s state or in maintenance mode.",
+			m.UUID, n.UUID, connectivityStates)
 	case moves:
 		return groupEmpty(q)
 	default:
@@ -129,7 +155,7 @@ func groupMayChange(q *request) error {
 
 // groupEmpty refuses a change to a port group that has ports.
 func groupEmpty(q *request) error {
-	uuid := q.record.Meta().UUID
+	uuid := metaOf(q.record).UUID
 	ports, err := q.r.Conductor.Objects(q.r.Context(), conductor.KindPort) // a port that moves to another node keeps its group
 	if err != nil {
 		return err

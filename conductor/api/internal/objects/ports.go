@@ -13,32 +13,35 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/machine/admission"
+	"github.com/ironstate/ironstate/states"
 )
 
 // The rules for ports. Source: ironic/conductor/manager.py and ironic/api/controllers/v1/port.py.
 
 // Ports returns the controller of /v1/ports.
-func Ports() *rest.Controller { return portResource.controller() }
+func Ports(s *rest.Service) *rest.Controller { return portResource.controller(s) }
 
 var portResource = &resource{
 	of: &conductor.Port{}, path: "ports", word: "port", noun: "Port",
 	fields: []field{
 		uuidField,
-		{name: "address", types: schema.TextType, flags: required | checkedFirst, convert: toMAC},
+		{name: "address", types: schema.TextType, flags: required, convert: toMAC},
 		extraField,
 		{name: "internal_info", since: since.PortInternalInfo, types: schema.ObjectOrNull, flags: readOnly, zero: noObject},
-		{name: "is_smartnic", since: since.SmartNIC, types: schema.BooleanTypes, flags: nullable, zero: false, convert: toTruth("is_smartnic")},
-		{name: "local_link_connection", since: since.PortConnectivity, types: []string{"null", "object"}, zero: noObject, convert: toLocalLink},
+		{name: "is_smartnic", since: since.SmartNIC, types: schema.BooleanTypes, flags: nullable, zero: false, convert: toBoolean},
+		{name: "local_link_connection", since: since.PortConnectivity, types: []string{"null", "object"}, zero: noObject,
+			convert: toLocalLink, shown: shownLink},
 		{name: "physical_network", since: since.PortPhysicalNetwork, types: schema.TextOrNull, max: 64},
-		{name: "pxe_enabled", since: since.PortConnectivity, types: schema.BooleanTypes, zero: true, convert: toTruth("pxe_enabled")},
+		{name: "pxe_enabled", since: since.PortConnectivity, types: schema.BooleanTypes, zero: true, convert: toBoolean},
 		nodeField,
-		{name: "name", since: since.PortName, types: schema.TextOrNull},
-		{name: "description", since: since.PortDescription, types: schema.TextOrNull, max: 255},
-		{name: "vendor", since: since.PortVendor, types: schema.TextOrNull, max: 32},
-		{name: "category", since: since.PortCategory, types: schema.TextOrNull, max: 80},
-		{name: "available_for_dynamic_portgroup", since: since.DynamicPortGroups, types: []string{"boolean"}, zero: true},
-		{name: "portgroup_uuid", since: since.PortGroupsBelow, types: schema.TextOrNull, flags: noColumn, convert: toUUID("portgroup_uuid")},
+		{name: "name", since: since.PortName, types: schema.TextOrNull, flags: patchedEarlier},
+		{name: "description", since: since.PortDescription, types: schema.TextOrNull, flags: patchedEarlier, max: 255},
+		{name: "vendor", since: since.PortVendor, types: schema.TextOrNull, flags: patchedEarlier, max: 32},
+		{name: "category", since: since.PortCategory, types: schema.TextOrNull, flags: patchedEarlier, max: 80},
+		{name: "available_for_dynamic_portgroup", since: since.DynamicPortGroups, types: []string{"boolean"}, flags: patchedEarlier, zero: true},
+		{name: "portgroup_uuid", since: since.PortGroupsBelow, types: schema.TextOrNull, flags: noColumn, convert: toUUID},
 	},
 	list: listRules{
 		defaults: []string{"uuid", "address"}, detailSince: since.Detail,
@@ -50,11 +53,11 @@ var portResource = &resource{
 	orders: orders{
 		list: []listCheck{
 			parentExists, listFieldsAllowed, sortKeyNotNewer, filtersNotNewer, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
-			filtersCombine, filtersApply,
+			filtersCombine, conductorGroupsAlone, filtersApply,
 		},
 		post: []check{
 			bodyDecodes, portNodeNamed, bodyValid, fieldsSet, postInVersion, notBelow, nodeExists, linkNotNewer, fieldsNotNewer, portValid,
-			nameValid, nodeUnlocked, physicalNetworkShared,
+			nameValid, nodeUnlockedForPort, physicalNetworkShared,
 		},
 		patch: []check{
 			identValid, patchDecodes, fieldsPatchable, linkNotNewer, fieldsNotNewer,
@@ -64,10 +67,11 @@ var portResource = &resource{
 			patchApplies, portGroupMayChange, nodeMayChange, documentValid, fieldsSet, portValid,
 			notInspected("Cannot update port \"%s\" on \"%s\" while it is in state \"%s\"."), nodeUnlocked, portMayChange,
 		},
-		delete: []check{identValid, recordExists, nodeUnlockedOrGone},
+		delete: []check{uuidValid, recordExists, nodeUnlockedOrGone},
 	},
-	uuidFirst: true,
-	duplicate: func(o conductor.Object) string {
+	checkedFirst: []string{"address", "node_uuid"},
+	uuidFirst:    true,
+	duplicate: func(o record) string {
 		return fmt.Sprintf("A port with MAC address %s already exists.", o.(*conductor.Port).Address)
 	},
 }
@@ -90,6 +94,16 @@ func filtersCombine(q *listRequest) error {
 	return nil
 }
 
+// conductorGroupsAlone refuses conductor groups beside other filters.
+func conductorGroupsAlone(q *listRequest) error {
+	a := q.args
+	if len(a.List("conductor_groups")) > 0 &&
+		(q.parent != nil || a.Given("node") || a.Given("node_uuid") || a.Given("portgroup") || a.Given("address")) {
+		return fault.Invalid("Filtering by conductor_groups cannot be combined with node_ident, portgroup_ident, or node address filters.")
+	}
+	return nil
+}
+
 // byPortGroup filters ports by port group.
 var byPortGroup = filter{
 	name: "portgroup", since: since.PortGroupsBelow, group: "portgroup", old: fault.NotAcceptable, decode: decodeIdent,
@@ -100,10 +114,10 @@ var byPortGroup = filter{
 
 // byDescription filters ports by a part of their description.
 var byDescription = filter{
-	name: "description_contains", since: since.PortDescription, decode: decodeText,
+	name: "description_contains", since: since.PortDescription, anyVersion: true, decode: decodeText,
 	apply: func(_ *rest.Request, a *rest.Args, s *selection) error {
 		part := strings.ToLower(a.Text("description_contains"))
-		s.where(func(o conductor.Object) bool {
+		s.where(func(o record) bool {
 			return strings.Contains(strings.ToLower(o.(*conductor.Port).Description), part)
 		})
 		return nil
@@ -131,22 +145,49 @@ func portNodeNamed(q *request) error {
 	return nil
 }
 
+// nodeUnlockedForPort is nodeUnlocked in the series in which a new port needs the lock of its node.
+//
+// Source: create_port in ironic/conductor/manager.py.
+func nodeUnlockedForPort(q *request) error {
+	if q.r.Series >= states.Epoxy {
+		return nil
+	}
+	return nodeUnlocked(q)
+}
+
 // linkNotNewer refuses keys of the local link connection that are newer than the version of the request.
 func linkNotNewer(q *request) error {
 	link, _ := q.values["local_link_connection"].(map[string]any)
 	_, typed := link["network_type"]
 	_, logical := link["vtep-logical-switch"]
-	if q.r.Version < since.LinkVTEP && logical ||
+	if logical && !hasVTEP(q.r) ||
 		q.r.Version < since.LinkNetworkType && (typed || q.patch.Replaces("local_link_connection/network_type")) {
 		return fault.NotAcceptable
 	}
 	return nil
 }
 
+// hasVTEP reports whether the version of a request has VTEP switches.
+func hasVTEP(r *rest.Request) bool {
+	return r.Version >= since.LinkVTEP && r.Version < since.NoLinkVTEP
+}
+
+// shownLink returns the local link connection of a port as a version shows it: one with VTEP switches is empty in
+// versions without them.
+func shownLink(r *rest.Request, _ record, link any) any {
+	object, _ := link.(map[string]any)
+	_, logical := object["vtep-logical-switch"]
+	_, physical := object["vtep-physical-switch"]
+	if (logical || physical) && !hasVTEP(r) {
+		return noObject
+	}
+	return link
+}
+
 // portGroupMayChange refuses a patch that adds the port to an unknown port group.
 func portGroupMayChange(q *request) error {
 	group := q.values["portgroup_uuid"]
-	if !q.patch.StartsWith("portgroup_uuid") || !schema.Truthy(group) {
+	if !q.patch.StartsWith("portgroup_uuid") || !pyrepr.Truthy(group) {
 		return nil
 	}
 	ident := fault.Show(group)
@@ -177,7 +218,8 @@ func portValid(q *request) error {
 	case stored(port, "physical_network") == "":
 		return fault.Invalid("A non-empty value is required when setting physical_network")
 	case isNew && group != nil && !orTrue(group.StandalonePortsSupported) && orTrue(port.PXEEnabled):
-		return fault.Conflict("Port group %s doesn't support standalone ports. This port cannot be created as a member of that portgroup as the port's 'pxe_enabled' field was set to True.", group.UUID)
+		return fault.Conflict("Port group %s doesn't support standalone ports. "+
+			"This port cannot be created as a member of that portgroup as the port's 'pxe_enabled' field was set to True.", group.UUID)
 	default:
 		return nil
 	}
@@ -186,8 +228,8 @@ func portValid(q *request) error {
 // orTrue returns the value of a field for which null stands for true.
 func orTrue(b *bool) bool { return b == nil || *b }
 
-// connectivityStates are the states in which [admission.Rules.UpdatePort] permits changes of the connectivity, in the order
-// of Ironic's texts.
+// connectivityStates are the states in which [admission.Rules.UpdatePort] permits changes of the connectivity, in the
+// order of Ironic's texts.
 const connectivityStates = "enroll, inspecting, inspect wait, manageable"
 
 // connectivity are the fields of a port that describe its connection.
@@ -195,7 +237,7 @@ var connectivity = []string{"portgroup_uuid", "pxe_enabled", "local_link_connect
 
 // portMayChange refuses a patched port that its node or the other ports of its port group do not allow.
 func portMayChange(q *request) error {
-	m := q.record.Meta()
+	m := metaOf(q.record)
 	n, err := q.r.Conductor.Node(q.r.Context(), m.NodeUUID)
 	if err != nil {
 		return err
@@ -206,7 +248,8 @@ func portMayChange(q *request) error {
 	case errors.Is(err, admission.Associated):
 		return fault.Conflict("Cannot update hardware address for port %s as node %s is active or has instance UUID assigned", m.UUID, n.UUID)
 	case err != nil:
-		return fault.Conflict("Port %s can not have any connectivity attributes (%s) updated unless node %s is in a %s state or in maintenance mode. The current state is %s.",
+		return fault.Conflict("Port %s can not have any connectivity attributes (%s) updated unless node %s is in a %s state or "+
+			"in maintenance mode. The current state is %s.",
 			m.UUID, "local_link_connection, physical_network, portgroup_id, pxe_enabled", n.UUID, connectivityStates, n.ProvisionState)
 	case changed("portgroup_uuid"), changed("physical_network"):
 		return physicalNetworkShared(q)
@@ -228,7 +271,8 @@ func physicalNetworkShared(q *request) error {
 		return err
 	}
 	for _, o := range ports {
-		if other := o.(*conductor.Port); other.UUID != port.UUID && other.PortGroupUUID == port.PortGroupUUID && !same(other, port, "physical_network") {
+		if other := o.(*conductor.Port); other.UUID != port.UUID && other.PortGroupUUID == port.PortGroupUUID &&
+			!same(other, port, "physical_network") {
 			return fault.Conflict("Port with physical network %s cannot become a member of port group %s which has ports in physical network %s.",
 				fault.Show(stored(port, "physical_network")), port.PortGroupUUID, fault.Show(stored(other, "physical_network")))
 		}
@@ -237,7 +281,7 @@ func physicalNetworkShared(q *request) error {
 }
 
 // toLocalLink converts the field local_link_connection: the ID of the switch becomes lower case.
-func toLocalLink(r *rest.Request, v any) (any, error) {
+func toLocalLink(r *rest.Request, _ string, v any) (any, error) {
 	if err := linkSchema(r.Service).Validate("local_link_connection", v); err != nil {
 		return nil, err
 	}
@@ -259,11 +303,13 @@ func toLocalLink(r *rest.Request, v any) (any, error) {
 // Source: LOCAL_LINK_CONN_SCHEMA in ironic/api/controllers/v1/utils.py.
 func linkSchema(s *rest.Service) *schema.Schema {
 	names := []string{"port_id", "switch_id", "hostname", "switch_info", "network_type"}
+	var needs [][2]string
 	if s.Highest >= since.LinkVTEP {
 		names = append(names, "vtep-logical-switch", "vtep-physical-switch")
+		needs = [][2]string{{"vtep-logical-switch", "vtep-physical-switch"}, {"vtep-physical-switch", "vtep-logical-switch"}}
 	}
 	with := func(types []string, required ...string) *schema.Schema {
-		s := &schema.Schema{Types: []string{"object"}, Required: required, Closed: true, ClosedFirst: true}
+		s := &schema.Schema{Types: []string{"object"}, Required: required, Closed: true, ClosedFirst: true, Needs: needs}
 		for _, name := range names {
 			of := &schema.Schema{Types: schema.TextType}
 			if name == "network_type" {

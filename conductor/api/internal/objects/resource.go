@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package objects serves the resources that are a [conductor.Object]: ports, port groups, chassis, volume
-// connectors and targets, deploy templates, runbooks and allocations. A [resource] describes each of them, in the file
-// of its name with its own rules: ports.go, portgroups.go, chassis.go, volumes.go, templates.go and runbooks.go with
-// steps.go, allocations.go. The same handlers answer the requests for all of them:
+// Package objects serves nodes and the resources that are a [conductor.Object]: ports, port groups, chassis, volume
+// connectors and targets, deploy templates, runbooks, allocations and inspection rules. A [resource] describes each of
+// them, in the file of its name with its own rules: nodes.go with nodefields.go, nodefilters.go and nodechecks.go,
+// ports.go, portgroups.go, chassis.go, volumes.go, templates.go and runbooks.go with steps.go, allocations.go,
+// inspectionrules.go. The same handlers answer the requests for all of them:
 //
 //	routes.go     the actions of a resource, at its own path and below a node or a port group
 //	list.go       GET of a list, with filters.go and selection.go
@@ -13,14 +14,16 @@
 //	patch.go      PATCH
 //	delete.go     DELETE
 //	field.go      how a field is decoded, stored and shown
+//	record.go     reads and changes the records, which are nodes or objects
 //
-// A handler checks the arguments of a request. It then runs the checks that order.go lists for the method, or those in the orders of
-// the resource; the first fault ends the request. The checks store what they have read in a [request] or a [listRequest]. At last
-// the handler reads or changes the store, and shows the result.
+// A handler checks the arguments of a request. It then runs the checks that order.go lists for the method, or those in
+// the orders of the resource; the first fault ends the request. The checks store the values that they read in a
+// [request] or a [listRequest]. At last the handler reads or changes the store, and shows the result.
 package objects
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -32,31 +35,42 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// resource describes one kind of object in the API. Ironic has separate code for each resource: orders tells in which order a
-// request is checked, by the rules of all resources and those of its own file.
+// resource describes one kind of record in the API. Ironic has separate code for each resource: orders tells in which
+// order a request is checked, by the rules of all resources and the rules in its own file.
 type resource struct {
-	of     conductor.Object  // an empty object of its type
+	of     record            // an empty record of its type
 	path   string            // below /v1; its last segment is the key of a list's items
 	word   string            // in the names of arguments and the faults of schemas: "port"
 	noun   string            // in the faults that name a record: "Port"
 	since  states.APIVersion // the first version with the resource
 	fields []field
-	links  map[string]link // to the child resources of a record, by their path below it
+	linked string // the path of the links to its records and pages; empty for path
+	links  []link // to the child resources of a record
 	list   listRules
 	orders orders
 	// inOrder checks the properties of a body in the order of the fields. Otherwise they are sorted by name.
 	inOrder bool
+	// schemaByVersion refuses fields of new records that are newer than the version of the request as unknown ones.
+	schemaByVersion bool
 	// patchable are the fields that a patch may change, in the order in which a fault lists them; nil stands for
 	// all fields that are neither readOnly nor fixed, sorted by name.
 	patchable []string
+	// patchArgs are the query parameters of a PATCH.
+	patchArgs []string
+	// checkedFirst are the fields that a POST and a patch check before all others, in this order, as Ironic's validators
+	// do. The UUID is checked last.
+	checkedFirst []string
 	// duplicate returns the fault text for a record with a unique key of another record.
-	duplicate func(o conductor.Object) string
+	duplicate func(o record) string
 	// uuidFirst names the UUID in the fault of a new record of which the UUID and another key exist.
 	uuidFirst bool
+
+	inTurn []*field // the fields that clients can set, in the order in which they are checked; set by init
 }
 
 // link describes the links from a record to a child resource.
 type link struct {
+	name   string            // the path of the child resource below the record
 	since  states.APIVersion // the first version with the links
 	nested bool              // the links are shown as a list within a list
 }
@@ -67,19 +81,22 @@ type listRules struct {
 	defaults []string
 	// detailSince is the first version in which a list has the parameter detail; 0 stands for none.
 	detailSince states.APIVersion
-	// filters are the query parameters in addition to those of a page.
+	// filters are the query parameters in addition to the paging parameters.
 	filters []filter
-	// first are the filters that Ironic's handler declares before the parameters of the page; nil stands for all. They are checked
-	// before these parameters, and further segments of the path /detail set them.
+	// first are the filters that Ironic's handler declares before the parameters of the page; nil stands for all. They are
+	// checked before these parameters, and further segments of the path /detail set them.
 	first []string
+	// types are the parameters whose types are checked, in their order; nil stands for first, the parameters of the page,
+	// fields, the other filters and detail. The type of a filter that is not among them is checked when it is applied.
+	types []string
 	// marker reads the marker of a page; nil stands for one that must be a UUID.
 	marker func(a *rest.Args, name string) string
 }
 
-// The resources of Ironic's API that are objects. Sources: the files of the same names in
-// ironic/api/controllers/v1.
+// The resources of Ironic's API. Sources: the files of the same names in ironic/api/controllers/v1.
 var resources = []*resource{
-	chassisResource, portResource, portGroupResource, connectorResource, targetResource, templateResource, runbookResource, allocationResource,
+	nodeResource, chassisResource, portResource, portGroupResource, connectorResource, targetResource, templateResource, runbookResource,
+	allocationResource, inspectionRuleResource,
 }
 
 // field returns the resource's field with a name, or nil.
@@ -93,44 +110,65 @@ func (x *resource) field(name string) *field {
 }
 
 // bodySchema returns the schema of the bodies that create a record.
-func (x *resource) bodySchema(service *rest.Service) *schema.Schema {
-	s := &schema.Schema{Types: []string{"object"}, Closed: true}
+func (x *resource) bodySchema(r *rest.Request) *schema.Schema {
+	first := x.word == "allocation" && x.hasSchemas(r.Service)
+	rule := x.word == "inspection_rule" && r.Method == http.MethodPost && r.Series >= states.Gazpacho
+	s := &schema.Schema{Types: []string{"object"}, Closed: true, Recent: r.Series >= states.Gazpacho, First: first || rule}
+	known := r.Highest
+	if x.schemaByVersion && r.Method != http.MethodPatch {
+		known = r.Version
+	}
 	for i := range x.fields {
 		f := &x.fields[i]
-		if f.is(readOnly) || f.since > service.Highest {
+		if f.is(readOnly) || f.is(patchOnly) && r.Method != http.MethodPatch || f.since > known ||
+			first && f.name == "node" && r.Version < since.AllocationBackfill {
 			continue
 		}
 		of := &schema.Schema{Types: f.types, MaxLength: f.max, Secret: f.mask != nil}
 		if f.schema != nil {
-			of = f.schema(service)
+			of = f.schema(r)
 		}
 		s.Properties = append(s.Properties, schema.Property{Name: f.name, Schema: of})
-		if f.is(required) {
+		if f.is(required) && !(x.ofNodes() && r.Method == http.MethodPatch) { // which checks the patched fields alone
 			s.Required = append(s.Required, f.name)
 		}
 	}
 	if !x.inOrder {
-		slices.SortFunc(s.Properties, func(a, b schema.Property) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(s.Properties, func(a, b schema.Property) int { return strings.Compare(x.sortName(a), x.sortName(b)) })
 	}
 	slices.Sort(s.Required)
 	return s
 }
 
-// named reports whether the records of the resource have names in a version. A path can then name a record.
-func (x *resource) named(version states.APIVersion) bool {
-	f := x.field("name")
-	return f != nil && f.since <= version
+// sortName returns the name by which a property is sorted: except for nodes, Ironic has the UUID behind the others.
+func (x *resource) sortName(p schema.Property) string {
+	if p.Name == "uuid" && !x.ofNodes() {
+		return "~"
+	}
+	return p.Name
 }
 
-// alwaysNamed reports whether the records of the resource have had names in all versions.
-func (x *resource) alwaysNamed() bool { return x.named(0) }
+// named reports whether the records of the resource have names in the series. A path can then name a record, in all
+// versions.
+func (x *resource) named(s *rest.Service) bool {
+	f := x.field("name")
+	return f != nil && f.since <= s.Highest
+}
 
 // identName is the name of the argument that identifies a record.
-func (x *resource) identName() string {
-	if x.alwaysNamed() {
+func (x *resource) identName(s *rest.Service) string {
+	if x.named(s) {
 		return x.word + "_ident"
 	}
 	return x.word + "_uuid"
+}
+
+// deletedName is identName for a DELETE: ports are deleted by their UUID alone.
+func (x *resource) deletedName(s *rest.Service) string {
+	if x.word == "port" {
+		return "port_uuid"
+	}
+	return x.identName(s)
 }
 
 // checkIdent refuses an identifier that is no UUID and, if the records have names, no name either.
@@ -145,20 +183,20 @@ func (x *resource) checkIdent(ident string, named bool) error {
 	}
 }
 
-// hasDetailPath reports whether the resource has lists with all fields, whose path ends in /detail. Later resources have the
-// parameter detail in its place.
+// hasDetailPath reports whether the resource has lists with all fields, whose path ends in /detail. Later resources
+// have the parameter detail in its place.
 func (x *resource) hasDetailPath() bool { return x.since < since.Volumes }
 
-// suffixed reports whether a path may omit the end of a name that ends in ".json". Ironic looks for such a name in its resources
-// since allocations.
+// suffixed reports whether a path may omit the end of a name that ends in ".json". Ironic looks for such a name in its
+// resources since allocations.
 func (x *resource) suffixed() bool { return x.since >= since.Allocations }
 
 // find returns a record by its UUID or name.
-func (x *resource) find(r *rest.Request, ident string) (conductor.Object, error) {
-	o, err := r.Conductor.Object(r.Context(), x.of.Kind(), ident)
+func (x *resource) find(r *rest.Request, ident string) (record, error) {
+	o, err := x.load(r, ident)
 	if errors.Is(err, conductor.NotFound) && r.Suffix && x.suffixed() && slices.Contains(r.Params, ident) {
 		ident += ".json"
-		o, err = r.Conductor.Object(r.Context(), x.of.Kind(), ident)
+		o, err = x.load(r, ident)
 	}
 	if errors.Is(err, conductor.NotFound) {
 		return nil, x.notFound(ident)

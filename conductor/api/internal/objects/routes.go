@@ -4,30 +4,33 @@ package objects
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
 // controller returns the controller of a resource.
-func (x *resource) controller() *rest.Controller {
-	ident := []string{x.identName()}
+func (x *resource) controller(s *rest.Service) *rest.Controller {
+	ident := []string{x.identName(s)}
 	c := &rest.Controller{Actions: rest.Actions{
 		rest.All: {Serve: listing{resource: x}.serve, Since: x.since},
 		rest.One: {Serve: x.get, Since: x.since, Idents: ident, Args: []string{"fields"}},
 		"post":   {NoArgs: true, Body: x.word, Serve: x.post, Since: x.since},
-		"patch":  {Body: "patch", Serve: x.patch, Since: x.since, Idents: ident},
-		"delete": {Serve: x.delete, Since: x.since, Idents: ident},
+		"patch":  {Body: "patch", Serve: x.patch, Since: x.since, Idents: ident, Args: x.patchArgs},
+		"delete": {Serve: x.delete, Since: x.since, Idents: []string{x.deletedName(s)}},
 	}}
 	if x.hasDetailPath() {
-		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, details: true}.serve, Since: x.since, Args: x.pathArgs()}
+		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, details: true}.serve, Since: x.since,
+			Args: x.pathArgs()}
 	}
 	return c
 }
 
-// pathArgs returns the names of the arguments that further segments of the path /detail set: Ironic's web framework gives
-// them to the first parameters of the list's handler.
+// pathArgs returns the names of the arguments that further segments of the path /detail set: Ironic's web framework
+// gives them to the first parameters of the list's handler.
 func (x *resource) pathArgs() (names []string) {
 	switch {
 	case x.list.first != nil:
@@ -43,9 +46,11 @@ func (x *resource) pathArgs() (names []string) {
 
 // BelowNode returns the child resources of a node that this package serves.
 func BelowNode() map[string]rest.Part {
+	groups := portGroupResource.controllerBelow(ofPortNode)
+	groups.Lookup = rest.Below("portgroup", 0, nil) // only checks the identifier
 	return map[string]rest.Part{
 		"ports":      {Controller: portResource.controllerBelow(ofPortNode)},
-		"portgroups": {Controller: portGroupResource.controllerBelow(ofPortNode), Since: since.PortGroupsBelow},
+		"portgroups": {Controller: groups, Since: since.PortGroupsBelow},
 		"volume":     {Controller: volumes(connectorResource.controllerBelow(ofNode), targetResource.controllerBelow(ofNode))},
 		"allocation": {Since: since.Allocations, Controller: &rest.Controller{Actions: rest.Actions{
 			rest.All: {Serve: showNodeAllocation}, "delete": {Serve: deleteNodeAllocation},
@@ -78,17 +83,26 @@ func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
 	if a := r.QueryArgs(names...); a.Err != nil {
 		return rest.Answer{}, a.Err
 	}
+	name := x.identName(r.Service)
+	if r.Method == http.MethodDelete {
+		name = x.deletedName(r.Service)
+	}
 	if len(r.Params) == 1 {
-		return rest.Answer{}, fault.Invalid("Missing mandatory parameter: %s", x.identName())
+		return rest.Answer{}, fault.Invalid("Missing mandatory parameter: %s", name)
 	}
 	ident := r.Param(1)
-	if err := x.checkIdent(ident, x.alwaysNamed()); err != nil {
+	if err := x.checkIdent(ident, strings.HasSuffix(name, "_ident")); err != nil {
 		return rest.Answer{}, err
 	}
-	if r.Method == http.MethodGet && x.alwaysNamed() && rest.IsName(ident) { // Ironic looks for the record before it refuses the request
+	if r.Method == http.MethodPatch {
+		if _, err := patch.Decode(r); err != nil {
+			return rest.Answer{}, err
+		}
+	}
+	if x.word != "port" { // Ironic looks for the record before it refuses the request
 		if _, err := x.find(r, ident); err != nil {
 			return rest.Answer{}, err
 		}
 	}
-	return rest.Answer{}, fault.NotPermitted
+	return rest.Answer{}, r.NotPermitted()
 }

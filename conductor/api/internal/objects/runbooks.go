@@ -5,7 +5,9 @@ package objects
 import (
 	"errors"
 	"net/http"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
@@ -15,26 +17,36 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/traits"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
 	"github.com/ironstate/ironstate/internal/masked"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 )
 
 // Runbooks returns the controller of /v1/runbooks.
-func Runbooks() *rest.Controller {
-	c := runbookResource.controller()
-	c.Admit = rest.RefuseBefore(since.Runbooks, "runbooks")
-	ident := []string{runbookResource.identName()}
+func Runbooks(s *rest.Service) *rest.Controller {
+	c := runbookResource.controller(s)
+	c.Admit = rest.RefuseBefore(since.Runbooks, "runbooks", true)
+	ident := []string{runbookResource.identName(s)}
 	set := rest.Action{Serve: setRunbookTraits, Idents: ident, Optional: 1}
+	if s.Highest < since.RunbookTraits {
+		return c
+	}
+	admit := c.Admit
+	c.Admit = func(r *rest.Request) error { // the path of the traits is refused as such, with 404 for all methods
+		if r.Version < since.RunbookTraits && slices.Contains(strings.Split(r.URL.Path, "/"), "traits") {
+			return &fault.Fault{Status: http.StatusNotFound, Bare: true, Text: "The API version does not allow runbook traits"}
+		}
+		return admit(r)
+	}
 	c.Subs = map[string]*rest.Controller{"traits": {
-		Admit:   rest.RefuseBefore(since.RunbookTraits, "runbook traits"),
 		Actions: rest.Actions{rest.All: {Serve: listRunbookTraits, Idents: ident}, "put": set, "delete": set},
 	}}
 	return c
 }
 
 var runbookResource = &resource{
-	of: &conductor.Runbook{}, path: "runbooks", word: "runbook", noun: "Runbook", since: since.Runbooks,
+	of: &conductor.Runbook{}, path: "runbooks", word: "runbook", noun: "Runbook", since: since.Runbooks, schemaByVersion: true,
 	fields: []field{
 		uuidField,
-		{name: "name", types: schema.TextType, flags: required},
+		{name: "name", flags: required, schema: runbookName},
 		extraField,
 		{name: "public", types: []string{"boolean", "null"}, zero: false},
 		{name: "owner", types: schema.TextOrNull, max: 255},
@@ -43,25 +55,28 @@ var runbookResource = &resource{
 		{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("order", false), convert: toSteps("order"), mask: masked.Value},
 		{name: "traits", since: since.RunbookTraits, flags: readOnly, zero: []any{}},
 	},
-	list: listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail, marker: (*rest.Args).Name},
+	list: listRules{defaults: []string{"uuid", "name"}, filters: []filter{publicOnly}, detailSince: since.Detail, marker: (*rest.Args).Name},
+	// Those of the series before 2026.2.
+	patchable: []string{"extra", "name", "steps", "description", "public", "owner"},
 	orders: orders{
-		post:   []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, notBelow, fieldsNotNewer, runbookNameValid},
-		update: []check{patchApplies, documentValid, fieldsSet, runbookNameValid},
+		post: []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, notBelow},
 	},
 }
 
-// runbookNameValid refuses a name that is no trait, and from since.RunbookTraits one that is no logical
-// name.
-func runbookNameValid(q *request) error {
-	name := q.record.Meta().Name
-	if q.r.Version < since.RunbookTraits {
-		return traits.Schema.Validate("runbook", name)
+// runbookName returns the schema of a name: a trait, and from since.RunbookTraits a logical name. A patched record,
+// whose name may be older than the patch, has the newest schema.
+func runbookName(r *rest.Request) *schema.Schema {
+	version := r.Version
+	if r.Method == http.MethodPatch {
+		version = r.Highest
 	}
-	if !rest.IsName(name) {
-		return fault.Schema("runbook", `%s does not match '^[A-Za-z0-9\-._~]+$'`, fault.Repr(name))
+	if version < since.RunbookTraits {
+		return traits.Schema
 	}
-	return nil
+	return &schema.Schema{Types: schema.TextType, MinLength: 1, MaxLength: 255, Pattern: logicalName}
 }
+
+var logicalName = regexp.MustCompile(`^[A-Za-z0-9\-._~]+$`)
 
 // ApprovedRunbook returns the runbook with a UUID or name, and its steps as JSON. It refuses one that is
 // not approved for a node: the node has none of the runbook's traits, or below 1.112 no trait with the
@@ -75,9 +90,16 @@ func ApprovedRunbook(r *rest.Request, n *conductor.Node, ident string) (*conduct
 	has := func(trait string) bool { return slices.Contains(n.Traits, trait) }
 	switch {
 	case r.Version < since.RunbookTraits && !has(book.Name):
-		return nil, nil, fault.Invalid("This runbook has not been approved for use on this node %s. Please ask an administrator to add it to your node traits.", n.UUID)
+		return nil, nil, fault.Invalid("This runbook has not been approved for use on this node %s. "+
+			"Please ask an administrator to add it to your node traits.", n.UUID)
+	case r.Version >= since.RunbookTraits && len(book.Traits) == 0:
+		return nil, nil, fault.Invalid("Runbook %s has no traits configured. Please ask an administrator to add traits to the runbook.",
+			book.UUID)
 	case r.Version >= since.RunbookTraits && !slices.ContainsFunc(book.Traits, has):
-		return nil, nil, fault.Invalid("This runbook has not been approved for use on this node %s. The node does not have any of the runbook's traits. Please ask an administrator to add a matching trait to your node.", n.UUID)
+		return nil, nil, fault.Invalid("This runbook has not been approved for use on this node %s. "+
+			"The node does not have any of the runbook's traits %s. "+
+			"Please ask an administrator to add a matching trait to your node.",
+			n.UUID, pyrepr.List(slices.Sorted(slices.Values(book.Traits))))
 	}
 	steps, _ := stored(book, "steps").([]any)
 	return book, steps, nil
@@ -103,8 +125,11 @@ func setRunbookTraits(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	_, err = r.Conductor.UpdateObject(r.Context(), conductor.KindRunbook, o.Meta().UUID, func(o conductor.Object) (err error) {
+	_, err = r.Conductor.UpdateObject(r.Context(), conductor.KindRunbook, metaOf(o).UUID, func(o conductor.Object) (err error) {
 		book := o.(*conductor.Runbook)
+		if r.Method == http.MethodDelete && len(r.Params) > 1 && !slices.Contains(book.Traits, r.Param(1)) {
+			return nil // of a node it is refused
+		}
 		book.Traits, err = change(book.UUID, book.Traits)
 		return err
 	})

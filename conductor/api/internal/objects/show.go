@@ -3,22 +3,28 @@
 package objects
 
 import (
-	"maps"
+	"cmp"
 	"net/http"
 	"slices"
 
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/states"
 )
 
 // get answers a GET of one record.
 func (x *resource) get(r *rest.Request) (rest.Answer, error) {
+	if err := x.versionFirst(r); err != nil {
+		return rest.Answer{}, err
+	}
 	a := r.QueryArgs("fields")
 	fields := rest.FieldSet(a.List("fields"))
 	if err := r.CheckArgs(a); err != nil {
+		return rest.Answer{}, err
+	}
+	if err := x.queryInSchema(r, nil, fields); err != nil {
 		return rest.Answer{}, err
 	}
 	q := &request{resource: x, r: r, shown: fields}
@@ -45,11 +51,11 @@ func (x *resource) allowFields(r *rest.Request, fields rest.FieldSet) error {
 	return nil
 }
 
-// isNewer reports whether the name is that of a field that is newer than the version of the request. Read-only fields do not
-// count, as in Ironic.
+// isNewer reports whether the name belongs to a field that is newer than the version of the request. Read-only fields
+// do not count, as in Ironic, except for nodes.
 func (x *resource) isNewer(r *rest.Request, name string) bool {
 	f := x.field(name)
-	return f != nil && !f.is(readOnly) && f.since > r.Version && f.since <= r.Highest
+	return f != nil && (x.ofNodes() || !f.is(readOnly)) && f.since > r.Version && f.since <= r.Highest
 }
 
 // checkFields refuses fields that the resource does not have. Ironic does so for each record that it
@@ -57,12 +63,13 @@ func (x *resource) isNewer(r *rest.Request, name string) bool {
 func (x *resource) checkFields(r *rest.Request, fields rest.FieldSet) error {
 	var unknown []string
 	for _, name := range fields {
-		_, isLink := x.links[name]
 		f := x.field(name)
-		if isLink || slices.Contains([]string{"uuid", "created_at", "updated_at", "links"}, name) {
-			continue
-		}
-		if f == nil || f.is(hidden) || f.since > r.Highest {
+		switch {
+		case f != nil && !f.is(hidden) && f.since <= r.Highest:
+		case x.ofNodes():
+			return fault.Invalid("Field %s is not a valid field.", fault.Show(name))
+		case !slices.Contains([]string{"uuid", "created_at", "updated_at", "links"}, name) &&
+			!slices.ContainsFunc(x.links, func(l link) bool { return l.name == name }):
 			unknown = append(unknown, fault.Show(name))
 		}
 	}
@@ -70,13 +77,17 @@ func (x *resource) checkFields(r *rest.Request, fields rest.FieldSet) error {
 }
 
 // answer returns an answer that shows a record.
-func (x *resource) answer(r *rest.Request, status int, o conductor.Object, fields rest.FieldSet) rest.Answer {
-	return rest.Answer{Status: status, Write: func(w *wire.Writer) { x.show(w, r, o, fields) }}
+func (x *resource) answer(r *rest.Request, status int, o record, fields rest.FieldSet) rest.Answer {
+	return rest.Answer{Status: status, Write: func(w *wire.Writer) { x.show(w, r, o, fields, false) }}
 }
 
-// show writes a record with the fields of the request's version.
-func (x *resource) show(w *wire.Writer, r *rest.Request, o conductor.Object, fields rest.FieldSet) {
-	m := o.Meta()
+// show writes a record, alone or in a list, with the fields of the request's version.
+func (x *resource) show(w *wire.Writer, r *rest.Request, o record, fields rest.FieldSet, inList bool) {
+	until := r.Version // the newest version of the fields that are shown earlier
+	if inList || r.Series < states.Gazpacho {
+		until = r.Highest
+	}
+	m := metaOf(o)
 	w.Open()
 	if fields.Has("uuid") {
 		w.Key("uuid").Text(m.UUID)
@@ -89,33 +100,47 @@ func (x *resource) show(w *wire.Writer, r *rest.Request, o conductor.Object, fie
 	}
 	for i := range x.fields {
 		f := &x.fields[i]
-		if f.name == "uuid" || f.is(hidden) || f.since > r.Version && !f.is(shownEarlier) || !fields.Has(f.name) {
+		if f.name == "uuid" || f.is(hidden) || f.since > r.Version && !(f.is(shownEarlier) && f.since <= until) || !fields.Has(f.name) {
 			continue
 		}
-		if text, ok := f.pointer(o).(*string); ok && *text != "" && f.mask == nil {
-			w.Key(f.name).Text(*text) // without an allocation
-			continue
-		}
-		v := f.value(o)
-		if f.mask != nil {
-			v = f.mask(v)
-		}
-		w.Key(f.name).Value(v)
+		f.write(w, r, o)
 	}
-	path := x.path + "/" + m.UUID
-	w.Key("links").Links(r.Base(), path)
-	for _, name := range slices.Sorted(maps.Keys(x.links)) {
-		link := x.links[name]
-		if r.Version < link.since || !fields.Has(name) {
+	path := cmp.Or(x.linked, x.path)
+	w.Key("links").Links(r.Base(), path, "/", m.UUID)
+	for _, link := range x.links {
+		if r.Version < link.since || !fields.Has(link.name) {
 			continue
 		}
-		w.Key(name)
+		w.Key(link.name)
 		if link.nested {
-			w.OpenList().Links(r.Base(), path+"/"+name)
+			w.OpenList().Links(r.Base(), path, "/", m.UUID, "/", link.name)
 			w.CloseList()
 		} else {
-			w.Links(r.Base(), path+"/"+name)
+			w.Links(r.Base(), path, "/", m.UUID, "/", link.name)
 		}
 	}
 	w.Close()
+}
+
+// write writes the key and the value of a field.
+func (f *field) write(w *wire.Writer, r *rest.Request, o record) {
+	w.Literal(f.key)
+	if f.text != nil {
+		w.TextOrNull(f.text(r, o))
+		return
+	}
+	if f.mask == nil && f.shown == nil {
+		if text, ok := f.pointer(o).(*string); ok && *text != "" {
+			w.Text(*text) // without an allocation
+			return
+		}
+	}
+	v := f.value(o)
+	if f.mask != nil {
+		v = f.mask(v)
+	}
+	if f.shown != nil {
+		v = f.shown(r, o, v)
+	}
+	w.Value(v)
 }

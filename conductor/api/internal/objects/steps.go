@@ -29,37 +29,47 @@ func integer(v json.Number) (n int, ok bool) {
 // orders them: "priority" or "order".
 //
 // Source: DEPLOY_STEP_SCHEMA in ironic/api/controllers/v1/utils.py.
-func StepsSchema(order string, withArgs bool) func(*rest.Service) *schema.Schema {
-	return func(s *rest.Service) *schema.Schema {
+func StepsSchema(order string, withArgs bool) func(*rest.Request) *schema.Schema {
+	return func(r *rest.Request) *schema.Schema {
 		step := &schema.Schema{
 			Types: []string{"object"}, Closed: true, Required: []string{"interface", "step", "args", order},
 			Properties: []schema.Property{
 				{Name: "args", Schema: &schema.Schema{Types: []string{"object"}, Secret: true}},
-				{Name: "interface", Schema: &schema.Schema{Types: schema.TextType, Enum: StepInterfaces(s)}},
-				{Name: order, Schema: &schema.Schema{AnyOf: []*schema.Schema{
-					{Types: []string{"integer"}, Min: "0"},
-					{Types: schema.TextType, MinLength: 1, Pattern: regexp.MustCompile("^[0-9]+$")},
-				}}},
+				{Name: "interface", Schema: &schema.Schema{Types: schema.TextType, Enum: StepInterfaces(r.Service)}},
+				{Name: order, Schema: StepNumber()},
 				{Name: "step", Schema: &schema.Schema{Types: schema.TextType, MinLength: 1}},
 			},
 		}
 		if !withArgs {
 			step.Required = []string{"interface", "step", order}
 		}
-		return &schema.Schema{Types: []string{"array"}, Items: step, MinItems: 1}
+		return &schema.Schema{Types: []string{"array"}, Items: step, MinItems: 1, Recent: r.Series >= states.Gazpacho}
 	}
 }
 
+// StepNumber is the schema of the number that orders steps, which may be a text.
+func StepNumber() *schema.Schema {
+	return &schema.Schema{AnyOf: []*schema.Schema{
+		{Types: []string{"integer"}, Min: "0"},
+		{Types: schema.TextType, MinLength: 1, Pattern: regexp.MustCompile("^[0-9]+$")},
+	}}
+}
+
 // toSteps returns the steps of a deploy template or a runbook. It refuses two equal ones.
-func toSteps(order string) func(*rest.Request, any) (any, error) {
-	return func(_ *rest.Request, v any) (any, error) {
+func toSteps(order string) func(*rest.Request, string, any) (any, error) {
+	return func(r *rest.Request, _ string, v any) (any, error) {
+		kind := "deploy template"
+		if r.Series >= states.Epoxy {
+			kind = "template"
+		}
 		seen := map[string]bool{}
 		var steps []any
 		for _, item := range v.([]any) {
 			step := maps.Clone(item.(map[string]any))
 			name := fmt.Sprintf("interface: %s, step: %s", step["interface"], step["step"])
 			if seen[name] {
-				return nil, fault.Invalid("Deploy template invalid: Duplicate deploy steps. A deploy template cannot have multiple deploy steps with the same interface and step. Duplicates: %s.", name)
+				return nil, fault.Invalid("Deploy template invalid: Duplicate deploy steps. "+
+					"A %s cannot have multiple deploy steps with the same interface and step. Duplicates: %s.", kind, name)
 			}
 			seen[name] = true
 			number, ok := WholeNumber(step[order])

@@ -39,8 +39,14 @@ func TestAnOrderIsAWholeNumberOrItsText(t *testing.T) {
 
 func TestIntegers(t *testing.T) {
 	for text, want := range map[string]bool{
-		"9223372036854775807": true, "9223372036854775808": false, "9223372036854775808.0": false, "-9223372036854775808": true, "-9223372036854775808.0": true,
-		"-9223372036854777856": false, "1e18": true, "-1.5": false,
+		"9223372036854775807":    true,
+		"9223372036854775808":    false,
+		"9223372036854775808.0":  false,
+		"-9223372036854775808":   true,
+		"-9223372036854775808.0": true,
+		"-9223372036854777856":   false,
+		"1e18":                   true,
+		"-1.5":                   false,
 	} {
 		_, ok := integer(json.Number(text))
 		require.Equal(t, want, ok, text)

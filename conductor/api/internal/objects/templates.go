@@ -12,9 +12,9 @@ import (
 )
 
 // DeployTemplates returns the controller of /v1/deploy_templates.
-func DeployTemplates() *rest.Controller {
-	c := templateResource.controller()
-	c.Admit = rest.RefuseBefore(since.DeployTemplates, "deploy templates")
+func DeployTemplates(s *rest.Service) *rest.Controller {
+	c := templateResource.controller(s)
+	c.Admit = rest.RefuseBefore(since.DeployTemplates, "deploy templates", true)
 	return c
 }
 
@@ -22,7 +22,7 @@ var templateResource = &resource{
 	of: &conductor.DeployTemplate{}, path: "deploy_templates", word: "template", noun: "Deploy template", since: since.DeployTemplates,
 	fields: []field{
 		uuidField,
-		{name: "name", flags: required, schema: func(*rest.Service) *schema.Schema { return traits.Schema }},
+		{name: "name", flags: required, schema: func(*rest.Request) *schema.Schema { return traits.Schema }},
 		{name: "description", types: schema.TextOrNull, flags: hidden, max: 255},
 		extraField,
 		{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("priority", true), convert: toSteps("priority"), mask: masked.Value},
@@ -35,10 +35,11 @@ var templateResource = &resource{
 	patchable: []string{"extra", "name", "steps", "description"},
 }
 
-// templateStepsValid refuses invalid steps of a patched deploy template before documentValid does, with its own text for each step.
+// templateStepsValid refuses invalid steps of a patched deploy template before documentValid does, with its own text
+// for each step.
 func templateStepsValid(q *request) error {
 	steps, _ := q.values["steps"].([]any)
-	valid := StepsSchema("priority", true)(q.r.Service).Items
+	valid := StepsSchema("priority", true)(q.r).Items
 	for _, step := range steps {
 		if err := valid.Validate("patch", step); err != nil {
 			return err

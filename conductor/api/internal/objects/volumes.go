@@ -17,8 +17,8 @@ import (
 )
 
 // Volumes returns the controller of /v1/volume.
-func Volumes() *rest.Controller {
-	return volumes(connectorResource.controller(), targetResource.controller())
+func Volumes(s *rest.Service) *rest.Controller {
+	return volumes(connectorResource.controller(s), targetResource.controller(s))
 }
 
 // volumes returns the controller of /v1/volume or /v1/nodes/NODE/volume.
@@ -63,8 +63,9 @@ var connectorResource = &resource{
 		defaults: []string{"uuid", "node_uuid", "type", "connector_id"},
 		filters:  []filter{byNode("node"), ignoredProject},
 	},
-	orders: volumeOrders("connector"),
-	duplicate: func(o conductor.Object) string {
+	orders:       volumeOrders("connector"),
+	checkedFirst: []string{"node_uuid"},
+	duplicate: func(o record) string {
 		v := o.(*conductor.VolumeConnector)
 		return fmt.Sprintf("A volume connector with type %s and connector ID %s already exists.", v.Type, v.ConnectorID)
 	},
@@ -85,8 +86,9 @@ var targetResource = &resource{
 		defaults: []string{"uuid", "node_uuid", "volume_type", "boot_index", "volume_id"},
 		filters:  []filter{byNode("node"), ignoredProject},
 	},
-	orders: volumeOrders("target"),
-	duplicate: func(o conductor.Object) string {
+	orders:       volumeOrders("target"),
+	checkedFirst: []string{"node_uuid"},
+	duplicate: func(o record) string {
 		return fmt.Sprintf("A volume target with boot index '%v' for the same node already exists.", o.(*conductor.VolumeTarget).BootIndex)
 	},
 }
@@ -103,16 +105,17 @@ func maskTarget(v any) any {
 // volumeOrders returns the orders of the checks of volume connectors or targets.
 func volumeOrders(kind string) orders {
 	return orders{
-		post:   []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, volumeNodeExists, notBelow, fieldsNotNewer},
-		patch:  []check{identValid, patchDecodes, recordExists, fieldsPatchable, fieldsNotNewer, newNodeIsUUID},
-		update: []check{patchApplies, nodeMayChange, documentValid, fieldsSet, nodeUnlocked, volumeMay(kind+" update", admission.Rules.UpdateVolume)},
+		post:  []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, volumeNodeExists, notBelow, fieldsNotNewer},
+		patch: []check{identValid, patchDecodes, recordExists, fieldsPatchable, fieldsNotNewer, newNodeIsUUID},
+		update: []check{patchApplies, nodeMayChange, documentValid, fieldsSet, nodeUnlocked,
+			volumeMay(kind+" update", admission.Rules.UpdateVolume)},
 		delete: []check{identValid, recordExists, nodeUnlockedOrGone, volumeMay(kind+" deletion", admission.Rules.DeleteVolume)},
 	}
 }
 
 // volumeNodeExists is nodeExists with another text.
 func volumeNodeExists(q *request) error {
-	node := q.record.Meta().NodeUUID
+	node := metaOf(q.record).NodeUUID
 	_, err := q.r.Conductor.Node(q.r.Context(), node)
 	if errors.Is(err, conductor.NotFound) {
 		return fault.Invalid("Invalid input for field/attribute node_uuid. Value: '%s'. ", node)
@@ -133,7 +136,7 @@ func newNodeIsUUID(q *request) error {
 // volumeMay refuses an action on a volume that a rule refuses for its node. The action is the one in Ironic's text.
 func volumeMay(action string, rule func(admission.Rules, admission.NodeFields) error) check {
 	return func(q *request) error {
-		n, err := q.r.Conductor.Node(q.r.Context(), q.record.Meta().NodeUUID)
+		n, err := q.r.Conductor.Node(q.r.Context(), metaOf(q.record).NodeUUID)
 		if err != nil {
 			return fault.As400(err)
 		}

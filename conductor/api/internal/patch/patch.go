@@ -14,9 +14,9 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
-	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/states"
 )
 
 // Operation is one operation of a JSON patch.
@@ -33,29 +33,37 @@ type Operation struct {
 // Source: ironic/common/args.py, ironic/api/controllers/v1/utils.py.
 type Patch []Operation
 
-// patchSchema is the schema of a patch with a pattern for paths.
-func patchSchema(path *regexp.Regexp, text string) *schema.Schema {
-	return &schema.Schema{Types: []string{"array"}, Items: &schema.Schema{
+// patchSchema is the schema of a patch. Ironic documents the escapes ~0 and ~1 in a path since 1.98, but the schema
+// refuses them up to 39.0.0. allocationSchema is the schema of a patch of an allocation since 2026.1, which permits any
+// path; ironstate requires its slash.
+var (
+	patchSchema = &schema.Schema{Types: []string{"array"}, Items: &schema.Schema{
 		Types: []string{"object"}, Required: []string{"op", "path"}, Closed: true, ClosedFirst: true,
 		Properties: []schema.Property{
-			{Name: "path", Schema: &schema.Schema{Types: schema.TextType, Pattern: path, PatternText: text}},
-			{Name: "op", Schema: &schema.Schema{Types: schema.TextType, Enum: []string{"add", "replace", "remove"}}},
+			{Name: "path", Schema: &schema.Schema{
+				Types: schema.TextType, Pattern: regexp.MustCompile(`^(/[\p{L}\p{N}_-]+)+$`), PatternText: `^(/[\w-]+)+$`,
+			}},
+			{Name: "op", Schema: operations},
 			{Name: "value", Schema: &schema.Schema{}},
 		},
 	}}
-}
-
-var (
-	plainPatch   = patchSchema(regexp.MustCompile(`^(/[\p{L}\p{N}_-]+)+$`), `^(/[\w-]+)+$`)
-	escapedPatch = patchSchema(regexp.MustCompile(`^(/([\p{L}\p{N}_-]|~0|~1)+)+$`), `^(/([\w-]|~0|~1)+)+$`)
+	allocationSchema = &schema.Schema{Types: []string{"array"}, First: true, Items: &schema.Schema{
+		Types: []string{"object"}, Required: []string{"op", "path"}, Closed: true,
+		Properties: []schema.Property{
+			{Name: "op", Schema: &schema.Schema{Enum: operations.Enum}},
+			{Name: "path", Schema: &schema.Schema{Types: schema.TextType, Pattern: regexp.MustCompile(`^/`)}},
+			{Name: "value", Schema: &schema.Schema{Types: []string{"string", "object", "null", "integer", "boolean"}}},
+		},
+	}}
+	operations = &schema.Schema{Types: schema.TextType, Enum: []string{"add", "replace", "remove"}}
 )
 
 // ErrNull refuses null in place of a patch. Ironic takes it for a patch, and fails when it
 // reads its operations.
 var ErrNull = fault.Schema("patch", "None is not of type 'array'")
 
-// The limits of a patch. An insert into a list or a removal from it moves the elements behind its place, so that the time of many of
-// them grows with the square of their number. Ironic has no such limits.
+// The limits of a patch. An insert into a list or a removal from it moves the elements behind its place, so that the
+// time of many of them grows with the square of their number. Ironic has no such limits.
 const (
 	maxOperations = 1000
 	maxMoved      = 4 << 20 // elements of lists that all operations of a patch move, of 16 bytes each
@@ -63,6 +71,15 @@ const (
 
 // Decode returns the patch in the body.
 func Decode(r *rest.Request) (Patch, error) {
+	valid := *patchSchema
+	valid.Recent = r.Series >= states.Gazpacho
+	return decode(r, &valid)
+}
+
+// DecodeOfAllocation is Decode by the schema that allocations have since 2026.1.
+func DecodeOfAllocation(r *rest.Request) (Patch, error) { return decode(r, allocationSchema) }
+
+func decode(r *rest.Request, valid *schema.Schema) (Patch, error) {
 	body, err := r.Decode(rest.MaxBody)
 	if err != nil {
 		return nil, err
@@ -72,10 +89,6 @@ func Decode(r *rest.Request) (Patch, error) {
 	}
 	if list, _ := body.([]any); len(list) > maxOperations {
 		return nil, fault.Invalid("A patch has at most %d operations, this one has %d.", maxOperations, len(list))
-	}
-	valid := plainPatch
-	if r.Version >= since.PatchEscapes {
-		valid = escapedPatch
 	}
 	if err := valid.Validate("patch", body); err != nil {
 		return nil, err
@@ -145,8 +158,8 @@ func (p Patch) Replaces(field string) bool {
 // further.
 func (p Patch) StartsWith(field string) bool { return len(p) > 0 && p[0].Field == field }
 
-// Apply returns the patched document, without the removed fields. It modifies neither the document nor the patch, which is
-// applied again after a conflict.
+// Apply returns the patched document, without the removed fields. It modifies neither the document nor the patch, which
+// is applied again after a conflict.
 func (p Patch) Apply(document map[string]any) (map[string]any, error) {
 	for _, op := range p {
 		_, known := document[op.Field]
@@ -209,8 +222,8 @@ func clone(v any) (any, error) {
 // applier applies the operations of a patch and counts the elements of lists that they move.
 type applier struct{ moved int }
 
-// move counts the elements of a list that an operation moves: those behind its index, or all of them if the list has to be copied
-// to grow. It returns false if the patch has moved too many elements.
+// move counts the elements of a list that an operation moves: those behind its index, or all of them if the list has to
+// be copied to grow. It returns false if the patch has moved too many elements.
 func (a *applier) move(list []any, index, more int) bool {
 	if len(list)+more > cap(list) {
 		index = 0
@@ -243,8 +256,8 @@ func (a *applier) apply(op Operation, document any, segments []string) (changed 
 	}
 }
 
-// applyToObject applies an operation to the member of an object with a name, or to the part of the member at the segments
-// below it.
+// applyToObject applies an operation to the member of an object with a name, or to the part of the member at the
+// segments below it.
 func (a *applier) applyToObject(op Operation, object map[string]any, name string, below []string) (changed any, reason string) {
 	child, has := object[name]
 	switch {
@@ -265,8 +278,8 @@ func (a *applier) applyToObject(op Operation, object map[string]any, name string
 	return object, ""
 }
 
-// applyToList applies an operation to the element of a list whose index is the name, or to the part of the element at the
-// segments below it. The name "-" is the end of the list.
+// applyToList applies an operation to the element of a list whose index is the name, or to the part of the element at
+// the segments below it. The name "-" is the end of the list.
 func (a *applier) applyToList(op Operation, list []any, name string, below []string) (changed any, reason string) {
 	index, err := strconv.Atoi(name)
 	last := len(below) == 0

@@ -159,9 +159,11 @@ func TestAPatchReplacesAFieldThatItSetsOrOfWhichItRemovesAPart(t *testing.T) {
 func TestAPatchedDocumentSharesNothingWithTheDocument(t *testing.T) {
 	t.Parallel()
 	document := map[string]any{"list": []string{"a"}, "deep": map[string]any{"list": []any{"b"}}, "lists": []any{[]any{"c"}}}
-	patched, err := Patch{operation("add", "/list/0", "x"), operation("add", "/deep/list/-", "y"), operation("add", "/lists/0/-", "z")}.Apply(document)
+	patched, err := Patch{operation("add", "/list/0", "x"), operation("add", "/deep/list/-", "y"),
+		operation("add", "/lists/0/-", "z")}.Apply(document)
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"list": []any{"x", "a"}, "deep": map[string]any{"list": []any{"b", "y"}}, "lists": []any{[]any{"c", "z"}}}, patched)
+	require.Equal(t, map[string]any{"list": []any{"x", "a"}, "deep": map[string]any{"list": []any{"b", "y"}},
+		"lists": []any{[]any{"c", "z"}}}, patched)
 	require.Equal(t, map[string]any{"list": []string{"a"}, "deep": map[string]any{"list": []any{"b"}}, "lists": []any{[]any{"c"}}}, document)
 
 	for _, unfit := range []any{make(chan int), []any{make(chan int)}, map[string]any{"a": make(chan int)}} {
@@ -187,7 +189,8 @@ func TestAnInsertMovesTheElementsBehindItOrAllIfTheListGrows(t *testing.T) {
 	}
 }
 
-// FuzzWork applies patches and bounds the elements that they move and the memory that they need, in place of their time.
+// FuzzWork applies patches and bounds the elements that they move and the memory that they need, in place of their
+// time.
 func FuzzWork(f *testing.F) {
 	f.Add(3, []byte{0, 1, 2, 3, 4, 5, 250, 0, 0, 0})
 	f.Add(30_000, slices.Repeat([]byte{0}, maxOperations))
@@ -198,7 +201,8 @@ func FuzzWork(f *testing.F) {
 		choices = choices[:min(len(choices), maxOperations)]
 		var operations []Operation
 		for i, c := range choices {
-			path := []string{"/extra/list/0", "/extra/list/-", fmt.Sprintf("/extra/list/%d", i), "/extra/list", "/extra/list/0/a", "/extra/other"}[int(c)/3%6]
+			path := []string{"/extra/list/0", "/extra/list/-", fmt.Sprintf("/extra/list/%d", i), "/extra/list", "/extra/list/0/a",
+				"/extra/other"}[int(c)/3%6]
 			operations = append(operations, Operation{Op: []string{"add", "remove", "replace"}[c%3], Path: path, value: []any{json.Number("1")}})
 		}
 		n, reason := moved(listOf(length), operations...)

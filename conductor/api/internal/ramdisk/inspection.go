@@ -22,7 +22,7 @@ var inspectionSchema = &schema.Schema{Types: []string{"object"}, Required: []str
 	{Name: "error", Schema: &schema.Schema{Types: schema.TextOrNull}},
 }}
 
-// ContinueInspection answers POST /v1/continue_inspection, which an agent sends with what it has found out about its
+// ContinueInspection answers POST /v1/continue_inspection, which an agent sends with its findings about its
 // machine. Agents send it without a version, which stands for the lowest one.
 //
 // Source: ContinueInspectionController in ironic/api/controllers/v1/ramdisk.py.
@@ -41,9 +41,10 @@ func ContinueInspection(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	if old && (r.Version != since.First || uuid != "") {
-		return rest.Answer{}, &fault.Fault{Status: http.StatusNotFound, Text: "API version " + since.ContinueInspection.String() + " or newer is required"}
+		return rest.Answer{}, &fault.Fault{Status: http.StatusNotFound,
+			Text: "API version " + since.ContinueInspection.String() + " or newer is required"}
 	}
-	n, token, err := r.Conductor.ContinueInspection(r.Context(), body.(map[string]any), uuid, !old)
+	n, token, err := r.Conductor.ContinueInspection(r.Context(), r.Source(), body.(map[string]any), uuid, !old)
 	if err != nil && fault.Of(err).Status == http.StatusNotFound {
 		return rest.Answer{}, fault.NoSuchResource // do not disclose which nodes exist
 	}

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ramdisk serves the requests of programs: the deployment agent sends lookups and heartbeats (ramdisk.go) and
-// inspection data (inspection.go), and the network service sends events (events.go).
+// Package ramdisk serves the requests of programs: the deployment agent sends lookups and heartbeats (ramdisk.go), is
+// given its configuration (config.go) and sends inspection data (inspection.go); the network service sends events
+// (events.go).
 package ramdisk
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
-	"github.com/ironstate/ironstate/conductor/api/internal/nodes"
+	"github.com/ironstate/ironstate/conductor/api/internal/objects"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
-	"github.com/ironstate/ironstate/internal/masked"
+	"github.com/ironstate/ironstate/states"
 )
 
 // lookupFields are the fields of a node that an agent is shown.
@@ -34,7 +36,7 @@ func Lookup(r *rest.Request) (rest.Answer, error) {
 	if len(addresses) == 0 && uuid == "" {
 		return rest.Answer{}, fault.Invalid("At least one of 'addresses' and 'node_uuid' parameters is required")
 	}
-	n, token, err := r.Conductor.Lookup(r.Context(), addresses, uuid)
+	n, token, err := r.Conductor.Lookup(r.Context(), r.Source(), addresses, uuid)
 	if err != nil && fault.Of(err).Status == http.StatusNotFound {
 		return rest.Answer{}, fault.NoSuchResource // do not disclose which nodes exist
 	}
@@ -48,43 +50,10 @@ func Lookup(r *rest.Request) (rest.Answer, error) {
 func agentAnswer(r *rest.Request, n *conductor.Node, token string) rest.Answer {
 	return rest.Object(func(w *wire.Writer) {
 		w.Key("node")
-		nodes.Write(r, w, n, lookupFields)
+		objects.WriteNode(r, w, n, lookupFields)
 		w.Key("config")
-		writeAgentConfig(r, w, token)
+		writeAgentConfig(r, w, n, token)
 	})
-}
-
-// heartbeatTimeout is the maximum time in seconds between two heartbeats of an agent
-// (ramdisk_heartbeat_timeout).
-const heartbeatTimeout = 300
-
-// writeAgentConfig writes the configuration of an agent, with Ironic's defaults. The token is empty if an earlier lookup
-// has given it to the agent.
-func writeAgentConfig(r *rest.Request, w *wire.Writer, token string) {
-	w.Open()
-	w.Key("metrics").Open()
-	w.Key("backend").Text("noop")
-	w.Key("prepend_host").Boolean(false)
-	w.Key("prepend_uuid").Boolean(false)
-	w.Key("prepend_host_reverse").Boolean(true)
-	w.Key("global_prefix").Null()
-	w.Close()
-	w.Key("metrics_statsd").Open()
-	w.Key("statsd_host").Text("localhost")
-	w.Key("statsd_port").Integer(8125)
-	w.Close()
-	w.Key("heartbeat_timeout").Integer(heartbeatTimeout)
-	w.Key("agent_token")
-	switch {
-	case r.Version < since.AgentToken:
-		w.Null()
-	case token == "":
-		w.Text(masked.Secret)
-	default:
-		w.Text(token)
-	}
-	w.Key("agent_token_required").Boolean(true)
-	w.Close()
 }
 
 // heartbeatArgs are the keys of a heartbeat.
@@ -94,17 +63,28 @@ var heartbeatArgs = []string{"callback_url", "agent_version", "agent_token", "ag
 // password. Ironic checks the arguments before it looks for the node, so that the body is read in any case.
 const maxStrangeBody = 4 << 10
 
-// Heartbeat answers POST /v1/heartbeat/NODE, which agents send periodically.
+// Heartbeat answers POST /v1/heartbeat/NODE, which agents send periodically. The body may name the node in place of the
+// path; then it is read as if the node did not exist.
 //
 // Source: ironic/api/controllers/v1/ramdisk.py.
 func Heartbeat(r *rest.Request) (rest.Answer, error) {
-	n, missing := r.Node(r.Param(0))
-	limit := int64(rest.MaxAgentBody)
-	if missing != nil {
-		limit = maxStrangeBody
+	inPath := len(r.Params) > 0
+	limit, names := int64(maxStrangeBody), append([]string{"node_ident"}, heartbeatArgs...)
+	var n *conductor.Node
+	var missing error
+	if inPath {
+		if n, missing = r.Node(r.Param(0)); missing == nil {
+			limit = rest.MaxAgentBody
+		}
+		names = heartbeatArgs
 	}
-	a := r.BodyArgs(limit, heartbeatArgs...)
+	a := r.BodyArgs(limit, names...)
+	if inPath {
+		a.Values["node_ident"] = r.Param(0)
+	}
+	ident := a.Need("node_ident").Ident("node_ident")
 	beat := conductor.Heartbeat{
+		From:        r.Source(),
 		CallbackURL: a.Need("callback_url").Text("callback_url"), AgentVersion: a.Text("agent_version"),
 		AgentToken: a.Text("agent_token"), AgentVerifyCA: a.Text("agent_verify_ca"), AgentStatus: a.Text("agent_status"),
 		AgentStatusMessage: a.Text("agent_status_message"),
@@ -120,10 +100,15 @@ func Heartbeat(r *rest.Request) (rest.Answer, error) {
 	case a.Has("agent_verify_ca") && r.Version < since.AgentCA:
 		return rest.Answer{}, fault.Invalid("Field \"agent_verify_ca\" not recognised in this version")
 	}
+	if !inPath {
+		n, missing = r.Node(ident)
+	}
 	if missing != nil {
 		return rest.Answer{}, missing
 	}
 	switch {
+	case r.Series >= states.Epoxy && beat.CallbackURL != "" && !hasHTTP(beat.CallbackURL):
+		return rest.Answer{}, fault.Invalid("An issue with the supplied \"callback_url\" has been detected.")
 	case n.Agent.URL != "" && n.Agent.URL != beat.CallbackURL:
 		return rest.Answer{}, fault.Invalid("Detected change in ramdisk provided \"callback_url\"")
 	case !a.Has("agent_token"):
@@ -137,3 +122,9 @@ func Heartbeat(r *rest.Request) (rest.Answer, error) {
 }
 
 var agentStates = []string{"start", "end", "error"}
+
+// hasHTTP reports whether a URL has the scheme http or https. The conductor checks the rest of it.
+func hasHTTP(callback string) bool {
+	u, err := url.Parse(callback)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https")
+}

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/internal/oslobool"
+	"github.com/ironstate/ironstate/states"
 )
 
 // Args are the arguments of a request by name: its query parameters and the keys of the
@@ -21,6 +23,8 @@ import (
 type Args struct {
 	Values map[string]any
 	Err    error
+
+	repeats bool // the series takes a repeated parameter for a list
 }
 
 // QueryArgs returns the query parameters. Any name other than those given is a fault.
@@ -58,6 +62,7 @@ func (r *Request) BodyArgs(limit int64, names ...string) *Args {
 
 // addQuery adds the query parameters.
 func (a *Args) addQuery(r *Request) {
+	a.repeats = r.Series >= states.Epoxy
 	for key, values := range r.Query {
 		if len(values) == 1 {
 			a.Values[key] = values[0]
@@ -71,9 +76,13 @@ func (a *Args) addQuery(r *Request) {
 	}
 }
 
-// only makes names other than those given a fault, and after them an invalid identifier of a node in the path.
+// only makes every name a fault that is neither among the names nor the body's, which replaces it, and after them an
+// invalid identifier of a node in the path.
 func (a *Args) only(r *Request, names []string) {
 	var unexpected []string
+	if r.action != nil && r.action.Body != "" {
+		names = append(slices.Clone(names), r.action.Body)
+	}
 	for name := range a.Values {
 		if !slices.Contains(names, name) {
 			unexpected = append(unexpected, name)
@@ -181,13 +190,19 @@ func (a *Args) Integer(name string) (n int, ok bool) {
 	return 0, false
 }
 
-// List returns the items of a comma-separated string in lower case without duplicates. The
-// result is nil if the argument is absent, and not nil if the string is empty.
+// List returns the items of a comma-separated string in lower case without duplicates, or since 2025.1 the texts of a
+// list as they are. The result is nil if the argument is absent, and not nil if the string is empty.
 func (a *Args) List(name string) []string {
 	if !a.Has(name) {
 		return nil
 	}
 	items := []string{}
+	if list, is := a.Values[name].([]any); is && a.repeats {
+		for _, item := range list {
+			items = append(items, fault.Show(item))
+		}
+		return items
+	}
 	for item := range strings.SplitSeq(a.Text(name), ",") {
 		item = strings.ToLower(strings.TrimSpace(item))
 		if item != "" && !slices.Contains(items, item) {
@@ -210,20 +225,12 @@ func (a *Args) Items(name string) []any {
 	return list
 }
 
-// booleans are the accepted words for booleans. Source: bool_from_string of oslo.utils.
-var booleans = map[string]bool{
-	"0": false, "f": false, "false": false, "n": false, "no": false, "off": false,
-	"1": true, "on": true, "t": true, "true": true, "y": true, "yes": true,
-}
-
 // parseBoolean returns the boolean that the value stands for when it is printed.
-func parseBoolean(v any) (value, ok bool) {
-	value, ok = booleans[strings.ToLower(strings.TrimSpace(fault.Show(v)))]
-	return value, ok
-}
+func parseBoolean(v any) (value, ok bool) { return oslobool.Parse(fault.Show(v)) }
 
 func notBoolean(name string, v any) string {
-	return fmt.Sprintf("Invalid %s: Unrecognized value '%s', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", name, fault.Show(v))
+	return fmt.Sprintf("Invalid %s: Unrecognized value '%s', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', "+
+		"'on', 't', 'true', 'y', 'yes'", name, fault.Show(v))
 }
 
 // ToBoolean returns the boolean that a value stands for, nil for null.

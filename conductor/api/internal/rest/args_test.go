@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/states"
 )
 
 // sent returns a request with a query and a JSON body.
 func sent(method, query, body string) *Request {
 	r := httptest.NewRequest(method, "/?"+query, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	request := NewRequest(&Service{bodies: newBudget(maxBodies), agentBodies: newBudget(maxAgentBodies)}, r)
+	request := NewRequest(&Service{Series: states.Latest(), bodies: newBudget(maxBodies), agentBodies: newBudget(maxAgentBodies)}, r)
 	request.Query = r.URL.Query()
 	return request
 }
@@ -147,8 +148,10 @@ func TestIntegersAreThoseOfPython(t *testing.T) {
 		fault bool
 	}{
 		{nil, result{}, false}, {true, result{1, true}, false}, {false, result{0, true}, false},
-		{json.Number("5"), result{5, true}, false}, {json.Number("-1.9"), result{-1, true}, false}, {json.Number("1e3"), result{1000, true}, false},
-		{json.Number("2147483646.5"), result{2147483646, true}, false}, {json.Number("2147483647.0"), result{}, true}, {json.Number("-1e400"), result{}, true},
+		{json.Number("5"), result{5, true}, false}, {json.Number("-1.9"), result{-1, true}, false},
+		{json.Number("1e3"), result{1000, true}, false},
+		{json.Number("2147483646.5"), result{2147483646, true}, false}, {json.Number("2147483647.0"), result{}, true},
+		{json.Number("-1e400"), result{}, true},
 		{json.Number("1e30"), result{}, true},
 		{" 7 ", result{7, true}, false}, {"99999999999999999999", result{1<<63 - 1, true}, false}, {"x", result{}, true}, {"1.5", result{}, true},
 		{[]any{}, result{}, true},
@@ -174,7 +177,8 @@ func TestWordsStandForBooleans(t *testing.T) {
 		got, err := ToBoolean("x", value)
 		require.Equal(t, want, got, "%v", value)
 		if invalid := value == "x" || value == ""; invalid {
-			text := "Invalid x: Unrecognized value '" + value.(string) + "', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'"
+			text := "Invalid x: Unrecognized value '" + value.(string) + "', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', " +
+				"'off', 'on', 't', 'true', 'y', 'yes'"
 			requireFault(t, a.Err, text)
 			requireFault(t, err, text)
 		} else {
@@ -215,7 +219,15 @@ func TestSegmentsAreIdentifiersThenParametersThenArgumentsThenTheBody(t *testing
 		{"PATCH", Action{Idents: []string{"name"}}, "", nil, "a b", []string{"a b"}, "", "", ""},
 		{"PATCH", Action{}, "", nil, "", nil, "", "", ""},
 		{"GET", Action{NoArgs: true}, "z=1", nil, "", nil, "z=1", "", "Unexpected arguments: z"},
-		{"POST", Action{NoArgs: true, Body: "b"}, "b=1", nil, "", nil, "b=1", "", "Unexpected arguments: b"},
+		{"POST", Action{NoArgs: true, Body: "b"}, "b=1", nil, "", nil, "b=1", "", ""},
+		{"POST", Action{NoArgs: true, Body: "b"}, "b=1&z=1", nil, "", nil, "b=1&z=1", "", "Unexpected arguments: z"},
+		{"GET", node, "", []string{""}, "", nil, "", "", "Missing mandatory parameter: node_ident"},
+		{"DELETE", node, "node_ident=n&node_ident=m", nil, "", []string{"n"}, "", "", "Expected UUID or name for node_ident: ['n', 'm']"},
+		{"GET", Action{NoArgs: true, Idents: []string{"driver_name"}}, "driver_name=a&driver_name=b", nil, "", []string{"a"}, "", "",
+			"Expected string for driver_name: ['a', 'b']"},
+		{"GET", Action{NoArgs: true, Idents: []string{"driver_name"}}, "driver_name=b", nil, "a", nil, "driver_name=b", "",
+			"Unexpected arguments: driver_name"},
+		{"GET", Action{Idents: []string{"x_uuid"}}, "x_uuid=a&x_uuid=b", nil, "", []string{"a"}, "", "", "Expected UUID for x_uuid: ['a', 'b']"},
 		{"POST", Action{NoArgs: true, Body: "b"}, "b=1", nil, "x", nil, "b=1", "x", ""},
 		{"DELETE", Action{Args: []string{"x"}}, "z=1", nil, "", nil, "z=1", "", "Unexpected arguments: z"},
 		{"DELETE", Action{Args: []string{"x"}}, "x=1", nil, "", nil, "x=1", "", ""},

@@ -5,8 +5,10 @@ package rest
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 )
 
 // bind distributes the segments that [Request.find] left over to an action: to its identifiers, then to its optional
@@ -18,12 +20,17 @@ func (r *Request) bind(a *Action, segments []string) error {
 	if err := r.checkNames(a, segments); err != nil {
 		return err
 	}
-	segments = append(slices.Clone(r.before), nonEmpty(segments)...)
+	if segments = append(slices.Clone(r.before), nonEmpty(segments)...); len(nonEmpty(segments)) == 0 {
+		segments = nil // Ironic's web framework leaves out the segments before the action only if no other is left
+	}
 	for _, name := range a.Idents {
 		switch {
 		case len(segments) > 0:
 			r.Params, segments = append(r.Params, segments[0]), segments[1:]
 		case r.Query.Has(name):
+			if values := r.Query[name]; len(values) > 1 {
+				r.repeated = fault.Invalid("Expected %s for %s: %v", identKind(name), name, pyrepr.List(values))
+			}
 			r.Params = append(r.Params, r.Query.Get(name))
 			r.Query.Del(name)
 		default:
@@ -31,6 +38,9 @@ func (r *Request) bind(a *Action, segments []string) error {
 		}
 	}
 	r.action = a
+	if r.repeated != nil && !r.hasNodeIdent() {
+		return r.repeated
+	}
 	if a.NoArgs || r.Method == http.MethodDelete || r.Method == http.MethodPatch { // checkNames has accepted the arguments
 		if err := r.checkNodeIdent(); err != nil {
 			return err
@@ -60,25 +70,52 @@ func (r *Request) bind(a *Action, segments []string) error {
 	return nil
 }
 
-// checkNodeIdent refuses an identifier of a node in the path that is neither a UUID nor a name. In Ironic it is the first
-// argument of the action, so that it is checked after the names of all arguments and before the values of the others.
+// checkNodeIdent refuses an identifier of a node in the path that is neither a UUID nor a name. In Ironic it is the
+// first argument of the action, so that it is checked after the names of all arguments and before the values of the
+// others.
 func (r *Request) checkNodeIdent() error {
-	hasIdent := r.action != nil && len(r.action.Idents) > 0 && r.action.Idents[0] == NodeIdent[0]
-	if !hasIdent {
+	switch {
+	case !r.hasNodeIdent():
 		return nil
+	case r.repeated != nil:
+		return r.repeated
+	default:
+		return CheckIdent("node_ident", r.Params[0])
 	}
-	return CheckIdent("node_ident", r.Params[0])
+}
+
+// hasNodeIdent reports whether the action is bound, and has the identifier of a node.
+func (r *Request) hasNodeIdent() bool {
+	return r.action != nil && len(r.action.Idents) > 0 && r.action.Idents[0] == NodeIdent[0]
+}
+
+// identKind returns what the identifier with a name is, in the words of a fault.
+//
+// Source: the validators of the actions in ironic/api/controllers/v1.
+func identKind(name string) string {
+	switch {
+	case strings.HasSuffix(name, "_uuid"):
+		return "UUID"
+	case name == "driver_name":
+		return "string"
+	default:
+		return "UUID or name"
+	}
 }
 
 // checkNames refuses arguments that the action does not have. Only the requests named here are refused before their
 // identifiers are checked; the other actions check their arguments themselves.
 func (r *Request) checkNames(a *Action, segments []string) error {
 	names := slices.Concat(a.Idents, a.Args)
+	if a.Body != "" {
+		names = append(names, a.Body) // the sent body replaces it
+	}
 	switch {
 	case a.NoArgs && a.Body != "" && len(nonEmpty(segments)) > 0: // a segment is the body
 		return r.QueryArgs(a.Body).Err
 	case a.NoArgs:
-		return r.QueryArgs().Err
+		given := len(nonEmpty(r.before)) + len(nonEmpty(segments))
+		return r.QueryArgs(names[min(given, len(a.Idents)):]...).Err
 	case r.Method == http.MethodDelete && !a.AnyMethod:
 		return r.BodyArgs(MaxBody, names...).Err
 	case r.Method == http.MethodPatch && !a.AnyMethod:

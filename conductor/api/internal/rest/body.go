@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/states"
 )
 
 // Limits of requests. Source: ironic/conf/api.py (max_json_body_size,
@@ -30,16 +31,20 @@ const (
 	// MaxProvisionBody is the limit for bodies that may contain a config drive. Such a body without its longest
 	// string must not be larger than MaxBody.
 	MaxProvisionBody = 64 << 20
-	maxDepth         = 25
-	// maxValues bounds the values of a body as a meter counts them: a member of an object counts as two. The processor time of a
-	// request grows with their number: a body of 1 MiB can have 500,000 values, and their check against a schema takes seconds.
-	// Ironic has no such limit.
+	// The maximum depth of nested values: max_json_body_depth since 2026.1. Older Ironics fail near Python's limit of
+	// recursion.
+	maxDepth    = 25
+	maxOldDepth = 900
+	// maxValues bounds the values of a body as a meter counts them: a member of an object counts as two. The processor
+	// time of a request grows with their number: a body of 1 MiB can have 500,000 values, and their check against a schema
+	// takes seconds. Ironic has no such limit.
 	maxValues = 10_000
-	// maxBodies is the memory in bytes that the bodies of all requests in flight and the values decoded
-	// from them may occupy. It is enough for one body of MaxProvisionBody whose length is known and whose longest string has no
-	// escapes. Copies and garbage need several times as much.
+	// maxBodies is the memory in bytes that the bodies of all requests in flight and the values decoded from them may
+	// occupy. It is enough for one body of MaxProvisionBody whose length is known and whose longest string has no escapes.
+	// Copies and garbage need several times as much.
 	maxBodies = 72 << 20
-	// maxAgentBodies is the same for lookups, heartbeats and inspections, so that senders without a password do not use up maxBodies.
+	// maxAgentBodies is the same for lookups, heartbeats and inspections, so that senders without a password do not use up
+	// maxBodies.
 	maxAgentBodies = 16 << 20
 )
 
@@ -55,8 +60,8 @@ func newBudget(most int64) *budget {
 	return b
 }
 
-// take reserves n bytes for the request's body. Its error is errBusy if fewer are left, and errTooLarge if the request would need
-// more than all of the budget.
+// take reserves n bytes for the request's body. Its error is errBusy if fewer are left, and errTooLarge if the request
+// would need more than all of the budget.
 func (r *Request) take(n int64) error {
 	if r.held+n > r.budget.most {
 		return errTooLarge
@@ -92,9 +97,9 @@ var (
 	errNotUTF8  = &fault.Fault{Status: http.StatusBadRequest, Bare: true, Text: "The request body is not UTF-8."}
 )
 
-// readBody reads and measures a body of up to limit bytes. Without its longest string the body must not be larger than MaxBody, and
-// it must not have more than maxValues values. readBody reserves memory before it allocates it: the whole Content-Length at once, or,
-// without a Content-Length, more with each chunk that arrives.
+// readBody reads and measures a body of up to limit bytes. Without its longest string the body must not be larger than
+// MaxBody, and it must not have more than maxValues values. readBody reserves memory before it allocates it: the whole
+// Content-Length at once, or, without a Content-Length, more with each chunk that arrives.
 func (r *Request) readBody(limit int64) (body []byte, m meter, err error) {
 	m = newMeter()
 	if r.Body == nil || r.Body == http.NoBody {
@@ -158,8 +163,8 @@ func (r *Request) contentType() string {
 	return strings.TrimSpace(kind)
 }
 
-// Decode returns the decoded JSON body, an empty object for an empty body. If Ironic's web framework takes a path segment
-// for the body, Decode returns the segment, which the schemas of bodies refuse.
+// Decode returns the decoded JSON body, an empty object for an empty body. If Ironic's web framework takes a path
+// segment for the body, Decode returns the segment, which the schemas of bodies refuse.
 func (r *Request) Decode(limit int64) (any, error) {
 	if r.body != "" {
 		return r.body, nil
@@ -179,7 +184,7 @@ func (r *Request) Decode(limit int64) (any, error) {
 	if len(body) <= MaxBody {
 		needs += int64(len(body)) // the record or the error that is made from it
 	}
-	if measured.depth > maxDepth {
+	if measured.depth > deepest(r.Series) {
 		return nil, errTooDeep
 	}
 	if err := r.take(needs); err != nil {
@@ -194,6 +199,14 @@ func (r *Request) Decode(limit int64) (any, error) {
 		return nil, fault.Invalid("The request body is not JSON: a number is out of range")
 	}
 	return v, nil
+}
+
+// deepest returns the maximum depth of nested values in the bodies of a series.
+func deepest(s states.Series) int {
+	if s < states.Gazpacho {
+		return maxOldDepth
+	}
+	return maxDepth
 }
 
 // unread makes the standard decoder check the syntax of JSON and decode nothing.

@@ -4,6 +4,7 @@ package rest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 func TestABudgetIsReservedAndReturned(t *testing.T) {
@@ -103,7 +106,9 @@ func TestNoBodyReservesNothing(t *testing.T) {
 }
 
 func TestBodiesOfAgentsHaveABudgetOfTheirOwn(t *testing.T) {
-	for limit, agent := range map[int64]bool{MaxAgentBody: true, MaxAgentBody - 1: true, MaxAgentBody + 1: false, MaxInspectionBody: true, MaxBody: false, MaxProvisionBody: false} {
+	for limit, agent := range map[int64]bool{
+		MaxAgentBody: true, MaxAgentBody - 1: true, MaxAgentBody + 1: false, MaxInspectionBody: true, MaxBody: false, MaxProvisionBody: false,
+	} {
 		r := body(`{}`, true)
 		_, _, err := r.readBody(limit)
 		require.NoError(t, err)
@@ -257,5 +262,16 @@ func TestTheLongestTextSharesTheMemoryOfTheBody(t *testing.T) {
 		copied := strings.Clone(v)
 		copy(body, bytes.ToUpper(body))
 		require.Equal(t, shared, v != copied, text)
+	}
+}
+
+func TestOldSeriesTakeDeeperBodies(t *testing.T) {
+	for series, depth := range map[states.Series]int{states.Antelope: 900, states.Flamingo: 900, states.Gazpacho: 25, states.Latest(): 25} {
+		for _, more := range []int{0, 1} {
+			r := body(strings.Repeat("[", depth+more)+strings.Repeat("]", depth+more), true)
+			r.Series = series
+			_, err := r.Decode(MaxBody)
+			require.Equal(t, more == 1, errors.Is(err, errTooDeep), "%v %d", series, depth+more)
+		}
 	}
 }

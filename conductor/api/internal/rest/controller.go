@@ -21,7 +21,8 @@ type Action struct {
 	Idents []string
 	// Optional is the number of further segments that the action accepts as parameters, [AnyNumber] for all of them.
 	Optional int
-	// Args are the names of the arguments that further segments set, in order, and of those that a DELETE or a PATCH accepts.
+	// Args are the names of the arguments that further segments set, in order, and of those that a DELETE or a PATCH
+	// accepts.
 	Args []string
 	// Method is the method of an action that the path names, as in /v1/nodes/detail. It is empty for an action with
 	// one of the names below.
@@ -60,7 +61,7 @@ type Controller struct {
 	Lookup func(r *Request, segments []string) (*Controller, []string, error)
 	// Fallback answers the requests that no other action answers.
 	Fallback *Action
-	// Admit refuses requests whose version is too old.
+	// Admit refuses requests that nothing of the controller answers, such as those whose version is too old.
 	Admit func(r *Request) error
 }
 
@@ -83,7 +84,8 @@ func Below(kind string, since states.APIVersion, parts map[string]Part) func(*Re
 			return nil, nil, fault.UnknownPath
 		}
 		if !IsUUID(ident) && !IsName(ident) {
-			return nil, nil, &fault.Fault{Status: http.StatusBadRequest, Bare: true, Text: "Expected UUID or name for " + kind + ": " + fault.Show(ident)}
+			return nil, nil, &fault.Fault{Status: http.StatusBadRequest, Bare: true,
+				Text: "Expected UUID or name for " + kind + ": " + fault.Show(ident)}
 		}
 		if len(segments) == 1 {
 			return nil, nil, nil
@@ -101,13 +103,16 @@ func Below(kind string, since states.APIVersion, parts map[string]Part) func(*Re
 }
 
 // RefuseBefore returns a function for [Controller.Admit] that refuses requests with a version before since. The fault
-// says that the version does not allow the subject, such as "runbooks".
-func RefuseBefore(since states.APIVersion, subject string) func(*Request) error {
+// says that the version does not allow the subject, such as "runbooks". It is a fault of the routing if bare is set,
+// see [fault.Fault]: later series check the version in the handler.
+//
+// Source: the methods _route, and api_version in ironic/api/validation.
+func RefuseBefore(since states.APIVersion, subject string, bare bool) func(*Request) error {
 	return func(r *Request) error {
 		if r.Version >= since {
 			return nil
 		}
-		f := &fault.Fault{Status: http.StatusNotFound, Bare: true, Text: "The API version does not allow " + subject}
+		f := &fault.Fault{Status: http.StatusNotFound, Bare: bare, Text: "The API version does not allow " + subject}
 		if r.Method != http.MethodGet {
 			f.Status = http.StatusMethodNotAllowed
 		}

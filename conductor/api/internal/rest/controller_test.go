@@ -78,7 +78,10 @@ func TestThePartsOfAResourceFollowItsIdentifier(t *testing.T) {
 }
 
 func TestAControllerIsAdmittedSinceItsVersion(t *testing.T) {
-	refuse := RefuseBefore(v3, "runbooks")
+	refuse := RefuseBefore(v3, "runbooks", true)
+	later := sent("GET", "", "")
+	later.Version = v2
+	require.False(t, isRouting(RefuseBefore(v3, "runbooks", false)(later)))
 	for method, status := range map[string]int{"GET": http.StatusNotFound, "POST": http.StatusMethodNotAllowed} {
 		r := sent(method, "", "")
 		r.Version = v3

@@ -83,7 +83,10 @@ func TestTheMeasureBoundsTheMemory(t *testing.T) {
 		}
 		return strings.TrimSuffix(b.String(), ",")
 	}
-	for _, part := range []string{`{}`, `[]`, `0`, `""`, `"a"`, `null`, `1234567890`, `{"":0}`, `{"":{}}`, `[[]]`, `[0]`, `[0,0,0]`, `{"a":[]}`, `{` + members(8) + `}`, `{` + members(9) + `}`, `{` + members(300) + `}`} {
+	for _, part := range []string{
+		`{}`, `[]`, `0`, `""`, `"a"`, `null`, `1234567890`, `{"":0}`, `{"":{}}`, `[[]]`, `[0]`, `[0,0,0]`, `{"a":[]}`,
+		`{` + members(8) + `}`, `{` + members(9) + `}`, `{` + members(300) + `}`,
+	} {
 		text := []byte("[" + strings.TrimSuffix(strings.Repeat(part+",", (1<<18)/(len(part)+1)), ",") + "]")
 		m := newMeter()
 		m.add(text)

@@ -4,8 +4,8 @@ package rest
 
 import "slices"
 
-// meter measures a JSON text while it arrives, without decoding it. For invalid JSON its figures mean nothing: such a text
-// is refused before a decoder that calls itself for each level reads it.
+// meter measures a JSON text while it arrives, without decoding it. For invalid JSON its figures mean nothing: such a
+// text is refused before a decoder that calls itself for each level reads it.
 type meter struct {
 	depth   int   // the maximum nesting of lists and objects
 	longest int   // the length of the longest string in bytes
@@ -89,8 +89,8 @@ func (m *meter) addText(part []byte) int {
 	return i
 }
 
-// endText is called at the quotation mark that ends a string. The longest string of a body is not counted: endText keeps the longer
-// of the new string and the longest one so far, and counts the other.
+// endText is called at the quotation mark that ends a string. The longest string of a body is not counted: endText
+// keeps the longer of the new string and the longest one so far, and counts the other.
 func (m *meter) endText(end int) {
 	m.inText = false
 	shorter := m.length
@@ -109,7 +109,8 @@ func (m *meter) withoutLongest(total int64) int64 {
 	return total - int64(longest)
 }
 
-// memory returns an upper bound of the memory in bytes that the decoded value of a text of total bytes occupies besides the text.
+// memory returns an upper bound of the memory in bytes that the decoded value of a text of total bytes occupies besides
+// the text.
 func (m *meter) memory(total int64) int64 {
 	if m.plain && isMostOf(m.longest, int(total)) {
 		return m.decoded
@@ -117,7 +118,8 @@ func (m *meter) memory(total int64) int64 {
 	return m.decoded + int64(m.longest)
 }
 
-// withoutPlainText returns the text without its longest string if that is plain and most of the text. It is as valid as the whole.
+// withoutPlainText returns the text without its longest string if that is plain and most of the text. It is as valid as
+// the whole.
 func (m *meter) withoutPlainText(text []byte) []byte {
 	if !m.plain || !isMostOf(m.longest, len(text)) {
 		return text
@@ -125,6 +127,6 @@ func (m *meter) withoutPlainText(text []byte) []byte {
 	return slices.Concat(text[:m.start], text[m.start+m.longest:])
 }
 
-// isMostOf reports whether a string without escapes is so long that the decoder does not copy it: the decoded value then
-// shares the memory of the JSON text.
+// isMostOf reports whether a string without escapes is so long that the decoder does not copy it: the decoded value
+// then shares the memory of the JSON text.
 func isMostOf(length, total int) bool { return length > total/2 }

@@ -21,8 +21,8 @@ func (r *Request) Node(ident string) (*conductor.Node, error) {
 	return r.FindNodeOrJSON(ident)
 }
 
-// FindNodeOrJSON returns the node with the UUID or name in a request. If there is none and the path ended in .json, also behind
-// another segment, it returns the node with that name and .json.
+// FindNodeOrJSON returns the node with the UUID or name in a request. If there is none and the path ended in .json,
+// also behind another segment, it returns the node with that name and .json.
 func (r *Request) FindNodeOrJSON(ident string) (*conductor.Node, error) {
 	n, err := r.FindNode(ident)
 	if err != nil && r.Suffix && fault.Of(err).Status == http.StatusNotFound {

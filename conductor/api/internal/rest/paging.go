@@ -3,11 +3,9 @@
 package rest
 
 import (
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
@@ -80,19 +78,6 @@ func Cut[T any](p Page, items []T, compare func(a, b T) int, id func(T) string) 
 	return slices.Clone(items[:min(p.Size, len(items))]), true // a clone does not retain the list
 }
 
-// First returns the first items, at most limit, that pass a test.
-func First[T any](all iter.Seq[T], limit int, passes func(T) bool) (first []T) {
-	for item := range all {
-		if !passes(item) {
-			continue
-		}
-		if first = append(first, item); len(first) == limit {
-			break
-		}
-	}
-	return first
-}
-
 // WriteNext writes the link to the next page, if this page is full. The parameters are the
 // other query parameters of the link, in the form NAME=VALUE.
 //
@@ -111,16 +96,4 @@ func (p Page) WriteNext(w *wire.Writer, r *Request, path string, fields FieldSet
 // SortParameters returns the query parameters for the order of the page.
 func (p Page) SortParameters() []string {
 	return []string{"sort_key=" + p.shownKey, "sort_dir=" + p.Direction}
-}
-
-// CompareTimes orders times. A missing one is the zero time.
-func CompareTimes(a, b *time.Time) int {
-	var zero time.Time
-	if a == nil {
-		a = &zero
-	}
-	if b == nil {
-		b = &zero
-	}
-	return a.Compare(*b)
 }

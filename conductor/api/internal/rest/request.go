@@ -19,6 +19,7 @@ package rest
 import (
 	"mime"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -26,6 +27,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -38,24 +40,30 @@ type Request struct {
 	Params  []string // the path segments that are parameters of the action
 	Suffix  bool     // ".json" was removed from the path
 
-	before  []string // the path segments before the name of the controller, set by find
-	action  *Action  // set by bind as soon as Params has the identifiers of the action
-	body    string   // the path segment that is the request's body in place of the sent one; empty for none
-	budget  *budget  // the memory for the sent body, set when it is read
-	held    int64    // the bytes reserved from that memory
-	baseURL string   // set by Base
+	before []string // the path segments before the name of the controller, set by find
+	// repeated is the fault of an identifier that the query has more than once, nil for none. bind sets it.
+	repeated error
+
+	action  *Action // set by bind as soon as Params has the identifiers of the action
+	body    string  // the path segment that is the request's body in place of the sent one; empty for none
+	budget  *budget // the memory for the sent body, set when it is read
+	held    int64   // the bytes reserved from that memory
+	baseURL string  // set by Base
 }
 
 // NewRequest returns a request to a service. The caller calls Free when it has been answered.
 func NewRequest(s *Service, r *http.Request) *Request { return &Request{Request: r, Service: s} }
 
 // CheckArgs returns the fault of the arguments, which are nil if the caller has not read any, or the fault of a version
-// that does not have the action. The handler of an action with a first version must call it before it reads the store: the
-// router does not.
+// that does not have the action. The handler of an action with a first version must call it before it reads the store:
+// the router does not.
 func (r *Request) CheckArgs(a *Args) error {
 	switch {
 	case a != nil && a.Err != nil:
 		return a.Err
+	case r.Version < r.action.Since && r.Series >= states.Hibiscus && r.action.Since > since.Lookup &&
+		!slices.Equal(r.action.Idents, NodeIdent):
+		return fault.NotFound("The API is not supported for this version")
 	case r.Version < r.action.Since:
 		return fault.NoSuchResource
 	default:
@@ -65,6 +73,13 @@ func (r *Request) CheckArgs(a *Args) error {
 
 // Param returns the i-th parameter in the path.
 func (r *Request) Param(i int) string { return r.Params[i] }
+
+// Source returns the address of the client's end of the connection, the zero value if the server has not set it.
+// Headers such as X-Forwarded-For, which every client can send, do not count.
+func (r *Request) Source() netip.Addr {
+	at, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return at.Addr().Unmap()
+}
 
 // Base returns the base URL of links.
 //

@@ -6,10 +6,8 @@ import (
 	"crypto/tls"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,9 +43,14 @@ func TestIdentifiers(t *testing.T) {
 		digits[1:] + "`":              {false, false, false},
 		"azAZ09-._~":                  {false, false, true},
 		"a b":                         {false, false, false},
-		"[":                           {false, false, false}, "{": {false, false, false}, "@": {false, false, false}, "`": {false, false, false}, "/": {false, false, false}, ":": {false, false, false},
-		strings.Repeat("n", 255): {false, false, true},
-		strings.Repeat("n", 256): {false, false, false},
+		"[":                           {false, false, false},
+		"{":                           {false, false, false},
+		"@":                           {false, false, false},
+		"`":                           {false, false, false},
+		"/":                           {false, false, false},
+		":":                           {false, false, false},
+		strings.Repeat("n", 255):      {false, false, true},
+		strings.Repeat("n", 256):      {false, false, false},
 	} {
 		require.Equal(t, is, []bool{IsMAC(text), IsUUID(text), IsName(text)}, text)
 	}
@@ -164,23 +167,6 @@ func TestThePartOfAListThatIsAPage(t *testing.T) {
 	}
 }
 
-func TestTheFirstItemsThatPass(t *testing.T) {
-	calls := 0
-	even := func(n int) bool { calls++; return n%2 == 0 }
-	require.Equal(t, []int{2, 4}, First(slices.Values([]int{1, 2, 3, 4, 5, 6}), 2, even))
-	require.Equal(t, 4, calls, "it looks no further than it has to")
-	require.Equal(t, []int{2}, First(slices.Values([]int{1, 2, 3}), 2, even))
-}
-
-func TestAMissingTimeIsTheEarliest(t *testing.T) {
-	early, late := time.Unix(1, 0), time.Unix(2, 0)
-	require.Equal(t, -1, CompareTimes(&early, &late))
-	require.Equal(t, 1, CompareTimes(&late, &early))
-	require.Equal(t, -1, CompareTimes(nil, &early))
-	require.Equal(t, 1, CompareTimes(&early, nil))
-	require.Equal(t, 0, CompareTimes(nil, nil))
-}
-
 func TestTheBaseOfLinks(t *testing.T) {
 	for want, r := range map[string]*Request{
 		"http://h":   {Request: &http.Request{Host: "h"}, Service: &Service{}},
@@ -208,26 +194,51 @@ func TestAQueryIsURLEncodedUTF8(t *testing.T) {
 
 func TestAcceptHeadersThatPermitJSON(t *testing.T) {
 	for accept, permitted := range map[string]bool{
-		"": true, " ": true, "application/json;q=0": true, "text/html": false, "*/*": true, "*/*;q=0": false, ",, */*": true, ",,": false,
-		"text/html, nonsense": true, "text/html, a": true, "text/html, */*;q=2": true, "text/html;q=-1": true, "text/html, */*;q=x": true, "text/html;q=1": false,
-		"text/html, */*;q=1": true, "*/*;q=1, application/*;q=0": false, "application/*;q=0, */*;q=1": false, "text/html, application/json;q=0": false,
-		"text/html, application/json;q=0.1": true, "*/*;q=0, application/*": true, "text/html, */*;q=0.0": false, "*/*;q=0, */*;q=1": false,
+		"":                                  true,
+		" ":                                 true,
+		"application/json;q=0":              true,
+		"text/html":                         false,
+		"*/*":                               true,
+		"*/*;q=0":                           false,
+		",, */*":                            true,
+		",,":                                false,
+		"text/html, nonsense":               true,
+		"text/html, a":                      true,
+		"text/html, */*;q=2":                true,
+		"text/html;q=-1":                    true,
+		"text/html, */*;q=x":                true,
+		"text/html;q=1":                     false,
+		"text/html, */*;q=1":                true,
+		"*/*;q=1, application/*;q=0":        false,
+		"application/*;q=0, */*;q=1":        false,
+		"text/html, application/json;q=0":   false,
+		"text/html, application/json;q=0.1": true,
+		"*/*;q=0, application/*":            true,
+		"text/html, */*;q=0.0":              false,
+		"*/*;q=0, */*;q=1":                  false,
 	} {
 		require.Equal(t, permitted, acceptsJSON(accept), accept)
 	}
 }
 
 func TestAnActionIsAcceptedSinceItsVersion(t *testing.T) {
-	r := &Request{Version: since.Names, action: &Action{Since: since.Names}}
+	r := &Request{Service: &Service{Series: states.Antelope}, Version: since.Names, action: &Action{Since: since.Names}}
 	require.NoError(t, r.CheckArgs(nil))
 	require.NoError(t, r.CheckArgs(&Args{}))
 	require.ErrorIs(t, r.CheckArgs(&Args{Err: errNotJSON}), errNotJSON)
 	r.action.Since++
 	require.ErrorIs(t, r.CheckArgs(nil), fault.NoSuchResource)
 	require.ErrorIs(t, r.CheckArgs(&Args{Err: errNotJSON}), errNotJSON)
+	r.Series = states.Hibiscus
+	require.ErrorIs(t, r.CheckArgs(nil), fault.NoSuchResource, "lookup and what is older")
+	r.Version, r.action.Since = since.PortGroups-1, since.PortGroups
+	requireFault(t, r.CheckArgs(nil), "The API is not supported for this version")
 }
 
 func TestVersionsOfHeaders(t *testing.T) {
+	require.Equal(t, []string{"1.5"}, lastVersion([]string{"1.3, 1.5 "}))
+	require.Empty(t, lastVersion([]string{" "}), "an empty header is none")
+	require.Empty(t, lastVersion(nil))
 	s := &Service{Highest: states.Antelope.MaxAPIVersion()}
 	long := strings.Repeat("0", fault.MaxShown)
 	for header, want := range map[string]states.APIVersion{
@@ -249,7 +260,8 @@ func TestVersionsOfHeaders(t *testing.T) {
 		headers []string
 		want    string
 	}{
-		{nil, ""}, {[]string{"baremetal 1.5"}, "1.5"}, {[]string{"compute 2.1, BareMetal 1.5"}, "1.5"}, {[]string{"baremetal 1.5,baremetal 1.6", "x 1"}, "1.6"},
+		{nil, ""}, {[]string{"baremetal 1.5"}, "1.5"}, {[]string{"compute 2.1, BareMetal 1.5"}, "1.5"},
+		{[]string{"baremetal 1.5,baremetal 1.6", "x 1"}, "1.6"},
 		{[]string{"baremetal"}, ""}, {[]string{"x 1.5"}, ""},
 	} {
 		require.Equal(t, c.want, standardVersion(c.headers))
@@ -298,8 +310,8 @@ func TestTheHeadersOfAVersion(t *testing.T) {
 		require.Empty(t, header.Values(minimumHeader))
 		require.Empty(t, header.Values(maximumHeader))
 	}
-	for version, both := range map[states.APIVersion]bool{since.RequestID - 1: false, since.RequestID: true} {
-		r, header := &Request{Version: version}, http.Header{}
+	for highest, both := range map[states.APIVersion]bool{since.RequestID - 1: false, since.RequestID: true} {
+		r, header := &Request{Service: &Service{Highest: highest}}, http.Header{}
 		r.SetHeaders(header, nil)
 		require.NotEmpty(t, header.Get("Openstack-Request-Id"))
 		require.Equal(t, both, header.Get("X-Openstack-Request-Id") == header.Get("Openstack-Request-Id"))

@@ -20,6 +20,8 @@ import (
 //	methods     GET nodes, GET nodes/NODE    the method has an action
 //	Fallback    PUT nodes/vendor_passthru    the controller answers everything else
 //
+// Lookup and Actions do not see empty segments. If no rule finds an action, Lookup sees them.
+//
 // Source: lookup_controller in pecan/routing.py, and _route in pecan/rest.py.
 func (r *Request) find(c *Controller, segments []string) (action *Action, parameters []string, err error) {
 	if c.Admit != nil {
@@ -27,6 +29,23 @@ func (r *Request) find(c *Controller, segments []string) (action *Action, parame
 			return nil, nil, err
 		}
 	}
+	action, parameters, err = r.findBelow(c, segments)
+	if f := fault.Of(err); err == nil || c.Lookup == nil || len(segments) == 0 || !f.Bare || f.Status == http.StatusBadRequest {
+		return action, parameters, err
+	}
+	child, below, lookupErr := c.Lookup(r, segments)
+	switch {
+	case lookupErr != nil:
+		return nil, nil, lookupErr
+	case child != nil:
+		return r.find(child, below)
+	default:
+		return nil, nil, err
+	}
+}
+
+// findBelow applies the rules of find once.
+func (r *Request) findBelow(c *Controller, segments []string) (action *Action, parameters []string, err error) {
 	child, at := c.child(segments)
 	if child != nil {
 		r.before = append(r.before, segments[:at]...)
@@ -37,11 +56,7 @@ func (r *Request) find(c *Controller, segments []string) (action *Action, parame
 	} else {
 		action, parameters = c.action(r.Method, segments)
 	}
-	idents := nonEmpty(segments)
-	if len(idents) == 0 && action == nil {
-		idents = segments // pecan looks up an empty identifier if nothing else answers
-	}
-	if c.Lookup != nil && len(idents) > 0 {
+	if idents := nonEmpty(segments); c.Lookup != nil && len(idents) > 0 {
 		child, below, err := c.Lookup(r, idents)
 		switch {
 		case err != nil:
@@ -77,8 +92,8 @@ func (c *Controller) child(segments []string) (child *Controller, at int) {
 }
 
 // methods are the rules by which a method chooses among the actions of a controller. A path may name an action in its
-// first or its last segment. Otherwise the first action that the controller has answers: of list if the path ends at the
-// controller, of record if segments follow.
+// first or its last segment. Otherwise the first action that the controller has answers: of list if the path ends at
+// the controller, of record if segments follow.
 //
 // Source: the methods _handle_* in pecan/rest.py.
 var methods = map[string]struct {
@@ -133,8 +148,8 @@ func (c *Controller) has(name string) bool {
 	return has
 }
 
-// allow returns the value of the Allow header: the methods that the controller has unnamed actions for. Those that a path names do
-// not count, as in Ironic's web framework.
+// allow returns the value of the Allow header: the methods that the controller has unnamed actions for. Those that a
+// path names do not count, as in Ironic's web framework.
 func (c *Controller) allow() *string {
 	var allowed []string
 	for method, rule := range methods {

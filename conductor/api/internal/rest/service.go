@@ -4,19 +4,23 @@ package rest
 
 import (
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/states"
 )
 
 // Service holds the conductor, its series and the limits of the API. All requests share it.
 type Service struct {
-	Conductor   *conductor.Conductor
-	Table       *states.Table
-	Series      states.Series
-	Highest     states.APIVersion // the highest version of the series
-	publicURL   string            // the base of links; empty stands for the host of the request
-	maxLimit    int               // the maximum number of items on a page
-	bodies      *budget           // the memory for the bodies of requests
-	agentBodies *budget           // the memory for the bodies of agents' requests
+	Conductor *conductor.Conductor
+	Table     *states.Table
+	Series    states.Series
+	Highest   states.APIVersion // the highest version of the series
+	// BIOSBootloaders permits agents to install boot loaders in machines that boot by BIOS.
+	BIOSBootloaders bool
+
+	publicURL   string  // the base of links; empty stands for the host of the request
+	maxLimit    int     // the maximum number of items on a page
+	bodies      *budget // the memory for the bodies of requests
+	agentBodies *budget // the memory for the bodies of agents' requests
 }
 
 // NewService returns the service of a conductor's API.
@@ -25,6 +29,16 @@ func NewService(c *conductor.Conductor, publicURL string, maxLimit int) *Service
 	s.Highest = s.Series.MaxAPIVersion()
 	s.bodies, s.agentBodies = newBudget(maxBodies), newBudget(maxAgentBodies)
 	return s
+}
+
+// NotPermitted returns the fault of a request for one record in the path of another record.
+//
+// Source: MalformedRequestURI in ironic/common/exception.py.
+func (s *Service) NotPermitted() error {
+	if s.Series >= states.Gazpacho {
+		return fault.Invalid("Malformed request URI.")
+	}
+	return fault.NotPermitted
 }
 
 // Describe returns the description of a hardware type, zero for one that no conductor has.

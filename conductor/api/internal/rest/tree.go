@@ -9,6 +9,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/states"
 )
 
 // Tree has the paths of the API. net/http's ServeMux cannot route them: Ironic's web framework
@@ -27,14 +28,17 @@ func (t *Tree) Serve(r *Request, header http.Header) (Answer, error) {
 		return Answer{}, &fault.Fault{Status: http.StatusBadRequest, Bare: true}
 	}
 	path, isRoot := r.split()
-	if isRoot {
+	if isRoot && r.Series < states.Epoxy {
 		return t.Root(r)
 	}
 	if err := r.negotiate(header); err != nil {
-		if f := fault.Of(err); path[0] == "" { // Ironic negotiates the version of /v1 after the routing
+		if f := fault.Of(err); isRoot || path[0] == "" && r.Series < states.Epoxy { // Ironic negotiates the version of these after the routing
 			err = &fault.Fault{Status: f.Status, Text: f.Text}
 		}
 		return Answer{}, err
+	}
+	if isRoot {
+		return t.Root(r)
 	}
 	run := &Action{Serve: t.V1}
 	query, badQuery := parseQuery(r.URL.RawQuery)

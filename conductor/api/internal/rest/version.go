@@ -33,6 +33,7 @@ var oldest = []string{since.First.String()}
 func (r *Request) negotiate(header http.Header) error {
 	asked := r.Header.Values(versionHeader)
 	if r.Series >= states.Dalmatian {
+		asked = lastVersion(asked)
 		if standard := standardVersion(r.Header.Values(standardHeader)); standard != "" {
 			asked = []string{standard}
 		}
@@ -52,8 +53,14 @@ func (r *Request) negotiate(header http.Header) error {
 }
 
 // SetHeaders sets the headers of the response to a request that ended with err, nil for none. A fault of
-// the routing has no request ID, and no versions unless the version was out of their range.
+// the routing has no request ID before [since.RequestID], and no versions unless the version was out of their range.
+//
+// Source: ironic/api/hooks.py, and IronicRequestId in ironic/api/app.py.
 func (r *Request) SetHeaders(header http.Header, err error) {
+	id := []string{"req-" + uuid.NewString()}
+	if r.Highest >= since.RequestID {
+		header["Openstack-Request-Id"], header["X-Openstack-Request-Id"] = id, id
+	}
 	if isRouting(err) {
 		delete(header, versionHeader)
 		if !errors.Is(err, errOutOfRange) {
@@ -62,11 +69,7 @@ func (r *Request) SetHeaders(header http.Header, err error) {
 		}
 		return
 	}
-	id := []string{"req-" + uuid.NewString()}
 	header["Openstack-Request-Id"] = id
-	if r.Version >= since.RequestID {
-		header["X-Openstack-Request-Id"] = id
-	}
 }
 
 // parseVersion returns the version in a header; without one it is the lowest.
@@ -114,6 +117,20 @@ func (s *Service) outOfRange(format, major, minor string) error {
 		Status: http.StatusNotAcceptable, Bare: true, Err: errOutOfRange,
 		Text: fmt.Sprintf(format, fault.Show(major), fault.Show(minor)) + fmt.Sprintf(" The supported version range is: [1.1, %v].", s.Highest),
 	}
+}
+
+// lastVersion returns the last of several versions in a header, and none for an empty one.
+//
+// Source: check_legacy_headers in microversion_parse.
+func lastVersion(headers []string) []string {
+	if len(headers) == 0 {
+		return nil
+	}
+	parts := strings.Split(headers[0], ",")
+	if last := strings.TrimSpace(parts[len(parts)-1]); last != "" {
+		return []string{last}
+	}
+	return nil
 }
 
 // standardVersion returns the version for the service "baremetal" in the headers.

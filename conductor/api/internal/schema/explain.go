@@ -23,7 +23,7 @@ func (s *Schema) Explain(value any) string {
 	if len(violations) == 0 {
 		return ""
 	}
-	v := bestMatch(violations)
+	v := bestMatch(violations, s.Recent)
 	part := masked.Value(v.value)
 	switch {
 	case v.schema.Secret && HasText(part):

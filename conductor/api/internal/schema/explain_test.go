@@ -12,14 +12,15 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 )
 
-// The texts are those of str(best_match(errors)) in Python's jsonschema 4.10.
+// The texts were made by str(best_match(errors)) of Python's jsonschema 4.10.
 func TestExplainShowsTheSchemaAndThePartOfTheValue(t *testing.T) {
 	t.Parallel()
 	steps := &Schema{Types: []string{"array"}, MinItems: 1, Items: &Schema{
 		Types: []string{"object"}, Required: []string{"step"}, Closed: true,
 		Properties: []Property{
 			{"args", &Schema{Types: ObjectOrNull}},
-			{"order", &Schema{AnyOf: []*Schema{{Types: []string{"integer"}, Min: "0"}, {Types: TextType, MinLength: 1, Pattern: regexp.MustCompile("^[0-9]+$")}}}},
+			{"order", &Schema{AnyOf: []*Schema{{Types: []string{"integer"}, Min: "0"},
+				{Types: TextType, MinLength: 1, Pattern: regexp.MustCompile("^[0-9]+$")}}}},
 			{"step", &Schema{Types: TextType, Enum: []string{"a", "b"}, Description: "the step's name"}},
 		},
 	}}

@@ -18,15 +18,16 @@ import (
 )
 
 // Schema has the keywords of JSON schemas that Ironic's schemas use. The zero value of a field does not
-// restrict the value. The texts of violations, and the choice of the one that is reported, are those
-// of the Python package jsonschema.
+// restrict the value. The texts of violations, and the choice of the reported violation, are the same as in
+// the Python package jsonschema.
 type Schema struct {
 	Types                []string // the names of JSON types
 	Enum                 []string // the texts that are valid
 	MinLength, MaxLength int      // of a text, in characters
 	Pattern              *regexp.Regexp
 	PatternText          string      // the pattern in Python's syntax, empty if it is the same
-	Min                  json.Number // the minimum of a number
+	Format               *Format     // of a text, nil for none
+	Min, Max             json.Number // the minimum and the maximum of a number
 	Above                bool        // a number must be greater than Min
 	MinItems             int
 	Items                *Schema // of an array
@@ -38,13 +39,25 @@ type Schema struct {
 	Needs                [][2]string // pairs of a property and a second one, which the first requires
 	Draft4               bool        // 1.0 is not an integer
 	Secret               bool        // violations do not repeat the value
-	Description          string      // for the text of [Schema.Explain] alone
+	// Recent selects, of several violations and for the text of an empty value, what jsonschema 4.21 and later do, which
+	// the Ironics since 2026.1 use. It counts in the schema whose method is called.
+	Recent bool
+	// First selects the first of several violations, and a fault without a name, as Ironic's schemas of ironic/api/schemas
+	// do. Like Recent, it counts in the schema whose method is called.
+	First       bool
+	Description string // for the text of [Schema.Explain] alone
 }
 
 // Property is the schema of a property of an object.
 type Property struct {
 	Name string
 	*Schema
+}
+
+// Format is a format of a text.
+type Format struct {
+	Name string // as in a schema, such as "uuid"
+	Is   func(text string) bool
 }
 
 // violation is a part of a value that a schema refuses.
@@ -56,22 +69,29 @@ type violation struct {
 	// causes are the violations of the schemas of which the part matches none.
 	causes []violation
 
-	keyword string  // what the part breaks, such as "enum"
-	schema  *Schema // of the part
-	value   any     // the part
-	at, in  string  // the paths to the part and to its schema, as Python's indices
+	keyword string   // the violated keyword, such as "enum"
+	schema  *Schema  // of the part
+	value   any      // the part
+	at, in  string   // the paths to the part and to its schema, as Python's indices
+	path    []string // to the part: names, and numbers with leading zeros
 }
 
-// within returns violations of the schema of an item or a property as those of the schema above.
-func within(found []violation, at, in string) []violation {
+// within returns violations of the schema of an item or a property as violations of the schema above.
+func within(found []violation, at, in string, segments ...string) []violation {
 	for i := range found {
 		found[i].at, found[i].in = at+found[i].at, in+found[i].in
+		found[i].path = slices.Concat(segments, found[i].path)
 	}
 	return found
 }
 
 // compare orders violations by their relevance.
-func (v violation) compare(other violation) int {
+func (v violation) compare(other violation, recent bool) int {
+	if recent {
+		if order := cmp.Or(cmp.Compare(other.depth, v.depth), slices.Compare(v.path, other.path)); order != 0 {
+			return order
+		}
+	}
 	number := func(v violation) int {
 		n := -4 * v.depth
 		if !v.weak {
@@ -87,11 +107,11 @@ func (v violation) compare(other violation) int {
 
 // deepest returns the violation among the causes of v that explains it best. If the causes are
 // equally relevant, it returns v.
-func (v violation) deepest() violation {
+func (v violation) deepest(recent bool) violation {
 	for len(v.causes) > 0 {
 		sorted := slices.Clone(v.causes)
-		slices.SortStableFunc(sorted, violation.compare)
-		if len(sorted) > 1 && sorted[0].compare(sorted[1]) == 0 {
+		slices.SortStableFunc(sorted, func(a, b violation) int { return a.compare(b, recent) })
+		if len(sorted) > 1 && sorted[0].compare(sorted[1], recent) == 0 {
 			return v
 		}
 		v = sorted[0]
@@ -100,14 +120,23 @@ func (v violation) deepest() violation {
 }
 
 // bestMatch returns the violation that explains best why a value is refused, as best_match of jsonschema does.
-func bestMatch(violations []violation) violation {
+func bestMatch(violations []violation, recent bool) violation {
 	best := violations[0]
 	for _, v := range violations[1:] {
-		if v.compare(best) > 0 {
+		if v.compare(best, recent) > 0 {
 			best = v
 		}
 	}
-	return best.deepest()
+	return best.deepest(recent).worded(recent)
+}
+
+// worded returns the violation with the text of the version of jsonschema.
+func (v violation) worded(recent bool) violation {
+	if recent && (v.keyword == "minItems" && v.schema.MinItems == 1 || v.keyword == "minLength" && v.schema.MinLength == 1) {
+		text := v.text
+		v.text = func() string { return strings.TrimSuffix(text(), "is too short") + "should be non-empty" }
+	}
+	return v
 }
 
 // Refusal returns the text of the violation of the schema that explains best why a value is refused,
@@ -117,9 +146,12 @@ func (s *Schema) Refusal(value any) (text, cause string, refused bool) {
 	if len(violations) == 0 {
 		return "", "", false
 	}
-	best := bestMatch(violations)
+	best := violations[0].worded(s.Recent)
+	if !s.First {
+		best = bestMatch(violations, s.Recent)
+	}
 	for current := best; len(current.causes) > 0; {
-		current = bestMatch(current.causes)
+		current = bestMatch(current.causes, s.Recent)
 		cause = current.text()
 	}
 	return best.text(), cause, true
@@ -127,16 +159,19 @@ func (s *Schema) Refusal(value any) (text, cause string, refused bool) {
 
 // Validate returns the fault of a value that violates the schema. The fault contains the name.
 //
-// Source: _validate_schema in ironic/common/args.py.
+// Source: _validate_schema in ironic/common/args.py, and validate in ironic/api/validation/validators.py.
 func (s *Schema) Validate(name string, value any) error {
 	text, cause, refused := s.Refusal(value)
+	if cause != "" {
+		text += ". Possible root cause: " + cause
+	}
 	switch {
 	case !refused:
 		return nil
-	case cause == "":
-		return fault.Schema(name, "%s", text)
+	case s.First:
+		return fault.Invalid("Schema error: %s", text)
 	default:
-		return fault.Schema(name, "%s. Possible root cause: %s", text, cause)
+		return fault.Schema(name, "%s", text)
 	}
 }
 
@@ -145,7 +180,8 @@ type list []string
 
 func (l list) String() string { return pyrepr.List(l) }
 
-// check returns the violations of a value, in Ironic's order. The depth is the number of segments in the path to the value.
+// check returns the violations of a value, in Ironic's order. The depth is the number of segments in the path to the
+// value.
 func (s *Schema) check(value any, depth int) (found []violation) {
 	has := TypesOf(value)
 	if number, is := value.(json.Number); is && s.Draft4 && strings.ContainsAny(number.String(), ".eE") {
@@ -171,14 +207,7 @@ func (s *Schema) check(value any, depth int) (found []violation) {
 	case string:
 		s.checkText(value, add)
 	case json.Number:
-		if number, _ := value.Float64(); s.Min != "" {
-			switch least, _ := s.Min.Float64(); {
-			case s.Above && number <= least:
-				add("exclusiveMinimum", " is less than or equal to the minimum of %s", s.Min)
-			case !s.Above && number < least:
-				add("minimum", " is less than the minimum of %s", s.Min)
-			}
-		}
+		s.checkNumber(value, add)
 	case []any:
 		if len(value) < s.MinItems {
 			add("minItems", " is too short")
@@ -186,7 +215,7 @@ func (s *Schema) check(value any, depth int) (found []violation) {
 		if s.Items != nil {
 			for i, item := range value {
 				if below := s.Items.check(item, depth+1); below != nil {
-					found = append(found, within(below, fmt.Sprintf("[%d]", i), "['items']")...)
+					found = append(found, within(below, fmt.Sprintf("[%d]", i), "['items']", fmt.Sprintf("%09d", i))...)
 				}
 			}
 		}
@@ -220,7 +249,25 @@ func HasText(value any) bool {
 	}
 }
 
-// checkText adds the violations of a text. add is that of check.
+// checkNumber adds the violations of a number. add is check's function add.
+func (s *Schema) checkNumber(value json.Number, add func(keyword, format string, args ...any)) {
+	number, _ := value.Float64()
+	if s.Min != "" {
+		switch least, _ := s.Min.Float64(); {
+		case s.Above && number <= least:
+			add("exclusiveMinimum", " is less than or equal to the minimum of %s", s.Min)
+		case !s.Above && number < least:
+			add("minimum", " is less than the minimum of %s", s.Min)
+		}
+	}
+	if s.Max != "" {
+		if most, _ := s.Max.Float64(); number > most {
+			add("maximum", " is greater than the maximum of %s", s.Max)
+		}
+	}
+}
+
+// checkText adds the violations of a text. add is check's function add.
 func (s *Schema) checkText(text string, add func(keyword, format string, args ...any)) {
 	switch length := utf8.RuneCountInString(text); {
 	case length < s.MinLength:
@@ -230,6 +277,9 @@ func (s *Schema) checkText(text string, add func(keyword, format string, args ..
 	}
 	if s.Pattern != nil && !s.Pattern.MatchString(text) {
 		add("pattern", " does not match %s", pyrepr.Text(cmp.Or(s.PatternText, s.Pattern.String())))
+	}
+	if s.Format != nil && !s.Format.Is(text) {
+		add("format", " is not a '%s'", s.Format.Name)
 	}
 }
 
@@ -245,14 +295,15 @@ func (s *Schema) checkAny(value any) (v violation, ok bool) {
 	return v, len(s.AnyOf) == 0
 }
 
-// checkProperties returns the violations of the properties of an object. typed is that of the violation of the object.
+// checkProperties returns the violations of the properties of an object. typed is the field typed of a violation of the
+// object.
 func (s *Schema) checkProperties(object map[string]any, depth int, typed bool) (found []violation) {
 	known := map[string]bool{}
 	for _, p := range s.Properties {
 		known[p.Name] = true
 		if value, ok := object[p.Name]; ok {
 			index := "[" + pyrepr.Text(p.Name) + "]"
-			found = append(found, within(p.check(value, depth+1), index, "['properties']"+index)...)
+			found = append(found, within(p.check(value, depth+1), index, "['properties']"+index, p.Name)...)
 		}
 	}
 	var absent, unexpected []violation

@@ -24,7 +24,7 @@ func decode(t *testing.T, text string) (v any) {
 	return v
 }
 
-// The texts are those of Python's jsonschema 4.10.
+// The texts were made by Python's jsonschema 4.10.
 func TestRefusalHasTheTextOfTheMostRelevantViolation(t *testing.T) {
 	t.Parallel()
 	long := func(n int) *Schema { return &Schema{Types: TextType, MinLength: n} }
@@ -90,7 +90,8 @@ func TestRefusalHasTheTextOfTheMostRelevantViolation(t *testing.T) {
 			"5 is not valid under any of the given schemas", "5 is not of type 'string'"},
 		{&Schema{AnyOf: []*Schema{two, {Enum: []string{"a"}}}}, `5`,
 			"5 is not valid under any of the given schemas", "5 is not of type 'string'"},
-		{&Schema{AnyOf: []*Schema{{Properties: []Property{{"a", Text}}}, {Required: []string{"b"}}}}, `{"a": 5}`, "5 is not of type 'string'", ""},
+		{&Schema{AnyOf: []*Schema{{Properties: []Property{{"a", Text}}}, {Required: []string{"b"}}}}, `{"a": 5}`,
+			"5 is not of type 'string'", ""},
 
 		{closed, `{"a": "x"}`, "", ""},
 		{closed, `{"a": 5}`, "5 is not of type 'string'", ""},
@@ -139,17 +140,6 @@ func TestAValueHasTheTypesOfJSONSchema(t *testing.T) {
 	} {
 		require.Equal(t, want, strings.Join(TypesOf(decode(t, value)), " "), value)
 	}
-}
-
-func TestTruthIsThatOfPython(t *testing.T) {
-	t.Parallel()
-	for value, want := range map[string]bool{
-		`null`: false, `true`: true, `false`: false, `""`: false, `"a"`: true, `0`: false, `0.0`: false, `-1`: true,
-		`[]`: false, `[null]`: true, `{}`: false, `{"a": null}`: true,
-	} {
-		require.Equal(t, want, Truthy(decode(t, value)), value)
-	}
-	require.True(t, Truthy(struct{}{}))
 }
 
 func TestAValueWithTextMayBeASecret(t *testing.T) {

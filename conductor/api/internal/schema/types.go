@@ -38,27 +38,6 @@ func TypesOf(v any) []string {
 	}
 }
 
-// Truthy reports whether a value in decoded JSON is true in a condition of Python.
-func Truthy(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return false
-	case bool:
-		return v
-	case string:
-		return v != ""
-	case json.Number:
-		f, _ := v.Float64()
-		return f != 0
-	case []any:
-		return len(v) > 0
-	case map[string]any:
-		return len(v) > 0
-	default:
-		return true
-	}
-}
-
 // These schemas restrict only the type of a value.
 var (
 	Text    = &Schema{Types: []string{"string"}}

@@ -90,14 +90,15 @@ const (
 	VirtualMediaShown        states.APIVersion = 93  // attached virtual media are shown
 	PortNode                 states.APIVersion = 94  // a new port can name its node
 	DisablePowerOff          states.APIVersion = 95  // disable_power_off of nodes
+	InspectionRules          states.APIVersion = 96  // inspection rules
 	PortDescription          states.APIVersion = 97  // description of ports
-	PatchEscapes             states.APIVersion = 98  // ~0 and ~1 in the paths of a patch
 	ConductorGroupFilter     states.APIVersion = 99  // lists of ports and port groups by conductor groups
 	PortVendor               states.APIVersion = 100 // vendor of ports
 	PortCategory             states.APIVersion = 101 // category of ports
 	PortGroupPhysicalNetwork states.APIVersion = 102 // physical_network of port groups
 	PortGroupCategory        states.APIVersion = 103 // category of port groups
 	InstanceName             states.APIVersion = 104 // instance_name of nodes
+	NoLinkVTEP               states.APIVersion = 105 // VTEP switches are no longer shown in local_link_connection
 	PortGroupShard           states.APIVersion = 106 // lists of port groups by shard
 	RequestID                states.APIVersion = 107 // the header X-OpenStack-Request-Id
 	ServiceRamdisk           states.APIVersion = 108 // disable_ramdisk of a service
@@ -105,4 +106,6 @@ const (
 	DynamicPortGroups        states.APIVersion = 111 // available_for_dynamic_portgroup of ports and dynamic_portgroup of port groups
 	RunbookTraits            states.APIVersion = 112 // traits and description of runbooks
 	HistoryProject           states.APIVersion = 113 // project in the history of nodes
+	FirmwareIdentity         states.APIVersion = 114 // vendor, model and serial_number of firmware components
+	HistoryState             states.APIVersion = 115 // state, target_provision_state and duration_seconds in the history of nodes
 )

@@ -14,10 +14,11 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/states"
 )
 
 // standardTraitNames are the names of OpenStack's standard traits, one a line. Source:
-// the package os-traits, version 2.9.
+// the package os-traits, version 3.9.
 //
 //go:embed standardtraits.txt
 var standardTraitNames string
@@ -56,7 +57,9 @@ func Change(r *rest.Request) (change func(owner string, traits []string) ([]stri
 		}
 	}
 	if body != nil { // null stands for no body
-		if err := bodySchema.Validate("body", body); err != nil {
+		valid := *bodySchema
+		valid.Recent = r.Series >= states.Gazpacho
+		if err := valid.Validate("body", body); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +89,8 @@ func sorted(traits []string) []string {
 }
 
 // ErrPathAndBody refuses a PUT with both a trait in the path and a list in the body, or with neither.
-var ErrPathAndBody = fault.Invalid("A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
+var ErrPathAndBody = fault.Invalid("A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, " +
+	"or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
 
 // Schema describes a trait: a standard one, or a name with the prefix CUSTOM_.
 //

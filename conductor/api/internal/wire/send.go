@@ -8,17 +8,17 @@ import (
 	"sync"
 )
 
-// pieceSize is the approximate number of bytes after which the buffered part of a response is sent.
-// A piece is sent at the end of a JSON object, except for its last byte. pieceSize so bounds the memory of lists of small objects
-// that a client occupies if it does not read its response.
+// pieceSize is the approximate number of bytes after which the buffered part of a response is sent. A piece is sent at
+// the end of a JSON object, except for its last byte. pieceSize so bounds the memory of lists of small objects that a
+// client occupies if it does not read its response.
 const pieceSize = 32 << 10
 
 // pieces pools writers for reuse.
 var pieces = sync.Pool{New: func() any { return New(pieceSize + pieceSize/4) }}
 
-// Send writes a response in pieces. A response of a single piece has a Content-Length. If write
-// panics, Send calls logPanic. It then aborts the connection if a piece was sent, and returns false otherwise. The writer of a
-// panic is not used again.
+// Send writes a response in pieces. A response of a single piece has a Content-Length. If write panics, Send calls
+// logPanic. It then aborts the connection if a piece was sent, and returns false otherwise. The writer of a panic is
+// not used again.
 func Send(to http.ResponseWriter, status int, write func(*Writer), logPanic func(p any)) (sent bool) {
 	w := pieces.Get().(*Writer)
 	w.B, w.to, w.status = w.B[:0], to, status

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire writes JSON, and sends responses. [Send] sends the response while it is written, in pieces of about 32 KiB,
-// so that no long list is in memory as a whole.
+// Package wire writes JSON, in whose texts the passwords of URLs are masked, and sends responses. [Send] sends the
+// response while it is written, in pieces of about 32 KiB, so that no long list is in memory as a whole.
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -98,13 +100,22 @@ func (w *Writer) TextOrNull(s string) {
 	w.Text(s)
 }
 
-// Text writes the parts as one JSON string. It replaces bytes that are not UTF-8 by U+FFFD.
+// Text writes the parts as one JSON string. It replaces bytes that are not UTF-8 by U+FFFD, and masks the passwords of
+// the URLs in each part.
 func (w *Writer) Text(parts ...string) {
 	w.begin()
 	w.B = append(w.B, '"')
 	for _, s := range parts {
-		w.escape(s)
+		w.escape(masked.Text(s))
 	}
+	w.B = append(w.B, '"')
+}
+
+// JSONText writes the text of another writer as one JSON string.
+func (w *Writer) JSONText(text []byte) {
+	w.begin()
+	w.B = append(w.B, '"')
+	w.escape(string(text))
 	w.B = append(w.B, '"')
 }
 
@@ -147,7 +158,7 @@ func (w *Writer) Time(t *time.Time) {
 	w.B = append(w.B, '"')
 }
 
-// Value writes a decoded JSON value.
+// Value writes a decoded JSON value, a time or a state.
 func (w *Writer) Value(v any) {
 	switch v := v.(type) {
 	case nil:
@@ -168,12 +179,27 @@ func (w *Writer) Value(v any) {
 		w.CloseList()
 	case []string:
 		w.Texts(v)
+	case *time.Time:
+		w.Time(v)
+	case states.State:
+		w.State(v)
+	case states.Power:
+		w.Power(v)
 	default:
 		b, err := json.Marshal(v)
 		if err != nil { // it has no JSON form
-			b = []byte("null")
+			w.Null()
+			return
 		}
-		w.Literal(string(b))
+		if bytes.IndexByte(b, '@') < 0 {
+			w.Literal(string(b))
+			return
+		}
+		var plain any // its texts may be URLs
+		decoder := json.NewDecoder(bytes.NewReader(b))
+		decoder.UseNumber()
+		_ = decoder.Decode(&plain) // valid
+		w.Value(plain)
 	}
 }
 

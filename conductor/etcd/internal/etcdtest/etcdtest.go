@@ -26,6 +26,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/ironstate/ironstate/internal/freeport"
+	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
@@ -46,7 +47,7 @@ func Main(m *testing.M, roles map[string]func(arg string) error) {
 		}
 		// The servers of a cluster leave idle connections to each other when they stop. These
 		// end with the process, but the tests run several servers in one process.
-		goleak.VerifyTestMain(m,
+		leaks.Main(m,
 			goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
 			goleak.IgnoreAnyFunction("net/http.(*conn).serve"), goleak.IgnoreAnyFunction("net/http.(*connReader).backgroundRead"))
 		return

@@ -48,7 +48,7 @@ func Join(t *testing.T, m conductor.Membership, id string) *Joined {
 	return j
 }
 
-// BeMember is what a child process does as a member: it prints "joined" and stays a member until it loses its
+// BeMember makes a child process a member: it prints "joined" and stays a member until it loses its
 // membership or its parent ends.
 func BeMember(m conductor.Membership, id string) error {
 	go func() {
@@ -56,7 +56,7 @@ func BeMember(m conductor.Membership, id string) error {
 		os.Exit(0)
 	}()
 	joined := false
-	for _, err := range m.Join(context.Background(), conductor.Member{ID: id}) {
+	for _, err := range m.Join(context.Background(), conductor.Member{ID: id, Hostname: id}) {
 		if err != nil {
 			return err
 		}

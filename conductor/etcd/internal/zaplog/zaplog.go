@@ -12,9 +12,9 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// New returns a logger for etcd that writes to log. etcd's level info becomes Debug, and so
-// does warn while quiet is set. At the level fatal, where zap would exit the process, the logger
-// panics.
+// New returns a logger for etcd that writes to log. etcd's levels info and warn become Debug,
+// since this project's packages themselves log all that an operator has to know. At the level fatal, where zap would
+// exit the process, the logger panics. quiet is set while a server starts or ends.
 func New(log *slog.Logger, quiet *atomic.Bool) *zap.Logger {
 	return zap.New(&core{log.Handler(), quiet}, zap.WithFatalHook(zapcore.WriteThenPanic))
 }
@@ -25,21 +25,19 @@ type core struct {
 	quiet   *atomic.Bool
 }
 
-func (c *core) level(l zapcore.Level) slog.Level {
+func level(l zapcore.Level) slog.Level {
 	switch {
 	case l < zapcore.InfoLevel:
 		return slog.LevelDebug - 4
-	case l == zapcore.InfoLevel, l == zapcore.WarnLevel && c.quiet.Load():
+	case l < zapcore.ErrorLevel:
 		return slog.LevelDebug
-	case l == zapcore.WarnLevel:
-		return slog.LevelWarn
 	}
 	return slog.LevelError
 }
 
 // Enabled implements [zapcore.LevelEnabler].
 func (c *core) Enabled(l zapcore.Level) bool {
-	return c.handler.Enabled(context.Background(), c.level(l))
+	return c.handler.Enabled(context.Background(), level(l))
 }
 
 // With implements [zapcore.Core].
@@ -69,7 +67,7 @@ func (c *core) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcor
 
 // Write implements [zapcore.Core].
 func (c *core) Write(entry zapcore.Entry, fields []zapcore.Field) error {
-	record := slog.NewRecord(entry.Time, c.level(entry.Level), "etcd: "+entry.Message, 0)
+	record := slog.NewRecord(entry.Time, level(entry.Level), "etcd: "+entry.Message, 0)
 	record.AddAttrs(attrs(fields)...)
 	return c.handler.Handle(context.Background(), record)
 }

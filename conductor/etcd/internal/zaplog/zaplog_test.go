@@ -35,7 +35,7 @@ func TestTheLevelsOfEtcdInTheLog(t *testing.T) {
 	}{
 		{zapcore.DebugLevel, unknown, "DEBUG-4", "DEBUG-4"},
 		{zapcore.InfoLevel, unknown, "DEBUG", "DEBUG"},
-		{zapcore.WarnLevel, unknown, "WARN", "DEBUG"},
+		{zapcore.WarnLevel, unknown, "DEBUG", "DEBUG"},
 		{zapcore.ErrorLevel, unknown, "ERROR", "ERROR"},
 		{zapcore.DPanicLevel, unknown, "ERROR", "ERROR"},
 		{zapcore.ErrorLevel, stops, "ERROR", "DEBUG"},

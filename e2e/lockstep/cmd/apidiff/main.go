@@ -35,11 +35,14 @@ var errDifferent = errors.New("there are differences that are not intended")
 func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) {
 	var r differ.Run
 	flags := flag.NewFlagSet("apidiff", flag.ContinueOnError)
+	flags.StringVar(&r.Root, "root", "", "the `folder` of an Ironic that e2e/ironic has made; without it, the Ironic of this machine")
 	flags.Uint64Var(&r.Seed, "seed", uint64(time.Now().UnixNano()), "`seed` of the requests")
 	flags.Uint64Var(&r.Round, "round", 1, "the first `round`")
 	flags.IntVar(&r.Requests, "requests", 0, "end after this `number` of requests; 0 for no bound")
 	flags.DurationVar(&r.Time, "time", 0, "end after this `time`; 0 for no bound")
 	flags.IntVar(&r.Workers, "workers", 1, "`number` of Ironics, each beside a conductor of ironstate")
+	flags.IntVar(&r.Wide, "wide", 20,
+		"`percent` of the requests that go through the API's reference: lives, values at the edge, all parameters, all paths below a node")
 	flags.IntVar(&r.Examples, "examples", 1, "`number` of examples for each class")
 	paths := flags.String("paths", "", "send only requests whose path, with {} for its variable parts, matches the `expression`")
 	log := flags.String("log", "", "write every exchange to the `file`")
@@ -67,7 +70,11 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 	fmt.Fprintf(out, "seed %d, from round %d\n", r.Seed, r.Round)
 	start := time.Now()
 	result, err := r.Do(ctx)
+	if result == nil {
+		return err
+	}
 	took := time.Since(start)
+	fmt.Fprintf(out, "Ironic %s, compared as series %v\n", result.Ironic.Version, result.Ironic.Series)
 	fmt.Fprintf(out, "%.1f requests/s for %v with %d workers\n", float64(result.Requests)/took.Seconds(), took.Round(time.Second), r.Workers)
 	if err := errors.Join(err, result.Write(out)); err != nil {
 		return err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package guard reduces a BMC's answers to what gofish 0.20.0, the Redfish library of
+// Package guard reduces a BMC's answers to members that gofish 0.20.0, the Redfish library of
 // bmclib, reads without harm. gofish trusts its BMC: some answers end the process in one
 // of its goroutines, and others lead its requests elsewhere.
 package guard
@@ -70,7 +70,7 @@ func Resource(body []byte, r Rules) (map[string]any, error) {
 		return resource, nil
 	}
 	f.fit(resource, func(part any) any { return part })
-	if f.trials > maxTrials || !f.decodes(resource) {
+	if !f.decodes(resource) {
 		return nil, errors.New("the resource has too many values of a wrong type")
 	}
 	return resource, nil
@@ -184,16 +184,12 @@ func (f *filter) fits(value *any, within func(any) any) bool {
 	return f.decodes(within(*value))
 }
 
-// decodes reports whether gofish can decode a part of the resource.
+// decodes reports whether gofish can decode a part of the resource, which it cannot after maxTrials.
 func (f *filter) decodes(part any) (ok bool) {
 	if f.trials++; f.trials > maxTrials {
 		return false
 	}
-	defer func() {
-		if recover() != nil {
-			ok = false
-		}
-	}()
+	defer func() { _ = recover() }() // the result is then false
 	text, err := json.Marshal(part)
 	return err == nil && f.Decode(text) == nil
 }

@@ -8,12 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stmcginnis/gofish"
-	"github.com/stmcginnis/gofish/common"
-	"github.com/stmcginnis/gofish/redfish"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/guard"
+	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
 const systemPath = "/redfish/v1/Systems/1"
@@ -29,23 +27,27 @@ func follow(link string) (string, bool) {
 }
 
 func ofSystem() guard.Rules {
-	return guard.Rules{Path: systemPath, Follow: follow, Decode: new(redfish.ComputerSystem).UnmarshalJSON}
+	return guard.Rules{Path: systemPath, Follow: follow, Decode: new(schemas.ComputerSystem).UnmarshalJSON}
 }
 
 func TestWhatHarmsGofishDoesNotReachIt(t *testing.T) {
 	tests := map[string]struct{ answer, want string }{
-		"a null member":                {`{"Bios": null, "Name": "a"}`, `{"Name": "a"}`},
-		"a null member of an object":   {`{"Links": {"Chassis": null}}`, `{"Links": {}}`},
-		"a null in a list":             {`{"Links": {"Chassis": [null, {"@odata.id": "/c/1"}, null]}}`, `{"Links": {"Chassis": [{"@odata.id": "/c/1"}]}}`},
-		"a link to another host":       {`{"Bios": {"@odata.id": "//evil.invalid/x"}}`, `{"Bios": {}}`},
-		"a link behind an at sign":     {`{"Bios": {"@odata.id": "@evil.invalid/x"}}`, `{"Bios": {"@odata.id": "/redfish/v1/Systems/@evil.invalid/x"}}`},
-		"an old link":                  {`{"Bios": {"href": "https://evil.invalid/x"}}`, `{"Bios": {}}`},
-		"an empty link":                {`{"Bios": {"@odata.id": ""}}`, `{"Bios": {}}`},
-		"an empty link in a list":      {`{"PCIeDevices": [{"@odata.id": ""}, {}]}`, `{"PCIeDevices": []}`},
-		"a link that is no text":       {`{"Bios": {"@odata.id": 7}}`, `{"Bios": {}}`},
-		"a link in another case":       {`{"Bios": {"@ODATA.ID": "https://evil.invalid/x"}}`, `{"Bios": {}}`},
-		"a target elsewhere":           {`{"Actions": {"#ComputerSystem.Reset": {"target": "https://evil.invalid/x"}}}`, `{"Actions": {"#ComputerSystem.Reset": {}}}`},
-		"a target in another case":     {`{"Actions": {"#ComputerSystem.Reset": {"TarGet": "//evil.invalid/x"}}}`, `{"Actions": {"#ComputerSystem.Reset": {}}}`},
+		"a null member":              {`{"Bios": null, "Name": "a"}`, `{"Name": "a"}`},
+		"a null member of an object": {`{"Links": {"Chassis": null}}`, `{"Links": {}}`},
+		"a null in a list": {`{"Links": {"Chassis": [null, {"@odata.id": "/c/1"}, null]}}`,
+			`{"Links": {"Chassis": [{"@odata.id": "/c/1"}]}}`},
+		"a link to another host": {`{"Bios": {"@odata.id": "//evil.invalid/x"}}`, `{"Bios": {}}`},
+		"a link behind an at sign": {`{"Bios": {"@odata.id": "@evil.invalid/x"}}`,
+			`{"Bios": {"@odata.id": "/redfish/v1/Systems/@evil.invalid/x"}}`},
+		"an old link":             {`{"Bios": {"href": "https://evil.invalid/x"}}`, `{"Bios": {}}`},
+		"an empty link":           {`{"Bios": {"@odata.id": ""}}`, `{"Bios": {}}`},
+		"an empty link in a list": {`{"PCIeDevices": [{"@odata.id": ""}, {}]}`, `{"PCIeDevices": []}`},
+		"a link that is no text":  {`{"Bios": {"@odata.id": 7}}`, `{"Bios": {}}`},
+		"a link in another case":  {`{"Bios": {"@ODATA.ID": "https://evil.invalid/x"}}`, `{"Bios": {}}`},
+		"a target elsewhere": {`{"Actions": {"#ComputerSystem.Reset": {"target": "https://evil.invalid/x"}}}`,
+			`{"Actions": {"#ComputerSystem.Reset": {}}}`},
+		"a target in another case": {`{"Actions": {"#ComputerSystem.Reset": {"TarGet": "//evil.invalid/x"}}}`,
+			`{"Actions": {"#ComputerSystem.Reset": {}}}`},
 		"another's identity":           {`{"@odata.id": "/redfish/v1/Systems/2"}`, `{}`},
 		"another's, in another case":   {`{"@odata.iD": "/redfish/v1/Systems/2"}`, `{}`},
 		"a next page":                  {`{"Members@odata.nextLink": "` + systemPath + `"}`, `{}`},
@@ -53,13 +55,16 @@ func TestWhatHarmsGofishDoesNotReachIt(t *testing.T) {
 		"two spellings":                {`{"PowerState": "On", "powerState": "Off"}`, `{}`},
 		"two spellings beyond ASCII":   {`{"PowerState": "On", "PowerſTate": "Off"}`, `{}`},
 		"two spellings of an identity": {`{"@odata.id": "` + systemPath + `", "@Odata.id": "/redfish/v1/Systems/2"}`, `{}`},
-		"a text for a number":          {`{"MemorySummary": {"TotalSystemMemoryGiB": "96", "MemoryMirroring": "None"}}`, `{"MemorySummary": {"MemoryMirroring": "None"}}`},
-		"a number for a text":          {`{"PowerState": 1, "Name": "a"}`, `{"Name": "a"}`},
-		"a number for an object":       {`{"Boot": 7, "Name": "a"}`, `{"Name": "a"}`},
-		"an object for a text":         {`{"Boot": {"BootSourceOverrideTarget": {}, "BootSourceOverrideMode": "UEFI"}}`, `{"Boot": {"BootSourceOverrideMode": "UEFI"}}`},
-		"a number that is too large":   {`{"MemorySummary": {"TotalSystemMemoryGiB": 1e999999}}`, `{"MemorySummary": {}}`},
-		"a wrong value in a list":      {`{"Actions": {"#ComputerSystem.Reset": {"ResetType@Redfish.AllowableValues": ["On", 7, "ForceOff"]}}}`, `{"Actions": {"#ComputerSystem.Reset": {"ResetType@Redfish.AllowableValues": ["On", "ForceOff"]}}}`},
-		"large numbers":                {`{"Oem": {"Serial": 12345678901234567890}}`, `{"Oem": {"Serial": 12345678901234567890}}`},
+		"a text for a number": {`{"MemorySummary": {"TotalSystemMemoryGiB": "96", "MemoryMirroring": "None"}}`,
+			`{"MemorySummary": {"MemoryMirroring": "None"}}`},
+		"a number for a text":    {`{"PowerState": 1, "Name": "a"}`, `{"Name": "a"}`},
+		"a number for an object": {`{"Boot": 7, "Name": "a"}`, `{"Name": "a"}`},
+		"an object for a text": {`{"Boot": {"BootSourceOverrideTarget": {}, "BootSourceOverrideMode": "UEFI"}}`,
+			`{"Boot": {"BootSourceOverrideMode": "UEFI"}}`},
+		"a number that is too large": {`{"MemorySummary": {"TotalSystemMemoryGiB": 1e999999}}`, `{"MemorySummary": {}}`},
+		"a wrong value in a list": {`{"Actions": {"#ComputerSystem.Reset": {"ResetType@Redfish.AllowableValues": ["On", 7, "ForceOff"]}}}`,
+			`{"Actions": {"#ComputerSystem.Reset": {"ResetType@Redfish.AllowableValues": ["On", "ForceOff"]}}}`},
+		"large numbers": {`{"Oem": {"Serial": 12345678901234567890}}`, `{"Oem": {"Serial": 12345678901234567890}}`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -103,6 +108,8 @@ func TestWhatIsNoResourceIsRefused(t *testing.T) {
 		"anything for a link":    {wrong("PCIeDevices", 2000), true},
 		"2,000 of a wrong type":  {wrong("HostingRoles", 2000), false},
 		"500 of a wrong type":    {wrong("HostingRoles", 500), true},
+		"1,000 trials":           {wrong("HostingRoles", 1_000-5), true}, // the resource twice, the list twice, and its @odata.id
+		"1,001 trials":           {wrong("HostingRoles", 1_001-5), false},
 		"a resource of a system": {`{"Name": "a", "PowerState": "On"}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,22 +137,22 @@ func TestADecoderThatPanicsDropsWhatItPanicsAt(t *testing.T) {
 
 // decoders has the types of gofish that package bmc decodes.
 var decoders = []func() json.Unmarshaler{
-	func() json.Unmarshaler { return new(gofish.Service) },
-	func() json.Unmarshaler { return new(redfish.ComputerSystem) },
-	func() json.Unmarshaler { return new(redfish.Manager) },
-	func() json.Unmarshaler { return new(redfish.VirtualMedia) },
-	func() json.Unmarshaler { return new(redfish.Bios) },
-	func() json.Unmarshaler { return new(redfish.Chassis) },
-	func() json.Unmarshaler { return new(redfish.Processor) },
-	func() json.Unmarshaler { return new(redfish.Memory) },
-	func() json.Unmarshaler { return new(redfish.Storage) },
-	func() json.Unmarshaler { return new(redfish.Drive) },
-	func() json.Unmarshaler { return new(redfish.Volume) },
-	func() json.Unmarshaler { return new(redfish.SimpleStorage) },
-	func() json.Unmarshaler { return new(redfish.EthernetInterface) },
-	func() json.Unmarshaler { return new(redfish.NetworkAdapter) },
-	func() json.Unmarshaler { return new(redfish.SecureBoot) },
-	func() json.Unmarshaler { return new(common.Collection) },
+	func() json.Unmarshaler { return new(schemas.Service) },
+	func() json.Unmarshaler { return new(schemas.ComputerSystem) },
+	func() json.Unmarshaler { return new(schemas.Manager) },
+	func() json.Unmarshaler { return new(schemas.VirtualMedia) },
+	func() json.Unmarshaler { return new(schemas.Bios) },
+	func() json.Unmarshaler { return new(schemas.Chassis) },
+	func() json.Unmarshaler { return new(schemas.Processor) },
+	func() json.Unmarshaler { return new(schemas.Memory) },
+	func() json.Unmarshaler { return new(schemas.Storage) },
+	func() json.Unmarshaler { return new(schemas.Drive) },
+	func() json.Unmarshaler { return new(schemas.Volume) },
+	func() json.Unmarshaler { return new(schemas.SimpleStorage) },
+	func() json.Unmarshaler { return new(schemas.EthernetInterface) },
+	func() json.Unmarshaler { return new(schemas.NetworkAdapter) },
+	func() json.Unmarshaler { return new(schemas.SecureBoot) },
+	func() json.Unmarshaler { return new(schemas.Collection) },
 }
 
 // FuzzResource passes answers through the guard into gofish's decoders. What passes is
@@ -173,9 +180,9 @@ func FuzzResource(f *testing.F) {
 		require.NoError(t, into.UnmarshalJSON(text))
 		require.NotEqual(t, "null", string(text))
 		switch decoded := into.(type) {
-		case *redfish.ComputerSystem:
+		case *schemas.ComputerSystem:
 			require.Equal(t, systemPath, decoded.ODataID)
-		case *common.Collection:
+		case *schemas.Collection:
 			require.Empty(t, decoded.MembersNextLink)
 			for _, link := range decoded.ItemLinks {
 				require.True(t, link == "" || strings.HasPrefix(link, "/"), "%q", link)

@@ -48,7 +48,7 @@ func (t *Tool) Open(ctx context.Context) error {
 		return failure.New(verify.Misconfigured, err)
 	}
 	t.program = program
-	if err := probe(ctx, t.Address()); err != nil {
+	if err := probe(ctx, t.Address(), probeWait); err != nil {
 		return err
 	}
 	suites := defaultSuites
@@ -101,10 +101,12 @@ func (t *Tool) diagnose(ctx context.Context, err error) error {
 		return err
 	case suiteRefused(err), strings.Contains(text, "Unsupported cipher suite"):
 		return failure.Unsupportedf("%s", text)
+	case strings.Contains(text, "insufficient resources"): // for one more session
+		return &failure.Error{Kind: verify.Unreachable, Text: text}
 	case !strings.Contains(text, "Unable to establish"):
 		return err
 	}
-	if silent := probe(ctx, t.Address()); silent != nil {
+	if silent := probe(ctx, t.Address(), probeWait); silent != nil {
 		return silent
 	}
 	return &failure.Error{Kind: verify.Credentials, Text: text}

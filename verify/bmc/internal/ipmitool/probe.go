@@ -33,10 +33,10 @@ var capabilitiesRequest = []byte{
 	0xb5, // checksum
 }
 
-// probe checks whether a BMC answers IPMI requests, without credentials. The error
+// probe checks whether a BMC answers IPMI requests, without credentials, and waits so long for each answer. The error
 // is of the kind Unreachable if the host or the network refuses, Timeout if there is no
 // answer.
-func probe(ctx context.Context, address string) error {
+func probe(ctx context.Context, address string, wait time.Duration) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", address)
 	if err != nil {
 		return failure.Of(err)
@@ -45,7 +45,7 @@ func probe(ctx context.Context, address string) error {
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
 
 	for range probeTries {
-		err = probeOnce(conn)
+		err = probeOnce(conn, wait)
 		var network net.Error
 		switch {
 		case err == nil:
@@ -60,8 +60,8 @@ func probe(ctx context.Context, address string) error {
 }
 
 // probeOnce sends a request and waits for its answer.
-func probeOnce(conn net.Conn) error {
-	if err := conn.SetDeadline(time.Now().Add(probeWait)); err != nil {
+func probeOnce(conn net.Conn, wait time.Duration) error {
+	if err := conn.SetDeadline(time.Now().Add(wait)); err != nil {
 		return err
 	}
 	if _, err := conn.Write(capabilitiesRequest); err != nil {

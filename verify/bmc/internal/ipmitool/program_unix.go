@@ -9,12 +9,8 @@ import (
 	"syscall"
 )
 
-// inGroup makes the command the leader of a process group. The whole group is killed
-// when the command's context ends.
-func inGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-}
+// inGroup makes the command the leader of a process group.
+func inGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // killGroup kills the remaining processes of the group of a command that has ended.
 func killGroup(cmd *exec.Cmd) {

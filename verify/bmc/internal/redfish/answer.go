@@ -4,6 +4,7 @@ package redfish
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -65,6 +66,15 @@ func (a *Answer) fail(kind verify.Kind, said string, reason error) *failure.Erro
 		text = reason.Error() + ": " + said
 	}
 	return &failure.Error{Kind: kind, Text: fmt.Sprintf("%v: %s", a.Request, text), Cause: reason}
+}
+
+// tag returns the ETag of the resource, which some BMCs send in the body only; "" if there is none.
+func (a *Answer) tag() string {
+	var resource struct {
+		Tag string `json:"@odata.etag"`
+	}
+	_ = json.Unmarshal(a.Body, &resource) // a tag that is no text is none
+	return cmp.Or(a.Header.Get("ETag"), resource.Tag)
 }
 
 // absent reports whether the answer says that the BMC lacks the resource or the

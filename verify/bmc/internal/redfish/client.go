@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redfish is a client of one Redfish service (DMTF's DSP0266), that of a BMC. It logs
+// Package redfish is a client of one Redfish service (DMTF's DSP0266), in a BMC. It logs
 // in and out, sends requests, and reads answers. The BMC is not trusted: all that is read of it
 // is bounded, no link leads to another host, and refused credentials are not sent again. What
 // the resources mean is the caller's business.
@@ -13,6 +13,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -37,6 +39,7 @@ type Config struct {
 	Password   secret.Text
 	Auth       string
 	LoginGrace time.Duration // how long a log-in may wait for its answer after its context has ended
+	Busy       time.Duration // time until a request is repeated that a busy BMC has refused
 
 	SystemID, SystemName string // select one of several systems
 
@@ -112,8 +115,17 @@ func (c *Client) Get(ctx context.Context, path string) (Object, *Answer, error) 
 }
 
 // Do sends a request, with credentials if there are any, and returns an error if the
-// answer is one.
+// answer is one. It repeats a change that a busy BMC has refused, see busy.go.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
+	for attempt := 1; ; attempt++ {
+		a, err := c.do(ctx, r)
+		if err == nil || !a.repeats(attempt) || !c.pause(ctx) {
+			return a, err
+		}
+	}
+}
+
+func (c *Client) do(ctx context.Context, r Request) (*Answer, error) {
 	if err := c.authorize(&r); err != nil {
 		return nil, err
 	}
@@ -131,17 +143,32 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	return a, nil
 }
 
-// Change sends a PATCH of a resource, on the condition that it is as it was read.
+// Change sends a PATCH of a resource, on the condition that it is as it was read. Some BMCs refuse their own ETags:
+// then Change sends a weak one as a strong one, and at last no condition. A BMC that requires a condition without
+// having sent an ETag gets one that always holds.
+//
+// Source: _etag_handler in sushy/connector.py.
 func (c *Client) Change(ctx context.Context, read *Answer, properties any) error {
 	body, err := json.Marshal(properties)
 	if err != nil {
 		return err
 	}
-	header := make(http.Header)
-	if tag := read.Header.Get("ETag"); tag != "" {
-		header.Set("If-Match", tag)
+	tag := read.tag()
+	conditions := []string{tag, strings.TrimPrefix(tag, "W/"), ""}
+	if tag == "" {
+		conditions = []string{"", "*"}
 	}
-	_, err = c.Do(ctx, Request{Method: http.MethodPatch, Path: read.Request.Path, Header: header, Body: body})
+	for _, condition := range slices.Compact(conditions) {
+		header := make(http.Header)
+		if condition != "" {
+			header.Set("If-Match", condition)
+		}
+		var a *Answer
+		a, err = c.Do(ctx, Request{Method: http.MethodPatch, Path: read.Request.Path, Header: header, Body: body})
+		if a == nil || a.Status != http.StatusPreconditionFailed && a.Status != http.StatusPreconditionRequired {
+			return err
+		}
+	}
 	return err
 }
 

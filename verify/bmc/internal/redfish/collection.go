@@ -33,9 +33,7 @@ func (c *Client) Members(ctx context.Context, collection string) (members []stri
 				return members, cmp.Or(failed, error(failure.New(verify.Protocol, errMembers)))
 			}
 			var link Link
-			if json.Unmarshal(raw, &link) != nil {
-				link.ID = ""
-			}
+			_ = json.Unmarshal(raw, &link) // Follow refuses a member that is no link
 			member, err := c.Follow(a.Request.Path, link.ID)
 			switch {
 			case err != nil:
@@ -45,9 +43,9 @@ func (c *Client) Members(ctx context.Context, collection string) (members []stri
 				members = append(members, member)
 			}
 		}
-		next = ""
-		if err = page.Get("Members@odata.nextLink", &next); err == nil && next != "" {
-			next, err = c.Follow(a.Request.Path, next)
+		var more string // without a next page, the loop ends at the page that it has read
+		if err = page.Get("Members@odata.nextLink", &more); err == nil && more != "" {
+			next, err = c.Follow(a.Request.Path, more)
 		}
 		if err != nil {
 			return members, cmp.Or(failed, err)

@@ -36,6 +36,7 @@ type Request struct {
 	Header http.Header
 	Body   []byte
 	Limit  int64 // bytes of the answer's body, if more than Config.MaxAnswerBytes
+	Repeat []int // statuses after which the request is sent again, see busy.go
 }
 
 func (r Request) String() string { return r.Method + " " + r.Path }

@@ -4,7 +4,6 @@ package redfish
 
 import (
 	"context"
-	"errors"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
@@ -33,20 +32,52 @@ func (c *Client) findSystem(ctx context.Context) (path string, err error) {
 		return "", failure.Unsupportedf("none of the BMC's systems has the ID %q", c.config.SystemID)
 	case c.config.SystemName != "":
 		return c.findByName(ctx, members)
-	case len(members) != 1:
-		return "", failure.Unsupportedf("the BMC has %d systems, and neither SystemID nor SystemName says which is meant", len(members))
+	case len(members) == 1:
+		return members[0], nil
 	}
-	return members[0], nil
+	return c.findHost(ctx, members)
+}
+
+// findHost returns the only system that can be booted and reset: a machine may have others beside it, such as the board
+// of its GPUs.
+func (c *Client) findHost(ctx context.Context, members []string) (string, error) {
+	var hosts []string
+	for _, member := range members {
+		system, a, err := c.Get(ctx, member)
+		if a == nil || c.refused {
+			return "", err
+		}
+		var boot struct {
+			Target *string `json:"BootSourceOverrideTarget"`
+		}
+		var actions struct {
+			Reset struct{ Target string } `json:"#ComputerSystem.Reset"`
+		}
+		_, _ = system.Get("Boot", &boot), system.Get("Actions", &actions) // a system whose properties have other types is no host
+		if boot.Target != nil && actions.Reset.Target != "" {
+			hosts = append(hosts, member)
+		}
+	}
+	if len(hosts) == 1 {
+		return hosts[0], nil
+	}
+	var ids []string
+	for _, member := range members {
+		ids = append(ids, ResourceID(member))
+	}
+	return "", failure.Unsupportedf("the BMC has %d systems, and neither SystemID nor SystemName says which is meant: "+
+		"of %q, %d can be booted and reset",
+		len(members), ids, len(hosts))
 }
 
 // findByName reads systems until one has the name. It skips systems that cannot be
-// read, such as that of an empty slot.
+// read, such as the system of an empty slot.
 func (c *Client) findByName(ctx context.Context, members []string) (path string, err error) {
 	var passed error
 	for _, member := range members {
 		system, a, err := c.Get(ctx, member)
 		if err != nil {
-			if a == nil || c.refused || ctx.Err() != nil || errors.Is(err, errBytes) {
+			if a == nil || c.refused || ctx.Err() != nil {
 				return "", err
 			}
 			passed = err

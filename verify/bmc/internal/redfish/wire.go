@@ -28,8 +28,10 @@ const (
 
 var errHeader = failure.Reason(fmt.Sprintf("the header of an answer is longer than %d KiB", maxHeader>>10))
 
-// wire is an HTTP/1.1 connection, for one request at a time. It replaces
-// [http.Transport], which reads ahead, and logs unsolicited bytes, secrets included.
+// wire is an HTTP/1.1 connection, for one request at a time. It replaces [http.Transport] for two reasons. If a
+// connection is kept, Transport writes the bytes that follow an answer to the log, secrets included. And it may send
+// a request whose context has ended in GotConn of a [net/http/httptrace.ClientTrace], where the fence would have to
+// be asked.
 type wire struct {
 	conn   net.Conn
 	budget *budget
@@ -120,9 +122,6 @@ func (w *wire) body(resp *http.Response, limit int64) (text []byte, whole bool, 
 		}
 	}
 	var body bytes.Buffer
-	if 0 < resp.ContentLength && resp.ContentLength <= limit && !packed {
-		body.Grow(int(resp.ContentLength) + bytes.MinRead)
-	}
 	n, err := body.ReadFrom(io.LimitReader(from, limit+1))
 	switch {
 	case packed && !w.budget.spend(int(n)):

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/patch"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/internal/inspectionrules"
+	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/states"
+)
+
+// InspectionRules returns the controller of /v1/inspection_rules.
+//
+// Source: ironic/api/controllers/v1/inspection_rule.py. The operator's file of built-in rules is not supported: a
+// client creates each rule.
+func InspectionRules(s *rest.Service) *rest.Controller {
+	c := inspectionRuleResource.controller(s)
+	c.Admit = rest.RefuseBefore(since.InspectionRules, "inspection rules", s.Series < states.Flamingo)
+	return c
+}
+
+var inspectionRuleResource = &resource{
+	of: &conductor.InspectionRule{}, path: "inspection_rules", word: "inspection_rule", noun: "Rule", since: since.InspectionRules,
+	linked: "inspection",
+	fields: []field{
+		{name: "uuid", types: schema.TextOrNull},
+		{name: "description", types: schema.TextOrNull, max: 255},
+		{name: "priority", zero: json.Number("0"), schema: func(*rest.Request) *schema.Schema {
+			return &schema.Schema{Types: []string{"integer"}, Min: "0"}
+		}, convert: toInteger},
+		{name: "sensitive", types: []string{"boolean", "null"}, zero: false},
+		{name: "phase", types: schema.TextOrNull, max: 16, zero: mainPhase},
+		{name: "conditions", zero: []any{}, schema: conditionsSchema, shown: shownOperations},
+		{name: "actions", flags: required, zero: []any{}, schema: actionsSchema, shown: shownOperations},
+	},
+	list: listRules{
+		defaults: []string{"uuid", "priority", "phase", "description"}, detailSince: since.Detail, marker: (*rest.Args).Name,
+		filters: []filter{ignoredPhase},
+	},
+	orders: orders{
+		list:   []listCheck{fieldsChosen, pageValid, sortKeyHasOrder, markerExists},
+		post:   []check{bodyDecodes, bodyValid, ruleUUIDValid, ruleValid, fieldsSet},
+		patch:  []check{identValid, patchDecodes, patchNotNull, recordExists},
+		update: []check{rulePatchApplies, documentValid, ruleUUIDValid, ruleValid, ruleStaysItself, fieldsSet},
+	},
+}
+
+// mainPhase is the only phase of rules: the end of an agent's inspection.
+const mainPhase = "main"
+
+// ignoredPhase is a parameter that Ironic accepts and ignores.
+var ignoredPhase = filter{name: "phase", decode: anyType, apply: ignore}
+
+// conditionsSchema is the schema of the conditions of a rule.
+//
+// Source: ironic/api/schemas/v1/inspection_rule.py.
+func conditionsSchema(*rest.Request) *schema.Schema {
+	operation := operationSchema(inspectionrules.Operators())
+	operation.Properties = append(operation.Properties, schema.Property{
+		Name: "multiple", Schema: &schema.Schema{Enum: []string{"any", "all", "first", "last"}},
+	})
+	return &schema.Schema{Types: []string{"array"}, Items: operation}
+}
+
+// actionsSchema is the schema of the actions of a rule.
+func actionsSchema(r *rest.Request) *schema.Schema {
+	return &schema.Schema{Types: []string{"array"}, MinItems: 1, Items: operationSchema(inspectionrules.Actions(r.Series))}
+}
+
+// operationSchema is the schema of a condition or an action with one of the words.
+func operationSchema(words []string) *schema.Schema {
+	return &schema.Schema{
+		Types: []string{"object"}, Required: []string{"op", "args"},
+		Properties: []schema.Property{
+			{Name: "op", Schema: &schema.Schema{Enum: words}},
+			{Name: "args", Schema: &schema.Schema{Types: []string{"array", "object"}}},
+			{Name: "loop", Schema: &schema.Schema{Types: []string{"array", "object"}}},
+		},
+	}
+}
+
+// shownOperations returns the conditions or the actions of a rule as responses show them: without the keys that Ironic
+// does not know, and null for a sensitive rule.
+func shownOperations(_ *rest.Request, o record, v any) any {
+	if o.(*conductor.InspectionRule).Sensitive {
+		return nil
+	}
+	shown := []any{}
+	for _, item := range v.([]any) {
+		stored := item.(map[string]any)
+		operation := map[string]any{"op": stored["op"], "args": stored["args"]}
+		if loop := stored["loop"]; pyrepr.Truthy(loop) {
+			operation["loop"] = loop
+			if multiple, has := stored["multiple"]; has {
+				operation["multiple"] = multiple
+			}
+		}
+		shown = append(shown, operation)
+	}
+	return shown
+}
+
+// ruleUUIDValid refuses a UUID that is none.
+func ruleUUIDValid(q *request) error {
+	if text, is := q.values["uuid"].(string); is && !rest.IsUUID(text) {
+		return fault.Invalid("Expected UUID for uuid: %s", fault.Show(text))
+	}
+	return nil
+}
+
+// ruleValid refuses a rule that satisfies the schema, and is none. It replaces the operations with their stored form.
+//
+// Source: validate_rule in ironic/common/inspection_rules/validation.py.
+func ruleValid(q *request) error {
+	var invalid []string
+	if phase, has := q.values["phase"]; has && phase != mainPhase {
+		invalid = append(invalid, "Invalid phase: "+fault.Show(phase)+". Valid phases are: "+mainPhase)
+	}
+	if priority, _ := q.values["priority"].(json.Number); priority != "" {
+		if n, ok := integer(priority); !ok || n > 9999 {
+			invalid = append(invalid, "Priority must be between 0 and 9999 for user-defined rules.")
+		}
+	}
+	for _, name := range []string{"conditions", "actions"} {
+		check := inspectionrules.CheckAction
+		if name == "conditions" {
+			check = inspectionrules.CheckCondition
+		}
+		list, _ := q.values[name].([]any)
+		stored := make([]any, len(list))
+		for i, item := range list {
+			operation, err := check(item.(map[string]any))
+			switch {
+			case errors.Is(err, inspectionrules.ErrUnsupported):
+				return fault.Invalid("Invalid rule: %v", err)
+			case err != nil:
+				return &fault.Fault{Status: http.StatusInternalServerError, Text: err.Error()}
+			}
+			stored[i] = operation
+		}
+		if q.values[name] != nil {
+			q.values[name] = stored
+		}
+	}
+	switch len(invalid) {
+	case 0:
+		return nil
+	case 1:
+		return fault.Invalid("%s", invalid[0])
+	default:
+		return fault.Invalid("Multiple validation errors occurred: %s", strings.Join(invalid, "; "))
+	}
+}
+
+// patchNotNull refuses null in place of a patch.
+func patchNotNull(q *request) error {
+	if q.isNull {
+		return patch.ErrNull
+	}
+	return nil
+}
+
+// internalFields are the fields of Ironic's record that a patch may address without an effect.
+var internalFields = []string{"id", "created_at", "updated_at", "scope"}
+
+// rulePatchApplies applies the patch to the record as Ironic has it. It refuses to reveal a sensitive rule.
+func rulePatchApplies(q *request) (err error) {
+	rule := q.record.(*conductor.InspectionRule)
+	if values := q.patch.Values("sensitive"); rule.Sensitive && len(values) > 0 && values[0] != nil && !pyrepr.Truthy(values[0]) {
+		return fault.Invalid("Couldn't apply patch. Reason: Inspection rules cannot have the sensitive flag unset.")
+	}
+	document := map[string]any{}
+	for _, name := range internalFields {
+		document[name] = nil
+	}
+	for i := range q.fields {
+		f := &q.fields[i]
+		document[f.name] = f.value(rule)
+	}
+	if q.values, err = q.patch.Apply(document); err != nil {
+		return err
+	}
+	for name := range q.values {
+		if slices.Contains(internalFields, name) {
+			delete(q.values, name)
+		}
+	}
+	return nil
+}
+
+// ruleStaysItself refuses a patch that changes the UUID: Ironic does not find the record by its new one.
+func ruleStaysItself(q *request) error {
+	if uuid := q.values["uuid"]; uuid != metaOf(q.record).UUID {
+		return q.notFound(fault.Show(uuid))
+	}
+	return nil
+}

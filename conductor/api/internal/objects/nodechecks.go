@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/machine/admission"
+	"github.com/ironstate/ironstate/states"
+)
+
+// The checks of a new node and of a patched one. Source: post and patch in ironic/api/controllers/v1/node.py.
+
+// node returns the node of the request.
+func (q *request) node() *node { return q.record.(*node) }
+
+// nodeBefore returns the node before a PATCH, an empty one for a POST.
+func (q *request) nodeBefore() *node {
+	if n, is := q.before.(*node); is {
+		return n
+	}
+	return &node{}
+}
+
+// stateInitial sets the provision state of a new node.
+func stateInitial(q *request) error {
+	q.node().ProvisionState = q.r.Version.InitialState()
+	return nil
+}
+
+// newNodeNotNewer is fieldsNotNewer for a new node, which may have newer fields without a value.
+func newNodeNotNewer(q *request) error {
+	for name, value := range q.values {
+		empty := value == nil
+		if name == "conductor_group" {
+			empty = value == ""
+		}
+		if q.field(name).since > q.r.Version && !empty {
+			return fault.NotAcceptable
+		}
+	}
+	return nil
+}
+
+// classNotEmpty replaces an empty resource class by the default, as Ironic does.
+func classNotEmpty(q *request) error {
+	q.record.SetEmpty("resource_class", false)
+	return nil
+}
+
+// newNodeNameValid refuses a new node with an invalid name.
+func newNodeNameValid(q *request) error {
+	if name := q.values["name"]; name != nil {
+		return checkNodeName(q.r, name, "Cannot create node with invalid name '%s'")
+	}
+	return nil
+}
+
+// nodeNameValid refuses a patch that sets an invalid name.
+func nodeNameValid(q *request) error {
+	for _, name := range q.patch.Values("name") {
+		if err := checkNodeName(q.r, name, "Node "+q.r.Param(0)+": Cannot change name to invalid name '%s'"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reservedNames are not allowed as names of nodes, since they are segments of paths.
+var reservedNames = []string{"maintenance", "management", "states", "vendor_passthru", "detail", "validate"}
+
+// checkNodeName refuses an invalid name of a node. format is the text of the fault, with %s for the name.
+func checkNodeName(r *rest.Request, name any, format string) error {
+	if r.Version < since.Names {
+		return fault.NotAcceptable
+	}
+	s, ok := name.(string)
+	switch {
+	case !ok || !r.ValidName(s) || rest.IsUUID(s):
+		return fault.Invalid(format, fault.Show(name))
+	case slices.Contains(reservedNames, s):
+		return fault.Invalid("The word \"%s\" is reserved and can not be used as a node name. Reserved words are: %s.", s,
+			strings.Join(reservedNames, ", "))
+	default:
+		return nil
+	}
+}
+
+// resetIsBoolean refuses a value of reset_interfaces that is no boolean.
+func resetIsBoolean(q *request) error {
+	q.args.Boolean("reset_interfaces")
+	return q.args.Err
+}
+
+// resets returns whether the interfaces are reset.
+func (q *request) resets() bool {
+	reset := q.args.Boolean("reset_interfaces")
+	return reset != nil && *reset
+}
+
+// resetNotNewer refuses reset_interfaces with a version that does not have it.
+func resetNotNewer(q *request) error {
+	if q.args.Has("reset_interfaces") && q.r.Version < since.ResetInterfaces {
+		return fault.NotAcceptable
+	}
+	return nil
+}
+
+// resetWithDriver refuses reset_interfaces without a change of the driver.
+func resetWithDriver(q *request) error {
+	if q.resets() && len(q.patch.Values("driver")) == 0 {
+		return fault.Invalid("The reset_interfaces parameter can only be used when changing the node's driver.")
+	}
+	return nil
+}
+
+// nodePatchNotNewer is fieldsNotNewer for a node, whose newer fields may be removed.
+func nodePatchNotNewer(q *request) error {
+	for _, op := range q.patch {
+		if op.Op != "remove" && q.field(op.Field).since > q.r.Version {
+			return fault.NotAcceptable
+		}
+	}
+	return nil
+}
+
+// networkDataValid refuses a patch with invalid network data.
+func networkDataValid(q *request) error {
+	for _, data := range q.patch.Values("network_data") {
+		if text, _, refused := networkData(q.r.Series).Refusal(data); refused {
+			return fault.Invalid("Invalid network_data: %s ", text)
+		}
+	}
+	return nil
+}
+
+// parentMayChange refuses a new parent of a node that is no node of the same owner. Ironic looks for the first one of a
+// patch before it checks the rest of it.
+//
+// Source: authorize_node_link in ironic/api/controllers/v1/utils.py.
+func parentMayChange(q *request) error {
+	parents := q.patch.Values("parent_node")
+	if q.r.Series < states.Epoxy || len(parents) == 0 { // a removal is possible
+		return nil
+	}
+	name, _ := parents[0].(string)
+	parent, err := q.r.Conductor.Node(q.r.Context(), name)
+	if err != nil && !errors.Is(err, conductor.NotFound) {
+		return err
+	}
+	if err != nil || parent.Owner != q.node().Owner {
+		return parentRefused(parents[0])
+	}
+	return nil
+}
+
+func parentRefused(ident any) error {
+	return fault.Invalid("Unable to apply the requested parent_node '%s'. Requested value was invalid.", fault.Show(ident))
+}
+
+// nodeMayBePatched refuses a patch in a state that does not allow it.
+func nodeMayBePatched(q *request) error {
+	n := q.node()
+	removal := len(q.patch) == 1 && q.patch[0].Op == "remove" && q.patch[0].Path == "/instance_uuid"
+	switch {
+	case q.r.Conductor.Rules().Patch(n.Fields(), removal, q.r.Version) == nil:
+		return nil
+	case n.ProvisionState == states.Inspecting:
+		return fault.Conflict("Cannot update node \"%s\" while it is in state \"%s\".", n.UUID, n.ProvisionState)
+	default:
+		return fault.Conflict("Node %s can not be updated while a state transition is in progress.", q.r.Param(0))
+	}
+}
+
+// nodePatchApplies applies the patch to the fields that it changes. A removed field gets its default, as in Ironic, but
+// the driver has none.
+func nodePatchApplies(q *request) (err error) {
+	document := map[string]any{}
+	for _, name := range q.patch.Fields() {
+		document[name] = q.field(name).value(q.record)
+	}
+	if q.values, err = q.patch.Apply(document); err != nil {
+		return err
+	}
+	for name := range document {
+		if _, has := q.values[name]; !has && name == "driver" {
+			return fault.Schema("patch", "'driver' is a required property")
+		} else if !has {
+			q.values[name] = nil
+		}
+	}
+	return nil
+}
+
+// removedDefaultsMarked makes the removal of an interface that is the default a change in states where the conductor
+// refuses changes of interfaces. In Ironic every node names all its interfaces.
+func removedDefaultsMarked(q *request) error {
+	before, n := q.nodeBefore(), q.node()
+	if n.Maintenance || admission.InterfaceStates().Has(n.ProvisionState) {
+		return nil
+	}
+	for kind := range q.r.Describe(before.Driver).Interfaces {
+		if name, is := q.values[kind+"_interface"]; is && name == nil && before.Interfaces[kind] == "" {
+			if n.Interfaces == nil {
+				n.Interfaces = map[string]string{}
+			}
+			n.Interfaces[kind] = ""
+		}
+	}
+	return nil
+}
+
+// reasonWithRetired clears the reason of a retired node with the field retired, also if it was false, which null
+// replaces in Ironic.
+func reasonWithRetired(q *request) error {
+	if retired, is := q.values["retired"]; is && retired == nil {
+		q.node().RetiredReason = ""
+		q.record.SetEmpty("retired_reason", false)
+	}
+	return nil
+}
+
+// interfacesFollowDriver chooses the interfaces of a node whose driver changes, except those that the patch
+// chooses. The node gets the defaults of its new hardware type if they are reset, and keeps its
+// interfaces otherwise, also those that are defaults of the old one.
+func interfacesFollowDriver(q *request) error {
+	before, n := q.nodeBefore(), q.node()
+	if n.Driver == before.Driver {
+		return nil
+	}
+	patched := func(kind string) bool { _, is := q.values[kind+"_interface"]; return is }
+	interfaces := map[string]string{}
+	for kind := range q.r.Describe(before.Driver).Interfaces {
+		if !q.resets() && !patched(kind) {
+			interfaces[kind] = q.r.InterfaceOf(before, kind)
+		}
+	}
+	maps.DeleteFunc(n.Interfaces, func(kind, _ string) bool { return !patched(kind) })
+	maps.Copy(interfaces, n.Interfaces)
+	n.Interfaces = interfaces
+	return nil
+}
+
+// chassisMayGo refuses the removal of a node from its chassis with a version that does not have it.
+func chassisMayGo(q *request) error {
+	if q.nodeBefore().ChassisUUID != "" && q.node().ChassisUUID == "" && q.r.Version < since.ChassisRemoval {
+		return fault.NotAcceptable
+	}
+	return nil
+}
+
+// instanceNamed names the instance by its display name, if it has no other name.
+func instanceNamed(q *request) error {
+	if n := q.node(); n.InstanceName == "" && q.r.Series >= states.Gazpacho {
+		n.InstanceName, _ = n.InstanceInfo["display_name"].(string)
+	}
+	return nil
+}
+
+// referencesExist refuses a node that refers to an unknown chassis or parent node, and a node that no conductor can
+// manage. It replaces the name of a parent node by its UUID.
+func referencesExist(q *request) error {
+	r, before, n := q.r, q.nodeBefore(), q.node()
+	if n.ChassisUUID != "" && n.ChassisUUID != before.ChassisUUID {
+		if err := CheckChassis(r, n.ChassisUUID); err != nil {
+			return fault.As400(err)
+		}
+	}
+	if n.ParentNode != "" && n.ParentNode != before.ParentNode {
+		parent, err := r.Conductor.Node(r.Context(), n.ParentNode)
+		if errors.Is(err, conductor.NotFound) {
+			return parentRefused(n.ParentNode)
+		}
+		if err != nil {
+			return err
+		}
+		n.ParentNode = parent.UUID
+	}
+	if n.Driver == before.Driver && n.ConductorGroup == before.ConductorGroup {
+		return nil
+	}
+	members, err := r.Conductor.Members(r.Context())
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if m.Group == n.ConductorGroup && slices.Contains(m.Drivers, n.Driver) {
+			return nil
+		}
+	}
+	hint := ""
+	if r.Series >= states.Epoxy {
+		hint = " Ensure the driver is valid and enabled."
+	}
+	group := n.ConductorGroup
+	if q.before == nil { // as in the body
+		group, _ = q.values["conductor_group"].(string)
+	}
+	return fault.Invalid("No valid host was found. Reason: No conductor service registered which supports driver %s "+
+		"for conductor group \"%s\".%s",
+		fault.Show(n.Driver), fault.Show(group), hint)
+}
+
+// consoleStopped refuses a change of the driver while the console is enabled.
+func consoleStopped(q *request) error {
+	if before := q.nodeBefore(); q.node().Driver != before.Driver && before.ConsoleEnabled {
+		return fault.Conflict("Node %s can not update the driver while the console is enabled. Please stop the console first.", q.r.Param(0))
+	}
+	return nil
+}

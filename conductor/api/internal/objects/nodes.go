@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"cmp"
+	"net/http"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+)
+
+// Nodes returns the controller of /v1/nodes, without the child resources of a node.
+func Nodes(s *rest.Service) *rest.Controller {
+	c := nodeResource.controller(s)
+	c.Actions["delete"] = rest.Action{Serve: deleteNode, Idents: rest.NodeIdent, Optional: rest.AnyNumber}
+	return c
+}
+
+var nodeResource = &resource{
+	of: &node{}, path: "nodes", word: "node", noun: "Node",
+	fields: nodeFields,
+	links: []link{
+		{name: "ports"}, {name: "states", since: since.StateLinks}, {name: "portgroups", since: since.PortGroupsBelow},
+		{name: "volume", since: since.Volumes},
+	},
+	list: listRules{
+		defaults: []string{"instance_uuid", "maintenance", "power_state", "provision_state", "uuid", "name"}, detailSince: since.Detail,
+		filters: nodeFilters,
+		first:   []string{"chassis_uuid", "instance_uuid"},
+		types: []string{
+			"chassis_uuid", "instance_uuid", "associated", "maintenance", "retired", "marker", "limit", "fields", "detail", "sharded",
+			"include_children", "sort_key", "sort_dir",
+		},
+	},
+	// Source: get_all, detail and _get_nodes_collection, get_one, post and patch in ironic/api/controllers/v1/node.py.
+	orders: orders{
+		list: []listCheck{
+			listFieldsAllowed, nodeSortKeyNotNewer, filtersNotNewer, fieldsChosen, chassisGiven, pageValid, sortKeyHasOrder, markerExists,
+			childrenChosen, filtersApply,
+		},
+		details: []listCheck{
+			filtersInTurn(false), nodeSortKeyNotNewer, fieldsChosen, filtersInTurn(true), chassisGiven, pageValid, sortKeyHasOrder,
+			markerExists, childrenChosen, filtersApply,
+		},
+		get: []check{nodeOrJSONExists, fieldsAllowed, fieldsExist},
+		post: []check{
+			bodyDecodes, bodyValid, stateInitial, fieldsSet, newNodeNotNewer, classNotEmpty, newNodeNameValid, referencesExist,
+		},
+		patch: []check{
+			resetIsBoolean, patchDecodes, patchNotNull, resetNotNewer, fieldsPatchable, nodePatchNotNewer, resetWithDriver, networkDataValid,
+			pathNodeExists, parentMayChange,
+		},
+		update: []check{
+			nodeMayBePatched, nodeNameValid, nodePatchApplies, documentValid, fieldsSet, removedDefaultsMarked, reasonWithRetired,
+			interfacesFollowDriver, chassisMayGo, instanceNamed, referencesExist, consoleStopped,
+		},
+		delete: []check{pathNodeExists},
+	},
+	patchArgs: []string{"reset_interfaces"},
+	// Source: NODE_VALIDATE_EXTRA in ironic/api/controllers/v1/node.py.
+	checkedFirst: []string{
+		"automated_clean", "chassis_uuid", "console_enabled", "instance_uuid", "protected", "maintenance", "retired", "uuid",
+	},
+}
+
+// WriteNode writes the fields of a node that the request's version has.
+func WriteNode(r *rest.Request, w *wire.Writer, n *conductor.Node, fields rest.FieldSet) {
+	nodeResource.show(w, r, n, fields, false)
+}
+
+// WriteNodeFields writes the keys and values of the fields that the request's version has, in the order of the names.
+func WriteNodeFields(r *rest.Request, w *wire.Writer, n *conductor.Node, names []string) {
+	for _, name := range names {
+		if f := nodeResource.field(name); f.since <= r.Version {
+			f.write(w, r, n)
+		}
+	}
+}
+
+// Shard returns the shard of a node as a text, which may be empty, or nil for none.
+func Shard(n *conductor.Node) any { return stored(n, "shard") }
+
+// deleteNode answers DELETE /v1/nodes/NODE.
+func deleteNode(r *rest.Request) (rest.Answer, error) {
+	if err := oneSegment(&request{r: r}); err != nil {
+		return rest.Answer{}, err
+	}
+	return nodeResource.delete(r)
+}
+
+// oneSegment refuses further segments of a path behind the identifier of a node.
+func oneSegment(q *request) error {
+	if len(q.r.Params) > 1 {
+		return fault.NoSuchResource
+	}
+	return nil
+}
+
+// nodeOrJSONExists finds the node that the path of a GET names.
+func nodeOrJSONExists(q *request) (err error) {
+	q.record, err = q.r.FindNodeOrJSON(q.r.Param(0))
+	return err
+}
+
+// pathNodeExists finds the node that the path names.
+func pathNodeExists(q *request) (err error) {
+	q.record, err = q.r.Node(q.r.Param(0))
+	return err
+}
+
+// nodeSortKeyNotNewer is sortKeyNotNewer, also for the fields of later series.
+func nodeSortKeyNotNewer(q *listRequest) error {
+	if f := q.field(q.page.SortKey); f != nil && f.since > q.r.Version {
+		return fault.NotAcceptable
+	}
+	return nil
+}
+
+// chassisGiven refuses a path of the nodes of a chassis without the chassis.
+func chassisGiven(q *listRequest) error {
+	if q.parent != nil && !q.args.Given("chassis_uuid") {
+		return fault.Invalid("Chassis id not specified.")
+	}
+	return nil
+}
+
+// childrenChosen selects the nodes with the parent of the request.
+func childrenChosen(q *listRequest) error {
+	parent := q.args.Text("parent_node")
+	children := q.args.Given("include_children")
+	if !q.details { // where any text includes them
+		include := q.args.Boolean("include_children")
+		children = include != nil && *include
+	}
+	if !children {
+		q.selected.node = &parent // empty for the nodes without a parent
+		none := q.args.Has("parent_node") && parent == ""
+		q.selected.where(func(o record) bool { return o.(*node).ParentNode == parent && !none })
+	}
+	return q.args.Err
+}
+
+// nodesOfChassis returns the controller of the nodes of a chassis. Ironic does not permit a request for one of them,
+// but checks the arguments and the body before it says so.
+func nodesOfChassis(s *rest.Service) *rest.Controller {
+	below := &parent{filter: "chassis_uuid"}
+	c := Nodes(s)
+	c.Lookup = rest.Below("node", 0, nil)
+	c.Actions[rest.All] = rest.Action{Serve: listing{resource: nodeResource, parent: below}.serve, Optional: 1}
+	c.Actions["detail"] = rest.Action{
+		Method: http.MethodGet, Serve: listing{resource: nodeResource, parent: below, details: true}.serve, Optional: 1,
+	}
+	c.Actions[rest.One] = rest.Action{Optional: rest.AnyNumber}
+	for name, checks := range map[string][]check{
+		rest.One: {func(q *request) error { return q.r.QueryArgs("fields", "node_ident").Err }},
+		"post":   {bodyDecodes, bodyValid},
+		"patch":  {resetIsBoolean, patchDecodes},
+		"delete": {oneSegment},
+	} {
+		action := c.Actions[name]
+		action.Serve = func(r *rest.Request) (rest.Answer, error) {
+			q := &request{resource: nodeResource, r: r, args: r.QueryArgs(nodeResource.patchArgs...)}
+			return rest.Answer{}, cmp.Or(pass(q, checks, nil), r.NotPermitted())
+		}
+		c.Actions[name] = action
+	}
+	return c
+}

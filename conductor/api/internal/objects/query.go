@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"slices"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/states"
+)
+
+// hasSchemas reports whether the series has JSON schemas for the queries and bodies of the resource. It then checks the
+// version of a request first, and the query and the body before it looks for a record.
+//
+// Source: ironic/api/schemas/v1.
+func (x *resource) hasSchemas(s *rest.Service) bool {
+	if x.word == "allocation" {
+		return s.Series >= states.Gazpacho
+	}
+	return s.Series >= states.Hibiscus && !slices.Contains([]string{"node", "port", "runbook"}, x.word)
+}
+
+// versionFirst refuses a version that does not have the resource, if the series checks it first.
+func (x *resource) versionFirst(r *rest.Request) error {
+	if x.hasSchemas(r.Service) && x.word != "template" {
+		return r.CheckArgs(nil)
+	}
+	return nil
+}
+
+// directions are the orders of a list.
+var directions = []string{"asc", "desc"}
+
+// queryInSchema refuses an unknown order of a list, and fields that the resource does not have, if the series has a
+// schema for them. order is nil if the query has none.
+func (x *resource) queryInSchema(r *rest.Request, order *string, fields rest.FieldSet) error {
+	if !x.hasSchemas(r.Service) {
+		return nil
+	}
+	known := []string{"created_at", "links", "updated_at", "uuid"}
+	for _, f := range x.fields {
+		if f.name != "uuid" && !f.is(hidden) && f.since <= r.Highest && (x.word != "allocation" || f.since <= r.Version) {
+			known = append(known, f.name)
+		}
+	}
+	if x.word == "template" {
+		known = append(known, "description") // only the schema of the query knows it
+	}
+	for _, link := range x.links {
+		known = append(known, link.name)
+	}
+	slices.Sort(known)
+	for _, name := range fields {
+		if !slices.Contains(known, name) {
+			return fault.Invalid("Schema error: %s is not one of %s", fault.Repr(name), pyrepr.List(known))
+		}
+	}
+	if order != nil && !slices.Contains(directions, *order) {
+		return fault.Invalid("Schema error: %s is not one of %s", fault.Repr(*order), pyrepr.List(directions))
+	}
+	return nil
+}
+
+// listQueryInSchema is queryInSchema for a list.
+func listQueryInSchema(q *listRequest) error {
+	var order *string
+	if q.args.Has("sort_dir") {
+		order = &q.page.Direction
+	}
+	return q.queryInSchema(q.r, order, q.shown)
+}
+
+// patchInSchema refuses the patch of null, if the series has a schema for patches of the resource.
+func patchInSchema(q *request) error {
+	if q.isNull && q.hasSchemas(q.r.Service) {
+		return fault.Invalid("Schema error: None is not of type 'array'")
+	}
+	return nil
+}

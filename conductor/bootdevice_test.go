@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// recording is hardware that records a boot device on the node, and may fail then.
+type recording struct {
+	*conductor.Fake
+	err error
+}
+
+func (h recording) SetBootDevice(_ context.Context, n *conductor.Node, device string, _ bool) error {
+	n.DriverInternalInfo = map[string]any{"device": device}
+	return h.err
+}
+
+func TestWhatHardwareRecordsOfABootDeviceIsStoredUnlessItFails(t *testing.T) {
+	for _, failure := range []error{nil, errors.New("no answer")} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) {
+				c.SkipPowerSync, c.Hardware = true, map[string]conductor.Hardware{"fake-hardware": recording{&conductor.Fake{}, failure}}
+			})
+			n := f.node(states.Manageable)
+			err := f.SetBootDevice(f.ctx, n.UUID, "pxe", true)
+			require.Equal(t, failure == nil, err == nil, "%v", err)
+			n, err = f.Node(f.ctx, n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, map[bool]any{true: "pxe", false: nil}[failure == nil], n.DriverInternalInfo["device"])
+		})
+	}
+}
+
+// devices is hardware that boots from two devices.
+type devices struct{ *conductor.Fake }
+
+func (devices) BootDevices(context.Context, *conductor.Node) ([]string, error) {
+	return []string{"pxe", "uefihttp"}, nil
+}
+
+func (devices) SetBootDevice(context.Context, *conductor.Node, string, bool) error { return nil }
+
+func TestBootByHTTPIsKnownSince2024_1(t *testing.T) {
+	for series, known := range map[states.Series]bool{states.Bobcat: false, states.Caracal: true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) {
+				c.Table = series.Table()
+				c.SkipPowerSync, c.Hardware = true, map[string]conductor.Hardware{"fake-hardware": devices{&conductor.Fake{}}}
+			})
+			n := f.node(states.Manageable)
+			got, err := f.BootDevices(f.ctx, n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, map[bool][]string{true: {"pxe", "uefihttp"}, false: {"pxe"}}[known], got)
+
+			err = f.SetBootDevice(f.ctx, n.UUID, "uefihttp", false)
+			if !known {
+				require.ErrorIs(t, err, conductor.Invalid)
+				require.ErrorContains(t, err, "Invalid boot device uefihttp specified.")
+			} else {
+				require.NoError(t, err)
+			}
+			require.NoError(t, f.SetBootDevice(f.ctx, n.UUID, "pxe", false))
+		})
+	}
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/sleep"
+)
+
+// name returns the key of a member's name, whose value is the member's ID.
+func (l layout) name(hostname string) string { return l.names() + hostname }
+
+func (l layout) names() string { return l.prefix + "/v1/names/" }
+
+// takenError says that a lease holds the name of a member.
+type takenError struct{ lease clientv3.LeaseID }
+
+func (e *takenError) Error() string { return fmt.Sprintf("the lease %x has the name", e.lease) }
+
+// taken returns a [*takenError] if a lease holds the name.
+func (m *Membership) taken(ctx context.Context, name string) error {
+	found, err := retryRead(ctx, m.store, func() (*clientv3.GetResponse, error) {
+		return m.store.client.Get(ctx, m.store.layout.name(name))
+	})
+	switch {
+	case err != nil:
+		return failure(ctx, err)
+	case len(found.Kvs) > 0:
+		return &takenError{clientv3.LeaseID(found.Kvs[0].Lease)}
+	}
+	return nil
+}
+
+// holder describes the lease that holds a name.
+type holder struct {
+	lease    clientv3.LeaseID
+	left     time.Duration // until the lease ends, at the last look
+	renewals int
+}
+
+// leaseGrace is the time after the end of a lease in which its keys are deleted, see [Membership].
+const leaseGrace = 3500 * time.Millisecond
+
+// look returns the holder after a look at the lease, and whether its member is alive: the lease was renewed twice, or
+// it holds the name although it should have ended since it was first seen. A change of etcd's leader renews all leases
+// once.
+func (h holder) look(lease clientv3.LeaseID, left, ttl, since time.Duration) (next holder, alive bool) {
+	if h.lease != lease {
+		return holder{lease: lease, left: left}, false
+	}
+	next = holder{lease: lease, left: left, renewals: h.renewals}
+	if left > h.left {
+		next.renewals++
+	}
+	return next, next.renewals >= 2 || since > ttl+leaseGrace
+}
+
+// namePause is the time between two looks at the holder of a name.
+const namePause = 500 * time.Millisecond
+
+// claim registers a member. While the lease of a member that may be dead has its name, claim waits for the end of the
+// lease.
+func (m *Membership) claim(ctx context.Context, self conductor.Member) (*lease, error) {
+	var h holder
+	begun := time.Now()
+	for {
+		l, err := m.register(ctx, self)
+		var taken *takenError
+		if !errors.As(err, &taken) {
+			return l, err
+		}
+		if _, own := m.abandoned.LoadAndDelete(taken.lease); own {
+			m.leave(ctx, &lease{client: m.store.client, id: taken.lease, key: m.store.layout.name(self.Hostname)})
+			sleep.For(ctx, localPause)
+			continue
+		}
+		left, ttl, err := m.remaining(ctx, taken.lease)
+		if err != nil {
+			return nil, err
+		}
+		if taken.lease != h.lease {
+			begun = time.Now()
+			m.store.log.Warn("a member of the fleet has the name of this conductor: if its process is dead, its lease ends, "+
+				"and this conductor joins",
+				"name", self.Hostname, "within", ttl+leaseGrace)
+		}
+		var alive bool
+		if h, alive = h.look(taken.lease, left, ttl, time.Since(begun)); alive {
+			return nil, conductor.ErrNameTaken
+		}
+		if !sleep.For(ctx, namePause) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// remaining returns the time until a lease ends, at most 0 if it has ended, and its TTL.
+func (m *Membership) remaining(ctx context.Context, id clientv3.LeaseID) (left, ttl time.Duration, err error) {
+	ctx, done, err := m.store.begin(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer done()
+	answer, err := m.store.client.TimeToLive(ctx, id)
+	if err != nil {
+		return 0, 0, failure(ctx, err)
+	}
+	return time.Duration(answer.TTL) * time.Second, time.Duration(answer.GrantedTTL) * time.Second, nil
+}

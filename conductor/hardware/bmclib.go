@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/bmc-toolbox/bmclib/v2"
+	provider "github.com/bmc-toolbox/bmclib/v2/bmc"
+	"github.com/bmc-toolbox/bmclib/v2/providers/rpc"
+	inventory "github.com/bmc-toolbox/common"
+	"github.com/jacobweinstock/registrar"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/secret"
+)
+
+// bmclibProviders maps the words of bmclib_provider to bmclib's names.
+var bmclibProviders = map[string]string{
+	"asrockrack": "asrockrack", "dell": "dell", "intel-amt": "IntelAMT", "openbmc": "openbmc", "rpc": rpc.ProviderName,
+	"supermicro": "supermicro",
+}
+
+// NewBMCLib returns the hardware type "bmclib", which manages machines by a provider of
+// github.com/bmc-toolbox/bmclib: their power, their boot device and, where the provider has them, their virtual media
+// and the versions of their firmware. It has no counterpart in Ironic. The error is a [*conductor.ConfigError].
+//
+// The provider is trusted, and so is the BMC: none of the guarantees of package bmc hold, except that errors have no
+// password, that a panic of the call's own goroutine is an error, and that certificates are verified. A provider may
+// log in several times, follow redirects, read answers without bound, or ignore the context. Each log-in and each
+// change asks for a permission ([conductor.Permit]), and by HTTP so does each connection, of which every request has
+// its own; intel-amt has connections of its own, so that requests within one change do not ask.
+func NewBMCLib(c Config) (*Type, error) {
+	return newBMCLib(c, (&net.Dialer{Timeout: 10 * time.Second}).DialContext)
+}
+
+func newBMCLib(c Config, dial dialer) (*Type, error) {
+	b := anyBMC{cmp.Or(c.Timeout, 30*time.Second), dial}
+	return New(c, Interfaces{
+		Power: []Power{bmclibPower{b}}, Management: []Management{bmclibManagement{b}, NoManagement()},
+		Firmware: []Interface{bmclibFirmware{b}},
+	})
+}
+
+// dialer opens connections to BMCs by HTTP.
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// anyBMC is the common part of the interfaces "bmclib".
+type anyBMC struct {
+	timeout time.Duration
+	dial    dialer
+}
+
+// Name implements [Interface].
+func (anyBMC) Name() string { return "bmclib" }
+
+// Properties implements [Interface].
+func (anyBMC) Properties() map[string]string {
+	return map[string]string{
+		"bmclib_provider":  "Provider of bmclib: asrockrack, dell, intel-amt, openbmc, rpc or supermicro. Required.",
+		"bmclib_address":   "Host of the BMC, and with rpc the URL of the service that manages it. Required.",
+		"bmclib_host":      "With rpc: what the service is told as the host of the BMC.",
+		"bmclib_username":  "User of the BMC. Required, except with rpc.",
+		"bmclib_password":  "Password of the user. Required; with rpc it is the secret that signs the requests.",
+		"bmclib_verify_ca": "As redfish_verify_ca. It has no effect with intel-amt, which uses HTTP.",
+	}
+}
+
+// Validate implements [Interface].
+func (b anyBMC) Validate(n Node) error {
+	_, _, err := b.client(context.Background(), n.Node)
+	return err
+}
+
+// client returns a function that makes a client of bmclib for one call, and the password.
+func (b anyBMC) client(ctx context.Context, n *conductor.Node) (make func() *bmclib.Client, password secret.Text, err error) {
+	i := info{n}
+	required := []string{"bmclib_provider", "bmclib_address", "bmclib_password"}
+	var word, address, host, user, text string
+	if err := i.texts(map[string]*string{
+		"bmclib_provider": &word, "bmclib_address": &address, "bmclib_host": &host, "bmclib_username": &user, "bmclib_password": &text,
+	}); err != nil {
+		return nil, password, err
+	}
+	if word != rpc.ProviderName {
+		required = append(required, "bmclib_username")
+	}
+	if err := i.require("bmclib properties", required...); err != nil {
+		return nil, password, err
+	}
+	name, known := bmclibProviders[word]
+	switch {
+	case !known:
+		return nil, password, i.invalid("bmclib_provider", "want one of %q", slices.Sorted(maps.Keys(bmclibProviders)))
+	case word == rpc.ProviderName && !loadable(address):
+		return nil, password, i.invalid("bmclib_address", "with rpc it must be an http or https URL")
+	}
+	pool, insecure, err := i.verifyCA("bmclib_verify_ca")
+	if err != nil {
+		return nil, password, err
+	}
+	options := []bmclib.Option{bmclib.WithHTTPClient(&http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, // each request has a connection and asks for its permission
+		TLSClientConfig:   &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool, InsecureSkipVerify: insecure},
+		DialContext: func(dialing context.Context, network, address string) (net.Conn, error) {
+			if err := conductor.Permit(ctx); err != nil {
+				return nil, err
+			}
+			return b.dial(dialing, network, address)
+		},
+	}})}
+	if word == rpc.ProviderName {
+		consumer := rpc.Provider{ConsumerURL: address}
+		consumer.Opts.HMAC.Secrets = rpc.Secrets{rpc.SHA256: {text}}
+		options, address = append(options, bmclib.WithRPCOpt(consumer)), host
+	}
+	return func() *bmclib.Client {
+		client := bmclib.NewClient(address, user, text, options...)
+		client.Registry.Drivers = client.Registry.For(name)
+		return client
+	}, secret.New(text), nil
+}
+
+// oneCall is a client of bmclib that does one thing beside reading the power state.
+type oneCall struct {
+	*bmclib.Client
+	do func(context.Context, *bmclib.Client) (power string, err error)
+}
+
+// Open asks for the permission of the log-in.
+func (c oneCall) Open(ctx context.Context) error {
+	if err := conductor.Permit(ctx); err != nil {
+		return err
+	}
+	return c.Client.Open(ctx)
+}
+
+// GetPowerState asks whether the operation is permitted.
+func (c oneCall) GetPowerState(ctx context.Context) (string, error) {
+	if err := conductor.Permit(ctx); err != nil {
+		return "", err
+	}
+	return c.do(ctx, c.Client)
+}
+
+// call opens a client, does something, and closes it. It returns the power state that do has returned.
+func (b anyBMC) call(
+	ctx context.Context, n *conductor.Node, do func(context.Context, *bmclib.Client) (string, error),
+) (states.Power, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
+	defer cancel()
+	client, password, err := b.client(ctx, n)
+	if err != nil {
+		return states.NoPower, err
+	}
+	return bmc.FromClient(func() oneCall { return oneCall{client(), do} }, password).Verify(ctx)
+}
+
+// change is call for a change, which bmclib may refuse without an error.
+func (b anyBMC) change(ctx context.Context, n *conductor.Node, do func(context.Context, *bmclib.Client) (bool, error)) error {
+	_, err := b.call(ctx, n, func(ctx context.Context, c *bmclib.Client) (string, error) {
+		done, err := do(ctx, c)
+		if err == nil && !done {
+			err = errors.New("the provider has not done it")
+		}
+		return "on", err // a power state that is not used
+	})
+	return err
+}
+
+// has reports whether the node's provider is an A.
+func has[A any](ctx context.Context, b anyBMC, n *conductor.Node) (bool, error) {
+	client, _, err := b.client(ctx, n)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(client().Registry.Drivers, func(d *registrar.Driver) bool {
+		_, ok := d.DriverInterface.(A)
+		return ok
+	}), nil
+}
+
+// provides refuses a function that the node's provider lacks, which is no A.
+func provides[A any](ctx context.Context, b anyBMC, n *conductor.Node, function string) error {
+	if has, err := has[A](ctx, b, n); has || err != nil {
+		return err
+	}
+	return &conductor.Error{Reason: conductor.Unsupported, Text: conductor.UnsupportedText(n.Driver, function)}
+}
+
+// bmclibPower is the power interface "bmclib".
+type bmclibPower struct{ anyBMC }
+
+// PowerState implements [Power].
+func (b bmclibPower) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	return b.call(ctx, n, func(ctx context.Context, c *bmclib.Client) (string, error) { return c.GetPowerState(ctx) })
+}
+
+// SetPower implements [Power].
+func (b bmclibPower) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
+	word, known := map[states.Power]string{states.PowerOn: "on", states.PowerOff: "off", states.PowerRebooting: "cycle"}[power]
+	if !known {
+		return fmt.Errorf("the hardware type bmclib has no %s: %w", power, errors.ErrUnsupported)
+	}
+	return b.change(ctx, n, func(ctx context.Context, c *bmclib.Client) (bool, error) { return c.SetPowerState(ctx, word) })
+}
+
+// bmclibManagement is the management interface "bmclib".
+type bmclibManagement struct{ anyBMC }
+
+var bmclibDevices = []string{"pxe", "disk", "cdrom", "bios"}
+
+// BootDevices implements [Management].
+func (bmclibManagement) BootDevices(context.Context, *conductor.Node) ([]string, error) {
+	return slices.Clone(bmclibDevices), nil
+}
+
+// BootDevice implements [Management]. Few providers can read it.
+func (b bmclibManagement) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
+	if err := provides[provider.BootDeviceOverrideGetter](ctx, b.anyBMC, n, "get_boot_device"); err != nil {
+		return "", false, err
+	}
+	_, err = b.call(ctx, n, func(ctx context.Context, c *bmclib.Client) (string, error) {
+		boot, err := c.GetBootDeviceOverride(ctx)
+		device, persistent = string(boot.Device), boot.IsPersistent
+		return "on", err
+	})
+	if device == "none" {
+		device = ""
+	}
+	return device, persistent, err
+}
+
+// SetBootDevice implements [Management].
+func (b bmclibManagement) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
+	if !slices.Contains(bmclibDevices, device) {
+		return &conductor.Error{Reason: conductor.Invalid, Text: "Invalid boot device " + device + " specified."}
+	}
+	return b.change(ctx, n, func(ctx context.Context, c *bmclib.Client) (bool, error) {
+		return c.SetBootDevice(ctx, device, persistent, n.WantedBootMode() != "bios")
+	})
+}
+
+// bmclibMedia maps the devices of virtual media to bmclib's kinds.
+var bmclibMedia = map[string]string{"cdrom": "CD", "floppy": "Floppy", "disk": "USBStick"}
+
+// VirtualMedia implements [MediaManager]: bmclib reads none.
+func (bmclibManagement) VirtualMedia(context.Context, *conductor.Node) ([]conductor.VirtualMedia, error) {
+	return nil, &verify.Error{Op: "virtual media", Kind: verify.Unsupported, Err: errors.New("bmclib does not read them")}
+}
+
+// AttachVirtualMedia implements [MediaManager].
+func (b bmclibManagement) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
+	if bmclibMedia[device] == "" {
+		return &conductor.Error{Reason: conductor.Invalid, Text: "Invalid virtual media device " + device + " specified."}
+	}
+	if err := provides[provider.VirtualMediaSetter](ctx, b.anyBMC, n, "virtual media"); err != nil {
+		return err
+	}
+	return b.change(ctx, n, func(ctx context.Context, c *bmclib.Client) (bool, error) {
+		return c.SetVirtualMedia(ctx, bmclibMedia[device], image)
+	})
+}
+
+// DetachVirtualMedia implements [MediaManager].
+func (b bmclibManagement) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
+	for _, device := range devices {
+		if err := b.AttachVirtualMedia(ctx, n, device, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bmclibFirmware is the firmware interface "bmclib".
+type bmclibFirmware struct{ anyBMC }
+
+// ReadFirmware implements [FirmwareReader]. It returns nil if the provider reads no inventory, as rpc and intel-amt.
+func (b bmclibFirmware) ReadFirmware(ctx context.Context, n *conductor.Node) (found []conductor.FirmwareComponent, err error) {
+	if reads, err := has[provider.InventoryGetter](ctx, b.anyBMC, n); !reads {
+		return nil, err
+	}
+	add := func(name string, c inventory.Common) {
+		if c.Firmware != nil && c.Firmware.Installed != "" {
+			found = append(found, conductor.FirmwareComponent{
+				Component: name, CurrentVersion: c.Firmware.Installed, Vendor: c.Vendor, Model: c.Model, SerialNumber: c.Serial,
+			})
+		}
+	}
+	_, err = b.call(ctx, n, func(ctx context.Context, c *bmclib.Client) (string, error) {
+		device, err := c.Inventory(ctx)
+		if err != nil {
+			return "", err
+		}
+		if device.BIOS != nil {
+			add("bios", device.BIOS.Common)
+		}
+		if device.BMC != nil {
+			add("bmc", device.BMC.Common)
+		}
+		for _, nic := range device.NICs {
+			add("nic:"+cmp.Or(nic.Serial, nic.ID), nic.Common)
+		}
+		return "on", nil
+	})
+	return found, err
+}

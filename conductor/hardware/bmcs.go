@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+)
+
+// bmcs is the common part of the interfaces "redfish" or "ipmitool" of a hardware type: the BMCs that they reach by
+// package bmc.
+type bmcs struct {
+	name       string // of the interfaces
+	properties map[string]string
+	devices    []string // that a machine can boot from
+	// parse returns the configuration of a node's BMC from its driver_info.
+	parse func(info) (bmc.Config, error)
+
+	config Config
+	driver *bmc.Driver
+	calls  calls
+
+	biosTimeout, biosInterval time.Duration // constants but for tests
+}
+
+// open makes the driver.
+func (b *bmcs) open(c Config) (err error) {
+	if b.config, err = c.withDefaults(); err != nil {
+		return err
+	}
+	b.calls.byID, b.biosTimeout, b.biosInterval = map[string]*call{}, biosTimeout, biosInterval
+	b.driver, err = bmc.NewDriver(bmc.DriverConfig{Lookup: b.calls.lookup, Sessions: b.config.Sessions})
+	return err
+}
+
+// Name implements [Interface].
+func (b *bmcs) Name() string { return b.name }
+
+// Properties implements [Interface].
+func (b *bmcs) Properties() map[string]string { return maps.Clone(b.properties) }
+
+// Validate implements [Interface].
+func (b *bmcs) Validate(n Node) error {
+	_, _, err := b.verifier(n.Node)
+	return err
+}
+
+// verifier returns the verifier and the configuration of a node's BMC.
+func (b *bmcs) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) {
+	c, err := b.parse(info{n})
+	if err != nil {
+		return nil, c, err
+	}
+	c.Timeout = b.config.Timeout
+	c.CheckManagement = b.config.CheckManagement
+	c.AnyBIOSSetting = b.config.AnyBIOSSetting
+	c.BootMode = n.WantedBootMode()
+	v, err := bmc.New(c)
+	if err != nil {
+		return nil, c, &conductor.Error{Reason: conductor.Invalid, Err: err,
+			Text: fmt.Sprintf("The driver_info of node %s cannot be used: %v", n.UUID, err)}
+	}
+	return v, c, nil
+}
+
+// do calls f, which calls the driver for a node. During the call b.calls has the configuration of
+// the node's BMC.
+func (b *bmcs) do(n *conductor.Node, f func() error) error {
+	_, c, err := b.verifier(n)
+	if err != nil {
+		return err
+	}
+	b.calls.begin(n.UUID, c)
+	defer b.calls.end(n.UUID)
+	return f()
+}
+
+// bmcPower is the power interface "redfish" or "ipmitool". It closes the driver of all interfaces.
+type bmcPower struct{ *bmcs }
+
+// Close logs out of all open sessions.
+func (b bmcPower) Close(ctx context.Context) error { return b.driver.Close(ctx) }
+
+// Verify implements [Verifier].
+func (b bmcPower) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	v, _, err := b.verifier(n)
+	if err != nil {
+		return states.NoPower, err
+	}
+	return v.Verify(ctx)
+}
+
+// PowerState implements [Power].
+func (b bmcPower) PowerState(ctx context.Context, n *conductor.Node) (power states.Power, err error) {
+	err = b.do(n, func() (err error) {
+		power, err = b.driver.PowerState(ctx, n.UUID)
+		return err
+	})
+	return power, err
+}
+
+// SetPower implements [Power]. It does not support soft rebooting.
+func (b bmcPower) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
+	return b.do(n, func() error { return b.driver.SetPower(ctx, n.UUID, power) })
+}
+
+// calls are the calls in flight, by the node's UUID.
+type calls struct {
+	mu   sync.Mutex
+	byID map[string]*call
+}
+
+// call counts the calls in flight of one node.
+type call struct {
+	config bmc.Config // of the latest call
+	count  int
+}
+
+func (c *calls) begin(id string, config bmc.Config) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byID[id] == nil {
+		c.byID[id] = &call{}
+	}
+	c.byID[id].config = config
+	c.byID[id].count++
+}
+
+func (c *calls) end(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byID[id].count--; c.byID[id].count == 0 {
+		delete(c.byID, id)
+	}
+}
+
+// lookup returns the configuration of a node's BMC to the driver.
+func (c *calls) lookup(_ context.Context, id string) (bmc.Config, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found, ok := c.byID[id]
+	if !ok {
+		return bmc.Config{}, fmt.Errorf("no call for node %s is in flight", id)
+	}
+	return found.config, nil
+}

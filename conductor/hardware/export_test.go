@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware
+
+import (
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+// AwaitBIOS sets how long a step waits for the BIOS settings that it has set, and how often it reads them.
+func (b *Type) AwaitBIOS(timeout, interval time.Duration) {
+	b.bmcs().biosTimeout, b.bmcs().biosInterval = timeout, interval
+}
+
+// bmcs returns the BMCs of the type "redfish" or "ipmi".
+func (b *Type) bmcs() *bmcs { return b.interfaces.Power[0].(bmcPower).bmcs }
+
+// on returns a node of the type with the interfaces that it has chosen.
+func (b *Type) on(n *conductor.Node) Node {
+	node, err := b.node(n)
+	if err != nil {
+		panic(err)
+	}
+	return node
+}
+
+// NewBMCLibDialing returns the type "bmclib" whose connections to BMCs are opened by a function.
+var NewBMCLibDialing = newBMCLib

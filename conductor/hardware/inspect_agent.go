@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware
+
+import (
+	"context"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// AgentInspect returns the inspect interface "agent", by which the agent inspects its machine.
+func AgentInspect() Interface { return agentInspect{} }
+
+type agentInspect struct{}
+
+func (agentInspect) Name() string                     { return "agent" }
+func (agentInspect) Properties() map[string]string    { return nil }
+func (agentInspect) UsesAgent(Node, states.Work) bool { return true }
+
+func (agentInspect) Validate(n Node) error {
+	if err := n.Chosen.Power.Validate(n); err != nil {
+		return err
+	}
+	_, err := n.Chosen.Boot.ServesAgent(n)
+	return err
+}
+
+func (b agentInspect) Steps(n Node, work states.Work) []conductor.Step {
+	if work != states.WorkInspect {
+		return nil
+	}
+	return []conductor.Step{
+		{Step: "inspect_hardware", Priority: 100, Abortable: true, Run: n.Chosen.Run(b.start)},
+		{Step: "tear_down", Priority: 20, Run: n.Chosen.Run(b.end)},
+	}
+}
+
+// start boots the agent, which then sends its inspection data to the API. An agent in a ready image must
+// contain the address.
+//
+// Source: inspect_hardware in ironic/drivers/modules/inspector/interface.py.
+func (agentInspect) start(ctx context.Context, t Task) error {
+	parameters := map[string]string{"ipa-inspection-callback-url": t.Chosen.config.APIURL + "/v1/continue_inspection"}
+	err := bootInto(ctx, t, func() error { return t.Chosen.Boot.PrepareRamdisk(ctx, t, parameters) })
+	if err != nil {
+		return err
+	}
+	return conductor.ErrWait
+}
+
+// end powers the machine off, unless the node has disable_power_off, and removes what its boot needed. By fast track
+// the agent stays.
+//
+// Source: clean_up in ironic/drivers/modules/inspector/interface.py.
+func (agentInspect) end(ctx context.Context, t Task) error {
+	if t.KeepsAgent() {
+		return nil
+	}
+	if !t.Node().DisablePowerOff {
+		if err := t.SetPower(ctx, states.PowerOff); err != nil {
+			return err
+		}
+	}
+	if err := t.Chosen.Boot.CleanUpRamdisk(ctx, t); err != nil {
+		return err
+	}
+	return t.ForgetAgent(ctx)
+}

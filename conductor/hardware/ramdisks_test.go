@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware/images"
+	"github.com/ironstate/ironstate/states"
+)
+
+// serving returns a hardware type that serves images.
+func serving(t *testing.T) *Type {
+	t.Helper()
+	server, err := images.New(images.Config{Folder: t.TempDir(), URL: "http://192.0.2.1:6180"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	b, err := NewRedfish(Config{Images: server, APIURL: "http://192.0.2.1:6385", Bootloader: "http://images.example/esp"})
+	require.NoError(t, err)
+	return b
+}
+
+func TestARescueBootsItsOwnRamdiskIfItIsNamedWhole(t *testing.T) {
+	const at = "http://images.example/"
+	b := serving(t)
+	for _, test := range []struct {
+		state states.State
+		names []string // of the keys of driver_info
+		want  string   // the prefix of the kernel and the ramdisk; empty for an error or none
+	}{
+		{states.Rescuing, []string{"rescue_kernel", "rescue_ramdisk", "deploy_kernel", "deploy_ramdisk"}, "rescue"},
+		{states.Rescuing, []string{"rescue_kernel", "rescue_ramdisk"}, "rescue"},
+		{states.Rescuing, []string{"rescue_kernel", "deploy_kernel", "deploy_ramdisk"}, "deploy"},
+		{states.Rescuing, []string{"rescue_ramdisk", "deploy_kernel", "deploy_ramdisk"}, "deploy"},
+		{states.Cleaning, []string{"rescue_kernel", "rescue_ramdisk", "deploy_kernel", "deploy_ramdisk"}, "deploy"},
+		{states.Cleaning, []string{"rescue_kernel", "rescue_ramdisk"}, ""},
+		{states.Cleaning, []string{"deploy_kernel"}, ""},
+		{states.Cleaning, []string{"deploy_ramdisk"}, ""},
+	} {
+		n := &conductor.Node{
+			UUID:           "1be26c0b-03f2-4d2e-ae87-c02d7f33c123",
+			Driver:         "redfish",
+			ProvisionState: test.state,
+			DriverInfo:     map[string]any{},
+		}
+		for _, name := range test.names {
+			n.DriverInfo[name] = at + name
+		}
+		for kind, medium := range map[string]func(Node) (medium, error){
+			"ipxe": scriptBoot{}.agentMedium, "redfish-virtual-media": mediaBoot{}.agentMedium,
+		} {
+			m, err := medium(b.on(n))
+			if test.want != "" {
+				require.NoError(t, err, "%s %v", kind, test)
+				require.Equal(t, at+test.want+"_kernel", m.kernel)
+				require.Equal(t, at+test.want+"_ramdisk", m.ramdisk)
+				require.Equal(t, "nofb nomodeset vga=normal", m.parameters)
+				continue
+			}
+			require.True(t, err != nil || m.kernel == "" && m.ramdisk == "", "%s %v", kind, test)
+		}
+	}
+}
+
+func TestAnInstanceOfIPXEHasWhatAScriptCanName(t *testing.T) {
+	const at = "http://images.example/"
+	b := serving(t)
+	for _, test := range []struct {
+		instance map[string]any
+		ok       bool
+	}{
+		{nil, true},
+		{map[string]any{"boot_iso": at + "a.iso"}, true},
+		{map[string]any{"boot_iso": at + "a b.iso"}, false},
+		{map[string]any{"boot_iso": at + "${net0/mac}.iso"}, false},
+		{map[string]any{"boot_iso": "file:///a.iso"}, false},
+		{map[string]any{"boot_iso": "a.iso"}, false},
+		{map[string]any{"kernel": at + "k", "ramdisk": at + "r"}, true},
+		{map[string]any{"kernel": at + "k"}, false},
+		{map[string]any{"ramdisk": at + "r"}, false},
+		{map[string]any{"kernel": at + "k", "ramdisk": "ftp://images.example/r"}, false},
+		{map[string]any{"kernel": at + "k", "ramdisk": at + "r", "ramdisk_kernel_arguments": "a=${b}"}, false},
+	} {
+		_, err := scriptBoot{}.instanceMedium(b.on(&conductor.Node{Driver: "redfish", InstanceInfo: test.instance}))
+		require.Equal(t, test.ok, err == nil, "%v: %v", test.instance, err)
+		if err != nil {
+			require.ErrorIs(t, err, conductor.Invalid)
+		}
+	}
+}
+
+func TestAConfigDriveIsBuiltInTheFolderOfImages(t *testing.T) {
+	files := map[string][]byte{"openstack/latest/user_data": []byte("a text")}
+	plain, err := NewRedfish(Config{})
+	require.NoError(t, err)
+	_, err = plain.BuildConfigDrive(t.Context(), files)
+	require.NoError(t, err)
+	with := serving(t)
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	_, err = with.BuildConfigDrive(t.Context(), files)
+	require.NoError(t, err)
+	_, err = plain.BuildConfigDrive(t.Context(), files)
+	require.ErrorContains(t, err, "build a configuration drive: ")
+	var wrong *conductor.ConfigError
+	_, err = new(Type).BuildConfigDrive(t.Context(), files)
+	require.ErrorAs(t, err, &wrong)
+}
+
+func TestTheBootLoaderOfBIOSMachinesIsInTheFolderOfImages(t *testing.T) {
+	b := serving(t)
+	folder := filepath.Dir(b.config.Images.Temporary())
+	for _, files := range [][]string{{"", ""}, {"isolinux.bin", ""}, {"isolinux.bin", "ldlinux.c32"}} {
+		var want [2]string
+		for i, name := range files {
+			if name != "" {
+				require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("code"), 0o600))
+				want[i] = "file://" + filepath.Join(folder, name)
+			}
+		}
+		isolinux, ldlinux := mediaBoot{}.isolinux(b.on(&conductor.Node{}))
+		require.Equal(t, want, [2]string{isolinux, ldlinux})
+	}
+}
+
+func TestTheBootTimeoutOfIPMIIsDisabledUnlessTheNodeKeepsIt(t *testing.T) {
+	for value, keeps := range map[any]bool{nil: false, true: false, "false": true, "0": true} {
+		c, err := parseIPMI(info{&conductor.Node{DriverInfo: map[string]any{
+			"ipmi_address": "192.0.2.1", "ipmi_username": "u", "ipmi_password": "p", "ipmi_disable_boot_timeout": value,
+		}}})
+		require.NoError(t, err)
+		require.Equal(t, keeps, c.KeepBootTimeout, "%v", value)
+	}
+}
+
+func TestTheWordsOfVerifyCAAreTrueOrFalse(t *testing.T) {
+	for value, insecure := range map[any]bool{true: false, false: true, "True": false, " no ": true, "0": true, "yes": false} {
+		pool, got, err := info{&conductor.Node{DriverInfo: map[string]any{"redfish_verify_ca": value}}}.verifyCA("redfish_verify_ca")
+		require.NoError(t, err)
+		require.Nil(t, pool)
+		require.Equal(t, insecure, got, "%v", value)
+	}
+}
+
+func TestTheOptionsOfATypeAreThoseOfItsBMCs(t *testing.T) {
+	b, err := NewRedfish(Config{Timeout: 7 * time.Second, AnyBIOSSetting: true, CheckManagement: true})
+	require.NoError(t, err)
+	_, c, err := b.bmcs().verifier(&conductor.Node{UUID: "1", DriverInfo: map[string]any{
+		"redfish_address": "https://192.0.2.1", "redfish_username": "u", "redfish_password": "p",
+	}})
+	require.NoError(t, err)
+	require.Equal(t, 7*time.Second, c.Timeout)
+	require.True(t, c.AnyBIOSSetting)
+	require.True(t, c.CheckManagement)
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+)
+
+// redfishManagement is the management interface "redfish".
+//
+// Source: ironic/drivers/modules/redfish/management.py, also for the texts.
+type redfishManagement struct{ bmcManagement }
+
+// redfishError returns the error of a function whose request a BMC has refused, with Ironic's text, in which NODE
+// stands for the node's UUID. It returns nil for nil.
+//
+// Source: RedfishError in ironic/common/exception.py.
+func redfishError(n *conductor.Node, text string, err error) error {
+	if err == nil {
+		return nil
+	}
+	//lint:ignore ST1005 the text is Ironic's
+	return fmt.Errorf("Redfish exception occurred. Error: %s%w", strings.Replace(text, "NODE", n.UUID, 1), err)
+}
+
+// refused is redfishError, except for operations that the BMC does not support.
+func refused(n *conductor.Node, text string, err error) error {
+	if errors.Is(err, verify.Unsupported) {
+		return err
+	}
+	return redfishError(n, text, err)
+}
+
+// SetBootDevice implements [Management].
+func (b redfishManagement) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
+	if err := b.checkDevice(device); err != nil {
+		return err
+	}
+	err := b.bmcManagement.SetBootDevice(ctx, n, device, persistent)
+	return redfishError(n, "Redfish set boot device failed for node NODE. Error: ", err)
+}
+
+// restoreBootDevice sets the boot device again that the BMC does not keep. If that fails, the machine boots by its own
+// order, as in Ironic.
+func (b redfishManagement) restoreBootDevice(ctx context.Context, n *conductor.Node) {
+	if device := deviceOnce(n); device != "" {
+		_ = b.do(n, func() error { return b.driver.SetBootDevice(ctx, n.UUID, device, false) })
+	}
+}
+
+// InjectNMI implements [NMIInjector].
+func (b redfishManagement) InjectNMI(ctx context.Context, n *conductor.Node) error {
+	return refused(n, "Redfish inject NMI failed for node NODE. Error: ", b.bmcManagement.InjectNMI(ctx, n))
+}
+
+// SetBootMode implements [BootModeSetter].
+func (b redfishManagement) SetBootMode(ctx context.Context, n *conductor.Node, mode string) error {
+	err := b.do(n, func() error { return b.driver.SetBootMode(ctx, n.UUID, mode) })
+	return refused(n, "Setting boot mode to "+mode+" failed for node NODE. Error: ", err)
+}
+
+// SetSecureBoot implements [BootModeSetter].
+func (b redfishManagement) SetSecureBoot(ctx context.Context, n *conductor.Node, enabled bool) error {
+	err := b.do(n, func() error { return b.driver.SetSecureBoot(ctx, n.UUID, enabled) })
+	return refused(n, "Failed to set secure boot state on node NODE to "+pyrepr.Of(enabled)+": ", err)
+}
+
+// VirtualMedia implements [MediaManager].
+func (b redfishManagement) VirtualMedia(ctx context.Context, n *conductor.Node) (media []conductor.VirtualMedia, err error) {
+	var slots []bmc.VirtualMedia
+	err = b.do(n, func() (err error) {
+		slots, err = b.driver.VirtualMedia(ctx, n.UUID)
+		return err
+	})
+	for _, s := range slots {
+		media = append(media, conductor.VirtualMedia(s))
+	}
+	return media, err
+}
+
+// AttachVirtualMedia implements [MediaManager].
+func (b redfishManagement) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
+	return b.do(n, func() error { return b.driver.InsertMedia(ctx, n.UUID, device, image) })
+}
+
+// DetachVirtualMedia implements [MediaManager].
+func (b redfishManagement) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
+	return b.do(n, func() error { return b.driver.EjectMedia(ctx, n.UUID, devices...) })
+}
+
+func (redfishManagement) explainMedia(n *conductor.Node, function mediaFunction, err error) error {
+	return redfishError(n, map[mediaFunction]string{
+		readMedia:   "Failed to read the virtual media of node NODE: ",
+		attachMedia: "Failed to insert virtual media of node NODE: ",
+		detachMedia: "Failed to eject virtual media of node NODE: ",
+	}[function], err)
+}
+
+// ReadVendor implements [VendorReader].
+//
+// Source: detect_vendor in ironic/drivers/modules/redfish/management.py.
+func (b redfishManagement) ReadVendor(ctx context.Context, n *conductor.Node) (vendor string, err error) {
+	err = b.do(n, func() (err error) {
+		vendor, err = b.driver.Manufacturer(ctx, n.UUID)
+		return err
+	})
+	return vendor, err
+}
+
+// ReadBootMode implements [BootModeReader].
+//
+// Source: get_boot_mode and get_secure_boot_state in ironic/drivers/modules/redfish/management.py.
+func (b redfishManagement) ReadBootMode(ctx context.Context, n *conductor.Node) (mode string, secureBoot *bool, err error) {
+	err = b.do(n, func() (err error) {
+		if mode, err = b.driver.BootMode(ctx, n.UUID); err != nil {
+			return err
+		}
+		enabled, err := b.driver.SecureBoot(ctx, n.UUID)
+		if errors.Is(err, verify.Unsupported) {
+			return nil
+		}
+		secureBoot = &enabled
+		return err
+	})
+	return mode, secureBoot, err
+}
+
+// ReadHealth implements [conductor.HealthReader].
+func (b redfishManagement) ReadHealth(ctx context.Context, n *conductor.Node) (health string, err error) {
+	err = b.do(n, func() (err error) {
+		health, err = b.driver.Health(ctx, n.UUID)
+		return err
+	})
+	return health, err
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package hardwaretest helps to test implementations of [conductor.Hardware].
+//
+// [Check] checks that a hardware type keeps the contract of the interface, on one machine:
+//
+//	func TestHardware(t *testing.T) {
+//		machine := start(t)
+//		err := hardwaretest.Check(hardwaretest.Config{
+//			Hardware: hardware, Node: machine.node(), Changes: machine.changes, Break: machine.unplug,
+//		})
+//		if err != nil {
+//			t.Error(err)
+//		}
+//	}
+package hardwaretest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/fence"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Config is a hardware type and a machine to check it on. All fields but Secrets and Break are required.
+type Config struct {
+	Hardware conductor.Hardware
+	// Node is a valid record of the machine. Its Driver is the name of the hardware type. Check does not change it. Its
+	// UUID may be empty.
+	Node *conductor.Node
+	// Changes returns how many requests the machine has received, or its BMC, that need a permission, see
+	// [conductor.Permit]: at least each change of the machine, and each log-in.
+	Changes func() int
+	// Secrets are texts that no error may contain, such as the password in the node's driver_info.
+	Secrets []string
+	// Break, if not nil, makes the machine unreachable, or its answers wrong. It is called once, at the end.
+	Break func()
+}
+
+// patience bounds the check of one promise, and how long a machine takes to reach a power state.
+const patience = time.Minute
+
+// grace is how long a method may take to return after its context has ended.
+const grace = 10 * time.Second
+
+// Check checks a hardware type, and returns an error that lists each promise that it breaks, or nil. It switches the
+// machine on and off, sets its boot device, and adopts and tears down an instance.
+func Check(c Config) error {
+	if c.Hardware == nil || c.Node == nil || c.Changes == nil {
+		return &conductor.ConfigError{Package: "hardwaretest", Field: "Config", Want: "a Hardware, a Node and Changes"}
+	}
+	var errs []error
+	for _, promise := range promises {
+		n := c.Node.Clone()
+		if n.UUID == "" {
+			n.UUID = "6d1e7a5c-feed-4bed-8bad-000000000001"
+		}
+		t := &tester{Config: c, node: n}
+		if err := t.run(promise.check); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", promise.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+var promises = []struct {
+	name  string
+	check func(*tester, context.Context) error
+}{
+	{"a description is complete, and the caller's own", (*tester).checkDescription},
+	{"a valid node is valid, without a request to the machine", (*tester).checkValid},
+	{"any driver_info has an answer", (*tester).checkInvalid},
+	{"steps have names, functions and descriptions", (*tester).checkSteps},
+	{"a verification finds a power state", (*tester).checkVerify},
+	{"a power state that is set is reached", (*tester).checkPower},
+	{"boot devices are listed, and others refused", (*tester).checkBootDevices},
+	{"nothing is sent without a permission", (*tester).checkFence},
+	{"each request needs a permission of its own", (*tester).checkEachRequest},
+	{"calls may be concurrent", (*tester).checkConcurrent},
+	{"no method waits after its context has ended", (*tester).checkContext},
+	{"the work of a conductor ends", (*tester).checkLife},
+	{"a machine that cannot be reached is an error", (*tester).checkBroken},
+}
+
+// tester checks one promise.
+type tester struct {
+	Config
+	node *conductor.Node
+}
+
+// run runs a check and abandons it if it does not return.
+func (t *tester) run(check func(*tester, context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	result := make(chan error, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				result <- fmt.Errorf("it panicked: %v", p)
+			}
+		}()
+		result <- check(t, ctx)
+	}()
+	select {
+	case err := <-result:
+		return err
+	case <-time.After(2 * patience):
+		return fmt.Errorf("a method did not return within %v after its context had ended", patience)
+	}
+}
+
+// operation is a call that reaches the machine.
+type operation struct {
+	name  string
+	call  func(context.Context) error
+	mayDo bool // whether it may succeed without the machine
+}
+
+// operations returns the calls that reach the machine. They leave it on.
+func (t *tester) operations() []operation {
+	power := func(power states.Power) operation {
+		return operation{name: "SetPower " + power.String(), call: func(ctx context.Context) error {
+			return t.Hardware.SetPower(ctx, t.node.Clone(), power)
+		}}
+	}
+	all := []operation{
+		{name: "Verify", call: func(ctx context.Context) error { _, err := t.Hardware.Verify(ctx, t.node.Clone()); return err }},
+		{name: "PowerState", call: func(ctx context.Context) error { _, err := t.Hardware.PowerState(ctx, t.node.Clone()); return err }},
+		power(states.PowerOff), power(states.PowerOn),
+	}
+	if by, ok := t.Hardware.(conductor.BootDeviceManager); ok {
+		devices, err := by.BootDevices(context.Background(), t.node.Clone())
+		if err == nil && len(devices) > 0 {
+			all = append(all, operation{name: "SetBootDevice " + devices[0], mayDo: true, call: func(ctx context.Context) error {
+				return by.SetBootDevice(ctx, t.node.Clone(), devices[0], false)
+			}})
+		}
+	}
+	return all
+}
+
+// permitting returns a context that gives a number of permissions, and how often it was asked.
+func permitting(ctx context.Context, count int) (context.Context, *counter) {
+	asked := new(counter)
+	return fence.With(ctx, func(context.Context) error {
+		if asked.add() > count {
+			return errNotPermitted
+		}
+		return nil
+	}), asked
+}
+
+// errNotPermitted is why a fence of the check refuses a request.
+var errNotPermitted = errors.New("hardwaretest: the request is not permitted")

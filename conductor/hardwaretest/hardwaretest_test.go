@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardwaretest_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardwaretest"
+	"github.com/ironstate/ironstate/internal/leaks"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestMain(m *testing.M) { leaks.Main(m) }
+
+const secret = "correct+horse/1"
+
+// newFake returns the configuration of a check of fake-hardware.
+func newFake() (hardwaretest.Config, *conductor.Fake) {
+	var changes atomic.Int64
+	var broken atomic.Bool
+	hardware := &conductor.Fake{Before: func(ctx context.Context, _ *conductor.Node, _ string) error {
+		if broken.Load() {
+			return errors.New("no route to host")
+		}
+		if ctx.Err() == nil {
+			changes.Add(1)
+		}
+		return ctx.Err()
+	}}
+	return hardwaretest.Config{
+		Hardware: hardware,
+		Node: &conductor.Node{
+			Driver: "fake-hardware", DriverInfo: map[string]any{"B1": "a", "B2": secret}, Interfaces: map[string]string{"management": "noop"},
+		},
+		Changes: func() int { return int(changes.Load()) }, Secrets: []string{secret}, Break: func() { broken.Store(true) },
+	}, hardware
+}
+
+func TestFakeHardwareKeepsThePromises(t *testing.T) {
+	c, _ := newFake()
+	require.NoError(t, hardwaretest.Check(c))
+	c, _ = newFake()
+	c.Break, c.Node.Interfaces, c.Node.UUID = nil, nil, "1be26c0b-03f2-4d2e-ae87-c02d7f33c123"
+	require.NoError(t, hardwaretest.Check(c))
+	c, hardware := newFake()
+	c.Hardware, c.Node.DriverInfo, c.Secrets = withoutProperties{hardware}, nil, nil
+	require.NoError(t, hardwaretest.Check(c))
+}
+
+// withoutProperties is fake-hardware that knows no key of driver_info.
+type withoutProperties struct{ *conductor.Fake }
+
+func (w withoutProperties) Describe() conductor.Description {
+	d := w.Fake.Describe()
+	d.Properties = nil
+	return d
+}
+
+func TestACheckNeedsItsConfig(t *testing.T) {
+	var wrong *conductor.ConfigError
+	require.ErrorAs(t, hardwaretest.Check(hardwaretest.Config{}), &wrong)
+}
+
+// broken is fake-hardware with some methods replaced.
+type broken struct {
+	*conductor.Fake
+	describe func() conductor.Description
+	validate func(*conductor.Node) map[string]error
+	verify   func(context.Context, *conductor.Node) (states.Power, error)
+	read     func(context.Context, *conductor.Node) (states.Power, error)
+	set      func(context.Context, *conductor.Node, states.Power) error
+	steps    func(*conductor.Node, states.Work) []conductor.Step
+	boot     func(context.Context, *conductor.Node, string, bool) error
+}
+
+func (b *broken) Describe() conductor.Description { return b.describe() }
+
+func (b *broken) Validate(n *conductor.Node) map[string]error { return b.validate(n) }
+
+func (b *broken) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	return b.verify(ctx, n)
+}
+
+func (b *broken) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	return b.read(ctx, n)
+}
+
+func (b *broken) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
+	return b.set(ctx, n, power)
+}
+
+func (b *broken) Steps(n *conductor.Node, work states.Work) []conductor.Step {
+	return b.steps(n, work)
+}
+
+func (b *broken) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
+	return b.boot(ctx, n, device, persistent)
+}
+
+// A promise that no hardware type could break would not be checked.
+func TestABrokenPromiseIsReported(t *testing.T) {
+	steps := func(change func(*conductor.Step)) func(b *broken, f *conductor.Fake) {
+		return func(b *broken, f *conductor.Fake) {
+			b.steps = func(n *conductor.Node, work states.Work) []conductor.Step {
+				all := f.Steps(n, work)
+				if len(all) > 0 {
+					change(&all[0])
+				}
+				return all
+			}
+		}
+	}
+	without := func(kind string) func(b *broken, f *conductor.Fake) {
+		return func(b *broken, f *conductor.Fake) {
+			b.describe = func() conductor.Description {
+				d := f.Describe()
+				delete(d.Interfaces, kind)
+				return d
+			}
+		}
+	}
+	invalid := func(err error) func(b *broken, f *conductor.Fake) {
+		return func(b *broken, f *conductor.Fake) {
+			b.validate = func(n *conductor.Node) map[string]error {
+				all := f.Validate(n)
+				if n.DriverInfo["B1"] != "a" {
+					all["power"] = err
+				}
+				return all
+			}
+		}
+	}
+	refusal := &conductor.Error{Reason: conductor.Invalid, Text: "no"}
+	for text, set := range map[string]func(*broken, *conductor.Fake){
+		"there is no interface of the kind power": without("power"),
+		"there is no interface of the kind boot":  without("boot"),
+		"a caller that changes a description": func(b *broken, f *conductor.Fake) {
+			shared := f.Describe()
+			var calls atomic.Int32
+			b.describe = func() conductor.Description {
+				if calls.Add(1) > 2 { // the conductor would race with the change
+					return f.Describe()
+				}
+				return shared
+			}
+		},
+		`has the description ""`: func(b *broken, f *conductor.Fake) {
+			b.describe = func() conductor.Description {
+				d := f.Describe()
+				d.Properties["B3"] = ""
+				return d
+			}
+		},
+		"want different ones": func(b *broken, f *conductor.Fake) {
+			b.describe = func() conductor.Description {
+				d := f.Describe()
+				d.Interfaces["raid"] = []string{"fake", "fake"}
+				return d
+			}
+		},
+		"a validation changes the record": func(b *broken, f *conductor.Fake) {
+			var once sync.Once // or the conductor would race with the change
+			b.validate = func(n *conductor.Node) map[string]error {
+				once.Do(func() { n.Name = "a" })
+				return f.Validate(n)
+			}
+		},
+		"has <nil> for management": func(b *broken, f *conductor.Fake) {
+			b.validate = func(n *conductor.Node) map[string]error {
+				all := f.Validate(n)
+				delete(all, "management")
+				return all
+			}
+		},
+		"a validation sent 1 requests": func(b *broken, f *conductor.Fake) {
+			b.validate = func(n *conductor.Node) map[string]error {
+				_, _ = f.PowerState(context.Background(), n)
+				return f.Validate(n)
+			}
+		},
+		"contains the secret 0": func(b *broken, f *conductor.Fake) {
+			b.validate = func(n *conductor.Node) map[string]error {
+				return map[string]error{"power": nil, "management": nil, "raid": &conductor.Error{Reason: conductor.Invalid, Text: "not " + secret}}
+			}
+		},
+		"matches neither conductor.Invalid nor": invalid(errors.New("plain")),
+		"the power state was read":              invalid(refusal),
+		"the power state was set": func(b *broken, f *conductor.Fake) {
+			invalid(refusal)(b, f)
+			b.read = func(ctx context.Context, n *conductor.Node) (states.Power, error) {
+				if n.DriverInfo["B1"] != "a" {
+					return states.NoPower, refusal
+				}
+				return f.PowerState(ctx, n)
+			}
+		},
+		"it panicked: no B1": func(b *broken, f *conductor.Fake) {
+			b.validate = func(n *conductor.Node) map[string]error {
+				if n.DriverInfo["B1"] == nil {
+					panic("no B1")
+				}
+				return f.Validate(n)
+			}
+		},
+		"has no function":              steps(func(s *conductor.Step) { s.Run = nil }),
+		"has no name of its own":       steps(func(s *conductor.Step) { s.Step = "" }),
+		"that the description lacks":   steps(func(s *conductor.Step) { s.Interface = "other" }),
+		"has the priority -1":          steps(func(s *conductor.Step) { s.Priority = -1 }),
+		"has no step with a priority":  steps(func(s *conductor.Step) { s.Priority = 0 }),
+		`the argument "a" of the step`: steps(func(s *conductor.Step) { s.ArgsInfo = map[string]conductor.StepArgument{"a": {}} }),
+		"runs automatically, and needs": steps(func(s *conductor.Step) {
+			s.Priority, s.ArgsInfo = 1, map[string]conductor.StepArgument{"a": {Description: "b", Required: true}}
+		}),
+		"a list of steps sent": func(b *broken, f *conductor.Fake) {
+			b.steps = func(n *conductor.Node, work states.Work) []conductor.Step {
+				_, _ = f.PowerState(context.Background(), n)
+				return f.Steps(n, work)
+			}
+		},
+		"a verification finds a power state: the power state is error": func(b *broken, _ *conductor.Fake) {
+			b.verify = func(context.Context, *conductor.Node) (states.Power, error) { return states.PowerError, nil }
+		},
+		"a power state that is set is reached: power on: the power state is error": func(b *broken, f *conductor.Fake) {
+			b.read = func(ctx context.Context, n *conductor.Node) (states.Power, error) {
+				power, err := f.PowerState(ctx, n)
+				if power == states.PowerOn && n.ProvisionState == states.NoState { // no conductor waits for it
+					power = states.PowerError
+				}
+				return power, err
+			}
+		},
+		"is neither done nor matches errors.ErrUnsupported": func(b *broken, f *conductor.Fake) {
+			b.set = func(ctx context.Context, n *conductor.Node, power states.Power) error {
+				if power == states.PowerSoftRebooting {
+					return errors.New("no such request")
+				}
+				return f.SetPower(ctx, n, power)
+			}
+		},
+		"want an error that matches conductor.Invalid": func(b *broken, _ *conductor.Fake) {
+			b.boot = func(context.Context, *conductor.Node, string, bool) error { return nil }
+		},
+		"SetPower power off sent 1 requests": func(b *broken, f *conductor.Fake) {
+			b.set = func(ctx context.Context, n *conductor.Node, power states.Power) error {
+				return f.SetPower(context.WithoutCancel(unfenced{ctx}), n, power)
+			}
+		},
+		"SetPower power off sent 2 requests with 1 permissions": func(b *broken, f *conductor.Fake) {
+			b.set = func(ctx context.Context, n *conductor.Node, power states.Power) error {
+				if err := f.SetPower(ctx, n, power); err != nil {
+					return err
+				}
+				return f.SetPower(unfenced{ctx}, n, power)
+			}
+		},
+		"succeeds without the permission for which it asked": func(b *broken, f *conductor.Fake) {
+			b.read = func(ctx context.Context, n *conductor.Node) (states.Power, error) {
+				power, err := f.PowerState(ctx, n)
+				if err != nil && conductor.Permit(ctx) != nil {
+					return states.PowerOn, nil
+				}
+				return power, err
+			}
+		},
+		"sent 1 requests after its context had ended": func(b *broken, f *conductor.Fake) {
+			b.set = func(ctx context.Context, n *conductor.Node, power states.Power) error {
+				return f.SetPower(context.WithoutCancel(ctx), n, power)
+			}
+		},
+		"the work of a conductor ends: manage ends in enroll": func(b *broken, f *conductor.Fake) {
+			b.verify = func(ctx context.Context, n *conductor.Node) (states.Power, error) {
+				if n.ProvisionState == states.Verifying {
+					return states.NoPower, errors.New("not now")
+				}
+				return f.Verify(ctx, n)
+			}
+		},
+		"a machine that cannot be reached is an error: PowerState succeeds": func(b *broken, f *conductor.Fake) {
+			b.read = func(ctx context.Context, n *conductor.Node) (states.Power, error) {
+				power, err := f.PowerState(ctx, n)
+				if err != nil && strings.Contains(err.Error(), "no route") {
+					return states.PowerOff, nil
+				}
+				return power, err
+			}
+		},
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			c, f := newFake()
+			b := &broken{f, f.Describe, f.Validate, f.Verify, f.PowerState, f.SetPower, f.Steps, f.SetBootDevice}
+			set(b, f)
+			c.Hardware = b
+			require.ErrorContains(t, hardwaretest.Check(c), text)
+		})
+	}
+}
+
+// unfenced is a context whose requests need no permission.
+type unfenced struct{ context.Context }
+
+func (unfenced) Value(any) any { return nil }

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardwaretest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// counter counts the requests for a permission.
+type counter struct{ count atomic.Int64 }
+
+func (c *counter) add() int { return int(c.count.Add(1)) }
+func (c *counter) get() int { return int(c.count.Load()) }
+
+// poll is the time between two reads of a power state that is awaited.
+const poll = 10 * time.Millisecond
+
+func (t *tester) checkVerify(ctx context.Context) error {
+	power, err := t.Hardware.Verify(ctx, t.node.Clone())
+	switch {
+	case err != nil:
+		return err
+	case power == states.PowerOn, power == states.PowerOff, power == states.NoPower && t.Hardware.Describe().Simulated:
+		return nil
+	default:
+		return fmt.Errorf("the power state is %s", power)
+	}
+}
+
+func (t *tester) checkPower(ctx context.Context) error {
+	for _, power := range []states.Power{
+		states.PowerOff, states.PowerOn, states.PowerOn, states.PowerRebooting, states.PowerOff, states.PowerOff,
+	} {
+		if err := t.Hardware.SetPower(ctx, t.node.Clone(), power); err != nil {
+			return fmt.Errorf("%s: %w", power, err)
+		}
+		if err := t.reaches(ctx, power.Target()); err != nil {
+			return fmt.Errorf("%s: %w", power, err)
+		}
+	}
+	err := t.Hardware.SetPower(ctx, t.node.Clone(), states.PowerSoftRebooting)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return fmt.Errorf("%s is neither done nor matches errors.ErrUnsupported: %w", states.PowerSoftRebooting, err)
+	}
+	return nil
+}
+
+// reaches waits until the machine has a power state.
+func (t *tester) reaches(ctx context.Context, want states.Power) error {
+	for {
+		power, err := t.Hardware.PowerState(ctx, t.node.Clone())
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("the machine is still %s after %v", power, patience)
+		case err != nil:
+			return err
+		case power == want:
+			return nil
+		case power != states.PowerOn && power != states.PowerOff:
+			return fmt.Errorf("the power state is %s", power)
+		}
+		time.Sleep(poll)
+	}
+}
+
+func (t *tester) checkBootDevices(ctx context.Context) error {
+	by, ok := t.Hardware.(conductor.BootDeviceManager)
+	if !ok {
+		return nil
+	}
+	devices, err := by.BootDevices(ctx, t.node.Clone())
+	switch {
+	case err != nil:
+		return err
+	case !slices.Contains(devices, "pxe"):
+		return fmt.Errorf("the devices are %q, want pxe among them", devices)
+	}
+	if err := by.SetBootDevice(ctx, t.node.Clone(), "pxe", false); err != nil {
+		return err
+	}
+	switch device, _, err := by.BootDevice(ctx, t.node.Clone()); {
+	case errors.Is(err, conductor.Unsupported): // not every machine tells its boot device
+	case err != nil:
+		return err
+	case device != "pxe":
+		return fmt.Errorf("the boot device is %q after it was set to pxe", device)
+	}
+	before := t.Changes()
+	if err := by.SetBootDevice(ctx, t.node.Clone(), "hardwaretest", false); !errors.Is(err, conductor.Invalid) {
+		return fmt.Errorf("the answer to the boot device hardwaretest is %v, want an error that matches conductor.Invalid", err)
+	}
+	if t.Changes() != before {
+		return errors.New("a refused boot device sent a request")
+	}
+	return nil
+}
+
+// checkFence lets each operation run without any permission.
+func (t *tester) checkFence(ctx context.Context) error {
+	for _, o := range t.operations() {
+		before := t.Changes()
+		fenced, _ := permitting(ctx, 0)
+		err := o.call(fenced)
+		if sent := t.Changes() - before; sent > 0 {
+			return fmt.Errorf("%s sent %d requests", o.name, sent)
+		}
+		if err := t.silent(map[string]error{o.name: err}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkEachRequest takes the permission away after each request of an operation.
+func (t *tester) checkEachRequest(ctx context.Context) error {
+	for _, o := range t.operations() {
+		for count := 0; ; count++ {
+			before := t.Changes()
+			fenced, asked := permitting(ctx, count)
+			err := o.call(fenced)
+			if sent := t.Changes() - before; sent > min(count, asked.get()) {
+				return fmt.Errorf("%s sent %d requests with %d permissions", o.name, sent, min(count, asked.get()))
+			}
+			if asked.get() <= count {
+				if err != nil {
+					return fmt.Errorf("%s: %w", o.name, err)
+				}
+				break
+			}
+			if err == nil {
+				return fmt.Errorf("%s succeeds without the permission for which it asked", o.name)
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tester) checkConcurrent(ctx context.Context) error {
+	errs := make([]error, 8)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() {
+			_ = t.Hardware.Validate(t.node.Clone())
+			_ = t.Hardware.Describe()
+			_ = t.Hardware.Steps(t.node.Clone(), states.WorkClean)
+			_, errs[i] = t.Hardware.PowerState(ctx, t.node.Clone())
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func (t *tester) checkContext(ctx context.Context) error {
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	for _, o := range t.operations() {
+		done := make(chan error, 1)
+		before := t.Changes()
+		go func() { done <- o.call(ended) }()
+		select {
+		case <-done:
+		case <-time.After(grace):
+			return fmt.Errorf("%s did not return within %v", o.name, grace)
+		}
+		if sent := t.Changes() - before; sent > 0 {
+			return fmt.Errorf("%s sent %d requests after its context had ended", o.name, sent)
+		}
+	}
+	return nil
+}
+
+func (t *tester) checkBroken(ctx context.Context) error {
+	if t.Break == nil {
+		return nil
+	}
+	t.Break()
+	for _, o := range t.operations() {
+		bounded, cancel := context.WithTimeout(ctx, grace)
+		err := o.call(bounded)
+		cancel()
+		if err == nil && !o.mayDo {
+			return fmt.Errorf("%s succeeds", o.name)
+		}
+		if err := t.silent(map[string]error{o.name: err}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

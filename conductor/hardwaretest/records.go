@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardwaretest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// required are the kinds of hardware interfaces that every hardware type has.
+var required = []string{"boot", "deploy", "management", "power"}
+
+func (t *tester) checkDescription(context.Context) error {
+	d := t.Hardware.Describe()
+	for _, kind := range required {
+		if len(d.Interfaces[kind]) == 0 {
+			return fmt.Errorf("there is no interface of the kind %s", kind)
+		}
+	}
+	for kind, names := range d.Interfaces {
+		if sorted := slices.Sorted(slices.Values(names)); len(slices.Compact(sorted)) != len(names) || slices.Contains(names, "") {
+			return fmt.Errorf("the names of the kind %s are %q, want different ones", kind, names)
+		}
+	}
+	for key, text := range d.Properties {
+		if key == "" || text == "" {
+			return fmt.Errorf("the key %q of driver_info has the description %q", key, text)
+		}
+	}
+	before := fmt.Sprint(d)
+	clear(d.Properties)
+	clear(d.Interfaces)
+	if fmt.Sprint(t.Hardware.Describe()) != before {
+		return errors.New("a caller that changes a description changes the next one")
+	}
+	return nil
+}
+
+func (t *tester) checkValid(context.Context) error {
+	before := t.Changes()
+	n := t.node.Clone()
+	problems := t.Hardware.Validate(n)
+	if !reflect.DeepEqual(n, t.node) {
+		return errors.New("a validation changes the record")
+	}
+	for _, kind := range []string{"power", "management"} {
+		if err, ok := problems[kind]; !ok || err != nil {
+			return fmt.Errorf("the validation of the Config's node has %v for %s, want nil", err, kind)
+		}
+	}
+	if sent := t.Changes() - before; sent != 0 {
+		return fmt.Errorf("a validation sent %d requests", sent)
+	}
+	return t.silent(problems)
+}
+
+// silent returns an error for an error that contains a secret.
+func (t *tester) silent(problems map[string]error) error {
+	for at, err := range problems {
+		for i, secret := range t.Secrets {
+			if err != nil && secret != "" && strings.Contains(err.Error(), secret) {
+				return fmt.Errorf("the error of %s contains the secret %d", at, i)
+			}
+		}
+	}
+	return nil
+}
+
+// strange are values that a client may give for any key.
+var strange = []any{nil, "", "\x00", "a b", 7, -1.5, true, []any{"a"}, map[string]any{"a": "b"}, strings.Repeat("a", 1<<16)}
+
+// checkInvalid replaces each value of driver_info. A node that is then invalid must not be operated.
+func (t *tester) checkInvalid(ctx context.Context) error {
+	keys := map[string]string{}
+	maps.Copy(keys, t.Hardware.Describe().Properties)
+	for key := range t.node.DriverInfo {
+		keys[key] = ""
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		for _, value := range strange {
+			n := t.node.Clone()
+			n.DriverInfo = map[string]any{key: value}
+			for other, given := range t.node.DriverInfo {
+				if other != key {
+					n.DriverInfo[other] = given
+				}
+			}
+			if value == nil {
+				delete(n.DriverInfo, key)
+			}
+			if err := t.checkRefused(ctx, n); err != nil {
+				return fmt.Errorf("with another value of %s, a %T: %w", key, value, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tester) checkRefused(ctx context.Context, n *conductor.Node) error {
+	problems := t.Hardware.Validate(n)
+	for kind, err := range problems {
+		if err != nil && !errors.Is(err, conductor.Invalid) && !errors.Is(err, conductor.Unsupported) {
+			return fmt.Errorf("the validation of %s matches neither conductor.Invalid nor conductor.Unsupported: %T", kind, err)
+		}
+	}
+	if err := t.silent(problems); err != nil || problems["power"] == nil {
+		return err
+	}
+	before := t.Changes()
+	_, err := t.Hardware.PowerState(ctx, n)
+	if err == nil {
+		return errors.New("the power interface is invalid, and the power state was read")
+	}
+	set := t.Hardware.SetPower(ctx, n, states.PowerOn)
+	if set == nil {
+		return errors.New("the power interface is invalid, and the power state was set")
+	}
+	if sent := t.Changes() - before; sent != 0 {
+		return fmt.Errorf("the power interface is invalid, and %d requests were sent", sent)
+	}
+	return t.silent(map[string]error{"PowerState": err, "SetPower": set})
+}
+
+func (t *tester) checkSteps(context.Context) error {
+	before := t.Changes()
+	for work := range states.AllWorks() {
+		if work == states.WorkVerify {
+			continue
+		}
+		n := t.node.Clone()
+		n.ProvisionState = work.Working()
+		steps := t.Hardware.Steps(n, work)
+		if err := t.checkStepsOf(steps); err != nil {
+			return fmt.Errorf("work %s: %w", work, err)
+		}
+		automatic := slices.ContainsFunc(steps, func(s conductor.Step) bool { return s.Priority > 0 })
+		if (work == states.WorkDelete || work == states.WorkAdopt) && !automatic {
+			return fmt.Errorf("work %s has no step with a priority above 0", work)
+		}
+	}
+	if sent := t.Changes() - before; sent != 0 {
+		return fmt.Errorf("a list of steps sent %d requests", sent)
+	}
+	return nil
+}
+
+func (t *tester) checkStepsOf(steps []conductor.Step) error {
+	kinds := t.Hardware.Describe().Interfaces
+	seen := map[string]bool{}
+	for _, s := range steps {
+		switch {
+		case s.Step == "" || seen[s.String()]:
+			return fmt.Errorf("the step %q has no name of its own", s.String())
+		case kinds[s.Interface] == nil:
+			return fmt.Errorf("the step %s is of an interface that the description lacks", s)
+		case s.Run == nil:
+			return fmt.Errorf("the step %s has no function", s)
+		case s.Priority < 0:
+			return fmt.Errorf("the step %s has the priority %d", s, s.Priority)
+		}
+		for name, argument := range s.ArgsInfo {
+			if name == "" || argument.Description == "" {
+				return fmt.Errorf("the argument %q of the step %s has no description", name, s)
+			}
+			if argument.Required && s.Priority > 0 {
+				return fmt.Errorf("the step %s runs automatically, and needs the argument %s", s, name)
+			}
+		}
+		seen[s.String()] = true
+	}
+	return nil
+}

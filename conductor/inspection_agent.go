@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/ironstate/ironstate/internal/errtext"
+	"github.com/ironstate/ironstate/states"
+)
+
+// ContinueInspection handles the inspection data of an agent: it finds the node that waits for them, by its UUID, by
+// the MAC addresses and by the BMC's addresses in the data, which must agree, stores them, and continues the
+// inspection. Data that say that the agent failed, or that have no usable network interface, fail the inspection;
+// that is no error of ContinueInspection. The ports of the node then tell by pxe_enabled which of them has booted
+// the agent. With lookup the node is looked up as by [Conductor.Lookup] before the data are stored, since they may
+// end the inspection, after which no agent may look the node up; without it the token is empty. Numbers in data are
+// [json.Number]. Control characters in texts become spaces.
+//
+// The node is reserved while its data are stored, which refuses one of two agents, and the data of an
+// inspection are taken once. The error matches [Invalid] if the data name no address and uuid is empty, or if they
+// have more than 128 network interfaces or more than 1,024 entries in another list of the inventory, [NotFound] if
+// no node waits for the data, [Locked] if the node's inspection has not begun to wait, or another conductor or
+// request works on the node, and [NoWorker].
+//
+// Source: continue_inspection in ironic/conductor/inspection.py, and the default hooks in
+// ironic/drivers/modules/inspector/hooks: ramdisk-error, validate-interfaces, ports and architecture, with Ironic's
+// default options. Then the inspection rules are applied, see inspection_rules.go.
+func (c *Conductor) ContinueInspection(
+	ctx context.Context, from netip.Addr, data map[string]any, uuid string, lookup bool,
+) (n *Node, token string, err error) {
+	inventory, data, err := inspectionData(data)
+	if err != nil {
+		return nil, "", err
+	}
+	if uuid == "" && len(addressesOf(inventory)) == 0 && inventory["bmc_address"] == nil && inventory["bmc_v6address"] == nil {
+		return nil, "", refuse(Invalid, "No lookup information provided")
+	}
+	n, err = c.fleet.inspected(ctx, uuid, inventory)
+	if err == nil {
+		err = awaitsInspection(n)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	i := &agentInspection{Conductor: c, from: from, inventory: inventory, data: data, lookup: lookup}
+	err = c.fleet.retryLocked(ctx, func() error { return i.take(ctx, n.UUID) })
+	return i.node, i.token, err
+}
+
+// maxListed bounds the entries of a list in an inventory, such as a machine's disks and the flags of its processor.
+const maxListed = 1024
+
+// inspectionData returns the inventory in the data of an agent, and the other data, both cleaned. It refuses an
+// inventory that no machine has.
+func inspectionData(given map[string]any) (inventory, data map[string]any, err error) {
+	inventory, _ = given["inventory"].(map[string]any)
+	if list, _ := inventory["interfaces"].([]any); len(list) > maxInterfaces {
+		return nil, nil, refuse(Invalid, "The inventory has %d network interfaces: a machine has at most %d.", len(list), maxInterfaces)
+	}
+	if longest := longestList(inventory); longest > maxListed {
+		return nil, nil, refuse(Invalid, "The inventory has a list of %d entries, more than %d.", longest, maxListed)
+	}
+	data = map[string]any{}
+	for key, value := range given {
+		if key != "inventory" && key != "logs" { // logs can be large
+			data[errtext.Clean(key)] = errtext.Value(value)
+		}
+	}
+	return errtext.Object(inventory), data, nil
+}
+
+// longestList returns the length of the longest list in a decoded JSON value.
+func longestList(v any) (longest int) {
+	switch v := v.(type) {
+	case []any:
+		longest = len(v)
+		for _, item := range v {
+			longest = max(longest, longestList(item))
+		}
+	case map[string]any:
+		for _, item := range v {
+			longest = max(longest, longestList(item))
+		}
+	}
+	return longest
+}
+
+// awaitsInspection refuses the data of an agent for a node whose inspection does not wait for them.
+func awaitsInspection(n *Node) error {
+	switch n.ProvisionState {
+	case states.InspectWait:
+		return nil
+	case states.Inspecting:
+		return refuse(Locked, "Node %s does not wait for inspection data yet.", n.UUID)
+	default:
+		return refuse(NotFound, "Node %s does not wait for inspection data: it is in provision state %q.", n.UUID, n.ProvisionState)
+	}
+}
+
+// agentInspection is the data of an agent on their way into the records of a node.
+type agentInspection struct {
+	*Conductor
+	from            netip.Addr
+	inventory, data map[string]any
+	lookup          bool
+
+	// node and token are what ContinueInspection returns.
+	node  *Node
+	token string
+}
+
+// take takes the node, if it still waits for the data, stores them and continues its inspection.
+func (i *agentInspection) take(ctx context.Context, id string) error {
+	e := i.engine
+	s, n, err := e.takeInspected(ctx, id)
+	if err != nil {
+		return err
+	}
+	t := e.task(n)
+	if err := i.store(ctx, s, t); err != nil {
+		e.unreserve(ctx, s, id)
+		e.pool.free(id)
+		return err
+	}
+	e.moved(n, t.Node())
+	if t.Node().Claim != s.id {
+		e.pool.free(id)
+		return nil
+	}
+	s.run.group.Go(func() {
+		defer e.pool.free(id)
+		t.run(s.ctx)
+	})
+	return nil
+}
+
+// takeInspected takes a worker for a node and reserves the node, if its inspection waits for an agent.
+func (e *engine) takeInspected(ctx context.Context, id string) (s *session, n *Node, err error) {
+	if s, err = e.sessions.current(); err != nil {
+		return nil, nil, err
+	}
+	if n, err = e.fleet.node(ctx, id); err != nil {
+		return nil, nil, err
+	}
+	if err := e.rules.unlocked(n); err != nil {
+		return nil, nil, err // rather than to wait for the worker that has the node
+	}
+	if err := e.pool.take(ctx, id); err != nil {
+		return nil, nil, err
+	}
+	_, n, err = e.fleet.edit(ctx, id, func(n *Node) error {
+		if err := e.rules.unlocked(n); err != nil {
+			return err
+		}
+		e.reserve(n, s)
+		return awaitsInspection(n)
+	})
+	if err != nil {
+		e.pool.free(id)
+		return nil, nil, err
+	}
+	return s, n, nil
+}
+
+// store stores the data and continues the inspection of the task's node. The same write drops the reservation,
+// unless this process has more to do.
+func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error {
+	id := t.Node().UUID
+	if i.lookup { // before the end of the inspection, after which no agent may look the node up
+		n, token, err := i.Lookup(ctx, i.from, nil, id)
+		if err != nil {
+			return err
+		}
+		i.token = token
+		t.set(n, 0)
+	}
+	i.node = t.Node()
+	cpu, _ := i.inventory["cpu"].(map[string]any)
+	architecture, _ := cpu["architecture"].(string)
+	described := func(n *Node) {
+		if architecture != "" {
+			set(&n.Properties, "cpu_arch", architecture)
+		}
+	}
+	ports, failure := inspectionHooks(i.node, i.inventory, i.data)
+	change := func(*Node) {}
+	if failure == nil {
+		if err := i.fleet.storePorts(ctx, id, i.data, ports); err != nil {
+			return err
+		}
+		n := i.node.Clone()
+		described(n)
+		var err error
+		if change, failure, err = i.applyRules(ctx, t, n); err != nil {
+			return err
+		}
+		hooked := change
+		change = func(n *Node) { described(n); hooked(n) }
+	}
+	if failure == nil {
+		if err := i.fleet.storeInventory(ctx, id, i.inventory, i.data); err != nil {
+			return err
+		}
+	} else {
+		//lint:ignore ST1005 the text is Ironic's, in conductor/inspection.py
+		failure = fmt.Errorf("Failed to finish inspection: %w", failure)
+	}
+	return t.persist(ctx, func(n *Node) error {
+		change(n)
+		if failure == nil {
+			n.Agent.LastHeartbeat = now() // for fast track
+		}
+		err := i.rules.called(n, failure)
+		if !n.hasWork() || !s.owns(n) {
+			n.drop()
+		}
+		return err
+	})
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspectionrules
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/internal/pyrepr"
+)
+
+// execute executes an action for each item of its loop.
+func (a *application) execute(action map[string]any) error {
+	o := find(actions, action["op"])
+	for _, item := range items(action) {
+		args, err := a.arguments(o, action["args"], item)
+		if err != nil {
+			return err
+		}
+		if err := a.act(o.name, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// actionFailed returns the failure of an action.
+func actionFailed(format string, args ...any) error {
+	return fail("Inspection rule action execution failed. Reason: "+format, args...)
+}
+
+// act executes an action with its arguments.
+//
+// Source: ironic/common/inspection_rules/actions.py.
+func (a *application) act(action string, args map[string]any) error {
+	path, value, name := args["path"], args["value"], args["name"]
+	unique := pyrepr.Truthy(args["unique"])
+	var err error
+	switch action {
+	case "fail":
+		return fail("Failed to inspect hardware. Reason: %s", str(args["msg"]))
+	case "log":
+		return a.write(args)
+	case "set-attribute":
+		if err = a.onNode().set(path, value); err != nil {
+			return actionFailed("Failed to set attribute %s with value %s: %v", str(path), str(value), err)
+		}
+	case "extend-attribute":
+		listErr, err := a.onNode().extend(path, value, unique)
+		if listErr != nil {
+			err = actionFailed("%v", listErr)
+		}
+		if err != nil {
+			return actionFailed("Failed to extend attribute %s: %v", str(path), err)
+		}
+	case "del-attribute":
+		if err = a.onNode().remove(path); err != nil {
+			return actionFailed("Failed to delete attribute at %s: %v", str(path), err)
+		}
+	case "set-capability":
+		if err = a.setCapability(name, value); err != nil {
+			return actionFailed("Failed to set capability %s: %v", str(name), err)
+		}
+	case "unset-capability":
+		if err = a.unsetCapability(name); err != nil {
+			return actionFailed("Failed to unset capability %s: %v", str(name), err)
+		}
+	case "add-trait":
+		if err = a.addTrait(name); err != nil {
+			return actionFailed("Failed to add new trait %s: %v", str(name), err)
+		}
+	case "remove-trait":
+		if !slices.Contains(a.changes.Traits, str(name)) {
+			a.log("warning", "Failed to remove trait %s: the node does not have it", str(name))
+		}
+		a.changes.Traits = slices.DeleteFunc(a.changes.Traits, func(trait string) bool { return trait == str(name) })
+	case "set-plugin-data":
+		if err = a.setPluginData(path, value); err != nil {
+			return actionFailed("Failed to set plugin data at %s: %v", str(path), err)
+		}
+	case "extend-plugin-data":
+		if err = a.extendPluginData(path, value, unique); err != nil {
+			return actionFailed("Failed to extend plugin data at %s: %v", str(path), err)
+		}
+	case "unset-plugin-data":
+		// Ironic looks for the path in a view of the data that hides secrets, and finds nothing in it.
+		a.log("warning", "Path %s not found", str(path))
+	default:
+		return a.actOnPort(action, args)
+	}
+	return nil
+}
+
+// logLevels are the levels of the action log.
+var logLevels = []string{"debug", "info", "warning", "error", "critical"}
+
+// write adds the message of the action log.
+func (a *application) write(args map[string]any) error {
+	given, has := args["level"]
+	if !has {
+		given = "info"
+	}
+	level, is := given.(string)
+	if !is {
+		return fmt.Errorf("the log level is no text but %s", className(given))
+	}
+	level = strings.ToLower(level)
+	if !slices.Contains(logLevels, level) {
+		return fail("Invalid log level: %s. Choose from %s", level, strings.Join(logLevels, ", "))
+	}
+	a.log(level, "%s", str(args["msg"]))
+	return nil
+}
+
+// onNode returns the node as a record.
+func (a *application) onNode() record {
+	return record{
+		values: a.node, kinds: attributesOfNodes, changed: func(name string) { a.changes.Node[name] = a.node[name] },
+		ignored: func(format string, args ...any) { a.log("warning", "Ignored: "+format+" of the node", args...) },
+	}
+}
+
+// actOnPort executes an action on a port.
+func (a *application) actOnPort(action string, args map[string]any) error {
+	id, path, value := args["port_id"], args["path"], args["value"]
+	at := slices.IndexFunc(a.ports, func(port map[string]any) bool { return equal(port["uuid"], id) })
+	if at < 0 {
+		return fail("Port %s could not be found.", str(id))
+	}
+	port, uuid := a.ports[at], str(id)
+	r := record{
+		values: port, kinds: attributesOfPorts,
+		changed: func(name string) {
+			if a.changes.Ports[uuid] == nil {
+				a.changes.Ports[uuid] = map[string]any{}
+			}
+			a.changes.Ports[uuid][name] = port[name]
+		},
+		ignored: func(format string, args ...any) { a.log("warning", "Ignored: "+format+" of a port", args...) },
+	}
+	switch action {
+	case "set-port-attribute":
+		if err := r.set(path, value); err != nil {
+			return actionFailed("Failed to set attribute %s for port %s: %v", str(path), uuid, err)
+		}
+	case "extend-port-attribute":
+		listErr, err := r.extend(path, value, pyrepr.Truthy(args["unique"]))
+		if listErr != nil {
+			err = actionFailed("%v", listErr)
+		}
+		if err != nil {
+			return actionFailed("Failed to extend attribute %s for port %s: %v", str(path), uuid, err)
+		}
+	default:
+		if err := r.remove(path); err != nil {
+			return actionFailed("Failed to delete attribute %s for port %s: %v", str(path), uuid, err)
+		}
+	}
+	return nil
+}
+
+// setCapability adds a capability behind those that the node has, also if it has one of the name.
+func (a *application) setCapability(name, value any) error {
+	key, is := name.(string)
+	text, both := value.(string)
+	if !is || !both {
+		return fmt.Errorf("its name and its value must be texts, not %s and %s", className(name), className(value))
+	}
+	capability := key + ":" + text
+	properties := a.properties()
+	if old := properties["capabilities"]; pyrepr.Truthy(old) {
+		before, is := old.(string)
+		if !is {
+			return errors.New("the capabilities of the node are no text")
+		}
+		capability = before + "," + capability
+	}
+	properties["capabilities"] = capability
+	a.onNode().changed("properties")
+	return nil
+}
+
+// unsetCapability removes the capabilities of a name.
+func (a *application) unsetCapability(name any) error {
+	properties := a.properties()
+	old, has := properties["capabilities"]
+	capabilities, is := old.(string)
+	if has && !is {
+		return errors.New("the capabilities of the node are no text")
+	}
+	left := slices.DeleteFunc(strings.Split(capabilities, ","), func(c string) bool { return strings.HasPrefix(c, str(name)+":") })
+	properties["capabilities"] = strings.Join(left, ",")
+	a.onNode().changed("properties")
+	return nil
+}
+
+// properties returns the properties of the node.
+func (a *application) properties() map[string]any { return a.node["properties"].(map[string]any) }
+
+// maxTraits is the maximum number of a node's traits.
+const maxTraits = 50
+
+// addTrait adds a trait.
+func (a *application) addTrait(name any) error {
+	trait, err := coerce(text, "trait", name)
+	switch {
+	case err != nil:
+		return err
+	case trait == nil:
+		//lint:ignore ST1005 the text is Ironic's
+		return errors.New("Field `trait' cannot be None")
+	case slices.Contains(a.changes.Traits, trait.(string)):
+	case len(a.changes.Traits) == maxTraits:
+		return fmt.Errorf("a node has at most %d traits", maxTraits)
+	default:
+		a.changes.Traits = append(a.changes.Traits, trait.(string))
+	}
+	return nil
+}
+
+// pluginPath returns the keys of a path in the plugin data, which a list names, or a text with dots, and the object
+// that has the last one. It creates the objects above it.
+func (a *application) pluginPath(path any) (above map[string]any, last string, err error) {
+	var keys []string
+	switch path := path.(type) {
+	case string:
+		keys = strings.Split(path, ".")
+	case []any:
+		for _, key := range path {
+			keys = append(keys, str(key))
+		}
+	}
+	if len(keys) == 0 {
+		return nil, "", errors.New("the path is neither a text nor a list")
+	}
+	above = a.changes.PluginData
+	for i, key := range keys[:len(keys)-1] {
+		if _, has := above[key]; !has {
+			above[key] = map[string]any{}
+		}
+		below, is := above[key].(map[string]any)
+		if !is {
+			return nil, "", noObject(keys[:i+1])
+		}
+		above = below
+	}
+	return above, keys[len(keys)-1], nil
+}
+
+// setPluginData sets the plugin data at a path.
+func (a *application) setPluginData(path, value any) error {
+	above, last, err := a.pluginPath(path)
+	if err == nil {
+		above[last] = value
+	}
+	return err
+}
+
+// extendPluginData appends a value to the list at a path in the plugin data. Something else that is empty becomes a
+// list.
+func (a *application) extendPluginData(path, value any, unique bool) error {
+	above, last, err := a.pluginPath(path)
+	if err != nil {
+		return err
+	}
+	list, is := above[last].([]any)
+	if !is && pyrepr.Truthy(above[last]) {
+		return fmt.Errorf("it is no list but %s", className(above[last]))
+	}
+	if !unique || !slices.ContainsFunc(list, func(v any) bool { return equal(v, value) }) {
+		list = append(list, value)
+	}
+	above[last] = list
+	return nil
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/states"
+)
+
+// acquireRelative reserves a parent or a child of the task's node for the work on that node, and returns its task. It
+// retries while the relative is reserved. The caller must call releaseRelative.
+func acquireRelative(ctx context.Context, t *Task, id string) (relative *Task, err error) {
+	e, by := t.engine, t.Node()
+	err = e.fleet.retryLocked(ctx, func() error {
+		if !e.pool.tryTake(id) { // rather than to wait for a worker that may wait for this one
+			return refuse(Locked, "%s", lockedText(&Node{UUID: id}, e.config.Name))
+		}
+		_, n, err := e.fleet.edit(ctx, id, func(n *Node) error {
+			err := e.rules.unlocked(n)
+			e.reserve(n, &session{view: view{id: by.Claim}})
+			return err
+		})
+		if err != nil {
+			e.pool.free(id)
+			return err
+		}
+		relative = e.task(n)
+		return nil
+	})
+	return relative, err
+}
+
+// releaseRelative drops the reservation of a task of acquireRelative, unless its work has dropped it.
+func releaseRelative(ctx context.Context, t *Task) {
+	defer t.engine.pool.free(t.Node().UUID)
+	err := t.persist(ctx, func(n *Node) error {
+		if n.Claim == "" {
+			return errNothingToDo
+		}
+		n.drop()
+		return nil
+	})
+	if err != nil && !errors.Is(err, errNothingToDo) {
+		t.engine.config.Log.Warn("a reservation could not be dropped", "node", t.Node().UUID, "error", err)
+	}
+}
+
+// sharesPower reports whether a child node gets its power from its parent.
+func (n *Node) sharesPower() bool { return !pyrepr.Truthy(n.DriverInfo["has_dedicated_power_supply"]) }
+
+// powerRelatives prepares a power request to the task's node: its parent is powered on before the node is, and its
+// children are powered off before the node is, unless the child has its own power supply. All of them are reserved
+// before the first is set. The errors match no error of the task's own node.
+//
+// Source: node_power_action, _handle_child_power_on and _handle_child_power_off in ironic/conductor/utils.py.
+func powerRelatives(ctx context.Context, t *Task, target states.Power, timeout time.Duration) error {
+	e, n := t.engine, t.Node()
+	if t.Series() < states.Epoxy {
+		return nil
+	}
+	var relatives []string
+	relation := "child_node"
+	switch {
+	case target == states.PowerOn && n.ParentNode != "" && n.sharesPower():
+		relatives, relation = []string{n.ParentNode}, "parent_node"
+	case target == states.PowerOff:
+		children, err := e.fleet.nodes.listOf(ctx, n.UUID)
+		if err != nil {
+			return err
+		}
+		for _, child := range children {
+			if child.sharesPower() {
+				relatives = append(relatives, child.UUID)
+			}
+		}
+	}
+	var tasks []*Task
+	defer func() {
+		for _, relative := range tasks {
+			releaseRelative(ctx, relative)
+		}
+	}()
+	for _, id := range relatives {
+		relative, hardware, err := e.load(ctx, id)
+		if err != nil {
+			return fmt.Errorf("%s: %v", relation, err)
+		}
+		reading := e.readPower(ctx, hardware, relative)
+		if reading.Err != nil {
+			return fmt.Errorf("%s %s: %v", relation, id, reading.Err)
+		}
+		if reading.Power == target {
+			continue
+		}
+		task, err := acquireRelative(ctx, t, id)
+		if errors.Is(err, Locked) {
+			return refuse(Locked, "Node %s %s %s is presently locked and we are unable to perform any action on it at this time. "+
+				"Please retry after the current operation is completed.", n.UUID, relation, id)
+		}
+		if err != nil {
+			return fmt.Errorf("%s %s: %v", relation, id, err)
+		}
+		tasks = append(tasks, task)
+	}
+	for _, task := range tasks {
+		if err := followPower(ctx, task, target, timeout); err != nil {
+			return fmt.Errorf("%s %s: %v", relation, task.Node().UUID, err)
+		}
+	}
+	return nil
+}
+
+// followPower carries out a power request that the power of a parent or a child requires.
+func followPower(ctx context.Context, t *Task, target states.Power, timeout time.Duration) error {
+	if err := t.Node().permitsPower(target); err != nil {
+		return err
+	}
+	err := t.Update(ctx, func(n *Node) error {
+		at := now()
+		n.TargetPower, n.PowerChangedAt = target, &at
+		if !t.engine.config.Table.Failed().Has(n.ProvisionState) { // what has failed stays readable
+			n.LastError = ""
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return t.engine.finishPower(ctx, t, target, timeout)
+}
+
+// runOnChildren runs the task's step on the child nodes of its node, one after the other, and not on the node itself. A
+// step that waits has failed: no call-back of a child continues its parent.
+//
+// Ironic accepts such steps and removes them from the list before it runs.
+//
+// Source: execute_step_on_child_nodes in ironic/conductor/cleaning.py and servicing.py.
+func runOnChildren(ctx context.Context, t *Task) error {
+	step, n := t.Step(), t.Node()
+	children, err := t.engine.fleet.nodes.listOf(ctx, n.UUID)
+	if err != nil {
+		return err
+	}
+	for _, id := range step.Children {
+		if !slices.ContainsFunc(children, func(child *Node) bool { return child.UUID == id }) {
+			return refuse(Invalid, "node %s is no child of node %s", id, n.UUID)
+		}
+	}
+	for _, child := range children {
+		if len(step.Children) > 0 && !slices.Contains(step.Children, child.UUID) {
+			continue
+		}
+		if err := runOnChild(ctx, t, child.UUID); err != nil {
+			return fmt.Errorf("child node %s: %v", child.UUID, err)
+		}
+	}
+	return nil
+}
+
+// runOnChild runs the task's step on a child of its node.
+func runOnChild(ctx context.Context, t *Task, id string) error {
+	child, err := acquireRelative(ctx, t, id)
+	if err != nil {
+		return err
+	}
+	defer releaseRelative(ctx, child)
+	rules := t.engine.rules
+	hardware, err := rules.hardware(child.Node())
+	if err != nil {
+		return err
+	}
+	step := Step{Interface: t.step.Interface, Step: t.step.Step, Args: t.step.Args}
+	step, err = rules.runnable(step, rules.stepsFor(hardware, child.Node(), t.Node().ProvisionState.Work()))
+	switch {
+	case err != nil:
+		return err
+	case step.InBand || step.Run == nil && (step.Step == "hold" || step.Step == "wait"):
+		return refuse(Invalid, "step %v is impossible on a child node, since it waits", step)
+	}
+	err = child.runStep(ctx, step)
+	if errors.Is(err, ErrWait) {
+		return refuse(Invalid, "While executing step %v on child node %s, step returned invalid value: it waits", step, id)
+	}
+	return err
+}

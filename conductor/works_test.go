@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// TestEveryWorkHasAnEntry fails for a work, or a state of no work, that the conductor does not know.
+func TestEveryWorkHasAnEntry(t *testing.T) {
+	require.Zero(t, works[states.NoWork].work)
+	for w := range states.AllWorks() {
+		require.Less(t, int(w), len(works), "conductor/works.go has no entry for %v", w)
+		kind := &works[w]
+		require.Equal(t, w, kind.work)
+		require.NotNil(t, kind.do, "conductor/works.go does not say who does %v", w)
+		require.NotEmpty(t, kind.eventType, w)
+		require.NotEmpty(t, kind.orphanType, w)
+		require.Equal(t, kind.requested != nil, kind.agent != "", "%v: a client requests the steps that an agent may execute", w)
+		require.Equal(t, kind.agent != "", kind.noun != "" && kind.flow != "" && kind.progress != "", w)
+		require.Equal(t, w.Waiting() != states.NoState, kind.timedOut != "", "%v: the text of a wait that has timed out", w)
+		require.Equal(t, w == states.WorkVerify, kind.in == nil, "%v: all work but a verification has steps", w)
+		if w.Waiting() == states.NoState {
+			require.Empty(t, string(kind.agent)+kind.inMaintenance, "%v never waits for an agent", w)
+		}
+	}
+	for series := range states.AllSeries() {
+		table := series.Table()
+		for s := range table.States().All() {
+			kind, phase := kindOf(s), table.Phase(s)
+			ends := phase == states.PhaseStable || phase == states.PhaseFailed
+			require.Equal(t, ends, kind.work == states.NoWork, "%v of %v is the state of no work", s, series)
+			require.Equal(t, phase == states.PhaseWorking, runsIn(s), s)
+			require.Equal(t, phase == states.PhaseWaiting, kind.waits(&Node{ProvisionState: s}), s)
+			require.Equal(t, phase == states.PhaseWorking || phase == states.PhaseWaiting, busy(s.Work()).Has(s), s)
+		}
+	}
+	for _, s := range []states.State{states.NoState, states.Deleted, states.UnknownState} {
+		require.Same(t, &works[states.NoWork], kindOf(s))
+		require.False(t, runsIn(s), s)
+		require.False(t, kindOf(s).waits(&Node{ProvisionState: s}), s)
+	}
+}
+
+// TestStatesWhoseRulesAreIronics compares what the works say of states with Ironic's own lists.
+func TestStatesWhoseRulesAreIronics(t *testing.T) {
+	heartbeats := states.SetOf(states.DeployWait, states.CleanWait, states.RescueWait, states.ServiceWait, states.Deploying, states.Cleaning,
+		states.Rescuing, states.Servicing, states.DeployHold, states.CleanHold, states.ServiceHold)
+	stays := states.SetOf(states.Verifying, states.Cleaning, states.Inspecting, states.InspectWait)
+	before := states.SetOf(states.Enroll, states.Manageable, states.Available)
+	does := before.Union(states.SetOf(states.Verifying, states.Cleaning, states.Deploying))
+	for s := range states.AllStates() {
+		require.Equal(t, heartbeats.Has(s), kindOf(s).heartbeats, s)
+		require.Equal(t, stays.Has(s), succeeds(s) && kindOf(s).leavesAgent, s)
+	}
+	for series := range states.AllSeries() {
+		for row := range series.Table().Transitions() {
+			if series.Table().IsRequest(row) {
+				require.Equal(t, before.Has(row.From) && does.Has(row.To), agentStays(row.From, row.To), row)
+			}
+		}
+	}
+	require.Equal(t, states.SetOf(states.Deploying, states.DeployWait), deployingStates)
+	require.Equal(t, states.SetOf(states.Deleting, states.Cleaning, states.CleanWait), cleaningStates)
+}
+
+// TestTheLastErrorOfAWaitThatHasTimedOut has each waiting state.
+func TestTheLastErrorOfAWaitThatHasTimedOut(t *testing.T) {
+	const ramdisk = " the node. Please check if the ramdisk responsible for the "
+	step := &Steps{Current: &Step{Interface: "bios", Step: "factory_reset"}}
+	for s, want := range map[states.State]string{
+		states.DeployWait: "Timeout reached while waiting for callback for node {step}",
+		states.RescueWait: "Timeout reached while waiting for rescue ramdisk callback for node",
+		states.CleanWait: "Timeout reached while cleaning" + ramdisk + "cleaning is running on the node. Failed on step " +
+			"{'interface': 'bios', 'step': 'factory_reset', 'priority': 0}.",
+		states.ServiceWait: "Timeout reached while servicing" + ramdisk + "servicing is running on the node. Failed on step {}.",
+		states.InspectWait: "Timeout reached while inspecting" + ramdisk + "inspection is running on the node.",
+	} {
+		n := &Node{UUID: "{step}", ProvisionState: s, CleanSteps: step}
+		require.Equal(t, want, timeoutText(n, states.Latest()))
+		if s == states.InspectWait {
+			want = "timeout reached while inspecting the node"
+		}
+		require.Equal(t, want, timeoutText(n, states.Flamingo))
+	}
+}

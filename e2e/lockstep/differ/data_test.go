@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package differ
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// lowest is a source of the lowest random numbers: the first value is picked, and every chance comes true.
+type lowest struct{}
+
+func (lowest) Uint64() uint64 { return 1 << 34 } // 0 itself is drawn again
+
+// highest is a source of the highest ones.
+type highest struct{}
+
+func (highest) Uint64() uint64 { return 1<<64 - 1 }
+
+func TestTemplates(t *testing.T) {
+	for text, want := range map[string][2]string{ // by the lowest and the highest random numbers
+		`[null, true, 1.50, "a"]`:               {`[null,true,1.50,"a"]`, `[null,true,1.50,"a"]`},
+		`{"pick": [1, {"of": ["b", "c"]}]}`:     {`1`, `"CUSTOM_A"`},
+		`{"of": ["{:7}", "x"]}`:                 {`"7"`, `"CUSTOM_A"`},
+		`{"a?15": 1, "b": {"c?99": []}}`:        {`{"a":1,"b":{"c":[]}}`, `{"b":{}}`},
+		`{"pick": [1], "b": 2}`:                 {`{"b":2,"pick":[1]}`, `{"b":2,"pick":[1]}`},
+		`"node-{:?4}, {:2+?4+i}"`:               {`"node-0, 5"`, `"node-3, 8"`},
+		`"{n:?4} {c:1}"`:                        {`"` + nodeUUID(0) + ` ` + uuid('c', 1) + `"`, `"` + nodeUUID(3) + ` ` + uuid('c', 1) + `"`},
+		`["{mac:i}", "{MAC:i+10}", "{i}"]`:      {`["52:54:00:00:00:03","52:54:00:00:00:0D",3]`, `["52:54:00:00:00:03","52:54:00:00:00:0D",3]`},
+		`["{trait}", "{mac}", "{}", "{nodes}"]`: {`["CUSTOM_A","{mac}","{}","{nodes}"]`, `["CUSTOM_GPU_1","{mac}","{}","{nodes}"]`},
+	} {
+		template := mustTemplate(text)
+		for n, source := range []rand.Source{lowest{}, highest{}} {
+			g := newGenerator(states.Latest(), 1, 1)
+			g.Rand, g.index = rand.New(source), 3
+			got, err := json.Marshal(g.eval(template))
+			require.NoError(t, err)
+			require.Equal(t, want[n], string(got), text)
+		}
+	}
+	for _, malformed := range []string{``, `{`, `[1`, `[1}`, `{"a": }`, `{"a?x": 1}`, `{"a?": 1}`, `1 2`} {
+		require.Panics(t, func() { mustTemplate(malformed) }, malformed)
+	}
+}
+
+func TestTheFieldsOfEachKindOfObjectsAreInTheTable(t *testing.T) {
+	paths := []string{nodesPath}
+	for _, k := range otherKinds {
+		paths = append(paths, k.path)
+		require.NotNil(t, tables[k.path].object.value, k.path)
+	}
+	require.Len(t, tables, len(paths))
+	for _, path := range paths {
+		g := newGenerator(states.Antelope, 1, 1)
+		before := g.fieldsOf(path)
+		require.Subset(t, before, []string{"uuid", "created_at", "updated_at"}, path)
+		g.series = states.Latest()
+		later := g.fieldsOf(path)
+		require.Equal(t, before, later[:len(before)], path)
+		set := map[string]bool{}
+		for range 2000 {
+			name, value := g.valueOf(path)
+			_, err := json.Marshal(value)
+			require.NoError(t, err)
+			set[name] = true
+		}
+		for _, f := range tables[path].set {
+			require.Equal(t, f.values != nil || f.always != nil, set[f.name], "%s of %s is set", f.name, path)
+			require.True(t, f.since == 0 || f.since > states.Antelope.MaxAPIVersion(), "%s of %s", f.name, path)
+		}
+	}
+	for _, malformed := range []string{"x name []", "/v1/nodes\n1 name [", "1.0 name []", "/v1/nodes\nobject"} {
+		require.Panics(t, func() { parseTables(malformed) }, malformed)
+	}
+}
+
+func TestTheDataOfWideRequestsIsComplete(t *testing.T) {
+	for state, words := range wideData.Forward {
+		require.NotEmpty(t, words, state)
+		for _, word := range words {
+			_, err := states.ParseVerb(word)
+			require.NoError(t, err, "%s in %v", word, state)
+		}
+	}
+	require.Panics(t, func() { parseWide([]byte(`{"forward": {"nowhere": []}}`)) })
+}
+
+func TestADifferenceIsIntendedInItsSeries(t *testing.T) {
+	const parent = "PATCH /v1/nodes/{}: 200 body.parent_node: «UUID» -> null"
+	for series := range states.AllSeries() {
+		k := intended(parent, series)
+		require.Equal(t, series >= states.Epoxy && series <= states.Gazpacho, k != nil, series)
+		if k != nil {
+			require.Equal(t, "a node as its own parent", k.Name)
+		}
+	}
+	const seen = "GET /v1/nodes: 500 -> 400: fault «x» -> fault «y»"
+	require.Equal(t, "a Python exception", intended(seen, states.Antelope).Name)
+	require.Nil(t, intended("GET /v1/nodes: 200 body.name: null -> absent", states.Latest()))
+
+	plain := parseKnown("# b\n\na\n/x /\nwhy\n")
+	require.Equal(t, []Intended{{Name: "a", Reason: "why", Pattern: regexp.MustCompile("x ")}}, plain)
+	ranged := parseKnown("a\nseries yoga - 2023.2\n/x/\nwhy\n\nb\nseries yoga -\n/x/\nwhy")
+	require.Equal(t, []states.Series{states.Yoga, states.Bobcat, states.Yoga, states.NoSeries},
+		[]states.Series{ranged[0].From, ranged[0].To, ranged[1].From, ranged[1].To})
+	for _, malformed := range []string{"a\nx\nwhy", "a\n/\nwhy", "a\n/(/\nwhy", "a\nseries x -\n/x/\nwhy", "a\nseries yoga - x\n/x/\nwhy"} {
+		require.Panics(t, func() { parseKnown(malformed) }, malformed)
+	}
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package differ
+
+import (
+	"fmt"
+	"net/url"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// kind is a kind of objects beside nodes, whose fields are in fields.txt.
+type kind struct {
+	path     string
+	id       byte
+	name     string // of the objects, empty if they have none
+	detailed bool   // the path has /detail
+	weight   int
+	filters  func(g *generator, v url.Values)
+}
+
+func mac(i int) string { return fmt.Sprintf("52:54:00:00:00:%02x", i) }
+
+func byNode(g *generator, v url.Values) {
+	v.Set(pick(g, "node", "node", "node_uuid"), g.node())
+}
+
+var otherKinds = []*kind{
+	{"/v1/ports", 'p', "port", true, 90, func(g *generator, v url.Values) {
+		v.Set(pick(g, "node", "node_uuid", "address", "portgroup", "shard"),
+			pick(g, nodeUUID(0), nodeUUID(1), mac(0), "portgroup-0", uuid('g', 0), "a", "", "x"))
+		if g.chance(10) {
+			v.Set("shard", "a")
+		}
+	}},
+	{"/v1/portgroups", 'g', "portgroup", true, 55, func(g *generator, v url.Values) {
+		v.Set(pick(g, "node", "node_uuid", "address"), pick(g, nodeUUID(0), nodeUUID(1), mac(20), "", "x"))
+	}},
+	{"/v1/chassis", 'c', "", true, 35, nil},
+	{"/v1/volume/connectors", 'k', "", false, 35, byNode},
+	{"/v1/volume/targets", 't', "", false, 35, byNode},
+	{"/v1/deploy_templates", 'd', "CUSTOM", false, 40, nil},
+	{"/v1/allocations", 'a', "allocation", false, 45, func(g *generator, v url.Values) {
+		v.Set(pick(g, "node", "resource_class", "state", "owner"),
+			pick(g, nodeUUID(0), nodeUUID(1), "baremetal", "active", "error", "me", "", "x"))
+	}},
+	{"/v1/runbooks", 'r', "CUSTOM", false, 4, nil},
+}
+
+func (g *generator) templateSteps() any {
+	steps := g.steps("deploy", "bios", "raid")
+	list, _ := steps.([]*step)
+	for _, s := range list {
+		if g.chance(95) {
+			s.Priority = g.of(10, 0, 99, -1)
+			if s.Args == nil {
+				s.Args = map[string]any{}
+			}
+		}
+	}
+	return steps
+}
+
+// orderedSteps are the steps of a runbook.
+func (g *generator) orderedSteps() any {
+	steps := g.steps("deploy", "bios", "raid")
+	list, _ := steps.([]*step)
+	for _, s := range list {
+		if s.Priority = nil; g.chance(95) {
+			s.Order = g.of(1, 0, "2", -1)
+		}
+	}
+	return steps
+}
+
+// object returns the body of a request for the i-th object, with all that it needs.
+func (k *kind) object(g *generator, i int) map[string]any {
+	if k.id == 'r' && g.series < states.Dalmatian {
+		return map[string]any{"name": "CUSTOM_A", "steps": g.templateSteps()}
+	}
+	g.index = i
+	return g.eval(tables[k.path].object).(map[string]any)
+}
+
+// create returns a request for a new object.
+func (k *kind) create(g *generator, i int, extras int) Request {
+	body := k.object(g, i)
+	body["uuid"] = uuid(k.id, i)
+	for range extras {
+		name, value := g.valueOf(k.path)
+		body[name] = value
+	}
+	if g.chance(3) {
+		delete(body, pick(g, append([]string{"uuid"}, tables[k.path].fields...)...))
+	}
+	if g.chance(3) {
+		body[pick(g, "nonsense", "created_at", "id", "links", "internal_info")] = g.value()
+	}
+	return request("POST", k.path).with(body)
+}
+
+// requests returns the requests for objects of the kind.
+func (k *kind) requests() []choice {
+	id := func(g *generator) string { return g.id(k.id, k.name) }
+	all := []choice{
+		{24, func(g *generator) Request {
+			return request("GET", k.path).query(g.markers(k.id, g.list(g.fieldsOf(k.path), func(v url.Values) {
+				if k.filters != nil {
+					k.filters(g, v)
+				}
+			})))
+		}},
+		{22, func(g *generator) Request {
+			v := url.Values{}
+			if g.chance(35) {
+				v.Set("fields", g.fields(g.fieldsOf(k.path)))
+			}
+			return request("GET", k.path+"/{}", id(g)).query(v)
+		}},
+		{24, func(g *generator) Request { return k.create(g, g.IntN(pool), g.IntN(3)) }},
+		{20, func(g *generator) Request {
+			return request("PATCH", k.path+"/{}", id(g)).with(g.patch(func() (string, any) { return g.valueOf(k.path) }, "extra", "properties"))
+		}},
+		{8, func(g *generator) Request { return request("DELETE", k.path+"/{}", id(g)) }},
+	}
+	if k.detailed {
+		all = append(all, choice{8, func(g *generator) Request {
+			return request("GET", k.path+"/detail").query(g.markers(k.id, g.list(tables[k.path].fields, nil)))
+		}})
+	}
+	return all
+}

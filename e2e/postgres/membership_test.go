@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/storetest"
+	"github.com/ironstate/ironstate/e2e/postgres"
+)
+
+// severed is a store that a process may be cut off from.
+type severed struct {
+	conductor.Store
+	cut atomic.Bool
+	// forgets makes each third update fail although it was done.
+	forgets bool
+	updates atomic.Int64
+}
+
+var errCut = errors.New("cut off")
+
+func (s *severed) err() error {
+	if s.cut.Load() {
+		return errCut
+	}
+	return nil
+}
+
+func (s *severed) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
+	if err := s.err(); err != nil {
+		return conductor.Record{}, err
+	}
+	return s.Store.Get(ctx, kind, key)
+}
+
+func (s *severed) Create(ctx context.Context, r conductor.Record) (int64, error) {
+	if err := s.err(); err != nil {
+		return 0, err
+	}
+	return s.Store.Create(ctx, r)
+}
+
+func (s *severed) Update(ctx context.Context, r conductor.Record) (int64, error) {
+	if err := s.err(); err != nil {
+		return 0, err
+	}
+	revision, err := s.Store.Update(ctx, r)
+	if s.forgets && s.updates.Add(1)%3 == 0 {
+		err = errors.Join(err, errCut)
+	}
+	return revision, err
+}
+
+func (s *severed) Delete(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
+	if err := s.err(); err != nil {
+		return 0, err
+	}
+	return s.Store.Delete(ctx, kind, id, revision)
+}
+
+func (s *severed) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+	return func(yield func(conductor.Change, error) bool) {
+		for change, err := range s.Store.Watch(ctx, kind) {
+			if cut := s.err(); cut != nil {
+				yield(conductor.Change{}, cut)
+				return
+			}
+			if !yield(change, err) {
+				return
+			}
+		}
+	}
+}
+
+// The membership needs nothing of PostgreSQL. In memory and in virtual time it is checked within moments.
+func TestTheMembershipKeepsItsPromisesOnAnyStore(t *testing.T) {
+	for name, forgets := range map[string]bool{"each answer arrives": false, "answers are lost": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const ttl = 10 * time.Second
+				shared := new(conductor.Memory)
+				way := &severed{Store: shared, forgets: forgets}
+				a, b := postgres.NewMembership(way, ttl), postgres.NewMembership(shared, ttl)
+				first := storetest.Process{Membership: a, Cut: way.cut.Store, Jump: a.Jump}
+				require.NoError(t, storetest.CheckMembership(ttl, first, storetest.Process{Membership: b}))
+			})
+		})
+	}
+}
+
+// The record of a process that has died is deleted by the one that takes its name.
+func TestANameIsFreeOneLeaseAfterTheLastRenewalWasSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const ttl = 10 * time.Second
+		store := new(conductor.Memory)
+		_, err := store.Create(t.Context(), conductor.Record{Kind: "members", ID: "dead", Keys: []string{"name=alpha"}, Value: []byte("{}")})
+		require.NoError(t, err)
+		begin := time.Now()
+		for list, err := range postgres.NewMembership(store, ttl).Join(t.Context(), conductor.Member{ID: "b", Hostname: "alpha"}) {
+			require.NoError(t, err)
+			require.Len(t, list, 1)
+			require.Equal(t, "b", list[0].ID)
+			break
+		}
+		require.Equal(t, ttl*11/10, time.Since(begin), "the next look after the end of the lease")
+		left, err := store.List(t.Context(), "members", "", 10)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	})
+}
+
+func TestAMemberWhoseRecordIsDeletedLosesItsMembership(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(conductor.Memory)
+		m := postgres.NewMembership(store, 10*time.Second)
+		joined := false
+		for _, err := range m.Join(t.Context(), conductor.Member{ID: "a", Hostname: "alpha"}) {
+			if joined {
+				require.ErrorIs(t, err, postgres.ErrExpired)
+				break
+			}
+			joined = true
+			r, err := store.Get(t.Context(), "members", "name=alpha")
+			require.NoError(t, err)
+			_, err = store.Delete(t.Context(), "members", "a", r.Revision)
+			require.NoError(t, err)
+		}
+		require.False(t, m.Holds("a"))
+	})
+}
+
+func TestAnIDBelongsToOneMember(t *testing.T) {
+	m := postgres.NewMembership(new(conductor.Memory), time.Minute)
+	for _, err := range m.Join(t.Context(), conductor.Member{ID: "a", Hostname: "alpha"}) {
+		require.NoError(t, err)
+		for _, err := range m.Join(t.Context(), conductor.Member{ID: "a", Hostname: "beta"}) {
+			var duplicate *conductor.DuplicateError
+			require.ErrorAs(t, err, &duplicate)
+		}
+		break
+	}
+}

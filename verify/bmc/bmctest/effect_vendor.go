@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmctest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// The effects of this file occur in families of BMCs. Those that refuse some requests handle all others as if
+// there were no effect, so that a Fault without conditions will do.
+
+// RefuseContinuous refuses a boot override that stays in force, and accepts one for the next boot.
+//
+// Source: Lenovo's XCC; _set_boot_device in ironic/drivers/modules/redfish/management.py.
+func RefuseContinuous() Effect {
+	return refusal("RefuseContinuous()", func(c *call) (reply, bool) {
+		boot, ok := bootOf(c)
+		enabled, _ := textOf(boot["BootSourceOverrideEnabled"])
+		return member{name: "BootSourceOverrideEnabled"}.notInList(enabled), ok && enabled == "Continuous"
+	})
+}
+
+// WholeBoot refuses a change of the boot override that has not all three properties: the target, how long it is in
+// force, and the boot mode.
+//
+// Source: BMCs of AMI and ASRockRack; VENDORS_REQUIRING_FULL_BOOT_REQUEST in
+// ironic/drivers/modules/redfish/management.py.
+func WholeBoot() Effect {
+	return refusal("WholeBoot()", func(c *call) (reply, bool) {
+		boot, ok := bootOf(c)
+		for _, name := range []string{"BootSourceOverrideTarget", "BootSourceOverrideEnabled", "BootSourceOverrideMode"} {
+			if ok && boot[name] == nil {
+				return member{name: name}.missing(), true
+			}
+		}
+		return reply{}, false
+	})
+}
+
+// RequireParameters refuses an InsertMedia without some parameters. The answer names one of them.
+//
+// Source: BMCs of Nokia and NVIDIA; insert_media in sushy/resources/manager/virtual_media.py.
+func RequireParameters(names ...string) Effect {
+	return refusal(fmt.Sprintf("RequireParameters(%q)", names), func(c *call) (reply, bool) {
+		body, _ := members(c.body)
+		for _, name := range names {
+			if isAction(c, insertMedia) && body[name] == nil {
+				return member{name, insertMedia}.missing(), true
+			}
+		}
+		return reply{}, false
+	})
+}
+
+// RefuseParameters refuses an InsertMedia with any of some parameters.
+//
+// Source: Supermicro's X11 and X12; insert_media in sushy/resources/manager/virtual_media.py.
+func RefuseParameters(names ...string) Effect {
+	return refusal(fmt.Sprintf("RefuseParameters(%q)", names), func(c *call) (reply, bool) {
+		body, _ := members(c.body)
+		for _, name := range names {
+			if isAction(c, insertMedia) && body[name] != nil {
+				return member{name, insertMedia}.unknown(), true
+			}
+		}
+		return reply{}, false
+	})
+}
+
+// RequireEjectBody refuses an EjectMedia without a body, with 415. An empty object will do.
+//
+// Source: HPE's iLO; eject_media in sushy/resources/manager/virtual_media.py.
+func RequireEjectBody() Effect {
+	return refusal("RequireEjectBody()", func(c *call) (reply, bool) {
+		return problem(http.StatusUnsupportedMediaType, "Base.1.18.GeneralError", http.StatusText(http.StatusUnsupportedMediaType)),
+			isAction(c, ejectMedia) && len(bytes.TrimSpace(c.body)) == 0
+	})
+}
+
+// PoweringOff refuses to power a system on, with 409, as an iDRAC does that has just powered it off. With Fault.Times
+// it ends; the other requests that the Fault matches count, too.
+//
+// Source: _set_power_state in ironic/drivers/modules/redfish/power.py.
+func PoweringOff() Effect {
+	return refusal("PoweringOff()", func(c *call) (reply, bool) {
+		body, _ := members(c.body)
+		kind, _ := textOf(body["ResetType"])
+		return problem(http.StatusConflict, "Base.1.18.ActionParameterValueConflict",
+				"The value 'On' for the parameter ResetType conflicts with the state of the system.", "ResetType", "On"),
+			isAction(c, "ComputerSystem.Reset") && kind == "On"
+	})
+}
+
+// Busy refuses every change, with 400 and a message ID by which BMCs say that the client has to repeat its request:
+// with HPE's iLO "iLO.2.16.UnableToModifyDuringSystemPOST" and "iLO.2.15.InvalidOperationForSystemState", with Dell's
+// iDRAC "IDRAC.2.8.SYS518". With Fault.Times it ends.
+//
+// Source: the message registries of both; check_retry_on_exception in sushy/connector.py; _is_during_post_error in
+// ironic/drivers/modules/redfish/management.py.
+func Busy(messageID string) Effect {
+	return refusal(fmt.Sprintf("Busy(%q)", messageID), func(c *call) (reply, bool) {
+		changes := c.Method == http.MethodPatch || c.Method == http.MethodPost && strings.Contains(c.URL.Path, "/Actions/")
+		return problem(http.StatusBadRequest, messageID, "The request cannot be carried out in the state that the system is in."), changes
+	})
+}
+
+// RequireIfMatch refuses a PATCH without If-Match, with 428.
+//
+// Source: _etag_handler in sushy/connector.py.
+func RequireIfMatch() Effect {
+	return refusal("RequireIfMatch()", func(c *call) (reply, bool) {
+		return problem(http.StatusPreconditionRequired, "Base.1.18.PreconditionRequired",
+				"A precondition header or annotation is required to change this resource."),
+			c.Method == http.MethodPatch && c.Header.Get("If-Match") == ""
+	})
+}
+
+// WrongETag sends that ETag in place of the resource's, or none if it is empty: an If-Match with it fails, with 412.
+//
+// Source: _etag_handler in sushy/connector.py.
+func WrongETag(tag string) Effect {
+	return head(fmt.Sprintf("WrongETag(%q)", tag), func(h http.Header) {
+		h.Del("ETag")
+		if tag != "" {
+			h.Set("ETag", tag)
+		}
+	})
+}
+
+// WeakenedETag sends the resource's ETag as a weak one, which it then refuses in If-Match, since that compares strong
+// ones (RFC 9110 section 13.1.1). The tag without "W/" is accepted.
+//
+// Source: _etag_handler in sushy/connector.py.
+func WeakenedETag() Effect {
+	return head("WeakenedETag()", func(h http.Header) {
+		if tag := h.Get("ETag"); tag != "" {
+			h.Set("ETag", "W/"+strings.TrimPrefix(tag, "W/"))
+		}
+	})
+}
+
+// StaleMedia shows that image as inserted in each slot of virtual media, whatever is there: an iDRAC still reports an
+// image for a while after it was ejected.
+//
+// Source: _insert_vmedia_in_resource in ironic/drivers/modules/redfish/boot.py.
+func StaleMedia(image string) Effect {
+	return edit(fmt.Sprintf("StaleMedia(%q)", image), func(o object) {
+		if _, isSlot := o["Inserted"]; isSlot {
+			o["Inserted"], o["Image"] = true, image
+		}
+	})
+}
+
+// Names of actions.
+const (
+	insertMedia = "VirtualMedia.InsertMedia"
+	ejectMedia  = "VirtualMedia.EjectMedia"
+)
+
+// refusal makes an effect of a function that tells the answer to a request that is refused.
+func refusal(name string, refuse func(*call) (answer reply, refused bool)) Effect {
+	e := request(name, func(x *exchange) {
+		if answer, refused := refuse(x.call); refused {
+			x.send(answer)
+			return
+		}
+		x.send(x.answer())
+	})
+	e.refuse = refuse
+	return e
+}
+
+func isAction(c *call, name string) bool {
+	return c.Method == http.MethodPost && strings.HasSuffix(cleanPath(c.URL.Path), "/Actions/"+name)
+}
+
+// bootOf returns the properties of the boot override that a request changes. It reports whether it changes any.
+func bootOf(c *call) (boot map[string]json.RawMessage, ok bool) {
+	body, _ := members(c.body)
+	boot, ok = members(body["Boot"])
+	return boot, ok && c.Method == http.MethodPatch
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+)
+
+// heldConnection is a connection that only records how often it is begun, and whether it is closed.
+type heldConnection struct {
+	connection
+	begun  int
+	closed bool
+}
+
+func (c *heldConnection) begin() { c.begun++ }
+
+func (c *heldConnection) close(context.Context) { c.closed = true }
+
+func (c *heldConnection) scrubber() *failure.Scrubber { return failure.NewScrubber("user") }
+
+func (c *heldConnection) protocol() string { return "test" }
+
+func (c *heldConnection) address() string { return "host" }
+
+func TestAnErrorAfterTheEndOfAContextIsTheContexts(t *testing.T) {
+	for _, cancelled := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := do(ctx, &heldConnection{}, 0, "read", func(context.Context) error {
+			if cancelled {
+				cancel()
+			}
+			return failure.Unsupportedf("this cannot be read")
+		})
+		cancel()
+		if cancelled {
+			require.EqualError(t, failed, "read: test host: cancelled: context canceled")
+		} else {
+			require.EqualError(t, failed, "read: test host: not supported: this cannot be read")
+		}
+	}
+}
+
+// sessionsOf returns a driver that keeps a number of sessions.
+func sessionsOf(t *testing.T, sessions int) *Driver {
+	t.Helper()
+	d, err := NewDriver(DriverConfig{Sessions: sessions, Lookup: func(context.Context, string) (Config, error) { return Config{}, nil }})
+	require.NoError(t, err)
+	return d
+}
+
+// call does a call for a node as Driver.within does. It reports whether it used the session that the node had;
+// otherwise it uses the connection c.
+func call(t *testing.T, d *Driver, id string, c *heldConnection) (resumed bool) {
+	t.Helper()
+	n, err := d.enter(t.Context(), id, "test")
+	require.NoError(t, err)
+	defer d.leave(id, n)
+	if resumed = d.resume(t.Context(), n, Config{}); !resumed {
+		n.open = &openConnection{connection: c}
+	}
+	d.keep(t.Context(), n)
+	return resumed
+}
+
+func TestASessionIsKeptForTheIdleTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := sessionsOf(t, 1)
+		first, other, second, third := &heldConnection{}, &heldConnection{}, &heldConnection{}, &heldConnection{}
+		require.False(t, call(t, d, "a", first))
+		time.Sleep(5 * time.Minute)
+		require.False(t, call(t, d, "b", other))
+		require.True(t, other.closed, "the session of a is not unused for too long yet")
+		require.True(t, call(t, d, "a", nil))
+		require.Equal(t, 1, first.begun, "the limits begin again")
+
+		time.Sleep(5*time.Minute + 1)
+		require.False(t, call(t, d, "a", second))
+		require.True(t, first.closed)
+		require.False(t, second.closed)
+		time.Sleep(5*time.Minute + 1)
+		require.False(t, call(t, d, "b", third))
+		require.True(t, second.closed)
+		require.False(t, third.closed)
+		require.Len(t, d.nodes, 1)
+
+		require.NoError(t, d.Close(t.Context()))
+		require.True(t, third.closed)
+		require.Empty(t, d.nodes)
+		require.Zero(t, d.kept)
+	})
+}
+
+func TestANodeIsForgottenAfterItsLastCall(t *testing.T) {
+	d := sessionsOf(t, 0)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	n, err := d.enter(t.Context(), "a", "test")
+	require.NoError(t, err)
+	_, err = d.enter(ended, "a", "test")
+	require.ErrorIs(t, err, verify.Cancelled)
+	require.Same(t, n, d.nodes["a"], "the first call still uses it")
+	d.leave("a", n)
+	require.Empty(t, d.nodes)
+}
+
+func TestASessionInUseIsClosedAfterItsCallIfTheDriverIs(t *testing.T) {
+	d := sessionsOf(t, 1)
+	kept, late := &heldConnection{}, &heldConnection{}
+	require.False(t, call(t, d, "a", kept))
+	n, err := d.enter(t.Context(), "a", "test")
+	require.NoError(t, err)
+	require.True(t, d.resume(t.Context(), n, Config{}))
+	require.NoError(t, d.Close(t.Context()))
+	require.False(t, kept.closed, "the call uses it")
+	d.keep(t.Context(), n)
+	d.leave("a", n)
+	require.True(t, kept.closed)
+	require.False(t, call(t, d, "a", late))
+	require.True(t, late.closed)
+	require.Empty(t, d.nodes)
+	require.Zero(t, d.kept)
+}
+
+func TestAFailedSessionMakesRoomForAnother(t *testing.T) {
+	d := sessionsOf(t, 1)
+	require.False(t, call(t, d, "a", &heldConnection{}))
+	n, err := d.enter(t.Context(), "a", "test")
+	require.NoError(t, err)
+	n.open = nil // it has failed
+	d.leave("a", n)
+	require.Empty(t, d.nodes)
+	other := &heldConnection{}
+	require.False(t, call(t, d, "b", other))
+	require.False(t, other.closed)
+	require.True(t, call(t, d, "b", nil))
+}
+
+func TestANodeCountsOnceAmongTheKeptSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := sessionsOf(t, 2)
+		require.False(t, call(t, d, "a", &heldConnection{}))
+		require.True(t, call(t, d, "a", nil))
+		require.Equal(t, 1, d.kept)
+
+		n, err := d.enter(t.Context(), "a", "test")
+		require.NoError(t, err)
+		n.open = nil // it has failed, and another call waits for the node
+		go call(t, d, "a", &heldConnection{})
+		synctest.Wait()
+		require.Equal(t, 2, n.calls)
+		d.leave("a", n)
+		synctest.Wait()
+		require.Equal(t, 1, d.kept)
+		require.True(t, call(t, d, "a", nil))
+	})
+}
+
+func TestASessionOfAnotherConfigurationIsNotKept(t *testing.T) {
+	d := sessionsOf(t, 1)
+	first := &heldConnection{}
+	require.False(t, call(t, d, "a", first))
+	n, err := d.enter(t.Context(), "a", "test")
+	require.NoError(t, err)
+	require.False(t, d.resume(t.Context(), n, Config{Host: "other"}))
+	require.True(t, first.closed)
+	d.leave("a", n) // the other BMC cannot be reached
+	require.Empty(t, d.nodes)
+	require.Zero(t, d.kept)
+}
+
+func TestAllSessionsThatAreUnusedForTooLongAreClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := sessionsOf(t, 100)
+		var all [32]heldConnection
+		for i := range all {
+			require.False(t, call(t, d, fmt.Sprint(i), &all[i]))
+		}
+		time.Sleep(3 * time.Minute)
+		for i := range all {
+			if i%2 == 0 {
+				require.True(t, call(t, d, fmt.Sprint(i), nil))
+			}
+		}
+		time.Sleep(2*time.Minute + 1)
+		require.False(t, call(t, d, "other", &heldConnection{}))
+		for i := range all {
+			require.Equal(t, i%2 != 0, all[i].closed, i)
+		}
+		require.Equal(t, 17, d.kept)
+		require.NoError(t, d.Close(t.Context()))
+		require.Zero(t, d.kept)
+	})
+}
+
+func TestACallMayLogOutForTheGraceTimeAfterItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, early := range []bool{true, false} {
+			ctx, cancel := context.WithCancel(t.Context())
+			call, end := withGrace(ctx)
+			late := call.Value(graceKey{}).(context.Context)
+			cancel()
+			time.Sleep(graceTime - 1)
+			require.NoError(t, late.Err())
+			if early {
+				end()
+				require.Error(t, late.Err(), "the call has ended")
+			}
+			time.Sleep(time.Nanosecond)
+			synctest.Wait()
+			require.Error(t, late.Err())
+			end()
+		}
+	})
+}
+
+func TestACloseThatIsCancelledSaysSo(t *testing.T) {
+	d := sessionsOf(t, 1)
+	kept := &heldConnection{}
+	require.False(t, call(t, d, "a", kept))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, d.Close(ctx), context.Canceled)
+	require.False(t, kept.closed)
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ipmitool
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+)
+
+// listener is a UDP port that answers as a test says.
+type listener struct {
+	conn     *net.UDPConn
+	requests chan []byte // those received
+}
+
+// listen opens a port. answers returns the answers to the nth request, from 1.
+func listen(t *testing.T, answers func(n int, request []byte) [][]byte) *listener {
+	t.Helper()
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	require.NoError(t, err)
+	l := &listener{conn, make(chan []byte, 100)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		packet := make([]byte, 512)
+		for i := 1; ; i++ {
+			n, client, err := conn.ReadFromUDP(packet)
+			if err != nil {
+				return
+			}
+			l.requests <- append([]byte(nil), packet[:n]...)
+			for _, answer := range answers(i, append([]byte(nil), packet[:n]...)) {
+				_, _ = conn.WriteToUDP(answer, client)
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		require.NoError(t, conn.Close())
+		<-ended
+	})
+	return l
+}
+
+func (l *listener) address() string { return l.conn.LocalAddr().String() }
+
+// toVerify returns the error as callers of package bmc get it.
+func toVerify(t *testing.T, err error) error {
+	t.Helper()
+	var known *failure.Error
+	require.True(t, errors.As(err, &known), "%v", err)
+	return &verify.Error{Kind: known.Kind, Err: known}
+}
+
+func TestAnAnswerOfIPMIEndsTheProbe(t *testing.T) {
+	for name, answer := range map[string]func(request []byte) [][]byte{
+		"an answer":                 func(r []byte) [][]byte { return [][]byte{append(r, 0)} },
+		"an answer with a sequence": func(r []byte) [][]byte { r[2] = 1; return [][]byte{append(r, 0)} },
+		"noise before the answer": func(r []byte) [][]byte {
+			return [][]byte{{1}, []byte("noise of more bytes than an answer"), append(r, 0)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := listen(t, func(n int, request []byte) [][]byte {
+				if n > 1 {
+					return nil
+				}
+				return answer(request)
+			})
+			require.NoError(t, probe(t.Context(), l.address(), time.Minute))
+			require.Equal(t, capabilitiesRequest, <-l.requests)
+		})
+	}
+}
+
+func TestAProbeIsRepeatedIfTheAnswerIsNotOfIPMI(t *testing.T) {
+	for name, answer := range map[string]func(request []byte) []byte{
+		"nothing":                      func([]byte) []byte { return nil },
+		"an answer without content":    func(r []byte) []byte { return r },
+		"a few bytes":                  func(r []byte) []byte { return r[:2] },
+		"an answer of another version": func(r []byte) []byte { r[0]++; return append(r, 0) },
+		"an answer of another class":   func(r []byte) []byte { r[3]--; return append(r, 0) },
+		"noise":                        func([]byte) []byte { return []byte("noise of more bytes than an answer") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := listen(t, func(n int, request []byte) [][]byte {
+				if n == 1 {
+					return [][]byte{answer(request)}
+				}
+				return [][]byte{append(request, 0)}
+			})
+			require.NoError(t, probe(t.Context(), l.address(), 250*time.Millisecond))
+			require.Greater(t, len(l.requests), 1)
+		})
+	}
+}
+
+func TestASilentBMCIsProbedFourTimes(t *testing.T) {
+	t.Parallel()
+	l := listen(t, func(int, []byte) [][]byte { return nil })
+	err := probe(t.Context(), l.address(), time.Millisecond)
+	require.Equal(t, verify.Timeout, verify.KindOf(toVerify(t, err)))
+	require.ErrorIs(t, err, errNoAnswer)
+	require.Len(t, l.requests, 4)
+}
+
+func TestAProbeEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	l := listen(t, func(int, []byte) [][]byte { cancel(); return nil })
+	require.ErrorIs(t, probe(ctx, l.address(), time.Hour), context.Canceled)
+}
+
+func TestAClosedPortIsUnreachable(t *testing.T) {
+	t.Parallel()
+	err := probe(t.Context(), "127.0.0.1:1", time.Minute)
+	require.Equal(t, verify.Unreachable, verify.KindOf(toVerify(t, err)))
+	require.ErrorContains(t, err, "connection refused")
+}
+
+func TestAnAddressWithoutAPortIsAnError(t *testing.T) {
+	t.Parallel()
+	require.ErrorContains(t, probe(t.Context(), "127.0.0.1", time.Minute), "missing port in address")
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redfish
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+)
+
+func TestARefusalHasTheKindOfItsStatus(t *testing.T) {
+	const system, noRoot = "/redfish/v1/Systems/1", "there is no Redfish service root: "
+	of := func(kind string) http.Header { return http.Header{"Content-Type": {kind}} }
+	page, object := of("text/html"), of("application/json; odata.metadata=minimal")
+	for _, test := range []struct {
+		answer Answer
+		path   string
+		want   string // the text; empty for no refusal
+		kind   verify.Kind
+		cause  error
+	}{
+		{Answer{Status: 200, Header: object, Body: []byte("{}")}, system, "", 0, nil},
+		{Answer{Status: 200, Header: of("application/problem+json"), Body: []byte("{}")}, system, "", 0, nil},
+		{Answer{Status: 204}, system, "", 0, nil},
+		{Answer{Status: 299, Header: object, Body: []byte(`"lock"`)}, system, "", 0, nil},
+		{Answer{Status: 200, Header: page, Body: []byte("<p>")}, system, `"text/html" is not JSON`, verify.Protocol, nil},
+		{Answer{Status: 200, Header: page, Body: []byte("<p>")}, Root, noRoot + `"text/html" is not JSON`, verify.Protocol, errNoRoot},
+		{Answer{Status: 200, Header: of("text/json;;"), Body: []byte("{}")}, system, `"text/json;;" is not JSON`, verify.Protocol, nil},
+		{Answer{Status: 200, Body: []byte("{}")}, system, `"" is not JSON`, verify.Protocol, nil},
+		{Answer{Status: 300}, system, "refused", verify.Protocol, nil},
+		{Answer{Status: 401, Body: []byte("locked")}, system, "refused", verify.Credentials, nil},
+		{Answer{Status: 403}, system, "refused", verify.Credentials, nil},
+		{Answer{Status: 403, Body: []byte("the account is LOCKED")}, system, "refused", verify.Locked, nil},
+		{Answer{Status: 404}, Root, noRoot + "refused", verify.Unsupported, errNoRoot},
+		{Answer{Status: 404}, "/redfish/v1", noRoot + "refused", verify.Unsupported, errNoRoot},
+		{Answer{Status: 405}, Root, "refused", verify.Unsupported, nil},
+		{Answer{Status: 404}, system, "refused", verify.Unsupported, nil},
+		{Answer{Status: 405}, system, "refused", verify.Unsupported, nil},
+		{Answer{Status: 501}, system, "refused", verify.Unsupported, nil},
+		{Answer{Status: 429}, system, "refused", verify.Unreachable, nil},
+		{Answer{Status: 503}, system, "refused", verify.Unreachable, nil},
+		{Answer{Status: 500, Body: []byte("lock")}, system, "refused", verify.Protocol, nil},
+		{Answer{Status: 400, Header: object, Body: []byte("{}")}, system, "refused", verify.Protocol, nil},
+	} {
+		a := test.answer
+		a.reason, a.Request = "refused", Request{Method: http.MethodGet, Path: test.path}
+		err := a.refusal()
+		if test.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		var failed *failure.Error
+		require.True(t, errors.As(err, &failed))
+		require.Equal(t, test.kind, failed.Kind, "%d", a.Status)
+		require.EqualError(t, err, "GET "+test.path+": "+test.want)
+		require.Equal(t, test.cause, failed.Cause)
+	}
+}
+
+func TestTheMessageOfAnErrorIsTheMostExact(t *testing.T) {
+	for body, want := range map[string]string{
+		"":                                     "",
+		"no JSON":                              "",
+		"{}":                                   "",
+		`{"error": {"message": "in general"}}`: "in general",
+		`{"error": {"message": "in general", "@Message.ExtendedInfo": []}}`:                                            "in general",
+		`{"error": {"message": "in general", "@Message.ExtendedInfo": [{"Message": ""}]}}`:                             "in general",
+		`{"error": {"message": "in general", "@Message.ExtendedInfo": [{"Message": "exactly"}, {"Message": "also"}]}}`: "exactly",
+	} {
+		for status, said := range map[int]string{399: "", 400: want, 500: want} {
+			require.Equal(t, said, (&Answer{Status: status, Body: []byte(body)}).message(), "%d %s", status, body)
+		}
+	}
+}

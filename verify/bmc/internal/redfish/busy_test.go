@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redfish
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify"
+)
+
+func TestARefusedChangeIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
+	const busy = `{"error": {"code": "IDRAC.2.8.SYS518"}}`
+	for _, test := range []struct {
+		method string
+		status int
+		body   string
+		repeat []int
+		want   int // attempts
+	}{
+		{"PATCH", 400, busy, nil, 8},
+		{"POST", 503, "iLO.2.16.UnableToModifyDuringSystemPOST", []int{503}, 8},
+		{"DELETE", 409, "InvalidOperationForSystemState", nil, 8},
+		{"PATCH", 399, busy, []int{399}, 1},
+		{"GET", 400, busy, []int{400}, 1},
+		{"POST", 409, "other", []int{503, 409}, 3},
+		{"POST", 409, "other", []int{503}, 1},
+		{"POST", 409, "other", nil, 1},
+	} {
+		a := &Answer{Request: Request{Method: test.method, Repeat: test.repeat}, Status: test.status, Body: []byte(test.body)}
+		attempts := 1
+		for attempts < 100 && a.repeats(attempts) {
+			attempts++
+		}
+		require.Equal(t, test.want, attempts, "%+v", test)
+	}
+	require.False(t, (*Answer)(nil).repeats(1))
+}
+
+// dated is a context with a deadline that does not end by itself.
+type dated struct {
+	context.Context
+	deadline time.Time
+}
+
+func (d dated) Deadline() (time.Time, bool) { return d.deadline, true }
+
+func TestAnotherAttemptHasToWaitWithinItsContext(t *testing.T) {
+	const busy = 10 * time.Second
+	for _, test := range []struct {
+		left, ends time.Duration // until the deadline, and until the end, if not 0
+		want       bool
+		takes      time.Duration
+	}{
+		{0, 0, true, busy},
+		{busy, 0, true, busy},
+		{time.Hour, 0, true, busy},
+		{busy - 1, 0, false, 0},
+		{0, time.Second, false, time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if test.left > 0 {
+				ctx = dated{ctx, time.Now().Add(test.left)}
+			}
+			if test.ends > 0 {
+				time.AfterFunc(test.ends, cancel)
+			}
+			begin := time.Now()
+			require.Equal(t, test.want, New(Config{Busy: busy}).pause(ctx), "%+v", test)
+			require.Equal(t, test.takes, time.Since(begin), "%+v", test)
+		})
+	}
+}
+
+func TestAChangeIsSentUntilTheBMCIsNoLongerBusy(t *testing.T) {
+	for _, test := range []struct {
+		refusals, requests int
+		busy               time.Duration
+		ok                 bool
+	}{
+		{0, 1, 0, true}, {2, 3, 0, true}, {7, 8, 0, true}, {8, 8, 0, false}, {1, 1, time.Hour, false},
+	} {
+		left := test.refusals
+		s := start(t, func(w http.ResponseWriter, _ *http.Request) {
+			if left--; left >= 0 {
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, "SYS518")
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := s.client(func(c *Config) { c.Busy = test.busy }).Delete(ctx, "/a")
+		require.Equal(t, slices.Repeat([]string{"DELETE /a"}, test.requests), s.seen())
+		if test.ok {
+			require.NoError(t, err)
+			continue
+		}
+		require.Equal(t, verify.Protocol, kindOf(t, err))
+	}
+}
+
+func TestAChangeWhoseConditionIsRefusedHasAnother(t *testing.T) {
+	for _, test := range []struct {
+		tag     string
+		refusal int
+		refuses string // the refused conditions
+		want    string // the conditions, in order
+		ok      bool
+	}{
+		{`W/"7"`, 412, "", `W/"7"`, true},
+		{`W/"7"`, 412, `W/"7"`, `W/"7" "7"`, true},
+		{`W/"7"`, 412, `W/"7" "7"`, `W/"7" "7" -`, true},
+		{`"7"`, 412, `"7"`, `"7" -`, true},
+		{`"7"`, 428, `"7" -`, `"7" -`, false},
+		{`"7"`, 400, `"7"`, `"7"`, false},
+		{"", 428, "-", "- *", true},
+		{"", 428, "- *", "- *", false},
+	} {
+		var seen []string
+		s := start(t, func(w http.ResponseWriter, r *http.Request) {
+			condition := r.Header.Get("If-Match")
+			if condition == "" {
+				condition = "-"
+			}
+			seen = append(seen, condition)
+			if slices.Contains(strings.Fields(test.refuses), condition) {
+				w.WriteHeader(test.refusal)
+			}
+		})
+		read := &Answer{Request: Request{Path: "/a"}, Header: http.Header{"Etag": {test.tag}}}
+		err := s.client().Change(t.Context(), read, map[string]int{"a": 1})
+		require.Equal(t, test.want, strings.Join(seen, " "), "%+v", test)
+		require.Equal(t, test.ok, err == nil, "%v", err)
+	}
+}
+
+func TestAChangeWithoutAnAnswerIsNotSentAgain(t *testing.T) {
+	s := start(t, func(w http.ResponseWriter, _ *http.Request) { raw(w, "") })
+	require.Error(t, s.client().Change(t.Context(), &Answer{Request: Request{Path: "/a"}}, struct{}{}))
+	require.Equal(t, []string{"PATCH /a"}, s.seen())
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redfish
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/fence"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/secret"
+)
+
+// service is a BMC that answers as a test says.
+type service struct {
+	*httptest.Server
+	connections chan http.ConnState // StateNew and StateClosed of each connection
+
+	mu       sync.Mutex
+	requests []string // method and path, with the credentials in parentheses
+}
+
+// start starts a BMC.
+func start(t *testing.T, handler http.HandlerFunc) *service {
+	t.Helper()
+	s := &service{connections: make(chan http.ConnState, 1000)}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request := r.Method + " " + r.URL.RequestURI()
+		if token := r.Header.Get("X-Auth-Token"); token != "" {
+			request += " (" + token + ")"
+		}
+		if user, _, ok := r.BasicAuth(); ok {
+			request += " (" + user + ")"
+		}
+		s.mu.Lock()
+		s.requests = append(s.requests, request)
+		s.mu.Unlock()
+		handler(w, r)
+	}))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew || state == http.StateClosed {
+			s.connections <- state
+		}
+	}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// seen returns the requests since the last call.
+func (s *service) seen() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	requests := s.requests
+	s.requests = nil
+	return requests
+}
+
+// client returns a client of the BMC that has begun an operation.
+func (s *service) client(set ...func(*Config)) *Client {
+	pool := x509.NewCertPool()
+	pool.AddCert(s.Certificate())
+	config := Config{
+		Address: s.Listener.Addr().String(), TLS: &tls.Config{RootCAs: pool, ServerName: "example.com", MinVersion: tls.VersionTLS12},
+		User: "admin", Password: secret.New("a password"), Auth: AutoAuth,
+		MaxBytes: 1 << 20, MaxAnswerBytes: 1 << 16, MaxRequests: 10, MaxMembers: 10,
+		Scrubber: failure.NewScrubber("admin"),
+	}
+	for _, set := range set {
+		set(&config)
+	}
+	c := New(config)
+	c.Begin()
+	return c
+}
+
+// object answers with a JSON text.
+func object(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, text)
+}
+
+// resources answers each GET of a path with a JSON text, and all else with 404.
+func resources(of map[string]string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		text, ok := of[r.URL.RequestURI()]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		object(w, text)
+	}
+}
+
+// raw answers with a text and closes the connection, of which a header says nothing.
+func raw(w http.ResponseWriter, text string) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err == nil {
+		_, _ = io.WriteString(conn, text)
+		_ = conn.Close()
+	}
+}
+
+// kindOf returns the kind of an error of this package.
+func kindOf(t *testing.T, err error) verify.Kind {
+	t.Helper()
+	require.Error(t, err)
+	return failure.KindOf(err)
+}
+
+func TestRequestsShareAConnectionUntilTheEnd(t *testing.T) {
+	s := start(t, resources(map[string]string{"/a": `{"Name": "first"}`, "/b": "{}"}))
+	c := s.client()
+	a, answer, err := c.Get(t.Context(), "/a")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, answer.Status)
+	var name string
+	require.NoError(t, a.Get("Name", &name))
+	require.Equal(t, "first", name)
+	require.NoError(t, a.Get("Other", &name))
+	require.Equal(t, "first", name, "an absent property changes nothing")
+	require.EqualError(t, a.Get("Name", new(int)), "the property Name: json: cannot unmarshal string into Go value of type int")
+	_, _, err = c.Get(t.Context(), "/b")
+	require.NoError(t, err)
+	require.Equal(t, http.StateNew, <-s.connections)
+	require.Empty(t, s.connections)
+	c.Close(t.Context())
+	require.Equal(t, http.StateClosed, <-s.connections)
+}
+
+func TestAResourceIsAnObject(t *testing.T) {
+	s := start(t, resources(map[string]string{"/null": "null", "/list": "[]", "/half": "{"}))
+	c := s.client()
+	for path, want := range map[string]string{
+		"/null": "GET /null: the answer is null, and should be a JSON object",
+		"/list": "GET /list: json: cannot unmarshal array into Go value of type redfish.Object",
+		"/half": "GET /half: unexpected end of JSON input",
+	} {
+		o, answer, err := c.Get(t.Context(), path)
+		require.EqualError(t, err, want)
+		require.Equal(t, verify.Protocol, kindOf(t, err))
+		require.Nil(t, o)
+		require.NotNil(t, answer)
+	}
+}
+
+func TestAChangeHasTheConditionThatTheResourceIsAsItWasRead(t *testing.T) {
+	var match, body, kind, accept string
+	s := start(t, func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		match, body, kind, accept = r.Header.Get("If-Match"), string(text), r.Header.Get("Content-Type"), r.Header.Get("Accept")
+		if r.URL.Path == "/tagged" {
+			w.Header().Set("ETag", `"7"`)
+		}
+		if r.Method == http.MethodGet {
+			object(w, "{}")
+		}
+	})
+	c := s.client()
+	for path, want := range map[string]string{"/tagged": `"7"`, "/untagged": ""} {
+		_, answer, err := c.Get(t.Context(), path)
+		require.NoError(t, err)
+		require.Empty(t, kind)
+		require.Equal(t, "application/json", accept)
+		require.NoError(t, c.Change(t.Context(), answer, map[string]int{"a": 1}))
+		require.Equal(t, want, match)
+		require.Equal(t, `{"a":1}`, body)
+		require.Equal(t, "application/json", kind)
+		require.Contains(t, s.seen(), "PATCH "+path)
+		require.Error(t, c.Change(t.Context(), answer, func() {}), "no JSON")
+	}
+	require.Empty(t, s.seen())
+	require.NoError(t, c.Delete(t.Context(), "/tagged"))
+	require.Equal(t, []string{"DELETE /tagged"}, s.seen())
+}
+
+func TestAChangeNeedsThePermissionOfItsContext(t *testing.T) {
+	s := start(t, resources(map[string]string{"/a": "{}"}))
+	c := s.client()
+	lost := failure.Reason("the reservation is lost")
+	ctx := fence.With(t.Context(), func(context.Context) error { return lost })
+	for range 2 { // over a new connection and an open one
+		require.ErrorIs(t, c.Delete(ctx, "/a"), lost)
+		_, _, err := c.Get(ctx, "/a")
+		require.NoError(t, err)
+		require.Equal(t, []string{"GET /a"}, s.seen())
+	}
+}
+
+func TestAnOperationHasItsLimits(t *testing.T) {
+	s := start(t, func(w http.ResponseWriter, _ *http.Request) { object(w, `{"Name": "`+strings.Repeat("a", 1000)+`"}`) })
+	c := s.client(func(c *Config) { c.MaxRequests = 2 })
+	get := func() error { _, _, err := c.Get(t.Context(), "/a"); return err }
+	require.NoError(t, get())
+	require.NoError(t, get())
+	require.NoError(t, c.Lost())
+	require.ErrorIs(t, get(), errRequests)
+	require.ErrorIs(t, c.Lost(), errRequests)
+	require.Len(t, s.seen(), 2)
+	c.Begin()
+	require.NoError(t, c.Lost())
+	require.NoError(t, get())
+	c.AllowRequests(3)
+	for range 3 {
+		require.NoError(t, get())
+	}
+	require.ErrorIs(t, get(), errRequests)
+
+	c = s.client(func(c *Config) { c.MaxBytes = 10_000 }) // TLS takes some
+	var err error
+	for range 9 {
+		if err = get(); err != nil {
+			break
+		}
+	}
+	require.ErrorIs(t, err, errBytes)
+	require.ErrorIs(t, get(), errBytes)
+}
+
+func TestABudgetIsSpentToItsEnd(t *testing.T) {
+	var b budget
+	b.set(10, 2)
+	for i, want := range []bool{true, true, false, false} {
+		require.Equal(t, want, b.spend(5), i)
+		require.Equal(t, want, b.request(), i)
+	}
+}
+
+func TestRedfishIsAbsentBeforeCredentialsAreSent(t *testing.T) {
+	s := start(t, resources(map[string]string{"/a": "{}"}))
+	c := s.client()
+	_, err := c.ReadRoot(t.Context())
+	require.ErrorIs(t, err, errNoRoot)
+	require.True(t, c.Absent(err))
+	require.True(t, c.Absent(fmt.Errorf("dial: %w", syscall.ECONNREFUSED)))
+	require.False(t, c.Absent(errMembers))
+	require.False(t, c.Refused())
+	c.basic = true
+	_, _, getErr := c.Get(t.Context(), "/a")
+	require.NoError(t, getErr)
+	require.False(t, c.Absent(err), "credentials were sent")
+}
+
+func TestRefusedCredentialsAreNotSentAgain(t *testing.T) {
+	for status, refused := range map[int]bool{401: true, 403: false, 500: false} {
+		s := start(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		c := s.client()
+		c.basic = true
+		for range 2 {
+			_, _, err := c.Get(t.Context(), "/a")
+			require.Error(t, err)
+		}
+		require.Equal(t, refused, c.Refused())
+		want := []string{"GET /a (admin)", "GET /a (admin)"}
+		if refused {
+			want = want[:1]
+		}
+		require.Equal(t, want, s.seen())
+	}
+}
+
+// refusing returns a context that permits no change.
+func refusing(t *testing.T) context.Context {
+	return fence.With(t.Context(), func(context.Context) error { return failure.Reason("the reservation is lost") })
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package schemas has the parts of gofish that package bmc and its tests use, and is the only package of ours that
+// imports it. gofish v0.22 moves its packages common and redfish to one that is called schemas, too: a change to it is
+// a change of this package, and of the fields whose types then differ.
+package schemas
+
+import (
+	"github.com/stmcginnis/gofish"
+	"github.com/stmcginnis/gofish/common"
+	"github.com/stmcginnis/gofish/redfish"
+)
+
+// The resources that are decoded.
+type (
+	Service           = gofish.Service
+	Collection        = common.Collection
+	ComputerSystem    = redfish.ComputerSystem
+	Manager           = redfish.Manager
+	Chassis           = redfish.Chassis
+	Bios              = redfish.Bios
+	SecureBoot        = redfish.SecureBoot
+	VirtualMedia      = redfish.VirtualMedia
+	Processor         = redfish.Processor
+	Memory            = redfish.Memory
+	Storage           = redfish.Storage
+	SimpleStorage     = redfish.SimpleStorage
+	Drive             = redfish.Drive
+	Volume            = redfish.Volume
+	EthernetInterface = redfish.EthernetInterface
+	NetworkAdapter    = redfish.NetworkAdapter
+)
+
+// Parts of resources, and their words.
+type (
+	ProcessorSummary      = redfish.ProcessorSummary
+	InstructionSet        = redfish.InstructionSet
+	ProcessorArchitecture = redfish.ProcessorArchitecture
+	VirtualMediaType      = redfish.VirtualMediaType
+)
+
+// Error is the error of a request that a BMC has refused.
+type Error = common.Error
+
+// The client, with which tests of package bmctest request what it serves.
+type (
+	APIClient          = gofish.APIClient
+	ClientConfig       = gofish.ClientConfig
+	SettingsAttributes = redfish.SettingsAttributes
+	VirtualMediaConfig = redfish.VirtualMediaConfig
+)
+
+// ConnectContext is gofish's function.
+var ConnectContext = gofish.ConnectContext
+
+// States of parts.
+const (
+	EnabledState = common.EnabledState
+	AbsentState  = common.AbsentState
+)
+
+// Settings and their types.
+const (
+	OnResetApplyTime     = common.OnResetApplyTime
+	BooleanAttributeType = redfish.BooleanAttributeType
+	IntegerAttributeType = redfish.IntegerAttributeType
+)
+
+// Kinds and transfers of virtual media.
+const (
+	CDMediaType              = redfish.CDMediaType
+	DVDMediaType             = redfish.DVDMediaType
+	FloppyMediaType          = redfish.FloppyMediaType
+	USBStickMediaType        = redfish.USBStickMediaType
+	CIFSTransferProtocolType = redfish.CIFSTransferProtocolType
+)
+
+// Processors.
+const (
+	CPUProcessorType = redfish.CPUProcessorType
+
+	X86InstructionSet    = redfish.X86InstructionSet
+	X8664InstructionSet  = redfish.X8664InstructionSet
+	IA64InstructionSet   = redfish.IA64InstructionSet
+	ARMA32InstructionSet = redfish.ARMA32InstructionSet
+	ARMA64InstructionSet = redfish.ARMA64InstructionSet
+	MIPS32InstructionSet = redfish.MIPS32InstructionSet
+	MIPS64InstructionSet = redfish.MIPS64InstructionSet
+
+	X86ProcessorArchitecture  = redfish.X86ProcessorArchitecture
+	IA64ProcessorArchitecture = redfish.IA64ProcessorArchitecture
+	ARMProcessorArchitecture  = redfish.ARMProcessorArchitecture
+	MIPSProcessorArchitecture = redfish.MIPSProcessorArchitecture
+)

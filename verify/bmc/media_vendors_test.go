@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// Lenovo's slots have no actions.
+func TestASlotWithoutActionsIsChanged(t *testing.T) {
+	d, server := profileDriver(t, bmctest.Profile{PatchedSlots: true})
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	require.Equal(t, image, server.Media("CD"))
+	require.NoError(t, d.EjectMedia(t.Context(), "node", "cdrom"))
+	require.Empty(t, server.Media("CD"))
+}
+
+// AMI's slots have no media types.
+func TestTheNameOfASlotTellsItsDevice(t *testing.T) {
+	for id, fits := range map[string]string{
+		"CD1":       "cdrom",
+		"DVD":       "cdrom",
+		"FD1":       "floppy",
+		"Floppy":    "floppy",
+		"HD1":       "disk",
+		"Removable": "disk",
+		"USB":       "disk",
+		"EXT1":      "cdrom floppy disk",
+	} {
+		gone := bmctest.Slot{ID: "gone"}
+		d, server := profileDriver(t, bmctest.Profile{
+			ManagerSlots: []bmctest.Slot{{ID: id, Name: "Virtual Media", MediaTypes: []string{"CD"}}, gone}, Without: []string{"MediaTypes"},
+		}, bmctest.Fault{On: "/redfish/v1/Managers/bmc/VirtualMedia/gone", Do: bmctest.Status(http.StatusNotFound)})
+		for _, device := range []string{"cdrom", "floppy", "disk"} {
+			err := d.InsertMedia(t.Context(), "node", device, image)
+			require.Equal(t, strings.Contains(fits, device), err == nil, "%s %s: %v", id, device, err)
+			require.Equal(t, strings.Contains(fits, device), server.Media("") == image, "%s %s", id, device)
+			_ = d.EjectMedia(t.Context(), "node") // the slot that cannot be read is an error
+			require.Empty(t, server.Media(""))
+		}
+	}
+}
+
+func TestParametersThatABMCRequiresAreSent(t *testing.T) {
+	for image, protocol := range map[string]string{"http://h/a.iso": "HTTP", "https://h/a.iso": "HTTPS"} {
+		var seen refusing
+		d, _ := vendorDriver(t, bmctest.Fault{On: insertCD, Do: seen.effect(func(_ *http.Request, body string) (int, string) {
+			for _, name := range []string{"UserName", "TransferMethod", "TransferProtocolType"} {
+				if !strings.Contains(body, name) {
+					return http.StatusBadRequest, "the parameter " + name + " is missing"
+				}
+			}
+			return 0, ""
+		})})
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+		require.Equal(t, []string{
+			`{"Image":"` + image + `"}`,
+			`{"Image":"` + image + `","Password":"none","UserName":"none"}`,
+			`{"Image":"` + image + `","Password":"none","TransferMethod":"Stream","UserName":"none"}`,
+			`{"Image":"` + image + `","Password":"none","TransferMethod":"Stream","TransferProtocolType":"` + protocol + `","UserName":"none"}`,
+		}, seen.bodies)
+	}
+	var seen refusing
+	d, _ := vendorDriver(t, bmctest.Fault{On: insertCD,
+		Do: seen.effect(func(*http.Request, string) (int, string) { return 400, "TransferMethod" })})
+	require.ErrorIs(t, d.InsertMedia(t.Context(), "node", "cdrom", image), verify.Protocol)
+	require.Len(t, seen.bodies, 2, "a parameter that has been sent is not missing")
+}
+
+func TestAnInsertionIsRepeatedWhileTheBMCEjects(t *testing.T) {
+	d, server := vendorDriver(t, bmctest.Fault{On: insertCD, Times: 2, Do: bmctest.Status(http.StatusInternalServerError)})
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	require.Equal(t, image, server.Media("CD"))
+
+	d, _ = vendorDriver(t, bmctest.Fault{On: insertCD, Times: 3, Do: bmctest.Status(http.StatusInternalServerError)})
+	require.ErrorIs(t, d.InsertMedia(t.Context(), "node", "cdrom", image), verify.Protocol)
+}
+
+// An iDRAC reports an image for a while after it was ejected.
+func TestAnEjectedImageThatStillSeemsToBeThereIsReplaced(t *testing.T) {
+	d, server := vendorDriver(t,
+		bmctest.Fault{On: slotCD, Do: bmctest.StaleMedia("http://h/old.iso")},
+		bmctest.Fault{On: ejectCD, Do: bmctest.Status(http.StatusConflict)})
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	require.Equal(t, image, server.Media("CD"))
+	require.ErrorIs(t, d.EjectMedia(t.Context(), "node", "cdrom"), verify.Protocol, "it still seems to be there")
+}
+
+func TestARefusedEjectionOfAnEmptySlotIsNone(t *testing.T) {
+	d, server := vendorDriver(t)
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	server.AddFault(bmctest.Fault{On: slotCD, Skip: 1, Do: bmctest.Property("Inserted", false)})
+	server.AddFault(bmctest.Fault{On: ejectCD, Do: bmctest.Status(http.StatusInternalServerError)})
+	require.NoError(t, d.EjectMedia(t.Context(), "node"))
+}
+
+func TestAnEjectionIsRepeatedWithoutABody(t *testing.T) {
+	for status, want := range map[int][]string{400: {"{}", ""}, 415: {"{}", ""}, 404: {"{}"}} {
+		var seen refusing
+		d, _ := vendorDriver(t)
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+		d, server := vendorDriver(t, bmctest.Fault{On: ejectCD, Do: seen.effect(func(_ *http.Request, body string) (int, string) {
+			return status, strings.Trim(body, " ")
+		})})
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+		require.Equal(t, image, server.Media("CD"))
+		err := d.EjectMedia(t.Context(), "node")
+		require.Equal(t, status != 404, err == nil, "%d: %v", status, err)
+		require.Equal(t, want, seen.bodies)
+	}
+}
+
+func TestAnImageIsComparedByItsName(t *testing.T) {
+	for _, test := range []struct {
+		slot bmc.VirtualMedia
+		want bool
+	}{
+		{bmc.VirtualMedia{Image: image, Inserted: true}, true},
+		{bmc.VirtualMedia{Image: image}, false},
+		{bmc.VirtualMedia{Inserted: true}, true},
+		{bmc.VirtualMedia{Image: "agent.iso", Inserted: true}, true},
+		{bmc.VirtualMedia{Image: `\agent.iso`, Inserted: true}, true},
+		{bmc.VirtualMedia{Image: "https://other/x/agent.iso?a=b", Inserted: true}, true},
+		{bmc.VirtualMedia{Image: "https://images.example/other.iso", Inserted: true}, false},
+	} {
+		require.Equal(t, test.want, test.slot.Has(image), "%+v", test.slot)
+	}
+}
+
+// An image may be in a slot of the manager, although a firmware update has brought slots of the system.
+func TestSlotsOfTheSystemAndOfTheManagerAreUsed(t *testing.T) {
+	d, server := profileDriver(t, bmctest.Profile{
+		SystemSlots:  []bmctest.Slot{{ID: "1", MediaTypes: []string{"Floppy"}}},
+		ManagerSlots: []bmctest.Slot{{ID: "CD", MediaTypes: []string{"CD", "DVD"}}},
+	})
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	require.Equal(t, image, server.Media("CD"))
+	media, err := d.VirtualMedia(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, []bmc.VirtualMedia{{MediaTypes: []string{"Floppy"}},
+		{Image: image, Inserted: true, MediaTypes: []string{"CD", "DVD"}}}, media)
+	require.NoError(t, d.EjectMedia(t.Context(), "node"))
+	require.Empty(t, server.Media("CD"))
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+const (
+	slotUSB  = "/redfish/v1/Managers/bmc/VirtualMedia/USB"
+	ejectUSB = slotUSB + "/Actions/VirtualMedia.EjectMedia"
+)
+
+// ownSlot is a profile whose system has a slot of virtual media beside its manager's.
+var ownSlot = bmctest.Profile{
+	SystemSlots:  []bmctest.Slot{{ID: "1", MediaTypes: []string{"Floppy"}}},
+	ManagerSlots: []bmctest.Slot{{ID: "CD", MediaTypes: []string{"CD", "DVD"}}, {ID: "USB", MediaTypes: []string{"USBStick", "Floppy"}}},
+}
+
+// count counts the requests of a method to a path.
+func count(server *bmctest.Redfish, method, path string) int {
+	n := 0
+	for _, asked := range server.Requests() {
+		if asked.Method == method && asked.Path == path {
+			n++
+		}
+	}
+	return n
+}
+
+func TestAnImageOfTheManagersSlotsIsShownOnce(t *testing.T) {
+	const other = "http://h/other.iso"
+	cd := bmc.VirtualMedia{Image: image, Inserted: true, MediaTypes: []string{"CD", "DVD"}}
+	usb := bmc.VirtualMedia{Image: other, Inserted: true, MediaTypes: []string{"USBStick", "Floppy"}}
+	for _, test := range []struct {
+		image    string
+		inserted bool
+		want     []bmc.VirtualMedia
+	}{
+		{"", false, []bmc.VirtualMedia{cd, usb}},
+		{image, true, []bmc.VirtualMedia{usb}},
+		{image, false, []bmc.VirtualMedia{cd, usb}},
+	} {
+		d, _ := profileDriver(t, ownSlot, bmctest.Fault{On: systemPath + "/VirtualMedia/1", Do: changeObject("own", func(o map[string]any) {
+			o["Image"], o["Inserted"] = test.image, test.inserted
+		})})
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "disk", other))
+		media, err := d.VirtualMedia(t.Context(), "node")
+		require.NoError(t, err)
+		own := bmc.VirtualMedia{Image: test.image, Inserted: test.inserted, MediaTypes: []string{"Floppy"}}
+		require.Equal(t, append([]bmc.VirtualMedia{own}, test.want...), media)
+	}
+}
+
+func TestASlotThatTheSystemAndItsManagerLinkIsOne(t *testing.T) {
+	d, _ := profileDriver(t, bmctest.Profile{SharedSlots: true})
+	media, err := d.VirtualMedia(t.Context(), "node")
+	require.NoError(t, err)
+	require.Len(t, media, 2)
+}
+
+func TestAResourceThatDoesNotSayWhetherAnImageIsInsertedIsNoSlot(t *testing.T) {
+	for name, effect := range map[string]bmctest.Effect{
+		"nothing": bmctest.WithoutProperty("Inserted"), "another type": bmctest.Property("Inserted", "no"),
+		"null": bmctest.Property("Inserted", nil),
+	} {
+		d, _ := vendorDriver(t, bmctest.Fault{On: slotCD, Do: effect})
+		media, err := d.VirtualMedia(t.Context(), "node")
+		require.NoError(t, err, name)
+		require.Len(t, media, map[bool]int{true: 2, false: 1}[name == "null"], name)
+	}
+}
+
+func TestAManagerMayBeUnreadableIfTheSystemHasSlots(t *testing.T) {
+	for name, test := range map[string]struct {
+		effect bmctest.Effect
+		want   error
+	}{"an error": {bmctest.Status(http.StatusInternalServerError), nil}, "no answer": {bmctest.CloseAfter(0), verify.Protocol}} {
+		d, _ := profileDriver(t, ownSlot, bmctest.Fault{On: "/redfish/v1/Managers/bmc", Do: test.effect})
+		media, err := d.VirtualMedia(t.Context(), "node")
+		require.ErrorIs(t, err, test.want, name)
+		require.Len(t, media, 1, name)
+	}
+}
+
+func TestASystemThatNamesNoManagerIsThoughtToHaveAll(t *testing.T) {
+	d, _ := vendorDriver(t, bmctest.Fault{On: systemPath, Do: bmctest.WithoutProperty("Links")})
+	media, err := d.VirtualMedia(t.Context(), "node")
+	require.NoError(t, err)
+	require.Len(t, media, 2)
+}
+
+func TestADeviceWithoutASlotIsUnsupported(t *testing.T) {
+	d, server := vendorDriver(t, bmctest.Fault{On: slotUSB, Do: bmctest.Property("MediaTypes", []string{"USBStick"})})
+	err := d.InsertMedia(t.Context(), "node", "floppy", image)
+	require.ErrorIs(t, err, verify.Unsupported)
+	require.ErrorContains(t, err, "the BMC has no virtual media into which a floppy can be inserted")
+	require.Empty(t, server.Media("USB"))
+}
+
+// After a request without an answer, no other one follows.
+func TestNoOtherSlotIsUsedOnceAnAnswerIsLost(t *testing.T) {
+	lost := func(on string) bmctest.Fault {
+		return bmctest.Fault{On: on, Method: http.MethodPost, Do: bmctest.CloseAfter(0)}
+	}
+	insert := func(d *bmc.Driver) error { return d.InsertMedia(t.Context(), "node", "cdrom", image) }
+	both := bmctest.Fault{On: slotUSB, Do: bmctest.Property("MediaTypes", []string{"USBStick", "CD"})}
+	for name, test := range map[string]struct {
+		fault bmctest.Fault
+		do    func(*bmc.Driver) error
+		want  []int // requests to eject and insert the CD, and those to the other slot
+	}{
+		"an insertion":                  {lost(insertCD), insert, []int{1, 1, 0, 0}},
+		"an ejection before insertions": {lost(ejectCD), insert, []int{1, 0, 0, 0}},
+		"an ejection": {lost(ejectCD), func(d *bmc.Driver) error { return d.EjectMedia(t.Context(), "node") },
+			[]int{1, 0, 0, 0}},
+	} {
+		d, server := vendorDriver(t)
+		require.NoError(t, insert(d))
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "disk", image))
+		server.AddFault(both)
+		server.AddFault(test.fault)
+		counts := func() []int {
+			return []int{count(server, "POST", ejectCD), count(server, "POST", insertCD), count(server, "POST", ejectUSB),
+				count(server, "POST", slotUSB+"/Actions/VirtualMedia.InsertMedia")}
+		}
+		before := counts()
+		reads := count(server, "GET", slotCD)
+		require.Error(t, test.do(d), name)
+		for i, n := range counts() {
+			require.Equal(t, test.want[i], n-before[i], "%s: %d", name, i)
+		}
+		require.Equal(t, 1, count(server, "GET", slotCD)-reads, name)
+	}
+}
+
+func TestASlotWithAnImageThatIsNotAcceptedIsPassedOver(t *testing.T) {
+	d, server := vendorDriver(t,
+		bmctest.Fault{On: slotUSB, Do: bmctest.Property("MediaTypes", []string{"CD"})},
+		bmctest.Fault{On: insertCD, Do: bmctest.Status(http.StatusBadRequest)})
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	require.Equal(t, image, server.Media("USB"))
+}
+
+func TestARefusedEjectionIsAnErrorUnlessTheSlotIsEmptyThen(t *testing.T) {
+	for name, test := range map[string]struct {
+		then bmctest.Effect // the effect on the second read
+		ok   bool
+	}{
+		"empty":          {bmctest.Property("Inserted", false), true},
+		"full":           {bmctest.Property("Inserted", true), false},
+		"unknown":        {bmctest.Property("Inserted", "no"), false},
+		"cannot be read": {bmctest.Status(http.StatusInternalServerError), false},
+	} {
+		d, server := vendorDriver(t)
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+		server.AddFault(bmctest.Fault{On: slotCD, Skip: 1, Do: test.then})
+		server.AddFault(bmctest.Fault{On: ejectCD, Do: bmctest.Status(http.StatusConflict)})
+		err := d.EjectMedia(t.Context(), "node", "cdrom")
+		require.Equal(t, test.ok, err == nil, "%s: %v", name, err)
+	}
+
+	d, server := vendorDriver(t)
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	reads := count(server, "GET", slotCD)
+	require.NoError(t, d.EjectMedia(t.Context(), "node", "cdrom"))
+	require.Equal(t, 1, count(server, "GET", slotCD)-reads, "what was accepted is not checked")
+}
+
+func TestASlotIsChangedUnlessTheBMCSaysThatItCannotBe(t *testing.T) {
+	for allowed, want := range map[string]bool{"": true, "GET, PATCH": true, "GET, HEAD": false} {
+		d, server := profileDriver(t, bmctest.Profile{PatchedSlots: true},
+			bmctest.Fault{On: slotCD, Method: http.MethodGet, Do: setHeader("Allow", allowed)})
+		err := d.InsertMedia(t.Context(), "node", "cdrom", image)
+		require.Equal(t, want, err == nil, "%s: %v", allowed, err)
+		require.Equal(t, want, server.Media("CD") == image)
+	}
+}
+
+func TestNoOtherBootOverrideIsTriedAfterAFailureOfTheConnectionOrTheLogIn(t *testing.T) {
+	for name, effect := range map[string]bmctest.Effect{
+		"no answer": bmctest.CloseAfter(0), "a refused log-in": bmctest.Status(http.StatusUnauthorized),
+	} {
+		d, server := vendorDriver(t, bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: effect})
+		_, err := d.KeepBootDevice(t.Context(), "node", "pxe")
+		require.Error(t, err, name)
+		require.Equal(t, 1, patches(server), name)
+	}
+}
+
+func TestARefusedResetIsAnErrorUnlessTheMachineIsInTheState(t *testing.T) {
+	for _, test := range []struct {
+		status int
+		then   bmctest.Effect // the effect on the read after it
+		ok     bool
+	}{
+		{400, bmctest.Property("PowerState", "Off"), true},
+		{409, bmctest.Property("PowerState", "Off"), true},
+		{500, bmctest.Property("PowerState", "Off"), false},
+		{409, bmctest.Property("PowerState", "On"), false},
+		{409, bmctest.Property("PowerState", ""), false},
+		{409, bmctest.Status(http.StatusInternalServerError), false},
+	} {
+		d, server := vendorDriver(t)
+		server.AddFault(bmctest.Fault{On: systemPath, Skip: 1, Do: test.then})
+		server.AddFault(bmctest.Fault{On: resetPath, Do: bmctest.Status(test.status)})
+		err := d.SetPower(t.Context(), "node", states.PowerOff)
+		require.Equal(t, test.ok, err == nil, "%+v: %v", test, err)
+		require.Equal(t, 1, count(server, "POST", resetPath))
+	}
+}
