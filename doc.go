@@ -79,7 +79,8 @@
 //	internal/host         the processor on which a figure was measured
 //	internal/heaptest     measures the heap in tests
 //	internal/schedules    runs concurrent code in every schedule within bounds, for tests
-//	internal/needs        skips tests without a real system, and fails them in CI
+//	internal/needs        skips the tests that "go test work" leaves out
+//	internal/rapidseed    makes property tests the same in each run
 //	internal/leaks        goleak that waits for dials, for tests
 //	internal/exchanges    plays recorded requests against an API, for tests
 //	internal/browsertest  opens pages in a real Chromium, for tests

@@ -154,10 +154,7 @@ func (s *skewedStore) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[
 // SECURITY.md: A conductor whose clock jumps by hours breaks no rule, since its membership depends on the time that
 // passes.
 func TestSimulationWithAClockThatJumps(t *testing.T) {
-	count := max(*simulations/3, 1)
-	if testing.Short() {
-		count = max(count/10, 1)
-	}
+	count := max(histories()/3, 1)
 	clocks := simClocks{"alpha": {0, 5 * time.Hour, -7 * time.Hour, 30 * time.Minute}}
 	for i := range count {
 		seed := *firstSeed + uint64(i)

@@ -30,7 +30,7 @@ import (
 
 var (
 	simulationSeed = flag.Uint64("simulation.seed", 0, "run only the history of this seed and print its events")
-	simulations    = flag.Int("simulation.count", 60, "the number of histories to run")
+	simulations    = flag.Int("simulation.count", 0, "the number of histories to run; 0 stands for 6, with "+needs.Variable+"=systems for 60")
 	firstSeed      = flag.Uint64("simulation.first", 1, "the seed of the first history")
 )
 
@@ -43,10 +43,7 @@ func TestSimulation(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { simulate(t, *simulationSeed, printed) })
 		return
 	}
-	count := uint64(*simulations)
-	if testing.Short() {
-		count /= 20
-	}
+	count := uint64(histories())
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // the garbage of a history is short-lived
 	var begun atomic.Uint64
 	var failed atomic.Bool
@@ -64,6 +61,17 @@ func TestSimulation(t *testing.T) {
 		}
 	})
 	t.Logf("%d histories, %.0f a minute", count, float64(count)/time.Since(begin).Minutes())
+}
+
+// histories returns the number of histories to run.
+func histories() int {
+	switch {
+	case *simulations > 0:
+		return *simulations
+	case needs.Asked(needs.Systems):
+		return 60
+	}
+	return 6
 }
 
 // succeeds runs one history. If it fails, succeeds logs the command that repeats it.

@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/ironstate/ironstate/internal/needs"
+	_ "github.com/ironstate/ironstate/internal/rapidseed"
 	"github.com/ironstate/ironstate/internal/schedules"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -309,11 +311,11 @@ func (w *world) doSet(t *rapid.T) {
 	w.asked = unknown
 }
 
-// moreChecks makes a test try more than rapid's 100 cases, unless -short or
-// -rapid.checks is given or the race detector is on.
+// moreChecks makes a test try more than rapid's 100 cases if IRONSTATE_TESTS asks for systems, unless -rapid.checks is
+// given or the race detector is on.
 func moreChecks(t *testing.T, checks string) {
 	given := flag.Lookup("rapid.checks")
-	if old := given.Value.String(); old == given.DefValue && !testing.Short() && !schedules.Raced {
+	if old := given.Value.String(); old == given.DefValue && needs.Asked(needs.Systems) && !schedules.Raced {
 		require.NoError(t, given.Value.Set(checks))
 		t.Cleanup(func() { require.NoError(t, given.Value.Set(old)) })
 	}

@@ -41,7 +41,7 @@ func unbounded(t *testing.T) *exec.Cmd {
 }
 
 func TestTenThousandSlowClientsDoNotDelayOthersAndNeedLittleMemory(t *testing.T) {
-	needs.Time(t)
+	needs.Chance(t)
 	const connections, memory = 10_000, 1 << 30
 	var files syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files))

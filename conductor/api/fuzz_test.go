@@ -63,7 +63,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, method, path, version, body string, series uint8) {
 		if strings.ContainsAny(version, "\r\n") || !strings.HasPrefix(path, "/") {
-			t.Skip("net/http lets no such request in")
+			return // net/http lets no such request in
 		}
 		s := &server{Handler: servers[int(series)%len(servers)].Handler, t: t}
 		checkAnswer(t, s.do(method, path, version, body))

@@ -15,6 +15,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/internal/heaptest"
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -32,6 +33,7 @@ func fullest(part string, n int) string {
 
 // SECURITY.md: All clients together cannot make the process use more than 512 MiB for their requests.
 func TestAllClientsTogetherNeedNoMoreThan512MiB(t *testing.T) {
+	needs.Chance(t)
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
 	_, err := s.conductor.CreateNode(t.Context(),

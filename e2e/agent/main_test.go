@@ -38,7 +38,7 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 // TestARealAgent takes a machine with the agent of a folder of e2e/ironic through its life, with fast track, since that
 // boots the agent least often.
 func TestARealAgent(t *testing.T) {
-	needs.Long(t)
+	needs.Time(t)
 	needs.Turn(t)
 	folders := slices.DeleteFunc(lockstep.Folders(), func(root string) bool {
 		_, err := debian.Root(root).LookPath("ironic-python-agent")

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 func TestDebianIronic(t *testing.T) {
 	needs.Time(t)
 	t.Parallel()
-	runClients(t, ofThisMachine, startDebianIronic, knownOfDebian, needs.Long)
+	runClients(t, ofThisMachine, startDebianIronic, knownOfDebian)
 }
 
 // A generation is the clients of a Debian, with the number of their tests.
@@ -47,14 +47,13 @@ type generation struct {
 // ofThisMachine are the clients of Debian 12.
 var ofThisMachine = generation{sdk: sdkGroups, tempest: 233}
 
-// runClients runs the suites, each part with its own server. All but the smallest begin with need.
-func runClients(t *testing.T, g generation, start func(*testing.T) string, known known, need func(testing.TB)) {
+// runClients runs the suites, each part with its own server.
+func runClients(t *testing.T, g generation, start func(*testing.T) string, known known) {
 	t.Run("cli", func(t *testing.T) {
-		need(t)
 		t.Parallel()
 		check(t, known["cli"], cli(bounded(t), t, "*", side{g.Debian, start(t)}, known["cli"]))
 	})
-	runSuites(t, g, start, known, need)
+	runSuites(t, g, start, known)
 	t.Run("gophercloud", func(t *testing.T) {
 		t.Parallel()
 		results, err := clients.Gophercloud(bounded(t), start(t))
@@ -64,10 +63,9 @@ func runClients(t *testing.T, g generation, start func(*testing.T) string, known
 	})
 }
 
-// runSuites runs the suites of openstacksdk and tempest, each part with its own server. All begin with need.
-func runSuites(t *testing.T, g generation, start func(*testing.T) string, known known, need func(testing.TB)) {
+// runSuites runs the suites of openstacksdk and tempest, each part with its own server.
+func runSuites(t *testing.T, g generation, start func(*testing.T) string, known known) {
 	t.Run("openstacksdk", func(t *testing.T) {
-		need(t)
 		t.Parallel()
 		for _, group := range g.sdk {
 			t.Run(group.modules[0], func(t *testing.T) {
@@ -81,7 +79,6 @@ func runSuites(t *testing.T, g generation, start func(*testing.T) string, known 
 		}
 	})
 	t.Run("tempest", func(t *testing.T) {
-		need(t)
 		t.Parallel()
 		modules, err := g.TempestModules(bounded(t))
 		installed(t, err)

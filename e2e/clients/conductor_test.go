@@ -27,7 +27,7 @@ func TestConductor(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "conductor")
 	require.NoError(t, build.Ironstate(bounded(t), program))
-	runClients(t, ofThisMachine, func(t *testing.T) string { return startConductor(t, program, "2023.1") }, knownOfConductor, needs.Time)
+	runClients(t, ofThisMachine, func(t *testing.T) string { return startConductor(t, program, "2023.1") }, knownOfConductor)
 	t.Run("gophercloud, the latest series", func(t *testing.T) {
 		t.Parallel()
 		results, err := clients.Gophercloud(bounded(t), startConductor(t, program, states.Latest().String()))

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 //
 // SECURITY.md: A write that was acknowledged is not lost when processes are killed or a disk is full.
 func TestForce(t *testing.T) {
-	needs.Time(t)
+	needs.Chance(t)
 	needs.Turn(t)
 	for name, store := range map[string]func(*cluster) store{
 		"servers elsewhere": newEtcdServers, "servers in the conductors": newEmbeddedEtcd,

@@ -9,7 +9,7 @@ import (
 )
 
 func TestAdmission(t *testing.T) {
-	needs.Long(t)
+	needs.Time(t)
 	t.Parallel()
 	requireAllSame(t, start(t, lockAtOnce), compareAdmission(false)...)
 }

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ironstate/ironstate/internal/needs"
+	_ "github.com/ironstate/ironstate/internal/rapidseed"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -31,7 +32,7 @@ func TestTheTablesAreIronics(t *testing.T) {
 }
 
 func TestEveryRequestInEveryState(t *testing.T) {
-	needs.Long(t)
+	needs.Time(t)
 	t.Parallel()
 	requireAllSame(t, start(t, Options{}), compareEvery...)
 }
@@ -46,9 +47,8 @@ func TestBMCs(t *testing.T) {
 	requireAllSame(t, start(t, Options{IPMI: true}), compareIPMI...)
 }
 
-// testSteps and ciSteps are the numbers of requests of TestLives outside CI and in it, where they take about a minute.
-// The command lockstep makes walkSteps.
-const testSteps, ciSteps = 100, 500
+// liveSteps is the number of requests of TestLives, which take about a minute. The command lockstep makes walkSteps.
+const liveSteps = 500
 
 // TestLives runs random lives until they have made these requests. With -rapid.checks it
 // runs fewer.
@@ -56,10 +56,7 @@ func TestLives(t *testing.T) {
 	t.Parallel()
 	i, s := start(t, Options{}), serve(t, states.Antelope)
 	checks, seed := flag.Lookup("rapid.checks"), flag.Lookup("rapid.seed")
-	enough := testSteps
-	if needs.CI() {
-		enough = ciSteps
-	}
+	enough := liveSteps
 	if checks.Value.String() != checks.DefValue {
 		enough = 1
 	} else {

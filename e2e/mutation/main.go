@@ -75,7 +75,7 @@ var targets = []target{
 		tests: []tests{
 			{"conductor", append([]string{"-simulation.count=5"}, rapid...), "Allocates10kB|DoesNotCopyTheFleet|TakesLittleMemory"},
 			{"conductor/api", nil, "NeedNoMoreThan512MiB|AllBodiesTogether|LittleMemory"},
-			{folder: "conductor/hardware", args: []string{"-test.short"}, skip: "UnreachableBMC|Exchanges|RealProtocols"},
+			{folder: "conductor/hardware", skip: "UnreachableBMC|Exchanges|RealProtocols"},
 			{folder: "conductor/api/internal/objects"},
 			{folder: "conductor/api/internal/patch"},
 			{folder: "conductor/api/internal/rest"},
@@ -85,13 +85,13 @@ var targets = []target{
 	{
 		code: []string{"verify/bmc"},
 		// The test that is left out logs in 200 times, which takes seconds.
-		tests: []tests{{folder: "verify/bmc", args: []string{"-test.short"}, skip: "AttemptsInARow"}},
+		tests: []tests{{folder: "verify/bmc", skip: "AttemptsInARow"}},
 	},
 	of("verify/bmc/internal/failure", rapid...),
 	of("verify/bmc/internal/guard"),
 	of("verify/bmc/internal/ipmitool", "-test.parallel=8"),
 	of("verify/bmc/internal/redfish"),
-	of("conductor/hardware/bootimage", "-test.short"),
+	of("conductor/hardware/bootimage"),
 	of("conductor/hardware/images"),
 	of("conductor/agent"),
 	of("conductor/internal/inspectionrules"),

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 // suite is a target with its mutants, and the test binaries that hold them.
@@ -184,7 +186,7 @@ func (b *binary) run(ctx context.Context, tests []test, limit time.Duration, env
 	defer cancel()
 	command := exec.CommandContext(ctx, "sh", append(args, b.args...)...)
 	command.Dir = b.workDir
-	command.Env = append(os.Environ(), env...)
+	command.Env = append(append(os.Environ(), needs.Variable+"="), env...) // the quick tests
 	command.WaitDelay = time.Second
 	return command.CombinedOutput()
 }

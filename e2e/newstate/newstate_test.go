@@ -76,10 +76,10 @@ var packages = map[string]string{
 	"./conductor":         "HasAnEntry|Reconcile|TheRecordOf|WhatFailed|ExpectedTimes|OnlyWork|TimedOut|StatesWhose",
 }
 
-// run runs the short tests of a package with insertions in the sources, and returns their output.
+// run runs the quick tests of a package with insertions in the sources, and returns their output.
 func run(t *testing.T, insertions []insertion, folder, tests string) (string, error) {
 	t.Helper()
-	needs.Long(t)
+	needs.Time(t)
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	temporary := t.TempDir()
@@ -107,7 +107,8 @@ func run(t *testing.T, insertions []insertion, folder, tests string) (string, er
 	require.NoError(t, err)
 	file := filepath.Join(temporary, "overlay.json")
 	require.NoError(t, os.WriteFile(file, overlay, 0o600))
-	command := exec.CommandContext(t.Context(), "go", "test", "-short", "-overlay", file, "-run", tests, "-skip", listed, ".")
+	command := exec.CommandContext(t.Context(), "go", "test", "-overlay", file, "-run", tests, "-skip", listed, ".")
+	command.Env = append(os.Environ(), needs.Variable+"=")
 	command.Dir = filepath.Join(root, folder) // which is in a module of its own, or in the root's
 	output, err := command.CombinedOutput()
 	return string(output), err

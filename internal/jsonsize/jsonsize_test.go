@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ironstate/ironstate/internal/jsonsize"
+	_ "github.com/ironstate/ironstate/internal/rapidseed"
 )
 
 // count returns the number of values of a decoded text, its depth, and whether it has an empty array or object.

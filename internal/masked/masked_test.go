@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ironstate/ironstate/internal/masked"
+	_ "github.com/ironstate/ironstate/internal/rapidseed"
 )
 
 func TestThePasswordsOfURLsAreMasked(t *testing.T) {

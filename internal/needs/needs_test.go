@@ -3,27 +3,12 @@
 package needs_test
 
 import (
-	"flag"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/internal/needs"
 )
-
-func TestALongTestRunsInCIOnly(t *testing.T) {
-	for _, test := range []struct {
-		ci             string
-		short, skipped bool
-	}{{"", false, true}, {"true", false, false}, {"true", true, true}} {
-		short(t, test.short)
-		t.Setenv("CI", test.ci)
-		var got recorder
-		needs.Long(&got)
-		require.Equal(t, recorder{skipped: test.skipped}, got, "%+v", test)
-	}
-}
 
 // recorder is a testing.TB that records whether it was skipped or failed.
 type recorder struct {
@@ -39,60 +24,37 @@ func (r *recorder) Skipf(string, ...any) { r.skipped = true }
 
 func (r *recorder) Fatalf(string, ...any) { r.failed = true }
 
-// short sets the flag -short until the test ends.
-func short(t *testing.T, on bool) {
-	short := flag.Lookup("test.short").Value
-	before := short.String()
-	require.NoError(t, short.Set(strconv.FormatBool(on)))
-	t.Cleanup(func() { require.NoError(t, short.Set(before)) })
-}
-
-func TestAnAbsentProgramSkipsButFailsInCI(t *testing.T) {
-	short(t, false)
-	for ci, want := range map[string]recorder{"": {skipped: true}, "true": {failed: true}} {
-		t.Setenv("CI", ci)
-		var got recorder
-		needs.Programs(&got, "no-such-program")
-		require.Equal(t, want, got)
-
-		got = recorder{}
-		needs.Programs(&got, "go")
-		needs.Installed(&got, true, "")
-		needs.Time(&got)
-		require.Equal(t, recorder{}, got)
-	}
-}
-
-func TestWhatOnlySomeHaveSkipsAlsoInCI(t *testing.T) {
-	short(t, false)
-	t.Setenv("CI", "true")
-	for value, want := range map[string]recorder{"": {skipped: true}, "/there": {}} {
-		t.Setenv("IRONSTATE_TEST", value)
-		var got recorder
-		require.Equal(t, value, needs.Given(&got, "IRONSTATE_TEST", "they"))
-		require.Equal(t, want, got)
-	}
-	short(t, true)
-	var got recorder
-	needs.Given(&got, "IRONSTATE_TEST", "they")
-	require.Equal(t, recorder{skipped: true}, got)
-}
-
-func TestShortSkipsRealSystemsAndSlowTests(t *testing.T) {
-	short(t, true)
-	for _, ci := range []string{"", "true"} {
-		t.Setenv("CI", ci)
-		for name, need := range map[string]func(testing.TB){
-			"an installed program": func(t testing.TB) { needs.Programs(t, "go") },
-			"an absent system":     func(t testing.TB) { needs.Installed(t, false, "a system") },
-			"time":                 needs.Time,
+func TestTestsAreLeftOutUnlessTheyAreAskedFor(t *testing.T) {
+	skipped, failed, runs := recorder{skipped: true}, recorder{failed: true}, recorder{}
+	for name, test := range map[string]struct {
+		need                           func(testing.TB)
+		quick, systems, search, either recorder
+	}{
+		"time":                  {needs.Time, skipped, runs, skipped, runs},
+		"chance":                {needs.Chance, skipped, skipped, runs, runs},
+		"an installed program":  {func(t testing.TB) { needs.Programs(t, "go") }, skipped, runs, skipped, runs},
+		"an installed system":   {func(t testing.TB) { needs.Installed(t, true, "") }, runs, runs, runs, runs},
+		"an absent system":      {func(t testing.TB) { needs.Installed(t, false, "a system") }, skipped, failed, failed, failed},
+		"an absent program":     {programs("no-such-program"), skipped, failed, recorder{skipped: true, failed: true}, failed},
+		"a variable that is":    {given("IRONSTATE_TEST_GIVEN"), skipped, runs, skipped, runs},
+		"a variable that isn't": {given("IRONSTATE_TEST_ABSENT"), skipped, skipped, skipped, skipped},
+	} {
+		t.Setenv("IRONSTATE_TEST_GIVEN", "/there")
+		for value, want := range map[string]recorder{
+			"": test.quick, "systems": test.systems, "search": test.search, "systems,search": test.either, "other": test.quick,
 		} {
+			t.Setenv(needs.Variable, value)
 			var got recorder
-			need(&got)
-			require.Equal(t, recorder{skipped: true}, got, "%s, CI=%s", name, ci)
+			test.need(&got)
+			require.Equal(t, want, got, "%s, %s=%s", name, needs.Variable, value)
 		}
-		var got recorder
-		needs.Installed(&got, true, "")
-		require.Equal(t, recorder{}, got)
 	}
+}
+
+func programs(names ...string) func(testing.TB) {
+	return func(t testing.TB) { needs.Programs(t, names...) }
+}
+
+func given(variable string) func(testing.TB) {
+	return func(t testing.TB) { needs.Given(t, variable, "they") }
 }

@@ -236,7 +236,7 @@ func floodsAtOnce() []int {
 }
 
 func TestAFloodStaysWithinBounds(t *testing.T) {
-	needs.Time(t)
+	needs.Chance(t)
 	const most = 64 << 20
 	for name, flood := range floods {
 		for _, atOnce := range floodsAtOnce() {

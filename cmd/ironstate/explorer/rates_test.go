@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "github.com/ironstate/ironstate/internal/rapidseed"
 )
 
 // The counts equal the counts in a list of all transitions.

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ironstate/ironstate/conductor/internal/latest"
+	_ "github.com/ironstate/ironstate/internal/rapidseed"
 )
 
 // read returns the next n values and the error after them.

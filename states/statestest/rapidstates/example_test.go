@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "github.com/ironstate/ironstate/internal/rapidseed"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/states/statestest/rapidstates"
 )
