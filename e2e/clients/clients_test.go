@@ -122,7 +122,7 @@ func requireAllModules(t *testing.T, g generation) {
 	require.ElementsMatch(t, all, run)
 }
 
-// installed skips the test, or fails it in CI, if the error says that a program is
+// installed fails the test if the error says that a program is
 // missing.
 func installed(t *testing.T, err error) {
 	t.Helper()

@@ -50,7 +50,7 @@ func serve(t *testing.T, series states.Series) *service {
 	return s
 }
 
-// installed skips the test, or fails it in CI, if the error says that a program is missing. Any
+// installed fails the test if the error says that a program is missing. Any
 // other error fails the test.
 func installed(t *testing.T, err error) {
 	t.Helper()

@@ -6,7 +6,7 @@
 //
 //	go run ./e2e/mutation                      # all mutants
 //	go run ./e2e/mutation -run '^machine/m'    # the mutants of some files
-//	go run ./e2e/mutation -commit HEAD -n 20   # a sample, as in CI
+//	go run ./e2e/mutation -commit HEAD -n 20   # a sample, as in .ci/search chance
 //
 // Run it from the repository's root. One test binary of a package holds nearly all of
 // its mutants, and each mutant is tried with the tests that reach it, the fastest first.

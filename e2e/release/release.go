@@ -66,7 +66,7 @@ func tag(ctx context.Context, dir, version string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	listed, err := command(ctx, dir, nil, "git", "ls-files", "go.mod", "*/go.mod")
+	listed, err := command(ctx, dir, nil, "git", "ls-files", "go.mod", "*/go.mod", ":!:.ci")
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { leaks.Main(m) }
 
-// seed of the requests in CI. A longer run has its own, see cmd/apidiff.
+// seed of the requests in the tests. A longer run has its own, see cmd/apidiff.
 const seed = 1
 
 func TestASeedAndARoundDetermineTheRequests(t *testing.T) {
