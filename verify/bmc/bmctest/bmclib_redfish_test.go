@@ -3,11 +3,9 @@
 package bmctest_test
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 	"testing"
-	"time"
 
 	bmclib "github.com/bmc-toolbox/bmclib/v2"
 	"github.com/bmc-toolbox/bmclib/v2/providers/redfish"
@@ -39,13 +37,6 @@ func dial(bmc *bmctest.Redfish, password string, options ...redfish.Option) *bmc
 		bmclib.WithLogger(logr.Discard()), bmclib.WithRegistry(registry))
 }
 
-// timeLimit returns a context that ends a test that hangs.
-func timeLimit(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func TestBmclibControlsPower(t *testing.T) {
 	tests := []struct {
 		name, before, set, after string
@@ -64,7 +55,7 @@ func TestBmclibControlsPower(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			bmc := newRedfish(t, bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "1", Power: tt.before}}})
-			ctx := timeLimit(t)
+			ctx := t.Context()
 			client := dial(bmc, bmctest.DefaultPassword)
 			require.NoError(t, client.Open(ctx))
 			require.Len(t, bmc.Sessions(), 1)
@@ -86,7 +77,7 @@ func TestBmclibControlsPower(t *testing.T) {
 
 func TestBmclibSetsBootDevice(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	ctx := timeLimit(t)
+	ctx := t.Context()
 	client := dial(bmc, bmctest.DefaultPassword)
 	require.NoError(t, client.Open(ctx))
 	ok, err := client.SetBootDevice(ctx, "pxe", false, true)
@@ -106,7 +97,7 @@ func TestBmclibChoosesSystemByName(t *testing.T) {
 		{ID: "left", Name: "node-1", Power: "On"},
 		{ID: "right", Name: "node-2", Power: "Off"},
 	}})
-	ctx := timeLimit(t)
+	ctx := t.Context()
 	for name, want := range map[string]string{"node-1": "On", "node-2": "Off"} {
 		client := dial(bmc, bmctest.DefaultPassword, redfish.WithSystemName(name))
 		require.NoError(t, client.Open(ctx))
@@ -120,7 +111,7 @@ func TestBmclibChoosesSystemByName(t *testing.T) {
 
 func TestBmclibUsesBasicAuth(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	ctx := timeLimit(t)
+	ctx := t.Context()
 	client := dial(bmc, bmctest.DefaultPassword, redfish.WithUseBasicAuth(true))
 	require.NoError(t, client.Open(ctx))
 	power, err := client.GetPowerState(ctx)
@@ -136,7 +127,7 @@ func TestBmclibUsesBasicAuth(t *testing.T) {
 func TestBmclibWithWrongPasswordTriesOnce(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
 	client := dial(bmc, "not the password")
-	require.Error(t, client.Open(timeLimit(t)))
+	require.Error(t, client.Open(t.Context()))
 	require.Equal(t, bmctest.Logins{Attempts: 1, Failed: 1}, bmc.Logins())
 	require.Contains(t, bmc.Requests(), bmctest.Request{
 		Method: http.MethodPost, Path: "/redfish/v1/SessionService/Sessions", Status: http.StatusUnauthorized,

@@ -27,7 +27,7 @@ import (
 func newIPMI(t *testing.T, config bmctest.IPMIConfig) *bmctest.IPMI {
 	t.Helper()
 	needs.Programs(t, "ipmi_sim", "ipmitool")
-	bmc, err := bmctest.NewIPMI(timeLimit(t), config)
+	bmc, err := bmctest.NewIPMI(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, bmc.Close()) })
 	return bmc
@@ -47,7 +47,7 @@ func dialIPMI(t *testing.T, bmc *bmctest.IPMI, user, password string) *bmclib.Cl
 
 func TestIpmitoolControlsPower(t *testing.T) {
 	bmc := newIPMI(t, bmctest.IPMIConfig{})
-	ctx := timeLimit(t)
+	ctx := t.Context()
 	client := dialIPMI(t, bmc, bmctest.DefaultUser, bmctest.DefaultPassword)
 	require.NoError(t, client.Open(ctx))
 	for _, power := range []string{"on", "off", "on", "soft"} {
@@ -99,7 +99,7 @@ func TestIpmitoolNeedsRightCredentials(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			bmc := newIPMI(t, bmctest.IPMIConfig{Users: tt.users})
 			client := dialIPMI(t, bmc, tt.user, tt.password)
-			_, err := client.GetPowerState(timeLimit(t))
+			_, err := client.GetPowerState(t.Context())
 			require.Equal(t, tt.fails, err != nil, "error: %v", err)
 			require.Equal(t, tt.logins, bmc.Logins())
 		})
@@ -115,7 +115,7 @@ func TestIpmitoolFailsWithoutAnswer(t *testing.T) {
 		{
 			name: "killed",
 			fail: func(_ *testing.T, bmc *bmctest.IPMI) { bmc.Kill() },
-			mend: func(t *testing.T, bmc *bmctest.IPMI) { require.NoError(t, bmc.Restart(timeLimit(t))) },
+			mend: func(t *testing.T, bmc *bmctest.IPMI) { require.NoError(t, bmc.Restart(t.Context())) },
 		},
 		{
 			name: "packets lost",
@@ -129,7 +129,7 @@ func TestIpmitoolFailsWithoutAnswer(t *testing.T) {
 			bmc := newIPMI(t, bmctest.IPMIConfig{Power: "on"})
 			addr := bmc.Addr
 			client := dialIPMI(t, bmc, bmctest.DefaultUser, bmctest.DefaultPassword)
-			_, err := client.GetPowerState(timeLimit(t))
+			_, err := client.GetPowerState(t.Context())
 			require.NoError(t, err)
 
 			tt.fail(t, bmc)
@@ -140,7 +140,7 @@ func TestIpmitoolFailsWithoutAnswer(t *testing.T) {
 			require.Equal(t, "on", bmc.Power())
 
 			tt.mend(t, bmc)
-			status, err := client.GetPowerState(timeLimit(t))
+			status, err := client.GetPowerState(t.Context())
 			require.NoError(t, err)
 			require.Contains(t, status, "on")
 			require.Equal(t, addr, bmc.Addr)
@@ -213,7 +213,7 @@ func TestIPMILeavesNoFolder(t *testing.T) {
 	needs.Programs(t, "ipmi_sim")
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
-	bmc, err := bmctest.NewIPMI(timeLimit(t), bmctest.IPMIConfig{})
+	bmc, err := bmctest.NewIPMI(t.Context(), bmctest.IPMIConfig{})
 	require.NoError(t, err)
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)

@@ -157,7 +157,7 @@ func TestGofishSetsBIOSAttributes(t *testing.T) {
 
 func TestBmclibReadsAndResetsTheBIOS(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	ctx := timeLimit(t)
+	ctx := t.Context()
 	client := dial(bmc, bmctest.DefaultPassword)
 	require.NoError(t, client.Open(ctx))
 	config, err := client.GetBiosConfiguration(ctx)

@@ -36,7 +36,7 @@ func TestGofishReadsTheFirmware(t *testing.T) {
 
 func TestBmclibReadsTheInventory(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	ctx := timeLimit(t)
+	ctx := t.Context()
 	client := dial(bmc, bmctest.DefaultPassword)
 	require.NoError(t, client.Open(ctx))
 	device, err := client.Inventory(ctx)

@@ -36,7 +36,7 @@ func membersOf(t *testing.T, bmc *bmctest.Redfish, links any) (list []map[string
 // gofishClient returns a client of gofish.
 func gofishClient(t *testing.T, bmc *bmctest.Redfish) *schemas.APIClient {
 	t.Helper()
-	client, err := schemas.ConnectContext(timeLimit(t), schemas.ClientConfig{
+	client, err := schemas.ConnectContext(t.Context(), schemas.ClientConfig{
 		Endpoint:   strings.TrimSuffix(bmc.URL, "/redfish/v1/"),
 		Username:   bmctest.DefaultUser,
 		Password:   bmctest.DefaultPassword,

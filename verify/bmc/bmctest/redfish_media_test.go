@@ -131,7 +131,7 @@ func TestGofishInsertsMedia(t *testing.T) {
 
 func TestBmclibInsertsMedia(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	ctx := timeLimit(t)
+	ctx := t.Context()
 	client := dial(bmc, bmctest.DefaultPassword)
 	require.NoError(t, client.Open(ctx))
 	for _, image := range []string{iso, "https://images.invalid/next.iso", ""} {
