@@ -123,20 +123,24 @@ func (listed) Load(_ context.Context, id string) (powersync.Record, error) {
 func (listed) Update(context.Context, powersync.Record) error { return nil }
 
 // midway is hardware that measures the heap when half of a fleet was read. All other
-// reads wait meanwhile, so that only live memory is measured.
+// workers wait in their reads meanwhile, so that only live memory is measured.
 type midway struct {
 	on
-	half int64
-	seen atomic.Int64
-	gate sync.RWMutex
-	heap uint64
+	half, workers int64
+	seen, reading atomic.Int64
+	gate          sync.RWMutex
+	heap          uint64
 }
 
 func (d *midway) PowerState(ctx context.Context, id string) (states.Power, error) {
+	d.reading.Add(1)
+	defer d.reading.Add(-1)
 	if d.seen.Add(1) == d.half {
 		d.gate.Lock()
 		defer d.gate.Unlock()
-		time.Sleep(10 * time.Millisecond) // until the others wait
+		for d.reading.Load() < d.workers {
+			runtime.Gosched()
+		}
 		d.heap = heap()
 		return d.on.PowerState(ctx, id)
 	}
@@ -155,7 +159,7 @@ func heap() uint64 {
 
 // heapOfRound returns the live heap of a round of n nodes, in bytes.
 func heapOfRound(tb testing.TB, n, workers int) int64 {
-	driver := &midway{half: int64(n / 2)}
+	driver := &midway{half: int64(n / 2), workers: int64(workers)}
 	syncer, err := powersync.New(powersync.Config{Store: listed(n), Driver: driver, Workers: workers})
 	require.NoError(tb, err)
 	before := heap()

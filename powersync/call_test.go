@@ -51,7 +51,7 @@ func TestADriverThatNeverReturnsCostsOneGoroutineANode(t *testing.T) {
 			both()
 		}
 		synctest.Wait()
-		require.Less(t, runtime.NumGoroutine(), before+10, "others may have started some")
+		require.Less(t, runtime.NumGoroutine(), before+manyRounds/2, "others may have started some, but not for each round")
 		require.Zero(t, time.Since(start), "nobody waits for the old calls")
 		require.Equal(t, 2, h.Stats().Abandoned)
 		require.Equal(t, 1+manyRounds, h.Stats().Nodes[powersync.Equal], "the other node is fine")
