@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -17,17 +18,28 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 )
 
-// TestNoKillLosesANotice kills the program with SIGKILL at random moments. Together the
-// processes report every change: each notice begins in the state in which the previous
-// one ended.
+// TestNoKillLosesANotice kills a process with SIGKILL after each of its first lines.
 func TestNoKillLosesANotice(t *testing.T) {
+	requireAllTold(t, func() time.Duration { return 0 })
+}
+
+func TestNoKillAtARandomMomentLosesANotice(t *testing.T) {
+	needs.Chance(t)
+	requireAllTold(t, func() time.Duration { return rand.N(20 * time.Millisecond) })
+}
+
+// requireAllTold kills the program after each of its first lines, and a pause. Together the processes report every
+// change: each notice begins in the state in which the previous one ended.
+func requireAllTold(t *testing.T, pause func() time.Duration) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "node.db")
 	var told bytes.Buffer
-	for range 20 {
-		told.Write(killed(t, file))
+	for lines := range 20 {
+		told.Write(killed(t, file, lines, pause()))
 	}
 	last, state, power := 0, states.Enroll, states.NoPower
 	for line := range strings.Lines(told.String()) {
@@ -62,8 +74,8 @@ func TestNoKillLosesANotice(t *testing.T) {
 	require.Equal(t, "ok", integrity)
 }
 
-// killed starts the program, kills it after a while and returns what it has written.
-func killed(t *testing.T, file string) []byte {
+// killed starts the program, kills it after a number of lines and a pause, and returns what it has written.
+func killed(t *testing.T, file string, lines int, pause time.Duration) []byte {
 	t.Helper()
 	program := exec.Command(os.Args[0], "-db", file, "-rounds", "1000000")
 	program.Env = append(os.Environ(), asProgram+"=1")
@@ -71,9 +83,15 @@ func killed(t *testing.T, file string) []byte {
 	out, err := program.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, program.Start())
-	time.AfterFunc(rand.N(300*time.Millisecond), func() { _ = program.Process.Kill() })
-	written, err := io.ReadAll(out)
+	var written bytes.Buffer
+	reader := bufio.NewReader(io.TeeReader(out, &written))
+	for range lines {
+		_, err = reader.ReadString('\n')
+		require.NoError(t, err)
+	}
+	time.AfterFunc(pause, func() { _ = program.Process.Kill() })
+	_, err = io.Copy(io.Discard, reader)
 	require.NoError(t, err)
 	require.Error(t, program.Wait(), "it was killed")
-	return written
+	return written.Bytes()
 }

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -248,26 +247,6 @@ func TestManyAtOnce(t *testing.T) {
 	for _, answer := range answers {
 		require.True(t, want == answer, "drawn alone and among others")
 	}
-}
-
-func TestAContextEndsTheWaitForGraphviz(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
-	defer cancel()
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	ended := 0
-	for range 20 {
-		all.Go(func() {
-			err := render.SVG(ctx, io.Discard, latest())
-			mu.Lock()
-			defer mu.Unlock()
-			if errors.Is(err, context.DeadlineExceeded) {
-				ended++
-			}
-		})
-	}
-	all.Wait()
-	require.Greater(t, ended, 15)
 }
 
 func FuzzTexts(f *testing.F) {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"context"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestAContextEndsTheWaitForGraphviz(t *testing.T) {
+	graphvizMu <- struct{}{} // as another drawing holds it
+	defer func() { <-graphvizMu }()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- SVG(ctx, io.Discard, graph.Diagram{Table: states.Latest().Table()}) }()
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+}
