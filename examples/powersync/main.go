@@ -30,18 +30,19 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-const bmcTimeout = 1500 * time.Millisecond // short because the BMCs are local
+const hangTimeout = 1500 * time.Millisecond // of the BMCs that hang; the others have the default
 
 // fleet is the machines by the IDs of their nodes, and the records.
 type fleet struct {
 	bmcs      map[string]*bmctest.Redfish
 	disturbed []*bmctest.Redfish // whose machines are switched off behind the syncer's back
+	hanging   map[string]bool    // the IDs of nodes whose BMCs hang
 	records   powersync.Memory
 }
 
 // openFleet starts machines; of each 20, one has a node in enroll and six misbehave.
 func openFleet(n int) (*fleet, error) {
-	f := &fleet{bmcs: map[string]*bmctest.Redfish{}}
+	f := &fleet{bmcs: map[string]*bmctest.Redfish{}, hanging: map[string]bool{}}
 	for i := range n {
 		record := powersync.Record{ID: fmt.Sprintf("node-%03d", i), ProvisionState: states.Active, Power: states.PowerOn}
 		config := bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "1", Power: "On"}}}
@@ -53,6 +54,7 @@ func openFleet(n int) (*fleet, error) {
 			config.Faults = []bmctest.Fault{{On: system, Method: http.MethodGet, Do: bmctest.Property("PowerState", "Off")}}
 		case 9:
 			config.Faults = []bmctest.Fault{{On: system, Method: http.MethodGet, Do: bmctest.HangAfter(20)}}
+			f.hanging[record.ID] = true
 		case 12:
 			config.Faults = []bmctest.Fault{{Do: bmctest.Refuse()}}
 		}
@@ -72,8 +74,12 @@ func openFleet(n int) (*fleet, error) {
 // config returns the BMC of a node, for the driver.
 func (f *fleet) config(_ context.Context, id string) (bmc.Config, error) {
 	server := f.bmcs[id]
-	return bmc.Config{Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool, User: bmctest.DefaultUser,
-		Password: secret.New(bmctest.DefaultPassword), Protocol: "redfish", Timeout: bmcTimeout}, nil
+	c := bmc.Config{Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool, User: bmctest.DefaultUser,
+		Password: secret.New(bmctest.DefaultPassword), Protocol: "redfish"}
+	if f.hanging[id] {
+		c.Timeout = hangTimeout
+	}
+	return c, nil
 }
 
 // check returns an error unless the records agree with the hardware, and no BMC of a node in enroll
@@ -117,7 +123,7 @@ func run(ctx context.Context, nodes, rounds int, metrics string) error {
 	}
 	defer driver.Close(context.WithoutCancel(ctx))
 	syncer, err := powersync.New(powersync.Config{
-		Store: &fleet.records, Driver: driver, Name: "examples/powersync", Workers: 32, Timeout: 2 * bmcTimeout,
+		Store: &fleet.records, Driver: driver, Name: "examples/powersync", Workers: 32,
 	})
 	if err != nil {
 		return err
@@ -141,6 +147,7 @@ func run(ctx context.Context, nodes, rounds int, metrics string) error {
 	for _, server := range fleet.bmcs {
 		err = errors.Join(err, server.ClearFaults())
 	}
+	clear(fleet.hanging)
 	fmt.Println("The broken BMCs are repaired.")
 	recovered, failed := syncer.Recover(ctx)
 	synced, failedAgain := syncer.Sync(ctx)
