@@ -308,14 +308,16 @@ func TestTheStepTimeoutBoundsACall(t *testing.T) {
 func TestACallWaitsForItsNodeNoLongerThanItsContext(t *testing.T) {
 	server := startRedfish(t)
 	d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
-	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.HangAfter(0)})
+	hangs := make(chan struct{})
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.HangAfter(0),
+		If: func(*http.Request) bool { close(hangs); return true }})
 	first, cancel := context.WithCancel(t.Context())
 	var calls sync.WaitGroup
 	calls.Go(func() {
 		_, err := d.PowerState(first, "node-1")
 		assert.ErrorIs(t, err, verify.Cancelled)
 	})
-	require.Eventually(t, func() bool { return len(server.Sessions()) == 1 }, time.Minute, time.Millisecond)
+	<-hangs
 	second, cancelSecond := context.WithCancel(t.Context())
 	cancelSecond()
 	_, err := d.PowerState(second, "node-1")

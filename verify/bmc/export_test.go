@@ -9,6 +9,13 @@ import (
 
 var usualBusyTime = busyTime
 
+// ShortenLoginGrace makes the grace time of a log-in short for a test, which must not be parallel to others.
+func ShortenLoginGrace(t *testing.T) {
+	before := loginGrace
+	loginGrace = time.Millisecond
+	t.Cleanup(func() { loginGrace = before })
+}
+
 // LengthenGrace makes each of the grace times longer by a factor. It must be called before all tests.
 func LengthenGrace(by time.Duration) {
 	graceTime *= by

@@ -3,7 +3,9 @@
 package bmc_test
 
 import (
+	"context"
 	"flag"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,8 +28,8 @@ func TestMain(m *testing.M) {
 	leaks.Main(m)
 }
 
-// grace is the factor of the grace times, so that a log-out succeeds also on a machine with much other work.
-const grace = 5
+// grace is the factor of the grace times, so that a log-out succeeds however slow the machine is.
+const grace = 1000
 
 const (
 	user     = "admin"
@@ -61,7 +63,30 @@ func configOf(server *bmctest.Redfish) bmc.Config {
 		User:            user,
 		Password:        secret.New(password),
 		Protocol:        "redfish",
-		Timeout:         time.Minute, // a slow machine is no fault of the BMC
+		Timeout:         time.Hour, // a slow machine is no fault of the BMC
+	}
+}
+
+// deadline is a context that ends as by a deadline when the test calls pass.
+type deadline struct {
+	context.Context
+	passed chan struct{}
+	pass   func()
+}
+
+func newDeadline(t *testing.T) deadline {
+	passed := make(chan struct{})
+	return deadline{t.Context(), passed, sync.OnceFunc(func() { close(passed) })}
+}
+
+func (d deadline) Done() <-chan struct{} { return d.passed }
+
+func (d deadline) Err() error {
+	select {
+	case <-d.passed:
+		return context.DeadlineExceeded
+	default:
+		return nil
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -161,14 +160,14 @@ func TestEachStepFailsByItself(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			server := startRedfish(t)
+			server, ctx := startRedfish(t), newDeadline(t)
+			if test.kind == verify.Timeout {
+				test.fault.If = func(*http.Request) bool { ctx.pass(); return true }
+			}
 			server.AddFault(test.fault)
 			config := configOf(server)
 			config.Auth = "session"
-			if test.kind == verify.Timeout {
-				config.StepTimeout = time.Second
-			}
-			_, err := newVerifier(t, config).Verify(t.Context())
+			_, err := newVerifier(t, config).Verify(ctx)
 			var failed *verify.Error
 			require.ErrorAs(t, err, &failed)
 			require.Equal(t, test.step, failed.Op, "%v", err)
@@ -237,15 +236,14 @@ func requireNoSecret(t *testing.T, config bmc.Config, err error) {
 }
 
 func TestACancelledVerificationEndsAtOnce(t *testing.T) {
-	t.Parallel()
+	bmc.ShortenLoginGrace(t)
 	for name, request := range requests {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			server := startRedfish(t)
-			request.Do = bmctest.HangAfter(0)
-			server.AddFault(request)
 			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(50*time.Millisecond, cancel)
+			request.Do = bmctest.HangAfter(0)
+			request.If = func(*http.Request) bool { cancel(); return true }
+			server.AddFault(request)
 			_, err := newVerifier(t, configOf(server)).Verify(ctx)
 			require.ErrorIs(t, err, verify.Cancelled)
 			require.ErrorIs(t, err, context.Canceled)

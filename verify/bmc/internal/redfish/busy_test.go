@@ -97,8 +97,7 @@ func TestAChangeIsSentUntilTheBMCIsNoLongerBusy(t *testing.T) {
 				_, _ = io.WriteString(w, "SYS518")
 			}
 		})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
+		ctx := dated{t.Context(), time.Now().Add(30 * time.Minute)}
 		err := s.client(func(c *Config) { c.Busy = test.busy }).Delete(ctx, "/a")
 		require.Equal(t, slices.Repeat([]string{"DELETE /a"}, test.requests), s.seen())
 		if test.ok {
