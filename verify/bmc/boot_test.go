@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -227,14 +226,13 @@ func TestHowLongABootOverrideHoldsIsSentWhereItChanges(t *testing.T) {
 }
 
 func TestAChangeIsNotRepeatedWithoutTimeForIt(t *testing.T) {
-	bmc.UsualBusy(t)
+	bmc.LengthenBusy(t)
 	var seen refusing
 	server := startRedfish(t)
 	busy := seen.effect(func(*http.Request, string) (int, string) { return 400, "SYS518" })
 	server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: busy})
 	config := configOf(server)
-	config.Timeout = 3 * time.Second // of which less than the time until the change would be repeated is left
-	d := newDriver(t, 0, map[string]bmc.Config{"node": config})
+	d := newDriver(t, 0, map[string]bmc.Config{"node": config}) // its timeout is less than the time until a repetition
 	require.ErrorIs(t, d.SetBootDevice(t.Context(), "node", "pxe", false), verify.Protocol)
 	require.Len(t, seen.bodies, 1)
 }

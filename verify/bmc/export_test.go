@@ -7,8 +7,6 @@ import (
 	"time"
 )
 
-var usualBusyTime = busyTime
-
 // ShortenLoginGrace makes the grace time of a log-in short for a test, which must not be parallel to others.
 func ShortenLoginGrace(t *testing.T) {
 	before := loginGrace
@@ -16,8 +14,10 @@ func ShortenLoginGrace(t *testing.T) {
 	t.Cleanup(func() { loginGrace = before })
 }
 
-// LengthenGrace makes each of the grace times longer by a factor. It must be called before all tests.
+// LengthenGrace makes the times longer by a factor that a BMC has to answer after a context has ended, and to answer a
+// probe over IPMI. It must be called before all tests.
 func LengthenGrace(by time.Duration) {
+	probeWait *= by
 	graceTime *= by
 	loginGrace *= by
 }
@@ -25,8 +25,8 @@ func LengthenGrace(by time.Duration) {
 // ShortenBusy makes the time until a refused request is repeated short. It must be called before all tests.
 func ShortenBusy() { busyTime = time.Millisecond }
 
-// UsualBusy takes back ShortenBusy for a test, which must not be parallel to others.
-func UsualBusy(t *testing.T) {
-	busyTime = usualBusyTime
+// LengthenBusy makes that time two hours for a test, which must not be parallel to others.
+func LengthenBusy(t *testing.T) {
+	busyTime = 2 * time.Hour
 	t.Cleanup(ShortenBusy)
 }

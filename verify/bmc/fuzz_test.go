@@ -230,7 +230,7 @@ func configOfServer(server *httptest.Server) bmc.Config {
 	address := server.Listener.Addr().(*net.TCPAddr)
 	return bmc.Config{
 		Host: address.IP.String(), RedfishPort: address.Port, Protocol: "redfish", Fingerprint: hex.EncodeToString(sum[:]),
-		User: user, Password: secret.New(password), Timeout: 10 * time.Second,
+		User: user, Password: secret.New(password), Timeout: time.Hour,
 	}
 }
 

@@ -14,6 +14,8 @@ var (
 	graceTime = 1900 * time.Millisecond
 	// loginGrace is the part of graceTime for the answer to a log-in.
 	loginGrace = 1200 * time.Millisecond
+	// probeWait is the time for the answer to a request over IPMI without credentials, of which four are sent.
+	probeWait = time.Second
 	// busyTime is the time until a request is repeated that a busy BMC has refused.
 	busyTime = 3 * time.Second
 )

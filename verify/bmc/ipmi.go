@@ -24,7 +24,9 @@ func newIPMI(c Config) *ipmiConnection {
 	return &ipmiConnection{
 		config: c,
 		scrub:  failure.NewScrubber(c.User, c.Password),
-		tool:   &ipmitool.Tool{Host: c.Host, Port: c.IPMIPort, User: c.User, Password: c.Password, CipherSuite: c.CipherSuite},
+		tool: &ipmitool.Tool{
+			Host: c.Host, Port: c.IPMIPort, User: c.User, Password: c.Password, CipherSuite: c.CipherSuite, ProbeWait: probeWait,
+		},
 	}
 }
 

@@ -9,8 +9,10 @@ import (
 	"errors"
 	"net"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ironstate/ironstate/internal/fence"
 	"github.com/ironstate/ironstate/verify"
@@ -25,10 +27,16 @@ type Tool struct {
 	Port        int
 	User        string
 	Password    secret.Text
-	CipherSuite string // such as "17"; Open chooses one if it is empty
+	CipherSuite string        // such as "17"; Open chooses one if it is empty
+	ProbeWait   time.Duration // how long a BMC may take to answer a request without credentials
 
 	program string
 	suite   string // the cipher suite in use
+}
+
+// probe checks whether the BMC answers.
+func (t *Tool) probe(ctx context.Context) error {
+	return probe(ctx, t.Address(), slices.Repeat([]time.Duration{t.ProbeWait}, probeTries)...)
 }
 
 // Address returns the BMC's host and port.
@@ -48,7 +56,7 @@ func (t *Tool) Open(ctx context.Context) error {
 		return failure.New(verify.Misconfigured, err)
 	}
 	t.program = program
-	if err := probe(ctx, t.Address(), probeWait); err != nil {
+	if err := t.probe(ctx); err != nil {
 		return err
 	}
 	suites := defaultSuites
@@ -106,7 +114,7 @@ func (t *Tool) diagnose(ctx context.Context, err error) error {
 	case !strings.Contains(text, "Unable to establish"):
 		return err
 	}
-	if silent := probe(ctx, t.Address(), probeWait); silent != nil {
+	if silent := t.probe(ctx); silent != nil {
 		return silent
 	}
 	return &failure.Error{Kind: verify.Credentials, Text: text}

@@ -13,10 +13,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
-const (
-	probeTries = 4
-	probeWait  = time.Second // for one answer
-)
+const probeTries = 4
 
 const errNoAnswer = failure.Reason("nothing answers to IPMI")
 
@@ -33,10 +30,10 @@ var capabilitiesRequest = []byte{
 	0xb5, // checksum
 }
 
-// probe checks whether a BMC answers IPMI requests, without credentials, and waits so long for each answer. The error
-// is of the kind Unreachable if the host or the network refuses, Timeout if there is no
-// answer.
-func probe(ctx context.Context, address string, wait time.Duration) error {
+// probe checks whether a BMC answers IPMI requests, without credentials. It sends a request for each of the waits, and
+// waits so long for its answer. The error is of the kind Unreachable if the host or the network refuses, Timeout if
+// there is no answer.
+func probe(ctx context.Context, address string, waits ...time.Duration) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", address)
 	if err != nil {
 		return failure.Of(err)
@@ -44,7 +41,7 @@ func probe(ctx context.Context, address string, wait time.Duration) error {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
 
-	for range probeTries {
+	for _, wait := range waits {
 		err = probeOnce(conn, wait)
 		var network net.Error
 		switch {

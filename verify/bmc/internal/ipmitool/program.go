@@ -14,13 +14,12 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
-const (
-	// maxOutput bounds each output of a program, in bytes.
-	maxOutput = 64 << 10
-	// outputDelay is how long runProgram waits for the output of a program that has
-	// ended while its child holds the output open.
-	outputDelay = 500 * time.Millisecond
-)
+// maxOutput bounds each output of a program, in bytes.
+const maxOutput = 64 << 10
+
+// outputDelay is how long runProgram waits for the output of a program that has
+// ended while its child holds the output open. It is a variable because a test needs more time.
+var outputDelay = 500 * time.Millisecond
 
 var errOutput = fmt.Errorf("the program writes more than %d KiB", maxOutput>>10)
 
