@@ -105,7 +105,11 @@ type mortalRun struct {
 
 // withDeath does the work. It reports whether the conductor has died, and the state of the node after the work.
 func (work mortalWork) withDeath(t *testing.T, trouble string, action int32, acts bool) (died bool, end states.State) {
-	r := mortalRun{mortalWork: work, trouble: trouble, machine: &bootable{}, process: &mortal{Store: &conductor.Memory{}, acts: acts}}
+	cd := work.fast || work.from == states.Rescue
+	on := cd || work.from == states.Active
+	r := mortalRun{
+		mortalWork: work, trouble: trouble, machine: &bootable{on: on, cd: cd}, process: &mortal{Store: &conductor.Memory{}, acts: acts},
+	}
 	r.agentNode = startMachine(t, work.from, r.config(r.process))
 	reboots := step("reboot_between", 50)
 	reboots["reboot_requested"] = true
@@ -113,9 +117,8 @@ func (work mortalWork) withDeath(t *testing.T, trouble string, action int32, act
 		a.steps["clean"] = append(a.steps["clean"], reboots)
 		a.steps["service"] = append(a.steps["service"], reboots)
 	})
-	r.machine.on, r.machine.cd = work.fast || work.from == states.Active || work.from == states.Rescue, work.fast || work.from == states.Rescue
 	_, err := r.UpdateNode(r.ctx, r.n.UUID, func(n *conductor.Node) error {
-		n.Power, n.DriverInfo = powerOf(r.machine.on), map[string]any{"fast_track": work.fast}
+		n.Power, n.DriverInfo = powerOf(on), map[string]any{"fast_track": work.fast}
 		return nil
 	})
 	require.NoError(t, err)

@@ -287,7 +287,7 @@ func TestTheEndOfAnInspectionThatWaitsBySeries(t *testing.T) {
 			for _, failure := range []error{nil, errors.New("no disk")} {
 				synctest.Test(t, func(t *testing.T) {
 					f := start(t, func(c *conductor.Config) { c.Table, c.FastTrack = series.Table(), fast })
-					f.fake.Before = waiting("inspect.inspect_hardware")
+					f.before(waiting("inspect.inspect_hardware"))
 					n := f.node(states.Manageable)
 					f.request(n, "inspect")
 					require.Equal(t, states.InspectWait, f.settle(n).ProvisionState)

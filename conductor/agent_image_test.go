@@ -229,12 +229,12 @@ func TestAnImageIsPreparedOnceBeforeTheStepsOfADeployment(t *testing.T) {
 				did = append(did, "image, step "+n.Step().String())
 			},
 		}))
-		m.fake.Before = func(_ context.Context, n *conductor.Node, operation string) error {
+		m.before(func(_ context.Context, n *conductor.Node, operation string) error {
 			if operation == "prepare" {
 				did = append(did, "boot, step "+n.Step().String())
 			}
 			return nil
-		}
+		})
 		priority := 150 // before deploy.deploy
 		r := m.provision("active")
 		r.DeploySteps = []conductor.StepRequest{{Interface: "deploy", Step: "power_on", Priority: &priority}}

@@ -81,14 +81,14 @@ func TestByFastTrackAnAgentThatCannotDoTheNextWorkIsNotUsed(t *testing.T) {
 		"its machine is off": {func(m *agentNode) { require.NoError(m.t, m.fake.SetPower(m.ctx, m.n, states.PowerOff)) }, 1, false},
 		"nobody knows whether its machine is on": {func(m *agentNode) {
 			reads := 0
-			m.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			m.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 				if operation == "read power" {
 					if reads++; reads == 1 {
 						return errors.New("no answer")
 					}
 				}
 				return nil
-			}
+			})
 		}, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,8 +102,8 @@ func TestByFastTrackAnAgentThatCannotDoTheNextWorkIsNotUsed(t *testing.T) {
 				m.boot()
 				boots := 0
 				test.change(m)
-				before := m.fake.Before
-				m.fake.Before = func(ctx context.Context, n *conductor.Node, operation string) error {
+				before, _ := m.hook.Load().(beforeOperation)
+				m.before(func(ctx context.Context, n *conductor.Node, operation string) error {
 					if operation == "prepare" {
 						boots++
 					}
@@ -111,7 +111,7 @@ func TestByFastTrackAnAgentThatCannotDoTheNextWorkIsNotUsed(t *testing.T) {
 						return nil
 					}
 					return before(ctx, n, operation)
-				}
+				})
 				m.clean("deploy.erase_devices")
 				require.Equal(t, test.boots, boots)
 				if test.logged {

@@ -84,12 +84,12 @@ func TestTheEndOfTheAgentOfADeployment(t *testing.T) {
 				var changes []string
 				begun, started := time.Now(), time.Time{}
 				byAgent := m.settle(m.n)
-				m.fake.Before = func(_ context.Context, n *conductor.Node, operation string) error {
+				m.before(func(_ context.Context, n *conductor.Node, operation string) error {
 					if n != byAgent && slices.Contains([]string{off, on, reboot}, operation) {
 						changes, started = append(changes, operation), time.Now()
 					}
 					return nil
-				}
+				})
 				m.set(func(a *agentProgram) {
 					a.accepted = func(_ *http.Request, command string, _ map[string]any) {
 						a.busy = command == test.busyFrom

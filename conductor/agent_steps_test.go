@@ -19,8 +19,10 @@ import (
 
 func TestAnAutomatedCleaningExecutesTheAgentsSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := startMachine(t, states.Manageable, func(c *conductor.Config) { c.Table = states.Antelope.Table() })
-		m.fake.Series = states.Antelope
+		m := startMachine(t, states.Manageable, func(c *conductor.Config) {
+			c.Table = states.Antelope.Table()
+			c.Hardware["fake-hardware"].(*conductor.Fake).Series = states.Antelope
+		})
 		m.request(m.n, "provide")
 		n := m.settle(m.n)
 		m.requireState(n, states.CleanWait, "")
@@ -135,12 +137,12 @@ func TestAStepThatRequiresARebootBootsTheAgentAgain(t *testing.T) {
 		m.clean("deploy.reboot_between", "deploy.erase_devices")
 		m.boot()
 		first, boots := m.token, 0
-		m.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+		m.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 			if operation == "prepare" {
 				boots++
 			}
 			return nil
-		}
+		})
 		n := m.end("SUCCEEDED", "")
 		m.requireState(n, states.CleanWait, "")
 		require.Equal(t, "deploy.reboot_between", n.Step().String())

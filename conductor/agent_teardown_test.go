@@ -34,13 +34,13 @@ func TestATearDownThatFailsIsToldOnce(t *testing.T) {
 				require.NoError(t, m.Provision(m.ctx, m.n.UUID, r))
 				m.settle(m.n)
 				offs := 0
-				m.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+				m.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 					if operation != states.PowerOff.String() {
 						return nil
 					}
 					offs++
 					return errors.New("no answer")
-				}
+				})
 				n := m.boot()
 				for n.ProvisionState == states.CleanWait || n.ProvisionState == states.ServiceWait {
 					n = m.end("SUCCEEDED", "")

@@ -49,7 +49,7 @@ func withReal(steps map[states.Work][]conductor.Step) func(*conductor.Config) {
 // waitsInDeployment returns a node whose deploy step waits for a call-back.
 func (f *fleet) waitsInDeployment() *conductor.Node {
 	f.t.Helper()
-	f.fake.Before = waiting("deploy.deploy")
+	f.before(waiting("deploy.deploy"))
 	n := f.node(states.Available)
 	f.request(n, "active")
 	require.Equal(f.t, states.DeployWait, f.settle(n).ProvisionState)
@@ -130,7 +130,7 @@ func TestAHeartbeatContinuesTheStepThatWaitsForOne(t *testing.T) {
 func TestAnAgentsTokenEndsWithItsWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		f.fake.Before = waiting("deploy.deploy")
+		f.before(waiting("deploy.deploy"))
 		n := f.node(states.Available)
 		tokens := map[string]bool{}
 		for _, target := range []string{"active", "rebuild"} {
@@ -167,7 +167,7 @@ func TestByFastTrackAnIdleAgentStaysKnownUntilOtherWorkBegins(t *testing.T) {
 		known(states.Available)
 		f.request(n, "manage")
 		known(states.Manageable)
-		f.fake.Before = waiting("inspect.inspect_hardware")
+		f.before(waiting("inspect.inspect_hardware"))
 		f.request(n, "inspect")
 		got := f.settle(n)
 		require.Equal(t, states.InspectWait, got.ProvisionState)
@@ -253,7 +253,7 @@ func TestAnAgentsTokenEndsWithThePowerOfItsMachine(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) { // in a step
 		f := start(t, withReal(nil))
-		f.fake.Before = waiting("bios.cache_bios_settings")
+		f.before(waiting("bios.cache_bios_settings"))
 		n := f.node(states.Manageable)
 		r := f.provision("clean")
 		r.CleanSteps = []conductor.StepRequest{
@@ -332,7 +332,7 @@ func TestARescueThatTimedOutRecordsPowerOffOnlyIfTheMachineIsOff(t *testing.T) {
 					c.Hardware = map[string]conductor.Hardware{"fake-hardware": alwaysOn{c.Hardware["fake-hardware"].(*conductor.Fake)}}
 				}
 			})
-			f.fake.Before = waiting("rescue.rescue")
+			f.before(waiting("rescue.rescue"))
 			n := f.node(states.Active)
 			require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
 			require.Equal(t, states.PowerOn, f.settle(n).Power)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -23,27 +24,29 @@ import (
 // once, for the next operation on the kind.
 type interrupted struct {
 	conductor.Memory
-	get, update map[conductor.Kind]func() error // the operation returns its error
+	get, update sync.Map // func() error by kind; the operation returns its error
 }
 
-func interrupt(by map[conductor.Kind]func() error, kind conductor.Kind) error {
-	f := by[kind]
-	if f == nil {
-		return nil
+func (s *interrupted) beforeGet(kind conductor.Kind, f func() error) { s.get.Store(kind, f) }
+
+func (s *interrupted) beforeUpdate(kind conductor.Kind, f func() error) { s.update.Store(kind, f) }
+
+func interrupt(by *sync.Map, kind conductor.Kind) error {
+	if f, ok := by.LoadAndDelete(kind); ok {
+		return f.(func() error)()
 	}
-	delete(by, kind)
-	return f()
+	return nil
 }
 
 func (s *interrupted) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
-	if err := interrupt(s.get, kind); err != nil {
+	if err := interrupt(&s.get, kind); err != nil {
 		return conductor.Record{}, err
 	}
 	return s.Memory.Get(ctx, kind, key)
 }
 
 func (s *interrupted) Update(ctx context.Context, r conductor.Record) (int64, error) {
-	if err := interrupt(s.update, r.Kind); err != nil {
+	if err := interrupt(&s.update, r.Kind); err != nil {
 		return 0, err
 	}
 	return s.Memory.Update(ctx, r)
@@ -61,7 +64,7 @@ func allocating(t *testing.T) (*fleet, *conductor.Node, *interrupted, *lockedBuf
 	n := f.create(conductor.Node{
 		ProvisionState: states.Available, Power: states.PowerOff, ResourceClass: "big", Traits: []string{"CUSTOM_A"},
 	})
-	return f, n, store, log
+	return f, f.settle(n), store, log
 }
 
 // asks stores an allocation that the node of allocating fits.
@@ -86,10 +89,10 @@ func TestANodeThatNoLongerFitsIsNotAllocated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, n, store, log := allocating(t)
-				store.update = map[conductor.Kind]func() error{conductor.KindNode: func() error {
+				store.beforeUpdate(conductor.KindNode, func() error {
 					_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { c.change(n); return nil })
 					return err
-				}}
+				})
 				f.asks()
 				a, got := f.allocation(allocationID), f.settle(n)
 				if c.why == "" {
@@ -120,7 +123,7 @@ func TestANodeIsFreedIfItsAllocationHasEndedMeanwhile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, n, store, log := allocating(t)
-				store.update = map[conductor.Kind]func() error{conductor.KindNode: func() error { return end(f, store) }}
+				store.beforeUpdate(conductor.KindNode, func() error { return end(f, store) })
 				f.asks()
 				got := f.settle(n)
 				require.Empty(t, got.AllocationUUID+got.InstanceUUID)
@@ -136,9 +139,9 @@ func TestANodeIsFreedIfItsAllocationHasEndedMeanwhile(t *testing.T) {
 func TestAnAllocationThatIsDeletedFirstGetsNoNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n, store, log := allocating(t)
-		store.get = map[conductor.Kind]func() error{conductor.KindAllocation: func() error {
+		store.beforeGet(conductor.KindAllocation, func() error {
 			return f.DeleteObject(f.ctx, conductor.KindAllocation, allocationID)
-		}}
+		})
 		f.asks()
 		require.Empty(t, f.settle(n).AllocationUUID)
 		require.NotContains(t, log.String(), "level=WARN")
@@ -154,10 +157,10 @@ func TestAnAllocationThatCannotBeStoredIsProcessedAgain(t *testing.T) {
 			if answers.Load() {
 				return nil
 			}
-			store.update[conductor.KindAllocation] = silent
+			store.beforeUpdate(conductor.KindAllocation, silent)
 			return errors.New("the store does not answer")
 		}
-		store.update = map[conductor.Kind]func() error{conductor.KindAllocation: silent}
+		store.beforeUpdate(conductor.KindAllocation, silent)
 		f.asks()
 		require.Equal(t, states.Allocating, f.allocation(allocationID).State)
 		require.Contains(t, log.String(), `level=WARN msg="an allocation could not be processed and stays as it is" allocation=`+allocationID)

@@ -45,12 +45,12 @@ func (f *fleet) runbooks(books map[string]string) {
 // did returns the operations on the node's machine from now on, but for the reading of its power state.
 func (f *fleet) did() *[]string {
 	var did []string
-	f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+	f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 		if !strings.HasPrefix(operation, "read") {
 			did = append(did, operation)
 		}
 		return nil
-	}
+	})
 	return &did
 }
 
@@ -227,7 +227,7 @@ func TestANodeIsCleanedByItsRunbookWheneverItBecomesAvailable(t *testing.T) {
 		})
 		require.NoError(t, err)
 		*did = nil
-		f.fake.Before = waiting("bios.cache_bios_settings")
+		f.before(waiting("bios.cache_bios_settings"))
 		f.request(n, "deleted")
 		got := f.settle(n)
 		require.Equal(t, states.CleanWait, got.ProvisionState)

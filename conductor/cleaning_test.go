@@ -30,10 +30,10 @@ func TestARetiredNodeIsManageableAfterItsAutomatedCleaning(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var cleaned bool
 				f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
-				f.fake.Before = func(_ context.Context, n *conductor.Node, _ string) error {
+				f.before(func(_ context.Context, n *conductor.Node, _ string) error {
 					cleaned = cleaned || n.ProvisionState == states.Cleaning
 					return nil
-				}
+				})
 				n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: test.from, Retired: test.retired})
 				require.NoError(t, err)
 				f.request(n, test.request)
@@ -49,7 +49,7 @@ func TestARetiredNodeIsManageableAfterItsAutomatedCleaning(t *testing.T) {
 func TestAStepKeepsItsRequestedPriorityAfterACallBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+		f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 			switch operation {
 			case "bios.cache_bios_settings":
 				return conductor.ErrWait
@@ -57,7 +57,7 @@ func TestAStepKeepsItsRequestedPriorityAfterACallBack(t *testing.T) {
 				return errors.New("no answer")
 			}
 			return nil
-		}
+		})
 		n := f.node(states.Manageable)
 		priority := 77
 		r := f.provision("clean")
@@ -131,7 +131,7 @@ func TestAnAbortEndsTheWorkBeforeTheStepThatFollows(t *testing.T) {
 		for _, series := range []states.Series{states.Flamingo, states.Gazpacho} {
 			synctest.Test(t, func(t *testing.T) {
 				f := start(t, func(c *conductor.Config) { c.Table = series.Table() })
-				f.fake.Before = waiting("bios.cache_bios_settings")
+				f.before(waiting("bios.cache_bios_settings"))
 				n, request := f.node(test.from), f.provision(test.target)
 				request.CleanSteps, request.ServiceSteps = nil, nil
 				for _, step := range test.steps {
@@ -162,7 +162,7 @@ func TestABuiltInStepAfterACallBackIsThatOfTheRequest(t *testing.T) {
 	for _, series := range []states.Series{states.Bobcat, states.Latest()} {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, func(c *conductor.Config) { c.Table = series.Table() })
-			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 				switch operation {
 				case "bios.cache_bios_settings":
 					return conductor.ErrWait
@@ -170,7 +170,7 @@ func TestABuiltInStepAfterACallBackIsThatOfTheRequest(t *testing.T) {
 					return errors.New("no answer")
 				}
 				return nil
-			}
+			})
 			n, request := f.node(states.Manageable), f.provision("clean")
 			request.CleanSteps = append(request.CleanSteps, conductor.StepRequest{Step: "power_on"})
 			require.NoError(t, f.Provision(f.ctx, n.UUID, request))
@@ -193,12 +193,12 @@ func TestABuiltInStepAfterACallBackIsThatOfTheRequest(t *testing.T) {
 func TestAnAutomatedCleaningForgetsTheStepsOfAnEarlierRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+		f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 			if operation == "power on" {
 				return errors.New("no answer")
 			}
 			return nil
-		}
+		})
 		n, request := f.node(states.Manageable), f.provision("clean")
 		request.CleanSteps, request.DisableRamdisk = []conductor.StepRequest{{Step: "power_on"}}, true
 		require.NoError(t, f.Provision(f.ctx, n.UUID, request))
@@ -208,7 +208,7 @@ func TestAnAutomatedCleaningForgetsTheStepsOfAnEarlierRequest(t *testing.T) {
 		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Maintenance = false; return nil })
 		require.NoError(t, err)
 		f.request(n, "manage")
-		f.fake.Before = waiting("vendor.log_passthrough")
+		f.before(waiting("vendor.log_passthrough"))
 		f.request(n, "provide")
 		got = f.settle(n)
 		require.Equal(t, states.CleanWait, got.ProvisionState, got.LastError)

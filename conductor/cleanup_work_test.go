@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,11 +55,14 @@ func (h *tornDown) PrepareInstance(context.Context, *conductor.Task) error {
 // written is a store that keeps what was written by updates.
 type written struct {
 	*conductor.Memory
+	mu      sync.Mutex
 	records []string
 }
 
 func (w *written) Update(ctx context.Context, r conductor.Record) (int64, error) {
+	w.mu.Lock()
 	w.records = append(w.records, string(r.Value))
+	w.mu.Unlock()
 	return w.Memory.Update(ctx, r)
 }
 

@@ -102,7 +102,7 @@ func TestOnlyAnExclusiveVendorMethodNeedsTheReservation(t *testing.T) {
 		f := start(t, nil)
 		n := f.node(states.Available)
 		ends := make(chan struct{})
-		f.fake.Before = func(context.Context, *conductor.Node, string) error { <-ends; return nil }
+		f.before(func(context.Context, *conductor.Node, string) error { <-ends; return nil })
 		f.request(n, "active")
 		synctest.Wait()
 		_, err := f.CallVendor(f.ctx, n.UUID, "fourth_method_shared_lock", nil)

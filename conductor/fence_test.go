@@ -26,13 +26,13 @@ func TestAnOperationWithinAStepWaitsUntilTheMembershipIsCertain(t *testing.T) {
 				c.ShutdownTimeout = time.Second
 			})
 			var done []string
-			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 				if operation != "read power" {
 					done = append(done, operation)
 					members.out.Store(operation == "power off")
 				}
 				return nil
-			}
+			})
 			n := f.node(states.Available)
 			f.request(n, "active")
 			time.Sleep(time.Minute)

@@ -66,12 +66,12 @@ func TestTheHistoryTellsWhichStepsWorkExecutes(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f := start(t, func(c *conductor.Config) { c.SkipPowerSync, c.Table, c.MaxTransitions = true, series.Table(), 1 })
 					n := f.node(test.in)
-					f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+					f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 						if test.during == nil {
 							return nil
 						}
 						return test.during(operation)
-					}
+					})
 					f.request(n, test.do)
 					f.settle(n)
 					if test.resume {

@@ -25,7 +25,7 @@ func TestATimeoutOfAnInspectionIsOneOfATransitionBefore20261(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, func(c *conductor.Config) { c.Table = series.Table() })
 			n := f.node(states.Manageable)
-			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error { return waits(operation) }
+			f.before(func(_ context.Context, _ *conductor.Node, operation string) error { return waits(operation) })
 			f.request(n, "inspect")
 			f.settle(n)
 			time.Sleep(time.Hour)
@@ -66,7 +66,7 @@ func TestTheHistoryHasTheEntriesThatIronicAdds(t *testing.T) {
 				})
 				n := f.node(test.in)
 				if test.during != nil {
-					f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error { return test.during(operation) }
+					f.before(func(_ context.Context, _ *conductor.Node, operation string) error { return test.during(operation) })
 				}
 				if test.do == "power" {
 					require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
@@ -189,7 +189,7 @@ func TestTheHistoryKeepsTheNewestEntries(t *testing.T) {
 		n := f.node(states.Enroll)
 		failures := []string{"first", "second", "third", "fourth"}
 		for _, failure := range failures {
-			f.fake.Before = func(context.Context, *conductor.Node, string) error { return errors.New(failure) }
+			f.before(func(context.Context, *conductor.Node, string) error { return errors.New(failure) })
 			f.request(n, "manage")
 			f.settle(n)
 			time.Sleep(time.Second) // the entries are ordered by time
@@ -253,7 +253,7 @@ func TestAHistoryThatCannotBeStoredIsLogged(t *testing.T) {
 				f := start(t, func(c *conductor.Config) {
 					c.Store, c.MaxHistory, c.Log = test.store, 1, slog.New(slog.NewTextHandler(&out, nil))
 				})
-				f.fake.Before = func(context.Context, *conductor.Node, string) error { return errors.New("no answer") }
+				f.before(func(context.Context, *conductor.Node, string) error { return errors.New("no answer") })
 				n := f.node(states.Enroll)
 				for range 2 {
 					f.request(n, "manage")
@@ -273,7 +273,7 @@ func TestTheHistoryHasAnEntryForANodeThatThePowerSyncPutIntoMaintenance(t *testi
 		f := start(t, func(c *conductor.Config) {
 			c.Power = powersync.Config{Policy: powersync.Policy{MaxRetries: 1}, OnEvent: func(powersync.Event) { told.Add(1) }}
 		})
-		f.fake.Before = func(context.Context, *conductor.Node, string) error { return errors.New("no answer") }
+		f.before(func(context.Context, *conductor.Node, string) error { return errors.New("no answer") })
 		n := f.node(states.Active)
 		time.Sleep(10 * time.Minute)
 		n = f.settle(n)

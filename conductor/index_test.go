@@ -271,14 +271,13 @@ func TestANodeIsNeverOlderThanAWatcherHasSeenIt(t *testing.T) {
 // the watch has yielded it.
 type overtaken struct {
 	conductor.Memory
-	by func() // the other update; nil once it was done
+	by atomic.Pointer[func()] // the other update; nil once it was done
 }
 
 func (o *overtaken) Update(ctx context.Context, r conductor.Record) (int64, error) {
 	revision, err := o.Memory.Update(ctx, r)
-	if by := o.by; by != nil {
-		o.by = nil
-		by()
+	if by := o.by.Swap(nil); by != nil {
+		(*by)()
 		synctest.Wait()
 	}
 	return revision, err
@@ -289,10 +288,12 @@ func TestAWriteWhoseAnswerComesLateDoesNotHideANewerOne(t *testing.T) {
 		store := &overtaken{}
 		f := start(t, func(c *conductor.Config) { c.Store, c.Membership = store, nil })
 		n := f.node(states.Enroll)
-		store.by = func() {
+		by := func() {
 			_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Owner = "second"; return nil })
 			require.NoError(t, err)
 		}
+		f.settle(n)
+		store.by.Store(&by)
 		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Description = "first"; return nil })
 		require.NoError(t, err)
 		got, err := f.Conductor.Node(f.ctx, n.UUID)

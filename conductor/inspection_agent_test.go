@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -83,10 +84,10 @@ func TestOfTwoAgentsOneEndsTheInspection(t *testing.T) {
 			return err
 		}
 		var others []error
-		store.update = map[conductor.Kind]func() error{conductor.KindPort: func() error { // the first one's data are being stored
+		store.beforeUpdate(conductor.KindPort, func() error { // the first one's data are being stored
 			others = append(others, send(2))
 			return nil
-		}}
+		})
 		require.NoError(t, send(1))
 		require.Len(t, others, 1)
 		require.ErrorIs(t, others[0], conductor.Locked)
@@ -160,7 +161,7 @@ func TestDataThatCouldNotBeStoredCanBeSentAgain(t *testing.T) {
 		f := start(t, func(c *conductor.Config) { c.Store, c.SkipPowerSync = store, true; waitsForAgent(c) })
 		n := f.inspecting(nil, "52:54:00:00:00:0a")
 		data := inventoryOf("52:54:00:00:00:0a", nil)
-		store.update = map[conductor.Kind]func() error{conductor.KindPort: func() error { return broken }}
+		store.beforeUpdate(conductor.KindPort, func() error { return broken })
 		_, _, err := f.ContinueInspection(f.ctx, netip.Addr{}, data, n.UUID, true)
 		require.ErrorIs(t, err, broken)
 		waits := f.settle(n)
@@ -230,16 +231,13 @@ func TestTheTextsOfAHeartbeatHaveNoControlCharacters(t *testing.T) {
 // portReads counts the reads of ports.
 type portReads struct {
 	conductor.Memory
-	mu   sync.Mutex
-	gets int
+	gets atomic.Int64
 }
 
 func (s *portReads) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
-	s.mu.Lock()
 	if kind == conductor.KindPort {
-		s.gets++
+		s.gets.Add(1)
 	}
-	s.mu.Unlock()
 	return s.Memory.Get(ctx, kind, key)
 }
 
@@ -252,11 +250,11 @@ func TestALookupReadsNoOtherPortsThanThoseOfItsAddresses(t *testing.T) {
 		for i := range 127 {
 			addresses = append(addresses, fmt.Sprintf("52:54:00:00:01:%02X", i))
 		}
-		before := store.gets
+		before := store.gets.Load()
 		got, _, err := f.Lookup(f.ctx, netip.Addr{}, append(addresses, "52:54:00:00:00:0A"), "")
 		require.NoError(t, err)
 		require.Equal(t, n.UUID, got.UUID)
-		require.LessOrEqual(t, store.gets-before, 128)
+		require.LessOrEqual(t, store.gets.Load()-before, int64(128))
 		_, _, err = f.Lookup(f.ctx, netip.Addr{}, append(addresses, "", "a"), "")
 		require.ErrorIs(t, err, conductor.Invalid)
 		_, _, err = f.Lookup(f.ctx, netip.Addr{}, []string{""}, "")

@@ -89,7 +89,7 @@ func TestAnAgentIsGivenItsTokenOnlyWithALookup(t *testing.T) {
 		store, broken := &interrupted{}, errors.New("the store does not answer")
 		f := start(t, func(c *conductor.Config) { c.Store, c.SkipPowerSync = store, true; waitsForAgent(c) })
 		n := f.inspecting(nil, "52:54:00:00:00:0a")
-		store.update = map[conductor.Kind]func() error{conductor.KindNode: func() error { return broken }}
+		store.beforeUpdate(conductor.KindNode, func() error { return broken })
 		_, _, err := f.ContinueInspection(f.ctx, agentAt, inventoryOf("52:54:00:00:00:0a", nil), n.UUID, true)
 		require.ErrorIs(t, err, broken)
 		require.Equal(t, states.InspectWait, f.settle(n).ProvisionState)

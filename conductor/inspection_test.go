@@ -157,12 +157,12 @@ func TestAnInspectionEndsAlthoughAPortIsDeletedMeanwhile(t *testing.T) {
 				n := f.inspecting(map[string]any{"ipmi_address": "192.0.2.1"}, "52:54:00:00:00:0a")
 				ports, err := f.ObjectsOf(f.ctx, conductor.KindPort, n.UUID)
 				require.NoError(t, err)
-				store.get = map[conductor.Kind]func() error{conductor.KindPort: func() error {
+				store.beforeGet(conductor.KindPort, func() error {
 					if want == nil {
 						return f.DeleteObject(f.ctx, conductor.KindPort, ports[0].Meta().UUID)
 					}
 					return want
-				}}
+				})
 				data := map[string]any{"inventory": map[string]any{"interfaces": []any{map[string]any{
 					"name":        "eth0",
 					"mac_address": "52:54:00:00:00:0a",

@@ -40,8 +40,22 @@ type fleet struct {
 	t    *testing.T
 	ctx  context.Context
 	fake *conductor.Fake
+	hook atomic.Value // a beforeOperation
 	// seen receives the transitions of all nodes.
 	seen chan conductor.Transition
+}
+
+// beforeOperation is what [conductor.Fake.Before] has.
+type beforeOperation func(ctx context.Context, n *conductor.Node, operation string) error
+
+// before makes fake-hardware call a function before each operation from now on. The conductor runs meanwhile.
+func (f *fleet) before(operation beforeOperation) { f.hook.Store(operation) }
+
+func (f *fleet) operate(ctx context.Context, n *conductor.Node, operation string) error {
+	if before, _ := f.hook.Load().(beforeOperation); before != nil {
+		return before(ctx, n, operation)
+	}
+	return nil
 }
 
 // allocate creates an allocation.
@@ -55,7 +69,8 @@ func (f *fleet) allocate(a *conductor.Allocation) (*conductor.Allocation, error)
 
 // start runs a conductor until the test ends.
 func start(t *testing.T, change func(*conductor.Config)) *fleet {
-	f := &fleet{t: t, fake: &conductor.Fake{}, seen: make(chan conductor.Transition, 1000)}
+	f := &fleet{t: t, seen: make(chan conductor.Transition, 1000)}
+	f.fake = &conductor.Fake{Before: f.operate}
 	config := conductor.Config{
 		Store: &conductor.Memory{}, Name: "alpha",
 		Hardware:     map[string]conductor.Hardware{"fake-hardware": f.fake},

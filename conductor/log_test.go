@@ -47,7 +47,7 @@ func TestLogsAndErrorsNameTheNodeAsItsUsersDo(t *testing.T) {
 			c.Log = slog.New(slog.NewTextHandler(&out, nil))
 			c.Power = powersync.Config{Policy: powersync.Policy{MaxRetries: 1}, RecoveryInterval: -1}
 		})
-		f.fake.Before = func(context.Context, *conductor.Node, string) error { return errors.New("no answer") }
+		f.before(func(context.Context, *conductor.Node, string) error { return errors.New("no answer") })
 		for name, label := range map[string]string{"rack1-7": "rack1-7 (UUID)", "": "UUID"} {
 			n, err := f.CreateNode(f.ctx, &conductor.Node{Name: name, Driver: "fake-hardware", ProvisionState: states.Enroll})
 			require.NoError(t, err)

@@ -198,12 +198,12 @@ func TestDeleteNode(t *testing.T) {
 func TestPower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		f.fake.Before = func(ctx context.Context, _ *conductor.Node, operation string) error {
+		f.before(func(ctx context.Context, _ *conductor.Node, operation string) error {
 			if operation == "power on" {
 				sleep.For(ctx, 5*time.Second)
 			}
 			return nil
-		}
+		})
 		n := f.node(states.Manageable)
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
 		n = f.settle(n)
@@ -245,12 +245,12 @@ func TestThePowerSyncPutsAFailingNodeIntoMaintenanceAndTakesItOutAgain(t *testin
 		f := start(t, nil)
 		var broken atomic.Bool
 		broken.Store(true)
-		f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+		f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 			if broken.Load() && operation == "read power" {
 				return errors.New("no route to host")
 			}
 			return nil
-		}
+		})
 		n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Active, Power: states.PowerOn})
 		require.NoError(t, err)
 		time.Sleep(15 * time.Minute)
@@ -319,10 +319,10 @@ func TestAllocations(t *testing.T) {
 func TestAnAllocationWaitsForTheFirstPowerStateOfANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		f.fake.Before = func(context.Context, *conductor.Node, string) error {
+		f.before(func(context.Context, *conductor.Node, string) error {
 			time.Sleep(100 * time.Millisecond)
 			return nil
-		}
+		})
 		n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available, ResourceClass: "baremetal"})
 		require.NoError(t, err)
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOff, 0))

@@ -279,23 +279,23 @@ func TestAnObjectThatDoesNotChangeIsNotWritten(t *testing.T) {
 	require.Equal(t, chassis, got)
 
 	broken := errors.New("the store does not answer")
-	store.update = map[conductor.Kind]func() error{conductor.KindChassis: func() error { return broken }}
+	store.beforeUpdate(conductor.KindChassis, func() error { return broken })
 	_, err = f.UpdateObject(f.ctx, conductor.KindChassis, id, describe)
 	require.ErrorIs(t, err, broken)
-	store.update = map[conductor.Kind]func() error{conductor.KindChassis: func() error {
+	store.beforeUpdate(conductor.KindChassis, func() error {
 		_, err := f.UpdateObject(f.ctx, conductor.KindChassis, id, func(o conductor.Object) error {
 			o.(*conductor.Chassis).Extra = map[string]any{"a": "b"}
 			return nil
 		})
 		return err
-	}}
+	})
 	got, err = f.UpdateObject(f.ctx, conductor.KindChassis, id, describe)
 	require.NoError(t, err)
 	require.Equal(t, "new", got.(*conductor.Chassis).Description)
 	require.Equal(t, map[string]any{"a": "b"}, got.(*conductor.Chassis).Extra, "both changes")
-	store.update = map[conductor.Kind]func() error{conductor.KindChassis: func() error {
+	store.beforeUpdate(conductor.KindChassis, func() error {
 		return f.DeleteObject(f.ctx, conductor.KindChassis, id)
-	}}
+	})
 	_, err = f.UpdateObject(f.ctx, conductor.KindChassis, id, func(o conductor.Object) error {
 		o.(*conductor.Chassis).Description = "newer"
 		return nil

@@ -104,13 +104,13 @@ func TestAPowerRequestThatFailsNamesTheErrorOfTheLastRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
 		requested := false
-		f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+		f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 			if operation == "read power" && requested {
 				return errors.New("no answer")
 			}
 			requested = requested || operation == "power on"
 			return nil
-		}
+		})
 		n := f.create(conductor.Node{ProvisionState: states.Active, Power: states.PowerOff})
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, time.Minute))
 		time.Sleep(2 * time.Minute)
@@ -126,13 +126,13 @@ func TestTheEndOfAPowerRequestThatCannotBeStoredIsLogged(t *testing.T) {
 			c.Store, c.SkipPowerSync, c.Log = store, true, slog.New(slog.NewTextHandler(&out, nil))
 		})
 		n := f.node(states.Active)
-		f.fake.Before = func(ctx context.Context, _ *conductor.Node, _ string) error {
+		f.before(func(ctx context.Context, _ *conductor.Node, _ string) error {
 			r, err := store.Get(ctx, conductor.KindNode, n.UUID)
 			if err == nil {
 				_, err = store.Delete(ctx, conductor.KindNode, n.UUID, r.Revision)
 			}
 			return err
-		}
+		})
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
 		synctest.Wait()
 		require.Equal(t, 1, bytes.Count([]byte(out.String()),

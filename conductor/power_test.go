@@ -36,7 +36,7 @@ func TestAChangeOfPowerHasTheReservationOfItsMember(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := start(t, func(c *conductor.Config) { c.SkipPowerSync = by == "a request" })
 				var sets atomic.Int64
-				f.fake.Before = func(ctx context.Context, n *conductor.Node, operation string) error {
+				f.before(func(ctx context.Context, n *conductor.Node, operation string) error {
 					if operation != "power on" {
 						return nil
 					}
@@ -50,7 +50,7 @@ func TestAChangeOfPowerHasTheReservationOfItsMember(t *testing.T) {
 					require.Equal(t, states.PowerOn, held.TargetPower)
 					require.ErrorIs(t, f.TouchNode(ctx, n.UUID), conductor.Locked)
 					return nil
-				}
+				})
 				n := f.powered(states.PowerOn, states.PowerOff)
 				if by == "a request" {
 					require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
@@ -99,13 +99,13 @@ func TestAPowerCallThatDoesNotReturnIsMadeOnce(t *testing.T) {
 		f := start(t, func(c *conductor.Config) { c.Power.MaxRetries = 2 })
 		var calls atomic.Int64
 		stuck := make(chan struct{})
-		f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+		f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 			if operation == "read power" {
 				calls.Add(1)
 				<-stuck
 			}
 			return nil
-		}
+		})
 		n := f.powered(states.PowerOn, states.PowerOn)
 		time.Sleep(20 * time.Minute)
 		got := f.settle(n)
@@ -143,10 +143,10 @@ func TestARoundLeavesANodeThatFailedToItsNewOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
 		var reads atomic.Int64
-		f.fake.Before = func(context.Context, *conductor.Node, string) error {
+		f.before(func(context.Context, *conductor.Node, string) error {
 			reads.Add(1)
 			return errors.New("no answer")
-		}
+		})
 		time.Sleep(time.Second) // the first round is over
 		n := f.node(states.Active)
 		time.Sleep(3 * time.Minute)

@@ -16,12 +16,12 @@ import (
 
 // during returns the node as an operation of fake-hardware sees it, when a request has been served.
 func (f *fleet) during(operation string, n *conductor.Node, target string) (seen *conductor.Node) {
-	f.fake.Before = func(_ context.Context, n *conductor.Node, did string) error {
+	f.before(func(_ context.Context, n *conductor.Node, did string) error {
 		if did == operation {
 			seen = n
 		}
 		return nil
-	}
+	})
 	f.request(n, target)
 	f.settle(n)
 	require.NotNil(f.t, seen)
@@ -66,12 +66,12 @@ func TestOnlyADeploymentAndARebuildStoreAConfigDrive(t *testing.T) {
 			f := start(t, nil)
 			n := f.create(conductor.Node{ProvisionState: test.from})
 			var seen any
-			f.fake.Before = func(_ context.Context, n *conductor.Node, did string) error {
+			f.before(func(_ context.Context, n *conductor.Node, did string) error {
 				if did == test.operation {
 					seen = n.InstanceInfo["configdrive"]
 				}
 				return nil
-			}
+			})
 			r := f.provision(target)
 			r.ConfigDrive = "H4sI"
 			require.NoError(t, f.Provision(f.ctx, n.UUID, r))
@@ -137,7 +137,7 @@ func TestADeploymentWhoseTemplatesCannotBeReadIsRefused(t *testing.T) {
 		ProvisionState: states.Available, Traits: []string{"CUSTOM_A"}, InstanceInfo: map[string]any{"traits": []any{"CUSTOM_A"}},
 	})
 	broken := errors.New("the store does not answer")
-	store.get = map[conductor.Kind]func() error{conductor.KindDeployTemplate: func() error { return broken }}
+	store.beforeGet(conductor.KindDeployTemplate, func() error { return broken })
 	request := f.provision("active")
 	request.DeploySteps = []conductor.StepRequest{{Interface: "deploy", Step: "deploy", Priority: new(int)}}
 	require.ErrorIs(t, f.Provision(f.ctx, n.UUID, request), broken)

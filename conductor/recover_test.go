@@ -162,12 +162,12 @@ func TestAPowerRequestReservesTheNodeOnlyUntilTheStoreWorksAgain(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &faulty{Memory: &conductor.Memory{}}
 			f := start(t, func(c *conductor.Config) { c.Store, c.SkipPowerSync = store, skip })
-			f.fake.Before = func(ctx context.Context, _ *conductor.Node, operation string) error {
+			f.before(func(ctx context.Context, _ *conductor.Node, operation string) error {
 				if operation == "power on" {
 					store.before.Store(true)
 				}
 				return nil
-			}
+			})
 			n := f.node(states.Manageable)
 			require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
 			time.Sleep(70 * time.Second)
@@ -188,13 +188,13 @@ func TestAStoreThatFailsForATimeLosesNothing(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &faulty{Memory: &conductor.Memory{}}
 			f := start(t, func(c *conductor.Config) { c.Store = store })
-			f.fake.Before = func(ctx context.Context, _ *conductor.Node, operation string) error {
+			f.before(func(ctx context.Context, _ *conductor.Node, operation string) error {
 				if operation == "deploy.deploy" {
 					store.before.Store(!after)
 					store.after.Store(after)
 				}
 				return nil
-			}
+			})
 			n := f.node(states.Available)
 			f.request(n, "active")
 			time.Sleep(time.Minute / 2)
@@ -230,10 +230,10 @@ func TestAStepLosesItsNodeWhenTheReservationIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &conductor.Memory{}
 		f := start(t, func(c *conductor.Config) { c.Store = store })
-		f.fake.Before = func(ctx context.Context, _ *conductor.Node, operation string) error {
+		f.before(func(ctx context.Context, _ *conductor.Node, operation string) error {
 			sleep.For(ctx, time.Minute)
 			return nil
-		}
+		})
 		n := f.node(states.Available)
 		f.request(n, "active")
 		time.Sleep(time.Second)
@@ -256,7 +256,7 @@ func TestAStepWhoseWriteReturnedAnErrorIsDone(t *testing.T) {
 			store := &faulty{Memory: &conductor.Memory{}}
 			f := start(t, func(c *conductor.Config) { c.Store = store })
 			var done []string
-			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 				if operation == "read power" {
 					return nil
 				}
@@ -270,7 +270,7 @@ func TestAStepWhoseWriteReturnedAnErrorIsDone(t *testing.T) {
 					})
 				}
 				return nil
-			}
+			})
 			n := f.node(states.Manageable)
 			request := f.provision("clean")
 			request.CleanSteps = append(request.CleanSteps, conductor.StepRequest{Interface: "bios", Step: "factory_reset"})
@@ -306,7 +306,7 @@ func TestAReportWhoseResponseWasLostDoesNotEndTheNextWork(t *testing.T) {
 			})
 			n := f.node(states.Active)
 			cleaned := 0
-			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 				switch operation {
 				case "deploy.tear_down":
 				case "read power":
@@ -323,7 +323,7 @@ func TestAReportWhoseResponseWasLostDoesNotEndTheNextWork(t *testing.T) {
 					}
 				})
 				return nil
-			}
+			})
 			f.request(n, "deleted")
 			time.Sleep(2 * time.Minute)
 			got := f.settle(n)
@@ -371,12 +371,12 @@ func TestNoOperationBeginsWhileTheLeaseMayHaveEnded(t *testing.T) {
 			membership := &hung{}
 			f := start(t, func(c *conductor.Config) { c.Membership = membership })
 			var begun atomic.Int32
-			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 				if operation != "read power" {
 					begun.Add(1)
 				}
 				return nil
-			}
+			})
 			n := f.node(test.from)
 			membership.out.Store(true)
 			require.NoError(t, test.ask(f, n))

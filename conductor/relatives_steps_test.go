@@ -69,7 +69,7 @@ func TestAStepForChildNodesRunsOnTheChildrenAlone(t *testing.T) {
 func TestAStepForChildNodesRunsOnThemAfterACallBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFamily(t, states.Hibiscus, states.PowerOn, nil, map[string]*conductor.Node{"a": nil})
-		f.fail = map[string]error{"bios.cache_bios_settings of parent": conductor.ErrWait}
+		f.fails(map[string]error{"bios.cache_bios_settings of parent": conductor.ErrWait})
 		request := f.onChildren("clean", "bios", "factory_reset")
 		request.CleanSteps = append([]conductor.StepRequest{{Interface: "bios", Step: "cache_bios_settings"}}, request.CleanSteps...)
 		require.NoError(t, f.Provision(f.ctx, f.nodes["parent"].UUID, request))
@@ -129,7 +129,7 @@ func TestAStepThatAChildCannotRunFailsTheParent(t *testing.T) {
 				test.change(a)
 			}
 			f := startFamily(t, states.Hibiscus, states.PowerOn, nil, map[string]*conductor.Node{"parent": {ProvisionState: states.Active}, "a": a})
-			f.fail = map[string]error{"bios.cache_bios_settings of a": errors.New("broken")}
+			f.fails(map[string]error{"bios.cache_bios_settings of a": errors.New("broken")})
 			var names []string
 			if test.only != "" {
 				names = []string{test.only}

@@ -48,20 +48,20 @@ type family struct {
 func startFamily(
 	t *testing.T, series states.Series, power states.Power, change func(*conductor.Config), nodes map[string]*conductor.Node,
 ) *family {
-	f := &family{nodes: map[string]*conductor.Node{}, fail: map[string]error{}}
+	f := &family{nodes: map[string]*conductor.Node{}}
 	f.fleet = start(t, func(c *conductor.Config) {
 		c.Table, c.SkipPowerSync, c.Membership = series.Table(), true, withOther{}
-		c.Hardware["fake-hardware"].(*conductor.Fake).Before = func(_ context.Context, n *conductor.Node, operation string) error {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			if operation != "read power" {
-				f.did = append(f.did, operation+" of "+n.Name)
-			}
-			return f.fail[operation+" of "+n.Name]
-		}
 		if change != nil {
 			change(c)
 		}
+	})
+	f.before(func(_ context.Context, n *conductor.Node, operation string) error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if operation != "read power" {
+			f.did = append(f.did, operation+" of "+n.Name)
+		}
+		return f.fail[operation+" of "+n.Name]
 	})
 	for _, name := range append([]string{"parent"}, slices.Sorted(func(yield func(string) bool) {
 		for name := range nodes {
@@ -91,6 +91,13 @@ func startFamily(
 	}
 	f.forget()
 	return f
+}
+
+// fails gives operations on the hardware an error, by operation and node.
+func (f *family) fails(by map[string]error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fail = by
 }
 
 // forget empties the list of operations.
@@ -235,7 +242,7 @@ func TestARelativeWhosePowerCannotBeSetFailsTheRequest(t *testing.T) {
 				power, asked, target = states.PowerOff, "b", states.PowerOn
 			}
 			f := startFamily(t, states.Hibiscus, power, nil, map[string]*conductor.Node{"a": child(power), "b": b})
-			f.fail = test.fail
+			f.fails(test.fail)
 			before := f.read("b").Power
 			require.NoError(t, f.SetPower(f.ctx, f.nodes[asked].UUID, target, 0))
 			time.Sleep(5 * time.Second) // the attempts to reserve a relative
@@ -252,12 +259,12 @@ func TestARelativeThatAWorkerHasIsLocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFamily(t, states.Hibiscus, states.PowerOn, nil, map[string]*conductor.Node{"a": nil})
 		busy := make(chan struct{})
-		f.fake.Before = func(_ context.Context, n *conductor.Node, operation string) error {
+		f.before(func(_ context.Context, n *conductor.Node, operation string) error {
 			if operation == "bios.cache_bios_settings" {
 				<-busy
 			}
 			return nil
-		}
+		})
 		f.request(f.nodes["a"], "clean")
 		require.NoError(t, f.SetPower(f.ctx, f.nodes["parent"].UUID, states.PowerOff, 0))
 		time.Sleep(5 * time.Second)
@@ -270,7 +277,7 @@ func TestARelativeThatAWorkerHasIsLocked(t *testing.T) {
 func TestTheErrorOfARelativeIsInItsRecordToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFamily(t, states.Hibiscus, states.PowerOn, nil, map[string]*conductor.Node{"a": nil})
-		f.fail = map[string]error{"power off of a": errors.New("broken")}
+		f.fails(map[string]error{"power off of a": errors.New("broken")})
 		require.NoError(t, f.SetPower(f.ctx, f.nodes["parent"].UUID, states.PowerOff, 0))
 		require.Contains(t, f.read("a").LastError, "broken")
 		require.NotContains(t, f.read("a").LastError, f.nodes["parent"].UUID)

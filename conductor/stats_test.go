@@ -3,7 +3,6 @@
 package conductor_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -54,7 +53,7 @@ func (s *script) Holds(string) bool { return true }
 func TestStatsAndTheLogReportMembersThatJoinAndLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{steps: make(chan scriptStep), alive: map[string]bool{otherMember: true}}
-		var log bytes.Buffer // written by one goroutine at a time
+		var log lockedBuffer
 		f := start(t, func(c *conductor.Config) {
 			c.Membership, c.Workers = s, 7
 			c.Log = slog.New(slog.NewTextHandler(&log, nil))
@@ -129,7 +128,7 @@ func TestStatsCountRetriesAndBusyWorkers(t *testing.T) {
 		store := &rejecting{}
 		f := start(t, func(c *conductor.Config) { c.Store, c.LockedRetries = store, 2 })
 		goOn := make(chan struct{})
-		f.fake.Before = func(context.Context, *conductor.Node, string) error { <-goOn; return nil }
+		f.before(func(context.Context, *conductor.Node, string) error { <-goOn; return nil })
 		n := f.node(states.Available)
 		f.request(n, "active")
 		synctest.Wait()

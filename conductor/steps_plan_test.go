@@ -160,12 +160,12 @@ func TestADeployStepThatNoInterfaceHasFailsTheDeployment(t *testing.T) {
 				}
 				f := start(t, change)
 				ran := false
-				f.fake.Before = func(ctx context.Context, n *conductor.Node, operation string) error {
+				f.before(func(ctx context.Context, n *conductor.Node, operation string) error {
 					if operation == "deploy.deploy" { // the power sync runs beside it
 						ran = true
 					}
 					return waiting("deploy.deploy")(ctx, n, operation)
-				}
+				})
 				n := f.node(states.Available)
 				r := f.provision("active")
 				if test.template {
@@ -270,7 +270,7 @@ func TestStepsOfAnInterfaceThatTheNodeLacksFailItsCleaning(t *testing.T) {
 func TestCleaningFailsWhereTheNodeCannotBePrepared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		f.fake.Before = failing("prepare")
+		f.before(failing("prepare"))
 		n := f.node(states.Manageable)
 		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
 			n.Interfaces = map[string]string{"deploy": "direct"}

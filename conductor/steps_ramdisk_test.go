@@ -64,10 +64,10 @@ func TestTheAgentIsNotBootedForStepsThatNeedNoRamdisk(t *testing.T) {
 				}
 				n := f.create(conductor.Node{ProvisionState: from, Interfaces: map[string]string{"deploy": "direct"}, InstanceInfo: instanceInfo()})
 				boots := false
-				f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+				f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 					boots = boots || operation == "prepare"
 					return nil
-				}
+				})
 				r := f.provision(test.target)
 				r.CleanSteps, r.ServiceSteps = test.steps, test.steps
 				if test.target == "provide" && test.steps != nil { // its steps stay in the record, since it fails
@@ -109,10 +109,10 @@ func TestTheMachineStaysAsItIsAfterStepsThatNeededNoRamdisk(t *testing.T) {
 			InstanceInfo:   instanceInfo(),
 		})
 		var did []string
-		f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+		f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 			did = append(did, operation)
 			return nil
-		}
+		})
 		r := f.provision("clean")
 		r.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: "set"}}
 		require.NoError(t, f.Provision(f.ctx, n.UUID, r))

@@ -111,12 +111,12 @@ func TestTheAgentOfWorkThatWasHeldEndsWithTheWork(t *testing.T) {
 			m.settle(m.n)
 			m.beat()
 			var did []string
-			m.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			m.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 				if operation != "read power" {
 					did = append(did, operation)
 				}
 				return nil
-			}
+			})
 			m.requireState(m.end("SUCCEEDED", ""), test.end, "")
 			require.Equal(t, test.want, did, target)
 		})
@@ -127,12 +127,12 @@ func TestAFailedServiceKeepsItsListOfStepsUntilItIsAborted(t *testing.T) {
 	for _, series := range []states.Series{states.Flamingo, states.Gazpacho} {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, func(c *conductor.Config) { c.Table, c.SkipPowerSync = series.Table(), true })
-			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 				if operation == "bios.cache_bios_settings" {
 					return errors.New("no answer")
 				}
 				return nil
-			}
+			})
 			n := f.node(states.Active)
 			f.request(n, "service")
 			got := f.settle(n)

@@ -73,12 +73,12 @@ func TestATraceContinuesAfterACallBack(t *testing.T) {
 		r := &tracer{}
 		f := start(t, func(c *conductor.Config) { c.Tracer, c.SkipPowerSync = r, true })
 		waits := []error{conductor.ErrWait}
-		f.fake.Before = func(context.Context, *conductor.Node, string) (err error) {
+		f.before(func(context.Context, *conductor.Node, string) (err error) {
 			if len(waits) > 0 {
 				err, waits = waits[0], waits[1:]
 			}
 			return err
-		}
+		})
 		n := f.node(states.Manageable)
 		require.NoError(t, f.Provision(context.WithValue(f.ctx, traceKey{}, "request"), n.UUID, conductor.ProvisionRequest{
 			Target: "clean", Version: states.Latest().MaxAPIVersion(),
@@ -140,13 +140,13 @@ func TestABrokenTracerDoesNotPreventWork(t *testing.T) {
 				c.Tracer, c.Log = brokenTracer{how}, slog.New(slog.NewTextHandler(&log, nil))
 			})
 			var did []string
-			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 				did = append(did, operation)
 				if operation == "deploy.deploy" {
 					panic("the step's own")
 				}
 				return nil
-			}
+			})
 			n := f.node(states.Enroll)
 			f.request(n, "manage")
 			require.Equal(t, states.Manageable, f.settle(n).ProvisionState)

@@ -80,12 +80,12 @@ func last(n *conductor.Node, count int) []conductor.TransitionRecord {
 func TestANodeKeepsItsLastTransitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, func(c *conductor.Config) { c.MaxTransitions = 4 })
-		f.fake.Before = func(_ context.Context, n *conductor.Node, operation string) error {
+		f.before(func(_ context.Context, n *conductor.Node, operation string) error {
 			if operation == "verify" {
 				return errors.New("no answer")
 			}
 			return nil
-		}
+		})
 		n := f.node(states.Enroll)
 		require.Empty(t, n.Transitions)
 		f.request(n, "manage")
@@ -98,7 +98,7 @@ func TestANodeKeepsItsLastTransitions(t *testing.T) {
 		require.Equal(t, want, last(n, 4))
 		require.Equal(t, *n.ProvisionUpdatedAt, n.Transitions[1].Time)
 
-		f.fake.Before = nil
+		f.before(nil)
 		f.request(n, "manage")
 		f.settle(n)
 		f.request(n, "provide")
@@ -120,12 +120,12 @@ func TestANodeKeepsItsLastTransitions(t *testing.T) {
 func TestTheAbortOfAServiceIsTwoTransitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+		f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
 			if strings.HasPrefix(operation, "bios.") {
 				return conductor.ErrWait
 			}
 			return nil
-		}
+		})
 		n := f.node(states.Active)
 		f.request(n, "service")
 		n = f.settle(n)
@@ -269,9 +269,9 @@ func TestAnErrorOf256BytesIsWholeInATransition(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, nil)
 			n := f.node(states.Enroll)
-			f.fake.Before = func(context.Context, *conductor.Node, string) error {
+			f.before(func(context.Context, *conductor.Node, string) error {
 				return errors.New(strings.Repeat("x", size-len("verification of node "+n.UUID+" failed: ")))
-			}
+			})
 			f.request(n, "manage")
 			n = f.settle(n)
 			require.Len(t, n.LastError, size)
@@ -283,7 +283,7 @@ func TestAnErrorOf256BytesIsWholeInATransition(t *testing.T) {
 func TestALongErrorIsCutOffInATransition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		f.fake.Before = func(context.Context, *conductor.Node, string) error { return errors.New(strings.Repeat("ä", 1000)) }
+		f.before(func(context.Context, *conductor.Node, string) error { return errors.New(strings.Repeat("ä", 1000)) })
 		n := f.node(states.Enroll)
 		f.request(n, "manage")
 		n = f.settle(n)

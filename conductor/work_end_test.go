@@ -41,7 +41,7 @@ func TestTheCleaningOfARetiredNodeLeadsToManageable(t *testing.T) {
 			f := start(t, func(c *conductor.Config) {
 				c.Hardware = map[string]conductor.Hardware{"fake-hardware": cleans{c.Hardware["fake-hardware"].(*conductor.Fake)}}
 			})
-			f.fake.Before = test.before
+			f.before(test.before)
 			n := f.create(conductor.Node{ProvisionState: states.Active, Retired: true})
 			f.request(n, "deleted")
 			require.Equal(t, test.want, f.settle(n).ProvisionState, name)
@@ -182,7 +182,7 @@ func TestWorkThatIsAbandonedIsLogged(t *testing.T) {
 				Interfaces:     map[string]string{"deploy": "direct"},
 				InstanceInfo:   instanceInfo(),
 			})
-			f.fake.Before = func(ctx context.Context, n *conductor.Node, did string) error {
+			f.before(func(ctx context.Context, n *conductor.Node, did string) error {
 				if did != test.during {
 					return nil
 				}
@@ -191,7 +191,7 @@ func TestWorkThatIsAbandonedIsLogged(t *testing.T) {
 					_, err = store.Delete(ctx, conductor.KindNode, n.UUID, r.Revision)
 				}
 				return err
-			}
+			})
 			for _, target := range test.targets {
 				f.request(n, target)
 				synctest.Wait()

@@ -66,12 +66,12 @@ func TestARequestThatIsNotInTheTable(t *testing.T) {
 func TestLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, func(c *conductor.Config) { c.MaxDeploying, c.Workers = 2, 3 })
-		f.fake.Before = func(ctx context.Context, _ *conductor.Node, operation string) error {
+		f.before(func(ctx context.Context, _ *conductor.Node, operation string) error {
 			if operation != "verify" {
 				sleep.For(ctx, time.Hour)
 			}
 			return nil
-		}
+		})
 		for range 2 {
 			f.request(f.node(states.Available), "active")
 		}

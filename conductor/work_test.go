@@ -55,7 +55,7 @@ func TestWorkThatFails(t *testing.T) {
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, nil)
-			f.fake.Before = failing(test.operation)
+			f.before(failing(test.operation))
 			n := f.node(test.from)
 			f.request(n, test.target)
 			got := f.settle(n)
@@ -80,7 +80,7 @@ func TestWorkThatFails(t *testing.T) {
 func TestAStepThatPanicsHasFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		f.fake.Before = func(context.Context, *conductor.Node, string) error { panic("secret") }
+		f.before(func(context.Context, *conductor.Node, string) error { panic("secret") })
 		n := f.node(states.Available)
 		f.request(n, "active")
 		got := f.settle(n)
@@ -133,7 +133,7 @@ func TestWaitingWorkContinuesAfterItsCallBack(t *testing.T) {
 		t.Run(test.target, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := start(t, nil)
-				f.fake.Before = waiting(test.operation)
+				f.before(waiting(test.operation))
 				n := f.node(test.from)
 				f.request(n, test.target)
 				got := f.settle(n)
@@ -149,7 +149,7 @@ func TestWaitingWorkContinuesAfterItsCallBack(t *testing.T) {
 			})
 			synctest.Test(t, func(t *testing.T) { // without a call-back
 				f := start(t, nil)
-				f.fake.Before = waiting(test.operation)
+				f.before(waiting(test.operation))
 				n := f.node(test.from)
 				f.request(n, test.target)
 				time.Sleep(29 * time.Minute)
@@ -171,7 +171,7 @@ func TestATimeoutOfAnInspectionHasOtherWordsSince2026_1(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, func(c *conductor.Config) { c.Table = series.Table() })
-			f.fake.Before = waiting("inspect.inspect_hardware")
+			f.before(waiting("inspect.inspect_hardware"))
 			n := f.node(states.Manageable)
 			f.request(n, "inspect")
 			time.Sleep(32 * time.Minute)
@@ -184,7 +184,7 @@ func TestATimeoutOfAnInspectionHasOtherWordsSince2026_1(t *testing.T) {
 func TestAHeartbeatOfTheAgentContinuesTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		f.fake.Before = waiting("deploy.deploy")
+		f.before(waiting("deploy.deploy"))
 		n := f.node(states.Available)
 		_, err := f.CreateObject(f.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:12:34:56"})
 		require.NoError(t, err)
@@ -215,7 +215,7 @@ func TestAHeartbeatOfTheAgentContinuesTheWork(t *testing.T) {
 func TestAbort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a step that cannot be aborted ends first
 		f := start(t, nil)
-		f.fake.Before = waiting("bios.cache_bios_settings")
+		f.before(waiting("bios.cache_bios_settings"))
 		n := f.node(states.Manageable)
 		r := f.provision("clean")
 		r.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: "cache_bios_settings"}, {Interface: "bios", Step: "factory_reset"}}
@@ -246,7 +246,7 @@ func TestAbort(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		f.fake.Before = waiting("rescue.rescue")
+		f.before(waiting("rescue.rescue"))
 		n := f.node(states.Active)
 		f.request(n, "rescue")
 		require.Equal(t, "xyzzy", f.settle(n).InstanceInfo["rescue_password"])
@@ -261,7 +261,7 @@ func TestAbort(t *testing.T) {
 func TestATearDownForgetsTheRescueThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		f.fake.Before = waiting("rescue.rescue")
+		f.before(waiting("rescue.rescue"))
 		n := f.node(states.Active)
 		f.request(n, "rescue")
 		require.Equal(t, states.RescueWait, f.settle(n).ProvisionState)
@@ -276,13 +276,13 @@ func TestAHeldCleaningContinuesAfterUnhold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
 		var did []string
-		f.fake.Before = func(_ context.Context, n *conductor.Node, operation string) error {
+		f.before(func(_ context.Context, n *conductor.Node, operation string) error {
 			if operation == "read power" {
 				return nil // a round of the power sync
 			}
 			did = append(did, operation+" at "+n.Step().Step)
 			return nil
-		}
+		})
 		n := f.node(states.Manageable)
 		r := f.provision("clean")
 		r.CleanSteps = []conductor.StepRequest{
