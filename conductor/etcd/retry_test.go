@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -13,6 +14,10 @@ import (
 
 // The servers of a Store without a server in this process are remote.
 func TestReadsOfRemoteServersOutliveAChangeOfTheLeader(t *testing.T) {
+	synctest.Test(t, readsOutliveAChangeOfTheLeader)
+}
+
+func readsOutliveAChangeOfTheLeader(t *testing.T) {
 	calls := 0
 	got, err := retryRead(t.Context(), &Store{}, func() (int, error) {
 		if calls++; calls < 3 {

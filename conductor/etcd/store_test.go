@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -80,7 +81,7 @@ func TestCloseWaitsForTheRequestsThatItEnds(t *testing.T) {
 }
 
 func TestARequestThatHasEndedTakesNoMemory(t *testing.T) {
-	const requests, bytesARequest = 20_000, 20
+	const requests, bytesARequest = 5000, 20
 	s, _ := scripted(t, &server{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -90,13 +91,17 @@ func TestARequestThatHasEndedTakesNoMemory(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	before := heap()
-	for range requests {
-		_, done, err := s.begin(ctx)
-		require.NoError(t, err)
-		done()
+	least := int64(math.MaxInt64) // of several runs, since other goroutines use the heap as well
+	for range 5 {
+		before := heap()
+		for range requests {
+			_, done, err := s.begin(ctx)
+			require.NoError(t, err)
+			done()
+		}
+		least = min(least, heap()-before)
 	}
-	require.Less(t, heap()-before, int64(requests*bytesARequest))
+	require.Less(t, least, int64(requests*bytesARequest))
 	runtime.KeepAlive(s)
 }
 

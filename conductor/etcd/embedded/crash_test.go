@@ -3,12 +3,10 @@
 package embedded_test
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -67,9 +65,7 @@ func TestAFolderIsUsableAfterAProcessDiedWhileCreatingIt(t *testing.T) {
 		dies := etcdtest.Spawn(t, "dier", fmt.Sprintf("%s %d", dir, moment))
 		require.False(t, dies.Lines.Scan(), "the process has opened the folder")
 		dies.Kill()
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		s, err := embedded.Open(ctx, embedded.Config{Dir: dir})
-		cancel()
+		s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir})
 		require.NoError(t, err, "after message %d", moment)
 		etcdtest.Create(t, s, "a")
 		require.NoError(t, s.Close())

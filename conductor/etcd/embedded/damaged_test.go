@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
@@ -163,7 +162,7 @@ func TestADamagedBackupLeavesNothing(t *testing.T) {
 			here := t.TempDir()
 			file, dir := filepath.Join(here, "backup"), filepath.Join(here, "restored")
 			prepare(t, file)
-			line := within30s(t, etcdtest.Spawn(t, "restorer", file+"\n"+dir))
+			line := etcdtest.Spawn(t, "restorer", file+"\n"+dir).Line(t)
 			if line == "restored" && strings.HasPrefix(name, "noise") { // it hit a free page
 				require.NotEmpty(t, opened(t, dir))
 				return
@@ -195,16 +194,7 @@ func TestARestoreEndsWithItsContext(t *testing.T) {
 // opened opens a folder in another process and returns what that prints.
 func opened(t *testing.T, dir string) string {
 	t.Helper()
-	return within30s(t, etcdtest.Spawn(t, "opener", dir))
-}
-
-// within30s returns the line that a process prints before it ends, which it does within 30 s.
-func within30s(t *testing.T, p *etcdtest.Process) string {
-	t.Helper()
-	late := time.AfterFunc(30*time.Second, p.Kill)
-	defer late.Stop()
-	line := p.Line(t)
-	return line
+	return etcdtest.Spawn(t, "opener", dir).Line(t)
 }
 
 func pipe(t *testing.T, path string) {
@@ -237,6 +227,7 @@ func noise(t *testing.T, file string, offset int64, size int) {
 // fill creates a store with records in the folder.
 func fill(t *testing.T, dir string) {
 	t.Helper()
+	needs.Time(t)
 	s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir})
 	require.NoError(t, err)
 	for i := range 60 {

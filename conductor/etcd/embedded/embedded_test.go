@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -23,11 +22,13 @@ import (
 	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 	"github.com/ironstate/ironstate/conductor/storetest"
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 // open opens the store in a folder, which is closed when the test ends.
 func open(t *testing.T, c embedded.Config) *etcd.Store {
 	t.Helper()
+	needs.Time(t)
 	s, err := embedded.Open(t.Context(), c)
 	return untilEnd(t, s, err)
 }
@@ -120,14 +121,11 @@ func TestAFullDatabaseIsAnErrorUntilThereIsSpace(t *testing.T) {
 	_, err = s.Delete(t.Context(), etcdtest.Kind, other.ID, other.Revision)
 	require.NoError(t, err, "and deleted")
 
-	require.Eventually(t, func() bool {
-		now, err := s.Get(t.Context(), etcdtest.Kind, r.ID)
-		if err != nil {
-			return false
+	for err = etcd.ErrNoSpace; err != nil; { // until the old versions, which are space, are deleted
+		if got, err = s.Get(t.Context(), etcdtest.Kind, r.ID); err == nil {
+			r.Revision, err = s.Update(t.Context(), got)
 		}
-		r.Revision, err = s.Update(t.Context(), now)
-		return err == nil
-	}, time.Minute, 10*time.Millisecond, "old versions are space")
+	}
 	_, err = s.Delete(t.Context(), etcdtest.Kind, r.ID, r.Revision)
 	require.NoError(t, err)
 }
@@ -150,10 +148,11 @@ func TestAWriteThatEtcdRefusesIsLoggedAtDebug(t *testing.T) {
 	var log bytes.Buffer // safe: a handler serializes its writes
 	all := slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})
 	s := open(t, embedded.Config{Dir: t.TempDir(), Reserve: 1 << 60, Log: slog.New(all)})
-	require.Eventually(t, func() bool {
-		_, err := s.Create(t.Context(), conductor.Record{Kind: etcdtest.Kind, ID: rand.Text()})
-		return errors.Is(err, etcd.ErrNoSpace)
-	}, time.Minute, time.Millisecond, "the alarm is raised by the first check")
+	var err error
+	for err == nil { // until the first check has raised the alarm
+		_, err = s.Create(t.Context(), conductor.Record{Kind: etcdtest.Kind, ID: rand.Text()})
+	}
+	require.ErrorIs(t, err, etcd.ErrNoSpace)
 	require.NoError(t, s.Close())
 	require.Contains(t, log.String(), `level=DEBUG msg="etcd: failed to apply request"`)
 }
@@ -165,7 +164,11 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "Quota is -1")
 	_, err = embedded.Open(t.Context(), embedded.Config{Dir: "d", Reserve: -1})
 	require.ErrorContains(t, err, "Reserve is -1")
-	_, err = embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir(), Prefix: "ironstate"})
+}
+
+func TestAnInvalidPrefixIsRefused(t *testing.T) {
+	needs.Time(t)
+	_, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir(), Prefix: "ironstate"})
 	require.ErrorContains(t, err, `the Prefix is "ironstate"`)
 }
 
@@ -183,6 +186,7 @@ func TestTheMembersOfAFolderAreThoseOfTheProcess(t *testing.T) {
 }
 
 func TestAnEndedContextEndsOpen(t *testing.T) {
+	needs.Time(t)
 	ctx, stop := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer stop()
 	_, err := embedded.Open(ctx, embedded.Config{Dir: t.TempDir()})

@@ -65,14 +65,16 @@ func answering(t *testing.T, answer string) string {
 	return s.URL
 }
 
-func TestTheReplacementOfAServer(t *testing.T) {
-	down := httptest.NewServer(http.NotFoundHandler())
-	down.Close()
+// The servers answer in a bubble, so that no request has used up its time on a busy machine.
+func TestTheReplacementOfAServer(t *testing.T) { synctest.Test(t, replaceServers) }
+
+func replaceServers(t *testing.T) {
+	const down = "http://127.0.0.1:1" // nothing listens there
 	refused := errors.New("refused")
 	member := func(id uint64, name, peer string) *etcdserverpb.Member {
 		return &etcdserverpb.Member{ID: id, Name: name, PeerURLs: []string{peer}}
 	}
-	add := "add [" + down.URL + "]"
+	add := "add [" + down + "]"
 	for name, test := range map[string]struct {
 		peer   string
 		listed []*etcdserverpb.Member
@@ -80,17 +82,17 @@ func TestTheReplacementOfAServer(t *testing.T) {
 		done   []string
 		text   string
 	}{
-		"it is a member": {down.URL, []*etcdserverpb.Member{member(1, "a", "http://a"), member(2, "b", down.URL)},
+		"it is a member": {down, []*etcdserverpb.Member{member(1, "a", "http://a"), member(2, "b", down)},
 			nil, []string{"remove 2", add}, ""},
-		"it was removed": {down.URL, []*etcdserverpb.Member{member(1, "a", "http://a")}, nil, []string{add}, ""},
-		"it was added":   {down.URL, []*etcdserverpb.Member{member(1, "a", "http://a"), member(2, "", down.URL)}, nil, nil, ""},
+		"it was removed": {down, []*etcdserverpb.Member{member(1, "a", "http://a")}, nil, []string{add}, ""},
+		"it was added":   {down, []*etcdserverpb.Member{member(1, "a", "http://a"), member(2, "", down)}, nil, nil, ""},
 		"it answers":     {answering(t, ""), []*etcdserverpb.Member{member(2, "b", "")}, nil, nil, "answers at"},
-		"the list fails": {down.URL, nil, map[string]error{"list": refused}, nil, "refused"},
-		"the removal fails": {down.URL, []*etcdserverpb.Member{member(2, "b", down.URL)},
+		"the list fails": {down, nil, map[string]error{"list": refused}, nil, "refused"},
+		"the removal fails": {down, []*etcdserverpb.Member{member(2, "b", down)},
 			map[string]error{"remove 2": refused}, []string{"remove 2"}, "remove the server b: refused"},
-		"the addition fails":             {down.URL, nil, map[string]error{add: refused}, []string{add}, "add the server b again: refused"},
+		"the addition fails":             {down, nil, map[string]error{add: refused}, []string{add}, "add the server b again: refused"},
 		"its URL is none":                {"http://[", []*etcdserverpb.Member{member(2, "b", "http://[")}, nil, nil, "missing ']'"},
-		"its certificate cannot be read": {down.URL, []*etcdserverpb.Member{member(2, "b", down.URL)}, nil, nil, "no such file"},
+		"its certificate cannot be read": {down, []*etcdserverpb.Member{member(2, "b", down)}, nil, nil, "no such file"},
 	} {
 		c := Cluster{Name: "a", Peers: map[string]string{"a": "http://a", "b": test.peer}, Replace: "b"}
 		if name == "it answers" {
@@ -110,8 +112,8 @@ func TestTheReplacementOfAServer(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	c := Cluster{Peers: map[string]string{"b": down.URL}, Replace: "b"}
-	require.ErrorIs(t, replace(ended, &members{listed: []*etcdserverpb.Member{member(2, "b", down.URL)}}, c), context.Canceled)
+	c := Cluster{Peers: map[string]string{"b": down}, Replace: "b"}
+	require.ErrorIs(t, replace(ended, &members{listed: []*etcdserverpb.Member{member(2, "b", down)}}, c), context.Canceled)
 }
 
 func TestAReplacementWaitsUntilEnoughServersAreConnected(t *testing.T) {
@@ -129,7 +131,9 @@ func TestAReplacementWaitsUntilEnoughServersAreConnected(t *testing.T) {
 	})
 }
 
-func TestAServerJoinsAsTheOthersKnowIt(t *testing.T) {
+func TestAServerJoinsAsTheOthersKnowIt(t *testing.T) { synctest.Test(t, joinAsKnown) }
+
+func joinAsKnown(t *testing.T) {
 	const self = "http://127.0.0.1:1"
 	member := func(name string) string {
 		return `[{"id": 1, "peerURLs": ["http://127.0.0.1:2"], "name": "b"}, {"id": 2, "peerURLs": ["` + self + `"], "name": "` + name + `"}]`

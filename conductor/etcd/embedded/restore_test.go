@@ -50,6 +50,7 @@ func TestWhichFilesAreBackups(t *testing.T) {
 
 // backup returns a file with a backup of a server.
 func backup(t *testing.T) string {
+	t.Helper()
 	s := startAlone(t)
 	dir := s.Config().Dir
 	s.Close()

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 func TestTheConfigurationOfASingleServer(t *testing.T) {
@@ -41,6 +42,8 @@ func TestTheConfigurationOfASingleServer(t *testing.T) {
 
 // startAlone starts a single server.
 func startAlone(t *testing.T) *embed.Etcd {
+	t.Helper()
+	needs.Time(t)
 	s, err := startServer(t.Context(), serverConfig(t.TempDir(), 1<<30, zap.NewNop()), readyTimeout)
 	require.NoError(t, err)
 	return s
@@ -88,6 +91,7 @@ func TestTheMaintenanceOfAServer(t *testing.T) {
 }
 
 func TestAServerThatDoesNotBecomeReady(t *testing.T) {
+	needs.Time(t)
 	require.Positive(t, readyTimeout, "a single server waits for nobody")
 	start := func() *embed.Etcd {
 		peers := map[string]string{"a": "http://" + etcdtest.Loopback(t), "b": "http://" + etcdtest.Loopback(t)}
@@ -174,7 +178,7 @@ func TestTheFolderOfAServerWithAVoteIsKept(t *testing.T) {
 	dir := t.TempDir()
 	damaged := append(make([]byte, newDatabase()), 1)
 	require.NoError(t, os.CopyFS(filepath.Join(dir, peerDir), os.DirFS(etcdFolder(t, damaged, false))))
-	c := Config{Dir: dir, Cluster: Cluster{Name: "a", Peers: map[string]string{"a": "http://" + etcdtest.Loopback(t)}}}
+	c := Config{Dir: dir, Cluster: Cluster{Name: "a", Peers: map[string]string{"a": "http://127.0.0.1:1"}}}
 	_, err := openPeer(t.Context(), c, zap.NewNop())
 	require.ErrorContains(t, err, "is damaged and has lost its log")
 	vote := uint64(1)

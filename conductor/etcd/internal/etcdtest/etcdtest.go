@@ -45,6 +45,12 @@ func Main(m *testing.M, roles map[string]func(arg string) error) {
 		if err := flag.Set("test.parallel", "4"); err != nil {
 			panic(err)
 		}
+		// An example cannot say that it needs a server. The flag -skip of the command line overrides this.
+		if !needs.Asked(needs.Systems) {
+			if err := flag.Set("test.skip", "^Example"); err != nil {
+				panic(err)
+			}
+		}
 		// The servers of a cluster leave idle connections to each other when they stop. These
 		// end with the process, but the tests run several servers in one process.
 		leaks.Main(m,
@@ -157,6 +163,7 @@ func serve(arg string) error {
 // open. It returns a client that calls the server without a connection, and the function that stops both.
 func StartLocal(t *testing.T, dir string) (client *clientv3.Client, stop func() error) {
 	t.Helper()
+	needs.Time(t)
 	config := embed.NewConfig()
 	config.Name, config.Dir = "local", dir
 	self := urls("http://127.0.0.1:2380") // etcd requires the address, although no server listens at it
