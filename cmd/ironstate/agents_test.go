@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,7 +36,7 @@ func TestAgentsHaveAListenerOfTheirOwn(t *testing.T) {
 	for scheme, more := range map[string][]string{
 		"http://": nil, "https://": {"-auth-file", users, "-tls-cert", certificate, "-tls-key", key},
 	} {
-		s := serveProcess(t, append(more, "-demo", "0", "-agent-listen", "127.0.0.1:0")...)
+		s := serveHere(t, append(more, "-demo", "0", "-agent-listen", "127.0.0.1:0")...)
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: "example.com"}}
 		s.client.Transport = transport
 		t.Cleanup(transport.CloseIdleConnections)
@@ -77,14 +76,13 @@ func TestAgentsHaveAListenerOfTheirOwn(t *testing.T) {
 		s.url = ofAPI
 		status, _ := s.do(http.MethodGet, "/v1/nodes", "", user...)
 		require.Equal(t, http.StatusOK, status)
-		require.NoError(t, s.process.Process.Signal(syscall.SIGTERM))
-		require.NoError(t, s.process.Wait(), "%s", &s.errOut)
+		s.stop()
 	}
 }
 
 // TestAPageThatRebindsItsNameReachesNoAgentsListener sends requests with Host headers. Agents use the name in -api-url.
 func TestAPageThatRebindsItsNameReachesNoAgentsListener(t *testing.T) {
-	s := serveProcess(t, "-demo", "0", "-agent-listen", "127.0.0.1:0", "-api-url", "http://metal.example:6385")
+	s := serveHere(t, "-demo", "0", "-agent-listen", "127.0.0.1:0", "-api-url", "http://metal.example:6385")
 	for host, want := range map[string]int{
 		"127.0.0.1":                  http.StatusNotFound,
 		"localhost:1":                http.StatusNotFound,

@@ -34,6 +34,7 @@ func runs(t *testing.T, args ...string) string {
 
 // SECURITY.md: Only the owner has permissions on the folder of `-data`, on backups and on the socket for backups.
 func TestABackupIsMadeWhileTheNodesAreServedAndRestored(t *testing.T) {
+	needs.Time(t)
 	data := filepath.Join(t.TempDir(), "data")
 	s := serveProcess(t, "-data", data, "-demo", "0")
 	create := func(name string) {
@@ -89,6 +90,7 @@ func TestABackupIsMadeWhileTheNodesAreServedAndRestored(t *testing.T) {
 }
 
 func TestABackupIsMadeWhileNoProcessServesTheNodes(t *testing.T) {
+	needs.Time(t)
 	data := filepath.Join(t.TempDir(), "data")
 	s := serveProcess(t, "-data", data, "-demo", "0")
 	status, _ := s.do(http.MethodPost, "/v1/nodes", `{"name": "one", "driver": "fake-hardware"}`)
@@ -104,6 +106,7 @@ func TestABackupIsMadeWhileNoProcessServesTheNodes(t *testing.T) {
 }
 
 func TestABackupReplacesNoFile(t *testing.T) {
+	needs.Time(t)
 	data, file := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "backup")
 	require.NoError(t, os.WriteFile(file, []byte("the backup of yesterday"), 0o600))
 	serveProcess(t, "-data", data)
@@ -117,6 +120,7 @@ func TestABackupReplacesNoFile(t *testing.T) {
 
 // A named pipe would block a program that opens it.
 func TestABackupIsNeitherWrittenToNorReadFromAPipeOrAFolder(t *testing.T) {
+	needs.Time(t)
 	here := t.TempDir()
 	data := filepath.Join(here, "data")
 	serveProcess(t, "-data", data, "-demo", "0")
@@ -136,25 +140,18 @@ func TestABackupIsNeitherWrittenToNorReadFromAPipeOrAFolder(t *testing.T) {
 }
 
 func TestAFailedBackupLeavesNoFile(t *testing.T) {
+	needs.Time(t)
 	here, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	s := serveProcess(t, "-data", data, "-demo", "0")
 	require.NoError(t, os.Remove(socket(data)))
-	for _, test := range []struct {
-		args []string
-		want string
-		code int
-	}{
-		{[]string{"-backup", here + "/b"}, "-backup needs -data or -etcd", program.Usage},
-		{[]string{"-restore", here + "/b"}, "-restore needs -data", program.Usage},
-		{[]string{"-etcd", "http://127.0.0.1:1", "-restore", here + "/b"}, "-restore needs -data", program.Usage},
-		{[]string{"-data", data, "-backup", here + "/b", "-restore", here + "/b"}, "exclude each other", program.Usage},
-		{[]string{"-data", here + "/nothing", "-backup", here + "/b"}, "has no nodes", program.Failed},
-		{[]string{"-data", data, "-backup", here + "/b"}, "request a backup", program.Failed},
-		{[]string{"-data", data, "-restore", here + "/b"}, "no such file", program.Failed},
+	for want, args := range map[string][]string{
+		"has no nodes":     {"-data", here + "/nothing", "-backup", here + "/b"},
+		"request a backup": {"-data", data, "-backup", here + "/b"},
+		"no such file":     {"-data", data, "-restore", here + "/b"},
 	} {
 		var errOut strings.Builder
-		require.Equal(t, test.code, program.Run("ironstate", test.args, io.Discard, &errOut, serve), "%v: %s", test.args, &errOut)
-		require.Contains(t, errOut.String(), test.want)
+		require.Equal(t, program.Failed, program.Run("ironstate", args, io.Discard, &errOut, serve), "%v: %s", args, &errOut)
+		require.Contains(t, errOut.String(), want)
 	}
 	left, err := os.ReadDir(here)
 	require.NoError(t, err)
@@ -173,12 +170,12 @@ func TestAKilledBackupLeavesNoFileWithTheNameOfABackup(t *testing.T) {
 	require.NoError(t, backup.Start())
 	t.Cleanup(func() { _ = backup.Process.Kill() })
 	var left []os.DirEntry
-	require.Eventually(t, func() bool {
+	for len(left) == 0 {
 		var err error
 		left, err = os.ReadDir(here)
 		require.NoError(t, err)
-		return len(left) > 0
-	}, time.Minute, 10*time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
+	}
 	require.NoError(t, backup.Process.Kill())
 	require.Error(t, backup.Wait())
 	require.Len(t, left, 1)
@@ -239,10 +236,9 @@ func TestEmbeddedServersAreBackedUpAndRestored(t *testing.T) {
 	status, _ := old[0].do(http.MethodPost, "/v1/nodes", `{"name": "one", "driver": "fake-hardware"}`)
 	require.Equal(t, http.StatusCreated, status)
 	for _, s := range old { // each process has seen the backup's last node
-		require.Eventually(t, func() bool {
-			status, _ := s.do(http.MethodGet, "/v1/nodes/one", "")
-			return status == http.StatusOK
-		}, time.Minute, 20*time.Millisecond)
+		for status := 0; status != http.StatusOK; time.Sleep(20 * time.Millisecond) {
+			status, _ = s.do(http.MethodGet, "/v1/nodes/one", "")
+		}
 	}
 	file := filepath.Join(here, "backup")
 	runs(t, "-data", filepath.Join(here, "old", "beta"), "-backup", file)

@@ -36,7 +36,7 @@ func (s *server) from(method, path, body string, headers map[string]string) (sta
 // SECURITY.md: Without `-auth-file`, only requests whose `Host` is a loopback address or the host of `-listen` are
 // answered, which defends against DNS rebinding.
 func TestAPageThatRebindsItsNameReachesNothingWithoutAuthentication(t *testing.T) {
-	s := serveProcess(t, "-demo", "0")
+	s := serveHere(t, "-demo", "0")
 	status, _ := s.do(http.MethodPost, "/v1/nodes", `{"driver": "fake-hardware", "name": "n"}`)
 	require.Equal(t, http.StatusCreated, status)
 	for _, host := range []string{
@@ -70,7 +70,7 @@ func TestAPageOfAnotherSiteChangesNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users")
 	require.NoError(t, os.WriteFile(file, []byte("admin:"+string(hash)+"\n"), 0o600))
 	for _, args := range [][]string{{"-demo", "0"}, {"-demo", "0", "-auth-file", file}} {
-		s := serveProcess(t, args...)
+		s := serveHere(t, args...)
 		user := []string{"admin", "correct horse"}
 		basic := &http.Request{Header: http.Header{}}
 		basic.SetBasicAuth(user[0], user[1])

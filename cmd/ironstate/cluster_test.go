@@ -27,6 +27,7 @@ import (
 // its URL.
 func startEtcd(t *testing.T) string {
 	t.Helper()
+	needs.Time(t)
 	config := embed.NewConfig()
 	config.Dir = filepath.Join(t.TempDir(), "etcd")
 	config.LogLevel = "fatal"
@@ -42,22 +43,24 @@ func startEtcd(t *testing.T) string {
 }
 
 // TestConductorsShareOneFleet runs three processes on one etcd. One is killed, and one is suspended
-// for longer than its lease: the others take its nodes over until it resumes and joins again.
+// for longer than its lease: the third, whose lease is long, takes their nodes over until they join again.
 func TestConductorsShareOneFleet(t *testing.T) {
 	needs.Time(t)
 	t.Parallel()
 	etcd := startEtcd(t)
-	start := func(name string) *server {
-		return serveProcess(t, "-etcd", etcd, "-name", name, "-lease", "2s", "-demo", "0", "-log-level", "ERROR")
+	start := func(name, lease string) *server {
+		return serveProcess(t, "-etcd", etcd, "-name", name, "-lease", lease, "-demo", "0", "-log-level", "ERROR")
 	}
-	all := map[string]*server{"alpha": start("alpha"), "beta": start("beta"), "gamma": start("gamma")}
+	all := map[string]*server{"alpha": start("alpha", "6s"), "beta": start("beta", "5m"), "gamma": start("gamma", "6s")}
 	hosts := func(s *server) int {
 		_, answer := s.do(http.MethodGet, "/v1/conductors", "")
 		conductors, _ := answer["conductors"].([]any)
 		return len(conductors)
 	}
 	for _, s := range all {
-		require.Eventually(t, func() bool { return hosts(s) == 3 }, time.Minute, 20*time.Millisecond)
+		for hosts(s) != 3 {
+			time.Sleep(20 * time.Millisecond)
+		}
 	}
 
 	const nodes = 48 // with 12, one conductor in 40 runs had none
@@ -76,7 +79,9 @@ func TestConductorsShareOneFleet(t *testing.T) {
 	all["alpha"].kill()
 	require.NoError(t, all["gamma"].process.Process.Signal(syscall.SIGSTOP))
 	beta := all["beta"]
-	require.Eventually(t, func() bool { return hosts(beta) == 1 }, time.Minute, 50*time.Millisecond)
+	for hosts(beta) != 1 {
+		time.Sleep(50 * time.Millisecond)
+	}
 	for name, want := range map[string]int{"alpha": 0, "beta": nodes, "gamma": 0} { // also before there is work
 		_, answer := beta.do(http.MethodGet, "/v1/nodes?conductor="+name, "")
 		require.Len(t, answer["nodes"], want, name)
@@ -91,14 +96,15 @@ func TestConductorsShareOneFleet(t *testing.T) {
 	}
 
 	require.NoError(t, all["gamma"].process.Process.Signal(syscall.SIGCONT))
-	all["alpha"] = start("alpha")
-	require.Eventually(t, func() bool { return hosts(beta) == 3 && hosts(all["gamma"]) == 3 }, time.Minute, 50*time.Millisecond)
+	all["alpha"] = start("alpha", "6s")
+	for hosts(beta) != 3 || hosts(all["gamma"]) != 3 {
+		time.Sleep(50 * time.Millisecond)
+	}
 	for i := range nodes {
 		name := fmt.Sprintf("node-%d", i)
-		require.Eventually(t, func() bool { // until gamma has joined again
-			status, _ := all["gamma"].do(http.MethodPut, "/v1/nodes/"+name+"/states/provision", `{"target": "active"}`)
-			return status == http.StatusAccepted
-		}, time.Minute, 100*time.Millisecond)
+		for status := 0; status != http.StatusAccepted; time.Sleep(10 * time.Millisecond) { // until gamma has joined again
+			status, _ = all["gamma"].do(http.MethodPut, "/v1/nodes/"+name+"/states/provision", `{"target": "active"}`)
+		}
 		all["alpha"].waitFor(name, "active")
 	}
 	require.GreaterOrEqual(t, seriesValue(t, all["gamma"].metrics(), "conductor_memberships_lost_total"), 1.0)
@@ -131,7 +137,7 @@ func TestConductorsWithEmbeddedServers(t *testing.T) {
 	start := func(name string, more ...string) *server {
 		return launch(t,
 			programtest.Command(append(more, "-cluster", peers, "-name", name, "-data", filepath.Join(folders, name),
-				"-lease", "6s", "-demo", "0", "-fake-delay", workThatDoesNotEnd, "-log-level", "ERROR")...))
+				"-lease", "20s", "-demo", "0", "-fake-delay", workThatDoesNotEnd, "-log-level", "ERROR")...))
 	}
 	for _, name := range names {
 		all[name] = start(name) // the first waits for another
@@ -149,11 +155,11 @@ func TestConductorsWithEmbeddedServers(t *testing.T) {
 	}
 	owners := map[int]any{}
 	for i := range nodes {
-		require.Eventually(t, func() bool {
+		for owners[i] == nil {
 			_, shown := all["gamma"].do(http.MethodGet, node(i), "")
 			owners[i] = shown["reservation"]
-			return owners[i] != nil
-		}, time.Minute, 20*time.Millisecond)
+			time.Sleep(20 * time.Millisecond)
+		}
 	}
 
 	all["alpha"].kill()
@@ -168,19 +174,19 @@ func TestConductorsWithEmbeddedServers(t *testing.T) {
 		shown := all["beta"].waitFor(fmt.Sprintf("node-%d", i), "enroll")
 		require.Contains(t, shown["last_error"], "has died")
 		all["gamma"].provision(fmt.Sprintf("node-%d", i), "manage")
-		require.Eventually(t, func() bool {
+		for owner := any(nil); owner != "beta" && owner != "gamma"; time.Sleep(20 * time.Millisecond) {
 			_, shown := all["beta"].do(http.MethodGet, node(i), "")
-			return shown["reservation"] == "beta" || shown["reservation"] == "gamma"
-		}, time.Minute, 20*time.Millisecond)
+			owner = shown["reservation"]
+		}
 	}
 	require.Positive(t, died)
 
 	all["alpha"] = start("alpha").ready()
-	require.Eventually(t, func() bool {
+	for known := 0; known != len(names); time.Sleep(50 * time.Millisecond) {
 		_, answer := all["gamma"].do(http.MethodGet, "/v1/conductors", "")
 		conductors, _ := answer["conductors"].([]any)
-		return len(conductors) == len(names)
-	}, time.Minute, 50*time.Millisecond)
+		known = len(conductors)
+	}
 	_, list := all["alpha"].do(http.MethodGet, "/v1/nodes", "")
 	require.Len(t, list["nodes"], nodes)
 

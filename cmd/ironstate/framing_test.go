@@ -13,10 +13,9 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/ironstate/ironstate/internal/leaks"
 )
 
 // reader is a connection that reads a text.
@@ -123,8 +122,11 @@ func FuzzFraming(f *testing.F) {
 }
 
 func TestHandshakesEndWithTheServer(t *testing.T) {
-	defer leaks.Check(t)
 	certificate, key, _ := newCertificate(t)
+	synctest.Test(t, func(t *testing.T) { endHandshakes(t, certificate, key) })
+}
+
+func endHandshakes(t *testing.T, certificate, key string) {
 	p := newPipes()
 	l := newLimits(10, 10).around(p)
 	server := newServer(http.NotFoundHandler(), l, slog.New(slog.DiscardHandler))
@@ -133,8 +135,11 @@ func TestHandshakesEndWithTheServer(t *testing.T) {
 	for i := range 5 {
 		p.dial(fmt.Sprintf("10.0.0.%d", i))
 	}
+	synctest.Wait()
+	require.Equal(t, 5, l.open)
 	require.NoError(t, server.Close())
 	require.ErrorIs(t, <-served, http.ErrServerClosed)
+	synctest.Wait()
 	require.Zero(t, l.open, "each connection is closed")
 	require.Error(t, serveHTTP(server, newLimits(1, 1).around(newPipes()), certificate, "/absent"))
 }

@@ -5,12 +5,13 @@ package main
 import (
 	"bytes"
 	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
@@ -20,6 +21,11 @@ import (
 // TestAClientThatResetsItsRequestsRunsFewOfThem is the attack of CVE-2023-44487: requests that the client resets at
 // once do not count as concurrent streams, but their handlers still run.
 func TestAClientThatResetsItsRequestsRunsFewOfThem(t *testing.T) {
+	certificate, key, pool := newCertificate(t)
+	synctest.Test(t, func(t *testing.T) { resetRequests(t, certificate, key, pool) })
+}
+
+func resetRequests(t *testing.T, certificate, key string, pool *x509.CertPool) {
 	var running, most atomic.Int64
 	release := make(chan struct{})
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -28,29 +34,37 @@ func TestAClientThatResetsItsRequestsRunsFewOfThem(t *testing.T) {
 			<-release // as a handler that does not notice that its client has gone
 			running.Add(-1)
 		}
+		_, _ = io.WriteString(w, "answer")
 	})
-	s := httptest.NewUnstartedServer(nil)
-	l := newLimits(maxConnections, maxAddressConnections).around(s.Listener)
-	s.Listener, s.Config, s.EnableHTTP2 = l, newServer(handler, l, slog.New(slog.DiscardHandler)), true
-	s.StartTLS()
-	defer s.Close()
+	p := newPipes()
+	l := newLimits(maxConnections, maxAddressConnections).around(p)
+	server := newServer(handler, l, slog.New(slog.DiscardHandler))
+	served := make(chan error, 1)
+	go func() { served <- serveHTTP(server, l, certificate, key) }()
+	defer func() { require.NoError(t, server.Close()); <-served }()
 	defer close(release)
 
-	conn, err := tls.Dial("tcp", s.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
-	require.NoError(t, err)
+	dial := func(from, protocol string) *tls.Conn { // by TLS 1.2, since a server of TLS 1.3 begins to write
+		conn := tls.Client(p.dial(from), &tls.Config{
+			RootCAs: pool, ServerName: "127.0.0.1", MaxVersion: tls.VersionTLS12, NextProtos: []string{protocol},
+		})
+		require.NoError(t, conn.HandshakeContext(t.Context()))
+		require.Equal(t, protocol, conn.ConnectionState().NegotiatedProtocol)
+		return conn
+	}
+	conn := dial("10.0.0.1", "h2")
 	defer conn.Close()
-	require.Equal(t, "h2", conn.ConnectionState().NegotiatedProtocol)
-	_, err = io.WriteString(conn, http2.ClientPreface)
-	require.NoError(t, err)
 	var header bytes.Buffer
 	encoder := hpack.NewEncoder(&header)
 	for _, field := range []string{":method=GET", ":scheme=https", ":authority=localhost", ":path=/reset"} {
 		name, value, _ := bytes.Cut([]byte(field), []byte("="))
 		require.NoError(t, encoder.WriteField(hpack.HeaderField{Name: string(name), Value: string(value), Sensitive: true}))
 	}
-	framer := http2.NewFramer(conn, conn)
-	require.NoError(t, framer.WriteSettings())
 	go func() {
+		framer := http2.NewFramer(conn, nil)
+		if _, err := io.WriteString(conn, http2.ClientPreface); err != nil || framer.WriteSettings() != nil {
+			return
+		}
 		for id := uint32(1); id < 20_000; id += 2 {
 			if framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: header.Bytes(), EndStream: true, EndHeaders: true}) != nil ||
 				framer.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
@@ -68,8 +82,7 @@ func TestAClientThatResetsItsRequestsRunsFewOfThem(t *testing.T) {
 		}
 	}
 	require.LessOrEqual(t, most.Load(), int64(maxStreams))
-	answer, err := s.Client().Get(s.URL + "/")
-	require.NoError(t, err, "another client")
-	defer answer.Body.Close()
-	require.Equal(t, http.StatusOK, answer.StatusCode)
+	another := dial("10.0.0.2", "http/1.1")
+	defer another.Close()
+	require.NoError(t, request(another), "another client")
 }

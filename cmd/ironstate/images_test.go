@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/internal/freeport"
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
@@ -81,7 +82,7 @@ func download(t *testing.T, s *server, location string) (status int, size int64)
 }
 
 func TestABMCLoadsTheImageOfAnAgent(t *testing.T) {
-	s := serveProcess(t, imagesIn(t, "http://images.example/boot")...)
+	s := serveHere(t, imagesIn(t, "http://images.example/boot")...)
 	image := boot(t, s)
 	require.Regexp(t, `^http://images\.example/boot/[0-9a-f-]{69}\.iso$`, image)
 	at, err := url.Parse(image)
@@ -130,7 +131,7 @@ func TestAnImageOfThisHostIsDownloadedIfTheOperatorAllowsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked.Store(0)
-			s := serveProcess(t, append(imagesIn(t, "http://images.example/boot"), c.allowed...)...)
+			s := serveHere(t, append(imagesIn(t, "http://images.example/boot"), c.allowed...)...)
 			deploy(t, s, "node-1", c.state, map[string]any{"deploy_kernel": c.kernel, "deploy_ramdisk": c.kernel})
 			_, n := s.do(http.MethodGet, "/v1/nodes/node-1", "")
 			if c.want != "" {
@@ -142,10 +143,11 @@ func TestAnImageOfThisHostIsDownloadedIfTheOperatorAllowsIt(t *testing.T) {
 }
 
 func TestImagesHaveAPortOfTheirOwn(t *testing.T) {
+	needs.Time(t) // the port may be taken before the program listens
 	free, err := freeport.Addresses(1)
 	require.NoError(t, err)
 	at := free[0]
-	s := serveProcess(t, imagesIn(t, "http://"+at, "-image-listen", at)...)
+	s := serveHere(t, imagesIn(t, "http://"+at, "-image-listen", at)...)
 	image := boot(t, s)
 	status, size := download(t, s, image)
 	require.Equal(t, http.StatusOK, status)

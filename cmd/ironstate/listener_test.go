@@ -12,11 +12,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/ironstate/ironstate/internal/leaks"
 )
 
 // pipes is a listener of connections in this process, whose clients have the address that they name.
@@ -53,7 +52,7 @@ type addressed struct {
 
 func (a *addressed) RemoteAddr() net.Addr { return &a.from }
 
-// limited is a server on pipes.
+// limited is a server on pipes, in a bubble.
 type limited struct {
 	*pipes
 	listener *listener
@@ -78,7 +77,8 @@ func serveLimited(t *testing.T, most, mostOfAddress int) *limited {
 		close(s.leave)
 		_ = server.Close()
 		<-served
-		require.Eventually(t, func() bool { return s.counted() == 0 }, time.Minute, time.Millisecond, "each connection is counted once")
+		synctest.Wait()
+		require.Zero(t, s.counted(), "each connection is counted once")
 		require.Empty(t, s.listener.addresses)
 		require.Zero(t, s.listener.idle.Len())
 	})
@@ -89,15 +89,6 @@ func (s *limited) counted() int {
 	s.listener.mu.Lock()
 	defer s.listener.mu.Unlock()
 	return s.listener.open
-}
-
-// awaitIdle waits until the server has noticed that its answers are written.
-func (s *limited) awaitIdle(t *testing.T, n int) {
-	require.Eventually(t, func() bool {
-		s.listener.mu.Lock()
-		defer s.listener.mu.Unlock()
-		return s.listener.idle.Len() == n
-	}, time.Minute, time.Millisecond)
 }
 
 // request sends a request and reads the answer.
@@ -125,8 +116,7 @@ func isClosed(c net.Conn) bool {
 
 // SECURITY.md: The connections are bounded, in all and for each address.
 func TestIdleConnectionsOfOneClientLockNobodyOut(t *testing.T) {
-	defer leaks.Check(t)
-	t.Run("", func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := serveLimited(t, maxConnections, maxAddressConnections)
 		idle := make([]net.Conn, 12_100)
 		for i := range idle {
@@ -147,16 +137,22 @@ func TestIdleConnectionsOfOneClientLockNobodyOut(t *testing.T) {
 
 // SECURITY.md: The connections are bounded, in all and for each address.
 func TestIdleConnectionsOfManyClientsLockNobodyOut(t *testing.T) {
-	s := serveLimited(t, maxConnections, maxAddressConnections)
-	for i := range 13_000 {
-		s.dial(fmt.Sprintf("10.1.%d.%d", i/250, i%250))
-		require.LessOrEqual(t, s.counted(), maxConnections)
-	}
-	require.NoError(t, request(s.dial("10.0.0.1")))
-	require.Equal(t, maxConnections, s.counted())
+	synctest.Test(t, func(t *testing.T) {
+		s := serveLimited(t, maxConnections, maxAddressConnections)
+		for i := range 13_000 {
+			s.dial(fmt.Sprintf("10.1.%d.%d", i/250, i%250))
+			require.LessOrEqual(t, s.counted(), maxConnections)
+		}
+		require.NoError(t, request(s.dial("10.0.0.1")))
+		require.Equal(t, maxConnections, s.counted())
+	})
 }
 
 func TestAConnectionWithARequestIsNotReplaced(t *testing.T) {
+	synctest.Test(t, replaceNoConnectionWithARequest)
+}
+
+func replaceNoConnectionWithARequest(t *testing.T) {
 	s := serveLimited(t, 4, 2)
 	wait := func(c net.Conn) net.Conn {
 		_, err := io.WriteString(c, "GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -167,10 +163,12 @@ func TestAConnectionWithARequestIsNotReplaced(t *testing.T) {
 	first := wait(s.dial("10.0.0.1"))
 	second := s.dial("10.0.0.1")
 	require.NoError(t, request(second))
-	s.awaitIdle(t, 1)
+	synctest.Wait()
+	require.Equal(t, 1, s.listener.idle.Len())
 	third := s.dial("10.0.0.1")
 	require.NoError(t, request(third))
-	s.awaitIdle(t, 1)
+	synctest.Wait()
+	require.Equal(t, 1, s.listener.idle.Len())
 	require.True(t, isClosed(second), "idle after its answer, and replaced")
 	wait(third)
 	require.Error(t, request(s.dial("10.0.0.1")), "all of its address have requests")
@@ -186,8 +184,8 @@ func TestAConnectionWithARequestIsNotReplaced(t *testing.T) {
 	s.leave <- struct{}{}
 	s.leave <- struct{}{}
 	s.leave <- struct{}{}
-	require.Eventually(t, func() bool { return request(s.dial("10.0.0.4")) == nil }, time.Minute, time.Millisecond,
-		"the place of a connection that has become idle")
+	synctest.Wait()
+	require.NoError(t, request(s.dial("10.0.0.4")), "the place of a connection that has become idle")
 }
 
 func tlsServer(c net.Conn) net.Conn { return tls.Server(c, nil) }

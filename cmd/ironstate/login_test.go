@@ -21,7 +21,6 @@ import (
 	"golang.org/x/crypto/bcrypt"
 	"golang.org/x/time/rate"
 
-	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
@@ -185,7 +184,10 @@ func TestAttemptsThatWaitAreFewAndTheOthersGet503(t *testing.T) {
 }
 
 func TestNoComparisonIsMadeForAClientThatHasGone(t *testing.T) {
-	defer leaks.Check(t)
+	synctest.Test(t, compareNothingForAClientThatHasGone)
+}
+
+func compareNothingForAClientThatHasGone(t *testing.T) {
 	l := newTestLogin(0)
 	require.NoError(t, l.comparing.enter(t.Context(), 0)) // the others wait
 	ctx, leave := context.WithCancel(t.Context())
@@ -194,17 +196,13 @@ func TestNoComparisonIsMadeForAClientThatHasGone(t *testing.T) {
 	for i := range many {
 		clients.Go(func() { l.request(ctx, fmt.Sprintf("10.0.0.%d:2", i), "nobody", fmt.Sprint(i%3)) })
 	}
-	require.Eventually(t, func() bool {
-		l.comparing.mu.Lock()
-		defer l.comparing.mu.Unlock()
-		return len(l.comparing.waiting) == maxWaitingAddresses
-	}, time.Minute, time.Millisecond)
+	synctest.Wait()
+	require.Len(t, l.comparing.waiting, maxWaitingAddresses)
 	leave()
 	clients.Wait()
 	l.comparing.leave()
-	require.Eventually(t, func() bool {
-		return l.inFlight() == 0
-	}, time.Minute, time.Millisecond)
+	synctest.Wait()
+	require.Zero(t, l.inFlight())
 	require.Zero(t, l.comparisons.Load())
 	require.Equal(t, http.StatusOK, l.request(t.Context(), "10.0.0.1:1", "admin", rightPassword).StatusCode, "the places are free again")
 }

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestTheBuiltInBMCsAreEnrolledAndDriven(t *testing.T) {
-	s := serveProcess(t)
+	s := serveHere(t)
 	_, list := s.do(http.MethodGet, "/v1/nodes", "")
 	require.Len(t, list["nodes"], 3)
 	s.provision("demo-1", "manage")
@@ -45,8 +45,9 @@ func TestTheBuiltInBMCsAreEnrolledAndDriven(t *testing.T) {
 	require.Equal(t, "******", shown["driver_info"].(map[string]any)["redfish_password"])
 	status, _ := s.do(http.MethodPut, "/v1/nodes/demo-1/states/power", `{"target": "power on"}`)
 	require.Equal(t, http.StatusAccepted, status)
-	require.Eventually(t, func() bool { return s.waitFor("demo-1", "available")["power_state"] == "power on" },
-		time.Minute, 50*time.Millisecond)
+	for s.waitFor("demo-1", "available")["power_state"] != "power on" {
+		time.Sleep(5 * time.Millisecond)
+	}
 
 	metrics := s.metrics()
 	require.Contains(t, metrics, `conductor_nodes{provision_state="enroll"} 2`)
@@ -70,13 +71,13 @@ func TestNoExampleEntersAStoredFleetUnasked(t *testing.T) {
 			s := serveProcess(t, append(test.demo, store...)...)
 			_, list := s.do(http.MethodGet, "/v1/nodes", "")
 			require.Len(t, list["nodes"], test.want, "%v %v", store, test.demo)
-			require.NoError(t, s.process.Process.Signal(syscall.SIGTERM))
-			require.NoError(t, s.process.Wait(), "%s", &s.errOut)
+			s.stop()
 		}
 	}
 }
 
 func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
+	needs.Time(t)
 	data := filepath.Join(t.TempDir(), "data")
 	s := serveProcess(t, "-data", data, "-demo", "0", "-name", "alpha")
 	for _, name := range []string{"one", "two"} {
@@ -88,17 +89,18 @@ func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
 	s = serveProcess(t, "-data", data, "-demo", "0", "-name", "alpha")
 	_, list := s.do(http.MethodGet, "/v1/nodes", "")
 	require.Len(t, list["nodes"], 2)
-	require.Eventually(t, func() bool {
+	for ended := false; !ended; time.Sleep(5 * time.Millisecond) {
 		_, shown := s.do(http.MethodGet, "/v1/nodes/one", "")
 		state := shown["provision_state"]
 		// The work has failed only if it was in flight when the process was killed.
-		return shown["reservation"] == nil && (state == "manageable" || state == "enroll" && shown["last_error"] != nil)
-	}, time.Minute, 20*time.Millisecond)
+		ended = shown["reservation"] == nil && (state == "manageable" || state == "enroll" && shown["last_error"] != nil)
+	}
 	s.provision("two", "manage")
 	s.waitFor("two", "manageable")
 }
 
 func TestASecondProcessDoesNotOpenTheSameFolder(t *testing.T) {
+	needs.Time(t)
 	data := filepath.Join(t.TempDir(), "data")
 	serveProcess(t, "-data", data, "-demo", "0")
 	var out, errOut bytes.Buffer
@@ -111,10 +113,10 @@ func TestASecondProcessDoesNotOpenTheSameFolder(t *testing.T) {
 }
 
 func TestSIGTERMEndsTheProgramWithStatus0(t *testing.T) {
+	needs.Time(t)
 	for _, args := range [][]string{{"-demo", "0"}, {"-data", filepath.Join(t.TempDir(), "data")}} {
 		s := serveProcess(t, args...)
-		require.NoError(t, s.process.Process.Signal(syscall.SIGTERM))
-		require.NoError(t, s.process.Wait(), "%s", &s.errOut)
+		s.stop()
 	}
 }
 
@@ -137,7 +139,7 @@ func TestClientsNeedAPasswordIfUsersAreConfigured(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users")
 	require.NoError(t, os.WriteFile(file, []byte("# operators\n\nadmin:"+string(hash)+"\n"), 0o600))
 	certificate, key, pool := newCertificate(t)
-	s := serveProcess(t, "-demo", "0", "-auth-file", file, "-tls-cert", certificate, "-tls-key", key, "-listen", "127.0.0.1:0")
+	s := serveHere(t, "-demo", "0", "-auth-file", file, "-tls-cert", certificate, "-tls-key", key, "-listen", "127.0.0.1:0")
 	require.True(t, strings.HasPrefix(s.url, "https://"))
 	s.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
 	for _, test := range []struct {
@@ -178,6 +180,7 @@ func TestClientsNeedAPasswordIfUsersAreConfigured(t *testing.T) {
 }
 
 func TestSIGTERMEndsTheProgramWhileABrowserIsConnected(t *testing.T) {
+	needs.Time(t)
 	s := serveProcess(t, "-demo", "1", "-fleet-name", "Hall 2")
 	response, err := s.client.Get(s.url + "/explorer/events")
 	require.NoError(t, err)
@@ -260,6 +263,10 @@ func TestWrongUseIsStatus2(t *testing.T) {
 		{[]string{"-lease", "30s", "-data", "x"}, "-lease needs -etcd or -cluster", program.Usage},
 		{[]string{"-deploy-kernel", "http://192.0.2.1/kernel"}, "one of them is missing", program.Usage},
 		{[]string{"-deploy-ramdisk", "http://192.0.2.1/ramdisk"}, "one of them is missing", program.Usage},
+		{[]string{"-backup", "x"}, "-backup needs -data or -etcd", program.Usage},
+		{[]string{"-restore", "x"}, "-restore needs -data", program.Usage},
+		{[]string{"-etcd", "http://127.0.0.1:1", "-restore", "x"}, "-restore needs -data", program.Usage},
+		{[]string{"-data", "x", "-backup", "y", "-restore", "y"}, "exclude each other", program.Usage},
 		{[]string{"-bogus"}, "flag provided but not defined: -bogus, see -h", program.Usage},
 		{[]string{"-data", "x", "-etcd", "http://127.0.0.1:2"}, "exclude each other", program.Usage},
 		{[]string{"-cluster", "a=https://127.0.0.1:1", "-data", t.TempDir(), "-name", "a"}, "Cert, Key or CA is missing", program.Failed},

@@ -5,33 +5,63 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program/programtest"
 )
 
-// server is the program in a separate process.
+// server is the program in this process or in another one.
 type server struct {
-	t       *testing.T
-	process *exec.Cmd
-	errOut  bytes.Buffer
-	url     string
-	agents  string // the URL for agents, empty without -agent-listen
-	client  *http.Client
-	stdout  io.Reader
+	t      *testing.T
+	errOut bytes.Buffer // complete after stop or kill
+	url    string
+	agents string // the URL for agents, empty without -agent-listen
+	client *http.Client
+	stdout io.Reader
+
+	process *exec.Cmd          // nil in this process
+	cancel  context.CancelFunc // in this process
+	ended   chan struct{}      // in this process: closed when serve has returned err
+	err     error
 }
 
-// serveProcess starts the program and waits until it is ready.
+// serveHere runs the program in this process and waits until it is ready.
+func serveHere(t *testing.T, args ...string) *server {
+	t.Helper()
+	s := &server{}
+	return s.here(t, &s.errOut, args...)
+}
+
+// here is serveHere with another standard error.
+func (s *server) here(t *testing.T, errOut io.Writer, args ...string) *server {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	stdout, out := io.Pipe()
+	s.t, s.client, s.stdout, s.cancel, s.ended = t, &http.Client{}, stdout, cancel, make(chan struct{})
+	go func() {
+		defer close(s.ended)
+		s.err = serve(ctx, args, out, errOut)
+		_ = out.Close()
+	}()
+	t.Cleanup(s.kill)
+	return s.ready()
+}
+
+// serveProcess starts the program in a process of its own and waits until it is ready.
 func serveProcess(t *testing.T, args ...string) *server {
 	t.Helper()
+	needs.Time(t)
 	return await(t, programtest.Command(args...))
 }
 
@@ -44,13 +74,13 @@ func await(t *testing.T, process *exec.Cmd) *server {
 // launch starts a process of the program.
 func launch(t *testing.T, process *exec.Cmd) *server {
 	t.Helper()
-	s := &server{t: t, process: process, client: &http.Client{Timeout: time.Minute}}
+	s := &server{t: t, process: process, client: &http.Client{}}
 	stdout, err := s.process.StdoutPipe()
 	require.NoError(t, err)
 	s.process.Stderr = &s.errOut
 	require.NoError(t, s.process.Start())
 	s.stdout = stdout
-	t.Cleanup(func() { s.kill(); s.client.CloseIdleConnections() })
+	t.Cleanup(s.kill)
 	return s
 }
 
@@ -67,14 +97,39 @@ func (s *server) ready() *server {
 			return s
 		}
 	}
-	_ = s.process.Wait()
-	s.t.Fatalf("the program has ended before it was ready: %s", &s.errOut)
+	err := s.wait()
+	s.t.Fatalf("the program has ended before it was ready: %v %s", err, &s.errOut)
 	return nil
 }
 
-// kill kills the process without warning (SIGKILL).
+// wait waits for the end of the program.
+func (s *server) wait() error {
+	if s.process != nil {
+		return s.process.Wait()
+	}
+	<-s.ended
+	return s.err
+}
+
+// stop ends the program as SIGTERM does.
+func (s *server) stop() {
+	s.t.Helper()
+	if s.process != nil {
+		require.NoError(s.t, s.process.Process.Signal(syscall.SIGTERM))
+	} else {
+		s.cancel()
+	}
+	require.NoError(s.t, s.wait(), "%s", &s.errOut)
+}
+
+// kill kills the process without warning (SIGKILL). In this process it ends the program.
 func (s *server) kill() {
-	if s.process.ProcessState == nil {
+	s.client.CloseIdleConnections()
+	switch {
+	case s.process == nil:
+		s.cancel()
+		<-s.ended
+	case s.process.ProcessState == nil:
 		_ = s.process.Process.Kill()
 		_ = s.process.Wait()
 	}
@@ -115,12 +170,13 @@ func (s *server) metrics() string {
 // waitFor waits until a node is in a provision state and not reserved.
 func (s *server) waitFor(node, state string) map[string]any {
 	s.t.Helper()
-	var shown map[string]any
-	require.Eventually(s.t, func() bool {
-		_, shown = s.do(http.MethodGet, "/v1/nodes/"+node, "")
-		return shown["provision_state"] == state && shown["reservation"] == nil
-	}, time.Minute, 20*time.Millisecond, "node %s: %v", node, shown)
-	return shown
+	for {
+		_, shown := s.do(http.MethodGet, "/v1/nodes/"+node, "")
+		if shown["provision_state"] == state && shown["reservation"] == nil {
+			return shown
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 func (s *server) provision(node, target string) {

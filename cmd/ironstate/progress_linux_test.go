@@ -12,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
-
-	"github.com/ironstate/ironstate/internal/program/programtest"
 )
 
 // terminal opens a pseudoterminal of 60 columns.
@@ -34,14 +32,7 @@ func terminal(t *testing.T) (ours, theirs *os.File) {
 
 func TestATerminalShowsTheProgress(t *testing.T) {
 	ours, theirs := terminal(t)
-	process := programtest.Command("-demo", "0", "-fake-delay", "1h")
-	s := &server{t: t, process: process, client: &http.Client{}}
-	stdout, err := process.StdoutPipe()
-	require.NoError(t, err)
-	process.Stderr, s.stdout = theirs, stdout
-	require.NoError(t, process.Start())
-	t.Cleanup(func() { s.kill(); s.client.CloseIdleConnections() })
-	s.ready()
+	s := (&server{}).here(t, theirs, "-demo", "0", "-fake-delay", workThatDoesNotEnd, "-shutdown-timeout", "1ms")
 	status, answer := s.do(http.MethodPost, "/v1/nodes", `{"name": "rack1-7", "driver": "fake-hardware"}`)
 	require.Equal(t, http.StatusCreated, status, "%v", answer)
 	s.provision("rack1-7", "manage")

@@ -39,7 +39,7 @@ func TestTheListOfSECURITYHasEveryPathWithoutAPassword(t *testing.T) {
 	require.NoError(t, err)
 	users := filepath.Join(t.TempDir(), "users")
 	require.NoError(t, os.WriteFile(users, append([]byte("admin:"), hash...), 0o600))
-	s := serveProcess(t, "-demo", "0", "-auth-file", users)
+	s := serveHere(t, "-demo", "0", "-auth-file", users)
 
 	public := map[string]bool{}
 	ask := func(method, path string) {

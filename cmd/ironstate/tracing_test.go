@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
@@ -104,13 +104,14 @@ var verified = []string{provisionSpan, provisionSpan + " > verifying", provision
 
 func TestATraceLeadsFromTheRequestToTheBMC(t *testing.T) {
 	got := collect(t)
-	s := serveProcess(t, "-demo", "1", "-otlp", got.url)
+	s := serveHere(t, "-demo", "1", "-otlp", got.url)
 	s.provision("demo-1", "manage")
 	s.waitFor("demo-1", "manageable")
 	status, _ := s.do(http.MethodPut, "/v1/nodes/demo-1/states/power", `{"target": "power on"}`)
 	require.Equal(t, http.StatusAccepted, status)
-	require.Eventually(t, func() bool { return s.waitFor("demo-1", "manageable")["power_state"] == "power on" },
-		time.Minute, 50*time.Millisecond)
+	for s.waitFor("demo-1", "manageable")["power_state"] != "power on" {
+		time.Sleep(5 * time.Millisecond)
+	}
 	s.metrics()
 	s.stop()
 
@@ -127,6 +128,7 @@ func TestATraceLeadsFromTheRequestToTheBMC(t *testing.T) {
 }
 
 func TestATraceLeadsToTheConductorThatDoesTheWork(t *testing.T) {
+	needs.Time(t)
 	got, etcd := collect(t), startEtcd(t)
 	start := func(name string) *server {
 		return serveProcess(t, "-etcd", etcd, "-name", name, "-demo", "0", "-otlp", got.url)
@@ -156,13 +158,6 @@ func TestATraceLeadsToTheConductorThatDoesTheWork(t *testing.T) {
 		workers[work.conductor] = true
 	}
 	require.Len(t, workers, 2)
-}
-
-// stop ends the process by SIGTERM and waits for its exit.
-func (s *server) stop() {
-	s.t.Helper()
-	require.NoError(s.t, s.process.Process.Signal(syscall.SIGTERM))
-	require.NoError(s.t, s.process.Wait(), "%s", &s.errOut)
 }
 
 func TestNothingIsTracedByDefault(t *testing.T) {
