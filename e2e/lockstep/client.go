@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
@@ -24,13 +23,10 @@ type Client struct {
 	http     *http.Client
 }
 
-// requestTimeout bounds one request; Ironic answers within tens of milliseconds.
-const requestTimeout = 60 * time.Second
-
 func newClient(endpoint string) *Client {
 	return &Client{
 		endpoint: endpoint,
-		http:     &http.Client{Transport: &http.Transport{}, Timeout: requestTimeout},
+		http:     &http.Client{Transport: &http.Transport{}},
 	}
 }
 

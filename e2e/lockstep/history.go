@@ -36,8 +36,9 @@ func (c *Client) History(ctx context.Context, v states.APIVersion, uuid string) 
 }
 
 // historyTimeout bounds the time between the end of work and its entry in the history. Ironic stores
-// the entry before the transition in most places, and ironstate after it.
-const historyTimeout = 5 * time.Second
+// the entry before the transition in most places, and ironstate after it. Nothing tells that no entry
+// comes any more: only a difference takes this long.
+const historyTimeout = 5 * time.Minute
 
 // compareHistories compares the histories of the node.
 func (l *life) compareHistories(ctx context.Context, what string) (*Difference, error) {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,7 +35,7 @@ func TestSeveralRunAtOnceAndLeaveNothingBehind(t *testing.T) {
 		group := i.process.cmd.Process.Pid
 		require.NoError(t, i.Close())
 		require.NoError(t, i.Close(), "a second time")
-		require.Eventually(t, func() bool { return syscall.Kill(-group, 0) != nil }, time.Minute, 10*time.Millisecond)
+		until(t, func() bool { return syscall.Kill(-group, 0) != nil })
 		require.NoDirExists(t, i.dir)
 	}
 }
@@ -46,7 +45,7 @@ func TestIronicEndsWithTheProcessThatStartedIt(t *testing.T) {
 	i := start(t, Options{})
 	group := i.process.cmd.Process.Pid
 	require.NoError(t, i.process.in.Close())
-	require.Eventually(t, func() bool { return syscall.Kill(-group, 0) != nil }, time.Minute, 10*time.Millisecond)
+	until(t, func() bool { return syscall.Kill(-group, 0) != nil })
 	require.NoDirExists(t, i.dir)
 }
 
@@ -59,9 +58,7 @@ func TestAnIronicInAFolderLeavesNoProcessBehind(t *testing.T) {
 			running := family(t, i.dir)
 			require.NotEmpty(t, running)
 			require.NoError(t, i.Close())
-			require.Eventually(t, func() bool {
-				return !slices.ContainsFunc(running, func(id int) bool { return syscall.Kill(id, 0) == nil })
-			}, time.Minute, 10*time.Millisecond)
+			until(t, func() bool { return !slices.ContainsFunc(running, func(id int) bool { return syscall.Kill(id, 0) == nil }) })
 		})
 	}
 }

@@ -238,12 +238,10 @@ func (l *life) resume(ctx context.Context, outcome Outcome) error {
 	return l.machine.Report(ctx, states.EventDone, "")
 }
 
-// settleTimeout bounds the time until Ironic's node has no work.
-const settleTimeout = 20 * time.Second
-
-// settle waits until Ironic's node has moved and its work has ended, and compares the systems.
+// settle waits until Ironic's node has moved and its work has ended, and compares the systems. It has no limit of its own,
+// since a difference would depend on the load of the machine.
 func (l *life) settle(ctx context.Context, what string) (*Difference, error) {
-	for deadline := time.Now().Add(settleTimeout); time.Now().Before(deadline); {
+	for {
 		r, err := l.ironic.database.read(l.uuid)
 		if err != nil {
 			return nil, err

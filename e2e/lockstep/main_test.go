@@ -3,7 +3,6 @@
 package lockstep
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -25,20 +24,24 @@ func TestMain(m *testing.M) {
 	leaks.Main(m)
 }
 
-// startTimeout is long, because an Ironic of 2026.2 needs minutes on a machine whose load is twenty times its cores.
-const startTimeout = 5 * time.Minute
-
 // start starts an Ironic that is closed at the end of the test.
 func start(t *testing.T, options Options) *Ironic {
 	t.Helper()
 	needs.Time(t)
 	needs.Turn(t)
-	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
-	defer cancel()
-	i, err := Start(ctx, options)
+	i, err := Start(t.Context(), options)
 	installed(t, err)
 	t.Cleanup(func() { require.NoError(t, i.Close()) })
 	return i
+}
+
+// until polls until the condition is true. The end of a process that is no child of this one announces itself to nobody.
+func until(t *testing.T, condition func() bool) {
+	t.Helper()
+	for !condition() {
+		require.NoError(t, t.Context().Err())
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // serve starts ironstate's conductor behind its API. Both are closed at the end of the test.

@@ -163,8 +163,9 @@ const (
 	// quiet is longer than the interval in which the rounds change a node.
 	quiet = 5 * time.Second
 	// patience bounds the time until Ironic has the expected view: four attempts to
-	// read from a dead BMC, and a round of recovery.
-	patience = 90 * time.Second
+	// read from a dead BMC, and a round of recovery, a minute. Nothing tells that the
+	// view changes no more: only a difference takes this long.
+	patience = 10 * time.Minute
 )
 
 // rounds waits until Ironic has had the expected view for longer than quiet, or until

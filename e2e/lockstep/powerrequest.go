@@ -58,12 +58,12 @@ func (i *Ironic) requestPower(
 	if err != nil {
 		return "", err
 	}
-	for deadline := time.Now().Add(settleTimeout); ; {
+	for {
 		r, err := i.database.read(uuid)
 		if err != nil {
 			return "", err
 		}
-		if r.Reservation == "" && r.TargetPower == states.NoPower || time.Now().After(deadline) {
+		if r.Reservation == "" && r.TargetPower == states.NoPower {
 			return fmt.Sprintf("%d, then %v", answer.Status, r.Power), nil
 		}
 		if !sleep.For(ctx, 2*time.Millisecond) {

@@ -145,9 +145,9 @@ func (i *Ironic) request(ctx context.Context, v states.APIVersion, node, word st
 
 // whileReserved sends a request again until the node is not reserved, and returns the last answer.
 func whileReserved(ctx context.Context, send func() (Answer, error)) (Answer, error) {
-	for deadline := time.Now().Add(settleTimeout); ; {
+	for {
 		answer, err := send()
-		if err != nil || answer.Status != http.StatusConflict || time.Now().After(deadline) {
+		if err != nil || answer.Status != http.StatusConflict {
 			return answer, err
 		}
 		if !sleep.For(ctx, 10*time.Millisecond) {

@@ -120,15 +120,20 @@ func TestSettleWaitsForTheEndOfTheReservation(t *testing.T) {
 }
 
 func TestLoadCountsFailuresSeparately(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
 	failure := errors.New("locked")
 	w := workload{"every other", func(_ context.Context, _ *seeded, number int) error {
-		if number%2 == 0 {
+		switch {
+		case number == 100:
+			cancel()
+		case number%2 == 0:
 			return failure
 		}
 		return nil
 	}}
-	r, err := load(t.Context(), nil, w, 4, 10*time.Millisecond)
-	require.NoError(t, err)
+	r, err := load(ctx, nil, w, 4, time.Hour)
+	require.ErrorIs(t, err, context.Canceled)
+	require.GreaterOrEqual(t, r.failed, 49)
 	require.Positive(t, r.perSecond)
 	require.ErrorIs(t, r.err, failure)
 	var b strings.Builder

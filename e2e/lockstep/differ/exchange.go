@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ironstate/ironstate/states"
 )
@@ -62,9 +61,6 @@ func (a Answer) String() string { return fmt.Sprintf("%d %s", a.Status, a.Body) 
 // host is the name by which both sides are asked, so that links are equal.
 const host = "ironic.example.org"
 
-// requestTimeout bounds one request.
-const requestTimeout = time.Minute
-
 // client sends requests to one side.
 type client struct {
 	endpoint string
@@ -76,7 +72,6 @@ func newClient(endpoint string, series states.Series) *client {
 	return &client{endpoint, series, &http.Client{
 		// The server of 39.0.0 closes connections that have been idle for a while.
 		Transport:     &http.Transport{DisableCompression: true, DisableKeepAlives: true},
-		Timeout:       requestTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// restTimeout bounds how long work on a node may take.
-const restTimeout = 30 * time.Second
+// restTimeout bounds how long work on an object may take. Nothing tells that work which hangs on one side does not end:
+// only such a difference takes this long.
+const restTimeout = 5 * time.Minute
 
 // records are the objects of one kind, by UUID.
 type records map[string]map[string]any
