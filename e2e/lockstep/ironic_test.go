@@ -58,7 +58,9 @@ func TestAnIronicInAFolderLeavesNoProcessBehind(t *testing.T) {
 			running := family(t, i.dir)
 			require.NotEmpty(t, running)
 			require.NoError(t, i.Close())
-			until(t, func() bool { return !slices.ContainsFunc(running, func(id int) bool { return syscall.Kill(id, 0) == nil }) })
+			until(t, func() bool {
+				return !slices.ContainsFunc(running, func(id int) bool { return syscall.Kill(id, 0) == nil })
+			})
 		})
 	}
 }
