@@ -6,7 +6,6 @@ import (
 	"context"
 	"net/http"
 	"testing"
-	"time"
 
 	metal3api "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	"github.com/metal3-io/baremetal-operator/pkg/provisioner"
@@ -63,7 +62,7 @@ func TestManualCleaningIsNotAbortedWhenItsHostIsDeleted(t *testing.T) {
 		default:
 		}
 	}
-	require.Eventually(t, func() bool { return s.node()["provision_state"] == states.CleanWait.String() }, time.Minute, time.Millisecond)
+	s.await(func() bool { return s.node()["provision_state"] == states.CleanWait.String() })
 	powerOff := func(mode metal3api.AutomatedCleaningMode) provisioner.Result {
 		result, err := s.provisioner().PowerOff(t.Context(), metal3api.RebootModeHard, true, mode)
 		require.NoError(t, err)
@@ -86,10 +85,10 @@ func TestManualCleaningIsNotAbortedWhenItsHostIsDeleted(t *testing.T) {
 	// The service takes the abort, which powers the machine off, so that the host can be deleted.
 	status, answer := s.request(http.MethodPut, "/v1/nodes/"+s.nodeName()+"/states/provision", map[string]any{"target": corrected})
 	require.Equal(t, http.StatusAccepted, status, answer)
-	require.Eventually(t, func() bool {
+	s.await(func() bool {
 		n = s.node()
 		return n["provision_state"] == states.CleanFail.String() && n["reservation"] == nil
-	}, time.Minute, time.Millisecond)
+	})
 	require.Equal(t, states.Manageable.String(), n["target_provision_state"])
 	require.Empty(t, s.until(func(p provisioner.Provisioner) (provisioner.Result, error) {
 		return p.PowerOff(t.Context(), metal3api.RebootModeHard, true, s.cleaning)

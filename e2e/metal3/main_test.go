@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -77,7 +78,7 @@ func serveAPI(t *testing.T, config conductor.Config, f *front) (url string) {
 	redfish, err := hardware.NewRedfish(hardware.Config{APIURL: url, DefaultDeploy: "direct", Client: client})
 	require.NoError(t, err)
 	config.Store, config.Hardware = &conductor.Memory{}, map[string]conductor.Hardware{"redfish": redfish}
-	config.LockedInterval, config.LockedRetries, config.SkipPowerSync = 10*time.Millisecond, 500, config.Power.Interval == 0
+	config.LockedInterval, config.LockedRetries, config.SkipPowerSync = 10*time.Millisecond, math.MaxInt, config.Power.Interval == 0
 	config.AgentAddress = conductor.AgentNetworks{netip.MustParsePrefix("127.0.0.0/8")}.Check
 	c, err := conductor.New(config)
 	require.NoError(t, err)
@@ -170,18 +171,25 @@ func (s *site) provisioner() provisioner.Provisioner {
 // message of the result.
 func (s *site) until(call func(provisioner.Provisioner) (provisioner.Result, error)) (message string) {
 	s.Helper()
-	for begun := time.Now(); time.Since(begun) < 10*time.Minute; time.Sleep(5 * time.Millisecond) {
+	s.await(func() bool {
 		if s.restart != nil {
 			s.restart.ifReached(s)
 		}
 		result, err := call(s.provisioner())
 		require.NoError(s, err)
-		if !result.Dirty || result.ErrorMessage != "" {
-			return result.ErrorMessage
-		}
+		message = result.ErrorMessage
+		return !result.Dirty || message != ""
+	})
+	return message
+}
+
+// await polls until a condition is true, as the operator does. The timeout of go test is the only limit.
+func (s *site) await(condition func() bool) {
+	s.Helper()
+	for !condition() {
+		require.NoError(s, s.Context().Err())
+		time.Sleep(5 * time.Millisecond)
 	}
-	require.Fail(s, "the operation does not end", "%+v", s.node())
-	return ""
 }
 
 // register registers the host and returns the error message.

@@ -85,7 +85,7 @@ func (s *site) deprovision() {
 // requireRunning waits until the machine runs a disk or an image.
 func (s *site) requireRunning(what string) {
 	s.Helper()
-	require.Eventually(s, func() bool { return s.machine.Running() == what }, time.Minute, time.Millisecond)
+	s.await(func() bool { return s.machine.Running() == what })
 }
 
 // prepare prepares the host as the operator does, and returns the error message. After a failure it starts again.

@@ -143,7 +143,7 @@ func TestPowerOfAHostThatStaysOn(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, result.Dirty)
 	require.Len(t, s.events, 1, "the request for a reboot is accepted")
-	require.Eventually(t, func() bool { return s.node()["target_power_state"] == nil }, time.Minute, time.Millisecond)
+	s.await(func() bool { return s.node()["target_power_state"] == nil })
 	require.Equal(t, "On", s.bmc.Power("1"))
 }
 
@@ -161,18 +161,17 @@ func TestDataImageIsAttachedAndDetached(t *testing.T) {
 	}
 	const image = "http://images.invalid/data.iso"
 	require.NoError(t, s.provisioner().AttachDataImage(t.Context(), image))
-	require.Eventually(t, attached, time.Minute, 5*time.Millisecond)
+	s.await(attached)
 	require.Equal(t, image, s.bmc.Media("CD"))
 	require.NoError(t, s.provisioner().DetachDataImage(t.Context()))
-	require.Eventually(t, func() bool { return !attached() }, time.Minute, 5*time.Millisecond)
+	s.await(func() bool { return !attached() })
 	require.Empty(t, s.bmc.Media("CD"))
 }
 
 func TestHealth(t *testing.T) {
 	s := startWith(t, conductor.Config{Power: powersync.Config{Interval: 10 * time.Millisecond}})
 	require.Empty(t, s.register(false))
-	require.Eventually(t, func() bool { return s.provisioner().GetHealth(t.Context()) == provisioner.HealthOK }, time.Minute,
-		5*time.Millisecond)
+	s.await(func() bool { return s.provisioner().GetHealth(t.Context()) == provisioner.HealthOK })
 }
 
 func TestFirmwareComponents(t *testing.T) {
@@ -198,11 +197,11 @@ func TestHostIsDetachedFromADeployment(t *testing.T) {
 			data := provisioner.ProvisionData{Image: metal3api.Image{URL: s.serve(agenttest.Image(4<<20, 7)) + "/x.raw",
 				DiskFormat: new("raw"), Checksum: "00",
 				ChecksumType: metal3api.SHA256}, HostConfig: hostConfig{}, BootMode: metal3api.UEFI}
-			require.Eventually(t, func() bool {
+			s.await(func() bool {
 				_, err := s.provisioner().Provision(t.Context(), data, false)
 				require.NoError(t, err)
 				return s.node()["provision_state"] == states.DeployWait.String()
-			}, time.Minute, 5*time.Millisecond)
+			})
 			require.Empty(t, s.until(func(p provisioner.Provisioner) (provisioner.Result, error) { return p.Detach(t.Context(), true) }))
 			require.Nil(t, s.node())
 		})

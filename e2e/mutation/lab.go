@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -37,12 +38,13 @@ type lab struct {
 	root    string
 	scratch string            // a folder
 	suites  map[string]*suite // by the folder of the changed code
+	slower  time.Duration     // the factor of the time that tests may take
 }
 
 // newLab returns a lab for mutants of these packages. The workers prepare the targets concurrently. It returns an error
 // if a package's tests fail without a mutant.
 func newLab(ctx context.Context, root string, targets []target, workers int) (_ *lab, err error) {
-	l := &lab{suites: map[string]*suite{}}
+	l := &lab{suites: map[string]*suite{}, slower: 1}
 	if l.root, err = filepath.Abs(root); err != nil {
 		return nil, err
 	}
@@ -106,11 +108,30 @@ func (l *lab) tryAll(ctx context.Context, mutants []mutant, workers int, add fun
 	return context.Cause(ctx)
 }
 
+// tryListed is tryAll with a list of mutants that have to live. If one of these times out, which a busy machine can
+// cause, it is tried again after the others, alone and with ten times the time, and that outcome counts.
+func (l *lab) tryListed(ctx context.Context, mutants []mutant, workers int, listed map[string]string, add func(mutant, outcome)) error {
+	var again []mutant
+	err := l.tryAll(ctx, mutants, workers, func(m mutant, o outcome) {
+		if listed[m.String()] != "" && o == timedOut {
+			again = append(again, m)
+			return
+		}
+		add(m, o)
+	})
+	if err != nil {
+		return err
+	}
+	l.slower = 10
+	defer func() { l.slower = 1 }()
+	return l.tryAll(ctx, again, 1, add)
+}
+
 // try tries one mutant; name is the name of a folder that no other worker uses.
 func (l *lab) try(ctx context.Context, name string, m mutant) (outcome, error) {
 	s := l.suites[path.Dir(m.file)]
 	if m.kind != alone {
-		return s.trySwitched(ctx, m)
+		return s.trySwitched(ctx, m, l.slower)
 	}
 	files := map[string][]byte{m.file: m.apply(s.files[m.file])}
 	for _, b := range s.binaries {
@@ -129,7 +150,7 @@ func (l *lab) try(ctx context.Context, name string, m mutant) (outcome, error) {
 		}
 		changed := *b
 		changed.file = file
-		if result, err := changed.tryTests(ctx, b.all); err != nil || result != lived {
+		if result, err := changed.tryTests(ctx, b.all, l.slower); err != nil || result != lived {
 			return result, err
 		}
 	}

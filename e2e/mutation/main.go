@@ -123,7 +123,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	commit := flags.String("commit", "",
 		"sample by this `commit`: its hash is the seed, and mutants of the files that the commit touches come first")
 	n := flags.Int("n", 20, "with -commit, the `number` of mutants of the files that the commit touches, and of the other files")
-	workers := flags.Int("workers", 1, "the number of packages to prepare, and then of mutants to try, concurrently, 1 to the number of CPUs")
+	workers := flags.Int("workers", 1, "the number of packages to prepare, and then of mutants to try, concurrently, 1 to the number of CPUs or 2")
 	verbose := flags.Bool("v", false, "print every mutant and its outcome")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err
@@ -132,7 +132,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	if err != nil {
 		return program.Usagef("-run: %v", err)
 	}
-	if err := program.Between("workers", *workers, 1, runtime.NumCPU()); err != nil {
+	if err := program.Between("workers", *workers, 1, max(2, runtime.NumCPU())); err != nil {
 		return err
 	}
 	all, err := findAll(".", targets)
@@ -163,7 +163,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	}
 	defer lab.close()
 	report := &report{out: out, verbose: *verbose, listed: listed, counts: map[string]*counts{}}
-	if err := lab.tryAll(ctx, chosen, *workers, report.add); err != nil {
+	if err := lab.tryListed(ctx, chosen, *workers, listed, report.add); err != nil {
 		return err
 	}
 	return report.end()

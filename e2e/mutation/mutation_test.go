@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,6 +145,42 @@ func TestPanics(t *testing.T) {
 	require.Equal(t, killed, got["p/p.go Panics: recover() != nil => recover() == nil"])
 	require.Equal(t, killed, got["p/p.go Deferred: n - 1 => n + 1"])
 	require.Len(t, got, len(all))
+}
+
+// The mutant takes longer than the tests of a mutant may at first.
+func TestAListedMutantThatTimesOutIsTriedAgain(t *testing.T) {
+	needs.Time(t)
+	root := module(t, `package p
+
+import "time"
+
+func Waits(n int) {
+	if n > 3 {
+		time.Sleep(8 * time.Second)
+	}
+}
+`, `package p
+
+import "testing"
+
+func TestWaits(t *testing.T) { Waits(3) }
+`)
+	p := []target{of("p")}
+	all, err := findAll(root, p)
+	require.NoError(t, err)
+	lab, err := newLab(t.Context(), root, p, 1)
+	require.NoError(t, err)
+	defer lab.close()
+	slow := "p/p.go Waits: n > 3 => n >= 3"
+	for _, test := range []struct {
+		listed map[string]string
+		want   outcome
+	}{{nil, timedOut}, {map[string]string{slow: "a reason"}, lived}} {
+		got := map[string]outcome{}
+		only := slices.DeleteFunc(slices.Clone(all), func(m mutant) bool { return m.String() != slow })
+		require.NoError(t, lab.tryListed(t.Context(), only, 1, test.listed, func(m mutant, o outcome) { got[m.String()] = o }))
+		require.Equal(t, map[string]outcome{slow: test.want}, got)
+	}
 }
 
 func TestTestsThatFailWithoutAMutantAreAnError(t *testing.T) {

@@ -129,7 +129,7 @@ func (b *binary) observe(ctx context.Context, reached string) error {
 
 // trySwitched tries a mutant in the suite's binaries with the tests that reach its unit. Until a test reaches the unit,
 // the mutant behaves as the original code does.
-func (s *suite) trySwitched(ctx context.Context, m mutant) (outcome, error) {
+func (s *suite) trySwitched(ctx context.Context, m mutant, slower time.Duration) (outcome, error) {
 	at := s.slots[m.String()]
 	active := activeName + "=" + at.active
 	result := uncovered
@@ -139,7 +139,7 @@ func (s *suite) trySwitched(ctx context.Context, m mutant) (outcome, error) {
 			continue
 		}
 		var err error
-		if result, err = b.tryTests(ctx, reaching, active); err != nil || result != lived {
+		if result, err = b.tryTests(ctx, reaching, slower, active); err != nil || result != lived {
 			return result, err
 		}
 	}
@@ -147,14 +147,14 @@ func (s *suite) trySwitched(ctx context.Context, m mutant) (outcome, error) {
 }
 
 // tryTests runs tests: those that killed the mutants before this one first, then the others in
-// groups, the fastest first.
-func (b *binary) tryTests(ctx context.Context, tests []test, env ...string) (outcome, error) {
+// groups, the fastest first. Their time limit is multiplied by slower.
+func (b *binary) tryTests(ctx context.Context, tests []test, slower time.Duration, env ...string) (outcome, error) {
 	for _, some := range b.killers.first(tests) {
 		limit := 5 * time.Second
 		for _, t := range some {
 			limit += 5 * t.took
 		}
-		output, err := b.run(ctx, some, limit, env...)
+		output, err := b.run(ctx, some, slower*limit, env...)
 		var failed *exec.ExitError
 		switch {
 		case ctx.Err() != nil:
