@@ -123,7 +123,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	commit := flags.String("commit", "",
 		"sample by this `commit`: its hash is the seed, and mutants of the files that the commit touches come first")
 	n := flags.Int("n", 20, "with -commit, the `number` of mutants of the files that the commit touches, and of the other files")
-	workers := flags.Int("workers", 1, "the number of packages to prepare, and then of mutants to try, concurrently, 1 to the number of CPUs or 2")
+	workers := flags.Int("workers", 1, "how many packages are prepared, and then mutants tried, concurrently: 1 to the number of CPUs, or 2")
 	verbose := flags.Bool("v", false, "print every mutant and its outcome")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err
