@@ -49,7 +49,7 @@ func gate(args []string, in io.Reader, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	list, err := parse(string(file))
+	list, err := parseList(string(file))
 	if err != nil {
 		return fmt.Errorf("%s: %w", *path, err)
 	}
@@ -77,7 +77,7 @@ var parts = map[string]string{"systems": needs.Systems, "chance": needs.Search, 
 // leftOut has the tests that the gate leaves out.
 type leftOut map[test]row
 
-func parse(text string) (leftOut, error) {
+func parseList(text string) (leftOut, error) {
 	list := leftOut{}
 	for number, line := range strings.Split(text, "\n") {
 		fields := strings.Fields(line)
@@ -126,8 +126,8 @@ type result struct {
 	failed  bool
 }
 
-// event is a line of "go test -json", see "go doc test2json".
-type event struct {
+// testEvent is a line of "go test -json", see "go doc test2json".
+type testEvent struct {
 	Action, Package, ImportPath, Test, Output string
 }
 
@@ -142,7 +142,7 @@ func read(in io.Reader, out io.Writer) (result, error) {
 	run := result{actions: map[test]string{}}
 	outputs := map[test]*strings.Builder{}
 	for decoder := json.NewDecoder(in); ; {
-		var e event
+		var e testEvent
 		if err := decoder.Decode(&e); errors.Is(err, io.EOF) {
 			return run, nil
 		} else if err != nil {

@@ -56,7 +56,7 @@ func TestASkippedTestHasALine(t *testing.T) {
 				test.events[i] = strings.Replace(e, "  ", " / ", 1)
 			}
 			t.Setenv("IRONSTATE_TEST_TREES", test.trees)
-			err := gate([]string{"-list", file(t), "-asked", test.asked}, strings.NewReader(output(test.events...)), io.Discard, io.Discard)
+			err := gate([]string{"-list", listFile(t), "-asked", test.asked}, strings.NewReader(output(test.events...)), io.Discard, io.Discard)
 			if test.want == "" {
 				require.NoError(t, err)
 				return
@@ -66,7 +66,7 @@ func TestASkippedTestHasALine(t *testing.T) {
 	}
 }
 
-func file(t *testing.T) string {
+func listFile(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "left-out")
 	require.NoError(t, os.WriteFile(path, []byte(list), 0o600))
 	return path
@@ -82,24 +82,24 @@ func TestTheOutputOfWhatFailedIsPrinted(t *testing.T) {
 {"Action":"build-output","ImportPath":"x","Output":"x.go:1: undefined\n"}
 `
 	var out strings.Builder
-	require.ErrorIs(t, gate([]string{"-list", file(t)}, strings.NewReader(in), &out, io.Discard), errFailed)
+	require.ErrorIs(t, gate([]string{"-list", listFile(t)}, strings.NewReader(in), &out, io.Discard), errFailed)
 	require.Equal(t, "loud\nFAIL\tgithub.com/ironstate/ironstate/machine\t1s\nx.go:1: undefined\n", out.String())
 
-	require.ErrorContains(t, gate([]string{"-list", file(t)}, strings.NewReader("ok\n"), io.Discard, io.Discard), "no output of go test -json")
+	require.ErrorContains(t, gate([]string{"-list", listFile(t)}, strings.NewReader("ok\n"), io.Discard, io.Discard), "no output of go test -json")
 	build := `{"Action":"build-fail","ImportPath":"x"}`
-	require.ErrorIs(t, gate([]string{"-list", file(t)}, strings.NewReader(build), io.Discard, io.Discard), errFailed)
+	require.ErrorIs(t, gate([]string{"-list", listFile(t)}, strings.NewReader(build), io.Discard, io.Discard), errFailed)
 }
 
 func TestTheTestsOfAPartArePatterns(t *testing.T) {
 	var out strings.Builder
-	require.NoError(t, gate([]string{"-list", file(t), "-rows", "load"}, nil, &out, io.Discard))
+	require.NoError(t, gate([]string{"-list", listFile(t), "-rows", "load"}, nil, &out, io.Discard))
 	require.Equal(t, ". ^(TestFlood|TestPeak)$\n", out.String())
-	require.ErrorIs(t, gate([]string{"-list", file(t), "-rows", "none"}, nil, io.Discard, io.Discard), program.ErrUsage)
+	require.ErrorIs(t, gate([]string{"-list", listFile(t), "-rows", "none"}, nil, io.Discard, io.Discard), program.ErrUsage)
 }
 
 func TestALineHasAForm(t *testing.T) {
 	for _, text := range []string{"systems etcd", "other etcd TestX", "systems a b c d", "load . TestX\nchance . TestX"} {
-		_, err := parse(text)
+		_, err := parseList(text)
 		require.ErrorContains(t, err, "line ", "%q", text)
 	}
 }

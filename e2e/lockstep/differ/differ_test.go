@@ -144,6 +144,7 @@ func TestARefusalThatDiffersMayHaveLockedANodeOnOneSideOnly(t *testing.T) {
 }
 
 func TestARunEndsWithItsContext(t *testing.T) {
+	needs.Time(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := Run{Seed: seed, Requests: 1}.Do(ctx)
