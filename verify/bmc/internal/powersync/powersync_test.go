@@ -8,6 +8,7 @@ package powersync_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,18 +30,19 @@ type fixture struct {
 	last  powersync.Event
 }
 
-func newFixture(t *testing.T, c bmc.Config, power states.Power) *fixture {
+// newFixture makes a fixture of a node whose BMC has the configuration that c points to.
+func newFixture(t *testing.T, c *bmc.Config, power states.Power) *fixture {
 	t.Helper()
 	driver, err := bmc.NewDriver(bmc.DriverConfig{
 		Sessions: 1,
-		Lookup:   func(context.Context, string) (bmc.Config, error) { return c, nil },
+		Lookup:   func(context.Context, string) (bmc.Config, error) { return *c, nil },
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, driver.Close(context.Background())) })
 	h := new(fixture)
 	h.store.Put(powersync.Record{ID: "a", ProvisionState: states.Active, Power: power})
 	h.Syncer, err = powersync.New(powersync.Config{
-		Store: &h.store, Driver: driver, Policy: powersync.Policy{MaxRetries: 1}, Timeout: 20 * time.Second, Poll: 10 * time.Millisecond,
+		Store: &h.store, Driver: driver, Policy: powersync.Policy{MaxRetries: 1}, Timeout: time.Hour, Poll: 10 * time.Millisecond,
 		OnEvent: func(e powersync.Event) { h.last = e },
 	})
 	require.NoError(t, err)
@@ -71,14 +73,14 @@ func (h *fixture) record(t *testing.T) powersync.Record {
 	return r
 }
 
-func startRedfish(t *testing.T, power string) (*bmctest.Redfish, bmc.Config) {
+func startRedfish(t *testing.T, power string) (*bmctest.Redfish, *bmc.Config) {
 	t.Helper()
 	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "1", Power: power}}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	return server, bmc.Config{
+	return server, &bmc.Config{
 		Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool, Protocol: "redfish",
-		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword), Timeout: 2 * time.Second,
+		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword), Timeout: time.Hour,
 	}
 }
 
@@ -108,11 +110,15 @@ func TestRedfishFaultsEndInMaintenanceAndRecovery(t *testing.T) {
 			server, config := startRedfish(t, "On")
 			h := newFixture(t, config, states.PowerOn)
 			server.AddFault(fault)
+			if strings.HasPrefix(fault.Do.String(), "HangAfter") {
+				config.Timeout = 2 * time.Second
+			}
 			first := h.sync(t)
 			require.True(t, first == powersync.ReadFailed || first == powersync.Forced, "%v", first)
 			require.Equal(t, powersync.IntoMaintenance, h.sync(t))
 			require.NotContains(t, h.record(t).LastError, bmctest.DefaultPassword)
 			require.NoError(t, server.ClearFaults())
+			config.Timeout = time.Hour
 			require.Equal(t, powersync.Recovered, h.recovery(t))
 			require.Equal(t, states.PowerOn, h.record(t).Power)
 			require.False(t, h.record(t).Maintenance)
@@ -139,17 +145,15 @@ func TestRedfishPowerIsSetOnPurpose(t *testing.T) {
 	}
 }
 
-func startIPMI(t *testing.T, power string) (*bmctest.IPMI, bmc.Config) {
+func startIPMI(t *testing.T, power string) (*bmctest.IPMI, *bmc.Config) {
 	t.Helper()
 	needs.Programs(t, "ipmi_sim", "ipmitool")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	server, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{Power: power})
+	server, err := bmctest.NewIPMI(t.Context(), bmctest.IPMIConfig{Power: power})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	return server, bmc.Config{
+	return server, &bmc.Config{
 		Host: server.Host, IPMIPort: server.Port, Protocol: "ipmi",
-		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword), Timeout: 3 * time.Second,
+		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword), Timeout: time.Hour,
 	}
 }
 
@@ -164,6 +168,7 @@ func TestIPMISwitchedOffKilledAndRestarted(t *testing.T) {
 	require.Equal(t, powersync.Equal, h.sync(t))
 
 	server.Kill()
+	config.Timeout = time.Second
 	require.Equal(t, powersync.ReadFailed, h.sync(t))
 	require.Equal(t, powersync.IntoMaintenance, h.sync(t))
 	require.Equal(t, states.PowerOn, h.record(t).Power)
@@ -171,6 +176,7 @@ func TestIPMISwitchedOffKilledAndRestarted(t *testing.T) {
 	require.ErrorIs(t, h.last.Err, verify.Timeout)
 
 	require.NoError(t, server.Restart(t.Context()))
+	config.Timeout = time.Hour
 	require.Equal(t, powersync.Recovered, h.recovery(t))
 	require.Equal(t, states.PowerOn, h.record(t).Power)
 	require.Equal(t, powersync.Equal, h.sync(t))
