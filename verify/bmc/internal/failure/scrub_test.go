@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	_ "github.com/ironstate/ironstate/internal/rapidseed"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 

@@ -41,7 +41,8 @@ func TestAFloodIsReadUpToTheLimits(t *testing.T) {
 		answer   = 256 << 10
 		buffered = 8 << 10 // read ahead, with the header of an answer
 	)
-	text, gzips := strings.Repeat("A", 4096), ok+"Content-Encoding: gzip\r\n\r\n"
+	text, chunks := strings.Repeat("A", 4096), strings.Repeat("1\r\nA\r\n", 600)
+	const gzips = ok + "Content-Encoding: gzip\r\n\r\n"
 	for name, test := range map[string]struct {
 		begin, more string
 		limit       int64 // of the answer's body
@@ -51,7 +52,7 @@ func TestAFloodIsReadUpToTheLimits(t *testing.T) {
 		"a body without end":            {ok + "\r\n", text, answer, answer, errAnswer.Error()},
 		"a body of that length":         {ok + "Content-Length: 1000000000000\r\n\r\n", text, answer, answer, errAnswer.Error()},
 		"more than all answers may be":  {ok + "\r\n", text, 2 * most, most, errBytes.Error()},
-		"chunks without end":            {ok + "Transfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\nA\r\n", 600), answer, most, errBytes.Error()},
+		"chunks without end":            {ok + "Transfer-Encoding: chunked\r\n\r\n", chunks, answer, most, errBytes.Error()},
 		"an error without end":          {"HTTP/1.1 500 No\r\n\r\n", text, answer, errorBytes, ""},
 		"a header without end":          {ok + "A: ", text, answer, maxHeader, errHeader.Error()},
 		"headers without end":           {ok, strings.Repeat("A: A\r\n", 600), answer, maxHeader, "header"},
