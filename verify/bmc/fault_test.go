@@ -3,6 +3,7 @@
 package bmc_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -174,7 +175,9 @@ func verifyFaulty(t *testing.T, server *bmctest.Redfish, set ...func(*bmc.Config
 	}
 	node, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}})
 	require.NoError(t, err)
-	power, err := verify.Manage(t.Context(), node, newVerifier(t, config))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // without a deadline, Manage waits for a minute
+	defer cancel()
+	power, err := verify.Manage(ctx, node, newVerifier(t, config))
 	logins := server.Logins()
 	require.LessOrEqual(t, logins.Attempts-logins.Succeeded, 1)
 	if err != nil {
