@@ -5,6 +5,7 @@
 package bmctest_test
 
 import (
+	"errors"
 	"net"
 	"syscall"
 	"testing"
@@ -31,8 +32,13 @@ func TestRefuseKeepsThePort(t *testing.T) {
 			require.Equal(t, 200, ask(t, bmc, "GET", "/redfish/v1/", "").StatusCode)
 		}
 		require.NoError(t, bmc.Close())
-		again := newRedfish(t, bmctest.RedfishConfig{Addr: bmc.Addr})
-		require.Equal(t, bmc.Addr, again.Addr, "Close gives the port back")
+		again, err := bmctest.NewRedfish(bmctest.RedfishConfig{Addr: bmc.Addr})
+		for errors.Is(err, syscall.EADDRINUSE) { // by a connection of another process, which was faster
+			again, err = bmctest.NewRedfish(bmctest.RedfishConfig{Addr: bmc.Addr})
+		}
+		require.NoError(t, err, "Close gives the port back")
+		require.Equal(t, bmc.Addr, again.Addr)
+		require.NoError(t, again.Close())
 	}
 }
 
