@@ -229,10 +229,7 @@ func TestRescueEndsTheAPIAfterTheAnswer(t *testing.T) {
 	require.Equal(t, "SUCCEEDED", answer["command_status"])
 	require.Equal(t, "$6$hash", a.machine.RescuePassword())
 	require.Equal(t, "rescue", a.machine.Running())
-	require.Eventually(t, func() bool {
-		_, _, err := a.do("GET", "/v1/commands/", "")
-		return err != nil
-	}, time.Minute, time.Millisecond)
+	a.awaitEnd()
 }
 
 func TestInspectionDataAreSentBeforeTheLookup(t *testing.T) {

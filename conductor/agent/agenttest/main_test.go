@@ -42,7 +42,10 @@ func ironic(t *testing.T, answer func(line string) (int, any)) (url string, requ
 		var body map[string]any
 		_ = json.NewDecoder(r.Body).Decode(&body)
 		line := r.Method + " " + r.URL.RequestURI()
-		requests <- request{line, r.Header.Get("X-OpenStack-Ironic-API-Version"), body}
+		select {
+		case requests <- request{line, r.Header.Get("X-OpenStack-Ironic-API-Version"), body}:
+		case <-r.Context().Done(): // the machine is closed
+		}
 		status, value := answer(line)
 		w.WriteHeader(status)
 		if value != nil {
@@ -108,14 +111,18 @@ func (a *agent) connect() {
 // await returns the next request of a line.
 func (a *agent) await(line string) request {
 	a.Helper()
-	for timeout := time.After(time.Minute); ; {
-		select {
-		case r := <-a.requests:
-			if r.line == line {
-				return r
-			}
-		case <-timeout:
-			require.Fail(a, "no request", "%s", line)
+	for {
+		if r := <-a.requests; r.line == line {
+			return r
+		}
+	}
+}
+
+// awaitEnd sends requests until the agent's API answers no longer.
+func (a *agent) awaitEnd() {
+	for {
+		if _, _, err := a.do("GET", "/v1/commands/", ""); err != nil {
+			return
 		}
 	}
 }
