@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -189,9 +188,6 @@ func TestExplorersSimulationOnNarrowAndWideScreens(t *testing.T) {
 			document.getElementById('simulate-here').click();
 			return true;
 		})()`)
-		require.Eventually(t, func() bool {
-			top := browsertest.Eval[float64](b.Tab, "document.getElementById('walk-title').getBoundingClientRect().top")
-			return top >= 0 && top < 400
-		}, time.Minute, 20*time.Millisecond, "a new walk is in view")
+		b.Until(`((top) => top >= 0 && top < 400)(document.getElementById('walk-title').getBoundingClientRect().top)`) // of a new walk
 	}
 }

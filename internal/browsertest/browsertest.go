@@ -6,6 +6,7 @@ package browsertest
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -31,6 +32,7 @@ type Tab struct {
 	mu       sync.Mutex
 	problems []string // errors of its console, its log and its scripts
 	foreign  []string // requested URLs that are not allowed
+	forgiven []string // texts of errors that are none
 }
 
 // Open opens an empty tab. When the test ends, it fails if a page had errors or requested a URL for
@@ -39,15 +41,14 @@ func Open(t *testing.T, allowed func(address string) bool) *Tab {
 	t.Helper()
 	needs.Programs(t, "chromium")
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1500, 1200))
+		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1500, 1200),
+		chromedp.WSURLReadTimeout(math.MaxInt64))
 	allocator, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	b := &Tab{t: t, allowed: allowed}
 	ctx, cancelTab := chromedp.NewContext(allocator, chromedp.WithListener(b.listen))
-	bounded, cancelTime := context.WithTimeout(ctx, 2*time.Minute)
-	b.ctx = bounded
+	b.ctx = ctx
 	t.Cleanup(func() {
 		b.requireNoProblem()
-		cancelTime()
 		cancelTab()
 		cancel()
 		chromedp.FromContext(ctx).Allocator.Wait()
@@ -78,18 +79,34 @@ func (b *Tab) listen(event any) {
 func (b *Tab) requireNoProblem() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	require.Empty(b.t, b.problems)
+	require.Empty(b.t, slices.DeleteFunc(b.problems, func(problem string) bool {
+		return slices.ContainsFunc(b.forgiven, func(text string) bool { return strings.Contains(problem, text) })
+	}))
 	require.Empty(b.t, b.foreign)
 }
 
-// Forgive removes the errors that contain a text, of which there must be at least one.
+// Forgive allows the errors that contain a text, also later ones, and waits for the first.
 func (b *Tab) Forgive(text string) {
 	b.t.Helper()
+	complains := func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return slices.ContainsFunc(b.problems, func(problem string) bool { return strings.Contains(problem, text) })
+	}
+	for !complains() {
+		time.Sleep(10 * time.Millisecond)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	rest := slices.DeleteFunc(slices.Clone(b.problems), func(p string) bool { return strings.Contains(p, text) })
-	require.Less(b.t, len(rest), len(b.problems), "the browser complains of %s", text)
-	b.problems = rest
+	b.forgiven = append(b.forgiven, text)
+}
+
+// Until waits until a JavaScript expression is true.
+func (b *Tab) Until(expression string) {
+	b.t.Helper()
+	for !Eval[bool](b, "!!("+expression+")") {
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // Do carries actions out.

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -46,7 +45,8 @@ func navigate(t *testing.T, s *service, choice string) *browser {
 // until waits until a JavaScript expression is true.
 func (b *browser) until(what, expression string) {
 	b.t.Helper()
-	require.Eventually(b.t, func() bool { return browsertest.Eval[bool](b.Tab, "!!("+expression+")") }, time.Minute, 20*time.Millisecond, what)
+	b.t.Log("waits until", what)
+	b.Until(expression)
 }
 
 // untilText waits until an element contains a text.
