@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/force/history"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // The user of the clients, whom the conductors' file of users names.
@@ -95,12 +96,12 @@ func attacks(node string) []attack {
 	}
 }
 
-// attackLog counts the attacks and collects those that were accepted.
+// attackLog counts the attacks. Those that were accepted, or not answered without a fault, are findings.
 type attackLog struct {
 	mu                  sync.Mutex
 	refused, unanswered map[string]int // by the name of the attack
 	idle                int            // connections that were opened
-	accepted            []history.Finding
+	found               []history.Finding
 }
 
 // add records the answer to an attack; the status is 0 if there was none. A conductor answers 500 while etcd
@@ -114,32 +115,44 @@ func (l *attackLog) add(a attack, status int) {
 	case a.want != 0 && status == a.want, status >= 400 && status < 500, status == http.StatusServiceUnavailable:
 		l.refused[a.name]++
 	default:
-		l.accepted = append(l.accepted, history.Finding{Rule: "attacks", Text: fmt.Sprintf("%s was answered with %d", a.name, status)})
+		l.found = append(l.found, history.Finding{Rule: "attacks", Text: fmt.Sprintf("%s was answered with %d", a.name, status)})
 	}
 }
 
-// findings returns the attacks that were accepted, and the kinds of attack that were never refused.
+// enough is how often an attack is made without an answer under faults. After their end it is made once more.
+const enough = 20
+
+// complete reports whether idle connections were opened, and each attack was refused or made often enough. It is true
+// with a finding, too, so that nobody waits for the refusal of an attack that is always accepted.
+func (l *attackLog) complete() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.found) > 0 || l.idle > 0 && !slices.ContainsFunc(attacks(""), func(a attack) bool {
+		return l.refused[a.name] == 0 && l.unanswered[a.name] < enough
+	})
+}
+
+// wasRefused reports whether an attack was refused.
+func (l *attackLog) wasRefused(a attack) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused[a.name] > 0
+}
+
+// require adds a finding if a conductor that works has not answered an attack.
+func (l *attackLog) require(a attack, status int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if status == 0 {
+		l.found = append(l.found, history.Finding{Rule: "attacks", Text: a.name + " got no answer after the end of all faults"})
+	}
+}
+
+// findings returns the findings so far.
 func (l *attackLog) findings() []history.Finding {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	found := l.accepted
-	for name, count := range l.unanswered {
-		if count > 20 && l.refused[name] == 0 {
-			found = append(found, history.Finding{Rule: "attacks", Text: fmt.Sprintf("%s got no refusal in %d attempts", name, count)})
-		}
-	}
-	return found
-}
-
-// complete reports whether idle connections were opened and each attack was refused. It is true with a
-// finding, too, so that nobody waits for the refusal of an attack that is always accepted.
-func (l *attackLog) complete() bool {
-	if len(l.findings()) > 0 {
-		return true
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.idle > 0 && !slices.ContainsFunc(attacks(""), func(a attack) bool { return l.refused[a.name] == 0 })
+	return slices.Clone(l.found)
 }
 
 func (l *attackLog) String() string {
@@ -194,24 +207,24 @@ func (a *attacker) run(ctx context.Context, stop <-chan struct{}) {
 			nodes = a.nodes[0]
 		}
 		all := attacks(nodes[a.random.IntN(len(nodes))])
-		a.send(ctx, client, host, all[a.next%len(all)])
+		bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+		a.send(bounded, client, host, all[a.next%len(all)])
+		cancel()
 		a.next++
 	}
 }
 
-// send sends an attack and records its answer.
-func (a *attacker) send(ctx context.Context, client *http.Client, host *conductorProcess, what attack) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
+// send sends an attack, records its answers, and returns the last status, 0 without an answer.
+func (a *attacker) send(ctx context.Context, client *http.Client, host *conductorProcess, what attack) (status int) {
 	if what.raw != "" {
-		for _, status := range a.sendRaw(ctx, host, what.raw) {
+		for _, status = range a.sendRaw(ctx, host, what.raw) {
 			a.log.add(what, status)
 		}
-		return
+		return status
 	}
 	request, err := http.NewRequestWithContext(ctx, what.method, "http://"+host.at.get()+what.path, strings.NewReader(what.body))
 	if err != nil {
-		return
+		return 0
 	}
 	request.Header.Set("X-OpenStack-Ironic-API-Version", "latest")
 	request.Header.Set("Content-Type", "application/json")
@@ -224,11 +237,12 @@ func (a *attacker) send(ctx context.Context, client *http.Client, host *conducto
 	answer, err := client.Do(request)
 	if err != nil {
 		a.log.add(what, 0)
-		return
+		return 0
 	}
 	_, _ = io.Copy(io.Discard, answer.Body)
 	_ = answer.Body.Close()
 	a.log.add(what, answer.StatusCode)
+	return answer.StatusCode
 }
 
 // sendRaw sends bytes on a connection of their own and returns the statuses of the answers, 0 if there is none, until
@@ -250,6 +264,24 @@ func (a *attacker) sendRaw(ctx context.Context, host *conductorProcess, bytes st
 		}
 		statuses = append(statuses, answer.StatusCode)
 		_, _ = io.Copy(io.Discard, answer.Body)
+	}
+}
+
+// attackAgain sends each attack that was not refused so far, when all conductors work. While etcd has no leader it
+// sends the attack again.
+func (a *attacker) attackAgain(ctx context.Context) {
+	a.dialer.Timeout = 0
+	client := &http.Client{Transport: &http.Transport{DialContext: a.dialer.DialContext}}
+	defer client.CloseIdleConnections()
+	for _, what := range attacks(a.nodes[0][0]) {
+		for !a.log.wasRefused(what) && ctx.Err() == nil {
+			status := a.send(ctx, client, a.hosts[0], what)
+			if status != http.StatusInternalServerError {
+				a.log.require(what, status)
+				break
+			}
+			sleep.For(ctx, maxPause)
+		}
 	}
 }
 

@@ -48,9 +48,6 @@ type cluster struct {
 	fail       func(error) // called for a process that ended by itself
 }
 
-// startTimeout bounds the start of the first processes.
-const startTimeout = 2 * time.Minute
-
 // newCluster starts the processes of a cluster, with their files in dir. The caller must
 // call stop, even if newCluster returns an error.
 func newCluster(ctx context.Context, dir string, config config, n *network, fail func(error)) (*cluster, error) {
@@ -64,8 +61,6 @@ func newCluster(ctx context.Context, dir string, config config, n *network, fail
 	if err := errors.Join(build.Ironstate(ctx, program), users); err != nil {
 		return c, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
 	c.store = config.store(c)
 	if err := c.store.start(ctx); err != nil {
 		return c, err

@@ -75,7 +75,7 @@ func TestForce(t *testing.T) {
 }
 
 // However short the time, the faults do not end before each attack was made.
-func TestTheAttacksAreCompleteOnceEachWasRefused(t *testing.T) {
+func TestTheAttacksAreCompleteOnceEachWasRefusedOrMadeOften(t *testing.T) {
 	newLog := func() *attackLog { return &attackLog{refused: map[string]int{}, unanswered: map[string]int{}} }
 	log := newLog()
 	for _, a := range attacks("") {
@@ -89,6 +89,24 @@ func TestTheAttacksAreCompleteOnceEachWasRefused(t *testing.T) {
 	log = newLog()
 	log.add(attacks("")[0], http.StatusOK)
 	require.True(t, log.complete(), "an attack that was accepted is not waited for")
+	require.Len(t, log.findings(), 1)
+
+	log = newLog()
+	log.idle++
+	for _, a := range attacks("") {
+		for range enough {
+			require.False(t, log.complete(), "%v", log)
+			log.add(a, http.StatusInternalServerError)
+		}
+	}
+	require.True(t, log.complete(), "an attack that is not answered is made again after the faults")
+	require.Empty(t, log.findings(), "faults cause it")
+	first := attacks("")[0]
+	require.False(t, log.wasRefused(first))
+	log.require(first, http.StatusUnauthorized)
+	require.Empty(t, log.findings())
+	log.require(first, 0)
+	require.Len(t, log.findings(), 1)
 }
 
 // ending is a writer that calls end after a write that contains the text.

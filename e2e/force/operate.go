@@ -79,14 +79,11 @@ func (c *client) request(ctx context.Context, m *machine, word string) {
 	c.provision(ctx, m.node, word, []string{"deploy." + rebootingStep})
 }
 
-// installTimeout bounds the installation of all machines after the faults.
-const installTimeout = 2 * time.Minute
-
 // install makes every machine's node active once the faults have ended. Those that are active remain so. A failure is a
 // finding.
 func (r *run) install(ctx context.Context) error {
 	begin := time.Now()
-	bounded, cancel := context.WithTimeout(ctx, installTimeout)
+	bounded, cancel := r.recorder.whileChanging(ctx, stuck)
 	defer cancel()
 	var all sync.WaitGroup
 	for i, m := range r.machines.all {
@@ -125,7 +122,7 @@ func (r *run) activate(ctx context.Context, c *client, m *machine) {
 			r.find(history.Finding{
 				Rule: "machines",
 				Node: m.node,
-				Text: fmt.Sprintf("it is in %q %v after the last fault: %s", shown.State, installTimeout, shown.LastError),
+				Text: fmt.Sprintf("it is in %q after the last fault, and nothing was stored for %v: %s", shown.State, stuck, shown.LastError),
 			})
 			return
 		case !ok || shown.Reservation != nil:

@@ -192,6 +192,30 @@ func (r *recorder) await(ctx context.Context, holds func() bool) error {
 	}
 }
 
+// whileChanging returns a context that ends when no version of a node was stored for a time. On a slow machine, work
+// takes longer, but it stores versions.
+func (r *recorder) whileChanging(ctx context.Context, quiet time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		for last, since := -1, time.Now(); time.Since(since) < quiet; {
+			r.mu.Lock()
+			versions, changed := r.versions, r.changed
+			r.mu.Unlock()
+			if versions != last {
+				last, since = versions, time.Now()
+			}
+			select {
+			case <-changed:
+			case <-time.After(min(quiet, time.Second)):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, cancel
+}
+
 // caughtUp reports whether the recorder has read everything that was stored before the
 // call.
 func (r *recorder) caughtUp(ctx context.Context) bool {

@@ -53,6 +53,24 @@ func TestTheRecorderReadsTheLogOfAnyStore(t *testing.T) {
 	})
 }
 
+func TestNodesAreStuckWhenNothingIsStoredForATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stored := write{kind: conductor.KindNode, id: "n", revision: 1, value: []byte(`{"version":1,"uuid":"n","provision_state":"enroll"}`)}
+		r := newRecorder(listed{stored}, states.Latest().Table())
+		changing, cancel := r.whileChanging(t.Context(), stuck)
+		defer cancel()
+		for range 10 {
+			time.Sleep(stuck - 2*time.Second)
+			require.NoError(t, changing.Err())
+			require.NoError(t, r.run(t.Context()))
+		}
+		time.Sleep(stuck - 2*time.Second)
+		require.NoError(t, changing.Err())
+		time.Sleep(4 * time.Second)
+		require.Error(t, changing.Err())
+	})
+}
+
 func TestANodeThatIsDeletedIsAnError(t *testing.T) {
 	r := newRecorder(listed{{kind: conductor.KindNode, id: "n", revision: 1}}, states.Latest().Table())
 	require.ErrorContains(t, r.run(t.Context()), "deleted without a request")

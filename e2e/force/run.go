@@ -184,6 +184,7 @@ func (r *run) newClient(id int) *client {
 // populate creates the nodes.
 func (r *run) populate(ctx context.Context) error {
 	c := r.newClient(0)
+	c.limit = 0
 	defer c.http.CloseIdleConnections()
 	for i := range r.nodeCount {
 		id := nodeID(i)
@@ -252,17 +253,17 @@ func (r *run) hasWorked() bool {
 	return r.requests.count()[history.Accepted] > 0 && r.faults.count.Load() > 0 && r.attacks.complete()
 }
 
-// idleTimeout bounds the time from the end of all faults until all nodes are idle.
-const idleTimeout = 3 * time.Minute
+// stuck is how long nothing is stored after the end of all faults before nodes that are not idle are a finding.
+const stuck = 3 * time.Minute
 
-// settle heals the cluster, waits until every node is idle, and reads every node from every
-// conductor. The check finds a node that is not idle in time.
+// settle heals the cluster, waits until every node is idle, sends the attacks that were not refused so far, and reads
+// every node from every conductor. The check finds a node that does not become idle.
 func (r *run) settle(ctx context.Context) error {
 	begin := time.Now()
 	if err := r.cluster.heal(ctx); err != nil {
 		return err
 	}
-	bounded, cancel := context.WithTimeout(ctx, idleTimeout)
+	bounded, cancel := r.recorder.whileChanging(ctx, stuck)
 	defer cancel()
 	printed := begin
 	_ = r.recorder.await(bounded, func() bool {
@@ -275,8 +276,11 @@ func (r *run) settle(ctx context.Context) error {
 		return len(busy) == 0 && r.recorder.caughtUp(bounded)
 	})
 	r.progress("%8v  after the last fault: %d of %d nodes are idle", time.Since(begin).Round(time.Second), r.figures().idle, r.total())
+	a := r.newAttacker(attackers)
+	a.attackAgain(ctx)
 	for _, host := range r.cluster.conductors {
 		c := r.newClient(r.clients + 1)
+		c.limit = 0
 		for _, id := range slices.Concat(r.nodes, r.machines.nodes()) {
 			if _, ok := c.readAt(ctx, host, id); !ok && ctx.Err() == nil {
 				return fmt.Errorf("%s does not answer for node %s after the end of all faults", host.name, id)
@@ -285,7 +289,9 @@ func (r *run) settle(ctx context.Context) error {
 		c.http.CloseIdleConnections()
 	}
 	// A round of the power sync may have begun since.
-	_ = r.recorder.await(bounded, func() bool { return len(r.recorder.busyNodes()) == 0 && r.recorder.caughtUp(bounded) })
+	again, cancelAgain := r.recorder.whileChanging(ctx, stuck)
+	defer cancelAgain()
+	_ = r.recorder.await(again, func() bool { return len(r.recorder.busyNodes()) == 0 && r.recorder.caughtUp(again) })
 	return ctx.Err()
 }
 
