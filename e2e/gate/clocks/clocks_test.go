@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package clocks finds the clocks that could decide about a test of the gate. It has tests alone.
+package clocks
 
 import (
 	_ "embed"
@@ -89,7 +90,7 @@ func TestNoClockDecidesAboutATestOfTheGate(t *testing.T) {
 	here, err := os.Getwd()
 	require.NoError(t, err)
 	// The path leads through this module, since go test repeats the result of a test if no file in its module has changed.
-	root := os.DirFS(filepath.Dir(here) + "/..")
+	root := os.DirFS(filepath.Join(here, "../..") + "/..")
 	for _, folder := range support {
 		_, err := fs.Stat(root, folder)
 		require.NoError(t, err)
@@ -182,7 +183,11 @@ func TestClocksAreFound(t *testing.T) {
 			func BenchmarkA(b *testing.B) { time.Sleep(1); ofBenchmarks() }
 			func ofBenchmarks() { time.Sleep(2) }
 			func FuzzA(f *testing.F) { time.Sleep(3) }
-			func ExampleA() { time.Sleep(4) }`, want: []string{"FuzzA calls", "ExampleA calls"}},
+			func ExampleA() {
+				time.Sleep(4)
+				// Output: text
+			}
+			func ExampleB() { time.Sleep(5) /* prints something */ }`, want: []string{"FuzzA calls", "ExampleA calls"}},
 		"packages of support": {code: `
 			import "github.com/ironstate/ironstate/support"
 			func TestA(t *testing.T) { synctest.Test(t, func(t *testing.T) { support.InBubbles() }) }

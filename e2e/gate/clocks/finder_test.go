@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package clocks
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ type unit struct {
 	receiver string // of a method
 	usedBy   []use
 	loose    bool // the go command runs it, or something outside uses it
-	tight    bool // a benchmark, which is no part of the gate
+	tight    bool // a benchmark, or an example without output: go test does not run it
 }
 
 // use is the use of a unit by another one. It is safe in a bubble, and after a guard.
@@ -87,7 +87,7 @@ func clocks(files fs.FS, support ...string) ([]clock, error) {
 		if err != nil {
 			return err
 		}
-		syntax, err := parser.ParseFile(f.fset, name, text, parser.SkipObjectResolution)
+		syntax, err := parser.ParseFile(f.fset, name, text, parser.SkipObjectResolution|parser.ParseComments)
 		f.files = append(f.files, file{name, path.Dir(name), syntax})
 		return err
 	})
@@ -123,10 +123,10 @@ func (f *finder) declare(file file) {
 				method := file.folder + " " + decl.Name.Name
 				f.methods[method] = append(f.methods[method], file.folder+" "+name)
 			} else {
-				u.tight = strings.HasPrefix(name, "Benchmark")
-				u.loose = name == "init" || name == "main" || slices.ContainsFunc([]string{"Test", "Fuzz", "Example"}, func(kind string) bool {
+				u.tight = strings.HasPrefix(name, "Benchmark") || strings.HasPrefix(name, "Example") && !file.hasOutput(decl)
+				u.loose = !u.tight && (name == "init" || name == "main" || slices.ContainsFunc([]string{"Test", "Fuzz", "Example"}, func(kind string) bool {
 					return strings.HasSuffix(file.name, "_test.go") && strings.HasPrefix(name, kind)
-				})
+				}))
 			}
 			f.units[file.folder+" "+name] = u
 		case *ast.GenDecl:
@@ -137,6 +137,13 @@ func (f *finder) declare(file file) {
 			}
 		}
 	}
+}
+
+// hasOutput reports whether a function has a comment that says what it prints.
+func (f file) hasOutput(decl *ast.FuncDecl) bool {
+	return slices.ContainsFunc(f.syntax.Comments, func(c *ast.CommentGroup) bool {
+		return decl.Pos() < c.Pos() && c.End() < decl.End() && strings.Contains(strings.ToLower(c.Text()), "output:")
+	})
 }
 
 // learn finds functions that start a bubble or are guards by the functions that it knows. It reports whether it found
