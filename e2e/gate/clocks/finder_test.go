@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -112,6 +113,9 @@ func clocks(files fs.FS, support ...string) ([]clock, error) {
 	return all, nil
 }
 
+// entry matches the functions that the go command runs.
+var entry = regexp.MustCompile(`^(Test|Fuzz|Example|init$|main$)`)
+
 // declare adds the units of a file.
 func (f *finder) declare(file file) {
 	for _, decl := range file.syntax.Decls {
@@ -124,9 +128,7 @@ func (f *finder) declare(file file) {
 				f.methods[method] = append(f.methods[method], file.folder+" "+name)
 			} else {
 				u.tight = strings.HasPrefix(name, "Benchmark") || strings.HasPrefix(name, "Example") && !file.hasOutput(decl)
-				u.loose = !u.tight && (name == "init" || name == "main" || slices.ContainsFunc([]string{"Test", "Fuzz", "Example"}, func(kind string) bool {
-					return strings.HasSuffix(file.name, "_test.go") && strings.HasPrefix(name, kind)
-				}))
+				u.loose = !u.tight && entry.MatchString(name)
 			}
 			f.units[file.folder+" "+name] = u
 		case *ast.GenDecl:
