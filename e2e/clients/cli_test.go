@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/e2e/clients"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // cliFolder has the scenarios of the command line client and the files that their
@@ -53,6 +54,7 @@ func cliBeside(ctx context.Context, t *testing.T, pattern string, side side, bes
 	var results []clients.Result
 	for _, file := range files {
 		s := scenario{
+			ctx:      ctx,
 			client:   baremetal,
 			beside:   other,
 			name:     strings.TrimSuffix(filepath.Base(file), ".txt"),
@@ -94,7 +96,7 @@ func (c *client) run(command string) string {
 	return written(output)
 }
 
-// patience bounds the wait for an expected output. shortPatience is the bound once a
+// patience bounds the wait for an expected output with -rewrite, which may replace it. shortPatience is the bound once a
 // command of the scenario has failed.
 const patience, shortPatience = time.Minute, time.Second
 
@@ -108,11 +110,12 @@ const besidePatience = 20 * time.Second
 //
 //	baremetal          run the command once
 //	baremetal as=NAME  the same; $NAME in later commands stands for its output
-//	eventually         repeat the command until its output is the expected one
+//	eventually         repeat the command until its output is the expected one; once if it is known not to become so
 //
 // All commands are run, even after one has failed. With the flag -rewrite, an output
 // that differs becomes the new expectation, unless the difference is known.
 type scenario struct {
+	ctx      context.Context
 	client   *client
 	beside   *client // nil, or a client whose outputs are expected
 	name     string
@@ -125,16 +128,23 @@ type scenario struct {
 func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	name := s.unique(strings.Join(strings.Fields(d.Input), " "))
 	_, isKnown := s.known[name]
-	deadline := time.Now()
+	rewrite := flag.Lookup("rewrite").Value.String() == "true"
+	repeating, cancel := context.WithCancel(s.ctx)
+	defer cancel()
 	switch {
-	case d.Cmd == "eventually" && isKnown:
-		deadline = deadline.Add(shortPatience)
-	case d.Cmd == "eventually":
-		deadline = deadline.Add(s.patience)
-	case d.Cmd != "baremetal":
+	case d.Cmd == "eventually" && s.beside != nil:
+		repeating, cancel = context.WithTimeout(s.ctx, min(s.patience, besidePatience))
+		defer cancel()
+	case d.Cmd == "eventually" && !isKnown && rewrite:
+		repeating, cancel = context.WithTimeout(s.ctx, s.patience)
+		defer cancel()
+	case d.Cmd == "eventually" && !isKnown:
+	case d.Cmd == "eventually", d.Cmd == "baremetal":
+		cancel() // once
+	default:
 		d.Fatalf(t, "%q is neither baremetal nor eventually", d.Cmd)
 	}
-	got, want, met := s.try(d, deadline)
+	got, want, met := s.try(repeating, d)
 	if !met && !isKnown && d.Cmd == "eventually" {
 		s.patience = shortPatience // later commands are likely to fail too
 	}
@@ -146,35 +156,31 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 			s.beside.values[variable] = s.beside.output
 		}
 	}
-	rewrite := flag.Lookup("rewrite").Value.String() == "true"
 	if rewrite && s.beside == nil && !met && !isKnown {
 		return got
 	}
 	return d.Expected // so that the scenario continues
 }
 
-// try repeats a command until its output is the expected one or the time is over. The output of another server
+// try repeats a command until its output is the expected one or the context has ended. The output of another server
 // is expected at once, but a repeated command ends early only with the scenario's output.
-func (s *scenario) try(d *datadriven.TestData, deadline time.Time) (got, want string, met bool) {
+func (s *scenario) try(ctx context.Context, d *datadriven.TestData) (got, want string, met bool) {
 	text := expectation(d.Expected)
 	if s.beside == nil {
 		for {
 			got = s.client.run(d.Input)
-			if met = text.MatchString(got); met || time.Now().After(deadline) {
+			if met = text.MatchString(got); met || ctx.Err() != nil {
 				return got, d.Expected, met
 			}
-			time.Sleep(100 * time.Millisecond)
+			sleep.For(ctx, 100*time.Millisecond)
 		}
-	}
-	if d.Cmd == "eventually" {
-		deadline = time.Now().Add(min(s.patience, besidePatience))
 	}
 	for {
 		got, want = s.client.run(d.Input), s.beside.run(d.Input)
-		if text.MatchString(got) && text.MatchString(want) || time.Now().After(deadline) {
+		if text.MatchString(got) && text.MatchString(want) || ctx.Err() != nil {
 			return got, want, got == want || strings.Contains(d.Input, "-f yaml") && sameLines(got, want)
 		}
-		time.Sleep(100 * time.Millisecond)
+		sleep.For(ctx, 100*time.Millisecond)
 	}
 }
 

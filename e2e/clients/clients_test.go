@@ -19,21 +19,17 @@ import (
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
-// TestMain permits more parallel tests than there are processors, because the clients
-// spend most of their time waiting between polls.
+// The suites run one after the other: their clients have limits of their own, which many servers at once could exceed.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	for name, value := range map[string]string{"test.parallel": "8", "datadriven-quiet": "true"} {
-		if err := flag.Set(name, value); err != nil {
-			panic(err)
-		}
+	if err := flag.Set("datadriven-quiet", "true"); err != nil {
+		panic(err)
 	}
 	leaks.Main(m)
 }
 
 func TestDebianIronic(t *testing.T) {
 	needs.Time(t)
-	t.Parallel()
 	runClients(t, ofThisMachine, startDebianIronic, knownOfDebian)
 }
 
@@ -50,12 +46,10 @@ var ofThisMachine = generation{sdk: sdkGroups, tempest: 233}
 // runClients runs the suites, each part with its own server.
 func runClients(t *testing.T, g generation, start func(*testing.T) string, known known) {
 	t.Run("cli", func(t *testing.T) {
-		t.Parallel()
 		check(t, known["cli"], cli(bounded(t), t, "*", side{g.Debian, start(t)}, known["cli"]))
 	})
 	runSuites(t, g, start, known)
 	t.Run("gophercloud", func(t *testing.T) {
-		t.Parallel()
 		results, err := clients.Gophercloud(bounded(t), start(t))
 		require.NoError(t, err)
 		require.Len(t, results, 20)
@@ -66,10 +60,8 @@ func runClients(t *testing.T, g generation, start func(*testing.T) string, known
 // runSuites runs the suites of openstacksdk and tempest, each part with its own server.
 func runSuites(t *testing.T, g generation, start func(*testing.T) string, known known) {
 	t.Run("openstacksdk", func(t *testing.T) {
-		t.Parallel()
 		for _, group := range g.sdk {
 			t.Run(group.modules[0], func(t *testing.T) {
-				t.Parallel()
 				results, err := g.SDK(bounded(t), start(t), group.modules...)
 				installed(t, err)
 				require.NoError(t, err)
@@ -79,7 +71,6 @@ func runSuites(t *testing.T, g generation, start func(*testing.T) string, known 
 		}
 	})
 	t.Run("tempest", func(t *testing.T) {
-		t.Parallel()
 		modules, err := g.TempestModules(bounded(t))
 		installed(t, err)
 		require.NoError(t, err)
@@ -130,8 +121,8 @@ func installed(t *testing.T, err error) {
 	needs.Installed(t, !missing, fmt.Sprint(err))
 }
 
-// bounded returns the test's context with a limit a minute below the timeout of go test, so that a
-// suite that hangs fails only its own test.
+// bounded returns the test's context with a limit a minute below the timeout of go test, the only limit of a suite. A
+// suite that hangs then fails by itself, with its output.
 func bounded(t *testing.T) context.Context {
 	deadline, ok := t.Deadline()
 	if !ok {

@@ -24,12 +24,10 @@ import (
 
 func TestConductor(t *testing.T) {
 	needs.Time(t)
-	t.Parallel()
 	program := filepath.Join(t.TempDir(), "conductor")
 	require.NoError(t, build.Ironstate(bounded(t), program))
 	runClients(t, ofThisMachine, func(t *testing.T) string { return startConductor(t, program, "2023.1") }, knownOfConductor)
 	t.Run("gophercloud, the latest series", func(t *testing.T) {
-		t.Parallel()
 		results, err := clients.Gophercloud(bounded(t), startConductor(t, program, states.Latest().String()))
 		require.NoError(t, err)
 		require.Len(t, results, 20)

@@ -27,7 +27,6 @@ var laterScenarios = flag.String("clients.scenarios", "[cls]*e", "`pattern` of t
 // cmd/ironstate in the series of the folder's Ironic. What does not pass is compared with that Ironic.
 func TestClientsOfLaterDebians(t *testing.T) {
 	needs.Time(t)
-	t.Parallel()
 	program := filepath.Join(t.TempDir(), "conductor")
 	require.NoError(t, build.Ironstate(bounded(t), program))
 	folders := slices.DeleteFunc(lockstep.Folders(), func(root string) bool {
@@ -49,7 +48,6 @@ func TestClientsOfLaterDebians(t *testing.T) {
 // runLater runs the suites of the clients of a later Debian, whose number of tests changes with it.
 func runLater(t *testing.T, d clients.Debian, start func(*testing.T) string) {
 	t.Run("cli", func(t *testing.T) {
-		t.Parallel()
 		needs.Turn(t)
 		ours, ironic := side{d, start(t)}, side{d, startIronic(t, d.Root)}
 		results := cliBeside(bounded(t), t, *laterScenarios, ours, &ironic, knownOfLater["cli"])
@@ -62,13 +60,11 @@ func runLater(t *testing.T, d clients.Debian, start func(*testing.T) string) {
 		}
 	})
 	t.Run("openstacksdk", func(t *testing.T) {
-		t.Parallel()
 		modules, err := d.SDKModules(bounded(t))
 		require.NoError(t, err)
 		compareSuite(t, d, start, modules, d.SDK, knownOfLater["openstacksdk"])
 	})
 	t.Run("tempest", func(t *testing.T) {
-		t.Parallel()
 		modules, err := d.TempestModules(bounded(t))
 		require.NoError(t, err)
 		compareSuite(t, d, start, modules, d.Tempest, knownOfLater["tempest"])

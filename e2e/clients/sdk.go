@@ -44,7 +44,7 @@ func (d Debian) SDK(ctx context.Context, endpoint string, modules ...string) ([]
 		files: map[string]string{"clouds.yaml": strings.ReplaceAll(clouds, "ENDPOINT", endpoint)},
 		env: []string{
 			"OS_CLIENT_CONFIG_FILE=clouds.yaml",
-			"OS_TEST_TIMEOUT=120", // timeout of a test in seconds, 5 by default
+			"OS_TEST_TIMEOUT=0", // no timeout of a test, which is 5 s by default
 		},
 	}.run(ctx)
 }

@@ -42,8 +42,8 @@ func Start(ctx context.Context, options Options) (*Ironic, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory := "/dev/shm" // a write to a database waits for no disk there
-	if info, err := os.Stat(memory); err != nil || !info.IsDir() {
+	memory := "/dev/shm" // a write to a database waits for no disk there; TMPDIR names another folder, such as one with more room
+	if info, err := os.Stat(memory); err != nil || !info.IsDir() || os.Getenv("TMPDIR") != "" && options.Root == "" {
 		memory = ""
 	}
 	if memory == "" && options.Root != "" {
