@@ -142,10 +142,7 @@ func (l *lab) create(folder string) {
 	require.NoError(l, err, "%s", output)
 }
 
-const (
-	version = states.APIVersion(82)
-	patient = 5 * time.Minute
-)
+const version = states.APIVersion(82)
 
 // install takes a node from enroll to active and reads the disk of its machine. It returns why that is not possible.
 func (l *lab) install(m entry) error {
@@ -166,7 +163,7 @@ func (l *lab) install(m entry) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", step.target, err)
 		}
-		for began := time.Now(); ; time.Sleep(time.Second) {
+		for ; ; time.Sleep(time.Second) {
 			n, _, err := client.Show(ctx, version, name)
 			if err != nil {
 				return err
@@ -174,8 +171,8 @@ func (l *lab) install(m entry) error {
 			if n.State == step.ends {
 				break
 			}
-			if n.LastError != "" && n.Reservation == "" || time.Since(began) > patient {
-				return fmt.Errorf("%s: it is in %q after %v: %s", step.target, n.State, time.Since(began), n.LastError)
+			if n.LastError != "" && n.Reservation == "" {
+				return fmt.Errorf("%s: it is in %q: %s", step.target, n.State, n.LastError)
 			}
 		}
 	}
@@ -193,14 +190,14 @@ func (l *lab) install(m entry) error {
 
 // accepted sends a request until the node is not locked.
 func (l *lab) accepted(send func() (lockstep.Answer, error)) error {
-	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+	for ; ; time.Sleep(200 * time.Millisecond) {
 		answer, err := send()
 		switch {
 		case err != nil:
 			return err
 		case answer.Fault == "":
 			return nil
-		case answer.Status != http.StatusConflict && answer.Status != http.StatusServiceUnavailable || time.Since(began) > patient:
+		case answer.Status != http.StatusConflict && answer.Status != http.StatusServiceUnavailable:
 			return fmt.Errorf("%d: %s", answer.Status, answer.Fault)
 		}
 	}
