@@ -147,25 +147,46 @@ func (s *server) create(body string) string {
 	return s.do("POST", "/v1/nodes", "latest", body).must(http.StatusCreated)["uuid"].(string)
 }
 
+// until waits until a node has what a test waits for, or is deleted.
+func (s *server) until(ident string, has func(*conductor.Node) bool) {
+	s.t.Helper()
+	ctx := context.Background()
+	n, err := s.conductor.Node(ctx, ident)
+	if err != nil {
+		return
+	}
+	exists := false
+	for change := range s.conductor.WatchNodes(ctx) {
+		switch {
+		case change.UUID == n.UUID && (change.Node == nil || has(change.Node)), change.UUID == "" && !exists:
+			return
+		case change.UUID == n.UUID:
+			exists = true
+		}
+	}
+}
+
+// untilState waits until a node is in a provision state.
+func (s *server) untilState(ident string, want states.State) {
+	s.t.Helper()
+	s.until(ident, func(n *conductor.Node) bool { return n.ProvisionState == want })
+}
+
 // wait waits until a node has no work and no power change in flight.
 func (s *server) wait(ident string) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool {
-		n, err := s.conductor.Node(context.Background(), ident)
-		if err != nil {
-			return true
-		}
+	s.until(ident, func(n *conductor.Node) bool {
 		stable := n.TargetProvisionState == states.NoState || s.conductor.Table().Failed().Has(n.ProvisionState)
 		return n.Reservation == "" && n.TargetPower == states.NoPower && stable
-	}, waitTime, tick)
+	})
 }
 
 // waitAllocation waits until an allocation has a node, or an error.
 func (s *server) waitAllocation(name string) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool {
-		return s.do("GET", "/v1/allocations/"+name, "latest", "").must(http.StatusOK)["state"] != "allocating"
-	}, waitTime, tick)
+	for s.do("GET", "/v1/allocations/"+name, "latest", "").must(http.StatusOK)["state"] == "allocating" {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // provision requests a provision state and waits for the end of the work.
@@ -174,9 +195,3 @@ func (s *server) provision(ident, target string) {
 	s.do("PUT", "/v1/nodes/"+ident+"/states/provision", "latest", `{"target": "`+target+`"}`).must(http.StatusAccepted)
 	s.wait(ident)
 }
-
-// The timeout and the polling interval of require.Eventually.
-const (
-	waitTime = time.Minute
-	tick     = time.Millisecond
-)

@@ -31,14 +31,8 @@ func (s *server) inspecting() (uuid string) {
 		return nil
 	})
 	s.do("PUT", "/v1/nodes/n/states/provision", "latest", `{"target": "inspect"}`).must(http.StatusAccepted)
-	s.untilState("inspect wait")
+	s.untilState("n", states.InspectWait)
 	return uuid
-}
-
-func (s *server) untilState(want string) {
-	s.t.Helper()
-	require.Eventually(s.t, func() bool { return s.do("GET", "/v1/nodes/n", "latest", "").json()["provision_state"] == want },
-		waitTime, tick, want)
 }
 
 const inspectionData = `{"inventory": {
@@ -73,7 +67,7 @@ func TestInspectionDataOfAnAgentEndTheInspection(t *testing.T) {
 				require.Equal(t, uuid, answer["node"].(map[string]any)["uuid"])
 				require.Len(t, answer["config"].(map[string]any)["agent_token"], 43)
 			}
-			s.untilState("manageable")
+			s.untilState("n", states.Manageable)
 			stored := s.do("GET", "/v1/nodes/n/inventory", "latest", "").json()
 			require.Equal(t, map[string]any{"physical_mb": 8192.0}, stored["inventory"].(map[string]any)["memory"])
 			plugins := stored["plugin_data"].(map[string]any)
@@ -106,7 +100,7 @@ func TestUnusableInspectionDataFailTheInspection(t *testing.T) {
 		s := start(t, states.Latest(), api.Config{})
 		s.inspecting()
 		s.do("POST", "/v1/continue_inspection", "", c.body).must(http.StatusAccepted)
-		s.untilState("inspect failed")
+		s.untilState("n", states.InspectFail)
 		require.Contains(t, s.do("GET", "/v1/nodes/n", "latest", "").json()["last_error"], c.want)
 		require.Equal(t, http.StatusNotFound, s.do("GET", "/v1/nodes/n/inventory", "latest", "").status)
 	}
@@ -134,7 +128,7 @@ func TestInspectionUpdatesThePortsOfTheNode(t *testing.T) {
 				`"mac_address": "`+other+`", "client_id": "ff:01"`, 1)
 			require.Contains(t, body, "ff:01")
 			s.do("POST", "/v1/continue_inspection", "latest", body).must(http.StatusAccepted)
-			s.untilState("manageable")
+			s.untilState("n", states.Manageable)
 			pxe, extra := map[string]any{}, map[string]any{}
 			for _, item := range s.do("GET", "/v1/ports?detail=true", "latest", "").json()["ports"].([]any) {
 				port := item.(map[string]any)

@@ -39,7 +39,7 @@ func TestAStepForChildNodesIsTakenWhereIronicHasIt(t *testing.T) {
 		require.Contains(t, a.fault(), want.fault, more)
 	}
 	require.Equal(t, http.StatusAccepted, clean(limit+`["`+child+`"]`).status)
-	s.untilState("clean hold")
+	s.untilState("n", states.CleanHold)
 	steps := s.do("GET", "/v1/nodes/n", "latest", "").json()["driver_internal_info"].(map[string]any)["clean_steps"].([]any)
 	require.Equal(t, map[string]any{"interface": "bios", "step": "factory_reset", "execute_on_child_nodes": true,
 		"limit_child_node_execution": []any{child}}, steps[1])

@@ -291,12 +291,14 @@ func TestARequestThatHasWaitedForTheNodeIsChecked(t *testing.T) {
 	reached, release := s.hold("deploy.deploy")
 	s.do("PUT", "/v1/nodes/n/states/provision", "latest", `{"target": "active"}`).must(http.StatusAccepted)
 	<-reached
-	answers := make(chan reply)
+	answers, retries := make(chan reply), s.conductor.Stats().LockedRetries
 	bodies := []string{`{"target": "service"}`, `{"target": "rescue"}`, `{"target": "deleted", "rescue_password": "x"}`}
 	for _, body := range bodies {
 		go func() { answers <- s.do("PUT", "/v1/nodes/n/states/provision", "latest", body) }()
 	}
-	time.Sleep(5 * time.Millisecond)
+	for s.conductor.Stats().LockedRetries < retries+int64(len(bodies)) {
+		time.Sleep(time.Millisecond)
+	}
 	release()
 	for range bodies {
 		a := <-answers // a conflict if all retries found the node locked

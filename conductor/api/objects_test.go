@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -41,7 +42,11 @@ func TestStoredObjectsAreShownAsTheFileSays(t *testing.T) {
 		_, err := s.store.Create(t.Context(), conductor.Record{Kind: r.Kind, ID: r.ID, Keys: r.Keys, Value: r.Value})
 		require.NoError(t, err)
 	}
-	require.Eventually(t, func() bool { return s.do("GET", "/v1/nodes/n", "latest", "").status == http.StatusOK }, waitTime, tick)
+	for _, r := range records {
+		for s.do("GET", r.Path, "latest", "").status == http.StatusNotFound { // until the conductor has seen the record
+			time.Sleep(time.Millisecond)
+		}
+	}
 	for _, r := range records {
 		require.Equal(t, r.Body, strings.TrimSpace(s.do("GET", r.Path, "latest", "").body), r.Path)
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,7 +33,7 @@ func TestAnAgentLooksItsNodeUpAndResumesTheWork(t *testing.T) {
 	require.Equal(t, "Resource could not be found.", s.do("GET", lookup, "latest", "").fault(), "nobody has started an agent there")
 	s.do("PUT", "/v1/nodes/n/states/provision", "latest", `{"target": "active"}`).must(http.StatusAccepted)
 	state := func() any { return s.do("GET", "/v1/nodes/n", "latest", "").json()["provision_state"] }
-	require.Eventually(t, func() bool { return state() == "wait call-back" }, waitTime, tick)
+	s.untilState("n", states.DeployWait)
 
 	found := s.do("GET", lookup, "latest", "").must(http.StatusOK)
 	require.Equal(t, uuid, found["node"].(map[string]any)["uuid"])
@@ -52,7 +51,7 @@ func TestAnAgentLooksItsNodeUpAndResumesTheWork(t *testing.T) {
 	require.Equal(t, "wait call-back", state())
 	require.Equal(t, http.StatusAccepted,
 		beat(`{"callback_url": "http://192.0.2.1:9999", "agent_version": "9", "agent_token": "`+token+`"}`).status)
-	require.Eventually(t, func() bool { return state() == "active" }, waitTime, tick)
+	s.untilState("n", states.Active)
 }
 
 // managed is fake-hardware with another management interface.
@@ -119,9 +118,7 @@ func TestTheConfigurationOfAnAgentIsThatOfItsSeries(t *testing.T) {
 			return nil
 		})
 		s.do("PUT", "/v1/nodes/n/states/provision", "latest", `{"target": "active"}`).must(http.StatusAccepted)
-		require.Eventually(t, func() bool {
-			return s.do("GET", "/v1/nodes/n", "latest", "").json()["provision_state"] == "wait call-back"
-		}, waitTime, tick)
+		s.untilState("n", states.DeployWait)
 		want := maps.Clone(shared)
 		for _, part := range parts {
 			maps.Copy(want, part)
@@ -212,12 +209,8 @@ func TestAServiceShowsThatItNeedsNoRamdiskSince2026_1(t *testing.T) {
 		require.NoError(t, err)
 		const body = `{"target": "service", "service_steps": [{"interface": "power", "step": "hold"}]}`
 		require.Equal(t, http.StatusAccepted, s.do("PUT", "/v1/nodes/n/states/provision", "latest", body).status)
-		var node map[string]any
-		require.Eventually(t, func() bool {
-			node = s.do("GET", "/v1/nodes/n", "latest", "").json()
-			return node["provision_state"] == "service hold"
-		}, time.Minute, time.Millisecond)
-		info := node["driver_internal_info"].(map[string]any)
+		s.untilState("n", states.ServiceHold)
+		info := s.do("GET", "/v1/nodes/n", "latest", "").json()["driver_internal_info"].(map[string]any)
 		require.Contains(t, info, "service_disable_ramdisk")
 		require.Equal(t, want, info["service_disable_ramdisk"], series)
 	}
