@@ -23,12 +23,12 @@ const attempts = 1000
 
 var (
 	mu    sync.Mutex
-	given = map[int]bool{} // the ports that this process has returned
+	given = map[int]bool{} // the ports that this process has reserved
 )
 
 // Addresses returns addresses of the loopback interface, such as "127.0.0.1:20321", on which nothing listens. It never
-// returns an address twice in a process. Another process may take a port before the caller uses it. Addresses is safe
-// for concurrent use.
+// returns an address twice in a process, nor one that it has returned in another process that still runs. A process that
+// does not call it may take a port before the caller uses it. Addresses is safe for concurrent use.
 func Addresses(n int) (free []string, err error) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -41,9 +41,12 @@ func Addresses(n int) (free []string, err error) {
 			continue
 		}
 		address := fmt.Sprintf("127.0.0.1:%d", port)
+		if !reserve(port) {
+			continue
+		}
+		given[port] = true // also if others listen on it: the reservation ends with the process
 		if l, err := net.Listen("tcp", address); err == nil {
 			_ = l.Close()
-			given[port] = true
 			free = append(free, address)
 		}
 	}

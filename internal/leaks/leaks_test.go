@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -36,6 +37,20 @@ func TestABlockedGoroutineIsALeak(t *testing.T) {
 	go func() { <-end }()
 	require.ErrorContains(t, find(), "TestABlockedGoroutineIsALeak")
 	close(end)
+	require.NoError(t, find())
+}
+
+func TestAGoroutineThatRunsIsWaitedFor(t *testing.T) {
+	var end atomic.Bool
+	go func() {
+		for !end.Load() {
+			runtime.Gosched()
+		}
+	}()
+	go func() {
+		time.Sleep(looks * 600 * time.Millisecond)
+		end.Store(true)
+	}()
 	require.NoError(t, find())
 }
 
