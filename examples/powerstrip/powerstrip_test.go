@@ -36,8 +36,8 @@ type strip struct {
 	changes int
 }
 
-func newStrip(t *testing.T) *strip {
-	s := &strip{power: func(bool) {}}
+func newStrip(t *testing.T, power func(on bool)) *strip {
+	s := &strip{power: power}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	return s
@@ -73,7 +73,7 @@ func (s *strip) node() conductor.Node {
 }
 
 func TestThePowerStripKeepsThePromisesOfHardware(t *testing.T) {
-	s := newStrip(t)
+	s := newStrip(t, func(bool) {})
 	strips, err := powerstrip.New(hardware.Config{})
 	require.NoError(t, err)
 	n := s.node()
@@ -92,7 +92,6 @@ func (s *strip) unplug() {
 // A machine on a power strip boots from the network first, and the network's server gives the agent to a machine that
 // has nothing on its disk.
 func TestAMachineOnAPowerStripIsInstalled(t *testing.T) {
-	s := newStrip(t)
 	content := agenttest.Image(3<<20, 7)
 	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(content) }))
 	t.Cleanup(files.Close)
@@ -106,15 +105,15 @@ func TestAMachineOnAPowerStripIsInstalled(t *testing.T) {
 	machine, err := agenttest.New(agenttest.Config{API: ironic.URL})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, machine.Close()) })
-	s.power = func(on bool) {
+	s := newStrip(t, func(on bool) {
 		source := "Pxe"
 		if machine.Written() > 0 {
 			source = "Hdd"
 		}
 		machine.Power(on, source, "")
-	}
-
+	})
 	n := s.node()
+	n.DriverInfo["deploy_forces_oob_reboot"] = true // a strip cannot see that the agent has powered its machine off
 	n.InstanceInfo = map[string]any{
 		"image_source": files.URL, "image_disk_format": "raw",
 		"image_os_hash_algo": "sha512", "image_os_hash_value": fmt.Sprintf("%x", sha512.Sum512(content)),
