@@ -269,7 +269,7 @@ func TestAFailedDeploymentOfARamdiskEjectsItsCD(t *testing.T) {
 
 func TestAFailedInsertionBootsNothing(t *testing.T) {
 	server := startRedfish(t)
-	server.AddFault(bmctest.Fault{On: insertPath, Do: bmctest.Status(http.StatusInternalServerError)})
+	server.AddFault(bmctest.Fault{On: insertPath, Do: bmctest.Status(http.StatusForbidden)})
 	s := start(t, hardware.Config{})
 	n := s.request(s.node(redfishMachine(server, t), withMedia(states.Available, "ramdisk", nil, map[string]any{"boot_iso": image})), "active")
 	require.Equal(t, states.DeployFail, n.ProvisionState)

@@ -26,14 +26,7 @@ func startFastTrack(t *testing.T, state states.State, fastTrack any) *lab {
 
 // heartbeat waits until the record has the address of the agent.
 func (l *lab) heartbeat() {
-	for {
-		n, err := l.Node(l.t.Context(), l.n.UUID)
-		require.NoError(l.t, err)
-		if n.Agent.URL != "" {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	l.await(l.n, func(n *conductor.Node) bool { return n.Agent.URL != "" })
 }
 
 func TestByFastTrackOneBootOfTheAgentInspectsCleansAndDeploys(t *testing.T) {
@@ -83,8 +76,15 @@ func TestFastTrackBootsAnAgentUnlessOneIsReady(t *testing.T) {
 		}, 3, false},
 		"its heartbeat is old": {true, func(l *lab) {
 			l.heartbeat()
-			l.machine.AddFault(agenttest.Fault{On: "heartbeat", Do: agenttest.Silent()})
-			time.Sleep(time.Second) // a heartbeat may be on its way
+			silent := make(chan struct{}, 1) // the agent has the answer to its last heartbeat
+			l.machine.AddFault(agenttest.Fault{On: "heartbeat", Do: agenttest.Silent(), If: func() bool {
+				select {
+				case silent <- struct{}{}:
+				default:
+				}
+				return true
+			}})
+			<-silent
 			_, err := l.UpdateNode(l.t.Context(), l.n.UUID, func(n *conductor.Node) error {
 				n.Agent.LastHeartbeat = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 				return nil
@@ -107,7 +107,9 @@ func TestFastTrackBootsAnAgentUnlessOneIsReady(t *testing.T) {
 			c.before(l)
 			l.ask(conductor.ProvisionRequest{Target: "active"})
 			if c.silent {
-				require.Eventually(t, func() bool { return l.machine.Boots() > 1 }, time.Minute, time.Millisecond)
+				for l.machine.Boots() < 2 {
+					time.Sleep(time.Millisecond)
+				}
 				l.machine.ClearFaults()
 			}
 			n = l.until(states.Active, states.DeployFail)

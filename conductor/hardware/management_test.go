@@ -69,7 +69,7 @@ func TestTheManagementOfARedfishMachine(t *testing.T) {
 
 	server.AddFault(bmctest.Fault{
 		On: "/redfish/v1/Managers/bmc/VirtualMedia/CD/Actions/VirtualMedia.InsertMedia",
-		Do: bmctest.Status(http.StatusInternalServerError),
+		Do: bmctest.Status(http.StatusForbidden),
 	})
 	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(ctx, "cdrom", image, "http"))
 	require.Contains(t, lastError(), "Could not attach device cdrom to node "+n.UUID+": ")
@@ -190,7 +190,7 @@ func TestABIOSStepEndsWhenTheBMCReportsTheSettings(t *testing.T) {
 	old := bmctest.Property("Attributes", server.BIOS("1"))
 	late := bmctest.Fault{On: biosPath, Method: http.MethodGet, Skip: before, Times: 3, Do: old}
 	server.AddFault(late)
-	s.redfish.AwaitBIOS(time.Minute, time.Millisecond)
+	s.redfish.AwaitBIOS(time.Hour, time.Millisecond)
 	n = apply(40)
 	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
 	require.Equal(t, "40", cached(n))

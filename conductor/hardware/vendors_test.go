@@ -35,10 +35,7 @@ func TestABootDeviceThatTheBMCDoesNotKeepIsSetBeforeEachStart(t *testing.T) {
 	require.Equal(t, "Hdd Once UEFI", server.Boot("1"))
 	s.setPower(n, states.PowerOn)
 	require.NoError(t, s.SetPower(t.Context(), n.UUID, states.PowerRebooting, 0))
-	require.Eventually(t, func() bool {
-		now, err := s.Node(t.Context(), n.UUID)
-		return err == nil && now.Reservation == "" && now.TargetPower == states.NoPower
-	}, time.Minute, time.Millisecond)
+	s.await(n, func(now *conductor.Node) bool { return now.Reservation == "" && now.TargetPower == states.NoPower })
 	s.setPower(n, states.PowerOff)
 	require.Equal(t, "None Disabled UEFI", server.Boot("1"), "the power off does not set it")
 	require.Equal(t, []string{"Hdd Once UEFI", "Hdd Once UEFI", "Hdd Once UEFI"}, set(), "the request, and each start")
