@@ -103,6 +103,7 @@ const (
 var verified = []string{provisionSpan, provisionSpan + " > verifying", provisionSpan + " > verifying > verify"}
 
 func TestATraceLeadsFromTheRequestToTheBMC(t *testing.T) {
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "10") // milliseconds; the flush at the end of the program is bounded
 	got := collect(t)
 	s := serveHere(t, "-demo", "1", "-otlp", got.url)
 	s.provision("demo-1", "manage")
@@ -113,6 +114,11 @@ func TestATraceLeadsFromTheRequestToTheBMC(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	s.metrics()
+	for _, name := range []string{provisionSpan, "verifying", "verify", powerSpan, "power on", "set power on"} {
+		for len(got.named(name)) == 0 {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
 	s.stop()
 
 	require.Len(t, got.named(provisionSpan), 1)

@@ -12,10 +12,12 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 // SECURITY.md: A write that was acknowledged is not lost when processes are killed or a disk is full.
 func TestAKilledProcessHasLostNoAcknowledgedWrite(t *testing.T) {
+	needs.Time(t)
 	dir := t.TempDir()
 	acknowledged := make(map[string]string) // the last acknowledged value of each record
 	revisions := make(map[string]int64)
@@ -60,6 +62,7 @@ func parse(t *testing.T, line string) (id, value string, revision int64) {
 
 // The process dies at each fourth message that etcd logs.
 func TestAFolderIsUsableAfterAProcessDiedWhileCreatingIt(t *testing.T) {
+	needs.Time(t)
 	for moment := 1; moment < 64; moment += 4 {
 		dir := t.TempDir()
 		dies := etcdtest.Spawn(t, "dier", fmt.Sprintf("%s %d", dir, moment))
@@ -73,6 +76,7 @@ func TestAFolderIsUsableAfterAProcessDiedWhileCreatingIt(t *testing.T) {
 }
 
 func TestAFolderIsOpenInOneProcess(t *testing.T) {
+	needs.Time(t)
 	dir := t.TempDir()
 	s := open(t, embedded.Config{Dir: dir})
 

@@ -173,6 +173,7 @@ func TestAnInvalidPrefixIsRefused(t *testing.T) {
 }
 
 func TestTheMembersOfAFolderAreThoseOfTheProcess(t *testing.T) {
+	needs.Time(t)
 	dir := t.TempDir()
 	member := etcdtest.Spawn(t, "member", dir)
 	require.Equal(t, "joined", member.Line(t))

@@ -14,6 +14,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
+	"github.com/ironstate/ironstate/internal/needs"
 )
 
 func init() { roles["sockets"] = printSockets }
@@ -43,10 +44,12 @@ func printSockets(dir string) error {
 }
 
 func TestAFolderNeedsNoSocket(t *testing.T) {
+	needs.Time(t)
 	require.Regexp(t, `^0 of \d+ files are sockets$`, etcdtest.Spawn(t, "sockets", t.TempDir()).Line(t))
 }
 
 func TestNothingIsPrinted(t *testing.T) {
+	needs.Time(t)
 	errors, err := os.CreateTemp(t.TempDir(), "stderr")
 	require.NoError(t, err)
 	p := etcdtest.SpawnWith(t, errors, "opener", t.TempDir())
