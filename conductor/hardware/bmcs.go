@@ -107,7 +107,7 @@ func (b bmcPower) PowerState(ctx context.Context, n *conductor.Node) (power stat
 	return power, err
 }
 
-// SetPower implements [Power]. It does not support soft rebooting.
+// SetPower implements [Power].
 func (b bmcPower) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
 	return b.do(n, func() error { return b.driver.SetPower(ctx, n.UUID, power) })
 }

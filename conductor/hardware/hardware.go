@@ -238,7 +238,7 @@ func (b *Type) SetPower(ctx context.Context, n *conductor.Node, power states.Pow
 	if err != nil {
 		return err
 	}
-	if m, ok := node.Chosen.Management.(bootDeviceRestorer); ok && (power == states.PowerOn || power == states.PowerRebooting) {
+	if m, ok := node.Chosen.Management.(bootDeviceRestorer); ok && power.Target() == states.PowerOn {
 		m.restoreBootDevice(ctx, n)
 	}
 	return node.Chosen.Power.SetPower(ctx, n, power)

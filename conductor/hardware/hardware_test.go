@@ -5,7 +5,6 @@ package hardware_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -117,10 +116,14 @@ func TestCallsOfManyNodesDoNotMix(t *testing.T) {
 	calls.Wait()
 }
 
-func TestThereIsNoSoftRebooting(t *testing.T) {
+func TestASoftRebootIsAGracefulRestart(t *testing.T) {
 	server := startRedfish(t)
+	require.NoError(t, server.SetPower("1", "On"))
 	n := &conductor.Node{UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server)}
-	require.ErrorIs(t, newRedfish(t, hardware.Config{}).SetPower(t.Context(), n, states.PowerSoftRebooting), errors.ErrUnsupported)
+	require.NoError(t, newRedfish(t, hardware.Config{}).SetPower(t.Context(), n, states.PowerSoftRebooting))
+	require.NoError(t, server.SetPower("1", "Off"))
+	require.NoError(t, newRedfish(t, hardware.Config{}).SetPower(t.Context(), n, states.PowerSoftRebooting))
+	require.Equal(t, "On", server.Power("1"))
 }
 
 func TestBootDevicesAreIronics(t *testing.T) {

@@ -57,7 +57,7 @@ func TestADriverSetsPower(t *testing.T) {
 	}{
 		{states.PowerOff, "Off"}, {states.PowerOff, "Off"},
 		{states.PowerRebooting, "On"}, {states.PowerRebooting, "On"},
-		{states.PowerSoftOff, "Off"}, {states.PowerOn, "On"},
+		{states.PowerSoftOff, "Off"}, {states.PowerSoftRebooting, "On"}, {states.PowerSoftRebooting, "On"},
 	} {
 		require.NoError(t, d.SetPower(t.Context(), "node-1", step.power), "%v", step.power)
 		require.Equal(t, step.want, server.Power("1"), "%v", step.power)
@@ -65,7 +65,7 @@ func TestADriverSetsPower(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, step.want == "On", power == states.PowerOn)
 	}
-	for _, power := range []states.Power{states.PowerSoftRebooting, states.PowerError, states.NoPower, 99} {
+	for _, power := range []states.Power{states.PowerError, states.NoPower, 99} {
 		require.ErrorIs(t, d.SetPower(t.Context(), "node-1", power), errors.ErrUnsupported)
 	}
 	require.Equal(t, 1, server.Logins().Attempts, "all over one session")

@@ -58,19 +58,22 @@ func (c *ipmiConnection) powerState(ctx context.Context) (string, error) {
 }
 
 // setPower requests a power state if the machine is in another one.
-func (c *ipmiConnection) setPower(ctx context.Context, word string) error {
+func (c *ipmiConnection) setPower(ctx context.Context, word string) (sent bool, err error) {
+	if word == softReboot {
+		return false, failure.Unsupportedf("IPMI has no soft reboot")
+	}
 	now, err := c.tool.PowerState(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if now == word || now == "off" && word == "soft" {
-		return nil
+		return false, nil
 	}
 	said, err := c.tool.Run(ctx, "chassis", "power", word)
 	if err == nil && !strings.HasPrefix(said, "Chassis Power Control: ") {
 		err = failure.Protocolf("ipmitool says %q, and not that the power is set", said)
 	}
-	return err
+	return true, err
 }
 
 // The bits of the boot flags (IPMI 2.0, section 28.13, parameter 5).

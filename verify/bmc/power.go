@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
@@ -22,42 +23,87 @@ func (d *Driver) PowerState(ctx context.Context, id string) (states.Power, error
 	return power, err
 }
 
-// SetPower requests a power state and returns once the BMC has accepted the request:
-// PowerOn, PowerOff, PowerRebooting or PowerSoftOff. To reboot a node that is off,
-// SetPower switches it on. PowerSoftRebooting, for which bmclib has no word, and every
-// other value are an error that matches [errors.ErrUnsupported].
+// powerWords maps the power states that may be requested to the words of connection.setPower.
+var powerWords = map[states.Power]string{
+	states.PowerOn: "on", states.PowerOff: "off", states.PowerRebooting: "cycle", states.PowerSoftOff: "soft",
+	states.PowerSoftRebooting: softReboot,
+}
+
+// The words of connection.setPower that are no power states of ipmitool: a restart by the operating system, and
+// ipmitool's word for a non-maskable interrupt.
+const (
+	softReboot = "soft reboot"
+	nmi        = "diag"
+)
+
+// SetPower requests a power state and returns once the BMC has accepted the request: PowerOn, PowerOff, PowerRebooting,
+// PowerSoftOff or PowerSoftRebooting. To reboot a node that is off, SetPower switches it on. The error matches
+// [errors.ErrUnsupported] for any other value, for PowerSoftRebooting over IPMI, and where the BMC has no such reset.
+//
+// After a request that was refused, or whose answer was lost, SetPower reads the power state once: the request has
+// succeeded if the node is in the state that was wanted, since machines also go off by themselves. A power state shows
+// the end of no reboot.
+//
+// Source: set_power_state in ironic/drivers/modules/redfish/power.py.
 func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) error {
-	word, ok := map[states.Power]string{
-		states.PowerOn: "on", states.PowerOff: "off", states.PowerRebooting: "cycle", states.PowerSoftOff: "soft",
-	}[power]
+	word, ok := powerWords[power]
 	if !ok {
 		return fmt.Errorf("set power state %q: %w", power, errors.ErrUnsupported)
 	}
-	return d.do(ctx, id, "set "+power.String(), func(ctx context.Context, conn connection) error {
-		if power == states.PowerRebooting {
+	ends := power.Target()
+	if power == states.PowerRebooting || power == states.PowerSoftRebooting {
+		ends = states.NoPower
+	}
+	return d.setPower(ctx, id, "set "+power.String(), word, ends)
+}
+
+// setPower sends a request that ends in a power state, if that is not NoPower. It is not sent again after its answer was
+// lost.
+func (d *Driver) setPower(ctx context.Context, id, op, word string, ends states.Power) error {
+	var lost error // of a request that may have been carried out
+	err := d.do(ctx, id, op, func(ctx context.Context, conn connection) error {
+		if lost != nil {
+			return lost
+		}
+		if word == "cycle" || word == softReboot {
 			now, err := conn.powerState(ctx)
 			if err != nil {
 				return err
 			}
 			if now, _ := parsePower(now); now == states.PowerOff {
-				word = "on"
+				word, ends = "on", states.PowerOn
 			}
 		}
-		return conn.setPower(ctx, word)
+		sent, err := conn.setPower(ctx, word)
+		if kind := failure.KindOf(err); sent && err != nil && kind != verify.Credentials && kind != verify.Unsupported {
+			lost = err
+		}
+		return err
 	})
+	if lost != nil && ends != states.NoPower && ctx.Err() == nil {
+		if now, unread := d.PowerState(ctx, id); unread == nil && now == ends {
+			return nil
+		}
+	}
+	if errors.Is(err, verify.Unsupported) {
+		return unsupported{err}
+	}
+	return err
 }
 
-// nmi is the word of connection.setPower for a non-maskable interrupt. It is ipmitool's.
-const nmi = "diag"
+// unsupported is an error of the kind [verify.Unsupported] that also matches [errors.ErrUnsupported].
+type unsupported struct{ error }
+
+func (u unsupported) Unwrap() error { return u.error }
+
+func (unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // InjectNMI sends a node's machine a non-maskable interrupt, at which most operating
 // systems write a dump.
 //
 // Source: inject_nmi in ironic/drivers/modules/redfish/management.py and ipmitool.py.
 func (d *Driver) InjectNMI(ctx context.Context, id string) error {
-	return d.do(ctx, id, "inject an NMI", func(ctx context.Context, conn connection) error {
-		return conn.setPower(ctx, nmi)
-	})
+	return d.setPower(ctx, id, "inject an NMI", nmi, states.NoPower)
 }
 
 func readPower(ctx context.Context, conn connection) (states.Power, error) {

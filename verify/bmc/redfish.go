@@ -6,7 +6,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 
 	bmclib "github.com/bmc-toolbox/bmclib/v2/providers/redfish"
@@ -79,31 +78,4 @@ func (r *redfishConnection) powerState(ctx context.Context) (word string, err er
 		return "", errNotRead
 	}
 	return word, r.guard.system.Get("PowerState", new(string))
-}
-
-// resetTypes maps the words of setPower to Redfish's ResetType.
-var resetTypes = map[string]string{"on": "On", "off": "ForceOff", "soft": "GracefulShutdown", "cycle": "ForceRestart", nmi: "Nmi"}
-
-func (r *redfishConnection) setPower(ctx context.Context, word string) error {
-	err := r.guard.call(ctx, func() error {
-		if word == nmi {
-			return r.driver.SendNMI(ctx)
-		}
-		_, err := r.driver.PowerSet(ctx, word) // false without an error: requested, but not reached yet
-		return err
-	})
-	if err == nil || r.guard.system == nil {
-		return err
-	}
-	// The driver sends no reset without an action, and no ResetType that the system does not name.
-	action, malformed := r.guard.system.resetAction()
-	switch {
-	case malformed != nil:
-		return err
-	case action.Target == "":
-		return failure.Unsupportedf("the system cannot be reset")
-	case len(action.Allowed) > 0 && !slices.Contains(action.Allowed, resetTypes[word]):
-		return failure.Unsupportedf("the system has the reset types %q and not %q", action.Allowed, resetTypes[word])
-	}
-	return err
 }

@@ -29,7 +29,7 @@ const (
 
 // redfishGuard stands between bmclib's driver and the BMC. It is the [http.RoundTripper] of the driver, which reads the
 // BMC's answers as package guard leaves them. The guard logs in in the driver's place, shows it one system, and passes
-// on only changes to that. It sends one request at a time, and none after one that has no answer.
+// on no changes. It sends one request at a time, and none after one that has no answer.
 type redfishGuard struct {
 	client   *redfish.Client
 	mu       sync.Mutex // gofish has goroutines
@@ -107,8 +107,6 @@ func (g *redfishGuard) serve(req *http.Request) (*http.Response, error) {
 		return respond(req, http.StatusOK, map[string]any{"Members": []redfish.Link{{ID: path}}})
 	case asked == "GET "+g.path:
 		return g.serveSystem(req)
-	case g.system != nil && req.Method == http.MethodPost:
-		return g.serveReset(req, path)
 	}
 	return nil, failure.Protocolf("the driver asks for %s", asked)
 }
@@ -175,46 +173,6 @@ func filter(client *redfish.Client, a *redfish.Answer, into json.Unmarshaler) (m
 		return nil, failure.Protocolf("%v: %v", a.Request, err)
 	}
 	return resource, nil
-}
-
-// serveReset passes on a reset, to no other target than the system's. An iDRAC that has just switched its machine off
-// refuses to switch it on for a while. A refusal is none if the machine is in the state that was requested.
-//
-// Source: set_power_state in ironic/drivers/modules/redfish/power.py.
-func (g *redfishGuard) serveReset(req *http.Request, path string) (*http.Response, error) {
-	action, err := g.system.resetAction()
-	if err != nil {
-		return nil, err
-	}
-	target, err := g.client.Follow(g.system.answer.Request.Path, action.Target)
-	if err != nil || path != target {
-		return nil, failure.Protocolf("the driver asks for POST %s", path)
-	}
-	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	r := redfish.Request{Method: http.MethodPost, Path: path, Header: http.Header{"If-Match": req.Header["If-Match"]}, Body: body}
-	var asked struct{ ResetType string }
-	if json.Unmarshal(body, &asked) == nil && asked.ResetType == resetTypes["on"] {
-		r.Repeat = []int{http.StatusConflict}
-	}
-	a, err := g.client.Do(g.ctx, r)
-	if err != nil && (a == nil || a.Status != http.StatusBadRequest && a.Status != http.StatusConflict || !g.reached(asked.ResetType)) {
-		return nil, err
-	}
-	return respond(req, http.StatusOK, map[string]any{})
-}
-
-// reached reports whether the system is in the power state to which a reset leads.
-func (g *redfishGuard) reached(reset string) bool {
-	system, err := readSystem(g.ctx, g.client)
-	if err != nil {
-		return false
-	}
-	var power string
-	_ = system.Get("PowerState", &power)
-	return power != "" && power == map[string]string{resetTypes["on"]: "On", resetTypes["off"]: "Off", resetTypes["soft"]: "Off"}[reset]
 }
 
 func respond(req *http.Request, status int, resource any) (*http.Response, error) {

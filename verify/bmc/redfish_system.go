@@ -21,24 +21,10 @@ type boot struct {
 	Mode    string  `json:"BootSourceOverrideMode,omitempty"`
 }
 
-// resetAction is how a system is reset.
-type resetAction struct {
-	Target  string   `json:"target"`
-	Allowed []string `json:"ResetType@Redfish.AllowableValues,omitempty"`
-}
-
 func (s *system) boot() (boot, error) {
 	var b boot
 	err := s.Get("Boot", &b)
 	return b, err
-}
-
-func (s *system) resetAction() (resetAction, error) {
-	var actions struct {
-		Reset resetAction `json:"#ComputerSystem.Reset"`
-	}
-	err := s.Get("Actions", &actions)
-	return actions.Reset, err
 }
 
 // readSystem reads the system that the Config selects.

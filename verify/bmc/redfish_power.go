@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
+)
+
+// resets maps the words of setPower to Redfish's ResetTypes, and to the PowerStates in which nothing is left to do.
+//
+// Source: SET_POWER_STATE_MAP in ironic/drivers/modules/redfish/power.py.
+var resets = map[string]struct {
+	kind, done string
+}{
+	"on":       {"On", "On"},
+	"off":      {"ForceOff", "Off"},
+	"soft":     {"GracefulShutdown", "Off"},
+	"cycle":    {"ForceRestart", ""},
+	softReboot: {"GracefulRestart", ""},
+	nmi:        {"Nmi", ""},
+}
+
+// setPower resets the system, unless it is in the power state already. The action has no If-Match: some BMCs, such as
+// an iDRAC 10, compare it with another resource than the system.
+//
+// Source: _set_power_state in ironic/drivers/modules/redfish/power.py, for the repetition.
+func (r *redfishConnection) setPower(ctx context.Context, word string) (sent bool, err error) {
+	system, err := readSystem(ctx, r.client)
+	if err != nil {
+		return false, err
+	}
+	var power string
+	if err := system.Get("PowerState", &power); err != nil {
+		return false, err
+	}
+	reset := resets[word]
+	if power != "" && strings.EqualFold(power, reset.done) {
+		return false, nil
+	}
+	target, allowed, err := r.resetAction(ctx, system)
+	switch {
+	case err != nil:
+		return false, err
+	case len(allowed) > 0 && !slices.Contains(allowed, reset.kind):
+		return false, failure.Unsupportedf("the system has the reset types %q and not %q", allowed, reset.kind)
+	}
+	body, err := json.Marshal(map[string]string{"ResetType": reset.kind})
+	if err != nil {
+		return false, err
+	}
+	request := redfish.Request{Method: http.MethodPost, Path: target, Body: body}
+	if word == "on" { // an iDRAC that has just switched its machine off refuses it for a while
+		request.Repeat = []int{http.StatusConflict}
+	}
+	a, err := r.client.Do(ctx, request)
+	if err != nil && len(allowed) == 0 && a != nil && refusesType(a) {
+		err = failure.Unsupportedf("the system does not have the reset type %q: %v", reset.kind, err)
+	}
+	return true, err
+}
+
+// refusesType reports whether an answer says that an action does not have the value of its parameter.
+//
+// Source: the message IDs of DMTF's base registry, DSP8011.
+func refusesType(a *redfish.Answer) bool {
+	return slices.ContainsFunc([]string{"ValueNotInList", "ParameterNotSupported", "ActionNotSupported"}, func(id string) bool {
+		return bytes.Contains(a.Body, []byte(id))
+	})
+}
+
+// resetAction returns the path of the system's reset, and the ResetTypes that it has, none if the BMC does not list them.
+func (r *redfishConnection) resetAction(ctx context.Context, s *system) (target string, allowed []string, err error) {
+	var actions struct {
+		Reset struct {
+			Target  string   `json:"target"`
+			Allowed []string `json:"ResetType@Redfish.AllowableValues"`
+			Info    string   `json:"@Redfish.ActionInfo"`
+		} `json:"#ComputerSystem.Reset"`
+	}
+	if err := s.Get("Actions", &actions); err != nil {
+		return "", nil, err
+	}
+	if actions.Reset.Target == "" {
+		return "", nil, failure.Unsupportedf("the system cannot be reset")
+	}
+	if target, err = r.client.Follow(s.answer.Request.Path, actions.Reset.Target); err != nil {
+		return "", nil, err
+	}
+	info, unknown := r.client.Follow(s.answer.Request.Path, actions.Reset.Info)
+	if len(actions.Reset.Allowed) > 0 || unknown != nil {
+		return target, actions.Reset.Allowed, nil
+	}
+	found, _, _ := r.client.Get(ctx, info) // one that cannot be read lists nothing
+	var parameters []struct {
+		Name            string
+		AllowableValues []string
+	}
+	_ = found.Get("Parameters", &parameters)
+	for _, p := range parameters {
+		if p.Name == "ResetType" {
+			allowed = p.AllowableValues
+		}
+	}
+	return target, allowed, r.client.Lost()
+}

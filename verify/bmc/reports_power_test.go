@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// meanwhile is a fault of resets: before each, the machine changes its power state by itself. The status is the answer,
+// 0 stands for none.
+func meanwhile(server *bmctest.Redfish, power string, status int) bmctest.Fault {
+	return bmctest.Fault{On: resetPath, Do: bmctest.Handle("meanwhile", func(w http.ResponseWriter, _ *http.Request) {
+		if err := server.SetPower("1", power); err != nil {
+			panic(err)
+		}
+		if status == 0 {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		fmt.Fprint(w, `{"error": {"message": "the machine is not in the state for it"}}`)
+	})}
+}
+
+func TestARefusedOrUnansweredPowerRequestHasSucceededIfTheMachineIsInItsState(t *testing.T) {
+	for _, test := range []struct {
+		power       states.Power
+		before, now string
+		status      int
+		ok          bool
+		sent        int
+	}{
+		{states.PowerOff, "On", "Off", 409, true, 1},
+		{states.PowerOff, "On", "Off", 400, true, 1},
+		{states.PowerOff, "On", "Off", 500, true, 1},
+		{states.PowerOff, "On", "Off", 503, true, 1},
+		{states.PowerOff, "On", "Off", 0, true, 1},
+		{states.PowerOff, "On", "PoweringOff", 409, true, 1},
+		{states.PowerSoftOff, "On", "Off", 409, true, 1},
+		{states.PowerOn, "Off", "On", 400, true, 1},
+		{states.PowerOn, "Off", "On", 409, true, 3},
+		{states.PowerOn, "Off", "PoweringOn", 0, true, 1},
+		{states.PowerOff, "On", "On", 409, false, 1},
+		{states.PowerOff, "On", "On", 0, false, 1},
+		{states.PowerOff, "On", "Paused", 409, false, 1},
+		{states.PowerRebooting, "On", "On", 409, false, 1}, // a power state shows no reboot
+		{states.PowerRebooting, "On", "On", 0, false, 1},
+		{states.PowerRebooting, "Off", "On", 409, true, 3}, // a power on
+		{states.PowerSoftRebooting, "On", "On", 0, false, 1},
+	} {
+		for _, sessions := range []int{0, 1} { // without and with a kept session
+			name := fmt.Sprintf("%+v %d", test, sessions)
+			server := startRedfish(t)
+			d := newDriver(t, sessions, map[string]bmc.Config{"node": configOf(server)})
+			require.NoError(t, server.SetPower("1", test.before))
+			_, err := d.PowerState(t.Context(), "node")
+			require.NoError(t, err)
+			server.AddFault(meanwhile(server, test.now, test.status))
+			err = d.SetPower(t.Context(), "node", test.power)
+			require.Equal(t, test.ok, err == nil, "%s: %v", name, err)
+			require.Equal(t, test.sent, count(server, "POST", resetPath), name)
+			require.NoError(t, d.Close(t.Context()))
+			require.Empty(t, server.Sessions())
+		}
+	}
+}
+
+func TestAnNMIIsSentOnce(t *testing.T) {
+	server := startRedfish(t)
+	d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
+	_, err := d.PowerState(t.Context(), "node")
+	require.NoError(t, err)
+	server.AddFault(meanwhile(server, "On", 0))
+	require.Error(t, d.InjectNMI(t.Context(), "node"))
+	require.Equal(t, 1, count(server, "POST", resetPath))
+}
+
+func TestRefusedCredentialsOfAPowerRequestAreNotSentAgain(t *testing.T) {
+	server := startRedfish(t)
+	config := configOf(server)
+	config.Auth = "basic"
+	d := newDriver(t, 0, map[string]bmc.Config{"node": config})
+	server.AddFault(meanwhile(server, "Off", http.StatusUnauthorized))
+	require.ErrorIs(t, d.SetPower(t.Context(), "node", states.PowerOff), verify.Credentials)
+	requests := server.Requests()
+	require.Equal(t, resetPath, requests[len(requests)-1].Path, "no request follows")
+}
+
+// An iDRAC 10 compares the If-Match of an action with another ETag than the system's.
+func TestOnlyAChangeOfTheResourceHasACondition(t *testing.T) {
+	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.ETags = bmctest.WeakETags })
+	conditioned := func(r *http.Request) bool { return r.Header.Get("If-Match") != "" }
+	server.AddFault(bmctest.Fault{Method: http.MethodPost, If: conditioned, Do: bmctest.Status(http.StatusPreconditionFailed)})
+	d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
+	for _, power := range []states.Power{
+		states.PowerOff, states.PowerOn, states.PowerRebooting, states.PowerSoftRebooting, states.PowerSoftOff, states.PowerOn,
+	} {
+		require.NoError(t, d.SetPower(t.Context(), "node", power), "%v", power)
+	}
+	require.NoError(t, d.InjectNMI(t.Context(), "node"))
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", "http://images.example/a.iso"))
+	require.NoError(t, d.EjectMedia(t.Context(), "node", "cdrom"))
+	require.NoError(t, d.ResetBIOS(t.Context(), "node"))
+}
+
+// typesIn makes the system list its reset types, or say where they are listed, or neither.
+func typesIn(server *bmctest.Redfish, place string, types ...string) {
+	const info = systemPath + "/ResetActionInfo"
+	reset := map[string]any{"target": resetPath}
+	switch place {
+	case "system":
+		reset["ResetType@Redfish.AllowableValues"] = types
+	case "info":
+		reset["@Redfish.ActionInfo"] = info
+		server.AddFault(bmctest.Fault{On: info, Do: bmctest.Handle("info", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"Id": "ResetActionInfo", "Parameters": [{"Name": "Other", "AllowableValues": ["x"]}, `+
+				`{"Name": "ResetType", "AllowableValues": ["%s"]}]}`, types[0])
+		})})
+	}
+	server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Property("Actions", map[string]any{"#ComputerSystem.Reset": reset})})
+}
+
+func TestAResetThatTheSystemLacksIsUnsupported(t *testing.T) {
+	for _, place := range []string{"system", "info", "refusal"} {
+		server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.ResetTypes = []string{"ForceOff"} })
+		typesIn(server, place, "ForceOff")
+		d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
+		for _, power := range []states.Power{states.PowerRebooting, states.PowerSoftRebooting, states.PowerSoftOff} {
+			err := d.SetPower(t.Context(), "node", power)
+			require.ErrorIs(t, err, verify.Unsupported, "%s: %v", place, power)
+			require.ErrorIs(t, err, errors.ErrUnsupported, "%s: %v", place, power)
+			require.Equal(t, "On", server.Power("1"))
+		}
+		require.ErrorIs(t, d.InjectNMI(t.Context(), "node"), verify.Unsupported, place)
+		require.Equal(t, place == "refusal", slices.ContainsFunc(server.Requests(), func(r bmctest.Request) bool { return r.Path == resetPath }))
+		require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOff), place)
+		require.Equal(t, "Off", server.Power("1"))
+	}
+}
