@@ -180,8 +180,9 @@ func (t *Task) processNextStep(
 }
 
 // mismatch asks again for the steps of an agent whose hardware managers have changed. An automated cleaning starts from
-// its first step; other work repeats the current one. A cleaning by a runbook keeps its steps, while Ironic goes on
-// with those by priority.
+// its first step; other work repeats the current one, and so does an aborted cleaning, which ends then: Ironic forgets the
+// abort and makes the node available. A cleaning by a runbook keeps its steps, while Ironic goes on with those by
+// priority.
 //
 // Source: _process_version_mismatch in ironic/drivers/modules/agent_base.py.
 func (t *Task) mismatch(ctx context.Context, kind *workKind, w agent.Work) (change func(*Node) error, failure error) {
@@ -189,12 +190,12 @@ func (t *Task) mismatch(ctx context.Context, kind *workKind, w agent.Work) (chan
 		//lint:ignore ST1005 the text is Ironic's, in agent_base.py
 		return nil, fmt.Errorf("Could not continue %s on node %s: %w.", kind.noun, t.Node().UUID, err)
 	}
-	if w != agent.Clean || t.Node().TargetProvisionState == states.Manageable {
+	if w != agent.Clean || t.Node().TargetProvisionState == states.Manageable || kind.of(t.Node()).AbortAfter {
 		return t.engine.rules.repeat, nil
 	}
 	return func(n *Node) error {
 		steps := kind.edit(n)
-		steps.Planned, steps.Begun, steps.Current, steps.Sent, steps.Prepared, steps.AbortAfter = nil, 0, nil, false, true, false
+		steps.Planned, steps.Begun, steps.Current, steps.Sent, steps.Prepared = nil, 0, nil, false, true
 		return t.engine.rules.resume(n)
 	}, nil
 }

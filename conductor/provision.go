@@ -160,7 +160,8 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	n.CleanUp = nil // the new work boots the machine as it needs
 	if kind := kindOf(n.ProvisionState); kind.in != nil && (event == states.EventManage || event == states.EventAbort) {
 		n.CleanUp = e.rules.cleanUp(n, true)
-		if step := n.Step().String(); step != "" && moved.LastError != "" && event == states.EventAbort {
+		step := n.Step().String()
+		if step != "" && moved.LastError != "" && event == states.EventAbort && kind.work != states.WorkInspect { // Ironic's has no steps
 			moved.LastError += afterStep(step)
 		}
 		kind.forget(n)
