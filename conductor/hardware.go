@@ -19,7 +19,7 @@ import (
 // be sent.
 //
 // A Hardware may also implement [AgentBooter], [CacheReader], [HealthReader], [BootDeviceManager], [Management],
-// [IndicatorReader], [PortNeeder] and [VendorPassthru]. Package hardware, below, has hardware types for BMCs, and
+// [IndicatorReader], [PortNeeder], [PowerLimiter] and [VendorPassthru]. Package hardware, below, has hardware types for BMCs, and
 // [Fake] is Ironic's fake-hardware. Package hardwaretest checks a Hardware.
 type Hardware interface {
 	// Describe returns the supported hardware interfaces and the properties in driver_info.
@@ -43,7 +43,7 @@ type Hardware interface {
 
 	// SetPower requests a power state and returns once the hardware has accepted the
 	// request; it does not wait for the state. The error matches [errors.ErrUnsupported]
-	// if the hardware has no such request.
+	// if the hardware has no such request, which a [PowerLimiter] says before.
 	SetPower(ctx context.Context, n *Node, power states.Power) error
 
 	// Steps returns the steps that the hardware type has for work of any kind but
@@ -146,6 +146,15 @@ type PortNeeder interface {
 	// NeedsPort returns the kinds of the node's hardware interfaces that are invalid while the node has no port: "boot",
 	// and "deploy" if the deploy interface validates the boot interface first, as Ironic's do that use the agent.
 	NeedsPort(n *Node) []string
+}
+
+// PowerLimiter is a [Hardware] that cannot set every power state that a client may request: not all have the soft ones.
+//
+// Source: get_supported_power_states in ironic/drivers/base.py.
+type PowerLimiter interface {
+	// SupportsPower reports whether SetPower can set the power state of a node. A client's request for another is refused.
+	// It sends nothing to the hardware.
+	SupportsPower(n *Node, power states.Power) bool
 }
 
 // VendorPassthru is a [Hardware] with vendor-specific methods, which clients call by name. A method

@@ -89,6 +89,9 @@ func (e *engine) acceptPower(n *Node, s *session, target states.Power) error {
 	if err := e.rules.validate(hardware, n)["power"]; err != nil {
 		return fmt.Errorf("node %s: %w", n.UUID, err)
 	}
+	if limiter, ok := hardware.(PowerLimiter); ok && !limiter.SupportsPower(n, target) {
+		return refuse(Invalid, "The driver %s does not support the power state, %v", n.Driver, target)
+	}
 	n.setPower(accepted)
 	e.reserve(n, s)
 	return nil

@@ -208,9 +208,17 @@ func (b bmclibPower) PowerState(ctx context.Context, n *conductor.Node) (states.
 	return b.call(ctx, n, func(ctx context.Context, c *bmclib.Client) (string, error) { return c.GetPowerState(ctx) })
 }
 
+// bmclibPowers are the power states that can be requested, in bmclib's words.
+var bmclibPowers = map[states.Power]string{states.PowerOn: "on", states.PowerOff: "off", states.PowerRebooting: "cycle"}
+
+// SupportsPower implements [conductor.PowerLimiter].
+func (bmclibPower) SupportsPower(_ *conductor.Node, power states.Power) bool {
+	return bmclibPowers[power] != ""
+}
+
 // SetPower implements [Power].
 func (b bmclibPower) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
-	word, known := map[states.Power]string{states.PowerOn: "on", states.PowerOff: "off", states.PowerRebooting: "cycle"}[power]
+	word, known := bmclibPowers[power]
 	if !known {
 		return fmt.Errorf("the hardware type bmclib has no %s: %w", power, errors.ErrUnsupported)
 	}

@@ -116,6 +116,7 @@ var (
 	_ conductor.HealthReader       = (*Type)(nil)
 	_ conductor.Management         = (*Type)(nil)
 	_ conductor.PortNeeder         = (*Type)(nil)
+	_ conductor.PowerLimiter       = (*Type)(nil)
 	_ conductor.VendorPassthru     = (*Type)(nil)
 )
 
@@ -230,6 +231,16 @@ func (b *Type) PowerState(ctx context.Context, n *conductor.Node) (states.Power,
 		return states.NoPower, err
 	}
 	return node.Chosen.Power.PowerState(ctx, n)
+}
+
+// SupportsPower implements [conductor.PowerLimiter].
+func (b *Type) SupportsPower(n *conductor.Node, power states.Power) bool {
+	node, err := b.node(n)
+	if err != nil {
+		return false
+	}
+	by, ok := node.Chosen.Power.(conductor.PowerLimiter)
+	return !ok || by.SupportsPower(n, power)
 }
 
 // SetPower implements [conductor.Hardware].

@@ -47,9 +47,16 @@ func (t *tester) checkPower(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", power, err)
 		}
 	}
+	limiter, limited := t.Hardware.(conductor.PowerLimiter)
+	supported := !limited || limiter.SupportsPower(t.node.Clone(), states.PowerSoftRebooting)
 	err := t.Hardware.SetPower(ctx, t.node.Clone(), states.PowerSoftRebooting)
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	switch {
+	case err != nil && !errors.Is(err, errors.ErrUnsupported):
 		return fmt.Errorf("%s is neither done nor matches errors.ErrUnsupported: %w", states.PowerSoftRebooting, err)
+	case err != nil && supported:
+		return fmt.Errorf("%s matches errors.ErrUnsupported, which no SupportsPower says before", states.PowerSoftRebooting)
+	case err == nil && !supported:
+		return fmt.Errorf("%s is done, which SupportsPower denies", states.PowerSoftRebooting)
 	}
 	return nil
 }

@@ -96,6 +96,11 @@ type state struct {
 	On *bool `json:"on"`
 }
 
+// SupportsPower refuses the soft requests: no operating system hears a power strip.
+func (power) SupportsPower(_ *conductor.Node, power states.Power) bool {
+	return power == states.PowerOn || power == states.PowerOff || power == states.PowerRebooting
+}
+
 // SetPower switches the outlet. A reboot is off and on: two requests, of which each asks for its permission.
 func (p power) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
 	on := power == states.PowerOn
@@ -107,7 +112,7 @@ func (p power) SetPower(ctx context.Context, n *conductor.Node, power states.Pow
 			return err
 		}
 		return p.SetPower(ctx, n, states.PowerOn)
-	default: // no operating system hears a power strip
+	default:
 		return fmt.Errorf("a power strip has no %s: %w", power, errors.ErrUnsupported)
 	}
 }
