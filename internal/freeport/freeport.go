@@ -27,8 +27,8 @@ var (
 )
 
 // Addresses returns addresses of the loopback interface, such as "127.0.0.1:20321", on which nothing listens. It never
-// returns an address twice in a process, nor one that it has returned in another process that still runs. A process that
-// does not call it may take a port before the caller uses it. Addresses is safe for concurrent use.
+// returns an address twice in a process, nor one that it has returned in another process that still runs. A process
+// that does not call it may take a port before the caller uses it. Addresses is safe for concurrent use.
 func Addresses(n int) (free []string, err error) {
 	mu.Lock()
 	defer mu.Unlock()
