@@ -154,7 +154,7 @@ var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Condu
 	if err := check(n); err != nil { // names are looked up for no stranger
 		return err
 	}
-	if h.CallbackURL != "" { // an agent that takes no commands has none
+	if h.CallbackURL != "" || c.rules.attends(n) { // an agent that takes no commands has none
 		if err := c.engine.permitAgent(ctx, n, h); err != nil {
 			return err
 		}

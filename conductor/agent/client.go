@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/configerror"
@@ -111,6 +112,9 @@ func ParseURL(callback string) (*url.URL, error) {
 		return nil, errors.New("it has a user, a query or a fragment")
 	case u.Path != "" && u.Path != "/":
 		return nil, errors.New("it has a path")
+	}
+	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
+		return nil, errors.New("its port is not between 1 and 65535")
 	}
 	origin := &url.URL{Scheme: u.Scheme, Host: u.Host}
 	// net/url reads some zones of an IPv6 address, "%\xe5" for one, that it does not read again as it writes them.
