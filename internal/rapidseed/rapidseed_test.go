@@ -48,7 +48,6 @@ func TestTheSeedIsOneUnlessAnotherIsGiven(t *testing.T) {
 	}
 }
 
-// The tests of examples/properties are a lesson for users, whose tests choose a seed in each run.
 func TestEachTestThatUsesRapidHasTheSeed(t *testing.T) {
 	uses, seeds := map[string]bool{}, map[string]bool{}
 	require.NoError(t, filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
@@ -57,12 +56,11 @@ func TestEachTestThatUsesRapidHasTheSeed(t *testing.T) {
 		}
 		text, err := os.ReadFile(path)
 		folder := filepath.Dir(path)
-		uses[folder] = uses[folder] || bytes.Contains(text, []byte("rapid.Check("))
+		uses[folder] = uses[folder] || bytes.Contains(text, []byte(`"pgregory.net/rapid"`))
 		seeds[folder] = seeds[folder] || bytes.Contains(text, []byte(`_ "github.com/ironstate/ironstate/internal/rapidseed"`))
 		return err
 	}))
-	delete(uses, "../../examples/properties")
 	for folder, used := range uses {
-		require.Equal(t, used, seeds[folder], folder)
+		require.True(t, seeds[folder] || !used, folder)
 	}
 }
