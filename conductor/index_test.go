@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -163,12 +164,16 @@ func TestANodeTakesLittleMemory(t *testing.T) {
 		})
 		require.NoError(t, err)
 	}
-	before := heap()
-	second := start(t, func(c *conductor.Config) { c.Store, c.Name = store, "gamma" })
-	nodes, err := second.Nodes(second.ctx)
-	require.NoError(t, err)
-	require.Len(t, nodes, fleet)
-	require.Less(t, (heap()-before)/fleet, int64(bytesANode), "bytes a node")
+	least := int64(math.MaxInt64)
+	for i := range 3 { // the first conductor works meanwhile
+		before := heap()
+		another := start(t, func(c *conductor.Config) { c.Store, c.Name = store, fmt.Sprint("gamma-", i) })
+		nodes, err := another.Nodes(another.ctx)
+		require.NoError(t, err)
+		require.Len(t, nodes, fleet)
+		least = min(least, heap()-before)
+	}
+	require.Less(t, least/fleet, int64(bytesANode), "bytes a node")
 }
 
 // heap returns the size of the live heap in bytes.

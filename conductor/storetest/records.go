@@ -18,9 +18,9 @@ func (t *tester) checkContent(ctx context.Context) error {
 	for i := range every {
 		every[i] = byte(i)
 	}
-	large := make([]byte, 1<<20)
+	large, random := make([]byte, 1<<20), rand.New(rand.NewPCG(1, 0))
 	for i := range large {
-		large[i] = byte(rand.Uint32())
+		large[i] = byte(random.Uint32())
 	}
 	many := make([]string, 16)
 	for i := range many {
