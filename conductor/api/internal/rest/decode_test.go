@@ -4,6 +4,7 @@ package rest
 
 import (
 	"encoding/json"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -91,15 +92,18 @@ func TestTheMeasureBoundsTheMemory(t *testing.T) {
 		m := newMeter()
 		m.add(text)
 		measured := m.memory(int64(len(text)))
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		d := decoder{text: text}
-		v := d.value()
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		runtime.KeepAlive(v)
-		needed := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+		needed := int64(math.MaxInt64)
+		for range 3 { // the runtime allocates meanwhile, too
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			d := decoder{text: text}
+			v := d.value()
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			runtime.KeepAlive(v)
+			needed = min(needed, int64(after.HeapAlloc)-int64(before.HeapAlloc))
+		}
 		require.LessOrEqual(t, needed, measured, "%.20s", part)
 		t.Logf("%.20s: %d times its length, measured %d", part, needed/int64(len(text)), measured/int64(len(text)))
 	}
