@@ -90,7 +90,7 @@ func TestMembersAreYieldedWithAllFields(t *testing.T) {
 func TestTheMembershipKeepsItsPromisesOnACluster(t *testing.T) {
 	needs.Time(t)
 	t.Parallel()
-	const ttl = 3 * time.Second
+	const ttl = 5 * time.Second
 	members := etcdtest.StartCluster(t, 1, nil)
 	way := startProxy(t, members[0].Client[len("http://"):])
 	cut := connect(t, etcd.Config{Endpoints: []string{"http://" + way.listener.Addr().String()}}).Membership(ttl)
