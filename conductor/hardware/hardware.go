@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -25,8 +26,10 @@ type Config struct {
 	// AnyBIOSSetting lets the step apply_configuration send a setting of which the BMC has no registry, as Ironic does.
 	// Its type is then unknown, and the BMC may take a wrong one without an error. False refuses such a setting.
 	AnyBIOSSetting bool
-	// Timeout bounds a call of a BMC; 0 stands for 30 s.
+	// Timeout bounds a call of a BMC; 0 stands for 30 s, and by IPMI for 90 s.
 	Timeout time.Duration
+	// Log is told of each request that a BMC refuses for the moment and that is repeated; nil stands for none.
+	Log *slog.Logger
 	// Sessions bounds the Redfish sessions of all nodes that stay open between calls; 0
 	// stands for 1000 ([redfish]connection_cache_size), and a negative number keeps none
 	// open.

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"path"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/ipmitool"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 	"github.com/ironstate/ironstate/verify/secret"
 )
@@ -92,13 +94,17 @@ type Config struct {
 	MaxRequests    int   // requests sent; 64
 	MaxMembers     int   // members read of the collection of systems; 256
 
-	// Timeout bounds one verification; 0 stands for 30 s. Logging out of a BMC
-	// that has stopped answering may take another two seconds.
+	// Timeout bounds one verification, or one call of a [Driver]; 0 stands for 30 s, and with the protocol "ipmi" for 90 s,
+	// since a BMC that cannot open a session at the moment is asked for up to a minute. Logging out of a BMC that has
+	// stopped answering may take another two seconds.
 	Timeout time.Duration
 	// StepTimeout bounds each step of a verification: opening a session (the power
 	// interface), checking the boot device (the management interface), and reading the
 	// power state. 0 means no bound other than Timeout.
 	StepTimeout time.Duration
+
+	// Log is told of each request that a BMC refuses for the moment and that is repeated; nil stands for none.
+	Log *slog.Logger
 }
 
 // The words of Config.Protocol.
@@ -114,12 +120,18 @@ const (
 	biosMode = "bios"
 )
 
+// ipmiTimeout is the default of Config.Timeout over IPMI: the time of the repetitions, and of one run of ipmitool.
+const ipmiTimeout = ipmitool.Again + 30*time.Second
+
 // complete returns the configuration with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
 	c.Protocol = cmp.Or(c.Protocol, autoProtocol)
 	c.Auth = cmp.Or(c.Auth, redfish.AutoAuth)
 	c.RedfishPort = cmp.Or(c.RedfishPort, 443)
 	c.IPMIPort = cmp.Or(c.IPMIPort, 623)
+	if c.Timeout == 0 && c.Protocol == ipmiProtocol {
+		c.Timeout = ipmiTimeout
+	}
 	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)
 	c.MaxBytes = cmp.Or(c.MaxBytes, 16<<20)
 	c.MaxAnswerBytes = cmp.Or(c.MaxAnswerBytes, 1<<20)
@@ -135,7 +147,7 @@ func misconfigured(err error) *verify.Error {
 	return &verify.Error{Op: "configure", Kind: verify.Misconfigured, Err: err}
 }
 
-// equal reports whether both configurations are the same. It compares pools of
+// equal reports whether both configurations are the same but for the log. It compares pools of
 // certificates by their contents.
 func (c Config) equal(other Config) bool {
 	if !c.RootCAs.Equal(other.RootCAs) {
@@ -146,6 +158,7 @@ func (c Config) equal(other Config) bool {
 	}
 	c.RootCAs, other.RootCAs = nil, nil
 	c.Password, other.Password = secret.Text{}, secret.Text{}
+	c.Log, other.Log = nil, nil
 	return c == other
 }
 

@@ -5,11 +5,13 @@ package bmc
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/again"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
@@ -75,6 +77,12 @@ func do(ctx context.Context, c connection, limit time.Duration, op string, f fun
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
+	if log, ok := ctx.Value(logKey{}).(*slog.Logger); ok {
+		ctx = again.With(ctx, func(attempt int, err error) {
+			log.WarnContext(ctx, "a BMC refuses a request for the moment, which is repeated",
+				"operation", op, "protocol", c.protocol(), "host", c.address(), "attempt", attempt, "error", c.scrubber().Clean(err))
+		})
+	}
 	err := f(ctx)
 	if err == nil {
 		return nil
@@ -85,6 +93,16 @@ func do(ctx context.Context, c connection, limit time.Duration, op string, f fun
 		seen.Kind, seen.Err = verify.KindOf(ended), ended
 	}
 	return seen
+}
+
+type logKey struct{}
+
+// withLog returns a context with the log of [Config.Log].
+func withLog(ctx context.Context, log *slog.Logger) context.Context {
+	if log == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, logKey{}, log)
 }
 
 // guarded calls a driver and returns its panic as an error.

@@ -116,7 +116,7 @@ func (d *Driver) within(ctx context.Context, limit time.Duration, id, op string,
 	defer d.leave(id, n)
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(limit, c.Timeout))
 	defer cancel()
-	ctx, cancelGrace := withGrace(ctx)
+	ctx, cancelGrace := withGrace(withLog(ctx, c.Log))
 	defer cancelGrace()
 
 	if d.resume(ctx, n, c) {

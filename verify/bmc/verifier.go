@@ -32,7 +32,7 @@ func (v *verifier) Verify(ctx context.Context) (power states.Power, err error) {
 	c := v.config
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	ctx, cancelGrace := withGrace(ctx)
+	ctx, cancelGrace := withGrace(withLog(ctx, c.Log))
 	defer cancelGrace()
 	conn, err := c.open(ctx, "power interface")
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ironstate/ironstate/internal/fence"
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/again"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/secret"
 )
@@ -64,7 +65,7 @@ func (t *Tool) Open(ctx context.Context) error {
 		suites = []string{t.CipherSuite}
 	}
 	for _, t.suite = range suites {
-		if _, err = t.PowerState(ctx); err == nil || !suiteRefused(err) {
+		if _, err = t.PowerState(ctx); failure.KindOf(err) != verify.Unsupported {
 			break
 		}
 	}
@@ -84,45 +85,42 @@ func (t *Tool) PowerState(ctx context.Context) (string, error) {
 	return word, nil
 }
 
+// Again is for how long a command is repeated that the BMC refuses for the moment, such as one for which it cannot open
+// a session, and Pause is the time between two attempts.
+//
+// Source: [ipmi]command_retry_timeout and min_command_interval in ironic/conf/ipmi.py.
+const (
+	Again = time.Minute
+	Pause = 5 * time.Second
+)
+
 // Run runs ipmitool with a command, if the context permits it, and returns its output.
 // The error says why no session was opened.
 func (t *Tool) Run(ctx context.Context, command ...string) (string, error) {
-	arguments := append([]string{
-		"-I", "lanplus", "-H", t.Host, "-p", strconv.Itoa(t.Port), "-U", t.User, "-C", t.suite, "-N", "5", "-E",
-	}, command...)
+	begun := time.Now()
+	for attempt := 1; ; attempt++ {
+		said, err := t.runOnce(ctx, command)
+		var found *refusal
+		if !errors.As(err, &found) {
+			return said, err
+		}
+		if !found.repeats(command) || time.Since(begun)+Pause > Again || !again.After(ctx, Pause, attempt, found.err) {
+			return "", found.err
+		}
+	}
+}
+
+// runOnce runs ipmitool once. The verbose ipmitool says at which message a session has failed.
+func (t *Tool) runOnce(ctx context.Context, command []string) (string, error) {
 	if err := fence.Check(ctx); err != nil {
 		return "", err
 	}
+	arguments := append([]string{
+		"-I", "lanplus", "-H", t.Host, "-p", strconv.Itoa(t.Port), "-U", t.User, "-C", t.suite, "-N", "5", "-v", "-E",
+	}, command...)
 	said, err := runProgram(ctx, t.program, arguments, "IPMITOOL_PASSWORD="+t.Password.Reveal())
-	if err != nil {
-		err = t.diagnose(ctx, err)
+	if err == nil || ctx.Err() != nil {
+		return said, err
 	}
-	return said, err
-}
-
-// diagnose returns why ipmitool opened no session. Its text is the same for a BMC that
-// refuses and one that is silent, so diagnose probes the BMC.
-func (t *Tool) diagnose(ctx context.Context, err error) error {
-	text := err.Error()
-	switch {
-	case ctx.Err() != nil:
-		return err
-	case suiteRefused(err), strings.Contains(text, "Unsupported cipher suite"):
-		return failure.Unsupportedf("%s", text)
-	case strings.Contains(text, "insufficient resources"): // for one more session
-		return &failure.Error{Kind: verify.Unreachable, Text: text}
-	case !strings.Contains(text, "Unable to establish"):
-		return err
-	}
-	if silent := t.probe(ctx); silent != nil {
-		return silent
-	}
-	return &failure.Error{Kind: verify.Credentials, Text: text}
-}
-
-// suiteRefused reports whether the BMC refused the cipher suite, which it does
-// before the user is named.
-func suiteRefused(err error) bool {
-	text := err.Error()
-	return strings.Contains(text, "Error in open session response") && !strings.Contains(text, "resource")
+	return "", t.diagnose(ctx, err)
 }

@@ -4,10 +4,8 @@ package redfish
 
 import (
 	"bytes"
-	"context"
 	"net/http"
 	"slices"
-	"time"
 )
 
 // The attempts at a change that the BMC refuses because it is busy, which its message says, or a status that the caller
@@ -32,18 +30,5 @@ func (a *Answer) repeats(attempts int) bool {
 		return attempts < busyAttempts
 	default:
 		return slices.Contains(a.Request.Repeat, a.Status) && attempts < statusAttempts
-	}
-}
-
-// pause waits before another attempt. It reports false, at once, if the time of the context does not suffice.
-func (c *Client) pause(ctx context.Context) bool {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < c.config.Busy {
-		return false
-	}
-	select {
-	case <-time.After(c.config.Busy):
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

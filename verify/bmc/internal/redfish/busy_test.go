@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -52,35 +51,6 @@ type dated struct {
 }
 
 func (d dated) Deadline() (time.Time, bool) { return d.deadline, true }
-
-func TestAnotherAttemptHasToWaitWithinItsContext(t *testing.T) {
-	const busy = 10 * time.Second
-	for _, test := range []struct {
-		left, ends time.Duration // until the deadline, and until the end, if not 0
-		want       bool
-		takes      time.Duration
-	}{
-		{0, 0, true, busy},
-		{busy, 0, true, busy},
-		{time.Hour, 0, true, busy},
-		{busy - 1, 0, false, 0},
-		{0, time.Second, false, time.Second},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			if test.left > 0 {
-				ctx = dated{ctx, time.Now().Add(test.left)}
-			}
-			if test.ends > 0 {
-				time.AfterFunc(test.ends, cancel)
-			}
-			begin := time.Now()
-			require.Equal(t, test.want, New(Config{Busy: busy}).pause(ctx), "%+v", test)
-			require.Equal(t, test.takes, time.Since(begin), "%+v", test)
-		})
-	}
-}
 
 func TestAChangeIsSentUntilTheBMCIsNoLongerBusy(t *testing.T) {
 	for _, test := range []struct {

@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ironstate/ironstate/verify/bmc/internal/again"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/secret"
 )
@@ -119,7 +120,7 @@ func (c *Client) Get(ctx context.Context, path string) (Object, *Answer, error) 
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	for attempt := 1; ; attempt++ {
 		a, err := c.do(ctx, r)
-		if err == nil || !a.repeats(attempt) || !c.pause(ctx) {
+		if err == nil || !a.repeats(attempt) || !again.After(ctx, c.config.Busy, attempt, err) {
 			return a, err
 		}
 	}

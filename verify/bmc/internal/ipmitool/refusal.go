@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ipmitool
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+)
+
+// reason is a text by which ipmitool says why a command has failed.
+type reason struct {
+	text  string
+	kind  verify.Kind
+	again bool // the BMC may accept the command after a while
+	done  bool // the command may have been carried out
+}
+
+// reasons are the texts in the order in which they are looked for. Only a failure of RAKP 2 is about the user or the
+// password: in it the BMC names an unknown user, and proves that it has the same password. Such a log-in is not
+// repeated, since BMCs lock accounts.
+//
+// Source: src/plugins/lanplus/lanplus.c, lib/ipmi_strings.c and lib/ipmi_chassis.c of ipmitool 1.8.19;
+// IPMITOOL_RETRYABLE_FAILURES in ironic/drivers/modules/ipmitool.py.
+var reasons = []reason{
+	{text: "insufficient resources", kind: verify.Unreachable, again: true}, // for one more session
+	{text: "RAKP 2 message indicates an error : invalid session ID", kind: verify.Unreachable, again: true},
+	{text: "RAKP 2 message indicates an error : inactive session ID", kind: verify.Unreachable, again: true},
+	{text: "RAKP 2 message indicates an error", kind: verify.Credentials},
+	{text: "RAKP 2 HMAC is invalid", kind: verify.Credentials},
+	{text: "Error in open session response", kind: verify.Unsupported}, // the cipher suite
+	{text: "Unsupported cipher suite", kind: verify.Unsupported},
+	{text: "does not support IPMI v2", kind: verify.Unsupported},
+	{text: "RAKP 4 message", kind: verify.Protocol},
+	{text: "Set Session Privilege Level", kind: verify.Protocol},
+	{text: "Node busy", kind: verify.Unreachable, again: true},
+	{text: "BMC initialization in progress", kind: verify.Unreachable, again: true},
+	{text: "Out of space", kind: verify.Unreachable, again: true},
+	{text: "Timeout", kind: verify.Unreachable, again: true, done: true},
+	{text: unestablished, kind: verify.Unreachable, again: true}, // a message of the handshake has no answer
+}
+
+// unestablished is ipmitool's text after any failure to open a session.
+const unestablished = "Unable to establish"
+
+// refusal is a failure with a known reason.
+type refusal struct {
+	err    *failure.Error
+	reason reason
+}
+
+func (r *refusal) Error() string { return r.err.Text }
+
+// repeats reports whether a command may be run again. A restart and an interrupt are not, if they may have happened.
+func (r *refusal) repeats(command []string) bool {
+	once := slices.ContainsFunc(command, func(word string) bool { return word == "cycle" || word == "diag" })
+	return r.reason.again && !(r.reason.done && once)
+}
+
+// progress lists the beginnings of the lines by which a verbose ipmitool says what it does.
+var progress = []string{
+	"Loading IANA PEN", "IANA PEN registry", "Running Get ", "Invalid completion code received", "Discovered ", "RAW RE", "RAW RSP",
+}
+
+// withoutProgress returns the output of a verbose ipmitool without those lines.
+func withoutProgress(output string) string {
+	var said strings.Builder
+	for line := range strings.Lines(output) {
+		if !slices.ContainsFunc(progress, func(begin string) bool { return strings.HasPrefix(line, begin) }) {
+			said.WriteString(line)
+		}
+	}
+	return said.String()
+}
+
+// diagnose returns a refusal if ipmitool's failure has a known reason. The text for a session that timed out is the same
+// for a BMC that is busy and one that is silent, so diagnose probes the BMC.
+func (t *Tool) diagnose(ctx context.Context, err error) error {
+	said := &failure.Error{Kind: failure.KindOf(err), Text: withoutProgress(err.Error())}
+	i := slices.IndexFunc(reasons, func(r reason) bool { return strings.Contains(said.Text, r.text) })
+	if i < 0 {
+		return said
+	}
+	if reasons[i].text == unestablished {
+		if silent := t.probe(ctx); silent != nil {
+			return silent
+		}
+	}
+	said.Kind = reasons[i].kind
+	return &refusal{said, reasons[i]}
+}
