@@ -4,6 +4,7 @@ package hardware
 
 import (
 	"context"
+	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
@@ -31,14 +32,29 @@ func (networkBoot) CleanUpRamdisk(context.Context, Task) error { return nil }
 
 // PrepareInstance sets the disk as the boot device, or the network for an instance that is a ramdisk.
 func (networkBoot) PrepareInstance(ctx context.Context, t Task) error {
-	device := "disk"
-	if t.Chosen.Deploy.BootsRamdisk() {
-		device = "pxe"
-	}
 	if err := secureBoot(ctx, t, true); err != nil {
 		return err
 	}
-	return bootFrom(ctx, t, device, true)
+	if t.Chosen.Deploy.BootsRamdisk() {
+		return bootFrom(ctx, t, "pxe", true)
+	}
+	return bootDisk(ctx, t)
+}
+
+// bootDisk makes the machine boot its disk from now on. At the end of a deployment it leaves a machine of Lenovo in UEFI
+// mode as it is: the agent has written the boot entries, and a boot device that the BMC sets undoes them.
+//
+// Source: set_boot_to_disk in ironic/drivers/modules/agent.py, prepare_instance in ironic/drivers/modules/pxe_base.py.
+func bootDisk(ctx context.Context, t Task) error {
+	n := t.Node()
+	vendor, _ := n.Properties["vendor"].(string)
+	if n.ProvisionState != states.Deploying || !strings.EqualFold(vendor, "lenovo") || n.WantedBootMode() == "bios" {
+		return bootFrom(ctx, t, "disk", true)
+	}
+	if deviceOnce(n.Node) == "" {
+		return nil
+	}
+	return t.Update(ctx, func(n *conductor.Node) error { delete(n.DriverInternalInfo, onceKey); return nil })
 }
 
 func (networkBoot) CleanUpInstance(ctx context.Context, t Task) error {

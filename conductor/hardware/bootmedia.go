@@ -97,7 +97,7 @@ func (b mediaBoot) PrepareInstance(ctx context.Context, t Task) error {
 		if err := secureBoot(ctx, t, true); err != nil {
 			return err
 		}
-		return bootFrom(ctx, t, "disk", true)
+		return bootDisk(ctx, t)
 	}
 	m, err := b.instanceMedium(n)
 	if err != nil {
