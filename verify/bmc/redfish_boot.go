@@ -3,8 +3,10 @@
 package bmc
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -61,17 +63,27 @@ const (
 // request.
 //
 // Source: VENDORS_REQUIRING_FULL_BOOT_REQUEST in ironic/drivers/modules/redfish/management.py.
-var wholeBoot = []string{" american megatrends ", " ami ", " asrockrack "}
+var wholeBoot = []string{" american megatrends ", " ami ", " asrockrack ", " asrock rack "}
 
 func wantsWholeBoot(manufacturer string) bool {
 	return slices.ContainsFunc(wholeBoot, func(name string) bool { return strings.Contains(" "+manufacturer+" ", name) })
 }
 
 // manufacturer returns the manufacturer of the system in lower case, "" if the BMC does not report it.
-func (s *system) manufacturer() string {
-	var name string
-	_ = s.Get("Manufacturer", &name)
-	return strings.ToLower(name)
+func (s *system) manufacturer() string { return s.lower("Manufacturer") }
+
+// lower returns a text of the system in lower case, "" if the BMC does not report it.
+func (s *system) lower(property string) string {
+	var text string
+	_ = s.Get(property, &text)
+	return strings.ToLower(text)
+}
+
+// findsUSBCD reports whether the machine finds virtual media at UsbCd only, although its BMC may list Cd as well.
+//
+// Source: set_system_boot_options in sushy/resources/system/system.py, also for the model.
+func (s *system) findsUSBCD() bool {
+	return s.manufacturer() == "supermicro" && s.lower("Model") != "ars-111gl-nhr"
 }
 
 // setBootDevice sets the target of the boot override and the boot mode. It sends BootSourceOverrideEnabled only if that
@@ -93,7 +105,7 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 		return false, err
 	}
 	manufacturer := found.manufacturer()
-	target, words, err := settings.checkBoot(device, persistent, manufacturer)
+	target, words, err := settings.checkBoot(device, persistent, found.findsUSBCD())
 	if err != nil {
 		return false, err
 	}
@@ -101,19 +113,16 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 	if err != nil {
 		return false, err
 	}
-	whole := wantsWholeBoot(manufacturer)
 	for _, word := range words {
+		whole := boot{Target: &target, Enabled: word, Mode: cmp.Or(r.bootMode, now.Mode, redfishModes[uefiMode])}
 		change := boot{Target: &target}
-		if now.Enabled != word || whole || manufacturer == "supermicro" {
+		if now.Enabled != word || manufacturer == "supermicro" {
 			change.Enabled = word
 		}
-		switch {
-		case whole:
-			change.Mode = cmp.Or(r.bootMode, now.Mode, redfishModes[uefiMode])
-		case r.bootMode != "" && now.Mode != "" && now.Mode != r.bootMode:
+		if r.bootMode != "" && now.Mode != "" && now.Mode != r.bootMode {
 			change.Mode = r.bootMode
 		}
-		if err = r.client.Change(ctx, settings.answer, map[string]boot{"Boot": change}); err == nil {
+		if err = r.changeBoot(ctx, settings, manufacturer, change, whole); err == nil {
 			return word == continuous, nil
 		}
 		if r.client.Lost() != nil || r.client.Refused() {
@@ -123,10 +132,29 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 	return false, err
 }
 
+// changeBoot changes some properties of the boot override, or sends all where the manufacturer's BMCs want that, or the
+// BMC's refusal names a property that it has not got.
+func (r *redfishConnection) changeBoot(ctx context.Context, settings *system, manufacturer string, some, whole boot) error {
+	if wantsWholeBoot(manufacturer) {
+		some = whole
+	}
+	a, err := r.client.Patch(ctx, settings.answer, map[string]boot{"Boot": some})
+	if a == nil || a.Status != http.StatusBadRequest || !some.lacks(a.Body) {
+		return err
+	}
+	return r.client.Change(ctx, settings.answer, map[string]boot{"Boot": whole})
+}
+
+// lacks reports whether a refusal names a property that was not sent.
+func (b boot) lacks(refusal []byte) bool {
+	names := func(property string) bool { return bytes.Contains(refusal, []byte("BootSourceOverride"+property)) }
+	return b.Target == nil && names("Target") || b.Enabled == "" && names("Enabled") || b.Mode == "" && names("Mode")
+}
+
 // checkBoot returns the system's word for the target of a device, and the words for how long it is wanted that the
 // system supports, the best first. It returns an error if the system's description shows that it does not support the
 // override.
-func (s *system) checkBoot(device bootDevice, persistent bool, manufacturer string) (target string, words []string, err error) {
+func (s *system) checkBoot(device bootDevice, persistent, usbCD bool) (target string, words []string, err error) {
 	var has struct {
 		Targets []string `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
 		Enabled []string `json:"BootSourceOverrideEnabled@Redfish.AllowableValues"`
@@ -137,7 +165,7 @@ func (s *system) checkBoot(device bootDevice, persistent bool, manufacturer stri
 	if err := s.Get("Boot", &has); err != nil {
 		return "", nil, err
 	}
-	target, ok := device.targetOf(has.Targets, manufacturer)
+	target, ok := device.targetOf(has.Targets, usbCD)
 	if !ok {
 		return "", nil, failure.Unsupportedf("the system has the boot targets %q and not %q", has.Targets, device.target)
 	}
@@ -152,15 +180,13 @@ func (s *system) checkBoot(device bootDevice, persistent bool, manufacturer stri
 	return target, words, nil
 }
 
-// targetOf returns a system's word for a boot device. Supermicro's machines find virtual media at UsbCd only.
-//
-// Source: set_system_boot_options in sushy/resources/system/system.py.
-func (b bootDevice) targetOf(allowed []string, manufacturer string) (word string, ok bool) {
+// targetOf returns a system's word for a boot device, the last of several if usbCD.
+func (b bootDevice) targetOf(allowed []string, usbCD bool) (word string, ok bool) {
 	if len(allowed) == 0 {
 		return b.target, true
 	}
 	words := append([]string{b.target}, b.others...)
-	if manufacturer == "supermicro" {
+	if usbCD {
 		slices.Reverse(words)
 	}
 	for _, word := range words {

@@ -144,15 +144,21 @@ func (c *Client) do(ctx context.Context, r Request) (*Answer, error) {
 	return a, nil
 }
 
-// Change sends a PATCH of a resource, on the condition that it is as it was read. Some BMCs refuse their own ETags:
-// then Change sends a weak one as a strong one, and at last no condition. A BMC that requires a condition without
-// having sent an ETag gets one that always holds.
+// Change is [Client.Patch] without the answer.
+func (c *Client) Change(ctx context.Context, read *Answer, properties any) error {
+	_, err := c.Patch(ctx, read, properties)
+	return err
+}
+
+// Patch sends a PATCH of a resource, on the condition that it is as it was read. Some BMCs refuse their own ETags: then
+// Patch sends a weak one as a strong one, and at last no condition. A BMC that requires a condition without having sent
+// an ETag gets one that always holds. The answer is nil if there was none.
 //
 // Source: _etag_handler in sushy/connector.py.
-func (c *Client) Change(ctx context.Context, read *Answer, properties any) error {
+func (c *Client) Patch(ctx context.Context, read *Answer, properties any) (a *Answer, err error) {
 	body, err := json.Marshal(properties)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	tag := read.tag()
 	conditions := []string{tag, strings.TrimPrefix(tag, "W/"), ""}
@@ -164,13 +170,12 @@ func (c *Client) Change(ctx context.Context, read *Answer, properties any) error
 		if condition != "" {
 			header.Set("If-Match", condition)
 		}
-		var a *Answer
 		a, err = c.Do(ctx, Request{Method: http.MethodPatch, Path: read.Request.Path, Header: header, Body: body})
 		if a == nil || a.Status != http.StatusPreconditionFailed && a.Status != http.StatusPreconditionRequired {
-			return err
+			return a, err
 		}
 	}
-	return err
+	return a, err
 }
 
 // Delete deletes a resource.

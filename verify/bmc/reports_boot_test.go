@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+func TestASupermicroBootsItsMediaFromUsbCd(t *testing.T) {
+	for _, test := range []struct {
+		manufacturer, model string
+		targets             []string
+		want                string
+	}{
+		{"Supermicro", "SYS-821GE-TNHR", []string{"Pxe", "Cd", "UsbCd"}, "UsbCd Once UEFI"},
+		{"Supermicro", "SYS-821GE-TNHR", []string{"Pxe", "UsbCd"}, "UsbCd Once UEFI"},
+		{"SUPERMICRO", "", []string{"Pxe", "UsbCd", "Cd"}, "UsbCd Once UEFI"},
+		{"Supermicro", "ARS-111GL-NHR", []string{"Pxe", "Cd", "UsbCd"}, "Cd Once UEFI"},
+		{"Supermicro", "SYS-821GE-TNHR", []string{"Pxe", "Cd"}, "Cd Once UEFI"},
+		{"Contoso", "ARS-111GL-NHR", []string{"Pxe", "UsbCd"}, "UsbCd Once UEFI"},
+		{"Contoso", "", []string{"Pxe", "UsbCd", "Cd"}, "Cd Once UEFI"},
+	} {
+		d, server := profileDriver(t, bmctest.Profile{Manufacturer: test.manufacturer, BootTargets: test.targets},
+			bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.Property("Model", test.model)})
+		require.NoError(t, d.SetBootDevice(t.Context(), "node", "cdrom", false))
+		require.Equal(t, test.want, server.Boot("1"), "%+v", test)
+	}
+}
+
+// A change with the ETag as it is, without W/, and without a condition, until one is accepted.
+func TestEachKindOfChangeHasTheConditionsThatTheBMCWants(t *testing.T) {
+	changes := map[string]func(t *testing.T, faults ...bmctest.Fault) error{
+		"boot device": func(t *testing.T, faults ...bmctest.Fault) error {
+			d, _ := vendorDriver(t, faults...)
+			return d.SetBootDevice(t.Context(), "node", "pxe", true)
+		},
+		"boot mode": func(t *testing.T, faults ...bmctest.Fault) error {
+			d, _ := vendorDriver(t, faults...)
+			return d.SetBootMode(t.Context(), "node", "bios")
+		},
+		"secure boot": func(t *testing.T, faults ...bmctest.Fault) error {
+			d, _ := vendorDriver(t, faults...)
+			return d.SetSecureBoot(t.Context(), "node", true)
+		},
+		"BIOS": func(t *testing.T, faults ...bmctest.Fault) error {
+			d, server := vendorDriver(t, faults...)
+			for name, value := range server.BIOS("1") {
+				if text, ok := value.(string); ok && text == "Enabled" {
+					_, err := d.SetBIOS(t.Context(), "node", map[string]any{name: "Disabled"})
+					return err
+				}
+			}
+			return http.ErrNotSupported
+		},
+	}
+	for name, change := range changes {
+		for _, accepts := range []string{`W/"7"`, `"7"`, ""} {
+			var mu sync.Mutex
+			var seen []string
+			compares := func(r *http.Request) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				seen = append(seen, r.Header.Get("If-Match"))
+				return r.Header.Get("If-Match") != accepts
+			}
+			err := change(t,
+				bmctest.Fault{Method: http.MethodGet, Do: bmctest.WrongETag(`W/"7"`)},
+				bmctest.Fault{Method: http.MethodPatch, If: compares, Do: bmctest.Status(http.StatusPreconditionFailed)},
+				bmctest.Fault{Method: http.MethodPatch, Do: bmctest.Handle("accepts", func(w http.ResponseWriter, _ *http.Request) {
+					w.WriteHeader(http.StatusNoContent)
+				})})
+			require.NoError(t, err, "%s %s", name, accepts)
+			mu.Lock()
+			require.Equal(t, []string{`W/"7"`, `"7"`, ""}[:len(seen)], seen, name)
+			require.Equal(t, accepts, seen[len(seen)-1], name)
+			mu.Unlock()
+		}
+	}
+}
+
+func TestABootOverrideIsSentWholeWhereTheBMCAsksForIt(t *testing.T) {
+	for _, manufacturer := range []string{"ASRockRack", "ASRock Rack", "AMI", "American Megatrends", "Contoso"} {
+		d, server := profileDriver(t, bmctest.Profile{Manufacturer: manufacturer, Refusals: []bmctest.Effect{bmctest.WholeBoot()}})
+		require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", false), manufacturer)
+		require.Equal(t, "Pxe Once UEFI", server.Boot("1"), manufacturer)
+		kept, err := d.KeepBootDevice(t.Context(), "node", "disk")
+		require.NoError(t, err, manufacturer)
+		require.True(t, kept, manufacturer)
+		require.Equal(t, "Hdd Continuous UEFI", server.Boot("1"), manufacturer)
+		require.NoError(t, d.SetBootMode(t.Context(), "node", "bios"), manufacturer)
+		require.Equal(t, "Hdd Continuous Legacy", server.Boot("1"), manufacturer)
+		if manufacturer != "Contoso" {
+			require.Equal(t, 3, patches(server), "%s is known to", manufacturer)
+		}
+	}
+}
+
+func TestABMCWithoutContinuousBootsOnce(t *testing.T) {
+	for name, p := range map[string]bmctest.Profile{
+		"it lists them":  {BootEnabled: []string{"Once", "Disabled"}},
+		"it refuses":     {Refusals: []bmctest.Effect{bmctest.RefuseContinuous()}},
+		"and wants all":  {Refusals: []bmctest.Effect{bmctest.WholeBoot(), bmctest.RefuseContinuous()}},
+		"and is of AMI":  {Manufacturer: "AMI", Refusals: []bmctest.Effect{bmctest.WholeBoot(), bmctest.RefuseContinuous()}},
+		"in its setting": {Settings: "SD", BootInSettings: true, Refusals: []bmctest.Effect{bmctest.RefuseContinuous()}},
+	} {
+		d, server := profileDriver(t, p)
+		kept, err := d.KeepBootDevice(t.Context(), "node", "disk")
+		require.NoError(t, err, name)
+		require.False(t, kept, name)
+		require.Equal(t, "Hdd Once UEFI", server.Boot("1"), name)
+	}
+	d, _ := profileDriver(t, bmctest.Profile{Refusals: []bmctest.Effect{bmctest.RefuseContinuous()}},
+		bmctest.Fault{Method: http.MethodPatch, Skip: 1, Do: bmctest.Status(http.StatusBadRequest)})
+	_, err := d.KeepBootDevice(t.Context(), "node", "disk")
+	require.ErrorIs(t, err, verify.Protocol)
+	require.True(t, strings.Contains(err.Error(), "400"), err)
+}
