@@ -136,7 +136,7 @@ var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Condu
 		if n.Agent.URL != "" && n.Agent.URL != h.CallbackURL {
 			return refuse(Invalid, "Detected change in ramdisk provided \"callback_url\"")
 		}
-		if c.config.RequireAgentTLS && h.CallbackURL != "" && !strings.HasPrefix(h.CallbackURL, "https://") {
+		if *c.config.RequireAgentTLS && h.CallbackURL != "" && !strings.HasPrefix(h.CallbackURL, "https://") {
 			return refuse(Invalid, "TLS is required by configuration")
 		}
 		if strings.ContainsFunc(h.AgentVerifyCA, isNotPEM) {

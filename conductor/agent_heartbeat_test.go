@@ -231,7 +231,7 @@ func TestAnAgentThatIsAskedWhenTheConductorStopsFailsNoWork(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, c.Heartbeat(t.Context(), n.UUID, conductor.Heartbeat{
 			From:         agentAt,
-			CallbackURL:  "http://10.0.0.7:9999",
+			CallbackURL:  "https://10.0.0.7:9999",
 			AgentVersion: "9",
 			AgentToken:   "T",
 		}))

@@ -98,7 +98,7 @@ func TestAnAgentWithoutTLSIsRefusedIfTheConfigurationRequiresIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, func(c *conductor.Config) {
 			withReal(nil)(c)
-			c.RequireAgentTLS = true
+			c.RequireAgentTLS = nil
 		})
 		n := f.waitsInDeployment()
 		_, token, err := f.Lookup(f.ctx, agentAt, nil, n.UUID)

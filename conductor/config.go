@@ -120,8 +120,10 @@ type Config struct {
 	// authorities of the operating system, "false" not at all, or by those in the file with this path; "true" if empty
 	// ([agent]verify_ca). The key agent_verify_ca of driver_info overrides it.
 	AgentVerifyCA string
-	// RequireAgentTLS refuses the heartbeats of agents that serve their API without TLS ([agent]require_tls).
-	RequireAgentTLS bool
+	// RequireAgentTLS refuses the heartbeats of agents that serve their API without TLS, or permits them
+	// ([agent]require_tls). Nil stands for Ironic's default: they are refused since 2024.2. What is sent to an agent
+	// without TLS, such as its token and a config drive, can be read on the way.
+	RequireAgentTLS *bool
 
 	// FastTrack has the agent that runs when work begins do that work, if its last heartbeat is at most FastTrackTimeout
 	// old: its machine is not booted before a cleaning or a deployment, and stays on after an inspection or a cleaning.
@@ -210,6 +212,10 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.AgentAddress == nil {
 		c.AgentAddress = AgentNetworks{}.Check
+	}
+	if c.RequireAgentTLS == nil {
+		required := c.Table.Series() >= states.Dalmatian
+		c.RequireAgentTLS = &required
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -73,9 +73,10 @@ func start(t *testing.T, change func(*conductor.Config)) *fleet {
 	f.fake = &conductor.Fake{Before: f.operate}
 	config := conductor.Config{
 		Store: &conductor.Memory{}, Name: "alpha",
-		Hardware:     map[string]conductor.Hardware{"fake-hardware": f.fake},
-		Membership:   withBeta{}, // without the hardware type: all nodes are alpha's
-		OnTransition: func(move conductor.Transition) { f.seen <- move },
+		Hardware:        map[string]conductor.Hardware{"fake-hardware": f.fake},
+		RequireAgentTLS: new(bool),  // the agents of tests serve http on pipes
+		Membership:      withBeta{}, // without the hardware type: all nodes are alpha's
+		OnTransition:    func(move conductor.Transition) { f.seen <- move },
 	}
 	if change != nil {
 		change(&config)

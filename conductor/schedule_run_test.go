@@ -219,6 +219,7 @@ func (p *scheduleProcess) start() {
 	c, err := conductor.New(conductor.Config{
 		Store: scheduleStore{p}, Membership: scheduleMembership{p}, Name: p.name, Hardware: types, SkipPowerSync: !p.scenario.powerSync,
 		Agent:           agent.Config{Dial: p.dial},
+		RequireAgentTLS: new(bool),
 		ShutdownTimeout: 1, LockedRetries: 1, MaxTransitions: simTransitions,
 		Timeouts: &machine.Timeouts{Deploy: waitTimeout, Clean: waitTimeout, Inspect: waitTimeout, Rescue: waitTimeout, Service: waitTimeout},
 	})

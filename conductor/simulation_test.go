@@ -300,6 +300,7 @@ func (s *simConductor) start(ctx context.Context, group *sync.WaitGroup) {
 		Store: s.clocks.store(&simStore{s.world, s.name}), Membership: &simMembership{s.world, s.name}, Name: s.name,
 		Hardware:        simTypes(simHardware{&conductor.Fake{Before: s.operate(s.name)}, s.world}, s.name),
 		Agent:           agent.Config{Dial: s.dial(s.name)},
+		RequireAgentTLS: new(bool),
 		ShutdownTimeout: time.Second, LockedRetries: 1, MaxTransitions: simTransitions,
 		Timeouts: &machine.Timeouts{Deploy: waitTimeout, Clean: waitTimeout, Inspect: waitTimeout, Rescue: waitTimeout, Service: waitTimeout},
 		// The periods are coprime, since the seed does not determine the order of simultaneous tasks.

@@ -202,7 +202,7 @@ type agentFlags struct {
 	disallowed map[states.Work][]string // see conductor.Config.DisallowedSteps; nil without the flag
 
 	verifyCA   string // see conductor.Config.AgentVerifyCA
-	requireTLS bool   // of agents
+	requireTLS *bool  // see conductor.Config.RequireAgentTLS; nil without the flag
 
 	listen   string // host:port for agents alone; empty if they share the API's port
 	networks conductor.AgentNetworks
@@ -225,7 +225,8 @@ func (a *agentFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&a.verifyCA, "agent-verify-ca", "true",
 		"how the certificate of an agent is verified that sends none in its heartbeats: true, false, or the path of a `file` with "+
 			"certificates; agent_verify_ca in driver_info overrides it")
-	flags.BoolVar(&a.requireTLS, "agent-require-tls", false, "refuse the heartbeats of agents that serve their API without TLS")
+	flags.BoolFunc("agent-require-tls", "refuse the heartbeats of agents that serve their API without TLS; -agent-require-tls=false permits "+
+		"them; without it they are refused since 2024.2", a.setRequireTLS)
 	flags.BoolVar(&a.biosBootloaders, "agent-bios-bootloaders", false,
 		"permit agents to install the boot loaders of partition images in machines that boot by BIOS, "+
 			"in which the image may run code in the agent (CVE-2026-43003)")
@@ -257,6 +258,16 @@ func (a *agentFlags) addNetwork(value string) error {
 		return errors.New("want a network, such as 10.0.0.0/24 or 2001:db8::/64")
 	}
 	a.networks = append(a.networks, network)
+	return nil
+}
+
+// setRequireTLS parses the value of -agent-require-tls.
+func (a *agentFlags) setRequireTLS(value string) error {
+	required, err := strconv.ParseBool(value)
+	if err != nil {
+		return errors.New("want true or false")
+	}
+	a.requireTLS = &required
 	return nil
 }
 

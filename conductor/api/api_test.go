@@ -54,7 +54,7 @@ func startWith(t testing.TB, series states.Series, config api.Config, more map[s
 	maps.Copy(hardware, more)
 	c, err := conductor.New(conductor.Config{
 		Store: s.store, Name: "testhost", Table: series.Table(), LockedInterval: 10 * time.Millisecond,
-		Hardware: hardware,
+		Hardware: hardware, RequireAgentTLS: new(bool),
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -24,6 +24,9 @@ type Config struct {
 	Series states.Series // the OpenStack series to behave as; the zero value is the latest
 	// SkipAutomatedClean makes nodes available without automated cleaning.
 	SkipAutomatedClean bool
+	// RequireAgentTLS refuses the heartbeats of agents that serve their API without TLS, or permits them; nil stands for
+	// Ironic's default, which refuses them since 2024.2.
+	RequireAgentTLS *bool
 	// Hardware has the hardware types beside fake-hardware by the names of their drivers, such as redfish of package
 	// hardware. The caller closes them after the Server.
 	Hardware map[string]conductor.Hardware
@@ -105,7 +108,8 @@ func Start(config Config) (*Server, error) {
 		Agent:              agent.Config{PollInterval: 10 * time.Millisecond},
 		SkipAutomatedClean: config.SkipAutomatedClean, SkipPowerSync: true,
 		LockedRetries: -1, ShutdownTimeout: time.Nanosecond,
-		AgentAddress: local.Check, // agents of this host
+		AgentAddress:    local.Check, // agents of this host
+		RequireAgentTLS: config.RequireAgentTLS,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("conductortest: %w", err)

@@ -136,7 +136,8 @@ func serve(ctx context.Context, o options, args ...string) (stop func(), err err
 		return nil, err
 	}
 	defer log.Close() // the process has its own file descriptor
-	command := exec.Command(binary, append(args, "-demo", "0", "-series", o.series, "-log-level", "INFO")...)
+	args = append(args, "-demo", "0", "-series", o.series, "-log-level", "INFO", fmt.Sprintf("-agent-require-tls=%t", !o.plain))
+	command := exec.Command(binary, args...)
 	command.Stderr = log
 	output, err := command.StdoutPipe()
 	if err != nil {
