@@ -43,6 +43,27 @@ type lab struct {
 	n        *conductor.Node
 }
 
+// prompt is a hardware type that reads the power of a lab's machine when its agent has powered it off, unless that takes
+// long. A conductor that reads it too early waits for five seconds before it does so again.
+type prompt struct {
+	*hardware.Type
+	lab *lab
+}
+
+func (p prompt) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	machine := p.lab.machine
+	commands := machine.Commands()
+	if last := len(commands) - 1; last >= 0 && commands[last].Name == "standby.power_off" {
+		for range 100 {
+			if on := machine.Running() == "agent" || p.lab.bmc.Power(p.lab.profile.SystemID) == "On" && machine.Running() == ""; !on {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return p.Type.PowerState(ctx, n)
+}
+
 // startLab starts a lab whose node has a deploy interface and the next image to be written.
 func startLab(t *testing.T, state states.State, deploy string, set ...func(*agenttest.Config)) *lab {
 	return startLabOn(t, bmctest.Profile{SystemID: "1"}, state, deploy, set...)
@@ -95,7 +116,9 @@ func startLabOn(t *testing.T, p bmctest.Profile, state states.State, deploy stri
 	l.images, err = images.New(images.Config{Folder: t.TempDir(), URL: web.URL + "/published", Client: client})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.images.Close()) })
-	l.site = start(t, hardware.Config{Images: l.images, Client: client})
+	l.site = start(t, hardware.Config{Images: l.images, Client: client}, func(c *conductor.Config) {
+		c.Hardware["redfish"] = prompt{c.Hardware["redfish"].(*hardware.Type), l}
+	})
 	handler = api.New(l.Conductor, api.Config{})
 	l.n = l.node(redfishMachine(l.bmc, t), withProfile(p), func(n *conductor.Node) {
 		n.ProvisionState, n.Interfaces, n.AutomatedClean = state, map[string]string{"deploy": deploy, "rescue": "agent"}, nil

@@ -248,12 +248,11 @@ func TestANodeThatMustNotBePoweredOffIsRebooted(t *testing.T) {
 
 func TestAMachineThatDoesNotGoOffFailsItsWork(t *testing.T) {
 	stuck := func(t *testing.T) (*bmctest.Redfish, *site) {
-		t.Parallel()
 		server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Systems = []bmctest.System{{ID: "1", Power: "On"}} })
 		server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Method: "GET", Do: bmctest.Property("PowerState", "On")})
-		return server, start(t, hardware.Config{}, func(c *conductor.Config) { c.Power.Timeout = 3 * time.Second })
+		return server, start(t, hardware.Config{}, func(c *conductor.Config) { c.Power.Timeout = 300 * time.Millisecond })
 	}
-	const text = `power state not reached: "power off" within 3s: it is in "power on"`
+	const text = `power state not reached: "power off" within 300ms: it is in "power on"`
 	t.Run("a deployment", func(t *testing.T) {
 		server, s := stuck(t)
 		n := s.request(s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Available }), "active")
