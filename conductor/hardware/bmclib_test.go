@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,7 +30,7 @@ type consumer struct {
 	power   string
 	asked   []string // the methods
 	devices []any
-	refuse  bool
+	refuse  atomic.Bool
 }
 
 func (s *consumer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +56,7 @@ func (s *consumer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.devices = append(s.devices, call.Params)
 	}
 	answer := map[string]any{"id": call.ID, "host": "machine-7", "result": result}
-	if s.refuse && call.Method != "ping" {
+	if s.refuse.Load() && call.Method != "ping" {
 		answer["error"] = map[string]any{"code": 500, "message": "no, " + password}
 	}
 	text, err := json.Marshal(answer)
@@ -118,7 +119,7 @@ func TestAProviderOfBMCLibManagesAMachine(t *testing.T) {
 	_, err = b.VirtualMedia(t.Context(), n)
 	require.ErrorIs(t, err, conductor.Unsupported)
 
-	s.refuse = true
+	s.refuse.Store(true)
 	err = b.SetPower(t.Context(), n, states.PowerOff)
 	require.ErrorContains(t, err, "no, ")
 	require.NotContains(t, err.Error(), password)
