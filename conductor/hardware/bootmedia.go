@@ -153,15 +153,20 @@ func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 	}
 	within, cancel := context.WithTimeout(ctx, n.Chosen.config.MediaTimeout)
 	defer cancel()
+	var unread error // the last error of the BMC, and not of a read that the end of the time has ended
 	for {
 		slots, err := b.media.VirtualMedia(within, n.Node)
+		if within.Err() == nil {
+			unread = err
+		}
 		switch {
 		case hasCD(slots, image):
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case within.Err() != nil:
-			return errors.Join(fmt.Errorf("the BMC has not inserted the image within %v", n.Chosen.config.MediaTimeout), err)
+			_ = b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"}) // the BMC may insert it later
+			return errors.Join(fmt.Errorf("the BMC has not inserted the image within %v", n.Chosen.config.MediaTimeout), unread)
 		}
 		select {
 		case <-within.Done():

@@ -54,6 +54,28 @@ const (
 	ejectAction  = "#VirtualMedia.EjectMedia"
 )
 
+// isSlot reports whether a resource is a slot: it says whether an image is inserted, or has another property of slots.
+func isSlot(o redfish.Object) bool {
+	for _, name := range []string{"Inserted", "ConnectedVia", "Image"} {
+		if _, ok := o[name]; ok {
+			return o.Get("Inserted", new(bool)) == nil
+		}
+	}
+	return false
+}
+
+// inserted reports whether an image is inserted in a slot. Some BMCs do not report Inserted: then the way of the
+// connection or an image tells it.
+func inserted(o redfish.Object) bool {
+	var inserted *bool
+	if o.Get("Inserted", &inserted) == nil && inserted != nil {
+		return *inserted
+	}
+	var via, image string
+	_, _ = o.Get("ConnectedVia", &via), o.Get("Image", &image) // of another type, they tell nothing
+	return via != "" && via != "NotConnected" || image != "" && !strings.EqualFold(image, "none")
+}
+
 // fits reports whether a medium of some devices, or of any if none is named, fits into the slot. Slots of AMI's BMCs
 // have no media types: their names tell the device. A slot of which nothing is known fits all.
 func (s *slot) fits(devices ...string) bool {
@@ -186,20 +208,21 @@ func checkDevices(op string, devices ...string) error {
 	return nil
 }
 
-// mediaParameter is a parameter of InsertMedia, and the values that are sent with it.
+// mediaParameter is a parameter of InsertMedia: the words of refusals that demand it, its name first, and the values that
+// are sent with it.
 type mediaParameter struct {
-	name   string
+	words  []string
 	values map[string]string
 }
 
 // mediaParameters are the parameters of InsertMedia that some BMCs require, in the order in which they are tried, with
-// their values; "" stands for the scheme of the image's URL. A BMC that has the name in its refusal gets the parameter.
+// their values; "" stands for the scheme of the image's URL.
 //
-// Source: insert_media in sushy/resources/manager/virtual_media.py.
+// Source: insert_media in sushy/resources/manager/virtual_media.py; "parameter missing" is NVIDIA's for the user.
 var mediaParameters = []mediaParameter{
-	{"TransferProtocolType", map[string]string{"TransferProtocolType": ""}},
-	{"TransferMethod", map[string]string{"TransferMethod": "Stream"}},
-	{"UserName", map[string]string{"UserName": "none", "Password": "none"}},
+	{[]string{"TransferProtocolType"}, map[string]string{"TransferProtocolType": ""}},
+	{[]string{"TransferMethod"}, map[string]string{"TransferMethod": "Stream"}},
+	{[]string{"UserName", "Password", "parameter missing"}, map[string]string{"UserName": "none", "Password": "none"}},
 }
 
 // insertInto inserts an image into a slot. It repeats the action where the BMC fails, since some still eject the last
@@ -222,7 +245,8 @@ func (r *redfishConnection) insertInto(ctx context.Context, s *slot, image strin
 			return err
 		}
 		i := slices.IndexFunc(mediaParameters, func(p mediaParameter) bool {
-			return parameters[p.name] == "" && bytes.Contains(a.Body, []byte(p.name))
+			named := func(word string) bool { return bytes.Contains(a.Body, []byte(word)) }
+			return parameters[p.words[0]] == "" && slices.ContainsFunc(p.words, named)
 		})
 		if i < 0 {
 			return err
@@ -250,9 +274,7 @@ func (r *redfishConnection) ejectSlot(ctx context.Context, s *slot) error {
 		a, err = r.client.Do(ctx, request)
 	}
 	if err != nil && a != nil {
-		var inserted bool
-		now, _, unread := r.client.Get(ctx, s.answer.Request.Path)
-		if unread == nil && now.Get("Inserted", &inserted) == nil && !inserted {
+		if now, _, unread := r.client.Get(ctx, s.answer.Request.Path); unread == nil && isSlot(now) && !inserted(now) {
 			return nil
 		}
 	}
@@ -279,10 +301,9 @@ func (r *redfishConnection) slots(ctx context.Context) (slots []slot, err error)
 	}
 	shown := true
 	add := func(m *schemas.VirtualMedia, found resource) {
-		_, is := read.raw["Inserted"] // or it is no slot
-		is = is && read.raw.Get("Inserted", new(bool)) == nil
 		known := slices.ContainsFunc(slots, func(s slot) bool { return s.answer.Request.Path == read.answer.Request.Path })
-		if is && !known {
+		if isSlot(read.raw) && !known {
+			m.Inserted = inserted(read.raw)
 			slots = append(slots, slot{VirtualMedia: *m, found: found, answer: read.answer, shown: shown})
 		}
 	}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build go1.25
+
+package hardware
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+// lateMedia is a BMC that inserts no image, and whose reads take time and fail with an error, or at the end of their
+// context.
+type lateMedia struct {
+	calls []string
+	takes time.Duration
+	err   error
+}
+
+func (m *lateMedia) VirtualMedia(ctx context.Context, _ *conductor.Node) ([]conductor.VirtualMedia, error) {
+	select {
+	case <-time.After(m.takes):
+		return []conductor.VirtualMedia{{MediaTypes: []string{"CD"}}}, m.err
+	case <-ctx.Done():
+		return nil, errors.New("our own end")
+	}
+}
+
+func (m *lateMedia) AttachVirtualMedia(_ context.Context, _ *conductor.Node, device, image string) error {
+	m.calls = append(m.calls, "attach "+device+" "+image)
+	return nil
+}
+
+func (m *lateMedia) DetachVirtualMedia(_ context.Context, _ *conductor.Node, devices []string) error {
+	m.calls = append(m.calls, "detach "+devices[0])
+	return nil
+}
+
+func TestAnImageThatIsNotInsertedInTimeIsEjectedAndTheErrorIsTheBMCs(t *testing.T) {
+	for _, test := range []struct {
+		takes time.Duration
+		err   error
+		want  string
+	}{
+		{0, nil, "the BMC has not inserted the image within 1m0s"},
+		{7 * time.Second, nil, "the BMC has not inserted the image within 1m0s"},
+		{7 * time.Second, errors.New("503 busy"), "the BMC has not inserted the image within 1m0s\n503 busy"},
+		{time.Hour, nil, "the BMC has not inserted the image within 1m0s"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &lateMedia{takes: test.takes, err: test.err}
+			n := Node{Node: &conductor.Node{}, Chosen: Chosen{config: &Config{MediaTimeout: time.Minute}}}
+			require.EqualError(t, mediaBoot{"media", m}.insert(t.Context(), n, "http://h/a.iso"), test.want)
+			require.Equal(t, []string{"detach cdrom", "attach cdrom http://h/a.iso", "detach cdrom"}, m.calls)
+		})
+	}
+}
