@@ -212,7 +212,7 @@ func TestTheDriverSeesOneSystem(t *testing.T) {
 	}))
 }
 
-// A change is not redirected, so it must go where the system is.
+// A change goes where the system is, without a redirect.
 func TestASystemThatHasMovedIsChangedWhereItIs(t *testing.T) {
 	b := newSeenBMC()
 	r := connect(t, b)

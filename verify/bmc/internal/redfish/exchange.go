@@ -41,8 +41,9 @@ type Request struct {
 
 func (r Request) String() string { return r.Method + " " + r.Path }
 
-// send sends a request and follows the redirects of a GET. The answer is nil if there
-// is none, and has the status and the header if only reading its body failed.
+// send sends a request and follows redirects within the BMC: any of a GET, and of another request those that keep its
+// method and body (RFC 9110, sections 15.4.8 and 15.4.9), to another path. The answer is nil if there is none, and has
+// the status and the header if only reading its body failed.
 func (e *exchanger) send(ctx context.Context, r Request) (*Answer, error) {
 	var a *Answer
 	for range maxRedirects + 1 {
@@ -53,12 +54,18 @@ func (e *exchanger) send(ctx context.Context, r Request) (*Answer, error) {
 		if err != nil || a.Status/100 != 3 {
 			return a, e.about(r, err)
 		}
-		if r.Method != http.MethodGet {
+		kept := a.Status == http.StatusTemporaryRedirect || a.Status == http.StatusPermanentRedirect
+		if r.Method != http.MethodGet && !kept {
 			return nil, e.about(r, failure.Protocolf("the BMC redirects a request that is no GET"))
 		}
-		if r.Path, err = e.Follow(r.Path, a.Header.Get("Location")); err != nil {
+		path, err := e.Follow(r.Path, a.Header.Get("Location"))
+		if err == nil && r.Method != http.MethodGet && path == r.Path {
+			err = failure.Protocolf("the BMC redirects the request to its own path")
+		}
+		if err != nil {
 			return a, e.about(r, err)
 		}
+		r.Path = path
 	}
 	return a, e.about(r, failure.Protocolf("too many redirects"))
 }
