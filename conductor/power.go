@@ -165,9 +165,21 @@ func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time
 	if err := powerRelatives(ctx, t, target, timeout); err != nil {
 		return err
 	}
+	err = t.awaitPower(ctx, ask, timeout)
+	for i, part := range powersync.SecondForm(powerRecord(n), ask, err) {
+		if i == 0 || err == nil {
+			err = t.awaitPower(ctx, part, timeout)
+		}
+	}
+	return err
+}
+
+// awaitPower requests a power state from the hardware, and waits until the machine has it.
+func (t *Task) awaitPower(ctx context.Context, ask states.Power, timeout time.Duration) error {
 	if err := t.askPower(ctx, ask); err != nil {
 		return err
 	}
+	n := t.Node()
 	if timeout <= 0 {
 		timeout = t.engine.syncer.Config().RequestTimeout(ask)
 	}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/machine/admission"
@@ -241,8 +242,8 @@ func DecideRecovery(r Record, reading Reading, f Failures) (Record, Action) {
 	return r, a
 }
 
-// The rules of a power request are used in this order: Accept, DecideRequest,
-// SettleRequest. [Syncer.Set] carries them out.
+// The rules of a power request are used in this order: Accept, DecideRequest, SecondForm if the hardware lacks the
+// request, SettleRequest. [Syncer.Set] carries them out.
 
 // Accept decides about a request for a power state. It returns the record to store with
 // the caller's reservation: its target power state is set and its last error cleared.
@@ -287,6 +288,24 @@ func DecideRequest(power states.Power, reading Reading) (ask states.Power, err e
 	default:
 		return power, nil
 	}
+}
+
+// secondForms maps the restarts that hardware may lack to the requests that take their place, one after the other.
+var secondForms = map[states.Power][]states.Power{
+	states.PowerRebooting:     {states.PowerOff, states.PowerOn},
+	states.PowerSoftRebooting: {states.PowerSoftOff, states.PowerOn},
+}
+
+// SecondForm returns the requests that take the place of a restart whose error says that the hardware lacks it. Each
+// follows once the power state of the one before is reached. There are none for other requests and errors, and for a
+// node that forbids power off.
+//
+// Source: reboot and set_power_state in ironic/drivers/modules/ipmitool.py.
+func SecondForm(r Record, power states.Power, err error) []states.Power {
+	if r.DisablePowerOff || !errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return slices.Clone(secondForms[power])
 }
 
 // SettleRequest decides what follows once the hardware has reached the requested power

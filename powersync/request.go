@@ -17,7 +17,8 @@ import (
 // PowerSoftRebooting. It reserves the node, sets its target power state, clears its
 // last error, sets the hardware, waits until the hardware has reached the power state,
 // and records it. Hardware that is already in that power state is not set, and a
-// machine that is off is switched on instead of restarted. A restart cannot be
+// machine that is off is switched on instead of restarted. Hardware that lacks a restart is
+// switched off and on, see [SecondForm]. A restart cannot be
 // observed: it counts as done when the machine is on. The timeout bounds the wait for
 // the power state, as the timeout of Ironic's API does; 0 or less stands for [Config.Timeout],
 // or [Config.SoftTimeout] for a soft request.
@@ -63,7 +64,7 @@ func (s *Syncer) Begin(
 	var once sync.Once
 	return func(ctx context.Context) error {
 		once.Do(func() {
-			failure := s.fleet.reach(ctx, id, power, timeout)
+			failure := s.fleet.reach(ctx, before, power, timeout)
 			_, e := SettleRequest(before, power, failure)
 			e.LastError, e.ClearedError = "", "" // not stored yet
 			e, notSaved := s.fleet.reservations.release(ctx, e, func(r Record) (Record, Event) { return SettleRequest(r, power, failure) })
@@ -104,13 +105,24 @@ func (f *fleet) take(ctx context.Context, id string, power states.Power) (Record
 	return Record{}, fmt.Errorf("node %s: %w: its record keeps changing", id, ErrLocked)
 }
 
-// reach makes the hardware carry a request out, and polls until it is in the power
-// state. A read that fails does not fail the request, because a BMC may be busy then.
-func (f *fleet) reach(ctx context.Context, id string, power states.Power, timeout time.Duration) error {
-	power, err := DecideRequest(power, f.driver.read(ctx, id, false))
+// reach makes the hardware carry a request out for a node, unless it is in the power state already.
+func (f *fleet) reach(ctx context.Context, r Record, power states.Power, timeout time.Duration) error {
+	power, err := DecideRequest(power, f.driver.read(ctx, r.ID, false))
 	if err != nil || power == states.NoPower {
 		return err
 	}
+	err = f.ask(ctx, r.ID, power, timeout)
+	for i, part := range SecondForm(r, power, err) {
+		if i == 0 || err == nil {
+			err = f.ask(ctx, r.ID, part, timeout)
+		}
+	}
+	return err
+}
+
+// ask asks the hardware for a power state, and polls until it has it. A read that fails does not fail the request,
+// because a BMC may be busy then.
+func (f *fleet) ask(ctx context.Context, id string, power states.Power, timeout time.Duration) error {
 	if err := f.driver.set(ctx, id, power); err != nil {
 		return err
 	}

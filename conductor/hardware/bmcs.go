@@ -87,10 +87,7 @@ func (b *bmcs) do(n *conductor.Node, f func() error) error {
 }
 
 // bmcPower is the power interface "redfish" or "ipmitool". It closes the driver of all interfaces.
-type bmcPower struct {
-	*bmcs
-	softReboot bool // IPMI has none
-}
+type bmcPower struct{ *bmcs }
 
 // Close logs out of all open sessions.
 func (b bmcPower) Close(ctx context.Context) error { return b.driver.Close(ctx) }
@@ -111,11 +108,6 @@ func (b bmcPower) PowerState(ctx context.Context, n *conductor.Node) (power stat
 		return err
 	})
 	return power, err
-}
-
-// SupportsPower implements [conductor.PowerLimiter].
-func (b bmcPower) SupportsPower(_ *conductor.Node, power states.Power) bool {
-	return b.softReboot || power != states.PowerSoftRebooting
 }
 
 // SetPower implements [Power].

@@ -17,7 +17,7 @@ func NewIPMI(c Config) (*Type, error) {
 		return nil, err
 	}
 	return New(c, Interfaces{
-		Power:      []Power{bmcPower{bmcs: b}},
+		Power:      []Power{bmcPower{b}},
 		Management: []Management{bmcManagement{b}, NoManagement()},
 		Inspect:    []Interface{None("inspect")},
 	})

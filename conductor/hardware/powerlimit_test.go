@@ -26,7 +26,7 @@ func TestThePowerStatesOfEachHardwareType(t *testing.T) {
 		also     []states.Power
 	}{
 		"redfish":       {newRedfish(t, hardware.Config{}), []states.Power{states.PowerSoftOff, states.PowerSoftRebooting}},
-		"ipmi":          {ipmi, []states.Power{states.PowerSoftOff}},
+		"ipmi":          {ipmi, []states.Power{states.PowerSoftOff, states.PowerSoftRebooting}},
 		"bmclib":        {bmclib, nil},
 		"somebody's":    {newPlugs(t), []states.Power{states.PowerSoftOff, states.PowerSoftRebooting}},
 		"the zero Type": {nil, nil},

@@ -29,7 +29,7 @@ func NewRedfish(c Config) (*Type, error) {
 	}
 	management := redfishManagement{bmcManagement{b}}
 	return New(c, Interfaces{
-		Power:      []Power{bmcPower{bmcs: b, softReboot: true}},
+		Power:      []Power{bmcPower{b}},
 		Management: []Management{management, NoManagement()},
 		Boot:       []Boot{IPXE(), PXE(), VirtualMedia("redfish-virtual-media", management)},
 		Inspect:    []Interface{redfishInspect{b}, AgentInspect(), None("inspect")},

@@ -6,12 +6,14 @@ package hardware_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
 // The agent has written the boot entries, which a boot device of a Lenovo's BMC would undo.
@@ -60,4 +62,32 @@ func TestAnUnrescueOfALenovoSetsItsDisk(t *testing.T) {
 	n = s.request(n, "unrescue")
 	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
 	require.Equal(t, []string{"Hdd Continuous UEFI"}, set())
+}
+
+// A BMC may list its reset types in the system or behind ActionInfo.
+func TestABMCWithoutARestartSwitchesItsMachineOffAndOn(t *testing.T) {
+	for power, types := range map[states.Power][]string{
+		states.PowerRebooting:     {"On", "ForceOff", "GracefulShutdown"},
+		states.PowerSoftRebooting: {"On", "ForceOff", "GracefulShutdown", "ForceRestart"},
+	} {
+		server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.ResetTypes = types })
+		require.NoError(t, server.SetPower("1", "On"))
+		s := start(t, hardware.Config{})
+		n := s.request(s.node(redfishMachine(server, t)), "manage")
+		before := len(changes(server))
+		require.NoError(t, s.SetPower(t.Context(), n.UUID, power, 0))
+		for {
+			var err error
+			n, err = s.Node(t.Context(), n.UUID) // it is reserved since the request was accepted
+			require.NoError(t, err)
+			if n.Reservation == "" {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		require.Empty(t, n.LastError)
+		require.Equal(t, states.PowerOn, n.Power)
+		require.Equal(t, "On", server.Power("1"))
+		require.Equal(t, []string{"POST " + resetPath, "POST " + resetPath}, changes(server)[before:])
+	}
 }

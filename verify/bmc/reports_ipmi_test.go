@@ -6,6 +6,7 @@ package bmc_test
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -76,7 +77,9 @@ func TestAPowerRequestOverIPMIHasSucceededIfTheMachineIsInItsState(t *testing.T)
 func TestASoftRebootOverIPMIIsUnsupported(t *testing.T) {
 	scripted(t, "on", "exit 1")
 	d := newDriver(t, 0, map[string]bmc.Config{"node": answering(t)})
-	require.ErrorIs(t, d.SetPower(t.Context(), "node", states.PowerSoftRebooting), verify.Unsupported)
+	err := d.SetPower(t.Context(), "node", states.PowerSoftRebooting)
+	require.ErrorIs(t, err, verify.Unsupported)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
 func TestAWrongPasswordOverIPMIIsOneLogIn(t *testing.T) {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build go1.25
+
+package powersync_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+// lacking is hardware without some requests, which takes a time for each power state.
+type lacking struct {
+	*hardware
+	without []states.Power
+	takes   time.Duration
+}
+
+func (l lacking) SetPower(ctx context.Context, id string, power states.Power) error {
+	if slices.Contains(l.without, power) {
+		return fmt.Errorf("no %v: %w", power, errors.ErrUnsupported)
+	}
+	err := l.hardware.SetPower(ctx, id, power)
+	time.AfterFunc(l.takes, func() { l.set(id, power.Target()) })
+	return err
+}
+
+func TestARestartThatTheHardwareLacksIsPowerOffAndOn(t *testing.T) {
+	const hard, soft, softOff = states.PowerRebooting, states.PowerSoftRebooting, states.PowerSoftOff
+	for _, test := range []struct {
+		power   states.Power
+		without []states.Power
+		stays   bool // power off is forbidden
+		want    []string
+	}{
+		{hard, nil, false, []string{"a rebooting"}},
+		{hard, []states.Power{hard}, false, []string{"a power off", "a power on"}},
+		{soft, []states.Power{soft}, false, []string{"a soft power off", "a power on"}},
+		{soft, []states.Power{hard, soft}, false, []string{"a soft power off", "a power on"}},
+		{soft, []states.Power{soft, softOff}, false, nil}, // it does not become a hard one
+		{softOff, []states.Power{softOff}, false, nil},
+		{hard, []states.Power{hard}, true, nil},
+		{soft, []states.Power{soft}, true, nil},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := node(isOn)
+			r.DisablePowerOff = test.stays
+			machines := newHardware(isOn)
+			machines.deaf["a"] = true // until the time is over
+			h := newFixture(t, machines, nodes(r), func(c *powersync.Config) { c.Driver = lacking{machines, test.without, time.Second} })
+			err := h.Set(t.Context(), "a", test.power, 0)
+			_, sets := h.calls()
+			require.Equal(t, test.want, sets, "%+v", test)
+			require.Equal(t, isOn, h.record(t, "a").Power)
+			if test.want == nil {
+				require.ErrorIs(t, err, errors.ErrUnsupported)
+				return
+			}
+			require.NoError(t, err)
+		})
+	}
+}
+
+func TestTheOffOfARestartMustBeReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		machines := newHardware(isOn)
+		machines.deaf["a"] = true
+		h := newFixture(t, machines, nodes(node(isOn)), func(c *powersync.Config) {
+			c.Driver = lacking{machines, []states.Power{states.PowerRebooting}, time.Hour}
+		})
+		begun := time.Now()
+		require.ErrorIs(t, h.Set(t.Context(), "a", states.PowerRebooting, time.Minute), powersync.ErrNotReached)
+		require.Equal(t, time.Minute, time.Since(begun))
+		_, sets := h.calls()
+		require.Equal(t, []string{"a power off"}, sets)
+	})
+}
