@@ -15,6 +15,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 )
 
 // lacking is fake-hardware that lacks some power requests, and lists some. It records those that it carries out.
@@ -92,4 +93,49 @@ func TestAPowerStateThatTheHardwareDoesNotListIsInvalid(t *testing.T) {
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
 		require.Equal(t, states.PowerOn, f.settle(n).Power)
 	})
+}
+
+// unsure is fake-hardware whose machine goes off by itself, and which then refuses a request.
+type unsure struct {
+	*conductor.Fake
+	err error
+}
+
+func (u *unsure) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
+	if u.err == nil {
+		return u.Fake.SetPower(ctx, n, power)
+	}
+	if err := u.Fake.SetPower(ctx, n, states.PowerOff); err != nil {
+		return err
+	}
+	return u.err
+}
+
+func TestARefusedPowerRequestHasSucceededIfTheMachineIsInItsState(t *testing.T) {
+	for _, test := range []struct {
+		power states.Power
+		err   error
+		now   states.Power // of the record
+	}{
+		{states.PowerOff, errors.New("409"), states.PowerOff},
+		{states.PowerSoftOff, context.DeadlineExceeded, states.PowerOff},
+		{states.PowerRebooting, errors.New("409"), states.PowerOn},
+		{states.PowerOff, verify.Credentials, states.PowerOn},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			u := &unsure{}
+			f := start(t, func(c *conductor.Config) {
+				u.Fake = c.Hardware["fake-hardware"].(*conductor.Fake)
+				c.Hardware, c.SkipPowerSync = map[string]conductor.Hardware{"fake-hardware": u}, true
+			})
+			n := f.node(states.Manageable)
+			require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
+			require.Equal(t, states.PowerOn, f.settle(n).Power)
+			u.err = test.err
+			require.NoError(t, f.SetPower(f.ctx, n.UUID, test.power, 0))
+			n = f.settle(n)
+			require.Equal(t, test.now, n.Power, "%+v", test)
+			require.Equal(t, test.now == states.PowerOff, n.LastError == "", n.LastError)
+		})
+	}
 }
