@@ -11,6 +11,7 @@ import (
 	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 )
 
 // Policy says how power sync treats a node whose power state cannot be read or differs
@@ -279,7 +280,8 @@ func DecideRequest(power states.Power, reading Reading) (ask states.Power, err e
 	restart := power == states.PowerRebooting || power == states.PowerSoftRebooting
 	now, _ := reading.known()
 	switch {
-	case reading.Err != nil && !restart: // hardware that answers without a power state is set
+	case reading.Err != nil && !restart, // hardware that answers without a power state is set
+		errors.Is(reading.Err, verify.Credentials): // they are not sent again: BMCs lock accounts
 		return states.NoPower, reading.Err
 	case now == power.Target() && !restart:
 		return states.NoPower, nil

@@ -17,22 +17,26 @@ import (
 
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 )
 
-// lacking is hardware without some requests, which takes a time for each power state.
+// lacking is hardware without some requests.
 type lacking struct {
 	*hardware
 	without []states.Power
-	takes   time.Duration
 }
 
-func (l lacking) SetPower(ctx context.Context, id string, power states.Power) error {
+func (l lacking) SetPower(_ context.Context, id string, power states.Power) error {
 	if slices.Contains(l.without, power) {
 		return fmt.Errorf("no %v: %w", power, errors.ErrUnsupported)
 	}
-	err := l.hardware.SetPower(ctx, id, power)
-	time.AfterFunc(l.takes, func() { l.set(id, power.Target()) })
-	return err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sets = append(l.sets, id+" "+power.String())
+	if !l.deaf[id] {
+		l.power[id] = power.Target()
+	}
+	return nil
 }
 
 func TestARestartThatTheHardwareLacksIsPowerOffAndOn(t *testing.T) {
@@ -56,8 +60,7 @@ func TestARestartThatTheHardwareLacksIsPowerOffAndOn(t *testing.T) {
 			r := node(isOn)
 			r.DisablePowerOff = test.stays
 			machines := newHardware(isOn)
-			machines.deaf["a"] = true // until the time is over
-			h := newFixture(t, machines, nodes(r), func(c *powersync.Config) { c.Driver = lacking{machines, test.without, time.Second} })
+			h := newFixture(t, machines, nodes(r), func(c *powersync.Config) { c.Driver = lacking{machines, test.without} })
 			err := h.Set(t.Context(), "a", test.power, 0)
 			_, sets := h.calls()
 			require.Equal(t, test.want, sets, "%+v", test)
@@ -76,7 +79,7 @@ func TestTheOffOfARestartMustBeReached(t *testing.T) {
 		machines := newHardware(isOn)
 		machines.deaf["a"] = true
 		h := newFixture(t, machines, nodes(node(isOn)), func(c *powersync.Config) {
-			c.Driver = lacking{machines, []states.Power{states.PowerRebooting}, time.Hour}
+			c.Driver = lacking{machines, []states.Power{states.PowerRebooting}}
 		})
 		begun := time.Now()
 		require.ErrorIs(t, h.Set(t.Context(), "a", states.PowerRebooting, time.Minute), powersync.ErrNotReached)
@@ -84,4 +87,11 @@ func TestTheOffOfARestartMustBeReached(t *testing.T) {
 		_, sets := h.calls()
 		require.Equal(t, []string{"a power off"}, sets)
 	})
+}
+
+func TestRefusedCredentialsAreNotSentAgainForARestart(t *testing.T) {
+	for _, power := range []states.Power{states.PowerOn, states.PowerRebooting, states.PowerSoftRebooting} {
+		_, err := powersync.DecideRequest(power, powersync.Reading{Err: verify.Credentials})
+		require.ErrorIs(t, err, verify.Credentials, "%v", power)
+	}
 }

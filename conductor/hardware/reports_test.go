@@ -6,7 +6,6 @@ package hardware_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -76,14 +75,11 @@ func TestABMCWithoutARestartSwitchesItsMachineOffAndOn(t *testing.T) {
 		n := s.request(s.node(redfishMachine(server, t)), "manage")
 		before := len(changes(server))
 		require.NoError(t, s.SetPower(t.Context(), n.UUID, power, 0))
-		for {
-			var err error
-			n, err = s.Node(t.Context(), n.UUID) // it is reserved since the request was accepted
-			require.NoError(t, err)
-			if n.Reservation == "" {
+		for change := range s.WatchNodes(t.Context()) { // the node is reserved since the request was accepted
+			if change.UUID == n.UUID && change.Node.Reservation == "" {
+				n = change.Node
 				break
 			}
-			time.Sleep(time.Millisecond)
 		}
 		require.Empty(t, n.LastError)
 		require.Equal(t, states.PowerOn, n.Power)
