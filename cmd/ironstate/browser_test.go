@@ -33,8 +33,8 @@ func (s *server) from(method, path, body string, headers map[string]string) (sta
 	return response.StatusCode, string(answer)
 }
 
-// SECURITY.md: Without `-auth-file`, only requests whose `Host` is a loopback address or the host of `-listen` are
-// answered, which defends against DNS rebinding.
+// SECURITY.md: Without `-auth-file`, the API, the metrics and the live page answer only requests whose `Host` is a
+// loopback address or the host of `-listen`, which defends against DNS rebinding.
 func TestAPageThatRebindsItsNameReachesNothingWithoutAuthentication(t *testing.T) {
 	s := serveHere(t, "-demo", "0")
 	status, _ := s.do(http.MethodPost, "/v1/nodes", `{"driver": "fake-hardware", "name": "n"}`)
