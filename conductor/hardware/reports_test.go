@@ -87,3 +87,16 @@ func TestABMCWithoutARestartSwitchesItsMachineOffAndOn(t *testing.T) {
 		require.Equal(t, []string{"POST " + resetPath, "POST " + resetPath}, changes(server)[before:])
 	}
 }
+
+func TestABootDeviceThatTheBMCDoesNotKeepIsSetBeforeASoftReboot(t *testing.T) {
+	server := startRedfish(t, lenovo)
+	require.NoError(t, server.SetPower("1", "On"))
+	set := overrides(server)
+	n := &conductor.Node{
+		UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server), DriverInternalInfo: map[string]any{"redfish_boot_device": "disk"},
+	}
+	b := newRedfish(t, hardware.Config{})
+	require.NoError(t, b.SetPower(t.Context(), n, states.PowerSoftRebooting))
+	require.NoError(t, b.SetPower(t.Context(), n, states.PowerSoftOff))
+	require.Equal(t, []string{"Hdd Once UEFI"}, set())
+}

@@ -3,7 +3,9 @@
 package bmc_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -127,5 +129,25 @@ func TestAnInsertIsRepeatedWhileTheBMCStillEjects(t *testing.T) {
 			require.Equal(t, ok, err == nil, "%d %d: %v", status, times, err)
 			require.Equal(t, min(times+1, 3), count(server, "POST", insertCD))
 		}
+	}
+}
+
+func TestARepetitionIsSeenInTheLog(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: insertCD, Times: 2, Do: bmctest.Handle("busy", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusInternalServerError)
+		fmt.Fprintf(w, `{"error": {"message": "still ejecting for %s"}}`, password)
+	})})
+	var log bytes.Buffer
+	config := configOf(server)
+	config.Log = slog.New(slog.NewTextHandler(&log, nil)).With("node", "7")
+	d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	require.Len(t, lines, 2)
+	for i, line := range lines {
+		require.Contains(t, line, fmt.Sprintf(`node=7 operation="insert virtual media" protocol=redfish host=%s attempt=%d `, server.Addr, i+1))
+		require.Contains(t, line, "still ejecting for ***")
 	}
 }
