@@ -126,6 +126,43 @@ func TestCallsForANodeAreMadeInTheOrderInWhichTheyWereAskedFor(t *testing.T) {
 	})
 }
 
+// endedContext has a context's end that nobody is told of: its channel stays open.
+type endedContext struct {
+	context.Context
+	ended atomic.Bool
+}
+
+// Err implements [context.Context].
+func (c *endedContext) Err() error {
+	if c.ended.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestACallWhoseContextEndsWhenItsTurnComesPassesTheTurnOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		call := powersync.NewCalls()
+		late := &endedContext{Context: context.Background()}
+		let, open := gate()
+		var all sync.WaitGroup
+		ask := func(ctx context.Context, f func(context.Context) error) (failure func() error) {
+			var err error
+			all.Go(func() { err = call(ctx, "node", f) })
+			synctest.Wait()
+			return func() error { return err }
+		}
+		ask(t.Context(), func(context.Context) error { <-let; return nil })
+		second := ask(late, func(context.Context) error { panic("called after the end") })
+		third := ask(t.Context(), func(context.Context) error { return nil })
+		late.ended.Store(true)
+		open()
+		all.Wait()
+		require.ErrorIs(t, second(), context.Canceled)
+		require.NoError(t, third(), "it has the turn of the one before")
+	})
+}
+
 func TestACallHasADeadlineAndTheValuesOfItsRound(t *testing.T) {
 	type key struct{}
 	synctest.Test(t, func(t *testing.T) {
