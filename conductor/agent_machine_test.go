@@ -116,6 +116,9 @@ func (l pipeListener) Close() error   { close(l.done); return nil }
 func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 func (a *agentProgram) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	if err := unfenced(ctx); err != nil {
+		return nil, err
+	}
 	a.mu.Lock()
 	silent := a.silent
 	a.mu.Unlock()

@@ -20,9 +20,9 @@ type recording struct {
 	err error
 }
 
-func (h recording) SetBootDevice(_ context.Context, n *conductor.Node, device string, _ bool) error {
+func (h recording) SetBootDevice(ctx context.Context, n *conductor.Node, device string, _ bool) error {
 	n.DriverInternalInfo = map[string]any{"device": device}
-	return h.err
+	return errors.Join(unfenced(ctx), h.err)
 }
 
 func TestWhatHardwareRecordsOfABootDeviceIsStoredUnlessItFails(t *testing.T) {
@@ -48,7 +48,9 @@ func (devices) BootDevices(context.Context, *conductor.Node) ([]string, error) {
 	return []string{"pxe", "uefihttp"}, nil
 }
 
-func (devices) SetBootDevice(context.Context, *conductor.Node, string, bool) error { return nil }
+func (devices) SetBootDevice(ctx context.Context, _ *conductor.Node, _ string, _ bool) error {
+	return unfenced(ctx)
+}
 
 func TestBootByHTTPIsKnownSince2024_1(t *testing.T) {
 	for series, known := range map[states.Series]bool{states.Bobcat: false, states.Caracal: true} {

@@ -26,13 +26,16 @@ type caching struct {
 }
 
 func (c *caching) ReadBIOS(ctx context.Context, _ *conductor.Node) ([]conductor.BIOSSetting, error) {
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), unfenced(ctx)); err != nil {
 		return nil, err
 	}
 	return c.bios()
 }
 
-func (c *caching) ReadFirmware(context.Context, *conductor.Node) ([]conductor.FirmwareComponent, error) {
+func (c *caching) ReadFirmware(ctx context.Context, _ *conductor.Node) ([]conductor.FirmwareComponent, error) {
+	if err := unfenced(ctx); err != nil {
+		return nil, err
+	}
 	return c.firmware()
 }
 

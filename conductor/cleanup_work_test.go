@@ -25,16 +25,16 @@ type tornDown struct {
 	hangs string // the operation that ends with its context
 }
 
-func (h *tornDown) do(operation string) error {
+func (h *tornDown) do(ctx context.Context, operation string) error {
 	h.done = append(h.done, operation)
 	if operation == h.fails {
 		return errors.New("no answer")
 	}
-	return nil
+	return unfenced(ctx)
 }
 
 func (h *tornDown) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
-	if err := h.do(power.String()); err != nil {
+	if err := h.do(ctx, power.String()); err != nil {
 		return err
 	}
 	return h.Fake.SetPower(ctx, n, power)
@@ -45,11 +45,11 @@ func (h *tornDown) CleanUpAgent(ctx context.Context, _ *conductor.Task) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	return h.do("clean up")
+	return h.do(ctx, "clean up")
 }
 
-func (h *tornDown) PrepareInstance(context.Context, *conductor.Task) error {
-	return h.do("boot the disk")
+func (h *tornDown) PrepareInstance(ctx context.Context, _ *conductor.Task) error {
+	return h.do(ctx, "boot the disk")
 }
 
 // written is a store that keeps what was written by updates.

@@ -4,6 +4,7 @@ package conductor_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,17 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
 )
+
+// unfenced returns an error if requests to the hardware need no permission with the context of an operation. The doubles
+// of this package call it in each operation that a conductor must not do without the node's reservation.
+func unfenced(ctx context.Context) error {
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if conductor.Permit(ended) == nil { // it returns the context's error without asking the membership
+		return errors.New("the operation needs no permission")
+	}
+	return nil
+}
 
 // TestAnOperationWithinAStepWaitsUntilTheMembershipIsCertain suspends a conductor between two
 // operations of one step.

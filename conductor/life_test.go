@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -52,6 +53,9 @@ type beforeOperation func(ctx context.Context, n *conductor.Node, operation stri
 func (f *fleet) before(operation beforeOperation) { f.hook.Store(operation) }
 
 func (f *fleet) operate(ctx context.Context, n *conductor.Node, operation string) error {
+	if operation != "read power" && ctx != f.ctx { // with f.ctx a test is the machine itself
+		assert.NoError(f.t, unfenced(ctx), operation)
+	}
 	if before, _ := f.hook.Load().(beforeOperation); before != nil {
 		return before(ctx, n, operation)
 	}

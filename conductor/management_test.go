@@ -23,31 +23,32 @@ type managed struct {
 	err   error
 }
 
-func (m *managed) call(name string, args ...any) error {
+func (m *managed) call(ctx context.Context, name string, args ...any) error {
 	m.calls = append(m.calls, strings.TrimSpace(fmt.Sprintln(append([]any{name}, args...)...)))
-	return m.err
+	return errors.Join(unfenced(ctx), m.err)
 }
 
-func (m *managed) InjectNMI(context.Context, *conductor.Node) error { return m.call("nmi") }
+func (m *managed) InjectNMI(ctx context.Context, _ *conductor.Node) error { return m.call(ctx, "nmi") }
 
-func (m *managed) SetBootMode(_ context.Context, _ *conductor.Node, mode string) error {
-	return m.call("boot mode", mode)
+func (m *managed) SetBootMode(ctx context.Context, _ *conductor.Node, mode string) error {
+	return m.call(ctx, "boot mode", mode)
 }
 
-func (m *managed) SetSecureBoot(_ context.Context, _ *conductor.Node, enabled bool) error {
-	return m.call("secure boot", enabled)
+func (m *managed) SetSecureBoot(ctx context.Context, _ *conductor.Node, enabled bool) error {
+	return m.call(ctx, "secure boot", enabled)
 }
 
 func (m *managed) VirtualMedia(context.Context, *conductor.Node) ([]conductor.VirtualMedia, error) {
-	return []conductor.VirtualMedia{{Image: "image", Inserted: true}}, m.call("virtual media")
+	m.calls = append(m.calls, "virtual media") // a question needs no reservation
+	return []conductor.VirtualMedia{{Image: "image", Inserted: true}}, m.err
 }
 
-func (m *managed) AttachVirtualMedia(_ context.Context, _ *conductor.Node, device, image string) error {
-	return m.call("attach", device, image)
+func (m *managed) AttachVirtualMedia(ctx context.Context, _ *conductor.Node, device, image string) error {
+	return m.call(ctx, "attach", device, image)
 }
 
-func (m *managed) DetachVirtualMedia(_ context.Context, _ *conductor.Node, devices []string) error {
-	return m.call("detach", devices)
+func (m *managed) DetachVirtualMedia(ctx context.Context, _ *conductor.Node, devices []string) error {
+	return m.call(ctx, "detach", devices)
 }
 
 func TestManagementIsRecordedInTheNode(t *testing.T) {
