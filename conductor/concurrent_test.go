@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// pairs calls each pair of the methods of a new value in two goroutines that only the value puts in an order: the race
+// detector finds what a method does without the lock, whichever of the two is first.
+func pairs[V any](make func() V, methods ...func(V)) {
+	for _, one := range methods {
+		for _, other := range methods {
+			value := make()
+			var both sync.WaitGroup
+			both.Go(func() { one(value) })
+			both.Go(func() { other(value) })
+			both.Wait()
+		}
+	}
+}
+
+func TestAnyTwoMethodsOfAnIndexMayBeCalledAtOnce(t *testing.T) {
+	ctx := context.Background()
+	node := func(id string, revision int64) *Node {
+		return &Node{UUID: id, Name: id, CreatedAt: time.Unix(1, 0), ProvisionState: states.Active, Revision: revision}
+	}
+	pairs(func() *index[*Node] {
+		x := NewNodeIndex().of
+		x.put(node("a", 1))
+		return x
+	},
+		func(x *index[*Node]) { x.put(node("a", 2)) },
+		func(x *index[*Node]) { x.put(node("b", 3)) },
+		func(x *index[*Node]) { x.replace(node("a", 4)) },
+		func(x *index[*Node]) { _ = x.create(node("c", 5), func() error { return nil }) },
+		func(x *index[*Node]) { x.drop("a", 6, true) },
+		func(x *index[*Node]) { x.drop("a", 7, false) },
+		func(x *index[*Node]) { x.get("a") },
+		func(x *index[*Node]) { x.named("a") },
+		func(x *index[*Node]) { _, _ = x.list(ctx) },
+		func(x *index[*Node]) { _, _ = x.count(ctx, states.SetOf(states.Active)) },
+		func(x *index[*Node]) { _, _ = x.listOf(ctx, "") },
+		func(x *index[*Node]) { x.dropUnseen(x.created()) },
+		func(x *index[*Node]) {
+			if all, err := x.in(ctx, Range{After: "a"}); err == nil {
+				for range all {
+				}
+			}
+		},
+	)
+}
+
+func TestAnyTwoMethodsOfAPoolMayBeCalledAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // so that nobody waits for the worker of a
+	pairs(func() *workerPool {
+		p := newWorkerPool(3)
+		p.tryTake("a")
+		return p
+	},
+		func(p *workerPool) { _ = p.take(ctx, "a") },
+		func(p *workerPool) { _ = p.take(ctx, "b") },
+		func(p *workerPool) { p.tryTake("c") },
+		func(p *workerPool) { p.tryTake("d"); p.count() },
+		func(p *workerPool) {
+			if p.tryTake("e") {
+				p.free("e")
+			}
+		},
+		func(p *workerPool) { p.count() },
+	)
+}
+
+func TestAnyTwoMethodsOfATaskMayBeCalledAtOnce(t *testing.T) {
+	n := &Node{UUID: "a"}
+	pairs(func() *Task { return &Task{node: n} },
+		func(t *Task) { t.Node() },
+		func(t *Task) { t.doubt(n) },
+		func(t *Task) { t.wasDone(n) },
+		func(t *Task) { t.updateLater(func(*Node) {}) },
+		func(t *Task) { t.set(n, 1) },
+	)
+}
