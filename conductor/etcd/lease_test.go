@@ -161,6 +161,16 @@ func TestALeaseIsRenewedFiveTimesPerTTL(t *testing.T) {
 			},
 			[]time.Duration{2 * time.Second, 6 * time.Second}, 6 * time.Second, ErrExpired,
 		},
+		"until the lease may have expired since the last renewal was sent": {
+			func(_ context.Context, attempt int) error {
+				if attempt > 1 {
+					return down
+				}
+				time.Sleep(time.Second)
+				return nil
+			},
+			[]time.Duration{2 * time.Second, 5 * time.Second, 7 * time.Second, 26 * time.Second / 3}, 26 * time.Second / 3, ErrExpired,
+		},
 		"until the caller ends": {
 			func(context.Context, int) error { return nil },
 			[]time.Duration{2 * time.Second, 4 * time.Second, 6 * time.Second, 8 * time.Second, 10 * time.Second, 12 * time.Second,

@@ -17,6 +17,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/storetest"
 )
 
@@ -31,6 +32,8 @@ type memory struct {
 	versions map[string][]*mvccpb.KeyValue
 	events   []*clientv3.Event
 	changed  chan struct{} // closed by the next write
+
+	meanwhile func() // is called once, before the next transaction; may be nil
 }
 
 func newMemory() *memory {
@@ -72,6 +75,10 @@ func (t memoryTxn) Else(or ...clientv3.Op) clientv3.Txn { t.or = or; return t }
 
 // Commit implements [clientv3.Txn].
 func (t memoryTxn) Commit() (*clientv3.TxnResponse, error) {
+	if do := t.meanwhile; do != nil {
+		t.meanwhile = nil
+		do()
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.ctx.Err(); err != nil {
@@ -239,6 +246,51 @@ func TestTheStoreKeepsItsPromisesOnAnEtcdInMemory(t *testing.T) {
 			require.NoError(t, storetest.Check(a, b))
 			require.NoError(t, a.Close())
 			require.NoError(t, b.Close())
+		})
+	}
+}
+
+// TestAWriteIsRefusedIfTheRecordHasChangedSinceItWasRead lets another writer be first, between the read and the transaction
+// of a write.
+func TestAWriteIsRefusedIfTheRecordHasChangedSinceItWasRead(t *testing.T) {
+	record := conductor.Record{Kind: "nodes", ID: "a", Keys: []string{"name of a"}, Value: []byte("{}")}
+	other := conductor.Record{Kind: "nodes", ID: "b", Keys: []string{"name of b"}, Value: []byte("{}")}
+	update := func(s *Store, r conductor.Record) error { _, err := s.Update(context.Background(), r); return err }
+	remove := func(s *Store, r conductor.Record) error {
+		_, err := s.Delete(context.Background(), r.Kind, r.ID, r.Revision)
+		return err
+	}
+	create := func(s *Store, _ conductor.Record) error { _, err := s.Create(context.Background(), other); return err }
+	take := func(s *Store, r conductor.Record) error {
+		r.Keys = other.Keys
+		return update(s, r)
+	}
+	for name, test := range map[string]struct {
+		first, second func(*Store, conductor.Record) error
+		want          error // nil for a DuplicateError
+	}{
+		"two updates":                         {update, update, conductor.ErrConflict},
+		"an update after a deletion":          {remove, update, conductor.NotFound},
+		"a deletion after an update":          {update, remove, conductor.ErrConflict},
+		"two deletions":                       {remove, remove, conductor.NotFound},
+		"two creations":                       {create, create, nil},
+		"a creation with a key that is taken": {take, create, nil},
+		"an update with a key that is taken":  {create, take, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory()
+			s, err := newStore("", nil)
+			require.NoError(t, err)
+			s.client = &clientv3.Client{KV: m, Watcher: m}
+			r := record
+			r.Revision, err = s.Create(t.Context(), r)
+			require.NoError(t, err)
+			m.meanwhile = func() { require.NoError(t, test.first(s, r)) }
+			if err := test.second(s, r); test.want != nil {
+				require.ErrorIs(t, err, test.want)
+			} else {
+				require.ErrorAs(t, err, new(*conductor.DuplicateError))
+			}
 		})
 	}
 }
