@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheCertificatesOfEtcdAreVerifiedByTheFlags(t *testing.T) {
+	certificate, key, pool := newCertificate(t)
+	log := slog.New(slog.DiscardHandler)
+
+	without, err := (&clusterFlags{endpoints: "https://a:1,https://b:1"}).config(log)
+	require.NoError(t, err)
+	require.Equal(t, []string{"https://a:1", "https://b:1"}, without.Endpoints)
+	require.Nil(t, without.TLS, "the authorities of the system")
+
+	with, err := (&clusterFlags{endpoints: "https://a:1", ca: certificate, cert: certificate, key: key}).config(log)
+	require.NoError(t, err)
+	require.True(t, pool.Equal(with.TLS.RootCAs))
+	require.Len(t, with.TLS.Certificates, 1)
+	with.TLS.RootCAs, with.TLS.Certificates = nil, nil
+	require.Equal(t, &tls.Config{MinVersion: tls.VersionTLS12}, with.TLS, "nothing is left unverified")
+
+	empty := filepath.Join(t.TempDir(), "empty.pem")
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	for _, c := range []clusterFlags{{ca: empty}, {ca: empty + "?"}, {cert: certificate}, {key: key}, {cert: empty, key: key}} {
+		_, err := c.config(log)
+		require.Error(t, err, "%+v", c)
+	}
+}
