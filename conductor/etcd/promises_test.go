@@ -21,7 +21,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/storetest"
 )
 
-// memory is an etcd in memory with the operations that a [Store] uses. It has no leases, and compacts nothing.
+// memory is an etcd in memory with the operations that a [Store] and its [Membership] use. It compacts nothing.
 type memory struct {
 	clientv3.KV
 	clientv3.Watcher
@@ -32,12 +32,15 @@ type memory struct {
 	versions map[string][]*mvccpb.KeyValue
 	events   []*clientv3.Event
 	changed  chan struct{} // closed by the next write
+	leases   map[clientv3.LeaseID]*memoryLease
 
 	meanwhile func() // is called once, before the next transaction; may be nil
 }
 
 func newMemory() *memory {
-	return &memory{revision: 1, versions: map[string][]*mvccpb.KeyValue{}, changed: make(chan struct{})}
+	return &memory{
+		revision: 1, versions: map[string][]*mvccpb.KeyValue{}, changed: make(chan struct{}), leases: map[clientv3.LeaseID]*memoryLease{},
+	}
 }
 
 // Get implements [clientv3.KV].
@@ -104,6 +107,9 @@ func (t memoryTxn) Commit() (*clientv3.TxnResponse, error) {
 		if op.IsDelete() {
 			keys = t.between(op)
 		}
+		if op.IsPut() && leaseOf(op) != clientv3.NoLease && t.leases[leaseOf(op)] == nil {
+			return nil, rpctypes.ErrLeaseNotFound
+		}
 		for _, key := range keys {
 			if written[key] {
 				return nil, rpctypes.ErrDuplicateKey
@@ -114,12 +120,17 @@ func (t memoryTxn) Commit() (*clientv3.TxnResponse, error) {
 		answer.Responses = append(answer.Responses, &etcdserverpb.ResponseOp{})
 	}
 	if len(written) > 0 {
-		t.revision = at
-		close(t.changed)
-		t.changed = make(chan struct{})
+		t.written(at)
 	}
 	answer.Header = &etcdserverpb.ResponseHeader{Revision: t.revision}
 	return answer, nil
+}
+
+// written ends a write with its revision.
+func (m *memory) written(at int64) {
+	m.revision = at
+	close(m.changed)
+	m.changed = make(chan struct{})
 }
 
 // holds reports whether a comparison holds: the one of the last change or of the creation with a revision.
@@ -174,7 +185,7 @@ func (m *memory) read(op clientv3.Op) *etcdserverpb.RangeResponse {
 	for _, key := range keys {
 		kv := m.at(key, cmp.Or(op.Rev(), m.revision))
 		answer.Kvs = append(answer.Kvs, &mvccpb.KeyValue{
-			Key: []byte(key), Value: bytes.Clone(kv.Value), CreateRevision: kv.CreateRevision, ModRevision: kv.ModRevision,
+			Key: []byte(key), Value: bytes.Clone(kv.Value), CreateRevision: kv.CreateRevision, ModRevision: kv.ModRevision, Lease: kv.Lease,
 		})
 	}
 	return answer
@@ -185,6 +196,7 @@ func (m *memory) write(key string, op clientv3.Op, revision int64) {
 	kv, kind := &mvccpb.KeyValue{Key: []byte(key), ModRevision: revision}, clientv3.EventTypeDelete
 	if op.IsPut() {
 		kind, kv.Value, kv.CreateRevision = clientv3.EventTypePut, op.ValueBytes(), revision
+		kv.Lease = int64(leaseOf(op))
 		if before := m.at(key, revision); before != nil {
 			kv.CreateRevision = before.CreateRevision
 		}
