@@ -6,7 +6,6 @@ package powersync_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,28 +14,6 @@ import (
 
 	"github.com/ironstate/ironstate/powersync"
 )
-
-// TestACallIsMadeHoweverCloselyItFollowsTheOneBefore makes calls whose begins fall together with the ends of others. A call
-// that is forgotten leaves the bubble without a goroutine that can go on.
-func TestACallIsMadeHoweverCloselyItFollowsTheOneBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const callers = 4
-		each, call := unraced(5_000), powersync.NewCalls()
-		var all sync.WaitGroup
-		made := 0
-		for range callers {
-			all.Go(func() {
-				for range each {
-					if err := call(t.Context(), "node", func(context.Context) error { made++; return nil }); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		all.Wait()
-		require.Equal(t, callers*each, made)
-	})
-}
 
 func TestARoundWhoseNodesWaitForAWorkerEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
