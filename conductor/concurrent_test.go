@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -86,4 +88,18 @@ func TestAnyTwoMethodsOfATaskMayBeCalledAtOnce(t *testing.T) {
 		func(t *Task) { t.updateLater(func(*Node) {}) },
 		func(t *Task) { t.set(n, 1) },
 	)
+}
+
+// TestACallThatTwoFindAtOnceIsServedOnce serves a call as the watch and a periodic check may do at once, which both have
+// found it unserved.
+func TestACallThatTwoFindAtOnceIsServedOnce(t *testing.T) {
+	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}})
+	require.NoError(t, err)
+	s := &session{ctx: t.Context(), run: &run{ctx: t.Context(), work: t.Context()}}
+	o, done := &callRecord{ObjectMeta: ObjectMeta{UUID: "a"}}, make(chan bool, 2)
+	for range 2 {
+		c.calls.serve(s, o, func(context.Context) callResult { done <- true; return callResult{} })
+	}
+	s.run.group.Wait()
+	require.Len(t, done, 1)
 }
