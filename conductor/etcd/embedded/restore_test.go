@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -90,6 +91,25 @@ func TestAnInterruptedRestoreLeavesNothing(t *testing.T) {
 			require.Empty(t, files)
 		}
 	}
+}
+
+func TestABackupIsNotRestoredIntoAFolderThatIsUsed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "backup")
+	require.NoError(t, os.WriteFile(file, hashed(sound()), 0o600))
+	for _, dir := range []string{aloneDir, peerDir} {
+		c := Config{Dir: t.TempDir()}
+		require.NoError(t, os.Mkdir(filepath.Join(c.Dir, dir), 0o700))
+		require.ErrorIs(t, Restore(t.Context(), c, file), fs.ErrExist)
+		require.DirExists(t, filepath.Join(c.Dir, dir))
+	}
+
+	c := Config{Dir: t.TempDir()}
+	lock, err := lockFolder(c.Dir)
+	require.NoError(t, err)
+	require.ErrorIs(t, Restore(t.Context(), c, file), ErrInUse)
+	_, err = Open(t.Context(), c)
+	require.ErrorIs(t, err, ErrInUse)
+	require.NoError(t, lock.Close())
 }
 
 func TestAPanicOfEtcdInARestoreIsAnError(t *testing.T) {
