@@ -33,8 +33,9 @@ func TestNoErrorHasTheToken(t *testing.T) {
 	echo := func(status int) func(http.ResponseWriter, *http.Request, string) {
 		return func(w http.ResponseWriter, r *http.Request, _ string) {
 			w.WriteHeader(status)
+			twice := fmt.Sprint(r.URL, " and ", r.URL)
 			_, _ = fmt.Fprintf(w, `{"faultstring": %q, "command_name": "x", "command_status": "FAILED", `+
-				`"command_error": {"type": "TypeError", "code": 500, "details": %q}}`, r.URL, r.URL)
+				`"command_error": {"type": "TypeError", "code": 500, "details": %q}}`, twice, twice)
 		}
 	}
 	answers := map[string]func(http.ResponseWriter, *http.Request, string){

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+// TestTheChecksOfANodeHaveIronicsOrder sends requests with two faults, of which the first check of each pair must speak.
+//
+// Source: post, patch and _validate_patch in ironic/api/controllers/v1/node.py.
+func TestTheChecksOfANodeHaveIronicsOrder(t *testing.T) {
+	s := start(t, states.Antelope, api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	s.create(`{"driver": "fake-hardware", "name": "busy"}`)
+	s.provision("busy", "manage")
+	s.provision("busy", "provide")
+	reached, release := s.hold("deploy.deploy")
+	s.do("PUT", "/v1/nodes/busy/states/provision", "1.82", `{"target": "active"}`).must(http.StatusAccepted)
+	<-reached
+	const (
+		newer     = "Request not acceptable."
+		badName   = `{"op": "replace", "path": "/name", "value": "a b"}`
+		badData   = `{"op": "add", "path": "/network_data", "value": {"links": 1}}`
+		resetText = "The reset_interfaces parameter can only be used when changing the node's driver."
+		nameText  = "Node n: Cannot change name to invalid name 'a b'"
+	)
+	for _, c := range []struct {
+		method, path, version, body string
+		status                      int
+		fault                       string
+	}{
+		{"POST", "", "1.10", `{"driver": "fake-hardware", "name": "a b", "resource_class": "x"}`, 406, newer},
+		{"POST", "", "1.82", `{"driver": "fake-hardware", "name": "a b", "chassis_uuid": "` + absentUUID + `"}`, 400,
+			"Cannot create node with invalid name 'a b'"},
+		{"POST", "", "1.82", `{"driver": "absent", "chassis_uuid": "` + absentUUID + `"}`, 400, "Chassis " + absentUUID + " could not be found."},
+		{"PATCH", "/n?reset_interfaces=maybe", "1.82", `{}`, 400,
+			"Invalid reset_interfaces: Unrecognized value 'maybe', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', " +
+				"'on', 't', 'true', 'y', 'yes'"},
+		{"PATCH", "/n?reset_interfaces=true", "1.44", `[{"op": "replace", "path": "/last_error", "value": "x"}]`, 406, newer},
+		{"PATCH", "/n?reset_interfaces=true", "1.45", `[{"op": "add", "path": "/owner", "value": "x"}]`, 406, newer},
+		{"PATCH", "/n?reset_interfaces=true", "1.82", "[" + badData + "]", 400, resetText},
+		{"PATCH", "/absent", "1.82", "[" + badData + "]", 400, "Invalid network_data: 'networks' is a required property "},
+		{"PATCH", "/busy", "1.82", "[" + badName + "]", 409, "Node busy can not be updated while a state transition is in progress."},
+		{"PATCH", "/n", "1.82", "[" + badName + `, {"op": "remove", "path": "/extra/absent"}]`, 400, nameText},
+	} {
+		got := s.do(c.method, "/v1/nodes"+c.path, c.version, c.body)
+		require.Equal(t, c.fault, got.fault(), "%s %s %s", c.method, c.path, c.body)
+		require.Equal(t, c.status, got.status, "%s %s %s", c.method, c.path, c.body)
+	}
+	release()
+}
