@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/states"
 )
@@ -24,6 +25,11 @@ func TestTheChecksOfANodeHaveIronicsOrder(t *testing.T) {
 	reached, release := s.hold("deploy.deploy")
 	s.do("PUT", "/v1/nodes/busy/states/provision", "1.82", `{"target": "active"}`).must(http.StatusAccepted)
 	<-reached
+	_, err := s.conductor.UpdateNode(t.Context(), s.create(`{"driver": "fake-hardware", "name": "console"}`), func(n *conductor.Node) error {
+		n.ConsoleEnabled = true
+		return nil
+	})
+	require.NoError(t, err)
 	const (
 		newer     = "Request not acceptable."
 		badName   = `{"op": "replace", "path": "/name", "value": "a b"}`
@@ -49,6 +55,8 @@ func TestTheChecksOfANodeHaveIronicsOrder(t *testing.T) {
 		{"PATCH", "/absent", "1.82", "[" + badData + "]", 400, "Invalid network_data: 'networks' is a required property "},
 		{"PATCH", "/busy", "1.82", "[" + badName + "]", 409, "Node busy can not be updated while a state transition is in progress."},
 		{"PATCH", "/n", "1.82", "[" + badName + `, {"op": "remove", "path": "/extra/absent"}]`, 400, nameText},
+		{"PATCH", "/console", "1.82", `[{"op": "replace", "path": "/driver", "value": "absent"}]`, 400,
+			`No valid host was found. Reason: No conductor service registered which supports driver absent for conductor group "".`},
 	} {
 		got := s.do(c.method, "/v1/nodes"+c.path, c.version, c.body)
 		require.Equal(t, c.fault, got.fault(), "%s %s %s", c.method, c.path, c.body)

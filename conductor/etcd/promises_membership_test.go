@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/storetest"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
@@ -173,5 +174,58 @@ func TestTheMembershipKeepsItsPromisesOnAnEtcdInMemory(t *testing.T) {
 			storetest.Process{Membership: cut, Cut: way.cut.Store, Jump: cut.Jump}, storetest.Process{Membership: b.Membership(ttl)}))
 		require.NoError(t, a.Close())
 		require.NoError(t, b.Close())
+	})
+}
+
+func TestOfTwoMembersOneHasTheNameOrTheID(t *testing.T) {
+	for name, test := range map[string]struct {
+		first, second conductor.Member
+		want          error // nil for a takenError
+	}{
+		"one name": {conductor.Member{ID: "a", Hostname: "host"}, conductor.Member{ID: "b", Hostname: "host"}, nil},
+		"one ID":   {conductor.Member{ID: "a", Hostname: "host"}, conductor.Member{ID: "a", Hostname: "other"}, ErrMember},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &wire{memory: newMemory()}
+				s, err := newStore("", nil)
+				require.NoError(t, err)
+				s.client = &clientv3.Client{KV: w, Lease: w, Watcher: w}
+				m := s.Membership(0)
+				w.meanwhile = func() { // after the second has found the name free
+					_, err := m.register(t.Context(), test.first)
+					require.NoError(t, err)
+				}
+				_, err = m.register(t.Context(), test.second)
+				if test.want != nil {
+					require.ErrorIs(t, err, test.want)
+				} else {
+					require.ErrorAs(t, err, new(*takenError))
+				}
+				require.Len(t, w.leases, 1, "the lease of the refused one is revoked")
+				time.Sleep(DefaultTTL) // the other one ends
+			})
+		})
+	}
+}
+
+func TestAMemberThatLeavesIsGoneAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{memory: newMemory()}
+		s, err := newStore("", nil)
+		require.NoError(t, err)
+		s.client, s.stop = &clientv3.Client{KV: w, Lease: w, Watcher: w}, func() error { return nil }
+		m, begun := s.Membership(0), time.Now()
+		for members, err := range m.Join(t.Context(), conductor.Member{ID: "a", Hostname: "host"}) {
+			require.NoError(t, err)
+			require.Len(t, members, 1)
+			break
+		}
+		alive, err := m.Alive(t.Context(), "a")
+		require.NoError(t, err)
+		require.False(t, alive)
+		require.Empty(t, w.leases)
+		require.Zero(t, time.Since(begun))
+		require.NoError(t, s.Close())
 	})
 }

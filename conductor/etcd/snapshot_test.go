@@ -22,7 +22,9 @@ type snapshots struct {
 	content io.Reader
 }
 
-func (s snapshots) Snapshot(context.Context) (io.ReadCloser, error) { return io.NopCloser(s.content), nil }
+func (s snapshots) Snapshot(context.Context) (io.ReadCloser, error) {
+	return io.NopCloser(s.content), nil
+}
 
 func TestABackupIsAWholeSnapshotOrAnError(t *testing.T) {
 	broken := errors.New("no answer")
