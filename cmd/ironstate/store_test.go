@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -34,4 +36,19 @@ func TestTheCertificatesOfEtcdAreVerifiedByTheFlags(t *testing.T) {
 		_, err := c.config(log)
 		require.Error(t, err, "%+v", c)
 	}
+}
+
+func TestThePasswordOfEtcdIsNeitherLoggedNorPrinted(t *testing.T) {
+	const password = "open sesame"
+	t.Setenv("ETCD_PASSWORD", password)
+	certificate, key, _ := newCertificate(t)
+	var log bytes.Buffer
+	debug := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	config, err := (&clusterFlags{endpoints: "https://a:1", user: "root", ca: certificate, cert: certificate, key: key}).config(debug)
+	require.NoError(t, err)
+	require.Equal(t, password, config.Password.Reveal())
+	require.NotContains(t, fmt.Sprintf("%+v %#v", config, config), password)
+	_, err = (&clusterFlags{endpoints: "https://a:1", user: "root", ca: key + "?"}).config(debug)
+	require.Error(t, err)
+	require.NotContains(t, log.String()+err.Error(), password)
 }
