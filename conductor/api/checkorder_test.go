@@ -13,15 +13,19 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// TestTheChecksOfANodeHaveIronicsOrder sends requests with two faults, of which the first check of each pair must speak.
+// TestTheChecksHaveIronicsOrder sends requests with two faults, of which the check that is first in Ironic must speak.
 //
-// Source: post, patch and _validate_patch in ironic/api/controllers/v1/node.py.
-func TestTheChecksOfANodeHaveIronicsOrder(t *testing.T) {
+// Source: post, patch, _validate_patch and provision in ironic/api/controllers/v1/node.py; patch in allocation.py and
+// port.py beside it, and update_port in ironic/conductor/manager.py.
+func TestTheChecksHaveIronicsOrder(t *testing.T) {
 	s := start(t, states.Antelope, api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
-	s.create(`{"driver": "fake-hardware", "name": "busy"}`)
+	busy := s.create(`{"driver": "fake-hardware", "name": "busy"}`)
+	port := s.do("POST", "/v1/ports", "1.82", `{"address": "52:54:00:00:00:01", "node_uuid": "`+busy+`"}`).must(http.StatusCreated)["uuid"].(string)
 	s.provision("busy", "manage")
 	s.provision("busy", "provide")
+	s.do("POST", "/v1/allocations", "1.82", `{"name": "al", "resource_class": "none"}`).must(http.StatusCreated)
+	s.waitAllocation("al")
 	reached, release := s.hold("deploy.deploy")
 	s.do("PUT", "/v1/nodes/busy/states/provision", "1.82", `{"target": "active"}`).must(http.StatusAccepted)
 	<-reached
@@ -42,23 +46,29 @@ func TestTheChecksOfANodeHaveIronicsOrder(t *testing.T) {
 		status                      int
 		fault                       string
 	}{
-		{"POST", "", "1.10", `{"driver": "fake-hardware", "name": "a b", "resource_class": "x"}`, 406, newer},
-		{"POST", "", "1.82", `{"driver": "fake-hardware", "name": "a b", "chassis_uuid": "` + absentUUID + `"}`, 400,
+		{"POST", "/nodes", "1.10", `{"driver": "fake-hardware", "name": "a b", "resource_class": "x"}`, 406, newer},
+		{"POST", "/nodes", "1.82", `{"driver": "fake-hardware", "name": "a b", "chassis_uuid": "` + absentUUID + `"}`, 400,
 			"Cannot create node with invalid name 'a b'"},
-		{"POST", "", "1.82", `{"driver": "absent", "chassis_uuid": "` + absentUUID + `"}`, 400, "Chassis " + absentUUID + " could not be found."},
-		{"PATCH", "/n?reset_interfaces=maybe", "1.82", `{}`, 400,
+		{"POST", "/nodes", "1.82", `{"driver": "absent", "chassis_uuid": "` + absentUUID + `"}`, 400, "Chassis " + absentUUID + " could not be found."},
+		{"PATCH", "/nodes/n?reset_interfaces=maybe", "1.82", `{}`, 400,
 			"Invalid reset_interfaces: Unrecognized value 'maybe', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', " +
 				"'on', 't', 'true', 'y', 'yes'"},
-		{"PATCH", "/n?reset_interfaces=true", "1.44", `[{"op": "replace", "path": "/last_error", "value": "x"}]`, 406, newer},
-		{"PATCH", "/n?reset_interfaces=true", "1.45", `[{"op": "add", "path": "/owner", "value": "x"}]`, 406, newer},
-		{"PATCH", "/n?reset_interfaces=true", "1.82", "[" + badData + "]", 400, resetText},
-		{"PATCH", "/absent", "1.82", "[" + badData + "]", 400, "Invalid network_data: 'networks' is a required property "},
-		{"PATCH", "/busy", "1.82", "[" + badName + "]", 409, "Node busy can not be updated while a state transition is in progress."},
-		{"PATCH", "/n", "1.82", "[" + badName + `, {"op": "remove", "path": "/extra/absent"}]`, 400, nameText},
-		{"PATCH", "/console", "1.82", `[{"op": "replace", "path": "/driver", "value": "absent"}]`, 400,
+		{"PATCH", "/nodes/n?reset_interfaces=true", "1.44", `[{"op": "replace", "path": "/last_error", "value": "x"}]`, 406, newer},
+		{"PATCH", "/nodes/n?reset_interfaces=true", "1.45", `[{"op": "add", "path": "/owner", "value": "x"}]`, 406, newer},
+		{"PATCH", "/nodes/n?reset_interfaces=true", "1.82", "[" + badData + "]", 400, resetText},
+		{"PATCH", "/nodes/absent", "1.82", "[" + badData + "]", 400, "Invalid network_data: 'networks' is a required property "},
+		{"PATCH", "/nodes/busy", "1.82", "[" + badName + "]", 409, "Node busy can not be updated while a state transition is in progress."},
+		{"PATCH", "/nodes/n", "1.82", "[" + badName + `, {"op": "remove", "path": "/extra/absent"}]`, 400, nameText},
+		{"PATCH", "/nodes/console", "1.82", `[{"op": "replace", "path": "/driver", "value": "absent"}]`, 400,
 			`No valid host was found. Reason: No conductor service registered which supports driver absent for conductor group "".`},
+		{"PUT", "/nodes/n/states/provision", "1.82", `{"target": "manage", "configdrive": "x", "disable_ramdisk": true}`, 400,
+			"Adding a config drive is only supported when setting provision state to active, rebuild"},
+		{"PATCH", "/allocations/al", "1.57", `[{"op": "replace", "path": "/owner", "value": "x"}]`, 400,
+			"Cannot patch /owner. Only the following can be updated: name, extra"},
+		{"PATCH", "/ports/" + port, "1.82", `[{"op": "replace", "path": "/pxe_enabled", "value": false}]`, 409,
+			"Node " + busy + " is locked by host testhost, please retry after the current operation is completed."},
 	} {
-		got := s.do(c.method, "/v1/nodes"+c.path, c.version, c.body)
+		got := s.do(c.method, "/v1"+c.path, c.version, c.body)
 		require.Equal(t, c.fault, got.fault(), "%s %s %s", c.method, c.path, c.body)
 		require.Equal(t, c.status, got.status, "%s %s %s", c.method, c.path, c.body)
 	}
