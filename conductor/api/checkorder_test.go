@@ -21,7 +21,8 @@ func TestTheChecksHaveIronicsOrder(t *testing.T) {
 	s := start(t, states.Antelope, api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
 	busy := s.create(`{"driver": "fake-hardware", "name": "busy"}`)
-	port := s.do("POST", "/v1/ports", "1.82", `{"address": "52:54:00:00:00:01", "node_uuid": "`+busy+`"}`).must(http.StatusCreated)["uuid"].(string)
+	made := s.do("POST", "/v1/ports", "1.82", `{"address": "52:54:00:00:00:01", "node_uuid": "`+busy+`"}`)
+	port := made.must(http.StatusCreated)["uuid"].(string)
 	s.provision("busy", "manage")
 	s.provision("busy", "provide")
 	s.do("POST", "/v1/allocations", "1.82", `{"name": "al", "resource_class": "none"}`).must(http.StatusCreated)
@@ -49,7 +50,8 @@ func TestTheChecksHaveIronicsOrder(t *testing.T) {
 		{"POST", "/nodes", "1.10", `{"driver": "fake-hardware", "name": "a b", "resource_class": "x"}`, 406, newer},
 		{"POST", "/nodes", "1.82", `{"driver": "fake-hardware", "name": "a b", "chassis_uuid": "` + absentUUID + `"}`, 400,
 			"Cannot create node with invalid name 'a b'"},
-		{"POST", "/nodes", "1.82", `{"driver": "absent", "chassis_uuid": "` + absentUUID + `"}`, 400, "Chassis " + absentUUID + " could not be found."},
+		{"POST", "/nodes", "1.82", `{"driver": "absent", "chassis_uuid": "` + absentUUID + `"}`, 400,
+			"Chassis " + absentUUID + " could not be found."},
 		{"PATCH", "/nodes/n?reset_interfaces=maybe", "1.82", `{}`, 400,
 			"Invalid reset_interfaces: Unrecognized value 'maybe', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', " +
 				"'on', 't', 'true', 'y', 'yes'"},

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objects
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTheOrdersAreThoseThatWereComparedWithIronic compares the orders of the checks with testdata/orders.txt. A request
+// shows an order only if it has just the two faults of a pair, and the recorded exchanges have few of these: whoever
+// changes an order by Ironic's code changes the file, too.
+func TestTheOrdersAreThoseThatWereComparedWithIronic(t *testing.T) {
+	want, err := os.ReadFile("testdata/orders.txt")
+	require.NoError(t, err)
+	got := written("usual", orders{list: listOrder, get: getOrder, post: postOrder, patch: patchOrder, update: updateOrder, delete: deleteOrder})
+	for _, r := range []*resource{
+		nodeResource, portResource, portGroupResource, chassisResource, allocationResource, connectorResource, targetResource,
+		templateResource, runbookResource, inspectionRuleResource,
+	} {
+		got += written(r.path, r.orders)
+	}
+	require.Equal(t, string(want), got)
+}
+
+// written returns the orders of a resource as in the file, without those that are the usual ones.
+func written(path string, o orders) string {
+	return order(path, "list", o.list) + order(path, "details", o.details) + order(path, "get", o.get) + order(path, "post", o.post) +
+		order(path, "patch", o.patch) + order(path, "update", o.update) + order(path, "delete", o.delete)
+}
+
+func order[C any](path, name string, checks []C) string {
+	if checks == nil {
+		return ""
+	}
+	lines := fmt.Sprintf("%s %s:\n", path, name)
+	for _, c := range checks {
+		function := runtime.FuncForPC(reflect.ValueOf(c).Pointer()).Name()
+		function = function[strings.LastIndexByte(function, '/')+1:]
+		_, function, _ = strings.Cut(function, ".")
+		function, _, _ = strings.Cut(function, ".func") // of the function that has returned the check
+		lines += "\t" + function + "\n"
+	}
+	return lines
+}
