@@ -19,6 +19,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/internal/latest"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // server is a scripted etcd. A function that is nil fails the test.
@@ -162,11 +163,11 @@ func TestALeaseIsRenewedFiveTimesPerTTL(t *testing.T) {
 			[]time.Duration{2 * time.Second, 6 * time.Second}, 6 * time.Second, ErrExpired,
 		},
 		"until the lease may have expired since the last renewal was sent": {
-			func(_ context.Context, attempt int) error {
+			func(ctx context.Context, attempt int) error {
 				if attempt > 1 {
 					return down
 				}
-				time.Sleep(time.Second)
+				sleep.For(ctx, time.Second)
 				return nil
 			},
 			[]time.Duration{2 * time.Second, 5 * time.Second, 7 * time.Second, 26 * time.Second / 3}, 26 * time.Second / 3, ErrExpired,
