@@ -42,10 +42,8 @@ func order[C any](path, name string, checks []C) string {
 	lines := fmt.Sprintf("%s %s:\n", path, name)
 	for _, c := range checks {
 		function := runtime.FuncForPC(reflect.ValueOf(c).Pointer()).Name()
-		function = function[strings.LastIndexByte(function, '/')+1:]
-		_, function, _ = strings.Cut(function, ".")
 		function, _, _ = strings.Cut(function, ".func") // of the function that has returned the check
-		lines += "\t" + function + "\n"
+		lines += "\t" + function[strings.LastIndexByte(function, '.')+1:] + "\n" // without those into which that one is inlined
 	}
 	return lines
 }
