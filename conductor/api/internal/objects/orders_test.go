@@ -19,7 +19,9 @@ import (
 func TestTheOrdersAreThoseThatWereComparedWithIronic(t *testing.T) {
 	want, err := os.ReadFile("testdata/orders.txt")
 	require.NoError(t, err)
-	got := written("usual", orders{list: listOrder, get: getOrder, post: postOrder, patch: patchOrder, update: updateOrder, delete: deleteOrder})
+	got := written("usual", orders{
+		list: listOrder, get: getOrder, post: postOrder, patch: patchOrder, update: updateOrder, delete: deleteOrder,
+	})
 	for _, r := range []*resource{
 		nodeResource, portResource, portGroupResource, chassisResource, allocationResource, connectorResource, targetResource,
 		templateResource, runbookResource, inspectionRuleResource,
@@ -42,7 +44,7 @@ func order[C any](path, name string, checks []C) string {
 	lines := fmt.Sprintf("%s %s:\n", path, name)
 	for _, c := range checks {
 		function := runtime.FuncForPC(reflect.ValueOf(c).Pointer()).Name()
-		function, _, _ = strings.Cut(function, ".func") // of the function that has returned the check
+		function, _, _ = strings.Cut(function, ".func")                          // of the function that has returned the check
 		lines += "\t" + function[strings.LastIndexByte(function, '.')+1:] + "\n" // without those into which that one is inlined
 	}
 	return lines
