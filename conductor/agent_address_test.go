@@ -200,8 +200,8 @@ func TestAStrangerMakesTheConductorLookUpNoName(t *testing.T) {
 	})
 }
 
-// TestANameThatResolvesAnewIsCheckedAtTheDial changes the address of the agent's name after the heartbeat, as a name
-// server of the agent's can. The address that was checked is the one that is dialled.
+// TestANameThatResolvesAnewIsCheckedAtTheDial changes the address of the agent's name after the heartbeat, as a DNS
+// server can. The conductor dials the address that it has checked.
 //
 // SECURITY.md: The address of a name is checked again at each connection.
 func TestANameThatResolvesAnewIsCheckedAtTheDial(t *testing.T) {

@@ -42,8 +42,8 @@ func answers() []string {
 		hostile(`"` + strings.Repeat(`\u0001`, 20) + `"`)}
 }
 
-// TestTheAnswersInTurnAllocateLessThan256MiB adds up what 32 answers in turn allocate, and what the others do that wait
-// for theirs. The bytes include those that the collector frees before the end, and the server's.
+// TestTheAnswersInTurnAllocateLessThan256MiB adds up the bytes that 32 answers in turn allocate, and those of the 88
+// answers that wait. The bytes include those that the collector frees before the end, and the server's.
 //
 // SECURITY.md: The answers of 120 agents at the same time need less than 256 MiB.
 func TestTheAnswersInTurnAllocateLessThan256MiB(t *testing.T) {

@@ -147,7 +147,7 @@ func (s *server) create(body string) string {
 	return s.do("POST", "/v1/nodes", "latest", body).must(http.StatusCreated)["uuid"].(string)
 }
 
-// until waits until a node has what a test waits for, or is deleted.
+// until waits until has reports true for the node, or the node is deleted.
 func (s *server) until(ident string, has func(*conductor.Node) bool) {
 	s.t.Helper()
 	ctx := context.Background()

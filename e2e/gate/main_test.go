@@ -85,7 +85,8 @@ func TestTheOutputOfWhatFailedIsPrinted(t *testing.T) {
 	require.ErrorIs(t, gate([]string{"-list", listFile(t)}, strings.NewReader(in), &out, io.Discard), errFailed)
 	require.Equal(t, "loud\nFAIL\tgithub.com/ironstate/ironstate/machine\t1s\nx.go:1: undefined\n", out.String())
 
-	require.ErrorContains(t, gate([]string{"-list", listFile(t)}, strings.NewReader("ok\n"), io.Discard, io.Discard), "no output of go test -json")
+	err := gate([]string{"-list", listFile(t)}, strings.NewReader("ok\n"), io.Discard, io.Discard)
+	require.ErrorContains(t, err, "no output of go test -json")
 	build := `{"Action":"build-fail","ImportPath":"x"}`
 	require.ErrorIs(t, gate([]string{"-list", listFile(t)}, strings.NewReader(build), io.Discard, io.Discard), errFailed)
 }
