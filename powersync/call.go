@@ -72,23 +72,36 @@ func (c *calls) begin(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", errNotCalled, err)
 	}
+	turn := c.line(key)
+	select {
+	case <-turn:
+	case <-ctx.Done():
+	}
+	return c.enter(ctx, key, turn)
+}
+
+// line puts a call at the end of its key's line. The channel is closed once it is the call's turn, at once if no other
+// call is in flight.
+func (c *calls) line(key string) (turn chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if waiting, busy := c.inFlight[key]; busy {
-		turn := make(chan struct{})
-		c.inFlight[key] = append(waiting, turn)
-		c.mu.Unlock()
-		select {
-		case <-turn:
-		case <-ctx.Done():
-		}
-		c.mu.Lock()
-		if i := slices.Index(c.inFlight[key], turn); i >= 0 {
-			c.inFlight[key] = slices.Delete(c.inFlight[key], i, i+1)
-			return fmt.Errorf("%w: %w", errNotCalled, ctx.Err())
-		}
-	} else {
-		c.inFlight[key] = nil
+	waiting, busy := c.inFlight[key]
+	turn = make(chan struct{})
+	c.inFlight[key] = append(waiting, turn)
+	if !busy {
+		c.next(key)
+	}
+	return turn
+}
+
+// enter ends the wait of a call, whose turn has come or whose context has ended: the call may be made, or leaves the
+// line and gives a turn that it has to the next.
+func (c *calls) enter(ctx context.Context, key string, turn chan struct{}) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.Index(c.inFlight[key], turn); i >= 0 {
+		c.inFlight[key] = slices.Delete(c.inFlight[key], i, i+1)
+		return fmt.Errorf("%w: %w", errNotCalled, ctx.Err())
 	}
 	if err := ctx.Err(); err != nil { // it ended when the turn came
 		c.next(key)

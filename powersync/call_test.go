@@ -163,6 +163,38 @@ func TestACallWhoseContextEndsWhenItsTurnComesPassesTheTurnOn(t *testing.T) {
 	})
 }
 
+// lookedAt is a context that calls seen before its end is waited for.
+type lookedAt struct {
+	context.Context
+	seen func()
+}
+
+// Done implements [context.Context].
+func (c lookedAt) Done() <-chan struct{} {
+	c.seen()
+	return c.Context.Done()
+}
+
+func TestATurnThatComesBeforeItIsWaitedForIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		call := powersync.NewCalls()
+		let, open := gate()
+		var all sync.WaitGroup
+		all.Go(func() { _ = call(t.Context(), "node", func(context.Context) error { <-let; return nil }) })
+		synctest.Wait()
+		called := false
+		all.Go(func() {
+			late := lookedAt{t.Context(), sync.OnceFunc(func() {
+				open()
+				synctest.Wait() // the first call has returned
+			})}
+			_ = call(late, "node", func(context.Context) error { called = true; return nil })
+		})
+		all.Wait()
+		require.True(t, called)
+	})
+}
+
 func TestACallHasADeadlineAndTheValuesOfItsRound(t *testing.T) {
 	type key struct{}
 	synctest.Test(t, func(t *testing.T) {
