@@ -12,7 +12,6 @@ import (
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
-	"github.com/ironstate/ironstate/verify"
 )
 
 // SetPower accepts a client's request to change a node's power state. It returns once the
@@ -210,9 +209,8 @@ func (n *Node) permitsPower(target states.Power) error {
 	return nil
 }
 
-// askPower requests a power state from the hardware of a node that this process has reserved. After a request that was
-// refused, or whose answer was lost, it reads the power state once: the request has succeeded if the machine is in the
-// state, since machines also go off by themselves. A power state does not show a restart.
+// askPower requests a power state from the hardware of a node that this process has reserved, by the rule of
+// [powersync.Confirm].
 func (t *Task) askPower(ctx context.Context, power states.Power) error {
 	if n := t.Node(); power != states.PowerOn && n.Agent.Token != "" {
 		if err := t.Update(ctx, func(n *Node) error { n.forgetBootedAgent(); return nil }); err != nil {
@@ -228,14 +226,7 @@ func (t *Task) askPower(ctx context.Context, power states.Power) error {
 	_, err = t.engine.callPower(permitted, Operation{Name: "set " + power.String(), Node: n}, func(ctx context.Context) (states.Power, error) {
 		return power, t.hardware.SetPower(ctx, n, power)
 	})
-	restart := power == states.PowerRebooting || power == states.PowerSoftRebooting
-	if err == nil || restart || ctx.Err() != nil || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, verify.Credentials) {
-		return err
-	}
-	if now := t.engine.readPower(ctx, t.hardware, n); now.Err == nil && now.Power == power.Target() {
-		return nil
-	}
-	return err
+	return powersync.Confirm(ctx, power, err, func() powersync.Reading { return t.engine.readPower(ctx, t.hardware, n) })
 }
 
 // readPower reads the power state of a node.

@@ -214,12 +214,13 @@ func (b *boundedDriver) read(ctx context.Context, id string, validate bool) (r R
 	return r
 }
 
+// set requests a power state, by the rule of [Confirm].
 func (b *boundedDriver) set(ctx context.Context, id string, power states.Power) error {
 	_, err := callDriver(ctx, b, id, func(ctx context.Context) (none, error) {
 		b.counters.sets.Add(1)
 		return none{}, b.driver.SetPower(ctx, id, power)
 	})
-	return err
+	return Confirm(ctx, power, err, func() Reading { return b.read(ctx, id, false) })
 }
 
 // forces reports whether rounds may set the power of a node.

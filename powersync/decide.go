@@ -4,6 +4,7 @@ package powersync
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -243,8 +244,8 @@ func DecideRecovery(r Record, reading Reading, f Failures) (Record, Action) {
 	return r, a
 }
 
-// The rules of a power request are used in this order: Accept, DecideRequest, SecondForm if the hardware lacks the
-// request, SettleRequest. [Syncer.Set] carries them out.
+// The rules of a power request are used in this order: Accept, DecideRequest, Confirm for each request that the hardware
+// was sent, SecondForm if the hardware lacks the request, SettleRequest. [Syncer.Set] carries them out.
 
 // Accept decides about a request for a power state. It returns the record to store with
 // the caller's reservation: its target power state is set and its last error cleared.
@@ -277,7 +278,7 @@ func Accept(r Record, power states.Power) (Record, error) {
 //
 // Source: node_power_action in ironic/conductor/utils.py.
 func DecideRequest(power states.Power, reading Reading) (ask states.Power, err error) {
-	restart := power == states.PowerRebooting || power == states.PowerSoftRebooting
+	restart := restarts(power)
 	now, _ := reading.known()
 	switch {
 	case reading.Err != nil && !restart, // hardware that answers without a power state is set
@@ -290,6 +291,27 @@ func DecideRequest(power states.Power, reading Reading) (ask states.Power, err e
 	default:
 		return power, nil
 	}
+}
+
+// Confirm returns the error of a request for a power state. If the hardware has refused the request, or its answer was
+// lost, Confirm reads the power state once: the request has succeeded if it is the wanted one, since machines also go off
+// by themselves. Nothing is read once the context has ended, after a restart, which a power state does not show, for
+// hardware that lacks the request, and after refused credentials, which are not sent again.
+func Confirm(ctx context.Context, power states.Power, err error, read func() Reading) error {
+	switch {
+	case err == nil || ctx.Err() != nil || power.Target() == states.NoPower || restarts(power),
+		errors.Is(err, errors.ErrUnsupported), errors.Is(err, verify.Credentials):
+		return err
+	}
+	if now, unread := read().known(); unread == nil && now == power.Target() {
+		return nil
+	}
+	return err
+}
+
+// restarts reports whether a request ends in the power state in which it begins.
+func restarts(power states.Power) bool {
+	return power == states.PowerRebooting || power == states.PowerSoftRebooting
 }
 
 // secondForms maps the restarts that hardware may lack to the requests that take their place, one after the other.

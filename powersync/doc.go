@@ -20,7 +20,7 @@
 //
 // The decisions are pure functions, for services with a loop of their own: [Decide] is
 // the rule of a sync round and [DecideRecovery] the rule of a recovery round, [Accept],
-// [DecideRequest] and [SettleRequest] are the rules of a power request. A Syncer is their
+// [DecideRequest], [Confirm] and [SettleRequest] are the rules of a power request. A Syncer is their
 // loop: it lists the records, reads and sets hardware, bounds each call, and stores.
 //
 // # Rules

@@ -35,7 +35,8 @@ type Driver interface {
 	// request; it need not have reached the power state. Rounds request PowerOn or
 	// PowerOff. [Syncer.Set] may also request PowerRebooting and, if the machine is on,
 	// PowerSoftRebooting and PowerSoftOff. An error that matches
-	// [errors.ErrUnsupported] says that the driver has no such request.
+	// [errors.ErrUnsupported] says that the driver has no such request. After another
+	// error the power state is read once, see [Confirm].
 	SetPower(ctx context.Context, id string, power states.Power) error
 }
 

@@ -74,6 +74,76 @@ func TestARestartThatTheHardwareLacksIsPowerOffAndOn(t *testing.T) {
 	}
 }
 
+// unsure is hardware whose machine goes off by itself before a request, which then fails.
+type unsure struct {
+	*hardware
+	err error
+}
+
+func (u unsure) SetPower(_ context.Context, id string, power states.Power) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.sets = append(u.sets, id+" "+power.String())
+	u.power[id] = isOff
+	return u.err
+}
+
+func TestARefusedPowerRequestHasSucceededIfTheMachineIsInItsState(t *testing.T) {
+	refused := errors.New("409")
+	for _, test := range []struct {
+		power states.Power
+		err   error
+		now   states.Power // of the record
+		reads int
+	}{
+		{isOff, refused, isOff, 3},
+		{states.PowerSoftOff, context.DeadlineExceeded, isOff, 3},
+		{states.PowerRebooting, refused, isOn, 1},
+		{states.PowerSoftRebooting, context.DeadlineExceeded, isOn, 1},
+		{isOff, verify.Credentials, isOn, 1},
+		{isOff, errors.ErrUnsupported, isOn, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			machines := newHardware(isOn)
+			h := newFixture(t, machines, nodes(node(isOn)), func(c *powersync.Config) { c.Driver = unsure{machines, test.err} })
+			err := h.Set(t.Context(), "a", test.power, 0)
+			require.Equal(t, test.now == isOff, err == nil, "%+v: %v", test, err)
+			require.Equal(t, test.now, h.record(t, "a").Power, "%+v", test)
+			reads, sets := h.calls()
+			require.Len(t, reads, test.reads, "%+v", test)
+			require.Equal(t, []string{"a " + test.power.String()}, sets)
+		})
+	}
+}
+
+func TestARoundThatIsRefusedHasForcedTheStateIfTheMachineIsInIt(t *testing.T) {
+	for _, test := range []struct {
+		recorded, is states.Power
+		want         powersync.Outcome
+	}{
+		{isOff, isOn, powersync.Forced},
+		{isOn, isOff, powersync.ForceFailed},
+	} {
+		machines := newHardware(test.is)
+		h := newFixture(t, machines, nodes(node(test.recorded)), func(c *powersync.Config) { c.Driver = unsure{machines, errors.New("409")} })
+		require.Equal(t, test.want, h.round(t))
+		require.Equal(t, test.recorded, h.record(t, "a").Power)
+		require.Equal(t, test.want == powersync.Forced, h.record(t, "a").LastError == "")
+		reads, sets := h.calls()
+		require.Len(t, reads, 2)
+		require.Len(t, sets, 1)
+	}
+}
+
+func TestNothingIsReadAfterTheEndOfAPowerRequest(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	read := func() powersync.Reading { panic("read") }
+	require.ErrorIs(t, powersync.Confirm(ended, isOff, errDead, read), errDead)
+	require.ErrorIs(t, powersync.Confirm(t.Context(), states.NoPower, errDead, read), errDead, "an NMI")
+	require.NoError(t, powersync.Confirm(t.Context(), isOff, nil, read))
+}
+
 func TestTheOffOfARestartMustBeReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machines := newHardware(isOn)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
@@ -40,9 +41,8 @@ const (
 // PowerSoftOff or PowerSoftRebooting. To reboot a node that is off, SetPower switches it on. The error matches
 // [errors.ErrUnsupported] for any other value, for PowerSoftRebooting over IPMI, and where the BMC has no such reset.
 //
-// After a request that was refused, or whose answer was lost, SetPower reads the power state once: the request has
-// succeeded if the node is in the state that was wanted, since machines also go off by themselves. A power state shows
-// the end of no reboot.
+// After a request that was refused, or whose answer was lost, SetPower reads the power state once, by the rule of
+// [powersync.Confirm].
 //
 // Source: set_power_state in ironic/drivers/modules/redfish/power.py.
 func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) error {
@@ -50,16 +50,12 @@ func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) er
 	if !ok {
 		return fmt.Errorf("set power state %q: %w", power, errors.ErrUnsupported)
 	}
-	ends := power.Target()
-	if power == states.PowerRebooting || power == states.PowerSoftRebooting {
-		ends = states.NoPower
-	}
-	return d.setPower(ctx, id, "set "+power.String(), word, ends)
+	return d.setPower(ctx, id, "set "+power.String(), word, power)
 }
 
-// setPower sends a request that ends in a power state, if that is not NoPower. It is not sent again after its answer was
+// setPower sends a request for a power state, or for none if that is NoPower. It is not sent again after its answer was
 // lost.
-func (d *Driver) setPower(ctx context.Context, id, op, word string, ends states.Power) error {
+func (d *Driver) setPower(ctx context.Context, id, op, word string, power states.Power) error {
 	var lost error // of a request that may have been carried out
 	err := d.do(ctx, id, op, func(ctx context.Context, conn connection) error {
 		if lost != nil {
@@ -71,7 +67,7 @@ func (d *Driver) setPower(ctx context.Context, id, op, word string, ends states.
 				return err
 			}
 			if now, _ := parsePower(now); now == states.PowerOff {
-				word, ends = "on", states.PowerOn
+				word, power = "on", states.PowerOn
 			}
 		}
 		sent, err := conn.setPower(ctx, word)
@@ -80,10 +76,11 @@ func (d *Driver) setPower(ctx context.Context, id, op, word string, ends states.
 		}
 		return err
 	})
-	if lost != nil && ends != states.NoPower && ctx.Err() == nil {
-		if now, unread := d.PowerState(ctx, id); unread == nil && now == ends {
-			return nil
-		}
+	if lost != nil {
+		err = powersync.Confirm(ctx, power, err, func() powersync.Reading {
+			now, unread := d.PowerState(ctx, id)
+			return powersync.Reading{Power: now, Err: unread}
+		})
 	}
 	if errors.Is(err, verify.Unsupported) {
 		return unsupported{err}
