@@ -94,9 +94,9 @@ type Config struct {
 	MaxRequests    int   // requests sent; 64
 	MaxMembers     int   // members read of the collection of systems; 256
 
-	// Timeout bounds one verification, or one call of a [Driver]; 0 stands for 30 s, and with the protocol "ipmi" for 90 s,
-	// since a BMC that cannot open a session at the moment is asked for up to a minute. Logging out of a BMC that has
-	// stopped answering may take another two seconds.
+	// Timeout bounds one verification, or one call of a [Driver]; 0 stands for 30 s over Redfish, and for another 90 s over
+	// IPMI, since a BMC that cannot open a session at the moment is asked for up to a minute. Logging out of a BMC that
+	// has stopped answering may take another two seconds.
 	Timeout time.Duration
 	// StepTimeout bounds each step of a verification: opening a session (the power
 	// interface), checking the boot device (the management interface), and reading the
@@ -105,6 +105,8 @@ type Config struct {
 
 	// Log is told of each request that a BMC refuses for the moment and that is repeated; nil stands for none.
 	Log *slog.Logger
+
+	redfishTimeout time.Duration // with the protocol "auto", the part of the default Timeout for Redfish; none if 0
 }
 
 // The words of Config.Protocol.
@@ -120,8 +122,12 @@ const (
 	biosMode = "bios"
 )
 
-// ipmiTimeout is the default of Config.Timeout over IPMI: the time of the repetitions, and of one run of ipmitool.
-const ipmiTimeout = ipmitool.Again + 30*time.Second
+// The defaults of Config.Timeout over Redfish and over IPMI, which is the time of the repetitions, and of one run of
+// ipmitool.
+const (
+	redfishTimeout = 30 * time.Second
+	ipmiTimeout    = ipmitool.Again + 30*time.Second
+)
 
 // complete returns the configuration with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
@@ -129,10 +135,15 @@ func (c Config) complete() (Config, error) {
 	c.Auth = cmp.Or(c.Auth, redfish.AutoAuth)
 	c.RedfishPort = cmp.Or(c.RedfishPort, 443)
 	c.IPMIPort = cmp.Or(c.IPMIPort, 623)
-	if c.Timeout == 0 && c.Protocol == ipmiProtocol {
+	switch {
+	case c.Timeout != 0:
+	case c.Protocol == ipmiProtocol:
 		c.Timeout = ipmiTimeout
+	case c.Protocol == redfishProtocol:
+		c.Timeout = redfishTimeout
+	default:
+		c.Timeout, c.redfishTimeout = redfishTimeout+ipmiTimeout, redfishTimeout
 	}
-	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)
 	c.MaxBytes = cmp.Or(c.MaxBytes, 16<<20)
 	c.MaxAnswerBytes = cmp.Or(c.MaxAnswerBytes, 1<<20)
 	c.MaxRequests = cmp.Or(c.MaxRequests, 64)

@@ -3,6 +3,7 @@
 package bmc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -44,6 +45,25 @@ type connection interface {
 	scrubber() *failure.Scrubber
 }
 
+// begin returns the context of a call, whose time is bounded by the limit or, if that is 0, by the limits of the Config.
+func (c Config) begin(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if c.Log != nil {
+		ctx = context.WithValue(ctx, logKey{}, c.Log)
+	}
+	if limit == 0 && c.redfishTimeout > 0 {
+		ctx = context.WithValue(ctx, redfishEndKey{}, time.Now().Add(c.redfishTimeout))
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(limit, c.Timeout))
+	ctx, cancelGrace := withGrace(ctx)
+	return ctx, func() {
+		cancelGrace()
+		cancel()
+	}
+}
+
+// redfishEndKey is the key of the time at which the part of a call ends that is over Redfish, if it ends before the call.
+type redfishEndKey struct{}
+
 // open opens a connection over the configured protocol or, for "auto", over Redfish and
 // then IPMI if there is no Redfish.
 func (c Config) open(ctx context.Context, op string) (connection, error) {
@@ -77,6 +97,11 @@ func do(ctx context.Context, c connection, limit time.Duration, op string, f fun
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
+	if end, ok := ctx.Value(redfishEndKey{}).(time.Time); ok && c.protocol() == redfishProtocol {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end)
+		defer cancel()
+	}
 	if log, ok := ctx.Value(logKey{}).(*slog.Logger); ok {
 		ctx = again.With(ctx, func(attempt int, err error) {
 			log.WarnContext(ctx, "a BMC refuses a request for the moment, which is repeated",
@@ -95,15 +120,8 @@ func do(ctx context.Context, c connection, limit time.Duration, op string, f fun
 	return seen
 }
 
+// logKey is the key of [Config.Log].
 type logKey struct{}
-
-// withLog returns a context with the log of [Config.Log].
-func withLog(ctx context.Context, log *slog.Logger) context.Context {
-	if log == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, logKey{}, log)
-}
 
 // guarded calls a driver and returns its panic as an error.
 func guarded(f func() error) (err error) {

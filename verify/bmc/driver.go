@@ -3,7 +3,6 @@
 package bmc
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,10 +113,8 @@ func (d *Driver) within(ctx context.Context, limit time.Duration, id, op string,
 		return err
 	}
 	defer d.leave(id, n)
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(limit, c.Timeout))
+	ctx, cancel := c.begin(ctx, limit)
 	defer cancel()
-	ctx, cancelGrace := withGrace(withLog(ctx, c.Log))
-	defer cancelGrace()
 
 	if d.resume(ctx, n, c) {
 		expires := n.open.expires()

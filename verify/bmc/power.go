@@ -71,19 +71,19 @@ func (d *Driver) setPower(ctx context.Context, id, op, word string, power states
 			}
 		}
 		sent, err := conn.setPower(ctx, word)
-		if kind := failure.KindOf(err); sent && err != nil && kind != verify.Credentials && kind != verify.Unsupported {
+		if sent && err != nil && failure.KindOf(err) != verify.Credentials {
 			lost = err
 		}
 		return err
 	})
+	if errors.Is(err, verify.Unsupported) {
+		err = unsupported{err}
+	}
 	if lost != nil {
 		err = powersync.Confirm(ctx, power, err, func() powersync.Reading {
 			now, unread := d.PowerState(ctx, id)
 			return powersync.Reading{Power: now, Err: unread}
 		})
-	}
-	if errors.Is(err, verify.Unsupported) {
-		return unsupported{err}
 	}
 	return err
 }

@@ -100,17 +100,21 @@ func TestABMCThatOpensNoSessionIsUnreachableAfterAMinute(t *testing.T) {
 	wrapper(t, `cd `+dir+`; echo "$*" | sed 's/.* -E //' >>runs
 echo "Error in open session response message : insufficient resources for $IPMITOOL_PASSWORD" >&2
 echo "Error: Unable to establish IPMI v2 / RMCP+ session" >&2; exit 1`)
-	config := answering(t)
-	var log bytes.Buffer
-	config.Timeout, config.Log = 0, slog.New(slog.NewTextHandler(&log, nil))
-	synctest.Test(t, func(t *testing.T) {
-		begun := time.Now()
-		_, err := newVerifier(t, config).Verify(t.Context())
-		require.ErrorIs(t, err, verify.Unreachable)
-		require.Equal(t, time.Minute, time.Since(begun))
-	})
-	require.Len(t, runsOf(t, dir), 13)
-	require.Equal(t, 12, strings.Count(log.String(), "level=WARN"), "each repetition is seen in the log")
-	require.Contains(t, log.String(), `operation="power interface" protocol=ipmi host=127.0.0.1:`)
-	require.Contains(t, log.String(), "insufficient resources for ***")
+	for _, protocol := range []string{"ipmi", "auto"} {
+		config := answering(t)
+		var log bytes.Buffer
+		config.Protocol, config.Timeout, config.Log = protocol, 0, slog.New(slog.NewTextHandler(&log, nil))
+		config.RedfishPort = 1 // where nothing listens
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "runs"), nil, 0o600))
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			_, err := newVerifier(t, config).Verify(t.Context())
+			require.ErrorIs(t, err, verify.Unreachable)
+			require.Equal(t, time.Minute, time.Since(begun))
+		})
+		require.Len(t, runsOf(t, dir), 13)
+		require.Equal(t, 12, strings.Count(log.String(), "level=WARN"), "each repetition is seen in the log")
+		require.Contains(t, log.String(), `operation="power interface" protocol=ipmi host=127.0.0.1:`)
+		require.Contains(t, log.String(), "insufficient resources for ***")
+	}
 }

@@ -76,6 +76,17 @@ func TestARefusedOrUnansweredPowerRequestHasSucceededIfTheMachineIsInItsState(t 
 	}
 }
 
+func TestAPowerRequestWhoseSessionIsLostBeforeItIsSentIsSentOverANewOne(t *testing.T) {
+	server := startRedfish(t)
+	d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
+	_, err := d.PowerState(t.Context(), "node")
+	require.NoError(t, err)
+	server.AddFault(bmctest.Fault{On: systemPath, Times: 1, Do: effect("Unavailable")})
+	require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOff))
+	require.Equal(t, "Off", server.Power("1"))
+	require.Equal(t, 1, count(server, "POST", resetPath))
+}
+
 func TestAnNMIIsSentOnce(t *testing.T) {
 	server := startRedfish(t)
 	d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})

@@ -30,10 +30,8 @@ func New(c Config) (verify.Verifier, error) {
 
 func (v *verifier) Verify(ctx context.Context) (power states.Power, err error) {
 	c := v.config
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	ctx, cancel := c.begin(ctx, 0)
 	defer cancel()
-	ctx, cancelGrace := withGrace(withLog(ctx, c.Log))
-	defer cancelGrace()
 	conn, err := c.open(ctx, "power interface")
 	if err != nil {
 		return states.NoPower, err
