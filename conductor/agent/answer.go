@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/jsonsize"
@@ -13,23 +15,33 @@ import (
 
 // The bounds of an answer that is within its bound in bytes.
 const (
-	maxText     = 16 << 10 // bytes of a text: a longer one, such as a config drive that the agent repeats, is cut
-	maxKept     = 512 << 10
-	maxValues   = 20_000
-	maxDepth    = 64
-	maxCommands = 2000
+	maxText   = 16 << 10 // bytes of a text: a longer one, such as a config drive that the agent repeats, is cut
+	maxKept   = 512 << 10
+	maxValues = 20_000
+	maxDepth  = 64
+)
+
+// The bounds of what is left of an answer when it is decoded: of the commands and of their texts together, in bytes.
+const (
+	maxCommands = 200
+	maxResult   = 96 << 10
 )
 
 // freeAnswer is the number of bytes of an answer that are read without a turn.
 const freeAnswer = 16 << 10
 
 // Budget bounds the memory of the answers of all clients that share it. An answer of more than 16 KiB is read and
-// decoded when it is its turn, at most 32 of them at a time, in the order in which they have begun. A turn ends with
-// the timeout of the request at the latest, and needs no other turn. It is safe for concurrent use.
-type Budget struct{ turns chan struct{} }
+// decoded when it is its turn, at most 24 of them at a time, in the order in which they have begun. A turn ends with
+// the timeout of the request at the latest, and needs no other turn and no other memory that is bounded, so that no two
+// can wait for each other. It is safe for concurrent use.
+type Budget struct {
+	turns    chan struct{}
+	decoding sync.Mutex // held while steps are decoded, which needs no turn
+}
 
-// NewBudget returns a budget of about 128 MiB: each of the 32 answers has at most 512 KiB and 20,000 values.
-func NewBudget() *Budget { return &Budget{make(chan struct{}, 32)} }
+// NewBudget returns a budget of 128 MiB for the answers to 300 workers of a conductor: 24 answers have a turn, and of
+// each other one less than 256 KiB are kept. Package conductor/api has the other 384 MiB of 512 MiB.
+func NewBudget() *Budget { return &Budget{turns: make(chan struct{}, 24)} }
 
 // readAnswer reads the body of an answer and calls decode with it. Texts are cut after 16 KiB. The timer ends the
 // request; it stands still while the answer waits for its turn.
@@ -64,6 +76,26 @@ func (c *Client) readAnswer(ctx context.Context, from io.Reader, timer *time.Tim
 			c.config.Node, maxValues, maxDepth)
 	}
 	return decode(body)
+}
+
+// last returns the last ones of the commands of an answer: at most maxCommands, whose texts have at most maxResult bytes
+// together. Only the very last one has its result.
+func (c *Client) last(commands []Command) ([]Command, error) {
+	first, size := len(commands), 0
+	for ; first > max(0, len(commands)-maxCommands); first-- {
+		command := &commands[first-1]
+		if first < len(commands) {
+			command.Result = nil
+		}
+		size += len(command.ID) + len(command.Name) + len(command.Status) + len(command.Error) + len(command.Result)
+		if size > maxResult {
+			break
+		}
+	}
+	if first == len(commands) && first > 0 {
+		return nil, c.failure(ErrAnswer, 0, nil, "The agent on node %s reports a command with more than %d bytes.", c.config.Node, maxResult)
+	}
+	return slices.Clone(commands[first:]), nil
 }
 
 // shortener reads JSON and cuts its texts after maxText bytes, between two characters or escapes.

@@ -5,6 +5,7 @@ package agent
 import (
 	"encoding/json"
 	"io"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -62,6 +63,42 @@ func TestTextsOfAnAnswerAreKeptUpToTheirBound(t *testing.T) {
 			require.Nil(t, body)
 		}
 	}
+}
+
+func TestOfAnAnswerTheLastCommandsAreKept(t *testing.T) {
+	commands := func(n, size int) []Command {
+		all := make([]Command, n)
+		for i := range all {
+			all[i] = Command{ID: strconv.Itoa(i), Name: "n", Status: Running, Error: make([]byte, size), Result: []byte("{}")}
+		}
+		return all
+	}
+	for name, test := range map[string]struct {
+		n, size, first, last int // the IDs of the first one that is kept and of the last one
+	}{
+		"few":         {n: 3, first: 0, last: 2},
+		"200":         {n: 200, first: 0, last: 199},
+		"201":         {n: 201, first: 1, last: 200},
+		"large ones":  {n: 9, size: 40_000, first: 7, last: 8},
+		"the largest": {n: 9, size: maxResult - len("8nRUNNING{}"), first: 8, last: 8},
+	} {
+		kept, err := new(Client).last(commands(test.n, test.size))
+		require.NoError(t, err, name)
+		require.Len(t, kept, test.last-test.first+1, name)
+		require.Equal(t, strconv.Itoa(test.first), kept[0].ID, name)
+		last := len(kept) - 1
+		require.Equal(t, Command{ID: strconv.Itoa(test.last), Name: "n", Status: Running, Error: make([]byte, test.size),
+			Result: []byte("{}")}, kept[last], name)
+		for _, c := range kept[:last] {
+			require.Nil(t, c.Result, name)
+			require.Len(t, c.Error, test.size, name)
+		}
+	}
+	_, err := new(Client).last(commands(9, maxResult-len("8nRUNNING{}")+1))
+	require.ErrorIs(t, err, ErrAnswer)
+	kept, err := new(Client).last(nil)
+	require.NoError(t, err)
+	require.Empty(t, kept)
 }
 
 func TestTheTimeoutStandsStillWhileAnAnswerWaitsForItsTurn(t *testing.T) {

@@ -43,9 +43,10 @@ type Config struct {
 	PollInterval time.Duration
 	Polls        int
 	// MaxAnswer bounds an answer in bytes; 0 stands for 16 MiB. The agent repeats a config drive in its answers. The
-	// client keeps 16 KiB of each text, and 512 KiB in all.
+	// client reads on with 16 KiB of each text, and 512 KiB in all.
 	MaxAnswer int64
-	// Budget is shared by clients whose answers together have bounded memory; nil stands for one of this client alone.
+	// Budget is shared by clients whose answers together have bounded memory; nil stands for one of this client alone. In
+	// the configuration of a conductor, nil stands for one of all its agents.
 	Budget *Budget
 	// Dial connects to the agent; nil stands for a [net.Dialer] without a timeout of its own.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

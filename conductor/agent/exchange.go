@@ -19,8 +19,9 @@ import (
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
-// Commands returns the commands that the agent has received since it started, the oldest first. A request without an
-// answer is sent again, as often as Config.Attempts says.
+// Commands returns the last commands that the agent has received since it started, the oldest first: at most 200, whose
+// texts have at most 96 KiB together. Only the last one has its result. A request without an answer is sent again, as
+// often as Config.Attempts says.
 func (c *Client) Commands(ctx context.Context) (commands []Command, err error) {
 	for range c.config.Attempts {
 		if commands, err = c.list(ctx); !errors.Is(err, ErrConnection) || ctx.Err() != nil {
@@ -40,7 +41,12 @@ func (c *Client) list(ctx context.Context) ([]Command, error) {
 		if err := json.Unmarshal(body, &answer); err != nil {
 			return c.undecodable(http.StatusOK, err)
 		}
-		return nil
+		if answer.Commands == nil {
+			return c.failure(ErrAnswer, 0, nil, "The answer of the agent on node %s has no list of commands.", c.config.Node)
+		}
+		var err error
+		answer.Commands, err = c.last(answer.Commands)
+		return err
 	})
 	var failure *Error
 	switch {
@@ -52,11 +58,6 @@ func (c *Client) list(ctx context.Context) ([]Command, error) {
 		return nil, c.failure(ErrConnection, 0, err,
 			"Connection to agent failed: Failed to connect to the agent running on node %s to collect commands status. Error: %v",
 			c.config.Node, err)
-	case answer.Commands == nil:
-		return nil, c.failure(ErrAnswer, 0, nil, "The answer of the agent on node %s has no list of commands.", c.config.Node)
-	case len(answer.Commands) > maxCommands:
-		return nil, c.failure(ErrAnswer, 0, nil, "The agent on node %s lists %d commands, more than %d.", c.config.Node,
-			len(answer.Commands), maxCommands)
 	}
 	return answer.Commands, nil
 }
@@ -104,6 +105,10 @@ func (c *Client) post(ctx context.Context, method string, body []byte, wait bool
 		}
 		if err := json.Unmarshal(body, &command); err != nil {
 			return c.undecodable(status, err)
+		}
+		if _, err := c.last([]Command{command}); err != nil {
+			command = Command{}
+			return err
 		}
 		return c.typeError(command)
 	})

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/internal/errtext"
+	"github.com/ironstate/ironstate/internal/jsonsize"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 )
 
@@ -48,11 +49,12 @@ type Steps struct {
 	Versions map[string]any
 }
 
-// The bounds of the steps of an agent.
+// The bounds of the steps of an agent, which a node's record keeps.
 const (
-	maxSteps    = 500
-	maxNameSize = 128
-	maxResult   = 256 << 10 // in bytes; a node's record keeps the steps
+	maxSteps     = 250
+	maxArguments = 1000 // of all steps
+	maxVersions  = 100  // JSON values
+	maxNameSize  = 128
 )
 
 // Steps asks for the agent's steps. An agent without the extension for a service has none. The error matches [ErrBusy]
@@ -71,9 +73,13 @@ func (c *Client) Steps(ctx context.Context, w Work, m Machine) (Steps, error) {
 	if err := c.failed(method, command); err != nil {
 		return Steps{}, err
 	}
-	if len(command.Result) > maxResult {
-		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s_steps for node %s returned more than %d bytes", w, c.config.Node, maxResult)
-	}
+	c.config.Budget.decoding.Lock()
+	defer c.config.Budget.decoding.Unlock()
+	return c.decodeSteps(w, command)
+}
+
+// decodeSteps returns the steps in the result of get_X_steps.
+func (c *Client) decodeSteps(w Work, command Command) (Steps, error) {
 	var result map[string]json.RawMessage
 	_ = json.Unmarshal(command.Result, &result) // the keys are then missing
 	key := string(w) + "_steps"
@@ -95,7 +101,11 @@ func (c *Client) Steps(ctx context.Context, w Work, m Machine) (Steps, error) {
 	if err := decode(result["hardware_manager_version"], &steps.Versions); err != nil {
 		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned an invalid result: %v", key, c.config.Node, err)
 	}
+	if values, _ := jsonsize.Measure(result["hardware_manager_version"]); values > maxVersions {
+		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned more than %d versions", key, c.config.Node, maxVersions)
+	}
 	steps.Versions = errtext.Object(steps.Versions)
+	arguments := 0
 	for _, manager := range slices.Sorted(maps.Keys(managers)) {
 		for _, text := range managers[manager] {
 			step, err := c.step(w, text)
@@ -103,12 +113,14 @@ func (c *Client) Steps(ctx context.Context, w Work, m Machine) (Steps, error) {
 				return Steps{}, err
 			}
 			steps.Steps = append(steps.Steps, step)
+			arguments += len(step.ArgsInfo)
 		}
 	}
-	if len(steps.Steps) > maxSteps {
-		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned %d steps, more than %d", key, c.config.Node,
-			len(steps.Steps), maxSteps)
+	if len(steps.Steps) > maxSteps || arguments > maxArguments {
+		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned %d steps with %d arguments, more than %d or %d",
+			key, c.config.Node, len(steps.Steps), arguments, maxSteps, maxArguments)
 	}
+	steps.Steps = slices.Clip(steps.Steps)
 	return steps, nil
 }
 
@@ -131,7 +143,7 @@ func (c *Client) step(w Work, text json.RawMessage) (step Step, err error) {
 		return step, c.failure(ErrAnswer, 0, nil, "agent get_%s_steps for node %s returned an invalid %s step: %s", w, c.config.Node, w, text)
 	}
 	step.RequiresRamdisk = w == Clean
-	step.Args = errtext.Object(step.Args)
+	step.Args = nil // no agent has them
 	arguments := step.ArgsInfo
 	step.ArgsInfo = nil
 	for name, info := range arguments {

@@ -199,14 +199,30 @@ func TestAnswersAreBounded(t *testing.T) {
 			left := 512<<10 - len(list) - len(`{"commands": [], "x": [,""]}`)
 			return `{"commands": [], "x": [` + list + `,"` + strings.Repeat("x", left+over) + `"]}`
 		}, "more than 524288 bytes in texts of up to 16384 bytes"},
-		"values":   {func(over int) string { return `{"commands": [], "x": [` + many("1", 19_996+over) + `]}` }, "more than 20000 values"},
-		"commands": {func(over int) string { return `{"commands": [` + many("{}", 2000+over) + `]}` }, "more than 2000."},
+		"values": {func(over int) string { return `{"commands": [], "x": [` + many("1", 19_996+over) + `]}` }, "more than 20000 values"},
 		"a result": {func(over int) string {
-			list := many(step("deploy", "x", strings.Repeat("x", 16_000)), 16)
-			left := 256<<10 - (len(steps(list)) - around) - len(step("deploy", "x", "")) - 1
+			list := many(step("deploy", "x", strings.Repeat("x", 16_000)), 6)
+			left := 96<<10 - (len(steps(list)) - around) - len(step("deploy", "x", "")) - 1 - len("SUCCEEDED")
 			return steps(list + "," + step("deploy", "x", strings.Repeat("x", left+over)))
-		}, "more than 262144 bytes"},
-		"steps":         {func(over int) string { return steps(many(step("deploy", "x", ""), 500+over)) }, "returned 501 steps, more than 500"},
+		}, "reports a command with more than 98304 bytes"},
+		"a listed command": {func(over int) string {
+			list := many(`"`+strings.Repeat("x", 16_000)+`"`, 6)
+			left := 96<<10 - len(list) - len(`[,""]`) - len("no") - len("name")
+			return `{"commands": [{"id": "no", "command_name": "name", "command_error": [` + list + `,"` + strings.Repeat("x", left+over) + `"]}]}`
+		}, "reports a command with more than 98304 bytes"},
+		"steps": {func(over int) string { return steps(many(step("deploy", "x", ""), 250+over)) },
+			"returned 251 steps with 251 arguments, more than 250 or 1000"},
+		"arguments": {func(over int) string {
+			list := make([]string, 1000+over)
+			for i := range list {
+				list[i] = fmt.Sprintf(`"%d": {}`, i)
+			}
+			return steps(`{"interface": "deploy", "step": "x", "priority": 1, "argsinfo": {` + strings.Join(list, ",") + `}}`)
+		}, "returned 1 steps with 1001 arguments"},
+		"versions": {func(over int) string {
+			return strings.Replace(steps(""), `"hardware_manager_version": {}`,
+				`"hardware_manager_version": {"a": [`+many("1", 98+over)+`]}`, 1)
+		}, "returned more than 100 versions"},
 		"a name":        {func(over int) string { return steps(step("deploy", long+long[:over], "")) }, "invalid clean step"},
 		"ESC in a name": {func(over int) string { return steps(step("deploy", `x`+[]string{"", `\u001b`}[over], "")) }, "invalid clean step"},
 		"an interface":  {func(over int) string { return steps(step(long+long[:over], "x", "")) }, "invalid clean step"},

@@ -20,9 +20,10 @@
 //
 // The handler reserves memory for each request body and for the values that are decoded from it.
 // All requests in flight share 72 MiB, and requests of agents 16 MiB; a request that would exceed this
-// gets 503. The process then needs less than 512 MiB for requests, including copies and garbage. A
-// request needs less than 100 ms of processor time. A config drive needs 6 ms for each MiB, or
-// 19 ms if all of its characters are escapes.
+// gets 503. A handler for [Clients] and one for [Agents] together need no more than one for [Everyone]: less than
+// 384 MiB for requests, including copies and garbage. The answers of agents to a conductor with 300 workers need less
+// than 128 MiB (agent.Budget), so that requests and answers together need less than 512 MiB. A request needs less than
+// 100 ms of processor time. A config drive needs 6 ms for each MiB, or 19 ms if all of its characters are escapes.
 //
 // The server limits time and connections. If it is reachable from a network, it should set
 // ReadHeaderTimeout (10 s), ReadTimeout (60 s, for a config drive of 64 MiB), WriteTimeout (120 s,
