@@ -8,7 +8,13 @@
 //	go run ./e2e/upstream -ironic DIR -tag 42.0.0 -series 2027.1 -name Ibex
 //	go run ./e2e/upstream -ironic DIR -check     # remakes every entry from its tag, and compares
 //
-// DIR is a git repository of Ironic. Without -tag the files in DIR are read, which may be
+// The files in the folder notes have a row for each of Ironic's and sushy's release notes since 2023.1:
+//
+//	go run ./e2e/upstream -ironic DIR -notes     # prints the notes that have no row
+//	go run ./e2e/upstream -sushy DIR -notes      # the same of sushy
+//	go run ./e2e/upstream -missing               # writes the table of what is missing in cmd/ironstate/REFERENCE.md
+//
+// DIR is a git repository of Ironic, or its git directory. Without -tag the files in DIR are read, which may be
 // any folder that has the package ironic, and nothing is written. Run it from the root of
 // our repository. The Python modules run without their dependencies, so that it needs only
 // python3 and git.
@@ -41,8 +47,17 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	series := flags.String("series", "", "the `series` of the entry; without it, the one that has the tag already, or else the newest")
 	name := flags.String("name", "", "the `constant` of a series that package states does not have")
 	check := flags.Bool("check", false, "compare all entries with their tags, and write nothing")
+	sushy := flags.String("sushy", "", "the `folder` of a git repository of sushy, for -notes")
+	notes := flags.Bool("notes", false, "print the release notes that have no row, and write nothing")
+	missing := flags.Bool("missing", false, "write the table of what is missing in "+reference)
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err
+	}
+	if *missing {
+		return writeMissing()
+	}
+	if *notes && *sushy != "" {
+		return listNotes(ctx, *sushy, sushyNotes(), out)
 	}
 	if *dir == "" {
 		return program.Usagef("-ironic is missing: want a folder with Ironic's source")
@@ -50,6 +65,9 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	all, err := readSeries(seriesFile)
 	if err != nil {
 		return err
+	}
+	if *notes {
+		return listNotes(ctx, *dir, ironicNotes(all), out)
 	}
 	if *check {
 		return compareAll(ctx, *dir, all, out)
