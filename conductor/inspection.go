@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,14 +20,17 @@ import (
 )
 
 // StoreInspection stores what an inspection by the BMC has found out about the task's node, in place of an earlier
-// inspection's results, and creates a port for each MAC address that no port has. In series before 2023.2 it only
-// creates the ports. Since 2025.2 the data are handled as an agent's: macs is not used, all interfaces of the
-// inventory get ports, and since no interface has booted an agent, pxe_enabled is false for all ports. Numbers in the
-// maps are [json.Number].
+// inspection's results, and creates a port for each MAC address that no port has; describe sets the node's properties.
+// In series before 2023.2 no inventory is stored. Since 2025.2 the data are handled as an agent's: macs is not used, all
+// interfaces of the inventory get ports, and since no interface has booted an agent, pxe_enabled is false for all
+// ports. Then the inspection rules are applied to the described node, whose failure is an error. Numbers in the maps are
+// [json.Number].
 //
 // Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py; store_inspection_data and
 // create_ports_if_not_exist in inspect_utils.py; [redfish]inspection_hooks, with its default.
-func (t *Task) StoreInspection(ctx context.Context, inventory, pluginData map[string]any, macs []string) error {
+func (t *Task) StoreInspection(
+	ctx context.Context, inventory, pluginData map[string]any, macs []string, describe func(*Node),
+) error {
 	inventory, pluginData = errtext.Object(inventory), errtext.Object(pluginData)
 	// The update fails if the task has lost its node.
 	if err := t.Update(ctx, func(*Node) error { return nil }); err != nil {
@@ -41,7 +45,10 @@ func (t *Task) StoreInspection(ctx context.Context, inventory, pluginData map[st
 		if err := f.storeInventory(ctx, n.UUID, inventory, pluginData); err != nil {
 			return err
 		}
-		return f.storePorts(ctx, n.UUID, pluginData, ports)
+		if err := f.storePorts(ctx, n.UUID, pluginData, ports); err != nil {
+			return err
+		}
+		return t.storeRuled(ctx, inventory, pluginData, describe)
 	}
 	if t.Series() >= states.Bobcat {
 		if err := f.storeInventory(ctx, n.UUID, inventory, pluginData); err != nil {
@@ -52,7 +59,22 @@ func (t *Task) StoreInspection(ctx context.Context, inventory, pluginData map[st
 	for i, mac := range macs {
 		ports[i] = &Port{Address: mac}
 	}
-	return f.addPorts(ctx, n.UUID, ports)
+	if err := f.addPorts(ctx, n.UUID, ports); err != nil {
+		return err
+	}
+	return t.Update(ctx, func(n *Node) error { describe(n); return nil })
+}
+
+// storeRuled stores the description of the node with what the inspection rules make of it.
+func (t *Task) storeRuled(ctx context.Context, inventory, pluginData map[string]any, describe func(*Node)) error {
+	n := t.Node().Clone()
+	describe(n)
+	r, err := t.applyRules(ctx, n, inventory, pluginData)
+	if err != nil {
+		return err
+	}
+	err = t.Update(ctx, func(n *Node) error { describe(n); r.change(n); return nil })
+	return cmp.Or(err, r.failure)
 }
 
 // storePorts creates and updates the ports that the hooks have made of inspection data.

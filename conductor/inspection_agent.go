@@ -193,12 +193,12 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		}
 		n := i.node.Clone()
 		described(n)
-		var err error
-		if change, failure, err = i.applyRules(ctx, t, n); err != nil {
+		r, err := t.applyRules(ctx, n, i.inventory, i.data)
+		if err != nil {
 			return err
 		}
-		hooked := change
-		change = func(n *Node) { described(n); hooked(n) }
+		i.data, failure = r.data, r.failure
+		change = func(n *Node) { described(n); r.change(n) }
 	}
 	if failure == nil {
 		if err := i.fleet.storeInventory(ctx, id, i.inventory, i.data); err != nil {

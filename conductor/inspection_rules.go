@@ -15,19 +15,26 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// applyRules applies the inspection rules to the node n of a task, whose hooks have run, and to its ports. It returns
-// the change of the node, which is to be stored with the end of the inspection, and the failure of a rule. The plugin
-// data of the inspection become those that the rules have made of them.
+// ruled is what the inspection rules have made of an inspection.
+type ruled struct {
+	change  func(*Node) // of the node, to be stored with the end of the inspection
+	data    map[string]any
+	failure error // of a rule
+}
+
+// applyRules applies the inspection rules to the node n of the task, whose hooks have run, to its ports and to the plugin
+// data of its inspection.
 //
 // Source: apply_rules in ironic/common/inspection_rules/engine.py.
-func (i *agentInspection) applyRules(ctx context.Context, t *Task, n *Node) (change func(*Node), failure, err error) {
-	none := func(*Node) {}
+func (t *Task) applyRules(ctx context.Context, n *Node, inventory, data map[string]any) (ruled, error) {
+	none := ruled{change: func(*Node) {}, data: data}
 	if t.Series() < states.Epoxy {
-		return none, nil, nil
+		return none, nil
 	}
-	stored, err := typed[*InspectionRule](i.fleet.of(KindInspectionRule).list(ctx))
+	f := t.engine.fleet
+	stored, err := typed[*InspectionRule](f.of(KindInspectionRule).list(ctx))
 	if err != nil {
-		return none, nil, err
+		return none, err
 	}
 	rules := make([]inspectionrules.Rule, len(stored))
 	for k, rule := range stored {
@@ -35,25 +42,25 @@ func (i *agentInspection) applyRules(ctx context.Context, t *Task, n *Node) (cha
 	}
 	ports, err := t.Ports(ctx)
 	if err != nil {
-		return none, nil, err
+		return none, err
 	}
 	subject := inspectionrules.Subject{
-		Node: inspectionrules.NodeAttributes(recordOf(n, n.Empty)), Traits: n.Traits, Inventory: i.inventory, PluginData: i.data,
+		Node: inspectionrules.NodeAttributes(recordOf(n, n.Empty)), Traits: n.Traits, Inventory: inventory, PluginData: data,
 	}
 	for _, port := range ports { // the hooks have set whether they have booted the agent
 		subject.Ports = append(subject.Ports, inspectionrules.PortAttributes(recordOf(port, port.Empty)))
 	}
 	changes, failure := inspectionrules.Apply(t.Series(), rules, subject)
 	for _, log := range changes.Logs {
-		i.config.Log.Log(ctx, ruleLevels[log.Level], "inspection rule", "node", n.UUID, "message", errtext.Clean(log.Message))
+		t.engine.config.Log.Log(ctx, ruleLevels[log.Level], "inspection rule", "node", n.UUID, "message", errtext.Clean(log.Message))
 	}
 	for id, attributes := range changes.Ports {
-		_, err := edit(ctx, i.fleet, id, func(p *Port) error {
+		_, err := edit(ctx, f, id, func(p *Port) error {
 			setAttributes(p, attributes)
 			return nil
 		})
 		if err != nil && !errors.Is(err, NotFound) { // a client may have deleted it
-			return none, nil, err
+			return none, err
 		}
 	}
 	if name, has := changes.Node["name"]; has { // first, as another node may have it
@@ -67,14 +74,14 @@ func (i *agentInspection) applyRules(ctx context.Context, t *Task, n *Node) (cha
 			//lint:ignore ST1005 the text is Ironic's
 			failure = fmt.Errorf("Inspection rule action execution failed. Reason: Failed to set attribute name with value %s: %w", name, err)
 		case err != nil:
-			return none, nil, err
+			return none, err
 		}
 	}
-	i.data = changes.PluginData
-	return func(n *Node) {
+	change := func(n *Node) {
 		setAttributes(n, changes.Node)
 		n.Traits = slices.Clone(changes.Traits)
-	}, failure, nil
+	}
+	return ruled{change, changes.PluginData, failure}, nil
 }
 
 // ruleLevels are the levels of the messages of rules.

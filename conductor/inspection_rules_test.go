@@ -3,6 +3,8 @@
 package conductor_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"testing"
@@ -102,6 +104,44 @@ func TestInspectionRulesApplySince2025_1(t *testing.T) {
 			require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
 			require.Equal(t, want, got.Traits, series)
 		})
+	}
+}
+
+func TestInspectionRulesApplyToAnInspectionOutOfBandSince2025_2(t *testing.T) {
+	for series, want := range map[states.Series]any{states.Epoxy: nil, states.Flamingo: "large, 7 disks"} {
+		for fails, end := range map[bool]states.State{false: states.Manageable, true: states.InspectFail} {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, outOfBand(series, func(ctx context.Context, task *conductor.Task) error {
+					inventory := map[string]any{
+						"disks":      json.Number("7"),
+						"interfaces": []any{map[string]any{"name": "eth0", "mac_address": "52:54:00:00:00:0a"}},
+					}
+					return task.StoreInspection(ctx, inventory, map[string]any{}, nil, func(n *conductor.Node) {
+						n.Properties = map[string]any{"size": "large"}
+					})
+				}))
+				rule := &conductor.InspectionRule{Phase: "main", Actions: []map[string]any{
+					{"op": "set-attribute", "args": []any{"extra/found", "{node.properties[size]}, {inventory[disks]} disks"}},
+				}}
+				if fails {
+					rule.Actions = append(rule.Actions, map[string]any{"op": "fail", "args": []any{"too large"}})
+				}
+				_, err := f.CreateObject(f.ctx, rule)
+				require.NoError(t, err)
+				n := f.node(states.Manageable)
+				f.request(n, "inspect")
+				got := f.settle(n)
+				if series < states.Flamingo {
+					end = states.Manageable
+				}
+				require.Equal(t, end, got.ProvisionState, got.LastError)
+				require.Equal(t, "large", got.Properties["size"])
+				require.Equal(t, want, got.Extra["found"], series)
+				if end == states.InspectFail {
+					require.Contains(t, got.LastError, "too large")
+				}
+			})
+		}
 	}
 }
 

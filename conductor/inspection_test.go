@@ -204,7 +204,7 @@ func TestAnInspectionOutOfBandReplacesTheInventoryAndAddsPorts(t *testing.T) {
 					}
 					macs := [][]string{{"52:54:00:00:00:0a", "52:54:00:00:00:0b"}, {"52:54:00:00:00:0b", "52:54:00:00:00:0c"}}[count]
 					count++
-					return task.StoreInspection(ctx, inventory, map[string]any{"run": inventory["count"]}, macs)
+					return task.StoreInspection(ctx, inventory, map[string]any{"run": inventory["count"]}, macs, func(*conductor.Node) {})
 				}))
 				other := f.node(states.Manageable)
 				_, err := f.CreateObject(f.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: other.UUID}, Address: "52:54:00:00:00:0a"})
@@ -242,7 +242,7 @@ func TestAnInspectionThatCannotBeStoredFails(t *testing.T) {
 						c.Store = &uncreatable{kind: kind, err: broken}
 						outOfBand(series, func(ctx context.Context, task *conductor.Task) error {
 							inventory := map[string]any{"interfaces": []any{map[string]any{"name": "eth0", "mac_address": "52:54:00:00:00:0a"}}}
-							return task.StoreInspection(ctx, inventory, map[string]any{}, []string{"52:54:00:00:00:0a"})
+							return task.StoreInspection(ctx, inventory, map[string]any{}, []string{"52:54:00:00:00:0a"}, func(*conductor.Node) {})
 						})(c)
 					})
 					n := f.node(states.Manageable)

@@ -68,15 +68,11 @@ func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
 			macs = append(macs, i.MACAddress)
 		}
 	}
-	if err := t.StoreInspection(ctx, inventory, plugins, macs); err != nil {
-		return err
-	}
-	err = t.Update(ctx, func(n *conductor.Node) error {
+	err = t.StoreInspection(ctx, inventory, plugins, macs, func(n *conductor.Node) {
 		if found.Power != states.NoPower {
 			n.Power = found.Power
 		}
 		n.Properties = inspectedProperties(t.Series(), n.Properties, found, incomplete == nil)
-		return nil
 	})
 	return cmp.Or(err, failure)
 }
