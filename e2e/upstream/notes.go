@@ -43,7 +43,7 @@ type note struct {
 
 // places are the words of notes of the kind elsewhere: what the project does not replace.
 var places = []string{
-	"Cinder", "consoles", "database", "docs", "drivers", "Glance", "inspector", "Keystone", "Neutron", "Nova", "notifications",
+	"Cinder", "database", "docs", "drivers", "Glance", "inspector", "Keystone", "Neutron", "Nova", "notifications",
 	"packaging", "prelude", "Python", "RPC", "Swift", "tests",
 }
 
