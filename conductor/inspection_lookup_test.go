@@ -48,6 +48,9 @@ func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
 		"by the BMC's address with a port":  {"", `"interfaces": [` + nic("0c") + `], "bmc_address": "192.0.2.3"`, "c"},
 		"an unspecified address":            {"", `"interfaces": [` + nic("0c") + `], "bmc_address": "0.0.0.0"`, ""},
 		"nothing agrees":                    {"", `"interfaces": [` + nic("0c") + `], "bmc_address": "127.0.0.1"`, ""},
+		"the BMC of two nodes":              {"", `"interfaces": [` + nic("0c") + `], "bmc_address": "192.0.2.5"`, ""},
+		"the BMC of two nodes, and a port":  {"", `"interfaces": [` + nic("0f") + `], "bmc_address": "192.0.2.5"`, "f"},
+		"by the BMC's address in brackets":  {"", `"interfaces": [` + nic("0c") + `], "bmc_v6address": "2001:db8::7"`, "g"},
 		"no node":                           {"x", `"interfaces": [` + nic("0a") + `]`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,6 +72,9 @@ func TestAnInspectionIsThatOfTheNodeThatAllItsAddressesAgreeWith(t *testing.T) {
 						"52:54:00:00:00:0a"),
 					"b": f.inspecting(map[string]any{"ipmi_address": "2001:db8::2", "redfish_address": "https://bmc.example"}, "52:54:00:00:00:0b"),
 					"c": f.inspecting(others, "52:54:00:00:00:0d"),
+					"e": f.inspecting(map[string]any{"redfish_address": "https://192.0.2.5"}, "52:54:00:00:00:0e"),
+					"f": f.inspecting(map[string]any{"redfish_address": "https://192.0.2.5"}, "52:54:00:00:00:0f"),
+					"g": f.inspecting(map[string]any{"redfish_address": "https://[2001:db8::7]:8443"}, "52:54:00:00:00:10"),
 				}
 				uuid := test.uuid
 				if n := nodes[uuid]; n != nil {

@@ -287,3 +287,34 @@ func TestAConsoleSetToNullIsSwitchedOffAndClearsTheLastError(t *testing.T) {
 	require.Empty(t, n.LastError)
 	require.NotNil(t, n.UpdatedAt)
 }
+
+func TestTheHistoryOfANodeIsSortedSince2025_1(t *testing.T) {
+	for _, series := range []states.Series{states.Dalmatian, states.Epoxy} {
+		s := start(t, series, api.Config{})
+		n := s.create(`{"driver": "fake-hardware", "name": "n"}`)
+		for _, event := range []string{"b", "c", "a"} {
+			_, err := s.conductor.CreateObject(t.Context(), &conductor.HistoryEntry{
+				ObjectMeta: conductor.ObjectMeta{NodeUUID: n}, Event: event, Severity: "INFO",
+			})
+			require.NoError(t, err)
+		}
+		events := func(query string) (text string) {
+			for _, event := range s.do("GET", "/v1/nodes/n/history"+query, "latest", "").values("history", "event") {
+				text += event.(string)
+			}
+			return text
+		}
+		want := map[bool][3]string{false: {"bca", "acb", "bca"}, true: {"abc", "cba", "bca"}}[series >= states.Epoxy]
+		require.Equal(t, "bca", events(""))
+		require.Equal(t, want[0], events("?sort_key=event"), series)
+		require.Equal(t, want[1], events("?sort_key=event&sort_dir=desc"), series)
+		require.Equal(t, want[2], events("?sort_key=severity"), "the oldest first")
+		if series < states.Epoxy {
+			continue
+		}
+		require.Equal(t, `The sort_key value "colour" is an invalid field for sorting`,
+			s.do("GET", "/v1/nodes/n/history?sort_key=colour", "latest", "").fault())
+		page := s.do("GET", "/v1/nodes/n/history?sort_key=event&limit=2", "latest", "").must(http.StatusOK)
+		require.Contains(t, page["next"], "?sort_key=event&sort_dir=asc&limit=2&marker=")
+	}
+}

@@ -76,6 +76,8 @@ func TestDisksAreThoseThatAreThere(t *testing.T) {
 			{On: storage + "/1/Volumes/1", Do: jsonBody(`{"Id": "1", "CapacityBytes": 644245094400}`)},
 			{On: storage + "/1/Volumes/2", Do: jsonBody(`{"Id": "2", "CapacityBytes": 966367641600}`)},
 		}, usual, 599},
+		"a storage without a name":      {[]bmctest.Fault{{On: storage + "/1", Do: bmctest.WithoutProperty("Name")}}, usual, 446},
+		"no storage":                    {[]bmctest.Fault{{On: systemPath, Do: bmctest.WithoutProperty("Storage")}}, nil, 0},
 		"simple storage beside storage": {simple, usual, 446},
 		"simple storage alone": {append(simple, bmctest.Fault{On: storage, Do: jsonBody(`{"Members": []}`)}),
 			[]bmc.Disk{{Name: "sdb", Size: 10737418240}, {Name: "sdc"}}, 9},

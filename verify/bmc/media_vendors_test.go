@@ -136,6 +136,14 @@ func TestAnImageIsComparedByItsName(t *testing.T) {
 }
 
 // An image may be in a slot of the manager, although a firmware update has brought slots of the system.
+func TestASlotForDVDsAloneTakesACD(t *testing.T) {
+	d, server := profileDriver(t, bmctest.Profile{ManagerSlots: []bmctest.Slot{{ID: "1", MediaTypes: []string{"DVD"}}}})
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	require.Equal(t, image, server.Media("1"))
+	require.NoError(t, d.EjectMedia(t.Context(), "node", "cdrom"))
+	require.Empty(t, server.Media("1"))
+}
+
 func TestSlotsOfTheSystemAndOfTheManagerAreUsed(t *testing.T) {
 	d, server := profileDriver(t, bmctest.Profile{
 		SystemSlots:  []bmctest.Slot{{ID: "1", MediaTypes: []string{"Floppy"}}},

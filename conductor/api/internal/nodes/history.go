@@ -12,7 +12,25 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/states"
 )
+
+// historyOrders has the fields by which a history can be sorted since 2025.1. A nil order keeps that of
+// [conductor.Conductor.History], which has the oldest entry first.
+var historyOrders = map[string]func(a, b *conductor.HistoryEntry) int{
+	"id":         nil,
+	"created_at": func(a, b *conductor.HistoryEntry) int { return a.CreatedAt.Compare(b.CreatedAt) },
+	"uuid":       historyText(func(e *conductor.HistoryEntry) string { return e.UUID }),
+	"severity":   historyText(func(e *conductor.HistoryEntry) string { return e.Severity }),
+	"event":      historyText(func(e *conductor.HistoryEntry) string { return e.Event }),
+	"event_type": historyText(func(e *conductor.HistoryEntry) string { return e.EventType }),
+	"conductor":  historyText(func(e *conductor.HistoryEntry) string { return e.Conductor }),
+	"user":       historyText(func(e *conductor.HistoryEntry) string { return e.User }),
+}
+
+func historyText(of func(*conductor.HistoryEntry) string) func(a, b *conductor.HistoryEntry) int {
+	return func(a, b *conductor.HistoryEntry) int { return strings.Compare(of(a), of(b)) }
+}
 
 // listHistory answers GET /v1/nodes/NODE/history.
 func listHistory(r *rest.Request) (rest.Answer, error) {
@@ -29,9 +47,20 @@ func listHistory(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	entries, found := rest.Cut(p, entries, nil, func(e *conductor.HistoryEntry) string { return e.UUID })
+	compare, known := historyOrders[p.SortKey]
+	switch {
+	case r.Series < states.Epoxy:
+		compare = nil
+	case !known:
+		return rest.Answer{}, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(p.SortKey))
+	}
+	entries, found := rest.Cut(p, entries, compare, func(e *conductor.HistoryEntry) string { return e.UUID })
 	if !found {
 		return rest.Answer{}, fault.NotFound("Node history record %s could not be found.", p.Marker)
+	}
+	var order []string
+	if a.Has("sort_key") || a.Has("sort_dir") {
+		order = p.SortParameters()
 	}
 	return rest.Object(func(w *wire.Writer) {
 		w.Key("history").OpenList()
@@ -40,7 +69,7 @@ func listHistory(r *rest.Request) (rest.Answer, error) {
 		}
 		w.CloseList()
 		if len(entries) > 0 {
-			p.WriteNext(w, r, "nodes/"+r.Param(0)+"/history", nil, nil, len(entries), entries[len(entries)-1].UUID)
+			p.WriteNext(w, r, "nodes/"+r.Param(0)+"/history", nil, order, len(entries), entries[len(entries)-1].UUID)
 		}
 	}), nil
 }

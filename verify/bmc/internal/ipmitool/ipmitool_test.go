@@ -76,7 +76,9 @@ func TestTheFirstCipherSuiteThatTheBMCAcceptsIsUsed(t *testing.T) {
 	}{
 		"the usual one":    {"echo Chassis Power is on", "", verify.Failed, "", []string{"3"}},
 		"the stronger one": {suiteOnly("17", noSuite), "", verify.Failed, "", []string{"3", "17"}},
-		"the caller's":     {"echo Chassis Power is on", "8", verify.Failed, "", []string{"8"}},
+		"after a refused role": {suiteOnly("17", "Error in open session response message : invalid role\n\n"+noSession), "", verify.Failed, "",
+			[]string{"3", "17"}},
+		"the caller's": {"echo Chassis Power is on", "8", verify.Failed, "", []string{"8"}},
 		"none": {suiteOnly("8", noSuite), "", verify.Unsupported, "no matching authentication payload",
 			[]string{"3", "17"}},
 		"not the caller's":            {suiteOnly("17", noSuite), "3", verify.Unsupported, "no matching authentication payload", []string{"3"}},
