@@ -59,7 +59,7 @@ func (b *bmcs) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) 
 	if err != nil {
 		return nil, c, err
 	}
-	c.Timeout = b.config.Timeout
+	c.Timeout, c.Pause = b.config.Timeout, b.config.Pause
 	c.CheckManagement = b.config.CheckManagement
 	c.AnyBIOSSetting = b.config.AnyBIOSSetting
 	c.BootMode = n.WantedBootMode()

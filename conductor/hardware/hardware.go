@@ -28,7 +28,9 @@ type Config struct {
 	AnyBIOSSetting bool
 	// Timeout bounds a call of a BMC; 0 stands for 30 s, and by IPMI for 90 s.
 	Timeout time.Duration
-	// Log is told of each request that a BMC refuses for the moment and that is repeated; nil stands for none.
+	// Pause is the time until a request to a BMC by Redfish is sent again that has failed for the moment; 0 stands for 3 s.
+	Pause time.Duration
+	// Log is told of each request to a BMC that fails for the moment and that is repeated; nil stands for none.
 	Log *slog.Logger
 	// Sessions bounds the Redfish sessions of all nodes that stay open between calls; 0
 	// stands for 1000 ([redfish]connection_cache_size), and a negative number keeps none
@@ -64,7 +66,7 @@ type Config struct {
 const defaultSessions = 1000
 
 func (c Config) withDefaults() (Config, error) {
-	for field, value := range map[string]time.Duration{"Timeout": c.Timeout, "MediaTimeout": c.MediaTimeout} {
+	for field, value := range map[string]time.Duration{"Timeout": c.Timeout, "Pause": c.Pause, "MediaTimeout": c.MediaTimeout} {
 		if value < 0 {
 			return c, &conductor.ConfigError{Package: "hardware", Field: field, Value: value, Want: "0 or more"}
 		}

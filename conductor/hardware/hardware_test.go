@@ -35,6 +35,7 @@ func printed(v any) string { return fmt.Sprint(v) }
 
 func newRedfish(t *testing.T, c hardware.Config) *hardware.Type {
 	t.Helper()
+	c.Pause = cmp.Or(c.Pause, time.Millisecond)
 	b, err := hardware.NewRedfish(c)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })

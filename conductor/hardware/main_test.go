@@ -3,6 +3,7 @@
 package hardware_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math"
@@ -113,6 +114,7 @@ type site struct {
 func start(t *testing.T, config hardware.Config, set ...func(*conductor.Config)) *site {
 	t.Helper()
 	s := &site{t: t, moves: make(chan conductor.Transition, 1000)}
+	config.Pause = cmp.Or(config.Pause, time.Millisecond)
 	var err error
 	s.redfish, err = hardware.NewRedfish(config)
 	require.NoError(t, err)

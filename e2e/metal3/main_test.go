@@ -75,7 +75,7 @@ func serveAPI(t *testing.T, config conductor.Config, f *front) (url string) {
 	url = "http://" + server.Listener.Addr().String()
 	client, err := images.NewClient("127.0.0.1")
 	require.NoError(t, err)
-	redfish, err := hardware.NewRedfish(hardware.Config{APIURL: url, DefaultDeploy: "direct", Client: client})
+	redfish, err := hardware.NewRedfish(hardware.Config{APIURL: url, DefaultDeploy: "direct", Client: client, Pause: time.Millisecond})
 	require.NoError(t, err)
 	config.Store, config.Hardware = &conductor.Memory{}, map[string]conductor.Hardware{"redfish": redfish}
 	config.LockedInterval, config.LockedRetries, config.SkipPowerSync = 10*time.Millisecond, math.MaxInt, config.Power.Interval == 0

@@ -226,7 +226,7 @@ func TestHowLongABootOverrideHoldsIsSentWhereItChanges(t *testing.T) {
 }
 
 func TestAChangeIsNotRepeatedWithoutTimeForIt(t *testing.T) {
-	bmc.LengthenBusy(t)
+	bmc.LengthenPause(t)
 	var seen refusing
 	server := startRedfish(t)
 	busy := seen.effect(func(*http.Request, string) (int, string) { return 400, "SYS518" })

@@ -103,7 +103,12 @@ type Config struct {
 	// power state. 0 means no bound other than Timeout.
 	StepTimeout time.Duration
 
-	// Log is told of each request that a BMC refuses for the moment and that is repeated; nil stands for none.
+	// Pause is the time until a Redfish request is sent again that has failed for the moment; 0 stands for 3 s. Up to ten
+	// attempts are made, in the time of the call, at a request that the BMC has not received and at one that only reads,
+	// and fewer at a change that a busy BMC refuses. Credentials that are refused are not sent again.
+	Pause time.Duration
+
+	// Log is told of each request that fails for the moment and that is repeated; nil stands for none.
 	Log *slog.Logger
 
 	redfishTimeout time.Duration // with the protocol "auto", the part of the default Timeout for Redfish; none if 0
@@ -144,6 +149,7 @@ func (c Config) complete() (Config, error) {
 	default:
 		c.Timeout, c.redfishTimeout = redfishTimeout+ipmiTimeout, redfishTimeout
 	}
+	c.Pause = cmp.Or(c.Pause, pauseTime)
 	c.MaxBytes = cmp.Or(c.MaxBytes, 16<<20)
 	c.MaxAnswerBytes = cmp.Or(c.MaxAnswerBytes, 1<<20)
 	c.MaxRequests = cmp.Or(c.MaxRequests, 64)
@@ -194,8 +200,8 @@ func (c Config) check() error {
 		return fmt.Errorf("the cipher suite %q is not a number", c.CipherSuite)
 	case c.MaxBytes < 0 || c.MaxAnswerBytes < 0 || c.MaxRequests < 0 || c.MaxMembers < 0:
 		return errors.New("a limit is negative")
-	case c.Timeout < 0 || c.StepTimeout < 0:
-		return fmt.Errorf("the timeout %v is negative", min(c.Timeout, c.StepTimeout))
+	case c.Timeout < 0 || c.StepTimeout < 0 || c.Pause < 0:
+		return fmt.Errorf("the timeout %v is negative", min(c.Timeout, c.StepTimeout, c.Pause))
 	}
 	if err := cmp.Or(
 		oneOf("protocol", c.Protocol, autoProtocol, redfishProtocol, ipmiProtocol),

@@ -104,7 +104,7 @@ func do(ctx context.Context, c connection, limit time.Duration, op string, f fun
 	}
 	if log, ok := ctx.Value(logKey{}).(*slog.Logger); ok {
 		ctx = again.With(ctx, func(attempt int, err error) {
-			log.WarnContext(ctx, "a BMC refuses a request for the moment, which is repeated",
+			log.WarnContext(ctx, "a request to a BMC fails for the moment and is repeated",
 				"operation", op, "protocol", c.protocol(), "host", c.address(), "attempt", attempt, "error", c.scrubber().Clean(err))
 		})
 	}

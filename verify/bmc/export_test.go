@@ -22,11 +22,11 @@ func LengthenGrace(by time.Duration) {
 	loginGrace *= by
 }
 
-// ShortenBusy makes the time until a refused request is repeated short. It must be called before all tests.
-func ShortenBusy() { busyTime = time.Millisecond }
+// ShortenPause makes the time until a failed request is repeated short. It must be called before all tests.
+func ShortenPause() { pauseTime = time.Millisecond }
 
-// LengthenBusy makes that time two hours for a test, which must not be parallel to others.
-func LengthenBusy(t *testing.T) {
-	busyTime = 2 * time.Hour
-	t.Cleanup(ShortenBusy)
+// LengthenPause makes that time two hours for a test, which must not be parallel to others.
+func LengthenPause(t *testing.T) {
+	pauseTime = 2 * time.Hour
+	t.Cleanup(ShortenPause)
 }

@@ -16,8 +16,8 @@ var (
 	loginGrace = 1200 * time.Millisecond
 	// probeWait is the time for the answer to a request over IPMI without credentials, of which four are sent.
 	probeWait = time.Second
-	// busyTime is the time until a request is repeated that a busy BMC has refused.
-	busyTime = 3 * time.Second
+	// pauseTime is the time until a request is repeated that has failed for the moment.
+	pauseTime = 3 * time.Second
 )
 
 type graceKey struct{}

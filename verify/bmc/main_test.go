@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	bmc.LengthenGrace(grace)
-	bmc.ShortenBusy()
+	bmc.ShortenPause()
 	leaks.Main(m)
 }
 

@@ -31,7 +31,7 @@ func newRedfish(c Config) *redfishConnection {
 	scrub := failure.NewScrubber(c.User, c.Password)
 	client := redfish.New(redfish.Config{
 		Address: host, TLS: tlsConfig(c), BasePath: c.BasePath, User: c.User, Password: c.Password, Auth: c.Auth,
-		LoginGrace: loginGrace, Busy: busyTime,
+		LoginGrace: loginGrace, Pause: c.Pause, Alternative: c.Protocol == autoProtocol,
 		SystemID: c.SystemID, SystemName: c.SystemName,
 		MaxBytes: c.MaxBytes, MaxAnswerBytes: c.MaxAnswerBytes, MaxRequests: c.MaxRequests, MaxMembers: c.MaxMembers,
 		Scrubber: scrub,

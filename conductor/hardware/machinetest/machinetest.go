@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/agent/agenttest"
@@ -68,7 +69,7 @@ func New(t testing.TB, config Config) *Lab {
 
 	client, err := images.NewClient("127.0.0.1")
 	l.require(err)
-	redfish, err := hardware.NewRedfish(hardware.Config{Client: client})
+	redfish, err := hardware.NewRedfish(hardware.Config{Client: client, Pause: time.Millisecond})
 	l.require(err)
 	t.Cleanup(func() { l.require(redfish.Close(context.Background())) })
 	l.Server = conductortest.New(t, conductortest.Config{

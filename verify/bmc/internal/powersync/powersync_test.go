@@ -80,7 +80,7 @@ func startRedfish(t *testing.T, power string) (*bmctest.Redfish, *bmc.Config) {
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	return server, &bmc.Config{
 		Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool, Protocol: "redfish",
-		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword), Timeout: time.Hour,
+		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword), Timeout: time.Hour, Pause: time.Millisecond,
 	}
 }
 

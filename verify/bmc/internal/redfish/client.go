@@ -18,7 +18,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ironstate/ironstate/verify/bmc/internal/again"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/secret"
 )
@@ -40,7 +39,9 @@ type Config struct {
 	Password   secret.Text
 	Auth       string
 	LoginGrace time.Duration // how long a log-in may wait for its answer after its context has ended
-	Busy       time.Duration // time until a request is repeated that a busy BMC has refused
+	Pause      time.Duration // time until a request is sent again, see repeat.go
+	// Alternative: another protocol is tried for a BMC without Redfish.
+	Alternative bool
 
 	SystemID, SystemName string // select one of several systems
 
@@ -61,10 +62,11 @@ type Client struct {
 	sessions string // the path of the collection of sessions; "" if there is none
 	system   string // the path of the system that the Config selects, once found
 
-	basic   bool // HTTP Basic authentication is used
-	tried   bool // credentials were sent
-	refused bool // credentials were refused, and are not sent again
-	session *session
+	basic    bool // HTTP Basic authentication is used
+	tried    bool // credentials were sent
+	accepted bool // a request with HTTP Basic authentication was answered without an error
+	refused  bool // credentials were refused, and are not sent again
+	session  *session
 
 	lost error // why a request has no answer, since Begin
 }
@@ -116,24 +118,20 @@ func (c *Client) Get(ctx context.Context, path string) (Object, *Answer, error) 
 }
 
 // Do sends a request, with credentials if there are any, and returns an error if the
-// answer is one. It repeats a change that a busy BMC has refused, see busy.go.
+// answer is one. It repeats requests that fail for the moment, see repeat.go.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
-	for attempt := 1; ; attempt++ {
-		a, err := c.do(ctx, r)
-		if err == nil || !a.repeats(attempt) || !again.After(ctx, c.config.Busy, attempt, err) {
-			return a, err
-		}
-	}
-}
-
-func (c *Client) do(ctx context.Context, r Request) (*Answer, error) {
 	if err := c.authorize(&r); err != nil {
 		return nil, err
 	}
-	a, err := c.send(ctx, r)
+	a, err := c.repeat(ctx, r, func() (*Answer, error) { return c.once(ctx, r) })
 	if a == nil {
 		c.lost = err
 	}
+	return a, err
+}
+
+func (c *Client) once(ctx context.Context, r Request) (*Answer, error) {
+	a, err := c.send(ctx, r)
 	if err != nil {
 		return a, err
 	}
@@ -141,6 +139,7 @@ func (c *Client) do(ctx context.Context, r Request) (*Answer, error) {
 		c.refused = c.refused || a.Status == http.StatusUnauthorized
 		return a, err
 	}
+	c.accepted = c.accepted || c.basic
 	return a, nil
 }
 

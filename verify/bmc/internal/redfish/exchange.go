@@ -36,7 +36,7 @@ type Request struct {
 	Header http.Header
 	Body   []byte
 	Limit  int64 // bytes of the answer's body, if more than Config.MaxAnswerBytes
-	Repeat []int // statuses after which the request is sent again, see busy.go
+	Repeat []int // statuses after which the request is sent again, see repeat.go
 }
 
 func (r Request) String() string { return r.Method + " " + r.Path }
@@ -100,7 +100,7 @@ func (e *exchanger) sendOnce(ctx context.Context, r Request) (*Answer, error) {
 	case e.budget.bytes.Load() < 0:
 		err = errBytes
 	}
-	return a, failure.Of(err)
+	return a, failure.Of(classify(err))
 }
 
 // exchange sends a request over the open wire or a new one. The BMC may have closed the

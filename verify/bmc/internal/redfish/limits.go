@@ -42,6 +42,9 @@ func (b *budget) spend(bytes int) bool { return b.bytes.Add(-int64(bytes)) >= 0 
 // request subtracts one request and reports whether it was within the limit.
 func (b *budget) request() bool { return b.requests.Add(-1) >= 0 }
 
+// spent reports whether no further request is within the limits.
+func (b *budget) spent() bool { return b.requests.Load() <= 0 || b.bytes.Load() < 0 }
+
 // meteredConn subtracts the bytes that are read from a budget.
 type meteredConn struct {
 	net.Conn

@@ -56,6 +56,9 @@ func (c *Client) authorize(r *Request) error {
 	if c.refused {
 		return &failure.Error{Kind: verify.Credentials, Text: "the BMC has refused the credentials before"}
 	}
+	if !c.accepted {
+		c.disconnect() // a request over a new connection is sent once
+	}
 	c.tried = true
 	basic := http.Request{Header: header}
 	basic.SetBasicAuth(c.config.User, c.config.Password.Reveal())
@@ -80,7 +83,8 @@ func (c *Client) openSession(ctx context.Context) error {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(c.config.LoginGrace, cancel) })()
-	a, err := c.send(late, Request{Method: http.MethodPost, Path: c.sessions, Body: body})
+	r := Request{Method: http.MethodPost, Path: c.sessions, Body: body}
+	a, err := c.repeat(ctx, r, func() (*Answer, error) { return c.send(late, r) })
 	if a == nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
@@ -48,6 +49,9 @@ func dial(ctx context.Context, host string, config *tls.Config, b *budget) (*wir
 	conn := tls.Client(&meteredConn{Conn: raw, budget: b}, config)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		_ = raw.Close()
+		if wasCut(err) {
+			err = failure.New(verify.Unreachable, err) // no part of a request was sent
+		}
 		return nil, err
 	}
 	w := &wire{conn: conn, budget: b}

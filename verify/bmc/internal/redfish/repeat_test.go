@@ -16,7 +16,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-func TestARefusedChangeIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
+func TestARefusedRequestIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
 	const busy = `{"error": {"code": "IDRAC.2.8.SYS518"}}`
 	for _, test := range []struct {
 		method string
@@ -30,18 +30,19 @@ func TestARefusedChangeIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
 		{"DELETE", 409, "InvalidOperationForSystemState", nil, 8},
 		{"PATCH", 399, busy, []int{399}, 1},
 		{"GET", 400, busy, []int{400}, 1},
+		{"GET", 503, "other", nil, 10},
+		{"GET", 500, "other", nil, 3},
+		{"GET", 501, "other", nil, 1},
+		{"GET", 401, "other", nil, 1},
+		{"GET", 404, "other", nil, 1},
+		{"PATCH", 503, "other", nil, 1},
 		{"POST", 409, "other", []int{503, 409}, 3},
 		{"POST", 409, "other", []int{503}, 1},
 		{"POST", 409, "other", nil, 1},
 	} {
-		a := &Answer{Request: Request{Method: test.method, Repeat: test.repeat}, Status: test.status, Body: []byte(test.body)}
-		attempts := 1
-		for attempts < 100 && a.repeats(attempts) {
-			attempts++
-		}
-		require.Equal(t, test.want, attempts, "%+v", test)
+		f := failed{request: Request{Method: test.method, Repeat: test.repeat}, answer: &Answer{Status: test.status, Body: []byte(test.body)}}
+		require.Equal(t, test.want, f.attempts(), "%+v", test)
 	}
-	require.False(t, (*Answer)(nil).repeats(1))
 }
 
 // dated is a context with a deadline that does not end by itself.
@@ -68,7 +69,7 @@ func TestAChangeIsSentUntilTheBMCIsNoLongerBusy(t *testing.T) {
 			}
 		})
 		ctx := dated{t.Context(), time.Now().Add(30 * time.Minute)}
-		err := s.client(func(c *Config) { c.Busy = test.busy }).Delete(ctx, "/a")
+		err := s.client(func(c *Config) { c.Pause = test.busy }).Delete(ctx, "/a")
 		require.Equal(t, slices.Repeat([]string{"DELETE /a"}, test.requests), s.seen())
 		if test.ok {
 			require.NoError(t, err)

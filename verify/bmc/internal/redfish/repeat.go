@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redfish
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"syscall"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/again"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+)
+
+// failed is a request that has failed.
+type failed struct {
+	request Request
+	answer  *Answer // nil if there was none
+	err     error
+	// unproven: the request has the password, which the BMC has not accepted yet. To repeat it may lock the account.
+	unproven bool
+}
+
+// repetitions lists the failures after which a request is sent again, with the attempts in all, of which the first row
+// that applies counts. Refused credentials are in no row.
+//
+// Source: _op and check_retry_on_exception in sushy/connector.py, and the defaults of Sushy in sushy/main.py, ten
+// attempts with three seconds between them; HPE's iLO message registry for one message. Unlike sushy, a GET that gets
+// another server error than 503 has three attempts, since some BMCs answer 500 for a part that they can never read.
+var repetitions = []struct {
+	applies  func(failed) bool
+	attempts int
+}{
+	{failed.isUnsent, 10},
+	{failed.isCut, 10},
+	{failed.isUnavailable, 10},
+	{failed.isServerError, 3},
+	{failed.isBusy, 8},
+	{failed.isExpected, 3},
+}
+
+// attempts returns how often the failed request may be sent in all.
+func (f failed) attempts() int {
+	for _, row := range repetitions {
+		if row.applies(f) {
+			return row.attempts
+		}
+	}
+	return 1
+}
+
+// isUnsent reports whether no part of the request has reached the BMC, because there was no connection. A name that
+// does not exist is a fault of the configuration.
+func (f failed) isUnsent() bool {
+	return f.answer == nil && failure.KindOf(f.err) == verify.Unreachable && !errors.Is(f.err, errNoHost)
+}
+
+// isCut reports whether the BMC has closed the connection of a GET before the answer was complete.
+func (f failed) isCut() bool { return f.isRead() && errors.Is(f.err, errCut) }
+
+func (f failed) isUnavailable() bool {
+	return f.isRead() && f.status() == http.StatusServiceUnavailable
+}
+
+func (f failed) isServerError() bool {
+	return f.isRead() && f.status() >= 500 && f.status() != http.StatusNotImplemented
+}
+
+// busyMessages are parts of the messages by which a BMC says that it is busy: an iDRAC after a job, and an iLO while
+// its machine starts.
+var busyMessages = [][]byte{[]byte("SYS518"), []byte("InvalidOperationForSystemState"), []byte("UnableToModifyDuringSystemPOST")}
+
+// isBusy reports whether a change was refused with such a message.
+func (f failed) isBusy() bool {
+	return f.request.Method != http.MethodGet && f.status() >= 400 &&
+		slices.ContainsFunc(busyMessages, func(message []byte) bool { return bytes.Contains(f.answer.Body, message) })
+}
+
+// isExpected reports whether a change was refused with a status that the caller knows.
+func (f failed) isExpected() bool {
+	return f.request.Method != http.MethodGet && f.status() >= 400 && slices.Contains(f.request.Repeat, f.status())
+}
+
+// isRead reports whether the request has no effect, so that it may be sent again whatever became of it.
+func (f failed) isRead() bool { return f.request.Method == http.MethodGet && !f.unproven }
+
+// status returns the status of the answer, 0 if there was none.
+func (f failed) status() int {
+	if f.answer == nil {
+		return 0
+	}
+	return f.answer.Status
+}
+
+// repeat calls send for a request until it succeeds or may not be repeated. Between two attempts it waits within the
+// time of the context. Attempts count as requests. After a refused connection it does not, if another protocol is tried for a BMC without Redfish.
+func (c *Client) repeat(ctx context.Context, r Request, send func() (*Answer, error)) (*Answer, error) {
+	for attempt := 1; ; attempt++ {
+		a, err := send()
+		if err == nil || c.config.Alternative && c.Absent(err) {
+			return a, err
+		}
+		f := failed{request: r, answer: a, err: err, unproven: c.basic && !c.accepted}
+		if attempt >= f.attempts() || c.budget.spent() || !again.After(ctx, c.config.Pause, attempt, err) {
+			return a, err
+		}
+	}
+}
+
+const (
+	errCut    = failure.Reason("the BMC has closed the connection")
+	errNoHost = failure.Reason("the host name does not exist")
+)
+
+// classify returns the error of an exchange with the reason that repetitions go by, if it has one.
+func classify(err error) error {
+	var known *failure.Error
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.As(err, &name) && name.IsNotFound:
+		return &failure.Error{Kind: verify.Unreachable, Text: err.Error(), Cause: errNoHost}
+	case wasCut(err):
+		return &failure.Error{Kind: verify.Protocol, Text: err.Error(), Cause: errCut}
+	}
+	return err
+}
+
+// wasCut reports whether the other side has closed the connection.
+func wasCut(err error) bool {
+	return slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE}, func(end error) bool {
+		return errors.Is(err, end)
+	})
+}
