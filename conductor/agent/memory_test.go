@@ -104,8 +104,8 @@ func copyOfValue(v any) any {
 func largestSteps(texts int) string {
 	var list []string
 	for i := range 250 {
-		list = append(list, fmt.Sprintf(`{"interface": "deploy", "step": "s%d", "priority": 1, "argsinfo": {"a": {}, "b": {}, "c": {}, "%s": {}}}`,
-			i, strings.Repeat("d", texts)))
+		const step = `{"interface": "deploy", "step": "s%d", "priority": 1, "argsinfo": {"a": {}, "b": {}, "c": {}, "%s": {}}}`
+		list = append(list, fmt.Sprintf(step, i, strings.Repeat("d", texts)))
 	}
 	return `{"command_status": "SUCCEEDED", "command_result": {"hardware_manager_version": {"v": [` + strings.Repeat(`{"":0},`, 48) +
 		`0]}, "clean_steps": {"M": [` + strings.Join(list, ",") + `]}}}`
@@ -147,7 +147,8 @@ func TestTheAnswersToAllWorkersTakeLessThan128MiB(t *testing.T) {
 	}
 	turns := uint64(agent.NewBudget().MaxTurns())
 	most := turns*turn + decoding + (workers-turns)*max(reading, kept)
-	t.Logf("%d KiB in turn, %d KiB without, %d KiB are decoded, %d KiB are kept: %d MiB", turn>>10, reading>>10, decoding>>10, kept>>10, most>>20)
+	t.Logf("%d KiB in turn, %d KiB without, %d KiB are decoded, %d KiB are kept: %d MiB",
+		turn>>10, reading>>10, decoding>>10, kept>>10, most>>20)
 	require.Less(t, most, uint64(128<<20))
 }
 
