@@ -122,3 +122,26 @@ func TestEachPortOfTheNodeIsComparedWithTheData(t *testing.T) {
 		require.Equal(t, map[string]any{"rack": "7"}, before[last].Extra, "an object that was read does not change")
 	})
 }
+
+// An agent's data need not be decoded a second time: the stored ones are no JSON object here, which none would read.
+func TestAnEarlierInventoryIsReplacedWithoutBeingDecoded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &conductor.Memory{}
+		f := start(t, func(c *conductor.Config) { c.Store = store; waitsForAgent(c) })
+		n := f.inspecting(nil, "52:54:00:00:00:0a")
+		_, first, _ := f.sends(n, `{"inventory": {"interfaces": [{"name": "a", "mac_address": "52:54:00:00:00:0a"}]}}`)
+		r, err := store.Get(f.ctx, conductor.KindInventory, n.UUID)
+		require.NoError(t, err)
+		created, err := first.CreatedAt.MarshalText()
+		require.NoError(t, err)
+		r.Value = []byte(`{"created_at": "` + string(created) + `", "inventory": 5}`)
+		_, err = store.Update(f.ctx, r)
+		require.NoError(t, err)
+		f.request(n, "inspect")
+		f.settle(n)
+		_, second, _ := f.sends(n, `{"inventory": {"interfaces": [{"name": "b", "mac_address": "52:54:00:00:00:0a"}]}}`)
+		require.Contains(t, second.PluginData["all_interfaces"], "b")
+		require.True(t, first.CreatedAt.Equal(second.CreatedAt))
+		require.NotNil(t, second.UpdatedAt)
+	})
+}

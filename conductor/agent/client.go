@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/configerror"
+	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -113,6 +114,8 @@ func ParseURL(callback string) (*url.URL, error) {
 		return nil, errors.New("it has a user, a query or a fragment")
 	case u.Path != "" && u.Path != "/":
 		return nil, errors.New("it has a path")
+	case errtext.Clean(callback) != callback: // it is stored as it is, so that the next heartbeat can be compared with it
+		return nil, errors.New("it has control characters, or is too long")
 	}
 	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
 		return nil, errors.New("its port is not between 1 and 65535")
