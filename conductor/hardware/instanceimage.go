@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -129,17 +128,17 @@ func serveImage(ctx context.Context, server *images.Server, node string, image c
 		algorithm, digest = "", image.Checksum
 	}
 	if checksum.IsURL(digest) {
-		var text strings.Builder
-		if err := server.Download(ctx, digest, &text, checksum.MaxFile); err != nil {
-			return image, fmt.Errorf("load the checksum of the image: %w", err)
-		}
 		at, err := url.Parse(image.Source)
 		if err != nil {
 			return image, err
 		}
+		file := checksum.Finder{Name: path.Base(at.Path)}
+		if err := server.Download(ctx, digest, &file, checksum.MaxFile); err != nil {
+			return image, fmt.Errorf("load the checksum of the image: %w", err)
+		}
 		found := false
-		if digest, found = checksum.Find(text.String(), path.Base(at.Path)); !found {
-			return image, fmt.Errorf("the file of checksums does not contain %s", path.Base(at.Path))
+		if digest, found = file.Digest(); !found {
+			return image, fmt.Errorf("the file of checksums does not contain %s", file.Name)
 		}
 	}
 	published := checksum.New("sha256", "")

@@ -4,7 +4,10 @@
 // or URLs of files that contain them:
 //
 //	if checksum.IsURL(digest) {
-//		digest, found = checksum.Find(text, "image.qcow2") // text is the content of the file
+//		f := checksum.Finder{Name: "image.qcow2"}
+//		_, err := io.Copy(&f, file)
+//		...
+//		digest, found = f.Digest()
 //	}
 //	sum := checksum.New("sha256", digest)
 //	...
@@ -15,6 +18,8 @@
 package checksum
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/md5" // Ironic still has MD5 checksums
 	"crypto/sha256"
 	"crypto/sha512"
@@ -53,17 +58,60 @@ func IsURL(text string) bool {
 	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
 
-// Find finds the digest of a file in a text such as SHA256SUMS, or the only word of the text.
-func Find(text, name string) (digest string, found bool) {
-	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
-	for _, line := range lines {
-		fields := strings.Fields(line)
-		if len(lines) == 1 && len(fields) == 1 {
-			return fields[0], true
+// maxLine bounds a line of a file of checksums: no longer one has a digest.
+const maxLine = 4 << 10
+
+// Finder is an [io.Writer] that finds the digest of the file Name in what is written to it, a text such as SHA256SUMS or
+// one with a single word. It keeps one line of the text.
+type Finder struct {
+	Name string
+
+	line         []byte // the current one, up to maxLine+1 bytes
+	lines        int    // that are not empty
+	only, digest string // the word of the first line, if it has no other, and the digest in the line of the file
+}
+
+// Write implements [io.Writer]. It never fails.
+func (f *Finder) Write(text []byte) (int, error) {
+	for rest := text; len(rest) > 0; {
+		end := bytes.IndexAny(rest, "\r\n")
+		part := rest
+		if end >= 0 {
+			part = rest[:end]
 		}
-		if len(fields) == 2 && strings.TrimLeft(fields[1], "*") == name {
-			return fields[0], true
+		f.line = append(f.line, part[:min(len(part), maxLine+1-len(f.line))]...)
+		if end < 0 {
+			break
+		}
+		f.endLine()
+		rest = rest[end+1:]
+	}
+	return len(text), nil
+}
+
+// endLine reads the current line.
+func (f *Finder) endLine() {
+	if len(f.line) == 0 {
+		return
+	}
+	f.lines++
+	if len(f.line) <= maxLine {
+		switch fields := strings.Fields(string(f.line)); {
+		case len(fields) == 1 && f.lines == 1:
+			f.only = fields[0]
+		case len(fields) == 2 && f.digest == "" && strings.TrimLeft(fields[1], "*") == f.Name:
+			f.digest = fields[0]
 		}
 	}
-	return "", false
+	f.line = f.line[:0]
+}
+
+// Digest returns the digest when the whole text is written.
+func (f *Finder) Digest() (digest string, found bool) {
+	f.endLine()
+	digest = f.digest
+	if f.lines == 1 {
+		digest = cmp.Or(f.only, digest)
+	}
+	return digest, digest != ""
 }

@@ -7,7 +7,10 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"fmt"
+	"io"
+	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -47,11 +50,29 @@ func TestFindFindsTheDigestOfAFile(t *testing.T) {
 		"aa y z\n":     "",
 		"5f\naa\n":     "",
 		"aa xx\n5f  x": "5f",
+		"5f x\naa x\n": "5f",
+		"\n\r\n5f\n\n": "5f",
+		"aa\n5f x":     "5f",
+		"5f " + strings.Repeat(" ", 4<<10-4) + "x":       "5f",
+		"5f " + strings.Repeat(" ", 4<<10-3) + "x":       "",
+		strings.Repeat("a", 5000) + "\n5f x\n":           "5f",
+		strings.Repeat("a", 5000) + "\r5f\n":             "",
+		"5f x\n" + strings.Repeat("bb y\n", 1000) + "aa": "5f",
 	} {
-		digest, found := checksum.Find(text, "x")
-		require.Equal(t, want, digest, "%q", text)
-		require.Equal(t, want != "", found, "%q", text)
+		for _, from := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
+			f := checksum.Finder{Name: "x"}
+			_, err := io.Copy(&f, from)
+			require.NoError(t, err)
+			digest, found := f.Digest()
+			require.Equal(t, want, digest, "%.99q", text)
+			require.Equal(t, want != "", found, "%.99q", text)
+		}
 	}
+	long := []byte(strings.Repeat("a", 1<<20))
+	f := checksum.Finder{Name: "x"}
+	_, _ = f.Write(long)
+	require.Zero(t, testing.AllocsPerRun(10, func() { _, _ = f.Write(long) }), "one line is kept, up to its bound")
+
 	require.True(t, checksum.IsURL("https://h/SHA256SUMS"))
 	require.False(t, checksum.IsURL("5f"))
 }

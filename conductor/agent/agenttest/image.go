@@ -245,16 +245,15 @@ func (a *agent) fetchChecksum(ctx context.Context, address string, image imageIn
 		return "", err
 	}
 	defer body.Close()
-	text, err := io.ReadAll(io.LimitReader(body, checksum.MaxFile))
-	if err != nil {
+	var file checksum.Finder
+	if u, err := url.Parse(image.URLs[0]); err == nil {
+		file.Name = path.Base(u.Path)
+	}
+	if _, err := io.Copy(&file, io.LimitReader(body, checksum.MaxFile)); err != nil {
 		return "", downloadFailed(address, "%v", err)
 	}
-	name := ""
-	if u, err := url.Parse(image.URLs[0]); err == nil {
-		name = path.Base(u.Path)
-	}
-	if digest, found := checksum.Find(string(text), name); found {
+	if digest, found := file.Digest(); found {
 		return digest, nil
 	}
-	return "", downloadFailed(address, "Checksum file does not contain name %s", name)
+	return "", downloadFailed(address, "Checksum file does not contain name %s", file.Name)
 }
