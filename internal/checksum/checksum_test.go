@@ -38,7 +38,8 @@ func TestADigestIsThatOfItsAlgorithm(t *testing.T) {
 	}
 }
 
-func TestFindFindsTheDigestOfAFile(t *testing.T) {
+// SECURITY.md: No file is held in memory while it is downloaded or built into an image.
+func TestTheDigestOfAFileIsFoundInATextThatIsNotKept(t *testing.T) {
 	for text, want := range map[string]string{
 		"5f\n":         "5f",
 		"5f":           "5f",

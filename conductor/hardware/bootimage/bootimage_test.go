@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -74,6 +75,21 @@ func read(t *testing.T, path string) (label string, contents map[string]string) 
 		return err
 	}))
 	return strings.TrimRight(system.Label(), " "), contents
+}
+
+// SECURITY.md: No file is held in memory while it is downloaded or built into an image.
+func TestTheFilesOfAnImageAreNotHeldInMemory(t *testing.T) {
+	const size = 32 << 20
+	i := write(t)
+	require.NoError(t, os.Truncate(i.Ramdisk, size))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	path := build(t, i)
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(size/8))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Greater(t, info.Size(), int64(size))
 }
 
 const grubConfig = `set default=0

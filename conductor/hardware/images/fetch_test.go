@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,6 +137,22 @@ func TestDownloadsAndPublishedImagesAreBoundedTogether(t *testing.T) {
 	requireEmpty(t, s.Temporary())
 	_, err = s.Fetch(t.Context(), "file://"+folder+"/kernel", s.Temporary())
 	require.NoError(t, err)
+}
+
+// SECURITY.md: No file is held in memory while it is downloaded or built into an image.
+func TestADownloadIsNotHeldInMemory(t *testing.T) {
+	const size = 32 << 20
+	s, _ := start(t, func(c *images.Config) { c.Client = newClient(t, "127.0.0.1") })
+	url := zeros(t, size)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	path, err := s.Fetch(t.Context(), url, s.Temporary())
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(size/8), "with the 1 MiB of the server")
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.EqualValues(t, size, info.Size())
 }
 
 // panics is an http.RoundTripper that panics.
