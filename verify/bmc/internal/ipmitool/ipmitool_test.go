@@ -252,6 +252,14 @@ func TestNoProcessIsLeftWhenTheContextEnds(t *testing.T) {
 	}
 }
 
+func TestAProgramWhoseChildHoldsTheOutputOpenHasSucceeded(t *testing.T) {
+	waitForOutput(t, time.Millisecond)
+	dir := install(t, `sleep 1000 & echo $! >>$DIR/pids`)
+	_, err := runProgram(t.Context(), filepath.Join(dir, "ipmitool"), nil, "A=b")
+	require.NoError(t, err)
+	waitForEnd(begins(dir, 1))
+}
+
 // The output has to be read within the delay, which the test waits for.
 func TestAChildThatOutlivesTheProgramIsKilled(t *testing.T) {
 	needs.Time(t)

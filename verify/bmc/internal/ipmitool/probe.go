@@ -70,8 +70,14 @@ func probeOnce(conn net.Conn, wait time.Duration) error {
 		if err != nil {
 			return err
 		}
-		if n > len(capabilitiesRequest) && bytes.HasPrefix(answer[:n], capabilitiesRequest[:2]) && answer[3] == capabilitiesRequest[3] {
+		if isAnswer(answer[:n]) {
 			return nil
 		}
 	}
+}
+
+// isAnswer reports whether a packet is a BMC's: of RMCP and the class IPMI, and longer than the request, which others send
+// back.
+func isAnswer(packet []byte) bool {
+	return len(packet) > len(capabilitiesRequest) && bytes.HasPrefix(packet, capabilitiesRequest[:2]) && packet[3] == capabilitiesRequest[3]
 }

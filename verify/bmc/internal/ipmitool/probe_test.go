@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -78,6 +79,23 @@ func TestAnAnswerOfIPMIEndsTheProbe(t *testing.T) {
 			require.NoError(t, probe(t.Context(), l.address(), time.Hour))
 			require.Equal(t, capabilitiesRequest, <-l.requests)
 		})
+	}
+}
+
+func TestAnAnswerIsAPacketOfIPMIThatIsLongerThanTheRequest(t *testing.T) {
+	answer := append(slices.Clone(capabilitiesRequest), 0)
+	require.True(t, isAnswer(answer))
+	with := func(at int, value byte) []byte {
+		other := slices.Clone(answer)
+		other[at] = value
+		return other
+	}
+	require.True(t, isAnswer(with(2, 1)), "a sequence")
+	for name, packet := range map[string][]byte{
+		"nothing": nil, "a part": answer[:3], "the request": capabilitiesRequest, "another version": with(0, 7),
+		"another byte that is reserved": with(1, 1), "another class": with(3, 6), "a request of ASF": with(3, 0x86),
+	} {
+		require.False(t, isAnswer(packet), name)
 	}
 }
 

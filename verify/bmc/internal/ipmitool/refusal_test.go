@@ -65,8 +65,9 @@ func TestAFailureForTheMomentIsRepeatedForAMinute(t *testing.T) {
 				dir, tool := failing(t, times, loading+test.text), of(t, "3")
 				synctest.Test(t, func(t *testing.T) {
 					begun, noted := time.Now(), 0
-					ctx := again.With(t.Context(), func(_ int, err error) {
+					ctx := again.With(t.Context(), func(attempt int, err error) {
 						noted++
+						require.Equal(t, noted, attempt)
 						require.Equal(t, verify.Unreachable, verify.KindOf(toVerify(t, err)))
 					})
 					err := tool.Open(ctx)

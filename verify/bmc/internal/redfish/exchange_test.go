@@ -103,6 +103,45 @@ func TestAGetIsRedirectedThreeTimes(t *testing.T) {
 	require.Equal(t, []string{"POST /1"}, s.seen())
 }
 
+func TestARedirectThatKeepsTheMethodIsFollowedWithTheBody(t *testing.T) {
+	for _, status := range []int{http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusFound, http.StatusSeeOther} {
+		for _, method := range []string{http.MethodPost, http.MethodPatch, http.MethodGet} {
+			bodies := make(chan string, 10)
+			s := start(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				bodies <- string(body)
+				if r.URL.Path == "/1/" {
+					object(w, "{}")
+					return
+				}
+				w.Header().Set("Location", map[string]string{"/1": "/1/", "/2": "/2"}[r.URL.Path])
+				w.WriteHeader(status)
+			})
+			c := s.client(func(c *Config) { c.MaxRequests = 100 })
+			about := fmt.Sprint(status, " ", method)
+			a, err := c.Do(t.Context(), Request{Method: method, Path: "/1", Body: []byte(`{"a": 1}`)})
+			if method != http.MethodGet && status < http.StatusTemporaryRedirect {
+				require.ErrorContains(t, err, "redirects a request that is no GET", about)
+				require.Equal(t, []string{method + " /1"}, s.seen(), about)
+				continue
+			}
+			require.NoError(t, err, about)
+			require.Equal(t, "/1/", a.Request.Path, about)
+			require.Equal(t, []string{method + " /1", method + " /1/"}, s.seen(), about)
+			require.Equal(t, `{"a": 1}`, <-bodies, about)
+			require.Equal(t, `{"a": 1}`, <-bodies, about)
+			_, err = c.Do(t.Context(), Request{Method: method, Path: "/2"})
+			if method == http.MethodGet {
+				require.ErrorContains(t, err, "too many redirects", about)
+				require.Len(t, s.seen(), 4, about)
+			} else {
+				require.ErrorContains(t, err, "redirects the request to its own path", about)
+				require.Len(t, s.seen(), 1, about)
+			}
+		}
+	}
+}
+
 func TestAConnectionThatTheBMCClosesIsReplaced(t *testing.T) {
 	const answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 	for name, end := range map[string]http.HandlerFunc{
