@@ -22,6 +22,9 @@ func LengthenGrace(by time.Duration) {
 	loginGrace *= by
 }
 
+// usualPauseTime is the time before ShortenPause.
+var usualPauseTime = pauseTime
+
 // ShortenPause makes the time until a failed request is repeated short. It must be called before all tests.
 func ShortenPause() { pauseTime = time.Millisecond }
 

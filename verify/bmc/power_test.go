@@ -3,6 +3,7 @@
 package bmc_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -37,4 +38,47 @@ func TestARefusalOfASystemThatNamesNoResetTypesIsNotUnsupported(t *testing.T) {
 	require.ErrorIs(t, err, verify.Protocol)
 	require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOff))
 	require.Equal(t, "Off", server.Power("1"))
+}
+
+func TestARefusedResetTypeThatTheSystemListsIsNotUnsupported(t *testing.T) {
+	for _, test := range []struct {
+		listed bool
+		status int
+		want   error
+	}{
+		{listed: true, status: http.StatusBadRequest, want: verify.Protocol},
+		{listed: false, status: http.StatusBadRequest, want: verify.Unsupported},
+		{listed: false, status: http.StatusOK},
+	} {
+		d, server := vendorDriver(t)
+		if !test.listed {
+			typesIn(server, "refusal")
+		}
+		server.AddFault(bmctest.Fault{On: resetPath, Do: bmctest.Handle("answer", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(test.status)
+			fmt.Fprint(w, `{"error": {"code": "Base.1.0.ActionParameterValueNotInList"}}`)
+		})})
+		require.ErrorIs(t, d.SetPower(t.Context(), "node", states.PowerSoftOff), test.want, "%+v", test)
+	}
+}
+
+func TestAMachineThatIsInThePowerStateGetsNoReset(t *testing.T) {
+	for power, now := range map[states.Power]string{
+		states.PowerOn: "On", states.PowerOff: "Off", states.PowerSoftOff: "Off",
+	} {
+		d, server := vendorDriver(t)
+		require.NoError(t, server.SetPower("1", now))
+		require.NoError(t, d.SetPower(t.Context(), "node", power))
+		require.Zero(t, count(server, "POST", resetPath), "%v", power)
+	}
+}
+
+func TestAPowerRequestThatWasNotSentHasFailed(t *testing.T) {
+	d, server := vendorDriver(t)
+	_, err := d.PowerState(t.Context(), "node")
+	require.NoError(t, err)
+	server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodGet, Times: 1, Do: bmctest.Status(http.StatusInternalServerError)})
+	require.ErrorIs(t, d.SetPower(t.Context(), "node", states.PowerOn), verify.Protocol, "though the machine is on")
+	require.Zero(t, count(server, "POST", resetPath))
 }

@@ -152,11 +152,7 @@ func (g *redfishGuard) serveSystem(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	g.system = system
-	resp, err := respond(req, http.StatusOK, resource)
-	if err == nil {
-		resp.Header["Etag"] = system.answer.Header["Etag"]
-	}
-	return resp, err
+	return respond(req, http.StatusOK, resource)
 }
 
 // filter returns what gofish may read of an answer, which it decodes into a value.

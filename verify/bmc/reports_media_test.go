@@ -151,3 +151,16 @@ func TestARepetitionIsSeenInTheLog(t *testing.T) {
 		require.Contains(t, line, "still ejecting for ***")
 	}
 }
+
+func TestARefusedEjectIsAFailureIfTheSlotCannotBeReadAfterIt(t *testing.T) {
+	for name, effect := range map[string]bmctest.Effect{
+		"no slot":   changeObject("no slot", func(o map[string]any) { clear(o) }),
+		"no answer": bmctest.Status(http.StatusInternalServerError),
+	} {
+		d, server := vendorDriver(t)
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image), name)
+		server.AddFault(bmctest.Fault{On: slotCD, Method: http.MethodGet, Skip: 1, Do: effect})
+		server.AddFault(bmctest.Fault{On: ejectCD, Do: bmctest.Status(http.StatusInternalServerError)})
+		require.ErrorIs(t, d.EjectMedia(t.Context(), "node", "cdrom"), verify.Protocol, name)
+	}
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify/secret"
+)
+
+func TestTheTimeoutIsThatOfTheProtocolUnlessItIsGiven(t *testing.T) {
+	for _, test := range []struct {
+		protocol    string
+		given, want time.Duration
+	}{
+		{"ipmi", 0, ipmiTimeout}, {"ipmi", time.Second, time.Second},
+		{"redfish", 0, 30 * time.Second}, {"auto", 0, 30*time.Second + ipmiTimeout}, {"redfish", time.Second, time.Second},
+	} {
+		config := Config{Host: "bmc", User: "u", Password: secret.New("p"), Protocol: test.protocol, Timeout: test.given}
+		config, err := config.complete()
+		require.NoError(t, err)
+		require.Equal(t, test.want, config.Timeout, "%+v", test)
+	}
+}
+
+func TestConfigurationsWithOtherLogsAreEqual(t *testing.T) {
+	a := Config{Host: "bmc", User: "u", Password: secret.New("p"), Log: slog.New(slog.DiscardHandler)}
+	b := a
+	b.Log = slog.Default()
+	require.True(t, a.equal(b))
+	b.User = "v"
+	require.False(t, a.equal(b))
+}
+
+func TestARefusalOfABootOverrideAsksForThePropertyThatWasNotSent(t *testing.T) {
+	target := "Pxe"
+	all := boot{Target: &target, Enabled: "Once", Mode: "UEFI"}
+	for property, without := range map[string]boot{
+		"Target":  {Enabled: "Once", Mode: "UEFI"},
+		"Enabled": {Target: &target, Mode: "UEFI"},
+		"Mode":    {Target: &target, Enabled: "Once"},
+	} {
+		refusal := []byte("the property BootSourceOverride" + property + " is missing")
+		require.True(t, without.lacks(refusal), property)
+		require.False(t, all.lacks(refusal), property)
+		require.False(t, without.lacks([]byte("the value is wrong")), property)
+		require.False(t, boot{}.lacks(nil))
+	}
+}
+
+func TestAFailedRequestIsSentAgainAfterThreeSeconds(t *testing.T) {
+	require.Equal(t, 3*time.Second, usualPauseTime)
+}
