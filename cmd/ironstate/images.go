@@ -13,9 +13,11 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/states"
 )
 
 // imageFlags are the flags for the images that machines boot.
@@ -25,8 +27,11 @@ type imageFlags struct {
 	apiURL      string
 
 	kernel, ramdisk, bootloader, parameters string // the defaults of driver_info
-	deploy                                  string // the default deploy interface
-	source                                  string // the default of image_download_source
+
+	byArchitecture map[string]hardware.BootFiles // others in place of the first three
+
+	deploy string // the default deploy interface
+	source string // the default of image_download_source
 
 	hosts  []string     // see images.NewClient
 	client *http.Client // made for hosts and for the hosts of the URLs above
@@ -51,18 +56,54 @@ func (i *imageFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&i.ramdisk, "deploy-ramdisk", "", "`URL` of the agent's ramdisk, see -deploy-kernel")
 	flags.StringVar(&i.bootloader, "bootloader", "",
 		"`URL` of the image of an EFI system partition with a boot loader, for nodes whose driver_info has none")
+	i.byArchitecture = map[string]hardware.BootFiles{}
+	for name, set := range map[string]func(*hardware.BootFiles, string){
+		"deploy-kernel":  func(f *hardware.BootFiles, url string) { f.Kernel = url },
+		"deploy-ramdisk": func(f *hardware.BootFiles, url string) { f.Ramdisk = url },
+		"bootloader":     func(f *hardware.BootFiles, url string) { f.Bootloader = url },
+	} {
+		flags.Func(name+"-by-arch", "`architecture=URL` in place of -"+name+" for nodes with this cpu_arch in their properties, "+
+			"such as aarch64; may be repeated", func(value string) error { return i.addArchitecture(value, set) })
+	}
 	flags.StringVar(&i.deploy, "deploy-interface", "",
 		"deploy `interface` of nodes of redfish and ipmi that have chosen none: direct, the default, ramdisk or custom-agent")
 	flags.StringVar(&i.source, "image-download-source", "http",
 		"who downloads the images of instances of nodes that do not say it: http, the agent, or local, this process, which needs -image-url")
 	flags.StringVar(&i.parameters, "kernel-append-params", "",
 		"kernel `parameters` of the agent, which %default% in kernel_append_params stands for; "+
-			"empty for Ironic's own, nofb nomodeset vga=normal")
+			"empty for Ironic's own, nofb vga=normal, with nomodeset before 2023.2")
+}
+
+// addArchitecture parses a value of -deploy-kernel-by-arch and its like.
+func (i *imageFlags) addArchitecture(value string, set func(*hardware.BootFiles, string)) error {
+	architecture, source, found := strings.Cut(value, "=")
+	if !found || architecture == "" || source == "" {
+		return errors.New("want architecture=URL, such as aarch64=http://192.0.2.1/ipa.kernel")
+	}
+	files := i.byArchitecture[architecture]
+	set(&files, source)
+	i.byArchitecture[architecture] = files
+	return nil
+}
+
+// kernelParameters returns the kernel parameters of the agent in a series.
+func (i *imageFlags) kernelParameters(series states.Series) string {
+	if i.parameters == "" && series < states.Bobcat {
+		return "nofb nomodeset vga=normal"
+	}
+	return i.parameters
 }
 
 func (i *imageFlags) check() (err error) {
 	hosts := i.hosts
-	for _, source := range []string{i.kernel, i.ramdisk, i.bootloader} { // the operator has named them
+	sources := []string{i.kernel, i.ramdisk, i.bootloader}
+	for architecture, files := range i.byArchitecture {
+		if (files.Kernel == "") != (files.Ramdisk == "") {
+			return program.Usagef("-deploy-kernel-by-arch and -deploy-ramdisk-by-arch need each other: one of %s is missing", architecture)
+		}
+		sources = append(sources, files.Kernel, files.Ramdisk, files.Bootloader)
+	}
+	for _, source := range sources { // the operator has named them
 		if at, err := url.Parse(source); err == nil && at.Host != "" {
 			hosts = append(hosts, at.Host)
 		}

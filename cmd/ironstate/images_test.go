@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/internal/freeport"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program"
@@ -166,10 +167,35 @@ func TestWrongFlagsForImagesAreRefused(t *testing.T) {
 			"-image-folder", "."},
 		`-image-host or the URL of an image: images: hosts is "http://images.example"`: {"-image-host", "http://images.example"},
 		"-kernel-append-params: kernel parameters with a double quote":                 {"-kernel-append-params", `a="b`},
-		`-api-url is "192.0.2.1:6385": want a URL`:                                     {"-api-url", "192.0.2.1:6385"},
+		"-deploy-kernel-by-arch and -deploy-ramdisk-by-arch need each other: one of aarch64 is missing": {
+			"-deploy-kernel-by-arch", "aarch64=http://192.0.2.1/k"},
+		"want architecture=URL":                    {"-bootloader-by-arch", "aarch64"},
+		`-api-url is "192.0.2.1:6385": want a URL`: {"-api-url", "192.0.2.1:6385"},
 	} {
 		_, err := parse(args, io.Discard)
 		require.ErrorIs(t, err, program.ErrUsage)
 		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestTheFilesOfAnArchitectureAreParsed(t *testing.T) {
+	o, err := parse([]string{
+		"-deploy-kernel-by-arch", "aarch64=http://192.0.2.1/k?a=b", "-deploy-ramdisk-by-arch", "aarch64=http://192.0.2.1/r",
+		"-bootloader-by-arch", "ppc64le=http://192.0.2.1/esp",
+	}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, map[string]hardware.BootFiles{
+		"aarch64": {Kernel: "http://192.0.2.1/k?a=b", Ramdisk: "http://192.0.2.1/r"}, "ppc64le": {Bootloader: "http://192.0.2.1/esp"},
+	}, o.images.byArchitecture)
+}
+
+func TestTheKernelParametersOfAnAgentAreThoseOfTheSeries(t *testing.T) {
+	for series, want := range map[string]string{"2023.1": "nofb nomodeset vga=normal", "2023.2": "", "2026.2": ""} {
+		o, err := parse([]string{"-series", series}, io.Discard)
+		require.NoError(t, err)
+		require.Equal(t, want, o.images.kernelParameters(o.series), "the hardware type has the others")
+		o, err = parse([]string{"-series", series, "-kernel-append-params", "quiet"}, io.Discard)
+		require.NoError(t, err)
+		require.Equal(t, "quiet", o.images.kernelParameters(o.series))
 	}
 }

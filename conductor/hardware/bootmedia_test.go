@@ -125,7 +125,7 @@ func TestAnImageIsBuiltForTheAgentWithItsToken(t *testing.T) {
 	require.Equal(t, "content of /files/ipa.initramfs", contents["initrd"])
 	require.Equal(t, "esp", contents["boot/grub/efiboot.img"])
 	require.JSONEq(t, `{"links": []}`, contents["openstack/latest/network_data.json"])
-	require.Regexp(t, `linux /vmlinuz 'nofb' 'nomodeset' 'vga=normal' 'ipa-debug=1' 'ir_pub_id=[0-9a-f-]{36}' 'boot_method=vmedia' `+
+	require.Regexp(t, `linux /vmlinuz 'nofb' 'vga=normal' 'ipa-debug=1' 'ir_pub_id=[0-9a-f-]{36}' 'boot_method=vmedia' `+
 		`'ipa-agent-token=`+token+`' 'ipa-api-url=http://192.0.2.1:6385'\n`, contents["EFI/BOOT/grub.cfg"])
 
 	_, again, err := s.Lookup(t.Context(), netip.MustParseAddr("192.0.2.7"), nil, n.UUID)

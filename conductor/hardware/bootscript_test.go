@@ -56,7 +56,7 @@ func TestAnAgentBootsFromTheServedScript(t *testing.T) {
 			require.Equal(t, "on", m.power())
 			parameters, err := loadScript(t, files)
 			require.NoError(t, err)
-			require.Equal(t, "nofb nomodeset vga=normal console=ttyS0,115200 ipa-api-url="+config.APIURL+" BOOTIF="+scriptMAC, parameters)
+			require.Equal(t, "nofb vga=normal console=ttyS0,115200 ipa-api-url="+config.APIURL+" BOOTIF="+scriptMAC, parameters)
 			published, err := config.Images.Published(n.UUID)
 			require.NoError(t, err)
 			require.Len(t, published, 3)

@@ -50,8 +50,11 @@ type Config struct {
 	// driver_info lacks one of them, and Bootloader is the URL of the boot loader for nodes whose
 	// driver_info has none (deploy_kernel, deploy_ramdisk, bootloader).
 	DeployKernel, DeployRamdisk, Bootloader string
+	// ByArchitecture has others in place of the three above for nodes with a cpu_arch in their properties, such as
+	// "aarch64" (deploy_kernel_by_arch, deploy_ramdisk_by_arch, bootloader_by_arch).
+	ByArchitecture map[string]BootFiles
 	// KernelParameters are kernel parameters of all ramdisks whose image is built; "" stands for
-	// "nofb nomodeset vga=normal" ([redfish]kernel_append_params).
+	// "nofb vga=normal" ([redfish]kernel_append_params), which was "nofb nomodeset vga=normal" before 2023.2.
 	KernelParameters string
 	// MediaTimeout bounds how long a BMC may take to insert an image; 0 stands for a minute.
 	MediaTimeout time.Duration
@@ -62,6 +65,10 @@ type Config struct {
 	// with "local" this process, which needs Images; "http" if empty ([agent]image_download_source).
 	ImageDownloadSource string
 }
+
+// BootFiles are the URLs of what the agent of an architecture boots from. A kernel needs a ramdisk, and the reverse; an
+// empty URL stands for that of the [Config].
+type BootFiles struct{ Kernel, Ramdisk, Bootloader string }
 
 const defaultSessions = 1000
 
@@ -75,10 +82,17 @@ func (c Config) withDefaults() (Config, error) {
 		c.MediaTimeout = time.Minute
 	}
 	if c.KernelParameters == "" {
-		c.KernelParameters = "nofb nomodeset vga=normal"
+		c.KernelParameters = "nofb vga=normal"
 	}
 	if _, err := bootimage.ParseParameters(c.KernelParameters); err != nil {
 		return c, &conductor.ConfigError{Package: "hardware", Field: "KernelParameters", Err: err}
+	}
+	for architecture, files := range c.ByArchitecture {
+		if (files.Kernel == "") != (files.Ramdisk == "") {
+			return c, &conductor.ConfigError{
+				Package: "hardware", Field: "ByArchitecture", Value: architecture, Want: "both a kernel and a ramdisk, or neither",
+			}
+		}
 	}
 	if !slices.Contains([]string{"", "http", "local"}, c.ImageDownloadSource) {
 		return c, &conductor.ConfigError{

@@ -68,7 +68,7 @@ func (b mediaBoot) agentMedium(n Node) (m medium, err error) {
 		value{"deploy_kernel", m.kernel}, value{"deploy_ramdisk", m.ramdisk}); err != nil {
 		return m, err
 	}
-	m.bootloader = cmp.Or(m.bootloader, n.Chosen.config.Bootloader)
+	m.bootloader = cmp.Or(m.bootloader, n.Chosen.config.bootFiles(n).Bootloader)
 	if n.Chosen.config.APIURL == "" {
 		return m, unsupported(n, "driver_info", "deploy_kernel",
 			"the address of the API is not configured (-api-url), with which the agent's image is built")
@@ -76,11 +76,23 @@ func (b mediaBoot) agentMedium(n Node) (m medium, err error) {
 	return m, b.checkBuild(n, "driver_info", m)
 }
 
+// bootFiles returns the files for the architecture of a node.
+func (c Config) bootFiles(n Node) BootFiles {
+	architecture, _ := n.Properties["cpu_arch"].(string)
+	files := c.ByArchitecture[architecture]
+	if files.Kernel == "" {
+		files.Kernel, files.Ramdisk = c.DeployKernel, c.DeployRamdisk
+	}
+	files.Bootloader = cmp.Or(files.Bootloader, c.Bootloader)
+	return files
+}
+
 // agentDefaults returns the medium of an agent with the kernel parameters, and with the kernel and the ramdisk of the
 // Config unless the node has both.
 func (c Config) agentDefaults(n Node, m medium) medium {
 	if m.kernel == "" || m.ramdisk == "" {
-		m.kernel, m.ramdisk = c.DeployKernel, c.DeployRamdisk
+		files := c.bootFiles(n)
+		m.kernel, m.ramdisk = files.Kernel, files.Ramdisk
 	}
 	m.parameters = c.KernelParameters
 	for _, object := range []map[string]any{n.DriverInfo, n.InstanceInfo} {
@@ -146,7 +158,7 @@ func (b mediaBoot) instanceMedium(n Node) (m medium, err error) {
 	if m.bootloader, err = (info{n.Node}).text("bootloader"); err != nil {
 		return m, err
 	}
-	m.bootloader = cmp.Or(m.bootloader, n.Chosen.config.Bootloader)
+	m.bootloader = cmp.Or(m.bootloader, n.Chosen.config.bootFiles(n).Bootloader)
 	m.parameters = strings.TrimSpace("root=/dev/ram0 text " + text("ramdisk_kernel_arguments"))
 	return m, b.checkBuild(n, "instance_info", m)
 }

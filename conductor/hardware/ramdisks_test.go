@@ -60,12 +60,46 @@ func TestARescueBootsItsOwnRamdiskIfItIsNamedWhole(t *testing.T) {
 				require.NoError(t, err, "%s %v", kind, test)
 				require.Equal(t, at+test.want+"_kernel", m.kernel)
 				require.Equal(t, at+test.want+"_ramdisk", m.ramdisk)
-				require.Equal(t, "nofb nomodeset vga=normal", m.parameters)
+				require.Equal(t, "nofb vga=normal", m.parameters)
 				continue
 			}
 			require.True(t, err != nil || m.kernel == "" && m.ramdisk == "", "%s %v", kind, test)
 		}
 	}
+}
+
+func TestANodeBootsTheRamdiskOfItsArchitecture(t *testing.T) {
+	const at = "http://images.example/"
+	b := serving(t)
+	b.config.DeployKernel, b.config.DeployRamdisk = at+"k", at+"r"
+	b.config.ByArchitecture = map[string]BootFiles{
+		"aarch64": {at + "arm.k", at + "arm.r", at + "arm.esp"}, "ppc64le": {Bootloader: at + "ppc.esp"}, "i686": {Kernel: at + "i.k", Ramdisk: at + "i.r"},
+	}
+	own := map[string]any{"deploy_kernel": at + "own.k", "deploy_ramdisk": at + "own.r", "bootloader": at + "own.esp"}
+	for _, test := range []struct {
+		architecture                any
+		driverInfo                  map[string]any
+		kernel, ramdisk, bootloader string
+	}{
+		{nil, nil, "k", "r", "esp"},
+		{"x86_64", nil, "k", "r", "esp"},
+		{"aarch64", nil, "arm.k", "arm.r", "arm.esp"},
+		{"aarch64", map[string]any{"deploy_kernel": at + "own.k"}, "arm.k", "arm.r", "arm.esp"},
+		{"aarch64", own, "own.k", "own.r", "own.esp"},
+		{"ppc64le", nil, "k", "r", "ppc.esp"},
+		{"i686", nil, "i.k", "i.r", "esp"},
+		{7, nil, "k", "r", "esp"},
+	} {
+		n := &conductor.Node{Driver: "redfish", DriverInfo: test.driverInfo, Properties: map[string]any{"cpu_arch": test.architecture}}
+		m, err := mediaBoot{}.agentMedium(b.on(n))
+		require.NoError(t, err)
+		require.Equal(t, [3]string{at + test.kernel, at + test.ramdisk, at + test.bootloader}, [3]string{m.kernel, m.ramdisk, m.bootloader}, test)
+		m, err = scriptBoot{}.agentMedium(b.on(n))
+		require.NoError(t, err)
+		require.Equal(t, [2]string{at + test.kernel, at + test.ramdisk}, [2]string{m.kernel, m.ramdisk}, test)
+	}
+	_, err := NewRedfish(Config{ByArchitecture: map[string]BootFiles{"aarch64": {Kernel: at + "k"}}})
+	require.ErrorContains(t, err, "both a kernel and a ramdisk, or neither")
 }
 
 func TestAnInstanceOfIPXEHasWhatAScriptCanName(t *testing.T) {
