@@ -135,10 +135,10 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 		set(&n.InstanceInfo, "configdrive", r.ConfigDrive) // validated with the rest of the instance
 	}
 	if event == states.EventDeploy || event == states.EventRebuild {
-		n.noteImageType() // what is checked depends on it
+		e.rules.noteInstance(n, event) // what is checked depends on it
 	}
 	if err := e.permitted(ctx, n, event, r.DeploySteps); err != nil {
-		return keepingImageType(Held(err), event)
+		return e.rules.keepingInstance(Held(err), event)
 	}
 	if event == states.EventAbort {
 		if err := e.rules.abortable(n); err != nil {
@@ -308,14 +308,32 @@ func (n *Node) noteImageType() {
 	n.Deployment.WholeDisk = &wholeDisk
 }
 
-// keepingImageType returns the error of a deployment that was refused and notes the type of the image nevertheless, as
-// Ironic does before it checks the rest of the node.
+// noteInstance records what a deployment, or a rebuild, has to know of the instance before it is checked: the type of
+// its image and, since 2024.2, for a deployment of a node without a lessee the project of its instance as the lessee,
+// until the tear-down.
+//
+// Source: start_deploy and apply_automatic_lessee in ironic/conductor/deployments.py, with the default of
+// automatic_lessee_source.
+func (b *rulebook) noteInstance(n *Node, event states.Event) {
+	project, _ := n.InstanceInfo["project_id"].(string)
+	if event == states.EventDeploy && b.config.Table.Series() >= states.Dalmatian && project != "" && n.Lessee == "" {
+		n.Lessee = project
+		set(&n.DriverInternalInfo, automaticLessee, true)
+	}
+	n.noteImageType()
+}
+
+// automaticLessee is the key of driver_internal_info that says that a tear-down removes the lessee.
+const automaticLessee = "automatic_lessee"
+
+// keepingInstance returns the error of a deployment that was refused and notes the instance nevertheless, as Ironic does
+// before it checks the rest of the node.
 //
 // Source: start_deploy in ironic/conductor/deployments.py.
-func keepingImageType(err error, event states.Event) error {
+func (b *rulebook) keepingInstance(err error, event states.Event) error {
 	var held *heldError
 	if errors.As(err, &held) && (event == states.EventDeploy || event == states.EventRebuild) {
-		held.kept = (*Node).noteImageType
+		held.kept = func(n *Node) { b.noteInstance(n, event) }
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 )
@@ -175,6 +176,10 @@ func (t *Task) tearDown(ctx context.Context) result {
 		n.InstanceInfo, n.InstanceUUID, n.InstanceName, n.AllocationUUID = nil, "", "", ""
 		n.DeploySteps = &Steps{Current: deploySteps.of(n).Current}
 		n.Deployment = DeploymentInfo{}
+		if pyrepr.Truthy(n.DriverInternalInfo[automaticLessee]) {
+			n.Lessee = ""
+			delete(n.DriverInternalInfo, automaticLessee)
+		}
 	}
 	return e
 }

@@ -5,6 +5,7 @@ package conductor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -203,6 +204,45 @@ func TestWorkThatIsAbandonedIsLogged(t *testing.T) {
 				return
 			}
 			require.Contains(t, log.String(), test.text+n.UUID+" error=", name)
+		})
+	}
+}
+
+func TestTheProjectOfAnInstanceIsTheLesseeUntilItsTearDownSince2024_2(t *testing.T) {
+	for name, test := range map[string]struct {
+		series                  states.Series
+		lessee, target          string
+		refused                 bool
+		want, automatic, behind string // the lessee in active, its key, and the lessee afterwards
+	}{
+		"2024.2":              {states.Dalmatian, "", "active", false, "p", "true", ""},
+		"2024.1":              {states.Caracal, "", "active", false, "", "<nil>", ""},
+		"of another project":  {states.Latest(), "q", "active", false, "q", "<nil>", "q"},
+		"a rebuild":           {states.Latest(), "", "rebuild", false, "", "<nil>", ""},
+		"a refused one, also": {states.Latest(), "", "active", true, "p", "true", "p"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, func(c *conductor.Config) { c.Table, c.SkipAutomatedClean = test.series.Table(), true })
+				from := map[string]states.State{"active": states.Available, "rebuild": states.Active}[test.target]
+				info := map[string]any{"project_id": "p"}
+				if test.refused {
+					info["traits"] = []any{"CUSTOM_NONE"}
+				}
+				n := f.create(conductor.Node{ProvisionState: from, Lessee: test.lessee, InstanceInfo: info})
+				require.Equal(t, test.refused, f.Provision(f.ctx, n.UUID, f.provision(test.target)) != nil)
+				got := f.settle(n)
+				require.Equal(t, test.want, got.Lessee)
+				require.Equal(t, test.automatic, fmt.Sprint(got.DriverInternalInfo["automatic_lessee"]))
+				if test.refused {
+					return
+				}
+				f.request(n, "deleted")
+				got = f.settle(n)
+				require.Equal(t, states.Available, got.ProvisionState, got.LastError)
+				require.Equal(t, test.behind, got.Lessee)
+				require.NotContains(t, got.DriverInternalInfo, "automatic_lessee")
+			})
 		})
 	}
 }
