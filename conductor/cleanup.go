@@ -47,6 +47,9 @@ func (b *rulebook) cleanUp(n *Node, aborted bool) *CleanUp {
 	case states.WorkRescue:
 		c.PowerOff = rescueWaits && !aborted
 	}
+	if kind.work == states.WorkClean && !aborted && b.config.PowerOffInCleanFail && b.config.Table.Series() >= states.Bobcat {
+		c.PowerOff = true
+	}
 	if c == (CleanUp{}) {
 		return nil
 	}

@@ -32,6 +32,25 @@ func (i inspecting) UsesAgent(n *Node, work states.Work) bool {
 	}
 }
 
+func TestAFailedCleaningPowersTheMachineOffIfConfiguredSince2023_2(t *testing.T) {
+	step := &Steps{Current: &Step{Interface: "bios", Step: "factory_reset"}}
+	for _, series := range []states.Series{states.Antelope, states.Bobcat, states.Latest()} {
+		for _, configured := range []bool{false, true} {
+			c, err := New(Config{
+				Store: &Memory{}, Hardware: map[string]Hardware{"plain": struct{ Hardware }{&Fake{}}}, Table: series.Table(), PowerOffInCleanFail: configured,
+			})
+			require.NoError(t, err)
+			off := configured && series >= states.Bobcat
+			for _, state := range []states.State{states.Cleaning, states.CleanWait, states.Deploying, states.Inspecting} {
+				n := &Node{Driver: "plain", ProvisionState: state, CleanSteps: step, DeploySteps: step}
+				left := c.rules.cleanUp(n, false)
+				require.Equal(t, off && n.ProvisionState.Work() == states.WorkClean, left != nil && left.PowerOff, "%v in %v", state, series)
+				require.Nil(t, c.rules.cleanUp(n, true), "an abort is no failure")
+			}
+		}
+	}
+}
+
 func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"agent": inspecting{&Fake{}}, "plain": struct{ Hardware }{&Fake{}}}})
 	require.NoError(t, err)

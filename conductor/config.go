@@ -56,6 +56,12 @@ type Config struct {
 	// Nil stands for Ironic's default, which is vendor.send_raw in each of these since 2025.1; an empty map allows
 	// all steps.
 	DisallowedSteps map[states.Work][]string
+	// PowerOffInCleanFail powers the machine off when a cleaning fails, also in a step, which may be an update of its
+	// firmware (poweroff_in_cleanfail). Series before 2023.2 have no such option.
+	PowerOffInCleanFail bool
+	// DefaultGroup is the conductor group of new nodes that name none, in lower case (default_conductor_group). Series
+	// before 2024.1 have no such option.
+	DefaultGroup string
 	// NoProvisioningInMaintenance refuses to provide a node in maintenance, fails its automated
 	// cleaning, and at the next heartbeat any cleaning, deployment or rescue
 	// (allow_provisioning_in_maintenance = False). Series before Train have no such option.

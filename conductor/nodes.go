@@ -43,6 +43,9 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 	if n.UUID == "" {
 		n.UUID = uuid.NewString()
 	}
+	if n.ConductorGroup == "" && c.config.Table.Series() >= states.Caracal {
+		n.ConductorGroup = c.config.DefaultGroup
+	}
 	if !c.config.Table.States().Has(n.ProvisionState) {
 		return nil, refuse(Invalid, "node %s cannot begin in the provision state %q", n.UUID, n.ProvisionState)
 	}

@@ -336,3 +336,16 @@ func TestAnAllocationWaitsForTheFirstPowerStateOfANode(t *testing.T) {
 		require.Equal(t, n.UUID, a.NodeUUID)
 	})
 }
+
+func TestANewNodeHasTheDefaultGroupSince2024_1(t *testing.T) {
+	for series, want := range map[states.Series]string{states.Bobcat: "", states.Caracal: "attic", states.Latest(): "attic"} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) { c.Table, c.DefaultGroup = series.Table(), "attic" })
+			for given, want := range map[string]string{"": want, "cellar": "cellar"} {
+				n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll, ConductorGroup: given})
+				require.NoError(t, err)
+				require.Equal(t, want, n.ConductorGroup, series)
+			}
+		})
+	}
+}

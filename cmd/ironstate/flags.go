@@ -29,6 +29,7 @@ type options struct {
 	images          imageFlags
 	series          states.Series
 	name, group     string
+	defaultGroup    string // of new nodes, in lower case
 	fleetName       string
 	cleaning        cleaningFlags
 	resumeVerify    bool
@@ -63,6 +64,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags.TextVar(&o.series, "series", o.series, "OpenStack `series` whose rules and API versions apply, such as 2023.1")
 	flags.StringVar(&o.name, "name", "", "the conductor's `name`, the same after a restart; empty stands for the host name")
 	flags.StringVar(&o.group, "group", "", "conductor `group`: the conductor manages the nodes of this group")
+	flags.StringVar(&o.defaultGroup, "default-group", "", "conductor `group` of new nodes that name none, since 2024.1")
 	flags.StringVar(&o.fleetName, "fleet-name", "",
 		"`name` of all nodes together, the title of the live page; empty stands for \"Nodes of\" and the conductor's name")
 	o.cleaning.define(flags)
@@ -131,6 +133,9 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	}
 	if err := o.cleaning.check(o.series); err != nil {
 		return nil, err
+	}
+	if o.defaultGroup = strings.ToLower(o.defaultGroup); o.defaultGroup != "" && o.series < states.Caracal {
+		return nil, program.Usagef("-default-group is %q: %v has no default of new nodes", o.defaultGroup, o.series)
 	}
 	if err := o.powerSync.check(); err != nil {
 		return nil, err
