@@ -26,7 +26,7 @@ func newHardware(o *options, published *images.Server, log *slog.Logger) (map[st
 		Sessions: maxSessions, Images: published, Client: o.images.client, APIURL: o.images.apiURL,
 		DefaultDeploy: o.images.deploy, KernelParameters: o.images.kernelParameters(o.series), ByArchitecture: o.images.byArchitecture,
 		DeployKernel: o.images.kernel, DeployRamdisk: o.images.ramdisk, Bootloader: o.images.bootloader, ImageDownloadSource: o.images.source,
-		AnyBIOSSetting: o.anyBIOSSetting, Log: log,
+		AnyBIOSSetting: o.anyBIOSSetting, Series: o.series, Log: log,
 	}
 	redfish, err := hardware.NewRedfish(config)
 	if err != nil {

@@ -20,6 +20,9 @@ import (
 
 // Config configures a hardware type. The zero value is ready for use.
 type Config struct {
+	// Series is the series of Ironic whose behaviour the types have where the [conductor.Task] does not say it; NoSeries
+	// stands for the latest.
+	Series states.Series
 	// CheckManagement makes a verification also read the boot device, as the specification
 	// of the state enroll requires. Ironic's code does not read it.
 	CheckManagement bool

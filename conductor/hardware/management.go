@@ -42,7 +42,8 @@ func (b *Type) InjectNMI(ctx context.Context, n *conductor.Node) error {
 	return able(node, "inject_nmi", func(by NMIInjector) error { return by.InjectNMI(ctx, n) })
 }
 
-// SetBootMode implements [conductor.Management]. By Redfish the mode takes effect at the machine's next reset.
+// SetBootMode implements [conductor.Management]. By Redfish the machine is rebooted
+// if the mode takes effect at its next reset only, except in series before 2023.2.
 func (b *Type) SetBootMode(ctx context.Context, n *conductor.Node, mode string) error {
 	node, err := b.node(n)
 	if err != nil {
@@ -55,7 +56,8 @@ func setBootMode(ctx context.Context, n Node, mode string) error {
 	return able(n, "set_boot_mode", func(by BootModeSetter) error { return by.SetBootMode(ctx, n.Node, mode) })
 }
 
-// SetSecureBoot implements [conductor.Management]. By Redfish it takes effect at the machine's next boot.
+// SetSecureBoot implements [conductor.Management]. By Redfish the machine is rebooted if
+// it takes effect at its next boot only, except in series before 2023.2.
 func (b *Type) SetSecureBoot(ctx context.Context, n *conductor.Node, enabled bool) error {
 	node, err := b.node(n)
 	if err != nil {

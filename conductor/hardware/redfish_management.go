@@ -64,12 +64,31 @@ func (b redfishManagement) InjectNMI(ctx context.Context, n *conductor.Node) err
 // SetBootMode implements [BootModeSetter].
 func (b redfishManagement) SetBootMode(ctx context.Context, n *conductor.Node, mode string) error {
 	err := b.do(n, func() error { return b.driver.SetBootMode(ctx, n.UUID, mode) })
+	if err == nil {
+		err = b.await(ctx, n, "boot mode", mode, func() (now string, err error) {
+			err = b.do(n, func() (err error) {
+				now, err = b.driver.BootMode(ctx, n.UUID)
+				return err
+			})
+			return now, err
+		})
+	}
 	return refused(n, "Setting boot mode to "+mode+" failed for node NODE. Error: ", err)
 }
 
 // SetSecureBoot implements [BootModeSetter].
 func (b redfishManagement) SetSecureBoot(ctx context.Context, n *conductor.Node, enabled bool) error {
 	err := b.do(n, func() error { return b.driver.SetSecureBoot(ctx, n.UUID, enabled) })
+	if err == nil {
+		err = b.await(ctx, n, "secure boot state", pyrepr.Of(enabled), func() (now string, err error) {
+			err = b.do(n, func() error {
+				enabled, err := b.driver.SecureBoot(ctx, n.UUID)
+				now = pyrepr.Of(enabled)
+				return err
+			})
+			return now, err
+		})
+	}
 	return refused(n, "Failed to set secure boot state on node NODE to "+pyrepr.Of(enabled)+": ", err)
 }
 

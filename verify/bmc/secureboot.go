@@ -4,6 +4,7 @@ package bmc
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
@@ -25,7 +26,7 @@ func (d *Driver) SecureBoot(ctx context.Context, id string) (enabled bool, err e
 
 // SetSecureBoot enables or disables UEFI secure boot from a node's next boot. It returns the
 // errors of [Driver.SecureBoot]; a machine whose boot mode is BIOS has no secure boot to
-// enable.
+// enable. Some BMCs have no secure boot, 503, while they configure it: the request is then repeated.
 //
 // Source: set_secure_boot_state in ironic/drivers/modules/redfish/management.py.
 func (d *Driver) SetSecureBoot(ctx context.Context, id string, enabled bool) error {
@@ -41,7 +42,7 @@ func (d *Driver) SetSecureBoot(ctx context.Context, id string, enabled bool) err
 		case modeOf(string(read.system.Boot.BootSourceOverrideMode)) == biosMode:
 			return failure.Unsupportedf("secure boot requires the boot mode UEFI")
 		}
-		return r.client.Change(ctx, a, map[string]bool{"SecureBootEnable": enabled})
+		return r.client.Change(ctx, a, map[string]bool{"SecureBootEnable": enabled}, http.StatusServiceUnavailable)
 	})
 }
 

@@ -144,17 +144,18 @@ func (c *Client) once(ctx context.Context, r Request) (*Answer, error) {
 }
 
 // Change is [Client.Patch] without the answer.
-func (c *Client) Change(ctx context.Context, read *Answer, properties any) error {
-	_, err := c.Patch(ctx, read, properties)
+func (c *Client) Change(ctx context.Context, read *Answer, properties any, repeat ...int) error {
+	_, err := c.Patch(ctx, read, properties, repeat...)
 	return err
 }
 
 // Patch sends a PATCH of a resource, on the condition that it is as it was read. Some BMCs refuse their own ETags: then
 // Patch sends a weak one as a strong one, and at last no condition. A BMC that requires a condition without having sent
-// an ETag gets one that always holds. The answer is nil if there was none.
+// an ETag gets one that always holds. Patch is repeated after the given statuses, see repeat.go. The answer is nil if
+// there was none.
 //
 // Source: _etag_handler in sushy/connector.py.
-func (c *Client) Patch(ctx context.Context, read *Answer, properties any) (a *Answer, err error) {
+func (c *Client) Patch(ctx context.Context, read *Answer, properties any, repeat ...int) (a *Answer, err error) {
 	body, err := json.Marshal(properties)
 	if err != nil {
 		return nil, err
@@ -169,7 +170,7 @@ func (c *Client) Patch(ctx context.Context, read *Answer, properties any) (a *An
 		if condition != "" {
 			header.Set("If-Match", condition)
 		}
-		a, err = c.Do(ctx, Request{Method: http.MethodPatch, Path: read.Request.Path, Header: header, Body: body})
+		a, err = c.Do(ctx, Request{Method: http.MethodPatch, Path: read.Request.Path, Header: header, Body: body, Repeat: repeat})
 		if a == nil || a.Status != http.StatusPreconditionFailed && a.Status != http.StatusPreconditionRequired {
 			return a, err
 		}

@@ -63,8 +63,10 @@ func (f failed) isUnsent() bool {
 // isCut reports whether the BMC has closed the connection of a GET before the answer was complete.
 func (f failed) isCut() bool { return f.isRead() && errors.Is(f.err, errCut) }
 
+// isUnavailable reports whether a GET, or a PATCH whose caller expects it, got 503.
 func (f failed) isUnavailable() bool {
-	return f.isRead() && f.status() == http.StatusServiceUnavailable
+	patched := f.request.Method == http.MethodPatch && slices.Contains(f.request.Repeat, http.StatusServiceUnavailable)
+	return (f.isRead() || patched) && f.status() == http.StatusServiceUnavailable
 }
 
 func (f failed) isServerError() bool {

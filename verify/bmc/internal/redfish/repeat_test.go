@@ -36,6 +36,8 @@ func TestARefusedRequestIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
 		{"GET", 401, "other", nil, 1},
 		{"GET", 404, "other", nil, 1},
 		{"PATCH", 503, "other", nil, 1},
+		{"PATCH", 503, "other", []int{503}, 10},
+		{"POST", 503, "other", []int{503}, 3},
 		{"POST", 409, "other", []int{503, 409}, 3},
 		{"POST", 409, "other", []int{503}, 1},
 		{"POST", 409, "other", nil, 1},

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build go1.25
+
+package hardware_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+const secureBootPath = "/redfish/v1/Systems/1/SecureBoot"
+
+// atReset makes a BMC report secure boot as it was at the machine's last reset, as an iDRAC does, which applies a change
+// in a job during a boot.
+var atReset = bmctest.Fault{On: secureBootPath, Method: http.MethodGet, Do: bmctest.Change("atReset", func(_ http.Header, body []byte) []byte {
+	var o map[string]any
+	if json.Unmarshal(body, &o) != nil || o["SecureBootCurrentBoot"] == nil {
+		return body
+	}
+	o["SecureBootEnable"] = o["SecureBootCurrentBoot"] == "Enabled"
+	body, _ = json.Marshal(o)
+	return body
+})}
+
+// busySecureBoot is a BMC that has no secure boot while it configures something.
+func busySecureBoot(method string, skip, times int) bmctest.Fault {
+	return bmctest.Fault{On: secureBootPath, Method: method, Skip: skip, Times: times, Do: bmctest.Status(http.StatusServiceUnavailable)}
+}
+
+func TestSecureBootIsReadUntilItHasTakenEffect(t *testing.T) {
+	never := bmctest.Fault{On: secureBootPath, Method: http.MethodGet, Do: bmctest.Property("SecureBootEnable", false)}
+	for name, test := range map[string]struct {
+		faults []bmctest.Fault
+		power  string // before and after
+		series states.Series
+		want   string // the error; "" for none
+		resets int
+		after  time.Duration
+	}{
+		"at once":                      {nil, "On", 0, "", 0, 0},
+		"at the next reset":            {[]bmctest.Fault{atReset}, "On", 0, "", 1, 15 * time.Second},
+		"at the next power on":         {[]bmctest.Fault{atReset}, "Off", 0, "", 2, 15 * time.Second},
+		"not awaited before 2023.2":    {[]bmctest.Fault{atReset}, "On", states.Antelope, "", 0, 0},
+		"awaited since 2023.2":         {[]bmctest.Fault{atReset}, "On", states.Bobcat, "", 1, 15 * time.Second},
+		"after two refused changes":    {[]bmctest.Fault{busySecureBoot(http.MethodPatch, 0, 2)}, "On", 0, "", 0, 6 * time.Second},
+		"after two refused reads":      {[]bmctest.Fault{busySecureBoot(http.MethodGet, 1, 2)}, "On", 0, "", 0, 6 * time.Second},
+		"after 25 reads refused in it": {[]bmctest.Fault{busySecureBoot(http.MethodGet, 1, 25), atReset}, "On", 0, "", 1, 99 * time.Second},
+		"never":                        {[]bmctest.Fault{never}, "On", 0, "to become True, current is False", 1, 900 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := startRedfish(t)
+			require.NoError(t, server.SetPower("1", test.power))
+			for _, fault := range test.faults {
+				server.AddFault(fault)
+			}
+			info := redfishInfo(t, server)
+			info["redfish_verify_ca"] = false // in a bubble it is before the date of all certificates
+			n := &conductor.Node{UUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", Driver: "redfish", DriverInfo: info}
+			synctest.Test(t, func(t *testing.T) {
+				b, err := hardware.NewRedfish(hardware.Config{Sessions: -1, Series: test.series})
+				require.NoError(t, err)
+				begun := time.Now()
+				err = b.SetSecureBoot(t.Context(), n, true)
+				require.Equal(t, test.after, time.Since(begun))
+				if test.want == "" {
+					require.NoError(t, err)
+				} else {
+					require.ErrorContains(t, err, test.want)
+				}
+				require.NoError(t, b.Close(context.Background()))
+			})
+			require.Equal(t, test.power, server.Power("1"))
+			resets := 0
+			for _, r := range server.Requests() {
+				if r.Method == http.MethodPost && r.Path == "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset" {
+					resets++
+				}
+			}
+			require.Equal(t, test.resets, resets)
+		})
+	}
+}
+
+func TestAWaitForSecureBootEndsWithItsContext(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: secureBootPath, Method: http.MethodGet, Do: bmctest.Property("SecureBootEnable", false)})
+	info := redfishInfo(t, server)
+	info["redfish_verify_ca"] = false
+	n := &conductor.Node{UUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", Driver: "redfish", DriverInfo: info}
+	synctest.Test(t, func(t *testing.T) {
+		b, err := hardware.NewRedfish(hardware.Config{Sessions: -1})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(40*time.Second, cancel)
+		begun := time.Now()
+		require.ErrorIs(t, b.SetSecureBoot(ctx, n, true), context.Canceled)
+		require.Equal(t, 40*time.Second, time.Since(begun))
+	})
+}
