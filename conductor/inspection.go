@@ -55,14 +55,30 @@ func (t *Task) StoreInspection(
 			return err
 		}
 	}
+	if err := f.addPorts(ctx, n.UUID, portsWith(macs)); err != nil {
+		return err
+	}
+	return t.Update(ctx, func(n *Node) error { describe(n); return nil })
+}
+
+// AddPorts creates a port of the task's node for each MAC address that no port has.
+//
+// Source: create_ports_if_not_exist in ironic/drivers/modules/inspect_utils.py.
+func (t *Task) AddPorts(ctx context.Context, macs []string) error {
+	// The update fails if the task has lost its node.
+	if err := t.Update(ctx, func(*Node) error { return nil }); err != nil {
+		return err
+	}
+	return t.engine.fleet.addPorts(ctx, t.Node().UUID, portsWith(macs))
+}
+
+// portsWith returns new ports with these addresses.
+func portsWith(macs []string) []*Port {
 	ports := make([]*Port, len(macs))
 	for i, mac := range macs {
 		ports[i] = &Port{Address: mac}
 	}
-	if err := f.addPorts(ctx, n.UUID, ports); err != nil {
-		return err
-	}
-	return t.Update(ctx, func(n *Node) error { describe(n); return nil })
+	return ports
 }
 
 // storeRuled stores the description of the node with what the inspection rules make of it.

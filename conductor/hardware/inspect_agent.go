@@ -37,10 +37,21 @@ func (b agentInspect) Steps(n Node, work states.Work) []conductor.Step {
 }
 
 // start boots the agent, which then sends its inspection data to the API. An agent in a ready image must
-// contain the address.
+// contain the address. First it creates ports of the network interfaces that the BMC reports, since some boot
+// interfaces know the machine by them.
 //
-// Source: inspect_hardware in ironic/drivers/modules/inspector/interface.py.
+// Source: inspect_hardware in ironic/drivers/modules/inspector/interface.py, with its default [inspector]
+// pre_create_ports; Ironic 21.4.4 does so too, in inspector.py.
 func (agentInspect) start(ctx context.Context, t Task) error {
+	if by, ok := t.Chosen.Management.(MACReader); ok {
+		macs, err := by.ReadMACs(ctx, t.Task.Node())
+		if err == nil {
+			err = t.AddPorts(ctx, macs)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	parameters := map[string]string{"ipa-inspection-callback-url": t.Chosen.config.APIURL + "/v1/continue_inspection"}
 	err := bootInto(ctx, t, func() error { return t.Chosen.Boot.PrepareRamdisk(ctx, t, parameters) })
 	if err != nil {

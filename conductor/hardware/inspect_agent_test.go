@@ -62,7 +62,7 @@ func startAgents(t *testing.T, set func(*agenttest.Config)) *agentSite {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.machine.Close()) })
 	a.server = startRedfish(t, func(c *bmctest.RedfishConfig) {
-		c.Systems = []bmctest.System{{ID: "1", OnPower: a.machine.Power}}
+		c.Systems = []bmctest.System{{ID: "1", OnPower: a.machine.Power, Hardware: bmctest.Hardware{MACs: []string{"52:54:00:00:00:02"}}}}
 	})
 	a.site = start(t, config)
 	handler = api.New(a.Conductor, api.Config{})
@@ -120,13 +120,11 @@ func bootsFromISO(ctx context.Context, source, image string) (parameters string,
 	return strings.ReplaceAll(line[1], "'", ""), true
 }
 
-// inspected enrolls the machine and inspects it.
+// inspected enrolls the machine, without ports, and inspects it.
 func (a *agentSite) inspected(boot string) *conductor.Node {
 	n := a.node(redfishMachine(a.server, a.t), withMedia(states.Manageable, "custom-agent", map[string]any{
 		"deploy_kernel": a.files + "k", "deploy_ramdisk": a.files + "r", "bootloader": a.files + "esp",
 	}, nil), func(n *conductor.Node) { n.Interfaces["boot"], n.Interfaces["inspect"] = boot, "agent" })
-	_, err := a.CreateObject(a.t.Context(), &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:02"})
-	require.NoError(a.t, err)
 	n = a.request(n, "inspect")
 	require.Equal(a.t, states.InspectWait, n.ProvisionState, n.LastError)
 	close(a.waits)
@@ -164,4 +162,32 @@ func TestAnAgentInspectsItsMachine(t *testing.T) {
 			require.Equal(t, []any{"52:54:00:00:00:01"}, stored.PluginData["macs"])
 		})
 	}
+}
+
+// A machine whose node has no port boots its agent by ipxe, which needs the addresses of the machine.
+func TestAnInspectionByTheAgentCreatesPortsOfTheBMCsInterfaces(t *testing.T) {
+	for _, boot := range []string{"ipxe", "redfish-virtual-media"} {
+		a := startAgents(t, func(*agenttest.Config) {})
+		n := a.inspected(boot)
+		require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+		require.Contains(t, a.portsOf(n), "52:54:00:00:00:02", "the BMC's, which the agent's own inventory would not have created")
+	}
+}
+
+func TestAnInspectionByTheAgentFailsIfTheBMCsInterfacesCannotBeRead(t *testing.T) {
+	a := startAgents(t, func(*agenttest.Config) {})
+	a.server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/EthernetInterfaces", Do: bmctest.Status(http.StatusForbidden)})
+	n := a.node(redfishMachine(a.server, t), withMedia(states.Manageable, "custom-agent", map[string]any{
+		"deploy_kernel": a.files + "k", "deploy_ramdisk": a.files + "r",
+	}, nil), func(n *conductor.Node) { n.Interfaces["boot"], n.Interfaces["inspect"] = "ipxe", "agent" })
+	n = a.request(n, "inspect")
+	require.Equal(t, states.InspectFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "Failed to get network interface information on node "+n.UUID)
+
+	require.NoError(t, a.server.ClearFaults())
+	a.server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.WithoutProperty("EthernetInterfaces")})
+	_, err := a.CreateObject(t.Context(), &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:02"})
+	require.NoError(t, err)
+	n = a.request(n, "inspect")
+	require.Equal(t, states.InspectWait, n.ProvisionState, "a BMC without interfaces is no reason: %s", n.LastError)
 }

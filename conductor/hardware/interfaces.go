@@ -96,6 +96,12 @@ type BootModeReader interface {
 	ReadBootMode(ctx context.Context, n *conductor.Node) (mode string, secureBoot *bool, err error)
 }
 
+// MACReader is a [Management] that reads the MAC addresses of a machine's enabled network interfaces, for the ports of
+// a node that its agent inspects.
+type MACReader interface {
+	ReadMACs(ctx context.Context, n *conductor.Node) ([]string, error)
+}
+
 // BIOSReader is a BIOS interface that reads the settings, as a [conductor.CacheReader] does.
 type BIOSReader interface {
 	ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIOSSetting, error)

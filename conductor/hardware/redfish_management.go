@@ -134,6 +134,15 @@ func (b redfishManagement) ReadVendor(ctx context.Context, n *conductor.Node) (v
 	return vendor, err
 }
 
+// ReadMACs implements [MACReader].
+func (b redfishManagement) ReadMACs(ctx context.Context, n *conductor.Node) (macs []string, err error) {
+	err = b.do(n, func() (err error) {
+		macs, err = b.driver.MACAddresses(ctx, n.UUID)
+		return err
+	})
+	return macs, redfishError(n, "Failed to get network interface information on node NODE: ", err)
+}
+
 // ReadBootMode implements [BootModeReader].
 //
 // Source: get_boot_mode and get_secure_boot_state in ironic/drivers/modules/redfish/management.py.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"math"
-	"net"
 	"strconv"
 	"time"
 
@@ -130,7 +129,6 @@ func (r *redfishConnection) inspect(ctx context.Context) (Inventory, error) {
 	}
 	system := &read.system
 	i := Inventory{
-		Interfaces: []Interface{},
 		SystemVendor: SystemVendor{
 			ProductName: system.Model, SerialNumber: system.SerialNumber, Manufacturer: system.Manufacturer,
 			SystemUUID: system.UUID, Firmware: Firmware{Version: system.BIOSVersion},
@@ -142,16 +140,7 @@ func (r *redfishConnection) inspect(ctx context.Context) (Inventory, error) {
 	i.Memory.PhysicalMB = read.memory(system.MemorySummary.TotalSystemMemoryGiB)
 	i.CPU = read.processors(system.ProcessorSummary)
 	read.storage(&i)
-	list(read, read.resource.link("EthernetInterfaces"), func(nic *schemas.EthernetInterface, _ resource) {
-		mac, err := net.ParseMAC(cmp.Or(nic.MACAddress, nic.PermanentMACAddress))
-		if err != nil || len(mac) != 6 {
-			return // Ironic leaves it out too: some are of no Ethernet
-		}
-		i.Interfaces = append(i.Interfaces, Interface{
-			MACAddress: mac.String(), Name: nic.ID, SpeedMbps: max(0, nic.SpeedMbps),
-			Enabled: nic.Status.State == "" || nic.Status.State == schemas.EnabledState,
-		})
-	})
+	i.Interfaces = read.interfaces()
 	return i, read.err()
 }
 
