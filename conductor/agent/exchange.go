@@ -107,7 +107,6 @@ func (c *Client) post(ctx context.Context, method string, body []byte, wait bool
 			return c.undecodable(status, err)
 		}
 		if _, err := c.last([]Command{command}); err != nil {
-			command = Command{}
 			return err
 		}
 		return c.typeError(command)

@@ -120,7 +120,6 @@ func (c *Client) decodeSteps(w Work, command Command) (Steps, error) {
 		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned %d steps with %d arguments, more than %d or %d",
 			key, c.config.Node, len(steps.Steps), arguments, maxSteps, maxArguments)
 	}
-	steps.Steps = slices.Clip(steps.Steps)
 	return steps, nil
 }
 
