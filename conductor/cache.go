@@ -19,9 +19,10 @@ import (
 //
 // Source: node_update_cache and node_cache_firmware_components in ironic/conductor/utils.py.
 type CacheReader interface {
-	// ReadVendor reads who made the machine; "" if the machine or the node's management interface does not report it. It
+	// ReadVendor reads who made the BMC's firmware, which is recorded since 2026.1, and who made the machine; each is "" if
+	// the machine or the node's management interface does not report it. It
 	// is called for nodes without the property vendor, which it becomes.
-	ReadVendor(ctx context.Context, n *Node) (string, error)
+	ReadVendor(ctx context.Context, n *Node) (firmware, machine string, err error)
 	// ReadBootMode reads how the machine boots, "uefi" or "bios", and whether UEFI secure boot is enabled;
 	// "" and nil if the machine or the node's management interface does not report it.
 	ReadBootMode(ctx context.Context, n *Node) (mode string, secureBoot *bool, err error)
@@ -52,7 +53,13 @@ func (t *Task) readCache(ctx context.Context, part func(context.Context, *Task, 
 func readMachine(ctx context.Context, t *Task, reader CacheReader) func(*Node) {
 	vendor := ""
 	if !t.Node().hasVendor() {
-		vendor, _ = cached(ctx, t, "vendor", reader.ReadVendor)
+		vendor, _ = cached(ctx, t, "vendor", func(ctx context.Context, n *Node) (string, error) {
+			firmware, machine, err := reader.ReadVendor(ctx, n)
+			if t.Series() < states.Gazpacho {
+				firmware = ""
+			}
+			return cmp.Or(firmware, machine), err
+		})
 	}
 	type boot struct {
 		mode   string

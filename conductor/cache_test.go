@@ -23,6 +23,8 @@ type caching struct {
 	version  string
 	bios     func() ([]conductor.BIOSSetting, error)
 	firmware func() ([]conductor.FirmwareComponent, error)
+
+	firmwareVendor string
 }
 
 func (c *caching) ReadBIOS(ctx context.Context, _ *conductor.Node) ([]conductor.BIOSSetting, error) {
@@ -44,11 +46,11 @@ func (c *caching) ReadBootMode(context.Context, *conductor.Node) (string, *bool,
 	return "uefi", &on, nil
 }
 
-func (c *caching) ReadVendor(context.Context, *conductor.Node) (string, error) {
+func (c *caching) ReadVendor(context.Context, *conductor.Node) (firmware, machine string, err error) {
 	if c.version == "" {
-		return "", nil
+		return "", "", nil
 	}
-	return "vendor of " + c.version, nil
+	return c.firmwareVendor, "vendor of " + c.version, nil
 }
 
 func newCaching(version string) *caching {
@@ -61,6 +63,7 @@ func newCaching(version string) *caching {
 		func() ([]conductor.FirmwareComponent, error) {
 			return []conductor.FirmwareComponent{{Component: "bios", CurrentVersion: version}, {Component: "bmc", CurrentVersion: "1"}}, nil
 		},
+		"",
 	}
 }
 
@@ -136,6 +139,19 @@ func TestAMachineThatReportsNoVendor(t *testing.T) {
 		require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
 		require.NotContains(t, n.Properties, "vendor")
 	})
+}
+
+func TestTheVendorIsThatOfTheFirmwareOfTheBMCSince2026_1(t *testing.T) {
+	for series, want := range map[states.Series]string{states.Flamingo: "vendor of 1", states.Gazpacho: "AMI"} {
+		synctest.Test(t, func(t *testing.T) {
+			hardware := newCaching("1")
+			hardware.firmwareVendor = "AMI"
+			f := startCaching(t, hardware, series)
+			n := f.node(states.Enroll)
+			f.request(n, "manage")
+			require.Equal(t, want, f.settle(n).Properties["vendor"], series)
+		})
+	}
 }
 
 func TestWhatACleaningOrAServiceChangesIsReadAtItsEnd(t *testing.T) {

@@ -9,15 +9,15 @@ import (
 )
 
 // ReadVendor implements [conductor.CacheReader].
-func (b *Type) ReadVendor(ctx context.Context, n *conductor.Node) (string, error) {
+func (b *Type) ReadVendor(ctx context.Context, n *conductor.Node) (firmware, machine string, err error) {
 	node, err := b.node(n)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if by, ok := node.Chosen.Management.(VendorReader); ok {
 		return by.ReadVendor(ctx, n)
 	}
-	return "", nil
+	return "", "", nil
 }
 
 // ReadBootMode implements [conductor.CacheReader].

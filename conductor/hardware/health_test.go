@@ -24,7 +24,7 @@ func TestABMCIsReadByTheInterfaceRedfishAlone(t *testing.T) {
 	require.NoError(t, err)
 	redfish := newRedfish(t, hardware.Config{})
 	reads := func(b *hardware.Type, n *conductor.Node) (found []any, errs []error) {
-		vendor, err := b.ReadVendor(t.Context(), n)
+		_, vendor, err := b.ReadVendor(t.Context(), n)
 		errs = append(errs, err)
 		mode, secureBoot, err := b.ReadBootMode(t.Context(), n)
 		errs = append(errs, err)

@@ -88,7 +88,7 @@ type MediaManager interface {
 
 // VendorReader is a [Management] that reads who made a machine, as a [conductor.CacheReader] does.
 type VendorReader interface {
-	ReadVendor(ctx context.Context, n *conductor.Node) (string, error)
+	ReadVendor(ctx context.Context, n *conductor.Node) (firmware, machine string, err error)
 }
 
 // BootModeReader is a [Management] that reads how a machine boots, as a [conductor.CacheReader] does.

@@ -126,12 +126,12 @@ func (redfishManagement) explainMedia(n *conductor.Node, function mediaFunction,
 // ReadVendor implements [VendorReader].
 //
 // Source: detect_vendor in ironic/drivers/modules/redfish/management.py.
-func (b redfishManagement) ReadVendor(ctx context.Context, n *conductor.Node) (vendor string, err error) {
+func (b redfishManagement) ReadVendor(ctx context.Context, n *conductor.Node) (firmware, machine string, err error) {
 	err = b.do(n, func() (err error) {
-		vendor, err = b.driver.Manufacturer(ctx, n.UUID)
+		firmware, machine, err = b.driver.Vendor(ctx, n.UUID)
 		return err
 	})
-	return vendor, err
+	return firmware, machine, err
 }
 
 // ReadMACs implements [MACReader].

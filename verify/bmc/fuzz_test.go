@@ -310,7 +310,7 @@ func askFuzzed(t *testing.T, config bmc.Config, how uint8) error {
 			_, read := d.Subscription(ctx, "node", "1")
 			err = errors.Join(subscribed, listed, read, d.Unsubscribe(ctx, "node", "1"))
 		case 6:
-			_, made := d.Manufacturer(ctx, "node")
+			_, _, made := d.Vendor(ctx, "node")
 			_, healthy := d.Health(ctx, "node")
 			_, secure := d.SecureBoot(ctx, "node")
 			_, media := d.VirtualMedia(ctx, "node")

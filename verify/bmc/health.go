@@ -6,19 +6,28 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 )
 
-// Manufacturer reads who made a node's machine, "" if the BMC does not report it. Over IPMI the error is of the kind
-// [verify.Unsupported].
-func (d *Driver) Manufacturer(ctx context.Context, id string) (manufacturer string, err error) {
-	err = d.redfish(ctx, 0, id, "read the manufacturer", func(ctx context.Context, r *redfishConnection) error {
+// Vendor reads who made the firmware of a node's BMC, and who made the machine; each is "" if the BMC does not report
+// it. Over IPMI the error is of the kind [verify.Unsupported].
+//
+// Source: Vendor of the service root and Manufacturer of the system in DSP8010.
+func (d *Driver) Vendor(ctx context.Context, id string) (firmware, machine string, err error) {
+	err = d.redfish(ctx, 0, id, "read the vendor", func(ctx context.Context, r *redfishConnection) error {
+		root, _, err := r.client.Get(ctx, redfish.Root)
+		if err != nil {
+			return err
+		}
+		_ = root.Get("Vendor", &firmware) // of another type, it tells nothing
 		system, err := readSystem(ctx, r.client)
 		if err != nil {
 			return err
 		}
-		return system.Get("Manufacturer", &manufacturer)
+		return system.Get("Manufacturer", &machine)
 	})
-	return manufacturer, err
+	return firmware, machine, err
 }
 
 // Health reads the health of a node's machine with all of its parts: "OK", "WARNING" or "CRITICAL", or "" if the BMC

@@ -3,6 +3,7 @@
 package bmc_test
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,18 +38,28 @@ func TestHealth(t *testing.T) {
 	require.ErrorIs(t, err, verify.Protocol)
 }
 
-func TestManufacturer(t *testing.T) {
+func TestTheVendorOfABMCAndOfItsMachine(t *testing.T) {
 	server := startRedfish(t)
 	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
 	for _, c := range []struct {
-		reported any
-		want     string
-		err      error
-	}{{"Lovelace Works", "Lovelace Works", nil}, {nil, "", nil}, {7, "", verify.Protocol}} {
-		server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Property("Manufacturer", c.reported)})
-		manufacturer, err := d.Manufacturer(t.Context(), "node")
-		require.ErrorIs(t, err, c.err, "%v", c.reported)
-		require.Equal(t, c.want, manufacturer)
+		root, system      any
+		firmware, machine string
+		err               error
+	}{
+		{"AMI", "Lovelace Works", "AMI", "Lovelace Works", nil},
+		{nil, "Lovelace Works", "", "Lovelace Works", nil},
+		{7, nil, "", "", nil},
+		{"AMI", 7, "AMI", "", verify.Protocol},
+	} {
+		server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Property("Manufacturer", c.system)})
+		server.AddFault(bmctest.Fault{On: "/redfish/v1/", Do: bmctest.Property("Vendor", c.root)})
+		firmware, machine, err := d.Vendor(t.Context(), "node")
+		require.ErrorIs(t, err, c.err, "%v", c)
+		require.Equal(t, c.firmware, firmware)
+		require.Equal(t, c.machine, machine)
 		require.NoError(t, server.ClearFaults())
 	}
+	server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Status(http.StatusInternalServerError)})
+	_, _, err := d.Vendor(t.Context(), "node")
+	require.ErrorIs(t, err, verify.Protocol)
 }
