@@ -33,7 +33,7 @@ type options struct {
 	fleetName       string
 	cleaning        cleaningFlags
 	resumeVerify    bool
-	anyBIOSSetting  bool
+	bmcs            bmcFlags
 	checkInterval   time.Duration
 	expected        conductor.ExpectedTimes
 	agents          agentFlags
@@ -69,9 +69,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 		"`name` of all nodes together, the title of the live page; empty stands for \"Nodes of\" and the conductor's name")
 	o.cleaning.define(flags)
 	flags.BoolVar(&o.resumeVerify, "resume-verification", false, "restart a verification whose conductor has died, instead of failing it")
-	flags.BoolVar(&o.anyBIOSSetting, "any-bios-setting", false,
-		"let the step bios.apply_configuration send settings that the BMC does not describe, as Ironic does; "+
-			"their types are unknown, and a BMC may take a wrong value without an error")
+	o.bmcs.define(flags)
 	flags.DurationVar(&o.checkInterval, "check-interval", time.Minute,
 		"`time` between two checks of all nodes for timeouts and for work that no conductor has started")
 	var expected []string
@@ -130,6 +128,9 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	}
 	if err := o.setExpected(expected); err != nil {
 		return nil, err
+	}
+	if o.bmcs.timeout < 0 {
+		return nil, program.Usagef("-bmc-timeout is %v: want 0 or more", o.bmcs.timeout)
 	}
 	if err := o.cleaning.check(o.series); err != nil {
 		return nil, err

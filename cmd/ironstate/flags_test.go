@@ -85,6 +85,16 @@ func TestTheFlagsOfCleaningAreParsed(t *testing.T) {
 	}
 }
 
+func TestTheFlagsOfBMCsAreParsed(t *testing.T) {
+	o, err := parse([]string{"-bmc-verify-ca", "/etc/ca.pem", "-bmc-timeout", "2m", "-any-bios-setting"}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, bmcFlags{true, "/etc/ca.pem", 2 * time.Minute}, o.bmcs)
+	_, err = parse([]string{"-bmc-timeout", "-1s"}, io.Discard)
+	require.ErrorContains(t, err, "-bmc-timeout is -1s: want 0 or more")
+	_, _, err = newHardware(&options{bmcs: bmcFlags{verifyCA: "/none"}}, nil, nil)
+	require.ErrorContains(t, err, "VerifyCA")
+}
+
 func TestTheDefaultGroupIsParsed(t *testing.T) {
 	o, err := parse([]string{"-default-group", "Rack-1"}, io.Discard)
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -17,6 +18,23 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// bmcFlags are the flags of BMCs.
+type bmcFlags struct {
+	anySetting bool
+	verifyCA   string
+	timeout    time.Duration
+}
+
+func (b *bmcFlags) define(flags *flag.FlagSet) {
+	flags.BoolVar(&b.anySetting, "any-bios-setting", false,
+		"let the step bios.apply_configuration send settings that the BMC does not describe, as Ironic does; "+
+			"their types are unknown, and a BMC may take a wrong value without an error")
+	flags.StringVar(&b.verifyCA, "bmc-verify-ca", "", "`file` or folder with the certificates of the authorities of BMCs, "+
+		"for nodes of redfish whose redfish_verify_ca is true or absent; empty stands for those of the operating system")
+	flags.DurationVar(&b.timeout, "bmc-timeout", 0, "`time` for a call of a BMC, with all of its requests; "+
+		"0 stands for 30s, and by IPMI for 1m30s; BMCs that are slow to change settings need more")
+}
+
 // logoutTimeout bounds the log-out of all BMCs when the program ends.
 const logoutTimeout = 3 * time.Second
 
@@ -26,7 +44,7 @@ func newHardware(o *options, published *images.Server, log *slog.Logger) (map[st
 		Sessions: maxSessions, Images: published, Client: o.images.client, APIURL: o.images.apiURL,
 		DefaultDeploy: o.images.deploy, KernelParameters: o.images.kernelParameters(o.series), ByArchitecture: o.images.byArchitecture,
 		DeployKernel: o.images.kernel, DeployRamdisk: o.images.ramdisk, Bootloader: o.images.bootloader, ImageDownloadSource: o.images.source,
-		AnyBIOSSetting: o.anyBIOSSetting, Series: o.series, Log: log,
+		AnyBIOSSetting: o.bmcs.anySetting, VerifyCA: o.bmcs.verifyCA, Timeout: o.bmcs.timeout, Series: o.series, Log: log,
 	}
 	redfish, err := hardware.NewRedfish(config)
 	if err != nil {

@@ -4,8 +4,10 @@ package hardware
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"maps"
+	"os"
 	"sync"
 	"time"
 
@@ -24,9 +26,10 @@ type bmcs struct {
 	// parse returns the configuration of a node's BMC from its driver_info.
 	parse func(info) (bmc.Config, error)
 
-	config Config
-	driver *bmc.Driver
-	calls  calls
+	config      Config
+	authorities *x509.CertPool // of Config.VerifyCA, nil for those of the operating system
+	driver      *bmc.Driver
+	calls       calls
 
 	biosTimeout, biosInterval time.Duration // constants but for tests
 }
@@ -35,6 +38,15 @@ type bmcs struct {
 func (b *bmcs) open(c Config) (err error) {
 	if b.config, err = c.withDefaults(); err != nil {
 		return err
+	}
+	if path := b.config.VerifyCA; path != "" {
+		at, err := os.Stat(path)
+		if err == nil {
+			b.authorities, err = readAuthorities(path, at)
+		}
+		if err != nil {
+			return &conductor.ConfigError{Package: "hardware", Field: "VerifyCA", Err: err}
+		}
 	}
 	b.calls.byID, b.biosTimeout, b.biosInterval = map[string]*call{}, biosTimeout, biosInterval
 	b.driver, err = bmc.NewDriver(bmc.DriverConfig{Lookup: b.calls.lookup, Sessions: b.config.Sessions})
@@ -58,6 +70,9 @@ func (b *bmcs) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) 
 	c, err := b.parse(info{n})
 	if err != nil {
 		return nil, c, err
+	}
+	if c.RootCAs == nil && !c.InsecureSkipTLSVerify {
+		c.RootCAs = b.authorities
 	}
 	c.Timeout, c.Pause = b.config.Timeout, b.config.Pause
 	c.CheckManagement = b.config.CheckManagement

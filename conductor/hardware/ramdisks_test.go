@@ -13,6 +13,8 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // serving returns a hardware type that serves images.
@@ -191,4 +193,36 @@ func TestTheOptionsOfATypeAreThoseOfItsBMCs(t *testing.T) {
 	require.Equal(t, 7*time.Second, c.Timeout)
 	require.True(t, c.AnyBIOSSetting)
 	require.True(t, c.CheckManagement)
+}
+
+func TestTheAuthoritiesOfTheConfigurationAreThoseOfNodesWithoutAPath(t *testing.T) {
+	of := func(value any) *conductor.Node {
+		info := map[string]any{"redfish_address": "https://192.0.2.1", "redfish_username": "u", "redfish_password": "p"}
+		if value != nil {
+			info["redfish_verify_ca"] = value
+		}
+		return &conductor.Node{UUID: "1", DriverInfo: info}
+	}
+	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{Users: map[string]secret.Text{"u": secret.New("p")}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, server.Close()) }()
+	folder := t.TempDir()
+	ours, own := filepath.Join(folder, "ours.pem"), filepath.Join(folder, "own.pem")
+	for _, path := range []string{ours, own} {
+		require.NoError(t, os.WriteFile(path, server.CAPEM, 0o600))
+	}
+	b, err := NewRedfish(Config{VerifyCA: ours})
+	require.NoError(t, err)
+	for value, want := range map[any]struct{ configured, insecure bool }{
+		nil: {true, false}, true: {true, false}, "True": {true, false}, false: {false, true}, own: {false, false},
+	} {
+		_, c, err := b.bmcs().verifier(of(value))
+		require.NoError(t, err)
+		require.Equal(t, want.configured, c.RootCAs == b.bmcs().authorities, "%v", value)
+		require.Equal(t, want.insecure, c.InsecureSkipTLSVerify, "%v", value)
+	}
+	for _, path := range []string{filepath.Join(folder, "none"), t.TempDir()} {
+		_, err = NewRedfish(Config{VerifyCA: path})
+		require.ErrorContains(t, err, "VerifyCA")
+	}
 }
