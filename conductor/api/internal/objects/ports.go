@@ -258,7 +258,8 @@ func portMayChange(q *request) error {
 	}
 }
 
-// physicalNetworkShared refuses a port in another physical network than the other ports of its group.
+// physicalNetworkShared refuses a port in another physical network than the other ports of its group, or since 2026.1 for
+// the first port of a group than the group.
 //
 // Source: validate_port_physnet in ironic/conductor/utils.py.
 func physicalNetworkShared(q *request) error {
@@ -270,12 +271,27 @@ func physicalNetworkShared(q *request) error {
 	if err != nil {
 		return err
 	}
+	refuse := func(network any) error {
+		return fault.Conflict("Port with physical network %s cannot become a member of port group %s which has ports in physical network %s.",
+			fault.Show(stored(port, "physical_network")), port.PortGroupUUID, fault.Show(network))
+	}
+	first := true
 	for _, o := range ports {
-		if other := o.(*conductor.Port); other.UUID != port.UUID && other.PortGroupUUID == port.PortGroupUUID &&
-			!same(other, port, "physical_network") {
-			return fault.Conflict("Port with physical network %s cannot become a member of port group %s which has ports in physical network %s.",
-				fault.Show(stored(port, "physical_network")), port.PortGroupUUID, fault.Show(stored(other, "physical_network")))
+		if other := o.(*conductor.Port); other.UUID != port.UUID && other.PortGroupUUID == port.PortGroupUUID {
+			if first = false; !same(other, port, "physical_network") {
+				return refuse(stored(other, "physical_network"))
+			}
 		}
+	}
+	if !first || q.r.Series < states.Gazpacho {
+		return nil
+	}
+	group, err := q.r.Conductor.Object(q.r.Context(), conductor.KindPortGroup, port.PortGroupUUID)
+	if err != nil {
+		return err
+	}
+	if network := stored(group.(*conductor.PortGroup), "physical_network"); network != nil && network != stored(port, "physical_network") {
+		return refuse(network)
 	}
 	return nil
 }
