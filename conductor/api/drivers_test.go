@@ -104,7 +104,7 @@ func TestConductorsAreListedInPages(t *testing.T) {
 		"?limit=-1":                    "Limit must be positive",
 		"?fields=nonsense":             `Field(s) "nonsense" are not valid`,
 		"?fields=hostname&detail=true": "Can not specify ?detail=True and fields in the same request.",
-		"/a%20b":                       "Expected name for hostname: a b",
+		"/a%20b":                       "Conductor a b could not be found.",
 		"/a%20b?nonsense=1":            "Unexpected arguments: nonsense",
 		"/b":                           "Conductor b could not be found.",
 		"/m?fields=nonsense":           `Field(s) "nonsense" are not valid`,
@@ -237,5 +237,29 @@ func TestAConductorThatHasNotStartedDoesNotSayThatThereIsNoDriver(t *testing.T) 
 	cancel()
 	for _, path := range []string{"drivers", "drivers/fake-hardware", "drivers/fake-hardware/properties", "conductors", "conductors/x"} {
 		require.Equal(t, http.StatusServiceUnavailable, s.send(request("GET", "/v1/"+path, "latest", http.NoBody).WithContext(ctx)).status, path)
+	}
+}
+
+func TestAConductorIsNamedByAHostAndAPortSince2024_1(t *testing.T) {
+	t.Parallel()
+	for _, series := range []states.Series{states.Bobcat, states.Caracal} {
+		s := start(t, series, api.Config{})
+		for host, want := range map[string]string{
+			"host:8090":          "Conductor host:8090 could not be found.",
+			"[2001:db8::1]:8090": "Conductor [2001:db8::1]:8090 could not be found.",
+			"[2001:db8::1]":      "Conductor [2001:db8::1] could not be found.",
+			"2001:db8::1":        "Conductor 2001:db8::1 could not be found.",
+			"host:x":             "hostname: invalid literal for int() with base 10: 'x'",
+			":8090":              "Missing host in hostname",
+			"[]:1":               "Missing host in hostname",
+		} {
+			if series < states.Caracal {
+				want = "Expected name for hostname: " + host
+			}
+			require.Equal(t, want, s.do("GET", "/v1/conductors/"+host, "latest", "").fault(), host)
+			if marked := s.do("GET", "/v1/conductors?marker="+host, "latest", ""); series >= states.Caracal {
+				require.Equal(t, strings.Replace(want, "hostname", "marker", 1), marked.fault(), host)
+			}
+		}
 	}
 }

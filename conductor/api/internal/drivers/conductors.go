@@ -5,6 +5,8 @@ package drivers
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -12,6 +14,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/states"
 )
 
 // Conductors returns the controller of /v1/conductors.
@@ -53,6 +56,33 @@ var conductorOrders = map[string]func(a, b conductor.Member) int{
 	"updated_at":      nil,
 }
 
+// checkHost refuses the name of a conductor that cannot be one: since 2024.1 any host, with or without a port.
+//
+// Source: host_port in ironic/common/args.py, and parse_host_port of oslo.utils.
+func checkHost(series states.Series, argument, host string) error {
+	if series < states.Caracal {
+		if !rest.IsName(host) {
+			return fault.Invalid("Expected name for %s: %s", argument, fault.Show(host))
+		}
+		return nil
+	}
+	name, port, hasPort := strings.Cut(host, ":")
+	switch {
+	case strings.HasPrefix(host, "["):
+		name, port, _ = strings.Cut(host[1:], "]")
+		port, hasPort = strings.CutPrefix(port, ":")
+	case strings.Count(host, ":") > 1: // an address of version 6
+		name, hasPort = host, false
+	}
+	if name == "" {
+		return fault.Invalid("Missing host in %s", argument)
+	}
+	if _, err := strconv.Atoi(port); hasPort && err != nil {
+		return fault.Invalid("%s: invalid literal for int() with base 10: '%s'", argument, fault.Show(port))
+	}
+	return nil
+}
+
 // writeConductor writes a conductor with the given fields.
 func writeConductor(r *rest.Request, w *wire.Writer, m conductor.Member, fields rest.FieldSet) {
 	w.Open()
@@ -78,7 +108,11 @@ func checkConductorFields(fields rest.FieldSet) error {
 // listConductors answers GET /v1/conductors.
 func listConductors(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("marker", "limit", "sort_key", "sort_dir", "fields", "detail")
-	p, fields, detail := a.Page((*rest.Args).Name), rest.FieldSet(a.List("fields")), a.Boolean("detail")
+	marker := (*rest.Args).Name
+	if r.Series >= states.Caracal {
+		marker = (*rest.Args).Text
+	}
+	p, fields, detail := a.Page(marker), rest.FieldSet(a.List("fields")), a.Boolean("detail")
 	if err := r.CheckArgs(a); err != nil {
 		return rest.Answer{}, err
 	}
@@ -87,6 +121,9 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	if err := p.Check(r); err != nil {
+		return rest.Answer{}, err
+	}
+	if err := checkHost(r.Series, "marker", p.Marker); p.Marker != "" && err != nil {
 		return rest.Answer{}, err
 	}
 	members, err := r.Conductor.Members(r.Context())
@@ -128,8 +165,8 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 func showConductor(r *rest.Request) (rest.Answer, error) {
 	host := r.Param(0)
 	a := r.QueryArgs("fields")
-	if a.Err == nil && !rest.IsName(host) {
-		return rest.Answer{}, fault.Invalid("Expected name for hostname: %s", fault.Show(host))
+	if err := checkHost(r.Series, "hostname", host); a.Err == nil && err != nil {
+		return rest.Answer{}, err
 	}
 	fields := rest.FieldSet(a.List("fields"))
 	if err := r.CheckArgs(a); err != nil {
