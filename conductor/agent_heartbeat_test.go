@@ -88,9 +88,12 @@ func TestAHeartbeatOfAReservedNodeContinuesNothing(t *testing.T) {
 		store.change(n.UUID, map[string]any{"reservation": "beta", "claim": otherMember})
 		synctest.Wait()
 		begun := time.Now()
-		beats(f, n)
-		require.Zero(t, time.Since(begun), "it does not wait for the reservation to end")
-		require.Equal(t, states.DeployWait, f.settle(n).ProvisionState)
+		token := beats(f, n)
+		require.Zero(t, time.Since(begun), "neither it nor the lookup waits for the reservation to end")
+		got := f.settle(n)
+		require.Equal(t, states.DeployWait, got.ProvisionState)
+		require.Equal(t, token, got.Agent.Token)
+		require.Equal(t, "https://10.0.0.7:9999", got.Agent.URL, "the agent is known to the work that follows")
 	})
 }
 

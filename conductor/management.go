@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 // Management is a [Hardware] whose management interface does more than set the boot device. What a
@@ -60,13 +62,18 @@ var injectNMI = forOwner("inject nmi", func(ctx context.Context, c *Conductor, i
 	})
 })
 
-// VirtualMedia reads a node's slots of virtual media; it fails as [NodeManagement.InjectNMI] does.
+// VirtualMedia reads a node's slots of virtual media; it fails as [NodeManagement.InjectNMI] does. Since 2026.1 it also
+// reads those of a node that is reserved.
 func (m NodeManagement) VirtualMedia(ctx context.Context) ([]VirtualMedia, error) {
 	return readVirtualMedia.call(ctx, m.conductor, m.ident, none{})
 }
 
 var readVirtualMedia = forOwner("virtual media", func(ctx context.Context, c *Conductor, ident string, _ none) ([]VirtualMedia, error) {
-	return able(ctx, c.engine.shared, ident, "get_virtual_media", Management.VirtualMedia)
+	read := c.engine.shared
+	if c.config.Table.Series() < states.Gazpacho {
+		read = c.engine.exclusively
+	}
+	return able(ctx, read, ident, "get_virtual_media", Management.VirtualMedia)
 })
 
 // AttachVirtualMedia inserts the image at a URL into a slot of a node for a device. A failure is the

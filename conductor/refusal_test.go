@@ -3,6 +3,7 @@
 package conductor_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -251,4 +252,45 @@ func TestKeepAvailable(t *testing.T) {
 		require.ErrorIs(t, err, conductor.WrongState)
 		require.NotContains(t, err.Error(), "are: available")
 	})
+}
+
+// slotted is fake-hardware with a slot of virtual media.
+type slotted struct {
+	*conductor.Fake
+	conductor.Management // nil
+}
+
+func (slotted) VirtualMedia(context.Context, *conductor.Node) ([]conductor.VirtualMedia, error) {
+	return []conductor.VirtualMedia{{MediaTypes: []string{"CD"}}}, nil
+}
+
+func TestVirtualMediaOfAReservedNodeAreReadSince2026_1(t *testing.T) {
+	for series, refused := range map[states.Series]bool{states.Flamingo: true, states.Gazpacho: false} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) {
+				c.Table, c.Hardware = series.Table(), map[string]conductor.Hardware{"fake-hardware": slotted{Fake: c.Hardware["fake-hardware"].(*conductor.Fake)}}
+			})
+			n := f.create(conductor.Node{ProvisionState: states.Active, Maintenance: true})
+			media, err := f.Management(n.UUID).VirtualMedia(f.ctx)
+			require.NoError(t, err)
+			require.Len(t, media, 1)
+			n = f.create(conductor.Node{ProvisionState: states.Active, Maintenance: true, Reservation: "beta", Claim: otherMember})
+			_, err = f.Management(n.UUID).VirtualMedia(f.ctx)
+			require.Equal(t, refused, errors.Is(err, conductor.Locked), "%v: %v", series, err)
+		})
+	}
+}
+
+// A service in service failed leads to the states of its steps, and not at once to active.
+func TestAFailedServiceIsHeldAndWaits(t *testing.T) {
+	for step, want := range map[string]states.State{"hold": states.ServiceHold, "wait": states.ServiceWait} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			n := f.create(conductor.Node{ProvisionState: states.ServiceFail})
+			r := f.provision("service")
+			r.ServiceSteps = []conductor.StepRequest{{Step: step}}
+			require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+			require.Equal(t, want, f.settle(n).ProvisionState)
+		})
+	}
 }

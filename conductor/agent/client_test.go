@@ -4,10 +4,12 @@ package agent_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -375,5 +377,20 @@ func TestNegativeNumbersAreRefused(t *testing.T) {
 		config.URL = "http://127.0.0.1:9999"
 		_, err := agent.New(config)
 		require.EqualError(t, err, "agent: "+field+" is -1: want 0 or more")
+	}
+}
+
+func TestAnAgentHasTLS1_2AtLeast(t *testing.T) {
+	for version, ok := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"commands": []}`)
+		}))
+		s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		s.StartTLS()
+		c := connect(t, agent.Config{URL: s.URL, SkipVerify: true})
+		_, err := c.Commands(t.Context())
+		require.Equal(t, ok, err == nil, "%x: %v", version, err)
+		s.Close()
 	}
 }

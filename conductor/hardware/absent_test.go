@@ -78,6 +78,17 @@ func TestAConsoleIsRefused(t *testing.T) {
 	require.Equal(t, new(bool), validation["console"].Result)
 }
 
+// No indicator of a machine is read or set.
+func TestAnIndicatorIsRefused(t *testing.T) {
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(startRedfish(t), t), func(n *conductor.Node) { n.ProvisionState = states.Active })
+	for _, path := range []string{"", "/led@system"} {
+		status, answer := s.ask("GET", "/v1/nodes/"+n.UUID+"/management/indicators"+path, "")
+		require.Equal(t, http.StatusBadRequest, status, answer)
+		require.Contains(t, answer, "does not support")
+	}
+}
+
 // Steps of Ironic's interfaces that these hardware types do not have end the work, and the BMC sees no change.
 func TestAStepThatIsNotHereFailsTheWork(t *testing.T) {
 	server := startRedfish(t)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestTheLimitsOfABIOSSettingArePermitted(t *testing.T) {
-	lower, upper := int64(2), int64(4)
+	lower, upper, large := int64(2), int64(4), int64(4294967295)
 	for _, test := range []struct {
 		setting BIOSSetting
 		value   any
@@ -20,6 +20,7 @@ func TestTheLimitsOfABIOSSettingArePermitted(t *testing.T) {
 		{BIOSSetting{AttributeType: "Integer", LowerBound: &lower, UpperBound: &upper}, 2, json.Number("2")},
 		{BIOSSetting{AttributeType: "Integer", LowerBound: &lower, UpperBound: &upper}, "4", json.Number("4")},
 		{BIOSSetting{AttributeType: "Integer", LowerBound: &lower, UpperBound: &upper}, 5, nil},
+		{BIOSSetting{AttributeType: "Integer", LowerBound: &lower, UpperBound: &large}, int64(4294967295), json.Number("4294967295")},
 		{BIOSSetting{AttributeType: "Integer", LowerBound: &lower}, 500, json.Number("500")},
 		{BIOSSetting{AttributeType: "Integer", UpperBound: &upper}, -500, json.Number("-500")},
 		{BIOSSetting{AttributeType: "String", MinLength: &lower, MaxLength: &upper}, "a", nil},

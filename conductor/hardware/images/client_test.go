@@ -3,7 +3,10 @@
 package images
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -192,4 +195,25 @@ func TestTheRuleOfRedirects(t *testing.T) {
 		}
 	}
 	require.NoError(t, allowedHosts{}.check("a", "80", netip.MustParseAddr("192.0.2.1")))
+}
+
+func TestAnImageIsDownloadedWithTLS1_2AtLeast(t *testing.T) {
+	for version, ok := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "x") }))
+		s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		s.StartTLS()
+		client, err := NewClient("127.0.0.1")
+		require.NoError(t, err)
+		pool := x509.NewCertPool()
+		pool.AddCert(s.Certificate())
+		client.Transport.(*route).direct.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: pool}
+		answer, err := client.Get(s.URL)
+		require.Equal(t, ok, err == nil, "%x: %v", version, err)
+		if err == nil {
+			require.NoError(t, answer.Body.Close())
+		}
+		client.CloseIdleConnections()
+		s.Close()
+	}
 }
