@@ -35,7 +35,7 @@ func (b *rulebook) attends(n *Node) bool {
 // nothing while this process works on the node; the next heartbeat comes soon.
 func (e *engine) attend(id string) {
 	s, err := e.sessions.current()
-	if err != nil || !e.pool.tryTake(id) {
+	if err != nil || !e.pool.tryTakeSpare(id) {
 		return
 	}
 	s.run.group.Go(func() {

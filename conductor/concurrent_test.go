@@ -62,7 +62,7 @@ func TestAnyTwoMethodsOfAPoolMayBeCalledAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // so that nobody waits for the worker of a
 	pairs(func() *workerPool {
-		p := newWorkerPool(3)
+		p := newWorkerPool(3, 0)
 		p.tryTake("a")
 		return p
 	},

@@ -55,7 +55,7 @@ func New(config Config) (*Conductor, error) {
 	}
 	c.engine = &engine{
 		config: &config, rules: rules, fleet: fleet, sessions: c.sessions, counters: counters,
-		history: history{&config, fleet}, pool: newWorkerPool(config.Workers), resolve: net.DefaultResolver.LookupNetIP,
+		history: history{&config, fleet}, pool: newWorkerPool(config.Workers, config.reservedWorkers()), resolve: net.DefaultResolver.LookupNetIP,
 	}
 	c.allocator = &allocator{config: &config, rules: rules, fleet: fleet, sessions: c.sessions, pool: c.engine.pool}
 	c.calls = &calls{config: &config, fleet: fleet, sessions: c.sessions, conductor: c}

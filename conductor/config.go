@@ -76,6 +76,10 @@ type Config struct {
 	// Workers is the size of the worker pool; each worker works on one node. 0 stands for 300
 	// (workers_pool_size). Without a free worker a request is refused with [NoWorker].
 	Workers int
+	// ReservedWorkers is the percentage of the pool, up to 50, that heartbeats of agents and power syncs do not use, so
+	// that requests find a worker if many agents hang; 0 stands for 5, and a negative number for none
+	// (reserved_workers_pool_percentage). Series before 2024.1 have none.
+	ReservedWorkers int
 	// LockedRetries is the number of retries of a request for a reserved node before the
 	// request is refused with [Locked], and LockedInterval the time between two attempts;
 	// 0 stands for 3 and 1 s (node_locked_retry_attempts, node_locked_retry_interval). A
@@ -242,6 +246,12 @@ func (c Config) withDefaults() (Config, error) {
 		if *d.value == 0 {
 			*d.value = d.zero
 		}
+	}
+	switch {
+	case c.ReservedWorkers > 50:
+		return c, &ConfigError{Package: "conductor", Field: "ReservedWorkers", Value: c.ReservedWorkers, Want: "a percentage up to 50"}
+	case c.ReservedWorkers == 0:
+		c.ReservedWorkers = 5
 	}
 	if c.LockedRetries == 0 {
 		c.LockedRetries = 3

@@ -24,6 +24,7 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 		"MaxDeploying":        {func(c *conductor.Config) { c.MaxDeploying = -1 }},
 		"MaxCleaning":         {func(c *conductor.Config) { c.MaxCleaning = -1 }},
 		"Workers":             {func(c *conductor.Config) { c.Workers = -1 }},
+		"ReservedWorkers":     {func(c *conductor.Config) { c.ReservedWorkers = 51 }},
 		"MaxHistory":          {func(c *conductor.Config) { c.MaxHistory = -1 }},
 		"ExpectedTimes":       {func(c *conductor.Config) { c.ExpectedTimes = conductor.ExpectedTimes{states.Active: time.Hour} }},
 		"MinHistoryAge":       {func(c *conductor.Config) { c.MinHistoryAge = -time.Second }},

@@ -7,15 +7,33 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 // errShutdown is the cause of cancelled and refused work when the conductor stops.
 var errShutdown = errors.New("the conductor was stopped")
 
-// workerPool is the conductor's worker pool. It allows one worker per node and at most limit workers. It
-// is safe for concurrent use.
+// reservedSince is the first series in which a part of the worker pool is kept for requests.
+//
+// Source: the release note reserved-workers-3cc0af8782b00fcc of Ironic 24.1.0.
+const reservedSince = states.Caracal
+
+// reservedWorkers returns how many workers agents and power syncs may not use.
+//
+// Source: _init_executors in ironic/conductor/base_manager.py.
+func (c *Config) reservedWorkers() int {
+	if c.Table.Series() < reservedSince {
+		return 0
+	}
+	return c.Workers * max(c.ReservedWorkers, 0) / 100
+}
+
+// workerPool is the conductor's worker pool. It allows one worker per node and at most limit workers, of which the
+// reserved ones are kept from spare work: heartbeats of agents, which may hang, and power syncs. It is safe for
+// concurrent use.
 type workerPool struct {
-	limit int
+	limit, reserved int
 
 	mu     sync.Mutex
 	busy   map[string]chan struct{} // by node UUID; the channel is closed when the work ends
@@ -23,8 +41,8 @@ type workerPool struct {
 	idle   chan struct{} // closed when no worker is busy after close
 }
 
-func newWorkerPool(limit int) *workerPool {
-	return &workerPool{limit: limit, busy: map[string]chan struct{}{}, idle: make(chan struct{})}
+func newWorkerPool(limit, reserved int) *workerPool {
+	return &workerPool{limit: limit, reserved: reserved, busy: map[string]chan struct{}{}, idle: make(chan struct{})}
 }
 
 // take reserves a worker for a node. If the node has a worker already, take waits until that worker
@@ -57,10 +75,15 @@ func (p *workerPool) take(ctx context.Context, id string) error {
 }
 
 // tryTake is take without waiting. It reports whether it has reserved a worker.
-func (p *workerPool) tryTake(id string) bool {
+func (p *workerPool) tryTake(id string) bool { return p.tryTakeOf(p.limit, id) }
+
+// tryTakeSpare is tryTake for spare work.
+func (p *workerPool) tryTakeSpare(id string) bool { return p.tryTakeOf(p.limit-p.reserved, id) }
+
+func (p *workerPool) tryTakeOf(limit int, id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, busy := p.busy[id]; busy || p.closed || len(p.busy) >= p.limit {
+	if _, busy := p.busy[id]; busy || p.closed || len(p.busy) >= limit {
 		return false
 	}
 	p.busy[id] = make(chan struct{})

@@ -12,7 +12,7 @@ import (
 )
 
 func TestAWorkerPoolHasOneWorkerForEachNodeAndNoMoreThanItsLimit(t *testing.T) {
-	p := newWorkerPool(2)
+	p := newWorkerPool(2, 0)
 	require.NoError(t, p.take(t.Context(), "a"))
 	require.False(t, p.tryTake("a"), "a worker is busy with it")
 	require.True(t, p.tryTake("b"))
@@ -29,7 +29,7 @@ func TestAWorkerPoolHasOneWorkerForEachNodeAndNoMoreThanItsLimit(t *testing.T) {
 
 func TestTakeWaitsForTheNodesWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newWorkerPool(1)
+		p := newWorkerPool(1, 0)
 		require.NoError(t, p.take(t.Context(), "a"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -46,7 +46,7 @@ func TestTakeWaitsForTheNodesWorker(t *testing.T) {
 }
 
 func TestAClosedWorkerPoolRefusesWork(t *testing.T) {
-	p := newWorkerPool(1)
+	p := newWorkerPool(1, 0)
 	p.close(time.Minute, func() { t.Error("no worker is busy") })
 	require.False(t, p.tryTake("a"))
 	err := p.take(t.Context(), "a")
@@ -64,7 +64,7 @@ func TestCloseWaitsForTheWorkAndStopsItAfterTheTimeout(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newWorkerPool(2)
+				p := newWorkerPool(2, 0)
 				stopped := make(chan struct{})
 				for _, id := range []string{"a", "b"} {
 					require.True(t, p.tryTake(id))

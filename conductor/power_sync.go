@@ -177,7 +177,7 @@ func (p powerRounds) store(ctx context.Context, n *Node, r, after powersync.Reco
 func (p powerRounds) force(
 	ctx context.Context, s *session, n *Node, held powersync.Record, a powersync.Action, past powersync.Failures,
 ) (powersync.Action, error) {
-	if !p.engine.pool.tryTake(n.UUID) {
+	if !p.engine.pool.tryTakeSpare(n.UUID) {
 		return powerAttempt(n.UUID, powersync.SkippedReservation, nil, past), nil
 	}
 	defer p.engine.pool.free(n.UUID)
