@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
@@ -58,7 +59,7 @@ func (b *rulebook) validate(hardware Hardware, n *Node) map[string]error {
 	}
 	d := b.description(n)
 	for kind := range d.Interfaces {
-		if kind != "vendor" && d.lacks(n, kind) {
+		if kind != "vendor" && d.lacks(n, kind) && !errors.Is(all[kind], Unsupported) {
 			all[kind] = unsupported(n, kind)
 		}
 	}

@@ -20,11 +20,15 @@ func (networkBoot) Name() string { return "pxe" }
 func (networkBoot) Properties() map[string]string {
 	return map[string]string{persistenceKey: persistenceText}
 }
-func (networkBoot) Validate(Node) error            { return nil }
-func (networkBoot) Serves(Node) bool               { return false }
-func (networkBoot) ServesAgent(Node) (bool, error) { return false, nil }
+func (networkBoot) Validate(n Node) error { return info{n.Node}.checkUnused(usedByNetwork) }
+func (networkBoot) Serves(Node) bool      { return false }
 
-func (networkBoot) PrepareRamdisk(ctx context.Context, t Task, _ map[string]string) error {
+func (b networkBoot) ServesAgent(n Node) (bool, error) { return false, b.Validate(n) }
+
+func (b networkBoot) PrepareRamdisk(ctx context.Context, t Task, _ map[string]string) error {
+	if err := b.Validate(t.Node()); err != nil {
+		return err
+	}
 	return bootFrom(ctx, t, "pxe", false)
 }
 

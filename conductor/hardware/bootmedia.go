@@ -36,8 +36,9 @@ func (mediaBoot) Properties() map[string]string {
 		"rescue_iso": "With virtual media: as deploy_iso, for a rescue.",
 		"bootloader": "With virtual media: URL of the image of an EFI system partition with a boot loader. " +
 			"Required with deploy_kernel, except in BIOS mode.",
-		"config_via_removable": "Whether the agent's configuration is on another medium. Only false, the default.",
-		"external_http_url":    "Not supported.",
+		"config_via_removable":      "Whether the agent's configuration is on another medium. Only false, the default.",
+		"external_http_url":         "Not supported.",
+		"vmedia_transport_protocol": "How the BMC loads images. Only HTTP, the default.",
 	})
 	return properties
 }
@@ -45,6 +46,9 @@ func (mediaBoot) Properties() map[string]string {
 func (mediaBoot) Serves(Node) bool { return true }
 
 func (b mediaBoot) Validate(n Node) error {
+	if err := (info{n.Node}).checkUnused(usedByMedia); err != nil {
+		return err
+	}
 	if n.Chosen.Deploy.BootsRamdisk() {
 		_, err := b.instanceMedium(n)
 		return err

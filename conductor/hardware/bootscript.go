@@ -47,6 +47,9 @@ func (scriptBoot) Properties() map[string]string {
 func (scriptBoot) Serves(n Node) bool { return n.Chosen.config.Images != nil }
 
 func (b scriptBoot) Validate(n Node) error {
+	if err := b.networkBoot.Validate(n); err != nil {
+		return err
+	}
 	if n.Chosen.Deploy.BootsRamdisk() {
 		_, err := b.instanceMedium(n)
 		return err
@@ -64,8 +67,8 @@ func (b scriptBoot) ServesAgent(n Node) (bool, error) {
 //
 // Source: parse_driver_info in ironic/common/pxe_utils.py.
 func (b scriptBoot) agentMedium(n Node) (m medium, err error) {
-	if !b.Serves(n) {
-		return medium{}, nil
+	if err := b.networkBoot.Validate(n); err != nil || !b.Serves(n) {
+		return medium{}, err
 	}
 	for _, mode := range agentModes(n) {
 		if err := (info{n.Node}).texts(map[string]*string{mode + "_kernel": &m.kernel, mode + "_ramdisk": &m.ramdisk}); err != nil {

@@ -12,6 +12,14 @@ import (
 // redfishFirmware is the firmware interface "redfish".
 type redfishFirmware struct{ *bmcs }
 
+// Validate implements [Interface].
+func (b redfishFirmware) Validate(n Node) error {
+	if err := b.bmcs.Validate(n); err != nil {
+		return err
+	}
+	return info{n.Node}.checkUnused(usedByFirmware)
+}
+
 // ReadFirmware implements [FirmwareReader]. It fails if the BMC reports no version at all; a
 // version that cannot be read is left out.
 //

@@ -225,7 +225,7 @@ func (b *Type) Validate(n *conductor.Node) map[string]error {
 	if err != nil {
 		return map[string]error{"power": err}
 	}
-	result := map[string]error{"console": None("console").Validate(node), "network": nil, "storage": nil}
+	result := map[string]error{"console": validateConsole(node), "network": nil, "storage": nil}
 	for _, kind := range kinds {
 		if kind.name != "vendor" { // as in Ironic
 			result[kind.name] = kind.chosen(node.Chosen).Validate(node)

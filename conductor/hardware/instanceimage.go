@@ -29,6 +29,7 @@ const downloadSource = "image_download_source"
 
 // agentTexts are the properties of the deploy interfaces that use the agent.
 var agentTexts = map[string]string{
+	"deploy_forces_oob_reboot": "Whether the BMC powers the machine off after a deployment, rather than the agent; false by default.",
 	downloadSource: "With direct: who downloads the image. With http the agent does. " +
 		"With local the service does, and serves it to the agent.",
 	"image_http_proxy":  "With direct: URL of the proxy through which the agent downloads images by HTTP.",

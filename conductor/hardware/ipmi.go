@@ -34,6 +34,7 @@ var ipmiProperties = map[string]string{
 	"ipmi_bridging":          "Bridging of requests. Only no, the default.",
 	"ipmi_hex_kg_key":        "Not supported: ipmitool takes the key in its arguments, where others see it.",
 	"ipmi_force_boot_device": "Whether the boot device is set again at each power on. Only false, the default.",
+	"ipmi_terminal_port":     "Not supported: there is no console.",
 	"ipmi_disable_boot_timeout": "Whether the BMC is asked to keep a boot device for longer than 60 s; true by default. " +
 		"Some BMCs refuse the request and need false.",
 }
@@ -59,24 +60,5 @@ func parseIPMI(i info) (bmc.Config, error) {
 		return c, err
 	}
 	c.KeepBootTimeout = !disable
-	return c, i.unsupportedIPMI()
-}
-
-// unsupportedIPMI refuses values that package bmc does not support.
-func (i info) unsupportedIPMI() error {
-	for _, key := range []struct{ key, why, value string }{
-		{"ipmi_protocol_version", "only IPMI 2.0 is supported", "2.0"},
-		{"ipmi_priv_level", "only ADMINISTRATOR is supported", "ADMINISTRATOR"},
-		{"ipmi_bridging", "bridging is not supported", "no"},
-		{"ipmi_hex_kg_key", "a key of the BMC's is not supported, since ipmitool takes it in its arguments", ""},
-	} {
-		if err := i.only(key.key, key.why, key.value); err != nil {
-			return err
-		}
-	}
-	force, err := i.boolean("ipmi_force_boot_device", false)
-	if err == nil && force {
-		err = i.invalid("ipmi_force_boot_device", "only false is supported")
-	}
-	return err
+	return c, i.checkUnused(usedByIPMI)
 }

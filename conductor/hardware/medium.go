@@ -36,13 +36,7 @@ type medium struct {
 // Source: _parse_driver_info in ironic/drivers/modules/redfish/boot.py.
 func (b mediaBoot) agentMedium(n Node) (m medium, err error) {
 	i := info{n.Node}
-	switch on, err := i.boolean("config_via_removable", false); {
-	case err != nil:
-		return m, err
-	case on:
-		return m, i.invalid("config_via_removable", "only false is supported")
-	}
-	if err := i.only("external_http_url", "it is not supported; the service has one address of images"); err != nil {
+	if err := i.checkUnused(usedByMedia); err != nil {
 		return m, err
 	}
 	for _, mode := range agentModes(n) {

@@ -52,6 +52,8 @@ var redfishProperties = map[string]string{
 		"which is basic if the BMC does not support sessions.",
 	"redfish_tls_minimum_version": "Lowest version of TLS. Only 1.2, the default.",
 	"redfish_tls_ciphers":         "Not supported.",
+	// Of Ironic's firmware interface, which shows all properties of redfish.
+	"firmware_update_unresponsive_bmc_wait": "Not supported.",
 }
 
 func parseRedfish(i info) (bmc.Config, error) {
@@ -80,10 +82,7 @@ func parseRedfish(i info) (bmc.Config, error) {
 			return c, i.invalid("redfish_auth_type", "%q is none of basic, session and auto", auth)
 		}
 	}
-	if err := i.only("redfish_tls_minimum_version", "only 1.2 is supported, which is the default", "1.2"); err != nil {
-		return c, err
-	}
-	if err := i.only("redfish_tls_ciphers", "it is not supported"); err != nil {
+	if err := i.checkUnused(usedByRedfish); err != nil {
 		return c, err
 	}
 	c.RootCAs, c.InsecureSkipTLSVerify, err = i.verifyCA("redfish_verify_ca")
