@@ -83,14 +83,6 @@ func raw(response string) bmctest.Effect {
 	})
 }
 
-// redirectTo answers 307 to another URL.
-func redirectTo(url string) bmctest.Effect {
-	return bmctest.Handle(fmt.Sprintf("redirectTo(%q)", url), func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", url)
-		w.WriteHeader(http.StatusTemporaryRedirect)
-	})
-}
-
 // setHeader sets a header of the proper answer.
 func setHeader(name, value string) bmctest.Effect {
 	return bmctest.Change(fmt.Sprintf("setHeader(%q, %q)", name, value), func(h http.Header, body []byte) []byte {

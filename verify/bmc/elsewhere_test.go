@@ -27,9 +27,7 @@ func TestABMCSendsNobodyToAnotherHost(t *testing.T) {
 	other.StartTLS()
 	defer other.Close()
 	link := map[string]any{"@odata.id": other.URL + "/redfish/v1/Systems/1", "target": other.URL}
-	redirect := bmctest.Handle("redirect", func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
-	})
+	redirect := bmctest.Redirect(http.StatusTemporaryRedirect, other.URL+"*")
 	for i, fault := range []bmctest.Fault{
 		{Do: redirect},
 		{On: systemPath, Do: redirect},

@@ -212,7 +212,7 @@ func TestEachFamilyHasABootModeAndSecureBoot(t *testing.T) {
 func TestEachFamilyIsBusyForAWhile(t *testing.T) {
 	for _, p := range bmctest.Profiles() {
 		t.Run(p.Name, func(t *testing.T) {
-			f := startFamily(t, p, func(c *bmctest.RedfishConfig) { c.Faults = p.Busy })
+			f := startFamily(t, p, func(c *bmctest.RedfishConfig) { c.Faults = p.Quirks })
 			f.power(states.PowerOff)
 			require.NoError(f, f.driver.InsertMedia(t.Context(), "node", "cdrom", image))
 			require.NoError(f, f.driver.SetBootDevice(t.Context(), "node", "cdrom", false))

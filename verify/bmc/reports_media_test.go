@@ -17,21 +17,9 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// withoutInserted leaves Inserted out of each slot, and some other properties.
-func withoutInserted(others ...string) bmctest.Effect {
-	return changeObject(fmt.Sprintf("withoutInserted(%q)", others), func(o map[string]any) {
-		if o["Inserted"] == nil {
-			return
-		}
-		for _, name := range append(others, "Inserted") {
-			delete(o, name)
-		}
-	})
-}
-
 func TestASlotWithoutInsertedIsKnownByItsImageOrConnection(t *testing.T) {
 	for _, others := range [][]string{nil, {"ConnectedVia"}, {"Image", "ImageName"}} {
-		d, server := vendorDriver(t, bmctest.Fault{Method: http.MethodGet, Do: withoutInserted(others...)})
+		d, server := vendorDriver(t, bmctest.Fault{Method: http.MethodGet, Do: bmctest.WithoutProperty(append(others, "Inserted")...)})
 		media := func() []bmc.VirtualMedia {
 			media, err := d.VirtualMedia(t.Context(), "node")
 			require.NoError(t, err, others)
@@ -70,7 +58,7 @@ func TestAnInsertedThatIsNullTellsNothing(t *testing.T) {
 func TestARefusedEjectOfASlotWithoutInsertedIsNoneIfItIsEmpty(t *testing.T) {
 	d, server := vendorDriver(t)
 	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
-	server.AddFault(bmctest.Fault{Method: http.MethodGet, Do: withoutInserted()})
+	server.AddFault(bmctest.Fault{Method: http.MethodGet, Do: bmctest.WithoutProperty("Inserted")})
 	server.AddFault(bmctest.Fault{On: ejectCD, Do: bmctest.Status(http.StatusInternalServerError)})
 	require.ErrorIs(t, d.EjectMedia(t.Context(), "node", "cdrom"), verify.Protocol, "the image is still there")
 	require.NoError(t, server.ClearFaults())

@@ -17,22 +17,6 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// meanwhile is a fault of resets: before each, the machine changes its power state by itself. The status is the answer,
-// 0 stands for none.
-func meanwhile(server *bmctest.Redfish, power string, status int) bmctest.Fault {
-	return bmctest.Fault{On: resetPath, Do: bmctest.Handle("meanwhile", func(w http.ResponseWriter, _ *http.Request) {
-		if err := server.SetPower("1", power); err != nil {
-			panic(err)
-		}
-		if status == 0 {
-			panic(http.ErrAbortHandler)
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		fmt.Fprint(w, `{"error": {"message": "the machine is not in the state for it"}}`)
-	})}
-}
-
 func TestARefusedOrUnansweredPowerRequestHasSucceededIfTheMachineIsInItsState(t *testing.T) {
 	for _, test := range []struct {
 		power       states.Power
@@ -66,7 +50,7 @@ func TestARefusedOrUnansweredPowerRequestHasSucceededIfTheMachineIsInItsState(t 
 			require.NoError(t, server.SetPower("1", test.before))
 			_, err := d.PowerState(t.Context(), "node")
 			require.NoError(t, err)
-			server.AddFault(meanwhile(server, test.now, test.status))
+			server.AddFault(bmctest.Fault{Do: bmctest.Meanwhile(test.now, test.status)})
 			err = d.SetPower(t.Context(), "node", test.power)
 			require.Equal(t, test.ok, err == nil, "%s: %v", name, err)
 			require.Equal(t, test.sent, count(server, "POST", resetPath), name)
@@ -92,7 +76,7 @@ func TestAnNMIIsSentOnce(t *testing.T) {
 	d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
 	_, err := d.PowerState(t.Context(), "node")
 	require.NoError(t, err)
-	server.AddFault(meanwhile(server, "On", 0))
+	server.AddFault(bmctest.Fault{Do: bmctest.Meanwhile("On", 0)})
 	require.Error(t, d.InjectNMI(t.Context(), "node"))
 	require.Equal(t, 1, count(server, "POST", resetPath))
 }
@@ -102,7 +86,7 @@ func TestRefusedCredentialsOfAPowerRequestAreNotSentAgain(t *testing.T) {
 	config := configOf(server)
 	config.Auth = "basic"
 	d := newDriver(t, 0, map[string]bmc.Config{"node": config})
-	server.AddFault(meanwhile(server, "Off", http.StatusUnauthorized))
+	server.AddFault(bmctest.Fault{Do: bmctest.Meanwhile("Off", http.StatusUnauthorized)})
 	require.ErrorIs(t, d.SetPower(t.Context(), "node", states.PowerOff), verify.Credentials)
 	requests := server.Requests()
 	require.Equal(t, resetPath, requests[len(requests)-1].Path, "no request follows")
@@ -111,8 +95,7 @@ func TestRefusedCredentialsOfAPowerRequestAreNotSentAgain(t *testing.T) {
 // An iDRAC 10 compares the If-Match of an action with another ETag than the system's.
 func TestOnlyAChangeOfTheResourceHasACondition(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.ETags = bmctest.WeakETags })
-	conditioned := func(r *http.Request) bool { return r.Header.Get("If-Match") != "" }
-	server.AddFault(bmctest.Fault{Method: http.MethodPost, If: conditioned, Do: bmctest.Status(http.StatusPreconditionFailed)})
+	server.AddFault(bmctest.Fault{Do: bmctest.RefuseActionIfMatch()})
 	d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
 	for _, power := range []states.Power{
 		states.PowerOff, states.PowerOn, states.PowerRebooting, states.PowerSoftRebooting, states.PowerSoftOff, states.PowerOn,
@@ -125,29 +108,12 @@ func TestOnlyAChangeOfTheResourceHasACondition(t *testing.T) {
 	require.NoError(t, d.ResetBIOS(t.Context(), "node"))
 }
 
-// typesIn makes the system list its reset types, or say where they are listed, or neither.
-func typesIn(server *bmctest.Redfish, place string, types ...string) {
-	const info = systemPath + "/ResetActionInfo"
-	reset := map[string]any{"target": resetPath}
-	switch place {
-	case "system":
-		reset["ResetType@Redfish.AllowableValues"] = types
-	case "info":
-		reset["@Redfish.ActionInfo"] = info
-		server.AddFault(bmctest.Fault{On: info, Do: bmctest.Handle("info", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"Id": "ResetActionInfo", "Parameters": [{"Name": "Other", "AllowableValues": ["x"]}, `+
-				`{"Name": "ResetType", "AllowableValues": ["%s"]}]}`, types[0])
-		})})
-	}
-	server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Property("Actions", map[string]any{"#ComputerSystem.Reset": reset})})
-}
-
 func TestAResetThatTheSystemLacksIsUnsupported(t *testing.T) {
-	for _, place := range []string{"system", "info", "refusal"} {
-		server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.ResetTypes = []string{"ForceOff"} })
-		typesIn(server, place, "ForceOff")
-		d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
+	for place, p := range map[string]bmctest.Profile{
+		"system": {}, "info": {ActionInfo: true}, "refusal": {Without: []string{"ResetType@Redfish.AllowableValues"}},
+	} {
+		p.ResetTypes = []string{"ForceOff"}
+		d, server := profileDriver(t, p)
 		for _, power := range []states.Power{states.PowerRebooting, states.PowerSoftRebooting, states.PowerSoftOff} {
 			err := d.SetPower(t.Context(), "node", power)
 			require.ErrorIs(t, err, verify.Unsupported, "%s: %v", place, power)

@@ -12,6 +12,7 @@ import (
 	"html"
 	"log"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -62,10 +63,10 @@ var tellers = map[string]func(text string) bmctest.Fault{
 		return bmctest.Fault{Do: raw(strings.Repeat("HTTP/1.1 199 "+text+"\r\n\r\n", 9))}
 	},
 	"a redirect": func(text string) bmctest.Fault {
-		return bmctest.Fault{Do: redirectTo("https://" + text + "/" + text)}
+		return bmctest.Fault{Do: bmctest.Redirect(http.StatusTemporaryRedirect, "https://"+text+"/"+text)}
 	},
 	"a redirect that fails": func(text string) bmctest.Fault {
-		return bmctest.Fault{On: systemPath, Do: redirectTo("/redfish/v1/Systems/" + text)}
+		return bmctest.Fault{On: systemPath, Do: bmctest.Redirect(http.StatusTemporaryRedirect, "/redfish/v1/Systems/"+text)}
 	},
 	"an error message": func(text string) bmctest.Fault {
 		message, _ := json.Marshal(map[string]any{"error": map[string]any{"message": text}})

@@ -51,13 +51,22 @@
 // since its machine boots:
 //
 //	hpe := bmctest.HPE()
-//	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{Profile: hpe, Faults: hpe.Busy})
+//	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{Profile: hpe, Faults: hpe.Quirks})
 //
 // Profiles lists all families, so that a test goes through them. The system has the ID that the profile says, and
 // Media("") is the image in the first slot that has one, whatever its ID is.
 //
+// [Quirks] lists what people report of BMCs, as faults with which a client should do its work, since Ironic does:
+//
+//	for _, quirk := range bmctest.Quirks() {
+//		bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{Faults: []bmctest.Fault{quirk}})
+//		// ... the client does what it does with any other BMC ...
+//		bmc.Close()
+//	}
+//
 // Handle and Change make new effects. Effects lists one of every kind, except those of single families, so that a test
-// can go through them; a client of BMCs should survive all of them, and BadCertificates:
+// can go through them; a client of BMCs should survive all of them, and BadCertificates. Effect.Fails says why it can
+// do its work with few of them alone:
 //
 //	for _, do := range bmctest.Effects() {
 //		bmc.AddFault(bmctest.Fault{Do: do})

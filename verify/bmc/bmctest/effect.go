@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,16 +22,20 @@ type Effect struct {
 	line  line            // other than lineTLS: the effect is on the port
 	spoil func(*exchange) // if line is lineTLS: handles the request
 
-	// refuse, if not nil, tells the answer to a request that is refused; spoil handles the others as if there were no
-	// effect.
-	refuse func(*call) (answer reply, refused bool)
+	fails string // see Fails
+
+	on     func(*call) bool                         // if not nil: the requests that have the effect
+	refuse func(*call) (answer reply, refused bool) // of an effect that refuses requests: the answer to one
 }
+
+// spares reports whether the effect is not on a request.
+func (e Effect) spares(c *call) bool { return e.on != nil && !e.on(c) }
 
 // String returns the effect's name in the form of a call, such as "HangAfter(120)", and "nothing" for the zero value.
 func (e Effect) String() string { return cmp.Or(e.name, "nothing") }
 
 // Effects lists one effect of each kind, some with several values, for tests that go through all of them, except the
-// effects of single families of BMCs, such as StaleMedia and WholeBoot, which a client should cope with. The following
+// effects of single families of BMCs, such as StaleMedia and WholeBoot, which [Quirks] has. The following
 // ones have no function that makes them:
 //
 //	Silent             connections are accepted and nothing is sent: no TLS handshake ends; affects the port, like Refuse
@@ -58,30 +63,48 @@ func (e Effect) String() string { return cmp.Or(e.name, "nothing") }
 //	BareLocation       a new session's ID alone as its Location
 //	NamelessSession    a new session whose ID is in no part of the answer
 //
-// A client can tolerate the Delay of 50 milliseconds, one with a long timeout also the Drip, and a careful one an odd
-// Location or the lack of a part that it does not need. With any other effect it should fail, or report an unknown
-// power state, in bounded time. Body, Members and Property of "Members" crash programs that rely on gofish 0.20.0
-// alone.
+// [Effect.Fails] says which a careful client can tolerate, and why not the others. Whatever the effect, a client should
+// end in bounded time, and report no success but a true one. Body, Members and Property of "Members" crash programs
+// that rely on gofish 0.20.0 alone.
 func Effects() []Effect {
-	return []Effect{
-		Refuse(), silent(), plainHTTP(),
-		HangAfter(0), HangAfter(20), HangAfter(400),
-		ResetAfter(0), ResetAfter(20), ResetAfter(400),
-		CloseAfter(0), CloseAfter(20), CloseAfter(400),
-		Delay(50 * time.Millisecond), drip(10 * time.Millisecond),
-		garbage(), malformedJSON(), truncatedJSON(), htmlPage(), endlessBody(),
-		Status(http.StatusUnauthorized), Status(http.StatusNotFound), Status(http.StatusInternalServerError),
-		lockedAccount(), unavailable(time.Second),
-		redirectLoop(), redirectTo("https://another-bmc.invalid/redfish/v1/"),
-		Property("PowerState", nil), Property("PowerState", 1), WithoutProperty("PowerState"),
-		jsonBody("null"), jsonBody("[]"), jsonBody(`"text"`), longBody(4 << 20), longError(http.StatusInternalServerError, 1<<20),
-		gzipBomb(1 << 30), raw("HTTP/1.1 200 OK\r\nA header without a colon\r\n\r\n{}"), echo(http.StatusInternalServerError),
-		manyMembers(1000), Property("Members", nil), Property("Members@odata.nextLink", ":%zz"),
-		Property("Members@odata.nextLink", "/redfish/v1/Systems?page=2"),
-		escapedLocation(), bareLocation(), withoutHeader("Location"), withoutBody(), withoutHeader("X-Auth-Token"),
-		namelessSession(),
-	}
+	return slices.Concat(
+		failing("there is no connection with TLS", Refuse(), silent(), plainHTTP()),
+		failing("there is no whole answer",
+			HangAfter(0), HangAfter(20), HangAfter(400),
+			ResetAfter(0), ResetAfter(20), ResetAfter(400),
+			CloseAfter(0), CloseAfter(20), CloseAfter(400)),
+		[]Effect{Delay(50 * time.Millisecond)},
+		failing("an answer takes longer than a request may", drip(10*time.Millisecond)),
+		failing("no answer is a resource",
+			garbage(), malformedJSON(), truncatedJSON(), htmlPage(), endlessBody(),
+			Status(http.StatusUnauthorized), Status(http.StatusNotFound), Status(http.StatusInternalServerError),
+			lockedAccount(), unavailable(time.Second),
+			redirectLoop(), redirectTo("https://another-bmc.invalid/redfish/v1/")),
+		failing("there is no power state", Property("PowerState", nil), Property("PowerState", 1), WithoutProperty("PowerState")),
+		failing("no answer is a resource",
+			jsonBody("null"), jsonBody("[]"), jsonBody(`"text"`), longBody(4<<20), longError(http.StatusInternalServerError, 1<<20),
+			gzipBomb(1<<30), raw("HTTP/1.1 200 OK\r\nA header without a colon\r\n\r\n{}"), echo(http.StatusInternalServerError)),
+		failing("the system is not found",
+			manyMembers(1000), Property("Members", nil), Property("Members@odata.nextLink", ":%zz")),
+		[]Effect{
+			Property("Members@odata.nextLink", "/redfish/v1/Systems?page=2"), escapedLocation(), bareLocation(), withoutHeader("Location"),
+		},
+		failing("no answer is a resource", withoutBody(), namelessSession()),
+		failing("the session has no token", withoutHeader("X-Auth-Token")),
+	)
 }
+
+// failing returns the effects with the reason why a client fails with them.
+func failing(why string, effects ...Effect) []Effect {
+	for i := range effects {
+		effects[i].fails = why
+	}
+	return effects
+}
+
+// Fails returns why every client fails with a BMC each of whose requests has the effect, if it is one of Effects. It
+// returns "" for those that a careful client can tolerate, and for all other effects.
+func (e Effect) Fails() string { return e.fails }
 
 // Refuse makes the BMC stop listening: connections are refused. On Linux the BMC keeps its port reserved.
 func Refuse() Effect { return Effect{name: "Refuse()", line: lineRefused} }
@@ -227,9 +250,13 @@ func Property(name string, value any) Effect {
 	return edit(fmt.Sprintf("Property(%q, %#v)", name, value), func(o object) { o[name] = value })
 }
 
-// WithoutProperty leaves a property out of the resource, at the top level of the body.
-func WithoutProperty(name string) Effect {
-	return edit(fmt.Sprintf("WithoutProperty(%q)", name), func(o object) { delete(o, name) })
+// WithoutProperty leaves properties out of the resource, at the top level of the body.
+func WithoutProperty(names ...string) Effect {
+	return edit(fmt.Sprintf("WithoutProperty(%s)", strings.Trim(fmt.Sprintf("%q", names), "[]")), func(o object) {
+		for _, name := range names {
+			delete(o, name)
+		}
+	})
 }
 
 // Handle answers a request with a handler of net/http in place of the BMC. The handler can read the request's body.

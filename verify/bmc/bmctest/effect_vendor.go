@@ -7,11 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
 )
 
-// The effects of this file occur in families of BMCs. Those that refuse some requests handle all others as if
-// there were no effect, so that a Fault without conditions will do.
+// The effects of this file occur in families of BMCs. Those that are on some requests alone are no effect on the others,
+// which a Fault does not count, so that one without conditions will do.
 
 // RefuseContinuous refuses a boot override that stays in force, and accepts one for the next boot.
 //
@@ -82,7 +83,7 @@ func RequireEjectBody() Effect {
 }
 
 // PoweringOff refuses to power a system on, with 409, as an iDRAC does that has just powered it off. With Fault.Times
-// it ends; the other requests that the Fault matches count, too.
+// it ends.
 //
 // Source: _set_power_state in ironic/drivers/modules/redfish/power.py.
 func PoweringOff() Effect {
@@ -91,7 +92,7 @@ func PoweringOff() Effect {
 		kind, _ := textOf(body["ResetType"])
 		return problem(http.StatusConflict, "Base.1.18.ActionParameterValueConflict",
 				"The value 'On' for the parameter ResetType conflicts with the state of the system.", "ResetType", "On"),
-			isAction(c, "ComputerSystem.Reset") && kind == "On"
+			isAction(c, resetAction) && kind == "On"
 	})
 }
 
@@ -105,6 +106,59 @@ func Busy(messageID string) Effect {
 	return refusal(fmt.Sprintf("Busy(%q)", messageID), func(c *call) (reply, bool) {
 		changes := c.Method == http.MethodPatch || c.Method == http.MethodPost && strings.Contains(c.URL.Path, "/Actions/")
 		return problem(http.StatusBadRequest, messageID, "The request cannot be carried out in the state that the system is in."), changes
+	})
+}
+
+// Ejecting refuses an InsertMedia, with 500, as a BMC does that has just ejected another image. With Fault.Times it ends.
+//
+// Source: _insert_vmedia_in_resource in ironic/drivers/modules/redfish/boot.py.
+func Ejecting() Effect {
+	return refusal("Ejecting()", func(c *call) (reply, bool) {
+		return problem(http.StatusInternalServerError, "Base.1.18.InternalError",
+			"The request failed due to an internal service error."), isAction(c, insertMedia)
+	})
+}
+
+// Meanwhile lets a machine change its power state by itself before a reset, to "On", "Off", "PoweringOn" or another
+// PowerState of Redfish. The reset is then refused with that status, or has no answer if it is 0.
+//
+// Source: set_power_state in ironic/drivers/modules/redfish/power.py.
+func Meanwhile(power string, status int) Effect {
+	e := request(fmt.Sprintf("Meanwhile(%q, %d)", power, status), func(x *exchange) {
+		system := strings.TrimSuffix(cleanPath(x.call.URL.Path), "/"+resetPath)
+		_ = x.bmc.SetPower(path.Base(system), power) // without such a system there is no machine
+		if status == 0 {
+			x.reset()
+			return
+		}
+		x.send(problem(status, "Base.1.18.ActionNotSupported", "The machine is not in the state for it."))
+	})
+	e.on = func(c *call) bool { return isAction(c, resetAction) }
+	return e
+}
+
+// RefuseActionIfMatch refuses an action with If-Match, with 412, whatever its ETag.
+//
+// Source: Dell's iDRAC 10; pull request 510 of github.com/stmcginnis/gofish.
+func RefuseActionIfMatch() Effect {
+	return refusal("RefuseActionIfMatch()", func(c *call) (reply, bool) {
+		return problem(http.StatusPreconditionFailed, "Base.1.18.PreconditionFailed",
+				"The ETag supplied did not match the ETag required to change this resource."),
+			c.Method == http.MethodPost && c.Header.Get("If-Match") != ""
+	})
+}
+
+// Redirect answers with that status and a Location, in which "*" stands for the path of the request. A service that
+// appends a slash has the Location "*/": a request whose path ends in a slash is then not redirected.
+//
+// Source: Supermicro's older BMCs redirect the log-in; pull request 187 of github.com/bb-Ricardo/check_redfish.
+func Redirect(status int, location string) Effect {
+	return refusal(fmt.Sprintf("Redirect(%d, %q)", status, location), func(c *call) (reply, bool) {
+		p := newReply(status, "", nil)
+		if to := strings.ReplaceAll(location, "*", c.URL.EscapedPath()); to != "" {
+			p.header.Set("Location", to)
+		}
+		return p, !strings.HasSuffix(location, "*/") || !strings.HasSuffix(c.URL.Path, "/")
 	})
 }
 
@@ -148,29 +202,43 @@ func WeakenedETag() Effect {
 //
 // Source: _insert_vmedia_in_resource in ironic/drivers/modules/redfish/boot.py.
 func StaleMedia(image string) Effect {
-	return edit(fmt.Sprintf("StaleMedia(%q)", image), func(o object) {
-		if _, isSlot := o["Inserted"]; isSlot {
-			o["Inserted"], o["Image"] = true, image
-		}
-	})
+	return ofSlots(fmt.Sprintf("StaleMedia(%q)", image), func(o object) { o["Inserted"], o["Image"] = true, image })
+}
+
+// EmptyInserted shows each empty slot of virtual media as inserted, and says that nothing is connected.
+//
+// Source: Supermicro's X12 and H13; pull request 7470 of github.com/ansible-collections/community.general.
+func EmptyInserted() Effect {
+	return ofSlots("EmptyInserted()", func(o object) { o["Inserted"] = true })
+}
+
+// ofSlots changes the slots of virtual media that are read.
+func ofSlots(name string, change func(object)) Effect {
+	e := edit(name, change)
+	e.on = func(c *call) bool {
+		return isRead(c.Method) && path.Base(path.Dir(cleanPath(c.URL.Path))) == path.Base(mediaBelow)
+	}
+	return e
 }
 
 // Names of actions.
 const (
 	insertMedia = "VirtualMedia.InsertMedia"
 	ejectMedia  = "VirtualMedia.EjectMedia"
+	resetAction = "ComputerSystem.Reset"
 )
 
 // refusal makes an effect of a function that tells the answer to a request that is refused.
 func refusal(name string, refuse func(*call) (answer reply, refused bool)) Effect {
 	e := request(name, func(x *exchange) {
-		if answer, refused := refuse(x.call); refused {
-			x.send(answer)
-			return
-		}
-		x.send(x.answer())
+		answer, _ := refuse(x.call) // it is on no other request
+		x.send(answer)
 	})
 	e.refuse = refuse
+	e.on = func(c *call) bool {
+		_, refused := refuse(c)
+		return refused
+	}
 	return e
 }
 

@@ -164,7 +164,7 @@ func ExampleChange() {
 // Some BMCs refuse to power their machine on for a while, so that a client has to ask again.
 func ExampleProfile() {
 	for _, p := range bmctest.Profiles() {
-		bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{Profile: p, Faults: p.Busy})
+		bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{Profile: p, Faults: p.Quirks})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func ExampleProfile() {
 		bmc.Close()
 	}
 	// Output:
-	// dell [409 409 409 204]
+	// dell [409 409 204]
 	// hpe [400 400 204]
 	// lenovo [204]
 	// supermicro [204]

@@ -5,7 +5,7 @@ package bmctest
 import "net/http"
 
 // Fault selects requests to a Redfish BMC that fail, and how they fail. Its conditions must all hold; a Fault without
-// conditions matches every request.
+// conditions matches every request, or those that its effect refuses.
 type Fault struct {
 	On     string // path of the request, such as "/redfish/v1/Systems/1"; any if empty
 	Method string // method of the request, such as "GET"; any if empty
@@ -25,12 +25,12 @@ type activeFault struct {
 }
 
 // meets reports whether the fault affects this request, and counts matching requests.
-func (f *activeFault) meets(r *http.Request) bool {
-	if f.On != "" && cleanPath(f.On) != cleanPath(r.URL.Path) || f.Method != "" && f.Method != r.Method {
+func (f *activeFault) meets(c *call) bool {
+	if f.On != "" && cleanPath(f.On) != cleanPath(c.URL.Path) || f.Method != "" && f.Method != c.Method || f.Do.spares(c) {
 		return false
 	}
 	f.seen++
-	return f.seen > f.Skip && (f.Times == 0 || f.seen <= f.Skip+f.Times) && (f.If == nil || f.If(r))
+	return f.seen > f.Skip && (f.Times == 0 || f.seen <= f.Skip+f.Times) && (f.If == nil || f.If(c.Request))
 }
 
 // AddFault adds a fault to the BMC's. If several match a request, the first added takes effect.
@@ -58,11 +58,11 @@ func (b *Redfish) ClearFaults() error {
 }
 
 // fault returns the effect of the first fault that matches the request, nil if none does.
-func (b *Redfish) fault(r *http.Request) func(*exchange) {
+func (b *Redfish) fault(c *call) func(*exchange) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, f := range b.faults {
-		if !f.meets(r) {
+		if !f.meets(c) {
 			continue
 		}
 		if f.Do.line != lineTLS {

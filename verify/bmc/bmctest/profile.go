@@ -53,6 +53,8 @@ type Profile struct {
 	BootInSettings bool
 	// ResetTypes are the accepted values of ResetType; if nil, the values of this package.
 	ResetTypes []string
+	// ActionInfo lists the reset types in a resource of their own, which the system links, in place of the system.
+	ActionInfo bool
 
 	BIOS         string // last element of the path of the BIOS settings; "Bios" if empty
 	BIOSSettings string // the same of their settings object; "Settings" if empty
@@ -74,11 +76,12 @@ type Profile struct {
 	Missing []string
 
 	// Refusals are effects that refuse some requests for good: RefuseContinuous, WholeBoot, RequireParameters,
-	// RefuseParameters, RequireEjectBody and RequireIfMatch.
+	// RefuseParameters, RequireEjectBody, RefuseActionIfMatch and RequireIfMatch.
 	Refusals []Effect
-	// Busy are refusals that a client has to repeat, as by the BMC of a machine that boots, or that was just switched off.
-	// They are not in force until they are added to RedfishConfig.Faults, or by AddFault.
-	Busy []Fault
+	// Quirks are faults that occur at times or with some firmware, such as the refusals of a BMC whose machine boots, or
+	// was just switched off, which a client has to repeat. They are not in force until they are added to
+	// RedfishConfig.Faults, or by AddFault. [Quirks] has those of all families.
+	Quirks []Fault
 }
 
 // Slot is a slot of virtual media of a Profile.

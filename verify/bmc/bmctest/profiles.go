@@ -2,6 +2,8 @@
 
 package bmctest
 
+import "net/http"
+
 // Profiles lists the profiles of all families, for tests that go through them.
 func Profiles() []Profile {
 	return []Profile{Dell(), HPE(), Lenovo(), Supermicro(), Gigabyte(), ASRockRack(), NVIDIA(), DMTF()}
@@ -18,11 +20,12 @@ const (
 var anyMedia = []string{"CD", "DVD", "Floppy", "USBStick"}
 
 // Dell is an iDRAC 9 with firmware 6. The system has slots of virtual media that the manager of earlier firmware had,
-// and the manager still has its own. The registry file has another name than the registry.
+// and the manager still has its own. The registry file has another name than the registry. An iDRAC 10 refuses
+// actions with If-Match.
 //
-// Source: the Redfish service of a PowerEdge R750, recorded in github.com/NVIDIA/libredfish; for Busy _set_power_state
-// in ironic/drivers/modules/redfish/power.py, and check_retry_on_exception in sushy/connector.py; for the version
-// _validate_vendor in ironic/drivers/modules/redfish/boot.py.
+// Source: the Redfish service of a PowerEdge R750, recorded in github.com/NVIDIA/libredfish; for the quirks
+// _set_power_state in ironic/drivers/modules/redfish/power.py, and check_retry_on_exception in sushy/connector.py; for
+// the version _validate_vendor in ironic/drivers/modules/redfish/boot.py; and those of the effects.
 func Dell() Profile {
 	return Profile{
 		Name: "dell", Manufacturer: "Dell Inc.", SystemID: "System.Embedded.1", ManagerID: "iDRAC.Embedded.1", BMCVersion: "6.10.30.00",
@@ -38,9 +41,11 @@ func Dell() Profile {
 			Attribute: "BiosAttributeRegistry.v1_0_3", File: "BiosAttributeRegistry.v1_0_0", Registry: "BiosAttributeRegistry1.0",
 		},
 		Without: []string{enabledValues, modeValues},
-		Busy: []Fault{
+		Quirks: []Fault{
 			{Method: "PATCH", Times: 1, Do: Busy("IDRAC.2.8.SYS518")},
-			{Method: "POST", Times: 3, Do: PoweringOff()},
+			{Times: 2, Do: PoweringOff()},
+			{Times: 2, Do: Ejecting()},
+			{Do: RefuseActionIfMatch()},
 		},
 	}
 }
@@ -48,7 +53,7 @@ func Dell() Profile {
 // HPE is an iLO 5. It wants a body in EjectMedia, and its ETags are weak.
 //
 // Source: the Redfish service of a ProLiant DL385 Gen10 Plus v2, recorded in github.com/NVIDIA/libredfish; eject_media
-// in sushy/resources/manager/virtual_media.py; for Busy HPE's iLO message registry, and check_retry_on_exception in
+// in sushy/resources/manager/virtual_media.py; for the quirks HPE's iLO message registry, and check_retry_on_exception in
 // sushy/connector.py.
 func HPE() Profile {
 	return Profile{
@@ -65,7 +70,7 @@ func HPE() Profile {
 		ETags:    WeakETags,
 		Without:  []string{enabledValues, modeValues, "LogicalProcessorCount", "CoreCount", "SupportedApplyTimes"},
 		Refusals: []Effect{RequireEjectBody()},
-		Busy: []Fault{
+		Quirks: []Fault{
 			{Method: "PATCH", Times: 2, Do: Busy("iLO.2.16.UnableToModifyDuringSystemPOST")},
 			{Method: "POST", Times: 2, Do: Busy("iLO.2.15.InvalidOperationForSystemState")},
 		},
@@ -98,11 +103,11 @@ func Lenovo() Profile {
 
 // Supermicro is an X13. The system links the slots of virtual media of the manager, which have EjectMedia while an
 // image is inserted only, and the machine finds a CD at "UsbCd" only. The four names of the BIOS attribute registry
-// differ, and its values have numbers as names.
+// differ, and its values have numbers as names. Older firmware redirects the log-in.
 //
 // Source: the Redfish service of a SYS-821GE, recorded in github.com/NVIDIA/libredfish; set_system_boot_options in
 // sushy/resources/system/system.py and insert_media in sushy/resources/manager/virtual_media.py, for X11 and X12; pull
-// request 406 of github.com/bmc-toolbox/bmclib for EjectMedia.
+// request 406 of github.com/bmc-toolbox/bmclib for EjectMedia; and those of the effects.
 func Supermicro() Profile {
 	return Profile{
 		Name: "supermicro", Manufacturer: "Supermicro", SystemID: "1", ManagerID: "1",
@@ -113,6 +118,7 @@ func Supermicro() Profile {
 		BootTargets:  []string{"None", "Pxe", "Floppy", "Cd", "Usb", "Hdd", "BiosSetup", "UsbCd", "UefiBootNext", "UefiHttp"},
 		CDTarget:     "UsbCd",
 		ResetTypes:   []string{"On", "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "Nmi", "PowerCycle"},
+		ActionInfo:   true,
 		BIOSSettings: "SD",
 		Registry: RegistryNames{
 			Attribute: "BiosAttributeRegistry.v1_0_0", File: "BiosAttributeRegistry", Registry: "BiosAttributeRegistry.1.0.0",
@@ -120,15 +126,20 @@ func Supermicro() Profile {
 		},
 		NumberedValues: true,
 		ETags:          BodyETags,
-		Without:        []string{enabledValues, modeValues, resetValues, "LogicalProcessorCount", "CoreCount", "SupportedApplyTimes"},
+		Without:        []string{enabledValues, modeValues, "LogicalProcessorCount", "CoreCount", "SupportedApplyTimes"},
 		Refusals:       []Effect{RefuseParameters("Inserted", "WriteProtected")},
+		Quirks: []Fault{
+			{On: sessionsPath, Method: "POST", Do: Redirect(http.StatusTemporaryRedirect, "*/")},
+			{Do: EmptyInserted()},
+		},
 	}
 }
 
 // Gigabyte has a BMC with firmware of AMI. Its slot of virtual media has no media types, and its BIOS settings have no
 // settings object.
 //
-// Source: the Redfish service of an H262-Z63, recorded in github.com/Cray-HPE/csm-redfish-interface-emulator.
+// Source: the Redfish service of an H262-Z63, recorded in github.com/Cray-HPE/csm-redfish-interface-emulator; for
+// RequireIfMatch pull request 6434 of github.com/ansible-collections/community.general.
 func Gigabyte() Profile {
 	return Profile{
 		Name: "gigabyte", Manufacturer: "GIGABYTE", SystemID: "Self", ManagerID: "Self",
@@ -138,10 +149,12 @@ func Gigabyte() Profile {
 			"RemoteDrive", "UefiBootNext",
 		},
 		ResetTypes:  []string{"GracefulShutdown", "ForceRestart", "ForceOff", "On"},
+		ActionInfo:  true,
 		BIOSInPlace: true,
 		Registry:    RegistryNames{Attribute: "BiosAttributeRegistry", Path: registriesPath + "/BiosAttributeRegistry.json"},
 		ETags:       WeakETags,
-		Without:     []string{"MediaTypes", resetValues, "LogicalProcessorCount", "CoreCount", "SupportedApplyTimes"},
+		Without:     []string{"MediaTypes", "LogicalProcessorCount", "CoreCount", "SupportedApplyTimes"},
+		Refusals:    []Effect{RequireIfMatch()},
 	}
 }
 
@@ -151,7 +164,7 @@ func Gigabyte() Profile {
 // Source: VENDORS_REQUIRING_FULL_BOOT_REQUEST in ironic/drivers/modules/redfish/management.py.
 func ASRockRack() Profile {
 	p := Gigabyte()
-	p.Name, p.Manufacturer, p.Refusals = "asrockrack", "ASRockRack", []Effect{WholeBoot()}
+	p.Name, p.Manufacturer, p.Refusals = "asrockrack", "ASRockRack", append(p.Refusals, WholeBoot())
 	return p
 }
 
@@ -172,6 +185,7 @@ func NVIDIA() Profile {
 		},
 		BootModes: []string{"UEFI"}, Settings: "SD", BootInSettings: true,
 		ResetTypes:   []string{"ForceOff", "ForceRestart", "GracefulShutdown", "On"},
+		ActionInfo:   true,
 		BIOSSettings: "SD",
 		Registry: RegistryNames{
 			Attribute: "BiosAttributeRegistry113.1.1.3", ID: "BiosAttributeRegistry113.en-US.1.1.3",
@@ -179,7 +193,7 @@ func NVIDIA() Profile {
 		},
 		ETags: BodyETags,
 		Without: []string{
-			"MediaTypes", "BootSourceOverrideMode", resetValues, "LogicalProcessorCount", "CoreCount", "InstructionSet", "MaxSpeedMHz",
+			"MediaTypes", "BootSourceOverrideMode", "LogicalProcessorCount", "CoreCount", "InstructionSet", "MaxSpeedMHz",
 			"SupportedApplyTimes",
 		},
 		Refusals: []Effect{RequireParameters("UserName", "Password")},

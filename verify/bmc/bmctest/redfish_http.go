@@ -39,7 +39,7 @@ func (b *Redfish) serveHTTP(w http.ResponseWriter, r *http.Request) {
 			"The supplied payload exceeds the maximum size supported by the service."))
 		return
 	}
-	if spoil := b.fault(r); spoil != nil {
+	if spoil := b.fault(x.call); spoil != nil {
 		spoil(x)
 		return
 	}

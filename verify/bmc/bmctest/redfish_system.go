@@ -99,6 +99,11 @@ func (b *Redfish) systemResource(id, below string) *resource {
 		return res
 	case resetPath:
 		return &resource{post: func(c *call) reply { return b.reset(s, c) }, owner: res}
+	case infoPath:
+		if !s.profile.ActionInfo {
+			return nil
+		}
+		return &resource{get: func() reply { return show(http.StatusOK, s.actionInfo()) }}
 	case "SecureBoot":
 		return &resource{get: func() reply { return show(http.StatusOK, s.secureBootObject()) }, patch: s.patchSecureBoot}
 	case s.profile.Settings:
@@ -150,14 +155,26 @@ func (s *system) object() object {
 	if s.profile.Settings != "" {
 		o["@Redfish.Settings"] = object{"@odata.type": "#Settings.v1_3_5.Settings", "SettingsObject": link(s.path() + "/" + s.profile.Settings)}
 	}
-	o["Actions"] = object{"#ComputerSystem.Reset": object{
-		"target":                            s.path() + "/" + resetPath,
-		"ResetType@Redfish.AllowableValues": s.profile.ResetTypes,
-	}}
+	reset := object{"target": s.path() + "/" + resetPath}
+	if s.profile.ActionInfo {
+		reset["@Redfish.ActionInfo"] = s.path() + "/" + infoPath
+	} else {
+		reset[resetValues] = s.profile.ResetTypes
+	}
+	o["Actions"] = object{"#" + resetAction: reset}
 	o["Links"] = object{
 		"Chassis":   links([]string{boxPath}),
 		"ManagedBy": links([]string{s.profile.managerPath()}),
 	}
+	return o
+}
+
+// actionInfo returns the description of the system's reset.
+func (s *system) actionInfo() object {
+	o := newResource(s.path()+"/"+infoPath, "ActionInfo.v1_4_2", "Reset Action Info")
+	o["Parameters"] = []object{{
+		"Name": "ResetType", "Required": true, "DataType": "String", "AllowableValues": s.profile.ResetTypes,
+	}}
 	return o
 }
 

@@ -19,7 +19,8 @@ const (
 	chassisPath        = rootPath + "/Chassis"
 	boxPath            = chassisPath + "/1"
 
-	resetPath = "Actions/ComputerSystem.Reset" // below a system
+	resetPath = "Actions/" + resetAction // below a system
+	infoPath  = "ResetActionInfo"        // below a system
 )
 
 var getOnly = []string{http.MethodGet}
