@@ -48,7 +48,14 @@ func (t *Task) StoreInspection(
 		if err := f.storePorts(ctx, n.UUID, pluginData, ports); err != nil {
 			return err
 		}
-		return t.storeRuled(ctx, inventory, pluginData, describe)
+		described := n.Clone()
+		describe(described)
+		r, err := t.applyRules(ctx, described, inventory, pluginData)
+		if err != nil {
+			return err
+		}
+		err = t.Update(ctx, func(n *Node) error { describe(n); r.change(n); return nil })
+		return cmp.Or(err, r.failure)
 	}
 	if t.Series() >= states.Bobcat {
 		if err := f.storeInventory(ctx, n.UUID, inventory, pluginData); err != nil {
@@ -79,18 +86,6 @@ func portsWith(macs []string) []*Port {
 		ports[i] = &Port{Address: mac}
 	}
 	return ports
-}
-
-// storeRuled stores the description of the node with what the inspection rules make of it.
-func (t *Task) storeRuled(ctx context.Context, inventory, pluginData map[string]any, describe func(*Node)) error {
-	n := t.Node().Clone()
-	describe(n)
-	r, err := t.applyRules(ctx, n, inventory, pluginData)
-	if err != nil {
-		return err
-	}
-	err = t.Update(ctx, func(n *Node) error { describe(n); r.change(n); return nil })
-	return cmp.Or(err, r.failure)
 }
 
 // storePorts creates and updates the ports that the hooks have made of inspection data.
