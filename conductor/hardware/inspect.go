@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,13 +55,13 @@ func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
 			return failure
 		}
 	}
-	inventory, err := asMap(found)
+	inventory, unread, err := b.inventory(ctx, t, found)
 	if err != nil {
 		return err
 	}
 	plugins := map[string]any{}
-	if incomplete != nil {
-		plugins["incomplete"] = incomplete.Error()
+	if unread := errors.Join(incomplete, unread); unread != nil {
+		plugins["incomplete"] = unread.Error()
 	}
 	var macs []string
 	for _, i := range found.Interfaces {
@@ -75,6 +76,27 @@ func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
 		n.Properties = inspectedProperties(t.Series(), n.Properties, found, incomplete == nil)
 	})
 	return cmp.Or(err, failure)
+}
+
+// pciSince is the first series with the PCI devices of a Redfish inspection.
+//
+// Source: ironic/drivers/modules/redfish/inspect.py of Ironic 34.0.0.
+const pciSince = states.Gazpacho
+
+// inventory returns an inventory as it is stored, with the PCI devices, and why some of these could not be read.
+func (b redfishInspect) inventory(ctx context.Context, t *conductor.Task, found bmc.Inventory) (_ map[string]any, unread, err error) {
+	stored := struct {
+		bmc.Inventory
+		PCIDevices []bmc.PCIDevice `json:"pci_devices,omitzero"`
+	}{Inventory: found}
+	if t.Series() >= pciSince {
+		unread = b.do(t.Node(), func() (err error) {
+			stored.PCIDevices, err = b.driver.PCIDevices(ctx, t.Node().UUID)
+			return err
+		})
+	}
+	object, err := asMap(stored)
+	return object, unread, errors.Join(err, ctx.Err())
 }
 
 // inspectedProperties returns the properties of a node after an inspection: memory_mb, text before

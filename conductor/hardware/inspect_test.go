@@ -95,6 +95,13 @@ func TestAnInspectionHasTheTypesOfItsSeries(t *testing.T) {
 			require.Equal(t, "map[architecture:x86_64 count:32 frequency:3200 model_name:bmctest 8-core]",
 				printed(inventory.Inventory["cpu"].(map[string]any)))
 			require.Len(t, inventory.Inventory["interfaces"], 3)
+			if series < states.Gazpacho {
+				require.NotContains(t, inventory.Inventory, "pci_devices")
+				return
+			}
+			require.Len(t, inventory.Inventory["pci_devices"], 2)
+			require.Equal(t, "map[class:NetworkController product_id:0x1015 revision:0x00 subsystem_id:0x0069 subsystem_vendor_id:0x15b3 vendor_id:0x15b3]",
+				printed(inventory.Inventory["pci_devices"].([]any)[1].(map[string]any)))
 		})
 	}
 }

@@ -77,6 +77,10 @@ var abilities = []struct {
 			cmp.Or(i.CPU.Architecture, "of an unknown architecture"),
 			len(i.Disks), len(i.Interfaces)), err
 	}},
+	{"PCI devices", func(ctx context.Context, d *bmc.Driver, t *tree) (string, error) {
+		found, err := d.PCIDevices(ctx, t.name)
+		return fmt.Sprintf("%d functions", len(found)), err
+	}},
 	{"BIOS", func(ctx context.Context, d *bmc.Driver, t *tree) (string, error) {
 		settings, err := d.BIOS(ctx, t.name)
 		if err != nil {

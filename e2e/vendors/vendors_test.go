@@ -82,6 +82,7 @@ func TestAFolderOfTreesIsServed(t *testing.T) {
 | boot from the network | yes | `+none+`
 | virtual CD | yes | `+none+`
 | inspection | 4096 MiB, 2 of an unknown architecture, 0 disks, 0 NICs | `+none+`
+| PCI devices | 0 functions | `+none+`
 | BIOS | no: the system has no BIOS settings | `+none+`
 | secure boot | no: the system has no secure boot | `+none+`
 | firmware | 1 versions | `+none+`

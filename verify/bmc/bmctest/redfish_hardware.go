@@ -20,7 +20,7 @@ const (
 	biosVersion  = "1.8.2"
 )
 
-// Hardware describes the parts of a system. The default for a number of 0 is a small server's. A negative number means
+// Hardware describes the parts of a system, which also has a network adapter and a storage controller as PCI devices. The default for a number of 0 is a small server's. A negative number means
 // that the system has none.
 type Hardware struct {
 	Processors int // processors with 8 cores and 16 threads each; 2 if 0
@@ -54,6 +54,7 @@ func (f fixedResources) addHardware(s *system, port int) {
 	f.addMembers(s.path()+"/Memory", "MemoryCollection", "Memory", s.dimms()...)
 	f.addMembers(s.path()+"/EthernetInterfaces", "EthernetInterfaceCollection", "Ethernet Interfaces", s.nics()...)
 	f.addStorage(s, port)
+	f.addPCI(s)
 }
 
 func (s *system) processors() (list []object) {

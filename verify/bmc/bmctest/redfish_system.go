@@ -141,6 +141,8 @@ func (s *system) object() object {
 	for _, name := range []string{"Processors", "Memory", "Storage", "EthernetInterfaces", "SecureBoot"} {
 		o[name] = link(s.path() + "/" + name)
 	}
+	o["PCIeDevices"] = links(s.pciPaths())
+	o["PCIeDevices@odata.count"] = len(s.pciPaths())
 	o["Bios"] = link(s.biosPath())
 	switch {
 	case s.profile.SharedSlots:

@@ -29,6 +29,8 @@ type (
 	Volume            = redfish.Volume
 	EthernetInterface = redfish.EthernetInterface
 	NetworkAdapter    = redfish.NetworkAdapter
+	PCIeDevice        = redfish.PCIeDevice
+	PCIeFunction      = redfish.PCIeFunction
 )
 
 // Parts of resources, and their words.

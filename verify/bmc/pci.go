@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
+)
+
+// PCIDevice is a function of a PCI device. Its JSON is that of an entry of pci_devices in the inventory that Ironic's
+// Redfish inspection stores, with the keys of Ironic's agent. A value that the BMC does not report is empty.
+//
+// Source: _extract_function_info in ironic/drivers/modules/redfish/inspect.py.
+type PCIDevice struct {
+	Class             string `json:"class,omitzero"` // Redfish's DeviceClass, such as "NetworkController"
+	ProductID         string `json:"product_id,omitzero"`
+	VendorID          string `json:"vendor_id,omitzero"`
+	SubsystemID       string `json:"subsystem_id,omitzero"`
+	SubsystemVendorID string `json:"subsystem_vendor_id,omitzero"`
+	Revision          string `json:"revision,omitzero"`
+}
+
+// PCIDevices reads the functions of the PCI devices of a node's machine over Redfish, with up to 1,000 requests in up to
+// 120 s, whatever the limits of the Config; none if the BMC does not report them. If some cannot be read, it returns the
+// others beside the error. Over IPMI the error is of the kind [verify.Unsupported].
+func (d *Driver) PCIDevices(ctx context.Context, id string) (all []PCIDevice, err error) {
+	err = d.redfish(ctx, longTime, id, "read the PCI devices", func(ctx context.Context, c *redfishConnection) error {
+		r, err := c.startReading(ctx)
+		if err != nil {
+			return err
+		}
+		all = nil
+		take := func(f *schemas.PCIeFunction, _ resource) {
+			found := PCIDevice{
+				Class: string(f.DeviceClass), ProductID: f.DeviceID, VendorID: f.VendorID,
+				SubsystemID: f.SubsystemID, SubsystemVendorID: f.SubsystemVendorID, Revision: f.RevisionID,
+			}
+			if found != (PCIDevice{}) {
+				all = append(all, found)
+			}
+		}
+		devices := r.resource.links("PCIeDevices")
+		slices.Sort(devices) // an iDRAC lists some twice
+		each(r, slices.Compact(devices), func(_ *schemas.PCIeDevice, device resource) {
+			if functions := device.link("PCIeFunctions"); functions != "" {
+				list(r, functions, take)
+				return
+			}
+			each(r, device.links("Links", "PCIeFunctions"), take) // the older schemas, before PCIeDevice 1.4
+		})
+		return r.err()
+	})
+	return all, err
+}
