@@ -21,8 +21,8 @@ const (
 	bootSettingInterval = 15 * time.Second
 )
 
-// bootSettingSince is the first series in which a change of the boot mode or of secure boot is awaited. Before, it takes
-// effect whenever the machine is reset.
+// bootSettingSince is the first series in which a change of the boot mode or of secure boot is awaited. Before, it
+// takes effect whenever the machine is reset.
 //
 // Source: the release note uefi-and-secureboot-waits-a783215327164e2c of Ironic 23.0.0.
 const bootSettingSince = states.Bobcat
@@ -61,7 +61,8 @@ func (b redfishManagement) await(ctx context.Context, n *conductor.Node, setting
 		case !passes(err):
 			return err
 		case !time.Now().Before(deadline):
-			return errors.Join(fmt.Errorf("timeout reached while waiting for %s of node %s to become %s, current is %s", setting, n.UUID, wanted, now), err)
+			late := fmt.Errorf("timeout reached while waiting for %s of node %s to become %s, current is %s", setting, n.UUID, wanted, now)
+			return errors.Join(late, err)
 		}
 	}
 }

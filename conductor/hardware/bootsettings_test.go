@@ -22,17 +22,20 @@ import (
 
 const secureBootPath = "/redfish/v1/Systems/1/SecureBoot"
 
-// atReset makes a BMC report secure boot as it was at the machine's last reset, as an iDRAC does, which applies a change
-// in a job during a boot.
-var atReset = bmctest.Fault{On: secureBootPath, Method: http.MethodGet, Do: bmctest.Change("atReset", func(_ http.Header, body []byte) []byte {
-	var o map[string]any
-	if json.Unmarshal(body, &o) != nil || o["SecureBootCurrentBoot"] == nil {
+// atReset makes a BMC report secure boot as it was at the machine's last reset, as an iDRAC does, which applies a
+// change in a job during a boot.
+var atReset = bmctest.Fault{
+	On: secureBootPath, Method: http.MethodGet,
+	Do: bmctest.Change("atReset", func(_ http.Header, body []byte) []byte {
+		var o map[string]any
+		if json.Unmarshal(body, &o) != nil || o["SecureBootCurrentBoot"] == nil {
+			return body
+		}
+		o["SecureBootEnable"] = o["SecureBootCurrentBoot"] == "Enabled"
+		body, _ = json.Marshal(o)
 		return body
-	}
-	o["SecureBootEnable"] = o["SecureBootCurrentBoot"] == "Enabled"
-	body, _ = json.Marshal(o)
-	return body
-})}
+	}),
+}
 
 // busySecureBoot is a BMC that has no secure boot while it configures something.
 func busySecureBoot(method string, skip, times int) bmctest.Fault {

@@ -34,7 +34,7 @@ type Config struct {
 	// VerifyCA is the path of a file or folder with the certificates of the authorities that are trusted for the nodes
 	// whose driver_info has no path in redfish_verify_ca; those of the operating system if empty ([redfish]verify_ca).
 	VerifyCA string
-	// Pause is the time until a request to a BMC by Redfish is sent again that has failed for the moment; 0 stands for 3 s.
+	// Pause is the time until a Redfish request is sent again that has failed for the moment; 0 stands for 3 s.
 	Pause time.Duration
 	// Log is told of each request to a BMC that fails for the moment and that is repeated; nil stands for none.
 	Log *slog.Logger

@@ -100,8 +100,8 @@ func TestAnInspectionHasTheTypesOfItsSeries(t *testing.T) {
 				return
 			}
 			require.Len(t, inventory.Inventory["pci_devices"], 2)
-			require.Equal(t, "map[class:NetworkController product_id:0x1015 revision:0x00 subsystem_id:0x0069 subsystem_vendor_id:0x15b3 vendor_id:0x15b3]",
-				printed(inventory.Inventory["pci_devices"].([]any)[1].(map[string]any)))
+			require.Equal(t, "map[class:NetworkController product_id:0x1015 revision:0x00 subsystem_id:0x0069 "+
+				"subsystem_vendor_id:0x15b3 vendor_id:0x15b3]", printed(inventory.Inventory["pci_devices"].([]any)[1].(map[string]any)))
 		})
 	}
 }

@@ -31,7 +31,8 @@ var ironicKeys = map[string]string{
 var unusedKeys = map[string]string{
 	"firmware_update_unresponsive_bmc_wait": "firmware", "ipmi_terminal_port": "console",
 	"vmedia_transport_protocol": "boot deploy", "config_via_removable": "boot deploy", "config_via_floppy": "boot deploy",
-	"external_http_url": "boot deploy", "redfish_deploy_iso": "boot deploy", "redfish_rescue_iso": "boot deploy", "pxe_template": "boot deploy",
+	"external_http_url": "boot deploy", "redfish_deploy_iso": "boot deploy", "redfish_rescue_iso": "boot deploy",
+	"pxe_template":                "boot deploy",
 	"redfish_tls_minimum_version": "power management", "redfish_tls_ciphers": "power management", "ipmi_hex_kg_key": "power management",
 	"ipmi_priv_level": "power management", "ipmi_bridging": "power management", "ipmi_protocol_version": "power management",
 	"ipmi_force_boot_device": "power management",

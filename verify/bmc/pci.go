@@ -22,9 +22,9 @@ type PCIDevice struct {
 	Revision          string `json:"revision,omitzero"`
 }
 
-// PCIDevices reads the functions of the PCI devices of a node's machine over Redfish, with up to 1,000 requests in up to
-// 120 s, whatever the limits of the Config; none if the BMC does not report them. If some cannot be read, it returns the
-// others beside the error. Over IPMI the error is of the kind [verify.Unsupported].
+// PCIDevices reads the functions of the PCI devices of a node's machine over Redfish, with up to 1,000 requests in up
+// to 120 s, whatever the limits of the Config; none if the BMC does not report them. If some cannot be read, it returns
+// the others beside the error. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) PCIDevices(ctx context.Context, id string) (all []PCIDevice, err error) {
 	err = d.redfish(ctx, longTime, id, "read the PCI devices", func(ctx context.Context, c *redfishConnection) error {
 		r, err := c.startReading(ctx)

@@ -61,7 +61,8 @@ func TestThePCIDevicesOfABMCThatReportsThemOtherwise(t *testing.T) {
 		"no values":    {only(bmctest.Fault{On: function, Do: changeObject("empty", empty)}), nil, nil},
 		"a class of another type": {only(bmctest.Fault{On: function, Do: bmctest.Property("DeviceClass", 7)}),
 			[]bmc.PCIDevice{{ProductID: "0x1015", VendorID: "0x15b3", SubsystemID: "0x0069", SubsystemVendorID: "0x15b3", Revision: "0x00"}}, nil},
-		"a function elsewhere": {only(bmctest.Fault{On: pciPath + "NIC", Do: bmctest.Property("PCIeFunctions", link("https://other.invalid/x"))}), nil, nil},
+		"a function elsewhere": {only(bmctest.Fault{On: pciPath + "NIC",
+			Do: bmctest.Property("PCIeFunctions", link("https://other.invalid/x"))}), nil, nil},
 		"one cannot be read": {[]bmctest.Fault{{On: pciPath + "HBA", Do: bmctest.Status(http.StatusInternalServerError)}},
 			[]bmc.PCIDevice{nic}, verify.Protocol},
 	} {

@@ -20,8 +20,8 @@ const (
 	biosVersion  = "1.8.2"
 )
 
-// Hardware describes the parts of a system, which also has a network adapter and a storage controller as PCI devices. The default for a number of 0 is a small server's. A negative number means
-// that the system has none.
+// Hardware describes the parts of a system. The default for a number of 0 is a small server's. A negative number means
+// that the system has none. Each system also has two PCI devices, a network adapter and a storage controller.
 type Hardware struct {
 	Processors int // processors with 8 cores and 16 threads each; 2 if 0
 	DIMMs      int // memory modules of 16 GiB each; 4 if 0

@@ -95,7 +95,7 @@ func TestTheSystemIsTheOneThatTheConfigSelects(t *testing.T) {
 		{of("/s", "", "left"), status(404), "", "GET /s/1: 404", 4},
 		{of("/s", "", "left"), nameless, "", `none of the BMC's systems has the name "left"`, 4},
 		{of("/s", "", "right"), status(401), "", "401", 2},
-		{of("/s", "", "right"), func(w http.ResponseWriter, _ *http.Request) { raw(w, "") }, "", "unexpected EOF", 11}, // to the limit of requests
+		{of("/s", "", "right"), func(w http.ResponseWriter, _ *http.Request) { raw(w, "") }, "", "unexpected EOF", 11}, // its limit
 		{of("/absent", "", ""), status(404), "", "GET /absent: 404", 1},
 	} {
 		s := start(t, systems(test.first))
