@@ -50,10 +50,11 @@ func TestARefusedResetTypeThatTheSystemListsIsNotUnsupported(t *testing.T) {
 		{listed: false, status: http.StatusBadRequest, want: verify.Unsupported},
 		{listed: false, status: http.StatusOK},
 	} {
-		d, server := vendorDriver(t)
+		var p bmctest.Profile
 		if !test.listed {
-			typesIn(server, "refusal")
+			p.Without = []string{"ResetType@Redfish.AllowableValues"}
 		}
+		d, server := profileDriver(t, p)
 		server.AddFault(bmctest.Fault{On: resetPath, Do: bmctest.Handle("answer", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(test.status)
@@ -78,7 +79,8 @@ func TestAPowerRequestThatWasNotSentHasFailed(t *testing.T) {
 	d, server := vendorDriver(t)
 	_, err := d.PowerState(t.Context(), "node")
 	require.NoError(t, err)
-	server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodGet, Times: 1, Do: bmctest.Status(http.StatusInternalServerError)})
+	// A read is repeated twice.
+	server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodGet, Times: 3, Do: bmctest.Status(http.StatusInternalServerError)})
 	require.ErrorIs(t, d.SetPower(t.Context(), "node", states.PowerOn), verify.Protocol, "though the machine is on")
 	require.Zero(t, count(server, "POST", resetPath))
 }
