@@ -112,3 +112,47 @@ func TestAWaitForSecureBootEndsWithItsContext(t *testing.T) {
 		require.Equal(t, 40*time.Second, time.Since(begun))
 	})
 }
+
+func TestATearDownWaitsForABMCThatHasNoSecureBootForTheMoment(t *testing.T) {
+	for _, method := range []string{http.MethodGet, http.MethodPatch} {
+		server := startRedfish(t)
+		s := start(t, hardware.Config{})
+		n := s.node(redfishMachine(server, t), withMedia(states.Available, "ramdisk", map[string]any{}, map[string]any{
+			"boot_iso": image, "capabilities": map[string]any{"secure_boot": "true"},
+		}))
+		n = s.request(n, "active")
+		require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+		server.AddFault(busySecureBoot(method, 0, 5))
+		n = s.request(n, "deleted")
+		require.Equal(t, states.Available, n.ProvisionState, n.LastError)
+		require.False(t, *n.SecureBoot)
+	}
+}
+
+// The BMC reports the boot mode of the last boot.
+func TestABootModeIsReadUntilItHasTakenEffect(t *testing.T) {
+	server := startRedfish(t)
+	require.NoError(t, server.SetPower("1", "On"))
+	booted := false
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset", If: func(*http.Request) bool {
+		booted = true
+		return false
+	}})
+	server.AddFault(bmctest.Fault{
+		On: "/redfish/v1/Systems/1", Method: http.MethodGet, Skip: 1, If: func(*http.Request) bool { return !booted },
+		Do: bmctest.Property("Boot", map[string]any{"BootSourceOverrideMode": "UEFI"}),
+	})
+	info := redfishInfo(t, server)
+	info["redfish_verify_ca"] = false
+	n := &conductor.Node{UUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", Driver: "redfish", DriverInfo: info}
+	synctest.Test(t, func(t *testing.T) {
+		b, err := hardware.NewRedfish(hardware.Config{Sessions: -1})
+		require.NoError(t, err)
+		begun := time.Now()
+		require.NoError(t, b.SetBootMode(t.Context(), n, "bios"))
+		require.Equal(t, 15*time.Second, time.Since(begun))
+		require.NoError(t, b.Close(context.Background()))
+	})
+	require.True(t, booted)
+	require.Equal(t, "On", server.Power("1"))
+}
