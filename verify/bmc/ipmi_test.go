@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -120,6 +121,20 @@ func TestManageOverIPMI(t *testing.T) {
 		require.Equal(t, want == states.Manageable, err == nil)
 		require.Equal(t, want == states.Manageable, node.Node().LastError == "")
 	}
+}
+
+func TestABMCWithTooManySessionsIsAskedAgain(t *testing.T) {
+	server := startIPMI(t)
+	config := bmc.Config{Host: server.Host, IPMIPort: server.Port, Protocol: "ipmi", CipherSuite: "3", User: user, Password: secret.New(password)}
+	server.RefuseSessions(3)
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		power, err := newVerifier(t, config).Verify(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, states.PowerOn, power)
+		require.Equal(t, 15*time.Second, time.Since(begun))
+	})
+	require.Zero(t, server.Logins().Failed)
 }
 
 func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {

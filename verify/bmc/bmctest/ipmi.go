@@ -142,6 +142,9 @@ func (b *IPMI) Restart(ctx context.Context) error {
 // Drop makes the network drop every packet from and to the BMC, until Drop(false).
 func (b *IPMI) Drop(all bool) { b.relay.drop.Store(all) }
 
+// RefuseSessions makes the BMC refuse the next n requests for a session, as one does that has too many of them.
+func (b *IPMI) RefuseSessions(n int) { b.relay.full.Store(int64(n)) }
+
 // Logins counts the login attempts since the start, across restarts: RAKP messages 1, without those that a client
 // repeats because it got no answer. A wrong password does not count as failed if the client, like ipmitool, detects it
 // first and aborts.

@@ -17,6 +17,7 @@ type relay struct {
 	front *net.UDPConn
 	addr  *net.UDPAddr
 	drop  atomic.Bool
+	full  atomic.Int64 // how many requests for a session are refused
 	alive sync.WaitGroup
 
 	mu     sync.Mutex
@@ -86,6 +87,11 @@ func (r *relay) forward() {
 		if r.drop.Load() {
 			continue
 		}
+		if kind, payload := sessionPayload(packet[:n]); kind == openRequest && len(payload) >= openRefusal && r.full.Load() > 0 {
+			r.full.Add(-1)
+			_, _ = r.front.WriteToUDPAddrPort(refuseSession(payload), client)
+			continue
+		}
 		if f := r.flow(client); f != nil {
 			r.note(f, packet[:n])
 			_, _ = f.server.Write(packet[:n])
@@ -136,11 +142,24 @@ func (r *relay) backward(f *flow, client netip.AddrPort) {
 
 // Payload types of RMCP+, IPMI 2.0 table 13-16.
 const (
-	rakp1 = 0x12
-	rakp2 = 0x13
-	rakp3 = 0x14
-	rakp4 = 0x15
+	openRequest = 0x10
+	openAnswer  = 0x11
+	rakp1       = 0x12
+	rakp2       = 0x13
+	rakp3       = 0x14
+	rakp4       = 0x15
 )
+
+// openRefusal is the length of the answer to a refused request for a session, IPMI 2.0 table 13-10.
+const openRefusal = 8
+
+// refuseSession returns the packet that answers a request for a session, as of a BMC that has too many.
+func refuseSession(request []byte) []byte {
+	const insufficient = 0x01 // IPMI 2.0 table 13-15
+	packet := []byte{0x06, 0x00, 0xff, 0x07, 0x06, openAnswer, 0, 0, 0, 0, 0, 0, 0, 0, openRefusal, 0}
+	packet = append(packet, request[0], insufficient, 0, 0)
+	return append(packet, request[4:openRefusal]...) // the client's ID of the session
+}
 
 // note updates the counts of logins if the packet begins or ends one.
 func (r *relay) note(f *flow, packet []byte) {
