@@ -5,6 +5,7 @@ package bmctest
 import (
 	"net/http"
 	"slices"
+	"time"
 )
 
 // Quirks lists faults with which a client should do its work, as Ironic does: what people report of BMCs, and the
@@ -22,6 +23,8 @@ func Quirks() []Fault {
 		{Do: WeakenedETag(), Method: http.MethodGet},
 		{Do: WrongETag(`W/"7"`), Method: http.MethodGet},
 		{Do: WrongETag(""), Method: http.MethodGet},
+		{Do: unavailable(time.Second), Method: http.MethodGet, Times: 5}, // as by check_retry_on_exception in sushy/connector.py
+		{Do: CloseAfter(0), Method: http.MethodGet, Skip: 5, Times: 5},   // as by _op of the same file
 	}
 	for _, p := range Profiles() {
 		for _, e := range p.Refusals {
