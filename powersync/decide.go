@@ -244,8 +244,8 @@ func DecideRecovery(r Record, reading Reading, f Failures) (Record, Action) {
 	return r, a
 }
 
-// The rules of a power request are used in this order: Accept, DecideRequest, Confirm for each request that the hardware
-// was sent, SecondForm if the hardware lacks the request, SettleRequest. [Syncer.Set] carries them out.
+// The rules of a power request are used in this order: Accept, DecideRequest, Confirm for each request to the
+// hardware, SecondForm if the hardware lacks the request, SettleRequest. [Syncer.Set] carries them out.
 
 // Accept decides about a request for a power state. It returns the record to store with
 // the caller's reservation: its target power state is set and its last error cleared.
@@ -294,9 +294,9 @@ func DecideRequest(power states.Power, reading Reading) (ask states.Power, err e
 }
 
 // Confirm returns the error of a request for a power state. If the hardware has refused the request, or its answer was
-// lost, Confirm reads the power state once: the request has succeeded if it is the wanted one, since machines also go off
-// by themselves. Nothing is read once the context has ended, after a restart, which a power state does not show, for
-// hardware that lacks the request, and after refused credentials, which are not sent again.
+// lost, Confirm reads the power state once: the request has succeeded if it is the wanted one, since machines also go
+// off by themselves. Nothing is read once the context has ended, after a restart, which a power state does not show,
+// for hardware that lacks the request, and after refused credentials, which are not sent again.
 func Confirm(ctx context.Context, power states.Power, err error, read func() Reading) error {
 	switch {
 	case err == nil || ctx.Err() != nil || power.Target() == states.NoPower || restarts(power),

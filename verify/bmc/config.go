@@ -94,9 +94,9 @@ type Config struct {
 	MaxRequests    int   // requests sent; 64
 	MaxMembers     int   // members read of the collection of systems; 256
 
-	// Timeout bounds one verification, or one call of a [Driver]; 0 stands for 30 s over Redfish, and for another 90 s over
-	// IPMI, since a BMC that cannot open a session at the moment is asked for up to a minute. Logging out of a BMC that
-	// has stopped answering may take another two seconds.
+	// Timeout bounds one verification, or one call of a [Driver]; 0 stands for 30 s over Redfish, and for another 90 s
+	// over IPMI, since a BMC that cannot open a session at the moment is asked for up to a minute. Logging out of a BMC
+	// that has stopped answering may take another two seconds.
 	Timeout time.Duration
 	// StepTimeout bounds each step of a verification: opening a session (the power
 	// interface), checking the boot device (the management interface), and reading the

@@ -45,7 +45,7 @@ type connection interface {
 	scrubber() *failure.Scrubber
 }
 
-// begin returns the context of a call, whose time is bounded by the limit or, if that is 0, by the limits of the Config.
+// begin returns the context of a call, whose time is bounded by the limit or, if that is 0, by those of the Config.
 func (c Config) begin(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if c.Log != nil {
 		ctx = context.WithValue(ctx, logKey{}, c.Log)
@@ -61,7 +61,7 @@ func (c Config) begin(ctx context.Context, limit time.Duration) (context.Context
 	}
 }
 
-// redfishEndKey is the key of the time at which the part of a call ends that is over Redfish, if it ends before the call.
+// redfishEndKey is the key of the time at which the part of a call over Redfish ends, if that is before the call's end.
 type redfishEndKey struct{}
 
 // open opens a connection over the configured protocol or, for "auto", over Redfish and

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// The effects of this file occur in families of BMCs. Those that are on some requests alone are no effect on the others,
-// which a Fault does not count, so that one without conditions will do.
+// The effects of this file occur in families of BMCs. A Fault of one that is on some requests alone counts no others,
+// so that a Fault without conditions will do.
 
 // RefuseContinuous refuses a boot override that stays in force, and accepts one for the next boot.
 //
@@ -109,7 +109,8 @@ func Busy(messageID string) Effect {
 	})
 }
 
-// Ejecting refuses an InsertMedia, with 500, as a BMC does that has just ejected another image. With Fault.Times it ends.
+// Ejecting refuses an InsertMedia, with 500, as a BMC does that has just ejected another image. With Fault.Times it
+// ends.
 //
 // Source: _insert_vmedia_in_resource in ironic/drivers/modules/redfish/boot.py.
 func Ejecting() Effect {

@@ -53,8 +53,8 @@ func Dell() Profile {
 // HPE is an iLO 5. It wants a body in EjectMedia, and its ETags are weak.
 //
 // Source: the Redfish service of a ProLiant DL385 Gen10 Plus v2, recorded in github.com/NVIDIA/libredfish; eject_media
-// in sushy/resources/manager/virtual_media.py; for the quirks HPE's iLO message registry, and check_retry_on_exception in
-// sushy/connector.py.
+// in sushy/resources/manager/virtual_media.py; for the quirks HPE's iLO message registry, and
+// check_retry_on_exception in sushy/connector.py.
 func HPE() Profile {
 	return Profile{
 		Name: "hpe", Manufacturer: "HPE", SystemID: "1", ManagerID: "1",
