@@ -22,7 +22,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
-	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/secret"
 )
@@ -34,8 +33,8 @@ var bmclibProviders = map[string]string{
 }
 
 // NewBMCLib returns the hardware type "bmclib", which manages machines by a provider of
-// github.com/bmc-toolbox/bmclib: their power, their boot device and, where the provider has them, their virtual media
-// and the versions of their firmware. It has no counterpart in Ironic. The error is a [*conductor.ConfigError].
+// github.com/bmc-toolbox/bmclib: their power, their boot device and, where the provider has them, the versions of their
+// firmware. It has no counterpart in Ironic. The error is a [*conductor.ConfigError].
 //
 // The provider is trusted, and so is the BMC: none of the guarantees of package bmc hold, except that errors have no
 // password, that a panic of the call's own goroutine is an error, and that certificates are verified. A provider may
@@ -43,8 +42,11 @@ var bmclibProviders = map[string]string{
 // change asks for a permission ([conductor.Permit]), and by HTTP so does each connection, of which every request has
 // its own; intel-amt has connections of its own, so that requests within one change do not ask.
 func NewBMCLib(c Config) (*Type, error) {
-	return newBMCLib(c, (&net.Dialer{Timeout: 10 * time.Second}).DialContext)
+	return newBMCLib(c, (&net.Dialer{Timeout: dialTimeout}).DialContext)
 }
+
+// dialTimeout bounds a connection of a provider that ignores the context.
+const dialTimeout = 10 * time.Second
 
 func newBMCLib(c Config, dial dialer) (*Type, error) {
 	b := anyBMC{cmp.Or(c.Timeout, 30*time.Second), dial}
@@ -192,14 +194,6 @@ func has[A any](ctx context.Context, b anyBMC, n *conductor.Node) (bool, error) 
 	}), nil
 }
 
-// provides refuses a function that the node's provider lacks, which is no A.
-func provides[A any](ctx context.Context, b anyBMC, n *conductor.Node, function string) error {
-	if has, err := has[A](ctx, b, n); has || err != nil {
-		return err
-	}
-	return &conductor.Error{Reason: conductor.Unsupported, Text: conductor.UnsupportedText(n.Driver, function)}
-}
-
 // bmclibPower is the power interface "bmclib".
 type bmclibPower struct{ anyBMC }
 
@@ -235,20 +229,9 @@ func (bmclibManagement) BootDevices(context.Context, *conductor.Node) ([]string,
 	return slices.Clone(bmclibDevices), nil
 }
 
-// BootDevice implements [Management]. Few providers can read it.
-func (b bmclibManagement) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
-	if err := provides[provider.BootDeviceOverrideGetter](ctx, b.anyBMC, n, "get_boot_device"); err != nil {
-		return "", false, err
-	}
-	_, err = b.call(ctx, n, func(ctx context.Context, c *bmclib.Client) (string, error) {
-		boot, err := c.GetBootDeviceOverride(ctx)
-		device, persistent = string(boot.Device), boot.IsPersistent
-		return "on", err
-	})
-	if device == "none" {
-		device = ""
-	}
-	return device, persistent, err
+// BootDevice implements [Management]: no provider can read it.
+func (bmclibManagement) BootDevice(_ context.Context, n *conductor.Node) (device string, persistent bool, err error) {
+	return "", false, &conductor.Error{Reason: conductor.Unsupported, Text: conductor.UnsupportedText(n.Driver, "get_boot_device")}
 }
 
 // SetBootDevice implements [Management].
@@ -261,37 +244,6 @@ func (b bmclibManagement) SetBootDevice(ctx context.Context, n *conductor.Node, 
 	})
 }
 
-// bmclibMedia maps the devices of virtual media to bmclib's kinds.
-var bmclibMedia = map[string]string{"cdrom": "CD", "floppy": "Floppy", "disk": "USBStick"}
-
-// VirtualMedia implements [MediaManager]: bmclib reads none.
-func (bmclibManagement) VirtualMedia(context.Context, *conductor.Node) ([]conductor.VirtualMedia, error) {
-	return nil, &verify.Error{Op: "virtual media", Kind: verify.Unsupported, Err: errors.New("bmclib does not read them")}
-}
-
-// AttachVirtualMedia implements [MediaManager].
-func (b bmclibManagement) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
-	if bmclibMedia[device] == "" {
-		return &conductor.Error{Reason: conductor.Invalid, Text: "Invalid virtual media device " + device + " specified."}
-	}
-	if err := provides[provider.VirtualMediaSetter](ctx, b.anyBMC, n, "virtual media"); err != nil {
-		return err
-	}
-	return b.change(ctx, n, func(ctx context.Context, c *bmclib.Client) (bool, error) {
-		return c.SetVirtualMedia(ctx, bmclibMedia[device], image)
-	})
-}
-
-// DetachVirtualMedia implements [MediaManager].
-func (b bmclibManagement) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
-	for _, device := range devices {
-		if err := b.AttachVirtualMedia(ctx, n, device, ""); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // bmclibFirmware is the firmware interface "bmclib".
 type bmclibFirmware struct{ anyBMC }
 
@@ -300,6 +252,19 @@ func (b bmclibFirmware) ReadFirmware(ctx context.Context, n *conductor.Node) (fo
 	if reads, err := has[provider.InventoryGetter](ctx, b.anyBMC, n); !reads {
 		return nil, err
 	}
+	_, err = b.call(ctx, n, func(ctx context.Context, c *bmclib.Client) (string, error) {
+		device, err := c.Inventory(ctx)
+		if err != nil {
+			return "", err
+		}
+		found = firmwareIn(device)
+		return "on", nil
+	})
+	return found, err
+}
+
+// firmwareIn returns the versions in an inventory.
+func firmwareIn(device *inventory.Device) (found []conductor.FirmwareComponent) {
 	add := func(name string, c inventory.Common) {
 		if c.Firmware != nil && c.Firmware.Installed != "" {
 			found = append(found, conductor.FirmwareComponent{
@@ -307,21 +272,14 @@ func (b bmclibFirmware) ReadFirmware(ctx context.Context, n *conductor.Node) (fo
 			})
 		}
 	}
-	_, err = b.call(ctx, n, func(ctx context.Context, c *bmclib.Client) (string, error) {
-		device, err := c.Inventory(ctx)
-		if err != nil {
-			return "", err
-		}
-		if device.BIOS != nil {
-			add("bios", device.BIOS.Common)
-		}
-		if device.BMC != nil {
-			add("bmc", device.BMC.Common)
-		}
-		for _, nic := range device.NICs {
-			add("nic:"+cmp.Or(nic.Serial, nic.ID), nic.Common)
-		}
-		return "on", nil
-	})
-	return found, err
+	if device.BIOS != nil {
+		add("bios", device.BIOS.Common)
+	}
+	if device.BMC != nil {
+		add("bmc", device.BMC.Common)
+	}
+	for _, nic := range device.NICs {
+		add("nic:"+cmp.Or(nic.Serial, nic.ID), nic.Common)
+	}
+	return found
 }

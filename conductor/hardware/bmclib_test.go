@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/bmc-toolbox/bmclib/v2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -111,14 +112,21 @@ func TestAProviderOfBMCLibManagesAMachine(t *testing.T) {
 	power, err := b.Verify(t.Context(), n)
 	require.NoError(t, err)
 	require.Equal(t, states.PowerOn, power)
-	require.ErrorIs(t, b.AttachVirtualMedia(t.Context(), n, "tape", "http://h/a"), conductor.Invalid)
-	require.ErrorIs(t, b.AttachVirtualMedia(t.Context(), n, "cdrom", "http://h/a"), conductor.Unsupported, "rpc has no virtual media")
+	require.ErrorIs(t, b.SetBootDevice(t.Context(), n, "tape", false), conductor.Invalid)
+	require.ErrorIs(t, b.AttachVirtualMedia(t.Context(), n, "cdrom", "http://h/a"), conductor.Unsupported, "bmclib's providers have none")
 	require.ErrorIs(t, b.DetachVirtualMedia(t.Context(), n, []string{"cdrom"}), conductor.Unsupported)
 	_, _, err = b.BootDevice(t.Context(), n)
 	require.ErrorIs(t, err, conductor.Unsupported)
 	_, err = b.VirtualMedia(t.Context(), n)
 	require.ErrorIs(t, err, conductor.Unsupported)
 
+	for done, want := range map[bool]string{true: "", false: "the provider has not done it"} {
+		err := hardware.ChangeByBMCLib(t.Context(), n, func(context.Context, *bmclib.Client) (bool, error) { return done, nil })
+		require.Equal(t, done, err == nil)
+		if !done {
+			require.ErrorContains(t, err, want)
+		}
+	}
 	s.refuse.Store(true)
 	err = b.SetPower(t.Context(), n, states.PowerOff)
 	require.ErrorContains(t, err, "no, ")

@@ -3,9 +3,12 @@
 package hardware
 
 import (
+	"bytes"
+	"log/slog"
 	"testing"
 	"time"
 
+	inventory "github.com/bmc-toolbox/common"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -107,5 +110,46 @@ func TestABIOSStepBootsTheAgentThatExecutesOtherSteps(t *testing.T) {
 		{conductor.Node{ProvisionState: states.Cleaning, CleanSteps: steps(true)}, true},
 	} {
 		require.Equal(t, test.want, needsAgent(made.on(&test.node)), "%v", test.node)
+	}
+}
+
+func TestTheFirmwareInAnInventoryIsThatWithAVersion(t *testing.T) {
+	common := func(serial, version string) inventory.Common {
+		return inventory.Common{Vendor: "v", Model: "m", Serial: serial, Firmware: &inventory.Firmware{Installed: version}}
+	}
+	require.Empty(t, firmwareIn(&inventory.Device{}))
+	require.Empty(t, firmwareIn(&inventory.Device{
+		BIOS: &inventory.BIOS{}, BMC: &inventory.BMC{Common: common("s", "")}, NICs: []*inventory.NIC{{ID: "NIC.1"}},
+	}))
+	found := firmwareIn(&inventory.Device{
+		BIOS: &inventory.BIOS{Common: common("b", "1")}, BMC: &inventory.BMC{Common: common("", "2")},
+		NICs: []*inventory.NIC{{ID: "NIC.1", Common: common("n", "3")}, {ID: "NIC.2", Common: common("", "4")}},
+	})
+	of := func(name, version, serial string) conductor.FirmwareComponent {
+		return conductor.FirmwareComponent{Component: name, CurrentVersion: version, Vendor: "v", Model: "m", SerialNumber: serial}
+	}
+	require.Equal(t, []conductor.FirmwareComponent{of("bios", "1", "b"), of("bmc", "2", ""), of("nic:n", "3", "n"), of("nic:NIC.2", "4", "")}, found)
+	require.Equal(t, 10*time.Second, dialTimeout)
+}
+
+func TestTheLogOfAVerificationNamesTheNode(t *testing.T) {
+	var log bytes.Buffer
+	b, err := NewRedfish(Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	require.NoError(t, err)
+	_, c, err := b.bmcs().verifier(&conductor.Node{UUID: "u-1", DriverInfo: map[string]any{
+		"redfish_address": "https://192.0.2.1", "redfish_username": "u", "redfish_password": "p",
+	}})
+	require.NoError(t, err)
+	c.Log.Info("a request is repeated")
+	require.Contains(t, log.String(), "node=u-1")
+}
+
+func TestTheParametersOfVirtualMediaAreListed(t *testing.T) {
+	properties := mediaBoot{}.Properties()
+	for name := range (scriptBoot{}).Properties() {
+		require.Contains(t, properties, name)
+	}
+	for _, name := range []string{"deploy_iso", "rescue_iso", "bootloader", "config_via_removable", "external_http_url"} {
+		require.Contains(t, properties, name)
 	}
 }

@@ -3,7 +3,11 @@
 package hardware
 
 import (
+	"context"
+	"net"
 	"time"
+
+	"github.com/bmc-toolbox/bmclib/v2"
 
 	"github.com/ironstate/ironstate/conductor"
 )
@@ -23,6 +27,11 @@ func (b *Type) on(n *conductor.Node) Node {
 		panic(err)
 	}
 	return node
+}
+
+// ChangeByBMCLib makes a change by the type "bmclib".
+func ChangeByBMCLib(ctx context.Context, n *conductor.Node, do func(context.Context, *bmclib.Client) (bool, error)) error {
+	return anyBMC{time.Minute, (&net.Dialer{}).DialContext}.change(ctx, n, do)
 }
 
 // NewBMCLibDialing returns the type "bmclib" whose connections to BMCs are opened by a function.
