@@ -120,6 +120,16 @@ func TestAnInstanceOfRamdiskBootsFromTheServedScriptUntilItIsDeleted(t *testing.
 	require.Error(t, err)
 }
 
+func TestAnInstanceOfRamdiskWhoseFilesCannotBeLoadedIsNotDeployed(t *testing.T) {
+	config, _, files := serveImages(t)
+	s := start(t, config)
+	n := s.scripted(machines["redfish"](t), withScript(states.Available, "ramdisk", nil, map[string]any{
+		"kernel": strings.TrimSuffix(files, "files/") + "images/none", "ramdisk": files + "r",
+	}))
+	n = s.request(n, "active")
+	require.Equal(t, states.DeployFail, n.ProvisionState, n.LastError)
+}
+
 func TestAScriptBootsTheISOImageOfAnInstance(t *testing.T) {
 	config, _, files := serveImages(t)
 	s := start(t, config)

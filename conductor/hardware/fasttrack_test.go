@@ -49,9 +49,15 @@ func TestByFastTrackOneBootOfTheAgentInspectsCleansAndDeploys(t *testing.T) {
 	require.Equal(t, "On", l.bmc.Power("1"))
 	require.Equal(t, 1, l.machine.Boots())
 
+	_, err := l.UpdateNode(t.Context(), l.n.UUID, func(n *conductor.Node) error {
+		n.Properties["vendor"], n.DriverInternalInfo = "Lenovo", map[string]any{"redfish_boot_device": "pxe"}
+		return nil
+	})
+	require.NoError(t, err)
 	l.ask(conductor.ProvisionRequest{Target: "active"})
 	n = l.until(states.Active, states.DeployFail)
 	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+	require.NotContains(t, n.DriverInternalInfo, "redfish_boot_device", "which nothing else has set since")
 	require.Equal(t, l.image[512:], l.disk()[512:len(l.image)], "the image is on the disk")
 	l.requireRuns("disk")
 	require.Equal(t, 2, l.machine.Boots(), "of the agent and of the instance")
