@@ -4,6 +4,7 @@ package hardware
 
 import (
 	"bytes"
+	"encoding/json"
 	"log/slog"
 	"testing"
 	"time"
@@ -152,4 +153,12 @@ func TestTheParametersOfVirtualMediaAreListed(t *testing.T) {
 	for _, name := range []string{"deploy_iso", "rescue_iso", "bootloader", "config_via_removable", "external_http_url"} {
 		require.Contains(t, properties, name)
 	}
+}
+
+func TestTheNumbersOfAnInventoryAreAsTheyWereRead(t *testing.T) {
+	object, err := asMap(map[string]any{"size": int64(1)<<60 + 1})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"size": json.Number("1152921504606846977")}, object)
+	_, err = asMap(func() {})
+	require.Error(t, err)
 }

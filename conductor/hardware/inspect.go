@@ -45,9 +45,11 @@ func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
 	if incomplete != nil && (ctx.Err() != nil || found.Memory.PhysicalMB == 0 && found.CPU.Count == 0) {
 		return incomplete
 	}
-	properties := inspectedProperties(t.Series(), t.Node().Properties, found, incomplete == nil)
+	properties := func(before map[string]any) map[string]any {
+		return inspectedProperties(t.Series(), before, found, incomplete == nil)
+	}
 	var failure error
-	if missing := missingProperties(t.Series(), properties, found); len(missing) > 0 {
+	if missing := missingProperties(t.Series(), properties(t.Node().Properties), found); len(missing) > 0 {
 		//lint:ignore ST1005 the text comes from inspect_hardware in ironic/drivers/modules/redfish/inspect.py
 		failure = fmt.Errorf("Failed to inspect hardware. Reason: Failed to discover the following properties: %s on node %s",
 			strings.Join(missing, ", "), t.Node().UUID)
@@ -73,7 +75,7 @@ func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
 		if found.Power != states.NoPower {
 			n.Power = found.Power
 		}
-		n.Properties = inspectedProperties(t.Series(), n.Properties, found, incomplete == nil)
+		n.Properties = properties(n.Properties)
 	})
 	return cmp.Or(err, failure)
 }

@@ -194,6 +194,7 @@ func TestAnInspectionThatFindsNothingFails(t *testing.T) {
 		found  string         // the properties that are stored nevertheless; empty for those before
 	}{
 		{states.Hibiscus, bmctest.Hardware{DIMMs: -1}, nil, "memory_mb", "map[capabilities:boot_mode:uefi cpu_arch:x86_64 local_gb:446]"},
+		{states.Flamingo, bmctest.Hardware{DIMMs: -1}, nil, "memory_mb", "map[capabilities:boot_mode:uefi cpu_arch:x86_64 local_gb:446]"},
 		{states.Hibiscus, bmctest.Hardware{Processors: -1}, nil, "", ""},
 		{states.Epoxy, bmctest.Hardware{Processors: -1}, nil, "cpu_arch", ""},
 		{states.Epoxy, bmctest.Hardware{Processors: -1}, map[string]any{"cpu_arch": "x86_64"}, "", ""},

@@ -72,7 +72,8 @@ func TestTheManagementOfARedfishMachine(t *testing.T) {
 		Do: bmctest.Status(http.StatusForbidden),
 	})
 	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(ctx, "cdrom", image, "http"))
-	require.Contains(t, lastError(), "Could not attach device cdrom to node "+n.UUID+": ")
+	require.Contains(t, lastError(), "Could not attach device cdrom to node "+n.UUID+": Redfish exception occurred. "+
+		"Error: Failed to insert virtual media of node "+n.UUID)
 	require.Empty(t, server.Media("CD"))
 }
 
