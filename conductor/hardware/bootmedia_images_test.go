@@ -18,6 +18,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
+	"github.com/ironstate/ironstate/states"
 )
 
 // serveImages serves a folder of images, and the files of a ramdisk.
@@ -79,4 +80,22 @@ func readISO(t *testing.T, image []byte) (contents map[string]string) {
 		return err
 	}))
 	return contents
+}
+
+func TestAReadyImageInTheFolderIsPublishedForTheBMC(t *testing.T) {
+	config, folder, _ := serveImages(t)
+	const content = "a ready image"
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "agent.iso"), []byte(content), 0o600))
+	server := startRedfish(t)
+	s := start(t, config)
+	n := s.node(redfishMachine(server, t),
+		withMedia(states.Available, "custom-agent", map[string]any{"deploy_iso": "file://" + folder + "/agent.iso"}, nil))
+	n = s.request(n, "active")
+	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
+	answer, err := newClient().Get(server.Media("CD"))
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	published, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.Equal(t, content, string(published))
 }

@@ -3,6 +3,7 @@
 package hardware_test
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -259,4 +260,19 @@ func TestAVerificationCachesBIOSSettingsAndFirmware(t *testing.T) {
 	require.Equal(t, states.Manageable, without.ProvisionState, without.LastError)
 	require.Empty(t, without.BIOSSettings)
 	require.Empty(t, without.Firmware)
+}
+
+func TestARefusalHasIronicsTextUnlessTheBMCLacksTheFunction(t *testing.T) {
+	for _, lacks := range []bool{false, true} {
+		server := startRedfish(t, func(c *bmctest.RedfishConfig) {
+			if lacks {
+				c.Profile.ResetTypes = []string{"On"}
+			}
+		})
+		server.AddFault(bmctest.Fault{On: resetPath, Do: bmctest.Status(http.StatusInternalServerError)})
+		n := &conductor.Node{UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server)}
+		err := newRedfish(t, hardware.Config{}).InjectNMI(t.Context(), n)
+		require.Equal(t, lacks, errors.Is(err, conductor.Unsupported))
+		require.Equal(t, !lacks, strings.Contains(err.Error(), "Redfish inject NMI failed for node 1. Error: "), "%v", err)
+	}
 }
