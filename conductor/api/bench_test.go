@@ -40,3 +40,8 @@ func BenchmarkRequests(b *testing.B) {
 		})
 	}
 }
+
+// dense is a list of about n bytes in JSON.
+func dense(part string, n int) string {
+	return "[" + strings.Repeat(part+",", n/(len(part)+1)-1) + part + "]"
+}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// With the race detector each call allocates more.
+//go:build !race
+
 package api_test
 
 import (
@@ -21,11 +24,6 @@ import (
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 )
-
-// dense is a list of about n bytes in JSON.
-func dense(part string, n int) string {
-	return "[" + strings.Repeat(part+",", n/(len(part)+1)-1) + part + "]"
-}
 
 // fullest is a value of about n bytes with as many small values as a body may have, and two long strings.
 func fullest(part string, n int) string {
