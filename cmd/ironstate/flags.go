@@ -3,6 +3,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"flag"
 	"io"
@@ -43,6 +44,7 @@ type options struct {
 	demo            int
 	users           users // nil for no authentication
 	tlsCert, tlsKey string
+	tlsLowest       uint16 // version
 	insecure        bool
 	shutdownTimeout time.Duration
 	otlp            string // the URL of the trace collector
@@ -87,6 +89,8 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 		"`file` of users with bcrypt hashes, as htpasswd -B writes it; clients then need HTTP Basic authentication")
 	flags.StringVar(&o.tlsCert, "tls-cert", "", "`file` of the server's certificate and its chain, in PEM")
 	flags.StringVar(&o.tlsKey, "tls-key", "", "`file` of the certificate's key, in PEM")
+	o.tlsLowest = tls.VersionTLS12
+	flags.Func("tls-minimum-version", "lowest `version` of TLS of clients and agents, 1.2 or 1.3; without it 1.2", o.setLowest)
 	flags.BoolVar(&o.insecure, "insecure-listen-without-auth-and-tls", false,
 		"listen beyond the loopback interface although everyone there can then send any request, or read passwords and the tokens of agents")
 	flags.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 5*time.Second, "`time` that work in flight may continue after SIGTERM")
@@ -151,6 +155,15 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 		}
 	}
 	return o, o.checkListen()
+}
+
+// setLowest parses the value of -tls-minimum-version.
+func (o *options) setLowest(value string) (err error) {
+	version, ok := map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}[value]
+	if o.tlsLowest = version; !ok {
+		err = errors.New("want 1.2 or 1.3")
+	}
+	return err
 }
 
 // checkListen refuses a non-loopback address without authentication and TLS, and for agents, which have no password,

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
@@ -93,6 +94,24 @@ func TestTheFlagsOfBMCsAreParsed(t *testing.T) {
 	require.ErrorContains(t, err, "-bmc-timeout is -1s: want 0 or more")
 	_, _, err = newHardware(&options{bmcs: bmcFlags{verifyCA: "/none"}}, nil, nil)
 	require.ErrorContains(t, err, "VerifyCA")
+}
+
+func TestClientsHaveTheLowestVersionOfTLSAtLeast(t *testing.T) {
+	certificate, key, pool := newCertificate(t)
+	for lowest, flags := range map[uint16][]string{
+		tls.VersionTLS12: nil, tls.VersionTLS13: {"-tls-minimum-version", "1.3"},
+	} {
+		s := serveHere(t, append(flags, "-demo", "0", "-tls-cert", certificate, "-tls-key", key)...)
+		for _, version := range []uint16{tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
+			c, err := tls.Dial("tcp", strings.TrimPrefix(s.url, "https://"), &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS10, MaxVersion: version})
+			require.Equal(t, version >= lowest, err == nil, "%x %v: %v", version, flags, err)
+			if err == nil {
+				require.NoError(t, c.Close())
+			}
+		}
+	}
+	_, err := parse([]string{"-tls-minimum-version", "1.1"}, io.Discard)
+	require.ErrorContains(t, err, "want 1.2 or 1.3")
 }
 
 func TestTheDefaultGroupIsParsed(t *testing.T) {

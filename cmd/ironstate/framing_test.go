@@ -131,7 +131,7 @@ func endHandshakes(t *testing.T, certificate, key string) {
 	l := newLimits(10, 10).around(p)
 	server := newServer(http.NotFoundHandler(), l, slog.New(slog.DiscardHandler))
 	served := make(chan error, 1)
-	go func() { served <- serveHTTP(server, l, certificate, key) }()
+	go func() { served <- serveHTTP(server, l, certificate, key, tls.VersionTLS12) }()
 	for i := range 5 {
 		p.dial(fmt.Sprintf("10.0.0.%d", i))
 	}
@@ -141,7 +141,7 @@ func endHandshakes(t *testing.T, certificate, key string) {
 	require.ErrorIs(t, <-served, http.ErrServerClosed)
 	synctest.Wait()
 	require.Zero(t, l.open, "each connection is closed")
-	require.Error(t, serveHTTP(server, newLimits(1, 1).around(newPipes()), certificate, "/absent"))
+	require.Error(t, serveHTTP(server, newLimits(1, 1).around(newPipes()), certificate, "/absent", tls.VersionTLS12))
 }
 
 func TestBothVersionsOfHTTPAreServedByTLS(t *testing.T) {
@@ -153,7 +153,7 @@ func TestBothVersionsOfHTTPAreServedByTLS(t *testing.T) {
 		fmt.Fprint(w, r.Proto, " ", r.TLS != nil && r.TLS.HandshakeComplete)
 	}), l, slog.New(slog.DiscardHandler))
 	served := make(chan error, 1)
-	go func() { served <- serveHTTP(server, l, certificate, key) }()
+	go func() { served <- serveHTTP(server, l, certificate, key, tls.VersionTLS12) }()
 	defer func() { require.NoError(t, server.Close()); <-served }()
 	for version, force := range map[string]bool{"HTTP/1.1": false, "HTTP/2.0": true} {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: force}

@@ -40,7 +40,7 @@ func resetRequests(t *testing.T, certificate, key string, pool *x509.CertPool) {
 	l := newLimits(maxConnections, maxAddressConnections).around(p)
 	server := newServer(handler, l, slog.New(slog.DiscardHandler))
 	served := make(chan error, 1)
-	go func() { served <- serveHTTP(server, l, certificate, key) }()
+	go func() { served <- serveHTTP(server, l, certificate, key, tls.VersionTLS12) }()
 	defer func() { require.NoError(t, server.Close()); <-served }()
 	defer close(release)
 

@@ -180,7 +180,7 @@ func (i *imageFlags) serve(
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := serveHTTP(web, connections, "", ""); !errors.Is(err, http.ErrServerClosed) {
+		if err := serveHTTP(web, connections, "", "", 0); !errors.Is(err, http.ErrServerClosed) {
 			log.Error("images are no longer served", "error", err)
 		}
 	}()

@@ -35,8 +35,8 @@ func newServer(handler http.Handler, l *listener, log *slog.Logger) *http.Server
 }
 
 // serveHTTP serves on a listener until the server is closed or something fails: with TLS if there are files of a
-// certificate and its key, else without.
-func serveHTTP(server *http.Server, l *listener, certificate, key string) error {
+// certificate and its key, else without. lowest is the lowest version of TLS.
+func serveHTTP(server *http.Server, l *listener, certificate, key string, lowest uint16) error {
 	if certificate == "" {
 		return server.Serve(plainListener{l})
 	}
@@ -46,7 +46,7 @@ func serveHTTP(server *http.Server, l *listener, certificate, key string) error 
 		return err
 	}
 	return server.Serve(newTLSListener(l, &tls.Config{
-		Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12,
+		Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}, MinVersion: lowest,
 	}))
 }
 
