@@ -157,10 +157,10 @@ func TestLaterSeriesCheckTheVersionElsewhere(t *testing.T) {
 		{states.Epoxy, "GET", "/v1/shards", "1.81", 404, true, "The API version does not allow shards"},
 		{states.Gazpacho, "GET", "/v1/events", "1.53", 404, false, `"description\":\"\"`},
 		{states.Hibiscus, "GET", "/v1/events", "1.53", 405, false, `"description\":\"\"`},
-		{states.Epoxy, "GET", "/", "1.0", 406, true, "Version 1.0 was requested"},
-		{states.Epoxy, "GET", "/v1", "1.0", 406, false, "Version 1.0 was requested"},
-		{states.Dalmatian, "GET", "/v1", "1.0", 406, true, "Version 1.0 was requested"},
-		{states.Dalmatian, "GET", "/", "1.0", 200, false, `"versions"`},
+		{states.Dalmatian, "GET", "/", "1.0", 406, true, "Version 1.0 was requested"},
+		{states.Dalmatian, "GET", "/v1", "1.0", 406, false, "Version 1.0 was requested"},
+		{states.Caracal, "GET", "/v1", "1.0", 406, true, "Version 1.0 was requested"},
+		{states.Caracal, "GET", "/", "1.0", 200, false, `"versions"`},
 	} {
 		a := start(t, c.series, api.Config{}).do(c.method, c.path, c.version, "")
 		require.Equal(t, c.status, a.status, "%v %s %s", c.series, c.method, c.path)

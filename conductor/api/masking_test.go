@@ -122,3 +122,19 @@ func TestAMaskedURLThatComesBackIsStoredAsItIsLikeEveryMaskedValue(t *testing.T)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"deploy_iso": maskedURL, "ipmi_password": "******"}, n.DriverInfo)
 }
+
+func TestPasswordsOfVolumeTargetsAreMasked(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	node := s.have(&conductor.Node{ProvisionState: states.Manageable, Power: states.PowerOff})
+	created := s.do("POST", "/v1/volume/targets", "latest", `{"node_uuid": "`+node+`", "volume_type": "iscsi", "volume_id": "v",
+		"boot_index": 0, "properties": {"auth_username": "u", "auth_password": "hunter2", "target_iqn": "i"}}`)
+	path := "/v1/volume/targets/" + created.must(http.StatusCreated)["uuid"].(string)
+	masked := map[string]any{"auth_username": "u", "auth_password": "******", "target_iqn": "i"}
+	for _, a := range []reply{
+		created, s.do("GET", path, "latest", ""), s.do("PATCH", path, "latest", `[{"op": "replace", "path": "/boot_index", "value": 1}]`),
+	} {
+		require.Equal(t, masked, a.json()["properties"], a.body)
+	}
+	require.Equal(t, []any{masked}, s.do("GET", "/v1/volume/targets?detail=true", "latest", "").values("targets", "properties"))
+}

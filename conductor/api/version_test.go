@@ -163,3 +163,12 @@ func TestTheSuffixJSONIsRemovedBelow191(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, s.do("GET", "/v1/nodes/a.json", "1.91", "").status)
 	require.Equal(t, "b.json", name("/v1/nodes/b.json", "1.91"))
 }
+
+func TestTheRootHasTheHeadersOfVersionsSince2024_2(t *testing.T) {
+	for series, want := range map[states.Series]string{states.Caracal: "", states.Dalmatian: "1.93", states.Latest(): "1.115"} {
+		header := start(t, series, api.Config{}).do("GET", "/", "latest", "").header
+		require.Equal(t, want, header.Get("X-OpenStack-Ironic-API-Version"), series)
+		require.Equal(t, want, header.Get("X-OpenStack-Ironic-API-Maximum-Version"), series)
+		require.Equal(t, want != "", header.Get("X-OpenStack-Ironic-API-Minimum-Version") == "1.1", series)
+	}
+}

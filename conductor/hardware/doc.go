@@ -48,8 +48,8 @@
 //     neither memory nor processors. If another part cannot be read, the plugin data says why, as
 //     "incomplete". None of them changes the machine.
 //   - An inspection with the inspect interface "agent" boots the ramdisk and waits until its agent sends
-//     its data to the API ([conductor.Conductor.ContinueInspection]). The machine is then powered off. An
-//     inspection that fails or is aborted leaves it on.
+//     its data to the API ([conductor.Conductor.ContinueInspection]). The machine is then powered off, also if the
+//     inspection fails or is aborted.
 //   - A power request sets the power state and waits until the machine has it.
 //   - A boot device is set by the BMC's boot override, and with it the boot mode in the
 //     capabilities of the instance or the node; over Redfish only if the BMC reports another

@@ -139,6 +139,19 @@ func TestAnInspectionWhoseMediumStaysInsertedFails(t *testing.T) {
 	require.Contains(t, n.LastError, "eject")
 }
 
+func TestAnInspectionWithUnusableDataEndsOff(t *testing.T) {
+	a := startAgents(t, func(c *agenttest.Config) {
+		c.Collect = func(data map[string]any) { data["error"] = "no disk" }
+	})
+	n := a.inspected("redfish-virtual-media")
+	require.Equal(t, states.InspectFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "no disk")
+	a.await(n, func(n *conductor.Node) bool { return n.CleanUp == nil && n.Reservation == "" })
+	require.Equal(t, "Off", a.server.Power("1"))
+	require.Empty(t, a.server.Media("CD"))
+	require.Empty(t, n.Agent.Token)
+}
+
 func TestAnAgentInspectsItsMachine(t *testing.T) {
 	for _, boot := range []string{"redfish-virtual-media", "ipxe"} {
 		t.Run(boot, func(t *testing.T) {

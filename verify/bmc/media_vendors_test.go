@@ -144,6 +144,19 @@ func TestASlotForDVDsAloneTakesACD(t *testing.T) {
 	require.Empty(t, server.Media("1"))
 }
 
+// Some iDRACs 10 boot from their first slot only.
+func TestTheFirstOfTwoSlotsIsUsed(t *testing.T) {
+	d, server := profileDriver(t, bmctest.Profile{
+		SystemSlots: []bmctest.Slot{{ID: "1", MediaTypes: []string{"CD", "DVD"}}, {ID: "2", MediaTypes: []string{"CD", "DVD"}}},
+	})
+	for range 2 {
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+		require.Equal(t, image, server.Media("1"))
+		require.Empty(t, server.Media("2"))
+		require.NoError(t, d.EjectMedia(t.Context(), "node"))
+	}
+}
+
 func TestSlotsOfTheSystemAndOfTheManagerAreUsed(t *testing.T) {
 	d, server := profileDriver(t, bmctest.Profile{
 		SystemSlots:  []bmctest.Slot{{ID: "1", MediaTypes: []string{"Floppy"}}},

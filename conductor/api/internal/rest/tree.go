@@ -28,11 +28,11 @@ func (t *Tree) Serve(r *Request, header http.Header) (Answer, error) {
 		return Answer{}, &fault.Fault{Status: http.StatusBadRequest, Bare: true}
 	}
 	path, isRoot := r.split()
-	if isRoot && r.Series < states.Epoxy {
+	if isRoot && r.Series < states.Dalmatian {
 		return t.Root(r)
 	}
 	if err := r.negotiate(header); err != nil {
-		if f := fault.Of(err); isRoot || path[0] == "" && r.Series < states.Epoxy { // Ironic negotiates the version of these after the routing
+		if f := fault.Of(err); isRoot || path[0] == "" && r.Series < states.Dalmatian { // Ironic negotiates the version of these after the routing
 			err = &fault.Fault{Status: f.Status, Text: f.Text}
 		}
 		return Answer{}, err

@@ -161,6 +161,7 @@ func TestAChangeHasTheConditionThatTheResourceIsAsItWasRead(t *testing.T) {
 	var match, body, kind, accept string
 	s := start(t, func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
+		require.NotContains(t, r.Header.Get("Accept-Encoding"), "identity", "some BMCs refuse it")
 		match, body, kind, accept = r.Header.Get("If-Match"), string(text), r.Header.Get("Content-Type"), r.Header.Get("Accept")
 		if r.URL.Path == "/tagged" {
 			w.Header().Set("ETag", `"7"`)
