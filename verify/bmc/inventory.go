@@ -63,11 +63,30 @@ type Disk struct {
 	Size int64  `json:"size"` // bytes
 }
 
-// StorageController is a Storage resource with its drives.
+// StorageController is a Storage resource with its controllers and drives.
 type StorageController struct {
-	ID     string  `json:"id"`
-	Name   string  `json:"name"`
-	Drives []Drive `json:"drives"`
+	ID          string       `json:"id"`
+	Name        string       `json:"name"`
+	Controllers []Controller `json:"storage_controllers"`
+	Drives      []Drive      `json:"drives"`
+}
+
+// Controller is a controller that a Storage resource contains.
+type Controller struct {
+	MemberID            string   `json:"member_id"`
+	Name                string   `json:"name"`
+	RAIDTypes           []string `json:"raid_types"`           // "RAID1"
+	SpeedGbps           float64  `json:"speed_gbps,omitzero"`  // of the interface to the drives
+	ControllerProtocols []string `json:"controller_protocols"` // to the controller: "PCIe"
+	DeviceProtocols     []string `json:"device_protocols"`     // to the drives: "SATA"
+	Status              Status   `json:"status,omitzero"`
+}
+
+// Status is the health and the state of a part, in Redfish's words: "OK", "Enabled".
+type Status struct {
+	Health       string `json:"health,omitzero"`
+	State        string `json:"state,omitzero"`
+	HealthRollup string `json:"health_rollup,omitzero"` // with all parts of it
 }
 
 // Drive is a drive of a storage controller.
@@ -80,6 +99,7 @@ type Drive struct {
 	Model        string `json:"model"`
 	Revision     string `json:"revision"`
 	Protocol     string `json:"protocol,omitzero"`
+	Status       Status `json:"status,omitzero"`
 }
 
 // Interface is an Ethernet interface. Its MAC address is in lower case.
@@ -217,7 +237,7 @@ func (r *reading) storage(i *Inventory) {
 		return i.Disks[len(i.Disks)-1]
 	}
 	list(r, r.resource.link("Storage"), func(s *schemas.Storage, found resource) {
-		c := StorageController{ID: s.ID, Name: s.Name, Drives: []Drive{}}
+		c := StorageController{ID: s.ID, Name: s.Name, Controllers: controllersOf(found), Drives: []Drive{}}
 		each(r, found.links("Drives"), func(d *schemas.Drive, _ resource) {
 			if d.Status.State == schemas.AbsentState {
 				return
@@ -225,6 +245,7 @@ func (r *reading) storage(i *Inventory) {
 			c.Drives = append(c.Drives, Drive{
 				Disk: disk(d.Name, d.CapacityBytes), ID: d.ID, MediaType: string(d.MediaType), SerialNumber: d.SerialNumber,
 				Manufacturer: d.Manufacturer, Model: d.Model, Revision: d.Revision, Protocol: string(d.Protocol),
+				Status: Status{string(d.Status.Health), string(d.Status.State), string(d.Status.HealthRollup)},
 			})
 		})
 		i.StorageControllers = append(i.StorageControllers, c)
@@ -240,6 +261,40 @@ func (r *reading) storage(i *Inventory) {
 		})
 	}
 	i.LocalGB = cmp.Or(localGB(volumes), localGB(drives))
+}
+
+// controllersOf returns the controllers that a Storage resource contains. A property of another type counts as absent.
+//
+// Source: _parse_storage_controller in ironic/drivers/modules/redfish/inspect.py.
+func controllersOf(storage resource) []Controller {
+	all := []Controller{}
+	list, _ := storage.at("StorageControllers").([]any)
+	for _, item := range list {
+		o, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		text := func(in map[string]any, name string) string { value, _ := in[name].(string); return value }
+		texts := func(name string) []string {
+			found := []string{}
+			values, _ := o[name].([]any)
+			for _, value := range values {
+				if word, ok := value.(string); ok {
+					found = append(found, word)
+				}
+			}
+			return found
+		}
+		number, _ := o["SpeedGbps"].(json.Number)
+		speed, _ := number.Float64()
+		status, _ := o["Status"].(map[string]any)
+		all = append(all, Controller{
+			MemberID: text(o, "MemberId"), Name: text(o, "Name"), RAIDTypes: texts("SupportedRAIDTypes"), SpeedGbps: max(0, speed),
+			ControllerProtocols: texts("SupportedControllerProtocols"), DeviceProtocols: texts("SupportedDeviceProtocols"),
+			Status: Status{text(status, "Health"), text(status, "State"), text(status, "HealthRollup")},
+		})
+	}
+	return all
 }
 
 // localGB returns the smallest of sizes of at least 4 GiB, in GiB and less 1, and 0 if there is none.

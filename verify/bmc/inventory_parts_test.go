@@ -110,3 +110,26 @@ func TestAnInterfaceHasAnEthernetAddress(t *testing.T) {
 		require.Equal(t, want, found.Interfaces, name)
 	}
 }
+
+func TestControllersOfAnotherTypeTellNothing(t *testing.T) {
+	controllers := []any{
+		map[string]any{
+			"MemberId": "0", "Name": "RAID", "SupportedRAIDTypes": []any{"RAID0", 7, "RAID1"}, "SpeedGbps": 12.5,
+			"SupportedControllerProtocols": []string{"PCIe"}, "SupportedDeviceProtocols": "SAS",
+			"Status": map[string]any{"Health": "Warning", "State": nil, "HealthRollup": "Critical"},
+		},
+		"no controller", nil, map[string]any{"MemberId": 7, "SpeedGbps": -1, "Status": "OK"},
+	}
+	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
+		c.Faults = []bmctest.Fault{{On: systemPath + "/Storage/1", Do: bmctest.Property("StorageControllers", controllers)}}
+	})
+	found, _ := inspected(t, server)
+	require.Len(t, found.StorageControllers, 1)
+	require.Equal(t, []bmc.Controller{
+		{
+			MemberID: "0", Name: "RAID", RAIDTypes: []string{"RAID0", "RAID1"}, SpeedGbps: 12.5, ControllerProtocols: []string{"PCIe"},
+			DeviceProtocols: []string{}, Status: bmc.Status{Health: "Warning", HealthRollup: "Critical"},
+		},
+		{RAIDTypes: []string{}, ControllerProtocols: []string{}, DeviceProtocols: []string{}},
+	}, found.StorageControllers[0].Controllers)
+}

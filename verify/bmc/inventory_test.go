@@ -38,18 +38,22 @@ func TestTheInventoryIsAsIronicWritesIt(t *testing.T) {
 	vendor := got.SystemVendor
 	require.NotEmpty(t, vendor.SerialNumber)
 	require.NotEmpty(t, vendor.SystemUUID)
-	require.NotEmpty(t, vendor.ProductName)
+	require.Equal(t, "bmctest", vendor.ProductName, "the model, and not the name of the system")
 	text, err := json.Marshal(got)
 	require.NoError(t, err)
 	require.JSONEq(t, `{
 		"memory": {"physical_mb": 65536},
 		"cpu": {"count": 32, "architecture": "x86_64", "model_name": "bmctest 8-core", "frequency": 3200},
 		"disks": [{"name": "Drive 1", "size": 480103981056}, {"name": "Drive 2", "size": 480103981056}],
-		"storage_controllers": [{"id": "1", "name": "Storage", "drives": [
+		"storage_controllers": [{"id": "1", "name": "Storage", "storage_controllers": [
+			{"member_id": "0", "name": "SATA Controller", "raid_types": [], "controller_protocols": [], "device_protocols": ["SATA"],
+				"status": {"health": "OK", "state": "Enabled"}}], "drives": [
 			{"id": "1", "name": "Drive 1", "size": 480103981056, "media_type": "SSD", "serial_number": "`+vendor.SerialNumber+`-D01",
-				"manufacturer": "ironstate", "model": "bmctest 480G", "revision": "1.0.3", "protocol": "SATA"},
+				"manufacturer": "ironstate", "model": "bmctest 480G", "revision": "1.0.3", "protocol": "SATA",
+				"status": {"health": "OK", "state": "Enabled"}},
 			{"id": "2", "name": "Drive 2", "size": 480103981056, "media_type": "SSD", "serial_number": "`+vendor.SerialNumber+`-D02",
-				"manufacturer": "ironstate", "model": "bmctest 480G", "revision": "1.0.3", "protocol": "SATA"}]}],
+				"manufacturer": "ironstate", "model": "bmctest 480G", "revision": "1.0.3", "protocol": "SATA",
+				"status": {"health": "OK", "state": "Enabled"}}]}],
 		"interfaces": [{"mac_address": "52:54:00:aa:bb:01", "name": "NIC1", "speed_mbps": 25000},
 			{"mac_address": "52:54:00:aa:bb:02", "name": "NIC2"}],
 		"system_vendor": {"product_name": "`+vendor.ProductName+`", "serial_number": "`+vendor.SerialNumber+`", "manufacturer": "ironstate",
