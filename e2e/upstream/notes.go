@@ -41,10 +41,12 @@ type note struct {
 	Reason              string // of refused and missing, the word of elsewhere
 }
 
-// places are the words of notes of the kind elsewhere: what the project does not replace.
+// places are the words of notes of the kind elsewhere: what the project does not replace. "agent" is Ironic's own agent,
+// "conversion" what the conductor does with copies of images, "drivers" are hardware types and interfaces of others, and
+// "TFTP" are the files of the operator's DHCP and TFTP servers.
 var places = []string{
-	"Cinder", "database", "docs", "drivers", "Glance", "inspector", "Keystone", "Neutron", "Nova", "notifications",
-	"packaging", "prelude", "Python", "RPC", "Swift", "tests",
+	"agent", "Cinder", "conversion", "database", "docs", "drivers", "Glance", "inspector", "Keystone", "Neutron", "Nova",
+	"notifications", "packaging", "prelude", "Python", "RPC", "Swift", "TFTP", "tests",
 }
 
 // project has what is particular to the notes of one project.
@@ -55,7 +57,8 @@ type project struct {
 	about string              // its name in texts
 }
 
-// sushyReleases are the last releases of sushy for each series, from the branches of its repository.
+// sushyReleases are the last releases of sushy for each series, from the branches of its repository; that of 2026.1 is the
+// last one of the clone from which the rows were made.
 var sushyReleases = map[string]string{
 	"2023.2": "4.5.2", "2024.1": "5.0.1", "2024.2": "5.2.1", "2025.1": "5.5.0", "2025.2": "5.7.1", "2026.1": "5.8.0",
 }
@@ -218,20 +221,33 @@ const (
 	tableHead = "<!-- e2e/upstream -missing writes the table that follows -->\n\n"
 )
 
-// missingTable returns the table of the rows of the kind missing, for operators.
+// missingTable returns the table of the rows of the kind missing, for operators: one line for each reason.
 func missingTable() (string, error) {
-	var b strings.Builder
-	b.WriteString("| since | what Ironic has changed | here |\n| --- | --- | --- |\n")
+	type line struct{ series, about, reason string }
+	var lines []line
 	for _, file := range []string{ironicNotes(document{}).file, sushyNotes().file} {
 		rows, err := readNotes(file)
 		if err != nil {
 			return "", err
 		}
 		for _, n := range rows {
-			if n.Kind == "missing" {
-				fmt.Fprintf(&b, "| %s | %s | %s |\n", n.Series, n.About, n.Reason)
+			if n.Kind != "missing" {
+				continue
 			}
+			i := slices.IndexFunc(lines, func(l line) bool { return l.reason == n.Reason })
+			if i < 0 {
+				lines = append(lines, line{n.Series, n.About, n.Reason})
+				continue
+			}
+			lines[i].about += "; " + n.About
+			lines[i].series = min(lines[i].series, n.Series)
 		}
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return strings.Compare(a.series, b.series) })
+	var b strings.Builder
+	b.WriteString("| since | what Ironic has changed | here |\n| --- | --- | --- |\n")
+	for _, l := range lines {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", l.series, l.about, l.reason)
 	}
 	return b.String(), nil
 }
