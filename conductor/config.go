@@ -59,6 +59,9 @@ type Config struct {
 	// PowerOffInCleanFail powers the machine off when a cleaning fails, also in a step, which may be an update of its
 	// firmware (poweroff_in_cleanfail). Series before 2023.2 have no such option.
 	PowerOffInCleanFail bool
+	// KeepPXEEnabled leaves pxe_enabled of the ports that a node has as it is when the node is inspected
+	// ([inspector]update_pxe_enabled = False).
+	KeepPXEEnabled bool
 	// DefaultGroup is the conductor group of new nodes that name none, in lower case (default_conductor_group). Series
 	// before 2024.1 have no such option.
 	DefaultGroup string

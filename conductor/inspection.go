@@ -45,7 +45,7 @@ func (t *Task) StoreInspection(
 		if err := f.storeInventory(ctx, n.UUID, inventory, pluginData); err != nil {
 			return err
 		}
-		if err := f.storePorts(ctx, n.UUID, pluginData, ports); err != nil {
+		if err := t.storePorts(ctx, pluginData, ports); err != nil {
 			return err
 		}
 		described := n.Clone()
@@ -89,11 +89,12 @@ func portsWith(macs []string) []*Port {
 }
 
 // storePorts creates and updates the ports that the hooks have made of inspection data.
-func (f *fleet) storePorts(ctx context.Context, id string, data map[string]any, ports []*Port) error {
+func (t *Task) storePorts(ctx context.Context, data map[string]any, ports []*Port) error {
+	f, id := t.engine.fleet, t.Node().UUID
 	if err := f.addPorts(ctx, id, ports); err != nil {
 		return err
 	}
-	return f.updatePorts(ctx, id, data["all_interfaces"].(map[string]any))
+	return f.updatePorts(ctx, id, data["all_interfaces"].(map[string]any), t.engine.config.KeepPXEEnabled)
 }
 
 // storeInventory stores the inventory of a node in place of an earlier one, which it does not decode.
@@ -136,10 +137,11 @@ func (f *fleet) addPorts(ctx context.Context, id string, ports []*Port) error {
 }
 
 // updatePorts stores in the ports of a node which of them has booted the agent, and their DHCP client IDs. A port that
-// the inventory lacks has not booted the agent.
+// the inventory lacks has not booted the agent. With keep, pxe_enabled stays as it is.
 //
-// Source: update_ports in ironic/drivers/modules/inspector/hooks/ports.py, with Ironic's default options.
-func (f *fleet) updatePorts(ctx context.Context, node string, interfaces map[string]any) error {
+// Source: update_ports in ironic/drivers/modules/inspector/hooks/ports.py, with Ironic's default options but for
+// update_pxe_enabled.
+func (f *fleet) updatePorts(ctx context.Context, node string, interfaces map[string]any, keep bool) error {
 	byMAC := map[string]map[string]any{}
 	for _, value := range interfaces {
 		nic := value.(map[string]any)
@@ -151,13 +153,19 @@ func (f *fleet) updatePorts(ctx context.Context, node string, interfaces map[str
 	}
 	for _, port := range ports {
 		nic := byMAC[port.Address]
+		before := port.PXEEnabled == nil || *port.PXEEnabled
 		booted := nic["pxe_enabled"] == true
+		if keep {
+			booted = before
+		}
 		client, _ := nic["client_id"].(string)
-		if (port.PXEEnabled == nil || *port.PXEEnabled) == booted && (client == "" || port.Extra["client-id"] == client) {
+		if before == booted && (client == "" || port.Extra["client-id"] == client) {
 			continue
 		}
 		_, err := edit(ctx, f, port.UUID, func(p *Port) error {
-			p.PXEEnabled = &booted
+			if before != booted {
+				p.PXEEnabled = &booted
+			}
 			if client != "" {
 				p.Extra = maps.Clone(p.Extra)
 				set(&p.Extra, "client-id", client)

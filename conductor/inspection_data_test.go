@@ -145,3 +145,28 @@ func TestAnEarlierInventoryIsReplacedWithoutBeingDecoded(t *testing.T) {
 		require.NotNil(t, second.UpdatedAt)
 	})
 }
+
+func TestAnInspectionLeavesPXEEnabledAsItIsIfConfigured(t *testing.T) {
+	const on, off = "52:54:00:00:00:0a", "52:54:00:00:00:0b"
+	for _, keep := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) { c.KeepPXEEnabled = keep; waitsForAgent(c) })
+			n := f.node(states.Manageable)
+			yes := true
+			for mac, enabled := range map[string]*bool{on: &yes, off: new(bool)} {
+				_, err := f.CreateObject(f.ctx, &conductor.Port{
+					ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: mac, PXEEnabled: enabled,
+				})
+				require.NoError(t, err)
+			}
+			f.request(n, "inspect")
+			f.settle(n)
+			_, _, ports := f.sends(n, `{"inventory": {"boot": {"pxe_interface": "`+off+`"}, "interfaces": [
+				{"name": "eth0", "mac_address": "`+on+`", "client_id": "ff:00"}, {"name": "eth1", "mac_address": "`+off+`"}
+			]}}`)
+			require.Equal(t, keep, *ports[on].PXEEnabled)
+			require.Equal(t, !keep, *ports[off].PXEEnabled)
+			require.Equal(t, "ff:00", ports[on].Extra["client-id"])
+		})
+	}
+}

@@ -228,6 +228,8 @@ type agentFlags struct {
 
 	biosBootloaders bool // see api.Config.BIOSBootloaders
 
+	keepPXE, skipBMCPorts bool // see conductor.Config.KeepPXEEnabled and hardware.Config.SkipBMCPorts
+
 	fastTrack        bool
 	fastTrackTimeout time.Duration
 }
@@ -258,6 +260,10 @@ func (a *agentFlags) define(flags *flag.FlagSet) {
 		"the address from which a heartbeat comes; "+
 		"a proxy in front needs it, with the proxy's own address; 0.0.0.0/0 has no loopback, link-local and multicast addresses, 127.0.0.0/8 has",
 		a.addNetwork)
+	flags.BoolVar(&a.keepPXE, "inspection-keeps-pxe-enabled", false,
+		"leave pxe_enabled of the ports that a node has as it is when the node is inspected")
+	flags.BoolVar(&a.skipBMCPorts, "inspection-without-bmc-ports", false,
+		"create no ports of the network interfaces that the BMC reports before an agent inspects the machine")
 	flags.BoolVar(&a.fastTrack, "fast-track", false,
 		"leave machines on after an inspection or a cleaning, so that the agent that runs does the next work without a boot; "+
 			"fast_track in driver_info overrides it")

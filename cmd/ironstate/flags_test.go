@@ -114,6 +114,13 @@ func TestClientsHaveTheLowestVersionOfTLSAtLeast(t *testing.T) {
 	require.ErrorContains(t, err, "want 1.2 or 1.3")
 }
 
+func TestTheFlagsOfInspectionsAreParsed(t *testing.T) {
+	o, err := parse([]string{"-inspection-keeps-pxe-enabled", "-inspection-without-bmc-ports"}, io.Discard)
+	require.NoError(t, err)
+	require.True(t, o.agents.keepPXE)
+	require.True(t, o.agents.skipBMCPorts)
+}
+
 func TestTheDefaultGroupIsParsed(t *testing.T) {
 	o, err := parse([]string{"-default-group", "Rack-1"}, io.Discard)
 	require.NoError(t, err)

@@ -31,6 +31,9 @@ type Config struct {
 	AnyBIOSSetting bool
 	// Timeout bounds a call of a BMC; 0 stands for 30 s, and by IPMI for 90 s.
 	Timeout time.Duration
+	// SkipBMCPorts lets an inspection by the agent create no ports of the network interfaces that the BMC reports
+	// ([inspector]pre_create_ports = False). Ironic has the option since 2026.2.
+	SkipBMCPorts bool
 	// VerifyCA is the path of a file or folder with the certificates of the authorities that are trusted for the nodes
 	// whose driver_info has no path in redfish_verify_ca; those of the operating system if empty ([redfish]verify_ca).
 	VerifyCA string

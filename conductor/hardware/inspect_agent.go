@@ -43,7 +43,7 @@ func (b agentInspect) Steps(n Node, work states.Work) []conductor.Step {
 // Source: inspect_hardware in ironic/drivers/modules/inspector/interface.py, with its default [inspector]
 // pre_create_ports; Ironic 21.4.4 does so too, in inspector.py.
 func (agentInspect) start(ctx context.Context, t Task) error {
-	if by, ok := t.Chosen.Management.(MACReader); ok {
+	if by, ok := t.Chosen.Management.(MACReader); ok && !t.Chosen.config.SkipBMCPorts {
 		macs, err := by.ReadMACs(ctx, t.Task.Node())
 		if err == nil {
 			err = t.AddPorts(ctx, macs)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/agent/agenttest"
+	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
@@ -184,6 +185,21 @@ func TestAnInspectionByTheAgentCreatesPortsOfTheBMCsInterfaces(t *testing.T) {
 		n := a.inspected(boot)
 		require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
 		require.Contains(t, a.portsOf(n), "52:54:00:00:00:02", "the BMC's, which the agent's own inventory would not have created")
+	}
+}
+
+func TestAnInspectionByTheAgentCreatesNoPortsOfTheBMCsInterfacesIfConfigured(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{SkipBMCPorts: true})
+	n := s.node(redfishMachine(server, t), withMedia(states.Manageable, "custom-agent", map[string]any{"deploy_iso": image}, nil),
+		func(n *conductor.Node) { n.Interfaces["inspect"] = "agent" })
+	n = s.request(n, "inspect")
+	require.Equal(t, states.InspectWait, n.ProvisionState, n.LastError)
+	ports, err := s.ObjectsOf(t.Context(), conductor.KindPort, n.UUID)
+	require.NoError(t, err)
+	require.Empty(t, ports)
+	for _, r := range server.Requests() {
+		require.NotContains(t, r.Path, "EthernetInterfaces")
 	}
 }
 
