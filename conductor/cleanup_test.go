@@ -37,7 +37,8 @@ func TestAFailedCleaningPowersTheMachineOffIfConfiguredSince2023_2(t *testing.T)
 	for _, series := range []states.Series{states.Antelope, states.Bobcat, states.Latest()} {
 		for _, configured := range []bool{false, true} {
 			c, err := New(Config{
-				Store: &Memory{}, Hardware: map[string]Hardware{"plain": struct{ Hardware }{&Fake{}}}, Table: series.Table(), PowerOffInCleanFail: configured,
+				Store: &Memory{}, Hardware: map[string]Hardware{"plain": struct{ Hardware }{&Fake{}}},
+				Table: series.Table(), PowerOffInCleanFail: configured,
 			})
 			require.NoError(t, err)
 			off := configured && series >= states.Bobcat

@@ -45,7 +45,7 @@ func (t *Task) StoreInspection(
 		if err := f.storeInventory(ctx, n.UUID, inventory, pluginData); err != nil {
 			return err
 		}
-		if err := t.storePorts(ctx, pluginData, ports); err != nil {
+		if err := t.engine.storePorts(ctx, n.UUID, pluginData, ports); err != nil {
 			return err
 		}
 		described := n.Clone()
@@ -89,12 +89,11 @@ func portsWith(macs []string) []*Port {
 }
 
 // storePorts creates and updates the ports that the hooks have made of inspection data.
-func (t *Task) storePorts(ctx context.Context, data map[string]any, ports []*Port) error {
-	f, id := t.engine.fleet, t.Node().UUID
-	if err := f.addPorts(ctx, id, ports); err != nil {
+func (e *engine) storePorts(ctx context.Context, id string, data map[string]any, ports []*Port) error {
+	if err := e.fleet.addPorts(ctx, id, ports); err != nil {
 		return err
 	}
-	return f.updatePorts(ctx, id, data["all_interfaces"].(map[string]any), t.engine.config.KeepPXEEnabled)
+	return e.fleet.updatePorts(ctx, id, data["all_interfaces"].(map[string]any), e.config.KeepPXEEnabled)
 }
 
 // storeInventory stores the inventory of a node in place of an earlier one, which it does not decode.

@@ -188,7 +188,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 	ports, failure := inspectionHooks(i.node, i.inventory, i.data)
 	change := func(*Node) {}
 	if failure == nil {
-		if err := t.storePorts(ctx, i.data, ports); err != nil {
+		if err := t.engine.storePorts(ctx, t.Node().UUID, i.data, ports); err != nil {
 			return err
 		}
 		n := i.node.Clone()

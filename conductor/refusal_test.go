@@ -268,7 +268,8 @@ func TestVirtualMediaOfAReservedNodeAreReadSince2026_1(t *testing.T) {
 	for series, refused := range map[states.Series]bool{states.Flamingo: true, states.Gazpacho: false} {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, func(c *conductor.Config) {
-				c.Table, c.Hardware = series.Table(), map[string]conductor.Hardware{"fake-hardware": slotted{Fake: c.Hardware["fake-hardware"].(*conductor.Fake)}}
+				c.Table = series.Table()
+				c.Hardware = map[string]conductor.Hardware{"fake-hardware": slotted{Fake: c.Hardware["fake-hardware"].(*conductor.Fake)}}
 			})
 			n := f.create(conductor.Node{ProvisionState: states.Active, Maintenance: true})
 			media, err := f.Management(n.UUID).VirtualMedia(f.ctx)

@@ -103,7 +103,8 @@ func TestClientsHaveTheLowestVersionOfTLSAtLeast(t *testing.T) {
 	} {
 		s := serveHere(t, append(flags, "-demo", "0", "-tls-cert", certificate, "-tls-key", key)...)
 		for _, version := range []uint16{tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
-			c, err := tls.Dial("tcp", strings.TrimPrefix(s.url, "https://"), &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS10, MaxVersion: version})
+			c, err := tls.Dial("tcp", strings.TrimPrefix(s.url, "https://"),
+				&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS10, MaxVersion: version})
 			require.Equal(t, version >= lowest, err == nil, "%x %v: %v", version, flags, err)
 			if err == nil {
 				require.NoError(t, c.Close())

@@ -64,7 +64,8 @@ func (f *front) listen(at string, handler http.Handler) (net.Addr, error) {
 	server := newServer(handler, connections, f.log)
 	f.servers = append(f.servers, server)
 	f.serving.Go(func() {
-		if err := serveHTTP(server, connections, f.options.tlsCert, f.options.tlsKey, f.options.tlsLowest); !errors.Is(err, http.ErrServerClosed) {
+		err := serveHTTP(server, connections, f.options.tlsCert, f.options.tlsKey, f.options.tlsLowest)
+		if !errors.Is(err, http.ErrServerClosed) {
 			f.failed <- fmt.Errorf("serve: %w", err)
 		}
 	})

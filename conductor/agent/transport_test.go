@@ -140,7 +140,8 @@ func issue(t *testing.T) tls.Certificate {
 func TestURLsThatNoAgentHasAreRefused(t *testing.T) {
 	for _, address := range []string{"", "ftp://10.0.0.1", "10.0.0.1:9999", "http://", "http://user:secret@10.0.0.1",
 		"http://10.0.0.1/?a=b", "http://10.0.0.1/#a", "://",
-		"http://10.0.0.1/v1", "http://10.0.0.1//", "http://10.0.0.1/%2e", "http://10.0.0.1?", "http:10.0.0.1", "http://:9999", "http://10.0.0.1:0", "http://10.0.0.1:65536",
+		"http://10.0.0.1/v1", "http://10.0.0.1//", "http://10.0.0.1/%2e", "http://10.0.0.1?", "http:10.0.0.1",
+		"http://:9999", "http://10.0.0.1:0", "http://10.0.0.1:65536",
 		"http://a\u202e", "http://a\u009b:9999", "http://" + strings.Repeat("a", 2048)} {
 		_, err := agent.New(agent.Config{URL: address})
 		require.ErrorIs(t, err, agent.ErrConnection, address)

@@ -129,7 +129,9 @@ func TestTheFirmwareInAnInventoryIsThatWithAVersion(t *testing.T) {
 	of := func(name, version, serial string) conductor.FirmwareComponent {
 		return conductor.FirmwareComponent{Component: name, CurrentVersion: version, Vendor: "v", Model: "m", SerialNumber: serial}
 	}
-	require.Equal(t, []conductor.FirmwareComponent{of("bios", "1", "b"), of("bmc", "2", ""), of("nic:n", "3", "n"), of("nic:NIC.2", "4", "")}, found)
+	require.Equal(t, []conductor.FirmwareComponent{
+		of("bios", "1", "b"), of("bmc", "2", ""), of("nic:n", "3", "n"), of("nic:NIC.2", "4", ""),
+	}, found)
 	require.Equal(t, 10*time.Second, dialTimeout)
 }
 

@@ -19,8 +19,8 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/agent/agenttest"
-	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )

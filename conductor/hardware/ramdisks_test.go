@@ -75,7 +75,8 @@ func TestANodeBootsTheRamdiskOfItsArchitecture(t *testing.T) {
 	b := serving(t)
 	b.config.DeployKernel, b.config.DeployRamdisk = at+"k", at+"r"
 	b.config.ByArchitecture = map[string]BootFiles{
-		"aarch64": {at + "arm.k", at + "arm.r", at + "arm.esp"}, "ppc64le": {Bootloader: at + "ppc.esp"}, "i686": {Kernel: at + "i.k", Ramdisk: at + "i.r"},
+		"aarch64": {at + "arm.k", at + "arm.r", at + "arm.esp"}, "ppc64le": {Bootloader: at + "ppc.esp"},
+		"i686": {Kernel: at + "i.k", Ramdisk: at + "i.r"},
 	}
 	own := map[string]any{"deploy_kernel": at + "own.k", "deploy_ramdisk": at + "own.r", "bootloader": at + "own.esp"}
 	for _, test := range []struct {

@@ -125,7 +125,9 @@ func TestManageOverIPMI(t *testing.T) {
 
 func TestABMCWithTooManySessionsIsAskedAgain(t *testing.T) {
 	server := startIPMI(t)
-	config := bmc.Config{Host: server.Host, IPMIPort: server.Port, Protocol: "ipmi", CipherSuite: "3", User: user, Password: secret.New(password)}
+	config := bmc.Config{
+		Host: server.Host, IPMIPort: server.Port, Protocol: "ipmi", CipherSuite: "3", User: user, Password: secret.New(password),
+	}
 	server.RefuseSessions(3)
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()

@@ -32,7 +32,8 @@ func (t *Tree) Serve(r *Request, header http.Header) (Answer, error) {
 		return t.Root(r)
 	}
 	if err := r.negotiate(header); err != nil {
-		if f := fault.Of(err); isRoot || path[0] == "" && r.Series < states.Dalmatian { // Ironic negotiates the version of these after the routing
+		// Ironic negotiates the version of these after the routing.
+		if f := fault.Of(err); isRoot || path[0] == "" && r.Series < states.Dalmatian {
 			err = &fault.Fault{Status: f.Status, Text: f.Text}
 		}
 		return Answer{}, err
