@@ -3,6 +3,7 @@
 package powersync_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -80,6 +81,19 @@ func ExampleDecideRequest() {
 	// none <nil>
 	// power off <nil>
 	// none no answer
+}
+
+// A machine goes off by itself, just before it is to be switched off, which its BMC then refuses.
+func ExampleConfirm() {
+	refusal := errors.New("409 Conflict")
+	read := func() powersync.Reading { return powersync.Reading{Power: states.PowerOff} } // from the hardware
+	for _, power := range []states.Power{states.PowerOff, states.PowerOn, states.PowerRebooting} {
+		fmt.Println(power, "|", powersync.Confirm(context.Background(), power, refusal, read))
+	}
+	// Output:
+	// power off | <nil>
+	// power on | 409 Conflict
+	// rebooting | 409 Conflict
 }
 
 func ExampleSettleRequest() {

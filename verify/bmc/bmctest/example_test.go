@@ -161,6 +161,30 @@ func ExampleChange() {
 	// 200 OK 3.0
 }
 
+// A client that asks once does not switch on each machine.
+func ExampleQuirks() {
+	for _, quirk := range bmctest.Quirks() {
+		bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{Faults: []bmctest.Fault{quirk}})
+		if err != nil {
+			log.Fatal(err)
+		}
+		r, _ := http.NewRequest(http.MethodPost, bmc.URL+"Systems/1/Actions/ComputerSystem.Reset", strings.NewReader(`{"ResetType": "On"}`))
+		r.SetBasicAuth(bmctest.DefaultUser, bmctest.DefaultPassword)
+		if resp, err := bmc.Client().Do(r); err == nil {
+			resp.Body.Close()
+		}
+		if bmc.Power("1") == "Off" {
+			fmt.Println(quirk.Do)
+		}
+		bmc.Close()
+	}
+	// Output:
+	// Meanwhile("Off", 409)
+	// Meanwhile("Off", 0)
+	// PoweringOff()
+	// Busy("iLO.2.15.InvalidOperationForSystemState")
+}
+
 // Some BMCs refuse to power their machine on for a while, so that a client has to ask again.
 func ExampleProfile() {
 	for _, p := range bmctest.Profiles() {
