@@ -276,3 +276,17 @@ func TestARefusalHasIronicsTextUnlessTheBMCLacksTheFunction(t *testing.T) {
 		require.Equal(t, !lacks, strings.Contains(err.Error(), "Redfish inject NMI failed for node 1. Error: "), "%v", err)
 	}
 }
+
+func TestAFailureOfVirtualMediaHasItsTextUnlessTheBMCHasNoneForTheDevice(t *testing.T) {
+	for _, lacks := range []bool{false, true} {
+		server := startRedfish(t)
+		server.AddFault(bmctest.Fault{On: insertPath, Do: bmctest.Status(http.StatusInternalServerError)})
+		if lacks {
+			server.AddFault(bmctest.Fault{On: slotPath, Do: bmctest.Property("MediaTypes", []string{"Floppy"})})
+		}
+		n := &conductor.Node{UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server)}
+		err := newRedfish(t, hardware.Config{}).AttachVirtualMedia(t.Context(), n, "cdrom", image)
+		require.Equal(t, lacks, errors.Is(err, conductor.Unsupported))
+		require.Equal(t, !lacks, strings.Contains(err.Error(), "Failed to insert virtual media of node 1: "), "%v", err)
+	}
+}
