@@ -60,8 +60,8 @@ func requireClean(t *testing.T, v any, mark string) (marked int) {
 	return marked
 }
 
-// TestNoWriteHasAControlCharacterOfAnAgent has an agent whose every text has ESC and U+202E, as far as it may say what it
-// wants.
+// TestNoWriteHasAControlCharacterOfAnAgent has an agent whose every text has ESC and U+202E, as far as it may say what
+// it wants.
 //
 // SECURITY.md: Control characters leave every text of an agent before it is stored.
 func TestNoWriteHasAControlCharacterOfAnAgent(t *testing.T) {

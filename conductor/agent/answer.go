@@ -78,8 +78,8 @@ func (c *Client) readAnswer(ctx context.Context, from io.Reader, timer *time.Tim
 	return decode(body)
 }
 
-// last returns the last ones of the commands of an answer: at most maxCommands, whose texts have at most maxResult bytes
-// together. Only the very last one has its result.
+// last returns the last commands of an answer: at most maxCommands, whose texts have at most maxResult bytes together.
+// Only the very last one has its result.
 func (c *Client) last(commands []Command) ([]Command, error) {
 	first, size := len(commands), 0
 	for ; first > max(0, len(commands)-maxCommands); first-- {

@@ -61,8 +61,8 @@ func IsURL(text string) bool {
 // maxLine bounds a line of a file of checksums: no longer one has a digest.
 const maxLine = 4 << 10
 
-// Finder is an [io.Writer] that finds the digest of the file Name in what is written to it, a text such as SHA256SUMS or
-// one with a single word. It keeps one line of the text.
+// Finder is an [io.Writer] that finds the digest of the file Name in what is written to it, a text such as SHA256SUMS
+// or one with a single word. It keeps one line of the text.
 type Finder struct {
 	Name string
 

@@ -76,8 +76,8 @@ func probeOnce(conn net.Conn, wait time.Duration) error {
 	}
 }
 
-// isAnswer reports whether a packet is a BMC's: of RMCP and the class IPMI, and longer than the request, which others send
-// back.
+// isAnswer reports whether a packet is a BMC's: of RMCP and the class IPMI, and longer than the request, which others
+// send back.
 func isAnswer(packet []byte) bool {
 	return len(packet) > len(capabilitiesRequest) && bytes.HasPrefix(packet, capabilitiesRequest[:2]) && packet[3] == capabilitiesRequest[3]
 }
