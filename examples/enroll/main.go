@@ -19,6 +19,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
@@ -41,7 +42,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	config := bmc.Config{Password: secret.New(os.Getenv("BMC_PASSWORD"))}
+	config := bmc.Config{Password: secret.New(os.Getenv("BMC_PASSWORD")), Log: slog.Default()}
 	flag.StringVar(&config.Host, "bmc", "", "`HOST` of the BMC; without it two built-in ones are asked")
 	flag.IntVar(&config.RedfishPort, "port", 0, "`PORT` of Redfish; 0 stands for 443")
 	flag.IntVar(&config.IPMIPort, "ipmi-port", 0, "`PORT` of IPMI; 0 stands for 623")
