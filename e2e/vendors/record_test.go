@@ -145,6 +145,7 @@ func TestARecordingHasNoSecretsAndDoesWhatTheBMCDoes(t *testing.T) {
 | boot from the network | yes |
 | virtual CD | yes |
 | inspection | 65536 MiB, 32 x86_64, 2 disks, 2 NICs |
+| PCI devices | 2 functions |
 | BIOS | 6 settings, 6 with a type |
 | secure boot | yes |
 | firmware | 2 versions |
