@@ -31,8 +31,8 @@ const (
 	// MaxProvisionBody is the limit for bodies that may contain a config drive. Such a body without its longest
 	// string must not be larger than MaxBody.
 	MaxProvisionBody = 64 << 20
-	// The maximum depth of nested values: max_json_body_depth since 2026.1. Older Ironics fail near Python's limit of
-	// recursion.
+	// The maximum depth of nested values: max_json_body_depth of Ironic 37.0.0 (2026.2), and of 2026.1 on its branch after
+	// 35.0.1 and in Debian's 35.0.1 since 35.0.1-5 (OSSN-0099). Other Ironics fail near Python's limit of recursion.
 	maxDepth    = 25
 	maxOldDepth = 900
 	// maxValues bounds the values of a body as a meter counts them: a member of an object counts as two. The processor
