@@ -3,10 +3,13 @@
 package conductor
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
@@ -62,6 +65,10 @@ type Config struct {
 	// KeepPXEEnabled leaves pxe_enabled of the ports that a node has as it is when the node is inspected
 	// ([inspector]update_pxe_enabled = False).
 	KeepPXEEnabled bool
+	// InspectionHooks are the names of the hooks that run after Ironic's default ones on the data of an inspection, see the
+	// function [InspectionHooks] ([inspector]hooks, and since 2025.2 [redfish]inspection_hooks): "accelerators" and "cpus" set
+	// properties, "local-link-connection" stores the switches of ports, and "parse-lldp" the readable LLDP data of an agent.
+	InspectionHooks []string
 	// DefaultGroup is the conductor group of new nodes that name none, in lower case (default_conductor_group). Series
 	// before 2024.1 have no such option.
 	DefaultGroup string
@@ -218,6 +225,14 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if want := c.AutomatedCleaning.check(c.Table.Series()); want != "" {
 		return c, &ConfigError{Package: "conductor", Field: "AutomatedCleaning", Value: fmt.Sprintf("%+v", c.AutomatedCleaning), Want: want}
+	}
+	for _, name := range c.InspectionHooks {
+		if known := InspectionHooks(c.Table.Series()); !slices.Contains(known, name) {
+			return c, &ConfigError{
+				Package: "conductor", Field: "InspectionHooks", Value: name, Want: fmt.Sprintf("hooks that %v has besides its default ones: %s",
+					c.Table.Series(), cmp.Or(strings.Join(known, ", "), "none")),
+			}
+		}
 	}
 	if c.Timeouts == nil {
 		timeouts := machine.DefaultTimeouts()

@@ -41,6 +41,13 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 				c.DisallowedSteps = map[states.Work][]string{states.WorkService: {".factory_reset"}}
 			},
 		},
+		"InspectionHooks": {
+			func(c *conductor.Config) { c.InspectionHooks = []string{"cpus", "ports"} },
+			func(c *conductor.Config) { c.InspectionHooks, c.Table = []string{"cpus"}, states.Flamingo.Table() },
+			func(c *conductor.Config) {
+				c.InspectionHooks, c.Table = []string{"parse-lldp"}, states.Antelope.Table()
+			},
+		},
 		"AutomatedCleaning": {
 			func(c *conductor.Config) { c.AutomatedCleaning.Source = conductor.StepsOfAnyRunbook + 1 },
 			func(c *conductor.Config) { c.AutomatedCleaning.Runbook = "CUSTOM_CLEAN" },

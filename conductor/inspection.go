@@ -38,15 +38,21 @@ func (t *Task) StoreInspection(
 	}
 	f, n := t.engine.fleet, t.Node()
 	if t.Series() >= states.Flamingo {
-		ports, err := inspectionHooks(n, inventory, pluginData)
+		ports, err := defaultHooks(n, inventory, pluginData)
 		if err != nil {
 			return err
 		}
+		hooked := t.engine.optionalHooks(ctx, n.UUID, inventory, pluginData)
 		if err := f.storeInventory(ctx, n.UUID, inventory, pluginData); err != nil {
 			return err
 		}
-		if err := t.engine.storePorts(ctx, n.UUID, pluginData, ports); err != nil {
+		if err := t.engine.storePorts(ctx, n.UUID, pluginData, ports, hooked.Links); err != nil {
 			return err
+		}
+		byBMC := describe
+		describe = func(n *Node) {
+			byBMC(n)
+			setProperties(n, hooked.Properties)
 		}
 		described := n.Clone()
 		describe(described)
@@ -88,12 +94,17 @@ func portsWith(macs []string) []*Port {
 	return ports
 }
 
-// storePorts creates and updates the ports that the hooks have made of inspection data.
-func (e *engine) storePorts(ctx context.Context, id string, data map[string]any, ports []*Port) error {
+// storePorts creates and updates the ports that the hooks have made of inspection data, and links them to their switches.
+func (e *engine) storePorts(
+	ctx context.Context, id string, data map[string]any, ports []*Port, links map[string]map[string]any,
+) error {
 	if err := e.fleet.addPorts(ctx, id, ports); err != nil {
 		return err
 	}
-	return e.fleet.updatePorts(ctx, id, data["all_interfaces"].(map[string]any), e.config.KeepPXEEnabled)
+	if err := e.fleet.updatePorts(ctx, id, data["all_interfaces"].(map[string]any), e.config.KeepPXEEnabled); err != nil {
+		return err
+	}
+	return e.fleet.linkPorts(ctx, id, links)
 }
 
 // storeInventory stores the inventory of a node in place of an earlier one, which it does not decode.
@@ -209,9 +220,9 @@ func normalMAC(value any) string {
 	return mac.String()
 }
 
-// inspectionHooks checks the data and adds all_interfaces, valid_interfaces and macs to them. It returns the ports to
+// defaultHooks checks the data and adds all_interfaces, valid_interfaces and macs to them. It returns the ports to
 // create: for the interface which booted the agent or, if the data do not name it, one of each interface.
-func inspectionHooks(n *Node, inventory, data map[string]any) (ports []*Port, err error) {
+func defaultHooks(n *Node, inventory, data map[string]any) (ports []*Port, err error) {
 	if reason := data["error"]; reason != nil && reason != "" {
 		//lint:ignore ST1005 the text is Ironic's, in inspector/hooks/ramdisk_error.py
 		return nil, fmt.Errorf("Failed to inspect hardware. Reason: Ramdisk reported error: %v", reason)

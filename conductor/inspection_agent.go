@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/ironstate/ironstate/conductor/internal/inspectionhooks"
 	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/states"
 )
@@ -180,15 +181,18 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 	i.node = t.Node()
 	cpu, _ := i.inventory["cpu"].(map[string]any)
 	architecture, _ := cpu["architecture"].(string)
+	var hooked inspectionhooks.Changes
 	described := func(n *Node) {
 		if architecture != "" {
 			set(&n.Properties, "cpu_arch", architecture)
 		}
+		setProperties(n, hooked.Properties)
 	}
-	ports, failure := inspectionHooks(i.node, i.inventory, i.data)
+	ports, failure := defaultHooks(i.node, i.inventory, i.data)
 	change := func(*Node) {}
 	if failure == nil {
-		if err := t.engine.storePorts(ctx, t.Node().UUID, i.data, ports); err != nil {
+		hooked = i.engine.optionalHooks(ctx, id, i.inventory, i.data)
+		if err := i.engine.storePorts(ctx, id, i.data, ports, hooked.Links); err != nil {
 			return err
 		}
 		n := i.node.Clone()

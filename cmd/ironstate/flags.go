@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"flag"
@@ -10,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -142,6 +144,12 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	if o.defaultGroup = strings.ToLower(o.defaultGroup); o.defaultGroup != "" && o.series < states.Caracal {
 		return nil, program.Usagef("-default-group is %q: %v has no default of new nodes", o.defaultGroup, o.series)
 	}
+	for _, name := range o.agents.hooks {
+		if known := conductor.InspectionHooks(o.series); !slices.Contains(known, name) {
+			return nil, program.Usagef("-inspection-hooks has %q: want hooks that %v has besides its default ones: %s", name, o.series,
+				cmp.Or(strings.Join(known, ", "), "none"))
+		}
+	}
 	if err := o.powerSync.check(); err != nil {
 		return nil, err
 	}
@@ -228,7 +236,8 @@ type agentFlags struct {
 
 	biosBootloaders bool // see api.Config.BIOSBootloaders
 
-	keepPXE, skipBMCPorts bool // see conductor.Config.KeepPXEEnabled and hardware.Config.SkipBMCPorts
+	keepPXE, skipBMCPorts bool     // see conductor.Config.KeepPXEEnabled and hardware.Config.SkipBMCPorts
+	hooks                 []string // see conductor.Config.InspectionHooks
 
 	fastTrack        bool
 	fastTrackTimeout time.Duration
@@ -264,6 +273,8 @@ func (a *agentFlags) define(flags *flag.FlagSet) {
 		"leave pxe_enabled of the ports that a node has as it is when the node is inspected")
 	flags.BoolVar(&a.skipBMCPorts, "inspection-without-bmc-ports", false,
 		"create no ports of the network interfaces that the BMC reports before an agent inspects the machine")
+	flags.Func("inspection-hooks", "comma-separated `names` of hooks that handle the data of an inspection after Ironic's default ones: "+
+		strings.Join(conductor.InspectionHooks(states.Latest()), ", "), a.setHooks)
 	flags.BoolVar(&a.fastTrack, "fast-track", false,
 		"leave machines on after an inspection or a cleaning, so that the agent that runs does the next work without a boot; "+
 			"fast_track in driver_info overrides it")
@@ -293,6 +304,12 @@ func (a *agentFlags) setRequireTLS(value string) error {
 		return errors.New("want true or false")
 	}
 	a.requireTLS = &required
+	return nil
+}
+
+// setHooks parses the value of -inspection-hooks.
+func (a *agentFlags) setHooks(value string) error {
+	a.hooks = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 	return nil
 }
 

@@ -120,6 +120,15 @@ func TestTheFlagsOfInspectionsAreParsed(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, o.agents.keepPXE)
 	require.True(t, o.agents.skipBMCPorts)
+
+	o, err = parse([]string{"-inspection-hooks", "parse-lldp, cpus"}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, []string{"parse-lldp", "cpus"}, o.agents.hooks)
+	_, err = parse([]string{"-inspection-hooks", "parse-lldp,ports"}, io.Discard)
+	require.ErrorContains(t, err, `-inspection-hooks has "ports": want hooks that 2026.2 has besides its default ones: `+
+		"accelerators, cpus, local-link-connection, parse-lldp")
+	_, err = parse([]string{"-series", "2023.1", "-inspection-hooks", "parse-lldp"}, io.Discard)
+	require.ErrorContains(t, err, "2023.1 has besides its default ones: none")
 }
 
 func TestTheDefaultGroupIsParsed(t *testing.T) {
