@@ -5,6 +5,7 @@ package conductor
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -46,6 +47,31 @@ func (n *Node) WantedBootMode() string {
 	for _, capability := range strings.Split(capabilities, ",") {
 		if name, mode, _ := strings.Cut(capability, ":"); strings.TrimSpace(name) == "boot_mode" {
 			return knownBootMode(strings.TrimSpace(mode))
+		}
+	}
+	return ""
+}
+
+// bootModes returns the boot modes that the node is to be deployed with: its property boot_mode, which alone Ironic
+// compares with the modes that the operator does not allow, and the mode that its capabilities ask for.
+func (n *Node) bootModes() (modes []string) {
+	if len(n.Properties) == 0 && len(n.InstanceInfo) == 0 {
+		return nil
+	}
+	property, _ := n.Properties["boot_mode"].(string)
+	for _, mode := range []string{knownBootMode(strings.ToLower(strings.TrimSpace(property))), n.WantedBootMode()} {
+		if mode != "" {
+			modes = append(modes, mode)
+		}
+	}
+	return modes
+}
+
+// disallowedMode returns the boot mode of a node with which the operator does not allow it to be deployed.
+func (b *rulebook) disallowedMode(n *Node) string {
+	for _, mode := range n.bootModes() {
+		if slices.Contains(b.config.DisallowedBootModes.Deployment, mode) {
+			return mode
 		}
 	}
 	return ""

@@ -15,6 +15,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/internal/configerror"
 	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -59,6 +60,10 @@ type Config struct {
 	// Nil stands for Ironic's default, which is vendor.send_raw in each of these since 2025.1; an empty map allows
 	// all steps.
 	DisallowedSteps map[states.Work][]string
+	// DisallowedBootModes are the boot modes that the operator does not allow in new nodes, and in deployments
+	// (disallowed_enrollment_boot_modes, disallowed_deployment_boot_modes). Unlike in Ironic, a deployment is also refused if
+	// the capabilities of the node or its instance ask for a mode. Series before 2024.2 have no such options.
+	DisallowedBootModes admission.BootModes
 	// PowerOffInCleanFail powers the machine off when a cleaning fails, also in a step, which may be an update of its
 	// firmware (poweroff_in_cleanfail). Series before 2023.2 have no such option.
 	PowerOffInCleanFail bool
@@ -208,6 +213,11 @@ func (c Config) withDefaults() (Config, error) {
 				Value:   c.DisallowedSteps,
 				Want:    "for cleaning, deploying and servicing steps such as bios.factory_reset",
 			}
+		}
+	}
+	for _, mode := range slices.Concat(c.DisallowedBootModes.Enrollment, c.DisallowedBootModes.Deployment) {
+		if knownBootMode(mode) == "" {
+			return c, &ConfigError{Package: "conductor", Field: "DisallowedBootModes", Value: mode, Want: "bios or uefi"}
 		}
 	}
 	if c.Name == "" {

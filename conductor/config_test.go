@@ -41,6 +41,10 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 				c.DisallowedSteps = map[states.Work][]string{states.WorkService: {".factory_reset"}}
 			},
 		},
+		"DisallowedBootModes": {
+			func(c *conductor.Config) { c.DisallowedBootModes.Enrollment = []string{"bios", "efi"} },
+			func(c *conductor.Config) { c.DisallowedBootModes.Deployment = []string{""} },
+		},
 		"InspectionHooks": {
 			func(c *conductor.Config) { c.InspectionHooks = []string{"cpus", "ports"} },
 			func(c *conductor.Config) { c.InspectionHooks, c.Table = []string{"cpus"}, states.Flamingo.Table() },

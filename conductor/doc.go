@@ -138,7 +138,7 @@ package conductor
 //	cleaning_runbook                                       the runbooks of automated cleanings
 //	relatives                                              the power of parents and children, and steps for children
 //	inspection, inspection_agent, inspection_lookup        inspections, data of agents, and the node that they belong to
-//	inspection_rules                                       the inspection rules of clients
+//	inspection_hooks, inspection_rules                     the hooks of the operator, and the inspection rules of clients
 //	provision, power, power_sync                           requests for provision and power states, and the power sync
 //	agent, agent_attend, agent_fasttrack                   the agent's heartbeats, what follows, and an agent that stays
 //	agent_address                                          the addresses at which agents may be

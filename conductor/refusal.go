@@ -20,6 +20,7 @@ func (b *rulebook) admission() admission.Rules {
 	return admission.Rules{
 		Table: b.config.Table, NoProvisioningInMaintenance: b.config.NoProvisioningInMaintenance,
 		KeepAvailable: b.config.KeepAvailable, DisallowedSteps: b.config.DisallowedSteps,
+		DisallowedBootModes: b.config.DisallowedBootModes,
 	}
 }
 
@@ -29,7 +30,7 @@ func (n *Node) Fields() admission.NodeFields {
 		State: n.ProvisionState, Target: n.TargetProvisionState, Power: n.Power,
 		Maintenance: n.Maintenance, Protected: n.Protected, Retired: n.Retired, Reserved: n.Reservation != "",
 		Associated: n.InstanceUUID != "", Allocated: n.AllocationUUID != "", DisablePowerOff: n.DisablePowerOff,
-		Interfaces: n.Interfaces, Traits: n.Traits, InstanceTraits: n.InstanceInfo["traits"],
+		Interfaces: n.Interfaces, Traits: n.Traits, InstanceTraits: n.InstanceInfo["traits"], BootModes: n.bootModes(),
 	}
 }
 
@@ -101,6 +102,9 @@ func (b *rulebook) refusalText(n *Node, r *admission.Refusal) string {
 	case Unsupported, Unsuitable:
 		return validationText(n, r)
 	case Invalid:
+		if r.Field == "boot_mode" {
+			return fmt.Sprintf("'%s' boot mode is not allowed for provisioning operation.", b.disallowedMode(n))
+		}
 		return fmt.Sprintf("The %s field can only be set when %s is True", r.Field, strings.TrimSuffix(r.Field, "_reason"))
 	default:
 		return b.stateText(n, r)

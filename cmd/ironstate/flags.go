@@ -19,6 +19,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -144,6 +145,9 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	if o.defaultGroup = strings.ToLower(o.defaultGroup); o.defaultGroup != "" && o.series < states.Caracal {
 		return nil, program.Usagef("-default-group is %q: %v has no default of new nodes", o.defaultGroup, o.series)
 	}
+	if m := o.agents.bootModes; len(m.Enrollment)+len(m.Deployment) > 0 && o.series < states.Dalmatian {
+		return nil, program.Usagef("-disallow-boot-mode is given: %v allows all boot modes", o.series)
+	}
 	for _, name := range o.agents.hooks {
 		if known := conductor.InspectionHooks(o.series); !slices.Contains(known, name) {
 			return nil, program.Usagef("-inspection-hooks has %q: want hooks that %v has besides its default ones: %s", name, o.series,
@@ -227,6 +231,7 @@ type agentFlags struct {
 	timeouts   machine.Timeouts
 	priorities map[string]int           // of the steps of automated cleaning
 	disallowed map[states.Work][]string // see conductor.Config.DisallowedSteps; nil without the flag
+	bootModes  admission.BootModes      // see conductor.Config.DisallowedBootModes
 
 	verifyCA   string // see conductor.Config.AgentVerifyCA
 	requireTLS *bool  // see conductor.Config.RequireAgentTLS; nil without the flag
@@ -285,6 +290,8 @@ func (a *agentFlags) define(flags *flag.FlagSet) {
 	flags.Func("disallow-step", "`work:interface.step` of a step that is refused in requests and left out of automatic work, "+
 		"such as clean:bios.factory_reset; work is clean, deploy or service; may be repeated; without it vendor.send_raw since 2025.1",
 		a.disallow)
+	flags.Func("disallow-boot-mode", "`request:mode` of a boot mode that is refused, such as deploy:bios; request is enroll, for the "+
+		"capabilities of nodes, or deploy; mode is bios or uefi; may be repeated, since 2024.2", a.disallowMode)
 }
 
 // addNetwork parses a value of -agent-network.
@@ -335,6 +342,17 @@ func (a *agentFlags) disallow(value string) error {
 		a.disallowed = map[states.Work][]string{}
 	}
 	a.disallowed[work] = append(a.disallowed[work], name)
+	return nil
+}
+
+// disallowMode parses a value of -disallow-boot-mode.
+func (a *agentFlags) disallowMode(value string) error {
+	request, mode, _ := strings.Cut(value, ":")
+	list := map[string]*[]string{"enroll": &a.bootModes.Enrollment, "deploy": &a.bootModes.Deployment}[request]
+	if list == nil || mode != "bios" && mode != "uefi" {
+		return errors.New("want enroll:bios, enroll:uefi, deploy:bios or deploy:uefi")
+	}
+	*list = append(*list, mode)
 	return nil
 }
 

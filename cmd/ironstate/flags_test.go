@@ -16,6 +16,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
@@ -52,6 +53,18 @@ func TestTheStepsThatAreNotAllowedAreParsed(t *testing.T) {
 		_, err := parse([]string{"-disallow-step", value}, io.Discard)
 		require.ErrorContains(t, err, "want clean:interface.step, or deploy or service in place of clean", value)
 	}
+}
+
+func TestTheBootModesThatAreNotAllowedAreParsed(t *testing.T) {
+	o, err := parse([]string{"-disallow-boot-mode", "enroll:bios", "-disallow-boot-mode", "deploy:bios", "-disallow-boot-mode", "deploy:uefi"}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, admission.BootModes{Enrollment: []string{"bios"}, Deployment: []string{"bios", "uefi"}}, o.agents.bootModes)
+	for _, value := range []string{"", "bios", "clean:bios", "enroll:efi", "deploy:"} {
+		_, err := parse([]string{"-disallow-boot-mode", value}, io.Discard)
+		require.ErrorContains(t, err, "want enroll:bios, enroll:uefi, deploy:bios or deploy:uefi", value)
+	}
+	_, err = parse([]string{"-series", "2024.1", "-disallow-boot-mode", "enroll:bios"}, io.Discard)
+	require.ErrorContains(t, err, "2024.1 allows all boot modes")
 }
 
 func TestTheFlagsOfCleaningAreParsed(t *testing.T) {

@@ -40,8 +40,10 @@ func start(t testing.TB, series states.Series, config api.Config) *server {
 	return startWith(t, series, config, nil)
 }
 
-// startWith is start with more hardware types, by name.
-func startWith(t testing.TB, series states.Series, config api.Config, more map[string]conductor.Hardware) *server {
+// startWith is start with more hardware types, by name, and changes of the conductor's configuration.
+func startWith(
+	t testing.TB, series states.Series, config api.Config, more map[string]conductor.Hardware, changes ...func(*conductor.Config),
+) *server {
 	t.Helper()
 	s := &server{t: t, store: &conductor.Memory{}}
 	fake := &conductor.Fake{Series: series, Before: func(ctx context.Context, n *conductor.Node, operation string) error {
@@ -52,10 +54,14 @@ func startWith(t testing.TB, series states.Series, config api.Config, more map[s
 	}}
 	hardware := map[string]conductor.Hardware{"fake-hardware": fake, "ipmi": fake}
 	maps.Copy(hardware, more)
-	c, err := conductor.New(conductor.Config{
+	by := conductor.Config{
 		Store: s.store, Name: "testhost", Table: series.Table(), LockedInterval: 10 * time.Millisecond,
 		Hardware: hardware, RequireAgentTLS: new(bool),
-	})
+	}
+	for _, change := range changes {
+		change(&by)
+	}
+	c, err := conductor.New(by)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)

@@ -29,6 +29,8 @@ type NodeFields struct {
 	Problems map[string]error
 	// Traits are the node's traits.
 	Traits []string
+	// BootModes are the boot modes that the node is to be deployed with: in Ironic its property boot_mode.
+	BootModes []string
 	// InstanceTraits is traits in instance_info, as decoded from JSON.
 	InstanceTraits any
 }
@@ -51,6 +53,18 @@ type Rules struct {
 	// stands for Ironic's default, which is vendor.send_raw in all three since 2025.1. Do not modify it while it is in
 	// use.
 	DisallowedSteps map[states.Work][]string
+	// DisallowedBootModes are the boot modes that the operator does not allow.
+	DisallowedBootModes BootModes
+}
+
+// BootModes are boot modes, "bios" or "uefi", by the requests in which the operator does not allow them. The options exist
+// since 2024.2; earlier series allow all modes.
+type BootModes struct {
+	// Enrollment refuses new nodes with a mode in the capabilities of their properties, and changes of these:
+	// [api]disallowed_enrollment_boot_modes.
+	Enrollment []string
+	// Deployment refuses to deploy or rebuild a node with a mode: [conductor]disallowed_deployment_boot_modes.
+	Deployment []string
 }
 
 func (r Rules) table() *states.Table {

@@ -60,13 +60,14 @@ const (
 	protectedField   = "protected"
 	reservationField = "reservation"
 	retiredField     = "retired"
+	bootModeField    = "boot_mode"
 	stateField       = "provision_state"
 	traitsField      = "traits"
 )
 
 // Start decides whether the conductor starts the work of an event that a client has requested
 // and the table allows. The error is a [*Refusal] that matches Locked, InMaintenance,
-// IsProtected or IsRetired.
+// IsProtected, IsRetired, or Invalid for a boot mode that the operator does not allow.
 //
 // Source: the methods of ironic/conductor/manager.py that provision calls, and validate_node in
 // deployments.py beside it.
@@ -92,6 +93,8 @@ func (r Rules) start(f NodeFields, e states.Event) (refusal Refusal, refused boo
 		return Refusal{Request: e.String(), Reason: IsProtected, Field: protectedField}, true
 	case f.Retired && e == states.EventProvide:
 		return Refusal{Request: e.String(), Reason: IsRetired, Field: retiredField}, true
+	case (e == states.EventDeploy || e == states.EventRebuild) && !r.deploys(f.BootModes):
+		return Refusal{Request: e.String(), Reason: Invalid, Field: bootModeField}, true
 	default:
 		return Refusal{}, false
 	}

@@ -93,6 +93,40 @@ func checkNodeName(r *rest.Request, name any, format string) error {
 	}
 }
 
+// newBootModeAllowed refuses a new node with a boot mode in its capabilities that the operator does not allow.
+func newBootModeAllowed(q *request) error {
+	properties, _ := q.values["properties"].(map[string]any)
+	return checkBootMode(q.r, properties["capabilities"])
+}
+
+// bootModeAllowed refuses a patch that sets such capabilities. Unlike Ironic it also looks at a patch of all properties.
+func bootModeAllowed(q *request) error {
+	for _, value := range q.patch.Values("properties/capabilities") {
+		if err := checkBootMode(q.r, value); err != nil {
+			return err
+		}
+	}
+	for _, value := range q.patch.Values("properties") {
+		properties, _ := value.(map[string]any)
+		if err := checkBootMode(q.r, properties["capabilities"]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkBootMode refuses capabilities with a boot mode that the operator does not allow.
+func checkBootMode(r *rest.Request, capabilities any) error {
+	text, _ := capabilities.(string)
+	for _, capability := range strings.Split(strings.ToLower(text), ",") {
+		name, mode, _ := strings.Cut(capability, ":")
+		if mode = strings.TrimSpace(mode); strings.TrimSpace(name) == "boot_mode" && !r.Conductor.Rules().Enrolls(mode) {
+			return fault.Invalid("'%s' boot mode is not allowed for provisioning operation.", mode)
+		}
+	}
+	return nil
+}
+
 // resetIsBoolean refuses a value of reset_interfaces that is no boolean.
 func resetIsBoolean(q *request) error {
 	q.args.Boolean("reset_interfaces")

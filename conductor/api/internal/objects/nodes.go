@@ -48,10 +48,10 @@ var nodeResource = &resource{
 		},
 		get: []check{nodeOrJSONExists, fieldsAllowed, fieldsExist},
 		post: []check{
-			bodyDecodes, bodyValid, stateInitial, fieldsSet, newNodeNotNewer, classNotEmpty, newNodeNameValid, referencesExist,
+			bodyDecodes, bodyValid, newBootModeAllowed, stateInitial, fieldsSet, newNodeNotNewer, classNotEmpty, newNodeNameValid, referencesExist,
 		},
 		patch: []check{
-			resetIsBoolean, patchDecodes, patchNotNull, resetNotNewer, fieldsPatchable, nodePatchNotNewer, resetWithDriver, networkDataValid,
+			resetIsBoolean, patchDecodes, patchNotNull, resetNotNewer, bootModeAllowed, fieldsPatchable, nodePatchNotNewer, resetWithDriver, networkDataValid,
 			pathNodeExists, parentMayChange,
 		},
 		update: []check{
