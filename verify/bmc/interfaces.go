@@ -20,6 +20,7 @@ func (d *Driver) MACAddresses(ctx context.Context, id string) (macs []string, er
 		if err != nil {
 			return err
 		}
+		macs = nil // of a session that ended while they were read
 		for _, i := range read.interfaces() {
 			if i.Enabled {
 				macs = append(macs, i.MACAddress)
