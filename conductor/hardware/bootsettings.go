@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 )
@@ -74,20 +75,49 @@ func passes(err error) bool {
 	})
 }
 
-// reboot reboots a machine, or switches it on, and returns its power state before.
+// How long a machine may take to go off before it is switched on again ([conductor]power_state_change_timeout), and how
+// often its power state is read meanwhile.
+const (
+	offTimeout  = time.Minute
+	offInterval = time.Second
+)
+
+// reboot reboots a machine, or switches it on, and returns its power state before. A machine whose BMC lacks the reset
+// is switched off and on, unless the node forbids it.
 func (b redfishManagement) reboot(ctx context.Context, n *conductor.Node) (before states.Power, err error) {
 	err = b.do(n, func() (err error) {
 		if before, err = b.driver.PowerState(ctx, n.UUID); err != nil {
 			return err
 		}
 		err = b.driver.SetPower(ctx, n.UUID, states.PowerRebooting)
-		if !errors.Is(err, errors.ErrUnsupported) {
-			return err
+		record := powersync.Record{DisablePowerOff: n.DisablePowerOff}
+		for i, part := range powersync.SecondForm(record, states.PowerRebooting, err) {
+			if i == 0 || err == nil {
+				err = b.reach(ctx, n, part)
+			}
 		}
-		if err := b.driver.SetPower(ctx, n.UUID, states.PowerOff); err != nil {
-			return err
-		}
-		return b.driver.SetPower(ctx, n.UUID, states.PowerOn)
+		return err
 	})
 	return before, err
+}
+
+// reach requests a power state, and returns once the machine is off if it is to be.
+func (b redfishManagement) reach(ctx context.Context, n *conductor.Node, power states.Power) error {
+	if err := b.driver.SetPower(ctx, n.UUID, power); err != nil || power != states.PowerOff {
+		return err
+	}
+	for deadline := time.Now().Add(offTimeout); ; {
+		now, err := b.driver.PowerState(ctx, n.UUID)
+		switch {
+		case err == nil && now == power, !passes(err):
+			return err
+		case !time.Now().Before(deadline):
+			return errors.Join(fmt.Errorf("node %s is not off after %v", n.UUID, offTimeout), err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(offInterval):
+		}
+	}
 }

@@ -156,3 +156,56 @@ func TestABootModeIsReadUntilItHasTakenEffect(t *testing.T) {
 	require.True(t, booted)
 	require.Equal(t, "On", server.Power("1"))
 }
+
+// Without the reset ForceRestart a machine is switched off, and on once it is off; not if the node forbids it.
+func TestARebootForABootSettingWithoutTheReset(t *testing.T) {
+	const reset = "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"
+	for name, test := range map[string]struct {
+		reads  int // that report a machine that goes off as on
+		forbid bool
+		want   string // the error; "" for none
+		resets int
+		after  time.Duration
+	}{
+		"off at once":      {0, false, "", 2, 15 * time.Second},
+		"off after 3 s":    {3, false, "", 2, 18 * time.Second},
+		"never off":        {1000, false, "is not off after 1m0s", 1, time.Minute},
+		"off is forbidden": {0, true, "ForceRestart", 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.ResetTypes = []string{"On", "ForceOff"} })
+			require.NoError(t, server.SetPower("1", "On"))
+			resets, reads := 0, 0
+			server.AddFault(atReset)
+			server.AddFault(bmctest.Fault{On: reset, Method: http.MethodPost, If: func(*http.Request) bool {
+				resets++
+				return false
+			}})
+			server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Method: http.MethodGet, If: func(*http.Request) bool {
+				if resets == 1 {
+					reads++
+				}
+				return 0 < reads && reads <= test.reads
+			}, Do: bmctest.Property("PowerState", "On")})
+			info := redfishInfo(t, server)
+			info["redfish_verify_ca"] = false
+			n := &conductor.Node{
+				UUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", Driver: "redfish", DriverInfo: info, DisablePowerOff: test.forbid,
+			}
+			synctest.Test(t, func(t *testing.T) {
+				b, err := hardware.NewRedfish(hardware.Config{Sessions: -1})
+				require.NoError(t, err)
+				begun := time.Now()
+				err = b.SetSecureBoot(t.Context(), n, true)
+				require.Equal(t, test.after, time.Since(begun))
+				if test.want == "" {
+					require.NoError(t, err)
+				} else {
+					require.ErrorContains(t, err, test.want)
+				}
+				require.NoError(t, b.Close(context.Background()))
+			})
+			require.Equal(t, test.resets, resets)
+		})
+	}
+}
