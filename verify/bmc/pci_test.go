@@ -76,3 +76,13 @@ func TestThePCIDevicesOfABMCThatReportsThemOtherwise(t *testing.T) {
 		require.Equal(t, test.want, got, name)
 	}
 }
+
+func TestEachPCIDeviceIsReadOnceIfTheSessionEndsMeanwhile(t *testing.T) {
+	d, server := vendorDriver(t)
+	want, err := d.PCIDevices(t.Context(), "node")
+	require.NoError(t, err)
+	server.AddFault(bmctest.Fault{On: pciPath + "NIC", Times: 1, Do: bmctest.Status(http.StatusUnauthorized)})
+	got, err := d.PCIDevices(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
