@@ -42,7 +42,7 @@ func (t *Task) StoreInspection(
 		if err != nil {
 			return err
 		}
-		hooked := t.engine.optionalHooks(ctx, n.UUID, inventory, pluginData)
+		hooked := t.engine.config.optionalHooks(ctx, n.UUID, inventory, pluginData)
 		if err := f.storeInventory(ctx, n.UUID, inventory, pluginData); err != nil {
 			return err
 		}

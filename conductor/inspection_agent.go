@@ -191,7 +191,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 	ports, failure := defaultHooks(i.node, i.inventory, i.data)
 	change := func(*Node) {}
 	if failure == nil {
-		hooked = i.engine.optionalHooks(ctx, id, i.inventory, i.data)
+		hooked = i.engine.config.optionalHooks(ctx, id, i.inventory, i.data)
 		if err := i.engine.storePorts(ctx, id, i.data, ports, hooked.Links); err != nil {
 			return err
 		}

@@ -16,13 +16,13 @@ import (
 func InspectionHooks(series states.Series) []string { return inspectionhooks.Names(series) }
 
 // optionalHooks runs the configured hooks on the data of an inspection, to which it adds what they have derived.
-func (e *engine) optionalHooks(ctx context.Context, id string, inventory, data map[string]any) inspectionhooks.Changes {
-	changes := inspectionhooks.Run(e.config.InspectionHooks, inspectionhooks.Input{
-		Series: e.config.Table.Series(), Inventory: inventory, Data: data,
+func (c *Config) optionalHooks(ctx context.Context, id string, inventory, data map[string]any) inspectionhooks.Changes {
+	changes := inspectionhooks.Run(c.InspectionHooks, inspectionhooks.Input{
+		Series: c.Table.Series(), Inventory: inventory, Data: data,
 	})
 	maps.Copy(data, changes.Data)
 	for _, problem := range changes.Problems {
-		e.config.Log.LogAttrs(ctx, slog.LevelWarn, "inspection hook", slog.String("node", id), slog.String("message", problem))
+		c.Log.LogAttrs(ctx, slog.LevelWarn, "inspection hook", slog.String("node", id), slog.String("message", problem))
 	}
 	return changes
 }
