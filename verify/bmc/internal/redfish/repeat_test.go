@@ -4,7 +4,9 @@ package redfish
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/again"
+	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
 func TestARefusedRequestIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
@@ -41,10 +45,45 @@ func TestARefusedRequestIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
 		{"POST", 409, "other", []int{503, 409}, 3},
 		{"POST", 409, "other", []int{503}, 1},
 		{"POST", 409, "other", nil, 1},
+		{"POST", 400, "other", []int{400}, 3},
 	} {
 		f := failed{request: Request{Method: test.method, Repeat: test.repeat}, answer: &Answer{Status: test.status, Body: []byte(test.body)}}
 		require.Equal(t, test.want, f.attempts(), "%+v", test)
 	}
+}
+
+func TestARequestThatTheBMCHasNotReceivedIsSentAgain(t *testing.T) {
+	unknown := classify(fmt.Errorf("dial: %w", &net.DNSError{IsNotFound: true}))
+	for name, test := range map[string]struct {
+		failed
+		want int // attempts
+	}{
+		"no connection":             {failed{err: &failure.Error{Kind: verify.Unreachable}}, 10},
+		"no answer of the resolver": {failed{err: classify(fmt.Errorf("dial: %w", &net.DNSError{}))}, 10},
+		"the host does not exist":   {failed{err: failure.Of(unknown)}, 1},
+		"there was an answer":       {failed{answer: &Answer{Status: 400}, err: &failure.Error{Kind: verify.Unreachable}}, 1},
+		"it was cut":                {failed{err: classify(io.ErrUnexpectedEOF)}, 1},
+	} {
+		test.request.Method = http.MethodPost
+		require.Equal(t, test.want, test.attempts(), name)
+	}
+	require.Equal(t, verify.Unreachable, failure.KindOf(unknown))
+}
+
+func TestARefusedConnectionIsRepeatedUnlessThereIsAnotherProtocol(t *testing.T) {
+	s := start(t, nil)
+	s.Close()
+	for alternative, want := range map[bool]int{false: 9, true: 0} {
+		repeated := 0
+		ctx := again.With(t.Context(), func(int, error) { repeated++ })
+		_, _, err := s.client(func(c *Config) { c.Alternative = alternative }).Get(ctx, "/a")
+		require.Equal(t, verify.Unreachable, kindOf(t, err))
+		require.Equal(t, want, repeated)
+	}
+	s = start(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	_, _, err := s.client(func(c *Config) { c.Alternative = true }).Get(t.Context(), "/a")
+	require.Error(t, err)
+	require.Len(t, s.seen(), 10, "it has Redfish")
 }
 
 // dated is a context with a deadline that does not end by itself.
