@@ -42,7 +42,7 @@ const logoutTimeout = 3 * time.Second
 func newHardware(o *options, published *images.Server, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
 	config := hardware.Config{
 		Sessions: maxSessions, Images: published, Client: o.images.client, APIURL: o.images.apiURL,
-		DefaultDeploy: o.images.deploy, KernelParameters: o.images.kernelParameters(o.series), ByArchitecture: o.images.byArchitecture,
+		DefaultDeploy: o.images.deploy, KernelParameters: o.images.parameters, ByArchitecture: o.images.byArchitecture,
 		DeployKernel: o.images.kernel, DeployRamdisk: o.images.ramdisk, Bootloader: o.images.bootloader, ImageDownloadSource: o.images.source,
 		AnyBIOSSetting: o.bmcs.anySetting, VerifyCA: o.bmcs.verifyCA, Timeout: o.bmcs.timeout, Series: o.series, Log: log,
 		SkipBMCPorts: o.agents.skipBMCPorts,

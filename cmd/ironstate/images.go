@@ -17,7 +17,6 @@ import (
 	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/internal/program"
-	"github.com/ironstate/ironstate/states"
 )
 
 // imageFlags are the flags for the images that machines boot.
@@ -84,14 +83,6 @@ func (i *imageFlags) addArchitecture(value string, set func(*hardware.BootFiles,
 	set(&files, source)
 	i.byArchitecture[architecture] = files
 	return nil
-}
-
-// kernelParameters returns the kernel parameters of the agent in a series.
-func (i *imageFlags) kernelParameters(series states.Series) string {
-	if i.parameters == "" && series < states.Bobcat {
-		return "nofb nomodeset vga=normal"
-	}
-	return i.parameters
 }
 
 func (i *imageFlags) check() (err error) {

@@ -188,14 +188,3 @@ func TestTheFilesOfAnArchitectureAreParsed(t *testing.T) {
 		"aarch64": {Kernel: "http://192.0.2.1/k?a=b", Ramdisk: "http://192.0.2.1/r"}, "ppc64le": {Bootloader: "http://192.0.2.1/esp"},
 	}, o.images.byArchitecture)
 }
-
-func TestTheKernelParametersOfAnAgentAreThoseOfTheSeries(t *testing.T) {
-	for series, want := range map[string]string{"2023.1": "nofb nomodeset vga=normal", "2023.2": "", "2026.2": ""} {
-		o, err := parse([]string{"-series", series}, io.Discard)
-		require.NoError(t, err)
-		require.Equal(t, want, o.images.kernelParameters(o.series), "the hardware type has the others")
-		o, err = parse([]string{"-series", series, "-kernel-append-params", "quiet"}, io.Discard)
-		require.NoError(t, err)
-		require.Equal(t, "quiet", o.images.kernelParameters(o.series))
-	}
-}

@@ -63,7 +63,7 @@ type Config struct {
 	// "aarch64" (deploy_kernel_by_arch, deploy_ramdisk_by_arch, bootloader_by_arch).
 	ByArchitecture map[string]BootFiles
 	// KernelParameters are kernel parameters of all ramdisks whose image is built; "" stands for
-	// "nofb vga=normal" ([redfish]kernel_append_params), which was "nofb nomodeset vga=normal" before 2023.2.
+	// "nofb vga=normal" ([redfish]kernel_append_params), and in series before 2023.2 for "nofb nomodeset vga=normal".
 	KernelParameters string
 	// MediaTimeout bounds how long a BMC may take to insert an image; 0 stands for a minute.
 	MediaTimeout time.Duration
@@ -92,6 +92,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.KernelParameters == "" {
 		c.KernelParameters = "nofb vga=normal"
+		if c.Series != states.NoSeries && c.Series < states.Bobcat {
+			c.KernelParameters = "nofb nomodeset vga=normal"
+		}
 	}
 	if _, err := bootimage.ParseParameters(c.KernelParameters); err != nil {
 		return c, &conductor.ConfigError{Package: "hardware", Field: "KernelParameters", Err: err}

@@ -70,6 +70,19 @@ func TestARescueBootsItsOwnRamdiskIfItIsNamedWhole(t *testing.T) {
 	}
 }
 
+func TestTheKernelParametersOfAnAgentAreThoseOfTheSeries(t *testing.T) {
+	for series, want := range map[states.Series]string{
+		states.NoSeries: "nofb vga=normal", states.Antelope: "nofb nomodeset vga=normal",
+		states.Bobcat: "nofb vga=normal", states.Latest(): "nofb vga=normal",
+	} {
+		for parameters, want := range map[string]string{"": want, "quiet": "quiet"} {
+			c, err := Config{Series: series, KernelParameters: parameters}.withDefaults()
+			require.NoError(t, err)
+			require.Equal(t, want, c.KernelParameters, series)
+		}
+	}
+}
+
 func TestANodeBootsTheRamdiskOfItsArchitecture(t *testing.T) {
 	const at = "http://images.example/"
 	b := serving(t)
