@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,15 @@ func (c *Conductor) NodesIn(ctx context.Context, r Range) (iter.Seq[*Node], erro
 	return c.fleet.nodes.in(ctx, r)
 }
 
+// DefaultGroup returns the conductor group of new nodes that name none, see [Config.DefaultGroup]; it is empty in series
+// before 2024.1.
+func (c *Conductor) DefaultGroup() string {
+	if c.config.Table.Series() < states.Caracal {
+		return ""
+	}
+	return c.config.DefaultGroup
+}
+
 // CreateNode stores a new node and returns it as stored. An empty UUID and CreatedAt are
 // filled in. The caller chooses the provision state, see [states.APIVersion.InitialState].
 // The error matches [Exists], [Associated] or [Invalid], or is the store's.
@@ -43,9 +53,7 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 	if n.UUID == "" {
 		n.UUID = uuid.NewString()
 	}
-	if n.ConductorGroup == "" && c.config.Table.Series() >= states.Caracal {
-		n.ConductorGroup = c.config.DefaultGroup
-	}
+	n.ConductorGroup = cmp.Or(n.ConductorGroup, c.DefaultGroup())
 	if !c.config.Table.States().Has(n.ProvisionState) {
 		return nil, refuse(Invalid, "node %s cannot begin in the provision state %q", n.UUID, n.ProvisionState)
 	}

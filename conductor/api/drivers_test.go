@@ -33,16 +33,20 @@ func (cluster) Alive(context.Context, string) (bool, error) { return true, nil }
 func (cluster) Holds(string) bool { return true }
 
 // startCluster serves the API of the conductor "m" of the group "x", whose members are also "c", "z" and "a".
-func startCluster(t *testing.T) *server {
+func startCluster(t *testing.T, set ...func(*conductor.Config)) *server {
 	day := func(d int) time.Time { return time.Date(2026, 11, d, 0, 0, 0, 0, time.UTC) }
-	c, err := conductor.New(conductor.Config{
+	config := conductor.Config{
 		Store: &conductor.Memory{}, Name: "m", Group: "x", Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
 		Membership: cluster{
 			{ID: "1", Hostname: "c", Group: "b", Drivers: []string{"ipmi"}, CreatedAt: day(2)},
 			{ID: "2", Hostname: "z", Group: "c", Drivers: []string{"ipmi"}, CreatedAt: day(1)},
 			{ID: "3", Hostname: "a", Group: "a", Drivers: []string{"redfish"}, CreatedAt: day(3)},
 		},
-	})
+	}
+	for _, s := range set {
+		s(&config)
+	}
+	c, err := conductor.New(config)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)

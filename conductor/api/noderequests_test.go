@@ -133,6 +133,15 @@ func TestTextsOfANodeHaveALargestLength(t *testing.T) {
 	}
 }
 
+func TestANewNodeIsManagedByAConductorOfTheDefaultGroup(t *testing.T) {
+	t.Parallel()
+	s := startCluster(t, func(c *conductor.Config) { c.DefaultGroup = "x" })
+	require.Equal(t, "x", s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware"}`).must(http.StatusCreated)["conductor_group"])
+	startCluster(t).do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware"}`).must(http.StatusBadRequest)
+	s = startCluster(t, func(c *conductor.Config) { c.DefaultGroup = "b" })
+	s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware"}`).must(http.StatusBadRequest)
+}
+
 func TestAConductorGroupIsStoredInLowerCase(t *testing.T) {
 	t.Parallel()
 	s := startCluster(t)

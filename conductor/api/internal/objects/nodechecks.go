@@ -3,6 +3,7 @@
 package objects
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -324,8 +325,12 @@ func referencesExist(q *request) error {
 	if err != nil {
 		return err
 	}
+	managed := n.ConductorGroup
+	if q.before == nil {
+		managed = cmp.Or(managed, r.Conductor.DefaultGroup())
+	}
 	for _, m := range members {
-		if m.Group == n.ConductorGroup && slices.Contains(m.Drivers, n.Driver) {
+		if m.Group == managed && slices.Contains(m.Drivers, n.Driver) {
 			return nil
 		}
 	}
