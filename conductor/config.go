@@ -88,6 +88,9 @@ type Config struct {
 	// are cleaned or torn down; 0 stands for 250 and 50 (max_concurrent_deploy,
 	// max_concurrent_clean).
 	MaxDeploying, MaxCleaning int
+	// LimitsByGroup counts only the nodes of a node's conductor group for these limits (max_concurrent_per_conductor_group).
+	// Series before 2026.1 have no such option.
+	LimitsByGroup bool
 	// Workers is the size of the worker pool; each worker works on one node. 0 stands for 300
 	// (workers_pool_size). Without a free worker a request is refused with [NoWorker].
 	Workers int

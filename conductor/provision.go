@@ -125,7 +125,7 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	if err := r.CheckSteps(rules); err != nil {
 		return err
 	}
-	if err := e.withinLimits(ctx, event); err != nil {
+	if err := e.withinLimits(ctx, n, event); err != nil {
 		return err
 	}
 	if err := rules.Start(n.Fields(), event); err != nil {
@@ -209,7 +209,7 @@ var (
 
 // withinLimits refuses a deployment, tear-down or cleaning if the limit for concurrent ones is
 // reached.
-func (e *engine) withinLimits(ctx context.Context, event states.Event) error {
+func (e *engine) withinLimits(ctx context.Context, n *Node, event states.Event) error {
 	busy, limit, word := states.Set{}, 0, ""
 	switch event {
 	case states.EventDeploy, states.EventRebuild:
@@ -221,7 +221,12 @@ func (e *engine) withinLimits(ctx context.Context, event states.Event) error {
 	default:
 		return nil
 	}
-	count, err := e.fleet.nodes.count(ctx, busy)
+	count, err := 0, error(nil)
+	if e.config.LimitsByGroup && e.config.Table.Series() >= states.Gazpacho {
+		count, err = e.fleet.countInGroup(ctx, n.ConductorGroup, busy)
+	} else {
+		count, err = e.fleet.nodes.count(ctx, busy)
+	}
 	if err != nil {
 		return err
 	}
@@ -230,6 +235,19 @@ func (e *engine) withinLimits(ctx context.Context, event states.Event) error {
 			"Please try again later.", word)
 	}
 	return nil
+}
+
+// countInGroup returns how many nodes of a conductor group are in one of the states.
+//
+// Source: _concurrent_action_limit in ironic/conductor/manager.py.
+func (f *fleet) countInGroup(ctx context.Context, group string, busy states.Set) (count int, err error) {
+	all, err := f.nodes.list(ctx)
+	for _, n := range all {
+		if busy.Has(n.ProvisionState) && n.ConductorGroup == group {
+			count++
+		}
+	}
+	return count, err
 }
 
 // hash hashes a rescue password. Tests replace it, since bcrypt is slow.

@@ -34,6 +34,7 @@ type options struct {
 	series          states.Series
 	name, group     string
 	defaultGroup    string // of new nodes, in lower case
+	groupLimits     bool   // see conductor.Config.LimitsByGroup
 	fleetName       string
 	cleaning        cleaningFlags
 	resumeVerify    bool
@@ -69,6 +70,8 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags.TextVar(&o.series, "series", o.series, "OpenStack `series` whose rules and API versions apply, such as 2023.1")
 	flags.StringVar(&o.name, "name", "", "the conductor's `name`, the same after a restart; empty stands for the host name")
 	flags.StringVar(&o.group, "group", "", "conductor `group`: the conductor manages the nodes of this group")
+	flags.BoolVar(&o.groupLimits, "limits-by-group", false,
+		"count only the nodes of a node's conductor group for the limits of 250 deployments and 50 cleanings, since 2026.1")
 	flags.StringVar(&o.defaultGroup, "default-group", "", "conductor `group` of new nodes that name none, since 2024.1")
 	flags.StringVar(&o.fleetName, "fleet-name", "",
 		"`name` of all nodes together, the title of the live page; empty stands for \"Nodes of\" and the conductor's name")
@@ -153,6 +156,9 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 			return nil, program.Usagef("-inspection-hooks has %q: want hooks that %v has besides its default ones: %s", name, o.series,
 				cmp.Or(strings.Join(known, ", "), "none"))
 		}
+	}
+	if o.groupLimits && o.series < states.Gazpacho {
+		return nil, program.Usagef("-limits-by-group is given: %v counts the nodes of all conductor groups", o.series)
 	}
 	if err := o.powerSync.check(); err != nil {
 		return nil, err

@@ -56,7 +56,9 @@ func TestTheStepsThatAreNotAllowedAreParsed(t *testing.T) {
 }
 
 func TestTheBootModesThatAreNotAllowedAreParsed(t *testing.T) {
-	o, err := parse([]string{"-disallow-boot-mode", "enroll:bios", "-disallow-boot-mode", "deploy:bios", "-disallow-boot-mode", "deploy:uefi"}, io.Discard)
+	o, err := parse([]string{
+		"-disallow-boot-mode", "enroll:bios", "-disallow-boot-mode", "deploy:bios", "-disallow-boot-mode", "deploy:uefi",
+	}, io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, admission.BootModes{Enrollment: []string{"bios"}, Deployment: []string{"bios", "uefi"}}, o.agents.bootModes)
 	for _, value := range []string{"", "bios", "clean:bios", "enroll:efi", "deploy:"} {
@@ -142,6 +144,14 @@ func TestTheFlagsOfInspectionsAreParsed(t *testing.T) {
 		"accelerators, cpus, local-link-connection, parse-lldp")
 	_, err = parse([]string{"-series", "2023.1", "-inspection-hooks", "parse-lldp"}, io.Discard)
 	require.ErrorContains(t, err, "2023.1 has besides its default ones: none")
+}
+
+func TestTheLimitsByGroupAreParsed(t *testing.T) {
+	o, err := parse([]string{"-limits-by-group"}, io.Discard)
+	require.NoError(t, err)
+	require.True(t, o.groupLimits)
+	_, err = parse([]string{"-limits-by-group", "-series", "2025.2"}, io.Discard)
+	require.ErrorContains(t, err, "-limits-by-group is given: 2025.2 counts the nodes of all conductor groups")
 }
 
 func TestTheDefaultGroupIsParsed(t *testing.T) {

@@ -96,7 +96,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	c, err := conductor.New(conductor.Config{
 		Store: measuredStore{store.Store, metrics.store}, Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(),
 		SkipAutomatedClean: !o.cleaning.automated, AutomatedCleaning: o.cleaning.steps,
-		PowerOffInCleanFail: o.cleaning.powerOff, DefaultGroup: o.defaultGroup,
+		PowerOffInCleanFail: o.cleaning.powerOff, DefaultGroup: o.defaultGroup, LimitsByGroup: o.groupLimits,
 		KeepPXEEnabled: o.agents.keepPXE, InspectionHooks: o.agents.hooks, DisallowedBootModes: o.agents.bootModes,
 		Timeouts: &o.agents.timeouts, CleanStepPriorities: o.agents.priorities, DisallowedSteps: o.agents.disallowed,
 		AgentVerifyCA: o.agents.verifyCA, RequireAgentTLS: o.agents.requireTLS,
