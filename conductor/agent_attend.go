@@ -180,8 +180,8 @@ func (t *Task) processNextStep(
 }
 
 // mismatch asks again for the steps of an agent whose hardware managers have changed. An automated cleaning starts from
-// its first step; other work repeats the current one, and so does an aborted cleaning, which ends then: Ironic forgets the
-// abort and makes the node available. A cleaning by a runbook keeps its steps, while Ironic goes on with those by
+// its first step; other work repeats the current one, and so does an aborted cleaning, which ends then: Ironic forgets
+// the abort and makes the node available. A cleaning by a runbook keeps its steps, while Ironic goes on with those by
 // priority.
 //
 // Source: _process_version_mismatch in ironic/drivers/modules/agent_base.py.

@@ -19,9 +19,9 @@ import (
 //
 // Source: node_update_cache and node_cache_firmware_components in ironic/conductor/utils.py.
 type CacheReader interface {
-	// ReadVendor reads who made the BMC's firmware, which is recorded since 2026.1, and who made the machine; each is "" if
-	// the machine or the node's management interface does not report it. It
-	// is called for nodes without the property vendor, which it becomes.
+	// ReadVendor reads who made the BMC's firmware, which is recorded since 2026.1, and who made the machine; each is ""
+	// if the machine or the node's management interface does not report it. It is called for nodes without the property
+	// vendor, which it becomes.
 	ReadVendor(ctx context.Context, n *Node) (firmware, machine string, err error)
 	// ReadBootMode reads how the machine boots, "uefi" or "bios", and whether UEFI secure boot is enabled;
 	// "" and nil if the machine or the node's management interface does not report it.

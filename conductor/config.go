@@ -61,8 +61,8 @@ type Config struct {
 	// all steps.
 	DisallowedSteps map[states.Work][]string
 	// DisallowedBootModes are the boot modes that the operator does not allow in new nodes, and in deployments
-	// (disallowed_enrollment_boot_modes, disallowed_deployment_boot_modes). Unlike in Ironic, a deployment is also refused if
-	// the capabilities of the node or its instance ask for a mode. Series before 2024.2 have no such options.
+	// (disallowed_enrollment_boot_modes, disallowed_deployment_boot_modes). Unlike in Ironic, a deployment is also refused
+	// if the capabilities of the node or its instance ask for a mode. Series before 2024.2 have no such options.
 	DisallowedBootModes admission.BootModes
 	// PowerOffInCleanFail powers the machine off when a cleaning fails, also in a step, which may be an update of its
 	// firmware (poweroff_in_cleanfail). Series before 2023.2 have no such option.
@@ -70,9 +70,10 @@ type Config struct {
 	// KeepPXEEnabled leaves pxe_enabled of the ports that a node has as it is when the node is inspected
 	// ([inspector]update_pxe_enabled = False).
 	KeepPXEEnabled bool
-	// InspectionHooks are the names of the hooks that run after Ironic's default ones on the data of an inspection, see the
-	// function [InspectionHooks] ([inspector]hooks, and since 2025.2 [redfish]inspection_hooks): "accelerators" and "cpus" set
-	// properties, "local-link-connection" stores the switches of ports, and "parse-lldp" the readable LLDP data of an agent.
+	// InspectionHooks are the names of the hooks that run after Ironic's default ones on the data of an inspection, see
+	// the function [InspectionHooks] ([inspector]hooks, and since 2025.2 [redfish]inspection_hooks): "accelerators" and
+	// "cpus" set properties, "local-link-connection" stores the switches of ports, and "parse-lldp" the readable LLDP data
+	// of an agent.
 	InspectionHooks []string
 	// DefaultGroup is the conductor group of new nodes that name none, in lower case (default_conductor_group). Series
 	// before 2024.1 have no such option.
@@ -88,8 +89,8 @@ type Config struct {
 	// are cleaned or torn down; 0 stands for 250 and 50 (max_concurrent_deploy,
 	// max_concurrent_clean).
 	MaxDeploying, MaxCleaning int
-	// LimitsByGroup counts only the nodes of a node's conductor group for these limits (max_concurrent_per_conductor_group).
-	// Series before 2026.1 have no such option.
+	// LimitsByGroup counts only the nodes of a node's conductor group for these limits
+	// (max_concurrent_per_conductor_group). Series before 2026.1 have no such option.
 	LimitsByGroup bool
 	// Workers is the size of the worker pool; each worker works on one node. 0 stands for 300
 	// (workers_pool_size). Without a free worker a request is refused with [NoWorker].

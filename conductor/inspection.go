@@ -94,7 +94,8 @@ func portsWith(macs []string) []*Port {
 	return ports
 }
 
-// storePorts creates and updates the ports that the hooks have made of inspection data, and links them to their switches.
+// storePorts creates and updates the ports that the hooks have made of inspection data, and links them to their
+// switches.
 func (e *engine) storePorts(
 	ctx context.Context, id string, data map[string]any, ports []*Port, links map[string]map[string]any,
 ) error {

@@ -22,8 +22,8 @@ type ruled struct {
 	failure error // of a rule
 }
 
-// applyRules applies the inspection rules to the node n of the task, whose hooks have run, to its ports and to the plugin
-// data of its inspection.
+// applyRules applies the inspection rules to the node n of the task, whose hooks have run, to its ports and to the
+// plugin data of its inspection.
 //
 // Source: apply_rules in ironic/common/inspection_rules/engine.py.
 func (t *Task) applyRules(ctx context.Context, n *Node, inventory, data map[string]any) (ruled, error) {

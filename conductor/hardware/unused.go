@@ -20,7 +20,8 @@ const (
 
 // unusedKeys lists the keys of driver_info that Ironic's interfaces use and these do not. A value that would make
 // Ironic do something else than these interfaces is refused, by the validation and where the interface is used: a key
-// is never accepted and ignored. Keys about bridging over IPMI are not listed: Ironic uses them with ipmi_bridging alone.
+// is never accepted and ignored. Keys about bridging over IPMI are not listed: Ironic uses them with ipmi_bridging
+// alone.
 //
 // Source: get_properties and driver_info in ironic/drivers/modules of Ironic 39.0.0: redfish/utils.py, redfish/boot.py,
 // redfish/firmware.py, ipmitool.py, deploy_utils.py, and get_agent_iso in ironic/drivers/utils.py.

@@ -57,8 +57,8 @@ type project struct {
 	about string              // its name in texts
 }
 
-// sushyReleases are the last releases of sushy for each series, from the branches of its repository; that of 2026.1 is the
-// last one of the clone from which the rows were made.
+// sushyReleases are the last releases of sushy for each series, from the branches of its repository; that of 2026.1 is
+// the last one of the clone from which the rows were made.
 var sushyReleases = map[string]string{
 	"2023.2": "4.5.2", "2024.1": "5.0.1", "2024.2": "5.2.1", "2025.1": "5.5.0", "2025.2": "5.7.1", "2026.1": "5.8.0",
 }

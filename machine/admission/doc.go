@@ -25,8 +25,8 @@
 // [Rules.Start] the conductor's when it has the lock, and [Rules.Validate] is about the node's
 // hardware interfaces and traits.
 //
-// [Rules.AllowsStep] says whether the operator allows a step of a cleaning, a deployment or a service, and [Rules.Enrolls]
-// whether nodes with a boot mode.
+// [Rules.AllowsStep] says whether the operator allows a step of a cleaning, a deployment or a service, and
+// [Rules.Enrolls] whether nodes with a boot mode.
 //
 // The package does no I/O, keeps no state and does not allocate when it accepts a request.
 package admission

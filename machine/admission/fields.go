@@ -57,8 +57,8 @@ type Rules struct {
 	DisallowedBootModes BootModes
 }
 
-// BootModes are boot modes, "bios" or "uefi", by the requests in which the operator does not allow them. The options exist
-// since 2024.2; earlier series allow all modes.
+// BootModes are boot modes, "bios" or "uefi", by the requests in which the operator does not allow them. The options
+// exist since 2024.2; earlier series allow all modes.
 type BootModes struct {
 	// Enrollment refuses new nodes with a mode in the capabilities of their properties, and changes of these:
 	// [api]disallowed_enrollment_boot_modes.

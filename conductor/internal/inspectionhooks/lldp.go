@@ -40,8 +40,8 @@ type frame struct {
 	elements  []tlv
 }
 
-// frames returns the LLDP data of the interfaces. Elements that are no pair of a type and a value in hexadecimal, or longer
-// than any in a frame, are left out; with whole, the data of their interface are.
+// frames returns the LLDP data of the interfaces. Elements that are no pair of a type and a value in hexadecimal, or
+// longer than any in a frame, are left out; with whole, the data of their interface are.
 func frames(in Input, c *Changes, whole bool) (all []frame) {
 	raw, _ := in.Data["lldp_raw"].(map[string]any)
 	interfaces, _ := in.Inventory["interfaces"].([]any)

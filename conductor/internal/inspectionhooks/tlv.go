@@ -226,8 +226,8 @@ func text(b []byte) (string, error) {
 	return string(b), nil
 }
 
-// negotiable are the capabilities of a port that negotiates, from the second bit on. Ironic reads the bit of 10BASE-T fdx
-// from that of 10BASE-T hdx.
+// negotiable are the capabilities of a port that negotiates, from the second bit on. Ironic reads the bit of 10BASE-T
+// fdx from that of 10BASE-T hdx.
 //
 // Source: IANAifMauAutoNegCapBits of RFC 4836.
 var negotiable = []string{

@@ -258,8 +258,8 @@ func portMayChange(q *request) error {
 	}
 }
 
-// physicalNetworkShared refuses a port in another physical network than the other ports of its group, or since 2026.1 for
-// the first port of a group than the group.
+// physicalNetworkShared refuses a port in another physical network than the other ports of its group, or since 2026.1
+// for the first port of a group than the group.
 //
 // Source: validate_port_physnet in ironic/conductor/utils.py.
 func physicalNetworkShared(q *request) error {
