@@ -61,6 +61,8 @@ func attacks(largest int) []requests {
 	return []requests{
 		{"inspections", "POST", inspections, inspected(0), 8, []int{202, 503}},
 		{"inspections with logs", "POST", inspections, inspected(3 * mib), 8, []int{202, 503}},
+		{"inspections with URLs", "POST", inspections,
+			strings.Replace(inspected(0), "{", `{"x": "`+strings.Repeat("h://a:b@", 400_000)+`", `, 1), 8, []int{202, 503}},
 		{"heartbeats of no node", "POST", "/v1/heartbeat/x", dense("{}", mib-8), many, []int{413, 503}},
 		{"heartbeats of a node", "POST", "/v1/heartbeat/n", dense("{}", mib-8), many, []int{413, 503}},
 		{"heartbeats as large as may be", "POST", "/v1/heartbeat/n", fullest(`{"":0}`, 60<<10), many, []int{400, 503}},

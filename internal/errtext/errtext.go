@@ -27,7 +27,7 @@ func Clean(text string) string {
 	if !utf8.ValidString(text) || strings.IndexFunc(text, isUnfit) >= 0 {
 		text = strings.Map(fit, strings.ToValidUTF8(text, string(utf8.RuneError)))
 	}
-	text = masked.Text(text)
+	text = masked.Start(text, MaxLen+1)
 	if len(text) <= MaxLen {
 		return text
 	}

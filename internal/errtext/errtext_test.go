@@ -4,6 +4,7 @@ package errtext_test
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode"
@@ -39,6 +40,16 @@ func TestClean(t *testing.T) {
 		t.Run(name, func(t *testing.T) { require.Equal(t, test.want, errtext.Clean(test.text)) })
 	}
 	require.Zero(t, testing.AllocsPerRun(10, func() { errtext.Clean(long) }))
+}
+
+func TestWhatIsCutFromATextIsNotMasked(t *testing.T) {
+	text := strings.Repeat("h://a:b@", 500_000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	clean := errtext.Clean(text)
+	runtime.ReadMemStats(&after)
+	require.Equal(t, strings.Repeat("h://a:******@", errtext.MaxLen)[:errtext.MaxLen-6]+" [cut]", clean)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<10), "bytes")
 }
 
 func TestError(t *testing.T) {

@@ -153,6 +153,16 @@ func TestMaskingIsTotalAndDoneAtOnce(t *testing.T) {
 	})
 }
 
+func TestTheStartOfAMaskedTextIsThatOfTheWholeText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"http://", "//", "u:", "pw", "@", "/", " ", "h"}), 0, 30).Draw(t, "parts"), "")
+		n := rapid.IntRange(0, 40).Draw(t, "n")
+		whole, start := masked.Text(text), masked.Start(text, n)
+		require.True(t, strings.HasPrefix(whole, start))
+		require.GreaterOrEqual(t, len(start), min(n, len(whole)))
+	})
+}
+
 func TestTheTimeOfMaskingGrowsWithTheLengthOfATextAndNotItsSquare(t *testing.T) {
 	long := "@" + strings.Repeat("://x:y", 1<<20) // minutes, if each URL looked at the whole text
 	require.Equal(t, long, masked.Text(long))

@@ -3,6 +3,7 @@
 package masked
 
 import (
+	"math"
 	"regexp"
 	"strings"
 )
@@ -14,7 +15,11 @@ import (
 // number sign. If the text there is neither a host nor has an @, so that no parser accepts the URL, the password
 // ends at the last @ of the whole text. A URL within a longer text also ends at white space or a quotation mark, if
 // it is complete there.
-func Text(text string) string {
+func Text(text string) string { return Start(text, math.MaxInt) }
+
+// Start returns the first n bytes of [Text], or more of them, for a caller that cuts the text: URLs behind them cost
+// nothing.
+func Start(text string, n int) string {
 	last := strings.LastIndexByte(text, '@')
 	if last < 0 || !strings.Contains(text[:last], "//") {
 		return text
@@ -25,7 +30,7 @@ func Text(text string) string {
 		separator = "//" // a scheme is not needed
 	}
 	var shown strings.Builder
-	for i := strings.Index(text, separator); i >= 0; i = strings.Index(text, separator) {
+	for i := strings.Index(text, separator); i >= 0 && shown.Len() < n; i = strings.Index(text, separator) {
 		i += len(separator)
 		from, to := password(text[i:], alone)
 		shown.WriteString(text[:i+from])
@@ -33,6 +38,9 @@ func Text(text string) string {
 			shown.WriteString(Secret)
 		}
 		text, separator, alone = text[i+to:], "://", false
+	}
+	if shown.Len() >= n {
+		return shown.String() // the passwords behind it are not masked
 	}
 	return shown.String() + text + rest
 }
