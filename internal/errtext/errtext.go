@@ -41,12 +41,12 @@ func Clean(text string) string {
 // fit returns the character that Clean puts in place of one, -1 for none.
 func fit(r rune) rune {
 	switch {
+	case !isUnfit(r):
+		return r
 	case unicode.Is(unicode.Bidi_Control, r):
 		return -1
-	case isUnfit(r):
-		return ' '
 	default:
-		return r
+		return ' '
 	}
 }
 
@@ -83,6 +83,9 @@ func Object(m map[string]any) map[string]any {
 // isUnfit reports whether a character may move a terminal's cursor, or hide or reorder
 // the characters around it.
 func isUnfit(r rune) bool {
+	if r <= unicode.MaxASCII {
+		return r < ' ' || r == '\x7f'
+	}
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
