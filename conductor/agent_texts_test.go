@@ -60,8 +60,7 @@ func requireClean(t *testing.T, v any, mark string) (marked int) {
 	return marked
 }
 
-// TestNoWriteHasAControlCharacterOfAnAgent has an agent whose every text has ESC and U+202E, as far as it may say what
-// it wants.
+// TestNoWriteHasAControlCharacterOfAnAgent runs an agent that puts ESC and U+202E into every text that it may choose.
 //
 // SECURITY.md: Control characters leave every text of an agent before it is stored.
 func TestNoWriteHasAControlCharacterOfAnAgent(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // InspectionHooks returns the names that [Config.InspectionHooks] may have in a series, in order; none before 2023.2.
 func InspectionHooks(series states.Series) []string { return inspectionhooks.Names(series) }
 
-// optionalHooks runs the configured hooks on the data of an inspection, to which it adds what they have derived.
+// optionalHooks runs the configured hooks on the data of an inspection, and adds their results to the data.
 func (c *Config) optionalHooks(ctx context.Context, id string, inventory, data map[string]any) inspectionhooks.Changes {
 	changes := inspectionhooks.Run(c.InspectionHooks, inspectionhooks.Input{
 		Series: c.Table.Series(), Inventory: inventory, Data: data,

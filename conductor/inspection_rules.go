@@ -15,7 +15,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// ruled is what the inspection rules have made of an inspection.
+// ruled is the result of the inspection rules.
 type ruled struct {
 	change  func(*Node) // of the node, to be stored with the end of the inspection
 	data    map[string]any

@@ -21,7 +21,7 @@ const (
 	maxDepth  = 64
 )
 
-// The bounds of what is left of an answer when it is decoded: of the commands and of their texts together, in bytes.
+// The client keeps at most maxCommands commands of a decoded answer, whose texts together have at most maxResult bytes.
 const (
 	maxCommands = 200
 	maxResult   = 96 << 10

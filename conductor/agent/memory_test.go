@@ -60,7 +60,7 @@ func fewest(call func()) uint64 {
 	return allocated
 }
 
-// copyOf copies what a client returns, so that its size is what the copy allocates.
+// copyOf returns deep copies of a client's results. What the copying allocates is the size of the results.
 func copyOf(commands []agent.Command, steps agent.Steps) (any, any) {
 	commands = slices.Clone(commands)
 	for i, c := range commands {
@@ -112,8 +112,8 @@ func largestSteps(texts int) string {
 		`0]}, "clean_steps": {"M": [` + strings.Join(list, ",") + `]}}}`
 }
 
-// The workers of a conductor may all have an answer of an agent: the turns bound those that are read and decoded, and
-// the others keep what their callers need.
+// All workers of a conductor may hold an answer of an agent at the same time. The turns bound how many answers are read
+// and decoded; every other worker holds a decoded answer only.
 //
 // SECURITY.md: The answers of agents need less than 128 MiB.
 func TestTheAnswersToAllWorkersTakeLessThan128MiB(t *testing.T) {

@@ -110,9 +110,9 @@ func (a heldAnswer) WriteHeader(status int) {
 	<-a.let
 }
 
-// TestTheRequestsInFlightAllocateLessThan384MiB multiplies what a request allocates by the number of them that can be
-// in flight. The bytes include those that the collector frees before the answer. So that few requests suffice, another
-// one holds five sixths of the memory for bodies.
+// TestTheRequestsInFlightAllocateLessThan384MiB multiplies the bytes that one request allocates by the number of such
+// requests that can be in flight. The bytes include those that the garbage collector frees before the answer. Another
+// request holds five sixths of the memory for bodies, so that few requests suffice.
 //
 // SECURITY.md: The requests of all clients and agents need less than 384 MiB, and together with the answers of agents
 // less than 512 MiB.

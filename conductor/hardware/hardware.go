@@ -75,8 +75,8 @@ type Config struct {
 	ImageDownloadSource string
 }
 
-// BootFiles are the URLs of what the agent of an architecture boots from. A kernel needs a ramdisk, and the reverse; an
-// empty URL stands for that of the [Config].
+// BootFiles has the URLs of the files from which machines of one architecture boot the agent. Kernel and Ramdisk are
+// given together or not at all. An empty URL stands for the URL in the [Config].
 type BootFiles struct{ Kernel, Ramdisk, Bootloader string }
 
 const defaultSessions = 1000

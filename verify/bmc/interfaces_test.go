@@ -25,7 +25,9 @@ func TestTheMACAddressesAreThoseOfEnabledInterfaces(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"52:54:00:aa:bb:01", "52:54:00:aa:bb:02"}, got, "the session has ended between the two")
 
-	server.AddFault(bmctest.Fault{On: systemPath + "/EthernetInterfaces/NIC1", Do: bmctest.Property("Status", map[string]any{"State": "Disabled"})})
+	server.AddFault(bmctest.Fault{
+		On: systemPath + "/EthernetInterfaces/NIC1", Do: bmctest.Property("Status", map[string]any{"State": "Disabled"}),
+	})
 	got, err = d.MACAddresses(t.Context(), "node")
 	require.NoError(t, err)
 	require.Equal(t, []string{"52:54:00:aa:bb:02"}, got)

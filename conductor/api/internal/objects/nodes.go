@@ -51,7 +51,8 @@ var nodeResource = &resource{
 			bodyDecodes, bodyValid, newBootModeAllowed, stateInitial, fieldsSet, newNodeNotNewer, classNotEmpty, newNodeNameValid, referencesExist,
 		},
 		patch: []check{
-			resetIsBoolean, patchDecodes, patchNotNull, resetNotNewer, bootModeAllowed, fieldsPatchable, nodePatchNotNewer, resetWithDriver, networkDataValid,
+			resetIsBoolean, patchDecodes, patchNotNull, resetNotNewer, bootModeAllowed, fieldsPatchable, nodePatchNotNewer,
+			resetWithDriver, networkDataValid,
 			pathNodeExists, parentMayChange,
 		},
 		update: []check{
