@@ -299,6 +299,7 @@ func TestADirectDeploymentIsThatOfTheRecordedExchange(t *testing.T) {
 			AgentVersion: "9.4.3",
 			AgentToken:   m.token,
 		}))
+		synctest.Wait() // a heartbeat has no effect while the conductor works on the one before
 		m.set(func(a *agentProgram) { a.commands[1]["command_status"] = "SUCCEEDED" })
 		m.beat()
 		time.Sleep(time.Minute) // fake-hardware does not go off by itself
