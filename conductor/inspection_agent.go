@@ -32,8 +32,8 @@ import (
 func (c *Conductor) ContinueInspection(
 	ctx context.Context, from netip.Addr, data map[string]any, uuid string, lookup bool,
 ) (n *Node, token string, err error) {
-	inventory, data, err := inspectionData(data)
-	if err != nil {
+	inventory, _ := data["inventory"].(map[string]any)
+	if err := boundInventory(inventory); err != nil {
 		return nil, "", err
 	}
 	if uuid == "" && len(addressesOf(inventory)) == 0 && inventory["bmc_address"] == nil && inventory["bmc_v6address"] == nil {
@@ -54,23 +54,15 @@ func (c *Conductor) ContinueInspection(
 // maxListed bounds the entries of a list in an inventory, such as a machine's disks and the flags of its processor.
 const maxListed = 1024
 
-// inspectionData returns the inventory in the data of an agent, and the other data, both cleaned. It refuses an
-// inventory that no machine has.
-func inspectionData(given map[string]any) (inventory, data map[string]any, err error) {
-	inventory, _ = given["inventory"].(map[string]any)
+// boundInventory refuses an inventory that no machine has.
+func boundInventory(inventory map[string]any) error {
 	if list, _ := inventory["interfaces"].([]any); len(list) > maxInterfaces {
-		return nil, nil, refuse(Invalid, "The inventory has %d network interfaces: a machine has at most %d.", len(list), maxInterfaces)
+		return refuse(Invalid, "The inventory has %d network interfaces: a machine has at most %d.", len(list), maxInterfaces)
 	}
 	if longest := longestList(inventory); longest > maxListed {
-		return nil, nil, refuse(Invalid, "The inventory has a list of %d entries, more than %d.", longest, maxListed)
+		return refuse(Invalid, "The inventory has a list of %d entries, more than %d.", longest, maxListed)
 	}
-	data = map[string]any{}
-	for key, value := range given {
-		if key != "inventory" && key != "logs" { // logs can be large
-			data[errtext.Clean(key)] = errtext.Value(value)
-		}
-	}
-	return errtext.Object(inventory), data, nil
+	return nil
 }
 
 // longestList returns the length of the longest list in a decoded JSON value.
@@ -113,6 +105,18 @@ type agentInspection struct {
 	token string
 }
 
+// clean cleans the texts of the data, and leaves out the logs, which can be large. Nothing of the data is stored
+// before. It comes after the node has been taken, since it needs far more processor time than the rest of a request.
+func (i *agentInspection) clean() {
+	data := map[string]any{}
+	for key, value := range i.data {
+		if key != "inventory" && key != "logs" {
+			data[errtext.Clean(key)] = errtext.Value(value)
+		}
+	}
+	i.inventory, i.data = errtext.Object(i.inventory), data
+}
+
 // take takes the node, if it still waits for the data, stores them and continues its inspection.
 func (i *agentInspection) take(ctx context.Context, id string) error {
 	e := i.engine
@@ -121,6 +125,7 @@ func (i *agentInspection) take(ctx context.Context, id string) error {
 		return err
 	}
 	t := e.task(n)
+	i.clean()
 	if err := i.store(ctx, s, t); err != nil {
 		e.unreserve(ctx, s, id)
 		e.pool.free(id)

@@ -90,6 +90,26 @@ func TestTheLossOfTheMajorityAndItsReturnAreLoggedOnce(t *testing.T) {
 	})
 }
 
+// A leader without a majority gives up after one election timeout. The store knows it before another one has passed.
+func TestServersOfThisProcessAreKnownToHaveNoMajorityWithinAnElectionTimeout(t *testing.T) {
+	const electionTimeout = time.Second // etcd's default, see Membership
+	synctest.Test(t, func(t *testing.T) {
+		m := newMonitor(slog.New(slog.DiscardHandler))
+		m.pause, m.limit = localPause, localLimit
+		ended := time.Now().Add(localPause + time.Millisecond) // just after an observation
+		m.observe = func(context.Context) observation { return observation{led: time.Now().Before(ended)} }
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go m.run(ctx)
+		before, done, err := m.within(ctx)
+		require.NoError(t, err)
+		defer done()
+		<-before.Done()
+		require.Equal(t, ErrNoMajority, context.Cause(before))
+		require.LessOrEqual(t, time.Since(ended), electionTimeout)
+	})
+}
+
 func TestAFullDiskOfOtherServersIsKnownByTheirAnswers(t *testing.T) {
 	m := newMonitor(slog.New(slog.DiscardHandler))
 	m.limit = 1

@@ -12,6 +12,7 @@ require (
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
 	github.com/jacobweinstock/registrar v0.4.7
 	github.com/stretchr/testify v1.12.1
+	golang.org/x/net v0.47.0
 )
 
 require (
@@ -35,7 +36,6 @@ require (
 	go.uber.org/goleak v1.3.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/crypto v0.45.0 // indirect
-	golang.org/x/net v0.47.0 // indirect
 	golang.org/x/sys v0.43.0 // indirect
 	golang.org/x/text v0.31.0 // indirect
 	gopkg.in/yaml.v2 v2.4.0 // indirect

@@ -3,8 +3,10 @@
 package images
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/binary"
 	"io"
 	"log"
 	"net"
@@ -13,9 +15,11 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/dns/dnsmessage"
 )
 
 // site is a server that redirects from /to?URL to a URL, and answers /secret.
@@ -155,6 +159,53 @@ func TestAProxyOfTheEnvironmentIsReachedAndSpecialAddressesAreNotThroughIt(t *te
 	_, err = client.Get("http://images.example/kernel")
 	require.ErrorContains(t, err, "the proxy of the environment cannot be used")
 	require.NotContains(t, err.Error(), "secret")
+}
+
+// resolveToLoopback makes every name resolve to 127.0.0.1 for the time of a test, and counts the lookups.
+func resolveToLoopback(t *testing.T) (lookups *atomic.Int64) {
+	lookups = &atomic.Int64{}
+	before := net.DefaultResolver
+	t.Cleanup(func() { net.DefaultResolver = before })
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe() // a stream: each message has its length before it
+		go func() {
+			defer server.Close()
+			var length [2]byte
+			if _, err := io.ReadFull(server, length[:]); err != nil {
+				return
+			}
+			packed := make([]byte, binary.BigEndian.Uint16(length[:]))
+			var m dnsmessage.Message
+			if _, err := io.ReadFull(server, packed); err != nil || m.Unpack(packed) != nil {
+				return
+			}
+			m.Response, m.Additionals = true, nil
+			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
+				lookups.Add(1)
+				m.Answers = []dnsmessage.Resource{{
+					Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class}, Body: &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}},
+				}}
+			}
+			packed, _ = m.AppendPack([]byte{0, 0})
+			binary.BigEndian.PutUint16(packed, uint16(len(packed)-2))
+			_, _ = server.Write(packed)
+		}()
+		return client, nil
+	}}
+	return lookups
+}
+
+// SECURITY.md: Nothing is downloaded from a loopback, link-local, multicast or unspecified address, whatever a name
+// resolves to, unless `-image-host` or another flag names its host.
+func TestANameThatResolvesAnewIsCheckedAtTheDial(t *testing.T) {
+	lookups := resolveToLoopback(t)
+	client, err := NewClient()
+	require.NoError(t, err)
+	for visit := range 2 {
+		_, err = client.Get("http://images.example/")
+		require.ErrorContains(t, err, "127.0.0.1 is in 127.0.0.0/8, from which nothing is downloaded")
+		require.EqualValues(t, visit+1, lookups.Load(), "no other lookup decides than the one whose address is dialled")
+	}
 }
 
 func TestAllowedHostsAreHosts(t *testing.T) {
