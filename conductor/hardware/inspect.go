@@ -57,11 +57,10 @@ func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
 			return failure
 		}
 	}
-	inventory, unread, err := b.inventory(ctx, t, found)
+	inventory, plugins, unread, err := b.inventory(ctx, t, found)
 	if err != nil {
 		return err
 	}
-	plugins := map[string]any{}
 	if unread := errors.Join(incomplete, unread); unread != nil {
 		plugins["incomplete"] = unread.Error()
 	}
@@ -80,25 +79,36 @@ func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
 	return cmp.Or(err, failure)
 }
 
-// pciSince is the first series with the PCI devices of a Redfish inspection.
+// devicesSince is the first series with the PCI devices and the LLDP data of a Redfish inspection.
 //
 // Source: ironic/drivers/modules/redfish/inspect.py of Ironic 34.0.0.
-const pciSince = states.Gazpacho
+const devicesSince = states.Gazpacho
 
-// inventory returns an inventory as it is stored, with the PCI devices, and why some of these could not be read.
-func (b redfishInspect) inventory(ctx context.Context, t *conductor.Task, found bmc.Inventory) (_ map[string]any, unread, err error) {
+// inventory returns an inventory as it is stored, with the PCI devices; the plugin data, which have the LLDP data; and
+// why some of these could not be read.
+func (b redfishInspect) inventory(ctx context.Context, t *conductor.Task, found bmc.Inventory) (
+	inventory, plugins map[string]any, unread, err error,
+) {
 	stored := struct {
 		bmc.Inventory
 		PCIDevices []bmc.PCIDevice `json:"pci_devices,omitzero"`
 	}{Inventory: found}
-	if t.Series() >= pciSince {
-		unread = b.do(t.Node(), func() (err error) {
-			stored.PCIDevices, err = b.driver.PCIDevices(ctx, t.Node().UUID)
-			return err
+	var data struct {
+		LLDP map[string]bmc.Neighbor `json:"parsed_lldp,omitempty"`
+	}
+	if t.Series() >= devicesSince {
+		unread = b.do(t.Node(), func() (pci error) {
+			stored.PCIDevices, pci = b.driver.PCIDevices(ctx, t.Node().UUID)
+			var lldp error
+			data.LLDP, lldp = b.driver.Neighbors(ctx, t.Node().UUID)
+			return errors.Join(pci, lldp)
 		})
 	}
-	object, err := asMap(stored)
-	return object, unread, errors.Join(err, ctx.Err())
+	inventory, err = asMap(stored)
+	if err == nil {
+		plugins, err = asMap(data)
+	}
+	return inventory, plugins, unread, errors.Join(err, ctx.Err())
 }
 
 // inspectedProperties returns the properties of a node after an inspection: memory_mb, text before

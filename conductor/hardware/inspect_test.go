@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -40,6 +41,23 @@ func (s *site) portsOf(n *conductor.Node) map[string]bool {
 	return all
 }
 
+// addNeighbor gives the machine of a BMC a network adapter that has received LLDP data.
+func addNeighbor(server *bmctest.Redfish) {
+	const adapters = "/redfish/v1/Chassis/1/NetworkAdapters"
+	for path, resource := range map[string]string{
+		adapters:                  `{"Members": [{"@odata.id": "` + adapters + `/NIC"}]}`,
+		adapters + "/NIC":         `{"Id": "NIC", "Ports": {"@odata.id": "` + adapters + `/NIC/Ports"}}`,
+		adapters + "/NIC/Ports":   `{"Members": [{"@odata.id": "` + adapters + `/NIC/Ports/1"}]}`,
+		adapters + "/NIC/Ports/1": `{"Id": "NIC.1-1", "Ethernet": {"LLDPReceive": {"PortId": "Ethernet1/2", "ManagementVlanId": 100}}}`,
+	} {
+		server.AddFault(bmctest.Fault{On: path, Do: bmctest.Handle(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, resource)
+		})})
+	}
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Chassis/1", Do: bmctest.Property("NetworkAdapters", map[string]any{"@odata.id": adapters})})
+}
+
 // TestAnInspectionHasTheTypesOfItsSeries checks the types of the properties, and which ones are stored, by the series
 // in which Ironic has changed them.
 func TestAnInspectionHasTheTypesOfItsSeries(t *testing.T) {
@@ -59,7 +77,7 @@ func TestAnInspectionHasTheTypesOfItsSeries(t *testing.T) {
 		states.Flamingo: {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","local_gb":"446","memory_mb":65536}`,
 			hooked, []string{"all_interfaces", "macs", "valid_interfaces"}},
 		states.Gazpacho: {`{"capabilities":"cpu_vt:true,boot_mode:uefi","cpu_arch":"x86_64","local_gb":446,"memory_mb":65536}`,
-			hooked, []string{"all_interfaces", "macs", "valid_interfaces"}},
+			hooked, []string{"all_interfaces", "macs", "valid_interfaces", "parsed_lldp"}},
 	} {
 		t.Run(series.String(), func(t *testing.T) {
 			server := startRedfish(t, withHardware(bmctest.Hardware{MACs: []string{"52:54:00:00:00:01", "52:54:00:00:00:02", "52:54:00:00:00:03"}}))
@@ -67,6 +85,7 @@ func TestAnInspectionHasTheTypesOfItsSeries(t *testing.T) {
 				On: "/redfish/v1/Systems/1/EthernetInterfaces/NIC3",
 				Do: bmctest.Property("Status", map[string]any{"State": "Disabled"}),
 			})
+			addNeighbor(server)
 			s := start(t, hardware.Config{}, inSeries(series))
 			n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
 				n.ProvisionState, n.Properties = states.Manageable, map[string]any{"capabilities": "cpu_vt:true"}
@@ -102,6 +121,8 @@ func TestAnInspectionHasTheTypesOfItsSeries(t *testing.T) {
 			require.Len(t, inventory.Inventory["pci_devices"], 2)
 			require.Equal(t, "map[class:NetworkController product_id:0x1015 revision:0x00 subsystem_id:0x0069 "+
 				"subsystem_vendor_id:0x15b3 vendor_id:0x15b3]", printed(inventory.Inventory["pci_devices"].([]any)[1].(map[string]any)))
+			require.Equal(t, map[string]any{"NIC.1-1": map[string]any{"switch_port_id": "Ethernet1/2", "switch_vlan_id": json.Number("100")}},
+				inventory.PluginData["parsed_lldp"])
 		})
 	}
 }

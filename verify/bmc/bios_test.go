@@ -200,21 +200,13 @@ func TestABIOSThatIsMissingOrStrange(t *testing.T) {
 
 func TestTheFirmwareVersionsAreThoseOfIronicsComponents(t *testing.T) {
 	server := startRedfish(t)
-	const adapters = "/redfish/v1/Chassis/1/NetworkAdapters"
-	serve := func(path string, body any) {
-		text, err := json.Marshal(body)
-		require.NoError(t, err)
-		server.AddFault(bmctest.Fault{On: path, Do: bmctest.Handle(path, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(text)
-		})})
+	for _, fault := range withAdapters(t, linkTo(adaptersPath+"/1"), linkTo(adaptersPath+"/2"), linkTo(adaptersPath+"/3")) {
+		server.AddFault(fault)
 	}
-	link := func(path string) map[string]any { return map[string]any{"@odata.id": path} }
-	server.AddFault(bmctest.Fault{On: "/redfish/v1/Chassis/1", Do: bmctest.Property("NetworkAdapters", link(adapters))})
-	serve(adapters, map[string]any{"Members": []any{link(adapters + "/1"), link(adapters + "/2"), link(adapters + "/3")}})
-	serve(adapters+"/1", map[string]any{"Id": "1", "SerialNumber": "S1", "Manufacturer": "M", "Model": "10G",
-		"Controllers": []any{map[string]any{"FirmwarePackageVersion": "22.1"}}})
-	serve(adapters+"/2", map[string]any{"Id": "2", "Controllers": []any{map[string]any{"FirmwarePackageVersion": "22.2"}, map[string]any{}}})
+	server.AddFault(serving(t, adaptersPath+"/1", map[string]any{"Id": "1", "SerialNumber": "S1", "Manufacturer": "M", "Model": "10G",
+		"Controllers": []any{map[string]any{"FirmwarePackageVersion": "22.1"}}}))
+	server.AddFault(serving(t, adaptersPath+"/2",
+		map[string]any{"Id": "2", "Controllers": []any{map[string]any{"FirmwarePackageVersion": "22.2"}, map[string]any{}}}))
 	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
 	got, err := d.Firmware(t.Context(), "node")
 	require.ErrorIs(t, err, verify.Unsupported, "the third adapter cannot be read")

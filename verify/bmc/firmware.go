@@ -47,14 +47,12 @@ func (d *Driver) Firmware(ctx context.Context, id string) ([]FirmwareComponent, 
 			}
 		})
 		add(bmc)
-		each(r, r.resource.links("Links", "Chassis"), func(_ *schemas.Chassis, found resource) {
-			list(r, found.link("NetworkAdapters"), func(a *schemas.NetworkAdapter, _ resource) {
-				for _, controller := range a.Controllers {
-					add(FirmwareComponent{
-						"nic:" + cmp.Or(a.SerialNumber, a.ID), controller.FirmwarePackageVersion, a.Manufacturer, a.Model, a.SerialNumber,
-					})
-				}
-			})
+		r.adapters(func(a *schemas.NetworkAdapter, _ resource) {
+			for _, controller := range a.Controllers {
+				add(FirmwareComponent{
+					"nic:" + cmp.Or(a.SerialNumber, a.ID), controller.FirmwarePackageVersion, a.Manufacturer, a.Model, a.SerialNumber,
+				})
+			}
 		})
 		if len(components) == 0 && len(r.errs) == 0 {
 			return failure.Unsupportedf("the BMC reports no firmware versions")

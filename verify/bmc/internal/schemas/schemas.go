@@ -29,6 +29,7 @@ type (
 	Volume            = redfish.Volume
 	EthernetInterface = redfish.EthernetInterface
 	NetworkAdapter    = redfish.NetworkAdapter
+	Port              = redfish.Port
 	PCIeDevice        = redfish.PCIeDevice
 	PCIeFunction      = redfish.PCIeFunction
 )
