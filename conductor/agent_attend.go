@@ -31,8 +31,9 @@ func (b *rulebook) attends(n *Node) bool {
 	return err == nil && agentBooter(hardware, n, n.ProvisionState.Work()) != nil
 }
 
-// attend asks the agent of a node that has sent a heartbeat, and acts on the answer, in a goroutine of its own. It does
-// nothing while this process works on the node; the next heartbeat comes soon.
+// attend asks the agent of a node that has sent a heartbeat, and stores what follows from the answer, in a goroutine of
+// its own. Work that continues is done at once if this conductor owns the node. It does nothing while a process works
+// on the node; the next heartbeat comes soon.
 func (e *engine) attend(id string) {
 	s, err := e.sessions.current()
 	if err != nil || !e.pool.tryTakeSpare(id) {
@@ -40,33 +41,30 @@ func (e *engine) attend(id string) {
 	}
 	s.run.group.Go(func() {
 		defer e.pool.free(id)
-		e.attendNow(s, id)
+		_, n, err := e.fleet.edit(s.ctx, id, func(n *Node) error {
+			if n.Reservation != "" || !e.rules.attends(n) {
+				return errNothingToDo
+			}
+			e.reserve(n, s)
+			return nil
+		})
+		if err == nil {
+			e.attendReserved(s, e.task(n))
+		}
 	})
 }
 
-// attendNow reserves a node, asks its agent, and stores what follows from the answer. Work that continues is done at
-// once if this conductor owns the node.
-func (e *engine) attendNow(s *session, id string) {
-	_, n, err := e.fleet.edit(s.ctx, id, func(n *Node) error {
-		if n.Reservation != "" || !e.rules.attends(n) {
-			return errNothingToDo
-		}
-		e.reserve(n, s)
-		return nil
-	})
-	if err != nil {
-		return // another process works on the node; the next heartbeat comes soon
-	}
-	t := e.task(n)
+// attendReserved asks the agent of a node that is reserved for it, and stores what follows from the answer.
+func (e *engine) attendReserved(s *session, t *Task) {
 	change, failure := boundedcall.Do(s.ctx, stepGrace, t.heard)
-	if failure != nil {
-		change = func(n *Node) error { return e.rules.fail(n, failure.Error()) }
-	}
 	if failure != nil && s.ctx.Err() != nil {
 		return // the next process drops the reservation
 	}
+	if failure != nil {
+		change = func(n *Node) error { return e.rules.fail(n, failure.Error()) }
+	}
 	before := t.Node()
-	err = t.persist(s.ctx, func(n *Node) error {
+	err := t.persist(s.ctx, func(n *Node) error {
 		if !n.isAtWorkOf(before) {
 			return errEnded
 		}
@@ -81,7 +79,7 @@ func (e *engine) attendNow(s *session, id string) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnded) {
-		e.config.Log.Warn("the answer of an agent could not be stored", "node", id, "error", err)
+		e.config.Log.Warn("the answer of an agent could not be stored", "node", before.UUID, "error", err)
 		return
 	}
 	e.moved(before, t.Node())
@@ -96,10 +94,10 @@ func (e *engine) attendNow(s *session, id string) {
 // heard asks the agent of the task's node, which waits, and returns the change of the node's record that follows. An
 // error fails the node's work.
 //
-// Source: the functions _heartbeat_*_wait in ironic/drivers/modules/agent_base.py.
+// Source: the functions _heartbeat_*_wait and process_next_step in ironic/drivers/modules/agent_base.py.
 func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure error) {
 	n := t.Node()
-	kind := kindOf(n.ProvisionState)
+	kind, rules := kindOf(n.ProvisionState), t.engine.rules
 	w := kind.agent
 	ctx, err := t.engine.fenced(ctx, n)
 	if err != nil {
@@ -107,9 +105,9 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 	}
 	switch {
 	case n.ProvisionState == states.RescueWait:
-		return t.engine.rules.resume, t.finishRescue(ctx)
+		return rules.resume, t.finishRescue(ctx)
 	case w != agent.Deploy && kind.of(n).Current == nil:
-		return t.engine.rules.resume, nil // the work begins by asking for the agent's steps
+		return rules.resume, nil // the work begins by asking for the agent's steps
 	case w == agent.Deploy && !n.Agent.hasSteps(w):
 		switch err := t.refreshAgentSteps(ctx, w); {
 		case errors.Is(err, agent.ErrBusy):
@@ -127,56 +125,53 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kind.progress, err)
 	}
-	return t.processNextStep(ctx, kind, w, commands)
+	switch verdict, reason := agent.Judge(w, n.UUID, kind.of(t.Node()).waitsFor(), commands); verdict {
+	case agent.Fail:
+		return nil, errors.New(reason)
+	case agent.Wait:
+		return unchanged, nil
+	case agent.Repeat:
+		return rules.repeat, nil
+	case agent.Mismatch:
+		return t.mismatch(ctx, kind, w)
+	case agent.Done:
+		return t.stepDone(ctx, kind, w, commands[len(commands)-1])
+	default: // Booted
+		return rules.resume, nil
+	}
 }
 
 func unchanged(*Node) error { return nil }
 
-// processNextStep compares the agent's commands with the node's current step, and returns the change of the record that
+// waitsFor returns the current step as [agent.Judge] needs it.
+func (s Steps) waitsFor() agent.Current {
+	return agent.Current{
+		Name:   agent.StepName{Interface: s.Current.Interface, Step: s.Current.Step},
+		InBand: s.Current.InBand, Sent: s.Sent, Rebooted: s.Rebooted,
+	}
+}
+
+// stepDone stores the result of a step that the agent has done, and returns the change of the node's record that
 // follows. It boots the agent again after a step that requires it.
-//
-// Source: process_next_step in ironic/drivers/modules/agent_base.py.
-func (t *Task) processNextStep(
-	ctx context.Context, kind *workKind, w agent.Work, commands []agent.Command,
+func (t *Task) stepDone(
+	ctx context.Context, kind *workKind, w agent.Work, result agent.Command,
 ) (change func(*Node) error, failure error) {
-	rules, steps := t.engine.rules, kind.of(t.Node())
-	current := agent.Current{
-		Name: agent.StepName{Interface: steps.Current.Interface, Step: steps.Current.Step},
-		Sent: steps.Sent && !steps.Rebooted,
+	id, step := t.Node().UUID, kind.of(t.Node()).Current
+	if step.Step == "write_image" {
+		t.engine.logImage(t.Node())
 	}
-	verdict, reason := agent.Judge(w, t.Node().UUID, current, commands)
-	if verdict == agent.Wait && steps.Rebooted { // was the machine rebooted? The process that did it has died.
-		current.Sent = true
-		verdict, reason = agent.Judge(w, t.Node().UUID, current, commands)
+	if err := t.noteRAID(ctx, w, step, result); err != nil {
+		//lint:ignore ST1005 the text begins as Ironic's, in agent_base.py
+		return nil, fmt.Errorf("For node %s, the result of %s step %v cannot be used: %w", id, w, step, err)
 	}
-	unsent := steps.Current.InBand && !steps.Sent
-	if verdict == agent.Done {
-		if steps.Current.Step == "write_image" {
-			t.engine.logImage(t.Node())
-		}
-		if err := t.noteRAID(ctx, w, steps.Current, commands[len(commands)-1]); err != nil {
-			//lint:ignore ST1005 the text begins as Ironic's, in agent_base.py
-			return nil, fmt.Errorf("For node %s, the result of %s step %v cannot be used: %w", t.Node().UUID, w, steps.Current, err)
-		}
+	if !step.RebootRequested {
+		return t.engine.rules.resume, nil
 	}
-	switch {
-	case verdict == agent.Fail:
-		return nil, errors.New(reason)
-	case unsent && (verdict == agent.Booted || commands[len(commands)-1].Status != agent.Running):
-		return rules.repeat, nil // the agent was busy
-	case verdict == agent.Wait:
-		return unchanged, nil
-	case verdict == agent.Mismatch:
-		return t.mismatch(ctx, kind, w)
-	case verdict == agent.Done && steps.Current.RebootRequested:
-		if err := t.rebootAgent(ctx, kind); err != nil {
-			//lint:ignore ST1005 the text is Ironic's, in agent_base.py
-			return nil, fmt.Errorf("Reboot requested by %s step %v failed for node %s: %w", w, steps.Current, t.Node().UUID, err)
-		}
-		return unchanged, nil
-	default:
-		return rules.resume, nil
+	if err := t.rebootAgent(ctx, kind); err != nil {
+		//lint:ignore ST1005 the text is Ironic's, in agent_base.py
+		return nil, fmt.Errorf("Reboot requested by %s step %v failed for node %s: %w", w, step, id, err)
 	}
+	return unchanged, nil
 }
 
 // mismatch asks again for the steps of an agent whose hardware managers have changed. An automated cleaning starts from

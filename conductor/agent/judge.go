@@ -15,9 +15,11 @@ type Verdict uint8
 const (
 	// Wait: the step runs, or the agent has not begun it. The next heartbeat tells more.
 	Wait Verdict = iota
-	// Booted: the agent was only asked for its steps since it has started, and the step was none of its own. The node's
-	// work continues.
+	// Booted: the agent was only asked for its steps since it has started, and the step was none of its own, or ended with
+	// a reboot. The node's work continues.
 	Booted
+	// Repeat: the agent was busy when the step was sent. It is sent again.
+	Repeat
 	// Done: the agent has done the step.
 	Done
 	// Mismatch: the agent's hardware managers have other versions than those from which its steps were read, so it has
@@ -27,7 +29,7 @@ const (
 	Fail
 )
 
-var verdicts = [...]string{Wait: "wait", Booted: "booted", Done: "done", Mismatch: "mismatch", Fail: "fail"}
+var verdicts = [...]string{Wait: "wait", Booted: "booted", Repeat: "repeat", Done: "done", Mismatch: "mismatch", Fail: "fail"}
 
 func (v Verdict) String() string {
 	if int(v) < len(verdicts) {
@@ -38,9 +40,10 @@ func (v Verdict) String() string {
 
 // Current is the step that a node waits for.
 type Current struct {
-	Name StepName
-	// Sent is true if the agent has accepted the step since the machine booted last.
-	Sent bool
+	Name     StepName
+	InBand   bool // the agent executes the step
+	Sent     bool // the agent has accepted the step
+	Rebooted bool // the step requires a reboot, and a conductor has recorded that it begins with it
 }
 
 // Judge decides by the commands of a node's agent, the oldest first, whether the current step goes on, succeeds or
@@ -51,32 +54,44 @@ type Current struct {
 //
 // Source: process_next_step in ironic/drivers/modules/agent_base.py.
 func Judge(w Work, node string, current Current, commands []Command) (v Verdict, reason string) {
+	v, reason = judge(w, node, current.Name, current.Sent && !current.Rebooted, commands)
+	if v == Wait && current.Rebooted { // the conductor has died before the reboot, or the machine has not gone down yet
+		v, reason = judge(w, node, current.Name, true, commands)
+	}
+	if current.InBand && !current.Sent && (v == Booted || v == Wait && commands[len(commands)-1].Status != Running) {
+		v = Repeat
+	}
+	return v, reason
+}
+
+// judge is Judge for a step that the agent has accepted since the machine booted last, or has not.
+func judge(w Work, node string, current StepName, sent bool, commands []Command) (v Verdict, reason string) {
 	executed := func(c Command) bool { return c.Name != "get_"+string(w)+"_steps" }
 	if !slices.ContainsFunc(commands, executed) {
-		if current.Sent {
+		if sent {
 			return Fail, fmt.Sprintf("%s step %v failed on node %s. The agent has restarted before it reported the end of the step.",
-				w.title(), current.Name, node)
+				w.title(), current, node)
 		}
 		return Booted, ""
 	}
 	last := commands[len(commands)-1]
-	if last.Name != "execute_"+string(w)+"_step" || !current.Sent {
+	if last.Name != "execute_"+string(w)+"_step" || !sent {
 		return Wait, ""
 	}
 	switch last.Status {
 	case Running:
 		return Wait, ""
 	case Succeeded:
-		if last.step(w) == current.Name {
+		if last.step(w) == current {
 			return Done, ""
 		}
 		return Wait, "" // the result of an earlier step
 	case Failed:
-		return Fail, fmt.Sprintf("%s step %v failed on node %s. %s", w.title(), current.Name, node, last.Failure())
+		return Fail, fmt.Sprintf("%s step %v failed on node %s. %s", w.title(), current, node, last.Failure())
 	case CleanVersionMismatch, VersionMismatch:
 		return Mismatch, ""
 	default:
-		return Fail, fmt.Sprintf("Agent returned unknown status for %s step %v on node %s : %s.", w, current.Name, node,
+		return Fail, fmt.Sprintf("Agent returned unknown status for %s step %v on node %s : %s.", w, current, node,
 			errtext.Clean(string(last.Status)))
 	}
 }

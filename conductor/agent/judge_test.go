@@ -43,35 +43,46 @@ func TestJudgeForEveryListOfCommands(t *testing.T) {
 		}
 		lists = append(lists, []agent.Command{all[0], all[1], all[2]})
 		for _, commands := range lists {
-			for _, sent := range []bool{false, true} {
-				v, reason := agent.Judge(w, node, agent.Current{Name: current, Sent: sent}, commands)
+			for flags := range 8 {
+				c := agent.Current{Name: current, InBand: flags&1 != 0, Sent: flags&2 != 0, Rebooted: flags&4 != 0}
+				v, reason := agent.Judge(w, node, c, commands)
 				require.Equal(t, v == agent.Fail, reason != "")
-				require.Equal(t, wanted(w, sent, commands), v, "%s %v %v", w, sent, commands)
+				require.Equal(t, wanted(w, c, commands), v, "%s %+v %v", w, c, commands)
 			}
 		}
 	}
 }
 
 // wanted states the rules one by one.
-func wanted(w agent.Work, sent bool, commands []agent.Command) agent.Verdict {
+func wanted(w agent.Work, c agent.Current, commands []agent.Command) agent.Verdict {
 	fresh := true // a conductor may ask for the steps again after another one has died
 	for _, command := range commands {
 		fresh = fresh && command.Name == fmt.Sprintf("get_%s_steps", w)
 	}
-	if fresh {
-		return map[bool]agent.Verdict{false: agent.Booted, true: agent.Fail}[sent]
+	switch {
+	case fresh && c.InBand && !c.Sent:
+		return agent.Repeat
+	case fresh && (!c.Sent || c.Rebooted):
+		return agent.Booted
+	case fresh:
+		return agent.Fail
 	}
 	last := commands[len(commands)-1]
-	isStep := last.Name == fmt.Sprintf("execute_%s_step", w)
-	isCurrent := string(last.Result) == fmt.Sprintf(`{"%s_step": {"interface": "deploy", "step": "erase", "priority": 1}}`, w)
-	rules := map[agent.Status]agent.Verdict{
-		agent.Running: agent.Wait, agent.Failed: agent.Fail, agent.CleanVersionMismatch: agent.Mismatch, agent.VersionMismatch: agent.Mismatch,
-		agent.Succeeded: map[bool]agent.Verdict{false: agent.Wait, true: agent.Done}[isCurrent], "STRANGE": agent.Fail, "": agent.Fail,
-	}
-	if !isStep || !sent {
+	if last.Name != fmt.Sprintf("execute_%s_step", w) || !c.Sent && !c.Rebooted {
+		if c.InBand && !c.Sent && last.Status != agent.Running {
+			return agent.Repeat
+		}
 		return agent.Wait
 	}
-	return rules[last.Status]
+	isCurrent := string(last.Result) == fmt.Sprintf(`{"%s_step": {"interface": "deploy", "step": "erase", "priority": 1}}`, w)
+	v := map[agent.Status]agent.Verdict{
+		agent.Running: agent.Wait, agent.Failed: agent.Fail, agent.CleanVersionMismatch: agent.Mismatch, agent.VersionMismatch: agent.Mismatch,
+		agent.Succeeded: map[bool]agent.Verdict{false: agent.Wait, true: agent.Done}[isCurrent], "STRANGE": agent.Fail, "": agent.Fail,
+	}[last.Status]
+	if v == agent.Wait && c.InBand && !c.Sent && last.Status != agent.Running {
+		return agent.Repeat
+	}
+	return v
 }
 
 func TestAFailedStepHasIronicsText(t *testing.T) {
@@ -94,5 +105,5 @@ func TestAFailedStepHasIronicsText(t *testing.T) {
 
 func TestVerdictsHaveNames(t *testing.T) {
 	require.Equal(t, "fail", agent.Fail.String())
-	require.Equal(t, "Verdict(5)", (agent.Fail + 1).String())
+	require.Equal(t, "Verdict(6)", (agent.Fail + 1).String())
 }
