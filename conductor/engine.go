@@ -204,35 +204,47 @@ func (e *engine) exclusively(ctx context.Context, ident string, f func(context.C
 
 // tryExclusively is exclusively without retries.
 func (e *engine) tryExclusively(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
-	s, err := e.sessions.current()
-	if err != nil {
-		return err
-	}
-	n, err := e.fleet.node(ctx, ident)
-	if err != nil {
-		return err
-	}
-	if err := e.rules.unlocked(n); err != nil {
-		return err // rather than to wait for the worker that has the node
-	}
-	if err := e.pool.take(ctx, n.UUID); err != nil {
-		return err
-	}
-	defer e.pool.free(n.UUID)
 	var hardware Hardware
-	_, n, err = e.fleet.edit(ctx, n.UUID, func(n *Node) (err error) {
-		if err := e.rules.unlocked(n); err != nil {
-			return err
-		}
-		e.reserve(n, s)
+	s, n, err := e.take(ctx, ident, func(n *Node) (err error) {
 		hardware, err = e.rules.hardware(n)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	defer e.pool.free(n.UUID)
 	defer e.unreserve(ctx, s, n.UUID)
 	return e.operate(ctx, s, n, func(ctx context.Context) error { return f(ctx, hardware, n) })
+}
+
+// take takes a worker for a node and reserves the node, unless it is reserved or check refuses it. The caller gives
+// both back.
+func (e *engine) take(ctx context.Context, ident string, check func(*Node) error) (s *session, n *Node, err error) {
+	if s, err = e.sessions.current(); err != nil {
+		return nil, nil, err
+	}
+	if n, err = e.fleet.node(ctx, ident); err != nil {
+		return nil, nil, err
+	}
+	id := n.UUID
+	if err := e.rules.unlocked(n); err != nil {
+		return nil, nil, err // rather than to wait for the worker that has the node
+	}
+	if err := e.pool.take(ctx, id); err != nil {
+		return nil, nil, err
+	}
+	_, n, err = e.fleet.edit(ctx, id, func(n *Node) error {
+		if err := e.rules.unlocked(n); err != nil {
+			return err
+		}
+		e.reserve(n, s)
+		return check(n)
+	})
+	if err != nil {
+		e.pool.free(id)
+		return nil, nil, err
+	}
+	return s, n, nil
 }
 
 // operate calls f, which operates the hardware of a node that this process has reserved. The call

@@ -120,7 +120,7 @@ func (i *agentInspection) clean() {
 // take takes the node, if it still waits for the data, stores them and continues its inspection.
 func (i *agentInspection) take(ctx context.Context, id string) error {
 	e := i.engine
-	s, n, err := e.takeInspected(ctx, id)
+	s, n, err := e.take(ctx, id, awaitsInspection)
 	if err != nil {
 		return err
 	}
@@ -141,34 +141,6 @@ func (i *agentInspection) take(ctx context.Context, id string) error {
 		t.run(s.ctx)
 	})
 	return nil
-}
-
-// takeInspected takes a worker for a node and reserves the node, if its inspection waits for an agent.
-func (e *engine) takeInspected(ctx context.Context, id string) (s *session, n *Node, err error) {
-	if s, err = e.sessions.current(); err != nil {
-		return nil, nil, err
-	}
-	if n, err = e.fleet.node(ctx, id); err != nil {
-		return nil, nil, err
-	}
-	if err := e.rules.unlocked(n); err != nil {
-		return nil, nil, err // rather than to wait for the worker that has the node
-	}
-	if err := e.pool.take(ctx, id); err != nil {
-		return nil, nil, err
-	}
-	_, n, err = e.fleet.edit(ctx, id, func(n *Node) error {
-		if err := e.rules.unlocked(n); err != nil {
-			return err
-		}
-		e.reserve(n, s)
-		return awaitsInspection(n)
-	})
-	if err != nil {
-		e.pool.free(id)
-		return nil, nil, err
-	}
-	return s, n, nil
 }
 
 // store stores the data and continues the inspection of the task's node. The same write drops the reservation,
