@@ -15,9 +15,6 @@ type PortUpdate struct {
 // Source: update_port in ironic/conductor/manager.py.
 var connectivityStates = updatedIn(states.Enroll, states.Manageable)
 
-// minInspectWait is the first version in which a node that is inspected is not updated.
-const minInspectWait states.APIVersion = 39
-
 // UpdatePort decides about the change of a port or a port group of a node at version v. The
 // error is a [*Refusal] that matches WrongState, Locked or Associated.
 //
@@ -26,7 +23,7 @@ const minInspectWait states.APIVersion = 39
 func (r Rules) UpdatePort(f NodeFields, u PortUpdate, v states.APIVersion) error {
 	const request = "port update"
 	switch {
-	case f.State == states.Inspecting && v >= minInspectWait:
+	case !r.table().CanUpdate(f.State, states.NoState, v): // a port has no target
 		return &Refusal{Request: request, Reason: WrongState, Field: stateField}
 	case f.Reserved:
 		return &Refusal{Request: request, Reason: Locked, Field: reservationField}
