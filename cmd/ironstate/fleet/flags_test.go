@@ -6,9 +6,12 @@ import (
 	"bytes"
 	"flag"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,14 +80,13 @@ func TestTheFolderCannotBeUsed(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(broken, caFile), nil, 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(broken, caKeyFile), nil, 0o600))
 	for want, args := range map[string][]string{
-		"make the folder":                      {"-folder", taken},
-		"read the certificate authority":       {"-folder", broken},
-		"read the password":                    {"-password-file", filepath.Join(broken, "none")},
-		"is empty":                             {"-password-file", taken},
-		"read the authorities of the API":      {"-api-ca", filepath.Join(broken, "none")},
-		"has no certificate in PEM":            {"-api-ca", taken},
-		"cannot assign requested address":      {"-listen-host", "192.0.2.1"},
-		"start fleet-0001: bmctest: listen on": {"-base-port", blocked(t)},
+		"make the folder":                 {"-folder", taken},
+		"read the certificate authority":  {"-folder", broken},
+		"read the password":               {"-password-file", filepath.Join(broken, "none")},
+		"is empty":                        {"-password-file", taken},
+		"read the authorities of the API": {"-api-ca", filepath.Join(broken, "none")},
+		"has no certificate in PEM":       {"-api-ca", taken},
+		"cannot assign requested address": {"-listen-host", "192.0.2.1"},
 	} {
 		o, err := parse(args, io.Discard)
 		require.NoError(t, err)
@@ -93,10 +95,21 @@ func TestTheFolderCannotBeUsed(t *testing.T) {
 	}
 }
 
-// blocked returns a port whose next one is taken.
-func blocked(t *testing.T) string {
-	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
+func TestThePortOfABMCIsTaken(t *testing.T) {
+	for port := 19_500; !blocksTheBMC(t, port); port += 2 {
+	}
+}
+
+// blocksTheBMC starts a fleet on a port while the one above is taken. It returns false if another program has one of them.
+func blocksTheBMC(t *testing.T, port int) bool {
+	blocker, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port+1)))
+	if err != nil {
+		return false
+	}
+	defer blocker.Close()
+	o, err := parse([]string{"-base-port", strconv.Itoa(port)}, io.Discard)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, bmc.Close()) })
-	return strconv.Itoa(bmc.Port - 1)
+	_, err = start(t.Context(), o)
+	require.ErrorIs(t, err, syscall.EADDRINUSE)
+	return strings.Contains(err.Error(), "start fleet-0001: bmctest: listen on")
 }
