@@ -14,7 +14,8 @@ import (
 
 // [agent]require_tls is True by default since 2024.2.
 //
-// SECURITY.md: An agent that serves its API without TLS is refused since 2024.2, unless `-agent-require-tls=false` is given.
+// SECURITY.md: An agent that serves its API without TLS is refused since 2024.2, unless `-agent-require-tls=false` is
+// given.
 func TestAgentsWithoutTLSAreRefusedAsTheConfigurationSaysOrByDefaultAsInIronic(t *testing.T) {
 	yes, no := true, false
 	for series := range states.AllSeries() {

@@ -90,8 +90,8 @@ func TestAnyTwoMethodsOfATaskMayBeCalledAtOnce(t *testing.T) {
 	)
 }
 
-// TestACallThatTwoFindAtOnceIsServedOnce serves a call as the watch and a periodic check may do at once, which both have
-// found it unserved.
+// TestACallThatTwoFindAtOnceIsServedOnce serves a call as the watch and a periodic check may do at once, which both
+// have found it unserved.
 func TestACallThatTwoFindAtOnceIsServedOnce(t *testing.T) {
 	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}})
 	require.NoError(t, err)

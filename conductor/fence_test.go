@@ -15,8 +15,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// unfenced returns an error if requests to the hardware need no permission with the context of an operation. The doubles
-// of this package call it in each operation that a conductor must not do without the node's reservation.
+// unfenced returns an error if requests to the hardware need no permission with the context of an operation. The
+// doubles of this package call it in each operation that a conductor must not do without the node's reservation.
 func unfenced(ctx context.Context) error {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()

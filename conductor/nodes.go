@@ -36,8 +36,8 @@ func (c *Conductor) NodesIn(ctx context.Context, r Range) (iter.Seq[*Node], erro
 	return c.fleet.nodes.in(ctx, r)
 }
 
-// DefaultGroup returns the conductor group of new nodes that name none, see [Config.DefaultGroup]; it is empty in series
-// before 2024.1.
+// DefaultGroup returns the conductor group of new nodes that name none, see [Config.DefaultGroup]; it is empty in
+// series before 2024.1.
 func (c *Conductor) DefaultGroup() string {
 	if c.config.Table.Series() < states.Caracal {
 		return ""

@@ -344,8 +344,8 @@ func (b *rulebook) noteInstance(n *Node, event states.Event) {
 // automaticLessee is the key of driver_internal_info that says that a tear-down removes the lessee.
 const automaticLessee = "automatic_lessee"
 
-// keepingInstance returns the error of a deployment that was refused and notes the instance nevertheless, as Ironic does
-// before it checks the rest of the node.
+// keepingInstance returns the error of a deployment that was refused and notes the instance nevertheless, as Ironic
+// does before it checks the rest of the node.
 //
 // Source: start_deploy in ironic/conductor/deployments.py.
 func (b *rulebook) keepingInstance(err error, event states.Event) error {

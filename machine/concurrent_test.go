@@ -13,8 +13,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// TestAnyTwoMethodsMayBeCalledAtOnce calls each pair of methods in two goroutines that only the machine puts in an order:
-// the race detector finds what a method does without the lock, whichever of the two is first.
+// TestAnyTwoMethodsMayBeCalledAtOnce calls each pair of methods in two goroutines that only the machine puts in an
+// order: the race detector finds what a method does without the lock, whichever of the two is first.
 func TestAnyTwoMethodsMayBeCalledAtOnce(t *testing.T) {
 	ctx := context.Background()
 	node := machine.Node{State: states.Available}

@@ -24,8 +24,8 @@ func (p span) covers(s Series) bool {
 }
 
 // stateRows holds each state with its default target, the work that it belongs to, and who
-// moves a node on from it. A work has one state of each phase at most. The default target is the target of a node that has no stored
-// one. In every series the states without a default target are the stable states.
+// moves a node on from it. A work has one state of each phase at most. The default target is the target of a node that
+// has no stored one. In every series the states without a default target are the stable states.
 var stateRows = [...]struct {
 	state, target State
 	work          Work

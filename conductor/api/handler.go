@@ -109,8 +109,8 @@ func (h *handler) serve(w http.ResponseWriter, r *rest.Request) (a rest.Answer, 
 	return h.tree.Serve(r, w.Header())
 }
 
-// logPanic logs a recovered panic without its text, unless it is Go's own. It must be called by the deferred function, so that it
-// logs the stack of the panic.
+// logPanic logs a recovered panic without its text, unless it is Go's own. It must be called by the deferred function,
+// so that it logs the stack of the panic.
 func (h *handler) logPanic(r *rest.Request, p any) {
 	h.log.Error("a request panicked", "method", r.Method, "path", r.URL.Path,
 		"panic", (&boundedcall.PanicError{Value: p}).Error(), "stack", string(debug.Stack()))

@@ -210,8 +210,8 @@ func TestAProcessThatStartsAgainGetsItsNameWhenTheLeaseOfTheDeadOneHasEnded(t *t
 	requireAlive(t, s.Membership(0), "dies", false)
 }
 
-// beMember is the role "member", whose argument has the URL of a server, an ID and the TTL of a lease: the process joins
-// until it loses its membership.
+// beMember is the role "member", whose argument has the URL of a server, an ID and the TTL of a lease: the process
+// joins until it loses its membership.
 func beMember(arg string) error {
 	fields := strings.Fields(arg)
 	ttl, err := time.ParseDuration(fields[2])

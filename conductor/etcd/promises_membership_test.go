@@ -154,8 +154,8 @@ func (w *wire) TimeToLive(ctx context.Context, id clientv3.LeaseID, _ ...clientv
 	return &clientv3.LeaseTimeToLiveResponse{TTL: int64(time.Until(l.ends) / time.Second), GrantedTTL: int64(l.ttl / time.Second)}, nil
 }
 
-// TestTheMembershipKeepsItsPromisesOnAnEtcdInMemory is TestTheMembershipKeepsItsPromisesOnACluster in a bubble, with leases
-// that end at the first moment at which a server of etcd may end them.
+// TestTheMembershipKeepsItsPromisesOnAnEtcdInMemory is TestTheMembershipKeepsItsPromisesOnACluster in a bubble, with
+// leases that end at the first moment at which a server of etcd may end them.
 func TestTheMembershipKeepsItsPromisesOnAnEtcdInMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ttl = 3 * time.Second

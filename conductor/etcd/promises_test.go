@@ -244,8 +244,8 @@ func (m *memory) Watch(ctx context.Context, key string, options ...clientv3.OpOp
 	return answers
 }
 
-// TestTheStoreKeepsItsPromisesOnAnEtcdInMemory is the part of TestTheStoreOnAClusterKeepsItsPromises that needs neither a
-// server nor a clock.
+// TestTheStoreKeepsItsPromisesOnAnEtcdInMemory is the part of TestTheStoreOnAClusterKeepsItsPromises that needs neither
+// a server nor a clock.
 func TestTheStoreKeepsItsPromisesOnAnEtcdInMemory(t *testing.T) {
 	for _, single := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -264,8 +264,8 @@ func TestTheStoreKeepsItsPromisesOnAnEtcdInMemory(t *testing.T) {
 	}
 }
 
-// TestAWriteIsRefusedIfTheRecordHasChangedSinceItWasRead lets another writer be first, between the read and the transaction
-// of a write.
+// TestAWriteIsRefusedIfTheRecordHasChangedSinceItWasRead lets another writer be first, between the read and the
+// transaction of a write.
 func TestAWriteIsRefusedIfTheRecordHasChangedSinceItWasRead(t *testing.T) {
 	record := conductor.Record{Kind: "nodes", ID: "a", Keys: []string{"name of a"}, Value: []byte("{}")}
 	other := conductor.Record{Kind: "nodes", ID: "b", Keys: []string{"name of b"}, Value: []byte("{}")}

@@ -43,8 +43,8 @@ type lab struct {
 	n        *conductor.Node
 }
 
-// prompt is a hardware type that reads the power of a lab's machine when its agent has powered it off, unless that takes
-// long. A conductor that reads it too early waits for five seconds before it does so again.
+// prompt is a hardware type that reads the power of a lab's machine when its agent has powered it off, unless that
+// takes long. A conductor that reads it too early waits for five seconds before it does so again.
 type prompt struct {
 	*hardware.Type
 	lab *lab

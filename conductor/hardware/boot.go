@@ -45,8 +45,8 @@ func (networkBoot) PrepareInstance(ctx context.Context, t Task) error {
 	return bootDisk(ctx, t)
 }
 
-// bootDisk makes the machine boot its disk from now on. At the end of a deployment it leaves a machine of Lenovo in UEFI
-// mode as it is: the agent has written the boot entries, and a boot device that the BMC sets undoes them.
+// bootDisk makes the machine boot its disk from now on. At the end of a deployment it leaves a machine of Lenovo in
+// UEFI mode as it is: the agent has written the boot entries, and a boot device that the BMC sets undoes them.
 //
 // Source: set_boot_to_disk in ironic/drivers/modules/agent.py, prepare_instance in ironic/drivers/modules/pxe_base.py.
 func bootDisk(ctx context.Context, t Task) error {

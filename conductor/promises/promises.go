@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package promises checks whether the stored versions of a node keep the promises of conductors. The tests of package
-// conductor check each write of a simulation and of a search of all schedules with it. The program e2e/force checks each
-// version that real processes store while it kills them. The tests of another store can check its log.
+// conductor check each write of a simulation and of a search of all schedules with it. The program e2e/force checks
+// each version that real processes store while it kills them. The tests of another store can check its log.
 //
 // SPEC.md of package conductor has all promises and the argument for each. This package has the promises that a write
 // can break:
@@ -76,9 +76,9 @@ func Decode(value []byte) (*Version, error) {
 // trusted are the states that say that work was done.
 var trusted = states.SetOf(states.Active, states.Available, states.Manageable)
 
-// Write checks a write that replaces a version of a node by another. It returns the transitions that the write has added,
-// and a text for each promise that the write breaks. alive says whether the process that held the claim of the version
-// before was still a member.
+// Write checks a write that replaces a version of a node by another. It returns the transitions that the write has
+// added, and a text for each promise that the write breaks. alive says whether the process that held the claim of the
+// version before was still a member.
 func (r Rules) Write(before, after *Version, alive bool) (added []conductor.TransitionRecord, broken []string) {
 	breaks := func(format string, args ...any) { broken = append(broken, fmt.Sprintf(format, args...)) }
 	if before.State != after.State && !r.follows(before.State, after.State) {
@@ -119,8 +119,9 @@ func (r Rules) follows(from, to states.State) bool {
 	return (from == states.ServiceWait || from == states.ServiceHold) && aborts && end == to
 }
 
-// added returns the transitions that a write has added, and a text if they are wrong. They follow the transitions of the
-// version before, up to MaxTransitions. They are one row of the table or two, from the state before to the state after.
+// added returns the transitions that a write has added, and a text if they are wrong. They follow the transitions of
+// the version before, up to MaxTransitions. They are one row of the table or two, from the state before to the state
+// after.
 func (r Rules) added(before, after *Version) (added []conductor.TransitionRecord, problem string) {
 	state := before.State
 	for state != after.State {

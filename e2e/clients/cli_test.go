@@ -96,8 +96,8 @@ func (c *client) run(command string) string {
 	return written(output)
 }
 
-// patience bounds the wait for an expected output with -rewrite, which may replace it. shortPatience is the bound once a
-// command of the scenario has failed.
+// patience bounds the wait for an expected output with -rewrite, which may replace it. shortPatience is the bound once
+// a command of the scenario has failed.
 const patience, shortPatience = time.Minute, time.Second
 
 // besidePatience bounds the wait for the output of the scenario on two servers. Clients of another version may never

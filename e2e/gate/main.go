@@ -9,8 +9,8 @@
 //
 // A line of the list has the part of .ci/search that runs the test (systems, chance or load), the package's folder, the
 // test, and for some an environment variable without which the test is skipped there, too. Every test that is skipped
-// has a line. A test that was asked for is not skipped, and one that was not asked for is. With -rows the program prints
-// the packages of a part, each with a pattern of its tests for go test's -run.
+// has a line. A test that was asked for is not skipped, and one that was not asked for is. With -rows the program
+// prints the packages of a part, each with a pattern of its tests for go test's -run.
 package main
 
 import (

@@ -238,8 +238,8 @@ func (l *life) resume(ctx context.Context, outcome Outcome) error {
 	return l.machine.Report(ctx, states.EventDone, "")
 }
 
-// settle waits until Ironic's node has moved and its work has ended, and compares the systems. It has no limit of its own,
-// since a difference would depend on the load of the machine.
+// settle waits until Ironic's node has moved and its work has ended, and compares the systems. It has no limit of its
+// own, since a difference would depend on the load of the machine.
 func (l *life) settle(ctx context.Context, what string) (*Difference, error) {
 	for {
 		r, err := l.ironic.database.read(l.uuid)

@@ -35,7 +35,8 @@ func start(t *testing.T, options Options) *Ironic {
 	return i
 }
 
-// until polls until the condition is true. The end of a process that is no child of this one announces itself to nobody.
+// until polls until the condition is true. The end of a process that is no child of this one announces itself to
+// nobody.
 func until(t *testing.T, condition func() bool) {
 	t.Helper()
 	for !condition() {

@@ -41,9 +41,9 @@ type note struct {
 	Reason              string // of refused and missing, the word of elsewhere
 }
 
-// places are the words of notes of the kind elsewhere: what the project does not replace. "agent" is Ironic's own agent,
-// "conversion" what the conductor does with copies of images, "drivers" are hardware types and interfaces of others, and
-// "TFTP" are the files of the operator's DHCP and TFTP servers.
+// places are the words of notes of the kind elsewhere: what the project does not replace. "agent" is Ironic's own
+// agent, "conversion" what the conductor does with copies of images, "drivers" are hardware types and interfaces of
+// others, and "TFTP" are the files of the operator's DHCP and TFTP servers.
 var places = []string{
 	"agent", "Cinder", "conversion", "database", "docs", "drivers", "Glance", "inspector", "Keystone", "Neutron", "Nova",
 	"notifications", "packaging", "prelude", "Python", "RPC", "Swift", "TFTP", "tests",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package needs skips the tests that the command "go test work" leaves out, unless the environment variable
-// IRONSTATE_TESTS asks for them. That command is the gate of each change: its tests are quick, and their outcome depends
-// on the code alone. The program .ci/search runs the others:
+// IRONSTATE_TESTS asks for them. That command is the gate of each change: its tests are quick, and their outcome
+// depends on the code alone. The program .ci/search runs the others:
 //
 //   - systems: tests of processes, servers, clusters, browsers and real systems, and tests that take long. They
 //     cannot be skipped there: an absent system is a failure.
@@ -41,8 +41,8 @@ func unless(t testing.TB, part, why string) {
 	}
 }
 
-// Time skips the test unless IRONSTATE_TESTS asks for systems, because it takes too long: it starts processes, servers or
-// a real system, or simulates many histories.
+// Time skips the test unless IRONSTATE_TESTS asks for systems, because it takes too long: it starts processes, servers
+// or a real system, or simulates many histories.
 func Time(t testing.TB) {
 	t.Helper()
 	unless(t, Systems, "starts a system, or takes long")
@@ -58,7 +58,8 @@ func Programs(t testing.TB, programs ...string) {
 	}
 }
 
-// Chance skips the test unless IRONSTATE_TESTS asks for a search, because its outcome depends on chance or on the machine.
+// Chance skips the test unless IRONSTATE_TESTS asks for a search, because its outcome depends on chance or on the
+// machine.
 func Chance(t testing.TB) {
 	t.Helper()
 	unless(t, Search, "depends on chance or on the machine")
@@ -77,8 +78,8 @@ func Installed(t testing.TB, is bool, what string) {
 	}
 }
 
-// Given returns the value of an environment variable that says where something is that only some have. It skips the test
-// as Time does, and also without the variable.
+// Given returns the value of an environment variable that says where something is that only some have. It skips the
+// test as Time does, and also without the variable.
 func Given(t testing.TB, variable, what string) string {
 	t.Helper()
 	Time(t)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rapidseed makes the property tests of a package that imports it the same in each run: rapid begins with seed 1.
-// The flag -rapid.seed and the environment variable RAPID_SEED give another seed; 0 stands for a random one.
+// Package rapidseed makes the property tests of a package that imports it the same in each run: rapid begins with seed
+// 1. The flag -rapid.seed and the environment variable RAPID_SEED give another seed; 0 stands for a random one.
 //
 //	import _ "github.com/ironstate/ironstate/internal/rapidseed"
 package rapidseed

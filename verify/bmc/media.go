@@ -208,8 +208,8 @@ func checkDevices(op string, devices ...string) error {
 	return nil
 }
 
-// mediaParameter is a parameter of InsertMedia: the words of refusals that demand it, its name first, and the values that
-// are sent with it.
+// mediaParameter is a parameter of InsertMedia: the words of refusals that demand it, its name first, and the values
+// that are sent with it.
 type mediaParameter struct {
 	words  []string
 	values map[string]string

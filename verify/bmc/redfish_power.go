@@ -76,7 +76,8 @@ func refusesType(a *redfish.Answer) bool {
 	})
 }
 
-// resetAction returns the path of the system's reset, and the ResetTypes that it has, none if the BMC does not list them.
+// resetAction returns the path of the system's reset, and the ResetTypes that it has, none if the BMC does not list
+// them.
 func (r *redfishConnection) resetAction(ctx context.Context, s *system) (target string, allowed []string, err error) {
 	var actions struct {
 		Reset struct {

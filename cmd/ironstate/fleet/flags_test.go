@@ -100,7 +100,8 @@ func TestThePortOfABMCIsTaken(t *testing.T) {
 	}
 }
 
-// blocksTheBMC starts a fleet on a port while the one above is taken. It returns false if another program has one of them.
+// blocksTheBMC starts a fleet on a port while the one above is taken. It returns false if another program has one of
+// them.
 func blocksTheBMC(t *testing.T, port int) bool {
 	blocker, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port+1)))
 	if err != nil {

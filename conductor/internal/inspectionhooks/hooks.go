@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inspectionhooks has optional hooks of inspections: functions that derive properties, the switches of ports and
-// readable LLDP data from the data of an inspection. They do no I/O.
+// Package inspectionhooks has optional hooks of inspections: functions that derive properties, the switches of ports
+// and readable LLDP data from the data of an inspection. They do no I/O.
 //
 // Source: ironic/drivers/modules/inspector/hooks.
 package inspectionhooks
@@ -84,8 +84,8 @@ func cpus(in Input, c *Changes) {
 	c.Properties["cpus"] = number(count)
 }
 
-// known are the accelerators that Ironic's file known_accelerators.yaml has, by vendor and product, and the first series
-// that has them.
+// known are the accelerators that Ironic's file known_accelerators.yaml has, by vendor and product, and the first
+// series that has them.
 var known = map[[2]string]struct {
 	since      states.Series
 	kind, info string

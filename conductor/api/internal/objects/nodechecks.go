@@ -100,7 +100,8 @@ func newBootModeAllowed(q *request) error {
 	return checkBootMode(q.r, properties["capabilities"])
 }
 
-// bootModeAllowed refuses a patch that sets such capabilities. Unlike Ironic it also looks at a patch of all properties.
+// bootModeAllowed refuses a patch that sets such capabilities. Unlike Ironic it also looks at a patch of all
+// properties.
 func bootModeAllowed(q *request) error {
 	for _, value := range q.patch.Values("properties/capabilities") {
 		if err := checkBootMode(q.r, value); err != nil {

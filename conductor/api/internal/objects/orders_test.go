@@ -14,9 +14,9 @@ import (
 )
 
 // TestNoOrderOfChecksChangesByAccident compares the orders of the checks with testdata/orders.txt. A request shows an
-// order only if it has just the two faults of a pair, and the recorded exchanges have few of these. The file was written
-// from the code, whose orders random requests beside Ironic have compared. Whoever changes an order by Ironic's code
-// changes the file, too.
+// order only if it has just the two faults of a pair, and the recorded exchanges have few of these. The file was
+// written from the code, whose orders random requests beside Ironic have compared. Whoever changes an order by Ironic's
+// code changes the file, too.
 func TestNoOrderOfChecksChangesByAccident(t *testing.T) {
 	want, err := os.ReadFile("testdata/orders.txt")
 	require.NoError(t, err)

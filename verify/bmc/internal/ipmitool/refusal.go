@@ -76,8 +76,8 @@ func withoutProgress(output string) string {
 	return said.String()
 }
 
-// diagnose returns a refusal if ipmitool's failure has a known reason. The text for a session that timed out is the same
-// for a BMC that is busy and one that is silent, so diagnose probes the BMC.
+// diagnose returns a refusal if ipmitool's failure has a known reason. The text for a session that timed out is the
+// same for a BMC that is busy and one that is silent, so diagnose probes the BMC.
 func (t *Tool) diagnose(ctx context.Context, err error) error {
 	said := &failure.Error{Kind: failure.KindOf(err), Text: withoutProgress(err.Error())}
 	i := slices.IndexFunc(reasons, func(r reason) bool { return strings.Contains(said.Text, r.text) })

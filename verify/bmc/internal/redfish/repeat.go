@@ -100,8 +100,8 @@ func (f failed) status() int {
 }
 
 // repeat calls send for a request until it succeeds or may not be repeated. Between two attempts it waits within the
-// time of the context. Attempts count as requests. A refused connection is not repeated if another protocol is tried for
-// a BMC without Redfish.
+// time of the context. Attempts count as requests. A refused connection is not repeated if another protocol is tried
+// for a BMC without Redfish.
 func (c *Client) repeat(ctx context.Context, r Request, send func() (*Answer, error)) (*Answer, error) {
 	for attempt := 1; ; attempt++ {
 		a, err := send()
