@@ -17,6 +17,7 @@ type reason struct {
 	kind  verify.Kind
 	again bool // the BMC may accept the command after a while
 	done  bool // the command may have been carried out
+	mute  bool // a message has had no answer, which the text of a BMC that is busy and of one that is silent says
 }
 
 // reasons are the texts in the order in which they are looked for. Only a failure of RAKP 2 is about the user or the
@@ -34,17 +35,16 @@ var reasons = []reason{
 	{text: "Error in open session response", kind: verify.Unsupported}, // the cipher suite
 	{text: "Unsupported cipher suite", kind: verify.Unsupported},
 	{text: "does not support IPMI v2", kind: verify.Unsupported},
-	{text: "RAKP 4 message", kind: verify.Protocol},
-	{text: "Set Session Privilege Level", kind: verify.Protocol},
-	{text: "Node busy", kind: verify.Unreachable, again: true},
+	{text: "Node busy", kind: verify.Unreachable, again: true}, // also for the first command of a session
 	{text: "BMC initialization in progress", kind: verify.Unreachable, again: true},
 	{text: "Out of space", kind: verify.Unreachable, again: true},
 	{text: "Timeout", kind: verify.Unreachable, again: true, done: true},
-	{text: unestablished, kind: verify.Unreachable, again: true}, // a message of the handshake has no answer
+	{text: "RAKP 4 message", kind: verify.Protocol},
+	{text: "Set Session Privilege Level to ADMINISTRATOR failed: ", kind: verify.Protocol}, // and not that there is no answer
+	{text: "Unable to establish", kind: verify.Unreachable, again: true, mute: true},       // after any failure to open a session
+	{text: "Unable to get Chassis Power Status", kind: verify.Unreachable, again: true, mute: true},
+	{text: "Unable to set Chassis Power Control", kind: verify.Unreachable, done: true, mute: true},
 }
-
-// unestablished is ipmitool's text after any failure to open a session.
-const unestablished = "Unable to establish"
 
 // refusal is a failure with a known reason.
 type refusal struct {
@@ -76,15 +76,15 @@ func withoutProgress(output string) string {
 	return said.String()
 }
 
-// diagnose returns a refusal if ipmitool's failure has a known reason. The text for a session that timed out is the
-// same for a BMC that is busy and one that is silent, so diagnose probes the BMC.
+// diagnose returns a refusal if ipmitool's failure has a known reason. After a message without an answer it probes the
+// BMC.
 func (t *Tool) diagnose(ctx context.Context, err error) error {
 	said := &failure.Error{Kind: failure.KindOf(err), Text: withoutProgress(err.Error())}
 	i := slices.IndexFunc(reasons, func(r reason) bool { return strings.Contains(said.Text, r.text) })
 	if i < 0 {
 		return said
 	}
-	if reasons[i].text == unestablished {
+	if reasons[i].mute {
 		if silent := t.probe(ctx); silent != nil {
 			return silent
 		}

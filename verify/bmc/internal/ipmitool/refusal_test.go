@@ -35,6 +35,7 @@ const loading = "Loading IANA PEN Registry...\nIANA PEN registry open failed: No
 // The texts are those of ipmitool -v.
 func TestAFailureForTheMomentIsRepeatedForAMinute(t *testing.T) {
 	open := func(text string) string { return text + "\n" + noSession }
+	const none = "Set Session Privilege Level to ADMINISTRATOR failed" // ipmitool's text after a handshake without an answer
 	const inOpen, inRAKP2 = "Error in open session response message : ", "RAKP 2 message indicates an error : "
 	for name, test := range map[string]struct {
 		text  string
@@ -44,14 +45,16 @@ func TestAFailureForTheMomentIsRepeatedForAMinute(t *testing.T) {
 		"no session resources":        {open(inOpen + "insufficient resources for session"), verify.Unreachable, true},
 		"none at RAKP 2":              {open(inRAKP2 + "insufficient resources for session"), verify.Unreachable, true},
 		"a session that is gone":      {open(inRAKP2 + "invalid session ID"), verify.Unreachable, true},
-		"no answer to RAKP 1":         {open("> Error: no response from RAKP 1 message"), verify.Unreachable, true},
-		"no answer to RAKP 3":         {open("> Error: no response from RAKP 3 message"), verify.Unreachable, true},
-		"no answer to open session":   {noSession, verify.Unreachable, true},
+		"no answer to RAKP 1":         {open("> Error: no response from RAKP 1 message\n" + none), verify.Unreachable, true},
+		"no answer to RAKP 3":         {open("> Error: no response from RAKP 3 message\n" + none), verify.Unreachable, true},
+		"no answer to open session":   {open(none), verify.Unreachable, true},
+		"no answer to a command":      {"Unable to get Chassis Power Status", verify.Unreachable, true},
 		"no capabilities":             {open("Get Auth Capabilities error\nError issuing Get Channel"), verify.Unreachable, true},
 		"node busy":                   {"Get Chassis Power Status failed: Node busy", verify.Unreachable, true},
 		"a starting BMC":              {"Get Chassis Power Status failed: BMC initialization in progress", verify.Unreachable, true},
 		"out of space":                {"Get Chassis Power Status failed: Out of space", verify.Unreachable, true},
 		"a timeout of the BMC":        {"Get Chassis Power Status failed: Timeout", verify.Unreachable, true},
+		"busy as a session begins":    {open("Set Session Privilege Level to ADMINISTRATOR failed: Node busy"), verify.Unreachable, true},
 		"another password":            {open("> RAKP 2 HMAC is invalid"), verify.Credentials, false},
 		"another user":                {open(inRAKP2 + "unauthorized name"), verify.Credentials, false},
 		"another suite":               {open(inOpen + "invalid authentication algorithm"), verify.Unsupported, false},
