@@ -128,7 +128,7 @@ func TestABMCWithTooManySessionsIsAskedAgain(t *testing.T) {
 	config := bmc.Config{
 		Host: server.Host, IPMIPort: server.Port, Protocol: "ipmi", CipherSuite: "3", User: user, Password: secret.New(password),
 	}
-	server.RefuseSessions(3)
+	server.AddFault(bmctest.IPMIFault{Times: 3, Do: bmctest.Refused(bmctest.OpenSession, bmctest.InsufficientResources)})
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		power, err := newVerifier(t, config).Verify(t.Context())

@@ -75,7 +75,16 @@
 //	}
 //
 // NewIPMI makes an [IPMI] BMC for IPMI 2.0. It needs the program ipmi_sim of OpenIPMI; its error matches
-// exec.ErrNotFound if the program is missing. The BMC can be killed, restarted, and cut off from the network.
+// exec.ErrNotFound if the program is missing. The BMC can be killed, restarted, and cut off from the network. An
+// [IPMIFault] selects messages of a client that fail, before a session and in it. This BMC does not answer the first
+// RAKP Message 1, and is too busy for the first two requests for the power state:
+//
+//	bmc.AddFault(bmctest.IPMIFault{Times: 1, Do: bmctest.Unanswered(bmctest.RAKP1)})
+//	bmc.AddFault(bmctest.IPMIFault{Times: 2, Do: bmctest.Refused(bmctest.ChassisStatus, bmctest.NodeBusy)})
+//
+// IPMIEffects lists what people report of BMCs. A client should do its work with a few messages that have such an
+// effect, except where IPMIEffect.Fails says why not. A test that goes through them takes 5 s and more for a message
+// without an answer, for which ipmitool waits.
 //
 // The package does not import package testing, so that programs can use it as well.
 package bmctest

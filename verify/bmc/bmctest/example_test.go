@@ -9,6 +9,7 @@ import (
 	"log"
 	"net/http"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -254,4 +255,37 @@ func ExampleNewIPMI() {
 		log.Fatal(err)
 	}
 	bmc.Drop(true) // the same, but the BMC keeps running
+}
+
+// The BMC is busy for a moment. A client that does not ask again would give up, as ipmitool does.
+func ExampleIPMIFault() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	bmc, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{})
+	if errors.Is(err, exec.ErrNotFound) {
+		fmt.Println("skipped:", err)
+		return
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bmc.Close()
+
+	bmc.AddFault(bmctest.IPMIFault{Times: 2, Do: bmctest.Refused(bmctest.ChassisStatus, bmctest.NodeBusy)})
+	for range 3 {
+		said, _ := exec.CommandContext(ctx, "ipmitool", "-I", "lanplus", "-C", "3", "-H", bmc.Host, "-p", strconv.Itoa(bmc.Port),
+			"-U", bmctest.DefaultUser, "-P", bmctest.DefaultPassword, "chassis", "power", "status").CombinedOutput()
+		fmt.Print(string(said)) // "Get Chassis Power Status failed: Node busy" twice, then "Chassis Power is off"
+	}
+}
+
+// A client survives a moment of most effects.
+func ExampleIPMIEffects() {
+	for _, effect := range bmctest.IPMIEffects() {
+		if why := effect.Fails(); why != "" {
+			fmt.Printf("%v: %s\n", effect, why)
+		}
+	}
+	// Output:
+	// Refused(RAKP1, UnauthorizedName): the BMC refuses the user
 }

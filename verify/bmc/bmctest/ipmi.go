@@ -16,8 +16,8 @@ import (
 )
 
 // IPMI is a BMC that serves IPMI 2.0 over UDP with cipher suite 3: OpenIPMI's ipmi_sim, behind a relay that counts
-// logins and drops packets on demand. Make it with NewIPMI and Close it. It is safe for concurrent use; its fields must
-// not be changed.
+// logins, plays faults, and drops packets on demand. Make it with NewIPMI and Close it. It is safe for concurrent use;
+// its fields must not be changed.
 type IPMI struct {
 	Addr string // host and UDP port that the BMC answers on, such as "127.0.0.1:41253"; Restart keeps it
 	Host string // the IP address of Addr
@@ -55,7 +55,7 @@ func NewIPMI(ctx context.Context, config IPMIConfig) (*IPMI, error) {
 		return nil, fmt.Errorf("bmctest: make folder: %w", err)
 	}
 	b := &IPMI{program: program, dir: dir, config: config}
-	if b.relay, err = newRelay(config.Addr); err != nil {
+	if b.relay, err = newRelay(config.Addr, config.Users); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	b.Addr, b.Host, b.Port = b.relay.addr.String(), b.relay.addr.IP.String(), b.relay.addr.Port
@@ -141,9 +141,6 @@ func (b *IPMI) Restart(ctx context.Context) error {
 
 // Drop makes the network drop every packet from and to the BMC, until Drop(false).
 func (b *IPMI) Drop(all bool) { b.relay.drop.Store(all) }
-
-// RefuseSessions makes the BMC refuse the next n requests for a session, as one does that has too many of them.
-func (b *IPMI) RefuseSessions(n int) { b.relay.full.Store(int64(n)) }
 
 // Logins counts the login attempts since the start, across restarts: RAKP messages 1, without those that a client
 // repeats because it got no answer. A wrong password does not count as failed if the client, like ipmitool, detects it

@@ -10,17 +10,20 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// relay passes UDP packets between clients and a server, and counts the logins among them.
+// relay passes UDP packets between clients and a server, counts the logins among them, and plays faults.
 type relay struct {
 	front *net.UDPConn
 	addr  *net.UDPAddr
+	users map[string]secret.Text
 	drop  atomic.Bool
-	full  atomic.Int64 // how many requests for a session are refused
 	alive sync.WaitGroup
 
 	mu     sync.Mutex
+	faults []*activeIPMIFault
 	server *net.UDPAddr
 	flows  map[netip.AddrPort]*flow
 	logins Logins
@@ -30,6 +33,7 @@ type relay struct {
 type flow struct {
 	server *net.UDPConn
 	rakp1  []byte // the client's last RAKP message 1, to detect a repeated one
+	talk   conversation
 }
 
 // idle is how long a flow without packets is kept.
@@ -38,7 +42,7 @@ const idle = time.Minute
 // maxPacket is the size of the largest UDP packet.
 const maxPacket = 1 << 16
 
-func newRelay(addr string) (*relay, error) {
+func newRelay(addr string, users map[string]secret.Text) (*relay, error) {
 	at, err := net.ResolveUDPAddr("udp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("bmctest: address %s: %w", addr, err)
@@ -47,7 +51,7 @@ func newRelay(addr string) (*relay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bmctest: listen on %s: %w", addr, err)
 	}
-	r := &relay{front: front, addr: front.LocalAddr().(*net.UDPAddr), flows: make(map[netip.AddrPort]*flow)}
+	r := &relay{front: front, addr: front.LocalAddr().(*net.UDPAddr), users: users, flows: make(map[netip.AddrPort]*flow)}
 	r.alive.Go(r.forward)
 	return r, nil
 }
@@ -87,13 +91,15 @@ func (r *relay) forward() {
 		if r.drop.Load() {
 			continue
 		}
-		if kind, payload := sessionPayload(packet[:n]); kind == openRequest && len(payload) >= openRefusal && r.full.Load() > 0 {
-			r.full.Add(-1)
-			_, _ = r.front.WriteToUDPAddrPort(refuseSession(payload), client)
+		f := r.flow(client)
+		if f == nil {
 			continue
 		}
-		if f := r.flow(client); f != nil {
-			r.note(f, packet[:n])
+		answer, passes := r.request(f, packet[:n])
+		if answer != nil {
+			_, _ = r.front.WriteToUDPAddrPort(answer, client)
+		}
+		if passes {
 			_, _ = f.server.Write(packet[:n])
 		}
 	}
@@ -109,7 +115,7 @@ func (r *relay) flow(client netip.AddrPort) *flow {
 		if err != nil {
 			return nil
 		}
-		f = &flow{server: server}
+		f = &flow{server: server, talk: newConversation(r.users)}
 		r.flows[client] = f
 		r.alive.Go(func() { r.backward(f, client) })
 	}
@@ -127,9 +133,11 @@ func (r *relay) backward(f *flow, client netip.AddrPort) {
 		if err != nil {
 			break
 		}
-		if !r.drop.Load() {
-			r.note(f, packet[:n])
-			_, _ = r.front.WriteToUDPAddrPort(packet[:n], client)
+		if r.drop.Load() {
+			continue
+		}
+		if answer := r.answer(f, packet[:n]); answer != nil {
+			_, _ = r.front.WriteToUDPAddrPort(answer, client)
 		}
 	}
 	r.mu.Lock()
@@ -150,26 +158,17 @@ const (
 	rakp4       = 0x15
 )
 
-// openRefusal is the length of the answer to a refused request for a session, IPMI 2.0 table 13-10.
+// openRefusal is the length of the payload that refuses one which opens a session, IPMI 2.0 tables 13-10, 13-12 and
+// 13-14. None of these payloads is shorter.
 const openRefusal = 8
 
-// refuseSession returns the packet that answers a request for a session, as of a BMC that has too many.
-func refuseSession(request []byte) []byte {
-	const insufficient = 0x01 // IPMI 2.0 table 13-15
-	packet := []byte{0x06, 0x00, 0xff, 0x07, 0x06, openAnswer, 0, 0, 0, 0, 0, 0, 0, 0, openRefusal, 0}
-	packet = append(packet, request[0], insufficient, 0, 0)
-	return append(packet, request[4:openRefusal]...) // the client's ID of the session
-}
-
-// note updates the counts of logins if the packet begins or ends one.
+// note updates the counts of logins if the packet begins or ends one. The caller holds r.mu.
 func (r *relay) note(f *flow, packet []byte) {
 	kind, payload := sessionPayload(packet)
 	if len(payload) < 2 {
 		return
 	}
 	failed := payload[1] != 0 // the status code, in all messages except RAKP message 1
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	switch {
 	case kind == rakp1 && !bytes.Equal(payload, f.rakp1):
 		f.rakp1 = bytes.Clone(payload)
@@ -183,9 +182,8 @@ func (r *relay) note(f *flow, packet []byte) {
 
 // sessionPayload returns the payload of an RMCP+ packet, IPMI 2.0 table 13-8, and nothing for other packets.
 func sessionPayload(packet []byte) (kind byte, payload []byte) {
-	const header = 16
-	if len(packet) < header || packet[3] != 0x07 || packet[4] != 0x06 {
+	if len(packet) < payloadAt || packet[3] != 0x07 || packet[4] != 0x06 {
 		return 0, nil
 	}
-	return packet[5] & 0x3f, packet[header:]
+	return packet[5] & 0x3f, packet[payloadAt:]
 }
