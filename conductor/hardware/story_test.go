@@ -28,6 +28,13 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
+// count returns how many records have a text.
+func (b *lockedBuffer) count(text string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Count(b.text.String(), text)
+}
+
 // lines returns the records of a node.
 func (b *lockedBuffer) lines(node string) (lines []string) {
 	b.mu.Lock()
