@@ -99,15 +99,25 @@ const (
 func (t *Tool) Run(ctx context.Context, command ...string) (string, error) {
 	begun := time.Now()
 	for attempt := 1; ; attempt++ {
+		started := time.Now()
 		said, err := t.runOnce(ctx, command)
 		var found *refusal
 		if !errors.As(err, &found) {
 			return said, err
 		}
-		if !found.repeats(command) || time.Since(begun)+Pause > Again || !again.After(ctx, Pause, attempt, found.err) {
+		if !found.repeats(command) || time.Since(begun)+Pause > Again || !suffices(ctx, time.Since(started)) ||
+			!again.After(ctx, Pause, attempt, found.err) {
 			return "", found.err
 		}
 	}
+}
+
+// suffices reports whether the time of a context suffices for a pause and another attempt as long as the last, which is
+// most of a minute if a BMC does not answer. Otherwise the error is the reason of the last attempt, and not the end of
+// the context.
+func suffices(ctx context.Context, took time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return !ok || time.Until(deadline) >= Pause+took
 }
 
 // runOnce runs ipmitool once. The verbose ipmitool says at which message a session has failed.

@@ -107,6 +107,26 @@ func TestARepetitionIsWithinTheTimeOfItsContext(t *testing.T) {
 	})
 }
 
+// ipmitool 1.8.19 gives up after 47 s if no message of RAKP has an answer, and an operation over IPMI may take 90 s.
+func TestAnAttemptIsNotBegunThatWouldLastTooLong(t *testing.T) {
+	require.True(t, suffices(t.Context(), time.Hour), "without a deadline")
+	for _, test := range []struct {
+		left, took time.Duration
+		want       bool
+	}{
+		{90 * time.Second, 0, true},
+		{43 * time.Second, 47 * time.Second, false},
+		{52 * time.Second, 47 * time.Second, true},
+		{52*time.Second - 1, 47 * time.Second, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), test.left)
+			defer cancel()
+			require.Equal(t, test.want, suffices(ctx, test.took), "%+v", test)
+		})
+	}
+}
+
 // A restart whose answer has timed out in the BMC may have happened.
 func TestACommandThatMayHaveBeenCarriedOutIsRepeatedIfItDoesNoHarm(t *testing.T) {
 	for word, want := range map[string]int{"on": 2, "off": 2, "soft": 2, "cycle": 1, "diag": 1} {
