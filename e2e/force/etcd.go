@@ -28,7 +28,7 @@ import (
 // Key prefixes of package conductor/etcd; see its documentation.
 const (
 	allKeys    = "/ironstate/v1/"
-	nodeKeys   = allKeys + "records/nodes/"
+	recordKeys = allKeys + "records/" // followed by a kind, a slash and an ID
 	memberKeys = allKeys + "members/"
 )
 
@@ -230,8 +230,9 @@ func decodeWrite(event *clientv3.Event) write {
 	if id, ok := strings.CutPrefix(key, memberKeys); ok {
 		w.kind, w.id = members, id
 	}
-	if id, ok := strings.CutPrefix(key, nodeKeys); ok {
-		w.kind, w.id = conductor.KindNode, id
+	if path, ok := strings.CutPrefix(key, recordKeys); ok {
+		kind, id, _ := strings.Cut(path, "/")
+		w.kind, w.id = conductor.Kind(kind), id
 		_, value, _ = bytes.Cut(value, []byte{'\n'})
 	}
 	if event.Type != clientv3.EventTypeDelete {

@@ -15,7 +15,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// recorder reads every version of every node, and the members, from the log of the store.
+// recorder reads every version of every record, and the members, from the log of the store.
 type recorder struct {
 	log   storeLog
 	rules promises.Rules
@@ -30,14 +30,16 @@ type recorder struct {
 	takeOver    time.Duration        // the longest time from the end of a membership to the end of its last reservation
 	busy        map[string]time.Time // since when each node has not been idle
 	longest     longest
-	changed     chan struct{} // closed with the next change
+	ports       map[string]string // the node of each port that was ever stored, by its MAC address
+	findings    []history.Finding // control characters in records of any kind
+	changed     chan struct{}     // closed with the next change
 }
 
 func newRecorder(log storeLog, table *states.Table) *recorder {
 	return &recorder{
 		log: log, rules: promises.Rules{Table: table, MaxTransitions: 32}, // conductor.Config has no other default
 		nodes: map[string][]history.Version{}, stored: map[string]*promises.Version{}, memberships: map[string]history.Membership{},
-		left: map[string]time.Time{}, changed: make(chan struct{}), busy: map[string]time.Time{},
+		left: map[string]time.Time{}, changed: make(chan struct{}), busy: map[string]time.Time{}, ports: map[string]string{},
 	}
 }
 
@@ -57,6 +59,9 @@ func (r *recorder) take(writes []write) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range writes {
+		if err := r.checkText(w); err != nil {
+			return fmt.Errorf("record %s of the %s: %w", w.id, w.kind, err)
+		}
 		switch {
 		case w.kind == members && w.value == nil:
 			membership := r.memberships[w.id]
@@ -81,12 +86,32 @@ func (r *recorder) take(writes []write) error {
 				return fmt.Errorf("node %s: %w", w.id, err)
 			}
 			r.addVersion(w.id, v)
+		case w.kind == conductor.KindPort && w.value != nil:
+			var p conductor.Port
+			if err := json.Unmarshal(w.value, &p); err != nil {
+				return fmt.Errorf("port %s: %w", w.id, err)
+			}
+			r.ports[p.Address] = p.NodeUUID
 		}
 		r.revision = w.revision
 	}
 	close(r.changed)
 	r.changed = make(chan struct{})
 	return nil
+}
+
+// checkText finds the control characters in a record. The caller holds mu.
+func (r *recorder) checkText(w write) error {
+	if w.kind == "" || w.value == nil {
+		return nil
+	}
+	where, err := history.ControlCharacter(w.value)
+	if where != "" {
+		r.findings = append(r.findings, history.Finding{
+			Rule: "texts", Text: fmt.Sprintf("at revision %d record %s of the %s has a control character at %s", w.revision, w.id, w.kind, where),
+		})
+	}
+	return err
 }
 
 // check sets the fields Broken and Waits of a version. The caller holds mu.
@@ -136,7 +161,7 @@ func decodeVersion(value []byte, revision int64, now time.Time) (history.Version
 	v := history.Version{
 		Revision: revision, State: n.ProvisionState, Target: n.TargetProvisionState, TargetPower: n.TargetPower,
 		Claim: n.Claim, LastError: n.LastError, Updated: n.CreatedAt, Stored: now,
-		Step: n.Step().String(),
+		Step: n.Step().String(), Token: n.Agent.Token,
 	}
 	v.Value, _ = n.Extra[valueKey].(string)
 	v.Image, _ = n.InstanceInfo["image_os_hash_value"].(string)

@@ -76,9 +76,29 @@ func TestANodeThatIsDeletedIsAnError(t *testing.T) {
 	require.ErrorContains(t, r.run(t.Context()), "deleted without a request")
 }
 
+func TestAControlCharacterInAnyRecordIsAFinding(t *testing.T) {
+	node := func(revision int64, text string) write {
+		return write{kind: conductor.KindNode, id: "n", revision: revision,
+			value: []byte(`{"version":1,"uuid":"n","provision_state":"enroll","last_error":"` + text + `"}`)}
+	}
+	r := newRecorder(listed{
+		node(1, "clean"), node(2, `ESC \u001b[2J`), node(3, "clean again"),
+		{kind: conductor.KindInventory, id: "i", revision: 4, value: []byte(`{"inventory":{"cpu":{"architecture":"x\u001b"}}}`)},
+		{revision: 5, value: []byte("\x1b is no record")},
+		{kind: conductor.KindPort, id: "p", revision: 6, value: []byte(`{"uuid":"p","node_uuid":"n","address":"52:54:00:00:00:01"}`)},
+		{kind: conductor.KindPort, id: "p", revision: 7},
+	}, states.Latest().Table())
+	require.NoError(t, r.run(t.Context()))
+	require.Len(t, r.findings, 2)
+	require.Equal(t, "texts: at revision 2 record n of the nodes has a control character at .last_error", r.findings[0].String())
+	require.Contains(t, r.findings[1].Text, "record i of the inventory has a control character at .inventory.cpu.architecture")
+	require.Equal(t, map[string]string{"52:54:00:00:00:01": "n"}, r.ports)
+}
+
 func TestTheKeysOfEtcdAreWrites(t *testing.T) {
 	for key, want := range map[string]write{
 		"/ironstate/v1/records/nodes/n":      {kind: conductor.KindNode, id: "n", revision: 7, value: []byte("second")},
+		"/ironstate/v1/records/ports/p":      {kind: conductor.KindPort, id: "p", revision: 7, value: []byte("second")},
 		"/ironstate/v1/members/a":            {kind: members, id: "a", revision: 7, value: []byte("first\nsecond")},
 		"/ironstate/v1/keys/nodes/name=node": {revision: 7, value: []byte("first\nsecond")},
 	} {

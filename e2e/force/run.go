@@ -348,6 +348,6 @@ func (r *run) check() (figures, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f.findings = append(append(r.findings, r.attacks.findings()...), h.Check()...)
+	f.findings = slices.Concat(r.findings, r.attacks.findings(), r.recorder.findings, h.Check())
 	return f, nil
 }

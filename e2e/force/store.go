@@ -34,8 +34,8 @@ const members conductor.Kind = "members"
 
 // write is a write to a store.
 type write struct {
-	kind     conductor.Kind // nodes, members, or empty for all that the recorder does not read
+	kind     conductor.Kind // of the record, members, or empty for all else
 	id       string
 	revision int64
-	value    []byte // the JSON of a conductor.Node or a conductor.Member; nil if it was deleted
+	value    []byte // the JSON of a record or a conductor.Member; nil if it was deleted
 }

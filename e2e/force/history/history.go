@@ -23,10 +23,12 @@
 //   - reads: the reads of a node are linearizable with its stored versions, and the writes
 //     and reads of its value with each other, by porcupine. A read thus never shows a
 //     version that was replaced before the read began.
+//   - tokens: each token of an agent that a lookup has given out was stored, and was given out once. While a node waits
+//     for the agent of one boot, it has one token.
 //   - machines: a node with an agent becomes available only after a cleaning that has erased
 //     its disk, and active only after a deployment that has written its image. In the end
 //     the disk of each active node has that image. No piece of work begins a step of the
-//     agent twice.
+//     agent twice. No work of an agent succeeds where none ever runs.
 //   - idle: in the end no node waits for anything, see promises.Rules.Waits.
 //
 // All times are from one machine's clock. A version was stored after the time that its
@@ -50,7 +52,8 @@ type History struct {
 	Requests    []Request
 	Operations  []Operation
 	Outages     []Outage
-	Machines    map[string]Machine // by the UUID of their nodes
+	Machines    map[string]Machine  // by the UUID of their nodes
+	Given       map[string][]string // the tokens that lookups have given out, by the UUID of their nodes
 }
 
 // Work has the operations of the work in each state, of the nodes without a [Machine]. Under cleaning it has
@@ -64,6 +67,7 @@ type Version struct {
 	TargetPower     states.Power
 	Claim           string // the reservation: the ID of a member; empty: none
 	Step            string // identifies the step that runs
+	Token           string // of the node's agent
 	LastError       string
 	Value           string    // written by clients
 	Image           string    // identifies the image of the instance
@@ -97,8 +101,9 @@ type Operation struct {
 
 // Machine records the steps that the agents of a machine have executed, and its disk.
 type Machine struct {
-	Steps []Step
-	Disk  string // the image on the disk in the end
+	Steps    []Step
+	Disk     string // the image on the disk in the end
+	Deserted bool   // the machine never boots an agent
 }
 
 // Step is a step that an agent has begun.
@@ -174,6 +179,7 @@ func (h *History) Check() []Finding {
 	c.requests()
 	c.operations()
 	c.machines()
+	c.tokens()
 	c.reads()
 	return c.findings
 }

@@ -17,10 +17,14 @@ const (
 
 // machines checks the nodes whose machines have agents: an automated cleaning that has succeeded has erased the disk, a
 // deployment that has succeeded has written the image, the disk of an active node has that image in the end, and no
-// work has begun a step twice.
+// work has begun a step twice. The machines without an agent have rules of their own.
 func (c *checker) machines() {
 	for id, m := range c.Machines {
 		versions := c.Nodes[id]
+		if m.Deserted {
+			c.deserted(id, versions)
+			continue
+		}
 		var image []string // that the last deployment may have written
 		for i := 1; i < len(versions); i++ {
 			before, now := versions[i-1], versions[i]
