@@ -12,12 +12,9 @@ import (
 	"net"
 	"net/http"
 	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/ironstate/ironstate/e2e/force/history"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
@@ -27,13 +24,13 @@ const (
 	clientPassword = "the clients' password"
 )
 
-// endlessFilesID is the UUID of a node whose certificates are in files that never end.
+// endlessFilesID is the UUID of a node whose BMC's certificates are in a file that never ends.
 const endlessFilesID = "00000000-0000-4000-8000-ffffffffffff"
 
 // endlessFiles is the request that creates the node. It stays in enroll.
 const endlessFiles = `{"uuid": "` + endlessFilesID + `", "name": "endless-files", "driver": "redfish", "driver_info": {
 	"redfish_address": "https://127.0.0.1:1", "redfish_username": "u", "redfish_password": "p",
-	"redfish_verify_ca": "/proc/kmsg", "agent_verify_ca": "/proc/self/pagemap", "deploy_iso": "` + agentISO + `"}}`
+	"redfish_verify_ca": "/proc/kmsg", "deploy_iso": "` + agentISO + `"}}`
 
 const (
 	attackers       = 3
@@ -44,16 +41,18 @@ const (
 type attack struct {
 	name, method, path, body string
 	header                   map[string]string
-	password                 bool // the attacker has the clients' password, as a browser that is led to another page
-	want                     int  // the status of a request that is no refusal and must not harm the process
+	password                 bool   // the attacker has the clients' password, as a browser that is led to another page
+	want                     int    // the status of a request that is no refusal and must not harm the process
+	reason                   string // a text in the answer without which the attack has not met its defense
+	later                    bool   // the reason is in last_error of the node, once the work has failed that the request continues
 
 	// raw has the bytes of the whole request and of a second one, which must not be served. They are sent on a
 	// connection of their own.
 	raw string
 }
 
-// attacks returns the hostile requests about a node. Their value is one that no client writes, so that the check of the
-// history finds a patch that was done.
+// attacks returns the hostile requests about a node from another network than the agents'. Their value is one that no
+// client writes, so that the check of the history finds a patch that was done.
 func attacks(node string) []attack {
 	value := `{"op": "add", "path": "/extra/` + valueKey + `", "value": "attack"}`
 	many := strings.Repeat(`{"op": "add", "path": "/extra/list/0", "value": 1},`, 900)
@@ -73,7 +72,7 @@ func attacks(node string) []attack {
 		{name: "a lookup from another network", method: "GET", path: "/v1/lookup?node_uuid=" + waiting},
 		{name: "a large inventory", method: "POST", path: "/v1/continue_inspection?node_uuid=" + waiting,
 			body: `{"inventory": {"interfaces": [` + interfaces + `]}}`},
-		{name: "files without end as certificates", method: "GET", path: "/v1/nodes/" + endlessFilesID + "/validate", password: true,
+		{name: "a file without end as a BMC's certificate", method: "GET", path: "/v1/nodes/" + endlessFilesID + "/validate", password: true,
 			want: http.StatusOK},
 		{name: "a smuggled request",
 			raw: fmt.Sprintf("POST /v1/heartbeat/%s HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\nContent-Type: application/json\r\n"+
@@ -94,78 +93,6 @@ func attacks(node string) []attack {
 		{name: "a patch of too many operations", method: "PATCH", path: "/v1/nodes/" + node,
 			body: `[` + value + `,` + strings.Repeat(many, 3) + value + `]`, password: true},
 	}
-}
-
-// attackLog counts the attacks. Those that were accepted, or not answered without a fault, are findings.
-type attackLog struct {
-	mu                  sync.Mutex
-	refused, unanswered map[string]int // by the name of the attack
-	idle                int            // connections that were opened
-	found               []history.Finding
-}
-
-// add records the answer to an attack; the status is 0 if there was none. A conductor answers 500 while etcd
-// has no leader, which refuses nothing.
-func (l *attackLog) add(a attack, status int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case status == 0, status == http.StatusInternalServerError:
-		l.unanswered[a.name]++
-	case a.want != 0 && status == a.want, status >= 400 && status < 500, status == http.StatusServiceUnavailable:
-		l.refused[a.name]++
-	default:
-		l.found = append(l.found, history.Finding{Rule: "attacks", Text: fmt.Sprintf("%s was answered with %d", a.name, status)})
-	}
-}
-
-// enough is how often an attack is made without an answer under faults. After their end it is made once more.
-const enough = 20
-
-// complete reports whether idle connections were opened, and each attack was refused or made often enough. It is true
-// with a finding, too, so that nobody waits for the refusal of an attack that is always accepted.
-func (l *attackLog) complete() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.found) > 0 || l.idle > 0 && !slices.ContainsFunc(attacks(""), func(a attack) bool {
-		return l.refused[a.name] == 0 && l.unanswered[a.name] < enough
-	})
-}
-
-// wasRefused reports whether an attack was refused.
-func (l *attackLog) wasRefused(a attack) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.refused[a.name] > 0
-}
-
-// require adds a finding if a conductor that works has not answered an attack.
-func (l *attackLog) require(a attack, status int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if status == 0 {
-		l.found = append(l.found, history.Finding{Rule: "attacks", Text: a.name + " got no answer after the end of all faults"})
-	}
-}
-
-// findings returns the findings so far.
-func (l *attackLog) findings() []history.Finding {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.found)
-}
-
-func (l *attackLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	refused, unanswered := 0, 0
-	for _, count := range l.refused {
-		refused += count
-	}
-	for _, count := range l.unanswered {
-		unanswered += count
-	}
-	return fmt.Sprintf("%d attacks refused, %d unanswered or answered with 500, %d idle connections", refused, unanswered, l.idle)
 }
 
 // attacker sends hostile requests to the conductors, from another address than the clients, and holds idle connections.
@@ -218,31 +145,40 @@ func (a *attacker) run(ctx context.Context, stop <-chan struct{}) {
 func (a *attacker) send(ctx context.Context, client *http.Client, host *conductorProcess, what attack) (status int) {
 	if what.raw != "" {
 		for _, status = range a.sendRaw(ctx, host, what.raw) {
-			a.log.add(what, status)
+			a.log.add(what, status, "")
 		}
 		return status
 	}
-	request, err := http.NewRequestWithContext(ctx, what.method, "http://"+host.at.get()+what.path, strings.NewReader(what.body))
+	status, text := what.send(ctx, client, host)
+	a.log.add(what, status, text)
+	return status
+}
+
+// maxAnswer bounds the part of an answer that is read, in bytes.
+const maxAnswer = 1 << 20
+
+// send sends an attack that is not raw to a conductor, and returns the status and the body of the answer; the status is
+// 0 if there is none.
+func (a attack) send(ctx context.Context, client *http.Client, host *conductorProcess) (status int, text string) {
+	request, err := http.NewRequestWithContext(ctx, a.method, "http://"+host.at.get()+a.path, strings.NewReader(a.body))
 	if err != nil {
-		return 0
+		return 0, ""
 	}
 	request.Header.Set("X-OpenStack-Ironic-API-Version", "latest")
 	request.Header.Set("Content-Type", "application/json")
-	for name, value := range what.header {
+	for name, value := range a.header {
 		request.Header.Set(name, value)
 	}
-	if what.password {
+	if a.password {
 		request.SetBasicAuth(clientUser, clientPassword)
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		a.log.add(what, 0)
-		return 0
+		return 0, ""
 	}
-	_, _ = io.Copy(io.Discard, answer.Body)
-	_ = answer.Body.Close()
-	a.log.add(what, answer.StatusCode)
-	return answer.StatusCode
+	defer answer.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // what came before the connection ended
+	return answer.StatusCode, string(body)
 }
 
 // sendRaw sends bytes on a connection of their own and returns the statuses of the answers, 0 if there is none, until

@@ -7,7 +7,6 @@ import (
 	"context"
 	"flag"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -67,46 +66,11 @@ func TestForce(t *testing.T) {
 			require.Greater(t, result.versions, c.nodeCount)
 			require.NotEmpty(t, faults)
 			require.Positive(t, result.attacks.idle)
-			for _, a := range attacks("") {
+			for _, a := range allAttacks() {
 				require.Positive(t, result.attacks.refused[a.name], "%s: %v", a.name, result.attacks)
 			}
 		})
 	}
-}
-
-// However short the time, the faults do not end before each attack was made.
-func TestTheAttacksAreCompleteOnceEachWasRefusedOrMadeOften(t *testing.T) {
-	newLog := func() *attackLog { return &attackLog{refused: map[string]int{}, unanswered: map[string]int{}} }
-	log := newLog()
-	for _, a := range attacks("") {
-		require.False(t, log.complete(), "%v", log)
-		log.add(a, http.StatusUnauthorized)
-	}
-	require.False(t, log.complete(), "no idle connection was opened")
-	log.idle++
-	require.True(t, log.complete())
-
-	log = newLog()
-	log.add(attacks("")[0], http.StatusOK)
-	require.True(t, log.complete(), "an attack that was accepted is not waited for")
-	require.Len(t, log.findings(), 1)
-
-	log = newLog()
-	log.idle++
-	for _, a := range attacks("") {
-		for range enough {
-			require.False(t, log.complete(), "%v", log)
-			log.add(a, http.StatusInternalServerError)
-		}
-	}
-	require.True(t, log.complete(), "an attack that is not answered is made again after the faults")
-	require.Empty(t, log.findings(), "faults cause it")
-	first := attacks("")[0]
-	require.False(t, log.wasRefused(first))
-	log.require(first, http.StatusUnauthorized)
-	require.Empty(t, log.findings())
-	log.require(first, 0)
-	require.Len(t, log.findings(), 1)
 }
 
 // ending is a writer that calls end after a write that contains the text.

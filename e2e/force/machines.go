@@ -73,7 +73,7 @@ func newMachines(dir string, nodes []string, conductors []*conductorProcess) (*m
 		var err error
 		m.Machine, err = agenttest.New(agenttest.Config{
 			API: all.web.URL, MACs: []string{m.mac}, Disk: filepath.Join(dir, "disk-"+node), Heartbeat: heartbeat,
-			Inspection: true, Steps: m.agentSteps(),
+			Inspection: true, Collect: hostileInventory, Version: "9.4.3" + hostileText, Steps: m.agentSteps(),
 			PowerOff: func() { _ = m.bmc.SetPower("1", "Off") },
 		})
 		if err != nil {
@@ -130,8 +130,19 @@ func anyConductor(conductors []*conductorProcess) http.Handler {
 // rebootingStep is a step of each cleaning after which the machine is booted again.
 const rebootingStep = "update_firmware"
 
-// hostileResult is a result of a step that has 2 MiB as JSON and moves a terminal's cursor.
-var hostileResult = strings.Repeat("\x1b[2J", 1<<18)
+// hostileText moves a terminal's cursor.
+const hostileText = "\x1b[2J"
+
+// hostileResult is a result of a step that has 2 MiB as JSON.
+var hostileResult = strings.Repeat(hostileText, 1<<18)
+
+// hostileInventory adds the hostile text to inspection data.
+func hostileInventory(data map[string]any) {
+	inventory := data["inventory"].(map[string]any)
+	inventory["cpu"] = map[string]any{"architecture": "x86_64" + hostileText}
+	inventory[hostileText] = []any{map[string]any{hostileText: hostileText}}
+	data[hostileText] = hostileText
+}
 
 // agentSteps returns the steps of the machine's agent beside the built-in ones. The last ones have lower
 // priorities than the built-in steps.
@@ -194,9 +205,19 @@ func (m *machine) history() (history.Machine, error) {
 	return history.Machine{Steps: m.steps, Disk: disk}, err
 }
 
+// redfishInfo returns the part of driver_info that names a BMC.
+func redfishInfo(address, password string) map[string]any {
+	return map[string]any{
+		"redfish_address": "https://" + address, "redfish_system_id": "/redfish/v1/Systems/1", "redfish_verify_ca": false,
+		"redfish_username": bmctest.DefaultUser, "redfish_password": password,
+	}
+}
+
 // enroll creates the node of a machine and its port by requests of a client.
 func (m *machines) enroll(ctx context.Context, c *client, i int) error {
 	one := m.all[i]
+	info := redfishInfo(one.bmc.Addr, bmctest.DefaultPassword)
+	info["deploy_iso"], info["fast_track"] = agentISO, i%2 == 1
 	for _, object := range []struct {
 		path string
 		body map[string]any
@@ -204,10 +225,7 @@ func (m *machines) enroll(ctx context.Context, c *client, i int) error {
 		{"/v1/nodes", map[string]any{
 			"uuid": one.node, "name": fmt.Sprintf("machine-%d", i), "driver": "redfish", "boot_interface": "redfish-virtual-media",
 			"deploy_interface": "direct", "inspect_interface": "agent", "rescue_interface": "agent",
-			"driver_info": map[string]any{
-				"redfish_address": "https://" + one.bmc.Addr, "redfish_system_id": "/redfish/v1/Systems/1", "redfish_verify_ca": false,
-				"redfish_username": bmctest.DefaultUser, "redfish_password": bmctest.DefaultPassword, "deploy_iso": agentISO, "fast_track": i%2 == 1,
-			},
+			"driver_info": info,
 		}},
 		{"/v1/ports", map[string]any{"node_uuid": one.node, "address": one.mac}},
 	} {

@@ -13,10 +13,18 @@
 // from its peers, with or without the conductors, or two servers are killed or stopped.
 // Attackers send dense bodies, wrong passwords, requests of other origins, large patches,
 // requests of agents from another network and smuggled requests, and hold idle connections;
-// each attack must be refused. A node names files without end as certificates.
+// each attack must be refused. A node names a file without end as the certificate of its BMC.
 // Sixteen more nodes are machines of bmctest and agenttest. Clients inspect, clean, deploy,
 // rescue, service and delete them, and sometimes abort that or switch the power. The agents
-// send each request to a random conductor; some results of their steps are large.
+// send each request to a random conductor; some results of their steps are large, and their
+// inventories and versions have control characters, which no record may have.
+//
+// Two more nodes wait for agents that no machine boots: attackers in the network of agents
+// play them. During an inspection one looks the node up again and again, names other hosts,
+// paths, queries and users in heartbeats with the right token, and sends an inventory of
+// 2,001 interfaces: at most one lookup gets the token of a wait, no answer has a password,
+// and the node waits on. During the cleanings of the other node, whose agent's certificate
+// is a file without end, one sends heartbeats that are right: the file must be refused.
 //
 // Then all faults end and every node must become idle. Every machine that has no instance
 // is then cleaned and deployed, without a failure. Package history checks all

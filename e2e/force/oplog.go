@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,6 +65,25 @@ func readOperations(all []history.Operation, file, conductor string, end time.Ti
 		}
 	}
 	return all, lines.Err()
+}
+
+// passwordsIn finds the logs of processes in a folder that have the password of the victims.
+func passwordsIn(dir string) (found []history.Finding, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if i := bytes.Index(text, []byte(hiddenPassword)); i >= 0 {
+			line := 1 + bytes.Count(text[:i], []byte("\n"))
+			found = append(found, history.Finding{Rule: "attacks", Text: fmt.Sprintf("line %d of %s has a password", line, filepath.Base(file))})
+		}
+	}
+	return found, nil
 }
 
 // parseOperation reads an operation from a line of a log. Its Begin is the time of the line.

@@ -17,6 +17,7 @@ import (
 	"github.com/ironstate/ironstate/e2e/force/history"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
 // config has the values of the flags.
@@ -32,8 +33,8 @@ type config struct {
 	verbose      bool                 // print each fault
 }
 
-// total returns the number of all nodes, with the one for the attack by files.
-func (c config) total() int { return c.nodeCount + c.machineCount + 1 }
+// total returns the number of all nodes, with those that only attacks are for.
+func (c config) total() int { return c.nodeCount + c.machineCount + 1 + len(victims) }
 
 // figures are the result of a run.
 type figures struct {
@@ -70,6 +71,7 @@ type run struct {
 	faults   *faults
 	nodes    []string // the UUIDs of the nodes of fake-hardware
 	machines *machines
+	bmcs     []*bmctest.Redfish // of the victims
 
 	mu       sync.Mutex
 	findings []history.Finding // in addition to the findings in the history
@@ -101,7 +103,7 @@ func execute(ctx context.Context, c config, show progress) (result figures, err 
 		config:   c,
 		table:    states.Latest().Table(),
 		progress: print,
-		attacks:  &attackLog{refused: map[string]int{}, unanswered: map[string]int{}},
+		attacks:  newAttackLog(),
 	}
 	r.cluster, err = newCluster(ctx, dir, c, network, func(err error) { r.find(history.Finding{Rule: "processes", Text: err.Error()}) })
 	defer r.cluster.stop()
@@ -114,6 +116,11 @@ func execute(ctx context.Context, c config, show progress) (result figures, err 
 	}
 	r.machines, err = newMachines(dir, ids, r.cluster.conductors)
 	defer func() { err = errors.Join(err, r.machines.close()) }()
+	if err != nil {
+		return result, err
+	}
+	r.bmcs, err = victimBMCs()
+	defer func() { err = errors.Join(err, closeBMCs(r.bmcs)) }()
 	if err != nil {
 		return result, err
 	}
@@ -198,14 +205,14 @@ func (r *run) populate(ctx context.Context) error {
 	}
 	created := history.Request{}
 	if c.ask(ctx, c.anyHost(), &created, http.MethodPost, "/v1/nodes", endlessFiles); created.Outcome != history.Accepted {
-		return fmt.Errorf("the node whose files have no end could not be created: HTTP status %d", created.Status)
+		return fmt.Errorf("the node whose file has no end could not be created: HTTP status %d", created.Status)
 	}
 	for i := range r.machines.all {
 		if err := r.machines.enroll(ctx, c, i); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.enrollVictims(ctx, c)
 }
 
 // nodeID returns the UUID of a node.
@@ -236,6 +243,9 @@ func (r *run) load(ctx context.Context) {
 		a := r.newAttacker(id)
 		group.Go(func() { a.run(ctx, limited.Done()) })
 	}
+	for _, i := range r.newInsiders() {
+		group.Go(func() { i.run(ctx, limited.Done()) })
+	}
 	group.Go(func() { r.faults.run(limited, r.seed) })
 	begin := time.Now()
 	printed := begin
@@ -256,12 +266,18 @@ func (r *run) hasWorked() bool {
 // stuck is how long nothing is stored after the end of all faults before nodes that are not idle are a finding.
 const stuck = 3 * time.Minute
 
-// settle heals the cluster, waits until every node is idle, sends the attacks that were not refused so far, and reads
-// every node from every conductor. The check finds a node that does not become idle.
+// settle heals the cluster, aborts what the victims wait for, waits until every node is idle, sends the attacks that
+// were not refused so far, and reads every node from every conductor. The check finds a node that does not become idle.
 func (r *run) settle(ctx context.Context) error {
 	begin := time.Now()
 	if err := r.cluster.heal(ctx); err != nil {
 		return err
+	}
+	all := slices.Concat(r.nodes, r.machines.nodes())
+	for _, i := range r.newInsiders() {
+		i.limit = 0
+		i.rest(ctx)
+		all = append(all, i.victim.node)
 	}
 	bounded, cancel := r.recorder.whileChanging(ctx, stuck)
 	defer cancel()
@@ -278,10 +294,11 @@ func (r *run) settle(ctx context.Context) error {
 	r.progress("%8v  after the last fault: %d of %d nodes are idle", time.Since(begin).Round(time.Second), r.figures().idle, r.total())
 	a := r.newAttacker(attackers)
 	a.attackAgain(ctx)
+	r.attacks.requireRefused()
 	for _, host := range r.cluster.conductors {
 		c := r.newClient(r.clients + 1)
 		c.limit = 0
-		for _, id := range slices.Concat(r.nodes, r.machines.nodes()) {
+		for _, id := range all {
 			if _, ok := c.readAt(ctx, host, id); !ok && ctx.Err() == nil {
 				return fmt.Errorf("%s does not answer for node %s after the end of all faults", host.name, id)
 			}
@@ -321,13 +338,16 @@ func (r *run) check() (figures, error) {
 	end := time.Now()
 	h := &history.History{
 		Table: r.table, Work: work, Nodes: r.recorder.nodes, Memberships: r.recorder.memberships, Requests: r.requests.requests,
-		Machines: map[string]history.Machine{},
+		Machines: map[string]history.Machine{}, Given: r.attacks.tokens(),
 	}
 	for _, m := range r.machines.all {
 		var err error
 		if h.Machines[m.node], err = m.history(); err != nil {
 			return r.figures(), err
 		}
+	}
+	for _, v := range victims {
+		h.Machines[v.node] = history.Machine{Deserted: true}
 	}
 	for _, p := range r.cluster.conductors {
 		operations, err := operations(r.cluster.dir, p.name, end)
@@ -336,6 +356,10 @@ func (r *run) check() (figures, error) {
 		}
 		h.Operations = append(h.Operations, operations...)
 		h.Outages = append(h.Outages, p.outagesUntil(end)...)
+	}
+	passwords, err := passwordsIn(r.cluster.dir)
+	if err != nil {
+		return r.figures(), err
 	}
 	f := r.figures()
 	f.cleanings, f.deployments = h.Installations()
@@ -348,6 +372,6 @@ func (r *run) check() (figures, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f.findings = slices.Concat(r.findings, r.attacks.findings(), r.recorder.findings, h.Check())
+	f.findings = slices.Concat(r.findings, r.attacks.findings(), passwords, r.recorder.findings, portFindings(r.recorder.ports), h.Check())
 	return f, nil
 }
