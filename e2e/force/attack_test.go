@@ -36,6 +36,7 @@ func TestTheAttacksAreCompleteOnceEachWasRefusedOrMadeOften(t *testing.T) {
 	log = newAttackLog()
 	log.add(attacks("")[0], http.StatusOK, "")
 	require.True(t, log.complete(), "an attack that was accepted is not waited for")
+	log.requireRefused()
 	require.Len(t, log.findings(), 1)
 
 	log = newAttackLog()

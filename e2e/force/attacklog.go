@@ -122,10 +122,14 @@ func (l *attackLog) require(a attack, status int) {
 	}
 }
 
-// requireRefused adds a finding for each attack of insiders that was never refused for its reason.
+// requireRefused adds a finding for each attack of insiders that was never refused for its reason, unless another
+// finding has ended the attacks early.
 func (l *attackLog) requireRefused() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.found) > 0 {
+		return
+	}
 	for _, a := range insideAttacks() {
 		if l.refused[a.name] == 0 {
 			l.find("%s was never refused; the last of %d other answers was %s", a.name, l.unanswered[a.name], l.last[a.name])
