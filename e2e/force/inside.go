@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,11 +143,11 @@ func (i *insider) lookUp(ctx context.Context) {
 
 // strike sends the next attack.
 func (i *insider) strike(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, operatorTimeout)
-	defer cancel()
 	all := i.attacks(i.victim.node, i.token)
 	what := all[i.turns%len(all)]
 	i.turns++
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(what.limit, operatorTimeout))
+	defer cancel()
 	status, text := what.send(ctx, i.http, i.anyHost())
 	if what.method == http.MethodGet {
 		if token := tokenIn(text); token != "" { // of the next wait, or a finding

@@ -31,7 +31,8 @@ type recorder struct {
 	busy        map[string]time.Time // since when each node has not been idle
 	longest     longest
 	ports       map[string]string // the node of each port that was ever stored, by its MAC address
-	findings    []history.Finding // control characters in records of any kind
+	unclean     map[string]bool   // the places of control characters, each a kind of records with a path
+	findings    []history.Finding // the control characters
 	changed     chan struct{}     // closed with the next change
 }
 
@@ -40,6 +41,7 @@ func newRecorder(log storeLog, table *states.Table) *recorder {
 		log: log, rules: promises.Rules{Table: table, MaxTransitions: 32}, // conductor.Config has no other default
 		nodes: map[string][]history.Version{}, stored: map[string]*promises.Version{}, memberships: map[string]history.Membership{},
 		left: map[string]time.Time{}, changed: make(chan struct{}), busy: map[string]time.Time{}, ports: map[string]string{},
+		unclean: map[string]bool{},
 	}
 }
 
@@ -100,13 +102,14 @@ func (r *recorder) take(writes []write) error {
 	return nil
 }
 
-// checkText finds the control characters in a record. The caller holds mu.
+// checkText finds a control character in a record, the first at each place in records of a kind. The caller holds mu.
 func (r *recorder) checkText(w write) error {
 	if w.kind == "" || w.value == nil {
 		return nil
 	}
 	where, err := history.ControlCharacter(w.value)
-	if where != "" {
+	if place := string(w.kind) + where; where != "" && !r.unclean[place] {
+		r.unclean[place] = true
 		r.findings = append(r.findings, history.Finding{
 			Rule: "texts", Text: fmt.Sprintf("at revision %d record %s of the %s has a control character at %s", w.revision, w.id, w.kind, where),
 		})

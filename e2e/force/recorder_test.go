@@ -82,7 +82,7 @@ func TestAControlCharacterInAnyRecordIsAFinding(t *testing.T) {
 			value: []byte(`{"version":1,"uuid":"n","provision_state":"enroll","last_error":"` + text + `"}`)}
 	}
 	r := newRecorder(listed{
-		node(1, "clean"), node(2, `ESC \u001b[2J`), node(3, "clean again"),
+		node(1, "clean"), node(2, `ESC \u001b[2J`), node(3, `ESC again \u001b[2J`),
 		{kind: conductor.KindInventory, id: "i", revision: 4, value: []byte(`{"inventory":{"cpu":{"architecture":"x\u001b"}}}`)},
 		{revision: 5, value: []byte("\x1b is no record")},
 		{kind: conductor.KindPort, id: "p", revision: 6, value: []byte(`{"uuid":"p","node_uuid":"n","address":"52:54:00:00:00:01"}`)},

@@ -56,11 +56,11 @@ var victims = []victim{
 // refusedMAC begins the MAC addresses of an inventory that no port may have.
 const refusedMAC = "52:54:0f:00:"
 
-// crowded is inspection data of 2,001 interfaces.
+// crowded is inspection data of as many interfaces as the values of a body may have, each of which can become a port.
 var crowded = func() string {
 	var interfaces []string
-	for i := range 2001 {
-		interfaces = append(interfaces, fmt.Sprintf(`{"mac_address": "%s%02x:%02x"}`, refusedMAC, i>>8, i&0xff))
+	for i := range 1900 {
+		interfaces = append(interfaces, fmt.Sprintf(`{"name": "e%d", "mac_address": "%s%02x:%02x"}`, i, refusedMAC, i>>8, i&0xff))
 	}
 	return `{"inventory": {"interfaces": [` + strings.Join(interfaces, ",") + `], "cpu": {}}}`
 }()
@@ -82,7 +82,7 @@ func inspectionAttacks(node, token string) []attack {
 		heartbeat("an agent with a user", "https://user:secret@127.0.0.1:9999", token, "it has a user, a query or a fragment"),
 		heartbeat("an agent with another token", "https://127.0.0.1:9999", strings.Repeat("x", 43), "Invalid or missing agent token"),
 		{name: "an inventory of too many interfaces", method: http.MethodPost, path: "/v1/continue_inspection?node_uuid=" + node,
-			body: crowded, reason: "network interfaces"},
+			body: crowded, reason: "network interfaces", limit: requestTimeout},
 	}
 }
 
