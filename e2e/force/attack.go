@@ -41,11 +41,10 @@ const (
 type attack struct {
 	name, method, path, body string
 	header                   map[string]string
-	password                 bool          // the attacker has the clients' password, as a browser that is led to another page
-	want                     int           // the status of a request that is no refusal and must not harm the process
-	reason                   string        // a text in the answer without which the attack has not met its defense
-	later                    bool          // the reason is in last_error of the node, once the work has failed that the request continues
-	limit                    time.Duration // of an insider's request that may take long before it is accepted; 0: operatorTimeout
+	password                 bool   // the attacker has the clients' password, as a browser that is led to another page
+	want                     int    // the status of a request that is no refusal and must not harm the process
+	reason                   string // a text in the answer without which the attack has not met its defense
+	later                    bool   // the reason is in last_error of the node, once the work has failed that the request continues
 
 	// raw has the bytes of the whole request and of a second one, which must not be served. They are sent on a
 	// connection of their own.

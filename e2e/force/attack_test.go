@@ -58,7 +58,7 @@ func TestTheAttacksAreCompleteOnceEachWasRefusedOrMadeOften(t *testing.T) {
 }
 
 func TestAnAttackOfAnInsiderThatIsNotRefusedForItsReasonIsAFinding(t *testing.T) {
-	require.Len(t, insideAttacks(), 10)
+	require.Len(t, insideAttacks(), 11)
 	names := map[string]bool{}
 	for _, a := range allAttacks() {
 		require.False(t, names[a.name], a.name)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,7 +145,7 @@ func (i *insider) strike(ctx context.Context) {
 	all := i.attacks(i.victim.node, i.token)
 	what := all[i.turns%len(all)]
 	i.turns++
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(what.limit, operatorTimeout))
+	ctx, cancel := context.WithTimeout(ctx, operatorTimeout)
 	defer cancel()
 	status, text := what.send(ctx, i.http, i.anyHost())
 	if what.method == http.MethodGet {

@@ -21,8 +21,8 @@
 //
 // Two more nodes wait for agents that no machine boots: attackers in the network of agents
 // play them. During an inspection one looks the node up again and again, names other hosts,
-// paths, queries and users in heartbeats with the right token, and sends an inventory of
-// 1,900 interfaces: at most one lookup gets the token of a wait, no answer has a password,
+// paths, queries and users in heartbeats with the right token, and sends inventories of 129
+// and 1,900 interfaces: at most one lookup gets the token of a wait, no answer has a password,
 // and the node waits on. During the cleanings of the other node, whose agent's certificate
 // is a file without end, one sends heartbeats that are right: the file must be refused.
 //

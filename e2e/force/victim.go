@@ -56,14 +56,14 @@ var victims = []victim{
 // refusedMAC begins the MAC addresses of an inventory that no port may have.
 const refusedMAC = "52:54:0f:00:"
 
-// crowded is inspection data of as many interfaces as the values of a body may have, each of which can become a port.
-var crowded = func() string {
-	var interfaces []string
-	for i := range 1900 {
-		interfaces = append(interfaces, fmt.Sprintf(`{"name": "e%d", "mac_address": "%s%02x:%02x"}`, i, refusedMAC, i>>8, i&0xff))
+// crowded returns inspection data of so many interfaces, each of which can become a port.
+func crowded(interfaces int) string {
+	var all []string
+	for i := range interfaces {
+		all = append(all, fmt.Sprintf(`{"name": "e%d", "mac_address": "%s%02x:%02x"}`, i, refusedMAC, i>>8, i&0xff))
 	}
-	return `{"inventory": {"interfaces": [` + strings.Join(interfaces, ",") + `], "cpu": {}}}`
-}()
+	return `{"inventory": {"interfaces": [` + strings.Join(all, ",") + `], "cpu": {}}}`
+}
 
 // inspectionAttacks are the attacks on a node that waits for inspection data. None of them ends the wait.
 func inspectionAttacks(node, token string) []attack {
@@ -71,6 +71,10 @@ func inspectionAttacks(node, token string) []attack {
 	heartbeat := func(name, callback, token, reason string) attack {
 		body, _ := json.Marshal(map[string]any{"callback_url": callback, "agent_version": "9.4.3", "agent_token": token}) // of strings
 		return attack{name: name, method: http.MethodPost, path: "/v1/heartbeat/" + node, body: string(body), reason: reason}
+	}
+	inventory := func(name string, interfaces int) attack {
+		return attack{name: name, method: http.MethodPost, path: "/v1/continue_inspection?node_uuid=" + node, body: crowded(interfaces),
+			reason: "network interfaces"}
 	}
 	return []attack{
 		{name: "a second lookup", method: http.MethodGet, path: lookup, want: http.StatusOK, reason: `"agent_token":"******"`},
@@ -81,8 +85,8 @@ func inspectionAttacks(node, token string) []attack {
 		heartbeat("an agent with a query", "https://127.0.0.1:9999?a=b", token, "it has a user, a query or a fragment"),
 		heartbeat("an agent with a user", "https://user:secret@127.0.0.1:9999", token, "it has a user, a query or a fragment"),
 		heartbeat("an agent with another token", "https://127.0.0.1:9999", strings.Repeat("x", 43), "Invalid or missing agent token"),
-		{name: "an inventory of too many interfaces", method: http.MethodPost, path: "/v1/continue_inspection?node_uuid=" + node,
-			body: crowded, reason: "network interfaces", limit: requestTimeout},
+		inventory("an inventory of one interface too many", 129),
+		inventory("an inventory of many interfaces", 1900),
 	}
 }
 
