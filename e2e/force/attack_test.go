@@ -126,8 +126,8 @@ func TestAPasswordInALogIsAFinding(t *testing.T) {
 
 func TestAPortOfARefusedInventoryIsAFinding(t *testing.T) {
 	require.Empty(t, portFindings(map[string]string{"52:54:00:00:00:01": "n"}))
-	require.Equal(t, []history.Finding{{Rule: "attacks", Node: "n", Text: "it has the port 52:54:0f:00:07:6b of an inventory that was refused"}},
-		portFindings(map[string]string{"52:54:00:00:00:01": "n", "52:54:0f:00:07:6b": "n"}))
+	require.Equal(t, []history.Finding{{Rule: "attacks", Node: "n", Text: "it has 2 ports of an inventory that was refused"}},
+		portFindings(map[string]string{"52:54:00:00:00:01": "n", "52:54:0f:00:00:00": "n", "52:54:0f:00:07:6b": "n"}))
 	inventory := inspectionAttacks("n", "")
 	require.Contains(t, inventory[len(inventory)-1].body, `"52:54:0f:00:07:6b"`)
 }

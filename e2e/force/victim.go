@@ -145,13 +145,17 @@ func tokenIn(answer string) string {
 	return found.Config.Token
 }
 
-// portFindings finds the ports with the addresses of an inventory that was refused. The nodes of the ports are by their
-// MAC addresses.
+// portFindings finds the nodes that have ports with addresses of an inventory that was refused. The nodes of the ports
+// are by their MAC addresses.
 func portFindings(ports map[string]string) (found []history.Finding) {
+	counts := map[string]int{}
 	for mac, node := range ports {
 		if strings.HasPrefix(mac, refusedMAC) {
-			found = append(found, history.Finding{Rule: "attacks", Node: node, Text: "it has the port " + mac + " of an inventory that was refused"})
+			counts[node]++
 		}
+	}
+	for node, n := range counts {
+		found = append(found, history.Finding{Rule: "attacks", Node: node, Text: fmt.Sprintf("it has %d ports of an inventory that was refused", n)})
 	}
 	return found
 }

@@ -25,13 +25,20 @@ func (c *checker) tokens() {
 		}
 	}
 	for id, given := range c.Given {
+		again, unknown := 0, 0
 		for i, token := range given {
-			switch {
-			case slices.Contains(given[:i], token):
-				c.find("tokens", id, "lookup %d got a token that was given out before", i+1)
-			case !slices.ContainsFunc(c.Nodes[id], func(v Version) bool { return v.Token == token }):
-				c.find("tokens", id, "lookup %d got a token that was never stored", i+1)
+			if slices.Contains(given[:i], token) {
+				again++
 			}
+			if !slices.ContainsFunc(c.Nodes[id], func(v Version) bool { return v.Token == token }) {
+				unknown++
+			}
+		}
+		if again > 0 {
+			c.find("tokens", id, "%d of %d lookups got a token that was given out before", again, len(given))
+		}
+		if unknown > 0 {
+			c.find("tokens", id, "%d of %d lookups got a token that was never stored", unknown, len(given))
 		}
 	}
 }
