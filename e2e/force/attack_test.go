@@ -30,12 +30,15 @@ func TestTheAttacksAreCompleteOnceEachWasRefusedOrMadeOften(t *testing.T) {
 	require.False(t, log.complete(), "no idle connection was opened")
 	log.idle++
 	require.True(t, log.complete())
+	require.True(t, log.ended(allAttacks()))
 	log.requireRefused()
 	require.Empty(t, log.findings())
 
 	log = newAttackLog()
+	require.False(t, log.ended(allAttacks()))
 	log.add(attacks("")[0], http.StatusOK, "")
 	require.True(t, log.complete(), "an attack that was accepted is not waited for")
+	require.True(t, log.ended(allAttacks()))
 	log.requireRefused()
 	require.Len(t, log.findings(), 1)
 

@@ -81,8 +81,7 @@ func (l *attackLog) give(node, token string) {
 	l.given[node] = append(l.given[node], token)
 }
 
-// enough is how often an attack is made without an answer under faults. After their end it is made once more, unless it
-// needs a node that waits.
+// enough is how often an attack is made without an answer under faults. After their end it is made again.
 const enough = 20
 
 // complete reports whether idle connections were opened, and each attack was refused or made often enough. It is true
@@ -104,6 +103,13 @@ func insideAttacks() (all []attack) {
 		all = append(all, v.attacks("", "")...)
 	}
 	return all
+}
+
+// ended reports whether each of some attacks was refused, or there is a finding, which the others need not wait for.
+func (l *attackLog) ended(all []attack) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.found) > 0 || !slices.ContainsFunc(all, func(a attack) bool { return l.refused[a.name] == 0 })
 }
 
 // wasRefused reports whether an attack was refused.

@@ -186,13 +186,18 @@ func (c *client) other(ctx context.Context, id, method, path, body string) histo
 
 func (c *client) anyHost() *conductorProcess { return c.hosts[c.random.IntN(len(c.hosts))] }
 
+// bound returns the context of a request, which ends at the client's limit.
+func (c *client) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.limit > 0 {
+		return context.WithTimeout(ctx, c.limit)
+	}
+	return context.WithCancel(ctx)
+}
+
 // ask sends a request to a conductor, and fills in the outcome of the request.
 func (c *client) ask(ctx context.Context, host *conductorProcess, r *history.Request, method, path, body string) []byte {
-	if c.limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.limit)
-		defer cancel()
-	}
+	ctx, cancel := c.bound(ctx)
+	defer cancel()
 	r.Client, r.Conductor, r.Outcome, r.Begin = c.id, host.name, history.Unknown, time.Now()
 	defer func() { r.End = time.Now() }()
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+host.at.get()+path, strings.NewReader(body))

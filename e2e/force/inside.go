@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/ironstate/ironstate/e2e/force/history"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 	"github.com/ironstate/ironstate/verify/secret"
@@ -119,7 +120,7 @@ func (i *insider) turn(ctx context.Context) {
 
 // lookUp asks two conductors for the token at the same time.
 func (i *insider) lookUp(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, operatorTimeout)
+	ctx, cancel := i.bound(ctx)
 	defer cancel()
 	lookup := attack{name: "a lookup", method: http.MethodGet, path: "/v1/lookup?node_uuid=" + i.victim.node, want: http.StatusOK}
 	var both sync.WaitGroup
@@ -145,14 +146,11 @@ func (i *insider) strike(ctx context.Context) {
 	all := i.attacks(i.victim.node, i.token)
 	what := all[i.turns%len(all)]
 	i.turns++
-	ctx, cancel := context.WithTimeout(ctx, operatorTimeout)
+	ctx, cancel := i.bound(ctx)
 	defer cancel()
 	status, text := what.send(ctx, i.http, i.anyHost())
-	if what.method == http.MethodGet {
-		if token := tokenIn(text); token != "" { // of the next wait, or a finding
-			i.token = token
-			i.log.give(i.victim.node, token)
-		}
+	if token := tokenIn(text); token != "" { // the check of the history finds it
+		i.log.give(i.victim.node, token)
 	}
 	if what.later && status == what.want {
 		i.sent = &what
@@ -161,9 +159,15 @@ func (i *insider) strike(ctx context.Context) {
 	i.log.add(what, status, text)
 }
 
-// rest aborts the wait of a victim, so that it need not time out.
-func (i *insider) rest(ctx context.Context) {
+// finish attacks without faults until each attack was refused, and then aborts the wait of the victim, so that it need
+// not time out.
+func (i *insider) finish(ctx context.Context) {
 	defer i.http.CloseIdleConnections()
+	i.limit = 0
+	for all := i.attacks("", ""); !i.log.ended(all) && i.turns < enough*len(all) && ctx.Err() == nil; {
+		i.turn(ctx)
+		sleep.For(ctx, maxPause)
+	}
 	if shown, ok := i.read(ctx, i.victim.node); ok && shown.State == i.waits {
 		i.provision(ctx, i.victim.node, "abort", nil)
 	}

@@ -266,21 +266,21 @@ func (r *run) hasWorked() bool {
 // stuck is how long nothing is stored after the end of all faults before nodes that are not idle are a finding.
 const stuck = 3 * time.Minute
 
-// settle heals the cluster, aborts what the victims wait for, waits until every node is idle, sends the attacks that
-// were not refused so far, and reads every node from every conductor. The check finds a node that does not become idle.
+// settle heals the cluster, ends the waits of the victims, waits until every node is idle, sends the attacks that were
+// not refused so far, and reads every node from every conductor. The check finds a node that does not become idle.
 func (r *run) settle(ctx context.Context) error {
 	begin := time.Now()
 	if err := r.cluster.heal(ctx); err != nil {
 		return err
 	}
-	all := slices.Concat(r.nodes, r.machines.nodes())
-	for _, i := range r.newInsiders() {
-		i.limit = 0
-		i.rest(ctx)
-		all = append(all, i.victim.node)
-	}
 	bounded, cancel := r.recorder.whileChanging(ctx, stuck)
 	defer cancel()
+	all := slices.Concat(r.nodes, r.machines.nodes())
+	for _, i := range r.newInsiders() {
+		i.finish(bounded)
+		all = append(all, i.victim.node)
+	}
+	r.attacks.requireRefused()
 	printed := begin
 	_ = r.recorder.await(bounded, func() bool {
 		busy := r.recorder.busyNodes()
@@ -294,7 +294,6 @@ func (r *run) settle(ctx context.Context) error {
 	r.progress("%8v  after the last fault: %d of %d nodes are idle", time.Since(begin).Round(time.Second), r.figures().idle, r.total())
 	a := r.newAttacker(attackers)
 	a.attackAgain(ctx)
-	r.attacks.requireRefused()
 	for _, host := range r.cluster.conductors {
 		c := r.newClient(r.clients + 1)
 		c.limit = 0
