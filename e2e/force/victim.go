@@ -155,7 +155,8 @@ func portFindings(ports map[string]string) (found []history.Finding) {
 		}
 	}
 	for node, n := range counts {
-		found = append(found, history.Finding{Rule: "attacks", Node: node, Text: fmt.Sprintf("it has %d ports of an inventory that was refused", n)})
+		text := fmt.Sprintf("it has %d ports of an inventory that was refused", n)
+		found = append(found, history.Finding{Rule: "attacks", Node: node, Text: text})
 	}
 	return found
 }
