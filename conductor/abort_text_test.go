@@ -64,7 +64,8 @@ func TestTheLastErrorOfAnAbortIsOneText(t *testing.T) {
 	}
 }
 
-// Since 2026.1 an abort always aborts; before, work had succeeded whose last step was done.
+// Since 2026.1 an abort always aborts; before, work had succeeded whose last step was done. Before 2025.2 a service is
+// aborted in its step, also if that step cannot be aborted.
 func TestAnAbortAtTheLastStepOfEachWorkInEachSeries(t *testing.T) {
 	for series := range states.AllSeries() {
 		for _, test := range []struct {
@@ -90,6 +91,10 @@ func TestAnAbortAtTheLastStepOfEachWorkInEachSeries(t *testing.T) {
 				f, n := stays(t, series, test.from, test.target, false)
 				require.Equal(t, test.waits, n.ProvisionState, "%v %v", series, test.target)
 				f.request(n, "abort")
+				if test.target == "service" && series < states.Flamingo {
+					require.Equal(t, states.ServiceFail, f.settle(n).ProvisionState, series)
+					return
+				}
 				require.Equal(t, test.waits, f.settle(n).ProvisionState)
 				require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
 				want, text := test.older, ""

@@ -144,7 +144,7 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 		if err := e.rules.abortable(n); err != nil {
 			return Held(err)
 		}
-		if noteAbort(n) {
+		if e.rules.noteAbort(n) {
 			return nil
 		}
 	}
@@ -366,13 +366,17 @@ func (n *Node) forgetRescue() {
 }
 
 // noteAbort records an abort in the waiting step if that step cannot be aborted, and reports
-// whether it has.
-func noteAbort(n *Node) bool {
+// whether it has. Before 2025.2 a service was aborted in any step.
+//
+// Source: _do_abort in ironic/conductor/manager.py.
+func (b *rulebook) noteAbort(n *Node) bool {
 	if !stepsWait(n) {
 		return false
 	}
-	steps := kindOf(n.ProvisionState).edit(n)
-	if steps.Current == nil || steps.Current.Abortable {
+	kind := kindOf(n.ProvisionState)
+	steps := kind.edit(n)
+	anyStep := kind.work == states.WorkService && b.config.Table.Series() < states.Flamingo
+	if steps.Current == nil || steps.Current.Abortable || anyStep {
 		return false
 	}
 	steps.AbortAfter = true
