@@ -320,11 +320,15 @@ func (r *redfishConnection) slots(ctx context.Context) (slots []slot, err error)
 	return slots, read.err()
 }
 
-// managers reads the managers of the system, or else all of the service.
+// managers reads the managers of the system, which some BMCs name Managers, or else all of the service.
+//
+// Source: managers in sushy/resources/system/system.py.
 func (r *reading) managers(take func(*schemas.Manager, resource)) {
-	if managers := r.resource.links("Links", "ManagedBy"); len(managers) > 0 {
-		each(r, managers, take)
-	} else {
-		list(r, r.guard.root.link("Managers"), take)
+	for _, name := range []string{"ManagedBy", "Managers"} {
+		if managers := r.resource.links("Links", name); len(managers) > 0 {
+			each(r, managers, take)
+			return
+		}
 	}
+	list(r, r.guard.root.link("Managers"), take)
 }

@@ -81,9 +81,12 @@ func TestInsertMediaHasTheParametersThatTheBMCDemands(t *testing.T) {
 		"protocol of http": {"http://h/a.iso", []string{"TransferProtocolType"}, "", `"TransferProtocolType":"HTTP"`},
 		"protocol and method": {image, []string{"TransferProtocolType", "TransferMethod"},
 			`"TransferMethod":"Stream"`, `"TransferProtocolType":"HTTPS"`},
-		"user and password": {image, []string{"UserName", "Password"}, `"UserName":`, `"Password":`},
-		"user in words":     {image, []string{"Password"}, `"UserName":`, `"Password":`},
-		"password alone":    {image, []string{"Password"}, `"UserName":`, `"Password":`},
+		"user and password":              {image, []string{"UserName", "Password"}, `"UserName":`, `"Password":`},
+		"user in words":                  {image, []string{"Password"}, `"UserName":`, `"Password":`},
+		"protocol in related properties": {image, []string{"TransferProtocolType"}, "", `"TransferProtocolType":"HTTPS"`},
+		"user without an error":          {image, []string{"UserName"}, `"UserName":`, `"Password":`},
+		"user in plain text":             {image, []string{"UserName"}, `"UserName":`, `"Password":`},
+		"password alone":                 {image, []string{"Password"}, `"UserName":`, `"Password":`},
 		"all": {image, []string{"Password", "TransferMethod", "UserName", "TransferProtocolType"},
 			`"TransferMethod":"Stream"`, `"TransferProtocolType":"HTTPS"`},
 	} {
@@ -91,8 +94,17 @@ func TestInsertMediaHasTheParametersThatTheBMCDemands(t *testing.T) {
 		d, _ := vendorDriver(t, bmctest.Fault{On: insertCD, Do: seen.effect(func(_ *http.Request, body string) (int, string) {
 			for _, demand := range test.demands {
 				if !strings.Contains(body, `"`+demand+`":`) {
-					if name == "user in words" {
+					switch name {
+					case "user in words":
 						return http.StatusBadRequest, "parameter missing"
+					case "protocol in related properties":
+						return http.StatusBadRequest, `{"error": {"code": "Base.1.12.ActionParameterMissing",
+							"@Message.ExtendedInfo": [{"RelatedProperties": ["#/TransferProtocolType"]}]}}`
+					case "user without an error":
+						return http.StatusBadRequest, `{"@Message.ExtendedInfo": [{"MessageId": "Base.1.8.ActionParameterMissing",
+							"MessageArgs": ["VirtualMedia.InsertMedia", "UserName"]}]}`
+					case "user in plain text":
+						return http.StatusBadRequest, "<html>UserName is needed</html>"
 					}
 					return http.StatusBadRequest, "The action requires the parameter " + demand + " to be present in the request body."
 				}

@@ -31,6 +31,7 @@ type refusing struct {
 	bodies []string
 }
 
+// effect refuses what why has a message for, which is the body of the answer if it begins as one.
 func (f *refusing) effect(why func(r *http.Request, body string) (status int, message string)) bmctest.Effect {
 	return bmctest.Handle("refusing", func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
@@ -40,7 +41,10 @@ func (f *refusing) effect(why func(r *http.Request, body string) (status int, me
 		if status, message := why(r, string(text)); message != "" {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(status)
-			fmt.Fprintf(w, `{"error": {"message": %q}}`, message)
+			if !strings.ContainsAny(message[:1], "{<") {
+				message = fmt.Sprintf(`{"error": {"message": %q}}`, message)
+			}
+			_, _ = io.WriteString(w, message)
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)
