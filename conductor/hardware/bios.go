@@ -64,6 +64,46 @@ func (b biosSettings) rebooted(t Task) error {
 	return nil
 }
 
+// bootProgressSince is the first series in which a step that boots no agent waits until the machine boots its system.
+//
+// Source: the release note redfish-bios-settings-no-ipa-44c46920613adb2f of Ironic 35.0.0.
+const bootProgressSince = states.Gazpacho
+
+// awaitBoot returns once a machine that was rebooted boots its system, if the BMC reports that, and at the latest at the
+// deadline. What the BMC reports at once may be from before the reboot.
+//
+// Source: BIOS_REBOOT_STATES and _check_node_redfish_bios_apply in ironic/drivers/modules/redfish/bios.py.
+func (b biosSettings) awaitBoot(ctx context.Context, t Task, deadline time.Time) error {
+	if needsAgent(t.Node()) || t.Series() < bootProgressSince {
+		return nil
+	}
+	for first := true; time.Now().Before(deadline); first = false {
+		var progress string
+		err := b.do(t.Task.Node(), func() (err error) {
+			progress, err = b.driver.BootProgress(ctx, t.Node().UUID)
+			return err
+		})
+		booted := !first && slices.Contains([]string{"OSBootStarted", "OSRunning"}, progress)
+		if err == nil && (progress == "" || booted) {
+			return nil
+		}
+		if err := b.pause(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pause waits until the settings, or the progress of the boot, are read again.
+func (b biosSettings) pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(b.biosInterval):
+		return nil
+	}
+}
+
 // needsAgent reports whether the agent executes other steps of the node's work.
 func needsAgent(n Node) bool {
 	switch n.ProvisionState {
@@ -77,7 +117,7 @@ func needsAgent(n Node) bool {
 }
 
 // apply sets BIOS settings and reboots the machine, unless it has them already. It is done when the
-// machine reports them, and the agent, if there is one, runs again.
+// machine reports them, and the agent, if there is one, runs again, or the machine boots its system.
 func (b biosSettings) apply(ctx context.Context, t Task) error {
 	wanted, err := biosValues(t.Step().Args["settings"])
 	if err != nil {
@@ -91,12 +131,15 @@ func (b biosSettings) apply(ctx context.Context, t Task) error {
 	if err != nil {
 		return redfishError(t.Task.Node(), "Redfish BIOS apply configuration failed for node NODE. Error: ", err)
 	}
+	deadline := time.Now().Add(b.biosTimeout)
 	if sent {
 		if err := b.reboot(ctx, t); err != nil {
 			return err
 		}
+		if err := b.awaitBoot(ctx, t, deadline); err != nil {
+			return err
+		}
 	}
-	deadline := time.Now().Add(b.biosTimeout)
 	for {
 		settings, err := b.cache(ctx, t)
 		missing := missingBIOS(wanted, settings)
@@ -111,10 +154,8 @@ func (b biosSettings) apply(ctx context.Context, t Task) error {
 			//lint:ignore ST1005 the text comes from _set_step_failed in ironic/drivers/modules/redfish/bios.py
 			return errors.Join(err, fmt.Errorf("Redfish BIOS apply_configuration step failed. Attributes %s are not updated.", pyrepr.Of(missing)))
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(b.biosInterval):
+		if err := b.pause(ctx); err != nil {
+			return err
 		}
 	}
 }
@@ -155,6 +196,9 @@ func (b biosSettings) reset(ctx context.Context, t Task) error {
 		return redfishError(t.Task.Node(), "Redfish BIOS factory reset failed for node NODE. Error: ", err)
 	}
 	if err := b.reboot(ctx, t); err != nil {
+		return err
+	}
+	if err := b.awaitBoot(ctx, t, time.Now().Add(b.biosTimeout)); err != nil {
 		return err
 	}
 	if _, err := b.cache(ctx, t); err != nil {

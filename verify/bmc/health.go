@@ -52,3 +52,21 @@ func (d *Driver) Health(ctx context.Context, id string) (health string, err erro
 	})
 	return health, err
 }
+
+// BootProgress reads how far a node's machine has booted, such as "OSBootStarted", or "" if the BMC does not report it.
+// Over IPMI the error is of the kind [verify.Unsupported].
+//
+// Source: LastState in BootProgress of ComputerSystem in DSP8010, since version 1.13.
+func (d *Driver) BootProgress(ctx context.Context, id string) (state string, err error) {
+	err = d.redfish(ctx, 0, id, "read the boot progress", func(ctx context.Context, r *redfishConnection) error {
+		system, err := readSystem(ctx, r.client)
+		if err != nil {
+			return err
+		}
+		var progress struct{ LastState string }
+		_ = system.Get("BootProgress", &progress) // of another type, it tells nothing
+		state = progress.LastState
+		return nil
+	})
+	return state, err
+}

@@ -63,3 +63,16 @@ func TestTheVendorOfABMCAndOfItsMachine(t *testing.T) {
 	_, _, err := d.Vendor(t.Context(), "node")
 	require.ErrorIs(t, err, verify.Protocol)
 }
+
+func TestTheBootProgressOfAMachine(t *testing.T) {
+	for progress, want := range map[any]string{"OSRunning": "OSRunning", nil: "", 7: ""} {
+		d, _ := vendorDriver(t, bmctest.Fault{On: systemPath, Do: bmctest.Property("BootProgress", map[string]any{"LastState": progress})})
+		got, err := d.BootProgress(t.Context(), "node")
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	d, _ := vendorDriver(t)
+	got, err := d.BootProgress(t.Context(), "node")
+	require.NoError(t, err)
+	require.Empty(t, got)
+}
