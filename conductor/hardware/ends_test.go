@@ -71,31 +71,35 @@ func withService(c *agenttest.Config) {
 }
 
 func TestAServiceRebootsTheMachineBetweenTwoStepsAndStartsItsInstance(t *testing.T) {
-	l := startMediaLab(t, states.Active, withService, func(c *agenttest.Config) {
-		c.Steps = append(c.Steps, agenttest.Step{
-			Work:      "service",
-			Interface: "deploy",
-			Name:      "update_firmware",
-			Reboot:    true,
-			Run:       func(context.Context, map[string]any) (any, error) { return nil, nil },
+	for _, fastTrack := range []bool{false, true} {
+		l := startMediaLab(t, states.Active, withService, func(c *agenttest.Config) {
+			c.Steps = append(c.Steps, agenttest.Step{
+				Work:      "service",
+				Interface: "deploy",
+				Name:      "update_firmware",
+				Reboot:    true,
+				Run:       func(context.Context, map[string]any) (any, error) { return nil, nil },
+			})
 		})
-	})
-	require.NoError(t, l.bmc.SetPower("1", "On"))
-	boots := l.machine.Boots()
-	l.ask(conductor.ProvisionRequest{
-		Target:       "service",
-		ServiceSteps: []conductor.StepRequest{{Interface: "deploy", Step: "update_firmware"}, {Interface: "deploy", Step: "burnin_cpu"}},
-	})
-	n := l.ends(states.Active)
-	require.Empty(t, n.LastError)
-	require.Equal(t, []string{
-		"service.get_service_steps",
-		"service.execute_service_step update_firmware",
-		"service.execute_service_step burnin_cpu",
-	}, l.commands())
-	require.Equal(t, boots+3, l.machine.Boots(), "the agent twice, and the instance")
-	l.requireRuns("disk")
-	l.requireIdle(n)
+		_, err := l.UpdateNode(t.Context(), l.n.UUID, func(n *conductor.Node) error { n.DriverInfo["fast_track"] = fastTrack; return nil })
+		require.NoError(t, err)
+		require.NoError(t, l.bmc.SetPower("1", "On"))
+		boots := l.machine.Boots()
+		l.ask(conductor.ProvisionRequest{
+			Target:       "service",
+			ServiceSteps: []conductor.StepRequest{{Interface: "deploy", Step: "update_firmware"}, {Interface: "deploy", Step: "burnin_cpu"}},
+		})
+		n := l.ends(states.Active)
+		require.Empty(t, n.LastError)
+		require.Equal(t, []string{
+			"service.get_service_steps",
+			"service.execute_service_step update_firmware",
+			"service.execute_service_step burnin_cpu",
+		}, l.commands())
+		require.Equal(t, boots+3, l.machine.Boots(), "the agent twice, and the instance")
+		l.requireRuns("disk")
+		l.requireIdle(n)
+	}
 }
 
 // deaf makes the agent send nothing.
