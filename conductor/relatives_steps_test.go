@@ -33,8 +33,8 @@ func TestAStepForChildNodesRunsOnTheChildrenAlone(t *testing.T) {
 		names []string
 		did   []string
 	}{
-		{nil, []string{"bios.factory_reset of a", "bios.factory_reset of b"}},
-		{[]string{"b"}, []string{"bios.factory_reset of b"}},
+		{nil, []string{"bios.factory_reset of a", "bios.factory_reset of b", "power off of a", "power off of b"}},
+		{[]string{"b"}, []string{"bios.factory_reset of b", "power off of b"}},
 	} {
 		for target, state := range map[string]states.State{"clean": states.Manageable, "service": states.Active} {
 			synctest.Test(t, func(t *testing.T) {
@@ -42,7 +42,8 @@ func TestAStepForChildNodesRunsOnTheChildrenAlone(t *testing.T) {
 					"parent": {ProvisionState: state}, "a": nil, "b": {ProvisionState: states.Active, BIOSSettings: []conductor.BIOSSetting{{Name: "x"}}},
 				})
 				request := f.onChildren(target, "bios", "factory_reset", test.names...)
-				request.CleanSteps = append(request.CleanSteps, conductor.StepRequest{Step: "hold"})
+				off := f.onChildren(target, "power", "power_off", test.names...).CleanSteps[0]
+				request.CleanSteps = append(request.CleanSteps, off, conductor.StepRequest{Step: "hold"})
 				request.ServiceSteps = request.CleanSteps
 				require.NoError(t, f.Provision(f.ctx, f.nodes["parent"].UUID, request))
 				held := f.read("parent")

@@ -140,6 +140,14 @@ func TestAListOfPortGroupsHasTheFieldsOfLaterVersions(t *testing.T) {
 		require.Equal(t, c.alone, late(s.do("GET", group, c.version, "").must(http.StatusOK)), "%v %s", c.series, c.version)
 		list := s.do("GET", "/v1/portgroups/detail", c.version, "").must(http.StatusOK)["portgroups"].([]any)
 		require.Equal(t, c.listed, late(list[0]), "%v %s", c.series, c.version)
+
+		named := s.do("PATCH", group, "latest", `[{"op": "add", "path": "/category", "value": "storage"}]`)
+		if c.series == states.Flamingo {
+			require.Equal(t, http.StatusBadRequest, named.status, named.body)
+			continue
+		}
+		require.Equal(t, "storage", named.must(http.StatusOK)["category"])
+		require.Equal(t, "storage", s.do("GET", group, "latest", "").json()["category"])
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -86,14 +87,21 @@ func TestAVerificationReadsTheBootDeviceIfConfigured(t *testing.T) {
 }
 
 func TestACallIsBoundedInTime(t *testing.T) {
-	server := startRedfish(t)
-	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.HangAfter(0)})
-	n := &conductor.Node{UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server)}
-	b := newRedfish(t, hardware.Config{Timeout: 50 * time.Millisecond})
-	_, err := b.Verify(t.Context(), n)
-	require.ErrorIs(t, err, verify.Timeout)
-	_, err = b.PowerState(t.Context(), n)
-	require.ErrorIs(t, err, verify.Timeout)
+	effects := bmctest.Effects()
+	silent := effects[slices.IndexFunc(effects, func(e bmctest.Effect) bool { return e.String() == "Silent()" })]
+	for name, fault := range map[string]bmctest.Fault{
+		"an answer":    {On: "/redfish/v1/Systems/1", Do: bmctest.HangAfter(0)},
+		"a connection": {Do: silent},
+	} {
+		server := startRedfish(t)
+		server.AddFault(fault)
+		n := &conductor.Node{UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server)}
+		b := newRedfish(t, hardware.Config{Timeout: 50 * time.Millisecond})
+		_, err := b.Verify(t.Context(), n)
+		require.ErrorIs(t, err, verify.Timeout, name)
+		_, err = b.PowerState(t.Context(), n)
+		require.ErrorIs(t, err, verify.Timeout, name)
+	}
 }
 
 // A record may change while a call is in flight; each call uses the record of its time.
