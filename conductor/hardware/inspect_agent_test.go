@@ -220,3 +220,24 @@ func TestAnInspectionByTheAgentFailsIfTheBMCsInterfacesCannotBeRead(t *testing.T
 	n = a.request(n, "inspect")
 	require.Equal(t, states.InspectWait, n.ProvisionState, "a BMC without interfaces is no reason: %s", n.LastError)
 }
+
+func TestAnInspectionByTheAgentFailsIfItsRamdiskCannotBeBooted(t *testing.T) {
+	a := startAgents(t, func(*agenttest.Config) {})
+	a.server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.WithoutProperty("EthernetInterfaces")})
+	for boot, text := range map[string]string{
+		"ipxe":                  "does not have any port associated with it",
+		"redfish-virtual-media": "driver_info has no bootloader",
+	} {
+		n := a.node(redfishMachine(a.server, t), withMedia(states.Manageable, "custom-agent", map[string]any{
+			"deploy_kernel": a.files + "k", "deploy_ramdisk": a.files + "r",
+		}, nil), func(n *conductor.Node) { n.Interfaces["boot"], n.Interfaces["inspect"] = boot, "agent" })
+		if boot != "ipxe" {
+			require.ErrorContains(t, a.Provision(t.Context(), n.UUID, a.word("inspect")), text)
+			continue
+		}
+		n = a.request(n, "inspect")
+		require.Equal(t, states.InspectFail, n.ProvisionState, boot)
+		require.Contains(t, n.LastError, text)
+		require.Equal(t, "Off", a.server.Power("1"))
+	}
+}
