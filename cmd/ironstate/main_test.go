@@ -233,6 +233,7 @@ func TestWrongUseIsStatus2(t *testing.T) {
 		{[]string{"-listen", ":6385", "-auth-file", hashed}, "which others can reach", program.Usage},
 		{[]string{"-listen", ":6385", "-tls-cert", "x", "-tls-key", "y"}, "which others can reach", program.Usage},
 		{[]string{"-listen", "6385"}, "want host:port", program.Usage},
+		{[]string{"-listen", "/run/ironstate.sock"}, "want host:port", program.Usage},
 		{[]string{"-agent-listen", "6385"}, `-agent-listen is "6385": want host:port`, program.Usage},
 		{[]string{"-agent-listen", "0.0.0.0:6385"}, "tokens could be read on the way", program.Usage},
 		{[]string{"-agent-listen", "10.0.0.1:6385", "-auth-file", hashed}, "tokens could be read on the way", program.Usage},
