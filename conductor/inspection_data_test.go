@@ -3,6 +3,7 @@
 package conductor_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -167,6 +168,20 @@ func TestAnInspectionLeavesPXEEnabledAsItIsIfConfigured(t *testing.T) {
 			require.Equal(t, keep, *ports[on].PXEEnabled)
 			require.Equal(t, !keep, *ports[off].PXEEnabled)
 			require.Equal(t, "ff:00", ports[on].Extra["client-id"])
+		})
+		synctest.Test(t, func(t *testing.T) { // by the BMC, which does not know what the machine has booted from
+			byBMC := outOfBand(states.Latest(), func(ctx context.Context, task *conductor.Task) error {
+				inventory := map[string]any{"interfaces": []any{map[string]any{"name": "eth0", "mac_address": on}}}
+				return task.StoreInspection(ctx, inventory, map[string]any{}, nil, func(*conductor.Node) {})
+			})
+			f := start(t, func(c *conductor.Config) { c.KeepPXEEnabled = keep; byBMC(c) })
+			n := f.node(states.Manageable)
+			_, err := f.CreateObject(f.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: on})
+			require.NoError(t, err)
+			f.request(n, "inspect")
+			require.Equal(t, states.Manageable, f.settle(n).ProvisionState)
+			enabled := f.portsOf(n)[on].PXEEnabled
+			require.Equal(t, keep, enabled == nil || *enabled)
 		})
 	}
 }

@@ -65,6 +65,7 @@ func TestARequestThatIsNotInTheTable(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		require.Equal(t, 300, start(t, nil).Stats().Workers, "by default")
 		f := start(t, func(c *conductor.Config) { c.MaxDeploying, c.Workers = 2, 3 })
 		f.before(func(ctx context.Context, _ *conductor.Node, operation string) error {
 			if operation != "verify" {

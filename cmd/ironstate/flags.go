@@ -148,6 +148,9 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	if o.defaultGroup = strings.ToLower(o.defaultGroup); o.defaultGroup != "" && o.series < states.Caracal {
 		return nil, program.Usagef("-default-group is %q: %v has no default of new nodes", o.defaultGroup, o.series)
 	}
+	if o.agents.withoutMD5 && o.series < states.Bobcat {
+		return nil, program.Usagef("-agent-without-md5 is given: %v permits its agents MD5", o.series)
+	}
 	if m := o.agents.bootModes; len(m.Enrollment)+len(m.Deployment) > 0 && o.series < states.Dalmatian {
 		return nil, program.Usagef("-disallow-boot-mode is given: %v allows all boot modes", o.series)
 	}
@@ -245,7 +248,7 @@ type agentFlags struct {
 	listen   string // host:port for agents alone; empty if they share the API's port
 	networks conductor.AgentNetworks
 
-	biosBootloaders bool // see api.Config.BIOSBootloaders
+	biosBootloaders, withoutMD5 bool // see api.Config.BIOSBootloaders and AgentsWithoutMD5
 
 	keepPXE, skipBMCPorts bool     // see conductor.Config.KeepPXEEnabled and hardware.Config.SkipBMCPorts
 	hooks                 []string // see conductor.Config.InspectionHooks
@@ -271,6 +274,7 @@ func (a *agentFlags) define(flags *flag.FlagSet) {
 	flags.BoolVar(&a.biosBootloaders, "agent-bios-bootloaders", false,
 		"permit agents to install the boot loaders of partition images in machines that boot by BIOS, "+
 			"in which the image may run code in the agent (CVE-2026-43003)")
+	flags.BoolVar(&a.withoutMD5, "agent-without-md5", false, "tell agents to refuse images whose checksum is by MD5, since 2023.2")
 	flags.StringVar(&a.listen, "agent-listen", "",
 		"`host:port` for agents alone, which have no password: lookups, heartbeats and inspection data are answered there and get "+
 			"403 at -listen; with TLS if -listen has it")

@@ -147,6 +147,8 @@ func TestTheFlagsOfInspectionsAreParsed(t *testing.T) {
 }
 
 func TestTheLimitsByGroupAreParsed(t *testing.T) {
+	_, err := parse([]string{"-agent-without-md5", "-series", "2023.1"}, io.Discard)
+	require.ErrorContains(t, err, "-agent-without-md5 is given: 2023.1 permits its agents MD5")
 	o, err := parse([]string{"-limits-by-group"}, io.Discard)
 	require.NoError(t, err)
 	require.True(t, o.groupLimits)

@@ -114,7 +114,9 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 		return readinessOf(true, store.health(), lost == nil)
 	}
 	metrics.registry.MustRegister(readyGauge(now))
-	open, ofAPI := &started{ready: now}, api.Config{AgentNetworks: o.agents.networks, BIOSBootloaders: o.agents.biosBootloaders, Log: log}
+	open, ofAPI := &started{ready: now}, api.Config{
+		AgentNetworks: o.agents.networks, BIOSBootloaders: o.agents.biosBootloaders, AgentsWithoutMD5: o.agents.withoutMD5, Log: log,
+	}
 	if o.agents.listen != "" {
 		ofAPI.Audience = api.Agents
 		open.agents = o.guardedAgents(tracing.around(metrics.measure(api.New(c, ofAPI))))

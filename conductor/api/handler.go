@@ -33,6 +33,9 @@ type Config struct {
 	// CVE-2026-43003 they refuse it unless their configuration has it, which they get at their lookup
 	// ([agent]enable_bios_bootloader_install). The image may run code in the agent then.
 	BIOSBootloaders bool
+	// AgentsWithoutMD5 tells agents at their lookup, since 2023.2, to refuse an image whose checksum is by MD5
+	// ([agent]allow_md5_checksum = False).
+	AgentsWithoutMD5 bool
 	// Log receives a record for each response with status 500 and each panic; nil discards
 	// them.
 	Log *slog.Logger
@@ -63,7 +66,7 @@ func New(c *conductor.Conductor, config Config) http.Handler {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
 	s := rest.NewService(c, strings.TrimRight(config.PublicURL, "/"), config.MaxLimit)
-	s.BIOSBootloaders = config.BIOSBootloaders
+	s.BIOSBootloaders, s.AgentsWithoutMD5 = config.BIOSBootloaders, config.AgentsWithoutMD5
 	return &handler{service: s, log: config.Log, tree: newTree(s, config)}
 }
 

@@ -132,12 +132,30 @@ func TestTheConfigurationOfAnAgentIsThatOfItsSeries(t *testing.T) {
 func TestTheOperatorPermitsAgentsToInstallBootLoaders(t *testing.T) {
 	t.Parallel()
 	for _, series := range []states.Series{states.Dalmatian, states.Epoxy, states.Gazpacho, states.Latest()} {
-		s := start(t, series, api.Config{BIOSBootloaders: true})
-		n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.DeployWait})
-		require.NoError(t, err)
-		config := s.do("GET", "/v1/lookup?node_uuid="+n.UUID, "latest", "").must(http.StatusOK)["config"].(map[string]any)
-		require.Equal(t, true, config["enable_bios_bootloader_install"], "%v", series)
+		for _, permitted := range []bool{true, false} {
+			got := configOfAgent(t, series, api.Config{BIOSBootloaders: permitted})["enable_bios_bootloader_install"]
+			if permitted || series == states.Epoxy || series == states.Latest() {
+				require.Equal(t, permitted, got, "%v", series)
+			} else {
+				require.Nil(t, got, "%v", series)
+			}
+		}
 	}
+}
+
+func TestTheOperatorForbidsAgentsMD5Since2023_2(t *testing.T) {
+	t.Parallel()
+	for series, want := range map[states.Series]any{states.Antelope: nil, states.Bobcat: false, states.Latest(): false} {
+		require.Equal(t, want, configOfAgent(t, series, api.Config{AgentsWithoutMD5: true})["agent_md5_checksum_enable"], "%v", series)
+	}
+}
+
+// configOfAgent returns the configuration that an agent gets at its lookup.
+func configOfAgent(t *testing.T, series states.Series, config api.Config) map[string]any {
+	s := start(t, series, config)
+	n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.DeployWait})
+	require.NoError(t, err)
+	return s.do("GET", "/v1/lookup?node_uuid="+n.UUID, "latest", "").must(http.StatusOK)["config"].(map[string]any)
 }
 
 func TestARunbookCleansTheNodesThatHaveItsTrait(t *testing.T) {

@@ -54,7 +54,9 @@ var portFieldsSince = map[states.APIVersion]string{
 func TestPortsHaveTheFieldsOfTheVersion(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
-	port := s.do("POST", "/v1/ports", "latest", `{"address": "52:54:00:00:00:01", "node_ident": "n", "name": "eth0"}`).must(http.StatusCreated)
+	port := s.do("POST", "/v1/ports", "latest", `{"address": "52:54:00:00:00:01", "node_ident": "n", "name": "eth0", "vendor": "v",
+		"category": "c", "description": "d"}`).must(http.StatusCreated)
+	require.Equal(t, []any{"v", "c", "d"}, []any{port["vendor"], port["category"], port["description"]})
 	var want []string
 	for v := states.APIVersion(1); v <= states.Latest().MaxAPIVersion(); v++ {
 		want = append(want, strings.Fields(portFieldsSince[v])...)

@@ -155,12 +155,19 @@ func TestNoOtherSlotIsUsedOnceAnAnswerIsLost(t *testing.T) {
 	}
 }
 
+// Some slots of a Cisco C845A are for images of the browser alone.
 func TestASlotWithAnImageThatIsNotAcceptedIsPassedOver(t *testing.T) {
-	d, server := vendorDriver(t,
-		bmctest.Fault{On: slotUSB, Do: bmctest.Property("MediaTypes", []string{"CD"})},
-		bmctest.Fault{On: insertCD, Do: bmctest.Status(http.StatusBadRequest)})
-	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
-	require.Equal(t, image, server.Media("USB"))
+	for name, fault := range map[string]bmctest.Fault{
+		"refused":     {On: insertCD, Do: bmctest.Status(http.StatusBadRequest)},
+		"not allowed": {On: insertCD, Do: bmctest.Status(http.StatusMethodNotAllowed)},
+		"no action":   {On: slotCD, Method: http.MethodGet, Do: bmctest.WithoutProperty("Actions")},
+	} {
+		d, server := vendorDriver(t, bmctest.Fault{On: slotUSB, Do: bmctest.Property("MediaTypes", []string{"CD"})},
+			bmctest.Fault{On: slotCD, Method: http.MethodPatch, Do: bmctest.Status(http.StatusMethodNotAllowed)}, fault)
+		require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image), name)
+		require.Equal(t, image, server.Media("USB"), name)
+		require.Empty(t, server.Media("CD"), name)
+	}
 }
 
 func TestARefusedEjectionIsAnErrorUnlessTheSlotIsEmptyThen(t *testing.T) {

@@ -53,7 +53,7 @@ func writeAgentConfig(r *rest.Request, w *wire.Writer, n *conductor.Node, token 
 	}
 	w.Key("agent_token_required").Boolean(true)
 	if r.Series >= states.Bobcat {
-		w.Key("agent_md5_checksum_enable").Boolean(true)
+		w.Key("agent_md5_checksum_enable").Boolean(!r.AgentsWithoutMD5)
 	}
 	if r.Series >= states.Antelope {
 		w.Key("disable_deep_image_inspection").Boolean(false)

@@ -62,7 +62,7 @@ func (r *Request) BodyArgs(limit int64, names ...string) *Args {
 
 // addQuery adds the query parameters.
 func (a *Args) addQuery(r *Request) {
-	a.repeats = r.Series >= states.Epoxy
+	a.repeats = r.Series >= states.Caracal // 24.1.5; see the release note string-list-6098010bfdce9149
 	for key, values := range r.Query {
 		if len(values) == 1 {
 			a.Values[key] = values[0]
@@ -190,7 +190,7 @@ func (a *Args) Integer(name string) (n int, ok bool) {
 	return 0, false
 }
 
-// List returns the items of a comma-separated string in lower case without duplicates, or since 2025.1 the texts of a
+// List returns the items of a comma-separated string in lower case without duplicates, or since 2024.1 the texts of a
 // list as they are. The result is nil if the argument is absent, and not nil if the string is empty.
 func (a *Args) List(name string) []string {
 	if !a.Has(name) {

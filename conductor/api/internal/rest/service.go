@@ -16,6 +16,8 @@ type Service struct {
 	Highest   states.APIVersion // the highest version of the series
 	// BIOSBootloaders permits agents to install boot loaders in machines that boot by BIOS.
 	BIOSBootloaders bool
+	// AgentsWithoutMD5 tells agents to refuse checksums by MD5.
+	AgentsWithoutMD5 bool
 
 	publicURL   string  // the base of links; empty stands for the host of the request
 	maxLimit    int     // the maximum number of items on a page
