@@ -80,6 +80,10 @@ func TestTheNameOfARunbookIsPartOfItsSchema(t *testing.T) {
 	require.Equal(t, cannot+"disable_ramdisk, extra, name, owner, public, steps",
 		s.do("PATCH", "/v1/runbooks/CUSTOM_A", "1.111", other).fault())
 	require.Contains(t, s.do("PATCH", "/v1/runbooks/CUSTOM_A", "latest", other).fault(), "description")
+	const offline = `[{"op": "replace", "path": "/disable_ramdisk", "value": true}]`
+	require.Equal(t, true, s.do("PATCH", "/v1/runbooks/CUSTOM_A", "latest", offline).must(http.StatusOK)["disable_ramdisk"])
+	require.Equal(t, true, s.do("GET", "/v1/runbooks/CUSTOM_A", "latest", "").json()["disable_ramdisk"])
+	require.Equal(t, http.StatusBadRequest, old.do("PATCH", "/v1/runbooks/CUSTOM_A", "latest", offline).status)
 	const rename = `[{"op": "replace", "path": "/name", "value": "lower"}, {"op": "replace", "path": "/extra", "value": {"a": 1}}]`
 	require.Equal(t, "Schema error for patch: 'lower' is not valid under any of the given schemas. Possible root cause: "+
 		"'lower' does not match '^CUSTOM_[A-Z0-9_]+$'", old.do("PATCH", "/v1/runbooks/CUSTOM_A", "latest", rename).fault())

@@ -141,12 +141,14 @@ func TestAListOfPortGroupsHasTheFieldsOfLaterVersions(t *testing.T) {
 		list := s.do("GET", "/v1/portgroups/detail", c.version, "").must(http.StatusOK)["portgroups"].([]any)
 		require.Equal(t, c.listed, late(list[0]), "%v %s", c.series, c.version)
 
-		named := s.do("PATCH", group, "latest", `[{"op": "add", "path": "/category", "value": "storage"}]`)
+		named := s.do("PATCH", group, "latest", `[{"op": "add", "path": "/category", "value": "storage"},
+			{"op": "add", "path": "/physical_network", "value": "blue"}]`)
 		if c.series == states.Flamingo {
 			require.Equal(t, http.StatusBadRequest, named.status, named.body)
 			continue
 		}
 		require.Equal(t, "storage", named.must(http.StatusOK)["category"])
+		require.Equal(t, "blue", named.json()["physical_network"])
 		require.Equal(t, "storage", s.do("GET", group, "latest", "").json()["category"])
 	}
 }

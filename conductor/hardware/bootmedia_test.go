@@ -375,3 +375,28 @@ func TestARescueBootsItsOwnRamdisk(t *testing.T) {
 	delete(n.DriverInfo, "rescue_iso")
 	require.NoError(t, b.Validate(n)["boot"], "deploy_iso in its place")
 }
+
+func TestAnIDRAC9BootsVirtualMediaSinceItsVersion6(t *testing.T) {
+	b := newRedfish(t, hardware.Config{})
+	for _, test := range []struct {
+		vendor, version string
+		refused         bool
+	}{
+		{"Dell Inc.", "5.10.50.00", true}, {"Dell Inc.", "3.36.36.36", true}, {"Dell Inc.", "6.00.00.00", false},
+		{"Dell Inc.", "7.20.10.05", false}, {"Dell Inc.", "1.20.25.00", false}, {"Dell Inc.", "", false},
+		{"HPE", "3.11", false}, {"Dellmann", "5.10.50.00", false}, {"", "5.10.50.00", false},
+	} {
+		n := with("redfish", nil)
+		withMedia(states.Manageable, "custom-agent", map[string]any{"deploy_iso": image}, nil)(n)
+		n.Properties = map[string]any{"vendor": test.vendor}
+		if test.version != "" {
+			n.Firmware = []conductor.FirmwareComponent{{Component: "bios", CurrentVersion: "2.1"}, {Component: "bmc", CurrentVersion: test.version}}
+		}
+		err := b.Validate(n)["boot"]
+		require.Equal(t, test.refused, err != nil, "%+v: %v", test, err)
+		if test.refused {
+			require.ErrorIs(t, err, conductor.Invalid)
+			require.ErrorContains(t, err, "vendor Dell Inc. and BMC version "+test.version)
+		}
+	}
+}

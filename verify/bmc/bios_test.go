@@ -200,13 +200,18 @@ func TestABIOSThatIsMissingOrStrange(t *testing.T) {
 
 func TestTheFirmwareVersionsAreThoseOfIronicsComponents(t *testing.T) {
 	server := startRedfish(t)
-	for _, fault := range withAdapters(t, linkTo(adaptersPath+"/1"), linkTo(adaptersPath+"/2"), linkTo(adaptersPath+"/3")) {
+	for _, fault := range withAdapters(t, linkTo(adaptersPath+"/1"), linkTo(adaptersPath+"/2"), linkTo(adaptersPath+"/3"),
+		linkTo(adaptersPath+"/4"), linkTo(adaptersPath+"/5")) {
 		server.AddFault(fault)
 	}
 	server.AddFault(serving(t, adaptersPath+"/1", map[string]any{"Id": "1", "SerialNumber": "S1", "Manufacturer": "M", "Model": "10G",
 		"Controllers": []any{map[string]any{"FirmwarePackageVersion": "22.1"}}}))
 	server.AddFault(serving(t, adaptersPath+"/2",
 		map[string]any{"Id": "2", "Controllers": []any{map[string]any{"FirmwarePackageVersion": "22.2"}, map[string]any{}}}))
+	for id, version := range map[string]any{"4": nil, "5": ""} { // adapters without a version are no components
+		server.AddFault(serving(t, adaptersPath+"/"+id,
+			map[string]any{"Id": id, "Controllers": []any{map[string]any{"FirmwarePackageVersion": version}}}))
+	}
 	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
 	got, err := d.Firmware(t.Context(), "node")
 	require.ErrorIs(t, err, verify.Unsupported, "the third adapter cannot be read")
