@@ -45,7 +45,7 @@ func newHardware(o *options, published *images.Server, log *slog.Logger) (map[st
 		DefaultDeploy: o.images.deploy, KernelParameters: o.images.parameters, ByArchitecture: o.images.byArchitecture,
 		DeployKernel: o.images.kernel, DeployRamdisk: o.images.ramdisk, Bootloader: o.images.bootloader, ImageDownloadSource: o.images.source,
 		AnyBIOSSetting: o.bmcs.anySetting, VerifyCA: o.bmcs.verifyCA, Timeout: o.bmcs.timeout, Series: o.series, Log: log,
-		SkipBMCPorts: o.agents.skipBMCPorts,
+		SkipBMCPorts: o.agents.skipBMCPorts, WholeRamdisks: o.images.whole,
 	}
 	redfish, err := hardware.NewRedfish(config)
 	if err != nil {

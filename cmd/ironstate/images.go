@@ -28,6 +28,7 @@ type imageFlags struct {
 	kernel, ramdisk, bootloader, parameters string // the defaults of driver_info
 
 	byArchitecture map[string]hardware.BootFiles // others in place of the first three
+	whole          bool                          // see hardware.Config.WholeRamdisks
 
 	deploy string // the default deploy interface
 	source string // the default of image_download_source
@@ -64,6 +65,8 @@ func (i *imageFlags) define(flags *flag.FlagSet) {
 		flags.Func(name+"-by-arch", "`architecture=URL` in place of -"+name+" for nodes with this cpu_arch in their properties, "+
 			"such as aarch64; may be repeated", func(value string) error { return i.addArchitecture(value, set) })
 	}
+	flags.BoolVar(&i.whole, "whole-ramdisks", false,
+		"refuse nodes whose driver_info has a kernel without a ramdisk, or a ramdisk without a kernel, in place of those of -deploy-kernel")
 	flags.StringVar(&i.deploy, "deploy-interface", "",
 		"deploy `interface` of nodes of redfish and ipmi that have chosen none: direct, the default, ramdisk or custom-agent")
 	flags.StringVar(&i.source, "image-download-source", "http",

@@ -74,6 +74,9 @@ func (b scriptBoot) agentMedium(n Node) (m medium, err error) {
 		if err := (info{n.Node}).texts(map[string]*string{mode + "_kernel": &m.kernel, mode + "_ramdisk": &m.ramdisk}); err != nil {
 			return m, err
 		}
+		if err := n.Chosen.config.checkWhole(n, mode, m); err != nil {
+			return m, err
+		}
 		if m.kernel != "" && m.ramdisk != "" {
 			break
 		}

@@ -84,6 +84,11 @@ func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
 // Source: ironic/drivers/modules/redfish/inspect.py of Ironic 34.0.0.
 const devicesSince = states.Gazpacho
 
+// controllersSince is the first series with the storage controllers in the inventory of a Redfish inspection.
+//
+// Source: the release note storage-controller-inspection-a49ccdec488b79f9.
+const controllersSince = states.Gazpacho
+
 // inventory returns an inventory as it is stored, with the PCI devices; the plugin data, which have the LLDP data; and
 // why some of these could not be read.
 func (b redfishInspect) inventory(ctx context.Context, t *conductor.Task, found bmc.Inventory) (
@@ -93,6 +98,9 @@ func (b redfishInspect) inventory(ctx context.Context, t *conductor.Task, found 
 		bmc.Inventory
 		PCIDevices []bmc.PCIDevice `json:"pci_devices,omitzero"`
 	}{Inventory: found}
+	if t.Series() < controllersSince {
+		stored.StorageControllers = nil
+	}
 	var data struct {
 		LLDP map[string]bmc.Neighbor `json:"parsed_lldp,omitempty"`
 	}

@@ -116,8 +116,10 @@ func TestAnInspectionHasTheTypesOfItsSeries(t *testing.T) {
 			require.Len(t, inventory.Inventory["interfaces"], 3)
 			if series < states.Gazpacho {
 				require.NotContains(t, inventory.Inventory, "pci_devices")
+				require.NotContains(t, inventory.Inventory, "storage_controllers")
 				return
 			}
+			require.Len(t, inventory.Inventory["storage_controllers"], 1)
 			require.Len(t, inventory.Inventory["pci_devices"], 2)
 			require.Equal(t, "map[class:NetworkController product_id:0x1015 revision:0x00 subsystem_id:0x0069 "+
 				"subsystem_vendor_id:0x15b3 vendor_id:0x15b3]", printed(inventory.Inventory["pci_devices"].([]any)[1].(map[string]any)))

@@ -53,6 +53,9 @@ func (b mediaBoot) agentMedium(n Node) (m medium, err error) {
 		if m.iso != "" {
 			return medium{iso: m.iso}, b.checkISO(n, "driver_info", mode+"_iso", m.iso)
 		}
+		if err := n.Chosen.config.checkWhole(n, mode, m); err != nil {
+			return m, err
+		}
 		if m.kernel != "" && m.ramdisk != "" {
 			break
 		}
@@ -95,6 +98,21 @@ func (c Config) agentDefaults(n Node, m medium) medium {
 		}
 	}
 	return m
+}
+
+// checkWhole refuses half of a ramdisk in driver_info, if the Config says so.
+//
+// Source: _get_kernel_ramdisk_from_node in ironic/drivers/utils.py.
+func (c Config) checkWhole(n Node, mode string, m medium) error {
+	if !c.WholeRamdisks || (m.kernel == "") == (m.ramdisk == "") {
+		return nil
+	}
+	has, lacks := mode+"_kernel", mode+"_ramdisk"
+	if m.kernel == "" {
+		has, lacks = lacks, has
+	}
+	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf("The driver_info of node %s has %s, but not %s: it is ambiguous "+
+		"which ramdisk the machine boots", n.UUID, has, lacks)}
 }
 
 // value is a field of a node: its key and its text.

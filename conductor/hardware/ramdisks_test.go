@@ -240,3 +240,36 @@ func TestTheAuthoritiesOfTheConfigurationAreThoseOfNodesWithoutAPath(t *testing.
 		require.ErrorContains(t, err, "VerifyCA")
 	}
 }
+
+func TestHalfOfARamdiskIsRefusedIfConfigured(t *testing.T) {
+	const at = "http://images.example/"
+	for _, whole := range []bool{false, true} {
+		b := serving(t)
+		b.config.DeployKernel, b.config.DeployRamdisk, b.config.Bootloader, b.config.WholeRamdisks = at+"k", at+"r", at+"esp", whole
+		for _, test := range []struct {
+			state states.State
+			names []string // of the keys of driver_info
+			lacks string   // empty for nothing
+		}{
+			{states.Cleaning, nil, ""},
+			{states.Cleaning, []string{"deploy_kernel", "deploy_ramdisk"}, ""},
+			{states.Cleaning, []string{"deploy_kernel"}, "deploy_kernel, but not deploy_ramdisk"},
+			{states.Cleaning, []string{"deploy_ramdisk"}, "deploy_ramdisk, but not deploy_kernel"},
+			{states.Cleaning, []string{"rescue_ramdisk"}, ""},
+			{states.Rescuing, []string{"rescue_ramdisk"}, "rescue_ramdisk, but not rescue_kernel"},
+		} {
+			n := &conductor.Node{Driver: "redfish", ProvisionState: test.state, DriverInfo: map[string]any{}}
+			for _, name := range test.names {
+				n.DriverInfo[name] = at + name
+			}
+			for _, medium := range []func(Node) (medium, error){scriptBoot{}.agentMedium, mediaBoot{}.agentMedium} {
+				if _, err := medium(b.on(n)); whole && test.lacks != "" {
+					require.ErrorIs(t, err, conductor.Invalid)
+					require.ErrorContains(t, err, test.lacks)
+				} else {
+					require.NoError(t, err, "%v", test)
+				}
+			}
+		}
+	}
+}
