@@ -69,8 +69,8 @@ func (b biosSettings) rebooted(t Task) error {
 // Source: the release note redfish-bios-settings-no-ipa-44c46920613adb2f of Ironic 35.0.0.
 const bootProgressSince = states.Gazpacho
 
-// awaitBoot returns once a machine that was rebooted boots its system, if the BMC reports that, and at the latest at the
-// deadline. What the BMC reports at once may be from before the reboot.
+// awaitBoot returns once a machine that was rebooted boots its system, if the BMC reports that, and at the latest at
+// the deadline. What the BMC reports at once may be from before the reboot.
 //
 // Source: BIOS_REBOOT_STATES and _check_node_redfish_bios_apply in ironic/drivers/modules/redfish/bios.py.
 func (b biosSettings) awaitBoot(ctx context.Context, t Task, deadline time.Time) error {

@@ -62,8 +62,8 @@ type Config struct {
 	// ByArchitecture has others in place of the three above for nodes with a cpu_arch in their properties, such as
 	// "aarch64" (deploy_kernel_by_arch, deploy_ramdisk_by_arch, bootloader_by_arch).
 	ByArchitecture map[string]BootFiles
-	// WholeRamdisks refuses a node whose driver_info has a kernel without a ramdisk or a ramdisk without a kernel, in place
-	// of which it otherwise boots those of the Config (error_on_ramdisk_config_inconsistency).
+	// WholeRamdisks refuses a node whose driver_info has a kernel without a ramdisk or a ramdisk without a kernel, in
+	// place of which it otherwise boots those of the Config (error_on_ramdisk_config_inconsistency).
 	WholeRamdisks bool
 	// KernelParameters are kernel parameters of all ramdisks whose image is built; "" stands for
 	// "nofb vga=normal" ([redfish]kernel_append_params), and in series before 2023.2 for "nofb nomodeset vga=normal".
