@@ -85,6 +85,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	}
 
 	<-ctx.Done()
+	c.sessions.drain(work)
 	c.engine.pool.close(c.config.ShutdownTimeout, func() { stopWork(errShutdown) })
 	leave()
 	r.group.Wait()

@@ -85,7 +85,8 @@
 //
 // With a [Membership] several conductors share one store. Each of them accepts requests for any node. One conductor
 // owns a node and does its work; rendezvous hashing chooses it among the members that have the node's hardware type and
-// are in its conductor group. When a conductor dies, hangs or is cut off, other conductors own its nodes: they drop its
+// are in its conductor group. A conductor that stops ends its work for up to [Config.ShutdownTimeout], and others own
+// its other nodes meanwhile if the membership is a [Drainer]. When a conductor dies, hangs or is cut off, other conductors own its nodes: they drop its
 // reservations and report its work as failed, in every state that a node cannot leave by itself. A conductor that is
 // cut off stops its work before the others take over, and its late writes change nothing, since their revisions are
 // old. A process that was suspended and resumes in the middle of a step sends no further request to the hardware, see

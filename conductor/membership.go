@@ -21,6 +21,17 @@ type Member struct {
 	CreatedAt time.Time `json:"created_at"`
 	// Descriptions describes the member's Drivers, for the members that lack them.
 	Descriptions map[string]Description `json:"descriptions,omitzero"`
+	// Draining says that the member ends the work that it has and takes no other: it owns no node, see [Drainer].
+	Draining bool `json:"draining,omitzero"`
+}
+
+// Drainer is a [Membership] that tells the members when one of them stops, so that they take its nodes over while it
+// ends its work. Without it they do so once the member has left.
+//
+// Source: drain_shutdown_timeout in ironic/conf/default.py, since Ironic 24.0.0 (2024.1).
+type Drainer interface {
+	// Drain sets Draining of a member that joined through this Membership. The members see it as a change of the list.
+	Drain(ctx context.Context, id string) error
 }
 
 // ErrNameTaken says that a conductor could not join because a live one has its name. Nodes are divided by the names of

@@ -21,10 +21,10 @@ func isMember(members []Member, id string) bool {
 }
 
 // owner returns the member that owns a node, chosen among the members that have the node's
-// hardware type and are in its conductor group.
+// hardware type, are in its conductor group and do not drain.
 func (s view) owner(n *Node) (owner Member, ok bool) {
 	return rendezvous(s.members, n.UUID, func(m Member) bool {
-		return m.Group == n.ConductorGroup && slices.Contains(m.Drivers, n.Driver)
+		return !m.Draining && m.Group == n.ConductorGroup && slices.Contains(m.Drivers, n.Driver)
 	})
 }
 
@@ -47,9 +47,9 @@ func rendezvous(members []Member, key string, eligible func(Member) bool) (chose
 }
 
 // chooses reports whether this conductor is the one to process the allocation or the call with an ID.
-// Every member with hardware types is eligible.
+// Every member with hardware types is eligible that does not drain.
 func (s view) chooses(id string) bool {
-	chosen, ok := rendezvous(s.members, id, func(m Member) bool { return len(m.Drivers) > 0 })
+	chosen, ok := rendezvous(s.members, id, func(m Member) bool { return !m.Draining && len(m.Drivers) > 0 })
 	return ok && chosen.ID == s.id
 }
 

@@ -127,6 +127,25 @@ func (ss *sessions) set(s *session) {
 	ss.now = s
 }
 
+// drainTimeout bounds the attempt to tell the others that this conductor drains.
+const drainTimeout = 2 * time.Second
+
+// drain tells the others that this conductor takes no more work, if the membership can.
+func (ss *sessions) drain(ctx context.Context) {
+	ss.mu.Lock()
+	now := ss.now
+	ss.mu.Unlock()
+	drainer, ok := ss.config.Membership.(Drainer)
+	if now == nil || !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
+	if err := drainer.Drain(ctx, now.id); err != nil {
+		ss.config.Log.Warn("the others take the nodes of this conductor over only when it has left", "member", now.id, "error", err)
+	}
+}
+
 // explain keeps the reason for which this conductor is no member, if clients may read it.
 func (ss *sessions) explain(lost error) {
 	var reason interface {

@@ -131,6 +131,30 @@ func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[
 	}
 }
 
+// Drain implements [conductor.Drainer].
+func (m *Membership) Drain(ctx context.Context, id string) error {
+	found, ok := m.leases.Load(id)
+	if !ok {
+		return fmt.Errorf("drain the member %s: it has not joined", id)
+	}
+	l := found.(*lease)
+	drains := l.self
+	drains.Draining = true
+	value, err := json.Marshal(drains)
+	if err != nil {
+		return err
+	}
+	ctx, done, err := m.store.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := l.client.Put(ctx, l.key, string(value), clientv3.WithLease(l.id)); err != nil {
+		return fmt.Errorf("drain the member %s: %w", id, failure(ctx, err))
+	}
+	return nil
+}
+
 // members renews the lease and yields the members until the lease is lost.
 func (m *Membership) members(ctx context.Context, l *lease) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {
@@ -170,6 +194,7 @@ type lease struct {
 	client *clientv3.Client
 	id     clientv3.LeaseID
 	key    string // the member's key
+	self   conductor.Member
 	ttl    time.Duration
 	// renewed is the time at which the last successful renewal was sent. The lease expires
 	// later than ttl after that.
@@ -200,7 +225,7 @@ func (m *Membership) register(ctx context.Context, self conductor.Member) (*leas
 	if err := m.taken(ctx, self.Hostname); err != nil {
 		return nil, err
 	}
-	l := &lease{client: m.store.client, key: m.store.layout.members() + self.ID}
+	l := &lease{client: m.store.client, key: m.store.layout.members() + self.ID, self: self}
 	l.renewed.Store(new(time.Now()))
 	granted, err := l.client.Grant(ctx, int64(m.ttl.Round(time.Second)/time.Second))
 	if err != nil {

@@ -41,6 +41,14 @@ func TestMembersJoinAndLeave(t *testing.T) {
 	requireAlive(t, m, "b", true)
 	require.True(t, m.Holds("b"))
 
+	require.NoError(t, m.Drain(t.Context(), "b"))
+	for _, j := range []*etcdtest.Joined{a, b, c} {
+		j.Sees(t, "a b! c")
+	}
+	requireAlive(t, m, "b", true)
+	require.True(t, m.Holds("b"))
+	require.ErrorContains(t, m.Drain(t.Context(), "d"), "it has not joined")
+
 	b.Leave()
 	require.NoError(t, <-b.Ended)
 	requireAlive(t, m, "b", false)

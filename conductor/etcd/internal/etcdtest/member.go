@@ -67,11 +67,15 @@ func BeMember(m conductor.Membership, id string) error {
 	return errors.New("the membership has ended without an error")
 }
 
-// IDs returns the IDs of members, with spaces between.
+// IDs returns the IDs of members, with spaces between; "!" follows that of a member that drains.
 func IDs(members []conductor.Member) string {
 	var all []string
 	for _, m := range members {
-		all = append(all, m.ID)
+		id := m.ID
+		if m.Draining {
+			id += "!"
+		}
+		all = append(all, id)
 	}
 	return strings.Join(all, " ")
 }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/states"
+)
+
+// drains is a membership whose members can drain.
+type drains struct{ *localMembership }
+
+func (d drains) Drain(_ context.Context, id string) error {
+	d.change(func(all []conductor.Member) []conductor.Member {
+		for i := range all {
+			all[i].Draining = all[i].Draining || all[i].ID == id
+		}
+		return all
+	})
+	return nil
+}
+
+func TestAConductorThatStopsEndsItsWorkWhileTheOthersTakeItsOtherNodes(t *testing.T) {
+	for name, membership := range map[string]func() conductor.Membership{
+		"drains":      func() conductor.Membership { return drains{newLocalMembership()} },
+		"only leaves": func() conductor.Membership { return newLocalMembership() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, members := new(conductor.Memory), membership()
+				run := func(name string) (*conductor.Conductor, func()) {
+					fake := &conductor.Fake{Before: func(ctx context.Context, _ *conductor.Node, operation string) error {
+						if operation == "deploy.deploy" {
+							sleep.For(ctx, 20*time.Minute)
+						}
+						return ctx.Err()
+					}}
+					c, err := conductor.New(conductor.Config{
+						Store: store, Membership: members, Name: name, SkipPowerSync: true, ShutdownTimeout: 30 * time.Minute,
+						Hardware: map[string]conductor.Hardware{"fake-hardware": fake}, Log: slog.New(slog.DiscardHandler),
+					})
+					require.NoError(t, err)
+					ctx, cancel := context.WithCancel(context.Background())
+					done := make(chan error)
+					go func() { done <- c.Run(ctx) }()
+					synctest.Wait()
+					return c, func() { cancel(); <-done }
+				}
+				alpha, stopAlpha := run("alpha")
+				beta, stopBeta := run("beta")
+				defer stopBeta()
+				alphas := func() *conductor.Node { // a node of alpha's
+					for {
+						n, err := alpha.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available})
+						require.NoError(t, err)
+						synctest.Wait()
+						if owner, ok := alpha.Owner(n); ok && owner.Hostname == "alpha" {
+							return n
+						}
+					}
+				}
+				busy, idle := alphas(), alphas()
+				request := conductor.ProvisionRequest{Target: "active", Version: states.Latest().MaxAPIVersion()}
+				require.NoError(t, alpha.Provision(t.Context(), busy.UUID, request))
+				synctest.Wait()
+				stopped := make(chan struct{})
+				go func() { stopAlpha(); close(stopped) }()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				owner, ok := beta.Owner(idle)
+				require.True(t, ok)
+				require.Equal(t, map[string]string{"drains": "beta", "only leaves": "alpha"}[name], owner.Hostname)
+				time.Sleep(10 * time.Minute)
+				n, err := beta.Node(t.Context(), busy.UUID)
+				require.NoError(t, err)
+				require.Equal(t, states.Deploying, n.ProvisionState, n.LastError)
+				require.Equal(t, "alpha", n.Reservation)
+				<-stopped
+				time.Sleep(time.Second)
+				n, err = beta.Node(t.Context(), busy.UUID)
+				require.NoError(t, err)
+				require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+				owner, ok = beta.Owner(busy)
+				require.True(t, ok)
+				require.Equal(t, "beta", owner.Hostname)
+			})
+		})
+	}
+}
