@@ -86,12 +86,13 @@
 // With a [Membership] several conductors share one store. Each of them accepts requests for any node. One conductor
 // owns a node and does its work; rendezvous hashing chooses it among the members that have the node's hardware type and
 // are in its conductor group. A conductor that stops ends its work for up to [Config.ShutdownTimeout], and others own
-// its other nodes meanwhile if the membership is a [Drainer]. When a conductor dies, hangs or is cut off, other conductors own its nodes: they drop its
-// reservations and report its work as failed, in every state that a node cannot leave by itself. A conductor that is
-// cut off stops its work before the others take over, and its late writes change nothing, since their revisions are
-// old. A process that was suspended and resumes in the middle of a step sends no further request to the hardware, see
-// [Permit]; only the one request that it was sending can arrive late. SPEC.md, beside this file, has the protocol of
-// records, claims, leases and fences, the argument for each promise, and what breaks without its assumptions.
+// its other nodes meanwhile if the membership is a [Drainer]. When a conductor dies, hangs or is cut off, other
+// conductors own its nodes: they drop its reservations and report its work as failed, in every state that a node cannot
+// leave by itself. A conductor that is cut off stops its work before the others take over, and its late writes change
+// nothing, since their revisions are old. A process that was suspended and resumes in the middle of a step sends no
+// further request to the hardware, see [Permit]; only the one request that it was sending can arrive late. SPEC.md,
+// beside this file, has the protocol of records, claims, leases and fences, the argument for each promise, and what
+// breaks without its assumptions.
 //
 // The conductors may have different hardware types, and be in different groups. A conductor
 // that lacks a node's hardware type, or is not in its group, leaves a request that needs the
