@@ -3,6 +3,7 @@
 package graph
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -25,6 +26,35 @@ func TestEveryStateHasItsPlace(t *testing.T) {
 					"%v: the parts that have %v", series, s)
 				require.True(t, !ok || title == partOf(s), "%v is in %q and in %q", s, title, partOf(s))
 			}
+		}
+	}
+}
+
+// TestALayoutHasNothingThatIsNeverDrawn fails for a row about a state or an edge that no series with the layout has.
+func TestALayoutHasNothingThatIsNeverDrawn(t *testing.T) {
+	drawn, edges := map[*layout]states.Set{}, map[*layout]map[pair]bool{}
+	for series := range states.AllSeries() {
+		for since := range states.AllSeries() {
+			for _, d := range []Diagram{{Table: series.Table(), Since: since.Table()}, {Table: series.Table(), LeftToRight: true}} {
+				if since > series {
+					break
+				}
+				l := d.layout()
+				if drawn[l] = drawn[l].Union(d.states()); edges[l] == nil {
+					edges[l] = map[pair]bool{}
+				}
+				for _, r := range d.rows() {
+					edges[l][pair{r.From, r.To}] = true
+				}
+			}
+		}
+	}
+	for l := range drawn {
+		for _, p := range l.parts {
+			require.Zero(t, states.SetOf(p.states...).Minus(drawn[l]), p.title)
+		}
+		for _, edge := range slices.AppendSeq(slices.Collect(maps.Keys(l.unranked)), maps.Keys(l.minlen)) {
+			require.True(t, edges[l][edge], "%v to %v", edge.from, edge.to)
 		}
 	}
 }
