@@ -209,7 +209,7 @@ func (b biosSettings) reset(ctx context.Context, t Task) error {
 
 // cache reads the BIOS settings and stores them in the node's record.
 func (b biosSettings) cache(ctx context.Context, t Task) ([]bmc.BIOSSetting, error) {
-	settings, err := b.read(ctx, t.Task.Node())
+	settings, err := ask(ctx, b.bmcs, t.Task.Node(), b.driver.BIOS)
 	if err != nil {
 		return nil, err
 	}
@@ -223,17 +223,9 @@ func (b biosSettings) cache(ctx context.Context, t Task) ([]bmc.BIOSSetting, err
 	})
 }
 
-func (b biosSettings) read(ctx context.Context, n *conductor.Node) (settings []bmc.BIOSSetting, err error) {
-	err = b.do(n, func() (err error) {
-		settings, err = b.driver.BIOS(ctx, n.UUID)
-		return err
-	})
-	return settings, err
-}
-
 // ReadBIOS implements [BIOSReader].
 func (b biosSettings) ReadBIOS(ctx context.Context, n *conductor.Node) ([]conductor.BIOSSetting, error) {
-	settings, err := b.read(ctx, n)
+	settings, err := ask(ctx, b.bmcs, n, b.driver.BIOS)
 	if err != nil {
 		return nil, err
 	}

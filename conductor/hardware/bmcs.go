@@ -101,6 +101,15 @@ func (b *bmcs) do(n *conductor.Node, f func() error) error {
 	return f()
 }
 
+// ask returns what a method of the driver returns for a node, with its error.
+func ask[T any](ctx context.Context, b *bmcs, n *conductor.Node, method func(context.Context, string) (T, error)) (answer T, err error) {
+	err = b.do(n, func() (err error) {
+		answer, err = method(ctx, n.UUID)
+		return err
+	})
+	return answer, err
+}
+
 // bmcPower is the power interface "redfish" or "ipmitool". It closes the driver of all interfaces.
 type bmcPower struct{ *bmcs }
 
@@ -117,12 +126,8 @@ func (b bmcPower) Verify(ctx context.Context, n *conductor.Node) (states.Power, 
 }
 
 // PowerState implements [Power].
-func (b bmcPower) PowerState(ctx context.Context, n *conductor.Node) (power states.Power, err error) {
-	err = b.do(n, func() (err error) {
-		power, err = b.driver.PowerState(ctx, n.UUID)
-		return err
-	})
-	return power, err
+func (b bmcPower) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	return ask(ctx, b.bmcs, n, b.driver.PowerState)
 }
 
 // SetPower implements [Power].

@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // redfishFirmware is the firmware interface "redfish".
@@ -25,11 +24,7 @@ func (b redfishFirmware) Validate(n Node) error {
 //
 // Source: cache_firmware_components in ironic/drivers/modules/redfish/firmware.py.
 func (b redfishFirmware) ReadFirmware(ctx context.Context, n *conductor.Node) ([]conductor.FirmwareComponent, error) {
-	var found []bmc.FirmwareComponent
-	err := b.do(n, func() (err error) {
-		found, err = b.driver.Firmware(ctx, n.UUID)
-		return err
-	})
+	found, err := ask(ctx, b.bmcs, n, b.driver.Firmware)
 	if len(found) == 0 {
 		return nil, err
 	}

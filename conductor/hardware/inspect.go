@@ -37,11 +37,7 @@ func (b redfishInspect) Steps(n Node, work states.Work) []conductor.Step {
 //
 // Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py.
 func (b redfishInspect) inspect(ctx context.Context, t *conductor.Task) error {
-	var found bmc.Inventory
-	incomplete := b.do(t.Node(), func() (err error) {
-		found, err = b.driver.Inspect(ctx, t.Node().UUID)
-		return err
-	})
+	found, incomplete := ask(ctx, b.bmcs, t.Node(), b.driver.Inspect)
 	if incomplete != nil && (ctx.Err() != nil || found.Memory.PhysicalMB == 0 && found.CPU.Count == 0) {
 		return incomplete
 	}

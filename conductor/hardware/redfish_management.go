@@ -11,7 +11,6 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/verify"
-	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // redfishManagement is the management interface "redfish".
@@ -65,13 +64,7 @@ func (b redfishManagement) InjectNMI(ctx context.Context, n *conductor.Node) err
 func (b redfishManagement) SetBootMode(ctx context.Context, n *conductor.Node, mode string) error {
 	err := b.do(n, func() error { return b.driver.SetBootMode(ctx, n.UUID, mode) })
 	if err == nil {
-		err = b.await(ctx, n, "boot mode", mode, func() (now string, err error) {
-			err = b.do(n, func() (err error) {
-				now, err = b.driver.BootMode(ctx, n.UUID)
-				return err
-			})
-			return now, err
-		})
+		err = b.await(ctx, n, "boot mode", mode, func() (string, error) { return ask(ctx, b.bmcs, n, b.driver.BootMode) })
 	}
 	return refused(n, "Setting boot mode to "+mode+" failed for node NODE. Error: ", err)
 }
@@ -80,13 +73,9 @@ func (b redfishManagement) SetBootMode(ctx context.Context, n *conductor.Node, m
 func (b redfishManagement) SetSecureBoot(ctx context.Context, n *conductor.Node, enabled bool) error {
 	err := b.do(n, func() error { return b.driver.SetSecureBoot(ctx, n.UUID, enabled) })
 	if err == nil {
-		err = b.await(ctx, n, "secure boot state", pyrepr.Of(enabled), func() (now string, err error) {
-			err = b.do(n, func() error {
-				enabled, err := b.driver.SecureBoot(ctx, n.UUID)
-				now = pyrepr.Of(enabled)
-				return err
-			})
-			return now, err
+		err = b.await(ctx, n, "secure boot state", pyrepr.Of(enabled), func() (string, error) {
+			now, err := ask(ctx, b.bmcs, n, b.driver.SecureBoot)
+			return pyrepr.Of(now), err
 		})
 	}
 	return refused(n, "Failed to set secure boot state on node NODE to "+pyrepr.Of(enabled)+": ", err)
@@ -94,11 +83,7 @@ func (b redfishManagement) SetSecureBoot(ctx context.Context, n *conductor.Node,
 
 // VirtualMedia implements [MediaManager].
 func (b redfishManagement) VirtualMedia(ctx context.Context, n *conductor.Node) (media []conductor.VirtualMedia, err error) {
-	var slots []bmc.VirtualMedia
-	err = b.do(n, func() (err error) {
-		slots, err = b.driver.VirtualMedia(ctx, n.UUID)
-		return err
-	})
+	slots, err := ask(ctx, b.bmcs, n, b.driver.VirtualMedia)
 	for _, s := range slots {
 		media = append(media, conductor.VirtualMedia(s))
 	}
@@ -135,11 +120,8 @@ func (b redfishManagement) ReadVendor(ctx context.Context, n *conductor.Node) (f
 }
 
 // ReadMACs implements [MACReader].
-func (b redfishManagement) ReadMACs(ctx context.Context, n *conductor.Node) (macs []string, err error) {
-	err = b.do(n, func() (err error) {
-		macs, err = b.driver.MACAddresses(ctx, n.UUID)
-		return err
-	})
+func (b redfishManagement) ReadMACs(ctx context.Context, n *conductor.Node) ([]string, error) {
+	macs, err := ask(ctx, b.bmcs, n, b.driver.MACAddresses)
 	return macs, redfishError(n, "Failed to get network interface information on node NODE: ", err)
 }
 
@@ -162,10 +144,6 @@ func (b redfishManagement) ReadBootMode(ctx context.Context, n *conductor.Node) 
 }
 
 // ReadHealth implements [conductor.HealthReader].
-func (b redfishManagement) ReadHealth(ctx context.Context, n *conductor.Node) (health string, err error) {
-	err = b.do(n, func() (err error) {
-		health, err = b.driver.Health(ctx, n.UUID)
-		return err
-	})
-	return health, err
+func (b redfishManagement) ReadHealth(ctx context.Context, n *conductor.Node) (string, error) {
+	return ask(ctx, b.bmcs, n, b.driver.Health)
 }
