@@ -127,7 +127,7 @@ func automaticSteps(n *Node, work states.Work, available []Step, simulated bool)
 	default:
 		return nil, refuse(Unsupported, "Cannot clean node %s: driver %s has no automated clean steps, so nothing would be erased. "+
 			"For nodes that need no cleaning, set automated_clean to false on the node, "+
-			"or for the whole conductor (-automated-clean=false).", n.UUID, n.Driver)
+			"or switch automated cleaning off for the whole conductor.", n.UUID, n.Driver)
 	}
 }
 

@@ -44,13 +44,13 @@ func (i *imageFlags) define(flags *flag.FlagSet) {
 		"`folder` for the images of -image-url, of this process alone; files in it can be named by file URLs")
 	flags.StringVar(&i.listen, "image-listen", "",
 		"`host:port` of images alone, by HTTP; empty serves them on the API's port, below the path of -image-url")
-	flags.Func("image-host", "`host`, with or without a port, to which downloads may be redirected, "+
-		"and which may be a loopback or link-local address, such as images.example or 127.0.0.1:8080; may be repeated", func(host string) error {
+	flags.Func("image-host", "`host`, with or without a port, that is allowed: downloads may be redirected to it, "+
+		"and it may be a loopback or link-local address, such as images.example or 127.0.0.1:8080; may be repeated", func(host string) error {
 		i.hosts = append(i.hosts, host)
 		return nil
 	})
 	flags.StringVar(&i.apiURL, "api-url", "",
-		"`URL` at which agents reach the API, such as http://192.0.2.1:6385; it is put into the images of agents")
+		"`URL` at which agents reach the API, such as http://192.0.2.1:6385; their images and scripts contain it")
 	flags.StringVar(&i.kernel, "deploy-kernel", "",
 		"`URL` of the agent's kernel, for nodes whose driver_info lacks deploy_kernel or deploy_ramdisk")
 	flags.StringVar(&i.ramdisk, "deploy-ramdisk", "", "`URL` of the agent's ramdisk, see -deploy-kernel")

@@ -123,7 +123,7 @@ func TestAnImageOfThisHostIsDownloadedIfTheOperatorAllowsIt(t *testing.T) {
 		asked   bool
 	}{
 		"named": {nil, secret.URL, "deploy failed",
-			"is in 127.0.0.0/8, from which nothing is downloaded unless the host is allowed (-image-host)", false},
+			"is in 127.0.0.0/8, from which nothing is downloaded unless the host is allowed", false},
 		"named and allowed": {[]string{"-image-host", at(secret)}, secret.URL, "wait call-back", "", true},
 		"redirected": {[]string{"-image-host", at(other)}, other.URL, "deploy failed",
 			"it redirects to " + at(secret) + ", which is neither the same host and port nor allowed", false},

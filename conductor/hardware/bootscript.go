@@ -91,7 +91,7 @@ func (b scriptBoot) agentMedium(n Node) (m medium, err error) {
 	}
 	if n.Chosen.config.APIURL == "" {
 		return m, unsupported(n, "driver_info", "deploy_kernel",
-			"the address of the API is not configured (-api-url), which the agent's kernel parameters contain")
+			"the URL at which agents reach the API is not configured, which the agent's kernel parameters contain")
 	}
 	return m, b.check(n, "driver_info", "deploy_", m)
 }

@@ -169,7 +169,7 @@ func TestWhatAScriptCannotExpressIsRefused(t *testing.T) {
 			"Cannot validate PXE bootloader. Some parameters were missing in node's driver_info and configuration. " +
 				"Missing are: ['deploy_kernel', 'deploy_ramdisk']"},
 		"no address of the API": {withoutAPI, "custom-agent", map[string]any{"deploy_kernel": files + "k", "deploy_ramdisk": files + "r"}, nil,
-			"the address of the API is not configured"},
+			"the URL at which agents reach the API is not configured"},
 		"a file elsewhere": {config, "custom-agent", map[string]any{"deploy_kernel": "file:///etc/hostname", "deploy_ramdisk": files + "r"}, nil,
 			"has deploy_kernel in driver_info, which the boot interface ipxe of driver redfish cannot realise"},
 		"an instance without a ramdisk": {config, "ramdisk", nil, map[string]any{"kernel": files + "k"},

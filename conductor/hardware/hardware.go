@@ -52,7 +52,7 @@ type Config struct {
 	// Client requests the headers of the images that agents download; nil stands for an [images.NewClient] without
 	// hosts.
 	Client *http.Client
-	// APIURL is the address at which agents reach Ironic's API (external_callback_url), such as
+	// APIURL is the URL at which agents reach the API (external_callback_url), such as
 	// http://192.0.2.1:6385. It is needed with deploy_kernel and deploy_ramdisk.
 	APIURL string
 	// DeployKernel and DeployRamdisk are the URLs of the agent's kernel and ramdisk for nodes whose

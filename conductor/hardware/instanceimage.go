@@ -51,7 +51,7 @@ func (c Config) validateImage(n *conductor.Node) error {
 	if c.Images == nil {
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
 			"Node %s failed to validate http provisioning. The image would have to be served to the agent, "+
-				"and no images are served (-image-url).", n.UUID)}
+				"and no images are served.", n.UUID)}
 	}
 	if err := c.Images.CheckSource(image.Source); err != nil {
 		return &conductor.Error{

@@ -228,8 +228,8 @@ func TestALocalImageNeedsAServiceThatServesImages(t *testing.T) {
 		source string
 		want   string
 	}{
-		"by the configuration":   {hardware.Config{ImageDownloadSource: "local"}, "http://h/x.raw", "(-image-url)"},
-		"a file":                 {hardware.Config{}, "file:///x.raw", "(-image-url)"},
+		"by the configuration":   {hardware.Config{ImageDownloadSource: "local"}, "http://h/x.raw", "no images are served"},
+		"a file":                 {hardware.Config{}, "file:///x.raw", "no images are served"},
 		"the agent's own":        {hardware.Config{}, "http://h/x.raw", ""},
 		"the agent's own, named": {hardware.Config{ImageDownloadSource: "http"}, "http://h/x.raw", ""},
 	} {

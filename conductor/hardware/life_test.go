@@ -109,7 +109,7 @@ func TestAutomatedCleaningFailsSinceNothingWouldBeErased(t *testing.T) {
 			n = s.request(n, "provide")
 			require.Equal(t, states.CleanFail, n.ProvisionState)
 			require.Equal(t, "Cannot clean node "+n.UUID+": driver "+name+" has no automated clean steps, so nothing would be erased. "+
-				"For nodes that need no cleaning, set automated_clean to false on the node, or for the whole conductor (-automated-clean=false).",
+				"For nodes that need no cleaning, set automated_clean to false on the node, or switch automated cleaning off for the whole conductor.",
 				n.LastError)
 			s.requireHistory(n)
 

@@ -68,7 +68,7 @@ func (b mediaBoot) agentMedium(n Node) (m medium, err error) {
 	m.bootloader = cmp.Or(m.bootloader, n.Chosen.config.bootFiles(n).Bootloader)
 	if n.Chosen.config.APIURL == "" {
 		return m, unsupported(n, "driver_info", "deploy_kernel",
-			"the address of the API is not configured (-api-url), with which the agent's image is built")
+			"the URL at which agents reach the API is not configured, which the agent's image contains")
 	}
 	return m, b.checkBuild(n, "driver_info", m)
 }
@@ -191,7 +191,7 @@ func (b mediaBoot) checkISO(n Node, field, key, iso string) error {
 		return nil
 	}
 	if n.Chosen.config.Images == nil {
-		return unsupported(n, field, key, "it must be an http or https URL that the BMC can load, since no images are served (-image-url)")
+		return unsupported(n, field, key, "it must be an http or https URL that the BMC can load, since no images are served")
 	}
 	if err := n.Chosen.config.Images.CheckSource(iso); err != nil {
 		return unsupported(n, field, key, err.Error())
@@ -209,7 +209,7 @@ func loadable(image string) bool {
 func (b mediaBoot) checkBuild(n Node, field string, m medium) error {
 	kernel := map[string]string{"driver_info": "deploy_kernel", "instance_info": "kernel"}[field]
 	if n.Chosen.config.Images == nil {
-		return unsupported(n, field, kernel, "no images are built and served (-image-url)")
+		return unsupported(n, field, kernel, "no images are built and served")
 	}
 	for _, source := range []struct{ field, key, url string }{
 		{field, kernel, m.kernel},

@@ -123,7 +123,7 @@ func (a allowedHosts) has(host, port string) bool {
 // check refuses the special addresses of a host that is not allowed.
 func (a allowedHosts) check(host, port string, address netip.Addr) error {
 	if network := special.Network(address); network.IsValid() && !a.has(host, port) {
-		return fmt.Errorf("%v is in %v, from which nothing is downloaded unless the host is allowed (-image-host)", address, network)
+		return fmt.Errorf("%v is in %v, from which nothing is downloaded unless the host is allowed", address, network)
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (a allowedHosts) redirect(from, to *url.URL) error {
 	case sameName && samePort || a.has(to.Hostname(), port(to)):
 		return nil
 	}
-	return fmt.Errorf("it redirects to %s, which is neither the same host and port nor allowed (-image-host)",
+	return fmt.Errorf("it redirects to %s, which is neither the same host and port nor allowed",
 		net.JoinHostPort(to.Hostname(), port(to)))
 }
 
