@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +38,7 @@ type Config struct {
 	// Store, and should be the same after a restart, so that the conductor keeps its nodes.
 	// Empty stands for the host name (host).
 	Name string
-	// Group is the conductor group: a conductor works on the nodes of its group
+	// Group is the conductor group: a conductor works on the nodes of its group, whose records have it in lower case
 	// (conductor_group).
 	Group string
 	// Table is the state machine of the series to follow; nil stands for the latest.
@@ -75,7 +76,7 @@ type Config struct {
 	// "cpus" set properties, "local-link-connection" stores the switches of ports, and "parse-lldp" the readable LLDP data
 	// of an agent.
 	InspectionHooks []string
-	// DefaultGroup is the conductor group of new nodes that name none, in lower case (default_conductor_group). Series
+	// DefaultGroup is the conductor group of new nodes that name none (default_conductor_group). Series
 	// before 2024.1 have no such option.
 	DefaultGroup string
 	// NoProvisioningInMaintenance refuses to provide a node in maintenance, fails its automated
@@ -186,44 +187,8 @@ type Config struct {
 // The packages below this one return it, too.
 type ConfigError = configerror.Error
 
-// withDefaults returns the configuration with its defaults filled in.
+// withDefaults returns the configuration with its defaults filled in, or an error if it is invalid.
 func (c Config) withDefaults() (Config, error) {
-	if c.Store == nil {
-		return c, &ConfigError{Package: "conductor", Field: "Store", Want: "a store, such as a Memory"}
-	}
-	if len(c.Hardware) == 0 {
-		return c, &ConfigError{Package: "conductor", Field: "Hardware", Want: "at least one hardware type"}
-	}
-	for name, hardware := range c.Hardware {
-		if name == "" || hardware == nil {
-			return c, &ConfigError{
-				Package: "conductor",
-				Field:   "Hardware",
-				Value:   fmt.Sprintf("%T with the name %q", hardware, name),
-				Want:    "hardware types with names, none of them nil",
-			}
-		}
-	}
-	for _, priority := range c.CleanStepPriorities {
-		if priority < 0 {
-			return c, &ConfigError{Package: "conductor", Field: "CleanStepPriorities", Value: c.CleanStepPriorities, Want: "priorities of 0 or more"}
-		}
-	}
-	for work, steps := range c.DisallowedSteps {
-		if int(work) >= len(works) || works[work].requested == nil || !allNamed(steps) {
-			return c, &ConfigError{
-				Package: "conductor",
-				Field:   "DisallowedSteps",
-				Value:   c.DisallowedSteps,
-				Want:    "for cleaning, deploying and servicing steps such as bios.factory_reset",
-			}
-		}
-	}
-	for _, mode := range slices.Concat(c.DisallowedBootModes.Enrollment, c.DisallowedBootModes.Deployment) {
-		if knownBootMode(mode) == "" {
-			return c, &ConfigError{Package: "conductor", Field: "DisallowedBootModes", Value: mode, Want: "bios or uefi"}
-		}
-	}
 	if c.Name == "" {
 		host, err := os.Hostname()
 		if err != nil {
@@ -231,22 +196,12 @@ func (c Config) withDefaults() (Config, error) {
 		}
 		c.Name = host
 	}
+	c.Group, c.DefaultGroup = strings.ToLower(c.Group), strings.ToLower(c.DefaultGroup)
 	if c.Membership == nil {
 		c.Membership = &alone{}
 	}
 	if c.Table == nil {
 		c.Table = states.Latest().Table()
-	}
-	if want := c.AutomatedCleaning.check(c.Table.Series()); want != "" {
-		return c, &ConfigError{Package: "conductor", Field: "AutomatedCleaning", Value: fmt.Sprintf("%+v", c.AutomatedCleaning), Want: want}
-	}
-	for _, name := range c.InspectionHooks {
-		if known := InspectionHooks(c.Table.Series()); !slices.Contains(known, name) {
-			return c, &ConfigError{
-				Package: "conductor", Field: "InspectionHooks", Value: name, Want: fmt.Sprintf("hooks that %v has besides its default ones: %s",
-					c.Table.Series(), cmp.Or(strings.Join(known, ", "), "none")),
-			}
-		}
 	}
 	if c.Timeouts == nil {
 		timeouts := machine.DefaultTimeouts()
@@ -262,60 +217,103 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	for _, d := range []struct {
-		field string
-		value *int
-		zero  int
-	}{
-		{"MaxDeploying", &c.MaxDeploying, 250}, {"MaxCleaning", &c.MaxCleaning, 50},
-		{"Workers", &c.Workers, 300}, {"MaxHistory", &c.MaxHistory, 300},
-		{"MaxTransitions", &c.MaxTransitions, 32},
-		{"Agent.Attempts", &c.Agent.Attempts, 0}, {"Agent.Polls", &c.Agent.Polls, 0},
+	for value, zero := range map[*int]int{
+		&c.MaxDeploying: 250, &c.MaxCleaning: 50, &c.Workers: 300, &c.ReservedWorkers: 5, &c.LockedRetries: 3,
+		&c.MaxHistory: 300, &c.MaxTransitions: 32,
 	} {
-		if *d.value < 0 {
-			return c, &ConfigError{Package: "conductor", Field: d.field, Value: *d.value, Want: "0 or more"}
-		}
-		if *d.value == 0 {
-			*d.value = d.zero
-		}
+		*value = cmp.Or(*value, zero)
 	}
-	switch {
-	case c.ReservedWorkers > 50:
-		return c, &ConfigError{Package: "conductor", Field: "ReservedWorkers", Value: c.ReservedWorkers, Want: "a percentage up to 50"}
-	case c.ReservedWorkers == 0:
-		c.ReservedWorkers = 5
-	}
-	if c.LockedRetries == 0 {
-		c.LockedRetries = 3
-	}
-	for _, d := range []struct {
-		field string
-		value *time.Duration
-		zero  time.Duration
-	}{
-		{"LockedInterval", &c.LockedInterval, time.Second}, {"CheckInterval", &c.CheckInterval, time.Minute},
-		{"VerifyTimeout", &c.VerifyTimeout, time.Minute}, {"FastTrackTimeout", &c.FastTrackTimeout, 5 * time.Minute},
-		{"ShutdownTimeout", &c.ShutdownTimeout, time.Minute}, {"MinHistoryAge", &c.MinHistoryAge, 0},
-		{"Agent.Timeout", &c.Agent.Timeout, 0}, {"Agent.PollInterval", &c.Agent.PollInterval, 0},
+	for value, zero := range map[*time.Duration]time.Duration{
+		&c.LockedInterval: time.Second, &c.CheckInterval: time.Minute, &c.VerifyTimeout: time.Minute,
+		&c.FastTrackTimeout: 5 * time.Minute, &c.ShutdownTimeout: time.Minute,
 	} {
-		if *d.value < 0 {
-			return c, &ConfigError{Package: "conductor", Field: d.field, Value: *d.value, Want: "0 or more"}
-		}
-		if *d.value == 0 {
-			*d.value = d.zero
-		}
+		*value = cmp.Or(*value, zero)
 	}
-	if c.Agent.MaxAnswer < 0 {
-		return c, &ConfigError{Package: "conductor", Field: "Agent.MaxAnswer", Value: c.Agent.MaxAnswer, Want: "0 or more"}
-	}
-	for s, limit := range c.ExpectedTimes {
-		if err := CheckExpectedTime(c.Table, s, limit); err != nil {
-			return c, &ConfigError{Package: "conductor", Field: "ExpectedTimes", Err: fmt.Errorf("%q: %w", s, err)}
-		}
+	if err := c.check(); err != nil {
+		return c, err
 	}
 	c.ExpectedTimes = c.ExpectedTimes.or(c.Table, *c.Timeouts, c.VerifyTimeout)
 	return c, nil
 }
+
+// check returns an error unless all fields are valid. They have their defaults.
+func (c *Config) check() error {
+	invalid := func(field string, value any, want string) error {
+		return &ConfigError{Package: "conductor", Field: field, Value: value, Want: want}
+	}
+	if c.Store == nil {
+		return invalid("Store", nil, "a store, such as a Memory")
+	}
+	if len(c.Hardware) == 0 {
+		return invalid("Hardware", nil, "at least one hardware type")
+	}
+	for name, hardware := range c.Hardware {
+		if name == "" || hardware == nil {
+			return invalid("Hardware", fmt.Sprintf("%T with the name %q", hardware, name), "hardware types with names, none of them nil")
+		}
+	}
+	for field, group := range map[string]string{"Group": c.Group, "DefaultGroup": c.DefaultGroup} {
+		if !groupForm.MatchString(group) {
+			return invalid(field, group, "up to 255 letters, digits, hyphens, dots and underscores")
+		}
+	}
+	for _, priority := range c.CleanStepPriorities {
+		if priority < 0 {
+			return invalid("CleanStepPriorities", c.CleanStepPriorities, "priorities of 0 or more")
+		}
+	}
+	for work, steps := range c.DisallowedSteps {
+		if int(work) >= len(works) || works[work].requested == nil || !allNamed(steps) {
+			return invalid("DisallowedSteps", c.DisallowedSteps, "for cleaning, deploying and servicing steps such as bios.factory_reset")
+		}
+	}
+	for _, mode := range slices.Concat(c.DisallowedBootModes.Enrollment, c.DisallowedBootModes.Deployment) {
+		if knownBootMode(mode) == "" {
+			return invalid("DisallowedBootModes", mode, "bios or uefi")
+		}
+	}
+	if want := c.AutomatedCleaning.check(c.Table.Series()); want != "" {
+		return invalid("AutomatedCleaning", fmt.Sprintf("%+v", c.AutomatedCleaning), want)
+	}
+	for _, name := range c.InspectionHooks {
+		if known := InspectionHooks(c.Table.Series()); !slices.Contains(known, name) {
+			return invalid("InspectionHooks", name, fmt.Sprintf("hooks that %v has besides its default ones: %s",
+				c.Table.Series(), cmp.Or(strings.Join(known, ", "), "none")))
+		}
+	}
+	if c.ReservedWorkers > 50 {
+		return invalid("ReservedWorkers", c.ReservedWorkers, "a percentage up to 50")
+	}
+	for field, value := range map[string]int{
+		"MaxDeploying": c.MaxDeploying, "MaxCleaning": c.MaxCleaning, "Workers": c.Workers, "MaxHistory": c.MaxHistory,
+		"MaxTransitions": c.MaxTransitions, "Agent.Attempts": c.Agent.Attempts, "Agent.Polls": c.Agent.Polls,
+		"Agent.MaxAnswer": int(min(c.Agent.MaxAnswer, 0)),
+	} {
+		if value < 0 {
+			return invalid(field, value, "0 or more")
+		}
+	}
+	for field, value := range map[string]time.Duration{
+		"LockedInterval": c.LockedInterval, "CheckInterval": c.CheckInterval, "VerifyTimeout": c.VerifyTimeout,
+		"FastTrackTimeout": c.FastTrackTimeout, "ShutdownTimeout": c.ShutdownTimeout, "MinHistoryAge": c.MinHistoryAge,
+		"Agent.Timeout": c.Agent.Timeout, "Agent.PollInterval": c.Agent.PollInterval,
+	} {
+		if value < 0 {
+			return invalid(field, value, "0 or more")
+		}
+	}
+	for s, limit := range c.ExpectedTimes {
+		if err := CheckExpectedTime(c.Table, s, limit); err != nil {
+			return &ConfigError{Package: "conductor", Field: "ExpectedTimes", Err: fmt.Errorf("%q: %w", s, err)}
+		}
+	}
+	return nil
+}
+
+// groupForm matches the conductor groups of conductors.
+//
+// Source: validate_conductor_group in ironic/common/utils.py.
+var groupForm = regexp.MustCompile(`^[a-z0-9_.-]{0,255}$`)
 
 // alone reports whether no other conductor uses the store.
 func (c *Config) alone() bool {

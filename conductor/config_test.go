@@ -4,6 +4,7 @@ package conductor_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,8 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 			func(c *conductor.Config) { c.Hardware["nil"] = nil },
 			func(c *conductor.Config) { c.Hardware[""] = &conductor.Fake{} },
 		},
+		"Group":               {func(c *conductor.Config) { c.Group = "rack 1" }},
+		"DefaultGroup":        {func(c *conductor.Config) { c.DefaultGroup = strings.Repeat("a", 256) }},
 		"MaxDeploying":        {func(c *conductor.Config) { c.MaxDeploying = -1 }},
 		"MaxCleaning":         {func(c *conductor.Config) { c.MaxCleaning = -1 }},
 		"Workers":             {func(c *conductor.Config) { c.Workers = -1 }},

@@ -337,15 +337,19 @@ func TestAnAllocationWaitsForTheFirstPowerStateOfANode(t *testing.T) {
 	})
 }
 
+// In nodes' records conductor groups are in lower case.
 func TestANewNodeHasTheDefaultGroupSince2024_1(t *testing.T) {
 	for series, want := range map[states.Series]string{states.Bobcat: "", states.Caracal: "attic", states.Latest(): "attic"} {
 		synctest.Test(t, func(t *testing.T) {
-			f := start(t, func(c *conductor.Config) { c.Table, c.DefaultGroup = series.Table(), "attic" })
+			f := start(t, func(c *conductor.Config) { c.Table, c.DefaultGroup, c.Group = series.Table(), "Attic", "Cellar" })
 			for given, want := range map[string]string{"": want, "cellar": "cellar"} {
 				n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll, ConductorGroup: given})
 				require.NoError(t, err)
 				require.Equal(t, want, n.ConductorGroup, series)
 			}
+			members, err := f.Members(f.ctx)
+			require.NoError(t, err)
+			require.Equal(t, "cellar", members[0].Group)
 		})
 	}
 }

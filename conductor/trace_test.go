@@ -104,7 +104,7 @@ func TestATraceContinuesInAnotherConductor(t *testing.T) {
 		require.NoError(t, err)
 		alpha := members[0]
 		beta := start(t, func(c *conductor.Config) {
-			c.Store, c.Tracer, c.Name, c.Group, c.Membership = store, r, "beta", "another group", other
+			c.Store, c.Tracer, c.Name, c.Group, c.Membership = store, r, "beta", "another", other
 			go func() { other.steps <- scriptStep{others: []conductor.Member{alpha}} }()
 		})
 		synctest.Wait()

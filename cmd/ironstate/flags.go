@@ -33,7 +33,7 @@ type options struct {
 	images          imageFlags
 	series          states.Series
 	name, group     string
-	defaultGroup    string // of new nodes, in lower case
+	defaultGroup    string // of new nodes
 	groupLimits     bool   // see conductor.Config.LimitsByGroup
 	fleetName       string
 	cleaning        cleaningFlags
@@ -145,7 +145,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	if err := o.cleaning.check(o.series); err != nil {
 		return nil, err
 	}
-	if o.defaultGroup = strings.ToLower(o.defaultGroup); o.defaultGroup != "" && o.series < states.Caracal {
+	if o.defaultGroup != "" && o.series < states.Caracal {
 		return nil, program.Usagef("-default-group is %q: %v has no default of new nodes", o.defaultGroup, o.series)
 	}
 	if o.agents.withoutMD5 && o.series < states.Bobcat {

@@ -159,7 +159,7 @@ func TestTheLimitsByGroupAreParsed(t *testing.T) {
 func TestTheDefaultGroupIsParsed(t *testing.T) {
 	o, err := parse([]string{"-default-group", "Rack-1"}, io.Discard)
 	require.NoError(t, err)
-	require.Equal(t, "rack-1", o.defaultGroup)
+	require.Equal(t, "Rack-1", o.defaultGroup)
 	_, err = parse([]string{"-default-group", "rack-1", "-series", "2023.2"}, io.Discard)
 	require.ErrorContains(t, err, "2023.2 has no default of new nodes")
 }
