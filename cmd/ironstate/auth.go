@@ -3,11 +3,10 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/netip"
 	"os"
@@ -28,35 +27,33 @@ type users map[string][]byte
 const maxUsersFile = 1 << 20
 
 func readUsers(path string) (users, error) {
-	info, err := os.Stat(path)
+	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("-auth-file: %w", err)
+		return nil, err
 	}
-	if info.Size() > maxUsersFile {
-		return nil, fmt.Errorf("-auth-file: %s has more than %d bytes", path, maxUsersFile)
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxUsersFile+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > maxUsersFile:
+		return nil, fmt.Errorf("%s has more than %d bytes", path, maxUsersFile)
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("-auth-file: %w", err)
-	}
-	found := users{}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for number := 1; lines.Scan(); number++ {
-		line := strings.TrimSpace(lines.Text())
+	found, number := users{}, 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		name, hash, ok := strings.Cut(line, ":")
 		if _, err := bcrypt.Cost([]byte(hash)); !ok || name == "" || err != nil {
-			return nil, fmt.Errorf("-auth-file: line %d of %s is no user with a bcrypt hash, as htpasswd -B writes it", number, path)
+			return nil, fmt.Errorf("line %d of %s is no user with a bcrypt hash, as htpasswd -B writes it", number, path)
 		}
 		found[name] = []byte(hash)
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("-auth-file: %w", err)
-	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("-auth-file: %s has no users", path)
+		return nil, fmt.Errorf("%s has no users", path)
 	}
 	return found, nil
 }
