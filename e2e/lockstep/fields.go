@@ -115,7 +115,7 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 			return err
 		}
 		outcome := Fail
-		if step.Work == states.NoState {
+		if step.Work == states.NoWork {
 			outcome = Done
 		}
 		if err := l.setOutcome(ctx, Fail); err != nil {

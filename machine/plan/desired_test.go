@@ -24,7 +24,7 @@ func TestADesiredIsStoredAsJSON(t *testing.T) {
 	require.JSONEq(t, `{
 		"goal": "cleaned", "version": "1.81",
 		"policy": {"may_abort": false, "may_destroy": true, "retries": 2},
-		"progress": {"tried": {"cleaning": 1}, "stage": "asked"}
+		"progress": {"tried": {"clean": 1}, "stage": "asked"}
 	}`, string(text))
 
 	var back plan.Desired
@@ -81,7 +81,7 @@ func TestGoalsOfStatesAndEvents(t *testing.T) {
 
 func TestProgressIsReplacedByWhatIsDecoded(t *testing.T) {
 	used := plan.NewProgress(plan.TriesOf(states.Cleaning, 3), plan.Asked)
-	require.NoError(t, json.Unmarshal([]byte(`{"tried": {"rescuing": 2}}`), &used))
+	require.NoError(t, json.Unmarshal([]byte(`{"tried": {"rescue": 2, "none": 1}}`), &used))
 	require.Equal(t, plan.NewProgress(plan.TriesOf(states.Rescuing, 2), plan.Open), used)
 }
 
@@ -140,7 +140,6 @@ func TestStepsSurviveJSON(t *testing.T) {
 func TestProgressOfWorkThatThereIsNotIsRefused(t *testing.T) {
 	var p plan.Progress
 	err := json.Unmarshal([]byte(`{"tried":{"active":1}}`), &p)
-	require.EqualError(t, err,
-		`unknown work "active"; known: verifying, inspecting, cleaning, deploying, adopting, rescuing, unrescuing, servicing, deleting`)
+	require.ErrorContains(t, err, `unknown work "active"; known: verify, inspect, clean, deploy,`)
 	require.Zero(t, p)
 }

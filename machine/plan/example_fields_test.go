@@ -42,7 +42,7 @@ func ExampleProgress() {
 	}
 	// Output:
 	// send active <nil>
-	// {"tried":{"deploying":2}} <nil>
+	// {"tried":{"deploy":2}} <nil>
 	// blocked: needs retry of deploying, before active <nil>
-	// {"tried":{"deploying":2}} <nil>
+	// {"tried":{"deploy":2}} <nil>
 }

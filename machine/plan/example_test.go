@@ -83,7 +83,7 @@ func ExampleDesired() {
 	//   },
 	//   "progress": {
 	//     "tried": {
-	//       "rescuing": 1
+	//       "rescue": 1
 	//     }
 	//   }
 	// } <nil>

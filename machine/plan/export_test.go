@@ -19,7 +19,7 @@ func TriesOf(s states.State, n uint8) Tries {
 }
 
 // Tried returns how often a kind of work was started.
-func (p Progress) Tried(s states.State) int { return int(p.tried[s.Work()]) }
+func (p Progress) Tried(w states.Work) int { return int(p.tried[w]) }
 
 // The sizes of the arrays, and the order of requests.
 const (

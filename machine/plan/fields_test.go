@@ -94,7 +94,7 @@ func TestNextSendsNoRequestThatNodeFieldsForbid(t *testing.T) {
 				require.Zero(t, step.Left)
 			}
 			if test.from == states.Manageable && test.fields == noClean {
-				require.Equal(t, states.NoState, step.Work, "available at once")
+				require.Equal(t, states.NoWork, step.Work, "available at once")
 				require.Zero(t, step.Progress.Tries())
 			}
 		})

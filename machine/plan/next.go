@@ -46,7 +46,7 @@ func Next(t *states.Table, n machine.Node, w Desired) (step Step, err error) {
 		q.followUp()
 	}
 	q.applyFields()
-	step.Try = int(step.Progress.tried[step.Work.Work()])
+	step.Try = int(step.Progress.tried[step.Work])
 	return step, nil
 }
 
@@ -188,7 +188,7 @@ func (q *query) answerAtWork() {
 		q.block(NeedsUnhold, work)
 	default:
 		q.step.Action = Wait
-		q.step.Work = work.Working()
+		q.step.Work = work
 		q.step.Call = q.phases[q.state] == states.PhaseWaiting
 		q.step.Until = q.ends[q.at]
 		q.step.Left = int(q.route.left)
@@ -221,7 +221,7 @@ func (q *query) send(left uint8) {
 		progress.stage = asked
 	}
 	q.step.Action = Send
-	q.step.Work = work.Working()
+	q.step.Work = work
 	q.step.Left = int(left)
 	q.name(q.route.event)
 }
@@ -252,7 +252,7 @@ func (q *query) done() {
 func (q *query) block(reason Reason, w states.Work) {
 	q.step.Action = Blocked
 	q.step.Reason = reason
-	q.step.Work = w.Working()
+	q.step.Work = w
 	q.name(q.route.event)
 }
 

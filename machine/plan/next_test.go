@@ -374,7 +374,7 @@ func checkStep(t require.TestingT, table *states.Table, n machine.Node, desired 
 		require.NoError(t, err)
 		require.Positive(t, step.Left)
 		require.True(t, desired.Policy.MayDestroy || step.Verb != "deleted")
-		if step.Work != states.NoState {
+		if step.Work != states.NoWork {
 			require.Equal(t, step.Progress.Tried(step.Work), step.Try)
 			require.LessOrEqual(t, step.Try, int(desired.Policy.Retries)+1)
 		}

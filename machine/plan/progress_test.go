@@ -38,7 +38,7 @@ func TestWorkIsEndedOnce(t *testing.T) {
 	desired := plan.Desired{Goal: plan.In(states.Manageable), Version: newest, Policy: mayAbort}
 	step := next(t, states.CleanWait, desired)
 	require.Equal(t, "send abort", step.String())
-	require.Equal(t, 1, step.Progress.Tried(states.Cleaning))
+	require.Equal(t, 1, step.Progress.Tried(states.WorkClean))
 	desired.Progress = step.Progress
 	require.Equal(t, "wait for cleaning to end in available", next(t, states.CleanWait, desired).String())
 }
@@ -61,7 +61,7 @@ func TestAStepSaysWhatWorkItIsAboutAndWhetherACallIsAwaited(t *testing.T) {
 		states.Available: false, states.Deploying: false, states.DeployWait: true,
 	} {
 		step := next(t, state, desired)
-		require.Equal(t, states.Deploying, step.Work, state)
+		require.Equal(t, states.WorkDeploy, step.Work, state)
 		require.Equal(t, call, step.Call, state)
 	}
 }

@@ -326,9 +326,9 @@ func checkNoRetries(g *stateSpace) {
 		}
 		retries := false
 		for work, tried := range step.Progress.Tries() {
-			retries = retries || tried > 1 || tried > 0 && g.vertices[i].tried[work] > 0 && states.Work(work).Working() == step.Work
+			retries = retries || tried > 1 || tried > 0 && g.vertices[i].tried[work] > 0 && states.Work(work) == step.Work
 		}
-		if retries || failedAt[g.vertices[i].state] != states.NoState && failedAt[g.vertices[i].state] == step.Work {
+		if retries || failedAt[g.vertices[i].state] != states.NoState && failedAt[g.vertices[i].state] == step.Work.Working() {
 			require.Fail(g.t, "retries what failed", g.describe(i))
 		}
 	}

@@ -68,10 +68,8 @@ type Step struct {
 	// series' highest if that is higher.
 	Version states.APIVersion `json:"version"`
 	// Work is the work that the request starts, that the plan waits for, that failed
-	// or that is on hold, as the state in which the conductor does it: Verifying,
-	// Inspecting, Cleaning, Deploying, Adopting, Rescuing, Unrescuing, Servicing or
-	// Deleting. It is NoState if the request moves the node at once.
-	Work states.State `json:"work"`
+	// or that is on hold. It is NoWork if the request moves the node at once.
+	Work states.Work `json:"work"`
 	// Try is how often Work was started since the goal was last reached, this
 	// request included. Failed work that the plan did not start counts as started
 	// once.
@@ -110,11 +108,11 @@ func (s Step) String() string {
 		if s.Reason != noReason {
 			return fmt.Sprintf("wait: %s, before %s", s.reason(), s.request())
 		}
-		return fmt.Sprintf("wait for %v to end in %v", s.Work, s.Until)
+		return fmt.Sprintf("wait for %v to end in %v", s.Work.Working(), s.Until)
 	case Blocked:
 		text := "blocked: " + s.reason()
-		if s.Work != states.NoState {
-			text += " of " + s.Work.String()
+		if s.Work != states.NoWork {
+			text += " of " + s.Work.Working().String()
 		}
 		if s.Verb != "" {
 			text += ", before " + s.request()

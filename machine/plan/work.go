@@ -15,12 +15,12 @@ const maxWorks = 16
 // counts as tried once.
 type tries [maxWorks]uint8
 
-// MarshalJSON returns an object of the numbers that are not 0, by the state in which the conductor does the work.
+// MarshalJSON returns an object of the numbers that are not 0, by the word of the work.
 func (t tries) MarshalJSON() ([]byte, error) {
-	set := make(map[states.State]uint8)
+	set := make(map[states.Work]uint8)
 	for w := range states.AllWorks() {
 		if t[w] > 0 {
-			set[w.Working()] = t[w]
+			set[w] = t[w]
 		}
 	}
 	return json.Marshal(set)
@@ -28,22 +28,14 @@ func (t tries) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON takes the output of MarshalJSON; t keeps its value on error.
 func (t *tries) UnmarshalJSON(data []byte) error {
-	var set map[states.State]uint8
+	var set map[states.Work]uint8
 	if err := json.Unmarshal(data, &set); err != nil {
 		return err
 	}
-	var decoded tries
-	for s, n := range set {
-		w := s.Work()
-		if w == states.NoWork || w.Working() != s {
-			unknown := &states.UnknownError{Kind: "work", Word: s.String()}
-			for known := range states.AllWorks() {
-				unknown.Known = append(unknown.Known, known.Working().String())
-			}
-			return unknown
-		}
-		decoded[w] = n
+	delete(set, states.NoWork)
+	*t = tries{}
+	for w, n := range set {
+		t[w] = n
 	}
-	*t = decoded
 	return nil
 }

@@ -74,11 +74,11 @@ func stepText(step plan.Step) string {
 	case known:
 		return fmt.Sprintf(text, request)
 	case step.Reason == plan.NeedsRetry:
-		return fmt.Sprintf("%s repeats %v, which has failed: check the node first.", request, step.Work)
+		return fmt.Sprintf("%s repeats %v, which has failed: check the node first.", request, step.Work.Working())
 	case step.Action == plan.Send:
 		return request + " is the next step."
 	case step.Action == plan.Wait:
-		return fmt.Sprintf("Wait: %v leads to %v if it succeeds.", step.Work, step.Until)
+		return fmt.Sprintf("Wait: %v leads to %v if it succeeds.", step.Work.Working(), step.Until)
 	case step.Action == plan.Done:
 		return "The node is already in this state."
 	default:
