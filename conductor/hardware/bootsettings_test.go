@@ -42,6 +42,34 @@ func busySecureBoot(method string, skip, times int) bmctest.Fault {
 	return bmctest.Fault{On: secureBootPath, Method: method, Skip: skip, Times: times, Do: bmctest.Status(http.StatusServiceUnavailable)}
 }
 
+// bubbleNode returns a node of the server for a bubble, in which it is before the date of all certificates.
+func bubbleNode(t *testing.T, server *bmctest.Redfish) *conductor.Node {
+	info := redfishInfo(t, server)
+	info["redfish_verify_ca"] = false
+	return &conductor.Node{UUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", Driver: "redfish", DriverInfo: info}
+}
+
+// timed calls f in a bubble with a hardware type, and requires its error, "" for none, and the time that it takes.
+func timed(t *testing.T, series states.Series, want string, after time.Duration, f func(context.Context, *hardware.Type) error) {
+	synctest.Test(t, func(t *testing.T) {
+		b, err := hardware.NewRedfish(hardware.Config{Sessions: -1, Series: series})
+		require.NoError(t, err)
+		begun := time.Now()
+		err = f(t.Context(), b)
+		require.Equal(t, after, time.Since(begun))
+		if want == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, want)
+		}
+		require.NoError(t, b.Close(context.Background()))
+	})
+}
+
+func enableSecureBoot(n *conductor.Node) func(context.Context, *hardware.Type) error {
+	return func(ctx context.Context, b *hardware.Type) error { return b.SetSecureBoot(ctx, n, true) }
+}
+
 func TestSecureBootIsReadUntilItHasTakenEffect(t *testing.T) {
 	never := bmctest.Fault{On: secureBootPath, Method: http.MethodGet, Do: bmctest.Property("SecureBootEnable", false)}
 	for name, test := range map[string]struct {
@@ -68,22 +96,7 @@ func TestSecureBootIsReadUntilItHasTakenEffect(t *testing.T) {
 			for _, fault := range test.faults {
 				server.AddFault(fault)
 			}
-			info := redfishInfo(t, server)
-			info["redfish_verify_ca"] = false // in a bubble it is before the date of all certificates
-			n := &conductor.Node{UUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", Driver: "redfish", DriverInfo: info}
-			synctest.Test(t, func(t *testing.T) {
-				b, err := hardware.NewRedfish(hardware.Config{Sessions: -1, Series: test.series})
-				require.NoError(t, err)
-				begun := time.Now()
-				err = b.SetSecureBoot(t.Context(), n, true)
-				require.Equal(t, test.after, time.Since(begun))
-				if test.want == "" {
-					require.NoError(t, err)
-				} else {
-					require.ErrorContains(t, err, test.want)
-				}
-				require.NoError(t, b.Close(context.Background()))
-			})
+			timed(t, test.series, test.want, test.after, enableSecureBoot(bubbleNode(t, server)))
 			require.Equal(t, test.power, server.Power("1"))
 			resets := 0
 			for _, r := range server.Requests() {
@@ -99,9 +112,7 @@ func TestSecureBootIsReadUntilItHasTakenEffect(t *testing.T) {
 func TestAWaitForSecureBootEndsWithItsContext(t *testing.T) {
 	server := startRedfish(t)
 	server.AddFault(bmctest.Fault{On: secureBootPath, Method: http.MethodGet, Do: bmctest.Property("SecureBootEnable", false)})
-	info := redfishInfo(t, server)
-	info["redfish_verify_ca"] = false
-	n := &conductor.Node{UUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", Driver: "redfish", DriverInfo: info}
+	n := bubbleNode(t, server)
 	synctest.Test(t, func(t *testing.T) {
 		b, err := hardware.NewRedfish(hardware.Config{Sessions: -1})
 		require.NoError(t, err)
@@ -142,17 +153,8 @@ func TestABootModeIsReadUntilItHasTakenEffect(t *testing.T) {
 		On: "/redfish/v1/Systems/1", Method: http.MethodGet, Skip: 1, If: func(*http.Request) bool { return !booted },
 		Do: bmctest.Property("Boot", map[string]any{"BootSourceOverrideMode": "UEFI"}),
 	})
-	info := redfishInfo(t, server)
-	info["redfish_verify_ca"] = false
-	n := &conductor.Node{UUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", Driver: "redfish", DriverInfo: info}
-	synctest.Test(t, func(t *testing.T) {
-		b, err := hardware.NewRedfish(hardware.Config{Sessions: -1})
-		require.NoError(t, err)
-		begun := time.Now()
-		require.NoError(t, b.SetBootMode(t.Context(), n, "bios"))
-		require.Equal(t, 15*time.Second, time.Since(begun))
-		require.NoError(t, b.Close(context.Background()))
-	})
+	n := bubbleNode(t, server)
+	timed(t, 0, "", 15*time.Second, func(ctx context.Context, b *hardware.Type) error { return b.SetBootMode(ctx, n, "bios") })
 	require.True(t, booted)
 	require.Equal(t, "On", server.Power("1"))
 }
@@ -187,24 +189,9 @@ func TestARebootForABootSettingWithoutTheReset(t *testing.T) {
 				}
 				return 0 < reads && reads <= test.reads
 			}, Do: bmctest.Property("PowerState", "On")})
-			info := redfishInfo(t, server)
-			info["redfish_verify_ca"] = false
-			n := &conductor.Node{
-				UUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", Driver: "redfish", DriverInfo: info, DisablePowerOff: test.forbid,
-			}
-			synctest.Test(t, func(t *testing.T) {
-				b, err := hardware.NewRedfish(hardware.Config{Sessions: -1})
-				require.NoError(t, err)
-				begun := time.Now()
-				err = b.SetSecureBoot(t.Context(), n, true)
-				require.Equal(t, test.after, time.Since(begun))
-				if test.want == "" {
-					require.NoError(t, err)
-				} else {
-					require.ErrorContains(t, err, test.want)
-				}
-				require.NoError(t, b.Close(context.Background()))
-			})
+			n := bubbleNode(t, server)
+			n.DisablePowerOff = test.forbid
+			timed(t, 0, test.want, test.after, enableSecureBoot(n))
 			require.Equal(t, test.resets, resets)
 		})
 	}
