@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/internal/oslobool"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 )
 
 // InstanceImage is the image of a node's instance, which the agent downloads and writes. A checksum is a digest in
@@ -77,6 +78,29 @@ func (n *Node) InstanceImage(downloadSource string) (InstanceImage, error) {
 		}
 	}
 	return i, nil
+}
+
+// noteImageType records whether the image is a whole-disk or a partition image. An image with a
+// separate kernel or ramdisk is a partition image. The type of an image in Glance is not recorded,
+// since this package sends no requests to Glance.
+//
+// Source: update_image_type in ironic/conductor/utils.py.
+func (n *Node) noteImageType() {
+	source, _ := n.InstanceInfo["image_source"].(string)
+	if !strings.Contains(source, "://") || strings.HasPrefix(source, "glance://") || strings.HasSuffix(source, "/") {
+		return
+	}
+	kind := n.InstanceInfo["image_type"]
+	wholeDisk := kind != "partition"
+	if !pyrepr.Truthy(kind) {
+		wholeDisk = n.InstanceInfo["kernel"] == nil && n.InstanceInfo["ramdisk"] == nil
+	}
+	name := "partition"
+	if wholeDisk {
+		name = "whole-disk"
+	}
+	set(&n.InstanceInfo, "image_type", name)
+	n.Deployment.WholeDisk = &wholeDisk
 }
 
 // imageDownloadSource returns who downloads the image of the node's instance: the first that is set of the values in

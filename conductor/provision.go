@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -131,11 +129,11 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	if err := rules.Start(n.Fields(), event); err != nil {
 		return Held(e.rules.refused(n, err))
 	}
-	if r.ConfigDrive != nil && (event == states.EventDeploy || event == states.EventRebuild) {
-		set(&n.InstanceInfo, "configdrive", r.ConfigDrive) // validated with the rest of the instance
-	}
-	if event == states.EventDeploy || event == states.EventRebuild {
-		e.rules.noteInstance(n, event) // what is checked depends on it
+	if deploys(event) {
+		if r.ConfigDrive != nil {
+			set(&n.InstanceInfo, "configdrive", r.ConfigDrive)
+		}
+		e.rules.noteInstance(n, event) // what is checked depends on both
 	}
 	if err := e.permitted(ctx, n, event, r.DeploySteps); err != nil {
 		return e.rules.keepingInstance(Held(err), event)
@@ -174,6 +172,11 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	return n.remember(r, event, from)
 }
 
+// deploys reports whether a request deploys an instance.
+func deploys(event states.Event) bool {
+	return event == states.EventDeploy || event == states.EventRebuild
+}
+
 // permitted refuses a request if the node's hardware interfaces, traits or steps do not permit
 // its work.
 func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, steps []StepRequest) error {
@@ -191,7 +194,7 @@ func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, ste
 	if err := e.rules.admission().Validate(fields, event); err != nil {
 		return e.rules.refused(n, err)
 	}
-	if event == states.EventDeploy || event == states.EventRebuild {
+	if deploys(event) {
 		available := func() []Step { return e.rules.stepsFor(hardware, n, states.WorkDeploy) }
 		if _, err := e.deploymentSteps(ctx, n, steps, available, true); errors.Is(err, Invalid) {
 			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %v", n.UUID, err)
@@ -275,16 +278,13 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 		}
 		set(&n.InstanceInfo, "rescue_password", r.RescuePassword)
 		set(&n.InstanceInfo, "hashed_rescue_password", string(hashed))
-	case states.EventDelete:
-		if rescueStates.Has(from) {
+	case states.EventDelete, states.EventAbort:
+		switch {
+		case rescueStates.Has(from):
 			n.forgetRescue()
+		case event == states.EventAbort && from == states.ServiceFail:
+			serviceSteps.forget(n)
 		}
-	}
-	if event == states.EventAbort && rescueStates.Has(from) {
-		n.forgetRescue()
-	}
-	if event == states.EventAbort && from == states.ServiceFail {
-		serviceSteps.forget(n)
 	}
 	return nil
 }
@@ -301,29 +301,6 @@ func remembered(steps **Steps, requested []StepRequest, disableRamdisk bool) err
 	}
 	(*steps).Requested = copied
 	return nil
-}
-
-// noteImageType records whether the image is a whole-disk or a partition image. An image with a
-// separate kernel or ramdisk is a partition image. The type of an image in Glance is not recorded,
-// since this package sends no requests to Glance.
-//
-// Source: update_image_type in ironic/conductor/utils.py.
-func (n *Node) noteImageType() {
-	source, _ := n.InstanceInfo["image_source"].(string)
-	if !strings.Contains(source, "://") || strings.HasPrefix(source, "glance://") || strings.HasSuffix(source, "/") {
-		return
-	}
-	kind := n.InstanceInfo["image_type"]
-	wholeDisk := kind != "partition"
-	if !pyrepr.Truthy(kind) {
-		wholeDisk = n.InstanceInfo["kernel"] == nil && n.InstanceInfo["ramdisk"] == nil
-	}
-	name := "partition"
-	if wholeDisk {
-		name = "whole-disk"
-	}
-	set(&n.InstanceInfo, "image_type", name)
-	n.Deployment.WholeDisk = &wholeDisk
 }
 
 // noteInstance records what a deployment, or a rebuild, has to know of the instance before it is checked: the type of
@@ -350,7 +327,7 @@ const automaticLessee = "automatic_lessee"
 // Source: start_deploy in ironic/conductor/deployments.py.
 func (b *rulebook) keepingInstance(err error, event states.Event) error {
 	var held *heldError
-	if errors.As(err, &held) && (event == states.EventDeploy || event == states.EventRebuild) {
+	if errors.As(err, &held) && deploys(event) {
 		held.kept = func(n *Node) { b.noteInstance(n, event) }
 	}
 	return err
