@@ -32,6 +32,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/oslobool"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -41,6 +42,9 @@ type Rules struct {
 	Table *states.Table
 	// MaxTransitions is how many transitions a record keeps, as in the conductors' [conductor.Config].
 	MaxTransitions int
+	// FastTrack says that agents may stay after their work, as in the conductors' [conductor.Config]. The key fast_track
+	// of a node's driver_info overrides it.
+	FastTrack bool
 }
 
 // Version is the part of a node's record that is checked.
@@ -60,7 +64,7 @@ type Version struct {
 	CleanSteps  conductor.Steps              `json:"clean_steps"`
 	DeploySteps conductor.Steps              `json:"deploy_steps"`
 	DriverInfo  struct {
-		FastTrack bool `json:"fast_track"`
+		FastTrack any `json:"fast_track"` // a boolean, or a word for one
 	} `json:"driver_info"`
 }
 
@@ -91,7 +95,7 @@ func (r Rules) Write(before, after *Version, alive bool) (added []conductor.Tran
 	if len(added) > 0 && added[len(added)-1].Event == states.EventFail && after.LastError == "" {
 		breaks("a failure in %q was stored without its reason", before.State)
 	}
-	if trusted.Has(after.State) && before.State != after.State && !after.DriverInfo.FastTrack && after.Agent.Token != "" {
+	if trusted.Has(after.State) && before.State != after.State && !r.fastTracks(after) && after.Agent.Token != "" {
 		breaks("the token of its agent is valid in %q", after.State)
 	}
 	switch {
@@ -105,6 +109,15 @@ func (r Rules) Write(before, after *Version, alive bool) (added []conductor.Tran
 		breaks("the reservation of %s was dropped in %q without an end of the work", before.Reservation, before.State)
 	}
 	return added, broken
+}
+
+// fastTracks reports whether an agent may stay after its work.
+func (r Rules) fastTracks(v *Version) bool {
+	if v.DriverInfo.FastTrack == nil {
+		return r.FastTrack
+	}
+	on, _ := oslobool.Parse(fmt.Sprint(v.DriverInfo.FastTrack))
+	return on
 }
 
 // follows reports whether one write may lead from a state to another: by one row of the table, or by the two rows of an

@@ -104,6 +104,26 @@ func TestEachBrokenPromiseIsSaid(t *testing.T) {
 
 const noEvent = states.Event(0)
 
+func TestAnAgentMayStayByFastTrack(t *testing.T) {
+	for _, test := range []struct {
+		fleet bool
+		node  string
+		stays bool
+	}{
+		{false, `{}`, false}, {true, `{}`, true}, {true, `{"fast_track": "off"}`, false},
+		{false, `{"fast_track": true}`, true}, {false, `{"fast_track": "True"}`, true}, {false, `{"fast_track": "maybe"}`, false},
+	} {
+		r := rules
+		r.FastTrack = test.fleet
+		before, err := promises.Decode([]byte(`{"provision_state": "cleaning", "driver_info": ` + test.node + `}`))
+		require.NoError(t, err)
+		after := moved(*before, states.EventDone, "")
+		after.Agent.Token = "secret"
+		_, broken := r.Write(before, &after, true)
+		require.Equal(t, test.stays, len(broken) == 0, "%+v: %v", test, broken)
+	}
+}
+
 func TestANodeThatWaitsSaysForWhat(t *testing.T) {
 	for want, v := range map[string]promises.Version{
 		"":                                       {State: states.CleanFail},
