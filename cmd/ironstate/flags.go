@@ -185,6 +185,20 @@ func (o *options) parseExpected() error {
 	return nil
 }
 
+// conductorConfig returns the configuration of the conductor that the flags give.
+func (o *options) conductorConfig() conductor.Config {
+	return conductor.Config{
+		Name: o.name, Group: o.group, DefaultGroup: o.defaultGroup, LimitsByGroup: o.groupLimits, Table: o.series.Table(),
+		SkipAutomatedClean: !o.cleaning.automated, AutomatedCleaning: o.cleaning.steps, PowerOffInCleanFail: o.cleaning.powerOff,
+		CleanStepPriorities: o.agents.priorities, DisallowedSteps: o.agents.disallowed, DisallowedBootModes: o.agents.bootModes,
+		KeepPXEEnabled: o.agents.keepPXE, InspectionHooks: o.agents.hooks, Timeouts: &o.agents.timeouts,
+		AgentVerifyCA: o.agents.verifyCA, RequireAgentTLS: o.agents.requireTLS, AgentAddress: o.agents.networks.Check,
+		FastTrack: o.agents.fastTrack, FastTrackTimeout: o.agents.fastTrackTimeout,
+		ResumeVerification: o.resumeVerify, ExpectedTimes: o.expected, CheckInterval: o.checkInterval, ShutdownTimeout: o.shutdownTimeout,
+		Power: o.powerSync.config(), SkipPowerSync: o.powerSync.interval == 0, SkipHealth: !o.powerSync.health,
+	}
+}
+
 // powerSyncFlags are the flags of the power sync.
 type powerSyncFlags struct {
 	interval time.Duration

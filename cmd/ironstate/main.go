@@ -89,23 +89,13 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 		return err
 	}
 	defer tracing.close()
-	observe := metrics.observe
+	config := o.conductorConfig()
+	config.Store, config.Membership = measuredStore{store.Store, metrics.store}, store.membership
+	config.Hardware, config.Tracer, config.Log, config.OnTransition = hardware, tracing.conductorTracer(), log, metrics.observe
 	if shown != nil {
-		observe = func(t conductor.Transition) { metrics.observe(t); shown.observe(t) }
+		config.OnTransition = func(t conductor.Transition) { metrics.observe(t); shown.observe(t) }
 	}
-	c, err := conductor.New(conductor.Config{
-		Store: measuredStore{store.Store, metrics.store}, Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(),
-		SkipAutomatedClean: !o.cleaning.automated, AutomatedCleaning: o.cleaning.steps,
-		PowerOffInCleanFail: o.cleaning.powerOff, DefaultGroup: o.defaultGroup, LimitsByGroup: o.groupLimits,
-		KeepPXEEnabled: o.agents.keepPXE, InspectionHooks: o.agents.hooks, DisallowedBootModes: o.agents.bootModes,
-		Timeouts: &o.agents.timeouts, CleanStepPriorities: o.agents.priorities, DisallowedSteps: o.agents.disallowed,
-		AgentVerifyCA: o.agents.verifyCA, RequireAgentTLS: o.agents.requireTLS,
-		AgentAddress: o.agents.networks.Check,
-		FastTrack:    o.agents.fastTrack, FastTrackTimeout: o.agents.fastTrackTimeout, SkipHealth: !o.powerSync.health,
-		ResumeVerification: o.resumeVerify, ExpectedTimes: o.expected, CheckInterval: o.checkInterval,
-		Power: o.powerSync.config(), SkipPowerSync: o.powerSync.interval == 0,
-		Hardware: hardware, ShutdownTimeout: o.shutdownTimeout, OnTransition: observe, Tracer: tracing.conductorTracer(), Log: log,
-	})
+	c, err := conductor.New(config)
 	if err != nil {
 		return err
 	}
@@ -114,16 +104,8 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 		return readinessOf(true, store.health(), lost == nil)
 	}
 	metrics.registry.MustRegister(readyGauge(now))
-	open, ofAPI := &started{ready: now}, api.Config{
-		AgentNetworks: o.agents.networks, BIOSBootloaders: o.agents.biosBootloaders, AgentsWithoutMD5: o.agents.withoutMD5, Log: log,
-	}
-	if o.agents.listen != "" {
-		ofAPI.Audience = api.Agents
-		open.agents = o.guardedAgents(tracing.around(metrics.measure(api.New(c, ofAPI))))
-		ofAPI.Audience = api.Clients
-	}
 	live := explorer.New(c, o.fleetName, func() string { return now().trouble() })
-	open.api = o.guarded(warned(now, live.Around(tracing.around(metrics.around(api.New(c, ofAPI), c)))))
+	open := o.handlers(c, live, metrics, tracing, now, log)
 	var stopImages func()
 	open.api, stopImages, err = o.images.serve(published, open.api, front.limits, log)
 	if err != nil {
@@ -132,4 +114,20 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	defer stopImages()
 	s := &service{options: o, conductor: c, explorer: live, progress: shown, front: front, out: out}
 	return s.run(ctx, open)
+}
+
+// handlers returns the handlers of the API: one, or one for clients and one for agents.
+func (o *options) handlers(
+	c *conductor.Conductor, live *explorer.Explorer, metrics *metrics, tracing *tracing, now func() readiness, log *slog.Logger,
+) *started {
+	open, config := &started{ready: now}, api.Config{
+		AgentNetworks: o.agents.networks, BIOSBootloaders: o.agents.biosBootloaders, AgentsWithoutMD5: o.agents.withoutMD5, Log: log,
+	}
+	if o.agents.listen != "" {
+		config.Audience = api.Agents
+		open.agents = o.guardedAgents(tracing.around(metrics.measure(api.New(c, config))))
+		config.Audience = api.Clients
+	}
+	open.api = o.guarded(warned(now, live.Around(tracing.around(metrics.around(api.New(c, config), c)))))
+	return open
 }
