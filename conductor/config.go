@@ -302,10 +302,8 @@ func (c *Config) check() error {
 			return invalid(field, value, "0 or more")
 		}
 	}
-	for s, limit := range c.ExpectedTimes {
-		if err := CheckExpectedTime(c.Table, s, limit); err != nil {
-			return &ConfigError{Package: "conductor", Field: "ExpectedTimes", Err: fmt.Errorf("%q: %w", s, err)}
-		}
+	if err := c.ExpectedTimes.check(c.Table); err != nil {
+		return &ConfigError{Package: "conductor", Field: "ExpectedTimes", Err: err}
 	}
 	return nil
 }

@@ -24,20 +24,21 @@ func (e ExpectedTimes) Overdue(s states.State, since, now time.Time) bool {
 	return e[s] > 0 && now.Sub(since) > e[s]
 }
 
-// CheckExpectedTime returns an error unless a state is a working or waiting one of the table, and the time is not
-// negative.
-func CheckExpectedTime(t *states.Table, s states.State, limit time.Duration) error {
-	if !hasExpectedTime(t, s) {
-		var allowed []string
-		for s := range t.States().All() {
-			if hasExpectedTime(t, s) {
-				allowed = append(allowed, s.String())
-			}
+// check returns an error unless all states are working or waiting ones of the table, and no time is negative.
+func (e ExpectedTimes) check(t *states.Table) error {
+	var allowed []string
+	for s := range t.States().All() {
+		if hasExpectedTime(t, s) {
+			allowed = append(allowed, s.String())
 		}
-		return fmt.Errorf("no working or waiting state of %v, which are %s", t.Series(), strings.Join(allowed, ", "))
 	}
-	if limit < 0 {
-		return fmt.Errorf("the time %v is negative: want 0 or more", limit)
+	for s, limit := range e {
+		switch {
+		case !hasExpectedTime(t, s):
+			return fmt.Errorf("%q is no working or waiting state of %v, which are %s", s, t.Series(), strings.Join(allowed, ", "))
+		case limit < 0:
+			return fmt.Errorf("the time %v of %q is negative: want 0 or more", limit, s)
+		}
 	}
 	return nil
 }

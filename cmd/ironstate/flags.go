@@ -4,10 +4,10 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -117,6 +117,7 @@ func (o *options) check() error {
 		o.cleaning.check(o.series),
 		o.checkSeries(),
 		o.powerSync.check(),
+		o.checkConductor(),
 		notNegative("fake-delay", o.fakeDelay),
 		o.serverFlags.check(o.agents.listen),
 	)
@@ -141,14 +142,28 @@ func (o *options) checkSeries() error {
 			return program.Usagef("-%s is given: %v %s", f.name, o.series, f.older)
 		}
 	}
-	known := conductor.InspectionHooks(o.series)
-	for _, name := range o.agents.hooks {
-		if !slices.Contains(known, name) {
-			return program.Usagef("-inspection-hooks has %q: want hooks that %v has besides its default ones: %s", name, o.series,
-				cmp.Or(strings.Join(known, ", "), "none"))
-		}
-	}
 	return nil
+}
+
+// flagOf names the flags of fields of conductor.Config that the conductor alone checks.
+var flagOf = map[string]string{
+	"Group": "-group", "DefaultGroup": "-default-group", "InspectionHooks": "-inspection-hooks", "ExpectedTimes": "-expected-time",
+}
+
+// checkConductor returns what a conductor with these flags would refuse, before the store is opened for it.
+func (o *options) checkConductor() error {
+	config := o.conductorConfig()
+	config.Store, config.Hardware = &conductor.Memory{}, map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}
+	_, err := conductor.New(config)
+	var refused *conductor.ConfigError
+	switch {
+	case !errors.As(err, &refused) || flagOf[refused.Field] == "":
+		return err
+	case refused.Err != nil:
+		return program.Usagef("%s: %w", flagOf[refused.Field], refused.Err)
+	default:
+		return program.Usagef("%s is %q: want %s", flagOf[refused.Field], refused.Value, refused.Want)
+	}
 }
 
 // positive returns a usage error for a value of 0 or less.
@@ -172,13 +187,13 @@ func (o *options) parseExpected() error {
 	o.expected = conductor.ExpectedTimes{}
 	for _, value := range o.expectedTimes {
 		word, text, _ := strings.Cut(value, "=")
-		s, _ := states.Parse(word) // NoState if it is unknown, which is refused
+		s, unknown := states.Parse(word)
 		limit, err := time.ParseDuration(text)
-		if err != nil {
+		switch {
+		case err != nil:
 			return program.Usagef("-expected-time is %q: want STATE=DURATION with a duration such as 90m or 24h", value)
-		}
-		if err := conductor.CheckExpectedTime(o.series.Table(), s, limit); err != nil {
-			return program.Usagef("-expected-time is %q: %v", value, err)
+		case unknown != nil:
+			return program.Usagef("-expected-time is %q: %w", value, unknown)
 		}
 		o.expected[s] = limit
 	}

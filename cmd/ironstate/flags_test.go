@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
@@ -140,7 +141,7 @@ func TestTheFlagsOfInspectionsAreParsed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"parse-lldp", "cpus"}, o.agents.hooks)
 	_, err = parse([]string{"-inspection-hooks", "parse-lldp,ports"}, io.Discard)
-	require.ErrorContains(t, err, `-inspection-hooks has "ports": want hooks that 2026.2 has besides its default ones: `+
+	require.ErrorContains(t, err, `-inspection-hooks is "ports": want hooks that 2026.2 has besides its default ones: `+
 		"accelerators, cpus, local-link-connection, parse-lldp")
 	_, err = parse([]string{"-series", "2023.1", "-inspection-hooks", "parse-lldp"}, io.Discard)
 	require.ErrorContains(t, err, "2023.1 has besides its default ones: none")
@@ -156,12 +157,17 @@ func TestTheLimitsByGroupAreParsed(t *testing.T) {
 	require.ErrorContains(t, err, "-limits-by-group is given: 2025.2 counts the nodes of all conductor groups")
 }
 
-func TestTheDefaultGroupIsParsed(t *testing.T) {
+func TestTheConductorGroupsAreParsed(t *testing.T) {
 	o, err := parse([]string{"-default-group", "Rack-1"}, io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, "Rack-1", o.defaultGroup)
 	_, err = parse([]string{"-default-group", "rack-1", "-series", "2023.2"}, io.Discard)
 	require.ErrorContains(t, err, "2023.2 has no default of new nodes")
+	for _, name := range []string{"-group", "-default-group"} {
+		_, err = parse([]string{name, "rack 1"}, io.Discard)
+		require.EqualError(t, err, name+` is "rack 1": want up to 255 letters, digits, hyphens, dots and underscores`)
+		require.ErrorIs(t, err, program.ErrUsage)
+	}
 }
 
 func TestTheExpectedTimesAreParsed(t *testing.T) {
@@ -175,11 +181,11 @@ func TestTheExpectedTimesAreParsed(t *testing.T) {
 		"":                 `-expected-time is "": want STATE=DURATION with a duration such as 90m or 24h`,
 		"clean wait":       `-expected-time is "clean wait": want STATE=DURATION with a duration such as 90m or 24h`,
 		"clean wait=long":  `want STATE=DURATION with a duration such as 90m or 24h`,
-		"clean wait=-1h":   `-expected-time is "clean wait=-1h": the time -1h0m0s is negative: want 0 or more`,
-		"available=1h":     `-expected-time is "available=1h": no working or waiting state of 2026.2, ` + all,
-		"deploy failed=1h": `-expected-time is "deploy failed=1h": no working or waiting state of 2026.2, ` + all,
-		"clean hold=1h":    `-expected-time is "clean hold=1h": no working or waiting state of 2026.2, ` + all,
-		"busy=1h":          `-expected-time is "busy=1h": no working or waiting state of 2026.2, ` + all,
+		"clean wait=-1h":   `-expected-time: the time -1h0m0s of "clean wait" is negative: want 0 or more`,
+		"available=1h":     `-expected-time: "available" is no working or waiting state of 2026.2, ` + all,
+		"deploy failed=1h": `-expected-time: "deploy failed" is no working or waiting state of 2026.2, ` + all,
+		"clean hold=1h":    `-expected-time: "clean hold" is no working or waiting state of 2026.2, ` + all,
+		"busy=1h":          `-expected-time is "busy=1h": unknown state "busy"; known: `,
 	} {
 		_, err := parse([]string{"-expected-time", value}, io.Discard)
 		require.ErrorContains(t, err, want, value)
