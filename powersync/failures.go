@@ -10,20 +10,21 @@ import (
 	"time"
 )
 
-// failures holds the nodes whose last attempts failed. They are few.
-type failures struct {
+// failingNodes holds the nodes whose last attempts failed. They are few.
+type failingNodes struct {
 	first, most time.Duration // of the backoff; first is 0 for none
 
 	mu    sync.Mutex
-	nodes map[string]failure
+	nodes map[string]failingNode
 }
 
-type failure struct {
+// failingNode has the failures of a node, and how long rounds skip it.
+type failingNode struct {
 	Failures
 	until time.Time // when the backoff ends
 }
 
-func (f *failures) of(id string) failure {
+func (f *failingNodes) of(id string) failingNode {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.nodes[id]
@@ -31,8 +32,8 @@ func (f *failures) of(id string) failure {
 
 // keep keeps what an action leaves for the next round. The failures of a success are
 // not kept.
-func (f *failures) keep(a Action) {
-	now := failure{Failures: a.Failures}
+func (f *failingNodes) keep(a Action) {
+	now := failingNode{Failures: a.Failures}
 	if f.first > 0 {
 		now.until = time.Now().Add(backoff(f.first, f.most, now.Count))
 	}
@@ -43,13 +44,13 @@ func (f *failures) keep(a Action) {
 		return
 	}
 	if f.nodes == nil {
-		f.nodes = make(map[string]failure)
+		f.nodes = make(map[string]failingNode)
 	}
 	f.nodes[a.ID] = now
 }
 
 // noteError records the last error that was stored for a node's last failure.
-func (f *failures) noteError(id, text string) {
+func (f *failingNodes) noteError(id, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if now, ok := f.nodes[id]; ok {
@@ -58,20 +59,20 @@ func (f *failures) noteError(id, text string) {
 	}
 }
 
-func (f *failures) forget(id string) {
+func (f *failingNodes) forget(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.nodes, id)
 }
 
-func (f *failures) len() int {
+func (f *failingNodes) len() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.nodes)
 }
 
 // byCount returns the nodes, those with the most failures first.
-func (f *failures) byCount() []string {
+func (f *failingNodes) byCount() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	ids := make([]string, 0, len(f.nodes))

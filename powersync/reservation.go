@@ -42,7 +42,7 @@ type reservations struct {
 	name       string // the reservation in the records
 	store      *boundedStore
 	reporter   *reporter
-	failures   *failures // of sync rounds
+	failures   *failingNodes // of sync rounds
 	settleTime time.Duration
 
 	mu    sync.Mutex

@@ -54,7 +54,7 @@ type pool struct {
 	s        *Syncer
 	kind     kind
 	ctx      context.Context
-	failures *failures
+	failures *failingNodes
 	handle   handle
 	queue    chan string
 	started  int // number of workers
@@ -64,7 +64,7 @@ type pool struct {
 	counts map[Outcome]int
 }
 
-func (s *Syncer) newPool(ctx context.Context, kind kind, f *failures, handle handle) *pool {
+func (s *Syncer) newPool(ctx context.Context, kind kind, f *failingNodes, handle handle) *pool {
 	// Workers need not wait for the goroutine that fills the queue.
 	queue := make(chan string, min(s.config.Workers, 1024))
 	return &pool{s: s, kind: kind, ctx: ctx, failures: f, handle: handle, queue: queue, counts: make(map[Outcome]int)}

@@ -24,8 +24,8 @@ type Syncer struct {
 	lists            *calls // by purpose
 	reporter         reporter
 	counters         counters
-	syncFailures     failures
-	recoveryFailures failures
+	syncFailures     failingNodes
+	recoveryFailures failingNodes
 	limit            forceLimit
 	syncing          atomic.Bool
 	recovering       atomic.Bool
@@ -45,8 +45,8 @@ func New(c Config) (*Syncer, error) {
 		log: c.Logger, event: c.OnEvent, report: c.OnReport, timeout: min(maxCallbackTime, c.Timeout/8), counters: &s.counters,
 		onEvent: callback{name: "OnEvent"}, onReport: callback{name: "OnReport"}, logger: callback{name: "Logger"},
 	}
-	s.syncFailures = failures{first: c.Backoff, most: c.MaxBackoff}
-	s.recoveryFailures = failures{first: c.Backoff, most: c.MaxBackoff}
+	s.syncFailures = failingNodes{first: c.Backoff, most: c.MaxBackoff}
+	s.recoveryFailures = failingNodes{first: c.Backoff, most: c.MaxBackoff}
 	s.fleet = fleet{
 		boundedStore: boundedStore{Store: c.Store, calls: newCalls(c.Timeout, grace)},
 		config:       &s.config, limit: &s.limit,
