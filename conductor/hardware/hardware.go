@@ -129,8 +129,8 @@ func (c Config) withDefaults() (Config, error) {
 
 // Type is a hardware type that is composed of interfaces: a [conductor.Hardware] that implements the optional
 // interfaces of package conductor, too, where the interfaces that a node has chosen have the function. Make it with
-// [New], [NewRedfish] or [NewIPMI], and Close it. It is safe for concurrent use. A nil or zero Type has no interfaces
-// and no steps, and its other methods return a [*conductor.ConfigError]. A nil node is an error.
+// [New], [NewRedfish], [NewIPMI] or [NewBMCLib], and Close it. It is safe for concurrent use. A nil or zero Type has
+// no interfaces and no steps, and its other methods return a [*conductor.ConfigError]. A nil node is an error.
 //
 // An error about a node's record is a [*conductor.Error] that matches [conductor.Invalid] or
 // [conductor.Unsupported]. An error of a BMC wraps a [*verify.Error]. No error contains a
