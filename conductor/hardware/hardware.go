@@ -3,6 +3,7 @@
 package hardware
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,14 +86,15 @@ type BootFiles struct{ Kernel, Ramdisk, Bootloader string }
 const defaultSessions = 1000
 
 func (c Config) withDefaults() (Config, error) {
+	invalid := func(field string, value any, want string) error {
+		return &conductor.ConfigError{Package: "hardware", Field: field, Value: value, Want: want}
+	}
 	for field, value := range map[string]time.Duration{"Timeout": c.Timeout, "Pause": c.Pause, "MediaTimeout": c.MediaTimeout} {
 		if value < 0 {
-			return c, &conductor.ConfigError{Package: "hardware", Field: field, Value: value, Want: "0 or more"}
+			return c, invalid(field, value, "0 or more")
 		}
 	}
-	if c.MediaTimeout == 0 {
-		c.MediaTimeout = time.Minute
-	}
+	c.MediaTimeout = cmp.Or(c.MediaTimeout, time.Minute)
 	if c.KernelParameters == "" {
 		c.KernelParameters = "nofb vga=normal"
 		if c.Series != states.NoSeries && c.Series < states.Bobcat {
@@ -104,15 +106,11 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	for architecture, files := range c.ByArchitecture {
 		if (files.Kernel == "") != (files.Ramdisk == "") {
-			return c, &conductor.ConfigError{
-				Package: "hardware", Field: "ByArchitecture", Value: architecture, Want: "both a kernel and a ramdisk, or neither",
-			}
+			return c, invalid("ByArchitecture", architecture, "both a kernel and a ramdisk, or neither")
 		}
 	}
 	if !slices.Contains([]string{"", "http", "local"}, c.ImageDownloadSource) {
-		return c, &conductor.ConfigError{
-			Package: "hardware", Field: "ImageDownloadSource", Value: c.ImageDownloadSource, Want: `"http" or "local"`,
-		}
+		return c, invalid("ImageDownloadSource", c.ImageDownloadSource, `"http" or "local"`)
 	}
 	if c.Client == nil {
 		var err error
@@ -120,10 +118,7 @@ func (c Config) withDefaults() (Config, error) {
 			return c, err
 		}
 	}
-	if c.Sessions == 0 {
-		c.Sessions = defaultSessions
-	}
-	c.Sessions = max(c.Sessions, 0)
+	c.Sessions = max(cmp.Or(c.Sessions, defaultSessions), 0)
 	return c, nil
 }
 
