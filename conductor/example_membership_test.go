@@ -46,6 +46,16 @@ func (l *localMembership) Holds(id string) bool {
 
 func (l *localMembership) Alive(_ context.Context, id string) (bool, error) { return l.Holds(id), nil }
 
+func (l *localMembership) Drain(_ context.Context, id string) error {
+	l.change(func(all []conductor.Member) []conductor.Member {
+		for i := range all {
+			all[i].Draining = all[i].Draining || all[i].ID == id
+		}
+		return all
+	})
+	return nil
+}
+
 func (l *localMembership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {
 		taken := false
@@ -101,4 +111,19 @@ func ExampleMembership() {
 	// alpha [fake-hardware]
 	// beta [fake-hardware]
 	// alpha [fake-hardware]
+}
+
+// A conductor that stops tells the others first, so that they take over its nodes while it ends its work.
+func ExampleDrainer() {
+	var membership conductor.Drainer = newLocalMembership()
+	for members := range membership.(conductor.Membership).Join(context.Background(), conductor.Member{ID: "1", Hostname: "alpha"}) {
+		fmt.Println(members[0].Hostname, members[0].Draining)
+		if members[0].Draining {
+			break
+		}
+		_ = membership.Drain(context.Background(), "1")
+	}
+	// Output:
+	// alpha false
+	// alpha true
 }
