@@ -71,7 +71,7 @@ func TestAMachineIsDeployedOverIPMIWhateverItsBMCDoesForTheMoment(t *testing.T) 
 				if !waits(effect) {
 					server.AddFault(bmctest.IPMIFault{Times: 1, Do: effect})
 				}
-				n = s.softPower(n, states.PowerSoftOff)
+				s.softPower(n, states.PowerSoftOff)
 				require.Equal(t, "off", m.power())
 			})
 		})
@@ -79,13 +79,12 @@ func TestAMachineIsDeployedOverIPMIWhateverItsBMCDoesForTheMoment(t *testing.T) 
 }
 
 // softPower requests a power state that takes effect by the operating system, and waits until the request has ended.
-func (s *site) softPower(n *conductor.Node, power states.Power) *conductor.Node {
+func (s *site) softPower(n *conductor.Node, power states.Power) {
 	s.t.Helper()
 	require.NoError(s.t, s.SetPower(s.t.Context(), n.UUID, power, 0))
 	n = s.await(n, func(now *conductor.Node) bool { return now.TargetPower == states.NoPower && now.Reservation == "" })
 	require.Equal(s.t, power.Target(), n.Power, n.LastError)
 	require.Empty(s.t, n.LastError)
-	return n
 }
 
 // The fault is on the second request, which is the one for power on.
