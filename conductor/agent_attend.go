@@ -31,9 +31,9 @@ func (b *rulebook) attends(n *Node) bool {
 	return err == nil && agentBooter(hardware, n, n.ProvisionState.Work()) != nil
 }
 
-// attend asks the agent of a node that has sent a heartbeat, and stores what follows from the answer, in a goroutine of
-// its own. Work that continues is done at once if this conductor owns the node. It does nothing while a process works
-// on the node; the next heartbeat comes soon.
+// attend handles the heartbeat of a node's agent in a goroutine of its own: it reserves the node, asks the agent for
+// its commands and stores the result. If the work continues and this conductor owns the node, the goroutine does the
+// work. attend does nothing while a process works on the node; the next heartbeat comes soon.
 func (e *engine) attend(id string) {
 	s, err := e.sessions.current()
 	if err != nil || !e.pool.tryTakeSpare(id) {
@@ -54,7 +54,7 @@ func (e *engine) attend(id string) {
 	})
 }
 
-// attendReserved asks the agent of a node that is reserved for it, and stores what follows from the answer.
+// attendReserved is attend for a node that this process has reserved.
 func (e *engine) attendReserved(s *session, t *Task) {
 	change, failure := boundedcall.Do(s.ctx, stepGrace, t.heard)
 	if failure != nil && s.ctx.Err() != nil {

@@ -5,7 +5,9 @@ package conductor
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"os"
 	"regexp"
@@ -247,12 +249,12 @@ func (c *Config) check() error {
 	if len(c.Hardware) == 0 {
 		return invalid("Hardware", nil, "at least one hardware type")
 	}
-	for name, hardware := range c.Hardware {
+	for name, hardware := range sorted(c.Hardware) {
 		if name == "" || hardware == nil {
 			return invalid("Hardware", fmt.Sprintf("%T with the name %q", hardware, name), "hardware types with names, none of them nil")
 		}
 	}
-	for field, group := range map[string]string{"Group": c.Group, "DefaultGroup": c.DefaultGroup} {
+	for field, group := range sorted(map[string]string{"Group": c.Group, "DefaultGroup": c.DefaultGroup}) {
 		if !groupForm.MatchString(group) {
 			return invalid(field, group, "up to 255 letters, digits, hyphens, dots and underscores")
 		}
@@ -284,20 +286,20 @@ func (c *Config) check() error {
 	if c.ReservedWorkers > 50 {
 		return invalid("ReservedWorkers", c.ReservedWorkers, "a percentage up to 50")
 	}
-	for field, value := range map[string]int{
+	for field, value := range sorted(map[string]int{
 		"MaxDeploying": c.MaxDeploying, "MaxCleaning": c.MaxCleaning, "Workers": c.Workers, "MaxHistory": c.MaxHistory,
 		"MaxTransitions": c.MaxTransitions, "Agent.Attempts": c.Agent.Attempts, "Agent.Polls": c.Agent.Polls,
 		"Agent.MaxAnswer": int(min(c.Agent.MaxAnswer, 0)),
-	} {
+	}) {
 		if value < 0 {
 			return invalid(field, value, "0 or more")
 		}
 	}
-	for field, value := range map[string]time.Duration{
+	for field, value := range sorted(map[string]time.Duration{
 		"LockedInterval": c.LockedInterval, "CheckInterval": c.CheckInterval, "VerifyTimeout": c.VerifyTimeout,
 		"FastTrackTimeout": c.FastTrackTimeout, "ShutdownTimeout": c.ShutdownTimeout, "MinHistoryAge": c.MinHistoryAge,
 		"Agent.Timeout": c.Agent.Timeout, "Agent.PollInterval": c.Agent.PollInterval,
-	} {
+	}) {
 		if value < 0 {
 			return invalid(field, value, "0 or more")
 		}
@@ -306,6 +308,18 @@ func (c *Config) check() error {
 		return &ConfigError{Package: "conductor", Field: "ExpectedTimes", Err: err}
 	}
 	return nil
+}
+
+// sorted yields the entries of a map by their keys, so that of several errors it is always the same one that is
+// returned.
+func sorted[V any](m map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			if !yield(key, m[key]) {
+				return
+			}
+		}
+	}
 }
 
 // groupForm matches the conductor groups of conductors.

@@ -89,6 +89,18 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 	}
 }
 
+func TestOfSeveralErrorsInAConfigTheSameIsReturnedEachTime(t *testing.T) {
+	for range 50 {
+		_, err := conductor.New(conductor.Config{
+			Store: &conductor.Memory{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
+			Workers: -1, MaxHistory: -1, MaxCleaning: -1,
+		})
+		var refused *conductor.ConfigError
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, "MaxCleaning", refused.Field)
+	}
+}
+
 func TestAConductorHasTheNameOfItsHost(t *testing.T) {
 	host, err := os.Hostname()
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,8 +33,8 @@ func (e ExpectedTimes) check(t *states.Table) error {
 			allowed = append(allowed, s.String())
 		}
 	}
-	for s, limit := range e {
-		switch {
+	for _, s := range slices.Sorted(maps.Keys(e)) {
+		switch limit := e[s]; {
 		case !hasExpectedTime(t, s):
 			return fmt.Errorf("%q is no working or waiting state of %v, which are %s", s, t.Series(), strings.Join(allowed, ", "))
 		case limit < 0:

@@ -169,7 +169,7 @@ func TestAnInspectionLeavesPXEEnabledAsItIsIfConfigured(t *testing.T) {
 			require.Equal(t, !keep, *ports[off].PXEEnabled)
 			require.Equal(t, "ff:00", ports[on].Extra["client-id"])
 		})
-		synctest.Test(t, func(t *testing.T) { // by the BMC, which does not know what the machine has booted from
+		synctest.Test(t, func(t *testing.T) { // The BMC does not know from which interface the machine has booted.
 			byBMC := outOfBand(states.Latest(), func(ctx context.Context, task *conductor.Task) error {
 				inventory := map[string]any{"interfaces": []any{map[string]any{"name": "eth0", "mac_address": on}}}
 				return task.StoreInspection(ctx, inventory, map[string]any{}, nil, func(*conductor.Node) {})

@@ -133,7 +133,7 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 		if r.ConfigDrive != nil {
 			set(&n.InstanceInfo, "configdrive", r.ConfigDrive)
 		}
-		e.rules.noteInstance(n, event) // what is checked depends on both
+		e.rules.noteInstance(n, event) // the checks below read both
 	}
 	if err := e.permitted(ctx, n, event, r.DeploySteps); err != nil {
 		return e.rules.keepingInstance(Held(err), event)

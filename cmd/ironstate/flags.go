@@ -130,7 +130,7 @@ func (o *options) checkSeries() error {
 		name  string
 		given bool
 		since states.Series
-		older string // what an older series does
+		older string // the end of the error: what the series before do
 	}{
 		{"clean-failed-power-off", o.cleaning.powerOff, states.Bobcat, "leaves machines on"},
 		{"default-group", o.defaultGroup != "", states.Caracal, "has no default of new nodes"},
@@ -150,7 +150,8 @@ var flagOf = map[string]string{
 	"Group": "-group", "DefaultGroup": "-default-group", "InspectionHooks": "-inspection-hooks", "ExpectedTimes": "-expected-time",
 }
 
-// checkConductor returns what a conductor with these flags would refuse, before the store is opened for it.
+// checkConductor returns an error for a flag that only the conductor itself checks. It makes a conductor without the
+// store for that, so that the error comes before the store is opened.
 func (o *options) checkConductor() error {
 	config := o.conductorConfig()
 	config.Store, config.Hardware = &conductor.Memory{}, map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}

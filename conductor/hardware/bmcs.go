@@ -101,7 +101,7 @@ func (b *bmcs) do(n *conductor.Node, f func() error) error {
 	return f()
 }
 
-// ask returns what a method of the driver returns for a node, with its error.
+// ask calls a method of the driver for a node, and returns its result.
 func ask[T any](ctx context.Context, b *bmcs, n *conductor.Node, method func(context.Context, string) (T, error)) (answer T, err error) {
 	err = b.do(n, func() (err error) {
 		answer, err = method(ctx, n.UUID)

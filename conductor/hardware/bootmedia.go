@@ -75,8 +75,9 @@ func checkIDRAC(n *conductor.Node) error {
 	if major, _, _ := strings.Cut(version, "."); !slices.Contains([]string{"3", "4", "5"}, major) {
 		return nil
 	}
-	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf("The redfish-virtual-media boot interface is not suitable for node %s "+
-		"with vendor %s and BMC version %s: an iDRAC 9 needs 6.00.00.00 or later", n.UUID, vendor, version)}
+	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
+		"The redfish-virtual-media boot interface is not suitable for node %s with vendor %s and BMC version %s: "+
+			"an iDRAC 9 needs 6.00.00.00 or later", n.UUID, vendor, version)}
 }
 
 func (b mediaBoot) ServesAgent(n Node) (bool, error) {

@@ -23,7 +23,7 @@ func TestAControlCharacterIsFoundWhereverItIs(t *testing.T) {
 		`{"last_error": "a\u2028b"}`:                                                                            ".last_error",
 		`{"last_error": "a\u0000b"}`:                                                                            ".last_error",
 		`{"properties": {"cpu_arch": "x86_64\t"}}`:                                                              ".properties.cpu_arch",
-		`{"agent": {"steps": {"clean": {"steps": [{"step": "a"}, {"step": "b\b"}]}}}}`:                          ".agent.steps.clean.steps[1].step",
+		`{"agent": {"steps": {"clean": [1, {"step": "b\b"}]}}}`:                                                 ".agent.steps.clean[1].step",
 		`{"inventory": {"cpu\u001b": 1}}`:                                                                       `.inventory."cpu\x1b"`,
 		`{"other": {"agent": {"verify_ca": "a\nb"}}}`:                                                           ".other.agent.verify_ca",
 		`["a", {"b": "\u0007"}]`:                                                                                "[1].b",

@@ -38,8 +38,8 @@ func (m IPMIMessage) String() string { return cmp.Or(ipmiMessages[m], fmt.Sprint
 // opens reports whether the message is one of RMCP+ that opens a session, and no command.
 func (m IPMIMessage) opens() bool { return m >= 0x10000 }
 
-// IPMICode is by what an IPMI BMC refuses a message: a status code of RMCP+ (IPMI 2.0, table 13-15) if it opens a
-// session, or the completion code of a command (table 5-2).
+// IPMICode is the code with which an IPMI BMC refuses a message: the status code of RMCP+ for a message that opens a
+// session (IPMI 2.0, table 13-15), or the completion code of a command (table 5-2).
 type IPMICode byte
 
 // Status codes for OpenSession, RAKP1 and RAKP3.
@@ -118,13 +118,13 @@ func Refused(on IPMIMessage, code IPMICode) IPMIEffect {
 // names have these meanings:
 //
 //	Unanswered(AuthCapabilities)                 a packet is lost before a session is opened
-//	Unanswered(OpenSession)                      so is this; ipmitool says no more than "Unable to establish"
+//	Unanswered(OpenSession)                      the same, a step later; ipmitool only says "Unable to establish"
 //	Unanswered(RAKP1), AnswerLost(RAKP1)         "no response from RAKP 1 message", as of a BMC that is slow
 //	Unanswered(RAKP3), AnswerLost(RAKP3)         "no response from RAKP 3 message"; the BMC may have the session
 //	Refused(OpenSession, InsufficientResources)  there are as many sessions as the BMC has room for
-//	Refused(RAKP1, InsufficientResources)        so it is, by a BMC that notices later
+//	Refused(RAKP1, InsufficientResources)        the same, from a BMC that notices it later
 //	Refused(RAKP1, InvalidSessionID)             the BMC has forgotten the session that it has opened
-//	Refused(RAKP1, InactiveSessionID)            so it is, by other BMCs
+//	Refused(RAKP1, InactiveSessionID)            the same, from other BMCs
 //	Refused(RAKP1, UnauthorizedName)             the BMC has no such user
 //	Refused(SetPrivilege, NodeBusy)              the first command of a session meets a busy BMC
 //	Refused(ChassisStatus, NodeBusy)             "Get Chassis Power Status failed: Node busy"
