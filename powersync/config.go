@@ -65,7 +65,7 @@ type Config struct {
 
 	// CanForce reports whether rounds may set the power of a node; otherwise the
 	// reading is recorded. It is Ironic's supports_power_sync. The rules for calls of
-	// the Driver apply to it. Nil allows it for all nodes.
+	// the Driver apply to it. Nil allows it for all nodes. A Handler asks it, and applies the Policy, by itself.
 	CanForce func(id string) bool
 
 	// The fields below have no counterpart in Ironic; zero disables them.

@@ -16,7 +16,12 @@ const (
 )
 
 // Outcomes has every outcome, in the order of reports.
-var Outcomes = outcomes
+var Outcomes = func() (all []Outcome) {
+	for _, row := range outcomes {
+		all = append(all, row.outcome)
+	}
+	return all
+}()
 
 // ErrAbandoned is matched by the error of a call that does not return.
 var ErrAbandoned = errAbandoned

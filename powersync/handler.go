@@ -43,13 +43,29 @@ var errHandled = &ConfigError{
 }
 
 // fleet is the [Handler] of a Store and a Driver. It also has what a Syncer does besides rounds:
-// reservations and power requests. With another Handler it has no Store and no nodes.
+// reservations and power requests. With another Handler there is none: it is nil.
 type fleet struct {
 	boundedStore
 	config       *Config
 	driver       boundedDriver
 	reservations reservations
 	limit        *forceLimit
+}
+
+// unsaved returns the nodes whose release could not be stored.
+func (f *fleet) unsaved() []string {
+	if f == nil {
+		return nil
+	}
+	return f.reservations.unsaved()
+}
+
+// reserved returns the number of the nodes that are reserved.
+func (f *fleet) reserved() int {
+	if f == nil {
+		return 0
+	}
+	return f.reservations.len()
 }
 
 // skipSync is [SkipSync], except that a reservation in the Syncer's name may be one to reclaim.

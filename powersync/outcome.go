@@ -3,7 +3,7 @@
 package powersync
 
 import (
-	"slices"
+	"log/slog"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/errtext"
@@ -59,27 +59,67 @@ const (
 	SavedLate Outcome = "saved_late" // an outcome that could not be stored earlier is stored now, and the node is released
 )
 
-var (
-	skips = []Outcome{
-		SkippedEnroll, SkippedDeployWait, SkippedCleanWait, SkippedAdoptFail, SkippedMaintenance, SkippedNoPowerFailure,
-		SkippedTarget, SkippedReservation, SkippedConfiguration, SkippedBackoff, SkippedChanged, SkippedDeleted,
-	}
-	// failed has the outcomes that count as failures.
-	failed = []Outcome{ForceFailed, ReadFailed, IntoMaintenance, StoreFailed, PowerNotSet}
-	// outcomes has all, in the order in which reports list them.
-	outcomes = slices.Concat(skips, []Outcome{
-		Equal, Recorded, Corrected, Forced, ForceFailed, ForceLimited, ReadFailed, IntoMaintenance, Recovered, StoreFailed,
-		Interrupted, PowerRequested, PowerSet, PowerNotSet, Reclaimed, SavedLate,
-	})
-)
+// outcomes has what is known of each outcome, in the order in which reports list them.
+var outcomes = []struct {
+	outcome Outcome
+	skipped bool       // the node was skipped
+	failed  bool       // it counts as a failure
+	level   slog.Level // of its line in the log; at level Debug nothing has happened, and there is none
+}{
+	{SkippedEnroll, true, false, slog.LevelDebug},
+	{SkippedDeployWait, true, false, slog.LevelDebug},
+	{SkippedCleanWait, true, false, slog.LevelDebug},
+	{SkippedAdoptFail, true, false, slog.LevelDebug},
+	{SkippedMaintenance, true, false, slog.LevelDebug},
+	{SkippedNoPowerFailure, true, false, slog.LevelDebug},
+	{SkippedTarget, true, false, slog.LevelDebug},
+	{SkippedReservation, true, false, slog.LevelDebug},
+	{SkippedConfiguration, true, false, slog.LevelDebug},
+	{SkippedBackoff, true, false, slog.LevelDebug},
+	{SkippedChanged, true, false, slog.LevelDebug},
+	{SkippedDeleted, true, false, slog.LevelDebug},
+	{Equal, false, false, slog.LevelDebug},
+	{Recorded, false, false, slog.LevelInfo},
+	{Corrected, false, false, slog.LevelInfo},
+	{Forced, false, false, slog.LevelWarn},
+	{ForceFailed, false, true, slog.LevelWarn},
+	{ForceLimited, false, false, slog.LevelWarn},
+	{ReadFailed, false, true, slog.LevelWarn},
+	{IntoMaintenance, false, true, slog.LevelError},
+	{Recovered, false, false, slog.LevelInfo},
+	{StoreFailed, false, true, slog.LevelWarn},
+	{Interrupted, false, false, slog.LevelInfo},
+	{PowerRequested, false, false, slog.LevelInfo},
+	{PowerSet, false, false, slog.LevelInfo},
+	{PowerNotSet, false, true, slog.LevelWarn},
+	{Reclaimed, false, false, slog.LevelWarn},
+	{SavedLate, false, false, slog.LevelInfo},
+}
 
-// sum returns how many nodes had one of the outcomes.
-func sum(nodes map[Outcome]int, of []Outcome) int {
-	n := 0
-	for _, o := range of {
-		n += nodes[o]
+// level returns the level of an outcome's line in the log. That of an unknown outcome, which a [Handler] may return, is
+// Info.
+func (o Outcome) level() slog.Level {
+	for _, row := range outcomes {
+		if row.outcome == o {
+			return row.level
+		}
 	}
-	return n
+	return slog.LevelInfo
+}
+
+// count returns how many nodes have an outcome, how many of them were skipped, and how many have failed.
+func count(nodes map[Outcome]int) (seen, skipped, failed int) {
+	for _, row := range outcomes {
+		n := nodes[row.outcome]
+		seen += n
+		if row.skipped {
+			skipped += n
+		}
+		if row.failed {
+			failed += n
+		}
+	}
+	return seen, skipped, failed
 }
 
 // Event is the outcome of one node, or of one power request, and its details.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,9 +43,9 @@ type Report struct {
 //	sync round: 200 nodes in 1.2s: 3 skipped_enroll, 196 equal, 1 forced
 func (r Report) String() string {
 	var parts []string
-	for _, o := range outcomes {
-		if n := r.Nodes[o]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, o))
+	for _, row := range outcomes {
+		if n := r.Nodes[row.outcome]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, row.outcome))
 		}
 	}
 	line := fmt.Sprintf("%s round: %d nodes in %v", r.kind(), r.Seen, r.Took.Round(time.Millisecond))
@@ -114,8 +113,8 @@ func (c *counters) counts() map[Outcome]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	nodes := make(map[Outcome]int, len(outcomes))
-	for _, o := range outcomes {
-		nodes[o] = c.nodes[o]
+	for _, row := range outcomes {
+		nodes[row.outcome] = c.nodes[row.outcome]
 	}
 	return nodes
 }
@@ -123,10 +122,11 @@ func (c *counters) counts() map[Outcome]int {
 // Stats returns the current counters. It is cheap, and safe to call at any time.
 func (s *Syncer) Stats() Stats {
 	nodes := s.counters.counts()
+	seen, _, failed := count(nodes)
 	return Stats{
 		Nodes:      nodes,
-		Seen:       sum(nodes, outcomes),
-		Failed:     sum(nodes, failed),
+		Seen:       seen,
+		Failed:     failed,
 		Rounds:     int(s.counters.rounds.Load()),
 		Recoveries: int(s.counters.recoveries.Load()),
 		Overruns:   int(s.counters.overruns.Load()),
@@ -135,7 +135,7 @@ func (s *Syncer) Stats() Stats {
 		Abandoned:  int(s.counters.abandoned.Load()),
 		Dropped:    int(s.counters.dropped.Load()),
 		Failing:    s.syncFailures.len(),
-		Reserved:   s.fleet.reservations.len(),
+		Reserved:   s.fleet.reserved(),
 		LastRound:  time.Duration(s.counters.lastRound.Load()),
 	}
 }
@@ -153,17 +153,11 @@ type reporter struct {
 // emit counts an event, and logs and reports it unless nothing has happened.
 func (r *reporter) emit(ctx context.Context, e Event) {
 	r.counters.count(e.Outcome)
-	if (e.Outcome == Equal || slices.Contains(skips, e.Outcome)) && e.ClearedError == "" {
+	level := e.Outcome.level()
+	if level == slog.LevelDebug && e.ClearedError == "" {
 		return
 	}
-	e.Time = time.Now()
-	level := slog.LevelInfo
-	switch {
-	case e.Outcome == IntoMaintenance:
-		level = slog.LevelError
-	case slices.Contains(failed, e.Outcome), e.Outcome == Forced, e.Outcome == ForceLimited, e.Outcome == Reclaimed:
-		level = slog.LevelWarn
-	}
+	e.Time, level = time.Now(), max(level, slog.LevelInfo)
 	attrs := []slog.Attr{
 		slog.String("node", e.ID),
 		slog.String("outcome", string(e.Outcome)),

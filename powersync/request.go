@@ -52,7 +52,7 @@ func (s *Syncer) Set(ctx context.Context, id string, power states.Power, timeout
 func (s *Syncer) Begin(
 	ctx context.Context, id string, power states.Power, timeout time.Duration,
 ) (finish func(context.Context) error, err error) {
-	if s.config.Store == nil {
+	if s.fleet == nil {
 		return nil, errHandled
 	}
 	before, err := s.fleet.take(ctx, id, power)

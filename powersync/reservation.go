@@ -203,7 +203,7 @@ func (rs *reservations) retryRelease(ctx context.Context, id string) error {
 // Source: clear_node_reservations_for_conductor and
 // clear_node_target_power_state in ironic/db/api.py.
 func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
-	if s.config.Store == nil {
+	if s.fleet == nil {
 		return 0, errHandled
 	}
 	n := 0

@@ -20,7 +20,7 @@ const maxReloads = 4
 // those with the most failures, then the others.
 func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 	p := s.newPool(ctx, syncRound, &s.syncFailures, s.handler.Sync)
-	first := append(s.fleet.reservations.unsaved(), s.syncFailures.byCount()...)
+	first := append(s.fleet.unsaved(), s.syncFailures.byCount()...)
 	queued := make(map[string]struct{}, len(first))
 	for _, id := range first {
 		if _, twice := queued[id]; twice {

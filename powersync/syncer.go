@@ -20,7 +20,7 @@ type Syncer struct {
 	config           Config
 	handler          Handler // Config.Handler, or the fleet
 	skipSync         func(Record) Outcome
-	fleet            fleet
+	fleet            *fleet // nil with a Config.Handler
 	lists            *calls // by purpose
 	reporter         reporter
 	counters         counters
@@ -47,19 +47,20 @@ func New(c Config) (*Syncer, error) {
 	}
 	s.syncFailures = failingNodes{first: c.Backoff, most: c.MaxBackoff}
 	s.recoveryFailures = failingNodes{first: c.Backoff, most: c.MaxBackoff}
-	s.fleet = fleet{
+	if c.Handler != nil {
+		s.handler, s.skipSync = c.Handler, SkipSync
+		return s, nil
+	}
+	s.fleet = &fleet{
 		boundedStore: boundedStore{Store: c.Store, calls: newCalls(c.Timeout, grace)},
 		config:       &s.config, limit: &s.limit,
 		driver: boundedDriver{driver: c.Driver, canForce: c.CanForce, calls: newCalls(c.Timeout, grace), counters: &s.counters},
-		reservations: reservations{
-			name: c.Name, store: &s.fleet.boundedStore, reporter: &s.reporter, failures: &s.syncFailures,
-			settleTime: min(maxSettleTime, c.Timeout/4),
-		},
 	}
-	s.handler, s.skipSync = &s.fleet, s.fleet.skipSync
-	if c.Handler != nil {
-		s.handler, s.skipSync = c.Handler, SkipSync
+	s.fleet.reservations = reservations{
+		name: c.Name, store: &s.fleet.boundedStore, reporter: &s.reporter, failures: &s.syncFailures,
+		settleTime: min(maxSettleTime, c.Timeout/4),
 	}
+	s.handler, s.skipSync = s.fleet, s.fleet.skipSync
 	return s, nil
 }
 
@@ -103,7 +104,7 @@ func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {
 	report.Start = time.Now()
 	var err error
 	report.Nodes, err = do(ctx)
-	report.Seen, report.Skipped, report.Failed = sum(report.Nodes, outcomes), sum(report.Nodes, skips), sum(report.Nodes, failed)
+	report.Seen, report.Skipped, report.Failed = count(report.Nodes)
 	report.Took = time.Since(report.Start)
 	report.Overran = interval > 0 && report.Took > interval
 	s.reporter.round(ctx, report, interval, err)
@@ -126,7 +127,7 @@ func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {
 // to [Config.OnReport]; they do not end Run.
 func (s *Syncer) Run(ctx context.Context) error {
 	var others sync.WaitGroup
-	if s.config.Store != nil {
+	if s.fleet != nil {
 		if n, err := s.Reclaim(ctx); n > 0 || err != nil {
 			s.reporter.write(ctx, slog.LevelWarn, "old reservations dropped",
 				slog.Int("nodes", n), slog.Any("error", err))
