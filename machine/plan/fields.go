@@ -80,48 +80,67 @@ func (q *query) obstacle(e states.Event) string {
 // comes before an instance, which a tear-down removes.
 func (q *query) keepsRecord() (admission.Reason, string) {
 	rules, fields := q.admission()
-	withInstance := fields
-	fields.Associated = false
-	for _, f := range [...]admission.NodeFields{fields, withInstance} {
-		refusal, refused := rules.Delete(f).(*admission.Refusal)
-		if refused && refusal.Reason != admission.WrongState {
-			return refusal.Reason, refusal.Field
-		}
+	alone := fields
+	alone.Associated = false
+	refusal, refused := rules.Delete(alone).(*admission.Refusal)
+	if !refused || refusal.Reason == admission.WrongState {
+		refusal, refused = rules.Delete(fields).(*admission.Refusal)
 	}
-	return 0, ""
+	if !refused || refusal.Reason == admission.WrongState {
+		return 0, ""
+	}
+	return refusal.Reason, refusal.Field
 }
 
 // applyFields corrects an answer that depends on the state alone.
 func (q *query) applyFields() {
-	fields := &q.desired.Fields
-	if q.desired.Goal == Deletable {
-		switch reason, field := q.keepsRecord(); {
-		case field == "" && fields.Maintenance:
-			q.replace(Done, noReason, "")
-			return
-		case field == "":
-		case reason == admission.IsProtected && q.step.Action != Wait, reason == admission.Associated && q.step.Action == Done:
-			q.replace(Blocked, Refused, field)
-			return
-		}
-	}
 	switch {
+	case q.desired.Goal == Deletable && q.applyDeletion():
 	case q.step.Action == Send:
-		field := q.obstacle(q.route.event)
-		if field == "" {
-			return
-		}
-		action, verb, with := Blocked, q.step.Verb, q.step.With
-		if field == faultField || field == reservationField { // which Ironic itself changes
-			action = Wait
-		}
-		q.replace(action, Refused, field)
-		q.step.Verb, q.step.With = verb, with
-	case q.step.Action == Wait && q.state == states.Deleting && fields.Retired && !fields.NoAutomatedClean:
-		manageable := q.byAPI[q.desired.Version].route(q.desired.Goal, q.desired.Policy.MayDestroy, position(states.Manageable))
-		if manageable.left != noRoute {
-			q.step.Until, q.step.Left = states.Manageable, int(manageable.left)
-		}
+		q.applyRefusal()
+	case q.step.Action == Wait && q.state == states.Deleting:
+		q.applyRetirement()
+	}
+}
+
+// applyDeletion corrects an answer to the goal Deletable by the fields that permit or refuse a deletion of the record
+// in any state. It reports whether there is one.
+func (q *query) applyDeletion() bool {
+	reason, field := q.keepsRecord()
+	switch {
+	case field == "" && q.desired.Fields.Maintenance:
+		q.replace(Done, noReason, "")
+	case reason == admission.IsProtected && q.step.Action != Wait, reason == admission.Associated && q.step.Action == Done:
+		q.replace(Blocked, Refused, field)
+	default:
+		return false
+	}
+	return true
+}
+
+// applyRefusal corrects an answer to send a request that a field makes Ironic refuse.
+func (q *query) applyRefusal() {
+	field := q.obstacle(q.route.event)
+	if field == "" {
+		return
+	}
+	action, verb, with := Blocked, q.step.Verb, q.step.With
+	if field == faultField || field == reservationField { // which Ironic itself changes
+		action = Wait
+	}
+	q.replace(action, Refused, field)
+	q.step.Verb, q.step.With = verb, with
+}
+
+// applyRetirement corrects an answer to wait for a tear-down: the cleaning of a retired node, which follows, ends in
+// manageable.
+func (q *query) applyRetirement() {
+	if !q.desired.Fields.Retired || q.desired.Fields.NoAutomatedClean {
+		return
+	}
+	manageable := q.byAPI[q.desired.Version].route(q.desired.Goal, q.desired.Policy.MayDestroy, position(states.Manageable))
+	if manageable.left != noPath {
+		q.step.Until, q.step.Left = states.Manageable, int(manageable.left)
 	}
 }
 

@@ -122,6 +122,8 @@ type goalRow struct {
 	// in has the states in which the goal is reached. It is empty for Deletable, whose states depend on
 	// the table.
 	in states.Set
+	// deployed says that a node has a workload in the goal.
+	deployed bool
 	// startedBy has the events that start the goal's work, the preferred first.
 	startedBy []states.Event
 	// After the request for the work, the node is in one of during until the work has
@@ -138,9 +140,9 @@ var goalRows = map[Goal]*goalRow{
 	enrolled:   {in: states.SetOf(states.Enroll)},
 	manageable: {in: states.SetOf(states.Manageable)},
 	available:  {in: states.SetOf(states.Available)},
-	active:     {in: states.SetOf(states.Active)},
+	active:     {in: states.SetOf(states.Active), deployed: true},
 	adopted:    {in: states.SetOf(states.Active)},
-	rescued:    {in: states.SetOf(states.Rescue)},
+	rescued:    {in: states.SetOf(states.Rescue), deployed: true},
 	errored:    {in: states.SetOf(states.Error)},
 	Deletable:  {},
 	inspected: {
@@ -156,12 +158,14 @@ var goalRows = map[Goal]*goalRow{
 		failed:    states.WorkClean.Failed(),
 	},
 	rebuilt: {
+		deployed:  true,
 		startedBy: []states.Event{states.EventRebuild, states.EventDeploy},
 		during:    states.WorkDeploy.InProgress(),
 		ends:      states.SetOf(states.Active),
 		failed:    states.WorkDeploy.Failed(),
 	},
 	serviced: {
+		deployed:  true,
 		startedBy: []states.Event{states.EventService},
 		during:    states.WorkService.InProgress(),
 		ends:      states.SetOf(states.Active),

@@ -73,7 +73,7 @@ func Route(t *states.Table, n machine.Node, w Desired) (iter.Seq2[machine.Node, 
 				}
 				n = next
 			case step.Action == Wait && step.Reason == "":
-				n = Succeed(t, n)
+				n = succeed(t, n, w.Fields)
 			default:
 				return
 			}
@@ -95,6 +95,20 @@ func Succeed(t *states.Table, n machine.Node) machine.Node {
 		}
 	}
 	return n
+}
+
+// succeed is Succeed for a node whose fields decide where its cleaning ends, or that there is none after a tear-down.
+func succeed(t *states.Table, n machine.Node, f NodeFields) machine.Node {
+	if f.Retired && n.State == states.Cleaning {
+		if next, err := n.Report(t, states.EventManage, ""); err == nil { // the series has retired nodes
+			return next
+		}
+	}
+	next := Succeed(t, n)
+	if f.NoAutomatedClean && n.State == states.Deleting {
+		return Succeed(t, next)
+	}
+	return next
 }
 
 // normalize returns the node and the goal as [Next] reads them: with a version of the series, a state, and a target
@@ -150,12 +164,11 @@ func (q *query) followUp() {
 		q.step.Progress.stage = open
 		q.answer()
 	case !q.row.during.Has(q.state):
-		q.route = route{}
-		q.block(Overtaken, q.row.failed.Work())
+		q.block(Overtaken, q.row.failed.Work(), states.NoEvent)
 	case q.idle(q.state):
 		q.answer()
 	default:
-		q.route = route{}
+		q.route = route{} // no request ends the work that was asked for
 		q.answerAtWork()
 	}
 }
@@ -167,8 +180,8 @@ func (q *query) answer() {
 		q.answerAtWork()
 	case q.route.left == 0:
 		q.done()
-	case q.route.left == noRoute:
-		q.block(q.missing(), states.NoWork)
+	case q.route.left == noPath:
+		q.blockByPolicy()
 	default:
 		q.send(q.route.left)
 	}
@@ -181,11 +194,10 @@ func (q *query) answerAtWork() {
 	case q.route.event != states.NoEvent && q.desired.Policy.MayAbort && q.mayTry(work):
 		q.step.Progress.tried[work]++
 		q.send(1 + q.route.ended)
-	case q.route.left == noRoute:
-		q.block(q.missing(), states.NoWork)
+	case q.route.left == noPath:
+		q.blockByPolicy()
 	case q.phases[q.state] == states.PhaseHold:
-		q.route = route{event: states.EventUnhold}
-		q.block(NeedsUnhold, work)
+		q.block(NeedsUnhold, work, states.EventUnhold)
 	default:
 		q.step.Action = Wait
 		q.step.Work = work
@@ -202,7 +214,7 @@ func (q *query) send(left uint8) {
 	if work := q.route.redoes; work != states.NoWork && !q.skips(work) {
 		progress.tried[work] = max(1, progress.tried[work])
 		if !q.mayTry(work) {
-			q.block(NeedsRetry, work)
+			q.block(NeedsRetry, work, q.route.event)
 			return
 		}
 	}
@@ -212,7 +224,7 @@ func (q *query) send(left uint8) {
 	}
 	if work != states.NoWork {
 		if !q.mayTry(work) {
-			q.block(NeedsRetry, work)
+			q.block(NeedsRetry, work, q.route.event)
 			return
 		}
 		progress.tried[work]++
@@ -248,17 +260,17 @@ func (q *query) done() {
 	}
 }
 
-// block answers with the reason for which the route is not followed.
-func (q *query) block(reason Reason, w states.Work) {
+// block answers with the reason for which the request for an event is not sent.
+func (q *query) block(reason Reason, w states.Work, e states.Event) {
 	q.step.Action = Blocked
 	q.step.Reason = reason
 	q.step.Work = w
-	q.name(q.route.event)
+	q.name(e)
 }
 
-// missing returns why there is no permitted route. It sets the route to the one of
-// a higher version or a wider policy, if there is one.
-func (q *query) missing() Reason {
+// blockByPolicy answers that there is no permitted route, with the request of a route of a higher version or a wider
+// policy, if there is one.
+func (q *query) blockByPolicy() {
 	destroys := q.desired.Policy.MayDestroy
 	for _, other := range [...]struct {
 		reason   Reason
@@ -269,12 +281,12 @@ func (q *query) missing() Reason {
 		{NeedsDestroy, q.desired.Version, true},
 		{NeedsDestroy, q.highest, true},
 	} {
-		if r := q.routeAt(other.version, other.destroys); r.left != noRoute {
-			q.route = r
-			return other.reason
+		if r := q.routeAt(other.version, other.destroys); r.left != noPath {
+			q.block(other.reason, states.NoWork, r.event)
+			return
 		}
 	}
-	return NoRoute
+	q.block(NoRoute, states.NoWork, q.route.event)
 }
 
 // skips reports whether Ironic skips a kind of work: automated cleaning that is

@@ -19,12 +19,12 @@ type route struct {
 	event  states.Event // NoEvent if there is nothing to request
 	starts states.Work  // the work that the event starts
 	redoes states.Work  // the work that has failed in the position and that the path repeats
-	left   uint8        // the number of requests to the goal, after the work in progress has succeeded; noRoute if there is no path
+	left   uint8        // the number of requests to the goal, after the work in progress has succeeded; noPath if there is no path
 	ended  uint8        // the number of requests to the goal after event has ended the work in progress
 }
 
 const (
-	noRoute = 255
+	noPath  = 255
 	longest = 16 // no route has more requests
 )
 
@@ -57,7 +57,7 @@ func (x *index) plan(g Goal, requests []request) *[2]routes {
 	})
 	p := planner{index: x, routes: &both[0], goal: g, row: row, requests: requests}
 	for at := range p.routes {
-		p.routes[at].left = noRoute
+		p.routes[at].left = noPath
 	}
 	for s := range x.table.States().All() {
 		if x.idle(s) && (row.in.Has(s) || g == Deletable && x.table.CanDelete(s, false)) {
@@ -79,13 +79,13 @@ func (p *planner) planIdle() {
 	for left := uint8(1); left <= longest; left++ {
 		for _, r := range p.requests {
 			here := &p.routes[r.from]
-			if p.idle(r.from) && here.left == noRoute && p.length(r) == left && p.permits(r) {
-				*here = route{event: r.event, starts: p.started(r), left: left}
+			if p.idle(r.from) && here.left == noPath && p.length(r) == left && p.permits(r) {
+				*here = route{event: r.event, starts: p.workOf(r), left: left}
 			}
 		}
 	}
 	for s := range p.table.States().All() {
-		if p.phases[s] == states.PhaseFailed && p.starts(s, s.Work()) {
+		if p.phases[s] == states.PhaseFailed && p.startsOnRoute(s, s.Work()) {
 			p.routes[s].redoes = s.Work()
 		}
 	}
@@ -96,10 +96,10 @@ func (p *planner) length(r request) uint8 {
 	if slices.Contains(p.row.startedBy, r.event) {
 		return 1
 	}
-	if left := p.routes[p.ends[r.to]].left; left != noRoute {
+	if left := p.routes[p.ends[r.to]].left; left != noPath {
 		return left + 1
 	}
-	return noRoute
+	return noPath
 }
 
 // permits reports whether a request may be part of a route to the goal.
@@ -109,8 +109,7 @@ func (p *planner) permits(r request) bool {
 	}
 	switch r.event {
 	case states.EventAdopt:
-		deployed := p.goal == active || p.goal == rescued || p.goal == rebuilt || p.goal == serviced
-		return p.goal == adopted || r.from == states.AdoptFail && deployed
+		return p.goal == adopted || r.from == states.AdoptFail && p.row.deployed
 	case states.EventDeploy, states.EventRebuild:
 		return p.goal != adopted
 	default:
@@ -133,9 +132,9 @@ func (p *planner) destroysWith(r request) bool {
 	}
 }
 
-// starts reports whether the route from a state to the goal starts a kind of work, the
+// startsOnRoute reports whether the route from a state to the goal starts a kind of work, the
 // goal's own work included.
-func (p *planner) starts(s states.State, w states.Work) bool {
+func (p *planner) startsOnRoute(s states.State, w states.Work) bool {
 	for {
 		here := p.routes[s]
 		if here.event == states.NoEvent || here.starts == w {
@@ -164,19 +163,19 @@ func (p *planner) planWorking() {
 	}
 	for _, r := range p.requests {
 		here, after := &p.routes[r.from], p.routes[p.ends[r.to]]
-		if p.idle(r.from) || !p.permits(r) || after.left == noRoute || p.starts(p.ends[r.to], r.from.Work()) {
+		if p.idle(r.from) || !p.permits(r) || after.left == noPath || p.startsOnRoute(p.ends[r.to], r.from.Work()) {
 			continue
 		}
 		asNear := after.left == here.left && r.event == states.EventAbort && here.event == states.NoEvent
 		if after.left < here.left || asNear {
-			here.event, here.starts, here.ended = r.event, p.started(r), after.left
+			here.event, here.starts, here.ended = r.event, p.workOf(r), after.left
 		}
 	}
 }
 
-// started returns the work that a request starts: the work of the state that it leads to, if the conductor is at work
+// workOf returns the work that a request starts: the work of the state that it leads to, if the conductor is at work
 // there.
-func (x *index) started(r request) states.Work {
+func (x *index) workOf(r request) states.Work {
 	to, _ := x.table.Next(r.from, r.event)
 	if x.phases[to] != states.PhaseWorking {
 		return states.NoWork

@@ -155,3 +155,29 @@ func TestWorkThatSucceedsContinuesUntilTheNodeRests(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkOnARouteEndsWhereTheStepsBeforeSay walks from every state to every goal with the fields that decide where work
+// ends.
+func TestWorkOnARouteEndsWhereTheStepsBeforeSay(t *testing.T) {
+	table := states.Latest().Table()
+	for from := range table.States().All() {
+		for goal := range plan.AllGoals() {
+			for _, fields := range []plan.NodeFields{{}, {Retired: true}, {NoAutomatedClean: true}, {Retired: true, NoAutomatedClean: true}} {
+				route, err := plan.Route(table, machine.Node{State: from, Target: table.Target(from)}, plan.Desired{
+					Goal: goal, Version: states.Latest().MaxAPIVersion(), Policy: plan.Policy{MayDestroy: true, Retries: 1}, Fields: fields,
+				})
+				require.NoError(t, err)
+				until := states.NoState
+				for node, step := range route {
+					phase := table.Phase(node.State)
+					if until != states.NoState && phase != states.PhaseWorking && phase != states.PhaseWaiting {
+						require.Equal(t, until, node.State, "%v to %v with %+v", from, goal, fields)
+					}
+					if until = states.NoState; step.Action == plan.Wait && step.Reason == "" {
+						until = step.Until
+					}
+				}
+			}
+		}
+	}
+}
