@@ -74,8 +74,8 @@ func (n Node) Apply(t *states.Table, in Input) (Node, error) {
 	if in.Work || in.Target != states.NoState {
 		next.Target = n.nextTarget(t, to, in)
 	}
-	if in.Work || in.LastError != "" {
-		next.LastError = errtext.Clean(in.LastError)
+	if text := errtext.Clean(in.LastError); in.Work || text != "" {
+		next.LastError = text
 	}
 	return next, nil
 }

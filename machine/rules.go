@@ -2,7 +2,10 @@
 
 package machine
 
-import "github.com/ironstate/ironstate/states"
+import (
+	"github.com/ironstate/ironstate/internal/errtext"
+	"github.com/ironstate/ironstate/states"
+)
 
 // The rules of Ironic's conductor: which event, target and last error follow from a
 // request or a report. Source: ironic/conductor/manager.py, cleaning.py and
@@ -123,7 +126,7 @@ func (n Node) reported(t *states.Table, event states.Event, lastError string) (I
 		return Input{}, err
 	}
 	in := Input{Event: event, Target: n.manualTarget(t), LastError: lastError}
-	if event == states.EventFail && lastError == "" && n.LastError == "" {
+	if event == states.EventFail && n.LastError == "" && errtext.Clean(lastError) == "" {
 		in.LastError = noReason
 	}
 	switch {
