@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/ironstate/ironstate/graph/internal/document"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -28,76 +29,24 @@ func (d Diagram) WriteJSON(w io.Writer) error {
 	})
 }
 
-type jsonDiagram struct {
-	Title       string           `json:"title"`
-	Description string           `json:"description"`
-	Series      states.Series    `json:"series"`
-	Since       states.Series    `json:"since"`
-	APIVersion  string           `json:"api_version"`
-	States      []jsonState      `json:"states"`
-	Transitions []jsonTransition `json:"transitions"`
-	Events      []jsonEvent      `json:"events"`
-}
-
-type jsonState struct {
-	State       states.State `json:"state"`
-	Part        string       `json:"part"`
-	Phase       states.Phase `json:"phase"`
-	Stable      bool         `json:"stable"`
-	Target      states.State `json:"target"`
-	Description string       `json:"description"`
-	Tooltip     string       `json:"tooltip"`
-	Link        string       `json:"link,omitempty"`
-	Change      string       `json:"change,omitempty"`
-	Current     bool         `json:"current,omitempty"`
-	Taken       bool         `json:"taken,omitempty"`
-
-	Requests []jsonRequest `json:"requests"`
-}
-
-type jsonRequest struct {
-	Verb       string            `json:"verb"`
-	APIVersion states.APIVersion `json:"api_version"`
-	Requires   string            `json:"requires,omitempty"`
-	Through    []states.State    `json:"through"`
-	To         states.State      `json:"to"`
-	Change     string            `json:"change,omitempty"`
-}
-
-type jsonEvent struct {
-	Event       states.Event `json:"event"`
-	Verbs       []string     `json:"verbs"` // the API's words for the event; empty if only the conductor fires it
-	Description string       `json:"description"`
-}
-
-type jsonTransition struct {
-	From   states.State `json:"from"`
-	Event  states.Event `json:"event"`
-	To     states.State `json:"to"`
-	Cause  string       `json:"cause"`
-	Verb   *string      `json:"verb"` // the API's word for the transition; nil if the API takes none
-	Change string       `json:"change,omitempty"`
-	Taken  bool         `json:"taken,omitempty"`
-}
-
 // json returns the document of WriteJSON.
-func (m *model) json() jsonDiagram {
+func (m *model) json() document.Diagram {
 	t := m.diagram.Table
-	doc := jsonDiagram{
+	doc := document.Diagram{
 		Title:       m.title,
 		Description: m.description,
 		Series:      t.Series(),
 		Since:       m.diagram.Since.Series(),
 		APIVersion:  t.Series().MaxAPIVersion().String(),
-		States:      []jsonState{},
-		Transitions: []jsonTransition{},
-		Events:      []jsonEvent{},
+		States:      []document.State{},
+		Transitions: []document.Transition{},
+		Events:      []document.Event{},
 	}
 	for _, n := range m.nodes() {
 		doc.States = append(doc.States, m.jsonState(n))
 	}
 	for _, r := range m.rows {
-		j := jsonTransition{
+		j := document.Transition{
 			From:   r.From,
 			Event:  r.Event,
 			To:     r.To,
@@ -111,17 +60,17 @@ func (m *model) json() jsonDiagram {
 		doc.Transitions = append(doc.Transitions, j)
 	}
 	for _, e := range m.events() {
-		doc.Events = append(doc.Events, jsonEvent{e, append([]string{}, m.verbs(e)...), e.Description()})
+		doc.Events = append(doc.Events, document.Event{Event: e, Verbs: append([]string{}, m.verbs(e)...), Description: e.Description()})
 	}
 	return doc
 }
 
 // jsonState returns a state with the requests that the API accepts in it.
-func (m *model) jsonState(n node) jsonState {
-	requests := []jsonRequest{}
+func (m *model) jsonState(n node) document.State {
+	requests := []document.Request{}
 	for _, r := range m.requestsOf(n.state) {
 		for _, w := range r.words {
-			requests = append(requests, jsonRequest{
+			requests = append(requests, document.Request{
 				Verb:       w.verb,
 				APIVersion: w.since,
 				Requires:   r.Event.Requires(),
@@ -131,7 +80,7 @@ func (m *model) jsonState(n node) jsonState {
 			})
 		}
 	}
-	return jsonState{
+	return document.State{
 		State:       n.state,
 		Part:        partOf(n.state),
 		Phase:       n.phase,

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/graph/internal/shown"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -121,16 +122,10 @@ func shownAs(t *states.Table) []string {
 		if now, was := v.InitialState(), (v - 1).InitialState(); now != was {
 			sentences = append(sentences, fmt.Sprintf("From %v on, a node is created in `%v`; below, in `%v`.", v, now, was))
 		}
-		for s := range t.States().All() {
-			was := (v - 1).Show(s)
-			if was == s || v.Show(s) != s {
-				continue
+		for s, as := range shown.Before(v) {
+			if t.States().Has(s) {
+				sentences = append(sentences, fmt.Sprintf("Below %v, `%v` is shown as `%s`.", v, s, as))
 			}
-			word := "null"
-			if was != states.NoState {
-				word = was.String()
-			}
-			sentences = append(sentences, fmt.Sprintf("Below %v, `%v` is shown as `%s`.", v, s, word))
 		}
 	}
 	return sentences

@@ -45,21 +45,25 @@ type RequestError struct {
 	reason error
 }
 
-// Error names the request, and the words or versions that would have been accepted. For an unknown word
-// it names the word that was probably meant.
+// Error names the request and the [RequestError.Reason].
 func (e *RequestError) Error() string {
-	request := fmt.Sprintf("request %s in state %q with API version %v", quote(e.Target), e.From, e.Version)
+	return fmt.Sprintf("request %s in state %q with API version %v: %s", quote(e.Target), e.From, e.Version, e.Reason())
+}
+
+// Reason says why the request is refused, and names the words or versions that would have been accepted. For an unknown
+// word it names the word that was probably meant.
+func (e *RequestError) Reason() string {
 	switch e.reason {
 	case ErrNotAcceptable:
-		return fmt.Sprintf("%s: %v; acceptable: %s", request, e.reason, e.acceptable())
+		return fmt.Sprintf("%v; acceptable: %s", e.reason, e.acceptable())
 	case ErrUnknownTarget:
-		return fmt.Sprintf("%s: %v; %s", request, e.reason, e.meant())
+		return fmt.Sprintf("%v; %s", e.reason, e.meant())
 	}
 	allowed := "nothing"
 	if len(e.Allowed) > 0 {
 		allowed = strings.Join(e.Allowed, ", ")
 	}
-	return fmt.Sprintf("%s: %v; allowed: %s", request, e.reason, allowed)
+	return fmt.Sprintf("%v; allowed: %s", e.reason, allowed)
 }
 
 func (e *RequestError) acceptable() string {

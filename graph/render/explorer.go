@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/graph/internal/document"
+	"github.com/ironstate/ironstate/graph/internal/shown"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 )
@@ -92,33 +94,13 @@ type shownAs struct {
 	As    string `json:"as"`
 }
 
-// A document is the decoded output of package graph's WriteJSON.
-type document struct {
-	States []struct {
-		State, Target           states.State
-		Part, Description, Link string
-		Phase                   states.Phase
-		Stable                  bool
-		Requests                []struct {
-			Verb     string
-			Version  states.APIVersion `json:"api_version"`
-			Requires string
-			Through  []states.State
-			To       states.State
-		}
-	}
-	Transitions []struct {
-		states.Transition
-		Cause string
-	}
-}
-
-func readDocument(d graph.Diagram) (*document, error) {
+// readDocument returns what graph writes as JSON, so that the page and other tools have the same.
+func readDocument(d graph.Diagram) (*document.Diagram, error) {
 	var out bytes.Buffer
 	if err := d.WriteJSON(&out); err != nil {
 		return nil, err
 	}
-	doc := new(document)
+	doc := new(document.Diagram)
 	return doc, json.Unmarshal(out.Bytes(), doc)
 }
 
@@ -188,7 +170,7 @@ func (x *explorer) numbersOf(list []states.State) []int {
 
 // addFacts returns the indexes of a series' transitions. It adds a transition that
 // equals none of an earlier series.
-func (x *explorer) addFacts(doc *document) []int {
+func (x *explorer) addFacts(doc *document.Diagram) []int {
 	var numbers []int
 	for _, row := range doc.Transitions {
 		f := exploredFact{From: x.numbers[row.From], Event: int(row.Event) - 1, To: x.numbers[row.To], Cause: row.Cause}
@@ -197,7 +179,7 @@ func (x *explorer) addFacts(doc *document) []int {
 				if event, err := states.ParseVerb(r.Verb); err != nil || s.State != row.From || event != row.Event {
 					continue
 				}
-				f.Words = append(f.Words, exploredWord{Verb: r.Verb, Since: int(r.Version)})
+				f.Words = append(f.Words, exploredWord{Verb: r.Verb, Since: int(r.APIVersion)})
 				f.Requires, f.Through, f.End = r.Requires, x.numbersOf(r.Through), x.numbers[r.To]
 			}
 		}
@@ -232,17 +214,10 @@ func (x *explorer) versionsOf(facts []int) []int {
 // addShown adds the states that old API versions show as another one.
 func (x *explorer) addShown() {
 	for v := states.APIVersion(2); v <= states.Latest().MaxAPIVersion(); v++ {
-		for s := range states.AllStates() {
-			n, ok := x.numbers[s]
-			was := (v - 1).Show(s)
-			if !ok || was == s || v.Show(s) != s {
-				continue
+		for s, as := range shown.Before(v) {
+			if n, ok := x.numbers[s]; ok {
+				x.Shown = append(x.Shown, shownAs{State: n, Below: int(v), As: as})
 			}
-			as := was.String()
-			if was == states.NoState {
-				as = "null"
-			}
-			x.Shown = append(x.Shown, shownAs{State: n, Below: int(v), As: as})
 		}
 	}
 }

@@ -5,6 +5,8 @@ package render
 import (
 	"math"
 	"strings"
+
+	"github.com/ironstate/ironstate/internal/sorted"
 )
 
 // A point is a place in a drawing, in points.
@@ -80,7 +82,7 @@ func (i item) words() (box, error) {
 			continue
 		}
 		var x, y, size, wide float64
-		for name, value := range map[string]*float64{"x": &x, "y": &y, "font-size": &size, "textLength": &wide} {
+		for name, value := range sorted.All(map[string]*float64{"x": &x, "y": &y, "font-size": &size, "textLength": &wide}) {
 			n, err := number(m, name, 0)
 			if err != nil {
 				return all, err

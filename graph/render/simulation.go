@@ -215,7 +215,7 @@ func answerOf(t *states.Table, from states.State, word string, v states.APIVersi
 	if !errors.As(err, &refused) {
 		return answer{}, err
 	}
-	_, text, _ := strings.Cut(refused.Error(), fmt.Sprintf(" with API version %v: ", v))
+	text := refused.Reason()
 	if before, found := strings.CutSuffix(text, " is "+t.Series().String()); found {
 		text = before + " is {series}"
 	}
