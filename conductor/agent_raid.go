@@ -13,6 +13,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/internal/errtext"
+	"github.com/ironstate/ironstate/internal/exactjson"
 )
 
 // maxRAIDConfig bounds the RAID configuration that an agent reports, in bytes.
@@ -39,7 +40,7 @@ func raidStepDone(w agent.Work, step string, result json.RawMessage, at time.Tim
 	}
 	var outcome map[string]json.RawMessage
 	var config map[string]any
-	if unmarshal(result, &outcome) != nil || unmarshal(outcome[string(w)+"_result"], &config) != nil || len(config) == 0 {
+	if exactjson.Unmarshal(result, &outcome) != nil || exactjson.Unmarshal(outcome[string(w)+"_result"], &config) != nil || len(config) == 0 {
 		return nil, errors.New("the agent has not reported the RAID configuration that it has made")
 	}
 	config = errtext.Object(config)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
@@ -63,7 +64,7 @@ var ownerMethods = map[string]func(ctx context.Context, c *Conductor, ident stri
 func forOwner[A, R any](name string, do func(ctx context.Context, c *Conductor, ident string, args A) (R, error)) ownerMethod[A, R] {
 	ownerMethods[name] = func(ctx context.Context, c *Conductor, ident string, text json.RawMessage) (json.RawMessage, error) {
 		var args A
-		if err := unmarshal(text, &args); err != nil {
+		if err := exactjson.Unmarshal(text, &args); err != nil {
 			return nil, fmt.Errorf("decode the arguments of the request %q: %w", name, err)
 		}
 		result, err := do(ctx, c, ident, args)
@@ -105,7 +106,7 @@ func (m ownerMethod[A, R]) ask(ctx context.Context, c *Conductor, owner Member, 
 	if err != nil {
 		return result, err
 	}
-	if err := unmarshal(value, &result); err != nil {
+	if err := exactjson.Unmarshal(value, &result); err != nil {
 		return result, fmt.Errorf("decode the result of the request %q: %w", m.name, err)
 	}
 	return result, nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/internal/inspectionrules"
 	"github.com/ironstate/ironstate/internal/errtext"
+	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -101,7 +102,7 @@ func recordOf(of settable, empty []string) map[string]any {
 		raw[name] = ""
 	}
 	text, _ := json.Marshal(of) // records can be encoded, as the store has them
-	_ = unmarshal(text, &raw)
+	_ = exactjson.Unmarshal(text, &raw)
 	return raw
 }
 
@@ -125,6 +126,6 @@ func setAttributes(of settable, attributes map[string]any) {
 	}
 	for _, values := range []map[string]any{cleared, values} {
 		text, _ := json.Marshal(values)
-		_ = unmarshal(text, of)
+		_ = exactjson.Unmarshal(text, of)
 	}
 }

@@ -3,13 +3,13 @@
 package conductor
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -223,16 +223,9 @@ func decodeNode(r Record) (*Node, error) {
 	return &n, nil
 }
 
-// unmarshal decodes JSON and keeps numbers as they are written.
-func unmarshal(text []byte, v any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	return decoder.Decode(v)
-}
-
 // decodeRecord decodes a record's value into v. version points to the version field of v.
 func decodeRecord(r Record, v any, version *int) error {
-	if err := unmarshal(r.Value, v); err != nil {
+	if err := exactjson.Unmarshal(r.Value, v); err != nil {
 		return fmt.Errorf("decode %s %s: %w", r.Kind, r.ID, err)
 	}
 	if *version != recordVersion {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -132,7 +133,7 @@ func decodeObject(r Record) (Object, error) {
 		return nil, err
 	}
 	o := reflect.New(of.Elem()).Interface().(Object)
-	if err := unmarshal(r.Value, o); err != nil {
+	if err := exactjson.Unmarshal(r.Value, o); err != nil {
 		return nil, fmt.Errorf("decode %s %s: %w", r.Kind, r.ID, err)
 	}
 	o.Meta().Revision = r.Revision

@@ -3,7 +3,6 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/internal/errtext"
+	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/internal/jsonsize"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 )
@@ -95,10 +95,10 @@ func (c *Client) decodeSteps(w Work, command Command) (Steps, error) {
 	}
 	var managers map[string][]json.RawMessage
 	steps := Steps{}
-	if err := decode(result[key], &managers); err != nil {
+	if err := exactjson.Unmarshal(result[key], &managers); err != nil {
 		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned an invalid result: %v", key, c.config.Node, err)
 	}
-	if err := decode(result["hardware_manager_version"], &steps.Versions); err != nil {
+	if err := exactjson.Unmarshal(result["hardware_manager_version"], &steps.Versions); err != nil {
 		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned an invalid result: %v", key, c.config.Node, err)
 	}
 	if values, _ := jsonsize.Measure(result["hardware_manager_version"]); values > maxVersions {
@@ -138,7 +138,7 @@ func (c *Client) step(w Work, text json.RawMessage) (step Step, err error) {
 			"agent get_%s_steps for node %s returned an invalid %s step. Keys: %s are missing from step: %s.",
 			w, c.config.Node, w, pythonSet(missing), text)
 	}
-	if err := decode(text, &step); err != nil || !validName(step.Interface) || !validName(step.Step) {
+	if err := exactjson.Unmarshal(text, &step); err != nil || !validName(step.Interface) || !validName(step.Step) {
 		return step, c.failure(ErrAnswer, 0, nil, "agent get_%s_steps for node %s returned an invalid %s step: %s", w, c.config.Node, w, text)
 	}
 	step.RequiresRamdisk = w == Clean
@@ -197,11 +197,4 @@ func (m Machine) params() map[string]any {
 		m.Ports = []any{}
 	}
 	return map[string]any{"node": m.Node, "ports": m.Ports}
-}
-
-// decode decodes JSON and keeps numbers as they are written.
-func decode(text []byte, v any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	return decoder.Decode(v)
 }

@@ -6,8 +6,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
+
+	"github.com/ironstate/ironstate/internal/sorted"
 )
 
 // Profile has the common properties of the BMCs of a family, as data: the shape of their resources, their actions,
@@ -148,12 +149,12 @@ func (p *Profile) check(invalid func(field string, value any, want string)) {
 	ids := map[string]string{"Profile.SystemID": p.SystemID, "Profile.ManagerID": p.ManagerID, "Profile.BIOS": p.BIOS,
 		"Profile.BIOSSettings": p.BIOSSettings, "Profile.Registry.File": p.Registry.File, "Profile.Baseboard": cmp.Or(p.Baseboard, "none"),
 		"Profile.Settings": cmp.Or(p.Settings, "none")}
-	for _, field := range slices.Sorted(maps.Keys(ids)) {
-		if !validID.MatchString(ids[field]) {
-			invalid(field, ids[field], "a name of letters, digits, '-', '_' and '.'")
+	for field, id := range sorted.All(ids) {
+		if !validID.MatchString(id) {
+			invalid(field, id, "a name of letters, digits, '-', '_' and '.'")
 		}
 	}
-	for field, slots := range map[string][]Slot{"Profile.SystemSlots.ID": p.SystemSlots, "Profile.ManagerSlots.ID": p.ManagerSlots} {
+	for field, slots := range sorted.All(map[string][]Slot{"Profile.ManagerSlots.ID": p.ManagerSlots, "Profile.SystemSlots.ID": p.SystemSlots}) {
 		for i, s := range slots {
 			if !validID.MatchString(s.ID) || slices.ContainsFunc(slots[:i], func(other Slot) bool { return other.ID == s.ID }) {
 				invalid(field, s.ID, "IDs of letters, digits, '-', '_' and '.', each once")

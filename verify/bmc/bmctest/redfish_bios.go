@@ -7,6 +7,8 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+
+	"github.com/ironstate/ironstate/internal/sorted"
 )
 
 // biosReset is the path of an action below the BIOS settings.
@@ -99,7 +101,7 @@ func (s *system) patchBIOS(c *call) reply {
 		return badJSON()
 	}
 	changes := make(map[string]any)
-	for name, raw := range body {
+	for name, raw := range sorted.All(body) {
 		property := member{name: name}
 		content, ok := members(raw)
 		switch {
@@ -130,7 +132,7 @@ func (s *system) patchBIOS(c *call) reply {
 
 // mergeAttributes decodes the values of attributes into changes.
 func mergeAttributes(changes map[string]any, values map[string]json.RawMessage) (refusal reply, ok bool) {
-	for name, raw := range values {
+	for name, raw := range sorted.All(values) {
 		i := slices.IndexFunc(biosAttributes, func(a attribute) bool { return a.name == name })
 		if i < 0 {
 			return member{name: name}.unknown(), false

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/configerror"
+	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -129,12 +130,12 @@ func (c RedfishConfig) check() error {
 	invalid := func(field string, value any, want string) {
 		errs = append(errs, &configerror.Error{Package: "bmctest", Field: field, Value: value, Want: want})
 	}
-	for name, value := range map[string]int64{
+	for name, value := range sorted.All(map[string]int64{
 		"LockAfter":      int64(c.LockAfter),
 		"MaxSessions":    int64(c.MaxSessions),
 		"SessionTimeout": int64(c.SessionTimeout),
 		"PowerDelay":     int64(c.PowerDelay),
-	} {
+	}) {
 		if value < 0 {
 			invalid(name, value, "0 or more")
 		}

@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ironstate/ironstate/internal/sorted"
 )
 
 // Paths below the owner of slots of virtual media, which is a system or the manager, and below a slot.
@@ -208,7 +210,7 @@ func (s *slot) change(to medium) {
 
 // merge sets the members of a request's body. With an action they are its parameters, and otherwise properties.
 func (m *medium) merge(body map[string]json.RawMessage, action string) (refusal reply, ok bool) {
-	for name, raw := range body {
+	for name, raw := range sorted.All(body) {
 		at := member{name, action}
 		var accepted bool
 		switch name {

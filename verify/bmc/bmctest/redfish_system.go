@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ironstate/ironstate/internal/sorted"
 )
 
 // bootOverride is the boot override of a system, in the words of the ComputerSystem schema.
@@ -345,7 +347,7 @@ func (s *system) patch(c *call, changed func() object) reply {
 		return badJSON()
 	}
 	boot := s.boot
-	for property, raw := range body {
+	for property, raw := range sorted.All(body) {
 		if property != "Boot" {
 			return member{name: property}.unknown()
 		}
@@ -362,7 +364,7 @@ func (boot *bootOverride) merge(raw json.RawMessage, p *Profile) (refusal reply,
 	if !ok {
 		return member{name: "Boot"}.wrongType(string(raw)), false
 	}
-	for property, raw := range changes {
+	for property, raw := range sorted.All(changes) {
 		field, allowed := boot.field(property, p)
 		if field == nil {
 			return member{name: property}.unknown(), false

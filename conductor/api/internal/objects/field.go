@@ -15,6 +15,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -219,7 +220,7 @@ func transcode(from, to any) error {
 	if err != nil {
 		return err
 	}
-	return rest.Unmarshal(text, to)
+	return exactjson.Unmarshal(text, to)
 }
 
 // toUUID refuses a text that is no UUID.

@@ -14,6 +14,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
@@ -215,7 +216,7 @@ func clone(v any) (any, error) {
 		return nil, err
 	}
 	var decoded any
-	err = rest.Unmarshal(text, &decoded)
+	err = exactjson.Unmarshal(text, &decoded)
 	return decoded, err
 }
 

@@ -227,11 +227,3 @@ func (r *Request) CheckQuery(object map[string]any) error {
 	a.only(r, nil)
 	return a.Err
 }
-
-// Unmarshal decodes JSON with numbers as json.Number, because Python's integers, and so Ironic's,
-// have no bounds.
-func Unmarshal(text []byte, v any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	return decoder.Decode(v)
-}

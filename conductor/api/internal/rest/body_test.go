@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -168,7 +169,7 @@ func TestADecodedBodyReservesWhatItNeeds(t *testing.T) {
 			}
 			require.NoError(t, err)
 			var want any
-			require.NoError(t, Unmarshal([]byte(c.text), &want))
+			require.NoError(t, exactjson.Unmarshal([]byte(c.text), &want))
 			require.Equal(t, want, v)
 			m := newMeter()
 			m.add([]byte(c.text))

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/exactjson"
 )
 
 // FuzzDecode compares the decoder with the standard library's.
@@ -34,7 +36,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		var want any
-		require.NoError(t, Unmarshal([]byte(text), &want))
+		require.NoError(t, exactjson.Unmarshal([]byte(text), &want))
 		d := decoder{text: []byte(text)}
 		require.Equal(t, want, d.value())
 		require.Equal(t, json.Unmarshal([]byte(text), new(any)) != nil, d.outOfRange, "as the standard library bounds numbers")

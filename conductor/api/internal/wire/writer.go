@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/states"
 )
@@ -195,10 +196,8 @@ func (w *Writer) Value(v any) {
 			w.Literal(string(b))
 			return
 		}
-		var plain any // its texts may be URLs
-		decoder := json.NewDecoder(bytes.NewReader(b))
-		decoder.UseNumber()
-		_ = decoder.Decode(&plain) // valid
+		var plain any                      // its texts may be URLs
+		_ = exactjson.Unmarshal(b, &plain) // valid
 		w.Value(plain)
 	}
 }

@@ -6,15 +6,14 @@
 package guard
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/internal/jsonsize"
 )
 
@@ -51,14 +50,9 @@ func Resource(body []byte, r Rules) (map[string]any, error) {
 	if values, depth := jsonsize.Measure(body); values > maxValues || depth > maxDepth {
 		return nil, fmt.Errorf("the resource has %d values in %d levels, and may have %d in %d", values, depth, maxValues, maxDepth)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.UseNumber()
 	var resource map[string]any
-	if err := decoder.Decode(&resource); err != nil {
+	if err := exactjson.Unmarshal(body, &resource); err != nil {
 		return nil, err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("text follows the resource")
 	}
 	if resource == nil {
 		return nil, errors.New("the resource is null")
