@@ -16,6 +16,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
@@ -175,7 +176,8 @@ func (r *redfishConnection) pendingBIOS(ctx context.Context, b *bios) (now, pend
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	pending = maps.Clone(now)
+	pending = map[string]any{}
+	maps.Copy(pending, now)
 	changed, _ := settings.at("Attributes").(map[string]any)
 	maps.Copy(pending, changed)
 	return now, pending, target, nil
@@ -184,7 +186,7 @@ func (r *redfishConnection) pendingBIOS(ctx context.Context, b *bios) (now, pend
 // typed returns values in the types of the settings.
 func (b *bios) typed(values map[string]any, unregistered bool) (map[string]any, error) {
 	typed := make(map[string]any, len(values))
-	for name, value := range values {
+	for name, value := range sorted.All(values) {
 		i := slices.IndexFunc(b.settings, func(s BIOSSetting) bool { return s.Name == name })
 		if i < 0 {
 			return nil, failure.Unsupportedf("the system has no BIOS setting %q", name)

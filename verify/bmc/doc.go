@@ -18,13 +18,13 @@
 //	defer driver.Close(ctx)
 //	syncer, err := powersync.New(powersync.Config{Store: store, Driver: driver})
 //
-// For Redfish, the gofish driver of github.com/bmc-toolbox/bmclib/v2 reads the BMC's own
-// answers and sends the requests for power and NMIs. This package makes the connection, logs in and out, sets the
-// limits, chooses the system, and makes the errors. A guard between the driver and the BMC removes from each answer
-// what would end the process in gofish or lead a request elsewhere, and from each request what the call did not ask
-// for. Who does the rest, and why:
+// For Redfish, the gofish driver of github.com/bmc-toolbox/bmclib/v2 opens the connection and reads the power state
+// from the BMC's own answers. This package logs in and out, sets the limits, chooses the system, and makes the errors. A
+// guard between the driver and the BMC removes from each answer what would end the process in gofish or lead a request
+// elsewhere, and passes on no changes. Who does the rest, and why:
 //
-//	power, NMI                    bmclib, behind the guard
+//	reset, NMI                    this package: bmclib sends a ResetType that the BMC does not list, and does not read
+//	                              the ActionInfo in which some list them
 //	boot device                   this package: bmclib has no word for UefiHttp, sends properties that were not
 //	                              asked for, and does not use the settings object
 //	virtual media                 this package: bmclib changes no slot by PATCH or with the parameters that some

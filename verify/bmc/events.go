@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
@@ -190,13 +191,13 @@ func (r *redfishConnection) readSubscription(ctx context.Context, path string) (
 
 // subscriptionOf returns a subscription without its headers.
 func subscriptionOf(o redfish.Object) (found Subscription, err error) {
-	for name, value := range map[string]any{
+	for name, value := range sorted.All(map[string]any{
 		"Id":          &found.ID,
 		"Destination": &found.Destination,
 		"Protocol":    &found.Protocol,
 		"Context":     &found.Context,
 		"EventTypes":  &found.EventTypes,
-	} {
+	}) {
 		if err := o.Get(name, value); err != nil {
 			return Subscription{}, err
 		}

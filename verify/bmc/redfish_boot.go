@@ -59,31 +59,45 @@ const (
 	continuous = "Continuous"
 )
 
-// wholeBoot lists words of the manufacturers' names whose BMCs want all properties of the boot override in each
-// request.
-//
-// Source: VENDORS_REQUIRING_FULL_BOOT_REQUEST in ironic/drivers/modules/redfish/management.py.
-var wholeBoot = []string{" american megatrends ", " ami ", " asrockrack ", " asrock rack "}
-
-func wantsWholeBoot(manufacturer string) bool {
-	return slices.ContainsFunc(wholeBoot, func(name string) bool { return strings.Contains(" "+manufacturer+" ", name) })
+// bootQuirk is what the BMCs of a manufacturer need in a request for a boot device.
+type bootQuirk struct {
+	manufacturer string // its name in lower case
+	part         bool   // the manufacturer is words of the name
+	exceptModel  string // in lower case, the model that does not need it; "" for none
+	whole        bool   // all properties of the boot override in each request
+	enabled      bool   // BootSourceOverrideEnabled even if it has the value already
+	usbCD        bool   // the target UsbCd for virtual media, although the BMC may list Cd as well
 }
 
-// manufacturer returns the manufacturer of the system in lower case, "" if the BMC does not report it.
-func (s *system) manufacturer() string { return s.lower("Manufacturer") }
+// Source: VENDORS_REQUIRING_FULL_BOOT_REQUEST in ironic/drivers/modules/redfish/management.py, and
+// set_system_boot_options in sushy/resources/system/system.py.
+var bootQuirks = []bootQuirk{
+	{manufacturer: "american megatrends", part: true, whole: true},
+	{manufacturer: "ami", part: true, whole: true},
+	{manufacturer: "asrockrack", part: true, whole: true},
+	{manufacturer: "asrock rack", part: true, whole: true},
+	{manufacturer: "supermicro", enabled: true},
+	{manufacturer: "supermicro", exceptModel: "ars-111gl-nhr", usbCD: true},
+}
+
+// bootQuirk returns what the system's BMC needs.
+func (s *system) bootQuirk() (all bootQuirk) {
+	manufacturer, model := s.lower("Manufacturer"), s.lower("Model")
+	for _, q := range bootQuirks {
+		named := q.manufacturer == manufacturer || q.part && strings.Contains(" "+manufacturer+" ", " "+q.manufacturer+" ")
+		if !named || q.exceptModel != "" && q.exceptModel == model {
+			continue
+		}
+		all.whole, all.enabled, all.usbCD = all.whole || q.whole, all.enabled || q.enabled, all.usbCD || q.usbCD
+	}
+	return all
+}
 
 // lower returns a text of the system in lower case, "" if the BMC does not report it.
 func (s *system) lower(property string) string {
 	var text string
 	_ = s.Get(property, &text)
 	return strings.ToLower(text)
-}
-
-// findsUSBCD reports whether the machine finds virtual media at UsbCd only, although its BMC may list Cd as well.
-//
-// Source: set_system_boot_options in sushy/resources/system/system.py, also for the model.
-func (s *system) findsUSBCD() bool {
-	return s.manufacturer() == "supermicro" && s.lower("Model") != "ars-111gl-nhr"
 }
 
 // setBootDevice sets the target of the boot override and the boot mode. It sends BootSourceOverrideEnabled only if that
@@ -104,8 +118,8 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 	if err != nil {
 		return false, err
 	}
-	manufacturer := found.manufacturer()
-	target, words, err := settings.checkBoot(device, persistent, found.findsUSBCD())
+	quirk := found.bootQuirk()
+	target, words, err := settings.checkBoot(device, persistent, quirk.usbCD)
 	if err != nil {
 		return false, err
 	}
@@ -116,13 +130,13 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 	for _, word := range words {
 		whole := boot{Target: &target, Enabled: word, Mode: cmp.Or(r.bootMode, now.Mode, redfishModes[uefiMode])}
 		change := boot{Target: &target}
-		if now.Enabled != word || manufacturer == "supermicro" {
+		if now.Enabled != word || quirk.enabled {
 			change.Enabled = word
 		}
 		if r.bootMode != "" && now.Mode != "" && now.Mode != r.bootMode {
 			change.Mode = r.bootMode
 		}
-		if err = r.changeBoot(ctx, settings, manufacturer, change, whole); err == nil {
+		if err = r.changeBoot(ctx, settings, quirk.whole, change, whole); err == nil {
 			return word == continuous, nil
 		}
 		if r.client.Lost() != nil || r.client.Refused() {
@@ -132,10 +146,10 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 	return false, err
 }
 
-// changeBoot changes some properties of the boot override, or sends all where the manufacturer's BMCs want that, or the
-// BMC's refusal names a property that it has not got.
-func (r *redfishConnection) changeBoot(ctx context.Context, settings *system, manufacturer string, some, whole boot) error {
-	if wantsWholeBoot(manufacturer) {
+// changeBoot changes some properties of the boot override, or sends all where the BMC needs them, or its refusal names a
+// property that it has not got.
+func (r *redfishConnection) changeBoot(ctx context.Context, settings *system, needsWhole bool, some, whole boot) error {
+	if needsWhole {
 		some = whole
 	}
 	a, err := r.client.Patch(ctx, settings.answer, map[string]boot{"Boot": some})
