@@ -29,7 +29,7 @@
 //
 //	$ etcdctl get --print-value-only /ironstate/v1/records/nodes/1be26c0b-03f2-4d2e-ae87-c02d7f33c123
 //	{"format":1,"keys":["name=rack1-7"]}
-//	{"version":1,"uuid":"1be26c0b-03f2-4d2e-ae87-c02d7f33c123","name":"rack1-7",...}
+//	{"version":2,"uuid":"1be26c0b-03f2-4d2e-ae87-c02d7f33c123","name":"rack1-7",...}
 //	$ etcdctl get --print-value-only /ironstate/v1/keys/nodes/name=rack1-7
 //	1be26c0b-03f2-4d2e-ae87-c02d7f33c123
 //	$ etcdctl get --keys-only --prefix /ironstate/v1/records/nodes/

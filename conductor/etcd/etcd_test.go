@@ -35,8 +35,8 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 		says   string
 	}{
 		"no servers":         {etcd.Config{}, "etcd: Endpoints is not set"},
-		"a relative prefix":  {etcd.Config{Endpoints: []string{"http://h:1"}, Prefix: "ironstate"}, `the Prefix is "ironstate"`},
-		"a prefix too long":  {etcd.Config{Endpoints: []string{"http://h:1"}, Prefix: "/ironstate/"}, "end without one"},
+		"a relative prefix":  {etcd.Config{Endpoints: []string{"http://h:1"}, Prefix: "ironstate"}, `etcd: Prefix is "ironstate": want`},
+		"a prefix too long":  {etcd.Config{Endpoints: []string{"http://h:1"}, Prefix: "/ironstate/"}, "ends without one"},
 		"no scheme":          {etcd.Config{Endpoints: []string{"etcd-1:2379"}}, `"etcd-1:2379" is not a URL`},
 		"another scheme":     {etcd.Config{Endpoints: []string{"ftp://etcd-1:2379"}}, "https://etcd-1:2379"},
 		"no port":            {etcd.Config{Endpoints: []string{"https://etcd-1"}}, "a host and a port"},

@@ -4,6 +4,7 @@ package etcd
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,22 +14,15 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/keyprefix"
 )
 
 // layout returns the names of etcd's keys, see the package documentation.
 type layout struct{ prefix string }
 
-const defaultPrefix = "/ironstate"
-
 // newLayout returns the layout with the prefix of a configuration; empty stands for the default.
 func newLayout(prefix string) (layout, error) {
-	if prefix == "" {
-		prefix = defaultPrefix
-	}
-	if !strings.HasPrefix(prefix, "/") || strings.HasSuffix(prefix, "/") {
-		return layout{}, fmt.Errorf("the Prefix is %q: it must begin with a slash and end without one", prefix)
-	}
-	return layout{prefix}, nil
+	return layout{cmp.Or(prefix, keyprefix.Default)}, keyprefix.Check("etcd", prefix)
 }
 
 func (l layout) records(kind conductor.Kind) string {

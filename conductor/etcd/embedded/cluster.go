@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/ironstate/ironstate/conductor/etcd/internal/endpoint"
+	"github.com/ironstate/ironstate/internal/configerror"
 )
 
 // Cluster configures a cluster of etcd servers, each embedded in a separate process. The zero value
@@ -55,49 +57,76 @@ type Cluster struct {
 // token is the initial cluster token of every cluster that this package creates.
 const token = "ironstate"
 
-func (c Cluster) isSet() bool { return c.Name != "" || len(c.Peers) > 0 }
+// isSet reports whether any field is set.
+func (c Cluster) isSet() bool {
+	return len(c.Peers) > 0 || c.Name+c.Cert+c.Key+c.CA+c.Client+c.Replace != "" || c.Insecure
+}
 
-// check returns an error if the cluster's configuration is invalid.
+// check returns a [*conductor.ConfigError] if the cluster's configuration is invalid.
 func (c Cluster) check() error {
 	if !c.isSet() {
 		return nil
 	}
+	invalid := func(field, value, want string) error {
+		return &configerror.Error{Package: "embedded", Field: "Cluster." + field, Value: value, Want: want}
+	}
+	if len(c.Peers) == 0 {
+		return &configerror.Error{Package: "embedded", Field: "Cluster.Peers", Want: "servers, since other fields of the Cluster are set"}
+	}
+	names := slices.Sorted(maps.Keys(c.Peers))
 	if _, ok := c.Peers[c.Name]; !ok {
-		return fmt.Errorf("the Cluster has the servers %q, but this one is %q", slices.Sorted(maps.Keys(c.Peers)), c.Name)
+		return invalid("Name", c.Name, fmt.Sprintf("the name of one of the servers %q", names))
 	}
 	if _, ok := c.Peers[c.Replace]; c.Replace != "" && (!ok || c.Replace == c.Name) {
-		return fmt.Errorf("the server to Replace is %q, which has to be another server of the Cluster: %q", c.Replace,
-			slices.Sorted(maps.Keys(c.Peers)))
+		return invalid("Replace", c.Replace, fmt.Sprintf("the name of another of the servers %q", names))
 	}
 	secure := 0
-	for name, peer := range c.Peers {
-		if name == "" || strings.ContainsAny(name, "=,") {
-			return fmt.Errorf("%q is not a name of a server: want a non-empty text without commas and equals signs", name)
-		}
+	for _, name := range names {
+		peer := c.Peers[name]
 		https, err := endpoint.IsHTTPS(peer)
-		if err != nil {
-			return err
-		}
-		if https {
+		switch {
+		case name == "" || strings.ContainsAny(name, "=,"):
+			return invalid("Peers", name, "servers with non-empty names without commas and equals signs")
+		case err != nil:
+			return &configerror.Error{Package: "embedded", Field: "Cluster.Peers", Err: err}
+		case https:
 			secure++
-		} else if !c.Insecure && !isLoopback(peer) {
-			return fmt.Errorf("the peer %s is at %s, which others can reach: use https, with Cert, Key and CA, or set Insecure", name, peer)
+		case !c.Insecure && !isLoopback(peer):
+			return &configerror.Error{Package: "embedded", Field: "Cluster.Insecure", Value: c.Insecure,
+				Want: "true for " + peer + ", which others can reach, or https, which is better"}
 		}
 	}
-	if c.Client != "" {
-		if https, err := endpoint.IsHTTPS(c.Client); err != nil {
-			return err
-		} else if https || !isLoopback(c.Client) {
-			return fmt.Errorf("the Client URL of the Cluster is %s: want http on the loopback interface, such as http://127.0.0.1:2379", c.Client)
+	return cmp.Or(c.checkTLS(secure), c.checkClient())
+}
+
+// checkTLS returns an error unless all peers or none have https, and the files for it are given with it alone. secure
+// is the number of peers with https.
+func (c Cluster) checkTLS(secure int) error {
+	if secure != 0 && secure != len(c.Peers) {
+		return &configerror.Error{Package: "embedded", Field: "Cluster.Peers", Err: errors.New("some have https and some http: use one of them")}
+	}
+	for _, file := range []struct{ field, path string }{{"Cert", c.Cert}, {"Key", c.Key}, {"CA", c.CA}} {
+		want := "none, since the servers have http, or servers with https"
+		if secure > 0 {
+			want = "a file, since the servers have https"
+		}
+		if (file.path == "") == (secure > 0) {
+			return &configerror.Error{Package: "embedded", Field: "Cluster." + file.field, Value: file.path, Want: want}
 		}
 	}
-	switch {
-	case secure != 0 && secure != len(c.Peers):
-		return errors.New("some peers of the Cluster have https and some http: use one of them")
-	case secure > 0 && (c.Cert == "" || c.Key == "" || c.CA == ""):
-		return errors.New("the peers of the Cluster have https, but Cert, Key or CA is missing")
-	case secure == 0 && (c.Cert != "" || c.Key != "" || c.CA != ""):
-		return errors.New("the Cluster has a Cert, Key or CA, but its peers would be reached without TLS: use https")
+	return nil
+}
+
+// checkClient returns an error for a URL at which others than this machine's processes could reach the server.
+func (c Cluster) checkClient() error {
+	if c.Client == "" {
+		return nil
+	}
+	if https, err := endpoint.IsHTTPS(c.Client); err != nil {
+		return &configerror.Error{Package: "embedded", Field: "Cluster.Client", Err: err}
+	} else if https || !isLoopback(c.Client) {
+		return &configerror.Error{Package: "embedded", Field: "Cluster.Client", Value: c.Client,
+			Want: "http on the loopback interface, such as http://127.0.0.1:2379"}
 	}
 	return nil
 }

@@ -3,9 +3,11 @@
 package embedded
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
+	"github.com/ironstate/ironstate/conductor/etcd/internal/keyprefix"
 	"github.com/ironstate/ironstate/internal/configerror"
 )
 
@@ -39,15 +41,24 @@ const (
 	DefaultReserve = 256 << 20
 )
 
-// complete returns the configuration with its defaults, or an error if it is invalid.
-func (c Config) complete() (Config, error) {
+// Check returns the error with which Open and Restore refuse the configuration before they read anything: a
+// [*conductor.ConfigError], with fields such as "Dir" and "Cluster.Peers".
+func (c Config) Check() error {
 	switch {
 	case c.Dir == "":
-		return c, &configerror.Error{Package: "embedded", Field: "Dir", Value: c.Dir, Want: "a folder: each server needs one"}
+		return &configerror.Error{Package: "embedded", Field: "Dir", Value: c.Dir, Want: "a folder: each server needs one"}
 	case c.Quota < 0:
-		return c, &configerror.Error{Package: "embedded", Field: "Quota", Value: c.Quota, Want: "0 or more"}
+		return &configerror.Error{Package: "embedded", Field: "Quota", Value: c.Quota, Want: "0 or more"}
 	case c.Reserve < 0:
-		return c, &configerror.Error{Package: "embedded", Field: "Reserve", Value: c.Reserve, Want: "0 or more"}
+		return &configerror.Error{Package: "embedded", Field: "Reserve", Value: c.Reserve, Want: "0 or more"}
+	}
+	return cmp.Or(keyprefix.Check("embedded", c.Prefix), c.Cluster.check())
+}
+
+// complete returns the configuration with its defaults, or an error if it is invalid.
+func (c Config) complete() (Config, error) {
+	if err := c.Check(); err != nil {
+		return c, err
 	}
 	if c.Quota == 0 {
 		c.Quota = defaultQuota
@@ -60,9 +71,6 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.maintainEvery == 0 {
 		c.maintainEvery = time.Minute
-	}
-	if err := c.Cluster.check(); err != nil {
-		return c, &configerror.Error{Package: "embedded", Field: "Cluster", Err: err}
 	}
 	return c, nil
 }

@@ -31,6 +31,7 @@ func TestTheBoundsOfAConfiguration(t *testing.T) {
 		fault  string
 	}{
 		"no folder":          {Config{Quota: 1}, `embedded: Dir is "": want a folder`},
+		"a relative prefix":  {Config{Dir: "d", Prefix: "ironstate"}, `embedded: Prefix is "ironstate": want one that begins with a slash`},
 		"a negative quota":   {Config{Dir: "d", Quota: -1}, "embedded: Quota is -1: want 0 or more"},
 		"a negative reserve": {Config{Dir: "d", Reserve: -1}, "embedded: Reserve is -1: want 0 or more"},
 	} {

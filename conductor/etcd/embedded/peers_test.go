@@ -222,7 +222,7 @@ func TestAClusterThatIsInvalidDoesNotOpen(t *testing.T) {
 	_, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir(), Cluster: embedded.Cluster{
 		Name: "c", Peers: map[string]string{"a": "http://127.0.0.1:1", "b": "http://127.0.0.1:2"},
 	}})
-	require.ErrorContains(t, err, `this one is "c"`)
+	require.ErrorContains(t, err, `Cluster.Name is "c": want`)
 }
 
 func TestAClusterWithoutAQuorumDoesNotOpen(t *testing.T) {
