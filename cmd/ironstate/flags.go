@@ -113,11 +113,10 @@ func (o *options) check() error {
 		positive("shutdown-timeout", o.shutdownTimeout),
 		positive("check-interval", o.checkInterval),
 		o.parseExpected(),
-		notNegative("bmc-timeout", o.bmcs.timeout),
-		o.cleaning.check(o.series),
 		o.checkSeries(),
 		o.powerSync.check(),
 		o.checkConductor(),
+		o.checkHardware(),
 		notNegative("fake-delay", o.fakeDelay),
 		o.serverFlags.check(o.agents.listen),
 	)
@@ -145,9 +144,10 @@ func (o *options) checkSeries() error {
 	return nil
 }
 
-// flagOf names the flags of fields of conductor.Config that the conductor alone checks.
-var flagOf = map[string]string{
+// conductorFlagOf names the flags of fields of [conductor.Config] that the conductor alone checks.
+var conductorFlagOf = map[string]string{
 	"Group": "-group", "DefaultGroup": "-default-group", "InspectionHooks": "-inspection-hooks", "ExpectedTimes": "-expected-time",
+	"AutomatedCleaning.Source": "-clean-step-source", "FastTrackTimeout": "-fast-track-timeout",
 }
 
 // checkConductor returns an error for a flag that only the conductor itself checks. It makes a conductor without the
@@ -156,15 +156,32 @@ func (o *options) checkConductor() error {
 	config := o.conductorConfig()
 	config.Store, config.Hardware = &conductor.Memory{}, map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}
 	_, err := conductor.New(config)
-	var refused *conductor.ConfigError
-	switch {
-	case !errors.As(err, &refused) || flagOf[refused.Field] == "":
-		return err
-	case refused.Err != nil:
-		return program.Usagef("%s: %w", flagOf[refused.Field], refused.Err)
-	default:
-		return program.Usagef("%s is %q: want %s", flagOf[refused.Field], refused.Value, refused.Want)
+	return usageOf(err, conductorFlagOf)
+}
+
+// hardwareFlagOf names the flags of fields of [hardware.Config].
+var hardwareFlagOf = map[string]string{
+	"Timeout": "-bmc-timeout", "VerifyCA": "-bmc-verify-ca", "DefaultDeploy": "-deploy-interface",
+	"ImageDownloadSource": "-image-download-source", "KernelParameters": "-kernel-append-params",
+	"ByArchitecture": "-deploy-kernel-by-arch and -deploy-ramdisk-by-arch",
+}
+
+// checkHardware returns an error for a flag that only a hardware type checks.
+func (o *options) checkHardware() error {
+	_, closeAll, err := newHardware(o, nil, slog.New(slog.DiscardHandler))
+	if err == nil {
+		closeAll()
 	}
+	return usageOf(err, hardwareFlagOf)
+}
+
+// usageOf returns the usage error about a flag in place of a [*conductor.ConfigError] about the field that the flag sets.
+func usageOf(err error, flagOf map[string]string) error {
+	var refused *conductor.ConfigError
+	if !errors.As(err, &refused) || flagOf[refused.Field] == "" {
+		return err
+	}
+	return program.Usagef("%s%s", flagOf[refused.Field], strings.TrimPrefix(refused.Error(), refused.Package+": "+refused.Field))
 }
 
 // positive returns a usage error for a value of 0 or less.
@@ -205,7 +222,7 @@ func (o *options) parseExpected() error {
 func (o *options) conductorConfig() conductor.Config {
 	return conductor.Config{
 		Name: o.name, Group: o.group, DefaultGroup: o.defaultGroup, LimitsByGroup: o.groupLimits, Table: o.series.Table(),
-		SkipAutomatedClean: !o.cleaning.automated, AutomatedCleaning: o.cleaning.steps, PowerOffInCleanFail: o.cleaning.powerOff,
+		SkipAutomatedClean: !o.cleaning.automated, AutomatedCleaning: o.cleaning.config(), PowerOffInCleanFail: o.cleaning.powerOff,
 		CleanStepPriorities: o.agents.priorities, DisallowedSteps: o.agents.disallowed, DisallowedBootModes: o.agents.bootModes,
 		KeepPXEEnabled: o.agents.keepPXE, InspectionHooks: o.agents.hooks, Timeouts: &o.agents.timeouts,
 		AgentVerifyCA: o.agents.verifyCA, RequireAgentTLS: o.agents.requireTLS, AgentAddress: o.agents.networks.Check,

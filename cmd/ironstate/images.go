@@ -14,7 +14,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware"
-	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/internal/program"
 )
@@ -91,10 +90,7 @@ func (i *imageFlags) addArchitecture(value string, set func(*hardware.BootFiles,
 func (i *imageFlags) check() (err error) {
 	hosts := i.hosts
 	sources := []string{i.kernel, i.ramdisk, i.bootloader}
-	for architecture, files := range i.byArchitecture {
-		if (files.Kernel == "") != (files.Ramdisk == "") {
-			return program.Usagef("-deploy-kernel-by-arch and -deploy-ramdisk-by-arch need each other: one of %s is missing", architecture)
-		}
+	for _, files := range i.byArchitecture {
 		sources = append(sources, files.Kernel, files.Ramdisk, files.Bootloader)
 	}
 	for _, source := range sources { // the operator has named them
@@ -110,9 +106,6 @@ func (i *imageFlags) check() (err error) {
 	}
 	if (i.kernel == "") != (i.ramdisk == "") {
 		return program.Usagef("-deploy-kernel and -deploy-ramdisk need each other: one of them is missing")
-	}
-	if _, err := bootimage.ParseParameters(i.parameters); err != nil {
-		return program.Usagef("-kernel-append-params: %v", err)
 	}
 	if i.apiURL != "" {
 		if at, err := url.Parse(i.apiURL); err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {

@@ -167,7 +167,7 @@ func TestWrongFlagsForImagesAreRefused(t *testing.T) {
 			"-image-folder", "."},
 		`-image-host or the URL of an image: images: hosts is "http://images.example"`: {"-image-host", "http://images.example"},
 		"-kernel-append-params: kernel parameters with a double quote":                 {"-kernel-append-params", `a="b`},
-		"-deploy-kernel-by-arch and -deploy-ramdisk-by-arch need each other: one of aarch64 is missing": {
+		`-deploy-kernel-by-arch and -deploy-ramdisk-by-arch is "aarch64": want both a kernel and a ramdisk, or neither`: {
 			"-deploy-kernel-by-arch", "aarch64=http://192.0.2.1/k"},
 		"want architecture=URL":                    {"-bootloader-by-arch", "aarch64"},
 		`-api-url is "192.0.2.1:6385": want a URL`: {"-api-url", "192.0.2.1:6385"},

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -10,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -68,34 +68,27 @@ func (c *clusterFlags) check(name, data string) error {
 		return program.Usagef("-data and -etcd exclude each other: the nodes are in one store")
 	case c.endpoints != "" && c.peers != "":
 		return program.Usagef("-cluster and -etcd exclude each other: the nodes are in one store")
-	case c.peers == "" && c.replace != "":
-		return program.Usagef("-cluster-replace needs -cluster, one of whose servers it names")
-	case c.peers == "":
+	case c.endpoints == "" && c.user+c.ca+c.cert+c.key != "":
+		return program.Usagef("-etcd-user, -etcd-ca, -etcd-cert and -etcd-key need -etcd")
+	case c.peers+c.client+c.replace+c.peerCert+c.peerKey+c.peerCA == "" && !c.insecure:
 		return nil
-	case data == "":
-		return program.Usagef("-cluster needs -data: each server needs a folder")
 	}
-	peers, err := c.peersByName()
-	if err != nil {
-		return err
-	}
-	if _, ok := peers[name]; !ok {
-		return program.Usagef("-cluster is %q and -name is %q: want the name of one of the servers", c.peers, name)
-	}
-	if _, ok := peers[c.replace]; c.replace != "" && (!ok || c.replace == name) {
-		return program.Usagef("-cluster-replace is %q and -cluster is %q: want the name of another server", c.replace, c.peers)
-	}
-	for _, peer := range peers {
-		if u, err := url.Parse(peer); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) && !c.insecure {
-			return program.Usagef("-cluster has %s, which others can reach: use https and give -cluster-ca, -cluster-cert and -cluster-key, "+
-				"or -insecure-cluster-without-tls", peer)
-		}
-	}
-	return nil
+	config, err := c.peerConfig(name, data, nil)
+	return cmp.Or(err, usageOf(config.Check(), clusterFlagOf))
+}
+
+// clusterFlagOf names the flags of fields of [embedded.Config].
+var clusterFlagOf = map[string]string{
+	"Dir": "-data", "Cluster.Name": "-name", "Cluster.Peers": "-cluster", "Cluster.Replace": "-cluster-replace",
+	"Cluster.Client": "-cluster-client", "Cluster.Insecure": "-insecure-cluster-without-tls",
+	"Cluster.Cert": "-cluster-cert", "Cluster.Key": "-cluster-key", "Cluster.CA": "-cluster-ca",
 }
 
 func (c *clusterFlags) peersByName() (map[string]string, error) {
 	peers := map[string]string{}
+	if c.peers == "" {
+		return peers, nil
+	}
 	for part := range strings.SplitSeq(c.peers, ",") {
 		name, url, ok := strings.Cut(part, "=")
 		if _, twice := peers[name]; !ok || twice || name == "" {
@@ -135,6 +128,9 @@ const patience = 3 * time.Second
 // peerConfig returns the configuration of this process as a server of -cluster.
 func (c *clusterFlags) peerConfig(name, data string, log *slog.Logger) (embedded.Config, error) {
 	peers, err := c.peersByName()
+	if len(peers) == 0 {
+		name = "" // it is the conductor's alone
+	}
 	return embedded.Config{Dir: data, Log: log, Cluster: embedded.Cluster{
 		Name: name, Peers: peers, CA: c.peerCA, Cert: c.peerCert, Key: c.peerKey, Client: c.client, Replace: c.replace, Insecure: c.insecure,
 	}}, err
