@@ -3,6 +3,7 @@
 package nodes
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -132,44 +133,55 @@ func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.Provisio
 			return p, err
 		}
 	}
-	if err := checkConfigDrive(r, q); err != nil {
+	if err := cmp.Or(checkConfigDrive(r, q), checkRamdisk(r, q), q.misplaced(r.Version)); err != nil || refused != nil {
 		return p, err
 	}
-	if err := checkRamdisk(r, q); err != nil {
+	if err := q.missing(); err != nil {
 		return p, err
-	}
-	switch {
-	case len(q.steps["clean"]) > 0 && verb != "clean":
-		return p, fault.Invalid("\"clean_steps\" is only valid when setting target provision state to clean")
-	case len(q.steps["deploy"]) > 0 && r.Version < since.DeploySteps:
-		return p, fault.TooOld(since.DeploySteps)
-	case len(q.steps["deploy"]) > 0 && verb != "active" && verb != "rebuild":
-		return p, fault.Invalid("\"deploy_steps\" is only valid when setting target provision state to active or rebuild")
-	case q.hasPassword && verb != "rescue":
-		return p, fault.Invalid("\"rescue_password\" is only valid when setting target provision state to rescue")
-	case len(q.steps["service"]) > 0 && verb != "service":
-		return p, fault.Invalid("\"service_steps\" is only valid when setting target provision state to service")
-	case refused != nil:
-		return p, nil
-	case verb == "rescue" && strings.TrimSpace(q.rescuePassword) == "":
-		return p, fault.Invalid("A non-empty \"rescue_password\" is required when setting target provision state to rescue")
-	case (verb == "clean" || verb == "service") && len(q.steps[verb]) == 0:
-		return p, fault.Invalid("\"%s_steps\" is required when setting target provision state to %s", verb, verb)
 	}
 	if pyrepr.Truthy(q.configDrive) {
 		p.ConfigDrive = q.configDrive
 	}
 	p.DisableRamdisk = q.disableRamdisk != nil && *q.disableRamdisk
-	if p.CleanSteps, err = decodeSteps(r, "clean", q.steps["clean"]); err != nil {
-		return p, err
-	}
-	if p.DeploySteps, err = decodeSteps(r, "deploy", q.steps["deploy"]); err != nil {
-		return p, err
-	}
-	if p.ServiceSteps, err = decodeSteps(r, "service", q.steps["service"]); err != nil {
-		return p, err
+	for kind, steps := range map[string]*[]conductor.StepRequest{
+		"clean": &p.CleanSteps, "deploy": &p.DeploySteps, "service": &p.ServiceSteps, // no target has two of them
+	} {
+		if *steps, err = decodeSteps(r, kind, q.steps[kind]); err != nil {
+			return p, err
+		}
 	}
 	return p, p.CheckSteps(r.Conductor.Rules())
+}
+
+// misplaced returns an error for a value that the target does not have.
+func (q provisionQuery) misplaced(version states.APIVersion) error {
+	verb := q.target
+	switch {
+	case len(q.steps["clean"]) > 0 && verb != "clean":
+		return fault.Invalid("\"clean_steps\" is only valid when setting target provision state to clean")
+	case len(q.steps["deploy"]) > 0 && version < since.DeploySteps:
+		return fault.TooOld(since.DeploySteps)
+	case len(q.steps["deploy"]) > 0 && verb != "active" && verb != "rebuild":
+		return fault.Invalid("\"deploy_steps\" is only valid when setting target provision state to active or rebuild")
+	case q.hasPassword && verb != "rescue":
+		return fault.Invalid("\"rescue_password\" is only valid when setting target provision state to rescue")
+	case len(q.steps["service"]) > 0 && verb != "service":
+		return fault.Invalid("\"service_steps\" is only valid when setting target provision state to service")
+	default:
+		return nil
+	}
+}
+
+// missing returns an error if the query lacks a value that the target requires.
+func (q provisionQuery) missing() error {
+	switch verb := q.target; {
+	case verb == "rescue" && strings.TrimSpace(q.rescuePassword) == "":
+		return fault.Invalid("A non-empty \"rescue_password\" is required when setting target provision state to rescue")
+	case (verb == "clean" || verb == "service") && len(q.steps[verb]) == 0:
+		return fault.Invalid("\"%s_steps\" is required when setting target provision state to %s", verb, verb)
+	default:
+		return nil
+	}
 }
 
 // useRunbook adds the steps of a runbook to a request for cleaning or servicing.

@@ -4,13 +4,13 @@ package objects
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/internal/like"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -91,12 +91,10 @@ var nodeFilters = []filter{
 		return func(n *node) bool { return stored(n, "owner") == project || stored(n, "lessee") == project }
 	})},
 	{name: "description_contains", apply: byNodes(func(_ *rest.Request, a *rest.Args) func(*node) bool {
-		part := a.Text("description_contains")
-		// As SQL's LIKE compares: % stands for any characters, _ for one, and letters are equal in both cases.
-		like := regexp.MustCompile("(?is)" + strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(part)))
+		pattern := like.Compile("%" + a.Text("description_contains") + "%")
 		return func(n *node) bool {
 			text, ok := stored(n, "description").(string)
-			return ok && like.MatchString(text)
+			return ok && pattern.Matches(text)
 		}
 	})},
 }
