@@ -13,6 +13,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
@@ -96,12 +97,8 @@ func (b biosSettings) awaitBoot(ctx context.Context, t Task, deadline time.Time)
 
 // pause waits until the settings, or the progress of the boot, are read again.
 func (b biosSettings) pause(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(b.biosInterval):
-		return nil
-	}
+	sleep.For(ctx, b.biosInterval)
+	return ctx.Err()
 }
 
 // needsAgent reports whether the agent executes other steps of the node's work.

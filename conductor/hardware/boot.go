@@ -4,7 +4,6 @@ package hardware
 
 import (
 	"context"
-	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
@@ -45,14 +44,11 @@ func (networkBoot) PrepareInstance(ctx context.Context, t Task) error {
 	return bootDisk(ctx, t)
 }
 
-// bootDisk makes the machine boot its disk from now on. At the end of a deployment it leaves a machine of Lenovo in
-// UEFI mode as it is: the agent has written the boot entries, and a boot device that the BMC sets undoes them.
-//
-// Source: set_boot_to_disk in ironic/drivers/modules/agent.py, prepare_instance in ironic/drivers/modules/pxe_base.py.
+// bootDisk makes the machine boot its disk from now on. At the end of a deployment it sets no boot device if the boot
+// entries that the agent has written would be lost.
 func bootDisk(ctx context.Context, t Task) error {
 	n := t.Node()
-	vendor, _ := n.Properties["vendor"].(string)
-	if n.ProvisionState != states.Deploying || !strings.EqualFold(vendor, "lenovo") || n.WantedBootMode() == "bios" {
+	if n.ProvisionState != states.Deploying || !losesBootEntries(n.Node) {
 		return bootFrom(ctx, t, "disk", true)
 	}
 	if deviceOnce(n.Node) == "" {

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
@@ -50,7 +50,7 @@ func (b mediaBoot) Validate(n Node) error {
 	if err := (info{n.Node}).checkUnused(usedByMedia); err != nil {
 		return err
 	}
-	if err := checkIDRAC(n.Node); err != nil {
+	if err := checkMediaBMC(n.Node); err != nil {
 		return err
 	}
 	if n.Chosen.Deploy.BootsRamdisk() {
@@ -59,25 +59,6 @@ func (b mediaBoot) Validate(n Node) error {
 	}
 	_, err := b.agentMedium(n)
 	return err
-}
-
-// checkIDRAC refuses an iDRAC 9 that boots virtual media only by properties of Dell's: those before 6.00.00.00. Ironic
-// refuses an iDRAC 10 too, which boots from its first slot.
-//
-// Source: _validate_vendor in ironic/drivers/modules/redfish/boot.py.
-func checkIDRAC(n *conductor.Node) error {
-	vendor, _ := n.Properties["vendor"].(string)
-	i := slices.IndexFunc(n.Firmware, func(c conductor.FirmwareComponent) bool { return c.Component == "bmc" })
-	if i < 0 || !slices.Contains(strings.Fields(vendor), "Dell") {
-		return nil
-	}
-	version := n.Firmware[i].CurrentVersion
-	if major, _, _ := strings.Cut(version, "."); !slices.Contains([]string{"3", "4", "5"}, major) {
-		return nil
-	}
-	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-		"The redfish-virtual-media boot interface is not suitable for node %s with vendor %s and BMC version %s: "+
-			"an iDRAC 9 needs 6.00.00.00 or later", n.UUID, vendor, version)}
 }
 
 func (b mediaBoot) ServesAgent(n Node) (bool, error) {
@@ -195,10 +176,7 @@ func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 			_ = b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"}) // the BMC may insert it later
 			return errors.Join(fmt.Errorf("the BMC has not inserted the image within %v", n.Chosen.config.MediaTimeout), unread)
 		}
-		select {
-		case <-within.Done():
-		case <-time.After(mediaPoll):
-		}
+		sleep.For(within, mediaPoll)
 	}
 }
 

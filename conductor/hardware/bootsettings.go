@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
@@ -47,10 +48,8 @@ func (b redfishManagement) await(ctx context.Context, n *conductor.Node, setting
 		return err
 	}
 	for deadline := time.Now().Add(bootSettingTimeout); ; {
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, bootSettingInterval) {
 			return ctx.Err()
-		case <-time.After(bootSettingInterval):
 		}
 		found, err := read()
 		if err == nil {
@@ -114,10 +113,8 @@ func (b redfishManagement) reach(ctx context.Context, n *conductor.Node, power s
 		case !time.Now().Before(deadline):
 			return errors.Join(fmt.Errorf("node %s is not off after %v", n.UUID, offTimeout), err)
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, offInterval) {
 			return ctx.Err()
-		case <-time.After(offInterval):
 		}
 	}
 }

@@ -9,48 +9,71 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// kinds are the kinds of interfaces of which a hardware type has lists, in the order of their steps.
-var kinds = []struct {
-	name   string
-	list   func(Interfaces) []Interface
-	chosen func(Chosen) Interface
-}{
-	{"power", func(i Interfaces) []Interface { return common(i.Power) }, func(c Chosen) Interface { return c.Power }},
-	{"management", func(i Interfaces) []Interface { return common(i.Management) }, func(c Chosen) Interface { return c.Management }},
-	{"boot", func(i Interfaces) []Interface { return common(i.Boot) }, func(c Chosen) Interface { return c.Boot }},
-	{"inspect", func(i Interfaces) []Interface { return i.Inspect }, func(c Chosen) Interface { return c.Inspect }},
-	{"bios", func(i Interfaces) []Interface { return i.BIOS }, func(c Chosen) Interface { return c.BIOS }},
-	{"raid", func(i Interfaces) []Interface { return i.RAID }, func(c Chosen) Interface { return c.RAID }},
-	{"rescue", func(i Interfaces) []Interface { return i.Rescue }, func(c Chosen) Interface { return c.Rescue }},
-	{"vendor", func(i Interfaces) []Interface { return i.Vendor }, func(c Chosen) Interface { return c.Vendor }},
-	{"firmware", func(i Interfaces) []Interface { return i.Firmware }, func(c Chosen) Interface { return c.Firmware }},
-	{"deploy", func(i Interfaces) []Interface { return common(i.Deploy) }, func(c Chosen) Interface { return c.Deploy }},
+// kinds are the kinds of interfaces of which a hardware type has lists, with the interfaces that [New] gives a hardware
+// type whose list is empty. Steps are in this order. A kind is a field of Interfaces, one of Chosen, and a row here.
+var kinds = []kind{
+	kindOf("power", func(i *Interfaces) *[]Power { return &i.Power }, func(c *Chosen) *Power { return &c.Power }),
+	kindOf("management", func(i *Interfaces) *[]Management { return &i.Management },
+		func(c *Chosen) *Management { return &c.Management }),
+	kindOf("boot", func(i *Interfaces) *[]Boot { return &i.Boot }, func(c *Chosen) *Boot { return &c.Boot }, IPXE(), PXE()),
+	kindOf("inspect", func(i *Interfaces) *[]Interface { return &i.Inspect }, func(c *Chosen) *Interface { return &c.Inspect },
+		AgentInspect(), None("inspect")),
+	kindOf("bios", func(i *Interfaces) *[]Interface { return &i.BIOS }, func(c *Chosen) *Interface { return &c.BIOS }, None("bios")),
+	kindOf("raid", func(i *Interfaces) *[]Interface { return &i.RAID }, func(c *Chosen) *Interface { return &c.RAID },
+		None("raid"), Interface(stored("agent"))),
+	kindOf("rescue", func(i *Interfaces) *[]Interface { return &i.Rescue }, func(c *Chosen) *Interface { return &c.Rescue },
+		None("rescue"), AgentRescue()),
+	kindOf("vendor", func(i *Interfaces) *[]Interface { return &i.Vendor }, func(c *Chosen) *Interface { return &c.Vendor },
+		None("vendor")),
+	kindOf("firmware", func(i *Interfaces) *[]Interface { return &i.Firmware }, func(c *Chosen) *Interface { return &c.Firmware },
+		None("firmware")),
+	kindOf("deploy", func(i *Interfaces) *[]Deploy { return &i.Deploy }, func(c *Chosen) *Deploy { return &c.Deploy },
+		Direct(), Ramdisk(), CustomAgent()),
 }
 
-// common returns the interfaces of a kind.
-func common[I Interface](list []I) []Interface {
-	all := make([]Interface, len(list))
-	for i, each := range list {
-		all[i] = each
+// kind is a kind of interfaces.
+type kind struct {
+	name string
+	// list returns the interfaces of the kind that a hardware type has.
+	list func(Interfaces) []Interface
+	// fill sets the defaults of the kind if it is empty.
+	fill func(*Interfaces)
+	// choose stores the interface with this name, or the first one if the name is empty or unknown. It reports whether the
+	// name is known.
+	choose func(i Interfaces, name string, c *Chosen) bool
+	// chosen returns the interface that choose has stored.
+	chosen func(Chosen) Interface
+}
+
+func kindOf[I Interface](name string, list func(*Interfaces) *[]I, chosen func(*Chosen) *I, defaults ...I) kind {
+	return kind{
+		name: name,
+		list: func(i Interfaces) []Interface {
+			var all []Interface
+			for _, each := range *list(&i) {
+				all = append(all, each)
+			}
+			return all
+		},
+		fill: func(i *Interfaces) {
+			if l := list(i); len(*l) == 0 {
+				*l = slices.Clone(defaults)
+			}
+		},
+		choose: func(i Interfaces, name string, c *Chosen) bool {
+			all := *list(&i)
+			n := slices.IndexFunc(all, func(each I) bool { return each.Name() == name })
+			*chosen(c) = all[max(n, 0)]
+			return n >= 0 || name == ""
+		},
+		chosen: func(c Chosen) Interface { return *chosen(&c) },
 	}
-	return all
 }
 
 // withDefaults fills in the kinds that are empty.
 func (i Interfaces) withDefaults() Interfaces {
-	if len(i.Boot) == 0 {
-		i.Boot = []Boot{IPXE(), PXE()}
-	}
-	if len(i.Deploy) == 0 {
-		i.Deploy = []Deploy{Direct(), Ramdisk(), CustomAgent()}
-	}
-	for kind, list := range map[*[]Interface][]Interface{
-		&i.Inspect: {AgentInspect(), None("inspect")}, &i.BIOS: {None("bios")}, &i.RAID: {None("raid"), stored("agent")},
-		&i.Rescue: {None("rescue"), AgentRescue()}, &i.Vendor: {None("vendor")}, &i.Firmware: {None("firmware")},
-	} {
-		if len(*kind) == 0 {
-			*kind = list
-		}
+	for _, kind := range kinds {
+		kind.fill(&i)
 	}
 	return i
 }
@@ -92,35 +115,15 @@ func (i Interfaces) names() map[string][]string {
 
 // choose returns the interfaces that a node has chosen. An interface that the hardware type does not have is an error.
 func (i Interfaces) choose(n *conductor.Node, config *Config) (Chosen, error) {
-	c := chooser{node: n}
-	return Chosen{
-		Power: choose(&c, "power", i.Power), Management: choose(&c, "management", i.Management), Boot: choose(&c, "boot", i.Boot),
-		Deploy: choose(&c, "deploy", i.Deploy), Inspect: choose(&c, "inspect", i.Inspect), BIOS: choose(&c, "bios", i.BIOS),
-		RAID: choose(&c, "raid", i.RAID), Rescue: choose(&c, "rescue", i.Rescue), Vendor: choose(&c, "vendor", i.Vendor),
-		Firmware: choose(&c, "firmware", i.Firmware), config: config,
-	}, c.err
-}
-
-// chooser holds the first error of a choice.
-type chooser struct {
-	node *conductor.Node
-	err  error
-}
-
-func choose[I Interface](c *chooser, kind string, list []I) I {
-	name := c.node.Interfaces[kind]
-	if name == "" {
-		return list[0]
-	}
-	i := slices.IndexFunc(list, func(each I) bool { return each.Name() == name })
-	if i < 0 {
-		if c.err == nil {
-			c.err = &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-				"Node %s has the %s interface %s, which its driver %s does not have", c.node.UUID, kind, name, c.node.Driver)}
+	c := Chosen{config: config}
+	var unknown error
+	for _, kind := range kinds {
+		if name := n.Interfaces[kind.name]; !kind.choose(i, name, &c) && unknown == nil {
+			unknown = &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
+				"Node %s has the %s interface %s, which its driver %s does not have", n.UUID, kind.name, name, n.Driver)}
 		}
-		return list[0]
 	}
-	return list[i]
+	return c, unknown
 }
 
 // None returns the interface "no-KIND", which refuses the functions of its kind.

@@ -16,6 +16,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
+	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -89,7 +90,7 @@ func (c Config) withDefaults() (Config, error) {
 	invalid := func(field string, value any, want string) error {
 		return &conductor.ConfigError{Package: "hardware", Field: field, Value: value, Want: want}
 	}
-	for field, value := range map[string]time.Duration{"Timeout": c.Timeout, "Pause": c.Pause, "MediaTimeout": c.MediaTimeout} {
+	for field, value := range sorted.All(map[string]time.Duration{"Timeout": c.Timeout, "Pause": c.Pause, "MediaTimeout": c.MediaTimeout}) {
 		if value < 0 {
 			return c, invalid(field, value, "0 or more")
 		}
@@ -104,7 +105,7 @@ func (c Config) withDefaults() (Config, error) {
 	if _, err := bootimage.ParseParameters(c.KernelParameters); err != nil {
 		return c, &conductor.ConfigError{Package: "hardware", Field: "KernelParameters", Err: err}
 	}
-	for architecture, files := range c.ByArchitecture {
+	for architecture, files := range sorted.All(c.ByArchitecture) {
 		if (files.Kernel == "") != (files.Ramdisk == "") {
 			return c, invalid("ByArchitecture", architecture, "both a kernel and a ramdisk, or neither")
 		}

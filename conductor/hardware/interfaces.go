@@ -20,7 +20,7 @@ import (
 // which [Type.Close] calls, and it may be a [Stepper]. Each kind has abilities of its own beside these:
 //
 //   - a [Power] may be a [Verifier] and a [conductor.PowerLimiter];
-//   - a [Management] may be an [NMIInjector], a [BootModeSetter], a [MediaManager], a [VendorReader], a
+//   - a [Management] may be an [NMIInjector], a [BootModeSetter], a [MediaManager], a [VendorReader], a [MACReader], a
 //     [BootModeReader] and a [conductor.HealthReader];
 //   - a [Boot] may be a [PortNeeder];
 //   - an inspect or a rescue interface may be an [AgentUser];
