@@ -129,29 +129,11 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 }
 
 var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Conductor, ident string, h Heartbeat) error {
-	check := func(n *Node) error {
-		if n.Agent.Token == "" || subtle.ConstantTimeCompare([]byte(n.Agent.Token), []byte(h.AgentToken)) != 1 {
-			return refuse(Invalid, "Invalid or missing agent token received.")
-		}
-		if n.Agent.URL != "" && n.Agent.URL != h.CallbackURL {
-			return refuse(Invalid, "Detected change in ramdisk provided \"callback_url\"")
-		}
-		if *c.config.RequireAgentTLS && h.CallbackURL != "" && !strings.HasPrefix(h.CallbackURL, "https://") {
-			return refuse(Invalid, "TLS is required by configuration")
-		}
-		if strings.ContainsFunc(h.AgentVerifyCA, isNotPEM) {
-			return refuse(Invalid, "agent_verify_ca is not a certificate in PEM")
-		}
-		if n.Agent.VerifyCA != "" && h.AgentVerifyCA != "" && n.Agent.VerifyCA != h.AgentVerifyCA {
-			return refuse(Invalid, "Detected change in ramdisk provided certificate")
-		}
-		return nil
-	}
 	n, err := c.fleet.node(ctx, ident)
 	if err != nil {
 		return err
 	}
-	if err := check(n); err != nil { // names are looked up for no stranger
+	if err := c.rules.checkHeartbeat(n, h); err != nil { // names are looked up for no stranger
 		return err
 	}
 	if h.CallbackURL != "" || c.rules.attends(n) { // an agent that takes no commands has none
@@ -160,7 +142,7 @@ var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Condu
 		}
 	}
 	before, n, err := c.fleet.edit(ctx, ident, func(n *Node) error {
-		if err := check(n); err != nil {
+		if err := c.rules.checkHeartbeat(n, h); err != nil {
 			return err
 		}
 		if !kindOf(n.ProvisionState).heartbeats && !c.rules.recordsHeartbeat(n) {
@@ -180,26 +162,62 @@ var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Condu
 	if before.Agent.URL == "" && h.CallbackURL != "" {
 		c.config.Log.Info("an agent runs", "node", n.UUID, "from", h.From, "version", n.Agent.Version)
 	}
-	waits := c.config.Table.Phase(n.ProvisionState) == states.PhaseWaiting && kindOf(n.ProvisionState).heartbeats
-	if n.Reservation != "" || !waits {
-		return nil
-	}
-	if c.rules.admission().Heartbeat(n.Fields()) != nil { // it is in maintenance
-		if failure := c.rules.endsInMaintenance(n); failure != nil {
-			return c.Resume(ctx, ident, failure)
-		}
-		return nil
-	}
-	switch attends := c.rules.attends(n); {
-	case h.AgentStatus == "error" && !attends:
-		return c.Resume(ctx, ident, fmt.Errorf("the agent reported an error: %s", h.AgentStatusMessage))
-	case c.rules.heartbeatContinues(n):
-		return c.Resume(ctx, ident, nil)
-	case attends:
+	switch effect, failure := c.rules.heartbeatEffect(n, h); effect {
+	case heartbeatResumes:
+		return c.Resume(ctx, ident, failure)
+	case heartbeatAttends:
 		c.engine.attend(n.UUID)
 	}
 	return nil
 })
+
+// checkHeartbeat returns the error of a heartbeat that is not of the node's agent.
+func (b *rulebook) checkHeartbeat(n *Node, h Heartbeat) error {
+	switch known := n.Agent; {
+	case known.Token == "" || subtle.ConstantTimeCompare([]byte(known.Token), []byte(h.AgentToken)) != 1:
+		return refuse(Invalid, "Invalid or missing agent token received.")
+	case known.URL != "" && known.URL != h.CallbackURL:
+		return refuse(Invalid, "Detected change in ramdisk provided \"callback_url\"")
+	case *b.config.RequireAgentTLS && h.CallbackURL != "" && !strings.HasPrefix(h.CallbackURL, "https://"):
+		return refuse(Invalid, "TLS is required by configuration")
+	case strings.ContainsFunc(h.AgentVerifyCA, isNotPEM):
+		return refuse(Invalid, "agent_verify_ca is not a certificate in PEM")
+	case known.VerifyCA != "" && h.AgentVerifyCA != "" && known.VerifyCA != h.AgentVerifyCA:
+		return refuse(Invalid, "Detected change in ramdisk provided certificate")
+	default:
+		return nil
+	}
+}
+
+// heartbeatEffect is what a heartbeat has as an effect besides the record of it.
+type heartbeatEffect uint8
+
+const (
+	heartbeatRecorded heartbeatEffect = iota // none
+	heartbeatResumes                         // it is the call-back for which the node waits
+	heartbeatAttends                         // the conductor asks the agent for its commands
+)
+
+// heartbeatEffect returns the effect of a heartbeat of a node, whose record has it. If it resumes the node's work, a
+// failure ends the work.
+func (b *rulebook) heartbeatEffect(n *Node, h Heartbeat) (effect heartbeatEffect, failure error) {
+	waits := b.config.Table.Phase(n.ProvisionState) == states.PhaseWaiting && kindOf(n.ProvisionState).heartbeats
+	attends := b.attends(n)
+	switch {
+	case n.Reservation != "" || !waits:
+	case b.admission().Heartbeat(n.Fields()) != nil: // it is in maintenance
+		if failure = b.endsInMaintenance(n); failure != nil {
+			return heartbeatResumes, failure
+		}
+	case h.AgentStatus == "error" && !attends:
+		return heartbeatResumes, fmt.Errorf("the agent reported an error: %s", h.AgentStatusMessage)
+	case b.heartbeatContinues(n):
+		return heartbeatResumes, nil
+	case attends:
+		return heartbeatAttends, nil
+	}
+	return heartbeatRecorded, nil
+}
 
 // isNotPEM reports whether a character is in no text in PEM, such as ESC.
 func isNotPEM(r rune) bool { return r > '~' || r < ' ' && !strings.ContainsRune("\r\n\t", r) }

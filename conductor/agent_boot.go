@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/internal/masked"
@@ -75,12 +76,7 @@ func (e *engine) machine(ctx context.Context, n *Node, w agent.Work) (agent.Mach
 	if err != nil {
 		return agent.Machine{}, fmt.Errorf("the record of node %s cannot be encoded: %w", n.UUID, err)
 	}
-	for _, key := range []string{
-		"transitions", "claim", "origin", "other_steps", "interfaces", "clean_steps", "deploy_steps", "service_steps",
-		"bios_settings", "clean_up", "empty", "agent", "deployment", "power_changed_at",
-	} {
-		delete(record, key) // they are not in Ironic's record
-	}
+	maps.DeleteFunc(record, func(key string, _ any) bool { return !slices.Contains(agentsFields, key) })
 	record["driver_internal_info"] = n.InternalInfo()
 	record = maps.Clone(masked.Object(record))
 	for _, key := range []string{"driver_info", "extra", "instance_info", "network_data", "properties", "raid_config", "target_raid_config"} {
@@ -101,6 +97,20 @@ func (e *engine) machine(ctx context.Context, n *Node, w agent.Work) (agent.Mach
 		return agent.Machine{}, err
 	}
 	return agent.Machine{Node: record, Ports: ports}, nil
+}
+
+// agentsFields are the fields of a node's record that the agent gets, those of Ironic's record. The others are the
+// conductor's own.
+//
+// Source: the fields of Node in ironic/objects/node.py.
+var agentsFields = []string{
+	"allocation_uuid", "automated_clean", "boot_mode", "chassis_uuid", "conductor", "conductor_group", "console_enabled",
+	"created_at", "description", "disable_power_off", "driver", "driver_info", "extra", "fault", "health",
+	"inspection_finished_at", "inspection_started_at", "instance_info", "instance_name", "instance_uuid", "last_error",
+	"lessee", "maintenance", "maintenance_reason", "name", "network_data", "owner", "parent_node", "power_state",
+	"properties", "protected", "protected_reason", "provision_state", "provision_updated_at", "raid_config", "reservation",
+	"resource_class", "retired", "retired_reason", "secure_boot", "shard", "target_power_state", "target_provision_state",
+	"target_raid_config", "traits", "updated_at", "uuid",
 }
 
 // eraseParameters tell the agent how it erases disks, with Ironic's defaults.

@@ -74,17 +74,20 @@ func (s *StepSource) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// check returns what would be right in place of the configuration in a series; "" if it is right.
-func (a AutomatedCleaning) check(series states.Series) string {
+// check returns a [*ConfigError] for a configuration that is invalid in a series.
+func (a AutomatedCleaning) check(series states.Series) error {
+	want := ""
 	switch {
 	case int(a.Source) >= len(stepSources):
-		return "a Source such as StepsOfRunbook"
+		want = "a StepSource such as StepsOfRunbook"
 	case a.Source == StepsByPriority && (a.Runbook != "" || len(a.ClassRunbooks) > 0 || a.NodeRunbook || a.SkipTraits):
-		return "the Source StepsOfRunbook or StepsOfAnyRunbook, or no runbook"
+		want = fmt.Sprintf("%v or %v, since there are settings of runbooks", StepsOfRunbook, StepsOfAnyRunbook)
 	case a.Source != StepsByPriority && series < states.Flamingo:
-		return fmt.Sprintf("the Source StepsByPriority, the only one in %v", series)
+		want = fmt.Sprintf("%v, the only one in %v", StepsByPriority, series)
+	default:
+		return nil
 	}
-	return ""
+	return &ConfigError{Package: "conductor", Field: "AutomatedCleaning.Source", Value: a.Source, Want: want}
 }
 
 // runbookOf returns the name or the UUID of the runbook for a node, "" for none.

@@ -5,9 +5,7 @@ package conductor
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"log/slog"
-	"maps"
 	"net/netip"
 	"os"
 	"regexp"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/internal/configerror"
+	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/powersync"
@@ -136,7 +135,7 @@ type Config struct {
 	// (node_history_minimum_days); 0 keeps none besides them.
 	MinHistoryAge time.Duration
 	// MaxTransitions is how many transitions a node's record keeps, see Node.Transitions; 0 stands
-	// for 32. Each takes 50 to 60 bytes in the store and in memory, and its last error. Ironic has
+	// for [DefaultMaxTransitions]. Each takes 50 to 60 bytes in the store and in memory, and its last error. Ironic has
 	// no such option.
 	MaxTransitions int
 
@@ -189,6 +188,9 @@ type Config struct {
 // The packages below this one return it, too.
 type ConfigError = configerror.Error
 
+// DefaultMaxTransitions is the MaxTransitions of a [Config] that sets none.
+const DefaultMaxTransitions = 32
+
 // withDefaults returns the configuration with its defaults filled in, or an error if it is invalid.
 func (c Config) withDefaults() (Config, error) {
 	if c.Name == "" {
@@ -221,7 +223,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	for value, zero := range map[*int]int{
 		&c.MaxDeploying: 250, &c.MaxCleaning: 50, &c.Workers: 300, &c.ReservedWorkers: 5, &c.LockedRetries: 3,
-		&c.MaxHistory: 300, &c.MaxTransitions: 32,
+		&c.MaxHistory: 300, &c.MaxTransitions: DefaultMaxTransitions,
 	} {
 		*value = cmp.Or(*value, zero)
 	}
@@ -249,12 +251,12 @@ func (c *Config) check() error {
 	if len(c.Hardware) == 0 {
 		return invalid("Hardware", nil, "at least one hardware type")
 	}
-	for name, hardware := range sorted(c.Hardware) {
+	for name, hardware := range sorted.All(c.Hardware) {
 		if name == "" || hardware == nil {
 			return invalid("Hardware", fmt.Sprintf("%T with the name %q", hardware, name), "hardware types with names, none of them nil")
 		}
 	}
-	for field, group := range sorted(map[string]string{"Group": c.Group, "DefaultGroup": c.DefaultGroup}) {
+	for field, group := range sorted.All(map[string]string{"Group": c.Group, "DefaultGroup": c.DefaultGroup}) {
 		if !groupForm.MatchString(group) {
 			return invalid(field, group, "up to 255 letters, digits, hyphens, dots and underscores")
 		}
@@ -274,8 +276,8 @@ func (c *Config) check() error {
 			return invalid("DisallowedBootModes", mode, "bios or uefi")
 		}
 	}
-	if want := c.AutomatedCleaning.check(c.Table.Series()); want != "" {
-		return invalid("AutomatedCleaning", fmt.Sprintf("%+v", c.AutomatedCleaning), want)
+	if err := c.AutomatedCleaning.check(c.Table.Series()); err != nil {
+		return err
 	}
 	for _, name := range c.InspectionHooks {
 		if known := InspectionHooks(c.Table.Series()); !slices.Contains(known, name) {
@@ -286,7 +288,7 @@ func (c *Config) check() error {
 	if c.ReservedWorkers > 50 {
 		return invalid("ReservedWorkers", c.ReservedWorkers, "a percentage up to 50")
 	}
-	for field, value := range sorted(map[string]int{
+	for field, value := range sorted.All(map[string]int{
 		"MaxDeploying": c.MaxDeploying, "MaxCleaning": c.MaxCleaning, "Workers": c.Workers, "MaxHistory": c.MaxHistory,
 		"MaxTransitions": c.MaxTransitions, "Agent.Attempts": c.Agent.Attempts, "Agent.Polls": c.Agent.Polls,
 		"Agent.MaxAnswer": int(min(c.Agent.MaxAnswer, 0)),
@@ -295,7 +297,7 @@ func (c *Config) check() error {
 			return invalid(field, value, "0 or more")
 		}
 	}
-	for field, value := range sorted(map[string]time.Duration{
+	for field, value := range sorted.All(map[string]time.Duration{
 		"LockedInterval": c.LockedInterval, "CheckInterval": c.CheckInterval, "VerifyTimeout": c.VerifyTimeout,
 		"FastTrackTimeout": c.FastTrackTimeout, "ShutdownTimeout": c.ShutdownTimeout, "MinHistoryAge": c.MinHistoryAge,
 		"Agent.Timeout": c.Agent.Timeout, "Agent.PollInterval": c.Agent.PollInterval,
@@ -308,18 +310,6 @@ func (c *Config) check() error {
 		return &ConfigError{Package: "conductor", Field: "ExpectedTimes", Err: err}
 	}
 	return nil
-}
-
-// sorted yields the entries of a map by their keys, so that of several errors it is always the same one that is
-// returned.
-func sorted[V any](m map[string]V) iter.Seq2[string, V] {
-	return func(yield func(string, V) bool) {
-		for _, key := range slices.Sorted(maps.Keys(m)) {
-			if !yield(key, m[key]) {
-				return
-			}
-		}
-	}
 }
 
 // groupForm matches the conductor groups of conductors.

@@ -55,7 +55,7 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 				c.InspectionHooks, c.Table = []string{"parse-lldp"}, states.Antelope.Table()
 			},
 		},
-		"AutomatedCleaning": {
+		"AutomatedCleaning.Source": {
 			func(c *conductor.Config) { c.AutomatedCleaning.Source = conductor.StepsOfAnyRunbook + 1 },
 			func(c *conductor.Config) { c.AutomatedCleaning.Runbook = "CUSTOM_CLEAN" },
 			func(c *conductor.Config) {

@@ -13,6 +13,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/conductor/internal/sequence"
 	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
@@ -29,7 +30,7 @@ func set(m *map[string]any, key string, value any) {
 func fromJSON[T any](value any) (v T, err error) {
 	text, err := json.Marshal(value)
 	if err == nil {
-		err = unmarshal(text, &v)
+		err = exactjson.Unmarshal(text, &v)
 	}
 	return v, err
 }
@@ -342,13 +343,19 @@ func init() {
 	}
 }
 
-// waitStep waits for the number of seconds in its argument "seconds", or without one for the
-// next heartbeat.
+// maxWait bounds the argument of the step "wait" (max_conductor_wait_step_seconds).
+const maxWait = 30 * time.Second
+
+// waitStep waits for the number of seconds in its argument "seconds", maxWait at most, or without one for the next
+// heartbeat.
+//
+// Source: use_reserved_step_handler in ironic/conductor/steps.py.
 func waitStep(ctx context.Context, t *Task) error {
 	seconds, ok := number(t.Step().Args["seconds"])
 	if !ok {
 		return ErrWait
 	}
+	seconds = min(max(seconds, 0), maxWait.Seconds())
 	sleep.For(ctx, time.Duration(seconds*float64(time.Second)))
 	return context.Cause(ctx)
 }

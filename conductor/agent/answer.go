@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -46,7 +47,7 @@ func NewBudget() *Budget { return &Budget{turns: make(chan struct{}, 24)} }
 // readAnswer reads the body of an answer and calls decode with it. Texts are cut after 16 KiB. The timer ends the
 // request; it stands still while the answer waits for its turn.
 func (c *Client) readAnswer(ctx context.Context, from io.Reader, timer *time.Timer, decode func(body []byte) error) error {
-	sent := &io.LimitedReader{R: from, N: c.config.MaxAnswer + 1}
+	sent := &io.LimitedReader{R: from, N: min(c.config.MaxAnswer, math.MaxInt64-1) + 1}
 	kept := io.LimitReader(&shortener{from: sent}, maxKept+1)
 	body, err := io.ReadAll(io.LimitReader(kept, freeAnswer))
 	if err == nil && len(body) == freeAnswer {

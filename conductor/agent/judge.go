@@ -3,10 +3,12 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/ironstate/ironstate/internal/errtext"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 )
 
 // Verdict is the meaning of an agent's commands for the step that a node waits for.
@@ -94,4 +96,39 @@ func judge(w Work, node string, current StepName, sent bool, commands []Command)
 		return Fail, fmt.Sprintf("Agent returned unknown status for %s step %v on node %s : %s.", w, current, node,
 			errtext.Clean(string(last.Status)))
 	}
+}
+
+// Failure returns the reason why a command has failed: the details of its error, its message, or all of it. The text
+// has at most 2048 bytes.
+//
+// Source: get_command_error in ironic/drivers/modules/agent_client.py.
+func (c Command) Failure() string {
+	var value any
+	if err := json.Unmarshal(c.Error, &value); err != nil || value == nil {
+		return "Invalid agent response"
+	}
+	if object, ok := value.(map[string]any); ok {
+		for _, key := range []string{"details", "message"} {
+			if text, _ := object[key].(string); text != "" {
+				return errtext.Clean(text)
+			}
+		}
+	}
+	if text, ok := value.(string); ok {
+		return errtext.Clean(text)
+	}
+	return errtext.Clean(pyrepr.Of(value))
+}
+
+// step returns the interface and the name of the step in the result of execute_X_step, empty if there is none.
+func (c Command) step(w Work) StepName {
+	var result map[string]json.RawMessage
+	if json.Unmarshal(c.Result, &result) != nil {
+		return StepName{}
+	}
+	var name StepName
+	if json.Unmarshal(result[string(w)+"_step"], &name) != nil {
+		return StepName{}
+	}
+	return name
 }

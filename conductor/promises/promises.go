@@ -26,6 +26,7 @@
 package promises
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -40,7 +41,8 @@ import (
 type Rules struct {
 	// Table is the table of the conductors' series.
 	Table *states.Table
-	// MaxTransitions is how many transitions a record keeps, as in the conductors' [conductor.Config].
+	// MaxTransitions is how many transitions a record keeps, as in the conductors' [conductor.Config]; 0 stands for
+	// [conductor.DefaultMaxTransitions].
 	MaxTransitions int
 	// FastTrack says that agents may stay after their work, as in the conductors' [conductor.Config]. The key fast_track
 	// of a node's driver_info overrides it.
@@ -151,7 +153,7 @@ func (r Rules) added(before, after *Version) (added []conductor.TransitionRecord
 		}
 	}
 	want := slices.Concat(before.Transitions, added)
-	if want = want[max(0, len(want)-r.MaxTransitions):]; !slices.Equal(want, after.Transitions) {
+	if want = want[max(0, len(want)-cmp.Or(r.MaxTransitions, conductor.DefaultMaxTransitions)):]; !slices.Equal(want, after.Transitions) {
 		return added, "a transition was lost, or changed"
 	}
 	if len(added) == 0 {

@@ -28,6 +28,22 @@ func moved(before promises.Version, event states.Event, claim string) promises.V
 	return after
 }
 
+func TestRulesWithoutANumberKeepAsManyTransitionsAsAConductorDoes(t *testing.T) {
+	full := promises.Version{State: states.Enroll}
+	for range conductor.DefaultMaxTransitions {
+		full.Transitions = append(full.Transitions, conductor.TransitionRecord{Event: states.EventManage})
+	}
+	after := full
+	after.State, after.Claim, after.Reservation = states.Verifying, "alpha", "alpha"
+	after.Transitions = append(full.Transitions[1:len(full.Transitions):len(full.Transitions)],
+		conductor.TransitionRecord{Event: states.EventManage, From: states.Enroll, To: states.Verifying})
+	_, broken := promises.Rules{Table: rules.Table}.Write(&full, &after, false)
+	require.Empty(t, broken)
+	after.Transitions = after.Transitions[1:]
+	_, broken = promises.Rules{Table: rules.Table}.Write(&full, &after, false)
+	require.NotEmpty(t, broken)
+}
+
 func TestSoundWritesBreakNothing(t *testing.T) {
 	enrolled := promises.Version{State: states.Enroll}
 	verifying := moved(enrolled, states.EventManage, "alpha")

@@ -47,12 +47,6 @@ func deploy(ctx context.Context, _ *bmc.Driver, t *tree) (said string, err error
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	authority := filepath.Join(folder, "ca.pem")
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: t.server.Certificate().Raw})
-	if err := os.WriteFile(authority, text, 0o600); err != nil {
-		return "", err
-	}
-
 	image := agenttest.Image(3<<20, 7)
 	var handler http.Handler
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -78,24 +72,11 @@ func deploy(ctx context.Context, _ *bmc.Driver, t *tree) (said string, err error
 	t.watch(machine.Power)
 	defer t.watch(nil)
 
-	client, err := images.NewClient("127.0.0.1")
+	c, end, err := newConductor()
 	if err != nil {
 		return "", err
 	}
-	redfish, err := hardware.NewRedfish(hardware.Config{Client: client})
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = redfish.Close(context.WithoutCancel(ctx)) }()
-	c, err := conductor.New(conductor.Config{
-		Store: &conductor.Memory{}, Name: "vendors", Hardware: map[string]conductor.Hardware{"redfish": redfish},
-		SkipPowerSync: true, CheckInterval: 50 * time.Millisecond, LockedInterval: 10 * time.Millisecond, LockedRetries: 500,
-		Agent:        agent.Config{PollInterval: 10 * time.Millisecond},
-		AgentAddress: conductor.AgentNetworks{netip.MustParsePrefix("127.0.0.0/8")}.Check,
-	})
-	if err != nil {
-		return "", err
-	}
+	defer end()
 	handler = api.New(c, api.Config{})
 	run, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -107,26 +88,7 @@ func deploy(ctx context.Context, _ *bmc.Driver, t *tree) (said string, err error
 	if err := c.Ready(ctx); err != nil {
 		return "", err
 	}
-	_, err = c.CreateNode(ctx, &conductor.Node{
-		UUID: nodeUUID, Driver: "redfish", ProvisionState: states.Available,
-		Interfaces: map[string]string{"boot": "redfish-virtual-media", "deploy": "direct"},
-		DriverInfo: map[string]any{
-			"redfish_address": t.server.URL, "redfish_username": user, "redfish_password": password,
-			"redfish_verify_ca": authority, "deploy_iso": web.URL + "/agent.iso",
-		},
-		InstanceInfo: map[string]any{
-			"image_source": web.URL + "/image.raw", "image_disk_format": "raw",
-			"image_os_hash_algo": "sha256", "image_os_hash_value": fmt.Sprintf("%x", sha256.Sum256(image)),
-		},
-	})
-	if err != nil {
-		return "", err
-	}
-	if _, err := c.CreateObject(ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: nodeUUID}, Address: mac}); err != nil {
-		return "", err
-	}
-	request := conductor.ProvisionRequest{Target: "active", Version: c.Table().Series().MaxAPIVersion()}
-	if err := c.Provision(ctx, nodeUUID, request); err != nil {
+	if err := request(ctx, c, t, web.URL, folder, image); err != nil {
 		return "", err
 	}
 	if err := deployed(ctx, c); err != nil { // without the address
@@ -147,6 +109,53 @@ func deploy(ctx context.Context, _ *bmc.Driver, t *tree) (said string, err error
 		return "", fmt.Errorf("%s is still inserted", t.inserted())
 	}
 	return "yes", nil
+}
+
+// newConductor returns a conductor of Redfish nodes and a function that closes its connections.
+func newConductor() (*conductor.Conductor, func(), error) {
+	client, err := images.NewClient("127.0.0.1")
+	if err != nil {
+		return nil, nil, err
+	}
+	redfish, err := hardware.NewRedfish(hardware.Config{Client: client})
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := conductor.New(conductor.Config{
+		Store: &conductor.Memory{}, Name: "vendors", Hardware: map[string]conductor.Hardware{"redfish": redfish},
+		SkipPowerSync: true, CheckInterval: 50 * time.Millisecond, LockedInterval: 10 * time.Millisecond, LockedRetries: 500,
+		Agent:        agent.Config{PollInterval: 10 * time.Millisecond},
+		AgentAddress: conductor.AgentNetworks{netip.MustParsePrefix("127.0.0.0/8")}.Check,
+	})
+	return c, func() { _ = redfish.Close(context.Background()) }, err
+}
+
+// request enrolls the machine, whose certificate it stores in the folder, and requests its deployment with the image.
+func request(ctx context.Context, c *conductor.Conductor, t *tree, web, folder string, image []byte) error {
+	authority := filepath.Join(folder, "ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: t.server.Certificate().Raw})
+	if err := os.WriteFile(authority, text, 0o600); err != nil {
+		return err
+	}
+	_, err := c.CreateNode(ctx, &conductor.Node{
+		UUID: nodeUUID, Driver: "redfish", ProvisionState: states.Available,
+		Interfaces: map[string]string{"boot": "redfish-virtual-media", "deploy": "direct"},
+		DriverInfo: map[string]any{
+			"redfish_address": t.server.URL, "redfish_username": user, "redfish_password": password,
+			"redfish_verify_ca": authority, "deploy_iso": web + "/agent.iso",
+		},
+		InstanceInfo: map[string]any{
+			"image_source": web + "/image.raw", "image_disk_format": "raw",
+			"image_os_hash_algo": "sha256", "image_os_hash_value": fmt.Sprintf("%x", sha256.Sum256(image)),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := c.CreateObject(ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: nodeUUID}, Address: mac}); err != nil {
+		return err
+	}
+	return c.Provision(ctx, nodeUUID, conductor.ProvisionRequest{Target: "active", Version: c.Table().Series().MaxAPIVersion()})
 }
 
 // deployed waits for the end of the deployment. The error is the node's, if it has failed.

@@ -147,7 +147,7 @@ func (i *ipxe) expand(text string) string {
 	return text
 }
 
-// command executes one command.
+// command executes one command and returns the label to go to.
 func (i *ipxe) command(words []string) (label string, err error) {
 	if len(words) == 0 {
 		return "", nil
@@ -157,6 +157,8 @@ func (i *ipxe) command(words []string) (label string, err error) {
 	}
 	name, args := words[0], append(words[1:], "", "", "")
 	switch name {
+	case "goto":
+		label = args[0]
 	case "echo":
 	case "imgfree":
 		i.kernel, i.ramdisk, i.parameters, i.initrd = false, "", "", ""
@@ -164,59 +166,82 @@ func (i *ipxe) command(words []string) (label string, err error) {
 		key, _, _ := strings.Cut(args[0], ":")
 		i.settings[key] = args[1]
 	case "inc":
-		value, err := strconv.Atoi(i.settings[args[0]])
-		i.settings[args[0]] = strconv.Itoa(value + 1)
-		return "", err
+		err = i.increment(args[0])
 	case "isset":
-		if args[0] == "" {
-			return "", errFalse
-		}
+		err = unless(args[0] != "", errFalse)
 	case "iseq":
-		if args[0] != args[1] {
-			return "", errFalse
-		}
-	case "goto":
-		return args[0], nil
+		err = unless(args[0] == args[1], errFalse)
 	case "sleep":
-		seconds, err := strconv.Atoi(args[0])
-		if err != nil {
-			return "", err
-		}
-		select {
-		case <-time.After(time.Duration(seconds) * time.Second):
-		case <-i.ctx.Done():
-			return "", context.Cause(i.ctx)
-		}
+		err = i.sleep(args[0])
 	case "chain":
-		return "", i.chain(args[0])
+		err = i.chain(args[0])
 	case "kernel":
-		_, err := i.download(args[0])
-		i.kernel = err == nil
-		i.load(words[2:])
-		return "", err
+		_, err = i.download(args[0])
+		if i.kernel = err == nil; i.kernel {
+			i.load(words[2:])
+		}
 	case "initrd":
-		if args[0] != "--name" {
-			return "", errors.New("initrd without --name is not supported")
-		}
-		_, err := i.download(args[2])
-		i.ramdisk = args[1]
-		return "", err
+		err = i.loadRamdisk(args[0], args[1], args[2])
 	case "boot":
-		if !i.kernel || i.ramdisk == "" || i.ramdisk != i.initrd {
-			return "", fmt.Errorf("boot: kernel %v, ramdisk %q, initrd=%s", i.kernel, i.ramdisk, i.initrd)
-		}
-		return "", errBooted
+		err = i.boot()
 	case "poweroff":
-		return "", errPoweredOff
+		err = errPoweredOff
 	case "exit":
-		if args[0] == "" || args[0] == "0" {
-			return "", errExit
-		}
-		return "", fmt.Errorf("the script has ended with status %s", args[0])
+		err = exit(args[0])
 	default:
-		return "", fmt.Errorf("the command %s is not supported", name)
+		err = fmt.Errorf("the command %s is not supported", name)
 	}
-	return "", nil
+	return label, err
+}
+
+// unless returns the error if the condition is false.
+func unless(condition bool, err error) error {
+	if condition {
+		return nil
+	}
+	return err
+}
+
+func (i *ipxe) increment(name string) error {
+	value, err := strconv.Atoi(i.settings[name])
+	i.settings[name] = strconv.Itoa(value + 1)
+	return err
+}
+
+func (i *ipxe) sleep(seconds string) error {
+	n, err := strconv.Atoi(seconds)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-time.After(time.Duration(n) * time.Second):
+		return nil
+	case <-i.ctx.Done():
+		return context.Cause(i.ctx)
+	}
+}
+
+func (i *ipxe) loadRamdisk(option, name, location string) error {
+	if option != "--name" {
+		return errors.New("initrd without --name is not supported")
+	}
+	_, err := i.download(location)
+	i.ramdisk = name
+	return err
+}
+
+func (i *ipxe) boot() error {
+	if !i.kernel || i.ramdisk == "" || i.ramdisk != i.initrd {
+		return fmt.Errorf("boot: kernel %v, ramdisk %q, initrd=%s", i.kernel, i.ramdisk, i.initrd)
+	}
+	return errBooted
+}
+
+func exit(status string) error {
+	if status == "" || status == "0" {
+		return errExit
+	}
+	return fmt.Errorf("the script has ended with status %s", status)
 }
 
 // load stores the kernel parameters for the agent. The parameter initrd is iPXE's own: it names the ramdisk.

@@ -35,6 +35,7 @@ func TestIPXEExecutesScripts(t *testing.T) {
 		"an absent kernel":         {"kernel URL/absent initrd=r || goto failed\nboot\n:failed\nexit 2\n", "", "status 2"},
 		"an absent label":          {"goto nowhere\n", "", "no label nowhere"},
 		"an endless loop":          {":again\ngoto again\n", "", "more than 1000 commands"},
+		"a kernel without a URL":   {"kernel\n", "", "iPXE has booted nothing"},
 		"another command":          {"shell\n", "", "the command shell is not supported"},
 	} {
 		t.Run(name, func(t *testing.T) {
