@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -182,7 +183,7 @@ func (r *mortalRun) ask(target string) error {
 func (r *mortalRun) end() *conductor.Node {
 	for range 1000 {
 		r.takeOver()
-		time.Sleep(10 * time.Second)
+		bubble.Sleep(10 * time.Second)
 		n, table := r.settle(r.n), r.Table()
 		waits := table.Phase(n.ProvisionState) == states.PhaseWaiting
 		if waits || table.Stuck().Has(n.ProvisionState) || n.Reservation != "" || n.CleanUp != nil {
@@ -279,11 +280,11 @@ func TestAConductorThatMayHaveLostItsNodeSendsNoCommand(t *testing.T) {
 			a.before = func() { membership.out.Store(true) } // while the agent answers for its commands
 		})
 		m.beat()
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		require.Empty(t, m.heard())
 		m.requireState(m.settle(m.n), states.Cleaning, "")
 		membership.out.Store(false)
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		require.Equal(t, []string{"execute_clean_step erase_devices"}, m.heard())
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -128,7 +129,7 @@ func TestTheAnswerOfAnAgentIsStoredInTheRecordAsItIs(t *testing.T) {
 					}
 				})
 				m.end("SUCCEEDED", "")
-				time.Sleep(2 * time.Minute) // until the write has been repeated, and a check has dropped the reservation that is left
+				bubble.Sleep(2 * time.Minute) // until the write has been repeated, and a check has dropped the reservation that is left
 				n := m.settle(m.n)
 				require.Equal(t, test.state, n.ProvisionState, n.LastError)
 				require.Equal(t, test.heard, m.heard())

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -242,7 +243,7 @@ func TestAnImageIsPreparedOnceBeforeTheStepsOfADeployment(t *testing.T) {
 		m.settle(m.n)
 		m.requireState(m.boot(), states.DeployWait, "")
 		m.end("SUCCEEDED", "")
-		time.Sleep(time.Minute) // the agent powers its machine off
+		bubble.Sleep(time.Minute) // the agent powers its machine off
 		m.requireState(m.settle(m.n), states.Active, "")
 		require.Equal(t, []string{"image, step ", "boot, step deploy.deploy"}, did)
 	})

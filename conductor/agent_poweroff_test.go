@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -99,7 +100,7 @@ func TestTheEndOfTheAgentOfADeployment(t *testing.T) {
 					}
 				})
 				m.end("SUCCEEDED", "")
-				time.Sleep(time.Minute)
+				bubble.Sleep(time.Minute)
 				n := m.settle(m.n)
 				require.Equal(t, test.commands, m.heard())
 				require.Equal(t, test.changes, changes)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -270,10 +271,10 @@ func TestHeartbeatsPostponeTheTimeout(t *testing.T) {
 		m.clean("deploy.erase_devices")
 		m.boot()
 		for range 4 {
-			time.Sleep(20 * time.Minute)
+			bubble.Sleep(20 * time.Minute)
 			m.requireState(m.beat(), states.CleanWait, "")
 		}
-		time.Sleep(40 * time.Minute)
+		bubble.Sleep(40 * time.Minute)
 		require.Equal(t, states.CleanFail, m.settle(m.n).ProvisionState)
 	})
 }
@@ -302,7 +303,7 @@ func TestADirectDeploymentIsThatOfTheRecordedExchange(t *testing.T) {
 		synctest.Wait() // a heartbeat has no effect while the conductor works on the one before
 		m.set(func(a *agentProgram) { a.commands[1]["command_status"] = "SUCCEEDED" })
 		m.beat()
-		time.Sleep(time.Minute) // fake-hardware does not go off by itself
+		bubble.Sleep(time.Minute) // fake-hardware does not go off by itself
 		n := m.settle(m.n)
 		m.requireState(n, states.Active, "")
 		require.Equal(t, []string{"get_partition_uuids", "install_bootloader", "power_off"}, m.heard())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -337,7 +338,7 @@ func TestARescueThatTimedOutRecordsPowerOffOnlyIfTheMachineIsOff(t *testing.T) {
 			require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
 			require.Equal(t, states.PowerOn, f.settle(n).Power)
 			f.request(n, "rescue")
-			time.Sleep(40 * time.Minute)
+			bubble.Sleep(40 * time.Minute)
 			got := f.settle(n)
 			require.Equal(t, states.RescueFail, got.ProvisionState)
 			require.Equal(t, stays, got.Power == states.PowerOn)

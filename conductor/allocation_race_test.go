@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -166,7 +167,7 @@ func TestAnAllocationThatCannotBeStoredIsProcessedAgain(t *testing.T) {
 		require.Contains(t, log.String(), `level=WARN msg="an allocation could not be processed and stays as it is" allocation=`+allocationID)
 		require.Contains(t, log.String(), "the store does not answer")
 		answers.Store(true)
-		time.Sleep(time.Hour) // the node that it got first is its node
+		bubble.Sleep(time.Hour) // the node that it got first is its node
 		require.Equal(t, n.UUID, f.allocation(allocationID).NodeUUID)
 		require.Equal(t, allocationID, f.settle(n).AllocationUUID)
 	})

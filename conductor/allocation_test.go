@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -214,7 +215,7 @@ func TestAnAllocationWhoseNodeWasNamedGetsNoOther(t *testing.T) {
 			r.Value = []byte(strings.Replace(string(r.Value), from, to, 1))
 			_, err = store.Update(f.ctx, r)
 			require.NoError(t, err)
-			time.Sleep(time.Hour)
+			bubble.Sleep(time.Hour)
 		}
 		rewrite(`"state":"error"`, `"state":"allocating","backfill":true`)
 		require.Equal(t, states.Allocating, f.allocation(made.UUID).State)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -97,7 +98,7 @@ func TestVerificationCleaningAndServiceCacheBIOSAndFirmware(t *testing.T) {
 				{Component: "bmc", InitialVersion: "1", CurrentVersion: "1", CreatedAt: created},
 			}, n.Firmware)
 
-			time.Sleep(time.Minute)
+			bubble.Sleep(time.Minute)
 			*hardware = *newCaching("2")
 			f.request(n, "clean")
 			n = f.settle(n)
@@ -254,13 +255,13 @@ func TestWorkDoesNotDependOnTheCache(t *testing.T) {
 				require.NotContains(t, log.String(), "could not be read")
 				hardware.bios = bad
 				f.request(n, "clean")
-				time.Sleep(5 * time.Minute) // two reads, of two minutes each
+				bubble.Sleep(5 * time.Minute) // two reads, of two minutes each
 				n = f.settle(n)
 				require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
 				require.Empty(t, n.LastError)
 				require.Equal(t, "1", n.BIOSSettings[0].Value, "the record keeps what it has")
 				require.Equal(t, 2, strings.Count(log.String(), `msg="the BIOS settings of a node could not be read" node=`+n.UUID), log.String())
-				time.Sleep(time.Hour)
+				bubble.Sleep(time.Hour)
 			})
 		})
 	}
@@ -292,10 +293,10 @@ func TestABIOSSettingKeepsItsTimesUntilItsValueChanges(t *testing.T) {
 		require.Equal(t, []conductor.BIOSSetting{
 			{Name: "a", Value: "1", CreatedAt: first}, {Name: "b", Value: "1", CreatedAt: first}, {Name: "c", Value: "1", CreatedAt: first},
 		}, n.BIOSSettings)
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		second := time.Now().UTC()
 		n.SetBIOSSettings([]conductor.BIOSSetting{{Name: "a", Value: "2"}, {Name: "c", Value: "1"}, {Name: "new", Value: "1"}})
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		n.SetBIOSSettings(n.BIOSSettings)
 		require.Equal(t, []conductor.BIOSSetting{
 			{Name: "a", Value: "2", CreatedAt: first, UpdatedAt: &second},

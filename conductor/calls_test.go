@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -142,14 +143,14 @@ func TestACallIsDoneOnceAlsoIfItsResultCannotBeStored(t *testing.T) {
 		alpha.failDeletes.Store(true)
 		err := c.alpha.SetPower(c.ctx, c.n.UUID, states.PowerOn, 0)
 		require.ErrorIs(t, err, conductor.NoWorker)
-		time.Sleep(time.Second) // beta has given up too
+		bubble.Sleep(time.Second) // beta has given up too
 		beta.failUpdates.Store(false)
 		updates := beta.updates.Load()
-		time.Sleep(9 * time.Minute)
+		bubble.Sleep(9 * time.Minute)
 		require.Equal(t, 1, c.stored())
 		require.Equal(t, updates, beta.updates.Load(), "the call is not done again")
 		alpha.failDeletes.Store(false)
-		time.Sleep(2 * time.Minute)
+		bubble.Sleep(2 * time.Minute)
 		require.Zero(t, c.stored(), "it expires")
 	})
 }
@@ -174,7 +175,7 @@ func TestACallWhoseStoredResultHadNoResponseIsDone(t *testing.T) {
 		_, _, err := c.alpha.BootDevice(c.ctx, c.n.UUID)
 		require.NoError(t, err)
 		require.Equal(t, begun, time.Now())
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		require.Equal(t, int32(2), c.stores["beta"].updates.Load(), "the second attempt finds that the first was stored")
 		require.Zero(t, c.stored())
 	})
@@ -211,10 +212,10 @@ func TestACallWhoseCallerDidNotDeleteItExpires(t *testing.T) {
 			}
 			return all
 		}
-		time.Sleep(10*time.Minute + 30*time.Second) // with a check after exactly 10 minutes
+		bubble.Sleep(10*time.Minute + 30*time.Second) // with a check after exactly 10 minutes
 		require.Equal(t, 1, c.stored())
 		require.Equal(t, int32(1), deletes())
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		require.Zero(t, c.stored())
 		require.Equal(t, int32(2), deletes(), "one conductor deletes it")
 		require.Equal(t, 1, strings.Count(c.log.String(), "could not be deleted"))
@@ -317,7 +318,7 @@ func TestAConductorThatCannotStoreTheResultOfACallStops(t *testing.T) {
 		_, _, err := c.alpha.BootDevice(c.ctx, c.n.UUID)
 		require.ErrorIs(t, err, conductor.NoWorker)
 		require.WithinRange(t, time.Now(), begun.Add(5*time.Second), begun.Add(7*time.Second))
-		time.Sleep(2 * time.Second)
+		bubble.Sleep(2 * time.Second)
 		require.Equal(t, 1, strings.Count(c.log.String(), `msg="the result of a call of another conductor could not be stored"`))
 	})
 }

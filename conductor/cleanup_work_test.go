@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -122,7 +123,7 @@ func TestTheCleanUpAfterFailedWork(t *testing.T) {
 					CleanUp:         &test.cleanUp,
 				})
 				require.NoError(t, err)
-				time.Sleep(10 * time.Second)
+				bubble.Sleep(10 * time.Second)
 				n = f.settle(n)
 				require.Equal(t, test.done, strings.Join(hardware.done, ", "))
 				require.Equal(t, strings.ReplaceAll(test.lastError, "UUID", n.UUID), n.LastError)
@@ -170,11 +171,11 @@ func TestAConductorThatStopsLeavesTheCleanUpToTheNext(t *testing.T) {
 			})
 			require.NoError(t, err)
 			id = n.UUID
-			time.Sleep(10 * time.Second)
+			bubble.Sleep(10 * time.Second)
 		})
 		hardware.hangs = ""
 		run(func(ctx context.Context, c *conductor.Conductor) {
-			time.Sleep(10 * time.Second)
+			bubble.Sleep(10 * time.Second)
 			n, err := c.Node(ctx, id)
 			require.NoError(t, err)
 			require.Nil(t, n.CleanUp)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
@@ -61,18 +62,17 @@ func TestAConductorThatStopsEndsItsWorkWhileTheOthersTakeItsOtherNodes(t *testin
 				synctest.Wait()
 				stopped := make(chan struct{})
 				go func() { stopAlpha(); close(stopped) }()
-				time.Sleep(time.Minute)
-				synctest.Wait()
+				bubble.Sleep(time.Minute)
 				owner, ok := beta.Owner(idle)
 				require.True(t, ok)
 				require.Equal(t, map[string]string{"drains": "beta", "only leaves": "alpha"}[name], owner.Hostname)
-				time.Sleep(10 * time.Minute)
+				bubble.Sleep(10 * time.Minute)
 				n, err := beta.Node(t.Context(), busy.UUID)
 				require.NoError(t, err)
 				require.Equal(t, states.Deploying, n.ProvisionState, n.LastError)
 				require.Equal(t, "alpha", n.Reservation)
 				<-stopped
-				time.Sleep(time.Second)
+				bubble.Sleep(time.Second)
 				n, err = beta.Node(t.Context(), busy.UUID)
 				require.NoError(t, err)
 				require.Equal(t, states.Active, n.ProvisionState, n.LastError)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -67,7 +68,7 @@ func TestWorkThatACheckFindsBeginsAtOnce(t *testing.T) {
 			synctest.Wait() // the first check finds nothing
 			n := f.create(test)
 			require.Equal(t, states.Verifying, f.settle(n).ProvisionState, "the watch reports nothing")
-			time.Sleep(time.Minute)
+			bubble.Sleep(time.Minute)
 			got := f.settle(n)
 			require.Equal(t, states.Manageable, got.ProvisionState, "%s: %s", name, got.LastError)
 			require.Contains(t, log.String(), text+n.UUID+" provision_state=verifying", name)
@@ -96,8 +97,7 @@ func TestOnlyARecordThatCannotBeStoredForItsWorkIsLogged(t *testing.T) {
 			})
 			n := f.node(states.Verifying)
 			test.change(t, store, n)
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			bubble.Sleep(time.Minute)
 			const text = `level=WARN msg="a node's record could not be changed for its work" node=`
 			if test.logged {
 				require.Contains(t, log.String(), text+n.UUID+" action=", name)
@@ -119,8 +119,7 @@ func TestOnlyARecordThatCannotBeStoredForItsWorkIsLogged(t *testing.T) {
 		})
 		f.node(states.Verifying)
 		store.broken.Store(true)
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		bubble.Sleep(time.Minute)
 		require.Contains(t, log.String(), "the lease has ended")
 		require.NotContains(t, log.String(), "could not be changed for its work")
 	})
@@ -146,7 +145,7 @@ func TestTheReservationOfAConductorThatMayLiveIsKept(t *testing.T) {
 				go func() { members.steps <- scriptStep{} }()
 			})
 			n := f.create(conductor.Node{ProvisionState: states.Deploying, Reservation: "beta", Claim: otherMember})
-			time.Sleep(5 * time.Minute)
+			bubble.Sleep(5 * time.Minute)
 			got := f.settle(n)
 			require.Equal(t, states.Deploying, got.ProvisionState)
 			require.Equal(t, "beta", got.Reservation)
@@ -161,7 +160,7 @@ func TestWorkThatTimesOutIsCleanedUpAtOnce(t *testing.T) {
 		m.clean("deploy.erase_devices")
 		require.Equal(t, states.PowerOn, m.settle(m.n).Power)
 		for m.settle(m.n).ProvisionState == states.CleanWait {
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 		}
 		n := m.settle(m.n)
 		require.Equal(t, states.CleanFail, n.ProvisionState)
@@ -197,7 +196,7 @@ func TestAWaitThatTimesOutWithoutAMachineToCleanUpEndsUnreserved(t *testing.T) {
 		f := start(t, func(c *conductor.Config) { c.Store = &deaf{} })
 		n := f.waitsInDeployment()
 		for f.settle(n).ProvisionState == states.DeployWait {
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 		}
 		got := f.settle(n)
 		require.Equal(t, states.DeployFail, got.ProvisionState)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -47,14 +48,13 @@ func TestAnOperationWithinAStepWaitsUntilTheMembershipIsCertain(t *testing.T) {
 			})
 			n := f.node(states.Available)
 			f.request(n, "active")
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			bubble.Sleep(time.Minute)
 			require.Equal(t, []string{"deploy.deploy", "power off"}, done)
 			if !kept {
 				return // the conductor ends, and with it the work's context
 			}
 			members.out.Store(false)
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 			require.Equal(t, states.Active, f.settle(n).ProvisionState)
 			require.Equal(t, []string{"deploy.deploy", "power off", "power on"}, done)
 		})

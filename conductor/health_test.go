@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -63,8 +64,7 @@ func TestPowerSyncRecordsTheHealth(t *testing.T) {
 			hardware.mu.Lock()
 			hardware.health, hardware.err = c.health, c.err
 			hardware.mu.Unlock()
-			time.Sleep(3 * time.Minute)
-			synctest.Wait()
+			bubble.Sleep(3 * time.Minute)
 			now, err := f.Node(f.ctx, n.UUID)
 			require.NoError(t, err)
 			require.Equal(t, c.want, now.Health)
@@ -111,8 +111,7 @@ func TestHealthIsNotRead(t *testing.T) {
 					c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
 				})
 				n := f.powered(states.PowerOn, states.PowerOn)
-				time.Sleep(10 * time.Minute)
-				synctest.Wait()
+				bubble.Sleep(10 * time.Minute)
 				require.Zero(t, hardware.reads.Load())
 				now, err := f.Node(f.ctx, n.UUID)
 				require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -28,7 +29,7 @@ func TestATimeoutOfAnInspectionIsOneOfATransitionBefore20261(t *testing.T) {
 			f.before(func(_ context.Context, _ *conductor.Node, operation string) error { return waits(operation) })
 			f.request(n, "inspect")
 			f.settle(n)
-			time.Sleep(time.Hour)
+			bubble.Sleep(time.Hour)
 			require.Equal(t, []string{want}, f.entries(f.settle(n)), series)
 		})
 	}
@@ -77,7 +78,7 @@ func TestTheHistoryHasTheEntriesThatIronicAdds(t *testing.T) {
 				switch test.then {
 				case "":
 				case "wait":
-					time.Sleep(longerThanAnyWait)
+					bubble.Sleep(longerThanAnyWait)
 				default:
 					if steps := f.settle(n).CleanSteps; steps != nil && steps.Current != nil {
 						_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.CleanSteps.Current.Abortable = true; return nil })
@@ -132,10 +133,10 @@ func TestTheHistoryKeepsYoungEntriesBesidesTheNewestOnes(t *testing.T) {
 		n := f.node(states.Enroll)
 		for i := range 5 {
 			f.AddPower(powersync.Event{ID: n.UUID, LastError: strconv.Itoa(i)})
-			time.Sleep(5 * time.Second)
+			bubble.Sleep(5 * time.Second)
 		}
 		require.Equal(t, []string{"1", "2", "3", "4"}, f.events(n), "3 and 4 are younger than 10 seconds")
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		f.AddPower(powersync.Event{ID: n.UUID, LastError: "5"})
 		require.Equal(t, []string{"3", "4", "5"}, f.events(n))
 	})
@@ -192,7 +193,7 @@ func TestTheHistoryKeepsTheNewestEntries(t *testing.T) {
 			f.before(func(context.Context, *conductor.Node, string) error { return errors.New(failure) })
 			f.request(n, "manage")
 			f.settle(n)
-			time.Sleep(time.Second) // the entries are ordered by time
+			bubble.Sleep(time.Second) // the entries are ordered by time
 		}
 		all, err := f.History(f.ctx, n.UUID)
 		require.NoError(t, err)
@@ -258,7 +259,7 @@ func TestAHistoryThatCannotBeStoredIsLogged(t *testing.T) {
 				for range 2 {
 					f.request(n, "manage")
 					require.Equal(t, states.Enroll, f.settle(n).ProvisionState)
-					time.Sleep(time.Second)
+					bubble.Sleep(time.Second)
 				}
 				require.Equal(t, test.logged,
 					strings.Contains(out.String(), `msg="the node's history could not be stored" node=`+n.UUID+` error=`), out.String())
@@ -275,7 +276,7 @@ func TestTheHistoryHasAnEntryForANodeThatThePowerSyncPutIntoMaintenance(t *testi
 		})
 		f.before(func(context.Context, *conductor.Node, string) error { return errors.New("no answer") })
 		n := f.node(states.Active)
-		time.Sleep(10 * time.Minute)
+		bubble.Sleep(10 * time.Minute)
 		n = f.settle(n)
 		require.True(t, n.Maintenance)
 		require.Equal(t, []string{"ERROR monitoring"}, f.entries(n))

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -89,7 +90,7 @@ func (k *kinds) each(state states.State, f func(by *conductor.Conductor, n *cond
 
 // settled waits and returns a node.
 func (k *kinds) settled(by *conductor.Conductor, n *conductor.Node) *conductor.Node {
-	time.Sleep(10 * time.Second)
+	bubble.Sleep(10 * time.Second)
 	n, err := by.Node(k.ctx, n.UUID)
 	require.NoError(k.t, err)
 	require.Empty(k.t, n.Reservation)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -155,7 +156,7 @@ func TestALifeFromEnrollToAvailable(t *testing.T) {
 			require.Equal(t, states.NoState, got.TargetProvisionState)
 			require.Empty(t, got.LastError)
 		}
-		time.Sleep(time.Hour)
+		bubble.Sleep(time.Hour)
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -62,7 +63,7 @@ func TestLogsAndErrorsNameTheNodeAsItsUsersDo(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
 			require.Equal(t, "node "+label+`: request for "power on" failed: no answer`, f.settle(n).LastError)
-			time.Sleep(10 * time.Minute) // the power sync puts the node into maintenance
+			bubble.Sleep(10 * time.Minute) // the power sync puts the node into maintenance
 			require.True(t, f.settle(n).Maintenance)
 
 			lines := 0

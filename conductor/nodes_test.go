@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
@@ -209,14 +210,14 @@ func TestPower(t *testing.T) {
 		n = f.settle(n)
 		require.Equal(t, states.PowerOn, n.TargetPower)
 		require.Equal(t, "alpha", n.Reservation)
-		time.Sleep(10 * time.Second)
+		bubble.Sleep(10 * time.Second)
 		n = f.settle(n)
 		require.Equal(t, states.PowerOn, n.Power)
 		require.Equal(t, states.NoPower, n.TargetPower)
 		require.Empty(t, n.Reservation)
 
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOff, 0))
-		time.Sleep(time.Hour) // rounds of the power sync find nothing to do
+		bubble.Sleep(time.Hour) // rounds of the power sync find nothing to do
 		n = f.settle(n)
 		require.Equal(t, states.PowerOff, n.Power)
 		require.False(t, n.Maintenance)
@@ -253,12 +254,12 @@ func TestThePowerSyncPutsAFailingNodeIntoMaintenanceAndTakesItOutAgain(t *testin
 		})
 		n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Active, Power: states.PowerOn})
 		require.NoError(t, err)
-		time.Sleep(15 * time.Minute)
+		bubble.Sleep(15 * time.Minute)
 		n = f.settle(n)
 		require.True(t, n.Maintenance)
 		require.Equal(t, "power failure", n.Fault)
 		broken.Store(false)
-		time.Sleep(15 * time.Minute)
+		bubble.Sleep(15 * time.Minute)
 		n = f.settle(n)
 		require.False(t, n.Maintenance)
 	})
@@ -328,7 +329,7 @@ func TestAnAllocationWaitsForTheFirstPowerStateOfANode(t *testing.T) {
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOff, 0))
 		a, err := f.allocate(&conductor.Allocation{ResourceClass: "baremetal"})
 		require.NoError(t, err)
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		o, err := f.Object(f.ctx, conductor.KindAllocation, a.UUID)
 		require.NoError(t, err)
 		a = o.(*conductor.Allocation)

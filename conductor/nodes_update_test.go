@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -223,7 +224,7 @@ func TestARefusalThatIronicMakesUnderItsLockSetsTheTimeOfTheUpdate(t *testing.T)
 				test.node.Driver = "fake-hardware"
 				n, err := f.CreateNode(f.ctx, &test.node)
 				require.NoError(t, err)
-				time.Sleep(time.Minute)
+				bubble.Sleep(time.Minute)
 				_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { test.change(n); return nil })
 				require.ErrorIs(t, err, test.want)
 				got := f.settle(n)

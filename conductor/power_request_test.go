@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -90,9 +91,9 @@ func TestAPowerRequestWaitsForItsTimeoutOrThatOfTheConfiguration(t *testing.T) {
 			n, err := f.CreateNode(f.ctx, &conductor.Node{UUID: uuid, Driver: "fake-hardware", ProvisionState: states.Active})
 			require.NoError(t, err)
 			require.NoError(t, f.SetPower(f.ctx, n.UUID, test.target, test.timeout))
-			time.Sleep(test.want)
+			bubble.Sleep(test.want)
 			require.Equal(t, test.target.Target(), f.settle(n).TargetPower)
-			time.Sleep(10 * time.Second)
+			bubble.Sleep(10 * time.Second)
 			got := f.settle(n)
 			require.Equal(t, states.NoPower, got.TargetPower)
 			require.Contains(t, got.LastError, "within "+test.want.String())
@@ -113,7 +114,7 @@ func TestAPowerRequestThatFailsNamesTheErrorOfTheLastRead(t *testing.T) {
 		})
 		n := f.create(conductor.Node{ProvisionState: states.Active, Power: states.PowerOff})
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, time.Minute))
-		time.Sleep(2 * time.Minute)
+		bubble.Sleep(2 * time.Minute)
 		require.Contains(t, f.settle(n).LastError, `"power on" within 1m0s: no answer`)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -48,8 +49,7 @@ func TestARoundPausesAfterEachBatchOfNodes(t *testing.T) {
 				return nil
 			}
 		})
-		time.Sleep(time.Minute + time.Second)
-		synctest.Wait()
+		bubble.Sleep(time.Minute + time.Second)
 		require.NotZero(t, f.PowerStats().Reads)
 		mu.Lock()
 		defer mu.Unlock()
@@ -77,9 +77,9 @@ func TestARoundEndsWithTheMembership(t *testing.T) {
 				}
 				go func() { members.steps <- scriptStep{} }()
 			})
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 			f.create(conductor.Node{ProvisionState: states.Active, Power: states.PowerOff})
-			time.Sleep(time.Minute)
+			bubble.Sleep(time.Minute)
 			require.Zero(t, ended.Load(), "the read goes on")
 			lost := time.Now().UnixNano()
 			members.steps <- scriptStep{err: errors.New("the lease has ended")}
@@ -120,12 +120,11 @@ func TestADecisionThatCannotBeStoredIsInterruptedOnlyByTheEndOfTheMembership(t *
 				c.Store, c.Membership, c.Power.Interval = store, members, time.Minute
 				go func() { members.steps <- scriptStep{} }()
 			})
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 			n := f.create(conductor.Node{ProvisionState: states.Active})
 			require.NoError(t, f.fake.SetPower(f.ctx, n, states.PowerOn))
 			store.broken.Store(true)
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			bubble.Sleep(time.Minute)
 			want := powersync.StoreFailed
 			if loses {
 				want = powersync.Interrupted
@@ -141,14 +140,13 @@ func TestTheFailuresOfANodeInMaintenanceAreNotForgotten(t *testing.T) {
 		f := start(t, func(c *conductor.Config) {
 			c.Power.Interval, c.Hardware["fake-hardware"].(*conductor.Fake).Before = time.Minute, failing("read power")
 		})
-		time.Sleep(time.Second)
+		bubble.Sleep(time.Second)
 		n := f.node(states.Active)
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		require.Equal(t, 1, f.PowerStats().Failing)
 		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Maintenance = true; return nil })
 		require.NoError(t, err)
-		time.Sleep(20 * time.Minute)
-		synctest.Wait()
+		bubble.Sleep(20 * time.Minute)
 		require.Equal(t, 1, f.PowerStats().Failing)
 	})
 }
@@ -178,10 +176,9 @@ func TestOnlyANodeWithoutAKnownPowerStateIsValidatedInARound(t *testing.T) {
 				c.Power.Interval, c.Power.RecoveryInterval = time.Minute, time.Minute
 				c.Hardware = map[string]conductor.Hardware{"fake-hardware": unconfigured{c.Hardware["fake-hardware"].(*conductor.Fake)}}
 			})
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 			f.create(test.node)
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			bubble.Sleep(time.Minute)
 			require.Equal(t, test.reads, f.PowerStats().Reads, name)
 			require.Equal(t, 1, f.outcomes()[test.want], name)
 		})
@@ -195,7 +192,7 @@ func TestOnlyMachinesThatMayBeForcedAreSet(t *testing.T) {
 				c.Power.Interval, c.Power.CanForce = time.Minute, func(string) bool { return may }
 			})
 			n := f.powered(states.PowerOn, states.PowerOff)
-			time.Sleep(time.Minute)
+			bubble.Sleep(time.Minute)
 			got, want := f.settle(n), map[bool]powersync.Outcome{false: powersync.Corrected, true: powersync.Forced}[may]
 			require.Equal(t, map[powersync.Outcome]int{want: 1}, f.outcomes())
 			require.Equal(t, map[bool]states.Power{false: states.PowerOff, true: states.PowerOn}[may], got.Power)
@@ -209,12 +206,10 @@ func TestAForceThatCannotBeReservedDoesNotCountForTheLimit(t *testing.T) {
 		f := start(t, func(c *conductor.Config) { c.Store, c.Power.ForceLimit, c.Power.Interval = store, 1, 10*time.Second })
 		f.powered(states.PowerOn, states.PowerOff)
 		store.broken.Store(true)
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
+		bubble.Sleep(10 * time.Second)
 		require.Equal(t, map[powersync.Outcome]int{powersync.StoreFailed: 1}, f.outcomes())
 		store.broken.Store(false)
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
+		bubble.Sleep(10 * time.Second)
 		require.Equal(t, map[powersync.Outcome]int{powersync.StoreFailed: 1, powersync.Forced: 1}, f.outcomes())
 	})
 }
@@ -225,7 +220,7 @@ func TestAForceThatFailsReleasesTheNode(t *testing.T) {
 			c.Power.Interval, c.Hardware["fake-hardware"].(*conductor.Fake).Before = time.Minute, failing("power on")
 		})
 		n := f.powered(states.PowerOn, states.PowerOff)
-		time.Sleep(59 * time.Second)
+		bubble.Sleep(59 * time.Second)
 		got := f.settle(n)
 		require.Equal(t, map[powersync.Outcome]int{powersync.ForceFailed: 1}, f.outcomes())
 		require.Equal(t, `power sync could not set "power on": no route to host`, got.LastError)
@@ -255,7 +250,7 @@ func TestAForceThatTheStopOfTheConductorInterruptsLeavesNoTrace(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- c.Run(ctx) }()
-		time.Sleep(3 * time.Minute)
+		bubble.Sleep(3 * time.Minute)
 		held, err := c.Node(t.Context(), n.UUID)
 		require.NoError(t, err)
 		require.Equal(t, states.PowerOn, held.TargetPower)

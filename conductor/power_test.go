@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -20,7 +21,7 @@ import (
 // powered stores an active node with a recorded power state, and sets its machine to another. The
 // first round of the power sync, at the start, does not see the node.
 func (f *fleet) powered(recorded, real states.Power) *conductor.Node {
-	time.Sleep(time.Second)
+	bubble.Sleep(time.Second)
 	n := f.node(states.Active)
 	require.NoError(f.t, f.fake.SetPower(f.ctx, n, real))
 	n, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Power = recorded; return nil })
@@ -55,7 +56,7 @@ func TestAChangeOfPowerHasTheReservationOfItsMember(t *testing.T) {
 				if by == "a request" {
 					require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
 				}
-				time.Sleep(5 * time.Minute)
+				bubble.Sleep(5 * time.Minute)
 				got := f.settle(n)
 				require.EqualValues(t, 1, sets.Load())
 				require.Empty(t, got.Claim+got.Reservation+got.LastError)
@@ -107,14 +108,14 @@ func TestAPowerCallThatDoesNotReturnIsMadeOnce(t *testing.T) {
 			return nil
 		})
 		n := f.powered(states.PowerOn, states.PowerOn)
-		time.Sleep(20 * time.Minute)
+		bubble.Sleep(20 * time.Minute)
 		got := f.settle(n)
 		require.True(t, got.Maintenance)
 		require.Equal(t, powersync.FaultPowerFailure, got.Fault)
 		require.EqualValues(t, 1, calls.Load())
 		require.Equal(t, 1, f.PowerStats().Abandoned)
 		close(stuck)
-		time.Sleep(10 * time.Minute)
+		bubble.Sleep(10 * time.Minute)
 		require.False(t, f.settle(n).Maintenance, "the power sync recovers the node")
 	})
 }
@@ -124,11 +125,11 @@ func TestAForceLimitHoldsRoundsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, func(c *conductor.Config) { c.Power.ForceLimit = 1 })
 		nodes := []*conductor.Node{f.powered(states.PowerOn, states.PowerOff), f.powered(states.PowerOn, states.PowerOff)}
-		time.Sleep(3 * time.Minute)
+		bubble.Sleep(3 * time.Minute)
 		stats := f.PowerStats()
 		require.Equal(t, 1, stats.Nodes[powersync.Forced])
 		require.NotZero(t, stats.Nodes[powersync.ForceLimited])
-		time.Sleep(5 * time.Minute)
+		bubble.Sleep(5 * time.Minute)
 		for _, n := range nodes {
 			real, err := f.fake.PowerState(f.ctx, n)
 			require.NoError(t, err)
@@ -147,14 +148,14 @@ func TestARoundLeavesANodeThatFailedToItsNewOwner(t *testing.T) {
 			reads.Add(1)
 			return errors.New("no answer")
 		})
-		time.Sleep(time.Second) // the first round is over
+		bubble.Sleep(time.Second) // the first round is over
 		n := f.node(states.Active)
-		time.Sleep(3 * time.Minute)
+		bubble.Sleep(3 * time.Minute)
 		require.EqualValues(t, 1, reads.Load())
 		require.Equal(t, 1, f.PowerStats().Failing)
 		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.ConductorGroup = "west"; return nil })
 		require.NoError(t, err)
-		time.Sleep(20 * time.Minute)
+		bubble.Sleep(20 * time.Minute)
 		require.EqualValues(t, 1, reads.Load())
 		require.Zero(t, f.PowerStats().Failing)
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
@@ -170,11 +171,11 @@ func TestAPowerRequestReservesTheNodeOnlyUntilTheStoreWorksAgain(t *testing.T) {
 			})
 			n := f.node(states.Manageable)
 			require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
-			time.Sleep(70 * time.Second)
+			bubble.Sleep(70 * time.Second)
 			require.NotEmpty(t, f.settle(n).Reservation)
 
 			store.before.Store(false)
-			time.Sleep(6 * time.Second)
+			bubble.Sleep(6 * time.Second)
 			got := f.settle(n)
 			require.Empty(t, got.Reservation)
 			require.Equal(t, states.PowerOn, got.Power)
@@ -197,13 +198,13 @@ func TestAStoreThatFailsForATimeLosesNothing(t *testing.T) {
 			})
 			n := f.node(states.Available)
 			f.request(n, "active")
-			time.Sleep(time.Minute / 2)
+			bubble.Sleep(time.Minute / 2)
 			if !after {
 				require.Equal(t, states.Deploying, f.settle(n).ProvisionState)
 			}
 			store.before.Store(false)
 			store.after.Store(false)
-			time.Sleep(2 * time.Minute)
+			bubble.Sleep(2 * time.Minute)
 			got := f.settle(n)
 			require.Equal(t, states.Active, got.ProvisionState, got.LastError)
 			require.Empty(t, got.Reservation)
@@ -219,7 +220,7 @@ func TestARequestWhoseWriteReturnedAnErrorIsStillDone(t *testing.T) {
 		store.after.Store(true)
 		require.ErrorIs(t, f.Provision(f.ctx, n.UUID, f.provision("manage")), errDisk)
 		store.after.Store(false)
-		time.Sleep(2 * time.Minute)
+		bubble.Sleep(2 * time.Minute)
 		got := f.settle(n)
 		require.Equal(t, states.Manageable, got.ProvisionState)
 		require.Empty(t, got.Reservation)
@@ -236,14 +237,14 @@ func TestAStepLosesItsNodeWhenTheReservationIsTaken(t *testing.T) {
 		})
 		n := f.node(states.Available)
 		f.request(n, "active")
-		time.Sleep(time.Second)
+		bubble.Sleep(time.Second)
 		r, err := store.Get(f.ctx, conductor.KindNode, n.UUID)
 		require.NoError(t, err)
 		r.Value = []byte(`{"version":2,"uuid":"` + n.UUID + `","driver":"fake-hardware","provision_state":"deploy failed",` +
 			`"target_provision_state":"active","reservation":"beta","claim":"beta's"}`)
 		_, err = store.Update(f.ctx, r)
 		require.NoError(t, err)
-		time.Sleep(2 * time.Minute)
+		bubble.Sleep(2 * time.Minute)
 		got := f.settle(n)
 		require.Equal(t, states.DeployFail, got.ProvisionState)
 		require.Equal(t, "beta", got.Reservation)
@@ -275,7 +276,7 @@ func TestAStepWhoseWriteReturnedAnErrorIsDone(t *testing.T) {
 			request := f.provision("clean")
 			request.CleanSteps = append(request.CleanSteps, conductor.StepRequest{Interface: "bios", Step: "factory_reset"})
 			require.NoError(t, f.Provision(f.ctx, n.UUID, request))
-			time.Sleep(time.Minute)
+			bubble.Sleep(time.Minute)
 			got := f.settle(n)
 			require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
 			require.Empty(t, got.LastError)
@@ -325,7 +326,7 @@ func TestAReportWhoseResponseWasLostDoesNotEndTheNextWork(t *testing.T) {
 				return nil
 			})
 			f.request(n, "deleted")
-			time.Sleep(2 * time.Minute)
+			bubble.Sleep(2 * time.Minute)
 			got := f.settle(n)
 			require.Equal(t, states.Available, got.ProvisionState, got.LastError)
 			require.Equal(t, 5, cleaned, "the cleaning was done, once")
@@ -380,14 +381,14 @@ func TestNoOperationBeginsWhileTheLeaseMayHaveEnded(t *testing.T) {
 			n := f.node(test.from)
 			membership.out.Store(true)
 			require.NoError(t, test.ask(f, n))
-			time.Sleep(5 * time.Second)
+			bubble.Sleep(5 * time.Second)
 			got := f.settle(n)
 			require.Equal(t, test.during, got.ProvisionState)
 			require.Equal(t, "alpha", got.Reservation)
 			require.Zero(t, begun.Load())
 
 			membership.out.Store(false) // the lease was renewed just in time
-			time.Sleep(5 * time.Second)
+			bubble.Sleep(5 * time.Second)
 			got = f.settle(n)
 			require.Equal(t, test.after, got.ProvisionState)
 			require.Empty(t, got.Reservation)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -136,7 +137,7 @@ func TestAStepThatAChildCannotRunFailsTheParent(t *testing.T) {
 				names = []string{test.only}
 			}
 			require.NoError(t, f.Provision(f.ctx, f.nodes["parent"].UUID, f.onChildren("service", test.kind, test.step, names...)))
-			time.Sleep(5 * time.Second)
+			bubble.Sleep(5 * time.Second)
 			got := f.read("parent")
 			require.Equal(t, states.ServiceFail, got.ProvisionState, name)
 			require.Contains(t, got.LastError,

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -245,7 +246,7 @@ func TestARelativeWhosePowerCannotBeSetFailsTheRequest(t *testing.T) {
 			f.fails(test.fail)
 			before := f.read("b").Power
 			require.NoError(t, f.SetPower(f.ctx, f.nodes[asked].UUID, target, 0))
-			time.Sleep(5 * time.Second) // the attempts to reserve a relative
+			bubble.Sleep(5 * time.Second) // the attempts to reserve a relative
 			require.Contains(t, f.read(asked).LastError, test.text, name)
 			require.Equal(t, power, f.read(asked).Power)
 			require.Equal(t, test.did, f.did, name)
@@ -267,7 +268,7 @@ func TestARelativeThatAWorkerHasIsLocked(t *testing.T) {
 		})
 		f.request(f.nodes["a"], "clean")
 		require.NoError(t, f.SetPower(f.ctx, f.nodes["parent"].UUID, states.PowerOff, 0))
-		time.Sleep(5 * time.Second)
+		bubble.Sleep(5 * time.Second)
 		require.Contains(t, f.read("parent").LastError, "Node "+f.nodes["parent"].UUID+" child_node "+f.nodes["a"].UUID+" is presently locked")
 		close(busy)
 		require.Equal(t, states.Manageable, f.read("a").ProvisionState)
@@ -303,7 +304,7 @@ func TestARoundOfThePowerSyncWakesTheParentOfANodeThatItForcesOn(t *testing.T) {
 		})
 		require.NoError(t, f.fake.SetPower(f.ctx, f.nodes["a"], states.PowerOff))
 		f.forget()
-		time.Sleep(2 * time.Minute)
+		bubble.Sleep(2 * time.Minute)
 		require.Equal(t, states.PowerOn, f.read("parent").Power)
 		require.Equal(t, []string{"power on of parent", "power on of a"}, f.did)
 		f.free()

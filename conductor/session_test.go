@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -41,7 +42,7 @@ func TestAConductorWhoseNameAnotherOneHasIsNotReady(t *testing.T) {
 		stopFirst()
 		synctest.Wait()
 		for second.Stats().Joins == 0 { // it goes on to try
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 		}
 		require.NoError(t, second.Ready(t.Context()))
 	})

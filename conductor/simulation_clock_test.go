@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 )
 
 // simClocks are the conductors whose clocks are wrong: how far each is ahead, one jump after the other. Once the faults
@@ -187,7 +188,7 @@ func TestAClockThatJumpsDoesNotChangeATimeThatWasRead(t *testing.T) {
 			held:     map[string]time.Duration{},
 		}
 		r := clock.seen(conductor.Record{Value: []byte(`{"created_at":"2026-11-22T20:00:00Z"}`)})
-		time.Sleep(jumps)
+		bubble.Sleep(jumps)
 		r.Value = []byte(strings.TrimSuffix(string(r.Value), "}") + `,"updated_at":"2026-11-22T20:07:00Z"}`)
 		require.JSONEq(t, `{"created_at":"2026-11-22T20:00:00Z","updated_at":"2026-11-23T01:07:00Z"}`, string(clock.written(r).Value))
 	})

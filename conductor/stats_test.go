@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -140,8 +141,7 @@ func TestStatsCountRetriesAndBusyWorkers(t *testing.T) {
 		require.Equal(t, int64(4), f.Stats().LockedRetries)
 		store.failures.Store(3)
 		close(goOn)
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		bubble.Sleep(time.Minute)
 		require.Equal(t, states.Active, f.settle(n).ProvisionState)
 		synctest.Wait()
 		require.Zero(t, f.Stats().BusyWorkers)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
@@ -84,7 +85,7 @@ func TestAStepMayEndShortlyAfterTheConductorWasStopped(t *testing.T) {
 			n, err = c.Node(t.Context(), n.UUID)
 			require.NoError(t, err)
 			require.Equal(t, test.want, n.ProvisionState, n.LastError)
-			time.Sleep(time.Minute) // the step ends
+			bubble.Sleep(time.Minute) // the step ends
 		})
 	}
 }

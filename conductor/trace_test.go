@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -58,8 +59,7 @@ func TestATracerSeesTheWorkOfARequest(t *testing.T) {
 		}))
 		f.settle(n)
 		require.NoError(t, f.SetPower(request("second"), n.UUID, states.PowerOn, 0))
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		bubble.Sleep(time.Minute)
 		require.Equal(t, []string{
 			"first/verifying", "first/verifying/verify",
 			"second/power on", "second/power on/read power", "second/power on/set power on", "second/power on/read power",

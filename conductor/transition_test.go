@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -239,7 +240,7 @@ func TestTheTimesOfAnInspectionAreThoseOfItsLastTransition(t *testing.T) {
 			require.Equal(t, state, got.ProvisionState, got.LastError)
 			require.Equal(t, started, got.InspectionStartedAt, "started")
 			require.Equal(t, finished, got.InspectionFinishedAt, "finished")
-			time.Sleep(time.Minute)
+			bubble.Sleep(time.Minute)
 		}
 		f.request(n, "inspect")
 		check(states.Inspecting, &began, nil)
@@ -257,7 +258,7 @@ func TestTheTimesOfAnInspectionAreThoseOfItsLastTransition(t *testing.T) {
 		check(states.Manageable, nil, &ended)
 
 		f.request(n, "inspect")
-		time.Sleep(2 * time.Second)
+		bubble.Sleep(2 * time.Second)
 		require.NotNil(t, f.settle(n).InspectionStartedAt)
 		f.request(n, "abort")
 		check(states.InspectFail, nil, nil)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -79,12 +80,11 @@ func TestAConductorThatCouldNotWatchTheStoreLearnsWhatItHasMissed(t *testing.T) 
 				require.NoError(t, err)
 				_, err = store.Delete(f.ctx, conductor.KindNode, record.ID, record.Revision)
 				require.NoError(t, err)
-				time.Sleep(9*time.Second + time.Second/2)
+				bubble.Sleep(9*time.Second + time.Second/2)
 				require.EqualValues(t, 10, store.begun.Load(), "one attempt a second")
 				require.Contains(t, log.String(), `level=WARN msg="watching the store failed" kind=nodes error="the store does not answer"`)
 				store.cut(false)
-				time.Sleep(time.Second)
-				synctest.Wait()
+				bubble.Sleep(time.Second)
 				var left []string
 				nodes, err := f.Nodes(f.ctx)
 				require.NoError(t, err)

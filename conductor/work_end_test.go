@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -197,8 +198,7 @@ func TestWorkThatIsAbandonedIsLogged(t *testing.T) {
 				f.request(n, target)
 				synctest.Wait()
 			}
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			bubble.Sleep(time.Minute)
 			if test.text == "" {
 				require.NotContains(t, log.String(), "abandoned", name)
 				return

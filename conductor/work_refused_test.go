@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
@@ -79,8 +80,7 @@ func TestLimits(t *testing.T) {
 		require.ErrorIs(t, f.Provision(f.ctx, f.node(states.Available).UUID, f.provision("active")), conductor.LimitReached)
 		f.request(f.node(states.Manageable), "inspect")
 		require.ErrorIs(t, f.Provision(f.ctx, f.node(states.Manageable).UUID, f.provision("inspect")), conductor.NoWorker)
-		time.Sleep(2 * time.Hour)
-		synctest.Wait()
+		bubble.Sleep(2 * time.Hour)
 		f.request(f.node(states.Available), "active")
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -152,9 +153,9 @@ func TestWaitingWorkContinuesAfterItsCallBack(t *testing.T) {
 				f.before(waiting(test.operation))
 				n := f.node(test.from)
 				f.request(n, test.target)
-				time.Sleep(29 * time.Minute)
+				bubble.Sleep(29 * time.Minute)
 				require.Equal(t, test.wait, f.settle(n).ProvisionState)
-				time.Sleep(3 * time.Minute)
+				bubble.Sleep(3 * time.Minute)
 				got := f.settle(n)
 				require.True(t, f.Table().Failed().Has(got.ProvisionState), "%v", got.ProvisionState)
 				require.Equal(t, strings.ReplaceAll(test.late, "%s", n.UUID), got.LastError)
@@ -174,7 +175,7 @@ func TestATimeoutOfAnInspectionHasOtherWordsSince2026_1(t *testing.T) {
 			f.before(waiting("inspect.inspect_hardware"))
 			n := f.node(states.Manageable)
 			f.request(n, "inspect")
-			time.Sleep(32 * time.Minute)
+			bubble.Sleep(32 * time.Minute)
 			require.Equal(t, want, f.settle(n).LastError, "%v", series)
 		})
 	}
@@ -296,9 +297,9 @@ func TestAHeldCleaningContinuesAfterUnhold(t *testing.T) {
 		f.request(n, "unhold")
 		require.Equal(t, states.CleanWait, f.settle(n).ProvisionState, "until the agent calls")
 		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
-		time.Sleep(20 * time.Second)
+		bubble.Sleep(20 * time.Second)
 		require.Equal(t, "wait", f.settle(n).Step().Step)
-		time.Sleep(20 * time.Second)
+		bubble.Sleep(20 * time.Second)
 		got := f.settle(n)
 		require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
 		require.Equal(t, states.PowerOn, got.Power)
@@ -306,4 +307,29 @@ func TestAHeldCleaningContinuesAfterUnhold(t *testing.T) {
 			"bios.cache_bios_settings at cache_bios_settings", "power on at power_on", "bios.factory_reset at factory_reset",
 		}, did)
 	})
+}
+
+func TestAStepWaitsNoLongerThanIronicPermits(t *testing.T) {
+	for seconds, want := range map[float64]time.Duration{-5: 0, 0: 0, 1.5: 1500 * time.Millisecond, 31: 30 * time.Second, 1e12: 30 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			var ended time.Time
+			f.before(func(_ context.Context, _ *conductor.Node, operation string) error {
+				if operation == "bios.factory_reset" {
+					ended = time.Now()
+				}
+				return nil
+			})
+			n := f.node(states.Manageable)
+			r := f.provision("clean")
+			r.CleanSteps = []conductor.StepRequest{
+				{Step: "wait", Args: map[string]any{"seconds": seconds}}, {Interface: "bios", Step: "factory_reset"},
+			}
+			began := time.Now()
+			require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+			bubble.Sleep(time.Minute)
+			require.Equal(t, states.Manageable, f.settle(n).ProvisionState)
+			require.Equal(t, want, ended.Sub(began), seconds)
+		})
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -195,7 +196,7 @@ func TestTheForceLimitIsSpentOnWhatWasForcedAlone(t *testing.T) {
 				require.Equal(t, states.NoPower, e.Asked, "nothing was requested from the hardware")
 			}
 		}
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		report, err = h.Sync(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 1, report.Nodes[powersync.Forced])

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -156,11 +157,11 @@ func TestBackoffIsAnHourAtMostOrWhatItBeginsWith(t *testing.T) {
 			})
 			h.kill("a", true)
 			require.Equal(t, powersync.ReadFailed, h.round(t))
-			time.Sleep(first)
+			bubble.Sleep(first)
 			require.Equal(t, powersync.ReadFailed, h.round(t))
-			time.Sleep(want - time.Second)
+			bubble.Sleep(want - time.Second)
 			require.Equal(t, powersync.SkippedBackoff, h.round(t))
-			time.Sleep(time.Second)
+			bubble.Sleep(time.Second)
 			require.Equal(t, powersync.ReadFailed, h.round(t))
 		})
 	}
@@ -180,7 +181,7 @@ func TestFailingNodesAreReadLessOftenWithBackoff(t *testing.T) {
 		for range 61 {
 			_, err := h.Sync(t.Context())
 			require.NoError(t, err)
-			time.Sleep(time.Minute)
+			bubble.Sleep(time.Minute)
 		}
 		minutes := []time.Duration{0, 10 * time.Minute, 25 * time.Minute, 40 * time.Minute, 55 * time.Minute}
 		require.Equal(t, minutes, asked)
@@ -190,7 +191,7 @@ func TestFailingNodesAreReadLessOftenWithBackoff(t *testing.T) {
 		for range 61 {
 			_, err := h.Recover(t.Context())
 			require.NoError(t, err)
-			time.Sleep(time.Minute)
+			bubble.Sleep(time.Minute)
 		}
 		require.Equal(t, minutes, asked)
 	})

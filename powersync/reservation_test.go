@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/powersync"
 )
 
@@ -168,8 +169,7 @@ func TestARoundDoesNotWaitForAStoreThatIsDown(t *testing.T) {
 		rounds := time.Duration(1 + n/powersync.DefaultWorkers)
 		require.Less(t, time.Since(start), (rounds+1)*(powersync.DefaultTimeout+2*time.Second))
 
-		time.Sleep(time.Minute) // until the last of the loads has returned
-		synctest.Wait()
+		bubble.Sleep(time.Minute) // until the last of the loads has returned
 		f.load, f.update = nil, nil
 		require.Equal(t, powersync.Equal, fixture.round(t))
 		require.Zero(t, fixture.Stats().Reserved)
@@ -350,14 +350,14 @@ func TestRunReleasesANodeSoonAfterTheStoreIsBack(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- h.Run(ctx) }()
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		down.Store(true)
 		require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		require.Equal(t, "this", h.record(t, "a").Reservation)
 
 		down.Store(false)
-		time.Sleep(6 * time.Second)
+		bubble.Sleep(6 * time.Second)
 		require.Equal(t, node(isOff), without(h.record(t, "a")))
 		require.Zero(t, h.Stats().Reserved)
 		cancel()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -320,7 +321,7 @@ func TestANodeThatIsLockedWhileItIsReadWaitsForNoNewBackoff(t *testing.T) {
 		h.kill("a", true)
 		require.Equal(t, powersync.ReadFailed, h.round(t))
 		require.Equal(t, powersync.SkippedBackoff, h.round(t))
-		time.Sleep(time.Minute)
+		bubble.Sleep(time.Minute)
 		h.kill("a", false)
 		h.set("a", isOff)
 		whileRead(t, h, func(r *powersync.Record) { r.Reservation = "x" })

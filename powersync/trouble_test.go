@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -279,7 +280,7 @@ func TestAWrongDatabaseSwitchesNoFleet(t *testing.T) {
 			require.NoError(t, err)
 			require.Zero(t, report.Nodes[powersync.IntoMaintenance], "what was held back does not count")
 			held += report.Nodes[powersync.ForceLimited]
-			time.Sleep(20 * time.Second)
+			bubble.Sleep(20 * time.Second)
 		}
 		require.Len(t, times, 20)
 		require.Positive(t, held)

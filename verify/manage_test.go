@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
@@ -182,7 +183,7 @@ func TestALateVerifierIsIgnored(t *testing.T) {
 				}
 				require.ErrorIs(t, err, test.kind)
 				require.Equal(t, machine.Node{State: states.Enroll, LastError: err.Error()}, m.Node())
-				time.Sleep(test.verifies)
+				bubble.Sleep(test.verifies)
 				require.Equal(t, states.Enroll, m.Node().State, "the late answer changes nothing")
 			})
 		})

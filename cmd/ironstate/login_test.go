@@ -21,6 +21,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 	"golang.org/x/time/rate"
 
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
@@ -113,7 +114,7 @@ func TestARightPasswordIsAnsweredWithinTwoSecondsWhileWrongOnesFlood(t *testing.
 						c.flood(l, t.Context(), connections, i)
 					})
 				}
-				time.Sleep(seconds / 2 * time.Second)
+				bubble.Sleep(seconds / 2 * time.Second)
 				sent := time.Now() // of the bubble
 				answer := l.request(withFailedAttempts(t.Context(), new(atomic.Int32)), user, "admin", rightPassword)
 				require.Equal(t, http.StatusOK, answer.StatusCode)
@@ -122,7 +123,7 @@ func TestARightPasswordIsAnsweredWithinTwoSecondsWhileWrongOnesFlood(t *testing.
 				require.Equal(t, http.StatusOK, l.request(withFailedAttempts(t.Context(), new(atomic.Int32)), user, "admin", rightPassword).StatusCode)
 				require.Zero(t, time.Since(sent), "the second time it is remembered")
 				clients.Wait()
-				time.Sleep(time.Minute) // the comparison whose client has gone last
+				bubble.Sleep(time.Minute) // the comparison whose client has gone last
 				require.LessOrEqual(t, l.comparisons.Load(), int64((seconds*time.Second+maxWait)/takes)+2)
 				require.EqualValues(t, 1, l.most.Load(), "at the same time")
 				require.Zero(t, l.inFlight())
@@ -230,10 +231,10 @@ func TestVerifiedPasswordsAreRememberedForMinutesAndBounded(t *testing.T) {
 		login := func() { require.NoError(t, l.verify(t.Context(), addressOf("10.0.0.1:1"), 0, "admin", rightPassword)) }
 		for range 100 {
 			login()
-			time.Sleep(verifiedFor / 2)
+			bubble.Sleep(verifiedFor / 2)
 		}
 		require.EqualValues(t, 1, l.comparisons.Load())
-		time.Sleep(verifiedFor)
+		bubble.Sleep(verifiedFor)
 		login()
 		require.EqualValues(t, 2, l.comparisons.Load())
 		require.ErrorIs(t, l.verify(t.Context(), addressOf("10.0.0.1:1"), 0, "admin", "wrong"), errWrongPassword)
@@ -343,8 +344,7 @@ func TestAGateAdmitsTheLowestRankFirst(t *testing.T) {
 		leave()
 		synctest.Wait()
 		g.leave()
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		bubble.Sleep(time.Minute)
 		require.Equal(t, []string{"best", "next", "first"}, admitted)
 		require.Equal(t, 1, g.free)
 	})

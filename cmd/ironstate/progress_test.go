@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -52,19 +53,19 @@ func TestTheProgressIsBelowTheLog(t *testing.T) {
 		_, err := p.Write([]byte("a line\n"))
 		require.NoError(t, err)
 		require.Equal(t, "a line\n1 at work: rack1-7 deploying 0s", text())
-		time.Sleep(time.Second)
+		bubble.Sleep(time.Second)
 		require.Equal(t, "\r\x1b[K1 at work: rack1-7 deploying 1s", text())
 		move(states.DeployWait)
-		time.Sleep(time.Second)
+		bubble.Sleep(time.Second)
 		require.Equal(t, "\r\x1b[K1 at work: rack1-7 wait call-back 2s", text())
 		move(states.Active)
-		time.Sleep(time.Second)
+		bubble.Sleep(time.Second)
 		require.Equal(t, "\r\x1b[K", text())
-		time.Sleep(time.Second)
+		bubble.Sleep(time.Second)
 		require.Empty(t, text())
 		n.Name = ""
 		move(states.Cleaning)
-		time.Sleep(time.Second)
+		bubble.Sleep(time.Second)
 		require.Equal(t, "1 at work: 1be26c0b cleaning 1s", text())
 		cancel()
 		<-done

@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/bubble"
 )
 
 func TestTextsAreCutBetweenCharactersAndEscapes(t *testing.T) {
@@ -114,13 +116,13 @@ func TestTheTimeoutStandsStillWhileAnAnswerWaitsForItsTurn(t *testing.T) {
 			_, err := readOf(t, strings.NewReader(strings.Repeat(" ", maxText)), b, timer)
 			done <- err
 		}()
-		time.Sleep(time.Hour)
+		bubble.Sleep(time.Hour)
 		require.False(t, fired.Load())
 		<-b.turns
 		require.NoError(t, <-done)
-		time.Sleep(time.Minute - 1)
+		bubble.Sleep(time.Minute - 1)
 		require.False(t, fired.Load(), "the timeout begins again with the turn")
-		time.Sleep(2 * time.Nanosecond)
+		bubble.Sleep(2 * time.Nanosecond)
 		require.True(t, fired.Load())
 	})
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/internal/latest"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
@@ -111,9 +112,9 @@ func TestAMembershipIsLostTwoThirdsOfTheTTLAfterItsLastRenewal(t *testing.T) {
 		require.False(t, m.Holds("a"))
 		m.leases.Store("a", leased(nil, 6*time.Second))
 		require.True(t, m.Holds("a"))
-		time.Sleep(4*time.Second - time.Nanosecond)
+		bubble.Sleep(4*time.Second - time.Nanosecond)
 		require.True(t, m.Holds("a"))
-		time.Sleep(time.Nanosecond)
+		bubble.Sleep(time.Nanosecond)
 		require.False(t, m.Holds("a"))
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/storetest"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
@@ -203,7 +204,7 @@ func TestOfTwoMembersOneHasTheNameOrTheID(t *testing.T) {
 					require.ErrorAs(t, err, new(*takenError))
 				}
 				require.Len(t, w.leases, 1, "the lease of the refused one is revoked")
-				time.Sleep(DefaultTTL) // the other one ends
+				bubble.Sleep(DefaultTTL) // the other one ends
 			})
 		})
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/storetest"
+	"github.com/ironstate/ironstate/internal/bubble"
 )
 
 // broken is a Memory with some methods replaced.
@@ -99,7 +100,7 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 					b := newBroken()
 					mutant.breaks(b)
 					err := storetest.Check(b)
-					time.Sleep(20 * hang) // until the hanging goroutines have ended
+					bubble.Sleep(20 * hang) // until the hanging goroutines have ended
 					require.ErrorContains(t, err, mutant.found)
 				})
 			})

@@ -21,6 +21,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/storetest"
+	"github.com/ironstate/ironstate/internal/bubble"
 )
 
 const lease = 10 * time.Second
@@ -212,7 +213,7 @@ func TestBrokenPromisesOfMembershipsAreFound(t *testing.T) {
 				mutant.breaks(first)
 				mutant.breaks(second)
 				err := storetest.CheckMembership(lease, first.process(), second.process())
-				time.Sleep(20 * hang) // until the hanging goroutines have ended
+				bubble.Sleep(20 * hang) // until the hanging goroutines have ended
 				require.ErrorContains(t, err, mutant.found)
 			})
 		})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/e2e/force/history"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -60,13 +61,13 @@ func TestNodesAreStuckWhenNothingIsStoredForATime(t *testing.T) {
 		changing, cancel := r.whileChanging(t.Context(), stuck)
 		defer cancel()
 		for range 10 {
-			time.Sleep(stuck - 2*time.Second)
+			bubble.Sleep(stuck - 2*time.Second)
 			require.NoError(t, changing.Err())
 			require.NoError(t, r.run(t.Context()))
 		}
-		time.Sleep(stuck - 2*time.Second)
+		bubble.Sleep(stuck - 2*time.Second)
 		require.NoError(t, changing.Err())
-		time.Sleep(4 * time.Second)
+		bubble.Sleep(4 * time.Second)
 		require.Error(t, changing.Err())
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
@@ -77,17 +78,17 @@ func TestASessionIsKeptForTheIdleTime(t *testing.T) {
 		d := sessionsOf(t, 1)
 		first, other, second, third := &heldConnection{}, &heldConnection{}, &heldConnection{}, &heldConnection{}
 		require.False(t, call(t, d, "a", first))
-		time.Sleep(5 * time.Minute)
+		bubble.Sleep(5 * time.Minute)
 		require.False(t, call(t, d, "b", other))
 		require.True(t, other.closed, "the session of a is not unused for too long yet")
 		require.True(t, call(t, d, "a", nil))
 		require.Equal(t, 1, first.begun, "the limits begin again")
 
-		time.Sleep(5*time.Minute + 1)
+		bubble.Sleep(5*time.Minute + 1)
 		require.False(t, call(t, d, "a", second))
 		require.True(t, first.closed)
 		require.False(t, second.closed)
-		time.Sleep(5*time.Minute + 1)
+		bubble.Sleep(5*time.Minute + 1)
 		require.False(t, call(t, d, "b", third))
 		require.True(t, second.closed)
 		require.False(t, third.closed)
@@ -185,13 +186,13 @@ func TestAllSessionsThatAreUnusedForTooLongAreClosed(t *testing.T) {
 		for i := range all {
 			require.False(t, call(t, d, fmt.Sprint(i), &all[i]))
 		}
-		time.Sleep(3 * time.Minute)
+		bubble.Sleep(3 * time.Minute)
 		for i := range all {
 			if i%2 == 0 {
 				require.True(t, call(t, d, fmt.Sprint(i), nil))
 			}
 		}
-		time.Sleep(2*time.Minute + 1)
+		bubble.Sleep(2*time.Minute + 1)
 		require.False(t, call(t, d, "other", &heldConnection{}))
 		for i := range all {
 			require.Equal(t, i%2 != 0, all[i].closed, i)
@@ -209,14 +210,13 @@ func TestACallMayLogOutForTheGraceTimeAfterItsEnd(t *testing.T) {
 			call, end := withGrace(ctx)
 			late := call.Value(graceKey{}).(context.Context)
 			cancel()
-			time.Sleep(graceTime - 1)
+			bubble.Sleep(graceTime - 1)
 			require.NoError(t, late.Err())
 			if early {
 				end()
 				require.Error(t, late.Err(), "the call has ended")
 			}
-			time.Sleep(time.Nanosecond)
-			synctest.Wait()
+			bubble.Sleep(time.Nanosecond)
 			require.Error(t, late.Err())
 			end()
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/conductortest"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -138,16 +139,16 @@ func TestEventsEndWithTheExplorer(t *testing.T) {
 	require.NoError(t, events.lines.Err())
 }
 
-// bubble is an explorer of a conductor on virtual time.
-type bubble struct {
+// explored is an explorer of a conductor on virtual time.
+type explored struct {
 	t *testing.T
 	*conductor.Conductor
 	http.Handler
 	ctx context.Context
 }
 
-// newBubble runs a conductor and its explorer until the returned function is called.
-func newBubble(t *testing.T) (*bubble, func()) {
+// newExplored runs a conductor and its explorer until the returned function is called.
+func newExplored(t *testing.T) (*explored, func()) {
 	c, err := conductor.New(conductor.Config{
 		Store: &conductor.Memory{}, Name: "alpha", SkipPowerSync: true,
 		Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
@@ -159,10 +160,10 @@ func newBubble(t *testing.T) (*bubble, func()) {
 	running.Go(func() { _ = c.Run(ctx) })
 	running.Go(func() { _ = e.Run(ctx) })
 	require.NoError(t, c.Ready(ctx))
-	return &bubble{t, c, e.Around(http.NotFoundHandler()), ctx}, func() { cancel(); running.Wait() }
+	return &explored{t, c, e.Around(http.NotFoundHandler()), ctx}, func() { cancel(); running.Wait() }
 }
 
-func (b *bubble) node() *conductor.Node {
+func (b *explored) node() *conductor.Node {
 	n, err := b.CreateNode(b.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll})
 	require.NoError(b.t, err)
 	return n
@@ -203,7 +204,7 @@ func (l *listener) Write(p []byte) (int, error) {
 }
 
 // listen serves a new listener until ctx ends. The channel is closed when the handler has returned.
-func (b *bubble) listen(ctx context.Context) (*listener, <-chan struct{}) {
+func (b *explored) listen(ctx context.Context) (*listener, <-chan struct{}) {
 	l := &listener{header: http.Header{}, status: http.StatusOK}
 	done := make(chan struct{})
 	go func() {
@@ -216,7 +217,7 @@ func (b *bubble) listen(ctx context.Context) (*listener, <-chan struct{}) {
 
 func TestABurstIsAFewEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, end := newBubble(t)
+		b, end := newExplored(t)
 		defer end()
 		var nodes []*conductor.Node
 		for range 200 {
@@ -226,10 +227,9 @@ func TestABurstIsAFewEvents(t *testing.T) {
 		require.Len(t, l.events, 1)
 		for _, n := range nodes { // all of them in a second
 			require.NoError(t, b.Provision(b.ctx, n.UUID, conductor.ProvisionRequest{Target: "manage", Version: 80}))
-			time.Sleep(5 * time.Millisecond)
+			bubble.Sleep(5 * time.Millisecond)
 		}
-		time.Sleep(time.Second)
-		synctest.Wait()
+		bubble.Sleep(time.Second)
 		require.LessOrEqual(t, len(l.events), 6, "four a second")
 		moved, transitions := 0, map[string]int{}
 		for _, e := range l.events {
@@ -263,7 +263,7 @@ func goroutines(t *testing.T) (n int) {
 // SECURITY.md: A client that does not read its stream of events holds one event, and there are at most 100 streams.
 func TestSlowListenersHoldOneEventEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, end := newBubble(t)
+		b, end := newExplored(t)
 		defer end()
 		const nodes = 50
 		var all []*conductor.Node
@@ -285,10 +285,9 @@ func TestSlowListenersHoldOneEventEach(t *testing.T) {
 		before := goroutines(t)
 		for _, n := range all {
 			require.NoError(t, b.Provision(b.ctx, n.UUID, conductor.ProvisionRequest{Target: "manage", Version: 80}))
-			time.Sleep(100 * time.Millisecond)
+			bubble.Sleep(100 * time.Millisecond)
 		}
-		time.Sleep(time.Second)
-		synctest.Wait()
+		bubble.Sleep(time.Second)
 		moved := func(l *listener) (moved int) {
 			for _, e := range l.events {
 				moved += e.Moved
@@ -302,8 +301,7 @@ func TestSlowListenersHoldOneEventEach(t *testing.T) {
 			require.Less(t, moved(l), nodes)
 		}
 		read()
-		time.Sleep(time.Second)
-		synctest.Wait()
+		bubble.Sleep(time.Second)
 		for _, l := range slow {
 			require.Len(t, l.events, 3)
 			require.Equal(t, 2*nodes, moved(l))
@@ -315,7 +313,7 @@ func TestSlowListenersHoldOneEventEach(t *testing.T) {
 // SECURITY.md: A client that does not read its stream of events holds one event, and there are at most 100 streams.
 func TestListenersAreBoundedAndEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, end := newBubble(t)
+		b, end := newExplored(t)
 		defer end()
 		var ends []context.CancelFunc
 		var all []<-chan struct{}

@@ -42,7 +42,7 @@ func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
 func TestEventsOutliveTheServersTimeouts(t *testing.T) {
 	for _, version := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
-			b, end := newBubble(t)
+			b, end := newExplored(t)
 			defer end()
 			protocols := new(http.Protocols)
 			protocols.SetHTTP1(version == 1)
