@@ -73,6 +73,10 @@
 //	internal/errtext      cleans external texts before they are stored or printed
 //	internal/freeport     finds ports for programs that cannot listen on port 0
 //	internal/sleep        waits for a time or for the end of a context
+//	internal/bubble       sleeps of tests in bubbles, without chance
+//	internal/exactjson    decodes JSON and keeps numbers as they are written
+//	internal/like         compares texts as SQL's LIKE does
+//	internal/sorted       ranges over maps in the order of their keys
 //	internal/jsonsize     measures JSON of untrusted senders before it is decoded
 //	internal/masked       masks secrets in decoded JSON, in texts and in logs
 //	internal/pyrepr       values as Python prints them, for texts of Ironic's API
