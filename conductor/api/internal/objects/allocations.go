@@ -11,6 +11,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
@@ -36,6 +37,8 @@ func Allocations(s *rest.Service) *rest.Controller {
 // The conductor chooses the nodes of allocations.
 var allocationResource = &resource{
 	of: &conductor.Allocation{}, path: "allocations", word: "allocation", noun: "Allocation", since: since.Allocations,
+	schemasSince: states.Gazpacho, queryByVersion: true, decodePatch: patch.DecodeOfAllocation,
+	oneFault: func(x *resource, r *rest.Request) bool { return x.hasSchemas(r.Service) },
 	fields: []field{
 		uuidField,
 		{name: "candidate_nodes", flags: fixed, zero: []any{}, schema: candidates},
@@ -48,7 +51,7 @@ var allocationResource = &resource{
 		{name: "traits", flags: fixed, zero: []any{}, schema: listOf(traits.Schema)},
 		{name: "node_uuid", flags: readOnly | noColumn},
 		// Clients set node in a POST; responses show node_uuid.
-		{name: "node", types: schema.TextOrNull, flags: fixed | hidden, storedAs: "node_uuid"},
+		{name: "node", types: schema.TextOrNull, flags: fixed | hidden, storedAs: "node_uuid", schemaSince: since.AllocationBackfill},
 	},
 	list: listRules{
 		filters: []filter{ofAllocatedNode, byText("resource_class"), byText("state"), ownedBy},

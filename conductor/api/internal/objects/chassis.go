@@ -11,6 +11,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/states"
 )
 
 // Chassis returns the controller of /v1/chassis and of the nodes of a chassis.
@@ -21,7 +22,7 @@ func Chassis(s *rest.Service) *rest.Controller {
 }
 
 var chassisResource = &resource{
-	of: &conductor.Chassis{}, path: "chassis", word: "chassis", noun: "Chassis",
+	of: &conductor.Chassis{}, path: "chassis", word: "chassis", noun: "Chassis", schemasSince: states.Hibiscus,
 	fields: []field{
 		uuidField,
 		extraField,

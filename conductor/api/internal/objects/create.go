@@ -85,15 +85,11 @@ func (q *request) existsFault(err error) error {
 	}
 	m := metaOf(q.record)
 	byUUID := duplicate.Key == m.UUID
-	records, err := q.r.Conductor.Objects(q.r.Context(), q.kind())
+	others, err := q.all(q.r, func(other record) bool { return byUUID || metaOf(other).UUID != m.UUID })
 	if err != nil {
 		return err
 	}
-	taken := func(same func(other conductor.Object) bool) bool {
-		return slices.ContainsFunc(records, func(other conductor.Object) bool {
-			return (byUUID || metaOf(other).UUID != m.UUID) && same(other)
-		})
-	}
+	taken := func(same func(other record) bool) bool { return slices.ContainsFunc(others, same) }
 	article := "A"
 	if strings.IndexByte("aeiou", q.word[0]) >= 0 {
 		article = "An"
@@ -101,10 +97,11 @@ func (q *request) existsFault(err error) error {
 	noun := article + " " + strings.ToLower(q.noun)
 	switch {
 	case byUUID && q.uuidFirst:
-	case m.Name != "" && taken(func(other conductor.Object) bool { return metaOf(other).Name == m.Name }):
+	case m.Name != "" && taken(func(other record) bool { return metaOf(other).Name == m.Name }):
 		return fault.Conflict("%s with name %s already exists.", noun, m.Name)
-	case q.duplicate != nil && taken(func(other conductor.Object) bool {
-		return slices.ContainsFunc(q.record.(conductor.Object).Keys(), func(key string) bool { return slices.Contains(other.Keys(), key) })
+	case q.duplicate != nil && taken(func(other record) bool {
+		keys := other.(conductor.Object).Keys()
+		return slices.ContainsFunc(q.record.(conductor.Object).Keys(), func(key string) bool { return slices.Contains(keys, key) })
 	}):
 		return fault.Conflict("%s", q.duplicate(q.record))
 	}

@@ -26,6 +26,8 @@ type field struct {
 	types []string
 	flags fieldFlag
 	max   int // the maximum length of a string; 0 is unlimited
+	// schemaSince is the first version with the field in the schema of a body, in series with such schemas.
+	schemaSince states.APIVersion
 	// zero is stored and shown in place of null.
 	zero any
 	// storedAs is the name of the field in the record, if it differs from name.
@@ -105,6 +107,7 @@ var fields = map[reflect.Type]map[string]*field{}
 
 func init() {
 	for _, x := range resources {
+		x.records = recordsOf(x.of)
 		of := reflect.TypeOf(x.of).Elem()
 		columns := map[string][]int{}
 		for _, f := range reflect.VisibleFields(of) {

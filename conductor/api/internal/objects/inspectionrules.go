@@ -32,7 +32,10 @@ func InspectionRules(s *rest.Service) *rest.Controller {
 
 var inspectionRuleResource = &resource{
 	of: &conductor.InspectionRule{}, path: "inspection_rules", word: "inspection_rule", noun: "Rule", since: since.InspectionRules,
-	linked: "inspection",
+	linked: "inspection", schemasSince: states.Hibiscus,
+	oneFault: func(_ *resource, r *rest.Request) bool {
+		return r.Method == http.MethodPost && r.Series >= states.Gazpacho
+	},
 	fields: []field{
 		{name: "uuid", types: schema.TextOrNull},
 		{name: "description", types: schema.TextOrNull, max: 255},

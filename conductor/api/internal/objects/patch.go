@@ -12,7 +12,6 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
-	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
@@ -45,8 +44,8 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 // patchDecodes reads the patch. Null is a fault of fieldsPatchable.
 func patchDecodes(q *request) (err error) {
 	decode := patch.Decode
-	if q.word == "allocation" && q.hasSchemas(q.r.Service) {
-		decode = patch.DecodeOfAllocation
+	if q.decodePatch != nil && q.hasSchemas(q.r.Service) {
+		decode = q.decodePatch
 	}
 	q.patch, err = decode(q.r)
 	q.isNull = errors.Is(err, patch.ErrNull)
@@ -62,7 +61,7 @@ func fieldsPatchable(q *request) error {
 		return patch.ErrNull
 	}
 	names := q.patchable
-	if q.word == "runbook" && q.r.Series >= states.Hibiscus {
+	if q.allPatchableSince != states.NoSeries && q.r.Series >= q.allPatchableSince {
 		names = nil
 	}
 	if names == nil {
@@ -71,8 +70,8 @@ func fieldsPatchable(q *request) error {
 				names = append(names, f.name)
 			}
 		}
-		if q.word == "port" && q.r.Highest >= since.PortNode {
-			names = append(names, "node_ident") // which the schema then refuses
+		if q.alsoPatched != nil {
+			names = append(names, q.alsoPatched(q.r)...)
 		}
 		slices.Sort(names)
 	}

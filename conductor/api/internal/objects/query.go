@@ -16,15 +16,12 @@ import (
 //
 // Source: ironic/api/schemas/v1.
 func (x *resource) hasSchemas(s *rest.Service) bool {
-	if x.word == "allocation" {
-		return s.Series >= states.Gazpacho
-	}
-	return s.Series >= states.Hibiscus && !slices.Contains([]string{"node", "port", "runbook"}, x.word)
+	return x.schemasSince != states.NoSeries && s.Series >= x.schemasSince
 }
 
 // versionFirst refuses a version that does not have the resource, if the series checks it first.
 func (x *resource) versionFirst(r *rest.Request) error {
-	if x.hasSchemas(r.Service) && x.word != "template" {
+	if x.hasSchemas(r.Service) && !x.versionInHandler {
 		return r.CheckArgs(nil)
 	}
 	return nil
@@ -41,13 +38,11 @@ func (x *resource) queryInSchema(r *rest.Request, order *string, fields rest.Fie
 	}
 	known := []string{"created_at", "links", "updated_at", "uuid"}
 	for _, f := range x.fields {
-		if f.name != "uuid" && !f.is(hidden) && f.since <= r.Highest && (x.word != "allocation" || f.since <= r.Version) {
+		if f.name != "uuid" && !f.is(hidden) && f.since <= r.Highest && (!x.queryByVersion || f.since <= r.Version) {
 			known = append(known, f.name)
 		}
 	}
-	if x.word == "template" {
-		known = append(known, "description") // only the schema of the query knows it
-	}
+	known = append(known, x.queryFields...)
 	for _, link := range x.links {
 		known = append(known, link.name)
 	}

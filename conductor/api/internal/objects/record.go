@@ -32,28 +32,44 @@ func clone(o record) record {
 	return conductor.Clone(o.(conductor.Object))
 }
 
-// ofNodes reports whether the records are nodes.
-func (x *resource) ofNodes() bool { return x.word == "node" }
-
-// kind returns the kind of the records, which are no nodes.
-func (x *resource) kind() conductor.Kind { return x.of.(conductor.Object).Kind() }
-
-// load returns a record by its UUID or name.
-func (x *resource) load(r *rest.Request, ident string) (record, error) {
-	if x.ofNodes() {
-		return r.Conductor.Node(r.Context(), ident)
-	}
-	return r.Conductor.Object(r.Context(), x.kind(), ident)
+// records reads and changes the records of a resource. The errors are the conductor's.
+type records interface {
+	// load returns a record by its UUID or name.
+	load(r *rest.Request, ident string) (record, error)
+	// in returns the first records of a range, at most limit, that pass a test.
+	in(r *rest.Request, within conductor.Range, limit int, passes func(record) bool) ([]record, error)
+	// all returns the records that pass a test, oldest first.
+	all(r *rest.Request, passes func(record) bool) ([]record, error)
+	// create stores a new record.
+	create(r *rest.Request, o record) (record, error)
+	// update changes a record.
+	update(r *rest.Request, uuid string, change func(record) error) (record, error)
+	// delete deletes a record.
+	delete(r *rest.Request, uuid string) error
 }
 
-// in returns the first records of a range, at most limit, that pass a test.
-func (x *resource) in(r *rest.Request, within conductor.Range, limit int, passes func(record) bool) ([]record, error) {
-	if x.ofNodes() {
-		nodes, err := r.Conductor.NodesIn(r.Context(), within)
-		return first(nodes, err, limit, passes)
+// recordsOf returns the records of the type of a record.
+func recordsOf(o record) records {
+	if o, is := o.(conductor.Object); is {
+		return objects(o.Kind())
 	}
-	objects, err := r.Conductor.ObjectsIn(r.Context(), x.kind(), within)
-	return first(objects, err, limit, passes)
+	return nodes{}
+}
+
+// ofNodes reports whether the records are nodes, for which Ironic has other rules in places.
+func (x *resource) ofNodes() bool {
+	_, are := x.records.(nodes)
+	return are
+}
+
+// remove deletes a record.
+func (x *resource) remove(r *rest.Request, o record) error {
+	uuid := metaOf(o).UUID
+	err := x.records.delete(r, uuid)
+	if errors.Is(err, conductor.NotFound) {
+		return x.notFound(uuid)
+	}
+	return err
 }
 
 func first[R record](all iter.Seq[R], err error, limit int, passes func(record) bool) (records []record, _ error) {
@@ -71,42 +87,60 @@ func first[R record](all iter.Seq[R], err error, limit int, passes func(record) 
 	return records, nil
 }
 
-// all returns the records that pass a test, oldest first.
-func (x *resource) all(r *rest.Request, passes func(record) bool) ([]record, error) {
-	if x.ofNodes() {
-		nodes, err := r.Conductor.Nodes(r.Context())
-		return first(slices.Values(nodes), err, -1, passes)
-	}
-	objects, err := r.Conductor.Objects(r.Context(), x.kind())
-	return first(slices.Values(objects), err, -1, passes)
+// nodes are the nodes.
+type nodes struct{}
+
+func (nodes) load(r *rest.Request, ident string) (record, error) {
+	return r.Conductor.Node(r.Context(), ident)
 }
 
-// create stores a new record.
-func (x *resource) create(r *rest.Request, o record) (record, error) {
-	if x.ofNodes() {
-		return r.Conductor.CreateNode(r.Context(), o.(*conductor.Node))
-	}
+func (nodes) in(r *rest.Request, within conductor.Range, limit int, passes func(record) bool) ([]record, error) {
+	found, err := r.Conductor.NodesIn(r.Context(), within)
+	return first(found, err, limit, passes)
+}
+
+func (nodes) all(r *rest.Request, passes func(record) bool) ([]record, error) {
+	found, err := r.Conductor.Nodes(r.Context())
+	return first(slices.Values(found), err, -1, passes)
+}
+
+func (nodes) create(r *rest.Request, o record) (record, error) {
+	return r.Conductor.CreateNode(r.Context(), o.(*conductor.Node))
+}
+
+func (nodes) update(r *rest.Request, uuid string, change func(record) error) (record, error) {
+	return r.Conductor.UpdateNode(r.Context(), uuid, func(n *conductor.Node) error { return change(n) })
+}
+
+func (nodes) delete(r *rest.Request, uuid string) error {
+	return r.Conductor.DeleteNode(r.Context(), uuid)
+}
+
+// objects are the objects of a kind.
+type objects conductor.Kind
+
+func (k objects) load(r *rest.Request, ident string) (record, error) {
+	return r.Conductor.Object(r.Context(), conductor.Kind(k), ident)
+}
+
+func (k objects) in(r *rest.Request, within conductor.Range, limit int, passes func(record) bool) ([]record, error) {
+	found, err := r.Conductor.ObjectsIn(r.Context(), conductor.Kind(k), within)
+	return first(found, err, limit, passes)
+}
+
+func (k objects) all(r *rest.Request, passes func(record) bool) ([]record, error) {
+	found, err := r.Conductor.Objects(r.Context(), conductor.Kind(k))
+	return first(slices.Values(found), err, -1, passes)
+}
+
+func (k objects) create(r *rest.Request, o record) (record, error) {
 	return r.Conductor.CreateObject(r.Context(), o.(conductor.Object))
 }
 
-// update changes a record.
-func (x *resource) update(r *rest.Request, uuid string, change func(record) error) (record, error) {
-	if x.ofNodes() {
-		return r.Conductor.UpdateNode(r.Context(), uuid, func(n *conductor.Node) error { return change(n) })
-	}
-	return r.Conductor.UpdateObject(r.Context(), x.kind(), uuid, func(o conductor.Object) error { return change(o) })
+func (k objects) update(r *rest.Request, uuid string, change func(record) error) (record, error) {
+	return r.Conductor.UpdateObject(r.Context(), conductor.Kind(k), uuid, func(o conductor.Object) error { return change(o) })
 }
 
-// remove deletes a record.
-func (x *resource) remove(r *rest.Request, o record) (err error) {
-	uuid := metaOf(o).UUID
-	if x.ofNodes() {
-		err = r.Conductor.DeleteNode(r.Context(), uuid)
-	} else {
-		err = r.Conductor.DeleteObject(r.Context(), x.kind(), uuid)
-	}
-	if errors.Is(err, conductor.NotFound) {
-		return x.notFound(uuid)
-	}
-	return err
+func (k objects) delete(r *rest.Request, uuid string) error {
+	return r.Conductor.DeleteObject(r.Context(), conductor.Kind(k), uuid)
 }

@@ -29,6 +29,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/patch"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
@@ -62,10 +63,32 @@ type resource struct {
 	checkedFirst []string
 	// duplicate returns the fault text for a record with a unique key of another record.
 	duplicate func(o record) string
+	// schemasSince is the first series with JSON schemas for the queries and bodies of the resource; NoSeries for none.
+	schemasSince states.Series
+	// versionInHandler leaves the check of the version to the handler in series with schemas, too.
+	versionInHandler bool
+	// queryByVersion hides fields that are newer than the version of the request from the schema of a query, and
+	// queryFields are further fields that only this schema has.
+	queryByVersion bool
+	queryFields    []string
+	// oneFault says whether the schema of a body tells the first fault alone; nil stands for no.
+	oneFault func(x *resource, r *rest.Request) bool
+	// decodePatch decodes patches in series with schemas; nil stands for [patch.Decode].
+	decodePatch func(r *rest.Request) (patch.Patch, error)
+	// allPatchableSince is the first series in which a patch may change all fields, whatever patchable is; NoSeries stands
+	// for none.
+	allPatchableSince states.Series
+	// alsoPatched returns further names that a patch may have.
+	alsoPatched func(r *rest.Request) []string
+	// deletedByUUID takes no name in a DELETE.
+	deletedByUUID bool
+	// refusedUnseen refuses requests below a node before it looks for the record.
+	refusedUnseen bool
 	// uuidFirst names the UUID in the fault of a new record of which the UUID and another key exist.
 	uuidFirst bool
 
-	inTurn []*field // the fields that clients can set, in the order in which they are checked; set by init
+	records          // set by init
+	inTurn  []*field // the fields that clients can set, in the order in which they are checked; set by init
 }
 
 // link describes the links from a record to a child resource.
@@ -111,9 +134,9 @@ func (x *resource) field(name string) *field {
 
 // bodySchema returns the schema of the bodies that create a record.
 func (x *resource) bodySchema(r *rest.Request) *schema.Schema {
-	first := x.word == "allocation" && x.hasSchemas(r.Service)
-	rule := x.word == "inspection_rule" && r.Method == http.MethodPost && r.Series >= states.Gazpacho
-	s := &schema.Schema{Types: []string{"object"}, Closed: true, Recent: r.Series >= states.Gazpacho, First: first || rule}
+	s := &schema.Schema{
+		Types: []string{"object"}, Closed: true, Recent: r.Series >= states.Gazpacho, First: x.oneFault != nil && x.oneFault(x, r),
+	}
 	known := r.Highest
 	if x.schemaByVersion && r.Method != http.MethodPatch {
 		known = r.Version
@@ -121,7 +144,7 @@ func (x *resource) bodySchema(r *rest.Request) *schema.Schema {
 	for i := range x.fields {
 		f := &x.fields[i]
 		if f.is(readOnly) || f.is(patchOnly) && r.Method != http.MethodPatch || f.since > known ||
-			first && f.name == "node" && r.Version < since.AllocationBackfill {
+			x.hasSchemas(r.Service) && f.schemaSince > r.Version {
 			continue
 		}
 		of := &schema.Schema{Types: f.types, MaxLength: f.max, Secret: f.mask != nil}
@@ -163,10 +186,10 @@ func (x *resource) identName(s *rest.Service) string {
 	return x.word + "_uuid"
 }
 
-// deletedName is identName for a DELETE: ports are deleted by their UUID alone.
+// deletedName is identName for a DELETE.
 func (x *resource) deletedName(s *rest.Service) string {
-	if x.word == "port" {
-		return "port_uuid"
+	if x.deletedByUUID {
+		return x.word + "_uuid"
 	}
 	return x.identName(s)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/states"
 )
 
 // Runbooks returns the controller of /v1/runbooks.
@@ -44,6 +45,7 @@ func Runbooks(s *rest.Service) *rest.Controller {
 
 var runbookResource = &resource{
 	of: &conductor.Runbook{}, path: "runbooks", word: "runbook", noun: "Runbook", since: since.Runbooks, schemaByVersion: true,
+	allPatchableSince: states.Hibiscus,
 	fields: []field{
 		uuidField,
 		{name: "name", flags: required, schema: runbookName},

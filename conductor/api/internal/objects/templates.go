@@ -9,6 +9,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/traits"
 	"github.com/ironstate/ironstate/internal/masked"
+	"github.com/ironstate/ironstate/states"
 )
 
 // DeployTemplates returns the controller of /v1/deploy_templates.
@@ -20,6 +21,7 @@ func DeployTemplates(s *rest.Service) *rest.Controller {
 
 var templateResource = &resource{
 	of: &conductor.DeployTemplate{}, path: "deploy_templates", word: "template", noun: "Deploy template", since: since.DeployTemplates,
+	schemasSince: states.Hibiscus, versionInHandler: true, queryFields: []string{"description"},
 	fields: []field{
 		uuidField,
 		{name: "name", flags: required, schema: func(*rest.Request) *schema.Schema { return traits.Schema }},

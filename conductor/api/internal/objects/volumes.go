@@ -14,6 +14,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/machine/admission"
+	"github.com/ironstate/ironstate/states"
 )
 
 // Volumes returns the controller of /v1/volume.
@@ -52,6 +53,7 @@ func showVolumes(r *rest.Request) (rest.Answer, error) {
 
 var connectorResource = &resource{
 	of: &conductor.VolumeConnector{}, path: "volume/connectors", word: "connector", noun: "Volume connector", since: since.Volumes,
+	schemasSince: states.Hibiscus,
 	fields: []field{
 		uuidField,
 		{name: "connector_id", types: schema.TextType, flags: required},
@@ -73,6 +75,7 @@ var connectorResource = &resource{
 
 var targetResource = &resource{
 	of: &conductor.VolumeTarget{}, path: "volume/targets", word: "target", noun: "Volume target", since: since.Volumes,
+	schemasSince: states.Hibiscus,
 	fields: []field{
 		uuidField,
 		{name: "boot_index", types: []string{"integer"}, flags: required, convert: toInteger},
