@@ -135,7 +135,7 @@ func (al *allocator) reconcile(a *Allocation) {
 		return
 	}
 	s, err := al.sessions.current()
-	if err != nil || !s.chooses(a.UUID) || !al.pool.tryTake(a.UUID) {
+	if err != nil || !s.isChosen(a.UUID) || !al.pool.tryTake(a.UUID) {
 		return
 	}
 	s.run.group.Go(func() {

@@ -204,7 +204,7 @@ func (c *calls) reconcile(o *callRecord) {
 		c.serve(s, o, func(ctx context.Context) callResult { return c.answer(ctx, o.call) })
 	case o.From == s.id && o.Result == nil && !served && !isMember(s.members, o.To):
 		c.serve(s, o, func(context.Context) callResult { return callResult{Err: asCallError(o.unanswered())} })
-	case time.Since(o.CreatedAt) > callExpiry && s.chooses(o.UUID):
+	case time.Since(o.CreatedAt) > callExpiry && s.isChosen(o.UUID):
 		s.run.group.Go(func() { c.forget(s.ctx, o.UUID) })
 	}
 }

@@ -46,9 +46,9 @@ func rendezvous(members []Member, key string, eligible func(Member) bool) (chose
 	return chosen, ok
 }
 
-// chooses reports whether this conductor is the one to process the allocation or the call with an ID.
+// isChosen reports whether this conductor is the one to process the allocation or the call with an ID.
 // Every member with hardware types is eligible that does not drain.
-func (s view) chooses(id string) bool {
+func (s view) isChosen(id string) bool {
 	chosen, ok := rendezvous(s.members, id, func(m Member) bool { return !m.Draining && len(m.Drivers) > 0 })
 	return ok && chosen.ID == s.id
 }

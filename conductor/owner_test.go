@@ -18,7 +18,7 @@ func owners(members []Member, n *Node) (own, choose []string) {
 		if s.owns(n) {
 			own = append(own, m.ID)
 		}
-		if s.chooses(n.UUID) {
+		if s.isChosen(n.UUID) {
 			choose = append(choose, m.ID)
 		}
 	}

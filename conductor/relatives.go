@@ -180,7 +180,7 @@ func runOnChild(ctx context.Context, t *Task, id string) error {
 	switch {
 	case err != nil:
 		return err
-	case step.InBand || step.Run == nil && (step.Step == "hold" || step.Step == "wait"):
+	case step.InBand || step.Run == nil && builtinSteps[step.Step].waits:
 		return refuse(Invalid, "step %v is impossible on a child node, since it waits", step)
 	}
 	err = child.runStep(ctx, step)

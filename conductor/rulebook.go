@@ -100,17 +100,14 @@ func (b *rulebook) failed(n *Node, text string, aborted bool) error {
 			}
 		}
 		switch steps := *kind.in(n); {
-		case kind.work != states.WorkClean && kind.work != states.WorkService:
+		case !kind.keepsSteps:
 			kind.forget(n)
 		case steps != nil: // Ironic keeps the list of steps
 			steps.Current, steps.Begun, steps.AbortAfter = nil, 0, false
 		}
 	}
-	switch kind.work {
-	case states.WorkAdopt:
-		n.Power = states.NoPower
-	case states.WorkRescue:
-		n.forgetRescue()
+	if kind.failed != nil {
+		kind.failed(n)
 	}
 	n.forgetAgent()
 	b.move(n, states.EventFail, moved)

@@ -78,7 +78,7 @@ func (b *rulebook) needsNoRamdisk(hardware Hardware, n *Node, kind *workKind) bo
 		since = states.Gazpacho
 	}
 	requested := kind.of(n).Requested
-	waits := func(r StepRequest) bool { return r.Step == "hold" || r.Step == "wait" }
+	waits := func(r StepRequest) bool { return builtinSteps[r.Step].waits }
 	if b.config.Table.Series() < since || len(requested) == 0 || slices.ContainsFunc(requested, waits) {
 		return false
 	}

@@ -243,7 +243,7 @@ func bounded(ctx context.Context, f func(context.Context) error) error {
 func (t *Task) runStep(ctx context.Context, step Step) error {
 	run := step.Run
 	if run == nil {
-		run = builtinSteps[step.Step]
+		run = builtinSteps[step.Step].run
 	}
 	ctx, err := t.engine.fenced(ctx, t.Node())
 	if err != nil {
@@ -331,15 +331,20 @@ func (s Steps) continuesAt(current Step, plan []Step) (next int) {
 // builtinSteps are the steps that exist for every hardware type.
 //
 // Source: the reserved steps of ironic/conductor/steps.py since 2023.2.
-var builtinSteps map[string]func(context.Context, *Task) error
+var builtinSteps map[string]builtinStep
+
+type builtinStep struct {
+	run   func(context.Context, *Task) error
+	waits bool // for a client or an agent
+}
 
 func init() {
-	builtinSteps = map[string]func(context.Context, *Task) error{
-		"hold":      func(context.Context, *Task) error { return errHeld },
-		"wait":      waitStep,
-		"power_on":  powerStep(states.PowerOn),
-		"power_off": powerStep(states.PowerOff),
-		"reboot":    powerStep(states.PowerRebooting),
+	builtinSteps = map[string]builtinStep{
+		"hold":      {func(context.Context, *Task) error { return errHeld }, true},
+		"wait":      {waitStep, true},
+		"power_on":  {powerStep(states.PowerOn), false},
+		"power_off": {powerStep(states.PowerOff), false},
+		"reboot":    {powerStep(states.PowerRebooting), false},
 	}
 }
 

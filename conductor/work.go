@@ -200,10 +200,8 @@ func (t *Task) doSteps(ctx context.Context) result {
 		err = t.refreshCache(ctx, kind, true)
 	}
 	switch {
-	case err == nil && kind.work == states.WorkUnrescue:
-		return result{event: states.EventDone, edit: (*Node).forgetRescue}
-	case err == nil && kind.work == states.WorkAdopt:
-		return result{event: states.EventDone, edit: t.engine.rules.restoreConsole}
+	case err == nil && kind.done != nil:
+		return result{event: states.EventDone, edit: func(n *Node) { kind.done(t.engine.rules, n) }}
 	case err == nil:
 		return result{event: states.EventDone, stepsDone: true}
 	case errors.Is(err, ErrWait):

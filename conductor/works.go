@@ -31,6 +31,12 @@ type workKind struct {
 	// Source: fast_track_able in ironic/conductor/utils.py, and what asks it.
 	leavesAgent, takesAgent bool
 
+	// keepsSteps says that the list of steps stays in the record of a node whose work has failed.
+	keepsSteps bool
+	// done and failed change the record of a node whose work has ended, besides its state; nil for nothing.
+	done   func(*rulebook, *Node)
+	failed func(*Node)
+
 	// limit is the work whose timeout is the expected time of this work too.
 	limit states.Work
 	// fault is the fault of a node whose step has failed, empty if such a node is not put into maintenance.
@@ -82,7 +88,7 @@ func init() {
 			do: (*Task).clean, in: func(n *Node) **Steps { return &n.CleanSteps },
 			requested:  func(r *ProvisionRequest) []StepRequest { return r.CleanSteps },
 			agent:      agent.Clean,
-			heartbeats: true, leavesAgent: true, takesAgent: true,
+			heartbeats: true, leavesAgent: true, takesAgent: true, keepsSteps: true,
 			fault: "clean failure", eventType: "cleaning", orphanType: "cleaning", flow: "cleaning", noun: "cleaning",
 			timedOut:      "Timeout reached while cleaning the node" + ofRamdisk + "cleaning is running on the node. Failed on step {step}.",
 			inMaintenance: "Cleaning", progress: "Node failed to check cleaning progress",
@@ -99,21 +105,23 @@ func init() {
 		},
 		states.WorkAdopt: {
 			do: (*Task).doSteps, in: other, limit: states.WorkDeploy, eventType: "adoption", orphanType: "transition",
+			done: (*rulebook).restoreConsole, failed: func(n *Node) { n.Power = states.NoPower },
 		},
 		states.WorkRescue: {
 			do: (*Task).doSteps, in: other, heartbeats: true, eventType: "rescue", orphanType: "transition",
 			timedOut:      "Timeout reached while waiting for rescue ramdisk callback for node",
-			inMaintenance: "Rescue",
+			inMaintenance: "Rescue", failed: (*Node).forgetRescue,
 		},
 		states.WorkUnrescue: {
 			do: (*Task).doSteps, in: other, limit: states.WorkRescue, eventType: "rescue", orphanType: "transition",
+			done: func(_ *rulebook, n *Node) { n.forgetRescue() },
 		},
 		states.WorkService: {
 			do: (*Task).doSteps, in: func(n *Node) **Steps { return &n.ServiceSteps },
 			requested:  func(r *ProvisionRequest) []StepRequest { return r.ServiceSteps },
 			agent:      agent.Service,
-			heartbeats: true,
-			fault:      "service failure", eventType: "servicing", orphanType: "transition", flow: "servicing", noun: "service",
+			heartbeats: true, keepsSteps: true,
+			fault: "service failure", eventType: "servicing", orphanType: "transition", flow: "servicing", noun: "service",
 			timedOut: "Timeout reached while servicing the node" + ofRamdisk + "servicing is running on the node. Failed on step {step}.",
 			progress: "Node failed to check service progress",
 			cleanUp:  ". Also Failed to tear down service on node %s, reason: %v",

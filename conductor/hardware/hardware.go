@@ -279,15 +279,10 @@ func (b *Type) SetPower(ctx context.Context, n *conductor.Node, power states.Pow
 	if err != nil {
 		return err
 	}
-	if m, ok := node.Chosen.Management.(bootDeviceRestorer); ok && power.Target() == states.PowerOn {
-		m.restoreBootDevice(ctx, n)
+	if m, ok := node.Chosen.Management.(BootDeviceRestorer); ok && power.Target() == states.PowerOn {
+		m.RestoreBootDevice(ctx, n)
 	}
 	return node.Chosen.Power.SetPower(ctx, n, power)
-}
-
-// bootDeviceRestorer is a [Management] that sets a boot device again before each start of a machine.
-type bootDeviceRestorer interface {
-	restoreBootDevice(ctx context.Context, n *conductor.Node)
 }
 
 // Steps implements [conductor.Hardware]. The package comment describes the steps.

@@ -21,8 +21,8 @@ import (
 //
 //   - a [Power] may be a [Verifier] and a [conductor.PowerLimiter];
 //   - a [Management] may be an [NMIInjector], a [BootModeSetter], a [MediaManager], a [VendorReader], a [MACReader], a
-//     [BootModeReader] and a [conductor.HealthReader];
-//   - a [Boot] may be a [PortNeeder];
+//     [BootModeReader], a [BootDeviceRestorer] and a [conductor.HealthReader];
+//   - a [Boot] may be a [PortNeeder] and a [MediaUser];
 //   - an inspect or a rescue interface may be an [AgentUser];
 //   - a BIOS interface may be a [BIOSReader], and a firmware interface a [FirmwareReader];
 //   - a vendor interface may be a [conductor.VendorPassthru].
@@ -86,6 +86,12 @@ type MediaManager interface {
 	DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error
 }
 
+// BootDeviceRestorer is a [Management] that sets a boot device again before each start of a machine whose BMC does not
+// keep it. A machine whose boot device cannot be set starts nevertheless.
+type BootDeviceRestorer interface {
+	RestoreBootDevice(ctx context.Context, n *conductor.Node)
+}
+
 // VendorReader is a [Management] that reads who made a machine, as a [conductor.CacheReader] does.
 type VendorReader interface {
 	ReadVendor(ctx context.Context, n *conductor.Node) (firmware, machine string, err error)
@@ -138,6 +144,12 @@ type Boot interface {
 type PortNeeder interface {
 	// NeedsPort reports whether the node is invalid without a port.
 	NeedsPort(n Node) bool
+}
+
+// MediaUser is a [Boot] by whose virtual CD a machine may run.
+type MediaUser interface {
+	// UsesMedia reports whether the machine boots or runs from the CD now, so that a client may not change it.
+	UsesMedia(n Node) bool
 }
 
 // AgentUser is a [Deploy], or an inspect or a rescue interface, whose work the agent may do.

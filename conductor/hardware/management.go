@@ -96,7 +96,7 @@ func (b *Type) media(n *conductor.Node, function mediaFunction, changed []string
 	if err != nil {
 		return err
 	}
-	if boot, ok := node.Chosen.Boot.(mediaUser); ok && slices.Contains(changed, "cdrom") && boot.inUse(node) {
+	if boot, ok := node.Chosen.Boot.(MediaUser); ok && slices.Contains(changed, "cdrom") && boot.UsesMedia(node) {
 		return fmt.Errorf("the machine uses its CD in the provision state %q with the boot interface %s",
 			n.ProvisionState, node.Chosen.Boot.Name())
 	}
@@ -112,9 +112,6 @@ func (b *Type) media(n *conductor.Node, function mediaFunction, changed []string
 		return err
 	})
 }
-
-// mediaUser is a [Boot] by whose virtual media a machine may run.
-type mediaUser interface{ inUse(n Node) bool }
 
 // mediaExplainer is a [MediaManager] with a text for a failure of a client's request.
 type mediaExplainer interface {

@@ -47,9 +47,9 @@ func (b redfishManagement) SetBootDevice(ctx context.Context, n *conductor.Node,
 	return redfishError(n, "Redfish set boot device failed for node NODE. Error: ", err)
 }
 
-// restoreBootDevice sets the boot device again that the BMC does not keep. If that fails, the machine boots by its own
+// RestoreBootDevice sets the boot device again that the BMC does not keep. If that fails, the machine boots by its own
 // order, as in Ironic.
-func (b redfishManagement) restoreBootDevice(ctx context.Context, n *conductor.Node) {
+func (b redfishManagement) RestoreBootDevice(ctx context.Context, n *conductor.Node) {
 	if device := deviceOnce(n); device != "" {
 		_ = b.do(n, func() error { return b.driver.SetBootDevice(ctx, n.UUID, device, false) })
 	}
