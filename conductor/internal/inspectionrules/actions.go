@@ -14,12 +14,15 @@ import (
 // execute executes an action for each item of its loop.
 func (a *application) execute(action map[string]any) error {
 	o := find(actions, action["op"])
+	if o.do == nil {
+		return actionFailed("the action %s is %v", o.name, ErrUnsupported)
+	}
 	for _, item := range items(action) {
 		args, err := a.arguments(o, action["args"], item)
 		if err != nil {
 			return err
 		}
-		if err := a.act(o.name, args); err != nil {
+		if err := o.do(a, args); err != nil {
 			return err
 		}
 	}
@@ -31,66 +34,59 @@ func actionFailed(format string, args ...any) error {
 	return fail("Inspection rule action execution failed. Reason: "+format, args...)
 }
 
-// act executes an action with its arguments.
+// The functions of the actions return the failure of the rule.
 //
 // Source: ironic/common/inspection_rules/actions.py.
-func (a *application) act(action string, args map[string]any) error {
-	path, value, name := args["path"], args["value"], args["name"]
-	unique := pyrepr.Truthy(args["unique"])
-	var err error
-	switch action {
-	case "fail":
-		return fail("Failed to inspect hardware. Reason: %s", str(args["msg"]))
-	case "log":
-		return a.write(args)
-	case "set-attribute":
-		if err = a.onNode().set(path, value); err != nil {
-			return actionFailed("Failed to set attribute %s with value %s: %v", str(path), str(value), err)
-		}
-	case "extend-attribute":
-		listErr, err := a.onNode().extend(path, value, unique)
-		if listErr != nil {
-			err = actionFailed("%v", listErr)
-		}
-		if err != nil {
-			return actionFailed("Failed to extend attribute %s: %v", str(path), err)
-		}
-	case "del-attribute":
-		if err = a.onNode().remove(path); err != nil {
-			return actionFailed("Failed to delete attribute at %s: %v", str(path), err)
-		}
-	case "set-capability":
-		if err = a.setCapability(name, value); err != nil {
-			return actionFailed("Failed to set capability %s: %v", str(name), err)
-		}
-	case "unset-capability":
-		if err = a.unsetCapability(name); err != nil {
-			return actionFailed("Failed to unset capability %s: %v", str(name), err)
-		}
-	case "add-trait":
-		if err = a.addTrait(name); err != nil {
-			return actionFailed("Failed to add new trait %s: %v", str(name), err)
-		}
-	case "remove-trait":
-		if !slices.Contains(a.changes.Traits, str(name)) {
-			a.log("warning", "Failed to remove trait %s: the node does not have it", str(name))
-		}
-		a.changes.Traits = slices.DeleteFunc(a.changes.Traits, func(trait string) bool { return trait == str(name) })
-	case "set-plugin-data":
-		if err = a.setPluginData(path, value); err != nil {
-			return actionFailed("Failed to set plugin data at %s: %v", str(path), err)
-		}
-	case "extend-plugin-data":
-		if err = a.extendPluginData(path, value, unique); err != nil {
-			return actionFailed("Failed to extend plugin data at %s: %v", str(path), err)
-		}
-	case "unset-plugin-data":
-		// Ironic looks for the path in a view of the data that hides secrets, and finds nothing in it.
-		a.log("warning", "Path %s not found", str(path))
-	default:
-		return a.actOnPort(action, args)
+
+func (*application) fail(args map[string]any) error {
+	return fail("Failed to inspect hardware. Reason: %s", str(args["msg"]))
+}
+
+func (a *application) setAttribute(args map[string]any) error {
+	path, value := args["path"], args["value"]
+	if err := a.onNode().set(path, value); err != nil {
+		return actionFailed("Failed to set attribute %s with value %s: %v", str(path), str(value), err)
 	}
 	return nil
+}
+
+func (a *application) extendAttribute(args map[string]any) error {
+	if err := extend(a.onNode(), args); err != nil {
+		return actionFailed("Failed to extend attribute %s: %v", str(args["path"]), err)
+	}
+	return nil
+}
+
+func (a *application) deleteAttribute(args map[string]any) error {
+	if err := a.onNode().remove(args["path"]); err != nil {
+		return actionFailed("Failed to delete attribute at %s: %v", str(args["path"]), err)
+	}
+	return nil
+}
+
+func (a *application) removeTrait(args map[string]any) error {
+	name := str(args["name"])
+	if !slices.Contains(a.changes.Traits, name) {
+		a.log("warning", "Failed to remove trait %s: the node does not have it", name)
+	}
+	a.changes.Traits = slices.DeleteFunc(a.changes.Traits, func(trait string) bool { return trait == name })
+	return nil
+}
+
+// unsetPluginData does nothing: Ironic looks for the path in a view of the data that hides secrets, and finds nothing in
+// it.
+func (a *application) unsetPluginData(args map[string]any) error {
+	a.log("warning", "Path %s not found", str(args["path"]))
+	return nil
+}
+
+// extend appends the value of an action to a list of a record. A list that is none is a failure of its own.
+func extend(r record, args map[string]any) error {
+	listErr, err := r.extend(args["path"], args["value"], pyrepr.Truthy(args["unique"]))
+	if listErr != nil {
+		return actionFailed("%v", listErr)
+	}
+	return err
 }
 
 // logLevels are the levels of the action log.
@@ -122,47 +118,58 @@ func (a *application) onNode() record {
 	}
 }
 
-// actOnPort executes an action on a port.
-func (a *application) actOnPort(action string, args map[string]any) error {
-	id, path, value := args["port_id"], args["path"], args["value"]
-	at := slices.IndexFunc(a.ports, func(port map[string]any) bool { return equal(port["uuid"], id) })
-	if at < 0 {
-		return fail("Port %s could not be found.", str(id))
+// onPort returns the function of an action on the port that the argument port_id names.
+func onPort(do func(r record, uuid string, args map[string]any) error) func(*application, map[string]any) error {
+	return func(a *application, args map[string]any) error {
+		at := slices.IndexFunc(a.ports, func(port map[string]any) bool { return equal(port["uuid"], args["port_id"]) })
+		uuid := str(args["port_id"])
+		if at < 0 {
+			return fail("Port %s could not be found.", uuid)
+		}
+		port := a.ports[at]
+		return do(record{
+			values: port, kinds: attributesOfPorts,
+			changed: func(name string) {
+				if a.changes.Ports[uuid] == nil {
+					a.changes.Ports[uuid] = map[string]any{}
+				}
+				a.changes.Ports[uuid][name] = port[name]
+			},
+			ignored: func(format string, args ...any) { a.log("warning", "Ignored: "+format+" of a port", args...) },
+		}, uuid, args)
 	}
-	port, uuid := a.ports[at], str(id)
-	r := record{
-		values: port, kinds: attributesOfPorts,
-		changed: func(name string) {
-			if a.changes.Ports[uuid] == nil {
-				a.changes.Ports[uuid] = map[string]any{}
-			}
-			a.changes.Ports[uuid][name] = port[name]
-		},
-		ignored: func(format string, args ...any) { a.log("warning", "Ignored: "+format+" of a port", args...) },
+}
+
+func setPortAttribute(r record, uuid string, args map[string]any) error {
+	if err := r.set(args["path"], args["value"]); err != nil {
+		return actionFailed("Failed to set attribute %s for port %s: %v", str(args["path"]), uuid, err)
 	}
-	switch action {
-	case "set-port-attribute":
-		if err := r.set(path, value); err != nil {
-			return actionFailed("Failed to set attribute %s for port %s: %v", str(path), uuid, err)
-		}
-	case "extend-port-attribute":
-		listErr, err := r.extend(path, value, pyrepr.Truthy(args["unique"]))
-		if listErr != nil {
-			err = actionFailed("%v", listErr)
-		}
-		if err != nil {
-			return actionFailed("Failed to extend attribute %s for port %s: %v", str(path), uuid, err)
-		}
-	default:
-		if err := r.remove(path); err != nil {
-			return actionFailed("Failed to delete attribute %s for port %s: %v", str(path), uuid, err)
-		}
+	return nil
+}
+
+func extendPortAttribute(r record, uuid string, args map[string]any) error {
+	if err := extend(r, args); err != nil {
+		return actionFailed("Failed to extend attribute %s for port %s: %v", str(args["path"]), uuid, err)
+	}
+	return nil
+}
+
+func deletePortAttribute(r record, uuid string, args map[string]any) error {
+	if err := r.remove(args["path"]); err != nil {
+		return actionFailed("Failed to delete attribute %s for port %s: %v", str(args["path"]), uuid, err)
 	}
 	return nil
 }
 
 // setCapability adds a capability behind those that the node has, also if it has one of the name.
-func (a *application) setCapability(name, value any) error {
+func (a *application) setCapability(args map[string]any) error {
+	if err := a.addCapability(args["name"], args["value"]); err != nil {
+		return actionFailed("Failed to set capability %s: %v", str(args["name"]), err)
+	}
+	return nil
+}
+
+func (a *application) addCapability(name, value any) error {
 	key, is := name.(string)
 	text, both := value.(string)
 	if !is || !both {
@@ -183,7 +190,14 @@ func (a *application) setCapability(name, value any) error {
 }
 
 // unsetCapability removes the capabilities of a name.
-func (a *application) unsetCapability(name any) error {
+func (a *application) unsetCapability(args map[string]any) error {
+	if err := a.removeCapability(args["name"]); err != nil {
+		return actionFailed("Failed to unset capability %s: %v", str(args["name"]), err)
+	}
+	return nil
+}
+
+func (a *application) removeCapability(name any) error {
 	properties := a.properties()
 	old, has := properties["capabilities"]
 	capabilities, is := old.(string)
@@ -203,7 +217,14 @@ func (a *application) properties() map[string]any { return a.node["properties"].
 const maxTraits = 50
 
 // addTrait adds a trait.
-func (a *application) addTrait(name any) error {
+func (a *application) addTrait(args map[string]any) error {
+	if err := a.newTrait(args["name"]); err != nil {
+		return actionFailed("Failed to add new trait %s: %v", str(args["name"]), err)
+	}
+	return nil
+}
+
+func (a *application) newTrait(name any) error {
 	trait, err := coerce(text, "trait", name)
 	switch {
 	case err != nil:
@@ -250,17 +271,25 @@ func (a *application) pluginPath(path any) (above map[string]any, last string, e
 }
 
 // setPluginData sets the plugin data at a path.
-func (a *application) setPluginData(path, value any) error {
-	above, last, err := a.pluginPath(path)
-	if err == nil {
-		above[last] = value
+func (a *application) setPluginData(args map[string]any) error {
+	above, last, err := a.pluginPath(args["path"])
+	if err != nil {
+		return actionFailed("Failed to set plugin data at %s: %v", str(args["path"]), err)
 	}
-	return err
+	above[last] = args["value"]
+	return nil
 }
 
 // extendPluginData appends a value to the list at a path in the plugin data. Something else that is empty becomes a
 // list.
-func (a *application) extendPluginData(path, value any, unique bool) error {
+func (a *application) extendPluginData(args map[string]any) error {
+	if err := a.appendPluginData(args["path"], args["value"], pyrepr.Truthy(args["unique"])); err != nil {
+		return actionFailed("Failed to extend plugin data at %s: %v", str(args["path"]), err)
+	}
+	return nil
+}
+
+func (a *application) appendPluginData(path, value any, unique bool) error {
 	above, last, err := a.pluginPath(path)
 	if err != nil {
 		return err

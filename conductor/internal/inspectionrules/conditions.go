@@ -52,34 +52,36 @@ func (a *application) checkOnce(condition map[string]any, item *any) (bool, erro
 	if item != nil {
 		args["force_strings"] = true
 	}
-	holds, err := decide(o.name, args)
+	holds, err := o.decide(args)
 	return holds != strings.HasPrefix(condition["op"].(string), "!"), err
 }
 
-// decide returns what an operator says of its arguments.
-func decide(operator string, args map[string]any) (bool, error) {
-	value := args["value"]
-	switch operator {
-	case "eq", "lt", "gt":
+func isEmpty(args map[string]any) (bool, error) {
+	return slices.Contains([]string{"", "None", "[]", "{}"}, str(args["value"])), nil
+}
+
+func isNone(args map[string]any) (bool, error) { return args["value"] == nil, nil }
+
+func isTrue(args map[string]any) (bool, error) {
+	return isTruth(args["value"], "yes", "true", true), nil
+}
+
+func isFalse(args map[string]any) (bool, error) {
+	return args["value"] == nil || isTruth(args["value"], "no", "false", false), nil
+}
+
+func isOneOf(args map[string]any) (bool, error) {
+	values, has := args["values"]
+	if !has {
+		return false, nil
+	}
+	return contains(values, args["value"])
+}
+
+// comparison returns the function of an operator that compares values.
+func comparison(operator string) func(map[string]any) (bool, error) {
+	return func(args map[string]any) (bool, error) {
 		return compare(operator, args["values"], pyrepr.Truthy(args["force_strings"]))
-	case "is-empty":
-		return slices.Contains([]string{"", "None", "[]", "{}"}, str(value)), nil
-	case "in-net":
-		return inNet(args["address"], args["subnet"])
-	case "matches", "contains":
-		return matches(args["regex"], str(value), operator == "matches")
-	case "one-of":
-		values, has := args["values"]
-		if !has {
-			return false, nil
-		}
-		return contains(values, value)
-	case "is-none":
-		return value == nil, nil
-	case "is-true":
-		return isTruth(value, "yes", "true", true), nil
-	default:
-		return value == nil || isTruth(value, "no", "false", false), nil
 	}
 }
 
@@ -148,9 +150,13 @@ func contains(values, value any) (bool, error) {
 	}
 }
 
-// matches reports whether a regular expression matches a text, from its start to its end if whole is set, or a part of
-// it.
-func matches(pattern any, text string, whole bool) (bool, error) {
+// matches returns the function of an operator that compares a text with a regular expression: from its start to its end
+// if whole is set, or a part of it.
+func matches(whole bool) func(map[string]any) (bool, error) {
+	return func(args map[string]any) (bool, error) { return match(args["regex"], str(args["value"]), whole) }
+}
+
+func match(pattern any, text string, whole bool) (bool, error) {
 	regex, is := pattern.(string)
 	switch {
 	case !is:
@@ -170,7 +176,8 @@ func matches(pattern any, text string, whole bool) (bool, error) {
 }
 
 // inNet reports whether an IP address is in a network.
-func inNet(address, subnet any) (bool, error) {
+func inNet(args map[string]any) (bool, error) {
+	address, subnet := args["address"], args["subnet"]
 	text, is := subnet.(string)
 	if !is {
 		return false, fmt.Errorf("unexpected type %s for the network", className(subnet))

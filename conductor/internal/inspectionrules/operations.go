@@ -20,49 +20,72 @@ type operation struct {
 	required, optional []string
 	formatted          []string // the arguments whose replacement fields are replaced; in a loop all are
 	pluginData         bool     // Ironic adds an argument plugin_data, which the stored rule shows
+
+	decide func(args map[string]any) (bool, error)         // of an operator: whether it holds
+	do     func(a *application, args map[string]any) error // of an action; nil if this package does not have it
 }
 
 var operators = []operation{
-	{name: "eq", required: []string{"values"}, optional: []string{"force_strings"}, formatted: []string{"values"}},
-	{name: "lt", required: []string{"values"}, optional: []string{"force_strings"}, formatted: []string{"values"}},
-	{name: "gt", required: []string{"values"}, optional: []string{"force_strings"}, formatted: []string{"values"}},
-	{name: "is-empty", required: []string{"value"}, formatted: []string{"value"}},
-	{name: "in-net", required: []string{"address", "subnet"}, formatted: []string{"address", "subnet"}},
-	{name: "matches", required: []string{"value", "regex"}, formatted: []string{"value"}},
-	{name: "contains", required: []string{"value", "regex"}, formatted: []string{"value"}},
-	{name: "one-of", required: []string{"value"}, optional: []string{"values"}, formatted: []string{"value"}},
-	{name: "is-none", required: []string{"value"}, formatted: []string{"value"}},
-	{name: "is-true", required: []string{"value"}, formatted: []string{"value"}},
-	{name: "is-false", required: []string{"value"}, formatted: []string{"value"}},
+	{
+		name: "eq", required: []string{"values"}, optional: []string{"force_strings"}, formatted: []string{"values"},
+		decide: comparison("eq"),
+	},
+	{
+		name: "lt", required: []string{"values"}, optional: []string{"force_strings"}, formatted: []string{"values"},
+		decide: comparison("lt"),
+	},
+	{
+		name: "gt", required: []string{"values"}, optional: []string{"force_strings"}, formatted: []string{"values"},
+		decide: comparison("gt"),
+	},
+	{name: "is-empty", required: []string{"value"}, formatted: []string{"value"}, decide: isEmpty},
+	{name: "in-net", required: []string{"address", "subnet"}, formatted: []string{"address", "subnet"}, decide: inNet},
+	{name: "matches", required: []string{"value", "regex"}, formatted: []string{"value"}, decide: matches(true)},
+	{name: "contains", required: []string{"value", "regex"}, formatted: []string{"value"}, decide: matches(false)},
+	{name: "one-of", required: []string{"value"}, optional: []string{"values"}, formatted: []string{"value"}, decide: isOneOf},
+	{name: "is-none", required: []string{"value"}, formatted: []string{"value"}, decide: isNone},
+	{name: "is-true", required: []string{"value"}, formatted: []string{"value"}, decide: isTrue},
+	{name: "is-false", required: []string{"value"}, formatted: []string{"value"}, decide: isFalse},
 }
 
 var actions = []operation{
-	{name: "fail", required: []string{"msg"}},
-	{name: "log", required: []string{"msg"}, optional: []string{"level"}, formatted: []string{"msg"}},
-	{name: "set-attribute", required: []string{"path", "value"}, formatted: []string{"value"}},
-	{name: "extend-attribute", required: []string{"path", "value"}, optional: []string{"unique"}, formatted: []string{"value"}},
-	{name: "del-attribute", required: []string{"path"}},
-	{name: "set-capability", required: []string{"name", "value"}, formatted: []string{"value"}},
-	{name: "unset-capability", required: []string{"name"}},
-	{name: "add-trait", required: []string{"name"}},
-	{name: "remove-trait", required: []string{"name"}},
-	{name: "set-plugin-data", required: []string{"path", "value", "plugin_data"}, formatted: []string{"value"}, pluginData: true},
+	{name: "fail", required: []string{"msg"}, do: (*application).fail},
+	{name: "log", required: []string{"msg"}, optional: []string{"level"}, formatted: []string{"msg"}, do: (*application).write},
+	{name: "set-attribute", required: []string{"path", "value"}, formatted: []string{"value"}, do: (*application).setAttribute},
+	{
+		name: "extend-attribute", required: []string{"path", "value"}, optional: []string{"unique"}, formatted: []string{"value"},
+		do: (*application).extendAttribute,
+	},
+	{name: "del-attribute", required: []string{"path"}, do: (*application).deleteAttribute},
+	{name: "set-capability", required: []string{"name", "value"}, formatted: []string{"value"}, do: (*application).setCapability},
+	{name: "unset-capability", required: []string{"name"}, do: (*application).unsetCapability},
+	{name: "add-trait", required: []string{"name"}, do: (*application).addTrait},
+	{name: "remove-trait", required: []string{"name"}, do: (*application).removeTrait},
+	{
+		name: "set-plugin-data", required: []string{"path", "value", "plugin_data"}, formatted: []string{"value"}, pluginData: true,
+		do: (*application).setPluginData,
+	},
 	{
 		name:       "extend-plugin-data",
+		do:         (*application).extendPluginData,
 		required:   []string{"path", "value", "plugin_data"},
 		optional:   []string{"unique"},
 		formatted:  []string{"value"},
 		pluginData: true,
 	},
-	{name: "unset-plugin-data", required: []string{"path", "plugin_data"}, pluginData: true},
-	{name: "set-port-attribute", required: []string{"port_id", "path", "value"}, formatted: []string{"value"}},
+	{name: "unset-plugin-data", required: []string{"path", "plugin_data"}, pluginData: true, do: (*application).unsetPluginData},
+	{
+		name: "set-port-attribute", required: []string{"port_id", "path", "value"}, formatted: []string{"value"},
+		do: onPort(setPortAttribute),
+	},
 	{
 		name:      "extend-port-attribute",
+		do:        onPort(extendPortAttribute),
 		required:  []string{"port_id", "path", "value"},
 		optional:  []string{"unique"},
 		formatted: []string{"value"},
 	},
-	{name: "del-port-attribute", required: []string{"port_id", "path"}},
+	{name: "del-port-attribute", required: []string{"port_id", "path"}, do: onPort(deletePortAttribute)},
 	{name: apiCall, required: []string{"url"}, optional: []string{"headers", "proxies", "timeout", "retries", "backoff_factor"}},
 }
 

@@ -164,3 +164,12 @@ func TestTheStoredFormOfAnOperation(t *testing.T) {
 	_, err = CheckCondition(map[string]any{"op": "matches", "args": []any{"a", "(?=a)"}, "loop": []any{"x"}})
 	require.NoError(t, err, "the text of the item may make it another expression")
 }
+
+func TestEachOperationHasItsFunction(t *testing.T) {
+	for _, o := range operators {
+		require.NotNil(t, o.decide, o.name)
+	}
+	for _, o := range actions {
+		require.Equal(t, o.name == apiCall, o.do == nil, o.name)
+	}
+}
