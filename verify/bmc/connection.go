@@ -32,9 +32,9 @@ type connection interface {
 	checkManagement(context.Context) error
 	// powerState reads the power state in the words of the protocol.
 	powerState(context.Context) (string, error)
-	// setPower requests a power state in ipmitool's words: on, off, soft, cycle; softReboot is a restart by the
-	// operating system. For nmi it interrupts the machine. It reports whether the request was sent.
-	setPower(ctx context.Context, word string) (sent bool, err error)
+	// setPower requests a reset, unless the machine is in the power state already. It reports whether it has sent the
+	// request.
+	setPower(ctx context.Context, kind reset) (sent bool, err error)
 	// bootDevice reads the boot device in the words of [Driver.BootDevice].
 	bootDevice(context.Context) (device string, persistent bool, err error)
 	// setBootDevice reports whether the device is kept, and not for the next boot only.

@@ -58,18 +58,18 @@ func (c *ipmiConnection) powerState(ctx context.Context) (string, error) {
 }
 
 // setPower requests a power state if the machine is in another one.
-func (c *ipmiConnection) setPower(ctx context.Context, word string) (sent bool, err error) {
-	if word == softReboot {
+func (c *ipmiConnection) setPower(ctx context.Context, kind reset) (sent bool, err error) {
+	if kind == resetSoftReboot {
 		return false, failure.Unsupportedf("IPMI has no soft reboot")
 	}
 	now, err := c.tool.PowerState(ctx)
 	if err != nil {
 		return false, err
 	}
-	if now == word || now == "off" && word == "soft" {
+	if now == string(kind) || now == "off" && kind == resetSoft {
 		return false, nil
 	}
-	said, err := c.tool.Run(ctx, "chassis", "power", word)
+	said, err := c.tool.Run(ctx, "chassis", "power", string(kind))
 	if err == nil && !strings.HasPrefix(said, "Chassis Power Control: ") {
 		err = failure.Protocolf("ipmitool says %q, and not that the power is set", said)
 	}

@@ -24,18 +24,23 @@ func (d *Driver) PowerState(ctx context.Context, id string) (states.Power, error
 	return power, err
 }
 
-// powerWords maps the power states that may be requested to the words of connection.setPower.
-var powerWords = map[states.Power]string{
-	states.PowerOn: "on", states.PowerOff: "off", states.PowerRebooting: "cycle", states.PowerSoftOff: "soft",
-	states.PowerSoftRebooting: softReboot,
-}
+// reset is a request to a machine, by ipmitool's word for it if it has one.
+type reset string
 
-// The words of connection.setPower that are no power states of ipmitool: a restart by the operating system, and
-// ipmitool's word for a non-maskable interrupt.
 const (
-	softReboot = "soft reboot"
-	nmi        = "diag"
+	resetOn         reset = "on"
+	resetOff        reset = "off"
+	resetSoft       reset = "soft" // off, by the operating system
+	resetCycle      reset = "cycle"
+	resetSoftReboot reset = "soft reboot" // by the operating system; ipmitool has none
+	resetNMI        reset = "diag"        // a non-maskable interrupt
 )
+
+// resetOf maps the power states that may be requested.
+var resetOf = map[states.Power]reset{
+	states.PowerOn: resetOn, states.PowerOff: resetOff, states.PowerRebooting: resetCycle, states.PowerSoftOff: resetSoft,
+	states.PowerSoftRebooting: resetSoftReboot,
+}
 
 // SetPower requests a power state and returns once the BMC has accepted the request: PowerOn, PowerOff, PowerRebooting,
 // PowerSoftOff or PowerSoftRebooting. To reboot a node that is off, SetPower switches it on. The error matches
@@ -46,31 +51,33 @@ const (
 //
 // Source: set_power_state in ironic/drivers/modules/redfish/power.py.
 func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) error {
-	word, ok := powerWords[power]
+	kind, ok := resetOf[power]
 	if !ok {
 		return fmt.Errorf("set power state %q: %w", power, errors.ErrUnsupported)
 	}
-	return d.setPower(ctx, id, "set "+power.String(), word, power)
+	return d.setPower(ctx, id, "set "+power.String(), kind, power)
 }
 
 // setPower sends a request for a power state, or for none if that is NoPower. It is not sent again after its answer was
 // lost.
-func (d *Driver) setPower(ctx context.Context, id, op, word string, power states.Power) error {
+func (d *Driver) setPower(ctx context.Context, id, op string, kind reset, power states.Power) error {
 	var lost error // of a request that may have been carried out
 	err := d.do(ctx, id, op, func(ctx context.Context, conn connection) error {
 		if lost != nil {
 			return lost
 		}
-		if word == "cycle" || word == softReboot {
-			now, err := conn.powerState(ctx)
+		if kind == resetCycle || kind == resetSoftReboot {
+			word, err := conn.powerState(ctx)
 			if err != nil {
 				return err
 			}
-			if now, _ := parsePower(now); now == states.PowerOff {
-				word, power = "on", states.PowerOn
+			now, _ := parsePower(word) // without one it is restarted
+			if power, err = powersync.DecideRequest(power, powersync.Reading{Power: now}); err != nil {
+				return err
 			}
+			kind = resetOf[power]
 		}
-		sent, err := conn.setPower(ctx, word)
+		sent, err := conn.setPower(ctx, kind)
 		if sent && err != nil && failure.KindOf(err) != verify.Credentials {
 			lost = err
 		}
@@ -100,7 +107,7 @@ func (unsupported) Is(target error) bool { return target == errors.ErrUnsupporte
 //
 // Source: inject_nmi in ironic/drivers/modules/redfish/management.py and ipmitool.py.
 func (d *Driver) InjectNMI(ctx context.Context, id string) error {
-	return d.setPower(ctx, id, "inject an NMI", nmi, states.NoPower)
+	return d.setPower(ctx, id, "inject an NMI", resetNMI, states.NoPower)
 }
 
 func readPower(ctx context.Context, conn connection) (states.Power, error) {

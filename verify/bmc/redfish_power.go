@@ -14,25 +14,25 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 )
 
-// resets maps the words of setPower to Redfish's ResetTypes, and to the PowerStates in which nothing is left to do.
+// resetTypes has Redfish's ResetType of each request, and the PowerState in which nothing is left to do.
 //
 // Source: SET_POWER_STATE_MAP in ironic/drivers/modules/redfish/power.py.
-var resets = map[string]struct {
+var resetTypes = map[reset]struct {
 	kind, done string
 }{
-	"on":       {"On", "On"},
-	"off":      {"ForceOff", "Off"},
-	"soft":     {"GracefulShutdown", "Off"},
-	"cycle":    {"ForceRestart", ""},
-	softReboot: {"GracefulRestart", ""},
-	nmi:        {"Nmi", ""},
+	resetOn:         {"On", "On"},
+	resetOff:        {"ForceOff", "Off"},
+	resetSoft:       {"GracefulShutdown", "Off"},
+	resetCycle:      {"ForceRestart", ""},
+	resetSoftReboot: {"GracefulRestart", ""},
+	resetNMI:        {"Nmi", ""},
 }
 
 // setPower resets the system, unless it is in the power state already. The action has no If-Match: some BMCs, such as
 // an iDRAC 10, compare it with another resource than the system.
 //
 // Source: _set_power_state in ironic/drivers/modules/redfish/power.py, for the repetition.
-func (r *redfishConnection) setPower(ctx context.Context, word string) (sent bool, err error) {
+func (r *redfishConnection) setPower(ctx context.Context, kind reset) (sent bool, err error) {
 	system, err := readSystem(ctx, r.client)
 	if err != nil {
 		return false, err
@@ -41,28 +41,28 @@ func (r *redfishConnection) setPower(ctx context.Context, word string) (sent boo
 	if err := system.Get("PowerState", &power); err != nil {
 		return false, err
 	}
-	reset := resets[word]
-	if power != "" && strings.EqualFold(power, reset.done) {
+	wanted := resetTypes[kind]
+	if power != "" && strings.EqualFold(power, wanted.done) {
 		return false, nil
 	}
 	target, allowed, err := r.resetAction(ctx, system)
 	switch {
 	case err != nil:
 		return false, err
-	case len(allowed) > 0 && !slices.Contains(allowed, reset.kind):
-		return false, failure.Unsupportedf("the system has the reset types %q and not %q", allowed, reset.kind)
+	case len(allowed) > 0 && !slices.Contains(allowed, wanted.kind):
+		return false, failure.Unsupportedf("the system has the reset types %q and not %q", allowed, wanted.kind)
 	}
-	body, err := json.Marshal(map[string]string{"ResetType": reset.kind})
+	body, err := json.Marshal(map[string]string{"ResetType": wanted.kind})
 	if err != nil {
 		return false, err
 	}
 	request := redfish.Request{Method: http.MethodPost, Path: target, Body: body}
-	if word == "on" { // an iDRAC that has just switched its machine off refuses it for a while
+	if kind == resetOn { // an iDRAC that has just switched its machine off refuses it for a while
 		request.Repeat = []int{http.StatusConflict}
 	}
 	a, err := r.client.Do(ctx, request)
 	if err != nil && len(allowed) == 0 && a != nil && refusesType(a) {
-		err = failure.Unsupportedf("the system does not have the reset type %q: %v", reset.kind, err)
+		err = failure.Unsupportedf("the system does not have the reset type %q: %v", wanted.kind, err)
 	}
 	return true, err
 }

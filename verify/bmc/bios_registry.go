@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
+)
+
+// registry reads the attribute registry with an ID, in English (DSP0266, "Registries"). Without one it returns no
+// entries. The file of the registry, or else the registry itself, has the ID, or the same in another spelling, or else
+// is the only one of the BIOS. gofish does not decode the registry, because it has 0 for each limit that is not there,
+// and the registry may have more values than the guard lets through.
+func (r *reading) registry(id string) map[string]registered {
+	if id == "" {
+		return nil
+	}
+	files, _ := r.client.Members(r.ctx, r.guard.root.link("Registries")) // those that can be found
+
+	// The one that is probably meant comes first.
+	slices.SortStableFunc(files, func(a, b string) int {
+		return strings.Compare(strings.TrimPrefix(path.Base(a), id), strings.TrimPrefix(path.Base(b), id))
+	})
+	var others []registryFile
+	for _, at := range files {
+		file, ok := r.registryFile(at)
+		switch {
+		case !ok:
+		case file.id == id || file.registry == id:
+			_, entries := r.entries(file.from, file.link)
+			return entries
+		case strings.Contains(file.id+file.registry, "AttributeRegistry"):
+			others = append(others, file)
+		}
+	}
+	var bios []map[string]registered
+	for _, file := range others {
+		known, entries := r.entries(file.from, file.link)
+		if plain(known) == plain(id) {
+			return entries
+		}
+		if entries != nil && strings.Contains(strings.ToLower(file.id+" "+file.registry), "bios") {
+			bios = append(bios, entries)
+		}
+	}
+	if len(bios) == 1 {
+		return bios[0]
+	}
+	return nil
+}
+
+// registryFile is the file of a registry: its ID, the name of the registry, and the link to the registry in English.
+type registryFile struct{ id, registry, from, link string }
+
+// registryFile reads the file of a registry. ok is false if it cannot be read or has no link in English.
+func (r *reading) registryFile(at string) (file registryFile, ok bool) {
+	if r.ended() {
+		return file, false
+	}
+	found, a, err := r.client.Get(r.ctx, at)
+	if err != nil {
+		return file, false
+	}
+	file.from = a.Request.Path
+	_, _ = found.Get("Id", &file.id), found.Get("Registry", &file.registry) // one of a wrong type names no registry
+	var locations []struct{ Language, Uri string }
+	if found.Get("Location", &locations) != nil {
+		return file, false
+	}
+	for _, l := range locations {
+		if l.Uri != "" && (l.Language == "" || strings.HasPrefix(strings.ToLower(l.Language), "en")) {
+			file.link = l.Uri
+			return file, true
+		}
+	}
+	return file, false
+}
+
+// plain returns the ID of a registry without what BMCs spell differently: BiosAttributeRegistry.v1_0_0 is
+// BiosAttributeRegistry.1.0.0.
+func plain(id string) string {
+	return strings.NewReplacer(".v", "", "_", "", ".", "").Replace(strings.ToLower(id))
+}
+
+// registered is a registry's entry for a BIOS setting.
+type registered struct {
+	BIOSSetting
+	words []string // as AllowableValues, as they are displayed
+}
+
+// of returns the setting with a value. If that is the displayed word of an allowable value, and not the value's name,
+// the words are the allowable values: the names in Supermicro's registries are numbers, which their BIOS settings never
+// have.
+func (r registered) of(value any) BIOSSetting {
+	text, _ := value.(string)
+	if !slices.Contains(r.AllowableValues, text) && slices.Contains(r.words, text) {
+		r.AllowableValues = r.words
+	}
+	return r.BIOSSetting
+}
+
+// entries reads a registry at a link of the registry file, and its ID.
+func (r *reading) entries(from, link string) (id string, entries map[string]registered) {
+	at, err := r.client.Follow(from, link)
+	if err != nil || r.ended() {
+		return "", nil
+	}
+	a, err := r.client.Do(r.ctx, redfish.Request{Method: http.MethodGet, Path: at, Limit: registryBytes})
+	if err != nil {
+		return "", nil
+	}
+	var list struct {
+		ID              any `json:"Id"`
+		RegistryEntries struct {
+			Attributes []struct {
+				AttributeName, Type                             string
+				LowerBound, UpperBound, MinLength, MaxLength    optional[int64]
+				ReadOnly, ResetRequired, IsSystemUniqueProperty optional[bool]
+				Value                                           []struct{ ValueName, ValueDisplayName string }
+			}
+		}
+	}
+	var mistyped *json.UnmarshalTypeError // a value of a wrong type stays zero
+	if err := json.Unmarshal(a.Body, &list); err != nil && !errors.As(err, &mistyped) {
+		return "", nil
+	}
+	entries = make(map[string]registered)
+	for _, of := range list.RegistryEntries.Attributes {
+		s := registered{BIOSSetting: BIOSSetting{
+			AttributeType: of.Type, LowerBound: of.LowerBound.value, UpperBound: of.UpperBound.value,
+			MinLength: of.MinLength.value, MaxLength: of.MaxLength.value,
+			ReadOnly: of.ReadOnly.value, ResetRequired: of.ResetRequired.value, Unique: of.IsSystemUniqueProperty.value,
+		}}
+		for _, v := range of.Value {
+			if text := cmp.Or(v.ValueName, v.ValueDisplayName); text != "" {
+				s.AllowableValues = append(s.AllowableValues, text)
+				s.words = append(s.words, cmp.Or(v.ValueDisplayName, text))
+			}
+		}
+		entries[of.AttributeName] = s
+	}
+	id, _ = list.ID.(string)
+	return id, entries
+}
+
+// optional is a value that is nil if the BMC has none, or one of another type.
+type optional[T any] struct{ value *T }
+
+func (o *optional[T]) UnmarshalJSON(text []byte) error {
+	var value *T
+	if json.Unmarshal(text, &value) == nil {
+		o.value = value
+	}
+	return nil
+}
