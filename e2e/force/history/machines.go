@@ -99,13 +99,8 @@ func work(versions []Version) []Version {
 
 // working returns the state of the work that waits in a state, and any other state itself.
 func working(state states.State) states.State {
-	for work, waiting := range map[states.State][]states.State{
-		states.Cleaning: {states.CleanWait, states.CleanHold}, states.Deploying: {states.DeployWait, states.DeployHold},
-		states.Servicing: {states.ServiceWait, states.ServiceHold}, states.Rescuing: {states.RescueWait}, states.Inspecting: {states.InspectWait},
-	} {
-		if slices.Contains(waiting, state) {
-			return work
-		}
+	if w := state.Work(); w.InProgress().Has(state) {
+		return w.Working()
 	}
 	return state
 }
