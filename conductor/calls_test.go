@@ -163,7 +163,7 @@ func TestTheCallsThatWereServedAreForgotten(t *testing.T) {
 			require.NoError(t, err)
 			synctest.Wait()
 		}
-		require.Equal(t, 1, c.conductors["beta"].Served())
+		require.LessOrEqual(t, c.conductors["beta"].Served(), 1, "the last one, if its caller had not deleted it yet")
 	})
 }
 
