@@ -42,22 +42,19 @@ const historyTimeout = 5 * time.Minute
 
 // compareHistories compares the histories of the node.
 func (l *life) compareHistories(ctx context.Context, what string) (*Difference, error) {
-	for deadline := time.Now().Add(historyTimeout); ; {
+	deadline := time.Now().Add(historyTimeout)
+	return sleep.Until(ctx, 10*time.Millisecond, func() (*Difference, bool, error) {
 		want, err := l.ironic.Client.History(ctx, l.ironic.newest(), l.uuid)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		got, err := l.service.Client.History(ctx, l.ironic.newest(), l.uuid)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		if want, got := fmt.Sprint(want), fmt.Sprint(got); want == got {
-			return nil, nil
-		} else if time.Now().After(deadline) {
-			return &Difference{what + ", history", want, got}, nil
+		if want, got := fmt.Sprint(want), fmt.Sprint(got); want != got {
+			return &Difference{what + ", history", want, got}, time.Now().After(deadline), nil
 		}
-		if !sleep.For(ctx, 10*time.Millisecond) {
-			return nil, context.Cause(ctx)
-		}
-	}
+		return nil, true, nil
+	})
 }

@@ -241,20 +241,18 @@ func (l *life) resume(ctx context.Context, outcome Outcome) error {
 // settle waits until Ironic's node has moved and its work has ended, and compares the systems. It has no limit of its
 // own, since a difference would depend on the load of the machine.
 func (l *life) settle(ctx context.Context, what string) (*Difference, error) {
-	for {
+	_, err := sleep.Until(ctx, 2*time.Millisecond, func() (none struct{}, settled bool, err error) {
 		r, err := l.ironic.database.read(l.uuid)
 		if err != nil {
-			return nil, err
+			return none, false, err
 		}
 		if at := (machine.Node{State: r.State, Target: r.Target}); at != l.seen[len(l.seen)-1] {
 			l.seen = append(l.seen, at)
 		}
-		if r.Reservation == "" && r.Moved != l.since && !l.ironic.table().Stuck().Has(r.State) {
-			break
-		}
-		if !sleep.For(ctx, 2*time.Millisecond) {
-			return nil, context.Cause(ctx)
-		}
+		return none, r.Reservation == "" && r.Moved != l.since && !l.ironic.table().Stuck().Has(r.State), nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return l.compare(ctx, what)
 }

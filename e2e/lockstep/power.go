@@ -173,22 +173,14 @@ const (
 func (p *ironicPower) rounds(ctx context.Context, expected string) (powerView, error) {
 	since := time.Now()
 	deadline := since.Add(patience)
-	for {
+	return sleep.Until(ctx, 50*time.Millisecond, func() (powerView, bool, error) {
 		r, err := p.ironic.database.read(p.uuid)
 		got := powerView{r.Power, p.bmc.Power(), r.Maintenance != 0, r.Fault, whichError(r.LastError)}
-		if err != nil {
-			return got, err
-		}
 		if got.String() != expected {
 			since = time.Now()
 		}
-		if time.Since(since) > quiet || time.Now().After(deadline) {
-			return got, nil
-		}
-		if !sleep.For(ctx, 50*time.Millisecond) {
-			return got, context.Cause(ctx)
-		}
-	}
+		return got, time.Since(since) > quiet || time.Now().After(deadline), err
+	})
 }
 
 // ironstatePower is a node whose record [powersync.Decide] and its siblings keep.

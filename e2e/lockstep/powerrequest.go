@@ -58,18 +58,10 @@ func (i *Ironic) requestPower(
 	if err != nil {
 		return "", err
 	}
-	for {
+	return sleep.Until(ctx, 2*time.Millisecond, func() (string, bool, error) {
 		r, err := i.database.read(uuid)
-		if err != nil {
-			return "", err
-		}
-		if r.Reservation == "" && r.TargetPower == states.NoPower {
-			return fmt.Sprintf("%d, then %v", answer.Status, r.Power), nil
-		}
-		if !sleep.For(ctx, 2*time.Millisecond) {
-			return "", context.Cause(ctx)
-		}
-	}
+		return fmt.Sprintf("%d, then %v", answer.Status, r.Power), r.Reservation == "" && r.TargetPower == states.NoPower, err
+	})
 }
 
 // requestPower is [Ironic.requestPower] for the rules of package powersync, on hardware

@@ -145,15 +145,10 @@ func (i *Ironic) request(ctx context.Context, v states.APIVersion, node, word st
 
 // whileReserved sends a request again until the node is not reserved, and returns the last answer.
 func whileReserved(ctx context.Context, send func() (Answer, error)) (Answer, error) {
-	for {
+	return sleep.Until(ctx, 10*time.Millisecond, func() (Answer, bool, error) {
 		answer, err := send()
-		if err != nil || answer.Status != http.StatusConflict {
-			return answer, err
-		}
-		if !sleep.For(ctx, 10*time.Millisecond) {
-			return Answer{}, context.Cause(ctx)
-		}
-	}
+		return answer, answer.Status != http.StatusConflict, err
+	})
 }
 
 // bodyFor returns the body of the request for a word, with the fields that it requires.

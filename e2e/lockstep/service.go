@@ -180,18 +180,12 @@ func (s *service) call(ctx context.Context, uuid string, outcome Outcome) error 
 
 // settle waits until a node is not reserved and has no work, and returns it.
 func (s *service) settle(ctx context.Context, uuid string) (*conductor.Node, error) {
-	for {
-		n, err := s.conductor.Node(ctx, uuid)
-		if err != nil {
-			return nil, err
+	return sleep.Until(ctx, time.Millisecond, func() (n *conductor.Node, settled bool, err error) {
+		if n, err = s.conductor.Node(ctx, uuid); err != nil {
+			return nil, false, err
 		}
-		if n.Reservation == "" && !s.series.Table().Stuck().Has(n.ProvisionState) {
-			return n, nil
-		}
-		if !sleep.For(ctx, time.Millisecond) {
-			return nil, context.Cause(ctx)
-		}
-	}
+		return n, n.Reservation == "" && !s.series.Table().Stuck().Has(n.ProvisionState), nil
+	})
 }
 
 // scriptedHardware is the counterpart of python/driver.py: hardware whose work has the outcome in

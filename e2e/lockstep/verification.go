@@ -78,18 +78,13 @@ func (i *Ironic) verified(ctx context.Context, server *bmctest.IPMI, secret stri
 	if err != nil || answer.Status != http.StatusAccepted {
 		return answer.Fault, err
 	}
-	for {
+	return sleep.Until(ctx, 100*time.Millisecond, func() (string, bool, error) {
 		node, _, err := i.Client.Show(ctx, i.newest(), uuid)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
-		if node.State != states.Verifying && node.Reservation == "" {
-			return fmt.Sprintf("%s, %v", describeNode(node.Node), node.Power), nil
-		}
-		if !sleep.For(ctx, 100*time.Millisecond) {
-			return "", context.Cause(ctx)
-		}
-	}
+		return fmt.Sprintf("%s, %v", describeNode(node.Node), node.Power), node.State != states.Verifying && node.Reservation == "", nil
+	})
 }
 
 // newIPMINode creates a node of the hardware type ipmi and returns its UUID.

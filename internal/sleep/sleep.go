@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sleep waits for a time or for the end of a context.
+// Package sleep waits for a time, for a condition, or for the end of a context.
 package sleep
 
 import (
@@ -15,4 +15,18 @@ func For(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 	}
 	return ctx.Err() == nil
+}
+
+// Until calls f until it is done or fails, with a pause after each call, and returns its last value. If the context ends
+// first, the error is the cause of that.
+func Until[V any](ctx context.Context, pause time.Duration, f func() (v V, done bool, err error)) (V, error) {
+	for {
+		v, done, err := f()
+		if done || err != nil {
+			return v, err
+		}
+		if !For(ctx, pause) {
+			return v, context.Cause(ctx)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -62,21 +63,14 @@ func collection(path string, series states.Series) Request {
 // returns what it has at the timeout.
 func rest(ctx context.Context, c *client, path string) (records, error) {
 	deadline := time.Now().Add(restTimeout)
-	for {
+	return sleep.Until(ctx, 4*time.Millisecond, func() (records, bool, error) {
 		answer, err := c.send(ctx, collection(path, c.series))
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		found, err := parseRecords(answer)
-		if err != nil || found.atRest() || time.Now().After(deadline) {
-			return found, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(4 * time.Millisecond):
-		}
-	}
+		return found, err == nil && found.atRest() || time.Now().After(deadline), err
+	})
 }
 
 func parseRecords(answer Answer) (records, error) {
