@@ -60,8 +60,12 @@ var fakeInterfaces = map[string][]string{
 
 // Describe implements [Hardware].
 func (f *Fake) Describe() Description {
+	interfaces := make(map[string][]string, len(fakeInterfaces))
+	for kind, names := range fakeInterfaces {
+		interfaces[kind] = slices.Clone(names)
+	}
 	return Description{
-		Interfaces: maps.Clone(fakeInterfaces),
+		Interfaces: interfaces,
 		Unlisted:   map[string][]string{"management": {"noop"}},
 		Properties: map[string]string{
 			"B1": "B1 description. Required.",

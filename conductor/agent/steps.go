@@ -168,7 +168,7 @@ func (c *Client) Execute(ctx context.Context, w Work, step Step, versions map[st
 	method := string(w) + ".execute_" + string(w) + "_step"
 	params := m.params()
 	params["step"], params[string(w)+"_version"] = step, versions
-	command, err := c.sendOnce(ctx, method, params, false, func(last Command) bool {
+	command, err := c.sendUnlessArrived(ctx, method, params, false, func(last Command) bool {
 		if last.Name != short(method) {
 			return false
 		}
