@@ -210,9 +210,13 @@ func (c *calls) reconcile(o *callRecord) {
 }
 
 // serve stores the result of a call. It calls result once for each call, also if the result could not be stored: the
-// caller then gets none.
+// caller then gets none. A check that has found the call before its caller deleted it may come late.
 func (c *calls) serve(s *session, o *callRecord, result func(context.Context) callResult) {
 	if _, begun := c.served.LoadOrStore(o.UUID, true); begun {
+		return
+	}
+	if c.fleet.of(kindCall).get(o.UUID) == nil {
+		c.served.Delete(o.UUID)
 		return
 	}
 	s.run.group.Go(func() {

@@ -91,15 +91,22 @@ func TestAnyTwoMethodsOfATaskMayBeCalledAtOnce(t *testing.T) {
 }
 
 // TestACallThatTwoFindAtOnceIsServedOnce serves a call as the watch and a periodic check may do at once, which both
-// have found it unserved.
+// have found it unserved, and again after its caller has deleted it.
 func TestACallThatTwoFindAtOnceIsServedOnce(t *testing.T) {
 	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}})
 	require.NoError(t, err)
 	s := &session{ctx: t.Context(), run: &run{ctx: t.Context(), work: t.Context()}}
-	o, done := &callRecord{ObjectMeta: ObjectMeta{UUID: "a"}}, make(chan bool, 2)
-	for range 2 {
-		c.calls.serve(s, o, func(context.Context) callResult { done <- true; return callResult{} })
-	}
+	o, done := &callRecord{ObjectMeta: ObjectMeta{UUID: "a"}}, make(chan bool, 3)
+	calls := c.fleet.of(kindCall)
+	calls.records["a"] = o
+	serve := func() { c.calls.serve(s, o, func(context.Context) callResult { done <- true; return callResult{} }) }
+	serve()
+	serve()
+	s.run.group.Wait()
+	require.Len(t, done, 1)
+	delete(calls.records, "a")
+	c.calls.served.Clear() // as the next call does
+	serve()
 	s.run.group.Wait()
 	require.Len(t, done, 1)
 }

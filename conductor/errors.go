@@ -105,7 +105,8 @@ func (e *HardwareError) Error() string { return e.Err.Error() }
 // Unwrap returns the error.
 func (e *HardwareError) Unwrap() error { return e.Err }
 
-// heldError is an error that Held has marked. kept changes the node although the request has been refused; nil for nothing.
+// heldError is an error that Held has marked. kept changes the node although the request has been refused; nil for
+// nothing.
 type heldError struct {
 	error
 	kept func(n *Node)

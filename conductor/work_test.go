@@ -310,7 +310,8 @@ func TestAHeldCleaningContinuesAfterUnhold(t *testing.T) {
 }
 
 func TestAStepWaitsNoLongerThanIronicPermits(t *testing.T) {
-	for seconds, want := range map[float64]time.Duration{-5: 0, 0: 0, 1.5: 1500 * time.Millisecond, 31: 30 * time.Second, 1e12: 30 * time.Second} {
+	const longest = 30 * time.Second
+	for seconds, want := range map[float64]time.Duration{-5: 0, 0: 0, 1.5: 1500 * time.Millisecond, 31: longest, 1e12: longest} {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, nil)
 			var ended time.Time

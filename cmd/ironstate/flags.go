@@ -175,7 +175,8 @@ func (o *options) checkHardware() error {
 	return usageOf(err, hardwareFlagOf)
 }
 
-// usageOf returns the usage error about a flag in place of a [*conductor.ConfigError] about the field that the flag sets.
+// usageOf returns the usage error about a flag in place of a [*conductor.ConfigError] about the field that the flag
+// sets.
 func usageOf(err error, flagOf map[string]string) error {
 	var refused *conductor.ConfigError
 	if !errors.As(err, &refused) || flagOf[refused.Field] == "" {

@@ -66,11 +66,13 @@ func (c *Client) list(ctx context.Context) ([]Command, error) {
 // command. If no answer comes, send asks for the commands: if the last one is this command and it runs, that is the
 // answer. Otherwise it sends the command again, as often as Config.Attempts says.
 func (c *Client) send(ctx context.Context, method string, params any, wait bool) (Command, error) {
-	return c.sendUnlessArrived(ctx, method, params, wait, func(last Command) bool { return last.Name == short(method) && last.Status == Running })
+	return c.sendUnlessArrived(ctx, method, params, wait, func(last Command) bool {
+		return last.Name == short(method) && last.Status == Running
+	})
 }
 
-// sendUnlessArrived is send for a command that arrived recognizes if it is the last one in the agent's list. An agent that is
-// busy after a request without an answer may be executing the command of that request.
+// sendUnlessArrived is send for a command that arrived recognizes if it is the last one in the agent's list. An agent
+// that is busy after a request without an answer may be executing the command of that request.
 func (c *Client) sendUnlessArrived(
 	ctx context.Context, method string, params any, wait bool, arrived func(last Command) bool,
 ) (command Command, err error) {

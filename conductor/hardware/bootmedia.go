@@ -197,8 +197,8 @@ func (b mediaBoot) eject(ctx context.Context, n Node) error {
 	return n.Chosen.config.withdraw(n, "")
 }
 
-// UsesMedia reports whether the node's machine boots or runs from its CD: while work waits or runs, while an agent stays by
-// fast track, and while an instance exists that is a ramdisk.
+// UsesMedia reports whether the node's machine boots or runs from its CD: while work waits or runs, while an agent
+// stays by fast track, and while an instance exists that is a ramdisk.
 func (mediaBoot) UsesMedia(n Node) bool {
 	switch states.Latest().Table().Phase(n.ProvisionState) {
 	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Sleep is [time.Sleep] and then [synctest.Wait]: what else is due at the same time has happened when it returns. Without
-// that, chance decides what the caller sees. One goroutine of a bubble calls it at a time.
+// Sleep is [time.Sleep] and then [synctest.Wait]: what else is due at the same time has happened when it returns.
+// Without that, chance decides what the caller sees. One goroutine of a bubble calls it at a time.
 func Sleep(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

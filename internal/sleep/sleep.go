@@ -17,8 +17,8 @@ func For(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// Until calls f until it is done or fails, with a pause after each call, and returns its last value. If the context ends
-// first, the error is the cause of that.
+// Until calls f until it is done or fails, with a pause after each call, and returns its last value. If the context
+// ends first, the error is the cause of that.
 func Until[V any](ctx context.Context, pause time.Duration, f func() (v V, done bool, err error)) (V, error) {
 	for {
 		v, done, err := f()

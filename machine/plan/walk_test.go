@@ -156,8 +156,8 @@ func TestWorkThatSucceedsContinuesUntilTheNodeRests(t *testing.T) {
 	}
 }
 
-// TestWorkOnARouteEndsWhereTheStepsBeforeSay walks from every state to every goal with the fields that decide where work
-// ends.
+// TestWorkOnARouteEndsWhereTheStepsBeforeSay walks from every state to every goal with the fields that decide where
+// work ends.
 func TestWorkOnARouteEndsWhereTheStepsBeforeSay(t *testing.T) {
 	table := states.Latest().Table()
 	for from := range table.States().All() {

@@ -19,9 +19,9 @@
 //	syncer, err := powersync.New(powersync.Config{Store: store, Driver: driver})
 //
 // For Redfish, the gofish driver of github.com/bmc-toolbox/bmclib/v2 opens the connection and reads the power state
-// from the BMC's own answers. This package logs in and out, sets the limits, chooses the system, and makes the errors. A
-// guard between the driver and the BMC removes from each answer what would end the process in gofish or lead a request
-// elsewhere, and passes on no changes. Who does the rest, and why:
+// from the BMC's own answers. This package logs in and out, sets the limits, chooses the system, and makes the errors.
+// A guard between the driver and the BMC removes from each answer what would end the process in gofish or lead a
+// request elsewhere, and passes on no changes. Who does the rest, and why:
 //
 //	reset, NMI                    this package: bmclib sends a ResetType that the BMC does not list, and does not read
 //	                              the ActionInfo in which some list them

@@ -146,8 +146,8 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 	return false, err
 }
 
-// changeBoot changes some properties of the boot override, or sends all where the BMC needs them, or its refusal names a
-// property that it has not got.
+// changeBoot changes some properties of the boot override, or sends all where the BMC needs them, or its refusal names
+// a property that it has not got.
 func (r *redfishConnection) changeBoot(ctx context.Context, settings *system, needsWhole bool, some, whole boot) error {
 	if needsWhole {
 		some = whole

@@ -73,8 +73,8 @@ func (a *application) removeTrait(args map[string]any) error {
 	return nil
 }
 
-// unsetPluginData does nothing: Ironic looks for the path in a view of the data that hides secrets, and finds nothing in
-// it.
+// unsetPluginData does nothing: Ironic looks for the path in a view of the data that hides secrets, and finds nothing
+// in it.
 func (a *application) unsetPluginData(args map[string]any) error {
 	a.log("warning", "Path %s not found", str(args["path"]))
 	return nil

@@ -21,7 +21,8 @@ import (
 var support = []string{
 	"conductor/agent/agenttest", "conductor/conductortest", "conductor/etcd/internal/etcdtest", "conductor/hardware/machinetest",
 	"conductor/hardwaretest", "conductor/storetest", "internal/browsertest", "internal/bubble", "internal/exchanges",
-	"internal/freeport", "internal/heaptest", "internal/leaks", "internal/program/programtest", "internal/schedules", "powersync/storetest", "states/statestest", "verify/bmc/bmctest",
+	"internal/freeport", "internal/heaptest", "internal/leaks", "internal/program/programtest", "internal/schedules", "powersync/storetest",
+	"states/statestest", "verify/bmc/bmctest",
 }
 
 //go:embed testdata/clocks.txt

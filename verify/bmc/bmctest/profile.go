@@ -154,7 +154,8 @@ func (p *Profile) check(invalid func(field string, value any, want string)) {
 			invalid(field, id, "a name of letters, digits, '-', '_' and '.'")
 		}
 	}
-	for field, slots := range sorted.All(map[string][]Slot{"Profile.ManagerSlots.ID": p.ManagerSlots, "Profile.SystemSlots.ID": p.SystemSlots}) {
+	slotsOf := map[string][]Slot{"Profile.ManagerSlots.ID": p.ManagerSlots, "Profile.SystemSlots.ID": p.SystemSlots}
+	for field, slots := range sorted.All(slotsOf) {
 		for i, s := range slots {
 			if !validID.MatchString(s.ID) || slices.ContainsFunc(slots[:i], func(other Slot) bool { return other.ID == s.ID }) {
 				invalid(field, s.ID, "IDs of letters, digits, '-', '_' and '.', each once")
