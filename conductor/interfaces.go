@@ -24,7 +24,12 @@ func (d Description) Interface(n *Node, kind string) string {
 	return ""
 }
 
-// lacks reports whether the node has the interface "no-KIND", which has no function.
+// Has reports whether the node has a hardware interface of the kind other than "no-KIND", which has no function.
+func (d Description) Has(n *Node, kind string) bool {
+	return d.Interface(n, kind) != "" && !d.lacks(n, kind)
+}
+
+// lacks reports whether the node has the interface "no-KIND".
 func (d Description) lacks(n *Node, kind string) bool { return d.Interface(n, kind) == "no-"+kind }
 
 // Description returns the description of a hardware type that this conductor or another member has.

@@ -19,8 +19,8 @@ var phaseTexts = map[states.Phase]string{
 	states.PhaseFailed:  "work failed",
 }
 
-// describe returns a state's description, and whether it comes from Diagram.Describe.
-func (d Diagram) describe(s states.State) (text string, own bool) {
+// stateText returns a state's description, and whether it comes from Diagram.Describe.
+func (d Diagram) stateText(s states.State) (text string, own bool) {
 	if d.Describe != nil {
 		if text := clean(d.Describe(s)); text != "" {
 			return text, true
@@ -32,7 +32,7 @@ func (d Diagram) describe(s states.State) (text string, own bool) {
 // tooltip returns a state's tooltip: the caller's description or, without one, the
 // state's meaning, its default target and the requests that the API accepts in it.
 func (d Diagram) tooltip(t *states.Table, s states.State) string {
-	text, own := d.describe(s)
+	text, own := d.stateText(s)
 	if own {
 		return text
 	}
@@ -48,8 +48,8 @@ func (d Diagram) tooltip(t *states.Table, s states.State) string {
 	return b.String()
 }
 
-// describe returns an edge's description.
-func (e edge) describe() string {
+// text returns an edge's description.
+func (e edge) text() string {
 	var words []string
 	for _, r := range e.rows {
 		words = append(words, strings.TrimSpace(r.word()+" "+r.cause.note()))

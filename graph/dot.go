@@ -101,8 +101,8 @@ func (m *model) dot() string {
 	return opening + "{" + defaults + rest
 }
 
-// describe adds the attributes that identify and describe an element.
-func describe(of dot.AttributesMap, class, tooltip, link string) {
+// addDescription adds the attributes that identify and describe an element.
+func addDescription(of dot.AttributesMap, class, tooltip, link string) {
 	of.Attrs("class", class, "tooltip", quoteDOT(tooltip))
 	if link != "" {
 		of.Attr("URL", quoteDOT(link))
@@ -132,17 +132,17 @@ func (w *dotWriter) addPart(i int, p part) {
 			"margin", 10,
 			"style", "rounded,filled",
 		)
-		describe(sub.AttributesMap, "part", p.title, "")
+		addDescription(sub.AttributesMap, "part", p.title, "")
 	}
 	for j, n := range p.nodes {
 		w.nodes[n.state] = w.addNode(sub, fmt.Sprintf("%s%02d", key, j), n)
 	}
 }
 
-// addNode adds a state to the subgraph of its part. The colours of the path override the
-// change's, and the colours of a change override the phase's.
-func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
-	border, fill, text, width := w.border, w.node, w.text, 1.0
+// look returns the colours of a state and the width of its border. The colours of the path override the change's, and
+// those of a change override the phase's.
+func (w *dotWriter) look(n node) (border, fill, text string, width float64) {
+	border, fill, text, width = w.border, w.node, w.text, 1.0
 	switch n.phase {
 	case states.PhaseFailed:
 		border, fill, text = w.bad, w.badNode, w.bad
@@ -165,6 +165,12 @@ func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
 		fill = w.currentNode
 		border, width = w.path, max(width, 2.2)
 	}
+	return border, fill, text, width
+}
+
+// addNode adds a state to the subgraph of its part.
+func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
+	border, fill, text, width := w.look(n)
 	node := sub.Node(key)
 	node.Attrs(
 		"color", border,
@@ -173,7 +179,7 @@ func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
 		"id", n.id(),
 		"label", n.state.String(),
 	)
-	describe(node.AttributesMap, n.class(), n.tooltip, n.link)
+	addDescription(node.AttributesMap, n.class(), n.tooltip, n.link)
 	if width != 1 {
 		node.Attr("penwidth", width)
 	}
@@ -194,7 +200,7 @@ func (w *dotWriter) addEdge(e edge) {
 		"id", "edge-"+slug(e.from.String())+"-"+slug(e.to.String()),
 		"label", dot.HTML(w.label(e)),
 	)
-	describe(edge.AttributesMap, e.class(), e.describe(), "")
+	addDescription(edge.AttributesMap, e.class(), e.text(), "")
 	switch {
 	case e.taken():
 		edge.Attr("penwidth", 2.4)

@@ -195,7 +195,7 @@ func (d Diagram) node(s states.State) (node, error) {
 	case d.Since != nil && !d.Since.States().Has(s):
 		c = added
 	}
-	description, own := d.describe(s)
+	description, own := d.stateText(s)
 	return node{
 		state:       s,
 		phase:       t.Phase(s),

@@ -44,8 +44,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// verbWords returns the words of the series' API, "rebuild" included, in the order of verbRows.
-func (s Series) verbWords() []string {
+// wordsOfAPI returns the words of the series' API, "rebuild" included, in the order of verbRows.
+func (s Series) wordsOfAPI() []string {
 	var words []string
 	for _, row := range verbRows {
 		if row.since <= s {

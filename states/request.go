@@ -78,7 +78,7 @@ func (e *RequestError) meant() string {
 	if later := findVerb(e.Target); later != nil {
 		return fmt.Sprintf("known since series %v, and this is %v", later.since, e.Series)
 	}
-	known := e.Series.verbWords()
+	known := e.Series.wordsOfAPI()
 	if near := nearest(e.Target, append(slices.Clone(e.Allowed), known...)); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}

@@ -70,16 +70,9 @@ func (b scriptBoot) agentMedium(n Node) (m medium, err error) {
 	if err := b.networkBoot.Validate(n); err != nil || !b.Serves(n) {
 		return medium{}, err
 	}
-	for _, mode := range agentModes(n) {
-		if err := (info{n.Node}).texts(map[string]*string{mode + "_kernel": &m.kernel, mode + "_ramdisk": &m.ramdisk}); err != nil {
-			return m, err
-		}
-		if err := n.Chosen.config.checkWhole(n, mode, m); err != nil {
-			return m, err
-		}
-		if m.kernel != "" && m.ramdisk != "" {
-			break
-		}
+	m, _, err = agentFiles(n, false)
+	if err != nil {
+		return m, err
 	}
 	named := m.kernel != "" || m.ramdisk != ""
 	if m = n.Chosen.config.agentDefaults(n, m); !named && m.kernel == "" && m.ramdisk == "" {

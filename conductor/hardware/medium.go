@@ -34,31 +34,17 @@ type medium struct {
 // provided.
 //
 // Source: _parse_driver_info in ironic/drivers/modules/redfish/boot.py.
-func (b mediaBoot) agentMedium(n Node) (m medium, err error) {
+func (b mediaBoot) agentMedium(n Node) (medium, error) {
 	i := info{n.Node}
 	if err := i.checkUnused(usedByMedia); err != nil {
+		return medium{}, err
+	}
+	m, mode, err := agentFiles(n, true)
+	if err != nil {
 		return m, err
 	}
-	for _, mode := range agentModes(n) {
-		if m.iso, err = i.text(mode + "_iso"); err != nil {
-			return m, err
-		}
-		if err := i.texts(map[string]*string{
-			mode + "_kernel":  &m.kernel,
-			mode + "_ramdisk": &m.ramdisk,
-			"bootloader":      &m.bootloader,
-		}); err != nil {
-			return m, err
-		}
-		if m.iso != "" {
-			return medium{iso: m.iso}, b.checkISO(n, "driver_info", mode+"_iso", m.iso)
-		}
-		if err := n.Chosen.config.checkWhole(n, mode, m); err != nil {
-			return m, err
-		}
-		if m.kernel != "" && m.ramdisk != "" {
-			break
-		}
+	if m.iso != "" {
+		return medium{iso: m.iso}, b.checkISO(n, "driver_info", mode+"_iso", m.iso)
 	}
 	m = n.Chosen.config.agentDefaults(n, m)
 	if err := missing("Error validating Redfish virtual media. Some parameters were missing in node's driver_info",
@@ -71,6 +57,28 @@ func (b mediaBoot) agentMedium(n Node) (m medium, err error) {
 			"the URL at which agents reach the API is not configured, which the agent's image contains")
 	}
 	return m, b.checkBuild(n, "driver_info", m)
+}
+
+// agentFiles returns the kernel and the ramdisk that driver_info names for the agent, each "" if it is missing, with
+// the prefix of their keys. For virtual media it returns the boot loader too, or an image in place of all.
+func agentFiles(n Node, media bool) (m medium, mode string, err error) {
+	i := info{n.Node}
+	for _, mode = range agentModes(n) {
+		keys := map[string]*string{mode + "_kernel": &m.kernel, mode + "_ramdisk": &m.ramdisk}
+		if media {
+			keys[mode+"_iso"], keys["bootloader"] = &m.iso, &m.bootloader
+		}
+		if err := i.texts(keys); err != nil || m.iso != "" {
+			return m, mode, err
+		}
+		if err := n.Chosen.config.checkWhole(n, mode, m); err != nil {
+			return m, mode, err
+		}
+		if m.kernel != "" && m.ramdisk != "" {
+			break
+		}
+	}
+	return m, mode, nil
 }
 
 // bootFiles returns the files for the architecture of a node.

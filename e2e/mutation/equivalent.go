@@ -101,8 +101,8 @@ var equivalent = []struct {
 		"conductor/session.go sessions.serve: end(nil) => removed",
 	}},
 	{"another conductor deletes the call then", []string{
-		"conductor/calls.go calls.reconcile: time.Since(o.CreatedAt) > callExpiry && s.chooses(o.UUID) => " +
-			"time.Since(o.CreatedAt) > callExpiry && !s.chooses(o.UUID)",
+		"conductor/calls.go calls.reconcile: time.Since(o.CreatedAt) > callExpiry && s.isChosen(o.UUID) => " +
+			"time.Since(o.CreatedAt) > callExpiry && !s.isChosen(o.UUID)",
 	}},
 	{"no series ends at API version 1.109", []string{
 		"conductor/health.go powerRounds.health: config.Table.Series().MaxAPIVersion() < healthAPI => " +
@@ -192,7 +192,7 @@ var equivalent = []struct {
 	}},
 	{"no series ends at API version 1.88, where ports get names, at 1.94, 1.106 or 1.112", []string{
 		"conductor/api/internal/objects/runbooks.go Runbooks: s.Highest < since.RunbookTraits => s.Highest <= since.RunbookTraits",
-		"conductor/api/internal/objects/patch.go fieldsPatchable: q.r.Highest >= since.PortNode => q.r.Highest > since.PortNode",
+		"conductor/api/internal/objects/ports.go portResource: r.Highest < since.PortNode => r.Highest <= since.PortNode",
 		"conductor/api/internal/objects/portgroups.go oneGroupFilter: q.r.Highest >= since.PortGroupShard => q.r.Highest > since.PortGroupShard",
 		"conductor/api/internal/objects/resource.go resource.named: f.since <= s.Highest => f.since < s.Highest",
 		"conductor/api/internal/objects/ports.go portNodeNamed: q.r.Highest < since.PortNode => q.r.Highest <= since.PortNode",

@@ -73,7 +73,7 @@ func asFailure(err error) *failure {
 	return failed("CommandExecutionError", http.StatusInternalServerError, "Command execution failed", "%v", err)
 }
 
-// Status words of a command.
+// Status words of a command, as the wire has them: package agent reads them by constants of its own.
 const (
 	running   = "RUNNING"
 	succeeded = "SUCCEEDED"

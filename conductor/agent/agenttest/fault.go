@@ -86,8 +86,6 @@ func Effects() []Effect {
 
 // String returns the effect as a call, such as "Huge(1024)", and "nothing" for the zero value.
 func (e Effect) String() string {
-	names := []string{"nothing", "Silent()", "Delay", "Busy()", "WrongToken()", "VersionMismatch()", "Die()", "Lie()", "Fail",
-		"Huge", "Garbage()"}
 	switch e.kind {
 	case delay:
 		return fmt.Sprintf("Delay(%v)", e.wait)
@@ -96,7 +94,10 @@ func (e Effect) String() string {
 	case huge:
 		return fmt.Sprintf("Huge(%d)", e.n)
 	}
-	return names[e.kind]
+	return [...]string{
+		none: "nothing", silent: "Silent()", busy: "Busy()", wrongToken: "WrongToken()", versionMismatch: "VersionMismatch()",
+		die: "Die()", lie: "Lie()", garbage: "Garbage()",
+	}[e.kind]
 }
 
 // fault is a Fault and the number of requests that it has seen.

@@ -135,32 +135,8 @@ func invalidImage(format string, args ...any) error {
 //
 // Source: _cache_and_write_image and _stream_raw_image_onto_device in ironic_python_agent/extensions/standby.py.
 func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size int64) (io.Writer, error)) error {
-	sum, wanted, err := a.checksum(ctx, image)
-	if err != nil {
-		return err
-	}
-	body, err := a.download(ctx, image.URLs[0], image.ID)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	verify := func(location string) error {
-		if !checksum.Equal(sum, wanted) {
-			return failed("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum",
-				"Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; verification checksum: %x",
-				image.ID, location, wanted, sum.Sum(nil))
-		}
-		return nil
-	}
 	if image.Stream && image.DiskFormat == "raw" {
-		to, err := place(0)
-		if err != nil {
-			return err
-		}
-		if _, err := io.Copy(io.MultiWriter(to, sum), body); err != nil {
-			return downloadFailed(image.ID, "Unable to write image to device %s. Error: %v", device, err)
-		}
-		return verify(device)
+		return a.fetchImage(ctx, image, func() (io.Writer, error) { return place(0) }, "device "+device, device)
 	}
 	file, err := os.CreateTemp("", "agenttest-*.image")
 	if err != nil {
@@ -168,10 +144,7 @@ func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size 
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	if _, err := io.Copy(io.MultiWriter(file, sum), body); err != nil {
-		return downloadFailed(image.ID, "Unable to write image to %s. Error: %v", file.Name(), err)
-	}
-	if err := verify(file.Name()); err != nil {
+	if err := a.fetchImage(ctx, image, func() (io.Writer, error) { return file, nil }, file.Name(), file.Name()); err != nil {
 		return err
 	}
 	content, size, err := openImage(file, image.DiskFormat)
@@ -184,6 +157,33 @@ func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size 
 	}
 	if _, err := io.Copy(to, io.NewSectionReader(content, 0, size)); err != nil {
 		return writeFailed("1", err.Error())
+	}
+	return nil
+}
+
+// fetchImage downloads an image, writes it and verifies its checksum. to is called once the download has begun. Errors
+// have the name of what is written to, and the location of what is verified.
+func (a *agent) fetchImage(ctx context.Context, image imageInfo, to func() (io.Writer, error), name, location string) error {
+	sum, wanted, err := a.checksum(ctx, image)
+	if err != nil {
+		return err
+	}
+	body, err := a.download(ctx, image.URLs[0], image.ID)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	w, err := to()
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.MultiWriter(w, sum), body); err != nil {
+		return downloadFailed(image.ID, "Unable to write image to %s. Error: %v", name, err)
+	}
+	if !checksum.Equal(sum, wanted) {
+		return failed("ImageChecksumError", http.StatusInternalServerError, "Error verifying image checksum",
+			"Image failed to verify against checksum. location: %s; image ID: %s; image checksum: %s; verification checksum: %x",
+			image.ID, location, wanted, sum.Sum(nil))
 	}
 	return nil
 }

@@ -230,8 +230,7 @@ func showLogicalDisks(r *rest.Request) (rest.Answer, error) {
 	if _, err := findDriver(r); err != nil {
 		return rest.Answer{}, err
 	}
-	names := r.Describe(r.Param(0)).Interfaces["raid"]
-	if len(names) == 0 || names[0] == "no-raid" {
+	if !r.Describe(r.Param(0)).Has(&conductor.Node{}, "raid") {
 		return rest.Answer{}, fault.NotFound("%s", conductor.UnsupportedText(r.Param(0), "raid"))
 	}
 	return objectOfTexts(logicalDiskProperties), nil

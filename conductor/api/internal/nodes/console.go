@@ -37,7 +37,7 @@ func setConsole(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	if !hasInterface(r, n, "console") {
+	if !r.Describe(n.Driver).Has(n, "console") {
 		return rest.Answer{}, fault.Invalid("%s", conductor.UnsupportedText(n.Driver, "console"))
 	}
 	// As in Ironic, null is a change in any case. It switches the console off.

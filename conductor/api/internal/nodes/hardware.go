@@ -8,7 +8,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
-	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 )
 
 // hardwareFault returns an error with which clients get the text of a hardware error. The errors of hardware types
@@ -19,10 +18,4 @@ func hardwareFault(err error) error {
 		return &fault.Fault{Status: http.StatusInternalServerError, Text: hardware.Error()}
 	}
 	return err
-}
-
-// hasInterface reports whether a node has a hardware interface of the kind other than "no-KIND".
-func hasInterface(r *rest.Request, n *node, kind string) bool {
-	name := r.InterfaceOf(n, kind)
-	return name != "" && name != "no-"+kind
 }

@@ -30,7 +30,7 @@ func setRAID(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, fault.NotAcceptable
 	}
 	return rest.NoContent, update(r, func(n *node) error {
-		if len(config) > 0 && !hasInterface(r, n, "raid") {
+		if len(config) > 0 && !r.Describe(n.Driver).Has(n, "raid") {
 			return conductor.Held(&fault.Fault{Status: http.StatusNotFound, Text: conductor.UnsupportedText(n.Driver, "raid")})
 		}
 		n.TargetRAIDConfig = config
