@@ -221,49 +221,13 @@ var freeFields = regexp.MustCompile(
 func (u *uuids) compareValues(path string, ironic, ironstate any) []string {
 	switch want := ironic.(type) {
 	case map[string]any:
-		got, ok := ironstate.(map[string]any)
-		if !ok {
-			break
+		if got, ok := ironstate.(map[string]any); ok {
+			return u.compareObjects(path, want, got)
 		}
-		var found []string
-		names := maps.Clone(want)
-		maps.Copy(names, got)
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			below := path + "." + name
-			if freeFields.MatchString(below) {
-				below = path + ".*"
-			}
-			a, inIronic := want[name]
-			b, inIronstate := got[name]
-			switch {
-			case !inIronic:
-				found = append(found, fmt.Sprintf("%s: absent -> %s", below, valuePattern(b)))
-			case !inIronstate:
-				found = append(found, fmt.Sprintf("%s: %s -> absent", below, valuePattern(a)))
-			default:
-				found = append(found, u.compareValues(below, a, b)...)
-			}
-		}
-		return unique(found)
 	case []any:
-		got, ok := ironstate.([]any)
-		if !ok {
-			break
+		if got, ok := ironstate.([]any); ok {
+			return u.compareLists(path, want, got)
 		}
-		if len(want) != len(got) {
-			return []string{fmt.Sprintf("%s: %s -> %s", path, length(want), length(got))}
-		}
-		var found []string
-		if setFields.MatchString(path) {
-			want, got = sorted(want), sorted(got)
-		}
-		for i := range want {
-			found = append(found, u.compareValues(path+"[]", want[i], got[i])...)
-		}
-		if len(found) > 0 && reflect.DeepEqual(sorted(want), sorted(got)) {
-			return []string{path + ": in another order"}
-		}
-		return unique(found)
 	case string:
 		if got, ok := ironstate.(string); ok && u.sameText(want, got) {
 			return nil
@@ -274,6 +238,44 @@ func (u *uuids) compareValues(path string, ironic, ironstate any) []string {
 		}
 	}
 	return []string{fmt.Sprintf("%s: %s -> %s", path, valuePattern(ironic), valuePattern(ironstate))}
+}
+
+func (u *uuids) compareObjects(path string, want, got map[string]any) (found []string) {
+	names := maps.Clone(want)
+	maps.Copy(names, got)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		below := path + "." + name
+		if freeFields.MatchString(below) {
+			below = path + ".*"
+		}
+		a, inIronic := want[name]
+		b, inIronstate := got[name]
+		switch {
+		case !inIronic:
+			found = append(found, fmt.Sprintf("%s: absent -> %s", below, valuePattern(b)))
+		case !inIronstate:
+			found = append(found, fmt.Sprintf("%s: %s -> absent", below, valuePattern(a)))
+		default:
+			found = append(found, u.compareValues(below, a, b)...)
+		}
+	}
+	return unique(found)
+}
+
+func (u *uuids) compareLists(path string, want, got []any) (found []string) {
+	if len(want) != len(got) {
+		return []string{fmt.Sprintf("%s: %s -> %s", path, length(want), length(got))}
+	}
+	if setFields.MatchString(path) {
+		want, got = sorted(want), sorted(got)
+	}
+	for i := range want {
+		found = append(found, u.compareValues(path+"[]", want[i], got[i])...)
+	}
+	if len(found) > 0 && reflect.DeepEqual(sorted(want), sorted(got)) {
+		return []string{path + ": in another order"}
+	}
+	return unique(found)
 }
 
 // setFields are the fields that Ironic keeps in a Python set, whose order differs from
@@ -310,10 +312,11 @@ func outline(a Answer) string {
 func refusal(a Answer) (form, text string) {
 	if outer, ok := unwrap(decode(a.Body)).(map[string]any); ok {
 		if inner, ok := outer["error_message"].(map[string]any); ok {
-			for name, form := range map[string]string{"faultstring": "fault", "description": "bare"} {
-				if text, ok := inner[name].(string); ok {
-					return form, text
-				}
+			if text, ok := inner["faultstring"].(string); ok {
+				return "fault", text
+			}
+			if text, ok := inner["description"].(string); ok {
+				return "bare", text
 			}
 		}
 	}

@@ -24,7 +24,7 @@ var laterRequests = []choice{
 	{10, func(g *generator) Request {
 		return request("PUT", "/v1/nodes/{}/states/provision", g.node()).with(map[string]any{"target": g.of("unhold", "abort")})
 	}},
-	{50, func(g *generator) Request { return g.choose(otherKinds[len(otherKinds)-1].requests()) }}, // runbooks
+	{50, func(g *generator) Request { return g.choose(runbookKind.requests()) }},
 	{15, get("/v1/nodes/{}/firmware")},
 	{10, func(g *generator) Request {
 		v := url.Values{}

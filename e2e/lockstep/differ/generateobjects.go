@@ -5,18 +5,23 @@ package differ
 import (
 	"fmt"
 	"net/url"
+	"slices"
 
 	"github.com/ironstate/ironstate/states"
 )
 
 // kind is a kind of objects beside nodes, whose fields are in fields.txt.
 type kind struct {
-	path     string
-	id       byte
-	name     string // of the objects, empty if they have none
-	detailed bool   // the path has /detail
-	weight   int
-	filters  func(g *generator, v url.Values)
+	path       string
+	id         byte
+	name       string        // of the objects, empty if they have none
+	since      states.Series // the first series with the kind; NoSeries for all
+	detailed   bool          // the path has /detail
+	full       string        // what makes a list of the path complete
+	weight     int
+	setup      bool     // some are created at the start of a round
+	parameters []string // that have a meaning for the list, besides those of all lists
+	filters    func(g *generator, v url.Values)
 }
 
 func mac(i int) string { return fmt.Sprintf("52:54:00:00:00:%02x", i) }
@@ -25,26 +30,57 @@ func byNode(g *generator, v url.Values) {
 	v.Set(pick(g, "node", "node", "node_uuid"), g.node())
 }
 
+const detail = "?detail=true"
+
+var (
+	chassisKind = &kind{path: "/v1/chassis", id: 'c', detailed: true, full: "/detail", weight: 35, setup: true}
+	runbookKind = &kind{path: "/v1/runbooks", id: 'r', name: "CUSTOM", since: states.Dalmatian, full: detail, weight: 4}
+)
+
 var otherKinds = []*kind{
-	{"/v1/ports", 'p', "port", true, 90, func(g *generator, v url.Values) {
-		v.Set(pick(g, "node", "node_uuid", "address", "portgroup", "shard"),
-			pick(g, nodeUUID(0), nodeUUID(1), mac(0), "portgroup-0", uuid('g', 0), "a", "", "x"))
-		if g.chance(10) {
-			v.Set("shard", "a")
-		}
-	}},
-	{"/v1/portgroups", 'g', "portgroup", true, 55, func(g *generator, v url.Values) {
-		v.Set(pick(g, "node", "node_uuid", "address"), pick(g, nodeUUID(0), nodeUUID(1), mac(20), "", "x"))
-	}},
-	{"/v1/chassis", 'c', "", true, 35, nil},
-	{"/v1/volume/connectors", 'k', "", false, 35, byNode},
-	{"/v1/volume/targets", 't', "", false, 35, byNode},
-	{"/v1/deploy_templates", 'd', "CUSTOM", false, 40, nil},
-	{"/v1/allocations", 'a', "allocation", false, 45, func(g *generator, v url.Values) {
-		v.Set(pick(g, "node", "resource_class", "state", "owner"),
-			pick(g, nodeUUID(0), nodeUUID(1), "baremetal", "active", "error", "me", "", "x"))
-	}},
-	{"/v1/runbooks", 'r', "CUSTOM", false, 4, nil},
+	{
+		path: "/v1/ports", id: 'p', name: "port", detailed: true, full: "/detail", weight: 90, setup: true,
+		parameters: []string{"node", "node_uuid", "address", "portgroup", "shard", "description_contains", "conductor_groups"},
+		filters: func(g *generator, v url.Values) {
+			v.Set(pick(g, "node", "node_uuid", "address", "portgroup", "shard"),
+				pick(g, nodeUUID(0), nodeUUID(1), mac(0), "portgroup-0", uuid('g', 0), "a", "", "x"))
+			if g.chance(10) {
+				v.Set("shard", "a")
+			}
+		},
+	},
+	{
+		path: "/v1/portgroups", id: 'g', name: "portgroup", detailed: true, full: "/detail", weight: 55, setup: true,
+		parameters: []string{"node", "address", "shard", "description_contains", "conductor_groups"},
+		filters: func(g *generator, v url.Values) {
+			v.Set(pick(g, "node", "node_uuid", "address"), pick(g, nodeUUID(0), nodeUUID(1), mac(20), "", "x"))
+		},
+	},
+	chassisKind,
+	{
+		path: "/v1/volume/connectors", id: 'k', full: detail, weight: 35, setup: true,
+		parameters: []string{"node"}, filters: byNode,
+	},
+	{path: "/v1/volume/targets", id: 't', full: detail, weight: 35, setup: true, parameters: []string{"node"}, filters: byNode},
+	{path: "/v1/deploy_templates", id: 'd', name: "CUSTOM", full: detail, weight: 40, setup: true},
+	{
+		path: "/v1/allocations", id: 'a', name: "allocation", weight: 45,
+		parameters: []string{"node", "resource_class", "state", "owner"},
+		filters: func(g *generator, v url.Values) {
+			v.Set(pick(g, "node", "resource_class", "state", "owner"),
+				pick(g, nodeUUID(0), nodeUUID(1), "baremetal", "active", "error", "me", "", "x"))
+		},
+	},
+	runbookKind,
+}
+
+// kindAt returns the kind with a path, or nil.
+func kindAt(path string) *kind {
+	i := slices.IndexFunc(otherKinds, func(k *kind) bool { return k.path == path })
+	if i < 0 {
+		return nil
+	}
+	return otherKinds[i]
 }
 
 func (g *generator) templateSteps() any {
@@ -75,7 +111,7 @@ func (g *generator) orderedSteps() any {
 
 // object returns the body of a request for the i-th object, with all that it needs.
 func (k *kind) object(g *generator, i int) map[string]any {
-	if k.id == 'r' && g.series < states.Dalmatian {
+	if g.series < k.since {
 		return map[string]any{"name": "CUSTOM_A", "steps": g.templateSteps()}
 	}
 	g.index = i

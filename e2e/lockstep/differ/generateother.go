@@ -118,14 +118,14 @@ func kindChoices() []choice {
 func (g *generator) setup() []Request {
 	var all []Request
 	for i := range 2 {
-		all = append(all, otherKinds[2].create(g, i, 1))
+		all = append(all, chassisKind.create(g, i, 1))
 	}
 	for i := range pool {
 		all = append(all, g.createNode(i, 2))
 	}
 	for range 3 {
 		for _, k := range otherKinds {
-			if k.weight > 10 && k.id != 'a' {
+			if k.setup {
 				all = append(all, k.create(g, g.IntN(pool), 1))
 			}
 		}

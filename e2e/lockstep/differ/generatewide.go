@@ -107,21 +107,12 @@ func wideList(g *generator) Request {
 	k, fields := g.wideKind()
 	path := nodesPath
 	known := strings.Fields("limit sort_dir detail marker") // the others often have no meaning for the list
-	switch {
-	case k == nil:
+	if k == nil {
 		known = append(known,
 			strings.Fields("associated maintenance provision_state driver resource_class owner lessee shard sharded retired fault "+
 				"conductor_group instance_uuid chassis_uuid conductor description_contains parent_node include_children instance_name")...)
-	case k.id == 'p':
-		known = append(known, "node", "node_uuid", "address", "portgroup", "shard", "description_contains", "conductor_groups")
-	case k.id == 'g':
-		known = append(known, "node", "address", "shard", "description_contains", "conductor_groups")
-	case k.id == 'a':
-		known = append(known, "node", "resource_class", "state", "owner")
-	case k.id == 'k' || k.id == 't':
-		known = append(known, "node")
-	}
-	if k != nil {
+	} else {
+		known = append(known, k.parameters...)
 		path = k.path
 	}
 	if (k == nil || k.detailed) && g.chance(20) {

@@ -42,17 +42,13 @@ func (r records) atRest() bool {
 // collection returns the request that lists the objects of a kind in full, in the newest version of a series.
 func collection(path string, series states.Series) Request {
 	r := request(http.MethodGet, path)
-	switch path {
-	case "/v1/ports", "/v1/portgroups", "/v1/chassis":
-		r.Path += "/detail"
-	case "/v1/allocations":
-	case nodesPath:
-		r.Path += "?detail=true"
-		if series >= states.Bobcat {
-			r.Path += "&include_children=true"
-		}
+	switch k := kindAt(path); {
+	case k != nil:
+		r.Path += k.full
+	case series >= states.Bobcat:
+		r.Path += detail + "&include_children=true"
 	default:
-		r.Path += "?detail=true"
+		r.Path += detail
 	}
 	r.Header = http.Header{}
 	r.Header.Set(versionHeader, series.MaxAPIVersion().String())

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/lockstep"
-	"github.com/ironstate/ironstate/states"
 )
 
 // Run configures a comparison.
@@ -129,18 +128,15 @@ func (w *worker) work(ctx context.Context) error {
 	return nil
 }
 
-// collections returns the paths of the lists in the series.
+// collections returns the paths of the lists in the series, nodes first.
 func (w *worker) collections() []string {
-	if w.ironic.Series >= states.Dalmatian {
-		return append(slices.Clone(collections), "/v1/runbooks")
+	paths := []string{nodesPath}
+	for _, k := range otherKinds {
+		if w.ironic.Series >= k.since {
+			paths = append(paths, k.path)
+		}
 	}
-	return collections
-}
-
-// collections are the paths of the lists in all series, nodes first.
-var collections = []string{
-	nodesPath, "/v1/ports", "/v1/portgroups", "/v1/chassis", "/v1/volume/connectors", "/v1/volume/targets", "/v1/deploy_templates",
-	"/v1/allocations",
+	return paths
 }
 
 const nodesPath = "/v1/nodes"
@@ -187,38 +183,53 @@ func (w *worker) exchange(ctx context.Context, r Request) error {
 	for _, text := range w.uuids.compareAnswers(ironic, ironstate) {
 		names = append(names, r.class()+": "+text)
 	}
-	if w.Log != nil {
-		fmt.Fprintf(w.Log, "-seed %d -round %d, request %d: %v\nIronic:    %v %v\nironstate: %v %v\n", e.Seed, e.Round, e.Number,
-			r, e.Ironic, ironic.Header, e.Ironstate, ironstate.Header)
-		for _, name := range names {
-			fmt.Fprintf(w.Log, "DIFFERENT %s\n", name)
-		}
-	}
+	w.log(e, ironic.Header, ironstate.Header, names)
 	refused := ironic.Status >= http.StatusBadRequest && ironstate.Status >= http.StatusBadRequest
 	differently := ironic.Status != ironstate.Status || refused && len(names) > 0
 	if r.writes {
-		paths := w.touched(r, refused, differently)
-		if differently {
-			paths = append(slices.Clone(paths), nodesPath) // again, as the removal of an object of one side changes its node
+		changed, err := w.auditAll(ctx, r, &e, refused, differently)
+		if err != nil {
+			return err
 		}
-		for _, path := range paths {
-			texts, shown, err := w.audit(ctx, path)
-			if err != nil {
-				return err
-			}
-			if differently {
-				continue // the records differ because of that
-			}
-			for _, text := range texts {
-				names = append(names, r.class()+": "+text)
-			}
-			if len(texts) > 0 {
-				e.Ironic, e.Ironstate = e.Ironic+"\n      "+shown.Ironic, e.Ironstate+"\n      "+shown.Ironstate
-			}
-		}
+		names = append(names, changed...)
 	}
 	w.result.add(w.Examples, names, e)
 	return nil
+}
+
+// log writes a request, both answers and the names of the differences.
+func (w *worker) log(e Example, ironic, ironstate http.Header, names []string) {
+	if w.Log == nil {
+		return
+	}
+	fmt.Fprintf(w.Log, "-seed %d -round %d, request %d: %v\nIronic:    %v %v\nironstate: %v %v\n", e.Seed, e.Round, e.Number,
+		e.Request, e.Ironic, ironic, e.Ironstate, ironstate)
+	for _, name := range names {
+		fmt.Fprintf(w.Log, "DIFFERENT %s\n", name)
+	}
+}
+
+// auditAll audits the collections that a request may have changed. It returns the names of the differences, which it
+// adds to the example. After answers that differ the records differ because of that.
+func (w *worker) auditAll(ctx context.Context, r Request, e *Example, refused, differently bool) (names []string, err error) {
+	paths := w.touched(r, refused, differently)
+	if differently {
+		paths = append(slices.Clone(paths), nodesPath) // again, as the removal of an object of one side changes its node
+	}
+	for _, path := range paths {
+		texts, shown, err := w.audit(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if differently || len(texts) == 0 {
+			continue
+		}
+		for _, text := range texts {
+			names = append(names, r.class()+": "+text)
+		}
+		e.Ironic, e.Ironstate = e.Ironic+"\n      "+shown.Ironic, e.Ironstate+"\n      "+shown.Ironstate
+	}
+	return names, nil
 }
 
 // touched returns the collections that a request may have changed: the collection of its path and
@@ -232,7 +243,7 @@ func (w *worker) touched(r Request, refused, differently bool) []string {
 	case refused && !differently && !strings.HasPrefix(r.Pattern, nodesPath):
 		return nil
 	case refused:
-		return collections[:1]
+		return []string{nodesPath}
 	}
 	paths := []string{nodesPath}
 	for _, path := range w.collections()[1:] {

@@ -4,7 +4,6 @@ package differ
 
 import (
 	"context"
-	"errors"
 	"net/http/httptest"
 	"sync"
 	"time"
@@ -86,7 +85,7 @@ func (s *sides) reset(ctx context.Context) error {
 func (s *sides) close() error {
 	s.stop()
 	s.ironicAPI.close()
-	return errors.Join(s.ironic.Close())
+	return s.ironic.Close()
 }
 
 // fake is [conductor.Fake] with the interfaces of ironicConfig. As with Ironic's
