@@ -87,13 +87,15 @@ func (n Node) requested(t *states.Table, target string, v states.APIVersion) (In
 	if err != nil {
 		return Input{}, err
 	}
+	// Ironic begins work with an event to which it gives a callback, see do_provisioning_action in
+	// ironic/conductor/manager.py.
 	in := Input{Event: event, Work: true}
 	switch event {
-	case states.EventManage:
+	case states.EventManage: // which verifies a node of Enroll alone
 		in.Work = n.State == states.Enroll
 	case states.EventClean:
 		in.Target = states.Manageable
-	case states.EventUnhold:
+	case states.EventUnhold: // after which a cleaning and a deployment wait for a heartbeat
 		in.Work = n.State == states.ServiceHold
 		in.Target = n.manualTarget(t)
 	case states.EventAbort:
