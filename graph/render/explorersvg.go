@@ -2,10 +2,7 @@
 
 package render
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // explorerSVG returns the drawing for the explorer. It has no colours, which are in
 // the page's style sheet. Parts, states and edges have a data-id instead of an id, so
@@ -25,7 +22,7 @@ func (d *drawing) explorerSVG() string {
 }
 
 func (s *svg) explorerItem(i item) {
-	kind, _, _ := strings.Cut(i.class, " ")
+	kind := i.kind()
 	s.put("<g")
 	s.attribute("data-id", i.id)
 	s.attribute("class", kind)

@@ -32,6 +32,9 @@ func (b box) distance(p point) float64 {
 	return math.Hypot(max(b.left-p.x, 0, p.x-b.right), max(b.top-p.y, 0, p.y-b.bottom))
 }
 
+// withoutLetters replaces the commands of Graphviz's paths.
+var withoutLetters = strings.NewReplacer("M", " ", "C", " ")
+
 // line returns points along the lines of an edge, less than a point apart.
 func (i item) line() ([]point, error) {
 	var line []point
@@ -39,7 +42,7 @@ func (i item) line() ([]point, error) {
 		if m.XMLName.Local != "path" {
 			continue
 		}
-		p, err := numbers(strings.NewReplacer("M", " ", "C", " ").Replace(m.get("d")))
+		p, err := numbers(withoutLetters.Replace(m.get("d")))
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +63,7 @@ func (i item) line() ([]point, error) {
 func (i item) outline() (box, error) {
 	all := noBox()
 	for _, m := range i.marks {
-		p, err := numbers(strings.NewReplacer("M", " ", "C", " ").Replace(m.get("d") + m.get("points")))
+		p, err := numbers(withoutLetters.Replace(m.get("d") + m.get("points")))
 		if err != nil {
 			return all, err
 		}

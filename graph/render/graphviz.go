@@ -23,13 +23,22 @@ var (
 	errNoWriter  = errors.New("nil writer")
 )
 
-// write writes a diagram in a format. It calls w.Write once.
-func write(ctx context.Context, w io.Writer, d graph.Diagram, format func(*drawing) ([]byte, error)) error {
+// checkWrite returns an error for an argument of a function of this package that is nil.
+func checkWrite(ctx context.Context, w io.Writer) error {
 	switch {
 	case ctx == nil:
 		return errNoContext
 	case w == nil:
 		return errNoWriter
+	default:
+		return nil
+	}
+}
+
+// write writes a diagram in a format. It calls w.Write once.
+func write(ctx context.Context, w io.Writer, d graph.Diagram, format func(*drawing) ([]byte, error)) error {
+	if err := checkWrite(ctx, w); err != nil {
+		return err
 	}
 	drawn, err := draw(ctx, d)
 	if err != nil {

@@ -74,38 +74,53 @@ func (p *plane) faults() int {
 		if p.lines[e] == nil {
 			continue
 		}
-		nearest, extent := math.Inf(1), noBox()
+		extent := noBox()
 		for _, at := range p.lines[e] {
-			nearest = min(nearest, p.words[e].distance(at))
 			extent = extent.union(box{at.x, at.y, at.x, at.y})
-		}
-		switch {
-		case math.IsInf(nearest, 1):
-			sum += badName
-		case nearest >= far:
-			sum += badLabel
 		}
 		if edge.has("spine") {
 			spine = spine.union(extent)
 			sum += crooked(extent)
 		}
-		for o, other := range p.items {
-			if edge.joins(other) {
-				continue
-			}
-			if slices.ContainsFunc(p.lines[e], p.words[o].has) {
-				if other.kind() == "edge" {
-					sum += badLabel
-				} else {
-					sum += badName
-				}
-			}
-			if o != e && p.words[e].meets(p.words[o]) {
-				sum += badLabel
-			}
-		}
+		sum += p.labelFault(e) + p.crossings(e)
 	}
 	return sum + crooked(spine)
+}
+
+// labelFault returns the fault of an edge whose label is far from its line or is not drawn.
+func (p *plane) labelFault(e int) int {
+	nearest := math.Inf(1)
+	for _, at := range p.lines[e] {
+		nearest = min(nearest, p.words[e].distance(at))
+	}
+	switch {
+	case math.IsInf(nearest, 1):
+		return badName
+	case nearest >= far:
+		return badLabel
+	default:
+		return 0
+	}
+}
+
+// crossings returns the faults of an edge whose line or label is on the texts of other items.
+func (p *plane) crossings(e int) (sum int) {
+	for o, other := range p.items {
+		if p.items[e].joins(other) {
+			continue
+		}
+		if slices.ContainsFunc(p.lines[e], p.words[o].has) {
+			if other.kind() == "edge" {
+				sum += badLabel
+			} else {
+				sum += badName
+			}
+		}
+		if o != e && p.words[e].meets(p.words[o]) {
+			sum += badLabel
+		}
+	}
+	return sum
 }
 
 // crooked returns the fault of a line of the spine, or of all of them together, that is
