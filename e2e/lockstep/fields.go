@@ -95,45 +95,7 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 	}
 	defer s.Close()
 	for _, off := range []bool{false, true} {
-		l, err := i.beginLife(ctx, s, states.Manageable)
-		if err != nil {
-			return err
-		}
-		if _, err := i.database.write(l.uuid, columns{"automated_clean": !off}); err != nil {
-			return err
-		}
-		_, err = s.conductor.UpdateNode(ctx, l.uuid, func(n *conductor.Node) error {
-			on := !off
-			n.AutomatedClean = &on
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		step, err := i.nextWith(states.Manageable, plan.In(states.Available), plan.NodeFields{NoAutomatedClean: off})
-		if err != nil {
-			return err
-		}
-		outcome := Fail
-		if step.Work == states.NoWork {
-			outcome = Done
-		}
-		if err := l.setOutcome(ctx, Fail); err != nil {
-			return err
-		}
-		if _, err := i.request(ctx, i.newest(), l.uuid, "provide"); err != nil {
-			return err
-		}
-		if _, err := s.Client.Provision(ctx, i.newest(), l.uuid, i.bodyFor("provide")); err != nil {
-			return err
-		}
-		if err := l.machine.Request(ctx, "provide", i.newest()); err != nil {
-			return err
-		}
-		if err := l.work(ctx, outcome); err != nil {
-			return err
-		}
-		found, err := l.settle(ctx, fmt.Sprintf("provide with automated cleaning off: %v", off))
+		found, err := i.provideWith(ctx, s, off)
 		if err != nil {
 			return err
 		}
@@ -143,6 +105,56 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 		}
 	}
 	return nil
+}
+
+// provideWith provides a node with automated cleaning on or off, whose cleaning would fail.
+func (i *Ironic) provideWith(ctx context.Context, s *service, off bool) (*Difference, error) {
+	l, err := i.beginLife(ctx, s, states.Manageable)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.setAutomatedClean(ctx, !off); err != nil {
+		return nil, err
+	}
+	step, err := i.nextWith(states.Manageable, plan.In(states.Available), plan.NodeFields{NoAutomatedClean: off})
+	if err != nil {
+		return nil, err
+	}
+	outcome := Fail
+	if step.Work == states.NoWork {
+		outcome = Done
+	}
+	if err := l.setOutcome(ctx, Fail); err != nil {
+		return nil, err
+	}
+	if err := l.requestAll(ctx, "provide"); err != nil {
+		return nil, err
+	}
+	if err := l.work(ctx, outcome); err != nil {
+		return nil, err
+	}
+	return l.settle(ctx, fmt.Sprintf("provide with automated cleaning off: %v", off))
+}
+
+// setAutomatedClean sets the node's automated_clean in both systems.
+func (l *life) setAutomatedClean(ctx context.Context, on bool) error {
+	if _, err := l.ironic.database.write(l.uuid, columns{"automated_clean": on}); err != nil {
+		return err
+	}
+	_, err := l.service.conductor.UpdateNode(ctx, l.uuid, func(n *conductor.Node) error { n.AutomatedClean = &on; return nil })
+	return err
+}
+
+// requestAll requests a provision state of Ironic, of ironstate and of the machine.
+func (l *life) requestAll(ctx context.Context, word string) error {
+	v := l.ironic.newest()
+	if _, err := l.ironic.request(ctx, v, l.uuid, word); err != nil {
+		return err
+	}
+	if _, err := l.service.Client.Provision(ctx, v, l.uuid, l.ironic.bodyFor(word)); err != nil {
+		return err
+	}
+	return l.machine.Request(ctx, word, v)
 }
 
 // compareRecords updates and deletes the record of a node in every state, and compares
