@@ -173,3 +173,21 @@ func links(content []comment.Block) (names []string) {
 	}
 	return names
 }
+
+// The rows of CONTRIBUTING.md that say where something is decided name functions of the files behind them.
+func TestCONTRIBUTINGNamesFunctionsThatExist(t *testing.T) {
+	text, err := os.ReadFile("CONTRIBUTING.md")
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(text), "\nWhere the failure of a deployment by the agent is decided")
+	require.True(t, found)
+	rows, _, _ := strings.Cut(rest, "\n\nA hardware type of your own")
+	places := regexp.MustCompile("((?:`\\w+`(?:, | and )?)+) \\(`([a-z_/]+\\.go)`\\)").FindAllStringSubmatch(rows, -1)
+	require.Greater(t, len(places), 10)
+	for _, place := range places {
+		file, err := os.ReadFile(filepath.Join("conductor", place[2]))
+		require.NoError(t, err)
+		for _, name := range regexp.MustCompile(`\w+`).FindAllString(strings.ReplaceAll(place[1], " and ", " "), -1) {
+			require.Regexp(t, `(?m)^func (\([^)]+\) )?`+name+`\(`, string(file), "%s of %s", name, place[2])
+		}
+	}
+}

@@ -162,7 +162,9 @@ var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Condu
 	if before.Agent.URL == "" && h.CallbackURL != "" {
 		c.config.Log.Info("an agent runs", "node", n.UUID, "from", h.From, "version", n.Agent.Version)
 	}
-	switch effect, failure := c.rules.heartbeatEffect(n, h); effect {
+	effect, failure := c.rules.heartbeatEffect(n, h)
+	c.config.Log.Debug("a heartbeat", "node", n.UUID, "state", n.ProvisionState, "effect", effect)
+	switch effect {
 	case heartbeatResumes:
 		return c.Resume(ctx, ident, failure)
 	case heartbeatAttends:
@@ -189,13 +191,16 @@ func (b *rulebook) checkHeartbeat(n *Node, h Heartbeat) error {
 	}
 }
 
-// heartbeatEffect is what a heartbeat has as an effect besides the record of it.
-type heartbeatEffect uint8
+// heartbeatEffect is what a heartbeat has as an effect besides the record of it, as the log has it.
+type heartbeatEffect string
 
 const (
-	heartbeatRecorded heartbeatEffect = iota // none
-	heartbeatResumes                         // it is the call-back for which the node waits
-	heartbeatAttends                         // the conductor asks the agent for its commands
+	heartbeatNotAwaited  heartbeatEffect = "none: the node waits for no heartbeat"
+	heartbeatReserved    heartbeatEffect = "none: the node is reserved"
+	heartbeatMaintenance heartbeatEffect = "none: the node is in maintenance"
+	heartbeatTellsNobody heartbeatEffect = "none: the step does not end with a heartbeat"
+	heartbeatResumes     heartbeatEffect = "it is the call-back for which the node waits"
+	heartbeatAttends     heartbeatEffect = "the conductor asks the agent for its commands"
 )
 
 // heartbeatEffect returns the effect of a heartbeat of a node, whose record has it. If it resumes the node's work, a
@@ -204,19 +209,24 @@ func (b *rulebook) heartbeatEffect(n *Node, h Heartbeat) (effect heartbeatEffect
 	waits := b.config.Table.Phase(n.ProvisionState) == states.PhaseWaiting && kindOf(n.ProvisionState).heartbeats
 	attends := b.attends(n)
 	switch {
-	case n.Reservation != "" || !waits:
+	case n.Reservation != "":
+		return heartbeatReserved, nil
+	case !waits:
+		return heartbeatNotAwaited, nil
 	case b.admission().Heartbeat(n.Fields()) != nil: // it is in maintenance
 		if failure = b.endsInMaintenance(n); failure != nil {
 			return heartbeatResumes, failure
 		}
+		return heartbeatMaintenance, nil
 	case h.AgentStatus == "error" && !attends:
 		return heartbeatResumes, fmt.Errorf("the agent reported an error: %s", h.AgentStatusMessage)
 	case b.heartbeatContinues(n):
 		return heartbeatResumes, nil
 	case attends:
 		return heartbeatAttends, nil
+	default:
+		return heartbeatTellsNobody, nil
 	}
-	return heartbeatRecorded, nil
 }
 
 // isNotPEM reports whether a character is in no text in PEM, such as ESC.

@@ -35,8 +35,10 @@ func (b *rulebook) attends(n *Node) bool {
 // its commands and stores the result. If the work continues and this conductor owns the node, the goroutine does the
 // work. attend does nothing while a process works on the node; the next heartbeat comes soon.
 func (e *engine) attend(id string) {
+	log := e.config.Log.With("node", id)
 	s, err := e.sessions.current()
 	if err != nil || !e.pool.tryTakeSpare(id) {
+		log.Debug("the agent is not asked: no worker is free")
 		return
 	}
 	s.run.group.Go(func() {
@@ -48,9 +50,11 @@ func (e *engine) attend(id string) {
 			e.reserve(n, s)
 			return nil
 		})
-		if err == nil {
-			e.attendReserved(s, e.task(n))
+		if err != nil {
+			log.Debug("the agent is not asked", "error", err)
+			return
 		}
+		e.attendReserved(s, e.task(n))
 	})
 }
 
@@ -125,7 +129,9 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kind.progress, err)
 	}
-	switch verdict, reason := agent.Judge(w, n.UUID, kind.of(t.Node()).waitsFor(), commands); verdict {
+	verdict, reason := agent.Judge(w, n.UUID, kind.of(t.Node()).waitsFor(), commands)
+	t.engine.config.Log.Debug("the agent was asked", "node", n.UUID, "commands", len(commands), "verdict", verdict)
+	switch verdict {
 	case agent.Fail:
 		return nil, errors.New(reason)
 	case agent.Wait:

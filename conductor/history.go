@@ -84,9 +84,9 @@ func (h history) timeout(ctx context.Context, before, n *Node) {
 func (h history) abort(ctx context.Context, before, n *Node) {
 	switch moved := n.TransitionsSince(before); {
 	case len(moved) == 0 || moved[0].Event != states.EventAbort:
-	case moved[0].From == states.InspectWait:
+	case moved[0].From.Work() == states.WorkInspect:
 		h.failed(ctx, before, n, works[states.WorkInspect].eventType)
-	case moved[0].From == states.RescueWait:
+	case moved[0].From.Work() == states.WorkRescue:
 		h.add(ctx, before, "INFO", "By request, the rescue operation was aborted.", works[states.WorkRescue].eventType)
 	}
 }

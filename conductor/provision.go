@@ -364,7 +364,7 @@ func (b *rulebook) noteAbort(n *Node) bool {
 //
 // Source: abort_inspection in ironic/conductor/inspection.py.
 func (b *rulebook) abortable(n *Node) error {
-	if n.ProvisionState != states.InspectWait {
+	if kindOf(n.ProvisionState).work != states.WorkInspect {
 		return nil
 	}
 	hardware, err := b.hardware(n)

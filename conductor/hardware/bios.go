@@ -103,10 +103,10 @@ func (b biosSettings) pause(ctx context.Context) error {
 
 // needsAgent reports whether the agent executes other steps of the node's work.
 func needsAgent(n Node) bool {
-	switch n.ProvisionState {
-	case states.Deploying:
+	switch n.ProvisionState.Work() {
+	case states.WorkDeploy:
 		return n.Chosen.Deploy.UsesAgent(n, states.WorkDeploy)
-	case states.Servicing:
+	case states.WorkService:
 		return n.ServiceSteps != nil && n.ServiceSteps.Prepared
 	default:
 		return n.CleanSteps != nil && n.CleanSteps.Prepared

@@ -147,8 +147,8 @@ func missing(what string, values ...value) error {
 //
 // Source: rescue_or_deploy_mode in ironic/drivers/modules/deploy_utils.py.
 func agentModes(n Node) []string {
-	switch n.ProvisionState {
-	case states.Rescuing, states.RescueWait, states.RescueFail, states.Unrescuing, states.UnrescueFail:
+	switch n.ProvisionState.Work() {
+	case states.WorkRescue, states.WorkUnrescue:
 		return []string{"rescue", "deploy"}
 	}
 	return []string{"deploy"}
