@@ -23,8 +23,8 @@
 // A guard between the driver and the BMC removes from each answer what would end the process in gofish or lead a
 // request elsewhere, and passes on no changes. Who does the rest, and why:
 //
-//	reset, NMI                    this package: bmclib sends a ResetType that the BMC does not list, and does not read
-//	                              the ActionInfo in which some list them
+//	reset, NMI                    this package: bmclib sends an If-Match, which some BMCs compare with another resource,
+//	                              has no GracefulRestart, and does not read an ActionInfo, in which some list the types
 //	boot device                   this package: bmclib has no word for UefiHttp, sends properties that were not
 //	                              asked for, and does not use the settings object
 //	virtual media                 this package: bmclib changes no slot by PATCH or with the parameters that some
