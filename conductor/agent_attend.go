@@ -37,7 +37,11 @@ func (b *rulebook) attends(n *Node) bool {
 func (e *engine) attend(id string) {
 	log := e.config.Log.With("node", id)
 	s, err := e.sessions.current()
-	if err != nil || !e.pool.tryTakeSpare(id) {
+	if err != nil {
+		log.Debug("the agent is not asked", "error", err)
+		return
+	}
+	if !e.pool.tryTakeSpare(id) {
 		log.Debug("the agent is not asked: no worker is free")
 		return
 	}

@@ -124,13 +124,18 @@ func (i *agentInspection) take(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	t := e.task(n)
+	t, stored := e.task(n), false
+	defer func() {
+		if !stored { // an error, or a panic, which ends the request alone
+			e.unreserve(ctx, s, id)
+			e.pool.free(id)
+		}
+	}()
 	i.clean()
 	if err := i.store(ctx, s, t); err != nil {
-		e.unreserve(ctx, s, id)
-		e.pool.free(id)
 		return err
 	}
+	stored = true
 	e.moved(n, t.Node())
 	if t.Node().Claim != s.id {
 		e.pool.free(id)

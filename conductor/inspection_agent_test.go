@@ -180,6 +180,25 @@ func TestDataThatCouldNotBeStoredCanBeSentAgain(t *testing.T) {
 	})
 }
 
+// A panic ends one request. It keeps neither the node's reservation nor its worker.
+func TestDataWithWhichTheConductorPanicsKeepNoNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &interrupted{}
+		f := start(t, func(c *conductor.Config) { c.Store, c.SkipPowerSync = store, true; waitsForAgent(c) })
+		n := f.inspecting(nil, "52:54:00:00:00:0a")
+		send := func() error {
+			_, _, err := f.ContinueInspection(f.ctx, netip.Addr{}, inventoryOf("52:54:00:00:00:0a", nil), n.UUID, true)
+			return err
+		}
+		store.beforeUpdate(conductor.KindPort, func() error { panic("a defect") })
+		require.PanicsWithValue(t, "a defect", func() { _ = send() })
+		require.Empty(t, f.settle(n).Reservation)
+		require.NoError(t, send())
+		got, _, _ := f.inspected(f.settle(n))
+		require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
+	})
+}
+
 // SECURITY.md: Control characters leave every text of an agent before it is stored.
 func TestTheTextsOfInspectionDataHaveNoControlCharacters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -74,7 +74,7 @@ func (n Node) Apply(t *states.Table, in Input) (Node, error) {
 	if in.Work || in.Target != states.NoState {
 		next.Target = n.nextTarget(t, to, in)
 	}
-	if text := errtext.Clean(in.LastError); in.Work || text != "" {
+	if text := errtext.Clean(in.LastError); in.Work || !isBlank(text) {
 		next.LastError = text
 	}
 	return next, nil

@@ -3,6 +3,8 @@
 package machine
 
 import (
+	"strings"
+
 	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/states"
 )
@@ -128,7 +130,7 @@ func (n Node) reported(t *states.Table, event states.Event, lastError string) (I
 		return Input{}, err
 	}
 	in := Input{Event: event, Target: n.manualTarget(t), LastError: lastError}
-	if event == states.EventFail && n.LastError == "" && errtext.Clean(lastError) == "" {
+	if event == states.EventFail && n.LastError == "" && isBlank(errtext.Clean(lastError)) {
 		in.LastError = noReason
 	}
 	switch {
@@ -144,6 +146,9 @@ func (n Node) reported(t *states.Table, event states.Event, lastError string) (I
 	}
 	return in, nil
 }
+
+// isBlank reports whether a text has nothing to read.
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // isReport reports whether the conductor fires an event in a state.
 func isReport(t *states.Table, from states.State, event states.Event) bool {

@@ -290,3 +290,16 @@ var lastErrorOfAbort = map[states.State]string{
 	states.DeployWait:  "By request, the deploy operation was aborted",
 	states.DeployHold:  "By request, the deploy operation was aborted",
 }
+
+func TestAFailureWhoseTextSaysNothingHasALastError(t *testing.T) {
+	for _, text := range []string{"", " ", "\n", "\x1b\t", "\u202e", "\u2066\n"} {
+		n := machine.Node{State: states.Verifying}
+		failed, err := n.Report(states.Latest().Table(), states.EventFail, text)
+		require.NoError(t, err)
+		require.Contains(t, failed.LastError, "no reason", "%q", text)
+		n.LastError = "old"
+		failed, err = n.Report(states.Latest().Table(), states.EventFail, text)
+		require.NoError(t, err)
+		require.Equal(t, "old", failed.LastError, "%q", text)
+	}
+}

@@ -9,10 +9,12 @@ import (
 	"errors"
 	"iter"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/powersync"
 )
 
@@ -55,6 +57,8 @@ func (s *scripted) Sync(_ context.Context, id string, past powersync.Failures, r
 		a.Err, a.Failures.Count = errors.New("no answer"), past.Count+1
 	case powersync.Equal:
 		a.Failures = powersync.Failures{}
+	case powersync.ForceLimited: // a last error was stored meanwhile
+		a.Failures.LastError = "stored late"
 	case powersync.SkippedDeleted:
 		return a, powersync.ErrNotFound
 	case powersync.SkippedChanged:
@@ -68,6 +72,23 @@ func (s *scripted) Sync(_ context.Context, id string, past powersync.Failures, r
 
 func (s *scripted) Recover(ctx context.Context, id string, past powersync.Failures, reloaded bool) (powersync.Action, error) {
 	return s.Sync(ctx, id, past, reloaded)
+}
+
+// An attempt that does not count extends no backoff, also if the last error of the node has changed.
+func TestAnAttemptThatDoesNotCountExtendsNoBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &scripted{outcomes: map[string][]powersync.Outcome{
+			"a": {powersync.ReadFailed, powersync.ForceLimited, powersync.ReadFailed}, "reserved": {powersync.Equal},
+		}}
+		s, err := powersync.New(powersync.Config{Handler: h, Backoff: time.Minute})
+		require.NoError(t, err)
+		for range 3 {
+			_, err := s.Sync(t.Context())
+			require.NoError(t, err)
+			bubble.Sleep(time.Minute)
+		}
+		require.Equal(t, []powersync.Failures{{}, {Count: 1}, {Count: 1, LastError: "stored late"}}, h.pasts)
+	})
 }
 
 // TestAHandlerDecidesAndTheSyncerKeepsTheFailures runs rounds over nodes that a Handler handles.

@@ -130,13 +130,16 @@ func (p *pool) node(id string) Event {
 	}
 	for reload := range maxReloads {
 		a, err := p.handle(p.ctx, id, past.Failures, reload > 0)
-		switch a.ID = id; {
+		a.ID = id
+		switch {
 		case errors.Is(err, ErrConflict):
 			continue
 		case err != nil:
 			return p.storeFailed(a.Event, err)
-		case a.Failures != past.Failures:
+		case a.Failures.Count != past.Count:
 			p.failures.keep(a)
+		case a.Failures.LastError != past.LastError: // no new attempt failed
+			p.failures.noteError(id, a.Failures.LastError)
 		}
 		if a.Outcome == IntoMaintenance || a.Outcome == Recovered {
 			p.s.recoveryFailures.forget(id)

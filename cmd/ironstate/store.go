@@ -70,7 +70,10 @@ func (c *clusterFlags) check(name, data string) error {
 		return program.Usagef("-cluster and -etcd exclude each other: the nodes are in one store")
 	case c.endpoints == "" && c.user+c.ca+c.cert+c.key != "":
 		return program.Usagef("-etcd-user, -etcd-ca, -etcd-cert and -etcd-key need -etcd")
-	case c.peers+c.client+c.replace+c.peerCert+c.peerKey+c.peerCA == "" && !c.insecure:
+	case c.peers == "" && (c.client+c.replace+c.peerCert+c.peerKey+c.peerCA != "" || c.insecure):
+		return program.Usagef("-cluster-client, -cluster-replace, -cluster-cert, -cluster-key, -cluster-ca and " +
+			"-insecure-cluster-without-tls need -cluster")
+	case c.peers == "":
 		return nil
 	}
 	config, err := c.peerConfig(name, data, nil)
@@ -80,15 +83,12 @@ func (c *clusterFlags) check(name, data string) error {
 // clusterFlagOf names the flags of fields of [embedded.Config].
 var clusterFlagOf = map[string]string{
 	"Dir": "-data", "Cluster.Name": "-name", "Cluster.Peers": "-cluster", "Cluster.Replace": "-cluster-replace",
-	"Cluster.Client": "-cluster-client", "Cluster.Insecure": "-insecure-cluster-without-tls",
-	"Cluster.Cert": "-cluster-cert", "Cluster.Key": "-cluster-key", "Cluster.CA": "-cluster-ca",
+	"Cluster.Client": "-cluster-client",
+	"Cluster.Cert":   "-cluster-cert", "Cluster.Key": "-cluster-key", "Cluster.CA": "-cluster-ca",
 }
 
 func (c *clusterFlags) peersByName() (map[string]string, error) {
 	peers := map[string]string{}
-	if c.peers == "" {
-		return peers, nil
-	}
 	for part := range strings.SplitSeq(c.peers, ",") {
 		name, url, ok := strings.Cut(part, "=")
 		if _, twice := peers[name]; !ok || twice || name == "" {
@@ -128,9 +128,6 @@ const patience = 3 * time.Second
 // peerConfig returns the configuration of this process as a server of -cluster.
 func (c *clusterFlags) peerConfig(name, data string, log *slog.Logger) (embedded.Config, error) {
 	peers, err := c.peersByName()
-	if len(peers) == 0 {
-		name = "" // it is the conductor's alone
-	}
 	return embedded.Config{Dir: data, Log: log, Cluster: embedded.Cluster{
 		Name: name, Peers: peers, CA: c.peerCA, Cert: c.peerCert, Key: c.peerKey, Client: c.client, Replace: c.replace, Insecure: c.insecure,
 	}}, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/e2e/force/history"
+	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -154,7 +155,7 @@ func portFindings(ports map[string]string) (found []history.Finding) {
 			counts[node]++
 		}
 	}
-	for node, n := range counts {
+	for node, n := range sorted.All(counts) {
 		text := fmt.Sprintf("it has %d ports of an inventory that was refused", n)
 		found = append(found, history.Finding{Rule: "attacks", Node: node, Text: text})
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -56,7 +57,7 @@ const (
 
 func entries(classes map[string]string) string {
 	var text strings.Builder
-	for kind, class := range classes {
+	for kind, class := range sorted.All(classes) {
 		fmt.Fprintf(&text, "[ironic.hardware.interfaces.%s]\n%s = lockstep_driver:%s\n", kind, driverName, class)
 	}
 	return text.String()

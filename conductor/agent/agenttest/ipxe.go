@@ -226,7 +226,9 @@ func (i *ipxe) loadRamdisk(option, name, location string) error {
 		return errors.New("initrd without --name is not supported")
 	}
 	_, err := i.download(location)
-	i.ramdisk = name
+	if err == nil {
+		i.ramdisk = name
+	}
 	return err
 }
 

@@ -32,6 +32,7 @@ func TestIPXEExecutesScripts(t *testing.T) {
 		"an exit":                  {"exit 1\n" + load + "boot", "", "status 1"},
 		"another ramdisk":          {"kernel URL/k initrd=other\ninitrd --name r URL/r\nboot\n", "", `ramdisk "r", initrd=other`},
 		"a freed kernel":           {load + "imgfree\nboot\n", "", "kernel false"},
+		"an absent ramdisk":        {"kernel URL/k initrd=r\ninitrd --name r URL/absent ||\nboot\n", "", `ramdisk "", initrd=r`},
 		"an absent kernel":         {"kernel URL/absent initrd=r || goto failed\nboot\n:failed\nexit 2\n", "", "status 2"},
 		"an absent label":          {"goto nowhere\n", "", "no label nowhere"},
 		"an endless loop":          {":again\ngoto again\n", "", "more than 1000 commands"},

@@ -92,8 +92,7 @@ func (c Cluster) check() error {
 		case https:
 			secure++
 		case !c.Insecure && !isLoopback(peer):
-			return &configerror.Error{Package: "embedded", Field: "Cluster.Insecure", Value: c.Insecure,
-				Want: "true for " + peer + ", which others can reach, or https, which is better"}
+			return invalid("Peers", peer, "https with a certificate, its key and the CA, since others can reach it, or the permission to be insecure")
 		}
 	}
 	return cmp.Or(c.checkTLS(secure), c.checkClient())

@@ -44,8 +44,8 @@ func TestWhichClustersAreValid(t *testing.T) {
 		"of no URL":                  {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "10.0.0.1:2")}, "is not a URL"},
 
 		"in clear text": {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "http://10.0.0.1:2")},
-			"Cluster.Insecure is false: want true for http://10.0.0.1:2, which others can reach"},
-		"in clear text, by its name": {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "http://b.example:2")}, "want true for http://b.example:2"},
+			`Cluster.Peers is "http://10.0.0.1:2": want https with a certificate`},
+		"in clear text, by its name": {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "http://b.example:2")}, `Cluster.Peers is "http://b.example:2": want https`},
 		"in clear text, as wanted":   {Cluster{Name: "a", Peers: peers("http://10.0.0.2:1", "http://10.0.0.1:2"), Insecure: true}, ""},
 		"with TLS":                   {Cluster{Name: "a", Peers: secure, Cert: "c", Key: "k", CA: "ca"}, ""},
 		"with TLS in part": {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "https://127.0.0.1:2"), Cert: "c",

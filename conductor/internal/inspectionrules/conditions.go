@@ -161,18 +161,28 @@ func match(pattern any, text string, whole bool) (bool, error) {
 	switch {
 	case !is:
 		return false, errors.New("first argument must be string or compiled pattern")
-	case !whole:
-	case regex == "":
+	case whole && regex == "":
 		return false, errors.New("string index out of range")
-	case strings.HasSuffix(regex, "$"):
-		regex = `\A(?:` + regex + `)`
-	default:
-		regex = `\A(?:` + regex + `$)`
 	}
-	if _, err := regexp.Compile(str(pattern)); err != nil {
+	compiled, err := compile(regex, whole)
+	if err != nil {
 		return false, fail("invalid regular expression: %v", err)
 	}
-	return regexp.MustCompile(regex).MatchString(text), nil
+	return compiled.MatchString(text), nil
+}
+
+// compile returns a regular expression of a rule, which matches a text from its start to its end if whole is set. The
+// error is that of the expression as the rule has it, if it has one.
+func compile(regex string, whole bool) (*regexp.Regexp, error) {
+	compiled, err := regexp.Compile(regex)
+	switch {
+	case err != nil || !whole:
+		return compiled, err
+	case strings.HasSuffix(regex, "$"):
+		return regexp.Compile(`\A(?:` + regex + `)`)
+	default:
+		return regexp.Compile(`\A(?:` + regex + `$)`)
+	}
 }
 
 // inNet reports whether an IP address is in a network.

@@ -5,7 +5,6 @@ package inspectionrules
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -126,14 +125,17 @@ var ErrUnsupported = errors.New("not supported")
 // CheckCondition returns the form in which a condition is stored. It refuses one whose arguments do not belong to its
 // operator. The condition satisfies the schema of the API.
 func CheckCondition(condition map[string]any) (map[string]any, error) {
-	stored, err := find(operators, condition["op"]).stored(condition)
+	o := find(operators, condition["op"])
+	stored, err := o.stored(condition)
 	if err != nil {
 		return nil, err
 	}
-	if text, is := find(operators, condition["op"]).args(condition["args"])["regex"].(string); is && condition["loop"] == nil {
+	if text, is := o.args(condition["args"])["regex"].(string); is && condition["loop"] == nil {
 		var e *syntax.Error
-		_, err := regexp.Compile(text)
-		unsupported := []syntax.ErrorCode{syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape, syntax.ErrInvalidRepeatSize}
+		_, err := compile(text, o.name == "matches")
+		unsupported := []syntax.ErrorCode{
+			syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape, syntax.ErrInvalidRepeatSize, syntax.ErrNestingDepth, syntax.ErrLarge,
+		}
 		if errors.As(err, &e) && slices.Contains(unsupported, e.Code) {
 			return nil, fmt.Errorf("the regular expression %s is %w: %s", pyrepr.Text(text), ErrUnsupported, e.Code)
 		}

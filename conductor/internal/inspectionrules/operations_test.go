@@ -4,6 +4,7 @@ package inspectionrules
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -171,5 +172,19 @@ func TestEachOperationHasItsFunction(t *testing.T) {
 	}
 	for _, o := range actions {
 		require.Equal(t, o.name == apiCall, o.do == nil, o.name)
+	}
+}
+
+func TestARegularExpressionThatIsTooDeepIsRefused(t *testing.T) {
+	for _, depth := range []int{900, 998, 999, 1000, 5000} {
+		regex := strings.Repeat("(", depth) + "a+" + strings.Repeat(")", depth)
+		for _, operator := range []string{"matches", "contains"} {
+			_, refused := CheckCondition(map[string]any{"op": operator, "args": map[string]any{"value": "x", "regex": regex}})
+			_, err := match(regex, "aa", operator == "matches")
+			require.Equal(t, err != nil, refused != nil, "%s, %d", operator, depth)
+			if refused != nil {
+				require.ErrorIs(t, refused, ErrUnsupported)
+			}
+		}
 	}
 }
