@@ -12,21 +12,38 @@ import (
 )
 
 // execute executes an action for each item of its loop.
-func (a *application) execute(action map[string]any) error {
-	o := find(actions, action["op"])
+//
+// Source: ironic/common/inspection_rules/actions.py.
+func (a *application) execute(given map[string]any) error {
+	o := find(actions, given["op"])
 	if o.do == nil {
 		return actionFailed("the action %s is %v", o.name, ErrUnsupported)
 	}
-	for _, item := range items(action) {
-		args, err := a.arguments(o, action["args"], item)
+	for _, item := range items(given) {
+		args, err := a.arguments(o.operation, given["args"], item)
 		if err != nil {
 			return err
 		}
-		if err := o.do(a, args); err != nil {
+		if slices.Contains(o.required, "port_id") && a.portOf(args) < 0 {
+			return fail("Port %s could not be found.", str(args["port_id"]))
+		}
+		switch err = o.do(a, args); {
+		case err != nil && o.failure == "":
 			return err
+		case err != nil:
+			return actionFailed("%s: %v", fill(o.failure, args), err)
 		}
 	}
 	return nil
+}
+
+// fill puts the arguments into a text.
+func fill(text string, args map[string]any) string {
+	var pairs []string
+	for name, value := range args {
+		pairs = append(pairs, "{"+name+"}", str(value))
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
 }
 
 // actionFailed returns the failure of an action.
@@ -34,34 +51,23 @@ func actionFailed(format string, args ...any) error {
 	return fail("Inspection rule action execution failed. Reason: "+format, args...)
 }
 
-// The functions of the actions return the failure of the rule.
-//
-// Source: ironic/common/inspection_rules/actions.py.
-
 func (*application) fail(args map[string]any) error {
 	return fail("Failed to inspect hardware. Reason: %s", str(args["msg"]))
 }
 
-func (a *application) setAttribute(args map[string]any) error {
-	path, value := args["path"], args["value"]
-	if err := a.onNode().set(path, value); err != nil {
-		return actionFailed("Failed to set attribute %s with value %s: %v", str(path), str(value), err)
-	}
-	return nil
-}
+// The actions on the attributes of a record.
 
-func (a *application) extendAttribute(args map[string]any) error {
-	if err := extend(a.onNode(), args); err != nil {
-		return actionFailed("Failed to extend attribute %s: %v", str(args["path"]), err)
-	}
-	return nil
-}
+func (r record) setTo(args map[string]any) error { return r.set(args["path"], args["value"]) }
 
-func (a *application) deleteAttribute(args map[string]any) error {
-	if err := a.onNode().remove(args["path"]); err != nil {
-		return actionFailed("Failed to delete attribute at %s: %v", str(args["path"]), err)
+func (r record) without(args map[string]any) error { return r.remove(args["path"]) }
+
+// extendBy appends the value to a list. An attribute that is no list is a failure of its own.
+func (r record) extendBy(args map[string]any) error {
+	listErr, err := r.extend(args["path"], args["value"], pyrepr.Truthy(args["unique"]))
+	if listErr != nil {
+		return actionFailed("%v", listErr)
 	}
-	return nil
+	return err
 }
 
 func (a *application) removeTrait(args map[string]any) error {
@@ -78,15 +84,6 @@ func (a *application) removeTrait(args map[string]any) error {
 func (a *application) unsetPluginData(args map[string]any) error {
 	a.log("warning", "Path %s not found", str(args["path"]))
 	return nil
-}
-
-// extend appends the value of an action to a list of a record. A list that is none is a failure of its own.
-func extend(r record, args map[string]any) error {
-	listErr, err := r.extend(args["path"], args["value"], pyrepr.Truthy(args["unique"]))
-	if listErr != nil {
-		return actionFailed("%v", listErr)
-	}
-	return err
 }
 
 // logLevels are the levels of the action log.
@@ -110,23 +107,23 @@ func (a *application) write(args map[string]any) error {
 	return nil
 }
 
-// onNode returns the node as a record.
-func (a *application) onNode() record {
+// onNode returns the function of an action on the node.
+func onNode(do func(r record, args map[string]any) error) func(*application, map[string]any) error {
+	return func(a *application, args map[string]any) error { return do(a.nodeRecord(), args) }
+}
+
+// nodeRecord returns the node as a record.
+func (a *application) nodeRecord() record {
 	return record{
 		values: a.node, kinds: attributesOfNodes, changed: func(name string) { a.changes.Node[name] = a.node[name] },
 		ignored: func(format string, args ...any) { a.log("warning", "Ignored: "+format+" of the node", args...) },
 	}
 }
 
-// onPort returns the function of an action on the port that the argument port_id names.
-func onPort(do func(r record, uuid string, args map[string]any) error) func(*application, map[string]any) error {
+// onPort returns the function of an action on the port that the argument port_id names, which must exist.
+func onPort(do func(r record, args map[string]any) error) func(*application, map[string]any) error {
 	return func(a *application, args map[string]any) error {
-		at := slices.IndexFunc(a.ports, func(port map[string]any) bool { return equal(port["uuid"], args["port_id"]) })
-		uuid := str(args["port_id"])
-		if at < 0 {
-			return fail("Port %s could not be found.", uuid)
-		}
-		port := a.ports[at]
+		port, uuid := a.ports[a.portOf(args)], str(args["port_id"])
 		return do(record{
 			values: port, kinds: attributesOfPorts,
 			changed: func(name string) {
@@ -136,40 +133,18 @@ func onPort(do func(r record, uuid string, args map[string]any) error) func(*app
 				a.changes.Ports[uuid][name] = port[name]
 			},
 			ignored: func(format string, args ...any) { a.log("warning", "Ignored: "+format+" of a port", args...) },
-		}, uuid, args)
+		}, args)
 	}
 }
 
-func setPortAttribute(r record, uuid string, args map[string]any) error {
-	if err := r.set(args["path"], args["value"]); err != nil {
-		return actionFailed("Failed to set attribute %s for port %s: %v", str(args["path"]), uuid, err)
-	}
-	return nil
-}
-
-func extendPortAttribute(r record, uuid string, args map[string]any) error {
-	if err := extend(r, args); err != nil {
-		return actionFailed("Failed to extend attribute %s for port %s: %v", str(args["path"]), uuid, err)
-	}
-	return nil
-}
-
-func deletePortAttribute(r record, uuid string, args map[string]any) error {
-	if err := r.remove(args["path"]); err != nil {
-		return actionFailed("Failed to delete attribute %s for port %s: %v", str(args["path"]), uuid, err)
-	}
-	return nil
+// portOf returns the index of the port that the argument port_id names, -1 for none.
+func (a *application) portOf(args map[string]any) int {
+	return slices.IndexFunc(a.ports, func(port map[string]any) bool { return equal(port["uuid"], args["port_id"]) })
 }
 
 // setCapability adds a capability behind those that the node has, also if it has one of the name.
 func (a *application) setCapability(args map[string]any) error {
-	if err := a.addCapability(args["name"], args["value"]); err != nil {
-		return actionFailed("Failed to set capability %s: %v", str(args["name"]), err)
-	}
-	return nil
-}
-
-func (a *application) addCapability(name, value any) error {
+	name, value := args["name"], args["value"]
 	key, is := name.(string)
 	text, both := value.(string)
 	if !is || !both {
@@ -185,28 +160,21 @@ func (a *application) addCapability(name, value any) error {
 		capability = before + "," + capability
 	}
 	properties["capabilities"] = capability
-	a.onNode().changed("properties")
+	a.nodeRecord().changed("properties")
 	return nil
 }
 
 // unsetCapability removes the capabilities of a name.
 func (a *application) unsetCapability(args map[string]any) error {
-	if err := a.removeCapability(args["name"]); err != nil {
-		return actionFailed("Failed to unset capability %s: %v", str(args["name"]), err)
-	}
-	return nil
-}
-
-func (a *application) removeCapability(name any) error {
 	properties := a.properties()
 	old, has := properties["capabilities"]
 	capabilities, is := old.(string)
 	if has && !is {
 		return errors.New("the capabilities of the node are no text")
 	}
-	left := slices.DeleteFunc(strings.Split(capabilities, ","), func(c string) bool { return strings.HasPrefix(c, str(name)+":") })
+	left := slices.DeleteFunc(strings.Split(capabilities, ","), func(c string) bool { return strings.HasPrefix(c, str(args["name"])+":") })
 	properties["capabilities"] = strings.Join(left, ",")
-	a.onNode().changed("properties")
+	a.nodeRecord().changed("properties")
 	return nil
 }
 
@@ -218,14 +186,7 @@ const maxTraits = 50
 
 // addTrait adds a trait.
 func (a *application) addTrait(args map[string]any) error {
-	if err := a.newTrait(args["name"]); err != nil {
-		return actionFailed("Failed to add new trait %s: %v", str(args["name"]), err)
-	}
-	return nil
-}
-
-func (a *application) newTrait(name any) error {
-	trait, err := coerce(text, "trait", name)
+	trait, err := coerce(text, "trait", args["name"])
 	switch {
 	case err != nil:
 		return err
@@ -273,24 +234,17 @@ func (a *application) pluginPath(path any) (above map[string]any, last string, e
 // setPluginData sets the plugin data at a path.
 func (a *application) setPluginData(args map[string]any) error {
 	above, last, err := a.pluginPath(args["path"])
-	if err != nil {
-		return actionFailed("Failed to set plugin data at %s: %v", str(args["path"]), err)
+	if err == nil {
+		above[last] = args["value"]
 	}
-	above[last] = args["value"]
-	return nil
+	return err
 }
 
 // extendPluginData appends a value to the list at a path in the plugin data. Something else that is empty becomes a
 // list.
 func (a *application) extendPluginData(args map[string]any) error {
-	if err := a.appendPluginData(args["path"], args["value"], pyrepr.Truthy(args["unique"])); err != nil {
-		return actionFailed("Failed to extend plugin data at %s: %v", str(args["path"]), err)
-	}
-	return nil
-}
-
-func (a *application) appendPluginData(path, value any, unique bool) error {
-	above, last, err := a.pluginPath(path)
+	value := args["value"]
+	above, last, err := a.pluginPath(args["path"])
 	if err != nil {
 		return err
 	}
@@ -298,7 +252,7 @@ func (a *application) appendPluginData(path, value any, unique bool) error {
 	if !is && pyrepr.Truthy(above[last]) {
 		return fmt.Errorf("it is no list but %s", className(above[last]))
 	}
-	if !unique || !slices.ContainsFunc(list, func(v any) bool { return equal(v, value) }) {
+	if !pyrepr.Truthy(args["unique"]) || !slices.ContainsFunc(list, func(v any) bool { return equal(v, value) }) {
 		list = append(list, value)
 	}
 	above[last] = list

@@ -45,7 +45,7 @@ func (a *application) check(condition map[string]any) (bool, error) {
 // checkOnce reports whether a condition holds for an item of its loop, nil for none.
 func (a *application) checkOnce(condition map[string]any, item *any) (bool, error) {
 	o := find(operators, condition["op"])
-	args, err := a.arguments(o, condition["args"], item)
+	args, err := a.arguments(o.operation, condition["args"], item)
 	if err != nil {
 		return false, err
 	}

@@ -19,73 +19,100 @@ type operation struct {
 	required, optional []string
 	formatted          []string // the arguments whose replacement fields are replaced; in a loop all are
 	pluginData         bool     // Ironic adds an argument plugin_data, which the stored rule shows
-
-	decide func(args map[string]any) (bool, error)         // of an operator: whether it holds
-	do     func(a *application, args map[string]any) error // of an action; nil if this package does not have it
 }
 
-var operators = []operation{
-	{
-		name: "eq", required: []string{"values"}, optional: []string{"force_strings"}, formatted: []string{"values"},
-		decide: comparison("eq"),
-	},
-	{
-		name: "lt", required: []string{"values"}, optional: []string{"force_strings"}, formatted: []string{"values"},
-		decide: comparison("lt"),
-	},
-	{
-		name: "gt", required: []string{"values"}, optional: []string{"force_strings"}, formatted: []string{"values"},
-		decide: comparison("gt"),
-	},
-	{name: "is-empty", required: []string{"value"}, formatted: []string{"value"}, decide: isEmpty},
-	{name: "in-net", required: []string{"address", "subnet"}, formatted: []string{"address", "subnet"}, decide: inNet},
-	{name: "matches", required: []string{"value", "regex"}, formatted: []string{"value"}, decide: matches(true)},
-	{name: "contains", required: []string{"value", "regex"}, formatted: []string{"value"}, decide: matches(false)},
-	{name: "one-of", required: []string{"value"}, optional: []string{"values"}, formatted: []string{"value"}, decide: isOneOf},
-	{name: "is-none", required: []string{"value"}, formatted: []string{"value"}, decide: isNone},
-	{name: "is-true", required: []string{"value"}, formatted: []string{"value"}, decide: isTrue},
-	{name: "is-false", required: []string{"value"}, formatted: []string{"value"}, decide: isFalse},
+func (o operation) word() string { return o.name }
+
+// operator is an operator of conditions.
+type operator struct {
+	operation
+	decide func(args map[string]any) (bool, error) // whether it holds
 }
 
-var actions = []operation{
-	{name: "fail", required: []string{"msg"}, do: (*application).fail},
-	{name: "log", required: []string{"msg"}, optional: []string{"level"}, formatted: []string{"msg"}, do: (*application).write},
-	{name: "set-attribute", required: []string{"path", "value"}, formatted: []string{"value"}, do: (*application).setAttribute},
+var (
+	ofValue  = []string{"value"}
+	ofValues = operation{required: []string{"values"}, optional: []string{"force_strings"}, formatted: []string{"values"}}
+)
+
+// named returns the operation with a name.
+func (o operation) named(name string) operation {
+	o.name = name
+	return o
+}
+
+var operators = []operator{
+	{ofValues.named("eq"), comparison("eq")},
+	{ofValues.named("lt"), comparison("lt")},
+	{ofValues.named("gt"), comparison("gt")},
+	{operation{name: "is-empty", required: ofValue, formatted: ofValue}, isEmpty},
+	{operation{name: "in-net", required: []string{"address", "subnet"}, formatted: []string{"address", "subnet"}}, inNet},
+	{operation{name: "matches", required: []string{"value", "regex"}, formatted: ofValue}, matches(true)},
+	{operation{name: "contains", required: []string{"value", "regex"}, formatted: ofValue}, matches(false)},
+	{operation{name: "one-of", required: ofValue, optional: []string{"values"}, formatted: ofValue}, isOneOf},
+	{operation{name: "is-none", required: ofValue, formatted: ofValue}, isNone},
+	{operation{name: "is-true", required: ofValue, formatted: ofValue}, isTrue},
+	{operation{name: "is-false", required: ofValue, formatted: ofValue}, isFalse},
+}
+
+// action is an action of a rule.
+type action struct {
+	operation
+	// failure is the text before the reason of an error, in which {path} stands for the argument of that name; "" for
+	// errors that have their text.
+	failure string
+	// do executes the action; nil if this package does not have it.
+	do func(a *application, args map[string]any) error
+}
+
+var actions = []action{
+	{operation{name: "fail", required: []string{"msg"}}, "", (*application).fail},
+	{operation{name: "log", required: []string{"msg"}, optional: []string{"level"}, formatted: []string{"msg"}}, "", (*application).write},
 	{
-		name: "extend-attribute", required: []string{"path", "value"}, optional: []string{"unique"}, formatted: []string{"value"},
-		do: (*application).extendAttribute,
-	},
-	{name: "del-attribute", required: []string{"path"}, do: (*application).deleteAttribute},
-	{name: "set-capability", required: []string{"name", "value"}, formatted: []string{"value"}, do: (*application).setCapability},
-	{name: "unset-capability", required: []string{"name"}, do: (*application).unsetCapability},
-	{name: "add-trait", required: []string{"name"}, do: (*application).addTrait},
-	{name: "remove-trait", required: []string{"name"}, do: (*application).removeTrait},
-	{
-		name: "set-plugin-data", required: []string{"path", "value", "plugin_data"}, formatted: []string{"value"}, pluginData: true,
-		do: (*application).setPluginData,
+		operation{name: "set-attribute", required: []string{"path", "value"}, formatted: ofValue},
+		"Failed to set attribute {path} with value {value}", onNode(record.setTo),
 	},
 	{
-		name:       "extend-plugin-data",
-		do:         (*application).extendPluginData,
-		required:   []string{"path", "value", "plugin_data"},
-		optional:   []string{"unique"},
-		formatted:  []string{"value"},
-		pluginData: true,
+		operation{name: "extend-attribute", required: []string{"path", "value"}, optional: []string{"unique"}, formatted: ofValue},
+		"Failed to extend attribute {path}", onNode(record.extendBy),
 	},
-	{name: "unset-plugin-data", required: []string{"path", "plugin_data"}, pluginData: true, do: (*application).unsetPluginData},
+	{operation{name: "del-attribute", required: []string{"path"}}, "Failed to delete attribute at {path}", onNode(record.without)},
 	{
-		name: "set-port-attribute", required: []string{"port_id", "path", "value"}, formatted: []string{"value"},
-		do: onPort(setPortAttribute),
+		operation{name: "set-capability", required: []string{"name", "value"}, formatted: ofValue},
+		"Failed to set capability {name}", (*application).setCapability,
+	},
+	{operation{name: "unset-capability", required: []string{"name"}}, "Failed to unset capability {name}", (*application).unsetCapability},
+	{operation{name: "add-trait", required: []string{"name"}}, "Failed to add new trait {name}", (*application).addTrait},
+	{operation{name: "remove-trait", required: []string{"name"}}, "", (*application).removeTrait},
+	{
+		operation{name: "set-plugin-data", required: []string{"path", "value", "plugin_data"}, formatted: ofValue, pluginData: true},
+		"Failed to set plugin data at {path}", (*application).setPluginData,
 	},
 	{
-		name:      "extend-port-attribute",
-		do:        onPort(extendPortAttribute),
-		required:  []string{"port_id", "path", "value"},
-		optional:  []string{"unique"},
-		formatted: []string{"value"},
+		operation{
+			name: "extend-plugin-data", required: []string{"path", "value", "plugin_data"}, optional: []string{"unique"}, formatted: ofValue,
+			pluginData: true,
+		},
+		"Failed to extend plugin data at {path}", (*application).extendPluginData,
 	},
-	{name: "del-port-attribute", required: []string{"port_id", "path"}, do: onPort(deletePortAttribute)},
-	{name: apiCall, required: []string{"url"}, optional: []string{"headers", "proxies", "timeout", "retries", "backoff_factor"}},
+	{operation{name: "unset-plugin-data", required: []string{"path", "plugin_data"}, pluginData: true}, "", (*application).unsetPluginData},
+	{
+		operation{name: "set-port-attribute", required: []string{"port_id", "path", "value"}, formatted: ofValue},
+		"Failed to set attribute {path} for port {port_id}", onPort(record.setTo),
+	},
+	{
+		operation{
+			name: "extend-port-attribute", required: []string{"port_id", "path", "value"}, optional: []string{"unique"}, formatted: ofValue,
+		},
+		"Failed to extend attribute {path} for port {port_id}", onPort(record.extendBy),
+	},
+	{
+		operation{name: "del-port-attribute", required: []string{"port_id", "path"}},
+		"Failed to delete attribute {path} for port {port_id}", onPort(record.without),
+	},
+	{
+		operation{name: apiCall, required: []string{"url"}, optional: []string{"headers", "proxies", "timeout", "retries", "backoff_factor"}},
+		"", nil,
+	},
 }
 
 // apiCall is the action that sends a request to a URL of the rule. The conductor does not have it: SECURITY.md promises
@@ -113,10 +140,11 @@ func Actions(series states.Series) (words []string) {
 	return words
 }
 
-// find returns the operation of a word, which must exist. The word of an operator may begin with an exclamation mark.
-func find(list []operation, word any) operation {
+// find returns the operator or the action of a word, which must exist. The word of an operator may begin with an
+// exclamation mark.
+func find[O interface{ word() string }](list []O, word any) O {
 	name := strings.TrimPrefix(word.(string), "!")
-	return list[slices.IndexFunc(list, func(o operation) bool { return o.name == name })]
+	return list[slices.IndexFunc(list, func(o O) bool { return o.word() == name })]
 }
 
 // ErrUnsupported is matched by the error of an operation that Ironic has and this package does not.
