@@ -37,8 +37,10 @@ func Allocations(s *rest.Service) *rest.Controller {
 // The conductor chooses the nodes of allocations.
 var allocationResource = &resource{
 	of: &conductor.Allocation{}, path: "allocations", word: "allocation", noun: "Allocation", since: since.Allocations,
-	schemasSince: states.Gazpacho, queryByVersion: true, decodePatch: patch.DecodeOfAllocation,
-	oneFault: func(x *resource, r *rest.Request) bool { return x.hasSchemas(r.Service) },
+	schemas: schemaRules{
+		since: states.Gazpacho, queryByVersion: true,
+		oneFault: func(x *resource, r *rest.Request) bool { return x.hasSchemas(r.Service) },
+	},
 	fields: []field{
 		uuidField,
 		{name: "candidate_nodes", flags: fixed, zero: []any{}, schema: candidates},
@@ -69,7 +71,7 @@ var allocationResource = &resource{
 			newNameValid("Cannot update allocation with invalid name '%[2]s'"),
 		},
 	},
-	patchable: []string{"name", "extra"},
+	patching:  patchRules{fields: []string{"name", "extra"}, decode: patch.DecodeOfAllocation},
 	uuidFirst: true,
 }
 

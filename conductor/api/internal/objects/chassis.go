@@ -22,7 +22,8 @@ func Chassis(s *rest.Service) *rest.Controller {
 }
 
 var chassisResource = &resource{
-	of: &conductor.Chassis{}, path: "chassis", word: "chassis", noun: "Chassis", schemasSince: states.Hibiscus,
+	of: &conductor.Chassis{}, path: "chassis", word: "chassis", noun: "Chassis",
+	schemas: schemaRules{since: states.Hibiscus},
 	fields: []field{
 		uuidField,
 		extraField,
@@ -36,8 +37,8 @@ var chassisResource = &resource{
 		update: []check{patchApplies, documentValid, fieldsSet, chassisUUIDKept, chassisTouched},
 		delete: []check{identValid, recordExists, chassisEmpty},
 	},
-	inOrder:   true,
-	patchable: []string{"uuid", "extra", "description"},
+	inOrder:  true,
+	patching: patchRules{fields: []string{"uuid", "extra", "description"}},
 }
 
 // CheckChassis returns the fault of a chassis that does not exist.

@@ -22,7 +22,7 @@ func (x *resource) post(r *rest.Request) (rest.Answer, error) {
 	if err := pass(q, x.orders.post, postOrder); err != nil {
 		return rest.Answer{}, err
 	}
-	created, err := x.create(r, q.record)
+	created, err := x.store.create(r, q.record)
 	if err != nil {
 		return rest.Answer{}, q.existsFault(err)
 	}
@@ -85,7 +85,7 @@ func (q *request) existsFault(err error) error {
 	}
 	m := metaOf(q.record)
 	byUUID := duplicate.Key == m.UUID
-	others, err := q.all(q.r, func(other record) bool { return byUUID || metaOf(other).UUID != m.UUID })
+	others, err := q.store.all(q.r, func(other record) bool { return byUUID || metaOf(other).UUID != m.UUID })
 	if err != nil {
 		return err
 	}

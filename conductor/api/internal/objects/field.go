@@ -107,7 +107,7 @@ var fields = map[reflect.Type]map[string]*field{}
 
 func init() {
 	for _, x := range resources {
-		x.records = recordsOf(x.of)
+		x.store = recordsOf(x.of)
 		of := reflect.TypeOf(x.of).Elem()
 		columns := map[string][]int{}
 		for _, f := range reflect.VisibleFields(of) {

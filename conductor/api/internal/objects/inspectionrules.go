@@ -32,9 +32,12 @@ func InspectionRules(s *rest.Service) *rest.Controller {
 
 var inspectionRuleResource = &resource{
 	of: &conductor.InspectionRule{}, path: "inspection_rules", word: "inspection_rule", noun: "Rule", since: since.InspectionRules,
-	linked: "inspection", schemasSince: states.Hibiscus,
-	oneFault: func(_ *resource, r *rest.Request) bool {
-		return r.Method == http.MethodPost && r.Series >= states.Gazpacho
+	linked: "inspection",
+	schemas: schemaRules{
+		since: states.Hibiscus,
+		oneFault: func(_ *resource, r *rest.Request) bool {
+			return r.Method == http.MethodPost && r.Series >= states.Gazpacho
+		},
 	},
 	fields: []field{
 		{name: "uuid", types: schema.TextOrNull},

@@ -205,7 +205,7 @@ func markerExists(q *listRequest) error {
 	case !rest.IsUUID(q.page.Marker):
 		return q.notFound(q.page.Marker)
 	}
-	_, err := q.in(q.r, conductor.Range{After: q.page.Marker}, 1, func(record) bool { return true })
+	_, err := q.store.in(q.r, conductor.Range{After: q.page.Marker}, 1, func(record) bool { return true })
 	if errors.Is(err, conductor.NotFound) {
 		return q.notFound(q.page.Marker)
 	}

@@ -61,7 +61,7 @@ var nodeResource = &resource{
 		},
 		delete: []check{pathNodeExists},
 	},
-	patchArgs: []string{"reset_interfaces"},
+	patching: patchRules{args: []string{"reset_interfaces"}},
 	// Source: NODE_VALIDATE_EXTRA in ironic/api/controllers/v1/node.py.
 	checkedFirst: []string{
 		"automated_clean", "chassis_uuid", "console_enabled", "instance_uuid", "protected", "maintenance", "retired", "uuid",
@@ -164,7 +164,7 @@ func nodesOfChassis(s *rest.Service) *rest.Controller {
 	} {
 		action := c.Actions[name]
 		action.Serve = func(r *rest.Request) (rest.Answer, error) {
-			q := &request{resource: nodeResource, r: r, args: r.QueryArgs(nodeResource.patchArgs...)}
+			q := &request{resource: nodeResource, r: r, args: r.QueryArgs(nodeResource.patching.args...)}
 			return rest.Answer{}, cmp.Or(pass(q, checks, nil), r.NotPermitted())
 		}
 		c.Actions[name] = action

@@ -21,14 +21,14 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 	if err := x.versionFirst(r); err != nil {
 		return rest.Answer{}, err
 	}
-	q := &request{resource: x, r: r, args: r.QueryArgs(x.patchArgs...)}
+	q := &request{resource: x, r: r, args: r.QueryArgs(x.patching.args...)}
 	if err := r.CheckArgs(q.args); err != nil {
 		return rest.Answer{}, err
 	}
 	if err := pass(q, x.orders.patch, patchOrder); err != nil {
 		return rest.Answer{}, err
 	}
-	o, err := x.update(r, metaOf(q.record).UUID, func(o record) error {
+	o, err := x.store.update(r, metaOf(q.record).UUID, func(o record) error {
 		q.before, q.record = clone(o), o
 		return pass(q, x.orders.update, updateOrder)
 	})
@@ -44,8 +44,8 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 // patchDecodes reads the patch. Null is a fault of fieldsPatchable.
 func patchDecodes(q *request) (err error) {
 	decode := patch.Decode
-	if q.decodePatch != nil && q.hasSchemas(q.r.Service) {
-		decode = q.decodePatch
+	if q.patching.decode != nil && q.hasSchemas(q.r.Service) {
+		decode = q.patching.decode
 	}
 	q.patch, err = decode(q.r)
 	q.isNull = errors.Is(err, patch.ErrNull)
@@ -60,8 +60,8 @@ func fieldsPatchable(q *request) error {
 	if q.isNull {
 		return patch.ErrNull
 	}
-	names := q.patchable
-	if q.allPatchableSince != states.NoSeries && q.r.Series >= q.allPatchableSince {
+	names := q.patching.fields
+	if q.patching.allSince != states.NoSeries && q.r.Series >= q.patching.allSince {
 		names = nil
 	}
 	if names == nil {
@@ -70,8 +70,8 @@ func fieldsPatchable(q *request) error {
 				names = append(names, f.name)
 			}
 		}
-		if q.alsoPatched != nil {
-			names = append(names, q.alsoPatched(q.r)...)
+		if q.patching.also != nil {
+			names = append(names, q.patching.also(q.r)...)
 		}
 		slices.Sort(names)
 	}

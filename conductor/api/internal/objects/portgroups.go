@@ -33,7 +33,7 @@ func PortGroups(s *rest.Service) *rest.Controller {
 
 var portGroupResource = &resource{
 	of: &conductor.PortGroup{}, path: "portgroups", word: "portgroup", noun: "Portgroup", since: since.PortGroups,
-	schemasSince: states.Hibiscus,
+	schemas: schemaRules{since: states.Hibiscus},
 	fields: []field{
 		uuidField,
 		{name: "address", types: schema.TextOrNull, convert: toMAC},

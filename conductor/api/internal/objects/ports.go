@@ -25,12 +25,12 @@ func Ports(s *rest.Service) *rest.Controller { return portResource.controller(s)
 
 var portResource = &resource{
 	of: &conductor.Port{}, path: "ports", word: "port", noun: "Port", deletedByUUID: true, refusedUnseen: true,
-	alsoPatched: func(r *rest.Request) []string {
+	patching: patchRules{also: func(r *rest.Request) []string {
 		if r.Highest < since.PortNode {
 			return nil
 		}
 		return []string{"node_ident"} // which the schema then refuses
-	},
+	}},
 	fields: []field{
 		uuidField,
 		{name: "address", types: schema.TextType, flags: required, convert: toMAC},

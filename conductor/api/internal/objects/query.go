@@ -16,12 +16,12 @@ import (
 //
 // Source: ironic/api/schemas/v1.
 func (x *resource) hasSchemas(s *rest.Service) bool {
-	return x.schemasSince != states.NoSeries && s.Series >= x.schemasSince
+	return x.schemas.since != states.NoSeries && s.Series >= x.schemas.since
 }
 
 // versionFirst refuses a version that does not have the resource, if the series checks it first.
 func (x *resource) versionFirst(r *rest.Request) error {
-	if x.hasSchemas(r.Service) && !x.versionInHandler {
+	if x.hasSchemas(r.Service) && !x.schemas.versionInHandler {
 		return r.CheckArgs(nil)
 	}
 	return nil
@@ -38,11 +38,11 @@ func (x *resource) queryInSchema(r *rest.Request, order *string, fields rest.Fie
 	}
 	known := []string{"created_at", "links", "updated_at", "uuid"}
 	for _, f := range x.fields {
-		if f.name != "uuid" && !f.is(hidden) && f.since <= r.Highest && (!x.queryByVersion || f.since <= r.Version) {
+		if f.name != "uuid" && !f.is(hidden) && f.since <= r.Highest && (!x.schemas.queryByVersion || f.since <= r.Version) {
 			known = append(known, f.name)
 		}
 	}
-	known = append(known, x.queryFields...)
+	known = append(known, x.schemas.queryFields...)
 	for _, link := range x.links {
 		known = append(known, link.name)
 	}

@@ -51,21 +51,21 @@ type records interface {
 // recordsOf returns the records of the type of a record.
 func recordsOf(o record) records {
 	if o, is := o.(conductor.Object); is {
-		return objects(o.Kind())
+		return objectStore(o.Kind())
 	}
-	return nodes{}
+	return nodeStore{}
 }
 
 // ofNodes reports whether the records are nodes, for which Ironic has other rules in places.
 func (x *resource) ofNodes() bool {
-	_, are := x.records.(nodes)
+	_, are := x.store.(nodeStore)
 	return are
 }
 
 // remove deletes a record.
 func (x *resource) remove(r *rest.Request, o record) error {
 	uuid := metaOf(o).UUID
-	err := x.records.delete(r, uuid)
+	err := x.store.delete(r, uuid)
 	if errors.Is(err, conductor.NotFound) {
 		return x.notFound(uuid)
 	}
@@ -87,60 +87,60 @@ func first[R record](all iter.Seq[R], err error, limit int, passes func(record) 
 	return records, nil
 }
 
-// nodes are the nodes.
-type nodes struct{}
+// nodeStore has the nodes.
+type nodeStore struct{}
 
-func (nodes) load(r *rest.Request, ident string) (record, error) {
+func (nodeStore) load(r *rest.Request, ident string) (record, error) {
 	return r.Conductor.Node(r.Context(), ident)
 }
 
-func (nodes) in(r *rest.Request, within conductor.Range, limit int, passes func(record) bool) ([]record, error) {
+func (nodeStore) in(r *rest.Request, within conductor.Range, limit int, passes func(record) bool) ([]record, error) {
 	found, err := r.Conductor.NodesIn(r.Context(), within)
 	return first(found, err, limit, passes)
 }
 
-func (nodes) all(r *rest.Request, passes func(record) bool) ([]record, error) {
+func (nodeStore) all(r *rest.Request, passes func(record) bool) ([]record, error) {
 	found, err := r.Conductor.Nodes(r.Context())
 	return first(slices.Values(found), err, -1, passes)
 }
 
-func (nodes) create(r *rest.Request, o record) (record, error) {
+func (nodeStore) create(r *rest.Request, o record) (record, error) {
 	return r.Conductor.CreateNode(r.Context(), o.(*conductor.Node))
 }
 
-func (nodes) update(r *rest.Request, uuid string, change func(record) error) (record, error) {
+func (nodeStore) update(r *rest.Request, uuid string, change func(record) error) (record, error) {
 	return r.Conductor.UpdateNode(r.Context(), uuid, func(n *conductor.Node) error { return change(n) })
 }
 
-func (nodes) delete(r *rest.Request, uuid string) error {
+func (nodeStore) delete(r *rest.Request, uuid string) error {
 	return r.Conductor.DeleteNode(r.Context(), uuid)
 }
 
-// objects are the objects of a kind.
-type objects conductor.Kind
+// objectStore has the objects of a kind.
+type objectStore conductor.Kind
 
-func (k objects) load(r *rest.Request, ident string) (record, error) {
+func (k objectStore) load(r *rest.Request, ident string) (record, error) {
 	return r.Conductor.Object(r.Context(), conductor.Kind(k), ident)
 }
 
-func (k objects) in(r *rest.Request, within conductor.Range, limit int, passes func(record) bool) ([]record, error) {
+func (k objectStore) in(r *rest.Request, within conductor.Range, limit int, passes func(record) bool) ([]record, error) {
 	found, err := r.Conductor.ObjectsIn(r.Context(), conductor.Kind(k), within)
 	return first(found, err, limit, passes)
 }
 
-func (k objects) all(r *rest.Request, passes func(record) bool) ([]record, error) {
+func (k objectStore) all(r *rest.Request, passes func(record) bool) ([]record, error) {
 	found, err := r.Conductor.Objects(r.Context(), conductor.Kind(k))
 	return first(slices.Values(found), err, -1, passes)
 }
 
-func (k objects) create(r *rest.Request, o record) (record, error) {
+func (k objectStore) create(r *rest.Request, o record) (record, error) {
 	return r.Conductor.CreateObject(r.Context(), o.(conductor.Object))
 }
 
-func (k objects) update(r *rest.Request, uuid string, change func(record) error) (record, error) {
+func (k objectStore) update(r *rest.Request, uuid string, change func(record) error) (record, error) {
 	return r.Conductor.UpdateObject(r.Context(), conductor.Kind(k), uuid, func(o conductor.Object) error { return change(o) })
 }
 
-func (k objects) delete(r *rest.Request, uuid string) error {
+func (k objectStore) delete(r *rest.Request, uuid string) error {
 	return r.Conductor.DeleteObject(r.Context(), conductor.Kind(k), uuid)
 }

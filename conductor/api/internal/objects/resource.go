@@ -53,33 +53,13 @@ type resource struct {
 	inOrder bool
 	// schemaByVersion refuses fields of new records that are newer than the version of the request as unknown ones.
 	schemaByVersion bool
-	// patchable are the fields that a patch may change, in the order in which a fault lists them; nil stands for
-	// all fields that are neither readOnly nor fixed, sorted by name.
-	patchable []string
-	// patchArgs are the query parameters of a PATCH.
-	patchArgs []string
+	schemas         schemaRules
+	patching        patchRules
 	// checkedFirst are the fields that a POST and a patch check before all others, in this order, as Ironic's validators
 	// do. The UUID is checked last.
 	checkedFirst []string
 	// duplicate returns the fault text for a record with a unique key of another record.
 	duplicate func(o record) string
-	// schemasSince is the first series with JSON schemas for the queries and bodies of the resource; NoSeries for none.
-	schemasSince states.Series
-	// versionInHandler leaves the check of the version to the handler in series with schemas, too.
-	versionInHandler bool
-	// queryByVersion hides fields that are newer than the version of the request from the schema of a query, and
-	// queryFields are further fields that only this schema has.
-	queryByVersion bool
-	queryFields    []string
-	// oneFault says whether the schema of a body tells the first fault alone; nil stands for no.
-	oneFault func(x *resource, r *rest.Request) bool
-	// decodePatch decodes patches in series with schemas; nil stands for [patch.Decode].
-	decodePatch func(r *rest.Request) (patch.Patch, error)
-	// allPatchableSince is the first series in which a patch may change all fields, whatever patchable is; NoSeries stands
-	// for none.
-	allPatchableSince states.Series
-	// alsoPatched returns further names that a patch may have.
-	alsoPatched func(r *rest.Request) []string
 	// deletedByUUID takes no name in a DELETE.
 	deletedByUUID bool
 	// refusedUnseen refuses requests below a node before it looks for the record.
@@ -87,8 +67,36 @@ type resource struct {
 	// uuidFirst names the UUID in the fault of a new record of which the UUID and another key exist.
 	uuidFirst bool
 
-	records          // set by init
-	inTurn  []*field // the fields that clients can set, in the order in which they are checked; set by init
+	store  records  // set by init
+	inTurn []*field // the fields that clients can set, in the order in which they are checked; set by init
+}
+
+// schemaRules are the rules of series with JSON schemas for the queries and bodies of a resource.
+type schemaRules struct {
+	// since is the first of these series; NoSeries stands for none.
+	since states.Series
+	// versionInHandler leaves the check of the version to the handler.
+	versionInHandler bool
+	// queryByVersion hides fields that are newer than the version of the request from the schema of a query, and
+	// queryFields are further fields that only this schema has.
+	queryByVersion bool
+	queryFields    []string
+	// oneFault says whether the schema of a body tells the first fault alone; nil stands for no.
+	oneFault func(x *resource, r *rest.Request) bool
+}
+
+// patchRules are the rules for a PATCH.
+type patchRules struct {
+	// fields are the fields that a patch may change, in the order in which a fault lists them; nil stands for all fields
+	// that are neither readOnly nor fixed, sorted by name, and so does any list since allSince, if that is a series.
+	fields   []string
+	allSince states.Series
+	// also returns further names that a patch may have; nil stands for none.
+	also func(r *rest.Request) []string
+	// args are the query parameters.
+	args []string
+	// decode decodes patches in series with schemas; nil stands for [patch.Decode].
+	decode func(r *rest.Request) (patch.Patch, error)
 }
 
 // link describes the links from a record to a child resource.
@@ -135,7 +143,8 @@ func (x *resource) field(name string) *field {
 // bodySchema returns the schema of the bodies that create a record.
 func (x *resource) bodySchema(r *rest.Request) *schema.Schema {
 	s := &schema.Schema{
-		Types: []string{"object"}, Closed: true, Recent: r.Series >= states.Gazpacho, First: x.oneFault != nil && x.oneFault(x, r),
+		Types: []string{"object"}, Closed: true, Recent: r.Series >= states.Gazpacho,
+		First: x.schemas.oneFault != nil && x.schemas.oneFault(x, r),
 	}
 	known := r.Highest
 	if x.schemaByVersion && r.Method != http.MethodPatch {
@@ -216,10 +225,10 @@ func (x *resource) suffixed() bool { return x.since >= since.Allocations }
 
 // find returns a record by its UUID or name.
 func (x *resource) find(r *rest.Request, ident string) (record, error) {
-	o, err := x.load(r, ident)
+	o, err := x.store.load(r, ident)
 	if errors.Is(err, conductor.NotFound) && r.Suffix && x.suffixed() && slices.Contains(r.Params, ident) {
 		ident += ".json"
-		o, err = x.load(r, ident)
+		o, err = x.store.load(r, ident)
 	}
 	if errors.Is(err, conductor.NotFound) {
 		return nil, x.notFound(ident)

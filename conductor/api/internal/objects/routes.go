@@ -19,7 +19,7 @@ func (x *resource) controller(s *rest.Service) *rest.Controller {
 		rest.All: {Serve: listing{resource: x}.serve, Since: x.since},
 		rest.One: {Serve: x.get, Since: x.since, Idents: ident, Args: []string{"fields"}},
 		"post":   {NoArgs: true, Body: x.word, Serve: x.post, Since: x.since},
-		"patch":  {Body: "patch", Serve: x.patch, Since: x.since, Idents: ident, Args: x.patchArgs},
+		"patch":  {Body: "patch", Serve: x.patch, Since: x.since, Idents: ident, Args: x.patching.args},
 		"delete": {Serve: x.delete, Since: x.since, Idents: []string{x.deletedName(s)}},
 	}}
 	if x.hasDetailPath() {

@@ -45,7 +45,6 @@ func Runbooks(s *rest.Service) *rest.Controller {
 
 var runbookResource = &resource{
 	of: &conductor.Runbook{}, path: "runbooks", word: "runbook", noun: "Runbook", since: since.Runbooks, schemaByVersion: true,
-	allPatchableSince: states.Hibiscus,
 	fields: []field{
 		uuidField,
 		{name: "name", flags: required, schema: runbookName},
@@ -59,7 +58,9 @@ var runbookResource = &resource{
 	},
 	list: listRules{defaults: []string{"uuid", "name"}, filters: []filter{publicOnly}, detailSince: since.Detail, marker: (*rest.Args).Name},
 	// Those of the series before 2026.2.
-	patchable: []string{"extra", "name", "steps", "description", "public", "owner"},
+	patching: patchRules{
+		fields: []string{"extra", "name", "steps", "description", "public", "owner"}, allSince: states.Hibiscus,
+	},
 	orders: orders{
 		post: []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, notBelow},
 	},

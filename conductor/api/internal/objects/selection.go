@@ -58,13 +58,13 @@ func (s *selection) page(r *rest.Request, x *resource, p rest.Page, key func(o r
 	}
 	if key == nil {
 		within := conductor.Range{Of: s.node, After: p.Marker, Backwards: p.Direction == "desc"}
-		records, err := x.in(r, within, p.Size, s.has)
+		records, err := x.store.in(r, within, p.Size, s.has)
 		if errors.Is(err, conductor.NotFound) {
 			return nil, x.notFound(p.Marker)
 		}
 		return records, err
 	}
-	records, err := x.all(r, func(o record) bool { return metaOf(o).UUID == p.Marker || s.has(o) })
+	records, err := x.store.all(r, func(o record) bool { return metaOf(o).UUID == p.Marker || s.has(o) })
 	if err != nil {
 		return nil, err
 	}

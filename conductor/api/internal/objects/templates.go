@@ -21,7 +21,7 @@ func DeployTemplates(s *rest.Service) *rest.Controller {
 
 var templateResource = &resource{
 	of: &conductor.DeployTemplate{}, path: "deploy_templates", word: "template", noun: "Deploy template", since: since.DeployTemplates,
-	schemasSince: states.Hibiscus, versionInHandler: true, queryFields: []string{"description"},
+	schemas: schemaRules{since: states.Hibiscus, versionInHandler: true, queryFields: []string{"description"}},
 	fields: []field{
 		uuidField,
 		{name: "name", flags: required, schema: func(*rest.Request) *schema.Schema { return traits.Schema }},
@@ -34,7 +34,7 @@ var templateResource = &resource{
 		list:   []listCheck{listFieldsAllowed, fieldsChosen, pageValid, sortKeyHasOrder, markerExists},
 		update: []check{patchApplies, templateStepsValid, documentValid, fieldsSet},
 	},
-	patchable: []string{"extra", "name", "steps", "description"},
+	patching: patchRules{fields: []string{"extra", "name", "steps", "description"}},
 }
 
 // templateStepsValid refuses invalid steps of a patched deploy template before documentValid does, with its own text
