@@ -29,6 +29,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 
 	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
 	"github.com/ironstate/ironstate/cmd/ironstate/fleet"
@@ -57,38 +58,67 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	if o.backups != (backupFlags{}) {
 		return o.backups.run(ctx, o, out, log)
 	}
+	var opened resources
+	defer func() { err = errors.Join(err, opened.close()) }()
+	s, open, err := build(ctx, o, shown, log, &opened)
+	if err != nil {
+		return err
+	}
+	s.out = out
+	return s.run(ctx, open)
+}
+
+// resources are the functions that close what a service has opened, in the order in which it was opened.
+type resources []func() error
+
+func (r *resources) add(end func() error) { *r = append(*r, end) }
+
+// close closes all, the last first.
+func (r *resources) close() error {
+	var errs []error
+	for _, end := range slices.Backward(*r) {
+		errs = append(errs, end())
+	}
+	return errors.Join(errs...)
+}
+
+// build returns the service and its handlers. It adds what it opens to opened, also if it fails. shown is nil without a
+// terminal.
+func build(
+	ctx context.Context, o *options, shown *progress, log *slog.Logger, opened *resources,
+) (s *service, open *started, err error) {
+	quietly := func(end func()) { opened.add(func() error { end(); return nil }) }
 	front, err := openFront(o, log)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer front.close()
+	quietly(front.close)
 	store, err := openStore(ctx, o, log)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, store.close()) }()
-
+	opened.add(store.close)
 	published, err := o.images.open(o.agents.networks)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if published != nil {
-		defer published.Close()
+		quietly(func() { _ = published.Close() })
 	}
 	hardware, closeHardware, err := newHardware(o, published, log)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer closeHardware()
+	quietly(closeHardware)
 	metrics := newMetrics()
 	if o.data != "" {
 		metrics.registry.MustRegister(folder(o.data))
 	}
 	tracing, err := newTracing(ctx, o.otlp, o.name, log)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer tracing.close()
+	quietly(tracing.close)
 	config := o.conductorConfig()
 	config.Store, config.Membership = measuredStore{store.Store, metrics.store}, store.membership
 	config.Hardware, config.Tracer, config.Log, config.OnTransition = hardware, tracing.conductorTracer(), log, metrics.observe
@@ -97,7 +127,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	}
 	c, err := conductor.New(config)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	now := func() readiness {
 		_, lost := c.Members(ctx)
@@ -105,15 +135,14 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	}
 	metrics.registry.MustRegister(readyGauge(now))
 	live := explorer.New(c, o.fleetName, func() string { return now().trouble() })
-	open := o.handlers(c, live, metrics, tracing, now, log)
+	open = o.handlers(c, live, metrics, tracing, now, log)
 	var stopImages func()
 	open.api, stopImages, err = o.images.serve(published, open.api, front.limits, log)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer stopImages()
-	s := &service{options: o, conductor: c, explorer: live, progress: shown, front: front, out: out}
-	return s.run(ctx, open)
+	quietly(stopImages)
+	return &service{options: o, conductor: c, explorer: live, progress: shown, front: front}, open, nil
 }
 
 // handlers returns the handlers of the API: one, or one for clients and one for agents.
