@@ -18,7 +18,7 @@ const (
 // Outcomes has every outcome, in the order of reports.
 var Outcomes = func() (all []Outcome) {
 	for _, row := range outcomes {
-		all = append(all, row.outcome)
+		all = append(all, row.Outcome)
 	}
 	return all
 }()

@@ -59,67 +59,88 @@ const (
 	SavedLate Outcome = "saved_late" // an outcome that could not be stored earlier is stored now, and the node is released
 )
 
-// outcomes has what is known of each outcome, in the order in which reports list them.
+// class says what an outcome means for the log and the counts.
+type class uint8
+
+const (
+	changed   class = iota // something has happened, as it should
+	skipped                // the node was skipped
+	unchanged              // nothing has happened
+	noted                  // somebody should look at it
+	failed                 // it counts as a failure
+	alarming               // it counts as a failure, and the node needs somebody
+)
+
+// outcomes has the class of each outcome, in the order in which reports list them.
 var outcomes = []struct {
-	outcome Outcome
-	skipped bool       // the node was skipped
-	failed  bool       // it counts as a failure
-	level   slog.Level // of its line in the log; at level Debug nothing has happened, and there is none
+	Outcome
+	class
 }{
-	{SkippedEnroll, true, false, slog.LevelDebug},
-	{SkippedDeployWait, true, false, slog.LevelDebug},
-	{SkippedCleanWait, true, false, slog.LevelDebug},
-	{SkippedAdoptFail, true, false, slog.LevelDebug},
-	{SkippedMaintenance, true, false, slog.LevelDebug},
-	{SkippedNoPowerFailure, true, false, slog.LevelDebug},
-	{SkippedTarget, true, false, slog.LevelDebug},
-	{SkippedReservation, true, false, slog.LevelDebug},
-	{SkippedConfiguration, true, false, slog.LevelDebug},
-	{SkippedBackoff, true, false, slog.LevelDebug},
-	{SkippedChanged, true, false, slog.LevelDebug},
-	{SkippedDeleted, true, false, slog.LevelDebug},
-	{Equal, false, false, slog.LevelDebug},
-	{Recorded, false, false, slog.LevelInfo},
-	{Corrected, false, false, slog.LevelInfo},
-	{Forced, false, false, slog.LevelWarn},
-	{ForceFailed, false, true, slog.LevelWarn},
-	{ForceLimited, false, false, slog.LevelWarn},
-	{ReadFailed, false, true, slog.LevelWarn},
-	{IntoMaintenance, false, true, slog.LevelError},
-	{Recovered, false, false, slog.LevelInfo},
-	{StoreFailed, false, true, slog.LevelWarn},
-	{Interrupted, false, false, slog.LevelInfo},
-	{PowerRequested, false, false, slog.LevelInfo},
-	{PowerSet, false, false, slog.LevelInfo},
-	{PowerNotSet, false, true, slog.LevelWarn},
-	{Reclaimed, false, false, slog.LevelWarn},
-	{SavedLate, false, false, slog.LevelInfo},
+	{SkippedEnroll, skipped},
+	{SkippedDeployWait, skipped},
+	{SkippedCleanWait, skipped},
+	{SkippedAdoptFail, skipped},
+	{SkippedMaintenance, skipped},
+	{SkippedNoPowerFailure, skipped},
+	{SkippedTarget, skipped},
+	{SkippedReservation, skipped},
+	{SkippedConfiguration, skipped},
+	{SkippedBackoff, skipped},
+	{SkippedChanged, skipped},
+	{SkippedDeleted, skipped},
+	{Equal, unchanged},
+	{Recorded, changed},
+	{Corrected, changed},
+	{Forced, noted},
+	{ForceFailed, failed},
+	{ForceLimited, noted},
+	{ReadFailed, failed},
+	{IntoMaintenance, alarming},
+	{Recovered, changed},
+	{StoreFailed, failed},
+	{Interrupted, changed},
+	{PowerRequested, changed},
+	{PowerSet, changed},
+	{PowerNotSet, failed},
+	{Reclaimed, noted},
+	{SavedLate, changed},
 }
 
-// level returns the level of an outcome's line in the log. That of an unknown outcome, which a [Handler] may return, is
-// Info.
-func (o Outcome) level() slog.Level {
+// class returns the class of an outcome. That of an unknown one, which a [Handler] may return, is changed.
+func (o Outcome) class() class {
 	for _, row := range outcomes {
-		if row.outcome == o {
-			return row.level
+		if row.Outcome == o {
+			return row.class
 		}
 	}
-	return slog.LevelInfo
+	return changed
+}
+
+// level returns the level of a line in the log.
+func (c class) level() slog.Level {
+	switch c {
+	case noted, failed:
+		return slog.LevelWarn
+	case alarming:
+		return slog.LevelError
+	default:
+		return slog.LevelInfo
+	}
 }
 
 // count returns how many nodes have an outcome, how many of them were skipped, and how many have failed.
-func count(nodes map[Outcome]int) (seen, skipped, failed int) {
+func count(nodes map[Outcome]int) (seen, skips, failures int) {
 	for _, row := range outcomes {
-		n := nodes[row.outcome]
+		n := nodes[row.Outcome]
 		seen += n
-		if row.skipped {
-			skipped += n
-		}
-		if row.failed {
-			failed += n
+		switch row.class {
+		case skipped:
+			skips += n
+		case failed, alarming:
+			failures += n
 		}
 	}
-	return seen, skipped, failed
+	return seen, skips, failures
 }
 
 // Event is the outcome of one node, or of one power request, and its details.

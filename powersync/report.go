@@ -44,8 +44,8 @@ type Report struct {
 func (r Report) String() string {
 	var parts []string
 	for _, row := range outcomes {
-		if n := r.Nodes[row.outcome]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, row.outcome))
+		if n := r.Nodes[row.Outcome]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, row.Outcome))
 		}
 	}
 	line := fmt.Sprintf("%s round: %d nodes in %v", r.kind(), r.Seen, r.Took.Round(time.Millisecond))
@@ -114,7 +114,7 @@ func (c *counters) counts() map[Outcome]int {
 	defer c.mu.Unlock()
 	nodes := make(map[Outcome]int, len(outcomes))
 	for _, row := range outcomes {
-		nodes[row.outcome] = c.nodes[row.outcome]
+		nodes[row.Outcome] = c.nodes[row.Outcome]
 	}
 	return nodes
 }
@@ -153,11 +153,11 @@ type reporter struct {
 // emit counts an event, and logs and reports it unless nothing has happened.
 func (r *reporter) emit(ctx context.Context, e Event) {
 	r.counters.count(e.Outcome)
-	level := e.Outcome.level()
-	if level == slog.LevelDebug && e.ClearedError == "" {
+	class := e.Outcome.class()
+	if (class == skipped || class == unchanged) && e.ClearedError == "" {
 		return
 	}
-	e.Time, level = time.Now(), max(level, slog.LevelInfo)
+	e.Time = time.Now()
 	attrs := []slog.Attr{
 		slog.String("node", e.ID),
 		slog.String("outcome", string(e.Outcome)),
@@ -175,7 +175,7 @@ func (r *reporter) emit(ctx context.Context, e Event) {
 	if e.ClearedError != "" {
 		attrs = append(attrs, slog.String("cleared_error", e.ClearedError))
 	}
-	r.write(ctx, level, "node power", attrs...)
+	r.write(ctx, class.level(), "node power", attrs...)
 	if r.event != nil {
 		r.callBack(ctx, &r.onEvent, func() { r.event(e) })
 	}
