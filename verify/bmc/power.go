@@ -62,22 +62,20 @@ func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) er
 // lost.
 func (d *Driver) setPower(ctx context.Context, id, op string, kind reset, power states.Power) error {
 	var lost error // of a request that may have been carried out
+	wanted := power
 	err := d.do(ctx, id, op, func(ctx context.Context, conn connection) error {
 		if lost != nil {
 			return lost
 		}
+		asked := kind
 		if kind == resetCycle || kind == resetSoftReboot {
 			word, err := conn.powerState(ctx)
 			if err != nil {
 				return err
 			}
-			now, _ := parsePower(word) // without one it is restarted
-			if power, err = powersync.DecideRequest(power, powersync.Reading{Power: now}); err != nil {
-				return err
-			}
-			kind = resetOf[power]
+			asked, wanted = restart(power, word)
 		}
-		sent, err := conn.setPower(ctx, kind)
+		sent, err := conn.setPower(ctx, asked)
 		if sent && err != nil && failure.KindOf(err) != verify.Credentials {
 			lost = err
 		}
@@ -87,12 +85,22 @@ func (d *Driver) setPower(ctx context.Context, id, op string, kind reset, power 
 		err = unsupported{err}
 	}
 	if lost != nil {
-		err = powersync.Confirm(ctx, power, err, func() powersync.Reading {
+		err = powersync.Confirm(ctx, wanted, err, func() powersync.Reading {
 			now, unread := d.PowerState(ctx, id)
 			return powersync.Reading{Power: now, Err: unread}
 		})
 	}
 	return err
+}
+
+// restart returns the reset in place of a restart of a machine, and the power state in which it ends: a machine that is
+// off is switched on. One without a power state is restarted.
+func restart(power states.Power, now string) (reset, states.Power) {
+	reading, _ := parsePower(now)
+	if ask, err := powersync.DecideRequest(power, powersync.Reading{Power: reading}); err == nil && resetOf[ask] != "" {
+		power = ask
+	}
+	return resetOf[power], power
 }
 
 // unsupported is an error of the kind [verify.Unsupported] that also matches [errors.ErrUnsupported].

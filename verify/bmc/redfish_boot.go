@@ -59,36 +59,38 @@ const (
 	continuous = "Continuous"
 )
 
-// bootQuirk is what the BMCs of a manufacturer need in a request for a boot device.
-type bootQuirk struct {
-	manufacturer string // its name in lower case
-	part         bool   // the manufacturer is words of the name
-	exceptModel  string // in lower case, the model that does not need it; "" for none
-	whole        bool   // all properties of the boot override in each request
-	enabled      bool   // BootSourceOverrideEnabled even if it has the value already
-	usbCD        bool   // the target UsbCd for virtual media, although the BMC may list Cd as well
+// bootNeeds is what a BMC needs in a request for a boot device.
+type bootNeeds struct {
+	whole   bool // all properties of the boot override in each request
+	enabled bool // BootSourceOverrideEnabled even if it has the value already
+	usbCD   bool // the target UsbCd for virtual media, although the BMC may list Cd as well
 }
 
+// bootQuirks has what the BMCs of manufacturers need. All names are in lower case.
+//
 // Source: VENDORS_REQUIRING_FULL_BOOT_REQUEST in ironic/drivers/modules/redfish/management.py, and
 // set_system_boot_options in sushy/resources/system/system.py.
-var bootQuirks = []bootQuirk{
-	{manufacturer: "american megatrends", part: true, whole: true},
-	{manufacturer: "ami", part: true, whole: true},
-	{manufacturer: "asrockrack", part: true, whole: true},
-	{manufacturer: "asrock rack", part: true, whole: true},
-	{manufacturer: "supermicro", enabled: true},
-	{manufacturer: "supermicro", exceptModel: "ars-111gl-nhr", usbCD: true},
+var bootQuirks = []struct {
+	manufacturers []string
+	inName        bool   // the words are part of the manufacturer's name, and not all of it
+	exceptModel   string // that does not need it; "" for none
+	bootNeeds
+}{
+	{[]string{"american megatrends", "ami", "asrockrack", "asrock rack"}, true, "", bootNeeds{whole: true}},
+	{[]string{"supermicro"}, false, "", bootNeeds{enabled: true}},
+	{[]string{"supermicro"}, false, "ars-111gl-nhr", bootNeeds{usbCD: true}},
 }
 
-// bootQuirk returns what the system's BMC needs.
-func (s *system) bootQuirk() (all bootQuirk) {
+// bootNeeds returns what the system's BMC needs.
+func (s *system) bootNeeds() (all bootNeeds) {
 	manufacturer, model := s.lower("Manufacturer"), s.lower("Model")
 	for _, q := range bootQuirks {
-		named := q.manufacturer == manufacturer || q.part && strings.Contains(" "+manufacturer+" ", " "+q.manufacturer+" ")
-		if !named || q.exceptModel != "" && q.exceptModel == model {
-			continue
+		named := slices.ContainsFunc(q.manufacturers, func(name string) bool {
+			return name == manufacturer || q.inName && strings.Contains(" "+manufacturer+" ", " "+name+" ")
+		})
+		if named && (q.exceptModel == "" || q.exceptModel != model) {
+			all = bootNeeds{all.whole || q.whole, all.enabled || q.enabled, all.usbCD || q.usbCD}
 		}
-		all.whole, all.enabled, all.usbCD = all.whole || q.whole, all.enabled || q.enabled, all.usbCD || q.usbCD
 	}
 	return all
 }
@@ -118,8 +120,8 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 	if err != nil {
 		return false, err
 	}
-	quirk := found.bootQuirk()
-	target, words, err := settings.checkBoot(device, persistent, quirk.usbCD)
+	needs := found.bootNeeds()
+	target, words, err := settings.checkBoot(device, persistent, needs.usbCD)
 	if err != nil {
 		return false, err
 	}
@@ -130,13 +132,13 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 	for _, word := range words {
 		whole := boot{Target: &target, Enabled: word, Mode: cmp.Or(r.bootMode, now.Mode, redfishModes[uefiMode])}
 		change := boot{Target: &target}
-		if now.Enabled != word || quirk.enabled {
+		if now.Enabled != word || needs.enabled {
 			change.Enabled = word
 		}
 		if r.bootMode != "" && now.Mode != "" && now.Mode != r.bootMode {
 			change.Mode = r.bootMode
 		}
-		if err = r.changeBoot(ctx, settings, quirk.whole, change, whole); err == nil {
+		if err = r.changeBoot(ctx, settings, needs.whole, change, whole); err == nil {
 			return word == continuous, nil
 		}
 		if r.client.Lost() != nil || r.client.Refused() {
