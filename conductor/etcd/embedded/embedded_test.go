@@ -169,7 +169,7 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 func TestAnInvalidPrefixIsRefused(t *testing.T) {
 	needs.Time(t)
 	_, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir(), Prefix: "ironstate"})
-	require.ErrorContains(t, err, `the Prefix is "ironstate"`)
+	require.ErrorContains(t, err, `Prefix is "ironstate": want`)
 }
 
 func TestTheMembersOfAFolderAreThoseOfTheProcess(t *testing.T) {
