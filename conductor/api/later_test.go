@@ -110,6 +110,9 @@ func TestAQueryIsCheckedBeforeTheRecordIsLookedUp(t *testing.T) {
 			"Schema error: 'nope' is not one of ['allowable_values', 'attribute_type', 'created_at', 'lower_bound', 'links', " +
 				"'max_length', 'min_length', 'name', 'node_uuid', 'read_only', 'reset_required', 'unique', 'updated_at', 'value']"},
 		{"GET", "nodes/n/bios?fields=name", "1.73", "", "Schema error: Additional properties are not allowed ('fields' was unexpected)"},
+		{"GET", "nodes/nope/volume/targets?project=", "latest", "",
+			"Schema error: Additional properties are not allowed ('project' was unexpected)"},
+		{"GET", "volume/connectors?project=x", "latest", "", "Schema error: Additional properties are not allowed ('project' was unexpected)"},
 		{"PATCH", "volume/targets/" + absentUUID, "latest", "null", "Schema error: None is not of type 'array'"},
 		{"PATCH", "chassis/x", "latest", `[{"op": "add", "path": "/uuid", "value": 1}]`, "Schema error: 'x' is not a 'uuid'"},
 		{"PATCH", "chassis/" + absentUUID, "latest", `[]`, "Chassis " + absentUUID + " could not be found."},

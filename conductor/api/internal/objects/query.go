@@ -60,6 +60,11 @@ func (x *resource) queryInSchema(r *rest.Request, order *string, fields rest.Fie
 
 // listQueryInSchema is queryInSchema for a list.
 func listQueryInSchema(q *listRequest) error {
+	for _, name := range q.schemas.unknownArgs {
+		if q.args.Has(name) && q.hasSchemas(q.r.Service) {
+			return fault.Invalid("Schema error: Additional properties are not allowed (%s was unexpected)", fault.Repr(name))
+		}
+	}
 	var order *string
 	if q.args.Has("sort_dir") {
 		order = &q.page.Direction

@@ -81,6 +81,8 @@ type schemaRules struct {
 	// queryFields are further fields that only this schema has.
 	queryByVersion bool
 	queryFields    []string
+	// unknownArgs are parameters of a list that the schema of its query does not have.
+	unknownArgs []string
 	// oneFault says whether the schema of a body tells the first fault alone; nil stands for no.
 	oneFault func(x *resource, r *rest.Request) bool
 }
