@@ -92,7 +92,7 @@ func (c Cluster) check() error {
 		case https:
 			secure++
 		case !c.Insecure && !isLoopback(peer):
-			return invalid("Peers", peer, "https with a certificate, its key and the CA, since others can reach it, or the permission to be insecure")
+			return invalid("Peers", peer, "https with a certificate, its key and the CA, since others can reach it, or Insecure")
 		}
 	}
 	return cmp.Or(c.checkTLS(secure), c.checkClient())
