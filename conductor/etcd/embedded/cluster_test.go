@@ -45,9 +45,10 @@ func TestWhichClustersAreValid(t *testing.T) {
 
 		"in clear text": {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "http://10.0.0.1:2")},
 			`Cluster.Peers is "http://10.0.0.1:2": want https with a certificate`},
-		"in clear text, by its name": {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "http://b.example:2")}, `is "http://b.example:2": want https`},
-		"in clear text, as wanted":   {Cluster{Name: "a", Peers: peers("http://10.0.0.2:1", "http://10.0.0.1:2"), Insecure: true}, ""},
-		"with TLS":                   {Cluster{Name: "a", Peers: secure, Cert: "c", Key: "k", CA: "ca"}, ""},
+		"in clear text, by its name": {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "http://b.example:2")},
+			`is "http://b.example:2": want https`},
+		"in clear text, as wanted": {Cluster{Name: "a", Peers: peers("http://10.0.0.2:1", "http://10.0.0.1:2"), Insecure: true}, ""},
+		"with TLS":                 {Cluster{Name: "a", Peers: secure, Cert: "c", Key: "k", CA: "ca"}, ""},
 		"with TLS in part": {Cluster{Name: "a", Peers: peers("http://127.0.0.1:1", "https://127.0.0.1:2"), Cert: "c",
 			Key: "k", CA: "ca"}, "Cluster.Peers: some have https and some http"},
 		"with TLS, no certificate":   {Cluster{Name: "a", Peers: secure, Key: "k", CA: "ca"}, `Cluster.Cert is "": want a file`},
