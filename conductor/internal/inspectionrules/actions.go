@@ -214,8 +214,11 @@ func (a *application) pluginPath(path any) (above map[string]any, last string, e
 			keys = append(keys, str(key))
 		}
 	}
-	if len(keys) == 0 {
+	switch {
+	case len(keys) == 0:
 		return nil, "", errors.New("the path is neither a text nor a list")
+	case len(keys) > maxParts:
+		return nil, "", errLongPath
 	}
 	above = a.changes.PluginData
 	for i, key := range keys[:len(keys)-1] {

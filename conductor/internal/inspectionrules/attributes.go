@@ -117,12 +117,19 @@ func splitPath(path any) ([]string, error) {
 	switch {
 	case !is:
 		return nil, fmt.Errorf("the path is no text but %s", className(path))
+	case strings.Count(text, "/") >= maxParts || strings.Count(text, ".") >= maxParts:
+		return nil, errLongPath
 	case strings.Contains(text, "/"):
 		return strings.Split(strings.Trim(text, "/"), "/"), nil
 	default:
 		return strings.Split(text, "."), nil
 	}
 }
+
+// maxParts bounds the parts of a path: a record that is too deep could not be read again.
+const maxParts = 25
+
+var errLongPath = fmt.Errorf("the path has more than %d parts", maxParts)
 
 var errMayNot = errors.New("ironstate does not let a rule change this attribute")
 

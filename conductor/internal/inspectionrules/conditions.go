@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"net/netip"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,6 +175,9 @@ func match(pattern any, text string, whole bool) (bool, error) {
 // compile returns a regular expression of a rule, which matches a text from its start to its end if whole is set. The
 // error is that of the expression as the rule has it, if it has one.
 func compile(regex string, whole bool) (*regexp.Regexp, error) {
+	if size := sizeOf(regex); size > maxRegex {
+		return nil, &syntax.Error{Code: syntax.ErrLarge, Expr: fmt.Sprintf("of the size %d", size)}
+	}
 	compiled, err := regexp.Compile(regex)
 	switch {
 	case err != nil || !whole:
@@ -183,6 +187,30 @@ func compile(regex string, whole bool) (*regexp.Regexp, error) {
 	default:
 		return regexp.Compile(`\A(?:` + regex + `$)`)
 	}
+}
+
+// maxRegex bounds the size of a regular expression, by sizeOf: its program has about as many instructions.
+const maxRegex = 10_000
+
+// sizeOf returns the size of a regular expression, in which a repeated part counts as often as it is repeated. An
+// invalid one has its length.
+func sizeOf(regex string) int {
+	parsed, err := syntax.Parse(regex, syntax.Perl)
+	if err != nil {
+		return min(len(regex), maxRegex)
+	}
+	var size func(re *syntax.Regexp) int
+	size = func(re *syntax.Regexp) int {
+		n := 1 + len(re.Rune)
+		for _, sub := range re.Sub {
+			n += size(sub)
+		}
+		if re.Op == syntax.OpRepeat {
+			n *= max(re.Min, re.Max, 1)
+		}
+		return min(n, 100*maxRegex)
+	}
+	return size(parsed)
 }
 
 // inNet reports whether an IP address is in a network.

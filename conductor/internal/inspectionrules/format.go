@@ -12,9 +12,23 @@ import (
 	"github.com/ironstate/ironstate/internal/pyrepr"
 )
 
-// maxText bounds what the replacement fields of one inspection may make, in bytes: a rule that doubles a text several
-// times would otherwise fill the memory.
-const maxText = 4 << 20
+const (
+	// maxText bounds what the replacement fields and the loops of one inspection may make, in bytes: a rule that doubles
+	// a text several times would otherwise fill the memory.
+	maxText = 4 << 20
+	// maxFields bounds the replacement fields of one inspection.
+	maxFields = 10_000
+	// maxDepth bounds how deep a field may be in the format specifications of others, as Python does.
+	maxDepth = 2
+)
+
+// charge counts bytes that an inspection makes, and refuses too many.
+func (a *application) charge(bytes int) error {
+	if a.left -= bytes; a.left < 0 {
+		return fail("Inspection rule execution failed. Reason: the replacement fields make more than %d bytes", maxText)
+	}
+	return nil
+}
 
 // errNoKey is the error of a replacement field that names a missing key, and errNoField of any other that has no value.
 var errNoKey, errNoField = errors.New("no such key"), errors.New("no such value")
@@ -37,7 +51,11 @@ func (f formatter) value(v any) (any, error) {
 		if f.item == nil {
 			return f.text(v)
 		}
-		return f.twice(v)
+		made, err := f.twice(v)
+		if err == nil {
+			err = f.charge(len(str(made))) // each item has a copy
+		}
+		return made, err
 	case map[string]any:
 		object := make(map[string]any, len(v))
 		for key, item := range v {
@@ -70,13 +88,13 @@ func (f formatter) value(v any) (any, error) {
 
 // text returns a text with its fields replaced, or the text itself if that cannot be done.
 func (f formatter) text(text string) (any, error) {
-	replaced, err := f.expand(text, false)
+	replaced, err := f.expand(text, false, 0)
 	switch {
 	case errors.Is(err, errNoKey) && f.nullEmpty:
 		return nil, nil
 	case errors.Is(err, errNoKey), errors.Is(err, errNoField):
 		f.log("warning", "Interpolation failed: %s: %v", text, err)
-		return text, nil
+		return text, f.charge(len(text))
 	default:
 		return replaced, err
 	}
@@ -90,11 +108,11 @@ func (f formatter) twice(text string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	escaped, err := f.expand(text, true)
+	escaped, err := f.expand(text, true, 0)
 	if err != nil { // the first time, too
 		escaped = text
 	}
-	second, err := f.expand(escaped, false)
+	second, err := f.expand(escaped, false, 0)
 	switch {
 	case errors.Is(err, errNoKey) && f.nullEmpty:
 		return nil, nil
@@ -105,10 +123,11 @@ func (f formatter) twice(text string) (any, error) {
 	}
 }
 
-// expand replaces the fields in a text. With escape the braces in what is not from the item are doubled.
+// expand replaces the fields in a text, which is as deep in format specifications as depth says. With escape the braces
+// in what is not from the item are doubled.
 //
 // Source: the documentation of str.format.
-func (f formatter) expand(text string, escape bool) (string, error) {
+func (f formatter) expand(text string, escape bool, depth int) (string, error) {
 	var b strings.Builder
 	for {
 		at := strings.IndexAny(text, "{}")
@@ -126,11 +145,17 @@ func (f formatter) expand(text string, escape bool) (string, error) {
 		if brace == "}" {
 			return "", errNoField
 		}
+		if depth == maxDepth {
+			return "", errNoField
+		}
 		field, conversion, spec, rest, ok := splitField(rest)
 		if !ok {
 			return "", errNoField
 		}
-		spec, err := f.expand(spec, false)
+		if f.fields++; f.fields > maxFields {
+			return "", fail("Inspection rule execution failed. Reason: there are more than %d replacement fields", maxFields)
+		}
+		spec, err := f.expand(spec, false, depth+1)
 		if err != nil {
 			return "", err
 		}
@@ -142,8 +167,8 @@ func (f formatter) expand(text string, escape bool) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if f.left -= len(shown); f.left < 0 {
-			return "", fail("Inspection rule execution failed. Reason: the replacement fields make more than %d bytes", maxText)
+		if err := f.charge(len(shown)); err != nil {
+			return "", err
 		}
 		if escape && !own {
 			shown = strings.NewReplacer("{", "{{", "}", "}}").Replace(shown)
@@ -198,7 +223,10 @@ func (f formatter) lookUp(field string) (value any, own bool, err error) {
 		value, err = f.lookUpNode(path)
 		return value, false, err
 	case name == "inventory":
-		value = visible("", f.inventory)
+		if f.shown == nil {
+			f.shown = visible("", f.inventory)
+		}
+		value = f.shown
 	case name == "plugin_data":
 		value = visible("", f.changes.PluginData)
 	case name == "item" && f.item != nil:

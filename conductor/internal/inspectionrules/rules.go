@@ -87,6 +87,8 @@ type application struct {
 	inventory map[string]any
 	changes   Changes
 	left      int // the number of bytes that replacement fields may still make
+	fields    int // the number of replacement fields so far
+	shown     any // the inventory as rules see it; nil before the first use
 }
 
 // failure is an error whose text says all. The text of any other error needs the rule and the node.
