@@ -164,6 +164,11 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, change func(*No
 		return nil, nil, err
 	}
 	taken := ""
+	defer func() {
+		if taken != "" { // an error, or a panic of the hardware type
+			e.pool.free(taken)
+		}
+	}()
 	before, n, err = e.fleet.edit(ctx, ident, func(n *Node) error {
 		if err := change(n); err != nil {
 			return err
@@ -183,11 +188,8 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, change func(*No
 	if err == nil {
 		e.moved(before, n)
 	}
-	switch {
-	case taken == "":
-	case err != nil || n.Claim != s.id:
-		e.pool.free(taken)
-	default:
+	if taken != "" && err == nil && n.Claim == s.id {
+		taken = ""
 		s.run.group.Go(func() {
 			defer e.pool.free(n.UUID)
 			e.task(n).run(s.ctx)

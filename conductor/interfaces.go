@@ -3,10 +3,12 @@
 package conductor
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
 
+	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
@@ -55,10 +57,16 @@ func (b *rulebook) describe(members []Member) {
 }
 
 // validate returns the validation of a node by its hardware type. An interface that the node lacks
-// is invalid.
+// is invalid, and so is the power interface if the validation panics.
 func (b *rulebook) validate(hardware Hardware, n *Node) map[string]error {
 	all := map[string]error{}
-	maps.Copy(all, hardware.Validate(n))
+	valid, err := boundedcall.Do(context.Background(), 0, func(context.Context) (map[string]error, error) {
+		return hardware.Validate(n), nil
+	})
+	if err != nil {
+		all["power"] = err
+	}
+	maps.Copy(all, valid)
 	if _, err := b.fastTracks(n); err != nil && all["deploy"] == nil {
 		all["deploy"] = err
 	}

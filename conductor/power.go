@@ -51,12 +51,17 @@ func (e *engine) startPower(ctx context.Context, ident string, target states.Pow
 	if err := e.pool.take(ctx, n.UUID); err != nil {
 		return err
 	}
-	id := n.UUID
+	id, begun := n.UUID, false
+	defer func() {
+		if !begun { // an error, or a panic of the hardware type
+			e.pool.free(id)
+		}
+	}()
 	before, n, err := e.fleet.edit(ctx, id, func(n *Node) error { return e.acceptPower(n, s, target) })
 	if err != nil {
-		e.pool.free(id)
 		return err
 	}
+	begun = true
 	origin := e.config.origin(ctx)
 	e.syncer.Emit(ctx, powersync.Event{
 		ID: n.UUID, Outcome: powersync.PowerRequested, Recorded: before.Power, Asked: target, ClearedError: before.LastError,
