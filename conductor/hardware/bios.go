@@ -157,12 +157,12 @@ func (b biosSettings) apply(ctx context.Context, t Task) error {
 	}
 }
 
-// missingBIOS returns the wanted values that the settings do not have.
+// missingBIOS returns the wanted values that the settings do not have, without passwords, which no BMC shows.
 func missingBIOS(wanted map[string]any, settings []bmc.BIOSSetting) map[string]any {
 	missing := maps.Clone(wanted)
 	maps.DeleteFunc(missing, func(name string, value any) bool {
 		return slices.ContainsFunc(settings, func(s bmc.BIOSSetting) bool {
-			return s.Name == name && strings.EqualFold(fmt.Sprint(s.Value), fmt.Sprint(value))
+			return s.Name == name && (s.IsSecret() || strings.EqualFold(fmt.Sprint(s.Value), fmt.Sprint(value)))
 		})
 	})
 	return missing

@@ -18,12 +18,16 @@ import (
 )
 
 func TestABIOSSettingIsMissingUntilItHasItsValue(t *testing.T) {
-	reported := []bmc.BIOSSetting{{Name: "BootTimeout", Value: 30}, {Name: "QuietBoot", Value: true}, {Name: "Mode", Value: "Fast"}}
+	reported := []bmc.BIOSSetting{
+		{Name: "BootTimeout", Value: 30}, {Name: "QuietBoot", Value: true}, {Name: "Mode", Value: "Fast"},
+		{Name: "AdminPassword", AttributeType: "Password", Value: ""},
+	}
 	for _, test := range []struct{ wanted, want map[string]any }{
 		{map[string]any{}, map[string]any{}},
 		{map[string]any{"BootTimeout": "30", "QuietBoot": "TRUE", "Mode": "fast"}, map[string]any{}},
 		{map[string]any{"BootTimeout": 31}, map[string]any{"BootTimeout": 31}},
 		{map[string]any{"Mode": "30", "QuietBoot": true}, map[string]any{"Mode": "30"}},
+		{map[string]any{"AdminPassword": "secret"}, map[string]any{}},
 		{map[string]any{"Timeout": 30}, map[string]any{"Timeout": 30}},
 	} {
 		require.Equal(t, test.want, missingBIOS(test.wanted, reported))

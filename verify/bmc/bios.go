@@ -5,6 +5,7 @@ package bmc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // registryBytes bounds the body of a BIOS attribute registry, which describes some thousand
@@ -69,6 +71,11 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 		b, err := r.bios(ctx)
 		if err != nil {
 			return err
+		}
+		for _, s := range b.settings {
+			if value, ok := values[s.Name]; ok && s.IsSecret() {
+				r.scrub.Add(secret.New(fmt.Sprint(value))) // a refusal may repeat it
+			}
 		}
 		attributes, err := b.typed(values, r.anyBIOS)
 		if err != nil {
@@ -199,6 +206,9 @@ func (b *bios) typed(values map[string]any, unregistered bool) (map[string]any, 
 	return typed, nil
 }
 
+// IsSecret reports whether the setting is a password, which the BMC does not show.
+func (s *BIOSSetting) IsSecret() bool { return s.AttributeType == "Password" }
+
 // typed returns a value in the setting's type: the registry's, or else the type of its present value.
 func (s *BIOSSetting) typed(value any) (any, error) {
 	text := fmt.Sprint(value)
@@ -226,8 +236,14 @@ func (s *BIOSSetting) typed(value any) (any, error) {
 		}
 		return json.Number(strconv.FormatInt(n, 10)), nil
 	case len(s.AllowableValues) > 0 && !slices.Contains(s.AllowableValues, text):
+		if s.IsSecret() {
+			return nil, errors.New("its value is not permitted")
+		}
 		return nil, fmt.Errorf("%q is none of %q", text, s.AllowableValues)
 	case !within(int64(utf8.RuneCountInString(text)), s.MinLength, s.MaxLength):
+		if s.IsSecret() {
+			return nil, errors.New("its length is not permitted")
+		}
 		return nil, fmt.Errorf("%q has a length that is not permitted", text)
 	}
 	return text, nil

@@ -55,3 +55,15 @@ func TestARefusalOfABootOverrideAsksForThePropertyThatWasNotSent(t *testing.T) {
 func TestAFailedRequestIsSentAgainAfterThreeSeconds(t *testing.T) {
 	require.Equal(t, 3*time.Second, usualPauseTime)
 }
+
+func TestTheErrorOfAPasswordInTheBIOSDoesNotHaveIt(t *testing.T) {
+	most := int64(3)
+	s := BIOSSetting{Name: "AdminPassword", AttributeType: "Password", MaxLength: &most}
+	_, err := s.typed("hunter2")
+	require.ErrorContains(t, err, "length")
+	require.NotContains(t, err.Error(), "hunter2")
+	s = BIOSSetting{AttributeType: "Password", AllowableValues: []string{"a"}}
+	_, err = s.typed("hunter2")
+	require.ErrorContains(t, err, "value is not permitted")
+	require.NotContains(t, err.Error(), "hunter2")
+}

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/internal/namedfile"
@@ -133,6 +134,9 @@ func (s *Server) get(ctx context.Context, at *url.URL, most int64) (io.ReadClose
 	answer, err := s.config.Client.Do(r)
 	if known := new(url.Error); errors.As(err, &known) {
 		err = known.Err // without the URL
+		if strings.HasPrefix(err.Error(), "failed to parse Location header") {
+			err = errors.New("it redirects to a malformed URL")
+		}
 	}
 	if err != nil {
 		return nil, err

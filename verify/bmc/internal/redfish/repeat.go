@@ -46,6 +46,9 @@ var repetitions = []struct {
 
 // attempts returns how often the failed request may be sent in all.
 func (f failed) attempts() int {
+	if status := f.status(); status == http.StatusUnauthorized || status == http.StatusForbidden {
+		return 1 // whatever the message says: BMCs lock accounts
+	}
 	for _, row := range repetitions {
 		if row.applies(f) {
 			return row.attempts

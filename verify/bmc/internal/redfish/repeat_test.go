@@ -32,6 +32,8 @@ func TestARefusedRequestIsSentAgainAfterAMessageOrAStatus(t *testing.T) {
 		{"PATCH", 400, busy, nil, 8},
 		{"POST", 503, "iLO.2.16.UnableToModifyDuringSystemPOST", []int{503}, 8},
 		{"DELETE", 409, "InvalidOperationForSystemState", nil, 8},
+		{"PATCH", 401, busy, []int{401}, 1},
+		{"POST", 403, "InvalidOperationForSystemState", nil, 1},
 		{"PATCH", 399, busy, []int{399}, 1},
 		{"GET", 400, busy, []int{400}, 1},
 		{"GET", 503, "other", nil, 10},
