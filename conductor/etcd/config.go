@@ -4,6 +4,7 @@ package etcd
 
 import (
 	"crypto/tls"
+	"errors"
 	"log/slog"
 
 	"github.com/ironstate/ironstate/conductor/etcd/internal/endpoint"
@@ -35,7 +36,7 @@ func (c Config) complete() (Config, error) {
 	if len(c.Endpoints) == 0 {
 		return c, &configerror.Error{Package: "etcd", Field: "Endpoints", Want: "the URLs of the servers; package embedded needs none"}
 	}
-	secure := false
+	secure := 0
 	for _, server := range c.Endpoints {
 		https, err := endpoint.IsHTTPS(server)
 		if err != nil {
@@ -44,9 +45,14 @@ func (c Config) complete() (Config, error) {
 		if !https && c.TLS != nil {
 			return c, &configerror.Error{Package: "etcd", Field: "Endpoints", Value: server, Want: "https, since TLS is set"}
 		}
-		secure = secure || https
+		if https {
+			secure++
+		}
 	}
-	if secure && c.TLS == nil {
+	if secure != 0 && secure != len(c.Endpoints) { // the client would use the first one's scheme for all
+		return c, &configerror.Error{Package: "etcd", Field: "Endpoints", Err: errors.New("some have https and some http: use one of them")}
+	}
+	if secure > 0 && c.TLS == nil {
 		c.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	return c, nil

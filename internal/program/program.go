@@ -18,6 +18,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"syscall"
+
+	"github.com/ironstate/ironstate/internal/masked"
 )
 
 // The exit statuses. The status after a signal is 128 plus the signal's number, as in
@@ -100,7 +102,7 @@ func run(ctx context.Context, name string, args []string, out, errOut io.Writer,
 	if err == nil {
 		return Good
 	}
-	fmt.Fprintf(errOut, "%s: %v\n", name, err)
+	fmt.Fprintf(errOut, "%s: %s\n", name, masked.Text(err.Error()))
 	var ended signalError
 	switch {
 	case errors.As(err, &ended):

@@ -29,6 +29,7 @@ func TestAnEndpointIsAHostAndAPort(t *testing.T) {
 		"unix://a:1":         {false, noURL},
 		"http://u:p@a:1":     {false, user},
 		"http://u@a:1":       {false, user},
+		"https://r:u:p^@a:1": {false, noURL},
 		"http://a":           {false, more},
 		"http://a:1/v3":      {false, more},
 		"http://a/":          {false, more},
