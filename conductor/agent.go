@@ -191,7 +191,7 @@ func (b *rulebook) checkHeartbeat(n *Node, h Heartbeat) error {
 	}
 }
 
-// heartbeatEffect is what a heartbeat has as an effect besides the record of it, as the log has it.
+// heartbeatEffect says what follows from a heartbeat that was recorded. It is a text for the log.
 type heartbeatEffect string
 
 const (

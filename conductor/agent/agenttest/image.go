@@ -161,8 +161,8 @@ func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size 
 	return nil
 }
 
-// fetchImage downloads an image, writes it and verifies its checksum. to is called once the download has begun. Errors
-// have the name of what is written to, and the location of what is verified.
+// fetchImage downloads an image, writes it and verifies its checksum. It calls to once the download has begun.
+// An error says by name where the image could not be written, or by location what failed the verification.
 func (a *agent) fetchImage(ctx context.Context, image imageInfo, to func() (io.Writer, error), name, location string) error {
 	sum, wanted, err := a.checksum(ctx, image)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxText bounds what the replacement fields and the loops of one inspection may make, in bytes: a rule that doubles
-	// a text several times would otherwise fill the memory.
+	// maxText bounds the bytes that the replacement fields and the loops of one inspection make. Without it, a rule that
+	// doubles a text several times would fill the memory.
 	maxText = 4 << 20
 	// maxFields bounds the replacement fields of one inspection.
 	maxFields = 10_000
@@ -123,8 +123,8 @@ func (f formatter) twice(text string) (any, error) {
 	}
 }
 
-// expand replaces the fields in a text, which is as deep in format specifications as depth says. With escape the braces
-// in what is not from the item are doubled.
+// expand replaces the fields in a text, which is as deep in format specifications as depth says. If escape is set,
+// braces in values that do not come from the loop's item are doubled.
 //
 // Source: the documentation of str.format.
 func (f formatter) expand(text string, escape bool, depth int) (string, error) {

@@ -74,25 +74,8 @@ func clocks(files fs.FS, support ...string) ([]clock, error) {
 		bubbles: map[string]bool{"synctest.Test": true},
 		guards:  map[string]bool{"needs.Time": true, "needs.Programs": true, "needs.Chance": true, "needs.Given": true},
 	}
-	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
-		hidden := len(entry.Name()) > 1 && strings.HasPrefix(entry.Name(), ".")
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && (hidden || entry.Name() == "testdata" || entry.Name() == "node_modules"):
-			return fs.SkipDir
-		case !strings.HasSuffix(name, "_test.go") && !(strings.HasSuffix(name, ".go") && slices.Contains(support, path.Dir(name))):
-			return nil
-		}
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return err
-		}
-		syntax, err := parser.ParseFile(f.fset, name, text, parser.SkipObjectResolution|parser.ParseComments)
-		f.files = append(f.files, file{name, path.Dir(name), syntax})
-		return err
-	})
-	if err != nil {
+	var err error
+	if f.files, err = parseTests(files, f.fset, support...); err != nil {
 		return nil, err
 	}
 	for _, file := range f.files {
@@ -111,6 +94,29 @@ func clocks(files fs.FS, support ...string) ([]clock, error) {
 		}
 	}
 	return all, nil
+}
+
+// parseTests returns the test files and the files of the packages support.
+func parseTests(files fs.FS, fset *token.FileSet, support ...string) (all []file, err error) {
+	err = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		hidden := len(entry.Name()) > 1 && strings.HasPrefix(entry.Name(), ".")
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (hidden || entry.Name() == "testdata" || entry.Name() == "node_modules"):
+			return fs.SkipDir
+		case !strings.HasSuffix(name, "_test.go") && !(strings.HasSuffix(name, ".go") && slices.Contains(support, path.Dir(name))):
+			return nil
+		}
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		syntax, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution|parser.ParseComments)
+		all = append(all, file{name, path.Dir(name), syntax})
+		return err
+	})
+	return all, err
 }
 
 // entry matches the functions that the go command runs.

@@ -3,13 +3,10 @@
 package clocks
 
 import (
-	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,34 +40,17 @@ func sleeps(files fs.FS) (found []string, err error) {
 		}
 		return true
 	}
-	err = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
-		hidden := len(entry.Name()) > 1 && strings.HasPrefix(entry.Name(), ".")
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && (hidden || entry.Name() == "testdata" || entry.Name() == "node_modules"):
-			return fs.SkipDir
-		case !strings.HasSuffix(path.Base(name), "_test.go"):
-			return nil
-		}
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return err
-		}
-		syntax, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		ast.Inspect(syntax, func(n ast.Node) bool {
+	tests, err := parseTests(files, fset)
+	for _, test := range tests {
+		ast.Inspect(test.syntax, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok && isCall(call, "synctest", "Test") && len(call.Args) == 2 {
-				if test, ok := call.Args[1].(*ast.FuncLit); ok {
-					ast.Inspect(test.Body, direct)
+				if body, ok := call.Args[1].(*ast.FuncLit); ok {
+					ast.Inspect(body.Body, direct)
 				}
 			}
 			return true
 		})
-		return nil
-	})
+	}
 	return found, err
 }
 
