@@ -183,9 +183,4 @@ func (s *scheduleRun) CheckEnd() {
 func (s *scheduleRun) Ending() string { return fmt.Sprint(s.node, len(s.happened), s.callers) }
 
 // Close ends all goroutines.
-func (s *scheduleRun) Close() {
-	for _, cancel := range s.cancels {
-		cancel()
-	}
-	s.Gate.Close()
-}
+func (s *scheduleRun) Close() { s.Gate.Close(s.cancels...) }

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -28,6 +29,7 @@ import (
 //  6. The answer to a power request is true: after a success the record has had the requested power state, after a
 //     failure its cause, or the error says that this is not stored yet; after a refusal the machine was not asked.
 type promises struct {
+	mu       sync.Mutex // two Syncers may go on at once when time passes, and the workers of one always
 	failf    func(format string, args ...any)
 	versions map[string]map[int64]powersync.Record
 	asks     map[string]*asked // who asks a node's machine
@@ -58,6 +60,8 @@ func (t *task) String() string {
 
 // begins checks a call when it begins.
 func (p *promises) begins(t *task, operation string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if t.over {
 		p.failf("%s: %s after the end of the context", t.process, operation)
 	}
@@ -65,6 +69,8 @@ func (p *promises) begins(t *task, operation string) {
 
 // writes checks a write when it begins.
 func (p *promises) writes(t *task, r powersync.Record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	before := p.versions[r.ID][r.Revision]
 	released := before // a release may also change the power state and the last error
 	released.Reservation, released.TargetPower, released.Power, released.LastError = "", states.NoPower, r.Power, r.LastError
@@ -75,6 +81,8 @@ func (p *promises) writes(t *task, r powersync.Record) {
 
 // stored checks a write that is done.
 func (p *promises) stored(t *task, before, now powersync.Record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if before.Revision != now.Revision {
 		p.failf("%s: %s: version %d was replaced, and version %d was read", t.process, now.ID, before.Revision, now.Revision)
 	}
@@ -89,7 +97,8 @@ func (p *promises) stored(t *task, before, now powersync.Record) {
 
 // asking checks a request for a power state when it is sent.
 func (p *promises) asking(t *task, id string, late func() bool) {
-	p.begins(t, "a request to the machine of "+id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if t.asked[id]++; t.asked[id] > 1 {
 		p.failf("%s: the machine of %s is asked again", t.process, id)
 	}
@@ -99,8 +108,19 @@ func (p *promises) asking(t *task, id string, late func() bool) {
 	p.asks[id] = &asked{t.process, late}
 }
 
+// returns notes that a request of a process has returned to its Syncer.
+func (p *promises) returns(process, id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asks[id] != nil && p.asks[id].by == process {
+		delete(p.asks, id)
+	}
+}
+
 // arrives checks a request for a power state when it arrives at the machine and is waited for.
 func (p *promises) arrives(t *task, r powersync.Record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if r.Reservation != t.name || r.ProvisionState == states.Enroll {
 		p.failf("%s: the machine of %s is asked, which is in %v and reserved by %q", t.process, r.ID, r.ProvisionState, r.Reservation)
 	}
@@ -108,6 +128,8 @@ func (p *promises) arrives(t *task, r powersync.Record) {
 
 // answered checks the answer of a power request.
 func (p *promises) answered(t *task, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch {
 	case err == nil && !(t.accepted && t.reached):
 		p.failf("%s: a power request has succeeded, and the record has not had the power state", t.process)

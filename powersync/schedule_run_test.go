@@ -54,7 +54,7 @@ func startSchedule(t *testing.T, sc scheduleScenario, broken assumptions) *sched
 		Gate: schedules.NewGate(sc.faults), t: t, scenario: sc, broken: broken, records: map[string]powersync.Record{},
 		writes: map[string]int64{}, power: map[string]states.Power{}, changed: make([]bool, len(sc.changes)),
 	}
-	s.promises = promises{failf: s.Fail, versions: map[string]map[int64]powersync.Record{}, asks: map[string]*asked{}}
+	s.failf, s.versions, s.asks = s.Fail, map[string]map[int64]powersync.Record{}, map[string]*asked{}
 	for i, n := range sc.nodes {
 		n.ID = fmt.Sprint("node ", i+1)
 		s.put(n.Record)
@@ -256,12 +256,13 @@ func (p *scheduleSyncer) SetPower(ctx context.Context, id string, power states.P
 	}
 	p.Touch(machine, true)
 	if p.alive() {
+		p.begins(t, "a request to the machine of "+id)
 		p.asking(t, id, c.Late)
 	}
 	err := p.Call(ctx, c)
 	p.Touch(machine, true)
-	if p.asks[id] != nil && p.asks[id].by == p.process && p.alive() {
-		delete(p.asks, id)
+	if p.alive() {
+		p.returns(p.process, id)
 	}
 	return err
 }
@@ -402,8 +403,9 @@ func (s *scheduleRun) Ending() string { return fmt.Sprint(s.records, s.power, s.
 
 // Close ends all goroutines.
 func (s *scheduleRun) Close() {
+	var cancels []context.CancelFunc
 	for _, p := range s.syncers {
-		p.cancel()
+		cancels = append(cancels, p.cancel)
 	}
-	s.Gate.Close()
+	s.Gate.Close(cancels...)
 }

@@ -12,6 +12,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 )
@@ -56,12 +57,12 @@ type Call struct {
 	Do     func() (result string, err error)
 
 	answer chan error
-	deaf   bool // it ignores the end of its context
-	left   bool // its caller has given up
+	deaf   atomic.Bool // it ignores the end of its context
+	left   atomic.Bool // its caller has given up
 }
 
 // Late reports whether the caller has given up, or may have: the call hangs.
-func (c *Call) Late() bool { return c.left || c.deaf }
+func (c *Call) Late() bool { return c.left.Load() || c.deaf.Load() }
 
 // NewGate returns a gate of a run in which a number of faults may happen.
 func NewGate(faults int) *Gate {
@@ -147,7 +148,7 @@ var errDeaf = errors.New("the call hangs")
 
 // leave removes a call whose caller has given up, unless it may still arrive.
 func (g *Gate) leave(c *Call) {
-	c.left = true
+	c.left.Store(true)
 	g.calls = slices.DeleteFunc(g.calls, func(other *Call) bool { return other == c && !c.Writes })
 }
 
@@ -180,7 +181,7 @@ func (g *Gate) Faults() int { return g.faults }
 
 // Waiting reports whether a call waits whose caller waits for it.
 func (g *Gate) Waiting() bool {
-	return slices.ContainsFunc(g.sorted(), func(c *Call) bool { return !c.left && !c.deaf })
+	return slices.ContainsFunc(g.sorted(), func(c *Call) bool { return !c.Late() })
 }
 
 // Returned returns how many goroutines of a process have returned; see [Gate.Go].
@@ -209,7 +210,7 @@ func (g *Gate) sorted() []*Call {
 // Done returns the choices that a call is done. One whose caller has given up may arrive late or never.
 func (g *Gate) Done() (all []Choice) {
 	for _, c := range g.sorted() {
-		if c.left || c.deaf {
+		if c.Late() {
 			all = append(all, Choice{Name: c.By + ": " + c.Name + ", late", Idle: true, Do: func() { g.answer(c, "late") }})
 		} else {
 			all = append(all, Choice{Name: c.By + ": " + c.Name, Do: func() { g.answer(c, "done") }})
@@ -221,7 +222,7 @@ func (g *Gate) Done() (all []Choice) {
 // Faulty returns the choices that a call fails before it arrives, is done and not answered, or hangs.
 func (g *Gate) Faulty() (all []Choice) {
 	for _, c := range g.sorted() {
-		if g.faults == 0 || c.left || c.deaf {
+		if g.faults == 0 || c.Late() {
 			continue
 		}
 		name := c.By + ": " + c.Name
@@ -244,11 +245,11 @@ func (g *Gate) Faulty() (all []Choice) {
 
 // answer lets a call go on.
 func (g *Gate) answer(c *Call, how string) {
-	if how != "late" || !c.left {
+	if how != "late" || !c.left.Load() {
 		g.Touch("process "+c.By, true)
 	}
 	if how == "hangs" {
-		c.deaf = true
+		c.deaf.Store(true)
 		c.answer <- errDeaf
 		return
 	}
@@ -265,7 +266,7 @@ func (g *Gate) answer(c *Call, how string) {
 	default:
 		g.Touch(c.Object, c.Writes)
 		result, done := c.Do()
-		if !c.left {
+		if !c.left.Load() {
 			g.mu.Lock()
 			g.results[c.By] = append(g.results[c.By], fmt.Sprint(result, done))
 			g.mu.Unlock()
@@ -274,7 +275,7 @@ func (g *Gate) answer(c *Call, how string) {
 			err = done
 		}
 	}
-	if !c.left {
+	if !c.left.Load() {
 		c.answer <- err
 	}
 }
@@ -338,7 +339,7 @@ func (g *Gate) Pass(limit time.Duration) (over bool) {
 func (g *Gate) Key(values ...any) uint64 {
 	var calls []string
 	for _, c := range g.sorted() {
-		calls = append(calls, fmt.Sprint(c.By, c.Name, c.left, c.deaf))
+		calls = append(calls, fmt.Sprint(c.By, c.Name, c.left.Load(), c.deaf.Load()))
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -358,15 +359,19 @@ func (g *Gate) Open() {
 	g.calls = nil
 	g.mu.Unlock()
 	for _, c := range calls {
-		if !c.left {
+		if !c.left.Load() {
 			c.answer <- ErrCut
 		}
 	}
 	synctest.Wait()
 }
 
-// Close ends all goroutines of the run.
-func (g *Gate) Close() {
+// Close ends all goroutines of the run. Their contexts, of which it takes the cancel functions, end after the gate is
+// closed: a goroutine that goes on sees that the run is over, and no longer writes what another one reads.
+func (g *Gate) Close(cancels ...context.CancelFunc) {
 	close(g.closed)
+	for _, cancel := range cancels {
+		cancel()
+	}
 	g.group.Wait()
 }

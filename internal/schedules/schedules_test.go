@@ -76,6 +76,7 @@ func (c *counters) Choices() []schedules.Choice {
 func (c *counters) Key() uint64    { return c.Gate.Key(c.values) }
 func (c *counters) Over() bool     { return c.over }
 func (c *counters) Ending() string { return fmt.Sprint(c.values) }
+func (c *counters) Close()         { c.Gate.Close() }
 
 type checked struct {
 	*counters
