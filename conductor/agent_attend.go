@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,16 +69,16 @@ func (e *engine) attendReserved(s *session, t *Task) {
 	if failure != nil && s.ctx.Err() != nil {
 		return // the next process drops the reservation
 	}
-	if failure != nil {
-		change = func(n *Node) error { return e.rules.fail(n, failure.Error()) }
-	}
 	before := t.Node()
-	err := t.persist(s.ctx, func(n *Node) error {
+	err := t.conclude(s.ctx, func(n *Node, tooLarge error) error {
 		if !n.isAtWorkOf(before) {
 			return errEnded
 		}
 		at := now()
 		n.ProvisionUpdatedAt = &at // an agent that sends heartbeats does not time out
+		if failure = cmp.Or(failure, tooLarge); failure != nil {
+			change = func(n *Node) error { return e.rules.fail(n, failure.Error()) }
+		}
 		if err := change(n); err != nil {
 			return err
 		}

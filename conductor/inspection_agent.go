@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -194,8 +195,10 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		//lint:ignore ST1005 the text is Ironic's, in conductor/inspection.py
 		failure = fmt.Errorf("Failed to finish inspection: %w", failure)
 	}
-	return t.persist(ctx, func(n *Node) error {
-		change(n)
+	return t.conclude(ctx, func(n *Node, tooLarge error) error {
+		if failure = cmp.Or(failure, tooLarge); tooLarge == nil {
+			change(n)
+		}
 		if failure == nil {
 			n.Agent.LastHeartbeat = now() // for fast track
 		}

@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -190,6 +191,13 @@ func (n *Node) meta() meta {
 
 func nameKey(name string) string { return "name=" + name }
 
+// A node that is reserved is stored with nodeRoom spaces if its record is larger than largeNode. So a store that has
+// accepted it also accepts the end of the work, which has a failure's text and no reservation.
+const (
+	largeNode = 512 << 10
+	nodeRoom  = 32 << 10
+)
+
 // encodeNode returns the record of a node.
 func encodeNode(n *Node) (Record, error) {
 	value, err := json.Marshal(struct {
@@ -198,6 +206,9 @@ func encodeNode(n *Node) (Record, error) {
 	}{recordVersion, n})
 	if err != nil {
 		return Record{}, fmt.Errorf("encode node %s: %w", n.UUID, err)
+	}
+	if n.Claim != "" && len(value) > largeNode {
+		value = append(value, bytes.Repeat([]byte(" "), nodeRoom)...)
 	}
 	r := Record{Kind: KindNode, ID: n.UUID, Revision: n.Revision, Value: value}
 	if n.Name != "" {

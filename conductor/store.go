@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"net/http"
 
 	"github.com/ironstate/ironstate/powersync"
 )
@@ -44,6 +45,18 @@ type Change struct {
 // from Update and Delete. It is [powersync.ErrConflict].
 var ErrConflict = powersync.ErrConflict
 
+// ErrTooLarge says that the store never accepts the record, since it is too large. A [Store] returns it, or an error
+// that matches it, from Create and Update. A request that needs such a record is refused with the HTTP status 413; work
+// that needs one fails, and stores nothing else.
+var ErrTooLarge error = tooLargeError{}
+
+type tooLargeError struct{}
+
+func (tooLargeError) Error() string { return "the record is too large for the store" }
+
+// HTTPStatus returns the status of an API's response.
+func (tooLargeError) HTTPStatus() int { return http.StatusRequestEntityTooLarge }
+
 // DuplicateError names a key that another record of the kind already has. A [Store]
 // returns it from Create and Update.
 type DuplicateError struct {
@@ -58,7 +71,7 @@ func (e *DuplicateError) Error() string {
 // Store holds the records of a fleet. Its methods are safe for concurrent use, by several
 // processes if the store has several conductors. Writes are atomic. In a durable store a
 // write is on disk when the method has returned without an error. After an error other than
-// NotFound, ErrConflict and a [*DuplicateError] the outcome of the write is unknown.
+// NotFound, ErrConflict, ErrTooLarge and a [*DuplicateError] the outcome of the write is unknown.
 // [Memory] is a Store; package storetest, below, checks other implementations.
 type Store interface {
 	// Get returns a record by its ID or one of its keys, or an error that matches NotFound. The result includes every

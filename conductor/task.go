@@ -73,7 +73,8 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 	return t.update(ctx, change)
 }
 
-// persist is Update with retries until the store accepts the change, change fails, the node is lost or ctx ends.
+// persist is Update with retries until the store accepts the change, change fails, the record is too large for the
+// store, the node is lost or ctx ends.
 // Each attempt is bounded by reportTimeout and not by ctx: there is one even if ctx has ended.
 func (t *Task) persist(ctx context.Context, change func(*Node) error) error {
 	t.doubt(nil)
@@ -85,13 +86,23 @@ func (t *Task) persist(ctx context.Context, change func(*Node) error) error {
 		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 		err := t.update(attempt, func(n *Node) error { failure = change(n); return failure })
 		cancel()
-		if err == nil || failure != nil || errors.Is(err, errLost) || ctx.Err() != nil {
+		if err == nil || failure != nil || errors.Is(err, errLost) || errors.Is(err, ErrTooLarge) || ctx.Err() != nil {
 			return err
 		}
 		t.engine.counters.reportRetries.Add(1)
 		t.engine.config.Log.Warn("a change of a node's record could not be stored and will be retried", "node", t.Node().UUID, "error", err)
 		sleep.For(ctx, reportBackoff)
 	}
+}
+
+// conclude is persist for the end of work. If the record would be too large for the store, it calls change again with
+// the error, which the work then fails with.
+func (t *Task) conclude(ctx context.Context, change func(n *Node, tooLarge error) error) error {
+	err := t.persist(ctx, func(n *Node) error { return change(n, nil) })
+	if tooLarge := err; errors.Is(err, ErrTooLarge) {
+		err = t.persist(ctx, func(n *Node) error { return change(n, tooLarge) })
+	}
+	return err
 }
 
 // update is one attempt of Update or persist. It retries only after a conflict.
@@ -127,6 +138,8 @@ func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
 		case err == nil:
 			t.set(n, len(later))
+		case errors.Is(err, ErrTooLarge):
+			t.set(old, len(later)) // no other write has to carry what is too large
 		case !errors.Is(err, errLost):
 			t.doubt(attempt)
 		}

@@ -53,7 +53,10 @@ func (t *Task) report(ctx context.Context, e result) error {
 		return errLost
 	}
 	work := t.Node()
-	err := t.persist(ctx, func(n *Node) error {
+	err := t.conclude(ctx, func(n *Node, tooLarge error) error {
+		if tooLarge != nil {
+			e = failed(tooLarge)
+		}
 		if !n.isAtWorkOf(work) {
 			return errEnded
 		}

@@ -66,7 +66,7 @@ func (noSpaceError) HTTPStatus() int { return http.StatusServiceUnavailable }
 var errFormat = errors.New("the value has no header that this release knows")
 
 // TooLargeError reports that a record is larger than the servers accept: more than 1.5 MiB with its
-// keys, unless --max-request-bytes is set.
+// keys, unless --max-request-bytes is set. It matches [conductor.ErrTooLarge].
 type TooLargeError struct {
 	Kind conductor.Kind
 	ID   string
@@ -76,6 +76,9 @@ type TooLargeError struct {
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the record %s of the kind %s is too large: etcd refuses its %d bytes, see --max-request-bytes", e.ID, e.Kind, e.Size)
 }
+
+// Unwrap returns [conductor.ErrTooLarge].
+func (e *TooLargeError) Unwrap() error { return conductor.ErrTooLarge }
 
 // failure converts the error of a request to etcd to the errors of this package.
 func failure(ctx context.Context, err error) error {

@@ -80,6 +80,7 @@ func checkTooLarge(t *testing.T, s *etcd.Store, size int) {
 	require.ErrorAs(t, err, &tooLarge)
 	require.Equal(t, etcd.TooLargeError{Kind: etcdtest.Kind, ID: r.ID, Size: size}, *tooLarge)
 	require.ErrorContains(t, err, "--max-request-bytes")
+	require.ErrorIs(t, err, conductor.ErrTooLarge)
 }
 
 func TestAClosedStoreSaysSo(t *testing.T) {
