@@ -120,7 +120,7 @@ func (f *fleet) indexed(ident string) *Node {
 	return f.nodes.named(ident)
 }
 
-// storedNode is node without the index: it reads the store.
+// storedNode is node without the index: it reads the store. What it has read, a list that follows has too.
 func (f *fleet) storedNode(ctx context.Context, ident string) (*Node, error) {
 	r, err := f.load(ctx, KindNode, ident)
 	if errors.Is(err, NotFound) {
@@ -132,7 +132,11 @@ func (f *fleet) storedNode(ctx context.Context, ident string) (*Node, error) {
 	if n := f.nodes.get(r.ID); n != nil && n.Revision == r.Revision {
 		return n, nil
 	}
-	return decodeNode(r)
+	n, err := decodeNode(r)
+	if err == nil {
+		f.nodes.replace(n)
+	}
+	return n, err
 }
 
 func noNode(ident string) error { return refuse(NotFound, "Node %s could not be found.", ident) }

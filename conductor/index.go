@@ -88,14 +88,23 @@ func (x *index[R]) put(value R) {
 	x.insert(value)
 }
 
-// replace replaces a record that this process has written. If the index lacks the record, the watch will report it, or
-// it has reported its deletion while the store's answer was on its way.
+// replace replaces a record that this process has written or read. If the index lacks the record, the watch will report
+// it, or it has reported its deletion while the store's answer was on its way.
 func (x *index[R]) replace(value R) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if _, has := x.records[value.meta().id]; has {
 		x.insert(value)
 	}
+}
+
+// hasOlder reports whether the index has an earlier revision of a record.
+func (x *index[R]) hasOlder(value R) bool {
+	m := value.meta()
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	old, has := x.records[m.id]
+	return has && old.meta().revision < m.revision
 }
 
 // create calls store, which creates the record and sets its revision, and then inserts the record. If the watch has

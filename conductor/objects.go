@@ -69,7 +69,7 @@ func (c *Conductor) DeleteObject(ctx context.Context, kind Kind, ident string) e
 	return c.fleet.removeObject(ctx, kind, ident)
 }
 
-// object is [Conductor.Object].
+// object is [Conductor.Object]. What it has read, a list that follows has too.
 func (f *fleet) object(ctx context.Context, kind Kind, ident string) (Object, error) {
 	r, err := f.load(ctx, kind, ident)
 	if errors.Is(err, NotFound) {
@@ -78,7 +78,11 @@ func (f *fleet) object(ctx context.Context, kind Kind, ident string) (Object, er
 	if err != nil {
 		return nil, fmt.Errorf("load %s %s: %w", kind, ident, err)
 	}
-	return decodeObject(r)
+	o, err := decodeObject(r)
+	if x := f.made(kind); err == nil && x != nil && x.hasOlder(o) {
+		x.replace(Clone(o)) // the caller may modify its own
+	}
+	return o, err
 }
 
 func noObject(kind Kind, ident string) error {
