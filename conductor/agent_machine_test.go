@@ -135,38 +135,41 @@ func (a *agentProgram) dial(ctx context.Context, _, _ string) (net.Conn, error) 
 }
 
 func (a *agentProgram) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	status, answer := a.answer(r, body)
+	w.WriteHeader(status)
+	_, _ = w.Write(answer)
+}
+
+// answer returns the status and the body of an answer.
+func (a *agentProgram) answer(r *http.Request, body []byte) (int, []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	body, _ := io.ReadAll(r.Body)
-	answer := func(status int, value any) {
-		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(value)
+	answer := func(status int, value any) (int, []byte) {
+		text, _ := json.Marshal(value)
+		return status, text
 	}
-	fault := func(status int, text string) {
-		answer(status, map[string]any{"faultcode": "Client", "faultstring": text})
+	fault := func(status int, text string) (int, []byte) {
+		return answer(status, map[string]any{"faultcode": "Client", "faultstring": text})
 	}
 	if r.Method == http.MethodGet {
 		if a.before != nil {
 			a.before()
 		}
-		answer(http.StatusOK, map[string]any{"commands": append([]map[string]any{}, a.commands...)})
-		return
+		return answer(http.StatusOK, map[string]any{"commands": append([]map[string]any{}, a.commands...)})
 	}
 	if r.URL.Query().Get("agent_token") != a.token {
-		fault(http.StatusUnauthorized, "401 Unauthorized: Token invalid.")
-		return
+		return fault(http.StatusUnauthorized, "401 Unauthorized: Token invalid.")
 	}
 	if last := len(a.commands) - 1; a.busy || last >= 0 && a.commands[last]["command_status"] == "RUNNING" {
-		fault(http.StatusConflict, "Agent is busy: executing command x")
-		return
+		return fault(http.StatusConflict, "Agent is busy: executing command x")
 	}
 	var request struct {
 		Name   string
 		Params map[string]any
 	}
 	if err := json.Unmarshal(body, &request); err != nil {
-		fault(http.StatusBadRequest, err.Error())
-		return
+		return fault(http.StatusBadRequest, err.Error())
 	}
 	work, name, _ := strings.Cut(request.Name, ".")
 	command := map[string]any{
@@ -195,7 +198,7 @@ func (a *agentProgram) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.accepted != nil {
 		a.accepted(r, name, command)
 	}
-	answer(http.StatusOK, command)
+	return answer(http.StatusOK, command)
 }
 
 // boot restarts the agent, which looks its node up and sends a heartbeat.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
@@ -217,7 +218,8 @@ func simulateClocks(t *testing.T, seed uint64, emit func(string), clocks simCloc
 		conductors[name].start(ctx, &group)
 	}
 	nodes := w.populate(ctx, names)
-	w.startAgents(ctx, &group, conductors, names, nodes)
+	booted, endAgents := context.WithCancel(ctx)
+	w.startAgents(booted, &group, conductors, names, nodes)
 	for _, name := range []string{"first", "second"} {
 		c := &simClient{world: w, name: name, conductors: conductors, names: names, nodes: nodes}
 		group.Go(func() { c.ask(ctx) })
@@ -225,6 +227,8 @@ func simulateClocks(t *testing.T, seed uint64, emit func(string), clocks simCloc
 	w.trouble(ctx, conductors, names, &group)
 	w.calmDown(names)
 	time.Sleep(rest + clocks.most()) // every wait has timed out
+	endAgents()
+	bubble.Sleep(time.Second) // each conductor has heard of their last heartbeats
 	w.check(nodes)
 	stored, err := w.memory.List(ctx, conductor.KindNode, "", 1000)
 	require.NoError(t, err)

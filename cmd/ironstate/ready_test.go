@@ -3,9 +3,11 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -104,8 +106,19 @@ func TestAProgramThatStartsAnswersItsProbesAlone(t *testing.T) {
 	f.started.Store(&started{api: http.NotFoundHandler(), ready: func() readiness { return ready }})
 	require.Equal(t, http.StatusOK, get("/readyz").StatusCode)
 	require.Equal(t, http.StatusNotFound, get("/v1/nodes").StatusCode)
+
+	conn, err := net.Dial("tcp", f.api.String())
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	require.NoError(t, err)
+	reader := bufio.NewReader(conn)
+	answer, err := http.ReadResponse(reader, nil)
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, answer.Body)
+	require.NoError(t, err)
 	f.close()
-	_, err = http.Get("http://" + f.api.String() + "/healthz")
-	require.Error(t, err)
+	_, err = reader.ReadByte()
+	require.ErrorIs(t, err, io.EOF)
 	require.Empty(t, f.failed)
 }

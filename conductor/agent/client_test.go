@@ -260,6 +260,9 @@ func TestAnAgentThatIsBusyAfterALostAnswerWithOtherWork(t *testing.T) {
 	require.Equal(t, 2, posts(s))
 }
 
+// nobody is an address at which nobody listens. A port that was closed may be given to another program.
+const nobody = "http://127.0.0.1:1"
+
 func TestAnswersThatAreNone(t *testing.T) {
 	_, c := listen(t, always(http.StatusMultipleChoices, `{"faultstring": "choose"}`))
 	_, err := execute(t.Context(), c)
@@ -270,8 +273,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 	require.ErrorIs(t, err, agent.ErrAnswer)
 	require.ErrorContains(t, err, "it has no status")
 
-	s, c := listen(t, nil)
-	s.Close()
+	c, err = agent.New(agent.Config{URL: nobody})
+	require.NoError(t, err)
 	require.ErrorIs(t, c.Sync(t.Context()), agent.ErrConnection)
 	require.ErrorIs(t, c.FinalizeRescue(t.Context(), "hash"), agent.ErrConnection)
 }

@@ -5,9 +5,9 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -167,7 +167,7 @@ func TestARefusedReleaseHasAReason(t *testing.T) {
 			"CHANGELOG.md: there is no section"},
 		"no changelog": {"v1.2.0", "-- CHANGELOG.md --", "-- CHANGES.md --", "there is no CHANGELOG.md"},
 		"no date": {"v1.2.0", "## 1.2.0 (not released yet)", "## 1.2.0 (soon)",
-			`CHANGELOG.md: the section "## 1.2.0 (soon)" has no date, want "## 1.2.0 (` + time.Now().UTC().Format(time.DateOnly) + `)"`},
+			`CHANGELOG.md: the section "## 1.2.0 (soon)" has no date, want "## 1.2.0 (TODAY)"`},
 		"a mark without an end": {"v1.2.0", "Soon.<!-- from then on -->", "Soon.",
 			`README.md:3: the text after "<!-- until the first release -->" has no end`},
 		"a text without a mark": {"v1.2.0", "It greets. ", "It is not released. ", `README.md:3: "not released" cannot be said of a release`},
@@ -184,10 +184,13 @@ func TestARefusedReleaseHasAReason(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			repository := repository(t, strings.ReplaceAll(sample, c.was, c.is))
 			_, err := release(t.Context(), repository, c.version, filepath.Join(t.TempDir(), "release"))
-			require.EqualError(t, err, c.want)
+			require.Error(t, err)
+			require.Equal(t, c.want, anyDate.ReplaceAllString(err.Error(), "(TODAY)"))
 		})
 	}
 }
+
+var anyDate = regexp.MustCompile(`\(\d{4}-\d\d-\d\d\)`)
 
 func TestNoReleasedModuleHasTheToolsOfE2e(t *testing.T) {
 	all, err := readModules("../..", strings.Fields(git(t, "../..", "ls-files", "go.mod", "*/go.mod", ":!:.ci")))

@@ -59,11 +59,12 @@ func TestAGoroutineThatRunsIsWaitedFor(t *testing.T) {
 func TestADialIsWaitedFor(t *testing.T) {
 	listener, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	require.NoError(t, err)
-	require.NoError(t, syscall.Bind(listener, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	host := [4]byte{127, 77, 0, 1} // no other program gets a port there after the listener has closed its own
+	require.NoError(t, syscall.Bind(listener, &syscall.SockaddrInet4{Addr: host}))
 	require.NoError(t, syscall.Listen(listener, 0))
 	bound, err := syscall.Getsockname(listener)
 	require.NoError(t, err)
-	address := (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: bound.(*syscall.SockaddrInet4).Port}).String()
+	address := (&net.TCPAddr{IP: host[:], Port: bound.(*syscall.SockaddrInet4).Port}).String()
 
 	filler, err := net.Dial("tcp", address) // the queue has one place
 	require.NoError(t, err)

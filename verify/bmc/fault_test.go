@@ -146,11 +146,11 @@ func TestALogInWithoutAWholeAnswerIsATimeout(t *testing.T) {
 			continue
 		}
 		t.Run(effect.String(), func(t *testing.T) {
-			server := startRedfish(t)
+			server, ctx := startRedfish(t), newDeadline(t)
 			fault := requests["log-in"]
-			fault.Do = effect
+			fault.Do, fault.If = effect, func(*http.Request) bool { ctx.pass(); return true }
 			server.AddFault(fault)
-			require.ErrorIs(t, verifyFaulty(t, server, timeoutFor(verify.Timeout)), verify.Timeout)
+			require.ErrorIs(t, verifyUntil(ctx, t, server), verify.Timeout)
 			require.Equal(t, 1, server.Logins().Attempts)
 		})
 	}
@@ -169,14 +169,20 @@ func timeoutFor(kind verify.Kind) func(*bmc.Config) {
 // all faults.
 func verifyFaulty(t *testing.T, server *bmctest.Redfish, set ...func(*bmc.Config)) error {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // without a deadline, Manage waits for a minute
+	defer cancel()
+	return verifyUntil(ctx, t, server, set...)
+}
+
+// verifyUntil is verifyFaulty within a context.
+func verifyUntil(ctx context.Context, t *testing.T, server *bmctest.Redfish, set ...func(*bmc.Config)) error {
+	t.Helper()
 	config := configOf(server)
 	for _, s := range set {
 		s(&config)
 	}
 	node, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}})
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // without a deadline, Manage waits for a minute
-	defer cancel()
 	power, err := verify.Manage(ctx, node, newVerifier(t, config))
 	logins := server.Logins()
 	require.LessOrEqual(t, logins.Attempts-logins.Succeeded, 1)

@@ -185,6 +185,8 @@ func (a *agent) answer(w http.ResponseWriter, r *http.Request, c *command, extra
 		select {
 		case <-c.done:
 		case <-a.ctx.Done():
+		}
+		if a.ctx.Err() != nil { // also if the command has ended the agent
 			return
 		}
 	}

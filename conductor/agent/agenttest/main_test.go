@@ -42,11 +42,11 @@ func ironic(t *testing.T, answer func(line string) (int, any)) (url string, requ
 		var body map[string]any
 		_ = json.NewDecoder(r.Body).Decode(&body)
 		line := r.Method + " " + r.URL.RequestURI()
+		status, value := answer(line) // first: who has the request may cause the next one
 		select {
 		case requests <- request{line, r.Header.Get("X-OpenStack-Ironic-API-Version"), body}:
 		case <-r.Context().Done(): // the machine is closed
 		}
-		status, value := answer(line)
 		w.WriteHeader(status)
 		if value != nil {
 			_ = json.NewEncoder(w).Encode(value)
@@ -100,6 +100,9 @@ func boot(t *testing.T, config agenttest.Config) *agent {
 func (a *agent) connect() {
 	a.Helper()
 	beat := a.await("POST /v1/heartbeat/" + uuid)
+	for beat.body["callback_url"] == nil { // the agent has ended while it sent the heartbeat
+		beat = a.await("POST /v1/heartbeat/" + uuid)
+	}
 	a.callback = beat.body["callback_url"].(string)
 	pool := x509.NewCertPool()
 	if ca, ok := beat.body["agent_verify_ca"].(string); ok {

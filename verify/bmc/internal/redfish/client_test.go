@@ -87,6 +87,9 @@ func (s *service) client(set ...func(*Config)) *Client {
 	return c
 }
 
+// nowhere is a setting of an address at which nobody listens. A port that was closed may be given to another program.
+func nowhere(c *Config) { c.Address = "127.0.0.1:1" }
+
 // object answers with a JSON text.
 func object(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "application/json")

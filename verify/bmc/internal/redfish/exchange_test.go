@@ -267,9 +267,8 @@ func TestARefusedChangeLeavesNoConnection(t *testing.T) {
 
 func TestAnUnreachableBMCHasNoAnswer(t *testing.T) {
 	s := start(t, resources(nil))
-	c := s.client()
+	c := s.client(nowhere)
 	c.budget.set(0, 1) // a dial reads nothing
-	s.Close()
 	a, err := c.Do(t.Context(), Request{Method: http.MethodGet, Path: "/a"})
 	require.Equal(t, verify.Unreachable, kindOf(t, err))
 	require.Nil(t, a)

@@ -74,11 +74,10 @@ func TestARequestThatTheBMCHasNotReceivedIsSentAgain(t *testing.T) {
 
 func TestARefusedConnectionIsRepeatedUnlessThereIsAnotherProtocol(t *testing.T) {
 	s := start(t, nil)
-	s.Close()
 	for alternative, want := range map[bool]int{false: 9, true: 0} {
 		repeated := 0
 		ctx := again.With(t.Context(), func(int, error) { repeated++ })
-		_, _, err := s.client(func(c *Config) { c.Alternative = alternative }).Get(ctx, "/a")
+		_, _, err := s.client(nowhere, func(c *Config) { c.Alternative = alternative }).Get(ctx, "/a")
 		require.Equal(t, verify.Unreachable, kindOf(t, err))
 		require.Equal(t, want, repeated)
 	}
