@@ -70,7 +70,7 @@ func (e *engine) attendReserved(s *session, t *Task) {
 		return // the next process drops the reservation
 	}
 	before := t.Node()
-	err := t.conclude(s.ctx, func(n *Node, tooLarge error) error {
+	err := conclude(s.ctx, t, func(n *Node, tooLarge error) error {
 		if !n.isAtWorkOf(before) {
 			return errEnded
 		}

@@ -97,7 +97,7 @@ func (t *Task) persist(ctx context.Context, change func(*Node) error) error {
 
 // conclude is persist for the end of work. If the record would be too large for the store, it calls change again with
 // the error, which the work then fails with.
-func (t *Task) conclude(ctx context.Context, change func(n *Node, tooLarge error) error) error {
+func conclude(ctx context.Context, t *Task, change func(n *Node, tooLarge error) error) error {
 	err := t.persist(ctx, func(n *Node) error { return change(n, nil) })
 	if tooLarge := err; errors.Is(err, ErrTooLarge) {
 		err = t.persist(ctx, func(n *Node) error { return change(n, tooLarge) })

@@ -53,7 +53,7 @@ func (t *Task) report(ctx context.Context, e result) error {
 		return errLost
 	}
 	work := t.Node()
-	err := t.conclude(ctx, func(n *Node, tooLarge error) error {
+	err := conclude(ctx, t, func(n *Node, tooLarge error) error {
 		if tooLarge != nil {
 			e = failed(tooLarge)
 		}
