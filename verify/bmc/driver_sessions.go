@@ -5,6 +5,8 @@ package bmc
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/verify"
@@ -87,13 +89,14 @@ func (d *Driver) resume(ctx context.Context, n *node, c Config) bool {
 }
 
 // keep keeps the node's session for its next call, or closes it if Sessions are kept
-// already. It first drops the sessions that were unused for longer than Idle. It does
+// already. It first drops the sessions that were unused for longer than Idle, at most as many as are closed at the
+// same time: the call waits for one of them, not for a fleet. It does
 // not evict the least recently used session: in a fleet that is polled in turn, that
 // would close every session before its next use.
 func (d *Driver) keep(ctx context.Context, n *node) {
 	n.open.used = time.Now()
 	d.mu.Lock()
-	dropped := d.expired()
+	dropped := d.expired(closedAtOnce)
 	if !n.kept && d.kept < d.config.Sessions {
 		n.kept = true
 		d.kept++
@@ -103,16 +106,29 @@ func (d *Driver) keep(ctx context.Context, n *node) {
 		n.open = nil
 	}
 	d.mu.Unlock()
-	for _, s := range dropped {
-		closeConnection(ctx, s)
-	}
+	closeAll(ctx, dropped)
 }
 
-// expired removes and returns the sessions that were unused for longer than Idle and,
-// once the driver is closed, all that are not in use. The caller holds d.mu.
-func (d *Driver) expired() []*openConnection {
+// closedAtOnce is the number of sessions that are closed at the same time. One that does not answer takes graceTime.
+const closedAtOnce = 16
+
+// closeAll closes connections at the same time.
+func closeAll(ctx context.Context, all []*openConnection) {
+	var group sync.WaitGroup
+	for _, s := range all {
+		group.Go(func() { closeConnection(ctx, s) })
+	}
+	group.Wait()
+}
+
+// expired removes and returns the sessions that were unused for longer than Idle and, once the driver is closed, all
+// that are not in use, up to a number. The caller holds d.mu.
+func (d *Driver) expired(most int) []*openConnection {
 	var expired []*openConnection
 	for id, n := range d.nodes {
+		if len(expired) == most {
+			break
+		}
 		if n.calls > 0 || n.open == nil || !d.closed && time.Since(n.open.used) <= d.config.Idle {
 			continue
 		}
@@ -128,11 +144,11 @@ func (d *Driver) expired() []*openConnection {
 func (d *Driver) Close(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
-	kept := d.expired()
+	kept := d.expired(len(d.nodes))
 	d.mu.Unlock()
-	for _, s := range kept {
+	for some := range slices.Chunk(kept, closedAtOnce) {
 		if ctx.Err() == nil {
-			closeConnection(ctx, s)
+			closeAll(ctx, some)
 		}
 	}
 	return ctx.Err()

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/internal/bubble"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
@@ -21,11 +22,15 @@ type heldConnection struct {
 	connection
 	begun  int
 	closed bool
+	slow   time.Duration // how long the BMC takes to close it
 }
 
 func (c *heldConnection) begin() { c.begun++ }
 
-func (c *heldConnection) close(context.Context) { c.closed = true }
+func (c *heldConnection) close(ctx context.Context) {
+	sleep.For(ctx, c.slow)
+	c.closed = true
+}
 
 func (c *heldConnection) scrubber() *failure.Scrubber { return failure.NewScrubber("user") }
 
@@ -98,6 +103,56 @@ func TestASessionIsKeptForTheIdleTime(t *testing.T) {
 		require.True(t, third.closed)
 		require.Empty(t, d.nodes)
 		require.Zero(t, d.kept)
+	})
+}
+
+// held returns a driver with kept sessions whose BMCs take a second to close them.
+func held(t *testing.T, number int) (*Driver, []*heldConnection) {
+	d, all := sessionsOf(t, number), make([]*heldConnection, number)
+	for i := range all {
+		all[i] = &heldConnection{slow: time.Second}
+		require.False(t, call(t, d, fmt.Sprint(i), all[i]))
+	}
+	return d, all
+}
+
+func closedOf(all []*heldConnection) (number int) {
+	for _, c := range all {
+		if c.closed {
+			number++
+		}
+	}
+	return number
+}
+
+// A power sync that begins again finds the sessions of a whole fleet expired.
+func TestACallWaitsForFewExpiredSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, all := held(t, 40)
+		bubble.Sleep(5*time.Minute + 1)
+		for i, want := range []int{16, 32, 40, 40} {
+			begun := time.Now()
+			require.False(t, call(t, d, fmt.Sprint("new ", i), &heldConnection{}))
+			require.LessOrEqual(t, time.Since(begun), time.Second)
+			require.Equal(t, want, closedOf(all))
+		}
+		require.Equal(t, 4, d.kept)
+	})
+}
+
+func TestCloseLogsOutOfSeveralSessionsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, all := held(t, 40)
+		begun := time.Now()
+		require.NoError(t, d.Close(t.Context()))
+		require.Equal(t, 3*time.Second, time.Since(begun))
+		require.Equal(t, 40, closedOf(all))
+
+		d, all = held(t, 40)
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, d.Close(ctx), context.DeadlineExceeded)
+		require.Equal(t, 32, closedOf(all), "what has begun is not abandoned")
 	})
 }
 
