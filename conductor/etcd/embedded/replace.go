@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -71,24 +73,32 @@ func untilHealthy(ctx context.Context, change func() error) error {
 	}
 }
 
-// requireDown returns an error if a server responds at a peer URL: a running server still has its
-// folder.
+// requireDown returns an error if a server accepts connections at a peer URL: a running server still has its folder,
+// also if it answers late, or if its certificate has expired.
 func (c Cluster) requireDown(ctx context.Context, peer string) error {
 	client, err := c.peerClient()
 	if err != nil {
 		return err
 	}
 	defer client.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, peer+"/members", nil)
+	var accepted atomic.Bool
+	trace := &httptrace.ClientTrace{ConnectDone: func(_, _ string, err error) {
+		if err == nil {
+			accepted.Store(true)
+		}
+	}}
+	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodGet, peer+"/members", nil)
 	if err != nil {
 		return err
 	}
 	answer, err := client.Do(request)
-	if err != nil {
+	switch {
+	case err == nil:
+		_ = answer.Body.Close()
+	case ctx.Err() != nil || !accepted.Load():
 		return ctx.Err()
 	}
-	_ = answer.Body.Close()
-	return fmt.Errorf("the server %s answers at %s and cannot be replaced: stop it first", c.Replace, peer)
+	return fmt.Errorf("a server accepts connections at %s, so that %s cannot be replaced: stop it first", peer, c.Replace)
 }
 
 // clusterState returns etcd's initial cluster state for a server with an empty folder: "existing"

@@ -65,11 +65,21 @@ func answering(t *testing.T, answer string) string {
 	return s.URL
 }
 
+// hangingUp returns the URL of a server that accepts connections and answers nothing.
+func hangingUp(t *testing.T) string {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
 // The servers answer in a bubble, so that no request has used up its time on a busy machine.
 func TestTheReplacementOfAServer(t *testing.T) { synctest.Test(t, replaceServers) }
 
 func replaceServers(t *testing.T) {
-	const down = "http://127.0.0.1:1" // nothing listens there
+	const (
+		down    = "http://127.0.0.1:1" // nothing listens there
+		accepts = "accepts connections at"
+	)
 	refused := errors.New("refused")
 	member := func(id uint64, name, peer string) *etcdserverpb.Member {
 		return &etcdserverpb.Member{ID: id, Name: name, PeerURLs: []string{peer}}
@@ -86,7 +96,11 @@ func replaceServers(t *testing.T) {
 			nil, []string{"remove 2", add}, ""},
 		"it was removed": {down, []*etcdserverpb.Member{member(1, "a", "http://a")}, nil, []string{add}, ""},
 		"it was added":   {down, []*etcdserverpb.Member{member(1, "a", "http://a"), member(2, "", down)}, nil, nil, ""},
-		"it answers":     {answering(t, ""), []*etcdserverpb.Member{member(2, "b", "")}, nil, nil, "answers at"},
+		"it answers":     {answering(t, ""), []*etcdserverpb.Member{member(2, "b", "")}, nil, nil, accepts},
+		"it hangs up":    {hangingUp(t), []*etcdserverpb.Member{member(2, "b", "")}, nil, nil, accepts},
+		"its certificate is not valid": {
+			strings.Replace(answering(t, ""), "http:", "https:", 1), []*etcdserverpb.Member{member(2, "b", "")}, nil, nil, accepts,
+		},
 		"the list fails": {down, nil, map[string]error{"list": refused}, nil, "refused"},
 		"the removal fails": {down, []*etcdserverpb.Member{member(2, "b", down)},
 			map[string]error{"remove 2": refused}, []string{"remove 2"}, "remove the server b: refused"},
@@ -95,7 +109,7 @@ func replaceServers(t *testing.T) {
 		"its certificate cannot be read": {down, []*etcdserverpb.Member{member(2, "b", down)}, nil, nil, "no such file"},
 	} {
 		c := Cluster{Name: "a", Peers: map[string]string{"a": "http://a", "b": test.peer}, Replace: "b"}
-		if name == "it answers" {
+		if test.text == accepts {
 			test.listed[0].PeerURLs = []string{test.peer}
 		}
 		if test.text == "no such file" {
