@@ -145,7 +145,8 @@ var nodePattern = regexp.MustCompile(`^[0-9a-f-]{36}$`)
 var namePattern = regexp.MustCompile(`^[0-9a-f-]{36}-[0-9a-f]{32}\.(iso|img|kernel|ramdisk)$`)
 
 // Publish publishes what write writes to a file, and returns its URL. The node is a UUID, and the suffix
-// ".iso", ".img", ".kernel" or ".ramdisk". It replaces the node's image with that suffix.
+// ".iso", ".img", ".kernel" or ".ramdisk". It replaces the node's image with that suffix, which stays if there is an error
+// before the new one is published.
 func (s *Server) Publish(node, suffix string, write func(*os.File) error) (location string, err error) {
 	random := make([]byte, 16)
 	_, _ = rand.Read(random) // it never fails
@@ -164,17 +165,24 @@ func (s *Server) Publish(node, suffix string, write func(*os.File) error) (locat
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.withdraw(node, suffix); err != nil {
-		return "", err
-	}
-	size, err := s.size()
+	old, err := s.imagesOf(node, suffix)
 	if err != nil {
 		return "", fmt.Errorf("publish an image: %w", err)
 	}
-	if size > s.config.MaxBytes {
-		return "", fmt.Errorf("publish an image: %w", s.tooLarge(size))
+	size, err := s.size()
+	for _, image := range old {
+		size -= image.Size()
 	}
-	if err := s.moveToPublished(file, name); err != nil {
+	if err == nil && size > s.config.MaxBytes {
+		err = s.tooLarge(size)
+	}
+	if err == nil {
+		err = s.moveToPublished(file, name)
+	}
+	if err == nil {
+		err = s.remove(old)
+	}
+	if err != nil {
 		return "", fmt.Errorf("publish an image: %w", err)
 	}
 	return s.config.URL + "/" + name, nil
@@ -190,24 +198,39 @@ func (s *Server) moveToPublished(file *os.File, name string) error {
 func (s *Server) Withdraw(node, suffix string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.withdraw(node, suffix)
-}
-
-// withdraw removes the published images of a node with a suffix.
-func (s *Server) withdraw(node, suffix string) error {
 	if !nodePattern.MatchString(node) {
 		return fmt.Errorf("withdraw the images of %q: want a UUID", node)
 	}
-	entries, err := fs.ReadDir(s.published.FS(), ".")
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), node+"-") && strings.HasSuffix(e.Name(), suffix) {
-			err = errors.Join(err, s.published.Remove(e.Name()))
-		}
-	}
-	if err != nil {
+	images, err := s.imagesOf(node, suffix)
+	if err = errors.Join(err, s.remove(images)); err != nil {
 		return fmt.Errorf("withdraw the images of node %s: %w", node, err)
 	}
 	return nil
+}
+
+// imagesOf returns the published images of a node with a suffix.
+func (s *Server) imagesOf(node, suffix string) (images []fs.FileInfo, err error) {
+	entries, err := fs.ReadDir(s.published.FS(), ".")
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), node+"-") || !strings.HasSuffix(e.Name(), suffix) {
+			continue
+		}
+		info, failed := e.Info()
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		images = append(images, info)
+	}
+	return images, err
+}
+
+// remove removes published images.
+func (s *Server) remove(images []fs.FileInfo) (err error) {
+	for _, image := range images {
+		err = errors.Join(err, s.published.Remove(image.Name()))
+	}
+	return err
 }
 
 // Published returns the URLs of a node's published images, sorted.

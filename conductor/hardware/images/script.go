@@ -40,8 +40,9 @@ func (s *Server) PublishScripts(node string, scripts map[string]string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.withdraw(node, ".ipxe"); err != nil {
-		return err
+	old, err := s.imagesOf(node, ".ipxe")
+	if err = errors.Join(err, s.remove(old)); err != nil {
+		return fmt.Errorf("publish the scripts of node %s: %w", node, err)
 	}
 	for name, script := range names {
 		earlier, err := s.scripts(name)
