@@ -197,19 +197,18 @@ func typed[O Object](objects []Object, err error) ([]O, error) {
 	return list, err
 }
 
-// removeObject is [Conductor.DeleteObject].
+// removeObject is [Conductor.DeleteObject]. A record that cannot be decoded is deleted, too.
 func (f *fleet) removeObject(ctx context.Context, kind Kind, ident string) error {
 	for {
-		o, err := f.object(ctx, kind, ident)
-		if err != nil {
-			return err
+		revision := int64(0)
+		r, err := f.load(ctx, kind, ident)
+		if err == nil {
+			revision, err = f.store.Delete(ctx, kind, r.ID, r.Revision)
 		}
-		id := o.Meta().UUID
-		revision, err := f.store.Delete(ctx, kind, id, o.Meta().Revision)
 		switch {
 		case err == nil:
 			if x := f.made(kind); x != nil {
-				x.drop(id, revision, true)
+				x.drop(r.ID, revision, true)
 			}
 			return nil
 		case errors.Is(err, NotFound):

@@ -74,3 +74,19 @@ func TestAListHasWhatAnEarlierRequestHasShown(t *testing.T) {
 		require.NotSame(t, port, ports[0], "the caller may modify its own")
 	})
 }
+
+// Nobody could delete the node of such a record.
+func TestARecordThatCannotBeDecodedCanBeDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &conductor.Memory{}
+		f := start(t, func(c *conductor.Config) { c.Store, c.SkipPowerSync = store, true })
+		n := f.node(states.Enroll)
+		_, err := store.Create(f.ctx, conductor.Record{Kind: conductor.KindInventory, ID: n.UUID, Value: []byte("{")})
+		require.NoError(t, err)
+		_, err = f.Object(f.ctx, conductor.KindInventory, n.UUID)
+		require.Error(t, err)
+		require.NoError(t, f.DeleteNode(f.ctx, n.UUID))
+		_, err = store.Get(f.ctx, conductor.KindInventory, n.UUID)
+		require.ErrorIs(t, err, conductor.NotFound)
+	})
+}
