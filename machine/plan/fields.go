@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
@@ -132,15 +133,14 @@ func (q *query) applyRefusal() {
 	q.step.Verb, q.step.With = verb, with
 }
 
-// applyRetirement corrects an answer to wait for a tear-down: the cleaning of a retired node, which follows, ends in
-// manageable.
+// applyRetirement corrects an answer to wait for a tear-down by where the cleaning of a retired node ends, which follows.
 func (q *query) applyRetirement() {
-	if !q.desired.Fields.Retired || q.desired.Fields.NoAutomatedClean {
+	if q.desired.Fields.NoAutomatedClean {
 		return
 	}
-	manageable := q.byAPI[q.desired.Version].route(q.desired.Goal, q.desired.Policy.MayDestroy, position(states.Manageable))
-	if manageable.left != noPath {
-		q.step.Until, q.step.Left = states.Manageable, int(manageable.left)
+	cleaning := q.positionOf(machine.Node{State: states.Cleaning}, q.desired.Fields.Retired)
+	if r := q.byAPI[q.desired.Version].route(q.desired.Goal, q.desired.Policy.MayDestroy, cleaning); r.left != noPath {
+		q.step.Until, q.step.Left = q.ends[cleaning], int(r.left)
 	}
 }
 

@@ -140,7 +140,7 @@ func (x *index) requestOf(row states.Transition) (request, bool) {
 	if err != nil {
 		return request{}, false
 	}
-	return request{row.From, row.Event, x.at(after), x.table.OldestAPI(row.From, verb)}, true
+	return request{row.From, row.Event, x.positionOf(after, false), x.table.OldestAPI(row.From, verb)}, true
 }
 
 // addPlans computes the plans that hold from each of the API versions on.
@@ -164,9 +164,9 @@ func (x *index) addPlans(begins []states.APIVersion) {
 	}
 }
 
-// at returns the position of a node.
-func (x *index) at(n machine.Node) position {
-	if n.Target == states.Manageable {
+// positionOf returns the position of a node. The automated cleaning of a retired node ends in manageable, as a manual one does.
+func (x *index) positionOf(n machine.Node, retired bool) position {
+	if n.Target == states.Manageable || retired {
 		if at, ok := x.manualPosition(n.State); ok {
 			return at
 		}

@@ -32,13 +32,10 @@ func Next(t *states.Table, n machine.Node, w Desired) (step Step, err error) {
 		step.Action, step.Reason = Blocked, NoRoute
 		return step, nil
 	}
-	if !x.has(n) {
-		return Step{}, x.check(n)
+	if err := x.check(n); err != nil {
+		return Step{}, err
 	}
-	q := query{index: x, desired: &w, row: row, state: n.State, at: x.at(n), step: &step}
-	if at, ok := x.manualPosition(n.State); ok && w.Fields.Retired {
-		q.at = at // automated cleaning of a retired node ends in manageable too
-	}
+	q := query{index: x, desired: &w, row: row, state: n.State, at: x.positionOf(n, w.Fields.Retired), step: &step}
 	q.route = q.routeAt(w.Version, w.Policy.MayDestroy)
 	if w.Progress.stage == open || !q.row.once() {
 		q.answer()
@@ -99,7 +96,7 @@ func Succeed(t *states.Table, n machine.Node) machine.Node {
 
 // succeed is Succeed for a node whose fields decide where its cleaning ends, or that there is none after a tear-down.
 func succeed(t *states.Table, n machine.Node, f NodeFields) machine.Node {
-	if f.Retired && n.State == states.Cleaning {
+	if x := indexOf(t); n.State == states.Cleaning && x.ends[x.positionOf(n, f.Retired)] != t.Target(n.State) {
 		if next, err := n.Report(t, states.EventManage, ""); err == nil { // the series has retired nodes
 			return next
 		}
@@ -122,18 +119,12 @@ func (x *index) normalize(n machine.Node, w Desired) (machine.Node, Desired) {
 	return n, w
 }
 
-// has reports whether the table has a node's state and its target.
-func (x *index) has(n machine.Node) bool {
-	return n.State < maxStates && x.phases[n.State] != "" &&
-		(n.Target == states.NoState || x.table.Stable().Has(n.Target))
-}
-
 // check returns an error unless the table has the node's state and target.
 func (x *index) check(n machine.Node) error {
 	switch {
 	case n.State >= maxStates || x.phases[n.State] == "":
 		return &machine.StateError{Series: x.table.Series(), State: n.State}
-	case !x.has(n):
+	case n.Target != states.NoState && !x.table.Stable().Has(n.Target):
 		return &machine.StateError{Series: x.table.Series(), State: n.Target, Role: machine.StoredTarget}
 	default:
 		return nil

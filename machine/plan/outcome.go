@@ -89,13 +89,13 @@ func orNone(target states.State) states.State {
 
 // judge returns the verdict for a request that moved the node to after.
 func (x *index) judge(after, now machine.Node) Verdict {
-	manual := x.at(after) != position(after.State)
+	manual := x.positionOf(after, false) != position(after.State)
 	end := x.ends[after.State]
 	switch {
 	case now.State == end, manual && now.State == states.Manageable:
 		return Succeeded
 	case !x.idle(now.State):
-		if !x.reach[after.State].Has(now.State) || !manual && x.at(now) != position(now.State) {
+		if !x.reach[after.State].Has(now.State) || !manual && x.positionOf(now, false) != position(now.State) {
 			return Moved
 		}
 		return InProgress
