@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -162,6 +164,16 @@ func As400(err error) error {
 // State returns the fault of an action that the node's state does not allow.
 func State(action, node, state string) error {
 	return Invalid("The requested action \"%s\" can not be performed on node \"%s\" while it is in state \"%s\".", action, node, state)
+}
+
+// OneOf refuses the first of some names that is not known, as the enumeration of a JSON Schema does.
+func OneOf(known []string, names ...string) error {
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return Invalid("Schema error: %s is not one of %s", Repr(name), pyrepr.List(known))
+		}
+	}
+	return nil
 }
 
 // Schema returns the fault of a body that violates a schema.

@@ -62,12 +62,7 @@ func biosQueryInSchema(r *rest.Request, fields rest.FieldSet) error {
 		"allowable_values", "attribute_type", "created_at", "lower_bound", "links", "max_length", "min_length", "name", "node_uuid",
 		"read_only", "reset_required", "unique", "updated_at", "value",
 	}
-	for _, name := range fields {
-		if !slices.Contains(known, name) {
-			return fault.Invalid("Schema error: %s is not one of %s", fault.Repr(name), pyrepr.List(known))
-		}
-	}
-	return nil
+	return fault.OneOf(known, fields...)
 }
 
 // showBIOS answers GET /v1/nodes/NODE/bios/NAME.

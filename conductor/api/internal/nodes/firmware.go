@@ -10,7 +10,6 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
-	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -32,10 +31,8 @@ func listFirmware(r *rest.Request) (rest.Answer, error) {
 		if r.Highest >= since.FirmwareIdentity {
 			known = append(known, firmwareFields[4:]...)
 		}
-		for _, name := range fields {
-			if !slices.Contains(known, name) {
-				return rest.Answer{}, fault.Invalid("Schema error: %s is not one of %s", fault.Repr(name), pyrepr.List(known))
-			}
+		if err := fault.OneOf(known, fields...); err != nil {
+			return rest.Answer{}, err
 		}
 	}
 	n, err := r.PathNode(a)

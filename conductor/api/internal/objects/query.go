@@ -7,7 +7,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
-	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -47,15 +46,10 @@ func (x *resource) queryInSchema(r *rest.Request, order *string, fields rest.Fie
 		known = append(known, link.name)
 	}
 	slices.Sort(known)
-	for _, name := range fields {
-		if !slices.Contains(known, name) {
-			return fault.Invalid("Schema error: %s is not one of %s", fault.Repr(name), pyrepr.List(known))
-		}
+	if err := fault.OneOf(known, fields...); err != nil || order == nil {
+		return err
 	}
-	if order != nil && !slices.Contains(directions, *order) {
-		return fault.Invalid("Schema error: %s is not one of %s", fault.Repr(*order), pyrepr.List(directions))
-	}
-	return nil
+	return fault.OneOf(directions, *order)
 }
 
 // listQueryInSchema is queryInSchema for a list.
