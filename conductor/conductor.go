@@ -88,6 +88,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	c.sessions.drain(work)
 	c.engine.pool.close(c.config.ShutdownTimeout, func() { stopWork(errShutdown) })
 	leave()
+	c.fleet.unfollow()
 	r.group.Wait()
 	return ctx.Err()
 }

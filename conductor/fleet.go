@@ -33,7 +33,7 @@ type fleet struct {
 
 	mu       sync.Mutex
 	objects  map[Kind]*index[Object]
-	followed *following // nil until follow
+	followed *following // nil until follow, and after unfollow
 }
 
 // following holds what the watches of a fleet need.
@@ -66,10 +66,17 @@ func (f *fleet) follow(ctx context.Context, group *sync.WaitGroup, node func(*No
 	}
 }
 
+// unfollow makes the group wait for no other watch.
+func (f *fleet) unfollow() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.followed = nil
+}
+
 // followObjects starts the watch of an index. The caller holds the lock.
 func (f *fleet) followObjects(x *index[Object]) {
-	if f.followed != nil && f.followed.ctx.Err() == nil {
-		f.followed.group.Go(func() { x.follow(f.followed.ctx, f.store, f.log, f.followed.changed) })
+	if w := f.followed; w != nil {
+		w.group.Go(func() { x.follow(w.ctx, f.store, f.log, w.changed) })
 	}
 }
 
