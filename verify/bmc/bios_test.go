@@ -4,6 +4,7 @@ package bmc_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"testing"
 
@@ -155,6 +156,41 @@ func TestBIOSSettingsThatTheRegistryExcludesAreNotSent(t *testing.T) {
 	for _, asked := range server.Requests() {
 		require.NotEqual(t, "PATCH", asked.Method)
 	}
+}
+
+func TestNoBIOSSettingsAreNoChange(t *testing.T) {
+	server := startRedfish(t)
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	sent, err := d.SetBIOS(t.Context(), "node", nil)
+	require.NoError(t, err)
+	require.False(t, sent)
+	for _, asked := range server.Requests() {
+		require.NotEqual(t, "PATCH", asked.Method)
+	}
+}
+
+// SECURITY.md: Passwords and session tokens are removed from every text of a BMC before it reaches an error, a log or
+// `last_error`.
+func TestARefusalThatRepeatsABIOSPasswordIsMasked(t *testing.T) {
+	const firmwarePassword = "correct horse"
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: registry + "/registry.json", Do: changeObject("a password", func(o map[string]any) {
+		for _, attribute := range o["RegistryEntries"].(map[string]any)["Attributes"].([]any) {
+			if a := attribute.(map[string]any); a["AttributeName"] == "AssetTag" {
+				a["Type"] = "Password"
+			}
+		}
+	})})
+	server.AddFault(bmctest.Fault{Method: "PATCH", Do: bmctest.Handle("repeats the value", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"error": {"@Message.ExtendedInfo": [{"MessageId": "Base.1.8.PropertyValueFormatError",
+			"Message": "The value `+firmwarePassword+` is too weak"}]}}`)
+	})})
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	_, err := d.SetBIOS(t.Context(), "node", map[string]any{"AssetTag": firmwarePassword})
+	require.ErrorContains(t, err, "is too weak")
+	require.NotContains(t, err.Error(), firmwarePassword)
 }
 
 func TestABIOSThatIsMissingOrStrange(t *testing.T) {

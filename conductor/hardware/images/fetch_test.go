@@ -139,6 +139,19 @@ func TestDownloadsAndPublishedImagesAreBoundedTogether(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestARedirectToAMalformedURLHasNoTextOfIt(t *testing.T) {
+	s, _ := start(t, func(c *images.Config) { c.Client = newClient(t, "127.0.0.1") })
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Location"] = []string{"http://user:a%20secret@[::1"}
+		w.WriteHeader(http.StatusFound)
+	}))
+	t.Cleanup(web.Close)
+	_, err := s.Fetch(t.Context(), web.URL, s.Temporary())
+	require.ErrorContains(t, err, "it redirects to a malformed URL")
+	require.NotContains(t, err.Error(), "secret")
+	requireEmpty(t, s.Temporary())
+}
+
 // SECURITY.md: No file is held in memory while it is downloaded or built into an image.
 func TestADownloadIsNotHeldInMemory(t *testing.T) {
 	const size = 32 << 20
