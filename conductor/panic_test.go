@@ -15,14 +15,21 @@ import (
 // panicking is hardware whose validation panics.
 type panicking struct {
 	*conductor.Fake
-	panics bool
+	panics, validates bool
 }
 
 func (p *panicking) Validate(n *conductor.Node) map[string]error {
-	if p.panics {
+	if p.panics && !p.validates {
 		panic("a defect")
 	}
 	return p.Fake.Validate(n)
+}
+
+func (p *panicking) SupportsPower(*conductor.Node, states.Power) bool {
+	if p.panics {
+		panic("another defect")
+	}
+	return true
 }
 
 // A panic of a hardware type is an error of a request or of work. It keeps no worker, without which no request could work
@@ -36,6 +43,10 @@ func TestAHardwareTypeWhoseValidationPanicsKeepsNoWorker(t *testing.T) {
 		n := f.create(conductor.Node{ProvisionState: states.Manageable, Driver: "fake-hardware", Power: states.PowerOff})
 		hardware.panics = true
 		require.ErrorContains(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0), "panic")
+		hardware.validates = true
+		require.PanicsWithValue(t, "another defect", func() { _ = f.SetPower(f.ctx, n.UUID, states.PowerOn, 0) }, "it ends the request alone")
+		require.Zero(t, f.Stats().BusyWorkers)
+		hardware.validates = false
 		require.Empty(t, f.settle(n).Reservation)
 		require.NoError(t, f.Provision(f.ctx, n.UUID, f.provision("provide")), "the work validates the node")
 		failed := f.settle(n)
