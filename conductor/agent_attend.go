@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/internal/boundedcall"
@@ -56,7 +57,11 @@ func (e *engine) attend(id string) {
 			return nil
 		})
 		if err != nil {
-			log.Debug("the agent is not asked", "error", err)
+			level := slog.LevelDebug
+			if errors.Is(err, ErrTooLarge) {
+				level = slog.LevelWarn
+			}
+			log.Log(s.ctx, level, "the agent is not asked", "error", err)
 			return
 		}
 		e.attendReserved(s, e.task(n))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -75,7 +76,7 @@ func (k *workKind) withoutRamdisk(n *Node) bool { return k.of(n).DisableRamdisk 
 // Source: rescuing_error_handler in ironic/conductor/utils.py and _do_node_rescue_abort in ironic/conductor/manager.py.
 func (t *Task) cleanUpFailed(ctx context.Context) error {
 	left := *t.Node().CleanUp
-	failure := t.tearDownRamdisk(ctx, left)
+	failure := errtext.Error(t.tearDownRamdisk(ctx, left)) // a part of the last error
 	if errors.Is(failure, errLost) {
 		return errLost
 	}

@@ -191,12 +191,27 @@ func (n *Node) meta() meta {
 
 func nameKey(name string) string { return "name=" + name }
 
-// A node that is reserved is stored with nodeRoom spaces if its record is larger than largeNode. So a store that has
-// accepted it also accepts the end of the work, which has a failure's text and no reservation.
-const (
-	largeNode = 512 << 10
-	nodeRoom  = 32 << 10
-)
+// largeNode is the size in bytes above which a record has room: spaces at its end.
+const largeNode = 512 << 10
+
+// room returns the number of bytes by which the record is longer than it need be, if it is large. It falls with each
+// step towards the end of work, and a step adds far less than 16 KiB to a record, with the text of a failure. So a store
+// that has accepted a record never refuses, as too large, that its work fails, is cleaned up and ends.
+func (n *Node) room() int {
+	inProgress, claimed := kindOf(n.ProvisionState).work != states.NoWork, n.Claim != ""
+	switch {
+	case inProgress && !claimed: // it waits or is held, and may be taken
+		return 40 << 10
+	case inProgress:
+		return 36 << 10
+	case n.CleanUp != nil && !claimed:
+		return 20 << 10
+	case n.CleanUp != nil, claimed:
+		return 16 << 10
+	default:
+		return 0
+	}
+}
 
 // encodeNode returns the record of a node.
 func encodeNode(n *Node) (Record, error) {
@@ -207,8 +222,8 @@ func encodeNode(n *Node) (Record, error) {
 	if err != nil {
 		return Record{}, fmt.Errorf("encode node %s: %w", n.UUID, err)
 	}
-	if n.Claim != "" && len(value) > largeNode {
-		value = append(value, bytes.Repeat([]byte(" "), nodeRoom)...)
+	if len(value) > largeNode {
+		value = append(value, bytes.Repeat([]byte(" "), n.room())...)
 	}
 	r := Record{Kind: KindNode, ID: n.UUID, Revision: n.Revision, Value: value}
 	if n.Name != "" {

@@ -35,6 +35,8 @@ type result struct {
 	event states.Event
 	err   error
 	edit  func(*Node)
+	// always says that edit belongs to a failure, too.
+	always bool
 	// stepsDone says that the work had steps, and that all of them have ended.
 	stepsDone bool
 }

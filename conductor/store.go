@@ -47,7 +47,7 @@ var ErrConflict = powersync.ErrConflict
 
 // ErrTooLarge says that the store never accepts the record, since it is too large. A [Store] returns it, or an error
 // that matches it, from Create and Update. A request that needs such a record is refused with the HTTP status 413; work
-// that needs one fails, and stores nothing else.
+// that needs one fails, and stores only that.
 var ErrTooLarge error = tooLargeError{}
 
 type tooLargeError struct{}

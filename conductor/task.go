@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/ironstate/ironstate/internal/sleep"
@@ -78,6 +79,10 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 // Each attempt is bounded by reportTimeout and not by ctx: there is one even if ctx has ended.
 func (t *Task) persist(ctx context.Context, change func(*Node) error) error {
 	t.doubt(nil)
+	return retryUpdate(ctx, t, change)
+}
+
+func retryUpdate(ctx context.Context, t *Task, change func(*Node) error) error {
 	var failure error
 	for {
 		if errors.Is(context.Cause(ctx), errLost) {
@@ -95,12 +100,17 @@ func (t *Task) persist(ctx context.Context, change func(*Node) error) error {
 	}
 }
 
-// conclude is persist for the end of work. If the record would be too large for the store, it calls change again with
-// the error, which the work then fails with.
+// conclude is persist for the end of work. If the record would be too large for the store, it discards the deferred
+// changes and calls change with the error, which the work then fails with. The store accepts that (see [Node.room]); from
+// one that does not, conclude does not return, since the work of a node that stays as it is would begin again.
 func conclude(ctx context.Context, t *Task, change func(n *Node, tooLarge error) error) error {
 	err := t.persist(ctx, func(n *Node) error { return change(n, nil) })
-	if tooLarge := err; errors.Is(err, ErrTooLarge) {
-		err = t.persist(ctx, func(n *Node) error { return change(n, tooLarge) })
+	for tooLarge := err; errors.Is(err, ErrTooLarge) && ctx.Err() == nil; {
+		t.set(t.Node(), math.MaxInt) // without deferred changes
+		if err = retryUpdate(ctx, t, func(n *Node) error { return change(n, tooLarge) }); errors.Is(err, ErrTooLarge) {
+			t.engine.config.Log.Error("the end of a node's work is too large for the store and will be retried", "node", t.Node().UUID, "error", err)
+			sleep.For(ctx, reportBackoff)
+		}
 	}
 	return err
 }
@@ -138,9 +148,7 @@ func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
 		case err == nil:
 			t.set(n, len(later))
-		case errors.Is(err, ErrTooLarge):
-			t.set(old, len(later)) // no other write has to carry what is too large
-		case !errors.Is(err, errLost):
+		case !errors.Is(err, errLost) && !errors.Is(err, ErrTooLarge):
 			t.doubt(attempt)
 		}
 		return err

@@ -3,7 +3,9 @@
 package conductor_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -21,29 +23,37 @@ import (
 // bounded is a store that accepts records up to a size.
 type bounded struct {
 	conductor.Memory
+	tight   atomic.Bool  // the limit is set by the next write of a reserved node
 	limit   atomic.Int64 // in bytes; 0 for none
 	refused atomic.Int32
 }
 
 func (s *bounded) Update(ctx context.Context, r conductor.Record) (int64, error) {
-	if limit := s.limit.Load(); limit > 0 && r.Kind == conductor.KindNode && int64(len(r.Value)) > limit {
+	size := int64(len(r.Value))
+	if limit := s.limit.Load(); limit > 0 && r.Kind == conductor.KindNode && size > limit {
 		s.refused.Add(1)
 		return 0, fmt.Errorf("refused: %w", conductor.ErrTooLarge)
+	}
+	if bytes.Contains(r.Value, []byte(`"claim":`)) && s.tight.CompareAndSwap(true, false) {
+		s.limit.Store(size)
 	}
 	return s.Memory.Update(ctx, r)
 }
 
 // full makes the store accept no node's record that is larger than a node's present one.
-func (s *bounded) full(id string) error {
-	r, err := s.Get(context.Background(), conductor.KindNode, id)
+func (s *bounded) full(t *testing.T, id string) {
+	r, err := s.Get(t.Context(), conductor.KindNode, id)
+	require.NoError(t, err)
 	s.limit.Store(int64(len(r.Value)))
-	return err
 }
 
 // large makes a node's record a large one.
 func large(t *testing.T, f *fleet, n *conductor.Node) {
 	_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
 		n.Extra = map[string]any{"notes": strings.Repeat("x", 600<<10)}
+		if n.ProvisionState == states.Active {
+			n.InstanceUUID = "11111111-2222-3333-4444-555555555555"
+		}
 		return nil
 	})
 	require.NoError(t, err)
@@ -56,7 +66,7 @@ func TestARequestWhoseRecordIsTooLargeIsRefused(t *testing.T) {
 		n := f.node(states.Manageable)
 		large(t, f, n)
 		before := f.settle(n)
-		require.NoError(t, store.full(n.UUID))
+		store.full(t, n.UUID)
 		for name, request := range map[string]func() error{
 			"provision": func() error { return f.Provision(f.ctx, n.UUID, f.provision("clean")) },
 			"power":     func() error { return f.SetPower(f.ctx, n.UUID, states.PowerOn, 0) },
@@ -74,81 +84,117 @@ func TestARequestWhoseRecordIsTooLargeIsRefused(t *testing.T) {
 	})
 }
 
-// Such a record would be refused at every try, and the work would keep its node and its worker for ever.
+// Such a record would be refused at every try, and the work would keep its node and its worker for ever. The store
+// accepts no record that is larger than the one with which the work begins, or the agent is asked.
 func TestWorkWhoseRecordIsTooLargeFails(t *testing.T) {
 	many := strings.Repeat("x", 64<<10)
-	caches := func(t *testing.T, store *bounded, state states.State, request string) (*fleet, *conductor.Node) {
-		hardware := newCaching("1")
-		f := start(t, func(c *conductor.Config) {
-			c.Store, c.SkipPowerSync = store, true
-			c.Hardware = map[string]conductor.Hardware{"fake-hardware": hardware}
-		})
-		n := f.node(state)
-		large(t, f, n)
-		hardware.bios = func() ([]conductor.BIOSSetting, error) {
-			return []conductor.BIOSSetting{{Name: "v", Value: many}}, store.full(n.UUID)
-		}
-		f.request(n, request)
-		n = f.settle(n)
-		require.Empty(t, n.BIOSSettings)
-		return f, n
+	caching := newCaching("1")
+	caching.bios = func() ([]conductor.BIOSSetting, error) { return []conductor.BIOSSetting{{Name: "v", Value: many}}, nil }
+	machine := func(t *testing.T, store *bounded) *agentNode {
+		m := startMachine(t, states.Manageable, func(c *conductor.Config) { c.Store = store })
+		large(t, m.fleet, m.n)
+		return m
 	}
 	for name, test := range map[string]struct {
-		run  func(*testing.T, *bounded) (*fleet, *conductor.Node)
-		want states.State
+		hardware conductor.Hardware
+		state    states.State
+		request  string
+		run      func(*testing.T, *bounded) (*fleet, *conductor.Node) // nil for the request
+		want     states.State
+		text     string // of the last error, empty for that of ErrTooLarge
 	}{
-		"the end of a verification": {func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
-			return caches(t, store, states.Enroll, "manage")
-		}, states.Enroll},
-		"what a cleaning caches": {func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
-			return caches(t, store, states.Manageable, "clean")
-		}, states.CleanFail},
-		"the plan of a cleaning": {func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
+		"the end of a verification": {hardware: caching, state: states.Enroll, request: "manage", want: states.Enroll},
+		"what a cleaning caches":    {hardware: caching, state: states.Manageable, request: "clean", want: states.CleanFail},
+		"a step of a cleaning":      {hardware: &conductor.Fake{}, state: states.Manageable, request: "clean", want: states.CleanFail},
+		"a step of a tear-down":     {hardware: &conductor.Fake{}, state: states.Active, request: "deleted", want: states.Error},
+		"the plan of a cleaning": {run: func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
 			f := start(t, func(c *conductor.Config) { c.Store, c.SkipPowerSync = store, true })
 			n, err := f.CreateNode(f.ctx, &conductor.Node{
 				Driver: "fake-hardware", ProvisionState: states.Manageable, Interfaces: map[string]string{"firmware": "fake"},
 			})
 			require.NoError(t, err)
 			large(t, f, n)
-			require.NoError(t, store.full(n.UUID))
-			store.limit.Add(97 << 10) // for the requested step and the reservation, not for the planned step
+			store.tight.Store(true)
 			r := f.provision("clean")
 			r.CleanSteps = []conductor.StepRequest{{Interface: "firmware", Step: "update", Args: map[string]any{
 				"settings": []any{map[string]any{"component": "bmc", "url": "https://192.0.2.1/" + many}},
 			}}}
 			require.NoError(t, f.Provision(f.ctx, n.UUID, r))
-			return f, f.settle(n)
-		}, states.CleanFail},
-		"the data of an inspection": {func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
+			return f, n
+		}, want: states.CleanFail},
+		"the data of an inspection": {run: func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
 			f := start(t, func(c *conductor.Config) { c.Store, c.SkipPowerSync = store, true; waitsForAgent(c) })
 			n := f.inspecting(nil, "52:54:00:00:01:00")
 			large(t, f, n)
-			require.NoError(t, store.full(n.UUID))
-			store.limit.Add(33 << 10) // for the reservation
+			store.tight.Store(true)
 			inventory := map[string]any{"interfaces": nics(1, 1), "cpu": map[string]any{"architecture": many}}
 			_, _, err := f.ContinueInspection(f.ctx, netip.Addr{}, map[string]any{"inventory": inventory}, n.UUID, false)
 			require.NoError(t, err)
-			return f, f.settle(n)
-		}, states.InspectFail},
-		"the answer of an agent": {func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
-			m := startMachine(t, states.Manageable, func(c *conductor.Config) { c.Store = store })
-			large(t, m.fleet, m.n)
+			return f, n
+		}, want: states.InspectFail},
+		"the answer of an agent": {run: func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
+			m := machine(t, store)
+			m.clean("deploy.erase_devices", "deploy.erase_devices_metadata")
+			m.boot()
+			m.set(func(a *agentProgram) {
+				a.commands[len(a.commands)-1]["command_result"] = map[string]any{"clean_result": many}
+			})
+			store.tight.Store(true)
+			m.end("SUCCEEDED", "")
+			return m.fleet, m.n
+		}, want: states.CleanFail},
+		"an agent that does not boot": {run: func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
+			m := machine(t, store)
+			m.before(func(_ context.Context, _ *conductor.Node, operation string) error {
+				if operation == "prepare" {
+					return errors.New(many)
+				}
+				return nil
+			})
+			store.tight.Store(true)
+			m.request(m.n, "clean")
+			return m.fleet, m.n
+		}, want: states.CleanFail, text: "xxx"},
+		"an abort of a node that waits": {run: func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
+			m := machine(t, store)
 			m.clean("deploy.erase_devices")
 			m.boot()
-			m.set(func(a *agentProgram) { a.before = func() { require.NoError(t, store.full(m.n.UUID)) } })
-			return m.fleet, m.end("SUCCEEDED", "")
-		}, states.CleanFail},
+			store.full(t, m.n.UUID)
+			m.request(m.n, "abort")
+			return m.fleet, m.n
+		}, want: states.CleanFail, text: "abort"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &bounded{}
-				f, n := test.run(t, store)
+				var f *fleet
+				var n *conductor.Node
+				if test.run != nil {
+					f, n = test.run(t, store)
+				} else {
+					f = start(t, func(c *conductor.Config) {
+						c.Store, c.SkipPowerSync = store, true
+						c.Hardware = map[string]conductor.Hardware{"fake-hardware": test.hardware}
+					})
+					n = f.node(test.state)
+					large(t, f, n)
+					store.tight.Store(true)
+					f.request(n, test.request)
+				}
+				n = f.settle(n)
 				require.Equal(t, test.want, n.ProvisionState, n.LastError)
-				require.Contains(t, n.LastError, "the record is too large for the store")
+				if test.text == "" {
+					require.Contains(t, n.LastError, "the record is too large for the store")
+					require.NotZero(t, store.refused.Load())
+				} else {
+					require.Contains(t, n.LastError, test.text)
+				}
 				require.Empty(t, n.Reservation)
+				require.Nil(t, n.CleanUp)
+				require.Empty(t, n.InstanceUUID)
+				require.Empty(t, n.BIOSSettings)
 				require.Zero(t, f.Stats().BusyWorkers)
 				require.Zero(t, f.Stats().ReportRetries)
-				require.EqualValues(t, 1, store.refused.Load())
 			})
 		})
 	}

@@ -55,7 +55,7 @@ func (t *Task) report(ctx context.Context, e result) error {
 	work := t.Node()
 	err := conclude(ctx, t, func(n *Node, tooLarge error) error {
 		if tooLarge != nil {
-			e = failed(tooLarge)
+			e = e.unless(tooLarge)
 		}
 		if !n.isAtWorkOf(work) {
 			return errEnded
@@ -84,6 +84,14 @@ func (n *Node) isAtWorkOf(earlier *Node) bool {
 
 func sameTime(a, b *time.Time) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
+}
+
+// unless returns the result of the work if an error prevents that this one is stored.
+func (e result) unless(failure error) result {
+	if e.event != states.EventFail && !e.always {
+		e.edit = nil
+	}
+	return result{event: states.EventFail, err: failure, edit: e.edit, always: e.always}
 }
 
 // failed returns the result of work that failed with an error.
@@ -175,7 +183,7 @@ func (t *Task) tearDown(ctx context.Context) result {
 			t.engine.config.Log.Warn("the allocation of a node was not deleted", "node", t.Node().UUID, "error", err)
 		}
 	}
-	e.edit = func(n *Node) {
+	e.always, e.edit = true, func(n *Node) {
 		n.InstanceInfo, n.InstanceUUID, n.InstanceName, n.AllocationUUID = nil, "", "", ""
 		n.DeploySteps = &Steps{Current: deploySteps.of(n).Current}
 		n.Deployment = DeploymentInfo{}
