@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
@@ -104,8 +105,10 @@ func ended(ctx context.Context) error {
 
 // writeFailure is [failure] for a request that writes a record and was sent.
 func writeFailure(ctx context.Context, r conductor.Record, err error) error {
-	// The client itself refuses a request above its own limit, without contacting a server.
-	tooLarge := errors.Is(err, rpctypes.ErrRequestTooLarge) || status.Code(err) == codes.ResourceExhausted
+	// The client itself refuses a request above its own limit, without contacting a server. A proxy that is busy has the
+	// same code.
+	tooLarge := errors.Is(err, rpctypes.ErrRequestTooLarge) ||
+		status.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max")
 	switch err = failure(ctx, err); {
 	case errors.Is(err, ErrNoMajority):
 		return doubtfulError{}

@@ -26,7 +26,7 @@ func endedBy(t *testing.T, cause error) context.Context {
 func TestAnErrorOfAWriteNamesItsReason(t *testing.T) {
 	closing, another := endedBy(t, ErrClosed), endedBy(t, errors.New("a caller's cause"))
 	slow := fmt.Errorf("etcd has not answered: %w", context.Canceled)
-	other := errors.New("another error")
+	other, busy := errors.New("another error"), status.Error(codes.ResourceExhausted, "ENHANCE_YOUR_CALM")
 	tooLarge := &TooLargeError{Kind: "nodes", ID: "a", Size: 2}
 	for name, test := range map[string]struct {
 		ctx  context.Context
@@ -38,6 +38,7 @@ func TestAnErrorOfAWriteNamesItsReason(t *testing.T) {
 		"no space":                      {t.Context(), rpctypes.ErrNoSpace, ErrNoSpace},
 		"too large for the server":      {t.Context(), rpctypes.ErrRequestTooLarge, tooLarge},
 		"too large for the client":      {t.Context(), status.Error(codes.ResourceExhausted, "message larger than max"), tooLarge},
+		"busy":                          {t.Context(), busy, busy},
 		"closed":                        {closing, other, ErrClosed},
 		"closed during a large request": {closing, rpctypes.ErrRequestTooLarge, ErrClosed},
 		"the caller's end":              {another, other, context.Canceled},

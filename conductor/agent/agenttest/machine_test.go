@@ -78,7 +78,7 @@ func TestPowerOffEndsTheAgent(t *testing.T) {
 		<-a.requests
 	}
 	a.machine.Power(true, "Pxe", "")
-	for old := a.callback; a.callback == old; { // a last heartbeat of the old agent may be on its way
+	for old := a.ca; a.ca == old; { // a last heartbeat of the old agent may be on its way
 		a.connect()
 	}
 	_, list, err := a.do("GET", "/v1/commands/", "")

@@ -78,6 +78,7 @@ type agent struct {
 	requests chan request
 	client   *http.Client
 	callback string
+	ca       string // of the agent's API; each agent makes its own
 }
 
 // boot makes a machine, powers it on and waits for the first heartbeat.
@@ -105,8 +106,8 @@ func (a *agent) connect() {
 	}
 	a.callback = beat.body["callback_url"].(string)
 	pool := x509.NewCertPool()
-	if ca, ok := beat.body["agent_verify_ca"].(string); ok {
-		require.True(a, pool.AppendCertsFromPEM([]byte(ca)))
+	if a.ca, _ = beat.body["agent_verify_ca"].(string); a.ca != "" {
+		require.True(a, pool.AppendCertsFromPEM([]byte(a.ca)))
 	}
 	a.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
 }

@@ -131,6 +131,7 @@ func (c Cluster) peerClient() (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.Proxy = nil // the servers use none
 	return &http.Client{Transport: t, Timeout: peerTimeout}, nil
 }
 

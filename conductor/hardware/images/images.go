@@ -180,7 +180,9 @@ func (s *Server) Publish(node, suffix string, write func(*os.File) error) (locat
 		err = s.moveToPublished(file, name)
 	}
 	if err == nil {
-		err = s.remove(old)
+		if err = s.remove(old); err != nil {
+			err = errors.Join(err, s.published.Remove(name))
+		}
 	}
 	if err != nil {
 		return "", fmt.Errorf("publish an image: %w", err)
