@@ -81,7 +81,7 @@ func (e *engine) attendReserved(s *session, t *Task) {
 		}
 		at := now()
 		n.ProvisionUpdatedAt = &at // an agent that sends heartbeats does not time out
-		if failure = cmp.Or(failure, tooLarge); failure != nil {
+		if failure = cmp.Or(tooLarge, failure); failure != nil {
 			change = func(n *Node) error { return e.rules.fail(n, failure.Error()) }
 		}
 		if err := change(n); err != nil {

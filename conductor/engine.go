@@ -64,10 +64,14 @@ func (e *engine) decide(n *Node, s *session) action {
 // carryOut decides by the newest record of a node and acts on it. It returns the action, nothing if
 // the record could not be changed.
 func (e *engine) carryOut(s *session, id string) (did action) {
-	before, n, err := e.fleet.edit(s.ctx, id, func(n *Node) error {
+	change := func(n *Node) error {
 		did = e.decide(n, s)
 		return e.apply(s, n, did)
-	})
+	}
+	before, n, err := e.fleet.edit(s.ctx, id, change)
+	if errors.Is(err, ErrTooLarge) {
+		return giveUp(e, s, id, change, err)
+	}
 	if err != nil {
 		if !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) && s.ctx.Err() == nil {
 			e.config.Log.Warn("a node's record could not be changed for its work", "node", id, "action", did, "error", err)
@@ -92,6 +96,38 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 		e.history.orphan(s.ctx, before, n)
 	}
 	return did
+}
+
+// giveUp fails the work of a node, or ends the clean-up after it, where a change of the record is too large for the store.
+// The node would stay reserved, or keep its work for ever.
+func giveUp(e *engine, s *session, id string, change func(*Node) error, tooLarge error) action {
+	before, n, err := e.fleet.edit(s.ctx, id, func(n *Node) error {
+		err := change(n)
+		switch {
+		case err != nil:
+		case kindOf(n.ProvisionState).work == states.NoWork:
+			n.CleanUp = nil
+		default:
+			err = e.rules.fail(n, tooLarge.Error())
+		}
+		if !n.hasWork() {
+			n.drop()
+		}
+		return err
+	})
+	if err != nil {
+		e.config.Log.Warn("a node's record is too large for the store, and its work could not be given up", "node", id, "error", err)
+		return nothing
+	}
+	e.config.Log.Error("a node's work was given up, since its record is too large for the store", "node", id, "error", tooLarge)
+	if before.ProvisionState != n.ProvisionState {
+		e.moved(before, n)
+		e.history.failed(s.ctx, before, n, kindOf(before.ProvisionState).eventType)
+	}
+	if n.Claim == s.id {
+		e.task(n).run(s.ctx)
+	}
+	return release
 }
 
 // apply changes the record of a node by an action.

@@ -196,7 +196,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		failure = fmt.Errorf("Failed to finish inspection: %w", failure)
 	}
 	return conclude(ctx, t, func(n *Node, tooLarge error) error {
-		if failure = cmp.Or(failure, tooLarge); tooLarge == nil {
+		if failure = cmp.Or(tooLarge, failure); tooLarge == nil {
 			change(n)
 		}
 		if failure == nil {

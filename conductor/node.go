@@ -195,18 +195,15 @@ func nameKey(name string) string { return "name=" + name }
 const largeNode = 512 << 10
 
 // room returns the number of bytes by which the record is longer than it need be, if it is large. It falls with each
-// step towards the end of work, and a step adds far less than 16 KiB to a record, with the text of a failure. So a store
-// that has accepted a record never refuses, as too large, that its work fails, is cleaned up and ends.
+// step towards the end of work, by more than the text of an error that says that a record is too large. So a store that
+// has accepted a record never refuses, as too large, that its work fails, is cleaned up and ends.
 func (n *Node) room() int {
-	inProgress, claimed := kindOf(n.ProvisionState).work != states.NoWork, n.Claim != ""
 	switch {
-	case inProgress && !claimed: // it waits or is held, and may be taken
+	case kindOf(n.ProvisionState).work != states.NoWork: // in progress
 		return 40 << 10
-	case inProgress:
-		return 36 << 10
-	case n.CleanUp != nil && !claimed:
+	case n.CleanUp != nil:
 		return 20 << 10
-	case n.CleanUp != nil, claimed:
+	case n.Claim != "": // by a power request
 		return 16 << 10
 	default:
 		return 0

@@ -108,6 +108,7 @@ func conclude(ctx context.Context, t *Task, change func(n *Node, tooLarge error)
 	for tooLarge := err; errors.Is(err, ErrTooLarge) && ctx.Err() == nil; {
 		t.set(t.Node(), math.MaxInt) // without deferred changes
 		if err = retryUpdate(ctx, t, func(n *Node) error { return change(n, tooLarge) }); errors.Is(err, ErrTooLarge) {
+			t.engine.counters.reportRetries.Add(1)
 			t.engine.config.Log.Error("the end of a node's work is too large for the store and will be retried", "node", t.Node().UUID, "error", err)
 			sleep.For(ctx, reportBackoff)
 		}

@@ -13,17 +13,20 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
 // bounded is a store that accepts records up to a size.
 type bounded struct {
 	conductor.Memory
-	tight   atomic.Bool  // the limit is set by the next write of a reserved node
+	tight   atomic.Bool  // the next write of a reserved node sets the limit to its size
+	less    int64        // by which that limit is smaller, as if the record had grown since
 	limit   atomic.Int64 // in bytes; 0 for none
 	refused atomic.Int32
 }
@@ -35,7 +38,7 @@ func (s *bounded) Update(ctx context.Context, r conductor.Record) (int64, error)
 		return 0, fmt.Errorf("refused: %w", conductor.ErrTooLarge)
 	}
 	if bytes.Contains(r.Value, []byte(`"claim":`)) && s.tight.CompareAndSwap(true, false) {
-		s.limit.Store(size)
+		s.limit.Store(size - s.less)
 	}
 	return s.Memory.Update(ctx, r)
 }
@@ -136,9 +139,7 @@ func TestWorkWhoseRecordIsTooLargeFails(t *testing.T) {
 			m := machine(t, store)
 			m.clean("deploy.erase_devices", "deploy.erase_devices_metadata")
 			m.boot()
-			m.set(func(a *agentProgram) {
-				a.commands[len(a.commands)-1]["command_result"] = map[string]any{"clean_result": many}
-			})
+			store.less = 1000
 			store.tight.Store(true)
 			m.end("SUCCEEDED", "")
 			return m.fleet, m.n
@@ -155,6 +156,19 @@ func TestWorkWhoseRecordIsTooLargeFails(t *testing.T) {
 			m.request(m.n, "clean")
 			return m.fleet, m.n
 		}, want: states.CleanFail, text: "xxx"},
+		"the reservation of a process that has died": {run: func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
+			m := machine(t, store)
+			m.clean("deploy.erase_devices")
+			m.boot()
+			r, err := store.Get(t.Context(), conductor.KindNode, m.n.UUID)
+			require.NoError(t, err)
+			r.Value = bytes.Replace(r.Value, []byte(`"driver":`), []byte(`"reservation":"gamma","claim":"gamma's","driver":`), 1)
+			store.limit.Store(int64(len(r.Value)) - 1000) // while it lived, the record has grown
+			_, err = store.Memory.Update(t.Context(), r)
+			require.NoError(t, err)
+			bubble.Sleep(2 * time.Minute)
+			return m.fleet, m.n
+		}, want: states.CleanFail},
 		"an abort of a node that waits": {run: func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
 			m := machine(t, store)
 			m.clean("deploy.erase_devices")

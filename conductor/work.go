@@ -55,6 +55,7 @@ func (t *Task) report(ctx context.Context, e result) error {
 	work := t.Node()
 	err := conclude(ctx, t, func(n *Node, tooLarge error) error {
 		if tooLarge != nil {
+			t.engine.config.Log.Warn("the result of a node's work is too large for the store", "node", n.UUID, "result", e.err)
 			e = e.unless(tooLarge)
 		}
 		if !n.isAtWorkOf(work) {

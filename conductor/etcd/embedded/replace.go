@@ -82,11 +82,10 @@ func (c Cluster) requireDown(ctx context.Context, peer string) error {
 	}
 	defer client.CloseIdleConnections()
 	var accepted atomic.Bool
-	trace := &httptrace.ClientTrace{ConnectDone: func(_, _ string, err error) {
-		if err == nil {
-			accepted.Store(true)
-		}
-	}}
+	trace := &httptrace.ClientTrace{ // a proxy on the way accepts connections, too
+		TLSHandshakeStart: func() { accepted.Store(true) },
+		GotConn:           func(httptrace.GotConnInfo) { accepted.Store(true) },
+	}
 	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodGet, peer+"/members", nil)
 	if err != nil {
 		return err
@@ -131,7 +130,6 @@ func (c Cluster) peerClient() (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Proxy = nil // the servers use none
 	return &http.Client{Transport: t, Timeout: peerTimeout}, nil
 }
 
