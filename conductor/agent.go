@@ -191,7 +191,7 @@ func (b *rulebook) checkHeartbeat(n *Node, h Heartbeat) error {
 	}
 }
 
-// heartbeatEffect says what follows from a heartbeat that was recorded. It is a text for the log.
+// heartbeatEffect is a text for the log: what the conductor does after it has recorded a heartbeat.
 type heartbeatEffect string
 
 const (

@@ -127,7 +127,8 @@ func (f *fleet) indexed(ident string) *Node {
 	return f.nodes.named(ident)
 }
 
-// storedNode is node without the index: it reads the store. What it has read, a list that follows has too.
+// storedNode is node without the index: it reads the store. It updates the index, so that a list that follows is not
+// older.
 func (f *fleet) storedNode(ctx context.Context, ident string) (*Node, error) {
 	r, err := f.load(ctx, KindNode, ident)
 	if errors.Is(err, NotFound) {

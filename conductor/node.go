@@ -194,9 +194,10 @@ func nameKey(name string) string { return "name=" + name }
 // largeNode is the size in bytes above which a record has room: spaces at its end.
 const largeNode = 512 << 10
 
-// room returns the number of bytes by which the record is longer than it need be, if it is large. It falls with each
-// step towards the end of work, by more than the text of an error that says that a record is too large. So a store that
-// has accepted a record never refuses, as too large, that its work fails, is cleaned up and ends.
+// room returns by how many bytes a large record is longer than it need be. There is less of it after each step towards
+// the end of work, and the difference holds the text that says that the record is too large. So a store that has
+// accepted a record during work also accepts the failure of that work. For the reservation itself there is no room:
+// giveUp leaves a clean-up out that cannot begin.
 func (n *Node) room() int {
 	switch {
 	case kindOf(n.ProvisionState).work != states.NoWork: // in progress

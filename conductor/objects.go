@@ -69,7 +69,7 @@ func (c *Conductor) DeleteObject(ctx context.Context, kind Kind, ident string) e
 	return c.fleet.removeObject(ctx, kind, ident)
 }
 
-// object is [Conductor.Object]. What it has read, a list that follows has too.
+// object is [Conductor.Object]. It updates the index, so that a list that follows is not older.
 func (f *fleet) object(ctx context.Context, kind Kind, ident string) (Object, error) {
 	r, err := f.load(ctx, kind, ident)
 	if errors.Is(err, NotFound) {

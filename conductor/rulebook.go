@@ -35,7 +35,7 @@ type result struct {
 	event states.Event
 	err   error
 	edit  func(*Node)
-	// always says that edit belongs to a failure, too.
+	// always says that edit is made even if the result cannot be stored and the work fails for that.
 	always bool
 	// stepsDone says that the work had steps, and that all of them have ended.
 	stepsDone bool

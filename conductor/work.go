@@ -55,7 +55,9 @@ func (t *Task) report(ctx context.Context, e result) error {
 	work := t.Node()
 	err := conclude(ctx, t, func(n *Node, tooLarge error) error {
 		if tooLarge != nil {
-			t.engine.config.Log.Warn("the result of a node's work is too large for the store", "node", n.UUID, "result", e.err)
+			if e.err != tooLarge { // not again after a conflict
+				t.engine.config.Log.Warn("the result of a node's work is too large for the store", "node", n.UUID, "result", e.err)
+			}
 			e = e.unless(tooLarge)
 		}
 		if !n.isAtWorkOf(work) {
@@ -87,7 +89,7 @@ func sameTime(a, b *time.Time) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
 }
 
-// unless returns the result of the work if an error prevents that this one is stored.
+// unless returns the failure that is stored in place of a result that cannot be stored.
 func (e result) unless(failure error) result {
 	if e.event != states.EventFail && !e.always {
 		e.edit = nil

@@ -129,7 +129,7 @@ func (o *options) checkSeries() error {
 		name  string
 		given bool
 		since states.Series
-		older string // what earlier series do, as the end of the error
+		older string // says what the conductor does in earlier series, at the end of the error
 	}{
 		{"clean-failed-power-off", o.cleaning.powerOff, states.Bobcat, "leaves machines on"},
 		{"default-group", o.defaultGroup != "", states.Caracal, "has no default of new nodes"},

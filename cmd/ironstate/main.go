@@ -68,7 +68,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	return s.run(ctx, open)
 }
 
-// resources has a function for each thing that a service has opened, which closes it. The first opened is the first.
+// resources are the functions that close what a service has opened. What it opened first is first.
 type resources []func() error
 
 func (r *resources) add(end func() error) { *r = append(*r, end) }
@@ -82,7 +82,7 @@ func (r *resources) close() error {
 	return errors.Join(errs...)
 }
 
-// build returns the service and its handlers. What it opens is in opened, also if it fails. shown is nil without a
+// build returns the service and its handlers. It adds to opened what it opens, also if it fails. shown is nil without a
 // terminal.
 func build(
 	ctx context.Context, o *options, shown *progress, log *slog.Logger, opened *resources,

@@ -366,8 +366,8 @@ func (g *Gate) Open() {
 	synctest.Wait()
 }
 
-// Close ends all goroutines of the run. Their contexts, of which it takes the cancel functions, end after the gate is
-// closed: a goroutine that goes on sees that the run is over, and no longer writes what another one reads.
+// Close ends all goroutines of the run. It closes the gate, and only then cancels their contexts: a goroutine that goes
+// on finds the run closed, and writes nothing that another goroutine reads.
 func (g *Gate) Close(cancels ...context.CancelFunc) {
 	close(g.closed)
 	for _, cancel := range cancels {

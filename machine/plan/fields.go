@@ -133,7 +133,8 @@ func (q *query) applyRefusal() {
 	q.step.Verb, q.step.With = verb, with
 }
 
-// applyRetirement corrects an answer to wait for a tear-down by where the cleaning of a retired node ends, which follows.
+// applyRetirement corrects an answer to wait for a tear-down. A cleaning follows, which ends in another state if the
+// node is retired.
 func (q *query) applyRetirement() {
 	if q.desired.Fields.NoAutomatedClean {
 		return

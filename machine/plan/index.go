@@ -164,7 +164,8 @@ func (x *index) addPlans(begins []states.APIVersion) {
 	}
 }
 
-// positionOf returns the position of a node. The automated cleaning of a retired node ends in manageable, as a manual one does.
+// positionOf returns the position of a node. The automated cleaning of a retired node ends in manageable, as a manual
+// one does.
 func (x *index) positionOf(n machine.Node, retired bool) position {
 	if n.Target == states.Manageable || retired {
 		if at, ok := x.manualPosition(n.State); ok {

@@ -109,7 +109,8 @@ func (d *Driver) keep(ctx context.Context, n *node) {
 	closeAll(ctx, dropped)
 }
 
-// closedAtOnce is the number of sessions that are closed at the same time. One that does not answer takes graceTime.
+// closedAtOnce is the number of kept sessions that are closed at the same time. A BMC that does not answer takes
+// graceTime.
 const closedAtOnce = 16
 
 // closeAll closes connections at the same time.

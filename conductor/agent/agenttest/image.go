@@ -162,7 +162,7 @@ func (a *agent) copyImage(ctx context.Context, image imageInfo, place func(size 
 }
 
 // fetchImage downloads an image, writes it and verifies its checksum. It calls to once the download has begun.
-// An error says by name where the image could not be written, or by location what failed the verification.
+// If the write fails, the error contains name; if the verification fails, it contains location.
 func (a *agent) fetchImage(ctx context.Context, image imageInfo, to func() (io.Writer, error), name, location string) error {
 	sum, wanted, err := a.checksum(ctx, image)
 	if err != nil {

@@ -82,7 +82,7 @@ func (c Cluster) requireDown(ctx context.Context, peer string) error {
 	}
 	defer client.CloseIdleConnections()
 	var accepted atomic.Bool
-	trace := &httptrace.ClientTrace{ // a proxy on the way accepts connections, too
+	trace := &httptrace.ClientTrace{ // ConnectDone would also report a connection to a proxy
 		TLSHandshakeStart: func() { accepted.Store(true) },
 		GotConn:           func(httptrace.GotConnInfo) { accepted.Store(true) },
 	}
