@@ -98,8 +98,8 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 	return did
 }
 
-// giveUp fails the work of a node, or ends the clean-up after it, where a change of the record is too large for the store.
-// The node would stay reserved, or keep its work for ever.
+// giveUp fails the work of a node, or ends the clean-up after it, where a change of the record is too large for the
+// store. The node would stay reserved, or keep its work for ever.
 func giveUp(e *engine, s *session, id string, change func(*Node) error, tooLarge error) action {
 	before, n, err := e.fleet.edit(s.ctx, id, func(n *Node) error {
 		err := change(n)

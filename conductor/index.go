@@ -88,9 +88,9 @@ func (x *index[R]) put(value R) {
 	x.insert(value)
 }
 
-// replace replaces a record that this process has written or read, unless the index has the same or a newer revision. If
-// the index lacks the record, or has one of the same ID that was created at another time, the watch will report it, or it
-// has reported its deletion while the store's answer was on its way.
+// replace replaces a record that this process has written or read, unless the index has the same or a newer
+// revision. If the index lacks the record, or has one of the same ID that was created at another time, the watch
+// will report it, or it has reported its deletion while the store's answer was on its way.
 func (x *index[R]) replace(value R) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -32,8 +32,8 @@ func (p *panicking) SupportsPower(*conductor.Node, states.Power) bool {
 	return true
 }
 
-// A panic of a hardware type is an error of a request or of work. It keeps no worker, without which no request could work
-// on the node again.
+// A panic of a hardware type is an error of a request or of work. It keeps no worker, without which no request could
+// work on the node again.
 func TestAHardwareTypeWhoseValidationPanicsKeepsNoWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hardware := &panicking{Fake: &conductor.Fake{}}

@@ -101,8 +101,8 @@ func retryUpdate(ctx context.Context, t *Task, change func(*Node) error) error {
 }
 
 // conclude is persist for the end of work. If the record would be too large for the store, it discards the deferred
-// changes and calls change with the error, which the work then fails with. The store accepts that (see [Node.room]); from
-// one that does not, conclude does not return, since the work of a node that stays as it is would begin again.
+// changes and calls change with the error, which the work then fails with. The store accepts that (see [Node.room]);
+// from one that does not, conclude does not return, since the work of a node that stays as it is would begin again.
 func conclude(ctx context.Context, t *Task, change func(n *Node, tooLarge error) error) error {
 	err := t.persist(ctx, func(n *Node) error { return change(n, nil) })
 	for tooLarge := err; errors.Is(err, ErrTooLarge) && ctx.Err() == nil; {

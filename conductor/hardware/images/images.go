@@ -144,8 +144,8 @@ var nodePattern = regexp.MustCompile(`^[0-9a-f-]{36}$`)
 // namePattern matches the names of published images.
 var namePattern = regexp.MustCompile(`^[0-9a-f-]{36}-[0-9a-f]{32}\.(iso|img|kernel|ramdisk)$`)
 
-// Publish publishes what write writes to a file, and returns its URL. The node is a UUID, and the suffix
-// ".iso", ".img", ".kernel" or ".ramdisk". It replaces the node's image with that suffix, which stays if there is an error
+// Publish publishes what write writes to a file, and returns its URL. The node is a UUID, and the suffix ".iso",
+// ".img", ".kernel" or ".ramdisk". It replaces the node's image with that suffix, which stays if there is an error
 // before the new one is published.
 func (s *Server) Publish(node, suffix string, write func(*os.File) error) (location string, err error) {
 	random := make([]byte, 16)
