@@ -75,7 +75,7 @@ func (e *engine) attendReserved(s *session, t *Task) {
 		return // the next process drops the reservation
 	}
 	before := t.Node()
-	err := conclude(s.ctx, t, func(n *Node, tooLarge error) error {
+	err := conclude(s.ctx, t, failure, func(n *Node, tooLarge error) error {
 		if !n.isAtWorkOf(before) {
 			return errEnded
 		}

@@ -69,11 +69,8 @@ func (b *rulebook) bootsRamdisk(n *Node) bool {
 // withoutRamdisk reports whether a client or a runbook has requested that the steps run without a ramdisk.
 func (k *workKind) withoutRamdisk(n *Node) bool { return k.of(n).DisableRamdisk && k.composed(n) }
 
-// cleanUpFailed does what is left to do on the machine after failed work, and drops the node's reservation. Its failure
-// is added to the node's last error, or replaces the last error of a rescue. If the context ends first, the next
-// conductor begins it again.
-//
-// Source: rescuing_error_handler in ironic/conductor/utils.py and _do_node_rescue_abort in ironic/conductor/manager.py.
+// cleanUpFailed does what is left to do on the machine after failed work, and drops the node's reservation. If the
+// context ends first, the next conductor begins it again.
 func (t *Task) cleanUpFailed(ctx context.Context) error {
 	left := *t.Node().CleanUp
 	failure := errtext.Error(t.tearDownRamdisk(ctx, left)) // a part of the last error
@@ -86,30 +83,36 @@ func (t *Task) cleanUpFailed(ctx context.Context) error {
 		if interrupted {
 			return nil
 		}
-		n.CleanUp = nil
-		if failure == nil {
-			return nil
-		}
-		switch text := works[n.ProvisionState.Work()].cleanUp; {
-		case left.AbortedRescue:
-			n.LastError = "Failed to clean up rescue after aborting the operation"
-			n.Maintenance, n.MaintenanceReason, n.Fault = true, n.LastError, "rescue abort failure"
-		case left.AbortedDeployment:
-			n.LastError = "Failed to clean up deploying after aborting the operation"
-		case n.ProvisionState == states.RescueFail:
-			n.LastError = fmt.Sprintf("Rescue operation was unsuccessful, clean up failed for node: %v", failure)
-		case text != "":
-			n.LastError += fmt.Sprintf(text, n.UUID, failure)
-		default:
-			n.LastError += fmt.Sprintf(". Also failed to clean up due to: %v", failure)
-		}
+		n.cleanedUp(left, failure)
 		return nil
 	})
-	state := t.Node().ProvisionState
-	if err == nil && failure != nil && !interrupted && (state == states.RescueFail || left.AbortedDeployment) {
-		t.engine.history.failed(ctx, t.Node(), t.Node(), works[state.Work()].eventType)
+	if err == nil && failure != nil && !interrupted {
+		t.engine.history.notCleanedUp(ctx, t.Node(), left)
 	}
 	return err
+}
+
+// cleanedUp ends the clean-up in a node's record. A failure is added to the last error, or replaces that of a rescue.
+//
+// Source: rescuing_error_handler in ironic/conductor/utils.py and _do_node_rescue_abort in ironic/conductor/manager.py.
+func (n *Node) cleanedUp(c CleanUp, failure error) {
+	n.CleanUp = nil
+	if failure == nil {
+		return
+	}
+	switch text := works[n.ProvisionState.Work()].cleanUp; {
+	case c.AbortedRescue:
+		n.LastError = "Failed to clean up rescue after aborting the operation"
+		n.Maintenance, n.MaintenanceReason, n.Fault = true, n.LastError, "rescue abort failure"
+	case c.AbortedDeployment:
+		n.LastError = "Failed to clean up deploying after aborting the operation"
+	case n.ProvisionState == states.RescueFail:
+		n.LastError = fmt.Sprintf("Rescue operation was unsuccessful, clean up failed for node: %v", failure)
+	case text != "":
+		n.LastError += fmt.Sprintf(text, n.UUID, failure)
+	default:
+		n.LastError += fmt.Sprintf(". Also failed to clean up due to: %v", failure)
+	}
 }
 
 // tearDownRamdisk ends the ramdisk that runs on the task's machine.

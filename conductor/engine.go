@@ -69,8 +69,10 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 		return e.apply(s, n, did)
 	}
 	before, n, err := e.fleet.edit(s.ctx, id, change)
-	if errors.Is(err, ErrTooLarge) {
-		return giveUp(e, s, id, change, err)
+	tooLarge := err
+	givenUp := errors.Is(err, ErrTooLarge)
+	if givenUp {
+		before, n, err = giveUp(e, s, id, change, tooLarge)
 	}
 	if err != nil {
 		if !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) && s.ctx.Err() == nil {
@@ -78,56 +80,64 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 		}
 		return nothing
 	}
-	switch did {
-	case work:
-		e.config.Log.Info("pending work was started", "node", n.UUID, "provision_state", n.ProvisionState)
-		e.task(n).run(s.ctx)
-	case timeOut:
+	if givenUp {
+		e.config.Log.Error("a node's work was given up, since its record is too large for the store", "node", id, "error", tooLarge)
+	}
+	switch {
+	case did == timeOut:
 		e.moved(before, n)
 		e.history.timeout(s.ctx, before, n)
-		if n.Claim == s.id {
-			e.task(n).run(s.ctx)
-		}
-	case failOrphan:
+	case did == failOrphan:
 		e.counters.reservationsDropped.Add(1)
 		e.config.Log.Warn("the reservation of a conductor that has died was dropped",
 			"node", n.UUID, "conductor", before.Reservation, "provision_state", before.ProvisionState)
 		e.moved(before, n)
 		e.history.orphan(s.ctx, before, n)
-	}
-	return did
-}
-
-// giveUp fails the work of a node, or ends the clean-up after it, where a change of the record is too large for the
-// store. The node would stay reserved, or keep its work for ever.
-func giveUp(e *engine, s *session, id string, change func(*Node) error, tooLarge error) action {
-	before, n, err := e.fleet.edit(s.ctx, id, func(n *Node) error {
-		err := change(n)
-		switch {
-		case err != nil:
-		case kindOf(n.ProvisionState).work == states.NoWork:
-			n.CleanUp = nil
-		default:
-			err = e.rules.fail(n, tooLarge.Error())
-		}
-		if !n.hasWork() {
-			n.drop()
-		}
-		return err
-	})
-	if err != nil {
-		e.config.Log.Warn("a node's record is too large for the store, and its work could not be given up", "node", id, "error", err)
-		return nothing
-	}
-	e.config.Log.Error("a node's work was given up, since its record is too large for the store", "node", id, "error", tooLarge)
-	if before.ProvisionState != n.ProvisionState {
+	case did == work && !givenUp:
+		e.config.Log.Info("pending work was started", "node", n.UUID, "provision_state", n.ProvisionState)
+	case before.ProvisionState != n.ProvisionState:
 		e.moved(before, n)
 		e.history.failed(s.ctx, before, n, kindOf(before.ProvisionState).eventType)
+	case before.CleanUp != nil && n.CleanUp == nil:
+		e.history.notCleanedUp(s.ctx, n, *before.CleanUp)
 	}
 	if n.Claim == s.id {
 		e.task(n).run(s.ctx)
 	}
-	return release
+	if givenUp {
+		return release // what is left of the node's work is looked for again
+	}
+	return did
+}
+
+// giveUp makes a change of a record that is too large for the store, without the work for which it is made: that fails,
+// and the clean-up after it is left out where it cannot be stored. The node would stay reserved, or keep its work for
+// ever.
+func giveUp(e *engine, s *session, id string, change func(*Node) error, tooLarge error) (before, n *Node, err error) {
+	edit := func(cleanUp bool) {
+		before, n, err = e.fleet.edit(s.ctx, id, func(n *Node) error {
+			if err := change(n); err != nil {
+				return err
+			}
+			working := kindOf(n.ProvisionState).work != states.NoWork
+			if working {
+				if err := e.rules.fail(n, tooLarge.Error()); err != nil {
+					return err
+				}
+			}
+			if left := n.CleanUp; left != nil && !(working && cleanUp) {
+				n.cleanedUp(*left, tooLarge)
+			}
+			if !n.hasWork() {
+				n.drop()
+			}
+			return nil
+		})
+	}
+	if edit(true); errors.Is(err, ErrTooLarge) {
+		edit(false)
+	}
+	return before, n, err
 }
 
 // apply changes the record of a node by an action.

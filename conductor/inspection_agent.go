@@ -195,7 +195,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		//lint:ignore ST1005 the text is Ironic's, in conductor/inspection.py
 		failure = fmt.Errorf("Failed to finish inspection: %w", failure)
 	}
-	return conclude(ctx, t, func(n *Node, tooLarge error) error {
+	return conclude(ctx, t, failure, func(n *Node, tooLarge error) error {
 		if failure = cmp.Or(tooLarge, failure); tooLarge == nil {
 			change(n)
 		}

@@ -100,11 +100,15 @@ func retryUpdate(ctx context.Context, t *Task, change func(*Node) error) error {
 	}
 }
 
-// conclude is persist for the end of work. If the record would be too large for the store, it discards the deferred
-// changes and calls change with the error, which the work then fails with. The store accepts that (see [Node.room]);
-// from one that does not, conclude does not return, since the work of a node that stays as it is would begin again.
-func conclude(ctx context.Context, t *Task, change func(n *Node, tooLarge error) error) error {
+// conclude is persist for the end of work, which may be a failure. If the record would be too large for the store, it
+// discards the deferred changes and calls change with the error, which the work then fails with. The store accepts that
+// (see [Node.room]); from one that does not, conclude does not return, since the work of a node that stays as it is
+// would begin again.
+func conclude(ctx context.Context, t *Task, failure error, change func(n *Node, tooLarge error) error) error {
 	err := t.persist(ctx, func(n *Node) error { return change(n, nil) })
+	if errors.Is(err, ErrTooLarge) {
+		t.engine.config.Log.Warn("the result of a node's work is too large for the store", "node", t.Node().UUID, "failure", failure)
+	}
 	for tooLarge := err; errors.Is(err, ErrTooLarge) && ctx.Err() == nil; {
 		t.set(t.Node(), math.MaxInt) // without deferred changes
 		if err = retryUpdate(ctx, t, func(n *Node) error { return change(n, tooLarge) }); errors.Is(err, ErrTooLarge) {

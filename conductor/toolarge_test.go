@@ -50,6 +50,17 @@ func (s *bounded) full(t *testing.T, id string) {
 	s.limit.Store(int64(len(r.Value)))
 }
 
+// rewrite puts fields in front of the driver of a node's record, as another process would. The store accepts no node's
+// record from now on whose size differs from that by more.
+func (s *bounded) rewrite(t *testing.T, id, fields string, more int64) {
+	r, err := s.Get(t.Context(), conductor.KindNode, id)
+	require.NoError(t, err)
+	r.Value = bytes.Replace(r.Value, []byte(`"driver":`), []byte(fields), 1)
+	s.limit.Store(int64(len(r.Value)) + more)
+	_, err = s.Memory.Update(t.Context(), r)
+	require.NoError(t, err)
+}
+
 // large makes a node's record a large one.
 func large(t *testing.T, f *fleet, n *conductor.Node) {
 	_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
@@ -161,14 +172,22 @@ func TestWorkWhoseRecordIsTooLargeFails(t *testing.T) {
 			m := machine(t, store)
 			m.clean("deploy.erase_devices")
 			m.boot()
-			r, err := store.Get(t.Context(), conductor.KindNode, m.n.UUID)
-			require.NoError(t, err)
-			r.Value = bytes.Replace(r.Value, []byte(`"driver":`), []byte(`"reservation":"gamma","claim":"gamma's","driver":`), 1)
-			store.limit.Store(int64(len(r.Value)) - 1000) // while it lived, the record has grown
-			_, err = store.Memory.Update(t.Context(), r)
-			require.NoError(t, err)
+			store.rewrite(t, m.n.UUID, `"reservation":"gamma","claim":"gamma's","driver":`, -1000) // while it lived, the record has grown
 			return m.fleet, m.n
 		}, want: states.CleanFail, checks: true},
+		"the failure with a clean-up": {run: func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
+			m := machine(t, store)
+			m.clean("deploy.erase_devices")
+			m.boot()
+			store.rewrite(t, m.n.UUID, `"reservation":"gamma","claim":"gamma's","driver":`, -30<<10)
+			return m.fleet, m.n
+		}, want: states.CleanFail, checks: true, text: "tear down cleaning"},
+		"a clean-up that cannot begin": {run: func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
+			m := startMachine(t, states.CleanFail, func(c *conductor.Config) { c.Store = store })
+			large(t, m.fleet, m.n)
+			store.rewrite(t, m.n.UUID, `"clean_up":{"power_off":true},"driver":`, 10<<10)
+			return m.fleet, m.n
+		}, want: states.CleanFail, checks: true, text: "tear down cleaning"},
 		"an abort of a node that waits": {run: func(t *testing.T, store *bounded) (*fleet, *conductor.Node) {
 			m := machine(t, store)
 			m.clean("deploy.erase_devices")

@@ -53,11 +53,8 @@ func (t *Task) report(ctx context.Context, e result) error {
 		return errLost
 	}
 	work := t.Node()
-	err := conclude(ctx, t, func(n *Node, tooLarge error) error {
+	err := conclude(ctx, t, e.err, func(n *Node, tooLarge error) error {
 		if tooLarge != nil {
-			if e.err != tooLarge { // not again after a conflict
-				t.engine.config.Log.Warn("the result of a node's work is too large for the store", "node", n.UUID, "result", e.err)
-			}
 			e = e.unless(tooLarge)
 		}
 		if !n.isAtWorkOf(work) {
