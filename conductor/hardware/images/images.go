@@ -160,7 +160,10 @@ func (s *Server) Publish(node, suffix string, write func(*os.File) error) (locat
 	}
 	defer os.Remove(file.Name())
 	defer file.Close() // for the second time, unless write panics
-	if err := errors.Join(write(file), file.Close()); err != nil {
+	if err = write(file); err == nil {
+		err = file.Sync() // no part of an image is served after a loss of power
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
 		return "", fmt.Errorf("publish an image: %w", err)
 	}
 	s.mu.Lock()
