@@ -184,8 +184,7 @@ func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 // that still reports an ejected image does not count.
 func hasCD(slots []conductor.VirtualMedia, image string) bool {
 	return slices.ContainsFunc(slots, func(s conductor.VirtualMedia) bool {
-		isCD := len(s.MediaTypes) == 0 || slices.Contains(s.MediaTypes, "CD") || slices.Contains(s.MediaTypes, "DVD")
-		return isCD && bmc.VirtualMedia(s).Has(image)
+		return bmc.VirtualMedia(s).Fits("cdrom") && bmc.VirtualMedia(s).Has(image)
 	})
 }
 

@@ -62,6 +62,28 @@ func TestEachRequestOfABootNeedsTheReservation(t *testing.T) {
 	}
 }
 
+func TestClientsDoNotChangeTheCDThatIsInUseByAnotherDeviceOfItsSlot(t *testing.T) {
+	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile = bmctest.Supermicro() })
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), withMedia(states.Available, "custom-agent", map[string]any{"deploy_iso": image}, nil))
+	n = s.request(n, "active")
+	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
+	before := len(changes(server))
+	for name, change := range map[string]func(m conductor.NodeManagement) error{
+		"attach": func(m conductor.NodeManagement) error { return m.AttachVirtualMedia(t.Context(), "disk", image, "") },
+		"detach": func(m conductor.NodeManagement) error {
+			return m.DetachVirtualMedia(t.Context(), []string{"floppy", "disk"})
+		},
+		"all": func(m conductor.NodeManagement) error { return m.DetachVirtualMedia(t.Context(), nil) },
+	} {
+		require.NoError(t, change(s.Management(n.UUID)), name)
+		now, err := s.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		require.Contains(t, now.LastError, "the machine uses its CD", name)
+		require.Len(t, changes(server), before, name)
+	}
+}
+
 func TestClientsDoNotChangeTheCDThatIsInUse(t *testing.T) {
 	server := startRedfish(t)
 	s := start(t, hardware.Config{})

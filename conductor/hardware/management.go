@@ -10,6 +10,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // able calls f with the management interface of a node, if it is an A. It refuses the function if it is not, and where
@@ -72,7 +73,7 @@ func setSecureBoot(ctx context.Context, n Node, enabled bool) error {
 
 // VirtualMedia implements [conductor.Management].
 func (b *Type) VirtualMedia(ctx context.Context, n *conductor.Node) (media []conductor.VirtualMedia, err error) {
-	err = b.media(n, readMedia, nil, func(by MediaManager) (err error) {
+	err = b.media(ctx, n, readMedia, nil, func(by MediaManager) (err error) {
 		media, err = by.VirtualMedia(ctx, n)
 		return err
 	})
@@ -81,36 +82,57 @@ func (b *Type) VirtualMedia(ctx context.Context, n *conductor.Node) (media []con
 
 // AttachVirtualMedia implements [conductor.Management].
 func (b *Type) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
-	return b.media(n, attachMedia, []string{device}, func(by MediaManager) error { return by.AttachVirtualMedia(ctx, n, device, image) })
+	return b.media(ctx, n, attachMedia, []string{device}, func(by MediaManager) error { return by.AttachVirtualMedia(ctx, n, device, image) })
 }
 
 // DetachVirtualMedia implements [conductor.Management].
 func (b *Type) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
-	return b.media(n, detachMedia, devices, func(by MediaManager) error { return by.DetachVirtualMedia(ctx, n, devices) })
+	return b.media(ctx, n, detachMedia, devices, func(by MediaManager) error { return by.DetachVirtualMedia(ctx, n, devices) })
 }
 
 // media calls f, a client's request about virtual media, with the management interface of a node. It refuses a change
-// of the devices from which the machine boots or runs.
-func (b *Type) media(n *conductor.Node, function mediaFunction, changed []string, f func(MediaManager) error) error {
+// of the slot from which the machine boots or runs.
+func (b *Type) media(ctx context.Context, n *conductor.Node, function mediaFunction, changed []string, f func(MediaManager) error) error {
 	node, err := b.node(n)
 	if err != nil {
 		return err
-	}
-	if boot, ok := node.Chosen.Boot.(MediaUser); ok && slices.Contains(changed, "cdrom") && boot.UsesMedia(node) {
-		return fmt.Errorf("the machine uses its CD in the provision state %q with the boot interface %s",
-			n.ProvisionState, node.Chosen.Boot.Name())
 	}
 	name := string(function)
 	if changed != nil {
 		name = "virtual media"
 	}
 	return able(node, name, func(by MediaManager) error {
+		boot, ok := node.Chosen.Boot.(MediaUser)
+		if ok && changed != nil && boot.UsesMedia(node) {
+			if err := changesCD(ctx, node, by, changed); err != nil {
+				return err
+			}
+		}
 		err := f(by)
 		if m, ok := by.(mediaExplainer); ok && !errors.Is(err, verify.Unsupported) {
 			return m.explainMedia(n, function, err)
 		}
 		return err
 	})
+}
+
+// changesCD returns an error if a change of devices would change the machine's CD: slots may take media of several
+// kinds, and a slot without kinds takes all.
+func changesCD(ctx context.Context, n Node, by MediaManager, devices []string) error {
+	changed := slices.Contains(devices, "cdrom")
+	if !changed {
+		slots, err := by.VirtualMedia(ctx, n.Node)
+		if err != nil {
+			return fmt.Errorf("read which slot has the machine's CD: %w", err)
+		}
+		changed = slices.ContainsFunc(slots, func(s conductor.VirtualMedia) bool {
+			return s.Inserted && bmc.VirtualMedia(s).Fits("cdrom") && slices.ContainsFunc(devices, bmc.VirtualMedia(s).Fits)
+		})
+	}
+	if changed {
+		return fmt.Errorf("the machine uses its CD in the provision state %q with the boot interface %s", n.ProvisionState, n.Chosen.Boot.Name())
+	}
+	return nil
 }
 
 // mediaExplainer is a [MediaManager] with a text for a failure of a client's request.

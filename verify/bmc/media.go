@@ -123,6 +123,14 @@ func (d *Driver) VirtualMedia(ctx context.Context, id string) ([]VirtualMedia, e
 	return media, err
 }
 
+// Fits reports whether a medium of a device, "cdrom", "floppy" or "disk", fits into the slot. All fit into one without
+// media types.
+func (m VirtualMedia) Fits(device string) bool {
+	return len(m.MediaTypes) == 0 || slices.ContainsFunc(mediaDevices[device], func(kind schemas.VirtualMediaType) bool {
+		return slices.Contains(m.MediaTypes, string(kind))
+	})
+}
+
 // Has reports whether an image is inserted in the slot. Some BMCs report only the name of the image, or another host
 // and path, and some report none.
 func (m VirtualMedia) Has(image string) bool {
