@@ -149,7 +149,7 @@ func (b biosSettings) apply(ctx context.Context, t Task) error {
 		}
 		if time.Now().After(deadline) {
 			//lint:ignore ST1005 the text comes from _set_step_failed in ironic/drivers/modules/redfish/bios.py
-			return errors.Join(err, fmt.Errorf("Redfish BIOS apply_configuration step failed. Attributes %s are not updated.", pyrepr.Of(missing)))
+			return errors.Join(err, fmt.Errorf("Redfish BIOS apply_configuration step failed. Attributes %s are not updated.", pyrepr.Of(shownBIOS(missing, settings))))
 		}
 		if err := b.pause(ctx); err != nil {
 			return err
@@ -166,6 +166,21 @@ func missingBIOS(wanted map[string]any, settings []bmc.BIOSSetting) map[string]a
 		})
 	})
 	return missing
+}
+
+// shownBIOS returns wanted values for an error, in which one is masked that may be a password: the settings do not say of
+// what type it is.
+func shownBIOS(wanted map[string]any, settings []bmc.BIOSSetting) map[string]any {
+	shown := map[string]any{}
+	for name := range wanted {
+		shown[name] = "***"
+	}
+	for _, s := range settings {
+		if value, is := wanted[s.Name]; is && s.AttributeType != "" && !s.IsSecret() {
+			shown[s.Name] = value
+		}
+	}
+	return shown
 }
 
 // biosValues returns the values by the name of the setting.

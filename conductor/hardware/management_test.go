@@ -211,6 +211,7 @@ func TestABIOSStepEndsWhenTheBMCReportsTheSettings(t *testing.T) {
 	server.AddFault(late)
 	n = apply(60)
 	require.Equal(t, states.CleanFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "Attributes {'BootTimeout': '***'} are not updated.", "it may be a password for all that is known")
 	require.Contains(t, n.LastError, "500")
 
 	require.NoError(t, server.ClearFaults())
