@@ -262,7 +262,7 @@ func (e *engine) tryExclusively(ctx context.Context, ident string, f func(contex
 	}
 	defer e.pool.free(n.UUID)
 	defer e.unreserve(ctx, s, n.UUID)
-	return e.operate(ctx, s, n, func(ctx context.Context) error { return f(ctx, hardware, n) })
+	return e.operate(ctx, s, n, callTimeout, func(ctx context.Context) error { return f(ctx, hardware, n) })
 }
 
 // take takes a worker for a node and reserves the node, unless it is reserved or check refuses it. The caller gives
@@ -296,9 +296,9 @@ func (e *engine) take(ctx context.Context, ident string, check func(*Node) error
 }
 
 // operate calls f, which operates the hardware of a node that this process has reserved. The call
-// ends after callTimeout, or if this process loses its membership. The error of the latter is noMember.
-func (e *engine) operate(ctx context.Context, s *session, n *Node, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+// ends after a time, or if this process loses its membership. The error of the latter is noMember.
+func (e *engine) operate(ctx context.Context, s *session, n *Node, limit time.Duration, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
 	ctx, err := e.fenced(ctx, n)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ironstate/ironstate/states"
 )
@@ -77,9 +78,10 @@ var readVirtualMedia = forOwner("virtual media", func(ctx context.Context, c *Co
 })
 
 // AttachVirtualMedia inserts the image at a URL into a slot of a node for a device. A failure is the
-// node's LastError, as in Ironic, where the work goes on after the answer. The source says who
-// loads the image; only "http" is supported, the BMC, for which "" stands too. The error matches [NotFound], [Locked]
-// or [Invalid], or is the store's.
+// node's LastError, as in Ironic. AttachVirtualMedia returns when that is stored, and after 30 s or the end of ctx at
+// the latest: then the work goes on, for 20 minutes at most. The source says who loads the image; only "http" is
+// supported, the BMC, for which "" stands too. The error matches [NotFound], [Locked] or [Invalid], is the store's, or
+// the context's.
 func (m NodeManagement) AttachVirtualMedia(ctx context.Context, device, image, source string) error {
 	_, err := attachVirtualMedia.call(ctx, m.conductor, m.ident, mediaArgs{device, image, source})
 	return err
@@ -175,13 +177,26 @@ var setSecureBoot = forOwnerNoResult("set secure boot", func(ctx context.Context
 
 // manage reserves a node, calls do, and stores its result with record, which returns the event of an entry in the
 // node's history, or "" for none. An error of do that matches Invalid is returned instead. A hardware type without the
-// function fails.
+// function fails. What takes longer than actionWait, or than the caller waits, goes on without him.
 //
 // Source: run_node_action in ironic/conductor/utils.py.
 func (e *engine) manage(
 	ctx context.Context, ident, function string, do func(context.Context, Management, *Node) error, record func(*Node, error) string,
 ) error {
-	return e.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
+	var s *session
+	var n *Node
+	var hardware Hardware
+	err := e.fleet.retryLocked(ctx, func() (err error) {
+		s, n, err = e.take(ctx, ident, func(n *Node) (err error) {
+			hardware, err = e.rules.hardware(n)
+			return err
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	act := func(ctx context.Context) error {
 		err := error(unsupported(n, function))
 		if by, ok := hardware.(Management); ok {
 			err = do(ctx, by, n)
@@ -199,5 +214,29 @@ func (e *engine) manage(
 		}
 		e.history.add(ctx, n, "ERROR", event, "UNKNOWN")
 		return nil
+	}
+	done := make(chan error, 1)
+	s.run.group.Go(func() {
+		err := e.operate(context.WithoutCancel(ctx), s, n, actionTimeout, act)
+		e.unreserve(s.ctx, s, n.UUID)
+		e.pool.free(n.UUID)
+		done <- err
 	})
+	wait, cancel := context.WithTimeout(ctx, actionWait)
+	defer cancel()
+	select {
+	case err := <-done:
+		return err
+	case <-wait.Done():
+		return ctx.Err()
+	}
 }
+
+const (
+	// actionWait is how long a caller waits for the result of manage. It is less than callTimeout, for which another
+	// conductor waits.
+	actionWait = 30 * time.Second
+	// actionTimeout bounds what manage does. Some BMCs change a boot mode or secure boot in a boot of the machine, for
+	// which [redfish]boot_mode_config_timeout of Ironic gives 15 minutes.
+	actionTimeout = 20 * time.Minute
+)

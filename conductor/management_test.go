@@ -9,10 +9,13 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -21,6 +24,7 @@ type managed struct {
 	*conductor.Fake
 	calls []string
 	err   error
+	takes time.Duration // to set secure boot
 }
 
 func (m *managed) call(ctx context.Context, name string, args ...any) error {
@@ -35,7 +39,8 @@ func (m *managed) SetBootMode(ctx context.Context, _ *conductor.Node, mode strin
 }
 
 func (m *managed) SetSecureBoot(ctx context.Context, _ *conductor.Node, enabled bool) error {
-	return m.call(ctx, "secure boot", enabled)
+	sleep.For(ctx, m.takes)
+	return errors.Join(m.call(ctx, "secure boot", enabled), ctx.Err())
 }
 
 func (m *managed) VirtualMedia(context.Context, *conductor.Node) ([]conductor.VirtualMedia, error) {
@@ -133,6 +138,41 @@ func TestWhatTheManagementInterfaceAnswers(t *testing.T) {
 		_, err = m.VirtualMedia(f.ctx)
 		require.ErrorIs(t, err, hardware.err)
 	})
+}
+
+// Some BMCs change secure boot in a boot of the machine, which takes longer than a client waits.
+func TestAnActionGoesOnWithoutItsCaller(t *testing.T) {
+	for name, leaves := range map[string]bool{"a caller who waits": false, "a caller who leaves": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hardware := &managed{Fake: &conductor.Fake{}, takes: 14 * time.Minute}
+				f := start(t, func(config *conductor.Config) { config.Hardware["fake-hardware"] = hardware })
+				n := f.node(states.Active)
+				begun := time.Now()
+				ctx, cancel := context.WithCancel(f.ctx)
+				defer cancel()
+				var want error
+				if leaves {
+					time.AfterFunc(time.Second, cancel)
+					want = context.Canceled
+				}
+				require.ErrorIs(t, f.Management(n.UUID).SetSecureBoot(ctx, true), want)
+				require.Less(t, time.Since(begun), time.Minute)
+				n, err := f.Node(f.ctx, n.UUID)
+				require.NoError(t, err)
+				require.NotEmpty(t, n.Reservation)
+				require.Nil(t, n.SecureBoot)
+				require.ErrorIs(t, f.Management(n.UUID).SetBootMode(f.ctx, "uefi"), conductor.Locked)
+
+				bubble.Sleep(hardware.takes)
+				n = f.settle(n)
+				require.Empty(t, n.Reservation)
+				require.Empty(t, n.LastError)
+				require.True(t, *n.SecureBoot)
+				require.Zero(t, f.Stats().BusyWorkers)
+			})
+		})
+	}
 }
 
 func TestHardwareWithoutAManagementInterface(t *testing.T) {
