@@ -70,7 +70,13 @@ func (al *allocator) backfill(ctx context.Context, a *Allocation, ident string) 
 		err = al.giveTo(ctx, a, ident)
 	}
 	if err != nil {
-		_, failed := al.finishAllocation(context.WithoutCancel(ctx), a, "", err)
+		ctx := context.WithoutCancel(ctx)
+		var refusal *Error
+		if !errors.As(err, &refusal) { // the node may have the allocation
+			_, _, freed := al.fleet.edit(ctx, ident, func(n *Node) error { n.freeFrom(a.UUID); return nil })
+			err = errors.Join(err, freed)
+		}
+		_, failed := al.finishAllocation(ctx, a, "", err)
 		return nil, errors.Join(err, failed)
 	}
 	n, err := al.fleet.node(ctx, ident)
@@ -156,6 +162,10 @@ func (al *allocator) allocate(ctx context.Context, id string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	var store *storeError
+	if errors.As(failure, &store) {
+		return store.error
+	}
 	if failure != nil {
 		failure = allocationFailed(a, failure.Error())
 	}
@@ -212,10 +222,10 @@ func (al *allocator) finishAllocation(ctx context.Context, a *Allocation, nodeUU
 func (al *allocator) choose(ctx context.Context, a *Allocation) (string, error) {
 	all, err := al.fleet.nodes.list(ctx)
 	if err != nil {
-		return "", err
+		return "", &storeError{err}
 	}
-	if i := slices.IndexFunc(all, func(n *Node) bool { return n.AllocationUUID == a.UUID }); i >= 0 {
-		return all[i].UUID, nil
+	if id := nodeOf(a, all); id != "" {
+		return id, nil
 	}
 	nodes, err := al.candidates(all, a)
 	if err != nil {
@@ -235,11 +245,16 @@ func (al *allocator) choose(ctx context.Context, a *Allocation) (string, error) 
 				n.allocateTo(a)
 				return nil
 			})
-			if err == nil {
+			var refusal *Error
+			switch {
+			case err == nil:
 				chosen = candidate.UUID
 				return nil
+			case errors.Is(err, Locked):
+				locked = true
+			case !errors.Is(err, errNothingToDo) && !errors.As(err, &refusal):
+				return &storeError{err} // the node may have the allocation
 			}
-			locked = locked || errors.Is(err, Locked)
 		}
 		if locked {
 			return refuse(Locked, "could not reserve any of %d suitable nodes", len(nodes))
@@ -247,6 +262,14 @@ func (al *allocator) choose(ctx context.Context, a *Allocation) (string, error) 
 		return errors.New("all nodes were filtered out during reservation")
 	})
 	return chosen, err
+}
+
+// nodeOf returns the UUID of the node that has an allocation.
+func nodeOf(a *Allocation, nodes []*Node) string {
+	if i := slices.IndexFunc(nodes, func(n *Node) bool { return n.AllocationUUID == a.UUID }); i >= 0 {
+		return nodes[i].UUID
+	}
+	return ""
 }
 
 // candidates returns the nodes that fit an allocation. Their order is random, so that
@@ -296,8 +319,16 @@ func (al *allocator) remove(ctx context.Context, ident string) error {
 	if err != nil {
 		return err
 	}
-	if a.NodeUUID != "" {
-		err := al.fleet.retryLocked(ctx, func() error { return al.deallocate(ctx, a) })
+	node := a.NodeUUID
+	if node == "" { // a node may have been given to it before its record could be stored
+		all, err := al.fleet.nodes.list(ctx)
+		if err != nil {
+			return err
+		}
+		node = nodeOf(a, all)
+	}
+	if node != "" {
+		err := al.fleet.retryLocked(ctx, func() error { return al.deallocate(ctx, a, node) })
 		if err != nil && !errors.Is(err, NotFound) {
 			return err
 		}
@@ -306,8 +337,8 @@ func (al *allocator) remove(ctx context.Context, ident string) error {
 }
 
 // deallocate frees the node of an allocation.
-func (al *allocator) deallocate(ctx context.Context, a *Allocation) error {
-	_, _, err := al.fleet.edit(ctx, a.NodeUUID, func(n *Node) error {
+func (al *allocator) deallocate(ctx context.Context, a *Allocation, node string) error {
+	_, _, err := al.fleet.edit(ctx, node, func(n *Node) error {
 		if n.AllocationUUID != a.UUID {
 			return nil
 		}

@@ -26,6 +26,7 @@ import (
 type interrupted struct {
 	conductor.Memory
 	get, update sync.Map // func() error by kind; the operation returns its error
+	updated     sync.Map // the same after the operation
 }
 
 func (s *interrupted) beforeGet(kind conductor.Kind, f func() error) { s.get.Store(kind, f) }
@@ -50,7 +51,16 @@ func (s *interrupted) Update(ctx context.Context, r conductor.Record) (int64, er
 	if err := interrupt(&s.update, r.Kind); err != nil {
 		return 0, err
 	}
-	return s.Memory.Update(ctx, r)
+	revision, err := s.Memory.Update(ctx, r)
+	if err == nil {
+		err = interrupt(&s.updated, r.Kind)
+	}
+	return revision, err
+}
+
+// loseUpdate makes the store lose its response to the next change of a record of the kind.
+func (s *interrupted) loseUpdate(kind conductor.Kind) {
+	s.updated.Store(kind, func() error { return errors.New("the response was lost") })
 }
 
 const allocationID = "00000000-0000-4000-8000-00000000000a"
@@ -170,6 +180,43 @@ func TestAnAllocationThatCannotBeStoredIsProcessedAgain(t *testing.T) {
 		bubble.Sleep(time.Hour) // the node that it got first is its node
 		require.Equal(t, n.UUID, f.allocation(allocationID).NodeUUID)
 		require.Equal(t, allocationID, f.settle(n).AllocationUUID)
+	})
+}
+
+func TestAnAllocationKeepsItsNodeWhoseResponseWasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, n, store, log := allocating(t)
+		store.loseUpdate(conductor.KindNode)
+		f.asks()
+		require.Contains(t, log.String(), "an allocation could not be processed and stays as it is")
+		require.Equal(t, states.Allocating, f.allocation(allocationID).State)
+		bubble.Sleep(time.Hour)
+		require.Equal(t, n.UUID, f.allocation(allocationID).NodeUUID)
+		require.Equal(t, allocationID, f.settle(n).AllocationUUID)
+	})
+}
+
+func TestAnAllocationWhoseNamedNodeCouldNotBeStoredHasNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _, store, _ := allocating(t)
+		n := f.node(states.Active)
+		store.beforeUpdate(conductor.KindNode, func() error { store.loseUpdate(conductor.KindNode); return nil })
+		_, err := f.allocate(&conductor.Allocation{ObjectMeta: conductor.ObjectMeta{UUID: allocationID, NodeUUID: n.UUID}})
+		require.ErrorContains(t, err, "the response was lost")
+		require.Equal(t, states.AllocationError, f.allocation(allocationID).State)
+		require.Empty(t, f.settle(n).AllocationUUID)
+	})
+}
+
+func TestANodeIsFreedWhoseAllocationDoesNotNameIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, n, store, _ := allocating(t)
+		store.beforeUpdate(conductor.KindAllocation, func() error { return errors.New("the store does not answer") })
+		f.asks()
+		require.Equal(t, allocationID, f.settle(n).AllocationUUID)
+		require.Empty(t, f.allocation(allocationID).NodeUUID)
+		require.NoError(t, f.DeleteObject(f.ctx, conductor.KindAllocation, allocationID))
+		require.Empty(t, f.settle(n).AllocationUUID)
 	})
 }
 
