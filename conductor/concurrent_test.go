@@ -41,14 +41,14 @@ func TestAnyTwoMethodsOfAnIndexMayBeCalledAtOnce(t *testing.T) {
 		func(x *index[*Node]) { x.put(node("b", 3)) },
 		func(x *index[*Node]) { x.replace(node("a", 4)) },
 		func(x *index[*Node]) { _ = x.create(node("c", 5), func() error { return nil }) },
-		func(x *index[*Node]) { x.drop("a", 6, true) },
-		func(x *index[*Node]) { x.drop("a", 7, false) },
+		func(x *index[*Node]) { _ = x.delete("a", func() (int64, error) { return 6, nil }) },
+		func(x *index[*Node]) { x.drop("a", 7) },
 		func(x *index[*Node]) { x.get("a") },
 		func(x *index[*Node]) { x.named("a") },
 		func(x *index[*Node]) { _, _ = x.list(ctx) },
 		func(x *index[*Node]) { _, _ = x.count(ctx, states.SetOf(states.Active)) },
 		func(x *index[*Node]) { _, _ = x.listOf(ctx, "") },
-		func(x *index[*Node]) { x.dropUnseen(x.created()) },
+		func(x *index[*Node]) { x.dropUnseen(x.before()) },
 		func(x *index[*Node]) {
 			if all, err := x.in(ctx, Range{After: "a"}); err == nil {
 				for range all {

@@ -42,12 +42,20 @@ func NewNodeIndex() NodeIndex {
 // IndexOf returns the index of a conductor's nodes.
 func IndexOf(c *Conductor) NodeIndex { return NodeIndex{c.fleet.nodes} }
 
-func (x NodeIndex) Put(n *Node)                                           { x.of.put(n) }
-func (x NodeIndex) Replace(n *Node)                                       { x.of.replace(n) }
-func (x NodeIndex) Create(n *Node, store func() error) error              { return x.of.create(n, store) }
-func (x NodeIndex) Drop(id string, revision int64, own bool)              { x.of.drop(id, revision, own) }
-func (x NodeIndex) Created() map[string]time.Time                         { return x.of.created() }
-func (x NodeIndex) DropUnseen(unseen map[string]time.Time)                { x.of.dropUnseen(unseen) }
+func (x NodeIndex) Put(n *Node)                              { x.of.put(n) }
+func (x NodeIndex) Replace(n *Node)                          { x.of.replace(n) }
+func (x NodeIndex) Create(n *Node, store func() error) error { return x.of.create(n, store) }
+func (x NodeIndex) Drop(id string, revision int64)           { x.of.drop(id, revision) }
+func (x NodeIndex) Delete(id string, store func() (int64, error)) error {
+	return x.of.delete(id, store)
+}
+
+// Before returns when each record was created, and the function that ends the start of a new watch.
+func (x NodeIndex) Before() (created map[string]time.Time, synced func(unseen map[string]time.Time)) {
+	created, deleted := x.of.before()
+	return created, func(unseen map[string]time.Time) { x.of.dropUnseen(unseen, deleted) }
+}
+func (x NodeIndex) DropUnseen(unseen map[string]time.Time)                { x.of.dropUnseen(unseen, nil) }
 func (x NodeIndex) All() []*Node                                          { return x.of.all() }
 func (x NodeIndex) Count(ctx context.Context, in states.Set) (int, error) { return x.of.count(ctx, in) }
 
@@ -63,7 +71,7 @@ func (c *Conductor) AddPower(e powersync.Event) { c.engine.history.power(e) }
 func NewUnreadNodeIndex() NodeIndex { return NodeIndex{newIndex(KindNode, decodeNode)} }
 
 // Creating returns the number of creations that the store has not answered.
-func (x NodeIndex) Creating() int { return len(x.of.creating) }
+func (x NodeIndex) Creating() int { return len(x.of.unanswered) }
 
 // Deleted returns the number of deletions that the watch has not reported yet.
 func (x NodeIndex) Deleted() int { return len(x.of.deleted) }

@@ -256,10 +256,9 @@ func (f *fleet) remove(ctx context.Context, ident string, check func(*Node) erro
 		if err := check(n); err != nil {
 			return err
 		}
-		revision, err := f.store.Delete(ctx, KindNode, n.UUID, n.Revision)
+		err = f.nodes.delete(n.UUID, func() (int64, error) { return f.store.Delete(ctx, KindNode, n.UUID, n.Revision) })
 		switch {
 		case err == nil:
-			f.nodes.drop(n.UUID, revision, true)
 			return f.discardOf(ctx, n)
 		case errors.Is(err, NotFound):
 			return noNode(ident)

@@ -30,15 +30,15 @@ type index[R indexed] struct {
 	order   []R                  // sorted by meta.compare
 	inState map[states.State]int // the number of records by meta.state
 	deleted map[string]int64     // revisions of deletions that the watch has not reported yet
-	// creating has the creations by this process that the store has not answered.
-	creating map[*creation]bool
+	// unanswered has the creations and deletions by this process that the store has not answered.
+	unanswered map[*unanswered]bool
 
 	watchers map[*latest.Queue[indexChange[R]]]bool
 }
 
-// creation is the creation of a record by this process. The record is left to the watch if, before the store has
+// unanswered is a creation or a deletion by this process. A created record is left to the watch if, before the store has
 // answered, the watch has reported a later deletion or has begun again.
-type creation struct {
+type unanswered struct {
 	id      string
 	deleted int64 // the revision of the last deletion that the watch has reported meanwhile
 	again   bool  // the watch has begun again
@@ -77,7 +77,7 @@ func newIndex[R indexed](kind Kind, decode func(Record) (R, error)) *index[R] {
 	return &index[R]{
 		kind: kind, decode: decode, synced: make(chan struct{}),
 		records: map[string]R{}, byName: map[string]R{}, byNode: map[string][]R{}, inState: map[states.State]int{}, deleted: map[string]int64{},
-		watchers: map[*latest.Queue[indexChange[R]]]bool{}, creating: map[*creation]bool{},
+		watchers: map[*latest.Queue[indexChange[R]]]bool{}, unanswered: map[*unanswered]bool{},
 	}
 }
 
@@ -111,18 +111,44 @@ func (x *index[R]) hasOlder(value R) bool {
 // create calls store, which creates the record and sets its revision, and then inserts the record. If the watch has
 // reported its deletion by then, or has begun again, the record is left to the watch.
 func (x *index[R]) create(value R, store func() error) error {
-	c := &creation{id: value.meta().id}
-	x.mu.Lock()
-	x.creating[c] = true
-	x.mu.Unlock()
-	err := store()
-	x.mu.Lock()
+	c, err := x.ask(value.meta().id, store)
 	defer x.mu.Unlock()
-	delete(x.creating, c)
 	if err == nil && !c.again && c.deleted < value.meta().revision {
 		x.insert(value)
 	}
 	return err
+}
+
+// delete calls store, which deletes a record and returns the revision of that, and then removes the record. Until the
+// watch has reported the deletion, it may report older writes of the record, which put ignores.
+func (x *index[R]) delete(id string, store func() (int64, error)) error {
+	var revision int64
+	d, err := x.ask(id, func() (err error) {
+		revision, err = store()
+		return err
+	})
+	defer x.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if d.deleted < revision {
+		x.deleted[id] = revision
+	}
+	x.removeBefore(id, revision)
+	return nil
+}
+
+// ask calls store, which asks the store, and returns what the watch has reported meanwhile. It leaves the lock to the
+// caller.
+func (x *index[R]) ask(id string, store func() error) (*unanswered, error) {
+	u := &unanswered{id: id}
+	x.mu.Lock()
+	x.unanswered[u] = true
+	x.mu.Unlock()
+	err := store()
+	x.mu.Lock()
+	delete(x.unanswered, u)
+	return u, err
 }
 
 // insert is put for a caller that holds the lock.
@@ -172,22 +198,23 @@ func (x *index[R]) unname(value R, m meta) {
 	}
 }
 
-// drop applies a deletion. After a deletion by this process (own) the watch may still report older
-// writes of the record; drop keeps the revision of the deletion, so that put ignores them but
-// accepts a new record with the same ID.
-func (x *index[R]) drop(id string, revision int64, own bool) {
+// drop applies a deletion that the watch reports.
+func (x *index[R]) drop(id string, revision int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if own {
-		x.deleted[id] = revision
-	} else if x.deleted[id] <= revision {
+	if x.deleted[id] <= revision {
 		delete(x.deleted, id)
 	}
-	for c := range x.creating {
-		if c.id == id && !own {
-			c.deleted = max(c.deleted, revision)
+	for u := range x.unanswered {
+		if u.id == id {
+			u.deleted = max(u.deleted, revision)
 		}
 	}
+	x.removeBefore(id, revision)
+}
+
+// removeBefore removes a record, unless it is newer than a revision. The caller holds the lock.
+func (x *index[R]) removeBefore(id string, revision int64) {
 	if old, ok := x.records[id]; ok && old.meta().revision < revision {
 		x.remove(old, old.meta())
 	}

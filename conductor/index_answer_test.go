@@ -16,7 +16,7 @@ import (
 func TestAnAnswerAfterTheWatchDoesNotBringARecordBack(t *testing.T) {
 	x := conductor.NewNodeIndex()
 	x.Put(&conductor.Node{UUID: "a", Revision: 1})
-	x.Drop("a", 3, false)
+	x.Drop("a", 3)
 	x.Replace(&conductor.Node{UUID: "a", Revision: 2})
 	require.Empty(t, x.All(), "the answer to an update")
 
@@ -39,15 +39,15 @@ func TestAnAnswerToACreationIsIgnoredOnceTheWatchHasReportedTheDeletion(t *testi
 	}{
 		{"nothing", func(conductor.NodeIndex) {}, false, nil, 1},
 		{"refused", func(conductor.NodeIndex) {}, false, refused, 0},
-		{"its deletion", func(x conductor.NodeIndex) { x.Drop("a", 6, false) }, false, nil, 0},
-		{"another deletion", func(x conductor.NodeIndex) { x.Drop("b", 6, false) }, false, nil, 1},
-		{"its deletion, then another", func(x conductor.NodeIndex) { x.Drop("a", 6, false); x.Drop("b", 6, false) }, false, nil, 0},
-		{"its deletion by this process", func(x conductor.NodeIndex) { x.Drop("a", 6, true) }, false, nil, 0},
-		{"the deletion of an earlier record", func(x conductor.NodeIndex) { x.Drop("a", 4, false) }, false, nil, 1},
-		{"its deletion and an earlier one", func(x conductor.NodeIndex) { x.Drop("a", 6, false); x.Drop("a", 4, false) }, false, nil, 0},
-		{"a deletion that is as new", func(x conductor.NodeIndex) { x.Drop("a", 5, false) }, false, nil, 0},
+		{"its deletion", func(x conductor.NodeIndex) { x.Drop("a", 6) }, false, nil, 0},
+		{"another deletion", func(x conductor.NodeIndex) { x.Drop("b", 6) }, false, nil, 1},
+		{"its deletion, then another", func(x conductor.NodeIndex) { x.Drop("a", 6); x.Drop("b", 6) }, false, nil, 0},
+		{"its deletion by this process", func(x conductor.NodeIndex) { _ = x.Delete("a", func() (int64, error) { return 6, nil }) }, false, nil, 0},
+		{"the deletion of an earlier record", func(x conductor.NodeIndex) { x.Drop("a", 4) }, false, nil, 1},
+		{"its deletion and an earlier one", func(x conductor.NodeIndex) { x.Drop("a", 6); x.Drop("a", 4) }, false, nil, 0},
+		{"a deletion that is as new", func(x conductor.NodeIndex) { x.Drop("a", 5) }, false, nil, 0},
 		{"the first watch", func(x conductor.NodeIndex) { x.DropUnseen(nil) }, true, nil, 1},
-		{"its deletion during the first watch", func(x conductor.NodeIndex) { x.Drop("a", 6, false); x.DropUnseen(nil) }, true, nil, 0},
+		{"its deletion during the first watch", func(x conductor.NodeIndex) { x.Drop("a", 6); x.DropUnseen(nil) }, true, nil, 0},
 		{"another watch", func(x conductor.NodeIndex) { x.DropUnseen(nil) }, false, nil, 0},
 	} {
 		x := conductor.NewNodeIndex()

@@ -200,16 +200,17 @@ func typed[O Object](objects []Object, err error) ([]O, error) {
 // removeObject is [Conductor.DeleteObject]. A record that cannot be decoded is deleted, too.
 func (f *fleet) removeObject(ctx context.Context, kind Kind, ident string) error {
 	for {
-		revision := int64(0)
 		r, err := f.load(ctx, kind, ident)
 		if err == nil {
-			revision, err = f.store.Delete(ctx, kind, r.ID, r.Revision)
+			remove := func() (int64, error) { return f.store.Delete(ctx, kind, r.ID, r.Revision) }
+			if x := f.made(kind); x != nil {
+				err = x.delete(r.ID, remove)
+			} else {
+				_, err = remove()
+			}
 		}
 		switch {
 		case err == nil:
-			if x := f.made(kind); x != nil {
-				x.drop(r.ID, revision, true)
-			}
 			return nil
 		case errors.Is(err, NotFound):
 			return noObject(kind, ident)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/internal/latest"
@@ -85,16 +86,16 @@ func (x *index[R]) follow(ctx context.Context, store Store, log *slog.Logger, ch
 
 // followOnce applies the changes of one watch until the watch ends.
 func (x *index[R]) followOnce(ctx context.Context, store Store, log *slog.Logger, changed func(R)) error {
-	unseen := x.created()
+	unseen, deleted := x.before()
 	for change, err := range store.Watch(ctx, x.kind) {
 		switch {
 		case err != nil:
 			return err
 		case change.Synced:
-			x.dropUnseen(unseen)
+			x.dropUnseen(unseen, deleted)
 			x.once.Do(func() { close(x.synced) })
 		case change.Deleted:
-			x.drop(change.Record.ID, change.Record.Revision, false)
+			x.drop(change.Record.ID, change.Record.Revision)
 		default:
 			delete(unseen, change.Record.ID)
 			x.take(change.Record, log, changed)
@@ -131,29 +132,32 @@ func (x *index[R]) isSynced() bool {
 	}
 }
 
-// created returns when each record of the index was created, by its ID.
-func (x *index[R]) created() map[string]time.Time {
+// before returns what the index has before a new watch: when each record was created, by its ID, and the deletions that
+// no watch has reported.
+func (x *index[R]) before() (created map[string]time.Time, deleted map[string]int64) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	all := make(map[string]time.Time, len(x.records))
+	created = make(map[string]time.Time, len(x.records))
 	for id, value := range x.records {
-		all[id] = value.meta().created
+		created[id] = value.meta().created
 	}
-	return all
+	return created, maps.Clone(x.deleted)
 }
 
 // dropUnseen drops the records that the index had before a new watch and that the watch has not yielded before Synced:
 // they were deleted meanwhile. A record with the same ID that was created since remains, as the watch yields it later.
-// A record that this process is creating may have been deleted, too, unless this is the first watch.
-func (x *index[R]) dropUnseen(unseen map[string]time.Time) {
+// A record that this process is creating may have been deleted, too, unless this is the first watch. The new watch
+// reports no write from before an earlier deletion, nor the deletion.
+func (x *index[R]) dropUnseen(unseen map[string]time.Time, deleted map[string]int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for c := range x.creating {
-		c.again = c.again || x.isSynced()
+	for u := range x.unanswered {
+		u.again = u.again || x.isSynced()
 	}
 	for id, created := range unseen {
 		if value, ok := x.records[id]; ok && value.meta().created.Equal(created) {
 			x.remove(value, value.meta())
 		}
 	}
+	maps.DeleteFunc(x.deleted, func(id string, revision int64) bool { return deleted[id] == revision })
 }

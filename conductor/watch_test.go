@@ -103,12 +103,12 @@ func TestANewWatchDropsTheRecordsThatItHasNotYielded(t *testing.T) {
 	for _, uuid := range []string{"yielded", "deleted", "deleted after a write", "created again"} {
 		x.Put(&conductor.Node{UUID: uuid, CreatedAt: at, Revision: 1})
 	}
-	unseen := x.Created()
+	unseen, synced := x.Before()
 	delete(unseen, "yielded")
 	x.Put(&conductor.Node{UUID: "deleted after a write", CreatedAt: at, Revision: 2})
 	x.Put(&conductor.Node{UUID: "created again", CreatedAt: at.Add(1), Revision: 3})
 	x.Put(&conductor.Node{UUID: "created since", CreatedAt: at, Revision: 4})
-	x.DropUnseen(unseen)
+	synced(unseen)
 	var left []string
 	for _, n := range x.All() {
 		left = append(left, n.UUID)
