@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -130,6 +131,22 @@ func TestAFullDiskOfOtherServersIsKnownByTheirAnswers(t *testing.T) {
 	require.Equal(t, ErrNoMajority, s.Health())
 	s.end(ErrClosed)
 	require.Equal(t, ErrClosed, s.Health())
+}
+
+func TestADeletionDoesNotShowThatOtherServersHaveSpace(t *testing.T) {
+	r := conductor.Record{Kind: "nodes", ID: "a", Value: []byte("{}")}
+	value, err := encode(r)
+	require.NoError(t, err)
+	s, _ := scripted(t, &server{succeeds: true, get: func(clientv3.Op) (*clientv3.GetResponse, error) {
+		return &clientv3.GetResponse{Kvs: []*mvccpb.KeyValue{{Value: []byte(value), ModRevision: 1}}}, nil
+	}})
+	s.monitor.noteWrite(ErrNoSpace)
+	_, err = s.Delete(t.Context(), r.Kind, r.ID, 1)
+	require.NoError(t, err)
+	require.Equal(t, ErrNoSpace, s.Health())
+	_, err = s.Create(t.Context(), r)
+	require.NoError(t, err)
+	require.NoError(t, s.Health())
 }
 
 func TestAWriteThatNeedsSpaceIsNotSentToAServerInThisProcessWhileThereIsNone(t *testing.T) {

@@ -78,7 +78,7 @@ func (t transaction) If(...clientv3.Cmp) clientv3.Txn  { return t }
 func (t transaction) Then(...clientv3.Op) clientv3.Txn { return t }
 func (t transaction) Else(...clientv3.Op) clientv3.Txn { return t }
 func (t transaction) Commit() (*clientv3.TxnResponse, error) {
-	return &clientv3.TxnResponse{Succeeded: t.succeeds}, nil
+	return &clientv3.TxnResponse{Header: &etcdserverpb.ResponseHeader{}, Succeeded: t.succeeds}, nil
 }
 
 // scripted returns a store on a server, and its log.
