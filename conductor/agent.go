@@ -124,7 +124,16 @@ func (f *fleet) byAddress(ctx context.Context, addresses []string) (string, erro
 // refuses, and for another URL or certificate than in the agent's earlier heartbeats; or it comes from
 // [Conductor.Resume].
 func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) error {
-	_, err := heartbeat.call(ctx, c, ident, h)
+	n, owner, err := c.calls.elsewhere(ctx, ident)
+	if err == nil && owner.ID != "" && !n.Agent.has(h.AgentToken) { // no stranger's heartbeat becomes a call
+		n, err = c.fleet.storedNode(ctx, n.UUID) // the index may not have the token yet
+		if err == nil && !n.Agent.has(h.AgentToken) {
+			err = errAgentToken
+		}
+	}
+	if err == nil {
+		_, err = heartbeat.call(ctx, c, ident, h)
+	}
 	return err
 }
 
@@ -173,11 +182,18 @@ var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Condu
 	return nil
 })
 
+var errAgentToken = refuse(Invalid, "Invalid or missing agent token received.")
+
+// has reports whether the agent has the token.
+func (a AgentInfo) has(token string) bool {
+	return a.Token != "" && subtle.ConstantTimeCompare([]byte(a.Token), []byte(token)) == 1
+}
+
 // checkHeartbeat returns the error of a heartbeat that is not of the node's agent.
 func (b *rulebook) checkHeartbeat(n *Node, h Heartbeat) error {
 	switch known := n.Agent; {
-	case known.Token == "" || subtle.ConstantTimeCompare([]byte(known.Token), []byte(h.AgentToken)) != 1:
-		return refuse(Invalid, "Invalid or missing agent token received.")
+	case !known.has(h.AgentToken):
+		return errAgentToken
 	case known.URL != "" && known.URL != h.CallbackURL:
 		return refuse(Invalid, "Detected change in ramdisk provided \"callback_url\"")
 	case *b.config.RequireAgentTLS && h.CallbackURL != "" && !strings.HasPrefix(h.CallbackURL, "https://"):

@@ -255,6 +255,23 @@ func TestOnlyTheCallerEndsACallWhoseOwnerHasDied(t *testing.T) {
 	})
 }
 
+func TestAHeartbeatWithoutTheTokenIsNoCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCalls(t)
+		_, err := c.alpha.UpdateNode(c.ctx, c.n.UUID, func(n *conductor.Node) error { n.Agent.Token = "right"; return nil })
+		require.NoError(t, err)
+		beat := func(token string) error {
+			return c.alpha.Heartbeat(c.ctx, c.n.UUID, conductor.Heartbeat{AgentToken: token, AgentVersion: "9"})
+		}
+		for _, wrong := range []string{"", "wrong"} {
+			require.EqualError(t, beat(wrong), "Invalid or missing agent token received.")
+		}
+		require.Zero(t, c.stores["alpha"].deletes.Load())
+		require.NoError(t, beat("right"))
+		require.EqualValues(t, 1, c.stores["alpha"].deletes.Load())
+	})
+}
+
 // unreadable is hardware whose boot device cannot be read.
 type unreadable struct{ *conductor.Fake }
 
