@@ -155,7 +155,9 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	if err != nil {
 		return err
 	}
-	n.CleanUp = nil // the new work boots the machine as it needs
+	if runsIn(moved.State) {
+		n.CleanUp = nil // the new work boots the machine as it needs
+	}
 	if kind := kindOf(n.ProvisionState); kind.in != nil && (event == states.EventManage || event == states.EventAbort) {
 		n.CleanUp = e.rules.cleanUp(n, true)
 		step := n.Step().String()

@@ -3,6 +3,7 @@
 package conductor_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -144,4 +145,24 @@ func TestADeploymentWhoseTemplatesCannotBeReadIsRefused(t *testing.T) {
 	got, err := f.Node(f.ctx, n.UUID)
 	require.NoError(t, err)
 	require.Equal(t, states.Available, got.ProvisionState)
+}
+
+// The conductor that answers the request does not own the node, whose owner has not begun the clean-up.
+func TestARequestWithoutWorkLeavesTheCleanUpToTheOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &conductor.Memory{}
+		f := start(t, func(c *conductor.Config) { c.Store, c.Group, c.SkipPowerSync = store, "rack1", true })
+		n := f.node(states.CleanFail)
+		r, err := store.Get(f.ctx, conductor.KindNode, n.UUID)
+		require.NoError(t, err)
+		r.Value = bytes.Replace(r.Value, []byte(`"driver":`), []byte(`"clean_up":{"power_off":true},"driver":`), 1)
+		_, err = store.Update(f.ctx, r)
+		require.NoError(t, err)
+		require.NoError(t, f.Provision(f.ctx, n.UUID, f.provision("manage")))
+		n = f.settle(n)
+		require.Equal(t, states.Manageable, n.ProvisionState)
+		require.Equal(t, &conductor.CleanUp{PowerOff: true}, n.CleanUp)
+		require.NoError(t, f.Provision(f.ctx, n.UUID, f.provision("clean")))
+		require.Nil(t, f.settle(n).CleanUp)
+	})
 }
