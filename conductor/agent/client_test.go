@@ -381,6 +381,10 @@ func TestNegativeNumbersAreRefused(t *testing.T) {
 		_, err := agent.New(config)
 		require.EqualError(t, err, "agent: "+field+" is -1: want 0 or more")
 	}
+	for range 20 { // of several the same
+		_, err := agent.New(agent.Config{URL: "http://127.0.0.1:9999", Timeout: -1, Attempts: -1, Polls: -1})
+		require.ErrorContains(t, err, "Attempts")
+	}
 }
 
 func TestAnAgentHasTLS1_2AtLeast(t *testing.T) {

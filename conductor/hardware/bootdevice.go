@@ -3,6 +3,7 @@
 package hardware
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"reflect"
@@ -159,9 +160,10 @@ func bootFrom(ctx context.Context, t Task, device string, persistent bool) error
 		persistent = value != "Never" && (persistent || always || value == "Always")
 	}
 	err := t.Chosen.Management.SetBootDevice(ctx, n, device, persistent)
-	if reflect.DeepEqual(n.DriverInternalInfo, before) { // also if it has failed
+	if reflect.DeepEqual(n.DriverInternalInfo, before) {
 		return err
 	}
 	internal := n.DriverInternalInfo
-	return t.Update(ctx, func(n *conductor.Node) error { n.DriverInternalInfo = internal; return nil })
+	stored := t.Update(ctx, func(n *conductor.Node) error { n.DriverInternalInfo = internal; return nil })
+	return cmp.Or(err, stored)
 }

@@ -31,7 +31,8 @@ type Client interface {
 // or rpc. Verify calls newClient each time, because bmclib's Open removes the providers
 // that have failed from its client. The secrets are those that the client knows; they
 // are removed from errors. A login is refused, [verify.Credentials], if the BMC answers a
-// provider that uses gofish with 401, or if the provider asrockrack says so.
+// provider that uses gofish with 401, or if the provider asrockrack says so. A Verify whose context has no deadline ends
+// after 30 s.
 //
 // The client is the caller's, and so is its safety: none of the other guarantees of this
 // package hold. A provider may trust its BMC, skip the check of certificates, log in
@@ -41,8 +42,11 @@ type Client interface {
 func FromClient[C Client](newClient func() C, secrets ...secret.Text) verify.Verifier {
 	scrub := failure.NewScrubber("", secrets...)
 	return verify.Func(func(ctx context.Context) (power states.Power, err error) {
-		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-		defer cancel()
+		if _, limited := ctx.Deadline(); !limited {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, 30*time.Second)
+			defer cancel()
+		}
 		op := "power interface"
 		err = guarded(func() error {
 			client := newClient()
