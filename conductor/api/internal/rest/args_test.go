@@ -19,7 +19,9 @@ import (
 func sent(method, query, body string) *Request {
 	r := httptest.NewRequest(method, "/?"+query, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	request := NewRequest(&Service{Series: states.Latest(), bodies: newBudget(maxBodies), agentBodies: newBudget(maxAgentBodies)}, r)
+	s := &Service{Series: states.Latest()}
+	s.makeBudgets()
+	request := NewRequest(s, r)
 	request.Query = r.URL.Query()
 	return request
 }

@@ -9,9 +9,10 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
@@ -43,40 +44,52 @@ const (
 	// occupy. It is enough for one body of MaxProvisionBody whose length is known and whose longest string has no escapes.
 	// Copies and garbage need several times as much.
 	maxBodies = 72 << 20
-	// maxAgentBodies is the same for lookups, heartbeats and inspections, so that senders without a password do not use up
-	// maxBodies.
-	maxAgentBodies = 16 << 20
+	// maxHeartbeats is the same for lookups and heartbeats, and maxInspections for inspections, so that senders without a
+	// password do not use up maxBodies, nor keep heartbeats away by inspections. The requests of one address have half of
+	// it at most, since a body may take a minute to arrive.
+	maxHeartbeats  = 8 << 20
+	maxInspections = 16 << 20
 )
 
 // budget is memory for request bodies, in bytes.
 type budget struct {
-	most int64
-	left atomic.Int64
+	share int64 // for one address
+	mu    sync.Mutex
+	left  int64
+	by    map[netip.Addr]int64 // what each address holds
 }
 
-func newBudget(most int64) *budget {
-	b := &budget{most: most}
-	b.left.Store(most)
-	return b
+func newBudget(most, share int64) *budget {
+	return &budget{share: share, left: most, by: map[netip.Addr]int64{}}
 }
 
-// take reserves n bytes for the request's body. Its error is errBusy if fewer are left, and errTooLarge if the request
-// would need more than all of the budget.
+// take reserves n bytes for the request's body. Its error is errBusy if fewer are left, or left for its address, and
+// errTooLarge if the request would need more than an address may have.
 func (r *Request) take(n int64) error {
-	if r.held+n > r.budget.most {
+	b, from := r.budget, r.Source()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case r.held+n > b.share:
 		return errTooLarge
-	}
-	if r.budget.left.Add(-n) < 0 {
-		r.budget.left.Add(n)
+	case n > b.left, b.by[from]+n > b.share:
 		return errBusy
 	}
+	b.left -= n
+	b.by[from] += n
 	r.held += n
 	return nil
 }
 
 // free returns n bytes that were taken.
 func (r *Request) free(n int64) {
-	r.budget.left.Add(n)
+	b, from := r.budget, r.Source()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left += n
+	if b.by[from] -= n; b.by[from] == 0 {
+		delete(b.by, from)
+	}
 	r.held -= n
 }
 
@@ -108,9 +121,13 @@ func (r *Request) readBody(limit int64) (body []byte, m meter, err error) {
 	if r.ContentLength > limit {
 		return nil, m, errTooLarge
 	}
-	r.budget = r.bodies
-	if limit <= MaxAgentBody || limit == MaxInspectionBody {
-		r.budget = r.agentBodies
+	switch {
+	case limit <= MaxAgentBody:
+		r.budget = r.heartbeats
+	case limit == MaxInspectionBody:
+		r.budget = r.inspections
+	default:
+		r.budget = r.bodies
 	}
 	var chunks [][]byte
 	total := int64(0)

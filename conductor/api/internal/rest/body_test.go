@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -18,21 +19,30 @@ import (
 )
 
 func TestABudgetIsReservedAndReturned(t *testing.T) {
-	r, other := &Request{budget: newBudget(10)}, &Request{}
-	other.budget = r.budget
+	from := func(b *budget, address string) *Request {
+		r := sent("PUT", "", "")
+		r.budget, r.RemoteAddr = b, address
+		return r
+	}
+	b := newBudget(10, 7)
+	r, same, other := from(b, "192.0.2.1:1"), from(b, "192.0.2.1:2"), from(b, "[2001:db8::1]:1")
 	require.NoError(t, r.take(6))
-	require.ErrorIs(t, r.take(5), errTooLarge)
-	require.ErrorIs(t, other.take(5), errBusy)
-	require.NoError(t, other.take(4))
+	require.ErrorIs(t, r.take(2), errTooLarge)
+	require.ErrorIs(t, same.take(2), errBusy, "the share of its address")
+	require.NoError(t, same.take(1))
+	require.ErrorIs(t, other.take(4), errBusy)
+	require.NoError(t, other.take(3))
 	require.ErrorIs(t, other.take(1), errBusy)
-	require.EqualValues(t, []int64{6, 4, 0}, []int64{r.held, other.held, r.budget.left.Load()})
+	require.EqualValues(t, []int64{6, 1, 3, 0}, []int64{r.held, same.held, other.held, b.left})
 	r.free(1)
-	require.EqualValues(t, []int64{5, 1}, []int64{r.held, r.budget.left.Load()})
-	other.Free()
-	r.Free()
-	r.Free()
-	require.EqualValues(t, []int64{0, 0, 10}, []int64{r.held, other.held, r.budget.left.Load()})
-	require.NoError(t, r.take(10))
+	require.EqualValues(t, []int64{5, 1}, []int64{r.held, b.left})
+	for _, r := range []*Request{other, r, r, same} {
+		r.Free()
+		require.Zero(t, r.held)
+	}
+	require.EqualValues(t, 10, b.left)
+	require.Empty(t, b.by)
+	require.NoError(t, other.take(7))
 	new(Request).Free()
 }
 
@@ -106,22 +116,47 @@ func TestNoBodyReservesNothing(t *testing.T) {
 	require.EqualValues(t, 1, r.held, "a length of 0 is known")
 }
 
-func TestBodiesOfAgentsHaveABudgetOfTheirOwn(t *testing.T) {
-	for limit, agent := range map[int64]bool{
-		MaxAgentBody: true, MaxAgentBody - 1: true, MaxAgentBody + 1: false, MaxInspectionBody: true, MaxBody: false, MaxProvisionBody: false,
+func TestBodiesOfAgentsHaveBudgetsOfTheirOwn(t *testing.T) {
+	for limit, want := range map[int64]func(r *Request) *budget{
+		MaxAgentBody: func(r *Request) *budget { return r.heartbeats }, MaxAgentBody - 1: func(r *Request) *budget { return r.heartbeats },
+		MaxInspectionBody: func(r *Request) *budget { return r.inspections },
+		MaxAgentBody + 1:  func(r *Request) *budget { return r.bodies }, MaxBody: func(r *Request) *budget { return r.bodies },
+		MaxProvisionBody: func(r *Request) *budget { return r.bodies },
 	} {
 		r := body(`{}`, true)
 		_, _, err := r.readBody(limit)
 		require.NoError(t, err)
-		require.Equal(t, agent, r.agentBodies.left.Load() < maxAgentBodies, limit)
-		require.Equal(t, agent, r.bodies.left.Load() == maxBodies, limit)
+		require.Same(t, want(r), r.budget, limit)
+		require.EqualValues(t, 3, maxBodies+maxHeartbeats+maxInspections-r.bodies.left-r.heartbeats.left-r.inspections.left)
 	}
+}
+
+// SECURITY.md: What agents send without a password has memory of its own, of which one address has half at most, so that
+// inspections that do not arrive keep no heartbeat away.
+func TestInspectionsThatDoNotArriveLeaveRoomForOthers(t *testing.T) {
+	s := body("", true).Service
+	asks := func(address string, limit, length int64) error {
+		r := NewRequest(s, httptest.NewRequest("POST", "/", strings.NewReader("{}")))
+		r.RemoteAddr, r.ContentLength = address, length
+		_, _, err := r.readBody(limit)
+		return err
+	}
+	for range 10 {
+		if err := asks("192.0.2.1:1", MaxInspectionBody, MaxInspectionBody); err != nil {
+			require.ErrorIs(t, err, errBusy)
+		}
+		if err := asks("192.0.2.1:1", MaxAgentBody, MaxAgentBody); err != nil {
+			require.ErrorIs(t, err, errBusy)
+		}
+	}
+	require.NoError(t, asks("192.0.2.2:1", MaxInspectionBody, MaxInspectionBody))
+	require.NoError(t, asks("192.0.2.2:1", MaxAgentBody, MaxAgentBody))
 }
 
 func TestTheLimitsOfBodies(t *testing.T) {
 	const kib, mib = 1024, 1024 * 1024
-	require.EqualValues(t, []int64{mib, 64 * kib, 4 * mib, 64 * mib, 72 * mib, 16 * mib},
-		[]int64{MaxBody, MaxAgentBody, MaxInspectionBody, MaxProvisionBody, maxBodies, maxAgentBodies})
+	require.EqualValues(t, []int64{mib, 64 * kib, 4 * mib, 64 * mib, 72 * mib, 8 * mib, 16 * mib},
+		[]int64{MaxBody, MaxAgentBody, MaxInspectionBody, MaxProvisionBody, maxBodies, maxHeartbeats, maxInspections})
 }
 
 func TestAnUnreadableBodyIsRefused(t *testing.T) {
@@ -130,11 +165,11 @@ func TestAnUnreadableBodyIsRefused(t *testing.T) {
 	_, _, err := r.readBody(MaxBody)
 	require.ErrorIs(t, err, errBodyRead)
 	r = body(`{}`, true)
-	r.agentBodies = newBudget(1)
+	r.heartbeats = newBudget(1, 1)
 	_, _, err = r.readBody(MaxAgentBody)
 	require.ErrorIs(t, err, errTooLarge)
 	r = body(strings.Repeat(" ", 9000), false) // chunks of 4 and 8 KiB
-	r.bodies = newBudget(20_000)
+	r.bodies = newBudget(20_000, 20_000)
 	_, _, err = r.readBody(MaxBody)
 	require.ErrorIs(t, err, errTooLarge, "there is no memory to join the chunks")
 }
@@ -181,7 +216,7 @@ func TestADecodedBodyReservesWhatItNeeds(t *testing.T) {
 		})
 	}
 	r := body(`[0]`, true)
-	r.bodies = newBudget(100)
+	r.bodies = newBudget(100, 100)
 	_, err := r.Decode(MaxBody)
 	require.ErrorIs(t, err, errTooLarge, "the body fits, its values do not")
 	r = body(`{}`, true)

@@ -22,15 +22,21 @@ type Service struct {
 	publicURL   string  // the base of links; empty stands for the host of the request
 	maxLimit    int     // the maximum number of items on a page
 	bodies      *budget // the memory for the bodies of requests
-	agentBodies *budget // the memory for the bodies of agents' requests
+	heartbeats  *budget // the same for agents' lookups and heartbeats
+	inspections *budget // the same for agents' inspections
 }
 
 // NewService returns the service of a conductor's API.
 func NewService(c *conductor.Conductor, publicURL string, maxLimit int) *Service {
 	s := &Service{Conductor: c, Table: c.Table(), Series: c.Table().Series(), publicURL: publicURL, maxLimit: maxLimit}
 	s.Highest = s.Series.MaxAPIVersion()
-	s.bodies, s.agentBodies = newBudget(maxBodies), newBudget(maxAgentBodies)
+	s.makeBudgets()
 	return s
+}
+
+func (s *Service) makeBudgets() {
+	s.bodies = newBudget(maxBodies, maxBodies)
+	s.heartbeats, s.inspections = newBudget(maxHeartbeats, maxHeartbeats/2), newBudget(maxInspections, maxInspections/2)
 }
 
 // NotPermitted returns the fault of a request for one record in the path of another record.
