@@ -136,8 +136,22 @@ func TestASensitiveInspectionRuleStaysSo(t *testing.T) {
 		{secret, `{"op": "replace", "path": "/description", "value": "d"}`, http.StatusOK},
 		{secret, `{"op": "replace", "path": "/sensitive", "value": true}`, http.StatusOK},
 		{secret, `{"op": "replace", "path": "/sensitive", "value": false}`, http.StatusBadRequest},
+		{secret, `{"op": "replace", "path": "/sensitive", "value": null}`, http.StatusBadRequest},
+		{secret, `{"op": "remove", "path": "/sensitive"}`, http.StatusBadRequest},
+		{secret, `{"op": "replace", "path": "/sensitive", "value": true}, {"op": "replace", "path": "/sensitive", "value": false}`,
+			http.StatusBadRequest},
+		{secret, `{"op": "remove", "path": "/sensitive"}, {"op": "add", "path": "/sensitive", "value": true}`, http.StatusOK},
 	} {
-		require.Equal(t, c.status, s.do("PATCH", c.rule, "latest", "["+c.patch+"]").status, c.patch)
+		answer := s.do("PATCH", c.rule, "latest", "["+c.patch+"]")
+		require.Equal(t, c.status, answer.status, c.patch)
+		if c.status == http.StatusBadRequest {
+			require.Equal(t, "Couldn't apply patch. Reason: Inspection rules cannot have the sensitive flag unset.", answer.fault(), c.patch)
+		}
+		if c.rule == secret {
+			shown := s.do("GET", secret, "latest", "").must(http.StatusOK)
+			require.Equal(t, true, shown["sensitive"], c.patch)
+			require.Nil(t, shown["actions"], c.patch)
+		}
 	}
 }
 

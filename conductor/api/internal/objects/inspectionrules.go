@@ -180,12 +180,10 @@ func patchNotNull(q *request) error {
 // internalFields are the fields of Ironic's record that a patch may address without an effect.
 var internalFields = []string{"id", "created_at", "updated_at", "scope"}
 
-// rulePatchApplies applies the patch to the record as Ironic has it. It refuses to reveal a sensitive rule.
+// rulePatchApplies applies the patch to the record as Ironic has it. It refuses a patch after which a sensitive rule
+// would not be sensitive, by whichever operations.
 func rulePatchApplies(q *request) (err error) {
 	rule := q.record.(*conductor.InspectionRule)
-	if values := q.patch.Values("sensitive"); rule.Sensitive && len(values) > 0 && values[0] != nil && !pyrepr.Truthy(values[0]) {
-		return fault.Invalid("Couldn't apply patch. Reason: Inspection rules cannot have the sensitive flag unset.")
-	}
 	document := map[string]any{}
 	for _, name := range internalFields {
 		document[name] = nil
@@ -196,6 +194,9 @@ func rulePatchApplies(q *request) (err error) {
 	}
 	if q.values, err = q.patch.Apply(document); err != nil {
 		return err
+	}
+	if rule.Sensitive && !pyrepr.Truthy(q.values["sensitive"]) {
+		return fault.Invalid("Couldn't apply patch. Reason: Inspection rules cannot have the sensitive flag unset.")
 	}
 	for name := range q.values {
 		if slices.Contains(internalFields, name) {
