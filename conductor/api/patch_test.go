@@ -3,6 +3,8 @@
 package api_test
 
 import (
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,5 +40,38 @@ func TestAPatchThatFailsIsShownWithoutSecrets(t *testing.T) {
 			"Reason: The operation does not contain a 'value' member",
 	} {
 		require.Equal(t, want, s.do("PATCH", "/v1/nodes/n", "latest", "["+operation+"]").fault())
+	}
+}
+
+// SECURITY.md: The API masks passwords in `driver_info` and does not repeat them in errors.
+func TestAPatchThatMissesAMemberRepeatsNothingThatResponsesHide(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	const node = "/v1/nodes/n"
+	s.create(`{"driver": "fake-hardware", "name": "n", "driver_info": {"a": "seen", "ipmi_password": "hunter2"},
+		"instance_info": {"a": "seen", "image_url": {"z": "hunter2"}}, "extra": {"a": "seen"}}`)
+	const actions = `"actions": [{"op": "fail", "args": {"msg": "hunter2"}}]`
+	sensitive := s.post(rulesPath, `{"sensitive": true, `+actions+`}`)
+	for _, c := range []struct{ path, at, want string }{
+		{node, "/extra/x/y", "member 'x' not found in {'a': 'seen'}"},
+		{node, "/driver_info/x/y", "member 'x' not found in {'a': 'seen', 'ipmi_password': '******'}"},
+		{node, "/instance_info/x/y", "member 'x' not found in {'a': 'seen', 'image_url': '******'}"},
+		{node, "/instance_info/image_url/x/y", "member 'x' not found"},
+		{sensitive, "/actions/0/args/x/y", "member 'x' not found"},
+		{sensitive, "/scope_/x", "member 'scope_' not found"},
+	} {
+		a := s.do("PATCH", c.path, "latest", `[{"op": "add", "path": "`+c.at+`", "value": 1}]`)
+		require.Equal(t, http.StatusBadRequest, a.status, a.body)
+		_, reason, _ := strings.Cut(a.fault(), "Reason: ")
+		require.Equal(t, c.want, reason, c.at)
+	}
+	loop := s.post(rulesPath, `{"sensitive": true, `+actions+`,
+		"conditions": [{"op": "matches", "args": ["a", "(?=hunter2)"], "loop": [1]}]}`)
+	require.Equal(t, "Invalid rule: an operation is not supported",
+		s.do("PATCH", loop, "latest", `[{"op": "remove", "path": "/conditions/0/loop"}]`).fault())
+	for field, value := range map[string]string{"instance_info": `["a"]`, "driver_info": `"a"`} { // before its schema is checked
+		a := s.do("PATCH", node, "latest", `[{"op": "replace", "path": "/`+field+`", "value": `+value+`},
+			{"op": "add", "path": "/`+field+`/0/x", "value": 1}]`)
+		require.Equal(t, http.StatusBadRequest, a.status, a.body)
 	}
 }

@@ -147,7 +147,10 @@ func ruleValid(q *request) error {
 		stored := make([]any, len(list))
 		for i, item := range list {
 			operation, err := check(item.(map[string]any))
+			old, patched := q.before.(*conductor.InspectionRule)
 			switch {
+			case errors.Is(err, inspectionrules.ErrUnsupported) && patched && old.Sensitive: // the error may quote a stored text
+				return fault.Invalid("Invalid rule: an operation is %v", inspectionrules.ErrUnsupported)
 			case errors.Is(err, inspectionrules.ErrUnsupported):
 				return fault.Invalid("Invalid rule: %v", err)
 			case err != nil:
@@ -192,7 +195,7 @@ func rulePatchApplies(q *request) (err error) {
 		f := &q.fields[i]
 		document[f.name] = f.value(rule)
 	}
-	if q.values, err = q.patch.Apply(document); err != nil {
+	if q.values, err = q.patch.Apply(document, q.shownInFaults); err != nil {
 		return err
 	}
 	if rule.Sensitive && !pyrepr.Truthy(q.values["sensitive"]) {

@@ -222,7 +222,7 @@ func nodePatchApplies(q *request) (err error) {
 	for _, name := range q.patch.Fields() {
 		document[name] = q.field(name).value(q.record)
 	}
-	if q.values, err = q.patch.Apply(document); err != nil {
+	if q.values, err = q.patch.Apply(document, q.shownInFaults); err != nil {
 		return err
 	}
 	for name := range document {

@@ -152,7 +152,8 @@ func owner(r *rest.Request, o record) string {
 //
 // Source: node_sanitize in ironic/api/controllers/v1/node.py.
 func maskInstance(v any) any {
-	shown := masked.Object(v.(map[string]any))
+	info, _ := v.(map[string]any) // in the fault of a patch it may be anything
+	shown := masked.Object(info)
 	for _, key := range []string{"configdrive", "image_url"} {
 		if v := shown[key]; v != nil && v != "" {
 			shown = maps.Clone(shown)

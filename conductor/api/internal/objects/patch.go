@@ -99,8 +99,22 @@ func patchApplies(q *request) (err error) {
 			document[f.name] = f.value(q.record)
 		}
 	}
-	q.values, err = q.patch.Apply(document)
+	q.values, err = q.patch.Apply(document, q.shownInFaults)
 	return err
+}
+
+// shownInFaults returns the form in which a fault may repeat a value of a field, which is that of responses: nil for a
+// field whose form depends on the record.
+func (q *request) shownInFaults(name string, v any) any {
+	f := q.field(name)
+	switch {
+	case f == nil || f.shown != nil:
+		return nil
+	case f.mask != nil:
+		return f.mask(v)
+	default:
+		return v
+	}
 }
 
 // nodeMayChange refuses a patch that moves the record to an unknown node, or to one of another owner (CVE-2026-44918).

@@ -160,8 +160,9 @@ func (p Patch) Replaces(field string) bool {
 func (p Patch) StartsWith(field string) bool { return len(p) > 0 && p[0].Field == field }
 
 // Apply returns the patched document, without the removed fields. It modifies neither the document nor the patch, which
-// is applied again after a conflict.
-func (p Patch) Apply(document map[string]any) (map[string]any, error) {
+// is applied again after a conflict. shown returns the form in which responses show a value of a field, nil for a field
+// that they may hide: a fault repeats no other part of the document.
+func (p Patch) Apply(document map[string]any, shown func(field string, value any) any) (map[string]any, error) {
 	for _, op := range p {
 		_, known := document[op.Field]
 		if op.Op == "add" && op.Path == "/"+op.Field && !known {
@@ -178,8 +179,13 @@ func (p Patch) Apply(document map[string]any) (map[string]any, error) {
 			return nil, err
 		}
 		reason := "The operation does not contain a 'value' member"
+		segments := strings.Split(op.Path[1:], "/")
+		before := patched.(map[string]any)
 		if op.Op == "remove" || op.has {
-			patched, reason = a.apply(op, patched, strings.Split(op.Path[1:], "/"))
+			patched, reason = a.apply(op, patched, segments)
+		}
+		if value, has := before[op.Field]; has && a.missed {
+			reason += within(shown(op.Field, value), segments[1:])
 		}
 		if reason != "" {
 			return nil, op.refused(reason)
@@ -220,8 +226,34 @@ func clone(v any) (any, error) {
 	return decoded, err
 }
 
+// within returns the part of a reason that repeats the object without a member at the path segments below a value, ""
+// if the value has no such object.
+func within(value any, segments []string) string {
+	for _, segment := range segments {
+		name := unescapeSegment.Replace(segment)
+		switch part := value.(type) {
+		case map[string]any:
+			member, has := part[name]
+			if !has {
+				return " in " + fault.Repr(part)
+			}
+			value = member
+		case []any:
+			index, err := strconv.Atoi(name)
+			if err != nil || index < 0 || index >= len(part) {
+				return ""
+			}
+			value = part[index]
+		}
+	}
+	return ""
+}
+
 // applier applies the operations of a patch and counts the elements of lists that they move.
-type applier struct{ moved int }
+type applier struct {
+	moved  int
+	missed bool // whether an object lacks a member on the path of an operation
+}
 
 // move counts the elements of a list that an operation moves: those behind its index, or all of them if the list has to
 // be copied to grow. It returns false if the patch has moved too many elements.
@@ -263,7 +295,8 @@ func (a *applier) applyToObject(op Operation, object map[string]any, name string
 	child, has := object[name]
 	switch {
 	case len(below) > 0 && !has:
-		return nil, "member '" + name + "' not found in " + fault.Repr(object)
+		a.missed = true
+		return nil, "member '" + name + "' not found"
 	case len(below) > 0:
 		if child, reason = a.apply(op, child, below); reason == "" {
 			object[name] = child

@@ -17,6 +17,9 @@ func listOf(n int) map[string]any {
 	return map[string]any{"extra": map[string]any{"list": slices.Repeat([]any{"x"}, n)}}
 }
 
+// asItIs shows each field as it is.
+func asItIs(_ string, value any) any { return value }
+
 // moved applies the operations to a document and returns the elements of lists that they moved.
 func moved(document map[string]any, operations ...Operation) (int, string) {
 	a := applier{}
@@ -39,7 +42,7 @@ func TestAPatchIsAppliedAgainAfterAConflict(t *testing.T) {
 	}
 	for range 3 {
 		document := map[string]any{"extra": map[string]any{}}
-		patched, err := p.Apply(document)
+		patched, err := p.Apply(document, asItIs)
 		require.NoError(t, err)
 		require.Equal(t, map[string]any{"extra": map[string]any{"m": map[string]any{}, "l": []any{"y", "z"}}}, patched)
 		require.Equal(t, map[string]any{"extra": map[string]any{}}, document)
@@ -69,7 +72,7 @@ func TestAPatchMovesABoundedNumberOfElements(t *testing.T) {
 			for i := range p {
 				p[i].Field, p[i].has = "extra", true
 			}
-			_, err := p.Apply(listOf(c.list))
+			_, err := p.Apply(listOf(c.list), asItIs)
 			require.Equal(t, c.refused, err != nil, "%v", err)
 		})
 	}
@@ -110,7 +113,7 @@ func TestAPatchChangesElementsOfLists(t *testing.T) {
 		{"remove", "/list/2", nil, nil, "can't remove a non-existent object '2'"},
 		{"remove", "/list/-", nil, nil, "'-' is not a valid sequence index"},
 	} {
-		patched, err := Patch{operation(c.op, c.path, c.value)}.Apply(map[string]any{"list": []any{"a", map[string]any{}}})
+		patched, err := Patch{operation(c.op, c.path, c.value)}.Apply(map[string]any{"list": []any{"a", map[string]any{}}}, asItIs)
 		if c.reason == "" {
 			require.NoError(t, err, "%s %s", c.op, c.path)
 			require.Equal(t, map[string]any{"list": c.want}, patched, "%s %s", c.op, c.path)
@@ -128,11 +131,48 @@ func TestAPatchAddsNoField(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ op, path, reason string }{
 		{"add", "/b", "Adding a new attribute (/b) to the root of the resource is not allowed"},
-		{"add", "/b/c", "Reason: member 'b' not found in {'a': None}"},
+		{"add", "/b/c", "Reason: member 'b' not found"},
 		{"replace", "/b", "Reason: can't replace a non-existent object 'b'"},
 	} {
-		_, err := Patch{operation(c.op, c.path, "x")}.Apply(map[string]any{"a": nil})
+		_, err := Patch{operation(c.op, c.path, "x")}.Apply(map[string]any{"a": nil}, asItIs)
 		require.ErrorContains(t, err, c.reason)
+	}
+}
+
+func TestAFaultRepeatsTheObjectWithoutTheMemberAsResponsesShowIt(t *testing.T) {
+	t.Parallel()
+	document := map[string]any{
+		"open": map[string]any{"l": []any{0, map[string]any{"a": "b"}}}, "closed": map[string]any{"key": "hidden"},
+		"partly": map[string]any{"shown": map[string]any{"c": "d"}, "gone": map[string]any{"key": "hidden"}},
+	}
+	shown := func(field string, value any) any {
+		switch object := value.(map[string]any); field {
+		case "open":
+			return value
+		case "partly":
+			return map[string]any{"shown": object["shown"], "gone": "******"}
+		}
+		return nil
+	}
+	remove, add := operation("remove", "/open", nil), func(path string) Operation { return operation("add", path, "v") }
+	for _, c := range []struct {
+		patch Patch
+		want  string
+	}{
+		{Patch{add("/open/x/y")}, "member 'x' not found in {'l': [0, {'a': 'b'}]}"},
+		{Patch{add("/open/l/1/x/y")}, "member 'x' not found in {'a': 'b'}"},
+		{Patch{add("/open/n"), add("/open/x/y")}, "member 'x' not found in {'l': [0, {'a': 'b'}], 'n': 'v'}"},
+		{Patch{remove, add("/open/x/y")}, "member 'open' not found"},
+		{Patch{add("/closed/x/y")}, "member 'x' not found"},
+		{Patch{add("/partly/x/y")}, "member 'x' not found in {'gone': '******', 'shown': {'c': 'd'}}"},
+		{Patch{add("/partly/shown/x/y")}, "member 'x' not found in {'c': 'd'}"},
+		{Patch{add("/partly/gone/x/y")}, "member 'x' not found"},
+		{Patch{add("/none/x")}, "member 'none' not found"},
+	} {
+		_, err := c.patch.Apply(document, shown)
+		require.Error(t, err)
+		_, reason, _ := strings.Cut(err.Error(), "Reason: ")
+		require.Equal(t, c.want, reason, "%v", c.patch)
 	}
 }
 
@@ -160,14 +200,14 @@ func TestAPatchedDocumentSharesNothingWithTheDocument(t *testing.T) {
 	t.Parallel()
 	document := map[string]any{"list": []string{"a"}, "deep": map[string]any{"list": []any{"b"}}, "lists": []any{[]any{"c"}}}
 	patched, err := Patch{operation("add", "/list/0", "x"), operation("add", "/deep/list/-", "y"),
-		operation("add", "/lists/0/-", "z")}.Apply(document)
+		operation("add", "/lists/0/-", "z")}.Apply(document, asItIs)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"list": []any{"x", "a"}, "deep": map[string]any{"list": []any{"b", "y"}},
 		"lists": []any{[]any{"c", "z"}}}, patched)
 	require.Equal(t, map[string]any{"list": []string{"a"}, "deep": map[string]any{"list": []any{"b"}}, "lists": []any{[]any{"c"}}}, document)
 
 	for _, unfit := range []any{make(chan int), []any{make(chan int)}, map[string]any{"a": make(chan int)}} {
-		_, err := Patch{}.Apply(map[string]any{"a": unfit})
+		_, err := Patch{}.Apply(map[string]any{"a": unfit}, asItIs)
 		require.ErrorContains(t, err, "unsupported type", "%T has no JSON form", unfit)
 	}
 }
@@ -220,6 +260,6 @@ func FuzzWork(f *testing.F) {
 func BenchmarkThousandInserts(b *testing.B) {
 	p := slices.Repeat(Patch{{Op: "add", Path: "/extra/list/0", Field: "extra", value: json.Number("1"), has: true}}, maxOperations)
 	for b.Loop() {
-		_, _ = p.Apply(listOf(3000))
+		_, _ = p.Apply(listOf(3000), asItIs)
 	}
 }
