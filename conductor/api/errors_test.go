@@ -117,6 +117,67 @@ func TestAnErrorOfTheStoreIsNotShownAsOneOfTheHardware(t *testing.T) {
 	}
 }
 
+// tooSlow is hardware that does what it is asked for, and does not answer in time.
+type tooSlow struct{ slotted }
+
+func (*tooSlow) InjectNMI(context.Context, *conductor.Node) error { return context.DeadlineExceeded }
+
+func (*tooSlow) BootDevice(context.Context, *conductor.Node) (string, bool, error) {
+	return "", false, context.DeadlineExceeded
+}
+
+func (*tooSlow) VendorMethods(*conductor.Node) map[string]conductor.VendorMethod {
+	return map[string]conductor.VendorMethod{"subscribe": {HTTPMethods: []string{"POST"}}, "eject": {HTTPMethods: []string{"DELETE"}}}
+}
+
+func (*tooSlow) CallVendor(context.Context, *conductor.Node, string, map[string]any) (any, error) {
+	return nil, context.DeadlineExceeded
+}
+
+// unanswering is a store that does each write, and does not answer in time.
+type unanswering struct {
+	conductor.Memory
+	on atomic.Bool
+}
+
+func (s *unanswering) Create(ctx context.Context, r conductor.Record) (int64, error) {
+	revision, err := s.Memory.Create(ctx, r)
+	if s.on.Load() {
+		return 0, fmt.Errorf("etcd has not answered within 15s: %w", context.DeadlineExceeded)
+	}
+	return revision, err
+}
+
+func TestAChangeThatMayHaveBeenDoneIsNotRepeatedByIronicsClients(t *testing.T) {
+	t.Parallel()
+	store := &unanswering{}
+	s := startWith(t, states.Latest(), api.Config{}, map[string]conductor.Hardware{"slow": &tooSlow{}},
+		func(c *conductor.Config) { c.Store = store })
+	n := "/v1/nodes/" + s.create(`{"driver": "slow"}`)
+	store.on.Store(true)
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"PUT", n + "/management/inject_nmi", `{}`, http.StatusGatewayTimeout},
+		{"POST", n + "/vendor_passthru?method=subscribe", `{}`, http.StatusGatewayTimeout},
+		{"DELETE", n + "/vendor_passthru?method=eject", "", http.StatusGatewayTimeout},
+		{"POST", "/v1/nodes", `{"driver": "slow"}`, http.StatusGatewayTimeout},
+		{"GET", n + "/management/boot_device", "", http.StatusServiceUnavailable},
+	} {
+		a := s.do(c.method, c.path, "latest", c.body)
+		require.Equal(t, c.status, a.status, "%s %s: %s", c.method, c.path, a.body)
+		require.Equal(t, c.status == http.StatusServiceUnavailable, a.header.Get("Retry-After") != "", "%s %s", c.method, c.path)
+		if c.status == http.StatusGatewayTimeout {
+			require.Equal(t, "The request took too long, and may have been done or not: read before you repeat it.", a.fault())
+		}
+	}
+	for method, want := range map[string]int{"HEAD": 503, "GET": 503, "POST": 504, "PUT": 504, "PATCH": 504, "DELETE": 504} {
+		require.Equal(t, want, fault.OfRequest(method, context.Canceled).Status, method)
+		require.Equal(t, 409, fault.OfRequest(method, &conductor.Error{Reason: conductor.Locked}).Status, method)
+	}
+}
+
 func TestLinksHaveThePublicURLAndTheLogIsOptional(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{PublicURL: "https://metal.example.org/"})
 	require.Equal(t, http.StatusInternalServerError, s.send(request("POST", "/v1/nodes", "latest", exploding{})).status)

@@ -121,7 +121,7 @@ func (h *handler) logPanic(r *rest.Request, p any) {
 
 // refuse returns the response for an error and logs it if its status is 500.
 func (h *handler) refuse(w http.ResponseWriter, r *rest.Request, err error) rest.Answer {
-	f := fault.Of(err)
+	f := fault.OfRequest(r.Method, err)
 	if f.Status == http.StatusInternalServerError {
 		h.log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}

@@ -61,8 +61,9 @@
 // after the other, since a server does not respond to requests until it has ended.
 //
 // A read waits while the servers change their leader, until its context ends. A write that fails then may have been
-// done: the API then answers 500, and its client has to read the record before it repeats the request. Without a
-// majority all requests but a backup fail at once with [ErrNoMajority], which [Store.Health] reports.
+// done: the API then answers 500, or 504 if the time of the write has ended, which Ironic's clients do not repeat by
+// themselves. Read the record before you repeat the request. Without a majority all requests but a backup fail at once
+// with [ErrNoMajority], which [Store.Health] reports.
 //
 // When the database reaches its quota, etcd raises the alarm NOSPACE, which `etcdctl alarm list`
 // shows; the metrics etcd_server_quota_backend_bytes and etcd_mvcc_db_total_size_in_bytes predict

@@ -77,6 +77,7 @@ func TestAnAttackOfAnInsiderThatIsNotRefusedForItsReasonIsAFinding(t *testing.T)
 		}{
 			"no answer":               {0, "", undecided},
 			"no leader":               {http.StatusInternalServerError, a.reason, undecided},
+			"no answer in time":       {http.StatusGatewayTimeout, a.reason, undecided},
 			"no majority":             {http.StatusServiceUnavailable, "no majority", undecided},
 			"refused for its reason":  {right, a.reason, defended},
 			"refused without it":      {right, "", undecided},

@@ -23,10 +23,10 @@ const (
 )
 
 // judge decides about the answer to an attack; the status is 0 if there was none. A conductor answers 500 while etcd
-// has no leader, which refuses nothing.
+// has no leader, and 504 if it does not answer in time, which refuses nothing.
 func (a attack) judge(status int, text string) verdict {
 	switch {
-	case status == 0, status == http.StatusInternalServerError:
+	case status == 0, status == http.StatusInternalServerError, status == http.StatusGatewayTimeout:
 		return undecided
 	case (status < 400 || status >= 500) && status != http.StatusServiceUnavailable && (a.want == 0 || status != a.want):
 		return accepted

@@ -93,6 +93,25 @@ func Unacceptable(accept string) *Fault {
 // Internal is the fault of an error that is not the client's. It does not disclose the error.
 var Internal = &Fault{Status: http.StatusInternalServerError, Text: "Internal server error."}
 
+// The faults of a request whose context has ended. Ironic's clients repeat a request by themselves after a 503, which
+// therefore says that nothing has been done. A change that may have been done gets 504 if its time or etcd's majority has
+// ended, and 500 for any other error.
+var (
+	late     = &Fault{Status: http.StatusServiceUnavailable, Text: "The request took too long."}
+	doubtful = &Fault{
+		Status: http.StatusGatewayTimeout, Text: "The request took too long, and may have been done or not: read before you repeat it.",
+	}
+)
+
+// OfRequest is [Of] for the response to a request with a method.
+func OfRequest(method string, err error) *Fault {
+	f := Of(err)
+	if f == late && method != http.MethodGet && method != http.MethodHead {
+		return doubtful
+	}
+	return f
+}
+
 // Invalid returns a fault with the status 400.
 func Invalid(format string, args ...any) error {
 	return &Fault{Status: http.StatusBadRequest, Text: fmt.Sprintf(format, args...)}
@@ -139,7 +158,7 @@ func Of(err error) *Fault {
 	status := conductor.HTTPStatus(err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return &Fault{Status: http.StatusServiceUnavailable, Text: "The request took too long."}
+		return late
 	case errors.Is(err, errors.ErrUnsupported) && status == http.StatusInternalServerError:
 		return &Fault{Status: http.StatusBadRequest, Text: err.Error()}
 	case status == http.StatusInternalServerError && (!errors.As(err, &reason) || reason == 0):
