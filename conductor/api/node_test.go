@@ -19,8 +19,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// SECURITY.md: They may do everything to every node, since there are no roles, but they cannot read passwords. The API
-// masks passwords in `driver_info` and does not repeat them in errors.
+// SECURITY.md: They may do everything to every node, since there are no roles, but no answer shows them the password of
+// a BMC, which they can learn in another way, see [below](#what-is-not-defended). The API masks passwords in
+// `driver_info` and does not repeat them in errors.
 func TestNoResponseContainsSecrets(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	const secrets = `{

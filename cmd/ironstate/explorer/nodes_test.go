@@ -239,7 +239,8 @@ func TestANodesStateIsExplained(t *testing.T) {
 
 // The responses have no field that may contain a secret.
 //
-// SECURITY.md: They may do everything to every node, since there are no roles, but they cannot read passwords.
+// SECURITY.md: They may do everything to every node, since there are no roles, but no answer shows them the password of
+// a BMC, which they can learn in another way, see [below](#what-is-not-defended).
 func TestNoSecretReachesThePage(t *testing.T) {
 	s := start(t, conductortest.Config{})
 	secrets := map[string]any{"redfish_password": "hunter2", "any": "hunter2"}
