@@ -107,6 +107,7 @@ func (o *options) define(flags *flag.FlagSet) {
 func (o *options) check() error {
 	return cmp.Or(
 		program.Between("demo", o.demo, 0, maxDemo),
+		positive("lease", o.cluster.lease),
 		o.cluster.check(o.name, o.data),
 		o.backups.check(o),
 		o.images.check(),

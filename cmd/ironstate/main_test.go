@@ -264,6 +264,8 @@ func TestWrongUseIsStatus2(t *testing.T) {
 		{[]string{"-insecure-cluster-without-tls", "-data", "x"}, "need -cluster", program.Usage},
 		{[]string{"-etcd", "http://127.0.0.1:1", "-cluster-ca", "ca.pem"}, "need -cluster", program.Usage},
 		{[]string{"-etcd-ca", "ca.pem"}, "need -etcd", program.Usage},
+		{[]string{"-etcd", "http://127.0.0.1:1", "-lease", "-5s"}, "-lease is -5s: want more than 0", program.Usage},
+		{[]string{"-etcd", "http://127.0.0.1:1", "-lease", "0s"}, "-lease is 0s: want more than 0", program.Usage},
 		{[]string{"-lease", "30s"}, "-lease needs -etcd or -cluster", program.Usage},
 		{[]string{"-lease", "30s", "-data", "x"}, "-lease needs -etcd or -cluster", program.Usage},
 		{[]string{"-deploy-kernel", "http://192.0.2.1/kernel"}, "one of them is missing", program.Usage},

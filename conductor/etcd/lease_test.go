@@ -106,6 +106,18 @@ func TestTheTTLOfALeaseIsAtLeastTwoSeconds(t *testing.T) {
 	}
 }
 
+func TestNobodyJoinsWithATTLBelowZero(t *testing.T) {
+	store, _ := scripted(t, &server{})
+	var errs []error
+	for _, err := range store.Membership(-5*time.Second).Join(t.Context(), conductor.Member{ID: "a", Hostname: "alpha"}) {
+		errs = append(errs, err)
+	}
+	require.Len(t, errs, 1)
+	var refused *conductor.ConfigError
+	require.ErrorAs(t, errs[0], &refused)
+	require.EqualError(t, refused, "etcd: TTL is -5s: want 0 or more")
+}
+
 func TestAMembershipIsLostTwoThirdsOfTheTTLAfterItsLastRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := (&Store{}).Membership(0)

@@ -60,12 +60,13 @@ var (
 
 // Membership returns the membership of the store's conductors with a TTL for their leases. The TTL
 // is rounded to seconds and raised to at least 2 s; etcd raises it to one and a half times the
-// cluster's election timeout. 0 stands for [DefaultTTL].
+// cluster's election timeout. 0 stands for [DefaultTTL]. With a TTL below 0 nobody joins: [Membership.Join] yields a
+// [*conductor.ConfigError].
 func (s *Store) Membership(ttl time.Duration) *Membership {
-	if ttl == 0 {
-		ttl = DefaultTTL
+	if ttl >= 0 {
+		ttl = max(cmp.Or(ttl, DefaultTTL), 2*time.Second)
 	}
-	return &Membership{store: s, ttl: max(ttl, 2*time.Second)}
+	return &Membership{store: s, ttl: ttl}
 }
 
 func (l layout) members() string { return l.prefix + "/v1/members/" }
@@ -109,6 +110,10 @@ func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[
 			if ctx.Err() == nil {
 				yield(nil, fmt.Errorf("member %s (%s): %w", self.ID, self.Hostname, err))
 			}
+		}
+		if m.ttl < 0 {
+			fail(&conductor.ConfigError{Package: "etcd", Field: "TTL", Value: m.ttl, Want: "0 or more"})
+			return
 		}
 		m.store.awaitMajority(ctx) // an attempt each second would fail and be logged
 		lease, err := m.claim(ctx, self)
