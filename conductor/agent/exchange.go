@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/internal/fence"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
@@ -195,7 +196,7 @@ func (c *Client) exchange(
 	}
 	request, err := http.NewRequestWithContext(ctx, method, target, nil)
 	if err != nil {
-		return withoutURL(err)
+		return errtext.WithoutURL(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if command != nil {
@@ -215,16 +216,7 @@ func reason(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return withoutURL(err)
-}
-
-// withoutURL returns the cause of an error of net/http, whose text contains the URL with the token.
-func withoutURL(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		return wrapped.Err
-	}
-	return err
+	return errtext.WithoutURL(err) // which contains the token
 }
 
 // refusal returns the error of an answer with an HTTP status that is an error.

@@ -81,6 +81,9 @@ func startLabOn(t *testing.T, p bmctest.Profile, state states.State, deploy stri
 			http.Redirect(w, r, "/images/x.raw", http.StatusFound)
 		case r.URL.Path == "/images/elsewhere.raw":
 			http.Redirect(w, r, "http://169.254.169.254/x.raw", http.StatusFound)
+		case r.URL.Path == "/images/malformed.raw":
+			w.Header()["Location"] = []string{"http://[::1?signature=hunter2"}
+			w.WriteHeader(http.StatusFound)
 		case l.files[path.Base(r.URL.Path)] != nil:
 			_, _ = w.Write(l.files[path.Base(r.URL.Path)])
 		case strings.HasPrefix(r.URL.Path, "/images/"):

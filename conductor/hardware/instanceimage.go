@@ -16,6 +16,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/internal/checksum"
+	"github.com/ironstate/ironstate/internal/errtext"
 )
 
 // headTimeout bounds the check of the URL of an instance's image.
@@ -98,11 +99,8 @@ func (c Config) headImage(ctx context.Context, source string) (location string, 
 		return "", 0, invalid("it is not a URL")
 	}
 	answer, err := c.Client.Do(r)
-	if known := new(url.Error); errors.As(err, &known) {
-		err = known.Err // without the URL
-	}
 	if err != nil {
-		return "", 0, invalid("%w", err)
+		return "", 0, invalid("%w", errtext.WithoutURL(err))
 	}
 	_ = answer.Body.Close() // it is empty
 	if answer.StatusCode != http.StatusOK {

@@ -171,6 +171,7 @@ func TestAnImageThatCannotBeProvidedFailsBeforeTheMachineBoots(t *testing.T) {
 				"Got HTTP code 404 instead of 200 in response to HEAD request."},
 		"elsewhere": {map[string]any{"image_source": "/elsewhere.raw"},
 			"failed, reason: it redirects to 169.254.169.254:80, which is neither the same host and port nor allowed"},
+		"at a malformed URL": {map[string]any{"image_source": "/malformed.raw"}, "failed, reason: it redirects to a malformed URL"},
 		"local, elsewhere": {map[string]any{"image_source": "/elsewhere.raw", "image_checksum": "d41d8cd98f00b204e9800998ecf8427e",
 			"image_download_source": "local"}, "it redirects to 169.254.169.254:80, which"},
 		"checksum elsewhere": {map[string]any{"image_checksum": "/elsewhere.raw", "image_download_source": "local"},

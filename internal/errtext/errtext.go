@@ -5,6 +5,8 @@
 package errtext
 
 import (
+	"errors"
+	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -100,6 +102,20 @@ func Error(err error) error {
 		return err
 	}
 	return &cleanError{Clean(text), err}
+}
+
+// WithoutURL returns the cause of an error of net/http. Its text has neither the URL of the request nor the one of a
+// redirect, which may contain a password or a token.
+func WithoutURL(err error) error {
+	var wrapped *url.Error
+	switch {
+	case !errors.As(err, &wrapped):
+		return err
+	case strings.HasPrefix(wrapped.Err.Error(), "failed to parse Location header"):
+		return errors.New("it redirects to a malformed URL")
+	default:
+		return wrapped.Err
+	}
 }
 
 type cleanError struct {

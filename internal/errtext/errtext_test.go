@@ -4,6 +4,9 @@ package errtext_test
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
 	"runtime"
 	"strings"
 	"testing"
@@ -60,6 +63,24 @@ func TestError(t *testing.T) {
 	err := errtext.Error(unfit)
 	require.EqualError(t, err, " [2Jno power")
 	require.ErrorIs(t, err, unfit)
+}
+
+func TestAnErrorOfNetHTTPHasNeitherURL(t *testing.T) {
+	cause := errors.New("refused")
+	require.Equal(t, cause, errtext.WithoutURL(fmt.Errorf("get: %w", &url.Error{Op: "Get", URL: "http://h/?token=hunter2", Err: cause})))
+	require.Equal(t, cause, errtext.WithoutURL(cause))
+	require.NoError(t, errtext.WithoutURL(nil))
+	client := http.Client{Transport: redirects("http://[::1?token=hunter2")}
+	_, err := client.Get("http://h/?token=hunter2")
+	require.EqualError(t, errtext.WithoutURL(err), "it redirects to a malformed URL")
+}
+
+// redirects answers a request by HTTP with a redirect to this location.
+type redirects string
+
+func (location redirects) RoundTrip(r *http.Request) (*http.Response, error) {
+	header := http.Header{"Location": {string(location)}}
+	return &http.Response{StatusCode: http.StatusFound, Header: header, Body: http.NoBody, Request: r}, nil
 }
 
 func TestTheTextsOfAValueAreCleanedAndTheValueStays(t *testing.T) {

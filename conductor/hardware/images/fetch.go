@@ -12,10 +12,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/internal/namedfile"
+	"github.com/ironstate/ironstate/internal/errtext"
 )
 
 // The time that a download may take: of a source of a boot image, and of an image of up to Config.MaxBytes.
@@ -132,14 +132,8 @@ func (s *Server) get(ctx context.Context, at *url.URL, most int64) (io.ReadClose
 		return nil, errors.New("it is not a URL")
 	}
 	answer, err := s.config.Client.Do(r)
-	if known := new(url.Error); errors.As(err, &known) {
-		err = known.Err // without the URL
-		if strings.HasPrefix(err.Error(), "failed to parse Location header") {
-			err = errors.New("it redirects to a malformed URL")
-		}
-	}
 	if err != nil {
-		return nil, err
+		return nil, errtext.WithoutURL(err)
 	}
 	switch {
 	case answer.StatusCode != http.StatusOK:
