@@ -240,76 +240,58 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// check returns an error unless all fields are valid. They have their defaults.
-func (c *Config) check() error {
-	invalid := func(field string, value any, want string) error {
-		return &ConfigError{Package: "conductor", Field: field, Value: value, Want: want}
-	}
-	if c.Store == nil {
-		return invalid("Store", nil, "a store, such as a Memory")
-	}
-	if len(c.Hardware) == 0 {
-		return invalid("Hardware", nil, "at least one hardware type")
-	}
-	for name, hardware := range sorted.All(c.Hardware) {
-		if name == "" || hardware == nil {
-			return invalid("Hardware", fmt.Sprintf("%T with the name %q", hardware, name), "hardware types with names, none of them nil")
+// check returns an error unless all fields are valid. They have their defaults. Of several errors it returns the first in
+// the order of the checks.
+func (c *Config) check() (err error) {
+	check := func(valid bool, field string, value any, want string) {
+		if !valid && err == nil {
+			err = &ConfigError{Package: "conductor", Field: field, Value: value, Want: want}
 		}
+	}
+	check(c.Store != nil, "Store", nil, "a store, such as a Memory")
+	check(len(c.Hardware) > 0, "Hardware", nil, "at least one hardware type")
+	for name, hardware := range sorted.All(c.Hardware) {
+		check(name != "" && hardware != nil, "Hardware", fmt.Sprintf("%T with the name %q", hardware, name),
+			"hardware types with names, none of them nil")
 	}
 	for field, group := range sorted.All(map[string]string{"Group": c.Group, "DefaultGroup": c.DefaultGroup}) {
-		if !groupForm.MatchString(group) {
-			return invalid(field, group, "up to 255 letters, digits, hyphens, dots and underscores")
-		}
+		check(groupForm.MatchString(group), field, group, "up to 255 letters, digits, hyphens, dots and underscores")
 	}
 	for _, priority := range c.CleanStepPriorities {
-		if priority < 0 {
-			return invalid("CleanStepPriorities", c.CleanStepPriorities, "priorities of 0 or more")
-		}
+		check(priority >= 0, "CleanStepPriorities", c.CleanStepPriorities, "priorities of 0 or more")
 	}
 	for work, steps := range c.DisallowedSteps {
-		if int(work) >= len(works) || works[work].requested == nil || !allNamed(steps) {
-			return invalid("DisallowedSteps", c.DisallowedSteps, "for cleaning, deploying and servicing steps such as bios.factory_reset")
-		}
+		check(int(work) < len(works) && works[work].requested != nil && allNamed(steps), "DisallowedSteps", c.DisallowedSteps,
+			"for cleaning, deploying and servicing steps such as bios.factory_reset")
 	}
 	for _, mode := range slices.Concat(c.DisallowedBootModes.Enrollment, c.DisallowedBootModes.Deployment) {
-		if knownBootMode(mode) == "" {
-			return invalid("DisallowedBootModes", mode, "bios or uefi")
-		}
+		check(knownBootMode(mode) != "", "DisallowedBootModes", mode, "bios or uefi")
 	}
-	if err := c.AutomatedCleaning.check(c.Table.Series()); err != nil {
-		return err
-	}
+	err = cmp.Or(err, c.AutomatedCleaning.check(c.Table.Series()))
+	known := InspectionHooks(c.Table.Series())
 	for _, name := range c.InspectionHooks {
-		if known := InspectionHooks(c.Table.Series()); !slices.Contains(known, name) {
-			return invalid("InspectionHooks", name, fmt.Sprintf("hooks that %v has besides its default ones: %s",
-				c.Table.Series(), cmp.Or(strings.Join(known, ", "), "none")))
-		}
+		check(slices.Contains(known, name), "InspectionHooks", name, fmt.Sprintf("hooks that %v has besides its default ones: %s",
+			c.Table.Series(), cmp.Or(strings.Join(known, ", "), "none")))
 	}
-	if c.ReservedWorkers > 50 {
-		return invalid("ReservedWorkers", c.ReservedWorkers, "a percentage up to 50")
-	}
+	check(c.ReservedWorkers <= 50, "ReservedWorkers", c.ReservedWorkers, "a percentage up to 50")
 	for field, value := range sorted.All(map[string]int{
 		"MaxDeploying": c.MaxDeploying, "MaxCleaning": c.MaxCleaning, "Workers": c.Workers, "MaxHistory": c.MaxHistory,
 		"MaxTransitions": c.MaxTransitions, "Agent.Attempts": c.Agent.Attempts, "Agent.Polls": c.Agent.Polls,
 		"Agent.MaxAnswer": int(min(c.Agent.MaxAnswer, 0)),
 	}) {
-		if value < 0 {
-			return invalid(field, value, "0 or more")
-		}
+		check(value >= 0, field, value, "0 or more")
 	}
 	for field, value := range sorted.All(map[string]time.Duration{
 		"LockedInterval": c.LockedInterval, "CheckInterval": c.CheckInterval, "VerifyTimeout": c.VerifyTimeout,
 		"FastTrackTimeout": c.FastTrackTimeout, "ShutdownTimeout": c.ShutdownTimeout, "MinHistoryAge": c.MinHistoryAge,
 		"Agent.Timeout": c.Agent.Timeout, "Agent.PollInterval": c.Agent.PollInterval,
 	}) {
-		if value < 0 {
-			return invalid(field, value, "0 or more")
-		}
+		check(value >= 0, field, value, "0 or more")
 	}
-	if err := c.ExpectedTimes.check(c.Table); err != nil {
-		return &ConfigError{Package: "conductor", Field: "ExpectedTimes", Err: err}
+	if wrong := c.ExpectedTimes.check(c.Table); wrong != nil && err == nil {
+		err = &ConfigError{Package: "conductor", Field: "ExpectedTimes", Err: wrong}
 	}
-	return nil
+	return err
 }
 
 // groupForm matches the conductor groups of conductors.
