@@ -299,7 +299,7 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 	})
 	// Ironic has no entry for an inspection that an inspector ends, see
 	// ironic/drivers/modules/inspector/interface.py.
-	if err == nil && failure != nil && before.ProvisionState != states.InspectWait {
+	if err == nil && failure != nil && !inspection.waits(before) {
 		c.engine.history.failed(ctx, before, n, kindOf(before.ProvisionState).eventType)
 	}
 	return err

@@ -14,23 +14,15 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// stepsWait reports whether the steps of a node wait for its agent.
-func stepsWait(n *Node) bool {
-	kind := kindOf(n.ProvisionState)
-	return kind.agent != "" && kind.waits(n)
-}
-
 // attends reports whether a heartbeat makes the conductor speak to the node's agent: the node uses the agent, and its
 // steps or its rescue wait for it.
 func (b *rulebook) attends(n *Node) bool {
-	if n.ProvisionState == states.RescueWait {
-		return b.bootsRamdisk(n)
-	}
-	if !stepsWait(n) {
+	kind := kindOf(n.ProvisionState)
+	if !kind.waits(n) || kind.agent == "" && kind.answer == nil {
 		return false
 	}
 	hardware, err := b.hardware(n)
-	return err == nil && agentBooter(hardware, n, n.ProvisionState.Work()) != nil
+	return err == nil && agentBooter(hardware, n, kind.work) != nil
 }
 
 // attend handles the heartbeat of a node's agent in a goroutine of its own: it reserves the node, asks the agent for
@@ -118,8 +110,8 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 		return nil, err
 	}
 	switch {
-	case n.ProvisionState == states.RescueWait:
-		return rules.resume, t.finishRescue(ctx)
+	case kind.answer != nil:
+		return rules.resume, kind.answer(t, ctx)
 	case w != agent.Deploy && kind.of(n).Current == nil:
 		return rules.resume, nil // the work begins by asking for the agent's steps
 	case w == agent.Deploy && !n.Agent.hasSteps(w):
@@ -201,7 +193,7 @@ func (t *Task) mismatch(ctx context.Context, kind *workKind, w agent.Work) (chan
 		//lint:ignore ST1005 the text is Ironic's, in agent_base.py
 		return nil, fmt.Errorf("Could not continue %s on node %s: %w.", kind.noun, t.Node().UUID, err)
 	}
-	if w != agent.Clean || t.Node().TargetProvisionState == states.Manageable || kind.of(t.Node()).AbortAfter {
+	if !kind.automated(t.Node()) || kind.of(t.Node()).AbortAfter {
 		return t.engine.rules.repeat, nil
 	}
 	return func(n *Node) error {
@@ -228,10 +220,10 @@ func (t *Task) endAgent(ctx context.Context, kind *workKind) error {
 		return nil
 	}
 	t.updateLater(func(n *Node) { kind.edit(n).Current = nil })
-	if kind.work == states.WorkClean && t.KeepsAgent() {
+	if t.KeepsAgent() {
 		return nil
 	}
-	err := t.tearDownRamdisk(ctx, CleanUp{PowerOff: true, Ramdisk: true, Instance: kind.work == states.WorkService})
+	err := t.tearDownRamdisk(ctx, CleanUp{PowerOff: true, Ramdisk: true, Instance: kind.bootsInstance})
 	if err != nil && ctx.Err() == nil {
 		//lint:ignore ST1005 the text is Ironic's, in conductor/cleaning.py and servicing.py
 		return fmt.Errorf("Failed to tear down from %s for node %s, reason: %w", kind.noun, t.Node().UUID, err)

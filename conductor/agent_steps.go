@@ -69,8 +69,8 @@ func withInBand(hardware Hardware, n *Node, work states.Work) []Step {
 		return steps
 	}
 	more := inBand(n, work)
-	if work == states.WorkDeploy {
-		more = append(agentDeploySteps(booter, n), more...)
+	if steps := works[work].agentSteps; steps != nil {
+		more = append(steps(booter, n), more...)
 	}
 	for _, step := range more {
 		if !slices.ContainsFunc(steps, func(s Step) bool { return s.Interface == step.Interface && s.Step == step.Step }) {

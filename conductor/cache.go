@@ -37,9 +37,19 @@ type CacheReader interface {
 // cacheTimeout bounds the calls of a CacheReader.
 const cacheTimeout = 2 * time.Minute
 
-// readCache calls what reads a part of the node's machine, or all, if its hardware type is a CacheReader. It returns
-// the change of the node's record, nil for none. The context must be fenced.
-func (t *Task) readCache(ctx context.Context, part func(context.Context, *Task, CacheReader) func(*Node)) func(*Node) {
+// cacheRefresh is what a kind of work reads again of a machine.
+type cacheRefresh struct {
+	part    cachePart // nil for nothing
+	since   states.Series
+	byAgent bool // only if an agent does the work
+}
+
+// cachePart reads a part of the task's machine, or all. It returns the change of the node's record.
+type cachePart func(context.Context, *Task, CacheReader) func(*Node)
+
+// readCache reads a part of the node's machine if its hardware type is a CacheReader. It returns the change of the
+// node's record, nil for none. The context must be fenced.
+func (t *Task) readCache(ctx context.Context, part cachePart) func(*Node) {
 	reader, ok := t.hardware.(CacheReader)
 	if !ok {
 		return nil
@@ -105,24 +115,18 @@ func (n *Node) hasVendor() bool {
 // Source: do_node_clean and do_next_clean_step in ironic/conductor/cleaning.py, and their like in servicing.py;
 // continue_inspection in inspection.py.
 func (t *Task) refreshCache(ctx context.Context, kind *workKind, done bool) error {
-	part, since := readMachine, states.Dalmatian
-	switch {
-	case kind.work == states.WorkClean && !done:
-		since = states.NoSeries
-	case kind.work == states.WorkClean, kind.work == states.WorkService:
-	case kind.work == states.WorkInspect && done && agentBooter(t.hardware, t.Node(), kind.work) != nil:
-		part, since = readFirmware, states.Gazpacho
-	default:
-		return nil
+	refresh := kind.cachedBefore
+	if done {
+		refresh = kind.cachedAfter
 	}
-	if t.Series() < since || !done && kind.of(t.Node()).begun() {
+	if refresh.part == nil || t.Series() < refresh.since || refresh.byAgent && t.booter() == nil || !done && kind.of(t.Node()).begun() {
 		return nil
 	}
 	fenced, err := t.engine.fenced(ctx, t.Node())
 	if err != nil {
 		return err
 	}
-	change := t.readCache(fenced, part)
+	change := t.readCache(fenced, refresh.part)
 	if change == nil {
 		return nil
 	}

@@ -39,24 +39,33 @@ func (n *Node) hasWork() bool { return n.CleanUp != nil || runsIn(n.ProvisionSta
 func (b *rulebook) cleanUp(n *Node, aborted bool) *CleanUp {
 	ramdisk, kind := b.bootsRamdisk(n), kindOf(n.ProvisionState)
 	inStep := !aborted && kind.fault != "" && kind.of(n).Current != nil
-	investigated := aborted && deployingStates.Has(n.ProvisionState)
-	rescueWaits := kind.work == states.WorkRescue && kind.waits(n)
-	c := CleanUp{PowerOff: ramdisk && !inStep && !investigated, Ramdisk: ramdisk}
-	switch kind.work {
-	case states.WorkService:
-		c.Instance = ramdisk && !inStep
-	case states.WorkRescue:
-		c.PowerOff = rescueWaits && !aborted
-	}
-	if kind.work == states.WorkClean && !aborted && b.config.PowerOffInCleanFail && b.config.Table.Series() >= states.Bobcat {
-		c.PowerOff = true
+	c := CleanUp{PowerOff: ramdisk && !inStep, Ramdisk: ramdisk}
+	c.Instance = c.PowerOff && kind.bootsInstance
+	if kind.after != nil {
+		kind.after(b, n, &c, aborted)
 	}
 	if c == (CleanUp{}) {
 		return nil
 	}
-	c.AbortedRescue = rescueWaits && aborted
-	c.AbortedDeployment = investigated
 	return &c
+}
+
+// afterCleaning powers the machine off after a failure if the operator wants that.
+func afterCleaning(b *rulebook, _ *Node, c *CleanUp, aborted bool) {
+	c.PowerOff = c.PowerOff || !aborted && b.config.PowerOffInCleanFail && b.config.Table.Series() >= states.Bobcat
+}
+
+// afterDeployment leaves the machine of an aborted deployment on, unless it was held.
+func afterDeployment(_ *rulebook, n *Node, c *CleanUp, aborted bool) {
+	if c.Ramdisk && aborted && deployingStates.Has(n.ProvisionState) {
+		c.PowerOff, c.AbortedDeployment = false, true
+	}
+}
+
+// afterRescue powers the machine off only if the rescue has failed while it waited for the agent.
+func afterRescue(_ *rulebook, n *Node, c *CleanUp, aborted bool) {
+	waits := kindOf(n.ProvisionState).waits(n)
+	c.PowerOff, c.AbortedRescue = waits && !aborted, waits && aborted && c.Ramdisk
 }
 
 // bootsRamdisk reports whether the work of a node's state boots the agent.

@@ -169,18 +169,18 @@ var updateStep = Step{Interface: "firmware", Step: "update", ArgsInfo: map[strin
 	"settings": {Description: "List of Firmware components, each item needs to contain a dictionary with name/value pairs", Required: true},
 }}
 
+// laterFakeSteps are the steps that came with 2023.2.
+var laterFakeSteps = map[states.Work][]Step{
+	states.WorkClean:   {passthroughStep, updateStep},
+	states.WorkService: {passthroughStep, triggerStep},
+}
+
 // laterSteps returns the steps of work that came with 2023.2.
 func (f *Fake) laterSteps(work states.Work) []Step {
-	switch {
-	case f.Series != states.NoSeries && f.Series < states.Bobcat:
-		return nil
-	case work == states.WorkClean:
-		return []Step{passthroughStep, updateStep}
-	case work == states.WorkService:
-		return []Step{passthroughStep, triggerStep}
-	default:
+	if f.Series != states.NoSeries && f.Series < states.Bobcat {
 		return nil
 	}
+	return laterFakeSteps[work]
 }
 
 var fakeBIOSArgs = map[string]StepArgument{

@@ -78,10 +78,7 @@ func (h history) orphan(ctx context.Context, before, n *Node) {
 
 // timeout adds to a node's history that no call-back came.
 func (h history) timeout(ctx context.Context, before, n *Node) {
-	eventType := kindOf(before.ProvisionState).eventType
-	if before.ProvisionState == states.InspectWait && h.config.Table.Series() < states.Gazpacho {
-		eventType = "transition"
-	}
+	_, eventType := kindOf(before.ProvisionState).timeout(h.config.Table.Series())
 	h.failed(ctx, before, n, eventType)
 }
 
@@ -90,12 +87,13 @@ func (h history) timeout(ctx context.Context, before, n *Node) {
 //
 // Source: _do_abort and _do_node_rescue_abort in ironic/conductor/manager.py.
 func (h history) abort(ctx context.Context, before, n *Node) {
-	switch moved := n.TransitionsSince(before); {
-	case len(moved) == 0 || moved[0].Event != states.EventAbort:
-	case moved[0].From.Work() == states.WorkInspect:
-		h.failed(ctx, before, n, works[states.WorkInspect].eventType)
-	case moved[0].From.Work() == states.WorkRescue:
-		h.add(ctx, before, "INFO", "By request, the rescue operation was aborted.", works[states.WorkRescue].eventType)
+	moved := n.TransitionsSince(before)
+	if len(moved) == 0 || moved[0].Event != states.EventAbort {
+		return
+	}
+	if kind := &works[moved[0].From.Work()]; kind.abortEntry != nil {
+		severity, event := kind.abortEntry(n)
+		h.add(ctx, before, severity, event, kind.eventType)
 	}
 }
 

@@ -18,23 +18,25 @@ import (
 //
 // Source: StepFlow and log_step_flow_history in ironic/conductor/utils.py since 31.0.0.
 func (h history) flow(n *Node) string {
-	kind := kindOf(n.ProvisionState)
-	switch {
+	switch kind := kindOf(n.ProvisionState); {
 	case h.config.Table.Series() < states.Flamingo:
 		return ""
-	case kind.work != states.WorkClean:
-		return kind.flow
-	case n.TargetProvisionState == states.Manageable:
-		return "manual_" + kind.flow
+	case kind.automated(n):
+		return kind.automatedFlow
 	default:
-		return "automated_" + kind.flow
+		return kind.flow
 	}
+}
+
+// flowType returns the event_type of the "start" or the "end" of a flow.
+func flowType(flow, moment string) string {
+	return strings.ReplaceAll(strings.ToLower(flow), " ", "_") + "_" + moment
 }
 
 // begun adds to a node's history that its work executes steps, which are given by their records.
 func (h history) begun(ctx context.Context, n *Node, steps []any) {
 	if flow := h.flow(n); flow != "" {
-		h.add(ctx, n, "INFO", fmt.Sprintf("Starting %s with steps=%s", strings.ReplaceAll(flow, "_", " "), stepsText(steps)), flow+"_start")
+		h.add(ctx, n, "INFO", fmt.Sprintf("Starting %s with steps=%s", strings.ToLower(flow), stepsText(steps)), flowType(flow, "start"))
 	}
 }
 
@@ -46,20 +48,17 @@ func (h history) ended(ctx context.Context, before *Node, r result) {
 	if flow == "" {
 		return
 	}
-	kind := kindOf(before.ProvisionState)
+	kind, end := kindOf(before.ProvisionState), flowType(flow, "end")
 	steps := kind.records(kind.of(before).Planned)
-	title := map[string]string{
-		"deployment": "Deployment", "servicing": "Servicing", "manual_cleaning": "Manual Cleaning", "automated_cleaning": "Automated Cleaning",
-	}[flow]
 	var failed *stepError
 	switch {
 	case errors.As(r.err, &failed):
-		h.add(ctx, before, "ERROR", fmt.Sprintf("%s aborted at step '%s' with steps=%s", title, failed.step.Step, stepsText(steps)), flow+"_end")
+		h.add(ctx, before, "ERROR", fmt.Sprintf("%s aborted at step '%s' with steps=%s", flow, failed.step.Step, stepsText(steps)), end)
 	case r.stepsDone:
-		if kind.work != states.WorkDeploy {
+		if !kind.merges {
 			steps = nil
 		}
-		h.add(ctx, before, "INFO", fmt.Sprintf("%s completed successfully with steps=%s", title, stepsText(steps)), flow+"_end")
+		h.add(ctx, before, "INFO", fmt.Sprintf("%s completed successfully with steps=%s", flow, stepsText(steps)), end)
 	}
 }
 

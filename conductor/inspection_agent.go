@@ -10,7 +10,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/internal/inspectionhooks"
 	"github.com/ironstate/ironstate/internal/errtext"
-	"github.com/ironstate/ironstate/states"
 )
 
 // ContinueInspection handles the inspection data of an agent: it finds the node that waits for them, by its UUID, by
@@ -84,10 +83,10 @@ func longestList(v any) (longest int) {
 
 // awaitsInspection refuses the data of an agent for a node whose inspection does not wait for them.
 func awaitsInspection(n *Node) error {
-	switch n.ProvisionState {
-	case states.InspectWait:
+	switch {
+	case inspection.waits(n):
 		return nil
-	case states.Inspecting:
+	case kindOf(n.ProvisionState) == inspection:
 		return refuse(Locked, "Node %s does not wait for inspection data yet.", n.UUID)
 	default:
 		return refuse(NotFound, "Node %s does not wait for inspection data: it is in provision state %q.", n.UUID, n.ProvisionState)

@@ -10,8 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/ironstate/ironstate/states"
 )
 
 // inspected returns the node of an agent's inventory. It has the UUID, unless that is empty, and the ports with the MAC
@@ -67,7 +65,7 @@ func (f *fleet) inspectedByBMC(ctx context.Context, inventory map[string]any) (f
 	}
 	isWanted := func(a netip.Addr) bool { return slices.Contains(wanted, a) }
 	for _, n := range all {
-		if n.ProvisionState == states.InspectWait && slices.ContainsFunc(n.bmcAddresses(), isWanted) {
+		if inspection.waits(n) && slices.ContainsFunc(n.bmcAddresses(), isWanted) {
 			found = append(found, n)
 		}
 	}

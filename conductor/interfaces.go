@@ -97,9 +97,7 @@ func (b *rulebook) stepsFor(hardware Hardware, n *Node, work states.Work) []Step
 	var steps []Step
 	for _, step := range withInBand(hardware, n, work) {
 		if !d.lacks(n, step.Interface) {
-			if work == states.WorkDeploy && b.config.Table.Series() < states.Gazpacho {
-				step.Abortable = false // no deployment can be aborted
-			}
+			step.Abortable = step.Abortable && b.config.Table.Series() >= works[work].abortableSince
 			steps = append(steps, step)
 		}
 	}

@@ -161,7 +161,7 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	if kind := kindOf(n.ProvisionState); kind.in != nil && (event == states.EventManage || event == states.EventAbort) {
 		n.CleanUp = e.rules.cleanUp(n, true)
 		step := n.Step().String()
-		if step != "" && moved.LastError != "" && event == states.EventAbort && kind.work != states.WorkInspect { // Ironic's has no steps
+		if step != "" && moved.LastError != "" && event == states.EventAbort && kind.requested != nil { // Ironic has no steps of other work
 			moved.LastError += afterStep(step)
 		}
 		kind.forget(n)
@@ -349,31 +349,31 @@ func (n *Node) forgetRescue() {
 //
 // Source: _do_abort in ironic/conductor/manager.py.
 func (b *rulebook) noteAbort(n *Node) bool {
-	if !stepsWait(n) {
+	kind := kindOf(n.ProvisionState)
+	if kind.agent == "" || !kind.waits(n) || b.config.Table.Series() < kind.finishesSince {
 		return false
 	}
-	kind := kindOf(n.ProvisionState)
 	steps := kind.edit(n)
-	anyStep := kind.work == states.WorkService && b.config.Table.Series() < states.Flamingo
-	if steps.Current == nil || steps.Current.Abortable || anyStep {
+	if steps.Current == nil || steps.Current.Abortable {
 		return false
 	}
 	steps.AbortAfter = true
 	return true
 }
 
-// abortable refuses the abort of an inspection if the node's inspect interface has no step that can be aborted.
+// abortable refuses the abort of an inspection if the node's hardware type has no step of it that can be aborted.
 //
 // Source: abort_inspection in ironic/conductor/inspection.py.
 func (b *rulebook) abortable(n *Node) error {
-	if kindOf(n.ProvisionState).work != states.WorkInspect {
+	kind := kindOf(n.ProvisionState)
+	if !kind.abortsByStep {
 		return nil
 	}
 	hardware, err := b.hardware(n)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(b.stepsFor(hardware, n, states.WorkInspect), func(s Step) bool { return s.Abortable }) {
+	if slices.ContainsFunc(b.stepsFor(hardware, n, kind.work), func(s Step) bool { return s.Abortable }) {
 		return nil
 	}
 	return unsupported(n, "abort")

@@ -67,12 +67,10 @@ func timedOut(n *Node, timeouts machine.Timeouts, now time.Time) bool {
 // Source: the functions cleanup_after_timeout and cleanup_*wait_timeout in ironic/conductor/utils.py, and
 // _check_inspect_wait_timeouts in ironic/conductor/manager.py.
 func timeoutText(n *Node, series states.Series) string {
-	if n.ProvisionState == states.InspectWait && series < states.Gazpacho {
-		return "timeout reached while inspecting the node"
-	}
+	text, _ := kindOf(n.ProvisionState).timeout(series)
 	step := "{}"
 	if s := n.Step(); s.Step != "" {
 		step = StepRequest{Interface: s.Interface, Step: s.Step, Args: s.Args, Priority: &s.Priority}.String()
 	}
-	return strings.NewReplacer("{node}", n.UUID, "{step}", step).Replace(kindOf(n.ProvisionState).timedOut)
+	return strings.NewReplacer("{node}", n.UUID, "{step}", step).Replace(text)
 }

@@ -70,9 +70,14 @@ func (k *workKind) edit(n *Node) *Steps {
 	return *s
 }
 
+// automated reports whether the conductor has begun a node's work by itself: a cleaning that makes the node available.
+func (k *workKind) automated(n *Node) bool {
+	return k.automatedFlow != "" && n.TargetProvisionState != states.Manageable
+}
+
 // composed reports whether a client or a runbook has composed the steps of a node's cleaning or service.
 func (k *workKind) composed(n *Node) bool {
-	return k.work == states.WorkService || k.work == states.WorkClean && (n.TargetProvisionState == states.Manageable || k.of(n).ByRunbook)
+	return k.requested != nil && !k.merges && (!k.automated(n) || k.of(n).ByRunbook)
 }
 
 // forget removes the steps of finished work from a node's record.

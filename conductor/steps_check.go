@@ -9,7 +9,6 @@ import (
 
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/pyrepr"
-	"github.com/ironstate/ironstate/states"
 )
 
 // checkSteps returns the requested steps with the functions and properties of the available ones, and
@@ -43,7 +42,7 @@ func (b *rulebook) checkSteps(
 			problems = append(problems, text)
 		}
 		shown := request.String()
-		if kind.work == states.WorkClean && !withoutRamdisk && !step.InBand && b.config.Table.Series() >= states.Gazpacho {
+		if kind.checkedEarly && !withoutRamdisk && !step.InBand && b.config.Table.Series() >= kind.withoutAgentSince {
 			shown = step.checked(request) // Ironic has checked it before the boot of the agent
 		}
 		problems = append(problems, step.problems(shown, kind, withoutRamdisk)...)
@@ -52,7 +51,7 @@ func (b *rulebook) checkSteps(
 	}
 	var twice []string
 	for name, n := range count {
-		if n > 1 && kind.work == states.WorkDeploy {
+		if n > 1 && kind.merges {
 			twice = append(twice, name)
 		}
 	}
@@ -73,13 +72,9 @@ func (b *rulebook) needsNoRamdisk(hardware Hardware, n *Node, kind *workKind) bo
 	if !kind.composed(n) {
 		return false
 	}
-	since := states.Flamingo
-	if kind.work == states.WorkClean {
-		since = states.Gazpacho
-	}
 	requested := kind.of(n).Requested
 	waits := func(r StepRequest) bool { return builtinSteps[r.Step].waits }
-	if b.config.Table.Series() < since || len(requested) == 0 || slices.ContainsFunc(requested, waits) {
+	if b.config.Table.Series() < kind.withoutAgentSince || len(requested) == 0 || slices.ContainsFunc(requested, waits) {
 		return false
 	}
 	_, problems := b.checkSteps(requested, kind, b.stepsFor(hardware, n, kind.work), true, false)
@@ -96,7 +91,7 @@ func (s Step) problems(request string, kind *workKind, withoutRamdisk bool) (pro
 	if _, ok := builtinSteps[s.Step]; ok {
 		return nil
 	}
-	disabled := kind.work == states.WorkDeploy && s.Priority <= 0
+	disabled := kind.merges && s.Priority <= 0
 	var unexpected, missing []string
 	for name := range s.Args {
 		if _, ok := s.ArgsInfo[name]; !ok {
@@ -121,7 +116,7 @@ func (s Step) problems(request string, kind *workKind, withoutRamdisk bool) (pro
 	if withoutRamdisk && !s.NoRamdisk {
 		problems = append(problems, fmt.Sprintf("%v step %s requires booting a ramdisk", kind.work, request))
 	}
-	if kind.work == states.WorkDeploy && !disabled && s.Interface == "deploy" && s.Step == "deploy" {
+	if kind.merges && !disabled && s.Interface == "deploy" && s.Step == "deploy" {
 		problems = append(problems, "deploy step deploy on interface deploy is a core step and cannot be overridden by user steps. "+
 			"It may be disabled by setting the priority to 0")
 	}

@@ -16,16 +16,16 @@ import (
 
 // planSteps returns the steps for work that starts.
 func (e *engine) planSteps(ctx context.Context, n *Node, kind *workKind, available []Step) ([]Step, error) {
-	simulated := e.rules.description(n).Simulated
 	switch {
-	case kind.work == states.WorkDeploy:
-		hardware, _ := e.rules.hardware(n)
-		return e.planDeployment(ctx, n, available, simulated || agentBooter(hardware, n, kind.work) != nil && !n.Agent.hasSteps(agent.Deploy))
 	case kind.composed(n):
-	case kind.work == states.WorkClean:
-		return automaticSteps(n, kind.work, withPriorities(e.rules.allowed(kind, available), e.config.CleanStepPriorities), simulated)
+	case kind.plan != nil:
+		return kind.plan(ctx, e, n, available)
 	default:
-		return automaticSteps(n, kind.work, available, simulated)
+		steps := automatic(available)
+		if len(steps) == 0 {
+			return nil, refuse(Unsupported, "Driver %s has no steps for a node in provision state %q.", n.Driver, kind.work.Working())
+		}
+		return steps, nil
 	}
 	stored := kind.of(n)
 	steps, problems := e.rules.checkSteps(stored.Requested, kind, available, stored.DisableRamdisk, false)
@@ -40,6 +40,25 @@ func (e *engine) planSteps(ctx context.Context, n *Node, kind *workKind, availab
 		steps[i].Requested = true
 	}
 	return steps, nil
+}
+
+// planCleaning returns the steps of an automated cleaning that has no runbook. Without any it would change nothing and
+// succeed, so it fails; only in Ironic's fake-hardware nothing needs to be erased.
+func planCleaning(_ context.Context, e *engine, n *Node, available []Step) ([]Step, error) {
+	steps := automatic(withPriorities(e.rules.allowed(cleanSteps, available), e.config.CleanStepPriorities))
+	if len(steps) == 0 && !e.rules.description(n).Simulated {
+		return nil, refuse(Unsupported, "Cannot clean node %s: driver %s has no automated clean steps, so nothing would be erased. "+
+			"For nodes that need no cleaning, set automated_clean to false on the node, "+
+			"or switch automated cleaning off for the whole conductor.", n.UUID, n.Driver)
+	}
+	return steps, nil
+}
+
+// planNewDeployment is planDeployment for a deployment that begins, perhaps without the steps of the agent.
+func planNewDeployment(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error) {
+	hardware, _ := e.rules.hardware(n)
+	comes := agentBooter(hardware, n, states.WorkDeploy) != nil && !n.Agent.hasSteps(agent.Deploy)
+	return e.planDeployment(ctx, n, available, comes || e.rules.description(n).Simulated)
 }
 
 // planDeployment merges three lists of steps: the hardware type's, the steps of the deploy
@@ -111,24 +130,6 @@ func (f *fleet) templateSteps(ctx context.Context, n *Node) (steps []StepRequest
 		steps, templates = append(steps, template.Steps...), append(templates, name)
 	}
 	return steps, templates, nil
-}
-
-// automaticSteps returns the steps of work that no client composes. Without any the work would
-// change nothing and succeed, so it fails; only in Ironic's fake-hardware nothing needs to be erased.
-func automaticSteps(n *Node, work states.Work, available []Step, simulated bool) ([]Step, error) {
-	steps := automatic(available)
-	switch {
-	case len(steps) > 0:
-		return steps, nil
-	case work != states.WorkClean:
-		return nil, refuse(Unsupported, "Driver %s has no steps for a node in provision state %q.", n.Driver, work.Working())
-	case simulated:
-		return nil, nil
-	default:
-		return nil, refuse(Unsupported, "Cannot clean node %s: driver %s has no automated clean steps, so nothing would be erased. "+
-			"For nodes that need no cleaning, set automated_clean to false on the node, "+
-			"or switch automated cleaning off for the whole conductor.", n.UUID, n.Driver)
-	}
 }
 
 // withPriorities returns the steps with other priorities, which are given by the interface and the name of a step.

@@ -48,33 +48,38 @@ func number(value any) (float64, bool) {
 type stepError struct {
 	node *Node
 	step Step
-	work states.Work
+	kind *workKind
 	err  error
 }
 
 // Error returns Ironic's text for the steps of a deployment, a cleaning, a service or an inspection.
 //
-// Source: do_next_deploy_step in ironic/conductor/deployments.py and its like, inspect_hardware in inspection.py, and
-// log_and_raise_deployment_error in ironic/drivers/modules/agent_base.py, whose text has no full stop.
+// Source: do_next_deploy_step in ironic/conductor/deployments.py and its like, and inspect_hardware in inspection.py.
 func (e *stepError) Error() string {
-	switch e.work {
-	case states.WorkClean, states.WorkService:
-		step := e.step.checked(e.step.request())
-		if e.step.OnChildren {
-			step = e.step.request().String()
-		}
-		return fmt.Sprintf("Node %s failed step %s: %v", e.node.UUID, step, e.err)
-	case states.WorkInspect:
-		return e.err.Error()
-	case states.WorkDeploy:
-		text := fmt.Sprintf("Deploy step %v failed: %v", e.step, e.err)
-		if !slices.Contains([]string{"prepare_instance_boot", "tear_down_agent", "boot_instance"}, e.step.Step) {
-			text += "."
-		}
-		return text
-	default:
-		return fmt.Sprintf("step %v failed: %v", e.step, e.err)
+	if e.kind.stepFailed != nil {
+		return e.kind.stepFailed(e)
 	}
+	return fmt.Sprintf("step %v failed: %v", e.step, e.err)
+}
+
+// stepFailed is the text for a step of a cleaning or a service.
+func stepFailed(e *stepError) string {
+	step := e.step.checked(e.step.request())
+	if e.step.OnChildren {
+		step = e.step.request().String()
+	}
+	return fmt.Sprintf("Node %s failed step %s: %v", e.node.UUID, step, e.err)
+}
+
+// deployStepFailed is the text for a step of a deployment.
+//
+// Source: log_and_raise_deployment_error in ironic/drivers/modules/agent_base.py, whose text has no full stop.
+func deployStepFailed(e *stepError) string {
+	text := fmt.Sprintf("Deploy step %v failed: %v", e.step, e.err)
+	if !slices.Contains([]string{"prepare_instance_boot", "tear_down_agent", "boot_instance"}, e.step.Step) {
+		text += "."
+	}
+	return text
 }
 
 func (e *stepError) Unwrap() error { return e.err }
@@ -205,7 +210,7 @@ func (r *stepsRun) runNext(ctx context.Context) error {
 	if err == nil || errors.Is(err, ErrWait) || errors.Is(err, errHeld) {
 		return err
 	}
-	return &stepError{t.Node(), step, r.kind.work, err}
+	return &stepError{t.Node(), step, r.kind, err}
 }
 
 // firstServiceSteps returns the records of the steps of a service that begins: as they are planned without the agent,
@@ -219,6 +224,11 @@ func firstServiceSteps(ctx context.Context, t *Task) []any {
 		return records(serviceSteps.of(n).Requested, StepRequest.Record)
 	}
 	return serviceSteps.records(steps)
+}
+
+// notesNoAgent records that no agent was booted for the steps of a service, as Ironic shows then.
+func notesNoAgent(s *Steps, series states.Series) {
+	s.DisableRamdisk = s.DisableRamdisk || !s.Prepared && series >= states.Gazpacho
 }
 
 // prepared records that the agent runs which executes the steps.
@@ -305,10 +315,10 @@ func (r *stepsRun) plan(ctx context.Context, action sequence.Action) error {
 		if action == sequence.Replan {
 			s.Validated, s.Begun = true, begun
 		}
-		if kind.work == states.WorkService && !s.Prepared && r.Series() >= states.Gazpacho {
-			s.DisableRamdisk = true // as Ironic shows then
+		if kind.planned != nil {
+			kind.planned(s, r.Series())
 		}
-		if kind.work == states.WorkClean && !kind.composed(n) {
+		if kind.automated(n) && !kind.composed(n) {
 			s.Requested, s.DisableRamdisk = nil, false // left by an earlier manual cleaning
 		}
 	})

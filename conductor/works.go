@@ -19,8 +19,23 @@ type workKind struct {
 	in func(*Node) **Steps
 	// requested returns the steps of the work in a client's request. It is nil if a client requests no such steps.
 	requested func(*ProvisionRequest) []StepRequest
+	// merges says that the requested steps are merged with the other ones by their names and priorities. Otherwise they are
+	// all steps of the work.
+	merges bool
+	// plan plans the steps that no client has composed; nil if they are the steps of the hardware type by their priorities.
+	plan func(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error)
+	// planned changes the record of the steps when they are planned; nil for nothing.
+	planned func(*Steps, states.Series)
 	// agent is the agent's word for the work, empty if the agent executes no steps of it.
 	agent agent.Work
+	// agentSteps returns the steps of Ironic's deploy interface for the agent; nil if the interface has none.
+	agentSteps func(AgentBooter, *Node) []Step
+	// withoutAgentSince is the series since which no agent is booted for composed steps that need none. checkedEarly says
+	// that the check for that completes the steps in texts.
+	withoutAgentSince states.Series
+	checkedEarly      bool
+	// answer answers the heartbeat for which the work waits; nil if the agent executes steps, or none is waited for.
+	answer func(*Task, context.Context) error
 	// heartbeats says that heartbeats are taken while the work is in progress.
 	//
 	// Source: HEARTBEAT_ALLOWED in ironic/drivers/modules/agent_base.py.
@@ -30,7 +45,18 @@ type workKind struct {
 	//
 	// Source: fast_track_able in ironic/conductor/utils.py, and what asks it.
 	leavesAgent, takesAgent bool
+	// cachedBefore and cachedAfter say what is read again of the machine before the first step, and when the work is done.
+	cachedBefore, cachedAfter cacheRefresh
 
+	// abortsByStep says that a client may abort the work only if the hardware type has a step of it that can be aborted.
+	abortsByStep bool
+	// abortableSince is the series since which steps can be aborted, and finishesSince the one since which an abort waits
+	// for the end of a step that cannot be.
+	abortableSince, finishesSince states.Series
+	// after changes what is done on the machine when the work has failed or was aborted; nil for nothing.
+	after func(b *rulebook, n *Node, c *CleanUp, aborted bool)
+	// bootsInstance says that the machine boots its instance again when the work has ended.
+	bootsInstance bool
 	// keepsSteps says that the list of steps stays in the record of a node whose work has failed.
 	keepsSteps bool
 	// done and failed change the record of a node whose work has ended, besides its state; nil for nothing.
@@ -45,12 +71,19 @@ type workKind struct {
 	fault string
 	// eventType is the event_type of a failure in the history, and orphanType if the process that did the work has died.
 	eventType, orphanType string
+	// abortEntry returns the entry of an abort in the history; nil if it has none.
+	abortEntry func(*Node) (severity, event string)
 
 	// The other fields are words and texts of Ironic. flow is the word for the steps in the history, empty if their begin
-	// and end have no entries, and noun the word for the work in errors.
-	flow, noun string
+	// and end have no entries, and noun the word for the work in errors. automatedFlow is flow for work that the conductor
+	// begins by itself, empty if it never does.
+	flow, automatedFlow, noun string
+	// stepFailed is the text for a step that has failed; nil for a plain one.
+	stepFailed func(*stepError) string
 	// timedOut is the last error after a wait without a call-back. {node} stands for the node and {step} for its step.
 	timedOut string
+	// former has what timedOut and the event_type of that failure were before a series.
+	former formerTimeout
 	// inMaintenance is the beginning of the last error of work that a heartbeat ends during maintenance, empty if the work
 	// waits until the maintenance ends.
 	inMaintenance string
@@ -60,12 +93,19 @@ type workKind struct {
 	cleanUp string
 }
 
+// formerTimeout is the last error and the event_type after a wait without a call-back before a series.
+type formerTimeout struct {
+	until               states.Series
+	timedOut, eventType string
+}
+
 // works has all that the conductor knows of each work, with room for more. init sets it, since the functions in it read
 // it.
 var works [16]workKind
 
-// The works whose steps are in Ironic's record.
+// The works whose steps are in Ironic's record, and the inspection.
 var (
+	inspection   = &works[states.WorkInspect]
 	cleanSteps   = &works[states.WorkClean]
 	deploySteps  = &works[states.WorkDeploy]
 	serviceSteps = &works[states.WorkService]
@@ -79,27 +119,35 @@ func init() {
 			do: (*Task).verify, leavesAgent: true, takesAgent: true, eventType: "verify", orphanType: "transition",
 		},
 		states.WorkInspect: {
-			do: (*Task).doSteps, in: other,
-			leavesAgent: true, eventType: "introspection", orphanType: "transition",
-			timedOut: "Timeout reached while inspecting the node" + ofRamdisk + "inspection is running on the node.",
-			cleanUp:  ". Also Failed to abort inspection on node %s, reason: %v",
+			do: (*Task).doSteps, in: other, leavesAgent: true, abortsByStep: true,
+			cachedAfter: cacheRefresh{part: readFirmware, since: states.Gazpacho, byAgent: true},
+			eventType:   "introspection", orphanType: "transition",
+			abortEntry: func(n *Node) (string, string) { return "ERROR", n.LastError },
+			stepFailed: func(e *stepError) string { return e.err.Error() },
+			timedOut:   "Timeout reached while inspecting the node" + ofRamdisk + "inspection is running on the node.",
+			former:     formerTimeout{states.Gazpacho, "timeout reached while inspecting the node", "transition"},
+			cleanUp:    ". Also Failed to abort inspection on node %s, reason: %v",
 		},
 		states.WorkClean: {
 			do: (*Task).clean, in: func(n *Node) **Steps { return &n.CleanSteps },
-			requested:  func(r *ProvisionRequest) []StepRequest { return r.CleanSteps },
-			agent:      agent.Clean,
+			requested: func(r *ProvisionRequest) []StepRequest { return r.CleanSteps }, plan: planCleaning,
+			agent: agent.Clean, withoutAgentSince: states.Gazpacho, checkedEarly: true,
 			heartbeats: true, leavesAgent: true, takesAgent: true, keepsSteps: true,
-			fault: "clean failure", eventType: "cleaning", orphanType: "cleaning", flow: "cleaning", noun: "cleaning",
+			cachedBefore: cacheRefresh{part: readMachine}, cachedAfter: cacheRefresh{part: readMachine, since: states.Dalmatian},
+			after: afterCleaning,
+			fault: "clean failure", eventType: "cleaning", orphanType: "cleaning",
+			flow: "Manual Cleaning", automatedFlow: "Automated Cleaning", noun: "cleaning", stepFailed: stepFailed,
 			timedOut:      "Timeout reached while cleaning the node" + ofRamdisk + "cleaning is running on the node. Failed on step {step}.",
 			inMaintenance: "Cleaning", progress: "Node failed to check cleaning progress",
 			cleanUp: ". Also Failed to tear down cleaning on node %s, reason: %v",
 		},
 		states.WorkDeploy: {
 			do: (*Task).doSteps, in: func(n *Node) **Steps { return &n.DeploySteps },
-			requested:  func(r *ProvisionRequest) []StepRequest { return r.DeploySteps },
-			agent:      agent.Deploy,
+			requested: func(r *ProvisionRequest) []StepRequest { return r.DeploySteps }, merges: true, plan: planNewDeployment,
+			agent: agent.Deploy, agentSteps: agentDeploySteps,
 			heartbeats: true, takesAgent: true,
-			eventType: "deploying", orphanType: "takeover", flow: "deployment", noun: "deployment",
+			abortableSince: states.Gazpacho, after: afterDeployment,
+			eventType: "deploying", orphanType: "takeover", flow: "Deployment", noun: "deployment", stepFailed: deployStepFailed,
 			timedOut:      "Timeout reached while waiting for callback for node {node}",
 			inMaintenance: "Deploy", progress: "Failed to process the next deploy step",
 		},
@@ -108,9 +156,11 @@ func init() {
 			done: (*rulebook).restoreConsole, failed: func(n *Node) { n.Power = states.NoPower },
 		},
 		states.WorkRescue: {
-			do: (*Task).doSteps, in: other, heartbeats: true, eventType: "rescue", orphanType: "transition",
+			do: (*Task).doSteps, in: other, answer: (*Task).finishRescue, heartbeats: true,
+			after: afterRescue, failed: (*Node).forgetRescue, eventType: "rescue", orphanType: "transition",
+			abortEntry:    func(*Node) (string, string) { return "INFO", "By request, the rescue operation was aborted." },
 			timedOut:      "Timeout reached while waiting for rescue ramdisk callback for node",
-			inMaintenance: "Rescue", failed: (*Node).forgetRescue,
+			inMaintenance: "Rescue",
 		},
 		states.WorkUnrescue: {
 			do: (*Task).doSteps, in: other, limit: states.WorkRescue, eventType: "rescue", orphanType: "transition",
@@ -118,10 +168,14 @@ func init() {
 		},
 		states.WorkService: {
 			do: (*Task).doSteps, in: func(n *Node) **Steps { return &n.ServiceSteps },
-			requested:  func(r *ProvisionRequest) []StepRequest { return r.ServiceSteps },
-			agent:      agent.Service,
-			heartbeats: true, keepsSteps: true,
-			fault: "service failure", eventType: "servicing", orphanType: "transition", flow: "servicing", noun: "service",
+			requested: func(r *ProvisionRequest) []StepRequest { return r.ServiceSteps }, planned: notesNoAgent,
+			agent: agent.Service, withoutAgentSince: states.Flamingo,
+			heartbeats: true, keepsSteps: true, bootsInstance: true,
+			cachedBefore:  cacheRefresh{part: readMachine, since: states.Dalmatian},
+			cachedAfter:   cacheRefresh{part: readMachine, since: states.Dalmatian},
+			finishesSince: states.Flamingo,
+			fault:         "service failure", eventType: "servicing", orphanType: "transition",
+			flow: "Servicing", noun: "service", stepFailed: stepFailed,
 			timedOut: "Timeout reached while servicing the node" + ofRamdisk + "servicing is running on the node. Failed on step {step}.",
 			progress: "Node failed to check service progress",
 			cleanUp:  ". Also Failed to tear down service on node %s, reason: %v",
@@ -151,6 +205,14 @@ func runsIn(s states.State) bool { return s != states.NoState && s == s.Work().W
 // waits reports whether the work of a node waits for a call from outside.
 func (k *workKind) waits(n *Node) bool {
 	return k.work != states.NoWork && n.ProvisionState == k.work.Waiting()
+}
+
+// timeout returns the last error and the event_type after a wait without a call-back.
+func (k *workKind) timeout(series states.Series) (text, eventType string) {
+	if series < k.former.until {
+		return k.former.timedOut, k.former.eventType
+	}
+	return k.timedOut, k.eventType
 }
 
 // busy returns the states in which a work runs or waits.
