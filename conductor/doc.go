@@ -122,28 +122,24 @@ package conductor
 //
 //	conductor, config, errors, stats, log, trace           the Conductor itself
 //	node, internal_info, nodes, bootmode                   the record of a node, and its methods of Conductor
-//	object, kinds, objects, allocation                     the same for the other records
-//	history, history_flow                                  the entries of a node's history
+//	object, objects, allocation                            the same for the other records
+//	history                                                the entries of a node's history
 //	store, memory, fleet, index, watch                     where records are
 //	membership, session, owner                             who is alive, and who owns a node
 //	rulebook, reconcile, transition, interfaces, refusal   decisions
 //	expected                                               the times after which nodes are overdue
 //	engine, pool, fence                                    reservations, workers, permission for each hardware operation
-//	hardware, fake, cache, health                          hardware types, and what is read of their machines
-//	ability, management, indicator                         what clients request of hardware types
+//	hardware, fake, cache                                  hardware types, and what is read of their machines
+//	ability, management                                    what clients request of hardware types
 //	calls                                                  requests for a node that another conductor owns
 //	works                                                  all that is known of each kind of work, in one table
 //	work, task, cleanup                                    the work of a state, and what is left to do after failed work
 //	steps, steps_plan, steps_check, steps_run              the steps of work; internal/sequence decides their order
-//	steps_disallowed                                       those that the operator does not allow
-//	steps_record                                           the same as Ironic's records have them
 //	cleaning_runbook                                       the runbooks of automated cleanings
 //	relatives                                              the power of parents and children, and steps for children
-//	inspection, inspection_agent, inspection_lookup        inspections, data of agents, and the node that they belong to
-//	inspection_hooks, inspection_rules                     the hooks of the operator, and the inspection rules of clients
+//	inspection, inspection_agent, inspection_rules         inspections, the data of agents, and the rules of clients
 //	provision, power, power_sync                           requests for provision and power states, and the power sync
 //	agent, agent_attend, agent_fasttrack                   the agent's heartbeats, what follows, and an agent that stays
-//	agent_address                                          the addresses at which agents may be
-//	agent_boot, agent_token, agent_ca, agent_steps         the agent's boot, token, certificate and steps
+//	agent_trust                                            which agent is the node's: its address, certificate and token
+//	agent_boot, agent_steps, agent_raid                    the agent's boot, steps and RAID configurations
 //	agent_deploy, agent_image, agent_configdrive           deployments by the agent
-//	agent_raid, agent_rescue                               its RAID configurations and rescues

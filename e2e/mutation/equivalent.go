@@ -105,7 +105,7 @@ var equivalent = []struct {
 			"time.Since(o.CreatedAt) > callExpiry && !s.isChosen(o.UUID)",
 	}},
 	{"no series ends at API version 1.109", []string{
-		"conductor/health.go powerRounds.health: config.Table.Series().MaxAPIVersion() < healthAPI => " +
+		"conductor/cache.go powerRounds.health: config.Table.Series().MaxAPIVersion() < healthAPI => " +
 			"config.Table.Series().MaxAPIVersion() <= healthAPI",
 	}},
 	{"Join of a Membership yields nothing after an error", []string{

@@ -3,7 +3,10 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -12,7 +15,9 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/namedfile"
 	"github.com/ironstate/ironstate/conductor/internal/special"
+	"github.com/ironstate/ironstate/internal/oslobool"
 )
 
 // AgentNetworks are the networks of the machines, from which their agents speak. The zero value has none. Its methods
@@ -117,4 +122,70 @@ func (e *engine) dialAgent(source netip.Addr) func(ctx context.Context, network,
 		}
 		return nil, errors.Join(failures...)
 	}
+}
+
+// agentCA returns how the certificate of a node's agent is verified: by the certificates in a PEM text, by the
+// authorities of the operating system if the text is empty, or not at all if unverified is set. The certificate of the
+// agent's heartbeats comes first, then agent_verify_ca of driver_info, then the configuration. The last two are
+// booleans or the path of a file, which read reads.
+//
+// Source: _get_verify in ironic/drivers/modules/agent_client.py.
+func agentCA(n *Node, configured string, read func(path string) ([]byte, error)) (pem string, unverified bool, err error) {
+	if n.Agent.VerifyCA != "" {
+		return n.Agent.VerifyCA, false, nil
+	}
+	value := n.DriverInfo["agent_verify_ca"]
+	if value == nil {
+		value = cmp.Or(configured, "true")
+	}
+	text := fmt.Sprint(value)
+	if verify, ok := oslobool.Parse(text); ok {
+		return "", !verify, nil
+	}
+	content, err := read(text)
+	if err != nil || len(content) == 0 {
+		return "", false, refuse(Invalid, "Agent CA %s is neither a path nor a boolean", text)
+	}
+	return string(content), false, nil
+}
+
+// maxCA bounds a file with certificates in bytes.
+const maxCA = 1 << 20
+
+// readCA reads a file with certificates.
+func readCA(path string) ([]byte, error) { return namedfile.Read(path, maxCA) }
+
+// tokenBytes is the length of a token before its encoding, which has 43 characters. An agent ignores
+// a token with fewer than 32.
+const tokenBytes = 32
+
+// newAgentToken makes a token that an agent sends in its heartbeats.
+//
+// Source: add_secret_token in ironic/conductor/utils.py.
+func newAgentToken() string {
+	random := make([]byte, tokenBytes)
+	_, _ = rand.Read(random) // it never fails
+	return base64.RawURLEncoding.EncodeToString(random)
+}
+
+// PregenerateAgentToken makes and stores the token of the agent that the machine boots next. The caller must
+// put it into the ramdisk's configuration, since [Conductor.Lookup] does not return it. The record keeps
+// it when the machine is powered off or rebooted, until the work has ended.
+//
+// Source: prepare_ramdisk in ironic/drivers/modules/redfish/boot.py.
+func (t *Task) PregenerateAgentToken(ctx context.Context) (string, error) {
+	token := newAgentToken()
+	return token, t.Update(ctx, func(n *Node) error {
+		n.Agent.Token, n.Agent.TokenPregenerated = token, true
+		return nil
+	})
+}
+
+// ForgetAgent removes the data of the node's agent, its token included. The next agent then receives a
+// token at its lookup.
+func (t *Task) ForgetAgent(ctx context.Context) error {
+	if t.Node().Agent.Token == "" {
+		return nil
+	}
+	return t.Update(ctx, func(n *Node) error { n.forgetAgent(); return nil })
 }
