@@ -49,7 +49,7 @@ func (b *rulebook) end(n *Node, e result) error {
 		if aborted {
 			kind.edit(n).Current = nil // fail then sets no fault: an abort is not a fault
 		}
-		if err := b.failed(n, e.err.Error(), aborted && kind.work == states.WorkDeploy); err != nil {
+		if err := b.failed(n, e.err.Error(), aborted); err != nil {
 			return err
 		}
 		if aborted {

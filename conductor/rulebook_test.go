@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -82,6 +83,21 @@ func TestTheRecordOfANodeWhoseWorkWasAbortedAfterAStep(t *testing.T) {
 		require.Equal(t, &test.cleanUp, n.CleanUp, work)
 		require.Equal(t, Steps{}, **kindOf(work).in(n), work)
 		require.False(t, n.Maintenance, work)
+	}
+}
+
+func TestACleaningThatWasAbortedAfterAStepDoesNotPowerTheMachineOff(t *testing.T) {
+	c, err := New(Config{
+		Store: &Memory{}, Hardware: map[string]Hardware{"plain": struct{ Hardware }{&Fake{}}}, PowerOffInCleanFail: true,
+	})
+	require.NoError(t, err)
+	for failure, want := range map[error]*CleanUp{
+		errors.New("it failed"): {PowerOff: true}, &abortError{states.WorkClean, "bios.factory_reset"}: nil,
+	} {
+		n := &Node{Driver: "plain", ProvisionState: states.Cleaning, CleanSteps: &Steps{Current: &Step{Interface: "bios", Step: "factory_reset"}}}
+		require.NoError(t, c.rules.end(n, failed(failure)))
+		require.Equal(t, states.CleanFail, n.ProvisionState)
+		require.Equal(t, want, n.CleanUp, failure)
 	}
 }
 
