@@ -23,6 +23,10 @@ func TestEveryWorkHasAnEntry(t *testing.T) {
 		require.Equal(t, kind.requested != nil, kind.agent != "", "%v: a client requests the steps that an agent may execute", w)
 		require.Equal(t, kind.agent != "", kind.noun != "" && kind.flow != "" && kind.progress != "", w)
 		require.Equal(t, w.Waiting() != states.NoState, kind.timedOut != "", "%v: the text of a wait that has timed out", w)
+		require.Equal(t, w.Waiting() != states.NoState && w != states.WorkInspect, kind.agent != "" || kind.answer != nil,
+			"%v: a heartbeat ends each wait but that for the data of an inspection", w)
+		require.Equal(t, kind.agent != "", kind.merges || kind.withoutAgentSince != states.NoSeries,
+			"%v: the requested steps are merged, or are all", w)
 		require.Equal(t, w == states.WorkVerify, kind.in == nil, "%v: all work but a verification has steps", w)
 		if w.Waiting() == states.NoState {
 			require.Empty(t, string(kind.agent)+kind.inMaintenance, "%v never waits for an agent", w)
