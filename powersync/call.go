@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"iter"
 	"sync"
 	"time"
 
@@ -25,130 +25,102 @@ type calls struct {
 	timeout time.Duration // 0 is none
 	grace   time.Duration
 
-	mu       sync.Mutex
-	inFlight map[string][]chan struct{} // has a key while its call is in flight, with a channel for each that waits
-	left     map[string]*boundedcall.AbandonedError
+	mu    sync.Mutex
+	lines map[string]*line // by key, while a call is in flight, waits, or is abandoned
+}
+
+// line is the line of the calls with one key.
+type line struct {
+	turn      chan struct{}               // full while a call is in flight
+	calls     int                         // in flight and waiting; guarded by calls.mu
+	abandoned *boundedcall.AbandonedError // the last call, if it was abandoned; belongs to the call that has the turn
 }
 
 func newCalls(timeout, grace time.Duration) *calls {
-	return &calls{
-		timeout:  timeout,
-		grace:    grace,
-		inFlight: make(map[string][]chan struct{}),
-		left:     make(map[string]*boundedcall.AbandonedError),
-	}
+	return &calls{timeout: timeout, grace: grace, lines: make(map[string]*line)}
 }
 
 // call makes a call. Its timeout begins once no other call with the key is in flight.
 // If the call was not made, the error matches errNotCalled.
-func call[T any](ctx context.Context, c *calls, key string, f func(context.Context) (T, error)) (T, error) {
-	if err := c.begin(ctx, key); err != nil {
-		var none T
-		return none, err
+func call[T any](ctx context.Context, c *calls, key string, f func(context.Context) (T, error)) (value T, err error) {
+	l, err := c.enter(ctx, key)
+	if err != nil {
+		return value, fmt.Errorf("%w: %w", errNotCalled, err)
 	}
+	defer c.leave(key, l)
 	outer := ctx
 	if c.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
 		defer cancel()
 	}
-	value, err := boundedcall.Do(ctx, c.grace, f)
-	c.end(key, err)
-
-	var abandoned *boundedcall.AbandonedError
+	value, err = boundedcall.Do(ctx, c.grace, f)
 	switch panicked, ok := err.(*boundedcall.PanicError); {
 	case ok:
 		err = (*machine.PanicError)(panicked)
-	case errors.As(err, &abandoned) && outer.Err() == nil:
-		err = fmt.Errorf("no answer in %v: %w: %w", c.timeout, errAbandoned, abandoned.Err)
-	case errors.As(err, &abandoned):
-		err = fmt.Errorf("%w: %w", errAbandoned, abandoned.Err)
+	case !errors.As(err, &l.abandoned):
+	case outer.Err() == nil:
+		err = fmt.Errorf("no answer in %v: %w: %w", c.timeout, errAbandoned, l.abandoned.Err)
+	default:
+		err = fmt.Errorf("%w: %w", errAbandoned, l.abandoned.Err)
 	}
 	return value, err
 }
 
-// begin waits until no other call with the key is in flight.
-func (c *calls) begin(ctx context.Context, key string) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%w: %w", errNotCalled, err)
+// enter waits for the turn of a call. It returns an error if the call must not be made.
+func (c *calls) enter(ctx context.Context, key string) (*line, error) {
+	c.mu.Lock()
+	l := c.lines[key]
+	if l == nil {
+		l = &line{turn: make(chan struct{}, 1)}
+		c.lines[key] = l
 	}
-	turn := c.line(key)
+	l.calls++
+	c.mu.Unlock()
+
 	select {
-	case <-turn:
+	case l.turn <- struct{}{}:
 	case <-ctx.Done():
+		c.forget(key, l)
+		return nil, ctx.Err()
 	}
-	return c.enter(ctx, key, turn)
+	err := ctx.Err() // it may have ended when the turn came
+	if err == nil && l.abandoned != nil && !l.abandoned.Returned() {
+		err = fmt.Errorf("an earlier call for the node: %w", errAbandoned)
+	}
+	if err != nil {
+		c.leave(key, l)
+		return nil, err
+	}
+	l.abandoned = nil
+	return l, nil
 }
 
-// line puts a call at the end of its key's line. The channel is closed once it is the call's turn, at once if no other
-// call is in flight.
-func (c *calls) line(key string) (turn chan struct{}) {
+// leave passes the turn on.
+func (c *calls) leave(key string, l *line) {
+	<-l.turn
+	c.forget(key, l)
+}
+
+// forget ends the count of a call, and removes a line without calls.
+func (c *calls) forget(key string, l *line) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	waiting, busy := c.inFlight[key]
-	turn = make(chan struct{})
-	c.inFlight[key] = append(waiting, turn)
-	if !busy {
-		c.next(key)
+	l.calls--
+	if l.calls == 0 && l.abandoned == nil {
+		delete(c.lines, key)
 	}
-	return turn
 }
 
-// enter ends the wait of a call, whose turn has come or whose context has ended: the call may be made, or leaves the
-// line and gives a turn that it has to the next.
-func (c *calls) enter(ctx context.Context, key string, turn chan struct{}) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if i := slices.Index(c.inFlight[key], turn); i >= 0 {
-		c.inFlight[key] = slices.Delete(c.inFlight[key], i, i+1)
-		return fmt.Errorf("%w: %w", errNotCalled, ctx.Err())
-	}
-	if err := ctx.Err(); err != nil { // it ended when the turn came
-		c.next(key)
-		return fmt.Errorf("%w: %w", errNotCalled, err)
-	}
-	left := c.left[key]
-	if left == nil {
-		return nil
-	}
-	if left.Returned() {
-		delete(c.left, key)
-		return nil
-	}
-	c.next(key)
-	return fmt.Errorf("%w: an earlier call for the node: %w", errNotCalled, errAbandoned)
-}
-
-// next gives the turn to the first that waits for a key. The caller holds mu, and has the turn.
-func (c *calls) next(key string) {
-	waiting := c.inFlight[key]
-	if len(waiting) == 0 {
-		delete(c.inFlight, key)
-		return
-	}
-	c.inFlight[key] = waiting[1:]
-	close(waiting[0])
-}
-
-// end records that the call has returned, or that it is abandoned if the error says
-// so.
-func (c *calls) end(key string, err error) {
-	var abandoned *boundedcall.AbandonedError
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if errors.As(err, &abandoned) {
-		c.left[key] = abandoned
-	}
-	c.next(key)
-}
-
-// each calls f for every record and every error of a Handler, until f returns false. f must return
-// soon after the context ends. After each has returned, f is not called again.
-func (c *calls) each(ctx context.Context, purpose string, h Handler, f func(Record, error) bool) error {
+// each calls f for every record and every error that a list yields, until f returns false. f must
+// return soon after the context ends. After each has returned, f is not called again.
+func (c *calls) each(
+	ctx context.Context, purpose string, list func(context.Context) iter.Seq2[Record, error], f func(Record, error) bool,
+) error {
 	var mu sync.Mutex
 	over := false
 	_, err := call(ctx, c, purpose, func(ctx context.Context) (none, error) {
-		h.Records(ctx)(func(r Record, err error) bool {
+		list(ctx)(func(r Record, err error) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return !over && f(r, err)

@@ -31,9 +31,9 @@ var Backoff = backoff
 
 // LeftBehind returns how many nodes have an abandoned call of the driver.
 func (s *Syncer) LeftBehind() int {
-	s.fleet.driver.calls.mu.Lock()
-	defer s.fleet.driver.calls.mu.Unlock()
-	return len(s.fleet.driver.calls.left)
+	s.driver.calls.mu.Lock()
+	defer s.driver.calls.mu.Unlock()
+	return len(s.driver.calls.lines)
 }
 
 // NewCalls returns a function that makes calls of the caller's code, one at a time per key.

@@ -42,47 +42,30 @@ var errHandled = &ConfigError{
 	Package: "powersync", Field: "Handler", Err: errors.New("power requests and reservations are up to the Handler"),
 }
 
-// fleet is the [Handler] of a Store and a Driver. It also has what a Syncer does besides rounds:
-// reservations and power requests. With another Handler there is none: it is nil.
-type fleet struct {
-	boundedStore
-	config       *Config
-	driver       boundedDriver
-	reservations reservations
-	limit        *forceLimit
+// noStore is the Store of a Syncer with a Handler.
+type noStore struct{}
+
+func (noStore) Records(context.Context) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) { yield(Record{}, errHandled) }
 }
 
-// unsaved returns the nodes whose release could not be stored.
-func (f *fleet) unsaved() []string {
-	if f == nil {
-		return nil
-	}
-	return f.reservations.unsaved()
-}
+func (noStore) Load(context.Context, string) (Record, error) { return Record{}, errHandled }
 
-// reserved returns the number of the nodes that are reserved.
-func (f *fleet) reserved() int {
-	if f == nil {
-		return 0
-	}
-	return f.reservations.len()
-}
+func (noStore) Update(context.Context, Record) error { return errHandled }
 
-// skipSync is [SkipSync], except that a reservation in the Syncer's name may be one to reclaim.
-func (f *fleet) skipSync(r Record) Outcome {
-	if r.Reservation == f.config.Name {
-		return ""
-	}
-	return SkipSync(r)
-}
+// fleet is a Syncer as the [Handler] of its Store and Driver.
+type fleet struct{ *Syncer }
+
+// Records implements [Handler].
+func (f fleet) Records(ctx context.Context) iter.Seq2[Record, error] { return f.store.Records(ctx) }
 
 // Sync implements [Handler].
-func (f *fleet) Sync(ctx context.Context, id string, _ Failures, reloaded bool) (Action, error) {
+func (f fleet) Sync(ctx context.Context, id string, _ Failures, reloaded bool) (Action, error) {
 	r, err := f.reservations.loadFree(ctx, id)
 	if err != nil {
 		return Action{}, err
 	}
-	past, policy := f.reservations.failures.of(id).Failures, f.config.Policy // loadFree may have noted a last error
+	past, policy := f.syncFailures.of(id).Failures, f.config.Policy // loadFree may have noted a last error
 	if SkipSync(r) != "" {
 		_, a := Decide(r, Reading{}, past, policy)
 		if !reloaded {
@@ -107,13 +90,13 @@ func (f *fleet) Sync(ctx context.Context, id string, _ Failures, reloaded bool) 
 	case a.Outcome == Forced:
 		return f.force(ctx, r, after, a, past)
 	case after != r:
-		err = f.update(ctx, after)
+		err = f.store.update(ctx, after)
 	}
 	return a, err
 }
 
 // force sets the hardware to the recorded power state, with the node reserved.
-func (f *fleet) force(ctx context.Context, r, reserved Record, a Action, past Failures) (Action, error) {
+func (f fleet) force(ctx context.Context, r, reserved Record, a Action, past Failures) (Action, error) {
 	if !f.reservations.claim(r.ID) {
 		return Action{a.notAsked(SkippedReservation, nil), past}, nil
 	}
@@ -141,10 +124,7 @@ func (f *fleet) force(ctx context.Context, r, reserved Record, a Action, past Fa
 	case err != nil:
 		unsaved = a.as(ForceFailed, err)
 	}
-	e, notSaved := f.reservations.release(ctx, unsaved, settle)
-	if notSaved != nil {
-		e.Err = errors.Join(e.Err, notSaved)
-	}
+	e, _ := f.reservations.release(ctx, unsaved, settle) // e has the error
 	if e.Outcome == Interrupted {
 		return Action{e, past}, nil
 	}
@@ -152,8 +132,8 @@ func (f *fleet) force(ctx context.Context, r, reserved Record, a Action, past Fa
 }
 
 // Recover implements [Handler].
-func (f *fleet) Recover(ctx context.Context, id string, past Failures, _ bool) (Action, error) {
-	r, err := f.load(ctx, id)
+func (f fleet) Recover(ctx context.Context, id string, past Failures, _ bool) (Action, error) {
+	r, err := f.store.load(ctx, id)
 	if err != nil {
 		return Action{}, err
 	}
@@ -166,7 +146,7 @@ func (f *fleet) Recover(ctx context.Context, id string, past Failures, _ bool) (
 	case a.Err != nil && ctx.Err() != nil:
 		return Action{a.as(Interrupted, a.Err), past}, nil
 	case after != r:
-		err = f.update(ctx, after)
+		err = f.store.update(ctx, after)
 	}
 	return a, err
 }

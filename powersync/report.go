@@ -135,17 +135,14 @@ func (s *Syncer) Stats() Stats {
 		Abandoned:  int(s.counters.abandoned.Load()),
 		Dropped:    int(s.counters.dropped.Load()),
 		Failing:    s.syncFailures.len(),
-		Reserved:   s.fleet.reserved(),
+		Reserved:   s.reservations.len(),
 		LastRound:  time.Duration(s.counters.lastRound.Load()),
 	}
 }
 
 // A reporter counts, logs and reports what a Syncer does.
 type reporter struct {
-	log                       *slog.Logger
-	event                     func(Event)         // OnEvent; may be nil
-	report                    func(Report, error) // OnReport; may be nil
-	timeout                   time.Duration       // of a callback
+	config                    *Config
 	counters                  *counters
 	onEvent, onReport, logger callback
 }
@@ -176,8 +173,8 @@ func (r *reporter) emit(ctx context.Context, e Event) {
 		attrs = append(attrs, slog.String("cleared_error", e.ClearedError))
 	}
 	r.write(ctx, class.level(), "node power", attrs...)
-	if r.event != nil {
-		r.callBack(ctx, &r.onEvent, func() { r.event(e) })
+	if r.config.OnEvent != nil {
+		r.callBack(ctx, &r.onEvent, func() { r.config.OnEvent(e) })
 	}
 }
 
@@ -216,7 +213,7 @@ func (r *reporter) round(ctx context.Context, report Report, interval time.Durat
 
 // write writes a line to the Logger.
 func (r *reporter) write(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr) {
-	r.callBack(ctx, &r.logger, func() { r.log.LogAttrs(ctx, level, message, attrs...) })
+	r.callBack(ctx, &r.logger, func() { r.config.Logger.LogAttrs(ctx, level, message, attrs...) })
 }
 
 // A callback is a user's function that rounds call. While one of its calls is
@@ -241,7 +238,7 @@ func (r *reporter) callBack(ctx context.Context, c *callback, f func()) {
 		r.counters.dropped.Add(1)
 		return
 	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(maxCallbackTime, r.config.Timeout/8))
 	defer cancel()
 	_, err := boundedcall.Do(bounded, 0, func(context.Context) (none, error) {
 		f()

@@ -52,10 +52,7 @@ func (s *Syncer) Set(ctx context.Context, id string, power states.Power, timeout
 func (s *Syncer) Begin(
 	ctx context.Context, id string, power states.Power, timeout time.Duration,
 ) (finish func(context.Context) error, err error) {
-	if s.fleet == nil {
-		return nil, errHandled
-	}
-	before, err := s.fleet.take(ctx, id, power)
+	before, err := s.take(ctx, id, power)
 	if err != nil {
 		return nil, err
 	}
@@ -64,13 +61,10 @@ func (s *Syncer) Begin(
 	var once sync.Once
 	return func(ctx context.Context) error {
 		once.Do(func() {
-			failure := s.fleet.reach(ctx, before, power, timeout)
+			failure := s.reach(ctx, before, power, timeout)
 			_, e := SettleRequest(before, power, failure)
 			e.LastError, e.ClearedError = "", "" // not stored yet
-			e, notSaved := s.fleet.reservations.release(ctx, e, func(r Record) (Record, Event) { return SettleRequest(r, power, failure) })
-			if notSaved != nil {
-				e.Err = errors.Join(e.Err, notSaved)
-			}
+			e, _ = s.reservations.release(ctx, e, func(r Record) (Record, Event) { return SettleRequest(r, power, failure) })
 			s.reporter.emit(ctx, e)
 			err = e.Err
 		})
@@ -79,9 +73,9 @@ func (s *Syncer) Begin(
 }
 
 // take reserves the node of a request and returns the record that it had before.
-func (f *fleet) take(ctx context.Context, id string, power states.Power) (Record, error) {
+func (s *Syncer) take(ctx context.Context, id string, power states.Power) (Record, error) {
 	for range maxReloads {
-		r, err := f.reservations.loadFree(ctx, id)
+		r, err := s.reservations.loadFree(ctx, id)
 		if err != nil {
 			return r, fmt.Errorf("node %s: %w", id, err)
 		}
@@ -89,13 +83,13 @@ func (f *fleet) take(ctx context.Context, id string, power states.Power) (Record
 		if err != nil {
 			return r, err
 		}
-		if err := f.driver.validate(ctx, id); err != nil {
+		if err := s.driver.validate(ctx, id); err != nil {
 			return r, fmt.Errorf("node %s: %w", id, err)
 		}
-		if !f.reservations.claim(id) {
-			return r, fmt.Errorf("node %s: %w by %s", id, ErrLocked, f.config.Name)
+		if !s.reservations.claim(id) {
+			return r, fmt.Errorf("node %s: %w by %s", id, ErrLocked, s.config.Name)
 		}
-		switch err := f.reservations.reserve(ctx, r, reserved); {
+		switch err := s.reservations.reserve(ctx, r, reserved); {
 		case err == nil:
 			return r, nil
 		case !errors.Is(err, ErrConflict):
@@ -106,15 +100,15 @@ func (f *fleet) take(ctx context.Context, id string, power states.Power) (Record
 }
 
 // reach makes the hardware carry a request out for a node, unless it is in the power state already.
-func (f *fleet) reach(ctx context.Context, r Record, power states.Power, timeout time.Duration) error {
-	power, err := DecideRequest(power, f.driver.read(ctx, r.ID, false))
+func (s *Syncer) reach(ctx context.Context, r Record, power states.Power, timeout time.Duration) error {
+	power, err := DecideRequest(power, s.driver.read(ctx, r.ID, false))
 	if err != nil || power == states.NoPower {
 		return err
 	}
-	err = f.ask(ctx, r.ID, power, timeout)
+	err = s.ask(ctx, r.ID, power, timeout)
 	for i, part := range SecondForm(r, power, err) {
 		if i == 0 || err == nil {
-			err = f.ask(ctx, r.ID, part, timeout)
+			err = s.ask(ctx, r.ID, part, timeout)
 		}
 	}
 	return err
@@ -122,19 +116,19 @@ func (f *fleet) reach(ctx context.Context, r Record, power states.Power, timeout
 
 // ask asks the hardware for a power state, and polls until it has it. A read that fails does not fail the request,
 // because a BMC may be busy then.
-func (f *fleet) ask(ctx context.Context, id string, power states.Power, timeout time.Duration) error {
-	if err := f.driver.set(ctx, id, power); err != nil {
+func (s *Syncer) ask(ctx context.Context, id string, power states.Power, timeout time.Duration) error {
+	if err := s.driver.set(ctx, id, power); err != nil {
 		return err
 	}
 	if timeout <= 0 {
-		timeout = f.config.RequestTimeout(power)
+		timeout = s.config.RequestTimeout(power)
 	}
 	wait, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	target := power.Target()
 	seen := error(nil)
 	for {
-		now, err := f.driver.read(wait, id, false).known()
+		now, err := s.driver.read(wait, id, false).known()
 		switch {
 		case err == nil && now == target:
 			return nil
@@ -143,7 +137,7 @@ func (f *fleet) ask(ctx context.Context, id string, power states.Power, timeout 
 		case wait.Err() == nil || seen == nil:
 			seen = err
 		}
-		if !sleep.For(wait, f.config.Poll) {
+		if !sleep.For(wait, s.config.Poll) {
 			break
 		}
 	}

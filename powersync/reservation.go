@@ -39,7 +39,7 @@ type reservation struct {
 // claims a node before it changes the reservation in the node's record, so that no two
 // goroutines of a Syncer do so at once.
 type reservations struct {
-	name       string // the reservation in the records
+	name       string // the reservation in the records; empty if the Syncer makes none
 	store      *boundedStore
 	reporter   *reporter
 	failures   *failingNodes // of sync rounds
@@ -48,6 +48,9 @@ type reservations struct {
 	mu    sync.Mutex
 	nodes map[string]*reservation
 }
+
+// own reports whether a record is reserved in the Syncer's name.
+func (rs *reservations) own(r Record) bool { return r.Reservation != "" && r.Reservation == rs.name }
 
 // claim claims a node if it is free, and reports whether it was.
 func (rs *reservations) claim(id string) bool {
@@ -132,7 +135,8 @@ func (rs *reservations) reserve(ctx context.Context, before, r Record) error {
 }
 
 // release ends a reservation and stores its event. If the store fails, retryRelease
-// tries again later, and e is returned; otherwise the event that settle returned.
+// tries again later, and e is returned; otherwise the event that settle returned. The
+// event also has the error of release.
 func (rs *reservations) release(ctx context.Context, e Event, settle settle) (Event, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rs.settleTime)
 	defer cancel()
@@ -144,13 +148,17 @@ func (rs *reservations) release(ctx context.Context, e Event, settle settle) (Ev
 		stored, err = rs.tryRelease(ctx, e, before, settle)
 	}
 	switch {
-	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, errNotOurs):
+	case err == nil:
 		rs.drop(e.ID)
-		return stored, err
+		return stored, nil
+	case errors.Is(err, ErrNotFound), errors.Is(err, errNotOurs):
+		rs.drop(e.ID)
 	default:
 		rs.set(e.ID, reservation{before, e, settle})
-		return e, fmt.Errorf("%w: %w", ErrNotSaved, err)
+		stored, err = e, fmt.Errorf("%w: %w", ErrNotSaved, err)
 	}
+	stored.Err = errors.Join(stored.Err, err)
+	return stored, err
 }
 
 func (rs *reservations) tryRelease(ctx context.Context, e Event, before Record, settle settle) (Event, error) {
@@ -162,7 +170,7 @@ func (rs *reservations) tryRelease(ctx context.Context, e Event, before Record, 
 		return e, ErrConflict // a stale record: the reservation has replaced it
 	}
 	after, e := settle(r)
-	if r.Reservation != rs.name {
+	if !rs.own(r) {
 		after.Reservation, after.TargetPower = r.Reservation, r.TargetPower
 		if after == r {
 			return e, nil // an update stored it and reported an error
@@ -203,15 +211,12 @@ func (rs *reservations) retryRelease(ctx context.Context, id string) error {
 // Source: clear_node_reservations_for_conductor and
 // clear_node_target_power_state in ironic/db/api.py.
 func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
-	if s.fleet == nil {
-		return 0, errHandled
-	}
 	n := 0
 	var errs []error
-	err := s.lists.each(ctx, "reclaim", s.handler, func(r Record, err error) bool {
-		if err == nil && r.Reservation == s.config.Name {
+	err := s.lists.each(ctx, "reclaim", s.store.Records, func(r Record, err error) bool {
+		if err == nil && s.reservations.own(r) {
 			var done bool
-			if done, err = s.fleet.reservations.reclaim(ctx, r.ID); done {
+			if done, err = s.reservations.reclaim(ctx, r.ID); done {
 				n++
 			}
 		}
@@ -232,7 +237,7 @@ func (rs *reservations) reclaim(ctx context.Context, id string) (done bool, err 
 	defer rs.drop(id)
 	for range maxReloads {
 		r, err := rs.store.load(ctx, id)
-		if err != nil || r.Reservation != rs.name {
+		if err != nil || !rs.own(r) {
 			return false, err
 		}
 		e := Event{ID: id, Outcome: Reclaimed, Recorded: r.Power, Asked: r.TargetPower}
@@ -258,7 +263,7 @@ func (rs *reservations) loadFree(ctx context.Context, id string) (Record, error)
 		return Record{}, err
 	}
 	r, err := rs.store.load(ctx, id)
-	if err != nil || r.Reservation != rs.name {
+	if err != nil || !rs.own(r) {
 		return r, err
 	}
 	if _, err := rs.reclaim(ctx, id); err != nil {

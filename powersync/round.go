@@ -20,7 +20,7 @@ const maxReloads = 4
 // those with the most failures, then the others.
 func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 	p := s.newPool(ctx, syncRound, &s.syncFailures, s.handler.Sync)
-	first := append(s.fleet.unsaved(), s.syncFailures.byCount()...)
+	first := append(s.reservations.unsaved(), s.syncFailures.byCount()...)
 	queued := make(map[string]struct{}, len(first))
 	for _, id := range first {
 		if _, twice := queued[id]; twice {
@@ -30,8 +30,13 @@ func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 		p.enqueue(id)
 	}
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
-		_, done := queued[r.ID]
-		return !done, s.skipSync(r)
+		if _, done := queued[r.ID]; done {
+			return false, ""
+		}
+		if s.reservations.own(r) { // it may be one to reclaim
+			return true, ""
+		}
+		return true, SkipSync(r)
 	})
 	return p.finish(), err
 }
@@ -73,7 +78,7 @@ func (s *Syncer) newPool(ctx context.Context, kind kind, f *failingNodes, handle
 // list queues the nodes of the store that which selects, and counts those for which
 // which returns an outcome.
 func (p *pool) list(which func(Record) (wanted bool, skip Outcome)) error {
-	return p.s.lists.each(p.ctx, string(p.kind), p.s.handler, func(r Record, err error) bool {
+	return p.s.lists.each(p.ctx, string(p.kind), p.s.handler.Records, func(r Record, err error) bool {
 		switch wanted, skip := which(r); {
 		case err != nil:
 			p.done(Event{ID: r.ID, Outcome: StoreFailed, Err: err})

@@ -4,6 +4,7 @@ package powersync
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -18,9 +19,10 @@ import (
 // process or many, if their names differ.
 type Syncer struct {
 	config           Config
-	handler          Handler // Config.Handler, or the fleet
-	skipSync         func(Record) Outcome
-	fleet            *fleet // nil with a Config.Handler
+	handler          Handler       // Config.Handler, or the fleet
+	store            *boundedStore // noStore with a Config.Handler, so that nothing reaches the driver
+	driver           boundedDriver
+	reservations     reservations
 	lists            *calls // by purpose
 	reporter         reporter
 	counters         counters
@@ -40,27 +42,21 @@ func New(c Config) (*Syncer, error) {
 		return nil, err
 	}
 	grace := min(maxGrace, c.Timeout/8)
-	s := &Syncer{config: c, lists: newCalls(0, grace), limit: forceLimit{most: c.ForceLimit}}
+	s := &Syncer{config: c, handler: c.Handler, lists: newCalls(0, grace), limit: forceLimit{most: c.ForceLimit}}
 	s.reporter = reporter{
-		log: c.Logger, event: c.OnEvent, report: c.OnReport, timeout: min(maxCallbackTime, c.Timeout/8), counters: &s.counters,
+		config: &s.config, counters: &s.counters,
 		onEvent: callback{name: "OnEvent"}, onReport: callback{name: "OnReport"}, logger: callback{name: "Logger"},
 	}
 	s.syncFailures = failingNodes{first: c.Backoff, most: c.MaxBackoff}
 	s.recoveryFailures = failingNodes{first: c.Backoff, most: c.MaxBackoff}
-	if c.Handler != nil {
-		s.handler, s.skipSync = c.Handler, SkipSync
-		return s, nil
+	s.store = &boundedStore{Store: noStore{}, calls: newCalls(c.Timeout, grace)}
+	s.driver = boundedDriver{driver: c.Driver, canForce: c.CanForce, calls: newCalls(c.Timeout, grace), counters: &s.counters}
+	s.reservations = reservations{
+		store: s.store, reporter: &s.reporter, failures: &s.syncFailures, settleTime: min(maxSettleTime, c.Timeout/4),
 	}
-	s.fleet = &fleet{
-		boundedStore: boundedStore{Store: c.Store, calls: newCalls(c.Timeout, grace)},
-		config:       &s.config, limit: &s.limit,
-		driver: boundedDriver{driver: c.Driver, canForce: c.CanForce, calls: newCalls(c.Timeout, grace), counters: &s.counters},
+	if c.Handler == nil {
+		s.handler, s.store.Store, s.reservations.name = fleet{s}, c.Store, c.Name
 	}
-	s.fleet.reservations = reservations{
-		name: c.Name, store: &s.fleet.boundedStore, reporter: &s.reporter, failures: &s.syncFailures,
-		settleTime: min(maxSettleTime, c.Timeout/4),
-	}
-	s.handler, s.skipSync = s.fleet, s.fleet.skipSync
 	return s, nil
 }
 
@@ -126,22 +122,19 @@ func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {
 // rounds that were due in between are left out. Errors of rounds are logged and passed
 // to [Config.OnReport]; they do not end Run.
 func (s *Syncer) Run(ctx context.Context) error {
-	var others sync.WaitGroup
-	if s.fleet != nil {
-		if n, err := s.Reclaim(ctx); n > 0 || err != nil {
-			s.reporter.write(ctx, slog.LevelWarn, "old reservations dropped",
-				slog.Int("nodes", n), slog.Any("error", err))
-		}
-		others.Add(1)
-		go func() {
-			defer others.Done()
-			for sleep.For(ctx, releaseInterval) {
-				for _, id := range s.fleet.reservations.unsaved() {
-					_ = s.fleet.reservations.retryRelease(ctx, id) // a failed release is tried again
-				}
-			}
-		}()
+	if n, err := s.Reclaim(ctx); n > 0 || err != nil && !errors.Is(err, errHandled) {
+		s.reporter.write(ctx, slog.LevelWarn, "old reservations dropped", slog.Int("nodes", n), slog.Any("error", err))
 	}
+	var others sync.WaitGroup
+	others.Add(1)
+	go func() {
+		defer others.Done()
+		for sleep.For(ctx, releaseInterval) {
+			for _, id := range s.reservations.unsaved() {
+				_ = s.reservations.retryRelease(ctx, id) // a failed release is tried again
+			}
+		}
+	}()
 	if s.config.RecoveryInterval > 0 {
 		others.Add(1)
 		go func() {
@@ -165,7 +158,7 @@ func (s *Syncer) loop(ctx context.Context, k kind, interval time.Duration) {
 	}
 	for next := time.Now(); sleep.For(ctx, time.Until(next)+jitter()); {
 		done, err := s.round(ctx, k)
-		if report := s.reporter.report; report != nil {
+		if report := s.config.OnReport; report != nil {
 			s.reporter.callBack(ctx, &s.reporter.onReport, func() { report(done, err) })
 		}
 		next = next.Add(interval)
