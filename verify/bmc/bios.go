@@ -117,12 +117,10 @@ func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
 	})
 }
 
-// bios is a Bios resource with its settings. bmclib's functions for it do nothing, and
-// report success, unless the system has one of five well-known paths.
+// bios is a Bios resource with its settings.
 type bios struct {
 	schemas.Bios
 	found    resource
-	answer   *redfish.Answer
 	settings []BIOSSetting
 }
 
@@ -131,14 +129,12 @@ func (r *redfishConnection) readBIOS(ctx context.Context) (*bios, *reading, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	at := read.resource.link("Bios")
+	at := read.found.link("Bios")
 	if at == "" {
 		return nil, nil, failure.Unsupportedf("the system has no BIOS settings")
 	}
 	b := new(bios)
-	if _, b.answer, err = r.client.Get(ctx, at); err == nil {
-		b.found, err = r.decode(b.answer, &b.Bios)
-	}
+	b.found, err = r.get(ctx, at, &b.Bios)
 	return b, read, err
 }
 
@@ -170,13 +166,9 @@ func (r *redfishConnection) pendingBIOS(ctx context.Context, b *bios) (now, pend
 	now, _ = b.found.at("Attributes").(map[string]any)
 	at := b.found.link("@Redfish.Settings", "SettingsObject")
 	if at == "" {
-		return now, now, b.answer, nil
+		return now, now, b.found.answer, nil
 	}
-	_, target, err = r.client.Get(ctx, at)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	settings, err := r.decode(target, new(schemas.Bios))
+	settings, err := r.get(ctx, at, new(schemas.Bios))
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -184,7 +176,7 @@ func (r *redfishConnection) pendingBIOS(ctx context.Context, b *bios) (now, pend
 	maps.Copy(pending, now)
 	changed, _ := settings.at("Attributes").(map[string]any)
 	maps.Copy(pending, changed)
-	return now, pending, target, nil
+	return now, pending, settings.answer, nil
 }
 
 // typed returns values in the types of the settings.

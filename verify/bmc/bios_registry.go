@@ -22,7 +22,7 @@ func (r *reading) registry(id string) map[string]registered {
 	if id == "" {
 		return nil
 	}
-	files, _ := r.client.Members(r.ctx, r.guard.root.link("Registries")) // those that can be found
+	files, _ := r.client.Members(r.ctx, r.root.link("Registries")) // those that can be found
 
 	// The one that is probably meant comes first.
 	slices.SortStableFunc(files, func(a, b string) int {

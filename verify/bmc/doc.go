@@ -18,18 +18,18 @@
 //	defer driver.Close(ctx)
 //	syncer, err := powersync.New(powersync.Config{Store: store, Driver: driver})
 //
-// For Redfish, the gofish driver of github.com/bmc-toolbox/bmclib/v2 opens the connection and reads the power state
-// from the BMC's own answers. This package logs in and out, sets the limits, chooses the system, and makes the errors.
-// A guard between the driver and the BMC removes from each answer what would end the process in gofish or lead a
-// request elsewhere, and passes on no changes. Who does the rest, and why:
+// For Redfish, this package logs in and out, sends the requests, sets the limits, chooses the system, and makes the
+// errors. Of an answer, gofish and bmclib get what package guard lets through: the rest would end the process in gofish
+// or lead to another host. Who does what, and why:
 //
+//	power state                   the gofish driver of github.com/bmc-toolbox/bmclib/v2, from the system that was read
 //	reset, NMI                    this package: bmclib sends an If-Match, which some BMCs compare with another resource,
 //	                              has no GracefulRestart, and does not read an ActionInfo, in which some list the types
 //	boot device                   this package: bmclib has no word for UefiHttp, sends properties that were not
 //	                              asked for, and does not use the settings object
 //	virtual media                 this package: bmclib changes no slot by PATCH or with the parameters that some
 //	                              BMCs require
-//	inventory, firmware versions, this package, with gofish's decoders behind the same guard: bmclib's inventory
+//	inventory, firmware versions, this package, with gofish's decoders: bmclib's inventory
 //	boot mode, secure boot        loses all drives for one that cannot be read
 //	BIOS settings                 this package, with gofish's decoders: bmclib's functions report success without a
 //	                              request unless the path of the system is one that they know
@@ -58,8 +58,8 @@
 // # Inside
 //
 // The files of this package are named by what a Driver does: power, boot, media, bios and so on. A call opens or
-// resumes a connection (connection.go), implemented in redfish.go or ipmi.go; redfish_guard.go is the guard. The
-// parts that know nothing of these are packages in the folder internal: redfish is the client of one Redfish service,
-// ipmitool runs the program, guard filters resources for gofish, schemas has the parts of gofish in use, and failure
-// has the errors and removes the secrets from them.
+// resumes a connection (connection.go), implemented in redfish.go or ipmi.go; redfish_read.go reads resources with
+// gofish. The parts that know nothing of these are packages in the folder internal: redfish is the client of one
+// Redfish service, ipmitool runs the program, guard filters resources for gofish, schemas has the parts of gofish in
+// use, and failure has the errors and removes the secrets from them.
 package bmc

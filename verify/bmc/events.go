@@ -111,7 +111,7 @@ func (d *Driver) Unsubscribe(ctx context.Context, id, subscription string) error
 
 // subscriptions returns the path of the collection of subscriptions and the types of events.
 func (r *redfishConnection) subscriptions(ctx context.Context) (at string, types []string, err error) {
-	events := r.guard.root.link("EventService")
+	events := r.root.link("EventService")
 	if events == "" {
 		return "", nil, failure.Unsupportedf("the BMC has no event service")
 	}

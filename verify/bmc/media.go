@@ -43,9 +43,8 @@ var mediaDevices = map[string][]schemas.VirtualMediaType{
 // slot is a slot of virtual media. A slot without the actions is changed by PATCH.
 type slot struct {
 	schemas.VirtualMedia
-	found  resource
-	answer *redfish.Answer // as it was read
-	shown  bool            // by VirtualMedia, although it is empty
+	found resource
+	shown bool // by VirtualMedia, although it is empty
 }
 
 // The actions of a slot.
@@ -282,7 +281,7 @@ func (r *redfishConnection) ejectSlot(ctx context.Context, s *slot) error {
 		a, err = r.client.Do(ctx, request)
 	}
 	if err != nil && a != nil {
-		if now, _, unread := r.client.Get(ctx, s.answer.Request.Path); unread == nil && isSlot(now) && !inserted(now) {
+		if now, _, unread := r.client.Get(ctx, s.found.answer.Request.Path); unread == nil && isSlot(now) && !inserted(now) {
 			return nil
 		}
 	}
@@ -291,11 +290,11 @@ func (r *redfishConnection) ejectSlot(ctx context.Context, s *slot) error {
 
 // changeSlot changes a slot that lacks an action, unless the BMC says that no slot can be changed so.
 func (r *redfishConnection) changeSlot(ctx context.Context, s *slot, action string, properties map[string]any) error {
-	allowed := s.answer.Header.Get("Allow")
+	allowed := s.found.answer.Header.Get("Allow")
 	if s.found.at("Actions", action) != nil || allowed != "" && !strings.Contains(allowed, http.MethodPatch) {
 		return failure.Unsupportedf("the slot %s of virtual media has no usable action %s", s.ID, action)
 	}
-	return r.client.Change(ctx, s.answer, properties)
+	return r.client.Change(ctx, s.found.answer, properties)
 }
 
 // slots reads the slots of the system and then of its managers: an update of the BMC's firmware may move them.
@@ -309,13 +308,14 @@ func (r *redfishConnection) slots(ctx context.Context) (slots []slot, err error)
 	}
 	shown := true
 	add := func(m *schemas.VirtualMedia, found resource) {
-		known := slices.ContainsFunc(slots, func(s slot) bool { return s.answer.Request.Path == read.answer.Request.Path })
-		if isSlot(read.raw) && !known {
-			m.Inserted = inserted(read.raw)
-			slots = append(slots, slot{VirtualMedia: *m, found: found, answer: read.answer, shown: shown})
+		path := found.answer.Request.Path
+		known := slices.ContainsFunc(slots, func(s slot) bool { return s.found.answer.Request.Path == path })
+		if raw := found.raw(); isSlot(raw) && !known {
+			m.Inserted = inserted(raw)
+			slots = append(slots, slot{*m, found, shown})
 		}
 	}
-	list(read, read.resource.link("VirtualMedia"), add)
+	list(read, read.found.link("VirtualMedia"), add)
 	failed, has := len(read.errs), len(slots) > 0
 	shown = !has
 	read.managers(func(_ *schemas.Manager, found resource) { list(read, found.link("VirtualMedia"), add) })
@@ -333,10 +333,10 @@ func (r *redfishConnection) slots(ctx context.Context) (slots []slot, err error)
 // Source: managers in sushy/resources/system/system.py.
 func (r *reading) managers(take func(*schemas.Manager, resource)) {
 	for _, name := range []string{"ManagedBy", "Managers"} {
-		if managers := r.resource.links("Links", name); len(managers) > 0 {
+		if managers := r.found.links("Links", name); len(managers) > 0 {
 			each(r, managers, take)
 			return
 		}
 	}
-	list(r, r.guard.root.link("Managers"), take)
+	list(r, r.root.link("Managers"), take)
 }

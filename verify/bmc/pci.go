@@ -41,7 +41,7 @@ func (d *Driver) PCIDevices(ctx context.Context, id string) (all []PCIDevice, er
 				all = append(all, found)
 			}
 		}
-		devices := r.resource.links("PCIeDevices")
+		devices := r.found.links("PCIeDevices")
 		slices.Sort(devices) // an iDRAC lists some twice
 		each(r, slices.Compact(devices), func(_ *schemas.PCIeDevice, device resource) {
 			if functions := device.link("PCIeFunctions"); functions != "" {

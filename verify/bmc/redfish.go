@@ -5,25 +5,21 @@ package bmc
 import (
 	"context"
 	"net"
-	"net/http"
 	"strconv"
-
-	bmclib "github.com/bmc-toolbox/bmclib/v2/providers/redfish"
-	"github.com/go-logr/logr"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
+	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
-// redfishConnection is Redfish over HTTPS, with bmclib's gofish driver.
+// redfishConnection is Redfish over HTTPS.
 type redfishConnection struct {
 	host     string
 	scrub    *failure.Scrubber
 	client   *redfish.Client
-	guard    *redfishGuard
-	driver   *bmclib.Conn
-	bootMode string // the boot mode to set beside a boot device, in Redfish's words; "" for none
-	anyBIOS  bool   // see Config.AnyBIOSSetting
+	root     resource // the service root, once open
+	bootMode string   // the boot mode to set beside a boot device, in Redfish's words; "" for none
+	anyBIOS  bool     // see Config.AnyBIOSSetting
 }
 
 func newRedfish(c Config) *redfishConnection {
@@ -36,13 +32,8 @@ func newRedfish(c Config) *redfishConnection {
 		MaxBytes: c.MaxBytes, MaxAnswerBytes: c.MaxAnswerBytes, MaxRequests: c.MaxRequests, MaxMembers: c.MaxMembers,
 		Scrubber: scrub,
 	})
-	guard := &redfishGuard{client: client}
-	// Only the client has the user name and the password.
-	driver := bmclib.New(guardHost, "none", "none", logr.Discard(),
-		bmclib.WithPort(guardPort), bmclib.WithHttpClient(&http.Client{Transport: guard}))
 	return &redfishConnection{
-		host: host, scrub: scrub, client: client, guard: guard, driver: driver,
-		bootMode: redfishModes[c.BootMode], anyBIOS: c.AnyBIOSSetting,
+		host: host, scrub: scrub, client: client, bootMode: redfishModes[c.BootMode], anyBIOS: c.AnyBIOSSetting,
 	}
 }
 
@@ -60,22 +51,12 @@ func (r *redfishConnection) scrubber() *failure.Scrubber { return r.scrub }
 
 func (r *redfishConnection) open(ctx context.Context) error {
 	r.client.Begin()
-	return r.guard.call(ctx, func() error {
-		// The driver would keep the context's deadline for all later requests.
-		return r.driver.Open(context.WithoutCancel(ctx))
-	})
-}
-
-func (r *redfishConnection) powerState(ctx context.Context) (word string, err error) {
-	err = r.guard.call(ctx, func() error {
-		word, err = r.driver.PowerStateGet(ctx)
-		return err
-	})
+	root, err := r.client.ReadRoot(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
-	if r.guard.system == nil {
-		return "", errNotRead
+	if r.root, err = r.decode(root, new(schemas.Service)); err != nil {
+		return err
 	}
-	return word, r.guard.system.Get("PowerState", new(string))
+	return r.client.Login(ctx)
 }

@@ -9,39 +9,72 @@ import (
 
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/guard"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
-// reading reads the resources of one operation. Package guard filters each, and gofish decodes it. A reading
-// continues after a resource that cannot be read, but not after a request without an answer.
+// reading reads the resources of one operation. It continues after a resource that cannot be read, but not after a
+// request without an answer.
 type reading struct {
 	*redfishConnection
-	ctx      context.Context
-	system   schemas.ComputerSystem
-	resource resource        // the system, as the guard leaves it
-	raw      redfish.Object  // the resource that was read last, as the BMC sent it
-	answer   *redfish.Answer // the answer with it
-	errs     []error         // why resources were not read
+	ctx    context.Context
+	system schemas.ComputerSystem
+	found  resource // the system
+	errs   []error  // why resources were not read
 }
 
 // startReading reads the system, and returns the reading of its child resources.
 func (r *redfishConnection) startReading(ctx context.Context) (*reading, error) {
-	found, err := readSystem(ctx, r.client)
+	path, err := r.client.System(ctx)
 	if err != nil {
 		return nil, err
 	}
 	read := &reading{redfishConnection: r, ctx: ctx}
-	read.resource, err = r.decode(found.answer, &read.system)
+	read.found, err = r.get(ctx, path, &read.system)
 	return read, err
 }
 
-// resource is a resource without the members that the guard removes.
-type resource map[string]any
+// resource is a resource that gofish has decoded.
+type resource struct {
+	members map[string]any // without those that package guard removes
+	answer  *redfish.Answer
+}
+
+// raw returns the resource as the BMC sent it.
+func (r resource) raw() redfish.Object {
+	o, _ := r.answer.Object() // its members were decoded
+	return o
+}
+
+// get reads a resource, which gofish decodes into a value.
+func (r *redfishConnection) get(ctx context.Context, path string, into json.Unmarshaler) (resource, error) {
+	_, a, err := r.client.Get(ctx, path)
+	if err != nil {
+		return resource{}, err
+	}
+	return r.decode(a, into)
+}
+
+// decode decodes what package guard lets through of an answer into a value of gofish.
+func (r *redfishConnection) decode(a *redfish.Answer, into json.Unmarshaler) (resource, error) {
+	members, err := guard.Resource(a.Body, guard.Rules{
+		Path: a.Request.Path,
+		Follow: func(link string) (string, bool) {
+			path, err := r.client.Follow(a.Request.Path, link)
+			return path, err == nil
+		},
+		Decode: into.UnmarshalJSON,
+	})
+	if err != nil {
+		return resource{}, failure.Protocolf("%v: %v", a.Request, err)
+	}
+	return resource{members, a}, nil
+}
 
 // at returns the value at a path of member names, nil if there is none.
 func (r resource) at(names ...string) (value any) {
-	value = map[string]any(r)
+	value = r.members
 	for _, name := range names {
 		object, _ := value.(map[string]any)
 		value = object[name]
@@ -89,33 +122,13 @@ func (r *reading) err() error { return errors.Join(r.errs...) }
 func (r *reading) ended() bool { return r.client.Lost() != nil || r.client.Refused() }
 
 // read reads a resource into a value of gofish, and notes a failure.
-func (r *reading) read(path string, into json.Unmarshaler) (resource, bool) {
+func (r *reading) read(path string, into json.Unmarshaler) (found resource, ok bool) {
 	if r.ended() {
-		return nil, false
+		return found, false
 	}
-	raw, a, err := r.client.Get(r.ctx, path)
-	if err == nil {
-		r.raw, r.answer = raw, a
-		var found resource
-		if found, err = r.decode(a, into); err == nil {
-			return found, true
-		}
-	}
+	found, err := r.get(r.ctx, path, into)
 	r.note(err)
-	return nil, false
-}
-
-// decode decodes an answer into a value of gofish.
-func (r *redfishConnection) decode(a *redfish.Answer, into json.Unmarshaler) (resource, error) {
-	found, err := filter(r.client, a, into)
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(found)
-	if err != nil {
-		return nil, err
-	}
-	return found, into.UnmarshalJSON(text)
+	return found, err == nil
 }
 
 // decoder is a pointer to a resource of gofish.

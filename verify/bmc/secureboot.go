@@ -48,21 +48,17 @@ func (d *Driver) SetSecureBoot(ctx context.Context, id string, enabled bool) err
 
 // secureBoot reads the SecureBoot resource (DSP8010).
 func (r *reading) secureBoot() (enabled bool, a *redfish.Answer, err error) {
-	path := r.resource.link("SecureBoot")
+	path := r.found.link("SecureBoot")
 	if path == "" {
 		return false, nil, failure.Unsupportedf("the system has no secure boot")
 	}
-	_, a, err = r.client.Get(r.ctx, path)
+	found, err := r.get(r.ctx, path, new(schemas.SecureBoot))
 	if err != nil {
 		return false, nil, err
 	}
-	found, err := r.decode(a, new(schemas.SecureBoot))
-	if err != nil {
-		return false, nil, err
-	}
-	enabled, ok := found["SecureBootEnable"].(bool)
+	enabled, ok := found.at("SecureBootEnable").(bool)
 	if !ok {
 		return false, nil, failure.Unsupportedf("the system does not report whether secure boot is enabled")
 	}
-	return enabled, a, nil
+	return enabled, found.answer, nil
 }
