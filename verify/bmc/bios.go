@@ -49,8 +49,8 @@ type BIOSSetting struct {
 // read, the settings are without it, as in Ironic, and there is no error.
 func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
 	var settings []BIOSSetting
-	err := d.redfish(ctx, longTime, id, "read the BIOS settings", func(ctx context.Context, r *redfishConnection) error {
-		b, err := r.bios(ctx)
+	err := d.reading(ctx, longTime, id, "read the BIOS settings", func(r *reading) error {
+		b, err := r.bios()
 		if err == nil {
 			settings = b.settings
 		}
@@ -67,8 +67,8 @@ func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
 //
 // Source: apply_configuration in ironic/drivers/modules/redfish/bios.py.
 func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) (sent bool, err error) {
-	err = d.redfish(ctx, longTime, id, "set the BIOS settings", func(ctx context.Context, r *redfishConnection) error {
-		b, err := r.bios(ctx)
+	err = d.reading(ctx, longTime, id, "set the BIOS settings", func(r *reading) error {
+		b, err := r.bios()
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 		if err != nil {
 			return err
 		}
-		now, pending, target, err := r.pendingBIOS(ctx, b)
+		now, pending, target, err := r.pendingBIOS(b)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 			change["@Redfish.SettingsApplyTime"] = map[string]string{"ApplyTime": string(schemas.OnResetApplyTime)}
 		}
 		sent = true
-		return r.client.Change(ctx, target, change)
+		return r.client.Change(r.ctx, target, change)
 	})
 	return sent && err == nil, err
 }
@@ -103,8 +103,8 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 // ResetBIOS resets a node's BIOS settings to the factory settings, at the machine's next boot.
 // It returns the errors of [Driver.BIOS]; a BMC without the action has the kind [verify.Unsupported].
 func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
-	return d.redfish(ctx, 0, id, "reset the BIOS settings", func(ctx context.Context, r *redfishConnection) error {
-		b, _, err := r.readBIOS(ctx)
+	return d.reading(ctx, 0, id, "reset the BIOS settings", func(r *reading) error {
+		b, err := r.readBIOS()
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
 		if target == "" {
 			return failure.Unsupportedf("the BIOS settings cannot be reset")
 		}
-		_, err = r.client.Do(ctx, redfish.Request{Method: http.MethodPost, Path: target, Body: []byte("{}")})
+		_, err = r.client.Do(r.ctx, redfish.Request{Method: http.MethodPost, Path: target, Body: []byte("{}")})
 		return err
 	})
 }
@@ -124,27 +124,23 @@ type bios struct {
 	settings []BIOSSetting
 }
 
-func (r *redfishConnection) readBIOS(ctx context.Context) (*bios, *reading, error) {
-	read, err := r.startReading(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	at := read.found.link("Bios")
+func (r *reading) readBIOS() (b *bios, err error) {
+	at := r.found.link("Bios")
 	if at == "" {
-		return nil, nil, failure.Unsupportedf("the system has no BIOS settings")
+		return nil, failure.Unsupportedf("the system has no BIOS settings")
 	}
-	b := new(bios)
-	b.found, err = r.get(ctx, at, &b.Bios)
-	return b, read, err
+	b = new(bios)
+	b.found, err = r.get(r.ctx, at, &b.Bios)
+	return b, err
 }
 
 // bios reads the BIOS settings with their registry.
-func (r *redfishConnection) bios(ctx context.Context) (*bios, error) {
-	b, read, err := r.readBIOS(ctx)
+func (r *reading) bios() (*bios, error) {
+	b, err := r.readBIOS()
 	if err != nil {
 		return nil, err
 	}
-	entries := read.registry(b.AttributeRegistry)
+	entries := r.registry(b.AttributeRegistry)
 	if err := r.client.Lost(); err != nil {
 		return nil, err
 	}
@@ -162,13 +158,13 @@ func (r *redfishConnection) bios(ctx context.Context) (*bios, error) {
 
 // pendingBIOS returns the attributes that are in force and those that are pending, and where
 // to change them: in the settings object, or in the Bios resource if there is none.
-func (r *redfishConnection) pendingBIOS(ctx context.Context, b *bios) (now, pending map[string]any, target *redfish.Answer, err error) {
+func (r *reading) pendingBIOS(b *bios) (now, pending map[string]any, target *redfish.Answer, err error) {
 	now, _ = b.found.at("Attributes").(map[string]any)
 	at := b.found.link("@Redfish.Settings", "SettingsObject")
 	if at == "" {
 		return now, now, b.found.answer, nil
 	}
-	settings, err := r.get(ctx, at, new(schemas.Bios))
+	settings, err := r.get(r.ctx, at, new(schemas.Bios))
 	if err != nil {
 		return nil, nil, nil, err
 	}

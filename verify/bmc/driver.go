@@ -99,6 +99,28 @@ func (d *Driver) redfish(ctx context.Context, limit time.Duration, id, op string
 	})
 }
 
+// reading calls f like redfish, with the reading of the node's system.
+func (d *Driver) reading(ctx context.Context, limit time.Duration, id, op string, f func(*reading) error) error {
+	return d.redfish(ctx, limit, id, op, func(ctx context.Context, r *redfishConnection) error {
+		read, err := r.startReading(ctx)
+		if err != nil {
+			return err
+		}
+		return f(read)
+	})
+}
+
+// system calls f like redfish, with the node's system, within the limits of the Config.
+func (d *Driver) system(ctx context.Context, id, op string, f func(context.Context, *redfishConnection, *system) error) error {
+	return d.redfish(ctx, 0, id, op, func(ctx context.Context, r *redfishConnection) error {
+		system, err := readSystem(ctx, r.client)
+		if err != nil {
+			return err
+		}
+		return f(ctx, r, system)
+	})
+}
+
 // within calls f with a connection to a node's BMC, over a kept session or a new one. A
 // kept session may have expired: if the BMC says so, or cannot be reached, within opens a
 // new one, once. It does not send refused credentials again. The limit bounds the call's

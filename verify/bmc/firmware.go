@@ -33,11 +33,7 @@ func (d *Driver) Firmware(ctx context.Context, id string) ([]FirmwareComponent, 
 			components = append(components, c)
 		}
 	}
-	err := d.redfish(ctx, longTime, id, "read the firmware versions", func(ctx context.Context, c *redfishConnection) error {
-		r, err := c.startReading(ctx)
-		if err != nil {
-			return err
-		}
+	err := d.reading(ctx, longTime, id, "read the firmware versions", func(r *reading) error {
 		components = nil
 		add(FirmwareComponent{Component: "bios", Version: r.system.BIOSVersion})
 		bmc := FirmwareComponent{Component: "bmc"}

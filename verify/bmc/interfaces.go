@@ -15,11 +15,7 @@ import (
 //
 // Source: get_mac_addresses in ironic/drivers/modules/redfish/management.py.
 func (d *Driver) MACAddresses(ctx context.Context, id string) (macs []string, err error) {
-	err = d.redfish(ctx, longTime, id, "read the MAC addresses", func(ctx context.Context, r *redfishConnection) error {
-		read, err := r.startReading(ctx)
-		if err != nil {
-			return err
-		}
+	err = d.reading(ctx, longTime, id, "read the MAC addresses", func(read *reading) error {
 		macs = nil // of a session that ended while they were read
 		for _, i := range read.interfaces() {
 			if i.Enabled {

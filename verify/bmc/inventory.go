@@ -135,19 +135,15 @@ type Boot struct {
 // returns the other parts beside the error. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) Inspect(ctx context.Context, id string) (Inventory, error) {
 	var inventory Inventory
-	err := d.redfish(ctx, longTime, id, "read the inventory", func(ctx context.Context, r *redfishConnection) (err error) {
-		inventory, err = r.inspect(ctx)
-		return err
+	err := d.reading(ctx, longTime, id, "read the inventory", func(r *reading) error {
+		inventory = r.inventory()
+		return r.err()
 	})
 	return inventory, err
 }
 
-func (r *redfishConnection) inspect(ctx context.Context) (Inventory, error) {
-	read, err := r.startReading(ctx)
-	if err != nil {
-		return Inventory{}, err
-	}
-	system := &read.system
+func (r *reading) inventory() Inventory {
+	system := &r.system
 	i := Inventory{
 		SystemVendor: SystemVendor{
 			ProductName: system.Model, SerialNumber: system.SerialNumber, Manufacturer: system.Manufacturer,
@@ -155,13 +151,14 @@ func (r *redfishConnection) inspect(ctx context.Context) (Inventory, error) {
 		},
 		Boot: Boot{CurrentBootMode: modeOf(string(system.Boot.BootSourceOverrideMode))},
 	}
-	i.Power, err = parsePower(string(system.PowerState))
-	read.note(err)
-	i.Memory.PhysicalMB = read.memory(system.MemorySummary.TotalSystemMemoryGiB)
-	i.CPU = read.processors(system.ProcessorSummary)
-	read.storage(&i)
-	i.Interfaces = read.interfaces()
-	return i, read.err()
+	var unknown error
+	i.Power, unknown = parsePower(string(system.PowerState))
+	r.note(unknown)
+	i.Memory.PhysicalMB = r.memory(system.MemorySummary.TotalSystemMemoryGiB)
+	i.CPU = r.processors(system.ProcessorSummary)
+	r.storage(&i)
+	i.Interfaces = r.interfaces()
+	return i
 }
 
 // maxMiB is more memory than a machine has.

@@ -29,11 +29,7 @@ type Neighbor struct {
 // Source: _collect_lldp_data in ironic/drivers/modules/redfish/inspect.py, and LLDPReceive in DMTF's schema of Port,
 // https://redfish.dmtf.org/schemas/v1/Port.v1_12_0.json.
 func (d *Driver) Neighbors(ctx context.Context, id string) (all map[string]Neighbor, err error) {
-	err = d.redfish(ctx, longTime, id, "read the LLDP data", func(ctx context.Context, c *redfishConnection) error {
-		r, err := c.startReading(ctx)
-		if err != nil {
-			return err
-		}
+	err = d.reading(ctx, longTime, id, "read the LLDP data", func(r *reading) error {
 		all = map[string]Neighbor{}
 		r.adapters(func(_ *schemas.NetworkAdapter, adapter resource) {
 			list(r, adapter.link("Ports"), func(p *schemas.Port, _ resource) {

@@ -104,8 +104,8 @@ func (s *slot) fits(devices ...string) bool {
 // managers', and any other slot with an image. If some cannot be read, it returns the others beside the error.
 func (d *Driver) VirtualMedia(ctx context.Context, id string) ([]VirtualMedia, error) {
 	var media []VirtualMedia
-	err := d.redfish(ctx, 0, id, "read the virtual media", func(ctx context.Context, r *redfishConnection) error {
-		slots, err := r.slots(ctx)
+	err := d.reading(ctx, 0, id, "read the virtual media", func(r *reading) error {
+		slots, err := r.slots()
 		media = nil
 		for _, s := range slots {
 			if !s.shown && (!s.Inserted || slices.ContainsFunc(media, func(m VirtualMedia) bool { return m.Inserted && m.Image == s.Image })) {
@@ -155,36 +155,45 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 	if err != nil || image == "" {
 		return &verify.Error{Op: op, Kind: verify.Misconfigured, Err: errors.New("the image is not a URL")}
 	}
-	return d.redfish(ctx, 0, id, op, func(ctx context.Context, r *redfishConnection) error {
+	return d.redfish(ctx, 0, id, op, func(ctx context.Context, c *redfishConnection) error {
 		if password, ok := at.User.Password(); ok {
-			r.scrub.Add(secret.New(password))
+			c.scrub.Add(secret.New(password))
 		}
-		slots, failed := r.slots(ctx)
-		for _, s := range slots {
-			if !s.fits(device) {
-				continue
-			}
-			var ejected error // an image that only seems to be inserted cannot be ejected
-			if s.Inserted {
-				ejected = r.ejectSlot(ctx, &s)
-			}
-			err := r.client.Lost()
-			if err == nil {
-				err = r.insertInto(ctx, &s, image)
-			}
-			if err == nil {
-				return nil
-			}
-			failed = errors.Join(failed, ejected, err)
-			if r.client.Lost() != nil {
-				break
-			}
+		r, err := c.startReading(ctx)
+		if err != nil {
+			return err
 		}
-		if failed == nil {
-			failed = failure.Unsupportedf("the BMC has no virtual media into which a %s can be inserted", device)
-		}
-		return failed
+		return r.insert(device, image)
 	})
+}
+
+// insert inserts an image into the first slot for a device that accepts it.
+func (r *reading) insert(device, image string) error {
+	slots, failed := r.slots()
+	for _, s := range slots {
+		if !s.fits(device) {
+			continue
+		}
+		var ejected error // an image that only seems to be inserted cannot be ejected
+		if s.Inserted {
+			ejected = r.ejectSlot(&s)
+		}
+		err := r.client.Lost()
+		if err == nil {
+			err = r.insertInto(&s, image)
+		}
+		if err == nil {
+			return nil
+		}
+		failed = errors.Join(failed, ejected, err)
+		if r.client.Lost() != nil {
+			break
+		}
+	}
+	if failed == nil {
+		failed = failure.Unsupportedf("the BMC has no virtual media into which a %s can be inserted", device)
+	}
+	return failed
 }
 
 // EjectMedia ejects the images that are inserted in the slots for some devices, or in all slots if
@@ -195,11 +204,11 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 	if err := checkDevices(op, devices...); err != nil {
 		return err
 	}
-	return d.redfish(ctx, 0, id, op, func(ctx context.Context, r *redfishConnection) error {
-		slots, failed := r.slots(ctx)
+	return d.reading(ctx, 0, id, op, func(r *reading) error {
+		slots, failed := r.slots()
 		for _, s := range slots {
 			if s.Inserted && s.fits(devices...) && r.client.Lost() == nil {
-				failed = errors.Join(failed, r.ejectSlot(ctx, &s))
+				failed = errors.Join(failed, r.ejectSlot(&s))
 			}
 		}
 		return failed
@@ -234,10 +243,10 @@ var mediaParameters = []mediaParameter{
 
 // insertInto inserts an image into a slot. It repeats the action where the BMC fails, since some still eject the last
 // image.
-func (r *redfishConnection) insertInto(ctx context.Context, s *slot, image string) error {
+func (r *reading) insertInto(s *slot, image string) error {
 	insert := s.found.target(insertAction)
 	if insert == "" {
-		return r.changeSlot(ctx, s, insertAction, map[string]any{"Image": image, "Inserted": true, "WriteProtected": true})
+		return r.changeSlot(s, insertAction, map[string]any{"Image": image, "Inserted": true, "WriteProtected": true})
 	}
 	parameters := map[string]string{"Image": image}
 	for {
@@ -245,7 +254,7 @@ func (r *redfishConnection) insertInto(ctx context.Context, s *slot, image strin
 		if err != nil {
 			return err
 		}
-		a, err := r.client.Do(ctx, redfish.Request{
+		a, err := r.client.Do(r.ctx, redfish.Request{
 			Method: http.MethodPost, Path: insert, Body: body, Repeat: []int{http.StatusInternalServerError, http.StatusServiceUnavailable},
 		})
 		if err == nil || a == nil {
@@ -269,19 +278,19 @@ func (r *redfishConnection) insertInto(ctx context.Context, s *slot, image strin
 // if the slot is empty.
 //
 // Source: eject_media in sushy/resources/manager/virtual_media.py.
-func (r *redfishConnection) ejectSlot(ctx context.Context, s *slot) error {
+func (r *reading) ejectSlot(s *slot) error {
 	eject := s.found.target(ejectAction)
 	if eject == "" {
-		return r.changeSlot(ctx, s, ejectAction, map[string]any{"Image": nil, "Inserted": false})
+		return r.changeSlot(s, ejectAction, map[string]any{"Image": nil, "Inserted": false})
 	}
 	request := redfish.Request{Method: http.MethodPost, Path: eject, Body: []byte("{}")}
-	a, err := r.client.Do(ctx, request)
+	a, err := r.client.Do(r.ctx, request)
 	if a != nil && (a.Status == http.StatusBadRequest || a.Status == http.StatusUnsupportedMediaType) {
 		request.Body = nil
-		a, err = r.client.Do(ctx, request)
+		a, err = r.client.Do(r.ctx, request)
 	}
 	if err != nil && a != nil {
-		if now, _, unread := r.client.Get(ctx, s.found.answer.Request.Path); unread == nil && isSlot(now) && !inserted(now) {
+		if now, _, unread := r.client.Get(r.ctx, s.found.answer.Request.Path); unread == nil && isSlot(now) && !inserted(now) {
 			return nil
 		}
 	}
@@ -289,23 +298,19 @@ func (r *redfishConnection) ejectSlot(ctx context.Context, s *slot) error {
 }
 
 // changeSlot changes a slot that lacks an action, unless the BMC says that no slot can be changed so.
-func (r *redfishConnection) changeSlot(ctx context.Context, s *slot, action string, properties map[string]any) error {
+func (r *reading) changeSlot(s *slot, action string, properties map[string]any) error {
 	allowed := s.found.answer.Header.Get("Allow")
 	if s.found.at("Actions", action) != nil || allowed != "" && !strings.Contains(allowed, http.MethodPatch) {
 		return failure.Unsupportedf("the slot %s of virtual media has no usable action %s", s.ID, action)
 	}
-	return r.client.Change(ctx, s.found.answer, properties)
+	return r.client.Change(r.ctx, s.found.answer, properties)
 }
 
 // slots reads the slots of the system and then of its managers: an update of the BMC's firmware may move them.
 // The error is about those that cannot be read, or that there is none. If the system has slots, its managers need none.
 //
 // Source: _insert_vmedia and _eject_vmedia in ironic/drivers/modules/redfish/boot.py.
-func (r *redfishConnection) slots(ctx context.Context) (slots []slot, err error) {
-	read, err := r.startReading(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (r *reading) slots() (slots []slot, err error) {
 	shown := true
 	add := func(m *schemas.VirtualMedia, found resource) {
 		path := found.answer.Request.Path
@@ -315,17 +320,17 @@ func (r *redfishConnection) slots(ctx context.Context) (slots []slot, err error)
 			slots = append(slots, slot{*m, found, shown})
 		}
 	}
-	list(read, read.found.link("VirtualMedia"), add)
-	failed, has := len(read.errs), len(slots) > 0
+	list(r, r.found.link("VirtualMedia"), add)
+	failed, has := len(r.errs), len(slots) > 0
 	shown = !has
-	read.managers(func(_ *schemas.Manager, found resource) { list(read, found.link("VirtualMedia"), add) })
+	r.managers(func(_ *schemas.Manager, found resource) { list(r, found.link("VirtualMedia"), add) })
 	if has && r.client.Lost() == nil {
-		read.errs = read.errs[:failed]
+		r.errs = r.errs[:failed]
 	}
-	if len(slots) == 0 && len(read.errs) == 0 {
+	if len(slots) == 0 && len(r.errs) == 0 {
 		return nil, failure.Unsupportedf("the BMC has no virtual media")
 	}
-	return slots, read.err()
+	return slots, r.err()
 }
 
 // managers reads the managers of the system, which some BMCs name Managers, or else all of the service.

@@ -14,11 +14,8 @@ import (
 // SecureBoot reads whether UEFI secure boot is enabled for a node's next boot. The error
 // is of the kind [verify.Unsupported] if the machine has none, and over IPMI.
 func (d *Driver) SecureBoot(ctx context.Context, id string) (enabled bool, err error) {
-	err = d.redfish(ctx, 0, id, "read secure boot", func(ctx context.Context, r *redfishConnection) error {
-		read, err := r.startReading(ctx)
-		if err == nil {
-			enabled, _, err = read.secureBoot()
-		}
+	err = d.reading(ctx, 0, id, "read secure boot", func(read *reading) (err error) {
+		enabled, _, err = read.secureBoot()
 		return err
 	})
 	return enabled, err
@@ -30,11 +27,7 @@ func (d *Driver) SecureBoot(ctx context.Context, id string) (enabled bool, err e
 //
 // Source: set_secure_boot_state in ironic/drivers/modules/redfish/management.py.
 func (d *Driver) SetSecureBoot(ctx context.Context, id string, enabled bool) error {
-	return d.redfish(ctx, 0, id, "set secure boot", func(ctx context.Context, r *redfishConnection) error {
-		read, err := r.startReading(ctx)
-		if err != nil {
-			return err
-		}
+	return d.reading(ctx, 0, id, "set secure boot", func(read *reading) error {
 		now, a, err := read.secureBoot()
 		switch {
 		case err != nil || now == enabled:
@@ -42,7 +35,7 @@ func (d *Driver) SetSecureBoot(ctx context.Context, id string, enabled bool) err
 		case modeOf(string(read.system.Boot.BootSourceOverrideMode)) == biosMode:
 			return failure.Unsupportedf("secure boot requires the boot mode UEFI")
 		}
-		return r.client.Change(ctx, a, map[string]bool{"SecureBootEnable": enabled}, http.StatusServiceUnavailable)
+		return read.client.Change(read.ctx, a, map[string]bool{"SecureBootEnable": enabled}, http.StatusServiceUnavailable)
 	})
 }
 
