@@ -7,10 +7,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
-	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/again"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
@@ -90,7 +88,7 @@ func (c Config) open(ctx context.Context, op string) (connection, error) {
 }
 
 // do does one operation within a time limit, if that is not 0, and converts its error
-// to the caller's. All texts of the BMC and of a driver are cleaned here.
+// to the caller's. All texts of the BMC and of ipmitool are cleaned here.
 func do(ctx context.Context, c connection, limit time.Duration, op string, f func(context.Context) error) *verify.Error {
 	if limit > 0 {
 		var cancel context.CancelFunc
@@ -122,13 +120,3 @@ func do(ctx context.Context, c connection, limit time.Duration, op string, f fun
 
 // logKey is the key of [Config.Log].
 type logKey struct{}
-
-// guarded calls a driver and returns its panic as an error.
-func guarded(f func() error) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = failure.New(verify.Panicked, &machine.PanicError{Value: value, Stack: debug.Stack()})
-		}
-	}()
-	return f()
-}
