@@ -15,6 +15,7 @@ import (
 // and stores and reserves its nodes by itself. It uses the rules [Decide], [Settle] and
 // [DecideRecovery]; the Syncer calls it for each node of a round and keeps the failures. Sync and
 // Recover are called by many goroutines at once. A Syncer makes a Handler of its Store and Driver.
+// With another Handler, its Set, Begin and Reclaim return a [*ConfigError].
 type Handler interface {
 	// Records yields the records of all nodes, as [Store] does.
 	Records(ctx context.Context) iter.Seq2[Record, error]
@@ -113,19 +114,15 @@ func (f fleet) force(ctx context.Context, r, reserved Record, a Action, past Fai
 	if errors.Is(err, errNotCalled) {
 		undo()
 	}
-	unsaved, settle := a.Event, func(now Record) (Record, Event) {
+	interrupted := err != nil && ctx.Err() != nil
+	e, _ := f.reservations.release(ctx, r.ID, func(now Record) (Record, Event) { // e has the error
+		if interrupted {
+			return now.released(), a.as(Interrupted, err)
+		}
 		after, settled := Settle(now, a, err)
 		return after, settled.Event
-	}
-	switch {
-	case err != nil && ctx.Err() != nil:
-		unsaved = a.as(Interrupted, err)
-		settle = func(now Record) (Record, Event) { return now.released(), unsaved }
-	case err != nil:
-		unsaved = a.as(ForceFailed, err)
-	}
-	e, _ := f.reservations.release(ctx, unsaved, settle) // e has the error
-	if e.Outcome == Interrupted {
+	})
+	if interrupted {
 		return Action{e, past}, nil
 	}
 	return Action{e, a.Failures.failed(e)}, nil

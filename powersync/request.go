@@ -62,9 +62,7 @@ func (s *Syncer) Begin(
 	return func(ctx context.Context) error {
 		once.Do(func() {
 			failure := s.reach(ctx, before, power, timeout)
-			_, e := SettleRequest(before, power, failure)
-			e.LastError, e.ClearedError = "", "" // not stored yet
-			e, _ = s.reservations.release(ctx, e, func(r Record) (Record, Event) { return SettleRequest(r, power, failure) })
+			e, _ := s.reservations.release(ctx, id, func(r Record) (Record, Event) { return SettleRequest(r, power, failure) })
 			s.reporter.emit(ctx, e)
 			err = e.Err
 		})

@@ -29,9 +29,8 @@ type reservation struct {
 	// before is the record that the reservation replaced. It is zero if it is unknown
 	// whether the store made that update.
 	before Record
-	// event and settle belong to a release that could not be stored yet; settle is
-	// nil while a goroutine works on the node.
-	event  Event
+	// settle belongs to a release that could not be stored yet; it is nil while a
+	// goroutine works on the node.
 	settle settle
 }
 
@@ -86,16 +85,15 @@ func (rs *reservations) len() int {
 	return len(rs.nodes)
 }
 
-// claimUnsaved claims a node if its last release could not be stored.
-func (rs *reservations) claimUnsaved(id string) (unsaved reservation, ok bool) {
+// claimUnsaved claims a node if its last release could not be stored, and returns what the release settles.
+// Otherwise it returns nil.
+func (rs *reservations) claimUnsaved(id string) (settle settle) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	n := rs.nodes[id]
-	if n == nil || n.settle == nil {
-		return reservation{}, false
+	if n := rs.nodes[id]; n != nil {
+		settle, n.settle = n.settle, nil
 	}
-	unsaved, n.settle = *n, nil
-	return unsaved, true
+	return settle
 }
 
 // unsaved returns the nodes whose release could not be stored.
@@ -123,51 +121,53 @@ func (rs *reservations) reserve(ctx context.Context, before, r Record) error {
 		rs.drop(r.ID)
 	default:
 		// The store may have made the update nevertheless.
-		unmade := Event{ID: r.ID}
-		_, _ = rs.release(ctx, unmade, func(now Record) (Record, Event) {
+		_, _ = rs.release(ctx, r.ID, func(now Record) (Record, Event) {
 			if now.LastError == r.LastError {
 				now.LastError = before.LastError
 			}
-			return now.released(), unmade
+			return now.released(), Event{ID: r.ID}
 		})
 	}
 	return err
 }
 
-// release ends a reservation and stores its event. If the store fails, retryRelease
-// tries again later, and e is returned; otherwise the event that settle returned. The
-// event also has the error of release.
-func (rs *reservations) release(ctx context.Context, e Event, settle settle) (Event, error) {
+// release ends a reservation and returns the event that it has stored. If the store fails,
+// retryRelease tries again later, and the event has no last error yet. The event also has
+// the error of release.
+func (rs *reservations) release(ctx context.Context, id string, settle settle) (Event, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rs.settleTime)
 	defer cancel()
 	rs.mu.Lock()
-	before := rs.nodes[e.ID].before
+	before := rs.nodes[id].before
 	rs.mu.Unlock()
-	stored, err := e, ErrConflict
+	_, unsaved := settle(before)
+	unsaved.LastError, unsaved.ClearedError = "", ""
+	e, err := unsaved, ErrConflict
 	for tries := 0; errors.Is(err, ErrConflict) && tries < maxReleases; tries++ {
-		stored, err = rs.tryRelease(ctx, e, before, settle)
+		e, err = rs.tryRelease(ctx, unsaved, before, settle)
 	}
 	switch {
 	case err == nil:
-		rs.drop(e.ID)
-		return stored, nil
+		rs.drop(id)
+		return e, nil
 	case errors.Is(err, ErrNotFound), errors.Is(err, errNotOurs):
-		rs.drop(e.ID)
+		rs.drop(id)
 	default:
-		rs.set(e.ID, reservation{before, e, settle})
-		stored, err = e, fmt.Errorf("%w: %w", ErrNotSaved, err)
+		rs.set(id, reservation{before, settle})
+		e, err = unsaved, fmt.Errorf("%w: %w", ErrNotSaved, err)
 	}
-	stored.Err = errors.Join(stored.Err, err)
-	return stored, err
+	e.Err = errors.Join(e.Err, err)
+	return e, err
 }
 
-func (rs *reservations) tryRelease(ctx context.Context, e Event, before Record, settle settle) (Event, error) {
-	r, err := rs.store.load(ctx, e.ID)
+// tryRelease returns the event that it has stored, or unsaved if the record could not be loaded.
+func (rs *reservations) tryRelease(ctx context.Context, unsaved Event, before Record, settle settle) (Event, error) {
+	r, err := rs.store.load(ctx, unsaved.ID)
 	if err != nil {
-		return e, err
+		return unsaved, err
 	}
 	if before.ID != "" && r.Revision == before.Revision {
-		return e, ErrConflict // a stale record: the reservation has replaced it
+		return unsaved, ErrConflict // a stale record: the reservation has replaced it
 	}
 	after, e := settle(r)
 	if !rs.own(r) {
@@ -183,11 +183,11 @@ func (rs *reservations) tryRelease(ctx context.Context, e Event, before Record, 
 // retryRelease tries again to release a node if its release could not be stored. It
 // returns an error if the release still cannot be stored.
 func (rs *reservations) retryRelease(ctx context.Context, id string) error {
-	unsaved, ok := rs.claimUnsaved(id)
-	if !ok {
+	settle := rs.claimUnsaved(id)
+	if settle == nil {
 		return nil
 	}
-	e, err := rs.release(ctx, unsaved.event, unsaved.settle)
+	e, err := rs.release(ctx, id, settle)
 	switch {
 	case errors.Is(err, errNotOurs), errors.Is(err, ErrNotFound):
 		rs.reporter.write(ctx, slog.LevelWarn, "power outcome lost", slog.String("node", id), slog.Any("error", err))

@@ -152,11 +152,7 @@ func (s *Syncer) Run(ctx context.Context) error {
 const releaseInterval = 5 * time.Second
 
 func (s *Syncer) loop(ctx context.Context, k kind, interval time.Duration) {
-	jitter := func() time.Duration { return 0 }
-	if s.config.Jitter > 0 {
-		jitter = func() time.Duration { return rand.N(s.config.Jitter) }
-	}
-	for next := time.Now(); sleep.For(ctx, time.Until(next)+jitter()); {
+	for next := time.Now(); sleep.For(ctx, time.Until(next)+rand.N(max(1, s.config.Jitter))); {
 		done, err := s.round(ctx, k)
 		if report := s.config.OnReport; report != nil {
 			s.reporter.callBack(ctx, &s.reporter.onReport, func() { report(done, err) })
