@@ -5,9 +5,11 @@
 package powersync_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,9 +26,11 @@ type scripted struct {
 	pasts    []powersync.Failures // of the node "a"
 	reloaded []bool               // of the calls for the node "a"
 	broken   bool                 // the nodes are in maintenance with a power failure
+	lists    int                  // calls of Records
 }
 
 func (s *scripted) Records(context.Context) iter.Seq2[powersync.Record, error] {
+	s.lists++
 	return func(yield func(powersync.Record, error) bool) {
 		for _, id := range []string{"a", "reserved"} {
 			r := powersync.Record{ID: id, Power: isOn, Reservation: reservedFor[id]}
@@ -117,6 +121,32 @@ func TestAHandlerDecidesAndTheSyncerKeepsTheFailures(t *testing.T) {
 	require.ErrorContains(t, err, "powersync: Handler: power requests and reservations are up to the Handler")
 	require.ErrorContains(t, s.Set(context.Background(), "a", isOn, 0),
 		"powersync: Handler: power requests and reservations are up to the Handler")
+}
+
+func TestAHandlerGetsNoNodeThatRoundsSkip(t *testing.T) {
+	h := &scripted{broken: true}
+	s, err := powersync.New(powersync.Config{Handler: h, Name: "me"})
+	require.NoError(t, err)
+	report, err := s.Sync(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[powersync.Outcome]int{powersync.SkippedMaintenance: 2}, report.Nodes)
+	require.Empty(t, h.pasts)
+}
+
+func TestRunLeavesTheReservationsToAHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &scripted{outcomes: map[string][]powersync.Outcome{"a": {powersync.Equal}}}
+		var log bytes.Buffer
+		s, err := powersync.New(powersync.Config{
+			Handler: h, Name: "me", Logger: slog.New(slog.NewTextHandler(&log, nil)), RecoveryInterval: -1,
+		})
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.ErrorIs(t, s.Run(ctx), context.DeadlineExceeded)
+		require.Equal(t, 1, h.lists, "one round")
+		require.Empty(t, log.String())
+	})
 }
 
 func TestAHandlersStoreFails(t *testing.T) {
