@@ -41,7 +41,7 @@ var equivalent = []struct {
 		"conductor/work.go Task.verify: defer cancel() => removed",
 		"powersync/report.go reporter.callBack: defer cancel() => removed",
 		"powersync/reservation.go reservations.release: defer cancel() => removed",
-		"powersync/request.go fleet.ask: defer cancel() => removed",
+		"powersync/request.go Syncer.ask: defer cancel() => removed",
 		"verify/bmc/client.go FromClient: defer cancel() => removed",
 		"verify/bmc/client.go FromClient: defer cancel() => removed #2",
 		"verify/bmc/connection.go Config.begin: cancelGrace() => removed",
@@ -51,9 +51,6 @@ var equivalent = []struct {
 		"verify/bmc/grace.go closeConnection: defer cancel() => removed",
 		"verify/bmc/internal/ipmitool/program.go runProgram: defer cancel(nil) => removed",
 		"verify/bmc/internal/redfish/session.go Client.openSession: defer cancel() => removed",
-	}},
-	{"the first call of a line that gives up takes itself out when it gives the turn to the next", []string{
-		"powersync/call.go calls.enter: i >= 0 => i > 0",
 	}},
 	{"the other of the two ends the connection", []string{
 		"conductor/agent/exchange.go Client.exchange: defer cancel(nil) => removed",
