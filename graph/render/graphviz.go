@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 
 	"github.com/goccy/go-graphviz"
@@ -52,31 +51,36 @@ func write(ctx context.Context, w io.Writer, d graph.Diagram, format func(*drawi
 	return err
 }
 
-// A hint is a replacement in the layout hints of DOT, whose values suit the whole machine:
-// another one may suit a part of the machine better.
-type hint struct{ old, new string }
+// hints are attributes for the layout in place of package graph's, whose values suit the whole machine: others may suit a
+// part of the machine better. A variant has one entry of each list; nil changes nothing.
+var hints = [...][]func(*graphviz.Graph){
+	{
+		nil, func(g *graphviz.Graph) { g.SetNodeSeparator(0.315) },
+		func(g *graphviz.Graph) { g.SetRankSeparator(0.42) }, func(g *graphviz.Graph) { g.SetNodeSeparator(0.415) },
+	},
+	{nil, func(g *graphviz.Graph) { g.SetReminCross(true) }},
+	{nil, func(g *graphviz.Graph) { eachEdge(g, func(e *graphviz.Edge) { e.SetConstraint(true) }) }},
+	{nil, func(g *graphviz.Graph) { eachEdge(g, func(e *graphviz.Edge) { e.SetWeight(1) }) }},
+}
 
-var (
-	reorder = []hint{{}, {`remincross="false"`, `remincross="true"`}}
-	rerank  = []hint{{}, {`constraint="false"`, `constraint="true"`}}
-	loosen  = []hint{{}, {`weight="100"`, `weight="1"`}}
-	widen   = []hint{{}, {`nodesep="0.`, `nodesep="0.3`}, {`ranksep="0.`, `ranksep="0.4`}, {`nodesep="0.`, `nodesep="0.4`}}
-)
+// variants is the number of combinations of the hints.
+const variants = 4 * 2 * 2 * 2
 
-// variants ranges over a graph with all combinations of the hints, as it is first.
-func variants(dot string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for n := range len(loosen) * len(rerank) * len(reorder) * len(widen) {
-			changed := dot
-			for _, hints := range [][]hint{widen, reorder, rerank, loosen} {
-				if h := hints[n%len(hints)]; h != (hint{}) {
-					changed = strings.ReplaceAll(changed, h.old, h.new)
-				}
-				n /= len(hints)
-			}
-			if !yield(changed) {
-				return
-			}
+// vary sets the hints of a variant in a graph. The variant 0 is the graph as it is.
+func vary(g *graphviz.Graph, variant int) {
+	for _, values := range hints {
+		if set := values[variant%len(values)]; set != nil {
+			set(g)
+		}
+		variant /= len(values)
+	}
+}
+
+// eachEdge calls do with the edges of a graph.
+func eachEdge(g *graphviz.Graph, do func(*graphviz.Edge)) {
+	for n, _ := g.FirstNode(); n != nil; n, _ = g.NextNode(n) {
+		for e, _ := g.FirstOut(n); e != nil; e, _ = g.NextOut(e) {
+			do(e)
 		}
 	}
 }
@@ -96,8 +100,8 @@ func draw(ctx context.Context, d graph.Diagram) (*drawing, error) {
 	escaped := strings.ReplaceAll(dot.String(), `\\`, `\\\\`)
 	var best *drawing
 	fewest := 0
-	for variant := range variants(escaped) {
-		drawn, faults, err := layOut(ctx, variant)
+	for variant := range variants {
+		drawn, faults, err := layOut(ctx, escaped, variant)
 		if err != nil {
 			return nil, err
 		}
@@ -112,9 +116,9 @@ func draw(ctx context.Context, d graph.Diagram) (*drawing, error) {
 	return best, nil
 }
 
-// layOut returns the drawing of a graph, with its number of faults.
-func layOut(ctx context.Context, dot string) (*drawing, int, error) {
-	answer, err := runGraphviz(ctx, dot, graphviz.SVG)
+// layOut returns the drawing of a variant of a graph, with its number of faults.
+func layOut(ctx context.Context, dot string, variant int) (*drawing, int, error) {
+	answer, err := runGraphviz(ctx, dot, variant)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -139,8 +143,8 @@ var graphvizMu = make(chan struct{}, 1)
 
 var viz *graphviz.Graphviz // created on first use, guarded by graphvizMu
 
-// runGraphviz lays a graph out and returns it in one of Graphviz's formats.
-func runGraphviz(ctx context.Context, dot string, format graphviz.Format) (answer string, err error) {
+// runGraphviz lays a variant of a graph out, and returns it as SVG.
+func runGraphviz(ctx context.Context, dot string, variant int) (svg string, err error) {
 	select {
 	case graphvizMu <- struct{}{}:
 		defer func() { <-graphvizMu }()
@@ -168,7 +172,8 @@ func runGraphviz(ctx context.Context, dot string, format graphviz.Format) (answe
 		return "", errors.New("no graph read")
 	}
 	defer g.Close() // its error may be a warning of an earlier drawing
+	vary(g, variant)
 	var out strings.Builder
-	err = viz.Render(ctx, g, format, &out)
+	err = viz.Render(ctx, g, graphviz.SVG, &out)
 	return out.String(), err
 }

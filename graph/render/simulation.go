@@ -216,11 +216,10 @@ func answerOf(t *states.Table, from states.State, word string, v states.APIVersi
 		return answer{}, err
 	}
 	text := refused.Reason()
-	if before, found := strings.CutSuffix(text, " is "+t.Series().String()); found {
-		text = before + " is {series}"
-	}
-	if before, found := strings.CutSuffix(text, " to "+t.Series().MaxAPIVersion().String()); found {
-		text = before + " to {max}"
+	for end, sign := range map[string]string{refused.Series.String(): "{series}", refused.Maximum.String(): "{max}"} {
+		if before, found := strings.CutSuffix(text, " "+end); found {
+			text = before + " " + sign
+		}
 	}
 	return answer{Status: refused.HTTPStatus(), Phrase: http.StatusText(refused.HTTPStatus()), Text: text}, nil
 }
