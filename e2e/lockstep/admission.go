@@ -42,19 +42,26 @@ func compareAdmission(all bool) []compare {
 		"volume/connectors", map[string]any{"type": "iqn", "connector_id": "iqn.2017-07.org.openstack:01"},
 	}
 	const every = "with maintenance, fault, protected, retired, reserved, instance"
-	admit := func(name string, o *object, trials func(Installation, bool) []trial) compare {
-		return admit(name, o, trials, all)
+	var compares []compare
+	for _, by := range []struct {
+		name   string
+		object *object // which each node has
+		trials func(i Installation, all bool) []trial
+	}{
+		{"every request that the table accepts, " + every, nil, acceptedWords},
+		{"every request that the table refuses, with maintenance and reserved", nil, refusedWords},
+		{"interfaces that the node lacks, and traits of its instance", nil, validations},
+		{"power requests in every state, with maintenance and reserved", nil, powerRequests},
+		{"deleting the record in every state, " + every, nil, deletions},
+		{"updating the record in every state, with maintenance, reserved, instance", nil, updates},
+		{"updating a port in every state, with maintenance, reserved, instance", port, port.portUpdates},
+		{"updating and deleting a volume connector, by power state and reserved", connector, connector.volumeRequests},
+	} {
+		compares = append(compares, func(ctx context.Context, i *Ironic) (Comparison, error) {
+			return admit(ctx, i, by.name, by.object, by.trials(i.Installation, all))
+		})
 	}
-	return []compare{
-		admit("every request that the table accepts, "+every, nil, acceptedWords),
-		admit("every request that the table refuses, with maintenance and reserved", nil, refusedWords),
-		admit("interfaces that the node lacks, and traits of its instance", nil, validations),
-		admit("power requests in every state, with maintenance and reserved", nil, powerRequests),
-		admit("deleting the record in every state, "+every, nil, deletions),
-		admit("updating the record in every state, with maintenance, reserved, instance", nil, updates),
-		admit("updating a port in every state, with maintenance, reserved, instance", port, port.portUpdates),
-		admit("updating and deleting a volume connector, by power state and reserved", connector, connector.volumeRequests),
-	}
+	return compares
 }
 
 // A situation is the part of a node's record that decides about a request.
@@ -169,39 +176,35 @@ func (o *object) uuid() string { return o.template.Meta().UUID }
 
 func (o *object) path() string { return o.list + "/" + o.uuid() }
 
-// admit returns the comparison of Ironic, ironstate's API and package admission by trials: all of a series, or
-// its fewer ones. Each node has the object, unless it is nil.
-func admit(name string, o *object, trials func(i Installation, all bool) []trial, all bool) compare {
-	return func(ctx context.Context, i *Ironic) (Comparison, error) {
-		c := Comparison{Name: "admission: " + name}
-		s, err := startService(ctx, i.Series)
-		if err != nil {
-			return c, err
-		}
-		defer s.Close()
-		uuid := ""
-		for _, t := range trials(i.Installation, all) {
-			if i.sample.leavesOut() {
-				continue
-			}
-			if uuid == "" {
-				if uuid, err = i.newNodeWith(ctx, o); err != nil {
-					return c, err
-				}
-			}
-			deleted, err := c.try(ctx, i, uuid, s, o, t)
-			if err != nil {
-				return c, err
-			}
-			if deleted {
-				uuid = ""
-			}
-		}
-		if uuid != "" { // an instance has one node
-			_, err = i.database.write(uuid, columns{"instance_uuid": nil})
-		}
-		return c, err
+// admit compares Ironic, ironstate's API and package admission by trials. Each node has the object, unless it is nil.
+func admit(ctx context.Context, i *Ironic, name string, o *object, trials []trial) (Comparison, error) {
+	a := admitting{Comparison: Comparison{Name: "admission: " + name}, ironic: i, object: o}
+	var err error
+	if a.service, err = startService(ctx, i.Series); err != nil {
+		return a.Comparison, err
 	}
+	defer a.service.Close()
+	for _, t := range trials {
+		if i.sample.leavesOut() {
+			continue
+		}
+		if err := a.try(ctx, t); err != nil {
+			return a.Comparison, err
+		}
+	}
+	if a.uuid != "" { // an instance has one node
+		_, err = i.database.write(a.uuid, columns{"instance_uuid": nil})
+	}
+	return a.Comparison, err
+}
+
+// admitting is a comparison by trials.
+type admitting struct {
+	Comparison
+	ironic  *Ironic
+	service *service
+	object  *object // nil for none
+	uuid    string  // of Ironic's node; empty if it has none
 }
 
 // newNodeWith creates a node with an object, unless it is nil.
@@ -219,49 +222,57 @@ func (i *Ironic) newNodeWith(ctx context.Context, o *object) (string, error) {
 	return uuid, err
 }
 
-// try makes a request in a situation, and compares the statuses of all three and the texts of
-// the two APIs. It reports whether Ironic deleted the node or its object. The node of ironstate is created
-// for the request and removed after it.
-func (c *Comparison) try(ctx context.Context, i *Ironic, uuid string, s *service, o *object, t trial) (deleted bool, err error) {
-	if _, err := i.database.write(uuid, t.columns()); err != nil {
-		return false, err
-	}
-	send := func(client *Client, uuid string) (Answer, error) {
-		return client.send(ctx, i.newest(), t.method, strings.ReplaceAll(t.path, "NODE", uuid), t.body)
-	}
-	want, err := send(i.Client, uuid)
-	if err != nil {
-		return false, err
-	}
-	n, err := s.conductor.CreateNode(ctx, t.node())
-	if err != nil {
-		return false, err
-	}
-	if o != nil {
-		created := conductor.Clone(o.template)
-		created.Meta().NodeUUID = n.UUID
-		if _, err := s.conductor.CreateObject(ctx, created); err != nil {
-			return false, err
+// try makes a request in a situation, and compares the statuses of all three and the texts of the two APIs. The node of
+// ironstate is created for the request and removed after it. Ironic's node remains for the next one, unless a request
+// deletes it or its object.
+func (a *admitting) try(ctx context.Context, t trial) (err error) {
+	if a.uuid == "" {
+		if a.uuid, err = a.ironic.newNodeWith(ctx, a.object); err != nil {
+			return err
 		}
 	}
-	got, err := send(s.Client, n.UUID)
+	if _, err := a.ironic.database.write(a.uuid, t.columns()); err != nil {
+		return err
+	}
+	send := func(client *Client, uuid string) (string, int, error) {
+		answer, err := client.send(ctx, a.ironic.newest(), t.method, strings.ReplaceAll(t.path, "NODE", uuid), t.body)
+		return answered(answer, uuid), answer.Status, err
+	}
+	want, status, err := send(a.ironic.Client, a.uuid)
 	if err != nil {
-		return false, err
+		return err
+	}
+	n, err := a.service.conductor.CreateNode(ctx, t.node())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.service.forget(ctx, conductor.KindNode, n.UUID)) }()
+	if a.object != nil {
+		created := conductor.Clone(a.object.template)
+		created.Meta().NodeUUID = n.UUID
+		if _, err := a.service.conductor.CreateObject(ctx, created); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, a.service.forget(ctx, created.Kind(), a.object.uuid())) }()
+	}
+	got, _, err := send(a.service.Client, n.UUID)
+	if err != nil {
+		return err
 	}
 	decided := t.accepted
-	if err := t.decide(s.conductor.Rules(), n.Fields()); err != nil {
+	if err := t.decide(a.service.conductor.Rules(), n.Fields()); err != nil {
 		decided = http.StatusInternalServerError
 		var refusal interface{ HTTPStatus() int }
 		if errors.As(err, &refusal) {
 			decided = refusal.HTTPStatus()
 		}
 	}
-	c.compare(want.Status, decided, "%s %v, of package admission", t.what, &t.situation)
-	c.compare(answered(want, uuid), answered(got, n.UUID), "%s %v, of ironstate's API", t.what, &t.situation)
-	if o != nil {
-		err = s.forget(ctx, o.template.Kind(), o.uuid())
+	a.compare(status, decided, "%s %v, of package admission", t.what, &t.situation)
+	a.compare(want, got, "%s %v, of ironstate's API", t.what, &t.situation)
+	if status == http.StatusNoContent {
+		a.uuid = ""
 	}
-	return want.Status == http.StatusNoContent, errors.Join(err, s.forget(ctx, conductor.KindNode, n.UUID))
+	return nil
 }
 
 // answered returns the status and the text of an answer, with NODE for the UUID of the node and

@@ -29,14 +29,19 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: ironic: %s; ironstate: %s", d.What, d.Ironic, d.Ironstate)
 }
 
-// A sample chooses one of oneIn inputs of the comparisons that ask many. A nil one chooses all.
+// A sample chooses one of oneIn inputs of the comparisons that ask many. The zero sample chooses all.
 type sample struct {
-	random *rand.Rand
+	seed   uint64 // also of the random lives
 	oneIn  int
+	random *rand.Rand
+}
+
+func newSample(seed uint64, oneIn int) sample {
+	return sample{seed, oneIn, rand.New(rand.NewPCG(seed, 1))}
 }
 
 // leavesOut reports whether the next input is left out.
-func (s *sample) leavesOut() bool { return s != nil && s.random.IntN(s.oneIn) != 0 }
+func (s sample) leavesOut() bool { return s.oneIn > 1 && s.random.IntN(s.oneIn) != 0 }
 
 // compare counts a comparison and records a difference between the two answers. It
 // compares the answers with ==, and formats the answers and the input only if they

@@ -31,7 +31,7 @@ type Ironic struct {
 	dir      string
 	database *database
 	process  *process
-	sample   *sample
+	sample   sample
 }
 
 // Start starts an Ironic and returns once its API answers; ctx bounds the start only.

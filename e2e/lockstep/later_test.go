@@ -3,8 +3,6 @@
 package lockstep
 
 import (
-	"context"
-	"math/rand/v2"
 	"path/filepath"
 	"testing"
 
@@ -34,19 +32,13 @@ func TestLaterIronics(t *testing.T) {
 			if found.Newer {
 				t.Logf("WARNING: Ironic %s is newer than the newest known series %v", found.Version, found.Series)
 			}
-			choose := func(oneIn int) *sample { return &sample{rand.New(rand.NewPCG(laterSeed, 0)), oneIn} }
-			c, err := compareTables(t.Context(), found, choose(laterRows))
-			requireSame(t, found.Series, c, err)
-			c, err = compareSteps(found)
-			requireSame(t, found.Series, c, err)
+			requireAllSame(t, &Ironic{Installation: found, sample: newSample(laterSeed, laterRows)}, compareTables, compareSteps)
 
 			i := start(t, Options{Root: root, Config: lockAtOnce.Config})
-			i.sample = choose(laterOneIn)
+			i.sample = newSample(laterSeed, laterOneIn)
 			requireAllSame(t, i, compareRequests, compareRefusals, compareFilter)
 			requireAllSame(t, i, compareAdmission(false)...)
-			requireAllSame(t, i, func(ctx context.Context, i *Ironic) (Comparison, error) {
-				return compareWalks(ctx, i, laterSeed, laterSteps)
-			}, compareRecovery)
+			requireAllSame(t, i, compareWalks(laterSteps), compareRecovery)
 		})
 	}
 }

@@ -23,12 +23,9 @@ import (
 func TestTheTablesAreIronics(t *testing.T) {
 	needs.Time(t)
 	t.Parallel()
-	i, err := Find(t.Context(), "")
+	found, err := Find(t.Context(), "")
 	installed(t, err)
-	c, err := compareTables(t.Context(), i, nil)
-	requireSame(t, i.Series, c, err)
-	c, err = compareSteps(i)
-	requireSame(t, i.Series, c, err)
+	requireAllSame(t, &Ironic{Installation: found}, compareTables, compareSteps)
 }
 
 func TestEveryRequestInEveryState(t *testing.T) {

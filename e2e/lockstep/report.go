@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -48,44 +47,34 @@ type Run struct {
 	OneIn  int    // of so many inputs that are asked in every state, one is given; 1 gives all
 }
 
-// sample returns the run's sample, which is nil if it has all inputs.
-func (r Run) sample() *sample {
-	if r.OneIn <= 1 {
-		return nil
+// Do makes every comparison, one after the other. A comparison that fails has the reason.
+func (r Run) Do(ctx context.Context) (all []Comparison, err error) {
+	lives := compareWalks(walkSteps / max(r.OneIn, 1))
+	for _, on := range []struct {
+		options  Options
+		compares []compare
+	}{
+		{Options{}, slices.Concat(compareEvery, compareFake, []compare{lives, compareTables, compareSteps})},
+		{lockAtOnce, compareAdmission(true)},
+		{Options{IPMI: true}, compareIPMI},
+	} {
+		on.options.Root = r.Ironic.Root
+		found, err := r.compareOn(ctx, on.options, on.compares)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
 	}
-	return &sample{rand.New(rand.NewPCG(r.Seed, 1)), r.OneIn}
+	return all, nil
 }
 
-// Do makes every comparison, one after the other.
-func (r Run) Do(ctx context.Context) ([]Comparison, error) {
-	tables, err := compareTables(ctx, r.Ironic, r.sample())
-	if err != nil {
-		return nil, err
-	}
-	walks := func(ctx context.Context, i *Ironic) (Comparison, error) {
-		return compareWalks(ctx, i, r.Seed, walkSteps/max(r.OneIn, 1))
-	}
-	fake, err := r.compareOn(ctx, Options{}, slices.Concat(compareEvery, compareFake, []compare{walks}))
-	if err != nil {
-		return nil, err
-	}
-	admitted, err := r.compareOn(ctx, lockAtOnce, compareAdmission(true))
-	if err != nil {
-		return nil, err
-	}
-	ipmi, err := r.compareOn(ctx, Options{IPMI: true}, compareIPMI)
-	steps, stepsErr := compareSteps(r.Ironic)
-	return append(slices.Concat(fake, admitted, ipmi), tables, steps), errors.Join(err, stepsErr)
-}
-
-// compareOn makes comparisons with one Ironic. A comparison that fails has the reason.
+// compareOn makes comparisons with one Ironic.
 func (r Run) compareOn(ctx context.Context, options Options, compares []compare) (all []Comparison, err error) {
-	options.Root = r.Ironic.Root
 	ironic, err := Start(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	ironic.sample = r.sample()
+	ironic.sample = newSample(r.Seed, r.OneIn)
 	defer func() { err = errors.Join(err, ironic.Close()) }()
 	for _, compare := range compares {
 		c, err := compare(ctx, ironic)

@@ -31,9 +31,9 @@ type question struct {
 
 // compareTables applies every event in every state to Ironic's own state machine, with
 // the task manager that stores the result, and compares with [machine.Node.Apply].
-func compareTables(ctx context.Context, i Installation, sample *sample) (_ Comparison, err error) {
+func compareTables(ctx context.Context, i *Ironic) (_ Comparison, err error) {
 	c := Comparison{Name: "conductor: state, target, last error and notification of every event"}
-	ironic, err := startPython(i, machineProgram)
+	ironic, err := startPython(i.Installation, machineProgram)
 	if err != nil {
 		return c, err
 	}
@@ -42,7 +42,7 @@ func compareTables(ctx context.Context, i Installation, sample *sample) (_ Compa
 		if err := ctx.Err(); err != nil {
 			return c, err
 		}
-		questions := slices.DeleteFunc(i.questionsFrom(state), func(question) bool { return sample.leavesOut() })
+		questions := slices.DeleteFunc(i.questionsFrom(state), func(question) bool { return i.sample.leavesOut() })
 		want, err := askTables(ironic, questions)
 		if err != nil {
 			return c, err
@@ -60,9 +60,9 @@ const stepsName = "conductor: built-in steps of a manual cleaning"
 // resume without a target, to Ironic's own state machine, and compares with
 // [machine.Node.Report]. Source: use_reserved_step_handler in
 // ironic/conductor/steps.py of those series.
-func compareSteps(i Installation) (_ Comparison, err error) {
+func compareSteps(_ context.Context, i *Ironic) (_ Comparison, err error) {
 	c := Comparison{Name: stepsName}
-	ironic, err := startPython(i, machineProgram)
+	ironic, err := startPython(i.Installation, machineProgram)
 	if err != nil {
 		return c, err
 	}

@@ -98,27 +98,30 @@ const (
 	lifeSteps = 40   // in one life
 )
 
-// compareWalks runs random lives until they have these steps, one after the other. The seed determines them.
-func compareWalks(ctx context.Context, i *Ironic, seed uint64, steps int) (Comparison, error) {
-	c := Comparison{Name: "lives at random: every field that ironstate's API shows of the node, after every step"}
-	s, err := startService(ctx, i.Series)
-	if err != nil {
-		return c, err
-	}
-	defer s.Close()
-	random := rand.New(rand.NewPCG(seed, 0))
-	choose := func(_ string, n int) int { return random.IntN(n) }
-	for c.Compared < steps {
-		found, taken, err := i.walk(ctx, s, choose)
+// compareWalks returns the comparison by random lives, one after the other until they have these steps. The seed of the
+// sample determines them.
+func compareWalks(steps int) compare {
+	return func(ctx context.Context, i *Ironic) (Comparison, error) {
+		c := Comparison{Name: "lives at random: every field that ironstate's API shows of the node, after every step"}
+		s, err := startService(ctx, i.Series)
 		if err != nil {
 			return c, err
 		}
-		c.Compared += taken
-		if found != nil {
-			c.Differences = append(c.Differences, *found)
+		defer s.Close()
+		random := rand.New(rand.NewPCG(i.sample.seed, 0))
+		choose := func(_ string, n int) int { return random.IntN(n) }
+		for c.Compared < steps {
+			found, taken, err := i.walk(ctx, s, choose)
+			if err != nil {
+				return c, err
+			}
+			c.Compared += taken
+			if found != nil {
+				c.Differences = append(c.Differences, *found)
+			}
 		}
+		return c, nil
 	}
-	return c, nil
 }
 
 // walk runs one random life until its end or the first difference.
