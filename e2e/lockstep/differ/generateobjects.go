@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/ironstate/ironstate/states"
 )
 
-// kind is a kind of objects beside nodes, whose fields are in fields.txt.
+// kind is a kind of objects, whose fields are in fields.txt.
 type kind struct {
 	path       string
 	id         byte
@@ -18,9 +19,10 @@ type kind struct {
 	since      states.Series // the first series with the kind; NoSeries for all
 	detailed   bool          // the path has /detail
 	full       string        // what makes a list of the path complete
-	weight     int
-	setup      bool     // some are created at the start of a round
-	parameters []string // that have a meaning for the list, besides those of all lists
+	children   bool          // since 2023.2 a complete list also needs include_children
+	weight     int           // of the requests of k.requests; 0 for nodes, whose requests are in generatenode.go
+	setup      bool          // some are created at the start of a round
+	parameters []string      // that have a meaning for the list, besides those of all lists
 	filters    func(g *generator, v url.Values)
 }
 
@@ -33,11 +35,19 @@ func byNode(g *generator, v url.Values) {
 const detail = "?detail=true"
 
 var (
+	nodeKind = &kind{
+		path: nodesPath, id: 'n', name: "node", detailed: true, full: detail, children: true,
+		parameters: strings.Fields("associated maintenance provision_state driver resource_class owner lessee shard sharded retired fault " +
+			"conductor_group instance_uuid chassis_uuid conductor description_contains parent_node include_children instance_name"),
+		filters: (*generator).nodeFilters,
+	}
 	chassisKind = &kind{path: "/v1/chassis", id: 'c', detailed: true, full: "/detail", weight: 35, setup: true}
 	runbookKind = &kind{path: "/v1/runbooks", id: 'r', name: "CUSTOM", since: states.Dalmatian, full: detail, weight: 4}
 )
 
-var otherKinds = []*kind{
+// kinds are all kinds, nodes first.
+var kinds = []*kind{
+	nodeKind,
 	{
 		path: "/v1/ports", id: 'p', name: "port", detailed: true, full: "/detail", weight: 90, setup: true,
 		parameters: []string{"node", "node_uuid", "address", "portgroup", "shard", "description_contains", "conductor_groups"},
@@ -74,13 +84,9 @@ var otherKinds = []*kind{
 	runbookKind,
 }
 
-// kindAt returns the kind with a path, or nil.
+// kindAt returns the kind with a path.
 func kindAt(path string) *kind {
-	i := slices.IndexFunc(otherKinds, func(k *kind) bool { return k.path == path })
-	if i < 0 {
-		return nil
-	}
-	return otherKinds[i]
+	return kinds[slices.IndexFunc(kinds, func(k *kind) bool { return k.path == path })]
 }
 
 func (g *generator) templateSteps() any {

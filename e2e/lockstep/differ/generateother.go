@@ -107,7 +107,7 @@ var requests = slices.Concat([]choice{
 
 func kindChoices() []choice {
 	var all []choice
-	for _, k := range otherKinds {
+	for _, k := range kinds {
 		of := k.requests()
 		all = append(all, choice{k.weight, func(g *generator) Request { return g.choose(of) }})
 	}
@@ -124,7 +124,7 @@ func (g *generator) setup() []Request {
 		all = append(all, g.createNode(i, 2))
 	}
 	for range 3 {
-		for _, k := range otherKinds {
+		for _, k := range kinds {
 			if k.setup {
 				all = append(all, k.create(g, g.IntN(pool), 1))
 			}

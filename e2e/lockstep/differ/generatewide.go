@@ -33,38 +33,31 @@ var edges = []any{
 	map[string]any{"a": map[string]any{"b": []any{1, 2}}},
 }
 
-// wideKind returns a kind of objects, nil for nodes, and the fields that clients see of it.
+// wideKind returns a kind of objects, and the fields that clients see of it.
 func (g *generator) wideKind() (k *kind, fields []string) {
-	if g.chance(40) {
-		return nil, g.fieldsOf(nodesPath)
+	if k = nodeKind; !g.chance(40) {
+		k = pick(g, kinds[1:]...)
 	}
-	k = pick(g, otherKinds...)
 	return k, g.fieldsOf(k.path)
 }
 
 func wideCreate(g *generator) Request {
 	k, fields := g.wideKind()
-	path, body := nodesPath, map[string]any{"driver": "fake-hardware", "uuid": nodeUUID(g.IntN(pool))}
-	if k != nil {
-		i := g.IntN(pool)
-		path, body = k.path, k.object(g, i)
-		body["uuid"] = uuid(k.id, i)
-	}
+	i := g.IntN(pool)
+	body := k.object(g, i)
+	body["uuid"] = uuid(k.id, i)
 	for range 1 + g.IntN(2) {
 		body[pick(g, fields...)] = pick(g, edges...)
 	}
 	if g.chance(10) {
 		delete(body, pick(g, slices.Sorted(maps.Keys(body))...))
 	}
-	return request(http.MethodPost, path).with(body)
+	return request(http.MethodPost, k.path).with(body)
 }
 
 func widePatch(g *generator) Request {
 	k, fields := g.wideKind()
-	path, id := nodesPath, g.node()
-	if k != nil {
-		path, id = k.path, g.id(k.id, k.name)
-	}
+	id := g.id(k.id, k.name)
 	var patch []any
 	for range 1 + g.IntN(100)/80 {
 		change := map[string]any{"op": pick(g, "add", "replace", "replace", "remove"), "path": "/" + pick(g, fields...)}
@@ -73,7 +66,7 @@ func widePatch(g *generator) Request {
 		}
 		patch = append(patch, change)
 	}
-	return request(http.MethodPatch, path+"/{}", id).with(patch)
+	return request(http.MethodPatch, k.path+"/{}", id).with(patch)
 }
 
 //go:embed wide.json
@@ -105,17 +98,9 @@ var parameterNames = slices.Sorted(maps.Keys(wideData.Parameters))
 
 func wideList(g *generator) Request {
 	k, fields := g.wideKind()
-	path := nodesPath
-	known := strings.Fields("limit sort_dir detail marker") // the others often have no meaning for the list
-	if k == nil {
-		known = append(known,
-			strings.Fields("associated maintenance provision_state driver resource_class owner lessee shard sharded retired fault "+
-				"conductor_group instance_uuid chassis_uuid conductor description_contains parent_node include_children instance_name")...)
-	} else {
-		known = append(known, k.parameters...)
-		path = k.path
-	}
-	if (k == nil || k.detailed) && g.chance(20) {
+	path := k.path
+	known := append(strings.Fields("limit sort_dir detail marker"), k.parameters...) // the others often have no meaning for the list
+	if k.detailed && g.chance(20) {
 		path += "/detail"
 	}
 	v := url.Values{}

@@ -41,14 +41,11 @@ func (r records) atRest() bool {
 
 // collection returns the request that lists the objects of a kind in full, in the newest version of a series.
 func collection(path string, series states.Series) Request {
+	k := kindAt(path)
 	r := request(http.MethodGet, path)
-	switch k := kindAt(path); {
-	case k != nil:
-		r.Path += k.full
-	case series >= states.Bobcat:
-		r.Path += detail + "&include_children=true"
-	default:
-		r.Path += detail
+	r.Path += k.full
+	if k.children && series >= states.Bobcat {
+		r.Path += "&include_children=true"
 	}
 	r.Header = http.Header{}
 	r.Header.Set(versionHeader, series.MaxAPIVersion().String())

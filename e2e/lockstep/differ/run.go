@@ -130,8 +130,8 @@ func (w *worker) work(ctx context.Context) error {
 
 // collections returns the paths of the lists in the series, nodes first.
 func (w *worker) collections() []string {
-	paths := []string{nodesPath}
-	for _, k := range otherKinds {
+	var paths []string
+	for _, k := range kinds {
 		if w.ironic.Series >= k.since {
 			paths = append(paths, k.path)
 		}
@@ -150,11 +150,11 @@ func (w *worker) states() map[string]string {
 	return found
 }
 
-// made returns the UUIDs that Ironic has chosen for objects that exist, by kind and in the
-// order of their creation.
+// made returns the UUIDs that Ironic has chosen for objects that exist, without nodes, by kind and in the order of their
+// creation.
 func (w *worker) made() map[byte][]string {
 	found := map[byte][]string{}
-	for _, k := range otherKinds {
+	for _, k := range kinds[1:] {
 		objects := w.audits[k.path].ironic
 		for id := range objects {
 			if w.uuids.made[id] != "" {
