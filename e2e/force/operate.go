@@ -40,7 +40,7 @@ func (c *client) operate(ctx context.Context, stop <-chan struct{}, m *machine) 
 	}
 }
 
-// requestsOf are the requests of operate in each state.
+// requestsOf are the requests of operate in each state. Where the node does not wait, the first one leads to active.
 var requestsOf = map[states.State][]string{
 	states.Enroll:       {"manage"},
 	states.Manageable:   {"provide", "provide", "provide", "inspect", "clean"},
@@ -55,10 +55,10 @@ var requestsOf = map[states.State][]string{
 	states.CleanFail:    {"manage"},
 	states.InspectFail:  {"manage", "inspect"},
 	states.DeployFail:   {"active", "rebuild", "deleted"},
-	states.Error:        {"deleted", "rebuild"},
-	states.RescueFail:   {"rescue", "unrescue", "deleted"},
+	states.Error:        {"rebuild", "deleted"},
+	states.RescueFail:   {"unrescue", "rescue", "deleted"},
 	states.UnrescueFail: {"unrescue", "rescue", "deleted"},
-	states.ServiceFail:  {"service", "rescue", "abort", "deleted"},
+	states.ServiceFail:  {"abort", "service", "rescue", "deleted"},
 }
 
 // request requests a provision state for a machine's node. Before a deployment it chooses one of the images.
@@ -96,28 +96,13 @@ func (r *run) install(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// toActive are the requests of activate in each state.
-var toActive = map[states.State]string{
-	states.Enroll:       "manage",
-	states.Manageable:   "provide",
-	states.Available:    "active",
-	states.Rescue:       "unrescue",
-	states.CleanFail:    "manage",
-	states.InspectFail:  "manage",
-	states.DeployFail:   "active",
-	states.Error:        "rebuild",
-	states.RescueFail:   "unrescue",
-	states.UnrescueFail: "unrescue",
-	states.ServiceFail:  "abort",
-}
-
 // activate sends requests about one machine's node until it is active. A failure of its own requests is a finding.
 func (r *run) activate(ctx context.Context, c *client, m *machine) {
 	begun := false
 	for {
 		shown, ok := c.read(ctx, m.node)
-		word, known := toActive[shown.State]
-		switch failure := r.table.Phase(shown.State) == states.PhaseFailed; {
+		words := requestsOf[shown.State]
+		switch phase := r.table.Phase(shown.State); {
 		case ctx.Err() != nil:
 			r.find(history.Finding{
 				Rule: "machines",
@@ -130,16 +115,16 @@ func (r *run) activate(ctx context.Context, c *client, m *machine) {
 			return
 		case shown.Maintenance:
 			c.other(ctx, m.node, http.MethodDelete, "/maintenance", "")
-		case begun && failure:
+		case begun && phase == states.PhaseFailed:
 			r.find(history.Finding{
 				Rule: "machines",
 				Node: m.node,
 				Text: fmt.Sprintf("it is in %q without a fault: %s", shown.State, shown.LastError),
 			})
 			return
-		case known:
+		case len(words) > 0 && phase != states.PhaseWaiting:
 			begun = true
-			c.request(ctx, m, word)
+			c.request(ctx, m, words[0])
 		}
 		sleep.For(ctx, maxPause)
 	}

@@ -311,18 +311,17 @@ func (r *run) settle(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// work has the operations of fake-hardware, by the state of the work and named as in the
-// conductors' logs.
-var work = history.Work{
-	states.Verifying:  {"verify"},
-	states.Inspecting: {"inspect.inspect_hardware", restarted},
-	states.Deploying:  {"deploy.deploy", restarted},
-	states.Deleting:   {"deploy.tear_down", restarted},
-	states.Rescuing:   {"rescue.rescue", restarted},
-	states.Unrescuing: {"rescue.unrescue", restarted},
-	states.Adopting:   {"deploy.take_over", restarted},
-	states.Cleaning:   append(namedSteps, restarted),
-	states.Servicing:  append(namedSteps, restarted),
+// work has the operations of fake-hardware for each work, named as in the conductors' logs.
+var work = map[states.Work][]string{
+	states.WorkVerify:   {"verify"},
+	states.WorkInspect:  {"inspect.inspect_hardware", restarted},
+	states.WorkDeploy:   {"deploy.deploy", restarted},
+	states.WorkDelete:   {"deploy.tear_down", restarted},
+	states.WorkRescue:   {"rescue.rescue", restarted},
+	states.WorkUnrescue: {"rescue.unrescue", restarted},
+	states.WorkAdopt:    {"deploy.take_over", restarted},
+	states.WorkClean:    append(namedSteps, restarted),
+	states.WorkService:  append(namedSteps, restarted),
 }
 
 // restarted is the last operation of each step: the machine is switched off, and then on.

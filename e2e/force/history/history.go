@@ -45,8 +45,10 @@ import (
 // History is the record of a run. The order of its parts does not matter, except for the
 // versions of a node.
 type History struct {
-	Table       *states.Table
-	Work        Work
+	Table *states.Table
+	// Work has the operations of each work, of the nodes without a [Machine]. For a cleaning they are those of a manual
+	// one, which ends in manageable.
+	Work        map[states.Work][]string
 	Nodes       map[string][]Version  // by UUID, in the order of their revisions
 	Memberships map[string]Membership // by the member's ID
 	Requests    []Request
@@ -55,10 +57,6 @@ type History struct {
 	Machines    map[string]Machine  // by the UUID of their nodes
 	Given       map[string][]string // the tokens that lookups have given out, by the UUID of their nodes
 }
-
-// Work has the operations of the work in each state, of the nodes without a [Machine]. Under cleaning it has
-// the operations of a manual cleaning, which ends in manageable.
-type Work map[states.State][]string
 
 // Version is a node as it was stored.
 type Version struct {

@@ -67,7 +67,7 @@ func sound() *history.History {
 	written.LastError, written.Value = lost, "1-1"
 	return &history.History{
 		Table:       states.Latest().Table(),
-		Work:        history.Work{states.Verifying: {"verify"}, states.Inspecting: {"inspect"}},
+		Work:        map[states.Work][]string{states.WorkVerify: {"verify"}, states.WorkInspect: {"inspect"}},
 		Memberships: map[string]history.Membership{"a": {Conductor: "alpha", Begun: 1, Ended: 55}, "b": {Conductor: "beta", Begun: 2}},
 		Nodes: map[string][]history.Version{node: {
 			version(5, states.Enroll, "", ""),

@@ -19,7 +19,7 @@ func installed() *history.History {
 	active.Image = "x"
 	return &history.History{
 		Table:       states.Latest().Table(),
-		Work:        history.Work{states.Deploying: {"deploy.deploy"}}, // of other nodes
+		Work:        map[states.Work][]string{states.WorkDeploy: {"deploy.deploy"}}, // of other nodes
 		Memberships: map[string]history.Membership{"a": {Conductor: "alpha", Begun: 1}},
 		Nodes: map[string][]history.Version{node: {
 			version(10, states.Manageable, "", ""), version(20, states.Cleaning, "a", "1"), waits, version(40, states.Cleaning, "a", "3"),

@@ -45,7 +45,7 @@ func (c *checker) complete(id string, versions []Version, operations []Operation
 		if last.State == end.State || !c.hasWork(last) || end.State == failed || automatic {
 			continue
 		}
-		for _, name := range c.Work[last.State] {
+		for _, name := range c.Work[last.State.Work()] {
 			if !begun[operation{name, last.Moved}] {
 				c.find("operations", id, "the work of %q ended in %q at revision %d, and %s was not done for it",
 					last.State, end.State, end.Revision, name)
