@@ -69,6 +69,7 @@
 	const list = {
 		asked: null, // the query of the shown list: a state and a search text
 		nodes: [],
+		next: '', // the position of the next page, empty for none
 		pages: 0,
 		abort: new AbortController(),
 		timer: 0,
@@ -128,20 +129,19 @@
 			clearTimeout(list.timer);
 			list.timer = 0;
 			const query = new URLSearchParams(list.query());
-			const last = further && list.nodes[list.nodes.length - 1];
-			if (last) query.set('after', last.uuid);
-			if (last && last.overdue) query.set('late', '1');
+			if (further) query.set('after', list.next);
 			try {
 				const answer = await ask(`nodes?${query}`, signal);
 				list.nodes = further ? [...list.nodes, ...answer.nodes.filter((n) => !list.nodes.some((m) => m.uuid === n.uuid))] : answer.nodes;
 				list.pages = further ? list.pages + 1 : 1;
-				list.draw(answer.more);
+				list.next = answer.next;
+				list.draw();
 			} catch (error) {
 				if (!signal.aborted) $('nodes-note').textContent = `The nodes could not be read: ${error.message}`;
 			}
 		},
 
-		draw(more) {
+		draw() {
 			const items = list.nodes.map((n) => element('li', { class: n.overdue ? 'late' : null },
 				nodeButton(n), choice.state ? '' : stateButton(n.state),
 				element('span', { class: 'age' }, ...marks(n), n.since ? since(n.since) : ''),
@@ -150,7 +150,7 @@
 			$('nodes-list').replaceChildren(...items);
 			if (focused) [...$('nodes-list').querySelectorAll('.node')].filter((b) => b.dataset.uuid === focused).forEach((b) => b.focus());
 			$('nodes-note').textContent = list.nodes.length ? '' : choice.search ? 'No node has this text in its name or UUID.' : list.filtered().length ? 'No such node.' : 'No nodes.';
-			$('nodes-more').hidden = !more;
+			$('nodes-more').hidden = !list.next;
 		},
 
 		// refresh reloads the list after a second, unless it has more than one page.

@@ -49,16 +49,21 @@ func (e *Explorer) isOverdue(n *conductor.Node) bool {
 // list is a page of nodes.
 type list struct {
 	Nodes []summary `json:"nodes"`
-	More  bool      `json:"more"` // whether further nodes follow
+	Next  string    `json:"next"` // the position of the next page, empty if no further nodes follow
 }
 
 // nodes responds with a page of nodes, first the overdue ones, both oldest first. The query parameters are the state,
-// a part of the name or UUID, failed, maintenance and overdue, which leave out other nodes unless they are empty; the
-// UUID after which the page starts; and late, which says that the node with this UUID was listed as overdue. A node
-// that becomes overdue while a client reads page after page is missing from its later pages.
+// a part of the name or UUID, failed, maintenance and overdue, which leave out other nodes unless they are empty; and
+// after, the position that the page before has named. A node that becomes overdue while a client reads page after page
+// is missing from its later pages.
 func (e *Explorer) nodes(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	state, err := states.Parse(cmp.Or(query.Get("state"), states.NoState.String()))
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	after, err := parsePosition(query.Get("after"))
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
@@ -77,8 +82,8 @@ func (e *Explorer) nodes(w http.ResponseWriter, r *http.Request) {
 			(strings.Contains(strings.ToLower(n.Name), find) || strings.Contains(n.UUID, find))
 	}
 	found := list{Nodes: []summary{}}
-	var shown []*conductor.Node
-	shown, found.More = pageOf(nodes, position{query.Get("after"), query.Get("late") != ""}, e.isOverdue, wanted)
+	shown, next := pageOf(nodes, after, e.isOverdue, wanted)
+	found.Next = next.String()
 	for _, n := range shown {
 		row := e.summaryOf(n)
 		row.LastError = excerpt(masked.Text(row.LastError))
@@ -87,27 +92,57 @@ func (e *Explorer) nodes(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, found)
 }
 
-// position is a place in the list of nodes: after the node with a UUID among the overdue nodes or among the others.
-// Without a UUID it is the beginning of the list.
+// position is a place in the list of nodes: after a node, which may have been deleted since, among the overdue nodes or
+// among the others. The zero value is the beginning of the list.
 type position struct {
-	after   string
+	created time.Time
+	uuid    string
 	overdue bool
 }
 
-// pageOf returns the wanted nodes after a position, first the overdue ones, at most pageSize, and whether further
-// nodes follow.
+// String returns the position as "overdue,TIME,UUID" or "other,TIME,UUID", empty for the beginning.
+func (p position) String() string {
+	if p.uuid == "" {
+		return ""
+	}
+	among := "other"
+	if p.overdue {
+		among = "overdue"
+	}
+	return among + "," + p.created.Format(time.RFC3339Nano) + "," + p.uuid
+}
+
+// parsePosition is the inverse of String.
+func parsePosition(text string) (p position, err error) {
+	if text == "" {
+		return p, nil
+	}
+	among, rest, _ := strings.Cut(text, ",")
+	created, uuid, _ := strings.Cut(rest, ",")
+	if p.created, err = time.Parse(time.RFC3339Nano, created); err != nil || uuid == "" || among != "overdue" && among != "other" {
+		return position{}, fmt.Errorf("after is %q: want what next of a page was", excerpt(text))
+	}
+	p.uuid, p.overdue = uuid, among == "overdue"
+	return p, nil
+}
+
+// isBefore reports whether a node follows the position in the list of all nodes.
+func (p position) isBefore(n *conductor.Node) bool {
+	return cmp.Or(p.created.Compare(n.CreatedAt), cmp.Compare(p.uuid, n.UUID)) < 0
+}
+
+// pageOf returns the wanted nodes after a position, first the overdue ones, at most pageSize, and the position of the
+// next page, the beginning if no further nodes follow.
 func pageOf(
 	nodes []*conductor.Node, p position, isOverdue func(*conductor.Node) bool, wanted func(n *conductor.Node, overdue bool) bool,
-) (page []*conductor.Node, more bool) {
+) (page []*conductor.Node, next position) {
 	var overdue, others []*conductor.Node
-	past := p.after == "" // whether the loop is past the node of the position
 	for _, n := range nodes {
 		late := isOverdue(n)
-		follows := past
-		if p.after != "" && p.overdue != late {
+		follows := p.uuid == "" || p.isBefore(n)
+		if p.uuid != "" && p.overdue != late {
 			follows = p.overdue // all others follow the overdue nodes
 		}
-		past = past || n.UUID == p.after
 		switch {
 		case !follows || !wanted(n, late):
 		case late:
@@ -120,7 +155,12 @@ func pageOf(
 		}
 	}
 	page = append(overdue, others...)
-	return page[:min(pageSize, len(page))], len(page) > pageSize
+	if len(page) > pageSize {
+		page = page[:pageSize]
+		last := page[pageSize-1]
+		next = position{last.CreatedAt, last.UUID, len(overdue) >= pageSize}
+	}
+	return page, next
 }
 
 // excerpt returns the beginning of a text.

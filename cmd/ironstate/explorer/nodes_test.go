@@ -27,7 +27,7 @@ type nodeList struct {
 		LastError         string `json:"last_error"`
 		Overdue           bool
 	}
-	More bool
+	Next string
 }
 
 // SECURITY.md: The passwords in URLs, such as `http://user:PASSWORD@host`, are masked in every answer and on the live
@@ -49,35 +49,43 @@ func TestThePageShowsNoPasswordsOfURLs(t *testing.T) {
 
 func TestNodesAreListedByStateAndName(t *testing.T) {
 	s := start(t, conductortest.Config{})
-	var uuids []string
+	var uuids, after []string
 	for n := range 60 {
 		state := states.Available
 		if n%2 == 1 {
 			state = states.Active
 		}
-		uuids = append(uuids, s.Add(conductor.Node{Name: fmt.Sprintf("Rack-%02d", n), ProvisionState: state}).UUID)
+		added := s.Add(conductor.Node{Name: fmt.Sprintf("Rack-%02d", n), ProvisionState: state})
+		uuids = append(uuids, added.UUID)
+		after = append(after, "after="+url.QueryEscape("other,"+added.CreatedAt.Format(time.RFC3339Nano)+","+added.UUID))
 	}
 	for query, want := range map[string]struct {
 		nodes int
 		more  bool
 	}{
-		"":                               {50, true},
-		"after=" + uuids[9]:              {50, false},
-		"after=" + uuids[59]:             {0, false},
-		"after=nonsense":                 {0, false},
-		"state=available":                {30, false},
-		"state=active&after=" + uuids[0]: {30, false},
-		"state=active&after=" + uuids[1]: {29, false},
-		"state=enroll":                   {0, false},
-		"find=rack-0":                    {10, false},
-		"find=RACK-0&state=active":       {5, false},
-		"find=" + uuids[3]:               {1, false},
-		"find=%00%ff":                    {0, false},
+		"":                         {50, true},
+		after[9]:                   {50, false},
+		after[59]:                  {0, false},
+		"state=available":          {30, false},
+		"state=active&" + after[0]: {30, false},
+		"state=active&" + after[1]: {29, false},
+		"state=enroll":             {0, false},
+		"find=rack-0":              {10, false},
+		"find=RACK-0&state=active": {5, false},
+		"find=" + uuids[3]:         {1, false},
+		"find=%00%ff":              {0, false},
 	} {
 		got := read[nodeList](s, "/explorer/nodes?"+query)
 		require.Len(t, got.Nodes, want.nodes, query)
-		require.Equal(t, want.more, got.More, query)
+		require.Equal(t, want.more, got.Next != "", query)
 	}
+	first := read[nodeList](s, "/explorer/nodes")
+	_, err := s.Conductor.UpdateNode(t.Context(), first.Nodes[49].UUID, func(n *conductor.Node) error { n.Maintenance = true; return nil })
+	require.NoError(t, err)
+	require.NoError(t, s.Conductor.DeleteNode(t.Context(), first.Nodes[49].UUID))
+	require.Len(t, read[nodeList](s, "/explorer/nodes?after="+url.QueryEscape(first.Next)).Nodes, 10, "the last node of a page is deleted")
+	refused, _ := s.get("/explorer/nodes?after=nonsense", "*/*")
+	require.Equal(t, http.StatusBadRequest, refused.StatusCode)
 	for n, node := range []conductor.Node{
 		{ProvisionState: states.CleanFail}, {ProvisionState: states.DeployFail, Maintenance: true}, {ProvisionState: states.Error},
 		{ProvisionState: states.Active, Maintenance: true},

@@ -3,9 +3,10 @@
 package explorer
 
 import (
-	"slices"
+	"fmt"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,13 +28,13 @@ func TestPagesHaveEachNodeOnceAndTheOverdueOnesFirst(t *testing.T) {
 					var nodes []*conductor.Node
 					var first, rest []string
 					for n := range total {
-						nodes = append(nodes, &conductor.Node{UUID: strconv.Itoa(n)})
+						nodes = append(nodes, numbered(n))
 						switch {
 						case n%step != 0:
 						case overdue(n):
-							first = append(first, strconv.Itoa(n))
+							first = append(first, uuidOf(n))
 						default:
-							rest = append(rest, strconv.Itoa(n))
+							rest = append(rest, uuidOf(n))
 						}
 					}
 					isOverdue := func(n *conductor.Node) bool { return overdue(number(n)) }
@@ -41,12 +42,19 @@ func TestPagesHaveEachNodeOnceAndTheOverdueOnesFirst(t *testing.T) {
 						require.Equal(t, isOverdue(n), late)
 						return number(n)%step == 0
 					}
-					require.Equal(t, append(first, rest...), readAll(nodes, isOverdue, wanted))
+					require.Equal(t, append(first, rest...), readAll(t, nodes, isOverdue, wanted))
 				})
 			}
 		}
 	}
 }
+
+// numbered returns the node with a number. Each seven nodes are created at the same time.
+func numbered(n int) *conductor.Node {
+	return &conductor.Node{UUID: uuidOf(n), CreatedAt: time.Unix(int64(n/7), 1000).UTC()}
+}
+
+func uuidOf(n int) string { return fmt.Sprintf("%03d", n) }
 
 func number(n *conductor.Node) int {
 	number, err := strconv.Atoi(n.UUID)
@@ -57,44 +65,67 @@ func number(n *conductor.Node) int {
 }
 
 // readAll returns the UUIDs of the nodes on all pages.
-func readAll(nodes []*conductor.Node, isOverdue func(*conductor.Node) bool, wanted func(*conductor.Node, bool) bool) []string {
-	var all []string
-	for at, more := (position{}), true; more; {
-		var page []*conductor.Node
-		page, more = pageOf(nodes, at, isOverdue, wanted)
-		if more && len(page) != pageSize {
-			panic("a page that is not full has no successor")
-		}
+func readAll(
+	t *testing.T, nodes []*conductor.Node, isOverdue func(*conductor.Node) bool, wanted func(*conductor.Node, bool) bool,
+) (all []string) {
+	for at := (position{}); ; {
+		page, next := pageOf(nodes, at, isOverdue, wanted)
 		for _, n := range page {
 			all = append(all, n.UUID)
-			at = position{n.UUID, isOverdue(n)}
 		}
+		if next == (position{}) {
+			return all
+		}
+		require.Len(t, page, pageSize, "a page that is not full has no successor")
+		read, err := parsePosition(next.String())
+		require.NoError(t, err)
+		require.Equal(t, next, read)
+		at = read
 	}
-	return all
 }
 
-// A position remains where it was when its node is overdue no longer, or has become so.
+// A position remains where it was when its node is overdue no longer, or has become so, or is deleted.
 func TestAPositionRemainsWhenItsNodeChanges(t *testing.T) {
-	nodes := []*conductor.Node{{UUID: "0"}, {UUID: "1"}, {UUID: "2"}, {UUID: "3"}}
-	isOverdue := func(n *conductor.Node) bool { return n.UUID == "1" || n.UUID == "3" }
+	at := func(n int, overdue bool) position { return position{numbered(n).CreatedAt, uuidOf(n), overdue} }
+	isOverdue := func(n *conductor.Node) bool { return number(n)%2 == 1 }
 	all := func(*conductor.Node, bool) bool { return true }
 	for _, test := range []struct {
 		position
-		want []string
+		want []int
 	}{
-		{position{"0", true}, []string{"1", "3", "0", "2"}},
-		{position{"1", true}, []string{"3", "0", "2"}},
-		{position{"2", true}, []string{"3", "0", "2"}},
-		{position{"1", false}, []string{"2"}},
-		{position{"2", false}, nil},
-		{position{"nobody", false}, nil},
+		{at(0, true), []int{1, 3, 0, 2}},
+		{at(1, true), []int{3, 0, 2}},
+		{at(2, true), []int{3, 0, 2}},
+		{at(1, false), []int{2}},
+		{at(2, false), nil},
 	} {
-		page, more := pageOf(nodes, test.position, isOverdue, all)
-		var got []string
-		for _, n := range page {
-			got = append(got, n.UUID)
+		for _, deleted := range []bool{false, true} {
+			var nodes []*conductor.Node
+			var want, got []int
+			for n := range 4 {
+				if !deleted || uuidOf(n) != test.uuid {
+					nodes = append(nodes, numbered(n))
+				}
+			}
+			for _, n := range test.want {
+				if !deleted || uuidOf(n) != test.uuid {
+					want = append(want, n)
+				}
+			}
+			page, next := pageOf(nodes, test.position, isOverdue, all)
+			for _, n := range page {
+				got = append(got, number(n))
+			}
+			require.Equal(t, want, got, "%v, deleted: %v", test.position, deleted)
+			require.Zero(t, next)
 		}
-		require.True(t, slices.Equal(test.want, got), "%v: %v", test.position, got)
-		require.False(t, more)
+	}
+}
+
+func TestATextThatIsNoPositionIsRefused(t *testing.T) {
+	for _, text := range []string{"nonsense", "other", "other,x,u", "other,2026-11-28T00:00:00Z", "other,2026-11-28T00:00:00Z,",
+		"some,2026-11-28T00:00:00Z,u"} {
+		_, err := parsePosition(text)
+		require.ErrorContains(t, err, "want what next of a page was", text)
 	}
 }
