@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -33,9 +34,10 @@ type progress struct {
 
 // atWork is a node at work.
 type atWork struct {
-	name  string
-	state states.State
-	since time.Time // the begin of the work, with its waits
+	name     string
+	state    states.State
+	since    time.Time // the begin of the work, with its waits
+	revision int64     // of the node's record
 }
 
 // newProgress returns the progress on a terminal, nil if out is none.
@@ -54,19 +56,40 @@ func newProgress(out io.Writer, table *states.Table) *progress {
 	return &progress{out: out, width: width, table: table, nodes: map[string]atWork{}}
 }
 
-// observe is told each transition.
+// observe is told each transition of this process.
 func (p *progress) observe(t conductor.Transition) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch p.table.Phase(t.To) {
-	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
-		before, works := p.nodes[t.Node.UUID]
-		if !works {
-			before.since = t.Time
-		}
-		p.nodes[t.Node.UUID] = atWork{cmp.Or(t.Node.Name, t.Node.UUID), t.To, before.since}
-	default:
+	if !p.isWork(t.To) {
 		delete(p.nodes, t.Node.UUID)
+		return
+	}
+	before, works := p.nodes[t.Node.UUID]
+	if !works {
+		before.since = t.Time
+	}
+	p.nodes[t.Node.UUID] = atWork{cmp.Or(t.Node.Name, t.Node.UUID), t.To, before.since, t.Node.Revision}
+}
+
+// follow removes the nodes that are deleted, or whose work another conductor ends, until the changes end.
+func (p *progress) follow(changes iter.Seq[conductor.NodeChange]) {
+	for c := range changes {
+		p.mu.Lock()
+		known := p.nodes[c.UUID].revision // an older change is from before the work
+		if c.Node == nil || c.Node.Revision > known && !p.isWork(c.Node.ProvisionState) {
+			delete(p.nodes, c.UUID)
+		}
+		p.mu.Unlock()
+	}
+}
+
+// isWork reports whether a node in the state is at work, or waits within it.
+func (p *progress) isWork(s states.State) bool {
+	switch p.table.Phase(s) {
+	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,8 +23,8 @@ func TestTheLineOfTheNodesAtWork(t *testing.T) {
 	now := time.Now()
 	nodes := map[string]atWork{}
 	require.Empty(t, progressLine(nodes, now, 80))
-	nodes["1"] = atWork{"rack1-7", states.CleanWait, now.Add(-83*time.Second - time.Millisecond)}
-	nodes["2"] = atWork{"rack1-8", states.Deploying, now.Add(-time.Second)}
+	nodes["1"] = atWork{"rack1-7", states.CleanWait, now.Add(-83*time.Second - time.Millisecond), 1}
+	nodes["2"] = atWork{"rack1-8", states.Deploying, now.Add(-time.Second), 1}
 	require.Equal(t, "2 at work: rack1-7 clean wait 1m23s, rack1-8 deploying 1s", progressLine(nodes, now, 80))
 	require.Equal(t, "2 at wo…", progressLine(nodes, now, 8))
 	require.Equal(t, "…", progressLine(nodes, now, 0), "a terminal of no width")
@@ -71,6 +72,28 @@ func TestTheProgressIsBelowTheLog(t *testing.T) {
 		<-done
 		require.Equal(t, "\r\x1b[K", text())
 	})
+}
+
+func TestANodeThatIsDeletedOrWhoseWorkAnotherConductorEndsIsNotAtWork(t *testing.T) {
+	node := func(revision int64, state states.State) *conductor.Node {
+		return &conductor.Node{UUID: "1be26c0b", Revision: revision, ProvisionState: state}
+	}
+	for name, test := range map[string]struct {
+		change conductor.NodeChange
+		atWork bool
+	}{
+		"deleted":                     {conductor.NodeChange{UUID: "1be26c0b"}, false},
+		"ended":                       {conductor.NodeChange{UUID: "1be26c0b", Node: node(6, states.CleanFail)}, false},
+		"at the next state":           {conductor.NodeChange{UUID: "1be26c0b", Node: node(6, states.Cleaning)}, true},
+		"as it was before":            {conductor.NodeChange{UUID: "1be26c0b", Node: node(4, states.Available)}, true},
+		"another node":                {conductor.NodeChange{UUID: "2be26c0b"}, true},
+		"all nodes have been yielded": {conductor.NodeChange{}, true},
+	} {
+		p := &progress{table: states.Latest().Table(), nodes: map[string]atWork{}}
+		p.observe(conductor.Transition{TransitionRecord: conductor.TransitionRecord{To: states.CleanWait}, Node: node(5, states.CleanWait)})
+		p.follow(slices.Values([]conductor.NodeChange{test.change}))
+		require.Equal(t, test.atWork, len(p.nodes) == 1, name)
+	}
 }
 
 func TestAFileIsNoTerminal(t *testing.T) {

@@ -38,6 +38,7 @@ func (s *service) run(ctx context.Context, open *started) (err error) {
 	}
 	if s.progress != nil {
 		running.Go(func() { s.progress.run(ctx) })
+		running.Go(func() { s.progress.follow(s.conductor.WatchNodes(ctx)) })
 	}
 	defer running.Wait()
 	defer cancel()
