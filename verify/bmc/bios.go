@@ -91,7 +91,7 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 		}
 		change := map[string]any{"Attributes": attributes}
 		if slices.Contains(b.AllowedAttributeUpdateApplyTimes(), schemas.OnResetApplyTime) &&
-			b.found.at("@Redfish.Settings", "SupportedApplyTimes") != nil {
+			b.at("@Redfish.Settings", "SupportedApplyTimes") != nil {
 			change["@Redfish.SettingsApplyTime"] = map[string]string{"ApplyTime": string(schemas.OnResetApplyTime)}
 		}
 		sent = true
@@ -108,7 +108,7 @@ func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		target := b.found.target("#Bios.ResetBios")
+		target := b.target("#Bios.ResetBios")
 		if target == "" {
 			return failure.Unsupportedf("the BIOS settings cannot be reset")
 		}
@@ -120,17 +120,17 @@ func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
 // bios is a Bios resource with its settings.
 type bios struct {
 	schemas.Bios
-	found    resource
+	resource
 	settings []BIOSSetting
 }
 
 func (r *reading) readBIOS() (b *bios, err error) {
-	at := r.found.link("Bios")
+	at := r.link("Bios")
 	if at == "" {
 		return nil, failure.Unsupportedf("the system has no BIOS settings")
 	}
 	b = new(bios)
-	b.found, err = r.get(r.ctx, at, &b.Bios)
+	b.resource, err = r.get(r.ctx, at, &b.Bios)
 	return b, err
 }
 
@@ -144,7 +144,7 @@ func (r *reading) bios() (*bios, error) {
 	if err := r.client.Lost(); err != nil {
 		return nil, err
 	}
-	values, _ := b.found.at("Attributes").(map[string]any)
+	values, _ := b.at("Attributes").(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		setting := entries[name].of(values[name])
 		switch value := values[name].(type) {
@@ -159,10 +159,10 @@ func (r *reading) bios() (*bios, error) {
 // pendingBIOS returns the attributes that are in force and those that are pending, and where
 // to change them: in the settings object, or in the Bios resource if there is none.
 func (r *reading) pendingBIOS(b *bios) (now, pending map[string]any, target *redfish.Answer, err error) {
-	now, _ = b.found.at("Attributes").(map[string]any)
-	at := b.found.link("@Redfish.Settings", "SettingsObject")
+	now, _ = b.at("Attributes").(map[string]any)
+	at := b.link("@Redfish.Settings", "SettingsObject")
 	if at == "" {
-		return now, now, b.found.answer, nil
+		return now, now, b.answer, nil
 	}
 	settings, err := r.get(r.ctx, at, new(schemas.Bios))
 	if err != nil {

@@ -30,7 +30,7 @@ func (d *Driver) MACAddresses(ctx context.Context, id string) (macs []string, er
 // interfaces reads the Ethernet interfaces.
 func (r *reading) interfaces() []Interface {
 	all := []Interface{}
-	list(r, r.found.link("EthernetInterfaces"), func(nic *schemas.EthernetInterface, _ resource) {
+	list(r, r.link("EthernetInterfaces"), func(nic *schemas.EthernetInterface, _ resource) {
 		mac, err := net.ParseMAC(cmp.Or(nic.MACAddress, nic.PermanentMACAddress))
 		if err != nil || len(mac) != 6 {
 			return // Ironic leaves it out too: some are of no Ethernet

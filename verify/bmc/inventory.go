@@ -169,7 +169,7 @@ const maxMiB = 1 << 40
 func (r *reading) memory(gib float32) int {
 	mib := math.Round(float64(gib) * 1024)
 	if mib == 0 {
-		list(r, r.found.link("Memory"), func(m *schemas.Memory, _ resource) { mib += float64(m.CapacityMiB) })
+		list(r, r.link("Memory"), func(m *schemas.Memory, _ resource) { mib += float64(m.CapacityMiB) })
 	}
 	if mib < 0 || mib > maxMiB {
 		r.note(failure.Protocolf("the system has %v MiB of memory", mib))
@@ -195,7 +195,7 @@ var instructionSets = map[schemas.ProcessorArchitecture]schemas.InstructionSet{
 // from the system's summary: of threads, or else of cores, or else of processors.
 func (r *reading) processors(summary schemas.ProcessorSummary) (cpu CPU) {
 	first := true
-	list(r, r.found.link("Processors"), func(p *schemas.Processor, found resource) {
+	list(r, r.link("Processors"), func(p *schemas.Processor, found resource) {
 		if p.Status.State == schemas.AbsentState || p.ProcessorType != "" && p.ProcessorType != schemas.CPUProcessorType {
 			return
 		}
@@ -213,7 +213,7 @@ func (r *reading) processors(summary schemas.ProcessorSummary) (cpu CPU) {
 			cpu.Frequency = math.Max(0, float64(p.MaxSpeedMHz))
 		}
 	})
-	cores, _ := r.found.at("ProcessorSummary", "CoreCount").(json.Number)
+	cores, _ := r.at("ProcessorSummary", "CoreCount").(json.Number)
 	n, _ := strconv.Atoi(cores.String())
 	cpu.Count = cmp.Or(cpu.Count, summary.LogicalProcessorCount, n, summary.Count)
 	cpu.ModelName = cmp.Or(cpu.ModelName, summary.Model)
@@ -233,7 +233,7 @@ func (r *reading) storage(i *Inventory) {
 		drives = append(drives, size)
 		return i.Disks[len(i.Disks)-1]
 	}
-	list(r, r.found.link("Storage"), func(s *schemas.Storage, found resource) {
+	list(r, r.link("Storage"), func(s *schemas.Storage, found resource) {
 		c := StorageController{ID: s.ID, Name: s.Name, Controllers: controllersOf(found), Drives: []Drive{}}
 		each(r, found.links("Drives"), func(d *schemas.Drive, _ resource) {
 			if d.Status.State == schemas.AbsentState {
@@ -249,7 +249,7 @@ func (r *reading) storage(i *Inventory) {
 		list(r, found.link("Volumes"), func(v *schemas.Volume, _ resource) { volumes = append(volumes, int64(v.CapacityBytes)) })
 	})
 	if len(i.StorageControllers) == 0 {
-		list(r, r.found.link("SimpleStorage"), func(s *schemas.SimpleStorage, _ resource) {
+		list(r, r.link("SimpleStorage"), func(s *schemas.SimpleStorage, _ resource) {
 			for _, d := range s.Devices {
 				if d.Status.State != schemas.AbsentState {
 					disk(d.Name, d.CapacityBytes)

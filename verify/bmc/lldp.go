@@ -47,7 +47,7 @@ func (d *Driver) Neighbors(ctx context.Context, id string) (all map[string]Neigh
 
 // adapters calls take with each network adapter of the system's chassis that can be read.
 func (r *reading) adapters(take func(*schemas.NetworkAdapter, resource)) {
-	each(r, r.found.links("Links", "Chassis"), func(_ *schemas.Chassis, chassis resource) {
+	each(r, r.links("Links", "Chassis"), func(_ *schemas.Chassis, chassis resource) {
 		list(r, chassis.link("NetworkAdapters"), take)
 	})
 }

@@ -43,7 +43,7 @@ var mediaDevices = map[string][]schemas.VirtualMediaType{
 // slot is a slot of virtual media. A slot without the actions is changed by PATCH.
 type slot struct {
 	schemas.VirtualMedia
-	found resource
+	resource
 	shown bool // by VirtualMedia, although it is empty
 }
 
@@ -244,7 +244,7 @@ var mediaParameters = []mediaParameter{
 // insertInto inserts an image into a slot. It repeats the action where the BMC fails, since some still eject the last
 // image.
 func (r *reading) insertInto(s *slot, image string) error {
-	insert := s.found.target(insertAction)
+	insert := s.target(insertAction)
 	if insert == "" {
 		return r.changeSlot(s, insertAction, map[string]any{"Image": image, "Inserted": true, "WriteProtected": true})
 	}
@@ -279,7 +279,7 @@ func (r *reading) insertInto(s *slot, image string) error {
 //
 // Source: eject_media in sushy/resources/manager/virtual_media.py.
 func (r *reading) ejectSlot(s *slot) error {
-	eject := s.found.target(ejectAction)
+	eject := s.target(ejectAction)
 	if eject == "" {
 		return r.changeSlot(s, ejectAction, map[string]any{"Image": nil, "Inserted": false})
 	}
@@ -290,7 +290,7 @@ func (r *reading) ejectSlot(s *slot) error {
 		a, err = r.client.Do(r.ctx, request)
 	}
 	if err != nil && a != nil {
-		if now, _, unread := r.client.Get(r.ctx, s.found.answer.Request.Path); unread == nil && isSlot(now) && !inserted(now) {
+		if now, _, unread := r.client.Get(r.ctx, s.answer.Request.Path); unread == nil && isSlot(now) && !inserted(now) {
 			return nil
 		}
 	}
@@ -299,11 +299,11 @@ func (r *reading) ejectSlot(s *slot) error {
 
 // changeSlot changes a slot that lacks an action, unless the BMC says that no slot can be changed so.
 func (r *reading) changeSlot(s *slot, action string, properties map[string]any) error {
-	allowed := s.found.answer.Header.Get("Allow")
-	if s.found.at("Actions", action) != nil || allowed != "" && !strings.Contains(allowed, http.MethodPatch) {
+	allowed := s.answer.Header.Get("Allow")
+	if s.at("Actions", action) != nil || allowed != "" && !strings.Contains(allowed, http.MethodPatch) {
 		return failure.Unsupportedf("the slot %s of virtual media has no usable action %s", s.ID, action)
 	}
-	return r.client.Change(r.ctx, s.found.answer, properties)
+	return r.client.Change(r.ctx, s.answer, properties)
 }
 
 // slots reads the slots of the system and then of its managers: an update of the BMC's firmware may move them.
@@ -314,13 +314,13 @@ func (r *reading) slots() (slots []slot, err error) {
 	shown := true
 	add := func(m *schemas.VirtualMedia, found resource) {
 		path := found.answer.Request.Path
-		known := slices.ContainsFunc(slots, func(s slot) bool { return s.found.answer.Request.Path == path })
+		known := slices.ContainsFunc(slots, func(s slot) bool { return s.answer.Request.Path == path })
 		if raw := found.raw(); isSlot(raw) && !known {
 			m.Inserted = inserted(raw)
 			slots = append(slots, slot{*m, found, shown})
 		}
 	}
-	list(r, r.found.link("VirtualMedia"), add)
+	list(r, r.link("VirtualMedia"), add)
 	failed, has := len(r.errs), len(slots) > 0
 	shown = !has
 	r.managers(func(_ *schemas.Manager, found resource) { list(r, found.link("VirtualMedia"), add) })
@@ -338,7 +338,7 @@ func (r *reading) slots() (slots []slot, err error) {
 // Source: managers in sushy/resources/system/system.py.
 func (r *reading) managers(take func(*schemas.Manager, resource)) {
 	for _, name := range []string{"ManagedBy", "Managers"} {
-		if managers := r.found.links("Links", name); len(managers) > 0 {
+		if managers := r.links("Links", name); len(managers) > 0 {
 			each(r, managers, take)
 			return
 		}

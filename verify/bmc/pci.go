@@ -37,7 +37,7 @@ func (d *Driver) PCIDevices(ctx context.Context, id string) (all []PCIDevice, er
 				all = append(all, found)
 			}
 		}
-		devices := r.found.links("PCIeDevices")
+		devices := r.links("PCIeDevices")
 		slices.Sort(devices) // an iDRAC lists some twice
 		each(r, slices.Compact(devices), func(_ *schemas.PCIeDevice, device resource) {
 			if functions := device.link("PCIeFunctions"); functions != "" {

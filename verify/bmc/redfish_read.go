@@ -18,10 +18,10 @@ import (
 // request without an answer.
 type reading struct {
 	*redfishConnection
-	ctx    context.Context
-	system schemas.ComputerSystem
-	found  resource // the system
-	errs   []error  // why resources were not read
+	resource // the system
+	system   schemas.ComputerSystem
+	ctx      context.Context
+	errs     []error // why resources were not read
 }
 
 // startReading reads the system, and returns the reading of its child resources.
@@ -31,7 +31,7 @@ func (r *redfishConnection) startReading(ctx context.Context) (*reading, error) 
 		return nil, err
 	}
 	read := &reading{redfishConnection: r, ctx: ctx}
-	read.found, err = r.get(ctx, path, &read.system)
+	read.resource, err = r.get(ctx, path, &read.system)
 	return read, err
 }
 

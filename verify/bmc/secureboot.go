@@ -41,7 +41,7 @@ func (d *Driver) SetSecureBoot(ctx context.Context, id string, enabled bool) err
 
 // secureBoot reads the SecureBoot resource (DSP8010).
 func (r *reading) secureBoot() (enabled bool, a *redfish.Answer, err error) {
-	path := r.found.link("SecureBoot")
+	path := r.link("SecureBoot")
 	if path == "" {
 		return false, nil, failure.Unsupportedf("the system has no secure boot")
 	}
