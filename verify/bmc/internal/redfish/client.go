@@ -78,12 +78,12 @@ func New(c Config) *Client {
 
 // Begin resets the limits for the next operation.
 func (c *Client) Begin() {
-	c.budget.set(c.config.MaxBytes, c.config.MaxRequests)
+	c.budget = budget{c.config.MaxBytes, c.config.MaxRequests}
 	c.lost = nil
 }
 
 // AllowRequests replaces MaxRequests until the next operation.
-func (c *Client) AllowRequests(n int) { c.budget.requests.Store(int64(n)) }
+func (c *Client) AllowRequests(n int) { c.budget.requests = n }
 
 // Lost returns why a request of the operation has no answer, nil if all have one. No request
 // should follow one that has none.

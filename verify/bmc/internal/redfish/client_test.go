@@ -235,8 +235,7 @@ func TestAnOperationHasItsLimits(t *testing.T) {
 }
 
 func TestABudgetIsSpentToItsEnd(t *testing.T) {
-	var b budget
-	b.set(10, 2)
+	b := budget{10, 2}
 	for i, want := range []bool{true, true, false, false} {
 		require.Equal(t, want, b.spend(5), i)
 		require.Equal(t, want, b.request(), i)

@@ -97,7 +97,7 @@ func (e *exchanger) sendOnce(ctx context.Context, r Request) (*Answer, error) {
 		return a, nil
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case e.budget.bytes.Load() < 0:
+	case e.budget.bytes < 0:
 		err = errBytes
 	}
 	return a, failure.Of(classify(err))

@@ -268,7 +268,7 @@ func TestARefusedChangeLeavesNoConnection(t *testing.T) {
 func TestAnUnreachableBMCHasNoAnswer(t *testing.T) {
 	s := start(t, resources(nil))
 	c := s.client(nowhere)
-	c.budget.set(0, 1) // a dial reads nothing
+	c.budget = budget{0, 1} // a dial reads nothing
 	a, err := c.Do(t.Context(), Request{Method: http.MethodGet, Path: "/a"})
 	require.Equal(t, verify.Unreachable, kindOf(t, err))
 	require.Nil(t, a)

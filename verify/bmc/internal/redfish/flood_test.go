@@ -64,8 +64,7 @@ func TestAFloodIsReadUpToTheLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			allocated := uint64(math.MaxUint64)
 			for range 3 { // the rest of the process may allocate meanwhile
-				conn, b := &flood{begin: test.begin, more: test.more}, new(budget)
-				b.set(most, 1)
+				conn, b := &flood{begin: test.begin, more: test.more}, &budget{most, 1}
 				w := &wire{conn: &meteredConn{Conn: conn, budget: b}, budget: b}
 				w.reader = bufio.NewReader(w)
 				req, err := http.NewRequest(http.MethodGet, "https://bmc/a", nil)

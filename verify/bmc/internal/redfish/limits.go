@@ -4,7 +4,6 @@ package redfish
 
 import (
 	"net"
-	"sync/atomic"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
@@ -27,23 +26,24 @@ const (
 
 // budget is the remainder of the limits on bytes and requests.
 type budget struct {
-	bytes    atomic.Int64
-	requests atomic.Int64
-}
-
-func (b *budget) set(bytes int64, requests int) {
-	b.bytes.Store(bytes)
-	b.requests.Store(int64(requests))
+	bytes    int64
+	requests int
 }
 
 // spend subtracts bytes and reports whether they were within the limit.
-func (b *budget) spend(bytes int) bool { return b.bytes.Add(-int64(bytes)) >= 0 }
+func (b *budget) spend(bytes int) bool {
+	b.bytes -= int64(bytes)
+	return b.bytes >= 0
+}
 
 // request subtracts one request and reports whether it was within the limit.
-func (b *budget) request() bool { return b.requests.Add(-1) >= 0 }
+func (b *budget) request() bool {
+	b.requests--
+	return b.requests >= 0
+}
 
 // spent reports whether no further request is within the limits.
-func (b *budget) spent() bool { return b.requests.Load() <= 0 || b.bytes.Load() < 0 }
+func (b *budget) spent() bool { return b.requests <= 0 || b.bytes < 0 }
 
 // meteredConn subtracts the bytes that are read from a budget.
 type meteredConn struct {

@@ -145,7 +145,7 @@ func (c *Client) logout(ctx context.Context) {
 	}
 	defer func() { c.session = nil }()
 	ctx = fence.With(ctx, func(context.Context) error { return nil })
-	c.budget.set(logoutBytes, logoutRequests)
+	c.budget = budget{logoutBytes, logoutRequests}
 	for _, path := range c.session.paths {
 		if c.Delete(ctx, path) == nil {
 			return
