@@ -31,16 +31,22 @@ var Backoff = backoff
 
 // LeftBehind returns how many nodes have an abandoned call of the driver.
 func (s *Syncer) LeftBehind() int {
-	s.driver.calls.mu.Lock()
-	defer s.driver.calls.mu.Unlock()
-	return len(s.driver.calls.lines)
+	return s.driver.calls.len()
 }
 
-// NewCalls returns a function that makes calls of the caller's code, one at a time per key.
-func NewCalls() func(ctx context.Context, key string, f func(context.Context) error) error {
+// len returns the number of keys with a call that is in flight, waits or is abandoned.
+func (c *calls) len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.lines)
+}
+
+// NewCalls returns a function that makes calls of the caller's code, one at a time per key, and one that returns the
+// number of keys that it remembers.
+func NewCalls() (do func(ctx context.Context, key string, f func(context.Context) error) error, keys func() int) {
 	c := newCalls(0, time.Second)
 	return func(ctx context.Context, key string, f func(context.Context) error) error {
 		_, err := call(ctx, c, key, func(ctx context.Context) (none, error) { return none{}, f(ctx) })
 		return err
-	}
+	}, c.len
 }

@@ -18,7 +18,7 @@ import (
 
 func TestCallsForANodeAreMadeInTheOrderInWhichTheyWereAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		call := powersync.NewCalls()
+		call, keys := powersync.NewCalls()
 		let, open := gate()
 		var order []string
 		var all sync.WaitGroup
@@ -51,6 +51,7 @@ func TestCallsForANodeAreMadeInTheOrderInWhichTheyWereAskedFor(t *testing.T) {
 		all.Wait()
 		require.Equal(t, []string{"first", "second gives up", "fourth gives up", "third", "fifth"}, order)
 		require.NoError(t, call(t.Context(), "node", func(context.Context) error { return nil }), "the key is free")
+		require.Zero(t, keys(), "and forgotten")
 	})
 }
 
@@ -70,7 +71,7 @@ func (c *endedContext) Err() error {
 
 func TestACallWhoseContextEndsWhenItsTurnComesPassesTheTurnOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		call := powersync.NewCalls()
+		call, _ := powersync.NewCalls()
 		late := &endedContext{Context: context.Background()}
 		let, open := gate()
 		var all sync.WaitGroup
@@ -105,7 +106,7 @@ func (c lookedAt) Done() <-chan struct{} {
 
 func TestATurnThatComesBeforeItIsWaitedForIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		call := powersync.NewCalls()
+		call, _ := powersync.NewCalls()
 		let, open := gate()
 		var all sync.WaitGroup
 		all.Go(func() { _ = call(t.Context(), "node", func(context.Context) error { <-let; return nil }) })
