@@ -240,19 +240,37 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// check returns an error unless all fields are valid. They have their defaults. Of several errors it returns the first in
-// the order of the checks.
+// Check returns the error with which [New] refuses a field other than Store and Hardware: a [*ConfigError]. A program calls
+// it to check what its user has set before it opens the store.
+func (c Config) Check() error {
+	_, err := c.withDefaults()
+	return err
+}
+
+// checkParts returns an error unless Store and Hardware are valid.
+func (c *Config) checkParts() error {
+	for name, hardware := range sorted.All(c.Hardware) {
+		if name == "" || hardware == nil {
+			return &ConfigError{Package: "conductor", Field: "Hardware", Value: fmt.Sprintf("%T with the name %q", hardware, name),
+				Want: "hardware types with names, none of them nil"}
+		}
+	}
+	switch {
+	case c.Store == nil:
+		return &ConfigError{Package: "conductor", Field: "Store", Want: "a store, such as a Memory"}
+	case len(c.Hardware) == 0:
+		return &ConfigError{Package: "conductor", Field: "Hardware", Want: "at least one hardware type"}
+	}
+	return nil
+}
+
+// check returns an error unless all other fields are valid. They have their defaults. Of several errors it returns the
+// first in the order of the checks.
 func (c *Config) check() (err error) {
 	check := func(valid bool, field string, value any, want string) {
 		if !valid && err == nil {
 			err = &ConfigError{Package: "conductor", Field: field, Value: value, Want: want}
 		}
-	}
-	check(c.Store != nil, "Store", nil, "a store, such as a Memory")
-	check(len(c.Hardware) > 0, "Hardware", nil, "at least one hardware type")
-	for name, hardware := range sorted.All(c.Hardware) {
-		check(name != "" && hardware != nil, "Hardware", fmt.Sprintf("%T with the name %q", hardware, name),
-			"hardware types with names, none of them nil")
 	}
 	for field, group := range sorted.All(map[string]string{"Group": c.Group, "DefaultGroup": c.DefaultGroup}) {
 		check(groupForm.MatchString(group), field, group, "up to 255 letters, digits, hyphens, dots and underscores")

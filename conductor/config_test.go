@@ -85,6 +85,12 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 			var refused *conductor.ConfigError
 			require.ErrorAs(t, err, &refused, field)
 			require.Equal(t, field, refused.Field)
+			config.Store, config.Hardware = nil, nil
+			if err := config.Check(); field == "Store" || field == "Hardware" {
+				require.NoError(t, err, "Check leaves it out")
+			} else {
+				require.Equal(t, error(refused), err)
+			}
 		}
 	}
 }

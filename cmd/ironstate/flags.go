@@ -116,7 +116,7 @@ func (o *options) check() error {
 		o.parseExpected(),
 		o.checkSeries(),
 		o.powerSync.check(),
-		o.checkConductor(),
+		usageOf(o.conductorConfig().Check(), conductorFlagOf),
 		o.checkHardware(),
 		notNegative("fake-delay", o.fakeDelay),
 		o.serverFlags.check(o.agents.listen),
@@ -149,15 +149,6 @@ func (o *options) checkSeries() error {
 var conductorFlagOf = map[string]string{
 	"Group": "-group", "DefaultGroup": "-default-group", "InspectionHooks": "-inspection-hooks", "ExpectedTimes": "-expected-time",
 	"AutomatedCleaning.Source": "-clean-step-source", "FastTrackTimeout": "-fast-track-timeout",
-}
-
-// checkConductor returns an error for a flag that only the conductor itself checks. It makes a conductor without the
-// store for that, so that the error comes before the store is opened.
-func (o *options) checkConductor() error {
-	config := o.conductorConfig()
-	config.Store, config.Hardware = &conductor.Memory{}, map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}
-	_, err := conductor.New(config)
-	return usageOf(err, conductorFlagOf)
 }
 
 // hardwareFlagOf names the flags of fields of [hardware.Config].
