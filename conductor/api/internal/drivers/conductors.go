@@ -126,24 +126,12 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 	if err := checkHost(r.Series, "marker", p.Marker); p.Marker != "" && err != nil {
 		return rest.Answer{}, err
 	}
-	members, err := r.Conductor.Members(r.Context())
+	members, err := conductorsOn(p, r)
+	if err == nil && len(members) > 0 {
+		err = checkConductorFields(fields)
+	}
 	if err != nil {
 		return rest.Answer{}, err
-	}
-	compare, known := conductorOrders[p.SortKey]
-	switch {
-	case p.SortKey == "alive", p.SortKey == "drivers":
-		return rest.Answer{}, fault.Invalid("The sort_key value %s is an invalid field for sorting", p.SortKey)
-	case p.Marker != "" && !slices.ContainsFunc(members, func(m conductor.Member) bool { return m.Hostname == p.Marker }):
-		return rest.Answer{}, fault.NotFound("Conductor %s could not be found.", fault.Show(p.Marker))
-	case !known:
-		return rest.Answer{}, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(p.SortKey))
-	}
-	members, _ = rest.Cut(p, slices.Clone(members), compare, func(m conductor.Member) string { return m.Hostname })
-	if len(members) > 0 {
-		if err := checkConductorFields(fields); err != nil {
-			return rest.Answer{}, err
-		}
 	}
 	return rest.Object(func(w *wire.Writer) {
 		w.Key("conductors").OpenList()
@@ -159,6 +147,25 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 			p.WriteNext(w, r, "conductors", fields, parameters, len(members), members[len(members)-1].Hostname)
 		}
 	}), nil
+}
+
+// conductorsOn returns the conductors on a page.
+func conductorsOn(p rest.Page, r *rest.Request) ([]conductor.Member, error) {
+	members, err := r.Conductor.Members(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	compare, known := conductorOrders[p.SortKey]
+	members, found := rest.Cut(p, slices.Clone(members), compare, func(m conductor.Member) string { return m.Hostname })
+	switch {
+	case p.SortKey == "alive", p.SortKey == "drivers":
+		err = fault.Invalid("The sort_key value %s is an invalid field for sorting", p.SortKey)
+	case !found:
+		err = fault.NotFound("Conductor %s could not be found.", fault.Show(p.Marker))
+	case !known:
+		err = fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(p.SortKey))
+	}
+	return members, err
 }
 
 // showConductor answers GET /v1/conductors/HOSTNAME.

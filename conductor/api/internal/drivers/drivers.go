@@ -75,20 +75,22 @@ func writeDriver(r *rest.Request, w *wire.Writer, name string, hosts []string, d
 		if !detail || r.Version < i.since {
 			continue
 		}
-		names := r.Describe(name).Interfaces[i.kind]
 		if key := "default_" + i.kind + "_interface"; fields.Has(key) {
-			w.Key(key)
-			if len(names) > 0 {
-				w.Text(names[0])
-			} else {
-				w.Null()
-			}
+			w.Key(key).TextOrNull(defaultOf(r, name, i.kind))
 		}
 		if key := "enabled_" + i.kind + "_interfaces"; fields.Has(key) {
-			w.Key(key).Texts(names)
+			w.Key(key).Texts(r.Describe(name).Interfaces[i.kind])
 		}
 	}
 	w.Close()
+}
+
+// defaultOf returns a driver's default interface of a kind, empty if it has none of the kind.
+func defaultOf(r *rest.Request, driver, kind string) string {
+	if names := r.Describe(driver).Interfaces[kind]; len(names) > 0 {
+		return names[0]
+	}
+	return ""
 }
 
 // checkDriverFields refuses fields that a driver does not have. Interfaces need detail.
@@ -230,7 +232,7 @@ func showLogicalDisks(r *rest.Request) (rest.Answer, error) {
 	if _, err := findDriver(r); err != nil {
 		return rest.Answer{}, err
 	}
-	if !r.Describe(r.Param(0)).Has(&conductor.Node{}, "raid") {
+	if raid := defaultOf(r, r.Param(0), "raid"); raid == "" || raid == "no-raid" {
 		return rest.Answer{}, fault.NotFound("%s", conductor.UnsupportedText(r.Param(0), "raid"))
 	}
 	return objectOfTexts(logicalDiskProperties), nil
