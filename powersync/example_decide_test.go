@@ -30,13 +30,15 @@ func ExampleDecide() {
 		}
 		// Here the record is stored.
 		record, failures = after, action.Failures
-		fmt.Println(action.Outcome, failures.Count, record.Power, record.LastError)
+		fmt.Println(action.Outcome, failures.Count, record.Power)
 	}
+	fmt.Println(record.LastError)
 	// Output:
-	// force_failed 1 power on power sync could not set "power on": not licensed
-	// force_failed 2 power on power sync could not set "power on": not licensed
-	// force_failed 3 power on power sync could not set "power on": not licensed
-	// into_maintenance 4 power off power sync failed 4 times in a row: recorded is "power on", the hardware is in "power off", which is recorded now
+	// force_failed 1 power on
+	// force_failed 2 power on
+	// force_failed 3 power on
+	// into_maintenance 4 power off
+	// power sync failed 4 times in a row: recorded is "power on", the hardware is in "power off", which is recorded now
 }
 
 // A node leaves maintenance once it can be read.
