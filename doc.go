@@ -58,7 +58,7 @@
 //	e2e/agent             a machine with a real ironic-python-agent through cmd/ironstate
 //	e2e/fleet             a real Ironic that installs the machines of "ironstate fleet"
 //	e2e/metal3            metal3's baremetal-operator, unmodified, with our conductor
-//	e2e/gate              compares the tests that the gate skips with the list in .ci/left-out, and finds clocks in tests
+//	e2e/gate              compares the skipped tests with .ci/left-out, finds clocks in tests, checks the documentation
 //	e2e/mutation          mutation testing: for each change of the code, a test must fail
 //	e2e/newstate          the costs of a new state: adds a made-up one, and runs all that decides by states
 //	e2e/security          each sentence of SECURITY.md has a test

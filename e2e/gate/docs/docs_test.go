@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ironstate_test
+// Package docs checks the documentation of all packages. It has tests alone.
+package docs
 
 import (
 	"go/ast"
@@ -18,6 +19,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
+
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../../.."); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // The comment of every package that others can import has code, and links to the
 // package's main types and functions, as in [Table]. Each of these has its own Example,
