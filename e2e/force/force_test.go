@@ -46,7 +46,7 @@ func TestForce(t *testing.T) {
 			var faults []string
 			c := config{
 				seed: *seed, duration: *duration, nodeCount: 200, machineCount: 4, clients: 24, lease: 3 * time.Second,
-				store: store, keep: true, verbose: true,
+				store: store, verbose: true,
 			}
 			if c.seed == 0 {
 				c.seed = uint64(time.Now().UnixNano())

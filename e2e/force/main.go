@@ -61,7 +61,7 @@ func main() {
 var errFindings = errors.New("rules were broken, see above")
 
 func force(ctx context.Context, args []string, out, errOut io.Writer) error {
-	c := config{keep: true, store: newEtcdServers}
+	c := config{store: newEtcdServers}
 	flags := flag.NewFlagSet("force", flag.ContinueOnError)
 	flags.Uint64Var(&c.seed, "seed", 0, "`seed` of the faults and the requests; 0 chooses one")
 	flags.DurationVar(&c.duration, "for", time.Minute, "least `time` for which faults are injected")

@@ -29,7 +29,6 @@ type config struct {
 	clients      int
 	lease        time.Duration
 	store        func(*cluster) store // the constructor of the store
-	keep         bool                 // keep the logs after a failure or a finding
 	verbose      bool                 // print each fault
 }
 
@@ -91,7 +90,7 @@ func execute(ctx context.Context, c config, show progress) (result figures, err 
 		return result, err
 	}
 	defer func() {
-		if c.keep && ctx.Err() == nil && (err != nil || len(result.findings) > 0) {
+		if ctx.Err() == nil && (err != nil || len(result.findings) > 0) {
 			print("the logs are in %s", dir)
 			return
 		}

@@ -19,15 +19,41 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// Service is ironstate's conductor behind its API, on loopback. Make it with [Serve] and Close it.
+type Service struct {
+	Endpoint string // the address of the API, without a path or a slash at the end
+	Close    func() // ends the conductor and the API
+
+	conductor *conductor.Conductor
+}
+
+// Serve starts a conductor that has the name of Ironic's, no power sync, and answers at once that a node is locked. It
+// returns once the conductor is ready; ctx bounds that only.
+func Serve(ctx context.Context, config conductor.Config) (*Service, error) {
+	config.Name, config.SkipPowerSync, config.LockedRetries, config.ShutdownTimeout = HostName, true, -1, time.Second
+	c, err := conductor.New(config)
+	if err != nil {
+		return nil, err
+	}
+	run, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = c.Run(run) }() // its error is the context's
+	server := httptest.NewServer(api.New(c, api.Config{}))
+	s := &Service{server.URL, func() { server.Close(); cancel(); <-done }, c}
+	if err := c.Ready(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
 // service is ironstate's conductor behind its API. It gets the same HTTP requests as Ironic.
 type service struct {
+	*Service
 	Client *Client
 
-	series    states.Series
-	conductor *conductor.Conductor
-	store     conductor.Store
-	server    *httptest.Server
-	stop      func()
+	series states.Series
+	store  conductor.Store
 
 	mu    sync.Mutex
 	moves map[string][]states.State // new states since the last takeMoves, by UUID
@@ -37,28 +63,18 @@ type service struct {
 const checkInterval = 20 * time.Millisecond
 
 // startService starts a conductor, which must be closed.
-func startService(ctx context.Context, series states.Series) (*service, error) {
-	s := &service{series: series, store: &conductor.Memory{}, moves: map[string][]states.State{}}
-	c, err := conductor.New(conductor.Config{
+func startService(ctx context.Context, series states.Series) (s *service, err error) {
+	s = &service{series: series, store: &conductor.Memory{}, moves: map[string][]states.State{}}
+	s.Service, err = Serve(ctx, conductor.Config{
 		OnTransition: s.moved,
-		Store:        s.store, Name: HostName, Table: series.Table(),
+		Store:        s.store, Table: series.Table(),
 		Hardware:      map[string]conductor.Hardware{"fake-hardware": &scriptedHardware{conductor.Fake{Series: series}}},
-		CheckInterval: checkInterval, SkipPowerSync: true, LockedRetries: -1,
-		ShutdownTimeout: time.Second, Membership: withSomebody{}, MaxDeploying: math.MaxInt, MaxCleaning: math.MaxInt,
+		CheckInterval: checkInterval, Membership: withSomebody{}, MaxDeploying: math.MaxInt, MaxCleaning: math.MaxInt,
 	})
 	if err != nil {
 		return nil, err
 	}
-	run, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); _ = c.Run(run) }() // its error is the context's
-	server := httptest.NewServer(api.New(c, api.Config{}))
-	s.Client, s.conductor, s.server = newClient(server.URL), c, server
-	s.stop = func() { cancel(); <-done }
-	if err := c.Ready(ctx); err != nil {
-		s.Close()
-		return nil, err
-	}
+	s.Client = newClient(s.Endpoint)
 	return s, nil
 }
 
@@ -99,8 +115,7 @@ func (s *service) takeMoves(uuid string) []states.State {
 // Close ends the service.
 func (s *service) Close() {
 	s.Client.close()
-	s.server.Close()
-	s.stop()
+	s.Service.Close()
 }
 
 // elsewhere is a conductor group without conductors: the API accepts requests for its

@@ -74,8 +74,7 @@ func (r Run) Do(ctx context.Context) (*Result, error) {
 	errs := make([]error, max(r.Workers, 1))
 	var wait sync.WaitGroup
 	for i := range errs {
-		wait.Add(1)
-		go func() { defer wait.Done(); errs[i] = work() }()
+		wait.Go(func() { errs[i] = work() })
 	}
 	wait.Wait()
 	return all, errors.Join(errs...)

@@ -4,12 +4,10 @@ package differ
 
 import (
 	"context"
-	"net/http/httptest"
 	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/e2e/lockstep"
 	"github.com/ironstate/ironstate/states"
 )
@@ -65,21 +63,16 @@ func (s *sides) reset(ctx context.Context) error {
 	}
 	s.stop()
 	s.stop = func() {}
-	c, err := conductor.New(conductor.Config{
-		Store: &conductor.Memory{}, Name: lockstep.HostName, Table: s.ironic.Series.Table(),
-		Hardware:      map[string]conductor.Hardware{"fake-hardware": &fake{Fake: conductor.Fake{Series: s.ironic.Series}}},
-		SkipPowerSync: true, LockedRetries: -1, ShutdownTimeout: time.Second,
+	served, err := lockstep.Serve(ctx, conductor.Config{
+		Store: &conductor.Memory{}, Table: s.ironic.Series.Table(),
+		Hardware: map[string]conductor.Hardware{"fake-hardware": &fake{Fake: conductor.Fake{Series: s.ironic.Series}}},
 	})
 	if err != nil {
 		return err
 	}
-	run, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); _ = c.Run(run) }() // its error is the context's
-	server := httptest.NewServer(api.New(c, api.Config{}))
-	s.ironstateAPI = newClient(server.URL, s.ironic.Series)
-	s.stop = func() { s.ironstateAPI.close(); server.Close(); cancel(); <-done }
-	return c.Ready(ctx)
+	s.ironstateAPI = newClient(served.Endpoint, s.ironic.Series)
+	s.stop = func() { s.ironstateAPI.close(); served.Close() }
+	return nil
 }
 
 func (s *sides) close() error {
