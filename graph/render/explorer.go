@@ -5,6 +5,7 @@ package render
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"slices"
 
 	"github.com/ironstate/ironstate/graph"
@@ -183,7 +184,7 @@ func (x *explorer) addFacts(doc *document.Diagram) []int {
 				f.Requires, f.Through, f.End = r.Requires, x.numbersOf(r.Through), x.numbers[r.To]
 			}
 		}
-		n := slices.IndexFunc(x.Facts, func(other exploredFact) bool { return equalFacts(f, other) })
+		n := slices.IndexFunc(x.Facts, func(other exploredFact) bool { return reflect.DeepEqual(f, other) })
 		if n < 0 {
 			n = len(x.Facts)
 			x.Facts = append(x.Facts, f)
@@ -191,11 +192,6 @@ func (x *explorer) addFacts(doc *document.Diagram) []int {
 		numbers = append(numbers, n)
 	}
 	return numbers
-}
-
-func equalFacts(a, b exploredFact) bool {
-	return a.From == b.From && a.Event == b.Event && a.To == b.To && a.Cause == b.Cause && a.Requires == b.Requires &&
-		a.End == b.End && slices.Equal(a.Words, b.Words) && slices.Equal(a.Through, b.Through)
 }
 
 // versionsOf returns, in order, minor version 1 and the oldest minor versions of the

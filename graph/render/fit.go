@@ -65,13 +65,13 @@ func fit(marks []element) error {
 		if m.XMLName.Local != "text" {
 			continue
 		}
-		size, err := number(*m, "font-size", 0)
+		size, err := m.numbers("font-size")
 		if err != nil {
 			return err
 		}
 		if width, ok := helveticaWidth(m.Text, m.get("font-weight") == "bold"); ok {
 			m.Attrs = append(m.Attrs,
-				xml.Attr{Name: xml.Name{Local: "textLength"}, Value: strconv.FormatFloat(width*size, 'f', 2, 64)},
+				xml.Attr{Name: xml.Name{Local: "textLength"}, Value: strconv.FormatFloat(width*size[0], 'f', 2, 64)},
 				xml.Attr{Name: xml.Name{Local: "lengthAdjust"}, Value: "spacingAndGlyphs"})
 		}
 	}

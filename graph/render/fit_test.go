@@ -27,12 +27,11 @@ func TestTextsFitTheirBoxes(t *testing.T) {
 				if m.XMLName.Local != "text" {
 					continue
 				}
-				length, err := number(m, "textLength", 0)
+				numbers, err := m.numbers("textLength", "font-size", "x")
 				require.NoError(t, err)
+				length, size, x := numbers[0], numbers[1], numbers[2]
 				require.Positive(t, length, "%s: %s", i.id, m.Text)
 				require.Equal(t, "spacingAndGlyphs", m.get("lengthAdjust"))
-				size, err := number(m, "font-size", 0)
-				require.NoError(t, err)
 				require.NoError(t, p.setFont(faceKey{size * narrower * pixels, m.get("font-weight") == "bold"}))
 				painted, _ := p.MeasureString(m.Text)
 				require.InDelta(t, length, painted/pixels, 5, "%v: %s of %s in PNG", series, m.Text, i.id)
@@ -41,8 +40,6 @@ func TestTextsFitTheirBoxes(t *testing.T) {
 					require.NoError(t, err)
 					require.InDelta(t, outline.right-outline.left, length+2*margin, 0.1, "%v: %s", series, i.id)
 					require.Equal(t, "middle", m.get("text-anchor"))
-					x, err := number(m, "x", 0)
-					require.NoError(t, err)
 					require.InDelta(t, (outline.left+outline.right)/2, x, 1, "%v: %s", series, i.id)
 				}
 			}

@@ -5,8 +5,6 @@ package render
 import (
 	"math"
 	"strings"
-
-	"github.com/ironstate/ironstate/internal/sorted"
 )
 
 // A point is a place in a drawing, in points.
@@ -84,14 +82,11 @@ func (i item) words() (box, error) {
 		if m.XMLName.Local != "text" {
 			continue
 		}
-		var x, y, size, wide float64
-		for name, value := range sorted.All(map[string]*float64{"x": &x, "y": &y, "font-size": &size, "textLength": &wide}) {
-			n, err := number(m, name, 0)
-			if err != nil {
-				return all, err
-			}
-			*value = n
+		n, err := m.numbers("x", "y", "font-size", "textLength")
+		if err != nil {
+			return all, err
 		}
+		x, y, size, wide := n[0], n[1], n[2], n[3]
 		if m.get("text-anchor") == "middle" {
 			x -= wide / 2
 		}

@@ -144,9 +144,12 @@ func (p *painter) draw(m element) error {
 	if stroke == "none" {
 		return nil
 	}
-	width, err := number(m, "stroke-width", 1)
+	width, err := m.numbers("stroke-width")
 	if err != nil {
 		return err
+	}
+	if m.get("stroke-width") == "" {
+		width[0] = 1
 	}
 	dashes, err := numbers(m.get("stroke-dasharray"))
 	if err != nil {
@@ -156,7 +159,7 @@ func (p *painter) draw(m element) error {
 		dashes[i] *= pixels
 	}
 	p.SetHexColor(stroke)
-	p.SetLineWidth(width * pixels)
+	p.SetLineWidth(width[0] * pixels)
 	p.SetDash(dashes...)
 	p.Stroke()
 	return nil
@@ -164,18 +167,11 @@ func (p *painter) draw(m element) error {
 
 // text paints a text element.
 func (p *painter) text(m element) error {
-	x, err := number(m, "x", 0)
+	n, err := m.numbers("x", "y", "font-size")
 	if err != nil {
 		return err
 	}
-	y, err := number(m, "y", 0)
-	if err != nil {
-		return err
-	}
-	size, err := number(m, "font-size", 0)
-	if err != nil {
-		return err
-	}
+	x, y, size := n[0], n[1], n[2]
 	if err := p.setFont(faceKey{size * narrower * pixels, m.get("font-weight") == "bold"}); err != nil {
 		return err
 	}
@@ -220,13 +216,21 @@ func (p *painter) setFont(key faceKey) error {
 	return nil
 }
 
-// number returns the number in an attribute, or otherwise if the attribute is missing.
-func number(m element, name string, otherwise float64) (float64, error) {
-	text := m.get(name)
-	if text == "" {
-		return otherwise, nil
+// numbers returns the numbers in some attributes, 0 for one that is missing.
+func (e element) numbers(names ...string) ([]float64, error) {
+	all := make([]float64, len(names))
+	for i, name := range names {
+		text := e.get(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = n
 	}
-	return strconv.ParseFloat(text, 64)
+	return all, nil
 }
 
 // numbers returns the numbers in an attribute.
