@@ -54,13 +54,17 @@ func (m *model) json() document.Diagram {
 			Change: string(r.change),
 			Taken:  r.taken,
 		}
-		if verb := r.Event.Verb(); r.cause != conductor {
+		if verb := r.verb(); verb != "" {
 			j.Verb = &verb
 		}
 		doc.Transitions = append(doc.Transitions, j)
 	}
 	for _, e := range m.events() {
-		doc.Events = append(doc.Events, document.Event{Event: e, Verbs: append([]string{}, m.verbs(e)...), Description: e.Description()})
+		verbs := []string{}
+		for _, w := range m.words(e) {
+			verbs = append(verbs, w.verb)
+		}
+		doc.Events = append(doc.Events, document.Event{Event: e, Verbs: verbs, Description: e.Description()})
 	}
 	return doc
 }

@@ -135,35 +135,15 @@ func shownAs(t *states.Table) []string {
 func (p *page) aliases() {
 	var rows [][]string
 	for _, e := range p.events() {
-		verbs := p.verbs(e)
-		if len(verbs) == 0 {
-			continue
-		}
-		for _, alias := range verbs[1:] {
-			since := lowest(p.model, e, alias)
-			rows = append(rows, []string{code(alias), code(verbs[0]), fmt.Sprint(since)})
+		words := p.words(e)
+		for _, alias := range words[min(1, len(words)):] {
+			rows = append(rows, []string{code(alias.verb), code(words[0].verb), alias.since.String()})
 		}
 	}
 	if len(rows) > 0 {
 		p.line("## Aliases")
 		p.table([]string{"Word", "Alias of", "API version"}, rows)
 	}
-}
-
-// lowest returns the oldest API version that accepts a word in any state.
-func lowest(m *model, e states.Event, verb string) states.APIVersion {
-	found := m.diagram.Table.Series().MaxAPIVersion()
-	for _, r := range m.rows {
-		if r.Event != e {
-			continue
-		}
-		for _, w := range wordsFor(m.tableOf(r.change), r.Transition) {
-			if w.verb == verb {
-				found = min(found, w.since)
-			}
-		}
-	}
-	return found
 }
 
 // phases writes the list of the states by phase.
@@ -267,8 +247,8 @@ func (p *page) eventTable() {
 	var rows [][]string
 	for _, e := range p.events() {
 		var verbs []string
-		for _, verb := range p.verbs(e) {
-			verbs = append(verbs, code(verb))
+		for _, w := range p.words(e) {
+			verbs = append(verbs, code(w.verb))
 		}
 		rows = append(rows, []string{
 			fmt.Sprintf(`<a id="%s"></a>%s`, eventID(e), code(e.String())), strings.Join(verbs, ", "), e.Description(),

@@ -3,6 +3,7 @@
 package graph
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ironstate/ironstate/states"
@@ -236,9 +237,12 @@ func (e edge) with(c cause) []row {
 
 // word returns the row's word in a label: the API's verb if there is one, otherwise
 // the event's name.
-func (r row) word() string {
+func (r row) word() string { return cmp.Or(r.verb(), r.Event.String()) }
+
+// verb returns the API's verb for the row, empty if the conductor alone causes it.
+func (r row) verb() string {
 	if r.cause == conductor {
-		return r.Event.String()
+		return ""
 	}
 	return r.Event.Verb()
 }

@@ -80,20 +80,23 @@ func (m *model) events() []states.Event {
 	return found
 }
 
-// verbs returns the words that the series' API accepts for an event in any state.
-func (m *model) verbs(e states.Event) []string {
-	var verbs []string
+// words returns the words that the API accepts for an event in any state, each with the oldest version that accepts it
+// in any.
+func (m *model) words(e states.Event) []word {
+	var all []word
 	for _, r := range m.rows {
 		if r.Event != e {
 			continue
 		}
 		for _, w := range wordsFor(m.tableOf(r.change), r.Transition) {
-			if !slices.Contains(verbs, w.verb) {
-				verbs = append(verbs, w.verb)
+			if i := slices.IndexFunc(all, func(known word) bool { return known.verb == w.verb }); i >= 0 {
+				all[i].since = min(all[i].since, w.since)
+			} else {
+				all = append(all, w)
 			}
 		}
 	}
-	return verbs
+	return all
 }
 
 // tableOf returns the table that has the rows with a change: the older one for

@@ -69,11 +69,7 @@ func (m *model) xstate() xstateMachine {
 		if r.change == removed {
 			continue
 		}
-		meta := xstateMeta{Cause: r.cause}
-		if r.cause != conductor {
-			meta.Verb = r.Event.Verb()
-		}
-		all[r.From].On[r.Event] = xstateTransition{r.To, meta}
+		all[r.From].On[r.Event] = xstateTransition{r.To, xstateMeta{r.cause, r.verb()}}
 	}
 	return xstateMachine{m.title, m.description, m.initial(all), all}
 }
