@@ -41,7 +41,19 @@ func (m *Machine) Report(ctx context.Context, event states.Event, lastError stri
 
 // Fire is [Machine.Apply] with only an event.
 func (m *Machine) Fire(ctx context.Context, event states.Event) error {
-	return m.Apply(ctx, Input{Event: event})
+	if m == nil || m.observers != nil {
+		return m.Apply(ctx, Input{Event: event})
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	next, err := m.node.Apply(m.table, Input{Event: event})
+	if err == nil {
+		m.node = next
+	}
+	m.mu.Unlock() // Node.Apply does not panic
+	return err
 }
 
 // Apply moves the node as [Node.Apply] does and runs the hooks in the order of the

@@ -85,8 +85,8 @@ func (e Event) Verb() string {
 
 // Verbs returns the API's words with their events, as in the newest series: upstream's
 // VERBS, aliases included. The word "rebuild" is not among them, although the API
-// accepts it; [ParseVerb] and [Table.Request] accept it too. The map is the caller's
-// own.
+// accepts it; [ParseVerb] and [Table.Request] accept it too. Verbs returns a new map each
+// time.
 func Verbs() map[string]Event { return Latest().Table().verbs() }
 
 // verbs returns the VERBS of the series' source.
