@@ -6,8 +6,11 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,7 +109,7 @@ func TestTheFlagsOfBMCsAreParsed(t *testing.T) {
 	authority, _, _ := newCertificate(t)
 	o, err := parse([]string{"-bmc-verify-ca", authority, "-bmc-timeout", "2m", "-any-bios-setting"}, io.Discard)
 	require.NoError(t, err)
-	require.Equal(t, bmcFlags{true, authority, 2 * time.Minute}, o.bmcs)
+	require.Equal(t, bmcFlags{true, false, authority, 2 * time.Minute}, o.bmcs)
 	_, err = parse([]string{"-bmc-timeout", "-1s"}, io.Discard)
 	require.ErrorContains(t, err, "-bmc-timeout is -1s: want 0 or more")
 	for args, want := range map[string]string{
@@ -118,6 +121,19 @@ func TestTheFlagsOfBMCsAreParsed(t *testing.T) {
 		_, err := parse(strings.Fields(args), io.Discard)
 		require.ErrorIs(t, err, program.ErrUsage)
 		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestTheServiceHasTheHardwareTypeBMCLibIfTheOperatorSaysSo(t *testing.T) {
+	for args, want := range map[string][]string{
+		"": {"fake-hardware", "ipmi", "redfish"}, "-bmclib": {"bmclib", "fake-hardware", "ipmi", "redfish"},
+	} {
+		o, err := parse(strings.Fields(args), io.Discard)
+		require.NoError(t, err)
+		types, closeAll, err := newHardware(o, nil, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		closeAll()
+		require.Equal(t, want, slices.Sorted(maps.Keys(types)))
 	}
 }
 

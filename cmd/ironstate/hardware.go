@@ -21,6 +21,7 @@ import (
 // bmcFlags are the flags of BMCs.
 type bmcFlags struct {
 	anySetting bool
+	bmclib     bool
 	verifyCA   string
 	timeout    time.Duration
 }
@@ -29,6 +30,8 @@ func (b *bmcFlags) define(flags *flag.FlagSet) {
 	flags.BoolVar(&b.anySetting, "any-bios-setting", false,
 		"let the step bios.apply_configuration send settings that the BMC does not describe, as Ironic does; "+
 			"their types are unknown, and a BMC may take a wrong value without an error")
+	flags.BoolVar(&b.bmclib, "bmclib", false, "have the hardware type bmclib, which manages machines by the providers asrockrack, dell, "+
+		"intel-amt, openbmc, rpc and supermicro of bmclib; the BMCs and the providers are trusted: see SECURITY.md")
 	flags.StringVar(&b.verifyCA, "bmc-verify-ca", "", "`file` or folder with the certificates of the authorities of BMCs, "+
 		"for nodes of redfish whose redfish_verify_ca is true or absent; empty stands for those of the operating system")
 	flags.DurationVar(&b.timeout, "bmc-timeout", 0, "`time` for a call of a BMC, with all of its requests; "+
@@ -55,13 +58,19 @@ func newHardware(o *options, published *images.Server, log *slog.Logger) (map[st
 	if err != nil {
 		return nil, nil, err
 	}
+	fake := fakeHardware{&conductor.Fake{Series: o.series, Before: fakeOperation(o.fakeDelay, log)}, o.fakeRestart}
+	types := map[string]conductor.Hardware{"fake-hardware": fake, "redfish": redfish, "ipmi": ipmi}
+	if o.bmcs.bmclib {
+		if types["bmclib"], err = hardware.NewBMCLib(config); err != nil {
+			return nil, nil, err
+		}
+	}
 	closeAll := func() {
 		ctx, cancel := context.WithTimeout(context.Background(), logoutTimeout)
 		defer cancel()
 		_ = errors.Join(redfish.Close(ctx), ipmi.Close(ctx)) // an unreachable BMC expires its sessions itself
 	}
-	fake := fakeHardware{&conductor.Fake{Series: o.series, Before: fakeOperation(o.fakeDelay, log)}, o.fakeRestart}
-	return map[string]conductor.Hardware{"fake-hardware": fake, "redfish": redfish, "ipmi": ipmi}, closeAll, nil
+	return types, closeAll, nil
 }
 
 // maxSessions bounds the Redfish sessions that stay open between two reads of the power state.

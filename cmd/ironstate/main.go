@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Ironstate is a bare-metal service in one program. It serves Ironic's API to Ironic's clients and
-// supports the hardware types fake-hardware, redfish and ipmi.
+// supports the hardware types fake-hardware, redfish and ipmi, and bmclib with -bmclib.
 //
 //	go run ./cmd/ironstate
 //

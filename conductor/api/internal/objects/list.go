@@ -237,7 +237,8 @@ func filtersApply(q *listRequest) error {
 			continue
 		}
 		chosen = cmp.Or(chosen, f.group)
-		if err := cmp.Or(f.apply(q.r, q.args, &q.selected), q.args.Err); err != nil {
+		err := f.apply(q.r, q.args, &q.selected)
+		if err = cmp.Or(err, q.args.Err); err != nil {
 			return err
 		}
 	}
