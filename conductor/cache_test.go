@@ -176,6 +176,7 @@ func TestWhatACleaningOrAServiceChangesIsReadAtItsEnd(t *testing.T) {
 					require.Empty(t, n.Firmware, "it was not read before either")
 					return
 				}
+				require.Equal(t, "1", n.Firmware[0].InitialVersion, "it was read before the first step")
 				require.Equal(t, cached, n.Firmware[0].CurrentVersion)
 			})
 		}
