@@ -103,7 +103,7 @@
 // little themselves, and the lowest version of Go that compiles its code. Packages
 // that need more are separate modules:
 //
-//	verify/bmc            gofish, for real BMCs; bmclib, for its clients
+//	verify/bmc            bmclib, for real BMCs
 //	graph/render          go-graphviz, the renderer
 //	cmd/stategraph        graph/render, for the command
 //	conductor             google/uuid, xxhash, bcrypt; go-qcow2reader for agenttest

@@ -44,11 +44,10 @@ var equivalent = []struct {
 		"powersync/request.go Syncer.ask: defer cancel() => removed",
 		"verify/bmc/client.go FromClient: defer cancel() => removed",
 		"verify/bmc/client.go FromClient: defer cancel() => removed #2",
-		"verify/bmc/connection.go Config.begin: cancelGrace() => removed",
 		"verify/bmc/connection.go do: defer cancel() => removed",
 		"verify/bmc/connection.go do: defer cancel() => removed #2",
 		"verify/bmc/driver.go Driver.within: defer cancel() => removed",
-		"verify/bmc/grace.go closeConnection: defer cancel() => removed",
+		"verify/bmc/connection.go closeConnection: defer cancel() => removed",
 		"verify/bmc/internal/ipmitool/program.go runProgram: defer cancel(nil) => removed",
 		"verify/bmc/internal/redfish/session.go Client.openSession: defer cancel() => removed",
 	}},
@@ -127,7 +126,7 @@ var equivalent = []struct {
 		"conductor/hardware/images/fetch.go bounded.Read: b.read = 0 => removed",
 	}},
 	{"the context is cancelled already, by the next statement", []string{
-		"verify/bmc/grace.go withGrace: stop() => removed",
+		"verify/bmc/connection.go Config.begin: stop() => removed",
 	}},
 	{"the limit is never 0: complete replaces 0 by the default", []string{
 		"verify/bmc/config.go Config.check: c.MaxBytes < 0 => c.MaxBytes <= 0",

@@ -158,6 +158,17 @@ func TestBIOSSettingsThatTheRegistryExcludesAreNotSent(t *testing.T) {
 	}
 }
 
+func TestASettingsObjectMayShowOnlyWhatIsPending(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{Method: "GET", On: systemPath + "/Bios/Settings", Do: changeObject("none", func(o map[string]any) {
+		o["Attributes"] = map[string]any{}
+	})})
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	sent, err := d.SetBIOS(t.Context(), "node", map[string]any{"BootTimeout": 5})
+	require.NoError(t, err)
+	require.False(t, sent, "the machine has the value")
+}
+
 func TestNoBIOSSettingsAreNoChange(t *testing.T) {
 	server := startRedfish(t)
 	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})

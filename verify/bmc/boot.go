@@ -78,7 +78,7 @@ func (d *Driver) setBootDevice(ctx context.Context, id, device string, persisten
 // BootMode reads how a node's machine boots: "uefi" or "bios", or "" if the BMC does not
 // report it. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) BootMode(ctx context.Context, id string) (mode string, err error) {
-	err = d.system(ctx, id, "read the boot mode", func(_ context.Context, _ *redfishConnection, s *system) error {
+	err = d.system(ctx, id, "read the boot mode", func(s *system) error {
 		boot, err := s.boot()
 		mode = modeOf(boot.Mode)
 		return err
@@ -96,8 +96,12 @@ func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
 	if err := oneOf("boot mode", mode, uefiMode, biosMode); err != nil {
 		return &verify.Error{Op: op, Kind: verify.Misconfigured, Err: err}
 	}
-	return d.system(ctx, id, op, func(ctx context.Context, r *redfishConnection, s *system) error {
-		settings, err := s.bootSettings(ctx, r.client, hasMode)
+	return d.redfish(ctx, 0, id, op, func(ctx context.Context, r *redfishConnection) error {
+		system, err := readSystem(ctx, r.client)
+		if err != nil {
+			return err
+		}
+		settings, err := system.bootSettings(ctx, r.client, hasMode)
 		if err != nil {
 			return err
 		}
@@ -117,7 +121,7 @@ func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
 		case len(has.Modes) > 0 && !slices.Contains(has.Modes, wanted):
 			return failure.Unsupportedf("the system has the boot modes %q and not %q", has.Modes, wanted)
 		}
-		return r.changeBoot(ctx, settings, s.bootNeeds().whole, boot{Mode: wanted}, boot{has.Target, has.Enabled, wanted})
+		return r.changeBoot(ctx, settings, system.bootNeeds().whole, boot{Mode: wanted}, boot{has.Target, has.Enabled, wanted})
 	})
 }
 

@@ -6,13 +6,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	bmcliberrors "github.com/bmc-toolbox/bmclib/v2/errors"
 
-	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
@@ -93,14 +91,4 @@ func isRefusedLogin(err error) bool {
 	}
 	// The provider supermicro gives this error to each failure of its login, also if the network has failed.
 	return errors.Is(err, bmcliberrors.ErrLoginFailed) && strings.Contains(err.Error(), "provider: asrockrack")
-}
-
-// guarded calls a provider of bmclib and returns its panic as an error.
-func guarded(f func() error) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = failure.New(verify.Panicked, &machine.PanicError{Value: value, Stack: debug.Stack()})
-		}
-	}()
-	return f()
 }

@@ -246,8 +246,8 @@ func (c Config) checkIPMI() error {
 	}
 }
 
-// validHost reports whether host is an IP address or a possible host name, since it becomes
-// part of URLs and of argument lists.
+// validHost reports whether host is an IP address or a possible host name: bmclib puts
+// the host into URLs and argument lists.
 func validHost(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return true

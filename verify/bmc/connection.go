@@ -7,8 +7,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc/internal/again"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
@@ -43,24 +45,31 @@ type connection interface {
 	scrubber() *failure.Scrubber
 }
 
+// callValues are what the operations of a call find in its context.
+type callValues struct {
+	log        *slog.Logger    // Config.Log
+	redfishEnd time.Time       // when the part over Redfish ends, if that is before the call's end; zero otherwise
+	late       context.Context // ends with the call's grace time
+}
+
+type callKey struct{}
+
 // begin returns the context of a call, whose time is bounded by the limit or, if that is 0, by those of the Config.
 func (c Config) begin(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	if c.Log != nil {
-		ctx = context.WithValue(ctx, logKey{}, c.Log)
-	}
+	values := callValues{log: c.Log}
 	if limit == 0 && c.redfishTimeout > 0 {
-		ctx = context.WithValue(ctx, redfishEndKey{}, time.Now().Add(c.redfishTimeout))
+		values.redfishEnd = time.Now().Add(c.redfishTimeout)
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(limit, c.Timeout))
-	ctx, cancelGrace := withGrace(ctx)
-	return ctx, func() {
-		cancelGrace()
+	late, cancelLate := context.WithCancel(context.WithoutCancel(ctx))
+	values.late = late
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(graceTime, cancelLate) })
+	return context.WithValue(ctx, callKey{}, values), func() {
+		stop()
+		cancelLate()
 		cancel()
 	}
 }
-
-// redfishEndKey is the key of the time at which the part of a call over Redfish ends, if that is before the call's end.
-type redfishEndKey struct{}
 
 // open opens a connection over the configured protocol or, for "auto", over Redfish and
 // then IPMI if there is no Redfish.
@@ -88,21 +97,22 @@ func (c Config) open(ctx context.Context, op string) (connection, error) {
 }
 
 // do does one operation within a time limit, if that is not 0, and converts its error
-// to the caller's. All texts of the BMC and of ipmitool are cleaned here.
+// to the caller's. All texts of the BMC and of a driver are cleaned here.
 func do(ctx context.Context, c connection, limit time.Duration, op string, f func(context.Context) error) *verify.Error {
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	if end, ok := ctx.Value(redfishEndKey{}).(time.Time); ok && c.protocol() == redfishProtocol {
+	values, _ := ctx.Value(callKey{}).(callValues)
+	if !values.redfishEnd.IsZero() && c.protocol() == redfishProtocol {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, end)
+		ctx, cancel = context.WithDeadline(ctx, values.redfishEnd)
 		defer cancel()
 	}
-	if log, ok := ctx.Value(logKey{}).(*slog.Logger); ok {
+	if values.log != nil {
 		ctx = again.With(ctx, func(attempt int, err error) {
-			log.WarnContext(ctx, "a request to a BMC fails for the moment and is repeated",
+			values.log.WarnContext(ctx, "a request to a BMC fails for the moment and is repeated",
 				"operation", op, "protocol", c.protocol(), "host", c.address(), "attempt", attempt, "error", c.scrubber().Clean(err))
 		})
 	}
@@ -118,5 +128,24 @@ func do(ctx context.Context, c connection, limit time.Duration, op string, f fun
 	return seen
 }
 
-// logKey is the key of [Config.Log].
-type logKey struct{}
+// closeConnection closes a connection within the grace time, even if the context has
+// ended.
+func closeConnection(ctx context.Context, c connection) {
+	late := context.WithoutCancel(ctx)
+	if values, ok := ctx.Value(callKey{}).(callValues); ok {
+		late = values.late
+	}
+	late, cancel := context.WithTimeout(late, graceTime)
+	defer cancel()
+	c.close(late)
+}
+
+// guarded calls a driver and returns its panic as an error.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = failure.New(verify.Panicked, &machine.PanicError{Value: value, Stack: debug.Stack()})
+		}
+	}()
+	return f()
+}

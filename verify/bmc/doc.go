@@ -19,21 +19,20 @@
 //	syncer, err := powersync.New(powersync.Config{Store: store, Driver: driver})
 //
 // For Redfish, this package logs in and out, sends the requests, sets the limits, chooses the system, and makes the
-// errors. Resources with many properties are decoded by github.com/stmcginnis/gofish, which gets what package guard
-// lets through of an answer: the rest would end the process or lead to another host. For github.com/bmc-toolbox/bmclib
-// there is [FromClient]. Its gofish driver is not used here, and this is why:
+// errors. Of an answer, gofish and bmclib get what package guard lets through: the rest would end the process in gofish
+// or lead to another host. Who does what, and why:
 //
-//	power state                   bmclib trusts what it reads: one answer of a BMC ends the process or leads to another
-//	                              host, and no context ends a request
-//	reset, NMI                    bmclib sends an If-Match, which some BMCs compare with another resource,
+//	power state                   the gofish driver of github.com/bmc-toolbox/bmclib/v2, from the system that was read
+//	reset, NMI                    this package: bmclib sends an If-Match, which some BMCs compare with another resource,
 //	                              has no GracefulRestart, and does not read an ActionInfo, in which some list the types
-//	boot device                   bmclib has no word for UefiHttp, sends properties that were not
+//	boot device                   this package: bmclib has no word for UefiHttp, sends properties that were not
 //	                              asked for, and does not use the settings object
-//	virtual media                 bmclib changes no slot by PATCH or with the parameters that some
+//	virtual media                 this package: bmclib changes no slot by PATCH or with the parameters that some
 //	                              BMCs require
-//	inventory, firmware versions  bmclib's inventory loses all drives for one that cannot be read
-//	BIOS settings                 bmclib's functions report success without a request unless the path of the system is
-//	                              one that they know
+//	inventory, firmware versions, this package, with gofish's decoders: bmclib's inventory
+//	boot mode, secure boot        loses all drives for one that cannot be read
+//	BIOS settings                 this package, with gofish's decoders: bmclib's functions report success without a
+//	                              request unless the path of the system is one that they know
 //
 // IPMI runs the program ipmitool, which Debian packages as ipmitool. bmclib's provider
 // runs it too, but leaves its processes behind, waits for one that hangs, reads output

@@ -111,13 +111,13 @@ func (d *Driver) reading(ctx context.Context, limit time.Duration, id, op string
 }
 
 // system calls f like redfish, with the node's system, within the limits of the Config.
-func (d *Driver) system(ctx context.Context, id, op string, f func(context.Context, *redfishConnection, *system) error) error {
+func (d *Driver) system(ctx context.Context, id, op string, f func(*system) error) error {
 	return d.redfish(ctx, 0, id, op, func(ctx context.Context, r *redfishConnection) error {
 		system, err := readSystem(ctx, r.client)
 		if err != nil {
 			return err
 		}
-		return f(ctx, r, system)
+		return f(system)
 	})
 }
 

@@ -262,8 +262,8 @@ func TestACallMayLogOutForTheGraceTimeAfterItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, early := range []bool{true, false} {
 			ctx, cancel := context.WithCancel(t.Context())
-			call, end := withGrace(ctx)
-			late := call.Value(graceKey{}).(context.Context)
+			call, end := Config{}.begin(ctx, time.Hour)
+			late := call.Value(callKey{}).(callValues).late
 			cancel()
 			bubble.Sleep(graceTime - 1)
 			require.NoError(t, late.Err())
@@ -274,6 +274,26 @@ func TestACallMayLogOutForTheGraceTimeAfterItsEnd(t *testing.T) {
 			bubble.Sleep(time.Nanosecond)
 			require.Error(t, late.Err())
 			end()
+		}
+	})
+}
+
+// silentConnection has a log-out that takes as long as it may.
+type silentConnection struct{ connection }
+
+func (silentConnection) close(ctx context.Context) { <-ctx.Done() }
+
+func TestALogOutTakesWhatIsLeftOfTheGraceTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		call, end := Config{}.begin(ctx, time.Hour)
+		defer end()
+		cancel()
+		ended := time.Now()
+		bubble.Sleep(graceTime / 2)
+		for range 2 {
+			closeConnection(call, silentConnection{})
+			require.Equal(t, graceTime, time.Since(ended))
 		}
 	})
 }

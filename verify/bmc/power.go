@@ -126,8 +126,8 @@ func readPower(ctx context.Context, conn connection) (states.Power, error) {
 	return parsePower(word)
 }
 
-// parsePower returns the power state of Redfish's PowerState, of ipmitool's word, or of the
-// line with it, which bmclib's provider ipmitool returns. As in Ironic's redfish driver, a machine that is powering
+// parsePower returns the power state of a driver's answer: Redfish's PowerState, or the
+// line that ipmitool prints. As in Ironic's redfish driver, a machine that is powering
 // on counts as on, and one that is powering off as off.
 func parsePower(answer string) (states.Power, error) {
 	word := strings.ToLower(strings.TrimSpace(answer))

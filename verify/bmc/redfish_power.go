@@ -28,14 +28,6 @@ var resetTypes = map[reset]struct {
 	resetNMI:        {"Nmi", ""},
 }
 
-func (r *redfishConnection) powerState(ctx context.Context) (word string, err error) {
-	system, err := readSystem(ctx, r.client)
-	if err != nil {
-		return "", err
-	}
-	return system.power()
-}
-
 // setPower resets the system, unless it is in the power state already. The action has no If-Match: some BMCs, such as
 // an iDRAC 10, compare it with another resource than the system.
 //
@@ -45,8 +37,8 @@ func (r *redfishConnection) setPower(ctx context.Context, kind reset) (sent bool
 	if err != nil {
 		return false, err
 	}
-	power, err := system.power()
-	if err != nil {
+	var power string
+	if err := system.Get("PowerState", &power); err != nil {
 		return false, err
 	}
 	wanted := resetTypes[kind]

@@ -58,11 +58,14 @@ func (r *redfishConnection) get(ctx context.Context, path string, into json.Unma
 
 // decode decodes what package guard lets through of an answer into a value of gofish.
 func (r *redfishConnection) decode(a *redfish.Answer, into json.Unmarshaler) (resource, error) {
-	follow := func(link string) (string, bool) {
-		path, err := r.client.Follow(a.Request.Path, link)
-		return path, err == nil
-	}
-	members, err := guard.Resource(a.Body, follow, into.UnmarshalJSON)
+	members, err := guard.Resource(a.Body, guard.Rules{
+		Path: a.Request.Path,
+		Follow: func(link string) (string, bool) {
+			path, err := r.client.Follow(a.Request.Path, link)
+			return path, err == nil
+		},
+		Decode: into.UnmarshalJSON,
+	})
 	if err != nil {
 		return resource{}, failure.Protocolf("%v: %v", a.Request, err)
 	}

@@ -159,13 +159,15 @@ func TestAMalformedSystemHasNoPowerState(t *testing.T) {
 	}
 }
 
-func TestARequestWithoutAnAnswerIsTheLastOfAnOperation(t *testing.T) {
+func TestARequestWithoutAnAnswerEndsTheOperation(t *testing.T) {
 	b := newSeenBMC()
 	r := connect(t, b)
 	b.answers["GET /redfish/v1/Machines/b"] = "silence"
 	_, err := r.powerState(t.Context())
 	require.Equal(t, verify.Protocol, failure.KindOf(err))
 	require.Error(t, r.client.Lost())
+	seen := b.take()
+	require.Equal(t, "GET /redfish/v1/Machines/b token", seen[len(seen)-1])
 	r.begin()
 	require.NoError(t, r.client.Lost(), "the next operation opens a session")
 }

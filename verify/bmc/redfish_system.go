@@ -27,12 +27,6 @@ func (s *system) boot() (boot, error) {
 	return b, err
 }
 
-// power returns the power state in Redfish's words, "" if the BMC does not report it.
-func (s *system) power() (word string, err error) {
-	err = s.Get("PowerState", &word)
-	return word, err
-}
-
 // readSystem reads the system that the Config selects.
 func readSystem(ctx context.Context, client *redfish.Client) (*system, error) {
 	path, err := client.System(ctx)

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -194,6 +195,25 @@ func TestNoErrorHasTheToken(t *testing.T) {
 		require.NotRegexp(t, `[A-Z2-7]{26}`, err.Error(), "bmctest's tokens look so")
 		requireNone(t, err.Error(), base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
 	}
+}
+
+// bmclib dumps its traffic if DEBUG_BMCLIB is set.
+func TestBmclibsDumpHasNoCredentials(t *testing.T) {
+	t.Setenv("DEBUG_BMCLIB", "true")
+	dump, err := os.Create(filepath.Join(t.TempDir(), "dump"))
+	require.NoError(t, err)
+	stdout := os.Stdout
+	os.Stdout = dump
+	_, err = newVerifier(t, configOf(startRedfish(t))).Verify(t.Context())
+	os.Stdout = stdout
+	require.NoError(t, err)
+	require.NoError(t, dump.Close())
+	text, err := os.ReadFile(dump.Name())
+	require.NoError(t, err)
+	require.Contains(t, string(text), "GET /redfish/v1/ ")
+	require.NotContains(t, string(text), user)
+	require.NotContains(t, string(text), password)
+	require.NotRegexp(t, `[A-Z2-7]{26}`, string(text), "bmctest's tokens look so")
 }
 
 type holder struct {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package guard reduces a BMC's answers to members that the decoders of gofish 0.20.0, a Redfish library, read without
-// harm, and whose links lead to no other host. gofish trusts its BMC: its decoders refuse a resource for one property,
-// or panic.
+// Package guard reduces a BMC's answers to members that gofish 0.20.0, the Redfish library of
+// bmclib, reads without harm. gofish trusts its BMC: some answers end the process in one
+// of its goroutines, and others lead its requests elsewhere.
 package guard
 
 import (
@@ -24,19 +24,29 @@ const (
 	maxTrials = 1_000 // decodings to find the members of a wrong type
 )
 
+// Rules are the rules for one resource.
+type Rules struct {
+	// Path is where the resource was read.
+	Path string
+	// Follow returns the path of a link, and whether the link stays on the host.
+	Follow func(link string) (path string, ok bool)
+	// Decode decodes a resource as gofish will. It may panic. If it is nil, values of a
+	// wrong type stay.
+	Decode func(resource []byte) error
+}
+
 // Resource returns what gofish may read of a resource, or an error if that is nothing:
 //
-//   - The resource is an object of bounded depth and size.
-//   - No value is null. In a list there is no empty object either, which describes nothing.
-//   - Links and the targets of actions are paths on the host. follow returns the path of a link, and whether the link
-//     stays on the host.
+//   - The resource is an object, of bounded depth and size, with its own path as its
+//     @odata.id.
+//   - No value is null. In a list there is no empty object either, because gofish reads
+//     the service root for a link that is empty.
+//   - Links and the targets of actions are paths on the host. There is no link to a next
+//     page: its reader collects the pages.
 //   - Names in one object that differ only in case are left out, because gofish and the
 //     caller would read different values.
-//   - A value of the wrong type, for which gofish refuses the whole resource, is left out. decode decodes a resource by
-//     gofish, and may panic. It gets the whole resource that Resource returns last.
-func Resource(
-	body []byte, follow func(link string) (path string, ok bool), decode func(resource []byte) error,
-) (map[string]any, error) {
+//   - A value of the wrong type, for which gofish refuses the whole resource, is left out.
+func Resource(body []byte, r Rules) (map[string]any, error) {
 	if values, depth := jsonsize.Measure(body); values > maxValues || depth > maxDepth {
 		return nil, fmt.Errorf("the resource has %d values in %d levels, and may have %d in %d", values, depth, maxValues, maxDepth)
 	}
@@ -47,8 +57,12 @@ func Resource(
 	if resource == nil {
 		return nil, errors.New("the resource is null")
 	}
-	f := filter{follow: follow, decode: decode}
+	f := filter{Rules: r}
 	f.clean(resource)
+	Set(resource, "@odata.id", r.Path)
+	if r.Decode == nil {
+		return resource, nil
+	}
 	f.fit(resource, func(part any) any { return part })
 	if !f.decodes(resource) {
 		return nil, errors.New("the resource has too many values of a wrong type")
@@ -56,9 +70,19 @@ func Resource(
 	return resource, nil
 }
 
+// Set sets a member of a resource and removes those whose names differ from its name only
+// in case.
+func Set(resource map[string]any, name string, value any) {
+	for other := range resource {
+		if strings.EqualFold(other, name) {
+			delete(resource, other)
+		}
+	}
+	resource[name] = value
+}
+
 type filter struct {
-	follow func(link string) (path string, ok bool)
-	decode func(resource []byte) error
+	Rules
 	trials int
 }
 
@@ -73,9 +97,9 @@ func (f *filter) clean(object map[string]any) {
 		value, ok := f.value(value)
 		if ok && slices.Contains(linkNames, folded) {
 			text, _ := value.(string)
-			value, ok = f.follow(text)
+			value, ok = f.Follow(text)
 		}
-		if !ok || spellings[folded] > 1 {
+		if !ok || spellings[folded] > 1 || strings.HasSuffix(folded, nextPage) {
 			delete(object, name)
 			continue
 		}
@@ -101,8 +125,11 @@ func (f *filter) value(value any) (any, bool) {
 	return value, value != nil
 }
 
-// linkNames are the members whose values are links.
-var linkNames = []string{fold("@odata.id"), fold("href"), fold("target")}
+// linkNames are the members whose values gofish sends requests to.
+var (
+	linkNames = []string{fold("@odata.id"), fold("href"), fold("target")}
+	nextPage  = fold("@odata.nextLink")
+)
 
 // fold returns a name in the case in which encoding/json compares it.
 func fold(name string) string {
@@ -158,5 +185,5 @@ func (f *filter) decodes(part any) (ok bool) {
 	}
 	defer func() { _ = recover() }() // the result is then false
 	text, err := json.Marshal(part)
-	return err == nil && f.decode(text) == nil
+	return err == nil && f.Decode(text) == nil
 }

@@ -26,6 +26,10 @@ func follow(link string) (string, bool) {
 	return u.EscapedPath(), true
 }
 
+func ofSystem() guard.Rules {
+	return guard.Rules{Path: systemPath, Follow: follow, Decode: new(schemas.ComputerSystem).UnmarshalJSON}
+}
+
 func TestWhatHarmsGofishDoesNotReachIt(t *testing.T) {
 	tests := map[string]struct{ answer, want string }{
 		"a null member":              {`{"Bios": null, "Name": "a"}`, `{"Name": "a"}`},
@@ -44,6 +48,10 @@ func TestWhatHarmsGofishDoesNotReachIt(t *testing.T) {
 			`{"Actions": {"#ComputerSystem.Reset": {}}}`},
 		"a target in another case": {`{"Actions": {"#ComputerSystem.Reset": {"TarGet": "//evil.invalid/x"}}}`,
 			`{"Actions": {"#ComputerSystem.Reset": {}}}`},
+		"another's identity":           {`{"@odata.id": "/redfish/v1/Systems/2"}`, `{}`},
+		"another's, in another case":   {`{"@odata.iD": "/redfish/v1/Systems/2"}`, `{}`},
+		"a next page":                  {`{"Members@odata.nextLink": "` + systemPath + `"}`, `{}`},
+		"a next page in another case":  {`{"members@ODATA.nextlink": "` + systemPath + `"}`, `{}`},
 		"two spellings":                {`{"PowerState": "On", "powerState": "Off"}`, `{}`},
 		"two spellings beyond ASCII":   {`{"PowerState": "On", "PowerſTate": "Off"}`, `{}`},
 		"two spellings of an identity": {`{"@odata.id": "` + systemPath + `", "@Odata.id": "/redfish/v1/Systems/2"}`, `{}`},
@@ -60,8 +68,10 @@ func TestWhatHarmsGofishDoesNotReachIt(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := guard.Resource([]byte(test.answer), follow, new(schemas.ComputerSystem).UnmarshalJSON)
+			got, err := guard.Resource([]byte(test.answer), ofSystem())
 			require.NoError(t, err)
+			require.Equal(t, systemPath, got["@odata.id"])
+			delete(got, "@odata.id")
 			text, err := json.Marshal(got)
 			require.NoError(t, err)
 			require.JSONEq(t, test.want, string(text))
@@ -98,32 +108,31 @@ func TestWhatIsNoResourceIsRefused(t *testing.T) {
 		"anything for a link":    {wrong("PCIeDevices", 2000), true},
 		"2,000 of a wrong type":  {wrong("HostingRoles", 2000), false},
 		"500 of a wrong type":    {wrong("HostingRoles", 500), true},
-		"1,000 trials":           {wrong("HostingRoles", 1_000-4), true}, // the resource twice, and the list twice
-		"1,001 trials":           {wrong("HostingRoles", 1_001-4), false},
+		"1,000 trials":           {wrong("HostingRoles", 1_000-5), true}, // the resource twice, the list twice, and its @odata.id
+		"1,001 trials":           {wrong("HostingRoles", 1_001-5), false},
 		"a resource of a system": {`{"Name": "a", "PowerState": "On"}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := guard.Resource([]byte(test.answer), follow, new(schemas.ComputerSystem).UnmarshalJSON)
+			_, err := guard.Resource([]byte(test.answer), ofSystem())
 			require.Equal(t, test.ok, err == nil, "%v", err)
 		})
 	}
 }
 
 func TestADecoderThatPanicsDropsWhatItPanicsAt(t *testing.T) {
-	var last []byte
-	decode := func(part []byte) error {
-		last = part
+	rules := ofSystem()
+	rules.Decode = func(part []byte) error {
 		if strings.Contains(string(part), "bad") {
 			panic("bad")
 		}
 		return nil
 	}
-	got, err := guard.Resource([]byte(`{"a": {"b": "bad", "c": 1}, "d": ["bad", "good"]}`), follow, decode)
+	got, err := guard.Resource([]byte(`{"a": {"b": "bad", "c": 1}, "d": ["bad", "good"]}`), rules)
 	require.NoError(t, err)
+	delete(got, "@odata.id")
 	text, err := json.Marshal(got)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"a": {"c": 1}, "d": ["good"]}`, string(text))
-	require.JSONEq(t, string(text), string(last), "the decoder's value is the whole resource at the end")
 }
 
 // decoders has the types of gofish that package bmc decodes.
@@ -143,6 +152,7 @@ var decoders = []func() json.Unmarshaler{
 	func() json.Unmarshaler { return new(schemas.EthernetInterface) },
 	func() json.Unmarshaler { return new(schemas.NetworkAdapter) },
 	func() json.Unmarshaler { return new(schemas.SecureBoot) },
+	func() json.Unmarshaler { return new(schemas.Collection) },
 }
 
 // FuzzResource passes answers through the guard into gofish's decoders. What passes is
@@ -161,7 +171,7 @@ func FuzzResource(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, answer string) {
 		into := decoders[int(kind)%len(decoders)]()
-		got, err := guard.Resource([]byte(answer), follow, into.UnmarshalJSON)
+		got, err := guard.Resource([]byte(answer), guard.Rules{Path: systemPath, Follow: follow, Decode: into.UnmarshalJSON})
 		if err != nil {
 			return
 		}
@@ -169,8 +179,14 @@ func FuzzResource(f *testing.F) {
 		require.NoError(t, err)
 		require.NoError(t, into.UnmarshalJSON(text))
 		require.NotEqual(t, "null", string(text))
-		if system, ok := into.(*schemas.ComputerSystem); ok {
-			require.True(t, system.ODataID == "" || strings.HasPrefix(system.ODataID, "/"), "%q", system.ODataID)
+		switch decoded := into.(type) {
+		case *schemas.ComputerSystem:
+			require.Equal(t, systemPath, decoded.ODataID)
+		case *schemas.Collection:
+			require.Empty(t, decoded.MembersNextLink)
+			for _, link := range decoded.ItemLinks {
+				require.True(t, link == "" || strings.HasPrefix(link, "/"), "%q", link)
+			}
 		}
 	})
 }

@@ -240,6 +240,9 @@ func TestABudgetIsSpentToItsEnd(t *testing.T) {
 		require.Equal(t, want, b.spend(5), i)
 		require.Equal(t, want, b.request(), i)
 	}
+	require.False(t, (&budget{0, 1}).spent())
+	require.True(t, (&budget{-1, 1}).spent())
+	require.True(t, (&budget{1, 0}).spent())
 }
 
 func TestRedfishIsAbsentBeforeCredentialsAreSent(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 // The resources that are decoded.
 type (
 	Service           = gofish.Service
+	Collection        = common.Collection
 	ComputerSystem    = redfish.ComputerSystem
 	Manager           = redfish.Manager
 	Chassis           = redfish.Chassis
