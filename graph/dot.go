@@ -140,7 +140,7 @@ func (w *dotWriter) addPart(i int, p part) {
 }
 
 // look returns the colours of a state and the width of its border. The colours of the path override the change's, and
-// those of a change override the phase's.
+// a change's colours override the phase's.
 func (w *dotWriter) look(n node) (border, fill, text string, width float64) {
 	border, fill, text, width = w.border, w.node, w.text, 1.0
 	switch n.phase {

@@ -123,10 +123,8 @@ func ignoring(expected, err error) error {
 // backup from that process.
 func writeBackup(ctx context.Context, o *options, w io.Writer, log *slog.Logger) error {
 	if o.cluster.endpoints == "" {
-		_, alone := os.Stat(filepath.Join(o.data, "etcd"))
-		_, peer := os.Stat(filepath.Join(o.data, "peer")) // the subfolder with -cluster
-		if alone != nil && peer != nil {
-			return fmt.Errorf("%s has no nodes: %w", o.data, alone)
+		if err := hasStore(o.data); err != nil {
+			return err
 		}
 	}
 	store, err := openStore(ctx, o, log)

@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -173,6 +174,16 @@ var (
 func freeSpace(folder string) (free, reserve int64, err error) {
 	free, err = embedded.FreeSpace(folder)
 	return free, embedded.DefaultReserve, err
+}
+
+// hasStore returns an error for a folder without nodes.
+func hasStore(folder string) error {
+	_, alone := os.Stat(filepath.Join(folder, "etcd"))
+	_, peer := os.Stat(filepath.Join(folder, "peer")) // with -cluster
+	if alone != nil && peer != nil {
+		return fmt.Errorf("%s has no nodes: %w", folder, alone)
+	}
+	return nil
 }
 
 // restoreStore creates the folder of a store from the file of a backup.

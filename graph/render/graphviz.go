@@ -51,8 +51,8 @@ func write(ctx context.Context, w io.Writer, d graph.Diagram, format func(*drawi
 	return err
 }
 
-// hints are attributes for the layout in place of package graph's, whose values suit the whole machine: others may suit a
-// part of the machine better. A variant has one entry of each list; nil changes nothing.
+// hints are layout attributes that replace package graph's, whose values suit the whole machine: others may suit a part
+// of it better. A variant has one entry of each list; nil changes nothing.
 var hints = [...][]func(*graphviz.Graph){
 	{
 		nil, func(g *graphviz.Graph) { g.SetNodeSeparator(0.315) },

@@ -46,8 +46,8 @@ import (
 // versions of a node.
 type History struct {
 	Table *states.Table
-	// Work has the operations of each work, of the nodes without a [Machine]. For a cleaning they are those of a manual
-	// one, which ends in manageable.
+	// Work has the operations of each work of a node without a [Machine]. Of the cleanings it has the manual one, which
+	// ends in manageable.
 	Work        map[states.Work][]string
 	Nodes       map[string][]Version  // by UUID, in the order of their revisions
 	Memberships map[string]Membership // by the member's ID

@@ -149,8 +149,8 @@ func (w *worker) states() map[string]string {
 	return found
 }
 
-// made returns the UUIDs that Ironic has chosen for objects that exist, without nodes, by kind and in the order of their
-// creation.
+// made returns the UUIDs that Ironic has chosen for the objects that exist, except nodes, by kind and in the order of
+// their creation.
 func (w *worker) made() map[byte][]string {
 	found := map[byte][]string{}
 	for _, k := range kinds[1:] {
