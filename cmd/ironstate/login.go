@@ -60,6 +60,11 @@ type attemptKey struct {
 
 // attempt is one comparison for all requests of an address that have the same user and password.
 type attempt struct {
+	name, password string
+	from           *address
+	rank           int // the attempts of the address that had failed before
+	failed         int // and of the connection
+
 	requests int // that wait for it
 	cancel   context.CancelFunc
 	done     chan struct{}
@@ -99,17 +104,13 @@ func (l *login) verify(ctx context.Context, from netip.Prefix, failed int, name,
 	a, found := l.attempts[key]
 	if !found {
 		var attemptCtx context.Context
-		a = &attempt{done: make(chan struct{})}
+		source := l.address(from)
+		a = &attempt{name: name, password: password, from: source, rank: source.failed, failed: failed, done: make(chan struct{})}
 		attemptCtx, a.cancel = context.WithTimeout(context.WithoutCancel(ctx), maxWait)
 		l.attempts[key] = a
-		source := l.address(from)
-		rank := source.failed
 		source.attempts++
 		source.failed++
-		go func() {
-			err := l.inTurn(attemptCtx, source, rank, failed, name, password)
-			l.end(key, a, source, err)
-		}()
+		go func() { l.end(key, a, l.inTurn(attemptCtx, a)) }()
 	}
 	a.requests++
 	l.mu.Unlock()
@@ -129,38 +130,38 @@ func (l *login) verify(ctx context.Context, from netip.Prefix, failed int, name,
 
 // inTurn makes a comparison when it is the turn of its address by the rank, and of the connection by its failed
 // attempts. It returns errBusy if that takes too long.
-func (l *login) inTurn(ctx context.Context, from *address, rank, failed int, name, password string) error {
-	if from.turn.enter(ctx, failed) != nil {
+func (l *login) inTurn(ctx context.Context, a *attempt) error {
+	if a.from.turn.enter(ctx, a.failed) != nil {
 		return errBusy
 	}
-	defer from.turn.leave()
-	if from.limit.Wait(ctx) != nil || l.comparing.enter(ctx, rank) != nil {
+	defer a.from.turn.leave()
+	if a.from.limit.Wait(ctx) != nil || l.comparing.enter(ctx, a.rank) != nil {
 		return errBusy
 	}
 	defer l.comparing.leave()
 	if ctx.Err() != nil {
 		return errBusy
 	}
-	hash, known := l.users[name]
+	hash, known := l.users[a.name]
 	if !known { // a hash of the file, always the same one for this name: the time of the answer does not tell that the user is unknown
-		sum := l.credential(name, "")
+		sum := l.credential(a.name, "")
 		hash = l.users[l.names[binary.BigEndian.Uint64(sum[:])%uint64(len(l.names))]]
 	}
-	if l.compare(hash, []byte(password)) != nil || !known {
+	if l.compare(hash, []byte(a.password)) != nil || !known {
 		return errWrongPassword
 	}
 	return nil
 }
 
 // end stores the result of an attempt and tells the requests that wait for it.
-func (l *login) end(key attemptKey, a *attempt, from *address, err error) {
+func (l *login) end(key attemptKey, a *attempt, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.cancel()
-	from.attempts--
+	a.from.attempts--
 	l.forget(key, a)
 	if a.err = err; err == nil {
-		from.failed = 0
+		a.from.failed = 0
 		makeRoom(l.verified, maxVerified, func(time.Time) bool { return true })
 		l.verified[key.credential] = time.Now()
 	}

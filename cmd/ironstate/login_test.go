@@ -279,7 +279,8 @@ func TestAnUnknownUserCostsWhatAKnownOneDoes(t *testing.T) {
 		unknown.limit.SetLimit(1e9)
 		for i := range 100 {
 			for range 2 {
-				require.ErrorIs(t, l.inTurn(t.Context(), unknown, 0, 0, fmt.Sprint("nobody", i), rightPassword), errWrongPassword)
+				a := &attempt{name: fmt.Sprint("nobody", i), password: rightPassword, from: unknown}
+				require.ErrorIs(t, l.inTurn(t.Context(), a), errWrongPassword)
 			}
 		}
 		require.Subset(t, costs, compared)

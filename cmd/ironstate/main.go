@@ -110,53 +110,50 @@ func build(
 		return nil, nil, err
 	}
 	quietly(closeHardware)
-	metrics := newMetrics()
+	s = &service{options: o, progress: shown, front: front, metrics: newMetrics(), log: log}
 	if o.data != "" {
-		metrics.registry.MustRegister(folder(o.data))
+		s.metrics.registry.MustRegister(folder(o.data))
 	}
-	tracing, err := newTracing(ctx, o.otlp, o.name, log)
-	if err != nil {
+	if s.tracing, err = newTracing(ctx, o.otlp, o.name, log); err != nil {
 		return nil, nil, err
 	}
-	quietly(tracing.close)
+	quietly(s.tracing.close)
 	config := o.conductorConfig()
-	config.Store, config.Membership = measuredStore{store.Store, metrics.store}, store.membership
-	config.Hardware, config.Tracer, config.Log, config.OnTransition = hardware, tracing.conductorTracer(), log, metrics.observe
+	config.Store, config.Membership = measuredStore{store.Store, s.metrics.store}, store.membership
+	config.Hardware, config.Tracer, config.Log, config.OnTransition = hardware, s.tracing.conductorTracer(), log, s.metrics.observe
 	if shown != nil {
-		config.OnTransition = func(t conductor.Transition) { metrics.observe(t); shown.observe(t) }
+		config.OnTransition = func(t conductor.Transition) { s.metrics.observe(t); shown.observe(t) }
 	}
-	c, err := conductor.New(config)
-	if err != nil {
+	if s.conductor, err = conductor.New(config); err != nil {
 		return nil, nil, err
 	}
 	now := func() readiness {
-		_, lost := c.Members(ctx)
+		_, lost := s.conductor.Members(ctx)
 		return readinessOf(true, store.health(), lost == nil)
 	}
-	metrics.registry.MustRegister(readyGauge(now))
-	live := explorer.New(c, o.fleetName, func() string { return now().trouble() })
-	open = o.handlers(c, live, metrics, tracing, now, log)
+	s.metrics.registry.MustRegister(readyGauge(now))
+	s.explorer = explorer.New(s.conductor, o.fleetName, func() string { return now().trouble() })
+	open = s.handlers(now)
 	var stopImages func()
 	open.api, stopImages, err = o.images.serve(published, open.api, front.limits, log)
 	if err != nil {
 		return nil, nil, err
 	}
 	quietly(stopImages)
-	return &service{options: o, conductor: c, explorer: live, progress: shown, front: front}, open, nil
+	return s, open, nil
 }
 
 // handlers returns the handlers of the API: one, or one for clients and one for agents.
-func (o *options) handlers(
-	c *conductor.Conductor, live *explorer.Explorer, metrics *metrics, tracing *tracing, now func() readiness, log *slog.Logger,
-) *started {
-	open, config := &started{ready: now}, api.Config{
-		AgentNetworks: o.agents.networks, BIOSBootloaders: o.agents.biosBootloaders, AgentsWithoutMD5: o.agents.withoutMD5, Log: log,
+func (s *service) handlers(now func() readiness) *started {
+	o, open := s.options, &started{ready: now}
+	config := api.Config{
+		AgentNetworks: o.agents.networks, BIOSBootloaders: o.agents.biosBootloaders, AgentsWithoutMD5: o.agents.withoutMD5, Log: s.log,
 	}
 	if o.agents.listen != "" {
 		config.Audience = api.Agents
-		open.agents = o.guardedAgents(tracing.around(metrics.measure(api.New(c, config))))
+		open.agents = o.guardedAgents(s.tracing.around(s.metrics.measure(api.New(s.conductor, config))))
 		config.Audience = api.Clients
 	}
-	open.api = o.guarded(warned(now, live.Around(tracing.around(metrics.around(api.New(c, config), c)))))
+	open.api = o.guarded(warned(now, s.explorer.Around(s.tracing.around(s.metrics.around(api.New(s.conductor, config), s.conductor)))))
 	return open
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -21,6 +22,9 @@ type service struct {
 	explorer  *explorer.Explorer
 	progress  *progress // nil if there is no terminal
 	front     *front
+	metrics   *metrics
+	tracing   *tracing // nil without a collector
+	log       *slog.Logger
 	out       io.Writer
 }
 

@@ -77,7 +77,8 @@ func ExtendedHTML(ctx context.Context, w io.Writer, d graph.Diagram, x Extension
 	if err != nil {
 		return err
 	}
-	page, err := explorerPage(title, description, d.Dark, drawn, data, x)
+	drawn.title, drawn.description = title, description
+	page, err := drawn.explorerPage(data, d.Dark, x)
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,8 @@ var (
 	pageTemplate = template.Must(template.New("page").Parse(pageHTML))
 )
 
-func explorerPage(title, description string, dark bool, drawn *drawing, data *explorer, x Extension) ([]byte, error) {
+// explorerPage returns the page of the drawing with the data of all series.
+func (d *drawing) explorerPage(data *explorer, dark bool, x Extension) ([]byte, error) {
 	text, err := json.Marshal(data) // Marshal escapes <, so the text cannot end the script
 	if err != nil {
 		return nil, err
@@ -127,11 +129,11 @@ func explorerPage(title, description string, dark bool, drawn *drawing, data *ex
 	style, script := "\n"+styleCSS, "\n"+modelJS+simulationJS+walkJS+viewJS
 	var page bytes.Buffer
 	err = pageTemplate.Execute(&page, map[string]any{
-		"Title":       escape(title),
-		"Description": escape(description),
+		"Title":       escape(d.title),
+		"Description": escape(d.description),
 		"Dark":        dark,
 		"Policy":      x.policy(style, script),
-		"Drawing":     drawn.explorerSVG(),
+		"Drawing":     d.explorerSVG(),
 		"Data":        string(text),
 		"Style":       style,
 		"Script":      script,
