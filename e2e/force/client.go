@@ -184,6 +184,15 @@ func (c *client) other(ctx context.Context, id, method, path, body string) histo
 	return r.Outcome
 }
 
+// create creates an object by a request to a conductor.
+func (c *client) create(ctx context.Context, host *conductorProcess, path, body string) error {
+	r := history.Request{}
+	if answer := c.ask(ctx, host, &r, http.MethodPost, path, body); r.Outcome != history.Accepted {
+		return fmt.Errorf("POST %s to %s: HTTP status %d: %s", path, host.name, r.Status, answer)
+	}
+	return nil
+}
+
 func (c *client) anyHost() *conductorProcess { return c.hosts[c.random.IntN(len(c.hosts))] }
 
 // bound returns the context of a request, which ends at the client's limit.

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/ironstate/ironstate/e2e/force/history"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
@@ -74,9 +73,8 @@ func (r *run) enrollVictims(ctx context.Context, c *client) error {
 		if err != nil {
 			return err
 		}
-		created := history.Request{}
-		if answer := c.ask(ctx, c.anyHost(), &created, http.MethodPost, "/v1/nodes", string(body)); created.Outcome != history.Accepted {
-			return fmt.Errorf("POST /v1/nodes for the %s: HTTP status %d: %s", v.name, created.Status, answer)
+		if err := c.create(ctx, c.anyHost(), "/v1/nodes", string(body)); err != nil {
+			return fmt.Errorf("create the %s: %w", v.name, err)
 		}
 	}
 	return nil

@@ -233,10 +233,8 @@ func (m *machines) enroll(ctx context.Context, c *client, i int) error {
 		if err != nil {
 			return err
 		}
-		created := history.Request{}
-		answer := c.ask(ctx, c.anyHost(), &created, http.MethodPost, object.path, string(body))
-		if created.Outcome != history.Accepted {
-			return fmt.Errorf("POST %s for machine %d: HTTP status %d: %s", object.path, i, created.Status, answer)
+		if err := c.create(ctx, c.anyHost(), object.path, string(body)); err != nil {
+			return fmt.Errorf("create machine %d: %w", i, err)
 		}
 	}
 	return nil

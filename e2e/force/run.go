@@ -194,17 +194,14 @@ func (r *run) populate(ctx context.Context) error {
 	defer c.http.CloseIdleConnections()
 	for i := range r.nodeCount {
 		id := nodeID(i)
-		created := history.Request{}
 		body := fmt.Sprintf(`{"uuid": %q, "name": "node-%d", "driver": "fake-hardware"}`, id, i)
-		c.ask(ctx, c.hosts[i%len(c.hosts)], &created, http.MethodPost, "/v1/nodes", body)
-		if created.Outcome != history.Accepted {
-			return fmt.Errorf("node %d could not be created by %s: HTTP status %d", i, created.Conductor, created.Status)
+		if err := c.create(ctx, c.hosts[i%len(c.hosts)], "/v1/nodes", body); err != nil {
+			return fmt.Errorf("create node %d: %w", i, err)
 		}
 		r.nodes = append(r.nodes, id)
 	}
-	created := history.Request{}
-	if c.ask(ctx, c.anyHost(), &created, http.MethodPost, "/v1/nodes", endlessFiles); created.Outcome != history.Accepted {
-		return fmt.Errorf("the node whose file has no end could not be created: HTTP status %d", created.Status)
+	if err := c.create(ctx, c.anyHost(), "/v1/nodes", endlessFiles); err != nil {
+		return fmt.Errorf("create the node whose file has no end: %w", err)
 	}
 	for i := range r.machines.all {
 		if err := r.machines.enroll(ctx, c, i); err != nil {
