@@ -3,7 +3,6 @@
 package graph
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -26,18 +25,6 @@ func (d Diagram) WriteDOT(w io.Writer) error {
 		_, err := io.WriteString(w, m.dot())
 		return err
 	})
-}
-
-// write checks the diagram and w, and calls format with the diagram's model.
-func (d Diagram) write(w io.Writer, format func(*model) error) error {
-	if w == nil {
-		return errors.New("nil writer")
-	}
-	m, err := d.model()
-	if err != nil {
-		return err
-	}
-	return format(m)
 }
 
 // A dotWriter builds the graph of a model.

@@ -130,13 +130,3 @@ func (m *model) mermaidClasses(b *strings.Builder) {
 		}
 	}
 }
-
-// nodes returns the states of all parts, in Ironic's order.
-func (m *model) nodes() []node {
-	var nodes []node
-	for _, p := range m.parts {
-		nodes = append(nodes, p.nodes...)
-	}
-	slices.SortFunc(nodes, func(a, b node) int { return int(a.state) - int(b.state) })
-	return nodes
-}

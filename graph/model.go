@@ -4,6 +4,8 @@ package graph
 
 import (
 	"cmp"
+	"errors"
+	"io"
 	"slices"
 
 	"github.com/ironstate/ironstate/states"
@@ -64,6 +66,18 @@ const (
 	removed change = "removed"
 )
 
+// write checks the diagram and w, and calls format with the diagram's model.
+func (d Diagram) write(w io.Writer, format func(*model) error) error {
+	if w == nil {
+		return errors.New("nil writer")
+	}
+	m, err := d.model()
+	if err != nil {
+		return err
+	}
+	return format(m)
+}
+
 // model checks the diagram and returns its model.
 func (d Diagram) model() (*model, error) {
 	if err := d.check(); err != nil {
@@ -114,6 +128,16 @@ func (d Diagram) model() (*model, error) {
 	}
 	m.title, m.description = d.heading(), d.summary(m)
 	return m, nil
+}
+
+// nodes returns the states of all parts, in Ironic's order.
+func (m *model) nodes() []node {
+	var nodes []node
+	for _, p := range m.parts {
+		nodes = append(nodes, p.nodes...)
+	}
+	slices.SortFunc(nodes, func(a, b node) int { return int(a.state) - int(b.state) })
+	return nodes
 }
 
 // rows returns the transitions of both tables, the newer table first.

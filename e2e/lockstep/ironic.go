@@ -42,14 +42,7 @@ func Start(ctx context.Context, options Options) (*Ironic, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory := "/dev/shm" // a write to a database waits for no disk there; TMPDIR names another folder, such as one with more room
-	if info, err := os.Stat(memory); err != nil || !info.IsDir() || os.Getenv("TMPDIR") != "" && options.Root == "" {
-		memory = ""
-	}
-	if memory == "" && options.Root != "" {
-		memory = "/tmp" // which the Debian in the folder sees too
-	}
-	dir, err := os.MkdirTemp(memory, "lockstep-")
+	dir, err := os.MkdirTemp(place(options.Root), "lockstep-")
 	if err != nil {
 		return nil, fmt.Errorf("lockstep: make folder: %w", err)
 	}
@@ -58,6 +51,21 @@ func Start(ctx context.Context, options Options) (*Ironic, error) {
 		return nil, errors.Join(err, i.Close())
 	}
 	return i, nil
+}
+
+// place returns where the folder of an Ironic is made: in memory, where a write to a database waits for no disk, unless
+// TMPDIR names a place with more room. The Debian in a root folder sees /dev/shm and /tmp of this machine alone.
+func place(root string) string {
+	const memory = "/dev/shm"
+	info, err := os.Stat(memory)
+	switch {
+	case err == nil && info.IsDir() && (root != "" || os.Getenv("TMPDIR") == ""):
+		return memory
+	case root != "":
+		return "/tmp"
+	default:
+		return os.TempDir()
+	}
 }
 
 // create creates the files and the database and starts the programs.
