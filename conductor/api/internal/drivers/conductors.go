@@ -113,17 +113,12 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 		marker = (*rest.Args).Text
 	}
 	p, fields, detail := a.Page(marker), rest.FieldSet(a.List("fields")), a.Boolean("detail")
-	if err := r.CheckArgs(a); err != nil {
-		return rest.Answer{}, err
+	fields, unfit := r.ChooseFields(fields, detail, defaultConductorFields, since.Detail)
+	err := cmp.Or(r.CheckArgs(a), unfit, p.Check(r))
+	if err == nil && p.Marker != "" {
+		err = checkHost(r.Series, "marker", p.Marker)
 	}
-	fields, err := r.ChooseFields(fields, detail, defaultConductorFields, since.Detail)
 	if err != nil {
-		return rest.Answer{}, err
-	}
-	if err := p.Check(r); err != nil {
-		return rest.Answer{}, err
-	}
-	if err := checkHost(r.Series, "marker", p.Marker); p.Marker != "" && err != nil {
 		return rest.Answer{}, err
 	}
 	members, err := conductorsOn(p, r)
