@@ -9,88 +9,123 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
 
-// nodesCollector is a collector of metrics about nodes and members.
+// nodesCollector is a collector of metrics about nodes, members and the power sync.
 type nodesCollector struct{ conductor *conductor.Conductor }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("conductor_"+name, help, labels, nil)
 }
 
+// The metrics with several values.
 var (
 	nodesDesc = desc("nodes", "Nodes of the whole fleet, by provision state.", "provision_state")
 	ageDesc   = desc("state_age_seconds",
 		"Longest time that a node of the whole fleet has been in this working or waiting provision state; 0 if no node is.", "provision_state")
 	overdueDesc = desc("nodes_overdue",
 		"Nodes of the whole fleet that have been in this working or waiting provision state for longer than expected.", "provision_state")
-	maintenanceDesc = desc("nodes_in_maintenance", "Nodes of the whole fleet in maintenance.")
-	reservedDesc    = desc("nodes_reserved", "Nodes of the whole fleet that are reserved by a conductor.")
-	ownedDesc       = desc("nodes_owned", "Nodes that this conductor owns.")
-	ownerlessDesc   = desc("nodes_without_conductor", "Nodes without a live conductor that has their hardware type and group.")
-	membersDesc     = desc("members", "Live conductors, as seen by this one; 0 while it is not a member.")
-	joinsDesc       = desc("joins_total", "Times that this conductor has become a member.")
-	joinsFailedDesc = desc("join_failures_total", "Times that this conductor could not become a member.")
-	lostDesc        = desc("memberships_lost_total", "Times that this conductor has lost its membership and abandoned its work.")
-	droppedDesc     = desc("reservations_dropped_total", "Reservations of dead conductors that this conductor has dropped.")
-	lockedDesc      = desc("locked_retries_total", "Retries of requests for reserved nodes.")
-	reportsDesc     = desc("report_retries_total", "Retries of writes that report the end of work.")
-	busyDesc        = desc("workers_busy", "Workers that are working on a node.")
-	workersDesc     = desc("workers", "Size of this conductor's worker pool.")
+	syncedDesc = desc("power_sync_nodes_total",
+		"Nodes and power requests that this conductor's power sync has handled, by outcome.", "outcome")
 )
 
+// figures are what the metrics with one value show.
+type figures struct {
+	counts
+	members int
+	stats   conductor.Stats
+	power   powersync.Stats
+}
+
+const (
+	gauge   = prometheus.GaugeValue
+	counter = prometheus.CounterValue
+)
+
+// singles are the metrics with one value.
+var singles = []struct {
+	*prometheus.Desc
+	kind  prometheus.ValueType
+	value func(f *figures) float64
+}{
+	{desc("nodes_in_maintenance", "Nodes of the whole fleet in maintenance."), gauge, func(f *figures) float64 { return f.maintenance }},
+	{desc("nodes_reserved", "Nodes of the whole fleet that are reserved by a conductor."),
+		gauge, func(f *figures) float64 { return f.reserved }},
+	{desc("nodes_owned", "Nodes that this conductor owns."), gauge, func(f *figures) float64 { return f.owned }},
+	{desc("nodes_without_conductor", "Nodes without a live conductor that has their hardware type and group."),
+		gauge, func(f *figures) float64 { return f.ownerless }},
+	{desc("members", "Live conductors, as seen by this one; 0 while it is not a member."),
+		gauge, func(f *figures) float64 { return float64(f.members) }},
+	{desc("joins_total", "Times that this conductor has become a member."),
+		counter, func(f *figures) float64 { return float64(f.stats.Joins) }},
+	{desc("join_failures_total", "Times that this conductor could not become a member."),
+		counter, func(f *figures) float64 { return float64(f.stats.JoinsFailed) }},
+	{desc("memberships_lost_total", "Times that this conductor has lost its membership and abandoned its work."),
+		counter, func(f *figures) float64 { return float64(f.stats.MembershipsLost) }},
+	{desc("reservations_dropped_total", "Reservations of dead conductors that this conductor has dropped."),
+		counter, func(f *figures) float64 { return float64(f.stats.ReservationsDropped) }},
+	{desc("locked_retries_total", "Retries of requests for reserved nodes."),
+		counter, func(f *figures) float64 { return float64(f.stats.LockedRetries) }},
+	{desc("report_retries_total", "Retries of writes that report the end of work."),
+		counter, func(f *figures) float64 { return float64(f.stats.ReportRetries) }},
+	{desc("workers_busy", "Workers that are working on a node."), gauge, func(f *figures) float64 { return float64(f.stats.BusyWorkers) }},
+	{desc("workers", "Size of this conductor's worker pool."), gauge, func(f *figures) float64 { return float64(f.stats.Workers) }},
+	{desc("power_sync_rounds_total", "Rounds of this conductor's power sync."),
+		counter, func(f *figures) float64 { return float64(f.power.Rounds) }},
+	{desc("power_sync_recovery_rounds_total", "Rounds over the nodes in maintenance for a power failure."),
+		counter, func(f *figures) float64 { return float64(f.power.Recoveries) }},
+	{desc("power_sync_overruns_total", "Rounds of both kinds that took longer than their interval."),
+		counter, func(f *figures) float64 { return float64(f.power.Overruns) }},
+	{desc("power_sync_calls_abandoned_total", "Calls of the hardware that did not return in time."),
+		counter, func(f *figures) float64 { return float64(f.power.Abandoned) }},
+	{desc("power_sync_last_round_duration_seconds", "Duration of the last round; 0 before the first."),
+		gauge, func(f *figures) float64 { return f.power.LastRound.Seconds() }},
+	{desc("power_sync_nodes_failing", "Nodes of this conductor that the last round failed to handle."),
+		gauge, func(f *figures) float64 { return float64(f.power.Failing) }},
+}
+
 // Describe implements [prometheus.Collector]. It does not wait for the nodes.
-func (f nodesCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, desc := range append([]*prometheus.Desc{
-		nodesDesc, ageDesc, overdueDesc, maintenanceDesc, reservedDesc, ownedDesc, ownerlessDesc, membersDesc,
-		joinsDesc, joinsFailedDesc, lostDesc, droppedDesc, lockedDesc, reportsDesc, busyDesc, workersDesc,
-	}, powerDescs...) {
-		to <- desc
+func (nodesCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{nodesDesc, ageDesc, overdueDesc, syncedDesc} {
+		to <- d
+	}
+	for _, m := range singles {
+		to <- m.Desc
 	}
 }
 
 // collectTimeout bounds the wait until the conductor has read the nodes from the store.
 const collectTimeout = time.Second
 
-// Collect implements [prometheus.Collector].
+// Collect implements [prometheus.Collector]. An outcome that no node has had is 0.
 func (f nodesCollector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	members, cutOff := f.conductor.Members(ctx)
 	nodes, _ := f.conductor.Nodes(ctx) // nil before the store was read
-	counted := f.count(nodes, cutOff == nil)
-	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	now := &figures{f.count(nodes, cutOff == nil), len(members), f.conductor.Stats(), f.conductor.PowerStats()}
+	one := func(desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(desc, kind, value, labels...)
 	}
-	table := f.conductor.Table()
-	for s := range table.States().All() {
-		gauge(nodesDesc, counted.states[s], s.String())
+	for s := range f.conductor.Table().States().All() {
+		one(nodesDesc, gauge, now.states[s], s.String())
 	}
 	for s := range f.conductor.ExpectedTimes() {
 		age := 0.0
-		if since, ok := counted.oldest[s]; ok {
+		if since, ok := now.oldest[s]; ok {
 			age = max(time.Since(since).Seconds(), 0)
 		}
-		gauge(ageDesc, age, s.String())
-		gauge(overdueDesc, counted.overdue[s], s.String())
+		one(ageDesc, gauge, age, s.String())
+		one(overdueDesc, gauge, now.overdue[s], s.String())
 	}
-	gauge(maintenanceDesc, counted.maintenance)
-	gauge(reservedDesc, counted.reserved)
-	gauge(ownedDesc, counted.owned)
-	gauge(ownerlessDesc, counted.ownerless)
-	gauge(membersDesc, float64(len(members)))
-
-	stats := f.conductor.Stats()
-	gauge(busyDesc, float64(stats.BusyWorkers))
-	gauge(workersDesc, float64(stats.Workers))
-	for desc, value := range map[*prometheus.Desc]int64{
-		joinsDesc: stats.Joins, joinsFailedDesc: stats.JoinsFailed, lostDesc: stats.MembershipsLost,
-		droppedDesc: stats.ReservationsDropped, lockedDesc: stats.LockedRetries, reportsDesc: stats.ReportRetries,
-	} {
-		to <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(value))
+	for outcome, n := range now.power.Nodes {
+		one(syncedDesc, counter, float64(n), string(outcome))
 	}
-	collectPower(f.conductor.PowerStats(), to)
+	for _, m := range singles {
+		one(m.Desc, m.kind, m.value(now))
+	}
 }
 
 // counts are the results of one pass over all nodes.
