@@ -76,13 +76,20 @@ func vary(g *graphviz.Graph, variant int) {
 	}
 }
 
+// eachNode calls do with the nodes of a graph.
+func eachNode(g *graphviz.Graph, do func(*graphviz.Node)) {
+	for n, _ := g.FirstNode(); n != nil; n, _ = g.NextNode(n) {
+		do(n)
+	}
+}
+
 // eachEdge calls do with the edges of a graph.
 func eachEdge(g *graphviz.Graph, do func(*graphviz.Edge)) {
-	for n, _ := g.FirstNode(); n != nil; n, _ = g.NextNode(n) {
+	eachNode(g, func(n *graphviz.Node) {
 		for e, _ := g.FirstOut(n); e != nil; e, _ = g.NextOut(e) {
 			do(e)
 		}
-	}
+	})
 }
 
 // draw returns a diagram as Graphviz draws it in the variant with the fewest faults.
@@ -96,12 +103,10 @@ func draw(ctx context.Context, d graph.Diagram) (*drawing, error) {
 	if err := d.WriteDOT(&dot); err != nil {
 		return nil, err
 	}
-	// This build of Graphviz unescapes tooltips twice; others unescape them once.
-	escaped := strings.ReplaceAll(dot.String(), `\\`, `\\\\`)
 	var best *drawing
 	fewest := 0
 	for variant := range variants {
-		drawn, faults, err := layOut(ctx, escaped, variant)
+		drawn, faults, err := layOut(ctx, dot.String(), variant)
 		if err != nil {
 			return nil, err
 		}
@@ -173,6 +178,8 @@ func runGraphviz(ctx context.Context, dot string, variant int) (svg string, err 
 	}
 	defer g.Close() // its error may be a warning of an earlier drawing
 	vary(g, variant)
+	// This build of Graphviz unescapes tooltips twice; others unescape them once. Only callers' texts have a backslash.
+	eachNode(g, func(n *graphviz.Node) { n.SetTooltip(strings.ReplaceAll(n.GetStr("tooltip"), `\`, `\\`)) })
 	var out strings.Builder
 	err = viz.Render(ctx, g, graphviz.SVG, &out)
 	return out.String(), err
