@@ -238,6 +238,7 @@ func TestPowerOffIsRefusedWhereItIsDisabled(t *testing.T) {
 		err = f.SetPower(f.ctx, n.UUID, states.PowerOff, 0)
 		require.ErrorIs(t, err, conductor.PowerOffDisabled)
 		require.Equal(t, 409, conductor.HTTPStatus(err))
+		require.EqualError(t, err, "Failed to set node power state to power off.")
 	})
 }
 

@@ -98,7 +98,7 @@ func (b *rulebook) refusalText(n *Node, r *admission.Refusal) string {
 	case Associated:
 		return fmt.Sprintf("Node %s is associated with instance %s.", n.UUID, n.InstanceUUID)
 	case PowerOffDisabled:
-		return fmt.Sprintf("Failed to set node power state of node %s to %s: power off is disabled", n.UUID, r.Request)
+		return fmt.Sprintf("Failed to set node power state to %s.", r.Request)
 	case Unsupported, Unsuitable:
 		return validationText(n, r)
 	case Invalid:
