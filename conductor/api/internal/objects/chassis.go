@@ -57,7 +57,7 @@ func chassisIdentInSchema(q *request) error {
 
 // chassisUUIDKept refuses a patch of the UUID of a chassis.
 func chassisUUIDKept(q *request) error {
-	if metaOf(q.before).UUID != metaOf(q.record).UUID {
+	if q.store.meta(q.before).UUID != q.store.meta(q.record).UUID {
 		return fault.Invalid("Cannot overwrite UUID for an existing Chassis.")
 	}
 	return nil
@@ -72,7 +72,7 @@ func chassisTouched(q *request) error {
 
 // chassisEmpty refuses the deletion of a chassis that has nodes.
 func chassisEmpty(q *request) error {
-	uuid := metaOf(q.record).UUID
+	uuid := q.store.meta(q.record).UUID
 	nodes, err := q.r.Conductor.Nodes(q.r.Context())
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ package objects
 import (
 	"errors"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -27,7 +28,7 @@ func (x *resource) post(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, q.existsFault(err)
 	}
 	a := x.answer(r, http.StatusCreated, created, nil)
-	a.Location = x.path + "/" + metaOf(created).UUID
+	a.Location = x.path + "/" + x.store.meta(created).UUID
 	return a, nil
 }
 
@@ -37,7 +38,7 @@ func bodyDecodes(q *request) (err error) {
 		return err
 	}
 	q.values, _ = q.body.(map[string]any)
-	q.record = clone(q.of)
+	q.record = reflect.New(reflect.TypeOf(q.of).Elem()).Interface().(record)
 	return q.r.CheckQuery(q.values)
 }
 
@@ -64,13 +65,13 @@ func notBelow(q *request) error {
 
 // nodeExists refuses a new record of an unknown node.
 func nodeExists(q *request) error {
-	_, err := q.r.FindNode(metaOf(q.record).NodeUUID)
+	_, err := q.r.FindNode(q.store.meta(q.record).NodeUUID)
 	return fault.As400(err)
 }
 
 // nameValid refuses a new record with an invalid name.
 func nameValid(q *request) error {
-	if name := metaOf(q.record).Name; name != "" && !q.r.ValidName(name) {
+	if name := q.store.meta(q.record).Name; name != "" && !q.r.ValidName(name) {
 		return fault.Invalid("Cannot create %s with invalid name '%s'", q.word, fault.Show(name))
 	}
 	return nil
@@ -83,9 +84,9 @@ func (q *request) existsFault(err error) error {
 	if q.ofNodes() || !errors.Is(err, conductor.Exists) || !errors.As(err, &duplicate) {
 		return err
 	}
-	m := metaOf(q.record)
+	m := q.store.meta(q.record)
 	byUUID := duplicate.Key == m.UUID
-	others, err := q.store.all(q.r, func(other record) bool { return byUUID || metaOf(other).UUID != m.UUID })
+	others, err := q.store.all(q.r, func(other record) bool { return byUUID || q.store.meta(other).UUID != m.UUID })
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (q *request) existsFault(err error) error {
 	noun := article + " " + strings.ToLower(q.noun)
 	switch {
 	case byUUID && q.uuidFirst:
-	case m.Name != "" && taken(func(other record) bool { return metaOf(other).Name == m.Name }):
+	case m.Name != "" && taken(func(other record) bool { return q.store.meta(other).Name == m.Name }):
 		return fault.Conflict("%s with name %s already exists.", noun, m.Name)
 	case q.duplicate != nil && taken(func(other record) bool {
 		keys := other.(conductor.Object).Keys()

@@ -48,8 +48,9 @@ type field struct {
 	get func(o record) any
 	set func(o record, v any)
 
-	key   string // the name as a JSON key, with quotes and colon; set by init
-	index []int  // of the field in the type of the record, see [reflect.Value.FieldByIndex]; set by init
+	key     string  // the name as a JSON key, with quotes and colon; set by init
+	records records // of the resource; set by init
+	index   []int   // of the field in the type of the record, see [reflect.Value.FieldByIndex]; set by init
 }
 
 // fieldFlag is a set of properties of a field.
@@ -117,6 +118,7 @@ func init() {
 		fields[of] = map[string]*field{}
 		for i := range x.fields {
 			f := &x.fields[i]
+			f.records = x.store
 			f.key = `"` + f.name + `":`
 			f.index = columns[f.column()]
 			fields[of][f.name] = f
@@ -155,7 +157,7 @@ func (f *field) load(o record) any {
 	}
 	switch p := f.pointer(o).(type) {
 	case *string:
-		if *p != "" || slices.Contains(metaOf(o).Empty, f.column()) {
+		if *p != "" || slices.Contains(f.records.meta(o).Empty, f.column()) {
 			return *p
 		}
 	case **bool:

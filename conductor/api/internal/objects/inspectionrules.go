@@ -211,7 +211,7 @@ func rulePatchApplies(q *request) (err error) {
 
 // ruleStaysItself refuses a patch that changes the UUID: Ironic does not find the record by its new one.
 func ruleStaysItself(q *request) error {
-	if uuid := q.values["uuid"]; uuid != metaOf(q.record).UUID {
+	if uuid := q.values["uuid"]; uuid != q.store.meta(q.record).UUID {
 		return q.notFound(fault.Show(uuid))
 	}
 	return nil

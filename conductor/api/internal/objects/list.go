@@ -252,12 +252,12 @@ func (x *resource) sortKey(r *rest.Request, name string) (func(o record) any, er
 	case name == "id", name == "":
 		return nil, nil
 	case name == "uuid":
-		return func(o record) any { return metaOf(o).UUID }, nil
+		return func(o record) any { return x.store.meta(o).UUID }, nil
 	case name == "created_at":
-		return func(o record) any { m := metaOf(o); return &m.CreatedAt }, nil
+		return func(o record) any { m := x.store.meta(o); return &m.CreatedAt }, nil
 	case name == "updated_at":
 		return func(o record) any {
-			if at := metaOf(o).UpdatedAt; at != nil {
+			if at := x.store.meta(o).UpdatedAt; at != nil {
 				return at
 			}
 			return nil
@@ -325,7 +325,7 @@ func (q *listRequest) answer(records []record) rest.Answer {
 		}
 		w.CloseList()
 		if len(records) > 0 && !q.selected.last {
-			q.page.WriteNext(w, q.r, next, q.shown, parameters, len(records), metaOf(records[len(records)-1]).UUID)
+			q.page.WriteNext(w, q.r, next, q.shown, parameters, len(records), q.store.meta(records[len(records)-1]).UUID)
 		}
 		w.Close()
 	}}

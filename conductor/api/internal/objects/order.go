@@ -118,7 +118,7 @@ func fieldsSet(q *request) (err error) {
 
 // nodeUnlocked waits until no other request holds the lock of the record's node.
 func nodeUnlocked(q *request) error {
-	return q.r.Conductor.TouchNode(q.r.Context(), metaOf(q.record).NodeUUID)
+	return q.r.Conductor.TouchNode(q.r.Context(), q.store.meta(q.record).NodeUUID)
 }
 
 // unreserved returns the fields of a node as if no other request held its lock, for the checks after nodeUnlocked.

@@ -28,8 +28,8 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 	if err := pass(q, x.orders.patch, patchOrder); err != nil {
 		return rest.Answer{}, err
 	}
-	o, err := x.store.update(r, metaOf(q.record).UUID, func(o record) error {
-		q.before, q.record = clone(o), o
+	o, err := x.store.update(r, x.store.meta(q.record).UUID, func(before, o record) error {
+		q.before, q.record = before, o
 		return pass(q, x.orders.update, updateOrder)
 	})
 	if errors.Is(err, conductor.NotFound) {
@@ -123,7 +123,7 @@ func (q *request) shownInFaults(name string, v any) any {
 // Source: authorize_node_link in ironic/api/controllers/v1/utils.py.
 func nodeMayChange(q *request) error {
 	value, has := q.values["node_uuid"]
-	before := metaOf(q.before).NodeUUID
+	before := q.store.meta(q.before).NodeUUID
 	if !has && q.r.Series >= states.Epoxy { // the removal has no effect
 		q.values["node_uuid"] = before
 	}

@@ -122,7 +122,7 @@ func modeKept(q *request) error {
 // a format for the UUIDs of the record and the node, and the state.
 func notInspected(text string) check {
 	return func(q *request) error {
-		m := metaOf(q.record)
+		m := q.store.meta(q.record)
 		n, err := q.r.Conductor.Node(q.r.Context(), m.NodeUUID)
 		if err != nil {
 			return err
@@ -136,12 +136,12 @@ func notInspected(text string) check {
 
 // groupMayChange refuses a change to a port group that its node does not allow.
 func groupMayChange(q *request) error {
-	m := metaOf(q.record)
+	m := q.store.meta(q.record)
 	n, err := q.r.Conductor.Node(q.r.Context(), m.NodeUUID)
 	if err != nil {
 		return err
 	}
-	moves := metaOf(q.before).NodeUUID != m.NodeUUID
+	moves := q.store.meta(q.before).NodeUUID != m.NodeUUID
 	err = q.r.Conductor.Rules().UpdatePort(unreserved(n), admission.PortUpdate{Connectivity: moves}, q.r.Version)
 	switch {
 	case err != nil:
@@ -156,7 +156,7 @@ func groupMayChange(q *request) error {
 
 // groupEmpty refuses a change to a port group that has ports.
 func groupEmpty(q *request) error {
-	uuid := metaOf(q.record).UUID
+	uuid := q.store.meta(q.record).UUID
 	ports, err := q.r.Conductor.Objects(q.r.Context(), conductor.KindPort) // a port that moves to another node keeps its group
 	if err != nil {
 		return err

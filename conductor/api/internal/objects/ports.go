@@ -243,7 +243,7 @@ var connectivity = []string{"portgroup_uuid", "pxe_enabled", "local_link_connect
 
 // portMayChange refuses a patched port that its node or the other ports of its port group do not allow.
 func portMayChange(q *request) error {
-	m := metaOf(q.record)
+	m := q.store.meta(q.record)
 	n, err := q.r.Conductor.Node(q.r.Context(), m.NodeUUID)
 	if err != nil {
 		return err

@@ -11,29 +11,15 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 )
 
-// record is a [*conductor.Node] or a [conductor.Object]. The functions below read and change the records of a resource.
+// record is a [*conductor.Node] or a [conductor.Object].
 type record interface {
 	SetEmpty(name string, empty bool)
 }
 
-// metaOf returns the fields that all records have.
-func metaOf(o record) conductor.ObjectMeta {
-	if n, is := o.(*conductor.Node); is {
-		return conductor.ObjectMeta{UUID: n.UUID, Name: n.Name, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt, Empty: n.Empty}
-	}
-	return *o.(conductor.Object).Meta()
-}
-
-// clone returns a copy of a record whose fields may be set.
-func clone(o record) record {
-	if n, is := o.(*conductor.Node); is {
-		return n.Clone()
-	}
-	return conductor.Clone(o.(conductor.Object))
-}
-
 // records reads and changes the records of a resource. The errors are the conductor's.
 type records interface {
+	// meta returns the fields that all records have.
+	meta(o record) conductor.ObjectMeta
 	// load returns a record by its UUID or name.
 	load(r *rest.Request, ident string) (record, error)
 	// in returns the first records of a range, at most limit, that pass a test.
@@ -42,8 +28,8 @@ type records interface {
 	all(r *rest.Request, passes func(record) bool) ([]record, error)
 	// create stores a new record.
 	create(r *rest.Request, o record) (record, error)
-	// update changes a record.
-	update(r *rest.Request, uuid string, change func(record) error) (record, error)
+	// update changes a record. change gets a copy of the record as well.
+	update(r *rest.Request, uuid string, change func(before, o record) error) (record, error)
 	// delete deletes a record.
 	delete(r *rest.Request, uuid string) error
 }
@@ -64,7 +50,7 @@ func (x *resource) ofNodes() bool {
 
 // remove deletes a record.
 func (x *resource) remove(r *rest.Request, o record) error {
-	uuid := metaOf(o).UUID
+	uuid := x.store.meta(o).UUID
 	err := x.store.delete(r, uuid)
 	if errors.Is(err, conductor.NotFound) {
 		return x.notFound(uuid)
@@ -90,6 +76,11 @@ func first[R record](all iter.Seq[R], err error, limit int, passes func(record) 
 // nodeStore has the nodes.
 type nodeStore struct{}
 
+func (nodeStore) meta(o record) conductor.ObjectMeta {
+	n := o.(*conductor.Node)
+	return conductor.ObjectMeta{UUID: n.UUID, Name: n.Name, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt, Empty: n.Empty}
+}
+
 func (nodeStore) load(r *rest.Request, ident string) (record, error) {
 	return r.Conductor.Node(r.Context(), ident)
 }
@@ -108,8 +99,8 @@ func (nodeStore) create(r *rest.Request, o record) (record, error) {
 	return r.Conductor.CreateNode(r.Context(), o.(*conductor.Node))
 }
 
-func (nodeStore) update(r *rest.Request, uuid string, change func(record) error) (record, error) {
-	return r.Conductor.UpdateNode(r.Context(), uuid, func(n *conductor.Node) error { return change(n) })
+func (nodeStore) update(r *rest.Request, uuid string, change func(before, o record) error) (record, error) {
+	return r.Conductor.UpdateNode(r.Context(), uuid, func(n *conductor.Node) error { return change(n.Clone(), n) })
 }
 
 func (nodeStore) delete(r *rest.Request, uuid string) error {
@@ -118,6 +109,8 @@ func (nodeStore) delete(r *rest.Request, uuid string) error {
 
 // objectStore has the objects of a kind.
 type objectStore conductor.Kind
+
+func (objectStore) meta(o record) conductor.ObjectMeta { return *o.(conductor.Object).Meta() }
 
 func (k objectStore) load(r *rest.Request, ident string) (record, error) {
 	return r.Conductor.Object(r.Context(), conductor.Kind(k), ident)
@@ -137,8 +130,10 @@ func (k objectStore) create(r *rest.Request, o record) (record, error) {
 	return r.Conductor.CreateObject(r.Context(), o.(conductor.Object))
 }
 
-func (k objectStore) update(r *rest.Request, uuid string, change func(record) error) (record, error) {
-	return r.Conductor.UpdateObject(r.Context(), conductor.Kind(k), uuid, func(o conductor.Object) error { return change(o) })
+func (k objectStore) update(r *rest.Request, uuid string, change func(before, o record) error) (record, error) {
+	return r.Conductor.UpdateObject(r.Context(), conductor.Kind(k), uuid, func(o conductor.Object) error {
+		return change(conductor.Clone(o), o)
+	})
 }
 
 func (k objectStore) delete(r *rest.Request, uuid string) error {

@@ -128,7 +128,7 @@ func setRunbookTraits(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	_, err = r.Conductor.UpdateObject(r.Context(), conductor.KindRunbook, metaOf(o).UUID, func(o conductor.Object) (err error) {
+	_, err = r.Conductor.UpdateObject(r.Context(), conductor.KindRunbook, o.(*conductor.Runbook).UUID, func(o conductor.Object) (err error) {
 		book := o.(*conductor.Runbook)
 		if r.Method == http.MethodDelete && len(r.Params) > 1 && !slices.Contains(book.Traits, r.Param(1)) {
 			return nil // of a node it is refused

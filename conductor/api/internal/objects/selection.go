@@ -26,7 +26,7 @@ func (s *selection) where(test func(o record) bool) { s.tests = append(s.tests, 
 // ofNode excludes the records of other nodes.
 func (s *selection) ofNode(uuid string) {
 	s.node = &uuid
-	s.where(func(o record) bool { return metaOf(o).NodeUUID == uuid })
+	s.where(func(o record) bool { return o.(conductor.Object).Meta().NodeUUID == uuid })
 }
 
 // whereNode excludes the records of the nodes for which test returns false.
@@ -41,7 +41,7 @@ func (s *selection) whereNode(r *rest.Request, test func(n *conductor.Node) bool
 			of[n.UUID] = true
 		}
 	}
-	s.where(func(o record) bool { return of[metaOf(o).NodeUUID] })
+	s.where(func(o record) bool { return of[o.(conductor.Object).Meta().NodeUUID] })
 	return nil
 }
 
@@ -64,7 +64,7 @@ func (s *selection) page(r *rest.Request, x *resource, p rest.Page, key func(o r
 		}
 		return records, err
 	}
-	records, err := x.store.all(r, func(o record) bool { return metaOf(o).UUID == p.Marker || s.has(o) })
+	records, err := x.store.all(r, func(o record) bool { return x.store.meta(o).UUID == p.Marker || s.has(o) })
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *selection) page(r *rest.Request, x *resource, p rest.Page, key func(o r
 		keys[o] = key(o)
 	}
 	compare := func(a, b record) int { return compareValues(keys[a], keys[b]) }
-	records, found := rest.Cut(p, records, compare, func(o record) string { return metaOf(o).UUID })
+	records, found := rest.Cut(p, records, compare, func(o record) string { return x.store.meta(o).UUID })
 	if !found {
 		return nil, x.notFound(p.Marker)
 	}
@@ -120,7 +120,7 @@ func selectPortGroup(r *rest.Request, ident string, s *selection) error {
 	if err != nil {
 		return err
 	}
-	uuid := metaOf(group).UUID
+	uuid := group.(*conductor.PortGroup).UUID
 	s.where(func(o record) bool { return o.(*conductor.Port).PortGroupUUID == uuid })
 	return nil
 }

@@ -87,7 +87,7 @@ func (x *resource) show(w *wire.Writer, r *rest.Request, o record, fields rest.F
 	if inList || r.Series < states.Gazpacho {
 		until = r.Highest
 	}
-	m := metaOf(o)
+	m := x.store.meta(o)
 	w.Open()
 	if fields.Has("uuid") {
 		w.Key("uuid").Text(m.UUID)

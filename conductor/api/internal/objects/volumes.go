@@ -118,7 +118,7 @@ func volumeOrders(kind string) orders {
 
 // volumeNodeExists is nodeExists with another text.
 func volumeNodeExists(q *request) error {
-	node := metaOf(q.record).NodeUUID
+	node := q.store.meta(q.record).NodeUUID
 	_, err := q.r.Conductor.Node(q.r.Context(), node)
 	if errors.Is(err, conductor.NotFound) {
 		return fault.Invalid("Invalid input for field/attribute node_uuid. Value: '%s'. ", node)
@@ -139,7 +139,7 @@ func newNodeIsUUID(q *request) error {
 // volumeMay refuses an action on a volume that a rule refuses for its node. The action is the one in Ironic's text.
 func volumeMay(action string, rule func(admission.Rules, admission.NodeFields) error) check {
 	return func(q *request) error {
-		n, err := q.r.Conductor.Node(q.r.Context(), metaOf(q.record).NodeUUID)
+		n, err := q.r.Conductor.Node(q.r.Context(), q.store.meta(q.record).NodeUUID)
 		if err != nil {
 			return fault.As400(err)
 		}
