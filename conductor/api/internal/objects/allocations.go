@@ -38,7 +38,7 @@ func Allocations(s *rest.Service) *rest.Controller {
 var allocationResource = &resource{
 	of: &conductor.Allocation{}, path: "allocations", word: "allocation", noun: "Allocation", since: since.Allocations,
 	schemas: schemaRules{
-		since: states.Gazpacho, queryByVersion: true,
+		since:    states.Gazpacho,
 		oneFault: func(x *resource, r *rest.Request) bool { return x.hasSchemas(r.Service) },
 	},
 	fields: []field{
@@ -71,8 +71,8 @@ var allocationResource = &resource{
 			newNameValid("Cannot update allocation with invalid name '%[2]s'"),
 		},
 	},
-	patching:  patchRules{fields: []string{"name", "extra"}, decode: patch.DecodeOfAllocation},
-	uuidFirst: true,
+	patching: patchRules{fields: []string{"name", "extra"}, decode: patch.DecodeOfAllocation},
+	flags:    uuidFirst | queryByVersion,
 }
 
 // patchInVersion refuses a PATCH with a version that does not have it.

@@ -37,7 +37,7 @@ var chassisResource = &resource{
 		update: []check{patchApplies, documentValid, fieldsSet, chassisUUIDKept, chassisTouched},
 		delete: []check{identValid, recordExists, chassisEmpty},
 	},
-	inOrder:  true,
+	flags:    inOrder,
 	patching: patchRules{fields: []string{"uuid", "extra", "description"}},
 }
 

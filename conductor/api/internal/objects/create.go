@@ -81,7 +81,7 @@ func nameValid(q *request) error {
 // Of several keys it names the key that Ironic's database refuses first.
 func (q *request) existsFault(err error) error {
 	var duplicate *conductor.DuplicateError
-	if q.ofNodes() || !errors.Is(err, conductor.Exists) || !errors.As(err, &duplicate) {
+	if q.is(ownDuplicates) || !errors.Is(err, conductor.Exists) || !errors.As(err, &duplicate) {
 		return err
 	}
 	m := q.store.meta(q.record)
@@ -97,7 +97,7 @@ func (q *request) existsFault(err error) error {
 	}
 	noun := article + " " + strings.ToLower(q.noun)
 	switch {
-	case byUUID && q.uuidFirst:
+	case byUUID && q.is(uuidFirst):
 	case m.Name != "" && taken(func(other record) bool { return q.store.meta(other).Name == m.Name }):
 		return fault.Conflict("%s with name %s already exists.", noun, m.Name)
 	case q.duplicate != nil && taken(func(other record) bool {

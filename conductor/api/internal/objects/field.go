@@ -65,6 +65,7 @@ const (
 	shownEarlier                         // lists of versions below since have the field, too, and before 2026.1 other answers
 	patchOnly                            // a patch may set the field, a POST cannot
 	patchedEarlier                       // a patch may set the field below since, too
+	namedEarlier                         // requests below since may choose the field and sort by it
 	noColumn                             // lists cannot be sorted by the field, because Ironic's database has no column of the name
 )
 

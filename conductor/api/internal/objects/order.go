@@ -97,7 +97,7 @@ func fieldsNotNewer(q *request) error {
 }
 
 // fieldsSet sets the fields of the record to the values, which satisfy the schema, and the missing ones to their
-// defaults. It refuses values by the rules of their fields.
+// defaults, unless the resource is patchedInPart. It refuses values by the rules of their fields.
 func fieldsSet(q *request) (err error) {
 	for _, f := range q.inTurn {
 		v, has := q.values[f.name]
@@ -107,9 +107,9 @@ func fieldsSet(q *request) (err error) {
 			}
 		}
 		switch {
-		case has && (v != nil || f.is(nullable) || q.ofNodes()):
+		case has && (v != nil || f.is(nullable) || q.is(patchedInPart)):
 			f.store(q.record, v)
-		case has || f.storedAs == "" && !q.ofNodes(): // a node keeps the other fields
+		case has || f.storedAs == "" && !q.is(patchedInPart):
 			f.store(q.record, f.zero)
 		}
 	}

@@ -46,7 +46,8 @@ var portGroupResource = &resource{
 		nodeField,
 		{name: "physical_network", since: since.PortGroupPhysicalNetwork, types: schema.TextOrNull, flags: shownEarlier, max: 64},
 		{name: "category", since: since.PortGroupCategory, types: schema.TextOrNull, flags: shownEarlier, max: 80},
-		{name: "dynamic_portgroup", since: since.DynamicPortGroups, types: []string{"boolean"}, flags: readOnly | shownEarlier, zero: false},
+		{name: "dynamic_portgroup", since: since.DynamicPortGroups, types: []string{"boolean"},
+			flags: readOnly | shownEarlier | namedEarlier, zero: false},
 	},
 	links: []link{{name: "ports", since: since.First}},
 	list: listRules{

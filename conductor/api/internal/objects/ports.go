@@ -24,7 +24,7 @@ import (
 func Ports(s *rest.Service) *rest.Controller { return portResource.controller(s) }
 
 var portResource = &resource{
-	of: &conductor.Port{}, path: "ports", word: "port", noun: "Port", deletedByUUID: true, refusedUnseen: true,
+	of: &conductor.Port{}, path: "ports", word: "port", noun: "Port", flags: uuidFirst | deletedByUUID | refusedUnseen,
 	patching: patchRules{also: func(r *rest.Request) []string {
 		if r.Highest < since.PortNode {
 			return nil
@@ -35,7 +35,7 @@ var portResource = &resource{
 		uuidField,
 		{name: "address", types: schema.TextType, flags: required, convert: toMAC},
 		extraField,
-		{name: "internal_info", since: since.PortInternalInfo, types: schema.ObjectOrNull, flags: readOnly, zero: noObject},
+		{name: "internal_info", since: since.PortInternalInfo, types: schema.ObjectOrNull, flags: readOnly | namedEarlier, zero: noObject},
 		{name: "is_smartnic", since: since.SmartNIC, types: schema.BooleanTypes, flags: nullable, zero: false, convert: toBoolean},
 		{name: "local_link_connection", since: since.PortConnectivity, types: []string{"null", "object"}, zero: noObject,
 			convert: toLocalLink, shown: shownLink},
@@ -76,7 +76,6 @@ var portResource = &resource{
 		delete: []check{uuidValid, recordExists, nodeUnlockedOrGone},
 	},
 	checkedFirst: []string{"address", "node_uuid"},
-	uuidFirst:    true,
 	duplicate: func(o record) string {
 		return fmt.Sprintf("A port with MAC address %s already exists.", o.(*conductor.Port).Address)
 	},

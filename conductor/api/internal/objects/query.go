@@ -20,7 +20,7 @@ func (x *resource) hasSchemas(s *rest.Service) bool {
 
 // versionFirst refuses a version that does not have the resource, if the series checks it first.
 func (x *resource) versionFirst(r *rest.Request) error {
-	if x.hasSchemas(r.Service) && !x.schemas.versionInHandler {
+	if x.hasSchemas(r.Service) && !x.is(versionInHandler) {
 		return r.CheckArgs(nil)
 	}
 	return nil
@@ -37,7 +37,7 @@ func (x *resource) queryInSchema(r *rest.Request, order *string, fields rest.Fie
 	}
 	known := []string{"created_at", "links", "updated_at", "uuid"}
 	for _, f := range x.fields {
-		if f.name != "uuid" && !f.is(hidden) && f.since <= r.Highest && (!x.schemas.queryByVersion || f.since <= r.Version) {
+		if f.name != "uuid" && !f.is(hidden) && f.since <= r.Highest && (!x.is(queryByVersion) || f.since <= r.Version) {
 			known = append(known, f.name)
 		}
 	}

@@ -42,12 +42,6 @@ func recordsOf(o record) records {
 	return nodeStore{}
 }
 
-// ofNodes reports whether the records are nodes, for which Ironic has other rules in places.
-func (x *resource) ofNodes() bool {
-	_, are := x.store.(nodeStore)
-	return are
-}
-
 // remove deletes a record.
 func (x *resource) remove(r *rest.Request, o record) error {
 	uuid := x.store.meta(o).UUID

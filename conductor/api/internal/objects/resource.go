@@ -44,43 +44,51 @@ type resource struct {
 	word   string            // in the names of arguments and the faults of schemas: "port"
 	noun   string            // in the faults that name a record: "Port"
 	since  states.APIVersion // the first version with the resource
+	flags  resourceFlag
 	fields []field
 	linked string // the path of the links to its records and pages; empty for path
 	links  []link // to the child resources of a record
 	list   listRules
 	orders orders
-	// inOrder checks the properties of a body in the order of the fields. Otherwise they are sorted by name.
-	inOrder bool
-	// schemaByVersion refuses fields of new records that are newer than the version of the request as unknown ones.
-	schemaByVersion bool
-	schemas         schemaRules
-	patching        patchRules
+
+	schemas  schemaRules
+	patching patchRules
 	// checkedFirst are the fields that a POST and a patch check before all others, in this order, as Ironic's validators
 	// do. The UUID is checked last.
 	checkedFirst []string
 	// duplicate returns the fault text for a record with a unique key of another record.
 	duplicate func(o record) string
-	// deletedByUUID takes no name in a DELETE.
-	deletedByUUID bool
-	// refusedUnseen refuses requests below a node before it looks for the record.
-	refusedUnseen bool
-	// uuidFirst names the UUID in the fault of a new record of which the UUID and another key exist.
-	uuidFirst bool
 
 	store  records  // set by init
 	inTurn []*field // the fields that clients can set, in the order in which they are checked; set by init
 }
 
+// resourceFlag is a set of rules in which Ironic's code for a resource differs from the usual code.
+type resourceFlag uint16
+
+const (
+	inOrder          resourceFlag = 1 << iota // the properties of a body are checked in the order of the fields; otherwise by their names
+	uuidSorted                                // the UUID is checked by its name, too; otherwise after all others
+	schemaByVersion                           // the schema of new records has no fields that are newer than the version of the request
+	queryByVersion                            // the schema of a query has no fields that are newer than the version of the request
+	versionInHandler                          // the handler checks the version, also in series with schemas
+	patchedInPart                             // fields that a patch lacks are not required and keep their values, and null is stored
+	uuidFirst                                 // the fault of a new record of which the UUID and another key exist names the UUID
+	ownDuplicates                             // the conductor's faults for records whose keys exist are Ironic's
+	firstUnknown                              // a fault names the first unknown field of a query alone; links and times are unknown
+	deletedByUUID                             // a DELETE takes no name
+	refusedUnseen                             // requests below a node are refused before the record is found
+)
+
+// is reports whether the resource has a flag.
+func (x *resource) is(flag resourceFlag) bool { return x.flags&flag != 0 }
+
 // schemaRules are the rules of series with JSON schemas for the queries and bodies of a resource.
 type schemaRules struct {
 	// since is the first of these series; NoSeries stands for none.
 	since states.Series
-	// versionInHandler leaves the check of the version to the handler.
-	versionInHandler bool
-	// queryByVersion hides fields that are newer than the version of the request from the schema of a query, and
-	// queryFields are further fields that only this schema has.
-	queryByVersion bool
-	queryFields    []string
+	// queryFields are further fields that only the schema of a query has.
+	queryFields []string
 	// unknownArgs are parameters of a list that the schema of its query does not have.
 	unknownArgs []string
 	// oneFault says whether the schema of a body tells the first fault alone; nil stands for no.
@@ -149,7 +157,7 @@ func (x *resource) bodySchema(r *rest.Request) *schema.Schema {
 		First: x.schemas.oneFault != nil && x.schemas.oneFault(x, r),
 	}
 	known := r.Highest
-	if x.schemaByVersion && r.Method != http.MethodPatch {
+	if x.is(schemaByVersion) && r.Method != http.MethodPatch {
 		known = r.Version
 	}
 	for i := range x.fields {
@@ -163,20 +171,20 @@ func (x *resource) bodySchema(r *rest.Request) *schema.Schema {
 			of = f.schema(r)
 		}
 		s.Properties = append(s.Properties, schema.Property{Name: f.name, Schema: of})
-		if f.is(required) && !(x.ofNodes() && r.Method == http.MethodPatch) { // which checks the patched fields alone
+		if f.is(required) && !(x.is(patchedInPart) && r.Method == http.MethodPatch) {
 			s.Required = append(s.Required, f.name)
 		}
 	}
-	if !x.inOrder {
+	if !x.is(inOrder) {
 		slices.SortFunc(s.Properties, func(a, b schema.Property) int { return strings.Compare(x.sortName(a), x.sortName(b)) })
 	}
 	slices.Sort(s.Required)
 	return s
 }
 
-// sortName returns the name by which a property is sorted: except for nodes, Ironic has the UUID behind the others.
+// sortName returns the name by which a property is sorted.
 func (x *resource) sortName(p schema.Property) string {
-	if p.Name == "uuid" && !x.ofNodes() {
+	if p.Name == "uuid" && !x.is(uuidSorted) {
 		return "~"
 	}
 	return p.Name
@@ -199,7 +207,7 @@ func (x *resource) identName(s *rest.Service) string {
 
 // deletedName is identName for a DELETE.
 func (x *resource) deletedName(s *rest.Service) string {
-	if x.deletedByUUID {
+	if x.is(deletedByUUID) {
 		return x.word + "_uuid"
 	}
 	return x.identName(s)

@@ -99,7 +99,7 @@ func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, err
 		}
 	}
-	if !x.refusedUnseen {
+	if !x.is(refusedUnseen) {
 		if _, err := x.find(r, ident); err != nil {
 			return rest.Answer{}, err
 		}

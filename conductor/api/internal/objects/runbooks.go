@@ -44,7 +44,7 @@ func Runbooks(s *rest.Service) *rest.Controller {
 }
 
 var runbookResource = &resource{
-	of: &conductor.Runbook{}, path: "runbooks", word: "runbook", noun: "Runbook", since: since.Runbooks, schemaByVersion: true,
+	of: &conductor.Runbook{}, path: "runbooks", word: "runbook", noun: "Runbook", since: since.Runbooks, flags: schemaByVersion,
 	fields: []field{
 		uuidField,
 		{name: "name", flags: required, schema: runbookName},
@@ -54,7 +54,7 @@ var runbookResource = &resource{
 		{name: "disable_ramdisk", types: []string{"boolean", "null"}, zero: false},
 		{name: "description", since: since.RunbookTraits, types: schema.TextOrNull, max: 255},
 		{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("order", false), convert: toSteps("order"), mask: masked.Value},
-		{name: "traits", since: since.RunbookTraits, flags: readOnly, zero: []any{}},
+		{name: "traits", since: since.RunbookTraits, flags: readOnly | namedEarlier, zero: []any{}},
 	},
 	list: listRules{defaults: []string{"uuid", "name"}, filters: []filter{publicOnly}, detailSince: since.Detail, marker: (*rest.Args).Name},
 	// Those of the series before 2026.2.

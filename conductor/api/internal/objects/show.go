@@ -51,11 +51,10 @@ func (x *resource) allowFields(r *rest.Request, fields rest.FieldSet) error {
 	return nil
 }
 
-// isNewer reports whether the name belongs to a field that is newer than the version of the request. Read-only fields
-// do not count, as in Ironic, except for nodes.
+// isNewer reports whether the name belongs to a field that is newer than the version of the request.
 func (x *resource) isNewer(r *rest.Request, name string) bool {
 	f := x.field(name)
-	return f != nil && (x.ofNodes() || !f.is(readOnly)) && f.since > r.Version && f.since <= r.Highest
+	return f != nil && !f.is(namedEarlier) && f.since > r.Version && f.since <= r.Highest
 }
 
 // checkFields refuses fields that the resource does not have. Ironic does so for each record that it
@@ -66,7 +65,7 @@ func (x *resource) checkFields(r *rest.Request, fields rest.FieldSet) error {
 		f := x.field(name)
 		switch {
 		case f != nil && !f.is(hidden) && f.since <= r.Highest:
-		case x.ofNodes():
+		case x.is(firstUnknown):
 			return fault.Invalid("Field %s is not a valid field.", fault.Show(name))
 		case !slices.Contains([]string{"uuid", "created_at", "updated_at", "links"}, name) &&
 			!slices.ContainsFunc(x.links, func(l link) bool { return l.name == name }):

@@ -21,7 +21,8 @@ func DeployTemplates(s *rest.Service) *rest.Controller {
 
 var templateResource = &resource{
 	of: &conductor.DeployTemplate{}, path: "deploy_templates", word: "template", noun: "Deploy template", since: since.DeployTemplates,
-	schemas: schemaRules{since: states.Hibiscus, versionInHandler: true, queryFields: []string{"description"}},
+	flags:   versionInHandler,
+	schemas: schemaRules{since: states.Hibiscus, queryFields: []string{"description"}},
 	fields: []field{
 		uuidField,
 		{name: "name", flags: required, schema: func(*rest.Request) *schema.Schema { return traits.Schema }},
