@@ -110,6 +110,9 @@ var fields = map[reflect.Type]map[string]*field{}
 func init() {
 	for _, x := range resources {
 		x.store = recordsOf(x.of)
+		if x.list.marker == nil {
+			x.list.marker = (*rest.Args).UUID
+		}
 		of := reflect.TypeOf(x.of).Elem()
 		columns := map[string][]int{}
 		for _, f := range reflect.VisibleFields(of) {

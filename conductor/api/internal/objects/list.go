@@ -43,6 +43,34 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	if err := l.versionFirst(r); err != nil {
 		return rest.Answer{}, err
 	}
+	q := l.decode(r)
+	if err := r.CheckArgs(q.args); err != nil {
+		return rest.Answer{}, err
+	}
+	if err := listQueryInSchema(q); err != nil {
+		return rest.Answer{}, err
+	}
+	order := l.orders.list
+	if l.details && l.orders.details != nil {
+		order = l.orders.details
+	}
+	if err := pass(q, order, listOrder); err != nil {
+		return rest.Answer{}, err
+	}
+	records, err := q.selected.page(r, l.resource, q.page)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	if len(records) > 0 {
+		if err := l.checkFields(r, q.shown); err != nil {
+			return rest.Answer{}, err
+		}
+	}
+	return q.answer(records), nil
+}
+
+// decode reads the parameters of the path and the query. The first fault of their types is in the arguments.
+func (l listing) decode(r *rest.Request) *listRequest {
 	names := slices.Clone(rest.PageArgs)
 	if !l.details {
 		names = append(names, "fields")
@@ -61,49 +89,17 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 		twice = a.Has(l.parent.filter)
 		a.Values[l.parent.filter] = r.Param(0)
 	}
-	marker := (*rest.Args).UUID
-	if l.list.marker != nil {
-		marker = l.list.marker
-	}
-	l.checkTypes(a, marker)
-	q := &listRequest{listing: l, r: r, args: a, page: a.Page(marker), shown: rest.FieldSet(a.List("fields")), detail: a.Boolean("detail")}
+	l.checkTypes(a)
 	if twice {
 		a.Fail("The path and the query both have the argument %s", l.parent.filter)
 	}
-	if err := r.CheckArgs(a); err != nil {
-		return rest.Answer{}, err
+	return &listRequest{
+		listing: l, r: r, args: a, page: a.Page(l.list.marker), shown: rest.FieldSet(a.List("fields")), detail: a.Boolean("detail"),
 	}
-	if err := listQueryInSchema(q); err != nil {
-		return rest.Answer{}, err
-	}
-	order := l.orders.list
-	if l.details && l.orders.details != nil {
-		order = l.orders.details
-	}
-	if err := pass(q, order, listOrder); err != nil {
-		return rest.Answer{}, err
-	}
-	var key func(o record) any
-	if !q.selected.one {
-		var err error
-		if key, err = l.sortKey(r, q.page.SortKey); err != nil {
-			return rest.Answer{}, err
-		}
-	}
-	records, err := q.selected.page(r, l.resource, q.page, key)
-	if err != nil {
-		return rest.Answer{}, err
-	}
-	if len(records) > 0 {
-		if err := l.checkFields(r, q.shown); err != nil {
-			return rest.Answer{}, err
-		}
-	}
-	return q.answer(records), nil
 }
 
-// checkTypes checks the types of the parameters in the order of the resource. marker reads the marker of the page.
-func (l listing) checkTypes(a *rest.Args, marker func(a *rest.Args, name string) string) {
+// checkTypes checks the types of the parameters in the order of the resource.
+func (l listing) checkTypes(a *rest.Args) {
 	names := l.list.types
 	if names == nil {
 		var last []string
@@ -119,7 +115,7 @@ func (l listing) checkTypes(a *rest.Args, marker func(a *rest.Args, name string)
 	for _, name := range names {
 		switch name {
 		case "marker":
-			marker(a, name)
+			l.list.marker(a, name)
 		case "limit":
 			a.Integer(name)
 		case "sort_key", "sort_dir":

@@ -50,11 +50,14 @@ func (s *selection) has(o record) bool {
 	return !slices.ContainsFunc(s.tests, func(test func(record) bool) bool { return !test(o) })
 }
 
-// page returns a page of the selected records. key returns the value by which they are sorted; if it is nil, they are
-// in the order of creation.
-func (s *selection) page(r *rest.Request, x *resource, p rest.Page, key func(o record) any) ([]record, error) {
+// page returns a page of the selected records. It refuses a sort key that the resource does not have.
+func (s *selection) page(r *rest.Request, x *resource, p rest.Page) ([]record, error) {
 	if s.one {
-		p.Marker = ""
+		p.Marker, p.SortKey = "", ""
+	}
+	key, err := x.sortKey(r, p.SortKey)
+	if err != nil {
+		return nil, err
 	}
 	if key == nil {
 		within := conductor.Range{Of: s.node, After: p.Marker, Backwards: p.Direction == "desc"}
