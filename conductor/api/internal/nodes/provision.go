@@ -143,14 +143,11 @@ func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.Provisio
 		p.ConfigDrive = q.configDrive
 	}
 	p.DisableRamdisk = q.disableRamdisk != nil && *q.disableRamdisk
-	for kind, steps := range map[string]*[]conductor.StepRequest{
-		"clean": &p.CleanSteps, "deploy": &p.DeploySteps, "service": &p.ServiceSteps, // no target has two of them
-	} {
-		if *steps, err = decodeSteps(r, kind, q.steps[kind]); err != nil {
-			return p, err
-		}
-	}
-	return p, p.CheckSteps(r.Conductor.Rules())
+	var clean, deploy, service error // at most one, since no target has steps of two kinds
+	p.CleanSteps, clean = decodeSteps(r, "clean", q.steps["clean"])
+	p.DeploySteps, deploy = decodeSteps(r, "deploy", q.steps["deploy"])
+	p.ServiceSteps, service = decodeSteps(r, "service", q.steps["service"])
+	return p, cmp.Or(clean, deploy, service, p.CheckSteps(r.Conductor.Rules()))
 }
 
 // misplaced returns an error for a value that the target does not have.
