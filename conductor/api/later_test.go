@@ -186,6 +186,32 @@ func TestTheUUIDOfARecordIsCheckedAfterTheOtherFields(t *testing.T) {
 	}
 }
 
+func TestTheSchemaHasTheUUIDLastExceptOfNodes(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Flamingo, api.Config{}) // of the faults of two properties, later series name the last by its name
+	require.Equal(t, "Schema error for node: 1 is not of type 'string', 'null'",
+		s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware", "uuid": 1, "vendor_interface": 2}`).fault())
+	require.Equal(t, "Schema error for port: 2 is not of type 'string', 'null'",
+		s.do("POST", "/v1/ports", "latest", `{"node_uuid": "x", "address": "x", "uuid": 1, "vendor": 2}`).fault())
+}
+
+func TestAReadOnlyFieldOfARecordMayBeNamedBelowItsVersionExceptOfNodes(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	node := s.create(`{"driver": "fake-hardware"}`)
+	port := s.post("/v1/ports", `{"node_uuid": "`+node+`", "address": "52:54:00:00:00:01"}`)
+	for query, want := range map[string]int{
+		port + "?fields=internal_info":        http.StatusOK,
+		"/v1/ports?fields=internal_info":      http.StatusOK,
+		"/v1/ports?sort_key=internal_info":    http.StatusBadRequest, // has no order
+		port + "?fields=pxe_enabled":          http.StatusNotAcceptable,
+		"/v1/ports?sort_key=pxe_enabled":      http.StatusNotAcceptable,
+		"/v1/nodes/" + node + "?fields=fault": http.StatusNotAcceptable,
+	} {
+		require.Equal(t, want, s.do("GET", query, "1.17", "").status, query)
+	}
+}
+
 func TestAParentThatIsNoTextIsRefusedBeforeTheSchemaIs(t *testing.T) {
 	t.Parallel()
 	s, old := start(t, states.Epoxy, api.Config{}), start(t, states.Dalmatian, api.Config{})
