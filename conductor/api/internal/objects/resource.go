@@ -72,7 +72,7 @@ const (
 	schemaByVersion                           // the schema of new records has no fields that are newer than the version of the request
 	queryByVersion                            // the schema of a query has no fields that are newer than the version of the request
 	versionInHandler                          // the handler checks the version, also in series with schemas
-	patchedInPart                             // fields that a patch lacks are not required and keep their values, and null is stored
+	patchedInPart                             // a patch requires no fields; missing fields keep their values, and null is stored
 	uuidFirst                                 // the fault of a new record of which the UUID and another key exist names the UUID
 	ownDuplicates                             // the conductor's faults for records whose keys exist are Ironic's
 	firstUnknown                              // a fault names the first unknown field of a query alone; links and times are unknown
