@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
@@ -109,7 +110,9 @@ var fields = map[reflect.Type]map[string]*field{}
 
 func init() {
 	for _, x := range resources {
-		x.store = recordsOf(x.of)
+		if x.store == nil {
+			x.store = objectStore(x.of.(conductor.Object).Kind())
+		}
 		if x.list.marker == nil {
 			x.list.marker = (*rest.Args).UUID
 		}

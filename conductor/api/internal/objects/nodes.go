@@ -21,8 +21,8 @@ func Nodes(s *rest.Service) *rest.Controller {
 }
 
 var nodeResource = &resource{
-	of: &node{}, path: "nodes", word: "node", noun: "Node", flags: uuidSorted | patchedInPart | ownDuplicates | firstUnknown,
-	fields: nodeFields,
+	of: &node{}, store: nodeStore{}, path: "nodes", word: "node", noun: "Node",
+	flags: uuidSorted | patchedInPart | ownDuplicates | firstUnknown, fields: nodeFields,
 	links: []link{
 		{name: "ports"}, {name: "states", since: since.StateLinks}, {name: "portgroups", since: since.PortGroupsBelow},
 		{name: "volume", since: since.Volumes},

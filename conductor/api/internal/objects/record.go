@@ -34,14 +34,6 @@ type records interface {
 	delete(r *rest.Request, uuid string) error
 }
 
-// recordsOf returns the records of the type of a record.
-func recordsOf(o record) records {
-	if o, is := o.(conductor.Object); is {
-		return objectStore(o.Kind())
-	}
-	return nodeStore{}
-}
-
 // remove deletes a record.
 func (x *resource) remove(r *rest.Request, o record) error {
 	uuid := x.store.meta(o).UUID

@@ -40,6 +40,7 @@ import (
 // order a request is checked, by the rules of all resources and the rules in its own file.
 type resource struct {
 	of     record            // an empty record of its type
+	store  records           // nil stands for the objects of the type
 	path   string            // below /v1; its last segment is the key of a list's items
 	word   string            // in the names of arguments and the faults of schemas: "port"
 	noun   string            // in the faults that name a record: "Port"
@@ -59,7 +60,6 @@ type resource struct {
 	// duplicate returns the fault text for a record with a unique key of another record.
 	duplicate func(o record) string
 
-	store  records  // set by init
 	inTurn []*field // the fields that clients can set, in the order in which they are checked; set by init
 }
 
