@@ -240,8 +240,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Check returns the error with which [New] refuses a field other than Store and Hardware: a [*ConfigError]. A program calls
-// it to check what its user has set before it opens the store.
+// Check returns the error with which [New] refuses a field other than Store and Hardware: a [*ConfigError]. A program
+// calls it to check what its user has set before it opens the store.
 func (c Config) Check() error {
 	_, err := c.withDefaults()
 	return err

@@ -36,8 +36,8 @@ type index[R indexed] struct {
 	watchers map[*latest.Queue[indexChange[R]]]bool
 }
 
-// unanswered is a creation or a deletion by this process. A created record is left to the watch if, before the store has
-// answered, the watch has reported a later deletion or has begun again.
+// unanswered is a creation or a deletion by this process. A created record is left to the watch if, before the store
+// has answered, the watch has reported a later deletion or has begun again.
 type unanswered struct {
 	id      string
 	deleted int64 // the revision of the last deletion that the watch has reported meanwhile

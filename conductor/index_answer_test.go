@@ -42,7 +42,9 @@ func TestAnAnswerToACreationIsIgnoredOnceTheWatchHasReportedTheDeletion(t *testi
 		{"its deletion", func(x conductor.NodeIndex) { x.Drop("a", 6) }, false, nil, 0},
 		{"another deletion", func(x conductor.NodeIndex) { x.Drop("b", 6) }, false, nil, 1},
 		{"its deletion, then another", func(x conductor.NodeIndex) { x.Drop("a", 6); x.Drop("b", 6) }, false, nil, 0},
-		{"its deletion by this process", func(x conductor.NodeIndex) { _ = x.Delete("a", func() (int64, error) { return 6, nil }) }, false, nil, 0},
+		{"its deletion by this process", func(x conductor.NodeIndex) {
+			require.NoError(t, x.Delete("a", func() (int64, error) { return 6, nil }))
+		}, false, nil, 0},
 		{"the deletion of an earlier record", func(x conductor.NodeIndex) { x.Drop("a", 4) }, false, nil, 1},
 		{"its deletion and an earlier one", func(x conductor.NodeIndex) { x.Drop("a", 6); x.Drop("a", 4) }, false, nil, 0},
 		{"a deletion that is as new", func(x conductor.NodeIndex) { x.Drop("a", 5) }, false, nil, 0},

@@ -51,9 +51,9 @@ func reconcile(n *Node, m view, timeouts machine.Timeouts, now time.Time) action
 	return nothing
 }
 
-// timedOut reports whether a node has waited too long for a call-back. A node in maintenance waits on. Its owner asks at
-// each [Config.CheckInterval]. The time begins with the state, and again each time that the agent was asked for its
-// commands ([engine.attendReserved]).
+// timedOut reports whether a node has waited too long for a call-back. A node in maintenance waits on. Its owner asks
+// at each [Config.CheckInterval]. The time begins with the state, and again each time that the agent was asked for
+// its commands ([engine.attendReserved]).
 func timedOut(n *Node, timeouts machine.Timeouts, now time.Time) bool {
 	if n.Maintenance || n.ProvisionUpdatedAt == nil {
 		return false

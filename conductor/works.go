@@ -19,10 +19,11 @@ type workKind struct {
 	in func(*Node) **Steps
 	// requested returns the steps of the work in a client's request. It is nil if a client requests no such steps.
 	requested func(*ProvisionRequest) []StepRequest
-	// merges says that the requested steps are merged with the other ones by their names and priorities. Otherwise they are
-	// all steps of the work.
+	// merges says that the requested steps are merged with the other ones by their names and priorities. Otherwise they
+	// are all steps of the work.
 	merges bool
-	// plan plans the steps that no client has composed; nil if they are the steps of the hardware type by their priorities.
+	// plan plans the steps that no client has composed; nil if they are the steps of the hardware type by their
+	// priorities.
 	plan func(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error)
 	// planned changes the record of the steps when they are planned; nil for nothing.
 	planned func(*Steps, states.Series)

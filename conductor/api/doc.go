@@ -18,12 +18,13 @@
 // 4,194,304 elements of lists. A config drive has about 36 MiB at most if the request lacks Content-Length or the text
 // has escapes.
 //
-// The handler reserves memory for each request body and for the values that are decoded from it.
-// All requests in flight share 72 MiB, but heartbeats and lookups have 8 MiB of their own, and inspections 16 MiB, of
-// which the requests of one address have half at most; a request that would exceed this gets 503. A handler for [Clients] and one for [Agents] together need no more than one for [Everyone]: less than
-// 384 MiB for requests, including copies and garbage. The answers of agents to a conductor with 300 workers need less
-// than 128 MiB (agent.Budget), so that requests and answers together need less than 512 MiB. A request needs less than
-// 100 ms of processor time. A config drive needs 6 ms for each MiB, or 19 ms if all of its characters are escapes.
+// The handler reserves memory for each request body and for the values that are decoded from it. All requests in
+// flight share 72 MiB, but heartbeats and lookups have 8 MiB of their own, and inspections 16 MiB, of which the
+// requests of one address have half at most; a request that would exceed this gets 503. A handler for [Clients] and
+// one for [Agents] together need no more than one for [Everyone]: less than 384 MiB for requests, including copies
+// and garbage. The answers of agents to a conductor with 300 workers need less than 128 MiB (agent.Budget), so that
+// requests and answers together need less than 512 MiB. A request needs less than 100 ms of processor time. A config
+// drive needs 6 ms for each MiB, or 19 ms if all of its characters are escapes.
 //
 // The server limits time and connections. If it is reachable from a network, it should set
 // ReadHeaderTimeout (10 s), ReadTimeout (60 s, for a config drive of 64 MiB), WriteTimeout (120 s,

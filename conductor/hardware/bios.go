@@ -148,8 +148,9 @@ func (b biosSettings) apply(ctx context.Context, t Task) error {
 			return nil
 		}
 		if time.Now().After(deadline) {
+			shown := pyrepr.Of(shownBIOS(missing, settings))
 			//lint:ignore ST1005 the text comes from _set_step_failed in ironic/drivers/modules/redfish/bios.py
-			return errors.Join(err, fmt.Errorf("Redfish BIOS apply_configuration step failed. Attributes %s are not updated.", pyrepr.Of(shownBIOS(missing, settings))))
+			return errors.Join(err, fmt.Errorf("Redfish BIOS apply_configuration step failed. Attributes %s are not updated.", shown))
 		}
 		if err := b.pause(ctx); err != nil {
 			return err
@@ -168,8 +169,8 @@ func missingBIOS(wanted map[string]any, settings []bmc.BIOSSetting) map[string]a
 	return missing
 }
 
-// shownBIOS returns wanted values for an error, in which one is masked that may be a password: the settings do not say of
-// what type it is.
+// shownBIOS returns wanted values for an error, in which one is masked that may be a password: the settings do not
+// say of what type it is.
 func shownBIOS(wanted map[string]any, settings []bmc.BIOSSetting) map[string]any {
 	shown := map[string]any{}
 	for name := range wanted {

@@ -26,13 +26,11 @@ type Client interface {
 	Close(context.Context) error
 }
 
-// FromClient returns the [verify.Verifier] that opens a connection by a client of bmclib
-// and reads the power state, over any of bmclib's providers, such as intelamt, openbmc
-// or rpc. Verify calls newClient each time, because bmclib's Open removes the providers
-// that have failed from its client. The secrets are those that the client knows; they
-// are removed from errors. A login is refused, [verify.Credentials], if the BMC answers a
-// provider that uses gofish with 401, or if the provider asrockrack says so. A Verify whose context has no deadline ends
-// after 30 s.
+// FromClient returns the [verify.Verifier] that opens a connection by a client of bmclib and reads the power state,
+// over any of bmclib's providers, such as intelamt, openbmc or rpc. Verify calls newClient each time, because
+// bmclib's Open removes the providers that have failed from its client. The secrets are those that the client knows;
+// they are removed from errors. A login is refused, [verify.Credentials], if the BMC answers a provider that uses
+// gofish with 401, or if the provider asrockrack says so. A Verify whose context has no deadline ends after 30 s.
 //
 // The client is the caller's, and so is its safety: none of the other guarantees of this
 // package hold. A provider may trust its BMC, skip the check of certificates, log in

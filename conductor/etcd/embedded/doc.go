@@ -39,8 +39,8 @@
 // replaces it: restart one of the others with it, then start the lost one with an empty folder at
 // its old URL. Servers cannot be added to or removed from a cluster.
 //
-// The servers reach each other by the proxy that HTTPS_PROXY names in the environment, as etcd's do, unless NO_PROXY has
-// their hosts.
+// The servers reach each other by the proxy that HTTPS_PROXY names in the environment, as etcd's do, unless NO_PROXY
+// has their hosts.
 //
 // # Backup and restore
 //

@@ -94,8 +94,8 @@ func Unacceptable(accept string) *Fault {
 var Internal = &Fault{Status: http.StatusInternalServerError, Text: "Internal server error."}
 
 // The faults of a request whose context has ended. Ironic's clients repeat a request by themselves after a 503, which
-// therefore says that nothing has been done. A change that may have been done gets 504 if its time or etcd's majority has
-// ended, and 500 for any other error.
+// therefore says that nothing has been done. A change that may have been done gets 504 if its time or etcd's majority
+// has ended, and 500 for any other error.
 var (
 	late     = &Fault{Status: http.StatusServiceUnavailable, Text: "The request took too long."}
 	doubtful = &Fault{

@@ -131,8 +131,8 @@ func TestBodiesOfAgentsHaveBudgetsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// SECURITY.md: What agents send without a password has memory of its own, of which one address has half at most, so that
-// inspections that do not arrive keep no heartbeat away.
+// SECURITY.md: What agents send without a password has memory of its own, of which one address has half at most, so
+// that inspections that do not arrive keep no heartbeat away.
 func TestInspectionsThatDoNotArriveLeaveRoomForOthers(t *testing.T) {
 	s := body("", true).Service
 	asks := func(address string, limit, length int64) error {
