@@ -207,7 +207,7 @@ func (b *rulebook) checkHeartbeat(n *Node, h Heartbeat) error {
 	}
 }
 
-// heartbeatEffect is a text for the log: what the conductor does after it has recorded a heartbeat.
+// heartbeatEffect says in the log what the conductor does after it has recorded a heartbeat.
 type heartbeatEffect string
 
 const (

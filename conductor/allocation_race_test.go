@@ -200,7 +200,10 @@ func TestAnAllocationWhoseNamedNodeCouldNotBeStoredHasNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, _, store, _ := allocating(t)
 		n := f.node(states.Active)
-		store.beforeUpdate(conductor.KindNode, func() error { store.loseUpdate(conductor.KindNode); return nil })
+		store.beforeUpdate(conductor.KindNode, func() error { // the first change asks whether the node is locked
+			store.beforeUpdate(conductor.KindNode, func() error { store.loseUpdate(conductor.KindNode); return nil })
+			return nil
+		})
 		_, err := f.allocate(&conductor.Allocation{ObjectMeta: conductor.ObjectMeta{UUID: allocationID, NodeUUID: n.UUID}})
 		require.ErrorContains(t, err, "the response was lost")
 		require.Equal(t, states.AllocationError, f.allocation(allocationID).State)

@@ -68,7 +68,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	return s.run(ctx, open)
 }
 
-// resources are the functions that close what a service has opened. What it opened first is first.
+// resources are the functions that close what a service has opened, in the order in which it was opened.
 type resources []func() error
 
 func (r *resources) add(end func() error) { *r = append(*r, end) }
@@ -82,8 +82,8 @@ func (r *resources) close() error {
 	return errors.Join(errs...)
 }
 
-// build returns the service and its handlers. It adds to opened what it opens, also if it fails. shown is nil without a
-// terminal.
+// build returns the service and its handlers. It adds what it opens to opened, and does so even if it fails. shown is
+// nil without a terminal.
 func build(
 	ctx context.Context, o *options, shown *progress, log *slog.Logger, opened *resources,
 ) (s *service, open *started, err error) {

@@ -31,7 +31,7 @@ var (
 		"Nodes and power requests that this conductor's power sync has handled, by outcome.", "outcome")
 )
 
-// figures are what the metrics with one value show.
+// figures has the numbers from which the metrics with one value are computed.
 type figures struct {
 	counts
 	members int

@@ -117,7 +117,7 @@ func TestAnErrorOfTheStoreIsNotShownAsOneOfTheHardware(t *testing.T) {
 	}
 }
 
-// tooSlow is hardware that does what it is asked for, and does not answer in time.
+// tooSlow is hardware that does not answer in time, though it may have done what it was asked for.
 type tooSlow struct{ slotted }
 
 func (*tooSlow) InjectNMI(context.Context, *conductor.Node) error { return context.DeadlineExceeded }

@@ -56,7 +56,7 @@ type budget struct {
 	share int64 // for one address
 	mu    sync.Mutex
 	left  int64
-	by    map[netip.Addr]int64 // what each address holds
+	by    map[netip.Addr]int64 // the bytes that the requests of each address have taken
 }
 
 func newBudget(most, share int64) *budget {
