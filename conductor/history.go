@@ -239,5 +239,29 @@ func (h history) ended(ctx context.Context, before *Node, r result) {
 	}
 }
 
+// The keys of a step in the order in which Ironic prints them, by the origin of the step: a client, whose requests
+// mostly have this order, the hardware type, or the agent. Other keys follow.
+//
+// Source: _validate_user_step in ironic/conductor/steps.py, BaseInterface.__new__ in ironic/drivers/base.py, and
+// get_clean_steps in ironic_python_agent/hardware.py.
+var (
+	clientKeys   = []string{"interface", "step", "args", "order", "abortable", "priority"}
+	hardwareKeys = []string{"step", "priority", "abortable", "argsinfo", "interface", "requires_ramdisk"}
+	agentKeys    = []string{"step", "priority", "interface", "reboot_requested", "abortable", "argsinfo"}
+)
+
 // stepsText returns the records of steps as Ironic prints them, without secrets.
-func stepsText(steps []any) string { return pyrepr.Of(masked.Value(steps)) }
+func stepsText(steps []any) string {
+	texts := make([]string, len(steps))
+	for i, step := range steps {
+		record := masked.Value(step).(map[string]any)
+		order := clientKeys
+		if _, has := record["reboot_requested"]; has {
+			order = agentKeys
+		} else if _, has := record["argsinfo"]; has {
+			order = hardwareKeys
+		}
+		texts[i] = pyrepr.Object(record, order)
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}

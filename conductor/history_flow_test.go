@@ -8,21 +8,22 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
-// TestTheHistoryTellsWhichStepsWorkExecutes has the texts that a real Ironic 39.0.0 with fake-hardware gives, with
-// sorted keys.
+// TestTheHistoryTellsWhichStepsWorkExecutes has the texts that a real Ironic 39.0.0 with fake-hardware gives.
 func TestTheHistoryTellsWhichStepsWorkExecutes(t *testing.T) {
 	const (
-		automatic = "{'abortable': False, 'argsinfo': None, 'interface': 'vendor', 'priority': 1, " +
-			"'requires_ramdisk': True, 'step': 'log_passthrough'}"
-		requested = "{'abortable': False, 'interface': 'bios', 'priority': 0, 'step': 'cache_bios_settings'}"
-		deploy    = "[{'abortable': True, 'argsinfo': None, 'interface': 'deploy', 'priority': 100, 'step': 'deploy'}]"
+		automatic = "{'step': 'log_passthrough', 'priority': 1, 'abortable': False, 'argsinfo': None, " +
+			"'interface': 'vendor', 'requires_ramdisk': True}"
+		requested = "{'interface': 'bios', 'step': 'cache_bios_settings', 'abortable': False, 'priority': 0}"
+		deploy    = "[{'step': 'deploy', 'priority': 100, 'abortable': True, 'argsinfo': None, 'interface': 'deploy'}]"
 	)
 	cleaned := func(kind string) []string {
 		title := map[string]string{"manual": "Manual", "automated": "Automated"}[kind]
@@ -164,5 +165,22 @@ func TestAServiceTellsTheRequestedStepsBeforeItsAgentIsKnown(t *testing.T) {
 			"INFO servicing_start: Starting servicing with steps=[{'interface': 'bios', 'step': 'of_the_agent'}]",
 			"ERROR servicing: Cannot service node UUID: node does not support this service step: {'interface': 'bios', 'step': 'of_the_agent'}",
 		}, f.texts(n))
+	})
+}
+
+func TestTheHistoryHasTheStepsAsTheAgentListsThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := startMachine(t, states.Available, func(c *conductor.Config) { c.Table = states.Latest().Table() })
+		m.set(func(a *agentProgram) { a.steps["deploy"] = append(a.steps["deploy"], step("burnin_cpu", 90)) })
+		m.request(m.n, "active")
+		m.settle(m.n)
+		m.boot()
+		m.end("SUCCEEDED", "")
+		m.end("SUCCEEDED", "")
+		bubble.Sleep(time.Minute) // fake-hardware does not go off by itself
+		m.requireState(m.settle(m.n), states.Active, "")
+		require.Contains(t, strings.Join(m.texts(m.n), "\n"), "Deployment completed successfully with steps=["+
+			"{'step': 'deploy', 'priority': 100, 'abortable': True, 'argsinfo': None, 'interface': 'deploy'}, "+
+			"{'step': 'burnin_cpu', 'priority': 90, 'interface': 'deploy', 'reboot_requested': False, 'abortable': True}, ")
 	})
 }

@@ -4,8 +4,10 @@
 package pyrepr
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -36,18 +38,24 @@ func Of(v any) string {
 	case []string:
 		return List(v)
 	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for key := range v {
-			keys = append(keys, key)
-		}
-		slices.Sort(keys)
-		for i, key := range keys {
-			keys[i] = Text(key) + ": " + Of(v[key])
-		}
-		return "{" + strings.Join(keys, ", ") + "}"
+		return Object(v, nil)
 	default:
 		return fmt.Sprint(v)
 	}
+}
+
+// Object returns an object in the form of Python's repr. The keys in the order come first, as it has them, and the
+// other keys follow sorted.
+func Object(object map[string]any, order []string) string {
+	keys := slices.Sorted(maps.Keys(object))
+	slices.SortStableFunc(keys, func(a, b string) int {
+		// A key that the order lacks has index -1, which is the largest uint.
+		return cmp.Compare(uint(slices.Index(order, a)), uint(slices.Index(order, b)))
+	})
+	for i, key := range keys {
+		keys[i] = Text(key) + ": " + Of(object[key])
+	}
+	return "{" + strings.Join(keys, ", ") + "}"
 }
 
 // List returns texts in the form of a Python list.

@@ -56,6 +56,13 @@ func TestValuesPrintAsInPython(t *testing.T) {
 	require.Equal(t, "[]", pyrepr.List(nil))
 }
 
+func TestTheKeysOfAnOrderComeFirst(t *testing.T) {
+	t.Parallel()
+	object := map[string]any{"d": nil, "c": true, "b": "x", "a": []any{}}
+	require.Equal(t, "{'c': True, 'b': 'x', 'a': [], 'd': None}", pyrepr.Object(object, []string{"c", "missing", "b"}))
+	require.Equal(t, "{}", pyrepr.Object(nil, []string{"c"}))
+}
+
 func TestTruthIsThatOfPython(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{
