@@ -79,6 +79,17 @@ func logs(t *testing.T, p *etcdtest.Process, text string) {
 	}
 }
 
+// suspend stops a process. Its threads run on for a moment after the signal has been sent, so suspend returns when they
+// have stopped.
+func suspend(t *testing.T, p *etcdtest.Process) {
+	t.Helper()
+	require.NoError(t, p.Process.Signal(syscall.SIGSTOP))
+	var status syscall.WaitStatus
+	_, err := syscall.Wait4(p.Process.Pid, &status, syscall.WUNTRACED, nil)
+	require.NoError(t, err)
+	require.True(t, status.Stopped())
+}
+
 // TestAProcessThatWasStoppedInsideAStepSendsNothingMore stops a conductor, as SIGSTOP does, while it
 // waits for the answer to the first operation of a step, until another conductor has ended its work.
 // The answer is there when it resumes. It does not reach etcd at first, so that it does not learn at
@@ -118,7 +129,7 @@ func TestAProcessThatWasStoppedInsideAStepSendsNothingMore(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.Provision(ctx, n.UUID, conductor.ProvisionRequest{Target: "inspect", Version: 81}))
 	require.Equal(t, operations[0], <-received)
-	require.NoError(t, stopped.Process.Signal(syscall.SIGSTOP))
+	suspend(t, stopped)
 	close(answer)
 
 	for ended := false; !ended; time.Sleep(10 * time.Millisecond) { // by the other conductor

@@ -141,7 +141,7 @@ func TestAProcessThatDiesOrHangsIsNoMember(t *testing.T) {
 	require.Equal(t, "joined", hangs.Line(t))
 
 	dies.Kill()
-	require.NoError(t, hangs.Process.Signal(syscall.SIGSTOP))
+	suspend(t, hangs)
 	client := rawClient(t, members)
 	revoke(t, client, "dies")
 	revoke(t, client, "hangs")
