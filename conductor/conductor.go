@@ -110,7 +110,7 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 	}
 }
 
-// reconcileAll reconciles every node, allocation and call in the indexes.
+// reconcileAll reconciles every node, allocation and call in the indexes, and deletes the objects without a node.
 func (c *Conductor) reconcileAll() {
 	for _, n := range c.fleet.nodes.all() {
 		c.engine.reconcileNode(n)
@@ -120,6 +120,7 @@ func (c *Conductor) reconcileAll() {
 			c.reconcileObject(o)
 		}
 	}
+	c.discardOrphans()
 }
 
 // reconcileObject processes an allocation, or a call of another conductor, that is pending. It is

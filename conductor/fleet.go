@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -246,10 +247,14 @@ func (f *fleet) edit(ctx context.Context, ident string, change func(*Node) error
 }
 
 // remove deletes a node that check permits to delete, and then all objects that belong to it. It
-// calls check with the current node, and again after each conflict with another write.
+// calls check with the current node, and again after each conflict with another write. The objects of a node whose
+// earlier deletion was cut off are deleted, too.
 func (f *fleet) remove(ctx context.Context, ident string, check func(*Node) error) error {
 	for get := f.node; ; get = f.storedNode {
 		n, err := get(ctx, ident)
+		if errors.Is(err, NotFound) && uuid.Validate(ident) == nil {
+			err = cmp.Or(f.discardOf(ctx, ident), err)
+		}
 		if err != nil {
 			return err
 		}
@@ -259,7 +264,7 @@ func (f *fleet) remove(ctx context.Context, ident string, check func(*Node) erro
 		err = f.nodes.delete(n.UUID, func() (int64, error) { return f.store.Delete(ctx, KindNode, n.UUID, n.Revision) })
 		switch {
 		case err == nil:
-			return f.discardOf(ctx, n)
+			return f.discardOf(ctx, n.UUID)
 		case errors.Is(err, NotFound):
 			return noNode(ident)
 		case !errors.Is(err, ErrConflict):

@@ -311,6 +311,19 @@ func (x *index[R]) known(node string) []R {
 	return slices.Clone(x.byNode[node])
 }
 
+// owners returns the UUIDs of the nodes that the records belong to.
+func (x *index[R]) owners() []string {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	owners := make([]string, 0, len(x.byNode))
+	for node := range x.byNode {
+		if node != "" {
+			owners = append(owners, node)
+		}
+	}
+	return owners
+}
+
 // Range selects records of one kind. The zero value selects all, oldest first.
 type Range struct {
 	// Of selects the nodes with this ParentNode, or the objects with this NodeUUID; "" selects those

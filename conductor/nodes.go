@@ -109,7 +109,7 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 	case errors.As(err, &duplicate): // Ironic locks the node before its database finds the duplicate
 		return nil, c.fleet.touched(ctx, ident, err)
 	case err == nil && freed != "":
-		err = c.fleet.discard(ctx, KindAllocation, freed)
+		err = c.fleet.discard(context.WithoutCancel(ctx), KindAllocation, freed)
 	}
 	return n, err
 }

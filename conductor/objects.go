@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -229,18 +230,50 @@ func (f *fleet) discard(ctx context.Context, kind Kind, id string) error {
 	return err
 }
 
-// discardOf deletes the objects of a deleted node.
-func (f *fleet) discardOf(ctx context.Context, n *Node) error {
+// discardOf deletes the objects of a deleted node. It goes on if ctx ends, since the request that deletes the node
+// cannot be repeated.
+func (f *fleet) discardOf(ctx context.Context, node string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
+	defer cancel()
 	var errs []error
 	for _, kind := range nodeKinds {
-		objects, err := f.of(kind).listOf(ctx, n.UUID)
+		objects, err := f.of(kind).listOf(ctx, node)
 		errs = append(errs, err)
 		for _, o := range objects {
 			errs = append(errs, f.discard(ctx, kind, o.Meta().UUID))
 		}
 	}
-	errs = append(errs, f.discard(ctx, KindInventory, n.UUID))
+	errs = append(errs, f.discard(ctx, KindInventory, node))
 	return errors.Join(errs...)
+}
+
+// discardTimeout bounds the deletion of the objects of a node, of which the entries of its history are the most.
+const discardTimeout = time.Minute
+
+// discardOrphans deletes the objects of nodes that do not exist: their process has died, or the store has failed, while
+// it deleted the node, or an object was created at that time. Ironic's database deletes a node and its objects at once.
+func (c *Conductor) discardOrphans() {
+	s, err := c.sessions.current()
+	if err != nil || !c.fleet.nodes.isSynced() {
+		return
+	}
+	for _, kind := range nodeKinds {
+		for _, node := range c.fleet.of(kind).owners() {
+			if c.fleet.nodes.get(node) != nil || !s.isChosen(node) || !c.engine.pool.tryTake(node) {
+				continue
+			}
+			s.run.group.Go(func() {
+				defer c.engine.pool.free(node)
+				_, err := c.fleet.storedNode(s.ctx, node) // the index may be behind
+				if errors.Is(err, NotFound) {
+					err = c.fleet.discardOf(s.ctx, node)
+				}
+				if err != nil && s.ctx.Err() == nil {
+					c.config.Log.Warn("the objects of a node that does not exist could not be deleted", "node", node, "error", err)
+				}
+			})
+		}
+	}
 }
 
 // otherTraits reports whether two runbooks differ in their traits. Ironic keeps them in a table of their own, and
