@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
@@ -66,8 +67,9 @@ func (al *allocator) backfill(ctx context.Context, a *Allocation, ident string) 
 		_, _, err := al.fleet.edit(ctx, ident, al.rules.unlocked)
 		return err
 	})
+	var n *Node
 	if err == nil {
-		err = al.giveTo(ctx, a, ident)
+		n, err = al.giveTo(ctx, a, ident)
 	}
 	if err != nil {
 		ctx := context.WithoutCancel(ctx)
@@ -79,17 +81,13 @@ func (al *allocator) backfill(ctx context.Context, a *Allocation, ident string) 
 		_, failed := al.finishAllocation(ctx, a, "", err)
 		return nil, errors.Join(err, failed)
 	}
-	n, err := al.fleet.node(ctx, ident)
-	if err != nil {
-		return nil, err
-	}
-	return al.finishAllocation(ctx, a, n.UUID, nil)
+	return al.settle(context.WithoutCancel(ctx), a, n.UUID, nil)
 }
 
 // giveTo gives an active node to an allocation that fits it.
-func (al *allocator) giveTo(ctx context.Context, a *Allocation, ident string) error {
-	return al.fleet.retryLocked(ctx, func() error {
-		_, _, err := al.fleet.edit(ctx, ident, func(n *Node) error {
+func (al *allocator) giveTo(ctx context.Context, a *Allocation, ident string) (n *Node, err error) {
+	return n, al.fleet.retryLocked(ctx, func() error {
+		_, n, err = al.fleet.edit(ctx, ident, func(n *Node) error {
 			if err := al.rules.unlocked(n); err != nil {
 				return err
 			}
@@ -135,9 +133,10 @@ func (n *Node) hasTraits(traits []string) bool {
 }
 
 // reconcile starts the processing of an allocation that has no node yet, if this conductor
-// is the one to choose the node.
+// is the one to choose the node. A client's request that names the node is left to the conductor that handles it, unless
+// that has died.
 func (al *allocator) reconcile(a *Allocation) {
-	if a.State != states.Allocating || a.Backfill {
+	if a.State != states.Allocating || a.Backfill && time.Since(a.CreatedAt) < callTimeout {
 		return
 	}
 	s, err := al.sessions.current()
@@ -169,13 +168,19 @@ func (al *allocator) allocate(ctx context.Context, id string) error {
 	if failure != nil {
 		failure = allocationFailed(a, failure.Error())
 	}
+	_, err = al.settle(ctx, a, node, failure)
+	return err
+}
+
+// settle stores the outcome of an allocation, and frees its node if the allocation was deleted, or ended otherwise,
+// meanwhile.
+func (al *allocator) settle(ctx context.Context, a *Allocation, node string, failure error) (*Allocation, error) {
 	finished, err := al.finishAllocation(ctx, a, node, failure)
 	if node != "" && (errors.Is(err, NotFound) || err == nil && finished.NodeUUID != node) {
-		// The allocation was deleted, or got another node, meanwhile.
-		_, _, freed := al.fleet.edit(ctx, node, func(n *Node) error { n.freeFrom(id); return nil })
-		return errors.Join(err, freed)
+		_, _, freed := al.fleet.edit(ctx, node, func(n *Node) error { n.freeFrom(a.UUID); return nil })
+		err = errors.Join(err, freed)
 	}
-	return err
+	return finished, err
 }
 
 // allocateTo gives the node to an allocation and copies the requested traits to instance_info.
@@ -226,6 +231,9 @@ func (al *allocator) choose(ctx context.Context, a *Allocation) (string, error) 
 	}
 	if id := nodeOf(a, all); id != "" {
 		return id, nil
+	}
+	if a.Backfill {
+		return "", errors.New("the request that names its node was cut off")
 	}
 	nodes, err := al.candidates(all, a)
 	if err != nil {
@@ -313,11 +321,15 @@ func matches(n *Node, a *Allocation) bool {
 		(a.Owner == "" || n.Owner == a.Owner || n.Lessee == a.Owner)
 }
 
-// remove frees the node of an allocation and deletes the allocation.
+// remove frees the node of an allocation and deletes the allocation, also one whose record cannot be decoded.
 func (al *allocator) remove(ctx context.Context, ident string) error {
 	a, err := find[*Allocation](ctx, al.fleet, ident)
 	if err != nil {
-		return err
+		r, loadErr := al.fleet.load(ctx, KindAllocation, ident)
+		if loadErr != nil {
+			return err
+		}
+		a = &Allocation{ObjectMeta: ObjectMeta{UUID: r.ID}}
 	}
 	node := a.NodeUUID
 	if node == "" { // a node may have been given to it before its record could be stored

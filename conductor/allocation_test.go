@@ -218,8 +218,9 @@ func TestAnAllocationWhoseNodeWasNamedGetsNoOther(t *testing.T) {
 			bubble.Sleep(time.Hour)
 		}
 		rewrite(`"state":"error"`, `"state":"allocating","backfill":true`)
-		require.Equal(t, states.Allocating, f.allocation(made.UUID).State)
-		rewrite(`,"backfill":true`, "")
+		require.Equal(t, states.AllocationError, f.allocation(made.UUID).State)
+		require.Contains(t, f.allocation(made.UUID).LastError, "the request that names its node was cut off")
+		rewrite(`"state":"error"`, `"state":"allocating"`)
 		require.Equal(t, states.AllocationActive, f.allocation(made.UUID).State, "others are processed after a restart")
 	})
 }
@@ -289,5 +290,22 @@ func TestAnAllocationIsDeletedAfterItsNode(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, f.DeleteObject(f.ctx, conductor.KindAllocation, a.UUID))
 		require.ErrorIs(t, f.DeleteObject(f.ctx, conductor.KindAllocation, a.UUID), conductor.NotFound)
+	})
+}
+
+func TestAnAllocationWhoseRecordIsDamagedIsDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, n, store, _ := allocating(t)
+		f.asks()
+		r, err := store.Get(f.ctx, conductor.KindAllocation, allocationID)
+		require.NoError(t, err)
+		r.Value = []byte(`{"version":1,"state":7}`)
+		_, err = store.Update(f.ctx, r)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.NoError(t, f.DeleteObject(f.ctx, conductor.KindAllocation, allocationID))
+		require.Empty(t, f.settle(n).AllocationUUID)
+		_, err = store.Get(f.ctx, conductor.KindAllocation, allocationID)
+		require.ErrorIs(t, err, conductor.NotFound)
 	})
 }
