@@ -116,8 +116,11 @@ var setBootDevice = forOwner("set boot device", func(ctx context.Context, c *Con
 		if err != nil || reflect.DeepEqual(set.DriverInternalInfo, n.DriverInternalInfo) {
 			return none{}, err
 		}
-		_, _, err = c.engine.fleet.edit(ctx, n.UUID, func(n *Node) error {
-			n.DriverInternalInfo = set.DriverInternalInfo
+		_, _, err = c.engine.fleet.edit(ctx, n.UUID, func(stored *Node) error {
+			if stored.Claim != n.Claim { // another process has taken the node over
+				return errLost
+			}
+			stored.DriverInternalInfo = set.DriverInternalInfo
 			return nil
 		})
 		return none{}, err

@@ -64,12 +64,28 @@ func (c *Conductor) Lookup(ctx context.Context, from netip.Addr, addresses []str
 		return nil
 	})
 	if err != nil && !errors.Is(err, errNothingToDo) {
-		return nil, "", err
+		if n = c.givenToken(ctx, n, fresh); n == nil {
+			return nil, "", err
+		}
 	}
 	if before.refuses(from) {
 		c.config.Log.Warn("a lookup gets no token, since the node's agent has one", "node", n.UUID, "from", from, "agent", before.From)
 	}
 	return n, token, nil
+}
+
+// givenToken returns the stored node of a lookup that has failed if it has the fresh token, otherwise nil. The response
+// of the store was lost then, and the agent would get no token at its next lookup.
+func (c *Conductor) givenToken(ctx context.Context, n *Node, fresh string) *Node {
+	if n == nil || n.Agent.Token != fresh {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+	defer cancel()
+	if n, _ = c.fleet.storedNode(ctx, n.UUID); n == nil || n.Agent.Token != fresh {
+		return nil
+	}
+	return n
 }
 
 // refuses reports whether a lookup from an address comes from another agent than the one with the token, or from an

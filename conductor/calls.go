@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/internal/sleep"
@@ -152,12 +154,11 @@ func (c *calls) ask(ctx context.Context, owner Member, q call) (json.RawMessage,
 		return nil, err
 	}
 	q.From, q.To, q.Host, q.Origin = s.id, owner.ID, owner.Hostname, c.config.origin(ctx)
-	o, err := c.fleet.createObject(ctx, &callRecord{call: q})
-	if err != nil {
+	id := uuid.NewString()
+	defer c.forget(ctx, id) // also if the store's response is lost
+	if _, err := c.fleet.createObject(ctx, &callRecord{ObjectMeta: ObjectMeta{UUID: id}, call: q}); err != nil {
 		return nil, err
 	}
-	id := o.Meta().UUID
-	defer c.forget(ctx, id)
 	wait, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()

@@ -27,6 +27,15 @@ type callStore struct {
 	updates, deletes         atomic.Int32
 	failUpdates, failDeletes atomic.Bool
 	loseResponses            atomic.Bool // updates are stored, and their responses are lost
+	loseCreations            atomic.Bool // the same for new calls
+}
+
+func (s *callStore) Create(ctx context.Context, r conductor.Record) (int64, error) {
+	revision, err := s.Memory.Create(ctx, r)
+	if err == nil && r.Kind == "calls" && s.loseCreations.Load() {
+		return 0, errDisk
+	}
+	return revision, err
 }
 
 func (s *callStore) Update(ctx context.Context, r conductor.Record) (int64, error) {

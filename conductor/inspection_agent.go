@@ -132,6 +132,7 @@ func (i *agentInspection) take(ctx context.Context, id string) error {
 	t, stored := e.task(n), false
 	defer func() {
 		if !stored { // an error, or a panic, which ends the request alone
+			i.takeTokenBack(ctx, id)
 			e.unreserve(ctx, s, id)
 			e.pool.free(id)
 		}
@@ -151,6 +152,26 @@ func (i *agentInspection) take(ctx context.Context, id string) error {
 		t.run(s.ctx)
 	})
 	return nil
+}
+
+// takeTokenBack removes the agent's token from a node if the agent will not get it, since its request fails: its next
+// request gets another one.
+func (i *agentInspection) takeTokenBack(ctx context.Context, id string) {
+	if i.token == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+	defer cancel()
+	_, _, err := i.fleet.edit(ctx, id, func(n *Node) error {
+		if n.Agent.Token != i.token {
+			return errNothingToDo
+		}
+		n.Agent.Token, n.Agent.From = "", netip.Addr{}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errNothingToDo) {
+		i.config.Log.Warn("an agent keeps a token that it has not got, since the store has failed", "node", id, "error", err)
+	}
 }
 
 // store stores the data and continues the inspection of the task's node. The same write drops the reservation,

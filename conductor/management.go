@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -206,7 +207,10 @@ func (e *engine) manage(
 		}
 		var event string
 		_, _, stored := e.fleet.edit(context.WithoutCancel(ctx), n.UUID, func(n *Node) error {
-			event = record(n, err)
+			if n.Claim != s.id { // another process has taken the node over
+				return errLost
+			}
+			event = record(n, errtext.Error(err))
 			return nil
 		})
 		if stored != nil {

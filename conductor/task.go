@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
@@ -22,8 +24,8 @@ type Task struct {
 
 	mu     sync.Mutex
 	node   *Node
-	later  []func(*Node) // changes that the next Update stores together with its own
-	unsure *Node         // the node of a failed write that the store may have done; nil for none
+	later  []func(*Node)     // changes that the next Update stores together with its own
+	unsure []unansweredWrite // of the present change
 }
 
 // Node returns the node as of the task's last write. Do not change it.
@@ -136,6 +138,7 @@ func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 		attempt := n
 		n, err := t.engine.fleet.save(ctx, n)
 		if errors.Is(err, ErrConflict) {
+			attempt = nil // it was not written
 			n, err = t.engine.fleet.storedNode(ctx, old.UUID)
 			switch {
 			case err == nil && t.wasDone(n):
@@ -153,26 +156,39 @@ func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
 		case err == nil:
 			t.set(n, len(later))
-		case !errors.Is(err, errLost) && !errors.Is(err, ErrTooLarge):
+		case attempt != nil && !errors.Is(err, errLost) && !errors.Is(err, ErrTooLarge):
 			t.doubt(attempt)
 		}
 		return err
 	}
 }
 
-// doubt records the node of a write whose response was lost; nil clears it.
+// unansweredWrite identifies the node of a write whose response was lost. A change may have many: each attempt that
+// fails may have been written, and the next ones then fail because of it.
+type unansweredWrite struct {
+	updated *time.Time
+	claim   string
+	state   states.State
+}
+
+// doubt records the node of a write whose response was lost; nil begins a change, which has no such write yet.
 func (t *Task) doubt(n *Node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.unsure = n
+	if n == nil {
+		t.unsure = nil
+		return
+	}
+	t.unsure = append(t.unsure, unansweredWrite{n.UpdatedAt, n.Claim, n.ProvisionState})
 }
 
-// wasDone reports whether a stored node results from the write whose response was lost.
+// wasDone reports whether a stored node results from a write of the present change whose response was lost.
 func (t *Task) wasDone(stored *Node) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := t.unsure
-	return n != nil && sameTime(stored.UpdatedAt, n.UpdatedAt) && stored.Claim == n.Claim && stored.ProvisionState == n.ProvisionState
+	return slices.ContainsFunc(t.unsure, func(w unansweredWrite) bool {
+		return sameTime(stored.UpdatedAt, w.updated) && stored.Claim == w.claim && stored.ProvisionState == w.state
+	})
 }
 
 // updateLater defers a change to the next Update, which saves a write.

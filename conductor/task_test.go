@@ -211,17 +211,26 @@ func TestATaskRecognizesItsOwnWrite(t *testing.T) {
 	early, same, late := time.Unix(1, 0), time.Unix(1, 0), time.Unix(2, 0)
 	written := Node{UpdatedAt: &early, Claim: "ours", ProvisionState: states.Deploying}
 	for name, test := range map[string]struct {
-		unsure, stored *Node
-		want           bool
+		unsure []*Node
+		stored *Node
+		want   bool
 	}{
 		"no write is in doubt": {nil, &written, false},
-		"its own":              {&written, &Node{UpdatedAt: &same, Claim: "ours", ProvisionState: states.Deploying}, true},
-		"at another time":      {&written, &Node{UpdatedAt: &late, Claim: "ours", ProvisionState: states.Deploying}, false},
-		"at an unknown time":   {&written, &Node{Claim: "ours", ProvisionState: states.Deploying}, false},
-		"of another claim":     {&written, &Node{UpdatedAt: &early, Claim: "theirs", ProvisionState: states.Deploying}, false},
-		"in another state":     {&written, &Node{UpdatedAt: &early, Claim: "ours", ProvisionState: states.Active}, false},
+		"its own":              {[]*Node{&written}, &Node{UpdatedAt: &same, Claim: "ours", ProvisionState: states.Deploying}, true},
+		"at another time":      {[]*Node{&written}, &Node{UpdatedAt: &late, Claim: "ours", ProvisionState: states.Deploying}, false},
+		"at an unknown time":   {[]*Node{&written}, &Node{Claim: "ours", ProvisionState: states.Deploying}, false},
+		"of another claim":     {[]*Node{&written}, &Node{UpdatedAt: &early, Claim: "theirs", ProvisionState: states.Deploying}, false},
+		"the first of two": {[]*Node{&written, {UpdatedAt: &late, Claim: "ours", ProvisionState: states.Deploying}},
+			&Node{UpdatedAt: &same, Claim: "ours", ProvisionState: states.Deploying}, true},
+		"in another state": {[]*Node{&written}, &Node{UpdatedAt: &early, Claim: "ours", ProvisionState: states.Active}, false},
 	} {
-		require.Equal(t, test.want, (&Task{unsure: test.unsure}).wasDone(test.stored), name)
+		task := &Task{}
+		for _, n := range test.unsure {
+			task.doubt(n)
+		}
+		require.Equal(t, test.want, task.wasDone(test.stored), name)
+		task.doubt(nil)
+		require.False(t, task.wasDone(test.stored), name)
 	}
 }
 

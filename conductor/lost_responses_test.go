@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"regexp"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
+	"github.com/ironstate/ironstate/states"
+)
+
+var errNoResponse = errors.New("the response was lost")
+
+// undeleting is a store that deletes no object while the test says so.
+type undeleting struct {
+	conductor.Memory
+	fails bool
+}
+
+func (s *undeleting) Delete(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
+	if s.fails && kind != conductor.KindNode {
+		return 0, errDisk
+	}
+	return s.Memory.Delete(ctx, kind, id, revision)
+}
+
+// orphaned returns a node without a record whose port and inventory the store has kept.
+func orphaned(t *testing.T) (*fleet, *undeleting, string) {
+	store := &undeleting{}
+	f := start(t, func(c *conductor.Config) { c.Store = store })
+	n := f.node(states.Available)
+	_, err := f.CreateObject(f.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:0a"})
+	require.NoError(t, err)
+	_, err = f.CreateObject(f.ctx, &conductor.Inventory{ObjectMeta: conductor.ObjectMeta{UUID: n.UUID}})
+	require.NoError(t, err)
+	store.fails = true
+	require.ErrorIs(t, f.DeleteNode(f.ctx, n.UUID), errDisk)
+	_, err = f.Node(f.ctx, n.UUID)
+	require.ErrorIs(t, err, conductor.NotFound)
+	store.fails = false
+	return f, store, n.UUID
+}
+
+func (f *fleet) requireNoObjects(node string) {
+	f.t.Helper()
+	for _, kind := range []conductor.Kind{conductor.KindPort, conductor.KindHistory} {
+		left, err := f.ObjectsOf(f.ctx, kind, node)
+		require.NoError(f.t, err)
+		require.Empty(f.t, left)
+	}
+	_, err := f.Object(f.ctx, conductor.KindInventory, node)
+	require.ErrorIs(f.t, err, conductor.NotFound)
+}
+
+func TestTheObjectsOfANodeThatDoesNotExistAreDeletedAtACheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _, node := orphaned(t)
+		bubble.Sleep(time.Hour)
+		f.requireNoObjects(node)
+	})
+}
+
+func TestADeletionThatWasCutOffCanBeRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, store, node := orphaned(t)
+		store.fails = true
+		require.ErrorIs(t, f.DeleteNode(f.ctx, node), errDisk, "no success, and no claim that there is nothing")
+		store.fails = false
+		require.ErrorIs(t, f.DeleteNode(f.ctx, node), conductor.NotFound)
+		f.requireNoObjects(node)
+	})
+}
+
+// impatient is a store whose client leaves when its node is deleted.
+type impatient struct {
+	conductor.Memory
+	leave context.CancelFunc
+}
+
+func (s *impatient) Delete(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	defer s.leave()
+	return s.Memory.Delete(ctx, kind, id, revision)
+}
+
+func TestTheObjectsOfANodeAreDeletedWithoutTheClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &impatient{}
+		f := start(t, func(c *conductor.Config) { c.Store, c.CheckInterval = store, 24*time.Hour })
+		n := f.node(states.Available)
+		_, err := f.CreateObject(f.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:0a"})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(f.ctx)
+		store.leave = cancel
+		require.NoError(t, f.DeleteNode(ctx, n.UUID))
+		f.requireNoObjects(n.UUID)
+	})
+}
+
+func TestALookupWhoseResponseTheStoreLostGivesTheToken(t *testing.T) {
+	for name, stored := range map[string]bool{"it was stored": true, "it was not": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &interrupted{}
+				f := start(t, func(c *conductor.Config) { c.Store = store })
+				n := f.node(states.DeployWait)
+				if stored {
+					store.loseUpdate(conductor.KindNode)
+				} else {
+					store.beforeUpdate(conductor.KindNode, func() error { return errNoResponse })
+				}
+				_, token, err := f.Lookup(f.ctx, agentAt, nil, n.UUID)
+				if !stored {
+					require.ErrorIs(t, err, errNoResponse)
+					_, token, err = f.Lookup(f.ctx, agentAt, nil, n.UUID)
+				}
+				require.NoError(t, err)
+				require.Len(t, token, 43)
+				require.Equal(t, token, f.settle(n).Agent.Token)
+			})
+		})
+	}
+}
+
+func TestAnInspectionThatFailsTakesTheTokenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &interrupted{}
+		f := start(t, func(c *conductor.Config) {
+			withReal(map[states.Work][]conductor.Step{states.WorkInspect: {{
+				Interface: "inspect", Step: "inspect_hardware", Priority: 100,
+				Run: func(context.Context, *conductor.Task) error { return conductor.ErrWait },
+			}}})(c)
+			c.Store = store
+		})
+		n := f.inspecting(nil, "52:54:00:00:00:0a")
+		data := map[string]any{"inventory": map[string]any{"interfaces": []any{
+			map[string]any{"name": "eth0", "mac_address": "52:54:00:00:00:0a"},
+		}}}
+		store.beforeUpdate(conductor.KindPort, func() error { return errNoResponse })
+		store.beforeGet(conductor.KindInventory, func() error { return errNoResponse })
+		_, _, err := f.ContinueInspection(f.ctx, agentAt, data, n.UUID, true)
+		require.ErrorIs(t, err, errNoResponse)
+		require.Empty(t, f.settle(n).Agent.Token)
+		require.Equal(t, netip.Addr{}, f.settle(n).Agent.From)
+		_, token, err := f.ContinueInspection(f.ctx, agentAt, data, n.UUID, true)
+		require.NoError(t, err)
+		require.Len(t, token, 43)
+	})
+}
+
+// usurped is managed hardware whose node another process takes over while it is operated.
+type usurped struct {
+	*managed
+	usurp func()
+}
+
+func (u *usurped) SetBootMode(context.Context, *conductor.Node, string) error {
+	u.usurp()
+	return nil
+}
+
+func (u *usurped) SetBootDevice(_ context.Context, n *conductor.Node, device string, _ bool) error {
+	u.usurp()
+	n.DriverInternalInfo = map[string]any{"boot_device": device}
+	return nil
+}
+
+// A process that has lost its node changes the record of its successor's work in no way.
+func TestAnActionWhoseNodeAnotherProcessHasTakenOverIsNotRecorded(t *testing.T) {
+	for name, do := range map[string]func(f *fleet, node string) error{
+		"boot mode":   func(f *fleet, node string) error { return f.Management(node).SetBootMode(f.ctx, "uefi") },
+		"boot device": func(f *fleet, node string) error { return f.SetBootDevice(f.ctx, node, "pxe", false) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &interrupted{}
+				hardware := &usurped{managed: &managed{Fake: &conductor.Fake{}}}
+				f := start(t, func(c *conductor.Config) { c.Store, c.Hardware["fake-hardware"] = store, hardware })
+				n := f.node(states.Active)
+				hardware.usurp = func() {
+					r, err := store.Memory.Get(f.ctx, conductor.KindNode, n.UUID)
+					require.NoError(t, err)
+					r.Value = regexp.MustCompile(`"claim":"[^"]*"`).ReplaceAll(r.Value, []byte(`"claim":"theirs"`))
+					_, err = store.Memory.Update(f.ctx, r)
+					require.NoError(t, err)
+				}
+				require.Error(t, do(f, n.UUID))
+				now, err := f.Node(f.ctx, n.UUID)
+				require.NoError(t, err)
+				require.Equal(t, "theirs", now.Claim)
+				require.Empty(t, now.BootMode)
+				require.NotContains(t, now.InternalInfo(), "boot_device")
+			})
+		})
+	}
+}
+
+func TestACallWhoseCreationHadNoResponseIsDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCalls(t)
+		c.stores["alpha"].loseCreations.Store(true)
+		_, _, err := c.alpha.BootDevice(c.ctx, c.n.UUID)
+		require.ErrorIs(t, err, errDisk)
+		synctest.Wait()
+		require.Zero(t, c.stored())
+	})
+}
