@@ -311,7 +311,7 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 		if err := c.rules.unlocked(n); err != nil {
 			return err
 		}
-		return c.rules.called(n, failure)
+		return c.rules.applyCallback(n, failure)
 	})
 	// Ironic has no entry for an inspection that an inspector ends, see
 	// ironic/drivers/modules/inspector/interface.py.
@@ -321,8 +321,8 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 	return err
 }
 
-// called changes the record of a node whose call-back has come, see [Conductor.Resume].
-func (b *rulebook) called(n *Node, failure error) error {
+// applyCallback continues or fails the work of a node that waits, see [Conductor.Resume].
+func (b *rulebook) applyCallback(n *Node, failure error) error {
 	if failure != nil {
 		return b.fail(n, failure.Error())
 	}

@@ -45,7 +45,7 @@ func (e *engine) attend(id string) {
 			if n.Reservation != "" || !e.rules.attends(n) {
 				return errNothingToDo
 			}
-			e.reserve(n, s)
+			e.reserve(n, s.id)
 			return nil
 		})
 		if err != nil {

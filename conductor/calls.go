@@ -50,31 +50,52 @@ type callResult struct {
 
 // ownerMethod is a method of a [Conductor] that needs the node's hardware type: do carries it out, and
 // call leaves it to the node's owner where this conductor cannot serve the node. The arguments A and the
-// result R travel as JSON.
+// result R travel as JSON. The name is in the store: conductors of an earlier release call the method by it.
 type ownerMethod[A, R any] struct {
 	name string
 	do   func(ctx context.Context, c *Conductor, ident string, args A) (R, error)
 }
 
+// ownerMethods are the methods that conductors call of each other, with arguments and result in JSON.
+var ownerMethods = byName(
+	validate, provision, setPower, heartbeat, bootDevice, bootDevices, setBootDevice, vendorMethods, callVendor,
+	injectNMI, readVirtualMedia, attachVirtualMedia, detachVirtualMedia, setBootMode, setSecureBoot, readIndicators, readIndicator,
+)
+
+// servedMethod is an [ownerMethod] with any arguments and result.
+type servedMethod interface {
+	called() string
+	serve(ctx context.Context, c *Conductor, ident string, args json.RawMessage) (json.RawMessage, error)
+}
+
+func byName(methods ...servedMethod) map[string]servedMethod {
+	all := map[string]servedMethod{}
+	for _, m := range methods {
+		all[m.called()] = m
+	}
+	return all
+}
+
 // none stands for the arguments or the result of a method that has none.
 type none = struct{}
 
-// ownerMethods has each [ownerMethod] by its name, with arguments and result in JSON.
-var ownerMethods = map[string]func(ctx context.Context, c *Conductor, ident string, args json.RawMessage) (json.RawMessage, error){}
+func (m ownerMethod[A, R]) called() string { return m.name }
 
-// forOwner returns a method that the owner of a node carries out, and adds it to ownerMethods.
-func forOwner[A, R any](name string, do func(ctx context.Context, c *Conductor, ident string, args A) (R, error)) ownerMethod[A, R] {
-	ownerMethods[name] = func(ctx context.Context, c *Conductor, ident string, text json.RawMessage) (json.RawMessage, error) {
-		var args A
-		if err := exactjson.Unmarshal(text, &args); err != nil {
-			return nil, fmt.Errorf("decode the arguments of the request %q: %w", name, err)
-		}
-		result, err := do(ctx, c, ident, args)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(result)
+// serve carries the method out for another conductor.
+func (m ownerMethod[A, R]) serve(ctx context.Context, c *Conductor, ident string, text json.RawMessage) (json.RawMessage, error) {
+	var args A
+	if err := exactjson.Unmarshal(text, &args); err != nil {
+		return nil, fmt.Errorf("decode the arguments of the request %q: %w", m.name, err)
 	}
+	result, err := m.do(ctx, c, ident, args)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(result)
+}
+
+// forOwner returns a method that the owner of a node carries out. It belongs in ownerMethods.
+func forOwner[A, R any](name string, do func(ctx context.Context, c *Conductor, ident string, args A) (R, error)) ownerMethod[A, R] {
 	return ownerMethod[A, R]{name, do}
 }
 
@@ -263,7 +284,7 @@ func (c *calls) answer(ctx context.Context, q call) callResult {
 		if method == nil {
 			return nil, refuse(Unsupported, "conductor %s has no method %q", c.config.Name, q.Method)
 		}
-		return method(ctx, c.conductor, q.Node, q.Args)
+		return method.serve(ctx, c.conductor, q.Node, q.Args)
 	})
 	return callResult{Value: value, Err: asCallError(err)}
 }

@@ -30,9 +30,9 @@ type engine struct {
 	abandoned sync.Map
 }
 
-// reserve reserves a node for this process, which drop undoes.
-func (e *engine) reserve(n *Node, s *session) {
-	n.Reservation, n.Claim, n.Conductor = e.config.Name, s.id, e.config.Name
+// reserve reserves a node for this process, a member with an ID. drop undoes it.
+func (e *engine) reserve(n *Node, member string) {
+	n.Reservation, n.Claim, n.Conductor = e.config.Name, member, e.config.Name
 }
 
 func (n *Node) drop() { n.Reservation, n.Claim = "", "" }
@@ -144,7 +144,7 @@ func giveUp(e *engine, s *session, id string, change func(*Node) error, tooLarge
 func (e *engine) apply(s *session, n *Node, a action) error {
 	switch a {
 	case work:
-		e.reserve(n, s)
+		e.reserve(n, s.id)
 		return nil
 	case release:
 		n.drop()
@@ -159,7 +159,7 @@ func (e *engine) apply(s *session, n *Node, a action) error {
 		if err := e.rules.fail(n, timeoutText(n, e.config.Table.Series())); err != nil || !n.hasWork() {
 			return err
 		}
-		e.reserve(n, s)
+		e.reserve(n, s.id)
 		return nil
 	default:
 		return errNothingToDo
@@ -228,7 +228,7 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, change func(*No
 			}
 			taken = n.UUID
 		}
-		e.reserve(n, s)
+		e.reserve(n, s.id)
 		return nil
 	})
 	if err == nil {
@@ -285,7 +285,7 @@ func (e *engine) take(ctx context.Context, ident string, check func(*Node) error
 		if err := e.rules.unlocked(n); err != nil {
 			return err
 		}
-		e.reserve(n, s)
+		e.reserve(n, s.id)
 		return check(n)
 	})
 	if err != nil {

@@ -4,6 +4,11 @@ package conductor
 
 import (
 	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,4 +40,22 @@ func TestEachOperationOnANodeWhoseHardwareTypeIsMissingFails(t *testing.T) {
 		require.ErrorIs(t, err, Invalid)
 		require.ErrorContains(t, err, `"another"`)
 	}
+}
+
+// A call travels by the method's name in the store, also between conductors of different releases.
+func TestEachMethodThatConductorsCallKeepsItsName(t *testing.T) {
+	require.Equal(t, []string{
+		"attach virtual media", "boot device", "boot devices", "detach virtual media", "heartbeat", "indicator state", "indicators",
+		"inject nmi", "provision", "set boot device", "set boot mode", "set power", "set secure boot", "validate", "vendor",
+		"vendor methods", "virtual media",
+	}, slices.Sorted(maps.Keys(ownerMethods)))
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	declared := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		declared += len(regexp.MustCompile(`(?m)^var \w+ = forOwner`).FindAll(text, -1))
+	}
+	require.Len(t, ownerMethods, declared, "ownerMethods has each method")
 }

@@ -227,7 +227,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		if failure == nil {
 			n.Agent.LastHeartbeat = now() // for fast track
 		}
-		err := i.rules.called(n, failure)
+		err := i.rules.applyCallback(n, failure)
 		if !n.hasWork() || !s.owns(n) {
 			n.drop()
 		}

@@ -349,7 +349,7 @@ func TestANewNodeHasTheDefaultGroupSince2024_1(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, want, n.ConductorGroup, series)
 			}
-			members, err := f.Members(f.ctx)
+			members, err := f.Members()
 			require.NoError(t, err)
 			require.Equal(t, "cellar", members[0].Group)
 		})

@@ -3,7 +3,6 @@
 package conductor
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -74,7 +73,7 @@ func (c *Conductor) Owner(n *Node) (owner Member, ok bool) {
 
 // Members returns the conductors that are alive, sorted by name, by the last list of members that this conductor has
 // received. The error matches [NoWorker] if this conductor is not running or has lost its membership.
-func (c *Conductor) Members(ctx context.Context) ([]Member, error) {
+func (c *Conductor) Members() ([]Member, error) {
 	s, err := c.sessions.current()
 	if err != nil {
 		return nil, err

@@ -98,7 +98,7 @@ func (e *engine) acceptPower(n *Node, s *session, target states.Power) error {
 		return refuse(Invalid, "The driver %s does not support the power state, %v", n.Driver, target)
 	}
 	n.setPower(accepted)
-	e.reserve(n, s)
+	e.reserve(n, s.id)
 	return nil
 }
 

@@ -187,7 +187,7 @@ func (p powerRounds) force(
 	}
 	reserved := n.Clone()
 	reserved.setPower(held)
-	p.engine.reserve(reserved, s)
+	p.engine.reserve(reserved, s.id)
 	reserved, err := p.engine.fleet.save(ctx, reserved)
 	if err != nil {
 		undo()

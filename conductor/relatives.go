@@ -23,7 +23,7 @@ func acquireRelative(ctx context.Context, t *Task, id string) (relative *Task, e
 		}
 		_, n, err := e.fleet.edit(ctx, id, func(n *Node) error {
 			err := e.rules.unlocked(n)
-			e.reserve(n, &session{view: view{id: by.Claim}})
+			e.reserve(n, by.Claim)
 			return err
 		})
 		if err != nil {

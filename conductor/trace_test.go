@@ -100,7 +100,7 @@ func TestATraceContinuesInAnotherConductor(t *testing.T) {
 		store, r := &conductor.Memory{}, &tracer{}
 		other := &script{steps: make(chan scriptStep)} // beta serves the API and owns no node
 		f := start(t, func(c *conductor.Config) { c.Store, c.Tracer, c.SkipPowerSync = store, r, true })
-		members, err := f.Members(f.ctx)
+		members, err := f.Members()
 		require.NoError(t, err)
 		alpha := members[0]
 		beta := start(t, func(c *conductor.Config) {

@@ -114,11 +114,11 @@ func (b *rulebook) move(n *Node, event states.Event, to machine.Node) {
 	if from != to.State {
 		n.ProvisionUpdatedAt = &now
 		switch {
-		case to.State == states.Inspecting:
+		case to.State == states.WorkInspect.Working():
 			n.InspectionStartedAt, n.InspectionFinishedAt = &now, nil
-		case to.State == states.Manageable && (from == states.Inspecting || from == states.InspectWait):
+		case to.State == states.Manageable && states.WorkInspect.InProgress().Has(from):
 			n.InspectionStartedAt, n.InspectionFinishedAt = nil, &now
-		case to.State == states.InspectFail:
+		case to.State == states.WorkInspect.Failed():
 			n.InspectionStartedAt = nil
 		}
 	}

@@ -128,7 +128,7 @@ func build(
 		return nil, nil, err
 	}
 	now := func() readiness {
-		_, lost := s.conductor.Members(ctx)
+		_, lost := s.conductor.Members()
 		return readinessOf(true, store.health(), lost == nil)
 	}
 	s.metrics.registry.MustRegister(readyGauge(now))

@@ -103,7 +103,7 @@ const collectTimeout = time.Second
 func (f nodesCollector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	members, cutOff := f.conductor.Members(ctx)
+	members, cutOff := f.conductor.Members()
 	nodes, _ := f.conductor.Nodes(ctx) // nil before the store was read
 	now := &figures{f.count(nodes, cutOff == nil), len(members), f.conductor.Stats(), f.conductor.PowerStats()}
 	one := func(desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {

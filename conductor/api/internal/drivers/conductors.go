@@ -146,7 +146,7 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 
 // conductorsOn returns the conductors on a page.
 func conductorsOn(p rest.Page, r *rest.Request) ([]conductor.Member, error) {
-	members, err := r.Conductor.Members(r.Context())
+	members, err := r.Conductor.Members()
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func showConductor(r *rest.Request) (rest.Answer, error) {
 	if err := r.CheckArgs(a); err != nil {
 		return rest.Answer{}, err
 	}
-	members, err := r.Conductor.Members(r.Context())
+	members, err := r.Conductor.Members()
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -143,7 +143,7 @@ func listDrivers(r *rest.Request) (rest.Answer, error) {
 
 // hostsByDriver maps each hardware type to the names of the conductors that have it.
 func hostsByDriver(r *rest.Request) (map[string][]string, error) {
-	members, err := r.Conductor.Members(r.Context())
+	members, err := r.Conductor.Members()
 	if err != nil {
 		return nil, err
 	}

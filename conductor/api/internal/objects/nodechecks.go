@@ -322,7 +322,7 @@ func referencesExist(q *request) error {
 	if n.Driver == before.Driver && n.ConductorGroup == before.ConductorGroup {
 		return nil
 	}
-	members, err := r.Conductor.Members(r.Context())
+	members, err := r.Conductor.Members()
 	if err != nil {
 		return err
 	}
