@@ -10,10 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
-	"net/netip"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/internal/inspectionhooks"
@@ -158,7 +154,7 @@ func (f *fleet) updatePorts(ctx context.Context, node string, interfaces map[str
 	byMAC := map[string]map[string]any{}
 	for _, value := range interfaces {
 		nic := value.(map[string]any)
-		byMAC[normalMAC(nic["mac_address"])] = nic
+		byMAC[inspectionhooks.NormalMAC(nic["mac_address"])] = nic
 	}
 	ports, err := f.portsOf(ctx, node)
 	if err != nil {
@@ -192,90 +188,17 @@ func (f *fleet) updatePorts(ctx context.Context, node string, interfaces map[str
 	return nil
 }
 
-// interfacesOf returns the network interfaces of an inventory.
-func interfacesOf(inventory map[string]any) (all []map[string]any) {
-	list, _ := inventory["interfaces"].([]any)
-	for _, item := range list {
-		if nic, ok := item.(map[string]any); ok {
-			all = append(all, nic)
-		}
-	}
-	return all
-}
-
-// addressesOf returns the MAC addresses of an inventory.
-func addressesOf(inventory map[string]any) (macs []string) {
-	for _, nic := range interfacesOf(inventory) {
-		if mac := normalMAC(nic["mac_address"]); mac != "" {
-			macs = append(macs, mac)
-		}
-	}
-	return macs
-}
-
-// normalMAC returns a MAC address in lower case, "" if the value is none.
-func normalMAC(value any) string {
-	text, _ := value.(string)
-	mac, err := net.ParseMAC(text)
-	if err != nil || len(mac) != 6 {
-		return ""
-	}
-	return mac.String()
-}
-
-// defaultHooks checks the data and adds all_interfaces, valid_interfaces and macs to them. It returns the ports to
-// create: for the interface which booted the agent or, if the data do not name it, one of each interface.
+// defaultHooks runs Ironic's default hooks on the data, and returns the ports to create.
 func defaultHooks(n *Node, inventory, data map[string]any) (ports []*Port, err error) {
-	if reason := data["error"]; reason != nil && reason != "" {
-		//lint:ignore ST1005 the text is Ironic's, in inspector/hooks/ramdisk_error.py
-		return nil, fmt.Errorf("Failed to inspect hardware. Reason: Ramdisk reported error: %v", reason)
-	}
-	boot, _ := inventory["boot"].(map[string]any)
-	booted, _ := boot["pxe_interface"].(string)
-	if _, address, ok := strings.Cut(booted, "-"); ok { // as PXELINUX writes it: 01-aa-bb-cc-dd-ee-ff
-		booted = strings.ReplaceAll(address, "-", ":")
-	}
-	booted = normalMAC(booted)
-	all, valid, macs := map[string]any{}, map[string]any{}, []any{}
-	for _, nic := range interfacesOf(inventory) {
-		name, _ := nic["name"].(string)
-		mac := normalMAC(nic["mac_address"])
-		if name == "" || mac == "" {
-			continue
-		}
-		nic = maps.Clone(nic)
-		pxe := mac == booted
-		nic["pxe_enabled"] = pxe
-		all[name] = nic
-		if name == "lo" || loopback(nic) || booted != "" && !pxe {
-			continue
-		}
-		valid[name] = nic
-		macs = append(macs, mac)
-		port := &Port{Address: mac, PXEEnabled: &pxe}
-		if client, _ := nic["client_id"].(string); client != "" {
-			port.Extra = map[string]any{"client-id": client} // which updatePorts then need not write
+	interfaces, err := inspectionhooks.Default(n.UUID, inventory, data)
+	for _, nic := range interfaces {
+		port := &Port{Address: nic.MAC, PXEEnabled: &nic.PXE}
+		if nic.Client != "" {
+			port.Extra = map[string]any{"client-id": nic.Client} // which updatePorts then need not write
 		}
 		ports = append(ports, port)
 	}
-	switch {
-	case len(all) == 0:
-		return nil, fmt.Errorf("Inventory for node %s is invalid: no valid network interfaces", n.UUID)
-	case len(valid) == 0:
-		return nil, fmt.Errorf("Inventory for node %s is invalid: no network interfaces match the configuration "+
-			"(add_ports set to \"pxe\")", n.UUID)
-	}
-	data["all_interfaces"], data["valid_interfaces"], data["macs"] = all, valid, macs
-	return ports, nil
-}
-
-// loopback reports whether an interface has a loopback address.
-func loopback(nic map[string]any) bool {
-	return slices.ContainsFunc([]string{"ipv4_address", "ipv6_address"}, func(key string) bool {
-		text, _ := nic[key].(string)
-		address, err := netip.ParseAddr(text)
-		return err == nil && address.IsLoopback()
-	})
+	return ports, err
 }
 
 // InspectionHooks returns the names that [Config.InspectionHooks] may have in a series, in order; none before 2023.2.
@@ -310,7 +233,7 @@ func (f *fleet) linkPorts(ctx context.Context, node string, links map[string]map
 	}
 	byMAC := map[string]map[string]any{}
 	for mac, link := range links {
-		byMAC[normalMAC(mac)] = link
+		byMAC[inspectionhooks.NormalMAC(mac)] = link
 	}
 	ports, err := f.portsOf(ctx, node)
 	if err != nil {

@@ -41,7 +41,7 @@ func (c *Conductor) ContinueInspection(
 	if err := boundInventory(inventory); err != nil {
 		return nil, "", err
 	}
-	if uuid == "" && len(addressesOf(inventory)) == 0 && inventory["bmc_address"] == nil && inventory["bmc_v6address"] == nil {
+	if uuid == "" && len(inspectionhooks.Addresses(inventory)) == 0 && inventory["bmc_address"] == nil && inventory["bmc_v6address"] == nil {
 		return nil, "", refuse(Invalid, "No lookup information provided")
 	}
 	n, err = c.fleet.inspected(ctx, uuid, inventory)
@@ -247,7 +247,7 @@ func (f *fleet) inspected(ctx context.Context, uuid string, inventory map[string
 			return nil, err
 		}
 	}
-	switch byMAC, err := f.byAddress(ctx, addressesOf(inventory)); {
+	switch byMAC, err := f.byAddress(ctx, inspectionhooks.Addresses(inventory)); {
 	case errors.Is(err, NotFound): // no port, or ports of several nodes
 	case err != nil:
 		return nil, err

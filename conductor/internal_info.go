@@ -3,11 +3,13 @@
 package conductor
 
 import (
+	"encoding/json"
 	"maps"
 	"net/netip"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/exactjson"
 )
 
 // AgentInfo is what the record of a node holds of the agent on its machine. Ironic has it in driver_internal_info, see
@@ -127,4 +129,30 @@ func (n *Node) forgetBootedAgent() {
 	if before.TokenPregenerated {
 		n.Agent.Token, n.Agent.TokenPregenerated = before.Token, true
 	}
+}
+
+// set stores a value in a map of a record and creates the map if it is nil.
+func set(m *map[string]any, key string, value any) {
+	if *m == nil {
+		*m = map[string]any{}
+	}
+	(*m)[key] = value
+}
+
+// fromJSON converts a decoded JSON value to a typed one.
+func fromJSON[T any](value any) (v T, err error) {
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = exactjson.Unmarshal(text, &v)
+	}
+	return v, err
+}
+
+func number(value any) (float64, bool) {
+	n, ok := value.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := n.Float64()
+	return f, err == nil
 }

@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ironstate/ironstate/states"
@@ -226,3 +227,43 @@ func records[S any](steps []S, record func(S) map[string]any) []any {
 func (k *workKind) records(steps []Step) []any {
 	return records(steps, func(s Step) map[string]any { return s.Record(k.work) })
 }
+
+// stepError reports that a step of a node's work failed.
+type stepError struct {
+	node *Node
+	step Step
+	kind *workKind
+	err  error
+}
+
+// Error returns Ironic's text for the steps of a deployment, a cleaning, a service or an inspection.
+//
+// Source: do_next_deploy_step in ironic/conductor/deployments.py and its like, and inspect_hardware in inspection.py.
+func (e *stepError) Error() string {
+	if e.kind.stepFailed != nil {
+		return e.kind.stepFailed(e)
+	}
+	return fmt.Sprintf("step %v failed: %v", e.step, e.err)
+}
+
+// stepFailed is the text for a step of a cleaning or a service.
+func stepFailed(e *stepError) string {
+	step := e.step.checked(e.step.request())
+	if e.step.OnChildren {
+		step = e.step.request().String()
+	}
+	return fmt.Sprintf("Node %s failed step %s: %v", e.node.UUID, step, e.err)
+}
+
+// deployStepFailed is the text for a step of a deployment.
+//
+// Source: log_and_raise_deployment_error in ironic/drivers/modules/agent_base.py, whose text has no full stop.
+func deployStepFailed(e *stepError) string {
+	text := fmt.Sprintf("Deploy step %v failed: %v", e.step, e.err)
+	if !slices.Contains([]string{"prepare_instance_boot", "tear_down_agent", "boot_instance"}, e.step.Step) {
+		text += "."
+	}
+	return text
+}
+
+func (e *stepError) Unwrap() error { return e.err }

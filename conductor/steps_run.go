@@ -4,7 +4,6 @@ package conductor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,76 +12,9 @@ import (
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/conductor/internal/sequence"
 	"github.com/ironstate/ironstate/internal/boundedcall"
-	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
-
-// set stores a value in a map of a record and creates the map if it is nil.
-func set(m *map[string]any, key string, value any) {
-	if *m == nil {
-		*m = map[string]any{}
-	}
-	(*m)[key] = value
-}
-
-// fromJSON converts a decoded JSON value to a typed one.
-func fromJSON[T any](value any) (v T, err error) {
-	text, err := json.Marshal(value)
-	if err == nil {
-		err = exactjson.Unmarshal(text, &v)
-	}
-	return v, err
-}
-
-func number(value any) (float64, bool) {
-	n, ok := value.(json.Number)
-	if !ok {
-		return 0, false
-	}
-	f, err := n.Float64()
-	return f, err == nil
-}
-
-// stepError reports that a step of a node's work failed.
-type stepError struct {
-	node *Node
-	step Step
-	kind *workKind
-	err  error
-}
-
-// Error returns Ironic's text for the steps of a deployment, a cleaning, a service or an inspection.
-//
-// Source: do_next_deploy_step in ironic/conductor/deployments.py and its like, and inspect_hardware in inspection.py.
-func (e *stepError) Error() string {
-	if e.kind.stepFailed != nil {
-		return e.kind.stepFailed(e)
-	}
-	return fmt.Sprintf("step %v failed: %v", e.step, e.err)
-}
-
-// stepFailed is the text for a step of a cleaning or a service.
-func stepFailed(e *stepError) string {
-	step := e.step.checked(e.step.request())
-	if e.step.OnChildren {
-		step = e.step.request().String()
-	}
-	return fmt.Sprintf("Node %s failed step %s: %v", e.node.UUID, step, e.err)
-}
-
-// deployStepFailed is the text for a step of a deployment.
-//
-// Source: log_and_raise_deployment_error in ironic/drivers/modules/agent_base.py, whose text has no full stop.
-func deployStepFailed(e *stepError) string {
-	text := fmt.Sprintf("Deploy step %v failed: %v", e.step, e.err)
-	if !slices.Contains([]string{"prepare_instance_boot", "tear_down_agent", "boot_instance"}, e.step.Step) {
-		text += "."
-	}
-	return text
-}
-
-func (e *stepError) Unwrap() error { return e.err }
 
 var errHeld = errors.New("the work is held")
 
@@ -94,6 +26,44 @@ type abortError struct {
 
 func (e *abortError) Error() string {
 	return "By request, the " + e.work.String() + " operation was aborted" + afterStep(e.step)
+}
+
+// doSteps runs the steps of the node's state.
+func (t *Task) doSteps(ctx context.Context) result {
+	kind := kindOf(t.Node().ProvisionState)
+	err := t.refreshCache(ctx, kind, false)
+	if err == nil {
+		err = t.runSteps(ctx, kind)
+	}
+	if err == nil && kind.of(t.Node()).Prepared {
+		if err = t.endAgent(ctx, kind); err != nil && ctx.Err() == nil {
+			return result{event: states.EventFail, err: err, edit: func(n *Node) { n.CleanUp = nil }} // the tear-down is not repeated
+		}
+	}
+	if err == nil {
+		err = t.refreshCache(ctx, kind, true)
+	}
+	switch {
+	case err == nil && kind.done != nil:
+		return result{event: states.EventDone, edit: func(n *Node) { kind.done(t.engine.rules, n) }}
+	case err == nil:
+		return result{event: states.EventDone, stepsDone: true}
+	case errors.Is(err, ErrWait):
+		return t.engine.rules.pause(kind.work.Working(), states.EventWait, err)
+	case errors.Is(err, errHeld):
+		return t.engine.rules.pause(kind.work.Working(), states.EventHold, err)
+	default:
+		return failed(err)
+	}
+}
+
+// pause returns the result of work that waits or is held, with the event wait or hold. If the table
+// has no such transition from the state, the work fails.
+func (b *rulebook) pause(work states.State, event states.Event, err error) result {
+	if _, ok := b.config.Table.Next(work, event); !ok {
+		return failed(fmt.Errorf("work in state %q cannot be interrupted: %w", work, err))
+	}
+	return result{event: event}
 }
 
 // stepsRun is the execution of the steps of a node's work by one process, until the work waits or ends.

@@ -195,35 +195,6 @@ func (t *Task) tearDown(ctx context.Context) result {
 	return e
 }
 
-// doSteps runs the steps of the node's state.
-func (t *Task) doSteps(ctx context.Context) result {
-	kind := kindOf(t.Node().ProvisionState)
-	err := t.refreshCache(ctx, kind, false)
-	if err == nil {
-		err = t.runSteps(ctx, kind)
-	}
-	if err == nil && kind.of(t.Node()).Prepared {
-		if err = t.endAgent(ctx, kind); err != nil && ctx.Err() == nil {
-			return result{event: states.EventFail, err: err, edit: func(n *Node) { n.CleanUp = nil }} // the tear-down is not repeated
-		}
-	}
-	if err == nil {
-		err = t.refreshCache(ctx, kind, true)
-	}
-	switch {
-	case err == nil && kind.done != nil:
-		return result{event: states.EventDone, edit: func(n *Node) { kind.done(t.engine.rules, n) }}
-	case err == nil:
-		return result{event: states.EventDone, stepsDone: true}
-	case errors.Is(err, ErrWait):
-		return t.engine.rules.pause(kind.work.Working(), states.EventWait, err)
-	case errors.Is(err, errHeld):
-		return t.engine.rules.pause(kind.work.Working(), states.EventHold, err)
-	default:
-		return failed(err)
-	}
-}
-
 // restoreConsole switches off the console of an adopted node whose console interface cannot start it.
 //
 // Source: _do_takeover in ironic/conductor/manager.py.
@@ -232,13 +203,4 @@ func (b *rulebook) restoreConsole(n *Node) {
 		n.ConsoleEnabled = false
 		n.LastError = fmt.Sprintf("Failed to start console while taking over the node %s: %v.", n.UUID, unsupported(n, "console"))
 	}
-}
-
-// pause returns the result of work that waits or is held, with the event wait or hold. If the table
-// has no such transition from the state, the work fails.
-func (b *rulebook) pause(work states.State, event states.Event, err error) result {
-	if _, ok := b.config.Table.Next(work, event); !ok {
-		return failed(fmt.Errorf("work in state %q cannot be interrupted: %w", work, err))
-	}
-	return result{event: event}
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inspectionhooks has optional hooks of inspections: functions that derive properties, the switches of ports
-// and readable LLDP data from the data of an inspection. They do no I/O.
+// Package inspectionhooks has the hooks of inspections: functions that derive the ports of a machine, and the optional
+// ones that derive properties, the switches of ports and readable LLDP data from the data of an inspection. They do no
+// I/O.
 //
 // Source: ironic/drivers/modules/inspector/hooks.
 package inspectionhooks
