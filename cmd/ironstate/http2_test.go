@@ -36,22 +36,9 @@ func resetRequests(t *testing.T, certificate, key string, pool *x509.CertPool) {
 		}
 		_, _ = io.WriteString(w, "answer")
 	})
-	p := newPipes()
-	l := newLimits(maxConnections, maxAddressConnections).around(p)
-	server := newServer(handler, l, slog.New(slog.DiscardHandler))
-	served := make(chan error, 1)
-	go func() { served <- serveHTTP(server, l, certificate, key, tls.VersionTLS12) }()
-	defer func() { require.NoError(t, server.Close()); <-served }()
+	dial, stop := servePipes(t, handler, certificate, key, pool)
+	defer stop()
 	defer close(release)
-
-	dial := func(from, protocol string) *tls.Conn { // by TLS 1.2, since a server of TLS 1.3 begins to write
-		conn := tls.Client(p.dial(from), &tls.Config{
-			RootCAs: pool, ServerName: "127.0.0.1", MaxVersion: tls.VersionTLS12, NextProtos: []string{protocol},
-		})
-		require.NoError(t, conn.HandshakeContext(t.Context()))
-		require.Equal(t, protocol, conn.ConnectionState().NegotiatedProtocol)
-		return conn
-	}
 	conn := dial("10.0.0.1", "h2")
 	defer conn.Close()
 	var header bytes.Buffer
@@ -85,4 +72,58 @@ func resetRequests(t *testing.T, certificate, key string, pool *x509.CertPool) {
 	another := dial("10.0.0.2", "http/1.1")
 	defer another.Close()
 	require.NoError(t, request(another), "another client")
+}
+
+// servePipes serves with TLS on connections of this process. dial opens one from an address, by a protocol.
+func servePipes(
+	t *testing.T, handler http.Handler, certificate, key string, pool *x509.CertPool,
+) (dial func(from, protocol string) *tls.Conn, stop func()) {
+	p := newPipes()
+	l := newLimits(maxConnections, maxAddressConnections).around(p)
+	server := newServer(handler, l, slog.New(slog.DiscardHandler))
+	served := make(chan error, 1)
+	go func() { served <- serveHTTP(server, l, certificate, key, tls.VersionTLS12) }()
+	dial = func(from, protocol string) *tls.Conn { // by TLS 1.2, since a server of TLS 1.3 begins to write
+		conn := tls.Client(p.dial(from), &tls.Config{
+			RootCAs: pool, ServerName: "127.0.0.1", MaxVersion: tls.VersionTLS12, NextProtos: []string{protocol},
+		})
+		require.NoError(t, conn.HandshakeContext(t.Context()))
+		require.Equal(t, protocol, conn.ConnectionState().NegotiatedProtocol)
+		return conn
+	}
+	return dial, func() { require.NoError(t, server.Close()); <-served }
+}
+
+func TestAnHTTP2ConnectionHolds64KiBOfBodiesThatAreNotRead(t *testing.T) {
+	certificate, key, pool := newCertificate(t)
+	synctest.Test(t, func(t *testing.T) {
+		dial, stop := servePipes(t, http.NotFoundHandler(), certificate, key, pool)
+		defer stop()
+		conn := dial("10.0.0.1", "h2")
+		defer conn.Close()
+		go func() {
+			if _, err := io.WriteString(conn, http2.ClientPreface); err == nil {
+				_ = http2.NewFramer(conn, nil).WriteSettings()
+			}
+		}()
+		stream, connection := uint32(65_535), uint32(65_535) // the windows of RFC 9113, section 6.9.2
+		for frames := http2.NewFramer(io.Discard, conn); ; {
+			frame, err := frames.ReadFrame()
+			require.NoError(t, err)
+			switch f := frame.(type) {
+			case *http2.WindowUpdateFrame:
+				require.Zero(t, f.StreamID)
+				connection += f.Increment
+			case *http2.SettingsFrame:
+				if f.IsAck() {
+					require.EqualValues(t, 64<<10, stream)
+					require.LessOrEqual(t, connection, uint32(64<<10), "of all streams")
+					return
+				}
+				if size, set := f.Value(http2.SettingInitialWindowSize); set {
+					stream = size
+				}
+			}
+		}
+	})
 }

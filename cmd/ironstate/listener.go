@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxConnections bounds the connections of clients. Each needs up to about 100 KiB,
-	// including twice writeBuffer in the kernel.
+	// maxConnections bounds the connections of clients. Each needs up to about 100 KiB of this process, of which
+	// receiveBuffer is for bodies by HTTP/2, and twice writeBuffer in the kernel.
 	maxConnections = 12_000
 	// maxAddressConnections bounds the connections of one client address, see addressOf.
 	maxAddressConnections = 1_000

@@ -25,6 +25,7 @@ import (
 const (
 	maxWaitingAddresses = 16              // comparisons that wait for a processor, at most one of each address
 	maxWaitingAttempts  = 8               // attempts of one address that wait for its turn
+	maxWaitingRequests  = 64              // requests that wait for one attempt, since each holds its header
 	maxWait             = 2 * time.Second // before a comparison
 	attemptRate         = 5               // comparisons per second of one address
 	attemptBurst        = 10              // comparisons of one address before attemptRate applies
@@ -91,8 +92,8 @@ func newLogin(u users) *login {
 	return l
 }
 
-// verify returns nil for a right password, and errWrongPassword, errBusy or the context's error otherwise. ctx
-// is the context of the request: a comparison that no client waits for is not made. failed is the number of attempts of
+// verify returns nil for a right password, and errWrongPassword, errBusy or the context's error otherwise. It returns
+// errBusy at once if maxWaitingRequests requests of the address wait for the same password. ctx is the context of the request: a comparison that no client waits for is not made. failed is the number of attempts of
 // the same connection that have failed.
 func (l *login) verify(ctx context.Context, from netip.Prefix, failed int, name, password string) error {
 	key := attemptKey{credential: l.credential(name, password), from: from}
@@ -102,6 +103,10 @@ func (l *login) verify(ctx context.Context, from netip.Prefix, failed int, name,
 		return nil
 	}
 	a, found := l.attempts[key]
+	if found && a.requests >= maxWaitingRequests {
+		l.mu.Unlock()
+		return errBusy
+	}
 	if !found {
 		var attemptCtx context.Context
 		source := l.address(from)

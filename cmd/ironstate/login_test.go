@@ -212,7 +212,7 @@ func TestOneComparisonIsMadeForAllRequestsWithTheSamePassword(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newTestLogin(time.Second)
 		var clients sync.WaitGroup
-		for range 500 {
+		for range maxWaitingRequests - 1 {
 			clients.Go(func() {
 				require.Equal(t, http.StatusOK, l.request(t.Context(), "10.0.0.1:1", "admin", rightPassword).StatusCode)
 			})
@@ -222,6 +222,31 @@ func TestOneComparisonIsMadeForAllRequestsWithTheSamePassword(t *testing.T) {
 		l.request(gone, "10.0.0.1:1", "admin", rightPassword)
 		clients.Wait()
 		require.EqualValues(t, 1, l.comparisons.Load())
+	})
+}
+
+// SECURITY.md: Few passwords are compared at a time and few wait, with a limit for each address, so that a right
+// password is answered while wrong ones arrive.
+func TestRequestsThatWaitForOnePasswordAreFewAndTheOthersGet503(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newTestLogin(time.Second)
+		statuses := map[int]int{}
+		var mu sync.Mutex
+		var clients sync.WaitGroup
+		for range 10 * maxWaitingRequests {
+			clients.Go(func() {
+				answer := l.request(withFailedAttempts(t.Context(), new(atomic.Int32)), "10.0.0.2:2", "admin", "wrong")
+				mu.Lock()
+				defer mu.Unlock()
+				statuses[answer.StatusCode]++
+			})
+		}
+		synctest.Wait() // the first comparison has not ended
+		require.Equal(t, map[int]int{http.StatusServiceUnavailable: 9 * maxWaitingRequests}, statuses)
+		require.Equal(t, http.StatusOK, l.request(t.Context(), "10.0.0.1:1", "admin", rightPassword).StatusCode, "another address")
+		clients.Wait()
+		require.Equal(t, maxWaitingRequests, statuses[http.StatusUnauthorized])
+		require.EqualValues(t, 2, l.comparisons.Load())
 	})
 }
 

@@ -19,7 +19,8 @@ const (
 	writeTimeout      = 2 * time.Minute
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
-	maxStreams        = 32 // requests at a time on one HTTP/2 connection
+	maxStreams        = 32       // requests at a time on one HTTP/2 connection
+	receiveBuffer     = 64 << 10 // bytes of bodies that are received and not read, on one HTTP/2 connection
 )
 
 // newServer returns a server with the limits of the program. Let serveHTTP serve with it.
@@ -28,8 +29,10 @@ func newServer(handler http.Handler, l *listener, log *slog.Logger) *http.Server
 		Handler: closeAfterLast(handler), ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		DisableGeneralOptionsHandler: true, // it answers OPTIONS * without a password
-		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
-		ConnState:                    l.observe, ConnContext: withConnection,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: receiveBuffer, MaxReceiveBufferPerStream: receiveBuffer,
+		},
+		ConnState: l.observe, ConnContext: withConnection,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }
