@@ -62,7 +62,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	defer func() { err = errors.Join(err, opened.close()) }()
 	s, open, err := build(ctx, o, shown, log, &opened)
 	if err != nil {
-		return err
+		return program.Ended(ctx, err)
 	}
 	s.out = out
 	return s.run(ctx, open)

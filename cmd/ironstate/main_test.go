@@ -292,6 +292,18 @@ func TestWrongUseIsStatus2(t *testing.T) {
 	}
 }
 
+func TestAServiceThatIsStoppedWhileItsStoreIsOpenedEndsWithoutAnErrorAndABackupWithOne(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var out bytes.Buffer
+	require.NoError(t, serve(ctx, []string{"-etcd", "http://127.0.0.1:1"}, &out, io.Discard))
+	require.NoError(t, serve(ctx, []string{"-data", filepath.Join(t.TempDir(), "data")}, &out, io.Discard))
+	backup := filepath.Join(t.TempDir(), "backup")
+	require.ErrorIs(t, serve(ctx, []string{"-etcd", "http://127.0.0.1:1", "-backup", backup}, &out, io.Discard), context.Canceled)
+	require.NoFileExists(t, backup)
+	require.Empty(t, out.String())
+}
+
 func TestHelp(t *testing.T) {
 	var errOut bytes.Buffer
 	require.Equal(t, program.Good, program.Run("ironstate", []string{"-h"}, io.Discard, &errOut, serve))

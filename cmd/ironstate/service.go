@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/program"
 )
 
 // service is a running service.
@@ -47,11 +47,11 @@ func (s *service) run(ctx context.Context, open *started) (err error) {
 	defer running.Wait()
 	defer cancel()
 	if err := s.conductor.Ready(ctx); err != nil {
-		return ended(ctx, err)
+		return program.Ended(ctx, err)
 	}
 	stopDemo, err := s.startDemo(ctx)
 	if err != nil {
-		return ended(ctx, err)
+		return program.Ended(ctx, err)
 	}
 	defer stopDemo()
 
@@ -62,14 +62,6 @@ func (s *service) run(ctx context.Context, open *started) (err error) {
 	case <-ctx.Done():
 	}
 	s.front.close()
-	return err
-}
-
-// ended returns err, or nil if err is the result of the end of ctx.
-func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil
-	}
 	return err
 }
 

@@ -64,6 +64,15 @@ func Serve(name string, f Func) {
 	}))
 }
 
+// Ended returns err, or nil if err is the result of the end of ctx, so that a service that is stopped while it starts
+// ends as one that is stopped later.
+func Ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
 // untilSignal returns a context that the first interrupt or termination ends, with a
 // signalError as the cause. A second signal kills the process. After the call a write to
 // a closed pipe returns an error and sends no SIGPIPE.

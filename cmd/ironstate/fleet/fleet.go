@@ -30,7 +30,7 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 		return err
 	}
 	f, err := start(ctx, o)
-	if err != nil {
+	if f == nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
@@ -55,11 +55,12 @@ type fleet struct {
 	failed chan error // of the server
 }
 
-// start starts a fleet and writes its files. It stops early, with an error, when the context ends.
+// start starts a fleet and writes its files. It returns no fleet after an error, and none when the context ends before,
+// which is no error.
 func start(ctx context.Context, o *options) (*fleet, error) {
 	f := &fleet{shared: &shared{options: o}, failed: make(chan error, 1)}
 	if err := f.start(ctx); err != nil {
-		return nil, errors.Join(err, f.close())
+		return nil, errors.Join(program.Ended(ctx, err), f.close())
 	}
 	return f, nil
 }

@@ -263,6 +263,16 @@ func startsTwice(t *testing.T, port int) bool {
 	return true
 }
 
+func TestACommandThatIsStoppedWhileItStartsEndsWithoutAnError(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	folder := filepath.Join(t.TempDir(), "f")
+	var out bytes.Buffer
+	require.NoError(t, Run(ctx, []string{"-folder", folder}, &out, io.Discard))
+	require.Empty(t, out.String())
+	require.DirExists(t, folder, "it had begun")
+}
+
 func TestTheCommandPrintsWhatToTypeAndRemovesItsFolder(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
