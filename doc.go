@@ -73,6 +73,7 @@
 //	internal/errtext      cleans external texts before they are stored or printed
 //	internal/freeport     finds ports for programs that cannot listen on port 0
 //	internal/sleep        waits for a time or for the end of a context
+//	internal/clientnet    which addresses count as one client where its share is bounded
 //	internal/bubble       sleeps of tests in bubbles, without chance
 //	internal/exactjson    decodes JSON and keeps numbers as they are written
 //	internal/like         compares texts as SQL's LIKE does

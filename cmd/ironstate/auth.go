@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"os"
 	"regexp"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
+	"github.com/ironstate/ironstate/internal/clientnet"
 )
 
 // users maps users to the bcrypt hashes of their passwords. They are read from a file of
@@ -83,7 +83,7 @@ func (l *login) admits(w http.ResponseWriter, r *http.Request) bool {
 	}
 	failed := failedAttempts(r.Context())
 	before := failed.Add(1) - 1
-	err := l.verify(r.Context(), addressOf(r.RemoteAddr), int(before), name, password)
+	err := l.verify(r.Context(), clientnet.Of(r.RemoteAddr), int(before), name, password)
 	switch {
 	case err == nil:
 		failed.Add(-1)
@@ -101,19 +101,6 @@ func failedAttempts(ctx context.Context) *atomic.Int32 {
 		return count
 	}
 	return new(atomic.Int32)
-}
-
-// addressOf returns the address that the limits of one client apply to: an IPv4 address, or a network of 64 bits in
-// IPv6, whose addresses are all one client's.
-func addressOf(remote string) netip.Prefix {
-	hostPort, _ := netip.ParseAddrPort(remote) // zero for a connection without an address
-	ip := hostPort.Addr().Unmap().WithZone("")
-	bits := ip.BitLen()
-	if ip.Is6() {
-		bits = 64
-	}
-	prefix, _ := ip.Prefix(bits)
-	return prefix
 }
 
 // refuse responds with the 401 of Ironic's middleware.

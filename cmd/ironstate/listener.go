@@ -11,13 +11,15 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+
+	"github.com/ironstate/ironstate/internal/clientnet"
 )
 
 const (
 	// maxConnections bounds the connections of clients. Each needs up to about 100 KiB of this process, of which
 	// receiveBuffer is for bodies by HTTP/2, and twice writeBuffer in the kernel.
 	maxConnections = 12_000
-	// maxAddressConnections bounds the connections of one client address, see addressOf.
+	// maxAddressConnections bounds the connections of one client address, see [clientnet.Of].
 	maxAddressConnections = 1_000
 	// writeBuffer bounds the kernel's send buffer of a connection in bytes. By default it
 	// can grow to megabytes for a response that the client does not read.
@@ -78,7 +80,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if tcp, ok := accepted.(*net.TCPConn); ok {
 			_ = tcp.SetWriteBuffer(writeBuffer) // fails only if the client has disconnected
 		}
-		c := &connection{Conn: accepted, l: l.limits, address: addressOf(accepted.RemoteAddr().String())}
+		c := &connection{Conn: accepted, l: l.limits, address: clientnet.Of(accepted.RemoteAddr().String())}
 		replaced, admitted := l.admit(c)
 		if replaced != nil {
 			_ = replaced.Conn.Close()

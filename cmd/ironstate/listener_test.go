@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/clientnet"
 )
 
 // pipes is a listener of connections in this process, whose clients have the address that they name.
@@ -193,7 +195,7 @@ func tlsServer(c net.Conn) net.Conn { return tls.Server(c, nil) }
 func TestTheSameConnectionsCountOverTLS(t *testing.T) {
 	for _, wrap := range []func(net.Conn) net.Conn{func(c net.Conn) net.Conn { return c }, tlsServer} {
 		l := newLimits(2, 2).around(newPipes())
-		c := &connection{l: l.limits, address: addressOf("10.0.0.1:1")}
+		c := &connection{l: l.limits, address: clientnet.Of("10.0.0.1:1")}
 		_, admitted := l.admit(c)
 		require.True(t, admitted)
 		require.Equal(t, 1, l.idle.Len())
@@ -210,7 +212,7 @@ func TestListenersShareTheirLimits(t *testing.T) {
 	shared := newLimits(2, 2)
 	one, other := shared.around(newPipes()), shared.around(newPipes())
 	for i, l := range []*listener{one, other, other} {
-		replaced, admitted := l.admit(&connection{l: l.limits, address: addressOf(fmt.Sprintf("10.0.0.%d:1", i))})
+		replaced, admitted := l.admit(&connection{l: l.limits, address: clientnet.Of(fmt.Sprintf("10.0.0.%d:1", i))})
 		require.True(t, admitted)
 		require.Equal(t, i == 2, replaced != nil, "the third replaces the first, of the other listener")
 	}
@@ -220,7 +222,7 @@ func TestListenersShareTheirLimits(t *testing.T) {
 func TestAddressesOfConnectionsAreForgotten(t *testing.T) {
 	l := newLimits(10, 10).around(newPipes())
 	for i := range 100 {
-		_, admitted := l.admit(&connection{l: l.limits, address: addressOf(fmt.Sprintf("10.0.0.%d:1", i))})
+		_, admitted := l.admit(&connection{l: l.limits, address: clientnet.Of(fmt.Sprintf("10.0.0.%d:1", i))})
 		require.True(t, admitted)
 		require.LessOrEqual(t, len(l.addresses), 10)
 	}

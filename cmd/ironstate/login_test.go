@@ -22,6 +22,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/ironstate/ironstate/internal/bubble"
+	"github.com/ironstate/ironstate/internal/clientnet"
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
@@ -253,7 +254,9 @@ func TestRequestsThatWaitForOnePasswordAreFewAndTheOthersGet503(t *testing.T) {
 func TestVerifiedPasswordsAreRememberedForMinutesAndBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newTestLogin(0)
-		login := func() { require.NoError(t, l.verify(t.Context(), addressOf("10.0.0.1:1"), 0, "admin", rightPassword)) }
+		login := func() {
+			require.NoError(t, l.verify(t.Context(), clientnet.Of("10.0.0.1:1"), 0, "admin", rightPassword))
+		}
 		for range 100 {
 			login()
 			bubble.Sleep(verifiedFor / 2)
@@ -262,15 +265,15 @@ func TestVerifiedPasswordsAreRememberedForMinutesAndBounded(t *testing.T) {
 		bubble.Sleep(verifiedFor)
 		login()
 		require.EqualValues(t, 2, l.comparisons.Load())
-		require.ErrorIs(t, l.verify(t.Context(), addressOf("10.0.0.1:1"), 0, "admin", "wrong"), errWrongPassword)
-		require.Equal(t, 1, l.addresses[addressOf("10.0.0.1:1")].failed)
+		require.ErrorIs(t, l.verify(t.Context(), clientnet.Of("10.0.0.1:1"), 0, "admin", "wrong"), errWrongPassword)
+		require.Equal(t, 1, l.addresses[clientnet.Of("10.0.0.1:1")].failed)
 		l.verified = map[credential]time.Time{}
 		login()
-		require.Zero(t, l.addresses[addressOf("10.0.0.1:1")].failed, "a right password makes up for wrong ones")
+		require.Zero(t, l.addresses[clientnet.Of("10.0.0.1:1")].failed, "a right password makes up for wrong ones")
 
 		l.compare = func(_, _ []byte) error { return nil } // as of passwords whose first 72 bytes are right
 		for i := range maxVerified + 100 {
-			require.NoError(t, l.verify(t.Context(), addressOf(fmt.Sprintf("10.%d.%d.1:1", i/250, i%250)), 0, "admin", fmt.Sprint(i)))
+			require.NoError(t, l.verify(t.Context(), clientnet.Of(fmt.Sprintf("10.%d.%d.1:1", i/250, i%250)), 0, "admin", fmt.Sprint(i)))
 		}
 		require.Len(t, l.verified, maxVerified)
 		require.Len(t, l.addresses, maxAddresses)
@@ -322,19 +325,6 @@ func TestARequestWithoutAPasswordComparesNothing(t *testing.T) {
 	require.False(t, l.admits(w, httptest.NewRequest(http.MethodGet, "/v1/nodes", nil)))
 	require.Equal(t, http.StatusUnauthorized, w.Code)
 	require.Zero(t, l.comparisons.Load())
-}
-
-func TestAddressesOfClients(t *testing.T) {
-	for remote, want := range map[string]string{
-		"10.0.0.1:1":          "10.0.0.1/32",
-		"[::ffff:10.0.0.1]:2": "10.0.0.1/32",
-		"[fd00::1:2:3:4]:1":   "fd00::/64",
-		"[fe80::1%eth0]:1":    "fe80::/64",
-		"":                    "invalid Prefix",
-		"@":                   "invalid Prefix",
-	} {
-		require.Equal(t, want, addressOf(remote).String(), remote)
-	}
 }
 
 func TestAGateAdmitsTheLowestRankFirst(t *testing.T) {

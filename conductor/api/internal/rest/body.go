@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/internal/clientnet"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -53,20 +54,20 @@ const (
 
 // budget is memory for request bodies, in bytes.
 type budget struct {
-	share int64 // for one address
+	share int64 // for one client
 	mu    sync.Mutex
 	left  int64
-	by    map[netip.Addr]int64 // the bytes that the requests of each address have taken
+	by    map[netip.Prefix]int64 // the bytes that the requests of each client have taken, see clientnet.Of
 }
 
 func newBudget(most, share int64) *budget {
-	return &budget{share: share, left: most, by: map[netip.Addr]int64{}}
+	return &budget{share: share, left: most, by: map[netip.Prefix]int64{}}
 }
 
 // take reserves n bytes for the request's body. Its error is errBusy if fewer are left, or left for its address, and
 // errTooLarge if the request would need more than an address may have.
 func (r *Request) take(n int64) error {
-	b, from := r.budget, r.Source()
+	b, from := r.budget, clientnet.Of(r.RemoteAddr)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -83,7 +84,7 @@ func (r *Request) take(n int64) error {
 
 // free returns n bytes that were taken.
 func (r *Request) free(n int64) {
-	b, from := r.budget, r.Source()
+	b, from := r.budget, clientnet.Of(r.RemoteAddr)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left += n

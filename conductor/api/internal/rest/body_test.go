@@ -153,6 +153,24 @@ func TestInspectionsThatDoNotArriveLeaveRoomForOthers(t *testing.T) {
 	require.NoError(t, asks("192.0.2.2:1", MaxAgentBody, MaxAgentBody))
 }
 
+// SECURITY.md: What agents send without a password has memory of its own, of which one address has half at most, so
+// that inspections that do not arrive keep no heartbeat away.
+func TestAnIPv6NetworkHasTheShareOfOneAddress(t *testing.T) {
+	s := body("", true).Service
+	asks := func(address string) error {
+		r := NewRequest(s, httptest.NewRequest("POST", "/", strings.NewReader("{}")))
+		r.RemoteAddr, r.ContentLength = address, MaxInspectionBody
+		_, _, err := r.readBody(MaxInspectionBody)
+		return err
+	}
+	for i := range 10 {
+		if err := asks(fmt.Sprintf("[2001:db8::%d]:1", i)); err != nil {
+			require.ErrorIs(t, err, errBusy)
+		}
+	}
+	require.NoError(t, asks("[2001:db8:0:1::1]:1"), "another network")
+}
+
 func TestTheLimitsOfBodies(t *testing.T) {
 	const kib, mib = 1024, 1024 * 1024
 	require.EqualValues(t, []int64{mib, 64 * kib, 4 * mib, 64 * mib, 72 * mib, 8 * mib, 16 * mib},
