@@ -208,6 +208,7 @@ func peerConfig(dir string, c Config, log *zap.Logger) (*embed.Config, error) {
 	}
 	listen := url.URL{Scheme: self.Scheme, Host: self.Host}
 	if host := self.Hostname(); host != "localhost" && net.ParseIP(host) == nil {
+		// By net.Listen these are all IPv4 and IPv6 addresses. Unlike [::], it also works on a host without IPv6.
 		listen.Host = net.JoinHostPort("0.0.0.0", self.Port())
 	}
 	var members []string
