@@ -120,7 +120,17 @@ func (o *options) check() error {
 		o.checkHardware(),
 		notNegative("fake-delay", o.fakeDelay),
 		o.serverFlags.check(o.agents.listen),
+		o.checkTracing(),
 	)
+}
+
+// checkTracing returns an error for a malformed -otlp.
+func (o *options) checkTracing() error {
+	if o.otlp == "" {
+		return nil
+	}
+	_, err := collectorURL(o.otlp)
+	return err
 }
 
 // checkSeries refuses flags that have no effect in the series.

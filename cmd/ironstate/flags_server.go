@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"flag"
@@ -28,7 +29,6 @@ func (s *serverFlags) define(flags *flag.FlagSet) {
 		"`file` of users with bcrypt hashes, as htpasswd -B writes it; clients then need HTTP Basic authentication")
 	flags.StringVar(&s.tlsCert, "tls-cert", "", "`file` of the server's certificate and its chain, in PEM")
 	flags.StringVar(&s.tlsKey, "tls-key", "", "`file` of the certificate's key, in PEM")
-	s.tlsLowest = tls.VersionTLS12
 	flags.Func("tls-minimum-version", "lowest `version` of TLS of clients and agents, 1.2 or 1.3; without it 1.2", s.setLowest)
 	flags.BoolVar(&s.insecure, "insecure-listen-without-auth-and-tls", false,
 		"listen beyond the loopback interface although everyone there can then send any request, or read passwords and the tokens of agents")
@@ -39,6 +39,10 @@ func (s *serverFlags) check(agents string) (err error) {
 	if (s.tlsCert == "") != (s.tlsKey == "") {
 		return program.Usagef("-tls-cert and -tls-key need each other: one of them is missing")
 	}
+	if s.tlsLowest != 0 && s.tlsCert == "" {
+		return program.Usagef("-tls-minimum-version needs -tls-cert: without it the server has no TLS")
+	}
+	s.tlsLowest = cmp.Or(s.tlsLowest, tls.VersionTLS12)
 	if s.authFile != "" {
 		if s.users, err = readUsers(s.authFile); err != nil {
 			return fmt.Errorf("-auth-file: %w", err)

@@ -154,6 +154,11 @@ func TestClientsHaveTheLowestVersionOfTLSAtLeast(t *testing.T) {
 	}
 	_, err := parse([]string{"-tls-minimum-version", "1.1"}, io.Discard)
 	require.ErrorContains(t, err, "want 1.2 or 1.3")
+	for _, lowest := range []string{"1.2", "1.3"} {
+		_, err = parse([]string{"-tls-minimum-version", lowest}, io.Discard)
+		require.EqualError(t, err, "-tls-minimum-version needs -tls-cert: without it the server has no TLS")
+		require.ErrorIs(t, err, program.ErrUsage)
+	}
 }
 
 func TestTheFlagsOfInspectionsAreParsed(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -87,6 +88,14 @@ func (i *imageFlags) addArchitecture(value string, set func(*hardware.BootFiles,
 	return nil
 }
 
+// takenSegments are the first segments of the paths that the API's port serves without images: of the program's own,
+// and of the API's, which it also serves without v1, as Ironic does.
+var takenSegments = []string{
+	"explorer", "healthz", "metrics", "readyz", "v1",
+	"allocations", "chassis", "conductors", "continue_inspection", "deploy_templates", "drivers", "events", "heartbeat",
+	"inspection_rules", "lookup", "nodes", "portgroups", "ports", "runbooks", "shards", "volume",
+}
+
 func (i *imageFlags) check() (err error) {
 	hosts := i.hosts
 	sources := []string{i.kernel, i.ramdisk, i.bootloader}
@@ -113,16 +122,18 @@ func (i *imageFlags) check() (err error) {
 		}
 	}
 	at, err := url.Parse(i.url)
-	path := ""
+	first := "" // segment of the path
 	if err == nil {
-		path = strings.Trim(at.Path, "/")
+		first, _, _ = strings.Cut(strings.Trim(at.Path, "/"), "/")
 	}
 	switch {
+	case i.url == "" && i.source == "local":
+		return program.Usagef("-image-download-source is local, which needs -image-url")
 	case i.url == "" && i.listen != "":
 		return program.Usagef("-image-listen needs -image-url")
 	case i.url == "":
 		return nil
-	case i.listen == "" && (path == "" || path == "v1" || strings.HasPrefix(path, "v1/")):
+	case i.listen == "" && (first == "" || slices.Contains(takenSegments, first)):
 		return program.Usagef("-image-url is %q: on the API's port it needs a path of its own, such as /images", i.url)
 	}
 	return nil

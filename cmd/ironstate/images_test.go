@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -165,6 +167,7 @@ func TestWrongFlagsForImagesAreRefused(t *testing.T) {
 			"-image-folder", "."},
 		`-image-url is "http://192.0.2.1:6385/v1/x": on the API's port it needs a pat`: {"-image-url", "http://192.0.2.1:6385/v1/x",
 			"-image-folder", "."},
+		"-image-download-source is local, which needs -image-url":                      {"-image-download-source", "local"},
 		`-image-host or the URL of an image: images: hosts is "http://images.example"`: {"-image-host", "http://images.example"},
 		"-kernel-append-params: kernel parameters with a double quote":                 {"-kernel-append-params", `a="b`},
 		`-deploy-kernel-by-arch and -deploy-ramdisk-by-arch is "aarch64": want both a kernel and a ramdisk, or neither`: {
@@ -175,6 +178,33 @@ func TestWrongFlagsForImagesAreRefused(t *testing.T) {
 		_, err := parse(args, io.Discard)
 		require.ErrorIs(t, err, program.ErrUsage)
 		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestThePathOfTheImagesHidesNoOtherPathOfTheirPort(t *testing.T) {
+	refuses := func(path string) {
+		at := "http://192.0.2.1:6385" + path
+		_, err := parse([]string{"-image-url", at, "-image-folder", "."}, io.Discard)
+		require.ErrorContains(t, err, fmt.Sprintf("-image-url is %q: on the API's port it needs a path of its own", at))
+		require.ErrorIs(t, err, program.ErrUsage)
+		_, err = parse([]string{"-image-url", at, "-image-folder", ".", "-image-listen", "127.0.0.1:0"}, io.Discard)
+		require.NoError(t, err)
+	}
+	for _, path := range []string{"", "/", "/v1", "/v1/", "/v1/x", "//nodes/x", "/explorer", "/metrics", "/healthz", "/readyz/x"} {
+		refuses(path)
+	}
+	_, document := serveHere(t, "-demo", "0").do(http.MethodGet, "/v1", "")
+	resources := 0
+	for name, value := range document {
+		if links, is := value.([]any); is && len(links) == 2 && strings.HasSuffix(links[0].(map[string]any)["href"].(string), "/v1/"+name+"/") {
+			refuses("/" + name + "/x")
+			resources++
+		}
+	}
+	require.Equal(t, 16, resources)
+	for _, path := range []string{"/images", "/nodes-images/v1", "/images/nodes", "/V1"} {
+		_, err := parse([]string{"-image-url", "http://192.0.2.1:6385" + path, "-image-folder", "."}, io.Discard)
+		require.NoError(t, err, path)
 	}
 }
 

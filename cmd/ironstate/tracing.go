@@ -38,14 +38,24 @@ type tracing struct {
 // traceparent is the format of span references in HTTP headers and in nodes' records.
 var traceparent propagation.TraceContext
 
+// collectorURL parses the value of -otlp. Its error is a usage error that does not repeat the value, which may have a
+// password.
+func collectorURL(value string) (*url.URL, error) {
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, program.Usagef("-otlp: want the URL of a collector without a user, such as http://127.0.0.1:4318")
+	}
+	return u, nil
+}
+
 // newTracing returns nil if neither the flag nor the environment names a collector.
 func newTracing(ctx context.Context, endpoint, name string, log *slog.Logger) (*tracing, error) {
 	var options []otlptracehttp.Option
 	switch {
 	case endpoint != "":
-		u, err := url.Parse(endpoint)
-		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, program.Usagef("-otlp: want the URL of a collector without a user, such as http://127.0.0.1:4318")
+		u, err := collectorURL(endpoint)
+		if err != nil {
+			return nil, err
 		}
 		options = append(options, otlptracehttp.WithEndpointURL(u.JoinPath("v1", "traces").String()))
 	case os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "":

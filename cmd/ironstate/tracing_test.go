@@ -175,10 +175,12 @@ func TestNothingIsTracedByDefault(t *testing.T) {
 	require.Nil(t, traces.conductorTracer())
 	traces.close()
 	for _, endpoint := range []string{"localhost:4318", "ftp://h", "http://", "http://user:secret@h:4318", "http://%"} {
-		_, err := newTracing(t.Context(), endpoint, "alpha", nil)
-		require.Error(t, err, endpoint)
-		require.NotContains(t, err.Error(), "secret")
-		require.Equal(t, program.Usage, program.Run("ironstate", []string{"-demo", "0", "-otlp", endpoint}, io.Discard, io.Discard, serve))
+		for _, args := range [][]string{nil, {"-data", "x", "-backup", "y"}} {
+			_, err := parse(append(args, "-otlp", endpoint), io.Discard)
+			require.ErrorIs(t, err, program.ErrUsage, "%s %v", endpoint, args)
+			require.ErrorContains(t, err, "-otlp: want the URL of a collector")
+			require.NotContains(t, err.Error(), "secret")
+		}
 	}
 }
 
