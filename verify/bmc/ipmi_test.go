@@ -145,6 +145,8 @@ func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {
 		"nothing listens":       bmctest.Refuse(),
 		"no service root":       bmctest.Status(404),
 		"a page and no Redfish": effect("HTMLPage"),
+		"a page elsewhere":      effect("RedirectTo"),
+		"a log-in":              bmctest.Status(401),
 	}
 	for name, do := range absent {
 		t.Run(name, func(t *testing.T) {

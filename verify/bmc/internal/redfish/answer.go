@@ -33,7 +33,6 @@ const (
 // refusal returns the error of an error answer, nil for any other answer.
 func (a *Answer) refusal() error {
 	said := strings.TrimSpace(a.reason + " " + a.message())
-	atRoot := a.Request.Path == Root || a.Request.Path == strings.TrimSuffix(Root, "/")
 	switch code := a.Status; {
 	case code == http.StatusUnauthorized:
 		return a.fail(verify.Credentials, said, nil)
@@ -41,7 +40,7 @@ func (a *Answer) refusal() error {
 		return a.fail(verify.Locked, said, nil)
 	case code == http.StatusForbidden:
 		return a.fail(verify.Credentials, said, nil)
-	case code == http.StatusNotFound && atRoot:
+	case code == http.StatusNotFound && a.atRoot():
 		return a.fail(verify.Unsupported, said, errNoRoot)
 	case a.absent():
 		return a.fail(verify.Unsupported, said, nil)
@@ -53,10 +52,15 @@ func (a *Answer) refusal() error {
 		return nil
 	}
 	said = fmt.Sprintf("%q is not JSON", a.Header.Get("Content-Type"))
-	if atRoot {
+	if a.atRoot() {
 		return a.fail(verify.Protocol, said, errNoRoot)
 	}
 	return a.fail(verify.Protocol, said, nil)
+}
+
+// atRoot reports whether the answer is that of the service root, and not of a path to which the BMC has redirected.
+func (a *Answer) atRoot() bool {
+	return a.Request.Path == Root || a.Request.Path == strings.TrimSuffix(Root, "/")
 }
 
 // fail returns a failure of the answer's request.

@@ -260,6 +260,56 @@ func TestRedfishIsAbsentBeforeCredentialsAreSent(t *testing.T) {
 	require.False(t, c.Absent(err), "credentials were sent")
 }
 
+func TestAServerWithoutARootHasNoRedfish(t *testing.T) {
+	to := func(location string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", location)
+			w.WriteHeader(http.StatusFound)
+		}
+	}
+	page := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<p>")
+	}
+	const noRoot = "there is no Redfish service root: "
+	for name, test := range map[string]struct {
+		root, elsewhere http.HandlerFunc // elsewhere answers at /login.html
+		kind            verify.Kind
+		absent          bool
+		text            string
+	}{
+		"a page":            {to("/login.html"), page, verify.Protocol, true, noRoot + `GET /login.html: "text/html" is not JSON`},
+		"nothing":           {to("/login.html"), http.NotFound, verify.Unsupported, true, noRoot + "GET /login.html: 404 Not Found"},
+		"an empty answer":   {to("/login.html"), status(204), verify.Protocol, true, noRoot + "GET /login.html: unexpected end of JSON input"},
+		"a log-in":          {to("/login.html"), status(401), verify.Unsupported, true, noRoot + "GET /login.html: 401 Unauthorized"},
+		"busy elsewhere":    {to("/login.html"), status(503), verify.Unreachable, false, "GET /login.html: 503 Service Unavailable"},
+		"another host":      {to("https://other/"), nil, verify.Protocol, true, noRoot + "GET /redfish/v1/: the BMC sends us to another host"},
+		"a loop":            {to(Root), nil, verify.Protocol, true, noRoot + "GET /redfish/v1/: too many redirects"},
+		"no location":       {to(""), nil, verify.Protocol, true, noRoot + "GET /redfish/v1/: the BMC's link is malformed"},
+		"credentials":       {status(401), nil, verify.Unsupported, true, noRoot + "GET /redfish/v1/: 401 Unauthorized"},
+		"other credentials": {status(403), nil, verify.Unsupported, true, noRoot + "GET /redfish/v1/: 403 Forbidden"},
+		"locked": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, "locked")
+		}, nil, verify.Locked, false, "GET /redfish/v1/: 403 Forbidden"},
+		"broken": {status(500), nil, verify.Protocol, false, "GET /redfish/v1/: 500 Internal Server Error"},
+		"busy":   {status(503), nil, verify.Unreachable, false, "GET /redfish/v1/: 503 Service Unavailable"},
+	} {
+		s := start(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/login.html" {
+				test.elsewhere(w, r)
+				return
+			}
+			test.root(w, r)
+		})
+		c := s.client(func(c *Config) { c.MaxRequests = 4 }) // of a repeated request, too
+		_, err := c.ReadRoot(t.Context())
+		require.Equal(t, test.kind, kindOf(t, err), name)
+		require.EqualError(t, err, test.text, name)
+		require.Equal(t, test.absent, c.Absent(err), name)
+	}
+}
+
 func TestRefusedCredentialsAreNotSentAgain(t *testing.T) {
 	for status, refused := range map[int]bool{401: true, 403: false, 500: false} {
 		s := start(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
