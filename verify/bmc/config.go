@@ -96,7 +96,8 @@ type Config struct {
 
 	// Timeout bounds one verification, or one call of a [Driver]; 0 stands for 30 s over Redfish, and for another 90 s
 	// over IPMI, since a BMC that cannot open a session at the moment is asked for up to a minute. Logging out of a BMC
-	// that has stopped answering may take another two seconds.
+	// that has stopped answering may take another two seconds. [verify.Manage] and [verify.Run] end a verification after
+	// a minute if their context has no deadline.
 	Timeout time.Duration
 	// StepTimeout bounds each step of a verification: opening a session (the power
 	// interface), checking the boot device (the management interface), and reading the
@@ -184,6 +185,8 @@ func (c Config) check() error {
 	switch {
 	case c.Host == "":
 		return errors.New("the host is empty")
+	case !validHost(c.Host) && strings.Contains(c.Host, "@"): // it is not quoted, since it may have a password
+		return errors.New("the host has an @ in it: want a name or an address; the user and the password go into User and Password")
 	case !validHost(c.Host):
 		return fmt.Errorf("the host %q is not a name or an address; a port goes into RedfishPort or IPMIPort", c.Host)
 	case c.User == "":

@@ -25,6 +25,8 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 			`the host "bmc:443" is not a name or an address; a port goes into RedfishPort or IPMIPort`},
 		"a URL": {func(c *bmc.Config) { c.Host = "http://bmc" },
 			`the host "http://bmc" is not a name or an address; a port goes into RedfishPort or IPMIPort`},
+		"a password in the host": {func(c *bmc.Config) { c.Host = "root:calvin22@10.0.0.1" },
+			"the host has an @ in it: want a name or an address; the user and the password go into User and Password"},
 		"a flag as the host": {func(c *bmc.Config) { c.Host = "-v" },
 			`the host "-v" is not a name or an address; a port goes into RedfishPort or IPMIPort`},
 		"no user":             {func(c *bmc.Config) { c.User = "" }, "the user is empty"},
