@@ -89,6 +89,10 @@ func TestMisuseIsOneLineAndStatus2(t *testing.T) {
 	}{
 		{[]string{"-format", "gif"}, `unknown format "gif"; known: dot, html, json, markdown, mermaid, png, svg, xstate`},
 		{[]string{"-o", "x.jpg"}, `unknown format "jpg"; known: dot, html, json, markdown, mermaid, png, svg, xstate`},
+		{[]string{"-picture", "x.png", "-o", "x.svg"}, "-picture is for the format markdown"},
+		{[]string{"-picture", "x.png", "-splice", "x.md", "-format", "mermaid"}, "-picture is for the format markdown"},
+		{[]string{"-only", "enroll", "-from", "active"}, "the diagram has no states: -from, -only, -part and -series leave none"},
+		{[]string{"-part", "service", "-series", "zed", "-format", "xstate"}, "the diagram has no states"},
 		{[]string{"-script", "x.js"}, "-script and -style are for the format html"},
 		{[]string{"-format", "html", "-only", "enroll"}, "html has every state: leave out From, Only and Part"},
 		{[]string{"-splice", "x.md", "-o", "y.md"}, "-splice and -o: name one file to write"},
@@ -196,17 +200,31 @@ func TestFilesAreReplacedWhole(t *testing.T) {
 
 func TestASymbolicLinkStays(t *testing.T) {
 	dir := t.TempDir()
-	file, link := filepath.Join(dir, "states.dot"), filepath.Join(dir, "link.dot")
-	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	require.NoError(t, os.Symlink(file, link))
-	_, stderr, code := execute("-o", link)
-	require.Zero(t, code, stderr)
-	to, err := os.Readlink(link)
-	require.NoError(t, err)
-	require.Equal(t, file, to)
-	data, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Contains(t, string(data), "digraph")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "deep", "folder"), 0o755))
+	for link, to := range map[string]string{
+		"deep/link.dot": "../link-2.dot", "link-2.dot": "folder/../states.dot", "folder": "deep/folder", // deep/states.dot in the end
+		"whole.dot": filepath.Join(dir, "states.dot"), "nowhere.dot": "none/states.dot", "loop.dot": "loop.dot",
+	} {
+		require.NoError(t, os.Symlink(to, filepath.Join(dir, link)))
+	}
+	for link, file := range map[string]string{"deep/link.dot": "deep/states.dot", "whole.dot": "states.dot"} {
+		for range 2 { // to no file, and to a file
+			_, stderr, code := execute("-o", filepath.Join(dir, link))
+			require.Zero(t, code, stderr)
+			data, err := os.ReadFile(filepath.Join(dir, file))
+			require.NoError(t, err)
+			require.Contains(t, string(data), "digraph")
+		}
+	}
+	for link, want := range map[string]string{"nowhere.dot": "no such file or directory", "loop.dot": "too many"} {
+		_, stderr, code := execute("-o", filepath.Join(dir, link))
+		require.Equal(t, 1, code)
+		require.Contains(t, stderr, want)
+	}
+	for _, link := range []string{"deep/link.dot", "link-2.dot", "folder", "whole.dot", "nowhere.dot", "loop.dot"} {
+		_, err := os.Readlink(filepath.Join(dir, link))
+		require.NoError(t, err)
+	}
 }
 
 func TestADeviceIsWrittenTo(t *testing.T) {

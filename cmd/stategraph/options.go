@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -157,8 +159,18 @@ func (v *values) options() (*options, error) {
 			return strings.ReplaceAll(v.link, "{state}", url.PathEscape(s.String()))
 		}
 	}
+	if isEmpty(d) {
+		return nil, errors.New("the diagram has no states: -from, -only, -part and -series leave none")
+	}
 	format, err := v.writer()
 	return &options{diagram: d, format: format, file: v.file, splice: v.splice}, err
+}
+
+// isEmpty reports whether a diagram has no states. One with an error is not empty: each writer returns the error.
+func isEmpty(d graph.Diagram) bool {
+	var text bytes.Buffer
+	var shown struct{ States []struct{} }
+	return d.WriteJSON(&text) == nil && json.Unmarshal(text.Bytes(), &shown) == nil && len(shown.States) == 0
 }
 
 // highlight sets the diagram's Path. Current is then the first state of a planned path, and
@@ -226,6 +238,9 @@ func (v *values) writer() (writer, error) {
 		format = "markdown"
 	case format == "":
 		format = formatOf(v.file)
+	}
+	if v.diagram.Picture != "" && format != "markdown" {
+		return nil, errors.New("-picture is for the format markdown")
 	}
 	if v.splice != "" {
 		return v.spliced(format)

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -62,24 +64,31 @@ func unlessEnded(ctx context.Context, write func() error) error {
 
 // replace writes a temporary file beside the named one and renames it, so that no
 // reader sees half of it. It writes to a pipe or device directly. It keeps a symbolic
-// link to a file, and the mode of the file.
+// link, also one to a file that does not exist yet, and the mode of the file.
 func replace(ctx context.Context, file string, data []byte) error {
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(file); err == nil {
-		if !info.Mode().IsRegular() {
-			return unlessEnded(ctx, func() error { return os.WriteFile(file, data, 0) })
-		}
-		mode = info.Mode().Perm()
-		if file, err = filepath.EvalSymlinks(file); err != nil {
-			return err
-		}
+	info, err := os.Stat(file)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case isNew:
+		file, err = followed(file)
+	case err != nil:
+	case !info.Mode().IsRegular():
+		return unlessEnded(ctx, func() error { return os.WriteFile(file, data, 0) })
+	default:
+		file, err = filepath.EvalSymlinks(file)
 	}
-	beside, err := os.CreateTemp(filepath.Dir(file), ".stategraph-*")
+	if err != nil {
+		return err
+	}
+	beside, err := os.OpenFile(filepath.Join(filepath.Dir(file), ".stategraph-"+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
 	_, err = beside.Write(data)
-	err = errors.Join(err, beside.Chmod(mode), beside.Close())
+	if !isNew { // a new one has the mode that the umask leaves
+		err = errors.Join(err, beside.Chmod(info.Mode().Perm()))
+	}
+	err = errors.Join(err, beside.Close())
 	if err == nil {
 		err = context.Cause(ctx)
 	}
@@ -90,4 +99,25 @@ func replace(ctx context.Context, file string, data []byte) error {
 		return errors.Join(err, os.Remove(beside.Name()))
 	}
 	return nil
+}
+
+// followed returns the path to which a file that does not exist leads, through symbolic links if it is one. Their
+// folders must exist.
+func followed(file string) (string, error) {
+	for {
+		to, err := os.Readlink(file)
+		if err != nil {
+			return file, nil
+		}
+		if !filepath.IsAbs(to) {
+			folder, _ := filepath.Split(file)
+			to = folder + to
+		}
+		folder, name := filepath.Split(to) // unlike Dir and Base it keeps "..", which may follow another link
+		folder, err = filepath.EvalSymlinks(cmp.Or(folder, "."))
+		if err != nil {
+			return "", err
+		}
+		file = filepath.Join(folder, name)
+	}
 }
