@@ -29,9 +29,9 @@ type Config struct {
 	Password secret.Text
 	// Protocol is "redfish" (DMTF's Redfish over HTTPS, DSP0266), "ipmi" (IPMI 2.0
 	// over LAN, RMCP+), or "auto", which is the default: Redfish, then IPMI if the BMC
-	// has no Redfish, because nothing listens on the Redfish port or the server there
-	// has no Redfish service. Any other failure ends the attempt, in particular refused
-	// credentials.
+	// has no Redfish, because nothing listens on the Redfish port, or the server there
+	// has no Redfish service or lets nobody read its root without credentials. Any other
+	// failure ends the attempt, in particular refused credentials.
 	Protocol string
 
 	// RedfishPort and IPMIPort are the ports; 0 stands for 443 and 623.
