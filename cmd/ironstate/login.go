@@ -93,8 +93,9 @@ func newLogin(u users) *login {
 }
 
 // verify returns nil for a right password, and errWrongPassword, errBusy or the context's error otherwise. It returns
-// errBusy at once if maxWaitingRequests requests of the address wait for the same password. ctx is the context of the request: a comparison that no client waits for is not made. failed is the number of attempts of
-// the same connection that have failed.
+// errBusy at once if maxWaitingRequests requests of the address wait for the same password. ctx is the context of the
+// request: a comparison that no client waits for is not made. failed is the number of attempts of the same connection
+// that have failed.
 func (l *login) verify(ctx context.Context, from netip.Prefix, failed int, name, password string) error {
 	key := attemptKey{credential: l.credential(name, password), from: from}
 	l.mu.Lock()

@@ -50,9 +50,9 @@ func (c *Client) ReadRoot(ctx context.Context) (*Answer, error) {
 	return a, err
 }
 
-// rootless returns the error of a failed read of the root, for which no credentials were sent. It matches errNoRoot also
-// if the server asks for credentials, and if it redirects the request to elsewhere and has no Redfish there, as web
-// servers do with paths that they do not know. a is the answer, nil if there was none.
+// rootless returns the error of a failed read of the root, for which no credentials were sent. It matches errNoRoot
+// also if the server asks for credentials, and if it redirects the request to elsewhere and has no Redfish there, as
+// web servers do with paths that they do not know. a is the answer, nil if there was none.
 func rootless(a *Answer, err error) error {
 	kind := failure.KindOf(err)
 	switch {
