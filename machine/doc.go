@@ -47,6 +47,16 @@
 // between two states: its transition has either happened or not, and [Moved] tells
 // which from the error.
 //
+// # Work that takes long
+//
+// Work may end after another caller has moved its node: a client has aborted the work and begun other work, or the same
+// work once more. A [Sequence] refuses the report of its end then, which package verify uses:
+//
+//	work := m.Sequence()
+//	err := work.Request(ctx, "provide", 115)     // begins a cleaning
+//	...
+//	err = work.Report(ctx, states.EventDone, "") // ends this cleaning and no other
+//
 // # One row, several writers
 //
 // A stored row often has other writers: another process, an operator, package powersync

@@ -198,6 +198,29 @@ func ExampleMachine_SetNode() {
 	// true cleaning 3
 }
 
+// A cleaning ends after an operator has replaced it by another one.
+func ExampleSequence() {
+	m, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Manageable}})
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	work := m.Sequence()
+	fmt.Println(work.Request(ctx, "provide", 115), m.Node().State)
+
+	_ = m.Report(ctx, states.EventFail, "aborted by an operator") // meanwhile, by other callers
+	_ = m.Request(ctx, "manage", 115)
+	_ = m.Request(ctx, "provide", 115)
+
+	err = work.Report(ctx, states.EventDone, "")
+	fmt.Println(errors.As(err, new(*machine.SupersededError)), m.Node().State)
+	fmt.Println(err)
+	// Output:
+	// <nil> cleaning
+	// true cleaning
+	// another caller has moved the node since, it is now in state "cleaning"
+}
+
 // A service fails nodes whose wait has timed out.
 func ExampleNode_TimedOut() {
 	table := states.Latest().Table()

@@ -59,9 +59,10 @@ type Machine struct {
 	name      string
 	observers *observers // nil if there is neither a hook nor a history
 
-	mu    sync.Mutex // guards node, token and the history; never locked while a hook runs
+	mu    sync.Mutex // guards the fields below and the history; never locked while a hook runs
 	node  Node
 	token any
+	count uint64 // how often the node was moved, or replaced by one in another state or with another target
 }
 
 // observers holds the hooks and the history of a machine that has any.
@@ -134,6 +135,9 @@ func (m *Machine) Node() Node {
 // such as a second process, has changed the stored record. It waits for running guard and
 // save hooks, and calls no hook. It returns the errors of [New], and the context's if it
 // ends during the wait. A call by a guard or save hook of the machine with the hook's context is refused.
+//
+// A node in another state or with another target ends the sequences of moves that others have begun; see [Sequence].
+// They go on if only the last error or the token is new: the other writer has changed other parts of the record.
 func (m *Machine) SetNode(ctx context.Context, n Node, token any) error {
 	if err := n.check(m.Table()); err != nil {
 		return err
@@ -146,6 +150,9 @@ func (m *Machine) SetNode(ctx context.Context, n Node, token any) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.node.State != n.State || m.node.Target != n.Target {
+		m.count++
+	}
 	m.node, m.token = n, token
 	return nil
 }

@@ -16,21 +16,11 @@ import (
 // errors of Node.Request and of [Machine.Apply].
 //
 // The abort of a service is two transitions, and each runs the hooks. If the first has
-// happened and the second is refused, the node is in ServiceFail.
+// happened and the second is refused, the node is in ServiceFail; the second is also refused,
+// with a [*SupersededError], if another caller has moved the node since the first.
 func (m *Machine) Request(ctx context.Context, target string, v states.APIVersion) error {
-	twice := false
-	err := m.move(ctx, Input{}, func(n Node) (Input, error) {
-		in, err := n.requested(m.table, target, v)
-		twice = n.abortsTwice(m.table, in.Event)
-		return in, err
-	})
-	if !twice || !Moved(err) {
-		return err
-	}
-	if second := m.Apply(ctx, serviceAborted); second != nil {
-		return errors.Join(err, &secondError{second})
-	}
-	return err
+	s := Sequence{m: m}
+	return s.Request(ctx, target, v)
 }
 
 // Report moves the node as [Node.Report] does, and runs the hooks. It returns the errors
@@ -51,6 +41,7 @@ func (m *Machine) Fire(ctx context.Context, event states.Event) error {
 	next, err := m.node.Apply(m.table, Input{Event: event})
 	if err == nil {
 		m.node = next
+		m.count++
 	}
 	m.mu.Unlock() // Node.Apply does not panic
 	return err
@@ -132,6 +123,7 @@ func (m *Machine) move(ctx context.Context, in Input, derive func(Node) (Input, 
 		return err
 	}
 	m.node = next
+	m.count++
 	return nil
 }
 
@@ -188,6 +180,7 @@ func (m *Machine) next(in Input, derive func(Node) (Input, error), t *Transition
 // adopt stores the node after a transition. The caller holds mu.
 func (m *Machine) adopt(t *Transition) {
 	m.node = t.To
+	m.count++
 	if m.observers.history.most > 0 {
 		m.observers.history.add(*t)
 	}

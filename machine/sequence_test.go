@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build go1.25
+
+package machine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// machineKinds are machines whose moves take different paths.
+var machineKinds = map[string]func(*machine.Config){
+	"plain":        func(*machine.Config) {},
+	"with history": func(c *machine.Config) { c.History = 1 },
+	"with a save hook": func(c *machine.Config) {
+		c.Save = []machine.Hook{func(context.Context, machine.Transition) error { return nil }}
+	},
+}
+
+// A node goes to service failed and is moved before the second transition of the abort.
+func TestAnAbortEndsNoWorkThatHasBegunSince(t *testing.T) {
+	var m *machine.Machine
+	m = newMachine(t, states.ServiceWait, func(c *machine.Config) {
+		c.Enter = []machine.Hook{func(ctx context.Context, tr machine.Transition) error {
+			if tr.From.State != states.ServiceWait {
+				return nil
+			}
+			return errors.Join(m.Request(ctx, "rescue", 115), m.Report(ctx, states.EventWait, "")) // as by other callers
+		}}
+	})
+	err := m.Request(t.Context(), "abort", 115)
+	require.Equal(t, states.RescueWait, m.Node().State)
+	require.True(t, machine.Moved(err))
+	var superseded *machine.SupersededError
+	require.ErrorAs(t, err, &superseded)
+	require.Equal(t, states.RescueWait, superseded.State)
+	require.ErrorContains(t, err, `the node has moved to "service failed" and no further`)
+}
+
+func TestASequenceMovesUntilAnotherCallerHasMovedTheNode(t *testing.T) {
+	others := map[string]func(context.Context, *machine.Machine) error{
+		"by Fire": func(ctx context.Context, m *machine.Machine) error { return m.Fire(ctx, states.EventFail) },
+		"by Apply": func(ctx context.Context, m *machine.Machine) error {
+			return m.Apply(ctx, machine.Input{Event: states.EventFail})
+		},
+		"by Report": func(ctx context.Context, m *machine.Machine) error { return m.Report(ctx, states.EventFail, "") },
+		"by another sequence": func(ctx context.Context, m *machine.Machine) error {
+			return m.Sequence().Report(ctx, states.EventFail, "")
+		},
+		"by SetNode, to another state": func(ctx context.Context, m *machine.Machine) error {
+			return m.SetNode(ctx, node(states.Enroll), nil)
+		},
+	}
+	for kind, set := range machineKinds {
+		for name, other := range others {
+			t.Run(kind+", "+name, func(t *testing.T) {
+				ctx := t.Context()
+				m := newMachine(t, states.Enroll, set)
+				s := m.Sequence()
+				require.ErrorIs(t, s.Report(ctx, states.EventDone, ""), states.ErrNotAllowed)
+				require.NoError(t, m.Request(ctx, "manage", 115))
+				require.NoError(t, s.Report(ctx, states.EventFail, "no answer"), "nothing precedes its first move")
+				require.NoError(t, s.Request(ctx, "manage", 115))
+				require.ErrorAs(t, s.Report(ctx, states.EventWait, ""), new(*machine.EventError), "a refusal changes nothing")
+
+				require.NoError(t, other(ctx, m))
+				require.NoError(t, m.Request(ctx, "manage", 115))
+				for _, err := range []error{
+					s.Report(ctx, states.EventDone, ""), s.Apply(ctx, machine.Input{Event: states.EventDone}), s.Request(ctx, "manage", 115),
+				} {
+					require.Equal(t, &machine.SupersededError{State: states.Verifying}, err)
+					require.ErrorIs(t, err, states.ErrNotAllowed)
+					require.False(t, machine.Moved(err))
+				}
+				require.Equal(t, states.Verifying, m.Node().State)
+				require.NoError(t, m.Report(ctx, states.EventDone, ""))
+			})
+		}
+	}
+}
+
+func TestASequenceGoesOnAfterAMoveThatHasFailed(t *testing.T) {
+	full := errors.New("disk full")
+	fails := false
+	m := newMachine(t, states.Enroll, func(c *machine.Config) {
+		c.Save = []machine.Hook{func(context.Context, machine.Transition) error {
+			if fails {
+				return full
+			}
+			return nil
+		}}
+	})
+	s := m.Sequence()
+	require.NoError(t, s.Request(t.Context(), "manage", 115))
+	fails = true
+	require.ErrorIs(t, s.Report(t.Context(), states.EventDone, ""), full)
+	fails = false
+	require.NoError(t, s.Report(t.Context(), states.EventDone, ""))
+}
+
+func TestASequenceGoesOnAfterASetNodeThatMovesNothing(t *testing.T) {
+	m := newMachine(t, states.Enroll)
+	s := m.Sequence()
+	require.NoError(t, s.Request(t.Context(), "manage", 115))
+	read := m.Node()
+	read.LastError = "by another process"
+	require.NoError(t, m.SetNode(t.Context(), read, "a new revision"))
+	require.NoError(t, s.Report(t.Context(), states.EventDone, ""))
+
+	read.State = states.Cleaning
+	require.NoError(t, m.SetNode(t.Context(), read, nil))
+	require.NoError(t, m.Sequence().Report(t.Context(), states.EventFail, ""))
+
+	s = m.Sequence()
+	require.NoError(t, s.Request(t.Context(), "manage", 115))
+	require.NoError(t, s.Request(t.Context(), "clean", 115))
+	read = m.Node()
+	require.Equal(t, states.Manageable, read.Target)
+	read.Target = states.Available
+	require.NoError(t, m.SetNode(t.Context(), read, nil))
+	require.ErrorAs(t, s.Report(t.Context(), states.EventDone, ""), new(*machine.SupersededError), "it is another cleaning")
+
+	var none *machine.Machine
+	require.ErrorAs(t, none.Sequence().Request(t.Context(), "manage", 115), new(*machine.StateError))
+}
