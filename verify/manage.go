@@ -41,6 +41,10 @@ var errNoVerifier = errors.New("no verifier")
 // only if the save hooks refuse every transition out of it, or end their goroutine; the error
 // then matches [ErrStillVerifying].
 //
+// A verification ends its own stay in verifying and no other. If another caller has moved the node meanwhile, or
+// [machine.Machine.SetNode] has, the outcome is discarded, the node stays as it is, also in the verifying of a later
+// Manage, and the error matches a [*machine.SupersededError].
+//
 // Before the node has moved, Manage returns the errors of [machine.Machine.Request], and an error for
 // a nil Verifier. Manage may be called for many machines at once; a second call for the
 // same machine is refused while the first verifies.
@@ -64,7 +68,8 @@ func Start(ctx context.Context, m *machine.Machine, v Verifier) (wait func() (st
 	if v == nil {
 		return nil, errNoVerifier
 	}
-	hooks := m.Request(ctx, states.EventManage.Verb(), m.Table().Series().MaxAPIVersion())
+	moves := m.Sequence()
+	hooks := moves.Request(ctx, states.EventManage.Verb(), m.Table().Series().MaxAPIVersion())
 	if !machine.Moved(hooks) {
 		return nil, hooks
 	}
@@ -78,7 +83,7 @@ func Start(ctx context.Context, m *machine.Machine, v Verifier) (wait func() (st
 	)
 	go func() {
 		defer close(ended)
-		power, outcome = finish(ctx, m, v, hooks)
+		power, outcome = finish(ctx, m, moves, v, hooks)
 	}()
 	return func() (states.Power, error) {
 		<-ended
@@ -86,22 +91,27 @@ func Start(ctx context.Context, m *machine.Machine, v Verifier) (wait func() (st
 	}, nil
 }
 
-// finish verifies a node in verifying and moves it out of that state. It joins the
+// finish verifies a node in verifying and moves it out of that state, unless it has left it. It joins the
 // errors of earlier hooks with the outcome.
-func finish(ctx context.Context, m *machine.Machine, v Verifier, hooks error) (states.Power, error) {
+func finish(ctx context.Context, m *machine.Machine, moves *machine.Sequence, v Verifier, hooks error) (states.Power, error) {
 	power, err := Run(ctx, m.Name(), v)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	if err == nil {
-		err = m.Apply(ctx, machine.Input{Event: states.EventDone, Power: power})
+		err = moves.Apply(ctx, machine.Input{Event: states.EventDone, Power: power})
 		if machine.Moved(err) {
 			return power, errors.Join(hooks, err)
 		}
 		err = &failure{node: m.Name(), err: err}
+		if isSuperseded(err) {
+			return states.NoPower, errors.Join(err, hooks)
+		}
 	}
-	fail := m.Report(ctx, states.EventFail, err.Error())
-	if !machine.Moved(fail) && m.Node().State == states.Verifying {
+	fail := moves.Report(ctx, states.EventFail, err.Error())
+	if !machine.Moved(fail) && !isSuperseded(fail) && m.Node().State == states.Verifying {
 		fail = fmt.Errorf("%w: %w", ErrStillVerifying, fail)
 	}
 	return states.NoPower, errors.Join(err, fail, hooks)
 }
+
+func isSuperseded(err error) bool { return errors.As(err, new(*machine.SupersededError)) }
