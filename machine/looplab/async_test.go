@@ -8,7 +8,10 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/looplab/fsm"
 	"github.com/stretchr/testify/require"
@@ -133,4 +136,82 @@ func TestAnEventOfTheMachineCannotBeAsynchronous(t *testing.T) {
 	require.Equal(t, "verifying", f.Looplab().Current())
 	require.Equal(t, fsm.NotInTransitionError{}, f.Transition())
 	begin(t, f, t.Context())
+}
+
+// A looplab FSM completes an event from the state in which it was fired.
+func TestAnAsynchronousTransitionIsDroppedOnceTheNodeIsInAnotherState(t *testing.T) {
+	cleaning := machine.Node{State: states.Cleaning, Target: states.Available}
+	leave := fsm.Callbacks{"leave_verifying": async}
+	for name, next := range map[string]func(*testing.T, *looplab.FSM){
+		"Transition": func(t *testing.T, f *looplab.FSM) {
+			require.Equal(t, fsm.NotInTransitionError{}, f.Transition())
+			require.Equal(t, cleaning, f.Machine().Node())
+			require.NoError(t, f.Event(t.Context(), "fail"))
+		},
+		"Event": func(t *testing.T, f *looplab.FSM) {
+			require.True(t, f.Can("fail"))
+			require.NoError(t, f.Event(t.Context(), "fail"))
+			require.Equal(t, fsm.NotInTransitionError{}, f.Transition())
+		},
+		"an event of the Machine": func(t *testing.T, f *looplab.FSM) {
+			require.NoError(t, f.Machine().Fire(t.Context(), states.EventFail))
+			require.Equal(t, fsm.NotInTransitionError{}, f.Transition())
+		},
+		"verifying again": func(t *testing.T, f *looplab.FSM) {
+			require.NoError(t, f.Event(t.Context(), "fail"))
+			require.NoError(t, f.Machine().SetNode(t.Context(), machine.Node{State: states.Verifying}, 8))
+			require.Equal(t, fsm.NotInTransitionError{}, f.Transition())
+			begin(t, f, t.Context())
+			require.NoError(t, f.Machine().SetNode(t.Context(), cleaning, 9))
+			require.NoError(t, f.Event(t.Context(), "fail"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFSM(t, states.Verifying, leave)
+			require.ErrorAs(t, f.Event(t.Context(), "done"), new(fsm.AsyncError))
+			require.NoError(t, f.Machine().SetNode(t.Context(), cleaning, 7))
+			next(t, f)
+			require.Equal(t, "clean failed", f.Current())
+			require.Equal(t, "clean failed", f.Looplab().Current())
+		})
+	}
+
+	f := newFSM(t, states.Verifying, leave)
+	require.ErrorAs(t, f.Event(t.Context(), "done"), new(fsm.AsyncError))
+	read := f.Machine().Node()
+	read.LastError = "by another process"
+	require.NoError(t, f.Machine().SetNode(t.Context(), read, 7))
+	require.NoError(t, f.Transition(), "the node is where it was")
+	require.Equal(t, "manageable", f.Current())
+}
+
+func TestATransitionThatWaitsForSetNodeCompletesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slow atomic.Bool
+		resume := make(chan struct{})
+		f := newFSM(t, states.Verifying, fsm.Callbacks{"leave_verifying": async}, func(c *machine.Config) {
+			c.Now = func() time.Time {
+				if slow.Load() {
+					<-resume
+				}
+				return time.Now()
+			}
+		})
+		require.ErrorAs(t, f.Event(t.Context(), "done"), new(fsm.AsyncError))
+		slow.Store(true)
+		var first, second, third error
+		go func() { first = f.Event(t.Context(), "fail") }()
+		synctest.Wait()
+		go func() { second = f.Machine().SetNode(t.Context(), machine.Node{State: states.Cleaning}, 7) }()
+		synctest.Wait()
+		go func() { third = f.Transition() }()
+		synctest.Wait()
+		slow.Store(false)
+		close(resume)
+		synctest.Wait()
+		require.Equal(t, fsm.InTransitionError{Event: "fail"}, first)
+		require.NoError(t, second)
+		require.Equal(t, fsm.NotInTransitionError{}, third)
+		require.Equal(t, "cleaning", f.Current())
+	})
 }

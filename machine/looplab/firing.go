@@ -19,6 +19,7 @@ type firing struct {
 	completes *firing         // the pending firing that this one completes
 	err       error           // the fsm.Event.Err that callbacks set without cancelling
 	later     context.Context // set in a pending firing: the context to complete it with
+	from      machine.Node    // set in a pending firing: the node that it moves
 }
 
 type firingOf struct{ f *FSM }
@@ -58,8 +59,9 @@ func (f *FSM) plainHooks(hooks []machine.Hook) []machine.Hook {
 // hooks, and the callbacks that follow the move.
 //
 // It returns the errors of [FSM.Event], and fsm.NotInTransitionError if there is
-// nothing to complete, for instance after CancelTransition of the AsyncError. If a hook
-// refuses, the event is discarded and nothing has happened.
+// nothing to complete, for instance after CancelTransition of the AsyncError, or once
+// [machine.Machine.SetNode] has changed the node's state or target, which discards the
+// event. If a hook refuses, the event is discarded and nothing has happened.
 func (f *FSM) Transition() error {
 	pending := f.pendingNow()
 	if pending == nil {
@@ -81,7 +83,7 @@ func (f *FSM) postpone(ctx context.Context, from states.State, fr *firing) error
 	}
 
 	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	fr.later = later
+	fr.later, fr.from = later, f.machine.Node()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.pending = fr
@@ -91,14 +93,23 @@ func (f *FSM) postpone(ctx context.Context, from states.State, fr *firing) error
 	}}
 }
 
-// pendingNow returns the pending event, nil if there is none.
+// pendingNow returns the pending event, nil if there is none. It drops one that SetNode has left behind.
 func (f *FSM) pendingNow() *firing {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.pending != nil && f.leftBehind(f.pending) {
+		f.pending = nil
+	}
 	return f.pending
 }
 
-// release drops a pending event, and reports whether it was pending.
+// leftBehind reports whether the node is in another state, or has another target, than when a pending event was fired.
+func (f *FSM) leftBehind(fr *firing) bool {
+	n := f.machine.Node()
+	return n.State != fr.from.State || n.Target != fr.from.Target
+}
+
+// release drops a pending event, and reports whether it was pending and can be completed.
 func (f *FSM) release(fr *firing) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,5 +117,5 @@ func (f *FSM) release(fr *firing) bool {
 		return false
 	}
 	f.pending = nil
-	return true
+	return !f.leftBehind(fr)
 }
