@@ -33,16 +33,16 @@ func (f *failingNodes) of(id string) failingNode {
 // keep keeps what an action leaves for the next round. The failures of a success are
 // not kept.
 func (f *failingNodes) keep(a Action) {
+	if a.Failures.Count == 0 {
+		f.forget(a.ID)
+		return
+	}
 	now := failingNode{Failures: a.Failures}
 	if f.first > 0 {
 		now.until = time.Now().Add(backoff(f.first, f.most, now.Count))
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now.Count == 0 {
-		delete(f.nodes, a.ID)
-		return
-	}
 	if f.nodes == nil {
 		f.nodes = make(map[string]failingNode)
 	}

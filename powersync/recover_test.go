@@ -167,6 +167,21 @@ func TestBackoffIsAnHourAtMostOrWhatItBeginsWith(t *testing.T) {
 	}
 }
 
+func TestABackoffEndsWithTheFirstSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { c.Backoff = time.Minute })
+		for range 2 {
+			h.kill("a", true)
+			require.Equal(t, powersync.ReadFailed, h.round(t))
+			require.Equal(t, powersync.SkippedBackoff, h.round(t))
+			h.kill("a", false)
+			bubble.Sleep(time.Minute)
+			require.Equal(t, powersync.Equal, h.round(t))
+			require.Equal(t, powersync.Equal, h.round(t))
+		}
+	})
+}
+
 func TestFailingNodesAreReadLessOftenWithBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		backoff := func(c *powersync.Config) {
