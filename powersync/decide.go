@@ -218,7 +218,8 @@ func Settle(r Record, a Action, err error) (Record, Action) {
 
 // DecideRecovery is the rule of recovery rounds. It is used as [Decide] is, with
 // [SkipRecovery] in place of SkipSync. It takes a node that can be read out of
-// maintenance, and records the reading. A recovered node has no failures of either kind.
+// maintenance, and records the reading. A recovered node has no failures of either kind: the caller ends the count of
+// sync rounds, too. Ironic keeps that count, so that after a recovery one failure puts the node into maintenance again.
 //
 // Source: _power_failure_recovery in ironic/conductor/manager.py.
 func DecideRecovery(r Record, reading Reading, f Failures) (Record, Action) {

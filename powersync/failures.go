@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// failingNodes holds the nodes whose last attempts failed. They are few.
+// failingNodes holds the nodes whose last attempts failed, and those that have recovered with a last error of a round.
+// They are few.
 type failingNodes struct {
 	first, most time.Duration // of the backoff; first is 0 for none
 
@@ -53,10 +54,27 @@ func (f *failingNodes) keep(a Action) {
 func (f *failingNodes) noteError(id, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now, ok := f.nodes[id]; ok {
-		now.LastError = text
+	now, ok := f.nodes[id]
+	now.LastError = text
+	switch {
+	case now.Failures == Failures{}:
+		delete(f.nodes, id)
+	case ok:
 		f.nodes[id] = now
 	}
+}
+
+// endCount ends the count and the backoff of a node that has recovered. The last error that a round has stored is kept,
+// so that the next success clears it. See [DecideRecovery].
+func (f *failingNodes) endCount(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	text := f.nodes[id].LastError
+	if text == "" {
+		delete(f.nodes, id)
+		return
+	}
+	f.nodes[id] = failingNode{Failures: Failures{LastError: text}}
 }
 
 func (f *failingNodes) forget(id string) {
@@ -65,10 +83,16 @@ func (f *failingNodes) forget(id string) {
 	delete(f.nodes, id)
 }
 
-func (f *failingNodes) len() int {
+// failing returns how many nodes there are whose last attempt failed.
+func (f *failingNodes) failing() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.nodes)
+	for _, now := range f.nodes {
+		if now.Count > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // byCount returns the nodes, those with the most failures first.

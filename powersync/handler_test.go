@@ -191,6 +191,10 @@ func TestAHandlersNodeStartsItsCountsOver(t *testing.T) {
 		"recovery's after a recovery": {
 			{true, powersync.ReadFailed, 0}, {true, powersync.Recovered, 1}, {true, powersync.ReadFailed, 0},
 		},
+		"sync's after a recovery": {
+			{false, powersync.ReadFailed, 0}, {false, powersync.IntoMaintenance, 1}, {true, powersync.Recovered, 0},
+			{false, powersync.ReadFailed, 0},
+		},
 		"both when it was deleted": {
 			{true, powersync.ReadFailed, 0}, {false, powersync.ReadFailed, 0}, {false, powersync.SkippedDeleted, 1},
 			{true, powersync.ReadFailed, 0}, {false, powersync.ReadFailed, 0},

@@ -119,6 +119,52 @@ func TestRecoveryStartsItsCountOver(t *testing.T) {
 	}
 }
 
+func TestARecoveredNodeHasNoFailuresOfSyncRounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
+			c.MaxRetries, c.Backoff, c.MaxBackoff = 1, time.Minute, time.Hour
+		})
+		fail := func(want powersync.Outcome, attempt int) {
+			t.Helper()
+			h.kill("a", true)
+			require.Equal(t, want, h.round(t))
+			require.Equal(t, attempt, h.lastEvent().Attempts)
+			require.Equal(t, 1, h.Stats().Failing)
+		}
+		fail(powersync.ReadFailed, 1)
+		bubble.Sleep(time.Minute)
+		fail(powersync.IntoMaintenance, 2)
+		text := h.record(t, "a").LastError
+		h.kill("a", false)
+		require.Equal(t, powersync.Recovered, h.recovery(t))
+		require.Zero(t, h.Stats().Failing)
+
+		fail(powersync.ReadFailed, 1) // at once: its backoff has ended, too
+		require.False(t, h.record(t, "a").Maintenance)
+		h.kill("a", false)
+		bubble.Sleep(time.Minute)
+		require.Equal(t, powersync.Equal, h.round(t))
+		require.Equal(t, text, h.lastEvent().ClearedError, "the error of the time before the recovery")
+		require.Empty(t, h.record(t, "a").LastError)
+		require.Zero(t, h.Stats().Failing)
+	})
+}
+
+func TestARecoveredNodeHasItsOldPlaceInTheRounds(t *testing.T) {
+	h := newFixture(t, newHardware(isOn, isOn), nodes(node(isOn), node(isOn)), func(c *powersync.Config) { c.MaxRetries, c.Workers = -1, 1 })
+	h.kill("b", true)
+	for round, want := range [][]string{{"a", "b"}, {"b", "a"}, {"a", "b"}} {
+		_, err := h.Sync(t.Context())
+		require.NoError(t, err)
+		reads, _ := h.calls()
+		require.Equal(t, want, reads, "round %d", round)
+		h.kill("b", false)
+		_, err = h.Recover(t.Context())
+		require.NoError(t, err)
+		h.calls()
+	}
+}
+
 func TestRecoveryValidatesFirst(t *testing.T) {
 	h := newHardware(isOn)
 	fixture := newFixture(t, h, nodes(powerFailure(isOn)), withDriver(&validating{hardware: h, err: errDead}))

@@ -134,7 +134,7 @@ func (s *Syncer) Stats() Stats {
 		Sets:       int(s.counters.sets.Load()),
 		Abandoned:  int(s.counters.abandoned.Load()),
 		Dropped:    int(s.counters.dropped.Load()),
-		Failing:    s.syncFailures.len(),
+		Failing:    s.syncFailures.failing(),
 		Reserved:   s.reservations.len(),
 		LastRound:  time.Duration(s.counters.lastRound.Load()),
 	}

@@ -149,6 +149,9 @@ func (p *pool) node(id string) Event {
 		if a.Outcome == IntoMaintenance || a.Outcome == Recovered {
 			p.s.recoveryFailures.forget(id)
 		}
+		if a.Outcome == Recovered {
+			p.s.syncFailures.endCount(id)
+		}
 		return a.Event
 	}
 	return Event{ID: id, Outcome: SkippedChanged}
