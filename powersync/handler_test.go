@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/internal/bubble"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 )
 
@@ -229,4 +230,42 @@ func TestAForceLimitCountsTheForcesOfAHandler(t *testing.T) {
 	undo()
 	_, ok = s.AllowForce()
 	require.True(t, ok)
+}
+
+// panicking is a Handler that panics with the node "a".
+type panicking struct{ scripted }
+
+func (p *panicking) Sync(ctx context.Context, id string, past powersync.Failures, reloaded bool) (powersync.Action, error) {
+	if id == "a" {
+		panic("the password is hunter2")
+	}
+	return p.scripted.Sync(ctx, id, past, reloaded)
+}
+
+func (p *panicking) Recover(ctx context.Context, id string, past powersync.Failures, reloaded bool) (powersync.Action, error) {
+	return p.Sync(ctx, id, past, reloaded)
+}
+
+func TestAHandlerThatPanicsFailsForItsNodeAlone(t *testing.T) {
+	h := &panicking{scripted{outcomes: map[string][]powersync.Outcome{"reserved": {powersync.Equal}}}}
+	var failed []powersync.Event
+	s, err := powersync.New(powersync.Config{Handler: h, Workers: 1, OnEvent: func(e powersync.Event) { failed = append(failed, e) }})
+	require.NoError(t, err)
+	h.broken = true
+	report, err := s.Recover(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, report.Nodes[powersync.StoreFailed])
+
+	h.broken = false
+	report, err = s.Sync(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[powersync.Outcome]int{powersync.StoreFailed: 1, powersync.SkippedReservation: 1}, report.Nodes)
+	require.Len(t, failed, 2)
+	for _, e := range failed {
+		require.Equal(t, "a", e.ID)
+		require.EqualError(t, e.Err, "panic with a value of type string")
+		var panicked *machine.PanicError
+		require.ErrorAs(t, e.Err, &panicked)
+		require.Contains(t, string(panicked.Stack), "panicking")
+	}
 }

@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -134,7 +136,7 @@ func (p *pool) node(id string) Event {
 		return Event{ID: id, Outcome: SkippedBackoff}
 	}
 	for reload := range maxReloads {
-		a, err := p.handle(p.ctx, id, past.Failures, reload > 0)
+		a, err := p.handled(id, past.Failures, reload > 0)
 		a.ID = id
 		switch {
 		case errors.Is(err, ErrConflict):
@@ -155,6 +157,16 @@ func (p *pool) node(id string) Event {
 		return a.Event
 	}
 	return Event{ID: id, Outcome: SkippedChanged}
+}
+
+// handled calls the Handler and returns its panic as an error.
+func (p *pool) handled(id string, past Failures, reloaded bool) (a Action, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			a, err = Action{}, &machine.PanicError{Value: value, Stack: debug.Stack()}
+		}
+	}()
+	return p.handle(p.ctx, id, past, reloaded)
 }
 
 // storeFailed returns the event of a node that was left unchanged because of an error of the store.
