@@ -3,6 +3,7 @@
 package states_test
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"testing"
@@ -96,6 +97,50 @@ func TestEventsAreThoseWithARow(t *testing.T) {
 				}
 			}
 			require.Equal(t, want, slices.Collect(table.Events(from)))
+		}
+	}
+}
+
+// chapter returns the part of a node's life that a transition belongs to, by its work: the works are in that order. From a
+// stable state it is the work that begins.
+func chapter(row states.Transition) states.Work {
+	work := row.From.Work()
+	switch {
+	case row.From == states.Rescue || work == states.WorkUnrescue:
+		return states.WorkRescue
+	case work == states.NoWork && row.To.Work() != states.NoWork:
+		return row.To.Work()
+	case work == states.NoWork: // from available to manageable, back to the end of the enrolment
+		return states.WorkVerify
+	default:
+		return work
+	}
+}
+
+func TestTransitionsAreEveryRowInTheOrderOfANodesLife(t *testing.T) {
+	place := make(map[states.Transition]int) // in the next series
+	for _, series := range slices.Backward(slices.Collect(states.AllSeries())) {
+		table := series.Table()
+		rows := slices.Collect(table.Transitions())
+		require.NotEmpty(t, rows, series)
+		require.True(t, slices.IsSortedFunc(rows, func(a, b states.Transition) int { return cmp.Compare(chapter(a), chapter(b)) }),
+			"%v: %v", series, rows)
+
+		var ofTable []states.Transition
+		for from := range table.States().All() {
+			for event := range table.Events(from) {
+				to, _ := table.Next(from, event)
+				ofTable = append(ofTable, states.Transition{From: from, Event: event, To: to})
+			}
+		}
+		require.ElementsMatch(t, ofTable, rows, series)
+
+		common := slices.DeleteFunc(slices.Clone(rows), func(row states.Transition) bool { _, ok := place[row]; return !ok })
+		require.True(t, slices.IsSortedFunc(common, func(a, b states.Transition) int { return cmp.Compare(place[a], place[b]) }),
+			"%v has an order other than the series after it: %v", series, common)
+		clear(place)
+		for j, row := range rows {
+			place[row] = j
 		}
 	}
 }
