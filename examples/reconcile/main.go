@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reconcile brings a node of Ironic to a goal, whatever state it is in, and prints each
-// step as it happens.
-//
+// Reconcile brings a node of Ironic to a goal, whatever state it is in, and prints each step as it happens.
 // Without flags it starts an Ironic in its own process, with fake hardware, and takes a
 // node from enroll to active. With -endpoint it uses a real Ironic without authentication:
 //
@@ -119,7 +117,7 @@ func reconcile(ctx context.Context, endpoint, name string, desired plan.Desired,
 	}
 }
 
-// dial returns a client with the highest API version that the server and this library know.
+// dial returns a client with the highest API version that both sides know. It warns of a server without enroll.
 func dial(ctx context.Context, endpoint string) (*gophercloud.ServiceClient, states.APIVersion, error) {
 	root, err := noauth.NewBareMetalNoAuth(noauth.EndpointOpts{IronicEndpoint: endpoint})
 	if err != nil {
@@ -131,13 +129,15 @@ func dial(ctx context.Context, endpoint string) (*gophercloud.ServiceClient, sta
 	}
 	highest, err := states.ParseAPIVersion(got.Version)
 	version := min(highest, states.Latest().MaxAPIVersion())
+	if _, warning := states.Created(states.Latest().MaxAPIVersion(), highest); warning != "" && err == nil {
+		log.Print("warning: ", warning)
+	}
 	client, again := noauth.NewBareMetalNoAuth(noauth.EndpointOpts{IronicEndpoint: endpoint + "/v1"})
 	client.Microversion = version.String()
 	return client, version, errors.Join(err, again)
 }
 
-// prepare adds a node. Its work ends once the client has seen its state, so that each
-// state is printed; the first deployment fails.
+// prepare adds a node. Its work ends once the client has seen, and printed, its state; the first deployment fails.
 func prepare(ironic *conductortest.Server) {
 	node := ironic.Add(conductor.Node{Name: "node-1"})
 	ironic.Next(node, "verify", func(ctx context.Context) error {
