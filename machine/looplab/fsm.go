@@ -40,6 +40,9 @@ func New(c machine.Config, callbacks fsm.Callbacks) (*FSM, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := machine.New(c); err != nil { // before the hooks are wrapped: a nil one is found at its index
+		return nil, err
+	}
 	f := &FSM{table: c.Table, callbacks: at}
 	c.Guard = slices.Concat([]machine.Hook{f.runGuards}, f.plainHooks(c.Guard))
 	c.Save = append(f.plainHooks(c.Save), f.follow)

@@ -93,6 +93,24 @@ func TestHooksOfBothKindsAreCalled(t *testing.T) {
 	}
 }
 
+func TestANilHookIsAConfigError(t *testing.T) {
+	hook := func(context.Context, machine.Transition) error { return nil }
+	withNil := []machine.Hook{hook, nil}
+	for field, set := range map[string]func(*machine.Config){
+		"Guard[1]": func(c *machine.Config) { c.Guard = withNil },
+		"Save[1]":  func(c *machine.Config) { c.Save = withNil },
+		"Exit[1]":  func(c *machine.Config) { c.Exit = withNil },
+		"Enter[1]": func(c *machine.Config) { c.Enter = withNil },
+	} {
+		c := machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}}
+		set(&c)
+		_, err := looplab.New(c, nil)
+		var invalid *machine.ConfigError
+		require.ErrorAs(t, err, &invalid, field)
+		require.Equal(t, field, invalid.Field)
+	}
+}
+
 func TestShortKeys(t *testing.T) {
 	var r recorder
 	f := newFSM(t, states.Active, fsm.Callbacks{
