@@ -145,14 +145,14 @@ func TestCountersCanBeExported(t *testing.T) {
 
 func TestARecordHasIronicsKeys(t *testing.T) {
 	r := powersync.Record{
-		ID: "a", ProvisionState: states.Active, Power: isOn, TargetPower: isOff, Maintenance: true, MaintenanceReason: "r",
+		ID: "a", Name: "n", ProvisionState: states.Active, Power: isOn, TargetPower: isOff, Maintenance: true, MaintenanceReason: "r",
 		Fault: powersync.FaultPowerFailure, Reservation: "h", LastError: "e", DisablePowerOff: true,
 	}
 	for want, r := range map[string]powersync.Record{
-		`{"uuid": "a", "provision_state": "active", "power_state": "power on", "target_power_state": "power off",
+		`{"uuid": "a", "name": "n", "provision_state": "active", "power_state": "power on", "target_power_state": "power off",
 			"maintenance": true, "maintenance_reason": "r", "fault": "power failure", "reservation": "h", "last_error": "e",
 			"disable_power_off": true}`: r,
-		`{"uuid": "b", "provision_state": null, "power_state": null, "target_power_state": null, "maintenance": false,
+		`{"uuid": "b", "name": "", "provision_state": null, "power_state": null, "target_power_state": null, "maintenance": false,
 			"maintenance_reason": "", "fault": "", "reservation": "", "last_error": "", "disable_power_off": false}`: {ID: "b"},
 	} {
 		text, err := json.Marshal(r)

@@ -22,7 +22,7 @@ const FaultPowerFailure = "power failure"
 // value: copy it, compare it with ==. Its JSON keys are Ironic's.
 type Record struct {
 	ID                string       `json:"uuid"`
-	Name              string       `json:"name,omitempty"` // what users call the node, for texts; empty for none
+	Name              string       `json:"name"` // what users call the node, for texts; empty for none
 	ProvisionState    states.State `json:"provision_state"`
 	Power             states.Power `json:"power_state"`
 	TargetPower       states.Power `json:"target_power_state"`

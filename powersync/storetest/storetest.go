@@ -40,7 +40,7 @@ func Check(open func(records ...powersync.Record) (powersync.Store, error)) erro
 	}{
 		{"records come as they were put, each once", checkRecords},
 		{"a range may end early", checkEarlyEnd},
-		{"a range bears updates", checkUpdateInRange},
+		{"a range continues while records are updated", checkUpdateInRange},
 		{"an update needs the current revision", checkRevision},
 		{"a revision never comes again", checkNoRevisionTwice},
 		{"nodes that are not there are not found", checkNotFound},
@@ -198,7 +198,7 @@ func checkNoRevisionTwice(ctx context.Context, open opener) error {
 		case err != nil:
 			return err
 		case seen[r.Revision]:
-			return fmt.Errorf("revision %d does", r.Revision)
+			return fmt.Errorf("revision %d came twice", r.Revision)
 		}
 		seen[r.Revision] = true
 		if err := s.Update(ctx, r); err != nil { // only the revision changes
@@ -269,7 +269,7 @@ func race(ctx context.Context, s powersync.Store, r powersync.Record) (won strin
 		}
 	}
 	if winners != 1 {
-		return "", fmt.Errorf("%d were", winners)
+		return "", fmt.Errorf("%d updates succeeded", winners)
 	}
 	return won, nil
 }
@@ -277,6 +277,7 @@ func race(ctx context.Context, s powersync.Store, r powersync.Record) (won strin
 func checkFields(ctx context.Context, open opener) error {
 	full := powersync.Record{
 		ID:                "node-0",
+		Name:              "rack 1's \"first\"",
 		ProvisionState:    states.DeployFail,
 		Power:             states.PowerOff,
 		TargetPower:       states.PowerOn,

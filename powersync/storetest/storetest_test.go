@@ -5,6 +5,7 @@ package storetest_test
 import (
 	"context"
 	"iter"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,6 +98,12 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 				return r, err
 			}
 		},
+		"all fields are kept as they are": func(b *broken) {
+			b.load = func(r powersync.Record, err error) (powersync.Record, error) {
+				r.Name = ""
+				return r, err
+			}
+		},
 		"of several updates at once one is done": func(b *broken) {
 			b.update = func(_ context.Context, r powersync.Record) error {
 				if r.LastError == "3" {
@@ -121,5 +128,22 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 			return b, nil
 		})
 		require.ErrorContains(t, err, promise)
+	}
+}
+
+// A store that loses a field which is zero in each record of the check would pass.
+func TestTheRecordsOfTheCheckHaveEveryField(t *testing.T) {
+	unset := make(map[string]bool)
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[powersync.Record]()) {
+		unset[field.Name] = field.Name != "Revision" // which the store sets
+	}
+	require.NoError(t, storetest.Check(func(records ...powersync.Record) (powersync.Store, error) {
+		for name := range unset {
+			unset[name] = unset[name] && reflect.ValueOf(records[0]).FieldByName(name).IsZero()
+		}
+		return openMemory(records...)
+	}))
+	for name, is := range unset {
+		require.False(t, is, name)
 	}
 }
