@@ -22,19 +22,13 @@ const maxReloads = 4
 // those with the most failures, then the others.
 func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 	p := s.newPool(ctx, syncRound, &s.syncFailures, s.handler.Sync)
-	first := append(s.reservations.unsaved(), s.syncFailures.byCount()...)
-	queued := make(map[string]struct{}, len(first))
-	for _, id := range first {
-		if _, twice := queued[id]; twice {
-			continue
+	for _, id := range append(s.reservations.unsaved(), s.syncFailures.byCount()...) {
+		if !p.first[id] {
+			p.first[id] = true
+			p.enqueue(id)
 		}
-		queued[id] = struct{}{}
-		p.enqueue(id)
 	}
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
-		if _, done := queued[r.ID]; done {
-			return false, ""
-		}
 		if s.reservations.own(r) { // it may be one to reclaim
 			return true, ""
 		}
@@ -63,6 +57,7 @@ type pool struct {
 	ctx      context.Context
 	failures *failingNodes
 	handle   handle
+	first    map[string]bool // nodes that are queued before the list
 	queue    chan string
 	started  int // number of workers
 	workers  sync.WaitGroup
@@ -74,14 +69,18 @@ type pool struct {
 func (s *Syncer) newPool(ctx context.Context, kind kind, f *failingNodes, handle handle) *pool {
 	// Workers need not wait for the goroutine that fills the queue.
 	queue := make(chan string, min(s.config.Workers, 1024))
-	return &pool{s: s, kind: kind, ctx: ctx, failures: f, handle: handle, queue: queue, counts: make(map[Outcome]int)}
+	return &pool{
+		s: s, kind: kind, ctx: ctx, failures: f, handle: handle,
+		first: make(map[string]bool), queue: queue, counts: make(map[Outcome]int),
+	}
 }
 
 // list queues the nodes of the store that which selects, and counts those for which
-// which returns an outcome.
+// which returns an outcome. It leaves out the nodes that are queued already.
 func (p *pool) list(which func(Record) (wanted bool, skip Outcome)) error {
 	return p.s.lists.each(p.ctx, string(p.kind), p.s.handler.Records, func(r Record, err error) bool {
 		switch wanted, skip := which(r); {
+		case p.first[r.ID]:
 		case err != nil:
 			p.done(Event{ID: r.ID, Outcome: StoreFailed, Err: err})
 		case wanted && skip != "":

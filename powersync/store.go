@@ -69,7 +69,8 @@ type Store interface {
 	// Records may be slightly stale when they are yielded, so that a store can read
 	// them page by page: a node is loaded again before it is handled. Other methods
 	// are called during the iteration. An error stands for one record that could not
-	// be read; the iteration continues if the store can.
+	// be read, and comes with the node's ID if the store knows it; the iteration
+	// continues if the store can.
 	Records(ctx context.Context) iter.Seq2[Record, error]
 
 	// Load returns a node's current record, or an error that matches ErrNotFound if

@@ -175,6 +175,23 @@ func TestARecordThatCannotBeListedIsCountedAndTheOthersAreSeen(t *testing.T) {
 	require.Equal(t, powersync.Equal, h.round(t))
 }
 
+// A round handles a node that has failed before it lists the others.
+func TestANodeThatFailedAndCannotBeListedHasOneOutcome(t *testing.T) {
+	h, f := newFlakyFixture(t, newHardware(isOn, isOn), nodes(node(isOn), node(isOn)))
+	h.kill("a", true)
+	_, err := h.Sync(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, h.Stats().Failing)
+
+	f.records = func(i int) error { return []error{errStore, nil}[i] }
+	f.load = func(id string) error { return map[string]error{"a": errStore}[id] }
+	report, err := h.Sync(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[powersync.Outcome]int{powersync.StoreFailed: 1, powersync.Equal: 1}, report.Nodes)
+	require.Equal(t, 2, report.Seen)
+	require.Equal(t, 1, report.Failed)
+}
+
 func TestAnOutcomeThatCouldNotBeStoredIsStoredLater(t *testing.T) {
 	for _, strike := range []func() error{
 		func() error { return errStore },
