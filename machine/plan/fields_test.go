@@ -115,3 +115,23 @@ func TestNextSendsNoRequestThatNodeFieldsForbid(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "wait for cleaning to end in manageable", step.String())
 }
+
+// The node is provided once its cleaning has ended, since the goal is that it is available again.
+func TestTheTearDownOfARetiredNodeLeavesARequest(t *testing.T) {
+	desired := plan.Desired{
+		Goal: plan.After(states.EventDelete), Version: newest, Fields: plan.NodeFields{Retired: true},
+		Progress: plan.NewProgress(plan.Tries{}, plan.Asked),
+	}
+	for _, s := range []states.State{states.Deleting, states.Cleaning, states.CleanWait} {
+		step := next(t, s, desired)
+		require.Equal(t, states.Manageable, step.Until, s)
+		require.Equal(t, 1, step.Left, s)
+	}
+	require.Equal(t, "provide", next(t, states.Manageable, desired).Verb)
+	desired.Fields.Retired = false
+	for _, s := range []states.State{states.Deleting, states.Cleaning, states.CleanWait} {
+		step := next(t, s, desired)
+		require.Equal(t, states.Available, step.Until, s)
+		require.Zero(t, step.Left, s)
+	}
+}

@@ -159,7 +159,11 @@ func (q *query) followUp() {
 	case q.idle(q.state):
 		q.answer()
 	default:
-		q.route = route{} // no request ends the work that was asked for
+		left := q.route.left
+		if q.row.ends.Has(q.ends[q.at]) {
+			left = 0
+		}
+		q.route = route{left: left} // no request ends the work that was asked for
 		q.answerAtWork()
 	}
 }
