@@ -3,7 +3,6 @@
 package plan
 
 import (
-	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
@@ -77,9 +76,12 @@ func (q *query) obstacle(e states.Event) string {
 }
 
 // keepsRecord returns why Ironic does not delete the record of a node in a state that
-// permits deletion: the reason and the field, or no field if it deletes the record. A protection
+// permits deletion: the reason and the field, or no field if it deletes the record or the goal is another. A protection
 // comes before an instance, which a tear-down removes.
 func (q *query) keepsRecord() (admission.Reason, string) {
+	if q.desired.Goal != Deletable {
+		return 0, ""
+	}
 	rules, fields := q.admission()
 	alone := fields
 	alone.Associated = false
@@ -91,61 +93,4 @@ func (q *query) keepsRecord() (admission.Reason, string) {
 		return 0, ""
 	}
 	return refusal.Reason, refusal.Field
-}
-
-// applyFields corrects an answer that depends on the state alone.
-func (q *query) applyFields() {
-	switch {
-	case q.desired.Goal == Deletable && q.applyDeletion():
-	case q.step.Action == Send:
-		q.applyRefusal()
-	case q.step.Action == Wait && q.state == states.Deleting:
-		q.applyRetirement()
-	}
-}
-
-// applyDeletion corrects an answer to the goal Deletable by the fields that permit or refuse a deletion of the record
-// in any state. It reports whether there is one.
-func (q *query) applyDeletion() bool {
-	reason, field := q.keepsRecord()
-	switch {
-	case field == "" && q.desired.Fields.Maintenance:
-		q.replace(Done, noReason, "")
-	case reason == admission.IsProtected && q.step.Action != Wait, reason == admission.Associated && q.step.Action == Done:
-		q.replace(Blocked, Refused, field)
-	default:
-		return false
-	}
-	return true
-}
-
-// applyRefusal corrects an answer to send a request that a field makes Ironic refuse.
-func (q *query) applyRefusal() {
-	field := q.obstacle(q.route.event)
-	if field == "" {
-		return
-	}
-	action, verb, with := Blocked, q.step.Verb, q.step.With
-	if field == faultField || field == reservationField { // which Ironic itself changes
-		action = Wait
-	}
-	q.replace(action, Refused, field)
-	q.step.Verb, q.step.With = verb, with
-}
-
-// applyRetirement corrects an answer to wait for a tear-down. A cleaning follows, which ends in another state if the
-// node is retired.
-func (q *query) applyRetirement() {
-	if q.desired.Fields.NoAutomatedClean {
-		return
-	}
-	cleaning := q.positionOf(machine.Node{State: states.Cleaning}, q.desired.Fields.Retired)
-	if r := q.byAPI[q.desired.Version].route(q.desired.Goal, q.desired.Policy.MayDestroy, cleaning); r.left != noPath {
-		q.step.Until, q.step.Left = q.ends[cleaning], int(r.left)
-	}
-}
-
-// replace replaces the answer by one with unchanged progress.
-func (q *query) replace(action Action, reason Reason, field string) {
-	*q.step = Step{Action: action, Reason: reason, Field: field, Version: q.desired.Version, Progress: q.desired.Progress}
 }

@@ -63,6 +63,7 @@ func TestNextSendsNoRequestThatNodeFieldsForbid(t *testing.T) {
 			plan.NodeFields{Associated: true, Maintenance: true}, "done"},
 		"protected in maintenance": {states.Manageable, plan.Deletable, careful,
 			plan.NodeFields{Protected: true, Maintenance: true}, "blocked: refused by protected"},
+		"protected at work": {states.Servicing, plan.Deletable, mayBoth, protected, "blocked: refused by protected"},
 		"a retired node after a tear-down": {states.Deleting, plan.In(states.Available), careful, retired,
 			"wait for deleting to end in manageable"},
 		"retired, without cleaning": {states.Deleting, plan.In(states.Available), careful,
@@ -114,6 +115,26 @@ func TestNextSendsNoRequestThatNodeFieldsForbid(t *testing.T) {
 	step, err := plan.Next(latest, manual, plan.Desired{Goal: plan.In(states.Available), Version: newest, Fields: retired})
 	require.NoError(t, err)
 	require.Equal(t, "wait for cleaning to end in manageable", step.String())
+}
+
+func TestADeletableNodeInMaintenanceStartsItsCountsOver(t *testing.T) {
+	desired := plan.Desired{
+		Goal: plan.Deletable, Version: newest, Fields: plan.NodeFields{Maintenance: true},
+		Progress: plan.NewProgress(plan.TriesOf(states.Deploying, 2), plan.Open),
+	}
+	step := next(t, states.Active, desired)
+	require.Equal(t, plan.Done, step.Action)
+	require.Zero(t, step.Progress, "as wherever a goal is reached")
+}
+
+// Provide is younger than API version 1.1.
+func TestARetiredNodeIsBlockedDuringItsTearDownAsInItsCleaning(t *testing.T) {
+	for _, s := range []states.State{states.Deleting, states.Cleaning} {
+		desired := plan.Desired{Goal: plan.In(states.Available), Version: 1, Fields: plan.NodeFields{Retired: true}}
+		require.Equal(t, "blocked: needs version", next(t, s, desired).String(), s)
+		desired.Goal = plan.In(states.Manageable)
+		require.Equal(t, "wait for "+s.String()+" to end in manageable", next(t, s, desired).String())
+	}
 }
 
 // The node is provided once its cleaning has ended, since the goal is that it is available again.

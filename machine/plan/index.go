@@ -175,6 +175,14 @@ func (x *index) positionOf(n machine.Node, retired bool) position {
 	return position(n.State)
 }
 
+// positionWith returns the position of a node with these fields. The tear-down of a retired node leads to a cleaning.
+func (x *index) positionWith(n machine.Node, f *NodeFields) position {
+	if n.State == states.Deleting && f.Retired && !f.NoAutomatedClean {
+		n.State = states.Cleaning
+	}
+	return x.positionOf(n, f.Retired)
+}
+
 // manualPosition returns the position of a manual cleaning in a state; ok is false if
 // the state is not one of cleaning, or the series has no manual cleaning.
 func (x *index) manualPosition(s states.State) (at position, ok bool) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -20,14 +21,14 @@ import (
 // as none. The error is a [*states.UnknownError] for an unknown goal, or a
 // [*machine.StateError] for a state that the table lacks and for a stored target that
 // is not a stable state.
-func Next(t *states.Table, n machine.Node, w Desired) (step Step, err error) {
+func Next(t *states.Table, n machine.Node, d Desired) (step Step, err error) {
 	x := indexOf(t)
-	n, w = x.normalize(n, w)
-	row, ok := goalRows[w.Goal]
+	n, d = x.normalize(n, d)
+	row, ok := goalRows[d.Goal]
 	if !ok {
-		return Step{}, unknownGoal(string(w.Goal))
+		return Step{}, unknownGoal(string(d.Goal))
 	}
-	step.Progress, step.Version = w.Progress, w.Version
+	step.Progress, step.Version = d.Progress, d.Version
 	if n.State == states.UnknownState {
 		step.Action, step.Reason = Blocked, NoRoute
 		return step, nil
@@ -35,14 +36,13 @@ func Next(t *states.Table, n machine.Node, w Desired) (step Step, err error) {
 	if err := x.check(n); err != nil {
 		return Step{}, err
 	}
-	q := query{index: x, desired: &w, row: row, state: n.State, at: x.positionOf(n, w.Fields.Retired), step: &step}
-	q.route = q.routeAt(w.Version, w.Policy.MayDestroy)
-	if w.Progress.stage == open || !q.row.once() {
+	q := query{index: x, desired: &d, row: row, state: n.State, at: x.positionWith(n, &d.Fields), step: &step}
+	q.route = q.routeAt(d.Version, d.Policy.MayDestroy)
+	if d.Progress.stage == open || !q.row.once() {
 		q.answer()
 	} else {
 		q.followUp()
 	}
-	q.applyFields()
 	step.Try = int(step.Progress.tried[step.Work])
 	return step, nil
 }
@@ -51,14 +51,14 @@ func Next(t *states.Table, n machine.Node, w Desired) (step Step, err error) {
 // resumes work that is on hold. Each step has the node before it. The last step is Done,
 // or its Reason says why the goal is not reached. The fields of the node's record do not
 // change on the route. It returns the errors of [Next].
-func Route(t *states.Table, n machine.Node, w Desired) (iter.Seq2[machine.Node, Step], error) {
-	if _, err := Next(t, n, w); err != nil {
+func Route(t *states.Table, n machine.Node, d Desired) (iter.Seq2[machine.Node, Step], error) {
+	if _, err := Next(t, n, d); err != nil {
 		return nil, err
 	}
 	return func(yield func(machine.Node, Step) bool) {
-		n, w := indexOf(t).normalize(n, w)
+		n, d := indexOf(t).normalize(n, d)
 		for {
-			step, _ := Next(t, n, w) // has no error for a node to which the table leads
+			step, _ := Next(t, n, d) // has no error for a node to which the table leads
 			if !yield(n, step) || step.Action == Done {
 				return
 			}
@@ -70,11 +70,11 @@ func Route(t *states.Table, n machine.Node, w Desired) (iter.Seq2[machine.Node, 
 				}
 				n = next
 			case step.Action == Wait && step.Reason == "":
-				n = succeed(t, n, w.Fields)
+				n = succeed(t, n, d.Fields)
 			default:
 				return
 			}
-			w.Progress = step.Progress
+			d.Progress = step.Progress
 		}
 	}, nil
 }
@@ -96,7 +96,7 @@ func Succeed(t *states.Table, n machine.Node) machine.Node {
 
 // succeed is Succeed for a node whose fields decide where its cleaning ends, or that there is none after a tear-down.
 func succeed(t *states.Table, n machine.Node, f NodeFields) machine.Node {
-	if x := indexOf(t); n.State == states.Cleaning && x.ends[x.positionOf(n, f.Retired)] != t.Target(n.State) {
+	if x := indexOf(t); n.State == states.Cleaning && x.ends[x.positionWith(n, &f)] != t.Target(n.State) {
 		if next, err := n.Report(t, states.EventManage, ""); err == nil { // the series has retired nodes
 			return next
 		}
@@ -110,13 +110,13 @@ func succeed(t *states.Table, n machine.Node, f NodeFields) machine.Node {
 
 // normalize returns the node and the goal as [Next] reads them: with a version of the series, a state, and a target
 // that is known or none.
-func (x *index) normalize(n machine.Node, w Desired) (machine.Node, Desired) {
-	w.Version = min(max(w.Version, 1), x.highest)
-	if n.State == states.NoState && w.Version.Show(states.Available) == states.NoState {
+func (x *index) normalize(n machine.Node, d Desired) (machine.Node, Desired) {
+	d.Version = min(max(d.Version, 1), x.highest)
+	if n.State == states.NoState && d.Version.Show(states.Available) == states.NoState {
 		n.State = states.Available
 	}
 	n.Target = orNone(n.Target)
-	return n, w
+	return n, d
 }
 
 // check returns an error unless the table has the node's state and target.
@@ -168,9 +168,15 @@ func (q *query) followUp() {
 	}
 }
 
-// answer answers a query by the route.
+// answer answers a query by the route, and for the goal Deletable by the fields that permit or refuse the deletion of
+// the record.
 func (q *query) answer() {
+	reason, field := q.keepsRecord()
 	switch {
+	case q.desired.Goal == Deletable && q.desired.Fields.Maintenance && field == "":
+		q.done()
+	case reason == admission.IsProtected, reason == admission.Associated && q.route.left == 0 && q.idle(q.state):
+		q.refuse(field, states.NoEvent)
 	case !q.idle(q.state):
 		q.answerAtWork()
 	case q.route.left == 0:
@@ -203,7 +209,7 @@ func (q *query) answerAtWork() {
 }
 
 // send answers with the route's request, unless it starts work that must not be
-// retried.
+// retried, or Ironic refuses it because of a field.
 func (q *query) send(left uint8) {
 	progress := &q.step.Progress
 	if work := q.route.redoes; work != states.NoWork && !q.skips(work) {
@@ -223,6 +229,10 @@ func (q *query) send(left uint8) {
 			return
 		}
 		progress.tried[work]++
+	}
+	if field := q.obstacle(q.route.event); field != "" {
+		q.refuse(field, q.route.event)
+		return
 	}
 	if slices.Contains(q.row.startedBy, q.route.event) {
 		progress.stage = asked
@@ -261,6 +271,17 @@ func (q *query) block(reason Reason, w states.Work, e states.Event) {
 	q.step.Reason = reason
 	q.step.Work = w
 	q.name(e)
+}
+
+// refuse answers that Ironic refuses the request for an event because of a field. Nothing is sent, so that the progress
+// stays as it was.
+func (q *query) refuse(field string, e states.Event) {
+	q.block(Refused, states.NoWork, e)
+	if field == faultField || field == reservationField { // which Ironic itself changes
+		q.step.Action = Wait
+	}
+	q.step.Field = field
+	q.step.Progress = q.desired.Progress
 }
 
 // blockByPolicy answers that there is no permitted route, with the request of a route of a higher version or a wider
