@@ -43,6 +43,12 @@ type Policy struct {
 	Retries uint8 `json:"retries"`
 }
 
+// Policies returns the policies without MayAbort, the strictest first: the zero Policy, one with so many retries, one
+// that may destroy a workload, and one with both. The first with which a [Route] ends in Done says what a goal costs.
+func Policies(retries uint8) []Policy {
+	return []Policy{{}, {Retries: retries}, {MayDestroy: true}, {MayDestroy: true, Retries: retries}}
+}
+
 // Progress is the progress toward a goal. It is opaque to callers; its JSON form is for
 // storing it. A Progress is a value: compare it with ==, share copies.
 type Progress struct {

@@ -71,6 +71,23 @@ func TestARouteEndsAndHasTheRequestsThatNextCounts(t *testing.T) {
 	}
 }
 
+func ExamplePolicies() {
+	for _, policy := range plan.Policies(1) {
+		route, _ := plan.Route(latest, machine.Node{State: states.CleanFail},
+			plan.Desired{Goal: plan.In(states.Available), Version: 115, Policy: policy})
+		for _, step := range route {
+			if step.Action == plan.Done || step.Action == plan.Blocked {
+				fmt.Printf("%+v: %v\n", policy, step)
+			}
+		}
+	}
+	// Output:
+	// {MayAbort:false MayDestroy:false Retries:0}: blocked: needs retry of cleaning, before manage
+	// {MayAbort:false MayDestroy:false Retries:1}: done
+	// {MayAbort:false MayDestroy:true Retries:0}: blocked: needs retry of cleaning, before manage
+	// {MayAbort:false MayDestroy:true Retries:1}: done
+}
+
 func TestARouteStopsWhereARequestIsRefused(t *testing.T) {
 	desired := plan.Desired{Goal: plan.In(states.Active), Version: 115, Fields: plan.NodeFields{Maintenance: true}}
 	route, err := plan.Route(states.Latest().Table(), machine.Node{State: states.Enroll}, desired)
