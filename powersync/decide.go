@@ -54,8 +54,8 @@ func (r Reading) known() (states.Power, error) {
 	}
 }
 
-// Failures are the failed attempts of rounds of one kind for a node. The zero value is that
-// of a node whose last attempt succeeded.
+// Failures are the failed attempts of rounds of one kind for a node. The zero value: the
+// last attempt succeeded.
 type Failures struct {
 	Count     int    // how many attempts failed in a row
 	LastError string // the last error that a round stored; empty if no round stored one
@@ -77,21 +77,22 @@ type Action struct {
 	Failures Failures
 }
 
+// skippedStates has the provision states in which a sync round skips a node.
+//
+// Source: SYNC_EXCLUDED_STATES in ironic/conductor/manager.py.
+var skippedStates = map[states.State]Outcome{
+	states.Enroll:     SkippedEnroll,
+	states.DeployWait: SkippedDeployWait,
+	states.CleanWait:  SkippedCleanWait,
+	states.AdoptFail:  SkippedAdoptFail,
+}
+
 // SkipSync returns why a sync round skips a node, empty if it does not. A node is
 // skipped in enroll, wait call-back, clean wait and adopt failed, in maintenance, with a
 // target power state, and while it is reserved; the first reason that applies is returned.
-//
-// Source: SYNC_EXCLUDED_STATES in ironic/conductor/manager.py.
 func SkipSync(r Record) Outcome {
-	switch r.ProvisionState {
-	case states.Enroll:
-		return SkippedEnroll
-	case states.DeployWait:
-		return SkippedDeployWait
-	case states.CleanWait:
-		return SkippedCleanWait
-	case states.AdoptFail:
-		return SkippedAdoptFail
+	if skip := skippedStates[r.ProvisionState]; skip != "" {
+		return skip
 	}
 	if r.Maintenance {
 		return SkippedMaintenance

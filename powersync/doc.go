@@ -25,10 +25,9 @@
 //
 // # Rules
 //
-// A round skips nodes in enroll, wait call-back, clean wait and adopt failed,
-// nodes in maintenance, and those that have a target power state or a
-// reservation. The rules for the other nodes follow; count is the number of attempts
-// that failed in a row, including the present one:
+// A round skips nodes in four provision states, in maintenance, with a target power
+// state and with a reservation, see [SkipSync]. The rules for the other nodes follow;
+// count is the number of attempts that failed in a row, including the present one:
 //
 //   - No power state is recorded and the driver finds the node's configuration
 //     invalid: nothing happens.
