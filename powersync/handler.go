@@ -38,21 +38,10 @@ func (s *Syncer) Emit(ctx context.Context, e Event) { s.reporter.emit(ctx, e) }
 // the hardware is not set after all, the handler calls undo.
 func (s *Syncer) AllowForce() (undo func(), ok bool) { return s.limit.take(time.Now()) }
 
-// errHandled is the error of a power request to a Syncer with a Handler.
+// errHandled is the error of Begin and Reclaim of a Syncer with a Handler, which has neither Store nor Driver.
 var errHandled = &ConfigError{
 	Package: "powersync", Field: "Handler", Err: errors.New("power requests and reservations are up to the Handler"),
 }
-
-// noStore is the Store of a Syncer with a Handler.
-type noStore struct{}
-
-func (noStore) Records(context.Context) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) { yield(Record{}, errHandled) }
-}
-
-func (noStore) Load(context.Context, string) (Record, error) { return Record{}, errHandled }
-
-func (noStore) Update(context.Context, Record) error { return errHandled }
 
 // fleet is a Syncer as the [Handler] of its Store and Driver.
 type fleet struct{ *Syncer }
@@ -61,12 +50,13 @@ type fleet struct{ *Syncer }
 func (f fleet) Records(ctx context.Context) iter.Seq2[Record, error] { return f.store.Records(ctx) }
 
 // Sync implements [Handler].
-func (f fleet) Sync(ctx context.Context, id string, _ Failures, reloaded bool) (Action, error) {
+func (f fleet) Sync(ctx context.Context, id string, past Failures, reloaded bool) (Action, error) {
 	r, err := f.reservations.loadFree(ctx, id)
 	if err != nil {
 		return Action{}, err
 	}
-	past, policy := f.syncFailures.of(id).Failures, f.config.Policy // loadFree may have noted a last error
+	past.LastError = f.syncFailures.of(id).LastError // loadFree may have stored one
+	policy := f.config.Policy
 	if SkipSync(r) != "" {
 		_, a := Decide(r, Reading{}, past, policy)
 		if !reloaded {

@@ -52,6 +52,9 @@ func (s *Syncer) Set(ctx context.Context, id string, power states.Power, timeout
 func (s *Syncer) Begin(
 	ctx context.Context, id string, power states.Power, timeout time.Duration,
 ) (finish func(context.Context) error, err error) {
+	if s.config.Handler != nil {
+		return nil, errHandled
+	}
 	before, err := s.take(ctx, id, power)
 	if err != nil {
 		return nil, err

@@ -85,7 +85,7 @@ func (rs *reservations) len() int {
 	return len(rs.nodes)
 }
 
-// claimUnsaved claims a node if its last release could not be stored, and returns what the release settles.
+// claimUnsaved claims a node if its last release could not be stored, and returns its settle function.
 // Otherwise it returns nil.
 func (rs *reservations) claimUnsaved(id string) (settle settle) {
 	rs.mu.Lock()
@@ -211,6 +211,9 @@ func (rs *reservations) retryRelease(ctx context.Context, id string) error {
 // Source: clear_node_reservations_for_conductor and
 // clear_node_target_power_state in ironic/db/api.py.
 func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
+	if s.config.Handler != nil {
+		return 0, errHandled
+	}
 	n := 0
 	var errs []error
 	err := s.lists.each(ctx, "reclaim", s.store.Records, func(r Record, err error) bool {

@@ -4,7 +4,6 @@ package powersync
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -20,7 +19,7 @@ import (
 type Syncer struct {
 	config           Config
 	handler          Handler       // Config.Handler, or the fleet
-	store            *boundedStore // noStore with a Config.Handler, so that nothing reaches the driver
+	store            *boundedStore // with a Config.Handler, neither store nor driver is used
 	driver           boundedDriver
 	reservations     reservations
 	lists            *calls // by purpose
@@ -49,13 +48,13 @@ func New(c Config) (*Syncer, error) {
 	}
 	s.syncFailures = failingNodes{first: c.Backoff, most: c.MaxBackoff}
 	s.recoveryFailures = failingNodes{first: c.Backoff, most: c.MaxBackoff}
-	s.store = &boundedStore{Store: noStore{}, calls: newCalls(c.Timeout, grace)}
+	s.store = &boundedStore{Store: c.Store, calls: newCalls(c.Timeout, grace)}
 	s.driver = boundedDriver{driver: c.Driver, canForce: c.CanForce, calls: newCalls(c.Timeout, grace), counters: &s.counters}
 	s.reservations = reservations{
 		store: s.store, reporter: &s.reporter, failures: &s.syncFailures, settleTime: min(maxSettleTime, c.Timeout/4),
 	}
 	if c.Handler == nil {
-		s.handler, s.store.Store, s.reservations.name = fleet{s}, c.Store, c.Name
+		s.handler, s.reservations.name = fleet{s}, c.Name
 	}
 	return s, nil
 }
@@ -122,8 +121,10 @@ func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {
 // rounds that were due in between are left out. Errors of rounds are logged and passed
 // to [Config.OnReport]; they do not end Run.
 func (s *Syncer) Run(ctx context.Context) error {
-	if n, err := s.Reclaim(ctx); n > 0 || err != nil && !errors.Is(err, errHandled) {
-		s.reporter.write(ctx, slog.LevelWarn, "old reservations dropped", slog.Int("nodes", n), slog.Any("error", err))
+	if s.config.Handler == nil {
+		if n, err := s.Reclaim(ctx); n > 0 || err != nil {
+			s.reporter.write(ctx, slog.LevelWarn, "old reservations dropped", slog.Int("nodes", n), slog.Any("error", err))
+		}
 	}
 	var others sync.WaitGroup
 	others.Add(1)
