@@ -31,8 +31,7 @@ func (f *failingNodes) of(id string) failingNode {
 	return f.nodes[id]
 }
 
-// keep keeps what an action leaves for the next round. The failures of a success are
-// not kept.
+// keep records a node's failures and starts its backoff; after a success it removes the node.
 func (f *failingNodes) keep(a Action) {
 	if a.Failures.Count == 0 {
 		f.forget(a.ID)

@@ -106,7 +106,7 @@ var outcomes = []struct {
 	{SavedLate, changed},
 }
 
-// class returns the class of an outcome. That of an unknown one, which a [Handler] may return, is changed.
+// class returns the class of an outcome. An unknown outcome, which a [Handler] may return, has the class changed.
 func (o Outcome) class() class {
 	for _, row := range outcomes {
 		if row.Outcome == o {
