@@ -18,7 +18,7 @@
 //
 //	event, err := table.Request(states.Available, "active", 81) // EventDeploy
 //
-// [Table.CanUpdate], [Table.CanDelete] and [CanSchedule] are the API's and Nova's
+// [Table.CanUpdate] and [CanSchedule] are the API's and Nova's
 // rules for a node in a state. [State.Description] and [Event.Description] explain
 // states and events to people. [RawState] keeps the words of a server that is newer
 // than this module.

@@ -238,10 +238,8 @@ func ExampleTable_Phase() {
 func ExampleTable_CanUpdate() {
 	table := states.Latest().Table()
 	fmt.Println(table.CanUpdate(states.Deploying, states.Active, 115))
-	fmt.Println(table.CanDelete(states.Deploying, false))
 	fmt.Println(states.CanSchedule(states.Deploying, states.PowerOn, false, ""))
 	// Output:
-	// false
 	// false
 	// false
 }

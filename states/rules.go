@@ -18,15 +18,6 @@ func (t *Table) CanUpdate(s, target State, v APIVersion) bool {
 	return s != Inspecting || v < minInspectWait
 }
 
-// CanDelete reports whether the API deletes the record of a node in state s: in any
-// state if the node is in maintenance, otherwise in the states of
-// [Table.DeleteAllowed] and in Available. Since Stein an operator can forbid the
-// deletion in Available with [conductor]allow_deleting_available_nodes, which is true
-// by default. Source: destroy_node in ironic/conductor/manager.py.
-func (t *Table) CanDelete(s State, maintenance bool) bool {
-	return maintenance || s == Available || t.DeleteAllowed().Has(s)
-}
-
 // CanSchedule reports whether Nova places an instance on a node: the node is
 // available (null until Kilo, and below API version 1.2), not in maintenance and
 // without an instance, and its power state is known and not PowerError. Source: the

@@ -100,15 +100,6 @@ func TestCanUpdate(t *testing.T) {
 	}
 }
 
-func TestCanDelete(t *testing.T) {
-	eachTable(t, func(t *testing.T, table *states.Table) {
-		for s := range states.AllStates() {
-			require.True(t, table.CanDelete(s, true), s)
-			require.Equal(t, s == states.Available || table.DeleteAllowed().Has(s), table.CanDelete(s, false), s)
-		}
-	})
-}
-
 func TestCanSchedule(t *testing.T) {
 	powers := map[states.Power]bool{
 		states.PowerOn: true, states.PowerOff: true, states.PowerRebooting: true,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 )
@@ -158,7 +159,7 @@ func (l *life) requestAll(ctx context.Context, word string) error {
 }
 
 // compareRecords updates and deletes the record of a node in every state, and compares
-// the answers with [states.Table.CanUpdate] and [states.Table.CanDelete].
+// the answers with [states.Table.CanUpdate] and [admission.Rules.Delete].
 func compareRecords(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: updating and deleting the record in every state"}
 	table := i.table()
@@ -180,7 +181,8 @@ func compareRecords(ctx context.Context, i *Ironic) (Comparison, error) {
 			if err != nil {
 				return c, err
 			}
-			c.compare(answer.Status == http.StatusNoContent, table.CanDelete(state, maintenance),
+			refusal := admission.Rules{Table: table}.Delete(admission.NodeFields{State: state, Maintenance: maintenance})
+			c.compare(answer.Status == http.StatusNoContent, refusal == nil,
 				"%v is deleted, in maintenance: %v", state, maintenance)
 		}
 	}

@@ -27,7 +27,7 @@ func TestDeleteInEveryStateOfEverySeries(t *testing.T) {
 						requireRefusal(t, err, admission.Associated, "instance_uuid", 409)
 					case f.Protected:
 						requireRefusal(t, err, admission.IsProtected, "protected", 403)
-					case !series.Table().CanDelete(state, f.Maintenance), kept && !f.Maintenance:
+					case !f.Maintenance && (kept || state != states.Available && !series.Table().DeleteAllowed().Has(state)):
 						requireRefusal(t, err, admission.WrongState, "provision_state", 409)
 					default:
 						requireAccepted(t, err)

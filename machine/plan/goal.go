@@ -15,7 +15,7 @@ import (
 type Goal string
 
 // Deletable is the goal of a state in which the node's record may be deleted, see
-// [states.Table.CanDelete].
+// [admission.Rules.DeleteAllowed].
 const Deletable Goal = "deletable"
 
 const (

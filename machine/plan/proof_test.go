@@ -203,7 +203,7 @@ func isGoal(c *conductor, goal plan.Goal, s states.State) bool {
 	case plan.In(states.Error):
 		return s == states.Error
 	case plan.Deletable:
-		return c.table.CanDelete(s, false)
+		return s == states.Available || c.table.DeleteAllowed().Has(s)
 	default:
 		return false
 	}

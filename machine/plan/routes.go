@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -59,8 +60,12 @@ func (x *index) plan(g Goal, requests []request) *[2]routes {
 	for at := range p.routes {
 		p.routes[at].left = noPath
 	}
+	reached := row.in
+	if g == Deletable {
+		reached = admission.Rules{Table: x.table}.DeleteAllowed()
+	}
 	for s := range x.table.States().All() {
-		if x.idle(s) && (row.in.Has(s) || g == Deletable && x.table.CanDelete(s, false)) {
+		if x.idle(s) && reached.Has(s) {
 			p.routes[s].left = 0
 		}
 	}
