@@ -45,8 +45,8 @@ func ParseAPIVersion(text string) (APIVersion, error) {
 	return 0, &UnknownError{Kind: "API version", Word: text, Known: []string{"1.1 and up"}}
 }
 
-// Series returns the series whose API has the version: the first whose highest
-// version is not below it, so that a release from the middle of a cycle counts as
+// Series returns the series whose API has the version: the oldest whose highest
+// version is at least v, so that a release from the middle of a cycle counts as
 // the cycle's end. For a version above every series' that is the latest series,
 // and known is false: the server is newer than this module's tables. Without a
 // version it is Kilo.

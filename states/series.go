@@ -72,6 +72,15 @@ var seriesWords = newVocabulary("series", []string{
 	Flamingo:  "2025.2",
 	Gazpacho:  "2026.1",
 	Hibiscus:  "2026.2",
+}).inAnyCase(map[string]Series{ // the code names of the series that upstream names by year and half
+	"antelope":  Antelope,
+	"bobcat":    Bobcat,
+	"caracal":   Caracal,
+	"dalmatian": Dalmatian,
+	"epoxy":     Epoxy,
+	"flamingo":  Flamingo,
+	"gazpacho":  Gazpacho,
+	"hibiscus":  Hibiscus,
 })
 
 // apiMaximum holds the minor number of each series' highest API version.
@@ -101,16 +110,6 @@ var apiMaximum = [...]APIVersion{
 	Flamingo:  101,
 	Gazpacho:  111,
 	Hibiscus:  115,
-}
-
-// The code names of the series that upstream names by year and half.
-func init() {
-	for n, name := range []string{
-		"antelope", "bobcat", "caracal", "dalmatian", "epoxy", "flamingo", "gazpacho", "hibiscus",
-	} {
-		seriesWords.numbers[name] = uint8(Antelope) + uint8(n)
-	}
-	seriesWords.anyCase = true
 }
 
 // ParseSeries returns the series of a word: one that String prints ("kilo",

@@ -51,6 +51,15 @@ func newVocabulary(kind string, words []string) *vocabulary {
 	return v
 }
 
+// inAnyCase returns the vocabulary with further words, whose find ignores case.
+func (v *vocabulary) inAnyCase(more map[string]Series) *vocabulary {
+	for word, s := range more {
+		v.numbers[word] = uint8(s)
+	}
+	v.anyCase = true
+	return v
+}
+
 // find returns the number of a word.
 func (v *vocabulary) find(word string) (uint8, bool) {
 	if v.anyCase {

@@ -90,16 +90,13 @@ func (f *FSM) Event(ctx context.Context, event string, args ...any) error {
 
 // eventOf returns the event of a word, the table's or the API's.
 func eventOf(word string) (states.Event, error) {
-	if e, err := states.ParseVerb(word); err == nil {
+	e, noVerb := states.ParseVerb(word)
+	if noVerb == nil {
 		return e, nil
 	}
 	e, err := states.ParseEvent(word)
 	if err == nil && e == states.NoEvent {
-		unknown := &states.UnknownError{Kind: "event", Word: word}
-		for event := range states.AllEvents() {
-			unknown.Known = append(unknown.Known, event.String())
-		}
-		err = unknown
+		return e, noVerb
 	}
 	return e, err
 }
