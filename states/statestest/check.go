@@ -59,7 +59,7 @@ func Replay(t *states.Table, start Start, sequence string) error {
 		return err
 	}
 	if d := c.run(s); d != nil {
-		c.note(d, d.cause())
+		c.note(d, c.cause(d))
 	}
 	return c.report()
 }
@@ -139,7 +139,7 @@ func (c *checker) checkStart(start node) bool {
 func (c *checker) check(s sequence) bool {
 	d := c.run(s)
 	if d != nil {
-		c.note(d, d.cause())
+		c.note(d, c.cause(d))
 	}
 	return d == nil
 }
@@ -188,10 +188,10 @@ func (c *checker) checkWalk(walk sequence) {
 	switch {
 	case d == nil || len(d.sequence.steps) == 0:
 	case !c.needsHistory(d):
-		if c.found[d.cause()] == nil {
+		if c.found[c.cause(d)] == nil {
 			c.check(d.alone())
 		}
-	case c.found[d.laterCause()] == nil:
-		c.note(c.shortest(d), d.laterCause())
+	case c.found[c.laterCause(d)] == nil:
+		c.note(c.shortest(d), c.laterCause(d))
 	}
 }

@@ -15,8 +15,7 @@ type difference struct {
 	sequence  sequence
 	before    node // the node before the last event, by the table
 	want, got outcome
-	cause     func() cause // equal for differences that are reported as one
-	flaky     bool         // the sequence did not show the difference again
+	flaky     bool // the sequence did not show the difference again
 }
 
 // A cause groups differences: those with equal causes are reported as one.
@@ -25,10 +24,6 @@ type cause struct {
 	detail string
 	later  bool // the difference depends on events before the last one
 }
-
-// laterCause returns the cause of a difference that depends on earlier events. It
-// ignores which events and states are involved.
-func (d *difference) laterCause() cause { return cause{kind: d.cause().kind, later: true} }
 
 // alone returns the sequence of the last event by itself.
 func (d *difference) alone() sequence {
@@ -46,9 +41,7 @@ func (c *checker) run(s sequence) *difference {
 		at.target = states.NoState
 	}
 	if want := (outcome{node: at}).seenOn(m); !got.agrees(want) {
-		return &difference{sequence: sequence{start: s.start}, want: want, got: got, cause: func() cause {
-			return startCause(s.start, want, got)
-		}}
+		return &difference{sequence: sequence{start: s.start}, want: want, got: got}
 	}
 	for i, next := range s.steps {
 		want := c.apply(at, next)
@@ -56,7 +49,6 @@ func (c *checker) run(s sequence) *difference {
 		if !got.agrees(wantSeen) {
 			return &difference{
 				sequence: sequence{s.start, s.steps[:i+1]}, before: outcome{node: at}.seenOn(m).node, want: wantSeen, got: got,
-				cause: func() cause { return c.stepCause(next, wantSeen, got) },
 			}
 		}
 		at = want.node
@@ -68,9 +60,7 @@ func (c *checker) run(s sequence) *difference {
 func (c *checker) runRefused(s sequence, m Machine, got outcome) *difference {
 	want := outcome{node: node{state: s.start.state}, err: errRefused}
 	wrong := func(steps []step) *difference {
-		return &difference{sequence: sequence{s.start, steps}, want: want, got: got, cause: func() cause {
-			return startCause(s.start, want, got)
-		}}
+		return &difference{sequence: sequence{s.start, steps}, want: want, got: got}
 	}
 	if got.panicked != "" {
 		return wrong(nil)
@@ -85,6 +75,19 @@ func (c *checker) runRefused(s sequence, m Machine, got outcome) *difference {
 	}
 	return nil
 }
+
+// cause returns the cause of a difference: of the start if that is wrong or must be refused, otherwise of the last event.
+func (c *checker) cause(d *difference) cause {
+	s := d.sequence
+	if len(s.steps) == 0 || !c.valid(s.start) {
+		return startCause(s.start, d.want, d.got)
+	}
+	return c.stepCause(s.steps[len(s.steps)-1], d.want, d.got)
+}
+
+// laterCause returns the cause of a difference that depends on earlier events. It
+// ignores which events and states are involved.
+func (c *checker) laterCause(d *difference) cause { return cause{kind: c.cause(d).kind, later: true} }
 
 // startCause returns the cause of a difference at a start.
 func startCause(start node, want, got outcome) cause {

@@ -5,6 +5,7 @@ package statestest
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ironstate/ironstate/states"
@@ -36,8 +37,12 @@ func (d *Disagreement) Error() string {
 	const most = 3 // sequences of Also that the text quotes
 	var text strings.Builder
 	fmt.Fprintf(&text, "%v: %q: want %s; got %s", d.Series, d.Sequence, d.Want, d.Got)
-	for i, sequence := range d.Also[:min(most, len(d.Also))] {
-		fmt.Fprintf(&text, "%s %q", []string{"; also", ","}[min(i, 1)], sequence)
+	var also []string
+	for _, sequence := range d.Also[:min(most, len(d.Also))] {
+		also = append(also, strconv.Quote(sequence))
+	}
+	if len(also) > 0 {
+		text.WriteString("; also " + strings.Join(also, ", "))
 	}
 	if more := len(d.Also) - most; more > 0 {
 		fmt.Fprintf(&text, " and %d more", more)

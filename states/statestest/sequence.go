@@ -30,13 +30,15 @@ func (s sequence) then(next step) sequence {
 // String returns the form that [Replay] accepts, such as "manageable: clean
 // (manageable), wait", with a stored or named target in parentheses.
 func (s sequence) String() string {
-	var text strings.Builder
-	text.WriteString(withTarget(s.start.state.String(), s.start.target))
-	for i, next := range s.steps {
-		text.WriteString([]string{": ", ", "}[min(i, 1)])
-		text.WriteString(withTarget(next.event.String(), next.target))
+	start := withTarget(s.start.state.String(), s.start.target)
+	if len(s.steps) == 0 {
+		return start
 	}
-	return text.String()
+	events := make([]string, len(s.steps))
+	for i, next := range s.steps {
+		events[i] = withTarget(next.event.String(), next.target)
+	}
+	return start + ": " + strings.Join(events, ", ")
 }
 
 func withTarget(word string, target states.State) string {
@@ -74,11 +76,11 @@ func parseSequence(text string) (s sequence, err error) {
 	return s, nil
 }
 
-var targeted = regexp.MustCompile(`^(.*) \((.*)\)$`)
+var wordWithTarget = regexp.MustCompile(`^(.*) \((.*)\)$`)
 
 // cutTarget splits a word from the target after it.
 func cutTarget(text string) (word, target string) {
-	if found := targeted.FindStringSubmatch(text); found != nil {
+	if found := wordWithTarget.FindStringSubmatch(text); found != nil {
 		return found[1], found[2]
 	}
 	return text, ""

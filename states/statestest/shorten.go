@@ -26,7 +26,7 @@ func (c *checker) shortest(d *difference) *difference {
 // kind as another one and depends on earlier events, otherwise nil.
 func (c *checker) again(s sequence, of *difference) *difference {
 	d := c.run(s)
-	if d == nil || len(d.sequence.steps) == 0 || d.laterCause() != of.laterCause() || !c.needsHistory(d) {
+	if d == nil || len(d.sequence.steps) == 0 || c.laterCause(d) != c.laterCause(of) || !c.needsHistory(d) {
 		return nil
 	}
 	return d
