@@ -19,7 +19,7 @@ func (r Rules) Power(f NodeFields, target states.Power) error {
 	case f.DisablePowerOff && (target == states.PowerOff || target == states.PowerSoftOff):
 		return &Refusal{Request: target.String(), Reason: PowerOffDisabled, Field: powerOffField}
 	case f.Reserved:
-		return &Refusal{Request: target.String(), Reason: Locked, Field: reservationField}
+		return locked(target.String())
 	case f.Problems["power"] != nil:
 		return &Refusal{Request: target.String(), Reason: Unsuitable, Field: "power_interface", Err: f.Problems["power"]}
 	default:
@@ -39,7 +39,7 @@ func (r Rules) Boot(f NodeFields) error {
 	case r.table().Unstable().Has(f.State):
 		return &Refusal{Request: request, Reason: WrongState, Field: stateField}
 	case f.Reserved:
-		return &Refusal{Request: request, Reason: Locked, Field: reservationField}
+		return locked(request)
 	default:
 		return nil
 	}
@@ -49,7 +49,7 @@ func (r Rules) Boot(f NodeFields) error {
 // vendor passthru, traits, a new port. The error is a [*Refusal] that matches Locked.
 func (r Rules) Lock(f NodeFields, request string) error {
 	if f.Reserved {
-		return &Refusal{Request: request, Reason: Locked, Field: reservationField}
+		return locked(request)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (r Rules) UpdatePort(f NodeFields, u PortUpdate, v states.APIVersion) error
 	case !r.table().CanUpdate(f.State, states.NoState, v): // a port has no target
 		return &Refusal{Request: request, Reason: WrongState, Field: stateField}
 	case f.Reserved:
-		return &Refusal{Request: request, Reason: Locked, Field: reservationField}
+		return locked(request)
 	case u.Address && !f.Maintenance && (f.State == states.Active || f.Associated):
 		return &Refusal{Request: request, Reason: Associated, Field: instanceField}
 	case u.Connectivity && !f.Maintenance && !connectivityStates.Has(f.State):
@@ -57,7 +57,7 @@ func (r Rules) DeleteVolume(f NodeFields) error {
 func volume(f NodeFields, request string, allowed bool) error {
 	switch {
 	case f.Reserved:
-		return &Refusal{Request: request, Reason: Locked, Field: reservationField}
+		return locked(request)
 	case !allowed:
 		return &Refusal{Request: request, Reason: NotAllowed, Field: powerField}
 	default:
@@ -82,7 +82,7 @@ func (r Rules) Allocate(f NodeFields) error {
 	case f.Power == states.NoPower:
 		return &Refusal{Request: request, Reason: NotAllowed, Field: powerField}
 	case f.Reserved:
-		return &Refusal{Request: request, Reason: Locked, Field: reservationField}
+		return locked(request)
 	default:
 		return nil
 	}
@@ -96,7 +96,7 @@ func (r Rules) Backfill(f NodeFields) error {
 	const request = "backfill"
 	switch {
 	case f.Reserved:
-		return &Refusal{Request: request, Reason: Locked, Field: reservationField}
+		return locked(request)
 	case f.State != states.Active:
 		return &Refusal{Request: request, Reason: WrongState, Field: stateField}
 	default:
@@ -112,7 +112,7 @@ func (r Rules) Deallocate(f NodeFields) error {
 	const request = "deallocate"
 	switch {
 	case f.Reserved:
-		return &Refusal{Request: request, Reason: Locked, Field: reservationField}
+		return locked(request)
 	case f.Maintenance:
 		return nil
 	case f.State == states.Active, f.Target != states.NoState && !r.table().UpdateAllowed().Has(f.State):

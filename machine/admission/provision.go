@@ -43,7 +43,7 @@ func (r Rules) Request(f NodeFields, target string, v states.APIVersion) (states
 	case f.Maintenance && (target == states.EventRebuild.String() || target == states.Active.String()):
 		return states.NoEvent, &Refusal{Request: target, Reason: InMaintenance, Field: maintenanceField}
 	case err != nil && f.Reserved && !errors.Is(err, states.ErrNotUnderstood):
-		return states.NoEvent, &Refusal{Request: target, Reason: Locked, Field: reservationField}
+		return states.NoEvent, locked(target)
 	case err != nil:
 		return states.NoEvent, err
 	}
@@ -84,7 +84,7 @@ func (r Rules) Start(f NodeFields, e states.Event) error {
 func (r Rules) start(f NodeFields, e states.Event) (refusal Refusal, refused bool) {
 	switch {
 	case f.Reserved:
-		return Refusal{Request: e.String(), Reason: Locked, Field: reservationField}, true
+		return *locked(e.String()), true
 	case f.Maintenance && e == states.EventAbort && f.State == states.ServiceFail:
 		return Refusal{Request: e.String(), Reason: InMaintenance, Field: maintenanceField, status: statusConflict}, true
 	case f.Maintenance && r.needsNoMaintenance(e):
@@ -138,22 +138,20 @@ func (r Rules) Heartbeat(f NodeFields) error {
 }
 
 // validations maps events to the kinds of hardware interfaces that are validated before the
-// work starts, in Ironic's order, and to the status if the validation fails. A missing interface
-// has this status only if wrapped, otherwise 400.
+// work starts, in Ironic's order.
 var validations = [...]struct {
-	kinds   []string
-	status  int
-	wrapped bool
-	traits  bool // the instance's traits are validated too
+	kinds            []string
+	missing, invalid int  // the HTTP status if an interface is "no-KIND" or its validation fails; 0 stands for the reason's
+	traits           bool // the instance's traits are validated too
 }{
 	states.EventDeploy:   {kinds: []string{"power", "deploy"}, traits: true},
 	states.EventRebuild:  {kinds: []string{"power", "deploy"}, traits: true},
-	states.EventDelete:   {kinds: []string{"power"}, status: statusInternalError},
+	states.EventDelete:   {kinds: []string{"power"}, invalid: statusInternalError},
 	states.EventClean:    {kinds: []string{"power", "network"}},
 	states.EventService:  {kinds: []string{"power", "network"}},
 	states.EventInspect:  {kinds: []string{"power", "inspect"}},
-	states.EventRescue:   {kinds: []string{"power", "rescue", "network"}, status: statusInternalError, wrapped: true},
-	states.EventUnrescue: {kinds: []string{"power"}, status: statusInternalError},
+	states.EventRescue:   {kinds: []string{"power", "rescue", "network"}, missing: statusInternalError, invalid: statusInternalError},
+	states.EventUnrescue: {kinds: []string{"power"}, invalid: statusInternalError},
 }
 
 // Validates reports whether [Rules.Validate] looks at any hardware interface before the work of
@@ -175,14 +173,10 @@ func (r Rules) Validate(f NodeFields, e states.Event) error {
 	for _, kind := range v.kinds {
 		err := f.Problems[kind]
 		if f.Interfaces[kind] == "no-"+kind || errors.Is(err, Unsupported) {
-			refusal := &Refusal{Request: e.String(), Reason: Unsupported, Field: kind + "_interface"}
-			if v.wrapped {
-				refusal.status = v.status
-			}
-			return refusal
+			return &Refusal{Request: e.String(), Reason: Unsupported, Field: kind + "_interface", status: v.missing}
 		}
 		if err != nil {
-			return &Refusal{Request: e.String(), Reason: Unsuitable, Field: kind + "_interface", Err: err, status: v.status}
+			return &Refusal{Request: e.String(), Reason: Unsuitable, Field: kind + "_interface", Err: err, status: v.invalid}
 		}
 	}
 	if err := f.missingTraits(); v.traits && err != nil {

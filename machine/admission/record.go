@@ -20,7 +20,7 @@ func (r Rules) delete(f NodeFields) (refusal Refusal, refused bool) {
 	const request = "deletion"
 	switch {
 	case f.Reserved:
-		return Refusal{Request: request, Reason: Locked, Field: reservationField}, true
+		return *locked(request), true
 	case f.Associated && !f.Maintenance:
 		return Refusal{Request: request, Reason: Associated, Field: instanceField}, true
 	case f.Protected:
@@ -99,7 +99,7 @@ func (r Rules) Update(f NodeFields, u Update) error {
 	case u.Unfit != nil:
 		return &Refusal{Request: request, Reason: Invalid, Field: "driver", Err: u.Unfit}
 	case f.Reserved:
-		return &Refusal{Request: request, Reason: Locked, Field: reservationField}
+		return locked(request)
 	case f.Associated && u.ReplacesInstance:
 		return &Refusal{Request: request, Reason: Associated, Field: instanceField}
 	case u.ResourceClass && !wide:

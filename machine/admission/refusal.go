@@ -104,7 +104,7 @@ func (r Reason) HTTPStatus() int {
 
 // Refusal reports that a request is not accepted. It matches its Reason and its Err.
 type Refusal struct {
-	Request string // an event, a power state, or a word for another request, such as "delete" or "port update"
+	Request string // an event, a power state, or a word for another request, such as "deletion" or "port update"
 	Reason  Reason
 	// Field is the field of the node's record that stands against the request, as the API
 	// names it: "maintenance", "instance_uuid", "inspect_interface".
@@ -114,7 +114,12 @@ type Refusal struct {
 	status int
 }
 
-// onHeap spares an accepted request the allocation.
+// locked returns the refusal of a request for a node that is reserved.
+func locked(request string) *Refusal {
+	return &Refusal{Request: request, Reason: Locked, Field: reservationField}
+}
+
+// onHeap allocates the Refusal, and only for a refused request.
 func onHeap(e Refusal) *Refusal { return &e }
 
 // Error names the request, the reason and the field.
