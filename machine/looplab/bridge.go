@@ -17,22 +17,19 @@ import (
 // that never ends; callbacks get the caller's.
 type callerOf struct{}
 
-// runGuards is a guard hook: it runs the callbacks that may cancel the event.
+// runGuards is a guard hook. It asks the callbacks about an event, unless they have allowed it already and Transition
+// completes it.
 func (f *FSM) runGuards(ctx context.Context, step machine.Transition) error {
 	fr := f.firingIn(ctx)
-	if fr.completes != nil {
-		if !f.release(fr.completes) {
-			return fsm.NotInTransitionError{}
-		}
+	switch {
+	case fr.completes != nil && f.release(fr.completes):
 		return nil
-	}
-	if f.pendingNow() != nil {
+	case fr.completes != nil:
+		return fsm.NotInTransitionError{}
+	case f.pendingNow() != nil:
 		return fsm.InTransitionError{Event: step.Event.String()}
 	}
-
-	f.inner.SetState(step.From.State.String())
-	marked := context.WithValue(context.WithoutCancel(ctx), callerOf{}, f.withoutFiring(ctx))
-	err := f.inner.Event(marked, step.Event.String(), fr.args...)
+	err := f.ask(ctx, step, fr.args)
 	var yes *allowed
 	var async fsm.AsyncError
 	switch {
@@ -45,6 +42,14 @@ func (f *FSM) runGuards(ctx context.Context, step machine.Transition) error {
 	default:
 		return err
 	}
+}
+
+// ask runs the callbacks that may cancel an event. The error is an *allowed if all allow it, and an fsm.AsyncError if
+// one postpones it.
+func (f *FSM) ask(ctx context.Context, step machine.Transition, args []any) error {
+	f.inner.SetState(step.From.State.String())
+	marked := context.WithValue(context.WithoutCancel(ctx), callerOf{}, f.withoutFiring(ctx))
+	return f.inner.Event(marked, step.Event.String(), args...)
 }
 
 // guards returns the callbacks of the inner looplab FSM.
