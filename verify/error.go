@@ -99,13 +99,13 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Err}
 }
 
-// KindOf returns the reason why verification failed: the Kind of an [*Error],
-// Timeout and Cancelled for the errors of a context, Failed for any other error.
+// KindOf returns the reason why verification failed: the Kind in the error, which an
+// [*Error] has, Timeout and Cancelled for the errors of a context, Failed for any other error.
 func KindOf(err error) Kind {
-	var failed *Error
+	var kind Kind
 	switch {
-	case errors.As(err, &failed):
-		return failed.Kind
+	case errors.As(err, &kind):
+		return kind
 	case errors.Is(err, context.DeadlineExceeded):
 		return Timeout
 	case errors.Is(err, context.Canceled):

@@ -20,6 +20,7 @@ func TestKindOf(t *testing.T) {
 		&verify.Error{Kind: verify.Credentials}: verify.Credentials,
 		fmt.Errorf("%w", context.DeadlineExceeded): verify.Timeout,
 		context.Canceled:       verify.Cancelled,
+		verify.Credentials:     verify.Credentials,
 		errors.New("anything"): verify.Failed,
 		nil:                    verify.Failed,
 	} {
