@@ -34,6 +34,9 @@ func build(t *testing.T, name string) string {
 	return program
 }
 
+// uncopied has the test files that serve this repository alone.
+var uncopied = map[string]bool{"seed_test.go": true, "search_test.go": true}
+
 func TestProgramsAreMadeToBeCopied(t *testing.T) {
 	mains, err := filepath.Glob("*/main.go")
 	require.NoError(t, err)
@@ -42,12 +45,14 @@ func TestProgramsAreMadeToBeCopied(t *testing.T) {
 	files, err := filepath.Glob("*/*.go")
 	require.NoError(t, err)
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
+		if uncopied[filepath.Base(file)] {
 			continue
 		}
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		lines[filepath.Dir(file)] += strings.Count(string(text), "\n")
+		if !strings.HasSuffix(file, "_test.go") {
+			lines[filepath.Dir(file)] += strings.Count(string(text), "\n")
+		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
 		require.NoError(t, err)
 		for _, imported := range parsed.Imports {

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,18 +17,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 )
 
 // TestNoKillLosesANotice kills a process with SIGKILL after each of its first lines.
 func TestNoKillLosesANotice(t *testing.T) {
 	requireAllTold(t, func() time.Duration { return 0 })
-}
-
-func TestNoKillAtARandomMomentLosesANotice(t *testing.T) {
-	needs.Chance(t)
-	requireAllTold(t, func() time.Duration { return rand.N(20 * time.Millisecond) })
 }
 
 // requireAllTold kills the program after each of its first lines, and a pause. Together the processes report every

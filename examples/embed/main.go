@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Embed is a bare-metal service for one machine: it enrolls and verifies a node, syncs
-// its power state, and reports each change. The whole node is one row in SQLite.
+// Embed enrolls and verifies one machine, syncs its power state, and reports each change. The node is a row in SQLite.
 //
 //	go run ./examples/embed -db node.db
 package main
@@ -31,15 +30,13 @@ import (
 
 const node = "node-1"
 
-// A record is JSON with Ironic's keys, which machine.Node and powersync.Record both decode. The
-// trigger adds a notice to each change, in the same statement: neither exists without the other.
+// A record is JSON with Ironic's keys. The trigger adds a notice in the statement of each change: none is without it.
 const schema = `
 CREATE TABLE IF NOT EXISTS nodes (name TEXT PRIMARY KEY, record TEXT NOT NULL, revision INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE TABLE IF NOT EXISTS notices (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL) STRICT;
 CREATE TRIGGER IF NOT EXISTS notify AFTER UPDATE ON nodes WHEN old.record ->> 'provision_state' != new.record ->> 'provision_state'
-		OR old.record ->> 'power_state' IS NOT new.record ->> 'power_state'
-	BEGIN INSERT INTO notices (text) VALUES (json_object('node', new.name,
-		'provision_state', json_array(old.record ->> 'provision_state', new.record ->> 'provision_state'),
+		OR old.record ->> 'power_state' IS NOT new.record ->> 'power_state' BEGIN INSERT INTO notices (text)
+	VALUES (json_object('node', new.name, 'provision_state', json_array(old.record ->> 'provision_state', new.record ->> 'provision_state'),
 		'power_state', json_array(old.record ->> 'power_state', new.record ->> 'power_state'))); END;
 INSERT INTO nodes (name, record) VALUES ('node-1', '{"uuid": "node-1", "provision_state": "enroll"}') ON CONFLICT DO NOTHING`
 
@@ -77,14 +74,17 @@ func (s store) save(ctx context.Context, t machine.Transition) error {
 	return s.change(ctx, patch, t.Node, t.Token.(*int64))
 }
 
-// load decodes a record into a type with Ironic's keys.
+// load decodes a record into a type with Ironic's keys: a machine.Node or a powersync.Record.
 func (s store) load(ctx context.Context, name string, into any) (revision int64, err error) {
 	var text []byte
 	err = s.QueryRowContext(ctx, `SELECT record, revision FROM nodes WHERE name = ?`, name).Scan(&text, &revision)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, powersync.ErrNotFound
 	}
-	return revision, cmp.Or(err, json.Unmarshal(text, into))
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	return revision, err
 }
 
 // Load, Records and Update implement [powersync.Store].
@@ -103,8 +103,7 @@ func (s store) Update(ctx context.Context, r powersync.Record) error {
 
 // deliver prints the notices and deletes them; after a kill between the two they are printed again.
 func (s store) deliver(ctx context.Context, _ machine.Transition) error {
-	var last sql.NullInt64
-	var lines sql.NullString
+	var last, lines sql.NullString
 	err := s.QueryRowContext(ctx, `SELECT max(id), group_concat(id || ' ' || text, char(10) ORDER BY id) FROM notices`).Scan(&last, &lines)
 	if err != nil || !last.Valid {
 		return err
@@ -115,8 +114,7 @@ func (s store) deliver(ctx context.Context, _ machine.Transition) error {
 }
 
 func main() {
-	file := flag.String("db", ":memory:", "the database `FILE`")
-	rounds := flag.Int("rounds", 4, "the number of rounds of the power sync")
+	file, rounds := flag.String("db", ":memory:", "the database `FILE`"), flag.Int("rounds", 4, "the number of rounds")
 	flag.Parse()
 	ctx, s := context.Background(), open(*file)
 	builtIn := must(bmctest.NewRedfish(bmctest.RedfishConfig{})) // in place of your machine's BMC
@@ -141,7 +139,7 @@ func main() {
 		must(0, s.deliver(ctx, machine.Transition{}))
 		must(0, builtIn.SetPower("1", []string{"On", "Off"}[round/2%2])) // as by its power button
 	}
-	must(0, cmp.Or(driver.Close(ctx), s.Close()))
+	must(0, errors.Join(driver.Close(ctx), s.Close()))
 }
 
 func must[T any](value T, err error) T {

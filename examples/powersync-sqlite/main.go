@@ -63,7 +63,9 @@ func (s *Store) Load(ctx context.Context, id string) (r powersync.Record, err er
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, powersync.ErrNotFound
 	}
-	err = cmp.Or(err, json.Unmarshal(text, &r))
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
 	r.ID = id
 	return r, err
 }
@@ -75,7 +77,10 @@ func (s *Store) Records(ctx context.Context) iter.Seq2[powersync.Record, error] 
 		var text []byte
 		var ids []string
 		err := s.QueryRowContext(ctx, `SELECT json_group_array(uuid) FROM nodes`).Scan(&text)
-		if err := cmp.Or(err, json.Unmarshal(text, &ids)); err != nil {
+		if err == nil {
+			err = json.Unmarshal(text, &ids)
+		}
+		if err != nil {
 			yield(powersync.Record{}, err)
 		}
 		for _, id := range ids {
@@ -92,14 +97,11 @@ func (s *Store) Update(ctx context.Context, r powersync.Record) error {
 	if err != nil {
 		return err
 	}
-	done, err := s.ExecContext(ctx, `UPDATE nodes SET record = ?, revision = revision + 1 WHERE uuid = ? AND revision = ?`,
-		string(text), r.ID, r.Revision)
-	if err != nil {
-		return err
-	}
-	if n, _ := done.RowsAffected(); n == 0 { // SQLite always knows the number
+	err = s.QueryRowContext(ctx, `UPDATE nodes SET record = ?, revision = revision + 1
+		WHERE uuid = ? AND revision = ? RETURNING revision`, string(text), r.ID, r.Revision).Scan(&r.Revision)
+	if errors.Is(err, sql.ErrNoRows) {
 		_, err = s.Load(ctx, r.ID)
-		err = cmp.Or(err, powersync.ErrConflict)
+		return cmp.Or(err, powersync.ErrConflict)
 	}
 	return err
 }
@@ -125,27 +127,23 @@ func main() {
 	rounds := flag.Int("rounds", 5, "number of rounds")
 	flag.Parse()
 	ctx := context.Background()
-	store, err := Open(*file)
-	for i := 0; i < 200 && err == nil; i++ {
-		err = store.Add(ctx, powersync.Record{ID: fmt.Sprintf("node-%03d", i), ProvisionState: states.Active, Power: states.PowerOn})
-	}
-	if err != nil {
-		log.Fatal(err)
+	store := must(Open(*file))
+	for i := range 200 {
+		must(0, store.Add(ctx, powersync.Record{ID: fmt.Sprintf("node-%03d", i), ProvisionState: states.Active, Power: states.PowerOn}))
 	}
 	hardware := new(simulated)
-	syncer, err := powersync.New(powersync.Config{Store: store, Driver: hardware, Name: "examples/powersync-sqlite"})
+	syncer := must(powersync.New(powersync.Config{Store: store, Driver: hardware, Name: "examples/powersync-sqlite"}))
+	fmt.Printf("%d old reservations dropped\n", must(syncer.Reclaim(ctx)))
+	for i := range *rounds {
+		hardware.off.Store(fmt.Sprintf("node-%03d", i%200))
+		fmt.Println(must(syncer.Sync(ctx)))
+	}
+	must(0, store.Close())
+}
+
+func must[T any](value T, err error) T {
 	if err != nil {
 		log.Fatal(err)
 	}
-	dropped, err := syncer.Reclaim(ctx)
-	fmt.Printf("%d old reservations dropped\n", dropped)
-	for i := 0; i < *rounds && err == nil; i++ {
-		hardware.off.Store(fmt.Sprintf("node-%03d", i%200))
-		report, failed := syncer.Sync(ctx)
-		err = failed
-		fmt.Println(report)
-	}
-	if err = cmp.Or(err, store.Close()); err != nil {
-		log.Fatal(err)
-	}
+	return value
 }

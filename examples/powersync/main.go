@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Powersync syncs the recorded power states of a fleet of nodes. It starts its own
-// machines with Redfish BMCs: some report a wrong power state, some hang, some are
-// dead, and some machines are switched off behind the syncer's back. Some nodes are in
-// enroll; their BMCs get no requests.
+// Powersync syncs the recorded power states of a fleet of nodes. It starts its own machines with Redfish BMCs: some
+// report a wrong power state, some hang, some are dead, and some machines are switched off behind the syncer's back.
+// Some nodes are in enroll; their BMCs get no requests.
 //
 //	go run ./examples/powersync -nodes 50 -rounds 6 -metrics 127.0.0.1:9100
 //
@@ -29,8 +28,6 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 	"github.com/ironstate/ironstate/verify/secret"
 )
-
-const hangTimeout = 1500 * time.Millisecond // of the BMCs that hang; the others have the default
 
 // fleet is the machines by the IDs of their nodes, and the records.
 type fleet struct {
@@ -77,13 +74,12 @@ func (f *fleet) config(_ context.Context, id string) (bmc.Config, error) {
 	c := bmc.Config{Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool, User: bmctest.DefaultUser,
 		Password: secret.New(bmctest.DefaultPassword), Protocol: "redfish"}
 	if f.hanging[id] {
-		c.Timeout = hangTimeout
+		c.Timeout = 1500 * time.Millisecond // the others have the default
 	}
 	return c, nil
 }
 
-// check returns an error unless the records agree with the hardware, and no BMC of a node in enroll
-// got a request.
+// check returns an error unless the records agree with the hardware and no BMC of a node in enroll got a request.
 func (f *fleet) check(ctx context.Context) error {
 	words := map[states.Power]string{states.PowerOn: "On", states.PowerOff: "Off"} // Redfish's
 	for id, server := range f.bmcs {
@@ -122,9 +118,7 @@ func run(ctx context.Context, nodes, rounds int, metrics string) error {
 		return err
 	}
 	defer driver.Close(context.WithoutCancel(ctx))
-	syncer, err := powersync.New(powersync.Config{
-		Store: &fleet.records, Driver: driver, Name: "examples/powersync", Workers: 32,
-	})
+	syncer, err := powersync.New(powersync.Config{Store: &fleet.records, Driver: driver, Name: "examples/powersync", Workers: 32})
 	if err != nil {
 		return err
 	}
