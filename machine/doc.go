@@ -19,7 +19,7 @@
 //	node, err := node.Request(table, "manage", 115)          // enroll to verifying
 //	node, err = node.Report(table, states.EventFail, reason) // back to enroll, with last_error
 //
-// The last two apply the conductor's rules: which target a manual cleaning has, which event
+// Request and Report apply the conductor's rules: which target a manual cleaning has, which event
 // ends it, when the last error is cleared.
 //
 // [Machine] is a live node with the same three methods, and [Machine.Fire] as Apply's short
