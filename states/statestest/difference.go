@@ -76,7 +76,7 @@ func (c *checker) runRefused(s sequence, m Machine, got outcome) *difference {
 	return nil
 }
 
-// cause returns the cause of a difference: of the start if that is wrong or must be refused, otherwise of the last event.
+// cause returns the cause of a difference: a wrong start, or else a wrong outcome of the last event.
 func (c *checker) cause(d *difference) cause {
 	s := d.sequence
 	if len(s.steps) == 0 || !c.valid(s.start) {
