@@ -72,9 +72,13 @@ func TestARouteEndsAndHasTheRequestsThatNextCounts(t *testing.T) {
 }
 
 func ExamplePolicies() {
+	node := machine.Node{State: states.CleanFail}
 	for _, policy := range plan.Policies(1) {
-		route, _ := plan.Route(latest, machine.Node{State: states.CleanFail},
-			plan.Desired{Goal: plan.In(states.Available), Version: 115, Policy: policy})
+		route, err := plan.Route(states.Latest().Table(), node, plan.Desired{Goal: plan.In(states.Available), Version: 115, Policy: policy})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
 		for _, step := range route {
 			if step.Action == plan.Done || step.Action == plan.Blocked {
 				fmt.Printf("%+v: %v\n", policy, step)
