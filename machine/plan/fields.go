@@ -86,7 +86,7 @@ func (q *query) keepsRecord() (admission.Reason, string) {
 	alone := fields
 	alone.Associated = false
 	refusal, refused := rules.Delete(alone).(*admission.Refusal)
-	if !refused || refusal.Reason == admission.WrongState {
+	if !refused {
 		refusal, refused = rules.Delete(fields).(*admission.Refusal)
 	}
 	if !refused || refusal.Reason == admission.WrongState {

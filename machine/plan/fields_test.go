@@ -63,6 +63,8 @@ func TestNextSendsNoRequestThatNodeFieldsForbid(t *testing.T) {
 			plan.NodeFields{Associated: true, Maintenance: true}, "done"},
 		"protected in maintenance": {states.Manageable, plan.Deletable, careful,
 			plan.NodeFields{Protected: true, Maintenance: true}, "blocked: refused by protected"},
+		"protected, with an instance": {states.Active, plan.Deletable, mayDestroy, plan.NodeFields{Protected: true, Associated: true},
+			"blocked: refused by protected"},
 		"protected at work": {states.Servicing, plan.Deletable, mayBoth, protected, "blocked: refused by protected"},
 		"a retired node after a tear-down": {states.Deleting, plan.In(states.Available), careful, retired,
 			"wait for deleting to end in manageable"},
