@@ -154,7 +154,7 @@ func cached[T any](ctx context.Context, t *Task, what string, read func(context.
 // Source: ironic/objects/bios.py.
 type BIOSSetting struct {
 	Name      string     `json:"name"`
-	Value     string     `json:"value"`
+	Value     any        `json:"value"` // a string, or nil for one that the BMC does not show, such as a password
 	CreatedAt time.Time  `json:"created_at,omitzero"`
 	UpdatedAt *time.Time `json:"updated_at,omitzero"`
 	// Registry holds the attributes of the setting in the BIOS registry, by Ironic's names:

@@ -158,12 +158,13 @@ func (b biosSettings) apply(ctx context.Context, t Task) error {
 	}
 }
 
-// missingBIOS returns the wanted values that the settings do not have, without passwords, which no BMC shows.
+// missingBIOS returns the wanted values that the settings do not have, without passwords, which no BMC shows. A setting
+// that the BMC shows as null is missing, as in Ironic, unless the registry says that it is a password.
 func missingBIOS(wanted map[string]any, settings []bmc.BIOSSetting) map[string]any {
 	missing := maps.Clone(wanted)
 	maps.DeleteFunc(missing, func(name string, value any) bool {
 		return slices.ContainsFunc(settings, func(s bmc.BIOSSetting) bool {
-			return s.Name == name && (s.IsSecret() || strings.EqualFold(fmt.Sprint(s.Value), fmt.Sprint(value)))
+			return s.Name == name && (s.AttributeType == "Password" || strings.EqualFold(fmt.Sprint(s.Value), fmt.Sprint(value)))
 		})
 	})
 	return missing
@@ -259,9 +260,11 @@ func biosRecords(settings []bmc.BIOSSetting) (_ []conductor.BIOSSetting, err err
 	return records, nil
 }
 
-// biosText returns a value as Ironic's database stores it, which has 1 for true and 0 for false.
-func biosText(value any) string {
+// biosText returns a value as Ironic's database stores it, which has 1 for true and 0 for false, and null for null.
+func biosText(value any) any {
 	switch value {
+	case nil:
+		return nil
 	case true:
 		return "1"
 	case false:

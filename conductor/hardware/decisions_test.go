@@ -20,7 +20,7 @@ import (
 func TestABIOSSettingIsMissingUntilItHasItsValue(t *testing.T) {
 	reported := []bmc.BIOSSetting{
 		{Name: "BootTimeout", Value: 30}, {Name: "QuietBoot", Value: true}, {Name: "Mode", Value: "Fast"},
-		{Name: "AdminPassword", AttributeType: "Password", Value: ""},
+		{Name: "AdminPassword", AttributeType: "Password", Value: ""}, {Name: "Unknown"},
 	}
 	for _, test := range []struct{ wanted, want map[string]any }{
 		{map[string]any{}, map[string]any{}},
@@ -29,6 +29,8 @@ func TestABIOSSettingIsMissingUntilItHasItsValue(t *testing.T) {
 		{map[string]any{"Mode": "30", "QuietBoot": true}, map[string]any{"Mode": "30"}},
 		{map[string]any{"AdminPassword": "secret"}, map[string]any{}},
 		{map[string]any{"Timeout": 30}, map[string]any{"Timeout": 30}},
+		{map[string]any{"Unknown": "30"}, map[string]any{"Unknown": "30"}},
+		{map[string]any{"Unknown": nil}, map[string]any{}},
 	} {
 		require.Equal(t, test.want, missingBIOS(test.wanted, reported))
 	}

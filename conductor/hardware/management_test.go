@@ -93,7 +93,7 @@ func TestAnIPMIMachineHasNMIsOnly(t *testing.T) {
 }
 
 func TestBIOSSettingsAreAppliedAndReset(t *testing.T) {
-	server := startRedfish(t)
+	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.BIOSPassword = "AdminPassword" })
 	s := start(t, hardware.Config{})
 	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
 	clean := func(step string, args map[string]any) *conductor.Node {
@@ -118,6 +118,12 @@ func TestBIOSSettingsAreAppliedAndReset(t *testing.T) {
 	require.Equal(t, "0", cached(n, "QuietBoot").Value)
 	require.Equal(t, "map[attribute_type:Integer lower_bound:0 read_only:false reset_required:true unique:false upper_bound:300]",
 		printed(cached(n, "BootTimeout").Registry))
+
+	require.Nil(t, cached(n, "AdminPassword").Value)
+	n = clean("apply_configuration", map[string]any{"settings": []any{setting("AdminPassword", "correct horse")}})
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	require.Equal(t, "correct horse", server.BIOS("1")["AdminPassword"])
+	require.Nil(t, cached(n, "AdminPassword").Value)
 
 	n = clean("factory_reset", nil)
 	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
@@ -181,7 +187,7 @@ func TestABIOSStepEndsWhenTheBMCReportsTheSettings(t *testing.T) {
 	apply := func(value int) *conductor.Node {
 		return work("apply_configuration", map[string]any{"settings": []any{map[string]any{"name": "BootTimeout", "value": value}}})
 	}
-	cached := func(n *conductor.Node) string {
+	cached := func(n *conductor.Node) any {
 		i := slices.IndexFunc(n.BIOSSettings, func(s conductor.BIOSSetting) bool { return s.Name == "BootTimeout" })
 		return n.BIOSSettings[i].Value
 	}

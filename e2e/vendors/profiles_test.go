@@ -95,6 +95,10 @@ func facts(p bmctest.Profile, get func(path string) object) map[string]any {
 		"apply times":          at(bios, "@Redfish.Settings")["SupportedApplyTimes"] != nil,
 		"registry":             bios["AttributeRegistry"],
 	}
+	if p.BIOSPassword != "" {
+		value, has := at(bios, "Attributes")[p.BIOSPassword]
+		f["BIOS password"] = []any{has, value}
+	}
 	tag, _ := system["@odata.etag"].(string)
 	f["ETag"] = tag != ""
 	f["weak ETag"] = strings.HasPrefix(tag, "W/")

@@ -32,7 +32,7 @@ const registryBytes = 8 << 20
 // Source: registry_fields in ironic/objects/bios.py; AttributeRegistry and Bios of DSP8010.
 type BIOSSetting struct {
 	Name            string   `json:"name"`
-	Value           any      `json:"value"`                      // a string, a bool or a json.Number
+	Value           any      `json:"value"`                      // a string, a bool, a json.Number, or nil for null
 	AttributeType   string   `json:"attribute_type,omitzero"`    // "String", "Integer", "Boolean", "Enumeration" or "Password"
 	AllowableValues []string `json:"allowable_values,omitempty"` // of an Enumeration
 	LowerBound      *int64   `json:"lower_bound,omitzero"`       // of an Integer
@@ -144,11 +144,20 @@ func (r *reading) bios() (*bios, error) {
 	if err := r.client.Lost(); err != nil {
 		return nil, err
 	}
-	values, _ := b.at("Attributes").(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		setting := entries[name].of(values[name])
-		switch value := values[name].(type) {
-		case string, bool, json.Number:
+	values := map[string]any{}
+	var sent map[string]any
+	_ = b.raw().Get("Attributes", &sent) // of another type, it has no names
+	for name, value := range sent {
+		if value == nil { // as BMCs show a password; package guard removes it
+			values[name] = nil
+		}
+	}
+	kept, _ := b.at("Attributes").(map[string]any)
+	maps.Copy(values, kept)
+	for name, value := range sorted.All(values) {
+		setting := entries[name].of(value)
+		switch value.(type) {
+		case nil, string, bool, json.Number:
 			setting.Name, setting.Value = name, value
 			b.settings = append(b.settings, setting)
 		}
@@ -194,10 +203,13 @@ func (b *bios) typed(values map[string]any, unregistered bool) (map[string]any, 
 	return typed, nil
 }
 
-// IsSecret reports whether the setting is a password, which the BMC does not show.
-func (s *BIOSSetting) IsSecret() bool { return s.AttributeType == "Password" }
+// IsSecret reports whether the setting is a password, which the BMC does not show. A setting that is null counts as one
+// if the registry does not have it.
+func (s *BIOSSetting) IsSecret() bool {
+	return s.AttributeType == "Password" || s.AttributeType == "" && s.Value == nil
+}
 
-// typed returns a value in the setting's type: the registry's, or else the type of its present value.
+// typed returns a value in the setting's type: the registry's, or else the type of its present value. Null stays null.
 func (s *BIOSSetting) typed(value any) (any, error) {
 	text := fmt.Sprint(value)
 	kind := s.AttributeType
@@ -215,6 +227,8 @@ func (s *BIOSSetting) typed(value any) (any, error) {
 	switch {
 	case s.ReadOnly != nil && *s.ReadOnly:
 		return nil, fmt.Errorf("it is read-only")
+	case value == nil:
+		return nil, nil
 	case kind == string(schemas.BooleanAttributeType):
 		return strconv.ParseBool(strings.ToLower(text))
 	case kind == string(schemas.IntegerAttributeType):

@@ -180,6 +180,16 @@ func TestNoBIOSSettingsAreNoChange(t *testing.T) {
 	}
 }
 
+// repeats refuses a request with a message that has the value of a setting.
+func repeats(value string) bmctest.Effect {
+	return bmctest.Handle("repeats the value", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"error": {"@Message.ExtendedInfo": [{"MessageId": "Base.1.8.PropertyValueFormatError",
+			"Message": "The value `+value+` is too weak"}]}}`)
+	})
+}
+
 // SECURITY.md: Passwords and session tokens are removed from every text of a BMC before it reaches an error, a log or
 // `last_error`.
 func TestARefusalThatRepeatsABIOSPasswordIsMasked(t *testing.T) {
@@ -192,16 +202,46 @@ func TestARefusalThatRepeatsABIOSPasswordIsMasked(t *testing.T) {
 			}
 		}
 	})})
-	server.AddFault(bmctest.Fault{Method: "PATCH", Do: bmctest.Handle("repeats the value", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = io.WriteString(w, `{"error": {"@Message.ExtendedInfo": [{"MessageId": "Base.1.8.PropertyValueFormatError",
-			"Message": "The value `+firmwarePassword+` is too weak"}]}}`)
-	})})
+	server.AddFault(bmctest.Fault{Method: "PATCH", Do: repeats(firmwarePassword)})
 	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
 	_, err := d.SetBIOS(t.Context(), "node", map[string]any{"AssetTag": firmwarePassword})
 	require.ErrorContains(t, err, "is too weak")
 	require.NotContains(t, err.Error(), firmwarePassword)
+}
+
+// BMCs show a password as null: those of Dell, Gigabyte and NVIDIA do.
+func TestAPasswordOfTheBIOSIsASettingWithoutAValue(t *testing.T) {
+	const firmwarePassword = "correct horse"
+	for _, described := range []bool{true, false} {
+		server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.BIOSPassword = "AdminPassword" })
+		config, kind := configOf(server), "Password"
+		if !described {
+			server.AddFault(bmctest.Fault{On: registry, Do: bmctest.Status(http.StatusNotFound)})
+			config.AnyBIOSSetting, kind = true, ""
+		}
+		d := newDriver(t, 0, map[string]bmc.Config{"node": config})
+		settings, err := d.BIOS(t.Context(), "node")
+		require.NoError(t, err)
+		require.Len(t, settings, 7)
+		require.Equal(t, "AdminPassword", settings[0].Name)
+		require.Nil(t, settings[0].Value)
+		require.Equal(t, kind, settings[0].AttributeType)
+		require.True(t, settings[0].IsSecret())
+
+		sent, err := d.SetBIOS(t.Context(), "node", map[string]any{"AdminPassword": nil})
+		require.NoError(t, err)
+		require.False(t, sent, "it is null")
+		sent, err = d.SetBIOS(t.Context(), "node", map[string]any{"AdminPassword": firmwarePassword})
+		require.NoError(t, err)
+		require.True(t, sent)
+		require.NoError(t, d.SetPower(t.Context(), "node", states.PowerRebooting))
+		require.Equal(t, firmwarePassword, server.BIOS("1")["AdminPassword"])
+
+		server.AddFault(bmctest.Fault{Method: "PATCH", Do: repeats(firmwarePassword)})
+		_, err = d.SetBIOS(t.Context(), "node", map[string]any{"AdminPassword": firmwarePassword})
+		require.ErrorContains(t, err, "is too weak")
+		require.NotContains(t, err.Error(), firmwarePassword)
+	}
 }
 
 func TestABIOSThatIsMissingOrStrange(t *testing.T) {

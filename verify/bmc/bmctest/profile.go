@@ -61,6 +61,8 @@ type Profile struct {
 	BIOSSettings string // the same of their settings object; "Settings" if empty
 	// BIOSInPlace leaves the settings object out: clients change the BIOS settings themselves.
 	BIOSInPlace bool
+	// BIOSPassword is the name of a BIOS attribute that is a password: its value is shown as null; none if empty.
+	BIOSPassword string
 	// Registry has the names of the BIOS attribute registry.
 	Registry RegistryNames
 	// NumberedValues gives the values of an enumeration numbers as names in the registry: the words of the settings

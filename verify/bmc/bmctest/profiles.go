@@ -40,7 +40,8 @@ func Dell() Profile {
 		Registry: RegistryNames{
 			Attribute: "BiosAttributeRegistry.v1_0_3", File: "BiosAttributeRegistry.v1_0_0", Registry: "BiosAttributeRegistry1.0",
 		},
-		Without: []string{enabledValues, modeValues},
+		BIOSPassword: "SetupPassword",
+		Without:      []string{enabledValues, modeValues},
 		Quirks: []Fault{
 			{Method: "PATCH", Times: 1, Do: Busy("IDRAC.2.8.SYS518")},
 			{Times: 2, Do: PoweringOff()},
@@ -148,13 +149,14 @@ func Gigabyte() Profile {
 			"None", "Pxe", "Floppy", "Cd", "Usb", "Hdd", "BiosSetup", "Utilities", "UefiShell", "UefiTarget", "SDCard", "UefiHttp",
 			"RemoteDrive", "UefiBootNext",
 		},
-		ResetTypes:  []string{"GracefulShutdown", "ForceRestart", "ForceOff", "On"},
-		ActionInfo:  true,
-		BIOSInPlace: true,
-		Registry:    RegistryNames{Attribute: "BiosAttributeRegistry", Path: registriesPath + "/BiosAttributeRegistry.json"},
-		ETags:       WeakETags,
-		Without:     []string{"MediaTypes", "LogicalProcessorCount", "CoreCount", "SupportedApplyTimes"},
-		Refusals:    []Effect{RequireIfMatch()},
+		ResetTypes:   []string{"GracefulShutdown", "ForceRestart", "ForceOff", "On"},
+		ActionInfo:   true,
+		BIOSInPlace:  true,
+		BIOSPassword: "SETUP001",
+		Registry:     RegistryNames{Attribute: "BiosAttributeRegistry", Path: registriesPath + "/BiosAttributeRegistry.json"},
+		ETags:        WeakETags,
+		Without:      []string{"MediaTypes", "LogicalProcessorCount", "CoreCount", "SupportedApplyTimes"},
+		Refusals:     []Effect{RequireIfMatch()},
 	}
 }
 
@@ -187,6 +189,7 @@ func NVIDIA() Profile {
 		ResetTypes:   []string{"ForceOff", "ForceRestart", "GracefulShutdown", "On"},
 		ActionInfo:   true,
 		BIOSSettings: "SD",
+		BIOSPassword: "AdminPassword",
 		Registry: RegistryNames{
 			Attribute: "BiosAttributeRegistry113.1.1.3", ID: "BiosAttributeRegistry113.en-US.1.1.3",
 			Path: registriesPath + "/BiosAttributeRegistry113.en-US.1.1.3.json",

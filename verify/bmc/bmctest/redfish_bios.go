@@ -20,18 +20,18 @@ type bios struct {
 	pending map[string]any // the changes that take effect when the system is powered on or reset
 }
 
-func newBIOS(serial string) bios {
+func newBIOS(attributes []attribute, serial string) bios {
 	b := bios{values: make(map[string]any), pending: make(map[string]any)}
-	for _, a := range biosAttributes {
+	for _, a := range attributes {
 		b.values[a.name] = a.fallback
 	}
 	b.values[serialAttribute] = serial
 	return b
 }
 
-// BIOS returns the BIOS attributes of a system that are in force: strings, integers of type int, and booleans. The
-// changes that clients make take effect when the system is powered on or reset. BIOS returns nil if there is no such
-// system.
+// BIOS returns the BIOS attributes of a system that are in force: strings, integers of type int, and booleans, and nil
+// for a password that nobody has set. The changes that clients make take effect when the system is powered on or reset.
+// BIOS returns nil if there is no such system.
 func (b *Redfish) BIOS(systemID string) map[string]any {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *system) biosPath() string { return s.path() + "/" + s.profile.BIOS }
 func (s *system) biosObject() object {
 	o := newResource(s.biosPath(), "Bios.v1_2_2", "BIOS")
 	o["AttributeRegistry"] = s.profile.Registry.Attribute
-	o["Attributes"] = s.bios.values
+	o["Attributes"] = s.shownAttributes(s.bios.values)
 	settings := object{"@odata.type": "#Settings.v1_3_5.Settings", "SupportedApplyTimes": []string{applyOnReset}}
 	if !s.profile.BIOSInPlace {
 		settings["SettingsObject"] = link(s.biosPath() + "/" + s.profile.BIOSSettings)
@@ -88,8 +88,17 @@ func (s *system) biosSettings() object {
 	o["AttributeRegistry"] = s.profile.Registry.Attribute
 	future := maps.Clone(s.bios.values)
 	maps.Copy(future, s.bios.pending)
-	o["Attributes"] = future
+	o["Attributes"] = s.shownAttributes(future)
 	return o
+}
+
+// shownAttributes returns the values of attributes as clients see them: a password is null.
+func (s *system) shownAttributes(values map[string]any) map[string]any {
+	shown := maps.Clone(values)
+	if name := s.profile.BIOSPassword; name != "" {
+		shown[name] = nil
+	}
+	return shown
 }
 
 const applyOnReset = "OnReset"
@@ -110,7 +119,7 @@ func (s *system) patchBIOS(c *call) reply {
 		case !ok:
 			return property.wrongType(string(raw))
 		case name == "Attributes":
-			if refusal, ok := mergeAttributes(changes, content); !ok {
+			if refusal, ok := s.mergeAttributes(changes, content); !ok {
 				return refusal
 			}
 		default:
@@ -119,7 +128,7 @@ func (s *system) patchBIOS(c *call) reply {
 			}
 		}
 	}
-	for _, a := range biosAttributes {
+	for _, a := range s.profile.attributes() {
 		if value, ok := changes[a.name]; ok {
 			s.bios.set(a, value)
 		}
@@ -131,13 +140,14 @@ func (s *system) patchBIOS(c *call) reply {
 }
 
 // mergeAttributes decodes the values of attributes into changes.
-func mergeAttributes(changes map[string]any, values map[string]json.RawMessage) (refusal reply, ok bool) {
+func (s *system) mergeAttributes(changes map[string]any, values map[string]json.RawMessage) (refusal reply, ok bool) {
+	attributes := s.profile.attributes()
 	for name, raw := range sorted.All(values) {
-		i := slices.IndexFunc(biosAttributes, func(a attribute) bool { return a.name == name })
+		i := slices.IndexFunc(attributes, func(a attribute) bool { return a.name == name })
 		if i < 0 {
 			return member{name: name}.unknown(), false
 		}
-		value, refusal, ok := biosAttributes[i].decode(raw)
+		value, refusal, ok := attributes[i].decode(raw)
 		if !ok {
 			return refusal, false
 		}
@@ -148,7 +158,7 @@ func mergeAttributes(changes map[string]any, values map[string]json.RawMessage) 
 
 // resetBIOS carries out the action Bios.ResetBios.
 func (s *system) resetBIOS(*call) reply {
-	for _, a := range biosAttributes {
+	for _, a := range s.profile.attributes() {
 		if !a.readOnly {
 			s.bios.set(a, a.fallback)
 		}

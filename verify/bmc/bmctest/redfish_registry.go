@@ -14,7 +14,7 @@ const registriesPath = rootPath + "/Registries"
 // attribute is an entry of the BIOS attribute registry, with the limits of its type.
 type attribute struct {
 	name, display string
-	kind          string // "Enumeration", "Integer", "String" or "Boolean"
+	kind          string // "Enumeration", "Integer", "String", "Boolean" or "Password"
 	fallback      any    // DefaultValue: an int if kind is "Integer"
 	values        []string
 	lower, upper  int
@@ -23,7 +23,10 @@ type attribute struct {
 	resetRequired bool
 }
 
-const serialAttribute = "SystemSerialNumber"
+const (
+	serialAttribute = "SystemSerialNumber"
+	passwordKind    = "Password"
+)
 
 var biosAttributes = []attribute{
 	{name: "AssetTag", display: "Asset Tag", kind: "String", fallback: "", maxLength: 32},
@@ -34,6 +37,15 @@ var biosAttributes = []attribute{
 		values: []string{"Performance", "Balanced", "PowerSaving"}, resetRequired: true},
 	{name: "QuietBoot", display: "Quiet Boot", kind: "Boolean", fallback: true, resetRequired: true},
 	{name: serialAttribute, display: "System Serial Number", kind: "String", maxLength: 64, readOnly: true},
+}
+
+// attributes returns the BIOS attributes of a system, with the profile's password.
+func (p *Profile) attributes() []attribute {
+	all := slices.Clone(biosAttributes)
+	if p.BIOSPassword != "" {
+		all = append(all, attribute{name: p.BIOSPassword, display: "Administrator Password", kind: passwordKind, maxLength: 20, resetRequired: true})
+	}
+	return all
 }
 
 // decode returns the value that a client wants the attribute to have, or why it is refused.
@@ -65,7 +77,7 @@ func (a attribute) decode(raw json.RawMessage) (value any, refusal reply, ok boo
 		return nil, at.wrongType(string(raw)), false
 	case a.kind == "Enumeration" && !slices.Contains(a.values, text):
 		return nil, at.notInList(text), false
-	case a.kind == "String" && utf8.RuneCountInString(text) > a.maxLength:
+	case (a.kind == "String" || a.kind == passwordKind) && utf8.RuneCountInString(text) > a.maxLength:
 		return nil, at.wrongFormat(text), false
 	}
 	return text, reply{}, true
@@ -97,7 +109,7 @@ func (a attribute) entry(numbered bool) object {
 		o["Value"] = values
 	case "Integer":
 		o["LowerBound"], o["UpperBound"], o["ScalarIncrement"] = a.lower, a.upper, 1
-	case "String":
+	case "String", passwordKind:
 		o["MinLength"], o["MaxLength"] = 0, a.maxLength
 	}
 	return o
@@ -113,7 +125,7 @@ func (f fixedResources) addRegistries(p *Profile) {
 	registry["OwningEntity"] = manufacturer
 	registry["RegistryVersion"] = "1.0.0"
 	var attributes []object
-	for _, a := range biosAttributes {
+	for _, a := range p.attributes() {
 		attributes = append(attributes, a.entry(p.NumberedValues))
 	}
 	registry["RegistryEntries"] = object{"Attributes": attributes}

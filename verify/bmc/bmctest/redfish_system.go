@@ -67,7 +67,7 @@ func newSystem(s System, p *Profile, index, port int, slots []*slot) *system {
 		serial:   serial,
 		hardware: s.Hardware.complete(index, port),
 		power:    s.Power,
-		bios:     newBIOS(serial),
+		bios:     newBIOS(p.attributes(), serial),
 		boot:     none,
 		shown:    none,
 	}

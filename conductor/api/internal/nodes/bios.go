@@ -96,7 +96,7 @@ func writeBIOS(r *rest.Request, w *wire.Writer, node string, s conductor.BIOSSet
 		case name == "name":
 			w.Key(name).Text(s.Name)
 		case name == "value":
-			w.Key(name).Text(s.Value)
+			w.Key(name).Value(s.Value)
 		case name == "allowable_values" && s.Registry[name] == nil:
 			w.Key(name).Texts(nil)
 		default:
