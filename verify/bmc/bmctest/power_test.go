@@ -52,3 +52,17 @@ func TestOnPowerTellsWhatTheSystemBoots(t *testing.T) {
 		"true None \n", "true Cd http://images/agent.iso\n", "false  \n", "true Usb \n", "false  \n", "true Usb \n",
 	}, calls)
 }
+
+func TestTheMachineAlsoBootsByItsPowerButton(t *testing.T) {
+	bmc := newRedfish(t, bmctest.RedfishConfig{})
+	for path, change := range map[string]string{
+		biosSettings: `{"Attributes": {"BootTimeout": 300}}`, system + "/SecureBoot": `{"SecureBootEnable": true}`,
+		system: `{"Boot": {"BootSourceOverrideTarget": "Pxe", "BootSourceOverrideEnabled": "Once"}}`,
+	} {
+		require.Equal(t, 200, ask(t, bmc, patch, path, change).StatusCode)
+	}
+	require.NoError(t, bmc.SetPower("1", "On"))
+	require.Equal(t, 300, bmc.BIOS("1")["BootTimeout"])
+	require.Equal(t, "Enabled", read(t, bmc, system+"/SecureBoot")["SecureBootCurrentBoot"])
+	require.Equal(t, "None Disabled UEFI", bmc.Boot("1"))
+}

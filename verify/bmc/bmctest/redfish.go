@@ -175,8 +175,9 @@ func (b *Redfish) Power(systemID string) string {
 	return ""
 }
 
-// SetPower changes the power state of a system at once, like the power button of the machine. It accepts any text, so
-// that a test can show clients nonstandard states.
+// SetPower changes the power state of a system at once, like the power button of the machine: a system that is off and
+// then "On" boots, and the changes that wait for that take effect. SetPower accepts any text, so that a test can show
+// clients nonstandard states.
 func (b *Redfish) SetPower(systemID, power string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -190,7 +191,7 @@ func (b *Redfish) SetPower(systemID, power string) error {
 	case power == powerOff && !isOff(before):
 		s.onPower(false, "", "")
 	case power == powerOn && isOff(before):
-		s.announceBoot()
+		s.boots()
 	}
 	return nil
 }

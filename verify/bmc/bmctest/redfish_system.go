@@ -224,9 +224,15 @@ func (s *system) change(transition, target string, delay time.Duration) {
 	s.power, s.next, s.settled = transition, target, time.Now().Add(delay)
 }
 
-// turnOn powers the system on or resets it. The changes that wait for its next boot take effect.
+// turnOn powers the system on or resets it.
 func (s *system) turnOn(delay time.Duration) {
 	s.change(poweringOn, powerOn, delay)
+	s.boots()
+}
+
+// boots applies the changes that wait for the next boot, and calls onPower. The boot uses up an override that is in
+// force once.
+func (s *system) boots() {
 	maps.Copy(s.bios.values, s.bios.pending)
 	clear(s.bios.pending)
 	s.secureBoot.current = s.secureBoot.enabled && s.boot.Mode == "UEFI"
