@@ -129,15 +129,23 @@ func do(ctx context.Context, c connection, limit time.Duration, op string, f fun
 }
 
 // closeConnection closes a connection within the grace time, even if the context has
-// ended.
+// ended. A panic of it is logged: it may run in a goroutine where it would end the process.
 func closeConnection(ctx context.Context, c connection) {
 	late := context.WithoutCancel(ctx)
-	if values, ok := ctx.Value(callKey{}).(callValues); ok {
+	values, ok := ctx.Value(callKey{}).(callValues)
+	if ok {
 		late = values.late
 	}
 	late, cancel := context.WithTimeout(late, graceTime)
 	defer cancel()
-	c.close(late)
+	err := guarded(func() error {
+		c.close(late)
+		return nil
+	})
+	if err != nil && values.log != nil {
+		values.log.ErrorContext(ctx, "a connection to a BMC could not be closed",
+			"protocol", c.protocol(), "host", c.address(), "error", c.scrubber().Clean(err))
+	}
 }
 
 // guarded calls a driver and returns its panic as an error.
