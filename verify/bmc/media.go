@@ -75,28 +75,29 @@ func inserted(o redfish.Object) bool {
 	return via != "" && via != "NotConnected" || image != "" && !strings.EqualFold(image, "none")
 }
 
-// fits reports whether a medium of some devices, or of any if none is named, fits into the slot. Slots of AMI's BMCs
-// have no media types: their names tell the device. A slot of which nothing is known fits all.
+// slotWords are the words in the name of a slot that tell the type of its media.
+var slotWords = map[schemas.VirtualMediaType][]string{
+	schemas.CDMediaType: {"cd", "dvd"}, schemas.FloppyMediaType: {"fd", "floppy"}, schemas.USBStickMediaType: {"hd", "usb", "removable"},
+}
+
+// fits reports whether a medium of any of some devices, or of any device if none is named, fits into the slot. Slots of
+// AMI's BMCs have no media types: their names tell them.
 func (s *slot) fits(devices ...string) bool {
-	if len(devices) == 0 {
-		return true
-	}
 	kinds := s.MediaTypes
-	if len(kinds) == 0 {
-		name := strings.ToLower(s.ID + " " + s.Name)
-		for kind, words := range map[schemas.VirtualMediaType][]string{
-			schemas.CDMediaType: {"cd", "dvd"}, schemas.FloppyMediaType: {"fd", "floppy"}, schemas.USBStickMediaType: {"hd", "usb", "removable"},
-		} {
+	if name := strings.ToLower(s.ID + " " + s.Name); len(kinds) == 0 {
+		for kind, words := range slotWords {
 			if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) }) {
 				kinds = append(kinds, kind)
 			}
 		}
-		if len(kinds) == 0 {
-			return true
-		}
 	}
-	return slices.ContainsFunc(devices, func(device string) bool {
-		return slices.ContainsFunc(mediaDevices[device], func(kind schemas.VirtualMediaType) bool { return slices.Contains(kinds, kind) })
+	return len(devices) == 0 || slices.ContainsFunc(devices, func(device string) bool { return fits(kinds, device) })
+}
+
+// fits reports whether a medium of a device fits into a slot with some media types. All fit into one without any.
+func fits[T ~string](types []T, device string) bool {
+	return len(types) == 0 || slices.ContainsFunc(mediaDevices[device], func(kind schemas.VirtualMediaType) bool {
+		return slices.Contains(types, T(kind))
 	})
 }
 
@@ -124,11 +125,7 @@ func (d *Driver) VirtualMedia(ctx context.Context, id string) ([]VirtualMedia, e
 
 // Fits reports whether a medium of a device, "cdrom", "floppy" or "disk", fits into the slot. All fit into one without
 // media types.
-func (m VirtualMedia) Fits(device string) bool {
-	return len(m.MediaTypes) == 0 || slices.ContainsFunc(mediaDevices[device], func(kind schemas.VirtualMediaType) bool {
-		return slices.Contains(m.MediaTypes, string(kind))
-	})
-}
+func (m VirtualMedia) Fits(device string) bool { return fits(m.MediaTypes, device) }
 
 // Has reports whether an image is inserted in the slot. Some BMCs report only the name of the image, or another host
 // and path, and some report none.
