@@ -18,8 +18,7 @@ type verifier struct{ config Config }
 //
 // The Verifier is safe for concurrent use; each call of Verify opens and closes its own
 // connections and session. Its errors hold a [*verify.Error]; if both protocols were
-// tried, IPMI's error comes first. A nil context is an error of the kind
-// verify.Misconfigured.
+// tried, IPMI's error comes first.
 func New(c Config) (verify.Verifier, error) {
 	c, err := c.complete()
 	if err != nil {
