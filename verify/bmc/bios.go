@@ -49,7 +49,7 @@ type BIOSSetting struct {
 // read, the settings are without it, as in Ironic, and there is no error.
 func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
 	var settings []BIOSSetting
-	err := d.reading(ctx, longTime, id, "read the BIOS settings", func(r *reading) error {
+	err := d.reading(ctx, call{id: id, op: "read the BIOS settings", long: true}, func(r *reading) error {
 		b, err := r.bios()
 		if err == nil {
 			settings = b.settings
@@ -67,7 +67,7 @@ func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
 //
 // Source: apply_configuration in ironic/drivers/modules/redfish/bios.py.
 func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) (sent bool, err error) {
-	err = d.reading(ctx, longTime, id, "set the BIOS settings", func(r *reading) error {
+	err = d.reading(ctx, call{id: id, op: "set the BIOS settings", long: true}, func(r *reading) error {
 		b, err := r.bios()
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 // ResetBIOS resets a node's BIOS settings to the factory settings, at the machine's next boot.
 // It returns the errors of [Driver.BIOS]; a BMC without the action has the kind [verify.Unsupported].
 func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
-	return d.reading(ctx, 0, id, "reset the BIOS settings", func(r *reading) error {
+	return d.reading(ctx, call{id: id, op: "reset the BIOS settings"}, func(r *reading) error {
 		b, err := r.readBIOS()
 		if err != nil {
 			return err
@@ -146,7 +146,7 @@ func (r *reading) bios() (*bios, error) {
 	}
 	values := map[string]any{}
 	var sent map[string]any
-	_ = b.raw().Get("Attributes", &sent) // of another type, it has no names
+	_ = b.raw.Get("Attributes", &sent) // of another type, it has no names
 	for name, value := range sent {
 		if value == nil { // as BMCs show a password; package guard removes it
 			values[name] = nil

@@ -41,7 +41,7 @@ var bootDevices = []bootDevice{
 // "uefihttp"), and whether it is persistent. The device is empty if the BMC leaves the choice to the machine, or names
 // another device.
 func (d *Driver) BootDevice(ctx context.Context, id string) (device string, persistent bool, err error) {
-	err = d.do(ctx, id, "read the boot device", func(ctx context.Context, conn connection) (err error) {
+	err = d.do(ctx, call{id: id, op: "read the boot device"}, func(ctx context.Context, conn connection) (err error) {
 		device, persistent, err = conn.bootDevice(ctx)
 		return err
 	})
@@ -68,7 +68,7 @@ func (d *Driver) setBootDevice(ctx context.Context, id, device string, persisten
 	if i < 0 {
 		return false, &verify.Error{Op: "set the boot device", Kind: verify.Unsupported, Err: fmt.Errorf("there is no boot device %q", device)}
 	}
-	err = d.do(ctx, id, "set boot device "+device, func(ctx context.Context, conn connection) (err error) {
+	err = d.do(ctx, call{id: id, op: "set boot device " + device}, func(ctx context.Context, conn connection) (err error) {
 		kept, err = conn.setBootDevice(ctx, bootDevices[i], persistent)
 		return err
 	})
@@ -78,8 +78,8 @@ func (d *Driver) setBootDevice(ctx context.Context, id, device string, persisten
 // BootMode reads how a node's machine boots: "uefi" or "bios", or "" if the BMC does not
 // report it. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) BootMode(ctx context.Context, id string) (mode string, err error) {
-	err = d.system(ctx, id, "read the boot mode", func(s *system) error {
-		boot, err := s.boot()
+	err = d.reading(ctx, call{id: id, op: "read the boot mode"}, func(r *reading) error {
+		boot, err := r.boot()
 		mode = modeOf(boot.Mode)
 		return err
 	})
@@ -96,12 +96,12 @@ func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
 	if err := oneOf("boot mode", mode, uefiMode, biosMode); err != nil {
 		return &verify.Error{Op: op, Kind: verify.Misconfigured, Err: err}
 	}
-	return d.redfish(ctx, 0, id, op, func(ctx context.Context, r *redfishConnection) error {
-		system, err := readSystem(ctx, r.client)
+	return d.redfish(ctx, call{id: id, op: op}, func(ctx context.Context, r *redfishConnection) error {
+		system, err := r.readSystem(ctx)
 		if err != nil {
 			return err
 		}
-		settings, err := system.bootSettings(ctx, r.client, hasMode)
+		settings, err := r.bootSettings(ctx, system, hasMode)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {
 			Modes []string `json:"BootSourceOverrideMode@Redfish.AllowableValues"`
 		}
 		wanted := redfishModes[mode]
-		err = settings.Get("Boot", &has)
+		err = settings.raw.Get("Boot", &has)
 		switch {
 		case err != nil:
 			return err

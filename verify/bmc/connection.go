@@ -3,7 +3,6 @@
 package bmc
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -54,13 +53,15 @@ type callValues struct {
 
 type callKey struct{}
 
-// begin returns the context of a call, whose time is bounded by the limit or, if that is 0, by those of the Config.
-func (c Config) begin(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	values := callValues{log: c.Log}
-	if limit == 0 && c.redfishTimeout > 0 {
+// begin returns the context of a call, whose time is bounded by the Config or, if the call is long, by longTime.
+func (c Config) begin(ctx context.Context, long bool) (context.Context, context.CancelFunc) {
+	values, limit := callValues{log: c.Log}, c.Timeout
+	if long {
+		limit = longTime
+	} else if c.redfishTimeout > 0 {
 		values.redfishEnd = time.Now().Add(c.redfishTimeout)
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(limit, c.Timeout))
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	late, cancelLate := context.WithCancel(context.WithoutCancel(ctx))
 	values.late = late
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(graceTime, cancelLate) })

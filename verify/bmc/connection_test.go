@@ -30,7 +30,7 @@ func (c closing) scrubber() *failure.Scrubber {
 // A panic in a goroutine of closeAll would end the process.
 func TestAPanicWhileSessionsAreClosedIsLogged(t *testing.T) {
 	var log bytes.Buffer
-	ctx, cancel := Config{Timeout: graceTime, Log: slog.New(slog.NewTextHandler(&log, nil))}.begin(t.Context(), 0)
+	ctx, cancel := Config{Timeout: graceTime, Log: slog.New(slog.NewTextHandler(&log, nil))}.begin(t.Context(), false)
 	defer cancel()
 	closed := false
 	closeAll(ctx, []*openConnection{

@@ -79,20 +79,21 @@ func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
 	return c.complete()
 }
 
-// do calls f like within, in the time of the Config.
-func (d *Driver) do(ctx context.Context, id, op string, f func(context.Context, connection) error) error {
-	return d.within(ctx, 0, id, op, f)
+// call is a call for a node.
+type call struct {
+	id, op string
+	// long replaces the limits of the Config by longTime and longRequests.
+	long bool
 }
 
-// redfish calls f like within, over Redfish, with up to 1,000 requests if it has a limit
-// of its own. Over IPMI the error is of the kind [verify.Unsupported].
-func (d *Driver) redfish(ctx context.Context, limit time.Duration, id, op string, f func(context.Context, *redfishConnection) error) error {
-	return d.within(ctx, limit, id, op, func(ctx context.Context, conn connection) error {
+// redfish calls f like do, over Redfish. Over IPMI the error is of the kind [verify.Unsupported].
+func (d *Driver) redfish(ctx context.Context, of call, f func(context.Context, *redfishConnection) error) error {
+	return d.do(ctx, of, func(ctx context.Context, conn connection) error {
 		r, ok := conn.(*redfishConnection)
 		if !ok {
-			return failure.Unsupportedf("IPMI cannot %s", op)
+			return failure.Unsupportedf("IPMI cannot %s", of.op)
 		}
-		if limit > 0 {
+		if of.long {
 			r.client.AllowRequests(longRequests)
 		}
 		return f(ctx, r)
@@ -100,8 +101,8 @@ func (d *Driver) redfish(ctx context.Context, limit time.Duration, id, op string
 }
 
 // reading calls f like redfish, with the reading of the node's system.
-func (d *Driver) reading(ctx context.Context, limit time.Duration, id, op string, f func(*reading) error) error {
-	return d.redfish(ctx, limit, id, op, func(ctx context.Context, r *redfishConnection) error {
+func (d *Driver) reading(ctx context.Context, of call, f func(*reading) error) error {
+	return d.redfish(ctx, of, func(ctx context.Context, r *redfishConnection) error {
 		read, err := r.startReading(ctx)
 		if err != nil {
 			return err
@@ -110,37 +111,25 @@ func (d *Driver) reading(ctx context.Context, limit time.Duration, id, op string
 	})
 }
 
-// system calls f like redfish, with the node's system, within the limits of the Config.
-func (d *Driver) system(ctx context.Context, id, op string, f func(*system) error) error {
-	return d.redfish(ctx, 0, id, op, func(ctx context.Context, r *redfishConnection) error {
-		system, err := readSystem(ctx, r.client)
-		if err != nil {
-			return err
-		}
-		return f(system)
-	})
-}
-
-// within calls f with a connection to a node's BMC, over a kept session or a new one. A
-// kept session may have expired: if the BMC says so, or cannot be reached, within opens a
-// new one, once. It does not send refused credentials again. The limit bounds the call's
-// time; 0 stands for the limits of the Config.
-func (d *Driver) within(ctx context.Context, limit time.Duration, id, op string, f func(context.Context, connection) error) error {
-	c, err := d.lookup(ctx, id)
+// do calls f with a connection to a node's BMC, over a kept session or a new one. A
+// kept session may have expired: if the BMC says so, or cannot be reached, do opens a
+// new one, once. It does not send refused credentials again.
+func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connection) error) error {
+	c, err := d.lookup(ctx, of.id)
 	if err != nil {
 		return err
 	}
-	n, err := d.enter(ctx, id, op)
+	n, err := d.enter(ctx, of)
 	if err != nil {
 		return err
 	}
-	defer d.leave(id, n)
-	ctx, cancel := c.begin(ctx, limit)
+	defer d.leave(of.id, n)
+	ctx, cancel := c.begin(ctx, of.long)
 	defer cancel()
 
 	if d.resume(ctx, n, c) {
 		expires := n.open.expires()
-		err := d.use(ctx, n, limit, op, f)
+		err := d.use(ctx, n, of, f)
 		if !expires || !ended(err) {
 			return err
 		}
@@ -150,7 +139,7 @@ func (d *Driver) within(ctx context.Context, limit time.Duration, id, op string,
 		return err
 	}
 	n.open = &openConnection{connection: conn, config: c}
-	return d.use(ctx, n, limit, op, f)
+	return d.use(ctx, n, of, f)
 }
 
 // ended reports whether an error shows that a session has ended.
@@ -159,12 +148,13 @@ func ended(err error) bool {
 }
 
 // use calls f with a node's connection, and keeps the connection if f succeeds.
-func (d *Driver) use(ctx context.Context, n *node, limit time.Duration, op string, f func(context.Context, connection) error) error {
+func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Context, connection) error) error {
 	conn := n.open
-	if limit == 0 {
-		limit = conn.config.StepTimeout
+	limit := conn.config.StepTimeout
+	if of.long {
+		limit = longTime
 	}
-	err := do(ctx, conn, limit, op, func(ctx context.Context) error {
+	err := do(ctx, conn, limit, of.op, func(ctx context.Context) error {
 		return f(ctx, conn.connection)
 	})
 	if err != nil {

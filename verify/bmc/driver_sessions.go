@@ -31,12 +31,12 @@ type node struct {
 }
 
 // enter begins a call: it waits for the node's mutex.
-func (d *Driver) enter(ctx context.Context, id, op string) (*node, error) {
+func (d *Driver) enter(ctx context.Context, of call) (*node, error) {
 	d.mu.Lock()
-	n := d.nodes[id]
+	n := d.nodes[of.id]
 	if n == nil {
 		n = &node{mu: make(chan struct{}, 1)}
-		d.nodes[id] = n
+		d.nodes[of.id] = n
 	}
 	n.calls++
 	d.mu.Unlock()
@@ -45,9 +45,9 @@ func (d *Driver) enter(ctx context.Context, id, op string) (*node, error) {
 	case n.mu <- struct{}{}:
 		return n, nil
 	case <-ctx.Done():
-		d.forget(id, n)
-		err := fmt.Errorf("waiting for another call for node %s: %w", id, ctx.Err())
-		return nil, &verify.Error{Op: op, Kind: verify.KindOf(err), Err: err}
+		d.forget(of.id, n)
+		err := fmt.Errorf("waiting for another call for node %s: %w", of.id, ctx.Err())
+		return nil, &verify.Error{Op: of.op, Kind: verify.KindOf(err), Err: err}
 	}
 }
 

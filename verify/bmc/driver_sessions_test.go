@@ -64,11 +64,11 @@ func sessionsOf(t *testing.T, sessions int) *Driver {
 	return d
 }
 
-// call does a call for a node as Driver.within does. It reports whether it used the session that the node had;
+// callNode does a call for a node as Driver.do does. It reports whether it used the session that the node had;
 // otherwise it uses the connection c.
-func call(t *testing.T, d *Driver, id string, c *heldConnection) (resumed bool) {
+func callNode(t *testing.T, d *Driver, id string, c *heldConnection) (resumed bool) {
 	t.Helper()
-	n, err := d.enter(t.Context(), id, "test")
+	n, err := d.enter(t.Context(), call{id: id, op: "test"})
 	require.NoError(t, err)
 	defer d.leave(id, n)
 	if resumed = d.resume(t.Context(), n, Config{}); !resumed {
@@ -82,19 +82,19 @@ func TestASessionIsKeptForTheIdleTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := sessionsOf(t, 1)
 		first, other, second, third := &heldConnection{}, &heldConnection{}, &heldConnection{}, &heldConnection{}
-		require.False(t, call(t, d, "a", first))
+		require.False(t, callNode(t, d, "a", first))
 		bubble.Sleep(5 * time.Minute)
-		require.False(t, call(t, d, "b", other))
+		require.False(t, callNode(t, d, "b", other))
 		require.True(t, other.closed, "the session of a is not unused for too long yet")
-		require.True(t, call(t, d, "a", nil))
+		require.True(t, callNode(t, d, "a", nil))
 		require.Equal(t, 1, first.begun, "the limits begin again")
 
 		bubble.Sleep(5*time.Minute + 1)
-		require.False(t, call(t, d, "a", second))
+		require.False(t, callNode(t, d, "a", second))
 		require.True(t, first.closed)
 		require.False(t, second.closed)
 		bubble.Sleep(5*time.Minute + 1)
-		require.False(t, call(t, d, "b", third))
+		require.False(t, callNode(t, d, "b", third))
 		require.True(t, second.closed)
 		require.False(t, third.closed)
 		require.Len(t, d.nodes, 1)
@@ -111,7 +111,7 @@ func held(t *testing.T, number int) (*Driver, []*heldConnection) {
 	d, all := sessionsOf(t, number), make([]*heldConnection, number)
 	for i := range all {
 		all[i] = &heldConnection{slow: time.Second}
-		require.False(t, call(t, d, fmt.Sprint(i), all[i]))
+		require.False(t, callNode(t, d, fmt.Sprint(i), all[i]))
 	}
 	return d, all
 }
@@ -132,7 +132,7 @@ func TestACallWaitsForFewExpiredSessions(t *testing.T) {
 		bubble.Sleep(5*time.Minute + 1)
 		for i, want := range []int{16, 32, 40, 40} {
 			begun := time.Now()
-			require.False(t, call(t, d, fmt.Sprint("new ", i), &heldConnection{}))
+			require.False(t, callNode(t, d, fmt.Sprint("new ", i), &heldConnection{}))
 			require.LessOrEqual(t, time.Since(begun), time.Second)
 			require.Equal(t, want, closedOf(all))
 		}
@@ -160,9 +160,9 @@ func TestANodeIsForgottenAfterItsLastCall(t *testing.T) {
 	d := sessionsOf(t, 0)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	n, err := d.enter(t.Context(), "a", "test")
+	n, err := d.enter(t.Context(), call{id: "a", op: "test"})
 	require.NoError(t, err)
-	_, err = d.enter(ended, "a", "test")
+	_, err = d.enter(ended, call{id: "a", op: "test"})
 	require.ErrorIs(t, err, verify.Cancelled)
 	require.Same(t, n, d.nodes["a"], "the first call still uses it")
 	d.leave("a", n)
@@ -172,8 +172,8 @@ func TestANodeIsForgottenAfterItsLastCall(t *testing.T) {
 func TestASessionInUseIsClosedAfterItsCallIfTheDriverIs(t *testing.T) {
 	d := sessionsOf(t, 1)
 	kept, late := &heldConnection{}, &heldConnection{}
-	require.False(t, call(t, d, "a", kept))
-	n, err := d.enter(t.Context(), "a", "test")
+	require.False(t, callNode(t, d, "a", kept))
+	n, err := d.enter(t.Context(), call{id: "a", op: "test"})
 	require.NoError(t, err)
 	require.True(t, d.resume(t.Context(), n, Config{}))
 	require.NoError(t, d.Close(t.Context()))
@@ -181,7 +181,7 @@ func TestASessionInUseIsClosedAfterItsCallIfTheDriverIs(t *testing.T) {
 	d.keep(t.Context(), n)
 	d.leave("a", n)
 	require.True(t, kept.closed)
-	require.False(t, call(t, d, "a", late))
+	require.False(t, callNode(t, d, "a", late))
 	require.True(t, late.closed)
 	require.Empty(t, d.nodes)
 	require.Zero(t, d.kept)
@@ -189,43 +189,43 @@ func TestASessionInUseIsClosedAfterItsCallIfTheDriverIs(t *testing.T) {
 
 func TestAFailedSessionMakesRoomForAnother(t *testing.T) {
 	d := sessionsOf(t, 1)
-	require.False(t, call(t, d, "a", &heldConnection{}))
-	n, err := d.enter(t.Context(), "a", "test")
+	require.False(t, callNode(t, d, "a", &heldConnection{}))
+	n, err := d.enter(t.Context(), call{id: "a", op: "test"})
 	require.NoError(t, err)
 	n.open = nil // it has failed
 	d.leave("a", n)
 	require.Empty(t, d.nodes)
 	other := &heldConnection{}
-	require.False(t, call(t, d, "b", other))
+	require.False(t, callNode(t, d, "b", other))
 	require.False(t, other.closed)
-	require.True(t, call(t, d, "b", nil))
+	require.True(t, callNode(t, d, "b", nil))
 }
 
 func TestANodeCountsOnceAmongTheKeptSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := sessionsOf(t, 2)
-		require.False(t, call(t, d, "a", &heldConnection{}))
-		require.True(t, call(t, d, "a", nil))
+		require.False(t, callNode(t, d, "a", &heldConnection{}))
+		require.True(t, callNode(t, d, "a", nil))
 		require.Equal(t, 1, d.kept)
 
-		n, err := d.enter(t.Context(), "a", "test")
+		n, err := d.enter(t.Context(), call{id: "a", op: "test"})
 		require.NoError(t, err)
 		n.open = nil // it has failed, and another call waits for the node
-		go call(t, d, "a", &heldConnection{})
+		go callNode(t, d, "a", &heldConnection{})
 		synctest.Wait()
 		require.Equal(t, 2, n.calls)
 		d.leave("a", n)
 		synctest.Wait()
 		require.Equal(t, 1, d.kept)
-		require.True(t, call(t, d, "a", nil))
+		require.True(t, callNode(t, d, "a", nil))
 	})
 }
 
 func TestASessionOfAnotherConfigurationIsNotKept(t *testing.T) {
 	d := sessionsOf(t, 1)
 	first := &heldConnection{}
-	require.False(t, call(t, d, "a", first))
-	n, err := d.enter(t.Context(), "a", "test")
+	require.False(t, callNode(t, d, "a", first))
+	n, err := d.enter(t.Context(), call{id: "a", op: "test"})
 	require.NoError(t, err)
 	require.False(t, d.resume(t.Context(), n, Config{Host: "other"}))
 	require.True(t, first.closed)
@@ -239,16 +239,16 @@ func TestAllSessionsThatAreUnusedForTooLongAreClosed(t *testing.T) {
 		d := sessionsOf(t, 100)
 		var all [32]heldConnection
 		for i := range all {
-			require.False(t, call(t, d, fmt.Sprint(i), &all[i]))
+			require.False(t, callNode(t, d, fmt.Sprint(i), &all[i]))
 		}
 		bubble.Sleep(3 * time.Minute)
 		for i := range all {
 			if i%2 == 0 {
-				require.True(t, call(t, d, fmt.Sprint(i), nil))
+				require.True(t, callNode(t, d, fmt.Sprint(i), nil))
 			}
 		}
 		bubble.Sleep(2*time.Minute + 1)
-		require.False(t, call(t, d, "other", &heldConnection{}))
+		require.False(t, callNode(t, d, "other", &heldConnection{}))
 		for i := range all {
 			require.Equal(t, i%2 != 0, all[i].closed, i)
 		}
@@ -262,7 +262,7 @@ func TestACallMayLogOutForTheGraceTimeAfterItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, early := range []bool{true, false} {
 			ctx, cancel := context.WithCancel(t.Context())
-			call, end := Config{}.begin(ctx, time.Hour)
+			call, end := Config{Timeout: time.Hour}.begin(ctx, false)
 			late := call.Value(callKey{}).(callValues).late
 			cancel()
 			bubble.Sleep(graceTime - 1)
@@ -286,7 +286,7 @@ func (silentConnection) close(ctx context.Context) { <-ctx.Done() }
 func TestALogOutTakesWhatIsLeftOfTheGraceTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		call, end := Config{}.begin(ctx, time.Hour)
+		call, end := Config{Timeout: time.Hour}.begin(ctx, false)
 		defer end()
 		cancel()
 		ended := time.Now()
@@ -301,7 +301,7 @@ func TestALogOutTakesWhatIsLeftOfTheGraceTime(t *testing.T) {
 func TestACloseThatIsCancelledSaysSo(t *testing.T) {
 	d := sessionsOf(t, 1)
 	kept := &heldConnection{}
-	require.False(t, call(t, d, "a", kept))
+	require.False(t, callNode(t, d, "a", kept))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, d.Close(ctx), context.Canceled)

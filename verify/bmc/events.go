@@ -40,7 +40,7 @@ var ErrNoSubscription error = failure.Reason("the BMC has no such subscription")
 //
 // Source: create_subscription in ironic/drivers/modules/redfish/vendor.py; EventDestination of DSP8010.
 func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made Subscription, err error) {
-	err = d.redfish(ctx, 0, id, "subscribe to events", func(ctx context.Context, r *redfishConnection) error {
+	err = d.redfish(ctx, call{id: id, op: "subscribe to events"}, func(ctx context.Context, r *redfishConnection) error {
 		for _, header := range s.Headers {
 			for _, value := range header {
 				r.scrub.Add(secret.New(value))
@@ -73,7 +73,7 @@ func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made
 // Subscriptions returns the IDs of all subscriptions to the events of a node's BMC, also of those that others have
 // made. It returns the errors of [Driver.Subscribe].
 func (d *Driver) Subscriptions(ctx context.Context, id string) (ids []string, err error) {
-	err = d.redfish(ctx, 0, id, "list the subscriptions to events", func(ctx context.Context, r *redfishConnection) error {
+	err = d.redfish(ctx, call{id: id, op: "list the subscriptions to events"}, func(ctx context.Context, r *redfishConnection) error {
 		paths, err := r.subscriptionPaths(ctx)
 		ids = nil
 		for _, path := range paths {
@@ -87,7 +87,7 @@ func (d *Driver) Subscriptions(ctx context.Context, id string) (ids []string, er
 // Subscription reads a subscription to the events of a node's BMC. The error matches [ErrNoSubscription] if there is
 // none with the ID; it returns the errors of [Driver.Subscribe], too.
 func (d *Driver) Subscription(ctx context.Context, id, subscription string) (found Subscription, err error) {
-	err = d.redfish(ctx, 0, id, "read a subscription to events", func(ctx context.Context, r *redfishConnection) error {
+	err = d.redfish(ctx, call{id: id, op: "read a subscription to events"}, func(ctx context.Context, r *redfishConnection) error {
 		path, err := r.subscriptionPath(ctx, subscription)
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (d *Driver) Subscription(ctx context.Context, id, subscription string) (fou
 
 // Unsubscribe ends a subscription to the events of a node's BMC. It returns the errors of [Driver.Subscription].
 func (d *Driver) Unsubscribe(ctx context.Context, id, subscription string) error {
-	return d.redfish(ctx, 0, id, "end a subscription to events", func(ctx context.Context, r *redfishConnection) error {
+	return d.redfish(ctx, call{id: id, op: "end a subscription to events"}, func(ctx context.Context, r *redfishConnection) error {
 		path, err := r.subscriptionPath(ctx, subscription)
 		if err != nil {
 			return err

@@ -15,17 +15,17 @@ import (
 //
 // Source: Vendor of the service root and Manufacturer of the system in DSP8010.
 func (d *Driver) Vendor(ctx context.Context, id string) (firmware, machine string, err error) {
-	err = d.redfish(ctx, 0, id, "read the vendor", func(ctx context.Context, r *redfishConnection) error {
+	err = d.redfish(ctx, call{id: id, op: "read the vendor"}, func(ctx context.Context, r *redfishConnection) error {
 		root, _, err := r.client.Get(ctx, redfish.Root)
 		if err != nil {
 			return err
 		}
 		_ = root.Get("Vendor", &firmware) // of another type, it tells nothing
-		system, err := readSystem(ctx, r.client)
+		system, err := r.readSystem(ctx)
 		if err != nil {
 			return err
 		}
-		return system.Get("Manufacturer", &machine)
+		return system.raw.Get("Manufacturer", &machine)
 	})
 	return firmware, machine, err
 }
@@ -35,9 +35,9 @@ func (d *Driver) Vendor(ctx context.Context, id string) (firmware, machine strin
 //
 // Source: get_node_health in ironic/drivers/modules/redfish/management.py; Health in Status of DSP8010.
 func (d *Driver) Health(ctx context.Context, id string) (health string, err error) {
-	err = d.system(ctx, id, "read the health", func(s *system) error {
+	err = d.reading(ctx, call{id: id, op: "read the health"}, func(r *reading) error {
 		var status struct{ Health string }
-		if err := s.Get("Status", &status); err != nil {
+		if err := r.raw.Get("Status", &status); err != nil {
 			return err
 		}
 		health = strings.ToUpper(status.Health)
@@ -54,9 +54,9 @@ func (d *Driver) Health(ctx context.Context, id string) (health string, err erro
 //
 // Source: LastState in BootProgress of ComputerSystem in DSP8010, since version 1.13.
 func (d *Driver) BootProgress(ctx context.Context, id string) (state string, err error) {
-	err = d.system(ctx, id, "read the boot progress", func(s *system) error {
+	err = d.reading(ctx, call{id: id, op: "read the boot progress"}, func(r *reading) error {
 		var progress struct{ LastState string }
-		_ = s.Get("BootProgress", &progress) // of another type, it tells nothing
+		_ = r.raw.Get("BootProgress", &progress) // of another type, it tells nothing
 		state = progress.LastState
 		return nil
 	})

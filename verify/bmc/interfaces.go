@@ -15,7 +15,7 @@ import (
 //
 // Source: get_mac_addresses in ironic/drivers/modules/redfish/management.py.
 func (d *Driver) MACAddresses(ctx context.Context, id string) (macs []string, err error) {
-	err = d.reading(ctx, longTime, id, "read the MAC addresses", func(read *reading) error {
+	err = d.reading(ctx, call{id: id, op: "read the MAC addresses", long: true}, func(read *reading) error {
 		macs = nil // of a session that ended while they were read
 		for _, i := range read.interfaces() {
 			if i.Enabled {

@@ -135,7 +135,7 @@ type Boot struct {
 // returns the other parts beside the error. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) Inspect(ctx context.Context, id string) (Inventory, error) {
 	var inventory Inventory
-	err := d.reading(ctx, longTime, id, "read the inventory", func(r *reading) error {
+	err := d.reading(ctx, call{id: id, op: "read the inventory", long: true}, func(r *reading) error {
 		inventory = r.inventory()
 		return r.err()
 	})
@@ -202,7 +202,7 @@ func (r *reading) processors(summary schemas.ProcessorSummary) (cpu CPU) {
 		threads := p.TotalThreads
 		if threads == 0 { // sushy-tools writes the number as text, which Ironic accepts
 			var text string
-			_ = found.raw().Get("TotalThreads", &text)
+			_ = found.raw.Get("TotalThreads", &text)
 			threads, _ = strconv.Atoi(text)
 		}
 		cpu.Count += max(0, threads)

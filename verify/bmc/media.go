@@ -105,7 +105,7 @@ func fits[T ~string](types []T, device string) bool {
 // managers', and any other slot with an image. If some cannot be read, it returns the others beside the error.
 func (d *Driver) VirtualMedia(ctx context.Context, id string) ([]VirtualMedia, error) {
 	var media []VirtualMedia
-	err := d.reading(ctx, 0, id, "read the virtual media", func(r *reading) error {
+	err := d.reading(ctx, call{id: id, op: "read the virtual media"}, func(r *reading) error {
 		slots, err := r.slots()
 		media = nil
 		for _, s := range slots {
@@ -152,7 +152,7 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 	if err != nil || image == "" {
 		return &verify.Error{Op: op, Kind: verify.Misconfigured, Err: errors.New("the image is not a URL")}
 	}
-	return d.redfish(ctx, 0, id, op, func(ctx context.Context, c *redfishConnection) error {
+	return d.redfish(ctx, call{id: id, op: op}, func(ctx context.Context, c *redfishConnection) error {
 		if password, ok := at.User.Password(); ok {
 			c.scrub.Add(secret.New(password))
 		}
@@ -201,7 +201,7 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 	if err := checkDevices(op, devices...); err != nil {
 		return err
 	}
-	return d.reading(ctx, 0, id, op, func(r *reading) error {
+	return d.reading(ctx, call{id: id, op: op}, func(r *reading) error {
 		slots, failed := r.slots()
 		for _, s := range slots {
 			if s.Inserted && s.fits(devices...) && r.client.Lost() == nil {
@@ -312,8 +312,8 @@ func (r *reading) slots() (slots []slot, err error) {
 	add := func(m *schemas.VirtualMedia, found resource) {
 		path := found.answer.Request.Path
 		known := slices.ContainsFunc(slots, func(s slot) bool { return s.answer.Request.Path == path })
-		if raw := found.raw(); isSlot(raw) && !known {
-			m.Inserted = inserted(raw)
+		if isSlot(found.raw) && !known {
+			m.Inserted = inserted(found.raw)
 			slots = append(slots, slot{*m, found, shown})
 		}
 	}

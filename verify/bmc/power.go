@@ -17,7 +17,7 @@ import (
 // PowerState reads a node's power state: PowerOn or PowerOff.
 func (d *Driver) PowerState(ctx context.Context, id string) (states.Power, error) {
 	var power states.Power
-	err := d.do(ctx, id, "read the power state", func(ctx context.Context, conn connection) (err error) {
+	err := d.do(ctx, call{id: id, op: "read the power state"}, func(ctx context.Context, conn connection) (err error) {
 		power, err = readPower(ctx, conn)
 		return err
 	})
@@ -63,7 +63,7 @@ func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) er
 func (d *Driver) setPower(ctx context.Context, id, op string, kind reset, power states.Power) error {
 	var lost error // of a request that may have been carried out
 	wanted := power
-	err := d.do(ctx, id, op, func(ctx context.Context, conn connection) error {
+	err := d.do(ctx, call{id: id, op: op}, func(ctx context.Context, conn connection) error {
 		if lost != nil {
 			return lost
 		}

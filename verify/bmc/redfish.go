@@ -55,7 +55,7 @@ func (r *redfishConnection) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.root, err = r.decode(root, new(schemas.Service)); err != nil {
+	if r.root, err = r.decode(resource{answer: root}, new(schemas.Service)); err != nil {
 		return err
 	}
 	return r.client.Login(ctx)

@@ -39,7 +39,7 @@ func (r *redfishConnection) powerState(ctx context.Context) (word string, err er
 	if err != nil {
 		return "", err
 	}
-	if err := read.raw().Get("PowerState", new(string)); err != nil {
+	if err := read.raw.Get("PowerState", new(string)); err != nil {
 		return "", err
 	}
 	const systems = redfish.Root + "Systems"

@@ -20,10 +20,10 @@ func (r *redfishConnection) checkManagement(ctx context.Context) error {
 }
 
 // bootOverride reads the system and its boot override.
-func (r *redfishConnection) bootOverride(ctx context.Context) (*system, boot, error) {
-	system, err := readSystem(ctx, r.client)
+func (r *redfishConnection) bootOverride(ctx context.Context) (resource, boot, error) {
+	system, err := r.readSystem(ctx)
 	if err != nil {
-		return nil, boot{}, err
+		return system, boot{}, err
 	}
 	now, err := system.boot()
 	if err == nil && now.Target == nil {
@@ -35,7 +35,7 @@ func (r *redfishConnection) bootOverride(ctx context.Context) (*system, boot, er
 func (r *redfishConnection) bootDevice(ctx context.Context) (device string, persistent bool, err error) {
 	system, now, err := r.bootOverride(ctx)
 	if err == nil && now.Enabled == "Disabled" { // perhaps it is set and not in force yet
-		if system, err = system.bootSettings(ctx, r.client, hasTarget); err == nil {
+		if system, err = r.bootSettings(ctx, system, hasTarget); err == nil {
 			now, err = system.boot()
 		}
 	}
@@ -82,7 +82,7 @@ var bootQuirks = []struct {
 }
 
 // bootNeeds returns what the system's BMC needs.
-func (s *system) bootNeeds() (all bootNeeds) {
+func (s resource) bootNeeds() (all bootNeeds) {
 	manufacturer, model := s.lower("Manufacturer"), s.lower("Model")
 	for _, q := range bootQuirks {
 		named := slices.ContainsFunc(q.manufacturers, func(name string) bool {
@@ -96,9 +96,9 @@ func (s *system) bootNeeds() (all bootNeeds) {
 }
 
 // lower returns a text of the system in lower case, "" if the BMC does not report it.
-func (s *system) lower(property string) string {
+func (s resource) lower(property string) string {
 	var text string
-	_ = s.Get(property, &text)
+	_ = s.raw.Get(property, &text)
 	return strings.ToLower(text)
 }
 
@@ -112,11 +112,11 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 	if device.target == "" {
 		return false, failure.Unsupportedf("Redfish has no boot device %q", device.word)
 	}
-	found, err := readSystem(ctx, r.client)
+	found, err := r.readSystem(ctx)
 	if err != nil {
 		return false, err
 	}
-	settings, err := found.bootSettings(ctx, r.client, hasTarget)
+	settings, err := r.bootSettings(ctx, found, hasTarget)
 	if err != nil {
 		return false, err
 	}
@@ -150,7 +150,7 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 
 // changeBoot changes some properties of the boot override, or sends all where the BMC needs them, or its refusal names
 // a property that it has not got.
-func (r *redfishConnection) changeBoot(ctx context.Context, settings *system, needsWhole bool, some, whole boot) error {
+func (r *redfishConnection) changeBoot(ctx context.Context, settings resource, needsWhole bool, some, whole boot) error {
 	if needsWhole {
 		some = whole
 	}
@@ -170,15 +170,15 @@ func (b boot) lacks(refusal []byte) bool {
 // checkBoot returns the system's word for the target of a device, and the words for how long it is wanted that the
 // system supports, the best first. It returns an error if the system's description shows that it does not support the
 // override.
-func (s *system) checkBoot(device bootDevice, persistent, usbCD bool) (target string, words []string, err error) {
+func (s resource) checkBoot(device bootDevice, persistent, usbCD bool) (target string, words []string, err error) {
 	var has struct {
 		Targets []string `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
 		Enabled []string `json:"BootSourceOverrideEnabled@Redfish.AllowableValues"`
 	}
-	if _, ok := s.Object["Boot"]; !ok {
+	if _, ok := s.raw["Boot"]; !ok {
 		return "", nil, failure.Unsupportedf("the system has no boot override")
 	}
-	if err := s.Get("Boot", &has); err != nil {
+	if err := s.raw.Get("Boot", &has); err != nil {
 		return "", nil, err
 	}
 	target, ok := device.targetOf(has.Targets, usbCD)

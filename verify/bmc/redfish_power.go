@@ -33,12 +33,12 @@ var resetTypes = map[reset]struct {
 //
 // Source: _set_power_state in ironic/drivers/modules/redfish/power.py, for the repetition.
 func (r *redfishConnection) setPower(ctx context.Context, kind reset) (sent bool, err error) {
-	system, err := readSystem(ctx, r.client)
+	system, err := r.readSystem(ctx)
 	if err != nil {
 		return false, err
 	}
 	var power string
-	if err := system.Get("PowerState", &power); err != nil {
+	if err := system.raw.Get("PowerState", &power); err != nil {
 		return false, err
 	}
 	wanted := resetTypes[kind]
@@ -78,7 +78,7 @@ func refusesType(a *redfish.Answer) bool {
 
 // resetAction returns the path of the system's reset, and the ResetTypes that it has, none if the BMC does not list
 // them.
-func (r *redfishConnection) resetAction(ctx context.Context, s *system) (target string, allowed []string, err error) {
+func (r *redfishConnection) resetAction(ctx context.Context, s resource) (target string, allowed []string, err error) {
 	var actions struct {
 		Reset struct {
 			Target  string   `json:"target"`
@@ -86,7 +86,7 @@ func (r *redfishConnection) resetAction(ctx context.Context, s *system) (target 
 			Info    string   `json:"@Redfish.ActionInfo"`
 		} `json:"#ComputerSystem.Reset"`
 	}
-	if err := s.Get("Actions", &actions); err != nil {
+	if err := s.raw.Get("Actions", &actions); err != nil {
 		return "", nil, err
 	}
 	if actions.Reset.Target == "" {

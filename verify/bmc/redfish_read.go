@@ -26,39 +26,35 @@ type reading struct {
 
 // startReading reads the system, and returns the reading of its child resources.
 func (r *redfishConnection) startReading(ctx context.Context) (*reading, error) {
-	path, err := r.client.System(ctx)
+	system, err := r.readSystem(ctx)
 	if err != nil {
 		return nil, err
 	}
 	read := &reading{redfishConnection: r, ctx: ctx}
-	read.resource, err = r.get(ctx, path, &read.system)
+	read.resource, err = r.decode(system, &read.system)
 	return read, err
 }
 
-// resource is a resource that gofish has decoded.
+// resource is a resource of a BMC.
 type resource struct {
-	members map[string]any // without those that package guard removes
+	raw     redfish.Object // as the BMC sent it
 	answer  *redfish.Answer
-}
-
-// raw returns the resource as the BMC sent it.
-func (r resource) raw() redfish.Object {
-	o, _ := r.answer.Object() // its members were decoded
-	return o
+	members map[string]any // without those that package guard removes; nil unless gofish has decoded the resource
 }
 
 // get reads a resource, which gofish decodes into a value.
 func (r *redfishConnection) get(ctx context.Context, path string, into json.Unmarshaler) (resource, error) {
-	_, a, err := r.client.Get(ctx, path)
+	raw, a, err := r.client.Get(ctx, path)
 	if err != nil {
 		return resource{}, err
 	}
-	return r.decode(a, into)
+	return r.decode(resource{raw: raw, answer: a}, into)
 }
 
-// decode decodes what package guard lets through of an answer into a value of gofish.
-func (r *redfishConnection) decode(a *redfish.Answer, into json.Unmarshaler) (resource, error) {
-	members, err := guard.Resource(a.Body, guard.Rules{
+// decode decodes what package guard lets through of a resource into a value of gofish.
+func (r *redfishConnection) decode(of resource, into json.Unmarshaler) (_ resource, err error) {
+	a := of.answer
+	of.members, err = guard.Resource(a.Body, guard.Rules{
 		Path: a.Request.Path,
 		Follow: func(link string) (string, bool) {
 			path, err := r.client.Follow(a.Request.Path, link)
@@ -69,7 +65,7 @@ func (r *redfishConnection) decode(a *redfish.Answer, into json.Unmarshaler) (re
 	if err != nil {
 		return resource{}, failure.Protocolf("%v: %v", a.Request, err)
 	}
-	return resource{members, a}, nil
+	return of, nil
 }
 
 // at returns the value at a path of member names, nil if there is none.

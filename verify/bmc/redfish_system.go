@@ -8,12 +8,6 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 )
 
-// system is a ComputerSystem.
-type system struct {
-	redfish.Object
-	answer *redfish.Answer
-}
-
 // boot is the boot override of a system.
 type boot struct {
 	Target  *string `json:"BootSourceOverrideTarget,omitempty"`
@@ -21,23 +15,19 @@ type boot struct {
 	Mode    string  `json:"BootSourceOverrideMode,omitempty"`
 }
 
-func (s *system) boot() (boot, error) {
-	var b boot
-	err := s.Get("Boot", &b)
+// boot returns the boot override of a system.
+func (r resource) boot() (b boot, err error) {
+	err = r.raw.Get("Boot", &b)
 	return b, err
 }
 
-// readSystem reads the system that the Config selects.
-func readSystem(ctx context.Context, client *redfish.Client) (*system, error) {
-	path, err := client.System(ctx)
-	if err != nil {
-		return nil, err
+// readSystem reads the system that the Config selects, without gofish.
+func (r *redfishConnection) readSystem(ctx context.Context) (system resource, err error) {
+	path, err := r.client.System(ctx)
+	if err == nil {
+		system.raw, system.answer, err = r.client.Get(ctx, path)
 	}
-	o, a, err := client.Get(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return &system{Object: o, answer: a}, nil
+	return system, err
 }
 
 // hasTarget and hasMode report whether a boot override has a property.
@@ -45,24 +35,23 @@ func hasTarget(b boot) bool { return b.Target != nil }
 
 func hasMode(b boot) bool { return b.Mode != "" }
 
-// bootSettings returns the resource in which a property of the system's boot override is changed: its settings object
-// if that has the property, otherwise the system.
+// bootSettings returns the resource in which a property of a system's boot override is changed: its settings object if
+// that has the property, otherwise the system.
 //
 // Source: set_system_boot_options in sushy/resources/system/system.py.
-func (s *system) bootSettings(ctx context.Context, client *redfish.Client, has func(boot) bool) (*system, error) {
-	var settings struct{ SettingsObject redfish.Link }
-	_ = s.Get("@Redfish.Settings", &settings) // of another type, it leads nowhere
-	path, err := client.Follow(s.answer.Request.Path, settings.SettingsObject.ID)
+func (r *redfishConnection) bootSettings(ctx context.Context, system resource, has func(boot) bool) (settings resource, err error) {
+	var to struct{ SettingsObject redfish.Link }
+	_ = system.raw.Get("@Redfish.Settings", &to) // of another type, it leads nowhere
+	path, err := r.client.Follow(system.answer.Request.Path, to.SettingsObject.ID)
 	if err != nil {
-		return s, nil
+		return system, nil
 	}
-	o, a, _ := client.Get(ctx, path) // one that cannot be read has no boot override
-	if lost := client.Lost(); lost != nil {
-		return nil, lost
+	settings.raw, settings.answer, _ = r.client.Get(ctx, path) // one that cannot be read has no boot override
+	if lost := r.client.Lost(); lost != nil {
+		return settings, lost
 	}
-	found := &system{Object: o, answer: a}
-	if boot, malformed := found.boot(); malformed != nil || !has(boot) {
-		return s, nil
+	if boot, malformed := settings.boot(); malformed != nil || !has(boot) {
+		return system, nil
 	}
-	return found, nil
+	return settings, nil
 }

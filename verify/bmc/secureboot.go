@@ -14,7 +14,7 @@ import (
 // SecureBoot reads whether UEFI secure boot is enabled for a node's next boot. The error
 // is of the kind [verify.Unsupported] if the machine has none, and over IPMI.
 func (d *Driver) SecureBoot(ctx context.Context, id string) (enabled bool, err error) {
-	err = d.reading(ctx, 0, id, "read secure boot", func(read *reading) (err error) {
+	err = d.reading(ctx, call{id: id, op: "read secure boot"}, func(read *reading) (err error) {
 		enabled, _, err = read.secureBoot()
 		return err
 	})
@@ -27,7 +27,7 @@ func (d *Driver) SecureBoot(ctx context.Context, id string) (enabled bool, err e
 //
 // Source: set_secure_boot_state in ironic/drivers/modules/redfish/management.py.
 func (d *Driver) SetSecureBoot(ctx context.Context, id string, enabled bool) error {
-	return d.reading(ctx, 0, id, "set secure boot", func(read *reading) error {
+	return d.reading(ctx, call{id: id, op: "set secure boot"}, func(read *reading) error {
 		now, a, err := read.secureBoot()
 		switch {
 		case err != nil || now == enabled:

@@ -29,7 +29,7 @@ func New(c Config) (verify.Verifier, error) {
 
 func (v *verifier) Verify(ctx context.Context) (power states.Power, err error) {
 	c := v.config
-	ctx, cancel := c.begin(ctx, 0)
+	ctx, cancel := c.begin(ctx, false)
 	defer cancel()
 	conn, err := c.open(ctx, "power interface")
 	if err != nil {
