@@ -15,9 +15,14 @@ import (
 )
 
 // registry reads the attribute registry with an ID, in English (DSP0266, "Registries"). Without one it returns no
-// entries. The file of the registry, or else the registry itself, has the ID, or the same in another spelling, or else
-// is the only one of the BIOS. gofish does not decode the registry, because it has 0 for each limit that is not there,
-// and the registry may have more values than the guard lets through.
+// entries. These match, in this order:
+//
+//  1. the first file whose Id or Registry is the ID
+//  2. the first attribute registry whose own Id is the ID, perhaps in another spelling
+//  3. the only attribute registry whose file names the BIOS
+//
+// gofish does not decode the registry, because it has 0 for each limit that is not there, and the registry may have
+// more values than the guard lets through.
 func (r *reading) registry(id string) map[string]registered {
 	if id == "" {
 		return nil

@@ -58,8 +58,8 @@ func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) er
 	return d.setPower(ctx, id, "set "+power.String(), kind, power)
 }
 
-// setPower sends a request for a power state, or for none if that is NoPower. It is not sent again after its answer was
-// lost.
+// setPower sends a reset; power is the state to confirm afterwards, NoPower for none. The reset is not sent again after
+// its answer was lost.
 func (d *Driver) setPower(ctx context.Context, id, op string, kind reset, power states.Power) error {
 	var lost error // of a request that may have been carried out
 	wanted := power

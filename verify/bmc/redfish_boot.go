@@ -149,7 +149,7 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 }
 
 // changeBoot changes some properties of the boot override, or sends all where the BMC needs them, or its refusal names
-// a property that it has not got.
+// a property that was not sent.
 func (r *redfishConnection) changeBoot(ctx context.Context, settings resource, needsWhole bool, some, whole boot) error {
 	if needsWhole {
 		some = whole
@@ -167,9 +167,9 @@ func (b boot) lacks(refusal []byte) bool {
 	return b.Target == nil && names("Target") || b.Enabled == "" && names("Enabled") || b.Mode == "" && names("Mode")
 }
 
-// checkBoot returns the system's word for the target of a device, and the words for how long it is wanted that the
-// system supports, the best first. It returns an error if the system's description shows that it does not support the
-// override.
+// checkBoot returns the system's word for the target of a device, and the supported values of
+// BootSourceOverrideEnabled, preferred first. It returns an error if the system's description shows that it does not
+// support the override.
 func (s resource) checkBoot(device bootDevice, persistent, usbCD bool) (target string, words []string, err error) {
 	var has struct {
 		Targets []string `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`

@@ -28,7 +28,7 @@ type Effect struct {
 	refuse func(*call) (answer reply, refused bool) // of an effect that refuses requests: the answer to one
 }
 
-// spares reports whether the effect is not on a request.
+// spares reports whether the effect ignores a request.
 func (e Effect) spares(c *call) bool { return e.on != nil && !e.on(c) }
 
 // String returns the effect's name in the form of a call, such as "HangAfter(120)", and "nothing" for the zero value.

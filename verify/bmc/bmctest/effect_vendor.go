@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// The effects of this file occur in families of BMCs. A Fault of one that is on some requests alone counts no others,
-// so that a Fault without conditions will do.
+// The effects of this file occur in families of BMCs. An effect on certain requests counts only these, so that its Fault
+// needs no conditions.
 
 // RefuseContinuous refuses a boot override that stays in force, and accepts one for the next boot.
 //

@@ -120,8 +120,7 @@ func (b *IPMI) stop() {
 
 // Restart restarts the BMC, after a Kill or without one, and returns once it answers. All sessions are lost.
 func (b *IPMI) Restart(ctx context.Context) error {
-	switch {
-	case ctx == nil:
+	if ctx == nil {
 		return errNilContext
 	}
 	b.mu.Lock()

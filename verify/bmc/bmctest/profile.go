@@ -118,25 +118,23 @@ var ownRegistry = RegistryNames{Attribute: "BiosAttributeRegistryBmctest.v1_0_0"
 
 // complete returns the profile with its defaults.
 func (p Profile) complete() Profile {
-	for text, fallback := range map[*string]string{
-		&p.Manufacturer: manufacturer, &p.SystemID: "1", &p.ManagerID: "bmc", &p.BMCVersion: bmcVersion, &p.CDTarget: "Cd",
-		&p.BIOS: "Bios", &p.BIOSSettings: "Settings",
-	} {
-		*text = cmp.Or(*text, fallback)
-	}
+	p.Manufacturer = cmp.Or(p.Manufacturer, manufacturer)
+	p.SystemID = cmp.Or(p.SystemID, "1")
+	p.ManagerID = cmp.Or(p.ManagerID, "bmc")
+	p.BMCVersion = cmp.Or(p.BMCVersion, bmcVersion)
+	p.CDTarget = cmp.Or(p.CDTarget, "Cd")
+	p.BIOS = cmp.Or(p.BIOS, "Bios")
+	p.BIOSSettings = cmp.Or(p.BIOSSettings, "Settings")
 	p.Registry = cmp.Or(p.Registry, ownRegistry)
 	p.Registry.File = cmp.Or(p.Registry.File, p.Registry.Attribute)
 	p.Registry.Registry = cmp.Or(p.Registry.Registry, p.Registry.File)
 	p.Registry.ID = cmp.Or(p.Registry.ID, p.Registry.Attribute)
 	p.Registry.Path = cmp.Or(p.Registry.Path, registriesPath+"/"+p.Registry.File+"/registry.json")
 	p.ETags = cmp.Or(p.ETags, StrongETags)
-	for list, fallback := range map[*[]string][]string{
-		&p.BootTargets: bootTargets, &p.BootEnabled: bootEnabled, &p.BootModes: bootModes, &p.ResetTypes: resetTypes(),
-	} {
-		if *list == nil {
-			*list = fallback
-		}
-	}
+	p.BootTargets = listOr(p.BootTargets, bootTargets)
+	p.BootEnabled = listOr(p.BootEnabled, bootEnabled)
+	p.BootModes = listOr(p.BootModes, bootModes)
+	p.ResetTypes = listOr(p.ResetTypes, resetTypes())
 	if p.SystemSlots == nil && p.ManagerSlots == nil {
 		p.ManagerSlots = []Slot{
 			{"CD", "Virtual CD", []string{"CD", "DVD"}},
@@ -144,6 +142,14 @@ func (p Profile) complete() Profile {
 		}
 	}
 	return p
+}
+
+// listOr returns a list, or the fallback for nil.
+func listOr(list, fallback []string) []string {
+	if list == nil {
+		return fallback
+	}
+	return list
 }
 
 // check reports what is invalid in a complete profile.

@@ -27,16 +27,12 @@ func Quirks() []Fault {
 		{Do: CloseAfter(0), Method: http.MethodGet, Skip: 5, Times: 5},   // as by _op of the same file
 	}
 	for _, p := range Profiles() {
-		for _, e := range p.Refusals {
-			all = append(all, Fault{Do: e})
+		for _, e := range p.Refusals { // profiles share some
+			if !slices.ContainsFunc(all, func(other Fault) bool { return other.Do.name == e.name }) {
+				all = append(all, Fault{Do: e})
+			}
 		}
 		all = append(all, p.Quirks...)
 	}
-	var quirks []Fault
-	for _, f := range all {
-		if !slices.ContainsFunc(quirks, func(other Fault) bool { return other.Do.name == f.Do.name }) {
-			quirks = append(quirks, f)
-		}
-	}
-	return quirks
+	return all
 }

@@ -2,7 +2,10 @@
 
 package bmctest
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // These constants describe one part of each kind that a Hardware counts.
 const (
@@ -34,12 +37,9 @@ type Hardware struct {
 
 // complete returns the hardware with its defaults. index is its system's, and port its BMC's.
 func (h Hardware) complete(index, port int) Hardware {
-	for number, fallback := range map[*int]int{&h.Processors: 2, &h.DIMMs: 4, &h.Drives: 2} {
-		if *number == 0 {
-			*number = fallback
-		}
-		*number = max(*number, 0)
-	}
+	h.Processors = max(cmp.Or(h.Processors, 2), 0)
+	h.DIMMs = max(cmp.Or(h.DIMMs, 4), 0)
+	h.Drives = max(cmp.Or(h.Drives, 2), 0)
 	if h.MACs == nil {
 		for i := range 2 {
 			h.MACs = append(h.MACs, fmt.Sprintf("52:54:%02x:%02x:%02x:%02x", port>>8, port&0xff, index&0xff, i))
