@@ -8,23 +8,25 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A chapter is a part of a node's life: the works that are done in it, and the stable states around them.
+// A chapter is a part of a node's life: the states that drawings have in a box, and the stable state after them, which
+// they have between the boxes.
 type chapter struct {
-	title  string
-	states []states.State
+	title string
+	part  []states.State
+	then  states.State // NoState if there is none
 }
 
-// chapters holds all states in the order of a node's life. Each work has its place here, and a layout needs a state
-// only to draw it elsewhere than at the end of the chapter's part.
+// chapters holds all states in the order of a node's life. Each work has its place here. A state that a layout does not
+// list is drawn at the end of its chapter's part.
 var chapters = []chapter{
-	{"Enrolment", slices.Concat([]states.State{states.Enroll}, of(states.WorkVerify), []states.State{states.Manageable})},
-	{"Inspection", of(states.WorkInspect)},
-	{"Cleaning", append(of(states.WorkClean), states.Available)},
-	{"Deployment", append(of(states.WorkDeploy), states.Active)},
-	{"Adoption", of(states.WorkAdopt)},
-	{"Rescue", slices.Concat(of(states.WorkRescue), []states.State{states.Rescue}, of(states.WorkUnrescue))},
-	{"Service", of(states.WorkService)},
-	{"Tear-down", of(states.WorkDelete)},
+	{"Enrolment", append([]states.State{states.Enroll}, of(states.WorkVerify)...), states.Manageable},
+	{"Inspection", of(states.WorkInspect), states.NoState},
+	{"Cleaning", of(states.WorkClean), states.Available},
+	{"Deployment", of(states.WorkDeploy), states.Active},
+	{"Adoption", of(states.WorkAdopt), states.NoState},
+	{"Rescue", slices.Concat(of(states.WorkRescue), []states.State{states.Rescue}, of(states.WorkUnrescue)), states.NoState},
+	{"Service", of(states.WorkService), states.NoState},
+	{"Tear-down", of(states.WorkDelete), states.NoState},
 }
 
 // of returns the states of a work in the order in which a node may enter them.
@@ -33,10 +35,10 @@ func of(w states.Work) []states.State {
 	return slices.DeleteFunc(all, func(s states.State) bool { return s == states.NoState })
 }
 
-// chapterOf returns the title of a state's chapter, empty if it has none.
-func chapterOf(s states.State) string {
+// partOf returns the title of a state's part, empty for a state between parts.
+func partOf(s states.State) string {
 	for _, c := range chapters {
-		if slices.Contains(c.states, s) {
+		if slices.Contains(c.part, s) {
 			return c.title
 		}
 	}

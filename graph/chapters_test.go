@@ -17,14 +17,12 @@ func TestEveryStateHasItsPlace(t *testing.T) {
 	for series := range states.AllSeries() {
 		table := series.Table()
 		for s := range table.States().All() {
-			require.Equal(t, 1, count(chapters, func(c chapter) bool { return slices.Contains(c.states, s) }),
+			require.Equal(t, 1, count(chapters, func(c chapter) bool { return slices.Contains(c.part, s) || c.then == s }),
 				"%v: the chapters that have %v", series, s)
 			require.True(t, table.Stable().Has(s) || table.Work(s) != states.NoWork, "%v of %v is the state of no work", s, series)
 			for _, l := range []*layout{&topDown, &middle, &early, &leftToRight} {
-				title, ok := l.placed(s)
-				require.Equal(t, 1, count(l.parts, func(p partLayout) bool { return slices.Contains(l.statesOf(p), s) }),
+				require.Equal(t, 1, count(l.parts, func(p partLayout) bool { return slices.Contains(p.all(), s) }),
 					"%v: the parts that have %v", series, s)
-				require.True(t, !ok || title == partOf(s), "%v is in %q and in %q", s, title, partOf(s))
 			}
 		}
 	}
@@ -68,26 +66,19 @@ func count[T any](all []T, has func(T) bool) (n int) {
 	return n
 }
 
-// TestAStateThatNoLayoutPlacesIsDrawnWithItsWork takes a state out of a layout.
-func TestAStateThatNoLayoutPlacesIsDrawnWithItsWork(t *testing.T) {
+func TestAStateThatALayoutDoesNotListIsDrawnInItsPart(t *testing.T) {
 	for s, title := range map[states.State]string{
-		states.CleanHold: "Cleaning", states.Deleting: "Tear-down", states.Available: "", states.Enroll: "",
+		states.CleanHold: "Cleaning", states.Deleting: "Tear-down", states.Available: "", states.Enroll: "Enrolment",
 	} {
-		l := layout{parts: slices.Clone(topDown.parts)}
-		for i := range l.parts {
-			l.parts[i].states = slices.DeleteFunc(slices.Clone(l.parts[i].states), func(other states.State) bool { return other == s })
-		}
-		for _, p := range l.parts {
-			all := l.statesOf(p)
+		for _, p := range topDown.parts {
+			p.states = slices.DeleteFunc(slices.Clone(p.states), func(other states.State) bool { return other == s })
+			all := p.all()
 			require.Equal(t, p.title == title, slices.Contains(all, s), "%v in %q", s, p.title)
 			if i := slices.Index(all, s); i >= 0 {
-				require.GreaterOrEqual(t, i, len(p.states), "%v follows the states that are placed", s)
+				require.GreaterOrEqual(t, i, len(p.states), "%v follows the states that are listed", s)
 			}
 		}
-		require.Equal(t, title, l.home(s))
+		require.Equal(t, title, partOf(s))
 	}
-	require.Empty(t, chapterOf(states.Deleted))
-	other := layout{parts: []partLayout{{title: "Enrolment"}, {}}}
-	require.Empty(t, other.home(states.Deleting), "the layout has no part for it")
-	require.True(t, slices.Contains(other.statesOf(other.parts[1]), states.Deleting))
+	require.Empty(t, partOf(states.Deleted))
 }

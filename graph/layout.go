@@ -12,7 +12,7 @@ import (
 // A layout holds the order of the states and Graphviz's other layout hints.
 type layout struct {
 	nodesep, ranksep float64 // gaps, in inches
-	// parts holds the parts in the order in which they are written for Graphviz and
+	// parts holds all parts in the order in which they are written for Graphviz and
 	// Mermaid.
 	parts []partLayout
 	// unranked holds the edges that do not rank one state below the other.
@@ -34,8 +34,8 @@ func (e edge) onSpine() bool {
 	return i >= 0 && i+1 < len(spine) && spine[i+1] == e.to
 }
 
-// A partLayout is a part's title, the title's corner ("tl" is top left) and the
-// part's states. The states between parts have neither title nor corner.
+// A partLayout is a part's title, the title's corner ("tl" is top left) and the order
+// of the part's states. The states between parts have neither title nor corner.
 type partLayout struct {
 	title, corner string
 	states        []states.State
@@ -56,42 +56,13 @@ func AllParts() iter.Seq[string] {
 	}
 }
 
-// placed returns the title of the part in which the layout places a state; ok is false if it places it nowhere.
-func (l *layout) placed(s states.State) (title string, ok bool) {
-	for _, p := range l.parts {
-		if slices.Contains(p.states, s) {
-			return p.title, true
-		}
-	}
-	return "", false
-}
-
-// statesOf returns the states of a part, in the order of the layout. Those that the layout does not place follow in
-// their homes.
-func (l *layout) statesOf(p partLayout) []states.State {
+// all returns the states of a part, those first that the layout lists.
+func (p partLayout) all() []states.State {
 	all := slices.Clone(p.states)
 	for s := range states.AllStates() {
-		if _, ok := l.placed(s); !ok && l.home(s) == p.title {
+		if partOf(s) == p.title && !slices.Contains(all, s) {
 			all = append(all, s)
 		}
 	}
 	return all
-}
-
-// partOf returns the title of a state's part, empty for a state between parts.
-func partOf(s states.State) string {
-	if title, ok := topDown.placed(s); ok {
-		return title
-	}
-	return topDown.home(s)
-}
-
-// home returns the title of the part of a state that the layout does not place: the states of works are in the part
-// that has the title of their chapter, if there is one, and all others between the parts.
-func (l *layout) home(s states.State) string {
-	title := chapterOf(s)
-	if s.Work() != states.NoWork && slices.ContainsFunc(l.parts, func(p partLayout) bool { return p.title == title }) {
-		return title
-	}
-	return ""
 }

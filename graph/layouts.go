@@ -137,6 +137,7 @@ var (
 			{"", "", []states.State{states.Manageable, states.Available, states.Active}},
 			{"Tear-down", "tr", []states.State{states.Deleting, states.Error}},
 			{"Enrolment", "tr", []states.State{states.Enroll, states.Verifying}},
+			{"Service", "tr", nil},
 		},
 		unranked: map[pair]bool{
 			{states.Available, states.Manageable}:    true,

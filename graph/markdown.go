@@ -180,7 +180,7 @@ func (p *page) phases() {
 func (p *page) chapter(c chapter) {
 	nodes := p.nodes()
 	titled := false
-	for _, s := range c.states {
+	for _, s := range append(slices.Clone(c.part), c.then) {
 		i := slices.IndexFunc(nodes, func(n node) bool { return n.state == s })
 		if i < 0 {
 			continue

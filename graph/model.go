@@ -108,7 +108,7 @@ func (d Diagram) model() (*model, error) {
 	m := &model{diagram: d, rows: rows, edges: edges, hidden: hidden}
 	for _, l := range d.layout().parts {
 		p := part{title: l.title, corner: l.corner}
-		for _, s := range d.layout().statesOf(l) {
+		for _, s := range l.all() {
 			if !shown.Has(s) {
 				continue
 			}
