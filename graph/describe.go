@@ -10,13 +10,17 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// phaseTexts describes the phases in tooltips.
-var phaseTexts = map[states.Phase]string{
-	states.PhaseStable:  "stable",
-	states.PhaseWorking: "the conductor is working",
-	states.PhaseWaiting: "the conductor waits for a call-back",
-	states.PhaseHold:    "stopped by a hold step",
-	states.PhaseFailed:  "work failed",
+// phases describes the phases, in tooltips and on the page of states.
+var phases = []struct {
+	phase         states.Phase
+	tooltip, page string
+}{
+	{states.PhaseStable, "stable", "**Stable**: the node stays until a request moves it."},
+	{states.PhaseWorking, "the conductor is working", "**Unstable**, the conductor is working: the state changes when the work ends."},
+	{states.PhaseWaiting, "the conductor waits for a call-back",
+		"**Unstable**, the conductor waits for a call-back: the state changes after the call-back or a timeout."},
+	{states.PhaseHold, "stopped by a hold step", "**On hold**: a hold step has stopped the work; a request resumes or aborts it."},
+	{states.PhaseFailed, "work failed", "**Failed**: the work has failed; an operator checks the node and sends a request."},
 }
 
 // stateText returns a state's description, and whether it comes from Diagram.Describe.
@@ -37,8 +41,14 @@ func (d Diagram) tooltip(t *states.Table, s states.State) string {
 		return text
 	}
 	meaning, _, _ := strings.Cut(text, "\n\n")
+	phase := ""
+	for _, p := range phases {
+		if p.phase == t.Phase(s) {
+			phase = p.tooltip
+		}
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v (%s): %s", s, phaseTexts[t.Phase(s)], strings.ReplaceAll(meaning, "`", ""))
+	fmt.Fprintf(&b, "%v (%s): %s", s, phase, strings.ReplaceAll(meaning, "`", ""))
 	if target := t.Target(s); target != states.NoState {
 		fmt.Fprintf(&b, " The node's target is %v.", target)
 	}

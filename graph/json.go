@@ -22,11 +22,14 @@ import (
 // succeeds, and the state in which it ends. It returns the errors of
 // [Diagram.WriteDOT].
 func (d Diagram) WriteJSON(w io.Writer) error {
-	return d.write(w, func(m *model) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(m.json())
-	})
+	return d.write(w, func(m *model) error { return encode(w, m.json()) })
+}
+
+// encode writes a document as JSON.
+func encode(w io.Writer, document any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(document)
 }
 
 // json returns the document of WriteJSON.

@@ -35,7 +35,7 @@ func (d Diagram) WriteMarkdown(w io.Writer) error {
 		p.line("%s", picture)
 		p.intro()
 		p.aliases()
-		p.phases()
+		p.stability()
 		for _, c := range chapters {
 			p.chapter(c)
 		}
@@ -146,31 +146,18 @@ func (p *page) aliases() {
 	}
 }
 
-// phases writes the list of the states by phase.
-func (p *page) phases() {
+// stability writes the list of the states by phase.
+func (p *page) stability() {
 	p.line("## Stable and unstable states")
-	for _, group := range []struct {
-		text string
-		has  func(node) bool
-	}{
-		{"**Stable**: the node stays until a request moves it.", func(n node) bool { return n.stable }},
-		{"**Unstable**, the conductor is working: the state changes when the work ends.",
-			func(n node) bool { return n.phase == states.PhaseWorking }},
-		{"**Unstable**, the conductor waits for a call-back: the state changes after the call-back or a timeout.",
-			func(n node) bool { return n.phase == states.PhaseWaiting }},
-		{"**On hold**: a hold step has stopped the work; a request resumes or aborts it.",
-			func(n node) bool { return n.phase == states.PhaseHold }},
-		{"**Failed**: the work has failed; an operator checks the node and sends a request.",
-			func(n node) bool { return n.phase == states.PhaseFailed && !n.stable }},
-	} {
+	for _, group := range phases {
 		var links []string
 		for _, n := range p.nodes() {
-			if group.has(n) {
+			if n.stable && group.phase == states.PhaseStable || !n.stable && group.phase == n.phase { // Error is stable, and failed
 				links = append(links, stateLink(n.state))
 			}
 		}
 		if len(links) > 0 {
-			fmt.Fprintf(p, "- %s %s\n", group.text, strings.Join(links, ", "))
+			fmt.Fprintf(p, "- %s %s\n", group.page, strings.Join(links, ", "))
 		}
 	}
 	p.WriteString("\n")

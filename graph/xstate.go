@@ -3,7 +3,6 @@
 package graph
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/ironstate/ironstate/states"
@@ -19,11 +18,7 @@ import (
 //
 // Source: https://stately.ai/docs/machines.
 func (d Diagram) WriteXState(w io.Writer) error {
-	return d.write(w, func(m *model) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(m.xstate())
-	})
+	return d.write(w, func(m *model) error { return encode(w, m.xstate()) })
 }
 
 type xstateMachine struct {
