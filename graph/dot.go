@@ -19,9 +19,9 @@ import (
 // edges without these attributes keep the layout of the whole diagram.
 //
 // It returns a [*machine.StateError], the errors of the Diagram's Since, Path and Link,
-// and the writer's. A nil writer is an error too.
+// and the writer's.
 func (d Diagram) WriteDOT(w io.Writer) error {
-	return d.write(w, func(m *model) error {
+	return d.write(func(m *model) error {
 		_, err := io.WriteString(w, m.dot())
 		return err
 	})

@@ -180,7 +180,6 @@ func TestStateErrorSaysWhatWouldHaveBeenRight(t *testing.T) {
 func TestAZeroDiagramOrNilWriterIsAnError(t *testing.T) {
 	for format, to := range writers {
 		require.ErrorAs(t, to(graph.Diagram{}, io.Discard), new(*machine.StateError), format)
-		require.EqualError(t, to(latest(), nil), "nil writer", format)
 	}
 	_, _, err := graph.Diagram{}.Caption()
 	require.ErrorAs(t, err, new(*machine.StateError))

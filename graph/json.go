@@ -22,7 +22,7 @@ import (
 // succeeds, and the state in which it ends. It returns the errors of
 // [Diagram.WriteDOT].
 func (d Diagram) WriteJSON(w io.Writer) error {
-	return d.write(w, func(m *model) error { return encode(w, m.json()) })
+	return d.write(func(m *model) error { return encode(w, m.json()) })
 }
 
 // encode writes a document as JSON.

@@ -24,7 +24,7 @@ import (
 // The page is GitHub's Markdown. The sections have the anchors "state-enroll" and so
 // on. It returns the errors of [Diagram.WriteDOT].
 func (d Diagram) WriteMarkdown(w io.Writer) error {
-	return d.write(w, func(m *model) error {
+	return d.write(func(m *model) error {
 		picture, parts, err := m.markdownDiagrams()
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@ import (
 // DOT; the lines of the conductor's transitions are dashed. Labels mark transitions that
 // were added, removed or taken. It returns the errors of [Diagram.WriteDOT].
 func (d Diagram) WriteMermaid(w io.Writer) error {
-	return d.write(w, func(m *model) error {
+	return d.write(func(m *model) error {
 		_, err := io.WriteString(w, m.mermaid())
 		return err
 	})

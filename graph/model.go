@@ -4,8 +4,6 @@ package graph
 
 import (
 	"cmp"
-	"errors"
-	"io"
 	"slices"
 
 	"github.com/ironstate/ironstate/states"
@@ -66,11 +64,8 @@ const (
 	removed change = "removed"
 )
 
-// write checks the diagram and w, and calls format with the diagram's model.
-func (d Diagram) write(w io.Writer, format func(*model) error) error {
-	if w == nil {
-		return errors.New("nil writer")
-	}
+// write checks the diagram, and calls format with the diagram's model.
+func (d Diagram) write(format func(*model) error) error {
 	m, err := d.model()
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 //
 // Source: https://stately.ai/docs/machines.
 func (d Diagram) WriteXState(w io.Writer) error {
-	return d.write(w, func(m *model) error { return encode(w, m.xstate()) })
+	return d.write(func(m *model) error { return encode(w, m.xstate()) })
 }
 
 type xstateMachine struct {

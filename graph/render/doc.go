@@ -28,6 +28,7 @@
 // context that ends cancels the wait for them. A layout that has begun is finished, in
 // some tens of milliseconds. No function leaves a goroutine running.
 //
-// Graphviz leaks memory with each layout, about 0.2 MB; a diagram may need several. This does not matter to a
-// docs pipeline; a service should cache its drawings, or run the command stategraph.
+// Graphviz leaks memory with each layout, about 0.2 MB. Most diagrams need one layout; one that cannot be drawn
+// without a fault takes all 32. This does not matter to a docs pipeline; a service should cache its drawings, or run
+// the command stategraph.
 package render

@@ -65,7 +65,7 @@ func fit(marks []element) error {
 		if m.XMLName.Local != "text" {
 			continue
 		}
-		size, err := m.numbers("font-size")
+		size, err := m.floats("font-size")
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func TestTextsFitTheirBoxes(t *testing.T) {
 				if m.XMLName.Local != "text" {
 					continue
 				}
-				numbers, err := m.numbers("textLength", "font-size", "x")
+				numbers, err := m.floats("textLength", "font-size", "x")
 				require.NoError(t, err)
 				length, size, x := numbers[0], numbers[1], numbers[2]
 				require.Positive(t, length, "%s: %s", i.id, m.Text)

@@ -82,7 +82,7 @@ func (i item) words() (box, error) {
 		if m.XMLName.Local != "text" {
 			continue
 		}
-		n, err := m.numbers("x", "y", "font-size", "textLength")
+		n, err := m.floats("x", "y", "font-size", "textLength")
 		if err != nil {
 			return all, err
 		}

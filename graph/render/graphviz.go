@@ -17,28 +17,8 @@ import (
 // ErrLayout is matched by errors of Graphviz.
 var ErrLayout = errors.New("graphviz failed")
 
-var (
-	errNoContext = errors.New("nil context")
-	errNoWriter  = errors.New("nil writer")
-)
-
-// checkWrite returns an error for an argument of a function of this package that is nil.
-func checkWrite(ctx context.Context, w io.Writer) error {
-	switch {
-	case ctx == nil:
-		return errNoContext
-	case w == nil:
-		return errNoWriter
-	default:
-		return nil
-	}
-}
-
 // write writes a diagram in a format. It calls w.Write once.
 func write(ctx context.Context, w io.Writer, d graph.Diagram, format func(*drawing) ([]byte, error)) error {
-	if err := checkWrite(ctx, w); err != nil {
-		return err
-	}
 	drawn, err := draw(ctx, d)
 	if err != nil {
 		return err
@@ -63,8 +43,14 @@ var hints = [...][]func(*graphviz.Graph){
 	{nil, func(g *graphviz.Graph) { eachEdge(g, func(e *graphviz.Edge) { e.SetWeight(1) }) }},
 }
 
-// variants is the number of combinations of the hints.
-const variants = 4 * 2 * 2 * 2
+// variants returns the number of combinations of the hints.
+func variants() int {
+	n := 1
+	for _, values := range hints {
+		n *= len(values)
+	}
+	return n
+}
 
 // vary sets the hints of a variant in a graph. The variant 0 is the graph as it is.
 func vary(g *graphviz.Graph, variant int) {
@@ -105,7 +91,7 @@ func draw(ctx context.Context, d graph.Diagram) (*drawing, error) {
 	}
 	var best *drawing
 	fewest := 0
-	for variant := range variants {
+	for variant := range variants() {
 		drawn, faults, err := layOut(ctx, dot.String(), variant)
 		if err != nil {
 			return nil, err

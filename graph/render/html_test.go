@@ -87,8 +87,6 @@ func TestExtendedHTMLLoadsFromItsServer(t *testing.T) {
 		policy.FindStringSubmatch(page.String())[1])
 	require.Regexp(t, `^default-src 'none'; style-src `+hash+`; script-src `+hash+`; connect-src 'none'; `,
 		policy.FindStringSubmatch(write(t, render.HTML, latest()))[1])
-
-	require.Error(t, render.ExtendedHTML(t.Context(), nil, latest(), x))
 }
 
 func TestHTMLOpensWithTheDiagramsChoice(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// far is the distance from which on a label does not seem to belong to a line, in points.
+// far is the distance, in points, at which a label no longer reads as its line's.
 const far = 18
 
 // straight is the width up to which a line is vertical, and the height up to which it is

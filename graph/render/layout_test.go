@@ -137,7 +137,7 @@ func TestATitleIsNotInAnotherPart(t *testing.T) {
 
 func TestVariantsBeginWithTheGraphItself(t *testing.T) {
 	var all []string
-	for variant := range variants {
+	for variant := range variants() {
 		g, err := graphviz.ParseBytes([]byte(`digraph { nodesep=0.2; ranksep=0.35; remincross=false
 			subgraph cluster_x { a -> b [weight=100] }; b -> c [constraint=false] }`))
 		require.NoError(t, err)

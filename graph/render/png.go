@@ -144,7 +144,7 @@ func (p *painter) draw(m element) error {
 	if stroke == "none" {
 		return nil
 	}
-	width, err := m.numbers("stroke-width")
+	width, err := m.floats("stroke-width")
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (p *painter) draw(m element) error {
 
 // text paints a text element.
 func (p *painter) text(m element) error {
-	n, err := m.numbers("x", "y", "font-size")
+	n, err := m.floats("x", "y", "font-size")
 	if err != nil {
 		return err
 	}
@@ -216,8 +216,8 @@ func (p *painter) setFont(key faceKey) error {
 	return nil
 }
 
-// numbers returns the numbers in some attributes, 0 for one that is missing.
-func (e element) numbers(names ...string) ([]float64, error) {
+// floats returns the numbers in some attributes, 0 for one that is missing.
+func (e element) floats(names ...string) ([]float64, error) {
 	all := make([]float64, len(names))
 	for i, name := range names {
 		text := e.get(name)

@@ -16,7 +16,7 @@ import (
 // element, which is their tooltip, and a label for screen readers.
 //
 // SVG returns the errors of the diagram, of the context, of the writer, and errors that
-// match [ErrLayout]. A nil context or writer is an error too.
+// match [ErrLayout].
 func SVG(ctx context.Context, w io.Writer, d graph.Diagram) error {
 	return write(ctx, w, d, (*drawing).svg)
 }
