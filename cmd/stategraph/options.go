@@ -4,13 +4,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -35,17 +35,27 @@ type options struct {
 // A writer writes a diagram in one format.
 type writer func(context.Context, io.Writer, graph.Diagram) error
 
-// writers holds the writer of each format by its name. The name is also the file's
-// extension, except for Markdown's, Mermaid's and XState's.
-var writers = map[string]writer{
-	"dot":      plain(graph.Diagram.WriteDOT),
-	"mermaid":  plain(graph.Diagram.WriteMermaid),
-	"markdown": plain(graph.Diagram.WriteMarkdown),
-	"json":     plain(graph.Diagram.WriteJSON),
-	"xstate":   plain(graph.Diagram.WriteXState),
-	"svg":      render.SVG,
-	"png":      render.PNG,
-	"html":     render.HTML,
+// formats holds the formats in the order of their names. A file may have the name as its extension, too.
+var formats = []struct {
+	name, extension string
+	write           writer
+}{
+	{"dot", "gv", plain(graph.Diagram.WriteDOT)},
+	{"html", "html", render.HTML},
+	{"json", "json", plain(graph.Diagram.WriteJSON)},
+	{"markdown", "md", plain(graph.Diagram.WriteMarkdown)},
+	{"mermaid", "mmd", plain(graph.Diagram.WriteMermaid)},
+	{"png", "png", render.PNG},
+	{"svg", "svg", render.SVG},
+	{"xstate", "xstate", plain(graph.Diagram.WriteXState)},
+}
+
+// formatNames returns the names of the formats.
+func formatNames() (names []string) {
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
 }
 
 // plain returns the writer of a format that needs no context.
@@ -73,7 +83,7 @@ type values struct {
 func (v *values) flags() *flag.FlagSet {
 	fs := flag.NewFlagSet("stategraph", flag.ContinueOnError)
 	fs.StringVar(&v.format, "format", "",
-		"`format`: "+strings.Join(slices.Sorted(maps.Keys(writers)), ", ")+" (default svg, or by the extension of -o)")
+		"`format`: "+strings.Join(formatNames(), ", ")+" (default svg, or by the extension of -o)")
 	fs.StringVar(&v.file, "o", "", "write to this `file` (default standard output)")
 	fs.StringVar(&v.splice, "splice", "",
 		"put the Markdown page, without its title, or the Mermaid diagrams into this `file`,\nbetween a line "+
@@ -245,13 +255,12 @@ func (v *values) writer() (writer, error) {
 	if v.splice != "" {
 		return v.spliced(format)
 	}
-	write, ok := writers[format]
-	if !ok {
-		return nil, &states.UnknownError{Kind: "format", Word: format, Known: slices.Sorted(maps.Keys(writers))}
-	}
+	i := slices.Index(formatNames(), format)
 	switch {
+	case i < 0:
+		return nil, &states.UnknownError{Kind: "format", Word: format, Known: formatNames()}
 	case v.extension == (render.Extension{}):
-		return write, nil
+		return formats[i].write, nil
 	case format != "html":
 		return nil, errors.New("-script and -style are for the format html")
 	}
@@ -262,16 +271,11 @@ func (v *values) writer() (writer, error) {
 
 // formatOf returns the format of a file by its extension, which may be unknown.
 func formatOf(file string) string {
-	switch extension := strings.TrimPrefix(filepath.Ext(file), "."); extension {
-	case "":
-		return "svg"
-	case "gv":
-		return "dot"
-	case "md":
-		return "markdown"
-	case "mmd":
-		return "mermaid"
-	default:
-		return extension
+	extension := strings.TrimPrefix(filepath.Ext(file), ".")
+	for _, f := range formats {
+		if f.extension == extension {
+			return f.name
+		}
 	}
+	return cmp.Or(extension, "svg")
 }
