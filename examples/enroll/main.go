@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Enroll takes nodes from enroll to manageable if their BMC answers, and back to enroll if
-// not, and prints every transition. Without flags it verifies two nodes by BMCs of its own.
-// With -bmc it verifies a node by a real BMC, and with -provider by a provider of bmclib, which
-// has none of the guarantees of package bmc; for rpc, -bmc is the URL that gets the requests:
+// Enroll takes nodes from enroll to manageable if their BMC answers, and back to enroll if not, and prints every
+// transition. Without flags it verifies two nodes by BMCs of its own, with -bmc one by a real BMC, and with -provider by
+// a provider of bmclib, which has none of the guarantees of package bmc:
 //
 //	BMC_PASSWORD=... go run ./examples/enroll -bmc 10.1.2.3 -user admin
 //	BMC_PASSWORD=... go run ./examples/enroll -provider rpc -bmc https://pdu.example/rpc
-//
-// The exit status is 0 if the verification had the expected result, 1 if not, and 2 for wrong
-// usage. After SIGINT or SIGTERM it is 1; the node is in enroll, and its BMC's session closed.
 package main
 
 import (
@@ -22,7 +18,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"slices"
 	"strconv"
 	"syscall"
 	"text/tabwriter"
@@ -56,12 +51,11 @@ func main() {
 		}
 		return err
 	})
-	provider := flag.String("provider", "",
-		"`NAME` of a provider of bmclib: asrockrack, dell, gofish, IntelAMT, ipmitool, openbmc, rpc or supermicro")
+	provider := flag.String("provider", "", "bmclib's `PROVIDER`: asrockrack, dell, gofish, IntelAMT, ipmitool, openbmc, rpc or supermicro")
 	flag.Parse()
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NODE\tPROVISION STATE\tPOWER STATE\tLAST ERROR")
-	asExpected := false
+	var asExpected bool
 	switch {
 	case flag.NFlag()+flag.NArg() == 0:
 		asExpected = builtIn(ctx, table)
@@ -93,16 +87,11 @@ func builtIn(ctx context.Context, table io.Writer) (asExpected bool) {
 		}
 		defer server.Close()
 		ends = append(ends, enroll(ctx, table, fmt.Sprintf("node-%d", i+1), bmc.Config{
-			Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool,
-			User: bmctest.DefaultUser, Password: secret.New(password), Protocol: "redfish",
+			Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool, Protocol: "redfish",
+			User: bmctest.DefaultUser, Password: secret.New(password),
 		}, ""))
 	}
-	return slices.Equal(ends, []states.State{states.Manageable, states.Enroll})
-}
-
-// ports has the options of the providers that have one for a port.
-var ports = map[string]func(port string) bmclib.Option{
-	"asrockrack": bmclib.WithAsrockrackPort, "gofish": bmclib.WithRedfishPort, "ipmitool": bmclib.WithIpmitoolPort,
+	return ends[0] == states.Manageable && ends[1] == states.Enroll
 }
 
 // verifier returns the verifier of a BMC, by a provider of bmclib unless the name is empty.
@@ -114,11 +103,14 @@ func verifier(c bmc.Config, provider string) (verify.Verifier, error) {
 	if provider == rpc.ProviderName { // with this option bmclib registers no other provider
 		options = append(options, bmclib.WithRPCOpt(rpc.Provider{ConsumerURL: c.Host}))
 	}
+	withPort := map[string]func(port string) bmclib.Option{
+		"asrockrack": bmclib.WithAsrockrackPort, "gofish": bmclib.WithRedfishPort, "ipmitool": bmclib.WithIpmitoolPort,
+	}[provider]
 	switch port := max(c.RedfishPort, c.IPMIPort); {
-	case c.Protocol != "auto", port != 0 && ports[provider] == nil:
+	case c.Protocol != "auto", port != 0 && withPort == nil:
 		return nil, fmt.Errorf("a port and -protocol are not for provider %q", provider)
 	case port != 0:
-		options = append(options, ports[provider](strconv.Itoa(port)))
+		options = append(options, withPort(strconv.Itoa(port)))
 	}
 	client := func() *bmclib.Client {
 		client := bmclib.NewClient(c.Host, c.User, c.Password.Reveal(), options...)

@@ -7,7 +7,6 @@
 package powerstrip
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -27,10 +27,8 @@ import (
 func New(c hardware.Config) (*hardware.Type, error) {
 	return hardware.New(c, hardware.Interfaces{
 		Power: []hardware.Power{power{&http.Client{
-			Timeout: 10 * time.Second,
-			CheckRedirect: func(*http.Request, []*http.Request) error {
-				return errors.New("a power strip redirects nobody")
-			},
+			Timeout:       10 * time.Second,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("a power strip redirects nobody") },
 		}}},
 		Management: []hardware.Management{hardware.NoManagement()}, // a strip knows no boot device
 	})
@@ -78,7 +76,7 @@ func outlet(n *conductor.Node) (at, password string, err error) {
 // PowerState reads the outlet.
 func (p power) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
 	var is state
-	if err := p.send(ctx, n, http.MethodGet, nil, &is); err != nil {
+	if err := p.send(ctx, n, http.MethodGet, "", &is); err != nil {
 		return states.NoPower, err
 	}
 	switch {
@@ -91,7 +89,7 @@ func (p power) PowerState(ctx context.Context, n *conductor.Node) (states.Power,
 	}
 }
 
-// state is the state of an outlet in the requests and answers of the strip.
+// state is the state of an outlet in the answers of the strip.
 type state struct {
 	On *bool `json:"on"`
 }
@@ -103,10 +101,9 @@ func (power) SupportsPower(_ *conductor.Node, power states.Power) bool {
 
 // SetPower switches the outlet. A reboot is off and on: two requests, of which each asks for its permission.
 func (p power) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
-	on := power == states.PowerOn
 	switch power {
 	case states.PowerOn, states.PowerOff:
-		return p.send(ctx, n, http.MethodPut, &state{&on}, nil)
+		return p.send(ctx, n, http.MethodPut, fmt.Sprintf(`{"on": %t}`, power == states.PowerOn), nil)
 	case states.PowerRebooting:
 		if err := p.SetPower(ctx, n, states.PowerOff); err != nil {
 			return err
@@ -117,19 +114,13 @@ func (p power) SetPower(ctx context.Context, n *conductor.Node, power states.Pow
 	}
 }
 
-// send sends a request and decodes the answer.
-func (p power) send(ctx context.Context, n *conductor.Node, method string, body, into *state) error {
+// send sends a request and decodes the answer, unless into is nil.
+func (p power) send(ctx context.Context, n *conductor.Node, method, body string, into *state) error {
 	at, password, err := outlet(n)
 	if err != nil {
 		return err
 	}
-	var text []byte
-	if body != nil {
-		if text, err = json.Marshal(body); err != nil {
-			return err
-		}
-	}
-	r, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader(text))
+	r, err := http.NewRequestWithContext(ctx, method, at, strings.NewReader(body))
 	if err != nil {
 		return errors.New("the power strip's URL cannot be used")
 	}
