@@ -56,6 +56,19 @@ func TestAFailedRequestIsSentAgainAfterThreeSeconds(t *testing.T) {
 	require.Equal(t, 3*time.Second, usualPauseTime)
 }
 
+func TestABIOSSettingIsSecretIfItMayBeAPassword(t *testing.T) {
+	for s, want := range map[*BIOSSetting]bool{
+		{AttributeType: "Password"}:                  true,
+		{AttributeType: "Password", Value: "hidden"}: true,
+		{}:                                   true,
+		{Value: ""}:                          false,
+		{AttributeType: "String"}:            false,
+		{AttributeType: "String", Value: ""}: false,
+	} {
+		require.Equal(t, want, s.IsSecret(), "%+v", s)
+	}
+}
+
 func TestTheErrorOfAPasswordInTheBIOSDoesNotHaveIt(t *testing.T) {
 	most := int64(3)
 	s := BIOSSetting{Name: "AdminPassword", AttributeType: "Password", MaxLength: &most}
