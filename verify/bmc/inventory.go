@@ -151,9 +151,11 @@ func (r *reading) inventory() Inventory {
 		},
 		Boot: Boot{CurrentBootMode: modeOf(string(system.Boot.BootSourceOverrideMode))},
 	}
-	var unknown error
-	i.Power, unknown = parsePower(string(system.PowerState))
-	r.note(unknown)
+	word, err := r.power()
+	if err == nil {
+		i.Power, err = parsePower(word)
+	}
+	r.note(err)
 	i.Memory.PhysicalMB = r.memory(system.MemorySummary.TotalSystemMemoryGiB)
 	i.CPU = r.processors(system.ProcessorSummary)
 	r.storage(&i)

@@ -33,29 +33,33 @@ func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), Request: req}, nil
 }
 
-// powerState reads the system, and its power state in it by bmclib's driver.
-func (r *redfishConnection) powerState(ctx context.Context) (word string, err error) {
+func (r *redfishConnection) powerState(ctx context.Context) (string, error) {
 	read, err := r.startReading(ctx)
 	if err != nil {
 		return "", err
 	}
-	if err := read.raw.Get("PowerState", new(string)); err != nil {
+	return read.power()
+}
+
+// power returns the system's power state as bmclib's driver reads it.
+func (r *reading) power() (word string, err error) {
+	if err := r.raw.Get("PowerState", new(string)); err != nil {
 		return "", err
 	}
 	const systems = redfish.Root + "Systems"
-	system := read.answer.Request.Path
+	system := r.answer.Request.Path
 	transport := answers{
 		redfish.Root: map[string]any{"Systems": redfish.Link{ID: systems}},
 		systems:      map[string]any{"Members": []redfish.Link{{ID: system}}},
-		system:       read.members,
+		system:       r.members,
 	}
 	err = guarded(func() error {
 		driver := bmclib.New("bmc", "", "", logr.Discard(),
 			bmclib.WithUseBasicAuth(true), bmclib.WithHttpClient(&http.Client{Transport: transport}))
-		if err := driver.Open(context.WithoutCancel(ctx)); err != nil {
+		if err := driver.Open(context.WithoutCancel(r.ctx)); err != nil {
 			return err
 		}
-		word, err = driver.PowerStateGet(ctx)
+		word, err = driver.PowerStateGet(r.ctx)
 		return err
 	})
 	return word, err
