@@ -221,6 +221,23 @@ func TestANodeCountsOnceAmongTheKeptSessions(t *testing.T) {
 	})
 }
 
+func TestALongCallHasMoreTimeThanAStep(t *testing.T) {
+	for long, want := range map[bool]time.Duration{false: time.Second, true: 2 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			d := sessionsOf(t, 0)
+			n, err := d.enter(t.Context(), call{id: "a"})
+			require.NoError(t, err)
+			n.open = &openConnection{connection: &heldConnection{}, config: Config{StepTimeout: time.Second}}
+			require.NoError(t, d.use(t.Context(), n, call{id: "a", long: long}, func(ctx context.Context, _ connection) error {
+				end, _ := ctx.Deadline()
+				require.Equal(t, want, time.Until(end))
+				return nil
+			}))
+			d.leave("a", n)
+		})
+	}
+}
+
 func TestASessionOfAnotherConfigurationIsNotKept(t *testing.T) {
 	d := sessionsOf(t, 1)
 	first := &heldConnection{}

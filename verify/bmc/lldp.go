@@ -8,8 +8,8 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
-// Neighbor is what a switch says of itself by LLDP to a port of a machine's network adapter. Its JSON is that of an
-// entry of parsed_lldp in the plugin data that Ironic's Redfish inspection stores. A value that the BMC does not report
+// Neighbor is what a switch says of itself by LLDP to a port of a machine's network adapter. Its JSON is an entry of
+// parsed_lldp in the plugin data that Ironic's Redfish inspection stores. A value that the BMC does not report
 // is empty.
 //
 // Source: _convert_lldp_receive_to_dict in ironic/drivers/modules/redfish/inspect.py.

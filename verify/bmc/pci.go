@@ -9,8 +9,8 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
-// PCIDevice is a function of a PCI device. Its JSON is that of an entry of pci_devices in the inventory that Ironic's
-// Redfish inspection stores, with the keys of Ironic's agent. A value that the BMC does not report is empty.
+// PCIDevice is a function of a PCI device. Its JSON is an entry of pci_devices in the inventory that Ironic's Redfish
+// inspection stores, with the keys of Ironic's agent. A value that the BMC does not report is empty.
 //
 // Source: _extract_function_info in ironic/drivers/modules/redfish/inspect.py.
 type PCIDevice struct {

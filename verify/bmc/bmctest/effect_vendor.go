@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The effects of this file occur in families of BMCs. An effect on certain requests counts only these, so that its Fault
+// The effects of this file occur in families of BMCs. An effect on certain requests counts only these, so its Fault
 // needs no conditions.
 
 // RefuseContinuous refuses a boot override that stays in force, and accepts one for the next boot.

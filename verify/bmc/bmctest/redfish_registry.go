@@ -43,7 +43,9 @@ var biosAttributes = []attribute{
 func (p *Profile) attributes() []attribute {
 	all := slices.Clone(biosAttributes)
 	if p.BIOSPassword != "" {
-		all = append(all, attribute{name: p.BIOSPassword, display: "Administrator Password", kind: passwordKind, maxLength: 20, resetRequired: true})
+		all = append(all, attribute{
+			name: p.BIOSPassword, display: "Administrator Password", kind: passwordKind, maxLength: 20, resetRequired: true,
+		})
 	}
 	return all
 }
