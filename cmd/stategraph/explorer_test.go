@@ -120,7 +120,7 @@ func TestExplorersRoutesAreThePlans(t *testing.T) {
 // loss of the workload only if no stricter policy reaches the goal.
 func planned(t *testing.T, table *states.Table, from states.State, goal plan.Goal) string {
 	t.Helper()
-	for _, policy := range []plan.Policy{{}, {Retries: 1}, {MayDestroy: true}, {MayDestroy: true, Retries: 1}} {
+	for _, policy := range plan.Policies(1) {
 		route, err := plan.Route(table, machine.Node{State: from}, plan.Desired{
 			Goal:    goal,
 			Version: table.Series().MaxAPIVersion(),

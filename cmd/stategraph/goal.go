@@ -16,7 +16,7 @@ import (
 // one, else by a plan that may.
 func pathTo(t *states.Table, from states.State, goal plan.Goal) ([]states.State, error) {
 	var last plan.Step
-	for _, policy := range []plan.Policy{{}, {Retries: 1}, {MayDestroy: true}, {MayDestroy: true, Retries: 1}} {
+	for _, policy := range plan.Policies(1) {
 		route, err := plan.Route(t, machine.Node{State: from}, plan.Desired{Goal: goal, Version: t.Series().MaxAPIVersion(), Policy: policy})
 		if err != nil {
 			return nil, err

@@ -52,27 +52,24 @@ func (t *routeTable) plans(table *states.Table, v states.APIVersion) []int {
 	return numbers
 }
 
-// permissions are the policies that a route may need, the strictest first, with a
-// letter for each permission.
-var permissions = []permission{
-	{"", plan.Policy{}},
-	{"R", plan.Policy{Retries: 1}},
-	{"D", plan.Policy{MayDestroy: true}},
-	{"DR", plan.Policy{MayDestroy: true, Retries: 1}},
-}
-
-type permission struct {
-	letters string
-	policy  plan.Policy
+// permissions returns the letters of what a policy permits: D for the loss of a workload, R for a retry.
+func permissions(p plan.Policy) (letters string) {
+	if p.MayDestroy {
+		letters = "D"
+	}
+	if p.Retries > 0 {
+		letters += "R"
+	}
+	return letters
 }
 
 // route returns the route under the strictest policy that reaches the goal.
 func (t *routeTable) route(table *states.Table, from states.State, goal plan.Goal, v states.APIVersion) string {
 	failure := ""
-	for _, p := range permissions {
-		requests, hold, reason := t.follow(table, from, plan.Desired{Goal: goal, Version: v, Policy: p.policy})
+	for _, policy := range plan.Policies(1) {
+		requests, hold, reason := t.follow(table, from, plan.Desired{Goal: goal, Version: v, Policy: policy})
 		if reason == "" {
-			return p.letters + hold + requests
+			return permissions(policy) + hold + requests
 		}
 		failure = reason
 	}
