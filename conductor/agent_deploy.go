@@ -154,10 +154,19 @@ func endWithoutAgent(ctx context.Context, t *Task) error {
 // switchNetwork leaves the networks as they are: they are another service's.
 func switchNetwork(context.Context, *Task) error { return nil }
 
-// bootInstance starts the instance.
+// bootInstance starts the instance. If a step after tear_down_agent has booted the agent again, that is ended first:
+// Ironic leaves it running.
 func bootInstance(ctx context.Context, t *Task) error {
 	if t.Node().DisablePowerOff {
 		return t.SetPower(ctx, states.PowerRebooting)
+	}
+	if t.Node().Agent.URL != "" {
+		if err := tearDownAgent(ctx, t); err != nil {
+			return err
+		}
+		if err := t.booter().PrepareInstance(ctx, t); err != nil {
+			return err
+		}
 	}
 	return t.SetPower(ctx, states.PowerOn)
 }

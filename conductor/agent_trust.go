@@ -170,12 +170,14 @@ func newAgentToken() string {
 
 // PregenerateAgentToken makes and stores the token of the agent that the machine boots next. The caller must
 // put it into the ramdisk's configuration, since [Conductor.Lookup] does not return it. The record keeps
-// it when the machine is powered off or rebooted, until the work has ended.
+// it when the machine is powered off or rebooted, until the work has ended. The record forgets the agent of an earlier
+// boot, which has another URL and certificate.
 //
 // Source: prepare_ramdisk in ironic/drivers/modules/redfish/boot.py.
 func (t *Task) PregenerateAgentToken(ctx context.Context) (string, error) {
 	token := newAgentToken()
 	return token, t.Update(ctx, func(n *Node) error {
+		n.forgetBootedAgent()
 		n.Agent.Token, n.Agent.TokenPregenerated = token, true
 		return nil
 	})

@@ -153,8 +153,9 @@ const (
 	maxPowerRead   = 5 * time.Second
 )
 
-// reachPower sets the power state of the task's node and waits until the machine has it. Before a
-// power off or a reboot the node's record forgets the agent, which ends with it.
+// reachPower sets the power state of the task's node and waits until the machine has it. Before a power off or a reboot
+// the node's record forgets the agent, also if the machine is off already: the agent may have powered it off, or a
+// person.
 func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time.Duration) error {
 	n := t.Node()
 	if target.Target() == states.NoPower {
@@ -164,6 +165,9 @@ func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time
 		return err
 	}
 	ask, err := powersync.DecideRequest(target, t.engine.readPower(ctx, t.hardware, n))
+	if err == nil {
+		err = t.forgetBefore(ctx, target)
+	}
 	if err != nil || ask == states.NoPower {
 		return err
 	}
@@ -214,14 +218,19 @@ func (n *Node) permitsPower(target states.Power) error {
 	return nil
 }
 
+// forgetBefore removes the data of the node's agent before a request for a power state that ends the agent.
+//
+// Source: node_power_action in ironic/conductor/utils.py.
+func (t *Task) forgetBefore(ctx context.Context, power states.Power) error {
+	if power == states.PowerOn || t.Node().Agent.Token == "" {
+		return nil
+	}
+	return t.Update(ctx, func(n *Node) error { n.forgetBootedAgent(); return nil })
+}
+
 // askPower requests a power state from the hardware of a node that this process has reserved, by the rule of
 // [powersync.Confirm].
 func (t *Task) askPower(ctx context.Context, power states.Power) error {
-	if n := t.Node(); power != states.PowerOn && n.Agent.Token != "" {
-		if err := t.Update(ctx, func(n *Node) error { n.forgetBootedAgent(); return nil }); err != nil {
-			return err
-		}
-	}
 	n := t.Node()
 	permitted, err := t.engine.fenced(ctx, n)
 	if err != nil {

@@ -196,6 +196,9 @@ func (p powerRounds) force(
 	t := p.engine.task(reserved)
 	failure := powerRelatives(ctx, t, a.Asked, 0)
 	if failure == nil {
+		failure = t.forgetBefore(ctx, a.Asked)
+	}
+	if failure == nil {
 		failure = t.askPower(ctx, a.Asked)
 	}
 	interrupted := failure != nil && ctx.Err() != nil

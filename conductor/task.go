@@ -54,7 +54,7 @@ func (t *Task) Step() Step { return t.step }
 // SetPower sets the power state of the task's node, waits until the machine has it, and stores it. A
 // machine that has it already is not set. A reboot cannot be observed: it is done when the machine is
 // on. The wait is bounded by the timeouts of [Config.Power]. Before a power off or a reboot the node's
-// record forgets the agent, which ends with it.
+// record forgets the agent, which ends with it, also if the machine is off already.
 //
 // Source: node_power_action in ironic/conductor/utils.py.
 func (t *Task) SetPower(ctx context.Context, power states.Power) error {

@@ -256,6 +256,7 @@ func TestADeploymentAppliesBIOSSettingsBeforeAndAfterTheAgentBoots(t *testing.T)
 	for name, c := range map[string]struct{ priority, boots int }{
 		"before the agent boots":      {150, 3},
 		"before the image is written": {90, 3},
+		"after the image was written": {35, 3},
 		"when they are there already": {85, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -275,6 +276,7 @@ func TestADeploymentAppliesBIOSSettingsBeforeAndAfterTheAgentBoots(t *testing.T)
 				return s.Name == "BootTimeout" && s.Value == fmt.Sprint(value)
 			}), "the record has it")
 			require.Equal(t, c.boots, l.machine.Boots(), "of the agent and of the instance")
+			l.requireRuns("disk")
 			require.Equal(t, l.image[512:], l.disk()[512:len(l.image)])
 		})
 	}
