@@ -138,18 +138,31 @@ func TestAnAutomatedCleaningThatIsSkippedHasNoStepsInTheHistory(t *testing.T) {
 	})
 }
 
-func TestSecretsOfStepsAreMaskedInTheHistory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, nil)
-		n := f.node(states.Manageable)
-		r := f.provision("clean")
-		r.CleanSteps[0] = conductor.StepRequest{Interface: "raid", Step: "create_configuration", Args: map[string]any{"password": "xyzzy"}}
-		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
-		f.settle(n)
-		texts := strings.Join(f.texts(n), "\n")
-		require.Contains(t, texts, "'password': '******'")
-		require.NotContains(t, texts, "xyzzy")
-	})
+// SECURITY.md: Errors, histories and answers mask the passwords in the arguments of steps, also of BIOS settings whose
+// name is that of a secret.
+func TestSecretsOfStepsAreMaskedInTheHistoryAndInErrors(t *testing.T) {
+	password := map[string]any{"name": "AdminPassword", "value": "xyzzy"}
+	for shown, request := range map[string]conductor.StepRequest{
+		"'args': {'password': '******'}": {Interface: "raid", Step: "create_configuration", Args: map[string]any{"password": "xyzzy"}},
+		"'args': {'settings': [{'name': 'AdminPassword', 'value': '******'}]}": {
+			Interface: "bios", Step: "apply_configuration", Args: map[string]any{"settings": []any{password}},
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			f.before(failing("bios.apply_configuration"))
+			n := f.node(states.Manageable)
+			r := f.provision("clean")
+			r.CleanSteps = []conductor.StepRequest{request}
+			require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+			n = f.settle(n)
+			require.Contains(t, n.LastError, shown)
+			require.NotContains(t, n.LastError, "xyzzy")
+			texts := strings.Join(f.texts(n), "\n")
+			require.Contains(t, texts, shown)
+			require.NotContains(t, texts, "xyzzy")
+		})
+	}
 }
 
 // A service that cannot be planned without the agent's steps has the steps of the request in its entry.

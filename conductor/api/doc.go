@@ -90,9 +90,10 @@
 // page repeats all filters, while Ironic's omits most of them.
 //
 // Secrets in lists within driver_info are masked, and so are SNMP keys, which Ironic masks only
-// since 2025, SNMP communities and ipmi_hex_kg_key. In the texts of all fields, events and faults the passwords
-// of URLs are masked: http://user:PASSWORD@host becomes http://user:******@host. Like every masked value, such a
-// text is stored as it is if a client sends it back.
+// since 2025, SNMP communities, ipmi_hex_kg_key, and the value of an object that is named as a secret, such as
+// {"name": "AdminPassword", "value": "******"} in a step that sets BIOS settings. In the texts of all fields, events
+// and faults the passwords of URLs are masked: http://user:PASSWORD@host becomes http://user:******@host. Like every
+// masked value, such a text is stored as it is if a client sends it back.
 //
 // A fault does not repeat secrets: the value of a patch of a masked field, a driver_info that is no object, a
 // rescue password.

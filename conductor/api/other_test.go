@@ -162,11 +162,13 @@ func TestARunbookCleansTheNodesThatHaveItsTrait(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
 	s.provision("n", "manage")
-	steps := `[{"interface": "deploy", "step": "erase_devices", "args": {"password": "hunter2"}, "order": "1"}]`
+	steps := `[{"interface": "deploy", "step": "erase_devices", "args": {"password": "hunter2",
+		"settings": [{"name": "AdminPassword", "value": "hunter2"}]}, "order": "1"}]`
 	runbook := s.do("POST", "/v1/runbooks", "latest", `{"name": "wipe", "steps": `+steps+`}`).must(http.StatusCreated)
 	require.Equal(t, []any{}, runbook["traits"])
 	require.Equal(t, []any{map[string]any{"interface": "deploy", "step": "erase_devices",
-		"args": map[string]any{"password": "******"}, "order": 1.0}}, runbook["steps"])
+		"args":  map[string]any{"password": "******", "settings": []any{map[string]any{"name": "AdminPassword", "value": "******"}}},
+		"order": 1.0}}, runbook["steps"])
 	clean := func(version string) reply {
 		return s.do("PUT", "/v1/nodes/n/states/provision", version, `{"target": "clean", "runbook": "wipe"}`)
 	}

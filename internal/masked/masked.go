@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package masked masks secrets in decoded JSON by the names of their keys, and the passwords of URLs in any text.
+// Package masked masks secrets in decoded JSON by the names of their keys, and the passwords of URLs in any text. In an
+// object with the keys "name" and "value", such as a BIOS setting, the name is the key of the value.
 package masked
 
 import (
@@ -33,8 +34,13 @@ func isSecret(key string) bool {
 // nothing was masked or copied.
 func Object(m map[string]any) map[string]any {
 	var masked map[string]any
+	name, _ := m["name"].(string)
 	for key, value := range m {
-		shown, changed := maskValue(key, value)
+		by := key
+		if key == "value" && isSecret(name) {
+			by = name
+		}
+		shown, changed := maskValue(by, value)
 		shownKey := Text(key)
 		if !changed && shownKey == key {
 			continue

@@ -69,6 +69,13 @@ func TestSecretsAreFoundByTheirKeysAndAsPasswordsOfURLs(t *testing.T) {
 		"number_password":          json.Number("1"),
 		"none_password":            nil,
 		"user":                     "u:p@h",
+		"settings": []any{
+			map[string]any{"name": "AdminPassword", "value": "hunter2"},
+			map[string]any{"name": "AdminPassword", "value": json.Number("1"), "default": "x"},
+			map[string]any{"name": "AdminPassword", "value": nil},
+			map[string]any{"name": "LogicalProc", "value": "Enabled"},
+			map[string]any{"name": []any{"AdminPassword"}, "value": "Enabled"},
+		},
 	}
 	require.Equal(t, map[string]any{
 		"ipmi_password":            "******",
@@ -86,6 +93,13 @@ func TestSecretsAreFoundByTheirKeysAndAsPasswordsOfURLs(t *testing.T) {
 		"number_password":          "******",
 		"none_password":            nil,
 		"user":                     "u:p@h",
+		"settings": []any{
+			map[string]any{"name": "AdminPassword", "value": "******"},
+			map[string]any{"name": "AdminPassword", "value": "******", "default": "x"},
+			map[string]any{"name": "AdminPassword", "value": nil},
+			map[string]any{"name": "LogicalProc", "value": "Enabled"},
+			map[string]any{"name": []any{"AdminPassword"}, "value": "Enabled"},
+		},
 	}, masked.Object(given))
 	require.Equal(t, "hunter2", given["ipmi_password"], "the object of the caller stays")
 }
