@@ -3,8 +3,10 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,12 +85,17 @@ func installBootloader(ctx context.Context, t *Task) error {
 	return nil
 }
 
-// bootloader returns the boot loader for the image with the partitions: a partition image needs one, and a whole-disk
-// image that boots by UEFI.
+// bootloader returns the boot loader for the image with the partitions: a partition image needs one, and so does a
+// whole-disk image that boots by UEFI, or that is on a software RAID. With the latter, image_rootfs_uuid of
+// instance_info is the UUID of the root file system.
 //
-// Source: configure_local_boot in ironic/drivers/modules/agent_base.py.
+// Source: configure_local_boot in ironic/drivers/modules/agent.py.
 func (n *Node) bootloader(p agent.PartitionUUIDs) (loader agent.Bootloader, needed bool, err error) {
-	wholeDisk, mode := n.Deployment.isWholeDisk(), n.agentBootMode()
+	wholeDisk, mode, software := n.Deployment.isWholeDisk(), n.agentBootMode(), n.wantsSoftwareRAID()
+	if software {
+		root, _ := n.InstanceInfo["image_rootfs_uuid"].(string)
+		p.Root = cmp.Or(root, p.Root, n.Deployment.Root)
+	}
 	if p.Root == "" && !wholeDisk {
 		return loader, false, fmt.Errorf("no root UUID returned from the ramdisk for node %s", n.UUID)
 	}
@@ -98,7 +105,18 @@ func (n *Node) bootloader(p agent.PartitionUUIDs) (loader agent.Bootloader, need
 	if arch, _ := n.Properties["cpu_arch"].(string); !strings.HasPrefix(arch, "ppc64") {
 		p.PReP = ""
 	}
-	return agent.Bootloader{PartitionUUIDs: p, BootMode: mode}, !wholeDisk || mode == "uefi", nil
+	return agent.Bootloader{PartitionUUIDs: p, BootMode: mode, SoftwareRAID: software}, !wholeDisk || mode == "uefi" || software, nil
+}
+
+// wantsSoftwareRAID reports whether target_raid_config has a logical disk by software.
+//
+// Source: is_software_raid in ironic/drivers/modules/deploy_utils.py.
+func (n *Node) wantsSoftwareRAID() bool {
+	disks, _ := n.TargetRAIDConfig["logical_disks"].([]any)
+	return slices.ContainsFunc(disks, func(item any) bool {
+		disk, _ := item.(map[string]any)
+		return disk["controller"] == "software"
+	})
 }
 
 // The agent's own power off is awaited for powerOffReads times powerOffInterval before the machine is powered off by

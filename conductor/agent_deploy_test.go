@@ -47,3 +47,41 @@ func TestTheBootLoaderOfAnImage(t *testing.T) {
 		}
 	}
 }
+
+func TestTheBootLoaderOfAnImageOnASoftwareRAID(t *testing.T) {
+	software := []any{map[string]any{"controller": "software"}}
+	for name, test := range map[string]struct {
+		disks     any
+		wholeDisk bool
+		mode      string
+		rootfs    any
+		reported  string // by the agent
+		recorded  string
+		root      string
+		needed    bool
+	}{
+		"the file system that the client names": {software, true, "bios", "fs", "disk", "", "fs", true},
+		"the root that the agent reports":       {software, true, "bios", nil, "disk", "old", "disk", true},
+		"the root of the record":                {software, true, "bios", "", "", "old", "old", true},
+		"no root":                               {software, true, "bios", 7, "", "", "", true},
+		"by UEFI":                               {software, true, "uefi", "fs", "disk", "", "fs", true},
+		"a partition image":                     {software, false, "uefi", "fs", "", "", "fs", true},
+		"one disk of two": {
+			[]any{map[string]any{"controller": "x"}, 7, map[string]any{"controller": "software"}}, true, "bios", "fs", "disk", "", "fs", true,
+		},
+		"no such disk": {[]any{map[string]any{"size_gb": 1}}, true, "bios", "fs", "disk", "", "disk", false},
+		"no disks":     {nil, true, "bios", "fs", "disk", "", "disk", false},
+	} {
+		n := &Node{
+			Properties:       map[string]any{"capabilities": "boot_mode:" + test.mode},
+			Deployment:       DeploymentInfo{WholeDisk: &test.wholeDisk, Root: test.recorded},
+			TargetRAIDConfig: map[string]any{"logical_disks": test.disks},
+			InstanceInfo:     map[string]any{"image_rootfs_uuid": test.rootfs},
+		}
+		loader, needed, err := n.bootloader(agent.PartitionUUIDs{Root: test.reported})
+		require.NoError(t, err, name)
+		require.Equal(t, test.root, loader.Root, name)
+		require.Equal(t, test.mode, loader.BootMode, name)
+		require.Equal(t, test.needed, needed, name)
+	}
+}

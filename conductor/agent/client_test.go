@@ -337,6 +337,11 @@ func TestAnAgentThatDoesNotKnowTheBootModeIsAskedWithoutIt(t *testing.T) {
 	require.NoError(t, c.InstallBootloader(t.Context(), agent.Bootloader{PartitionUUIDs: agent.PartitionUUIDs{Root: "r"}, BootMode: "bios"}))
 	require.Len(t, s.sent(), 2)
 	require.Contains(t, s.sent()[1], `"params":{"efi_system_part_uuid":null,"prep_boot_part_uuid":null,"root_uuid":"r"}`)
+
+	require.NoError(t, c.InstallBootloader(t.Context(), agent.Bootloader{BootMode: "bios", SoftwareRAID: true}))
+	require.Len(t, s.sent(), 4)
+	require.ErrorIs(t, c.InstallBootloader(t.Context(), agent.Bootloader{BootMode: "uefi", SoftwareRAID: true}), agent.ErrRefused)
+	require.Len(t, s.sent(), 5, "the boot loader would be that of BIOS")
 }
 
 func TestPartitionsOfTheRecordedExchange(t *testing.T) {

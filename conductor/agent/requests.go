@@ -38,16 +38,21 @@ func (c *Client) PartitionUUIDs(ctx context.Context) (p PartitionUUIDs, err erro
 type Bootloader struct {
 	PartitionUUIDs
 	BootMode string // "bios" or "uefi"
+	// SoftwareRAID says that the image is on a software RAID. The parameters are the same.
+	SoftwareRAID bool
 }
 
 // InstallBootloader installs a boot loader on the image that the agent has written, and waits until it is done. An
-// agent that does not know the boot mode is asked again without it.
+// agent that does not know the boot mode is asked again without it, but not for UEFI on a software RAID: it would
+// install the boot loader of BIOS.
+//
+// Source: install_bootloader in ironic/drivers/modules/agent_client.py.
 func (c *Client) InstallBootloader(ctx context.Context, b Bootloader) error {
 	const method = "image.install_bootloader"
 	params := map[string]any{"root_uuid": orNull(b.Root), "efi_system_part_uuid": orNull(b.EFI),
 		"prep_boot_part_uuid": orNull(b.PReP), "target_boot_mode": orNull(b.BootMode)}
 	command, err := c.poll(ctx, method, params)
-	if errors.Is(err, ErrRefused) {
+	if errors.Is(err, ErrRefused) && !(b.SoftwareRAID && b.BootMode == "uefi") {
 		delete(params, "target_boot_mode")
 		command, err = c.poll(ctx, method, params)
 	}
