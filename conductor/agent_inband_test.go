@@ -53,7 +53,7 @@ func TestAStepOfTheAgentHasTheArgumentsThatTheAgentDescribes(t *testing.T) {
 
 func TestAStepThatBothHaveIsThatOfTheHardwareType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := startMachine(t, states.Manageable, nil)
+		m := startMachine(t, states.Manageable, hasRAID("agent"))
 		m.set(func(a *agentProgram) {
 			for _, kind := range []string{"bios", "raid"} {
 				reset := step("factory_reset", 0)
@@ -66,6 +66,19 @@ func TestAStepThatBothHaveIsThatOfTheHardwareType(t *testing.T) {
 		require.Equal(t, []string{"get_clean_steps", "execute_clean_step factory_reset"}, m.heard())
 		require.Equal(t, "raid", m.agent.params[1]["step"].(map[string]any)["interface"])
 		m.requireState(m.end("SUCCEEDED", ""), states.Manageable, "")
+	})
+}
+
+// A hardware type may return the same slice for all nodes.
+func TestTheStepsOfTheAgentLeaveTheSliceOfTheHardwareTypeAsItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := make([]conductor.Step, 5)
+		all[0] = conductor.Step{Interface: "bios", Step: "set"}
+		m := startMachine(t, states.Manageable, withReal(map[states.Work][]conductor.Step{states.WorkClean: all[:1]}))
+		m.clean("deploy.erase_devices")
+		m.requireState(m.boot(), states.CleanWait, "")
+		require.Equal(t, []string{"get_clean_steps", "execute_clean_step erase_devices"}, m.heard())
+		require.Equal(t, make([]conductor.Step, 4), all[1:])
 	})
 }
 

@@ -9,8 +9,34 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
 )
+
+// agentHardware is a hardware type whose machines boot the agent.
+type agentHardware interface {
+	conductor.Hardware
+	conductor.AgentBooter
+}
+
+// withRAID is a hardware type with another RAID interface.
+type withRAID struct {
+	agentHardware
+	raid string
+}
+
+func (h withRAID) Describe() conductor.Description {
+	d := h.agentHardware.Describe()
+	d.Interfaces["raid"] = []string{h.raid}
+	return d
+}
+
+// hasRAID returns a change of a configuration whose hardware type has a RAID interface.
+func hasRAID(name string) func(*conductor.Config) {
+	return func(c *conductor.Config) {
+		c.Hardware["fake-hardware"] = withRAID{c.Hardware["fake-hardware"].(agentHardware), name}
+	}
+}
 
 func TestTheNodeKnowsTheRAIDThatItsAgentHasMade(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -25,7 +51,7 @@ func TestTheNodeKnowsTheRAIDThatItsAgentHasMade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := startMachine(t, states.Manageable, nil)
+				m := startMachine(t, states.Manageable, hasRAID("agent"))
 				create := step("create_configuration", 0)
 				create["interface"] = "raid"
 				m.set(func(a *agentProgram) { a.steps["clean"] = append(a.steps["clean"], create) })
@@ -47,5 +73,55 @@ func TestTheNodeKnowsTheRAIDThatItsAgentHasMade(t *testing.T) {
 				require.NotEmpty(t, n.RAIDConfig["last_updated"])
 			})
 		})
+	}
+}
+
+// The agent has a step of each hardware interface, and a client requests it: Ironic has the agent's steps of a cleaning
+// and a deployment only by its deploy interfaces, and by the RAID interface "agent".
+func TestTheAgentsStepsOfOtherInterfacesAreThoseOfAService(t *testing.T) {
+	for _, test := range []struct {
+		from         states.State
+		target       string
+		wait, failed states.State
+	}{
+		{states.Manageable, "clean", states.CleanWait, states.CleanFail},
+		{states.Available, "active", states.DeployWait, states.DeployFail},
+		{states.Active, "service", states.ServiceWait, states.ServiceFail},
+	} {
+		for _, raid := range []string{"agent", "fake"} {
+			for _, kind := range []string{"deploy", "raid", "bios", "management", "firmware"} {
+				synctest.Test(t, func(t *testing.T) {
+					m := startMachine(t, test.from, hasRAID(raid))
+					wipe, priority := step("wipe", 90), 90
+					wipe["interface"] = kind
+					m.set(func(a *agentProgram) {
+						for _, work := range []string{"clean", "deploy", "service"} {
+							a.steps[work] = append(a.steps[work], wipe)
+						}
+					})
+					request, steps := m.provision(test.target), []conductor.StepRequest{{Interface: kind, Step: "wipe"}}
+					switch request.CleanSteps, request.ServiceSteps = nil, nil; test.target {
+					case "clean":
+						request.CleanSteps = steps
+					case "service":
+						request.ServiceSteps = steps
+					case "active":
+						steps[0].Priority = &priority
+						request.DeploySteps = steps
+					}
+					require.NoError(t, m.Provision(m.ctx, m.n.UUID, request))
+					m.settle(m.n)
+					n := m.boot()
+					if test.target == "service" || kind == "deploy" || kind == "raid" && raid == "agent" {
+						m.requireState(n, test.wait, "")
+						require.Equal(t, kind+".wipe", n.Step().String())
+						return
+					}
+					require.Equal(t, test.failed, n.ProvisionState, "%s %s", test.target, kind)
+					require.Contains(t, n.LastError, fmt.Sprintf("node does not support this %v step: {'interface': '%s', 'step': 'wipe'",
+						test.failed.Work(), kind))
+				})
+			}
+		}
 	}
 }

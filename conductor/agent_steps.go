@@ -59,16 +59,20 @@ func inBand(n *Node, work states.Work) []Step {
 }
 
 // withInBand returns the steps of a hardware type for work, and the steps of the node's agent and deploy interface. If
-// both have a step, the hardware type's counts.
+// both have a step, the hardware type's counts. Of the agent's steps for a cleaning and a deployment, only those of the
+// deploy interface count, and those of the RAID interface "agent".
 //
-// Source: get_deploy_steps in ironic/drivers/modules/agent_base.py.
-func withInBand(hardware Hardware, n *Node, work states.Work) []Step {
-	steps := hardware.Steps(n, work)
+// Source: get_clean_steps, get_deploy_steps and get_service_steps in ironic/drivers/modules/agent_base.py and agent.py.
+func (d Description) withInBand(hardware Hardware, n *Node, work states.Work) []Step {
+	steps := slices.Clip(hardware.Steps(n, work)) // the hardware type may keep the slice
 	booter := agentBooter(hardware, n, work)
 	if booter == nil {
 		return steps
 	}
-	more := inBand(n, work)
+	more := slices.DeleteFunc(inBand(n, work), func(s Step) bool {
+		byAgent := s.Interface == "deploy" || s.Interface == "raid" && d.Interface(n, "raid") == "agent"
+		return !works[work].allInBand && !byAgent
+	})
 	if steps := works[work].agentSteps; steps != nil {
 		more = append(steps(booter, n), more...)
 	}

@@ -67,7 +67,11 @@ func TestNoWriteHasAControlCharacterOfAnAgent(t *testing.T) {
 	const dirty = "MARK\x1b[2J\u202e\u009b"
 	synctest.Test(t, func(t *testing.T) {
 		store := &writes{}
-		m := startMachine(t, states.Manageable, func(c *conductor.Config) { c.Store = store; waitsForAgent(c) })
+		m := startMachine(t, states.Manageable, func(c *conductor.Config) {
+			c.Store = store
+			waitsForAgent(c)
+			hasRAID("agent")(c)
+		})
 		create := step("create_configuration", 0)
 		create["interface"] = "raid"
 		create["argsinfo"] = map[string]any{dirty: map[string]any{"description": dirty}}

@@ -29,6 +29,8 @@ type workKind struct {
 	planned func(*Steps, states.Series)
 	// agent is the agent's word for the work, empty if the agent executes no steps of it.
 	agent agent.Work
+	// allInBand says that the agent's steps of all hardware interfaces can be requested.
+	allInBand bool
 	// agentSteps returns the steps of Ironic's deploy interface for the agent; nil if the interface has none.
 	agentSteps func(AgentBooter, *Node) []Step
 	// withoutAgentSince is the series since which no agent is booted for composed steps that need none. checkedEarly says
@@ -170,7 +172,7 @@ func init() {
 		states.WorkService: {
 			do: (*Task).doSteps, in: func(n *Node) **Steps { return &n.ServiceSteps },
 			requested: func(r *ProvisionRequest) []StepRequest { return r.ServiceSteps }, planned: notesNoAgent,
-			agent: agent.Service, withoutAgentSince: states.Flamingo,
+			agent: agent.Service, allInBand: true, withoutAgentSince: states.Flamingo,
 			heartbeats: true, keepsSteps: true, bootsInstance: true,
 			cachedBefore:  cacheRefresh{part: readMachine, since: states.Dalmatian},
 			cachedAfter:   cacheRefresh{part: readMachine, since: states.Dalmatian},

@@ -139,7 +139,7 @@ func (i none) Validate(n Node) error {
 
 // stored is the name of an interface without a function: the RAID interfaces "agent" and "redfish", which clients
 // choose for nodes that need no RAID, store target_raid_config. No RAID is made until a step for it is requested, and
-// that request fails unless the agent has the step.
+// that request fails unless the agent has the step, and the interface is "agent" or the work a service.
 type stored string
 
 func (i stored) Name() string                { return string(i) }

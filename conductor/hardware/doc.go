@@ -79,8 +79,8 @@
 //   - The vendor interface "redfish" subscribes to the events of the BMC, which the BMC sends to a URL of the client's.
 //   - With the rescue interface "agent", a rescue boots the agent and gives it the hash of the password, and
 //     the end of a rescue boots the instance again.
-//   - Firmware updates and consoles are refused, and so are steps for
-//     RAID; a RAID configuration is stored.
+//   - Firmware updates and consoles are refused, and so are steps for RAID, apart from those of the agent with the RAID
+//     interface "agent"; a RAID configuration is stored.
 //   - The network interface "noop" changes nothing: networks are another service's.
 //
 // # Boot
