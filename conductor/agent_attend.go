@@ -111,7 +111,7 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 	}
 	switch {
 	case kind.answer != nil:
-		return rules.resume, kind.answer(t, ctx)
+		return kind.answer(t, ctx)
 	case w != agent.Deploy && kind.of(n).Current == nil:
 		return rules.resume, nil // the work begins by asking for the agent's steps
 	case w == agent.Deploy && !n.Agent.hasSteps(w):
@@ -248,19 +248,20 @@ func (b *rulebook) repeat(n *Node) error {
 	return b.resume(n)
 }
 
-// finishRescue gives the agent the hash of the rescue password and ends the agent. An agent that takes no hash is not
-// given the password itself, unlike in Ironic.
+// finishRescue gives the agent the hash of the rescue password and ends the agent. The record then forgets both. An
+// agent that takes no hash is not given the password itself, unlike in Ironic.
 //
-// Source: _finalize_rescue in ironic/drivers/modules/agent_base.py.
-func (t *Task) finishRescue(ctx context.Context) error {
+// Source: _finalize_rescue in ironic/drivers/modules/agent_base.py, clean_up of AgentRescue in agent.py.
+func (t *Task) finishRescue(ctx context.Context) (change func(*Node) error, failure error) {
 	n := t.Node()
 	client, err := t.engine.agent(n)
 	if err == nil {
 		hash, _ := n.InstanceInfo["hashed_rescue_password"].(string)
 		err = client.FinalizeRescue(ctx, hash)
 	}
-	if err == nil {
-		return nil
+	if err != nil {
+		return nil, fmt.Errorf("Node failed to perform rescue operation: Failed to rescue instance %s for node %s: %w",
+			n.InstanceUUID, n.UUID, err)
 	}
-	return fmt.Errorf("Node failed to perform rescue operation: Failed to rescue instance %s for node %s: %w", n.InstanceUUID, n.UUID, err)
+	return func(n *Node) error { n.forgetRescue(); return t.engine.rules.resume(n) }, nil
 }

@@ -22,6 +22,37 @@ func (stuckCD) CleanUpAgent(context.Context, *conductor.Task) error {
 	return errors.New("the CD is stuck")
 }
 
+// As in Ironic, where only AgentRescue does so: the rescue interface "fake" leaves the password in the record.
+func TestTheRescuePasswordIsForgottenWhenTheAgentHasIt(t *testing.T) {
+	for end, want := range map[string]states.State{"": states.Rescue, "unrescue": states.Active, "abort": states.RescueFail} {
+		synctest.Test(t, func(t *testing.T) {
+			m := startMachine(t, states.Active, func(c *conductor.Config) {
+				c.Hardware["fake-hardware"] = booter{c.Hardware["fake-hardware"].(*conductor.Fake), &bootable{}, &mortal{}}
+			})
+			m.request(m.n, "rescue")
+			n := m.settle(m.n)
+			require.Equal(t, states.RescueWait, n.ProvisionState)
+			require.Equal(t, "xyzzy", n.InstanceInfo["rescue_password"])
+			hash := n.InstanceInfo["hashed_rescue_password"]
+			require.NotEmpty(t, hash)
+			if end != "abort" {
+				m.requireState(m.boot(), states.Rescue, "")
+				require.Equal(t, []string{"finalize_rescue"}, m.heard())
+				require.Equal(t, map[string]any{"rescue_password": hash, "hashed": true}, m.agent.params[0])
+			}
+			n = m.settle(m.n)
+			if end != "" {
+				m.request(m.n, end)
+				n = m.settle(m.n)
+			}
+			require.Equal(t, want, n.ProvisionState, n.LastError)
+			require.NotContains(t, n.InstanceInfo, "rescue_password")
+			require.NotContains(t, n.InstanceInfo, "hashed_rescue_password")
+			require.Contains(t, n.InstanceInfo, "image_source")
+		})
+	}
+}
+
 func TestARescueWhoseCleanUpFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		end         func(m *agentNode)

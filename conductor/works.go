@@ -37,8 +37,9 @@ type workKind struct {
 	// that the check for that completes the steps in texts.
 	withoutAgentSince states.Series
 	checkedEarly      bool
-	// answer answers the heartbeat for which the work waits; nil if the agent executes steps, or none is waited for.
-	answer func(*Task, context.Context) error
+	// answer answers the heartbeat for which the work waits, and returns the change of the record that follows; nil if the
+	// agent executes steps, or none is waited for.
+	answer func(*Task, context.Context) (change func(*Node) error, failure error)
 	// heartbeats says that heartbeats are taken while the work is in progress.
 	//
 	// Source: HEARTBEAT_ALLOWED in ironic/drivers/modules/agent_base.py.
