@@ -4,6 +4,7 @@ package inspectionrules
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,6 +18,10 @@ func TestARuleThatCostsTooMuchFailsTheInspection(t *testing.T) {
 	loop := make([]any, 9000)
 	for i := range loop {
 		loop[i] = json.Number("0")
+	}
+	members := map[string]any{}
+	for i := range 100 {
+		members[strconv.Itoa(i)] = nil
 	}
 	long := strings.Repeat("x", 500_000)
 	action := func(op string, args map[string]any) map[string]any { return map[string]any{"op": op, "args": args} }
@@ -32,6 +37,13 @@ func TestARuleThatCostsTooMuchFailsTheInspection(t *testing.T) {
 		"copies of a text":    {looped("extend-attribute", map[string]any{"path": "extra/a", "value": long}), "more than 4194304 bytes"},
 		"copies in the log":   {looped("log", map[string]any{"msg": long}), "more than 4194304 bytes"},
 		"a failure each time": {looped("log", map[string]any{"msg": long + "{nothing}"}), "more than 4194304 bytes"},
+		"copies of a list": {looped("extend-plugin-data", map[string]any{"path": "x", "value": loop, "plugin_data": nil}),
+			"more than 4194304 bytes"},
+		"copies of a list's texts": {looped("extend-attribute", map[string]any{"path": "extra/a", "value": []any{long}}),
+			"more than 4194304 bytes"},
+		"copies of an object": {looped("extend-attribute", map[string]any{"path": "extra/a", "value": members}), "more than 4194304 bytes"},
+		"copies of a key": {looped("extend-attribute", map[string]any{"path": "extra/a", "value": map[string]any{long: nil}}),
+			"more than 4194304 bytes"},
 		"many fields": {
 			action("log", map[string]any{"msg": strings.Repeat("{inventory[a]}", 10_001)}), "more than 10000 replacement fields",
 		},

@@ -3,6 +3,7 @@
 package inspectionrules
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -16,6 +17,9 @@ const (
 	// maxText bounds the bytes that the replacement fields and the loops of one inspection make. Without it, a rule that
 	// doubles a text several times would fill the memory.
 	maxText = 4 << 20
+	// elementSize and memberSize are the bytes of an element of a list and of a member of an object, besides their
+	// texts.
+	elementSize, memberSize = 16, 64
 	// maxFields bounds the replacement fields of one inspection.
 	maxFields = 10_000
 	// maxDepth bounds how deep a field may be in the format specifications of others, as Python does.
@@ -28,6 +32,14 @@ func (a *application) charge(bytes int) error {
 		return fail("Inspection rule execution failed. Reason: the replacement fields make more than %d bytes", maxText)
 	}
 	return nil
+}
+
+// copied charges bytes of an argument in a loop, of which each item has a copy.
+func (f formatter) copied(bytes int) error {
+	if f.item == nil {
+		return nil
+	}
+	return f.charge(bytes)
 }
 
 // errNoKey is the error of a replacement field that names a missing key, and errNoField of any other that has no value.
@@ -52,15 +64,15 @@ func (f formatter) value(v any) (any, error) {
 			return f.text(v)
 		}
 		made, err := f.twice(v)
-		if err == nil {
-			err = f.charge(len(str(made))) // each item has a copy
-		}
-		return made, err
+		return made, cmp.Or(err, f.copied(len(str(made))))
 	case map[string]any:
+		if err := f.copied(memberSize * len(v)); err != nil {
+			return nil, err
+		}
 		object := make(map[string]any, len(v))
 		for key, item := range v {
 			name, err := f.text(key)
-			if err != nil {
+			if err := cmp.Or(err, f.copied(len(str(name)))); err != nil {
 				return nil, err
 			}
 			if object[str(name)], err = f.value(item); err != nil {
@@ -69,14 +81,19 @@ func (f formatter) value(v any) (any, error) {
 		}
 		return object, nil
 	case []any:
+		if err := f.copied(elementSize * len(v)); err != nil {
+			return nil, err
+		}
 		list := make([]any, len(v))
 		for i, item := range v {
-			format := f.value
-			if text, is := item.(string); is {
-				format = func(any) (any, error) { return f.text(text) }
-			}
 			var err error
-			if list[i], err = format(item); err != nil {
+			if text, is := item.(string); is {
+				list[i], err = f.text(text)
+				err = cmp.Or(err, f.copied(len(str(list[i]))))
+			} else {
+				list[i], err = f.value(item)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
