@@ -51,7 +51,10 @@ func (t *Task) applyRules(ctx context.Context, n *Node, inventory, data map[stri
 	for _, port := range ports { // the hooks have set whether they have booted the agent
 		subject.Ports = append(subject.Ports, inspectionrules.PortAttributes(recordOf(port, port.Empty)))
 	}
-	changes, failure := inspectionrules.Apply(t.Series(), rules, subject)
+	changes, failure := inspectionrules.Apply(ctx, t.Series(), rules, subject)
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
 	for _, log := range changes.Logs {
 		t.engine.config.Log.Log(ctx, ruleLevels[log.Level], "inspection rule", "node", n.UUID, "message", errtext.Clean(log.Message))
 	}

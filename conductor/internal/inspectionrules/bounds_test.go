@@ -3,6 +3,7 @@
 package inspectionrules
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -56,12 +57,21 @@ func TestARuleThatCostsTooMuchFailsTheInspection(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Apply(states.Latest(), []Rule{{Actions: []map[string]any{c.action}}}, Subject{
+			_, err := Apply(t.Context(), states.Latest(), []Rule{{Actions: []map[string]any{c.action}}}, Subject{
 				Node: map[string]any{"extra": map[string]any{"a": []any{}}}, Inventory: map[string]any{"a": ""}, PluginData: map[string]any{},
 			})
 			require.ErrorContains(t, err, c.want)
 		})
 	}
+}
+
+func TestTheRulesEndWithTheirContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	rule := Rule{Actions: []map[string]any{{"op": "set-attribute", "args": []any{"name", "n"}}}}
+	changes, err := Apply(ctx, states.Latest(), []Rule{rule}, Subject{Node: NodeAttributes(nil)})
+	require.ErrorContains(t, err, context.Canceled.Error())
+	require.Empty(t, changes.Node)
 }
 
 func TestFieldsInFormatSpecificationsAreTwoDeepAtMost(t *testing.T) {

@@ -3,6 +3,7 @@
 package inspectionrules
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 
 // formatted returns what a rule makes of a text: the attribute extra/x that it sets to it.
 func formatted(text string, inventory map[string]any) (any, error) {
-	changes, err := Apply(states.Hibiscus, []Rule{{Actions: []map[string]any{
+	changes, err := Apply(context.Background(), states.Hibiscus, []Rule{{Actions: []map[string]any{
 		{"op": "set-attribute", "args": map[string]any{"path": "extra/x", "value": text}},
 	}}}, Subject{Node: NodeAttributes(map[string]any{"uuid": "u"}), Inventory: inventory})
 	if err != nil {
@@ -92,7 +93,7 @@ func holds(t *testing.T, series states.Series, condition, inventory map[string]a
 		Conditions: []map[string]any{condition},
 		Actions:    []map[string]any{{"op": "add-trait", "args": map[string]any{"name": "CUSTOM_A"}}},
 	}
-	changes, err := Apply(series, []Rule{rule}, Subject{Node: NodeAttributes(nil), Inventory: inventory})
+	changes, err := Apply(t.Context(), series, []Rule{rule}, Subject{Node: NodeAttributes(nil), Inventory: inventory})
 	require.NoError(t, err)
 	return changes.Traits != nil
 }

@@ -242,6 +242,9 @@ func (o operation) args(given any) map[string]any {
 // arguments returns the arguments of an operation with their replacement fields replaced. item is the item of a loop,
 // nil for none.
 func (a *application) arguments(o operation, given any, item *any) (map[string]any, error) {
+	if err := a.ended(); err != nil {
+		return nil, err
+	}
 	args := map[string]any{}
 	f := formatter{a, item, o.name == "is-empty" && a.series >= states.Gazpacho}
 	for name, value := range o.args(given) {

@@ -51,7 +51,7 @@ func TestWhatHasNoEffectIsLogged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			changes, err := Apply(states.Hibiscus, []Rule{{Actions: []map[string]any{{"op": test.op, "args": test.args}}}}, Subject{
+			changes, err := Apply(t.Context(), states.Hibiscus, []Rule{{Actions: []map[string]any{{"op": test.op, "args": test.args}}}}, Subject{
 				Node:   NodeAttributes(map[string]any{"uuid": "u"}),
 				Traits: []string{"CUSTOM_A"},
 				Ports:  []map[string]any{PortAttributes(map[string]any{"uuid": "p"})},
@@ -70,7 +70,7 @@ func TestAListInThePluginDataHasAValueOnceIfItIsUnique(t *testing.T) {
 			"args": map[string]any{"path": "x", "value": "a", "unique": unique},
 			"loop": []any{"1", "2"},
 		}
-		changes, err := Apply(states.Hibiscus, []Rule{{Actions: []map[string]any{action}}}, Subject{
+		changes, err := Apply(t.Context(), states.Hibiscus, []Rule{{Actions: []map[string]any{action}}}, Subject{
 			Node: NodeAttributes(nil), PluginData: map[string]any{"x": []any{"a"}},
 		})
 		require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestAPathBelowATextIsRefused(t *testing.T) {
 		"extra/a/b/c": "extra/a is no object", "extra/a/b": "extra/a is no object",
 	} {
 		action := map[string]any{"op": "set-attribute", "args": map[string]any{"path": path, "value": "v"}}
-		_, err := Apply(states.Hibiscus, []Rule{{Actions: []map[string]any{action}}}, Subject{
+		_, err := Apply(t.Context(), states.Hibiscus, []Rule{{Actions: []map[string]any{action}}}, Subject{
 			Node: NodeAttributes(map[string]any{"name": "n", "extra": map[string]any{"a": "text"}}),
 		})
 		require.EqualError(t, err, "Inspection rule action execution failed. Reason: Failed to set attribute "+path+" with value v: "+want)
@@ -99,7 +99,7 @@ func TestRulesStayAsTheyAre(t *testing.T) {
 		{UUID: "low", Conditions: []map[string]any{{"op": "eq", "args": map[string]any{"values": values, "force_strings": true}}}},
 		{UUID: "high", Priority: 1},
 	}
-	_, err := Apply(states.Flamingo, rules, Subject{Node: NodeAttributes(nil)})
+	_, err := Apply(t.Context(), states.Flamingo, rules, Subject{Node: NodeAttributes(nil)})
 	require.NoError(t, err)
 	require.Equal(t, "low", rules[0].UUID)
 	require.Equal(t, []any{json.Number("1"), "1"}, values)
@@ -129,7 +129,7 @@ func TestValuesOfDifferentTypesHaveNoOrder(t *testing.T) {
 		{"lt", []any{"a", true}, []any{"a", "b"}, "'<' not supported between instances of 'bool' and 'str'"},
 	} {
 		rule := Rule{UUID: "r", Conditions: []map[string]any{{"op": test.op, "args": map[string]any{"values": []any{test.x, test.y}}}}}
-		_, err := Apply(states.Hibiscus, []Rule{rule}, Subject{Node: NodeAttributes(map[string]any{"uuid": "u"})})
+		_, err := Apply(t.Context(), states.Hibiscus, []Rule{rule}, Subject{Node: NodeAttributes(map[string]any{"uuid": "u"})})
 		require.EqualError(t, err, "Failed to apply rule r to node u: "+test.want)
 	}
 	for op, want := range map[string]bool{"lt": false, "gt": false, "eq": true} {
@@ -156,7 +156,7 @@ func TestTheStoredFormOfAnOperation(t *testing.T) {
 			want = map[string]any{"path": "x", "value": "v", "plugin_data": map[string]any{}}
 		}
 		require.Equal(t, want, stored["args"])
-		changes, err := Apply(states.Hibiscus, []Rule{{Actions: []map[string]any{stored}}}, Subject{Node: NodeAttributes(nil)})
+		changes, err := Apply(t.Context(), states.Hibiscus, []Rule{{Actions: []map[string]any{stored}}}, Subject{Node: NodeAttributes(nil)})
 		require.NoError(t, err)
 		require.Equal(t, map[string]any{"x": "v"}, changes.PluginData)
 	}

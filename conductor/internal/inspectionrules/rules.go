@@ -17,6 +17,7 @@ package inspectionrules
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -57,10 +58,11 @@ type Changes struct {
 }
 
 // Apply applies rules in the order of their priorities, the highest first, and of equal ones in their order. An action
-// that fails ends the inspection with an error. The actions before it have made the changes.
-func Apply(series states.Series, rules []Rule, s Subject) (Changes, error) {
+// that fails ends the inspection with an error. The actions before it have made the changes. The end of ctx is such a
+// failure, too.
+func Apply(ctx context.Context, series states.Series, rules []Rule, s Subject) (Changes, error) {
 	a := &application{
-		series: series, node: clone(s.Node).(map[string]any), inventory: s.Inventory, left: maxText,
+		ended: ctx.Err, series: series, node: clone(s.Node).(map[string]any), inventory: s.Inventory, left: maxText,
 		changes: Changes{
 			Node: map[string]any{}, Ports: map[string]map[string]any{}, Traits: slices.Clone(s.Traits),
 			PluginData: clone(s.PluginData).(map[string]any),
@@ -81,6 +83,7 @@ func Apply(series states.Series, rules []Rule, s Subject) (Changes, error) {
 
 // application is the application of rules to a node.
 type application struct {
+	ended     func() error // why to stop; nil to go on
 	series    states.Series
 	node      map[string]any
 	ports     []map[string]any

@@ -4,6 +4,7 @@ package inspectionrules
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"maps"
 	"os"
@@ -86,7 +87,7 @@ func (r recorded) apply(conditions, actions []map[string]any, series states.Seri
 	}
 	node := maps.Clone(r.Subject.Node)
 	node["driver"] = "fake-hardware"
-	changes, err := Apply(series, []Rule{rule}, Subject{
+	changes, err := Apply(context.Background(), series, []Rule{rule}, Subject{
 		Node:       NodeAttributes(node),
 		Ports:      []map[string]any{PortAttributes(r.Subject.Port)},
 		Inventory:  r.Subject.Inventory,
@@ -158,7 +159,7 @@ func TestSecretsOfANodeStayInIt(t *testing.T) {
 		"driver_info": map[string]any{"ipmi_password": "hunter2", "ipmi_username": "a"},
 	})}
 	set := func(value string) (Changes, error) {
-		return Apply(states.Hibiscus, []Rule{{Actions: []map[string]any{
+		return Apply(t.Context(), states.Hibiscus, []Rule{{Actions: []map[string]any{
 			{"op": "set-attribute", "args": map[string]any{"path": "extra/x", "value": value}},
 		}}}, subject)
 	}
@@ -172,7 +173,7 @@ func TestSecretsOfANodeStayInIt(t *testing.T) {
 	changes, err := set("{node.driver_info}")
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"extra": map[string]any{"x": "{'ipmi_password': '******', 'ipmi_username': 'a'}"}}, changes.Node)
-	changes, err = Apply(states.Hibiscus, []Rule{{Actions: []map[string]any{
+	changes, err = Apply(t.Context(), states.Hibiscus, []Rule{{Actions: []map[string]any{
 		{"op": "set-attribute", "args": map[string]any{"path": "driver_info/ipmi_username", "value": "b"}},
 	}}}, subject)
 	require.NoError(t, err)
@@ -183,7 +184,7 @@ func TestSecretsOfANodeStayInIt(t *testing.T) {
 func TestDataOfAMachineAreNoReplacementFields(t *testing.T) {
 	t.Parallel()
 	subject := Subject{Node: NodeAttributes(map[string]any{"uuid": "u"}), Inventory: map[string]any{"vendor": "{node.uuid}"}}
-	changes, err := Apply(states.Hibiscus, []Rule{{Actions: []map[string]any{{
+	changes, err := Apply(t.Context(), states.Hibiscus, []Rule{{Actions: []map[string]any{{
 		"op": "set-attribute", "args": map[string]any{"path": "extra/x", "value": "{item} {node.uuid}"}, "loop": []any{"{inventory[vendor]}"},
 	}, {
 		"op": "set-attribute", "args": map[string]any{"path": "extra/y", "value": "{inventory[vendor]}"}, "loop": []any{"a"},
@@ -212,7 +213,7 @@ func TestWhatIsNotSupportedIsRefused(t *testing.T) {
 		"provision_state": "ironstate does not let a rule change this attribute",
 		"clean_step/x":    "ironstate does not let a rule change this attribute",
 	} {
-		_, err := Apply(states.Hibiscus, []Rule{{Actions: []map[string]any{{"op": "set-attribute", "args": []any{path, "active"}}}}},
+		_, err := Apply(t.Context(), states.Hibiscus, []Rule{{Actions: []map[string]any{{"op": "set-attribute", "args": []any{path, "active"}}}}},
 			Subject{Node: node})
 		require.ErrorContains(t, err, want)
 	}
@@ -223,7 +224,8 @@ func TestRulesAreAppliedByPriority(t *testing.T) {
 	rule := func(uuid string, priority int) Rule {
 		return Rule{UUID: uuid, Priority: priority, Actions: []map[string]any{{"op": "extend-attribute", "args": []any{"extra/order", uuid}}}}
 	}
-	changes, err := Apply(states.Hibiscus, []Rule{rule("a", 0), rule("b", 5), rule("c", 5), rule("d", 9)}, Subject{Node: NodeAttributes(nil)})
+	rules := []Rule{rule("a", 0), rule("b", 5), rule("c", 5), rule("d", 9)}
+	changes, err := Apply(t.Context(), states.Hibiscus, rules, Subject{Node: NodeAttributes(nil)})
 	require.NoError(t, err)
 	require.Equal(t, []any{"d", "b", "c", "a"}, changes.Node["extra"].(map[string]any)["order"])
 }
@@ -233,7 +235,7 @@ func TestTheTextOfReplacementFieldsIsBounded(t *testing.T) {
 	double := map[string]any{"op": "set-plugin-data", "args": map[string]any{"path": "x", "value": "{plugin_data[x]}{plugin_data[x]}"}}
 	loop := make([]any, 40)
 	double["loop"] = loop
-	_, err := Apply(states.Hibiscus, []Rule{{Actions: []map[string]any{double}}}, Subject{
+	_, err := Apply(t.Context(), states.Hibiscus, []Rule{{Actions: []map[string]any{double}}}, Subject{
 		Node:       NodeAttributes(nil),
 		PluginData: map[string]any{"x": "xx"},
 	})
