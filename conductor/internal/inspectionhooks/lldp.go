@@ -24,8 +24,9 @@ const (
 )
 
 const (
-	maxTLV        = 511 // bytes in the value of an element: its length has nine bits
-	maxInterfaces = 64  // whose LLDP data are parsed, since 2026.2
+	maxTLV        = 511  // bytes in the value of an element: its length has nine bits
+	maxInterfaces = 64   // whose LLDP data are parsed, since 2026.2
+	maxElements   = 1024 // of an interface: an Ethernet frame of 1500 bytes has at most 750
 )
 
 // A tlv is an element of an LLDP frame.
@@ -40,36 +41,49 @@ type frame struct {
 	elements  []tlv
 }
 
-// frames returns the LLDP data of the interfaces. Elements that are no pair of a type and a value in hexadecimal, or
-// longer than any in a frame, are left out; with whole, the data of their interface are.
+// frames returns the LLDP data of the interfaces. Interfaces of the same name share those of lldp_raw, which are decoded
+// once.
 func frames(in Input, c *Changes, whole bool) (all []frame) {
 	raw, _ := in.Data["lldp_raw"].(map[string]any)
 	interfaces, _ := in.Inventory["interfaces"].([]any)
+	shared := map[string][]tlv{}
 	for _, item := range interfaces {
 		nic, _ := item.(map[string]any)
 		name, _ := nic["name"].(string)
 		mac, _ := nic["mac_address"].(string)
-		list, _ := raw[name].([]any)
-		if len(list) == 0 {
-			list, _ = nic["lldp"].([]any)
-		}
 		f := frame{name: name, mac: mac}
-		for _, item := range list {
-			element, err := decode(item)
-			switch {
-			case err == nil:
-				f.elements = append(f.elements, element)
-				continue
-			case whole:
-				f.elements = nil
+		if list, _ := raw[name].([]any); len(list) > 0 {
+			if _, decoded := shared[name]; !decoded {
+				shared[name] = elements(name, list, c, whole)
 			}
-			c.problem("LLDP data of the interface %s: %v", name, err)
-			if whole {
-				break
-			}
+			f.elements = shared[name]
+		} else {
+			list, _ := nic["lldp"].([]any)
+			f.elements = elements(name, list, c, whole)
 		}
 		if len(f.elements) > 0 {
 			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// elements decodes the LLDP data of an interface. Elements that are no pair of a type and a value in hexadecimal, or
+// longer than any in a frame, are left out; with whole, all are. So are those behind the first maxElements.
+func elements(name string, list []any, c *Changes, whole bool) (all []tlv) {
+	if len(list) > maxElements {
+		c.problem("LLDP data of the interface %s: %d elements, more than %d", name, len(list), maxElements)
+		list = list[:maxElements]
+	}
+	for _, item := range list {
+		element, err := decode(item)
+		if err == nil {
+			all = append(all, element)
+			continue
+		}
+		c.problem("LLDP data of the interface %s: %v", name, err)
+		if whole {
+			return nil
 		}
 	}
 	return all

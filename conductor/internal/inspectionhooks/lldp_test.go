@@ -77,3 +77,23 @@ func TestTheLLDPDataOf64InterfacesAreParsedSince2026_2(t *testing.T) {
 		require.Len(t, got.Data["parsed_lldp"], want, series)
 	}
 }
+
+func TestInterfacesOfTheSameNameShareTheirLLDPData(t *testing.T) {
+	nics := `{"interfaces": [{"name": "eth0", "mac_address": "52:54:00:00:00:0a"}, {"name": "eth0", "mac_address": "52:54:00:00:00:0b"}]}`
+	data := `{"all_interfaces": {"eth0": {}}, "lldp_raw": {"eth0": [[2, "0756312f32"], %s]}}`
+	got := run(t, states.Latest(), "parse-lldp", nics, fmt.Sprintf(data, `[4, "6"]`))
+	equal(t, `{"parsed_lldp": {"eth0": {"switch_port_id": "V1/2"}}}`, got.Data, "the first of two elements")
+	require.Len(t, got.Problems, 1, "decoded once")
+
+	got = run(t, states.Latest(), "local-link-connection", nics, fmt.Sprintf(data, `[0, ""]`))
+	equal(t, `{"52:54:00:00:00:0a": {"port_id": "V1/2"}, "52:54:00:00:00:0b": {"port_id": "V1/2"}}`, got.Links, "both")
+}
+
+func TestAnInterfaceHasABoundedNumberOfLLDPElements(t *testing.T) {
+	const most = 1024
+	for more, want := range []string{`{"parsed_lldp": {"eth0": {"switch_system_name": "a"}}}`, `{}`} {
+		got := run(t, states.Latest(), "parse-lldp", interfaces(strings.Repeat(`[0, ""], `, most-1+more)+`[5, "61"]`), `{}`)
+		equal(t, want, got.Data, fmt.Sprint(more))
+		require.Len(t, got.Problems, more)
+	}
+}
