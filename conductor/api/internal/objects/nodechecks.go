@@ -177,24 +177,40 @@ func networkDataValid(q *request) error {
 	return nil
 }
 
-// parentMayChange refuses a new parent of a node that is no node of the same owner. Ironic looks for the first one of a
-// patch before it checks the rest of it.
+// parentMayChange refuses a new parent of a node that is no node of the same owner. Of several in a patch, Ironic takes
+// the first one, also if the patch removes it again.
 //
-// Source: authorize_node_link in ironic/api/controllers/v1/utils.py.
+// Source: patch in ironic/api/controllers/v1/node.py, authorize_node_link_patch in utils.py beside it.
 func parentMayChange(q *request) error {
 	parents := q.patch.Values("parent_node")
 	if q.r.Series < states.Epoxy || len(parents) == 0 { // a removal is possible
 		return nil
 	}
 	name, _ := parents[0].(string)
-	parent, err := q.r.Conductor.Node(q.r.Context(), name)
-	if err != nil && !errors.Is(err, conductor.NotFound) {
-		return err
-	}
-	if err != nil || parent.Owner != q.node().Owner {
+	parent, err := q.parentNamed(name)
+	if errors.Is(err, conductor.NotFound) {
 		return parentRefused(parents[0])
 	}
-	return nil
+	if err == nil {
+		q.parent = parent.UUID
+	}
+	return err
+}
+
+// parentNamed returns the new parent of the node, which since 2025.1 has the same owner as the node before a PATCH. It
+// reports another one as NotFound, so that a fault does not disclose that it exists.
+//
+// Source: authorize_node_link in ironic/api/controllers/v1/utils.py.
+func (q *request) parentNamed(ident string) (*node, error) {
+	child := q.record
+	if q.before != nil {
+		child = q.before
+	}
+	parent, err := q.r.Conductor.Node(q.r.Context(), ident)
+	if err == nil && q.r.Series >= states.Epoxy && stored(parent, "owner") != stored(child, "owner") {
+		return nil, conductor.NotFound
+	}
+	return parent, err
 }
 
 func parentRefused(ident any) error {
@@ -215,6 +231,23 @@ func nodeMayBePatched(q *request) error {
 	}
 }
 
+// ownerMayChange refuses a patch that sets the owner of a node which an allocation with an owner has.
+func ownerMayChange(q *request) error {
+	n := q.node()
+	if n.AllocationUUID == "" || len(q.patch.Values("owner")) == 0 {
+		return nil
+	}
+	allocation, err := q.r.Conductor.Object(q.r.Context(), conductor.KindAllocation, n.AllocationUUID)
+	switch {
+	case errors.Is(err, conductor.NotFound):
+		return nil
+	case err == nil && stored(allocation, "owner") != nil:
+		return fault.Conflict("Cannot update owner of node \"%s\" while it is allocated to an allocation with an  owner.", n.UUID)
+	default:
+		return err
+	}
+}
+
 // nodePatchApplies applies the patch to the fields that it changes. A removed field gets its default, as in Ironic, but
 // the driver has none.
 func nodePatchApplies(q *request) (err error) {
@@ -231,6 +264,9 @@ func nodePatchApplies(q *request) (err error) {
 		} else if !has {
 			q.values[name] = nil
 		}
+	}
+	if q.parent != "" {
+		q.values["parent_node"] = q.parent
 	}
 	return nil
 }
@@ -310,7 +346,7 @@ func referencesExist(q *request) error {
 		}
 	}
 	if n.ParentNode != "" && n.ParentNode != before.ParentNode {
-		parent, err := r.Conductor.Node(r.Context(), n.ParentNode)
+		parent, err := q.parentNamed(n.ParentNode)
 		if errors.Is(err, conductor.NotFound) {
 			return parentRefused(n.ParentNode)
 		}

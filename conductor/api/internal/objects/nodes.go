@@ -56,7 +56,7 @@ var nodeResource = &resource{
 			pathNodeExists, parentMayChange,
 		},
 		update: []check{
-			nodeMayBePatched, nodeNameValid, nodePatchApplies, documentValid, fieldsSet, removedDefaultsMarked, reasonWithRetired,
+			nodeMayBePatched, ownerMayChange, nodeNameValid, nodePatchApplies, documentValid, fieldsSet, removedDefaultsMarked, reasonWithRetired,
 			interfacesFollowDriver, chassisMayGo, instanceNamed, referencesExist, consoleStopped,
 		},
 		delete: []check{pathNodeExists},

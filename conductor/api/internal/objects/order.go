@@ -56,6 +56,7 @@ type request struct {
 	patch  patch.Patch    // of a PATCH, set by patchDecodes
 	isNull bool           // the body of a PATCH is null, set by patchDecodes
 	values map[string]any // the fields in the body of a POST or in a patched record, set by bodyDecodes or patchApplies
+	parent string         // the UUID of a node's new parent in a PATCH, set by parentMayChange
 	before record         // the record before a PATCH, nil for a POST
 	record record         // the record, set by recordExists, or by bodyDecodes as an empty one, which fieldsSet completes
 }

@@ -141,7 +141,7 @@ func nodeMayChange(q *request) error {
 		if err != nil {
 			return fault.As400(err)
 		}
-		refused = old.Owner != n.Owner
+		refused = stored(old, "owner") != stored(n, "owner")
 	}
 	if refused {
 		return fault.Invalid("Unable to apply the requested node_uuid '%s'. Requested value was invalid.", fault.Show(ident))
