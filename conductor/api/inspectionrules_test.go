@@ -27,9 +27,10 @@ func TestAnInspectionRuleIsCreatedChangedAndDeleted(t *testing.T) {
 		require.Equal(t, series >= states.Flamingo, strings.Contains(refused.body, "faultstring"), series)
 		require.Equal(t, http.StatusMethodNotAllowed, s.do("POST", rulesPath, "1.95", "{}").status)
 
-		made := s.do("POST", rulesPath, "1.96", `{"actions": [{"op": "set-plugin-data", "args": ["a", 1], "x": 5, "loop": []}],
+		made := s.do("POST", rulesPath, "1.96", `{"actions": [{"op": "set-plugin-data", "args": ["a", 1], "x": 5, "loop": []},
+			{"op": "fail", "args": ["a"], "loop": [1], "multiple": "all"}],
 			"conditions": [{"op": "!eq", "args": {"values": [1, 2]}, "loop": [1], "multiple": "all"},
-				{"op": "is-none", "args": [1], "multiple": "any"}],
+				{"op": "is-none", "args": [1], "multiple": "any"}, {"op": "is-none", "args": [1], "loop": {"a": 1}}],
 			"priority": 7, "description": "d"}`)
 		rule := made.must(http.StatusCreated)
 		uuid := rule["uuid"].(string)
@@ -39,10 +40,14 @@ func TestAnInspectionRuleIsCreatedChangedAndDeleted(t *testing.T) {
 			delete(rule, key)
 		}
 		require.Equal(t, map[string]any{
-			"actions": []any{map[string]any{"op": "set-plugin-data", "args": []any{"a", 1.0, map[string]any{}}}},
+			"actions": []any{
+				map[string]any{"op": "set-plugin-data", "args": []any{"a", 1.0, map[string]any{}}},
+				map[string]any{"op": "fail", "args": []any{"a"}, "loop": []any{1.0}},
+			},
 			"conditions": []any{
 				map[string]any{"op": "!eq", "args": map[string]any{"values": []any{1.0, 2.0}}, "loop": []any{1.0}, "multiple": "all"},
 				map[string]any{"op": "is-none", "args": []any{1.0}},
+				map[string]any{"op": "is-none", "args": []any{1.0}, "loop": map[string]any{"a": 1.0}, "multiple": "any"},
 			},
 			"priority": 7.0, "description": "d", "phase": "main", "sensitive": false,
 		}, rule)

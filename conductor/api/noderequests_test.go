@@ -330,6 +330,7 @@ func TestAVirtualInterfaceHasOnePortSince167(t *testing.T) {
 	}{
 		{"1.66", both, http.StatusNoContent},
 		{"1.67", both, http.StatusBadRequest},
+		{"1.67", `{"id": "v", "port_uuid": null, "portgroup_uuid": null}`, http.StatusBadRequest},
 		{"1.67", `{"id": "v", "port_uuid": "` + absentUUID + `"}`, http.StatusNoContent},
 		{"1.67", `{"id": "v", "portgroup_uuid": "` + absentUUID + `"}`, http.StatusNoContent},
 		{"1.67", `{"id": "` + absentUUID + `"}`, http.StatusNoContent},

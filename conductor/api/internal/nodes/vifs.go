@@ -37,7 +37,9 @@ func attachVIF(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	if vif["port_uuid"] != nil && vif["portgroup_uuid"] != nil && r.Version >= since.VIFPort {
+	_, port := vif["port_uuid"]
+	_, group := vif["portgroup_uuid"]
+	if port && group && r.Version >= since.VIFPort { // also null
 		return rest.Answer{}, fault.Invalid("Cannot specify both port_uuid and portgroup_uuid")
 	}
 	return rest.NoContent, r.Conductor.TouchNode(r.Context(), n.UUID)

@@ -3,6 +3,7 @@
 package objects
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -47,8 +48,8 @@ var inspectionRuleResource = &resource{
 		}, convert: toInteger},
 		{name: "sensitive", types: []string{"boolean", "null"}, zero: false},
 		{name: "phase", types: schema.TextOrNull, max: 16, zero: mainPhase},
-		{name: "conditions", zero: []any{}, schema: conditionsSchema, shown: shownOperations},
-		{name: "actions", flags: required, zero: []any{}, schema: actionsSchema, shown: shownOperations},
+		{name: "conditions", zero: []any{}, schema: conditionsSchema, shown: shownConditions},
+		{name: "actions", flags: required, zero: []any{}, schema: actionsSchema, shown: shownActions},
 	},
 	list: listRules{
 		defaults: []string{"uuid", "priority", "phase", "description"}, detailSince: since.Detail, marker: (*rest.Args).Name,
@@ -96,9 +97,13 @@ func operationSchema(words []string) *schema.Schema {
 	}
 }
 
-// shownOperations returns the conditions or the actions of a rule as responses show them: without the keys that Ironic
-// does not know, and null for a sensitive rule.
-func shownOperations(_ *rest.Request, o record, v any) any {
+// shownConditions and shownActions return the conditions and the actions of a rule as responses show them: without the
+// keys that Ironic does not know, and null for a sensitive rule.
+func shownConditions(_ *rest.Request, o record, v any) any { return shownOperations(o, v, true) }
+
+func shownActions(_ *rest.Request, o record, v any) any { return shownOperations(o, v, false) }
+
+func shownOperations(o record, v any, conditions bool) any {
 	if o.(*conductor.InspectionRule).Sensitive {
 		return nil
 	}
@@ -108,8 +113,8 @@ func shownOperations(_ *rest.Request, o record, v any) any {
 		operation := map[string]any{"op": stored["op"], "args": stored["args"]}
 		if loop := stored["loop"]; pyrepr.Truthy(loop) {
 			operation["loop"] = loop
-			if multiple, has := stored["multiple"]; has {
-				operation["multiple"] = multiple
+			if conditions {
+				operation["multiple"] = cmp.Or(stored["multiple"], any("any"))
 			}
 		}
 		shown = append(shown, operation)
