@@ -3,8 +3,6 @@
 package nodes
 
 import (
-	"cmp"
-	"errors"
 	"net/http"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -28,11 +26,7 @@ func listTraits(r *rest.Request) (rest.Answer, error) {
 
 // setTraits answers PUT and DELETE of /v1/nodes/NODE/traits and .../traits/TRAIT.
 func setTraits(r *rest.Request) (rest.Answer, error) {
-	change, err := traits.Change(r)
-	if errors.Is(err, traits.ErrPathAndBody) { // Ironic looks for the node first
-		_, missing := r.FindNode(r.Param(0))
-		err = cmp.Or(missing, err)
-	}
+	change, err := traits.Change(r, "node", func() error { _, err := r.FindNode(r.Param(0)); return err })
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -69,7 +69,7 @@ type resourceFlag uint16
 const (
 	inOrder          resourceFlag = 1 << iota // the properties of a body are checked in the order of the fields; otherwise by their names
 	uuidSorted                                // the UUID is checked by its name, too; otherwise after all others
-	schemaByVersion                           // the schema of new records has no fields that are newer than the version of the request
+	schemaByVersion                           // fields newer than the version of the request are unknown: in new records and in queries
 	queryByVersion                            // the schema of a query has no fields that are newer than the version of the request
 	versionInHandler                          // the handler checks the version, also in series with schemas
 	patchedInPart                             // a patch requires no fields; missing fields keep their values, and null is stored

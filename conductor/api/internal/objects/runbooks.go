@@ -52,7 +52,7 @@ var runbookResource = &resource{
 		{name: "public", types: []string{"boolean", "null"}, zero: false},
 		{name: "owner", types: schema.TextOrNull, max: 255},
 		{name: "disable_ramdisk", types: []string{"boolean", "null"}, zero: false},
-		{name: "description", since: since.RunbookTraits, types: schema.TextOrNull, max: 255},
+		{name: "description", since: since.RunbookTraits, types: schema.TextOrNull, flags: namedEarlier, max: 255},
 		{name: "steps", flags: required, zero: []any{}, schema: StepsSchema("order", false), convert: toSteps("order"), mask: masked.Value},
 		{name: "traits", since: since.RunbookTraits, flags: readOnly | namedEarlier, zero: []any{}},
 	},
@@ -62,8 +62,32 @@ var runbookResource = &resource{
 		fields: []string{"extra", "name", "steps", "description", "public", "owner"}, allSince: states.Hibiscus,
 	},
 	orders: orders{
-		post: []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, notBelow},
+		list: []listCheck{
+			listFieldsAllowed, sortKeyNotNewer, filtersNotNewer, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
+		},
+		post:   []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, notBelow},
+		update: []check{publicWithoutOwner, patchApplies, documentValid, fieldsSet},
 	},
+}
+
+// publicWithoutOwner refuses a patch that sets an owner of a public runbook. A patch that says whether the runbook is
+// public, also that it is not, removes the owner first.
+//
+// Source: patch in ironic/api/controllers/v1/runbook.py.
+func publicWithoutOwner(q *request) error {
+	book := q.record.(*conductor.Runbook)
+	public, becomes := q.patch.Values("public"), book.Public
+	if len(public) > 0 {
+		becomes = pyrepr.Truthy(public[0])
+	}
+	if len(q.patch.Values("owner")) > 0 && becomes {
+		return q.patch.Refused("There cannot be an owner for a public runbook")
+	}
+	if len(public) > 0 {
+		book.Owner = ""
+		book.SetEmpty("owner", false)
+	}
+	return nil
 }
 
 // runbookName returns the schema of a name: a trait, and from since.RunbookTraits a logical name. A patched record,
@@ -120,11 +144,12 @@ func listRunbookTraits(r *rest.Request) (rest.Answer, error) {
 // setRunbookTraits answers PUT and DELETE of /v1/runbooks/RUNBOOK/traits and
 // .../traits/TRAIT.
 func setRunbookTraits(r *rest.Request) (rest.Answer, error) {
-	change, err := traits.Change(r)
+	find := func() (record, error) { return runbookResource.find(r, r.Param(0)) }
+	change, err := traits.Change(r, "runbook", func() error { _, err := find(); return err })
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	o, err := runbookResource.find(r, r.Param(0))
+	o, err := find()
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -105,18 +105,30 @@ func decode(r *rest.Request, valid *schema.Schema) (Patch, error) {
 	return p, nil
 }
 
-// refused returns the fault of an operation, without the secrets that responses hide.
-func (op Operation) refused(reason string) error {
-	var b strings.Builder
-	b.WriteString("{'op': " + fault.Repr(op.Op) + ", 'path': " + fault.Repr(op.Path))
+// repr returns an operation as Python shows it, without the secrets that responses hide.
+func (op Operation) repr() string {
+	text := "{'op': " + fault.Repr(op.Op) + ", 'path': " + fault.Repr(op.Path)
 	if op.has {
 		value := masked.Object(map[string]any{op.Path: op.value})[op.Path]
 		if op.Path == "/instance_info/image_url" && value != nil {
 			value = masked.Secret
 		}
-		b.WriteString(", 'value': " + fault.Repr(value))
+		text += ", 'value': " + fault.Repr(value)
 	}
-	return fault.Invalid("Couldn't apply patch '%s}'. Reason: %s", b.String(), reason)
+	return text + "}"
+}
+
+// Refused returns the fault of a patch that breaks a rule of its resource.
+func (p Patch) Refused(reason string) error {
+	all := make([]string, len(p))
+	for i, op := range p {
+		all[i] = op.repr()
+	}
+	return refused("["+strings.Join(all, ", ")+"]", reason)
+}
+
+func refused(what, reason string) error {
+	return fault.Invalid("Couldn't apply patch '%s'. Reason: %s", what, reason)
 }
 
 // Only refuses operations on fields other than those given.
@@ -188,7 +200,7 @@ func (p Patch) Apply(document map[string]any, shown func(field string, value any
 			reason += within(shown(op.Field, value), segments[1:])
 		}
 		if reason != "" {
-			return nil, op.refused(reason)
+			return nil, refused(op.repr(), reason)
 		}
 	}
 	return patched.(map[string]any), nil

@@ -4,6 +4,7 @@
 package traits
 
 import (
+	"cmp"
 	_ "embed"
 	"net/http"
 	"regexp"
@@ -26,8 +27,11 @@ var standardTraitNames string
 var standardTraits = strings.Fields(standardTraitNames)
 
 // Change returns the function that a PUT or DELETE of one or all traits applies to a list
-// of traits. owner names the node or runbook in faults.
-func Change(r *rest.Request) (change func(owner string, traits []string) ([]string, error), err error) {
+// of a node or a runbook; owner is its UUID. exists looks for it: a missing one comes before a
+// PUT with both a trait in the path and a list in the body, or with neither.
+func Change(
+	r *rest.Request, noun string, exists func() error,
+) (change func(owner string, traits []string) ([]string, error), err error) {
 	if a := r.QueryArgs(); a.Err != nil {
 		return nil, a.Err
 	}
@@ -67,7 +71,9 @@ func Change(r *rest.Request) (change func(owner string, traits []string) ([]stri
 	list, there := object["traits"].([]any)
 	switch {
 	case trait == "" && !there, trait != "" && len(object) > 0:
-		return nil, ErrPathAndBody
+		return nil, cmp.Or(exists(), fault.Invalid("A single %[1]s trait may be added via PUT /v1/%[1]ss/<%[1]s identifier>/traits/<trait> "+
+			"with no body, or all %[1]s traits may be replaced via PUT /v1/%[1]ss/<%[1]s identifier>/traits with the list of traits "+
+			"specified in the request body.", noun))
 	case trait == "":
 		var all []string
 		for _, item := range list {
@@ -87,10 +93,6 @@ func sorted(traits []string) []string {
 	slices.Sort(traits)
 	return slices.Compact(traits)
 }
-
-// ErrPathAndBody refuses a PUT with both a trait in the path and a list in the body, or with neither.
-var ErrPathAndBody = fault.Invalid("A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, " +
-	"or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
 
 // Schema describes a trait: a standard one, or a name with the prefix CUSTOM_.
 //

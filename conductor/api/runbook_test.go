@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+const runbook = `{"name": "CUSTOM_A", "steps": [{"interface": "bios", "step": "factory_reset", "order": 1, "args": {}}]}`
+
+// The answers were given by Ironic 35.0.1 and 39.0.0.
+func TestAPublicRunbookHasNoOwner(t *testing.T) {
+	t.Parallel()
+	const (
+		owned   = `{"op": "add", "path": "/owner", "value": "x"}`
+		private = `{"op": "add", "path": "/public", "value": false}`
+		public  = `{"op": "add", "path": "/public", "value": true}`
+	)
+	for _, series := range []states.Series{states.Epoxy, states.Latest()} {
+		s := start(t, series, api.Config{})
+		at := s.post("/v1/runbooks", runbook)
+		for _, c := range []struct {
+			operations string
+			refused    bool
+			owner      any
+			public     bool
+		}{
+			{owned, false, "x", false},
+			{owned + ", " + public, true, "x", false},
+			{private, false, nil, false},
+			{owned, false, "x", false},
+			{public, false, nil, true},
+			{owned, true, nil, true},
+			{`{"op": "replace", "path": "/owner", "value": null}`, true, nil, true},
+			{`{"op": "remove", "path": "/owner"}`, false, nil, true},
+			{owned + ", " + private, false, "x", false},
+		} {
+			answer := s.do("PATCH", at, "latest", "["+c.operations+"]")
+			require.Equal(t, c.refused, answer.status == http.StatusBadRequest, "%s: %s", c.operations, answer.body)
+			book := s.do("GET", at, "latest", "").must(http.StatusOK)
+			require.Equal(t, []any{c.owner, c.public}, []any{book["owner"], book["public"]}, c.operations)
+		}
+		require.Equal(t, "Couldn't apply patch '[{'op': 'add', 'path': '/owner', 'value': 'x'}, {'op': 'add', 'path': '/public', "+
+			"'value': True}]'. Reason: There cannot be an owner for a public runbook",
+			s.do("PATCH", at, "latest", "["+owned+", "+public+"]").fault())
+	}
+}
+
+// The answers were given by Ironic 39.0.0.
+func TestARequestForTheTraitsOfARunbookNamesOneOrAll(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	s.post("/v1/runbooks", runbook)
+	const which = "A single runbook trait may be added via PUT /v1/runbooks/<runbook identifier>/traits/<trait> with no body, or all " +
+		"runbook traits may be replaced via PUT /v1/runbooks/<runbook identifier>/traits with the list of traits specified in the request body."
+	for _, c := range []struct{ path, body, want string }{
+		{"missing/traits", "", "Runbook missing could not be found."},
+		{"missing/traits/CUSTOM_B", `{"traits": ["CUSTOM_C"]}`, "Runbook missing could not be found."},
+		{"CUSTOM_A/traits", "", which},
+		{"CUSTOM_A/traits/CUSTOM_B", `{"traits": []}`, which},
+	} {
+		require.Equal(t, c.want, s.do("PUT", "/v1/runbooks/"+c.path, "latest", c.body).fault(), c.path)
+	}
+}
+
+// The answers were given by Ironic 39.0.0.
+func TestTheLaterFieldsOfARunbookAreUnknownBelowTheirVersion(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	const direction = "Invalid sort direction: ASC. Acceptable values are 'asc' or 'desc'"
+	empty := func(query string) {
+		require.Equal(t, http.StatusOK, s.do("GET", "/v1/runbooks?"+query, "1.111", "").status)
+	}
+	empty("fields=description,traits")
+	empty("sort_key=description")
+	s.post("/v1/runbooks", runbook)
+	for query, want := range map[string]string{
+		"?fields=description,traits":            `Field(s) "description, traits" are not valid`,
+		"/CUSTOM_A?fields=description,traits":   `Field(s) "description, traits" are not valid`,
+		"?sort_dir=ASC&fields=description":      direction,
+		"?sort_dir=ASC&sort_key=description":    direction,
+		"?sort_key=traits":                      "The sort_key value traits is an invalid field for sorting",
+		"?sort_key=traits&marker=" + absentUUID: "The sort_key value traits is an invalid field for sorting",
+	} {
+		require.Equal(t, want, s.do("GET", "/v1/runbooks"+query, "1.111", "").fault(), query)
+	}
+	s.do("GET", "/v1/runbooks?fields=description,traits", "1.112", "").must(http.StatusOK)
+}
