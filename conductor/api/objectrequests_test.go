@@ -401,28 +401,3 @@ func TestThePortsOfAnActiveNodeKeepTheirAddressAndConnection(t *testing.T) {
 	}
 	s.do("PATCH", port, "latest", `[{"op": "add", "path": "/extra/a", "value": 1}]`).must(http.StatusOK)
 }
-
-func TestTheFirstPortOfAGroupIsInItsPhysicalNetworkSince2026_1(t *testing.T) {
-	t.Parallel()
-	for _, series := range []states.Series{states.Flamingo, states.Gazpacho} {
-		s := start(t, series, api.Config{})
-		node := s.create(`{"driver": "fake-hardware"}`)
-		for i, c := range []struct {
-			group, port string
-			refused     bool
-		}{{`"a"`, `"b"`, true}, {`"a"`, `null`, true}, {`"a"`, `"a"`, false}, {`null`, `"b"`, false}} {
-			o, err := s.conductor.CreateObject(t.Context(), &conductor.PortGroup{
-				ObjectMeta: conductor.ObjectMeta{NodeUUID: node}, PhysicalNetwork: strings.Trim(strings.TrimPrefix(c.group, "null"), `"`),
-			})
-			require.NoError(t, err)
-			a := s.do("POST", "/v1/ports", "latest", `{"node_uuid": "`+node+`", "address": "52:54:00:00:00:0`+string(rune('0'+i))+
-				`", "physical_network": `+c.port+`, "portgroup_uuid": "`+o.Meta().UUID+`"}`)
-			if !c.refused || series < states.Gazpacho {
-				require.Equal(t, http.StatusCreated, a.status, a.body)
-				continue
-			}
-			require.Equal(t, http.StatusConflict, a.status)
-			require.Contains(t, a.fault(), "which has ports in physical network a.")
-		}
-	}
-}

@@ -187,3 +187,17 @@ func TestARecordOfALockedNodeIsNotDeleted(t *testing.T) {
 		s.do("DELETE", path, "latest", "").must(http.StatusNoContent)
 	}
 }
+
+// The answers were given by Ironic 39.0.0. A path names a port only by a name that it can have in a URL.
+func TestAPortHasAnyName(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	node := s.create(`{"driver": "fake-hardware"}`)
+	at := s.post("/v1/ports", `{"node_uuid": "`+node+`", "address": "52:54:00:00:00:01", "name": "a b/c"}`)
+	rename := func(path string) reply {
+		return s.do("PATCH", path, "latest", `[{"op": "add", "path": "/name", "value": "a ü"}]`)
+	}
+	require.Equal(t, "a ü", rename(at).must(http.StatusOK)["name"])
+	require.Equal(t, "Port "+absentUUID+" could not be found.", rename("/v1/ports/"+absentUUID).fault())
+	require.Equal(t, "Expected UUID or name for port_ident: a ü", s.do("GET", "/v1/ports/a%20%C3%BC", "latest", "").fault())
+}

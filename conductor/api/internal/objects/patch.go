@@ -38,6 +38,11 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, q.existsFault(err)
 	}
+	if x.patching.after != nil {
+		if err := x.patching.after(q); err != nil {
+			return rest.Answer{}, err
+		}
+	}
 	return x.answer(r, http.StatusOK, o, nil), nil
 }
 

@@ -49,7 +49,8 @@ var portGroupResource = &resource{
 		{name: "dynamic_portgroup", since: since.DynamicPortGroups, types: []string{"boolean"},
 			flags: readOnly | shownEarlier | namedEarlier, zero: false},
 	},
-	links: []link{{name: "ports", since: since.First}},
+	links:    []link{{name: "ports", since: since.First}},
+	patching: patchRules{after: networkOfPortsSet},
 	list: listRules{
 		defaults: []string{"uuid", "address", "name"}, detailSince: since.Detail,
 		filters: []filter{byNode("node"), byAddress, byNodeShard(since.PortGroupShard), byConductorGroups},
@@ -67,7 +68,7 @@ var portGroupResource = &resource{
 			newNameValid("Portgroup %s: Cannot change name to invalid name '%s'"),
 		},
 		update: []check{
-			patchApplies, modeKept, nodeMayChange, documentValid, fieldsSet,
+			patchApplies, firstNetworkCounts, modeKept, nodeMayChange, documentValid, fieldsSet,
 			notInspected("Cannot update portgroup \"%s\" on node \"%s\" while it is in state \"%s\"."), nodeUnlocked, groupMayChange,
 		},
 		delete: []check{identValid, recordExists, nodeUnlockedOrGone, groupEmpty},
@@ -107,6 +108,44 @@ func groupFieldsNotNewer(q *request) error {
 		return f.since == since.PortGroupMode && f.since > q.r.Version && (pyrepr.Truthy(q.values[f.name]) || q.patch.StartsWith(f.name))
 	}) {
 		return fault.NotAcceptable
+	}
+	return nil
+}
+
+// patchesNetwork reports whether a patch changes the physical network of the group's ports, too, as since 2026.1.
+// Ironic looks at its first operation.
+//
+// Source: patch in ironic/api/controllers/v1/portgroup.py, update_physical_network in ironic/objects/portgroup.py.
+func (q *request) patchesNetwork() bool {
+	return q.r.Series >= states.Gazpacho && q.patch.StartsWith("physical_network")
+}
+
+// firstNetworkCounts chooses the first of several physical networks in a patch that changes the ports, too.
+func firstNetworkCounts(q *request) error {
+	if networks := q.patch.Values("physical_network"); q.patchesNetwork() && len(networks) > 0 {
+		q.values["physical_network"] = networks[0]
+	}
+	return nil
+}
+
+// networkOfPortsSet sets the physical network of the ports of a patched group to that of the group. Ironic fails if the
+// patch has removed it.
+func networkOfPortsSet(q *request) error {
+	if !q.patchesNetwork() {
+		return nil
+	}
+	group := q.record.(*conductor.PortGroup)
+	ports, err := q.r.Conductor.Objects(q.r.Context(), conductor.KindPort) // of other nodes, too, see groupEmpty
+	if err != nil {
+		return err
+	}
+	network := stored(group, "physical_network")
+	for _, o := range ports {
+		if port := o.(*conductor.Port); port.PortGroupUUID == group.UUID && stored(port, "physical_network") != network {
+			if err := setPhysicalNetwork(q, conductor.KindPort, port.UUID, network); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

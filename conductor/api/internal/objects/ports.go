@@ -42,7 +42,7 @@ var portResource = &resource{
 		{name: "physical_network", since: since.PortPhysicalNetwork, types: schema.TextOrNull, max: 64},
 		{name: "pxe_enabled", since: since.PortConnectivity, types: schema.BooleanTypes, zero: true, convert: toBoolean},
 		nodeField,
-		{name: "name", since: since.PortName, types: schema.TextOrNull, flags: patchedEarlier},
+		{name: "name", since: since.PortName, types: schema.TextOrNull, flags: patchedEarlier, max: 255},
 		{name: "description", since: since.PortDescription, types: schema.TextOrNull, flags: patchedEarlier, max: 255},
 		{name: "vendor", since: since.PortVendor, types: schema.TextOrNull, flags: patchedEarlier, max: 32},
 		{name: "category", since: since.PortCategory, types: schema.TextOrNull, flags: patchedEarlier, max: 80},
@@ -63,15 +63,15 @@ var portResource = &resource{
 		},
 		post: []check{
 			bodyDecodes, portNodeNamed, bodyValid, fieldsSet, postInVersion, notBelow, nodeExists, linkNotNewer, fieldsNotNewer, portValid,
-			nameValid, nodeUnlockedForPort, physicalNetworkShared,
+			nodeUnlockedForPort, physicalNetworkShared,
 		},
 		patch: []check{
-			identValid, patchDecodes, fieldsPatchable, linkNotNewer, fieldsNotNewer,
-			newNameValid("Port %s: Cannot change name to invalid name '%s'"), recordExists,
+			identValid, patchDecodes, fieldsPatchable, linkNotNewer, fieldsNotNewer, recordExists,
 		},
 		update: []check{
 			patchApplies, portGroupMayChange, nodeMayChange, documentValid, fieldsSet, portValid,
-			notInspected("Cannot update port \"%s\" on \"%s\" while it is in state \"%s\"."), nodeUnlocked, portMayChange,
+			notInspected("Cannot update port \"%s\" on \"%s\" while it is in state \"%s\"."), networkIsTheGroups, nodeUnlocked,
+			portMayChange,
 		},
 		delete: []check{uuidValid, recordExists, nodeUnlockedOrGone},
 	},
@@ -240,6 +240,15 @@ const connectivityStates = "enroll, inspecting, inspect wait, manageable"
 // connectivity are the fields of a port that describe its connection.
 var connectivity = []string{"portgroup_uuid", "pxe_enabled", "local_link_connection", "physical_network"}
 
+// networkIsTheGroups refuses a patch of the physical network of a port in a group. Ironic looks at its first operation.
+func networkIsTheGroups(q *request) error {
+	if q.r.Version >= since.PortGroupPhysicalNetwork && q.patch.StartsWith("physical_network") &&
+		q.before.(*conductor.Port).PortGroupUUID != "" {
+		return fault.Invalid("physical_network cannot be changed while the port belongs to a portgroup.")
+	}
+	return nil
+}
+
 // portMayChange refuses a patched port that its node or the other ports of its port group do not allow.
 func portMayChange(q *request) error {
 	m := q.store.meta(q.record)
@@ -264,7 +273,8 @@ func portMayChange(q *request) error {
 }
 
 // physicalNetworkShared refuses a port in another physical network than the other ports of its group, or since 2026.1
-// for the first port of a group than the group.
+// for the first port of a group than the group. Since 2026.2 a group without a physical network gets that of its first
+// port.
 //
 // Source: validate_port_physnet in ironic/conductor/utils.py.
 func physicalNetworkShared(q *request) error {
@@ -295,10 +305,27 @@ func physicalNetworkShared(q *request) error {
 	if err != nil {
 		return err
 	}
-	if network := stored(group.(*conductor.PortGroup), "physical_network"); network != nil && network != stored(port, "physical_network") {
+	own, network := stored(port, "physical_network"), stored(group, "physical_network")
+	switch {
+	case network != nil && network != own:
 		return refuse(network)
+	case network == nil && own != nil && q.r.Series >= states.Hibiscus:
+		return setPhysicalNetwork(q, conductor.KindPortGroup, port.PortGroupUUID, own)
+	default:
+		return nil
 	}
-	return nil
+}
+
+// setPhysicalNetwork sets the physical network of a port or a port group, which another request may have deleted.
+func setPhysicalNetwork(q *request, kind conductor.Kind, uuid string, network any) error {
+	_, err := q.r.Conductor.UpdateObject(q.r.Context(), kind, uuid, func(o conductor.Object) error {
+		fieldOf(o, "physical_network").store(o, network)
+		return nil
+	})
+	if errors.Is(err, conductor.NotFound) {
+		return nil
+	}
+	return err
 }
 
 // toLocalLink converts the field local_link_connection: the ID of the switch becomes lower case.

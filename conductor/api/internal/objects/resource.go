@@ -107,6 +107,8 @@ type patchRules struct {
 	args []string
 	// decode decodes patches in series with schemas; nil stands for [patch.Decode].
 	decode func(r *rest.Request) (patch.Patch, error)
+	// after changes other records by a patch whose record is stored; nil stands for none.
+	after func(q *request) error
 }
 
 // link describes the links from a record to a child resource.
