@@ -41,8 +41,8 @@ type frame struct {
 	elements  []tlv
 }
 
-// frames returns the LLDP data of the interfaces. Interfaces of the same name share those of lldp_raw, which are decoded
-// once.
+// frames returns the LLDP data of the interfaces. Interfaces of the same name share those of lldp_raw, which are
+// decoded once.
 func frames(in Input, c *Changes, whole bool) (all []frame) {
 	raw, _ := in.Data["lldp_raw"].(map[string]any)
 	interfaces, _ := in.Inventory["interfaces"].([]any)
