@@ -191,8 +191,12 @@ func TestTheSchemaHasTheUUIDLastExceptOfNodes(t *testing.T) {
 	s := start(t, states.Flamingo, api.Config{}) // of the faults of two properties, later series name the last by its name
 	require.Equal(t, "Schema error for node: 1 is not of type 'string', 'null'",
 		s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware", "uuid": 1, "vendor_interface": 2}`).fault())
+	require.Equal(t, "Schema error for portgroup: 2 is not of type 'string', 'boolean', 'null'",
+		s.do("POST", "/v1/portgroups", "latest", `{"node_uuid": "x", "uuid": 1, "standalone_ports_supported": 2}`).fault())
+	require.Equal(t, "Schema error for port: 3 is not of type 'string'",
+		s.do("POST", "/v1/ports", "latest", `{"address": "x", "name": 1, "uuid": 2, "node_uuid": 3}`).fault())
 	require.Equal(t, "Schema error for port: 2 is not of type 'string', 'null'",
-		s.do("POST", "/v1/ports", "latest", `{"node_uuid": "x", "address": "x", "uuid": 1, "vendor": 2}`).fault())
+		s.do("POST", "/v1/ports", "latest", `{"node_uuid": "x", "address": "x", "name": 1, "uuid": 2}`).fault(), "the name came later")
 }
 
 func TestAReadOnlyFieldOfARecordMayBeNamedBelowItsVersionExceptOfNodes(t *testing.T) {

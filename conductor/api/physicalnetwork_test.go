@@ -134,3 +134,18 @@ func TestAGroupGetsThePhysicalNetworkOfItsFirstPortSince2026_2(t *testing.T) {
 		require.Equal(t, []any{nil, nil, nil}, m.networks(), series)
 	}
 }
+
+// The answers were given by Ironic 35.0.1 and 39.0.0.
+func TestTheLaterFieldsOfAPortGroupMayBeNamedEarlierExceptOne(t *testing.T) {
+	t.Parallel()
+	for _, series := range []states.Series{states.Gazpacho, states.Latest()} {
+		m := startMembers(t, series, `null`)
+		for name, want := range map[string]int{
+			"category": http.StatusOK, "physical_network": http.StatusOK, "dynamic_portgroup": http.StatusNotAcceptable,
+		} {
+			for _, query := range []string{"?fields=", "/g?fields=", "?sort_key="} {
+				require.Equal(t, want, m.do("GET", "/v1/portgroups"+query+name, "1.77", "").status, "%v %s%s", series, query, name)
+			}
+		}
+	}
+}

@@ -24,7 +24,10 @@ func TestAPublicRunbookHasNoOwner(t *testing.T) {
 	)
 	for _, series := range []states.Series{states.Epoxy, states.Latest()} {
 		s := start(t, series, api.Config{})
-		at := s.post("/v1/runbooks", runbook)
+		require.Equal(t, "Cannot create a runbook as a project scoped admin with an owner other than your own project.",
+			s.do("POST", "/v1/runbooks", "latest", `{"owner": "x", `+runbook[1:]).fault())
+		at := s.post("/v1/runbooks", `{"owner": "", `+runbook[1:])
+		require.Nil(t, s.do("GET", at, "latest", "").must(http.StatusOK)["owner"])
 		for _, c := range []struct {
 			operations string
 			refused    bool

@@ -75,7 +75,7 @@ var portResource = &resource{
 		},
 		delete: []check{uuidValid, recordExists, nodeUnlockedOrGone},
 	},
-	checkedFirst: []string{"address", "node_uuid"},
+	checkedFirst: []string{"address", "node_uuid"}, checkedLast: []string{"name", "description", "vendor", "category"},
 	duplicate: func(o record) string {
 		return fmt.Sprintf("A port with MAC address %s already exists.", o.(*conductor.Port).Address)
 	},

@@ -25,6 +25,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -57,6 +58,8 @@ type resource struct {
 	// checkedFirst are the fields that a POST and a patch check before all others, in this order, as Ironic's validators
 	// do. The UUID is checked last.
 	checkedFirst []string
+	// checkedLast are the fields that the schema of a body has behind the UUID, in this order.
+	checkedLast []string
 	// duplicate returns the fault text for a record with a unique key of another record.
 	duplicate func(o record) string
 
@@ -186,10 +189,15 @@ func (x *resource) bodySchema(r *rest.Request) *schema.Schema {
 
 // sortName returns the name by which a property is sorted.
 func (x *resource) sortName(p schema.Property) string {
-	if p.Name == "uuid" && !x.is(uuidSorted) {
+	last := slices.Index(x.checkedLast, p.Name)
+	switch {
+	case last >= 0:
+		return "~" + strconv.Itoa(last)
+	case p.Name == "uuid" && !x.is(uuidSorted):
 		return "~"
+	default:
+		return p.Name
 	}
-	return p.Name
 }
 
 // named reports whether the records of the resource have names in the series. A path can then name a record, in all

@@ -65,9 +65,21 @@ var runbookResource = &resource{
 		list: []listCheck{
 			listFieldsAllowed, sortKeyNotNewer, filtersNotNewer, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
 		},
-		post:   []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, notBelow},
+		post:   []check{bodyDecodes, bodyValid, fieldsSet, newRunbookUnowned, postInVersion, notBelow},
 		update: []check{publicWithoutOwner, patchApplies, documentValid, fieldsSet},
 	},
+}
+
+// newRunbookUnowned refuses a new runbook with an owner, as Ironic does without Keystone, where a request belongs to no
+// project. A patch may set the owner.
+//
+// Source: post in ironic/api/controllers/v1/runbook.py.
+func newRunbookUnowned(q *request) error {
+	if q.record.(*conductor.Runbook).Owner != "" {
+		return fault.Invalid("Cannot create a runbook as a project scoped admin with an owner other than your own project.")
+	}
+	q.record.SetEmpty("owner", false)
+	return nil
 }
 
 // publicWithoutOwner refuses a patch that sets an owner of a public runbook. A patch that says whether the runbook is
