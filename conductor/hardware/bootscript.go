@@ -70,7 +70,7 @@ func (b scriptBoot) agentMedium(n Node) (m medium, err error) {
 	if err := b.networkBoot.Validate(n); err != nil || !b.Serves(n) {
 		return medium{}, err
 	}
-	m, _, err = agentFiles(n, false)
+	m, err = agentFiles(n, false)
 	if err != nil {
 		return m, err
 	}
@@ -83,10 +83,10 @@ func (b scriptBoot) agentMedium(n Node) (m medium, err error) {
 		return m, err
 	}
 	if n.Chosen.config.APIURL == "" {
-		return m, unsupported(n, "driver_info", "deploy_kernel",
+		return m, unsupported(n, "driver_info", m.prefix+"kernel",
 			"the URL at which agents reach the API is not configured, which the agent's kernel parameters contain")
 	}
-	return m, b.check(n, "driver_info", "deploy_", m)
+	return m, b.check(n, m)
 }
 
 // instanceMedium returns the medium of an instance of the deploy interface "ramdisk", or the zero value if it names
@@ -97,9 +97,7 @@ func (b scriptBoot) instanceMedium(n Node) (m medium, err error) {
 	if !b.Serves(n) {
 		return medium{}, nil
 	}
-	text := func(key string) string { value, _ := n.InstanceInfo[key].(string); return value }
-	m = medium{iso: text("boot_iso"), kernel: text("kernel"), ramdisk: text("ramdisk"), instance: true}
-	switch {
+	switch m = instanceFiles(n); {
 	case m.iso != "":
 		if _, err := scriptParameters(m.iso); err != nil || !loadable(m.iso) || strings.Contains(m.iso, " ") {
 			return m, unsupported(n, "instance_info", "boot_iso", "it must be an http or https URL that an iPXE script can name")
@@ -113,19 +111,18 @@ func (b scriptBoot) instanceMedium(n Node) (m medium, err error) {
 		value{"kernel", m.kernel}, value{"ramdisk", m.ramdisk}); err != nil {
 		return m, err
 	}
-	m.parameters = strings.TrimSpace("root=/dev/ram0 text " + text("ramdisk_kernel_arguments"))
-	return m, b.check(n, "instance_info", "", m)
+	return m, b.check(n, m)
 }
 
 // check refuses a kernel and a ramdisk that cannot be served, and kernel parameters that a script cannot express.
-func (b scriptBoot) check(n Node, field, prefix string, m medium) error {
+func (b scriptBoot) check(n Node, m medium) error {
 	for _, source := range []value{{"kernel", m.kernel}, {"ramdisk", m.ramdisk}} {
 		if err := n.Chosen.config.Images.CheckSource(source.text); err != nil {
-			return unsupported(n, field, prefix+source.key, err.Error())
+			return unsupported(n, m.field(), m.prefix+source.key, err.Error())
 		}
 	}
 	if _, err := scriptParameters(m.parameters); err != nil {
-		return unsupported(n, field, "kernel_append_params", err.Error())
+		return unsupported(n, m.parametersField, m.parametersKey, err.Error())
 	}
 	return nil
 }

@@ -24,10 +24,22 @@ import (
 type medium struct {
 	iso                         string
 	kernel, ramdisk, bootloader string
+	// prefix begins the keys of the kernel and the ramdisk: "deploy_" or "rescue_", and "" for an instance.
+	prefix string
 	// parameters are kernel parameters of the ramdisk. They come before the boot interface's.
 	parameters string
+	// parametersField and parametersKey say where the parameters come from.
+	parametersField, parametersKey string
 	// instance is set for an instance, which receives no configuration for an agent.
 	instance bool
+}
+
+// field returns the field of the node that names the kernel and the ramdisk.
+func (m medium) field() string {
+	if m.instance {
+		return "instance_info"
+	}
+	return "driver_info"
 }
 
 // agentMedium returns the medium with the agent's ramdisk, or an error if driver_info names none that can be
@@ -39,12 +51,12 @@ func (b mediaBoot) agentMedium(n Node) (medium, error) {
 	if err := i.checkUnused(usedByMedia); err != nil {
 		return medium{}, err
 	}
-	m, mode, err := agentFiles(n, true)
+	m, err := agentFiles(n, true)
 	if err != nil {
 		return m, err
 	}
 	if m.iso != "" {
-		return medium{iso: m.iso}, b.checkISO(n, "driver_info", mode+"_iso", m.iso)
+		return medium{iso: m.iso}, b.checkISO(n, "driver_info", m.prefix+"iso", m.iso)
 	}
 	m = n.Chosen.config.agentDefaults(n, m)
 	if err := missing("Error validating Redfish virtual media. Some parameters were missing in node's driver_info",
@@ -53,32 +65,33 @@ func (b mediaBoot) agentMedium(n Node) (medium, error) {
 	}
 	m.bootloader = cmp.Or(m.bootloader, n.Chosen.config.bootFiles(n).Bootloader)
 	if n.Chosen.config.APIURL == "" {
-		return m, unsupported(n, "driver_info", "deploy_kernel",
+		return m, unsupported(n, "driver_info", m.prefix+"kernel",
 			"the URL at which agents reach the API is not configured, which the agent's image contains")
 	}
-	return m, b.checkBuild(n, "driver_info", m)
+	return m, b.checkBuild(n, m)
 }
 
 // agentFiles returns the kernel and the ramdisk that driver_info names for the agent, each "" if it is missing, with
 // the prefix of their keys. For virtual media it returns the boot loader too, or an image in place of all.
-func agentFiles(n Node, media bool) (m medium, mode string, err error) {
+func agentFiles(n Node, media bool) (m medium, err error) {
 	i := info{n.Node}
-	for _, mode = range agentModes(n) {
+	for _, mode := range agentModes(n) {
+		m.prefix = mode + "_"
 		keys := map[string]*string{mode + "_kernel": &m.kernel, mode + "_ramdisk": &m.ramdisk}
 		if media {
 			keys[mode+"_iso"], keys["bootloader"] = &m.iso, &m.bootloader
 		}
 		if err := i.texts(keys); err != nil || m.iso != "" {
-			return m, mode, err
+			return m, err
 		}
-		if err := n.Chosen.config.checkWhole(n, mode, m); err != nil {
-			return m, mode, err
+		if err := n.Chosen.config.checkWhole(n, m); err != nil {
+			return m, err
 		}
 		if m.kernel != "" && m.ramdisk != "" {
 			break
 		}
 	}
-	return m, mode, nil
+	return m, nil
 }
 
 // bootFiles returns the files for the architecture of a node.
@@ -99,10 +112,13 @@ func (c Config) agentDefaults(n Node, m medium) medium {
 		files := c.bootFiles(n)
 		m.kernel, m.ramdisk = files.Kernel, files.Ramdisk
 	}
-	m.parameters = c.KernelParameters
-	for _, object := range []map[string]any{n.DriverInfo, n.InstanceInfo} {
-		if value, ok := object["kernel_append_params"].(string); ok {
-			m.parameters = strings.ReplaceAll(value, "%default%", c.KernelParameters)
+	m.parameters, m.parametersField, m.parametersKey = c.KernelParameters, "the service's configuration", "kernel_append_params"
+	for _, object := range []struct {
+		field  string
+		values map[string]any
+	}{{"driver_info", n.DriverInfo}, {"instance_info", n.InstanceInfo}} {
+		if value, ok := object.values["kernel_append_params"].(string); ok {
+			m.parameters, m.parametersField = strings.ReplaceAll(value, "%default%", c.KernelParameters), object.field
 		}
 	}
 	return m
@@ -111,11 +127,11 @@ func (c Config) agentDefaults(n Node, m medium) medium {
 // checkWhole refuses half of a ramdisk in driver_info, if the Config says so.
 //
 // Source: _get_kernel_ramdisk_from_node in ironic/drivers/utils.py.
-func (c Config) checkWhole(n Node, mode string, m medium) error {
+func (c Config) checkWhole(n Node, m medium) error {
 	if !c.WholeRamdisks || (m.kernel == "") == (m.ramdisk == "") {
 		return nil
 	}
-	has, lacks := mode+"_kernel", mode+"_ramdisk"
+	has, lacks := m.prefix+"kernel", m.prefix+"ramdisk"
 	if m.kernel == "" {
 		has, lacks = lacks, has
 	}
@@ -154,14 +170,23 @@ func agentModes(n Node) []string {
 	return []string{"deploy"}
 }
 
+// instanceFiles returns what instance_info names for an instance of the deploy interface "ramdisk".
+func instanceFiles(n Node) medium {
+	text := func(key string) string { value, _ := n.InstanceInfo[key].(string); return value }
+	return medium{
+		iso: text("boot_iso"), kernel: text("kernel"), ramdisk: text("ramdisk"), instance: true,
+		parameters:      strings.TrimSpace("root=/dev/ram0 text " + text("ramdisk_kernel_arguments")),
+		parametersField: "instance_info", parametersKey: "ramdisk_kernel_arguments",
+	}
+}
+
 // instanceMedium returns the medium of an instance of the deploy interface "ramdisk".
 //
 // Source: get_image_instance_info in ironic/drivers/modules/deploy_utils.py.
 func (b mediaBoot) instanceMedium(n Node) (m medium, err error) {
-	text := func(key string) string { value, _ := n.InstanceInfo[key].(string); return value }
-	m = medium{iso: text("boot_iso"), kernel: text("kernel"), ramdisk: text("ramdisk"), instance: true}
+	m = instanceFiles(n)
 	if m.iso != "" {
-		if text("image_source") != "" {
+		if source, _ := n.InstanceInfo["image_source"].(string); source != "" {
 			return m, &conductor.Error{
 				Reason: conductor.Invalid,
 				Text:   "An 'image_source' and 'boot_iso' parameter may not be specified at the same time.",
@@ -179,8 +204,7 @@ func (b mediaBoot) instanceMedium(n Node) (m medium, err error) {
 		return m, err
 	}
 	m.bootloader = cmp.Or(m.bootloader, n.Chosen.config.bootFiles(n).Bootloader)
-	m.parameters = strings.TrimSpace("root=/dev/ram0 text " + text("ramdisk_kernel_arguments"))
-	return m, b.checkBuild(n, "instance_info", m)
+	return m, b.checkBuild(n, m)
 }
 
 // unsupported returns the error of a value of a node that its boot interface does not support.
@@ -214,14 +238,14 @@ func loadable(image string) bool {
 }
 
 // checkBuild refuses a medium of which no image can be built.
-func (b mediaBoot) checkBuild(n Node, field string, m medium) error {
-	kernel := map[string]string{"driver_info": "deploy_kernel", "instance_info": "kernel"}[field]
+func (b mediaBoot) checkBuild(n Node, m medium) error {
+	field, kernel := m.field(), m.prefix+"kernel"
 	if n.Chosen.config.Images == nil {
 		return unsupported(n, field, kernel, "no images are built and served")
 	}
 	for _, source := range []struct{ field, key, url string }{
 		{field, kernel, m.kernel},
-		{field, strings.Replace(kernel, "kernel", "ramdisk", 1), m.ramdisk},
+		{field, m.prefix + "ramdisk", m.ramdisk},
 		{"driver_info", "bootloader", m.bootloader},
 	} {
 		if source.url == "" {
@@ -240,7 +264,7 @@ func (b mediaBoot) checkBuild(n Node, field string, m medium) error {
 			"driver_info has no bootloader, the image of an EFI system partition, which boots a machine in UEFI mode")
 	}
 	if _, err := bootimage.ParseParameters(m.parameters); err != nil {
-		return unsupported(n, field, "kernel_append_params", err.Error())
+		return unsupported(n, m.parametersField, m.parametersKey, err.Error())
 	}
 	return nil
 }

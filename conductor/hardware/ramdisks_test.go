@@ -3,6 +3,7 @@
 package hardware
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -270,6 +271,53 @@ func TestHalfOfARamdiskIsRefusedIfConfigured(t *testing.T) {
 					require.NoError(t, err, "%v", test)
 				}
 			}
+		}
+	}
+}
+
+func TestARefusalNamesTheKeyThatTheNodeHas(t *testing.T) {
+	const at, wrong = "http://images.example/", "ftp://images.example/k"
+	b := serving(t)
+	b.config.KernelParameters = `a "b`
+	type object = map[string]any
+	agentParameters, instance := func(value string) object { return object{"kernel_append_params": value} },
+		object{"kernel": at + "k", "ramdisk": at + "r", "ramdisk_kernel_arguments": `a "b`}
+	for _, test := range []struct {
+		state                    states.State
+		deploy                   string
+		driverInfo, instanceInfo object
+		want                     string
+	}{
+		{states.Available, "ramdisk", nil, instance, "ramdisk_kernel_arguments in instance_info"},
+		{states.Available, "direct", nil, agentParameters(`a "b`), "kernel_append_params in instance_info"},
+		{states.Available, "direct", agentParameters("quiet"), agentParameters(`a "b`), "kernel_append_params in instance_info"},
+		{states.Available, "direct", agentParameters(`a "b`), nil, "kernel_append_params in driver_info"},
+		{states.Available, "direct", nil, nil, "kernel_append_params in the service's configuration"},
+		{states.Rescuing, "direct", object{"rescue_kernel": wrong, "rescue_ramdisk": at + "r"}, nil, "rescue_kernel in driver_info"},
+		{states.Rescuing, "direct", object{"rescue_kernel": at + "k", "rescue_ramdisk": wrong}, nil, "rescue_ramdisk in driver_info"},
+		{states.Rescuing, "direct", object{"deploy_kernel": wrong, "deploy_ramdisk": at + "r"}, nil, "deploy_kernel in driver_info"},
+		{states.Cleaning, "direct", object{"deploy_kernel": at + "k", "deploy_ramdisk": wrong}, nil, "deploy_ramdisk in driver_info"},
+	} {
+		for _, boot := range []string{"ipxe", "redfish-virtual-media"} {
+			n := &conductor.Node{
+				Driver: "redfish", ProvisionState: test.state, DriverInfo: object{"deploy_kernel": at + "k", "deploy_ramdisk": at + "r"},
+				InstanceInfo: test.instanceInfo, Interfaces: map[string]string{"boot": boot, "deploy": test.deploy},
+			}
+			maps.Copy(n.DriverInfo, test.driverInfo)
+			node := b.on(n)
+			medium := mediaBoot{}.agentMedium
+			if boot == "ipxe" {
+				medium = scriptBoot{}.agentMedium
+			}
+			switch {
+			case test.deploy == "ramdisk" && boot == "ipxe":
+				medium = scriptBoot{}.instanceMedium
+			case test.deploy == "ramdisk":
+				medium = mediaBoot{}.instanceMedium
+			}
+			_, err := medium(node)
+			require.ErrorIs(t, err, conductor.Invalid)
+			require.ErrorContains(t, err, "has "+test.want+", which the boot interface "+boot, "%v", test)
 		}
 	}
 }
