@@ -221,7 +221,9 @@ func (b scriptBoot) publish(ctx context.Context, t Task, m medium, parameters ma
 		location       *string
 		source, suffix string
 	}{{&kernel, m.kernel, ".kernel"}, {&initrd, m.ramdisk, ".ramdisk"}} {
-		*part.location, err = server.Publish(n.UUID, part.suffix, func(f *os.File) error { return server.Download(ctx, part.source, f, 0) })
+		*part.location, err = server.Publish(n.UUID, part.suffix, func(f *os.File) error {
+			return server.DownloadSource(ctx, part.source, f)
+		})
 		if err != nil {
 			return fmt.Errorf("provide the files to boot: %w", err)
 		}

@@ -151,7 +151,7 @@ func serveImage(ctx context.Context, server *images.Server, node string, image c
 		if wanted != nil {
 			to = io.MultiWriter(to, wanted)
 		}
-		if err := server.Download(ctx, image.Source, to, -1); err != nil {
+		if err := server.DownloadImage(ctx, image.Source, to); err != nil {
 			return err
 		}
 		if wanted != nil && !checksum.Equal(wanted, digest) {

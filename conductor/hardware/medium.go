@@ -291,7 +291,7 @@ func (b mediaBoot) provide(ctx context.Context, n Node, m medium, parameters map
 	}
 	server := n.Chosen.config.Images
 	if m.iso != "" {
-		return server.Publish(n.UUID, ".iso", func(f *os.File) error { return server.Download(ctx, m.iso, f, -1) })
+		return server.Publish(n.UUID, ".iso", func(f *os.File) error { return server.DownloadImage(ctx, m.iso, f) })
 	}
 	folder, err := os.MkdirTemp(server.Temporary(), "node-")
 	if err != nil {

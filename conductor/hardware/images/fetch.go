@@ -60,8 +60,7 @@ func (s *Server) File(name string) (source string, ok bool) {
 	return "file://" + filepath.ToSlash(filepath.Join(s.folder.Name(), name)), true
 }
 
-// Fetch returns the path of a new file in a folder with the content at a URL, see [Server.Download]. The content may
-// have Config.MaxSource bytes.
+// Fetch returns the path of a new file in a folder with the content at a URL, see [Server.DownloadSource].
 func (s *Server) Fetch(ctx context.Context, source, folder string) (path string, err error) {
 	file, err := os.CreateTemp(folder, "source-")
 	if err != nil {
@@ -73,18 +72,31 @@ func (s *Server) Fetch(ctx context.Context, source, folder string) (path string,
 			_ = os.Remove(file.Name())
 		}
 	}()
-	if err := errors.Join(s.Download(ctx, source, file, 0), file.Close()); err != nil {
+	if err := errors.Join(s.DownloadSource(ctx, source, file), file.Close()); err != nil {
 		return "", err
 	}
 	return file.Name(), nil
 }
 
-// Download writes the content at a URL, which is one that [Server.CheckSource] accepts: an http or https URL, or the
-// file URL of a file in Config.Folder. The content may have most bytes; 0 stands for Config.MaxSource, and -1 for
-// Config.MaxBytes. Download waits while Config.MaxDownloads others run. A download ends with an error after 15
-// minutes, or after two hours if it may have Config.MaxBytes. The errors contain no URL, since one may contain a
-// secret.
+// Download writes the content at a URL of up to most bytes. The URL is one that [Server.CheckSource] accepts: an http or
+// https URL, or the file URL of a file in Config.Folder. Download waits while Config.MaxDownloads others run. A download
+// ends with an error after 15 minutes. The errors contain no URL, since one may contain a secret.
 func (s *Server) Download(ctx context.Context, source string, to io.Writer, most int64) error {
+	return s.download(ctx, source, to, most, sourceTimeout)
+}
+
+// DownloadSource is [Server.Download] for a source of a boot image, of up to Config.MaxSource bytes.
+func (s *Server) DownloadSource(ctx context.Context, source string, to io.Writer) error {
+	return s.download(ctx, source, to, s.config.MaxSource, sourceTimeout)
+}
+
+// DownloadImage is [Server.Download] for an image of up to Config.MaxBytes, which may take two hours.
+func (s *Server) DownloadImage(ctx context.Context, source string, to io.Writer) error {
+	return s.download(ctx, source, to, s.config.MaxBytes, imageTimeout)
+}
+
+// download writes the content at a URL of up to most bytes within a time.
+func (s *Server) download(ctx context.Context, source string, to io.Writer, most int64, timeout time.Duration) error {
 	at, name, err := s.source(source)
 	if err != nil {
 		return err
@@ -94,13 +106,6 @@ func (s *Server) Download(ctx context.Context, source string, to io.Writer, most
 		defer func() { <-s.downloads }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	}
-	timeout := sourceTimeout
-	switch most {
-	case 0:
-		most = s.config.MaxSource
-	case -1:
-		most, timeout = s.config.MaxBytes, imageTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -74,10 +74,10 @@ func TestDownloadsWaitForOthers(t *testing.T) {
 	s, _ := start(t, func(c *images.Config) { c.MaxDownloads, c.Client = 1, newClient(t, "127.0.0.1") })
 	first, cancelFirst := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- s.Download(first, url, io.Discard, 0) }()
+	go func() { ended <- s.DownloadSource(first, url, io.Discard) }()
 	<-asked
 	second, cancelSecond := context.WithCancel(t.Context())
-	go func() { ended <- s.Download(second, url, io.Discard, 0) }()
+	go func() { ended <- s.DownloadSource(second, url, io.Discard) }()
 	cancelSecond()
 	require.ErrorIs(t, <-ended, context.Canceled)
 	require.Empty(t, asked, "the second has sent no request")
@@ -99,10 +99,18 @@ func TestADownloadEndsInTime(t *testing.T) {
 		s, err := images.New(images.Config{Folder: t.TempDir(), URL: "http://192.0.2.1", Client: &http.Client{Transport: hangs{}}})
 		require.NoError(t, err)
 		defer s.Close()
-		for most, want := range map[int64]time.Duration{0: 15 * time.Minute, 1: 15 * time.Minute, -1: 2 * time.Hour} {
+		const url = "http://images.example/x"
+		for name, test := range map[string]struct {
+			download func() error
+			want     time.Duration
+		}{
+			"a text":   {func() error { return s.Download(t.Context(), url, io.Discard, 1) }, 15 * time.Minute},
+			"a source": {func() error { return s.DownloadSource(t.Context(), url, io.Discard) }, 15 * time.Minute},
+			"an image": {func() error { return s.DownloadImage(t.Context(), url, io.Discard) }, 2 * time.Hour},
+		} {
 			began := time.Now()
-			require.ErrorIs(t, s.Download(t.Context(), "http://images.example/x", io.Discard, most), context.DeadlineExceeded)
-			require.Equal(t, want, time.Since(began), "by the clock of the test")
+			require.ErrorIs(t, test.download(), context.DeadlineExceeded, name)
+			require.Equal(t, test.want, time.Since(began), "by the clock of the test")
 		}
 	})
 }
@@ -127,7 +135,7 @@ func TestDownloadsAndPublishedImagesAreBoundedTogether(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Dir(other), 0o700))
 	require.NoError(t, os.WriteFile(other, nil, 0o600))
 	require.NoError(t, os.Truncate(other, 60<<20))
-	_, err := s.Publish(node, ".img", func(f *os.File) error { return s.Download(t.Context(), zeros(t, 90<<20), f, -1) })
+	_, err := s.Publish(node, ".img", func(f *os.File) error { return s.DownloadImage(t.Context(), zeros(t, 90<<20), f) })
 	require.ErrorContains(t, err, "and at most 104857600 are allowed")
 	require.NoError(t, os.Truncate(other, 101<<20))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "kernel"), []byte("kernel"), 0o600))
@@ -181,7 +189,7 @@ func TestADownloadLeavesNoFile(t *testing.T) {
 	for _, download := range []func(context.Context) error{
 		func(ctx context.Context) error { _, err := s.Fetch(ctx, url, s.Temporary()); return err },
 		func(ctx context.Context) error {
-			_, err := s.Publish(node, ".img", func(f *os.File) error { return s.Download(ctx, url, f, -1) })
+			_, err := s.Publish(node, ".img", func(f *os.File) error { return s.DownloadImage(ctx, url, f) })
 			return err
 		},
 	} {
@@ -201,7 +209,7 @@ func TestADownloadLeavesNoFile(t *testing.T) {
 	requireEmpty(t, s.Temporary())
 	require.Panics(t, func() { _, _ = s.Fetch(t.Context(), url, s.Temporary()) })
 	require.Panics(t, func() {
-		_, _ = s.Publish(node, ".img", func(f *os.File) error { return s.Download(t.Context(), url, f, -1) })
+		_, _ = s.Publish(node, ".img", func(f *os.File) error { return s.DownloadImage(t.Context(), url, f) })
 	})
 	requireEmpty(t, s.Temporary())
 }

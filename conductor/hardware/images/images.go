@@ -55,7 +55,7 @@ type Config struct {
 	// are served to these addresses only, since a script has a name that others can guess; nil serves them to all.
 	// BMCs load ISO images, which are served to all.
 	Machines func(netip.Addr) bool
-	// Client downloads for Fetch and Download; nil stands for the client of [NewClient] without hosts.
+	// Client downloads for Fetch and the Download methods; nil stands for the client of [NewClient] without hosts.
 	Client *http.Client
 }
 
@@ -193,9 +193,18 @@ func (s *Server) Publish(node, suffix string, write func(*os.File) error) (locat
 	return s.config.URL + "/" + name, nil
 }
 
-// moveToPublished moves a temporary file to the published ones. Readers see all of it or nothing.
+// moveToPublished moves a temporary file, which is on disk, to the published ones, and its new name is on disk when it
+// returns: a machine may boot from it for as long as its instance exists. Readers see all of it or nothing.
 func (s *Server) moveToPublished(file *os.File, name string) error {
-	return s.folder.Rename(filepath.Join(unfinished, filepath.Base(file.Name())), filepath.Join(publishedFolder, name))
+	err := s.folder.Rename(filepath.Join(unfinished, filepath.Base(file.Name())), filepath.Join(publishedFolder, name))
+	if err != nil {
+		return err
+	}
+	folder, err := s.published.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // Withdraw removes the published images of a node with a suffix, or all of them if the suffix is empty. It is no error

@@ -73,7 +73,7 @@ func TestADownloadThatHasEndedMakesRoomForOthers(t *testing.T) {
 	s, folder := open(t, Config{MaxDownloads: 1})
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "kernel"), []byte("kernel"), 0o600))
 	for range 2 {
-		require.NoError(t, s.Download(t.Context(), "file://"+folder+"/kernel", io.Discard, 0))
+		require.NoError(t, s.DownloadSource(t.Context(), "file://"+folder+"/kernel", io.Discard))
 	}
 }
 
@@ -83,7 +83,7 @@ func TestAFailedDownloadNamesTheHost(t *testing.T) {
 	client, err := NewClient("127.0.0.1")
 	require.NoError(t, err)
 	s, _ := open(t, Config{Client: client})
-	err = s.Download(t.Context(), web.URL+"/secret", io.Discard, 0)
+	err = s.DownloadSource(t.Context(), web.URL+"/secret", io.Discard)
 	require.EqualError(t, err, "download from "+web.Listener.Addr().String()+": it answers 404")
 }
 
@@ -103,9 +103,9 @@ func TestADownloadEndsIfTheFilesBecomeTooLargeMeanwhile(t *testing.T) {
 		require.NoError(t, os.WriteFile(name, nil, 0o600))
 		require.NoError(t, os.Truncate(name, most))
 	}
-	require.NoError(t, s.Download(t.Context(), "file://"+source, io.Discard, -1), "as many as permitted")
+	require.NoError(t, s.DownloadImage(t.Context(), "file://"+source, io.Discard), "as many as permitted")
 	grows := writes(func() { require.NoError(t, os.Truncate(other, most+1)) })
-	require.ErrorContains(t, s.Download(t.Context(), "file://"+source, grows, -1),
+	require.ErrorContains(t, s.DownloadImage(t.Context(), "file://"+source, grows),
 		"would have 134217729 bytes, and at most 134217728 are allowed")
 }
 

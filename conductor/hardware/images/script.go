@@ -66,8 +66,10 @@ func (s *Server) writeScript(name, script string) error {
 		return err
 	}
 	defer os.Remove(file.Name())
-	_, err = file.WriteString(script)
-	if err := errors.Join(err, file.Close()); err != nil {
+	if _, err = file.WriteString(script); err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
 	return s.moveToPublished(file, name)
