@@ -87,7 +87,7 @@ func (b anyBMC) Validate(n Node) error {
 }
 
 // client returns a function that makes a client of bmclib for one call, and the password.
-func (b anyBMC) client(ctx context.Context, n *conductor.Node) (make func() *bmclib.Client, password secret.Text, err error) {
+func (b anyBMC) client(ctx context.Context, n *conductor.Node) (newClient func() *bmclib.Client, password secret.Text, err error) {
 	i := info{n}
 	required := []string{"bmclib_provider", "bmclib_address", "bmclib_password"}
 	var word, address, host, user, text string
@@ -163,11 +163,11 @@ func (b anyBMC) call(
 ) (states.Power, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
-	client, password, err := b.client(ctx, n)
+	newClient, password, err := b.client(ctx, n)
 	if err != nil {
 		return states.NoPower, err
 	}
-	return bmc.FromClient(func() oneCall { return oneCall{client(), do} }, password).Verify(ctx)
+	return bmc.FromClient(func() oneCall { return oneCall{newClient(), do} }, password).Verify(ctx)
 }
 
 // change is call for a change, which bmclib may refuse without an error.
@@ -184,11 +184,11 @@ func (b anyBMC) change(ctx context.Context, n *conductor.Node, do func(context.C
 
 // has reports whether the node's provider is an A.
 func has[A any](ctx context.Context, b anyBMC, n *conductor.Node) (bool, error) {
-	client, _, err := b.client(ctx, n)
+	newClient, _, err := b.client(ctx, n)
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(client().Registry.Drivers, func(d *registrar.Driver) bool {
+	return slices.ContainsFunc(newClient().Registry.Drivers, func(d *registrar.Driver) bool {
 		_, ok := d.DriverInterface.(A)
 		return ok
 	}), nil

@@ -48,7 +48,7 @@ func (networkBoot) PrepareInstance(ctx context.Context, t Task) error {
 // entries that the agent has written would be lost.
 func bootDisk(ctx context.Context, t Task) error {
 	n := t.Node()
-	if n.ProvisionState != states.Deploying || !losesBootEntries(n.Node) {
+	if n.ProvisionState != states.WorkDeploy.Working() || !losesBootEntries(n.Node) {
 		return bootFrom(ctx, t, "disk", true)
 	}
 	if deviceOnce(n.Node) == "" {

@@ -9,92 +9,95 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// kinds are the kinds of interfaces of which a hardware type has lists, with the interfaces that [New] gives a hardware
-// type whose list is empty. Steps are in this order. A kind is a field of Interfaces, one of Chosen, and a row here.
-var kinds = []kind{
-	kindOf("power", func(i *Interfaces) *[]Power { return &i.Power }, func(c *Chosen) *Power { return &c.Power }),
-	kindOf("management", func(i *Interfaces) *[]Management { return &i.Management },
-		func(c *Chosen) *Management { return &c.Management }),
-	kindOf("boot", func(i *Interfaces) *[]Boot { return &i.Boot }, func(c *Chosen) *Boot { return &c.Boot }, IPXE(), PXE()),
-	kindOf("inspect", func(i *Interfaces) *[]Interface { return &i.Inspect }, func(c *Chosen) *Interface { return &c.Inspect },
-		AgentInspect(), None("inspect")),
-	kindOf("bios", func(i *Interfaces) *[]Interface { return &i.BIOS }, func(c *Chosen) *Interface { return &c.BIOS }, None("bios")),
-	kindOf("raid", func(i *Interfaces) *[]Interface { return &i.RAID }, func(c *Chosen) *Interface { return &c.RAID },
-		None("raid"), Interface(stored("agent"))),
-	kindOf("rescue", func(i *Interfaces) *[]Interface { return &i.Rescue }, func(c *Chosen) *Interface { return &c.Rescue },
-		None("rescue"), AgentRescue()),
-	kindOf("vendor", func(i *Interfaces) *[]Interface { return &i.Vendor }, func(c *Chosen) *Interface { return &c.Vendor },
-		None("vendor")),
-	kindOf("firmware", func(i *Interfaces) *[]Interface { return &i.Firmware }, func(c *Chosen) *Interface { return &c.Firmware },
-		None("firmware")),
-	kindOf("deploy", func(i *Interfaces) *[]Deploy { return &i.Deploy }, func(c *Chosen) *Deploy { return &c.Deploy },
-		Direct(), Ramdisk(), CustomAgent()),
-}
-
-// kind is a kind of interfaces.
-type kind struct {
-	name string
-	// list returns the interfaces of the kind that a hardware type has.
-	list func(Interfaces) []Interface
-	// fill sets the defaults of the kind if it is empty.
-	fill func(*Interfaces)
-	// choose stores the interface with this name, or the first one if the name is empty or unknown. It reports whether the
-	// name is known.
-	choose func(i Interfaces, name string, c *Chosen) bool
-	// chosen returns the interface that choose has stored.
-	chosen func(Chosen) Interface
-}
-
-func kindOf[I Interface](name string, list func(*Interfaces) *[]I, chosen func(*Chosen) *I, defaults ...I) kind {
-	return kind{
-		name: name,
-		list: func(i Interfaces) []Interface {
-			var all []Interface
-			for _, each := range *list(&i) {
-				all = append(all, each)
-			}
-			return all
-		},
-		fill: func(i *Interfaces) {
-			if l := list(i); len(*l) == 0 {
-				*l = slices.Clone(defaults)
-			}
-		},
-		choose: func(i Interfaces, name string, c *Chosen) bool {
-			all := *list(&i)
-			n := slices.IndexFunc(all, func(each I) bool { return each.Name() == name })
-			*chosen(c) = all[max(n, 0)]
-			return n >= 0 || name == ""
-		},
-		chosen: func(c Chosen) Interface { return *chosen(&c) },
+// kinds returns the kinds of interfaces of which a hardware type has lists, in the order of their steps. A kind is a field
+// of Interfaces with its defaults below, a field of Chosen, and a row here.
+func (i *Interfaces) kinds(c *Chosen) []kind {
+	return []kind{
+		kindOf[Power]{"power", &i.Power, &c.Power},
+		kindOf[Management]{"management", &i.Management, &c.Management},
+		kindOf[Boot]{"boot", &i.Boot, &c.Boot},
+		kindOf[Interface]{"inspect", &i.Inspect, &c.Inspect},
+		kindOf[Interface]{"bios", &i.BIOS, &c.BIOS},
+		kindOf[Interface]{"raid", &i.RAID, &c.RAID},
+		kindOf[Interface]{"rescue", &i.Rescue, &c.Rescue},
+		kindOf[Interface]{"vendor", &i.Vendor, &c.Vendor},
+		kindOf[Interface]{"firmware", &i.Firmware, &c.Firmware},
+		kindOf[Deploy]{"deploy", &i.Deploy, &c.Deploy},
 	}
 }
 
 // withDefaults fills in the kinds that are empty.
 func (i Interfaces) withDefaults() Interfaces {
-	for _, kind := range kinds {
-		kind.fill(&i)
-	}
+	fill(&i.Boot, IPXE(), PXE())
+	fill(&i.Deploy, Direct(), Ramdisk(), CustomAgent())
+	fill(&i.Inspect, AgentInspect(), None("inspect"))
+	fill(&i.BIOS, None("bios"))
+	fill(&i.RAID, None("raid"), Interface(stored("agent")))
+	fill(&i.Rescue, None("rescue"), AgentRescue())
+	fill(&i.Vendor, None("vendor"))
+	fill(&i.Firmware, None("firmware"))
 	return i
 }
 
+func fill[I Interface](list *[]I, defaults ...I) {
+	if len(*list) == 0 {
+		*list = defaults
+	}
+}
+
+// kind is a kind of interfaces.
+type kind interface {
+	Name() string
+	// list returns the interfaces of the kind that the hardware type has.
+	list() []Interface
+	// choose stores the interface with this name, or the first one if the name is empty or unknown. It reports whether the
+	// name is known.
+	choose(name string) bool
+	// chosen returns the interface that is stored.
+	chosen() Interface
+}
+
+// kindOf is a kind whose interfaces are of the type I: its name, the list of a hardware type, and the choice of a node.
+type kindOf[I Interface] struct {
+	name   string
+	all    *[]I
+	choice *I
+}
+
+func (k kindOf[I]) Name() string { return k.name }
+
+func (k kindOf[I]) list() (list []Interface) {
+	for _, each := range *k.all {
+		list = append(list, each)
+	}
+	return list
+}
+
+func (k kindOf[I]) choose(name string) bool {
+	n := slices.IndexFunc(*k.all, func(each I) bool { return each.Name() == name })
+	*k.choice = (*k.all)[max(n, 0)]
+	return n >= 0 || name == ""
+}
+
+func (k kindOf[I]) chosen() Interface { return *k.choice }
+
 // check returns an error for a kind without an interface, and for an interface without a name of its own.
-func (i Interfaces) check() error {
-	for _, kind := range kinds {
-		list := kind.list(i)
+func (i *Interfaces) check() error {
+	for _, kind := range i.kinds(new(Chosen)) {
+		list := kind.list()
 		invalid := func(value any, want string) error {
 			return &conductor.ConfigError{Package: "hardware", Field: "Interfaces", Value: value, Want: want}
 		}
 		if len(list) == 0 {
-			return invalid("none", "an interface of the kind "+kind.name)
+			return invalid("none", "an interface of the kind "+kind.Name())
 		}
 		names := map[string]bool{}
 		for _, each := range list {
 			switch {
 			case each == nil:
-				return invalid("nil", "an interface of the kind "+kind.name)
+				return invalid("nil", "an interface of the kind "+kind.Name())
 			case each.Name() == "" || names[each.Name()]:
-				return invalid(each.Name(), "a name of its own for each interface of the kind "+kind.name)
+				return invalid(each.Name(), "a name of its own for each interface of the kind "+kind.Name())
 			}
 			names[each.Name()] = true
 		}
@@ -103,24 +106,24 @@ func (i Interfaces) check() error {
 }
 
 // names returns the names of the interfaces by kind, with the kinds that all hardware types have alike.
-func (i Interfaces) names() map[string][]string {
+func (i *Interfaces) names() map[string][]string {
 	names := map[string][]string{"console": {"no-console"}, "network": {"noop"}, "storage": {"noop"}}
-	for _, kind := range kinds {
-		for _, each := range kind.list(i) {
-			names[kind.name] = append(names[kind.name], each.Name())
+	for _, kind := range i.kinds(new(Chosen)) {
+		for _, each := range kind.list() {
+			names[kind.Name()] = append(names[kind.Name()], each.Name())
 		}
 	}
 	return names
 }
 
 // choose returns the interfaces that a node has chosen. An interface that the hardware type does not have is an error.
-func (i Interfaces) choose(n *conductor.Node, config *Config) (Chosen, error) {
+func (i *Interfaces) choose(n *conductor.Node, config *Config) (Chosen, error) {
 	c := Chosen{config: config}
 	var unknown error
-	for _, kind := range kinds {
-		if name := n.Interfaces[kind.name]; !kind.choose(i, name, &c) && unknown == nil {
+	for _, kind := range i.kinds(&c) {
+		if name := n.Interfaces[kind.Name()]; !kind.choose(name) && unknown == nil {
 			unknown = &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-				"Node %s has the %s interface %s, which its driver %s does not have", n.UUID, kind.name, name, n.Driver)}
+				"Node %s has the %s interface %s, which its driver %s does not have", n.UUID, kind.Name(), name, n.Driver)}
 		}
 	}
 	return c, unknown

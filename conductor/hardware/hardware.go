@@ -179,8 +179,8 @@ func (b *Type) Close(ctx context.Context) error {
 		return err
 	}
 	var errs []error
-	for _, kind := range kinds {
-		for _, each := range kind.list(b.interfaces) {
+	for _, kind := range b.interfaces.kinds(new(Chosen)) {
+		for _, each := range kind.list() {
 			if c, ok := each.(interface{ Close(context.Context) error }); ok {
 				errs = append(errs, c.Close(ctx))
 			}
@@ -216,8 +216,8 @@ func (b *Type) Describe() conductor.Description {
 		return conductor.Description{}
 	}
 	properties := map[string]string{}
-	for _, kind := range kinds {
-		for _, each := range kind.list(b.interfaces) {
+	for _, kind := range b.interfaces.kinds(new(Chosen)) {
+		for _, each := range kind.list() {
 			maps.Copy(properties, each.Properties())
 		}
 	}
@@ -231,9 +231,9 @@ func (b *Type) Validate(n *conductor.Node) map[string]error {
 		return map[string]error{"power": err}
 	}
 	result := map[string]error{"console": validateConsole(node), "network": nil, "storage": nil}
-	for _, kind := range kinds {
-		if kind.name != "vendor" { // as in Ironic
-			result[kind.name] = kind.chosen(node.Chosen).Validate(node)
+	for _, kind := range b.interfaces.kinds(&node.Chosen) {
+		if kind.Name() != "vendor" { // as in Ironic
+			result[kind.Name()] = kind.chosen().Validate(node)
 		}
 	}
 	return result
@@ -291,13 +291,13 @@ func (b *Type) Steps(n *conductor.Node, work states.Work) (steps []conductor.Ste
 	if err != nil {
 		return nil
 	}
-	for _, kind := range kinds {
-		stepper, ok := kind.chosen(node.Chosen).(Stepper)
+	for _, kind := range b.interfaces.kinds(&node.Chosen) {
+		stepper, ok := kind.chosen().(Stepper)
 		if !ok {
 			continue
 		}
 		for _, step := range stepper.Steps(node, work) {
-			step.Interface = kind.name
+			step.Interface = kind.Name()
 			steps = append(steps, step)
 		}
 	}

@@ -6,16 +6,16 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// users are the interfaces that use keys of driver_info in Ironic, as unusedKeys names them.
-type users string
+// An owner is the Ironic interface that reads a key.
+type owner string
 
 const (
-	usedByRedfish  users = "redfish"  // all interfaces of the BMC
-	usedByIPMI     users = "ipmitool" // all interfaces of the BMC
-	usedByMedia    users = "redfish-virtual-media"
-	usedByNetwork  users = "ipxe and pxe"
-	usedByFirmware users = "firmware redfish"
-	usedByConsole  users = "console ipmitool"
+	usedByRedfish  owner = "redfish"  // all interfaces of the BMC
+	usedByIPMI     owner = "ipmitool" // all interfaces of the BMC
+	usedByMedia    owner = "redfish-virtual-media"
+	usedByNetwork  owner = "ipxe and pxe"
+	usedByFirmware owner = "firmware redfish"
+	usedByConsole  owner = "console ipmitool"
 )
 
 // unusedKeys lists the keys of driver_info that Ironic's interfaces use and these do not. A value that would make
@@ -26,7 +26,7 @@ const (
 // Source: get_properties and driver_info in ironic/drivers/modules of Ironic 39.0.0: redfish/utils.py, redfish/boot.py,
 // redfish/firmware.py, ipmitool.py, deploy_utils.py, and get_agent_iso in ironic/drivers/utils.py.
 var unusedKeys = []struct {
-	by   users
+	by   owner
 	key  string
 	same string // the value that changes nothing; "false" stands for all words for it
 	why  string
@@ -50,7 +50,7 @@ var unusedKeys = []struct {
 }
 
 // checkUnused refuses a value of a key that the interfaces do not use.
-func (i info) checkUnused(by users) error {
+func (i info) checkUnused(by owner) error {
 	for _, row := range unusedKeys {
 		if row.by != by {
 			continue
