@@ -10,9 +10,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -178,10 +178,12 @@ func freeSpace(folder string) (free, reserve int64, err error) {
 
 // hasStore returns an error for a folder without nodes.
 func hasStore(folder string) error {
-	_, alone := os.Stat(filepath.Join(folder, "etcd"))
-	_, peer := os.Stat(filepath.Join(folder, "peer")) // with -cluster
-	if alone != nil && peer != nil {
-		return fmt.Errorf("%s has no nodes: %w", folder, alone)
+	exists, err := embedded.Exists(folder)
+	if err == nil && !exists {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return fmt.Errorf("%s has no nodes: %w", folder, err)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ import (
 // and yields the differences. A deletion that it finds in this way has the revision of that read.
 func (s *Store) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
 	return func(yield func(conductor.Change, error) bool) {
-		if ctx != nil && ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return
 		}
 		following, done, err := s.beginWatch(ctx)

@@ -145,6 +145,17 @@ const (
 	peerDir  = "peer"
 )
 
+// Exists reports whether a folder, the Dir of a [Config], has the database of a server: a single one or one of a
+// cluster.
+func Exists(dir string) (bool, error) {
+	for _, each := range []string{aloneDir, peerDir} {
+		if _, err := os.Stat(filepath.Join(dir, each)); !errors.Is(err, fs.ErrNotExist) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // checkOther returns an error if Config.Dir contains the other subfolder.
 func checkOther(c Config, other, is string) error {
 	if _, err := os.Stat(filepath.Join(c.Dir, other)); errors.Is(err, fs.ErrNotExist) {

@@ -16,6 +16,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// This file reads bbolt's format without bbolt, which panics while it opens a damaged database: its own check, which
+// needs an open one, comes too late.
+
 // The format of bbolt's file, see bbolt's internal/common/page.go, meta.go and inode.go.
 const (
 	headerSize   = 16 // of a page: its number, flags, number of elements and number of further pages

@@ -52,7 +52,7 @@ func restore(ctx context.Context, c Config, file string) (err error) {
 			}
 		}()
 	}
-	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+	if err := makeFolder(c.Dir); err != nil {
 		return err
 	}
 	lock, err := lockFolder(c.Dir)
@@ -60,11 +60,9 @@ func restore(ctx context.Context, c Config, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	for _, dir := range []string{aloneDir, peerDir} {
-		if _, err := os.Stat(filepath.Join(c.Dir, dir)); !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(err, fmt.Errorf("%w: %s already has a database, and a backup is restored into a folder without one",
-				fs.ErrExist, c.Dir))
-		}
+	if exists, err := Exists(c.Dir); exists || err != nil {
+		return errors.Join(err, fmt.Errorf("%w: %s already has a database, and a backup is restored into a folder without one",
+			fs.ErrExist, c.Dir))
 	}
 	dir, incomplete := databases(c)
 	if err := os.RemoveAll(incomplete); err != nil {

@@ -172,3 +172,19 @@ func TestALockWhoseFileIsGoneIsTakenAgain(t *testing.T) {
 		require.NoError(t, lock.Close())
 	}
 }
+
+func TestAFolderExistsWithTheDatabaseOfEitherKindOfServer(t *testing.T) {
+	for _, kind := range []string{"", aloneDir, peerDir} {
+		dir := filepath.Join(t.TempDir(), "above", "data")
+		require.NoError(t, makeFolder(filepath.Join(dir, kind)))
+		exists, err := Exists(dir)
+		require.NoError(t, err)
+		require.Equal(t, kind != "", exists, kind)
+		require.NoError(t, makeFolder(dir), "it may exist already")
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.Error(t, makeFolder(filepath.Join(file, "data")))
+	_, err := Exists(file)
+	require.Error(t, err)
+}

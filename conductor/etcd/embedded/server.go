@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/zap"
@@ -51,40 +53,31 @@ func Open(ctx context.Context, c Config) (*etcd.Store, error) {
 }
 
 func open(ctx context.Context, c Config) (*etcd.Store, error) {
-	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+	if err := makeFolder(c.Dir); err != nil {
 		return nil, err
 	}
 	lock, err := lockFolder(c.Dir)
 	if err != nil {
 		return nil, err
 	}
-	// A server that starts or stops logs warnings about intended conditions.
-	quiet := new(atomic.Bool)
-	quiet.Store(true)
-	server, err := openServer(ctx, c, zaplog.New(c.Log, quiet))
-	if err != nil {
+	s := &running{lock: lock}
+	s.quiet.Store(true)
+	if s.server, err = openServer(ctx, c, zaplog.New(c.Log, &s.quiet)); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	quiet.Store(false)
-	client := v3client.New(server.Server)
+	s.quiet.Store(false)
+	s.client = v3client.New(s.server.Server)
 	maintaining, end := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	m := maintenance{client: client, server: server.Server, dir: c.Dir, quota: c.Quota, reserve: c.Reserve, ahead: newAhead(c), log: c.Log}
-	running.Go(func() { m.run(maintaining, c.maintainEvery) })
-	store, err := etcd.OpenLocal(ctx, etcd.Local{Client: client, Single: !c.Cluster.isSet(), Prefix: c.Prefix, Log: c.Log,
-		Observe: m.observe, Stop: func() error {
-			quiet.Store(true)
-			end()
-			running.Wait()
-			err := client.Close()
-			if errors.Is(err, context.Canceled) { // always returned by a client without a connection
-				err = nil
-			}
-			server.Close()
-			return errors.Join(err, lock.Close())
-		}})
+	s.end = end
+	m := maintenance{
+		client: s.client, server: s.server.Server, dir: c.Dir, quota: c.Quota, reserve: c.Reserve, ahead: newAhead(c), log: c.Log,
+	}
+	s.maintenance.Go(func() { m.run(maintaining, c.maintainEvery) })
+	store, err := etcd.OpenLocal(ctx, etcd.Local{
+		Client: s.client, Single: !c.Cluster.isSet(), Prefix: c.Prefix, Log: c.Log, Observe: m.observe, Stop: s.stop,
+	})
 	if err == nil && c.Cluster.Replace != "" {
-		if err = replace(ctx, client, c.Cluster); err != nil {
+		if err = replace(ctx, s.client, c.Cluster); err != nil {
 			err = errors.Join(err, store.Close())
 		}
 	}
@@ -92,6 +85,29 @@ func open(ctx context.Context, c Config) (*etcd.Store, error) {
 		return nil, err
 	}
 	return store, nil
+}
+
+// running is a server that runs in this process, with what is stopped with it.
+type running struct {
+	quiet       atomic.Bool // a server that starts or stops logs warnings about intended conditions
+	lock        *fileutil.LockedFile
+	server      *embed.Etcd
+	client      *clientv3.Client
+	end         context.CancelFunc // ends the maintenance
+	maintenance sync.WaitGroup
+}
+
+// stop stops the server and unlocks its folder.
+func (s *running) stop() error {
+	s.quiet.Store(true)
+	s.end()
+	s.maintenance.Wait()
+	err := s.client.Close()
+	if errors.Is(err, context.Canceled) { // always returned by a client without a connection
+		err = nil
+	}
+	s.server.Close()
+	return errors.Join(err, s.lock.Close())
 }
 
 // openServer starts the server of the folder. It first creates etcd's files in a temporary folder,
@@ -126,8 +142,35 @@ func rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}
-	parent, err := os.Open(filepath.Dir(to))
-	return errors.Join(err, parent.Sync(), parent.Close())
+	return syncFolder(filepath.Dir(to))
+}
+
+// makeFolder makes a folder and its parents if they are missing, and syncs the folders above those that it has made: a
+// file that is on disk is lost with the name of its folder.
+func makeFolder(dir string) error {
+	_, err := os.Stat(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := makeFolder(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncFolder(parent)
+}
+
+// syncFolder writes the names in a folder to the disk.
+func syncFolder(dir string) error {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // readyTimeout bounds the time in which a single server becomes ready after it has read its folder.
@@ -141,6 +184,9 @@ const startGrace = 10 * time.Second
 // process, such as a damaged log, is an error.
 func startServer(ctx context.Context, config *embed.Config, timeout time.Duration) (*embed.Etcd, error) {
 	if err := checkFolder(ctx, config.Dir); err != nil {
+		return nil, err
+	}
+	if err := makeFolder(filepath.Join(config.Dir, "member")); err != nil { // etcd syncs the folders in it
 		return nil, err
 	}
 	type result struct {
