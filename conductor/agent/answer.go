@@ -33,8 +33,8 @@ const freeAnswer = 16 << 10
 
 // Budget bounds the memory of the answers of all clients that share it. An answer of more than 16 KiB is read and
 // decoded when it is its turn, at most 24 of them at a time, in the order in which they have begun. A turn ends with
-// the timeout of the request at the latest, and needs no other turn and no other memory that is bounded, so that no two
-// can wait for each other. It is safe for concurrent use.
+// the timeout of the request at the latest. The holder of a turn waits for no other bounded resource, so there is no
+// deadlock. A Budget is safe for concurrent use.
 type Budget struct {
 	turns    chan struct{}
 	decoding sync.Mutex // held while steps are decoded, which needs no turn

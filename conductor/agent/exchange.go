@@ -49,18 +49,27 @@ func (c *Client) list(ctx context.Context) ([]Command, error) {
 		answer.Commands, err = c.last(answer.Commands)
 		return err
 	})
-	var failure *Error
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case errors.As(err, &failure):
-		return nil, err
-	case err != nil:
-		return nil, c.failure(ErrConnection, 0, err,
-			"Connection to agent failed: Failed to connect to the agent running on node %s to collect commands status. Error: %v",
-			c.config.Node, err)
+	if err != nil {
+		return nil, c.explain(ctx, err, "to collect commands status")
 	}
 	return answer.Commands, nil
+}
+
+// explain returns the error of an exchange as callers get it: the refusal of the permission, an [Error], the end of the
+// context, or an Error that there is no answer. The purpose of the exchange is in Ironic's words.
+func (c *Client) explain(ctx context.Context, err error, purpose string) error {
+	var refused *permissionError
+	var failure *Error
+	switch {
+	case errors.As(err, &refused):
+		return refused.error
+	case errors.As(err, &failure):
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return c.failure(ErrConnection, 0, err, "Connection to agent failed: Failed to connect to the agent running on node %s %s. Error: %v",
+		c.config.Node, purpose, err)
 }
 
 // send sends a command: {"name": method, "params": params}. With wait the agent answers when it has executed the
@@ -114,21 +123,10 @@ func (c *Client) post(ctx context.Context, method string, body []byte, wait bool
 		}
 		return c.typeError(command)
 	})
-	var refused *permissionError
-	var failure *Error
-	switch {
-	case errors.As(err, &refused):
-		return Command{}, refused.error
-	case errors.As(err, &failure):
-		return command, err
-	case err != nil && ctx.Err() != nil:
-		return Command{}, context.Cause(ctx)
-	case err != nil:
-		return Command{}, c.failure(ErrConnection, 0, err,
-			"Connection to agent failed: Failed to connect to the agent running on node %s for invoking command %s. Error: %v",
-			c.config.Node, method, err)
+	if err != nil {
+		err = c.explain(ctx, err, "for invoking command "+method)
 	}
-	return command, nil
+	return command, err
 }
 
 // poll is send without wait for a command that takes long: it asks for the command until it has ended. The error

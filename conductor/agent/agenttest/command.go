@@ -59,7 +59,7 @@ func invalidParams(format string, args ...any) *failure {
 	return failed("InvalidCommandParamsError", http.StatusBadRequest, "Invalid command parameters", format, args...)
 }
 
-// deploymentFailed is an error of the disk's or the image's.
+// deploymentFailed is a failure of the disk or the image.
 func deploymentFailed(format string, args ...any) *failure {
 	return failed("DeploymentError", http.StatusInternalServerError, "Deploy step failed", format, args...)
 }
@@ -129,7 +129,7 @@ func (c commands) has(extension string) bool {
 //
 // Source: execute_command in ironic_python_agent/extensions/base.py.
 func (a *agent) execute(name string, params map[string]any, wait bool, e Effect) (*command, *failure) {
-	all := newCommands()
+	all := a.machine.commands
 	run, async := all.async[name]
 	if !async {
 		run = all.sync[name]

@@ -20,11 +20,12 @@ import (
 type Machine struct {
 	Disk string // the file that is the machine's disk
 
-	config Config
-	http   *http.Client
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	config   Config
+	commands commands // of its agents
+	http     *http.Client
+	ctx      context.Context // ends with Close
+	cancel   context.CancelFunc
+	wg       sync.WaitGroup
 
 	written atomic.Int64 // see Written
 
@@ -56,7 +57,7 @@ func New(config Config) (*Machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agenttest: make the disk: %w", err)
 	}
-	m := &Machine{Disk: path, config: config}
+	m := &Machine{Disk: path, config: config, commands: newCommands()}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.http = &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: config.Roots},
