@@ -139,7 +139,8 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 			if detail != nil {
 				parameters = append(parameters, "detail="+fault.Repr(*detail))
 			}
-			p.WriteNext(w, r, "conductors", fields, parameters, len(members), members[len(members)-1].Hostname)
+			last := members[len(members)-1].Hostname
+			p.WriteNext(w, r, rest.Next{Path: "conductors", Fields: fields, Parameters: parameters, Count: len(members), Last: last})
 		}
 	}), nil
 }

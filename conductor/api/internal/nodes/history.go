@@ -69,7 +69,8 @@ func listHistory(r *rest.Request) (rest.Answer, error) {
 		}
 		w.CloseList()
 		if len(entries) > 0 {
-			p.WriteNext(w, r, "nodes/"+r.Param(0)+"/history", nil, order, len(entries), entries[len(entries)-1].UUID)
+			path, last := "nodes/"+r.Param(0)+"/history", entries[len(entries)-1].UUID
+			p.WriteNext(w, r, rest.Next{Path: path, Parameters: order, Count: len(entries), Last: last})
 		}
 	}), nil
 }

@@ -321,7 +321,8 @@ func (q *listRequest) answer(records []record) rest.Answer {
 		}
 		w.CloseList()
 		if len(records) > 0 && !q.selected.last {
-			q.page.WriteNext(w, q.r, next, q.shown, parameters, len(records), q.store.meta(records[len(records)-1]).UUID)
+			last := q.store.meta(records[len(records)-1]).UUID
+			q.page.WriteNext(w, q.r, rest.Next{Path: next, Fields: q.shown, Parameters: parameters, Count: len(records), Last: last})
 		}
 		w.Close()
 	}}

@@ -59,17 +59,13 @@ func agentAnswer(r *rest.Request, n *conductor.Node, token string) rest.Answer {
 // heartbeatArgs are the keys of a heartbeat.
 var heartbeatArgs = []string{"callback_url", "agent_version", "agent_token", "agent_verify_ca", "agent_status", "agent_status_message"}
 
-// maxStrangeBody is the maximum number of bytes in the heartbeat of a node that does not exist. The path needs no
-// password. Ironic checks the arguments before it looks for the node, so that the body is read in any case.
-const maxStrangeBody = 4 << 10
-
 // Heartbeat answers POST /v1/heartbeat/NODE, which agents send periodically. The body may name the node in place of the
 // path; then it is read as if the node did not exist.
 //
 // Source: ironic/api/controllers/v1/ramdisk.py.
 func Heartbeat(r *rest.Request) (rest.Answer, error) {
 	inPath := len(r.Params) > 0
-	limit, names := int64(maxStrangeBody), append([]string{"node_ident"}, heartbeatArgs...)
+	limit, names := rest.MaxStrangeBody, append([]string{"node_ident"}, heartbeatArgs...)
 	var n *conductor.Node
 	var missing error
 	if inPath {

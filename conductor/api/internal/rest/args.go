@@ -37,7 +37,7 @@ func (r *Request) QueryArgs(names ...string) *Args {
 
 // BodyArgs returns the query parameters and the keys of the body. Any name other than those
 // given is a fault.
-func (r *Request) BodyArgs(limit int64, names ...string) *Args {
+func (r *Request) BodyArgs(limit Limit, names ...string) *Args {
 	a := &Args{Values: map[string]any{}}
 	a.addQuery(r)
 	body, err := r.Decode(limit)
@@ -76,8 +76,7 @@ func (a *Args) addQuery(r *Request) {
 	}
 }
 
-// only makes every name a fault that is neither among the names nor the body's, which replaces it, and after them an
-// invalid identifier of a node in the path.
+// only refuses other arguments than names and the body's, then an invalid node identifier in the path.
 func (a *Args) only(r *Request, names []string) {
 	var unexpected []string
 	if r.action != nil && r.action.Body != "" {

@@ -12,8 +12,8 @@ import (
 )
 
 // bind distributes the segments that [Request.find] left over to an action: to its identifiers, then to its optional
-// parameters, then to its arguments, and the next one to its body. A query parameter with the name of an identifier
-// replaces a segment that the path lacks.
+// parameters, then to its arguments. One further segment becomes the body. A query parameter with the name of an
+// identifier replaces a segment that the path lacks.
 //
 // Source: find_controller and get_args in pecan/core.py, and ironic/common/args.py.
 func (r *Request) bind(a *Action, segments []string) error {

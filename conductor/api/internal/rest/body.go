@@ -20,19 +20,36 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Limits of requests. Source: ironic/conf/api.py (max_json_body_size,
-// max_json_body_size_provision, max_json_body_depth).
-const (
-	MaxBody = 1 << 20
-	// MaxAgentBody is the limit for bodies of lookups and heartbeats, which need no password. Ironic applies
-	// max_json_body_size to them.
-	MaxAgentBody = 64 << 10
-	// MaxInspectionBody is the limit for bodies of inspections, which agents send without a password. Their longest
-	// string is an archive of logs.
-	MaxInspectionBody = 4 << 20
+// A Limit bounds the body of a request.
+type Limit struct {
+	bytes  int64                  // the largest body
+	budget func(*Service) *budget // whose memory it takes
+}
+
+// Limits of bodies. Source: ironic/conf/api.py (max_json_body_size, max_json_body_size_provision, max_json_body_depth).
+var (
+	// MaxBody is the limit for bodies of clients.
+	MaxBody = Limit{maxBody, ofClients}
 	// MaxProvisionBody is the limit for bodies that may contain a config drive. Such a body without its longest
 	// string must not be larger than MaxBody.
-	MaxProvisionBody = 64 << 20
+	MaxProvisionBody = Limit{64 << 20, ofClients}
+	// MaxAgentBody is the limit for bodies of lookups and heartbeats, which need no password. Ironic applies
+	// max_json_body_size to them.
+	MaxAgentBody = Limit{64 << 10, ofHeartbeats}
+	// MaxStrangeBody is the limit for the heartbeat of a node that does not exist. Ironic checks the arguments before it
+	// looks for the node, so that the body is read in any case.
+	MaxStrangeBody = Limit{4 << 10, ofHeartbeats}
+	// MaxInspectionBody is the limit for bodies of inspections, which agents send without a password. Their longest
+	// string is an archive of logs.
+	MaxInspectionBody = Limit{4 << 20, ofInspections}
+)
+
+func ofClients(s *Service) *budget     { return s.bodies }
+func ofHeartbeats(s *Service) *budget  { return s.heartbeats }
+func ofInspections(s *Service) *budget { return s.inspections }
+
+const (
+	maxBody = 1 << 20 // bytes
 	// The maximum depth of nested values: max_json_body_depth of Ironic 37.0.0 (2026.2), and of 2026.1 on its branch after
 	// 35.0.1 and in Debian's 35.0.1 since 35.0.1-5 (OSSN-0099). Other Ironics fail near Python's limit of recursion.
 	maxDepth    = 25
@@ -111,28 +128,21 @@ var (
 	errNotUTF8  = &fault.Fault{Status: http.StatusBadRequest, Bare: true, Text: "The request body is not UTF-8."}
 )
 
-// readBody reads and measures a body of up to limit bytes. Without its longest string the body must not be larger than
+// readBody reads and measures a body within a limit. Without its longest string the body must not be larger than
 // MaxBody, and it must not have more than maxValues values. readBody reserves memory before it allocates it: the whole
 // Content-Length at once, or, without a Content-Length, more with each chunk that arrives.
-func (r *Request) readBody(limit int64) (body []byte, m meter, err error) {
+func (r *Request) readBody(limit Limit) (body []byte, m meter, err error) {
 	m = newMeter()
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, m, nil
 	}
-	if r.ContentLength > limit {
+	if r.ContentLength > limit.bytes {
 		return nil, m, errTooLarge
 	}
-	switch {
-	case limit <= MaxAgentBody:
-		r.budget = r.heartbeats
-	case limit == MaxInspectionBody:
-		r.budget = r.inspections
-	default:
-		r.budget = r.bodies
-	}
+	r.budget = limit.budget(r.Service)
 	var chunks [][]byte
 	total := int64(0)
-	from := io.LimitReader(r.Body, limit+1)
+	from := io.LimitReader(r.Body, limit.bytes+1)
 	size := int64(4 << 10)
 	if r.ContentLength >= 0 {
 		size = r.ContentLength + 1 // so that the first read meets the end
@@ -148,7 +158,7 @@ func (r *Request) readBody(limit int64) (body []byte, m meter, err error) {
 		total += n
 		m.add(chunk.Bytes())
 		switch {
-		case total > limit, m.withoutLongest(total) > MaxBody:
+		case total > limit.bytes, m.withoutLongest(total) > maxBody:
 			return nil, m, errTooLarge
 		case m.values > maxValues:
 			return nil, m, errTooMany
@@ -183,7 +193,7 @@ func (r *Request) contentType() string {
 
 // Decode returns the decoded JSON body, an empty object for an empty body. If Ironic's web framework takes a path
 // segment for the body, Decode returns the segment, which the schemas of bodies refuse.
-func (r *Request) Decode(limit int64) (any, error) {
+func (r *Request) Decode(limit Limit) (any, error) {
 	if r.body != "" {
 		return r.body, nil
 	}
@@ -199,7 +209,7 @@ func (r *Request) Decode(limit int64) (any, error) {
 		return nil, errNotUTF8
 	}
 	needs := measured.memory(int64(len(body)))
-	if len(body) <= MaxBody {
+	if len(body) <= maxBody {
 		needs += int64(len(body)) // the record or the error that is made from it
 	}
 	if measured.depth > deepest(r.Series) {

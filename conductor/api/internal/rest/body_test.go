@@ -58,16 +58,17 @@ func body(text string, known bool) *Request {
 
 func TestABodyIsReadUpToItsLimit(t *testing.T) {
 	long := `"` + strings.Repeat("a", 3<<20) + `"`
+	small := Limit{100, ofClients}
 	for name, c := range map[string]struct {
 		text  string
-		limit int64
+		limit Limit
 		fault error
 	}{
-		"as long as the limit":            {`"` + strings.Repeat("a", 98) + `"`, 100, nil},
-		"longer":                          {`"` + strings.Repeat("a", 99) + `"`, 100, errTooLarge},
+		"as long as the limit":            {`"` + strings.Repeat("a", 98) + `"`, small, nil},
+		"longer":                          {`"` + strings.Repeat("a", 99) + `"`, small, errTooLarge},
 		"in several chunks":               {long, MaxProvisionBody, nil},
-		"as much beside the longest":      {long + strings.Repeat(" ", MaxBody-2), MaxProvisionBody, nil},
-		"more beside the longest":         {long + strings.Repeat(" ", MaxBody-1), MaxProvisionBody, errTooLarge},
+		"as much beside the longest":      {long + strings.Repeat(" ", maxBody-2), MaxProvisionBody, nil},
+		"more beside the longest":         {long + strings.Repeat(" ", maxBody-1), MaxProvisionBody, errTooLarge},
 		"as many values as may be":        {"[" + strings.Repeat("0,", maxValues-2) + "0]", MaxBody, nil},
 		"too many values":                 {"[" + strings.Repeat("0,", maxValues-1) + "0]", MaxBody, errTooMany},
 		"a text that is not JSON is read": {"nonsense", MaxBody, nil},
@@ -117,16 +118,20 @@ func TestNoBodyReservesNothing(t *testing.T) {
 }
 
 func TestBodiesOfAgentsHaveBudgetsOfTheirOwn(t *testing.T) {
-	for limit, want := range map[int64]func(r *Request) *budget{
-		MaxAgentBody: func(r *Request) *budget { return r.heartbeats }, MaxAgentBody - 1: func(r *Request) *budget { return r.heartbeats },
-		MaxInspectionBody: func(r *Request) *budget { return r.inspections },
-		MaxAgentBody + 1:  func(r *Request) *budget { return r.bodies }, MaxBody: func(r *Request) *budget { return r.bodies },
-		MaxProvisionBody: func(r *Request) *budget { return r.bodies },
+	for _, test := range []struct {
+		limit Limit
+		want  func(r *Request) *budget
+	}{
+		{MaxAgentBody, func(r *Request) *budget { return r.heartbeats }},
+		{MaxStrangeBody, func(r *Request) *budget { return r.heartbeats }},
+		{MaxInspectionBody, func(r *Request) *budget { return r.inspections }},
+		{MaxBody, func(r *Request) *budget { return r.bodies }},
+		{MaxProvisionBody, func(r *Request) *budget { return r.bodies }},
 	} {
 		r := body(`{}`, true)
-		_, _, err := r.readBody(limit)
+		_, _, err := r.readBody(test.limit)
 		require.NoError(t, err)
-		require.Same(t, want(r), r.budget, limit)
+		require.Same(t, test.want(r), r.budget, test.limit.bytes)
 		require.EqualValues(t, 3, maxBodies+maxHeartbeats+maxInspections-r.bodies.left-r.heartbeats.left-r.inspections.left)
 	}
 }
@@ -135,22 +140,22 @@ func TestBodiesOfAgentsHaveBudgetsOfTheirOwn(t *testing.T) {
 // that inspections that do not arrive keep no heartbeat away.
 func TestInspectionsThatDoNotArriveLeaveRoomForOthers(t *testing.T) {
 	s := body("", true).Service
-	asks := func(address string, limit, length int64) error {
+	asks := func(address string, limit Limit) error {
 		r := NewRequest(s, httptest.NewRequest("POST", "/", strings.NewReader("{}")))
-		r.RemoteAddr, r.ContentLength = address, length
+		r.RemoteAddr, r.ContentLength = address, limit.bytes
 		_, _, err := r.readBody(limit)
 		return err
 	}
 	for range 10 {
-		if err := asks("192.0.2.1:1", MaxInspectionBody, MaxInspectionBody); err != nil {
+		if err := asks("192.0.2.1:1", MaxInspectionBody); err != nil {
 			require.ErrorIs(t, err, errBusy)
 		}
-		if err := asks("192.0.2.1:1", MaxAgentBody, MaxAgentBody); err != nil {
+		if err := asks("192.0.2.1:1", MaxAgentBody); err != nil {
 			require.ErrorIs(t, err, errBusy)
 		}
 	}
-	require.NoError(t, asks("192.0.2.2:1", MaxInspectionBody, MaxInspectionBody))
-	require.NoError(t, asks("192.0.2.2:1", MaxAgentBody, MaxAgentBody))
+	require.NoError(t, asks("192.0.2.2:1", MaxInspectionBody))
+	require.NoError(t, asks("192.0.2.2:1", MaxAgentBody))
 }
 
 // SECURITY.md: What agents send without a password has memory of its own, of which one address has half at most, so
@@ -159,7 +164,7 @@ func TestAnIPv6NetworkHasTheShareOfOneAddress(t *testing.T) {
 	s := body("", true).Service
 	asks := func(address string) error {
 		r := NewRequest(s, httptest.NewRequest("POST", "/", strings.NewReader("{}")))
-		r.RemoteAddr, r.ContentLength = address, MaxInspectionBody
+		r.RemoteAddr, r.ContentLength = address, MaxInspectionBody.bytes
 		_, _, err := r.readBody(MaxInspectionBody)
 		return err
 	}
@@ -173,8 +178,10 @@ func TestAnIPv6NetworkHasTheShareOfOneAddress(t *testing.T) {
 
 func TestTheLimitsOfBodies(t *testing.T) {
 	const kib, mib = 1024, 1024 * 1024
-	require.EqualValues(t, []int64{mib, 64 * kib, 4 * mib, 64 * mib, 72 * mib, 8 * mib, 16 * mib},
-		[]int64{MaxBody, MaxAgentBody, MaxInspectionBody, MaxProvisionBody, maxBodies, maxHeartbeats, maxInspections})
+	require.EqualValues(t, []int64{mib, 64 * kib, 4 * kib, 4 * mib, 64 * mib, 72 * mib, 8 * mib, 16 * mib}, []int64{
+		MaxBody.bytes, MaxAgentBody.bytes, MaxStrangeBody.bytes, MaxInspectionBody.bytes, MaxProvisionBody.bytes,
+		maxBodies, maxHeartbeats, maxInspections,
+	})
 }
 
 func TestAnUnreadableBodyIsRefused(t *testing.T) {
@@ -203,8 +210,8 @@ func TestADecodedBodyReservesWhatItNeeds(t *testing.T) {
 		fault string
 	}{
 		"an object":           {`{"a": [1, "b"]}`, ""},
-		"as large as MaxBody": {`"` + strings.Repeat("a", MaxBody-2) + `"`, ""},
-		"larger":              {`"` + strings.Repeat("a", MaxBody-1) + `"`, ""},
+		"as large as MaxBody": {`"` + strings.Repeat("a", maxBody-2) + `"`, ""},
+		"larger":              {`"` + strings.Repeat("a", maxBody-1) + `"`, ""},
 		"with escapes":        {`"\n` + strings.Repeat("a", 1000) + `"`, ""},
 		"as deep as may be":   {nested(maxDepth), ""},
 		"deeper":              {nested(maxDepth + 1), "Request body JSON is nested too deeply."},
@@ -227,7 +234,7 @@ func TestADecodedBodyReservesWhatItNeeds(t *testing.T) {
 			m := newMeter()
 			m.add([]byte(c.text))
 			held := int64(len(c.text)) + 1 + m.memory(int64(len(c.text)))
-			if len(c.text) <= MaxBody {
+			if len(c.text) <= maxBody {
 				held += int64(len(c.text))
 			}
 			require.Equal(t, held, r.held)

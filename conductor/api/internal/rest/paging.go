@@ -78,19 +78,28 @@ func Cut[T any](p Page, items []T, compare func(a, b T) int, id func(T) string) 
 	return slices.Clone(items[:min(p.Size, len(items))]), true // a clone does not retain the list
 }
 
-// WriteNext writes the link to the next page, if this page is full. The parameters are the
-// other query parameters of the link, in the form NAME=VALUE.
+// Next is what the link to the next page is made of.
+type Next struct {
+	Path       string // of the list, below /v1
+	Fields     FieldSet
+	Parameters []string // other query parameters in the form NAME=VALUE
+	Count      int      // of the items on this page
+	Last       string   // the last item, which is the marker
+}
+
+// WriteNext writes the link to the next page, if this page is full.
 //
 // Source: ironic/api/controllers/v1/collection.py.
-func (p Page) WriteNext(w *wire.Writer, r *Request, path string, fields FieldSet, parameters []string, count int, last string) {
-	if count == 0 || count != p.Size {
+func (p Page) WriteNext(w *wire.Writer, r *Request, n Next) {
+	if n.Count == 0 || n.Count != p.Size {
 		return
 	}
-	if fields != nil {
-		parameters = append(parameters, "fields="+strings.Join(fields, ","))
+	parameters := n.Parameters
+	if n.Fields != nil {
+		parameters = append(parameters, "fields="+strings.Join(n.Fields, ","))
 	}
-	parameters = append(parameters, "limit="+strconv.Itoa(p.Size), "marker="+last)
-	w.Key("next").Text(r.Base() + "/v1/" + path + "?" + strings.Join(parameters, "&"))
+	parameters = append(parameters, "limit="+strconv.Itoa(p.Size), "marker="+n.Last)
+	w.Key("next").Text(r.Base() + "/v1/" + n.Path + "?" + strings.Join(parameters, "&"))
 }
 
 // SortParameters returns the query parameters for the order of the page.

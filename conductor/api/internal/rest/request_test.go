@@ -142,7 +142,7 @@ func TestThePartOfAListThatIsAPage(t *testing.T) {
 		}
 		for _, fields := range []FieldSet{nil, {"a", "b"}} {
 			w := wire.New(10)
-			p.WriteNext(w, r, "x", fields, p.SortParameters(), len(items), last)
+			p.WriteNext(w, r, Next{"x", fields, p.SortParameters(), len(items), last})
 			want := ""
 			if c.next != "" {
 				want = c.next + "&marker=" + last
@@ -155,7 +155,7 @@ func TestThePartOfAListThatIsAPage(t *testing.T) {
 		}
 	}
 	w := wire.New(10)
-	Page{}.WriteNext(w, r, "x", nil, nil, 0, "")
+	Page{}.WriteNext(w, r, Next{Path: "x"})
 	require.Empty(t, w.B)
 	for name, values := range map[string]map[string]any{
 		"Limit must be positive": {"limit": "0"},
