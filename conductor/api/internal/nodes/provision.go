@@ -120,11 +120,13 @@ func unlessText(v any) string {
 
 // complete returns the conductor's form of a query for a node. It adds the steps of a runbook, and refuses arguments
 // that the target does not allow. It leaves the refusal of the target itself to the conductor.
+//
+// Source: provision in ironic/api/controllers/v1/node.py, also for the order of the checks.
 func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.ProvisionRequest, err error) {
 	verb := q.target
 	p = conductor.ProvisionRequest{Target: verb, Version: r.Version, RescuePassword: q.rescuePassword}
 	_, refused := r.Conductor.Rules().Request(n.Fields(), verb, r.Version)
-	late := verb == "service" || verb == "unhold" // Ironic checks the versions of these after the arguments
+	late := verb == "service" || verb == "unhold" // whose versions are checked after the arguments
 	if refused != nil && !(late && errors.Is(refused, states.ErrNotAcceptable)) {
 		return p, nil
 	}

@@ -38,8 +38,9 @@ func Allocations(s *rest.Service) *rest.Controller {
 var allocationResource = &resource{
 	of: &conductor.Allocation{}, path: "allocations", word: "allocation", noun: "Allocation", since: since.Allocations,
 	schemas: schemaRules{
-		since:    states.Gazpacho,
-		oneFault: func(x *resource, r *rest.Request) bool { return x.hasSchemas(r.Service) },
+		since:          states.Gazpacho,
+		oneFault:       func(x *resource, r *rest.Request) bool { return x.hasSchemas(r.Service) },
+		queryByVersion: true,
 	},
 	fields: []field{
 		uuidField,
@@ -72,7 +73,7 @@ var allocationResource = &resource{
 		},
 	},
 	patching: patchRules{fields: []string{"name", "extra"}, decode: patch.DecodeOfAllocation},
-	flags:    uuidFirst | queryByVersion,
+	flags:    uuidFirst,
 }
 
 // patchInVersion refuses a PATCH with a version that does not have it.

@@ -23,7 +23,7 @@ func Chassis(s *rest.Service) *rest.Controller {
 
 var chassisResource = &resource{
 	of: &conductor.Chassis{}, path: "chassis", word: "chassis", noun: "Chassis",
-	schemas: schemaRules{since: states.Hibiscus},
+	schemas: schemaRules{since: states.Hibiscus, inOrder: true},
 	fields: []field{
 		uuidField,
 		extraField,
@@ -37,7 +37,6 @@ var chassisResource = &resource{
 		update: []check{patchApplies, documentValid, fieldsSet, chassisUUIDKept, chassisTouched},
 		delete: []check{identValid, recordExists, chassisEmpty},
 	},
-	flags:    inOrder,
 	patching: patchRules{fields: []string{"uuid", "extra", "description"}},
 }
 

@@ -22,7 +22,8 @@ func Nodes(s *rest.Service) *rest.Controller {
 
 var nodeResource = &resource{
 	of: &node{}, store: nodeStore{}, path: "nodes", word: "node", noun: "Node",
-	flags: uuidSorted | patchedInPart | ownDuplicates | firstUnknown, fields: nodeFields,
+	flags: patchedInPart | ownDuplicates | firstUnknown, fields: nodeFields,
+	schemas: schemaRules{uuidSorted: true},
 	links: []link{
 		{name: "ports"}, {name: "states", since: since.StateLinks}, {name: "portgroups", since: since.PortGroupsBelow},
 		{name: "volume", since: since.Volumes},

@@ -71,7 +71,7 @@ func fieldsPatchable(q *request) error {
 	}
 	if names == nil {
 		for i := range q.fields {
-			if f := &q.fields[i]; !f.is(readOnly) && !f.is(fixed) && f.since <= q.r.Highest && (!q.is(schemaByVersion) || f.since <= q.r.Version) {
+			if f := &q.fields[i]; !f.is(readOnly) && !f.is(fixed) && f.since <= q.r.Highest && (!q.schemas.bodyByVersion || f.since <= q.r.Version) {
 				names = append(names, f.name)
 			}
 		}

@@ -37,7 +37,7 @@ func (x *resource) queryInSchema(r *rest.Request, order *string, fields rest.Fie
 	}
 	known := []string{"created_at", "links", "updated_at", "uuid"}
 	for _, f := range x.fields {
-		if f.name != "uuid" && !f.is(hidden) && f.since <= r.Highest && (!x.is(queryByVersion) || f.since <= r.Version) {
+		if f.name != "uuid" && !f.is(hidden) && f.since <= r.Highest && (!x.schemas.queryByVersion || f.since <= r.Version) {
 			known = append(known, f.name)
 		}
 	}

@@ -70,11 +70,7 @@ type resource struct {
 type resourceFlag uint16
 
 const (
-	inOrder          resourceFlag = 1 << iota // the properties of a body are checked in the order of the fields; otherwise by their names
-	uuidSorted                                // the UUID is checked by its name, too; otherwise after all others
-	schemaByVersion                           // fields newer than the version of the request are unknown: in new records and in queries
-	queryByVersion                            // the schema of a query has no fields that are newer than the version of the request
-	versionInHandler                          // the handler checks the version, also in series with schemas
+	versionInHandler resourceFlag = 1 << iota // the handler checks the version, also in series with schemas
 	patchedInPart                             // a patch requires no fields; missing fields keep their values, and null is stored
 	uuidFirst                                 // the fault of a new record of which the UUID and another key exist names the UUID
 	ownDuplicates                             // the conductor's faults for records whose keys exist are Ironic's
@@ -86,7 +82,7 @@ const (
 // is reports whether the resource has a flag.
 func (x *resource) is(flag resourceFlag) bool { return x.flags&flag != 0 }
 
-// schemaRules are the rules of series with JSON schemas for the queries and bodies of a resource.
+// schemaRules are the rules for the schemas of a resource's bodies and, in series that have them, of its queries.
 type schemaRules struct {
 	// since is the first of these series; NoSeries stands for none.
 	since states.Series
@@ -96,6 +92,12 @@ type schemaRules struct {
 	unknownArgs []string
 	// oneFault says whether the schema of a body tells the first fault alone; nil stands for no.
 	oneFault func(x *resource, r *rest.Request) bool
+	// inOrder checks the properties of a body in the order of the fields. Otherwise they are checked by their names, and
+	// the UUID after all others, unless uuidSorted is set.
+	inOrder, uuidSorted bool
+	// bodyByVersion makes the fields that are newer than the version of the request unknown in new records and among the
+	// fields that a query names; queryByVersion leaves them out of the schema of queries.
+	bodyByVersion, queryByVersion bool
 }
 
 // patchRules are the rules for a PATCH.
@@ -162,7 +164,7 @@ func (x *resource) bodySchema(r *rest.Request) *schema.Schema {
 		First: x.schemas.oneFault != nil && x.schemas.oneFault(x, r),
 	}
 	known := r.Highest
-	if x.is(schemaByVersion) && r.Method != http.MethodPatch {
+	if x.schemas.bodyByVersion && r.Method != http.MethodPatch {
 		known = r.Version
 	}
 	for i := range x.fields {
@@ -180,7 +182,7 @@ func (x *resource) bodySchema(r *rest.Request) *schema.Schema {
 			s.Required = append(s.Required, f.name)
 		}
 	}
-	if !x.is(inOrder) {
+	if !x.schemas.inOrder {
 		slices.SortFunc(s.Properties, func(a, b schema.Property) int { return strings.Compare(x.sortName(a), x.sortName(b)) })
 	}
 	slices.Sort(s.Required)
@@ -193,7 +195,7 @@ func (x *resource) sortName(p schema.Property) string {
 	switch {
 	case last >= 0:
 		return "~" + strconv.Itoa(last)
-	case p.Name == "uuid" && !x.is(uuidSorted):
+	case p.Name == "uuid" && !x.schemas.uuidSorted:
 		return "~"
 	default:
 		return p.Name

@@ -44,7 +44,8 @@ func Runbooks(s *rest.Service) *rest.Controller {
 }
 
 var runbookResource = &resource{
-	of: &conductor.Runbook{}, path: "runbooks", word: "runbook", noun: "Runbook", since: since.Runbooks, flags: schemaByVersion,
+	of: &conductor.Runbook{}, path: "runbooks", word: "runbook", noun: "Runbook", since: since.Runbooks,
+	schemas: schemaRules{bodyByVersion: true},
 	fields: []field{
 		uuidField,
 		{name: "name", flags: required, schema: runbookName},

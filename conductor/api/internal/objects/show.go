@@ -64,7 +64,7 @@ func (x *resource) checkFields(r *rest.Request, fields rest.FieldSet) error {
 	for _, name := range fields {
 		f := x.field(name)
 		switch {
-		case f != nil && !f.is(hidden) && f.since <= r.Highest && (!x.is(schemaByVersion) || f.since <= r.Version):
+		case f != nil && !f.is(hidden) && f.since <= r.Highest && (!x.schemas.bodyByVersion || f.since <= r.Version):
 		case x.is(firstUnknown):
 			return fault.Invalid("Field %s is not a valid field.", fault.Show(name))
 		case !slices.Contains([]string{"uuid", "created_at", "updated_at", "links"}, name) &&
