@@ -78,7 +78,7 @@ var equivalent = []struct {
 		"conductor/etcd/embedded/maintain.go maintenance.condition: free, err = math.MaxInt64/2, nil => removed",
 	}},
 	{"the maintenance does nothing more once its context has ended, and logs no error then", []string{
-		"conductor/etcd/embedded/server.go open: running.Wait() => removed",
+		"conductor/etcd/embedded/server.go running.stop: s.maintenance.Wait() => removed",
 	}},
 	{"an amd64 processor converts a number that does not fit to the least one, which is another", []string{
 		"conductor/api/internal/objects/steps.go integer: -1<<63 <= f && f < 1<<63 => -1<<63 <= f || f < 1<<63",
