@@ -23,6 +23,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/fence"
+	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -138,6 +139,38 @@ func (t *tester) operations() []operation {
 			all = append(all, operation{name: "SetBootDevice " + devices[0], mayDo: true, call: func(ctx context.Context) error {
 				return by.SetBootDevice(ctx, t.node.Clone(), devices[0], false)
 			}})
+		}
+	}
+	return all
+}
+
+// guarded returns the operations, and the other methods that conductors call only with permissions: the methods of
+// [conductor.Management] and the exclusive vendor methods. They are called only where nothing may be sent.
+func (t *tester) guarded() []operation {
+	all := t.operations()
+	add := func(name string, call func(context.Context, *conductor.Node) error) {
+		all = append(all, operation{name: name, call: func(ctx context.Context) error { return call(ctx, t.node.Clone()) }})
+	}
+	if by, ok := t.Hardware.(conductor.Management); ok {
+		add("InjectNMI", by.InjectNMI)
+		add("SetBootMode", func(ctx context.Context, n *conductor.Node) error { return by.SetBootMode(ctx, n, "uefi") })
+		add("SetSecureBoot", func(ctx context.Context, n *conductor.Node) error { return by.SetSecureBoot(ctx, n, true) })
+		add("VirtualMedia", func(ctx context.Context, n *conductor.Node) error { _, err := by.VirtualMedia(ctx, n); return err })
+		add("AttachVirtualMedia", func(ctx context.Context, n *conductor.Node) error {
+			return by.AttachVirtualMedia(ctx, n, "cdrom", "http://192.0.2.1/hardwaretest.iso")
+		})
+		add("DetachVirtualMedia", func(ctx context.Context, n *conductor.Node) error {
+			return by.DetachVirtualMedia(ctx, n, []string{"cdrom"})
+		})
+	}
+	if by, ok := t.Hardware.(conductor.VendorPassthru); ok {
+		for name, method := range sorted.All(by.VendorMethods(t.node.Clone())) {
+			if method.Exclusive {
+				add("CallVendor "+name, func(ctx context.Context, n *conductor.Node) error {
+					_, err := by.CallVendor(ctx, n, name, map[string]any{})
+					return err
+				})
+			}
 		}
 	}
 	return all

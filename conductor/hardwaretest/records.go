@@ -62,11 +62,11 @@ func (t *tester) checkValid(context.Context) error {
 	if sent := t.Changes() - before; sent != 0 {
 		return fmt.Errorf("a validation sent %d requests", sent)
 	}
-	return t.silent(problems)
+	return t.checkSecrets(problems)
 }
 
-// silent returns an error for an error that contains a secret.
-func (t *tester) silent(problems map[string]error) error {
+// checkSecrets returns an error if a problem's text has a secret.
+func (t *tester) checkSecrets(problems map[string]error) error {
 	for at, err := range problems {
 		for i, secret := range t.Secrets {
 			if err != nil && secret != "" && strings.Contains(err.Error(), secret) {
@@ -114,7 +114,7 @@ func (t *tester) checkRefused(ctx context.Context, n *conductor.Node) error {
 			return fmt.Errorf("the validation of %s matches neither conductor.Invalid nor conductor.Unsupported: %T", kind, err)
 		}
 	}
-	if err := t.silent(problems); err != nil || problems["power"] == nil {
+	if err := t.checkSecrets(problems); err != nil || problems["power"] == nil {
 		return err
 	}
 	before := t.Changes()
@@ -129,7 +129,7 @@ func (t *tester) checkRefused(ctx context.Context, n *conductor.Node) error {
 	if sent := t.Changes() - before; sent != 0 {
 		return fmt.Errorf("the power interface is invalid, and %d requests were sent", sent)
 	}
-	return t.silent(map[string]error{"PowerState": err, "SetPower": set})
+	return t.checkSecrets(map[string]error{"PowerState": err, "SetPower": set})
 }
 
 func (t *tester) checkSteps(context.Context) error {
