@@ -49,7 +49,8 @@ const patience = time.Minute
 const grace = 10 * time.Second
 
 // Check checks a hardware type, and returns an error that lists each promise that it breaks, or nil. It switches the
-// machine on and off, sets its boot device, and adopts and tears down an instance.
+// machine on and off, sets its boot device, and adopts and tears down an instance. A type that sends requests without a
+// permission may change more: its management functions and vendor methods are called, too.
 func Check(c Config) error {
 	if c.Hardware == nil || c.Node == nil || c.Changes == nil {
 		return &conductor.ConfigError{Package: "hardwaretest", Field: "Config", Want: "a Hardware, a Node and Changes"}

@@ -22,24 +22,30 @@ import (
 // lockAtOnce makes Ironic answer that a node is locked without a retry.
 var lockAtOnce = Options{Config: "[conductor]\nnode_locked_retry_attempts = 1\n"}
 
-// compareAdmission returns the comparisons of the rules that decide about a request besides the state
-// machine. They need an Ironic with the option lockAtOnce. With all, they ask in every
-// situation; otherwise some fields determine others, one word stands for those that no table has,
-// and ports are updated in few states.
+// compareAllAdmission returns the comparisons of the rules that decide about a request besides the state machine, in
+// every situation. They need an Ironic with the option lockAtOnce.
+func compareAllAdmission() []compare { return compareAdmission(true) }
+
+// compareSomeAdmission is compareAllAdmission in fewer situations: some fields determine others, one word stands for those
+// that no table has, and ports are updated in few states.
+func compareSomeAdmission() []compare { return compareAdmission(false) }
+
 func compareAdmission(all bool) []compare {
 	port := &object{
-		&conductor.Port{
+		template: &conductor.Port{
 			ObjectMeta: conductor.ObjectMeta{UUID: "0d8f7a5b-4f5c-4a8e-8f0e-0c1c2b8a9f01"},
 			Address:    "52:54:00:12:34:56", LocalLinkConnection: map[string]any{},
 		},
-		"ports", map[string]any{"address": "52:54:00:12:34:56", "pxe_enabled": true, "local_link_connection": map[string]any{}},
+		list: "ports",
+		body: map[string]any{"address": "52:54:00:12:34:56", "pxe_enabled": true, "local_link_connection": map[string]any{}},
 	}
 	connector := &object{
-		&conductor.VolumeConnector{
+		template: &conductor.VolumeConnector{
 			ObjectMeta: conductor.ObjectMeta{UUID: "5f3a0d3e-8f4b-4b0e-9d56-5a1c0c5b7e10"},
 			Type:       "iqn", ConnectorID: "iqn.2017-07.org.openstack:01",
 		},
-		"volume/connectors", map[string]any{"type": "iqn", "connector_id": "iqn.2017-07.org.openstack:01"},
+		list: "volume/connectors",
+		body: map[string]any{"type": "iqn", "connector_id": "iqn.2017-07.org.openstack:01"},
 	}
 	const every = "with maintenance, fault, protected, retired, reserved, instance"
 	var compares []compare

@@ -3,6 +3,7 @@
 package lockstep
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -10,6 +11,33 @@ import (
 
 	"github.com/ironstate/ironstate/states"
 )
+
+// A compare makes one comparison on an Ironic.
+type compare = func(context.Context, *Ironic) (Comparison, error)
+
+// compareEvery are the comparisons with fake hardware that ask in every state, which takes minutes.
+var compareEvery = []compare{
+	compareRequests,
+	compareFields,
+	compareRecords,
+}
+
+// compareFake are the other comparisons with fake hardware, except the random lives. The last
+// one restarts its Ironic.
+var compareFake = []compare{
+	compareRefusals,
+	compareCreation,
+	compareDisplay,
+	compareFilter,
+	comparePowerRequests,
+	compareRecovery,
+}
+
+// compareIPMI are the comparisons with BMCs.
+var compareIPMI = []compare{
+	compareVerification,
+	comparePower,
+}
 
 // Comparison is the result of giving the same inputs to Ironic and to this module.
 type Comparison struct {

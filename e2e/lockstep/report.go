@@ -13,33 +13,6 @@ import (
 	"time"
 )
 
-// A compare makes one comparison on an Ironic.
-type compare = func(context.Context, *Ironic) (Comparison, error)
-
-// compareEvery are the comparisons with fake hardware that ask in every state, which takes minutes.
-var compareEvery = []compare{
-	compareRequests,
-	compareFields,
-	compareRecords,
-}
-
-// compareFake are the other comparisons with fake hardware, except the random lives. The last
-// one restarts its Ironic.
-var compareFake = []compare{
-	compareRefusals,
-	compareCreation,
-	compareDisplay,
-	compareFilter,
-	comparePowerRequests,
-	compareRecovery,
-}
-
-// compareIPMI are the comparisons with BMCs.
-var compareIPMI = []compare{
-	compareVerification,
-	comparePower,
-}
-
 // A Run is a run of all comparisons.
 type Run struct {
 	Ironic Installation
@@ -55,7 +28,7 @@ func (r Run) Do(ctx context.Context) (all []Comparison, err error) {
 		compares []compare
 	}{
 		{Options{}, slices.Concat(compareEvery, compareFake, []compare{lives, compareTables, compareSteps})},
-		{lockAtOnce, compareAdmission(true)},
+		{lockAtOnce, compareAllAdmission()},
 		{Options{IPMI: true}, compareIPMI},
 	} {
 		on.options.Root = r.Ironic.Root

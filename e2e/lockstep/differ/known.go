@@ -27,7 +27,9 @@ var knownText string
 // name of a class counts.
 var Known = parseKnown(knownText)
 
-// parseKnown parses the paragraphs of known.txt. It panics for a malformed one.
+// parseKnown parses the paragraphs of known.txt. Each is one intended difference, of three or four lines: its name,
+// "series FROM - TO" if not all series have it, with an end that may be missing, the pattern between slashes, and the
+// reason. A paragraph that begins with # is a comment. parseKnown panics for a malformed one.
 func parseKnown(text string) (all []Intended) {
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		if strings.HasPrefix(paragraph, "#") {

@@ -20,7 +20,7 @@ func (w *worker) resync(ctx context.Context, path string, differing []string) er
 		for _, one := range []struct {
 			c  *client
 			id string
-		}{{w.ironicAPI, id}, {w.ironstateAPI, counterpart}} {
+		}{{w.sides.ironicAPI, id}, {w.sides.ironstateAPI, counterpart}} {
 			if err := w.remove(ctx, one.c, path, one.id); err != nil {
 				return err
 			}
@@ -35,10 +35,10 @@ func (w *worker) resync(ctx context.Context, path string, differing []string) er
 	for _, path := range w.collections() {
 		var now audit
 		var err error
-		if now.ironic, err = rest(ctx, w.ironicAPI, path); err != nil {
+		if now.ironic, err = rest(ctx, w.sides.ironicAPI, path); err != nil {
 			return err
 		}
-		if now.ironstate, err = rest(ctx, w.ironstateAPI, path); err != nil {
+		if now.ironstate, err = rest(ctx, w.sides.ironstateAPI, path); err != nil {
 			return err
 		}
 		if found, _ := w.uuids.compareRecords(audit{}, now); len(found) > 0 {

@@ -58,7 +58,7 @@ func (r Run) Do(ctx context.Context) (*Result, error) {
 		defer s.close()
 		for !over() {
 			mu.Lock()
-			w := &worker{Run: r, sides: s, round: round, sent: &sent, over: over, result: newResult(installed)}
+			w := &worker{run: r, sides: s, round: round, sent: &sent, over: over, result: newResult(installed)}
 			round++
 			mu.Unlock()
 			err := w.work(ctx)
@@ -82,8 +82,8 @@ func (r Run) Do(ctx context.Context) (*Result, error) {
 
 // worker works on one round.
 type worker struct {
-	Run
-	*sides
+	run    Run
+	sides  *sides
 	round  uint64
 	number int
 	sent   *atomic.Int64
@@ -96,11 +96,11 @@ type worker struct {
 }
 
 func (w *worker) work(ctx context.Context) error {
-	if err := w.reset(ctx); err != nil {
+	if err := w.sides.reset(ctx); err != nil {
 		return err
 	}
-	g := newGenerator(w.ironic.Series, w.Seed, w.round)
-	g.wide = w.Wide
+	g := newGenerator(w.sides.ironic.Series, w.run.Seed, w.round)
+	g.wide = w.run.Wide
 	w.uuids = uuids{fixed: fixedUUIDs(), made: map[string]string{}}
 	w.audits = map[string]audit{}
 	for _, path := range w.collections() {
@@ -117,7 +117,7 @@ func (w *worker) work(ctx context.Context) error {
 		}
 		g.states, g.made = w.states(), w.made()
 		r := g.next()
-		if w.Paths != nil && !w.Paths.MatchString(r.Pattern) {
+		if w.run.Paths != nil && !w.run.Paths.MatchString(r.Pattern) {
 			continue
 		}
 		if err := w.exchange(ctx, r); err != nil {
@@ -131,7 +131,7 @@ func (w *worker) work(ctx context.Context) error {
 func (w *worker) collections() []string {
 	var paths []string
 	for _, k := range kinds {
-		if w.ironic.Series >= k.since {
+		if w.sides.ironic.Series >= k.since {
 			paths = append(paths, k.path)
 		}
 	}
@@ -170,14 +170,14 @@ func (w *worker) made() map[byte][]string {
 // exchange sends one request and compares the answers, and the records at rest if the
 // request writes.
 func (w *worker) exchange(ctx context.Context, r Request) error {
-	ironic, ironstate, err := w.both(ctx, r, w.uuids.translate(r))
+	ironic, ironstate, err := w.sides.both(ctx, r, w.uuids.translate(r))
 	if err != nil {
 		return err
 	}
 	w.number++
 	w.sent.Add(1)
 	w.result.Requests++
-	e := Example{Seed: w.Seed, Round: w.round, Number: w.number, Request: r, Ironic: ironic.String(), Ironstate: ironstate.String()}
+	e := Example{Seed: w.run.Seed, Round: w.round, Number: w.number, Request: r, Ironic: ironic.String(), Ironstate: ironstate.String()}
 	var names []string
 	for _, text := range w.uuids.compareAnswers(ironic, ironstate) {
 		names = append(names, r.class()+": "+text)
@@ -192,19 +192,19 @@ func (w *worker) exchange(ctx context.Context, r Request) error {
 		}
 		names = append(names, changed...)
 	}
-	w.result.add(w.Examples, names, e)
+	w.result.add(w.run.Examples, names, e)
 	return nil
 }
 
 // log writes a request, both answers and the names of the differences.
 func (w *worker) log(e Example, ironic, ironstate http.Header, names []string) {
-	if w.Log == nil {
+	if w.run.Log == nil {
 		return
 	}
-	fmt.Fprintf(w.Log, "-seed %d -round %d, request %d: %v\nIronic:    %v %v\nironstate: %v %v\n", e.Seed, e.Round, e.Number,
+	fmt.Fprintf(w.run.Log, "-seed %d -round %d, request %d: %v\nIronic:    %v %v\nironstate: %v %v\n", e.Seed, e.Round, e.Number,
 		e.Request, e.Ironic, ironic, e.Ironstate, ironstate)
 	for _, name := range names {
-		fmt.Fprintf(w.Log, "DIFFERENT %s\n", name)
+		fmt.Fprintf(w.run.Log, "DIFFERENT %s\n", name)
 	}
 }
 
@@ -257,10 +257,10 @@ func (w *worker) touched(r Request, refused, differently bool) []string {
 // step.
 func (w *worker) audit(ctx context.Context, path string) (found []string, shown Example, err error) {
 	var now audit
-	if now.ironic, err = rest(ctx, w.ironicAPI, path); err != nil {
+	if now.ironic, err = rest(ctx, w.sides.ironicAPI, path); err != nil {
 		return nil, shown, err
 	}
-	if now.ironstate, err = rest(ctx, w.ironstateAPI, path); err != nil {
+	if now.ironstate, err = rest(ctx, w.sides.ironstateAPI, path); err != nil {
 		return nil, shown, err
 	}
 	found, differing := w.uuids.compareRecords(w.audits[path], now)
