@@ -35,26 +35,6 @@ type config struct {
 // total returns the number of all nodes, with those that only attacks are for.
 func (c config) total() int { return c.nodeCount + c.machineCount + 1 + len(victims) }
 
-// figures are the result of a run.
-type figures struct {
-	requests       [3]int // by outcome
-	faults         int64
-	versions, idle int
-	operations     int
-	cleanings      int // automated cleanings of machines with agents that have succeeded
-	deployments    int // deployments of machines with agents that have succeeded
-	takeOver       time.Duration
-	longest        longest
-	attacks        *attackLog
-	findings       []history.Finding
-}
-
-func (f figures) String() string {
-	return fmt.Sprintf("%d requests (%d accepted, %d refused, %d of unknown outcome), %d faults, %d versions stored, %d idle nodes, %v",
-		f.requests[0]+f.requests[1]+f.requests[2], f.requests[history.Accepted], f.requests[history.Refused], f.requests[history.Unknown],
-		f.faults, f.versions, f.idle, f.attacks)
-}
-
 // progress prints a line of progress, with the arguments of Printf.
 type progress func(format string, args ...any)
 
@@ -80,7 +60,7 @@ type run struct {
 // the history is incomplete; violations of the rules are in the findings.
 func execute(ctx context.Context, c config, show progress) (result figures, err error) {
 	var printing sync.Mutex
-	print := progress(func(format string, args ...any) {
+	say := progress(func(format string, args ...any) {
 		printing.Lock()
 		defer printing.Unlock()
 		show(format, args...)
@@ -91,7 +71,7 @@ func execute(ctx context.Context, c config, show progress) (result figures, err 
 	}
 	defer func() {
 		if ctx.Err() == nil && (err != nil || len(result.findings) > 0) {
-			print("the logs are in %s", dir)
+			say("the logs are in %s", dir)
 			return
 		}
 		err = errors.Join(err, os.RemoveAll(dir))
@@ -101,9 +81,10 @@ func execute(ctx context.Context, c config, show progress) (result figures, err 
 	r := &run{
 		config:   c,
 		table:    states.Latest().Table(),
-		progress: print,
+		progress: say,
 		attacks:  newAttackLog(),
 	}
+	// What could be started only in part is stopped, too: each defer below stands before the check of the error.
 	r.cluster, err = newCluster(ctx, dir, c, network, func(err error) { r.find(history.Finding{Rule: "processes", Text: err.Error()}) })
 	defer r.cluster.stop()
 	if err != nil {
@@ -125,7 +106,7 @@ func execute(ctx context.Context, c config, show progress) (result figures, err 
 	}
 	r.faults = &faults{cluster: r.cluster, life: ctx, progress: func(string, ...any) {}}
 	if c.verbose {
-		r.faults.progress = print
+		r.faults.progress = say
 	}
 	if err := r.record(ctx); err != nil {
 		return r.figures(), err
@@ -138,15 +119,6 @@ func (r *run) find(f history.Finding) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.findings = append(r.findings, f)
-}
-
-// figures returns the counts of the run so far.
-func (r *run) figures() figures {
-	f := figures{requests: r.requests.count(), faults: r.faults.count.Load(), attacks: r.attacks}
-	if r.recorder != nil {
-		f.versions, f.idle = r.recorder.counts()
-	}
-	return f
 }
 
 // record runs the clients and the faults, and records the history.
@@ -305,67 +277,4 @@ func (r *run) settle(ctx context.Context) error {
 	defer cancelAgain()
 	_ = r.recorder.await(again, func() bool { return len(r.recorder.busyNodes()) == 0 && r.recorder.caughtUp(again) })
 	return ctx.Err()
-}
-
-// work has the operations of fake-hardware for each work, named as in the conductors' logs.
-var work = map[states.Work][]string{
-	states.WorkVerify:   {"verify"},
-	states.WorkInspect:  {"inspect.inspect_hardware", restarted},
-	states.WorkDeploy:   {"deploy.deploy", restarted},
-	states.WorkDelete:   {"deploy.tear_down", restarted},
-	states.WorkRescue:   {"rescue.rescue", restarted},
-	states.WorkUnrescue: {"rescue.unrescue", restarted},
-	states.WorkAdopt:    {"deploy.take_over", restarted},
-	states.WorkClean:    append(namedSteps, restarted),
-	states.WorkService:  append(namedSteps, restarted),
-}
-
-// restarted is the last operation of each step: the machine is switched off, and then on.
-const restarted = "power on"
-
-// namedSteps are the steps that clients request for a manual cleaning and a service.
-var namedSteps = []string{"bios.factory_reset", "bios.cache_bios_settings"}
-
-// check applies the rules to the history.
-func (r *run) check() (figures, error) {
-	r.cluster.stop() // the logs are complete
-	end := time.Now()
-	h := &history.History{
-		Table: r.table, Work: work, Nodes: r.recorder.nodes, Memberships: r.recorder.memberships, Requests: r.requests.requests,
-		Machines: map[string]history.Machine{}, Given: r.attacks.tokens(),
-	}
-	for _, m := range r.machines.all {
-		var err error
-		if h.Machines[m.node], err = m.history(); err != nil {
-			return r.figures(), err
-		}
-	}
-	for _, v := range victims {
-		h.Machines[v.node] = history.Machine{Deserted: true}
-	}
-	for _, p := range r.cluster.conductors {
-		operations, err := operations(r.cluster.dir, p.name, end)
-		if err != nil {
-			return r.figures(), err
-		}
-		h.Operations = append(h.Operations, operations...)
-		h.Outages = append(h.Outages, p.outagesUntil(end)...)
-	}
-	passwords, err := passwordsIn(r.cluster.dir)
-	if err != nil {
-		return r.figures(), err
-	}
-	f := r.figures()
-	f.cleanings, f.deployments = h.Installations()
-	f.operations, f.takeOver, f.longest = len(h.Operations), r.recorder.takeOver, r.recorder.longest
-	for _, v := range r.recorder.nodes[f.longest.node] {
-		if after := v.Stored.Sub(f.longest.begin); after >= 0 && after <= f.longest.took {
-			r.faults.progress("the longest work: %8v  %q, reserved by %q of %s, last error %q", after.Round(time.Millisecond),
-				v.State, v.Claim, r.recorder.conductor(v.Claim), v.LastError)
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	f.findings = slices.Concat(r.findings, r.attacks.findings(), passwords, r.recorder.findings, portFindings(r.recorder.ports), h.Check())
-	return f, nil
 }
