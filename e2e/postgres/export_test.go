@@ -6,9 +6,8 @@ import "time"
 
 // Jump makes the last renewals of all members of the process older, as after a suspension.
 func (m *Membership) Jump(d time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for id, at := range m.renewed {
-		m.renewed[id] = at.Add(-d)
-	}
+	m.renewed.Range(func(id, at any) bool {
+		m.renewed.Store(id, at.(time.Time).Add(-d))
+		return true
+	})
 }

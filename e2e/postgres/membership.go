@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -25,23 +25,21 @@ var ErrExpired = errors.New("the member's lease was not renewed in time")
 const members conductor.Kind = "members"
 
 // Membership is the [conductor.Membership] of the conductors that share a store. A member is a record, and its lease is
-// renewed by each update of it. Every member watches the others, and deletes a record whose revision has not changed
-// for the TTL by its own clock. The clock of the server and the readings of all clocks do not matter. A member has lost
-// its membership by its own clock when two thirds of the TTL have passed since it sent the last successful renewal. The
-// others have seen that renewal later, so that they delete the record later.
+// renewed by each update of it. Every member reads all records ten times per TTL, and deletes one whose revision has not
+// changed for the TTL by its own clock. The clock of the server and the readings of all clocks do not matter. A member
+// has lost its membership by its own clock when two thirds of the TTL have passed since it sent the last successful
+// renewal. The others have seen that renewal later, so that they delete the record later.
 //
 // It needs nothing of PostgreSQL: any [conductor.Store] will do.
 type Membership struct {
-	store conductor.Store
-	ttl   time.Duration
-
-	mu      sync.Mutex
-	renewed map[string]time.Time // when the last successful renewal was sent, by the member's ID
+	store   conductor.Store
+	ttl     time.Duration
+	renewed sync.Map // to the time.Time at which the last successful renewal was sent, by the member's ID
 }
 
 // NewMembership returns the membership of the conductors of a store, with the TTL of their leases.
 func NewMembership(store conductor.Store, ttl time.Duration) *Membership {
-	return &Membership{store: store, ttl: ttl, renewed: make(map[string]time.Time)}
+	return &Membership{store: store, ttl: ttl}
 }
 
 // Alive implements [conductor.Membership].
@@ -58,29 +56,9 @@ func (m *Membership) Holds(id string) bool { return m.left(id) > 0 }
 
 // left returns the time until a member loses its membership by the clock of this process.
 func (m *Membership) left(id string) time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return time.Until(m.renewed[id].Add(m.ttl * 2 / 3))
-}
-
-// renew notes that a renewal was sent at a time and has succeeded.
-func (m *Membership) renew(id string, sent time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.renewed[id] = sent
-}
-
-// forget makes Holds false for a member.
-func (m *Membership) forget(id string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.renewed, id)
-}
-
-// report is a list of members or the end of a membership.
-type report struct {
-	members []conductor.Member
-	err     error
+	at, _ := m.renewed.Load(id)
+	sent, _ := at.(time.Time)
+	return time.Until(sent.Add(m.ttl * 2 / 3))
 }
 
 // Join implements [conductor.Membership].
@@ -94,22 +72,28 @@ func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[
 			return
 		}
 		defer m.remove(ctx, self.ID)
-		defer m.forget(self.ID)
+		defer m.renewed.Delete(self.ID)
 		within, cancel := context.WithCancel(ctx)
-		lists, lost := make(chan report, 1), make(chan report, 1)
-		var running sync.WaitGroup
-		running.Go(func() { lost <- report{err: m.keep(within, record)} })
-		running.Go(func() { m.follow(within, self.ID, lists) })
-		defer running.Wait()
+		lost := make(chan error, 1)
+		var keeping sync.WaitGroup
+		keeping.Go(func() { lost <- m.keep(within, record) })
+		defer keeping.Wait()
 		defer cancel()
+		v := view{Membership: m, self: self.ID}
 		for {
-			var next report
-			select {
-			case next = <-lost:
-			case next = <-lists:
-			case <-ctx.Done():
+			if list, err := v.look(ctx); list != nil || err != nil {
+				if ctx.Err() != nil || !yield(list, err) || err != nil {
+					return
+				}
 			}
-			if ctx.Err() != nil || !yield(next.members, next.err) || next.err != nil {
+			select {
+			case err := <-lost:
+				if ctx.Err() == nil {
+					yield(nil, err)
+				}
+				return
+			case <-time.After(m.ttl / 10):
+			case <-ctx.Done():
 				return
 			}
 		}
@@ -122,11 +106,10 @@ func (m *Membership) claim(ctx context.Context, self conductor.Member) (conducto
 	value, err := json.Marshal(self)
 	record := conductor.Record{Kind: members, ID: self.ID, Keys: []string{"name=" + self.Hostname}, Value: value}
 	var seen sighting
-	renewals := 0
 	for err == nil {
 		sent := time.Now()
 		if record.Revision, err = m.store.Create(ctx, record); err == nil {
-			m.renew(self.ID, sent)
+			m.renewed.Store(self.ID, sent)
 			break
 		}
 		var duplicate *conductor.DuplicateError
@@ -135,37 +118,35 @@ func (m *Membership) claim(ctx context.Context, self conductor.Member) (conducto
 		}
 		var other conductor.Record
 		other, err = m.store.Get(ctx, members, duplicate.Key)
-		switch {
+		switch seen = seen.next(other); {
 		case errors.Is(err, conductor.NotFound):
 			err = nil
-			continue
-		case err == nil && other.ID == seen.ID && other.Revision != seen.Revision:
-			renewals++
-		case other.ID != seen.ID:
-			renewals = 0
+		case err == nil && seen.renewals == 2:
+			err = conductor.ErrNameTaken
+		case err == nil:
+			m.expire(ctx, seen)
+			sleep.For(ctx, m.ttl/10)
 		}
-		if renewals == 2 {
-			return record, conductor.ErrNameTaken
-		}
-		seen = seen.next(other)
-		m.expire(ctx, seen)
-		sleep.For(ctx, m.ttl/10)
 	}
 	return record, err
 }
 
-// sighting is a member's record and when this process has first seen its revision.
+// sighting is a member's record, when this process has first seen its revision, and how many it has seen after the first.
 type sighting struct {
 	conductor.Record
-	at time.Time
+	at       time.Time
+	renewals int
 }
 
 // next returns the sighting of a record after an earlier one.
 func (s sighting) next(r conductor.Record) sighting {
-	if s.ID == r.ID && s.Revision == r.Revision {
-		return s
+	switch {
+	case s.ID != r.ID:
+		return sighting{r, time.Now(), 0}
+	case s.Revision != r.Revision:
+		return sighting{r, time.Now(), s.renewals + 1}
 	}
-	return sighting{r, time.Now()}
+	return s
 }
 
 // expire deletes the record of a member that has not renewed its lease for the TTL. If it has renewed it since, the
@@ -200,7 +181,7 @@ func (m *Membership) keep(ctx context.Context, r conductor.Record) error {
 		switch {
 		case err == nil:
 			r.Revision = revision
-			m.renew(r.ID, sent)
+			m.renewed.Store(r.ID, sent)
 		case errors.Is(err, conductor.NotFound):
 			return ErrExpired
 		}
@@ -225,78 +206,38 @@ func (m *Membership) remove(ctx context.Context, id string) {
 	}
 }
 
-// follow keeps the list of members in the channel after each change, and deletes members whose leases have ended.
-func (m *Membership) follow(ctx context.Context, self string, lists chan report) {
-	for ctx.Err() == nil {
-		f := &follower{Membership: m, self: self, lists: lists, seen: make(map[string]sighting)}
-		var expiring sync.WaitGroup
-		within, cancel := context.WithCancel(ctx)
-		expiring.Go(func() { f.expireAll(within) })
-		for change, err := range m.store.Watch(ctx, members) {
-			if err != nil {
-				break
-			}
-			f.take(change)
-		}
-		cancel()
-		expiring.Wait()
-		sleep.For(ctx, m.ttl/10)
-	}
-}
-
-// follower reads one watch of the members.
-type follower struct {
+// view is what a member sees of all members.
+type view struct {
 	*Membership
 	self  string
-	lists chan report
-	mu    sync.Mutex
-	seen  map[string]sighting
-	// synced is true when the watch has yielded all members, and shown is the last list, of their IDs.
-	synced bool
-	shown  []string
+	seen  map[string]sighting // by ID
+	shown []string            // the IDs of the last list
 }
 
-// take notes a change, and replaces the list if the members are others than before.
-func (f *follower) take(change conductor.Change) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch id := change.Record.ID; {
-	case change.Synced:
-		f.synced = true
-	case change.Deleted:
-		delete(f.seen, id)
-	default:
-		f.seen[id] = f.seen[id].next(change.Record)
+// look deletes the members whose leases have ended, and returns the list of members if it is another than before. Without
+// an answer of the store it returns nothing: the next look may get one, or the member loses its own lease.
+func (v *view) look(ctx context.Context) (list []conductor.Member, err error) {
+	bounded, cancel := context.WithTimeout(ctx, v.ttl/5)
+	defer cancel()
+	records, err := v.store.List(bounded, members, "", math.MaxInt32)
+	if err != nil {
+		return nil, nil
 	}
-	ids := slices.Sorted(maps.Keys(f.seen))
-	if !f.synced || slices.Equal(ids, f.shown) {
-		return
-	}
-	f.shown = ids
-	var next report
-	for _, id := range ids {
+	seen := make(map[string]sighting, len(records))
+	var ids []string
+	for _, r := range records {
 		var m conductor.Member
-		next.err = cmp.Or(next.err, json.Unmarshal(f.seen[id].Value, &m))
-		next.members = append(next.members, m)
+		err = cmp.Or(err, json.Unmarshal(r.Value, &m))
+		list, ids, seen[r.ID] = append(list, m), append(ids, r.ID), v.seen[r.ID].next(r)
+		v.expire(bounded, seen[r.ID])
 	}
-	if !slices.Contains(ids, f.self) {
-		next.err = ErrExpired
+	v.seen = seen
+	switch {
+	case !slices.Contains(ids, v.self):
+		return nil, ErrExpired
+	case err == nil && slices.Equal(ids, v.shown):
+		return nil, nil
 	}
-	select {
-	case <-f.lists: // nobody has read the list before
-	default:
-	}
-	f.lists <- next // does not block: the channel holds one list, and this is the only writer
-}
-
-// expireAll deletes the members whose leases have ended, until the context ends.
-func (f *follower) expireAll(ctx context.Context) {
-	for sleep.For(ctx, f.ttl/10) {
-		f.mu.Lock()
-		all := slices.Collect(maps.Values(f.seen))
-		f.mu.Unlock()
-		for _, s := range all {
-			f.expire(ctx, s)
-		}
-	}
+	v.shown = ids
+	return list, err
 }

@@ -5,7 +5,6 @@ package postgres_test
 import (
 	"context"
 	"errors"
-	"iter"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -68,18 +67,11 @@ func (s *severed) Delete(ctx context.Context, kind conductor.Kind, id string, re
 	return s.Store.Delete(ctx, kind, id, revision)
 }
 
-func (s *severed) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
-	return func(yield func(conductor.Change, error) bool) {
-		for change, err := range s.Store.Watch(ctx, kind) {
-			if cut := s.err(); cut != nil {
-				yield(conductor.Change{}, cut)
-				return
-			}
-			if !yield(change, err) {
-				return
-			}
-		}
+func (s *severed) List(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
+	if err := s.err(); err != nil {
+		return nil, err
 	}
+	return s.Store.List(ctx, kind, after, limit)
 }
 
 // The membership needs nothing of PostgreSQL. In memory and in virtual time it is checked within moments.

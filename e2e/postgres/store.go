@@ -13,14 +13,12 @@ import (
 	_ "embed"
 	"fmt"
 	"iter"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 //go:embed schema.sql
@@ -41,13 +39,8 @@ const (
 var errLag = fmt.Errorf("the watch is more than %d revisions behind", keptRevisions)
 
 // Store is a [conductor.Store] in a PostgreSQL database. Several processes may share it. It is safe for concurrent use.
-type Store struct {
-	pool *pgxpool.Pool
-	stop func() // ends the listener
-
-	mu   sync.Mutex
-	news map[conductor.Kind]chan struct{} // closed with the next change of the kind
-}
+// Each watch has a connection of its own beside those of the pool.
+type Store struct{ pool *pgxpool.Pool }
 
 // Open opens the database of a configuration, and creates the tables if they are absent. The caller closes the store.
 func Open(ctx context.Context, config *pgxpool.Config) (*Store, error) {
@@ -59,58 +52,11 @@ func Open(ctx context.Context, config *pgxpool.Config) (*Store, error) {
 		pool.Close()
 		return nil, fmt.Errorf("create the tables: %w", err)
 	}
-	listening, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Store{pool: pool, news: make(map[conductor.Kind]chan struct{})}
-	var listener sync.WaitGroup
-	listener.Go(func() { s.listen(listening) })
-	s.stop = func() { cancel(); listener.Wait() }
-	return s, nil
+	return &Store{pool}, nil
 }
 
-// Close closes all connections. Watches then end with an error.
-func (s *Store) Close() { s.stop(); s.pool.Close() }
-
-// listen wakes the watches until the context ends.
-func (s *Store) listen(ctx context.Context) {
-	for ctx.Err() == nil {
-		_ = s.listenOnce(ctx) // the watches read once a second meanwhile
-		sleep.For(ctx, pollInterval)
-	}
-}
-
-// listenOnce wakes the watches of a kind at each notification, until the connection is lost.
-func (s *Store) listenOnce(ctx context.Context) error {
-	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, "listen ironstate"); err != nil {
-		return err
-	}
-	for {
-		n, err := conn.WaitForNotification(ctx)
-		if err != nil {
-			return err
-		}
-		s.mu.Lock()
-		if changed, ok := s.news[conductor.Kind(n.Payload)]; ok {
-			close(changed)
-			delete(s.news, conductor.Kind(n.Payload))
-		}
-		s.mu.Unlock()
-	}
-}
-
-// changed returns a channel that is closed with the next change of a kind.
-func (s *Store) changed(kind conductor.Kind) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.news[kind] == nil {
-		s.news[kind] = make(chan struct{})
-	}
-	return s.news[kind]
-}
+// Close closes the connections of requests. The caller ends the watches before.
+func (s *Store) Close() { s.pool.Close() }
 
 // columns are the columns that query reads.
 const columns = "r.id, r.keys, r.revision, r.value"
@@ -215,12 +161,22 @@ func (s *Store) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conduc
 	}
 }
 
-// follow yields the records of a kind and their changes until the context ends or the caller leaves.
+// follow yields the records of a kind and their changes until the context ends, the caller leaves, or the connection is
+// lost.
 func (s *Store) follow(ctx context.Context, kind conductor.Kind, yield func(conductor.Change, error) bool) error {
-	var begin, after int64 // the last revision when the watch began, and the revision up to which it has yielded all changes
+	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, "listen ironstate"); err != nil {
+		return err
+	}
+	// The last revision when the watch began, and the revision up to which it has yielded all changes. As long as the
+	// database is empty, begin remains 0: no deletion is older.
+	var begin, after int64
 	for synced := false; ; {
-		changed := s.changed(kind)
-		page, now, err := s.changesAfter(ctx, kind, after)
+		page, now, err := changesAfter(ctx, conn, kind, after)
 		switch {
 		case err != nil:
 			return err
@@ -246,20 +202,29 @@ func (s *Store) follow(ctx context.Context, kind conductor.Kind, yield func(cond
 			return nil
 		}
 		synced = true
-		select {
-		case <-changed:
-		case <-time.After(pollInterval):
-		case <-ctx.Done():
-			return nil
+		awaitChange(ctx, conn, kind)
+	}
+}
+
+// awaitChange returns after a notification of a change of a kind, after pollInterval, and when the context has ended or
+// the connection is lost.
+func awaitChange(ctx context.Context, conn *pgx.Conn, kind conductor.Kind) {
+	ctx, cancel := context.WithTimeout(ctx, pollInterval)
+	defer cancel()
+	for {
+		if n, err := conn.WaitForNotification(ctx); err != nil || n.Payload == string(kind) {
+			return
 		}
 	}
 }
 
 // changesAfter returns the first changes of a kind with revisions after the given one, and the last revision of all.
-func (s *Store) changesAfter(ctx context.Context, kind conductor.Kind, after int64) (page []conductor.Change, now int64, err error) {
+func changesAfter(
+	ctx context.Context, conn *pgx.Conn, kind conductor.Kind, after int64,
+) (page []conductor.Change, now int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	rows, err := s.pool.Query(ctx, "select c.revision, "+columns+` from counter c left join (
+	rows, err := conn.Query(ctx, "select c.revision, "+columns+` from counter c left join (
 		select * from records where kind = $1 and revision > $2 order by revision limit $3) r on true order by r.revision`, kind, after, pageSize)
 	if err != nil {
 		return nil, 0, err
