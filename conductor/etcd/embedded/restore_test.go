@@ -184,6 +184,7 @@ func TestAFolderExistsWithTheDatabaseOfEitherKindOfServer(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.NoError(t, makeFolder(file), "what exists is not touched")
 	require.Error(t, makeFolder(filepath.Join(file, "data")))
 	_, err := Exists(file)
 	require.Error(t, err)

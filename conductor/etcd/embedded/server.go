@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,29 +149,17 @@ func rename(from, to string) error {
 // makeFolder makes a folder and its parents if they are missing, and syncs the folders above those that it has made: a
 // file that is on disk is lost with the name of its folder.
 func makeFolder(dir string) error {
-	_, err := os.Stat(dir)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	parent := filepath.Dir(dir)
-	if parent != dir {
-		if err := makeFolder(parent); err != nil {
-			return err
-		}
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || parent == dir {
 		return err
 	}
-	return syncFolder(parent)
+	return cmp.Or(makeFolder(parent), os.MkdirAll(dir, 0o700), syncFolder(parent))
 }
 
 // syncFolder writes the names in a folder to the disk.
 func syncFolder(dir string) error {
 	folder, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return cmp.Or(err, folder.Sync(), folder.Close())
 }
 
 // readyTimeout bounds the time in which a single server becomes ready after it has read its folder.
