@@ -197,14 +197,8 @@ func (s *Server) Publish(node, suffix string, write func(*os.File) error) (locat
 // returns: a machine may boot from it for as long as its instance exists. Readers see all of it or nothing.
 func (s *Server) moveToPublished(file *os.File, name string) error {
 	err := s.folder.Rename(filepath.Join(unfinished, filepath.Base(file.Name())), filepath.Join(publishedFolder, name))
-	if err != nil {
-		return err
-	}
-	folder, err := s.published.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	folder, failed := s.published.Open(".")
+	return cmp.Or(err, failed, folder.Sync(), folder.Close())
 }
 
 // Withdraw removes the published images of a node with a suffix, or all of them if the suffix is empty. It is no error

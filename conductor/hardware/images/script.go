@@ -4,6 +4,7 @@ package images
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -66,10 +67,8 @@ func (s *Server) writeScript(name, script string) error {
 		return err
 	}
 	defer os.Remove(file.Name())
-	if _, err = file.WriteString(script); err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
+	_, err = file.WriteString(script)
+	if err := cmp.Or(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
 	return s.moveToPublished(file, name)
