@@ -9,8 +9,8 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// kinds returns the kinds of interfaces of which a hardware type has lists, in the order of their steps. A kind is a field
-// of Interfaces with its defaults below, a field of Chosen, and a row here.
+// kinds returns the kinds of interfaces of which a hardware type has lists, in the order of their steps. A kind is a
+// field of Interfaces with its defaults below, a field of Chosen, and a row here.
 func (i *Interfaces) kinds(c *Chosen) []kind {
 	return []kind{
 		kindOf[Power]{"power", &i.Power, &c.Power},

@@ -26,8 +26,8 @@ var lockAtOnce = Options{Config: "[conductor]\nnode_locked_retry_attempts = 1\n"
 // every situation. They need an Ironic with the option lockAtOnce.
 func compareAllAdmission() []compare { return compareAdmission(true) }
 
-// compareSomeAdmission is compareAllAdmission in fewer situations: some fields determine others, one word stands for those
-// that no table has, and ports are updated in few states.
+// compareSomeAdmission is compareAllAdmission in fewer situations: some fields determine others, one word stands for
+// those that no table has, and ports are updated in few states.
 func compareSomeAdmission() []compare { return compareAdmission(false) }
 
 func compareAdmission(all bool) []compare {

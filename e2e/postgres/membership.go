@@ -25,10 +25,10 @@ var ErrExpired = errors.New("the member's lease was not renewed in time")
 const members conductor.Kind = "members"
 
 // Membership is the [conductor.Membership] of the conductors that share a store. A member is a record, and its lease is
-// renewed by each update of it. Every member reads all records ten times per TTL, and deletes one whose revision has not
-// changed for the TTL by its own clock. The clock of the server and the readings of all clocks do not matter. A member
-// has lost its membership by its own clock when two thirds of the TTL have passed since it sent the last successful
-// renewal. The others have seen that renewal later, so that they delete the record later.
+// renewed by each update of it. Every member reads all records ten times per TTL, and deletes one whose revision has
+// not changed for the TTL by its own clock. The clock of the server and the readings of all clocks do not matter. A
+// member has lost its membership by its own clock when two thirds of the TTL have passed since it sent the last
+// successful renewal. The others have seen that renewal later, so that they delete the record later.
 //
 // It needs nothing of PostgreSQL: any [conductor.Store] will do.
 type Membership struct {
@@ -131,7 +131,8 @@ func (m *Membership) claim(ctx context.Context, self conductor.Member) (conducto
 	return record, err
 }
 
-// sighting is a member's record, when this process has first seen its revision, and how many it has seen after the first.
+// sighting is a member's record, when this process has first seen its revision, and how many revisions it has seen
+// after the first one.
 type sighting struct {
 	conductor.Record
 	at       time.Time
@@ -214,8 +215,8 @@ type view struct {
 	shown []string            // the IDs of the last list
 }
 
-// look deletes the members whose leases have ended, and returns the list of members if it is another than before. Without
-// an answer of the store it returns nothing: the next look may get one, or the member loses its own lease.
+// look deletes the members whose leases have ended, and returns the list of members if it is another than before.
+// Without an answer of the store it returns nothing: the next look may get one, or the member loses its own lease.
 func (v *view) look(ctx context.Context) (list []conductor.Member, err error) {
 	bounded, cancel := context.WithTimeout(ctx, v.ttl/5)
 	defer cancel()

@@ -78,9 +78,9 @@ func (s *Server) Fetch(ctx context.Context, source, folder string) (path string,
 	return file.Name(), nil
 }
 
-// Download writes the content at a URL of up to most bytes. The URL is one that [Server.CheckSource] accepts: an http or
-// https URL, or the file URL of a file in Config.Folder. Download waits while Config.MaxDownloads others run. A download
-// ends with an error after 15 minutes. The errors contain no URL, since one may contain a secret.
+// Download writes the content at a URL of up to most bytes. The URL is one that [Server.CheckSource] accepts: an http
+// or https URL, or the file URL of a file in Config.Folder. Download waits while Config.MaxDownloads others run. A
+// download ends with an error after 15 minutes. The errors contain no URL, since one may contain a secret.
 func (s *Server) Download(ctx context.Context, source string, to io.Writer, most int64) error {
 	return s.download(ctx, source, to, most, sourceTimeout)
 }
