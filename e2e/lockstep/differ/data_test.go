@@ -99,6 +99,8 @@ func TestADifferenceIsIntendedInItsSeries(t *testing.T) {
 	}
 	const seen = "GET /v1/nodes: 500 -> 400: fault «x» -> fault «y»"
 	require.Equal(t, "a Python exception", intended(seen, states.Antelope).Name)
+	root := "DELETE /: 500 -> 200: fault «RootController.index() got an unexpected keyword argument 'Q'» -> accepted"
+	require.Equal(t, "a Python exception at the root", intended(root, states.Antelope).Name)
 	require.Nil(t, intended("GET /v1/nodes: 200 body.name: null -> absent", states.Latest()))
 
 	plain := parseKnown("# b\n\na\n/x /\nwhy\n")
