@@ -248,10 +248,7 @@ func (b mediaBoot) checkBuild(n Node, m medium) error {
 		{field, m.prefix + "ramdisk", m.ramdisk},
 		{"driver_info", "bootloader", m.bootloader},
 	} {
-		if source.url == "" {
-			continue
-		}
-		if err := n.Chosen.config.Images.CheckSource(source.url); err != nil {
+		if err := n.Chosen.config.Images.CheckSource(source.url); source.url != "" && err != nil {
 			return unsupported(n, source.field, source.key, err.Error())
 		}
 	}
