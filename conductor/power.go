@@ -166,7 +166,7 @@ func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time
 	}
 	ask, err := powersync.DecideRequest(target, t.engine.readPower(ctx, t.hardware, n))
 	if err == nil {
-		err = t.forgetBefore(ctx, target)
+		err = forgetBefore(ctx, t, target)
 	}
 	if err != nil || ask == states.NoPower {
 		return err
@@ -221,7 +221,7 @@ func (n *Node) permitsPower(target states.Power) error {
 // forgetBefore removes the data of the node's agent before a request for a power state that ends the agent.
 //
 // Source: node_power_action in ironic/conductor/utils.py.
-func (t *Task) forgetBefore(ctx context.Context, power states.Power) error {
+func forgetBefore(ctx context.Context, t *Task, power states.Power) error {
 	if power == states.PowerOn || t.Node().Agent.Token == "" {
 		return nil
 	}

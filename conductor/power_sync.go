@@ -196,7 +196,7 @@ func (p powerRounds) force(
 	t := p.engine.task(reserved)
 	failure := powerRelatives(ctx, t, a.Asked, 0)
 	if failure == nil {
-		failure = t.forgetBefore(ctx, a.Asked)
+		failure = forgetBefore(ctx, t, a.Asked)
 	}
 	if failure == nil {
 		failure = t.askPower(ctx, a.Asked)

@@ -55,8 +55,10 @@ func Default(node string, inventory, data map[string]any) (ports []Interface, er
 	}
 	switch {
 	case len(all) == 0:
+		//lint:ignore ST1005 the text is Ironic's, in inspector/hooks/validate_interfaces.py
 		return nil, fmt.Errorf("Inventory for node %s is invalid: no valid network interfaces", node)
 	case len(valid) == 0:
+		//lint:ignore ST1005 as above
 		return nil, fmt.Errorf("Inventory for node %s is invalid: no network interfaces match the configuration "+
 			"(add_ports set to \"pxe\")", node)
 	}
