@@ -86,6 +86,8 @@ var brokenWatches = []mutant{
 			return []conductor.Change{c}
 		})
 	}},
+	{"a watch begins with former deletions", "was deleted before the watch began", func(b *broken) { b.replayDeletions(false) }},
+	{"a watch yields former deletions after Synced", "was deleted before the watch began", func(b *broken) { b.replayDeletions(true) }},
 	{"deletions are not told", "yields all records, then Synced", func(b *broken) {
 		b.changes(func(c conductor.Change, _ map[string]conductor.Change) []conductor.Change {
 			if c.Deleted {
@@ -282,4 +284,37 @@ var brokenWatches = []mutant{
 			return b.Memory.Watch(ctx, kind)
 		}
 	}},
+}
+
+// replayDeletions lets a watch yield what was deleted before it began: at its beginning, or after Synced.
+func (b *broken) replayDeletions(afterSynced bool) {
+	var mu sync.Mutex
+	deleted := make(map[conductor.Kind][]conductor.Change)
+	b.delete = func(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
+		revision, err := b.Memory.Delete(ctx, kind, id, revision)
+		if err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			deleted[kind] = append(deleted[kind], conductor.Change{Record: conductor.Record{Kind: kind, ID: id, Revision: revision}, Deleted: true})
+		}
+		return revision, err
+	}
+	b.watch = func(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+		return func(yield func(conductor.Change, error) bool) {
+			mu.Lock()
+			former := slices.Clone(deleted[kind])
+			mu.Unlock()
+			replay := func() bool {
+				return !slices.ContainsFunc(former, func(c conductor.Change) bool { return !yield(c, nil) })
+			}
+			if !afterSynced && !replay() {
+				return
+			}
+			for change, err := range b.Memory.Watch(ctx, kind) {
+				if !yield(change, err) || afterSynced && change.Synced && !replay() {
+					return
+				}
+			}
+		}
+	}
 }

@@ -117,6 +117,23 @@ type mutant struct {
 	breaks func(b *broken)
 }
 
+// A method that hangs would make each promise wait for minutes.
+func TestTheCheckEndsWithThePromiseAtWhichAMethodHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken()
+		b.list = func(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
+			time.Sleep(hang)
+			return b.Memory.List(ctx, kind, after, limit)
+		}
+		begin := time.Now()
+		err := storetest.Check(b)
+		require.Equal(t, 2*time.Minute, time.Since(begin))
+		require.EqualError(t, err, "a record is stored as written: a method did not return within 1m0s after its context had ended\n"+
+			`the check ends with the promise "a record is stored as written", which took longer than 1m0s: the 23 promises after it were not tried`)
+		bubble.Sleep(20 * hang) // until the method has returned
+	})
+}
+
 func TestAHandleThatLagsIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := newBroken(), newBroken()

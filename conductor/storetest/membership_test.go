@@ -220,6 +220,18 @@ func TestBrokenPromisesOfMembershipsAreFound(t *testing.T) {
 	}
 }
 
+func TestTheCheckOfAMembershipEndsWithThePromiseAtWhichAMethodHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMembers(&board{leases: map[string]*boardLease{}})
+		m.alive = func(context.Context, string) (bool, error) { time.Sleep(hang); return true, nil }
+		begin := time.Now()
+		err := storetest.CheckMembership(lease, m.process(), m.process())
+		require.Equal(t, 2*20*lease, time.Since(begin))
+		require.ErrorContains(t, err, `the check ends with the promise "a member joins, and all members see it", which took longer than 3m20s`)
+		bubble.Sleep(20 * hang) // until the method has returned
+	})
+}
+
 func TestALostMembershipIsCheckedOnlyIfAProcessCanBeCutOff(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*storetest.Process)

@@ -23,30 +23,28 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/conductor/internal/kit"
 )
 
 // patience bounds the check of one promise, and grace the time until a method returns after its context has ended.
 const patience, grace = time.Minute, 10 * time.Second
 
-// Check checks an empty store and returns an error that lists each promise that the store breaks,
-// or nil. For a store that several processes share, pass one more handle for each further process.
-// Check takes about as long as ten thousand writes, and longer if a method hangs.
+// Check checks an empty store and returns an error that lists each promise that the store breaks, or nil. For a store
+// that several processes share, pass one more handle for each further process. Check takes about as long as ten
+// thousand writes. It ends at the first promise that is broken after more than a minute, as by a method that does not
+// return. The error says so.
 func Check(store conductor.Store, more ...conductor.Store) error {
-	var errs []error
-	for i, promise := range promises {
-		t := &tester{
-			stores: append([]conductor.Store{store}, more...),
-			kind:   conductor.Kind(fmt.Sprintf("storetest-%d", i)),
-		}
-		if err := run(patience, func(ctx context.Context) error { return promise.check(t, ctx) }); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", promise.name, err))
-		}
+	var all []kit.Promise
+	for i, promise := range promised {
+		all = append(all, kit.Promise{Name: promise.name, Check: func(ctx context.Context) error {
+			stores := append([]conductor.Store{store}, more...)
+			return promise.check(&tester{stores: stores, kind: conductor.Kind(fmt.Sprintf("storetest-%d", i))}, ctx)
+		}})
 	}
-	return errors.Join(errs...)
+	return kit.Check(patience, all)
 }
 
-var promises = []struct {
+var promised = []struct {
 	name  string
 	check func(*tester, context.Context) error
 }{
@@ -68,9 +66,9 @@ var promises = []struct {
 	{"a list during writes has each record that exists throughout", (*tester).checkListDuringWrites},
 	{"a watch yields all records, then Synced, then the changes", (*tester).checkWatch},
 	{"a watch yields only records of its kind", (*tester).checkWatchKind},
+	{"a slow watcher delays no write and receives the last one", (*tester).checkSlowWatcher},
 	{"watches yield what was stored, in the order of revisions", (*tester).checkWatchDuringWrites},
 	{"a record that a watch has yielded can be read", (*tester).checkWatchedIsRead},
-	{"a slow watcher delays no write and receives the last one", (*tester).checkSlowWatcher},
 	{"a watch ends with its context, without an error", (*tester).checkWatchEnds},
 	{"a caller may leave a watch", (*tester).checkWatchLeft},
 	{"no method waits after its context has ended", (*tester).checkContext},
@@ -81,17 +79,6 @@ type tester struct {
 	stores []conductor.Store // handles on the same records
 	kind   conductor.Kind
 	turn   int
-}
-
-// run runs a check with a context that ends after a time, and abandons it if it then does not return.
-func run(patience time.Duration, check func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	_, err := boundedcall.Do(ctx, patience, func(ctx context.Context) (struct{}, error) { return struct{}{}, check(ctx) })
-	if abandoned := (*boundedcall.AbandonedError)(nil); errors.As(err, &abandoned) {
-		return fmt.Errorf("a method did not return within %v after its context had ended", patience)
-	}
-	return err
 }
 
 // store returns the handles in turn.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -15,6 +16,13 @@ import (
 )
 
 func (t *tester) checkWatch(ctx context.Context) error {
+	former, err := t.create(ctx, t.record(9))
+	if err != nil {
+		return err
+	}
+	if _, err := t.delete(ctx, former); err != nil {
+		return err
+	}
 	var records []conductor.Record
 	for i := range 3 {
 		r, err := t.create(ctx, t.record(i, fmt.Sprintf("name=%d", i)))
@@ -28,6 +36,9 @@ func (t *tester) checkWatch(ctx context.Context) error {
 		return err
 	}
 	for _, f := range followers {
+		if err := f.wantNothing(former.ID); err != nil {
+			return err
+		}
 		if seen := f.seen(); len(seen) != 4 || !seen[3].Synced {
 			return fmt.Errorf("want the three records and then Synced, got %d changes, the last %+v", len(seen), seen[len(seen)-1])
 		}
@@ -57,6 +68,9 @@ func (t *tester) checkWatch(ctx context.Context) error {
 		if err := f.wantDeletion(id(1), gone); err != nil {
 			return err
 		}
+		if err := f.wantNothing(former.ID); err != nil {
+			return err
+		}
 	}
 	return endAll(followers)
 }
@@ -70,6 +84,15 @@ func (f *follower) wantDeletion(id string, revision int64) error {
 		}
 	}
 	return fmt.Errorf("no change reports the deletion of %s by the revision %d: %+v", id, revision, f.changes[len(f.changes)-1])
+}
+
+// wantNothing returns an error for a change of a record that was deleted before the watch began.
+func (f *follower) wantNothing(id string) error {
+	seen := f.seen()
+	if i := slices.IndexFunc(seen, func(c conductor.Change) bool { return c.Record.ID == id }); i >= 0 {
+		return fmt.Errorf("the watch yields %s, which was deleted before the watch began", brief(seen[i].Record))
+	}
+	return nil
 }
 
 func (t *tester) checkWatchKind(ctx context.Context) error {
