@@ -15,10 +15,10 @@ import (
 // it, Permit returns an error, and the request must not be sent; if this process may have lost it,
 // Permit waits until that is known. A context that no conductor has made needs no permission.
 //
-// A [Hardware] whose operations consist of several requests, or that connects or logs in first,
-// calls Permit immediately before each request that changes the machine. [Fake] and the hardware
-// types of package hardware do so for each request, in all their methods and steps, so that a [Step]
-// made of their methods needs no call of Permit.
+// A [Hardware] calls Permit immediately before each request that changes the machine, and before each log-in that
+// begins a session on it: both count in package hardwaretest. Credentials that are part of a request are no log-in.
+// [Fake] and the hardware types of package hardware do so for each request, in all their methods and steps, so that a
+// [Step] made of their methods needs no call of Permit.
 func Permit(ctx context.Context) error { return fence.Check(ctx) }
 
 // fenced returns the context for operations on the hardware of a node that this process has

@@ -13,32 +13,42 @@
 //			t.Error(err)
 //		}
 //	}
+//
+// Check ends at the first promise that is broken after more than a minute, as by a method that does not return. The
+// error says so.
 package hardwaretest
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/internal/kit"
 	"github.com/ironstate/ironstate/internal/fence"
 	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/states"
 )
 
-// Config is a hardware type and a machine to check it on. All fields but Secrets and Break are required.
+// Config is a hardware type and a machine to check it on. Hardware, Node and Changes are required.
 type Config struct {
 	Hardware conductor.Hardware
 	// Node is a valid record of the machine. Its Driver is the name of the hardware type. Check does not change it. Its
 	// UUID may be empty.
 	Node *conductor.Node
-	// Changes returns how many requests the machine has received, or its BMC, that need a permission, see
-	// [conductor.Permit]: at least each change of the machine, and each log-in.
+	// Changes returns how many requests the machine or its BMC has received that need a permission, see
+	// [conductor.Permit]: each that changes the machine, and each log-in that begins a session on it. Credentials that come
+	// with a request are no log-in, nor is a request that only reads. More may count if the hardware type asks for a
+	// permission for them, too.
 	Changes func() int
+	// Starts, if not nil, returns how often the machine has started: switched on while it was off, or restarted. Without it
+	// a hardware type that restarts no machine passes, if it sends something.
+	Starts func() int
 	// Secrets are texts that no error may contain, such as the password in the node's driver_info.
 	Secrets []string
-	// Break, if not nil, makes the machine unreachable, or its answers wrong. It is called once, at the end.
+	// Break, if not nil, makes the machine unreachable, or its answers wrong. It is called once, at the end. Call Check
+	// twice, with a Break that makes the machine unreachable and with one after which its BMC refuses the password: the
+	// errors have other sources.
 	Break func()
 }
 
@@ -55,21 +65,20 @@ func Check(c Config) error {
 	if c.Hardware == nil || c.Node == nil || c.Changes == nil {
 		return &conductor.ConfigError{Package: "hardwaretest", Field: "Config", Want: "a Hardware, a Node and Changes"}
 	}
-	var errs []error
-	for _, promise := range promises {
-		n := c.Node.Clone()
-		if n.UUID == "" {
-			n.UUID = "6d1e7a5c-feed-4bed-8bad-000000000001"
-		}
-		t := &tester{Config: c, node: n}
-		if err := t.run(promise.check); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", promise.name, err))
-		}
+	var all []kit.Promise
+	for _, promise := range promised {
+		all = append(all, kit.Promise{Name: promise.name, Check: func(ctx context.Context) error {
+			n := c.Node.Clone()
+			if n.UUID == "" {
+				n.UUID = "6d1e7a5c-feed-4bed-8bad-000000000001"
+			}
+			return promise.check(&tester{Config: c, node: n}, ctx)
+		}})
 	}
-	return errors.Join(errs...)
+	return kit.Check(patience, all)
 }
 
-var promises = []struct {
+var promised = []struct {
 	name  string
 	check func(*tester, context.Context) error
 }{
@@ -92,27 +101,6 @@ var promises = []struct {
 type tester struct {
 	Config
 	node *conductor.Node
-}
-
-// run runs a check and abandons it if it does not return.
-func (t *tester) run(check func(*tester, context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	result := make(chan error, 1)
-	go func() {
-		defer func() {
-			if p := recover(); p != nil {
-				result <- fmt.Errorf("it panicked: %v", p)
-			}
-		}()
-		result <- check(t, ctx)
-	}()
-	select {
-	case err := <-result:
-		return err
-	case <-time.After(2 * patience):
-		return fmt.Errorf("a method did not return within %v after its context had ended", patience)
-	}
 }
 
 // operation is a call that reaches the machine.
@@ -138,7 +126,11 @@ func (t *tester) operations() []operation {
 		devices, err := by.BootDevices(context.Background(), t.node.Clone())
 		if err == nil && len(devices) > 0 {
 			all = append(all, operation{name: "SetBootDevice " + devices[0], mayDo: true, call: func(ctx context.Context) error {
-				return by.SetBootDevice(ctx, t.node.Clone(), devices[0], false)
+				err := by.SetBootDevice(ctx, t.node.Clone(), devices[0], false)
+				if isRefused(err) { // the hardware may have no device for one boot alone
+					err = by.SetBootDevice(ctx, t.node.Clone(), devices[0], true)
+				}
+				return err
 			}})
 		}
 	}

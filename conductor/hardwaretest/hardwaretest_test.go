@@ -9,11 +9,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardwaretest"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/internal/leaks"
 	"github.com/ironstate/ironstate/states"
 )
@@ -24,14 +27,17 @@ const secret = "correct+horse/1"
 
 // newFake returns the configuration of a check of fake-hardware.
 func newFake() (hardwaretest.Config, *conductor.Fake) {
-	var changes atomic.Int64
+	var changes, restarts atomic.Int64
 	var broken atomic.Bool
-	hardware := &conductor.Fake{Before: func(ctx context.Context, _ *conductor.Node, _ string) error {
+	hardware := &conductor.Fake{Before: func(ctx context.Context, _ *conductor.Node, operation string) error {
 		if broken.Load() {
 			return errors.New("no route to host")
 		}
 		if ctx.Err() == nil {
 			changes.Add(1)
+			if operation == states.PowerRebooting.String() {
+				restarts.Add(1)
+			}
 		}
 		return ctx.Err()
 	}}
@@ -40,7 +46,8 @@ func newFake() (hardwaretest.Config, *conductor.Fake) {
 		Node: &conductor.Node{
 			Driver: "fake-hardware", DriverInfo: map[string]any{"B1": "a", "B2": secret}, Interfaces: map[string]string{"management": "noop"},
 		},
-		Changes: func() int { return int(changes.Load()) }, Secrets: []string{secret}, Break: func() { broken.Store(true) },
+		Changes: func() int { return int(changes.Load()) }, Starts: func() int { return int(restarts.Load()) },
+		Secrets: []string{secret}, Break: func() { broken.Store(true) },
 	}, hardware
 }
 
@@ -48,7 +55,7 @@ func TestFakeHardwareKeepsThePromises(t *testing.T) {
 	c, _ := newFake()
 	require.NoError(t, hardwaretest.Check(c))
 	c, _ = newFake()
-	c.Break, c.Node.Interfaces, c.Node.UUID = nil, nil, "1be26c0b-03f2-4d2e-ae87-c02d7f33c123"
+	c.Break, c.Starts, c.Node.Interfaces, c.Node.UUID = nil, nil, nil, "1be26c0b-03f2-4d2e-ae87-c02d7f33c123"
 	require.NoError(t, hardwaretest.Check(c))
 	c, hardware := newFake()
 	c.Hardware, c.Node.DriverInfo, c.Secrets = withoutProperties{hardware}, nil, nil
@@ -79,6 +86,12 @@ type broken struct {
 	set      func(context.Context, *conductor.Node, states.Power) error
 	steps    func(*conductor.Node, states.Work) []conductor.Step
 	boot     func(context.Context, *conductor.Node, string, bool) error
+	boots    func(context.Context, *conductor.Node) (string, bool, error)
+}
+
+// newBroken returns fake-hardware whose methods can be replaced.
+func newBroken(f *conductor.Fake) *broken {
+	return &broken{f, f.Describe, f.Validate, f.Verify, f.PowerState, f.SetPower, f.Steps, f.SetBootDevice, f.BootDevice}
 }
 
 func (b *broken) Describe() conductor.Description { return b.describe() }
@@ -103,6 +116,31 @@ func (b *broken) Steps(n *conductor.Node, work states.Work) []conductor.Step {
 
 func (b *broken) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
 	return b.boot(ctx, n, device, persistent)
+}
+
+func (b *broken) BootDevice(ctx context.Context, n *conductor.Node) (string, bool, error) {
+	return b.boots(ctx, n)
+}
+
+// bootFrom gives the machine a boot device. Its BMC has it set persistently if keeps returns true, and refuses what
+// keeps refuses.
+func (b *broken) bootFrom(f *conductor.Fake, keeps func(persistent bool) (bool, error)) {
+	var kept atomic.Bool
+	b.boot = func(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
+		if err := f.SetBootDevice(ctx, n, device, persistent); err != nil {
+			return err
+		}
+		held, err := keeps(persistent)
+		if err != nil {
+			return err
+		}
+		if _, err := f.PowerState(ctx, n); err != nil { // the request
+			return err
+		}
+		kept.Store(held)
+		return nil
+	}
+	b.boots = func(context.Context, *conductor.Node) (string, bool, error) { return "pxe", kept.Load(), nil }
 }
 
 // A promise that no hardware type could break would not be checked.
@@ -245,6 +283,36 @@ func TestABrokenPromiseIsReported(t *testing.T) {
 				return f.SetPower(ctx, n, power)
 			}
 		},
+		"rebooting succeeds and sends nothing": func(b *broken, f *conductor.Fake) {
+			b.set = func(ctx context.Context, n *conductor.Node, power states.Power) error {
+				if power == states.PowerRebooting {
+					return nil
+				}
+				return f.SetPower(ctx, n, power)
+			}
+		},
+		"rebooting: the machine was on and has not started again within 1m0s": func(b *broken, f *conductor.Fake) {
+			b.set = func(ctx context.Context, n *conductor.Node, power states.Power) error {
+				return f.SetPower(ctx, n, power.Target())
+			}
+		},
+		"persistent false after it was set with true": func(b *broken, f *conductor.Fake) {
+			b.bootFrom(f, func(bool) (bool, error) { return false, nil })
+		},
+		"persistent true after it was set with false": func(b *broken, f *conductor.Fake) {
+			b.bootFrom(f, func(bool) (bool, error) { return true, nil })
+		},
+		"pxe, persistent true: no": func(b *broken, f *conductor.Fake) { // neither of the two is possible
+			b.bootFrom(f, func(bool) (bool, error) { return false, refusal })
+		},
+		"pxe, persistent true: not now": func(b *broken, f *conductor.Fake) {
+			b.bootFrom(f, func(persistent bool) (bool, error) {
+				if persistent {
+					return false, errors.New("not now")
+				}
+				return false, nil
+			})
+		},
 		"want an error that matches conductor.Invalid": func(b *broken, _ *conductor.Fake) {
 			b.boot = func(context.Context, *conductor.Node, string, bool) error { return nil }
 		},
@@ -306,12 +374,65 @@ func TestABrokenPromiseIsReported(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			c, f := newFake()
-			b := &broken{f, f.Describe, f.Validate, f.Verify, f.PowerState, f.SetPower, f.Steps, f.SetBootDevice}
+			b := newBroken(f)
 			set(b, f)
 			c.Hardware = b
-			require.ErrorContains(t, hardwaretest.Check(c), text)
+			synctest.Test(t, func(t *testing.T) {
+				require.ErrorContains(t, hardwaretest.Check(c), text)
+			})
 		})
 	}
+}
+
+func TestHardwareMayHaveOneKindOfBootDeviceAndRefuseTheOther(t *testing.T) {
+	for _, only := range []bool{false, true} {
+		c, f := newFake()
+		b := newBroken(f)
+		b.bootFrom(f, func(persistent bool) (bool, error) {
+			if persistent != only {
+				return false, &conductor.Error{Reason: conductor.Unsupported, Text: "no such boot device"}
+			}
+			return persistent, nil
+		})
+		c.Hardware = b
+		require.NoError(t, hardwaretest.Check(c))
+	}
+}
+
+// A BMC may forget the device after one start. The hardware type then keeps it in the record.
+func TestABootDeviceMayBeKeptInTheRecord(t *testing.T) {
+	c, f := newFake()
+	b := newBroken(f)
+	b.bootFrom(f, func(bool) (bool, error) { return false, nil })
+	once := b.boot
+	b.boot = func(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
+		if persistent {
+			n.DriverInternalInfo = map[string]any{"boot_device": device}
+		}
+		return once(ctx, n, device, persistent)
+	}
+	c.Hardware = b
+	require.NoError(t, hardwaretest.Check(c))
+}
+
+// A method that hangs would make each promise wait for minutes.
+func TestTheCheckEndsWithThePromiseAtWhichAMethodHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f := newFake()
+		b := newBroken(f)
+		b.read = func(ctx context.Context, n *conductor.Node) (states.Power, error) {
+			time.Sleep(time.Hour)
+			return f.PowerState(ctx, n)
+		}
+		c.Hardware = b
+		begin := time.Now()
+		err := hardwaretest.Check(c)
+		require.Equal(t, 2*time.Minute, time.Since(begin))
+		require.EqualError(t, err, "a power state that is set is reached: a method did not return within 1m0s after its context had ended\n"+
+			`the check ends with the promise "a power state that is set is reached", which took longer than 1m0s: `+
+			"the 7 promises after it were not tried")
+		bubble.Sleep(2 * time.Hour) // until the method has returned
+	})
 }
 
 // unfenced is a context whose requests need no permission.

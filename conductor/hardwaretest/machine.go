@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -40,10 +41,17 @@ func (t *tester) checkPower(ctx context.Context) error {
 	for _, power := range []states.Power{
 		states.PowerOff, states.PowerOn, states.PowerOn, states.PowerRebooting, states.PowerOff, states.PowerOff,
 	} {
+		sent, starts := t.Changes(), -1
+		if power == states.PowerRebooting && t.Starts != nil {
+			starts = t.Starts()
+		}
 		if err := t.Hardware.SetPower(ctx, t.node.Clone(), power); err != nil {
 			return fmt.Errorf("%s: %w", power, err)
 		}
-		if err := t.reaches(ctx, power.Target()); err != nil {
+		if power == states.PowerRebooting && t.Changes() == sent {
+			return fmt.Errorf("%s succeeds and sends nothing", power)
+		}
+		if err := t.reaches(ctx, power.Target(), starts); err != nil {
 			return fmt.Errorf("%s: %w", power, err)
 		}
 	}
@@ -61,22 +69,59 @@ func (t *tester) checkPower(ctx context.Context) error {
 	return nil
 }
 
-// reaches waits until the machine has a power state.
-func (t *tester) reaches(ctx context.Context, want states.Power) error {
+// reaches waits until the machine has a power state, and has started more often than before if the Config counts that.
+func (t *tester) reaches(ctx context.Context, want states.Power, before int) error {
 	for {
 		power, err := t.Hardware.PowerState(ctx, t.node.Clone())
+		started := t.Starts == nil || t.Starts() > before
 		switch {
+		case ctx.Err() != nil && !started:
+			return fmt.Errorf("the machine was on and has not started again within %v", patience)
 		case ctx.Err() != nil:
 			return fmt.Errorf("the machine is still %s after %v", power, patience)
 		case err != nil:
 			return err
-		case power == want:
+		case power == want && started:
 			return nil
 		case power != states.PowerOn && power != states.PowerOff:
 			return fmt.Errorf("the power state is %s", power)
 		}
 		time.Sleep(poll)
 	}
+}
+
+// checkPersistence sets a boot device for the next boot and for all boots, and reads it back. Hardware may have only
+// one of the two, and must then refuse the other. A management interface may change nothing on the machine, as "noop"
+// does, or keep the device in the record, from which it sets the device before each start.
+func (t *tester) checkPersistence(ctx context.Context, by conductor.BootDeviceManager) error {
+	var refused error
+	for _, persistent := range []bool{false, true} {
+		n, before := t.node.Clone(), t.Changes()
+		err := by.SetBootDevice(ctx, n, "pxe", persistent)
+		switch {
+		case isRefused(err) && refused == nil:
+			refused = err
+			continue
+		case err != nil:
+			return fmt.Errorf("pxe, persistent %t: %w", persistent, err)
+		}
+		inMachine := t.Changes() != before && reflect.DeepEqual(n.DriverInternalInfo, t.node.DriverInternalInfo)
+		switch device, kept, err := by.BootDevice(ctx, n); {
+		case errors.Is(err, conductor.Unsupported): // not every machine tells its boot device
+		case err != nil:
+			return err
+		case device != "pxe":
+			return fmt.Errorf("the boot device is %q after it was set to pxe", device)
+		case kept != persistent && inMachine:
+			return fmt.Errorf("the boot device pxe is read with persistent %t after it was set with %t", kept, persistent)
+		}
+	}
+	return nil
+}
+
+// isRefused reports whether an error says that the hardware has no such thing.
+func isRefused(err error) bool {
+	return errors.Is(err, conductor.Unsupported) || errors.Is(err, conductor.Invalid)
 }
 
 func (t *tester) checkBootDevices(ctx context.Context) error {
@@ -91,15 +136,8 @@ func (t *tester) checkBootDevices(ctx context.Context) error {
 	case !slices.Contains(devices, "pxe"):
 		return fmt.Errorf("the devices are %q, want pxe among them", devices)
 	}
-	if err := by.SetBootDevice(ctx, t.node.Clone(), "pxe", false); err != nil {
+	if err := t.checkPersistence(ctx, by); err != nil {
 		return err
-	}
-	switch device, _, err := by.BootDevice(ctx, t.node.Clone()); {
-	case errors.Is(err, conductor.Unsupported): // not every machine tells its boot device
-	case err != nil:
-		return err
-	case device != "pxe":
-		return fmt.Errorf("the boot device is %q after it was set to pxe", device)
 	}
 	before := t.Changes()
 	if err := by.SetBootDevice(ctx, t.node.Clone(), "hardwaretest", false); !errors.Is(err, conductor.Invalid) {

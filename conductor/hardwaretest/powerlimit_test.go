@@ -35,7 +35,7 @@ func (l limited) SetPower(ctx context.Context, n *conductor.Node, power states.P
 func TestAPowerStateIsSupportedIfAndOnlyIfTheHardwareSaysSo(t *testing.T) {
 	check := func(hardware func(*broken) conductor.Hardware) error {
 		c, f := newFake()
-		b := &broken{f, f.Describe, f.Validate, f.Verify, f.PowerState, f.SetPower, f.Steps, f.SetBootDevice}
+		b := newBroken(f)
 		b.set = func(ctx context.Context, n *conductor.Node, power states.Power) error {
 			if power == states.PowerSoftRebooting {
 				return fmt.Errorf("there is none: %w", errors.ErrUnsupported)
