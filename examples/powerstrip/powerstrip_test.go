@@ -31,13 +31,15 @@ type strip struct {
 	*httptest.Server
 	power func(on bool) // is called for each change
 
-	mu      sync.Mutex
-	on      bool
-	changes int
+	mu       sync.Mutex
+	password string
+	on       bool
+	changes  int
+	starts   int
 }
 
 func newStrip(t *testing.T, power func(on bool)) *strip {
-	s := &strip{power: power}
+	s := &strip{power: power, password: password}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	return s
@@ -47,7 +49,7 @@ func (s *strip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	user, given, _ := r.BasicAuth()
-	if r.URL.Path != "/outlets/1" || user != "admin" || given != password {
+	if r.URL.Path != "/outlets/1" || user != "admin" || given != s.password {
 		http.Error(w, "no such outlet", http.StatusForbidden)
 		return
 	}
@@ -60,6 +62,9 @@ func (s *strip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.changes++
 		if s.on != wanted.On {
 			s.on = wanted.On
+			if s.on {
+				s.starts++
+			}
 			s.power(s.on)
 		}
 	}
@@ -73,20 +78,30 @@ func (s *strip) node() conductor.Node {
 }
 
 func TestThePowerStripKeepsThePromisesOfHardware(t *testing.T) {
-	s := newStrip(t, func(bool) {})
-	strips, err := powerstrip.New(hardware.Config{})
-	require.NoError(t, err)
-	n := s.node()
-	require.NoError(t, hardwaretest.Check(hardwaretest.Config{
-		Hardware: strips, Node: &n, Secrets: []string{password}, Break: s.unplug,
-		Changes: func() int { s.mu.Lock(); defer s.mu.Unlock(); return s.changes },
-	}))
+	for _, way := range []func(*strip){(*strip).unplug, (*strip).rekey} {
+		s := newStrip(t, func(bool) {})
+		strips, err := powerstrip.New(hardware.Config{})
+		require.NoError(t, err)
+		n := s.node()
+		require.NoError(t, hardwaretest.Check(hardwaretest.Config{
+			Hardware: strips, Node: &n, Secrets: []string{password}, Break: func() { way(s) },
+			Changes: func() int { s.mu.Lock(); defer s.mu.Unlock(); return s.changes },
+			Starts:  func() int { s.mu.Lock(); defer s.mu.Unlock(); return s.starts },
+		}))
+	}
 }
 
 // unplug makes the strip unreachable.
 func (s *strip) unplug() {
 	s.CloseClientConnections()
 	s.Close()
+}
+
+// rekey gives the strip another password than the node has.
+func (s *strip) rekey() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.password = "another"
 }
 
 // A machine on a power strip boots from the network first, and the network's server gives the agent to a machine that
