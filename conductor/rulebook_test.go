@@ -95,7 +95,7 @@ func TestACleaningThatWasAbortedAfterAStepDoesNotPowerTheMachineOff(t *testing.T
 		errors.New("it failed"): {PowerOff: true}, &abortError{states.WorkClean, "bios.factory_reset"}: nil,
 	} {
 		n := &Node{Driver: "plain", ProvisionState: states.Cleaning, CleanSteps: &Steps{Current: &Step{Interface: "bios", Step: "factory_reset"}}}
-		require.NoError(t, c.rules.end(n, failed(failure)))
+		require.NoError(t, c.rules.end(n, failedWith(failure)))
 		require.Equal(t, states.CleanFail, n.ProvisionState)
 		require.Equal(t, want, n.CleanUp, failure)
 	}
@@ -132,6 +132,7 @@ func TestOnlyWorkThatWaitedContinuesWithItsNextStep(t *testing.T) {
 			Requested: []StepRequest{{Step: "a"}}, Planned: []Step{{Step: "a"}}, DisableRamdisk: true,
 			Begun: 1, Current: &Step{Step: "a"}, Prepared: true, Sent: true, Rebooted: true, Validated: true, AbortAfter: true,
 		}
+		require.NotNil(t, kindOf(row.To).in, "conductor/works.go has no entry with the steps of the work of %v", row.To)
 		*kindOf(row.To).in(n) = earlier.clone()
 		c.rules.move(n, row.Event, machine.Node{State: row.To})
 		want := earlier

@@ -53,7 +53,7 @@ func (t *Task) doSteps(ctx context.Context) result {
 	case errors.Is(err, errHeld):
 		return t.engine.rules.pause(kind.work.Working(), states.EventHold, err)
 	default:
-		return failed(err)
+		return failedWith(err)
 	}
 }
 
@@ -61,7 +61,7 @@ func (t *Task) doSteps(ctx context.Context) result {
 // has no such transition from the state, the work fails.
 func (b *rulebook) pause(work states.State, event states.Event, err error) result {
 	if _, ok := b.config.Table.Next(work, event); !ok {
-		return failed(fmt.Errorf("work in state %q cannot be interrupted: %w", work, err))
+		return failedWith(fmt.Errorf("work in state %q cannot be interrupted: %w", work, err))
 	}
 	return result{event: event}
 }

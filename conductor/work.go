@@ -94,8 +94,8 @@ func (e result) unless(failure error) result {
 	return result{event: states.EventFail, err: failure, edit: e.edit, always: e.always}
 }
 
-// failed returns the result of work that failed with an error.
-func failed(err error) result { return result{event: states.EventFail, err: err} }
+// failedWith returns the result of work that failed with an error.
+func failedWith(err error) result { return result{event: states.EventFail, err: err} }
 
 // verify validates the node's power interface, verifies its hardware and reads its power state. As
 // in Ironic's code of every release, and unlike in the enroll specification, the management
@@ -106,7 +106,7 @@ func (t *Task) verify(ctx context.Context) result {
 	n := t.Node()
 	ctx, err := t.engine.fenced(ctx, n)
 	if err != nil {
-		return failed(err)
+		return failedWith(err)
 	}
 	limited, cancel := context.WithTimeout(ctx, t.engine.config.VerifyTimeout)
 	defer cancel()
@@ -121,7 +121,7 @@ func (t *Task) verify(ctx context.Context) result {
 		return power, err
 	}))
 	if err != nil && !(errors.Is(err, verify.ErrNoPower) && t.engine.rules.description(n).Simulated) {
-		return failed(err)
+		return failedWith(err)
 	}
 	cache := t.readCache(ctx, readMachine)
 	return result{event: states.EventDone, edit: func(n *Node) {
@@ -152,15 +152,15 @@ func (t *Task) clean(ctx context.Context) result {
 			return result{event: states.EventDone, edit: func(edited *Node) { edited.CleanSteps = n.CleanSteps.clone() }}
 		}
 		if err := t.engine.rules.admission().Work(n.Fields()); err != nil {
-			return failed(t.engine.rules.refused(n, err))
+			return failedWith(t.engine.rules.refused(n, err))
 		}
 	}
 	if err := t.engine.rules.validate(t.hardware, n)["power"]; err != nil {
-		return failed(fmt.Errorf("validation of node %s for cleaning failed: %w", n.label(), err))
+		return failedWith(fmt.Errorf("validation of node %s for cleaning failed: %w", n.label(), err))
 	}
 	if begins {
 		if err := takeRunbook(ctx, t); err != nil {
-			return failed(err)
+			return failedWith(err)
 		}
 	}
 	e := t.doSteps(ctx)

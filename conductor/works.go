@@ -82,7 +82,8 @@ type workKind struct {
 	// and end have no entries, and noun the word for the work in errors. automatedFlow is flow for work that the conductor
 	// begins by itself, empty if it never does.
 	flow, automatedFlow, noun string
-	// stepFailed is the text for a step that has failed; nil for a plain one.
+	// stepFailed is the text for a step that has failed in the conductor; nil for a plain one. The text for a step that has
+	// failed in the agent is of [agent.Judge].
 	stepFailed func(*stepError) string
 	// timedOut is the last error after a wait without a call-back. {node} stands for the node and {step} for its step.
 	timedOut string
@@ -146,6 +147,7 @@ func init() {
 			cleanUp: ". Also Failed to tear down cleaning on node %s, reason: %v",
 		},
 		states.WorkDeploy: {
+			// A step of the agent only waits here; its failure arrives by a heartbeat: heard.
 			do: (*Task).doSteps, in: func(n *Node) **Steps { return &n.DeploySteps },
 			requested: func(r *ProvisionRequest) []StepRequest { return r.DeploySteps }, merges: true, plan: planNewDeployment,
 			agent: agent.Deploy, agentSteps: agentDeploySteps,
