@@ -25,8 +25,10 @@ func aborted(in states.State) string {
 		return "By request, the service operation was aborted"
 	case states.WorkInspect:
 		return "Inspection was aborted by request."
-	default: // WorkDeploy
+	case states.WorkDeploy:
 		return "By request, the deploy operation was aborted"
+	default:
+		return "By request, the operation was aborted"
 	}
 }
 

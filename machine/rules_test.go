@@ -280,6 +280,20 @@ func TestATransitionSurvivesJSON(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+// TestTheAbortOfEveryWorkHasAnEntry fails for a work that can be aborted and has no text of its own.
+func TestTheAbortOfEveryWorkHasAnEntry(t *testing.T) {
+	for series := range everySeries() {
+		for row := range series.Table().Transitions() {
+			if row.Event == states.EventAbort {
+				n, err := machine.Node{State: row.From}.Request(series.Table(), "abort", series.MaxAPIVersion())
+				require.NoError(t, err)
+				require.NotEqual(t, "By request, the operation was aborted", n.LastError,
+					"aborted in machine/rules.go has no text for the work %s, which is aborted in %q", row.From.Work(), row.From)
+			}
+		}
+	}
+}
+
 var lastErrorOfAbort = map[states.State]string{
 	states.CleanWait:   "By request, the clean operation was aborted",
 	states.CleanHold:   "By request, the clean operation was aborted",
