@@ -31,6 +31,23 @@ var hold = []insertion{
 		"\t{InspectHold, EventUnhold, InspectWait, span{Hibiscus, kept}},\n\t{InspectHold, EventAbort, InspectFail, span{Hibiscus, kept}},\n"},
 }
 
+// patch adds a work, its states and the request that starts it.
+var patch = []insertion{
+	{"states/state.go", "\n\tnumStates\n", "\t// Patching (\"patching\"), PatchWait, PatchFail: The firmware is patched.\n\tPatching\n\tPatchWait\n\tPatchFail\n"},
+	{"states/stateword.go", "\n})\n\n// Parse ", "\n\tPatching: \"patching\", PatchWait: \"patch wait\", PatchFail: \"patch failed\","},
+	{"states/work.go", "\n\tnumWorks\n", "\tWorkPatch\n"},
+	{"states/work.go", "\n})\n\n// ParseWork ", "\n\tWorkPatch: \"patch\","},
+	{"states/event.go", "\t// EventAbort (\"abort\")", "\t// EventPatch (\"patch\"): A client patches the firmware.\n\tEventPatch\n"},
+	{"states/event.go", "\tEventAbort:    \"abort\",", "\tEventPatch: \"patch\",\n"},
+	{"states/verbs.go", "\t{\"abort\", EventAbort", "\t{\"patch\", EventPatch, Hibiscus, NoAPIVersion},\n"},
+	{"states/rows.go", "\t{InspectFail, Manageable,", "\t{Patching, Manageable, WorkPatch, PhaseWorking, span{Hibiscus, kept}},\n" +
+		"\t{PatchWait, Manageable, WorkPatch, PhaseWaiting, span{Hibiscus, kept}},\n\t{PatchFail, Manageable, WorkPatch, PhaseFailed, span{Hibiscus, kept}},\n"},
+	{"states/rows.go", "\t{InspectFail, EventInspect,", "\t{Manageable, EventPatch, Patching, span{Hibiscus, kept}},\n" +
+		"\t{Patching, EventDone, Manageable, span{Hibiscus, kept}},\n\t{Patching, EventFail, PatchFail, span{Hibiscus, kept}},\n" +
+		"\t{Patching, EventWait, PatchWait, span{Hibiscus, kept}},\n\t{PatchWait, EventResume, Patching, span{Hibiscus, kept}},\n" +
+		"\t{PatchWait, EventAbort, PatchFail, span{Hibiscus, kept}},\n\t{PatchFail, EventPatch, Patching, span{Hibiscus, kept}},\n"},
+}
+
 // listed are the tests that compare with a list of Ironic's states, transitions or texts, which lacks the made-up one.
 var listed = strings.Join([]string{
 	"TablesEqualUpstreams", "WordsAreIronics", "WorksHaveTheirStates", "TestDescriptions", "NumbersOutOfRange", "RequestAnswersAsTheAPI",
@@ -55,16 +72,37 @@ func TestAStateOfNoWorkFailsTheTestsOfEachPackage(t *testing.T) {
 		ofNoWork[i].lines = strings.ReplaceAll(ofNoWork[i].lines, "WorkInspect, PhaseHold", "NoWork, PhaseHold")
 	}
 	for folder := range packages {
-		if folder == "./machine" || folder == "./powersync" { // these decide by works, or by a few states alone
+		if folder == "./powersync" { // it decides by a few states alone
 			continue
 		}
 		t.Run(folder, func(t *testing.T) {
-			output, err := run(t, ofNoWork, folder, "HasAnEntry|HasItsPlace|BelongsToAWork")
+			output, err := run(t, ofNoWork, folder, entries)
 			require.Error(t, err)
 			require.Contains(t, output, "inspect hold")
 		})
 	}
 }
+
+func TestANewWorkWithARequestFailsTheTestsOfEachPackage(t *testing.T) {
+	for folder, files := range map[string][]string{
+		"./machine":           {"machine/rules.go"},
+		"./machine/admission": {"machine/admission/work.go", "machine/admission/provision.go"},
+		"./machine/plan":      {"machine/plan/routes.go", "machine/plan/goal.go"},
+		"./graph":             {"patching"},
+		"./conductor":         {"conductor/works.go", "conductor/provision.go"},
+	} {
+		t.Run(folder, func(t *testing.T) {
+			output, err := run(t, patch, folder, entries)
+			require.Error(t, err)
+			for _, file := range files {
+				require.Contains(t, output, file)
+			}
+		})
+	}
+}
+
+// entries are the tests that fail for a state, a work or a request that a package does not know.
+const entries = "HasAnEntry|HasItsPlace|BelongsToAWork"
 
 // packages has the tests of the packages that decide by states: all but those that take long.
 var packages = map[string]string{

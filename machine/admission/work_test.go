@@ -22,3 +22,21 @@ func TestEveryWorkHasAnEntry(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryRequestHasAnEntry fails for a request of which this package may not know what it needs of a node.
+func TestEveryRequestHasAnEntry(t *testing.T) {
+	type needs struct{ noMaintenance, validInterfaces bool }
+	known := map[states.Event]needs{
+		states.EventManage: {}, states.EventProvide: {}, states.EventAdopt: {}, states.EventAbort: {}, states.EventUnhold: {},
+		states.EventInspect: {false, true}, states.EventDelete: {false, true}, states.EventClean: {true, true}, states.EventDeploy: {true, true},
+		states.EventRebuild: {true, true}, states.EventRescue: {true, true}, states.EventUnrescue: {true, true}, states.EventService: {true, true},
+	}
+	rules := Rules{Table: states.Latest().Table()}
+	for e := range states.AllEvents() {
+		if e.Verb() == "" {
+			continue
+		}
+		require.Contains(t, known, e, "say in machine/admission/provision.go what it needs: start, needsNoMaintenance, validations; and then here")
+		require.Equal(t, known[e], needs{rules.needsNoMaintenance(e), rules.Validates(e)}, e)
+	}
+}

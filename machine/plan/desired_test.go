@@ -115,6 +115,25 @@ func TestEveryStateAndRequestHasItsPlace(t *testing.T) {
 	}
 }
 
+// TestEveryRequestHasItsPlaceInAfter fails for a request of which nobody has said whether its work is a goal.
+func TestEveryRequestHasItsPlaceInAfter(t *testing.T) {
+	goals := map[states.Event]string{
+		states.EventInspect: "inspected", states.EventClean: "cleaned", states.EventRebuild: "rebuilt", states.EventService: "serviced",
+		states.EventDelete: "unprovisioned", states.EventAdopt: "adopted",
+		states.EventManage: "", states.EventProvide: "", states.EventDeploy: "", states.EventRescue: "", states.EventUnrescue: "",
+		states.EventAbort: "", states.EventUnhold: "", // whose goals are states, or which only end work
+	}
+	for e := range states.AllEvents() {
+		if e.Verb() == "" {
+			continue
+		}
+		require.Contains(t, goals, e, "say in machine/plan/goal.go whether the work of the request is a goal: After, goals, goalRows; and then here")
+		goal, err := plan.ParseGoal(string(plan.After(e)))
+		require.Equal(t, goals[e], string(goal), e)
+		require.Equal(t, goal == "", err != nil, e)
+	}
+}
+
 func TestStepsSurviveJSON(t *testing.T) {
 	for _, desired := range []plan.Desired{
 		{Goal: plan.In(states.Rescue), Version: newest},
