@@ -143,3 +143,5 @@ package conductor
 //	agent_trust                                            which agent is the node's: its address, certificate and token
 //	agent_boot, agent_steps, agent_raid                    the agent's boot, steps and RAID configurations
 //	agent_deploy, agent_image, agent_configdrive           deployments by the agent
+//
+// CONTRIBUTING.md has the functions that decide about a failure, in the order of their calls.
