@@ -92,7 +92,8 @@ type Store interface {
 	Delete(ctx context.Context, kind Kind, id string, revision int64) (int64, error)
 	// Watch yields the stored records of a kind, then a Change with Synced, then the
 	// changes as they happen, until the context ends, which is no error, or the caller
-	// leaves the range. It yields nothing of a record that was deleted before it began. Changes of one record are yielded in the order of their revisions;
+	// leaves the range. It yields nothing of a record that was deleted before it began.
+	// Changes of one record are yielded in the order of their revisions;
 	// of several changes the watch may yield only the last. Get returns a record that is at
 	// least as new as the one that the watch has yielded. A slow caller delays no write. A store
 	// whose records can be read by revision needs no queue for it: a watch reads those with

@@ -33,7 +33,7 @@ var hold = []insertion{
 
 // patch adds a work, its states and the request that starts it.
 var patch = []insertion{
-	{"states/state.go", "\n\tnumStates\n", "\t// Patching (\"patching\"), PatchWait, PatchFail: The firmware is patched.\n\tPatching\n\tPatchWait\n\tPatchFail\n"},
+	{"states/state.go", "\n\tnumStates\n", "\t// Patching (\"patching\"): The firmware is patched.\n\tPatching\n\tPatchWait\n\tPatchFail\n"},
 	{"states/stateword.go", "\n})\n\n// Parse ", "\n\tPatching: \"patching\", PatchWait: \"patch wait\", PatchFail: \"patch failed\","},
 	{"states/work.go", "\n\tnumWorks\n", "\tWorkPatch\n"},
 	{"states/work.go", "\n})\n\n// ParseWork ", "\n\tWorkPatch: \"patch\","},
@@ -41,7 +41,8 @@ var patch = []insertion{
 	{"states/event.go", "\tEventAbort:    \"abort\",", "\tEventPatch: \"patch\",\n"},
 	{"states/verbs.go", "\t{\"abort\", EventAbort", "\t{\"patch\", EventPatch, Hibiscus, NoAPIVersion},\n"},
 	{"states/rows.go", "\t{InspectFail, Manageable,", "\t{Patching, Manageable, WorkPatch, PhaseWorking, span{Hibiscus, kept}},\n" +
-		"\t{PatchWait, Manageable, WorkPatch, PhaseWaiting, span{Hibiscus, kept}},\n\t{PatchFail, Manageable, WorkPatch, PhaseFailed, span{Hibiscus, kept}},\n"},
+		"\t{PatchWait, Manageable, WorkPatch, PhaseWaiting, span{Hibiscus, kept}},\n" +
+		"\t{PatchFail, Manageable, WorkPatch, PhaseFailed, span{Hibiscus, kept}},\n"},
 	{"states/rows.go", "\t{InspectFail, EventInspect,", "\t{Manageable, EventPatch, Patching, span{Hibiscus, kept}},\n" +
 		"\t{Patching, EventDone, Manageable, span{Hibiscus, kept}},\n\t{Patching, EventFail, PatchFail, span{Hibiscus, kept}},\n" +
 		"\t{Patching, EventWait, PatchWait, span{Hibiscus, kept}},\n\t{PatchWait, EventResume, Patching, span{Hibiscus, kept}},\n" +

@@ -127,7 +127,7 @@ func TestEveryRequestHasItsPlaceInAfter(t *testing.T) {
 		if e.Verb() == "" {
 			continue
 		}
-		require.Contains(t, goals, e, "say in machine/plan/goal.go whether the work of the request is a goal: After, goals, goalRows; and then here")
+		require.Contains(t, goals, e, "say in machine/plan/goal.go whether its work is a goal: After, goals, goalRows; and then here")
 		goal, err := plan.ParseGoal(string(plan.After(e)))
 		require.Equal(t, goals[e], string(goal), e)
 		require.Equal(t, goal == "", err != nil, e)

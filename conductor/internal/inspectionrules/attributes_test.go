@@ -16,8 +16,8 @@ import (
 
 // A rule that sets an attribute which is not listed has no effect.
 func TestEachFieldOfANodeIsAnAttributeOrTheConductorsOwn(t *testing.T) {
-	own := strings.Fields("agent allocation_uuid bios_settings chassis_uuid claim clean_steps clean_up conductor deploy_steps deployment empty " +
-		"firmware interfaces origin other_steps power_changed_at service_steps transitions")
+	own := strings.Fields("agent allocation_uuid bios_settings chassis_uuid claim clean_steps clean_up conductor " +
+		"deploy_steps deployment empty firmware interfaces origin other_steps power_changed_at service_steps transitions")
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[conductor.Node]()) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "-" || name == "" {
