@@ -3,7 +3,6 @@
 package conductor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -247,14 +246,11 @@ func (f *fleet) edit(ctx context.Context, ident string, change func(*Node) error
 }
 
 // remove deletes a node that check permits to delete, and then all objects that belong to it. It
-// calls check with the current node, and again after each conflict with another write. The objects of a node whose
-// earlier deletion was cut off are deleted, too.
+// calls check with the current node, and again after each conflict with another write. What is left of the objects if
+// the store fails is deleted at a check.
 func (f *fleet) remove(ctx context.Context, ident string, check func(*Node) error) error {
 	for get := f.node; ; get = f.storedNode {
 		n, err := get(ctx, ident)
-		if errors.Is(err, NotFound) && uuid.Validate(ident) == nil {
-			err = cmp.Or(f.discardOf(ctx, ident), err)
-		}
 		if err != nil {
 			return err
 		}
@@ -264,6 +260,8 @@ func (f *fleet) remove(ctx context.Context, ident string, check func(*Node) erro
 		err = f.nodes.delete(n.UUID, func() (int64, error) { return f.store.Delete(ctx, KindNode, n.UUID, n.Revision) })
 		switch {
 		case err == nil:
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout) // no client can repeat the request
+			defer cancel()
 			return f.discardOf(ctx, n.UUID)
 		case errors.Is(err, NotFound):
 			return noNode(ident)

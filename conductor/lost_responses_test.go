@@ -69,14 +69,60 @@ func TestTheObjectsOfANodeThatDoesNotExistAreDeletedAtACheck(t *testing.T) {
 	})
 }
 
-func TestADeletionThatWasCutOffCanBeRepeated(t *testing.T) {
+// A node that a client creates with the UUID of one that is being deleted keeps its own objects.
+func TestTheObjectsOfANewNodeWithTheUUIDOfADeletedOneStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, store, node := orphaned(t)
-		store.fails = true
-		require.ErrorIs(t, f.DeleteNode(f.ctx, node), errDisk, "no success, and no claim that there is nothing")
-		store.fails = false
-		require.ErrorIs(t, f.DeleteNode(f.ctx, node), conductor.NotFound)
-		f.requireNoObjects(node)
+		f, _, node := orphaned(t)
+		_, err := f.CreateNode(f.ctx, &conductor.Node{UUID: node, Driver: "fake-hardware", ProvisionState: states.Available})
+		require.NoError(t, err)
+		bubble.Sleep(time.Hour)
+		ports, err := f.ObjectsOf(f.ctx, conductor.KindPort, node)
+		require.NoError(t, err)
+		require.Len(t, ports, 1)
+	})
+}
+
+// recreating is a store in which a client creates the node again, with a port and an inventory, as soon as it is read
+// as deleted.
+type recreating struct {
+	conductor.Memory
+	recreate func()
+}
+
+func (s *recreating) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
+	r, err := s.Memory.Get(ctx, kind, key)
+	if do := s.recreate; do != nil && kind == conductor.KindNode && errors.Is(err, conductor.NotFound) {
+		s.recreate = nil
+		do()
+	}
+	return r, err
+}
+
+func TestADeletionDoesNotDeleteWhatBelongsToTheNextNodeWithTheUUID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &recreating{}
+		f := start(t, func(c *conductor.Config) { c.Store = store })
+		n := f.node(states.Available)
+		create := func(address string) {
+			_, err := f.CreateObject(f.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: address})
+			require.NoError(t, err)
+		}
+		create("52:54:00:00:00:0a")
+		store.recreate = func() {
+			_, err := f.CreateNode(f.ctx, &conductor.Node{UUID: n.UUID, Driver: "fake-hardware", ProvisionState: states.Available})
+			require.NoError(t, err)
+			create("52:54:00:00:00:0b")
+			_, err = f.CreateObject(f.ctx, &conductor.Inventory{ObjectMeta: conductor.ObjectMeta{UUID: n.UUID}})
+			require.NoError(t, err)
+		}
+		require.NoError(t, f.DeleteNode(f.ctx, n.UUID))
+		require.Nil(t, store.recreate)
+		ports, err := f.ObjectsOf(f.ctx, conductor.KindPort, n.UUID)
+		require.NoError(t, err)
+		require.Len(t, ports, 1)
+		require.Equal(t, "52:54:00:00:00:0b", ports[0].(*conductor.Port).Address)
+		_, err = f.Object(f.ctx, conductor.KindInventory, n.UUID)
+		require.NoError(t, err)
 	})
 }
 

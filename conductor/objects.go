@@ -37,7 +37,8 @@ func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) (
 }
 
 // CreateObject stores a new object and returns it as stored. An empty UUID and CreatedAt are
-// filled in. The error matches [Exists], or is the store's.
+// filled in. The error matches [Exists], or is the store's. An object whose NodeUUID names no node is deleted at a
+// check.
 //
 // An [Allocation] is a request for a node. It is stored in the state allocating; the conductor then
 // chooses a node and makes the allocation active, or sets its state to error with a LastError. If
@@ -203,12 +204,7 @@ func (f *fleet) removeObject(ctx context.Context, kind Kind, ident string) error
 	for {
 		r, err := f.load(ctx, kind, ident)
 		if err == nil {
-			remove := func() (int64, error) { return f.store.Delete(ctx, kind, r.ID, r.Revision) }
-			if x := f.made(kind); x != nil {
-				err = x.delete(r.ID, remove)
-			} else {
-				_, err = remove()
-			}
+			err = f.removeRevision(ctx, kind, r.ID, r.Revision)
 		}
 		switch {
 		case err == nil:
@@ -221,6 +217,16 @@ func (f *fleet) removeObject(ctx context.Context, kind Kind, ident string) error
 	}
 }
 
+// removeRevision deletes a record unless it has another revision.
+func (f *fleet) removeRevision(ctx context.Context, kind Kind, id string, revision int64) error {
+	remove := func() (int64, error) { return f.store.Delete(ctx, kind, id, revision) }
+	if x := f.made(kind); x != nil {
+		return x.delete(id, remove)
+	}
+	_, err := remove()
+	return err
+}
+
 // discard is removeObject without an error if the object does not exist.
 func (f *fleet) discard(ctx context.Context, kind Kind, id string) error {
 	err := f.removeObject(ctx, kind, id)
@@ -230,25 +236,38 @@ func (f *fleet) discard(ctx context.Context, kind Kind, id string) error {
 	return err
 }
 
-// discardOf deletes the objects of a deleted node. It goes on if ctx ends, since the request that deletes the node
-// cannot be repeated.
+// discardTimeout bounds the deletion of the objects of a node, of which the entries of its history are the most.
+const discardTimeout = time.Minute
+
+// discardOf deletes the objects of a node that does not exist, and nothing if it exists. The objects are listed before
+// the node is looked for: a new node with the UUID of a deleted one keeps its own.
 func (f *fleet) discardOf(ctx context.Context, node string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
-	defer cancel()
-	var errs []error
+	inventory, err := f.store.Get(ctx, KindInventory, node)
+	if err != nil && !errors.Is(err, NotFound) {
+		return fmt.Errorf("load the inventory of node %s: %w", node, err)
+	}
+	objects := map[Kind][]Object{}
 	for _, kind := range nodeKinds {
-		objects, err := f.of(kind).listOf(ctx, node)
-		errs = append(errs, err)
-		for _, o := range objects {
+		if objects[kind], err = f.of(kind).listOf(ctx, node); err != nil {
+			return err
+		}
+	}
+	if _, err := f.storedNode(ctx, node); !errors.Is(err, NotFound) {
+		return err
+	}
+	var errs []error
+	if inventory.ID != "" {
+		if err := f.removeRevision(ctx, KindInventory, node, inventory.Revision); err != nil && !errors.Is(err, NotFound) && !errors.Is(err, ErrConflict) {
+			errs = append(errs, fmt.Errorf("delete the inventory of node %s: %w", node, err))
+		}
+	}
+	for _, kind := range nodeKinds {
+		for _, o := range objects[kind] {
 			errs = append(errs, f.discard(ctx, kind, o.Meta().UUID))
 		}
 	}
-	errs = append(errs, f.discard(ctx, KindInventory, node))
 	return errors.Join(errs...)
 }
-
-// discardTimeout bounds the deletion of the objects of a node, of which the entries of its history are the most.
-const discardTimeout = time.Minute
 
 // discardOrphans deletes the objects of nodes that do not exist: their process has died, or the store has failed, while
 // it deleted the node, or an object was created at that time. Ironic's database deletes a node and its objects at once.
@@ -264,12 +283,8 @@ func (c *Conductor) discardOrphans() {
 			}
 			s.run.group.Go(func() {
 				defer c.engine.pool.free(node)
-				_, err := c.fleet.storedNode(s.ctx, node) // the index may be behind
-				if errors.Is(err, NotFound) {
-					err = c.fleet.discardOf(s.ctx, node)
-				}
-				if err != nil && s.ctx.Err() == nil {
-					c.config.Log.Warn("the objects of a node that does not exist could not be deleted", "node", node, "error", err)
+				if err := c.fleet.discardOf(s.ctx, node); err != nil && s.ctx.Err() == nil {
+					c.config.Log.Warn("the objects of a node that may not exist could not be deleted", "node", node, "error", err)
 				}
 			})
 		}
