@@ -51,6 +51,9 @@ func (al *allocator) create(ctx context.Context, a *Allocation) (Object, error) 
 	}
 	wanted := a.NodeUUID
 	a.NodeUUID, a.State, a.LastError, a.Backfill = "", states.Allocating, "", wanted != ""
+	if begun := now(); a.Backfill {
+		a.UpdatedAt = &begun
+	}
 	o, err := al.fleet.createObject(ctx, a)
 	if err != nil {
 		return nil, err
@@ -81,12 +84,16 @@ func (al *allocator) backfill(ctx context.Context, a *Allocation, ident string) 
 		_, failed := al.finishAllocation(ctx, a, "", err)
 		return nil, errors.Join(err, failed)
 	}
-	return al.settle(context.WithoutCancel(ctx), a, n.UUID, nil)
+	finished, err := al.settle(context.WithoutCancel(ctx), a, n.UUID, nil)
+	if err == nil && finished.NodeUUID != n.UUID {
+		return nil, refuse(WrongState, "%s", finished.LastError)
+	}
+	return finished, err
 }
 
 // giveTo gives an active node to an allocation that fits it.
 func (al *allocator) giveTo(ctx context.Context, a *Allocation, ident string) (n *Node, err error) {
-	return n, al.fleet.retryLocked(ctx, func() error {
+	err = al.fleet.retryLocked(ctx, func() error {
 		_, n, err = al.fleet.edit(ctx, ident, func(n *Node) error {
 			if err := al.rules.unlocked(n); err != nil {
 				return err
@@ -102,6 +109,7 @@ func (al *allocator) giveTo(ctx context.Context, a *Allocation, ident string) (n
 		})
 		return err
 	})
+	return n, err
 }
 
 // allocationFailed returns the error of an allocation that gets no node.
@@ -133,10 +141,10 @@ func (n *Node) hasTraits(traits []string) bool {
 }
 
 // reconcile starts the processing of an allocation that has no node yet, if this conductor
-// is the one to choose the node. A client's request that names the node is left to the conductor that handles it, unless
-// that has died.
+// is the one to choose the node. A client's request that names the node is left to the conductor that handles it for
+// backfillTime; that has died by then, or its store has failed.
 func (al *allocator) reconcile(a *Allocation) {
-	if a.State != states.Allocating || a.Backfill && time.Since(a.CreatedAt) < callTimeout {
+	if a.State != states.Allocating || a.Backfill && a.UpdatedAt != nil && time.Since(*a.UpdatedAt) < backfillTime {
 		return
 	}
 	s, err := al.sessions.current()
@@ -150,6 +158,9 @@ func (al *allocator) reconcile(a *Allocation) {
 		}
 	})
 }
+
+// backfillTime is how long a request may take that names the node of its allocation.
+const backfillTime = 10 * callTimeout
 
 // allocate chooses a node for an allocation that has none.
 func (al *allocator) allocate(ctx context.Context, id string) error {

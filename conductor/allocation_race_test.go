@@ -263,3 +263,35 @@ func TestAllocationsDoNotCompeteForTheSameNode(t *testing.T) {
 		require.Len(t, chosen, 2)
 	})
 }
+
+// Another conductor may have ended the allocation, since the request that names its node took too long.
+func TestARequestThatNamesANodeFailsIfItsAllocationHasEndedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _, store, _ := allocating(t)
+		n := f.create(conductor.Node{ProvisionState: states.Active})
+		store.beforeUpdate(conductor.KindNode, func() error {
+			_, err := f.UpdateObject(f.ctx, conductor.KindAllocation, allocationID, func(o conductor.Object) error {
+				a := o.(*conductor.Allocation)
+				a.State, a.LastError, a.Backfill = states.AllocationError, "it was cut off", false
+				return nil
+			})
+			return err
+		})
+		_, err := f.allocate(&conductor.Allocation{ObjectMeta: conductor.ObjectMeta{UUID: allocationID, NodeUUID: n.UUID}})
+		require.ErrorIs(t, err, conductor.WrongState)
+		require.EqualError(t, err, "it was cut off")
+		require.Empty(t, f.settle(n).AllocationUUID)
+	})
+}
+
+func TestARequestThatNamesANodeIsNotCutOffWhileItMayLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _, store, _ := allocating(t)
+		n := f.create(conductor.Node{ProvisionState: states.Active})
+		store.beforeUpdate(conductor.KindNode, func() error { bubble.Sleep(9 * time.Minute); return nil })
+		yesterday := time.Now().Add(-24 * time.Hour)
+		a, err := f.allocate(&conductor.Allocation{ObjectMeta: conductor.ObjectMeta{UUID: allocationID, NodeUUID: n.UUID, CreatedAt: yesterday}})
+		require.NoError(t, err)
+		require.Equal(t, states.AllocationActive, a.State)
+	})
+}
