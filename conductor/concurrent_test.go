@@ -83,8 +83,6 @@ func TestAnyTwoMethodsOfATaskMayBeCalledAtOnce(t *testing.T) {
 	n := &Node{UUID: "a"}
 	pairs(func() *Task { return &Task{node: n} },
 		func(t *Task) { t.Node() },
-		func(t *Task) { t.doubt(n) },
-		func(t *Task) { t.wasDone(n) },
 		func(t *Task) { t.updateLater(func(*Node) {}) },
 		func(t *Task) { t.set(n, 1) },
 	)

@@ -22,10 +22,9 @@ type Task struct {
 	hardware Hardware
 	step     Step
 
-	mu     sync.Mutex
-	node   *Node
-	later  []func(*Node)     // changes that the next Update stores together with its own
-	unsure []unansweredWrite // of the present change
+	mu    sync.Mutex
+	node  *Node
+	later []func(*Node) // changes that the next Update stores together with its own
 }
 
 // Node returns the node as of the task's last write. Do not change it.
@@ -72,26 +71,24 @@ var errLost = errors.New("the reservation was lost")
 // clone if another writer has changed the record meanwhile. It returns an error of change
 // unchanged. Any other error means that the record could not be changed; the step should return it.
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
-	t.doubt(nil)
-	return t.update(ctx, change)
+	return t.update(ctx, &doubts{}, change)
 }
 
 // persist is Update with retries until the store accepts the change, change fails, the record is too large for the
 // store, the node is lost or ctx ends.
 // Each attempt is bounded by reportTimeout and not by ctx: there is one even if ctx has ended.
 func (t *Task) persist(ctx context.Context, change func(*Node) error) error {
-	t.doubt(nil)
-	return retryUpdate(ctx, t, change)
+	return retryUpdate(ctx, t, &doubts{}, change)
 }
 
-func retryUpdate(ctx context.Context, t *Task, change func(*Node) error) error {
+func retryUpdate(ctx context.Context, t *Task, unsure *doubts, change func(*Node) error) error {
 	var failure error
 	for {
 		if errors.Is(context.Cause(ctx), errLost) {
 			return errLost
 		}
 		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
-		err := t.update(attempt, func(n *Node) error { failure = change(n); return failure })
+		err := t.update(attempt, unsure, func(n *Node) error { failure = change(n); return failure })
 		cancel()
 		if err == nil || failure != nil || errors.Is(err, errLost) || errors.Is(err, ErrTooLarge) || ctx.Err() != nil {
 			return err
@@ -107,13 +104,14 @@ func retryUpdate(ctx context.Context, t *Task, change func(*Node) error) error {
 // (see [Node.room]); from one that does not, conclude does not return, since the work of a node that stays as it is
 // would begin again.
 func conclude(ctx context.Context, t *Task, failure error, change func(n *Node, tooLarge error) error) error {
-	err := t.persist(ctx, func(n *Node) error { return change(n, nil) })
+	unsure := &doubts{}
+	err := retryUpdate(ctx, t, unsure, func(n *Node) error { return change(n, nil) })
 	if errors.Is(err, ErrTooLarge) {
 		t.engine.config.Log.Warn("the result of a node's work is too large for the store", "node", t.Node().UUID, "failure", failure)
 	}
 	for tooLarge := err; errors.Is(err, ErrTooLarge) && ctx.Err() == nil; {
 		t.set(t.Node(), math.MaxInt) // without deferred changes
-		if err = retryUpdate(ctx, t, func(n *Node) error { return change(n, tooLarge) }); errors.Is(err, ErrTooLarge) {
+		if err = retryUpdate(ctx, t, unsure, func(n *Node) error { return change(n, tooLarge) }); errors.Is(err, ErrTooLarge) {
 			t.engine.counters.reportRetries.Add(1)
 			t.engine.config.Log.Error("the end of a node's work is too large for the store and will be retried", "node", t.Node().UUID, "error", err)
 			sleep.For(ctx, reportBackoff)
@@ -122,8 +120,8 @@ func conclude(ctx context.Context, t *Task, failure error, change func(n *Node, 
 	return err
 }
 
-// update is one attempt of Update or persist. It retries only after a conflict.
-func (t *Task) update(ctx context.Context, change func(*Node) error) error {
+// update is one attempt of Update or persist. It retries only after a conflict. unsure has the earlier attempts.
+func (t *Task) update(ctx context.Context, unsure *doubts, change func(*Node) error) error {
 	for {
 		t.mu.Lock()
 		old, later := t.node, t.later
@@ -141,7 +139,7 @@ func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 			attempt = nil // it was not written
 			n, err = t.engine.fleet.storedNode(ctx, old.UUID)
 			switch {
-			case err == nil && t.wasDone(n):
+			case err == nil && unsure.has(n):
 				t.set(n, len(later))
 				return nil
 			case err == nil && n.Claim != old.Claim:
@@ -157,36 +155,28 @@ func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 		case err == nil:
 			t.set(n, len(later))
 		case attempt != nil && !errors.Is(err, errLost) && !errors.Is(err, ErrTooLarge):
-			t.doubt(attempt)
+			unsure.add(attempt)
 		}
 		return err
 	}
 }
 
-// unansweredWrite identifies the node of a write whose response was lost. A change may have many: each attempt that
-// fails may have been written, and the next ones then fail because of it.
-type unansweredWrite struct {
+// doubts are the writes of a change whose responses were lost. Each attempt that fails may have been written, and the
+// next ones then fail because of it.
+type doubts []doubt
+
+// doubt identifies the node of a write.
+type doubt struct {
 	updated *time.Time
 	claim   string
 	state   states.State
 }
 
-// doubt records the node of a write whose response was lost; nil begins a change, which has no such write yet.
-func (t *Task) doubt(n *Node) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if n == nil {
-		t.unsure = nil
-		return
-	}
-	t.unsure = append(t.unsure, unansweredWrite{n.UpdatedAt, n.Claim, n.ProvisionState})
-}
+func (d *doubts) add(n *Node) { *d = append(*d, doubt{n.UpdatedAt, n.Claim, n.ProvisionState}) }
 
-// wasDone reports whether a stored node results from a write of the present change whose response was lost.
-func (t *Task) wasDone(stored *Node) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.unsure, func(w unansweredWrite) bool {
+// has reports whether a stored node results from one of the writes.
+func (d *doubts) has(stored *Node) bool {
+	return slices.ContainsFunc(*d, func(w doubt) bool {
 		return sameTime(stored.UpdatedAt, w.updated) && stored.Claim == w.claim && stored.ProvisionState == w.state
 	})
 }

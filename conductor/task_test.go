@@ -224,13 +224,11 @@ func TestATaskRecognizesItsOwnWrite(t *testing.T) {
 			&Node{UpdatedAt: &same, Claim: "ours", ProvisionState: states.Deploying}, true},
 		"in another state": {[]*Node{&written}, &Node{UpdatedAt: &early, Claim: "ours", ProvisionState: states.Active}, false},
 	} {
-		task := &Task{}
+		var unsure doubts
 		for _, n := range test.unsure {
-			task.doubt(n)
+			unsure.add(n)
 		}
-		require.Equal(t, test.want, task.wasDone(test.stored), name)
-		task.doubt(nil)
-		require.False(t, task.wasDone(test.stored), name)
+		require.Equal(t, test.want, unsure.has(test.stored), name)
 	}
 }
 
