@@ -121,10 +121,14 @@ func (i *imageFlags) check() (err error) {
 			return program.Usagef("-api-url is %q: want a URL, such as http://192.0.2.1:6385", i.apiURL)
 		}
 	}
-	at, err := url.Parse(i.url)
 	first := "" // segment of the path
-	if err == nil {
-		first, _, _ = strings.Cut(strings.Trim(at.Path, "/"), "/")
+	if i.url != "" {
+		if err := (images.Config{URL: i.url}).Check(); err != nil {
+			return program.Usagef("-image-url: %v", err)
+		}
+		if at, err := url.Parse(i.url); err == nil {
+			first, _, _ = strings.Cut(strings.Trim(at.Path, "/"), "/")
+		}
 	}
 	switch {
 	case i.url == "" && i.source == "local":

@@ -167,7 +167,9 @@ func TestWrongFlagsForImagesAreRefused(t *testing.T) {
 			"-image-folder", "."},
 		`-image-url is "http://192.0.2.1:6385/v1/x": on the API's port it needs a pat`: {"-image-url", "http://192.0.2.1:6385/v1/x",
 			"-image-folder", "."},
-		"-image-download-source is local, which needs -image-url":                      {"-image-download-source", "local"},
+		"-image-download-source is local, which needs -image-url": {"-image-download-source", "local"},
+		`-image-url: images: URL is "ftp://x/images"`: {
+			"-image-url", "ftp://x/images", "-image-folder", ".", "-image-listen", "127.0.0.1:0"},
 		`-image-host or the URL of an image: images: hosts is "http://images.example"`: {"-image-host", "http://images.example"},
 		"-kernel-append-params: kernel parameters with a double quote":                 {"-kernel-append-params", `a="b`},
 		`-deploy-kernel-by-arch and -deploy-ramdisk-by-arch is "aarch64": want both a kernel and a ramdisk, or neither`: {

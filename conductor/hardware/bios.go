@@ -255,13 +255,13 @@ func biosRecords(settings []bmc.BIOSSetting) (_ []conductor.BIOSSetting, err err
 		}
 		delete(records[i].Registry, "name")
 		delete(records[i].Registry, "value")
-		records[i].Name, records[i].Value = s.Name, biosText(s.Value)
+		records[i].Name, records[i].Value = s.Name, biosValue(s.Value)
 	}
 	return records, nil
 }
 
-// biosText returns a value as Ironic's database stores it, which has 1 for true and 0 for false, and null for null.
-func biosText(value any) any {
+// biosValue returns a value as Ironic's database stores it, which has 1 for true and 0 for false, and null for null.
+func biosValue(value any) any {
 	switch value {
 	case nil:
 		return nil

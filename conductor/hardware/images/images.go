@@ -77,21 +77,31 @@ type Server struct {
 	mu sync.Mutex // held while the published images change
 }
 
-// New returns a Server for a folder. Images that an earlier Server has published there stay published.
-func New(c Config) (*Server, error) {
+// Check returns an error if [New] refuses the URL or a bound.
+func (c Config) Check() error {
 	at, err := url.Parse(c.URL)
-	if err != nil {
-		// The error of url.Parse repeats a password.
-		return nil, &configerror.Error{Package: "images", Field: "URL", Err: errors.New("it is malformed")}
-	}
 	switch {
+	case err != nil: // it repeats a password
+		return &configerror.Error{Package: "images", Field: "URL", Err: errors.New("it is malformed")}
 	case at.Host == "", at.Scheme != "http" && at.Scheme != "https", at.User != nil, at.RawQuery != "", at.Fragment != "":
-		return nil, &configerror.Error{Package: "images", Field: "URL", Value: at.Redacted(), Want: "a URL such as http://192.0.2.1:6180/images"}
+		return &configerror.Error{Package: "images", Field: "URL", Value: at.Redacted(), Want: "a URL such as http://192.0.2.1:6180/images"}
 	case c.MaxBytes < 0 || c.MaxSource < 0 || c.MaxTransfers < 0 || c.MaxDownloads < 0:
-		return nil, &configerror.Error{
+		return &configerror.Error{
 			Package: "images", Field: "MaxBytes, MaxSource, MaxTransfers or MaxDownloads",
 			Value: min(c.MaxBytes, c.MaxSource, int64(c.MaxTransfers), int64(c.MaxDownloads)), Want: "0 or more",
 		}
+	}
+	return nil
+}
+
+// New returns a Server for a folder. Images that an earlier Server has published there stay published.
+func New(c Config) (*Server, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	at, err := url.Parse(c.URL)
+	if err != nil {
+		return nil, err
 	}
 	c.URL = strings.TrimRight(c.URL, "/")
 	c.MaxBytes, c.MaxSource = cmp.Or(c.MaxBytes, 256<<30), cmp.Or(c.MaxSource, 2<<30)
@@ -197,8 +207,23 @@ func (s *Server) Publish(node, suffix string, write func(*os.File) error) (locat
 // returns: a machine may boot from it for as long as its instance exists. Readers see all of it or nothing.
 func (s *Server) moveToPublished(file *os.File, name string) error {
 	err := s.folder.Rename(filepath.Join(unfinished, filepath.Base(file.Name())), filepath.Join(publishedFolder, name))
-	folder, failed := s.published.Open(".")
-	return cmp.Or(err, failed, folder.Sync(), folder.Close())
+	if err != nil {
+		return err
+	}
+	if err := synchronize(s.published); err != nil {
+		return errors.Join(err, s.published.Remove(name))
+	}
+	return nil
+}
+
+// synchronize stores the names in a folder on its disk.
+func synchronize(folder *os.Root) error {
+	file, err := folder.Open(".")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return file.Sync()
 }
 
 // Withdraw removes the published images of a node with a suffix, or all of them if the suffix is empty. It is no error
