@@ -40,7 +40,8 @@ type orders struct {
 }
 
 // A check returns the fault of a request, and stores in the request what it has read, such as the record. Each check
-// may use what those before it in the order have stored.
+// may use what those before it in the order have stored. None writes a record but physicalNetworkShared, since Ironic
+// stores the port group in that check, also if the request is refused later.
 type (
 	check     func(q *request) error     // of a request for one record
 	listCheck func(q *listRequest) error // of a request for a list
