@@ -103,8 +103,8 @@ func (c *Client) Absent(err error) bool {
 
 // Close logs out and closes the connection.
 func (c *Client) Close(ctx context.Context) {
+	defer c.disconnect() // also after a panic, from which the caller recovers
 	c.logout(ctx)
-	c.disconnect()
 }
 
 // Get reads a resource. The answer is nil if there was none.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/internal/again"
 )
 
 const sessions = "/redfish/v1/SessionService/Sessions"
@@ -268,4 +270,17 @@ func TestALogOutNeedsNoPermission(t *testing.T) {
 	s.seen()
 	c.Close(refusing(t))
 	require.Equal(t, []string{"DELETE " + sessions + "/7 (token)"}, s.seen())
+}
+
+// The process may live on after a panic, as that of a handler of the log.
+func TestAPanicInTheLogOutLeavesNoConnection(t *testing.T) {
+	s := tree(t, nil, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusConflict)
+		_, _ = io.WriteString(w, "SYS518") // to be repeated
+	})
+	c := opened(t, s)
+	require.NoError(t, c.Login(t.Context()))
+	require.PanicsWithValue(t, "the log", func() { c.Close(again.With(t.Context(), func(int, error) { panic("the log") })) })
+	require.Nil(t, c.wire)
+	require.False(t, c.HasSession())
 }
