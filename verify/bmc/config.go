@@ -109,7 +109,8 @@ type Config struct {
 	// and fewer at a change that a busy BMC refuses. Credentials that are refused are not sent again.
 	Pause time.Duration
 
-	// Log is told of each request that fails for the moment and that is repeated; nil stands for none.
+	// Log is told of each request that fails for the moment and that is repeated, and of a panic while a connection is
+	// closed; nil stands for none.
 	Log *slog.Logger
 
 	redfishTimeout time.Duration // with the protocol "auto", the part of the default Timeout for Redfish; none if 0

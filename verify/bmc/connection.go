@@ -77,7 +77,7 @@ func (c Config) begin(ctx context.Context, long bool) (context.Context, context.
 func (c Config) open(ctx context.Context, op string) (connection, error) {
 	try := func(conn connection) (connection, error) {
 		if err := do(ctx, conn, c.StepTimeout, op, conn.open); err != nil {
-			closeConnection(ctx, conn)
+			closeConnection(ctx, conn, c.Log)
 			return nil, err
 		}
 		return conn, nil
@@ -130,11 +130,11 @@ func do(ctx context.Context, c connection, limit time.Duration, op string, f fun
 }
 
 // closeConnection closes a connection within the grace time, even if the context has
-// ended. A panic of it is logged: it may run in a goroutine where it would end the process.
-func closeConnection(ctx context.Context, c connection) {
+// ended. A panic of it is reported to log, the Log of the connection's Config or nil: it may run in a goroutine where it
+// would end the process.
+func closeConnection(ctx context.Context, c connection, log *slog.Logger) {
 	late := context.WithoutCancel(ctx)
-	values, ok := ctx.Value(callKey{}).(callValues)
-	if ok {
+	if values, ok := ctx.Value(callKey{}).(callValues); ok {
 		late = values.late
 	}
 	late, cancel := context.WithTimeout(late, graceTime)
@@ -143,8 +143,8 @@ func closeConnection(ctx context.Context, c connection) {
 		c.close(late)
 		return nil
 	})
-	if err != nil && values.log != nil {
-		values.log.ErrorContext(ctx, "a connection to a BMC could not be closed",
+	if err != nil && log != nil {
+		log.ErrorContext(ctx, "a connection to a BMC could not be closed",
 			"protocol", c.protocol(), "host", c.address(), "error", c.scrubber().Clean(err))
 	}
 }

@@ -5,6 +5,7 @@ package bmc
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"testing"
 
@@ -27,19 +28,36 @@ func (c closing) scrubber() *failure.Scrubber {
 	return failure.NewScrubber("admin", secret.New("correct horse"))
 }
 
-// A panic in a goroutine of closeAll would end the process.
+// A panic in a goroutine of closeAll would end the process. The log is that of the connection's own Config: a call may
+// close the session of another node, and Driver.Close is no call.
 func TestAPanicWhileSessionsAreClosedIsLogged(t *testing.T) {
-	var log bytes.Buffer
-	ctx, cancel := Config{Timeout: graceTime, Log: slog.New(slog.NewTextHandler(&log, nil))}.begin(t.Context(), false)
+	var logs [2]bytes.Buffer
+	configs := [2]Config{}
+	for i := range configs {
+		configs[i] = Config{Timeout: graceTime, Log: slog.New(slog.NewTextHandler(&logs[i], nil))}
+	}
+	call, cancel := configs[0].begin(t.Context(), false)
 	defer cancel()
-	closed := false
-	closeAll(ctx, []*openConnection{
-		{connection: closing{do: func() { panic("correct horse") }}},
-		{connection: closing{do: func() { closed = true }}},
-	})
-	require.True(t, closed)
-	require.Contains(t, log.String(), "10.1.2.3:443")
-	require.NotContains(t, log.String(), "correct horse")
-
-	closeAll(t.Context(), []*openConnection{{connection: closing{do: func() { panic("again") }}}})
+	driver := sessionsOf(t, 1)
+	for name, closeTwo := range map[string]func([]*openConnection){
+		"a call for another node": func(all []*openConnection) { closeAll(call, all) },
+		"Driver.Close": func(all []*openConnection) {
+			for i, s := range all {
+				driver.nodes[fmt.Sprint(i)] = &node{open: s, kept: true}
+			}
+			require.NoError(t, driver.Close(t.Context()))
+		},
+	} {
+		closed := false
+		closeTwo([]*openConnection{
+			{connection: closing{do: func() { closed = true }}, config: configs[0]},
+			{connection: closing{do: func() { panic("correct horse") }}, config: configs[1]},
+		})
+		require.True(t, closed, name)
+		require.Empty(t, logs[0].String(), name)
+		require.Contains(t, logs[1].String(), "10.1.2.3:443", name)
+		require.NotContains(t, logs[1].String(), "correct horse", name)
+		logs[1].Reset()
+	}
+	closeAll(t.Context(), []*openConnection{{connection: closing{do: func() { panic("without a log") }}}})
 }

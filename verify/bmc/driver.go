@@ -159,7 +159,7 @@ func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Conte
 	})
 	if err != nil {
 		n.open = nil
-		closeConnection(ctx, conn)
+		closeConnection(ctx, conn, conn.config.Log)
 		return err
 	}
 	d.keep(ctx, n)

@@ -84,7 +84,7 @@ func (d *Driver) resume(ctx context.Context, n *node, c Config) bool {
 		return true
 	}
 	n.open = nil
-	closeConnection(ctx, s)
+	closeConnection(ctx, s, s.config.Log)
 	return false
 }
 
@@ -117,7 +117,7 @@ const closedAtOnce = 16
 func closeAll(ctx context.Context, all []*openConnection) {
 	var group sync.WaitGroup
 	for _, s := range all {
-		group.Go(func() { closeConnection(ctx, s) })
+		group.Go(func() { closeConnection(ctx, s, s.config.Log) })
 	}
 	group.Wait()
 }

@@ -309,7 +309,7 @@ func TestALogOutTakesWhatIsLeftOfTheGraceTime(t *testing.T) {
 		ended := time.Now()
 		bubble.Sleep(graceTime / 2)
 		for range 2 {
-			closeConnection(call, silentConnection{})
+			closeConnection(call, silentConnection{}, nil)
 			require.Equal(t, graceTime, time.Since(ended))
 		}
 	})

@@ -35,7 +35,7 @@ func (v *verifier) Verify(ctx context.Context) (power states.Power, err error) {
 	if err != nil {
 		return states.NoPower, err
 	}
-	defer closeConnection(ctx, conn)
+	defer closeConnection(ctx, conn, c.Log)
 	if c.CheckManagement {
 		if err := do(ctx, conn, c.StepTimeout, "management interface", conn.checkManagement); err != nil {
 			return states.NoPower, err
