@@ -9,28 +9,34 @@ import "net/http"
 type Fault struct {
 	On     string // path of the request, such as "/redfish/v1/Systems/1"; any if empty
 	Method string // method of the request, such as "GET"; any if empty
-	Skip   int    // how many matching requests succeed first
+	Skip   int    // how many requests succeed first that match so far, whatever If would return
 	Times  int    // how many fail after that; all if 0
 	Do     Effect // the effect; none if it is the zero value
 
-	// If, if not nil, is asked last: the request fails only if it returns true. It is called while the BMC is locked, and
-	// must not read the request's body.
+	// If, if not nil, is asked last: the request fails only if it returns true. It is not asked about a request that Skip
+	// lets succeed, nor once as many as Times have failed. It is called while the BMC is locked, and must not read the
+	// request's body.
 	If func(*http.Request) bool
 }
 
-// activeFault is a Fault with the count of its matching requests.
+// activeFault is a Fault that counts its requests.
 type activeFault struct {
 	Fault
-	seen int
+	seen   int // those that match, without If
+	failed int // those of them that have failed
 }
 
-// meets reports whether the fault affects this request, and counts matching requests.
+// meets reports whether the fault affects this request, and counts it.
 func (f *activeFault) meets(c *call) bool {
 	if f.On != "" && cleanPath(f.On) != cleanPath(c.URL.Path) || f.Method != "" && f.Method != c.Method || f.Do.spares(c) {
 		return false
 	}
 	f.seen++
-	return f.seen > f.Skip && (f.Times == 0 || f.seen <= f.Skip+f.Times) && (f.If == nil || f.If(c.Request))
+	if f.seen <= f.Skip || f.Times != 0 && f.failed >= f.Times || f.If != nil && !f.If(c.Request) {
+		return false
+	}
+	f.failed++
+	return true
 }
 
 // AddFault adds a fault to the BMC's. If several match a request, the first added takes effect.

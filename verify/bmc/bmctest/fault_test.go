@@ -267,6 +267,13 @@ func TestFaultsStrikeWhatTheyMatch(t *testing.T) {
 	require.Equal(t, 3, asked, "not for the request that was skipped")
 
 	require.NoError(t, bmc.ClearFaults())
+	bmc.AddFault(bmctest.Fault{Times: 1, Do: bmctest.Status(500), If: func(r *http.Request) bool { return r.URL.Path == system }})
+	require.Equal(t, 200, ask(t, bmc, http.MethodGet, "/redfish", "").StatusCode, "one that does not fail")
+	for _, want := range []int{500, 200} {
+		require.Equal(t, want, ask(t, bmc, http.MethodGet, system, "").StatusCode, "is none of Times")
+	}
+
+	require.NoError(t, bmc.ClearFaults())
 	bmc.AddFault(bmctest.Fault{Do: bmctest.Status(502)})
 	bmc.AddFault(bmctest.Fault{Do: bmctest.Status(503)})
 	require.Equal(t, 502, ask(t, bmc, http.MethodGet, system, "").StatusCode, "the first that was set")
