@@ -3,6 +3,7 @@
 package agenttest
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -13,11 +14,12 @@ type Fault struct {
 	// "commands", a request for the list of commands; the name of a command such as "get_clean_steps" or "power_off"; or
 	// the name of a step such as "write_image". Empty stands for each of them.
 	On    string
-	Skip  int    // how many matching requests succeed first
+	Skip  int    // how many requests of that name succeed first, whatever If would return
 	Times int    // how many fail after that; all if 0
 	Do    Effect // the effect; none if it is the zero value
 
-	// If, if not nil, is asked last: the request fails only if it returns true. It is called while the machine is locked.
+	// If, if not nil, is asked last: the request fails only if it returns true. It is not asked about a request that Skip
+	// lets succeed, nor once as many as Times have failed. It is called while the machine is locked.
 	If func() bool
 }
 
@@ -100,10 +102,11 @@ func (e Effect) String() string {
 	}[e.kind]
 }
 
-// fault is a Fault and the number of requests that it has seen.
+// fault is a Fault that counts its requests.
 type fault struct {
 	Fault
-	seen int
+	seen   int // those of its name
+	failed int // those of them that have failed, by this fault or an earlier one
 }
 
 // AddFault adds a fault. If several match a request, the first added takes effect.
@@ -130,8 +133,10 @@ func (m *Machine) effect(names ...string) (found Effect) {
 				continue
 			}
 			f.seen++
-			if found.kind == none && f.seen > f.Skip && (f.Times == 0 || f.seen <= f.Skip+f.Times) && (f.If == nil || f.If()) {
-				found = f.Do
+			due := f.seen > f.Skip && (f.Times == 0 || f.failed < f.Times)
+			if due && (f.If == nil || found.kind == none && f.If()) {
+				f.failed++
+				found = cmp.Or(found, f.Do)
 			}
 			break
 		}

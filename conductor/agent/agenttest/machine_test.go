@@ -200,6 +200,19 @@ func TestDyingAgentSendsNothingMore(t *testing.T) {
 	require.Equal(t, "agent", a.machine.Running(), "the machine is on")
 }
 
+func TestARequestThatAFaultSparesIsNoneOfItsTimes(t *testing.T) {
+	asked := 0
+	a := boot(t, agenttest.Config{Faults: []agenttest.Fault{
+		{On: "commands", Times: 1, Do: agenttest.Busy(), If: func() bool { asked++; return asked > 1 }},
+	}})
+	for _, want := range []int{http.StatusOK, http.StatusConflict, http.StatusOK} {
+		status, _, err := a.do("GET", "/v1/commands/", "")
+		require.NoError(t, err)
+		require.Equal(t, want, status)
+	}
+	require.Equal(t, 2, asked, "not once it has failed")
+}
+
 func TestAFaultAsksItsFunctionLast(t *testing.T) {
 	asked := 0
 	a := boot(t, agenttest.Config{KeepCommands: 2, Faults: []agenttest.Fault{
