@@ -76,7 +76,7 @@ func (c Config) begin(ctx context.Context, long bool) (context.Context, context.
 // then IPMI if there is no Redfish.
 func (c Config) open(ctx context.Context, op string) (connection, error) {
 	try := func(conn connection) (connection, error) {
-		if err := do(ctx, conn, c.StepTimeout, op, conn.open); err != nil {
+		if err := step(ctx, conn, c.StepTimeout, op, conn.open); err != nil {
 			closeConnection(ctx, conn, c.Log)
 			return nil, err
 		}
@@ -97,9 +97,9 @@ func (c Config) open(ctx context.Context, op string) (connection, error) {
 	return conn, nil
 }
 
-// do does one operation within a time limit, if that is not 0, and converts its error
-// to the caller's. All texts of the BMC and of a driver are cleaned here.
-func do(ctx context.Context, c connection, limit time.Duration, op string, f func(context.Context) error) *verify.Error {
+// step does one operation within a time limit, if that is not 0. Its error is a [*verify.Error], from which the secrets
+// are removed that a BMC or a driver may repeat.
+func step(ctx context.Context, c connection, limit time.Duration, op string, f func(context.Context) error) error {
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
@@ -129,9 +129,8 @@ func do(ctx context.Context, c connection, limit time.Duration, op string, f fun
 	return seen
 }
 
-// closeConnection closes a connection within the grace time, even if the context has
-// ended. A panic of it is reported to log, the Log of the connection's Config or nil: it may run in a goroutine where it
-// would end the process.
+// closeConnection closes a connection within the grace time, even if the context has ended. A panic of it is reported
+// to log, the Log of the connection's Config or nil: it may run in a goroutine where it would end the process.
 func closeConnection(ctx context.Context, c connection, log *slog.Logger) {
 	late := context.WithoutCancel(ctx)
 	if values, ok := ctx.Value(callKey{}).(callValues); ok {

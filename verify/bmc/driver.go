@@ -154,7 +154,7 @@ func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Conte
 	if of.long {
 		limit = longTime
 	}
-	err := do(ctx, conn, limit, of.op, func(ctx context.Context) error {
+	err := step(ctx, conn, limit, of.op, func(ctx context.Context) error {
 		return f(ctx, conn.connection)
 	})
 	if err != nil {

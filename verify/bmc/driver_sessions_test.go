@@ -38,10 +38,14 @@ func (c *heldConnection) protocol() string { return "test" }
 
 func (c *heldConnection) address() string { return "host" }
 
+func TestAStepThatSucceedsHasNoError(t *testing.T) {
+	require.NoError(t, step(t.Context(), &heldConnection{}, 0, "read", func(context.Context) error { return nil }))
+}
+
 func TestAnErrorAfterTheEndOfAContextIsTheContexts(t *testing.T) {
 	for _, cancelled := range []bool{true, false} {
 		ctx, cancel := context.WithCancel(t.Context())
-		failed := do(ctx, &heldConnection{}, 0, "read", func(context.Context) error {
+		failed := step(ctx, &heldConnection{}, 0, "read", func(context.Context) error {
 			if cancelled {
 				cancel()
 			}

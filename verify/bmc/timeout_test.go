@@ -47,7 +47,7 @@ func TestACallHasTheTimeThatItsProtocolNeeds(t *testing.T) {
 			ctx, cancel := c.begin(t.Context(), test.long)
 			defer cancel()
 			hangs := func(protocol string) error {
-				return do(ctx, &over{name: protocol}, c.StepTimeout, "op", func(ctx context.Context) error {
+				return step(ctx, &over{name: protocol}, c.StepTimeout, "op", func(ctx context.Context) error {
 					<-ctx.Done()
 					return ctx.Err()
 				})

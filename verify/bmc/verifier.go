@@ -37,11 +37,11 @@ func (v *verifier) Verify(ctx context.Context) (power states.Power, err error) {
 	}
 	defer closeConnection(ctx, conn, c.Log)
 	if c.CheckManagement {
-		if err := do(ctx, conn, c.StepTimeout, "management interface", conn.checkManagement); err != nil {
+		if err := step(ctx, conn, c.StepTimeout, "management interface", conn.checkManagement); err != nil {
 			return states.NoPower, err
 		}
 	}
-	if err := do(ctx, conn, c.StepTimeout, "power state", func(ctx context.Context) error {
+	if err := step(ctx, conn, c.StepTimeout, "power state", func(ctx context.Context) error {
 		power, err = readPower(ctx, conn)
 		return err
 	}); err != nil {
