@@ -6,8 +6,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-
-	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 )
 
 // Vendor reads who made the firmware of a node's BMC, and who made the machine; each is "" if the BMC does not report
@@ -16,11 +14,7 @@ import (
 // Source: Vendor of the service root and Manufacturer of the system in DSP8010.
 func (d *Driver) Vendor(ctx context.Context, id string) (firmware, machine string, err error) {
 	err = d.redfish(ctx, call{id: id, op: "read the vendor"}, func(ctx context.Context, r *redfishConnection) error {
-		root, _, err := r.client.Get(ctx, redfish.Root)
-		if err != nil {
-			return err
-		}
-		_ = root.Get("Vendor", &firmware) // of another type, it tells nothing
+		firmware, _ = r.root.at("Vendor").(string) // of another type, it tells nothing
 		system, err := r.readSystem(ctx)
 		if err != nil {
 			return err

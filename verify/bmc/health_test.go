@@ -53,10 +53,18 @@ func TestTheVendorOfABMCAndOfItsMachine(t *testing.T) {
 	} {
 		server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Property("Manufacturer", c.system)})
 		server.AddFault(bmctest.Fault{On: "/redfish/v1/", Do: bmctest.Property("Vendor", c.root)})
+		known := len(server.Requests())
 		firmware, machine, err := d.Vendor(t.Context(), "node")
 		require.ErrorIs(t, err, c.err, "%v", c)
 		require.Equal(t, c.firmware, firmware)
 		require.Equal(t, c.machine, machine)
+		roots := 0
+		for _, r := range server.Requests()[known:] {
+			if r.Path == "/redfish/v1/" {
+				roots++
+			}
+		}
+		require.Equal(t, 1, roots, "the root is read to log in, and not again")
 		require.NoError(t, server.ClearFaults())
 	}
 	server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Status(http.StatusInternalServerError)})
