@@ -61,7 +61,7 @@ type Profile struct {
 	BIOSSettings string // the same of their settings object; "Settings" if empty
 	// BIOSInPlace leaves the settings object out: clients change the BIOS settings themselves.
 	BIOSInPlace bool
-	// BIOSPassword is the name of a BIOS attribute that is a password: its value is shown as null; none if empty.
+	// BIOSPassword is the name of one more BIOS attribute, a password, whose value is shown as null; none if empty.
 	BIOSPassword string
 	// Registry has the names of the BIOS attribute registry.
 	Registry RegistryNames
@@ -175,6 +175,9 @@ func (p *Profile) check(invalid func(field string, value any, want string)) {
 	}
 	if p.BootInSettings && p.Settings == "" {
 		invalid("Profile.Settings", p.Settings, "the name of the settings object that has the boot override")
+	}
+	if slices.ContainsFunc(biosAttributes, func(a attribute) bool { return a.name == p.BIOSPassword }) {
+		invalid("Profile.BIOSPassword", p.BIOSPassword, "a name that no other attribute has")
 	}
 	for _, e := range p.Refusals {
 		if e.refuse == nil {
