@@ -33,15 +33,10 @@ type IPMI struct {
 	closed bool
 }
 
-var errNilContext = errors.New("bmctest: the context is nil")
-
-// NewIPMI starts a BMC and returns once it answers. The context bounds the start only; nil is an error. The error
-// matches exec.ErrNotFound if the program ipmi_sim is not on the PATH; otherwise it names the invalid field of config
-// or why the program did not start.
+// NewIPMI starts a BMC and returns once it answers. The context bounds the start only. The error matches
+// exec.ErrNotFound if the program ipmi_sim is not on the PATH; otherwise it names the invalid field of config or why
+// the program did not start.
 func NewIPMI(ctx context.Context, config IPMIConfig) (*IPMI, error) {
-	if ctx == nil {
-		return nil, errNilContext
-	}
 	config, err := config.complete()
 	if err != nil {
 		return nil, err
@@ -120,9 +115,6 @@ func (b *IPMI) stop() {
 
 // Restart restarts the BMC, after a Kill or without one, and returns once it answers. All sessions are lost.
 func (b *IPMI) Restart(ctx context.Context) error {
-	if ctx == nil {
-		return errNilContext
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
