@@ -208,7 +208,9 @@ func (w *dotWriter) rank(edge dot.Edge, e edge) dot.Edge {
 	switch {
 	case e.onSpine():
 		edge.Attr("weight", 100)
-		if n := l.minlen[p]; n > 1 && (partOf(e.from) == "" || w.boxed(e.from)) {
+		// An edge that begins in a part has the states of its box to pass, and none if the box is not drawn.
+		unboxed := partOf(e.from) != "" && !w.boxed(e.from)
+		if n := l.minlen[p]; n > 1 && !unboxed {
 			edge.Attr("minlen", n)
 		}
 	case l.unranked[p]:
