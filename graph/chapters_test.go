@@ -17,7 +17,7 @@ func TestEveryStateHasItsPlace(t *testing.T) {
 	for series := range states.AllSeries() {
 		table := series.Table()
 		for s := range table.States().All() {
-			require.Equal(t, 1, count(chapters, func(c chapter) bool { return slices.Contains(c.part, s) || c.then == s }),
+			require.Equal(t, 1, count(chapters, func(c chapter) bool { return slices.Contains(c.states, s) || c.then == s }),
 				"%v: the chapters that have %v", series, s)
 			require.True(t, table.Stable().Has(s) || table.Work(s) != states.NoWork, "%v of %v is the state of no work", s, series)
 			for _, l := range []*layout{&topDown, &middle, &early, &leftToRight} {

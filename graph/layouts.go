@@ -13,16 +13,16 @@ var (
 	topDown = layout{
 		nodesep: 0.15, ranksep: 0.2,
 		parts: []partLayout{
-			{"Deployment", "tr", []states.State{states.Deploying, states.DeployHold, states.DeployWait, states.DeployFail}},
-			{"Service", "tl", []states.State{states.ServiceWait, states.ServiceHold, states.Servicing, states.ServiceFail}},
-			{"Rescue", "tr", []states.State{
+			{partDeployment, "tr", []states.State{states.Deploying, states.DeployHold, states.DeployWait, states.DeployFail}},
+			{partService, "tl", []states.State{states.ServiceWait, states.ServiceHold, states.Servicing, states.ServiceFail}},
+			{partRescue, "tr", []states.State{
 				states.Rescuing, states.RescueWait, states.Unrescuing, states.Rescue, states.RescueFail, states.UnrescueFail,
 			}},
-			{"Inspection", "tl", []states.State{states.InspectWait, states.Inspecting, states.InspectFail}},
-			{"Adoption", "br", []states.State{states.Adopting, states.AdoptFail}},
-			{"Cleaning", "bl", []states.State{states.CleanFail, states.Cleaning, states.CleanHold, states.CleanWait}},
-			{"Enrolment", "tr", []states.State{states.Enroll, states.Verifying}},
-			{"Tear-down", "bl", []states.State{states.Error, states.Deleting}},
+			{partInspection, "tl", []states.State{states.InspectWait, states.Inspecting, states.InspectFail}},
+			{partAdoption, "br", []states.State{states.Adopting, states.AdoptFail}},
+			{partCleaning, "bl", []states.State{states.CleanFail, states.Cleaning, states.CleanHold, states.CleanWait}},
+			{partEnrolment, "tr", []states.State{states.Enroll, states.Verifying}},
+			{partTearDown, "bl", []states.State{states.Error, states.Deleting}},
 			{"", "", []states.State{states.Manageable, states.Available, states.Active}},
 		},
 		unranked: map[pair]bool{
@@ -70,15 +70,15 @@ var (
 	middle = layout{
 		nodesep: 0.15, ranksep: 0.25,
 		parts: []partLayout{
-			{"Cleaning", "bl", []states.State{states.Cleaning, states.CleanFail, states.CleanHold, states.CleanWait}},
-			{"Service", "tl", []states.State{states.ServiceHold, states.ServiceWait, states.Servicing, states.ServiceFail}},
-			{"Inspection", "bl", []states.State{states.InspectFail, states.InspectWait, states.Inspecting}},
-			{"Deployment", "tr", []states.State{states.Deploying, states.DeployWait, states.DeployHold, states.DeployFail}},
-			{"Enrolment", "tl", []states.State{states.Enroll, states.Verifying}},
-			{"Tear-down", "br", []states.State{states.Error, states.Deleting}},
-			{"Adoption", "bl", []states.State{states.Adopting, states.AdoptFail}},
+			{partCleaning, "bl", []states.State{states.Cleaning, states.CleanFail, states.CleanHold, states.CleanWait}},
+			{partService, "tl", []states.State{states.ServiceHold, states.ServiceWait, states.Servicing, states.ServiceFail}},
+			{partInspection, "bl", []states.State{states.InspectFail, states.InspectWait, states.Inspecting}},
+			{partDeployment, "tr", []states.State{states.Deploying, states.DeployWait, states.DeployHold, states.DeployFail}},
+			{partEnrolment, "tl", []states.State{states.Enroll, states.Verifying}},
+			{partTearDown, "br", []states.State{states.Error, states.Deleting}},
+			{partAdoption, "bl", []states.State{states.Adopting, states.AdoptFail}},
 			{"", "", []states.State{states.Active, states.Available, states.Manageable}},
-			{"Rescue", "tr", []states.State{
+			{partRescue, "tr", []states.State{
 				states.RescueFail, states.Rescue, states.Unrescuing, states.RescueWait, states.Rescuing, states.UnrescueFail,
 			}},
 		},
@@ -127,17 +127,17 @@ var (
 	early = layout{
 		nodesep: 0.15, ranksep: 0.2,
 		parts: []partLayout{
-			{"Deployment", "br", []states.State{states.Deploying, states.DeployFail, states.DeployWait}},
-			{"Rescue", "bl", []states.State{
+			{partDeployment, "br", []states.State{states.Deploying, states.DeployFail, states.DeployWait}},
+			{partRescue, "bl", []states.State{
 				states.Rescuing, states.RescueFail, states.Unrescuing, states.RescueWait, states.Rescue, states.UnrescueFail,
 			}},
-			{"Inspection", "tl", []states.State{states.InspectFail, states.InspectWait, states.Inspecting}},
-			{"Adoption", "bl", []states.State{states.Adopting, states.AdoptFail}},
-			{"Cleaning", "tr", []states.State{states.CleanFail, states.CleanWait, states.Cleaning}},
+			{partInspection, "tl", []states.State{states.InspectFail, states.InspectWait, states.Inspecting}},
+			{partAdoption, "bl", []states.State{states.Adopting, states.AdoptFail}},
+			{partCleaning, "tr", []states.State{states.CleanFail, states.CleanWait, states.Cleaning}},
 			{"", "", []states.State{states.Manageable, states.Available, states.Active}},
-			{"Tear-down", "tr", []states.State{states.Deleting, states.Error}},
-			{"Enrolment", "tr", []states.State{states.Enroll, states.Verifying}},
-			{"Service", "tr", nil},
+			{partTearDown, "tr", []states.State{states.Deleting, states.Error}},
+			{partEnrolment, "tr", []states.State{states.Enroll, states.Verifying}},
+			{partService, "tr", nil},
 		},
 		unranked: map[pair]bool{
 			{states.Available, states.Manageable}:    true,
@@ -171,17 +171,17 @@ var (
 	leftToRight = layout{
 		nodesep: 0.15, ranksep: 0.25,
 		parts: []partLayout{
-			{"Deployment", "tr", []states.State{states.Deploying, states.DeployWait, states.DeployFail, states.DeployHold}},
-			{"Service", "tl", []states.State{states.Servicing, states.ServiceWait, states.ServiceHold, states.ServiceFail}},
-			{"Inspection", "tr", []states.State{states.Inspecting, states.InspectWait, states.InspectFail}},
-			{"Rescue", "tl", []states.State{
+			{partDeployment, "tr", []states.State{states.Deploying, states.DeployWait, states.DeployFail, states.DeployHold}},
+			{partService, "tl", []states.State{states.Servicing, states.ServiceWait, states.ServiceHold, states.ServiceFail}},
+			{partInspection, "tr", []states.State{states.Inspecting, states.InspectWait, states.InspectFail}},
+			{partRescue, "tl", []states.State{
 				states.Rescuing, states.Unrescuing, states.RescueWait, states.Rescue, states.RescueFail, states.UnrescueFail,
 			}},
-			{"Enrolment", "tl", []states.State{states.Enroll, states.Verifying}},
-			{"Adoption", "bl", []states.State{states.Adopting, states.AdoptFail}},
+			{partEnrolment, "tl", []states.State{states.Enroll, states.Verifying}},
+			{partAdoption, "bl", []states.State{states.Adopting, states.AdoptFail}},
 			{"", "", []states.State{states.Manageable, states.Available, states.Active}},
-			{"Cleaning", "bl", []states.State{states.CleanFail, states.CleanWait, states.Cleaning, states.CleanHold}},
-			{"Tear-down", "tl", []states.State{states.Deleting, states.Error}},
+			{partCleaning, "bl", []states.State{states.CleanFail, states.CleanWait, states.Cleaning, states.CleanHold}},
+			{partTearDown, "tl", []states.State{states.Deleting, states.Error}},
 		},
 		unranked: map[pair]bool{
 			{states.Verifying, states.Enroll}:        true,

@@ -167,7 +167,7 @@ func (p *page) stability() {
 func (p *page) chapter(c chapter) {
 	nodes := p.nodes()
 	titled := false
-	for _, s := range append(slices.Clone(c.part), c.then) {
+	for _, s := range append(slices.Clone(c.states), c.then) {
 		i := slices.IndexFunc(nodes, func(n node) bool { return n.state == s })
 		if i < 0 {
 			continue
