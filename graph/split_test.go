@@ -149,3 +149,21 @@ func TestAPartWithOneStateHasNoBox(t *testing.T) {
 	require.Contains(t, dot, "part-deployment")
 	require.NotContains(t, dot, "part-tear_down")
 }
+
+// The edge to active passes the states of the box that it leaves; an edge between boxes passes others.
+func TestAStepOfTheSpineIsAsLongAsTheBoxThatItLeaves(t *testing.T) {
+	for _, test := range []struct {
+		series states.Series
+		only   []states.State
+		ranks  int
+	}{
+		{states.Latest(), []states.State{states.Deploying, states.DeployWait, states.Active}, 4},
+		{states.Latest(), []states.State{states.Deploying, states.Active}, 1},
+		{states.Kilo, []states.State{states.Manageable, states.Cleaning}, 3},
+	} {
+		d := graph.Diagram{Table: test.series.Table(), Only: states.SetOf(test.only...)}
+		dot := write(t, d.WriteDOT)
+		require.Equal(t, test.ranks > 1, strings.Contains(dot, fmt.Sprintf("minlen=\"%d\"", test.ranks)), "%v", test)
+		require.Equal(t, test.ranks > 1, strings.Contains(dot, "minlen"), "%v", test)
+	}
+}
