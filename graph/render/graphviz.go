@@ -108,21 +108,26 @@ func draw(ctx context.Context, d graph.Diagram) (*drawing, error) {
 }
 
 // layOut returns the drawing of a variant of a graph, with its number of faults.
-func layOut(ctx context.Context, dot string, variant int) (*drawing, int, error) {
+func layOut(ctx context.Context, dot string, variant int) (_ *drawing, faults int, err error) {
 	answer, err := runGraphviz(ctx, dot, variant)
 	if err != nil {
 		return nil, 0, err
 	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%w: read its SVG: %w", ErrLayout, err)
+		}
+	}()
 	drawn, err := readDrawing(answer)
-	if err == nil {
-		err = drawn.fit()
-	}
-	var p *plane
-	if err == nil {
-		p, err = newPlane(drawn.items)
-	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w: read its SVG: %w", ErrLayout, err)
+		return nil, 0, err
+	}
+	if err := drawn.fit(); err != nil {
+		return nil, 0, err
+	}
+	p, err := newPlane(drawn.items)
+	if err != nil {
+		return nil, 0, err
 	}
 	p.placeTitles()
 	return drawn, p.faults(), nil
@@ -139,7 +144,7 @@ func runGraphviz(ctx context.Context, dot string, variant int) (svg string, err 
 	select {
 	case graphvizMu <- struct{}{}:
 		defer func() { <-graphvizMu }()
-	case <-ctx.Done():
+	case <-ctx.Done(): // the check below returns; it is there because the other case may have been ready, too
 	}
 	if err := ctx.Err(); err != nil {
 		return "", err
