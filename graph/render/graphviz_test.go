@@ -22,3 +22,14 @@ func TestAContextEndsTheWaitForGraphviz(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)
 }
+
+func TestAnErrorOfTheLayoutSaysWhereItIs(t *testing.T) {
+	for dot, want := range map[string]string{
+		"digraph { a }": "graphviz failed: read its SVG: it has no page",
+		"digraph { a [": "graphviz failed: syntax error in line 1",
+	} {
+		_, _, err := layOut(t.Context(), dot, 0)
+		require.ErrorIs(t, err, ErrLayout)
+		require.ErrorContains(t, err, want)
+	}
+}
