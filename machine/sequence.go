@@ -38,10 +38,11 @@ func (s *Sequence) Request(ctx context.Context, target string, v states.APIVersi
 	if !twice || !Moved(err) {
 		return err
 	}
-	if second := s.Apply(ctx, serviceAborted); second != nil {
-		return errors.Join(err, &secondError{second})
+	second := s.Apply(ctx, serviceAborted)
+	if !Moved(second) {
+		second = &secondError{second}
 	}
-	return err
+	return errors.Join(err, second)
 }
 
 // Report is [Machine.Report] as a move of the Sequence.

@@ -7,6 +7,8 @@ package machine_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -129,4 +131,28 @@ func TestASequenceGoesOnAfterASetNodeThatMovesNothing(t *testing.T) {
 
 	var none *machine.Machine
 	require.ErrorAs(t, none.Sequence().Request(t.Context(), "manage", 115), new(*machine.StateError))
+}
+
+func TestAnAbortWhoseSecondEnterHookFailsHasReachedItsState(t *testing.T) {
+	for name, failing := range map[string][]states.State{
+		"the second hook": {states.Active}, "each hook": {states.ServiceFail, states.Active},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t, states.ServiceWait, func(c *machine.Config) {
+				c.Enter = []machine.Hook{func(_ context.Context, tr machine.Transition) error {
+					if slices.Contains(failing, tr.To.State) {
+						return fmt.Errorf("no notice of %v", tr.To.State)
+					}
+					return nil
+				}}
+			})
+			err := m.Request(t.Context(), "abort", 115)
+			require.Equal(t, states.Active, m.Node().State)
+			require.True(t, machine.Moved(err))
+			require.NotContains(t, err.Error(), "no further")
+			for _, s := range failing {
+				require.ErrorContains(t, err, "no notice of "+s.String())
+			}
+		})
+	}
 }
