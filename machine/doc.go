@@ -55,7 +55,9 @@
 //	work := m.Sequence()
 //	err := work.Request(ctx, "provide", 115)     // begins a cleaning
 //	...
-//	err = work.Report(ctx, states.EventDone, "") // ends this cleaning and no other
+//	err = work.Report(ctx, states.EventDone, "") // refused if another caller of m has moved the node since
+//
+// It learns of the row's other writers by [Machine.SetNode] alone; until then the row's revision refuses its moves.
 //
 // # One row, several writers
 //

@@ -13,11 +13,11 @@ import (
 // Sequence is a series of moves by one caller with no other's in between. It is for long work, such as a verification:
 // the report of its end must not end other work that has begun since. The first move of a Sequence is like a move of
 // the Machine. Each later one is refused with a [*SupersededError] once another caller has moved the node, even if it is
-// back in the same state, or [Machine.SetNode] has changed its state or target. A move that was refused or has failed
+// back in the same state, or [Machine.SetNode] has changed its state or target. A move for whose error [Moved] is false
 // changes nothing, and the caller may try again.
 //
 // Ironic keeps a node locked until the work ends. A Sequence locks nothing: a client can abort the work, and the worker
-// gets the error. Several goroutines must not use a Sequence at once.
+// gets the error. Several goroutines must not use a Sequence at once; an exit or enter hook of its move may go on with it.
 type Sequence struct {
 	m     *Machine
 	began bool
@@ -57,16 +57,16 @@ func (s *Sequence) Apply(ctx context.Context, in Input) error {
 
 // move moves the node by the input that derive returns for it.
 func (s *Sequence) move(ctx context.Context, derive func(Node) (Input, error)) error {
-	var count uint64
+	before := *s
 	err := s.m.move(ctx, Input{}, func(n Node) (Input, error) {
-		count = s.m.count
-		if s.began && s.count != count {
+		if s.began && s.count != s.m.count {
 			return Input{}, &SupersededError{State: n.State}
 		}
+		s.began, s.count = true, s.m.count+1 // before the exit and enter hooks, which may go on with the Sequence
 		return derive(n)
 	})
-	if Moved(err) {
-		s.began, s.count = true, count+1
+	if !Moved(err) {
+		*s = before
 	}
 	return err
 }

@@ -156,3 +156,25 @@ func TestAnAbortWhoseSecondEnterHookFailsHasReachedItsState(t *testing.T) {
 		})
 	}
 }
+
+func TestAnEnterHookGoesOnWithTheSequenceOfItsMove(t *testing.T) {
+	for kind, set := range machineKinds {
+		t.Run(kind, func(t *testing.T) {
+			var s *machine.Sequence
+			m := newMachine(t, states.Enroll, set, func(c *machine.Config) {
+				c.Enter = []machine.Hook{func(ctx context.Context, tr machine.Transition) error {
+					if tr.To.State != states.Verifying {
+						return nil
+					}
+					return s.Report(ctx, states.EventFail, "no answer")
+				}}
+			})
+			s = m.Sequence()
+			for range 3 { // the first move and later ones
+				require.NoError(t, s.Request(t.Context(), "manage", 115))
+				require.Equal(t, states.Enroll, m.Node().State)
+			}
+			require.ErrorAs(t, m.Request(t.Context(), "manage", 115), new(*machine.SupersededError), "another caller's move")
+		})
+	}
+}
