@@ -62,7 +62,7 @@ type Machine struct {
 	mu    sync.Mutex // guards the fields below and the history; never locked while a hook runs
 	node  Node
 	token any
-	count uint64 // how often the node was moved, or replaced by one in another state or with another target
+	count uint64 // see Moves
 }
 
 // observers holds the hooks and the history of a machine that has any.
@@ -129,6 +129,17 @@ func (m *Machine) Node() Node {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.node
+}
+
+// Moves returns how often the node was moved, or replaced by [Machine.SetNode] with one in another state or with another
+// target. If the number is the same as before, the node has not been elsewhere meanwhile, which its state does not tell.
+func (m *Machine) Moves() uint64 {
+	if m == nil {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.count
 }
 
 // SetNode replaces the machine's node and its token (see [Config]) after another writer,

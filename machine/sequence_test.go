@@ -114,7 +114,9 @@ func TestASequenceGoesOnAfterASetNodeThatMovesNothing(t *testing.T) {
 	read := m.Node()
 	read.LastError = "by another process"
 	require.NoError(t, m.SetNode(t.Context(), read, "a new revision"))
+	require.EqualValues(t, 1, m.Moves())
 	require.NoError(t, s.Report(t.Context(), states.EventDone, ""))
+	require.EqualValues(t, 2, m.Moves())
 
 	read.State = states.Cleaning
 	require.NoError(t, m.SetNode(t.Context(), read, nil))
@@ -129,7 +131,9 @@ func TestASequenceGoesOnAfterASetNodeThatMovesNothing(t *testing.T) {
 	require.NoError(t, m.SetNode(t.Context(), read, nil))
 	require.ErrorAs(t, s.Report(t.Context(), states.EventDone, ""), new(*machine.SupersededError), "it is another cleaning")
 
+	require.EqualValues(t, 7, m.Moves())
 	var none *machine.Machine
+	require.Zero(t, none.Moves())
 	require.ErrorAs(t, none.Sequence().Request(t.Context(), "manage", 115), new(*machine.StateError))
 }
 

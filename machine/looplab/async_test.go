@@ -177,6 +177,15 @@ func TestAnAsynchronousTransitionIsDroppedOnceTheNodeIsInAnotherState(t *testing
 	}
 
 	f := newFSM(t, states.Verifying, leave)
+	was := f.Machine().Node()
+	require.ErrorAs(t, f.Event(t.Context(), "done"), new(fsm.AsyncError))
+	require.NoError(t, f.Machine().SetNode(t.Context(), cleaning, 7))
+	require.NoError(t, f.Machine().SetNode(t.Context(), was, 8))
+	require.Equal(t, fsm.NotInTransitionError{}, f.Transition(), "it is another verification")
+	require.Equal(t, was, f.Machine().Node())
+	require.True(t, f.Can("done"))
+
+	f = newFSM(t, states.Verifying, leave)
 	require.ErrorAs(t, f.Event(t.Context(), "done"), new(fsm.AsyncError))
 	read := f.Machine().Node()
 	read.LastError = "by another process"

@@ -19,7 +19,7 @@ type firing struct {
 	completes *firing         // the pending firing that this one completes
 	err       error           // the fsm.Event.Err that callbacks set without cancelling
 	later     context.Context // set in a pending firing: the context to complete it with
-	from      machine.Node    // set in a pending firing: the node that it moves
+	moves     uint64          // set in a pending firing: the machine's moves when it was fired
 }
 
 type firingOf struct{ f *FSM }
@@ -61,7 +61,7 @@ func (f *FSM) plainHooks(hooks []machine.Hook) []machine.Hook {
 // It returns the errors of [FSM.Event], and fsm.NotInTransitionError if there is
 // nothing to complete, for instance after CancelTransition of the AsyncError, or once
 // [machine.Machine.SetNode] has changed the node's state or target, which discards the
-// event. If a hook refuses, the event is discarded and nothing has happened.
+// event even if another SetNode changes them back. If a hook refuses, the event is discarded and nothing has happened.
 func (f *FSM) Transition() error {
 	pending := f.pendingNow()
 	if pending == nil {
@@ -83,7 +83,7 @@ func (f *FSM) postpone(ctx context.Context, from states.State, fr *firing) error
 	}
 
 	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	fr.later, fr.from = later, f.machine.Node()
+	fr.later, fr.moves = later, f.machine.Moves()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.pending = fr
@@ -103,11 +103,8 @@ func (f *FSM) pendingNow() *firing {
 	return f.pending
 }
 
-// leftBehind reports whether the node is in another state, or has another target, than when a pending event was fired.
-func (f *FSM) leftBehind(fr *firing) bool {
-	n := f.machine.Node()
-	return n.State != fr.from.State || n.Target != fr.from.Target
-}
+// leftBehind reports whether SetNode has changed the node's state or target since a pending event was fired.
+func (f *FSM) leftBehind(fr *firing) bool { return f.machine.Moves() != fr.moves }
 
 // release drops a pending event, and reports whether it was pending and can be completed.
 func (f *FSM) release(fr *firing) bool {
