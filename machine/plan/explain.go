@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -27,8 +28,8 @@ import (
 // one.
 //
 // The error names the first observation that cannot follow the earlier ones or that
-// the table lacks; a nil table lacks all. The transitions up to the observation before
-// it are returned with the error.
+// the table lacks, for which it wraps a [*machine.StateError]; a nil table lacks all. The transitions
+// up to the observation before it are returned with the error.
 func Explain(t *states.Table, seen []states.State) ([][]states.Transition, error) {
 	of := &allLikelyPaths[t.Series()]
 	of.once.Do(func() {
@@ -74,7 +75,7 @@ func (p *likelyPaths) possible(t *states.Table, from, to states.State) bool {
 // impossible returns the error for an observation that is not possible.
 func (p *likelyPaths) impossible(t *states.Table, index int, from, to states.State) error {
 	if !t.States().Has(to) {
-		return fmt.Errorf("observation %d: %q is no state of %v", index, to, t.Series())
+		return fmt.Errorf("observation %d: %w", index, &machine.StateError{Series: t.Series(), State: to})
 	}
 	var before states.Set
 	for s := range t.States().All() {
