@@ -302,3 +302,40 @@ func TestTheForceLimitIsNotSpentOnARoundThatEnds(t *testing.T) {
 	require.Empty(t, sets)
 	require.Equal(t, powersync.Forced, h.round(t))
 }
+
+func TestALastErrorThatARoundStoredTwiceIsClearedInTheEnd(t *testing.T) {
+	h, f := newFlakyFixture(t, newHardware(isOff), nodes(node(isOn)))
+	h.refuse["a"] = errDead
+	require.Equal(t, powersync.ForceFailed, h.round(t))
+	text := h.record(t, "a").LastError
+	f.update = noRelease
+	require.Equal(t, powersync.ForceFailed, h.round(t))
+	f.update = nil
+	h.set("a", isOn)
+	require.Equal(t, powersync.Equal, h.round(t))
+	require.Equal(t, powersync.SavedLate, h.allEvents()[2].Outcome)
+	require.Equal(t, text, h.lastEvent().ClearedError)
+	require.Equal(t, node(isOn), without(h.record(t, "a")))
+}
+
+func TestALastErrorThatAnUpdateStoredInSpiteOfItsErrorIsClearedInTheEnd(t *testing.T) {
+	for name, strike := range map[string]error{"a conflict": powersync.ErrConflict, "an error": errStore} {
+		h, f := newFlakyFixture(t, newHardware(isOff), nodes(node(isOn)))
+		h.refuse["a"] = errDead
+		f.after = true
+		f.update = func(r powersync.Record) error {
+			if !released(r) {
+				return nil
+			}
+			f.update = nil
+			return strike
+		}
+		require.Equal(t, powersync.ForceFailed, h.round(t), name)
+		text := h.record(t, "a").LastError
+		require.Contains(t, text, errDead.Error(), name)
+		h.set("a", isOn)
+		require.Equal(t, powersync.Equal, h.round(t), name)
+		require.Equal(t, text, h.lastEvent().ClearedError, name)
+		require.Equal(t, node(isOn), without(h.record(t, "a")), name)
+	}
+}

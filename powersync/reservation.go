@@ -173,7 +173,8 @@ func (rs *reservations) tryRelease(ctx context.Context, unsaved Event, before Re
 	if !rs.own(r) {
 		after.Reservation, after.TargetPower = r.Reservation, r.TargetPower
 		if after == r {
-			return e, nil // an update stored it and reported an error
+			_, e = settle(before) // an update stored it and reported an error
+			return e, nil
 		}
 		return e, errNotOurs
 	}
@@ -195,7 +196,7 @@ func (rs *reservations) retryRelease(ctx context.Context, id string) error {
 	case err != nil:
 		return err
 	}
-	if e.Outcome == ForceFailed {
+	if e.Outcome == ForceFailed && e.LastError != "" { // otherwise the record had it, and it is noted
 		rs.failures.noteError(id, e.LastError)
 	}
 	rs.reporter.emit(ctx, e.as(SavedLate, nil))
