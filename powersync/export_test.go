@@ -50,3 +50,19 @@ func NewCalls() (do func(ctx context.Context, key string, f func(context.Context
 		return err
 	}, c.len
 }
+
+// AfterSync makes rounds call a function once a node is handled, before its failures are kept.
+func (s *Syncer) AfterSync(f func(id string)) { s.handler = afterSync{s.handler, f} }
+
+type afterSync struct {
+	Handler
+	f func(id string)
+}
+
+func (h afterSync) Sync(ctx context.Context, id string, past Failures, reloaded bool) (Action, error) {
+	defer h.f(id)
+	return h.Handler.Sync(ctx, id, past, reloaded)
+}
+
+// RetryRelease tries again to release a node, as Run does every 5 seconds.
+func (s *Syncer) RetryRelease(id string) { _ = s.reservations.retryRelease(context.Background(), id) }

@@ -31,8 +31,9 @@ func (f *failingNodes) of(id string) failingNode {
 	return f.nodes[id]
 }
 
-// keep records a node's failures and starts its backoff; after a success it removes the node.
-func (f *failingNodes) keep(a Action) {
+// keep records a node's failures after an attempt and starts its backoff; after a success it removes the node. past has
+// the failures before the attempt.
+func (f *failingNodes) keep(a Action, past Failures) {
 	if a.Failures.Count == 0 {
 		f.forget(a.ID)
 		return
@@ -43,24 +44,31 @@ func (f *failingNodes) keep(a Action) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.nodes == nil {
-		f.nodes = make(map[string]failingNode)
+	if now.LastError == past.LastError { // the attempt's own may have been stored late, and noted already
+		now.LastError = f.nodes[a.ID].LastError
 	}
-	f.nodes[a.ID] = now
+	f.put(a.ID, now)
 }
 
-// noteError records the last error that was stored for a node's last failure.
+// noteError records the last error that was stored for a node's last failure, also before keep has recorded the failure.
 func (f *failingNodes) noteError(id, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now, ok := f.nodes[id]
+	now := f.nodes[id]
 	now.LastError = text
-	switch {
-	case now.Failures == Failures{}:
+	f.put(id, now)
+}
+
+// put replaces a node, and removes one without failures. The caller holds mu.
+func (f *failingNodes) put(id string, now failingNode) {
+	if (now.Failures == Failures{}) {
 		delete(f.nodes, id)
-	case ok:
-		f.nodes[id] = now
+		return
 	}
+	if f.nodes == nil {
+		f.nodes = make(map[string]failingNode)
+	}
+	f.nodes[id] = now
 }
 
 // endCount ends the count and the backoff of a node that has recovered. The last error that a round has stored is kept,
@@ -68,12 +76,7 @@ func (f *failingNodes) noteError(id, text string) {
 func (f *failingNodes) endCount(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	text := f.nodes[id].LastError
-	if text == "" {
-		delete(f.nodes, id)
-		return
-	}
-	f.nodes[id] = failingNode{Failures: Failures{LastError: text}}
+	f.put(id, failingNode{Failures: Failures{LastError: f.nodes[id].LastError}})
 }
 
 func (f *failingNodes) forget(id string) {

@@ -339,3 +339,20 @@ func TestALastErrorThatAnUpdateStoredInSpiteOfItsErrorIsClearedInTheEnd(t *testi
 		require.Equal(t, node(isOn), without(h.record(t, "a")), name)
 	}
 }
+
+func TestALastErrorThatIsStoredBeforeTheRoundHasEndedIsClearedInTheEnd(t *testing.T) {
+	h, f := newFlakyFixture(t, newHardware(isOff), nodes(node(isOn)))
+	h.AfterSync(func(id string) {
+		f.update = nil
+		h.RetryRelease(id) // as Run does
+	})
+	for _, refusal := range []error{errDead, errStore} { // the second text replaces the first
+		h.refuse["a"] = refusal
+		f.update = noRelease
+		require.Equal(t, powersync.ForceFailed, h.round(t))
+		require.Contains(t, h.record(t, "a").LastError, refusal.Error())
+	}
+	h.set("a", isOn)
+	require.Equal(t, powersync.Equal, h.round(t))
+	require.Equal(t, node(isOn), without(h.record(t, "a")))
+}

@@ -143,7 +143,7 @@ func (p *pool) node(id string) Event {
 		case err != nil:
 			return p.storeFailed(a.Event, err)
 		case a.Failures.Count != past.Count:
-			p.failures.keep(a)
+			p.failures.keep(a, past.Failures)
 		case a.Failures.LastError != past.LastError: // no new attempt failed
 			p.failures.noteError(id, a.Failures.LastError)
 		}
