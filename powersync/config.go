@@ -147,11 +147,13 @@ func (c Config) complete() (Config, error) {
 	c.Poll = cmp.Or(c.Poll, defaultPoll)
 	c.MaxBackoff = cmp.Or(c.MaxBackoff, max(defaultMaxBackoff, c.Backoff))
 	if c.Logger == nil {
-		nothing := &slog.HandlerOptions{Level: slog.Level(math.MaxInt)}
-		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nothing))
+		c.Logger = discard
 	}
 	return c, nil
 }
+
+// discard is the Logger of a Config without one. It is compared, so that no call is made for it.
+var discard = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.Level(math.MaxInt)}))
 
 // RequestTimeout returns how long a request for a power state waits until the hardware has it: for
 // SoftTimeout if the request is a soft one, otherwise for Timeout.

@@ -211,8 +211,11 @@ func (r *reporter) round(ctx context.Context, report Report, interval time.Durat
 	r.write(ctx, level, "power sync round", attrs...)
 }
 
-// write writes a line to the Logger.
+// write writes a line to the Logger, if there is one.
 func (r *reporter) write(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr) {
+	if r.config.Logger == discard {
+		return
+	}
 	r.callBack(ctx, &r.logger, func() { r.config.Logger.LogAttrs(ctx, level, message, attrs...) })
 }
 

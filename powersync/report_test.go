@@ -234,3 +234,16 @@ func TestARoundWithAnErrorIsAWarningUnlessItWasCancelled(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.Regexp(t, `^level=DEBUG msg="power sync round" .* error="not called: context canceled"\n$`, log.String())
 }
+
+func TestALineForNoLoggerCostsNoCall(t *testing.T) {
+	cost := func(logger *slog.Logger) float64 {
+		h := newFixture(t, newHardware(), nil, func(c *powersync.Config) { c.Logger, c.OnEvent = logger, nil })
+		return testing.AllocsPerRun(100, func() { h.Emit(context.Background(), powersync.Event{ID: "a", Outcome: powersync.Forced}) })
+	}
+	require.Less(t, cost(nil), cost(slog.New(nothing{})))
+}
+
+// nothing is a handler that wants no line.
+type nothing struct{ slog.Handler }
+
+func (nothing) Enabled(context.Context, slog.Level) bool { return false }
