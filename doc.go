@@ -69,6 +69,7 @@
 //	internal/oslobool     reads the words that Ironic accepts for booleans
 //	internal/boundedcall  calls that may panic or never return
 //	internal/configerror  the error of an invalid configuration
+//	internal/kit          checks an implementation promise by promise, for the kits that users import
 //	internal/fence        asks the context of a call before each request to hardware
 //	internal/errtext      cleans external texts before they are stored or printed
 //	internal/freeport     finds ports for programs that cannot listen on port 0

@@ -24,8 +24,8 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/conductor/internal/kit"
 	"github.com/ironstate/ironstate/internal/fence"
+	"github.com/ironstate/ironstate/internal/kit"
 	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/states"
 )

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/conductor/internal/kit"
+	"github.com/ironstate/ironstate/internal/kit"
 )
 
 // Process is a [conductor.Membership] in one process, with the faults that [CheckMembership] injects into that process.

@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/conductor/internal/kit"
+	"github.com/ironstate/ironstate/internal/kit"
 )
 
 // patience bounds the check of one promise, and grace the time until a method returns after its context has ended.

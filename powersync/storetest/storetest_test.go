@@ -112,6 +112,14 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 				return b.Memory.Update(context.Background(), r)
 			}
 		},
+		"stored are fields of the writers": func(b *broken) {
+			b.update = func(ctx context.Context, r powersync.Record) error {
+				if now, err := b.Memory.Load(ctx, r.ID); err == nil && r.MaintenanceReason != "" {
+					r.MaintenanceReason = now.MaintenanceReason // only the first half of it is written
+				}
+				return b.Memory.Update(ctx, r)
+			}
+		},
 		"leaves other nodes alone": func(b *broken) {
 			b.update = func(ctx context.Context, r powersync.Record) error {
 				if other, err := b.Memory.Load(ctx, "node-1"); err == nil {
