@@ -60,7 +60,7 @@ func TestProgramsAreMadeToBeCopied(t *testing.T) {
 		}
 	}
 	for name, n := range lines {
-		require.LessOrEqual(t, n, 160, "lines of %s", name)
+		require.LessOrEqual(t, n, 150, "lines of %s", name)
 	}
 }
 

@@ -126,6 +126,7 @@ func (p power) send(ctx context.Context, n *conductor.Node, method, body string,
 	}
 	r.SetBasicAuth("admin", password)
 	if method != http.MethodGet {
+		r.Header.Set("Content-Type", "application/json")
 		if err := conductor.Permit(ctx); err != nil { // this process may have lost the node
 			return err
 		}

@@ -55,7 +55,7 @@ func (s *strip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodPut {
 		var wanted struct{ On bool }
-		if json.NewDecoder(r.Body).Decode(&wanted) != nil {
+		if r.Header.Get("Content-Type") != "application/json" || json.NewDecoder(r.Body).Decode(&wanted) != nil {
 			http.Error(w, "want on", http.StatusBadRequest)
 			return
 		}
