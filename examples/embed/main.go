@@ -32,12 +32,15 @@ const node = "node-1"
 
 // A record is JSON with Ironic's keys. The trigger adds a notice in the statement of each change: none is without it.
 const schema = `
-CREATE TABLE IF NOT EXISTS nodes (name TEXT PRIMARY KEY, record TEXT NOT NULL, revision INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE IF NOT EXISTS nodes (name TEXT PRIMARY KEY, record TEXT NOT NULL, revision INTEGER NOT NULL DEFAULT 0,
+	provision_state TEXT AS (record ->> 'provision_state'), power_state TEXT AS (record ->> 'power_state')) STRICT;
 CREATE TABLE IF NOT EXISTS notices (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL) STRICT;
-CREATE TRIGGER IF NOT EXISTS notify AFTER UPDATE ON nodes WHEN old.record ->> 'provision_state' != new.record ->> 'provision_state'
-		OR old.record ->> 'power_state' IS NOT new.record ->> 'power_state' BEGIN INSERT INTO notices (text)
-	VALUES (json_object('node', new.name, 'provision_state', json_array(old.record ->> 'provision_state', new.record ->> 'provision_state'),
-		'power_state', json_array(old.record ->> 'power_state', new.record ->> 'power_state'))); END;
+CREATE TRIGGER IF NOT EXISTS notify AFTER UPDATE ON nodes
+WHEN old.provision_state != new.provision_state OR old.power_state IS NOT new.power_state BEGIN
+	INSERT INTO notices (text) VALUES (json_object('node', new.name,
+		'provision_state', json_array(old.provision_state, new.provision_state),
+		'power_state', json_array(old.power_state, new.power_state)));
+END;
 INSERT INTO nodes (name, record) VALUES ('node-1', '{"uuid": "node-1", "provision_state": "enroll"}') ON CONFLICT DO NOTHING`
 
 // store is a [powersync.Store] in a database that one process has open at a time.
@@ -81,10 +84,7 @@ func (s store) load(ctx context.Context, name string, into any) (revision int64,
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, powersync.ErrNotFound
 	}
-	if err == nil {
-		err = json.Unmarshal(text, into)
-	}
-	return revision, err
+	return revision, cmp.Or(err, json.Unmarshal(text, into))
 }
 
 // Load, Records and Update implement [powersync.Store].
