@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reconcile brings a node of Ironic to a goal, whatever state it is in, and prints each step as it happens.
-// Without flags it starts an Ironic in its own process, with fake hardware, and takes a
-// node from enroll to active. With -endpoint it uses a real Ironic without authentication:
+// Reconcile brings a node of Ironic to a goal by the steps of package plan, and prints each step as it happens. The
+// exit status is 1 if the goal is not reached. Without flags it starts an Ironic in its own process, with fake hardware,
+// and takes a node from enroll to active. With -endpoint it uses a real Ironic without authentication:
 //
 //	go run ./examples/reconcile -endpoint http://127.0.0.1:6385 -node node-1 -goal available
-//
-// Package plan computes the next step. The exit status is 0 if the goal is reached, and 1 if not.
 package main
 
 import (
@@ -119,22 +117,24 @@ func reconcile(ctx context.Context, endpoint, name string, desired plan.Desired,
 
 // dial returns a client with the highest API version that both sides know. It warns of a server without enroll.
 func dial(ctx context.Context, endpoint string) (*gophercloud.ServiceClient, states.APIVersion, error) {
-	root, err := noauth.NewBareMetalNoAuth(noauth.EndpointOpts{IronicEndpoint: endpoint})
+	client, err := noauth.NewBareMetalNoAuth(noauth.EndpointOpts{IronicEndpoint: endpoint})
 	if err != nil {
 		return nil, 0, err
 	}
-	got, err := apiversions.Get(ctx, root, "v1").Extract()
+	got, err := apiversions.Get(ctx, client, "v1").Extract()
 	if err != nil {
 		return nil, 0, err
 	}
 	highest, err := states.ParseAPIVersion(got.Version)
+	if err != nil {
+		return nil, 0, err
+	}
 	version := min(highest, states.Latest().MaxAPIVersion())
-	if _, warning := states.Created(states.Latest().MaxAPIVersion(), highest); warning != "" && err == nil {
+	if _, warning := states.Created(states.Latest().MaxAPIVersion(), highest); warning != "" {
 		log.Print("warning: ", warning)
 	}
-	client, again := noauth.NewBareMetalNoAuth(noauth.EndpointOpts{IronicEndpoint: endpoint + "/v1"})
-	client.Microversion = version.String()
-	return client, version, errors.Join(err, again)
+	client.Endpoint, client.Microversion = client.ServiceURL("v1")+"/", version.String()
+	return client, version, nil
 }
 
 // prepare adds a node. Its work ends once the client has seen, and printed, its state; the first deployment fails.
