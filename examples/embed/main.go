@@ -80,11 +80,13 @@ func (s store) save(ctx context.Context, t machine.Transition) error {
 // load decodes a record into a type with Ironic's keys: a machine.Node or a powersync.Record.
 func (s store) load(ctx context.Context, name string, into any) (revision int64, err error) {
 	var text []byte
-	err = s.QueryRowContext(ctx, `SELECT record, revision FROM nodes WHERE name = ?`, name).Scan(&text, &revision)
-	if errors.Is(err, sql.ErrNoRows) {
+	switch err = s.QueryRowContext(ctx, `SELECT record, revision FROM nodes WHERE name = ?`, name).Scan(&text, &revision); {
+	case errors.Is(err, sql.ErrNoRows):
 		return 0, powersync.ErrNotFound
+	case err != nil:
+		return 0, err
 	}
-	return revision, cmp.Or(err, json.Unmarshal(text, into))
+	return revision, json.Unmarshal(text, into)
 }
 
 // Load, Records and Update implement [powersync.Store].
