@@ -257,7 +257,8 @@ func (f *fleet) discardOf(ctx context.Context, node string) error {
 	}
 	var errs []error
 	if inventory.ID != "" {
-		if err := f.removeRevision(ctx, KindInventory, node, inventory.Revision); err != nil && !errors.Is(err, NotFound) && !errors.Is(err, ErrConflict) {
+		err := f.removeRevision(ctx, KindInventory, node, inventory.Revision)
+		if err != nil && !errors.Is(err, NotFound) && !errors.Is(err, ErrConflict) {
 			errs = append(errs, fmt.Errorf("delete the inventory of node %s: %w", node, err))
 		}
 	}

@@ -82,8 +82,8 @@ type workKind struct {
 	// and end have no entries, and noun the word for the work in errors. automatedFlow is flow for work that the conductor
 	// begins by itself, empty if it never does.
 	flow, automatedFlow, noun string
-	// stepFailed is the text for a step that has failed in the conductor; nil for a plain one. The text for a step that has
-	// failed in the agent is of [agent.Judge].
+	// stepFailed is the text for a step that has failed in the conductor; nil for a plain one. The text for a step that
+	// has failed in the agent is of [agent.Judge].
 	stepFailed func(*stepError) string
 	// timedOut is the last error after a wait without a call-back. {node} stands for the node and {step} for its step.
 	timedOut string

@@ -56,14 +56,15 @@ func TestEveryWorkHasAnEntry(t *testing.T) {
 func TestEveryRequestHasAnEntry(t *testing.T) {
 	known := []states.Event{
 		states.EventManage, states.EventProvide, states.EventDeploy, states.EventRebuild, states.EventDelete, states.EventInspect,
-		states.EventAdopt, states.EventClean, states.EventRescue, states.EventUnrescue, states.EventService, states.EventAbort, states.EventUnhold,
+		states.EventAdopt, states.EventClean, states.EventRescue, states.EventUnrescue, states.EventService,
+		states.EventAbort, states.EventUnhold,
 	}
 	maintenance := admission.NodeFields{State: states.ServiceFail, Maintenance: true}
 	for e := range states.AllEvents() {
 		if e.Verb() == "" {
 			continue
 		}
-		require.Contains(t, known, e, "say what the request is to the conductor: withinLimits and remember (conductor/provision.go); and then here")
+		require.Contains(t, known, e, "say what the request is to the conductor: withinLimits and remember (conductor/provision.go); then here")
 		if err := (admission.Rules{}).Start(maintenance, e); errors.Is(err, InMaintenance) && e != states.EventAbort {
 			require.Contains(t, maintained, e.String(), "conductor/refusal.go has no word of Ironic for the request that is refused")
 		}

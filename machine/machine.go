@@ -32,6 +32,7 @@ type Config struct {
 	Guard []Hook
 	// Save hooks store the new node before it is visible. The first error refuses
 	// the transition, and nothing has happened except the effects of earlier save hooks.
+	// A save hook must end when its context does: other moves wait for it.
 	Save []Hook
 	// Exit and Enter hooks are called once the machine has moved, all of them even if
 	// some fail. They run in the goroutine that moved the machine. The hooks of two
@@ -131,8 +132,9 @@ func (m *Machine) Node() Node {
 	return m.node
 }
 
-// Moves returns how often the node was moved, or replaced by [Machine.SetNode] with one in another state or with another
-// target. If the number is the same as before, the node has not been elsewhere meanwhile, which its state does not tell.
+// Moves returns how often the node was moved, or replaced by [Machine.SetNode] with one in another state or with
+// another target. If the number is the same as before, the node has not been elsewhere meanwhile, which its state does
+// not tell.
 func (m *Machine) Moves() uint64 {
 	if m == nil {
 		return 0

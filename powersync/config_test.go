@@ -46,3 +46,9 @@ func TestNewRefusesInvalidConfigurations(t *testing.T) {
 		}
 	}
 }
+
+func TestTheConfigOfASyncerIsFilledIn(t *testing.T) {
+	s, err := powersync.New(powersync.Config{Store: &powersync.Memory{}, Driver: newHardware()})
+	require.NoError(t, err)
+	require.Equal(t, time.Minute, s.Config().Timeout)
+}

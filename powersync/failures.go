@@ -50,7 +50,8 @@ func (f *failingNodes) keep(a Action, past Failures) {
 	f.put(a.ID, now)
 }
 
-// noteError records the last error that was stored for a node's last failure, also before keep has recorded the failure.
+// noteError records the last error that was stored for a node's last failure, also before keep has recorded the
+// failure.
 func (f *failingNodes) noteError(id, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

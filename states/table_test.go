@@ -101,8 +101,8 @@ func TestEventsAreThoseWithARow(t *testing.T) {
 	}
 }
 
-// chapter returns the part of a node's life that a transition belongs to, by its work: the works are in that order. From a
-// stable state it is the work that begins.
+// chapter returns the part of a node's life that a transition belongs to, by its work: the works are in that order.
+// From a stable state it is the work that begins.
 func chapter(row states.Transition) states.Work {
 	work := row.From.Work()
 	switch {

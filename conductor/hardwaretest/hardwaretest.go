@@ -37,12 +37,12 @@ type Config struct {
 	// UUID may be empty.
 	Node *conductor.Node
 	// Changes returns how many requests the machine or its BMC has received that need a permission, see
-	// [conductor.Permit]: each that changes the machine, and each log-in that begins a session on it. Credentials that come
-	// with a request are no log-in, nor is a request that only reads. More may count if the hardware type asks for a
+	// [conductor.Permit]: each that changes the machine, and each log-in that begins a session on it. Credentials that
+	// come with a request are no log-in, nor is a request that only reads. More may count if the hardware type asks for a
 	// permission for them, too.
 	Changes func() int
-	// Starts, if not nil, returns how often the machine has started: switched on while it was off, or restarted. Without it
-	// a hardware type that restarts no machine passes, if it sends something.
+	// Starts, if not nil, returns how often the machine has started: switched on while it was off, or restarted. Without
+	// it a hardware type that restarts no machine passes, if it sends something.
 	Starts func() int
 	// Secrets are texts that no error may contain, such as the password in the node's driver_info.
 	Secrets []string

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Enroll takes nodes from enroll to manageable if their BMC answers, and back to enroll if not, and prints every
-// transition. Without flags it verifies two nodes by BMCs of its own, with -bmc one by a real BMC, and with -provider by
-// a provider of bmclib, which has none of the guarantees of package bmc:
+// transition. Without flags it verifies two nodes by BMCs of its own, with -bmc one by a real BMC, and with -provider
+// by a provider of bmclib, which has none of the guarantees of package bmc:
 //
 //	BMC_PASSWORD=... go run ./examples/enroll -bmc 10.1.2.3 -user admin
 //	BMC_PASSWORD=... go run ./examples/enroll -provider rpc -bmc https://pdu.example/rpc

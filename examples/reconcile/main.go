@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Reconcile brings a node of Ironic to a goal by the steps of package plan, and prints each step as it happens. The
-// exit status is 1 if the goal is not reached. Without flags it starts an Ironic in its own process, with fake hardware,
-// and takes a node from enroll to active. With -endpoint it uses a real Ironic without authentication:
+// exit status is 1 if the goal is not reached. Without flags it starts an Ironic in its own process, with fake
+// hardware, and takes a node from enroll to active. With -endpoint it uses a real Ironic without authentication:
 //
 //	go run ./examples/reconcile -endpoint http://127.0.0.1:6385 -node node-1 -goal available
 package main

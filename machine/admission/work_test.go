@@ -29,14 +29,15 @@ func TestEveryRequestHasAnEntry(t *testing.T) {
 	known := map[states.Event]needs{
 		states.EventManage: {}, states.EventProvide: {}, states.EventAdopt: {}, states.EventAbort: {}, states.EventUnhold: {},
 		states.EventInspect: {false, true}, states.EventDelete: {false, true}, states.EventClean: {true, true}, states.EventDeploy: {true, true},
-		states.EventRebuild: {true, true}, states.EventRescue: {true, true}, states.EventUnrescue: {true, true}, states.EventService: {true, true},
+		states.EventRebuild: {true, true}, states.EventRescue: {true, true}, states.EventUnrescue: {true, true},
+		states.EventService: {true, true},
 	}
 	rules := Rules{Table: states.Latest().Table()}
 	for e := range states.AllEvents() {
 		if e.Verb() == "" {
 			continue
 		}
-		require.Contains(t, known, e, "say in machine/admission/provision.go what it needs: start, needsNoMaintenance, validations; and then here")
+		require.Contains(t, known, e, "say in machine/admission/provision.go what it needs: start, needsNoMaintenance, validations; then here")
 		require.Equal(t, known[e], needs{rules.needsNoMaintenance(e), rules.Validates(e)}, e)
 	}
 }

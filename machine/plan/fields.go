@@ -75,9 +75,9 @@ func (q *query) obstacle(e states.Event) string {
 	}
 }
 
-// keepsRecord returns why Ironic does not delete the record of a node in a state that
-// permits deletion: the reason and the field, or no field if it deletes the record or the goal is another. Delete is asked
-// twice, first as if the node had no instance: a protection stays, and comes before an instance, which a tear-down removes.
+// keepsRecord returns why Ironic does not delete the record of a node in a state that permits deletion: the reason and
+// the field, or no field if it deletes the record or the goal is another. Delete is asked twice, first as if the node
+// had no instance: a protection stays, and comes before an instance, which a tear-down removes.
 func (q *query) keepsRecord() (admission.Reason, string) {
 	if q.desired.Goal != Deletable {
 		return 0, ""

@@ -18,11 +18,12 @@ type Interface struct {
 	Client string // its DHCP client ID, or ""
 }
 
-// Default runs the hooks that each inspection has: it checks the data and adds all_interfaces, valid_interfaces and macs
-// to them. It returns the interface which booted the agent or, if the data do not name it, all of the node with a UUID.
+// Default runs the hooks that each inspection has: it checks the data and adds all_interfaces, valid_interfaces and
+// macs to them. It returns the interface which booted the agent or, if the data do not name it, all of the node with a
+// UUID.
 //
-// Source: ramdisk_error.py, validate_interfaces.py and ports.py in ironic/drivers/modules/inspector/hooks, with Ironic's
-// default option add_ports.
+// Source: ramdisk_error.py, validate_interfaces.py and ports.py in ironic/drivers/modules/inspector/hooks, with
+// Ironic's default option add_ports.
 func Default(node string, inventory, data map[string]any) (ports []Interface, err error) {
 	if reason := data["error"]; reason != nil && reason != "" {
 		//lint:ignore ST1005 the text is Ironic's, in inspector/hooks/ramdisk_error.py

@@ -11,11 +11,13 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -25,6 +27,25 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Exit(m.Run())
+}
+
+// A tab counts as one column. The output of an example, and a command for go generate, cannot be broken.
+func TestNoLineIsTooLong(t *testing.T) {
+	files, err := exec.Command("git", "ls-files", "*.go", ":!:*/testdata/*").Output()
+	require.NoError(t, err)
+	for _, file := range strings.Fields(string(files)) {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for i, line := range strings.Split(string(text), "\n") {
+			width := 140
+			if strings.HasPrefix(strings.TrimLeft(line, "\t"), "// ") && !strings.HasPrefix(filepath.Base(file), "example") {
+				width = 120
+			}
+			if n := utf8.RuneCountInString(line); n > width && !strings.HasPrefix(line, "//go:") {
+				t.Errorf("%s:%d has %d columns, more than %d", file, i+1, n, width)
+			}
+		}
+	}
 }
 
 // The comment of every package that others can import has code, and links to the
