@@ -35,10 +35,10 @@ type AgentBooter interface {
 	PrepareInstance(ctx context.Context, t *Task) error
 }
 
-// ConfigDriveBuilder is a [Hardware] that builds configuration drives. With any other, a deployment writes only
-// configuration drives that clients have built.
+// ConfigDriveBuilder is a [Hardware] that makes the image of a configuration drive from the JSON that a client sends.
+// With any other hardware, a client must send the image itself.
 type ConfigDriveBuilder interface {
-	// BuildConfigDrive returns the image of a configuration drive, with the label config-2, of the files by their paths.
+	// BuildConfigDrive returns an image with the volume label config-2 and these files, by their paths.
 	BuildConfigDrive(ctx context.Context, files map[string][]byte) ([]byte, error)
 }
 

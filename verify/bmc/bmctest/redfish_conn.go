@@ -165,8 +165,8 @@ func rawConn(c net.Conn) *conn {
 	return c.(*conn)
 }
 
-// listenAgain listens again on an address. Where the port was not reserved, a connection of another process may use it
-// for a moment.
+// listenAgain listens on an address that was closed before. If its port was not reserved, another process may hold it
+// for a moment, so listenAgain tries for two seconds.
 func listenAgain(address string) (net.Listener, error) {
 	const attempts, pause = 100, 20 * time.Millisecond
 	for n := 1; ; n++ {
