@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/netip"
 	"regexp"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,11 +24,11 @@ var errNoResponse = errors.New("the response was lost")
 // undeleting is a store that deletes no object while the test says so.
 type undeleting struct {
 	conductor.Memory
-	fails bool
+	fails atomic.Bool
 }
 
 func (s *undeleting) Delete(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
-	if s.fails && kind != conductor.KindNode {
+	if s.fails.Load() && kind != conductor.KindNode {
 		return 0, errDisk
 	}
 	return s.Memory.Delete(ctx, kind, id, revision)
@@ -42,11 +43,11 @@ func orphaned(t *testing.T) (*fleet, *undeleting, string) {
 	require.NoError(t, err)
 	_, err = f.CreateObject(f.ctx, &conductor.Inventory{ObjectMeta: conductor.ObjectMeta{UUID: n.UUID}})
 	require.NoError(t, err)
-	store.fails = true
+	store.fails.Store(true)
 	require.ErrorIs(t, f.DeleteNode(f.ctx, n.UUID), errDisk)
 	_, err = f.Node(f.ctx, n.UUID)
 	require.ErrorIs(t, err, conductor.NotFound)
-	store.fails = false
+	store.fails.Store(false)
 	return f, store, n.UUID
 }
 

@@ -271,14 +271,19 @@ func (f *fleet) discardOf(ctx context.Context, node string) error {
 }
 
 // discardOrphans deletes the objects of nodes that do not exist: their process has died, or the store has failed, while
-// it deleted the node, or an object was created at that time. Ironic's database deletes a node and its objects at once.
+// it deleted the node, or an object was created at that time. It finds them by the kinds that this conductor has read,
+// such as the history, which each conductor reads. Ironic's database deletes a node and its objects at once.
 func (c *Conductor) discardOrphans() {
 	s, err := c.sessions.current()
 	if err != nil || !c.fleet.nodes.isSynced() {
 		return
 	}
 	for _, kind := range nodeKinds {
-		for _, node := range c.fleet.of(kind).owners() {
+		x := c.fleet.made(kind)
+		if x == nil {
+			continue
+		}
+		for _, node := range x.owners() {
 			if c.fleet.nodes.get(node) != nil || !s.isChosen(node) || !c.engine.pool.tryTake(node) {
 				continue
 			}
