@@ -223,7 +223,7 @@ func (b *rulebook) checkHeartbeat(n *Node, h Heartbeat) error {
 	}
 }
 
-// heartbeatEffect says in the log what the conductor does after it has recorded a heartbeat.
+// heartbeatEffect is what the conductor does after it has recorded a heartbeat, in the words of its log.
 type heartbeatEffect string
 
 const (

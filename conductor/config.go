@@ -241,7 +241,7 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 // Check returns the error with which [New] refuses a field other than Store and Hardware: a [*ConfigError]. A program
-// calls it to check what its user has set before it opens the store.
+// can report its user's mistakes by it before it opens the store.
 func (c Config) Check() error {
 	_, err := c.withDefaults()
 	return err

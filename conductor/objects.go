@@ -37,8 +37,8 @@ func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) (
 }
 
 // CreateObject stores a new object and returns it as stored. An empty UUID and CreatedAt are
-// filled in. The error matches [Exists], or is the store's. An object whose NodeUUID names no node is deleted at a
-// check.
+// filled in. The error matches [Exists], or is the store's. An object whose NodeUUID names no node may be deleted at
+// a check.
 //
 // An [Allocation] is a request for a node. It is stored in the state allocating; the conductor then
 // chooses a node and makes the allocation active, or sets its state to error with a LastError. If

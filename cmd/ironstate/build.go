@@ -14,7 +14,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/hardware/images"
 )
 
-// resources are the functions that close what a service has opened, in the order in which it was opened.
+// resources close what a service has opened, such as its store. The list has the order in which they were opened.
 type resources []func() error
 
 func (r *resources) add(end func() error) { *r = append(*r, end) }
@@ -28,8 +28,8 @@ func (r *resources) close() error {
 	return errors.Join(errs...)
 }
 
-// build returns the service and its handlers. It adds what it opens to opened, and does so even if it fails. shown is
-// nil without a terminal.
+// build returns the service and its handlers. Whatever it opens is added to opened, so that the caller can close it
+// after an error, too. shown is nil without a terminal.
 func build(
 	ctx context.Context, o *options, shown *progress, log *slog.Logger, opened *resources,
 ) (s *service, open *started, err error) {

@@ -55,8 +55,8 @@ func (c *Client) list(ctx context.Context) ([]Command, error) {
 	return answer.Commands, nil
 }
 
-// explain returns the error of an exchange as callers get it: the refusal of the permission, an [Error], the end of the
-// context, or an Error that there is no answer. The purpose of the exchange is in Ironic's words.
+// explain returns the error that callers get for a failed exchange: the refusal of the permission, the agent's [Error],
+// the end of the context, or an Error which says that the agent did not answer. purpose has Ironic's words.
 func (c *Client) explain(ctx context.Context, err error, purpose string) error {
 	var refused *permissionError
 	var failure *Error

@@ -117,7 +117,7 @@ func TestAnErrorOfTheStoreIsNotShownAsOneOfTheHardware(t *testing.T) {
 	}
 }
 
-// tooSlow is hardware that does not answer in time, though it may have done what it was asked for.
+// tooSlow is hardware whose answer comes too late: it may have carried the request out.
 type tooSlow struct{ slotted }
 
 func (*tooSlow) InjectNMI(context.Context, *conductor.Node) error { return context.DeadlineExceeded }

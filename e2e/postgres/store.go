@@ -39,7 +39,7 @@ const (
 var errLag = fmt.Errorf("the watch is more than %d revisions behind", keptRevisions)
 
 // Store is a [conductor.Store] in a PostgreSQL database. Several processes may share it. It is safe for concurrent use.
-// Each watch has a connection of its own beside those of the pool.
+// Each watch has a connection of its own, besides the connections of the pool.
 type Store struct{ pool *pgxpool.Pool }
 
 // Open opens the database of a configuration, and creates the tables if they are absent. The caller closes the store.

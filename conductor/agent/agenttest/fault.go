@@ -105,8 +105,8 @@ func (e Effect) String() string {
 // fault is a Fault that counts its requests.
 type fault struct {
 	Fault
-	seen   int // those of its name
-	failed int // those of them that have failed, by this fault or an earlier one
+	seen   int // the requests with its name
+	failed int // how many of them have failed, by this fault or an earlier one
 }
 
 // AddFault adds a fault. If several match a request, the first added takes effect.

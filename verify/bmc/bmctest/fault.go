@@ -22,8 +22,8 @@ type Fault struct {
 // activeFault is a Fault that counts its requests.
 type activeFault struct {
 	Fault
-	seen   int // those that match, without If
-	failed int // those of them that have failed
+	seen   int // the requests that match, whatever If says
+	failed int // how many of them have failed
 }
 
 // meets reports whether the fault affects this request, and counts it.

@@ -39,9 +39,9 @@ type orders struct {
 	delete           []check
 }
 
-// A check returns the fault of a request, and stores in the request what it has read, such as the record. Each check
-// may use what those before it in the order have stored. None writes a record but physicalNetworkShared, since Ironic
-// stores the port group in that check, also if the request is refused later.
+// A check returns the fault of a request. It stores what it has read, such as the record, in the request, and later
+// checks use it. Only the check physicalNetworkShared changes a record in the store: Ironic stores the port group
+// there, even if it refuses the request later.
 type (
 	check     func(q *request) error     // of a request for one record
 	listCheck func(q *listRequest) error // of a request for a list

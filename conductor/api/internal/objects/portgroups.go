@@ -127,8 +127,8 @@ func firstNetworkCounts(q *request) error {
 	return nil
 }
 
-// networkOfPortsSet sets the physical network of the ports of a patched group to that of the group. Ironic fails if the
-// patch has removed it.
+// networkOfPortsSet gives the ports of a patched group the group's physical network. Ironic fails if the patch has
+// removed it.
 func networkOfPortsSet(q *request) error {
 	if !q.patchesNetwork() {
 		return nil

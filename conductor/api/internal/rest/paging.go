@@ -78,7 +78,7 @@ func Cut[T any](p Page, items []T, compare func(a, b T) int, id func(T) string) 
 	return slices.Clone(items[:min(p.Size, len(items))]), true // a clone does not retain the list
 }
 
-// Next is what the link to the next page is made of.
+// Next describes the link to the next page of a list.
 type Next struct {
 	Path       string // of the list, below /v1
 	Fields     FieldSet

@@ -58,7 +58,7 @@ func (a *Answer) refusal() error {
 	return a.fail(verify.Protocol, said, nil)
 }
 
-// atRoot reports whether the answer is that of the service root, and not of a path to which the BMC has redirected.
+// atRoot reports whether the service root has answered, and not a path to which the BMC has redirected the request.
 func (a *Answer) atRoot() bool {
 	return a.Request.Path == Root || a.Request.Path == strings.TrimSuffix(Root, "/")
 }
