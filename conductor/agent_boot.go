@@ -99,7 +99,7 @@ func (e *engine) machine(ctx context.Context, n *Node, w agent.Work) (agent.Mach
 	return agent.Machine{Node: record, Ports: ports}, nil
 }
 
-// agentsFields are the fields of a node's record that the agent gets, those of Ironic's record. The others are the
+// agentsFields are the fields of a node's record that the agent gets: Ironic's own fields. The others are the
 // conductor's own.
 //
 // Source: the fields of Node in ironic/objects/node.py.

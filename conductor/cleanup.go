@@ -101,7 +101,7 @@ func (t *Task) cleanUpFailed(ctx context.Context) error {
 	return err
 }
 
-// cleanedUp ends the clean-up in a node's record. A failure is added to the last error, or replaces that of a rescue.
+// cleanedUp ends the clean-up in a node's record. A failure is added to the last error, or replaces a rescue's.
 //
 // Source: rescuing_error_handler in ironic/conductor/utils.py and _do_node_rescue_abort in ironic/conductor/manager.py.
 func (n *Node) cleanedUp(c CleanUp, failure error) {

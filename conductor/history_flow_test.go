@@ -138,8 +138,8 @@ func TestAnAutomatedCleaningThatIsSkippedHasNoStepsInTheHistory(t *testing.T) {
 	})
 }
 
-// SECURITY.md: Errors, histories and answers mask the passwords in the arguments of steps, also of BIOS settings whose
-// name is that of a secret.
+// SECURITY.md: Errors, histories and answers mask the passwords in the arguments of steps, also of BIOS settings that
+// are named like a secret.
 func TestSecretsOfStepsAreMaskedInTheHistoryAndInErrors(t *testing.T) {
 	password := map[string]any{"name": "AdminPassword", "value": "xyzzy"}
 	for shown, request := range map[string]conductor.StepRequest{

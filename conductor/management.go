@@ -64,8 +64,8 @@ var injectNMI = forOwner("inject nmi", func(ctx context.Context, c *Conductor, i
 	})
 })
 
-// VirtualMedia reads a node's slots of virtual media; it fails as [NodeManagement.InjectNMI] does. Since 2026.1 it also
-// reads those of a node that is reserved.
+// VirtualMedia reads a node's slots of virtual media; it fails as [NodeManagement.InjectNMI] does. Since 2026.1 it may
+// also be called for a node that is reserved.
 func (m NodeManagement) VirtualMedia(ctx context.Context) ([]VirtualMedia, error) {
 	return readVirtualMedia.call(ctx, m.conductor, m.ident, none{})
 }

@@ -116,7 +116,7 @@ func TestWorkWhoseRecordIsTooLargeFails(t *testing.T) {
 		run      func(*testing.T, *bounded) (*fleet, *conductor.Node) // nil for the request
 		want     states.State
 		checks   bool   // the conductor does it at its next check
-		text     string // of the last error, empty for that of ErrTooLarge
+		text     string // of the last error; empty stands for ErrTooLarge's
 	}{
 		"the end of a verification": {hardware: caching, state: states.Enroll, request: "manage", want: states.Enroll},
 		"what a cleaning caches":    {hardware: caching, state: states.Manageable, request: "clean", want: states.CleanFail},

@@ -33,7 +33,7 @@ func (b *bmcFlags) define(flags *flag.FlagSet) {
 	flags.BoolVar(&b.bmclib, "bmclib", false, "have the hardware type bmclib, which manages machines by the providers asrockrack, dell, "+
 		"intel-amt, openbmc, rpc and supermicro of bmclib; the BMCs and the providers are trusted: see SECURITY.md")
 	flags.StringVar(&b.verifyCA, "bmc-verify-ca", "", "`file` or folder with the certificates of the authorities of BMCs, "+
-		"for nodes of redfish whose redfish_verify_ca is true or absent; empty stands for those of the operating system")
+		"for nodes of redfish whose redfish_verify_ca is true or absent; empty stands for the authorities of the operating system")
 	flags.DurationVar(&b.timeout, "bmc-timeout", 0, "`time` for a call of a BMC, with all of its requests; "+
 		"0 stands for 30s, and by IPMI for 1m30s; BMCs that are slow to change settings need more")
 }

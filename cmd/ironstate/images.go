@@ -66,7 +66,7 @@ func (i *imageFlags) define(flags *flag.FlagSet) {
 			"such as aarch64; may be repeated", func(value string) error { return i.addArchitecture(value, set) })
 	}
 	flags.BoolVar(&i.whole, "whole-ramdisks", false,
-		"refuse nodes whose driver_info has a kernel without a ramdisk, or a ramdisk without a kernel, in place of those of -deploy-kernel")
+		"refuse nodes whose driver_info has a kernel without a ramdisk, or a ramdisk without a kernel, and do not boot -deploy-kernel instead")
 	flags.StringVar(&i.deploy, "deploy-interface", "",
 		"deploy `interface` of nodes of redfish and ipmi that have chosen none: direct, the default, ramdisk or custom-agent")
 	flags.StringVar(&i.source, "image-download-source", "http",

@@ -323,8 +323,8 @@ func TestTheDashboardQueriesMetricsOfEtcdThatExist(t *testing.T) {
 	checkDashboard(t, store, `\b(conductor|etcd)_\w+`)
 }
 
-// checkDashboard reads the file that Grafana imports. It compares the metrics of a pattern with those of a conductor on
-// the store.
+// checkDashboard reads the file that Grafana imports. It compares the metrics of a pattern with the metrics of a
+// conductor on the store.
 func checkDashboard(t *testing.T, store conductor.Store, pattern string) {
 	t.Helper()
 	s := measure(t, store, nil, nil)

@@ -341,7 +341,7 @@ func TestAnAgentThatDoesNotKnowTheBootModeIsAskedWithoutIt(t *testing.T) {
 	require.NoError(t, c.InstallBootloader(t.Context(), agent.Bootloader{BootMode: "bios", SoftwareRAID: true}))
 	require.Len(t, s.sent(), 4)
 	require.ErrorIs(t, c.InstallBootloader(t.Context(), agent.Bootloader{BootMode: "uefi", SoftwareRAID: true}), agent.ErrRefused)
-	require.Len(t, s.sent(), 5, "the boot loader would be that of BIOS")
+	require.Len(t, s.sent(), 5, "a boot loader for BIOS would be installed")
 }
 
 func TestPartitionsOfTheRecordedExchange(t *testing.T) {

@@ -47,7 +47,7 @@ func answers() []string {
 }
 
 // fewest returns the fewest bytes that one of three calls allocates. They include the bytes that the collector frees
-// before its end, and those of the server.
+// before its end, and what the server allocates.
 func fewest(call func()) uint64 {
 	allocated := uint64(math.MaxUint64)
 	for range 3 {

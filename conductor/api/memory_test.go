@@ -32,7 +32,7 @@ func fullest(part string, n int) string {
 	return `{"a": ` + dense(part, small) + `, "b": "` + half + `", "c": "` + half + `"}`
 }
 
-// requests are those of one kind, which clients send at the same time.
+// requests are requests of one kind, which clients send at the same time.
 type requests struct {
 	name, method, path, body string
 	clients                  int

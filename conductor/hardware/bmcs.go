@@ -27,7 +27,7 @@ type bmcs struct {
 	parse func(info) (bmc.Config, error)
 
 	config      Config
-	authorities *x509.CertPool // of Config.VerifyCA, nil for those of the operating system
+	authorities *x509.CertPool // of Config.VerifyCA, nil for the operating system's
 	driver      *bmc.Driver
 	calls       calls
 

@@ -37,7 +37,7 @@ type Config struct {
 	// ([inspector]pre_create_ports = False). Ironic has the option since 2026.2.
 	SkipBMCPorts bool
 	// VerifyCA is the path of a file or folder with the certificates of the authorities that are trusted for the nodes
-	// whose driver_info has no path in redfish_verify_ca; those of the operating system if empty ([redfish]verify_ca).
+	// whose driver_info has no path in redfish_verify_ca; if empty, the operating system's ([redfish]verify_ca).
 	VerifyCA string
 	// Pause is the time until a Redfish request is sent again that has failed for the moment; 0 stands for 3 s.
 	Pause time.Duration
@@ -64,8 +64,8 @@ type Config struct {
 	// ByArchitecture has others in place of the three above for nodes with a cpu_arch in their properties, such as
 	// "aarch64" (deploy_kernel_by_arch, deploy_ramdisk_by_arch, bootloader_by_arch).
 	ByArchitecture map[string]BootFiles
-	// WholeRamdisks refuses a node whose driver_info has a kernel without a ramdisk or a ramdisk without a kernel, in
-	// place of which it otherwise boots those of the Config (error_on_ramdisk_config_inconsistency).
+	// WholeRamdisks refuses a node whose driver_info has a kernel without a ramdisk or a ramdisk without a kernel;
+	// otherwise such a node boots the Config's kernel and ramdisk (error_on_ramdisk_config_inconsistency).
 	WholeRamdisks bool
 	// KernelParameters are kernel parameters of all ramdisks whose image is built; "" stands for
 	// "nofb vga=normal" ([redfish]kernel_append_params), and in series before 2023.2 for "nofb nomodeset vga=normal".

@@ -43,7 +43,7 @@ func liveOverIPMI(t *testing.T, m machine, timeout time.Duration) (s *site, n *c
 	return s, n, log
 }
 
-// The pauses between the attempts are those of the bubble, and the time in which ipmitool waits for an answer is real.
+// The pauses between the attempts take the bubble's time; ipmitool waits for answers in real time.
 func TestAMachineIsDeployedOverIPMIWhateverItsBMCDoesForTheMoment(t *testing.T) {
 	needs.Programs(t, "ipmi_sim", "ipmitool")
 	for _, effect := range bmctest.IPMIEffects() {

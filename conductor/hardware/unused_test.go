@@ -14,7 +14,7 @@ import (
 )
 
 // ironicKeys lists the keys of driver_info that the interfaces redfish, ipmitool, redfish-virtual-media, ipxe, pxe and
-// direct of Ironic 39.0.0 know, by hardware type, without those of ipmi_bridging.
+// direct of Ironic 39.0.0 know, by hardware type, without the keys for ipmi_bridging.
 var ironicKeys = map[string]string{
 	"redfish": "redfish_address redfish_system_id redfish_username redfish_password redfish_verify_ca redfish_auth_type " +
 		"redfish_tls_minimum_version redfish_tls_ciphers firmware_update_unresponsive_bmc_wait deploy_kernel deploy_ramdisk deploy_iso " +

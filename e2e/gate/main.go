@@ -183,8 +183,8 @@ var (
 	errLost   = errors.New("the list of tests that are left out is not true")
 )
 
-// judge returns nil if no test failed, and the skipped tests are those of the list that were not asked for. It prints
-// their number.
+// judge returns nil if no test failed, and exactly the tests on the list that were not asked for were skipped. It
+// prints their number.
 func (l leftOut) judge(out io.Writer, run result, asked string) error {
 	if run.failed {
 		return errFailed

@@ -25,8 +25,8 @@ var noteFiles embed.FS
 //
 //	SERIES NAME | what it is about | OURS
 //
-// The name is that of the note's file without ".yaml". The series is the first one whose last release has the file, so
-// that a fix which was backported belongs to the series that got it. OURS is one of these:
+// The name is the name of the note's file without ".yaml". The series is the first one whose last release has the file,
+// so that a fix which was backported belongs to the series that got it. OURS is one of these:
 //
 //	test PACKAGE TEST             the test shows the same behaviour
 //	refused PACKAGE TEST REASON   the test shows that a request for it is refused
@@ -57,8 +57,8 @@ type project struct {
 	about string              // its name in texts
 }
 
-// sushyReleases are the last releases of sushy for each series, from the branches of its repository; that of 2026.1 is
-// the last one of the clone from which the rows were made.
+// sushyReleases are the last releases of sushy for each series, from the branches of its repository; for 2026.1 it is
+// the last one in the clone from which the rows were made.
 var sushyReleases = map[string]string{
 	"2023.2": "4.5.2", "2024.1": "5.0.1", "2024.2": "5.2.1", "2025.1": "5.5.0", "2025.2": "5.7.1", "2026.1": "5.8.0",
 }
@@ -169,8 +169,8 @@ func listNotes(ctx context.Context, dir string, p project, out io.Writer) error 
 	return nil
 }
 
-// lacking returns the lines of listNotes: newest are the notes of a clone, base those without rows, and names those of
-// the last release of each series.
+// lacking returns the lines of listNotes: newest are the notes of a clone, base the notes without rows, and names the
+// notes in the last release of each series.
 func lacking(rows []note, newest, base []string, names map[string][]string) []string {
 	known := map[string]bool{}
 	for _, n := range rows {

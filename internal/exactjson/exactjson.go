@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exactjson decodes JSON whose numbers have no bounds, as those of Python have none.
+// Package exactjson decodes JSON whose numbers have no bounds, as in Python.
 package exactjson
 
 import (

@@ -209,7 +209,7 @@ func TestARefusalThatRepeatsABIOSPasswordIsMasked(t *testing.T) {
 	require.NotContains(t, err.Error(), firmwarePassword)
 }
 
-// BMCs show a password as null: those of Dell, Gigabyte and NVIDIA do.
+// BMCs of Dell, Gigabyte and NVIDIA show a password as null.
 func TestAPasswordOfTheBIOSIsASettingWithoutAValue(t *testing.T) {
 	const firmwarePassword = "correct horse"
 	for _, described := range []bool{true, false} {

@@ -28,7 +28,7 @@ func (c closing) scrubber() *failure.Scrubber {
 	return failure.NewScrubber("admin", secret.New("correct horse"))
 }
 
-// A panic in a goroutine of closeAll would end the process. The log is that of the connection's own Config: a call may
+// A panic in a goroutine of closeAll would end the process. The connection logs to its own Config's log: a call may
 // close the session of another node, and Driver.Close is no call.
 func TestAPanicWhileSessionsAreClosedIsLogged(t *testing.T) {
 	var logs [2]bytes.Buffer

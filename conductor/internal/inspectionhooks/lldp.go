@@ -41,8 +41,8 @@ type frame struct {
 	elements  []tlv
 }
 
-// frames returns the LLDP data of the interfaces. Interfaces of the same name share those of lldp_raw, which are
-// decoded once.
+// frames returns the LLDP data of the interfaces. Interfaces of the same name share what lldp_raw has under that
+// name, which is decoded once.
 func frames(in Input, c *Changes, whole bool) (all []frame) {
 	raw, _ := in.Data["lldp_raw"].(map[string]any)
 	interfaces, _ := in.Inventory["interfaces"].([]any)
@@ -155,7 +155,7 @@ func localLinks(in Input, c *Changes) {
 func parsedLLDP(in Input, c *Changes) {
 	interfaces, _ := in.Inventory["interfaces"].([]any)
 	if len(interfaces) > maxInterfaces && in.Series >= states.Hibiscus {
-		c.problem("the LLDP data of %d interfaces are left out: those of %d are parsed", len(interfaces)-maxInterfaces, maxInterfaces)
+		c.problem("the LLDP data of %d interfaces are left out: %d are parsed", len(interfaces)-maxInterfaces, maxInterfaces)
 		in.Inventory = map[string]any{"interfaces": interfaces[:maxInterfaces]}
 	}
 	parsed := map[string]any{}

@@ -181,8 +181,8 @@ func chassisID(b []byte) (string, error) { return identifier(b, chassisMAC, 5, 7
 // portID returns the identifier of a port of a switch.
 func portID(b []byte) (string, error) { return identifier(b, 3, 4, 7) }
 
-// identifier returns an identifier whose first byte is its kind: a MAC address, a network address, or a text. Of the
-// kinds up to last, those of ports lack 6.
+// identifier returns an identifier whose first byte is its kind: a MAC address, a network address, or a text. The
+// kinds go up to last; a port's have no 6.
 func identifier(b []byte, mac, network, last byte) (string, error) {
 	switch {
 	case len(b) == 0:
@@ -226,8 +226,8 @@ func text(b []byte) (string, error) {
 	return string(b), nil
 }
 
-// negotiable are the capabilities of a port that negotiates, from the second bit on. Ironic reads the bit of 10BASE-T
-// fdx from that of 10BASE-T hdx.
+// negotiable are the capabilities of a port that negotiates, from the second bit on. Ironic takes the bit of 10BASE-T
+// hdx for 10BASE-T fdx.
 //
 // Source: IANAifMauAutoNegCapBits of RFC 4836.
 var negotiable = []string{

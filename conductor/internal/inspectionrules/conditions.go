@@ -172,8 +172,8 @@ func match(pattern any, text string, whole bool) (bool, error) {
 	return compiled.MatchString(text), nil
 }
 
-// compile returns a regular expression of a rule, which matches a text from its start to its end if whole is set. The
-// error is that of the expression as the rule has it, if it has one.
+// compile returns a regular expression of a rule, which matches a text from its start to its end if whole is set. An
+// error is about the expression as the rule has it, if that one is wrong.
 func compile(regex string, whole bool) (*regexp.Regexp, error) {
 	if size := sizeOf(regex); size > maxRegex {
 		return nil, &syntax.Error{Code: syntax.ErrLarge, Expr: fmt.Sprintf("of the size %d", size)}

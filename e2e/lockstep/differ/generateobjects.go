@@ -22,7 +22,7 @@ type kind struct {
 	children   bool          // since 2023.2 a complete list also needs include_children
 	weight     int           // of the requests of k.requests; 0 for nodes, whose requests are in generatenode.go
 	setup      bool          // some are created at the start of a round
-	parameters []string      // that have a meaning for the list, besides those of all lists
+	parameters []string      // that have a meaning for the list, besides the ones that all lists have
 	filters    func(g *generator, v url.Values)
 }
 

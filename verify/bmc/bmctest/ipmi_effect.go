@@ -83,7 +83,7 @@ func (e IPMIEffect) String() string { return cmp.Or(e.name, "nothing") }
 // Fails returns why a client should fail if the effect is on one of its messages alone, if the effect is one of
 // IPMIEffects. It returns "" for those that a client should survive by sending the message again, or by doing all of
 // its work again after a while, and for all other effects. An effect on all messages of its kind ends the work of every
-// client, except that of one that reads the power state after AnswerLost(ChassisControl).
+// client, except one that reads the power state after AnswerLost(ChassisControl).
 func (e IPMIEffect) Fails() string { return e.fails }
 
 // Unanswered makes the BMC ignore the message, as if it were lost on the way.

@@ -2,8 +2,8 @@
 
 package bmctest
 
-// IPMIFault selects messages to an IPMI BMC that fail: those of the kind that its effect is on. A message that a client
-// sends again because it got no answer counts as another one.
+// IPMIFault selects messages to an IPMI BMC that fail, by the kind of message that its effect is on. A message that a
+// client sends again because it got no answer counts as another one.
 type IPMIFault struct {
 	Skip  int        // how many of these messages succeed first
 	Times int        // how many fail after that; all if 0
@@ -16,7 +16,7 @@ type activeIPMIFault struct {
 	seen int
 }
 
-// meets reports whether the fault affects this message, and counts those of its kind.
+// meets reports whether the fault affects this message, and counts the messages of its kind.
 func (f *activeIPMIFault) meets(m IPMIMessage) bool {
 	if f.Do.does == nil || f.Do.on != m {
 		return false

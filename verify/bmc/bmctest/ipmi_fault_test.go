@@ -123,7 +123,7 @@ func TestARefusedCommandHasItsCompletionCodeAndIsNotCarriedOut(t *testing.T) {
 				if passed {
 					number++
 				}
-				require.Equal(t, number, answer[10], "the sequence numbers of the BMC follow that of the answer in its place")
+				require.Equal(t, number, answer[10], "the BMC continues the sequence numbers of the answer in its place")
 			}
 		})
 		require.True(t, refused)

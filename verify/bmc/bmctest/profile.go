@@ -83,7 +83,7 @@ type Profile struct {
 	Refusals []Effect
 	// Quirks are faults that occur at times or with some firmware, such as the refusals of a BMC whose machine boots, or
 	// was just switched off, which a client has to repeat. They are not in force until they are added to
-	// RedfishConfig.Faults, or by AddFault. [Quirks] has those of all families.
+	// RedfishConfig.Faults, or by AddFault. [Quirks] has all families' faults.
 	Quirks []Fault
 }
 

@@ -25,7 +25,7 @@ var anyMedia = []string{"CD", "DVD", "Floppy", "USBStick"}
 //
 // Source: the Redfish service of a PowerEdge R750, recorded in github.com/NVIDIA/libredfish; for the quirks
 // _set_power_state in ironic/drivers/modules/redfish/power.py, and check_retry_on_exception in sushy/connector.py; for
-// the version _validate_vendor in ironic/drivers/modules/redfish/boot.py; and those of the effects.
+// the version _validate_vendor in ironic/drivers/modules/redfish/boot.py; and the sources of the effects.
 func Dell() Profile {
 	return Profile{
 		Name: "dell", Manufacturer: "Dell Inc.", SystemID: "System.Embedded.1", ManagerID: "iDRAC.Embedded.1", BMCVersion: "6.10.30.00",
@@ -108,7 +108,7 @@ func Lenovo() Profile {
 //
 // Source: the Redfish service of a SYS-821GE, recorded in github.com/NVIDIA/libredfish; set_system_boot_options in
 // sushy/resources/system/system.py and insert_media in sushy/resources/manager/virtual_media.py, for X11 and X12; pull
-// request 406 of github.com/bmc-toolbox/bmclib for EjectMedia; and those of the effects.
+// request 406 of github.com/bmc-toolbox/bmclib for EjectMedia; and the sources of the effects.
 func Supermicro() Profile {
 	return Profile{
 		Name: "supermicro", Manufacturer: "Supermicro", SystemID: "1", ManagerID: "1",

@@ -15,8 +15,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// historyOrders has the fields by which a history can be sorted since 2025.1. A nil order keeps that of
-// [conductor.Conductor.History], which has the oldest entry first.
+// historyOrders has the fields by which a history can be sorted since 2025.1. A nil order keeps the order
+// of [conductor.Conductor.History], which has the oldest entry first.
 var historyOrders = map[string]func(a, b *conductor.HistoryEntry) int{
 	"id":         nil,
 	"created_at": func(a, b *conductor.HistoryEntry) int { return a.CreatedAt.Compare(b.CreatedAt) },

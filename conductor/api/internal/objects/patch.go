@@ -108,8 +108,8 @@ func patchApplies(q *request) (err error) {
 	return err
 }
 
-// shownInFaults returns the form in which a fault may repeat a value of a field, which is that of responses: nil for a
-// field whose form depends on the record.
+// shownInFaults returns the form in which a fault may repeat a value of a field, which is the form in responses: nil
+// for a field whose form depends on the record.
 func (q *request) shownInFaults(name string, v any) any {
 	f := q.field(name)
 	switch {

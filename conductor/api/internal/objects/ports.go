@@ -273,8 +273,8 @@ func portMayChange(q *request) error {
 }
 
 // physicalNetworkShared refuses a port in another physical network than the other ports of its group, or since 2026.1
-// for the first port of a group than the group. Since 2026.2 a group without a physical network gets that of its first
-// port.
+// for the first port of a group than the group. Since 2026.2 a group without a physical network takes over its first
+// port's.
 //
 // Source: validate_port_physnet in ironic/conductor/utils.py.
 func physicalNetworkShared(q *request) error {

@@ -67,7 +67,7 @@ func BeMember(m conductor.Membership, id string) error {
 	return errors.New("the membership has ended without an error")
 }
 
-// IDs returns the IDs of members, with spaces between; "!" follows that of a member that drains.
+// IDs returns the IDs of members, with spaces between; "!" follows the ID of a member that drains.
 func IDs(members []conductor.Member) string {
 	var all []string
 	for _, m := range members {

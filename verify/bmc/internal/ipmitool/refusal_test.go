@@ -32,7 +32,7 @@ case "$*" in *status) echo "Chassis Power is on";; *) echo "Chassis Power Contro
 
 const loading = "Loading IANA PEN Registry...\nIANA PEN registry open failed: No such file or directory\n"
 
-// The texts are those of ipmitool -v.
+// The texts are what ipmitool -v prints.
 func TestAFailureForTheMomentIsRepeatedForAMinute(t *testing.T) {
 	open := func(text string) string { return text + "\n" + noSession }
 	const none = "Set Session Privilege Level to ADMINISTRATOR failed" // ipmitool's text after a handshake without an answer

@@ -272,7 +272,7 @@ func TestALogOutNeedsNoPermission(t *testing.T) {
 	require.Equal(t, []string{"DELETE " + sessions + "/7 (token)"}, s.seen())
 }
 
-// The process may live on after a panic, as that of a handler of the log.
+// The process may live on after a panic, for example of a log handler.
 func TestAPanicInTheLogOutLeavesNoConnection(t *testing.T) {
 	s := tree(t, nil, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusConflict)
