@@ -32,7 +32,11 @@ func begin(t *testing.T, f *looplab.FSM, ctx context.Context) fsm.AsyncError {
 	require.Equal(t, before, f.Machine().Node())
 	require.Equal(t, before.State.String(), f.Looplab().Current())
 	require.False(t, f.Can("done"))
-	require.Equal(t, fsm.InTransitionError{Event: "done"}, f.Event(t.Context(), "done"))
+	for _, word := range []string{"done", "rescue", "no-event"} { // looplab looks first whether an event is pending
+		require.Equal(t, fsm.InTransitionError{Event: word}, f.Event(t.Context(), word))
+	}
+	require.ErrorIs(t, f.Apply(t.Context(), machine.Input{Event: states.EventRescue}), states.ErrNotAllowed)
+	require.ErrorAs(t, f.Apply(t.Context(), machine.Input{Event: states.EventDone}), new(fsm.InTransitionError))
 	return started
 }
 

@@ -31,6 +31,16 @@
 //  4. exit, enter: the hooks of the Config.
 //  5. enter_<STATE>, enter_state, after_<EVENT>, after_event.
 //
+// # Inside
+//
+// [FSM.Event] calls [machine.Machine.Apply] with the event and its arguments in the
+// context (firingOf). The machine calls the guard hook runGuards, which fires the event
+// at the inner looplab FSM, with the caller's context inside the context (callerOf). The
+// inner FSM calls the before_ and leave_ callbacks, and its last one cancels the event,
+// so that the inner FSM never moves by itself. After the Config's save hooks, mirrorState
+// sets the inner FSM's state; after its enter hooks, notify calls the enter_ and after_
+// callbacks.
+//
 // # Why the engine is ours
 //
 // A looplab FSM (v1.0.3) refuses every later event once a context ends before the

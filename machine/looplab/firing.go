@@ -55,13 +55,14 @@ func (f *FSM) plainHooks(hooks []machine.Hook) []machine.Hook {
 
 // Transition completes an event whose leave callback called Async, and for which
 // Event returned an fsm.AsyncError. Until then the node stays in its state, and other
-// events are refused with fsm.InTransitionError. Transition runs the guard and save
+// events that its state has are refused with fsm.InTransitionError. Transition runs the guard and save
 // hooks, and the callbacks that follow the move.
 //
 // It returns the errors of [FSM.Event], and fsm.NotInTransitionError if there is
 // nothing to complete, for instance after CancelTransition of the AsyncError, or once
 // [machine.Machine.SetNode] has changed the node's state or target, which discards the
-// event even if another SetNode changes them back. If a hook refuses, the event is discarded and nothing has happened.
+// event even if another SetNode changes them back. If a hook refuses, the event is
+// discarded and nothing has happened.
 func (f *FSM) Transition() error {
 	pending := f.pendingNow()
 	if pending == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// FSM is a node's machine with the methods of an *fsm.FSM. Make it with [New]. It is
-// safe for concurrent use.
+// FSM is a node's machine with the methods of an *fsm.FSM, except SetState: use
+// [machine.Machine.SetNode]. Make it with [New]. It is safe for concurrent use.
 type FSM struct {
 	machine   *machine.Machine
 	table     *states.Table
@@ -45,7 +45,7 @@ func New(c machine.Config, callbacks fsm.Callbacks) (*FSM, error) {
 	}
 	f := &FSM{table: c.Table, callbacks: at}
 	c.Guard = slices.Concat([]machine.Hook{f.runGuards}, f.plainHooks(c.Guard))
-	c.Save = append(f.plainHooks(c.Save), f.follow)
+	c.Save = append(f.plainHooks(c.Save), f.mirrorState)
 	c.Exit = f.plainHooks(c.Exit)
 	c.Enter = append(f.plainHooks(c.Enter), f.notify)
 	if f.machine, err = machine.New(c); err != nil {
@@ -80,7 +80,13 @@ func (f *FSM) Machine() *machine.Machine { return f.machine }
 // wrapped: use [errors.As]. The wrapping error also wraps the [*machine.EventError],
 // which matches [states.ErrNotAllowed], or, for a word that no series has, the
 // [*states.UnknownError]. It also returns the errors of [machine.Machine.Apply].
+//
+// While an asynchronous event is pending, every word is refused with an
+// fsm.InTransitionError, also one that the state does not have.
 func (f *FSM) Event(ctx context.Context, event string, args ...any) error {
+	if f.pendingNow() != nil {
+		return fsm.InTransitionError{Event: event}
+	}
 	e, err := eventOf(event)
 	if err != nil {
 		return &refusal{fsm.UnknownEventError{Event: event}, err}
@@ -107,6 +113,15 @@ func eventOf(word string) (states.Event, error) {
 func (f *FSM) Apply(ctx context.Context, in machine.Input, args ...any) error {
 	return f.fire(ctx, &firing{in: in, args: args})
 }
+
+// Metadata returns the metadata of a key, as looplab's FSM does.
+func (f *FSM) Metadata(key string) (any, bool) { return f.inner.Metadata(key) }
+
+// SetMetadata sets the metadata of a key.
+func (f *FSM) SetMetadata(key string, value any) { f.inner.SetMetadata(key, value) }
+
+// DeleteMetadata deletes the metadata of a key.
+func (f *FSM) DeleteMetadata(key string) { f.inner.DeleteMetadata(key) }
 
 // Current returns the word of the state that the node is in.
 func (f *FSM) Current() string { return f.machine.Node().State.String() }

@@ -285,3 +285,22 @@ func TestTargetAndLastErrorFollowIronic(t *testing.T) {
 	require.NoError(t, f.Event(ctx, "manage"))
 	require.Equal(t, machine.Node{State: states.Manageable, LastError: "no disk"}, f.Machine().Node())
 }
+
+// A service that keeps its own data in the metadata of an *fsm.FSM, and reads it in callbacks, needs no change.
+func TestMetadataAreSharedWithTheLooplabFSM(t *testing.T) {
+	var seen any
+	f := newFSM(t, states.Enroll, fsm.Callbacks{"enter_verifying": func(_ context.Context, e *fsm.Event) {
+		seen, _ = e.FSM.Metadata("order")
+	}})
+	f.SetMetadata("order", 7)
+	require.NoError(t, f.Event(t.Context(), "manage"))
+	require.Equal(t, 7, seen)
+	order, set := f.Metadata("order")
+	require.True(t, set)
+	require.Equal(t, 7, order)
+
+	f.DeleteMetadata("order")
+	_, set = f.Metadata("order")
+	require.False(t, set)
+	require.Same(t, f, looplab.Of(f.Looplab()))
+}

@@ -13,11 +13,11 @@ import (
 	"github.com/ironstate/ironstate/machine"
 )
 
-// callerOf is the context key of the caller's context. Looplab itself gets a context
-// that never ends; callbacks get the caller's.
+// callerOf is the context key by which callbacks get the caller's context. Looplab itself
+// runs with a context that never ends.
 type callerOf struct{}
 
-// runGuards is a guard hook. It asks the callbacks about an event, unless they have allowed it already and Transition
+// runGuards is a guard hook. It runs the callbacks that may cancel an event, unless they have allowed it already and Transition
 // completes it.
 func (f *FSM) runGuards(ctx context.Context, step machine.Transition) error {
 	fr := f.firingIn(ctx)
@@ -29,7 +29,7 @@ func (f *FSM) runGuards(ctx context.Context, step machine.Transition) error {
 	case f.pendingNow() != nil:
 		return fsm.InTransitionError{Event: step.Event.String()}
 	}
-	err := f.ask(ctx, step, fr.args)
+	err := f.runCallbacks(ctx, step, fr.args)
 	var yes *allowed
 	var async fsm.AsyncError
 	switch {
@@ -44,9 +44,9 @@ func (f *FSM) runGuards(ctx context.Context, step machine.Transition) error {
 	}
 }
 
-// ask runs the callbacks that may cancel an event. The error is an *allowed if all allow it, and an fsm.AsyncError if
+// runCallbacks runs the callbacks that may cancel an event. The error is an *allowed if all allow it, and an fsm.AsyncError if
 // one postpones it.
-func (f *FSM) ask(ctx context.Context, step machine.Transition, args []any) error {
+func (f *FSM) runCallbacks(ctx context.Context, step machine.Transition, args []any) error {
 	f.inner.SetState(step.From.State.String())
 	marked := context.WithValue(context.WithoutCancel(ctx), callerOf{}, f.withoutFiring(ctx))
 	return f.inner.Event(marked, step.Event.String(), args...)
@@ -104,8 +104,8 @@ func call(ctx context.Context, callback fsm.Callback, e *fsm.Event) {
 	callback(ctx, e)
 }
 
-// follow is the last save hook, after which nothing can refuse the transition.
-func (f *FSM) follow(_ context.Context, step machine.Transition) error {
+// mirrorState is the last save hook, after which nothing can refuse the transition.
+func (f *FSM) mirrorState(_ context.Context, step machine.Transition) error {
 	f.inner.SetState(step.To.State.String())
 	return nil
 }
