@@ -27,8 +27,9 @@ type HistoryEntry struct {
 	Conductor string `json:"conductor,omitzero"` // the name of the conductor that worked on the node
 	User      string `json:"user,omitzero"`
 	Project   string `json:"project,omitzero"`
-	// The provision state and its target when the entry was made, and for how many whole seconds the node had been in
-	// it. They are empty for an entry of an earlier release, the duration also for a node that has had no transition.
+	// The provision state and its target when the entry was made, and the whole seconds since the node's
+	// ProvisionUpdatedAt, which a heartbeat resets, as in Ironic: see [Node.StateSince]. They are empty for an entry of an
+	// earlier release, the duration also for a node that has had no transition.
 	State                states.State `json:"state,omitzero"`
 	TargetProvisionState states.State `json:"target_provision_state,omitzero"`
 	DurationSeconds      *int         `json:"duration_seconds,omitzero"`

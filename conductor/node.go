@@ -194,7 +194,7 @@ func nameKey(name string) string { return "name=" + name }
 // largeNode is the size in bytes above which a record has room: spaces at its end.
 const largeNode = 512 << 10
 
-// room returns by how many bytes a large record is longer than it need be. There is less of it after each step towards
+// room returns the length of the padding of a large record. There is less of it after each step towards
 // the end of work, and the difference holds the text that says that the record is too large. So a store that has
 // accepted a record during work also accepts the failure of that work. For the reservation itself there is no room:
 // giveUp leaves a clean-up out that cannot begin.

@@ -56,7 +56,7 @@ func (n *Node) sharesPower() bool { return !pyrepr.Truthy(n.DriverInfo["has_dedi
 
 // powerRelatives prepares a power request to the task's node: its parent is powered on before the node is, and its
 // children are powered off before the node is, unless the child has its own power supply. All of them are reserved
-// before the first is set. The errors match no error of the task's own node.
+// before the first is set. The errors match no error of the task's own node, besides Locked.
 //
 // Source: node_power_action, _handle_child_power_on and _handle_child_power_off in ironic/conductor/utils.py.
 func powerRelatives(ctx context.Context, t *Task, target states.Power, timeout time.Duration) error {

@@ -94,8 +94,8 @@ func (e *secondError) Error() string {
 
 func (e *secondError) Unwrap() error { return e.err }
 
-// move applies an input and runs the hooks. The input is what derive returns for the node, and in is not used; only if
-// derive is nil, the input is in, which spares Apply the call of a function.
+// move applies an input and runs the hooks. If derive is nil, it applies in, which spares Apply the call of a
+// function; otherwise it applies what derive returns for the node.
 func (m *Machine) move(ctx context.Context, in Input, derive func(Node) (Input, error)) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -28,6 +28,12 @@
 // NoState, NoEvent, NoPower and NoAllocation are null in JSON and SQL. Tables never
 // change. All values may be shared between goroutines freely.
 //
+// Package statestest, below, checks other implementations of the machine against a
+// table; its rapidstates has generators for property tests.
+//
+// The package does no I/O, starts no goroutine and imports the standard library
+// alone.
+//
 // # Enroll by default
 //
 // A request that creates a node at API version 1.11 or up creates it in [Enroll]; at a
@@ -63,10 +69,4 @@
 // At 1.10 the API takes no request that came later, among them abort (1.13), clean
 // (1.15) and adopt (1.17). The better way is to add the two requests and to name a
 // version of at least 1.11.
-//
-// Package statestest, below, checks other implementations of the machine against a
-// table; its rapidstates has generators for property tests.
-//
-// The package does no I/O, starts no goroutine and imports the standard library
-// alone.
 package states

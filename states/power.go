@@ -77,13 +77,13 @@ func (p *Power) UnmarshalText(text []byte) error { return setWord(p, powerWords,
 // MarshalJSON returns the word as a JSON string, NoPower as null.
 func (p Power) MarshalJSON() ([]byte, error) { return marshalJSON(powerWords, uint8(p), p) }
 
-// UnmarshalJSON accepts the output of MarshalJSON, and "none", the form of NoPower as
-// a map key; p keeps its value on error.
+// UnmarshalJSON accepts the output of MarshalJSON, "none", the form of NoPower as a map
+// key, and ""; p keeps its value on error.
 func (p *Power) UnmarshalJSON(data []byte) error { return unmarshalJSON(p, powerWords, data) }
 
 // Value implements [driver.Valuer]: the word, NULL for NoPower.
 func (p Power) Value() (driver.Value, error) { return sqlValue(powerWords, uint8(p), p) }
 
 // Scan implements [database/sql.Scanner]: it accepts the output of Value, as a string
-// or as bytes, and "none"; p keeps its value on error.
+// or as bytes, and "none" and ""; p keeps its value on error.
 func (p *Power) Scan(src any) error { return scan(p, powerWords, src) }

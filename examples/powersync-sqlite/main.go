@@ -129,7 +129,7 @@ func main() {
 	ctx := context.Background()
 	store := must(Open(*file))
 	for i := range 200 {
-		must(0, store.Add(ctx, powersync.Record{ID: fmt.Sprintf("node-%03d", i), ProvisionState: states.Active, Power: states.PowerOn}))
+		check(store.Add(ctx, powersync.Record{ID: fmt.Sprintf("node-%03d", i), ProvisionState: states.Active, Power: states.PowerOn}))
 	}
 	hardware := new(simulated)
 	syncer := must(powersync.New(powersync.Config{Store: store, Driver: hardware, Name: "examples/powersync-sqlite"}))
@@ -138,12 +138,16 @@ func main() {
 		hardware.off.Store(fmt.Sprintf("node-%03d", i%200))
 		fmt.Println(must(syncer.Sync(ctx)))
 	}
-	must(0, store.Close())
+	check(store.Close())
 }
 
 func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	return value
 }

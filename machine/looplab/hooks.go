@@ -17,8 +17,8 @@ import (
 // runs with a context that never ends.
 type callerOf struct{}
 
-// runGuards is a guard hook. It runs the callbacks that may cancel an event, unless they have allowed it already and Transition
-// completes it.
+// runGuards is a guard hook. It runs the callbacks that may cancel an event, unless they have allowed it already and
+// Transition completes it.
 func (f *FSM) runGuards(ctx context.Context, step machine.Transition) error {
 	fr := f.firingIn(ctx)
 	switch {
@@ -44,8 +44,8 @@ func (f *FSM) runGuards(ctx context.Context, step machine.Transition) error {
 	}
 }
 
-// runCallbacks runs the callbacks that may cancel an event. The error is an *allowed if all allow it, and an fsm.AsyncError if
-// one postpones it.
+// runCallbacks runs the callbacks that may cancel an event. The error is an *allowed if all allow it, and an
+// fsm.AsyncError if one postpones it.
 func (f *FSM) runCallbacks(ctx context.Context, step machine.Transition, args []any) error {
 	f.inner.SetState(step.From.State.String())
 	marked := context.WithValue(context.WithoutCancel(ctx), callerOf{}, f.withoutFiring(ctx))
