@@ -177,8 +177,9 @@ var setSecureBoot = forOwnerNoResult("set secure boot", func(ctx context.Context
 })
 
 // manage reserves a node, calls do, and stores its result with record, which returns the event of an entry in the
-// node's history, or "" for none. An error of do that matches Invalid is returned instead. A hardware type without the
-// function fails. What takes longer than actionWait, or than the caller waits, goes on without him.
+// node's history, or "" for none. While the caller waits, an error of do that matches Invalid is returned instead. A hardware
+// type without the function fails. If do takes longer than actionWait, or than the caller waits, it continues after
+// manage has returned.
 //
 // Source: run_node_action in ironic/conductor/utils.py.
 func (e *engine) manage(
@@ -197,12 +198,14 @@ func (e *engine) manage(
 	if err != nil {
 		return err
 	}
+	wait, cancel := context.WithTimeout(ctx, actionWait)
+	defer cancel()
 	act := func(ctx context.Context) error {
 		err := error(unsupported(n, function))
 		if by, ok := hardware.(Management); ok {
 			err = do(ctx, by, n)
 		}
-		if errors.Is(err, Invalid) {
+		if errors.Is(err, Invalid) && wait.Err() == nil {
 			return err
 		}
 		var event string
@@ -226,8 +229,6 @@ func (e *engine) manage(
 		e.pool.free(n.UUID)
 		done <- err
 	})
-	wait, cancel := context.WithTimeout(ctx, actionWait)
-	defer cancel()
 	select {
 	case err := <-done:
 		return err

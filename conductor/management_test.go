@@ -175,6 +175,30 @@ func TestAnActionGoesOnWithoutItsCaller(t *testing.T) {
 	}
 }
 
+// Once nobody waits for the answer, only the node can say that the BMC refuses the value.
+func TestALateRefusalOfAValueIsTheLastError(t *testing.T) {
+	for name, takes := range map[string]time.Duration{"a caller who waits": time.Second, "a caller who has left": 14 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				refused := &conductor.Error{Reason: conductor.Invalid, Text: "no secure boot in BIOS mode"}
+				hardware := &managed{Fake: &conductor.Fake{}, takes: takes, err: refused}
+				f := start(t, func(config *conductor.Config) { config.Hardware["fake-hardware"] = hardware })
+				n := f.node(states.Active)
+				err := f.Management(n.UUID).SetSecureBoot(f.ctx, true)
+				bubble.Sleep(takes)
+				lastError := f.settle(n).LastError
+				if takes < time.Minute {
+					require.ErrorIs(t, err, conductor.Invalid)
+					require.Empty(t, lastError)
+				} else {
+					require.NoError(t, err)
+					require.Equal(t, "Failed to change secure_boot state to 'True': no secure boot in BIOS mode", lastError)
+				}
+			})
+		})
+	}
+}
+
 func TestHardwareWithoutAManagementInterface(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
