@@ -112,6 +112,7 @@ func TestThePhysicalNetworkOfAGroupIsThatOfItsPortsSince2026_1(t *testing.T) {
 	} {
 		m.patch("portgroups/g", c.version, c.operations).must(http.StatusOK)
 		require.Equal(t, c.want, m.networks(), c.operations)
+		m.patch("ports/p", "1.102", other[2:]).must(http.StatusOK) // also if the network is ""
 	}
 	m.patch("portgroups/g", "latest", setNetwork).must(http.StatusOK)
 	m.patch("portgroups/g", "latest", `{"op": "remove", "path": "/physical_network"}`).must(http.StatusOK)

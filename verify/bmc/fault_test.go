@@ -47,7 +47,6 @@ var kindOf = []struct {
 	{"TruncatedJSON()", "", verify.Protocol},
 	{"HTMLPage()", "", verify.Protocol},
 	{"EndlessBody()", "", verify.Protocol},
-	{"Status(401)", "service root", verify.Unsupported}, // no credentials were sent
 	{"Status(401)", "", verify.Credentials},
 	{"Status(404)", "log-in", survived}, // without sessions, by HTTP Basic authentication
 	{"Status(404)", "", verify.Unsupported},

@@ -217,10 +217,11 @@ func portValid(q *request) error {
 		}
 	}
 	link := port.LocalLinkConnection
+	setsNetwork := isNew || q.patch.StartsWith("physical_network") || !same(q.before, port, "physical_network")
 	switch {
 	case isNew && port.IsSmartNIC != nil && *port.IsSmartNIC && len(link) > 0 && (link["port_id"] == nil || link["hostname"] == nil):
 		return fault.Invalid("Smart NIC port must have port_id and hostname in local_link_connection")
-	case stored(port, "physical_network") == "":
+	case setsNetwork && stored(port, "physical_network") == "":
 		return fault.Invalid("A non-empty value is required when setting physical_network")
 	case isNew && group != nil && !orTrue(group.StandalonePortsSupported) && orTrue(port.PXEEnabled):
 		return fault.Conflict("Port group %s doesn't support standalone ports. "+

@@ -281,13 +281,13 @@ func TestAServerWithoutARootHasNoRedfish(t *testing.T) {
 		"a page":            {to("/login.html"), page, verify.Protocol, true, noRoot + `GET /login.html: "text/html" is not JSON`},
 		"nothing":           {to("/login.html"), http.NotFound, verify.Unsupported, true, noRoot + "GET /login.html: 404 Not Found"},
 		"an empty answer":   {to("/login.html"), status(204), verify.Protocol, true, noRoot + "GET /login.html: unexpected end of JSON input"},
-		"a log-in":          {to("/login.html"), status(401), verify.Unsupported, true, noRoot + "GET /login.html: 401 Unauthorized"},
+		"a log-in":          {to("/login.html"), status(401), verify.Credentials, true, noRoot + "GET /login.html: 401 Unauthorized"},
 		"busy elsewhere":    {to("/login.html"), status(503), verify.Unreachable, false, "GET /login.html: 503 Service Unavailable"},
 		"another host":      {to("https://other/"), nil, verify.Protocol, true, noRoot + "GET /redfish/v1/: the BMC sends us to another host"},
 		"a loop":            {to(Root), nil, verify.Protocol, true, noRoot + "GET /redfish/v1/: too many redirects"},
 		"no location":       {to(""), nil, verify.Protocol, true, noRoot + "GET /redfish/v1/: the BMC's link is malformed"},
-		"credentials":       {status(401), nil, verify.Unsupported, true, noRoot + "GET /redfish/v1/: 401 Unauthorized"},
-		"other credentials": {status(403), nil, verify.Unsupported, true, noRoot + "GET /redfish/v1/: 403 Forbidden"},
+		"credentials":       {status(401), nil, verify.Credentials, true, noRoot + "GET /redfish/v1/: 401 Unauthorized"},
+		"other credentials": {status(403), nil, verify.Credentials, true, noRoot + "GET /redfish/v1/: 403 Forbidden"},
 		"locked": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, "locked")
@@ -302,11 +302,17 @@ func TestAServerWithoutARootHasNoRedfish(t *testing.T) {
 			}
 			test.root(w, r)
 		})
-		c := s.client(func(c *Config) { c.MaxRequests = 4 }) // of a repeated request, too
-		_, err := c.ReadRoot(t.Context())
-		require.Equal(t, test.kind, kindOf(t, err), name)
-		require.EqualError(t, err, test.text, name)
-		require.Equal(t, test.absent, c.Absent(err), name)
+		for _, alternative := range []bool{false, true} {
+			c := s.client(func(c *Config) { c.MaxRequests, c.Alternative = 4, alternative }) // of a repeated request, too
+			_, err := c.ReadRoot(t.Context())
+			kind := test.kind
+			if alternative && kind == verify.Credentials {
+				kind = verify.Unsupported
+			}
+			require.Equal(t, kind, kindOf(t, err), name)
+			require.EqualError(t, err, test.text, name)
+			require.Equal(t, test.absent, c.Absent(err), name)
+		}
 	}
 }
 
