@@ -61,6 +61,11 @@ func planNewDeployment(ctx context.Context, e *engine, n *Node, available []Step
 	return e.planDeployment(ctx, n, available, comes || e.rules.description(n).Simulated)
 }
 
+// replanDeployment is planDeployment with the steps of the agent.
+func replanDeployment(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error) {
+	return e.planDeployment(ctx, n, available, false)
+}
+
 // planDeployment merges three lists of steps: the hardware type's, the steps of the deploy
 // templates that the instance's traits name, and the requested ones. A step of a later
 // list replaces steps with the same interface and name of an earlier list; priority 0 removes

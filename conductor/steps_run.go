@@ -97,8 +97,9 @@ func (b *rulebook) sequenceOf(hardware Hardware, n *Node, kind *workKind) sequen
 	booter := agentBooter(hardware, n, kind.work)
 	byAgent := kind.agent != "" && booter != nil
 	return sequence.Record{
-		Work: kind.work, Series: b.config.Table.Series(), Waited: last >= 0 && kindOf(n.Transitions[last].From) == kind,
-		ByAgent: byAgent, WritesImage: byAgent && booter.WritesImage(n),
+		Series: b.config.Table.Series(), Waited: last >= 0 && kindOf(n.Transitions[last].From) == kind,
+		NotedEarly: kind.notedEarly, TakesAgent: kind.takesAgent, BootsInStep: kind.replan != nil,
+		ByAgent: byAgent, WritesImage: byAgent && kind.replan != nil && booter.WritesImage(n),
 		WithoutRamdisk: kind.withoutRamdisk(n), NeedsNoRamdisk: byAgent && b.needsNoRamdisk(hardware, n, kind),
 		Prepared: steps.Prepared, Begun: steps.Begun > 0, Validated: steps.Validated, AbortAfter: steps.AbortAfter,
 	}
@@ -113,8 +114,8 @@ func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
 		}
 	}
 	switch action {
-	case sequence.NoteService:
-		t.engine.history.begun(ctx, t.Node(), firstServiceSteps(ctx, t))
+	case sequence.NoteEarly:
+		t.engine.history.begun(ctx, t.Node(), firstSteps(ctx, t, kind))
 	case sequence.SkipAgent:
 		t.updateLater(func(n *Node) { kind.edit(n).DisableRamdisk = true })
 	case sequence.FindAgent:
@@ -138,7 +139,7 @@ func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
 		err = explain(ctx, "Node failed to start the first "+kind.noun+" step", err)
 	case sequence.Plan, sequence.Replan, sequence.Recall:
 		err = r.plan(ctx, action)
-	case sequence.NoteWork:
+	case sequence.Note:
 		t.engine.history.begun(ctx, t.Node(), kind.records(r.steps))
 	case sequence.Abort:
 		err = &abortError{kind.work, t.Node().Step().String()}
@@ -183,17 +184,17 @@ func (r *stepsRun) runNext(ctx context.Context) error {
 	return &stepError{t.Node(), step, r.kind, err}
 }
 
-// firstServiceSteps returns the records of the steps of a service that begins: as they are planned without the agent,
-// or as the client has requested them if that is not possible.
+// firstSteps returns the records of the steps of work that begins: as they are planned without the agent, or as the
+// client has requested them if that is not possible.
 //
 // Source: do_node_service in ironic/conductor/servicing.py.
-func firstServiceSteps(ctx context.Context, t *Task) []any {
+func firstSteps(ctx context.Context, t *Task, kind *workKind) []any {
 	n := t.Node()
-	steps, err := t.engine.planSteps(ctx, n, serviceSteps, t.engine.rules.stepsFor(t.hardware, n, states.WorkService))
+	steps, err := t.engine.planSteps(ctx, n, kind, t.engine.rules.stepsFor(t.hardware, n, kind.work))
 	if err != nil {
-		return records(serviceSteps.of(n).Requested, StepRequest.Record)
+		return records(kind.of(n).Requested, StepRequest.Record)
 	}
-	return serviceSteps.records(steps)
+	return kind.records(steps)
 }
 
 // notesNoAgent records that no agent was booted for the steps of a service, as Ironic shows then.
@@ -242,8 +243,8 @@ func (t *Task) runStep(ctx context.Context, step Step) error {
 }
 
 // plan makes or reads the plan of the work. A new plan is stored by the next write: when a step begins, or at the end
-// of work without steps. A deployment is planned again after the first call-back, since the agent's steps are known
-// then.
+// of work without steps. Work whose agent a step has booted is planned again after the first call-back, since the
+// agent's steps are known then.
 //
 // Source: validate_deploy_steps in ironic/conductor/deployments.py.
 func (r *stepsRun) plan(ctx context.Context, action sequence.Action) error {
@@ -264,7 +265,7 @@ func (r *stepsRun) plan(ctx context.Context, action sequence.Action) error {
 		}
 		return nil
 	case sequence.Replan:
-		r.steps, err = e.planDeployment(ctx, n, available, false)
+		r.steps, err = kind.replan(ctx, e, n, available)
 		r.next = before.continuesAt(n.Step(), r.steps)
 	default:
 		r.steps, err = e.planSteps(ctx, n, kind, available)

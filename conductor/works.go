@@ -25,6 +25,9 @@ type workKind struct {
 	// plan plans the steps that no client has composed; nil if they are the steps of the hardware type by their
 	// priorities.
 	plan func(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error)
+	// replan plans the work again after its first call-back, because a step of it boots the agent, which may write an image;
+	// nil if the agent is booted before the first step.
+	replan func(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error)
 	// planned changes the record of the steps when they are planned; nil for nothing.
 	planned func(*Steps, states.Series)
 	// agent is the agent's word for the work, empty if the agent executes no steps of it.
@@ -82,6 +85,8 @@ type workKind struct {
 	// and end have no entries, and noun the word for the work in errors. automatedFlow is flow for work that the conductor
 	// begins by itself, empty if it never does.
 	flow, automatedFlow, noun string
+	// notedEarly says that the history has the beginning of the steps before they are planned.
+	notedEarly bool
 	// stepFailed is the text for a step that has failed in the conductor; nil for a plain one. The text for a step that
 	// has failed in the agent is of [agent.Judge].
 	stepFailed func(*stepError) string
@@ -149,7 +154,8 @@ func init() {
 		states.WorkDeploy: {
 			// A step of the agent only waits here; its failure arrives by a heartbeat: heard.
 			do: (*Task).doSteps, in: func(n *Node) **Steps { return &n.DeploySteps },
-			requested: func(r *ProvisionRequest) []StepRequest { return r.DeploySteps }, merges: true, plan: planNewDeployment,
+			requested: func(r *ProvisionRequest) []StepRequest { return r.DeploySteps }, merges: true,
+			plan: planNewDeployment, replan: replanDeployment,
 			agent: agent.Deploy, agentSteps: agentDeploySteps,
 			heartbeats: true, takesAgent: true,
 			abortableSince: states.Gazpacho, after: afterDeployment,
@@ -181,7 +187,7 @@ func init() {
 			cachedAfter:   cacheRefresh{part: readMachine, since: states.Dalmatian},
 			finishesSince: states.Flamingo,
 			fault:         "service failure", eventType: "servicing", orphanType: "transition",
-			flow: "Servicing", noun: "service", stepFailed: stepFailed,
+			flow: "Servicing", notedEarly: true, noun: "service", stepFailed: stepFailed,
 			timedOut: "Timeout reached while servicing the node" + ofRamdisk + "servicing is running on the node. Failed on step {step}.",
 			progress: "Node failed to check service progress",
 			cleanUp:  ". Also Failed to tear down service on node %s, reason: %v",

@@ -14,17 +14,17 @@ type Action int
 
 const (
 	Start        Action = iota
-	NoteService         // note in the history that a service begins
+	NoteEarly           // note in the history that the work begins, before it is planned
 	SkipAgent           // note that no step needs the agent
 	FindAgent           // find out whether an agent that runs does the work, by fast track
-	PrepareImage        // prepare the image of a deployment
+	PrepareImage        // prepare the image that the agent writes
 	KeepAgent           // note that the agent that runs does the work
 	BootAgent           // boot the agent and wait for it
 	LearnSteps          // ask the agent for its steps
 	Plan                // plan the work
-	Replan              // plan a deployment again, with the steps of the agent
+	Replan              // plan the work again, with the steps of the agent
 	Recall              // read the plan from the record
-	NoteWork            // note in the history that any other work begins
+	Note                // note in the history that the work begins
 	Abort               // end the work, as a client has requested
 	RunStep             // run the next step of the plan
 	End                 // all steps are done
@@ -32,16 +32,18 @@ const (
 
 // Record is the part of a node's record on which the actions depend.
 type Record struct {
-	Work           states.Work
 	Series         states.Series
+	NotedEarly     bool // the history has the beginning of the work even if it cannot be planned
+	TakesAgent     bool // an agent that runs may do the work
+	BootsInStep    bool // a step of the work boots the agent, and then the work is planned again
 	ByAgent        bool // the agent executes steps of the work, and the node uses it
-	WritesImage    bool // in a deployment the agent writes an image
+	WritesImage    bool // the agent writes an image
 	WithoutRamdisk bool // the steps were requested without a ramdisk
 	NeedsNoRamdisk bool // no requested step needs the agent
 	Waited         bool // the work has waited or was held since it began
-	Prepared       bool // the agent was booted for the steps of a cleaning or a service, or ran already
+	Prepared       bool // the agent was booted for the steps, or ran already
 	Begun          bool // a step has begun
-	Validated      bool // a deployment was planned with the steps of the agent
+	Validated      bool // the work was planned again
 	AbortAfter     bool // a client has requested an abort while a step waited that is not abortable
 }
 
@@ -59,19 +61,19 @@ type Result struct {
 func Next(r Record, s Result) Action {
 	starts := r.ByAgent && !r.WithoutRamdisk && !r.Prepared && !r.Begun
 	boots := starts && !r.NeedsNoRamdisk
-	replans := r.Begun && r.Work == states.WorkDeploy && !r.Validated
+	replans := r.Begun && r.BootsInStep && !r.Validated
 	due := [...]bool{
-		NoteService:  r.Work == states.WorkService && !r.Waited,
+		NoteEarly:    r.NotedEarly && !r.Waited,
 		SkipAgent:    starts && r.NeedsNoRamdisk,
-		FindAgent:    boots && r.Work != states.WorkService,
-		PrepareImage: boots && r.Work == states.WorkDeploy && r.WritesImage,
-		KeepAgent:    boots && r.Work != states.WorkDeploy && s.Ready,
-		BootAgent:    boots && r.Work != states.WorkDeploy && !s.Ready, // in a deployment a step boots it
+		FindAgent:    boots && r.TakesAgent,
+		PrepareImage: boots && r.WritesImage,
+		KeepAgent:    boots && !r.BootsInStep && s.Ready,
+		BootAgent:    boots && !r.BootsInStep && !s.Ready,
 		LearnSteps:   r.ByAgent && r.Prepared && !r.Begun,
 		Plan:         !r.Begun,
 		Replan:       replans,
 		Recall:       r.Begun && !replans,
-		NoteWork:     r.Work != states.WorkService && !r.Waited,
+		Note:         !r.NotedEarly && !r.Waited,
 		Abort:        r.AbortAfter && (s.Left > 0 || r.Series >= states.Gazpacho), // before, work without a further step succeeds
 		RunStep:      s.Left > 0,
 		End:          true,

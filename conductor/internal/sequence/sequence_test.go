@@ -37,12 +37,11 @@ func TestTheActionsOfEachWork(t *testing.T) {
 		actions = []sequence.Action
 	)
 	const (
-		clean, deploy, service = states.WorkClean, states.WorkDeploy, states.WorkService
-		late                   = states.Hibiscus
-		plan, note, run, end   = sequence.Plan, sequence.NoteWork, sequence.RunStep, sequence.End
-		find, boot, recall     = sequence.FindAgent, sequence.BootAgent, sequence.Recall
-		learn, abort           = sequence.LearnSteps, sequence.Abort
-		keep, skip, image      = sequence.KeepAgent, sequence.SkipAgent, sequence.PrepareImage
+		late                 = states.Hibiscus
+		plan, note, run, end = sequence.Plan, sequence.Note, sequence.RunStep, sequence.End
+		find, boot, recall   = sequence.FindAgent, sequence.BootAgent, sequence.Recall
+		learn, abort         = sequence.LearnSteps, sequence.Abort
+		keep, skip, image    = sequence.KeepAgent, sequence.SkipAgent, sequence.PrepareImage
 	)
 	for name, test := range map[string]struct {
 		record record
@@ -50,44 +49,44 @@ func TestTheActionsOfEachWork(t *testing.T) {
 		left   int
 		want   actions
 	}{
-		"a tear-down":                {record{Work: states.WorkDelete}, false, 1, actions{plan, note, run, end}},
-		"a cleaning without steps":   {record{Work: clean}, false, 0, actions{plan, note, end}},
-		"a cleaning boots the agent": {record{Work: clean, ByAgent: true}, false, 2, actions{find, boot}},
-		"a cleaning finds an agent":  {record{Work: clean, ByAgent: true}, true, 2, actions{find, keep, plan, note, run, run, end}},
-		"a cleaning, no ramdisk":     {record{Work: clean, ByAgent: true, WithoutRamdisk: true}, false, 1, actions{plan, note, run, end}},
-		"a cleaning needs no agent":  {record{Work: clean, ByAgent: true, NeedsNoRamdisk: true}, false, 1, actions{skip, plan, note, run, end}},
+		"a tear-down":                {record{}, false, 1, actions{plan, note, run, end}},
+		"a cleaning without steps":   {record{TakesAgent: true}, false, 0, actions{plan, note, end}},
+		"a cleaning boots the agent": {record{TakesAgent: true, ByAgent: true}, false, 2, actions{find, boot}},
+		"a cleaning finds an agent":  {record{TakesAgent: true, ByAgent: true}, true, 2, actions{find, keep, plan, note, run, run, end}},
+		"a cleaning, no ramdisk":     {record{TakesAgent: true, ByAgent: true, WithoutRamdisk: true}, false, 1, actions{plan, note, run, end}},
+		"a cleaning needs no agent":  {record{TakesAgent: true, ByAgent: true, NeedsNoRamdisk: true}, false, 1, actions{skip, plan, note, run, end}},
 		"the agent to clean runs": {
-			record{Work: clean, ByAgent: true, Waited: true, Prepared: true},
+			record{TakesAgent: true, ByAgent: true, Waited: true, Prepared: true},
 			false, 2, actions{learn, plan, run, run, end},
 		},
 		"a clean step has ended": {
-			record{Work: clean, ByAgent: true, Waited: true, Prepared: true, Begun: true},
+			record{TakesAgent: true, ByAgent: true, Waited: true, Prepared: true, Begun: true},
 			false, 1, actions{recall, run, end},
 		},
-		"a client has aborted it": {record{Work: clean, Waited: true, Begun: true, AbortAfter: true}, false, 1, actions{recall, abort}},
+		"a client has aborted it": {record{TakesAgent: true, Waited: true, Begun: true, AbortAfter: true}, false, 1, actions{recall, abort}},
 		"too late": {
-			record{Work: clean, Waited: true, Begun: true, AbortAfter: true, Series: states.Flamingo},
+			record{TakesAgent: true, Waited: true, Begun: true, AbortAfter: true, Series: states.Flamingo},
 			false, 0, actions{recall, end},
 		},
 		"too late, 2026.1": {
-			record{Work: clean, Waited: true, Begun: true, AbortAfter: true, Series: late},
+			record{TakesAgent: true, Waited: true, Begun: true, AbortAfter: true, Series: late},
 			false, 0, actions{recall, abort},
 		},
-		"a service": {record{Work: service, ByAgent: true}, false, 1, actions{sequence.NoteService, boot}},
+		"a service": {record{NotedEarly: true, ByAgent: true}, false, 1, actions{sequence.NoteEarly, boot}},
 		"the agent to serve runs": {
-			record{Work: service, ByAgent: true, Waited: true, Prepared: true},
+			record{NotedEarly: true, ByAgent: true, Waited: true, Prepared: true},
 			false, 1, actions{learn, plan, run, end},
 		},
-		"a deployment": {record{Work: deploy, ByAgent: true}, false, 1, actions{find, plan, note, run, end}},
+		"a deployment": {record{TakesAgent: true, BootsInStep: true, ByAgent: true}, false, 1, actions{find, plan, note, run, end}},
 		"a deployment of an image": {
-			record{Work: deploy, ByAgent: true, WritesImage: true}, true, 1, actions{find, image, plan, note, run, end},
+			record{TakesAgent: true, BootsInStep: true, ByAgent: true, WritesImage: true}, true, 1, actions{find, image, plan, note, run, end},
 		},
 		"the agent to deploy runs": {
-			record{Work: deploy, ByAgent: true, Waited: true, Begun: true},
+			record{TakesAgent: true, BootsInStep: true, ByAgent: true, Waited: true, Begun: true},
 			false, 2, actions{sequence.Replan, run, run, end},
 		},
 		"an agent's step has ended": {
-			record{Work: deploy, ByAgent: true, Waited: true, Begun: true, Validated: true},
+			record{TakesAgent: true, BootsInStep: true, ByAgent: true, Waited: true, Begun: true, Validated: true},
 			false, 1, actions{recall, run, end},
 		},
 	} {
@@ -97,17 +96,15 @@ func TestTheActionsOfEachWork(t *testing.T) {
 
 // all calls check with every record and each result of its actions.
 func all(check func(r sequence.Record, ready bool, left int)) {
-	works := append(slices.Collect(states.AllWorks()), states.NoWork)
-	for bits := range 1 << 10 {
+	for bits := range 1 << 13 {
 		bit := func(i int) bool { return bits>>i&1 == 1 }
-		for _, work := range works {
-			for _, series := range []states.Series{states.Flamingo, states.Gazpacho} {
-				for left := range 3 {
-					check(sequence.Record{
-						Work: work, Series: series, ByAgent: bit(0), WritesImage: bit(1), WithoutRamdisk: bit(2), NeedsNoRamdisk: bit(3), Waited: bit(4),
-						Prepared: bit(5), Begun: bit(6), Validated: bit(7), AbortAfter: bit(8),
-					}, bit(9), left)
-				}
+		for _, series := range []states.Series{states.Flamingo, states.Gazpacho} {
+			for left := range 3 {
+				check(sequence.Record{
+					Series: series, ByAgent: bit(0), WritesImage: bit(1), WithoutRamdisk: bit(2), NeedsNoRamdisk: bit(3), Waited: bit(4),
+					Prepared: bit(5), Begun: bit(6), Validated: bit(7), AbortAfter: bit(8),
+					NotedEarly: bit(9), TakesAgent: bit(10), BootsInStep: bit(11),
+				}, bit(12), left)
 			}
 		}
 	}
@@ -118,24 +115,26 @@ func TestNextOverTheWholeSpace(t *testing.T) {
 	all(func(r sequence.Record, ready bool, left int) {
 		var want []sequence.Action
 		add := func(actions ...sequence.Action) { want = append(want, actions...) }
-		if r.Work == states.WorkService && !r.Waited {
-			add(sequence.NoteService)
+		if r.NotedEarly && !r.Waited {
+			add(sequence.NoteEarly)
 		}
 		if r.ByAgent && !r.WithoutRamdisk && !r.Begun && !r.Prepared {
-			switch {
-			case r.NeedsNoRamdisk:
+			if r.NeedsNoRamdisk {
 				add(sequence.SkipAgent)
-			case r.Work == states.WorkService:
-				add(sequence.BootAgent)
-			case r.Work == states.WorkDeploy:
-				add(sequence.FindAgent)
+			} else {
+				if r.TakesAgent {
+					add(sequence.FindAgent)
+				}
 				if r.WritesImage {
 					add(sequence.PrepareImage)
 				}
-			case ready:
-				add(sequence.FindAgent, sequence.KeepAgent)
-			default:
-				add(sequence.FindAgent, sequence.BootAgent)
+				switch {
+				case r.BootsInStep:
+				case r.TakesAgent && ready:
+					add(sequence.KeepAgent)
+				default:
+					add(sequence.BootAgent)
+				}
 			}
 		}
 		if !slices.Contains(want, sequence.BootAgent) {
@@ -145,13 +144,13 @@ func TestNextOverTheWholeSpace(t *testing.T) {
 			switch {
 			case !r.Begun:
 				add(sequence.Plan)
-			case r.Work == states.WorkDeploy && !r.Validated:
+			case r.BootsInStep && !r.Validated:
 				add(sequence.Replan)
 			default:
 				add(sequence.Recall)
 			}
-			if r.Work != states.WorkService && !r.Waited {
-				add(sequence.NoteWork)
+			if !r.NotedEarly && !r.Waited {
+				add(sequence.Note)
 			}
 			if r.AbortAfter && (left > 0 || r.Series == states.Gazpacho) {
 				add(sequence.Abort)
