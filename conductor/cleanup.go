@@ -26,6 +26,9 @@ type CleanUp struct {
 	AbortedDeployment bool `json:"aborted_deployment,omitzero"`
 }
 
+// aborted reports whether a client has aborted work whose failed clean-up replaces the last error.
+func (c CleanUp) aborted() bool { return c.AbortedRescue || c.AbortedDeployment }
+
 // hasWork reports whether a conductor has work on the node: the work of its state, or the clean-up after failed work.
 func (n *Node) hasWork() bool { return n.CleanUp != nil || runsIn(n.ProvisionState) }
 
@@ -57,7 +60,7 @@ func afterCleaning(b *rulebook, _ *Node, c *CleanUp, aborted bool) {
 
 // afterDeployment leaves the machine of an aborted deployment on, unless it was held.
 func afterDeployment(_ *rulebook, n *Node, c *CleanUp, aborted bool) {
-	if c.Ramdisk && aborted && deployingStates.Has(n.ProvisionState) {
+	if c.Ramdisk && aborted && n.ProvisionState != n.ProvisionState.Work().Held() {
 		c.PowerOff, c.AbortedDeployment = false, true
 	}
 }
@@ -109,16 +112,16 @@ func (n *Node) cleanedUp(c CleanUp, failure error) {
 	if failure == nil {
 		return
 	}
-	switch text := works[n.ProvisionState.Work()].cleanUp; {
-	case c.AbortedRescue:
-		n.LastError = "Failed to clean up rescue after aborting the operation"
-		n.Maintenance, n.MaintenanceReason, n.Fault = true, n.LastError, "rescue abort failure"
-	case c.AbortedDeployment:
-		n.LastError = "Failed to clean up deploying after aborting the operation"
-	case n.ProvisionState == states.RescueFail:
-		n.LastError = fmt.Sprintf("Rescue operation was unsuccessful, clean up failed for node: %v", failure)
-	case text != "":
-		n.LastError += fmt.Sprintf(text, n.UUID, failure)
+	switch texts := works[n.ProvisionState.Work()].cleanUp; {
+	case c.aborted():
+		n.LastError = "Failed to clean up " + texts.aborted + " after aborting the operation"
+		if texts.abortFault != "" {
+			n.Maintenance, n.MaintenanceReason, n.Fault = true, n.LastError, texts.abortFault
+		}
+	case texts.instead != "":
+		n.LastError = fmt.Sprintf(texts.instead, failure)
+	case texts.added != "":
+		n.LastError += fmt.Sprintf(texts.added, n.UUID, failure)
 	default:
 		n.LastError += fmt.Sprintf(". Also failed to clean up due to: %v", failure)
 	}

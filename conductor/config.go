@@ -236,7 +236,7 @@ func (c Config) withDefaults() (Config, error) {
 	if err := c.check(); err != nil {
 		return c, err
 	}
-	c.ExpectedTimes = c.ExpectedTimes.or(c.Table, *c.Timeouts, c.VerifyTimeout)
+	c.ExpectedTimes = c.withTimeouts()
 	return c, nil
 }
 

@@ -183,8 +183,8 @@ func (e *engine) failOrphan(ctx context.Context, n *Node) error {
 		n.TargetPower = states.NoPower
 		n.LastError = "the power state was being changed when the conductor that did it died"
 	}
-	if e.config.ResumeVerification && n.ProvisionState == states.Verifying {
-		return nil // the verification starts again
+	if resumes := kindOf(n.ProvisionState).resumes; resumes != nil && resumes(e.config) {
+		return nil // the work starts again
 	}
 	if text, ok := n.machine().Orphaned(e.config.Table); ok {
 		return e.rules.fail(n, text)

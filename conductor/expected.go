@@ -3,14 +3,12 @@
 package conductor
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -50,22 +48,22 @@ func hasExpectedTime(t *states.Table, s states.State) bool {
 	return phase == states.PhaseWorking || phase == states.PhaseWaiting
 }
 
-// or returns the times with those that timeouts suggest for the other states: for the states of work that waits for a
-// call-back the timeout of the wait, for a verification its own.
-func (e ExpectedTimes) or(t *states.Table, timeouts machine.Timeouts, verify time.Duration) ExpectedTimes {
+// withTimeouts returns the configured times with those that the timeouts suggest for the other states: for the states of
+// work that waits for a call-back the timeout of the wait.
+func (c *Config) withTimeouts() ExpectedTimes {
 	all := ExpectedTimes{}
 	for w := range states.AllWorks() {
-		limit := timeouts.Of(cmp.Or(works[w].limit, w))
-		if w == states.WorkVerify {
-			limit = verify
+		limit := c.Timeouts.Of(w)
+		if works[w].expected != nil {
+			limit = works[w].expected(c)
 		}
 		for s := range w.InProgress().All() {
-			if hasExpectedTime(t, s) {
+			if hasExpectedTime(c.Table, s) {
 				all[s] = max(limit, 0)
 			}
 		}
 	}
-	maps.Copy(all, e)
+	maps.Copy(all, c.ExpectedTimes)
 	return all
 }
 

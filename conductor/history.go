@@ -59,11 +59,11 @@ func (h history) failed(ctx context.Context, before, n *Node, eventType string) 
 	h.add(ctx, before, "ERROR", n.LastError, eventType)
 }
 
-// notCleanedUp adds to a node's history that the clean-up after its failed work has failed. Ironic adds an entry
-// after a rescue, and after an aborted deployment.
+// notCleanedUp adds to a node's history that the clean-up after its failed work has failed. Ironic adds an entry only
+// if the failure has replaced the last error.
 func (h history) notCleanedUp(ctx context.Context, n *Node, c CleanUp) {
-	if n.ProvisionState == states.RescueFail || c.AbortedDeployment {
-		h.failed(ctx, n, n, works[n.ProvisionState.Work()].eventType)
+	if kind := &works[n.ProvisionState.Work()]; c.aborted() || kind.cleanUp.instead != "" {
+		h.failed(ctx, n, n, kind.eventType)
 	}
 }
 

@@ -83,6 +83,18 @@ func (t *Task) AddPorts(ctx context.Context, macs []string) error {
 	return t.engine.fleet.addPorts(ctx, t.Node().UUID, portsWith(macs))
 }
 
+// moveInspection notes when the inspection of a node that moves from one state to another has begun, and ended.
+func moveInspection(n *Node, from, to states.State, at time.Time) {
+	switch work := to.Work(); {
+	case runsIn(to):
+		n.InspectionStartedAt, n.InspectionFinishedAt = &at, nil
+	case work == states.NoWork && from != from.Work().Failed():
+		n.InspectionStartedAt, n.InspectionFinishedAt = nil, &at
+	case to == work.Failed():
+		n.InspectionStartedAt = nil
+	}
+}
+
 // portsWith returns new ports with these addresses.
 func portsWith(macs []string) []*Port {
 	ports := make([]*Port, len(macs))

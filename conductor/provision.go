@@ -123,13 +123,14 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	if err := r.CheckSteps(rules); err != nil {
 		return err
 	}
-	if err := e.withinLimits(ctx, n, event); err != nil {
+	kind := begunBy(e.config.Table, event)
+	if err := e.withinLimits(ctx, n, kind); err != nil {
 		return err
 	}
 	if err := rules.Start(n.Fields(), event); err != nil {
 		return Held(e.rules.refused(n, err))
 	}
-	if deploys(event) {
+	if kind.deploys {
 		if r.ConfigDrive != nil {
 			set(&n.InstanceInfo, "configdrive", r.ConfigDrive)
 		}
@@ -158,25 +159,21 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	if runsIn(moved.State) {
 		n.CleanUp = nil // the new work boots the machine as it needs
 	}
-	if kind := kindOf(n.ProvisionState); kind.in != nil && (event == states.EventManage || event == states.EventAbort) {
+	if left := kindOf(n.ProvisionState); left.in != nil && (event == states.EventManage || event == states.EventAbort) {
 		n.CleanUp = e.rules.cleanUp(n, true)
 		step := n.Step().String()
-		if step != "" && moved.LastError != "" && event == states.EventAbort && kind.requested != nil { // Ironic has no steps of other work
+		if step != "" && moved.LastError != "" && event == states.EventAbort && left.requested != nil { // Ironic has no steps of other work
 			moved.LastError += afterStep(step)
 		}
-		kind.forget(n)
+		left.forget(n)
 	}
 	from := n.ProvisionState
 	if on, _ := e.rules.fastTracks(n); event != states.EventUnhold && !(on && agentStays(from, moved.State)) {
 		n.forgetAgent()
 	}
 	e.rules.move(n, event, moved)
-	return n.remember(r, event, from)
-}
-
-// deploys reports whether a request deploys an instance.
-func deploys(event states.Event) bool {
-	return event == states.EventDeploy || event == states.EventRebuild
+	dropRequests(n, event, from)
+	return kind.remembers(n, &r)
 }
 
 // permitted refuses a request if the node's hardware interfaces, traits or steps do not permit
@@ -196,8 +193,8 @@ func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, ste
 	if err := e.rules.admission().Validate(fields, event); err != nil {
 		return e.rules.refused(n, err)
 	}
-	if deploys(event) {
-		available := func() []Step { return e.rules.stepsFor(hardware, n, states.WorkDeploy) }
+	if kind := begunBy(e.config.Table, event); kind.deploys {
+		available := func() []Step { return e.rules.stepsFor(hardware, n, kind.work) }
 		if _, err := e.deploymentSteps(ctx, n, steps, available, true); errors.Is(err, Invalid) {
 			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %v", n.UUID, err)
 		} else if err != nil {
@@ -207,37 +204,34 @@ func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, ste
 	return nil
 }
 
-var (
-	deployingStates = busy(states.WorkDeploy)
-	cleaningStates  = busy(states.WorkDelete).Union(busy(states.WorkClean))
-)
+// begunBy returns the kind of the work that a client's request begins. It is the kind of [states.NoWork] for a request
+// that begins none, and for "provide", which begins an automated cleaning that is not requested as such.
+func begunBy(table *states.Table, event states.Event) *workKind {
+	for row := range table.Transitions() {
+		if row.Event == event && event != states.EventProvide && runsIn(row.To) && table.IsRequest(row) {
+			return &works[row.To.Work()]
+		}
+	}
+	return &works[states.NoWork]
+}
 
-// withinLimits refuses a deployment, tear-down or cleaning if the limit for concurrent ones is
-// reached.
-func (e *engine) withinLimits(ctx context.Context, n *Node, event states.Event) error {
-	busy, limit, word := states.Set{}, 0, ""
-	switch event {
-	case states.EventDeploy, states.EventRebuild:
-		busy, limit, word = deployingStates, e.config.MaxDeploying, "provisioning"
-	case states.EventDelete:
-		busy, limit, word = cleaningStates, e.config.MaxCleaning, "unprovisioning"
-	case states.EventClean:
-		busy, limit, word = cleaningStates, e.config.MaxCleaning, "cleaning"
-	default:
+// withinLimits refuses work that a client requests if the limit for concurrent work of this kind is reached.
+func (e *engine) withinLimits(ctx context.Context, n *Node, kind *workKind) error {
+	if kind.limit == nil {
 		return nil
 	}
 	count, err := 0, error(nil)
 	if e.config.LimitsByGroup && e.config.Table.Series() >= states.Gazpacho {
-		count, err = e.fleet.countInGroup(ctx, n.ConductorGroup, busy)
+		count, err = e.fleet.countInGroup(ctx, n.ConductorGroup, kind.limit.busy)
 	} else {
-		count, err = e.fleet.nodes.count(ctx, busy)
+		count, err = e.fleet.nodes.count(ctx, kind.limit.busy)
 	}
 	if err != nil {
 		return err
 	}
-	if count >= limit {
+	if count >= kind.limit.of(e.config) {
 		return refuse(LimitReached, "Unable to process request at this time, as the concurrent limit for %s has been reached. "+
-			"Please try again later.", word)
+			"Please try again later.", kind.operation)
 	}
 	return nil
 }
@@ -260,40 +254,16 @@ var hash = func(password []byte) ([]byte, error) {
 	return bcrypt.GenerateFromPassword(password, bcrypt.DefaultCost)
 }
 
-// remember stores the parameters of a request for the work that it starts. A rescue password is
-// stored with its hash, which an agent writes into its shadow file. The hash is bcrypt's; Ironic
-// uses SHA-512.
-func (n *Node) remember(r ProvisionRequest, event states.Event, from states.State) error {
-	switch event {
-	case states.EventDeploy, states.EventRebuild:
-		return remembered(&n.DeploySteps, r.DeploySteps, false)
-	case states.EventAdopt:
-		n.noteImageType()
-	case states.EventClean:
-		return remembered(&n.CleanSteps, r.CleanSteps, r.DisableRamdisk)
-	case states.EventService:
-		return remembered(&n.ServiceSteps, r.ServiceSteps, r.DisableRamdisk)
-	case states.EventRescue:
-		hashed, err := hash([]byte(r.RescuePassword))
-		if err != nil {
-			return refuse(Invalid, "The rescue password cannot be used: it may have 72 bytes at most.")
-		}
-		set(&n.InstanceInfo, "rescue_password", r.RescuePassword)
-		set(&n.InstanceInfo, "hashed_rescue_password", string(hashed))
-	case states.EventDelete, states.EventAbort:
-		switch {
-		case rescueStates.Has(from):
-			n.forgetRescue()
-		case event == states.EventAbort && from == states.ServiceFail:
-			serviceSteps.forget(n)
-		}
+// remembers stores the parameters of a request in the record of the node whose work begins.
+func (k *workKind) remembers(n *Node, r *ProvisionRequest) error {
+	if k.remember != nil {
+		return k.remember(n, r)
 	}
-	return nil
-}
-
-// remembered sets the steps of new work to the requested ones.
-func remembered(steps **Steps, requested []StepRequest, disableRamdisk bool) error {
-	*steps = &Steps{DisableRamdisk: disableRamdisk}
+	if k.requested == nil {
+		return nil
+	}
+	steps, requested := &Steps{DisableRamdisk: r.DisableRamdisk && !k.merges}, k.requested(r)
+	*k.in(n) = steps
 	if requested == nil {
 		return nil
 	}
@@ -301,8 +271,36 @@ func remembered(steps **Steps, requested []StepRequest, disableRamdisk bool) err
 	if err != nil {
 		return refuse(Invalid, "The requested steps cannot be stored: %v", err)
 	}
-	(*steps).Requested = copied
+	steps.Requested = copied
 	return nil
+}
+
+// rememberPassword stores the rescue password of a request with its hash, which an agent writes into its shadow file.
+// The hash is bcrypt's; Ironic uses SHA-512.
+func rememberPassword(n *Node, r *ProvisionRequest) error {
+	hashed, err := hash([]byte(r.RescuePassword))
+	if err != nil {
+		return refuse(Invalid, "The rescue password cannot be used: it may have 72 bytes at most.")
+	}
+	set(&n.InstanceInfo, "rescue_password", r.RescuePassword)
+	set(&n.InstanceInfo, "hashed_rescue_password", string(hashed))
+	return nil
+}
+
+// dropRequests removes what the requests for work have stored, after a client has deleted the node or aborted its work in a
+// state.
+func dropRequests(n *Node, event states.Event, from states.State) {
+	if event != states.EventDelete && event != states.EventAbort {
+		return
+	}
+	for i := range works {
+		if kind := &works[i]; kind.dropIn.Has(from) {
+			kind.drop(n)
+		}
+	}
+	if kind := &works[from.Work()]; event == states.EventAbort && from == kind.work.Failed() && kind.in != nil {
+		kind.forget(n)
+	}
 }
 
 // noteInstance records what a deployment, or a rebuild, has to know of the instance before it is checked: the type of
@@ -329,14 +327,11 @@ const automaticLessee = "automatic_lessee"
 // Source: start_deploy in ironic/conductor/deployments.py.
 func (b *rulebook) keepingInstance(err error, event states.Event) error {
 	var held *heldError
-	if errors.As(err, &held) && deploys(event) {
+	if errors.As(err, &held) && begunBy(b.config.Table, event).deploys {
 		held.kept = func(n *Node) { b.noteInstance(n, event) }
 	}
 	return err
 }
-
-// rescueStates are the states in which a node may have a rescue password.
-var rescueStates = states.WorkRescue.States().Union(states.WorkUnrescue.States()).Union(states.SetOf(states.Rescue))
 
 // forgetRescue removes the rescue password and its hash.
 func (n *Node) forgetRescue() {

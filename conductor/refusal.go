@@ -68,10 +68,18 @@ func listed(set states.Set, order []states.State) (names []string) {
 	return names
 }
 
-// maintained maps the requests that are refused in maintenance to the operation in Ironic's text.
-var maintained = map[string]string{
-	"active": "provisioning", "deploy": "provisioning", "rebuild": "provisioning", "clean": "cleaning", "service": "service",
-	"provide": "providing", "rescue": "rescuing", "unrescue": "unrescuing",
+// operation returns Ironic's word for the operation of a client's request, empty for a request that is never refused by
+// that word.
+func operation(table *states.Table, verb string) string {
+	event, err := states.ParseVerb(verb)
+	switch {
+	case err != nil:
+		return ""
+	case event == states.EventProvide:
+		return "providing"
+	default:
+		return begunBy(table, event).operation
+	}
 }
 
 // refusalText returns the text of Ironic's response to a refused request for a node.
@@ -82,8 +90,8 @@ func (b *rulebook) refusalText(n *Node, r *admission.Refusal) string {
 	case Locked:
 		return lockedText(n, n.Reservation)
 	case InMaintenance:
-		switch operation, ok := maintained[r.Request]; {
-		case ok:
+		switch operation := operation(b.config.Table, r.Request); {
+		case operation != "":
 			return fmt.Sprintf("The %s operation can't be performed on node %s because it's in maintenance mode.", operation, n.UUID)
 		case r.Request == states.EventAbort.String():
 			return fmt.Sprintf("Can not abort service on node %q while it is in maintenance mode. Please remove the node from "+

@@ -138,9 +138,9 @@ func (s Step) Record(work states.Work) map[string]any {
 	if s.OnChildren { // it is not compared with the steps of the node
 		return s.request().Record()
 	}
-	deploys := work == states.WorkDeploy
+	lean := int(work) < len(works) && works[work].leanRecords
 	step := map[string]any{"interface": s.Interface, "step": s.Step, "priority": s.Priority}
-	if !deploys || s.Abortable { // a deploy step can be aborted since 2026.1
+	if !lean || s.Abortable {
 		step["abortable"] = s.Abortable
 	}
 	if !s.Requested {
@@ -148,7 +148,7 @@ func (s Step) Record(work states.Work) map[string]any {
 		switch {
 		case s.Listed: // as the agent describes it
 			step["reboot_requested"] = s.RebootRequested
-		case !deploys:
+		case !lean:
 			step["requires_ramdisk"] = !s.NoRamdisk
 		}
 		if info != nil || !s.Listed {

@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -113,13 +114,8 @@ func (b *rulebook) move(n *Node, event states.Event, to machine.Node) {
 	now, from := now(), n.ProvisionState
 	if from != to.State {
 		n.ProvisionUpdatedAt = &now
-		switch {
-		case to.State == states.WorkInspect.Working():
-			n.InspectionStartedAt, n.InspectionFinishedAt = &now, nil
-		case to.State == states.Manageable && states.WorkInspect.InProgress().Has(from):
-			n.InspectionStartedAt, n.InspectionFinishedAt = nil, &now
-		case to.State == states.WorkInspect.Failed():
-			n.InspectionStartedAt = nil
+		if kind := &works[cmp.Or(to.State.Work(), from.Work())]; kind.moved != nil {
+			kind.moved(n, from, to.State, now)
 		}
 	}
 	rows := rowsOf(b.config.Table, from, event, to.State)

@@ -140,7 +140,7 @@ func (t *Task) verify(ctx context.Context) result {
 // Source: ironic/conductor/cleaning.py.
 func (t *Task) clean(ctx context.Context) result {
 	n := t.Node()
-	manual := n.TargetProvisionState == states.Manageable
+	manual := !cleanSteps.automated(n)
 	begins := !manual && !cleanSteps.of(n).begun()
 	if begins {
 		skip := t.engine.config.SkipAutomatedClean

@@ -4,6 +4,7 @@ package conductor
 
 import (
 	"context"
+	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/states"
@@ -40,6 +41,13 @@ type workKind struct {
 	// that the check for that completes the steps in texts.
 	withoutAgentSince states.Series
 	checkedEarly      bool
+	// deploys says that a request for the work deploys an instance.
+	deploys bool
+	// remember stores what a client's request has for the work; nil if that is the requested steps or nothing. When a client
+	// deletes the node or aborts its work in one of the states of dropIn, drop removes it.
+	remember func(*Node, *ProvisionRequest) error
+	drop     func(*Node)
+	dropIn   states.Set
 	// answer answers the heartbeat for which the work waits, and returns the change of the record that follows; nil if the
 	// agent executes steps, or none is waited for.
 	answer func(*Task, context.Context) (change func(*Node) error, failure error)
@@ -69,9 +77,15 @@ type workKind struct {
 	// done and failed change the record of a node whose work has ended, besides its state; nil for nothing.
 	done   func(*rulebook, *Node)
 	failed func(*Node)
+	// moved changes the record of a node that moves to or from a state of the work, besides its state; nil for nothing.
+	moved func(n *Node, from, to states.State, at time.Time)
+	// resumes reports whether the work starts again when the process that did it has died; nil if it then fails.
+	resumes func(*Config) bool
 
-	// limit is the work whose timeout is the expected time of this work too.
-	limit states.Work
+	// expected returns the expected time of the work; nil if that is the timeout of its wait.
+	expected func(*Config) time.Duration
+	// limit bounds the number of nodes with such work; nil for any number.
+	limit *limit
 	// fault is the fault of a node whose step has failed, empty if such a node is not put into maintenance.
 	//
 	// Source: ironic/common/faults.py.
@@ -81,10 +95,14 @@ type workKind struct {
 	// abortEntry returns the entry of an abort in the history; nil if it has none.
 	abortEntry func(*Node) (severity, event string)
 
-	// The other fields are words and texts of Ironic. flow is the word for the steps in the history, empty if their begin
-	// and end have no entries, and noun the word for the work in errors. automatedFlow is flow for work that the conductor
-	// begins by itself, empty if it never does.
-	flow, automatedFlow, noun string
+	// The other fields are words and texts of Ironic. operation is the word for the work in the refusal of a request, empty
+	// if there is no such refusal. flow is the word for the steps in the history, empty if their begin and end have no
+	// entries, and noun the word for the work in errors. automatedFlow is flow for work that the conductor begins by
+	// itself, empty if it never does.
+	operation, flow, automatedFlow, noun string
+	// leanRecords says that the records of the steps say only of an abortable step that it is, and not whether a step
+	// needs the agent.
+	leanRecords bool
 	// notedEarly says that the history has the beginning of the steps before they are planned.
 	notedEarly bool
 	// stepFailed is the text for a step that has failed in the conductor; nil for a plain one. The text for a step that
@@ -99,8 +117,23 @@ type workKind struct {
 	inMaintenance string
 	// progress is the text for an agent that does not tell how far its step is.
 	progress string
-	// cleanUp is the text for a failed clean-up after the work, with the node and the reason.
-	cleanUp string
+	cleanUp  cleanUpTexts
+}
+
+// cleanUpTexts are the texts for a failed clean-up after failed work.
+type cleanUpTexts struct {
+	// added, with the node and the reason, is added to the last error; empty for a plain text. instead, with the reason,
+	// replaces the last error.
+	added, instead string
+	// After an abort that CleanUp notes, aborted is the word for the work in the last error, and abortFault the fault with
+	// which the node is put into maintenance, empty if it is not.
+	aborted, abortFault string
+}
+
+// limit is a limit for the number of nodes in busy states.
+type limit struct {
+	of   func(*Config) int
+	busy states.Set
 }
 
 // formerTimeout is the last error and the event_type after a wait without a call-back before a series.
@@ -115,18 +148,24 @@ var works [16]workKind
 
 // The works whose steps are in Ironic's record, and the inspection.
 var (
-	inspection   = &works[states.WorkInspect]
-	cleanSteps   = &works[states.WorkClean]
-	deploySteps  = &works[states.WorkDeploy]
-	serviceSteps = &works[states.WorkService]
+	inspection  = &works[states.WorkInspect]
+	cleanSteps  = &works[states.WorkClean]
+	deploySteps = &works[states.WorkDeploy]
 )
 
 func init() {
 	const ofRamdisk = ". Please check if the ramdisk responsible for the "
 	other := func(n *Node) **Steps { return &n.OtherSteps }
+	deployments := &limit{func(c *Config) int { return c.MaxDeploying }, busy(states.WorkDeploy)}
+	cleanings := &limit{func(c *Config) int { return c.MaxCleaning }, busy(states.WorkDelete).Union(busy(states.WorkClean))}
+	timeoutOf := func(w states.Work) func(*Config) time.Duration {
+		return func(c *Config) time.Duration { return c.Timeouts.Of(w) }
+	}
 	works = [len(works)]workKind{
 		states.WorkVerify: {
 			do: (*Task).verify, leavesAgent: true, takesAgent: true, eventType: "verify", orphanType: "transition",
+			expected: func(c *Config) time.Duration { return c.VerifyTimeout },
+			resumes:  func(c *Config) bool { return c.ResumeVerification },
 		},
 		states.WorkInspect: {
 			do: (*Task).doSteps, in: other, leavesAgent: true, abortsByStep: true,
@@ -136,7 +175,8 @@ func init() {
 			stepFailed: func(e *stepError) string { return e.err.Error() },
 			timedOut:   "Timeout reached while inspecting the node" + ofRamdisk + "inspection is running on the node.",
 			former:     formerTimeout{states.Gazpacho, "timeout reached while inspecting the node", "transition"},
-			cleanUp:    ". Also Failed to abort inspection on node %s, reason: %v",
+			cleanUp:    cleanUpTexts{added: ". Also Failed to abort inspection on node %s, reason: %v"},
+			moved:      moveInspection,
 		},
 		states.WorkClean: {
 			do: (*Task).clean, in: func(n *Node) **Steps { return &n.CleanSteps },
@@ -149,7 +189,8 @@ func init() {
 			flow: "Manual Cleaning", automatedFlow: "Automated Cleaning", noun: "cleaning", stepFailed: stepFailed,
 			timedOut:      "Timeout reached while cleaning the node" + ofRamdisk + "cleaning is running on the node. Failed on step {step}.",
 			inMaintenance: "Cleaning", progress: "Node failed to check cleaning progress",
-			cleanUp: ". Also Failed to tear down cleaning on node %s, reason: %v",
+			cleanUp: cleanUpTexts{added: ". Also Failed to tear down cleaning on node %s, reason: %v"},
+			limit:   cleanings, operation: "cleaning",
 		},
 		states.WorkDeploy: {
 			// A step of the agent only waits here; its failure arrives by a heartbeat: heard.
@@ -162,10 +203,14 @@ func init() {
 			eventType: "deploying", orphanType: "takeover", flow: "Deployment", noun: "deployment", stepFailed: deployStepFailed,
 			timedOut:      "Timeout reached while waiting for callback for node {node}",
 			inMaintenance: "Deploy", progress: "Failed to process the next deploy step",
+			cleanUp: cleanUpTexts{aborted: "deploying"},
+			deploys: true, limit: deployments, operation: "provisioning",
+			leanRecords: true, // a deploy step can be aborted since 2026.1
 		},
 		states.WorkAdopt: {
-			do: (*Task).doSteps, in: other, limit: states.WorkDeploy, eventType: "adoption", orphanType: "transition",
-			done: (*rulebook).restoreConsole, failed: func(n *Node) { n.Power = states.NoPower },
+			do: (*Task).doSteps, in: other, expected: timeoutOf(states.WorkDeploy), eventType: "adoption", orphanType: "transition",
+			remember: func(n *Node, _ *ProvisionRequest) error { n.noteImageType(); return nil },
+			done:     (*rulebook).restoreConsole, failed: func(n *Node) { n.Power = states.NoPower },
 		},
 		states.WorkRescue: {
 			do: (*Task).doSteps, in: other, answer: (*Task).finishRescue, heartbeats: true,
@@ -173,10 +218,18 @@ func init() {
 			abortEntry:    func(*Node) (string, string) { return "INFO", "By request, the rescue operation was aborted." },
 			timedOut:      "Timeout reached while waiting for rescue ramdisk callback for node",
 			inMaintenance: "Rescue",
+			cleanUp: cleanUpTexts{
+				instead: "Rescue operation was unsuccessful, clean up failed for node: %v",
+				aborted: "rescue", abortFault: "rescue abort failure",
+			},
+			operation: "rescuing",
+			remember:  rememberPassword, drop: (*Node).forgetRescue,
+			dropIn: states.WorkRescue.States().Union(states.WorkUnrescue.States()).Union(states.SetOf(states.Rescue)),
 		},
 		states.WorkUnrescue: {
-			do: (*Task).doSteps, in: other, limit: states.WorkRescue, eventType: "rescue", orphanType: "transition",
-			done: func(_ *rulebook, n *Node) { n.forgetRescue() },
+			do: (*Task).doSteps, in: other, expected: timeoutOf(states.WorkRescue), eventType: "rescue", orphanType: "transition",
+			operation: "unrescuing",
+			done:      func(_ *rulebook, n *Node) { n.forgetRescue() },
 		},
 		states.WorkService: {
 			do: (*Task).doSteps, in: func(n *Node) **Steps { return &n.ServiceSteps },
@@ -188,12 +241,14 @@ func init() {
 			finishesSince: states.Flamingo,
 			fault:         "service failure", eventType: "servicing", orphanType: "transition",
 			flow: "Servicing", notedEarly: true, noun: "service", stepFailed: stepFailed,
-			timedOut: "Timeout reached while servicing the node" + ofRamdisk + "servicing is running on the node. Failed on step {step}.",
-			progress: "Node failed to check service progress",
-			cleanUp:  ". Also Failed to tear down service on node %s, reason: %v",
+			timedOut:  "Timeout reached while servicing the node" + ofRamdisk + "servicing is running on the node. Failed on step {step}.",
+			progress:  "Node failed to check service progress",
+			cleanUp:   cleanUpTexts{added: ". Also Failed to tear down service on node %s, reason: %v"},
+			operation: "service",
 		},
 		states.WorkDelete: {
-			do: (*Task).tearDown, in: other, limit: states.WorkDeploy, eventType: "unprovision", orphanType: "transition",
+			do: (*Task).tearDown, in: other, expected: timeoutOf(states.WorkDeploy), eventType: "unprovision", orphanType: "transition",
+			limit: cleanings, operation: "unprovisioning",
 		},
 	}
 	for w := range states.AllWorks() {

@@ -4,6 +4,7 @@ package conductor
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,23 +53,32 @@ func TestEveryWorkHasAnEntry(t *testing.T) {
 	}
 }
 
-// TestEveryRequestHasAnEntry fails for a request that the conductor may not know.
+// TestEveryRequestHasAnEntry fails for a request that the conductor does not know: one that begins no work known to it.
 func TestEveryRequestHasAnEntry(t *testing.T) {
-	known := []states.Event{
-		states.EventManage, states.EventProvide, states.EventDeploy, states.EventRebuild, states.EventDelete, states.EventInspect,
-		states.EventAdopt, states.EventClean, states.EventRescue, states.EventUnrescue, states.EventService,
-		states.EventAbort, states.EventUnhold,
-	}
+	others := []states.Event{states.EventProvide, states.EventAbort, states.EventUnhold}
 	maintenance := admission.NodeFields{State: states.ServiceFail, Maintenance: true}
 	for e := range states.AllEvents() {
 		if e.Verb() == "" {
 			continue
 		}
-		require.Contains(t, known, e, "say what the request is to the conductor: withinLimits and remember (conductor/provision.go); then here")
+		kind := begunBy(states.Latest().Table(), e)
+		require.Equal(t, slices.Contains(others, e), kind.work == states.NoWork,
+			"%v begins no work: say what it is to the conductor (requested in conductor/provision.go); then here", e)
 		if err := (admission.Rules{}).Start(maintenance, e); errors.Is(err, InMaintenance) && e != states.EventAbort {
-			require.Contains(t, maintained, e.String(), "conductor/refusal.go has no word of Ironic for the request that is refused")
+			require.NotEmpty(t, operation(states.Latest().Table(), e.Verb()),
+				"conductor/works.go has no word of Ironic for the operation %v of a request that is refused", e)
+		}
+		for series := range states.AllSeries() {
+			for row := range series.Table().Transitions() {
+				if row.Event == e && e != states.EventProvide && series.Table().IsRequest(row) && runsIn(row.To) {
+					require.Same(t, kind, begunBy(series.Table(), e), series)
+					require.Equal(t, kind.work, row.To.Work(), row)
+				}
+			}
 		}
 	}
+	require.Empty(t, operation(states.Latest().Table(), "work"))
+	require.Empty(t, operation(states.Latest().Table(), states.EventAbort.Verb()))
 }
 
 // TestStatesWhoseRulesAreIronics compares what the works say of states with Ironic's own lists.
@@ -89,8 +99,21 @@ func TestStatesWhoseRulesAreIronics(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, states.SetOf(states.Deploying, states.DeployWait), deployingStates)
-	require.Equal(t, states.SetOf(states.Deleting, states.Cleaning, states.CleanWait), cleaningStates)
+	limited := map[states.Work]states.Set{
+		states.WorkDeploy: states.SetOf(states.Deploying, states.DeployWait),
+		states.WorkClean:  states.SetOf(states.Deleting, states.Cleaning, states.CleanWait),
+		states.WorkDelete: states.SetOf(states.Deleting, states.Cleaning, states.CleanWait),
+	}
+	for w := range states.AllWorks() {
+		busy, has := limited[w]
+		require.Equal(t, has, works[w].limit != nil, w)
+		if has {
+			require.Equal(t, busy, works[w].limit.busy, w)
+			require.NotEmpty(t, works[w].operation, w)
+		}
+	}
+	passwords := states.SetOf(states.RescueWait, states.RescueFail, states.Rescuing, states.Unrescuing, states.UnrescueFail, states.Rescue)
+	require.Equal(t, passwords, works[states.WorkRescue].dropIn)
 }
 
 // TestTheLastErrorOfAWaitThatHasTimedOut has each waiting state.
