@@ -9,36 +9,59 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// stepKind is a kind of steps that Ironic has in driver_internal_info.
+// stepKind is what Ironic shows of the steps of a work.
 type stepKind struct {
-	list, index, params string // the keys of the steps, of the current one's index, and of the request's parameters
-	work                states.Work
-	of                  func(*node) *conductor.Steps
+	work states.Work
+	// of returns the steps in the record; nil for a work whose steps Ironic does not show.
+	of func(*node) *conductor.Steps
+	// The keys in driver_internal_info: of the list of steps, of the current one's index, and of the request's parameters.
+	list, index, params string
+	// merges says that the requested steps are merged with others: they are the parameters, and not the list until the work
+	// begins. The parameter of other work is disable_ramdisk, and withRamdisk if that is false.
+	merges      bool
+	withRamdisk any
 }
 
-var (
-	cleanSteps = stepKind{
-		list: "clean_steps", index: "clean_step_index", params: "cleaning_disable_ramdisk", work: states.WorkClean,
-		of: func(n *node) *conductor.Steps { return n.CleanSteps },
-	}
-	deploySteps = stepKind{
-		list: "deploy_steps", index: "deploy_step_index", params: "user_deploy_steps", work: states.WorkDeploy,
-		of: func(n *node) *conductor.Steps { return n.DeploySteps },
-	}
-	serviceSteps = stepKind{
-		list: "service_steps", index: "service_step_index", params: "service_disable_ramdisk", work: states.WorkService,
-		of: func(n *node) *conductor.Steps { return n.ServiceSteps },
-	}
-)
+var stepKinds = map[states.Work]stepKind{
+	states.WorkVerify:  {},
+	states.WorkInspect: {},
+	states.WorkClean: {
+		of:   func(n *node) *conductor.Steps { return n.CleanSteps },
+		list: "clean_steps", index: "clean_step_index", params: "cleaning_disable_ramdisk", withRamdisk: false,
+	},
+	states.WorkDeploy: {
+		of:   func(n *node) *conductor.Steps { return n.DeploySteps },
+		list: "deploy_steps", index: "deploy_step_index", params: "user_deploy_steps", merges: true,
+	},
+	states.WorkAdopt:    {},
+	states.WorkRescue:   {},
+	states.WorkUnrescue: {},
+	states.WorkService: {
+		of:   func(n *node) *conductor.Steps { return n.ServiceSteps },
+		list: "service_steps", index: "service_step_index", params: "service_disable_ramdisk", withRamdisk: nil,
+	},
+	states.WorkDelete: {},
+}
 
-// stepField returns the field with the current step of a kind, {} for none.
-func stepField(name string, since states.APIVersion, kind stepKind) field {
+// shownSteps are the kinds of steps that Ironic shows.
+var shownSteps = func() (shown []stepKind) {
+	for work, kind := range stepKinds {
+		if kind.work = work; kind.of != nil {
+			shown = append(shown, kind)
+		}
+	}
+	return shown
+}()
+
+// stepField returns the field with the current step of a work, {} for none.
+func stepField(name string, since states.APIVersion, work states.Work) field {
+	steps := stepKinds[work].of
 	return field{name: name, since: since, flags: readOnly, zero: noObject, mask: masked.Value, get: func(o record) any {
-		s := kind.of(o.(*node))
+		s := steps(o.(*node))
 		if s == nil || s.Current == nil {
 			return nil
 		}
-		step := s.Current.Record(kind.work)
+		step := s.Current.Record(work)
 		if s.AbortAfter {
 			step["abort_after"] = true
 		}
@@ -52,7 +75,7 @@ var internalInfoField = field{
 	get: func(o record) any {
 		n := o.(*node)
 		info := n.InternalInfo()
-		for _, kind := range []stepKind{cleanSteps, deploySteps, serviceSteps} {
+		for _, kind := range shownSteps {
 			if steps := kind.of(n); steps != nil {
 				kind.add(info, steps)
 			}
@@ -71,11 +94,10 @@ func (k stepKind) add(info map[string]any, s *conductor.Steps) {
 	for i, step := range s.Planned {
 		planned[i] = step.Record(k.work)
 	}
-	deploys := k.work == states.WorkDeploy
 	switch {
 	case s.Planned != nil:
 		info[k.list] = planned
-	case s.Requested != nil && !deploys:
+	case s.Requested != nil && !k.merges:
 		info[k.list] = requested
 	default:
 		info[k.list] = nil // as the end of the work leaves it
@@ -84,11 +106,12 @@ func (k stepKind) add(info map[string]any, s *conductor.Steps) {
 		info[k.index] = s.Begun - 1
 	}
 	switch {
-	case deploys && len(requested) > 0:
+	case k.merges && len(requested) > 0:
 		info[k.params] = requested
-	case k.work == states.WorkService && s.Requested != nil && !s.DisableRamdisk:
-		info[k.params] = nil
-	case !deploys && s.Requested != nil:
-		info[k.params] = s.DisableRamdisk
+	case k.merges || s.Requested == nil:
+	case s.DisableRamdisk:
+		info[k.params] = true
+	default:
+		info[k.params] = k.withRamdisk
 	}
 }
