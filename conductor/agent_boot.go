@@ -35,6 +35,17 @@ type AgentBooter interface {
 	PrepareInstance(ctx context.Context, t *Task) error
 }
 
+// InBandStepper is an [AgentBooter] with hardware interfaces whose steps the agent executes, such as Ironic's RAID
+// interface "agent". For any other, the agent's steps in a cleaning and a deployment are those of the deploy interface.
+//
+// Source: get_clean_steps and get_deploy_steps in ironic/drivers/modules/agent.py.
+type InBandStepper interface {
+	// StepsInBand reports whether the agent's steps of a kind of hardware interfaces such as "raid" are steps of the
+	// interface that the node has. It is not asked about the deploy interface, of which the agent's always are, nor in a
+	// service, which may have all steps of the agent.
+	StepsInBand(n *Node, kind string) bool
+}
+
 // ConfigDriveBuilder is a [Hardware] that makes the image of a configuration drive from the JSON that a client sends.
 // With any other hardware, a client must send the image itself.
 type ConfigDriveBuilder interface {

@@ -53,7 +53,7 @@ func TestAStepOfTheAgentHasTheArgumentsThatTheAgentDescribes(t *testing.T) {
 
 func TestAStepThatBothHaveIsThatOfTheHardwareType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := startMachine(t, states.Manageable, hasRAID("agent"))
+		m := startMachine(t, states.Manageable, hasRAID("agent", true))
 		m.set(func(a *agentProgram) {
 			for _, kind := range []string{"bios", "raid"} {
 				reset := step("factory_reset", 0)

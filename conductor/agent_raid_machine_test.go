@@ -19,10 +19,11 @@ type agentHardware interface {
 	conductor.AgentBooter
 }
 
-// withRAID is a hardware type with another RAID interface.
+// withRAID is a hardware type with another RAID interface, whose steps the agent may execute.
 type withRAID struct {
 	agentHardware
-	raid string
+	raid   string
+	inBand bool
 }
 
 func (h withRAID) Describe() conductor.Description {
@@ -31,10 +32,12 @@ func (h withRAID) Describe() conductor.Description {
 	return d
 }
 
+func (h withRAID) StepsInBand(_ *conductor.Node, kind string) bool { return kind == "raid" && h.inBand }
+
 // hasRAID returns a change of a configuration whose hardware type has a RAID interface.
-func hasRAID(name string) func(*conductor.Config) {
+func hasRAID(name string, inBand bool) func(*conductor.Config) {
 	return func(c *conductor.Config) {
-		c.Hardware["fake-hardware"] = withRAID{c.Hardware["fake-hardware"].(agentHardware), name}
+		c.Hardware["fake-hardware"] = withRAID{c.Hardware["fake-hardware"].(agentHardware), name, inBand}
 	}
 }
 
@@ -51,7 +54,7 @@ func TestTheNodeKnowsTheRAIDThatItsAgentHasMade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := startMachine(t, states.Manageable, hasRAID("agent"))
+				m := startMachine(t, states.Manageable, hasRAID("agent", true))
 				create := step("create_configuration", 0)
 				create["interface"] = "raid"
 				m.set(func(a *agentProgram) { a.steps["clean"] = append(a.steps["clean"], create) })
@@ -77,7 +80,8 @@ func TestTheNodeKnowsTheRAIDThatItsAgentHasMade(t *testing.T) {
 }
 
 // The agent has a step of each hardware interface, and a client requests it: Ironic has the agent's steps of a cleaning
-// and a deployment only by its deploy interfaces, and by the RAID interface "agent".
+// and a deployment only by its deploy interfaces, and by the RAID interface "agent". Whatever the interface's name is,
+// the hardware type says that its steps are in band.
 func TestTheAgentsStepsOfOtherInterfacesAreThoseOfAService(t *testing.T) {
 	for _, test := range []struct {
 		from         states.State
@@ -88,10 +92,10 @@ func TestTheAgentsStepsOfOtherInterfacesAreThoseOfAService(t *testing.T) {
 		{states.Available, "active", states.DeployWait, states.DeployFail},
 		{states.Active, "service", states.ServiceWait, states.ServiceFail},
 	} {
-		for _, raid := range []string{"agent", "fake"} {
+		for raid, inBand := range map[string]bool{"own": true, "agent": false} {
 			for _, kind := range []string{"deploy", "raid", "bios", "management", "firmware"} {
 				synctest.Test(t, func(t *testing.T) {
-					m := startMachine(t, test.from, hasRAID(raid))
+					m := startMachine(t, test.from, hasRAID(raid, inBand))
 					wipe, priority := step("wipe", 90), 90
 					wipe["interface"] = kind
 					m.set(func(a *agentProgram) {
@@ -112,7 +116,7 @@ func TestTheAgentsStepsOfOtherInterfacesAreThoseOfAService(t *testing.T) {
 					require.NoError(t, m.Provision(m.ctx, m.n.UUID, request))
 					m.settle(m.n)
 					n := m.boot()
-					if test.target == "service" || kind == "deploy" || kind == "raid" && raid == "agent" {
+					if test.target == "service" || kind == "deploy" || kind == "raid" && inBand {
 						m.requireState(n, test.wait, "")
 						require.Equal(t, kind+".wipe", n.Step().String())
 						return

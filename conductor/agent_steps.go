@@ -60,19 +60,22 @@ func inBand(n *Node, work states.Work) []Step {
 
 // withInBand returns the steps of a hardware type for work, and the steps of the node's agent and deploy interface. If
 // both have a step, the hardware type's counts. Of the agent's steps for a cleaning and a deployment, only those of the
-// deploy interface count, and those of the RAID interface "agent".
+// deploy interface count, and those that the hardware type has in band ([InBandStepper]).
 //
 // Source: get_clean_steps, get_deploy_steps and get_service_steps in ironic/drivers/modules/agent_base.py and agent.py.
-func (d Description) withInBand(hardware Hardware, n *Node, work states.Work) []Step {
+func withInBand(hardware Hardware, n *Node, work states.Work) []Step {
 	steps := slices.Clip(hardware.Steps(n, work)) // the hardware type may keep the slice
 	booter := agentBooter(hardware, n, work)
 	if booter == nil {
 		return steps
 	}
-	more := slices.DeleteFunc(inBand(n, work), func(s Step) bool {
-		byAgent := s.Interface == "deploy" || s.Interface == "raid" && d.Interface(n, "raid") == "agent"
-		return !works[work].allInBand && !byAgent
-	})
+	more := inBand(n, work)
+	if !works[work].allInBand {
+		stepper, able := hardware.(InBandStepper)
+		more = slices.DeleteFunc(more, func(s Step) bool {
+			return s.Interface != "deploy" && !(able && stepper.StepsInBand(n, s.Interface))
+		})
+	}
 	if steps := works[work].agentSteps; steps != nil {
 		more = append(steps(booter, n), more...)
 	}

@@ -70,7 +70,7 @@ func TestNoWriteHasAControlCharacterOfAnAgent(t *testing.T) {
 		m := startMachine(t, states.Manageable, func(c *conductor.Config) {
 			c.Store = store
 			waitsForAgent(c)
-			hasRAID("agent")(c)
+			hasRAID("agent", true)(c)
 		})
 		create := step("create_configuration", 0)
 		create["interface"] = "raid"

@@ -95,7 +95,7 @@ func UnsupportedText(driver, function string) string {
 func (b *rulebook) stepsFor(hardware Hardware, n *Node, work states.Work) []Step {
 	d := b.description(n)
 	var steps []Step
-	for _, step := range d.withInBand(hardware, n, work) {
+	for _, step := range withInBand(hardware, n, work) {
 		if !d.lacks(n, step.Interface) {
 			step.Abortable = step.Abortable && b.config.Table.Series() >= works[work].abortableSince
 			steps = append(steps, step)

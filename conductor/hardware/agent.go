@@ -28,6 +28,20 @@ func (b *Type) UsesAgent(n *conductor.Node, work states.Work) bool {
 	return ok && user.UsesAgent(node, work)
 }
 
+// StepsInBand implements [conductor.InBandStepper].
+func (b *Type) StepsInBand(n *conductor.Node, kind string) bool {
+	node, err := b.node(n)
+	if err != nil {
+		return false
+	}
+	for _, k := range b.interfaces.kinds(&node.Chosen) {
+		if by, ok := k.chosen().(InBandStepper); ok && k.Name() == kind {
+			return by.StepsInBand(node)
+		}
+	}
+	return false
+}
+
 // WritesImage implements [conductor.AgentBooter].
 func (b *Type) WritesImage(n *conductor.Node) bool {
 	node, err := b.node(n)

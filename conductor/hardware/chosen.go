@@ -32,7 +32,7 @@ func (i Interfaces) withDefaults() Interfaces {
 	fill(&i.Deploy, Direct(), Ramdisk(), CustomAgent())
 	fill(&i.Inspect, AgentInspect(), None("inspect"))
 	fill(&i.BIOS, None("bios"))
-	fill(&i.RAID, None("raid"), Interface(stored("agent")))
+	fill(&i.RAID, None("raid"), AgentRAID())
 	fill(&i.Rescue, None("rescue"), AgentRescue())
 	fill(&i.Vendor, None("vendor"))
 	fill(&i.Firmware, None("firmware"))
@@ -139,12 +139,3 @@ func (none) Properties() map[string]string { return nil }
 func (i none) Validate(n Node) error {
 	return &conductor.Error{Reason: conductor.Unsupported, Text: conductor.UnsupportedText(n.Driver, i.kind)}
 }
-
-// stored is the name of an interface without a function: the RAID interfaces "agent" and "redfish", which clients
-// choose for nodes that need no RAID, store target_raid_config. No RAID is made until a step for it is requested, and
-// that request fails unless the agent has the step, and the interface is "agent" or the work a service.
-type stored string
-
-func (i stored) Name() string                { return string(i) }
-func (stored) Properties() map[string]string { return nil }
-func (stored) Validate(Node) error           { return nil }

@@ -144,6 +144,7 @@ var (
 	_ conductor.BootDeviceManager  = (*Type)(nil)
 	_ conductor.CacheReader        = (*Type)(nil)
 	_ conductor.HealthReader       = (*Type)(nil)
+	_ conductor.InBandStepper      = (*Type)(nil)
 	_ conductor.Management         = (*Type)(nil)
 	_ conductor.PortNeeder         = (*Type)(nil)
 	_ conductor.PowerLimiter       = (*Type)(nil)

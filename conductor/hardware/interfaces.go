@@ -17,7 +17,8 @@ import (
 //
 //	Close(ctx context.Context) error
 //
-// which [Type.Close] calls, and it may be a [Stepper]. Each kind has abilities of its own beside these:
+// which [Type.Close] calls, and it may be a [Stepper] and an [InBandStepper]. Each kind has abilities of its own beside
+// these:
 //
 //   - a [Power] may be a [Verifier] and a [conductor.PowerLimiter];
 //   - a [Management] may be an [NMIInjector], a [BootModeSetter], a [MediaManager], a [VendorReader], a [MACReader], a
@@ -44,6 +45,13 @@ type Stepper interface {
 	// Steps returns the steps of the interface for work, as [conductor.Hardware] has them. The hardware
 	// type sets the interface of each.
 	Steps(n Node, work states.Work) []conductor.Step
+}
+
+// InBandStepper is an [Interface] with steps that the agent executes.
+type InBandStepper interface {
+	// StepsInBand reports whether the agent's steps of the interface's kind are the node's in cleanings and deployments,
+	// see [conductor.InBandStepper].
+	StepsInBand(n Node) bool
 }
 
 // Power is a power interface.
@@ -179,7 +187,7 @@ type Interfaces struct {
 	Deploy     []Deploy    // [Direct], [Ramdisk], [CustomAgent]
 	Inspect    []Interface // [AgentInspect], no-inspect
 	BIOS       []Interface // no-bios
-	RAID       []Interface // no-raid, and "agent", for RAID steps of the agent
+	RAID       []Interface // no-raid, [AgentRAID]
 	Rescue     []Interface // no-rescue, [AgentRescue]
 	Vendor     []Interface // no-vendor
 	Firmware   []Interface // no-firmware

@@ -241,3 +241,31 @@ func TestATypeClosesItsInterfaces(t *testing.T) {
 	require.ErrorIs(t, b.Close(t.Context()), failed)
 	require.NoError(t, newPlugs(t).Close(t.Context()))
 }
+
+// settings is a BIOS interface whose steps the agent executes.
+type settings struct{ hardware.Interface }
+
+func (settings) Name() string                   { return "settings" }
+func (settings) StepsInBand(hardware.Node) bool { return true }
+
+func TestTheStepsOfAnInterfaceMayBeTheAgents(t *testing.T) {
+	b := newPlugs(t, func(_ *hardware.Config, i *hardware.Interfaces) {
+		i.BIOS = []hardware.Interface{hardware.None("bios"), settings{hardware.None("bios")}}
+	})
+	for _, test := range []struct {
+		chosen map[string]string
+		kind   string
+		want   bool
+	}{
+		{nil, "raid", false},
+		{nil, "bios", false},
+		{map[string]string{"raid": "agent"}, "raid", true},
+		{map[string]string{"raid": "agent"}, "bios", false},
+		{map[string]string{"bios": "settings"}, "bios", true},
+		{map[string]string{"bios": "settings"}, "raid", false},
+		{map[string]string{"bios": "settings"}, "unknown", false},
+		{map[string]string{"bios": "settings", "power": "unknown"}, "bios", false},
+	} {
+		require.Equal(t, test.want, b.StepsInBand(&conductor.Node{Interfaces: test.chosen}, test.kind), "%+v", test)
+	}
+}

@@ -34,7 +34,7 @@ func NewRedfish(c Config) (*Type, error) {
 		Boot:       []Boot{IPXE(), PXE(), VirtualMedia("redfish-virtual-media", management)},
 		Inspect:    []Interface{redfishInspect{b}, AgentInspect(), None("inspect")},
 		BIOS:       []Interface{biosSettings{b}, None("bios")},
-		RAID:       []Interface{None("raid"), stored("agent"), stored("redfish")},
+		RAID:       []Interface{None("raid"), AgentRAID(), stored("redfish")},
 		Vendor:     []Interface{redfishVendor{b}, None("vendor")},
 		Firmware:   []Interface{redfishFirmware{b}, None("firmware")},
 	})
