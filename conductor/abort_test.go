@@ -160,10 +160,11 @@ func TestATearDownRemovesTheInstance(t *testing.T) {
 type abortable struct{ *conductor.Fake }
 
 func (a abortable) Steps(n *conductor.Node, work states.Work) []conductor.Step {
-	steps := a.Fake.Steps(n, work)
-	if work == states.WorkInspect {
-		steps[0].Abortable = true
+	if work != states.WorkInspect {
+		return a.Fake.Steps(n, work)
 	}
+	steps := a.Fake.Steps(&conductor.Node{}, work) // whatever the node has chosen
+	steps[0].Abortable = true
 	return steps
 }
 

@@ -129,7 +129,7 @@ package conductor
 //	rulebook, reconcile, transition, interfaces, refusal   decisions
 //	expected                                               the times after which nodes are overdue
 //	engine, pool, fence                                    reservations, workers, permission for each hardware operation
-//	hardware, fake, cache                                  hardware types, and what is read of their machines
+//	hardware, fake, fake_interfaces, cache                 hardware types, and what is read of their machines
 //	ability, management                                    what clients request of hardware types
 //	calls                                                  requests for a node that another conductor owns
 //	works                                                  all that is known of each kind of work, in one table

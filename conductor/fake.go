@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
-	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
@@ -21,6 +19,9 @@ import (
 //
 // As in Ironic, a node whose deploy interface is "direct" has an agent: its cleaning,
 // servicing and deployment wait for the agent's heartbeat, and the agent executes their steps.
+//
+// Like the types of package hardware, it is a list of interfaces by kind, from which each node chooses. These are not
+// that package's Interface: package hardware imports this one, whose tests and whose users without BMCs need the Fake.
 //
 // Source: ironic/drivers/modules/fake.py.
 type Fake struct {
@@ -49,37 +50,45 @@ func (f *Fake) do(ctx context.Context, n *Node, operation string) error {
 	}
 }
 
-// fakeInterfaces maps each kind of hardware interface to the interfaces that fake-hardware
-// supports, the default first.
-var fakeInterfaces = map[string][]string{
-	"bios": {"fake", "no-bios"}, "boot": {"fake", "ipxe", "pxe"}, "console": {"fake", "no-console"},
-	"deploy": {"fake", "direct"}, "inspect": {"fake", "no-inspect"}, "management": {"fake"},
-	"network": {"noop"}, "power": {"fake"}, "raid": {"fake", "no-raid"}, "rescue": {"fake", "no-rescue"},
-	"storage": {"noop", "fake"}, "vendor": {"fake", "no-vendor"}, "firmware": {"fake", "no-firmware"},
+// has reports whether the series has something that came with another.
+func (f *Fake) has(since states.Series) bool {
+	return f.Series == states.NoSeries || f.Series >= since
+}
+
+// chosen returns the interface of the kind that the node has. An unknown one counts as the default.
+func (k fakeKind) chosen(n *Node) fakeInterface {
+	i := slices.IndexFunc(k.all, func(each fakeInterface) bool { return each.name == n.Interfaces[k.name] })
+	return k.all[max(i, 0)]
+}
+
+// fakeChosen returns the interface of a kind such as "boot" that the node has.
+func fakeChosen(n *Node, kind string) fakeInterface {
+	i := slices.IndexFunc(fakeKinds, func(k fakeKind) bool { return k.name == kind })
+	return fakeKinds[i].chosen(n)
 }
 
 // Describe implements [Hardware].
 func (f *Fake) Describe() Description {
-	interfaces := make(map[string][]string, len(fakeInterfaces))
-	for kind, names := range fakeInterfaces {
-		interfaces[kind] = slices.Clone(names)
+	d := Description{
+		Interfaces: map[string][]string{}, Unlisted: map[string][]string{}, Properties: map[string]string{}, Simulated: true,
 	}
-	return Description{
-		Interfaces: interfaces,
-		Unlisted:   map[string][]string{"management": {"noop"}},
-		Properties: map[string]string{
-			"B1": "B1 description. Required.",
-			"B2": "B2 description. Required.",
-		},
-		Simulated: true,
+	for _, kind := range fakeKinds {
+		for _, each := range kind.all {
+			maps.Copy(d.Properties, each.properties)
+			list := d.Interfaces
+			if each.unlisted {
+				list = d.Unlisted
+			}
+			list[kind.name] = append(list[kind.name], each.name)
+		}
 	}
+	return d
 }
 
 // NeedsPort implements [PortNeeder]: the boot interfaces "ipxe" and "pxe" need a port.
 func (f *Fake) NeedsPort(n *Node) []string {
-	boot := n.Interfaces["boot"]
 	switch {
-	case boot != "ipxe" && boot != "pxe":
+	case !fakeChosen(n, "boot").network:
 		return nil
 	case f.WritesImage(n):
 		return []string{"boot", "deploy"}
@@ -91,17 +100,17 @@ func (f *Fake) NeedsPort(n *Node) []string {
 // Validate implements [Hardware]. Every configuration is valid, except that the deploy interface "direct" needs
 // an image.
 func (f *Fake) Validate(n *Node) map[string]error {
-	valid := maps.Clone(fakeValid)
-	if f.WritesImage(n) {
-		_, valid["deploy"] = n.InstanceImage("")
+	result := map[string]error{}
+	for _, kind := range fakeKinds {
+		if kind.name == "vendor" { // as in Ironic
+			continue
+		}
+		result[kind.name] = nil
+		if validate := kind.chosen(n).validate; validate != nil {
+			result[kind.name] = validate(n)
+		}
 	}
-	return valid
-}
-
-// fakeValid is the validation of a valid node of fake-hardware.
-var fakeValid = map[string]error{
-	"bios": nil, "boot": nil, "console": nil, "deploy": nil, "firmware": nil, "inspect": nil, "management": nil,
-	"network": nil, "power": nil, "raid": nil, "rescue": nil, "storage": nil,
+	return result
 }
 
 // Verify implements [Hardware]. As in Ironic, the power state is unknown until it is first
@@ -140,61 +149,22 @@ func (f *Fake) SetPower(ctx context.Context, n *Node, power states.Power) error 
 	return nil
 }
 
-// fakeSteps are the steps of fake-hardware by the work that they are of.
-var fakeSteps = map[states.Work][]Step{
-	states.WorkInspect:  {{Interface: "inspect", Step: "inspect_hardware", Priority: 100}},
-	states.WorkDeploy:   {{Interface: "deploy", Step: "deploy", Priority: 100, Abortable: true}},
-	states.WorkDelete:   {{Interface: "deploy", Step: "tear_down", Priority: 100}},
-	states.WorkRescue:   {{Interface: "rescue", Step: "rescue", Priority: 100}},
-	states.WorkUnrescue: {{Interface: "rescue", Step: "unrescue", Priority: 100}},
-	states.WorkAdopt:    {{Interface: "deploy", Step: "take_over", Priority: 100}},
-	states.WorkClean: {
-		{Interface: "bios", Step: "apply_configuration", ArgsInfo: fakeBIOSArgs},
-		{Interface: "bios", Step: "factory_reset"}, {Interface: "bios", Step: "cache_bios_settings"},
-	},
-	states.WorkService: {
-		{Interface: "bios", Step: "apply_configuration", ArgsInfo: fakeBIOSArgs},
-		{Interface: "bios", Step: "factory_reset"}, {Interface: "bios", Step: "cache_bios_settings"},
-	},
-}
-
-// passthroughStep and triggerStep are the steps of the vendor interface.
-var (
-	passthroughStep = Step{Interface: "vendor", Step: "log_passthrough", Priority: 1}
-	triggerStep     = Step{Interface: "vendor", Step: "trigger_servicewait"}
-)
-
-// updateStep is the step of the firmware interface.
-var updateStep = Step{Interface: "firmware", Step: "update", ArgsInfo: map[string]StepArgument{
-	"settings": {Description: "List of Firmware components, each item needs to contain a dictionary with name/value pairs", Required: true},
-}}
-
-// laterFakeSteps are the steps that came with 2023.2.
-var laterFakeSteps = map[states.Work][]Step{
-	states.WorkClean:   {passthroughStep, updateStep},
-	states.WorkService: {passthroughStep, triggerStep},
-}
-
-// laterSteps returns the steps of work that came with 2023.2.
-func (f *Fake) laterSteps(work states.Work) []Step {
-	if f.Series != states.NoSeries && f.Series < states.Bobcat {
-		return nil
-	}
-	return laterFakeSteps[work]
-}
-
-var fakeBIOSArgs = map[string]StepArgument{
-	"settings": {Description: "List of BIOS settings, each item needs to contain a dictionary with name/value pairs", Required: true},
-}
-
 // Steps implements [Hardware].
-func (f *Fake) Steps(n *Node, work states.Work) []Step {
-	steps := append(slices.Clone(fakeSteps[work]), f.laterSteps(work)...)
-	if work == states.WorkDeploy && f.WritesImage(n) {
-		return nil
-	}
-	for i := range steps {
-		steps[i].Run = f.run
+func (f *Fake) Steps(n *Node, work states.Work) (steps []Step) {
+	for _, kind := range fakeKinds {
+		for _, each := range kind.chosen(n).steps {
+			if !slices.Contains(each.works, work) || !f.has(each.since) {
+				continue
+			}
+			step := each.Step
+			step.Interface, step.Run = kind.name, func(ctx context.Context, t *Task) error {
+				if err := f.do(ctx, t.Node(), step.String()); err != nil || each.do == nil {
+					return err
+				}
+				return each.do(ctx, t)
+			}
+			steps = append(steps, step)
+		}
 	}
 	return steps
 }
@@ -205,7 +175,7 @@ func (f *Fake) UsesAgent(n *Node, work states.Work) bool {
 }
 
 // WritesImage implements [AgentBooter].
-func (f *Fake) WritesImage(n *Node) bool { return n.Interfaces["deploy"] == "direct" }
+func (f *Fake) WritesImage(n *Node) bool { return fakeChosen(n, "deploy").image }
 
 // BootAgent implements [AgentBooter]. There is no machine: an agent must be started by other means.
 func (f *Fake) BootAgent(ctx context.Context, t *Task) error {
@@ -233,108 +203,42 @@ func (f *Fake) PrepareInstance(ctx context.Context, t *Task) error {
 	return nil
 }
 
-// run does a step. The steps of the BIOS interface change the settings in the record.
-func (f *Fake) run(ctx context.Context, t *Task) error {
-	step := t.Step()
-	if err := f.do(ctx, t.Node(), step.Interface+"."+step.Step); err != nil {
-		return err
-	}
-	switch step.Step {
-	case "tear_down":
-		if f.WritesImage(t.Node()) {
-			return t.SetPower(ctx, states.PowerOff)
-		}
-		return nil
-	case triggerStep.Step:
-		return ErrWait
-	case "factory_reset":
-		return t.Update(ctx, func(n *Node) error { n.BIOSSettings = nil; return nil })
-	case "apply_configuration":
-		var settings []BIOSSetting
-		if argument, given := step.Args["settings"]; given {
-			var err error
-			if settings, err = biosSettings(argument); err != nil {
-				return err
-			}
-		}
-		return t.Update(ctx, func(n *Node) error { n.SetBIOSSettings(settings); return nil })
-	default:
-		return nil
-	}
-}
-
-// biosSettings returns the settings in the argument of a step.
-func biosSettings(argument any) ([]BIOSSetting, error) {
-	list, isList := argument.([]any)
-	settings := make([]BIOSSetting, len(list))
-	for i, item := range list {
-		object, _ := item.(map[string]any)
-		name, named := object["name"].(string)
-		value, has := object["value"]
-		isList = isList && named && has
-		if text, isText := value.(string); isText {
-			settings[i] = BIOSSetting{Name: name, Value: text}
-		} else {
-			settings[i] = BIOSSetting{Name: name, Value: pyrepr.Of(value)}
-		}
-	}
-	if !isList {
-		return nil, fmt.Errorf("settings: %s is not a list of objects with a name and a value", pyrepr.Of(masked.Value(argument)))
-	}
-	return settings, nil
-}
-
-// isUnmanaged reports whether a node has the management interface "noop".
-func isUnmanaged(n *Node) bool { return n.Interfaces["management"] == "noop" }
-
 // BootDevices implements [BootDeviceManager]. The only device is the network, and with the management interface "noop"
 // the disk too.
 func (f *Fake) BootDevices(_ context.Context, n *Node) ([]string, error) {
-	if isUnmanaged(n) {
-		return []string{"pxe", "disk"}, nil
-	}
-	return []string{"pxe"}, nil
+	return slices.Clone(fakeChosen(n, "management").management.devices), nil
 }
 
 // BootDevice implements [BootDeviceManager].
 func (f *Fake) BootDevice(_ context.Context, n *Node) (string, bool, error) {
-	return "pxe", isUnmanaged(n), nil
+	return "pxe", fakeChosen(n, "management").management.persistent, nil
 }
 
 // SetBootDevice implements [BootDeviceManager].
-func (f *Fake) SetBootDevice(ctx context.Context, n *Node, device string, _ bool) error {
-	devices, _ := f.BootDevices(ctx, n) // never fails
-	switch {
-	case slices.Contains(devices, device):
-		return nil
-	case isUnmanaged(n):
-		return refuse(Invalid, "Invalid boot device %s specified, supported are %s.", device, strings.Join(devices, ", "))
-	default:
-		return refuse(Invalid, "Invalid boot device %s specified.", device)
+func (f *Fake) SetBootDevice(_ context.Context, n *Node, device string, _ bool) error {
+	if by := fakeChosen(n, "management").management; !slices.Contains(by.devices, device) {
+		return refuse(Invalid, "Invalid boot device %s specified%s.", device, by.hint)
 	}
-}
-
-// fakeIndicators are the lights of fake-hardware, which are always on.
-var fakeIndicators = []Indicator{
-	{Component: "chassis", Name: "led-0", ReadOnly: true, States: []string{"off", "on"}},
-	{Component: "system", Name: "led", States: []string{"blinking", "off", "on"}},
+	return nil
 }
 
 // Indicators implements [IndicatorReader]. With the management interface "noop" there are none.
 func (f *Fake) Indicators(_ context.Context, n *Node) ([]Indicator, error) {
-	if isUnmanaged(n) {
+	by := fakeChosen(n, "management").management
+	if by.indicators == nil {
 		return nil, unsupported(n, "get_supported_indicators")
 	}
-	return slices.Clone(fakeIndicators), nil
+	return slices.Clone(by.indicators), nil
 }
 
-// IndicatorState implements [IndicatorReader].
+// IndicatorState implements [IndicatorReader]. The lights are always on.
 func (f *Fake) IndicatorState(_ context.Context, n *Node, component, name string) (string, error) {
-	if isUnmanaged(n) {
+	by := fakeChosen(n, "management").management
+	if by.indicators == nil {
 		return "", unsupported(n, "get_indicator_state")
 	}
 	known := false
-	for _, indicator := range fakeIndicators {
+	for _, indicator := range by.indicators {
 		if known = known || indicator.Component == component; indicator.Component == component && indicator.Name == name {
 			return "on", nil
 		}
@@ -345,39 +249,29 @@ func (f *Fake) IndicatorState(_ context.Context, n *Node, component, name string
 	return "", refuse(Invalid, "Invalid indicator %s specified.", name)
 }
 
-// fakeMethods are the vendor methods of fake-hardware. Each compares its argument "bar" with
-// the value of the field bar.
-var fakeMethods = map[string]struct {
-	VendorMethod
-	bar string
-}{
-	"second_method":             {VendorMethod{[]string{"POST"}, true, "Test if the value of bar is kazoo", false, true}, "kazoo"},
-	"third_method_sync":         {VendorMethod{[]string{"POST"}, false, "Test if the value of bar is meow", false, true}, "meow"},
-	"fourth_method_shared_lock": {VendorMethod{[]string{"POST"}, true, "Test if the value of bar is woof", false, false}, "woof"},
-}
-
 // VendorMethods implements [VendorPassthru].
-func (f *Fake) VendorMethods(*Node) map[string]VendorMethod {
+func (f *Fake) VendorMethods(n *Node) map[string]VendorMethod {
 	methods := map[string]VendorMethod{}
-	for name, method := range fakeMethods {
-		methods[name] = method.VendorMethod
-	}
-	if len(f.laterSteps(states.WorkClean)) > 0 {
-		methods[passthroughStep.Step] = VendorMethod{[]string{"POST"}, true, "Test pass-through to wait.", false, true}
+	for name, method := range fakeChosen(n, "vendor").methods {
+		if f.has(method.since) {
+			methods[name] = method.VendorMethod
+		}
 	}
 	return methods
 }
 
 // CallVendor implements [VendorPassthru].
-func (f *Fake) CallVendor(_ context.Context, _ *Node, method string, args map[string]any) (any, error) {
-	if method == passthroughStep.Step {
-		return nil, nil
-	}
+func (f *Fake) CallVendor(_ context.Context, n *Node, method string, args map[string]any) (any, error) {
+	called, known := fakeChosen(n, "vendor").methods[method]
 	bar := args["bar"]
-	if !pyrepr.Truthy(bar) {
+	switch {
+	case !known || !f.has(called.since):
+		return nil, refuse(Unsupported, "No handler for method %s", method)
+	case called.bar == "":
+		return nil, nil
+	case !pyrepr.Truthy(bar):
 		return nil, refuse(Invalid, "Parameter 'bar' not passed to method '%s'.", method)
-	}
-	if fakeMethods[method].Async {
+	case called.Async:
 		return nil, nil
 	}
 	for name := range args {
@@ -385,5 +279,5 @@ func (f *Fake) CallVendor(_ context.Context, _ *Node, method string, args map[st
 			return nil, refuse(Invalid, "The method %s has no parameter '%s'.", method, name)
 		}
 	}
-	return fmt.Sprint(bar) == fakeMethods[method].bar, nil
+	return fmt.Sprint(bar) == called.bar, nil
 }

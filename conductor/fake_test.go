@@ -4,6 +4,7 @@ package conductor_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -24,7 +25,7 @@ func TestTheVendorStepsOfFakeHardwareCameWithBobcat(t *testing.T) {
 	}
 	for series := range states.AllSeries() {
 		f := &conductor.Fake{Series: series}
-		_, isMethod := f.VendorMethods(nil)["log_passthrough"]
+		_, isMethod := f.VendorMethods(&conductor.Node{})["log_passthrough"]
 		if series < states.Bobcat {
 			require.Empty(t, steps(f, states.WorkClean), series)
 			require.Empty(t, steps(f, states.WorkService), series)
@@ -163,4 +164,27 @@ func TestFakeHardwareThatBootsFromTheNetworkNeedsAPort(t *testing.T) {
 			require.ErrorContains(t, err, text)
 		})
 	}
+}
+
+func TestAnInterfaceOfFakeHardwareThatIsNoneHasNoFunction(t *testing.T) {
+	f := &conductor.Fake{}
+	for kind, names := range f.Describe().Interfaces {
+		none := "no-" + kind
+		if !slices.Contains(names, none) {
+			continue
+		}
+		n := &conductor.Node{Driver: "fake-hardware", Interfaces: map[string]string{kind: none}}
+		if kind != "vendor" { // whose validation Ironic leaves out
+			require.EqualError(t, f.Validate(n)[kind], conductor.UnsupportedText(n.Driver, kind))
+		}
+		for _, work := range []states.Work{states.WorkInspect, states.WorkClean, states.WorkService, states.WorkRescue, states.WorkUnrescue} {
+			for _, step := range f.Steps(n, work) {
+				require.NotEqual(t, kind, step.Interface, work)
+			}
+		}
+	}
+	n := &conductor.Node{Interfaces: map[string]string{"vendor": "no-vendor"}}
+	require.Empty(t, f.VendorMethods(n))
+	_, err := f.CallVendor(t.Context(), n, "third_method_sync", map[string]any{"bar": "meow"})
+	require.ErrorIs(t, err, conductor.Unsupported)
 }

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ironstate/ironstate/internal/masked"
+	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/states"
+)
+
+// fakeInterface is a hardware interface of fake-hardware. Without more than a name it is always valid and does nothing.
+type fakeInterface struct {
+	name       string
+	unlisted   bool              // see Description.Unlisted
+	properties map[string]string // of driver_info
+	validate   func(n *Node) error
+	steps      []fakeStep
+
+	network    bool                  // a boot interface: the machine boots from the network, which needs a port
+	image      bool                  // a deploy interface: the agent cleans, deploys, services, and writes the image
+	management fakeManagement        // of a management interface
+	methods    map[string]fakeMethod // of a vendor interface
+}
+
+// fakeStep is a step of an interface.
+type fakeStep struct {
+	Step
+	works []states.Work                      // that it is of
+	since states.Series                      // of Ironic that has it
+	do    func(context.Context, *Task) error // after [Fake.Before]; nil does nothing
+}
+
+var cleanAndService = []states.Work{states.WorkClean, states.WorkService}
+
+// fakeManagement is what a management interface does.
+type fakeManagement struct {
+	devices    []string // that can be set
+	persistent bool     // whether the boot device that is read is
+	hint       string   // in the refusal of another device
+	indicators []Indicator
+}
+
+// fakeMethod is a vendor method. It compares its argument "bar" with the field bar, unless that is empty.
+type fakeMethod struct {
+	VendorMethod
+	bar   string
+	since states.Series
+}
+
+// fakeKind has the interfaces of a kind, the default first.
+type fakeKind struct {
+	name string
+	all  []fakeInterface
+}
+
+// fakeKinds are the interfaces of fake-hardware, in the order of their steps.
+//
+// Source: ironic/drivers/fake_hardware.py, and ironic/drivers/modules/fake.py, noop.py and noop_mgmt.py.
+var fakeKinds = []fakeKind{
+	{"bios", []fakeInterface{{name: "fake", steps: fakeBIOSSteps}, fakeNone("bios")}},
+	{"boot", []fakeInterface{{name: "fake"}, {name: "ipxe", network: true}, {name: "pxe", network: true}}},
+	{"console", []fakeInterface{{name: "fake"}, fakeNone("console")}},
+	{"deploy", []fakeInterface{
+		{name: "fake", steps: []fakeStep{
+			{Step: Step{Step: "deploy", Priority: 100, Abortable: true}, works: []states.Work{states.WorkDeploy}},
+			oneFakeStep("tear_down", states.WorkDelete), oneFakeStep("take_over", states.WorkAdopt),
+		}},
+		{name: "direct", image: true, validate: needsImage, steps: []fakeStep{
+			{Step: Step{Step: "tear_down", Priority: 100}, works: []states.Work{states.WorkDelete}, do: powerOff},
+			oneFakeStep("take_over", states.WorkAdopt),
+		}},
+	}},
+	{"inspect", []fakeInterface{
+		{name: "fake", steps: []fakeStep{oneFakeStep("inspect_hardware", states.WorkInspect)}}, fakeNone("inspect"),
+	}},
+	{"management", []fakeInterface{
+		{name: "fake", management: fakeManagement{devices: []string{"pxe"}, indicators: []Indicator{
+			{Component: "chassis", Name: "led-0", ReadOnly: true, States: []string{"off", "on"}},
+			{Component: "system", Name: "led", States: []string{"blinking", "off", "on"}},
+		}}},
+		{name: "noop", unlisted: true, management: fakeManagement{
+			devices: []string{"pxe", "disk"}, persistent: true, hint: ", supported are pxe, disk",
+		}},
+	}},
+	{"network", []fakeInterface{{name: "noop"}}},
+	{"power", []fakeInterface{{name: "fake"}}},
+	{"raid", []fakeInterface{{name: "fake"}, fakeNone("raid")}},
+	{"rescue", []fakeInterface{
+		{name: "fake", steps: []fakeStep{oneFakeStep("rescue", states.WorkRescue), oneFakeStep("unrescue", states.WorkUnrescue)}},
+		fakeNone("rescue"),
+	}},
+	{"storage", []fakeInterface{{name: "noop"}, {name: "fake"}}},
+	{"vendor", []fakeInterface{
+		{
+			name: "fake", methods: fakeMethods, steps: fakeVendorSteps,
+			properties: map[string]string{"B1": "B1 description. Required.", "B2": "B2 description. Required."},
+		},
+		fakeNone("vendor"),
+	}},
+	{"firmware", []fakeInterface{
+		{name: "fake", steps: []fakeStep{{
+			Step: Step{Step: "update", ArgsInfo: map[string]StepArgument{
+				"settings": {Description: "List of Firmware components, each item needs to contain a dictionary with name/value pairs", Required: true},
+			}},
+			works: []states.Work{states.WorkClean}, since: states.Bobcat,
+		}}},
+		fakeNone("firmware"),
+	}},
+}
+
+// fakeNone returns the interface "no-KIND".
+func fakeNone(kind string) fakeInterface {
+	return fakeInterface{name: "no-" + kind, validate: func(n *Node) error { return unsupported(n, kind) }}
+}
+
+// oneFakeStep returns the only step of work, which does nothing.
+func oneFakeStep(name string, work states.Work) fakeStep {
+	return fakeStep{Step: Step{Step: name, Priority: 100}, works: []states.Work{work}}
+}
+
+// needsImage is the validation of the deploy interface "direct".
+func needsImage(n *Node) error {
+	_, err := n.InstanceImage("")
+	return err
+}
+
+func powerOff(ctx context.Context, t *Task) error { return t.SetPower(ctx, states.PowerOff) }
+
+var fakeVendorSteps = []fakeStep{
+	{Step: Step{Step: "log_passthrough", Priority: 1}, works: cleanAndService, since: states.Bobcat},
+	{
+		Step: Step{Step: "trigger_servicewait"}, works: []states.Work{states.WorkService}, since: states.Bobcat,
+		do: func(context.Context, *Task) error { return ErrWait },
+	},
+}
+
+var fakeMethods = map[string]fakeMethod{
+	"second_method":             {VendorMethod: fakePost("Test if the value of bar is kazoo", true, true), bar: "kazoo"},
+	"third_method_sync":         {VendorMethod: fakePost("Test if the value of bar is meow", false, true), bar: "meow"},
+	"fourth_method_shared_lock": {VendorMethod: fakePost("Test if the value of bar is woof", true, false), bar: "woof"},
+	"log_passthrough":           {VendorMethod: fakePost("Test pass-through to wait.", true, true), since: states.Bobcat},
+}
+
+func fakePost(description string, async, exclusive bool) VendorMethod {
+	return VendorMethod{HTTPMethods: []string{"POST"}, Async: async, Description: description, Exclusive: exclusive}
+}
+
+// fakeBIOSSteps change the settings in the node's record.
+var fakeBIOSSteps = []fakeStep{
+	{
+		Step: Step{Step: "apply_configuration", ArgsInfo: map[string]StepArgument{
+			"settings": {Description: "List of BIOS settings, each item needs to contain a dictionary with name/value pairs", Required: true},
+		}},
+		works: cleanAndService, do: applyFakeBIOS,
+	},
+	{Step: Step{Step: "factory_reset"}, works: cleanAndService, do: func(ctx context.Context, t *Task) error {
+		return t.Update(ctx, func(n *Node) error { n.BIOSSettings = nil; return nil })
+	}},
+	{Step: Step{Step: "cache_bios_settings"}, works: cleanAndService},
+}
+
+func applyFakeBIOS(ctx context.Context, t *Task) error {
+	var settings []BIOSSetting
+	if argument, given := t.Step().Args["settings"]; given {
+		var err error
+		if settings, err = biosSettings(argument); err != nil {
+			return err
+		}
+	}
+	return t.Update(ctx, func(n *Node) error { n.SetBIOSSettings(settings); return nil })
+}
+
+// biosSettings returns the settings in the argument of a step.
+func biosSettings(argument any) ([]BIOSSetting, error) {
+	list, isList := argument.([]any)
+	settings := make([]BIOSSetting, len(list))
+	for i, item := range list {
+		object, _ := item.(map[string]any)
+		name, named := object["name"].(string)
+		value, has := object["value"]
+		isList = isList && named && has
+		if text, isText := value.(string); isText {
+			settings[i] = BIOSSetting{Name: name, Value: text}
+		} else {
+			settings[i] = BIOSSetting{Name: name, Value: pyrepr.Of(value)}
+		}
+	}
+	if !isList {
+		return nil, fmt.Errorf("settings: %s is not a list of objects with a name and a value", pyrepr.Of(masked.Value(argument)))
+	}
+	return settings, nil
+}
