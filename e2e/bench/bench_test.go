@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -98,6 +100,21 @@ func TestMovingAllocatesNothing(t *testing.T) {
 			node = next
 		}
 	}), "Apply")
+}
+
+func TestAnEventOfAMachineCostsLittleMoreThanAnArrayUnderAMutex(t *testing.T) {
+	needs.Chance(t)
+	require.NoError(t, flag.Set("test.benchtime", "200ms"))
+	var benches []bench
+	for _, name := range []string{"an array under a mutex", "Machine.Fire", "hishamk/statetrooper"} {
+		r := rivals[slices.IndexFunc(rivals, func(r rival) bool { return r.name == name })]
+		benches = append(benches, bench{r.name, r.bench})
+	}
+	medians, err := measure(15, benches)
+	require.NoError(t, err)
+	array, fire, statetrooper := medians[0], medians[1], medians[2]
+	t.Logf("an event: an array under a mutex %v; Machine.Fire %v; statetrooper %v", array, fire, statetrooper)
+	require.LessOrEqual(t, fire.ns, 2.2*array.ns, "Machine.Fire: %v; an array under a mutex: %v", fire, array)
 }
 
 func TestTheReportIsATable(t *testing.T) {
