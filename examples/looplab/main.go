@@ -58,8 +58,12 @@ func newService(stored machine.Node) (*service, error) {
 }
 
 // save is a save hook, which looplab has no callback for: the node moves only if it can
-// be stored.
-func (s *service) save(_ context.Context, t machine.Transition) (err error) {
+// be stored. It ends when its context does, as ExecContext of a database would, because
+// other moves wait for it.
+func (s *service) save(ctx context.Context, t machine.Transition) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	s.record, err = json.Marshal(t.To)
 	return err
 }
