@@ -15,9 +15,6 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// maxGrace is how long a call may take to return once its context ended.
-const maxGrace = 2 * time.Second
-
 // calls makes calls of the caller's code, one at a time per key and in the order in which
 // they are asked for. A call that does not return is abandoned; until it returns, calls
 // with its key fail at once, so that at most one call per key is abandoned.

@@ -155,6 +155,12 @@ func (c Config) complete() (Config, error) {
 // discard is the Logger of a Config without one. It is compared, so that no call is made for it.
 var discard = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.Level(math.MaxInt)}))
 
+// maxGrace bounds the grace of a call.
+const maxGrace = 2 * time.Second
+
+// grace returns how long a call may take to return once its context ended.
+func (c Config) grace() time.Duration { return min(maxGrace, c.Timeout/8) }
+
 // RequestTimeout returns how long a request for a power state waits until the hardware has it: for
 // SoftTimeout if the request is a soft one, otherwise for Timeout.
 func (c Config) RequestTimeout(power states.Power) time.Duration {

@@ -31,7 +31,7 @@ var Backoff = backoff
 
 // LeftBehind returns how many nodes have an abandoned call of the driver.
 func (s *Syncer) LeftBehind() int {
-	return s.driver.calls.len()
+	return s.reserver.(*fleet).driver.calls.len()
 }
 
 // len returns the number of keys with a call that is in flight, waits or is abandoned.
@@ -65,4 +65,6 @@ func (h afterSync) Sync(ctx context.Context, id string, past Failures, reloaded 
 }
 
 // RetryRelease tries again to release a node, as Run does every 5 seconds.
-func (s *Syncer) RetryRelease(id string) { _ = s.reservations.retryRelease(context.Background(), id) }
+func (s *Syncer) RetryRelease(id string) {
+	_ = s.reserver.(*fleet).retryRelease(context.Background(), id)
+}

@@ -14,8 +14,8 @@ import (
 // Handler handles nodes in place of a [Store] and a [Driver], for a service that reads its hardware
 // and stores and reserves its nodes by itself. It uses the rules [Decide], [Settle] and
 // [DecideRecovery]; the Syncer calls it for each node of a round and keeps the failures. Sync and
-// Recover are called by many goroutines at once. A Syncer makes a Handler of its Store and Driver.
-// With another Handler, its Set, Begin and Reclaim return a [*ConfigError].
+// Recover are called by many goroutines at once. [New] makes a Handler of a Store and a Driver.
+// With another Handler, Set, Begin and Reclaim of the Syncer return a [*ConfigError].
 type Handler interface {
 	// Records yields the records of all nodes, as [Store] does.
 	Records(ctx context.Context) iter.Seq2[Record, error]
@@ -38,102 +38,30 @@ func (s *Syncer) Emit(ctx context.Context, e Event) { s.reporter.emit(ctx, e) }
 // the hardware is not set after all, the handler calls undo.
 func (s *Syncer) AllowForce() (undo func(), ok bool) { return s.limit.take(time.Now()) }
 
-// errHandled is the error of Begin and Reclaim of a Syncer with a Handler, which has neither Store nor Driver.
+// A reserver is a [Handler] that reserves its nodes in the Syncer's name, so that the Syncer can also carry out power
+// requests, and release nodes that stay reserved. New asks whether a Handler is one; the fleet is.
+type reserver interface {
+	begin(ctx context.Context, id string, power states.Power, timeout time.Duration) (func(context.Context) error, error)
+	reclaimAll(ctx context.Context) (int, error)
+	startRun(ctx context.Context) // what Run does before its first round
+	own(r Record) bool
+	unsaved() []string
+	retryReleases(ctx context.Context)
+	len() int
+}
+
+// noReserver stands in for a reserver if the Handler reserves its nodes by itself: none is in the Syncer's name.
+type noReserver struct{ reservations }
+
+func (*noReserver) begin(context.Context, string, states.Power, time.Duration) (func(context.Context) error, error) {
+	return nil, errHandled
+}
+
+func (*noReserver) reclaimAll(context.Context) (int, error) { return 0, errHandled }
+
+func (*noReserver) startRun(context.Context) {}
+
+// errHandled is the error of power requests and of Reclaim if the Handler is no reserver.
 var errHandled = &ConfigError{
 	Package: "powersync", Field: "Handler", Err: errors.New("power requests and reservations are up to the Handler"),
-}
-
-// fleet is a Syncer as the [Handler] of its Store and Driver.
-type fleet struct{ *Syncer }
-
-// Records implements [Handler].
-func (f fleet) Records(ctx context.Context) iter.Seq2[Record, error] { return f.store.Records(ctx) }
-
-// Sync implements [Handler].
-func (f fleet) Sync(ctx context.Context, id string, past Failures, reloaded bool) (Action, error) {
-	r, err := f.reservations.loadFree(ctx, id)
-	if err != nil {
-		return Action{}, err
-	}
-	past.LastError = f.syncFailures.of(id).LastError // loadFree may have stored one
-	policy := f.config.Policy
-	if SkipSync(r) != "" {
-		_, a := Decide(r, Reading{}, past, policy)
-		if !reloaded {
-			a.Failures = past
-		}
-		return a, nil
-	}
-	reading := f.driver.read(ctx, id, r.Power == states.NoPower)
-	after, a := Decide(r, reading, past, policy)
-	if a.Outcome == Forced {
-		switch forces, err := f.driver.forces(ctx, id); {
-		case err != nil:
-			after, a.Event = r, a.notAsked(ForceFailed, err)
-		case !forces:
-			policy.RecordOnly = true
-			after, a = Decide(r, reading, past, policy)
-		}
-	}
-	switch {
-	case a.Err != nil && ctx.Err() != nil:
-		return Action{a.as(Interrupted, a.Err), past}, nil
-	case a.Outcome == Forced:
-		return f.force(ctx, r, after, a, past)
-	case after != r:
-		err = f.store.update(ctx, after)
-	}
-	return a, err
-}
-
-// force sets the hardware to the recorded power state, with the node reserved.
-func (f fleet) force(ctx context.Context, r, reserved Record, a Action, past Failures) (Action, error) {
-	if !f.reservations.claim(r.ID) {
-		return Action{a.notAsked(SkippedReservation, nil), past}, nil
-	}
-	undo, ok := f.limit.take(time.Now())
-	if !ok {
-		f.reservations.drop(r.ID)
-		return Action{a.notAsked(ForceLimited, nil), past}, nil
-	}
-	if err := f.reservations.reserve(ctx, r, reserved); err != nil {
-		undo()
-		return a, err
-	}
-	err := f.driver.set(ctx, r.ID, a.Asked)
-	if errors.Is(err, errNotCalled) {
-		undo()
-	}
-	interrupted := err != nil && ctx.Err() != nil
-	e, _ := f.reservations.release(ctx, r.ID, func(now Record) (Record, Event) { // e has the error
-		if interrupted {
-			return now.released(), a.as(Interrupted, err)
-		}
-		after, settled := Settle(now, a, err)
-		return after, settled.Event
-	})
-	if interrupted {
-		return Action{e, past}, nil
-	}
-	return Action{e, a.Failures.failed(e)}, nil
-}
-
-// Recover implements [Handler].
-func (f fleet) Recover(ctx context.Context, id string, past Failures, _ bool) (Action, error) {
-	r, err := f.store.load(ctx, id)
-	if err != nil {
-		return Action{}, err
-	}
-	var reading Reading
-	if SkipRecovery(r) == "" {
-		reading = f.driver.read(ctx, id, true)
-	}
-	after, a := DecideRecovery(r, reading, past)
-	switch {
-	case a.Err != nil && ctx.Err() != nil:
-		return Action{a.as(Interrupted, a.Err), past}, nil
-	case after != r:
-		err = f.store.update(ctx, after)
-	}
-	return a, err
 }

@@ -135,7 +135,7 @@ func (s *Syncer) Stats() Stats {
 		Abandoned:  int(s.counters.abandoned.Load()),
 		Dropped:    int(s.counters.dropped.Load()),
 		Failing:    s.syncFailures.failing(),
-		Reserved:   s.reservations.len(),
+		Reserved:   s.reserver.len(),
 		LastRound:  time.Duration(s.counters.lastRound.Load()),
 	}
 }

@@ -52,21 +52,24 @@ func (s *Syncer) Set(ctx context.Context, id string, power states.Power, timeout
 func (s *Syncer) Begin(
 	ctx context.Context, id string, power states.Power, timeout time.Duration,
 ) (finish func(context.Context) error, err error) {
-	if s.config.Handler != nil {
-		return nil, errHandled
-	}
-	before, err := s.take(ctx, id, power)
+	return s.reserver.begin(ctx, id, power, timeout)
+}
+
+func (f *fleet) begin(
+	ctx context.Context, id string, power states.Power, timeout time.Duration,
+) (finish func(context.Context) error, err error) {
+	before, err := f.take(ctx, id, power)
 	if err != nil {
 		return nil, err
 	}
 	accepted := Event{ID: id, Outcome: PowerRequested, Recorded: before.Power, Asked: power, ClearedError: before.LastError}
-	s.reporter.emit(ctx, accepted)
+	f.reporter.emit(ctx, accepted)
 	var once sync.Once
 	return func(ctx context.Context) error {
 		once.Do(func() {
-			failure := s.reach(ctx, before, power, timeout)
-			e, _ := s.reservations.release(ctx, id, func(r Record) (Record, Event) { return SettleRequest(r, power, failure) })
-			s.reporter.emit(ctx, e)
+			failure := f.reach(ctx, before, power, timeout)
+			e, _ := f.release(ctx, id, func(r Record) (Record, Event) { return SettleRequest(r, power, failure) })
+			f.reporter.emit(ctx, e)
 			err = e.Err
 		})
 		return err
@@ -74,9 +77,9 @@ func (s *Syncer) Begin(
 }
 
 // take reserves the node of a request and returns the record that it had before.
-func (s *Syncer) take(ctx context.Context, id string, power states.Power) (Record, error) {
+func (f *fleet) take(ctx context.Context, id string, power states.Power) (Record, error) {
 	for range maxReloads {
-		r, err := s.reservations.loadFree(ctx, id)
+		r, err := f.loadFree(ctx, id)
 		if err != nil {
 			return r, fmt.Errorf("node %s: %w", id, err)
 		}
@@ -84,13 +87,13 @@ func (s *Syncer) take(ctx context.Context, id string, power states.Power) (Recor
 		if err != nil {
 			return r, err
 		}
-		if err := s.driver.validate(ctx, id); err != nil {
+		if err := f.driver.validate(ctx, id); err != nil {
 			return r, fmt.Errorf("node %s: %w", id, err)
 		}
-		if !s.reservations.claim(id) {
-			return r, fmt.Errorf("node %s: %w by %s", id, ErrLocked, s.config.Name)
+		if !f.claim(id) {
+			return r, fmt.Errorf("node %s: %w by %s", id, ErrLocked, f.config.Name)
 		}
-		switch err := s.reservations.reserve(ctx, r, reserved); {
+		switch err := f.reserve(ctx, r, reserved); {
 		case err == nil:
 			return r, nil
 		case !errors.Is(err, ErrConflict):
@@ -101,15 +104,15 @@ func (s *Syncer) take(ctx context.Context, id string, power states.Power) (Recor
 }
 
 // reach makes the hardware carry a request out for a node, unless it is in the power state already.
-func (s *Syncer) reach(ctx context.Context, r Record, power states.Power, timeout time.Duration) error {
-	power, err := DecideRequest(power, s.driver.read(ctx, r.ID, false))
+func (f *fleet) reach(ctx context.Context, r Record, power states.Power, timeout time.Duration) error {
+	power, err := DecideRequest(power, f.driver.read(ctx, r.ID, false))
 	if err != nil || power == states.NoPower {
 		return err
 	}
-	err = s.ask(ctx, r.ID, power, timeout)
+	err = f.ask(ctx, r.ID, power, timeout)
 	for i, part := range SecondForm(r, power, err) {
 		if i == 0 || err == nil {
-			err = s.ask(ctx, r.ID, part, timeout)
+			err = f.ask(ctx, r.ID, part, timeout)
 		}
 	}
 	return err
@@ -117,19 +120,19 @@ func (s *Syncer) reach(ctx context.Context, r Record, power states.Power, timeou
 
 // ask asks the hardware for a power state, and polls until it has it. A read that fails does not fail the request,
 // because a BMC may be busy then.
-func (s *Syncer) ask(ctx context.Context, id string, power states.Power, timeout time.Duration) error {
-	if err := s.driver.set(ctx, id, power); err != nil {
+func (f *fleet) ask(ctx context.Context, id string, power states.Power, timeout time.Duration) error {
+	if err := f.driver.set(ctx, id, power); err != nil {
 		return err
 	}
 	if timeout <= 0 {
-		timeout = s.config.RequestTimeout(power)
+		timeout = f.config.RequestTimeout(power)
 	}
 	wait, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	target := power.Target()
 	seen := error(nil)
 	for {
-		now, err := s.driver.read(wait, id, false).known()
+		now, err := f.driver.read(wait, id, false).known()
 		switch {
 		case err == nil && now == target:
 			return nil
@@ -138,7 +141,7 @@ func (s *Syncer) ask(ctx context.Context, id string, power states.Power, timeout
 		case wait.Err() == nil || seen == nil:
 			seen = err
 		}
-		if !sleep.For(wait, s.config.Poll) {
+		if !sleep.For(wait, f.config.Poll) {
 			break
 		}
 	}

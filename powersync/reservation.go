@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -203,6 +204,19 @@ func (rs *reservations) retryRelease(ctx context.Context, id string) error {
 	return nil
 }
 
+// releaseInterval is the time between two attempts to release the nodes whose release
+// could not be stored.
+const releaseInterval = 5 * time.Second
+
+// retryReleases tries again, until the context ends, to release the nodes whose release could not be stored.
+func (rs *reservations) retryReleases(ctx context.Context) {
+	for sleep.For(ctx, releaseInterval) {
+		for _, id := range rs.unsaved() {
+			_ = rs.retryRelease(ctx, id) // a failed release is tried again
+		}
+	}
+}
+
 // Reclaim drops the reservations that a process of the same name left when it died,
 // and the target power states of their nodes, and stores a last error that says so.
 // Each dropped reservation is an [Event] with the outcome [Reclaimed]. Run begins with
@@ -211,16 +225,22 @@ func (rs *reservations) retryRelease(ctx context.Context, id string) error {
 //
 // Source: clear_node_reservations_for_conductor and
 // clear_node_target_power_state in ironic/db/api.py.
-func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
-	if s.config.Handler != nil {
-		return 0, errHandled
+func (s *Syncer) Reclaim(ctx context.Context) (int, error) { return s.reserver.reclaimAll(ctx) }
+
+// startRun reclaims the nodes, and logs it if there were any.
+func (f *fleet) startRun(ctx context.Context) {
+	if n, err := f.reclaimAll(ctx); n > 0 || err != nil {
+		f.reporter.write(ctx, slog.LevelWarn, "old reservations dropped", slog.Int("nodes", n), slog.Any("error", err))
 	}
+}
+
+func (f *fleet) reclaimAll(ctx context.Context) (int, error) {
 	n := 0
 	var errs []error
-	err := s.lists.each(ctx, "reclaim", s.store.Records, func(r Record, err error) bool {
-		if err == nil && s.reservations.own(r) {
+	err := f.lists.each(ctx, "reclaim", f.store.Records, func(r Record, err error) bool {
+		if err == nil && f.own(r) {
 			var done bool
-			if done, err = s.reservations.reclaim(ctx, r.ID); done {
+			if done, err = f.reclaim(ctx, r.ID); done {
 				n++
 			}
 		}

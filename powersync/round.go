@@ -22,14 +22,14 @@ const maxReloads = 4
 // those with the most failures, then the others.
 func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 	p := s.newPool(ctx, syncRound, &s.syncFailures, s.handler.Sync)
-	for _, id := range append(s.reservations.unsaved(), s.syncFailures.byCount()...) {
+	for _, id := range append(s.reserver.unsaved(), s.syncFailures.byCount()...) {
 		if !p.first[id] {
 			p.first[id] = true
 			p.enqueue(id)
 		}
 	}
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
-		if s.reservations.own(r) { // it may be one to reclaim
+		if s.reserver.own(r) { // it may be one to reclaim
 			return true, ""
 		}
 		return true, SkipSync(r)

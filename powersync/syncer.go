@@ -4,7 +4,6 @@ package powersync
 
 import (
 	"context"
-	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -18,10 +17,8 @@ import (
 // process or many, if their names differ.
 type Syncer struct {
 	config           Config
-	handler          Handler       // Config.Handler, or the fleet
-	store            *boundedStore // with a Config.Handler, neither store nor driver is used
-	driver           boundedDriver
-	reservations     reservations
+	handler          Handler
+	reserver         reserver
 	lists            *calls // by purpose
 	reporter         reporter
 	counters         counters
@@ -40,21 +37,19 @@ func New(c Config) (*Syncer, error) {
 	if err != nil {
 		return nil, err
 	}
-	grace := min(maxGrace, c.Timeout/8)
-	s := &Syncer{config: c, handler: c.Handler, lists: newCalls(0, grace), limit: forceLimit{most: c.ForceLimit}}
+	s := &Syncer{config: c, handler: c.Handler, lists: newCalls(0, c.grace()), limit: forceLimit{most: c.ForceLimit}}
 	s.reporter = reporter{
 		config: &s.config, counters: &s.counters,
 		onEvent: callback{name: "OnEvent"}, onReport: callback{name: "OnReport"}, logger: callback{name: "Logger"},
 	}
 	s.syncFailures = failingNodes{first: c.Backoff, most: c.MaxBackoff}
 	s.recoveryFailures = failingNodes{first: c.Backoff, most: c.MaxBackoff}
-	s.store = &boundedStore{Store: c.Store, calls: newCalls(c.Timeout, grace)}
-	s.driver = boundedDriver{driver: c.Driver, canForce: c.CanForce, calls: newCalls(c.Timeout, grace), counters: &s.counters}
-	s.reservations = reservations{
-		store: s.store, reporter: &s.reporter, failures: &s.syncFailures, settleTime: min(maxSettleTime, c.Timeout/4),
-	}
 	if c.Handler == nil {
-		s.handler, s.reservations.name = fleet{s}, c.Name
+		s.handler = newFleet(s)
+	}
+	var ok bool
+	if s.reserver, ok = s.handler.(reserver); !ok {
+		s.reserver = new(noReserver)
 	}
 	return s, nil
 }
@@ -121,20 +116,12 @@ func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {
 // rounds that were due in between are left out. Errors of rounds are logged and passed
 // to [Config.OnReport]; they do not end Run.
 func (s *Syncer) Run(ctx context.Context) error {
-	if s.config.Handler == nil {
-		if n, err := s.Reclaim(ctx); n > 0 || err != nil {
-			s.reporter.write(ctx, slog.LevelWarn, "old reservations dropped", slog.Int("nodes", n), slog.Any("error", err))
-		}
-	}
+	s.reserver.startRun(ctx)
 	var others sync.WaitGroup
 	others.Add(1)
 	go func() {
 		defer others.Done()
-		for sleep.For(ctx, releaseInterval) {
-			for _, id := range s.reservations.unsaved() {
-				_ = s.reservations.retryRelease(ctx, id) // a failed release is tried again
-			}
-		}
+		s.reserver.retryReleases(ctx)
 	}()
 	if s.config.RecoveryInterval > 0 {
 		others.Add(1)
@@ -147,10 +134,6 @@ func (s *Syncer) Run(ctx context.Context) error {
 	others.Wait()
 	return ctx.Err()
 }
-
-// releaseInterval is the time between two attempts to release the nodes whose release
-// could not be stored.
-const releaseInterval = 5 * time.Second
 
 func (s *Syncer) loop(ctx context.Context, k kind, interval time.Duration) {
 	for next := time.Now(); sleep.For(ctx, time.Until(next)+rand.N(max(1, s.config.Jitter))); {
