@@ -25,7 +25,8 @@ type Handler interface {
 	// An error comes from the service's store. It says that nothing of the action was stored or asked of
 	// the hardware, and the attempt does not count. If it matches [ErrConflict], the record has changed
 	// since it was loaded: the Syncer calls the method again, with reloaded set, a few times. If it
-	// matches [ErrNotFound], the node was deleted. A panic counts as such an error, a [*machine.PanicError].
+	// matches [ErrNotFound], the node was deleted. A panic or the end of the goroutine counts as such an
+	// error, a [*machine.PanicError].
 	Sync(ctx context.Context, id string, past Failures, reloaded bool) (Action, error)
 	Recover(ctx context.Context, id string, past Failures, reloaded bool) (Action, error)
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -244,6 +245,60 @@ func (p *panicking) Sync(ctx context.Context, id string, past powersync.Failures
 
 func (p *panicking) Recover(ctx context.Context, id string, past powersync.Failures, reloaded bool) (powersync.Action, error) {
 	return p.Sync(ctx, id, past, reloaded)
+}
+
+// exiting is a Handler that ends its goroutine with each node.
+type exiting struct {
+	scripted
+	lists int // records before the list ends the goroutine; 0: it does not
+}
+
+func (e *exiting) Records(context.Context) iter.Seq2[powersync.Record, error] {
+	return func(yield func(powersync.Record, error) bool) {
+		for i := range 10 {
+			if i == e.lists-1 {
+				runtime.Goexit()
+			}
+			if !yield(powersync.Record{ID: name(i)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (*exiting) Sync(context.Context, string, powersync.Failures, bool) (powersync.Action, error) {
+	runtime.Goexit()
+	panic("unreachable")
+}
+
+// With synctest a round that waits for a worker forever fails the test.
+func TestAHandlerThatEndsItsGoroutineFailsForItsNodeAlone(t *testing.T) {
+	for _, workers := range []int{1, 3, 100} {
+		synctest.Test(t, func(t *testing.T) {
+			failed := make(chan powersync.Event, 10)
+			s, err := powersync.New(powersync.Config{Handler: new(exiting), Workers: workers, OnEvent: func(e powersync.Event) {
+				failed <- e
+			}})
+			require.NoError(t, err)
+			report, err := s.Sync(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, map[powersync.Outcome]int{powersync.StoreFailed: 10}, report.Nodes)
+			require.Len(t, failed, 10)
+			for range 10 {
+				e := <-failed
+				require.Equal(t, &machine.PanicError{}, e.Err)
+				require.EqualError(t, e.Err, "the call ended its goroutine")
+			}
+		})
+	}
+}
+
+func TestAListThatEndsItsGoroutineFailsTheRound(t *testing.T) {
+	s, err := powersync.New(powersync.Config{Handler: &exiting{lists: 3}})
+	require.NoError(t, err)
+	report, err := s.Sync(t.Context())
+	require.EqualError(t, err, "the call ended its goroutine")
+	require.Equal(t, map[powersync.Outcome]int{powersync.StoreFailed: 2}, report.Nodes)
 }
 
 func TestAHandlerThatPanicsFailsForItsNodeAlone(t *testing.T) {

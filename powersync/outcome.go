@@ -44,8 +44,9 @@ const (
 	ReadFailed      Outcome = "read_failed"      // the power state could not be read
 	IntoMaintenance Outcome = "into_maintenance" // the node failed once more than Policy.MaxRetries and is in maintenance now
 	Recovered       Outcome = "recovered"        // the node could be read again and is out of maintenance
-	StoreFailed     Outcome = "store_failed"     // the store failed, or it or the Handler panicked, and reported no write
-	Interrupted     Outcome = "interrupted"      // the context ended while the node was being handled
+	// the store failed, or it or the Handler panicked or ended its goroutine, and reported no write
+	StoreFailed Outcome = "store_failed"
+	Interrupted Outcome = "interrupted" // the context ended while the node was being handled
 )
 
 // These are the outcomes of power requests and of reservations; see [Syncer.Set] and

@@ -100,11 +100,7 @@ func (p *pool) enqueue(id string) bool {
 	}
 	if p.started < p.s.config.Workers {
 		p.started++
-		p.workers.Add(1)
-		go func() {
-			defer p.workers.Done()
-			p.work()
-		}()
+		p.startWorker()
 	}
 	select {
 	case p.queue <- id:
@@ -114,14 +110,33 @@ func (p *pool) enqueue(id string) bool {
 	}
 }
 
+func (p *pool) startWorker() {
+	p.workers.Add(1)
+	go p.work()
+}
+
+// work handles queued nodes. If the Handler ends the goroutine, the node has failed and another worker goes on.
 func (p *pool) work() {
+	defer p.workers.Done()
+	var id string
+	handling := false
+	defer func() {
+		if handling {
+			p.done(p.storeFailed(Event{ID: id}, &machine.PanicError{}))
+			p.startWorker()
+		}
+	}()
 	for p.ctx.Err() == nil {
+		var ok bool
 		select {
-		case id, ok := <-p.queue:
+		case id, ok = <-p.queue:
 			if !ok {
 				return
 			}
-			p.done(p.node(id))
+			handling = true
+			e := p.node(id)
+			handling = false
+			p.done(e)
 			runtime.Gosched() // with a driver that answers at once, a worker would keep a processor for long
 		case <-p.ctx.Done():
 		}
