@@ -22,11 +22,16 @@ import (
 type Sequence struct {
 	m     *Machine
 	began bool
-	count uint64 // of the machine after the last move
+	count uint64       // of the machine after the last move
+	to    states.State // see State
 }
 
 // Sequence returns a new Sequence of moves.
 func (m *Machine) Sequence() *Sequence { return &Sequence{m: m} }
+
+// State returns the state to which the last move of the Sequence has led, NoState before its first. Another caller may
+// have moved the node since, so that [Machine.Node] does not tell what became of the Sequence's own move.
+func (s *Sequence) State() states.State { return s.to }
 
 // Request is [Machine.Request] as a move of the Sequence.
 func (s *Sequence) Request(ctx context.Context, target string, v states.APIVersion) error {
@@ -64,7 +69,9 @@ func (s *Sequence) move(ctx context.Context, derive func(Node) (Input, error)) e
 			return Input{}, &SupersededError{State: n.State}
 		}
 		s.began, s.count = true, s.m.count+1 // before the exit and enter hooks, which may go on with the Sequence
-		return derive(n)
+		in, err := derive(n)
+		s.to, _ = s.m.table.Next(n.State, in.Event)
+		return in, err
 	})
 	if !Moved(err) {
 		*s = before

@@ -107,6 +107,36 @@ func TestASequenceGoesOnAfterAMoveThatHasFailed(t *testing.T) {
 	require.NoError(t, s.Report(t.Context(), states.EventDone, ""))
 }
 
+func TestASequenceTellsWhereItsLastMoveHasLed(t *testing.T) {
+	for kind, set := range machineKinds {
+		t.Run(kind, func(t *testing.T) {
+			ctx := t.Context()
+			m := newMachine(t, states.Enroll, set, func(c *machine.Config) {
+				c.Enter = []machine.Hook{func(context.Context, machine.Transition) error { return errors.New("no notice") }}
+			})
+			s := m.Sequence()
+			require.Error(t, s.Report(ctx, states.EventDone, ""))
+			require.Equal(t, states.NoState, s.State(), "a refused move leads nowhere")
+			require.True(t, machine.Moved(s.Request(ctx, "manage", 115)))
+			require.Equal(t, states.Verifying, s.State())
+			require.False(t, machine.Moved(s.Request(ctx, "provide", 115)))
+			require.Equal(t, states.Verifying, s.State())
+			require.True(t, machine.Moved(s.Apply(ctx, machine.Input{Event: states.EventDone})))
+			require.Equal(t, states.Manageable, s.State())
+
+			require.NoError(t, m.SetNode(ctx, node(states.Available), nil))
+			require.ErrorAs(t, s.Request(ctx, "inspect", 115), new(*machine.SupersededError))
+			require.Equal(t, states.Manageable, s.State(), "not where others have moved the node")
+		})
+	}
+}
+
+func TestTheAbortOfAServiceLeadsItsSequenceToActive(t *testing.T) {
+	s := newMachine(t, states.ServiceWait).Sequence()
+	require.NoError(t, s.Request(t.Context(), "abort", 115))
+	require.Equal(t, states.Active, s.State())
+}
+
 func TestASequenceGoesOnAfterASetNodeThatMovesNothing(t *testing.T) {
 	m := newMachine(t, states.Enroll)
 	s := m.Sequence()

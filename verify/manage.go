@@ -73,7 +73,7 @@ func Start(ctx context.Context, m *machine.Machine, v Verifier) (wait func() (st
 	if !machine.Moved(hooks) {
 		return nil, hooks
 	}
-	if m.Node().State != states.Verifying {
+	if moves.State() != states.Verifying {
 		return func() (states.Power, error) { return states.NoPower, hooks }, nil
 	}
 	var (

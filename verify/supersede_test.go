@@ -93,3 +93,34 @@ func TestAVerificationEndsInARecordThatWasReadAgain(t *testing.T) {
 	require.Equal(t, states.Manageable, m.Node().State)
 	require.Equal(t, 7, token)
 }
+
+// The hook is another caller, who moves the node before Start has returned.
+func TestAVerificationThatIsSupersededAtOnceHasFailed(t *testing.T) {
+	var m *machine.Machine
+	m = newNode(t, states.Enroll, func(c *machine.Config) {
+		c.Enter = []machine.Hook{func(ctx context.Context, tr machine.Transition) error {
+			if tr.To.State != states.Verifying {
+				return nil
+			}
+			return m.Report(ctx, states.EventFail, "stopped by an operator")
+		}}
+	})
+	power, err := verify.Manage(t.Context(), m, answers(states.PowerOn, nil))
+	require.ErrorAs(t, err, new(*machine.SupersededError), "the node is not manageable")
+	require.Equal(t, states.NoPower, power)
+	require.Equal(t, machine.Node{State: states.Enroll, LastError: "stopped by an operator"}, m.Node())
+}
+
+func TestAManageThatVerifiesNothingLeavesALaterVerificationAlone(t *testing.T) {
+	verifying := machine.Node{State: states.Verifying, Target: states.Manageable}
+	var m *machine.Machine
+	m = newNode(t, states.Available, func(c *machine.Config) {
+		c.Enter = []machine.Hook{func(ctx context.Context, _ machine.Transition) error { return m.SetNode(ctx, verifying, nil) }}
+	})
+	_, err := verify.Manage(t.Context(), m, verify.Func(func(context.Context) (states.Power, error) {
+		t.Error("it has no verification")
+		return states.PowerOn, nil
+	}))
+	require.NoError(t, err)
+	require.Equal(t, verifying, m.Node())
+}
