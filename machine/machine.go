@@ -150,7 +150,10 @@ func (m *Machine) Moves() uint64 {
 // ends during the wait. A call by a guard or save hook of the machine with the hook's context is refused.
 //
 // A node in another state or with another target ends the sequences of moves that others have begun; see [Sequence].
-// They go on if only the last error or the token is new: the other writer has changed other parts of the record.
+// They go on if only the last error or the token is new: the other writer has changed other parts of the record. A
+// node that the other writer has moved away and back looks the same to SetNode. A caller whose records tell the two
+// apart, for instance by the time of the last move, makes a new Machine instead: the store then refuses the sequences
+// of the old one, whose save hooks have the old token.
 func (m *Machine) SetNode(ctx context.Context, n Node, token any) error {
 	if err := n.check(m.Table()); err != nil {
 		return err

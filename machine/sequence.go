@@ -13,8 +13,8 @@ import (
 // Sequence is a series of moves by one caller with no other's in between. It is for long work, such as a verification:
 // the report of its end must not end other work that has begun since. The first move of a Sequence is like a move of
 // the Machine. Each later one is refused with a [*SupersededError] once another caller has moved the node, even if it
-// is back in the same state, or [Machine.SetNode] has changed its state or target. A move for whose error [Moved] is
-// false changes nothing, and the caller may try again.
+// is back in the same state, or [Machine.SetNode] has changed its state or target (its documentation says what that
+// leaves out). A move for whose error [Moved] is false changes nothing, and the caller may try again.
 //
 // Ironic keeps a node locked until the work ends. A Sequence locks nothing: a client can abort the work, and the worker
 // gets the error. Several goroutines must not use a Sequence at once; an exit or enter hook of its move may go on with
