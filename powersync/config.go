@@ -30,7 +30,8 @@ const (
 type Config struct {
 	Store  Store
 	Driver Driver
-	// Handler handles the nodes in place of Store and Driver, which are nil then.
+	// Handler handles the nodes in place of Store and Driver, which are nil then. Name is unused then,
+	// and Policy, CanForce, Poll, SoftTimeout and, for its calls of hardware, Timeout are the Handler's to apply.
 	Handler Handler
 
 	// Policy decides about nodes that cannot be read or differ from their record.
@@ -65,7 +66,7 @@ type Config struct {
 
 	// CanForce reports whether rounds may set the power of a node; otherwise the
 	// reading is recorded. It is Ironic's supports_power_sync. The rules for calls of
-	// the Driver apply to it. Nil allows it for all nodes. A Handler asks it, and applies the Policy, by itself.
+	// the Driver apply to it. Nil allows it for all nodes.
 	CanForce func(id string) bool
 
 	// The fields below have no counterpart in Ironic; zero disables them.

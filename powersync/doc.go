@@ -16,7 +16,9 @@
 // that fails in several rounds in a row goes into maintenance with the fault
 // [FaultPowerFailure]. [Syncer.Recover] takes it out again once its power state can be
 // read. [Syncer.Set] carries out a power request. [Syncer.Begin] is its first half,
-// for a service that answers its client before the request is complete.
+// for a service that answers its client before the request is complete. A service that
+// stores and reserves its nodes in its own way gives the Syncer a [Handler] in place of a
+// Store and a Driver.
 //
 // The decisions are pure functions, for services with a loop of their own: [Decide] is
 // the rule of a sync round and [DecideRecovery] the rule of a recovery round, [Accept],

@@ -40,8 +40,8 @@ type Driver interface {
 	SetPower(ctx context.Context, id string, power states.Power) error
 }
 
-// A [Driver] that is also a Validator can check whether a node's configuration is complete
-// and valid, without contacting the hardware.
+// Validator is an optional ability of a [Driver]: it checks whether a node's configuration is
+// complete and valid, without contacting the hardware.
 //
 // Rounds skip a node with an invalid configuration until a power state is recorded for
 // it. Such a node is not recovered, and its power requests are refused.

@@ -13,14 +13,19 @@ import (
 
 // Handler handles nodes in place of a [Store] and a [Driver], for a service that reads its hardware
 // and stores and reserves its nodes by itself. It uses the rules [Decide], [Settle] and
-// [DecideRecovery]; the Syncer calls it for each node of a round and keeps the failures. Sync and
-// Recover are called by many goroutines at once. [New] makes a Handler of a Store and a Driver.
-// With another Handler, Set, Begin and Reclaim of the Syncer return a [*ConfigError].
+// [DecideRecovery]; the Syncer calls it for the nodes of a round and keeps the failures. [New] makes
+// a Handler of a Store and a Driver. With another Handler, Set, Begin and Reclaim of the Syncer
+// return a [*ConfigError].
 type Handler interface {
 	// Records yields the records of all nodes, as [Store] does.
 	Records(ctx context.Context) iter.Seq2[Record, error]
 	// Sync handles a node in a sync round, Recover in a recovery round. The failures of the action
 	// replace past; an attempt that does not count returns past.
+	//
+	// Many goroutines call them at once; in one round, the calls for a node follow one another. The
+	// round waits for them without a timeout, so that they must return soon after their context ends.
+	// The node was listed with a record that [SkipSync] or [SkipRecovery] does not exclude, or has
+	// failed in an earlier sync round; a Handler applies the same rule to the record that it loads.
 	//
 	// An error comes from the service's store. It says that nothing of the action was stored or asked of
 	// the hardware, and the attempt does not count. If it matches [ErrConflict], the record has changed
