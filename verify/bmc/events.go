@@ -5,6 +5,7 @@ package bmc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -34,39 +35,32 @@ type Subscription struct {
 // [verify.Unsupported].
 var ErrNoSubscription error = failure.Reason("the BMC has no such subscription")
 
-// Subscribe makes a subscription to the events of a node's BMC and returns it as the BMC shows it. The error is of the
-// kind [verify.Misconfigured] if the BMC has no events of one of the types, and of the kind [verify.Unsupported] if it
-// has no events, and over IPMI.
+// Subscribe makes a subscription to the events of a node's BMC and returns it as the BMC shows it. If the BMC has made
+// it and then cannot show it, Subscribe returns s with its new ID and no error, so that the caller can end it. The error
+// is of the kind [verify.Misconfigured] if the BMC has no events of one of the types, and of the kind
+// [verify.Unsupported] if it has no events, and over IPMI.
 //
 // Source: create_subscription in ironic/drivers/modules/redfish/vendor.py; EventDestination of DSP8010.
 func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made Subscription, err error) {
-	err = d.redfish(ctx, call{id: id, op: "subscribe to events"}, func(ctx context.Context, r *redfishConnection) error {
+	at := "" // the path of the subscription once the BMC has made it, which is done once
+	err = d.redfish(ctx, call{id: id, op: "subscribe to events"}, func(ctx context.Context, r *redfishConnection) (err error) {
 		for _, header := range s.Headers {
 			for _, value := range header {
 				r.scrub.Add(secret.New(value))
 			}
 		}
-		at, types, err := r.subscriptions(ctx)
-		if err != nil {
-			return err
-		}
-		for _, t := range s.EventTypes {
-			if len(types) > 0 && !slices.Contains(types, t) {
-				return &failure.Error{Kind: verify.Misconfigured, Text: fmt.Sprintf("the BMC has no events of the type %q, but of %q", t, types)}
+		if at == "" {
+			if at, made, err = r.subscribe(ctx, s); err != nil || at == "" {
+				return err
 			}
 		}
-		s.ID = ""
-		body, err := json.Marshal(s)
-		if err != nil {
-			return err
-		}
-		a, err := r.client.Do(ctx, redfish.Request{Method: http.MethodPost, Path: at, Body: body})
-		if err != nil {
-			return err
-		}
-		made, err = r.newSubscription(ctx, a)
+		made, err = r.readSubscription(ctx, at)
 		return err
 	})
+	if err != nil && at != "" && !errors.Is(err, verify.Unsupported) {
+		made, err = s, nil
+		made.ID, made.Headers = redfish.ResourceID(at), nil
+	}
 	return made, err
 }
 
@@ -161,24 +155,56 @@ func (r *redfishConnection) subscriptionPath(ctx context.Context, id string) (st
 	return "", &failure.Error{Kind: verify.Unsupported, Text: fmt.Sprintf("%v: %q", ErrNoSubscription, id), Cause: ErrNoSubscription}
 }
 
-// newSubscription returns the subscription that the answer to a POST is about. The answer names it in its Location
-// header, which may be a URL with a host name that only the BMC knows, or has the resource itself (DSP0266).
-func (r *redfishConnection) newSubscription(ctx context.Context, a *redfish.Answer) (made Subscription, err error) {
-	if location, err := url.Parse(a.Header.Get("Location")); err == nil && location.Path != "" {
-		path, err := r.client.Follow(a.Request.Path, location.EscapedPath())
-		switch {
-		case err != nil:
-			return made, err
-		case !isMember(a.Request.Path, path):
-			return made, failure.Protocolf("the new subscription is at %q, which is outside the collection", path)
+// subscribe makes a subscription. It returns its path, or the subscription itself if the answer has that instead.
+func (r *redfishConnection) subscribe(ctx context.Context, s Subscription) (at string, made Subscription, err error) {
+	collection, types, err := r.subscriptions(ctx)
+	if err != nil {
+		return "", made, err
+	}
+	for _, t := range s.EventTypes {
+		if len(types) > 0 && !slices.Contains(types, t) {
+			err = &failure.Error{Kind: verify.Misconfigured, Text: fmt.Sprintf("the BMC has no events of the type %q, but of %q", t, types)}
+			return "", made, err
 		}
-		return r.readSubscription(ctx, path)
+	}
+	s.ID = ""
+	body, err := json.Marshal(s)
+	if err != nil {
+		return "", made, err
+	}
+	a, err := r.client.Do(ctx, redfish.Request{Method: http.MethodPost, Path: collection, Body: body})
+	if a == nil || a.Status/100 != 2 {
+		return "", made, err
+	}
+	// The subscription is made, even if the answer's body is lacking.
+	if at, wrong := r.subscriptionAt(a); wrong != nil || at != "" {
+		return at, made, wrong
+	}
+	if err != nil {
+		return "", made, err
 	}
 	o, err := a.Object()
-	if err != nil {
-		return made, err
+	if err == nil {
+		made, err = subscriptionOf(o)
 	}
-	return subscriptionOf(o)
+	return "", made, err
+}
+
+// subscriptionAt returns the path of a new subscription, "" if the answer does not have it. It is in the Location
+// header (DSP0266), which may be a URL with a host name that only the BMC knows.
+func (r *redfishConnection) subscriptionAt(a *redfish.Answer) (string, error) {
+	location, err := url.Parse(a.Header.Get("Location"))
+	if err != nil || location.Path == "" {
+		return "", nil
+	}
+	path, err := r.client.Follow(a.Request.Path, location.EscapedPath())
+	switch {
+	case err != nil:
+		return "", err
+	case !isMember(a.Request.Path, path):
+		return "", failure.Protocolf("the new subscription is at %q, which is outside the collection", path)
+	}
+	return path, nil
 }
 
 func (r *redfishConnection) readSubscription(ctx context.Context, path string) (found Subscription, err error) {

@@ -103,6 +103,45 @@ func TestSubscriptionThatTheBMCShowsInItsAnswer(t *testing.T) {
 	}
 }
 
+// A BMC that has made a subscription may fail to show it. A second one would send each event twice, and one whose ID
+// is unknown has no end.
+func TestASubscriptionIsMadeOnceAndKnown(t *testing.T) {
+	const made = "/redfish/v1/EventService/Subscriptions/1"
+	for name, fault := range map[string]bmctest.Fault{
+		"the BMC refuses one read as one of too many": {On: made, Method: "GET", Times: 1, Do: bmctest.Status(http.StatusTooManyRequests)},
+		"it refuses all reads so":                     {On: made, Method: "GET", Do: bmctest.Status(http.StatusTooManyRequests)},
+		"it is not available":                         {On: made, Method: "GET", Do: bmctest.Status(http.StatusServiceUnavailable)},
+		"it fails":                                    {On: made, Method: "GET", Do: bmctest.Status(http.StatusInternalServerError)},
+		"it ends the session before the read":         {On: made, Method: "GET", Times: 1, Do: bmctest.Status(http.StatusUnauthorized)},
+		"it refuses the credentials":                  {On: made, Method: "GET", Do: bmctest.Status(http.StatusUnauthorized)},
+		"it refuses connections":                      {On: made, Method: "GET", Do: bmctest.Refuse()},
+		"it shows something else":                     {On: made, Method: "GET", Do: bmctest.WithoutProperty("Id")},
+		"its answer to the request is no JSON": {On: "/redfish/v1/EventService/Subscriptions", Method: "POST",
+			Do: bmctest.Change("text", func(h http.Header, _ []byte) []byte {
+				h.Set("Content-Type", "text/html")
+				return []byte("created")
+			})},
+	} {
+		for _, sessions := range []int{0, 1} {
+			server := startRedfish(t)
+			server.AddFault(fault)
+			d := newDriver(t, sessions, map[string]bmc.Config{"node": configOf(server)})
+			_, err := d.PowerState(t.Context(), "node")
+			require.NoError(t, err)
+			wanted := bmc.Subscription{Destination: "https://events.example", Protocol: "Redfish", Context: "rack 1",
+				EventTypes: []string{"Alert"}, Headers: []map[string]string{{"Authorization": "Bearer 0123456789"}}}
+			got, err := d.Subscribe(t.Context(), "node", wanted)
+			require.NoError(t, err, name)
+			wanted.ID, wanted.Headers = "1", nil
+			require.Equal(t, wanted, got, name)
+			require.Equal(t, 1, count(server, http.MethodPost, "/redfish/v1/EventService/Subscriptions"), name)
+			require.NoError(t, server.ClearFaults())
+			require.NoError(t, d.Unsubscribe(t.Context(), "node", got.ID), name)
+			require.Empty(t, server.Subscriptions(), name)
+		}
+	}
+}
+
 func TestBMCWithoutEvents(t *testing.T) {
 	for name, fault := range map[string]bmctest.Fault{
 		"no service":       {On: "/redfish/v1/", Do: bmctest.WithoutProperty("EventService")},
