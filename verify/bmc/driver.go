@@ -112,8 +112,12 @@ func (d *Driver) reading(ctx context.Context, of call, f func(*reading) error) e
 }
 
 // do calls f with a connection to a node's BMC, over a kept session or a new one. A
-// kept session may have expired: if the BMC says so, or cannot be reached, do opens a
-// new one, once. It does not send refused credentials again.
+// kept session may have expired: if the BMC refuses it, do opens a new one and calls f
+// again, once. It does not send refused credentials again. A BMC that is busy or cannot
+// be reached refuses nothing: its requests are repeated within the session, see repeat.go
+// of package redfish.
+//
+// Source: _op in sushy/connector.py, which logs in again after 401 and 403 alone.
 func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connection) error) error {
 	c, err := d.lookup(ctx, of.id)
 	if err != nil {
@@ -130,7 +134,7 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	if d.resume(ctx, n, c) {
 		expires := n.open.expires()
 		err := d.use(ctx, n, of, f)
-		if !expires || !ended(err) {
+		if !expires || !errors.Is(err, verify.Credentials) {
 			return err
 		}
 	}
@@ -140,11 +144,6 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	}
 	n.open = &openConnection{connection: conn, config: c}
 	return d.use(ctx, n, of, f)
-}
-
-// ended reports whether an error shows that a session has ended.
-func ended(err error) bool {
-	return errors.Is(err, verify.Credentials) || errors.Is(err, verify.Unreachable)
 }
 
 // use calls f with a node's connection, and keeps the connection if f succeeds.

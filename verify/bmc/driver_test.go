@@ -191,6 +191,22 @@ func TestASessionThatIsNoMoreIsOpenedAnew(t *testing.T) {
 	}
 }
 
+// A log-in more is no help for a BMC that has too much to do.
+func TestABusyBMCIsNotAskedToOpenAnotherSession(t *testing.T) {
+	for status, attempts := range map[int]int{http.StatusTooManyRequests: 1, http.StatusServiceUnavailable: 10} {
+		server := startRedfish(t)
+		d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
+		_, err := d.PowerState(t.Context(), "node-1")
+		require.NoError(t, err)
+		before := count(server, http.MethodGet, systemPath)
+		server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Status(status)})
+		_, err = d.PowerState(t.Context(), "node-1")
+		require.ErrorIs(t, err, verify.Unreachable)
+		require.Equal(t, attempts, count(server, http.MethodGet, systemPath)-before)
+		require.Equal(t, 1, server.Logins().Attempts)
+	}
+}
+
 func TestASessionIsNotUsedWithAnotherConfiguration(t *testing.T) {
 	server := startRedfish(t)
 	nodes := map[string]bmc.Config{"node-1": configOf(server)}

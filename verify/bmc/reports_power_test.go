@@ -65,8 +65,7 @@ func TestAPowerRequestWhoseSessionIsLostBeforeItIsSentIsSentOverANewOne(t *testi
 	d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
 	_, err := d.PowerState(t.Context(), "node")
 	require.NoError(t, err)
-	const attempts = 10 // as in sushy
-	server.AddFault(bmctest.Fault{On: systemPath, Times: attempts, Do: effect("Unavailable")})
+	server.AddFault(bmctest.Fault{On: systemPath, Times: 1, Do: bmctest.Status(http.StatusUnauthorized)})
 	require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOff))
 	require.Equal(t, "Off", server.Power("1"))
 	require.Equal(t, 1, count(server, "POST", resetPath))
