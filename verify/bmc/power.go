@@ -58,15 +58,12 @@ func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) er
 	return d.setPower(ctx, id, "set "+power.String(), kind, power)
 }
 
-// setPower sends a reset; power is the state to confirm afterwards, NoPower for none. The reset is not sent again after
-// its answer was lost.
+// setPower sends a reset; power is the state to confirm afterwards, NoPower for none. The reset is sent again only if the
+// BMC has refused its session.
 func (d *Driver) setPower(ctx context.Context, id, op string, kind reset, power states.Power) error {
 	var lost error // of a request that may have been carried out
 	wanted := power
 	err := d.do(ctx, call{id: id, op: op}, func(ctx context.Context, conn connection) error {
-		if lost != nil {
-			return lost
-		}
 		asked := kind
 		if kind == resetCycle || kind == resetSoftReboot {
 			word, err := conn.powerState(ctx)
