@@ -49,7 +49,7 @@ type BIOSSetting struct {
 // read, the settings are without it, as in Ironic, and there is no error.
 func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
 	var settings []BIOSSetting
-	err := d.reading(ctx, call{id: id, op: "read the BIOS settings", long: true}, func(r *reading) error {
+	err := d.withSystem(ctx, call{id: id, op: "read the BIOS settings", long: true}, func(r *reader) error {
 		b, err := r.bios()
 		if err == nil {
 			settings = b.settings
@@ -67,7 +67,7 @@ func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
 //
 // Source: apply_configuration in ironic/drivers/modules/redfish/bios.py.
 func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) (sent bool, err error) {
-	err = d.reading(ctx, call{id: id, op: "set the BIOS settings", long: true}, func(r *reading) error {
+	err = d.withSystem(ctx, call{id: id, op: "set the BIOS settings", long: true}, func(r *reader) error {
 		b, err := r.bios()
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 // ResetBIOS resets a node's BIOS settings to the factory settings, at the machine's next boot.
 // It returns the errors of [Driver.BIOS]; a BMC without the action has the kind [verify.Unsupported].
 func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
-	return d.reading(ctx, call{id: id, op: "reset the BIOS settings"}, func(r *reading) error {
+	return d.withSystem(ctx, call{id: id, op: "reset the BIOS settings"}, func(r *reader) error {
 		b, err := r.readBIOS()
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ type bios struct {
 	settings []BIOSSetting
 }
 
-func (r *reading) readBIOS() (b *bios, err error) {
+func (r *reader) readBIOS() (b *bios, err error) {
 	at := r.link("Bios")
 	if at == "" {
 		return nil, failure.Unsupportedf("the system has no BIOS settings")
@@ -135,7 +135,7 @@ func (r *reading) readBIOS() (b *bios, err error) {
 }
 
 // bios reads the BIOS settings with their registry.
-func (r *reading) bios() (*bios, error) {
+func (r *reader) bios() (*bios, error) {
 	b, err := r.readBIOS()
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (r *reading) bios() (*bios, error) {
 
 // pendingBIOS returns the attributes that are in force and those that are pending, and where
 // to change them: in the settings object, or in the Bios resource if there is none.
-func (r *reading) pendingBIOS(b *bios) (now, pending map[string]any, target *redfish.Answer, err error) {
+func (r *reader) pendingBIOS(b *bios) (now, pending map[string]any, target *redfish.Answer, err error) {
 	now, _ = b.at("Attributes").(map[string]any)
 	at := b.link("@Redfish.Settings", "SettingsObject")
 	if at == "" {

@@ -23,7 +23,7 @@ import (
 //
 // gofish does not decode the registry, because it has 0 for each limit that is not there, and the registry may have
 // more values than the guard lets through.
-func (r *reading) registry(id string) map[string]registered {
+func (r *reader) registry(id string) map[string]registered {
 	if id == "" {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (r *reading) registry(id string) map[string]registered {
 type registryFile struct{ id, registry, from, link string }
 
 // registryFile reads the file of a registry. ok is false if it cannot be read or has no link in English.
-func (r *reading) registryFile(at string) (file registryFile, ok bool) {
+func (r *reader) registryFile(at string) (file registryFile, ok bool) {
 	if r.ended() {
 		return file, false
 	}
@@ -112,7 +112,7 @@ func (r registered) of(value any) BIOSSetting {
 }
 
 // entries reads a registry at a link of the registry file, and its ID.
-func (r *reading) entries(from, link string) (id string, entries map[string]registered) {
+func (r *reader) entries(from, link string) (id string, entries map[string]registered) {
 	at, err := r.client.Follow(from, link)
 	if err != nil || r.ended() {
 		return "", nil

@@ -78,7 +78,7 @@ func (d *Driver) setBootDevice(ctx context.Context, id, device string, persisten
 // BootMode reads how a node's machine boots: "uefi" or "bios", or "" if the BMC does not
 // report it. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) BootMode(ctx context.Context, id string) (mode string, err error) {
-	err = d.reading(ctx, call{id: id, op: "read the boot mode"}, func(r *reading) error {
+	err = d.withSystem(ctx, call{id: id, op: "read the boot mode"}, func(r *reader) error {
 		boot, err := r.boot()
 		mode = modeOf(boot.Mode)
 		return err

@@ -100,14 +100,14 @@ func (d *Driver) redfish(ctx context.Context, of call, f func(context.Context, *
 	})
 }
 
-// reading calls f like redfish, with the reading of the node's system.
-func (d *Driver) reading(ctx context.Context, of call, f func(*reading) error) error {
+// withSystem calls f like redfish, with a reader that has read the node's system.
+func (d *Driver) withSystem(ctx context.Context, of call, f func(*reader) error) error {
 	return d.redfish(ctx, of, func(ctx context.Context, r *redfishConnection) error {
-		read, err := r.startReading(ctx)
+		system, err := r.systemReader(ctx)
 		if err != nil {
 			return err
 		}
-		return f(read)
+		return f(system)
 	})
 }
 

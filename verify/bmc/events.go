@@ -36,8 +36,9 @@ type Subscription struct {
 var ErrNoSubscription error = failure.Reason("the BMC has no such subscription")
 
 // Subscribe makes a subscription to the events of a node's BMC and returns it as the BMC shows it. If the BMC has made
-// it and then cannot show it, Subscribe returns s with its new ID and no error, so that the caller can end it. The error
-// is of the kind [verify.Misconfigured] if the BMC has no events of one of the types, and of the kind
+// it and then cannot show it, Subscribe returns s with its new ID and no error, so that the caller can end it.
+//
+// The error is of the kind [verify.Misconfigured] if the BMC has no events of one of the types, and of the kind
 // [verify.Unsupported] if it has no events, and over IPMI.
 //
 // Source: create_subscription in ironic/drivers/modules/redfish/vendor.py; EventDestination of DSP8010.

@@ -142,6 +142,26 @@ func TestASubscriptionIsMadeOnceAndKnown(t *testing.T) {
 	}
 }
 
+func TestASubscriptionThatIsNotMadeIsAnError(t *testing.T) {
+	for name, test := range map[string]struct {
+		do   bmctest.Effect
+		want error
+	}{
+		"no answer":  {bmctest.ResetAfter(0), verify.Protocol},
+		"a refusal":  {bmctest.Status(http.StatusBadRequest), verify.Protocol},
+		"busy":       {bmctest.Status(http.StatusServiceUnavailable), verify.Unreachable},
+		"no session": {bmctest.Status(http.StatusUnauthorized), verify.Credentials},
+	} {
+		server := startRedfish(t)
+		server.AddFault(bmctest.Fault{On: "/redfish/v1/EventService/Subscriptions", Method: "POST", Do: test.do})
+		d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+		got, err := d.Subscribe(t.Context(), "node", bmc.Subscription{Destination: "https://events.example", Protocol: "Redfish"})
+		require.ErrorIs(t, err, test.want, name)
+		require.Empty(t, got, name)
+		require.Equal(t, 1, count(server, http.MethodPost, "/redfish/v1/EventService/Subscriptions"), name)
+	}
+}
+
 func TestBMCWithoutEvents(t *testing.T) {
 	for name, fault := range map[string]bmctest.Fault{
 		"no service":       {On: "/redfish/v1/", Do: bmctest.WithoutProperty("EventService")},

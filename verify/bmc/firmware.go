@@ -33,7 +33,7 @@ func (d *Driver) Firmware(ctx context.Context, id string) ([]FirmwareComponent, 
 			components = append(components, c)
 		}
 	}
-	err := d.reading(ctx, call{id: id, op: "read the firmware versions", long: true}, func(r *reading) error {
+	err := d.withSystem(ctx, call{id: id, op: "read the firmware versions", long: true}, func(r *reader) error {
 		components = nil
 		add(FirmwareComponent{Component: "bios", Version: r.system.BIOSVersion})
 		bmc := FirmwareComponent{Component: "bmc"}

@@ -29,7 +29,7 @@ func (d *Driver) Vendor(ctx context.Context, id string) (firmware, machine strin
 //
 // Source: get_node_health in ironic/drivers/modules/redfish/management.py; Health in Status of DSP8010.
 func (d *Driver) Health(ctx context.Context, id string) (health string, err error) {
-	err = d.reading(ctx, call{id: id, op: "read the health"}, func(r *reading) error {
+	err = d.withSystem(ctx, call{id: id, op: "read the health"}, func(r *reader) error {
 		var status struct{ Health string }
 		if err := r.raw.Get("Status", &status); err != nil {
 			return err
@@ -48,7 +48,7 @@ func (d *Driver) Health(ctx context.Context, id string) (health string, err erro
 //
 // Source: LastState in BootProgress of ComputerSystem in DSP8010, since version 1.13.
 func (d *Driver) BootProgress(ctx context.Context, id string) (state string, err error) {
-	err = d.reading(ctx, call{id: id, op: "read the boot progress"}, func(r *reading) error {
+	err = d.withSystem(ctx, call{id: id, op: "read the boot progress"}, func(r *reader) error {
 		var progress struct{ LastState string }
 		_ = r.raw.Get("BootProgress", &progress) // of another type, it tells nothing
 		state = progress.LastState

@@ -15,20 +15,20 @@ import (
 //
 // Source: get_mac_addresses in ironic/drivers/modules/redfish/management.py.
 func (d *Driver) MACAddresses(ctx context.Context, id string) (macs []string, err error) {
-	err = d.reading(ctx, call{id: id, op: "read the MAC addresses", long: true}, func(read *reading) error {
+	err = d.withSystem(ctx, call{id: id, op: "read the MAC addresses", long: true}, func(r *reader) error {
 		macs = nil // of a session that ended while they were read
-		for _, i := range read.interfaces() {
+		for _, i := range r.interfaces() {
 			if i.Enabled {
 				macs = append(macs, i.MACAddress)
 			}
 		}
-		return read.err()
+		return r.err()
 	})
 	return macs, err
 }
 
 // interfaces reads the Ethernet interfaces.
-func (r *reading) interfaces() []Interface {
+func (r *reader) interfaces() []Interface {
 	all := []Interface{}
 	list(r, r.link("EthernetInterfaces"), func(nic *schemas.EthernetInterface, _ resource) {
 		mac, err := net.ParseMAC(cmp.Or(nic.MACAddress, nic.PermanentMACAddress))

@@ -135,14 +135,14 @@ type Boot struct {
 // returns the other parts beside the error. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) Inspect(ctx context.Context, id string) (Inventory, error) {
 	var inventory Inventory
-	err := d.reading(ctx, call{id: id, op: "read the inventory", long: true}, func(r *reading) error {
+	err := d.withSystem(ctx, call{id: id, op: "read the inventory", long: true}, func(r *reader) error {
 		inventory = r.inventory()
 		return r.err()
 	})
 	return inventory, err
 }
 
-func (r *reading) inventory() Inventory {
+func (r *reader) inventory() Inventory {
 	system := &r.system
 	i := Inventory{
 		SystemVendor: SystemVendor{
@@ -168,7 +168,7 @@ const maxMiB = 1 << 40
 
 // memory returns the size of the memory in MiB: from the system's summary, or else the
 // sum of the modules.
-func (r *reading) memory(gib float32) int {
+func (r *reader) memory(gib float32) int {
 	mib := math.Round(float64(gib) * 1024)
 	if mib == 0 {
 		list(r, r.link("Memory"), func(m *schemas.Memory, _ resource) { mib += float64(m.CapacityMiB) })
@@ -195,7 +195,7 @@ var instructionSets = map[schemas.ProcessorArchitecture]schemas.InstructionSet{
 
 // processors describes the processors. If they do not report their threads, or are not there, the count comes
 // from the system's summary: of threads, or else of cores, or else of processors.
-func (r *reading) processors(summary schemas.ProcessorSummary) (cpu CPU) {
+func (r *reader) processors(summary schemas.ProcessorSummary) (cpu CPU) {
 	first := true
 	list(r, r.link("Processors"), func(p *schemas.Processor, found resource) {
 		if p.Status.State == schemas.AbsentState || p.ProcessorType != "" && p.ProcessorType != schemas.CPUProcessorType {
@@ -228,7 +228,7 @@ func (r *reading) processors(summary schemas.ProcessorSummary) (cpu CPU) {
 
 // storage reads the drives and the volumes. A system without Storage resources may have the
 // older SimpleStorage.
-func (r *reading) storage(i *Inventory) {
+func (r *reader) storage(i *Inventory) {
 	var drives, volumes []int64
 	disk := func(name string, size int64) Disk {
 		i.Disks = append(i.Disks, Disk{Name: name, Size: max(0, size)})

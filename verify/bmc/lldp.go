@@ -29,7 +29,7 @@ type Neighbor struct {
 // Source: _collect_lldp_data in ironic/drivers/modules/redfish/inspect.py, and LLDPReceive in DMTF's schema of Port,
 // https://redfish.dmtf.org/schemas/v1/Port.v1_12_0.json.
 func (d *Driver) Neighbors(ctx context.Context, id string) (all map[string]Neighbor, err error) {
-	err = d.reading(ctx, call{id: id, op: "read the LLDP data", long: true}, func(r *reading) error {
+	err = d.withSystem(ctx, call{id: id, op: "read the LLDP data", long: true}, func(r *reader) error {
 		all = map[string]Neighbor{}
 		r.adapters(func(_ *schemas.NetworkAdapter, adapter resource) {
 			list(r, adapter.link("Ports"), func(p *schemas.Port, _ resource) {
@@ -46,7 +46,7 @@ func (d *Driver) Neighbors(ctx context.Context, id string) (all map[string]Neigh
 }
 
 // adapters calls take with each network adapter of the system's chassis that can be read.
-func (r *reading) adapters(take func(*schemas.NetworkAdapter, resource)) {
+func (r *reader) adapters(take func(*schemas.NetworkAdapter, resource)) {
 	each(r, r.links("Links", "Chassis"), func(_ *schemas.Chassis, chassis resource) {
 		list(r, chassis.link("NetworkAdapters"), take)
 	})

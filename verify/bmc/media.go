@@ -105,7 +105,7 @@ func fits[T ~string](types []T, device string) bool {
 // managers', and any other slot with an image. If some cannot be read, it returns the others beside the error.
 func (d *Driver) VirtualMedia(ctx context.Context, id string) ([]VirtualMedia, error) {
 	var media []VirtualMedia
-	err := d.reading(ctx, call{id: id, op: "read the virtual media"}, func(r *reading) error {
+	err := d.withSystem(ctx, call{id: id, op: "read the virtual media"}, func(r *reader) error {
 		slots, err := r.slots()
 		media = nil
 		for _, s := range slots {
@@ -156,7 +156,7 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 		if password, ok := at.User.Password(); ok {
 			c.scrub.Add(secret.New(password))
 		}
-		r, err := c.startReading(ctx)
+		r, err := c.systemReader(ctx)
 		if err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 }
 
 // insert inserts an image into the first slot for a device that accepts it.
-func (r *reading) insert(device, image string) error {
+func (r *reader) insert(device, image string) error {
 	slots, failed := r.slots()
 	for _, s := range slots {
 		if !s.fits(device) {
@@ -201,7 +201,7 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 	if err := checkDevices(op, devices...); err != nil {
 		return err
 	}
-	return d.reading(ctx, call{id: id, op: op}, func(r *reading) error {
+	return d.withSystem(ctx, call{id: id, op: op}, func(r *reader) error {
 		slots, failed := r.slots()
 		for _, s := range slots {
 			if s.Inserted && s.fits(devices...) && r.client.Lost() == nil {
@@ -240,7 +240,7 @@ var mediaParameters = []mediaParameter{
 
 // insertInto inserts an image into a slot. It repeats the action where the BMC fails, since some still eject the last
 // image.
-func (r *reading) insertInto(s *slot, image string) error {
+func (r *reader) insertInto(s *slot, image string) error {
 	insert := s.target(insertAction)
 	if insert == "" {
 		return r.changeSlot(s, insertAction, map[string]any{"Image": image, "Inserted": true, "WriteProtected": true})
@@ -275,7 +275,7 @@ func (r *reading) insertInto(s *slot, image string) error {
 // if the slot is empty.
 //
 // Source: eject_media in sushy/resources/manager/virtual_media.py.
-func (r *reading) ejectSlot(s *slot) error {
+func (r *reader) ejectSlot(s *slot) error {
 	eject := s.target(ejectAction)
 	if eject == "" {
 		return r.changeSlot(s, ejectAction, map[string]any{"Image": nil, "Inserted": false})
@@ -295,7 +295,7 @@ func (r *reading) ejectSlot(s *slot) error {
 }
 
 // changeSlot changes a slot that lacks an action, unless the BMC says that no slot can be changed so.
-func (r *reading) changeSlot(s *slot, action string, properties map[string]any) error {
+func (r *reader) changeSlot(s *slot, action string, properties map[string]any) error {
 	allowed := s.answer.Header.Get("Allow")
 	if s.at("Actions", action) != nil || allowed != "" && !strings.Contains(allowed, http.MethodPatch) {
 		return failure.Unsupportedf("the slot %s of virtual media has no usable action %s", s.ID, action)
@@ -307,7 +307,7 @@ func (r *reading) changeSlot(s *slot, action string, properties map[string]any) 
 // The error is about those that cannot be read, or that there is none. If the system has slots, its managers need none.
 //
 // Source: _insert_vmedia and _eject_vmedia in ironic/drivers/modules/redfish/boot.py.
-func (r *reading) slots() (slots []slot, err error) {
+func (r *reader) slots() (slots []slot, err error) {
 	shown := true
 	add := func(m *schemas.VirtualMedia, found resource) {
 		path := found.answer.Request.Path
@@ -333,7 +333,7 @@ func (r *reading) slots() (slots []slot, err error) {
 // managers reads the managers of the system, which some BMCs name Managers, or else all of the service.
 //
 // Source: managers in sushy/resources/system/system.py.
-func (r *reading) managers(take func(*schemas.Manager, resource)) {
+func (r *reader) managers(take func(*schemas.Manager, resource)) {
 	for _, name := range []string{"ManagedBy", "Managers"} {
 		if managers := r.links("Links", name); len(managers) > 0 {
 			each(r, managers, take)

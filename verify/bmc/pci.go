@@ -26,7 +26,7 @@ type PCIDevice struct {
 // to 120 s, whatever the limits of the Config; none if the BMC does not report them. If some cannot be read, it returns
 // the others beside the error. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) PCIDevices(ctx context.Context, id string) (all []PCIDevice, err error) {
-	err = d.reading(ctx, call{id: id, op: "read the PCI devices", long: true}, func(r *reading) error {
+	err = d.withSystem(ctx, call{id: id, op: "read the PCI devices", long: true}, func(r *reader) error {
 		all = nil
 		take := func(f *schemas.PCIeFunction, _ resource) {
 			found := PCIDevice{

@@ -58,8 +58,8 @@ func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) er
 	return d.setPower(ctx, id, "set "+power.String(), kind, power)
 }
 
-// setPower sends a reset; power is the state to confirm afterwards, NoPower for none. The reset is sent again only if the
-// BMC has refused its session.
+// setPower sends a reset; power is the state to confirm afterwards, NoPower for none. The reset is sent again only if
+// the BMC has refused its session.
 func (d *Driver) setPower(ctx context.Context, id, op string, kind reset, power states.Power) error {
 	var lost error // of a request that may have been carried out
 	wanted := power

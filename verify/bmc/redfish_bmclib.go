@@ -34,15 +34,15 @@ func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (r *redfishConnection) powerState(ctx context.Context) (string, error) {
-	read, err := r.startReading(ctx)
+	system, err := r.systemReader(ctx)
 	if err != nil {
 		return "", err
 	}
-	return read.power()
+	return system.power()
 }
 
 // power returns the system's power state as bmclib's driver reads it.
-func (r *reading) power() (word string, err error) {
+func (r *reader) power() (word string, err error) {
 	if err := r.raw.Get("PowerState", new(string)); err != nil {
 		return "", err
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/schemas"
 )
 
-// reading reads the resources of one operation. It continues after a resource that cannot be read, but not after a
-// request without an answer.
-type reading struct {
+// reader reads the resources of one operation on a system. It continues after a resource that cannot be read, but not
+// after a request without an answer.
+type reader struct {
 	*redfishConnection
 	resource // the system
 	system   schemas.ComputerSystem
@@ -24,15 +24,15 @@ type reading struct {
 	errs     []error // why resources were not read
 }
 
-// startReading reads the system, and returns the reading of its child resources.
-func (r *redfishConnection) startReading(ctx context.Context) (*reading, error) {
+// systemReader reads the system, and returns the reader of its child resources.
+func (r *redfishConnection) systemReader(ctx context.Context) (*reader, error) {
 	system, err := r.readSystem(ctx)
 	if err != nil {
 		return nil, err
 	}
-	read := &reading{redfishConnection: r, ctx: ctx}
-	read.resource, err = r.decode(system, &read.system)
-	return read, err
+	of := &reader{redfishConnection: r, ctx: ctx}
+	of.resource, err = r.decode(system, &of.system)
+	return of, err
 }
 
 // resource is a resource of a BMC.
@@ -105,20 +105,20 @@ func (r resource) target(action string) string {
 }
 
 // note records why a resource was not read.
-func (r *reading) note(err error) {
+func (r *reader) note(err error) {
 	if err != nil {
 		r.errs = append(r.errs, err)
 	}
 }
 
 // err returns all errors that were noted.
-func (r *reading) err() error { return errors.Join(r.errs...) }
+func (r *reader) err() error { return errors.Join(r.errs...) }
 
 // ended reports whether the BMC has stopped answering or refuses the credentials.
-func (r *reading) ended() bool { return r.client.Lost() != nil || r.client.Refused() }
+func (r *reader) ended() bool { return r.client.Lost() != nil || r.client.Refused() }
 
 // read reads a resource into a value of gofish, and notes a failure.
-func (r *reading) read(path string, into json.Unmarshaler) (found resource, ok bool) {
+func (r *reader) read(path string, into json.Unmarshaler) (found resource, ok bool) {
 	if r.ended() {
 		return found, false
 	}
@@ -134,7 +134,7 @@ type decoder[T any] interface {
 }
 
 // each reads resources and calls take with each that can be read.
-func each[T any, P decoder[T]](r *reading, paths []string, take func(P, resource)) {
+func each[T any, P decoder[T]](r *reader, paths []string, take func(P, resource)) {
 	for _, path := range paths {
 		into := P(new(T))
 		if found, ok := r.read(path, into); ok {
@@ -145,7 +145,7 @@ func each[T any, P decoder[T]](r *reading, paths []string, take func(P, resource
 
 // list reads the members of a collection like each. It does nothing without a collection, or if there is none at the
 // link: some BMCs link what they lack.
-func list[T any, P decoder[T]](r *reading, collection string, take func(P, resource)) {
+func list[T any, P decoder[T]](r *reader, collection string, take func(P, resource)) {
 	if r.ended() {
 		return
 	}

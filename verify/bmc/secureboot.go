@@ -14,8 +14,8 @@ import (
 // SecureBoot reads whether UEFI secure boot is enabled for a node's next boot. The error
 // is of the kind [verify.Unsupported] if the machine has none, and over IPMI.
 func (d *Driver) SecureBoot(ctx context.Context, id string) (enabled bool, err error) {
-	err = d.reading(ctx, call{id: id, op: "read secure boot"}, func(read *reading) (err error) {
-		enabled, _, err = read.secureBoot()
+	err = d.withSystem(ctx, call{id: id, op: "read secure boot"}, func(r *reader) (err error) {
+		enabled, _, err = r.secureBoot()
 		return err
 	})
 	return enabled, err
@@ -27,20 +27,20 @@ func (d *Driver) SecureBoot(ctx context.Context, id string) (enabled bool, err e
 //
 // Source: set_secure_boot_state in ironic/drivers/modules/redfish/management.py.
 func (d *Driver) SetSecureBoot(ctx context.Context, id string, enabled bool) error {
-	return d.reading(ctx, call{id: id, op: "set secure boot"}, func(read *reading) error {
-		now, a, err := read.secureBoot()
+	return d.withSystem(ctx, call{id: id, op: "set secure boot"}, func(r *reader) error {
+		now, a, err := r.secureBoot()
 		switch {
 		case err != nil || now == enabled:
 			return err
-		case modeOf(string(read.system.Boot.BootSourceOverrideMode)) == biosMode:
+		case modeOf(string(r.system.Boot.BootSourceOverrideMode)) == biosMode:
 			return failure.Unsupportedf("secure boot requires the boot mode UEFI")
 		}
-		return read.client.Change(read.ctx, a, map[string]bool{"SecureBootEnable": enabled}, http.StatusServiceUnavailable)
+		return r.client.Change(r.ctx, a, map[string]bool{"SecureBootEnable": enabled}, http.StatusServiceUnavailable)
 	})
 }
 
 // secureBoot reads the SecureBoot resource (DSP8010).
-func (r *reading) secureBoot() (enabled bool, a *redfish.Answer, err error) {
+func (r *reader) secureBoot() (enabled bool, a *redfish.Answer, err error) {
 	path := r.link("SecureBoot")
 	if path == "" {
 		return false, nil, failure.Unsupportedf("the system has no secure boot")
