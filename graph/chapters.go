@@ -3,43 +3,57 @@
 package graph
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/ironstate/ironstate/states"
 )
 
-// The titles of the parts of a node's life, by which [Diagram.Part], chapters and layouts name them. A state between
-// parts has the title "".
+// Part is a part of a node's life, by its title. The zero value is no part.
+type Part string
+
+// The parts of a node's life, in their order.
 const (
-	partEnrolment  = "Enrolment"
-	partInspection = "Inspection"
-	partCleaning   = "Cleaning"
-	partDeployment = "Deployment"
-	partAdoption   = "Adoption"
-	partRescue     = "Rescue"
-	partService    = "Service"
-	partTearDown   = "Tear-down"
+	PartEnrolment  Part = "Enrolment"
+	PartInspection Part = "Inspection"
+	PartCleaning   Part = "Cleaning"
+	PartDeployment Part = "Deployment"
+	PartAdoption   Part = "Adoption"
+	PartRescue     Part = "Rescue"
+	PartService    Part = "Service"
+	PartTearDown   Part = "Tear-down"
 )
 
-// A chapter is a part of a node's life, whose states drawings have in a box, and the stable state after it, which they
-// have between the boxes.
+// AllParts ranges over the parts of a node's life, from [PartEnrolment] to [PartTearDown].
+func AllParts() iter.Seq[Part] {
+	return func(yield func(Part) bool) {
+		for _, c := range chapters {
+			if !yield(c.part) {
+				return
+			}
+		}
+	}
+}
+
+// A chapter has the states of a part, and the stable state after it, which is between parts. How drawings place the
+// part is in its partLayouts, one for each layout; what one diagram shows of it is a [group].
 type chapter struct {
-	title  string
-	states []states.State // of the part
-	then   states.State   // NoState if there is none
+	part   Part
+	states []states.State
+	then   states.State // NoState if there is none
 }
 
 // chapters holds all states in the order of a node's life. Each work has its place here. A state that a layout does not
 // list is drawn at the end of its chapter's part.
 var chapters = []chapter{
-	{partEnrolment, append([]states.State{states.Enroll}, of(states.WorkVerify)...), states.Manageable},
-	{partInspection, of(states.WorkInspect), states.NoState},
-	{partCleaning, of(states.WorkClean), states.Available},
-	{partDeployment, of(states.WorkDeploy), states.Active},
-	{partAdoption, of(states.WorkAdopt), states.NoState},
-	{partRescue, slices.Concat(of(states.WorkRescue), []states.State{states.Rescue}, of(states.WorkUnrescue)), states.NoState},
-	{partService, of(states.WorkService), states.NoState},
-	{partTearDown, of(states.WorkDelete), states.NoState},
+	{PartEnrolment, append([]states.State{states.Enroll}, of(states.WorkVerify)...), states.Manageable},
+	{PartInspection, of(states.WorkInspect), states.NoState},
+	{PartCleaning, of(states.WorkClean), states.Available},
+	{PartDeployment, of(states.WorkDeploy), states.Active},
+	{PartAdoption, of(states.WorkAdopt), states.NoState},
+	{PartRescue, slices.Concat(of(states.WorkRescue), []states.State{states.Rescue}, of(states.WorkUnrescue)), states.NoState},
+	{PartService, of(states.WorkService), states.NoState},
+	{PartTearDown, of(states.WorkDelete), states.NoState},
 }
 
 // of returns the states of a work in the order in which a node may enter them.
@@ -48,11 +62,11 @@ func of(w states.Work) []states.State {
 	return slices.DeleteFunc(all, func(s states.State) bool { return s == states.NoState })
 }
 
-// partOf returns the title of a state's part, empty for a state between parts.
-func partOf(s states.State) string {
+// partOf returns a state's part, "" for a state between parts.
+func partOf(s states.State) Part {
 	for _, c := range chapters {
 		if slices.Contains(c.states, s) {
-			return c.title
+			return c.part
 		}
 	}
 	return ""

@@ -49,7 +49,7 @@ func TestALayoutHasNothingThatIsNeverDrawn(t *testing.T) {
 	}
 	for l := range drawn {
 		for _, p := range l.parts {
-			require.Zero(t, states.SetOf(p.states...).Minus(drawn[l]), p.title)
+			require.Zero(t, states.SetOf(p.states...).Minus(drawn[l]), p.part)
 		}
 		for _, edge := range slices.AppendSeq(slices.Collect(maps.Keys(l.unranked)), maps.Keys(l.minlen)) {
 			require.True(t, edges[l][edge], "%v to %v", edge.from, edge.to)
@@ -67,18 +67,18 @@ func count[T any](all []T, has func(T) bool) (n int) {
 }
 
 func TestAStateThatALayoutDoesNotListIsDrawnInItsPart(t *testing.T) {
-	for s, title := range map[states.State]string{
-		states.CleanHold: "Cleaning", states.Deleting: "Tear-down", states.Available: "", states.Enroll: "Enrolment",
+	for s, part := range map[states.State]Part{
+		states.CleanHold: PartCleaning, states.Deleting: PartTearDown, states.Available: "", states.Enroll: PartEnrolment,
 	} {
 		for _, p := range topDown.parts {
 			p.states = slices.DeleteFunc(slices.Clone(p.states), func(other states.State) bool { return other == s })
 			all := p.all()
-			require.Equal(t, p.title == title, slices.Contains(all, s), "%v in %q", s, p.title)
+			require.Equal(t, p.part == part, slices.Contains(all, s), "%v in %q", s, p.part)
 			if i := slices.Index(all, s); i >= 0 {
 				require.GreaterOrEqual(t, i, len(p.states), "%v follows the states that are listed", s)
 			}
 		}
-		require.Equal(t, title, partOf(s))
+		require.Equal(t, part, partOf(s))
 	}
 	require.Empty(t, partOf(states.Deleted))
 }

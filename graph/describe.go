@@ -77,7 +77,7 @@ func (d Diagram) heading() string {
 		title += fmt.Sprintf(" since %v", d.Since.Series())
 	}
 	if d.Part != "" {
-		title += ", " + strings.ToLower(d.Part)
+		title += ", " + strings.ToLower(string(d.Part))
 	}
 	return title
 }
@@ -88,9 +88,9 @@ func (d Diagram) summary(m *model) string {
 		return text
 	}
 	var titles []string
-	for _, p := range m.parts {
-		if p.title != "" {
-			titles = append(titles, strings.ToLower(p.title))
+	for _, g := range m.groups {
+		if g.part != "" {
+			titles = append(titles, strings.ToLower(string(g.part)))
 		}
 	}
 	counts := fmt.Sprintf("%d states and %d transitions.", len(m.nodes()), len(m.rows))

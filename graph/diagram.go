@@ -26,10 +26,9 @@ type Diagram struct {
 	From states.State
 	// Only leaves out all other states, unless it is empty.
 	Only states.Set
-	// Part leaves out all but a part of a node's life, such as "Cleaning", and the states
-	// next to it; [AllParts] has the titles. Transitions between two states next to it
-	// are left out too.
-	Part string
+	// Part leaves out all but a part of a node's life, such as [PartCleaning], and the
+	// states next to it. Transitions between two states next to it are left out too.
+	Part Part
 	// RequestsOnly leaves out the transitions that the conductor alone fires. The
 	// states stay.
 	RequestsOnly bool
@@ -120,8 +119,12 @@ func (d Diagram) check() error {
 		return fmt.Errorf("not an older series: what changed since %v cannot be shown in %v; exchange the two",
 			d.Since.Series(), d.Table.Series())
 	}
-	if titles := slices.Collect(AllParts()); d.Part != "" && !slices.Contains(titles, d.Part) {
-		return &states.UnknownError{Kind: "part", Word: d.Part, Known: titles}
+	if parts := slices.Collect(AllParts()); d.Part != "" && !slices.Contains(parts, d.Part) {
+		unknown := &states.UnknownError{Kind: "part", Word: string(d.Part)}
+		for _, part := range parts {
+			unknown.Known = append(unknown.Known, string(part))
+		}
+		return unknown
 	}
 	for _, s := range []states.State{d.From, d.Current} {
 		if s != states.NoState && !d.states().Has(s) {

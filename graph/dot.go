@@ -71,8 +71,8 @@ func (m *model) dot() string {
 		"remincross", false,
 		"tooltip", quoteDOT(w.title),
 	)
-	for i, p := range m.parts {
-		w.addPart(i, p)
+	for i, g := range m.groups {
+		w.addGroup(i, g)
 	}
 	for _, e := range m.edges {
 		w.addEdge(e)
@@ -96,13 +96,13 @@ func addDescription(of dot.AttributesMap, class, tooltip, link string) {
 	}
 }
 
-// addPart adds a part as a cluster, and the states between parts as a subgraph that
+// addGroup adds a group in the box of its part, and one without a box as a subgraph that
 // is not drawn. The library writes subgraphs, nodes and edges sorted by key, and
 // Graphviz's layout depends on the order of its input: the keys hold that order.
-func (w *dotWriter) addPart(i int, p part) {
+func (w *dotWriter) addGroup(i int, g group) {
 	key := fmt.Sprintf("%02d", i)
 	sub := w.graph
-	if p.title == "" {
+	if g.part == "" {
 		sub = sub.Subgraph(key)
 	} else {
 		sub = sub.Subgraph(key, dot.ClusterOption{})
@@ -112,16 +112,16 @@ func (w *dotWriter) addPart(i int, p part) {
 			"fontcolor", w.muted,
 			"fontname", font,
 			"fontsize", partSize,
-			"id", "part-"+slug(p.title),
-			"label", p.title,
-			"labeljust", p.corner[1:],
-			"labelloc", p.corner[:1],
+			"id", "part-"+slug(string(g.part)),
+			"label", string(g.part),
+			"labeljust", g.corner[1:],
+			"labelloc", g.corner[:1],
 			"margin", 10,
 			"style", "rounded,filled",
 		)
-		addDescription(sub.AttributesMap, "part", p.title, "")
+		addDescription(sub.AttributesMap, "part", string(g.part), "")
 	}
-	for j, n := range p.nodes {
+	for j, n := range g.nodes {
 		w.nodes[n.state] = w.addNode(sub, fmt.Sprintf("%s%02d", key, j), n)
 	}
 }
@@ -155,7 +155,7 @@ func (w *dotWriter) look(n node) (border, fill, text string, width float64) {
 	return border, fill, text, width
 }
 
-// addNode adds a state to the subgraph of its part.
+// addNode adds a state to the subgraph of its group.
 func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
 	border, fill, text, width := w.look(n)
 	node := sub.Node(key)

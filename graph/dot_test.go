@@ -266,7 +266,7 @@ func TestLabelsOfDOTHaveNoNotesIfTheColoursSayIt(t *testing.T) {
 	require.Contains(t, without, `<font color="#0b63c4">request (via API)</font>`)
 	require.Contains(t, without, `<font color="#59636e">conductor</font>`)
 	require.Contains(t, without, `<font color="#0b63c4">conductor, also via API</font>`)
-	d.Part = "Enrolment"
+	d.Part = graph.PartEnrolment
 	require.NotContains(t, write(t, d.WriteDOT), "also via API")
 }
 

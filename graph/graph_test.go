@@ -109,7 +109,7 @@ func cases(t testing.TB) map[string]graph.Diagram {
 		"since":         {Table: table, Since: states.Rocky.Table()},
 		"from":          {Table: table, From: states.Active},
 		"only":          {Table: table, Only: table.Inspection()},
-		"part":          {Table: table, Part: "Rescue"},
+		"part":          {Table: table, Part: graph.PartRescue},
 		"no notes":      {Table: table, NoNotes: true},
 		"only nothing":  {Table: table, Only: states.SetOf(states.Deleted)},
 		"requests":      {Table: table, RequestsOnly: true},

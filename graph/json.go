@@ -89,7 +89,7 @@ func (m *model) jsonState(n node) document.State {
 	}
 	return document.State{
 		State:       n.state,
-		Part:        partOf(n.state),
+		Part:        string(partOf(n.state)),
 		Phase:       n.phase,
 		Stable:      n.stable,
 		Target:      m.tableOf(n.change).Target(n.state),

@@ -3,7 +3,6 @@
 package graph
 
 import (
-	"iter"
 	"slices"
 
 	"github.com/ironstate/ironstate/states"
@@ -34,33 +33,22 @@ func (e edge) onSpine() bool {
 	return i >= 0 && i+1 < len(spine) && spine[i+1] == e.to
 }
 
-// A partLayout is a part's title, the title's corner ("tl" is top left) and the order
-// of the part's states. The states between parts have neither title nor corner.
+// A partLayout says how a layout draws a part: the corner of its title ("tl" is top left), and the order of its states,
+// those of its chapter. The states between parts have a partLayout without a part and a corner.
 type partLayout struct {
-	title, corner string
-	states        []states.State
+	part   Part
+	corner string
+	states []states.State
 }
 
 // A pair is the two states of an edge.
 type pair struct{ from, to states.State }
 
-// AllParts ranges over the titles of the parts of a node's life, from "Enrolment" to
-// "Tear-down".
-func AllParts() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, c := range chapters {
-			if !yield(c.title) {
-				return
-			}
-		}
-	}
-}
-
 // all returns the states of a part, those first that the layout lists.
 func (p partLayout) all() []states.State {
 	all := slices.Clone(p.states)
 	for s := range states.AllStates() {
-		if partOf(s) == p.title && !slices.Contains(all, s) {
+		if partOf(s) == p.part && !slices.Contains(all, s) {
 			all = append(all, s)
 		}
 	}

@@ -13,16 +13,16 @@ var (
 	topDown = layout{
 		nodesep: 0.15, ranksep: 0.2,
 		parts: []partLayout{
-			{partDeployment, "tr", []states.State{states.Deploying, states.DeployHold, states.DeployWait, states.DeployFail}},
-			{partService, "tl", []states.State{states.ServiceWait, states.ServiceHold, states.Servicing, states.ServiceFail}},
-			{partRescue, "tr", []states.State{
+			{PartDeployment, "tr", []states.State{states.Deploying, states.DeployHold, states.DeployWait, states.DeployFail}},
+			{PartService, "tl", []states.State{states.ServiceWait, states.ServiceHold, states.Servicing, states.ServiceFail}},
+			{PartRescue, "tr", []states.State{
 				states.Rescuing, states.RescueWait, states.Unrescuing, states.Rescue, states.RescueFail, states.UnrescueFail,
 			}},
-			{partInspection, "tl", []states.State{states.InspectWait, states.Inspecting, states.InspectFail}},
-			{partAdoption, "br", []states.State{states.Adopting, states.AdoptFail}},
-			{partCleaning, "bl", []states.State{states.CleanFail, states.Cleaning, states.CleanHold, states.CleanWait}},
-			{partEnrolment, "tr", []states.State{states.Enroll, states.Verifying}},
-			{partTearDown, "bl", []states.State{states.Error, states.Deleting}},
+			{PartInspection, "tl", []states.State{states.InspectWait, states.Inspecting, states.InspectFail}},
+			{PartAdoption, "br", []states.State{states.Adopting, states.AdoptFail}},
+			{PartCleaning, "bl", []states.State{states.CleanFail, states.Cleaning, states.CleanHold, states.CleanWait}},
+			{PartEnrolment, "tr", []states.State{states.Enroll, states.Verifying}},
+			{PartTearDown, "bl", []states.State{states.Error, states.Deleting}},
 			{"", "", []states.State{states.Manageable, states.Available, states.Active}},
 		},
 		unranked: map[pair]bool{
@@ -70,15 +70,15 @@ var (
 	middle = layout{
 		nodesep: 0.15, ranksep: 0.25,
 		parts: []partLayout{
-			{partCleaning, "bl", []states.State{states.Cleaning, states.CleanFail, states.CleanHold, states.CleanWait}},
-			{partService, "tl", []states.State{states.ServiceHold, states.ServiceWait, states.Servicing, states.ServiceFail}},
-			{partInspection, "bl", []states.State{states.InspectFail, states.InspectWait, states.Inspecting}},
-			{partDeployment, "tr", []states.State{states.Deploying, states.DeployWait, states.DeployHold, states.DeployFail}},
-			{partEnrolment, "tl", []states.State{states.Enroll, states.Verifying}},
-			{partTearDown, "br", []states.State{states.Error, states.Deleting}},
-			{partAdoption, "bl", []states.State{states.Adopting, states.AdoptFail}},
+			{PartCleaning, "bl", []states.State{states.Cleaning, states.CleanFail, states.CleanHold, states.CleanWait}},
+			{PartService, "tl", []states.State{states.ServiceHold, states.ServiceWait, states.Servicing, states.ServiceFail}},
+			{PartInspection, "bl", []states.State{states.InspectFail, states.InspectWait, states.Inspecting}},
+			{PartDeployment, "tr", []states.State{states.Deploying, states.DeployWait, states.DeployHold, states.DeployFail}},
+			{PartEnrolment, "tl", []states.State{states.Enroll, states.Verifying}},
+			{PartTearDown, "br", []states.State{states.Error, states.Deleting}},
+			{PartAdoption, "bl", []states.State{states.Adopting, states.AdoptFail}},
 			{"", "", []states.State{states.Active, states.Available, states.Manageable}},
-			{partRescue, "tr", []states.State{
+			{PartRescue, "tr", []states.State{
 				states.RescueFail, states.Rescue, states.Unrescuing, states.RescueWait, states.Rescuing, states.UnrescueFail,
 			}},
 		},
@@ -127,17 +127,17 @@ var (
 	early = layout{
 		nodesep: 0.15, ranksep: 0.2,
 		parts: []partLayout{
-			{partDeployment, "br", []states.State{states.Deploying, states.DeployFail, states.DeployWait}},
-			{partRescue, "bl", []states.State{
+			{PartDeployment, "br", []states.State{states.Deploying, states.DeployFail, states.DeployWait}},
+			{PartRescue, "bl", []states.State{
 				states.Rescuing, states.RescueFail, states.Unrescuing, states.RescueWait, states.Rescue, states.UnrescueFail,
 			}},
-			{partInspection, "tl", []states.State{states.InspectFail, states.InspectWait, states.Inspecting}},
-			{partAdoption, "bl", []states.State{states.Adopting, states.AdoptFail}},
-			{partCleaning, "tr", []states.State{states.CleanFail, states.CleanWait, states.Cleaning}},
+			{PartInspection, "tl", []states.State{states.InspectFail, states.InspectWait, states.Inspecting}},
+			{PartAdoption, "bl", []states.State{states.Adopting, states.AdoptFail}},
+			{PartCleaning, "tr", []states.State{states.CleanFail, states.CleanWait, states.Cleaning}},
 			{"", "", []states.State{states.Manageable, states.Available, states.Active}},
-			{partTearDown, "tr", []states.State{states.Deleting, states.Error}},
-			{partEnrolment, "tr", []states.State{states.Enroll, states.Verifying}},
-			{partService, "tr", nil},
+			{PartTearDown, "tr", []states.State{states.Deleting, states.Error}},
+			{PartEnrolment, "tr", []states.State{states.Enroll, states.Verifying}},
+			{PartService, "tr", nil},
 		},
 		unranked: map[pair]bool{
 			{states.Available, states.Manageable}:    true,
@@ -171,17 +171,17 @@ var (
 	leftToRight = layout{
 		nodesep: 0.15, ranksep: 0.25,
 		parts: []partLayout{
-			{partDeployment, "tr", []states.State{states.Deploying, states.DeployWait, states.DeployFail, states.DeployHold}},
-			{partService, "tl", []states.State{states.Servicing, states.ServiceWait, states.ServiceHold, states.ServiceFail}},
-			{partInspection, "tr", []states.State{states.Inspecting, states.InspectWait, states.InspectFail}},
-			{partRescue, "tl", []states.State{
+			{PartDeployment, "tr", []states.State{states.Deploying, states.DeployWait, states.DeployFail, states.DeployHold}},
+			{PartService, "tl", []states.State{states.Servicing, states.ServiceWait, states.ServiceHold, states.ServiceFail}},
+			{PartInspection, "tr", []states.State{states.Inspecting, states.InspectWait, states.InspectFail}},
+			{PartRescue, "tl", []states.State{
 				states.Rescuing, states.Unrescuing, states.RescueWait, states.Rescue, states.RescueFail, states.UnrescueFail,
 			}},
-			{partEnrolment, "tl", []states.State{states.Enroll, states.Verifying}},
-			{partAdoption, "bl", []states.State{states.Adopting, states.AdoptFail}},
+			{PartEnrolment, "tl", []states.State{states.Enroll, states.Verifying}},
+			{PartAdoption, "bl", []states.State{states.Adopting, states.AdoptFail}},
 			{"", "", []states.State{states.Manageable, states.Available, states.Active}},
-			{partCleaning, "bl", []states.State{states.CleanFail, states.CleanWait, states.Cleaning, states.CleanHold}},
-			{partTearDown, "tl", []states.State{states.Deleting, states.Error}},
+			{PartCleaning, "bl", []states.State{states.CleanFail, states.CleanWait, states.Cleaning, states.CleanHold}},
+			{PartTearDown, "tl", []states.State{states.Deleting, states.Error}},
 		},
 		unranked: map[pair]bool{
 			{states.Verifying, states.Enroll}:        true,

@@ -49,7 +49,7 @@ func (d Diagram) WriteMarkdown(w io.Writer) error {
 type page struct {
 	*model
 	strings.Builder
-	parts map[string]string // the Mermaid diagrams of the parts, if they have their own
+	parts map[Part]string // the Mermaid diagrams of the parts, if they have their own
 }
 
 // line writes a paragraph.
@@ -72,7 +72,7 @@ func (p *page) table(header []string, rows [][]string) {
 // markdownDiagrams returns the diagram at the head of the page, and the diagrams at the heads
 // of the parts. If Picture is set, the first is an image that links to its file, and there
 // are no others; otherwise all are fenced code blocks of Mermaid.
-func (m *model) markdownDiagrams() (head string, parts map[string]string, err error) {
+func (m *model) markdownDiagrams() (head string, parts map[Part]string, err error) {
 	address, err := checkLink(m.diagram.Picture)
 	if err != nil {
 		return "", nil, fmt.Errorf("unfit picture: %w", err)
@@ -81,7 +81,7 @@ func (m *model) markdownDiagrams() (head string, parts map[string]string, err er
 		address = html.EscapeString(address)
 		return fmt.Sprintf(`<a href="%[1]s"><img src="%[1]s" alt="%[2]s"></a>`, address, html.EscapeString(m.title)), nil, nil
 	}
-	parts = make(map[string]string)
+	parts = make(map[Part]string)
 	for n, d := range m.diagram.Split() {
 		one, err := d.model()
 		if err != nil {
@@ -173,8 +173,8 @@ func (p *page) chapter(c chapter) {
 			continue
 		}
 		if !titled {
-			p.line("## %s", c.title)
-			if diagram := p.parts[c.title]; diagram != "" {
+			p.line("## %s", c.part)
+			if diagram := p.parts[c.part]; diagram != "" {
 				p.line("%s", diagram)
 			}
 			titled = true

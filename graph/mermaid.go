@@ -37,8 +37,8 @@ func (m *model) mermaid() string {
 	fmt.Fprintf(&b, indent+"accTitle: %s\n", entities(m.title))
 	fmt.Fprintf(&b, indent+"accDescr: %s\n", entities(m.description))
 	fmt.Fprintf(&b, indent+"direction %s\n", m.diagram.direction())
-	for _, p := range m.parts {
-		p.mermaid(&b)
+	for _, g := range m.groups {
+		g.mermaid(&b)
 	}
 	for _, e := range m.edges {
 		fmt.Fprintf(&b, indent+"%s --> %s : %s\n", slug(e.from.String()), slug(e.to.String()), e.mermaid())
@@ -67,17 +67,17 @@ func (m *model) mermaidLines() string {
 	return strings.Join(rules, " ")
 }
 
-// mermaid writes the states of a part in Ironic's order, in a box if the part has a title.
-func (p part) mermaid(b *strings.Builder) {
+// mermaid writes the states of a group in Ironic's order, in a box if it has a part.
+func (g group) mermaid(b *strings.Builder) {
 	in := indent
-	if p.title != "" {
-		fmt.Fprintf(b, indent+"state %q as part_%s {\n", p.title, slug(p.title))
+	if g.part != "" {
+		fmt.Fprintf(b, indent+"state %q as part_%s {\n", g.part, slug(string(g.part)))
 		in += indent
 	}
-	for _, n := range slices.SortedFunc(slices.Values(p.nodes), func(a, b node) int { return int(a.state) - int(b.state) }) {
+	for _, n := range slices.SortedFunc(slices.Values(g.nodes), func(a, b node) int { return int(a.state) - int(b.state) }) {
 		fmt.Fprintf(b, in+"state %q as %s\n", n.state, slug(n.state.String()))
 	}
-	if p.title != "" {
+	if g.part != "" {
 		b.WriteString(indent + "}\n")
 	}
 }

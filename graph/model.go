@@ -15,15 +15,16 @@ type model struct {
 	diagram     Diagram
 	title       string
 	description string
-	parts       []part
+	groups      []group
 	rows        []row
 	edges       []edge // the rows, merged by their two states
 	hidden      []edge // the edges that RequestsOnly leaves out
 }
 
-// A part is a part of a node's life, drawn as a box, and its states.
-type part struct {
-	title  string // empty for no box: the states between parts, one state of a part, and the states next to Diagram.Part
+// A group has the states of a partLayout that a diagram shows. They are in a box with the part's title, unless the
+// diagram has one of them alone or they are not of its Part.
+type group struct {
+	part   Part   // "" for no box, as for the states between parts
 	corner string // the corner that has the title
 	nodes  []node
 }
@@ -102,7 +103,7 @@ func (d Diagram) model() (*model, error) {
 
 	m := &model{diagram: d, rows: rows, edges: edges, hidden: hidden}
 	for _, l := range d.layout().parts {
-		p := part{title: l.title, corner: l.corner}
+		g := group{part: l.part, corner: l.corner}
 		for _, s := range l.all() {
 			if !shown.Has(s) {
 				continue
@@ -111,25 +112,25 @@ func (d Diagram) model() (*model, error) {
 			if err != nil {
 				return nil, err
 			}
-			p.nodes = append(p.nodes, n)
+			g.nodes = append(g.nodes, n)
 		}
-		if len(p.nodes) == 0 {
+		if len(g.nodes) == 0 {
 			continue
 		}
-		if len(p.nodes) == 1 || d.Part != "" && p.title != d.Part { // a box around one state says nothing
-			p.title, p.corner = "", ""
+		if len(g.nodes) == 1 || d.Part != "" && g.part != d.Part { // a box around one state says nothing
+			g.part, g.corner = "", ""
 		}
-		m.parts = append(m.parts, p)
+		m.groups = append(m.groups, g)
 	}
 	m.title, m.description = d.heading(), d.summary(m)
 	return m, nil
 }
 
-// nodes returns the states of all parts, in Ironic's order.
+// nodes returns the states of all groups, in Ironic's order.
 func (m *model) nodes() []node {
 	var nodes []node
-	for _, p := range m.parts {
-		nodes = append(nodes, p.nodes...)
+	for _, g := range m.groups {
+		nodes = append(nodes, g.nodes...)
 	}
 	slices.SortFunc(nodes, func(a, b node) int { return int(a.state) - int(b.state) })
 	return nodes
@@ -170,10 +171,10 @@ func reachable(rows []row, from states.State) states.Set {
 }
 
 // around returns the states of a part, and the states that the rows join.
-func around(title string, rows []row) states.Set {
+func around(part Part, rows []row) states.Set {
 	var set states.Set
 	for s := range states.AllStates() {
-		if partOf(s) == title || slices.ContainsFunc(rows, func(r row) bool { return r.From == s || r.To == s }) {
+		if partOf(s) == part || slices.ContainsFunc(rows, func(r row) bool { return r.From == s || r.To == s }) {
 			set = set.Union(states.SetOf(s))
 		}
 	}
@@ -197,8 +198,8 @@ func merge(rows []row) []edge {
 
 // boxed reports whether a state is drawn in the box of its part.
 func (m *model) boxed(s states.State) bool {
-	return slices.ContainsFunc(m.parts, func(p part) bool {
-		return p.title != "" && slices.ContainsFunc(p.nodes, func(n node) bool { return n.state == s })
+	return slices.ContainsFunc(m.groups, func(g group) bool {
+		return g.part != "" && slices.ContainsFunc(g.nodes, func(n node) bool { return n.state == s })
 	})
 }
 

@@ -33,15 +33,15 @@ func (d Diagram) Split() []Diagram {
 		first.Title = m.title + ", from enroll to active"
 		all = append(all, first)
 	}
-	for title := range AllParts() {
-		if around(title, nil).Intersect(shown).Len() == 0 {
+	for part := range AllParts() {
+		if around(part, nil).Intersect(shown).Len() == 0 {
 			continue
 		}
 		next := d
-		next.Part = title
-		next.Title = m.title + ", " + strings.ToLower(title)
+		next.Part = part
+		next.Title = m.title + ", " + strings.ToLower(string(part))
 		next.Description = ""
-		if part, err := next.model(); err == nil && len(part.nodes()) > legible {
+		if m, err := next.model(); err == nil && len(m.nodes()) > legible {
 			next.LeftToRight = true // the states that lead to deleting stand below each other
 		}
 		all = append(all, next)

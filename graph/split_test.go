@@ -25,11 +25,12 @@ func TestAPartHasItsStatesAndTheStatesNextToIt(t *testing.T) {
 		for _, s := range whole.States {
 			parts[s.State] = s.Part
 		}
-		for title := range graph.AllParts() {
+		for part := range graph.AllParts() {
 			var rows []states.Transition
 			var want states.Set
-			for s, part := range parts {
-				if part == title {
+			title := string(part)
+			for s, of := range parts {
+				if of == title {
 					want = want.Union(states.SetOf(s))
 				}
 			}
@@ -39,7 +40,7 @@ func TestAPartHasItsStatesAndTheStatesNextToIt(t *testing.T) {
 					want = want.Union(states.SetOf(row.From, row.To))
 				}
 			}
-			doc := read(t, graph.Diagram{Table: series.Table(), Part: title})
+			doc := read(t, graph.Diagram{Table: series.Table(), Part: part})
 			require.Equal(t, rows, doc.transitions(), "%v: %s", series, title)
 			require.Equal(t, want, doc.states(), "%v: %s", series, title)
 			require.Equal(t, fmt.Sprintf("Ironic provisioning states: %v, %s", series, strings.ToLower(title)), doc.Title)
@@ -48,10 +49,11 @@ func TestAPartHasItsStatesAndTheStatesNextToIt(t *testing.T) {
 }
 
 func TestPartsAreInTheOrderOfLife(t *testing.T) {
-	require.Equal(t, []string{"Enrolment", "Inspection", "Cleaning", "Deployment", "Adoption", "Rescue", "Service", "Tear-down"},
+	require.Equal(t, []graph.Part{graph.PartEnrolment, graph.PartInspection, graph.PartCleaning, graph.PartDeployment, graph.PartAdoption,
+		graph.PartRescue, graph.PartService, graph.PartTearDown},
 		slices.Collect(graph.AllParts()))
-	for title := range graph.AllParts() {
-		require.Equal(t, "Enrolment", title)
+	for part := range graph.AllParts() {
+		require.Equal(t, graph.PartEnrolment, part)
 		break
 	}
 	d := latest()
@@ -99,18 +101,18 @@ func TestWhatCanBeReadIsNotSplit(t *testing.T) {
 	for name, d := range map[string]graph.Diagram{
 		"few states": {Table: states.Latest().Table(), Only: inspection},
 		"ten states": {Table: states.Latest().Table(), Only: ten},
-		"a part":     {Table: states.Latest().Table(), Part: "Tear-down"},
+		"a part":     {Table: states.Latest().Table(), Part: graph.PartTearDown},
 		"no table":   {},
 	} {
 		require.Equal(t, []graph.Diagram{d}, d.Split(), name)
 	}
 	// None of these eleven states is on the way to active.
 	d := graph.Diagram{Table: states.Latest().Table(), Only: ten.Union(states.SetOf(states.UnrescueFail))}
-	var titles []string
+	var parts []graph.Part
 	for _, one := range d.Split() {
-		titles = append(titles, one.Part)
+		parts = append(parts, one.Part)
 	}
-	require.Equal(t, []string{"Deployment", "Rescue", "Tear-down"}, titles)
+	require.Equal(t, []graph.Part{graph.PartDeployment, graph.PartRescue, graph.PartTearDown}, parts)
 }
 
 // A page has the diagram of each part at the head of its sections.
@@ -119,7 +121,7 @@ func TestMarkdownHasADiagramForEachPart(t *testing.T) {
 		"latest": latest(),
 		"kilo":   {Table: states.Kilo.Table()},
 		"few":    {Table: states.Latest().Table(), Only: states.Latest().Table().Inspection()},
-		"a part": {Table: states.Latest().Table(), Part: "Rescue"},
+		"a part": {Table: states.Latest().Table(), Part: graph.PartRescue},
 	} {
 		page := write(t, d.WriteMarkdown)
 		all := d.Split()
@@ -127,7 +129,7 @@ func TestMarkdownHasADiagramForEachPart(t *testing.T) {
 		head, _, _ := strings.Cut(page, "\n## ")
 		require.Contains(t, head, "\n```mermaid\n"+write(t, all[0].WriteMermaid)+"```\n", name)
 		for _, one := range all[1:] {
-			require.Contains(t, page, "\n## "+one.Part+"\n\n```mermaid\n"+write(t, one.WriteMermaid)+"```\n", name)
+			require.Contains(t, page, "\n## "+string(one.Part)+"\n\n```mermaid\n"+write(t, one.WriteMermaid)+"```\n", name)
 		}
 	}
 }
@@ -144,7 +146,7 @@ func TestAPartWithOneStateHasNoBox(t *testing.T) {
 	require.Equal(t, states.Cleaning, read(t, d).States[1].State)
 
 	d = latest()
-	d.Part = "Deployment" // error and deleting are next to it
+	d.Part = graph.PartDeployment // error and deleting are next to it
 	dot = write(t, d.WriteDOT)
 	require.Contains(t, dot, "part-deployment")
 	require.NotContains(t, dot, "part-tear_down")

@@ -155,10 +155,10 @@ func (v *values) options() (*options, error) {
 		}
 		d.Only = states.SetOf(only...)
 	}
-	d.Part = v.part
-	for title := range graph.AllParts() {
-		if strings.EqualFold(title, v.part) {
-			d.Part = title
+	d.Part = graph.Part(v.part)
+	for part := range graph.AllParts() {
+		if strings.EqualFold(string(part), v.part) {
+			d.Part = part
 		}
 	}
 	if err := v.highlight(&d); err != nil {

@@ -113,7 +113,7 @@ func TestHTMLHasEveryState(t *testing.T) {
 	for _, d := range []graph.Diagram{
 		{Table: states.Latest().Table(), From: states.Active},
 		{Table: states.Latest().Table(), Only: states.SetOf(states.Active)},
-		{Table: states.Latest().Table(), Part: "Cleaning"},
+		{Table: states.Latest().Table(), Part: graph.PartCleaning},
 	} {
 		require.EqualError(t, render.HTML(context.Background(), io.Discard, d), "html has every state: leave out From, Only and Part")
 	}

@@ -91,8 +91,8 @@ func TestSelectionsAreReadable(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for table := range distinct {
 		var diagrams []graph.Diagram
-		for title := range graph.AllParts() {
-			diagrams = append(diagrams, graph.Diagram{Table: table, Part: title})
+		for part := range graph.AllParts() {
+			diagrams = append(diagrams, graph.Diagram{Table: table, Part: part})
 		}
 		all := slices.Collect(table.States().All())
 		for range 10 {
