@@ -64,9 +64,6 @@ type Diagram struct {
 	Dark bool
 	// NoLegend leaves out the legend.
 	NoLegend bool
-	// NoNotes leaves "(via API)" and "(also via API)" out of the labels of DOT: the
-	// colours of words and lines say it too. Package graph/render always sets it.
-	NoNotes bool
 }
 
 // palette returns the colours of the diagram.

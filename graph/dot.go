@@ -10,6 +10,7 @@ import (
 
 	"github.com/emicklei/dot"
 
+	"github.com/ironstate/ironstate/graph/internal/labels"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -21,8 +22,9 @@ import (
 // It returns a [*machine.StateError], the errors of the Diagram's Since, Path and Link,
 // and the writer's.
 func (d Diagram) WriteDOT(w io.Writer) error {
+	_, withoutNotes := w.(labels.WithoutNotes)
 	return d.write(func(m *model) error {
-		_, err := io.WriteString(w, m.dot())
+		_, err := io.WriteString(w, m.dot(!withoutNotes))
 		return err
 	})
 }
@@ -30,9 +32,10 @@ func (d Diagram) WriteDOT(w io.Writer) error {
 // A dotWriter builds the graph of a model.
 type dotWriter struct {
 	*model
-	palette
-	graph *dot.Graph
-	nodes map[states.State]dot.Node
+	colours palette
+	notes   bool // labels say which requests come via the API
+	graph   *dot.Graph
+	nodes   map[states.State]dot.Node
 }
 
 // Fonts, with sizes in points.
@@ -45,20 +48,21 @@ const (
 	smallSize = 9
 )
 
-// dot returns the diagram in DOT.
-func (m *model) dot() string {
+// dot returns the diagram in DOT, with or without notes in the labels.
+func (m *model) dot(notes bool) string {
 	w := &dotWriter{
 		model:   m,
-		palette: m.diagram.palette(),
+		colours: m.diagram.palette(),
+		notes:   notes,
 		graph:   dot.NewGraph(dot.Directed),
 		nodes:   make(map[states.State]dot.Node),
 	}
 	w.graph.ID("provisioning")
 	w.graph.Attrs(
-		"bgcolor", w.page,
+		"bgcolor", w.colours.page,
 		"description", quoteDOT(w.description),
 		"fontname", font,
-		"fontcolor", w.text,
+		"fontcolor", w.colours.text,
 		"fontsize", partSize,
 		"label", dot.HTML(w.header()),
 		"labelloc", "t",
@@ -83,7 +87,7 @@ func (m *model) dot() string {
 	// The library cannot write the default attributes of nodes and edges.
 	defaults := fmt.Sprintf(`
 	node [fontname=%[1]s, fontsize=%[2]d, height=0.3, margin="0.1,0.05", shape=box, style="rounded,filled", width=0.5];
-	edge [arrowsize=0.6, fontcolor="%[3]s", fontname=%[1]s, fontsize=%[4]d];`, font, stateSize, w.muted, labelSize)
+	edge [arrowsize=0.6, fontcolor="%[3]s", fontname=%[1]s, fontsize=%[4]d];`, font, stateSize, w.colours.muted, labelSize)
 	opening, rest, _ := strings.Cut(w.graph.String(), "{")
 	return opening + "{" + defaults + rest
 }
@@ -107,9 +111,9 @@ func (w *dotWriter) addGroup(i int, g group) {
 	} else {
 		sub = sub.Subgraph(key, dot.ClusterOption{})
 		sub.Attrs(
-			"color", w.partBorder,
-			"fillcolor", w.part,
-			"fontcolor", w.muted,
+			"color", w.colours.partBorder,
+			"fillcolor", w.colours.part,
+			"fontcolor", w.colours.muted,
 			"fontname", font,
 			"fontsize", partSize,
 			"id", "part-"+slug(string(g.part)),
@@ -129,28 +133,29 @@ func (w *dotWriter) addGroup(i int, g group) {
 // look returns the colours of a state and the width of its border. The colours of the path override the change's, and
 // a change's colours override the phase's.
 func (w *dotWriter) look(n node) (border, fill, text string, width float64) {
-	border, fill, text, width = w.border, w.node, w.text, 1.0
+	c := w.colours
+	border, fill, text, width = c.border, c.node, c.text, 1.0
 	switch n.phase {
 	case states.PhaseFailed:
-		border, fill, text = w.bad, w.badNode, w.bad
+		border, fill, text = c.bad, c.badNode, c.bad
 	case states.PhaseStable:
-		border = w.text
+		border = c.text
 	}
 	if n.stable {
 		width = 2.2
 	}
 	switch n.change {
 	case added:
-		border, fill = w.added, w.addedNode
+		border, fill = c.added, c.addedNode
 	case removed:
-		border = w.removed
+		border = c.removed
 	}
 	if n.taken {
-		border = w.path
+		border = c.path
 	}
 	if n.current {
-		fill = w.currentNode
-		border, width = w.path, max(width, 2.2)
+		fill = c.currentNode
+		border, width = c.path, max(width, 2.2)
 	}
 	return border, fill, text, width
 }
@@ -183,7 +188,7 @@ func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
 func (w *dotWriter) addEdge(e edge) {
 	edge := w.graph.Edge(w.nodes[e.from], w.nodes[e.to])
 	edge.AttributesMap.Attrs(
-		"color", w.palette.edge(e),
+		"color", w.colours.edge(e),
 		"id", "edge-"+slug(e.from.String())+"-"+slug(e.to.String()),
 		"label", dot.HTML(w.label(e)),
 	)
@@ -244,21 +249,21 @@ func (w *dotWriter) label(e edge) string {
 	for _, c := range causes {
 		rows := e.with(c)
 		for _, r := range rows {
-			word, colour := r.word(), w.muted
+			word, colour := r.word(), w.colours.muted
 			switch {
 			case r.change == added:
-				word, colour = "<b>"+word+"</b>", w.added
+				word, colour = "<b>"+word+"</b>", w.colours.added
 			case r.change == removed:
-				word, colour = "<s>"+word+"</s>", w.removed
+				word, colour = "<s>"+word+"</s>", w.colours.removed
 			case c != conductor:
-				colour = w.request
+				colour = w.colours.request
 			}
-			if colour != w.muted { // the label's default
+			if colour != w.colours.muted { // the label's default
 				word = `<font color="` + colour + `">` + word + "</font>"
 			}
 			lines = append(lines, word)
 		}
-		if note := c.note(); len(rows) > 0 && note != "" && !w.diagram.NoNotes {
+		if note := c.note(); len(rows) > 0 && note != "" && w.notes {
 			lines = append(lines, fmt.Sprintf(`<font point-size="%d">%s</font>`, smallSize, note))
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/graph/internal/labels"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 )
@@ -151,7 +152,7 @@ func TestGraphvizReadsTheTableOfEverySeries(t *testing.T) {
 func TestGraphvizReadsTheTableWhateverTheOptions(t *testing.T) {
 	table := states.Latest().Table()
 	for name, d := range cases(t) {
-		if d.RequestsOnly || d.From != states.NoState || d.Since != nil || d.Only.Len() > 0 || d.Part != "" || d.NoNotes {
+		if d.RequestsOnly || d.From != states.NoState || d.Since != nil || d.Only.Len() > 0 || d.Part != "" {
 			continue // these options draw less or more than the table
 		}
 		g := debian(t, write(t, d.WriteDOT))
@@ -257,17 +258,21 @@ func TestDashesOfDOT(t *testing.T) {
 // Without notes the labels of DOT have the words alone, and the legend says what their colours mean.
 func TestLabelsOfDOTHaveNoNotesIfTheColoursSayIt(t *testing.T) {
 	with := write(t, latest().WriteDOT)
-	d := latest()
-	d.NoNotes = true
-	without := write(t, d.WriteDOT)
+	without := write(t, withoutNotes(latest()))
 	note := regexp.MustCompile(`<br/><font point-size="9">\((also )?via API\)</font>`)
 	require.Len(t, note.FindAllString(with, -1), 49)
 	require.Equal(t, note.ReplaceAllString(with, ""), without)
 	require.Contains(t, without, `<font color="#0b63c4">request (via API)</font>`)
 	require.Contains(t, without, `<font color="#59636e">conductor</font>`)
 	require.Contains(t, without, `<font color="#0b63c4">conductor, also via API</font>`)
+	d := latest()
 	d.Part = graph.PartEnrolment
-	require.NotContains(t, write(t, d.WriteDOT), "also via API")
+	require.NotContains(t, write(t, withoutNotes(d)), "also via API")
+}
+
+// withoutNotes writes a diagram in DOT as package render has it written.
+func withoutNotes(d graph.Diagram) func(io.Writer) error {
+	return func(w io.Writer) error { return d.WriteDOT(labels.WithoutNotes{Writer: w}) }
 }
 
 func BenchmarkDOT(b *testing.B) {

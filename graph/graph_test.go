@@ -110,7 +110,6 @@ func cases(t testing.TB) map[string]graph.Diagram {
 		"from":          {Table: table, From: states.Active},
 		"only":          {Table: table, Only: table.Inspection()},
 		"part":          {Table: table, Part: graph.PartRescue},
-		"no notes":      {Table: table, NoNotes: true},
 		"only nothing":  {Table: table, Only: states.SetOf(states.Deleted)},
 		"requests":      {Table: table, RequestsOnly: true},
 		"current":       {Table: table, Current: states.Error},

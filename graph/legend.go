@@ -18,23 +18,24 @@ func (w *dotWriter) header() string {
 	if w.diagram.NoLegend {
 		return title
 	}
+	c := w.colours
 	legend := []string{
-		w.box("stable", w.text, w.node, w.text, 2),
-		w.box("unstable", w.border, w.node, w.text, 1),
-		w.box("failed", w.bad, w.badNode, w.bad, 1),
+		w.box("stable", c.text, c.node, c.text, 2),
+		w.box("unstable", c.border, c.node, c.text, 1),
+		w.box("failed", c.bad, c.badNode, c.bad, 1),
 	}
 	if w.diagram.Current != states.NoState {
-		legend = append(legend, w.box("current", w.path, w.currentNode, w.text, 2))
+		legend = append(legend, w.box("current", c.path, c.currentNode, c.text, 2))
 	}
-	legend = append(legend, w.line("request (via API)", w.request, w.request, false), w.line("conductor", w.conductor, w.muted, true))
+	legend = append(legend, w.line("request (via API)", c.request, c.request, false), w.line("conductor", c.conductor, c.muted, true))
 	if slices.ContainsFunc(w.rows, func(r row) bool { return r.cause == both }) {
-		legend = append(legend, w.line("conductor, also via API", w.conductor, w.request, true))
+		legend = append(legend, w.line("conductor, also via API", c.conductor, c.request, true))
 	}
 	if len(w.diagram.Path) > 0 {
-		legend = append(legend, w.line("path", w.path, w.text, false))
+		legend = append(legend, w.line("path", c.path, c.text, false))
 	}
 	if w.diagram.Since != nil {
-		legend = append(legend, w.line("added", w.added, w.added, false), w.line("removed", w.removed, w.removed, false))
+		legend = append(legend, w.line("added", c.added, c.added, false), w.line("removed", c.removed, c.removed, false))
 	}
 	return `<table border="0" cellborder="0" cellspacing="6" cellpadding="3"><tr><td colspan="20">` + title +
 		"</td></tr><tr>" + strings.Join(legend, "") + "</tr></table>"

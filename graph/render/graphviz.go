@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-graphviz"
 
 	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/graph/internal/labels"
 )
 
 // ErrLayout is matched by errors of Graphviz.
@@ -84,9 +85,8 @@ func draw(ctx context.Context, d graph.Diagram) (*drawing, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.NoNotes = true
 	var dot strings.Builder
-	if err := d.WriteDOT(&dot); err != nil {
+	if err := d.WriteDOT(labels.WithoutNotes{Writer: &dot}); err != nil {
 		return nil, err
 	}
 	var best *drawing
