@@ -151,7 +151,7 @@ func (d Diagram) link(s states.State) (string, error) {
 	}
 	address, err := checkLink(d.Link(s))
 	if err != nil {
-		return "", fmt.Errorf("unfit link: of state %q: %w", s, err)
+		return "", fmt.Errorf("invalid link of state %q: %w", s, err)
 	}
 	return address, nil
 }

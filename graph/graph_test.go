@@ -157,8 +157,8 @@ func TestBadValuesAreErrors(t *testing.T) {
 		"path not in table":  {func(d *graph.Diagram) { d.Path = []states.Transition{step} }, "no such transition"},
 		"path of nothing":    {func(d *graph.Diagram) { d.Path = make([]states.Transition, 1) }, "no such transition"},
 		"since a newer":      {func(d *graph.Diagram) { d.Table, d.Since = states.Zed.Table(), d.Table }, "not an older series"},
-		"link with script":   {func(d *graph.Diagram) { d.Link = link("javascript:alert(1)") }, "unfit link"},
-		"link of no address": {func(d *graph.Diagram) { d.Link = link("http://[") }, "unfit link"},
+		"link with script":   {func(d *graph.Diagram) { d.Link = link("javascript:alert(1)") }, "invalid link"},
+		"link of no address": {func(d *graph.Diagram) { d.Link = link("http://[") }, "invalid link"},
 	} {
 		d := latest()
 		c.change(&d)

@@ -75,7 +75,7 @@ func (p *page) table(header []string, rows [][]string) {
 func (m *model) markdownDiagrams() (head string, parts map[Part]string, err error) {
 	address, err := checkLink(m.diagram.Picture)
 	if err != nil {
-		return "", nil, fmt.Errorf("unfit picture: %w", err)
+		return "", nil, fmt.Errorf("invalid picture: %w", err)
 	}
 	if address != "" {
 		address = html.EscapeString(address)

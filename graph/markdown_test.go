@@ -154,7 +154,7 @@ func TestMarkdownLinksAPictureInPlaceOfTheDiagram(t *testing.T) {
 	require.Contains(t, page, `<a href="img/states.svg?a&amp;&#34;b"><img src="img/states.svg?a&amp;&#34;b" alt="A &#34;title&#34;"></a>`)
 
 	d.Picture = "javascript:alert(1)"
-	require.EqualError(t, d.WriteMarkdown(io.Discard), `unfit picture: "javascript:alert(1)"; links are paths or http and https URLs`)
+	require.EqualError(t, d.WriteMarkdown(io.Discard), `invalid picture: "javascript:alert(1)"; links are paths or http and https URLs`)
 }
 
 func TestMarkdownIsSafeWithTheCallersTexts(t *testing.T) {

@@ -98,7 +98,7 @@ func TestMisuseIsOneLineAndStatus2(t *testing.T) {
 		{[]string{"-splice", "x.md", "-o", "y.md"}, "-splice and -o: name one file to write"},
 		{[]string{"-splice", "x.md", "-format", "png"}, `unknown format for -splice "png"; known: markdown, mermaid`},
 		{[]string{"-splice", "/nowhere/x.md"}, "splice into /nowhere/x.md: no such file or directory"},
-		{[]string{"-format", "markdown", "-picture", "javascript:x"}, `unfit picture: "javascript:x"`},
+		{[]string{"-format", "markdown", "-picture", "javascript:x"}, `invalid picture: "javascript:x"`},
 		{[]string{"-series", "bexar"}, `unknown series "bexar"; known: kilo`},
 		{[]string{"-series", "none"}, "no machine of series none: name one, as in -series zed"},
 		{[]string{"-series", "zed", "-diff", "2026.2"}, "what changed since 2026.2 cannot be shown in zed; exchange the two"},

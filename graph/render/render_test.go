@@ -260,8 +260,8 @@ func FuzzTexts(f *testing.F) {
 		d.Link = func(states.State) string { return text }
 		want, err := textsOf(t, d)
 		if err != nil {
-			require.ErrorContains(t, err, "unfit link")
-			require.ErrorContains(t, render.SVG(context.Background(), io.Discard, d), "unfit link")
+			require.ErrorContains(t, err, "invalid link")
+			require.ErrorContains(t, render.SVG(context.Background(), io.Discard, d), "invalid link")
 			d.Link = nil
 			want, err = textsOf(t, d)
 			require.NoError(t, err)
