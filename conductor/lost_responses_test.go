@@ -223,7 +223,8 @@ func (u *usurped) SetBootDevice(_ context.Context, n *conductor.Node, device str
 	return nil
 }
 
-// A process that has lost its node changes the record of its successor's work in no way.
+// A process that has lost its node changes the record of its successor's work in no way. The successor lives: this
+// process would drop the claim of a dead one.
 func TestAnActionWhoseNodeAnotherProcessHasTakenOverIsNotRecorded(t *testing.T) {
 	for name, do := range map[string]func(f *fleet, node string) error{
 		"boot mode":   func(f *fleet, node string) error { return f.Management(node).SetBootMode(f.ctx, "uefi") },
@@ -238,14 +239,14 @@ func TestAnActionWhoseNodeAnotherProcessHasTakenOverIsNotRecorded(t *testing.T) 
 				hardware.usurp = func() {
 					r, err := store.Memory.Get(f.ctx, conductor.KindNode, n.UUID)
 					require.NoError(t, err)
-					r.Value = regexp.MustCompile(`"claim":"[^"]*"`).ReplaceAll(r.Value, []byte(`"claim":"theirs"`))
+					r.Value = regexp.MustCompile(`"claim":"[^"]*"`).ReplaceAll(r.Value, []byte(`"claim":"`+otherMember+`"`))
 					_, err = store.Memory.Update(f.ctx, r)
 					require.NoError(t, err)
 				}
 				require.Error(t, do(f, n.UUID))
 				now, err := f.Node(f.ctx, n.UUID)
 				require.NoError(t, err)
-				require.Equal(t, "theirs", now.Claim)
+				require.Equal(t, otherMember, now.Claim)
 				require.Empty(t, now.BootMode)
 				require.NotContains(t, now.InternalInfo(), "boot_device")
 			})
