@@ -183,11 +183,11 @@ func (c *calls) ask(ctx context.Context, owner Member, q call) (json.RawMessage,
 	wait, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	for change := range c.fleet.of(kindCall).watch(wait) {
-		if change.id != id || change.value == nil {
+	for change := range c.fleet.of(kindCall).Watch(wait) {
+		if change.ID != id || change.Value == nil {
 			continue
 		}
-		if r := change.value.(*callRecord).Result; r != nil && r.Err != nil {
+		if r := change.Value.(*callRecord).Result; r != nil && r.Err != nil {
 			return nil, r.Err
 		} else if r != nil {
 			return r.Value, nil
@@ -237,7 +237,7 @@ func (c *calls) serve(s *session, o *callRecord, result func(context.Context) ca
 	if _, begun := c.served.LoadOrStore(o.UUID, true); begun {
 		return
 	}
-	if c.fleet.of(kindCall).get(o.UUID) == nil {
+	if c.fleet.of(kindCall).Get(o.UUID) == nil {
 		c.served.Delete(o.UUID)
 		return
 	}
@@ -248,7 +248,7 @@ func (c *calls) serve(s *session, o *callRecord, result func(context.Context) ca
 		o.Result = &r
 		c.store(ctx, s, o)
 		c.served.Range(func(id, _ any) bool {
-			if c.fleet.of(kindCall).get(id.(string)) == nil {
+			if c.fleet.of(kindCall).Get(id.(string)) == nil {
 				c.served.Delete(id)
 			}
 			return true

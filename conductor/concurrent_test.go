@@ -6,11 +6,8 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/ironstate/ironstate/states"
 )
 
 // pairs calls each pair of the methods of a new value in two goroutines that only the value puts in an order: the race
@@ -25,37 +22,6 @@ func pairs[V any](make func() V, methods ...func(V)) {
 			both.Wait()
 		}
 	}
-}
-
-func TestAnyTwoMethodsOfAnIndexMayBeCalledAtOnce(t *testing.T) {
-	ctx := context.Background()
-	node := func(id string, revision int64) *Node {
-		return &Node{UUID: id, Name: id, CreatedAt: time.Unix(1, 0), ProvisionState: states.Active, Revision: revision}
-	}
-	pairs(func() *index[*Node] {
-		x := NewNodeIndex().of
-		x.put(node("a", 1))
-		return x
-	},
-		func(x *index[*Node]) { x.put(node("a", 2)) },
-		func(x *index[*Node]) { x.put(node("b", 3)) },
-		func(x *index[*Node]) { x.replace(node("a", 4)) },
-		func(x *index[*Node]) { _ = x.create(node("c", 5), func() error { return nil }) },
-		func(x *index[*Node]) { _ = x.delete("a", func() (int64, error) { return 6, nil }) },
-		func(x *index[*Node]) { x.drop("a", 7) },
-		func(x *index[*Node]) { x.get("a") },
-		func(x *index[*Node]) { x.named("a") },
-		func(x *index[*Node]) { _, _ = x.list(ctx) },
-		func(x *index[*Node]) { _, _ = x.count(ctx, states.SetOf(states.Active)) },
-		func(x *index[*Node]) { _, _ = x.listOf(ctx, "") },
-		func(x *index[*Node]) { x.dropUnseen(x.before()) },
-		func(x *index[*Node]) {
-			if all, err := x.in(ctx, Range{After: "a"}); err == nil {
-				for range all {
-				}
-			}
-		},
-	)
 }
 
 func TestAnyTwoMethodsOfAPoolMayBeCalledAtOnce(t *testing.T) {
@@ -94,15 +60,15 @@ func TestACallThatTwoFindAtOnceIsServedOnce(t *testing.T) {
 	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}})
 	require.NoError(t, err)
 	s := &session{ctx: t.Context(), run: &run{ctx: t.Context(), work: t.Context()}}
-	o, done := &callRecord{ObjectMeta: ObjectMeta{UUID: "a"}}, make(chan bool, 3)
+	o, done := &callRecord{ObjectMeta: ObjectMeta{UUID: "a", Revision: 1}}, make(chan bool, 3)
 	calls := c.fleet.of(kindCall)
-	calls.records["a"] = o
+	require.NoError(t, calls.Create(o, func() error { return nil }))
 	serve := func() { c.calls.serve(s, o, func(context.Context) callResult { done <- true; return callResult{} }) }
 	serve()
 	serve()
 	s.run.group.Wait()
 	require.Len(t, done, 1)
-	delete(calls.records, "a")
+	require.NoError(t, calls.Delete("a", func() (int64, error) { return 2, nil }))
 	c.calls.served.Clear() // as the next call does
 	serve()
 	s.run.group.Wait()

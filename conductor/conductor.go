@@ -112,11 +112,11 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 
 // reconcileAll reconciles every node, allocation and call in the indexes, and deletes the objects without a node.
 func (c *Conductor) reconcileAll() {
-	for _, n := range c.fleet.nodes.all() {
+	for _, n := range c.fleet.nodes.All() {
 		c.engine.reconcileNode(n)
 	}
 	for _, kind := range c.config.pendingKinds() {
-		for _, o := range c.fleet.of(kind).all() {
+		for _, o := range c.fleet.of(kind).All() {
 			c.reconcileObject(o)
 		}
 	}
@@ -149,7 +149,7 @@ func (c *Conductor) Ready(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return c.fleet.nodes.wait(ctx)
+	return c.fleet.nodes.Wait(ctx)
 }
 
 // Name returns the conductor's name.

@@ -8,21 +8,19 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/internal/index"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 )
 
 // requireCounted fails the test unless an index counts its nodes by state as a pass over all of
 // them does.
-func requireCounted(t require.TestingT, x conductor.NodeIndex) {
+func requireCounted(t require.TestingT, x *index.Index[*conductor.Node]) {
 	counts := map[states.State]int{}
 	for _, n := range x.All() {
 		counts[n.ProvisionState]++
@@ -32,41 +30,6 @@ func requireCounted(t require.TestingT, x conductor.NodeIndex) {
 		require.NoError(t, err)
 		require.Equal(t, counts[state], count, "nodes in %v", state)
 	}
-}
-
-// TestTheCountersByStateEqualARecount applies writes, deletions by this process and by others, late
-// and repeated reports of a watch, and new watches.
-func TestTheCountersByStateEqualARecount(t *testing.T) {
-	all := slices.Collect(states.Latest().Table().States().All())
-	rapid.Check(t, func(t *rapid.T) {
-		x := conductor.NewNodeIndex()
-		id := rapid.Custom(func(t *rapid.T) string { return fmt.Sprint("node ", rapid.IntRange(0, 5).Draw(t, "id")) })
-		t.Repeat(map[string]func(*rapid.T){
-			"put": func(t *rapid.T) {
-				x.Put(&conductor.Node{
-					UUID: id.Draw(t, "node"), Name: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "name"),
-					CreatedAt:      time.Unix(rapid.Int64Range(0, 2).Draw(t, "created"), 0),
-					ProvisionState: rapid.SampledFrom(all).Draw(t, "state"), Revision: rapid.Int64Range(1, 50).Draw(t, "revision"),
-				})
-			},
-			"drop": func(t *rapid.T) {
-				node, revision := id.Draw(t, "node"), rapid.Int64Range(1, 50).Draw(t, "revision")
-				if rapid.Bool().Draw(t, "own") {
-					require.NoError(t, x.Delete(node, func() (int64, error) { return revision, nil }))
-				} else {
-					x.Drop(node, revision)
-				}
-			},
-			"new watch": func(t *rapid.T) {
-				unseen, synced := x.Before()
-				for _, id := range rapid.SliceOf(id).Draw(t, "seen") {
-					delete(unseen, id)
-				}
-				synced(unseen)
-			},
-			"": func(t *rapid.T) { requireCounted(t, x) },
-		})
-	})
 }
 
 // fleetSize is the number of nodes for which the cost of a request is stated.
@@ -87,18 +50,18 @@ func manyNodes(t testing.TB, maxDeploying int) *conductor.Conductor {
 		require.ErrorIs(t, <-done, context.Canceled)
 	})
 	require.NoError(t, c.Ready(ctx))
-	x := conductor.IndexOf(c)
+	stored, x := func() error { return nil }, conductor.IndexOf(c)
 	for i := range fleetSize {
 		state := states.Active
 		if i == 0 {
 			state = states.DeployWait
 		}
-		x.Put(&conductor.Node{
+		require.NoError(t, x.Create(&conductor.Node{
 			UUID:           fmt.Sprintf("%08x-0000-4000-8000-000000000000", i),
 			ProvisionState: state,
 			Driver:         "fake-hardware",
 			Revision:       1,
-		})
+		}, stored))
 	}
 	return c
 }

@@ -124,7 +124,7 @@ package conductor
 //	node, internal_info, nodes, bootmode                   the record of a node, and its methods of Conductor
 //	object, objects, allocation                            the same for the other records
 //	history                                                the entries of a node's history
-//	store, memory, fleet, index, watch                     where records are
+//	store, memory, fleet                                   where records are; internal/index holds those in memory
 //	membership, session, owner                             who is alive, and who owns a node
 //	rulebook, reconcile, transition, interfaces, refusal   decisions
 //	expected                                               the times after which nodes are overdue

@@ -51,7 +51,7 @@ func (e *engine) reconcileNode(n *Node) {
 	s.run.group.Go(func() {
 		did := e.carryOut(s, n.UUID)
 		e.pool.free(n.UUID)
-		if now := e.fleet.nodes.get(n.UUID); now != nil && (did == release || did == failOrphan) {
+		if now := e.fleet.nodes.Get(n.UUID); now != nil && (did == release || did == failOrphan) {
 			e.reconcileNode(now) // its state may have work
 		}
 	})

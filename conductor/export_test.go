@@ -6,12 +6,11 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"time"
 
 	"golang.org/x/crypto/bcrypt"
 
+	"github.com/ironstate/ironstate/conductor/internal/index"
 	"github.com/ironstate/ironstate/powersync"
-	"github.com/ironstate/ironstate/states"
 )
 
 func init() {
@@ -29,35 +28,8 @@ var (
 	EncodeObject = encodeObject
 )
 
-// NodeIndex is an index of nodes.
-type NodeIndex struct{ of *index[*Node] }
-
-// NewNodeIndex returns an empty index that counts as read.
-func NewNodeIndex() NodeIndex {
-	x := newIndex(KindNode, decodeNode)
-	close(x.synced)
-	return NodeIndex{x}
-}
-
 // IndexOf returns the index of a conductor's nodes.
-func IndexOf(c *Conductor) NodeIndex { return NodeIndex{c.fleet.nodes} }
-
-func (x NodeIndex) Put(n *Node)                              { x.of.put(n) }
-func (x NodeIndex) Replace(n *Node)                          { x.of.replace(n) }
-func (x NodeIndex) Create(n *Node, store func() error) error { return x.of.create(n, store) }
-func (x NodeIndex) Drop(id string, revision int64)           { x.of.drop(id, revision) }
-func (x NodeIndex) Delete(id string, store func() (int64, error)) error {
-	return x.of.delete(id, store)
-}
-
-// Before returns when each record was created, and the function that ends the start of a new watch.
-func (x NodeIndex) Before() (created map[string]time.Time, synced func(unseen map[string]time.Time)) {
-	created, deleted := x.of.before()
-	return created, func(unseen map[string]time.Time) { x.of.dropUnseen(unseen, deleted) }
-}
-func (x NodeIndex) DropUnseen(unseen map[string]time.Time)                { x.of.dropUnseen(unseen, nil) }
-func (x NodeIndex) All() []*Node                                          { return x.of.all() }
-func (x NodeIndex) Count(ctx context.Context, in states.Set) (int, error) { return x.of.count(ctx, in) }
+func IndexOf(c *Conductor) *index.Index[*Node] { return c.fleet.nodes }
 
 // SetResolver replaces the resolver of the names of agents' hosts, before Run.
 func (c *Conductor) SetResolver(resolve func(ctx context.Context, network, host string) ([]netip.Addr, error)) {
@@ -66,22 +38,6 @@ func (c *Conductor) SetResolver(resolve func(ctx context.Context, network, host 
 
 // AddPower adds an event of a power request or of the power sync to the history of its node.
 func (c *Conductor) AddPower(e powersync.Event) { c.engine.history.power(e) }
-
-// NewUnreadNodeIndex returns an empty index that no watch has read.
-func NewUnreadNodeIndex() NodeIndex { return NodeIndex{newIndex(KindNode, decodeNode)} }
-
-// Creating returns the number of creations that the store has not answered.
-func (x NodeIndex) Creating() int { return len(x.of.unanswered) }
-
-// Deleted returns the number of deletions that the watch has not reported yet.
-func (x NodeIndex) Deleted() int { return len(x.of.deleted) }
-
-// Watchers returns the number of watches of the index.
-func (x NodeIndex) Watchers() int {
-	x.of.mu.Lock()
-	defer x.of.mu.Unlock()
-	return len(x.of.watchers)
-}
 
 var RowsOf = rowsOf
 
@@ -108,12 +64,12 @@ func OwnerOf(members []Member, id string) string {
 // worker is busy. Without a call in flight the conductor's next actions depend on both, and on its session.
 func (c *Conductor) LocalState() (known string, idle bool) {
 	text := []byte{}
-	for _, n := range c.fleet.nodes.all() {
+	for _, n := range c.fleet.nodes.All() {
 		text = fmt.Appendf(text, "%d ", n.Revision)
 	}
-	text = fmt.Appendf(text, "%d", len(c.fleet.nodes.deleted))
+	text = fmt.Appendf(text, "%d", c.fleet.nodes.Unreported())
 	for _, kind := range c.config.pendingKinds() {
-		for _, o := range c.fleet.of(kind).all() {
+		for _, o := range c.fleet.of(kind).All() {
 			text = fmt.Appendf(text, " %s %d", o.Kind(), o.Meta().Revision)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/ironstate/ironstate/conductor/internal/index"
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
@@ -29,10 +31,10 @@ type fleet struct {
 	interval time.Duration
 	retried  atomic.Int64 // the retries since the start
 
-	nodes *index[*Node]
+	nodes *index.Index[*Node]
 
 	mu       sync.Mutex
-	objects  map[Kind]*index[Object]
+	objects  map[Kind]*index.Index[Object]
 	followed *following // nil until follow, and after unfollow
 }
 
@@ -46,7 +48,7 @@ type following struct {
 func newFleet(config Config) *fleet {
 	return &fleet{
 		store: config.Store, log: config.Log, alone: config.alone(), retries: config.LockedRetries, interval: config.LockedInterval,
-		nodes: newIndex(KindNode, decodeNode), objects: map[Kind]*index[Object]{},
+		nodes: index.New((*Node).meta), objects: map[Kind]*index.Index[Object]{},
 	}
 }
 
@@ -54,11 +56,11 @@ func newFleet(config Config) *fleet {
 // object with each record that a watch reports, whichever process has written it. An object of
 // another kind is watched from the first read of its kind on.
 func (f *fleet) follow(ctx context.Context, group *sync.WaitGroup, node func(*Node), object func(Object), kinds ...Kind) {
-	group.Go(func() { f.nodes.follow(ctx, f.store, f.log, node) })
+	group.Go(func() { follow(ctx, f, f.nodes, KindNode, decodeNode, node) })
 	f.mu.Lock()
 	f.followed = &following{ctx, group, object}
-	for _, x := range f.objects {
-		f.followObjects(x)
+	for kind, x := range f.objects {
+		f.followObjects(kind, x)
 	}
 	f.mu.Unlock()
 	for _, kind := range kinds {
@@ -73,32 +75,60 @@ func (f *fleet) unfollow() {
 	f.followed = nil
 }
 
-// followObjects starts the watch of an index. The caller holds the lock.
-func (f *fleet) followObjects(x *index[Object]) {
+// followObjects starts the watch of a kind of objects. The caller holds the lock.
+func (f *fleet) followObjects(kind Kind, x *index.Index[Object]) {
 	if w := f.followed; w != nil {
-		w.group.Go(func() { x.follow(w.ctx, f.store, f.log, w.changed) })
+		w.group.Go(func() { follow(w.ctx, f, x, kind, decodeObject, w.changed) })
 	}
 }
 
+// follow watches a kind of records in the store for its index until the context ends.
+func follow[R comparable](
+	ctx context.Context, f *fleet, x *index.Index[R], kind Kind, decode func(Record) (R, error), changed func(R),
+) {
+	watch := func(yield func(index.Write[R], error) bool) {
+		for change, err := range f.store.Watch(ctx, kind) {
+			r := change.Record
+			w := index.Write[R]{
+				ID: r.ID, Revision: r.Revision, Deleted: change.Deleted, Synced: change.Synced,
+				Decode: func() (R, error) { return decode(r) },
+			}
+			if !yield(w, err) {
+				return
+			}
+		}
+	}
+	x.Follow(ctx, watch, f.log.With("kind", kind), changed)
+}
+
 // of returns the index of a kind of objects.
-func (f *fleet) of(kind Kind) *index[Object] {
+func (f *fleet) of(kind Kind) *index.Index[Object] {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	x := f.objects[kind]
 	if x == nil {
-		x = newIndex(kind, decodeObject)
+		x = index.New(Object.meta)
 		f.objects[kind] = x
-		f.followObjects(x)
+		f.followObjects(kind, x)
 	}
 	return x
 }
 
 // made returns the index of a kind of objects, nil if nobody has asked for it yet. An index that is made later reads
 // the written objects from the store. The inventories are never in memory as a whole, since nobody lists them.
-func (f *fleet) made(kind Kind) *index[Object] {
+func (f *fleet) made(kind Kind) *index.Index[Object] {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.objects[kind]
+}
+
+// within returns a range of the records of an index.
+func within[R comparable](ctx context.Context, x *index.Index[R], kind Kind, r Range) (iter.Seq[R], error) {
+	records, err := x.Select(ctx, index.Range(r))
+	if errors.Is(err, index.ErrNoRecord) {
+		err = noObject(kind, r.After)
+	}
+	return records, err
 }
 
 // load reads a record from the store by its UUID or its name.
@@ -122,9 +152,9 @@ func (f *fleet) node(ctx context.Context, ident string) (*Node, error) {
 // Another conductor may have written the node since.
 func (f *fleet) indexed(ident string) *Node {
 	if _, err := uuid.Parse(ident); err == nil {
-		return f.nodes.get(ident)
+		return f.nodes.Get(ident)
 	}
-	return f.nodes.named(ident)
+	return f.nodes.Named(ident)
 }
 
 // storedNode is node without the index: it reads the store. It updates the index, so that a list that follows is not
@@ -137,12 +167,12 @@ func (f *fleet) storedNode(ctx context.Context, ident string) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load node %s: %w", ident, err)
 	}
-	if n := f.nodes.get(r.ID); n != nil && n.Revision == r.Revision {
+	if n := f.nodes.Get(r.ID); n != nil && n.Revision == r.Revision {
 		return n, nil
 	}
 	n, err := decodeNode(r)
 	if err == nil {
-		f.nodes.replace(n)
+		f.nodes.Replace(n)
 	}
 	return n, err
 }
@@ -155,7 +185,7 @@ func (f *fleet) create(ctx context.Context, n *Node) error {
 	if err != nil {
 		return err
 	}
-	err = f.nodes.create(n, func() error {
+	err = f.nodes.Create(n, func() error {
 		n.Revision, err = f.store.Create(ctx, r)
 		return err
 	})
@@ -209,7 +239,7 @@ func (f *fleet) save(ctx context.Context, n *Node) (*Node, error) {
 		return nil, nodeExists(n, err)
 	}
 	n.Revision = revision
-	f.nodes.replace(n)
+	f.nodes.Replace(n)
 	return n, nil
 }
 
@@ -257,7 +287,7 @@ func (f *fleet) remove(ctx context.Context, ident string, check func(*Node) erro
 		if err := check(n); err != nil {
 			return err
 		}
-		err = f.nodes.delete(n.UUID, func() (int64, error) { return f.store.Delete(ctx, KindNode, n.UUID, n.Revision) })
+		err = f.nodes.Delete(n.UUID, func() (int64, error) { return f.store.Delete(ctx, KindNode, n.UUID, n.Revision) })
 		switch {
 		case err == nil:
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout) // no client can repeat the request

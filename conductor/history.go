@@ -45,7 +45,7 @@ func (c *Conductor) History(ctx context.Context, ident string) ([]*HistoryEntry,
 	if err != nil {
 		return nil, err
 	}
-	return typed[*HistoryEntry](c.fleet.of(KindHistory).listOf(ctx, n.UUID))
+	return typed[*HistoryEntry](c.fleet.of(KindHistory).ListOf(ctx, n.UUID))
 }
 
 // history adds entries to the histories of nodes.
@@ -145,7 +145,7 @@ func (h history) add(ctx context.Context, n *Node, severity, event, eventType st
 // store stores an entry, and deletes the node's entries that are not kept. The entry becomes the newest of its node,
 // since entries are listed by their times, and two may be made within a microsecond.
 func (h history) store(ctx context.Context, entry *HistoryEntry) error {
-	entries := h.fleet.of(KindHistory).known(entry.NodeUUID)
+	entries := h.fleet.of(KindHistory).AllOf(entry.NodeUUID)
 	if last := len(entries) - 1; last >= 0 && !entry.CreatedAt.After(entries[last].Meta().CreatedAt) {
 		entry.CreatedAt = entries[last].Meta().CreatedAt.Add(time.Microsecond)
 	}

@@ -282,7 +282,7 @@ func (f *fleet) inspectedByBMC(ctx context.Context, inventory map[string]any) (f
 	if len(wanted) == 0 {
 		return nil, nil
 	}
-	all, err := f.nodes.list(ctx)
+	all, err := f.nodes.List(ctx)
 	if err != nil {
 		return nil, err
 	}

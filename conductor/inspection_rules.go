@@ -33,7 +33,7 @@ func (t *Task) applyRules(ctx context.Context, n *Node, inventory, data map[stri
 		return none, nil
 	}
 	f := t.engine.fleet
-	stored, err := typed[*InspectionRule](f.of(KindInspectionRule).list(ctx))
+	stored, err := typed[*InspectionRule](f.of(KindInspectionRule).List(ctx))
 	if err != nil {
 		return none, err
 	}

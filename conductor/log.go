@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ironstate/ironstate/conductor/internal/index"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/states"
 )
@@ -17,7 +18,7 @@ import (
 // of a node with a name.
 type naming struct {
 	slog.Handler
-	nodes *index[*Node]
+	nodes *index.Index[*Node]
 }
 
 // Handle implements [slog.Handler].
@@ -27,7 +28,7 @@ func (h naming) Handle(ctx context.Context, r slog.Record) error {
 		if a.Key != "node" {
 			return true
 		}
-		if n := h.nodes.get(a.Value.String()); n != nil {
+		if n := h.nodes.Get(a.Value.String()); n != nil {
 			name = n.Name
 		}
 		return false

@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor/internal/index"
 )
 
 // A slog.Handler may not modify the attributes of a record, which other handlers get too.
 func TestTheNameOfANodeIsAddedToACopyOfTheRecord(t *testing.T) {
-	nodes := newIndex(KindNode, decodeNode)
-	nodes.put(&Node{UUID: "u", Name: "rack1-7", Revision: 1})
+	nodes := index.New((*Node).meta)
+	require.NoError(t, nodes.Create(&Node{UUID: "u", Name: "rack1-7", Revision: 1}, func() error { return nil }))
 	var out bytes.Buffer
 	h := naming{slog.NewTextHandler(&out, nil), nodes}
 	r := slog.NewRecord(time.Time{}, slog.LevelInfo, "text", 0)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ironstate/ironstate/conductor/internal/index"
 	"github.com/ironstate/ironstate/internal/exactjson"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
@@ -185,8 +186,8 @@ const internalTime = "2006-01-02T15:04:05.000000"
 // recordVersion is the version of the stored form of nodes and objects. Version 1 was never released.
 const recordVersion = 2
 
-func (n *Node) meta() meta {
-	return meta{n.UUID, n.Name, n.CreatedAt, n.ParentNode, n.ProvisionState, n.Revision}
+func (n *Node) meta() index.Meta {
+	return index.Meta{ID: n.UUID, Name: n.Name, Created: n.CreatedAt, Node: n.ParentNode, State: n.ProvisionState, Revision: n.Revision}
 }
 
 func nameKey(name string) string { return "name=" + name }

@@ -26,14 +26,47 @@ func (c *Conductor) Node(ctx context.Context, ident string) (*Node, error) {
 // Nodes returns all nodes, oldest first. It waits until Run has read the store. The result
 // includes all writes of this process; writes of other conductors appear with a short delay.
 func (c *Conductor) Nodes(ctx context.Context) ([]*Node, error) {
-	return c.fleet.nodes.list(ctx)
+	return c.fleet.nodes.List(ctx)
 }
 
 // NodesIn returns a range of the nodes, with the guarantees of [Conductor.Nodes]; no other nodes are
 // visited. A node that is written during the iteration may be yielded or not. The error matches
 // [NotFound] if the node After does not exist.
 func (c *Conductor) NodesIn(ctx context.Context, r Range) (iter.Seq[*Node], error) {
-	return c.fleet.nodes.in(ctx, r)
+	return within(ctx, c.fleet.nodes, KindNode, r)
+}
+
+// Range selects records of one kind. The zero value selects all, oldest first.
+type Range struct {
+	// Of selects the nodes with this ParentNode, or the objects with this NodeUUID; "" selects those
+	// without one, nil selects both.
+	Of *string
+	// After is the UUID of a record, empty for none. The range begins with the next one.
+	After string
+	// Backwards orders the records from the newest to the oldest.
+	Backwards bool
+}
+
+// NodeChange is a change to a node, by this conductor or another. The zero value means that all
+// existing nodes have been yielded.
+type NodeChange struct {
+	UUID string
+	// Node is the node after the change, nil if it was deleted. Do not change it.
+	Node *Node
+}
+
+// WatchNodes yields all nodes, then the zero NodeChange, then changes, until the context ends. It
+// waits until Run has read the store. [Conductor.Node] returns a node at least as new as the one
+// that WatchNodes has yielded. A slow caller delays no other one; of several changes to a node it
+// may get only the last.
+func (c *Conductor) WatchNodes(ctx context.Context) iter.Seq[NodeChange] {
+	return func(yield func(NodeChange) bool) {
+		for change := range c.fleet.nodes.Watch(ctx) {
+			if !yield(NodeChange{change.ID, change.Value}) {
+				return
+			}
+		}
+	}
 }
 
 // DefaultGroup returns the conductor group of new nodes that name none, see [Config.DefaultGroup]; it is empty in

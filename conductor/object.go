@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironstate/ironstate/conductor/internal/index"
 	"github.com/ironstate/ironstate/internal/exactjson"
-	"github.com/ironstate/ironstate/states"
 )
 
 // The kinds of the records that are [Object]s.
@@ -42,7 +42,7 @@ type Object interface {
 	// SetEmpty records whether the text field with Ironic's name is "" or null, see [ObjectMeta.Empty].
 	SetEmpty(name string, empty bool)
 
-	stored
+	meta() index.Meta
 }
 
 // ObjectMeta holds the fields that all objects have, with Ironic's names in JSON.
@@ -67,8 +67,8 @@ func (m *ObjectMeta) Meta() *ObjectMeta { return m }
 // Keys implements [Object].
 func (m *ObjectMeta) Keys() []string { return nil }
 
-func (m *ObjectMeta) meta() meta {
-	return meta{m.UUID, m.Name, m.CreatedAt, m.NodeUUID, states.NoState, m.Revision}
+func (m *ObjectMeta) meta() index.Meta {
+	return index.Meta{ID: m.UUID, Name: m.Name, Created: m.CreatedAt, Node: m.NodeUUID, Revision: m.Revision}
 }
 
 // SetEmpty records whether the text field with Ironic's name is "" or null.

@@ -23,17 +23,17 @@ func (c *Conductor) Object(ctx context.Context, kind Kind, ident string) (Object
 // Objects returns all objects of a kind, oldest first, with the guarantees of
 // [Conductor.Nodes].
 func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]Object, error) {
-	return c.fleet.of(kind).list(ctx)
+	return c.fleet.of(kind).List(ctx)
 }
 
 // ObjectsIn returns a range of the objects of a kind, as [Conductor.NodesIn] does of the nodes.
 func (c *Conductor) ObjectsIn(ctx context.Context, kind Kind, r Range) (iter.Seq[Object], error) {
-	return c.fleet.of(kind).in(ctx, r)
+	return within(ctx, c.fleet.of(kind), kind, r)
 }
 
 // ObjectsOf returns the objects of a kind that belong to a node, oldest first.
 func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) ([]Object, error) {
-	return c.fleet.of(kind).listOf(ctx, nodeUUID)
+	return c.fleet.of(kind).ListOf(ctx, nodeUUID)
 }
 
 // CreateObject stores a new object and returns it as stored. An empty UUID and CreatedAt are
@@ -81,8 +81,8 @@ func (f *fleet) object(ctx context.Context, kind Kind, ident string) (Object, er
 		return nil, fmt.Errorf("load %s %s: %w", kind, ident, err)
 	}
 	o, err := decodeObject(r)
-	if x := f.made(kind); err == nil && x != nil && x.hasOlder(o) {
-		x.replace(Clone(o)) // the caller may modify its own
+	if x := f.made(kind); err == nil && x != nil && x.HasOlder(o) {
+		x.Replace(Clone(o)) // the caller may modify its own
 	}
 	return o, err
 }
@@ -110,7 +110,7 @@ func (f *fleet) createObject(ctx context.Context, o Object) (Object, error) {
 		return err
 	}
 	if x := f.made(o.Kind()); x != nil {
-		err = x.create(o, store)
+		err = x.Create(o, store)
 	} else {
 		err = store()
 	}
@@ -159,7 +159,7 @@ func (f *fleet) editObject(ctx context.Context, kind Kind, ident string, change 
 		switch {
 		case err == nil:
 			if x := f.made(kind); x != nil {
-				x.replace(o)
+				x.Replace(o)
 			}
 			return o, nil
 		case errors.Is(err, NotFound):
@@ -221,7 +221,7 @@ func (f *fleet) removeObject(ctx context.Context, kind Kind, ident string) error
 func (f *fleet) removeRevision(ctx context.Context, kind Kind, id string, revision int64) error {
 	remove := func() (int64, error) { return f.store.Delete(ctx, kind, id, revision) }
 	if x := f.made(kind); x != nil {
-		return x.delete(id, remove)
+		return x.Delete(id, remove)
 	}
 	_, err := remove()
 	return err
@@ -248,7 +248,7 @@ func (f *fleet) discardOf(ctx context.Context, node string) error {
 	}
 	objects := map[Kind][]Object{}
 	for _, kind := range nodeKinds {
-		if objects[kind], err = f.of(kind).listOf(ctx, node); err != nil {
+		if objects[kind], err = f.of(kind).ListOf(ctx, node); err != nil {
 			return err
 		}
 	}
@@ -275,7 +275,7 @@ func (f *fleet) discardOf(ctx context.Context, node string) error {
 // such as the history, which each conductor reads. Ironic's database deletes a node and its objects at once.
 func (c *Conductor) discardOrphans() {
 	s, err := c.sessions.current()
-	if err != nil || !c.fleet.nodes.isSynced() {
+	if err != nil || !c.fleet.nodes.Synced() {
 		return
 	}
 	for _, kind := range nodeKinds {
@@ -283,8 +283,8 @@ func (c *Conductor) discardOrphans() {
 		if x == nil {
 			continue
 		}
-		for _, node := range x.owners() {
-			if c.fleet.nodes.get(node) != nil || !s.isChosen(node) || !c.engine.pool.tryTake(node) {
+		for _, node := range x.Owners() {
+			if c.fleet.nodes.Get(node) != nil || !s.isChosen(node) || !c.engine.pool.tryTake(node) {
 				continue
 			}
 			s.run.group.Go(func() {

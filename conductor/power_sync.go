@@ -43,7 +43,7 @@ const (
 // Records implements [powersync.Handler]. It yields the nodes that this conductor owns.
 func (p powerRounds) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
 	return func(yield func(powersync.Record, error) bool) {
-		nodes, err := p.engine.fleet.nodes.list(ctx)
+		nodes, err := p.engine.fleet.nodes.List(ctx)
 		if err != nil {
 			yield(powersync.Record{}, err)
 			return

@@ -224,7 +224,7 @@ func (e *engine) withinLimits(ctx context.Context, n *Node, kind *workKind) erro
 	if e.config.LimitsByGroup && e.config.Table.Series() >= states.Gazpacho {
 		count, err = e.fleet.countInGroup(ctx, n.ConductorGroup, kind.limit.busy)
 	} else {
-		count, err = e.fleet.nodes.count(ctx, kind.limit.busy)
+		count, err = e.fleet.nodes.Count(ctx, kind.limit.busy)
 	}
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func (e *engine) withinLimits(ctx context.Context, n *Node, kind *workKind) erro
 //
 // Source: _concurrent_action_limit in ironic/conductor/manager.py.
 func (f *fleet) countInGroup(ctx context.Context, group string, busy states.Set) (count int, err error) {
-	all, err := f.nodes.list(ctx)
+	all, err := f.nodes.List(ctx)
 	for _, n := range all {
 		if busy.Has(n.ProvisionState) && n.ConductorGroup == group {
 			count++

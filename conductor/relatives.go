@@ -70,7 +70,7 @@ func powerRelatives(ctx context.Context, t *Task, target states.Power, timeout t
 	case target == states.PowerOn && n.ParentNode != "" && n.sharesPower():
 		relatives, relation = []string{n.ParentNode}, "parent_node"
 	case target == states.PowerOff:
-		children, err := e.fleet.nodes.listOf(ctx, n.UUID)
+		children, err := e.fleet.nodes.ListOf(ctx, n.UUID)
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func followPower(ctx context.Context, t *Task, target states.Power, timeout time
 // Source: execute_step_on_child_nodes in ironic/conductor/cleaning.py and servicing.py.
 func runOnChildren(ctx context.Context, t *Task) error {
 	step, n := t.Step(), t.Node()
-	children, err := t.engine.fleet.nodes.listOf(ctx, n.UUID)
+	children, err := t.engine.fleet.nodes.ListOf(ctx, n.UUID)
 	if err != nil {
 		return err
 	}

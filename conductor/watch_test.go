@@ -98,24 +98,6 @@ func TestAConductorThatCouldNotWatchTheStoreLearnsWhatItHasMissed(t *testing.T) 
 	}
 }
 
-func TestANewWatchDropsTheRecordsThatItHasNotYielded(t *testing.T) {
-	x, at := conductor.NewNodeIndex(), time.Unix(0, 0)
-	for _, uuid := range []string{"yielded", "deleted", "deleted after a write", "created again"} {
-		x.Put(&conductor.Node{UUID: uuid, CreatedAt: at, Revision: 1})
-	}
-	unseen, synced := x.Before()
-	delete(unseen, "yielded")
-	x.Put(&conductor.Node{UUID: "deleted after a write", CreatedAt: at, Revision: 2})
-	x.Put(&conductor.Node{UUID: "created again", CreatedAt: at.Add(1), Revision: 3})
-	x.Put(&conductor.Node{UUID: "created since", CreatedAt: at, Revision: 4})
-	synced(unseen)
-	var left []string
-	for _, n := range x.All() {
-		left = append(left, n.UUID)
-	}
-	require.ElementsMatch(t, []string{"yielded", "created again", "created since"}, left)
-}
-
 func TestARecordThatCannotBeReadIsLoggedAndLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer
@@ -129,16 +111,6 @@ func TestARecordThatCannotBeReadIsLoggedAndLeftOut(t *testing.T) {
 		require.Equal(t, []*conductor.Node{n}, nodes)
 		require.Contains(t, log.String(), `level=ERROR msg="a stored record cannot be read" kind=nodes id=noise`)
 	})
-}
-
-func TestAWatchThatHasEndedIsForgotten(t *testing.T) {
-	f := start(t, nil)
-	f.node(states.Enroll)
-	for range f.WatchNodes(f.ctx) {
-		require.Equal(t, 1, conductor.IndexOf(f.Conductor).Watchers())
-		break
-	}
-	require.Zero(t, conductor.IndexOf(f.Conductor).Watchers())
 }
 
 func TestAListThatIsRequestedBeforeRunIsReadWhenTheConductorRuns(t *testing.T) {

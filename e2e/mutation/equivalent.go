@@ -110,9 +110,6 @@ var equivalent = []struct {
 	{"the watch of the kind begins a moment later, when the conductor has joined or writes the first entry of a history", []string{
 		"conductor/fleet.go fleet.follow: f.of(kind) => removed",
 	}},
-	{"a record is decoded again to an equal value, which put does not take", []string{
-		"conductor/watch.go index.take: value.meta().revision < r.Revision => value.meta().revision <= r.Revision",
-	}},
 	{"the loop ends at the end of the part in either case", []string{
 		"conductor/api/internal/rest/measure.go meter.add: break => continue",
 	}},
@@ -152,7 +149,7 @@ var equivalent = []struct {
 		"powersync/store.go Memory.put: m.changes++ => m.changes--",
 	}},
 	{"a deletion has a revision of its own, which no record has", []string{
-		"conductor/index.go index.insert: x.deleted[m.id] > m.revision => x.deleted[m.id] >= m.revision",
+		"conductor/internal/index/index.go Index.insert: x.deleted[m.ID] > m.Revision => x.deleted[m.ID] >= m.Revision",
 	}},
 	{"the last version of no series is the first one with runbooks, or with services without a ramdisk", []string{
 		"conductor/api/internal/nodes/provision.go provision: r.Highest >= since.Runbooks => r.Highest > since.Runbooks",

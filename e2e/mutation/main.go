@@ -95,6 +95,7 @@ var targets = []target{
 	of("conductor/hardware/bootimage"),
 	of("conductor/hardware/images"),
 	of("conductor/agent"),
+	of("conductor/internal/index", rapid...),
 	of("conductor/internal/inspectionrules"),
 	of("conductor/internal/latest", rapid...),
 	of("conductor/internal/sequence"),

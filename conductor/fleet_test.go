@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -343,65 +342,4 @@ func TestARangeOfNodesIsThatOfTheWholeList(t *testing.T) {
 		_, err = f.NodesIn(f.ctx, conductor.Range{After: "no node"})
 		require.ErrorIs(t, err, conductor.NotFound)
 	})
-}
-
-func TestARevisionIsTakenIntoTheIndexOnce(t *testing.T) {
-	x := conductor.NewNodeIndex()
-	first := &conductor.Node{UUID: "a", Revision: 2}
-	x.Put(first)
-	for _, revision := range []int64{1, 2} {
-		x.Put(&conductor.Node{UUID: "a", Revision: revision})
-		require.Same(t, first, x.All()[0])
-	}
-	newer := &conductor.Node{UUID: "a", Revision: 3}
-	x.Put(newer)
-	require.Same(t, newer, x.All()[0])
-
-	x.Drop("a", 3)
-	require.Len(t, x.All(), 1, "a deletion has a revision of its own")
-	require.NoError(t, x.Delete("a", func() (int64, error) { return 5, nil }))
-	require.Empty(t, x.All())
-	x.Put(&conductor.Node{UUID: "a", Revision: 4})
-	require.Empty(t, x.All(), "the watch reports it late")
-	require.Equal(t, 1, x.Deleted())
-	x.Drop("a", 4)
-	x.Put(&conductor.Node{UUID: "a", Revision: 4})
-	require.Empty(t, x.All(), "the watch has not yet reported this deletion")
-	x.Drop("a", 5)
-	require.Zero(t, x.Deleted(), "deletions are forgotten")
-	require.NoError(t, x.Delete("a", func() (int64, error) { x.Drop("a", 5); return 5, nil }))
-	require.Zero(t, x.Deleted(), "the watch has reported it before the store has answered")
-	require.NoError(t, x.Delete("b", func() (int64, error) { return 5, nil }))
-	_, synced := x.Before()
-	require.NoError(t, x.Delete("c", func() (int64, error) { return 6, nil }))
-	synced(nil)
-	require.Equal(t, 1, x.Deleted(), "a new watch does not report an earlier deletion")
-	x.Drop("c", 6)
-	x.Put(&conductor.Node{UUID: "a", Revision: 6})
-	require.Len(t, x.All(), 1)
-}
-
-func TestARecordMovesInTheIndexWithItsTimeAndItsParent(t *testing.T) {
-	x := conductor.NewNodeIndex()
-	at := func(uuid string, revision int64, seconds int64, parent string) *conductor.Node {
-		return &conductor.Node{UUID: uuid, Name: uuid, Revision: revision, CreatedAt: time.Unix(seconds, 0), ParentNode: parent}
-	}
-	order := func() (uuids string) {
-		for _, n := range x.All() {
-			uuids += n.UUID
-		}
-		return uuids
-	}
-	for i, uuid := range []string{"a", "b", "c"} {
-		x.Put(at(uuid, int64(i+1), int64(i), ""))
-	}
-	require.Equal(t, "abc", order())
-	x.Put(at("a", 4, 7, "")) // deleted and created again, which a watch may report as one change
-	require.Equal(t, "bca", order())
-	x.Put(at("b", 5, 1, "c"))
-	require.Equal(t, "bca", order())
-	x.Put(at("c", 6, 7, "")) // at the same time as a
-	require.Equal(t, "bac", order())
-	x.Drop("a", 7)
-	require.Equal(t, "bc", order())
 }
