@@ -13,13 +13,15 @@ import (
 const Secret = "******"
 
 // secretKeys are the substrings by which the key of a secret is recognized. Source: strutils of
-// oslo.utils, and the SNMP keys that Ironic adds. SNMP communities and the key ipmi_hex_kg_key are ours.
+// oslo.utils, and the SNMP keys that Ironic adds. SNMP communities, passwd and the key ipmi_hex_kg_key are ours.
 var secretKeys = []string{
 	"password", "adminpass", "admin_pass", "new_pass", "passphrase", "secret", "token", "configdrive",
 	"encrypted_key", "private_key", "fernetkey", "sslkey", "auth_key", "priv_key", "sys_pswd",
-	"snmp_community", "kg_key",
+	"snmp_community", "kg_key", "passwd",
 }
 
+// isSecret reports whether a key is that of a secret. Keys that end in pwd, such as AdminPwd, are ours; with more text
+// behind it, as in PwdChangePolicy, they tell about a password.
 func isSecret(key string) bool {
 	key = strings.ToLower(key)
 	for _, part := range secretKeys {
@@ -27,7 +29,7 @@ func isSecret(key string) bool {
 			return true
 		}
 	}
-	return false
+	return strings.HasSuffix(strings.TrimRight(key, "0123456789"), "pwd")
 }
 
 // Object returns a copy of an object in which the secrets are masked, or the object itself if
