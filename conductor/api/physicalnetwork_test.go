@@ -114,8 +114,12 @@ func TestThePhysicalNetworkOfAGroupIsThatOfItsPortsSince2026_1(t *testing.T) {
 		require.Equal(t, c.want, m.networks(), c.operations)
 		m.patch("ports/p", "1.102", other[2:]).must(http.StatusOK) // also if the network is ""
 	}
-	m.patch("portgroups/g", "latest", setNetwork).must(http.StatusOK)
-	m.patch("portgroups/g", "latest", `{"op": "remove", "path": "/physical_network"}`).must(http.StatusOK)
+	const remove = `{"op": "remove", "path": "/physical_network"}`
+	m.patch("portgroups/g", "latest", remove+", "+strings.Replace(setNetwork, "replace", "add", 1)).must(http.StatusOK)
+	require.Equal(t, []any{"b", "b", "b"}, m.networks(), "by the source, the network that is named first is set")
+	m.patch("portgroups/g", "latest", setNetwork+", "+remove).must(http.StatusOK)
+	require.Equal(t, []any{"b", "b", "b"}, m.networks())
+	m.patch("portgroups/g", "latest", remove).must(http.StatusOK)
 	require.Equal(t, []any{nil, nil, nil}, m.networks(), "Ironic fails")
 }
 

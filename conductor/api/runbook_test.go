@@ -95,3 +95,15 @@ func TestTheLaterFieldsOfARunbookAreUnknownBelowTheirVersion(t *testing.T) {
 	}
 	s.do("GET", "/v1/runbooks?fields=description,traits", "1.112", "").must(http.StatusOK)
 }
+
+// Before 2026.2 these fields do not exist, and the database has no column to sort by.
+func TestRunbooksAreNotSortedByAFieldThatTheirSeriesLacks(t *testing.T) {
+	t.Parallel()
+	for _, series := range []states.Series{states.Epoxy, states.Gazpacho} {
+		s := start(t, series, api.Config{})
+		for _, name := range []string{"description", "traits"} {
+			require.Equal(t, `The sort_key value "`+name+`" is an invalid field for sorting`,
+				s.do("GET", "/v1/runbooks?sort_key="+name, "latest", "").fault(), series)
+		}
+	}
+}

@@ -211,7 +211,7 @@ func markerExists(q *listRequest) error {
 // sortKeyHasOrder refuses a sort key whose values have no order.
 func sortKeyHasOrder(q *listRequest) error {
 	f := q.field(q.page.SortKey)
-	if f == nil {
+	if f == nil || hasNoColumn(q.r, f) { // sortKey refuses these
 		return nil
 	}
 	_, isObject := f.zero.(map[string]any)
@@ -241,6 +241,12 @@ func filtersApply(q *listRequest) error {
 	return nil
 }
 
+// hasNoColumn reports whether Ironic's database has no column for a field, in any series or in that of the request.
+// Other fields may have had their column before, as the name of a port did.
+func hasNoColumn(r *rest.Request, f *field) bool {
+	return f.is(noColumn) || f.is(namedEarlier) && f.since > r.Highest
+}
+
 // sortKey returns the function for the value of a sort key, nil for the order of creation.
 func (x *resource) sortKey(r *rest.Request, name string) (func(o record) any, error) {
 	f := x.field(name)
@@ -258,7 +264,7 @@ func (x *resource) sortKey(r *rest.Request, name string) (func(o record) any, er
 			}
 			return nil
 		}, nil
-	case f == nil, f.is(noColumn):
+	case f == nil, hasNoColumn(r, f):
 		return nil, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(name))
 	case f.text != nil:
 		return func(o record) any { return f.text(r, o) }, nil
