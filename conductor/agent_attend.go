@@ -248,8 +248,8 @@ func (b *rulebook) repeat(n *Node) error {
 	return b.resume(n)
 }
 
-// finishRescue gives the agent the hash of the rescue password and ends the agent. The record then forgets both. An
-// agent that takes no hash is not given the password itself, unlike in Ironic.
+// finishRescue gives the agent the hash of the rescue password, which ends the agent, and removes what its boot needed.
+// The record then forgets both texts. An agent that takes no hash is not given the password itself, unlike in Ironic.
 //
 // Source: _finalize_rescue in ironic/drivers/modules/agent_base.py, clean_up of AgentRescue in agent.py.
 func (t *Task) finishRescue(ctx context.Context) (change func(*Node) error, failure error) {
@@ -262,6 +262,9 @@ func (t *Task) finishRescue(ctx context.Context) (change func(*Node) error, fail
 	if err != nil {
 		return nil, fmt.Errorf("Node failed to perform rescue operation: Failed to rescue instance %s for node %s: %w",
 			n.InstanceUUID, n.UUID, err)
+	}
+	if err := t.booter().CleanUpAgent(ctx, t); err != nil {
+		return nil, fmt.Errorf("Node failed to perform rescue operation: %w", err)
 	}
 	return func(n *Node) error { n.forgetRescue(); return t.engine.rules.resume(n) }, nil
 }

@@ -29,7 +29,7 @@ type AgentBooter interface {
 	// BootAgent boots the task's machine into the agent's ramdisk. It returns when the machine is on.
 	BootAgent(ctx context.Context, t *Task) error
 	// CleanUpAgent removes what BootAgent has provided, such as virtual media, and the image of [ImageServer]. It may
-	// power the machine off first.
+	// power the machine off first, except in the state RescueWait: the ramdisk of a rescue, which is in memory, runs on.
 	CleanUpAgent(ctx context.Context, t *Task) error
 	// PrepareInstance makes the machine boot its disk from now on. It does not change the power state.
 	PrepareInstance(ctx context.Context, t *Task) error

@@ -67,6 +67,8 @@ func TestARescueWhoseCleanUpFails(t *testing.T) {
 		},
 		"after a timeout": {func(*agentNode) { time.Sleep(40 * time.Minute) },
 			"Rescue operation was unsuccessful, clean up failed for node: the CD is stuck", false, "", []string{"ERROR rescue", "ERROR rescue"}},
+		"once the agent has the password": {func(m *agentNode) { m.boot() },
+			"Rescue operation was unsuccessful, clean up failed for node: the CD is stuck", false, "", []string{"ERROR rescue", "ERROR rescue"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

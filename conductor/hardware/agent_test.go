@@ -344,6 +344,23 @@ func TestARescueGivesTheAgentTheHashOfThePassword(t *testing.T) {
 	require.Equal(t, "Hdd Continuous UEFI", l.bmc.Boot("1"))
 }
 
+func TestTheCDOfARescueIsEjectedOnceTheAgentHasThePasswordAndTheMachineStaysOn(t *testing.T) {
+	l := startLab(t, states.Active, "direct")
+	_, err := l.UpdateNode(t.Context(), l.n.UUID, func(n *conductor.Node) error {
+		n.Interfaces["boot"], n.DriverInfo["deploy_iso"], n.Maintenance = "redfish-virtual-media", image, true // permits the change
+		return nil
+	})
+	require.NoError(t, err)
+	_, err = l.UpdateNode(t.Context(), l.n.UUID, func(n *conductor.Node) error { n.Maintenance = false; return nil })
+	require.NoError(t, err)
+	l.ask(conductor.ProvisionRequest{Target: "rescue", RescuePassword: "hunter2"})
+	n := l.until(states.Rescue, states.RescueFail)
+	require.Equal(t, states.Rescue, n.ProvisionState, n.LastError)
+	require.Equal(t, 1, l.machine.Boots(), "from the CD")
+	require.Empty(t, l.bmc.Media("CD"))
+	require.Equal(t, "On", l.bmc.Power("1"))
+}
+
 func TestARescueThatTheAgentRefusesFailsAndEndsOff(t *testing.T) {
 	l := startLab(t, states.Active, "direct", func(c *agenttest.Config) {
 		c.Faults = []agenttest.Fault{{On: "finalize_rescue", Do: agenttest.Fail("no shadow file")}}

@@ -117,9 +117,10 @@ func (b mediaBoot) PrepareInstance(ctx context.Context, t Task) error {
 	return b.bootMedium(ctx, t, m, nil, true)
 }
 
-// CleanUpRamdisk powers the machine off before it ejects the image from which the machine has booted.
+// CleanUpRamdisk powers the machine off before it ejects the image from which the machine has booted. The ramdisk of a
+// rescue runs on without the image, while Ironic 39.0.0 powers it off.
 func (b mediaBoot) CleanUpRamdisk(ctx context.Context, t Task) error {
-	if !t.Node().DisablePowerOff {
+	if n := t.Node(); !n.DisablePowerOff && n.ProvisionState != states.RescueWait {
 		if err := t.SetPower(ctx, states.PowerOff); err != nil {
 			return err
 		}
