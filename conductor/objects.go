@@ -264,10 +264,34 @@ func (f *fleet) discardOf(ctx context.Context, node string) error {
 	}
 	for _, kind := range nodeKinds {
 		for _, o := range objects[kind] {
-			errs = append(errs, f.discard(ctx, kind, o.Meta().UUID))
+			errs = append(errs, f.discardFrom(ctx, node, o))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// discardFrom deletes an object of a node that does not exist, unless the object belongs to another node. One that was
+// changed since it was listed is read again, and the node is looked for once more.
+func (f *fleet) discardFrom(ctx context.Context, node string, o Object) error {
+	for o.Meta().NodeUUID == node {
+		kind, m := o.Kind(), o.Meta()
+		err := f.removeRevision(ctx, kind, m.UUID, m.Revision)
+		switch {
+		case err == nil || errors.Is(err, NotFound):
+			return nil
+		case !errors.Is(err, ErrConflict):
+			return fmt.Errorf("delete %s %s: %w", kind, m.UUID, err)
+		}
+		if o, err = f.object(ctx, kind, m.UUID); errors.Is(err, NotFound) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if _, err := f.storedNode(ctx, node); !errors.Is(err, NotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // discardOrphans deletes the objects of nodes that do not exist: their process has died, or the store has failed, while
