@@ -41,19 +41,22 @@ var bmclibProviders = map[string]string{
 // log in several times, follow redirects, read answers without bound, or ignore the context. Each log-in and each
 // change asks for a permission ([conductor.Permit]), and by HTTP so does each connection, of which every request has
 // its own; intel-amt has connections of its own, so that requests within one change do not ask.
-func NewBMCLib(c Config) (*Type, error) {
-	return newBMCLib(c, (&net.Dialer{Timeout: dialTimeout}).DialContext)
+func NewBMCLib(c Config) (*Type, error) { return New(c, BMCLib(c)) }
+
+// BMCLib returns the interfaces of the hardware type "bmclib", as [Redfish] does those of "redfish".
+func BMCLib(c Config) Interfaces {
+	return bmclibInterfaces(c, (&net.Dialer{Timeout: dialTimeout}).DialContext)
 }
 
 // dialTimeout bounds a connection of a provider that ignores the context.
 const dialTimeout = 10 * time.Second
 
-func newBMCLib(c Config, dial dialer) (*Type, error) {
+func bmclibInterfaces(c Config, dial dialer) Interfaces {
 	b := anyBMC{cmp.Or(c.Timeout, 30*time.Second), dial}
-	return New(c, Interfaces{
+	return Interfaces{
 		Power: []Power{bmclibPower{b}}, Management: []Management{bmclibManagement{b}, NoManagement()},
 		Firmware: []Interface{bmclibFirmware{b}},
-	})
+	}
 }
 
 // dialer opens connections to BMCs by HTTP.

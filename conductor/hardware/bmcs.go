@@ -110,11 +110,11 @@ func ask[T any](ctx context.Context, b *bmcs, n *conductor.Node, method func(con
 	return answer, err
 }
 
-// bmcPower is the power interface "redfish" or "ipmitool". It closes the driver of all interfaces.
-type bmcPower struct{ *bmcs }
+// Close logs out of all open sessions. A hardware type may have any of the interfaces, so that each closes the driver.
+func (b *bmcs) Close(ctx context.Context) error { return b.driver.Close(ctx) }
 
-// Close logs out of all open sessions.
-func (b bmcPower) Close(ctx context.Context) error { return b.driver.Close(ctx) }
+// bmcPower is the power interface "redfish" or "ipmitool".
+type bmcPower struct{ *bmcs }
 
 // Verify implements [Verifier].
 func (b bmcPower) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {

@@ -23,7 +23,8 @@
 //		Management: []hardware.Management{hardware.NoManagement()},
 //	})
 //
-// Package conductor/hardwaretest checks it, and examples/powerstrip is one in full.
+// Such a type may also have interfaces of the types redfish, ipmi and bmclib, which [Redfish], [IPMI] and [BMCLib]
+// return. Package conductor/hardwaretest checks it, and examples/powerstrip is one in full.
 //
 // The keys of driver_info are Ironic's; [Type.Describe] lists them. [Type.Validate] refuses a value
 // that package bmc does not support, unless it equals the actual behaviour. Unlike Ironic's, both

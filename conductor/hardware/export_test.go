@@ -35,4 +35,4 @@ func ChangeByBMCLib(ctx context.Context, n *conductor.Node, do func(context.Cont
 }
 
 // NewBMCLibDialing returns the type "bmclib" whose connections to BMCs are opened by a function.
-var NewBMCLibDialing = newBMCLib
+func NewBMCLibDialing(c Config, dial dialer) (*Type, error) { return New(c, bmclibInterfaces(c, dial)) }

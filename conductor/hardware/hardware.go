@@ -183,7 +183,9 @@ func (b *Type) Close(ctx context.Context) error {
 	for _, kind := range b.interfaces.kinds(new(Chosen)) {
 		for _, each := range kind.list() {
 			if c, ok := each.(interface{ Close(context.Context) error }); ok {
-				errs = append(errs, c.Close(ctx))
+				if err := c.Close(ctx); err != nil && !errors.Is(errors.Join(errs...), err) { // several may close the same
+					errs = append(errs, err)
+				}
 			}
 		}
 	}

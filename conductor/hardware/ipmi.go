@@ -7,20 +7,30 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// NewIPMI returns Ironic's hardware type "ipmi", which needs the program ipmitool. The error is a
+// NewIPMI returns Ironic's hardware type "ipmi": [New] with the interfaces of [IPMI]. The error is a
 // [*conductor.ConfigError].
-//
-// Source: ironic/drivers/ipmi.py and ironic/drivers/modules/ipmitool.py.
 func NewIPMI(c Config) (*Type, error) {
-	b := &bmcs{name: "ipmitool", properties: ipmiProperties, devices: []string{"pxe", "disk", "cdrom", "bios", "safe"}, parse: parseIPMI}
-	if err := b.open(c); err != nil {
+	i, err := IPMI(c)
+	if err != nil {
 		return nil, err
 	}
-	return New(c, Interfaces{
+	return New(c, i)
+}
+
+// IPMI returns the interfaces of the hardware type "ipmi", as [Redfish] does those of "redfish". They need the program
+// ipmitool.
+//
+// Source: ironic/drivers/ipmi.py and ironic/drivers/modules/ipmitool.py.
+func IPMI(c Config) (Interfaces, error) {
+	b := &bmcs{name: "ipmitool", properties: ipmiProperties, devices: []string{"pxe", "disk", "cdrom", "bios", "safe"}, parse: parseIPMI}
+	if err := b.open(c); err != nil {
+		return Interfaces{}, err
+	}
+	return Interfaces{
 		Power:      []Power{bmcPower{b}},
 		Management: []Management{bmcManagement{b}, NoManagement()},
 		Inspect:    []Interface{None("inspect")},
-	})
+	}, nil
 }
 
 var ipmiProperties = map[string]string{

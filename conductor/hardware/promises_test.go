@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -48,7 +49,55 @@ func (s *simulated) BootDevice(ctx context.Context, n *conductor.Node) (device s
 	return device, s.persistent, err
 }
 
+// panel is a management interface of somebody else's.
+type panel struct{ hardware.Management }
+
+func (panel) Name() string { return "panel" }
+
+func TestATypeOfTheInterfacesOfRedfishAndOthersKeepsThePromisesOfHardware(t *testing.T) {
+	checkRedfishType(t, bmctest.Refuse(), newComposed(t, func(redfish hardware.Interfaces) hardware.Interfaces {
+		return hardware.Interfaces{
+			Power: redfish.Power, Management: []hardware.Management{panel{hardware.NoManagement()}}, Inspect: redfish.Inspect, BIOS: redfish.BIOS,
+		}
+	}))
+	checkRedfishType(t, bmctest.Refuse(), newComposed(t, func(redfish hardware.Interfaces) hardware.Interfaces {
+		redfish.Management = append([]hardware.Management{panel{hardware.NoManagement()}}, redfish.Management...)
+		redfish.RAID = []hardware.Interface{hardware.AgentRAID()}
+		return redfish
+	}))
+}
+
+func newComposed(t *testing.T, compose func(redfish hardware.Interfaces) hardware.Interfaces) *hardware.Type {
+	t.Helper()
+	config := hardware.Config{Pause: time.Millisecond}
+	redfish, err := hardware.Redfish(config)
+	require.NoError(t, err)
+	b, err := hardware.New(config, compose(redfish))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
+	return b
+}
+
+func TestATypeWithAnyInterfaceOfRedfishLogsOut(t *testing.T) {
+	server := startRedfish(t)
+	b := newComposed(t, func(redfish hardware.Interfaces) hardware.Interfaces {
+		return hardware.Interfaces{Power: []hardware.Power{smartPlug{}}, Management: redfish.Management}
+	})
+	n := &conductor.Node{UUID: uuid, Driver: "mixed", DriverInfo: redfishInfo(t, server)}
+	require.NoError(t, b.SetBootDevice(t.Context(), n, "pxe", false))
+	require.NotEmpty(t, server.Sessions())
+	require.NoError(t, b.Close(t.Context()))
+	require.Empty(t, server.Sessions())
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.EqualError(t, newRedfish(t, hardware.Config{}).Close(ended), "context canceled", "its interfaces have the same error")
+}
+
 func checkRedfish(t *testing.T, broken bmctest.Effect) {
+	checkRedfishType(t, broken, newRedfish(t, hardware.Config{}))
+}
+
+func checkRedfishType(t *testing.T, broken bmctest.Effect, b *hardware.Type) {
 	server := startRedfish(t)
 	changes := func() (count int) {
 		for _, r := range server.Requests() { // a log-out needs no permission
@@ -59,7 +108,7 @@ func checkRedfish(t *testing.T, broken bmctest.Effect) {
 		return count
 	}
 	require.NoError(t, hardwaretest.Check(hardwaretest.Config{
-		Hardware: newRedfish(t, hardware.Config{}), Node: &conductor.Node{Driver: "redfish", DriverInfo: redfishInfo(t, server)},
+		Hardware: b, Node: &conductor.Node{Driver: "redfish", DriverInfo: redfishInfo(t, server)},
 		Changes: changes, Secrets: []string{password}, Break: func() { server.AddFault(bmctest.Fault{Do: broken}) },
 	}))
 }

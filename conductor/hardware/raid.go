@@ -13,8 +13,8 @@ type agentRAID struct{ stored }
 // StepsInBand implements [InBandStepper].
 func (agentRAID) StepsInBand(Node) bool { return true }
 
-// stored is the name of a RAID interface, such as "redfish", that stores target_raid_config and has no steps: no RAID is
-// made until a step for it is requested, and that request fails unless the agent has the step and the work is a service.
+// stored is the name of a RAID interface, such as "redfish", that stores target_raid_config and has no steps: a request
+// for a step of it fails unless the agent has the step and the work is a service.
 type stored string
 
 func (i stored) Name() string                { return string(i) }

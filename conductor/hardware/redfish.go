@@ -14,10 +14,22 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// NewRedfish returns Ironic's hardware type "redfish". The error is a [*conductor.ConfigError].
+// NewRedfish returns Ironic's hardware type "redfish": [New] with the interfaces of [Redfish]. The error is a
+// [*conductor.ConfigError].
+func NewRedfish(c Config) (*Type, error) {
+	i, err := Redfish(c)
+	if err != nil {
+		return nil, err
+	}
+	return New(c, i)
+}
+
+// Redfish returns the interfaces of the hardware type "redfish", for a hardware type of one's own that has some of
+// them. They share the sessions of BMCs, so that one Type has them: its Close logs out. Give [New] the same Config. The
+// error is a [*conductor.ConfigError].
 //
 // Source: ironic/drivers/redfish.py and ironic/drivers/modules/redfish/utils.py.
-func NewRedfish(c Config) (*Type, error) {
+func Redfish(c Config) (Interfaces, error) {
 	b := &bmcs{
 		name:       "redfish",
 		properties: redfishProperties,
@@ -25,10 +37,10 @@ func NewRedfish(c Config) (*Type, error) {
 		parse:      parseRedfish,
 	}
 	if err := b.open(c); err != nil {
-		return nil, err
+		return Interfaces{}, err
 	}
 	management := redfishManagement{bmcManagement{b}}
-	return New(c, Interfaces{
+	return Interfaces{
 		Power:      []Power{bmcPower{b}},
 		Management: []Management{management, NoManagement()},
 		Boot:       []Boot{IPXE(), PXE(), VirtualMedia("redfish-virtual-media", management)},
@@ -37,7 +49,7 @@ func NewRedfish(c Config) (*Type, error) {
 		RAID:       []Interface{None("raid"), AgentRAID(), stored("redfish")},
 		Vendor:     []Interface{redfishVendor{b}, None("vendor")},
 		Firmware:   []Interface{redfishFirmware{b}, None("firmware")},
-	})
+	}, nil
 }
 
 var redfishProperties = map[string]string{
