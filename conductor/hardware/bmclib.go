@@ -15,9 +15,7 @@ import (
 	"time"
 
 	"github.com/bmc-toolbox/bmclib/v2"
-	provider "github.com/bmc-toolbox/bmclib/v2/bmc"
 	"github.com/bmc-toolbox/bmclib/v2/providers/rpc"
-	inventory "github.com/bmc-toolbox/common"
 	"github.com/jacobweinstock/registrar"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -26,15 +24,19 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// bmclibProviders maps the words of bmclib_provider to bmclib's names.
-var bmclibProviders = map[string]string{
-	"asrockrack": "asrockrack", "dell": "dell", "intel-amt": "IntelAMT", "openbmc": "openbmc", "rpc": rpc.ProviderName,
-	"supermicro": "supermicro",
+// bmclibProviders maps the words of bmclib_provider to bmclib's names and to whether the provider updates firmware. That
+// of asrockrack does, but must be told the version that is installed, which the step of Ironic's interface does not name.
+var bmclibProviders = map[string]struct {
+	name    string
+	updates bool
+}{
+	"asrockrack": {"asrockrack", false}, "dell": {"dell", true}, "intel-amt": {"IntelAMT", false}, "openbmc": {"openbmc", true},
+	"rpc": {rpc.ProviderName, false}, "supermicro": {"supermicro", true},
 }
 
 // NewBMCLib returns the hardware type "bmclib", which manages machines by a provider of
-// github.com/bmc-toolbox/bmclib: their power, their boot device and, where the provider has them, the versions of their
-// firmware. It has no counterpart in Ironic. The error is a [*conductor.ConfigError].
+// github.com/bmc-toolbox/bmclib: their power, their boot device and, where the provider has them, the versions and
+// the updates of their firmware. It has no counterpart in Ironic. The error is a [*conductor.ConfigError].
 //
 // The provider is trusted, and so is the BMC: none of the guarantees of package bmc hold, except that errors have no
 // password, that a panic of the call's own goroutine is an error, and that certificates are verified. A provider may
@@ -55,7 +57,7 @@ func bmclibInterfaces(c Config, dial dialer) Interfaces {
 	b := anyBMC{cmp.Or(c.Timeout, 30*time.Second), dial}
 	return Interfaces{
 		Power: []Power{bmclibPower{b}}, Management: []Management{bmclibManagement{b}, NoManagement()},
-		Firmware: []Interface{bmclibFirmware{b}},
+		Firmware: []Interface{&bmclibFirmware{b, firmwareTimeout, firmwareInterval}},
 	}
 }
 
@@ -105,7 +107,7 @@ func (b anyBMC) client(ctx context.Context, n *conductor.Node) (newClient func()
 	if err := i.require("bmclib properties", required...); err != nil {
 		return nil, password, err
 	}
-	name, known := bmclibProviders[word]
+	row, known := bmclibProviders[word]
 	switch {
 	case !known:
 		return nil, password, i.invalid("bmclib_provider", "want one of %q", slices.Sorted(maps.Keys(bmclibProviders)))
@@ -133,7 +135,7 @@ func (b anyBMC) client(ctx context.Context, n *conductor.Node) (newClient func()
 	}
 	return func() *bmclib.Client {
 		client := bmclib.NewClient(address, user, text, options...)
-		client.Registry.Drivers = client.Registry.For(name)
+		client.Registry.Drivers = client.Registry.For(row.name)
 		return client
 	}, secret.New(text), nil
 }
@@ -245,44 +247,4 @@ func (b bmclibManagement) SetBootDevice(ctx context.Context, n *conductor.Node, 
 	return b.change(ctx, n, func(ctx context.Context, c *bmclib.Client) (bool, error) {
 		return c.SetBootDevice(ctx, device, persistent, n.WantedBootMode() != "bios")
 	})
-}
-
-// bmclibFirmware is the firmware interface "bmclib".
-type bmclibFirmware struct{ anyBMC }
-
-// ReadFirmware implements [FirmwareReader]. It returns nil if the provider reads no inventory, as rpc and intel-amt.
-func (b bmclibFirmware) ReadFirmware(ctx context.Context, n *conductor.Node) (found []conductor.FirmwareComponent, err error) {
-	if reads, err := has[provider.InventoryGetter](ctx, b.anyBMC, n); !reads {
-		return nil, err
-	}
-	_, err = b.call(ctx, n, func(ctx context.Context, c *bmclib.Client) (string, error) {
-		device, err := c.Inventory(ctx)
-		if err != nil {
-			return "", err
-		}
-		found = firmwareIn(device)
-		return "on", nil
-	})
-	return found, err
-}
-
-// firmwareIn returns the versions in an inventory.
-func firmwareIn(device *inventory.Device) (found []conductor.FirmwareComponent) {
-	add := func(name string, c inventory.Common) {
-		if c.Firmware != nil && c.Firmware.Installed != "" {
-			found = append(found, conductor.FirmwareComponent{
-				Component: name, CurrentVersion: c.Firmware.Installed, Vendor: c.Vendor, Model: c.Model, SerialNumber: c.Serial,
-			})
-		}
-	}
-	if device.BIOS != nil {
-		add("bios", device.BIOS.Common)
-	}
-	if device.BMC != nil {
-		add("bmc", device.BMC.Common)
-	}
-	for _, nic := range device.NICs {
-		add("nic:"+cmp.Or(nic.Serial, nic.ID), nic.Common)
-	}
-	return found
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bmc-toolbox/bmclib/v2"
+	provider "github.com/bmc-toolbox/bmclib/v2/bmc"
 
 	"github.com/ironstate/ironstate/conductor"
 )
@@ -36,3 +37,20 @@ func ChangeByBMCLib(ctx context.Context, n *conductor.Node, do func(context.Cont
 
 // NewBMCLibDialing returns the type "bmclib" whose connections to BMCs are opened by a function.
 func NewBMCLibDialing(c Config, dial dialer) (*Type, error) { return New(c, bmclibInterfaces(c, dial)) }
+
+// ReadFirmwareTasksEvery sets how often an update of firmware by the type "bmclib" reads its task.
+func (b *Type) ReadFirmwareTasksEvery(interval time.Duration) {
+	b.interfaces.Firmware[0].(*bmclibFirmware).interval = interval
+}
+
+// CheckFirmwareSettings checks the argument of an update of firmware by the type "bmclib".
+func CheckFirmwareSettings(argument any) error {
+	_, err := firmwareSettings(argument)
+	return err
+}
+
+// InstallsByBMCLib reports whether a node's provider of bmclib installs firmware.
+func InstallsByBMCLib(n *conductor.Node) bool {
+	is, err := has[provider.FirmwareInstallStepsGetter](context.Background(), anyBMC{}, n)
+	return is && err == nil
+}
