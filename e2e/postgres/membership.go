@@ -9,8 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -24,27 +24,21 @@ var ErrExpired = errors.New("the member's lease was not renewed in time")
 // members is the kind of the members' records.
 const members conductor.Kind = "members"
 
-// Membership is the [conductor.Membership] of the conductors that share a store. A member is a record, and its lease is
-// renewed by each update of it. Every member reads all records ten times per TTL, and deletes one whose revision has
-// not changed for the TTL by its own clock. The clock of the server and the readings of all clocks do not matter. A
-// member has lost its membership by its own clock when two thirds of the TTL have passed since it sent the last
-// successful renewal. The others have seen that renewal later, so that they delete the record later.
-//
-// It needs nothing of PostgreSQL: any [conductor.Store] will do.
+// Membership is the [conductor.Membership] of the conductors that share a store, which may be any [conductor.Store]. A
+// member is a record, and its lease is renewed by each update of it. Every member reads all records ten times per TTL,
+// and deletes one whose revision has not changed for the TTL by its own clock. The clock of the server and the readings
+// of all clocks do not matter. A member has lost its membership by its own clock when two thirds of the TTL have passed
+// since it sent the last successful renewal. The others see that renewal later, and thus delete the record later.
 type Membership struct {
-	store   conductor.Store
-	ttl     time.Duration
-	renewed sync.Map // to the time.Time at which the last successful renewal was sent, by the member's ID
-}
+	Store conductor.Store
+	TTL   time.Duration // of the leases; the same for all members
 
-// NewMembership returns the membership of the conductors of a store, with the TTL of their leases.
-func NewMembership(store conductor.Store, ttl time.Duration) *Membership {
-	return &Membership{store: store, ttl: ttl}
+	renewed sync.Map // to the time.Time at which the last successful renewal was sent, by the member's ID
 }
 
 // Alive implements [conductor.Membership].
 func (m *Membership) Alive(ctx context.Context, id string) (bool, error) {
-	_, err := m.store.Get(ctx, members, id)
+	_, err := m.Store.Get(ctx, members, id)
 	if errors.Is(err, conductor.NotFound) {
 		return false, nil
 	}
@@ -58,14 +52,13 @@ func (m *Membership) Holds(id string) bool { return m.left(id) > 0 }
 func (m *Membership) left(id string) time.Duration {
 	at, _ := m.renewed.Load(id)
 	sent, _ := at.(time.Time)
-	return time.Until(sent.Add(m.ttl * 2 / 3))
+	return time.Until(sent.Add(m.TTL * 2 / 3))
 }
 
 // Join implements [conductor.Membership].
 func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {
-		record, err := m.claim(ctx, self)
-		if err != nil {
+		if err := m.claim(ctx, self); err != nil {
 			if ctx.Err() == nil {
 				yield(nil, fmt.Errorf("member %s (%s): %w", self.ID, self.Hostname, err))
 			}
@@ -73,62 +66,58 @@ func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[
 		}
 		defer m.remove(ctx, self.ID)
 		defer m.renewed.Delete(self.ID)
-		within, cancel := context.WithCancel(ctx)
-		lost := make(chan error, 1)
+		within, end := context.WithCancelCause(ctx) // ends with the membership
 		var keeping sync.WaitGroup
-		keeping.Go(func() { lost <- m.keep(within, record) })
+		keeping.Go(func() { end(m.keep(within, self.ID)) })
 		defer keeping.Wait()
-		defer cancel()
-		v := view{Membership: m, self: self.ID}
-		for {
-			if list, err := v.look(ctx); list != nil || err != nil {
-				if ctx.Err() != nil || !yield(list, err) || err != nil {
-					return
-				}
+		defer end(nil)
+		var seen map[string]sighting
+		for ok := true; ok; ok = sleep.For(within, m.TTL/10) {
+			var list []conductor.Member
+			var err error
+			if list, seen, err = m.look(within, self.ID, seen); err != nil {
+				end(err)
 			}
-			select {
-			case err := <-lost:
-				if ctx.Err() == nil {
-					yield(nil, err)
-				}
-				return
-			case <-time.After(m.ttl / 10):
-			case <-ctx.Done():
+			if list != nil && within.Err() == nil && !yield(list, nil) {
 				return
 			}
+		}
+		if ctx.Err() == nil {
+			yield(nil, context.Cause(within))
 		}
 	}
 }
 
 // claim creates the record of a member. It waits until the lease of another member with the name has ended, and returns
 // [conductor.ErrNameTaken] if that lease is renewed twice meanwhile: once may be the last request of a dead process.
-func (m *Membership) claim(ctx context.Context, self conductor.Member) (conductor.Record, error) {
+func (m *Membership) claim(ctx context.Context, self conductor.Member) error {
 	value, err := json.Marshal(self)
+	if err != nil {
+		return err
+	}
 	record := conductor.Record{Kind: members, ID: self.ID, Keys: []string{"name=" + self.Hostname}, Value: value}
-	var seen sighting
-	for err == nil {
+	for seen := (sighting{}); ; sleep.For(ctx, m.TTL/10) {
 		sent := time.Now()
-		if record.Revision, err = m.store.Create(ctx, record); err == nil {
-			m.renewed.Store(self.ID, sent)
-			break
-		}
+		_, err := m.Store.Create(ctx, record)
 		var duplicate *conductor.DuplicateError
-		if !errors.As(err, &duplicate) || duplicate.Key == self.ID {
-			break
+		switch {
+		case err == nil:
+			m.renewed.Store(self.ID, sent)
+			return nil
+		case !errors.As(err, &duplicate), duplicate.Key == self.ID:
+			return err
 		}
-		var other conductor.Record
-		other, err = m.store.Get(ctx, members, duplicate.Key)
+		other, err := m.Store.Get(ctx, members, duplicate.Key)
 		switch seen = seen.next(other); {
 		case errors.Is(err, conductor.NotFound):
-			err = nil
-		case err == nil && seen.renewals == 2:
-			err = conductor.ErrNameTaken
-		case err == nil:
+		case err != nil:
+			return err
+		case seen.renewals == 2:
+			return conductor.ErrNameTaken
+		default:
 			m.expire(ctx, seen)
-			sleep.For(ctx, m.ttl/10)
 		}
 	}
-	return record, err
 }
 
 // sighting is a member's record, when this process has first seen its revision, and how many revisions it has seen
@@ -153,92 +142,67 @@ func (s sighting) next(r conductor.Record) sighting {
 // expire deletes the record of a member that has not renewed its lease for the TTL. If it has renewed it since, the
 // revision is another one, and the deletion is refused.
 func (m *Membership) expire(ctx context.Context, s sighting) {
-	if time.Since(s.at) >= m.ttl {
-		_, _ = m.store.Delete(ctx, members, s.ID, s.Revision) // repeated with the next look
+	if time.Since(s.at) >= m.TTL {
+		_, _ = m.Store.Delete(ctx, members, s.ID, s.Revision) // repeated with the next look
 	}
 }
 
 // keep renews a lease until the context ends or the lease may have ended.
-func (m *Membership) keep(ctx context.Context, r conductor.Record) error {
-	for {
-		left := m.left(r.ID)
-		if left <= 0 {
+func (m *Membership) keep(ctx context.Context, id string) error {
+	for sleep.For(ctx, min(m.TTL/5, m.left(id))) {
+		if m.left(id) <= 0 {
 			return ErrExpired
-		}
-		if !sleep.For(ctx, min(m.ttl/5, left)) {
-			return ctx.Err()
 		}
 		sent := time.Now()
-		once, cancel := context.WithTimeout(ctx, m.ttl/5)
-		revision, err := m.store.Update(once, r)
-		if errors.Is(err, conductor.ErrConflict) { // an earlier renewal was done although it has failed
-			var now conductor.Record
-			if now, err = m.store.Get(once, members, r.ID); err == nil {
-				r.Revision = now.Revision
-				revision, err = m.store.Update(once, r)
-			}
+		once, cancel := context.WithTimeout(ctx, m.TTL/5)
+		r, err := m.Store.Get(once, members, id) // an earlier renewal that failed may have been done
+		if err == nil {
+			_, err = m.Store.Update(once, r)
 		}
 		cancel()
-		switch {
-		case err == nil:
-			r.Revision = revision
-			m.renewed.Store(r.ID, sent)
-		case errors.Is(err, conductor.NotFound):
-			return ErrExpired
-		}
-	}
-}
-
-// leaveTimeout bounds the attempt to remove the record of a member that leaves. If it fails, the lease expires.
-const leaveTimeout = 2 * time.Second
-
-// remove deletes the record of a member that leaves.
-func (m *Membership) remove(ctx context.Context, id string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
-	defer cancel()
-	for ctx.Err() == nil {
-		r, err := m.store.Get(ctx, members, id)
 		if err == nil {
-			_, err = m.store.Delete(ctx, members, id, r.Revision)
-		}
-		if !errors.Is(err, conductor.ErrConflict) {
-			return
+			m.renewed.Store(id, sent)
 		}
 	}
+	return ctx.Err()
 }
 
-// view is what a member sees of all members.
-type view struct {
-	*Membership
-	self  string
-	seen  map[string]sighting // by ID
-	shown []string            // the IDs of the last list
-}
-
-// look deletes the members whose leases have ended, and returns the list of members if it is another than before.
-// Without an answer of the store it returns nothing: the next look may get one, or the member loses its own lease.
-func (v *view) look(ctx context.Context) (list []conductor.Member, err error) {
-	bounded, cancel := context.WithTimeout(ctx, v.ttl/5)
+// remove deletes the record of a member that leaves, which an interrupted renewal may change meanwhile. If it fails,
+// the lease expires.
+func (m *Membership) remove(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.TTL/2)
 	defer cancel()
-	records, err := v.store.List(bounded, members, "", math.MaxInt32)
+	for err := conductor.ErrConflict; errors.Is(err, conductor.ErrConflict); {
+		var r conductor.Record
+		if r, err = m.Store.Get(ctx, members, id); err == nil {
+			_, err = m.Store.Delete(ctx, members, id, r.Revision)
+		}
+	}
+}
+
+// look deletes the members whose leases have ended. It returns the list of members if it is another than before, and
+// the sightings of all by ID. Without an answer of the store it returns no list: the next look may get one, or the
+// member loses its own lease.
+func (m *Membership) look(ctx context.Context, self string, before map[string]sighting) ([]conductor.Member, map[string]sighting, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.TTL/5)
+	defer cancel()
+	records, err := m.Store.List(ctx, members, "", math.MaxInt32)
 	if err != nil {
-		return nil, nil
+		return nil, before, nil
 	}
+	var list []conductor.Member
 	seen := make(map[string]sighting, len(records))
-	var ids []string
 	for _, r := range records {
-		var m conductor.Member
-		err = cmp.Or(err, json.Unmarshal(r.Value, &m))
-		list, ids, seen[r.ID] = append(list, m), append(ids, r.ID), v.seen[r.ID].next(r)
-		v.expire(bounded, seen[r.ID])
+		var member conductor.Member
+		err = cmp.Or(err, json.Unmarshal(r.Value, &member))
+		list, seen[r.ID] = append(list, member), before[r.ID].next(r)
+		m.expire(ctx, seen[r.ID])
 	}
-	v.seen = seen
-	switch {
-	case !slices.Contains(ids, v.self):
-		return nil, ErrExpired
-	case err == nil && slices.Equal(ids, v.shown):
-		return nil, nil
+	if _, ok := seen[self]; !ok {
+		return nil, nil, ErrExpired
 	}
-	v.shown = ids
-	return list, err
+	if maps.EqualFunc(seen, before, func(_, _ sighting) bool { return true }) { // the same IDs
+		list = nil
+	}
+	return list, seen, err
 }

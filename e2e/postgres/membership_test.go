@@ -82,7 +82,7 @@ func TestTheMembershipKeepsItsPromisesOnAnyStore(t *testing.T) {
 				const ttl = 10 * time.Second
 				shared := new(conductor.Memory)
 				way := &severed{Store: shared, forgets: forgets}
-				a, b := postgres.NewMembership(way, ttl), postgres.NewMembership(shared, ttl)
+				a, b := &postgres.Membership{Store: way, TTL: ttl}, &postgres.Membership{Store: shared, TTL: ttl}
 				first := storetest.Process{Membership: a, Cut: way.cut.Store, Jump: a.Jump}
 				require.NoError(t, storetest.CheckMembership(ttl, first, storetest.Process{Membership: b}))
 			})
@@ -98,7 +98,8 @@ func TestANameIsFreeOneLeaseAfterTheLastRenewalWasSeen(t *testing.T) {
 		_, err := store.Create(t.Context(), conductor.Record{Kind: "members", ID: "dead", Keys: []string{"name=alpha"}, Value: []byte("{}")})
 		require.NoError(t, err)
 		begin := time.Now()
-		for list, err := range postgres.NewMembership(store, ttl).Join(t.Context(), conductor.Member{ID: "b", Hostname: "alpha"}) {
+		m := &postgres.Membership{Store: store, TTL: ttl}
+		for list, err := range m.Join(t.Context(), conductor.Member{ID: "b", Hostname: "alpha"}) {
 			require.NoError(t, err)
 			require.Len(t, list, 1)
 			require.Equal(t, "b", list[0].ID)
@@ -114,7 +115,7 @@ func TestANameIsFreeOneLeaseAfterTheLastRenewalWasSeen(t *testing.T) {
 func TestAMemberWhoseRecordIsDeletedLosesItsMembership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(conductor.Memory)
-		m := postgres.NewMembership(store, 10*time.Second)
+		m := &postgres.Membership{Store: store, TTL: 10 * time.Second}
 		joined := false
 		for _, err := range m.Join(t.Context(), conductor.Member{ID: "a", Hostname: "alpha"}) {
 			if joined {
@@ -132,7 +133,7 @@ func TestAMemberWhoseRecordIsDeletedLosesItsMembership(t *testing.T) {
 }
 
 func TestAnIDBelongsToOneMember(t *testing.T) {
-	m := postgres.NewMembership(new(conductor.Memory), time.Minute)
+	m := &postgres.Membership{Store: new(conductor.Memory), TTL: time.Minute}
 	for _, err := range m.Join(t.Context(), conductor.Member{ID: "a", Hostname: "alpha"}) {
 		require.NoError(t, err)
 		for _, err := range m.Join(t.Context(), conductor.Member{ID: "a", Hostname: "beta"}) {

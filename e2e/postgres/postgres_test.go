@@ -27,7 +27,7 @@ func TestTheMembershipKeepsItsPromises(t *testing.T) {
 	at := start(t)
 	const ttl = 2 * time.Second
 	way := new(connection)
-	a, b := postgres.NewMembership(open(t, at, way), ttl), postgres.NewMembership(open(t, at, new(connection)), ttl)
+	a, b := &postgres.Membership{Store: open(t, at, way), TTL: ttl}, &postgres.Membership{Store: open(t, at, new(connection)), TTL: ttl}
 	first := storetest.Process{Membership: a, Cut: way.cut, Jump: a.Jump}
 	require.NoError(t, storetest.CheckMembership(ttl, first, storetest.Process{Membership: b}))
 }
@@ -115,7 +115,7 @@ func checkPoll(t *testing.T, at string) {
 	require.True(t, change.Synced)
 	// As a writer whose notification is lost.
 	execute(t, at, `with now as (update counter set revision = revision + 1 returning revision)
-		insert into records select 'poll', 'a', '{}', revision, 'x' from now`)
+		insert into records select 'poll', 'a', '[]', revision, 'x' from now`)
 	change, err = next()
 	require.NoError(t, err)
 	require.Equal(t, "a", change.Record.ID)

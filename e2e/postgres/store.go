@@ -11,6 +11,7 @@ package postgres
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"time"
@@ -35,11 +36,9 @@ const (
 	keptRevisions = 100_000
 )
 
-// errLag says that a watch has missed deletions, because it was read too slowly.
-var errLag = fmt.Errorf("the watch is more than %d revisions behind", keptRevisions)
-
 // Store is a [conductor.Store] in a PostgreSQL database. Several processes may share it. It is safe for concurrent use.
-// Each watch has a connection of its own, besides the connections of the pool.
+// Each watch has a connection of its own, besides the connections of the pool. A kind has at most 50 bytes, since it is
+// part of the name of a notification channel.
 type Store struct{ pool *pgxpool.Pool }
 
 // Open opens the database of a configuration, and creates the tables if they are absent. The caller closes the store.
@@ -58,39 +57,21 @@ func Open(ctx context.Context, config *pgxpool.Config) (*Store, error) {
 // Close closes the connections of requests. The caller ends the watches before.
 func (s *Store) Close() { s.pool.Close() }
 
-// columns are the columns that query reads.
-const columns = "r.id, r.keys, r.revision, r.value"
-
-// texts returns the keys of a record.
-func texts(keys [][]byte) []string {
-	var all []string
-	for _, key := range keys {
-		all = append(all, string(key))
-	}
-	return all
-}
-
-// query returns the records of a query.
-func (s *Store) query(ctx context.Context, kind conductor.Kind, sql string, args ...any) ([]conductor.Record, error) {
+// query returns the rows of a query on the pool or a connection, each as a struct with the columns as fields.
+func query[T any](ctx context.Context, on interface {
+	Query(context.Context, string, ...any) (pgx.Rows, error)
+}, sql string, args ...any) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	rows, err := s.pool.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (conductor.Record, error) {
-		r := conductor.Record{Kind: kind}
-		var keys [][]byte
-		err := row.Scan(&r.ID, &keys, &r.Revision, &r.Value)
-		r.Keys = texts(keys)
-		return r, err
-	})
+	rows, _ := on.Query(ctx, sql, args...) // the rows have the error, too
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[T])
 }
 
 // Get implements [conductor.Store].
 func (s *Store) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
-	found, err := s.query(ctx, kind, "select "+columns+` from names n join records r on r.kind = n.kind and r.id = n.id
-		where n.kind = $1 and n.name = $2`, kind, []byte(key))
+	name, _ := json.Marshal(key) // a string has no error
+	found, err := query[conductor.Record](ctx, s.pool, `select r.* from names n join records r on r.kind = n.kind and r.id = n.id
+		where n.kind = $1 and n.name = $2`, kind, string(name))
 	if err == nil && len(found) == 0 {
 		err = conductor.NotFound
 	}
@@ -102,8 +83,8 @@ func (s *Store) Get(ctx context.Context, kind conductor.Kind, key string) (condu
 
 // List implements [conductor.Store].
 func (s *Store) List(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
-	page, err := s.query(ctx, kind, "select "+columns+` from records r
-		where r.kind = $1 and r.id > $2 and r.value is not null order by r.id limit $3`, kind, after, max(limit, 0))
+	page, err := query[conductor.Record](ctx, s.pool, `select * from records
+		where kind = $1 and id > $2 and value is not null order by id limit $3`, kind, after, max(limit, 0))
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", kind, err)
 	}
@@ -127,29 +108,24 @@ func (s *Store) Delete(ctx context.Context, kind conductor.Kind, id string, revi
 
 // write calls the function write_record of the database.
 func (s *Store) write(ctx context.Context, verb string, r conductor.Record, expected *int64, value []byte) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	keys := make([][]byte, len(r.Keys))
-	for i, key := range r.Keys {
-		keys[i] = []byte(key)
-	}
-	var outcome string
-	var revision int64
-	var taken []byte
-	err := s.pool.QueryRow(ctx, "select outcome, written, taken from write_record($1, $2, $3, $4, $5, $6)",
-		r.Kind, r.ID, expected, keys, value, keptRevisions).Scan(&outcome, &revision, &taken)
-	switch outcome {
-	case "notfound":
+	names := append([]string{r.ID}, r.Keys...)
+	result, err := query[struct {
+		Outcome         string
+		Revision, Taken int64
+	}](ctx, s.pool, "select outcome, written, coalesce(taken, 0) from write_record($1, $2, $3, $4, $5, $6, $7)",
+		r.Kind, r.ID, expected, r.Keys, names, value, keptRevisions)
+	switch {
+	case err != nil:
+	case result[0].Outcome == "notfound":
 		err = conductor.NotFound
-	case "conflict":
+	case result[0].Outcome == "conflict":
 		err = conductor.ErrConflict
-	case "duplicate":
-		err = &conductor.DuplicateError{Kind: r.Kind, Key: string(taken)}
+	case result[0].Outcome == "duplicate":
+		err = &conductor.DuplicateError{Kind: r.Kind, Key: names[result[0].Taken]}
+	default:
+		return result[0].Revision, nil
 	}
-	if err != nil {
-		return 0, fmt.Errorf("%s %s %s: %w", verb, r.Kind, r.ID, err)
-	}
-	return revision, nil
+	return 0, fmt.Errorf("%s %s %s: %w", verb, r.Kind, r.ID, err)
 }
 
 // Watch implements [conductor.Store].
@@ -161,40 +137,47 @@ func (s *Store) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conduc
 	}
 }
 
-// follow yields the records of a kind and their changes until the context ends, the caller leaves, or the connection is
-// lost.
+// follow does the work of Watch, and returns its error.
 func (s *Store) follow(ctx context.Context, kind conductor.Kind, yield func(conductor.Change, error) bool) error {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, "listen ironstate"); err != nil {
+	if _, err := conn.Exec(ctx, "listen "+pgx.Identifier{"ironstate " + string(kind)}.Sanitize()); err != nil {
 		return err
 	}
 	// The last revision when the watch began, and the revision up to which it has yielded all changes. As long as the
 	// database is empty, begin remains 0: no deletion is older.
 	var begin, after int64
 	for synced := false; ; {
-		page, now, err := changesAfter(ctx, conn, kind, after)
-		switch {
-		case err != nil:
+		rows, err := query[struct {
+			conductor.Record // without an ID if there is none
+			Now              int64
+		}](ctx, conn, `select $1::text, coalesce(r.id, ''), r.keys, coalesce(r.revision, 0), r.value, c.revision from counter c left join (
+			select * from records where kind = $1 and revision > $2 order by revision limit $3) r on true order by r.revision`,
+			kind, after, pageSize)
+		if err != nil {
 			return err
+		}
+		now := rows[0].Now
+		switch {
 		case begin == 0:
 			begin = now
-		case max(begin, after) < now-keptRevisions:
-			return errLag
+		case max(begin, after) < now-keptRevisions: // deletions may be missing
+			return fmt.Errorf("the watch is more than %d revisions behind", keptRevisions)
 		}
-		for _, c := range page {
-			if c.Deleted && c.Record.Revision <= begin {
+		for _, r := range rows {
+			change := conductor.Change{Record: r.Record, Deleted: r.Value == nil}
+			if r.ID == "" || change.Deleted && r.Revision <= begin {
 				continue
 			}
-			if ctx.Err() != nil || !yield(c, nil) {
+			if ctx.Err() != nil || !yield(change, nil) {
 				return nil
 			}
 		}
-		if len(page) == pageSize {
-			after = page[pageSize-1].Record.Revision
+		if len(rows) == pageSize {
+			after = rows[pageSize-1].Revision
 			continue
 		}
 		after = now
@@ -202,43 +185,8 @@ func (s *Store) follow(ctx context.Context, kind conductor.Kind, yield func(cond
 			return nil
 		}
 		synced = true
-		awaitChange(ctx, conn, kind)
+		waiting, cancel := context.WithTimeout(ctx, pollInterval)
+		_, _ = conn.WaitForNotification(waiting) // if the connection is lost, the next query says so
+		cancel()
 	}
-}
-
-// awaitChange returns after a notification of a change of a kind, after pollInterval, and when the context has ended or
-// the connection is lost.
-func awaitChange(ctx context.Context, conn *pgx.Conn, kind conductor.Kind) {
-	ctx, cancel := context.WithTimeout(ctx, pollInterval)
-	defer cancel()
-	for {
-		if n, err := conn.WaitForNotification(ctx); err != nil || n.Payload == string(kind) {
-			return
-		}
-	}
-}
-
-// changesAfter returns the first changes of a kind with revisions after the given one, and the last revision of all.
-func changesAfter(
-	ctx context.Context, conn *pgx.Conn, kind conductor.Kind, after int64,
-) (page []conductor.Change, now int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	rows, err := conn.Query(ctx, "select c.revision, "+columns+` from counter c left join (
-		select * from records where kind = $1 and revision > $2 order by revision limit $3) r on true order by r.revision`, kind, after, pageSize)
-	if err != nil {
-		return nil, 0, err
-	}
-	var id *string
-	var keys [][]byte
-	var revision *int64
-	var value []byte
-	_, err = pgx.ForEachRow(rows, []any{&now, &id, &keys, &revision, &value}, func() error {
-		if id != nil { // else there is no record, only the counter
-			r := conductor.Record{Kind: kind, ID: *id, Keys: texts(keys), Revision: *revision, Value: value}
-			page = append(page, conductor.Change{Record: r, Deleted: value == nil})
-		}
-		return nil
-	})
-	return page, now, err
 }
