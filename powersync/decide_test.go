@@ -175,7 +175,13 @@ func TestDecideFollowsTheRulesInEverySituation(t *testing.T) {
 // outcome; it returns "" if nothing is.
 func wrongEffect(s situation, after powersync.Record, a powersync.Action) string {
 	want, failures := s.record, powersync.Failures{Count: s.past.Count + 1, LastError: s.past.LastError}
-	asked := unknown
+	asked, read, attempts, failed := unknown, unknown, 0, false
+	if powersync.SkipSync(s.record) == "" {
+		attempts, failed = s.past.Count+1, s.unread() && a.Outcome != powersync.Equal
+		if !s.unread() {
+			read = s.reading.Power
+		}
+	}
 	switch a.Outcome {
 	case powersync.Equal:
 		failures = powersync.Failures{}
@@ -220,6 +226,8 @@ func wrongEffect(s situation, after powersync.Record, a powersync.Action) string
 		return "another request"
 	case a.Recorded != s.record.Power || a.ID != s.record.ID:
 		return "another node in the event"
+	case a.Read != read || a.Attempts != attempts || (a.Err != nil) != failed:
+		return "another attempt in the event"
 	case after.LastError != s.record.LastError && (a.LastError != after.LastError || a.ClearedError != s.record.LastError),
 		after.LastError == s.record.LastError && a.LastError+a.ClearedError != "":
 		return "another change of the last error in the event"
