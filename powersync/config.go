@@ -78,7 +78,7 @@ type Config struct {
 	// after the first failure, twice as long after the second one in a row, and so on,
 	// up to MaxBackoff. With it a node also goes into maintenance later.
 	Backoff time.Duration
-	// MaxBackoff bounds the time that Backoff grows to; 0 stands for 1 h.
+	// MaxBackoff bounds the time that Backoff grows to; 0 stands for 1 h, or Backoff if that is longer.
 	MaxBackoff time.Duration
 	// ForceLimit is how many times rounds may set hardware within any minute, so that
 	// a wrong database cannot switch a data centre off. Nodes beyond the limit are left
@@ -146,7 +146,9 @@ func (c Config) complete() (Config, error) {
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	c.SoftTimeout = cmp.Or(c.SoftTimeout, defaultSoftTimeout)
 	c.Poll = cmp.Or(c.Poll, defaultPoll)
-	c.MaxBackoff = cmp.Or(c.MaxBackoff, max(defaultMaxBackoff, c.Backoff))
+	if c.Backoff > 0 {
+		c.MaxBackoff = cmp.Or(c.MaxBackoff, max(defaultMaxBackoff, c.Backoff))
+	}
 	if c.Logger == nil {
 		c.Logger = discard
 	}

@@ -51,4 +51,7 @@ func TestTheConfigOfASyncerIsFilledIn(t *testing.T) {
 	s, err := powersync.New(powersync.Config{Store: &powersync.Memory{}, Driver: newHardware()})
 	require.NoError(t, err)
 	require.Equal(t, time.Minute, s.Config().Timeout)
+	again, err := powersync.New(s.Config())
+	require.NoError(t, err)
+	require.Equal(t, s.Config(), again.Config())
 }
