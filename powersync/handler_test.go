@@ -125,6 +125,18 @@ func TestAHandlerDecidesAndTheSyncerKeepsTheFailures(t *testing.T) {
 		"powersync: Handler: power requests and reservations are up to the Handler")
 }
 
+func TestTheOutcomesOfAHandlersOwnAreCounted(t *testing.T) {
+	h := &scripted{outcomes: map[string][]powersync.Outcome{"a": {"other_rack"}}}
+	s, err := powersync.New(powersync.Config{Handler: h})
+	require.NoError(t, err)
+	report, err := s.Sync(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, report.Seen)
+	require.Regexp(t, `: 1 skipped_reservation, 1 other_rack$`, report.String())
+	require.Equal(t, 1, s.Stats().Nodes["other_rack"])
+	require.Equal(t, 2, s.Stats().Seen)
+}
+
 func TestAHandlerGetsNoNodeThatRoundsSkip(t *testing.T) {
 	h := &scripted{broken: true}
 	s, err := powersync.New(powersync.Config{Handler: h, Name: "me"})

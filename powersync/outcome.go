@@ -107,12 +107,20 @@ var outcomes = []struct {
 	{SavedLate, changed},
 }
 
-// class returns the class of an outcome. An unknown outcome, which a [Handler] may return, has the class changed.
-func (o Outcome) class() class {
-	for _, row := range outcomes {
+// rank returns the index of an outcome in outcomes. An outcome of a [Handler]'s own follows them all.
+func (o Outcome) rank() int {
+	for i, row := range outcomes {
 		if row.Outcome == o {
-			return row.class
+			return i
 		}
+	}
+	return len(outcomes)
+}
+
+// class returns the class of an outcome. An outcome of a [Handler]'s own has the class changed.
+func (o Outcome) class() class {
+	if i := o.rank(); i < len(outcomes) {
+		return outcomes[i].class
 	}
 	return changed
 }
@@ -131,10 +139,9 @@ func (c class) level() slog.Level {
 
 // count returns how many nodes have an outcome, how many of them were skipped, and how many have failed.
 func count(nodes map[Outcome]int) (seen, skips, failures int) {
-	for _, row := range outcomes {
-		n := nodes[row.Outcome]
+	for o, n := range nodes {
 		seen += n
-		switch row.class {
+		switch o.class() {
 		case skipped:
 			skips += n
 		case failed, alarming:

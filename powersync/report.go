@@ -3,10 +3,13 @@
 package powersync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,9 +46,11 @@ type Report struct {
 //	sync round: 200 nodes in 1.2s: 3 skipped_enroll, 196 equal, 1 forced
 func (r Report) String() string {
 	var parts []string
-	for _, row := range outcomes {
-		if n := r.Nodes[row.Outcome]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, row.Outcome))
+	for _, o := range slices.SortedFunc(maps.Keys(r.Nodes), func(a, b Outcome) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a, b))
+	}) {
+		if n := r.Nodes[o]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, o))
 		}
 	}
 	line := fmt.Sprintf("%s round: %d nodes in %v", r.kind(), r.Seen, r.Took.Round(time.Millisecond))
@@ -114,8 +119,9 @@ func (c *counters) counts() map[Outcome]int {
 	defer c.mu.Unlock()
 	nodes := make(map[Outcome]int, len(outcomes))
 	for _, row := range outcomes {
-		nodes[row.Outcome] = c.nodes[row.Outcome]
+		nodes[row.Outcome] = 0
 	}
+	maps.Copy(nodes, c.nodes)
 	return nodes
 }
 
