@@ -4,6 +4,7 @@ package powersync
 
 import (
 	"cmp"
+	"maps"
 	"math/bits"
 	"slices"
 	"sync"
@@ -84,6 +85,13 @@ func (f *failingNodes) forget(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.nodes, id)
+}
+
+// retain forgets the nodes that are not listed.
+func (f *failingNodes) retain(listed map[string]bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	maps.DeleteFunc(f.nodes, func(id string, _ failingNode) bool { return !listed[id] })
 }
 
 // failing returns how many nodes there are whose last attempt failed.

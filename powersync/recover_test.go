@@ -119,6 +119,28 @@ func TestRecoveryStartsItsCountOver(t *testing.T) {
 	}
 }
 
+// The process has started after the node went into maintenance, so that sync rounds know nothing of it.
+func TestADeletedNodeLeavesNoBackoffOfRecovery(t *testing.T) {
+	failing := node(isOn)
+	failing.Maintenance, failing.Fault = true, powersync.FaultPowerFailure
+	h := newFixture(t, newHardware(unknown), nodes(failing), func(c *powersync.Config) { c.Backoff = time.Hour })
+	h.kill("a", true)
+	before := h.record(t, "a")
+	require.Equal(t, powersync.ReadFailed, h.recovery(t))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := h.Recover(ended)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, powersync.SkippedBackoff, h.recovery(t), "it was not listed because the round had ended")
+
+	h.store.Delete("a")
+	_, err = h.Recover(t.Context())
+	require.NoError(t, err)
+	h.store.Put(before)
+	require.Equal(t, powersync.ReadFailed, h.recovery(t))
+	require.Equal(t, 1, h.lastEvent().Attempts)
+}
+
 func TestARecoveredNodeHasNoFailuresOfSyncRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {

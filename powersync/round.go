@@ -39,10 +39,18 @@ func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 // recoverAll handles all nodes in maintenance with a power failure.
 func (s *Syncer) recoverAll(ctx context.Context) (map[Outcome]int, error) {
 	p := s.newPool(ctx, recoveryRound, &s.recoveryFailures, s.handler.Recover)
+	listed := make(map[string]bool)
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
 		skip = SkipRecovery(r)
-		return skip != SkippedEnroll && skip != SkippedNoPowerFailure, skip
+		if skip == SkippedEnroll || skip == SkippedNoPowerFailure {
+			return false, ""
+		}
+		listed[r.ID] = true
+		return true, skip
 	})
+	if err == nil {
+		s.recoveryFailures.retain(listed) // the others were deleted, or have left maintenance
+	}
 	return p.finish(), err
 }
 
