@@ -168,6 +168,23 @@ func TestARequestThatCouldNotBeginLeavesTheLastError(t *testing.T) {
 	require.Empty(t, h.allEvents())
 }
 
+func TestARequestThatCouldNotBeginLeavesAnErrorThatWasStoredMeanwhile(t *testing.T) {
+	before := node(isOn)
+	before.LastError = "from before"
+	h, f := newFlakyFixture(t, newHardware(isOn), nodes(before))
+	f.after = true
+	f.update = func(r powersync.Record) error {
+		if r.Reservation == "" {
+			return nil
+		}
+		require.NoError(t, edit(h.store, "a", func(r *powersync.Record) { r.LastError = "of another writer" }))
+		return errStore
+	}
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), errStore)
+	before.LastError = "of another writer"
+	require.Equal(t, before, without(h.record(t, "a")))
+}
+
 func TestTheForceLimitIsSpentOnWhatWasForcedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, f := newFlakyFixture(t, newHardware(isOff, isOff), nodes(node(isOn), node(isOn)),

@@ -12,6 +12,7 @@ import (
 	"expvar"
 	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -108,6 +109,33 @@ func TestOutcomesAreWordsOfTheirOwn(t *testing.T) {
 		require.Regexp(t, `^[a-z][a-z_]*$`, string(o), "no log or metric has to quote it")
 		require.False(t, seen[o], "%v", o)
 		seen[o] = true
+	}
+}
+
+// Config.Logger promises the levels, Report.Failed and Stats.Failed the failures.
+func TestEachOutcomeHasALevelAndCountsAsAFailureOrNot(t *testing.T) {
+	levels := map[powersync.Outcome]string{
+		"of a Handler's own": "INFO", powersync.Recorded: "INFO", powersync.Corrected: "INFO", powersync.Recovered: "INFO",
+		powersync.Interrupted: "INFO", powersync.PowerRequested: "INFO", powersync.PowerSet: "INFO", powersync.SavedLate: "INFO",
+		powersync.Forced: "WARN", powersync.ForceFailed: "WARN", powersync.ForceLimited: "WARN", powersync.ReadFailed: "WARN",
+		powersync.StoreFailed: "WARN", powersync.PowerNotSet: "WARN", powersync.Reclaimed: "WARN",
+		powersync.IntoMaintenance: "ERROR",
+	}
+	failures := []powersync.Outcome{
+		powersync.ForceFailed, powersync.ReadFailed, powersync.StoreFailed, powersync.PowerNotSet, powersync.IntoMaintenance,
+	}
+	for _, o := range append(powersync.Outcomes, "of a Handler's own") {
+		var log bytes.Buffer
+		h := newFixture(t, newHardware(), nil, logTo(&log, slog.LevelDebug))
+		h.Emit(t.Context(), powersync.Event{ID: "a", Outcome: o})
+		want := ""
+		if level := levels[o]; level != "" {
+			want = "level=" + level
+		}
+		got, _, _ := strings.Cut(log.String(), " ")
+		require.Equal(t, want, got, o)
+		require.Equal(t, want != "", len(h.allEvents()) == 1, o)
+		require.Equal(t, slices.Contains(failures, o), h.Stats().Failed == 1, o)
 	}
 }
 

@@ -364,3 +364,26 @@ func TestRunReleasesANodeSoonAfterTheStoreIsBack(t *testing.T) {
 		require.ErrorIs(t, <-ended, context.Canceled)
 	})
 }
+
+// fromZero is a store whose first revision is 0.
+type fromZero struct{ *powersync.Memory }
+
+func (s fromZero) Load(ctx context.Context, id string) (powersync.Record, error) {
+	r, err := s.Memory.Load(ctx, id)
+	r.Revision--
+	return r, err
+}
+
+func (s fromZero) Update(ctx context.Context, r powersync.Record) error {
+	r.Revision++
+	return s.Memory.Update(ctx, r)
+}
+
+func TestARecordOfRevision0IsNotTakenForAStaleOne(t *testing.T) {
+	h, f := newFlakyFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
+		c.Store = fromZero{c.Store.(*powersync.Memory)}
+	})
+	f.update = func(powersync.Record) error { return errStore }
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), errStore)
+	require.Zero(t, h.Stats().Reserved)
+}

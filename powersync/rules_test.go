@@ -85,6 +85,7 @@ func TestNodesWithTheMostFailuresComeFirst(t *testing.T) {
 		h.kill(id, true)
 	}
 	sync()
+	require.Equal(t, []string{"b", "c", "d", "e", "f", "a"}, sync(), "nodes with as many failures are in the order of their IDs")
 	for i := len(most) - 1; i > 0; i-- { // "e" fails once, "c" twice, ...
 		reserve(most[i], "another")
 		sync()
