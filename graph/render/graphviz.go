@@ -34,10 +34,13 @@ func write(ctx context.Context, w io.Writer, d graph.Diagram, format func(*drawi
 
 // hints are layout attributes that replace package graph's, whose values suit the whole machine: others may suit a part
 // of it better. A variant has one entry of each list; nil changes nothing.
+//
+// The gaps, in inches, are wider than package graph's. Of the 198 diagrams of TestSelectionsAreReadable, 13 have a
+// fault in each variant, and 16 without the gaps. Other gaps that were tried, within 0.05 of these, give 13, too.
 var hints = [...][]func(*graphviz.Graph){
 	{
-		nil, func(g *graphviz.Graph) { g.SetNodeSeparator(0.315) },
-		func(g *graphviz.Graph) { g.SetRankSeparator(0.42) }, func(g *graphviz.Graph) { g.SetNodeSeparator(0.415) },
+		nil, func(g *graphviz.Graph) { g.SetNodeSeparator(0.3) },
+		func(g *graphviz.Graph) { g.SetRankSeparator(0.4) }, func(g *graphviz.Graph) { g.SetNodeSeparator(0.4) },
 	},
 	{nil, func(g *graphviz.Graph) { g.SetReminCross(true) }},
 	{nil, func(g *graphviz.Graph) { eachEdge(g, func(e *graphviz.Edge) { e.SetConstraint(true) }) }},
@@ -144,7 +147,7 @@ func runGraphviz(ctx context.Context, dot string, variant int) (svg string, err 
 	select {
 	case graphvizMu <- struct{}{}:
 		defer func() { <-graphvizMu }()
-	case <-ctx.Done(): // the check below returns; it is there because the other case may have been ready, too
+	case <-ctx.Done(): // ctx.Err below reports it, also when both cases were ready
 	}
 	if err := ctx.Err(); err != nil {
 		return "", err

@@ -148,8 +148,8 @@ func TestVariantsBeginWithTheGraphItself(t *testing.T) {
 		all = append(all, text)
 	}
 	require.Equal(t, `0.2 0.35 false "100" "" "" "false"`, all[0])
-	require.Equal(t, `0.315 0.35 false "100" "" "" "false"`, all[1])
-	require.Equal(t, `0.2 0.42 false "100" "" "" "false"`, all[2])
-	require.Equal(t, `0.415 0.35 true "1" "true" "1" "true"`, all[31])
+	require.Equal(t, `0.3 0.35 false "100" "" "" "false"`, all[1])
+	require.Equal(t, `0.2 0.4 false "100" "" "" "false"`, all[2])
+	require.Equal(t, `0.4 0.35 true "1" "true" "1" "true"`, all[31])
 	require.Len(t, slices.Compact(slices.Sorted(slices.Values(all))), 32)
 }
