@@ -64,7 +64,7 @@ func TestPicturesSayByColourAndDashWhoMovesTheNode(t *testing.T) {
 					requested = requested || table.IsRequest(row)
 					also = also || accepts(table, row) && !table.IsRequest(row)
 				}
-				for _, m := range edge.marks {
+				for _, m := range edge.shapes {
 					if m.XMLName.Local != "text" {
 						continue
 					}
@@ -78,11 +78,11 @@ func TestPicturesSayByColourAndDashWhoMovesTheNode(t *testing.T) {
 				}
 				require.Len(t, rows, words, edge.id)
 				if requested {
-					require.Equal(t, colours.request, edge.marks[0].get("stroke"), edge.id)
-					require.Empty(t, edge.marks[0].get("stroke-dasharray"), edge.id)
+					require.Equal(t, colours.request, edge.shapes[0].get("stroke"), edge.id)
+					require.Empty(t, edge.shapes[0].get("stroke-dasharray"), edge.id)
 				} else {
-					require.Equal(t, colours.conductor, edge.marks[0].get("stroke"), edge.id)
-					require.NotEmpty(t, edge.marks[0].get("stroke-dasharray"), edge.id)
+					require.Equal(t, colours.conductor, edge.shapes[0].get("stroke"), edge.id)
+					require.NotEmpty(t, edge.shapes[0].get("stroke-dasharray"), edge.id)
 				}
 			}
 			legend := make(map[string]string)
@@ -118,7 +118,7 @@ func TestDashesAreTheConductorsWhateverTheOptions(t *testing.T) {
 		require.NoError(t, err)
 		for _, edge := range drawn.items {
 			if strings.HasPrefix(edge.id, "edge-") {
-				dashed := edge.marks[0].get("stroke-dasharray") != ""
+				dashed := edge.shapes[0].get("stroke-dasharray") != ""
 				require.Equal(t, strings.Contains(edge.class, "conductor"), dashed, "%s: %s", name, edge.id)
 			}
 		}
@@ -139,7 +139,7 @@ func TestPNGsHaveGapsInTheConductorsLines(t *testing.T) {
 		line, err := edge.line()
 		require.NoError(t, err)
 		painted := 0
-		want := edge.marks[0].get("stroke")
+		want := edge.shapes[0].get("stroke")
 		for _, at := range line {
 			x, y := p.TransformPoint(at.x, at.y)
 			r, g, b, _ := p.Image().At(int(x), int(y)).RGBA()

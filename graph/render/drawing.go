@@ -21,12 +21,12 @@ type drawing struct {
 	items                  []item // from back to front
 }
 
-// An item is a part, a state or an edge: its shapes and texts, and the attributes
-// that describe it.
+// An item is a part, a state or an edge: its shapes, texts among them, and the
+// attributes that describe it.
 type item struct {
 	id, class, title string
 	link             string // empty for none
-	marks            []element
+	shapes           []element
 }
 
 // An element of an SVG.
@@ -60,8 +60,8 @@ func readDrawing(svg string) (*drawing, error) {
 		case kind == "cluster", kind == "edge", kind == "node":
 			i.class = class
 			d.items = append(d.items, i)
-		case len(i.marks) > 0:
-			d.page, d.heading = i.marks[0], i.marks[1:]
+		case len(i.shapes) > 0:
+			d.page, d.heading = i.shapes[0], i.shapes[1:]
 		}
 	}
 	if d.page.get("points") == "" {
@@ -86,7 +86,7 @@ func newItem(group element) item {
 				add(child)
 			}
 		default:
-			i.marks = append(i.marks, e)
+			i.shapes = append(i.shapes, e)
 		}
 	}
 	add(group)
@@ -115,16 +115,16 @@ func (e element) get(name string) string {
 
 // shifted returns a copy of the item whose texts are shifted.
 func (i item) shifted(dx, dy float64) item {
-	i.marks = slices.Clone(i.marks)
-	for n, m := range i.marks {
-		if m.XMLName.Local != "text" {
+	i.shapes = slices.Clone(i.shapes)
+	for n, e := range i.shapes {
+		if e.XMLName.Local != "text" {
 			continue
 		}
-		i.marks[n].Attrs = slices.Clone(m.Attrs)
-		for k, a := range m.Attrs {
+		i.shapes[n].Attrs = slices.Clone(e.Attrs)
+		for k, a := range e.Attrs {
 			by := map[string]float64{"x": dx, "y": dy}[a.Name.Local]
 			if at, err := strconv.ParseFloat(a.Value, 64); err == nil && by != 0 {
-				i.marks[n].Attrs[k].Value = strconv.FormatFloat(at+by, 'f', 2, 64)
+				i.shapes[n].Attrs[k].Value = strconv.FormatFloat(at+by, 'f', 2, 64)
 			}
 		}
 	}

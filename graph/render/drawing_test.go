@@ -27,9 +27,9 @@ func TestDrawingIsReadByElement(t *testing.T) {
 	require.Len(t, d.items, 1)
 	i := d.items[0]
 	require.Equal(t, []string{"state-a", "state stable", "is <a>", "/a"}, []string{i.id, i.class, i.title, i.link})
-	require.Len(t, i.marks, 2)
-	require.Equal(t, "M1,2C3,4 5,6 7,8", i.marks[0].get("d"))
-	require.Equal(t, "a", i.marks[1].Text)
+	require.Len(t, i.shapes, 2)
+	require.Equal(t, "M1,2C3,4 5,6 7,8", i.shapes[0].get("d"))
+	require.Equal(t, "a", i.shapes[1].Text)
 }
 
 func TestWhatIsNoDrawingIsAnError(t *testing.T) {

@@ -15,18 +15,18 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// An explorer is the data of the page. Other fields refer to states, events, facts
-// and routes by their indexes in these lists.
+// An explorer is the data of the page. Other fields refer to states, events, transitions
+// and routes by their indexes in these lists. The page's scripts call a transition a fact.
 type explorer struct {
-	Start  opening         `json:"start"`
-	States []exploredState `json:"states"`
-	Events []exploredEvent `json:"events"`
-	Facts  []exploredFact  `json:"facts"`
-	Series []exploredTable `json:"series"`
-	Shown  []shownAs       `json:"shown"`
-	Goals  []plan.Goal     `json:"goals"`
-	Verbs  []string        `json:"verbs"`  // the verbs in routes: "a" is the first, "b" the second
-	Routes []string        `json:"routes"` // from each state, with commas between them
+	Start       opening              `json:"start"`
+	States      []exploredState      `json:"states"`
+	Events      []exploredEvent      `json:"events"`
+	Transitions []exploredTransition `json:"facts"`
+	Series      []exploredTable      `json:"series"`
+	Shown       []shownAs            `json:"shown"`
+	Goals       []plan.Goal          `json:"goals"`
+	Verbs       []string             `json:"verbs"`  // the verbs in routes: "a" is the first, "b" the second
+	Routes      []string             `json:"routes"` // from each state, with commas between them
 
 	Simulation *simulation `json:"simulation"`
 
@@ -58,8 +58,8 @@ type exploredEvent struct {
 	Text string `json:"text"`
 }
 
-// An exploredFact is a transition as one or more series have it.
-type exploredFact struct {
+// An exploredTransition is a transition as one or more series have it.
+type exploredTransition struct {
 	From  int            `json:"from"`
 	Event int            `json:"event"`
 	To    int            `json:"to"`
@@ -80,12 +80,12 @@ type exploredWord struct {
 }
 
 type exploredTable struct {
-	Name   string  `json:"name"`
-	Max    int     `json:"max"`
-	States []int   `json:"states"`
-	Facts  []int   `json:"facts"`
-	Begins []int   `json:"begins"` // the minor versions that add requests, 1 first
-	Plans  [][]int `json:"plans"`  // the routes to each goal, for each of Begins
+	Name        string  `json:"name"`
+	Max         int     `json:"max"`
+	States      []int   `json:"states"`
+	Transitions []int   `json:"facts"`
+	Begins      []int   `json:"begins"` // the minor versions that add requests, 1 first
+	Plans       [][]int `json:"plans"`  // the routes to each goal, for each of Begins
 }
 
 // shownAs says that API versions below Below show a state as As.
@@ -134,8 +134,8 @@ func newExplorer(d, all graph.Diagram) (*explorer, error) {
 		}
 		table := exploredTable{Name: s.String(), Max: int(s.MaxAPIVersion())}
 		table.States = x.numbersOf(slices.Collect(s.Table().States().All()))
-		table.Facts = x.addFacts(doc)
-		table.Begins = x.versionsOf(table.Facts)
+		table.Transitions = x.addTransitions(doc)
+		table.Begins = x.versionsOf(table.Transitions)
 		for _, v := range table.Begins {
 			table.Plans = append(table.Plans, routes.plans(s.Table(), states.APIVersion(v)))
 		}
@@ -169,25 +169,25 @@ func (x *explorer) numbersOf(list []states.State) []int {
 	return numbers
 }
 
-// addFacts returns the indexes of a series' transitions. It adds a transition that
+// addTransitions returns the indexes of a series' transitions. It adds a transition that
 // equals none of an earlier series.
-func (x *explorer) addFacts(doc *document.Diagram) []int {
+func (x *explorer) addTransitions(doc *document.Diagram) []int {
 	var numbers []int
 	for _, row := range doc.Transitions {
-		f := exploredFact{From: x.numbers[row.From], Event: int(row.Event) - 1, To: x.numbers[row.To], Cause: row.Cause}
+		t := exploredTransition{From: x.numbers[row.From], Event: int(row.Event) - 1, To: x.numbers[row.To], Cause: row.Cause}
 		for _, s := range doc.States {
 			for _, r := range s.Requests {
 				if event, err := states.ParseVerb(r.Verb); err != nil || s.State != row.From || event != row.Event {
 					continue
 				}
-				f.Words = append(f.Words, exploredWord{Verb: r.Verb, Since: int(r.APIVersion)})
-				f.Requires, f.Through, f.End = r.Requires, x.numbersOf(r.Through), x.numbers[r.To]
+				t.Words = append(t.Words, exploredWord{Verb: r.Verb, Since: int(r.APIVersion)})
+				t.Requires, t.Through, t.End = r.Requires, x.numbersOf(r.Through), x.numbers[r.To]
 			}
 		}
-		n := slices.IndexFunc(x.Facts, func(other exploredFact) bool { return reflect.DeepEqual(f, other) })
+		n := slices.IndexFunc(x.Transitions, func(other exploredTransition) bool { return reflect.DeepEqual(t, other) })
 		if n < 0 {
-			n = len(x.Facts)
-			x.Facts = append(x.Facts, f)
+			n = len(x.Transitions)
+			x.Transitions = append(x.Transitions, t)
 		}
 		numbers = append(numbers, n)
 	}
@@ -195,11 +195,11 @@ func (x *explorer) addFacts(doc *document.Diagram) []int {
 }
 
 // versionsOf returns, in order, minor version 1 and the oldest minor versions of the
-// facts' words.
-func (x *explorer) versionsOf(facts []int) []int {
+// transitions' words.
+func (x *explorer) versionsOf(transitions []int) []int {
 	versions := []int{1}
-	for _, n := range facts {
-		for _, w := range x.Facts[n].Words {
+	for _, n := range transitions {
+		for _, w := range x.Transitions[n].Words {
 			versions = append(versions, w.Since)
 		}
 	}

@@ -38,24 +38,24 @@ func (s *svg) explorerItem(i item) {
 	if kind != "part" {
 		s.put("<title>", escape(i.title), "</title>")
 	}
-	for _, m := range i.marks {
-		s.bare(m)
+	for _, e := range i.shapes {
+		s.bare(e)
 	}
 	s.put("</g>\n")
 }
 
 // bare writes a shape or a text without its colours and fonts, which are in the page's
 // style sheet.
-func (s *svg) bare(m element) {
-	s.put("<", m.XMLName.Local)
-	for _, a := range m.Attrs {
+func (s *svg) bare(e element) {
+	s.put("<", e.XMLName.Local)
+	for _, a := range e.Attrs {
 		if slices.Contains([]string{"d", "points", "x", "y", "text-anchor", "textLength", "lengthAdjust"}, a.Name.Local) {
 			s.attribute(a.Name.Local, a.Value)
 		}
 	}
-	if m.Text == "" {
+	if e.Text == "" {
 		s.put("/>")
 	} else {
-		s.put(">", escape(m.Text), "</", m.XMLName.Local, ">")
+		s.put(">", escape(e.Text), "</", e.XMLName.Local, ">")
 	}
 }

@@ -54,23 +54,23 @@ func helveticaWidth(text string, bold bool) (float64, bool) {
 func (d *drawing) fit() error {
 	err := fit(d.heading)
 	for _, i := range d.items {
-		err = errors.Join(err, fit(i.marks))
+		err = errors.Join(err, fit(i.shapes))
 	}
 	return err
 }
 
-func fit(marks []element) error {
-	for n := range marks {
-		m := &marks[n]
-		if m.XMLName.Local != "text" {
+func fit(shapes []element) error {
+	for n := range shapes {
+		e := &shapes[n]
+		if e.XMLName.Local != "text" {
 			continue
 		}
-		size, err := m.floats("font-size")
+		size, err := e.floats("font-size")
 		if err != nil {
 			return err
 		}
-		if width, ok := helveticaWidth(m.Text, m.get("font-weight") == "bold"); ok {
-			m.Attrs = append(m.Attrs,
+		if width, ok := helveticaWidth(e.Text, e.get("font-weight") == "bold"); ok {
+			e.Attrs = append(e.Attrs,
 				xml.Attr{Name: xml.Name{Local: "textLength"}, Value: strconv.FormatFloat(width*size[0], 'f', 2, 64)},
 				xml.Attr{Name: xml.Name{Local: "lengthAdjust"}, Value: "spacingAndGlyphs"})
 		}

@@ -21,9 +21,9 @@ func TestTextsFitTheirBoxes(t *testing.T) {
 		drawn, err := draw(t.Context(), graph.Diagram{Table: series.Table(), Title: "Bold Wide & @ Title ~"})
 		require.NoError(t, err)
 		p := newPainter(1, 1)
-		groups := append([]item{{id: "heading", marks: drawn.heading}}, drawn.items...)
+		groups := append([]item{{id: "heading", shapes: drawn.heading}}, drawn.items...)
 		for _, i := range groups {
-			for _, m := range i.marks {
+			for _, m := range i.shapes {
 				if m.XMLName.Local != "text" {
 					continue
 				}
@@ -75,6 +75,6 @@ func TestATextOfOtherCharactersHasNoLength(t *testing.T) {
 	require.Equal(t, "Zustände", drawn.heading[0].Text)
 	require.Empty(t, drawn.heading[0].get("textLength"))
 
-	marks := []element{{XMLName: xml.Name{Local: "text"}, Attrs: []xml.Attr{{Name: xml.Name{Local: "font-size"}, Value: "big"}}}}
-	require.Error(t, fit(marks))
+	shapes := []element{{XMLName: xml.Name{Local: "text"}, Attrs: []xml.Attr{{Name: xml.Name{Local: "font-size"}, Value: "big"}}}}
+	require.Error(t, fit(shapes))
 }

@@ -36,11 +36,11 @@ var withoutLetters = strings.NewReplacer("M", " ", "C", " ")
 // line returns points along the lines of an edge, less than a point apart.
 func (i item) line() ([]point, error) {
 	var line []point
-	for _, m := range i.marks {
-		if m.XMLName.Local != "path" {
+	for _, e := range i.shapes {
+		if e.XMLName.Local != "path" {
 			continue
 		}
-		p, err := numbers(withoutLetters.Replace(m.get("d")))
+		p, err := numbers(withoutLetters.Replace(e.get("d")))
 		if err != nil {
 			return nil, err
 		}
@@ -60,8 +60,8 @@ func (i item) line() ([]point, error) {
 // outline returns the box around the first shape of a part or a state.
 func (i item) outline() (box, error) {
 	all := noBox()
-	for _, m := range i.marks {
-		p, err := numbers(withoutLetters.Replace(m.get("d") + m.get("points")))
+	for _, e := range i.shapes {
+		p, err := numbers(withoutLetters.Replace(e.get("d") + e.get("points")))
 		if err != nil {
 			return all, err
 		}
@@ -78,16 +78,16 @@ func (i item) outline() (box, error) {
 // words returns the box around an item's texts. Its height is the height of lower-case letters.
 func (i item) words() (box, error) {
 	all := noBox()
-	for _, m := range i.marks {
-		if m.XMLName.Local != "text" {
+	for _, e := range i.shapes {
+		if e.XMLName.Local != "text" {
 			continue
 		}
-		n, err := m.floats("x", "y", "font-size", "textLength")
+		n, err := e.floats("x", "y", "font-size", "textLength")
 		if err != nil {
 			return all, err
 		}
 		x, y, size, wide := n[0], n[1], n[2], n[3]
-		if m.get("text-anchor") == "middle" {
+		if e.get("text-anchor") == "middle" {
 			x -= wide / 2
 		}
 		all = all.union(box{x, y - size*0.5, x + wide, y})

@@ -35,13 +35,13 @@ func label(x, y float64) element {
 // edgeFrom returns an edge along a straight line, with its words.
 func edgeFrom(id, class string, from, to point, words ...element) item {
 	path := fmt.Sprintf("M%v,%vC%v,%v %v,%v %v,%v", from.x, from.y, from.x, from.y, to.x, to.y, to.x, to.y)
-	return item{id: "edge-" + id, class: "edge " + class, marks: append([]element{markOf("path", "d", path)}, words...)}
+	return item{id: "edge-" + id, class: "edge " + class, shapes: append([]element{markOf("path", "d", path)}, words...)}
 }
 
 // boxed returns a state or a part with an outline and its name.
 func boxed(id, class string, b box, name element) item {
 	points := fmt.Sprintf("%v,%v %v,%v %v,%v %v,%v", b.left, b.top, b.right, b.top, b.right, b.bottom, b.left, b.bottom)
-	return item{id: id, class: class, marks: []element{markOf("polygon", "points", points), name}}
+	return item{id: id, class: class, shapes: []element{markOf("polygon", "points", points), name}}
 }
 
 func faults(t *testing.T, items ...item) int {
@@ -84,9 +84,9 @@ func TestFaultsAreCounted(t *testing.T) {
 
 func TestAPlaneOfNumbersThatAreNoneIsAnError(t *testing.T) {
 	for name, i := range map[string]item{
-		"text":    {class: "state", marks: []element{markOf("text", "x", "left")}},
-		"outline": {class: "state", marks: []element{markOf("polygon", "points", "1,two")}},
-		"line":    {class: "edge", marks: []element{markOf("path", "d", "M1,two")}},
+		"text":    {class: "state", shapes: []element{markOf("text", "x", "left")}},
+		"outline": {class: "state", shapes: []element{markOf("polygon", "points", "1,two")}},
+		"line":    {class: "edge", shapes: []element{markOf("path", "d", "M1,two")}},
 	} {
 		_, err := newPlane([]item{i})
 		require.Error(t, err, name)
@@ -99,9 +99,9 @@ func titleOf(t *testing.T, part item, others ...item) box {
 	items := append([]item{part}, others...)
 	p, err := newPlane(items)
 	require.NoError(t, err)
-	before := slices.Clone(part.marks[1].Attrs)
+	before := slices.Clone(part.shapes[1].Attrs)
 	p.placeTitles()
-	require.Equal(t, before, part.marks[1].Attrs, "the drawing that was given is not changed in part")
+	require.Equal(t, before, part.shapes[1].Attrs, "the drawing that was given is not changed in part")
 	words, err := items[0].words()
 	require.NoError(t, err)
 	require.Equal(t, words, p.words[0])

@@ -162,7 +162,7 @@ func requireSpine(t *testing.T, d graph.Diagram) {
 					require.InDelta(t, axis, across, 2, "%s: the line of %s", name, i.id)
 				}
 				require.Contains(t, i.class, "spine")
-				require.Equal(t, "2", i.marks[0].get("stroke-width"), i.id)
+				require.Equal(t, "2", i.shapes[0].get("stroke-width"), i.id)
 			}
 		}
 	}

@@ -81,36 +81,36 @@ func (d *drawing) paint() (*painter, error) {
 	p.SetLineCapButt()
 	p.Scale(pixels, pixels)
 	p.Translate(-left, -top)
-	var marks []element
+	var shapes []element
 	for _, i := range d.items {
-		marks = append(marks, i.marks...)
+		shapes = append(shapes, i.shapes...)
 	}
-	for _, m := range append(marks, d.heading...) {
-		if err := p.mark(m); err != nil {
-			return nil, fmt.Errorf("%s: %w", m.XMLName.Local, err)
+	for _, e := range append(shapes, d.heading...) {
+		if err := p.paint(e); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.XMLName.Local, err)
 		}
 	}
 	return p, nil
 }
 
-// mark paints a shape or a text.
-func (p *painter) mark(m element) error {
+// paint paints a shape.
+func (p *painter) paint(e element) error {
 	var err error
-	switch m.XMLName.Local {
+	switch e.XMLName.Local {
 	case "text":
-		return p.text(m)
+		return p.text(e)
 	case "path":
-		err = p.trace(m.get("d"))
+		err = p.trace(e.get("d"))
 	case "polygon":
-		err = p.trace("M" + m.get("points"))
+		err = p.trace("M" + e.get("points"))
 		p.ClosePath()
 	case "polyline":
-		err = p.trace("M" + m.get("points"))
+		err = p.trace("M" + e.get("points"))
 	}
 	if err != nil {
 		return err
 	}
-	return p.draw(m)
+	return p.draw(e)
 }
 
 // trace adds an SVG path: M begins a line, C is followed by the points of cubic
@@ -134,24 +134,24 @@ func (p *painter) trace(path string) error {
 }
 
 // draw fills and strokes the path, and clears it.
-func (p *painter) draw(m element) error {
+func (p *painter) draw(e element) error {
 	defer p.ClearPath()
-	if fill := m.get("fill"); fill != "none" {
+	if fill := e.get("fill"); fill != "none" {
 		p.SetHexColor(fill)
 		p.FillPreserve()
 	}
-	stroke := m.get("stroke")
+	stroke := e.get("stroke")
 	if stroke == "none" {
 		return nil
 	}
-	width, err := m.floats("stroke-width")
+	width, err := e.floats("stroke-width")
 	if err != nil {
 		return err
 	}
-	if m.get("stroke-width") == "" {
+	if e.get("stroke-width") == "" {
 		width[0] = 1
 	}
-	dashes, err := numbers(m.get("stroke-dasharray"))
+	dashes, err := numbers(e.get("stroke-dasharray"))
 	if err != nil {
 		return err
 	}
@@ -166,26 +166,26 @@ func (p *painter) draw(m element) error {
 }
 
 // text paints a text element.
-func (p *painter) text(m element) error {
-	n, err := m.floats("x", "y", "font-size")
+func (p *painter) text(e element) error {
+	n, err := e.floats("x", "y", "font-size")
 	if err != nil {
 		return err
 	}
 	x, y, size := n[0], n[1], n[2]
-	if err := p.setFont(faceKey{size * narrower * pixels, m.get("font-weight") == "bold"}); err != nil {
+	if err := p.setFont(faceKey{size * narrower * pixels, e.get("font-weight") == "bold"}); err != nil {
 		return err
 	}
 	x, y = p.TransformPoint(x, y)
-	wide, _ := p.MeasureString(m.Text)
-	if m.get("text-anchor") == "middle" {
+	wide, _ := p.MeasureString(e.Text)
+	if e.get("text-anchor") == "middle" {
 		x -= wide / 2
 	}
 	p.Push()
 	defer p.Pop()
 	p.Identity()
-	p.SetHexColor(m.get("fill"))
-	p.DrawString(m.Text, x, y)
-	if m.get("text-decoration") == "line-through" {
+	p.SetHexColor(e.get("fill"))
+	p.DrawString(e.Text, x, y)
+	if e.get("text-decoration") == "line-through" {
 		p.SetLineWidth(pixels)
 		p.SetDash()
 		middle := y - size*pixels*0.3

@@ -28,7 +28,7 @@ func (d *drawing) svg() ([]byte, error) {
 		s.item(i)
 	}
 	s.put("<g class=\"heading\">\n")
-	s.marks(d.heading)
+	s.shapes(d.heading)
 	s.put("</g>\n</g>\n</svg>\n")
 	return s.Bytes(), nil
 }
@@ -53,7 +53,7 @@ func (s *svg) open(d *drawing) {
 		"</style>\n<g")
 	s.attribute("transform", d.transform)
 	s.put(">\n")
-	s.marks([]element{d.page})
+	s.shapes([]element{d.page})
 }
 
 func (s *svg) item(i item) {
@@ -68,27 +68,27 @@ func (s *svg) item(i item) {
 		s.attribute("href", i.link)
 		s.put(">\n")
 	}
-	s.marks(i.marks)
+	s.shapes(i.shapes)
 	if i.link != "" {
 		s.put("</a>\n")
 	}
 	s.put("</g>\n")
 }
 
-// marks writes shapes and texts as in Graphviz's output, without the font, which is in
+// shapes writes shapes as in Graphviz's output, without the font, which is in
 // the style sheet.
-func (s *svg) marks(marks []element) {
-	for _, m := range marks {
-		s.put("<", m.XMLName.Local)
-		for _, a := range m.Attrs {
+func (s *svg) shapes(shapes []element) {
+	for _, e := range shapes {
+		s.put("<", e.XMLName.Local)
+		for _, a := range e.Attrs {
 			if a.Name.Local != "font-family" {
 				s.attribute(a.Name.Local, a.Value)
 			}
 		}
-		if m.Text == "" {
+		if e.Text == "" {
 			s.put("/>\n")
 		} else {
-			s.put(">", escape(m.Text), "</", m.XMLName.Local, ">\n")
+			s.put(">", escape(e.Text), "</", e.XMLName.Local, ">\n")
 		}
 	}
 }
