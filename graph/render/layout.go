@@ -3,6 +3,7 @@
 package render
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -171,7 +172,7 @@ func (p *plane) places(n int) []box {
 			row = append(row, box{left, bottom - high, left + wide, bottom})
 		}
 		slices.SortStableFunc(row, func(a, b box) int {
-			return int(math.Abs(a.left-at.left) - math.Abs(b.left-at.left))
+			return cmp.Compare(math.Abs(a.left-at.left), math.Abs(b.left-at.left))
 		})
 		places = append(places, row...)
 	}

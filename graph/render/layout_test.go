@@ -118,6 +118,8 @@ func TestATitleStandsWhereNoLineIs(t *testing.T) {
 	require.Equal(t, box{20, 8, 40, 13}, titleOf(t, part, down(17)), "it moves to the right")
 	require.Equal(t, box{32, 8, 52, 13}, titleOf(t, part, boxed("state-a", "state", box{4, 4, 28, 20}, label(5, 15))), "beside a state")
 	require.Equal(t, box{8, 87, 28, 92}, titleOf(t, part, across(10), across(12)), "it moves to the bottom")
+	between := boxed("part-a", "part", around, label(22.2, 13)) // of the places 20 and 24 of another row
+	require.Equal(t, box{24, 87, 44, 92}, titleOf(t, between, across(10), across(12)), "it moves to the nearest place")
 	bottom := boxed("part-a", "part", around, label(70, 92))
 	require.Equal(t, box{68, 8, 88, 13}, titleOf(t, bottom, across(90)), "it moves to the top")
 	require.Equal(t, box{8, -9, 28, -4}, titleOf(t, part, across(10), across(90)), "it moves above the part")
