@@ -30,6 +30,9 @@ import (
 // too. Its colours follow the reader's preference for light or dark; Dark makes them
 // always dark. NoLegend has no effect, and From, Only and Part are an error, because
 // the reader selects the states. It also returns the errors of [SVG].
+//
+// HTML has the parameters of [SVG] and [PNG], so that a program can have the three in one list of formats, as the
+// command stategraph does. [ExtendedHTML] has one more, which few need.
 func HTML(ctx context.Context, w io.Writer, d graph.Diagram) error {
 	return ExtendedHTML(ctx, w, d, Extension{})
 }
