@@ -28,7 +28,9 @@
 // context that ends cancels the wait for them. A layout that has begun is finished, in
 // some tens of milliseconds. No function leaves a goroutine running.
 //
-// Graphviz leaks memory with each layout, about 0.2 MB. Most diagrams need one layout; one that cannot be drawn
-// without a fault takes all 32. This does not matter to a docs pipeline; a service should cache its drawings, or run
-// the command stategraph.
+// Each layout leaks about 0.2 MB: go-graphviz v0.2.9 copies texts into the memory of its WebAssembly module and does
+// not free them, and a process has one such module. Most diagrams need one layout; one that cannot be drawn without a
+// fault takes all 32. This does not matter to a docs pipeline. A service that draws for requests should keep each
+// drawing by the fields of its Diagram that requests set, such as Table and Current, and limit their number, or run the
+// command stategraph.
 package render
