@@ -93,14 +93,19 @@ func (d *Driver) Subscription(ctx context.Context, id, subscription string) (fou
 	return found, err
 }
 
-// Unsubscribe ends a subscription to the events of a node's BMC. It returns the errors of [Driver.Subscription].
+// Unsubscribe ends a subscription to the events of a node's BMC. It returns the errors of [Driver.Subscription]. A
+// subscription that is gone when it is to be deleted has ended: perhaps the answer to the first request was lost.
 func (d *Driver) Unsubscribe(ctx context.Context, id, subscription string) error {
 	return d.redfish(ctx, call{id: id, op: "end a subscription to events"}, func(ctx context.Context, r *redfishConnection) error {
 		path, err := r.subscriptionPath(ctx, subscription)
 		if err != nil {
 			return err
 		}
-		return r.client.Delete(ctx, path)
+		a, err := r.client.Do(ctx, redfish.Request{Method: http.MethodDelete, Path: path})
+		if a != nil && a.Status == http.StatusNotFound {
+			return nil
+		}
+		return err
 	})
 }
 

@@ -142,6 +142,20 @@ func TestASubscriptionIsMadeOnceAndKnown(t *testing.T) {
 	}
 }
 
+// A request to end a subscription is sent again over a new connection if the BMC has closed the open one without an
+// answer: the first one may have been carried out.
+func TestASubscriptionThatIsGoneIsEnded(t *testing.T) {
+	server := startRedfish(t)
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	made, err := d.Subscribe(t.Context(), "node", bmc.Subscription{Destination: "https://events.example", Protocol: "Redfish"})
+	require.NoError(t, err)
+	const path = "/redfish/v1/EventService/Subscriptions/1"
+	server.AddFault(bmctest.Fault{On: path, Method: "DELETE", Times: 1, Do: bmctest.ResetAfter(0)})
+	require.NoError(t, d.Unsubscribe(t.Context(), "node", made.ID))
+	require.Equal(t, 2, count(server, http.MethodDelete, path))
+	require.Empty(t, server.Subscriptions())
+}
+
 func TestASubscriptionThatIsNotMadeIsAnError(t *testing.T) {
 	for name, test := range map[string]struct {
 		do   bmctest.Effect
