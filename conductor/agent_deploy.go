@@ -6,11 +6,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/raidconfig"
 	"github.com/ironstate/ironstate/internal/oslobool"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
@@ -91,7 +91,7 @@ func installBootloader(ctx context.Context, t *Task) error {
 //
 // Source: configure_local_boot in ironic/drivers/modules/agent.py.
 func (n *Node) bootloader(p agent.PartitionUUIDs) (loader agent.Bootloader, needed bool, err error) {
-	wholeDisk, mode, software := n.Deployment.isWholeDisk(), n.agentBootMode(), n.wantsSoftwareRAID()
+	wholeDisk, mode, software := n.Deployment.isWholeDisk(), n.agentBootMode(), raidconfig.BySoftware(n.TargetRAIDConfig)
 	if software {
 		root, _ := n.InstanceInfo["image_rootfs_uuid"].(string)
 		p.Root = cmp.Or(root, p.Root, n.Deployment.Root)
@@ -106,17 +106,6 @@ func (n *Node) bootloader(p agent.PartitionUUIDs) (loader agent.Bootloader, need
 		p.PReP = ""
 	}
 	return agent.Bootloader{PartitionUUIDs: p, BootMode: mode, SoftwareRAID: software}, !wholeDisk || mode == "uefi" || software, nil
-}
-
-// wantsSoftwareRAID reports whether target_raid_config has a logical disk by software.
-//
-// Source: is_software_raid in ironic/drivers/modules/deploy_utils.py.
-func (n *Node) wantsSoftwareRAID() bool {
-	disks, _ := n.TargetRAIDConfig["logical_disks"].([]any)
-	return slices.ContainsFunc(disks, func(item any) bool {
-		disk, _ := item.(map[string]any)
-		return disk["controller"] == "software"
-	})
 }
 
 // The agent's own power off is awaited for powerOffReads times powerOffInterval before the machine is powered off by

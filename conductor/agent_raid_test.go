@@ -4,7 +4,6 @@ package conductor
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,98 +14,42 @@ import (
 
 func TestTheRecordAfterARAIDStepOfTheAgent(t *testing.T) {
 	at := time.Date(2026, 8, 20, 18, 25, 7, 123456000, time.UTC)
-	const updated = "2026-08-20 18:25:07.123456"
-	disk := func(more string) string {
-		return `{"logical_disks": [{"size_gb": 100, "raid_level": "1"` + more + `}]}`
+	made := map[string]any{
+		"logical_disks": []any{map[string]any{"is_root_volume": true, "raid_level": "1"}}, "last_updated": "2026-08-20 18:25:07.123456",
 	}
-	atMost := `{"logical_disks": []` + strings.Repeat(" ", maxRAIDConfig-len(`{"clean_result": {"logical_disks": []}}`)) + `}`
+	const reported = `{"clean_result": {"logical_disks": [{"is_root_volume": true, "raid_level": "1"}]}}`
+	const applied = `{"deploy_result": {"logical_disks": [{"is_root_volume": true, "raid_level": "1"}]}}`
+	hint := map[string]any{"name": "/dev/sda"}
+	properties := map[string]any{"root_device": hint, "capabilities": "raid_level:1"}
 	for name, test := range map[string]struct {
 		work       agent.Work
 		step       string
 		result     string
-		properties string // after the step; empty if the step changes nothing
+		config     map[string]any // after the step; nil if the step changes nothing
+		properties map[string]any
 		err        string
 	}{
-		"another step":          {agent.Clean, "deploy.erase_devices", `{}`, "", ""},
-		"a step of a service":   {agent.Service, "raid.create_configuration", `{}`, "", ""},
-		"the step of the other": {agent.Deploy, "raid.create_configuration", `{}`, "", ""},
-		"a deletion": {
-			agent.Clean, "raid.delete_configuration", `{}`,
-			`{"capabilities": "boot_mode:uefi,raid_level:5", "local_gb": 7}`, "",
-		},
-		"no root volume": {
-			agent.Clean, "raid.create_configuration", disk(``),
-			`{"capabilities": "boot_mode:uefi,raid_level:5", "local_gb": 7, "root_device": {"name": "/dev/sda"}}`, "",
-		},
-		"a root volume": {
-			agent.Clean, "raid.create_configuration", disk(`, "is_root_volume": true`),
-			`{"capabilities": "boot_mode:uefi,raid_level:1", "local_gb": 100, "root_device": {"name": "/dev/sda"}}`, "",
-		},
-		"with a hint": {
-			agent.Deploy, "raid.apply_configuration", disk(`, "is_root_volume": true, "root_device_hint": {"wwn": "0x5"}`),
-			`{"capabilities": "boot_mode:uefi,raid_level:1", "local_gb": 100, "root_device": {"wwn": "0x5"}}`, "",
-		},
-		"of the largest size": {
-			agent.Clean, "raid.create_configuration",
-			`{"logical_disks": [{"size_gb": "MAX", "raid_level": "1+0", "is_root_volume": true}, {"size_gb": 5}]}`,
-			`{"capabilities": "boot_mode:uefi,raid_level:1+0", "local_gb": 7, "root_device": {"name": "/dev/sda"}}`, "",
-		},
-		"two root volumes": {
-			agent.Clean, "raid.create_configuration",
-			`{"logical_disks": [{"is_root_volume": true}, {"is_root_volume": true}]}`, "", "more than one root volume",
-		},
-		"no list of disks": {agent.Clean, "raid.create_configuration", `{"logical_disks": 7}`, "", "no list of logical_disks"},
-		"disks that are no disks": {
-			agent.Clean, "raid.create_configuration", `{"logical_disks": [7, null]}`,
-			`{"capabilities": "boot_mode:uefi,raid_level:5", "local_gb": 7, "root_device": {"name": "/dev/sda"}}`, "",
-		},
-		"nothing":         {agent.Clean, "raid.create_configuration", `null`, "", "has not reported"},
-		"an empty object": {agent.Clean, "raid.create_configuration", `{}`, "", "has not reported"},
-		"a text":          {agent.Clean, "raid.create_configuration", `"done"`, "", "has not reported"},
-		"as much as is read": {
-			agent.Clean, "raid.create_configuration", atMost,
-			`{"capabilities": "boot_mode:uefi,raid_level:5", "local_gb": 7, "root_device": {"name": "/dev/sda"}}`, "",
-		},
-		"too much": {agent.Clean, "raid.create_configuration", `{"x": "` + strings.Repeat("x", maxRAIDConfig) + `"}`, "", "bytes"},
+		"another step":             {agent.Clean, "deploy.erase_devices", reported, nil, nil, ""},
+		"a step of a service":      {agent.Service, "raid.create_configuration", reported, nil, nil, ""},
+		"the step of the other":    {agent.Deploy, "raid.create_configuration", reported, nil, nil, ""},
+		"a deletion":               {agent.Clean, "raid.delete_configuration", `{}`, map[string]any{}, map[string]any{}, ""},
+		"a cleaning":               {agent.Clean, "raid.create_configuration", reported, made, properties, ""},
+		"a deployment":             {agent.Deploy, "raid.apply_configuration", applied, made, properties, ""},
+		"the result of other work": {agent.Deploy, "raid.apply_configuration", reported, nil, nil, "has not reported"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			change, err := raidStepDone(test.work, test.step, json.RawMessage(`{"`+string(test.work)+`_result": `+test.result+`}`), at)
-			if test.err != "" {
-				require.ErrorContains(t, err, test.err)
-				return
-			}
-			require.NoError(t, err)
-			if test.properties == "" {
-				require.Nil(t, change)
-				return
-			}
-			n := &Node{Properties: map[string]any{
-				"capabilities": "boot_mode:uefi,raid_level:5",
-				"local_gb":     7,
-				"root_device":  map[string]any{"name": "/dev/sda"},
-			}}
-			require.NoError(t, change(n))
-			properties, err := json.Marshal(n.Properties)
-			require.NoError(t, err)
-			require.JSONEq(t, test.properties, string(properties))
-			if test.step == "raid.delete_configuration" {
-				require.Empty(t, n.RAIDConfig)
-				require.NotNil(t, n.RAIDConfig)
-				return
-			}
-			require.Equal(t, updated, n.RAIDConfig["last_updated"])
-			delete(n.RAIDConfig, "last_updated")
-			stored, err := json.Marshal(n.RAIDConfig)
-			require.NoError(t, err)
-			require.JSONEq(t, test.result, string(stored))
-		})
+		change, err := raidStepDone(test.work, test.step, json.RawMessage(test.result), at)
+		if test.err != "" {
+			require.ErrorContains(t, err, test.err, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, test.config != nil, change != nil, name)
+		if change == nil {
+			continue
+		}
+		n := &Node{Properties: map[string]any{"root_device": hint}}
+		require.NoError(t, change(n), name)
+		require.Equal(t, test.config, n.RAIDConfig, name)
+		require.Equal(t, test.properties, n.Properties, name)
 	}
-	change, err := raidStepDone(agent.Clean, "raid.create_configuration",
-		json.RawMessage(`{"clean_result": {"logical_disks": [{"is_root_volume": true, "raid_level": "1\u001b[2J"}]}}`), at)
-	require.NoError(t, err)
-	n := &Node{}
-	require.NoError(t, change(n))
-	require.Equal(t, "raid_level:1 [2J", n.Properties["capabilities"], "without control characters")
-	_, err = raidStepDone(agent.Clean, "raid.create_configuration", json.RawMessage(`7`), at)
-	require.ErrorContains(t, err, "has not reported")
 }

@@ -4,10 +4,13 @@ package conductor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/raidconfig"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -121,4 +124,39 @@ func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
 	}
 	t.updateLater(func(n *Node) { kind.edit(n).Sent = true })
 	return ErrWait
+}
+
+// raidStepDone returns the change of a node's record that follows a RAID step which the agent has done, nil for any
+// other step.
+//
+// Source: the hooks of AgentRAID in ironic/drivers/modules/agent.py.
+func raidStepDone(w agent.Work, step string, result json.RawMessage, at time.Time) (change func(*Node) error, err error) {
+	switch {
+	case w == agent.Clean && step == "raid.delete_configuration":
+		return func(n *Node) error {
+			delete(n.Properties, "root_device")
+			n.RAIDConfig = map[string]any{}
+			return nil
+		}, nil
+	case w == agent.Clean && step == "raid.create_configuration", w == agent.Deploy && step == "raid.apply_configuration":
+	default:
+		return nil, nil
+	}
+	config, err := raidconfig.Parse(result, string(w)+"_result")
+	if err != nil {
+		return nil, err
+	}
+	return func(n *Node) error {
+		n.RAIDConfig, n.Properties = config.Record(at), config.Properties(n.Properties)
+		return nil
+	}, nil
+}
+
+// noteRAID stores what a step that the agent has done changes in the node's RAID configuration.
+func (t *Task) noteRAID(ctx context.Context, w agent.Work, step *Step, command agent.Command) error {
+	change, err := raidStepDone(w, step.String(), command.Result, time.Now())
+	if change == nil || err != nil {
+		return err
+	}
+	return t.Update(ctx, change)
 }

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package conductor
+package configdrive_test
 
 import (
+	"compress/gzip"
+	"encoding/base64"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor/internal/configdrive"
 )
 
 func TestTheFilesOfAConfigurationDrive(t *testing.T) {
@@ -37,7 +43,7 @@ func TestTheFilesOfAConfigurationDrive(t *testing.T) {
 			"meta_data.json": `{"uuid":"1be26c0b"}`, "user_data": "x",
 		}},
 	} {
-		files, err := configDriveFiles(&Node{UUID: "1be26c0b", Name: test.node}, test.object)
+		files, err := configdrive.Files("1be26c0b", test.node, test.object)
 		require.NoError(t, err, name)
 		got := map[string]string{}
 		for path, content := range files {
@@ -49,6 +55,17 @@ func TestTheFilesOfAConfigurationDrive(t *testing.T) {
 		}
 		require.Equal(t, want, got, name)
 	}
-	_, err := configDriveFiles(&Node{}, object{"user_data": func() {}})
+	_, err := configdrive.Files("", "", map[string]any{"user_data": func() {}})
 	require.ErrorContains(t, err, "encode user_data of the configuration drive: ")
+}
+
+func TestAPackedDriveIsGzippedAndInBase64(t *testing.T) {
+	for _, size := range []int{0, 1, 100_000} {
+		image := strings.Repeat("x", size)
+		unpacked, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(configdrive.Pack([]byte(image)))))
+		require.NoError(t, err)
+		got, err := io.ReadAll(unpacked)
+		require.NoError(t, err)
+		require.Equal(t, image, string(got))
+	}
 }
