@@ -110,7 +110,8 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 	}
 }
 
-// reconcileAll reconciles every node, allocation and call in the indexes, and deletes the objects without a node.
+// reconcileAll reconciles every node, allocation and call in the indexes, deletes the objects without a node, and
+// withdraws the published files that no machine needs.
 func (c *Conductor) reconcileAll() {
 	for _, n := range c.fleet.nodes.All() {
 		c.engine.reconcileNode(n)
@@ -121,6 +122,7 @@ func (c *Conductor) reconcileAll() {
 		}
 	}
 	c.discardOrphans()
+	withdrawFiles(c)
 }
 
 // reconcileObject processes an allocation, or a call of another conductor, that is pending. It is

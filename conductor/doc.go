@@ -130,6 +130,7 @@ package conductor
 //	expected                                               the times after which nodes are overdue
 //	engine, pool, fence                                    reservations, workers, permission for each hardware operation
 //	hardware, fake, fake_interfaces, cache                 hardware types, and what is read of their machines
+//	published                                              the files of hardware types that no machine needs any more
 //	ability, management                                    what clients request of hardware types
 //	calls                                                  requests for a node that another conductor owns
 //	works                                                  all that is known of each kind of work, in one table

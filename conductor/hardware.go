@@ -19,7 +19,7 @@ import (
 // be sent.
 //
 // A Hardware may also implement [AgentBooter], [CacheReader], [HealthReader], [BootDeviceManager], [Management],
-// [ConfigDriveBuilder], [ImageServer], [InBandStepper], [IndicatorReader], [PortNeeder], [PowerLimiter] and
+// [ConfigDriveBuilder], [FilePublisher], [ImageServer], [InBandStepper], [IndicatorReader], [PortNeeder], [PowerLimiter] and
 // [VendorPassthru]. Package hardware, below, has hardware types for BMCs, and [Fake] is Ironic's fake-hardware. Package
 // hardwaretest checks a Hardware.
 type Hardware interface {

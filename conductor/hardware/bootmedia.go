@@ -204,6 +204,5 @@ func (mediaBoot) UsesMedia(n Node) bool {
 	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
 		return true
 	}
-	stays := n.Power == states.PowerOn && n.Agent.Token != ""
-	return stays || n.Chosen.Deploy.BootsRamdisk() && n.ProvisionState == states.Active
+	return agentStays(n.Node) || n.Chosen.Deploy.BootsRamdisk() && n.ProvisionState == states.Active
 }

@@ -140,6 +140,7 @@ var (
 	_ conductor.Hardware           = (*Type)(nil)
 	_ conductor.AgentBooter        = (*Type)(nil)
 	_ conductor.ConfigDriveBuilder = (*Type)(nil)
+	_ conductor.FilePublisher      = (*Type)(nil)
 	_ conductor.ImageServer        = (*Type)(nil)
 	_ conductor.BootDeviceManager  = (*Type)(nil)
 	_ conductor.CacheReader        = (*Type)(nil)

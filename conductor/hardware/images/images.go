@@ -28,6 +28,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -148,6 +149,9 @@ func (s *Server) Close() error { return errors.Join(s.published.Close(), s.folde
 // Temporary returns a folder for temporary files, on the file system of the images.
 func (s *Server) Temporary() string { return filepath.Join(s.config.Folder, unfinished) }
 
+// uuidLength is the length of the UUID of a node.
+const uuidLength = 36
+
 // nodePattern matches the UUID of a node.
 var nodePattern = regexp.MustCompile(`^[0-9a-f-]{36}$`)
 
@@ -264,6 +268,19 @@ func (s *Server) remove(images []fs.FileInfo) (err error) {
 		err = errors.Join(err, s.published.Remove(image.Name()))
 	}
 	return err
+}
+
+// Nodes returns the UUIDs of the nodes for which something is published, sorted.
+func (s *Server) Nodes() ([]string, error) {
+	entries, err := fs.ReadDir(s.published.FS(), ".") // sorted
+	var nodes []string
+	for _, e := range entries {
+		node := e.Name()[:min(len(e.Name()), uuidLength)]
+		if nodePattern.MatchString(node) && !slices.Contains(nodes[max(len(nodes)-1, 0):], node) {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes, err
 }
 
 // Published returns the URLs of a node's published images, sorted.

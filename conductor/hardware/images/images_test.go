@@ -85,6 +85,10 @@ func TestAPublishedImageIsServedUntilItIsWithdrawn(t *testing.T) {
 	published, err := s.Published(node)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{second, floppy}, published)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "published", "notes.txt"), nil, 0o600))
+	nodes, err := s.Nodes()
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{node, other}, nodes)
 	status, _ = get(t, first, "")
 	require.Equal(t, http.StatusNotFound, status, "the second replaces it")
 

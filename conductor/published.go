@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// FilePublisher is a [Hardware] that publishes files for machines from this process, such as the images that they boot.
+// It withdraws them itself when their use ends in this process. At each check the conductor withdraws those that are
+// left: another conductor has taken the node over and has ended its work, this process has died before, or the node was
+// deleted. Files may contain secrets.
+type FilePublisher interface {
+	// Published returns the UUIDs of the nodes for which files are published.
+	Published() ([]string, error)
+	// KeepsFiles reports whether the node's machine may load its files although no work is on the node. An example is
+	// an instance that is a ramdisk.
+	KeepsFiles(n *Node) bool
+	// Withdraw removes the files of a node, which need not exist.
+	Withdraw(node string) error
+}
+
+// needsFiles reports whether the machine of a node may load published files. Which conductor has published them is not
+// known: a machine may load those of a conductor that does not own its node any more.
+func needsFiles(b *rulebook, n *Node) bool {
+	if n == nil {
+		return false
+	}
+	switch states.Latest().Table().Phase(n.ProvisionState) {
+	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
+		return true
+	}
+	publisher, ok := b.config.Hardware[n.Driver].(FilePublisher)
+	return ok && publisher.KeepsFiles(n)
+}
+
+// withdrawFiles withdraws the files that this process has published and no machine needs. While a node has a worker,
+// its files stay until the next check.
+func withdrawFiles(c *Conductor) {
+	s, err := c.sessions.current()
+	if err != nil || !c.fleet.nodes.isSynced() {
+		return
+	}
+	for name, hardware := range c.config.Hardware {
+		publisher, ok := hardware.(FilePublisher)
+		if !ok {
+			continue
+		}
+		published, err := publisher.Published()
+		if err != nil {
+			c.config.Log.Warn("the published files could not be listed", "driver", name, "error", err)
+		}
+		for _, id := range published {
+			if needsFiles(c.rules, c.fleet.nodes.get(id)) || !c.engine.pool.tryTake(id) {
+				continue
+			}
+			s.run.group.Go(func() {
+				defer c.engine.pool.free(id)
+				if err := withdrawUnneeded(c, s, publisher, id); err != nil && s.ctx.Err() == nil {
+					c.config.Log.Warn("the published files of a node could not be withdrawn", "node", id, "error", err)
+				}
+			})
+		}
+	}
+}
+
+// withdrawUnneeded withdraws the files of a node unless the stored node needs them. No other worker of this process is
+// busy with the node.
+func withdrawUnneeded(c *Conductor, s *session, publisher FilePublisher, id string) error {
+	n, err := c.fleet.storedNode(s.ctx, id)
+	switch {
+	case err != nil && !errors.Is(err, NotFound):
+		return fmt.Errorf("load node %s: %w", id, err)
+	case needsFiles(c.rules, n):
+		return nil
+	}
+	c.config.Log.Info("published files that no machine needs are withdrawn", "node", id)
+	return publisher.Withdraw(id)
+}
