@@ -21,22 +21,23 @@ import (
 
 var errNoResponse = errors.New("the response was lost")
 
-// undeleting is a store that deletes no object while the test says so.
+// undeleting is a store that deletes no object, or no object of one kind, while the test says so.
 type undeleting struct {
 	conductor.Memory
 	fails atomic.Bool
+	only  conductor.Kind
 }
 
 func (s *undeleting) Delete(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
-	if s.fails.Load() && kind != conductor.KindNode {
+	if s.fails.Load() && kind != conductor.KindNode && (s.only == "" || kind == s.only) {
 		return 0, errDisk
 	}
 	return s.Memory.Delete(ctx, kind, id, revision)
 }
 
-// orphaned returns a node without a record whose port and inventory the store has kept.
-func orphaned(t *testing.T) (*fleet, *undeleting, string) {
-	store := &undeleting{}
+// orphaned returns a node without a record whose port and inventory, or one of them, the store has kept.
+func orphaned(t *testing.T, only conductor.Kind) (*fleet, string) {
+	store := &undeleting{only: only}
 	f := start(t, func(c *conductor.Config) { c.Store = store })
 	n := f.node(states.Available)
 	_, err := f.CreateObject(f.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:0a"})
@@ -48,7 +49,7 @@ func orphaned(t *testing.T) (*fleet, *undeleting, string) {
 	_, err = f.Node(f.ctx, n.UUID)
 	require.ErrorIs(t, err, conductor.NotFound)
 	store.fails.Store(false)
-	return f, store, n.UUID
+	return f, n.UUID
 }
 
 func (f *fleet) requireNoObjects(node string) {
@@ -63,17 +64,19 @@ func (f *fleet) requireNoObjects(node string) {
 }
 
 func TestTheObjectsOfANodeThatDoesNotExistAreDeletedAtACheck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, _, node := orphaned(t)
-		bubble.Sleep(time.Hour)
-		f.requireNoObjects(node)
-	})
+	for _, undeleted := range []conductor.Kind{"", conductor.KindInventory, conductor.KindPort} {
+		synctest.Test(t, func(t *testing.T) {
+			f, node := orphaned(t, undeleted)
+			bubble.Sleep(time.Hour)
+			f.requireNoObjects(node)
+		})
+	}
 }
 
 // A node that a client creates with the UUID of one that is being deleted keeps its own objects.
 func TestTheObjectsOfANewNodeWithTheUUIDOfADeletedOneStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, _, node := orphaned(t)
+		f, node := orphaned(t, "")
 		_, err := f.CreateNode(f.ctx, &conductor.Node{UUID: node, Driver: "fake-hardware", ProvisionState: states.Available})
 		require.NoError(t, err)
 		bubble.Sleep(time.Hour)

@@ -240,7 +240,8 @@ func (f *fleet) discard(ctx context.Context, kind Kind, id string) error {
 const discardTimeout = time.Minute
 
 // discardOf deletes the objects of a node that does not exist, and nothing if it exists. The objects are listed before
-// the node is looked for: a new node with the UUID of a deleted one keeps its own.
+// the node is looked for: a new node with the UUID of a deleted one keeps its own. The inventory is deleted first, since
+// discardOrphans finds it only by the other objects.
 func (f *fleet) discardOf(ctx context.Context, node string) error {
 	inventory, err := f.store.Get(ctx, KindInventory, node)
 	if err != nil && !errors.Is(err, NotFound) {
@@ -255,13 +256,13 @@ func (f *fleet) discardOf(ctx context.Context, node string) error {
 	if _, err := f.storedNode(ctx, node); !errors.Is(err, NotFound) {
 		return err
 	}
-	var errs []error
 	if inventory.ID != "" {
 		err := f.removeRevision(ctx, KindInventory, node, inventory.Revision)
 		if err != nil && !errors.Is(err, NotFound) && !errors.Is(err, ErrConflict) {
-			errs = append(errs, fmt.Errorf("delete the inventory of node %s: %w", node, err))
+			return fmt.Errorf("delete the inventory of node %s: %w", node, err)
 		}
 	}
+	var errs []error
 	for _, kind := range nodeKinds {
 		for _, o := range objects[kind] {
 			errs = append(errs, f.discardFrom(ctx, node, o))
