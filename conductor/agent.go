@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/internal/errtext"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -75,17 +76,22 @@ func (c *Conductor) Lookup(ctx context.Context, from netip.Addr, addresses []str
 }
 
 // givenToken returns the stored node of a lookup that has failed if it has the fresh token, otherwise nil. The response
-// of the store was lost then, and the agent would get no token at its next lookup.
+// of the store was lost then, and the agent would get no token at its next lookup. A store that does not answer, as
+// one without a leader, is asked again for a time.
 func (c *Conductor) givenToken(ctx context.Context, n *Node, fresh string) *Node {
 	if n == nil || n.Agent.Token != fresh {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	if n, _ = c.fleet.storedNode(ctx, n.UUID); n == nil || n.Agent.Token != fresh {
+	stored, _ := sleep.Until(ctx, reportBackoff, func() (*Node, bool, error) {
+		stored, err := c.fleet.storedNode(ctx, n.UUID)
+		return stored, err == nil || errors.Is(err, NotFound), nil
+	})
+	if stored == nil || stored.Agent.Token != fresh {
 		return nil
 	}
-	return n
+	return stored
 }
 
 // refuses reports whether a lookup from an address comes from another agent than the one with the token, or from an

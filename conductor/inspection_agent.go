@@ -15,6 +15,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/internal/inspectionhooks"
 	"github.com/ironstate/ironstate/internal/errtext"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // ContinueInspection handles the inspection data of an agent: it finds the node that waits for them, by its UUID, by
@@ -155,22 +156,28 @@ func (i *agentInspection) take(ctx context.Context, id string) error {
 }
 
 // takeTokenBack removes the agent's token from a node if the agent will not get it, since its request fails: its next
-// request gets another one.
+// request gets another one. A store that does not accept that, as one without a leader, is asked again for a time.
 func (i *agentInspection) takeTokenBack(ctx context.Context, id string) {
 	if i.token == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	_, _, err := i.fleet.edit(ctx, id, func(n *Node) error {
-		if n.Agent.Token != i.token {
-			return errNothingToDo
+	for {
+		_, _, err := i.fleet.edit(ctx, id, func(n *Node) error {
+			if n.Agent.Token != i.token {
+				return errNothingToDo
+			}
+			n.Agent.Token, n.Agent.From = "", netip.Addr{}
+			return nil
+		})
+		switch {
+		case err == nil || errors.Is(err, errNothingToDo) || errors.Is(err, NotFound):
+			return
+		case !sleep.For(ctx, reportBackoff):
+			i.config.Log.Warn("an agent keeps a token that it has not got, since the store has failed", "node", id, "error", err)
+			return
 		}
-		n.Agent.Token, n.Agent.From = "", netip.Addr{}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errNothingToDo) {
-		i.config.Log.Warn("an agent keeps a token that it has not got, since the store has failed", "node", id, "error", err)
 	}
 }
 

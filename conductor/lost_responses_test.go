@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/netip"
 	"regexp"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -183,7 +184,62 @@ func TestALookupWhoseResponseTheStoreLostGivesTheToken(t *testing.T) {
 	}
 }
 
+// silent makes the store answer nothing about nodes for a time.
+func (s *interrupted) silent(d time.Duration) {
+	begun := time.Now()
+	for _, by := range []*sync.Map{&s.get, &s.update} {
+		var refuse func() error
+		refuse = func() error {
+			if time.Since(begun) >= d {
+				return nil
+			}
+			by.Store(conductor.KindNode, refuse)
+			return errNoResponse
+		}
+		by.Store(conductor.KindNode, refuse)
+	}
+}
+
+// A cluster of etcd that loses its leader refuses each request at once, until it has another one.
+func TestALookupWhoseResponseWasLostAsksAStoreThatDoesNotAnswerAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		outage, took time.Duration
+		given        bool
+	}{
+		"it answers after an election": {2500 * time.Millisecond, 3 * time.Second, true},
+		"it does not answer":           {time.Hour, 10 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &interrupted{}
+				f := start(t, func(c *conductor.Config) { c.Store, c.SkipPowerSync = store, true })
+				n := f.node(states.DeployWait)
+				store.updated.Store(conductor.KindNode, func() error { store.silent(test.outage); return errNoResponse })
+				begun := time.Now()
+				_, token, err := f.Lookup(f.ctx, agentAt, nil, n.UUID)
+				require.Equal(t, test.took, time.Since(begun))
+				if !test.given {
+					require.ErrorIs(t, err, errNoResponse)
+					return
+				}
+				require.NoError(t, err)
+				require.Len(t, token, 43)
+				require.Equal(t, token, f.settle(n).Agent.Token)
+			})
+		})
+	}
+}
+
 func TestAnInspectionThatFailsTakesTheTokenBack(t *testing.T) {
+	for name, test := range map[string]struct{ outage, took time.Duration }{
+		"at once": {}, "once the store has a leader again": {2500 * time.Millisecond, 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) { testTokenTakenBack(t, test.outage, test.took) })
+	}
+}
+
+// testTokenTakenBack lets an inspection fail with a store that answers nothing about nodes for a time.
+func testTokenTakenBack(t *testing.T, outage, took time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &interrupted{}
 		f := start(t, func(c *conductor.Config) {
@@ -191,16 +247,19 @@ func TestAnInspectionThatFailsTakesTheTokenBack(t *testing.T) {
 				Interface: "inspect", Step: "inspect_hardware", Priority: 100,
 				Run: func(context.Context, *conductor.Task) error { return conductor.ErrWait },
 			}}})(c)
-			c.Store = store
+			c.Store, c.SkipPowerSync = store, true
 		})
 		n := f.inspecting(nil, "52:54:00:00:00:0a")
 		data := map[string]any{"inventory": map[string]any{"interfaces": []any{
 			map[string]any{"name": "eth0", "mac_address": "52:54:00:00:00:0a"},
 		}}}
-		store.beforeUpdate(conductor.KindPort, func() error { return errNoResponse })
-		store.beforeGet(conductor.KindInventory, func() error { return errNoResponse })
+		fails := func() error { store.silent(outage); return errNoResponse }
+		store.beforeUpdate(conductor.KindPort, fails)
+		store.beforeGet(conductor.KindInventory, fails)
+		begun := time.Now()
 		_, _, err := f.ContinueInspection(f.ctx, agentAt, data, n.UUID, true)
 		require.ErrorIs(t, err, errNoResponse)
+		require.Equal(t, took, time.Since(begun))
 		require.Empty(t, f.settle(n).Agent.Token)
 		require.Equal(t, netip.Addr{}, f.settle(n).Agent.From)
 		_, token, err := f.ContinueInspection(f.ctx, agentAt, data, n.UUID, true)
