@@ -356,7 +356,7 @@ func (al *allocator) remove(ctx context.Context, ident string) error {
 			return err
 		}
 	}
-	return al.fleet.removeObject(ctx, KindAllocation, a.UUID)
+	return al.fleet.discard(ctx, KindAllocation, a.UUID) // a check may have deleted it since its node was freed
 }
 
 // deallocate frees the node of an allocation.

@@ -110,8 +110,8 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 	}
 }
 
-// reconcileAll reconciles every node, allocation and call in the indexes, deletes the objects without a node, and
-// withdraws the published files that no machine needs.
+// reconcileAll reconciles every node, allocation and call in the indexes, deletes the objects without a node and the
+// allocations that have lost theirs, and withdraws the published files that no machine needs.
 func (c *Conductor) reconcileAll() {
 	for _, n := range c.fleet.nodes.All() {
 		c.engine.reconcileNode(n)
@@ -122,6 +122,7 @@ func (c *Conductor) reconcileAll() {
 		}
 	}
 	c.discardOrphans()
+	c.allocator.discardAllFreed()
 	withdrawFiles(c)
 }
 

@@ -122,7 +122,7 @@ package conductor
 //
 //	conductor, config, errors, stats, log, trace           the Conductor itself
 //	node, internal_info, nodes, bootmode                   the record of a node, and its methods of Conductor
-//	object, objects, allocation                            the same for the other records
+//	object, objects, allocation, allocation_freed          the same for the other records
 //	history                                                the entries of a node's history
 //	store, memory, fleet                                   where records are; internal/index holds those in memory
 //	membership, session, owner                             who is alive, and who owns a node

@@ -143,6 +143,12 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 		return nil, c.fleet.touched(ctx, ident, err)
 	case err == nil && freed != "":
 		err = c.fleet.discard(context.WithoutCancel(ctx), KindAllocation, freed)
+	case freed != "" && !errors.As(err, new(*Error)): // the node may have been stored
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+		defer cancel()
+		if a, lost := find[*Allocation](ctx, c.fleet, freed); lost == nil {
+			_ = discardFreed(ctx, c.fleet, a) // or at a check
+		}
 	}
 	return n, err
 }

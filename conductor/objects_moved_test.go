@@ -17,10 +17,11 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// lagging is the store of one conductor, whose watches of objects report nothing new, and which calls missing once,
-// when a node is read that does not exist.
+// lagging is the store of one conductor, whose watches report nothing new but of one kind, and which calls missing
+// once, when a node is read that does not exist.
 type lagging struct {
 	*conductor.Memory
+	follows conductor.Kind
 	missing func()
 }
 
@@ -30,7 +31,7 @@ func (s *lagging) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[cond
 			if !yield(change, err) {
 				return
 			}
-			if change.Synced && kind != conductor.KindNode {
+			if change.Synced && kind != s.follows {
 				<-ctx.Done()
 			}
 		}
@@ -62,7 +63,7 @@ func TestWhatHasMovedToAnotherNodeIsNotDeletedWithItsOldNode(t *testing.T) {
 		} {
 			t.Run(string(o.Kind())+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					store := &lagging{Memory: &conductor.Memory{}}
+					store := &lagging{Memory: &conductor.Memory{}, follows: conductor.KindNode}
 					other := start(t, func(c *conductor.Config) { c.Store = store.Memory })
 					from, to := other.node(states.Manageable), other.node(states.Manageable)
 					o := conductor.Clone(o)
@@ -103,7 +104,7 @@ func TestWhatHasMovedToAnotherNodeIsNotDeletedWithItsOldNode(t *testing.T) {
 // A change that the list of the node's objects lacks keeps no object of a deleted node.
 func TestWhatAnotherProcessHasChangedIsDeletedWithItsNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &lagging{Memory: &conductor.Memory{}}
+		store := &lagging{Memory: &conductor.Memory{}, follows: conductor.KindNode}
 		other := start(t, func(c *conductor.Config) { c.Store = store.Memory })
 		n := other.node(states.Manageable)
 		port, err := other.CreateObject(other.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:0a"})
@@ -126,7 +127,7 @@ func TestWhatAnotherProcessHasChangedIsDeletedWithItsNode(t *testing.T) {
 // deletes the objects of the first node.
 func TestWhatIsChangedAfterItsNodeWasCreatedAgainStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &lagging{Memory: &conductor.Memory{}}
+		store := &lagging{Memory: &conductor.Memory{}, follows: conductor.KindNode}
 		f := start(t, func(c *conductor.Config) { c.Store = store })
 		n := f.node(states.Manageable)
 		port, err := f.CreateObject(f.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:0a"})
