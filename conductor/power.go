@@ -171,7 +171,7 @@ func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time
 	if err != nil || ask == states.NoPower {
 		return err
 	}
-	if err := powerRelatives(ctx, t, target, timeout); err != nil {
+	if _, err := powerRelatives(ctx, t, target, timeout); err != nil {
 		return err
 	}
 	err = t.awaitPower(ctx, ask, timeout)

@@ -194,12 +194,15 @@ func (p powerRounds) force(
 		return a, err
 	}
 	t := p.engine.task(reserved)
-	failure := powerRelatives(ctx, t, a.Asked, 0)
+	asked, failure := powerRelatives(ctx, t, a.Asked, 0)
 	if failure == nil {
 		failure = forgetBefore(ctx, t, a.Asked)
 	}
-	if failure == nil {
+	switch {
+	case failure == nil:
 		failure = t.askPower(ctx, a.Asked)
+	case !asked:
+		undo() // no hardware was asked
 	}
 	interrupted := failure != nil && ctx.Err() != nil
 	forced := a

@@ -214,6 +214,40 @@ func TestAForceThatCannotBeReservedDoesNotCountForTheLimit(t *testing.T) {
 	})
 }
 
+// A power request to the parent's hardware counts for the limit as one to the node's.
+func TestAForceWhoseParentWasNotAskedDoesNotCountForTheLimit(t *testing.T) {
+	for name, test := range map[string]struct {
+		fails string // the operation on the parent
+		want  powersync.Outcome
+	}{
+		"its power cannot be read": {"read power", powersync.Forced},
+		"its power cannot be set":  {"power on", powersync.ForceLimited},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, func(c *conductor.Config) { c.Power.ForceLimit, c.Power.Interval = 1, 10*time.Second })
+				bubble.Sleep(time.Second)
+				parent := f.create(conductor.Node{ProvisionState: states.Enroll}) // the rounds skip it
+				n := f.create(conductor.Node{ProvisionState: states.Active, Power: states.PowerOn, ParentNode: parent.UUID})
+				require.NoError(t, f.fake.SetPower(f.ctx, n, states.PowerOff))
+				require.NoError(t, f.fake.SetPower(f.ctx, parent, states.PowerOff))
+				f.before(func(_ context.Context, n *conductor.Node, operation string) error {
+					if n.UUID == parent.UUID && operation == test.fails {
+						return errDisk
+					}
+					return nil
+				})
+				bubble.Sleep(10 * time.Second)
+				require.Equal(t, 1, f.outcomes()[powersync.ForceFailed])
+				f.before(nil)
+				bubble.Sleep(10 * time.Second)
+				require.Equal(t, 1, f.outcomes()[powersync.ForceFailed])
+				require.Equal(t, 1, f.outcomes()[test.want])
+			})
+		})
+	}
+}
+
 func TestAForceThatFailsReleasesTheNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, func(c *conductor.Config) {

@@ -56,13 +56,14 @@ func (n *Node) sharesPower() bool { return !pyrepr.Truthy(n.DriverInfo["has_dedi
 
 // powerRelatives prepares a power request to the task's node: its parent is powered on before the node is, and its
 // children are powered off before the node is, unless the child has its own power supply. All of them are reserved
-// before the first is set. The errors match no error of the task's own node, besides Locked.
+// before the first is set. The errors match no error of the task's own node, besides Locked. It reports whether the
+// hardware of one of them was asked for a power state.
 //
 // Source: node_power_action, _handle_child_power_on and _handle_child_power_off in ironic/conductor/utils.py.
-func powerRelatives(ctx context.Context, t *Task, target states.Power, timeout time.Duration) error {
+func powerRelatives(ctx context.Context, t *Task, target states.Power, timeout time.Duration) (asked bool, err error) {
 	e, n := t.engine, t.Node()
 	if t.Series() < states.Epoxy {
-		return nil
+		return false, nil
 	}
 	var relatives []string
 	relation := "child_node"
@@ -72,7 +73,7 @@ func powerRelatives(ctx context.Context, t *Task, target states.Power, timeout t
 	case target == states.PowerOff:
 		children, err := e.fleet.nodes.ListOf(ctx, n.UUID)
 		if err != nil {
-			return err
+			return false, err
 		}
 		for _, child := range children {
 			if child.sharesPower() {
@@ -89,31 +90,31 @@ func powerRelatives(ctx context.Context, t *Task, target states.Power, timeout t
 	for _, id := range relatives {
 		relative, hardware, err := e.load(ctx, id)
 		if err != nil {
-			return fmt.Errorf("%s: %v", relation, err)
+			return false, fmt.Errorf("%s: %v", relation, err)
 		}
 		reading := e.readPower(ctx, hardware, relative)
 		if reading.Err != nil {
-			return fmt.Errorf("%s %s: %v", relation, id, reading.Err)
+			return false, fmt.Errorf("%s %s: %v", relation, id, reading.Err)
 		}
 		if reading.Power == target {
 			continue
 		}
 		task, err := acquireRelative(ctx, t, id)
 		if errors.Is(err, Locked) {
-			return refuse(Locked, "Node %s %s %s is presently locked and we are unable to perform any action on it at this time. "+
+			return false, refuse(Locked, "Node %s %s %s is presently locked and we are unable to perform any action on it at this time. "+
 				"Please retry after the current operation is completed.", n.UUID, relation, id)
 		}
 		if err != nil {
-			return fmt.Errorf("%s %s: %v", relation, id, err)
+			return false, fmt.Errorf("%s %s: %v", relation, id, err)
 		}
 		tasks = append(tasks, task)
 	}
 	for _, task := range tasks {
 		if err := followPower(ctx, task, target, timeout); err != nil {
-			return fmt.Errorf("%s %s: %v", relation, task.Node().UUID, err)
+			return true, fmt.Errorf("%s %s: %v", relation, task.Node().UUID, err)
 		}
 	}
-	return nil
+	return len(tasks) > 0, nil
 }
 
 // followPower carries out a power request that the power of a parent or a child requires.
