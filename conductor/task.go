@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
@@ -143,6 +142,10 @@ func (t *Task) update(ctx context.Context, unsure *doubts, change func(*Node) er
 				t.set(n, len(later))
 				return nil
 			case err == nil && n.Claim != old.Claim:
+				if ended := unsure.ended(old, n); ended != nil {
+					t.set(ended, len(later))
+					return nil
+				}
 				err = errLost
 			case err == nil:
 				t.set(n, 0)
@@ -163,22 +166,28 @@ func (t *Task) update(ctx context.Context, unsure *doubts, change func(*Node) er
 
 // doubts are the writes of a change whose responses were lost. Each attempt that fails may have been written, and the
 // next ones then fail because of it.
-type doubts []doubt
+type doubts []*Node
 
-// doubt identifies the node of a write.
-type doubt struct {
-	updated *time.Time
-	claim   string
-	state   states.State
-}
-
-func (d *doubts) add(n *Node) { *d = append(*d, doubt{n.UpdatedAt, n.Claim, n.ProvisionState}) }
+func (d *doubts) add(n *Node) { *d = append(*d, n) }
 
 // has reports whether a stored node results from one of the writes.
 func (d *doubts) has(stored *Node) bool {
-	return slices.ContainsFunc(*d, func(w doubt) bool {
-		return sameTime(stored.UpdatedAt, w.updated) && stored.Claim == w.claim && stored.ProvisionState == w.state
+	return slices.ContainsFunc(*d, func(w *Node) bool {
+		return sameTime(stored.UpdatedAt, w.UpdatedAt) && stored.Claim == w.Claim && stored.ProvisionState == w.ProvisionState
 	})
+}
+
+// ended returns the write by which the work on a node has ended, if the stored node has its transition: another writer
+// has changed the node since. It returns nil if no write is known to be stored. old is the node before the writes.
+func (d *doubts) ended(old, stored *Node) *Node {
+	i := slices.IndexFunc(*d, func(w *Node) bool {
+		moved := w.TransitionsSince(old)
+		return w.Claim == "" && len(moved) > 0 && slices.Contains(stored.Transitions, moved[len(moved)-1])
+	})
+	if i < 0 {
+		return nil
+	}
+	return (*d)[i]
 }
 
 // updateLater defers a change to the next Update, which saves a write.

@@ -3,8 +3,10 @@
 package conductor
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -44,5 +46,90 @@ func TestTimesAreTheSameIfBothOrNeitherAreKnown(t *testing.T) {
 		"equal": {&early, &same, true}, "different": {&early, &late, false},
 	} {
 		require.Equal(t, test.want, sameTime(test.a, test.b), name)
+	}
+}
+
+// The end of work is stored, its response is lost, and another writer changes the node before the end is stored again.
+func TestTheEndOfWorkIsReportedAlsoIfAnotherWriterFollowsItsLostResponse(t *testing.T) {
+	failed := failedWith(errors.New("no disk"))
+	for name, test := range map[string]struct {
+		result    result
+		write     func(*scripted, context.Context, Record) (int64, error)
+		elsewhere func(*Node)
+		moves     []string
+		history   []string
+		lost      bool
+	}{
+		"a success": {
+			result{event: states.EventDone}, (*scripted).loses, func(n *Node) { n.Description = "X" },
+			[]string{"deploying --done--> active"}, nil, false,
+		},
+		"a failure": {
+			failed, (*scripted).loses, func(n *Node) { n.Description = "X" },
+			[]string{"deploying --fail--> deploy failed"}, []string{"no disk"}, false,
+		},
+		"a failure, and another conductor works on the node": {
+			failed, (*scripted).loses, func(n *Node) { n.Claim, n.ProvisionState = "theirs", states.Deleting },
+			[]string{"deploying --fail--> deploy failed"}, []string{"no disk"}, false,
+		},
+		"a failure that was not stored": {
+			failed, (*scripted).fails, func(n *Node) { n.Claim, n.ProvisionState = "", states.DeployFail }, nil, nil, true,
+		},
+		"a failure after which the node was taken over": {
+			failed, (*scripted).fails, func(n *Node) { n.Claim = "theirs" }, nil, nil, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				task, store, _ := working(t)
+				var moves []string
+				task.engine.config.OnTransition = func(move Transition) { moves = append(moves, move.String()) }
+				id := task.Node().UUID
+				store.updates = []func(context.Context, Record) (int64, error){func(ctx context.Context, r Record) (int64, error) {
+					revision, err := test.write(store, ctx, r)
+					store.elsewhere(t, id, test.elsewhere)
+					return revision, err
+				}}
+				err := task.report(t.Context(), test.result)
+				require.Equal(t, test.lost, errors.Is(err, errLost), err)
+				require.Equal(t, test.moves, moves)
+				entries, err := store.List(t.Context(), KindHistory, "", 10)
+				require.NoError(t, err)
+				var history []string
+				for _, r := range entries {
+					o, err := decodeObject(r)
+					require.NoError(t, err)
+					history = append(history, o.(*HistoryEntry).Event)
+				}
+				require.Equal(t, test.history, history)
+				wants := &Node{}
+				test.elsewhere(wants)
+				require.Equal(t, wants.Description, store.description(t, id), "what the other writer has stored stays")
+				task.run(t.Context()) // has nothing to do
+				require.Equal(t, test.moves, moves)
+			})
+		})
+	}
+}
+
+func TestOnlyAWriteThatIsStoredAndDropsTheClaimHasEndedTheWork(t *testing.T) {
+	old := &Node{Claim: "ours", Transitions: []TransitionRecord{{Time: time.Unix(1, 0)}}}
+	done := append(old.Transitions[:1:1], TransitionRecord{Time: time.Unix(2, 0), Event: states.EventDone})
+	later := append(done[:2:2], TransitionRecord{Time: time.Unix(3, 0), Event: states.EventClean})
+	for name, test := range map[string]struct {
+		write *Node
+		// transitions of the stored node
+		stored []TransitionRecord
+		want   bool
+	}{
+		"stored":               {&Node{Transitions: done}, later, true},
+		"not stored":           {&Node{Transitions: done}, old.Transitions, false},
+		"with more work":       {&Node{Claim: "ours", Transitions: done}, later, false},
+		"without a transition": {&Node{Transitions: old.Transitions}, later, false},
+	} {
+		unsure := doubts{{Claim: "ours"}, test.write}
+		ended := unsure.ended(old, &Node{Claim: "theirs", Transitions: test.stored})
+		require.Equal(t, test.want, ended == test.write, name)
+		require.Equal(t, test.want, ended != nil, name)
 	}
 }
