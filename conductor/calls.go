@@ -256,21 +256,26 @@ func (c *calls) serve(s *session, o *callRecord, result func(context.Context) ca
 	})
 }
 
-// store stores a call with its result, unless the caller has deleted the call or it has a result.
+// store stores a call with its result, unless the caller has deleted the call or it has a result. An error takes the
+// place of a result that is too large for the store, and the arguments, which nobody needs any more, leave it room.
 func (c *calls) store(ctx context.Context, s *session, o *callRecord) {
-	r, err := encodeObject(o)
-	if err != nil {
-		c.config.Log.Error("the result of a call of another conductor could not be stored", "call", o.UUID, "error", err)
-		return
-	}
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, reportBackoff) {
-		_, err := c.fleet.store.Update(ctx, r)
+		r, err := encodeObject(o)
+		if err != nil {
+			c.config.Log.Error("the result of a call of another conductor could not be stored", "call", o.UUID, "error", err)
+			return
+		}
+		_, err = c.fleet.store.Update(ctx, r)
 		if err == nil || errors.Is(err, NotFound) || errors.Is(err, ErrConflict) {
 			return
 		}
 		if ctx.Err() != nil || s.run.ctx.Err() != nil {
 			c.config.Log.Warn("the result of a call of another conductor could not be stored", "call", o.UUID, "error", err)
 			return
+		}
+		if errors.Is(err, ErrTooLarge) {
+			err = fmt.Errorf("conductor %s has processed the request %q, whose result cannot be returned: %w", o.Host, o.Method, err)
+			o.Args, o.Result = nil, &callResult{Err: asCallError(err)}
 		}
 		sleep.For(ctx, pause)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,8 +27,9 @@ type callStore struct {
 	*conductor.Memory
 	updates, deletes         atomic.Int32
 	failUpdates, failDeletes atomic.Bool
-	loseResponses            atomic.Bool // updates are stored, and their responses are lost
-	loseCreations            atomic.Bool // the same for new calls
+	loseResponses            atomic.Bool  // updates are stored, and their responses are lost
+	loseCreations            atomic.Bool  // the same for new calls
+	limit                    atomic.Int32 // in bytes, of the update of a call; 0 for none
 }
 
 func (s *callStore) Create(ctx context.Context, r conductor.Record) (int64, error) {
@@ -45,6 +47,9 @@ func (s *callStore) Update(ctx context.Context, r conductor.Record) (int64, erro
 	s.updates.Add(1)
 	if s.failUpdates.Load() {
 		return 0, errDisk
+	}
+	if limit := int(s.limit.Load()); limit > 0 && len(r.Value) > limit {
+		return 0, conductor.ErrTooLarge
 	}
 	revision, err := s.Memory.Update(ctx, r)
 	if err == nil && s.loseResponses.Load() {
@@ -347,4 +352,29 @@ func TestAConductorThatCannotStoreTheResultOfACallStops(t *testing.T) {
 		bubble.Sleep(2 * time.Second)
 		require.Equal(t, 1, strings.Count(c.log.String(), `msg="the result of a call of another conductor could not be stored"`))
 	})
+}
+
+func TestACallWhoseResultIsTooLargeForTheStoreFailsAtOnce(t *testing.T) {
+	for name, call := range map[string]func(c *callers) error{
+		"a large result": func(c *callers) error { _, err := c.alpha.VendorMethods(c.ctx, c.n.UUID); return err },
+		"large arguments": func(c *callers) error {
+			_, err := c.alpha.CallVendor(c.ctx, c.n.UUID, "third_method_sync", map[string]any{"bar": strings.Repeat("x", 4096)})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := startCalls(t)
+				c.stores["beta"].limit.Store(800)
+				begun := time.Now()
+				err := call(c)
+				require.Equal(t, http.StatusRequestEntityTooLarge, conductor.HTTPStatus(err), err)
+				require.Less(t, time.Since(begun), time.Second)
+				bubble.Sleep(time.Minute)
+				require.Equal(t, int32(2), c.stores["beta"].updates.Load())
+				require.Zero(t, c.stored())
+				require.NotContains(t, c.log.String(), "could not be stored")
+			})
+		})
+	}
 }
