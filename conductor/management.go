@@ -177,9 +177,9 @@ var setSecureBoot = forOwnerNoResult("set secure boot", func(ctx context.Context
 })
 
 // manage reserves a node, calls do, and stores its result with record, which returns the event of an entry in the
-// node's history, or "" for none. While the caller waits, an error of do that matches Invalid is returned instead. A hardware
-// type without the function fails. If do takes longer than actionWait, or than the caller waits, it continues after
-// manage has returned.
+// node's history, or "" for none. While the caller waits, an error of do that matches Invalid is returned instead. A
+// hardware type without the function fails. If do takes longer than actionWait, or than the caller waits, it continues
+// after manage has returned.
 //
 // Source: run_node_action in ironic/conductor/utils.py.
 func (e *engine) manage(

@@ -287,8 +287,8 @@ func rememberPassword(n *Node, r *ProvisionRequest) error {
 	return nil
 }
 
-// dropRequests removes what the requests for work have stored, after a client has deleted the node or aborted its work in a
-// state.
+// dropRequests removes what the requests for work have stored, after a client has deleted the node or aborted its work
+// in a state.
 func dropRequests(n *Node, event states.Event, from states.State) {
 	if event != states.EventDelete && event != states.EventAbort {
 		return

@@ -26,8 +26,8 @@ type workKind struct {
 	// plan plans the steps that no client has composed; nil if they are the steps of the hardware type by their
 	// priorities.
 	plan func(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error)
-	// replan plans the work again after its first call-back, because a step of it boots the agent, which may write an image;
-	// nil if the agent is booted before the first step.
+	// replan plans the work again after its first call-back, because a step of it boots the agent, which may write an
+	// image; nil if the agent is booted before the first step.
 	replan func(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error)
 	// planned changes the record of the steps when they are planned; nil for nothing.
 	planned func(*Steps, states.Series)
@@ -43,8 +43,8 @@ type workKind struct {
 	checkedEarly      bool
 	// deploys says that a request for the work deploys an instance.
 	deploys bool
-	// remember stores what a client's request has for the work; nil if that is the requested steps or nothing. When a client
-	// deletes the node or aborts its work in one of the states of dropIn, drop removes it.
+	// remember stores what a client's request has for the work; nil if that is the requested steps or nothing. When a
+	// client deletes the node or aborts its work in one of the states of dropIn, drop removes it.
 	remember func(*Node, *ProvisionRequest) error
 	drop     func(*Node)
 	dropIn   states.Set
@@ -95,9 +95,9 @@ type workKind struct {
 	// abortEntry returns the entry of an abort in the history; nil if it has none.
 	abortEntry func(*Node) (severity, event string)
 
-	// The other fields are words and texts of Ironic. operation is the word for the work in the refusal of a request, empty
-	// if there is no such refusal. flow is the word for the steps in the history, empty if their begin and end have no
-	// entries, and noun the word for the work in errors. automatedFlow is flow for work that the conductor begins by
+	// The other fields are words and texts of Ironic. operation is the word for the work in the refusal of a request,
+	// empty if there is no such refusal. flow is the word for the steps in the history, empty if their begin and end have
+	// no entries, and noun the word for the work in errors. automatedFlow is flow for work that the conductor begins by
 	// itself, empty if it never does.
 	operation, flow, automatedFlow, noun string
 	// leanRecords says that the records of the steps say only of an abortable step that it is, and not whether a step

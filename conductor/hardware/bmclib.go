@@ -24,8 +24,9 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// bmclibProviders maps the words of bmclib_provider to bmclib's names and to whether the provider updates firmware. That
-// of asrockrack does, but must be told the version that is installed, which the step of Ironic's interface does not name.
+// bmclibProviders maps the words of bmclib_provider to bmclib's names and to whether the provider updates firmware.
+// That of asrockrack does, but must be told the version that is installed, which the step of Ironic's interface does
+// not name.
 var bmclibProviders = map[string]struct {
 	name    string
 	updates bool

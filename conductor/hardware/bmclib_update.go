@@ -211,8 +211,8 @@ func (u *firmwareUpdate) session(ctx context.Context, most time.Duration, do fun
 	return err
 }
 
-// send uploads the firmware and does the steps that follow in the same session, since some BMCs install firmware only in
-// the session of its upload. It returns the BMC's task, and the number of steps that are done.
+// send uploads the firmware and does the steps that follow in the same session, since some BMCs install firmware only
+// in the session of its upload. It returns the BMC's task, and the number of steps that are done.
 func (u *firmwareUpdate) send(
 	ctx context.Context, component string, file *os.File, steps []constants.FirmwareInstallStep,
 ) (taskID string, done int, err error) {

@@ -16,8 +16,8 @@ type stepKind struct {
 	of func(*node) *conductor.Steps
 	// The keys in driver_internal_info: of the list of steps, of the current one's index, and of the request's parameters.
 	list, index, params string
-	// merges says that the requested steps are merged with others: they are the parameters, and not the list until the work
-	// begins. The parameter of other work is disable_ramdisk, and withRamdisk if that is false.
+	// merges says that the requested steps are merged with others: they are the parameters, and not the list until the
+	// work begins. The parameter of other work is disable_ramdisk, and withRamdisk if that is false.
 	merges      bool
 	withRamdisk any
 }
