@@ -41,7 +41,7 @@ func needsFiles(b *rulebook, n *Node) bool {
 // its files stay until the next check.
 func withdrawFiles(c *Conductor) {
 	s, err := c.sessions.current()
-	if err != nil || !c.fleet.nodes.isSynced() {
+	if err != nil || !c.fleet.nodes.Synced() {
 		return
 	}
 	for name, hardware := range c.config.Hardware {
@@ -54,7 +54,7 @@ func withdrawFiles(c *Conductor) {
 			c.config.Log.Warn("the published files could not be listed", "driver", name, "error", err)
 		}
 		for _, id := range published {
-			if needsFiles(c.rules, c.fleet.nodes.get(id)) || !c.engine.pool.tryTake(id) {
+			if needsFiles(c.rules, c.fleet.nodes.Get(id)) || !c.engine.pool.tryTake(id) {
 				continue
 			}
 			s.run.group.Go(func() {
