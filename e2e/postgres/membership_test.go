@@ -90,25 +90,50 @@ func TestTheMembershipKeepsItsPromisesOnAnyStore(t *testing.T) {
 	}
 }
 
-// The record of a process that has died is deleted by the one that takes its name.
+// The record of a process that has died is deleted by the one that takes its name. Its last renewal may come late.
 func TestANameIsFreeOneLeaseAfterTheLastRenewalWasSeen(t *testing.T) {
+	const ttl = 10 * time.Second
+	for late, free := range map[time.Duration]time.Duration{0: ttl * 11 / 10, ttl * 45 / 100: ttl * 16 / 10} {
+		t.Run(late.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := new(conductor.Memory)
+				dead := conductor.Record{Kind: "members", ID: "dead", Keys: []string{"name=alpha"}, Value: []byte("{}")}
+				var err error
+				dead.Revision, err = store.Create(t.Context(), dead)
+				require.NoError(t, err)
+				if late > 0 {
+					time.AfterFunc(late, func() { _, _ = store.Update(t.Context(), dead) })
+				}
+				begin := time.Now()
+				m := &postgres.Membership{Store: store, TTL: ttl}
+				for list, err := range m.Join(t.Context(), conductor.Member{ID: "b", Hostname: "alpha"}) {
+					require.NoError(t, err)
+					require.Len(t, list, 1)
+					require.Equal(t, "b", list[0].ID)
+					break
+				}
+				require.Equal(t, free, time.Since(begin), "the next look after the end of the lease")
+				left, err := store.List(t.Context(), "members", "", 10)
+				require.NoError(t, err)
+				require.Empty(t, left)
+			})
+		})
+	}
+}
+
+func TestAMemberOutlivesAStoreThatIsAwayForLessThanTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ttl = 10 * time.Second
-		store := new(conductor.Memory)
-		_, err := store.Create(t.Context(), conductor.Record{Kind: "members", ID: "dead", Keys: []string{"name=alpha"}, Value: []byte("{}")})
-		require.NoError(t, err)
-		begin := time.Now()
-		m := &postgres.Membership{Store: store, TTL: ttl}
-		for list, err := range m.Join(t.Context(), conductor.Member{ID: "b", Hostname: "alpha"}) {
+		way := &severed{Store: new(conductor.Memory)}
+		m := &postgres.Membership{Store: way, TTL: ttl}
+		time.AfterFunc(ttl/20, func() { way.cut.Store(true) })
+		time.AfterFunc(ttl/2, func() { way.cut.Store(false) })
+		ctx, cancel := context.WithTimeout(t.Context(), 3*ttl)
+		defer cancel()
+		for _, err := range m.Join(ctx, conductor.Member{ID: "a", Hostname: "alpha"}) {
 			require.NoError(t, err)
-			require.Len(t, list, 1)
-			require.Equal(t, "b", list[0].ID)
-			break
 		}
-		require.Equal(t, ttl*11/10, time.Since(begin), "the next look after the end of the lease")
-		left, err := store.List(t.Context(), "members", "", 10)
-		require.NoError(t, err)
-		require.Empty(t, left)
+		require.Error(t, ctx.Err(), "the member has not left before")
 	})
 }
 
@@ -116,13 +141,14 @@ func TestAMemberWhoseRecordIsDeletedLosesItsMembership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(conductor.Memory)
 		m := &postgres.Membership{Store: store, TTL: 10 * time.Second}
-		joined := false
+		var deleted time.Time
 		for _, err := range m.Join(t.Context(), conductor.Member{ID: "a", Hostname: "alpha"}) {
-			if joined {
+			if !deleted.IsZero() {
 				require.ErrorIs(t, err, postgres.ErrExpired)
+				require.Equal(t, time.Second, time.Since(deleted), "the next look")
 				break
 			}
-			joined = true
+			deleted = time.Now()
 			r, err := store.Get(t.Context(), "members", "name=alpha")
 			require.NoError(t, err)
 			_, err = store.Delete(t.Context(), "members", "a", r.Revision)
