@@ -55,7 +55,7 @@ var listed = strings.Join([]string{
 	"SetHoldsItsMembers", "ExampleAllSeries", "RequestsEverywhere", "UpdatePortInEveryState", "UpdateRefusesTheFirstRule",
 	"DifferencesToUpstreams", "OnlyLeavesOut", "MarkdownSaysWhatIsStable", "AMachineFollowsItsTable", "ApplyRefuses", "ErrorsNameTheRequest",
 	"TestScenarios", "ProgressOfWorkThatThereIsNot", "AgreesWithOpenstacksdk", "FromLeavesOut", "TooltipsSayWhat", "ExampleWork",
-	"LabelsOfDOTHaveNoNotes",
+	"LabelsOfDOTHaveNoNotes", "NodesWalkAsUpstreams",
 }, "|")
 
 func TestANewStateOfAWorkCostsItsRowsAndWords(t *testing.T) {
