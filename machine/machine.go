@@ -146,8 +146,9 @@ func (m *Machine) Moves() uint64 {
 
 // SetNode replaces the machine's node and its token (see [Config]) after another writer,
 // such as a second process, has changed the stored record. It waits for running guard and
-// save hooks, and calls no hook. It returns the errors of [New], and the context's if it
-// ends during the wait. A call by a guard or save hook of the machine with the hook's context is refused.
+// save hooks, and calls no hook. It returns the errors of [New] and, if the machine has
+// such hooks, the error of a context that has ended before it has its turn. A call by a guard or save hook of the
+// machine with the hook's context is refused.
 //
 // A node in another state or with another target ends the sequences of moves that others have begun; see [Sequence].
 // They go on if only the last error or the token is new: the other writer has changed other parts of the record. A

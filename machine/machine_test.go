@@ -161,6 +161,21 @@ func TestAContextEndsTheWaitForAnotherTransition(t *testing.T) {
 	require.NoError(t, m.Fire(t.Context(), states.EventInspect))
 }
 
+// A machine whose hooks are free takes no ended context by chance.
+func TestAnEndedContextReplacesNoNode(t *testing.T) {
+	m := newMachine(t, states.Enroll, func(c *machine.Config) {
+		c.Save = []machine.Hook{func(context.Context, machine.Transition) error { return nil }}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		require.ErrorIs(t, m.SetNode(ctx, machine.Node{State: states.Active}, nil), context.Canceled)
+	}
+	require.Equal(t, machine.Node{State: states.Enroll}, m.Node())
+	require.NoError(t, m.SetNode(t.Context(), machine.Node{State: states.Active}, nil), "the hooks are not locked")
+	require.Equal(t, states.Active, m.Node().State)
+}
+
 func TestConcurrentEventsAreOneAfterTheOther(t *testing.T) {
 	var (
 		saves []machine.Node // written without a lock: save hooks run one at a time

@@ -194,7 +194,11 @@ func (m *Machine) lockHooks(ctx context.Context) error {
 	}
 	select {
 	case m.observers.hooksMu <- struct{}{}:
-		return nil
+		err := ctx.Err() // it may have ended, too
+		if err != nil {
+			m.unlockHooks()
+		}
+		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
