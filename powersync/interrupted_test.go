@@ -6,7 +6,9 @@ package powersync_test
 
 import (
 	"context"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -81,4 +83,25 @@ func TestACallThatFailsWhenTheRoundEndsIsNoFailureOfTheNode(t *testing.T) {
 			require.Equal(t, 1, h.lastEvent().Attempts, "the one before does not count")
 		})
 	}
+}
+
+// A round and Run try it at the same time.
+func TestAnOutcomeIsStoredLateOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newFlakyFixture(t, newHardware(isOff), nodes(node(isOn)))
+		h.refuse["a"] = errDead
+		f.update = noRelease
+		require.Equal(t, powersync.ForceFailed, h.round(t))
+		f.update = nil
+		let, open := gate()
+		f.load = func(string) error { <-let; return nil }
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() { h.RetryRelease("a") })
+			synctest.Wait()
+		}
+		open()
+		all.Wait()
+		require.Equal(t, []powersync.Outcome{powersync.ForceFailed, powersync.SavedLate}, h.outcomes())
+	})
 }

@@ -387,3 +387,16 @@ func TestARecordOfRevision0IsNotTakenForAStaleOne(t *testing.T) {
 	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), errStore)
 	require.Zero(t, h.Stats().Reserved)
 }
+
+func TestReclaimEndsWithItsContext(t *testing.T) {
+	left := node(isOn)
+	left.Reservation = "this"
+	h, f := newFlakyFixture(t, newHardware(), nodes(left, left, left))
+	ctx, cancel := context.WithCancel(t.Context())
+	f.after = true
+	f.update = func(powersync.Record) error { cancel(); return nil }
+	n, err := h.Reclaim(ctx)
+	require.Equal(t, 1, n)
+	require.EqualError(t, err, "context canceled", "once, and not for each node")
+	require.Equal(t, "this", h.record(t, "b").Reservation)
+}
