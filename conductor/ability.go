@@ -18,7 +18,7 @@ func (c *Conductor) Validate(ctx context.Context, ident string) (map[string]erro
 	return validate.call(ctx, c, ident, none{})
 }
 
-var validate = forOwner("validate", func(ctx context.Context, c *Conductor, ident string, _ none) (problems, error) {
+func validateHere(ctx context.Context, c *Conductor, ident string, _ none) (problems, error) {
 	n, hardware, err := c.engine.load(ctx, ident)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ var validate = forOwner("validate", func(ctx context.Context, c *Conductor, iden
 		all["deploy"] = c.rules.validateTraits(n)
 	}
 	return all, nil
-})
+}
 
 // validate returns the validation of a node and of its ports.
 //
@@ -68,13 +68,13 @@ type bootArgs struct {
 	Persistent bool
 }
 
-var bootDevice = forOwner("boot device", func(ctx context.Context, c *Conductor, ident string, _ none) (bootArgs, error) {
+func bootDeviceHere(ctx context.Context, c *Conductor, ident string, _ none) (bootArgs, error) {
 	read := func(b BootDeviceManager, ctx context.Context, n *Node) (boot bootArgs, err error) {
 		boot.Device, boot.Persistent, err = b.BootDevice(ctx, n)
 		return boot, err
 	}
 	return able(ctx, c.engine.exclusively, ident, "boot devices", read)
-})
+}
 
 // BootDevices returns the devices that a node can boot from; it fails as
 // [Conductor.BootDevice] does.
@@ -82,13 +82,13 @@ func (c *Conductor) BootDevices(ctx context.Context, ident string) ([]string, er
 	return bootDevices.call(ctx, c, ident, none{})
 }
 
-var bootDevices = forOwner("boot devices", func(ctx context.Context, c *Conductor, ident string, _ none) ([]string, error) {
+func bootDevicesHere(ctx context.Context, c *Conductor, ident string, _ none) ([]string, error) {
 	devices, err := able(ctx, c.engine.shared, ident, "boot devices", BootDeviceManager.BootDevices)
 	if c.config.Table.Series() < uefiHTTPSince {
 		devices = slices.DeleteFunc(devices, func(device string) bool { return device == uefiHTTP })
 	}
 	return devices, err
-})
+}
 
 // uefiHTTP is the boot device of an HTTP boot by the UEFI firmware, which earlier series do not know.
 //
@@ -105,7 +105,7 @@ func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, per
 	return err
 }
 
-var setBootDevice = forOwner("set boot device", func(ctx context.Context, c *Conductor, ident string, args bootArgs) (none, error) {
+func setBootDeviceHere(ctx context.Context, c *Conductor, ident string, args bootArgs) (none, error) {
 	known := args.Device != uefiHTTP || c.config.Table.Series() >= uefiHTTPSince
 	return able(ctx, c.engine.exclusively, ident, "boot devices", func(b BootDeviceManager, ctx context.Context, n *Node) (none, error) {
 		if !known {
@@ -125,7 +125,7 @@ var setBootDevice = forOwner("set boot device", func(ctx context.Context, c *Con
 		})
 		return none{}, err
 	})
-})
+}
 
 // callTimeout bounds a hardware call whose result a client waits for.
 const callTimeout = time.Minute
@@ -154,8 +154,6 @@ func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string
 	return vendorMethods.call(ctx, c, ident, none{})
 }
 
-var vendorMethods = forOwner("vendor methods", vendorMethodsHere)
-
 func vendorMethodsHere(ctx context.Context, c *Conductor, ident string, _ none) (map[string]VendorMethod, error) {
 	n, hardware, err := c.engine.load(ctx, ident)
 	if err != nil {
@@ -179,7 +177,7 @@ type vendorArgs struct {
 	Args   map[string]any
 }
 
-var callVendor = forOwner("vendor", func(ctx context.Context, c *Conductor, ident string, args vendorArgs) (answer any, err error) {
+func callVendorHere(ctx context.Context, c *Conductor, ident string, args vendorArgs) (answer any, err error) {
 	methods, err := vendorMethodsHere(ctx, c, ident, none{})
 	if err != nil {
 		return nil, err
@@ -201,4 +199,4 @@ var callVendor = forOwner("vendor", func(ctx context.Context, c *Conductor, iden
 		err = c.engine.exclusively(ctx, ident, call)
 	}
 	return answer, err
-})
+}

@@ -159,7 +159,7 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 	return err
 }
 
-var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Conductor, ident string, h Heartbeat) error {
+func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat) error {
 	n, err := c.fleet.node(ctx, ident)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ var heartbeat = forOwnerNoResult("heartbeat", func(ctx context.Context, c *Condu
 		c.engine.attend(n.UUID)
 	}
 	return nil
-})
+}
 
 var errAgentToken = refuse(Invalid, "Invalid or missing agent token received.")
 

@@ -56,6 +56,28 @@ type ownerMethod[A, R any] struct {
 	do   func(ctx context.Context, c *Conductor, ident string, args A) (R, error)
 }
 
+// The methods that conductors call of each other. The function of each, whose name ends in Here, is the method of
+// [Conductor] or [NodeManagement] for a node that this conductor serves.
+var (
+	validate           = forOwner("validate", validateHere)
+	provision          = forOwnerNoResult("provision", provisionHere)
+	setPower           = forOwnerNoResult("set power", setPowerHere)
+	heartbeat          = forOwnerNoResult("heartbeat", heartbeatHere)
+	bootDevice         = forOwner("boot device", bootDeviceHere)
+	bootDevices        = forOwner("boot devices", bootDevicesHere)
+	setBootDevice      = forOwner("set boot device", setBootDeviceHere)
+	vendorMethods      = forOwner("vendor methods", vendorMethodsHere)
+	callVendor         = forOwner("vendor", callVendorHere)
+	injectNMI          = forOwner("inject nmi", injectNMIHere)
+	readVirtualMedia   = forOwner("virtual media", readVirtualMediaHere)
+	attachVirtualMedia = forOwnerNoResult("attach virtual media", attachVirtualMediaHere)
+	detachVirtualMedia = forOwnerNoResult("detach virtual media", detachVirtualMediaHere)
+	setBootMode        = forOwnerNoResult("set boot mode", setBootModeHere)
+	setSecureBoot      = forOwnerNoResult("set secure boot", setSecureBootHere)
+	readIndicators     = forOwner("indicators", readIndicatorsHere)
+	readIndicator      = forOwner("indicator state", readIndicatorHere)
+)
+
 // ownerMethods are the methods that conductors call of each other, with arguments and result in JSON.
 var ownerMethods = byName(
 	validate, provision, setPower, heartbeat, bootDevice, bootDevices, setBootDevice, vendorMethods, callVendor,

@@ -55,7 +55,7 @@ func TestEachMethodThatConductorsCallKeepsItsName(t *testing.T) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		declared += len(regexp.MustCompile(`(?m)^var \w+ = forOwner`).FindAll(text, -1))
+		declared += len(regexp.MustCompile(`(?m)^\s*(?:var )?\w+ += forOwner`).FindAll(text, -1))
 	}
 	require.Len(t, ownerMethods, declared, "ownerMethods has each method")
 }

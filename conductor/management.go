@@ -58,11 +58,11 @@ func (m NodeManagement) InjectNMI(ctx context.Context) error {
 	return err
 }
 
-var injectNMI = forOwner("inject nmi", func(ctx context.Context, c *Conductor, ident string, _ none) (none, error) {
+func injectNMIHere(ctx context.Context, c *Conductor, ident string, _ none) (none, error) {
 	return able(ctx, c.engine.exclusively, ident, "inject_nmi", func(by Management, ctx context.Context, n *Node) (none, error) {
 		return none{}, by.InjectNMI(ctx, n)
 	})
-})
+}
 
 // VirtualMedia reads a node's slots of virtual media; it fails as [NodeManagement.InjectNMI] does. Since 2026.1 it may
 // also be called for a node that is reserved.
@@ -70,13 +70,13 @@ func (m NodeManagement) VirtualMedia(ctx context.Context) ([]VirtualMedia, error
 	return readVirtualMedia.call(ctx, m.conductor, m.ident, none{})
 }
 
-var readVirtualMedia = forOwner("virtual media", func(ctx context.Context, c *Conductor, ident string, _ none) ([]VirtualMedia, error) {
+func readVirtualMediaHere(ctx context.Context, c *Conductor, ident string, _ none) ([]VirtualMedia, error) {
 	read := c.engine.shared
 	if c.config.Table.Series() < states.Gazpacho {
 		read = c.engine.exclusively
 	}
 	return able(ctx, read, ident, "get_virtual_media", Management.VirtualMedia)
-})
+}
 
 // AttachVirtualMedia inserts the image at a URL into a slot of a node for a device. A failure is the
 // node's LastError, as in Ironic. AttachVirtualMedia returns when that is stored, and after 30 s or the end of ctx at
@@ -90,9 +90,7 @@ func (m NodeManagement) AttachVirtualMedia(ctx context.Context, device, image, s
 
 type mediaArgs struct{ Device, Image, Source string }
 
-var attachVirtualMedia = forOwnerNoResult("attach virtual media", func(
-	ctx context.Context, c *Conductor, ident string, args mediaArgs,
-) error {
+func attachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, args mediaArgs) error {
 	attach := func(ctx context.Context, by Management, n *Node) error {
 		if args.Source != "" && args.Source != "http" {
 			return fmt.Errorf("image_download_source %s is not supported: only http is, with which the BMC loads the image itself", args.Source)
@@ -106,7 +104,7 @@ var attachVirtualMedia = forOwnerNoResult("attach virtual media", func(
 		}
 		return n.LastError
 	})
-})
+}
 
 // DetachVirtualMedia ejects the images of a node's slots for some devices; none stands for all. It fails as
 // [NodeManagement.AttachVirtualMedia] does.
@@ -115,9 +113,7 @@ func (m NodeManagement) DetachVirtualMedia(ctx context.Context, devices []string
 	return err
 }
 
-var detachVirtualMedia = forOwnerNoResult("detach virtual media", func(
-	ctx context.Context, c *Conductor, ident string, devices []string,
-) error {
+func detachVirtualMediaHere(ctx context.Context, c *Conductor, ident string, devices []string) error {
 	detach := func(ctx context.Context, by Management, n *Node) error {
 		if len(devices) == 0 {
 			return by.DetachVirtualMedia(ctx, n, []string{"disk", "cdrom", "floppy"})
@@ -131,7 +127,7 @@ var detachVirtualMedia = forOwnerNoResult("detach virtual media", func(
 		}
 		return n.LastError
 	})
-})
+}
 
 // SetBootMode sets how a node's machine boots, "uefi" or "bios", and records it. It fails as
 // [NodeManagement.AttachVirtualMedia] does.
@@ -142,7 +138,7 @@ func (m NodeManagement) SetBootMode(ctx context.Context, mode string) error {
 	return err
 }
 
-var setBootMode = forOwnerNoResult("set boot mode", func(ctx context.Context, c *Conductor, ident, mode string) error {
+func setBootModeHere(ctx context.Context, c *Conductor, ident, mode string) error {
 	set := func(ctx context.Context, by Management, n *Node) error { return by.SetBootMode(ctx, n, mode) }
 	return c.engine.manage(ctx, ident, "set_boot_mode", set, func(n *Node, err error) string {
 		if err != nil {
@@ -152,7 +148,7 @@ var setBootMode = forOwnerNoResult("set boot mode", func(ctx context.Context, c 
 		}
 		return ""
 	})
-})
+}
 
 // SetSecureBoot enables or disables a node's UEFI secure boot, and records it. It fails as
 // [NodeManagement.AttachVirtualMedia] does.
@@ -163,7 +159,7 @@ func (m NodeManagement) SetSecureBoot(ctx context.Context, enabled bool) error {
 	return err
 }
 
-var setSecureBoot = forOwnerNoResult("set secure boot", func(ctx context.Context, c *Conductor, ident string, enabled bool) error {
+func setSecureBootHere(ctx context.Context, c *Conductor, ident string, enabled bool) error {
 	set := func(ctx context.Context, by Management, n *Node) error { return by.SetSecureBoot(ctx, n, enabled) }
 	return c.engine.manage(ctx, ident, "set_secure_boot_state", set, func(n *Node, err error) string {
 		if err != nil {
@@ -174,7 +170,7 @@ var setSecureBoot = forOwnerNoResult("set secure boot", func(ctx context.Context
 		}
 		return ""
 	})
-})
+}
 
 // manage reserves a node, calls do, and stores its result with record, which returns the event of an entry in the
 // node's history, or "" for none. While the caller waits, an error of do that matches Invalid is returned instead. A
@@ -271,9 +267,9 @@ func (m NodeManagement) Indicators(ctx context.Context) ([]Indicator, error) {
 	return readIndicators.call(ctx, m.conductor, m.ident, none{})
 }
 
-var readIndicators = forOwner("indicators", func(ctx context.Context, c *Conductor, ident string, _ none) ([]Indicator, error) {
+func readIndicatorsHere(ctx context.Context, c *Conductor, ident string, _ none) ([]Indicator, error) {
 	return able(ctx, c.engine.shared, ident, "get_supported_indicators", IndicatorReader.Indicators)
-})
+}
 
 // IndicatorState reads the state of an indicator, such as "on". The error matches [NotFound],
 // [Locked], [Unsupported] or [Invalid], or is a [*HardwareError] or the store's.
@@ -283,9 +279,9 @@ func (m NodeManagement) IndicatorState(ctx context.Context, component, name stri
 
 type indicatorArgs struct{ Component, Name string }
 
-var readIndicator = forOwner("indicator state", func(ctx context.Context, c *Conductor, ident string, args indicatorArgs) (string, error) {
+func readIndicatorHere(ctx context.Context, c *Conductor, ident string, args indicatorArgs) (string, error) {
 	read := func(by IndicatorReader, ctx context.Context, n *Node) (string, error) {
 		return by.IndicatorState(ctx, n, args.Component, args.Name)
 	}
 	return able(ctx, c.engine.exclusively, ident, "get_indicator_state", read)
-})
+}

@@ -31,9 +31,9 @@ type powerArgs struct {
 	Timeout time.Duration
 }
 
-var setPower = forOwnerNoResult("set power", func(ctx context.Context, c *Conductor, ident string, args powerArgs) error {
+func setPowerHere(ctx context.Context, c *Conductor, ident string, args powerArgs) error {
 	return c.fleet.retryLocked(ctx, func() error { return c.engine.startPower(ctx, ident, args.Target, args.Timeout) })
-})
+}
 
 // startPower reserves a node for a power request and begins to carry it out.
 func (e *engine) startPower(ctx context.Context, ident string, target states.Power, timeout time.Duration) error {

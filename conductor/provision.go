@@ -74,8 +74,6 @@ func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequ
 	return err
 }
 
-var provision = forOwnerNoResult("provision", provisionHere)
-
 // provisionHere is Provision for the nodes of this conductor.
 func provisionHere(ctx context.Context, c *Conductor, ident string, r ProvisionRequest) error {
 	before, n, err := c.engine.startWork(ctx, ident, func(n *Node) error {
