@@ -59,7 +59,8 @@ func (al *allocator) create(ctx context.Context, a *Allocation) (Object, error) 
 		return nil, err
 	}
 	if wanted != "" {
-		return al.backfill(ctx, o.(*Allocation), wanted)
+		a, err := al.backfill(ctx, o.(*Allocation), wanted)
+		return a, halfDone(err)
 	}
 	return o, nil
 }

@@ -96,6 +96,25 @@ func HTTPStatus(err error) int {
 	}
 }
 
+// halfDoneError is an error of the store after the first of a request's writes. A client that repeated the request, as
+// Ironic's clients do by themselves after a 503, would find its change done and take that for a failure.
+type halfDoneError struct{ error }
+
+// Unwrap returns the store's error.
+func (e halfDoneError) Unwrap() error { return e.error }
+
+// HTTPStatus returns the status of an API's response.
+func (halfDoneError) HTTPStatus() int { return http.StatusGatewayTimeout }
+
+// halfDone returns the error of a write that follows the first one of a request.
+func halfDone(err error) error {
+	var refusal *Error
+	if err == nil || errors.As(err, &refusal) || HTTPStatus(err) != http.StatusServiceUnavailable {
+		return err
+	}
+	return halfDoneError{err}
+}
+
 // HardwareError is an error of a call of a [Hardware], whose text a client may read.
 type HardwareError struct{ Err error }
 

@@ -292,7 +292,7 @@ func (f *fleet) remove(ctx context.Context, ident string, check func(*Node) erro
 		case err == nil:
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout) // no client can repeat the request
 			defer cancel()
-			return f.discardOf(ctx, n.UUID)
+			return halfDone(f.discardOf(ctx, n.UUID))
 		case errors.Is(err, NotFound):
 			return noNode(ident)
 		case !errors.Is(err, ErrConflict):

@@ -142,7 +142,7 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 	case errors.As(err, &duplicate): // Ironic locks the node before its database finds the duplicate
 		return nil, c.fleet.touched(ctx, ident, err)
 	case err == nil && freed != "":
-		err = c.fleet.discard(context.WithoutCancel(ctx), KindAllocation, freed)
+		err = halfDone(c.fleet.discard(context.WithoutCancel(ctx), KindAllocation, freed))
 	case freed != "" && !errors.As(err, new(*Error)): // the node may have been stored
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 		defer cancel()
