@@ -119,8 +119,10 @@ func startLabOn(t *testing.T, p bmctest.Profile, state states.State, deploy stri
 	l.images, err = images.New(images.Config{Folder: t.TempDir(), URL: web.URL + "/published", Client: client})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.images.Close()) })
-	l.site = start(t, hardware.Config{Images: l.images, Client: client}, func(c *conductor.Config) {
+	hardwareConfig := hardware.Config{Images: l.images, Client: client, Pause: time.Millisecond}
+	l.site = start(t, hardwareConfig, func(c *conductor.Config) {
 		c.Hardware["redfish"] = prompt{c.Hardware["redfish"].(*hardware.Type), l}
+		c.Hardware["mixed"] = prompt{newMixed(t, hardwareConfig, l.bmc), l}
 	})
 	handler = api.New(l.Conductor, api.Config{})
 	l.n = l.node(redfishMachine(l.bmc, t), withProfile(p), func(n *conductor.Node) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -184,9 +183,7 @@ func TestProvidersOfBMCLibManageABMC(t *testing.T) {
 			server, err := bmctest.NewRedfish(config)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, server.Close()) }()
-			b, err := hardware.NewBMCLibDialing(hardware.Config{}, func(ctx context.Context, network, _ string) (net.Conn, error) {
-				return (&net.Dialer{}).DialContext(ctx, network, server.Addr)
-			})
+			b, err := hardware.NewBMCLibDialing(hardware.Config{}, dialer(server))
 			require.NoError(t, err)
 			ca := filepath.Join(t.TempDir(), "ca.pem")
 			require.NoError(t, os.WriteFile(ca, server.CAPEM, 0o600))

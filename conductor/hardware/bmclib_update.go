@@ -41,9 +41,9 @@ func (b bmclibFirmware) Steps(n Node, work states.Work) []conductor.Step {
 	}
 	return []conductor.Step{{
 		Step: "update", NoRamdisk: true, Run: n.Chosen.Run(b.update),
-		ArgsInfo: map[string]conductor.StepArgument{"settings": {Required: true, Description: "A list of the components to be updated, in their " +
-			"order: each has a component such as bios or bmc and the url of its firmware, and may have a checksum (MD5, SHA256 or SHA512) " +
-			"and a number of seconds to wait after its update."}},
+		ArgsInfo: map[string]conductor.StepArgument{"settings": {Required: true, Description: "A list of the components to be updated, in " +
+			"their order: each has a component such as bios or bmc and the url of its firmware, and may have a checksum (MD5, SHA256 or " +
+			"SHA512) and a number of seconds to wait after its update."}},
 	}}
 }
 

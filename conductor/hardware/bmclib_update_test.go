@@ -6,10 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -56,7 +55,7 @@ func (u *updates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		answer["TaskState"] = state
-		answer["Messages"] = []any{map[string]any{"Message": "The image of " + bmctest.DefaultPassword + " is " + state}}
+		answer["Messages"] = []any{map[string]any{"Message": "The image of " + password + " is " + state}}
 	default:
 		file, _, err := r.FormFile("UpdateFile")
 		if err != nil {
@@ -75,36 +74,59 @@ func (u *updates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// startOpenBMC starts a BMC with an update service, and a conductor with the type bmclib.
-func startOpenBMC(t *testing.T, taskStates ...string) (s *site, u *updates, server *bmctest.Redfish, m machine, files string) {
-	t.Helper()
+// faults make a BMC an OpenBMC with the update service.
+func (u *updates) faults() []bmctest.Fault {
 	const push = "/redfish/v1/UpdateService/update-multipart"
-	u = &updates{states: taskStates}
-	config := bmctest.RedfishConfig{Profile: bmctest.Profile{BMCVersion: "2.9.1"}, Faults: []bmctest.Fault{
-		{On: "/", Do: bmctest.Handle("the page of OpenBMC", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "OpenBMC") })},
+	all := []bmctest.Fault{
+		{On: "/", Do: bmctest.Handle("its page", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "OpenBMC") })},
 		{On: "/redfish/v1", Do: bmctest.Property("Tasks", map[string]any{"@odata.id": tasksPath})},
 		{On: "/redfish/v1/UpdateService", Do: bmctest.Property("MultipartHttpPushUri", push)},
-	}}
-	for _, path := range []string{push, tasksPath, tasksPath + "/Tasks", tasksPath + "/Tasks/7"} {
-		config.Faults = append(config.Faults, bmctest.Fault{On: path, Do: bmctest.Handle("the update service", u.ServeHTTP)})
 	}
-	server, err := bmctest.NewRedfish(config)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	u.power = func() string { return server.Power("1") }
-	hardwareConfig, _, files := serveImages(t)
-	b, err := hardware.NewBMCLibDialing(hardwareConfig, func(ctx context.Context, network, _ string) (net.Conn, error) {
+	for _, path := range []string{push, tasksPath, tasksPath + "/Tasks", tasksPath + "/Tasks/7"} {
+		all = append(all, bmctest.Fault{On: path, Do: bmctest.Handle("the update service", u.ServeHTTP)})
+	}
+	return all
+}
+
+// dialer dials one BMC, since the providers of bmclib know no port but 443.
+func dialer(server *bmctest.Redfish) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, server.Addr)
-	})
+	}
+}
+
+// newMixed returns a type with the interfaces of redfish, except for the firmware interface, which is bmclib's.
+func newMixed(t *testing.T, config hardware.Config, server *bmctest.Redfish) *hardware.Type {
+	t.Helper()
+	interfaces, err := hardware.Redfish(config)
+	require.NoError(t, err)
+	interfaces.Firmware = hardware.BMCLibDialing(config, dialer(server)).Firmware
+	b, err := hardware.New(config, interfaces)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
+	b.ReadFirmwareTasksEvery(time.Millisecond)
+	return b
+}
+
+// openBMCInfo returns the driver_info of a BMC that the provider openbmc manages.
+func openBMCInfo(t *testing.T, server *bmctest.Redfish) map[string]any {
+	return map[string]any{
+		"bmclib_provider": "openbmc", "bmclib_address": server.Host, "bmclib_verify_ca": redfishInfo(t, server)["redfish_verify_ca"],
+		"bmclib_username": user, "bmclib_password": password,
+	}
+}
+
+// startOpenBMC starts an OpenBMC, and a conductor with the type bmclib.
+func startOpenBMC(t *testing.T, taskStates ...string) (s *site, u *updates, server *bmctest.Redfish, files string) {
+	t.Helper()
+	u = &updates{states: taskStates}
+	server = startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.BMCVersion, c.Faults = "2.9.1", u.faults() })
+	u.power = func() string { return server.Power("1") }
+	config, _, files := serveImages(t)
+	b, err := hardware.NewBMCLibDialing(config, dialer(server))
 	require.NoError(t, err)
 	b.ReadFirmwareTasksEvery(time.Millisecond)
-	s = start(t, hardware.Config{}, func(c *conductor.Config) { c.Hardware["bmclib"] = b })
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	require.NoError(t, os.WriteFile(ca, server.CAPEM, 0o600))
-	return s, u, server, machine{driver: "bmclib", info: map[string]any{
-		"bmclib_provider": "openbmc", "bmclib_address": server.Host, "bmclib_verify_ca": ca,
-		"bmclib_username": bmctest.DefaultUser, "bmclib_password": bmctest.DefaultPassword,
-	}}, files
+	return start(t, hardware.Config{}, func(c *conductor.Config) { c.Hardware["bmclib"] = b }), u, server, files
 }
 
 func (s *site) updateFirmware(n *conductor.Node, settings ...any) *conductor.Node {
@@ -128,18 +150,23 @@ func TestBMCLibUpdatesFirmware(t *testing.T) {
 	}{
 		"of a BMC, while the machine runs": {component: "bmc", states: []string{"Running", "Completed"}, sent: []string{"On: "}},
 		"of a BIOS, while it is off":       {component: "bios", states: []string{"Completed"}, sent: []string{"Off: "}, switched: 2},
-		"with a restart":                   {component: "BMC", states: []string{"Scheduled", "Scheduled", "Completed"}, sent: []string{"On: "}, switched: 1},
-		"of a BMC that does not answer":    {component: "bmc", states: []string{"503", "Running", "503", "Completed"}, sent: []string{"On: "}},
-		"that fails":                       {component: "bmc", states: []string{"Exception"}, sent: []string{"On: "}, failure: "firmware update: failed: the BMC reports a failure: id: 7"},
-		"that is another":                  {component: "bmc", checksum: sum, failure: "the checksum of the firmware is "},
-		"of another component":             {component: "nic", failure: "component firmware install not supported: NIC"},
+		"with a restart": {
+			component: "BMC", states: []string{"Scheduled", "Scheduled", "Completed"}, sent: []string{"On: "}, switched: 1,
+		},
+		"of a BMC that does not answer": {component: "bmc", states: []string{"503", "Running", "503", "Completed"}, sent: []string{"On: "}},
+		"that fails": {
+			component: "bmc", states: []string{"Exception"}, sent: []string{"On: "},
+			failure: "firmware update: failed: the BMC reports a failure: id: 7",
+		},
+		"that is another":      {component: "bmc", checksum: sum, failure: "the checksum of the firmware is "},
+		"of another component": {component: "nic", failure: "component firmware install not supported: NIC"},
 		"of a machine that stays on": {
 			component: "bios", change: func(n *conductor.Node) { n.DisablePowerOff = true }, failure: "which the node's disable_power_off forbids",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, u, server, m, files := startOpenBMC(t, test.states...)
-			n := s.node(m, func(n *conductor.Node) {
+			s, u, server, files := startOpenBMC(t, test.states...)
+			n := s.node(machine{driver: "bmclib", info: openBMCInfo(t, server)}, func(n *conductor.Node) {
 				n.ProvisionState = states.Manageable
 				if test.change != nil {
 					test.change(n)
@@ -167,7 +194,7 @@ func TestBMCLibUpdatesFirmware(t *testing.T) {
 			if test.failure != "" {
 				require.Equal(t, states.CleanFail, n.ProvisionState)
 				require.Contains(t, n.LastError, test.failure)
-				require.NotContains(t, n.LastError, bmctest.DefaultPassword)
+				require.NotContains(t, n.LastError, password)
 				return
 			}
 			require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
@@ -176,6 +203,33 @@ func TestBMCLibUpdatesFirmware(t *testing.T) {
 			require.Equal(t, test.switched, switched)
 		})
 	}
+}
+
+func TestTheAgentBootsAgainAfterAnUpdateOfFirmware(t *testing.T) {
+	u := &updates{states: []string{"Completed"}}
+	l := startLab(t, states.Manageable, "direct")
+	u.power = func() string { return l.bmc.Power("1") }
+	for _, fault := range u.faults() {
+		l.bmc.AddFault(fault)
+	}
+	l.files = map[string][]byte{"bios.bin": []byte("the firmware")}
+	_, err := l.UpdateNode(t.Context(), l.n.UUID, func(n *conductor.Node) error {
+		n.Driver = "mixed"
+		maps.Copy(n.DriverInfo, openBMCInfo(t, l.bmc))
+		return nil
+	})
+	require.NoError(t, err)
+	l.ask(conductor.ProvisionRequest{Target: "clean", CleanSteps: []conductor.StepRequest{
+		{Interface: "firmware", Step: "update", Args: map[string]any{"settings": []any{
+			map[string]any{"component": "bios", "url": l.web + "/bios.bin"},
+		}}},
+		{Interface: "deploy", Step: "erase_devices_metadata"},
+	}})
+	n := l.until(states.Manageable, states.CleanFail)
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	require.Equal(t, []string{"Off: the firmware"}, u.files)
+	require.Equal(t, 2, l.machine.Boots())
+	require.Contains(t, l.commands(), "clean.execute_clean_step erase_devices_metadata")
 }
 
 func TestTheSettingsOfAFirmwareUpdateAreChecked(t *testing.T) {

@@ -38,6 +38,9 @@ func ChangeByBMCLib(ctx context.Context, n *conductor.Node, do func(context.Cont
 // NewBMCLibDialing returns the type "bmclib" whose connections to BMCs are opened by a function.
 func NewBMCLibDialing(c Config, dial dialer) (*Type, error) { return New(c, bmclibInterfaces(c, dial)) }
 
+// BMCLibDialing returns the interfaces of that type.
+var BMCLibDialing = bmclibInterfaces
+
 // ReadFirmwareTasksEvery sets how often an update of firmware by the type "bmclib" reads its task.
 func (b *Type) ReadFirmwareTasksEvery(interval time.Duration) {
 	b.interfaces.Firmware[0].(*bmclibFirmware).interval = interval
