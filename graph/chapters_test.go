@@ -21,11 +21,21 @@ func TestEveryStateHasItsPlace(t *testing.T) {
 				"%v: the chapters that have %v", series, s)
 			require.True(t, table.Stable().Has(s) || table.Work(s) != states.NoWork, "%v of %v is the state of no work", s, series)
 			for _, l := range []*layout{&topDown, &middle, &early, &leftToRight} {
-				require.Equal(t, 1, count(l.parts, func(p partLayout) bool { return slices.Contains(p.all(), s) }),
+				require.Equal(t, 1, count(l.allParts(), func(p partLayout) bool { return slices.Contains(p.all(), s) }),
 					"%v: the parts that have %v", series, s)
 			}
 		}
 	}
+}
+
+func TestAChapterThatALayoutDoesNotListIsItsLastPart(t *testing.T) {
+	first, others := topDown.parts[0], topDown.parts[1:]
+	l := layout{parts: others}
+	parts := l.allParts()
+	require.Len(t, parts, len(topDown.allParts()))
+	require.Equal(t, others, parts[:len(others)])
+	require.Contains(t, parts[len(others):], partLayout{part: first.part, corner: "tl"})
+	require.Equal(t, topDown.parts, topDown.allParts()[:len(topDown.parts)])
 }
 
 // TestALayoutHasNothingThatIsNeverDrawn fails for a row about a state or an edge that no series with the layout has.

@@ -11,8 +11,8 @@ import (
 // A layout holds the order of the states and Graphviz's other layout hints.
 type layout struct {
 	nodesep, ranksep float64 // gaps, in inches
-	// parts holds all parts in the order in which they are written for Graphviz and
-	// Mermaid.
+	// parts holds the parts in the order in which they are written for Graphviz and
+	// Mermaid, see allParts.
 	parts []partLayout
 	// unranked holds the edges that do not rank one state below the other.
 	unranked map[pair]bool
@@ -43,6 +43,17 @@ type partLayout struct {
 
 // A pair is the two states of an edge.
 type pair struct{ from, to states.State }
+
+// allParts returns the parts that the layout lists, and then those of the other chapters.
+func (l *layout) allParts() []partLayout {
+	all := l.parts
+	for _, c := range chapters {
+		if !slices.ContainsFunc(all, func(p partLayout) bool { return p.part == c.part }) {
+			all = append(slices.Clip(all), partLayout{part: c.part, corner: "tl"})
+		}
+	}
+	return all
+}
 
 // all returns the states of a part, those first that the layout lists.
 func (p partLayout) all() []states.State {

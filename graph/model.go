@@ -102,7 +102,7 @@ func (d Diagram) model() (*model, error) {
 	}
 
 	m := &model{diagram: d, rows: rows, edges: edges, hidden: hidden}
-	for _, l := range d.layout().parts {
+	for _, l := range d.layout().allParts() {
 		g := group{part: l.part, corner: l.corner}
 		for _, s := range l.all() {
 			if !shown.Has(s) {
