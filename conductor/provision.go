@@ -260,7 +260,7 @@ func (k *workKind) remembers(n *Node, r *ProvisionRequest) error {
 	if k.requested == nil {
 		return nil
 	}
-	steps, requested := &Steps{DisableRamdisk: r.DisableRamdisk && !k.merges}, k.requested(r)
+	steps, requested := &Steps{DisableRamdisk: r.DisableRamdisk}, k.requested(r)
 	*k.in(n) = steps
 	if requested == nil {
 		return nil

@@ -116,6 +116,13 @@ func TestStatesWhoseRulesAreIronics(t *testing.T) {
 	require.Equal(t, passwords, works[states.WorkRescue].dropIn)
 }
 
+func TestAnAdoptionNotesTheTypeOfTheImage(t *testing.T) {
+	n := &Node{InstanceInfo: map[string]any{"image_source": "http://images/a.qcow2"}}
+	require.NoError(t, begunBy(states.Latest().Table(), states.EventAdopt).remembers(n, &ProvisionRequest{}))
+	require.True(t, n.Deployment.isWholeDisk())
+	require.Equal(t, "whole-disk", n.InstanceInfo["image_type"])
+}
+
 // TestTheLastErrorOfAWaitThatHasTimedOut has each waiting state.
 func TestTheLastErrorOfAWaitThatHasTimedOut(t *testing.T) {
 	const ramdisk = " the node. Please check if the ramdisk responsible for the "
