@@ -262,6 +262,8 @@ func TestTheTimesOfAnInspectionAreThoseOfItsLastTransition(t *testing.T) {
 		require.NotNil(t, f.settle(n).InspectionStartedAt)
 		f.request(n, "abort")
 		check(states.InspectFail, nil, nil)
+		f.request(n, "manage")
+		check(states.Manageable, nil, nil)
 	})
 }
 
