@@ -3,14 +3,12 @@
 package conductor
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
-	"github.com/ironstate/ironstate/conductor/internal/raidconfig"
+	"github.com/ironstate/ironstate/conductor/internal/agentimage"
 	"github.com/ironstate/ironstate/internal/oslobool"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
@@ -65,7 +63,7 @@ func installBootloader(ctx context.Context, t *Task) error {
 	if err != nil {
 		return err
 	}
-	loader, needed, err := t.Node().bootloader(partitions)
+	loader, needed, err := agentimage.BootLoader(t.Node().image(), partitions)
 	if err != nil {
 		return err
 	}
@@ -83,29 +81,6 @@ func installBootloader(ctx context.Context, t *Task) error {
 		return fmt.Errorf("Failed to install a bootloader when deploying node %s: %w", t.Node().UUID, err)
 	}
 	return nil
-}
-
-// bootloader returns the boot loader for the image with the partitions: a partition image needs one, and so does a
-// whole-disk image that boots by UEFI, or that is on a software RAID. With the latter, image_rootfs_uuid of
-// instance_info is the UUID of the root file system.
-//
-// Source: configure_local_boot in ironic/drivers/modules/agent.py.
-func (n *Node) bootloader(p agent.PartitionUUIDs) (loader agent.Bootloader, needed bool, err error) {
-	wholeDisk, mode, software := n.Deployment.isWholeDisk(), n.agentBootMode(), raidconfig.BySoftware(n.TargetRAIDConfig)
-	if software {
-		root, _ := n.InstanceInfo["image_rootfs_uuid"].(string)
-		p.Root = cmp.Or(root, p.Root, n.Deployment.Root)
-	}
-	if p.Root == "" && !wholeDisk {
-		return loader, false, fmt.Errorf("no root UUID returned from the ramdisk for node %s", n.UUID)
-	}
-	if wholeDisk || mode != "uefi" {
-		p.EFI = ""
-	}
-	if arch, _ := n.Properties["cpu_arch"].(string); !strings.HasPrefix(arch, "ppc64") {
-		p.PReP = ""
-	}
-	return agent.Bootloader{PartitionUUIDs: p, BootMode: mode, SoftwareRAID: software}, !wholeDisk || mode == "uefi" || software, nil
 }
 
 // The agent's own power off is awaited for powerOffReads times powerOffInterval before the machine is powered off by

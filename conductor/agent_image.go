@@ -8,6 +8,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/internal/agentimage"
 	"github.com/ironstate/ironstate/conductor/internal/configdrive"
+	"github.com/ironstate/ironstate/conductor/internal/raidconfig"
 )
 
 // InstanceImage is the image of a node's instance, which the agent downloads and writes. A checksum is a digest in
@@ -54,6 +55,7 @@ func (n *Node) image() agentimage.Node {
 	return agentimage.Node{
 		UUID: n.UUID, InstanceInfo: n.InstanceInfo, DriverInfo: n.DriverInfo,
 		WholeDisk: n.Deployment.WholeDisk, BootMode: n.agentBootMode(), DiskLabel: n.InstanceCapabilities()["disk_label"],
+		Root: n.Deployment.Root, CPUArch: n.Properties["cpu_arch"], SoftwareRAID: raidconfig.BySoftware(n.TargetRAIDConfig),
 	}
 }
 

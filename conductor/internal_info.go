@@ -43,9 +43,6 @@ type DeploymentInfo struct {
 	ImageSize int64  `json:"image_size,omitzero"` // in bytes, as the agent downloads it; 0 if it is unknown
 }
 
-// isWholeDisk reports whether the image is known to be a whole-disk image.
-func (d DeploymentInfo) isWholeDisk() bool { return d.WholeDisk != nil && *d.WholeDisk }
-
 // AgentSteps are the steps of an agent for a kind of work, as it has listed them at a time.
 type AgentSteps struct {
 	Steps     []agent.Step `json:"steps"`

@@ -24,6 +24,9 @@ type Node struct {
 	WholeDisk                *bool  // whether it is a whole-disk image or a partition image; nil if that is not known
 	BootMode                 string // in which the image will boot: "bios" or "uefi"
 	DiskLabel                any    // the kind of the partition table; nil for the one that suits the boot mode
+	Root                     string // the UUID of the root partition as the agent has reported it earlier; empty for none
+	CPUArch                  any    // the property cpu_arch
+	SoftwareRAID             bool   // whether the image is written to a software RAID
 }
 
 // The types of images, the values of image_type.

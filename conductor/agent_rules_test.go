@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/agentimage"
 )
 
 func TestTheRecordAfterARAIDStepOfTheAgent(t *testing.T) {
@@ -52,4 +53,23 @@ func TestTheRecordAfterARAIDStepOfTheAgent(t *testing.T) {
 		require.Equal(t, test.config, n.RAIDConfig, name)
 		require.Equal(t, test.properties, n.Properties, name)
 	}
+}
+
+func TestTheRulesForAnImageKnowWhatTheRecordSaysOfIt(t *testing.T) {
+	n := &Node{
+		UUID:         "1be26c0b",
+		InstanceInfo: map[string]any{"image_source": "http://h/x", "capabilities": map[string]any{"disk_label": "msdos"}},
+		DriverInfo:   map[string]any{"image_http_proxy": "http://p"},
+		Deployment:   DeploymentInfo{WholeDisk: new(bool), Root: "root"},
+		Properties:   map[string]any{"cpu_arch": "ppc64", "capabilities": "boot_mode:bios"},
+	}
+	want := agentimage.Node{
+		UUID: n.UUID, InstanceInfo: n.InstanceInfo, DriverInfo: n.DriverInfo, WholeDisk: new(bool), BootMode: "bios", DiskLabel: "msdos",
+		Root: "root", CPUArch: "ppc64",
+	}
+	require.Equal(t, want, n.image())
+	n.TargetRAIDConfig = map[string]any{"logical_disks": []any{map[string]any{"controller": "software"}}}
+	want.SoftwareRAID = true
+	require.Equal(t, want, n.image())
+	require.Equal(t, "uefi", (&Node{}).image().BootMode)
 }
