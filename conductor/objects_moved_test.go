@@ -107,7 +107,8 @@ func TestWhatAnotherProcessHasChangedIsDeletedWithItsNode(t *testing.T) {
 		store := &lagging{Memory: &conductor.Memory{}, follows: conductor.KindNode}
 		other := start(t, func(c *conductor.Config) { c.Store = store.Memory })
 		n := other.node(states.Manageable)
-		port, err := other.CreateObject(other.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:0a"})
+		port, err := other.CreateObject(other.ctx,
+			&conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:0a"})
 		require.NoError(t, err)
 		f := start(t, func(c *conductor.Config) { c.Store, c.CheckInterval = store, 24*time.Hour })
 		_, err = f.ObjectsOf(f.ctx, conductor.KindPort, n.UUID)

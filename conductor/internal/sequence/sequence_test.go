@@ -54,7 +54,10 @@ func TestTheActionsOfEachWork(t *testing.T) {
 		"a cleaning boots the agent": {record{TakesAgent: true, ByAgent: true}, false, 2, actions{find, boot}},
 		"a cleaning finds an agent":  {record{TakesAgent: true, ByAgent: true}, true, 2, actions{find, keep, plan, note, run, run, end}},
 		"a cleaning, no ramdisk":     {record{TakesAgent: true, ByAgent: true, WithoutRamdisk: true}, false, 1, actions{plan, note, run, end}},
-		"a cleaning needs no agent":  {record{TakesAgent: true, ByAgent: true, NeedsNoRamdisk: true}, false, 1, actions{skip, plan, note, run, end}},
+		"a cleaning needs no agent": {
+			record{TakesAgent: true, ByAgent: true, NeedsNoRamdisk: true},
+			false, 1, actions{skip, plan, note, run, end},
+		},
 		"the agent to clean runs": {
 			record{TakesAgent: true, ByAgent: true, Waited: true, Prepared: true},
 			false, 2, actions{learn, plan, run, run, end},
