@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/errtext"
@@ -194,14 +195,13 @@ func (e *engine) manage(
 	if err != nil {
 		return err
 	}
-	wait, cancel := context.WithTimeout(ctx, actionWait)
-	defer cancel()
+	var decided atomic.Bool // whether the caller gets a refusal, or waits no longer
 	act := func(ctx context.Context) error {
 		err := error(unsupported(n, function))
 		if by, ok := hardware.(Management); ok {
 			err = do(ctx, by, n)
 		}
-		if errors.Is(err, Invalid) && wait.Err() == nil {
+		if errors.Is(err, Invalid) && decided.CompareAndSwap(false, true) {
 			return err
 		}
 		var event string
@@ -225,10 +225,15 @@ func (e *engine) manage(
 		e.pool.free(n.UUID)
 		done <- err
 	})
+	wait, cancel := context.WithTimeout(ctx, actionWait)
+	defer cancel()
 	select {
 	case err := <-done:
 		return err
 	case <-wait.Done():
+		if !decided.CompareAndSwap(false, true) {
+			return <-done
+		}
 		return ctx.Err()
 	}
 }

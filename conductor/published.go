@@ -33,7 +33,11 @@ func needsFiles(b *rulebook, n *Node) bool {
 	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
 		return true
 	}
-	publisher, ok := b.config.Hardware[n.Driver].(FilePublisher)
+	hardware, enabled := b.config.Hardware[n.Driver]
+	if !enabled { // what its machine needs is not known
+		return true
+	}
+	publisher, ok := hardware.(FilePublisher)
 	return ok && publisher.KeepsFiles(n)
 }
 

@@ -78,7 +78,7 @@ func TestPublishedFilesAreWithdrawnWhenNoMachineNeedsThem(t *testing.T) {
 		"the instance is a ramdisk":        {node: conductor.Node{ProvisionState: states.Active}, keeps: true, stay: true},
 		"the node waits for its agent":     {node: conductor.Node{ProvisionState: states.CleanWait}, stay: true},
 		"the node is held":                 {node: conductor.Node{ProvisionState: states.DeployHold}, stay: true},
-		"the hardware type is not enabled": {node: conductor.Node{ProvisionState: states.Available, Driver: "gone"}, keeps: true},
+		"the hardware type is not enabled": {node: conductor.Node{ProvisionState: states.Available, Driver: "gone"}, stay: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -119,7 +119,7 @@ func TestStatesWhoseRulesAreIronics(t *testing.T) {
 func TestAnAdoptionNotesTheTypeOfTheImage(t *testing.T) {
 	n := &Node{InstanceInfo: map[string]any{"image_source": "http://images/a.qcow2"}}
 	require.NoError(t, begunBy(states.Latest().Table(), states.EventAdopt).remembers(n, &ProvisionRequest{}))
-	require.True(t, n.Deployment.isWholeDisk())
+	require.True(t, *n.Deployment.WholeDisk)
 	require.Equal(t, "whole-disk", n.InstanceInfo["image_type"])
 }
 

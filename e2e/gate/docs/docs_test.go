@@ -4,6 +4,7 @@
 package docs
 
 import (
+	"bytes"
 	"go/ast"
 	"go/doc"
 	"go/doc/comment"
@@ -45,6 +46,17 @@ func TestNoLineIsTooLong(t *testing.T) {
 				t.Errorf("%s:%d has %d columns, more than %d", file, i+1, n, width)
 			}
 		}
+	}
+}
+
+// go build in the folder of a program leaves the program there, which is then committed easily.
+func TestNoProgramIsCommitted(t *testing.T) {
+	files, err := exec.Command("git", "ls-files").Output()
+	require.NoError(t, err)
+	for _, file := range strings.Fields(string(files)) {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.False(t, bytes.HasPrefix(text, []byte("\x7fELF")), "%s is a program", file)
 	}
 }
 
