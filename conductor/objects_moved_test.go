@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +23,7 @@ import (
 type lagging struct {
 	*conductor.Memory
 	follows conductor.Kind
-	missing func()
+	missing atomic.Pointer[func()]
 }
 
 func (s *lagging) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
@@ -40,9 +41,10 @@ func (s *lagging) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[cond
 
 func (s *lagging) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
 	r, err := s.Memory.Get(ctx, kind, key)
-	if do := s.missing; do != nil && kind == conductor.KindNode && errors.Is(err, conductor.NotFound) {
-		s.missing = nil
-		do()
+	if kind == conductor.KindNode && errors.Is(err, conductor.NotFound) {
+		if do := s.missing.Swap(nil); do != nil {
+			(*do)()
+		}
 	}
 	return r, err
 }
@@ -81,7 +83,7 @@ func TestWhatHasMovedToAnotherNodeIsNotDeletedWithItsOldNode(t *testing.T) {
 						require.NoError(t, err)
 					}
 					if test.during {
-						store.missing = move
+						store.missing.Store(&move)
 					} else {
 						move()
 					}
@@ -90,7 +92,7 @@ func TestWhatHasMovedToAnotherNodeIsNotDeletedWithItsOldNode(t *testing.T) {
 					} else {
 						require.NoError(t, f.DeleteNode(f.ctx, from.UUID))
 					}
-					require.Nil(t, store.missing)
+					require.Nil(t, store.missing.Load())
 					bubble.Sleep(time.Hour)
 					left, err := f.Object(f.ctx, o.Kind(), o.Meta().UUID)
 					require.NoError(t, err)
@@ -133,7 +135,7 @@ func TestWhatIsChangedAfterItsNodeWasCreatedAgainStays(t *testing.T) {
 		n := f.node(states.Manageable)
 		port, err := f.CreateObject(f.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:0a"})
 		require.NoError(t, err)
-		store.missing = func() {
+		again := func() {
 			_, err := f.CreateNode(f.ctx, &conductor.Node{UUID: n.UUID, Driver: "fake-hardware", ProvisionState: states.Manageable})
 			require.NoError(t, err)
 			_, err = f.UpdateObject(f.ctx, conductor.KindPort, port.Meta().UUID, func(o conductor.Object) error {
@@ -142,8 +144,9 @@ func TestWhatIsChangedAfterItsNodeWasCreatedAgainStays(t *testing.T) {
 			})
 			require.NoError(t, err)
 		}
+		store.missing.Store(&again)
 		require.NoError(t, f.DeleteNode(f.ctx, n.UUID))
-		require.Nil(t, store.missing)
+		require.Nil(t, store.missing.Load())
 		_, err = f.Object(f.ctx, conductor.KindPort, port.Meta().UUID)
 		require.NoError(t, err)
 	})
