@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -41,8 +42,8 @@ func needsFiles(b *rulebook, n *Node) bool {
 	return ok && publisher.KeepsFiles(n)
 }
 
-// withdrawFiles withdraws the files that this process has published and no machine needs. While a node has a worker,
-// its files stay until the next check.
+// withdrawFiles withdraws the files that this process has published and no machine needs. A hardware type that panics
+// or hangs holds up no other check; the next check asks it again when it has returned.
 func withdrawFiles(c *Conductor) {
 	s, err := c.sessions.current()
 	if err != nil || !c.fleet.nodes.Synced() {
@@ -50,37 +51,41 @@ func withdrawFiles(c *Conductor) {
 	}
 	for name, hardware := range c.config.Hardware {
 		publisher, ok := hardware.(FilePublisher)
-		if !ok {
+		worker := "the files of " + name
+		if !ok || !c.engine.pool.tryTake(worker) {
 			continue
 		}
-		published, err := publisher.Published()
-		if err != nil {
-			c.config.Log.Warn("the published files could not be listed", "driver", name, "error", err)
-		}
-		for _, id := range published {
-			if needsFiles(c.rules, c.fleet.nodes.Get(id)) || !c.engine.pool.tryTake(id) {
-				continue
+		s.run.group.Go(func() {
+			defer c.engine.pool.free(worker)
+			err := bounded(s.ctx, func(ctx context.Context) error { return withdrawUnneeded(ctx, c, publisher) })
+			if err != nil && s.ctx.Err() == nil {
+				c.config.Log.Warn("published files could not be withdrawn", "driver", name, "error", err)
 			}
-			s.run.group.Go(func() {
-				defer c.engine.pool.free(id)
-				if err := withdrawUnneeded(c, s, publisher, id); err != nil && s.ctx.Err() == nil {
-					c.config.Log.Warn("the published files of a node could not be withdrawn", "node", id, "error", err)
-				}
-			})
-		}
+		})
 	}
 }
 
-// withdrawUnneeded withdraws the files of a node unless the stored node needs them. No other worker of this process is
-// busy with the node.
-func withdrawUnneeded(c *Conductor, s *session, publisher FilePublisher, id string) error {
-	n, err := c.fleet.storedNode(s.ctx, id)
-	switch {
-	case err != nil && !errors.Is(err, NotFound):
-		return fmt.Errorf("load node %s: %w", id, err)
-	case needsFiles(c.rules, n):
-		return nil
+// withdrawUnneeded withdraws the files of a hardware type that no machine needs. While a node has a worker, its files
+// stay until the next check.
+func withdrawUnneeded(ctx context.Context, c *Conductor, publisher FilePublisher) error {
+	published, err := publisher.Published()
+	errs := []error{err}
+	for _, id := range published {
+		if needsFiles(c.rules, c.fleet.nodes.Get(id)) || !c.engine.pool.tryTake(id) {
+			continue
+		}
+		errs = append(errs, func() error {
+			defer c.engine.pool.free(id)
+			n, err := c.fleet.storedNode(ctx, id)
+			switch {
+			case err != nil && !errors.Is(err, NotFound):
+				return fmt.Errorf("load node %s: %w", id, err)
+			case needsFiles(c.rules, n):
+				return nil
+			}
+			c.config.Log.Info("published files that no machine needs are withdrawn", "node", id)
+			return publisher.Withdraw(id)
+		}())
 	}
-	c.config.Log.Info("published files that no machine needs are withdrawn", "node", id)
-	return publisher.Withdraw(id)
+	return errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/bubble"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -23,6 +25,7 @@ import (
 type publisher struct {
 	*conductor.Fake
 	keeps bool
+	lists func() // is called for each list
 
 	mu        sync.Mutex
 	published map[string]bool
@@ -35,6 +38,9 @@ func (p *publisher) publish(node string) {
 }
 
 func (p *publisher) Published() ([]string, error) {
+	if p.lists != nil {
+		p.lists()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Sorted(maps.Keys(p.published)), nil
@@ -152,4 +158,30 @@ func TestAConductorWithdrawsItsFilesWhenAnotherOneEndsTheWork(t *testing.T) {
 			stop()
 		}
 	})
+}
+
+func TestAHardwareTypeThatCannotListItsFilesHoldsUpNoOtherCheck(t *testing.T) {
+	for name, trouble := range map[string]func(){
+		"hangs": func() { sleep.For(context.Background(), time.Hour) }, "panics": func() { panic("x") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, p, stop := runPublisher(t, "alpha", new(conductor.Memory), nil, false)
+				var lists atomic.Int32
+				p.lists = func() { lists.Add(1); trouble() }
+				defer bubble.Sleep(time.Hour) // until the abandoned call has returned
+				defer stop()
+				at := time.Now()
+				n, err := c.CreateNode(t.Context(), &conductor.Node{
+					Driver: "fake-hardware", ProvisionState: states.CleanWait, ProvisionUpdatedAt: &at,
+				})
+				require.NoError(t, err)
+				bubble.Sleep(50 * time.Minute) // its agent does not call
+				n, err = c.Node(t.Context(), n.UUID)
+				require.NoError(t, err)
+				require.Equal(t, states.CleanFail, n.ProvisionState)
+				require.Equal(t, name == "hangs", lists.Load() == 1)
+			})
+		})
+	}
 }
