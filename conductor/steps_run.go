@@ -333,7 +333,7 @@ func init() {
 const maxWait = 30 * time.Second
 
 // waitStep waits for the number of seconds in its argument "seconds", maxWait at most, or without one for the next
-// heartbeat.
+// heartbeat. In Ironic the node is in the waiting state for these seconds, and nothing continues its work after them.
 //
 // Source: use_reserved_step_handler in ironic/conductor/steps.py.
 func waitStep(ctx context.Context, t *Task) error {
