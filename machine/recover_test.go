@@ -70,7 +70,8 @@ func TestWaitingNodesFailOnceTheirTimeIsUp(t *testing.T) {
 		require.False(t, ok, "without a limit %v waits for ever", test.node.State)
 	}
 	for s := range latest.States().All() {
-		require.Equal(t, latest.Phase(s) == states.PhaseWaiting, waiting.Has(s), "every waiting state has a case")
+		require.Equal(t, latest.Phase(s) == states.PhaseWaiting, waiting.Has(s),
+			"every waiting state has a case, also %v: Timeouts.Of in machine/recover.go, then here", s)
 	}
 	for s := range latest.States().Minus(waiting).All() {
 		_, ok := node(s).TimedOut(time.Hour*24*365, machine.DefaultTimeouts())
