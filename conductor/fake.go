@@ -153,7 +153,7 @@ func (f *Fake) SetPower(ctx context.Context, n *Node, power states.Power) error 
 func (f *Fake) Steps(n *Node, work states.Work) (steps []Step) {
 	for _, kind := range fakeKinds {
 		for _, each := range kind.chosen(n).steps {
-			if !slices.Contains(each.works, work) || !f.has(each.since) {
+			if since, has := each.works[work]; !has || !f.has(since) {
 				continue
 			}
 			step := each.Step

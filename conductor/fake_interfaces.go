@@ -28,12 +28,12 @@ type fakeInterface struct {
 // fakeStep is a step of an interface.
 type fakeStep struct {
 	Step
-	works []states.Work                      // that it is of
-	since states.Series                      // of Ironic that has it
+	works stepWorks                          // that it is of
 	do    func(context.Context, *Task) error // after [Fake.Before]; nil does nothing
 }
 
-var cleanAndService = []states.Work{states.WorkClean, states.WorkService}
+// stepWorks maps each kind of work with a step to the first series of Ironic in which it has the step, NoSeries for all.
+type stepWorks map[states.Work]states.Series
 
 // fakeManagement is what a management interface does.
 type fakeManagement struct {
@@ -65,11 +65,11 @@ var fakeKinds = []fakeKind{
 	{"console", []fakeInterface{{name: "fake"}, fakeNone("console")}},
 	{"deploy", []fakeInterface{
 		{name: "fake", steps: []fakeStep{
-			{Step: Step{Step: "deploy", Priority: 100, Abortable: true}, works: []states.Work{states.WorkDeploy}},
+			{Step: Step{Step: "deploy", Priority: 100, Abortable: true}, works: stepWorks{states.WorkDeploy: states.NoSeries}},
 			oneFakeStep("tear_down", states.WorkDelete), oneFakeStep("take_over", states.WorkAdopt),
 		}},
 		{name: "direct", image: true, validate: needsImage, steps: []fakeStep{
-			{Step: Step{Step: "tear_down", Priority: 100}, works: []states.Work{states.WorkDelete}, do: powerOff},
+			{Step: Step{Step: "tear_down", Priority: 100}, works: stepWorks{states.WorkDelete: states.NoSeries}, do: powerOff},
 			oneFakeStep("take_over", states.WorkAdopt),
 		}},
 	}},
@@ -105,7 +105,7 @@ var fakeKinds = []fakeKind{
 			Step: Step{Step: "update", ArgsInfo: map[string]StepArgument{
 				"settings": {Description: "List of Firmware components, each item needs to contain a dictionary with name/value pairs", Required: true},
 			}},
-			works: []states.Work{states.WorkClean}, since: states.Bobcat,
+			works: stepWorks{states.WorkClean: states.Bobcat},
 		}}},
 		fakeNone("firmware"),
 	}},
@@ -118,7 +118,7 @@ func fakeNone(kind string) fakeInterface {
 
 // oneFakeStep returns the only step of work, which does nothing.
 func oneFakeStep(name string, work states.Work) fakeStep {
-	return fakeStep{Step: Step{Step: name, Priority: 100}, works: []states.Work{work}}
+	return fakeStep{Step: Step{Step: name, Priority: 100}, works: stepWorks{work: states.NoSeries}}
 }
 
 // needsImage is the validation of the deploy interface "direct".
@@ -130,9 +130,12 @@ func needsImage(n *Node) error {
 func powerOff(ctx context.Context, t *Task) error { return t.SetPower(ctx, states.PowerOff) }
 
 var fakeVendorSteps = []fakeStep{
-	{Step: Step{Step: "log_passthrough", Priority: 1}, works: cleanAndService, since: states.Bobcat},
 	{
-		Step: Step{Step: "trigger_servicewait"}, works: []states.Work{states.WorkService}, since: states.Bobcat,
+		Step:  Step{Step: "log_passthrough", Priority: 1},
+		works: stepWorks{states.WorkClean: states.Bobcat, states.WorkService: states.Bobcat},
+	},
+	{
+		Step: Step{Step: "trigger_servicewait"}, works: stepWorks{states.WorkService: states.Bobcat},
 		do: func(context.Context, *Task) error { return ErrWait },
 	},
 }
@@ -148,18 +151,25 @@ func fakePost(description string, async, exclusive bool) VendorMethod {
 	return VendorMethod{HTTPMethods: []string{"POST"}, Async: async, Description: description, Exclusive: exclusive}
 }
 
+// biosWorks are the kinds of work with the steps of the BIOS. Ironic declares them as steps of a cleaning. Since 2025.2 a
+// service with a step that the interfaces lack begins all the same, in case the agent has the step, and then calls the
+// interface's method of that name.
+//
+// Source: do_node_service in ironic/conductor/servicing.py.
+var biosWorks = stepWorks{states.WorkClean: states.NoSeries, states.WorkService: states.Flamingo}
+
 // fakeBIOSSteps change the settings in the node's record.
 var fakeBIOSSteps = []fakeStep{
 	{
 		Step: Step{Step: "apply_configuration", ArgsInfo: map[string]StepArgument{
 			"settings": {Description: "List of BIOS settings, each item needs to contain a dictionary with name/value pairs", Required: true},
 		}},
-		works: cleanAndService, do: applyFakeBIOS,
+		works: biosWorks, do: applyFakeBIOS,
 	},
-	{Step: Step{Step: "factory_reset"}, works: cleanAndService, do: func(ctx context.Context, t *Task) error {
+	{Step: Step{Step: "factory_reset"}, works: biosWorks, do: func(ctx context.Context, t *Task) error {
 		return t.Update(ctx, func(n *Node) error { n.BIOSSettings = nil; return nil })
 	}},
-	{Step: Step{Step: "cache_bios_settings"}, works: cleanAndService},
+	{Step: Step{Step: "cache_bios_settings"}, works: biosWorks},
 }
 
 func applyFakeBIOS(ctx context.Context, t *Task) error {

@@ -39,6 +39,25 @@ func TestTheVendorStepsOfFakeHardwareCameWithBobcat(t *testing.T) {
 	require.Len(t, steps(&conductor.Fake{}, states.WorkService), 2, "zero is the latest series")
 }
 
+func TestAServiceHasTheStepsOfTheFakeBIOSSince2025_2AndACleaningAlways(t *testing.T) {
+	for series := range states.AllSeries() {
+		f := &conductor.Fake{Series: series}
+		for work, want := range map[states.Work]bool{states.WorkClean: true, states.WorkService: series >= states.Flamingo} {
+			var names []string
+			for _, step := range f.Steps(&conductor.Node{}, work) {
+				if step.Interface == "bios" {
+					names = append(names, step.Step)
+				}
+			}
+			if want {
+				require.Equal(t, []string{"apply_configuration", "factory_reset", "cache_bios_settings"}, names, "%v in %v", work, series)
+			} else {
+				require.Empty(t, names, "%v in %v", work, series)
+			}
+		}
+	}
+}
+
 func TestFakeHardwareUpdatesFirmwareInManualCleaningsSinceBobcat(t *testing.T) {
 	const begin = "node does not support this clean step"
 	settings := map[string]any{"settings": []any{map[string]any{"component": "bmc", "url": "https://192.0.2.1/bmc.bin"}}}
