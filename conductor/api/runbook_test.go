@@ -72,6 +72,21 @@ func TestARequestForTheTraitsOfARunbookNamesOneOrAll(t *testing.T) {
 	}
 }
 
+func TestThePathOfTheTraitsOfARunbookMayHaveEmptySegments(t *testing.T) {
+	t.Parallel()
+	s := start(t, states.Latest(), api.Config{})
+	s.post("/v1/runbooks", runbook)
+	require.Equal(t, []any{}, s.do("GET", "/v1/runbooks//CUSTOM_A/traits", "latest", "").must(http.StatusOK)["traits"])
+	got := s.do("GET", "/v1/runbooks//"+absentUUID+"/traits", "latest", "")
+	require.Equal(t, "Runbook "+absentUUID+" could not be found.", got.fault()) // as Ironic 39.0.0
+	require.NotEmpty(t, got.header.Get("X-OpenStack-Ironic-API-Version"))
+	for _, method := range []string{"GET", "PUT", "POST"} {
+		got := s.do(method, "/v1/runbooks/CUSTOM_A/traits", "1.111", "")
+		require.Equal(t, http.StatusNotFound, got.status, method)
+		require.Contains(t, string(got.body), "The API version does not allow runbook traits", method)
+	}
+}
+
 // The answers were given by Ironic 39.0.0.
 func TestTheLaterFieldsOfARunbookAreUnknownBelowTheirVersion(t *testing.T) {
 	t.Parallel()

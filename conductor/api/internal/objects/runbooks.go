@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
@@ -25,21 +24,21 @@ import (
 func Runbooks(s *rest.Service) *rest.Controller {
 	c := runbookResource.controller(s)
 	c.Admit = rest.RefuseBefore(since.Runbooks, "runbooks", true)
-	ident := []string{runbookResource.identName(s)}
-	set := rest.Action{Serve: setRunbookTraits, Idents: ident, Optional: 1}
 	if s.Highest < since.RunbookTraits {
 		return c
 	}
-	admit := c.Admit
-	c.Admit = func(r *rest.Request) error { // the path of the traits is refused as such, with 404 for all methods
-		if r.Version < since.RunbookTraits && slices.Contains(strings.Split(r.URL.Path, "/"), "traits") {
-			return &fault.Fault{Status: http.StatusNotFound, Bare: true, Text: "The API version does not allow runbook traits"}
+	set := rest.Action{Serve: setRunbookTraits, Optional: 1}
+	below := &rest.Controller{Actions: rest.Actions{rest.All: {Serve: listRunbookTraits}, "put": set, "delete": set}}
+	c.Lookup = func(r *rest.Request, segments []string) (*rest.Controller, []string, error) {
+		switch {
+		case len(segments) < 2 || segments[1] != "traits":
+			return nil, nil, nil
+		case r.Version < since.RunbookTraits: // with 404 for all methods
+			return nil, nil, &fault.Fault{Status: http.StatusNotFound, Bare: true, Text: "The API version does not allow runbook traits"}
 		}
-		return admit(r)
+		r.Params = append(r.Params, segments[0])
+		return below, segments[2:], nil
 	}
-	c.Subs = map[string]*rest.Controller{"traits": {
-		Actions: rest.Actions{rest.All: {Serve: listRunbookTraits, Idents: ident}, "put": set, "delete": set},
-	}}
 	return c
 }
 
