@@ -13,6 +13,44 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// Source: the decorators of the methods in ironic/api/controllers/v1, which are called from the first to the last.
+func TestTheOrderOfVersionQueryAndBodyIsThatOfEachResource(t *testing.T) {
+	t.Parallel()
+	const (
+		noAPI, noAllocations = "The API is not supported for this version", "The API version does not allow allocations"
+		bogus, badTraits     = "Unexpected arguments: bogus", "Schema error: 5 is not of type 'array', 'null'"
+	)
+	for _, c := range []struct {
+		series                      states.Series
+		method, path, version, body string
+		status                      int
+		fault                       string
+	}{
+		{states.Hibiscus, "GET", "conductors?bogus=1", "1.48", "", 404, noAPI},
+		{states.Gazpacho, "GET", "conductors?bogus=1", "1.48", "", 400, bogus},
+		{states.Hibiscus, "GET", "conductors/x?bogus=1", "1.48", "", 404, noAPI},
+		{states.Hibiscus, "GET", "conductors?bogus=1", "1.49", "", 400, bogus},
+		{states.Gazpacho, "GET", "allocations?bogus=1&marker=x", "1.51", "", 400, bogus},
+		{states.Hibiscus, "GET", "allocations?bogus=1&marker=x", "1.51", "", 404, noAllocations},
+		{states.Gazpacho, "GET", "allocations?marker=x", "1.51", "", 404, noAllocations},
+		{states.Gazpacho, "GET", "allocations/x?bogus=1", "1.51", "", 404, noAllocations},
+		{states.Gazpacho, "POST", "allocations?bogus=1", "1.51", `{}`, 405, noAllocations},
+		{states.Gazpacho, "DELETE", "allocations/x?bogus=1", "1.51", "", 405, noAllocations},
+		{states.Gazpacho, "PATCH", "allocations/x?bogus=1", "1.56", `[]`, 405, "The API version does not allow updating allocations"},
+		{states.Hibiscus, "DELETE", "portgroups/x?bogus=1", "1.22", "", 404, noAPI},
+		{states.Hibiscus, "GET", "volume?bogus=1", "1.31", "", 404, noAPI},
+		{states.Gazpacho, "POST", "allocations?bogus=1", "latest", `{"traits": 5}`, 400, badTraits},
+		{states.Flamingo, "POST", "allocations?bogus=1", "latest", `{"traits": 5}`, 400, bogus},
+		{states.Gazpacho, "POST", "allocations?bogus=1", "latest", `{"resource_class": "x"}`, 400, bogus},
+		{states.Gazpacho, "POST", "inspection_rules?bogus=1", "latest", `{}`, 400, "Schema error: 'actions' is a required property"},
+	} {
+		s := start(t, c.series, api.Config{})
+		got := s.do(c.method, "/v1/"+c.path, c.version, c.body)
+		require.Equal(t, c.fault, got.fault(), "%v: %s %s", c.series, c.method, c.path)
+		require.Equal(t, c.status, got.status, "%v: %s %s", c.series, c.method, c.path)
+	}
+}
+
 // TestTheChecksHaveIronicsOrder sends requests with two faults, of which the check that is first in Ironic must speak.
 //
 // Source: post, patch, _validate_patch and provision in ironic/api/controllers/v1/node.py; patch in allocation.py and

@@ -20,8 +20,9 @@ import (
 // Conductors returns the controller of /v1/conductors.
 func Conductors() *rest.Controller {
 	return &rest.Controller{Actions: rest.Actions{
-		rest.All: {Serve: listConductors, Since: since.Conductors},
-		rest.One: {Serve: showConductor, Since: since.Conductors, Idents: []string{"hostname"}, Args: []string{"fields"}},
+		rest.All: {Serve: listConductors, Since: since.Conductors, VersionFirst: states.Hibiscus},
+		rest.One: {Serve: showConductor, Since: since.Conductors, VersionFirst: states.Hibiscus, Idents: []string{"hostname"},
+			Args: []string{"fields"}},
 	}}
 }
 

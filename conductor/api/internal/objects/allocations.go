@@ -22,14 +22,19 @@ import (
 // Allocations returns the controller of /v1/allocations.
 func Allocations(s *rest.Service) *rest.Controller {
 	c := allocationResource.controller(s)
-	bare := s.Series < states.Gazpacho
-	admit, update := rest.RefuseBefore(since.Allocations, "allocations", bare),
-		rest.RefuseBefore(since.AllocationPatch, "updating allocations", false)
-	c.Admit = func(r *rest.Request) error {
-		if !bare && r.Method == http.MethodPatch {
-			return update(r)
+	if s.Series < states.Gazpacho {
+		c.Admit = rest.RefuseBefore(since.Allocations, "allocations", true)
+		return c
+	}
+	for name, a := range c.Actions {
+		a.Subject = "allocations"
+		switch {
+		case name == "patch":
+			a.Since, a.Subject = since.AllocationPatch, "updating allocations"
+		case name == rest.All:
+			a.VersionFirst = states.Hibiscus
 		}
-		return admit(r)
+		c.Actions[name] = a
 	}
 	return c
 }
@@ -39,6 +44,7 @@ var allocationResource = &resource{
 	of: &conductor.Allocation{}, path: "allocations", word: "allocation", noun: "Allocation", since: since.Allocations,
 	schemas: schemaRules{
 		since:          states.Gazpacho,
+		queryLast:      states.Gazpacho,
 		oneFault:       func(x *resource, r *rest.Request) bool { return x.hasSchemas(r.Service) },
 		queryByVersion: true,
 	},

@@ -16,9 +16,6 @@ import (
 
 // post answers a POST.
 func (x *resource) post(r *rest.Request) (rest.Answer, error) {
-	if err := x.versionFirst(r); err != nil {
-		return rest.Answer{}, err
-	}
 	q := &request{resource: x, r: r}
 	if err := pass(q, x.orders.post, postOrder); err != nil {
 		return rest.Answer{}, err
@@ -39,6 +36,9 @@ func bodyDecodes(q *request) (err error) {
 	}
 	q.values, _ = q.body.(map[string]any)
 	q.record = reflect.New(reflect.TypeOf(q.of).Elem()).Interface().(record)
+	if q.checksQueryLast(q.r.Service) {
+		return nil
+	}
 	return q.r.CheckQuery(q.values)
 }
 
@@ -49,7 +49,10 @@ func bodyValid(q *request) error {
 			return err
 		}
 	}
-	return q.bodySchema(q.r).Validate(q.word, q.body)
+	if err := q.bodySchema(q.r).Validate(q.word, q.body); err != nil || !q.checksQueryLast(q.r.Service) {
+		return err
+	}
+	return q.r.CheckQuery(q.values)
 }
 
 // postInVersion refuses a POST with a version that does not have the resource.

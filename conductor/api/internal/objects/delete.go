@@ -11,9 +11,6 @@ import (
 
 // delete answers a DELETE.
 func (x *resource) delete(r *rest.Request) (rest.Answer, error) {
-	if err := x.versionFirst(r); err != nil {
-		return rest.Answer{}, err
-	}
 	if err := r.CheckArgs(r.QueryArgs()); err != nil {
 		return rest.Answer{}, err
 	}

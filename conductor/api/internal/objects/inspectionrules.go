@@ -35,7 +35,8 @@ var inspectionRuleResource = &resource{
 	of: &conductor.InspectionRule{}, path: "inspection_rules", word: "inspection_rule", noun: "Rule", since: since.InspectionRules,
 	linked: "inspection",
 	schemas: schemaRules{
-		since: states.Hibiscus,
+		since:     states.Hibiscus,
+		queryLast: states.Gazpacho,
 		oneFault: func(_ *resource, r *rest.Request) bool {
 			return r.Method == http.MethodPost && r.Series >= states.Gazpacho
 		},

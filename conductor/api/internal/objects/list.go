@@ -40,9 +40,6 @@ type listRequest struct {
 
 // serve answers a GET of the list.
 func (l listing) serve(r *rest.Request) (rest.Answer, error) {
-	if err := l.versionFirst(r); err != nil {
-		return rest.Answer{}, err
-	}
 	q := l.decode(r)
 	if err := r.CheckArgs(q.args); err != nil {
 		return rest.Answer{}, err
@@ -84,6 +81,9 @@ func (l listing) decode(r *rest.Request) *listRequest {
 		}
 	}
 	a := r.QueryArgs(names...)
+	if a.Err == nil && l.hasSchemas(r.Service) {
+		a.Err = r.CheckArgs(nil)
+	}
 	twice := false
 	if l.parent != nil && l.parent.filter != "" && len(r.Params) > 0 {
 		twice = a.Has(l.parent.filter)

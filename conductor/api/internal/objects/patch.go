@@ -18,9 +18,6 @@ import (
 
 // patch answers a PATCH.
 func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
-	if err := x.versionFirst(r); err != nil {
-		return rest.Answer{}, err
-	}
 	q := &request{resource: x, r: r, args: r.QueryArgs(x.patching.args...)}
 	if err := r.CheckArgs(q.args); err != nil {
 		return rest.Answer{}, err

@@ -11,19 +11,17 @@ import (
 )
 
 // hasSchemas reports whether the series has JSON schemas for the queries and bodies of the resource. It then checks the
-// version of a request first, and the query and the body before it looks for a record.
+// query and the body before it looks for a record.
 //
 // Source: ironic/api/schemas/v1.
 func (x *resource) hasSchemas(s *rest.Service) bool {
 	return x.schemas.since != states.NoSeries && s.Series >= x.schemas.since
 }
 
-// versionFirst refuses a version that does not have the resource, if the series checks it first.
-func (x *resource) versionFirst(r *rest.Request) error {
-	if x.hasSchemas(r.Service) && !x.is(versionInHandler) {
-		return r.CheckArgs(nil)
-	}
-	return nil
+// checksQueryLast reports whether a POST checks the names in the query after the body. Ironic itself then fails by a
+// Python exception for a name that is left.
+func (x *resource) checksQueryLast(s *rest.Service) bool {
+	return x.schemas.queryLast != states.NoSeries && s.Series >= x.schemas.queryLast
 }
 
 // directions are the orders of a list.

@@ -70,13 +70,12 @@ type resource struct {
 type resourceFlag uint16
 
 const (
-	versionInHandler resourceFlag = 1 << iota // the handler checks the version, also in series with schemas
-	patchedInPart                             // a patch requires no fields; missing fields keep their values, and null is stored
-	uuidFirst                                 // the fault of a new record of which the UUID and another key exist names the UUID
-	ownDuplicates                             // the conductor's faults for records whose keys exist are Ironic's
-	firstUnknown                              // a fault names the first unknown field of a query alone; links and times are unknown
-	deletedByUUID                             // a DELETE takes no name
-	refusedUnseen                             // requests below a node are refused before the record is found
+	patchedInPart resourceFlag = 1 << iota // a patch requires no fields; missing fields keep their values, and null is stored
+	uuidFirst                              // the fault of a new record of which the UUID and another key exist names the UUID
+	ownDuplicates                          // the conductor's faults for records whose keys exist are Ironic's
+	firstUnknown                           // a fault names the first unknown field of a query alone; links and times are unknown
+	deletedByUUID                          // a DELETE takes no name
+	refusedUnseen                          // requests below a node are refused before the record is found
 )
 
 // is reports whether the resource has a flag.
@@ -90,6 +89,8 @@ type schemaRules struct {
 	queryFields []string
 	// unknownArgs are parameters of a list that the schema of its query does not have.
 	unknownArgs []string
+	// queryLast is the first series in which a POST checks the names in the query after the body; NoSeries stands for none.
+	queryLast states.Series
 	// oneFault says whether the schema of a body tells the first fault alone; nil stands for no.
 	oneFault func(x *resource, r *rest.Request) bool
 	// inOrder checks the properties of a body in the order of the fields. Otherwise they are checked by their names, and

@@ -16,15 +16,18 @@ import (
 func (x *resource) controller(s *rest.Service) *rest.Controller {
 	ident := []string{x.identName(s)}
 	c := &rest.Controller{Actions: rest.Actions{
-		rest.All: {Serve: listing{resource: x}.serve, Since: x.since},
-		rest.One: {Serve: x.get, Since: x.since, Idents: ident, Args: []string{"fields"}},
-		"post":   {NoArgs: true, Body: x.word, Serve: x.post, Since: x.since},
-		"patch":  {Body: "patch", Serve: x.patch, Since: x.since, Idents: ident, Args: x.patching.args},
-		"delete": {Serve: x.delete, Since: x.since, Idents: []string{x.deletedName(s)}},
+		rest.All: {Serve: listing{resource: x}.serve},
+		rest.One: {Serve: x.get, Idents: ident, Args: []string{"fields"}},
+		"post":   {NoArgs: !x.checksQueryLast(s), Body: x.word, Serve: x.post},
+		"patch":  {Body: "patch", Serve: x.patch, Idents: ident, Args: x.patching.args},
+		"delete": {Serve: x.delete, Idents: []string{x.deletedName(s)}},
 	}}
 	if x.hasDetailPath() {
-		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, details: true}.serve, Since: x.since,
-			Args: x.pathArgs()}
+		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, details: true}.serve, Args: x.pathArgs()}
+	}
+	for name, a := range c.Actions {
+		a.Since, a.VersionFirst = x.since, x.schemas.since
+		c.Actions[name] = a
 	}
 	return c
 }

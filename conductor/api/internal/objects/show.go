@@ -16,9 +16,6 @@ import (
 
 // get answers a GET of one record.
 func (x *resource) get(r *rest.Request) (rest.Answer, error) {
-	if err := x.versionFirst(r); err != nil {
-		return rest.Answer{}, err
-	}
 	a := r.QueryArgs("fields")
 	fields := rest.FieldSet(a.List("fields"))
 	if err := r.CheckArgs(a); err != nil {

@@ -21,7 +21,6 @@ func DeployTemplates(s *rest.Service) *rest.Controller {
 
 var templateResource = &resource{
 	of: &conductor.DeployTemplate{}, path: "deploy_templates", word: "template", noun: "Deploy template", since: since.DeployTemplates,
-	flags:   versionInHandler,
 	schemas: schemaRules{since: states.Hibiscus, queryFields: []string{"description"}},
 	fields: []field{
 		uuidField,

@@ -25,7 +25,7 @@ func Volumes(s *rest.Service) *rest.Controller {
 // volumes returns the controller of /v1/volume or /v1/nodes/NODE/volume.
 func volumes(connectors, targets *rest.Controller) *rest.Controller {
 	return &rest.Controller{
-		Actions: rest.Actions{rest.Both: {Serve: showVolumes, Since: since.Volumes}},
+		Actions: rest.Actions{rest.Both: {Serve: showVolumes, Since: since.Volumes, VersionFirst: states.Hibiscus}},
 		Lookup: func(r *rest.Request, segments []string) (*rest.Controller, []string, error) {
 			if r.Version < since.Volumes {
 				return nil, nil, fault.UnknownPath

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/states"
 )
 
 // bind distributes the segments that [Request.find] left over to an action: to its identifiers, then to its optional
@@ -17,6 +18,11 @@ import (
 //
 // Source: find_controller and get_args in pecan/core.py, and ironic/common/args.py.
 func (r *Request) bind(a *Action, segments []string) error {
+	if a.VersionFirst != states.NoSeries && r.Series >= a.VersionFirst {
+		if err := r.checkVersion(a); err != nil {
+			return err
+		}
+	}
 	if err := r.checkNames(a, segments); err != nil {
 		return err
 	}

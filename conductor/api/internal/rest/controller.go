@@ -27,8 +27,12 @@ type Action struct {
 	// Method is the method of an action that the path names, as in /v1/nodes/detail. It is empty for an action with
 	// one of the names below.
 	Method string
-	// Since is the first version that has the action. Serve checks it after the arguments, see [Request.CheckArgs].
-	Since states.APIVersion
+	// Since is the first version that has the action. The router checks it before the arguments from the series
+	// VersionFirst on. Before that series, or if it is NoSeries, Serve checks it after them, see [Request.CheckArgs].
+	Since        states.APIVersion
+	VersionFirst states.Series
+	// Subject is what the fault of an older version names, see [RefuseBefore]; empty for the usual fault.
+	Subject string
 	// Body is the name of the argument that contains the body. A further segment of the path sets it, too.
 	Body string
 	// AnyMethod makes the action answer requests with every method.

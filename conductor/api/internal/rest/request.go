@@ -58,16 +58,23 @@ func NewRequest(s *Service, r *http.Request) *Request { return &Request{Request:
 // that does not have the action. The handler of an action with a first version must call it before it reads the store:
 // the router does not.
 func (r *Request) CheckArgs(a *Args) error {
-	switch {
-	case a != nil && a.Err != nil:
+	if a != nil && a.Err != nil {
 		return a.Err
-	case r.Version < r.action.Since && r.Series >= states.Hibiscus && r.action.Since > since.Lookup &&
-		!slices.Equal(r.action.Idents, NodeIdent):
-		return fault.NotFound("The API is not supported for this version")
-	case r.Version < r.action.Since:
-		return fault.NoSuchResource
-	default:
+	}
+	return r.checkVersion(r.action)
+}
+
+// checkVersion refuses a version that does not have the action.
+func (r *Request) checkVersion(a *Action) error {
+	switch {
+	case r.Version >= a.Since:
 		return nil
+	case a.Subject != "":
+		return RefuseBefore(a.Since, a.Subject, false)(r)
+	case r.Series >= states.Hibiscus && a.Since > since.Lookup && !slices.Equal(a.Idents, NodeIdent):
+		return fault.NotFound("The API is not supported for this version")
+	default:
+		return fault.NoSuchResource
 	}
 }
 
