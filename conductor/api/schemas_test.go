@@ -115,6 +115,28 @@ func TestTheBodyOfEventsHasASchemaSince20262(t *testing.T) {
 	require.Equal(t, "Unexpected arguments: x", s.do("POST", path+"?x=1", "latest", valid).fault())
 }
 
+// The texts are those of jsonschema 4.19.2 and 4.26.0, which the Ironics have, for the schema in
+// ironic/api/controllers/v1/port.py.
+func TestTheSchemaOfAPortRequiresTheUUIDOrTheNameOfANode(t *testing.T) {
+	t.Parallel()
+	const absent = " is not valid under any of the given schemas. Possible root cause: 'node_ident' is a required property"
+	for body, want := range map[string]string{
+		`{"address": "a", "uuid": "b"}`:     "{'address': 'a', 'uuid': 'b'}" + absent,
+		`{"address": 5}`:                    "{'address': 5}" + absent,
+		`{"uuid": 5}`:                       "'address' is a required property",
+		`{"address": "a", "x": 1}`:          "Additional properties are not allowed ('x' was unexpected)",
+		`{"address": "a", "node_ident": 5}`: "5 is not of type 'string'",
+		`[]`:                                "[] is not of type 'object'",
+	} {
+		for _, series := range []states.Series{states.Epoxy, states.Latest()} {
+			s := start(t, series, api.Config{})
+			require.Equal(t, "Schema error for port: "+want, s.do("POST", "/v1/ports", "1.30", body).fault(), "%v: %s", series, body)
+		}
+	}
+	s := start(t, states.Antelope, api.Config{})
+	require.Equal(t, "Schema error for port: 'node_uuid' is a required property", s.do("POST", "/v1/ports", "1.30", `{"address": "a"}`).fault())
+}
+
 func TestTheTraitThatIsNamedIsTheLastSince2026_1(t *testing.T) {
 	t.Parallel()
 	for series, want := range map[states.Series]string{states.Flamingo: "1", states.Gazpacho: "2"} {

@@ -31,6 +31,7 @@ var portResource = &resource{
 		}
 		return []string{"node_ident"} // which the schema then refuses
 	}},
+	schemas: schemaRules{completes: requireNode},
 	fields: []field{
 		uuidField,
 		{name: "address", types: schema.TextType, flags: required, convert: toMAC},
@@ -127,6 +128,16 @@ var byDescription = filter{
 		})
 		return nil
 	},
+}
+
+// requireNode makes the schema of a new port require its node by UUID or, in series that have it, by UUID or name.
+func requireNode(r *rest.Request, s *schema.Schema) {
+	if r.Highest < since.PortNode {
+		return
+	}
+	s.Required = []string{"address"}
+	s.Properties = append(s.Properties, schema.Property{Name: "node_ident", Schema: &schema.Schema{Types: schema.TextType}})
+	s.AnyOf = []*schema.Schema{{Required: []string{"node_ident"}}, {Required: []string{"node_uuid"}}}
 }
 
 // portNodeNamed replaces the name of a new port's node with its UUID.
