@@ -71,7 +71,7 @@ var allocationResource = &resource{
 			listFieldsAllowed, filtersNotNewer, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
 		},
 		post: []check{
-			bodyDecodes, bodyValid, fieldsSet, postInVersion, notBelow, fieldsNotNewer, nameValid, nodeBackfilled, classGiven, candidatesExist,
+			bodyDecodes, bodyValid, fieldsSet, postInVersion, notNested, fieldsNotNewer, nameValid, nodeBackfilled, classGiven, candidatesExist,
 		},
 		patch: []check{
 			patchDecodes, patchInVersion, logicalIdent, recordExists, fieldsPatchable, fieldsNotNewer,

@@ -17,7 +17,7 @@ import (
 // post answers a POST.
 func (x *resource) post(r *rest.Request) (rest.Answer, error) {
 	q := &request{resource: x, r: r}
-	if err := pass(q, x.orders.post, postOrder); err != nil {
+	if err := runChecks(q, x.orders.post, postOrder); err != nil {
 		return rest.Answer{}, err
 	}
 	created, err := x.store.create(r, q.record)
@@ -58,8 +58,8 @@ func bodyValid(q *request) error {
 // postInVersion refuses a POST with a version that does not have the resource.
 func postInVersion(q *request) error { return q.r.CheckArgs(nil) }
 
-// notBelow refuses a POST in the path of another record.
-func notBelow(q *request) error {
+// notNested refuses a POST in the path of another record.
+func notNested(q *request) error {
 	if len(q.r.Params) > 0 {
 		return q.r.NotPermitted()
 	}

@@ -2,12 +2,7 @@
 
 package objects
 
-import (
-	"errors"
-
-	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/conductor/api/internal/rest"
-)
+import "github.com/ironstate/ironstate/conductor/api/internal/rest"
 
 // delete answers a DELETE.
 func (x *resource) delete(r *rest.Request) (rest.Answer, error) {
@@ -15,16 +10,8 @@ func (x *resource) delete(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	q := &request{resource: x, r: r}
-	if err := pass(q, x.orders.delete, deleteOrder); err != nil {
+	if err := runChecks(q, x.orders.delete, deleteOrder); err != nil {
 		return rest.Answer{}, err
 	}
 	return rest.NoContent, x.remove(r, q.record)
-}
-
-// nodeUnlockedOrGone is nodeUnlocked for a record that may be deleted even if its node does not exist.
-func nodeUnlockedOrGone(q *request) error {
-	if err := nodeUnlocked(q); !errors.Is(err, conductor.NotFound) {
-		return err
-	}
-	return nil
 }

@@ -130,10 +130,10 @@ func init() {
 			f.index = columns[f.column()]
 			fields[of][f.name] = f
 			if !f.is(readOnly) {
-				x.inTurn = append(x.inTurn, f)
+				x.settable = append(x.settable, f)
 			}
 		}
-		slices.SortStableFunc(x.inTurn, func(a, b *field) int { return cmp.Compare(x.turn(a), x.turn(b)) })
+		slices.SortStableFunc(x.settable, func(a, b *field) int { return cmp.Compare(x.turn(a), x.turn(b)) })
 	}
 }
 

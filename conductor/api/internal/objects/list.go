@@ -51,7 +51,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	if l.details && l.orders.details != nil {
 		order = l.orders.details
 	}
-	if err := pass(q, order, listOrder); err != nil {
+	if err := runChecks(q, order, listOrder); err != nil {
 		return rest.Answer{}, err
 	}
 	records, err := q.selected.page(r, l.resource, q.page)

@@ -166,7 +166,7 @@ func nodesOfChassis(s *rest.Service) *rest.Controller {
 		action := c.Actions[name]
 		action.Serve = func(r *rest.Request) (rest.Answer, error) {
 			q := &request{resource: nodeResource, r: r, args: r.QueryArgs(nodeResource.patching.args...)}
-			return rest.Answer{}, cmp.Or(pass(q, checks, nil), r.NotPermitted())
+			return rest.Answer{}, cmp.Or(runChecks(q, checks, nil), r.NotPermitted())
 		}
 		c.Actions[name] = action
 	}

@@ -3,6 +3,7 @@
 package objects
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -24,7 +25,7 @@ var (
 		filtersApply,
 	}
 	getOrder    = []check{identValid, recordExists, fieldsAllowed, fieldsExist}
-	postOrder   = []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, notBelow, fieldsNotNewer}
+	postOrder   = []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, notNested, fieldsNotNewer}
 	patchOrder  = []check{identValid, patchDecodes, fieldsPatchable, fieldsNotNewer, recordExists}
 	updateOrder = []check{patchApplies, documentValid, fieldsSet}
 	deleteOrder = []check{identValid, recordExists}
@@ -62,8 +63,8 @@ type request struct {
 	record record         // the record, set by recordExists, or by bodyDecodes as an empty one, which fieldsSet completes
 }
 
-// pass runs the checks of the resource's order, or of the usual one, and returns the first fault.
-func pass[Q any, C ~func(Q) error](q Q, order, usual []C) error {
+// runChecks runs the checks of the resource's order, or of the usual one, and returns the first fault.
+func runChecks[Q any, C ~func(Q) error](q Q, order, usual []C) error {
 	if order == nil {
 		order = usual
 	}
@@ -101,7 +102,7 @@ func fieldsNotNewer(q *request) error {
 // fieldsSet sets the fields of the record to the values, which satisfy the schema, and the missing ones to their
 // defaults, unless the resource is patchedInPart. It refuses values by the rules of their fields.
 func fieldsSet(q *request) (err error) {
-	for _, f := range q.inTurn {
+	for _, f := range q.settable {
 		v, has := q.values[f.name]
 		if v != nil && f.convert != nil {
 			if v, err = f.convert(q.r, f.name, v); err != nil {
@@ -121,6 +122,14 @@ func fieldsSet(q *request) (err error) {
 // nodeUnlocked waits until no other request holds the lock of the record's node.
 func nodeUnlocked(q *request) error {
 	return q.r.Conductor.TouchNode(q.r.Context(), q.store.meta(q.record).NodeUUID)
+}
+
+// nodeUnlockedOrGone is nodeUnlocked for a record that may be deleted even if its node does not exist.
+func nodeUnlockedOrGone(q *request) error {
+	if err := nodeUnlocked(q); !errors.Is(err, conductor.NotFound) {
+		return err
+	}
+	return nil
 }
 
 // unreserved returns the fields of a node as if no other request held its lock, for the checks after nodeUnlocked.

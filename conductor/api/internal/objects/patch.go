@@ -22,12 +22,12 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 	if err := r.CheckArgs(q.args); err != nil {
 		return rest.Answer{}, err
 	}
-	if err := pass(q, x.orders.patch, patchOrder); err != nil {
+	if err := runChecks(q, x.orders.patch, patchOrder); err != nil {
 		return rest.Answer{}, err
 	}
 	o, err := x.store.update(r, x.store.meta(q.record).UUID, func(before, o record) error {
 		q.before, q.record = before, o
-		return pass(q, x.orders.update, updateOrder)
+		return runChecks(q, x.orders.update, updateOrder)
 	})
 	if errors.Is(err, conductor.NotFound) {
 		return rest.Answer{}, x.notFound(r.Param(0))

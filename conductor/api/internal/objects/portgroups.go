@@ -60,7 +60,7 @@ var portGroupResource = &resource{
 			oneGroupFilter, filtersApply,
 		},
 		post: []check{
-			bodyDecodes, emptyModeDropped, bodyValid, fieldsSet, postInVersion, nodeExists, notBelow, groupFieldsNotNewer, nameValid,
+			bodyDecodes, emptyModeDropped, bodyValid, fieldsSet, postInVersion, nodeExists, notNested, groupFieldsNotNewer, nameValid,
 		},
 		patch: []check{
 			identValid, patchDecodes, recordExists, fieldsPatchable, groupFieldsNotNewer,

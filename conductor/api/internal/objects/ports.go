@@ -24,7 +24,7 @@ import (
 func Ports(s *rest.Service) *rest.Controller { return portResource.controller(s) }
 
 var portResource = &resource{
-	of: &conductor.Port{}, path: "ports", word: "port", noun: "Port", flags: uuidFirst | deletedByUUID | refusedUnseen,
+	of: &conductor.Port{}, path: "ports", word: "port", noun: "Port", flags: uuidFirst | deletedByUUID | refusedBeforeLookup,
 	patching: patchRules{also: func(r *rest.Request) []string {
 		if r.Highest < since.PortNode {
 			return nil
@@ -63,7 +63,7 @@ var portResource = &resource{
 			filtersCombine, conductorGroupsAlone, filtersApply,
 		},
 		post: []check{
-			bodyDecodes, portNodeNamed, bodyValid, fieldsSet, postInVersion, notBelow, nodeExists, linkNotNewer, fieldsNotNewer, portValid,
+			bodyDecodes, portNodeNamed, bodyValid, fieldsSet, postInVersion, notNested, nodeExists, linkNotNewer, fieldsNotNewer, portValid,
 			nodeUnlockedForPort, physicalNetworkShared,
 		},
 		patch: []check{

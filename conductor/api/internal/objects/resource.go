@@ -63,19 +63,19 @@ type resource struct {
 	// duplicate returns the fault text for a record with a unique key of another record.
 	duplicate func(o record) string
 
-	inTurn []*field // the fields that clients can set, in the order in which they are checked; set by init
+	settable []*field // the fields that clients can set, in the order in which they are checked; set by init
 }
 
 // resourceFlag is a set of rules in which Ironic's code for a resource differs from the usual code.
 type resourceFlag uint16
 
 const (
-	patchedInPart resourceFlag = 1 << iota // a patch requires no fields; missing fields keep their values, and null is stored
-	uuidFirst                              // the fault of a new record of which the UUID and another key exist names the UUID
-	ownDuplicates                          // the conductor's faults for records whose keys exist are Ironic's
-	firstUnknown                           // a fault names the first unknown field of a query alone; links and times are unknown
-	deletedByUUID                          // a DELETE takes no name
-	refusedUnseen                          // requests below a node are refused before the record is found
+	patchedInPart       resourceFlag = 1 << iota // a patch requires no fields; missing fields keep their values, and null is stored
+	uuidFirst                                    // the fault of a new record of which the UUID and another key exist names the UUID
+	ownDuplicates                                // the conductor's faults for records whose keys exist are Ironic's
+	firstUnknown                                 // a fault names the first unknown field of a query alone; links and times are unknown
+	deletedByUUID                                // a DELETE takes no name
+	refusedBeforeLookup                          // requests below a node are refused before the record is found
 )
 
 // is reports whether the resource has a flag.

@@ -102,7 +102,7 @@ func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, err
 		}
 	}
-	if !x.is(refusedUnseen) {
+	if !x.is(refusedBeforeLookup) {
 		if _, err := x.find(r, ident); err != nil {
 			return rest.Answer{}, err
 		}

@@ -65,7 +65,7 @@ var runbookResource = &resource{
 		list: []listCheck{
 			listFieldsAllowed, sortKeyNotNewer, filtersNotNewer, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
 		},
-		post:   []check{bodyDecodes, bodyValid, fieldsSet, newRunbookUnowned, postInVersion, notBelow},
+		post:   []check{bodyDecodes, bodyValid, fieldsSet, newRunbookUnowned, postInVersion, notNested},
 		update: []check{publicWithoutOwner, patchApplies, documentValid, fieldsSet},
 	},
 }

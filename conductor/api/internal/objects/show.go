@@ -25,7 +25,7 @@ func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	q := &request{resource: x, r: r, shown: fields}
-	if err := pass(q, x.orders.get, getOrder); err != nil {
+	if err := runChecks(q, x.orders.get, getOrder); err != nil {
 		return rest.Answer{}, err
 	}
 	return x.answer(r, http.StatusOK, q.record, fields), nil

@@ -15,16 +15,6 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// integer returns a JSON number as an int, and whether it has no fraction and fits.
-func integer(v json.Number) (n int, ok bool) {
-	if n, err := strconv.Atoi(v.String()); err == nil {
-		return n, true
-	}
-	f, _ := v.Float64() // f is infinite if the number is too large
-	n = int(f)          // which depends on the processor if f does not fit
-	return n, -1<<63 <= f && f < 1<<63 && f == float64(n)
-}
-
 // StepsSchema is the schema of the steps of a deploy template or a runbook. order is the key that
 // orders them: "priority" or "order".
 //
@@ -47,11 +37,13 @@ func StepsSchema(order string, withArgs bool) func(*rest.Request) *schema.Schema
 	}
 }
 
+var digits = regexp.MustCompile("^[0-9]+$")
+
 // StepNumber is the schema of the number that orders steps, which may be a text.
 func StepNumber() *schema.Schema {
 	return &schema.Schema{AnyOf: []*schema.Schema{
 		{Types: []string{"integer"}, Min: "0"},
-		{Types: schema.TextType, MinLength: 1, Pattern: regexp.MustCompile("^[0-9]+$")},
+		{Types: schema.TextType, MinLength: 1, Pattern: digits},
 	}}
 }
 
@@ -93,18 +85,4 @@ func StepInterfaces(s *rest.Service) []string {
 		return []string{"power", "management", "deploy", "bios", "raid"}
 	}
 	return []string{"vendor", "power", "management", "firmware", "deploy", "bios", "raid"}
-}
-
-// WholeNumber returns a non-negative integer, which may be a number or a string.
-func WholeNumber(v any) (int, bool) {
-	switch v := v.(type) {
-	case json.Number:
-		n, ok := integer(v)
-		return n, ok && n >= 0
-	case string:
-		n, err := strconv.Atoi(v)
-		return n, err == nil && n >= 0
-	default:
-		return 0, false
-	}
 }

@@ -108,11 +108,11 @@ func maskTarget(v any) any {
 // volumeOrders returns the orders of the checks of volume connectors or targets.
 func volumeOrders(kind string) orders {
 	return orders{
-		post:  []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, volumeNodeExists, notBelow, fieldsNotNewer},
+		post:  []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, volumeNodeExists, notNested, fieldsNotNewer},
 		patch: []check{identValid, patchDecodes, recordExists, fieldsPatchable, fieldsNotNewer, newNodeIsUUID},
 		update: []check{patchApplies, nodeMayChange, documentValid, fieldsSet, nodeUnlocked,
-			volumeMay(kind+" update", admission.Rules.UpdateVolume)},
-		delete: []check{identValid, recordExists, nodeUnlockedOrGone, volumeMay(kind+" deletion", admission.Rules.DeleteVolume)},
+			volumeAllows(kind+" update", admission.Rules.UpdateVolume)},
+		delete: []check{identValid, recordExists, nodeUnlockedOrGone, volumeAllows(kind+" deletion", admission.Rules.DeleteVolume)},
 	}
 }
 
@@ -136,8 +136,8 @@ func newNodeIsUUID(q *request) error {
 	return nil
 }
 
-// volumeMay refuses an action on a volume that a rule refuses for its node. The action is the one in Ironic's text.
-func volumeMay(action string, rule func(admission.Rules, admission.NodeFields) error) check {
+// volumeAllows refuses an action on a volume that a rule refuses for its node. The action is the one in Ironic's text.
+func volumeAllows(action string, rule func(admission.Rules, admission.NodeFields) error) check {
 	return func(q *request) error {
 		n, err := q.r.Conductor.Node(q.r.Context(), q.store.meta(q.record).NodeUUID)
 		if err != nil {
