@@ -40,7 +40,7 @@ func Allocations(s *rest.Service) *rest.Controller {
 }
 
 // The conductor chooses the nodes of allocations.
-var allocationResource = &resource{
+var allocationResource = complete(resource{
 	of: &conductor.Allocation{}, path: "allocations", word: "allocation", noun: "Allocation", since: since.Allocations,
 	schemas: schemaRules{
 		since:          states.Gazpacho,
@@ -80,7 +80,7 @@ var allocationResource = &resource{
 	},
 	patching: patchRules{fields: []string{"name", "extra"}, decode: patch.DecodeOfAllocation},
 	flags:    uuidFirst,
-}
+})
 
 // patchInVersion refuses a PATCH with a version that does not have it.
 func patchInVersion(q *request) error {

@@ -21,7 +21,7 @@ func Chassis(s *rest.Service) *rest.Controller {
 	return c
 }
 
-var chassisResource = &resource{
+var chassisResource = complete(resource{
 	of: &conductor.Chassis{}, path: "chassis", word: "chassis", noun: "Chassis",
 	schemas: schemaRules{since: states.Hibiscus, inOrder: true},
 	fields: []field{
@@ -38,7 +38,7 @@ var chassisResource = &resource{
 		delete: []check{identValid, recordExists, chassisEmpty},
 	},
 	patching: patchRules{fields: []string{"uuid", "extra", "description"}},
-}
+})
 
 // CheckChassis returns the fault of a chassis that does not exist.
 func CheckChassis(r *rest.Request, uuid string) error {

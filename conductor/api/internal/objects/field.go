@@ -49,9 +49,9 @@ type field struct {
 	get func(o record) any
 	set func(o record, v any)
 
-	key     string  // the name as a JSON key, with quotes and colon; set by init
-	records records // of the resource; set by init
-	index   []int   // of the field in the type of the record, see [reflect.Value.FieldByIndex]; set by init
+	key     string  // the name as a JSON key, with quotes and colon; set by complete
+	records records // of the resource; set by complete
+	index   []int   // of the field in the type of the record, see [reflect.Value.FieldByIndex]; set by complete
 }
 
 // fieldFlag is a set of properties of a field.
@@ -108,33 +108,34 @@ var noObject = map[string]any{}
 // fields are the fields of each type of object, by their names.
 var fields = map[reflect.Type]map[string]*field{}
 
-func init() {
-	for _, x := range resources {
-		if x.store == nil {
-			x.store = objectStore(x.of.(conductor.Object).Kind())
-		}
-		if x.list.marker == nil {
-			x.list.marker = (*rest.Args).UUID
-		}
-		of := reflect.TypeOf(x.of).Elem()
-		columns := map[string][]int{}
-		for _, f := range reflect.VisibleFields(of) {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			columns[name] = f.Index
-		}
-		fields[of] = map[string]*field{}
-		for i := range x.fields {
-			f := &x.fields[i]
-			f.records = x.store
-			f.key = `"` + f.name + `":`
-			f.index = columns[f.column()]
-			fields[of][f.name] = f
-			if !f.is(readOnly) {
-				x.settable = append(x.settable, f)
-			}
-		}
-		slices.SortStableFunc(x.settable, func(a, b *field) int { return cmp.Compare(x.turn(a), x.turn(b)) })
+// complete returns a resource with what follows from its description: its store, its usual marker, the fields that
+// clients can set, and the places of its fields in the record.
+func complete(x resource) *resource {
+	if x.store == nil {
+		x.store = objectStore(x.of.(conductor.Object).Kind())
 	}
+	if x.list.marker == nil {
+		x.list.marker = (*rest.Args).UUID
+	}
+	of := reflect.TypeOf(x.of).Elem()
+	columns := map[string][]int{}
+	for _, f := range reflect.VisibleFields(of) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		columns[name] = f.Index
+	}
+	fields[of] = map[string]*field{}
+	for i := range x.fields {
+		f := &x.fields[i]
+		f.records = x.store
+		f.key = `"` + f.name + `":`
+		f.index = columns[f.column()]
+		fields[of][f.name] = f
+		if !f.is(readOnly) {
+			x.settable = append(x.settable, f)
+		}
+	}
+	slices.SortStableFunc(x.settable, func(a, b *field) int { return cmp.Compare(x.turn(a), x.turn(b)) })
+	return &x
 }
 
 // fieldOf returns the field of an object with a name, which must exist.

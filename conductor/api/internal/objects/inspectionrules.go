@@ -31,7 +31,7 @@ func InspectionRules(s *rest.Service) *rest.Controller {
 	return c
 }
 
-var inspectionRuleResource = &resource{
+var inspectionRuleResource = complete(resource{
 	of: &conductor.InspectionRule{}, path: "inspection_rules", word: "inspection_rule", noun: "Rule", since: since.InspectionRules,
 	linked: "inspection",
 	schemas: schemaRules{
@@ -62,7 +62,7 @@ var inspectionRuleResource = &resource{
 		patch:  []check{identValid, patchDecodes, patchNotNull, recordExists},
 		update: []check{rulePatchApplies, documentValid, ruleUUIDValid, ruleValid, ruleStaysItself, fieldsSet},
 	},
-}
+})
 
 // mainPhase is the only phase of rules: the end of an agent's inspection.
 const mainPhase = "main"

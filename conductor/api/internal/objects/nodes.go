@@ -20,7 +20,7 @@ func Nodes(s *rest.Service) *rest.Controller {
 	return c
 }
 
-var nodeResource = &resource{
+var nodeResource = complete(resource{
 	of: &node{}, store: nodeStore{}, path: "nodes", word: "node", noun: "Node",
 	flags: patchedInPart | ownDuplicates | firstUnknown, fields: nodeFields,
 	schemas: schemaRules{uuidSorted: true},
@@ -67,7 +67,7 @@ var nodeResource = &resource{
 	checkedFirst: []string{
 		"automated_clean", "chassis_uuid", "console_enabled", "instance_uuid", "protected", "maintenance", "retired", "uuid",
 	},
-}
+})
 
 // WriteNode writes the fields of a node that the request's version has.
 func WriteNode(r *rest.Request, w *wire.Writer, n *conductor.Node, fields rest.FieldSet) {

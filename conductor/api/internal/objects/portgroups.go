@@ -31,7 +31,7 @@ func PortGroups(s *rest.Service) *rest.Controller {
 	return c
 }
 
-var portGroupResource = &resource{
+var portGroupResource = complete(resource{
 	of: &conductor.PortGroup{}, path: "portgroups", word: "portgroup", noun: "Portgroup", since: since.PortGroups,
 	schemas: schemaRules{since: states.Hibiscus},
 	fields: []field{
@@ -76,7 +76,7 @@ var portGroupResource = &resource{
 	duplicate: func(o record) string {
 		return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.(*conductor.PortGroup).Address)
 	},
-}
+})
 
 // oneGroupFilter refuses several filters of a list in the series that have the last two. Before, the first one applies.
 func oneGroupFilter(q *listRequest) error {

@@ -23,7 +23,7 @@ import (
 // Ports returns the controller of /v1/ports.
 func Ports(s *rest.Service) *rest.Controller { return portResource.controller(s) }
 
-var portResource = &resource{
+var portResource = complete(resource{
 	of: &conductor.Port{}, path: "ports", word: "port", noun: "Port", flags: uuidFirst | deletedByUUID | refusedBeforeLookup,
 	patching: patchRules{also: func(r *rest.Request) []string {
 		if r.Highest < since.PortNode {
@@ -80,7 +80,7 @@ var portResource = &resource{
 	duplicate: func(o record) string {
 		return fmt.Sprintf("A port with MAC address %s already exists.", o.(*conductor.Port).Address)
 	},
-}
+})
 
 // filtersCombine refuses filters of several groups. For other resources than ports, the first filter applies.
 func filtersCombine(q *listRequest) error {

@@ -37,8 +37,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// resource describes one kind of record in the API. Ironic has separate code for each resource: orders tells in which
-// order a request is checked, by the rules of all resources and the rules in its own file.
+// resource describes one kind of record in the API. Its variable is made by [complete]. Ironic has separate code for
+// each resource: orders tells in which order a request is checked, by the rules of all resources and those of its file.
+//
+// Source: the files of the same names in ironic/api/controllers/v1.
 type resource struct {
 	of     record            // an empty record of its type
 	store  records           // nil stands for the objects of the type
@@ -63,7 +65,7 @@ type resource struct {
 	// duplicate returns the fault text for a record with a unique key of another record.
 	duplicate func(o record) string
 
-	settable []*field // the fields that clients can set, in the order in which they are checked; set by init
+	settable []*field // the fields that clients can set, in the order in which they are checked; set by complete
 }
 
 // resourceFlag is a set of rules in which Ironic's code for a resource differs from the usual code.
@@ -142,12 +144,6 @@ type listRules struct {
 	types []string
 	// marker reads the marker of a page; nil stands for one that must be a UUID.
 	marker func(a *rest.Args, name string) string
-}
-
-// The resources of Ironic's API. Sources: the files of the same names in ironic/api/controllers/v1.
-var resources = []*resource{
-	nodeResource, chassisResource, portResource, portGroupResource, connectorResource, targetResource, templateResource, runbookResource,
-	allocationResource, inspectionRuleResource,
 }
 
 // field returns the resource's field with a name, or nil.

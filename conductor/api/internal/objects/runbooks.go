@@ -42,7 +42,7 @@ func Runbooks(s *rest.Service) *rest.Controller {
 	return c
 }
 
-var runbookResource = &resource{
+var runbookResource = complete(resource{
 	of: &conductor.Runbook{}, path: "runbooks", word: "runbook", noun: "Runbook", since: since.Runbooks,
 	schemas: schemaRules{bodyByVersion: true},
 	fields: []field{
@@ -68,7 +68,7 @@ var runbookResource = &resource{
 		post:   []check{bodyDecodes, bodyValid, fieldsSet, newRunbookUnowned, postInVersion, notNested},
 		update: []check{publicWithoutOwner, patchApplies, documentValid, fieldsSet},
 	},
-}
+})
 
 // newRunbookUnowned refuses a new runbook with an owner, as Ironic does without Keystone, where a request belongs to no
 // project. A patch may set the owner.

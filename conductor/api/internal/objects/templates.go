@@ -19,7 +19,7 @@ func DeployTemplates(s *rest.Service) *rest.Controller {
 	return c
 }
 
-var templateResource = &resource{
+var templateResource = complete(resource{
 	of: &conductor.DeployTemplate{}, path: "deploy_templates", word: "template", noun: "Deploy template", since: since.DeployTemplates,
 	schemas: schemaRules{since: states.Hibiscus, queryFields: []string{"description"}},
 	fields: []field{
@@ -35,7 +35,7 @@ var templateResource = &resource{
 		update: []check{patchApplies, templateStepsValid, documentValid, fieldsSet},
 	},
 	patching: patchRules{fields: []string{"extra", "name", "steps", "description"}},
-}
+})
 
 // templateStepsValid refuses invalid steps of a patched deploy template before documentValid does, with its own text
 // for each step.

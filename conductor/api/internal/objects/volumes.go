@@ -51,7 +51,7 @@ func showVolumes(r *rest.Request) (rest.Answer, error) {
 	}), nil
 }
 
-var connectorResource = &resource{
+var connectorResource = complete(resource{
 	of: &conductor.VolumeConnector{}, path: "volume/connectors", word: "connector", noun: "Volume connector", since: since.Volumes,
 	schemas: schemaRules{since: states.Hibiscus, unknownArgs: []string{"project"}},
 	fields: []field{
@@ -71,9 +71,9 @@ var connectorResource = &resource{
 		v := o.(*conductor.VolumeConnector)
 		return fmt.Sprintf("A volume connector with type %s and connector ID %s already exists.", v.Type, v.ConnectorID)
 	},
-}
+})
 
-var targetResource = &resource{
+var targetResource = complete(resource{
 	of: &conductor.VolumeTarget{}, path: "volume/targets", word: "target", noun: "Volume target", since: since.Volumes,
 	schemas: schemaRules{since: states.Hibiscus, unknownArgs: []string{"project"}},
 	fields: []field{
@@ -94,7 +94,7 @@ var targetResource = &resource{
 	duplicate: func(o record) string {
 		return fmt.Sprintf("A volume target with boot index '%v' for the same node already exists.", o.(*conductor.VolumeTarget).BootIndex)
 	},
-}
+})
 
 // maskTarget hides the properties of a volume target, which may contain credentials.
 func maskTarget(v any) any {
