@@ -13,12 +13,19 @@
 //	create.go     POST
 //	patch.go      PATCH
 //	delete.go     DELETE
-//	field.go      how a field is decoded, stored and shown
+//	query.go      the schemas of queries, and of the patch null, in the series that have them
+//	field.go      how a field is decoded, stored and shown, with number.go for whole numbers
 //	record.go     reads and changes the records, which are nodes or objects
 //
 // A handler checks the arguments of a request. It then runs the checks that order.go lists for the method, or those in
 // the orders of the resource; the first fault ends the request. The checks store the values that they read in a
 // [request] or a [listRequest]. At last the handler reads or changes the store, and shows the result.
+//
+// The tests of this package are those of its pure functions and of the order of the checks (testdata/orders.txt). The
+// tests of package api test the rest over HTTP: object*_test.go all resources, node_test.go, nodelist_test.go,
+// noderequests_test.go and nodesteps_test.go nodes, runbook_test.go, inspectionrules_test.go and physicalnetwork_test.go
+// the resources of their names, patch_test.go patches, resource_test.go and checkorder_test.go requests with several
+// faults, schemas_test.go and later_test.go what differs by series. exchanges_test.go compares with answers of Ironic.
 package objects
 
 import (
