@@ -19,20 +19,31 @@ import (
 	"github.com/jacobweinstock/registrar"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// bmclibProviders maps the words of bmclib_provider to bmclib's names and to whether the provider updates firmware.
-// That of asrockrack does, but must be told the version that is installed, which the step of Ironic's interface does
-// not name.
+// bmclibProviders maps the words of bmclib_provider to bmclib's names, to whether the provider updates firmware, and
+// to whether a BMC must be reset after the update of its own firmware: bmclib has OpenBMC activate it on the next
+// reset, while an iDRAC restarts itself.
+//
+// Two providers can update firmware, and have no step for it. That of asrockrack must be told the version that is
+// installed, which the step of Ironic's interface does not name. That of supermicro makes its own HTTP client
+// (NewClient in bmclib's providers/supermicro/supermicro.go), which does not ask for permissions; an X11 may report
+// 0% while it installs, as after it, and bmclib takes both as complete (statusBMCFirmwareInstall in
+// x11_firmware_bmc.go).
 var bmclibProviders = map[string]struct {
-	name    string
-	updates bool
+	name            string
+	updates, resets bool
 }{
-	"asrockrack": {"asrockrack", false}, "dell": {"dell", true}, "intel-amt": {"IntelAMT", false}, "openbmc": {"openbmc", true},
-	"rpc": {rpc.ProviderName, false}, "supermicro": {"supermicro", true},
+	"asrockrack": {name: "asrockrack"},
+	"dell":       {name: "dell", updates: true},
+	"intel-amt":  {name: "IntelAMT"},
+	"openbmc":    {name: "openbmc", updates: true, resets: true},
+	"rpc":        {name: rpc.ProviderName},
+	"supermicro": {name: "supermicro"},
 }
 
 // NewBMCLib returns the hardware type "bmclib", which manages machines by a provider of
@@ -58,7 +69,7 @@ func bmclibInterfaces(c Config, dial dialer) Interfaces {
 	b := anyBMC{cmp.Or(c.Timeout, 30*time.Second), dial}
 	return Interfaces{
 		Power: []Power{bmclibPower{b}}, Management: []Management{bmclibManagement{b}, NoManagement()},
-		Firmware: []Interface{&bmclibFirmware{b, firmwareTimeout, firmwareInterval}},
+		Firmware: []Interface{&bmclibFirmware{b, firmwareTimeout, firmwareInterval, sleep.For}},
 	}
 }
 

@@ -9,18 +9,18 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/bmc-toolbox/bmclib/v2"
 	"github.com/bmc-toolbox/bmclib/v2/constants"
+	bmcliberrors "github.com/bmc-toolbox/bmclib/v2/errors"
+	inventory "github.com/bmc-toolbox/common"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/internal/checksum"
-	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 )
@@ -32,6 +32,12 @@ const (
 	firmwareTimeout  = 2 * time.Hour
 	firmwareInterval = time.Minute
 )
+
+// bmcRestart is the reset of a BMC. bmclib sends it to a BMC with Redfish as its ResetType, so that bmclib's own word
+// "cold" would be refused.
+//
+// Source: BMCReset in internal/redfishwrapper/power.go of bmclib, and ManagerResetAction in bmcweb of OpenBMC.
+const bmcRestart = "GracefulRestart"
 
 // Steps implements [Stepper]: manual cleaning and servicing may update firmware, by providers that can.
 func (b bmclibFirmware) Steps(n Node, work states.Work) []conductor.Step {
@@ -104,34 +110,46 @@ func (b bmclibFirmware) update(ctx context.Context, t Task) error {
 			err = server.CheckSource(s.url)
 		}
 	}
+	if err == nil && t.Node().Power == states.NoPower {
+		err = readPower(ctx, t)
+	}
 	if err != nil {
 		return err
 	}
-	u := firmwareUpdate{bmclibFirmware: b, task: t, before: t.Node().Power}
+	u := firmwareUpdate{bmclibFirmware: b, task: t}
+	before := t.Node().Power
 	for _, s := range settings {
 		if err := u.install(ctx, server, s); err != nil {
 			return fmt.Errorf("update the firmware of %s: %w", s.component, err)
 		}
-		if sleep.For(ctx, s.wait); ctx.Err() != nil {
+		if !b.pause(ctx, s.wait) {
 			return context.Cause(ctx)
 		}
 	}
 	switch n := t.Node(); {
 	case u.switched && needsAgent(n):
 		return cmp.Or(bootAgent(ctx, t), conductor.ErrWait)
-	case u.switched && n.Power != u.before:
-		return t.SetPower(ctx, u.before)
+	case u.switched && n.Power != before:
+		return t.SetPower(ctx, before)
 	default:
 		return nil
 	}
+}
+
+// readPower reads the power state of a machine into its record.
+func readPower(ctx context.Context, t Task) error {
+	power, err := t.Chosen.Power.PowerState(ctx, t.Task.Node())
+	if err != nil {
+		return err
+	}
+	return t.Update(ctx, func(n *conductor.Node) error { n.Power = power; return nil })
 }
 
 // firmwareUpdate is an update in progress.
 type firmwareUpdate struct {
 	bmclibFirmware
 	task     Task
-	before   states.Power // of the machine
-	switched bool         // whether the update has switched the machine
+	switched bool // whether the update has switched the machine
 }
 
 // install downloads the firmware of a component, verifies it, and does what the provider says that its install needs.
@@ -154,30 +172,31 @@ func (u *firmwareUpdate) install(ctx context.Context, server *images.Server, s f
 	if err != nil {
 		return err
 	}
+	before, _ := u.version(ctx, s.component) // it is needed only if the BMC loses the task
 	taskID := ""
-	for i := 0; i < len(steps); i++ {
-		switch step := steps[i]; step {
+	for _, step := range steps {
+		switch step {
 		case constants.FirmwareInstallStepPowerOffHost:
 			err = u.setPower(ctx, states.PowerOff)
-		case constants.FirmwareInstallStepUpload, constants.FirmwareInstallStepUploadInitiateInstall:
-			var sent int
-			taskID, sent, err = u.send(ctx, s.component, file, steps[i:])
-			i += sent - 1
-		case constants.FirmwareInstallStepInstallStatus:
-			err = u.await(ctx, step, s.component, taskID)
-			if err != nil && slices.Contains(steps, constants.FirmwareInstallStepResetBMCOnInstallFailure) {
-				err = errors.Join(err, u.session(ctx, u.most, func(ctx context.Context, c *bmclib.Client) error {
-					_, err := c.ResetBMC(ctx, "cold")
+		case constants.FirmwareInstallStepUploadInitiateInstall:
+			err = u.session(ctx, u.most, func(ctx context.Context, c *bmclib.Client) (err error) {
+				if err := conductor.Permit(ctx); err != nil {
 					return err
-				}))
-			}
-		case constants.FirmwareInstallStepResetBMCOnInstallFailure: // the install has not failed
+				}
+				taskID, err = c.FirmwareInstallUploadAndInitiate(ctx, s.component, file)
+				return err
+			})
+		case constants.FirmwareInstallStepInstallStatus:
+			err = u.await(ctx, s.component, taskID, before)
 		default:
 			err = fmt.Errorf("the provider needs %s, which is not supported", step)
 		}
 		if err != nil {
 			return err
 		}
+	}
+	if s.component == inventory.SlugBMC {
+		return u.restartBMC(ctx)
 	}
 	return nil
 }
@@ -211,47 +230,32 @@ func (u *firmwareUpdate) session(ctx context.Context, most time.Duration, do fun
 	return err
 }
 
-// send uploads the firmware and does the steps that follow in the same session, since some BMCs install firmware only
-// in the session of its upload. It returns the BMC's task, and the number of steps that are done.
-func (u *firmwareUpdate) send(
-	ctx context.Context, component string, file *os.File, steps []constants.FirmwareInstallStep,
-) (taskID string, done int, err error) {
-	err = u.session(ctx, u.most, func(ctx context.Context, c *bmclib.Client) (err error) {
-		for _, step := range steps {
-			if err := conductor.Permit(ctx); err != nil {
-				return err
-			}
-			switch step {
-			case constants.FirmwareInstallStepUpload:
-				taskID, err = c.FirmwareUpload(ctx, component, file)
-			case constants.FirmwareInstallStepUploadInitiateInstall:
-				taskID, err = c.FirmwareInstallUploadAndInitiate(ctx, component, file)
-			case constants.FirmwareInstallStepUploadStatus:
-				err = u.await(ctx, step, component, taskID)
-			case constants.FirmwareInstallStepInstallUploaded:
-				taskID, err = c.FirmwareInstallUploaded(ctx, component, taskID)
-			default:
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			done++
+// version returns the version of a component's firmware, empty if the BMC does not report it.
+func (u *firmwareUpdate) version(ctx context.Context, component string) (string, error) {
+	found, err := u.ReadFirmware(ctx, u.task.Task.Node())
+	for _, each := range found {
+		if strings.EqualFold(each.Component, component) {
+			return each.CurrentVersion, nil
 		}
-		return nil
-	})
-	return taskID, done, err
+	}
+	return "", err
 }
 
-// await reads a task of the BMC until it is complete. A task that waits for the machine's restart gets one. A task that
-// cannot be read is read again, since a BMC restarts with its new firmware.
-func (u *firmwareUpdate) await(ctx context.Context, kind constants.FirmwareInstallStep, component, taskID string) error {
+// await reads the task of an update until it is complete. A task that waits for the machine's restart gets one. A task
+// that cannot be read is read again, since a BMC restarts with its new firmware. With that a BMC may lose its tasks;
+// then the version of the firmware tells whether it is installed.
+func (u *firmwareUpdate) await(ctx context.Context, component, taskID, before string) error {
 	restarted := false
-	for {
+	for failure := error(nil); ; {
+		if !u.pause(ctx, u.interval) {
+			return errors.Join(context.Cause(ctx), failure)
+		}
 		var state constants.TaskState
-		err := u.session(ctx, u.timeout, func(ctx context.Context, c *bmclib.Client) (err error) {
+		lost := false
+		failure = u.session(ctx, u.timeout, func(ctx context.Context, c *bmclib.Client) (err error) {
 			var status string
-			state, status, err = c.FirmwareTaskStatus(ctx, kind, component, taskID, "")
+			state, status, err = c.FirmwareTaskStatus(ctx, constants.FirmwareInstallStepInstallStatus, component, taskID, "")
+			lost = errors.Is(err, bmcliberrors.ErrTaskNotFound)
 			if err == nil && state == constants.Failed {
 				err = fmt.Errorf("the BMC reports a failure: %s", status)
 			}
@@ -261,7 +265,13 @@ func (u *firmwareUpdate) await(ctx context.Context, kind constants.FirmwareInsta
 		case state == constants.Complete:
 			return nil
 		case state == constants.Failed:
-			return err
+			return failure
+		case lost:
+			now, err := u.version(ctx, component)
+			if done, err := withoutTask(before, now); done || err != nil {
+				return err
+			}
+			failure = errors.Join(failure, err)
 		case state == constants.PowerCycleHost && !restarted:
 			restarted = true
 			power := states.PowerRebooting
@@ -272,8 +282,46 @@ func (u *firmwareUpdate) await(ctx context.Context, kind constants.FirmwareInsta
 				return err
 			}
 		}
-		if !sleep.For(ctx, u.interval) {
-			return errors.Join(context.Cause(ctx), err)
+	}
+}
+
+// withoutTask reports whether an update whose task the BMC has lost is done, by the versions before it and now. A
+// version that the BMC does not report now is read again.
+func withoutTask(before, now string) (done bool, err error) {
+	switch {
+	case before == "":
+		return false, errors.New("the BMC no longer has the task of the update, and has not reported the version before it")
+	case now == before:
+		return false, fmt.Errorf("the BMC no longer has the task of the update, and the version is still %s", now)
+	default:
+		return now != "", nil
+	}
+}
+
+// restartBMC restarts the BMC if it does not do that itself, and waits until it answers again.
+func (u *firmwareUpdate) restartBMC(ctx context.Context) error {
+	if word, _ := u.task.Node().DriverInfo["bmclib_provider"].(string); bmclibProviders[word].resets {
+		err := u.session(ctx, u.timeout, func(ctx context.Context, c *bmclib.Client) error {
+			if err := conductor.Permit(ctx); err != nil {
+				return err
+			}
+			_, err := c.ResetBMC(ctx, bmcRestart)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for failure := error(nil); ; {
+		if !u.pause(ctx, u.interval) {
+			return errors.Join(context.Cause(ctx), failure)
+		}
+		failure = u.session(ctx, u.timeout, func(ctx context.Context, c *bmclib.Client) error {
+			_, err := c.GetPowerState(ctx)
+			return err
+		})
+		if failure == nil {
+			return nil
 		}
 	}
 }

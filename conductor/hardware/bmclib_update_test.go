@@ -9,8 +9,10 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,14 +24,38 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-const tasksPath = "/redfish/v1/TaskService"
+const (
+	tasksPath   = "/redfish/v1/TaskService"
+	managerPath = "/redfish/v1/Managers/bmc"
+	restart     = "GracefulRestart"
+)
 
 // updates is the update service of an OpenBMC, to which firmware is sent as multipart/form-data.
 type updates struct {
 	mu     sync.Mutex
 	power  func() string
-	states []string // of the task, one for each read; the last one stays. "503" is an answer
+	states []string // of the task, one for each read; the last one stays. "503" is an answer; when "lost", there is no task
 	files  []string // what was sent, with the machine's power state
+	log    []string // what has happened
+	down   int      // sessions that are refused after a reset of the BMC
+	after  string   // the version once the task is lost
+
+	version atomic.Value // of the BMC's firmware
+}
+
+// note adds to the log.
+func (u *updates) note(event string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.log = append(u.log, event)
+}
+
+// pause notes a wait, and does not wait.
+func (u *updates) pause(ctx context.Context, d time.Duration) bool {
+	if d > 0 {
+		u.note(d.String())
+	}
+	return ctx.Err() == nil
 }
 
 func (u *updates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -37,12 +63,33 @@ func (u *updates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer u.mu.Unlock()
 	answer := map[string]any{"@odata.id": r.URL.Path, "Id": "7"}
 	switch task := tasksPath + "/Tasks/7"; r.URL.Path {
+	case "/":
+		if slices.Contains(u.log, restart) && u.down > 0 {
+			u.down--
+			u.log = append(u.log, "refused")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, "OpenBMC")
+		return
+	case managerPath + "/Actions/Manager.Reset":
+		var reset struct{ ResetType string }
+		if err := json.NewDecoder(r.Body).Decode(&reset); err != nil {
+			panic(err)
+		}
+		u.log = append(u.log, reset.ResetType)
+		w.WriteHeader(http.StatusNoContent)
+		return
 	case tasksPath:
 		answer["Tasks"] = map[string]any{"@odata.id": tasksPath + "/Tasks"}
 	case tasksPath + "/Tasks":
 		members := []any{}
 		if len(u.files) > 0 {
-			members = append(members, map[string]any{"@odata.id": task})
+			if u.states[0] == "lost" {
+				u.version.Store(u.after)
+			} else {
+				members = append(members, map[string]any{"@odata.id": task})
+			}
 		}
 		answer["Members"] = members
 	case task:
@@ -50,6 +97,7 @@ func (u *updates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if len(u.states) > 1 {
 			u.states = u.states[1:]
 		}
+		u.log = append(u.log, state)
 		if state == "503" {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -66,6 +114,7 @@ func (u *updates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(err)
 		}
 		u.files = append(u.files, u.power()+": "+string(content))
+		u.log = append(u.log, "sent")
 		w.Header().Set("Location", task+"/Monitor")
 		w.WriteHeader(http.StatusAccepted)
 		return
@@ -74,15 +123,35 @@ func (u *updates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
+// manager adds to the BMC's Manager its version and, as OpenBMC has it, its only reset.
+func (u *updates) manager(_ http.Header, body []byte) []byte {
+	var manager map[string]any
+	if err := json.Unmarshal(body, &manager); err != nil {
+		panic(err)
+	}
+	manager["FirmwareVersion"] = u.version.Load()
+	manager["Actions"] = map[string]any{"#Manager.Reset": map[string]any{
+		"target": managerPath + "/Actions/Manager.Reset", "ResetType@Redfish.AllowableValues": []string{restart},
+	}}
+	body, err := json.Marshal(manager)
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
 // faults make a BMC an OpenBMC with the update service.
 func (u *updates) faults() []bmctest.Fault {
 	const push = "/redfish/v1/UpdateService/update-multipart"
+	u.version.Store("2.9.1")
 	all := []bmctest.Fault{
-		{On: "/", Do: bmctest.Handle("its page", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "OpenBMC") })},
 		{On: "/redfish/v1", Do: bmctest.Property("Tasks", map[string]any{"@odata.id": tasksPath})},
 		{On: "/redfish/v1/UpdateService", Do: bmctest.Property("MultipartHttpPushUri", push)},
+		{On: managerPath, Method: http.MethodGet, Do: bmctest.Change("the manager", u.manager)},
 	}
-	for _, path := range []string{push, tasksPath, tasksPath + "/Tasks", tasksPath + "/Tasks/7"} {
+	for _, path := range []string{
+		"/", push, managerPath + "/Actions/Manager.Reset", tasksPath, tasksPath + "/Tasks", tasksPath + "/Tasks/7",
+	} {
 		all = append(all, bmctest.Fault{On: path, Do: bmctest.Handle("the update service", u.ServeHTTP)})
 	}
 	return all
@@ -104,7 +173,7 @@ func newMixed(t *testing.T, config hardware.Config, server *bmctest.Redfish) *ha
 	b, err := hardware.New(config, interfaces)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
-	b.ReadFirmwareTasksEvery(time.Millisecond)
+	b.PauseFirmwareUpdates(func(ctx context.Context, _ time.Duration) bool { return ctx.Err() == nil })
 	return b
 }
 
@@ -120,12 +189,12 @@ func openBMCInfo(t *testing.T, server *bmctest.Redfish) map[string]any {
 func startOpenBMC(t *testing.T, taskStates ...string) (s *site, u *updates, server *bmctest.Redfish, files string) {
 	t.Helper()
 	u = &updates{states: taskStates}
-	server = startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile.BMCVersion, c.Faults = "2.9.1", u.faults() })
+	server = startRedfish(t, func(c *bmctest.RedfishConfig) { c.Faults = u.faults() })
 	u.power = func() string { return server.Power("1") }
 	config, _, files := serveImages(t)
 	b, err := hardware.NewBMCLibDialing(config, dialer(server))
 	require.NoError(t, err)
-	b.ReadFirmwareTasksEvery(time.Millisecond)
+	b.PauseFirmwareUpdates(u.pause)
 	return start(t, hardware.Config{}, func(c *conductor.Config) { c.Hardware["bmclib"] = b }), u, server, files
 }
 
@@ -137,12 +206,15 @@ func (s *site) updateFirmware(n *conductor.Node, settings ...any) *conductor.Nod
 	return s.settle(n)
 }
 
+func powerUnknown(n *conductor.Node) { n.Power = states.NoPower }
+
 func TestBMCLibUpdatesFirmware(t *testing.T) {
 	const sum = "d2cdd9a45d9eb1e3ad4bd4a5b6d87ea5f6a07a8ca4e9b8a4b5c7ae8b4b2ee5ad"
 	for name, test := range map[string]struct {
 		component string
 		checksum  string
 		states    []string
+		after     string
 		change    func(*conductor.Node)
 		sent      []string
 		switched  int
@@ -154,6 +226,17 @@ func TestBMCLibUpdatesFirmware(t *testing.T) {
 			component: "BMC", states: []string{"Scheduled", "Scheduled", "Completed"}, sent: []string{"On: "}, switched: 1,
 		},
 		"of a BMC that does not answer": {component: "bmc", states: []string{"503", "Running", "503", "Completed"}, sent: []string{"On: "}},
+		"of a BMC that restarts":        {component: "bmc", states: []string{"Running", "lost"}, after: "2.10.0", sent: []string{"On: "}},
+		"of a BMC that restarts without it": {
+			component: "bmc", states: []string{"Running", "lost"}, after: "2.9.1", sent: []string{"On: "},
+			failure: "the BMC no longer has the task of the update, and the version is still 2.9.1",
+		},
+		"of a machine whose power state is unknown": {
+			component: "bios", states: []string{"Completed"}, change: powerUnknown, sent: []string{"Off: "}, switched: 2,
+		},
+		"with a restart of a machine whose power state is unknown": {
+			component: "bmc", states: []string{"Scheduled", "Completed"}, change: powerUnknown, sent: []string{"On: "}, switched: 1,
+		},
 		"that fails": {
 			component: "bmc", states: []string{"Exception"}, sent: []string{"On: "},
 			failure: "firmware update: failed: the BMC reports a failure: id: 7",
@@ -166,13 +249,13 @@ func TestBMCLibUpdatesFirmware(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, u, server, files := startOpenBMC(t, test.states...)
-			n := s.node(machine{driver: "bmclib", info: openBMCInfo(t, server)}, func(n *conductor.Node) {
-				n.ProvisionState = states.Manageable
-				if test.change != nil {
-					test.change(n)
-				}
-			})
+			u.after = test.after
+			n := s.node(machine{driver: "bmclib", info: openBMCInfo(t, server)}, func(n *conductor.Node) { n.ProvisionState = states.Manageable })
 			s.setPower(n, states.PowerOn)
+			if test.change != nil {
+				_, err := s.UpdateNode(t.Context(), n.UUID, func(n *conductor.Node) error { test.change(n); return nil })
+				require.NoError(t, err)
+			}
 			before := len(server.Requests())
 			setting := map[string]any{"component": test.component, "url": files + "firmware.bin"}
 			if test.checksum != "" {
@@ -203,6 +286,20 @@ func TestBMCLibUpdatesFirmware(t *testing.T) {
 			require.Equal(t, test.switched, switched)
 		})
 	}
+}
+
+func TestABMCRestartsWithItsFirmwareBeforeTheNextUpdate(t *testing.T) {
+	s, u, server, files := startOpenBMC(t, "Running", "Completed")
+	u.down = 2
+	n := s.node(machine{driver: "bmclib", info: openBMCInfo(t, server)}, func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+	s.setPower(n, states.PowerOn)
+	n = s.updateFirmware(n,
+		map[string]any{"component": "bmc", "url": files + "bmc.bin", "wait": 30}, map[string]any{"component": "bios", "url": files + "bios.bin"})
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	require.Equal(t, []string{
+		"sent", "1m0s", "Running", "1m0s", "Completed", restart, "1m0s", "refused", "1m0s", "refused", "1m0s", "30s",
+		"Completed", "sent", "1m0s", "Completed", // the first one is whether a task runs
+	}, u.log)
 }
 
 func TestTheAgentBootsAgainAfterAnUpdateOfFirmware(t *testing.T) {
@@ -264,16 +361,37 @@ func TestTheSettingsOfAFirmwareUpdateAreChecked(t *testing.T) {
 	}
 }
 
-// The provider asrockrack must be told the version that is installed.
+func TestTheVersionTellsWhetherAnUpdateIsDoneWhoseTaskIsLost(t *testing.T) {
+	for _, test := range []struct {
+		before, now string
+		done        bool
+		failure     string
+	}{
+		{"1", "2", true, ""},
+		{"1", "", false, ""},
+		{"1", "1", false, "the version is still 1"},
+		{"", "2", false, "has not reported the version before it"},
+		{"", "", false, "has not reported the version before it"},
+	} {
+		done, err := hardware.WithoutTask(test.before, test.now)
+		require.Equal(t, test.done, done, test)
+		require.Equal(t, test.failure == "", err == nil, test)
+		if err != nil {
+			require.ErrorContains(t, err, test.failure)
+		}
+	}
+}
+
+// The providers asrockrack and supermicro can, too, and are left out: see bmclibProviders.
 func TestProvidersOfBMCLibThatInstallFirmwareHaveTheStep(t *testing.T) {
 	b := newBMCLib(t)
 	for provider, want := range map[string]bool{
-		"asrockrack": false, "dell": true, "intel-amt": false, "openbmc": true, "rpc": false, "supermicro": true,
+		"asrockrack": false, "dell": true, "intel-amt": false, "openbmc": true, "rpc": false, "supermicro": false,
 	} {
 		n := &conductor.Node{Driver: "bmclib", DriverInfo: map[string]any{
 			"bmclib_provider": provider, "bmclib_address": "http://192.0.2.1", "bmclib_password": "p", "bmclib_username": "u",
 		}}
-		require.Equal(t, want || provider == "asrockrack", hardware.InstallsByBMCLib(n), provider)
+		require.Equal(t, want || provider == "asrockrack" || provider == "supermicro", hardware.InstallsByBMCLib(n), provider)
 		for work, listed := range map[states.Work]bool{states.WorkClean: want, states.WorkService: want, states.WorkDeploy: false} {
 			require.Equal(t, listed, len(b.Steps(n, work)) > len(b.Steps(&conductor.Node{Driver: "bmclib"}, work)), provider)
 		}

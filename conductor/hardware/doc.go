@@ -12,9 +12,10 @@
 //	})
 //
 // The hardware type "bmclib" (NewBMCLib) manages machines by a provider of github.com/bmc-toolbox/bmclib, such as
-// intel-amt, dell, supermicro, asrockrack, openbmc or rpc. The safety of the provider is the caller's. By dell, openbmc
-// and supermicro the step firmware.update of manual cleaning and servicing installs firmware, which is downloaded to
-// the folder of Config.Images.
+// intel-amt, dell, supermicro, asrockrack, openbmc or rpc. The safety of the provider is the caller's. By dell and
+// openbmc the step firmware.update of manual cleaning and servicing installs firmware, which is downloaded to the
+// folder of Config.Images. The other providers have no such step: that of asrockrack must be told the version that is
+// installed, and that of supermicro may report an install as complete that still runs.
 //
 // A hardware type of one's own needs a power and a management interface. With the other kinds of [New] its machines
 // boot by "ipxe" or "pxe", are deployed by "direct", and are inspected by the agent. The agent also rescues a machine

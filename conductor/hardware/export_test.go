@@ -41,9 +41,9 @@ func NewBMCLibDialing(c Config, dial dialer) (*Type, error) { return New(c, bmcl
 // BMCLibDialing returns the interfaces of that type.
 var BMCLibDialing = bmclibInterfaces
 
-// ReadFirmwareTasksEvery sets how often an update of firmware by the type "bmclib" reads its task.
-func (b *Type) ReadFirmwareTasksEvery(interval time.Duration) {
-	b.interfaces.Firmware[0].(*bmclibFirmware).interval = interval
+// PauseFirmwareUpdates sets what an update of firmware by the type "bmclib" does in place of waiting.
+func (b *Type) PauseFirmwareUpdates(pause func(ctx context.Context, d time.Duration) bool) {
+	b.interfaces.Firmware[0].(*bmclibFirmware).pause = pause
 }
 
 // CheckFirmwareSettings checks the argument of an update of firmware by the type "bmclib".
@@ -57,3 +57,6 @@ func InstallsByBMCLib(n *conductor.Node) bool {
 	is, err := has[provider.FirmwareInstallStepsGetter](context.Background(), anyBMC{}, n)
 	return is && err == nil
 }
+
+// WithoutTask decides whether an update by the type "bmclib" is done whose task the BMC has lost.
+var WithoutTask = withoutTask
