@@ -48,8 +48,8 @@ func hasExpectedTime(t *states.Table, s states.State) bool {
 	return phase == states.PhaseWorking || phase == states.PhaseWaiting
 }
 
-// withTimeouts returns the configured times with those that the timeouts suggest for the other states: for the states
-// of work that waits for a call-back the timeout of the wait.
+// withTimeouts returns the configured times, and for the other states the times that the timeouts suggest: for the
+// states of work that waits for a call-back the timeout of the wait.
 func (c *Config) withTimeouts() ExpectedTimes {
 	all := ExpectedTimes{}
 	for w := range states.AllWorks() {
