@@ -32,7 +32,8 @@ type fakeStep struct {
 	do    func(context.Context, *Task) error // after [Fake.Before]; nil does nothing
 }
 
-// stepWorks maps each kind of work with a step to the first series of Ironic in which it has the step, NoSeries for all.
+// stepWorks maps each kind of work with a step to the first series of Ironic in which it has the step, NoSeries for
+// all.
 type stepWorks map[states.Work]states.Series
 
 // fakeManagement is what a management interface does.
@@ -151,9 +152,9 @@ func fakePost(description string, async, exclusive bool) VendorMethod {
 	return VendorMethod{HTTPMethods: []string{"POST"}, Async: async, Description: description, Exclusive: exclusive}
 }
 
-// biosWorks are the kinds of work with the steps of the BIOS. Ironic declares them as steps of a cleaning. Since 2025.2 a
-// service with a step that the interfaces lack begins all the same, in case the agent has the step, and then calls the
-// interface's method of that name.
+// biosWorks are the kinds of work with the steps of the BIOS. Ironic declares them as steps of a cleaning. Since 2025.2
+// a service with a step that the interfaces lack begins all the same, in case the agent has the step, and then calls
+// the interface's method of that name.
 //
 // Source: do_node_service in ironic/conductor/servicing.py.
 var biosWorks = stepWorks{states.WorkClean: states.NoSeries, states.WorkService: states.Flamingo}

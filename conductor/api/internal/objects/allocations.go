@@ -203,8 +203,8 @@ func allocationOf(r *rest.Request, n *conductor.Node) (record, error) {
 	return allocations[indexOfNodes(n, allocations)], nil
 }
 
-// indexOfNodes returns the index of the allocation that has a node, and 0 if none has it yet. One that has lost the node
-// stays until the conductor's next check if its deletion failed.
+// indexOfNodes returns the index of the allocation that has a node, and 0 if none has it yet. One that has lost the
+// node stays until the conductor's next check if its deletion failed.
 func indexOfNodes(n *conductor.Node, allocations []conductor.Object) int {
 	return max(0, slices.IndexFunc(allocations, func(o conductor.Object) bool { return o.Meta().UUID == n.AllocationUUID }))
 }

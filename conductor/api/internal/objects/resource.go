@@ -23,9 +23,10 @@
 //
 // The tests of this package are those of its pure functions and of the order of the checks (testdata/orders.txt). The
 // tests of package api test the rest over HTTP: object*_test.go all resources, node_test.go, nodelist_test.go,
-// noderequests_test.go and nodesteps_test.go nodes, runbook_test.go, inspectionrules_test.go and physicalnetwork_test.go
-// the resources of their names, patch_test.go patches, resource_test.go and checkorder_test.go requests with several
-// faults, schemas_test.go and later_test.go what differs by series. exchanges_test.go compares with answers of Ironic.
+// noderequests_test.go and nodesteps_test.go nodes, runbook_test.go, inspectionrules_test.go and
+// physicalnetwork_test.go the resources of their names, patch_test.go patches, resource_test.go and checkorder_test.go
+// requests with several faults, schemas_test.go and later_test.go what differs by series. exchanges_test.go compares
+// with answers of Ironic.
 package objects
 
 import (
@@ -98,7 +99,8 @@ type schemaRules struct {
 	queryFields []string
 	// unknownArgs are parameters of a list that the schema of its query does not have.
 	unknownArgs []string
-	// queryLast is the first series in which a POST checks the names in the query after the body; NoSeries stands for none.
+	// queryLast is the first series in which a POST checks the names in the query after the body; NoSeries stands for
+	// none.
 	queryLast states.Series
 	// oneFault says whether the schema of a body tells the first fault alone; nil stands for no.
 	oneFault func(x *resource, r *rest.Request) bool
