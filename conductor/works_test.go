@@ -116,6 +116,18 @@ func TestStatesWhoseRulesAreIronics(t *testing.T) {
 	require.Equal(t, passwords, works[states.WorkRescue].dropIn)
 }
 
+func TestTheAgentWritesAnImageInADeploymentAlone(t *testing.T) {
+	b := &rulebook{config: &Config{Table: states.Latest().Table()}}
+	n := &Node{Interfaces: map[string]string{"deploy": "direct"}}
+	for w := range states.AllWorks() {
+		if works[w].in != nil {
+			record := b.sequenceOf(&Fake{}, n, &works[w])
+			require.Equal(t, works[w].agent != "", record.ByAgent, w)
+			require.Equal(t, w == states.WorkDeploy, record.WritesImage, w)
+		}
+	}
+}
+
 func TestAnAdoptionNotesTheTypeOfTheImage(t *testing.T) {
 	n := &Node{InstanceInfo: map[string]any{"image_source": "http://images/a.qcow2"}}
 	require.NoError(t, begunBy(states.Latest().Table(), states.EventAdopt).remembers(n, &ProvisionRequest{}))
