@@ -26,7 +26,6 @@ func redfishError(n *conductor.Node, text string, err error) error {
 	if err == nil {
 		return nil
 	}
-	//lint:ignore ST1005 the text is Ironic's
 	return fmt.Errorf("Redfish exception occurred. Error: %s%w", strings.Replace(text, "NODE", n.UUID, 1), err)
 }
 
