@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/bmc-toolbox/bmclib/v2"
 	"github.com/bmc-toolbox/bmclib/v2/providers/rpc"
+	"github.com/bmc-toolbox/bmclib/v2/providers/supermicro"
 	"github.com/jacobweinstock/registrar"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -30,20 +32,31 @@ import (
 // reset, while an iDRAC restarts itself.
 //
 // Two providers can update firmware, and have no step for it. That of asrockrack must be told the version that is
-// installed, which the step of Ironic's interface does not name. That of supermicro makes its own HTTP client
-// (NewClient in bmclib's providers/supermicro/supermicro.go), which does not ask for permissions; an X11 may report
-// 0% while it installs, as after it, and bmclib takes both as complete (statusBMCFirmwareInstall in
+// installed, which the step of Ironic's interface does not name. That of supermicro does not ask for permissions; an
+// X11 may report 0% while it installs, as after it, and bmclib takes both as complete (statusBMCFirmwareInstall in
 // x11_firmware_bmc.go).
+//
+// A provider that does not use the HTTP client of bmclib's client is made anew with the authorities, unless
+// certificates are not verified.
 var bmclibProviders = map[string]struct {
 	name            string
 	updates, resets bool
+	verified        func(*bmclib.Client, *x509.CertPool) any
 }{
 	"asrockrack": {name: "asrockrack"},
 	"dell":       {name: "dell", updates: true},
 	"intel-amt":  {name: "IntelAMT"},
 	"openbmc":    {name: "openbmc", updates: true, resets: true},
 	"rpc":        {name: rpc.ProviderName},
-	"supermicro": {name: "supermicro"},
+	"supermicro": {name: supermicro.ProviderName, verified: verifiedSupermicro},
+}
+
+// verifiedSupermicro returns the provider supermicro that verifies certificates. bmclib's own has an HTTP client that
+// verifies none, whatever client it is given.
+//
+// Source: NewClient in providers/supermicro/supermicro.go of bmclib.
+func verifiedSupermicro(c *bmclib.Client, pool *x509.CertPool) any {
+	return supermicro.NewClient(c.Auth.Host, c.Auth.User, c.Auth.Pass, c.Logger, supermicro.WithSecureTLS(pool))
 }
 
 // NewBMCLib returns the hardware type "bmclib", which manages machines by a provider of
@@ -54,7 +67,7 @@ var bmclibProviders = map[string]struct {
 // password, that a panic of the call's own goroutine is an error, and that certificates are verified. A provider may
 // log in several times, follow redirects, read answers without bound, or ignore the context. Each log-in and each
 // change asks for a permission ([conductor.Permit]), and by HTTP so does each connection, of which every request has
-// its own; intel-amt has connections of its own, so that requests within one change do not ask.
+// its own; intel-amt and supermicro have connections of their own, so that requests within one change do not ask.
 func NewBMCLib(c Config) (*Type, error) { return New(c, BMCLib(c)) }
 
 // BMCLib returns the interfaces of the hardware type "bmclib", as [Redfish] does those of "redfish".
@@ -148,6 +161,9 @@ func (b anyBMC) client(ctx context.Context, n *conductor.Node) (newClient func()
 	return func() *bmclib.Client {
 		client := bmclib.NewClient(address, user, text, options...)
 		client.Registry.Drivers = client.Registry.For(row.name)
+		if row.verified != nil && !insecure {
+			client.Registry.Drivers[0].DriverInterface = row.verified(client, pool)
+		}
 		return client
 	}, secret.New(text), nil
 }

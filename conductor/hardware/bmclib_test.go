@@ -213,3 +213,20 @@ func TestProvidersOfBMCLibManageABMC(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, firmware)
 }
+
+// The provider supermicro appends its port and its paths to the address, which are a query here.
+func TestTheProviderSupermicroVerifiesCertificates(t *testing.T) {
+	server := startRedfish(t, func(*bmctest.RedfishConfig) {})
+	for _, test := range []struct {
+		ca      any
+		reaches bool
+	}{{true, false}, {redfishInfo(t, server)["redfish_verify_ca"], true}, {false, true}} {
+		before := len(server.Requests())
+		_, err := newBMCLib(t).Verify(t.Context(), &conductor.Node{UUID: uuid, Driver: "bmclib", DriverInfo: map[string]any{
+			"bmclib_provider": "supermicro", "bmclib_address": server.Addr + "/?", "bmclib_verify_ca": test.ca,
+			"bmclib_username": user, "bmclib_password": password,
+		}})
+		require.Error(t, err)
+		require.Equal(t, test.reaches, len(server.Requests()) > before, "%v: %v", test.ca, err)
+	}
+}
