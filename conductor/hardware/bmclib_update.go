@@ -139,6 +139,9 @@ func (b bmclibFirmware) update(ctx context.Context, t Task) error {
 // readPower reads the power state of a machine into its record.
 func readPower(ctx context.Context, t Task) error {
 	power, err := t.Chosen.Power.PowerState(ctx, t.Task.Node())
+	if err == nil && power == states.NoPower {
+		err = verify.ErrNoPower
+	}
 	if err != nil {
 		return err
 	}

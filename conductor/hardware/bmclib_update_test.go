@@ -30,7 +30,7 @@ const (
 	restart     = "GracefulRestart"
 )
 
-// updates is the update service of an OpenBMC, to which firmware is sent as multipart/form-data.
+// updates is the update service of an OpenBMC or an iDRAC, to which firmware is sent as multipart/form-data.
 type updates struct {
 	mu     sync.Mutex
 	power  func() string
@@ -103,6 +103,7 @@ func (u *updates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		answer["TaskState"] = state
+		answer["Oem"] = map[string]any{"Dell": map[string]any{"JobState": state, "JobType": "FirmwareUpdate", "Description": "Job"}}
 		answer["Messages"] = []any{map[string]any{"Message": "The image of " + password + " is " + state}}
 	default:
 		file, _, err := r.FormFile("UpdateFile")
