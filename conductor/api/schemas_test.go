@@ -134,7 +134,8 @@ func TestTheSchemaOfAPortRequiresTheUUIDOrTheNameOfANode(t *testing.T) {
 		}
 	}
 	s := start(t, states.Antelope, api.Config{})
-	require.Equal(t, "Schema error for port: 'node_uuid' is a required property", s.do("POST", "/v1/ports", "1.30", `{"address": "a"}`).fault())
+	require.Equal(t, "Schema error for port: 'node_uuid' is a required property",
+		s.do("POST", "/v1/ports", "1.30", `{"address": "a"}`).fault())
 }
 
 func TestTheTraitThatIsNamedIsTheLastSince2026_1(t *testing.T) {
