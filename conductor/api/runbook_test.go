@@ -80,10 +80,12 @@ func TestThePathOfTheTraitsOfARunbookMayHaveEmptySegments(t *testing.T) {
 	got := s.do("GET", "/v1/runbooks//"+absentUUID+"/traits", "latest", "")
 	require.Equal(t, "Runbook "+absentUUID+" could not be found.", got.fault()) // as Ironic 39.0.0
 	require.NotEmpty(t, got.header.Get("X-OpenStack-Ironic-API-Version"))
-	for _, method := range []string{"GET", "PUT", "POST"} {
-		got := s.do(method, "/v1/runbooks/CUSTOM_A/traits", "1.111", "")
-		require.Equal(t, http.StatusNotFound, got.status, method)
-		require.Contains(t, string(got.body), "The API version does not allow runbook traits", method)
+	for _, version := range []string{"1.111", "1.23"} { // runbooks are since 1.92
+		for _, method := range []string{"GET", "PUT", "POST"} {
+			got := s.do(method, "/v1/runbooks/CUSTOM_A/traits", version, "")
+			require.Equal(t, http.StatusNotFound, got.status, method)
+			require.Contains(t, string(got.body), "The API version does not allow runbook traits", method)
+		}
 	}
 }
 

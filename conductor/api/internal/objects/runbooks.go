@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
@@ -27,14 +28,24 @@ func Runbooks(s *rest.Service) *rest.Controller {
 	if s.Highest < since.RunbookTraits {
 		return c
 	}
+	// The path of the traits is refused as such, with 404 for all methods, also below the version with runbooks.
+	noTraits := &fault.Fault{Status: http.StatusNotFound, Bare: true, Text: "The API version does not allow runbook traits"}
+	admit := c.Admit
+	c.Admit = func(r *rest.Request) error {
+		err := admit(r)
+		if err != nil && slices.Contains(strings.Split(r.URL.Path, "/"), "traits") {
+			return noTraits
+		}
+		return err
+	}
 	set := rest.Action{Serve: setRunbookTraits, Optional: 1}
 	below := &rest.Controller{Actions: rest.Actions{rest.All: {Serve: listRunbookTraits}, "put": set, "delete": set}}
 	c.Lookup = func(r *rest.Request, segments []string) (*rest.Controller, []string, error) {
 		switch {
 		case len(segments) < 2 || segments[1] != "traits":
 			return nil, nil, nil
-		case r.Version < since.RunbookTraits: // with 404 for all methods
-			return nil, nil, &fault.Fault{Status: http.StatusNotFound, Bare: true, Text: "The API version does not allow runbook traits"}
+		case r.Version < since.RunbookTraits:
+			return nil, nil, noTraits
 		}
 		r.Params = append(r.Params, segments[0])
 		return below, segments[2:], nil
