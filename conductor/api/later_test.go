@@ -73,6 +73,7 @@ func TestOfSeveralViolationsTheFirstIsReportedBefore2026_1(t *testing.T) {
 			"volume/targets", `{"boot_index": 1, "node_uuid": "x", "uuid": 0, "volume_id": 1.5, "volume_type": "iscsi"}`,
 			"Schema error for target: 1.5 is not of type 'string'",
 		},
+		{"runbooks", `{"name": "CUSTOM_A", "public": "1", "steps": true}`, "Schema error for runbook: True is not of type 'array'"},
 	} {
 		require.Equal(t, c.want, s.do("POST", "/v1/"+c.path, "latest", c.body).fault(), c.path)
 	}

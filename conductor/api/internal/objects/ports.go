@@ -5,6 +5,7 @@ package objects
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -132,7 +133,7 @@ var byDescription = filter{
 
 // requireNode makes the schema of a new port require its node by UUID or, in series that have it, by UUID or name.
 func requireNode(r *rest.Request, s *schema.Schema) {
-	if r.Highest < since.PortNode {
+	if r.Highest < since.PortNode || r.Method == http.MethodPatch {
 		return
 	}
 	s.Required = []string{"address"}

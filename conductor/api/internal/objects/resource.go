@@ -104,7 +104,7 @@ type schemaRules struct {
 	queryLast states.Series
 	// oneFault says whether the schema of a body tells the first fault alone; nil stands for no.
 	oneFault func(x *resource, r *rest.Request) bool
-	// completes changes the schema of the bodies that create a record; nil stands for no change.
+	// completes changes the schema of the bodies of a POST or a PATCH; nil stands for no change.
 	completes func(r *rest.Request, s *schema.Schema)
 	// inOrder checks the properties of a body in the order of the fields. Otherwise they are checked by their names, and
 	// the UUID after all others, unless uuidSorted is set.
@@ -194,7 +194,7 @@ func (x *resource) bodySchema(r *rest.Request) *schema.Schema {
 		slices.SortFunc(s.Properties, func(a, b schema.Property) int { return strings.Compare(x.sortName(a), x.sortName(b)) })
 	}
 	slices.Sort(s.Required)
-	if x.schemas.completes != nil && r.Method != http.MethodPatch {
+	if x.schemas.completes != nil {
 		x.schemas.completes(r, s)
 	}
 	return s
