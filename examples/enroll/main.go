@@ -25,6 +25,7 @@ import (
 
 	"github.com/bmc-toolbox/bmclib/v2"
 	"github.com/bmc-toolbox/bmclib/v2/providers/rpc"
+	"github.com/bmc-toolbox/bmclib/v2/providers/supermicro"
 
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
@@ -51,7 +52,7 @@ func main() {
 		}
 		return err
 	})
-	provider := flag.String("provider", "", "bmclib's `PROVIDER`: asrockrack, dell, gofish, IntelAMT, ipmitool, openbmc, rpc or supermicro")
+	provider := flag.String("provider", "", "bmclib's `PROVIDER`: asrockrack, dell, gofish, IntelAMT, ipmitool, openbmc or rpc")
 	flag.Parse()
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NODE\tPROVISION STATE\tPOWER STATE\tLAST ERROR")
@@ -109,6 +110,8 @@ func verifier(c bmc.Config, provider string) (verify.Verifier, error) {
 	switch port := max(c.RedfishPort, c.IPMIPort); {
 	case c.Protocol != "auto", port != 0 && withPort == nil:
 		return nil, fmt.Errorf("a port and -protocol are not for provider %q", provider)
+	case provider == supermicro.ProviderName: // it would send the password
+		return nil, errors.New("bmclib's provider supermicro verifies no certificates, whatever its options")
 	case port != 0:
 		options = append(options, withPort(strconv.Itoa(port)))
 	}

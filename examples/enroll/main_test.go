@@ -78,7 +78,7 @@ func TestANodeIsEnrolledByAProviderForItsBMC(t *testing.T) {
 func TestEachProviderIsBmclibsAndHasAPortIfBmclibHasAnOption(t *testing.T) {
 	t.Setenv("PATH", t.TempDir()) // bmclib has no provider ipmitool without the program
 	for provider, hasPort := range map[string]bool{
-		"asrockrack": true, "dell": false, "gofish": true, "IntelAMT": false, "openbmc": false, "rpc": false, "supermicro": false,
+		"asrockrack": true, "dell": false, "gofish": true, "IntelAMT": false, "openbmc": false, "rpc": false,
 	} {
 		_, err := verifier(bmc.Config{Host: "127.0.0.1", Protocol: "auto"}, provider)
 		require.NoError(t, err)
@@ -89,4 +89,6 @@ func TestEachProviderIsBmclibsAndHasAPortIfBmclibHasAnOption(t *testing.T) {
 	}
 	_, err := verifier(bmc.Config{Host: "127.0.0.1", Protocol: "auto"}, "ipmitool")
 	require.ErrorContains(t, err, `bmclib has no provider "ipmitool"`)
+	_, err = verifier(bmc.Config{Host: "127.0.0.1", Protocol: "auto"}, "supermicro")
+	require.ErrorContains(t, err, "verifies no certificates")
 }
