@@ -88,7 +88,7 @@ var fakeKinds = []fakeKind{
 	}},
 	{"network", []fakeInterface{{name: "noop"}}},
 	{"power", []fakeInterface{{name: "fake"}}},
-	{"raid", []fakeInterface{{name: "fake"}, fakeNone("raid")}},
+	{"raid", []fakeInterface{{name: "fake", steps: fakeRAIDSteps}, fakeNone("raid")}},
 	{"rescue", []fakeInterface{
 		{name: "fake", steps: []fakeStep{oneFakeStep("rescue", states.WorkRescue), oneFakeStep("unrescue", states.WorkUnrescue)}},
 		fakeNone("rescue"),
@@ -106,7 +106,7 @@ var fakeKinds = []fakeKind{
 			Step: Step{Step: "update", ArgsInfo: map[string]StepArgument{
 				"settings": {Description: "List of Firmware components, each item needs to contain a dictionary with name/value pairs", Required: true},
 			}},
-			works: stepWorks{states.WorkClean: states.Bobcat},
+			works: stepWorks{states.WorkClean: states.Bobcat, states.WorkService: uncheckedSince},
 		}}},
 		fakeNone("firmware"),
 	}},
@@ -152,12 +152,26 @@ func fakePost(description string, async, exclusive bool) VendorMethod {
 	return VendorMethod{HTTPMethods: []string{"POST"}, Async: async, Description: description, Exclusive: exclusive}
 }
 
-// biosWorks are the kinds of work with the steps of the BIOS. Ironic declares them as steps of a cleaning. Since 2025.2
-// a service with a step that the interfaces lack begins all the same, in case the agent has the step, and then calls
-// the interface's method of that name.
+// uncheckedSince is the first series in which a service with a step that the interfaces lack begins all the same, in
+// case the agent has the step. Ironic then calls the interface's method of that name, which is no declared step of a
+// service.
 //
 // Source: do_node_service in ironic/conductor/servicing.py.
-var biosWorks = stepWorks{states.WorkClean: states.NoSeries, states.WorkService: states.Flamingo}
+const uncheckedSince = states.Flamingo
+
+// fakeRAIDSteps are methods that are no declared steps of any work.
+var fakeRAIDSteps = []fakeStep{
+	{
+		Step: Step{Step: "create_configuration", ArgsInfo: map[string]StepArgument{
+			"create_root_volume": {}, "create_nonroot_volumes": {},
+		}},
+		works: stepWorks{states.WorkService: uncheckedSince},
+	},
+	{Step: Step{Step: "delete_configuration"}, works: stepWorks{states.WorkService: uncheckedSince}},
+}
+
+// biosWorks are the kinds of work with the steps of the BIOS.
+var biosWorks = stepWorks{states.WorkClean: states.NoSeries, states.WorkService: uncheckedSince}
 
 // fakeBIOSSteps change the settings in the node's record.
 var fakeBIOSSteps = []fakeStep{

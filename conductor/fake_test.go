@@ -39,22 +39,26 @@ func TestTheVendorStepsOfFakeHardwareCameWithBobcat(t *testing.T) {
 	require.Len(t, steps(&conductor.Fake{}, states.WorkService), 2, "zero is the latest series")
 }
 
-func TestAServiceHasTheStepsOfTheFakeBIOSSince2025_2AndACleaningAlways(t *testing.T) {
+func TestAServiceHasTheUndeclaredStepsOfFakeHardwareSince2025_2(t *testing.T) {
+	bios := []string{"bios.apply_configuration", "bios.factory_reset", "bios.cache_bios_settings"}
 	for series := range states.AllSeries() {
-		f := &conductor.Fake{Series: series}
-		for work, want := range map[states.Work]bool{states.WorkClean: true, states.WorkService: series >= states.Flamingo} {
-			var names []string
-			for _, step := range f.Steps(&conductor.Node{}, work) {
-				if step.Interface == "bios" {
-					names = append(names, step.Step)
+		steps := func(work states.Work) (names []string) {
+			for _, step := range (&conductor.Fake{Series: series}).Steps(&conductor.Node{}, work) {
+				if step.Interface != "vendor" {
+					names = append(names, step.String())
 				}
 			}
-			if want {
-				require.Equal(t, []string{"apply_configuration", "factory_reset", "cache_bios_settings"}, names, "%v in %v", work, series)
-			} else {
-				require.Empty(t, names, "%v in %v", work, series)
-			}
+			return names
 		}
+		clean, service := bios, []string(nil)
+		if series >= states.Bobcat {
+			clean = append(slices.Clone(clean), "firmware.update")
+		}
+		if series >= states.Flamingo {
+			service = append(slices.Clone(bios), "raid.create_configuration", "raid.delete_configuration", "firmware.update")
+		}
+		require.Equal(t, clean, steps(states.WorkClean), series)
+		require.Equal(t, service, steps(states.WorkService), series)
 	}
 }
 
