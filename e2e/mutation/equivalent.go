@@ -81,8 +81,8 @@ var equivalent = []struct {
 		"conductor/etcd/embedded/server.go running.stop: s.maintenance.Wait() => removed",
 	}},
 	{"an amd64 processor converts a number that does not fit to the least one, which is another", []string{
-		"conductor/api/internal/objects/steps.go integer: -1<<63 <= f && f < 1<<63 => -1<<63 <= f || f < 1<<63",
-		"conductor/api/internal/objects/steps.go integer: f < 1<<63 => f <= 1<<63",
+		"conductor/api/internal/objects/number.go integer: -1<<63 <= f && f < 1<<63 => -1<<63 <= f || f < 1<<63",
+		"conductor/api/internal/objects/number.go integer: f < 1<<63 => f <= 1<<63",
 	}},
 	{"a timer that nothing reads is collected", []string{
 		"conductor/etcd/embedded/maintain.go checks: defer database.Stop() => removed",

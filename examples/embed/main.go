@@ -127,7 +127,7 @@ func main() {
 	m := must(machine.New(machine.Config{Table: states.Latest().Table(), Node: stored, Name: node, Token: &revision,
 		Save: []machine.Hook{s.save}, Enter: []machine.Hook{s.deliver}}))
 	if lastError, ok := stored.Orphaned(m.Table()); ok { // the earlier process was killed during the verification
-		check(m.Report(ctx, states.EventFail, lastError))
+		must(0, m.Report(ctx, states.EventFail, lastError))
 	}
 	if m.Node().State == states.Enroll {
 		must(verify.Manage(ctx, m, must(bmc.New(config))))
@@ -138,19 +138,15 @@ func main() {
 	for round := range *rounds {
 		must(syncer.Sync(ctx))
 		must(syncer.Recover(ctx))
-		check(s.deliver(ctx, machine.Transition{}))
-		check(builtIn.SetPower("1", []string{"On", "Off"}[round/2%2])) // as by its power button
+		must(0, s.deliver(ctx, machine.Transition{}))
+		must(0, builtIn.SetPower("1", []string{"On", "Off"}[round/2%2])) // as by its power button
 	}
-	check(errors.Join(driver.Close(ctx), s.Close()))
+	must(0, errors.Join(driver.Close(ctx), s.Close()))
 }
 
-func must[T any](value T, err error) T {
-	check(err)
-	return value
-}
-
-func check(err error) {
+func must[T any](value T, err error) T { // must(0, err) is for a function that returns an error alone
 	if err != nil {
 		log.Fatal(err)
 	}
+	return value
 }

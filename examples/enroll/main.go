@@ -25,7 +25,6 @@ import (
 
 	"github.com/bmc-toolbox/bmclib/v2"
 	"github.com/bmc-toolbox/bmclib/v2/providers/rpc"
-	"github.com/bmc-toolbox/bmclib/v2/providers/supermicro"
 
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
@@ -110,7 +109,7 @@ func verifier(c bmc.Config, provider string) (verify.Verifier, error) {
 	switch port := max(c.RedfishPort, c.IPMIPort); {
 	case c.Protocol != "auto", port != 0 && withPort == nil:
 		return nil, fmt.Errorf("a port and -protocol are not for provider %q", provider)
-	case provider == supermicro.ProviderName: // it would send the password
+	case provider == "supermicro": // it would send the password to anybody
 		return nil, errors.New("bmclib's provider supermicro verifies no certificates, whatever its options")
 	case port != 0:
 		options = append(options, withPort(strconv.Itoa(port)))

@@ -129,7 +129,7 @@ func main() {
 	ctx := context.Background()
 	store := must(Open(*file))
 	for i := range 200 {
-		check(store.Add(ctx, powersync.Record{ID: fmt.Sprintf("node-%03d", i), ProvisionState: states.Active, Power: states.PowerOn}))
+		must(0, store.Add(ctx, powersync.Record{ID: fmt.Sprintf("node-%03d", i), ProvisionState: states.Active, Power: states.PowerOn}))
 	}
 	hardware := new(simulated)
 	syncer := must(powersync.New(powersync.Config{Store: store, Driver: hardware, Name: "examples/powersync-sqlite"}))
@@ -138,16 +138,12 @@ func main() {
 		hardware.off.Store(fmt.Sprintf("node-%03d", i%200))
 		fmt.Println(must(syncer.Sync(ctx)))
 	}
-	check(store.Close())
+	must(0, store.Close())
 }
 
-func must[T any](value T, err error) T {
-	check(err)
-	return value
-}
-
-func check(err error) {
+func must[T any](value T, err error) T { // must(0, err) is for a function that returns an error alone
 	if err != nil {
 		log.Fatal(err)
 	}
+	return value
 }
