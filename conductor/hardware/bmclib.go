@@ -27,9 +27,9 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// bmclibProviders maps the words of bmclib_provider to bmclib's names, to whether the provider updates firmware, and
-// to whether a BMC must be reset after the update of its own firmware: bmclib has OpenBMC activate it on the next
-// reset, while an iDRAC restarts itself.
+// bmclibProviders maps the words of bmclib_provider to bmclib's names, to the boot devices that the provider can set
+// (once: for the next boot alone), to whether the provider updates firmware, and to whether a BMC must be reset after
+// the update of its own firmware: bmclib has OpenBMC activate it on the next reset, while an iDRAC restarts itself.
 //
 // Two providers can update firmware, and have no step for it. That of asrockrack must be told the version that is
 // installed, which the step of Ironic's interface does not name. That of supermicro does not ask for permissions; an
@@ -40,14 +40,16 @@ import (
 // certificates are not verified.
 var bmclibProviders = map[string]struct {
 	name            string
+	devices         []string
+	once            bool
 	updates, resets bool
 	verified        func(*bmclib.Client, *x509.CertPool) any
 }{
 	"asrockrack": {name: "asrockrack"},
 	"dell":       {name: "dell", updates: true},
-	"intel-amt":  {name: "IntelAMT"},
+	"intel-amt":  {name: "IntelAMT", devices: []string{"pxe"}, once: true},
 	"openbmc":    {name: "openbmc", updates: true, resets: true},
-	"rpc":        {name: rpc.ProviderName},
+	"rpc":        {name: rpc.ProviderName, devices: []string{"pxe", "disk", "cdrom", "bios"}},
 	"supermicro": {name: supermicro.ProviderName, verified: verifiedSupermicro},
 }
 
@@ -60,8 +62,8 @@ func verifiedSupermicro(c *bmclib.Client, pool *x509.CertPool) any {
 }
 
 // NewBMCLib returns the hardware type "bmclib", which manages machines by a provider of
-// github.com/bmc-toolbox/bmclib: their power, their boot device and, where the provider has them, the versions and
-// the updates of their firmware. It has no counterpart in Ironic. The error is a [*conductor.ConfigError].
+// github.com/bmc-toolbox/bmclib: their power and, where the provider has them, their boot device, and the versions and
+// the updates of their firmware. Where it sets no boot device, nodes need another management interface, such as "noop". It has no counterpart in Ironic. The error is a [*conductor.ConfigError].
 //
 // The provider is trusted, and so is the BMC: none of the guarantees of package bmc hold, except that errors have no
 // password, that a panic of the call's own goroutine is an error, and that certificates are verified. A provider may
@@ -255,11 +257,10 @@ func (b bmclibPower) SetPower(ctx context.Context, n *conductor.Node, power stat
 // bmclibManagement is the management interface "bmclib".
 type bmclibManagement struct{ anyBMC }
 
-var bmclibDevices = []string{"pxe", "disk", "cdrom", "bios"}
-
 // BootDevices implements [Management].
-func (bmclibManagement) BootDevices(context.Context, *conductor.Node) ([]string, error) {
-	return slices.Clone(bmclibDevices), nil
+func (bmclibManagement) BootDevices(_ context.Context, n *conductor.Node) ([]string, error) {
+	word, _ := n.DriverInfo["bmclib_provider"].(string)
+	return slices.Clone(bmclibProviders[word].devices), nil
 }
 
 // BootDevice implements [Management]: no provider can read it.
@@ -269,8 +270,15 @@ func (bmclibManagement) BootDevice(_ context.Context, n *conductor.Node) (device
 
 // SetBootDevice implements [Management].
 func (b bmclibManagement) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
-	if !slices.Contains(bmclibDevices, device) {
+	word, _ := n.DriverInfo["bmclib_provider"].(string)
+	row := bmclibProviders[word]
+	switch {
+	case len(row.devices) == 0:
+		return &conductor.Error{Reason: conductor.Unsupported, Text: conductor.UnsupportedText(n.Driver, "set_boot_device")}
+	case !slices.Contains(row.devices, device):
 		return &conductor.Error{Reason: conductor.Invalid, Text: "Invalid boot device " + device + " specified."}
+	case row.once && persistent:
+		return &conductor.Error{Reason: conductor.Invalid, Text: "The provider " + word + " sets the boot device for the next boot alone."}
 	}
 	return b.change(ctx, n, func(ctx context.Context, c *bmclib.Client) (bool, error) {
 		return c.SetBootDevice(ctx, device, persistent, n.WantedBootMode() != "bios")

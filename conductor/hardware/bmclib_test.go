@@ -132,6 +132,27 @@ func TestAProviderOfBMCLibManagesAMachine(t *testing.T) {
 	require.NotContains(t, err.Error(), password)
 }
 
+func TestAProviderOfBMCLibSetsTheBootDevicesThatItHas(t *testing.T) {
+	b := newBMCLib(t)
+	for _, word := range []string{"asrockrack", "dell", "intel-amt", "openbmc", "rpc", "supermicro"} {
+		n := &conductor.Node{UUID: uuid, Driver: "bmclib", DriverInfo: map[string]any{
+			"bmclib_provider": word, "bmclib_address": "http://127.0.0.1", "bmclib_username": "u", "bmclib_password": password,
+		}}
+		devices, err := b.BootDevices(t.Context(), n)
+		require.NoError(t, err)
+		sets := hardware.SetsBootDevicesByBMCLib(n)
+		require.Equal(t, sets, len(devices) > 0, word)
+		if !sets {
+			require.ErrorIs(t, b.SetBootDevice(t.Context(), n, "pxe", false), conductor.Unsupported, word)
+		}
+		if word == "intel-amt" {
+			require.Equal(t, []string{"pxe"}, devices)
+			require.ErrorIs(t, b.SetBootDevice(t.Context(), n, "disk", false), conductor.Invalid)
+			require.ErrorIs(t, b.SetBootDevice(t.Context(), n, "pxe", true), conductor.Invalid, "it would be for one boot")
+		}
+	}
+}
+
 func TestTheConfigurationOfBMCLibIsChecked(t *testing.T) {
 	_, _, valid := startConsumer(t)
 	b := newBMCLib(t)

@@ -52,6 +52,12 @@ func CheckFirmwareSettings(argument any) error {
 	return err
 }
 
+// SetsBootDevicesByBMCLib reports whether a node's provider of bmclib sets boot devices.
+func SetsBootDevicesByBMCLib(n *conductor.Node) bool {
+	sets, _ := has[provider.BootDeviceSetter](context.Background(), anyBMC{}, n)
+	return sets
+}
+
 // InstallsByBMCLib reports whether a node's provider of bmclib installs firmware.
 func InstallsByBMCLib(n *conductor.Node) bool {
 	is, err := has[provider.FirmwareInstallStepsGetter](context.Background(), anyBMC{}, n)
