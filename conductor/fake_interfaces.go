@@ -163,7 +163,8 @@ const uncheckedSince = states.Flamingo
 var fakeRAIDSteps = []fakeStep{
 	{
 		Step: Step{Step: "create_configuration", ArgsInfo: map[string]StepArgument{
-			"create_root_volume": {}, "create_nonroot_volumes": {},
+			"create_root_volume":     {Description: "Whether to create the root volume of target_raid_config, true by default."},
+			"create_nonroot_volumes": {Description: "Whether to create the other volumes of target_raid_config, true by default."},
 		}},
 		works: stepWorks{states.WorkService: uncheckedSince},
 	},

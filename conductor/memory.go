@@ -72,11 +72,7 @@ func (k *memoryKind) put(r Record) {
 		k.ids = nil
 	}
 	for w := range k.watchers {
-		if replaces {
-			w.Set(r.ID, Change{Record: r})
-		} else {
-			w.Add(r.ID, Change{Record: r})
-		}
+		w.Set(r.ID, Change{Record: r})
 	}
 }
 
@@ -190,7 +186,7 @@ func (m *Memory) Delete(ctx context.Context, kind Kind, id string, revision int6
 	k.ids = nil
 	gone := Change{Record: Record{Kind: kind, ID: id, Revision: m.revision}, Deleted: true}
 	for w := range k.watchers {
-		w.Remove(id, gone)
+		w.Set(id, gone)
 	}
 	return m.revision, nil
 }
@@ -204,7 +200,7 @@ func (m *Memory) Watch(ctx context.Context, kind Kind) iter.Seq2[Change, error] 
 		m.mu.Lock()
 		k := m.kind(kind)
 		for id, r := range k.records {
-			changes.Add(id, Change{Record: r})
+			changes.Set(id, Change{Record: r})
 		}
 		changes.Mark(Change{Synced: true})
 		k.watchers[changes] = true

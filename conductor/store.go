@@ -94,7 +94,8 @@ type Store interface {
 	// changes as they happen, until the context ends, which is no error, or the caller
 	// leaves the range. It yields nothing of a record that was deleted before it began.
 	// Changes of one record are yielded in the order of their revisions;
-	// of several changes the watch may yield only the last. Get returns a record that is at
+	// of several changes the watch may yield only the last, also if that is the deletion of a
+	// record that it has not yielded: its creator knows it from elsewhere. Get returns a record that is at
 	// least as new as the one that the watch has yielded. A slow caller delays no write. A store
 	// whose records can be read by revision needs no queue for it: a watch reads those with
 	// higher revisions than it has yielded, when a write wakes it.

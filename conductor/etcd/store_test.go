@@ -331,7 +331,7 @@ func TestAWatchYieldsTheLastChangeOfARecord(t *testing.T) {
 		put("a", 1)
 		f.remove("a", 2)
 	}
-	require.Empty(t, read(), "the reader has never seen the record")
+	require.Equal(t, []string{"a2 true"}, read(), "the process may have inserted the record in its index when it created it")
 	put("b", 5)
 	require.Equal(t, []string{"b5 false"}, read())
 	put("b", 5)

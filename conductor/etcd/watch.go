@@ -199,16 +199,11 @@ func (f *follower) awaitRevision(ctx context.Context, revision int64) error {
 }
 
 func (f *follower) put(r conductor.Record) {
-	last, known := f.known[r.ID]
-	if r.Revision <= last {
+	if r.Revision <= f.known[r.ID] {
 		return
 	}
 	f.known[r.ID] = r.Revision
-	if known {
-		f.changes.Set(r.ID, conductor.Change{Record: r})
-	} else {
-		f.changes.Add(r.ID, conductor.Change{Record: r})
-	}
+	f.changes.Set(r.ID, conductor.Change{Record: r})
 }
 
 func (f *follower) remove(id string, revision int64) {
@@ -217,5 +212,5 @@ func (f *follower) remove(id string, revision int64) {
 	}
 	delete(f.known, id)
 	gone := conductor.Record{Kind: f.kind, ID: id, Revision: revision}
-	f.changes.Remove(id, conductor.Change{Record: gone, Deleted: true})
+	f.changes.Set(id, conductor.Change{Record: gone, Deleted: true})
 }

@@ -236,6 +236,22 @@ var brokenWatches = []mutant{
 			}
 		}
 	}},
+	{"a watch yields no deletion of a record that it has not yielded", "a watch yields each deletion", func(b *broken) {
+		b.watch = func(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+			return func(yield func(conductor.Change, error) bool) {
+				yielded := map[string]bool{}
+				for change, err := range b.Memory.Watch(ctx, kind) {
+					if change.Deleted && !yielded[change.Record.ID] {
+						continue
+					}
+					yielded[change.Record.ID] = !change.Deleted
+					if !yield(change, err) {
+						return
+					}
+				}
+			}
+		}
+	}},
 	{"who leaves a watch ends the others", "a caller may leave a watch", func(b *broken) {
 		var mu sync.Mutex
 		var watches []context.CancelFunc

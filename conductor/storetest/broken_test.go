@@ -129,7 +129,7 @@ func TestTheCheckEndsWithThePromiseAtWhichAMethodHangs(t *testing.T) {
 		err := storetest.Check(b)
 		require.Equal(t, 2*time.Minute, time.Since(begin))
 		require.EqualError(t, err, "a record is stored as written: a method did not return within 1m0s after its context had ended\n"+
-			`the check ends with the promise "a record is stored as written", which took longer than 1m0s: the 23 promises after it were not tried`)
+			`the check ends with the promise "a record is stored as written", which took longer than 1m0s: the 24 promises after it were not tried`)
 		bubble.Sleep(20 * hang) // until the method has returned
 	})
 }

@@ -67,6 +67,7 @@ var promised = []struct {
 	{"a watch yields all records, then Synced, then the changes", (*tester).checkWatch},
 	{"a watch yields only records of its kind", (*tester).checkWatchKind},
 	{"a slow watcher delays no write and receives the last one", (*tester).checkSlowWatcher},
+	{"a watch yields each deletion, also of a record that it has not yielded", (*tester).checkUnseenDeletion},
 	{"watches yield what was stored, in the order of revisions", (*tester).checkWatchDuringWrites},
 	{"a record that a watch has yielded can be read", (*tester).checkWatchedIsRead},
 	{"a watch ends with its context, without an error", (*tester).checkWatchEnds},

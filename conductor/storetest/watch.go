@@ -3,7 +3,6 @@
 package storetest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -269,37 +268,6 @@ func (f *follower) verify(written *history) error {
 		}
 	}
 	return nil
-}
-
-func (t *tester) checkSlowWatcher(ctx context.Context) error {
-	r, err := t.create(ctx, t.record(1))
-	if err != nil {
-		return err
-	}
-	other, err := t.create(ctx, t.record(2))
-	if err != nil {
-		return err
-	}
-	gate := make(chan struct{})
-	slow := t.follow(ctx, t.store(), gate)
-	select {
-	case <-slow.news:
-	case <-ctx.Done():
-		close(gate)
-		return errors.New("the watch yields nothing")
-	}
-	for i := range 300 {
-		r.Value = bytes.Repeat([]byte{byte(i)}, 16<<10)
-		if r, err = t.update(ctx, r); err != nil {
-			close(gate)
-			return err
-		}
-	}
-	close(gate)
-	if err := slow.reach(ctx, r, other); err != nil {
-		return err
-	}
-	return slow.end()
 }
 
 func (t *tester) checkWatchEnds(ctx context.Context) error {

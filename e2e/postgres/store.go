@@ -147,9 +147,9 @@ func (s *Store) follow(ctx context.Context, kind conductor.Kind, yield func(cond
 	if _, err := conn.Exec(ctx, "listen "+pgx.Identifier{"ironstate " + string(kind)}.Sanitize()); err != nil {
 		return err
 	}
-	// The last revision when the watch began, and the revision up to which it has yielded all changes. As long as the
-	// database is empty, begin remains 0: no deletion is older.
-	var begin, after int64
+	// The last revision when the watch began, -1 before it is known, and the revision up to which it has yielded all
+	// changes.
+	begin, after := int64(-1), int64(0)
 	for synced := false; ; {
 		rows, err := query[struct {
 			conductor.Record // without an ID if there is none
@@ -162,7 +162,7 @@ func (s *Store) follow(ctx context.Context, kind conductor.Kind, yield func(cond
 		}
 		now := rows[0].Now
 		switch {
-		case begin == 0:
+		case begin < 0:
 			begin = now
 		case max(begin, after) < now-keptRevisions: // deletions may be missing
 			return fmt.Errorf("the watch is more than %d revisions behind", keptRevisions)

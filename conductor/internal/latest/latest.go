@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package latest implements a queue of changes that keeps only the latest change of each key. A
-// slow reader does not block writers, and the queue never has more entries than there are keys.
+// slow reader does not block writers, and the queue never has more entries than keys were changed.
 package latest
 
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -18,48 +19,22 @@ type Queue[V any] struct {
 	ready   chan struct{} // holds a token while the queue is not empty
 
 	mu      sync.Mutex
-	pending map[string]entry[V]
+	pending map[string]V
 	marks   []V
 	err     error
 }
 
-type entry[V any] struct {
-	value V
-	// unseen is true if the reader has not received any value of the key.
-	unseen bool
-}
-
 // New returns an empty queue. The reader receives pending values in the order of compare.
 func New[V any](compare func(a, b V) int) *Queue[V] {
-	return &Queue[V]{compare: compare, ready: make(chan struct{}, 1), pending: make(map[string]entry[V])}
+	return &Queue[V]{compare: compare, ready: make(chan struct{}, 1), pending: make(map[string]V)}
 }
 
-// Add queues the first value of a key.
-func (q *Queue[V]) Add(key string, value V) { q.set(key, value, true) }
-
-// Set queues another value of a key that was added before.
-func (q *Queue[V]) Set(key string, value V) { q.set(key, value, false) }
-
-func (q *Queue[V]) set(key string, value V, added bool) {
+// Set queues a value of a key, in place of one that the reader has not received. A value that reports
+// the removal of the key is such a value, too: the reader may know the key from elsewhere.
+func (q *Queue[V]) Set(key string, value V) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if before, ok := q.pending[key]; ok {
-		added = before.unseen
-	}
-	q.pending[key] = entry[V]{value, added}
-	q.wake()
-}
-
-// Remove queues a value that reports the removal of a key. A key that is added and removed
-// before the reader receives it is dropped from the queue.
-func (q *Queue[V]) Remove(key string, value V) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.pending[key].unseen {
-		delete(q.pending, key)
-		return
-	}
-	q.pending[key] = entry[V]{value: value}
+	q.pending[key] = value
 	q.wake()
 }
 
@@ -118,11 +93,9 @@ func (q *Queue[V]) take() ([]V, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	values := make([]V, 0, len(q.pending)+len(q.marks))
-	for _, e := range q.pending {
-		values = append(values, e.value)
-	}
+	values = slices.AppendSeq(values, maps.Values(q.pending))
 	slices.SortFunc(values, q.compare)
 	values = append(values, q.marks...)
-	q.pending, q.marks = make(map[string]entry[V]), nil
+	q.pending, q.marks = make(map[string]V), nil
 	return values, q.err
 }
