@@ -183,15 +183,18 @@ func (r *redfishConnection) subscribe(ctx context.Context, s Subscription) (at s
 		return "", made, err
 	}
 	// The subscription is made, even if the answer's body is lacking.
-	if at, wrong := r.subscriptionAt(a); wrong != nil || at != "" {
-		return at, made, wrong
+	at, wrong := r.subscriptionAt(a)
+	if at != "" {
+		return at, made, nil
 	}
-	if err != nil {
-		return "", made, err
-	}
-	o, err := a.Object()
 	if err == nil {
-		made, err = subscriptionOf(o)
+		var o redfish.Object
+		if o, err = a.Object(); err == nil {
+			made, err = subscriptionOf(o)
+		}
+	}
+	if err != nil && wrong != nil {
+		err = wrong
 	}
 	return "", made, err
 }

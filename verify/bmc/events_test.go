@@ -4,6 +4,7 @@ package bmc_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,8 +77,9 @@ func TestSubscriptionThatTheBMCShowsInItsAnswer(t *testing.T) {
 	}{
 		"no location":                    {"", nil},
 		"a host that only the BMC knows": {"https://bmc.invalid/redfish/v1/EventService/Subscriptions/1", nil},
-		"an escaped path":                {"/redfish/v1/%2e%2e/x", verify.Protocol},
-		"another resource":               {"/redfish/v1/Systems/1", verify.Protocol},
+		"an escaped path":                {"/redfish/v1/%2e%2e/x", nil},
+		"another resource":               {"/redfish/v1/Systems/1", nil},
+		"another resource, no body":      {"/redfish/v1/Systems/1", verify.Protocol},
 		"a subscription that is absent":  {"/redfish/v1/EventService/Subscriptions/2", verify.Unsupported},
 		"no URL":                         {":%zz", nil},
 		"a query alone":                  {"?x", nil},
@@ -90,6 +92,9 @@ func TestSubscriptionThatTheBMCShowsInItsAnswer(t *testing.T) {
 					h.Del("Location")
 					if c.location != "" {
 						h.Set("Location", c.location)
+					}
+					if strings.HasSuffix(name, "no body") {
+						return nil
 					}
 					return body
 				})})
