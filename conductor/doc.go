@@ -142,7 +142,7 @@ package conductor
 //	provision, power, power_sync                           requests for provision and power states, and the power sync
 //	agent, agent_attend, agent_fasttrack                   the agent's heartbeats, what follows, and an agent that stays
 //	agent_trust                                            which agent is the node's: its address, certificate and token
-//	agent_boot, agent_steps                                the agent's boot and steps; internal/raidconfig reads their RAID
+//	agent_boot, agent_steps                                the agent's boot and steps; internal/raidconfig reads RAID
 //	agent_deploy, agent_image                              deployments by the agent; internal/agentimage and
 //	                                                       internal/configdrive have the rules for what it writes
 //
