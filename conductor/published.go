@@ -24,8 +24,8 @@ type FilePublisher interface {
 	Withdraw(node string) error
 }
 
-// needsFiles reports whether the machine of a node may load published files. Which conductor has published them is not
-// known: a machine may load those of a conductor that does not own its node any more.
+// needsFiles reports whether the machine of a node may load published files. The files may be those of a conductor that
+// no longer owns the node: a machine may still load them.
 func needsFiles(b *rulebook, n *Node) bool {
 	if n == nil {
 		return false
