@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/states"
 )
@@ -27,6 +28,8 @@ type Conductor struct {
 	allocator *allocator
 	calls     *calls
 	begun     atomic.Bool // by Run
+
+	withdrawals withdrawals
 }
 
 // New returns a conductor that does nothing until [Conductor.Run] is called. The error is a
@@ -46,7 +49,10 @@ func New(config Config) (*Conductor, error) {
 	config.Log = slog.New(naming{masked.Log(config.Log.Handler()), fleet.nodes})
 	rules := &rulebook{config: &config}
 	rules.describe(nil)
-	c := &Conductor{config: &config, rules: rules, fleet: fleet}
+	c := &Conductor{
+		config: &config, rules: rules, fleet: fleet,
+		withdrawals: withdrawals{abandoned: map[string]*boundedcall.AbandonedError{}},
+	}
 	counters := &counters{}
 	c.sessions = &sessions{
 		config:   &config,

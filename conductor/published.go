@@ -5,15 +5,19 @@ package conductor
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
+	"slices"
+	"sync"
 
+	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/states"
 )
 
 // FilePublisher is a [Hardware] that publishes files for machines from this process, such as the images that they boot.
 // It withdraws them itself when their use ends in this process. At each check the conductor withdraws those that are
 // left: another conductor has taken the node over and has ended its work, this process has died before, or the node was
-// deleted. Files may contain secrets.
+// deleted. Files may contain secrets. A call that does not return within a minute is abandoned: work may begin on its
+// node, and the hardware type is asked again only when the call has returned.
 type FilePublisher interface {
 	// Published returns the UUIDs of the nodes for which files are published.
 	Published() ([]string, error)
@@ -42,50 +46,96 @@ func needsFiles(b *rulebook, n *Node) bool {
 	return ok && publisher.KeepsFiles(n)
 }
 
-// withdrawFiles withdraws the files that this process has published and no machine needs. A hardware type that panics
-// or hangs holds up no other check; the next check asks it again when it has returned.
-func withdrawFiles(c *Conductor) {
-	s, err := c.sessions.current()
-	if err != nil || !c.fleet.nodes.Synced() {
-		return
-	}
-	for name, hardware := range c.config.Hardware {
-		publisher, ok := hardware.(FilePublisher)
-		worker := "the files of " + name
-		if !ok || !c.engine.pool.tryTake(worker) {
-			continue
-		}
-		s.run.group.Go(func() {
-			defer c.engine.pool.free(worker)
-			err := bounded(s.ctx, func(ctx context.Context) error { return withdrawUnneeded(ctx, c, publisher) })
-			if err != nil && s.ctx.Err() == nil {
-				c.config.Log.Warn("published files could not be withdrawn", "driver", name, "error", err)
-			}
-		})
-	}
+// withdrawals is the state of the checks of published files. One check runs at a time, and it asks one hardware type
+// after another, because they may share their files.
+type withdrawals struct {
+	running sync.Mutex
+	// abandoned has, by the name of a hardware type, its call that did not return in time. The running check uses it.
+	abandoned map[string]*boundedcall.AbandonedError
 }
 
-// withdrawUnneeded withdraws the files of a hardware type that no machine needs. While a node has a worker, its files
-// stay until the next check.
-func withdrawUnneeded(ctx context.Context, c *Conductor, publisher FilePublisher) error {
-	published, err := publisher.Published()
-	errs := []error{err}
-	for _, id := range published {
-		if needsFiles(c.rules, c.fleet.nodes.Get(id)) || !c.engine.pool.tryTake(id) {
-			continue
-		}
-		errs = append(errs, func() error {
-			defer c.engine.pool.free(id)
-			n, err := c.fleet.storedNode(ctx, id)
-			switch {
-			case err != nil && !errors.Is(err, NotFound):
-				return fmt.Errorf("load node %s: %w", id, err)
-			case needsFiles(c.rules, n):
-				return nil
+// withdrawFiles withdraws the files that this process has published and no machine needs. A hardware type that panics
+// or hangs holds up no other check; it is asked again by the first check after its call has returned.
+func withdrawFiles(c *Conductor) {
+	s, err := c.sessions.current()
+	if err != nil || !c.fleet.nodes.Synced() || !c.withdrawals.running.TryLock() {
+		return
+	}
+	s.run.group.Go(func() {
+		defer c.withdrawals.running.Unlock()
+		ctx, cancel := context.WithCancel(s.ctx)
+		defer cancel()
+		defer context.AfterFunc(s.run.ctx, cancel)() // Run waits for this goroutine
+		for _, name := range slices.Sorted(maps.Keys(c.config.Hardware)) {
+			publisher, ok := c.config.Hardware[name].(FilePublisher)
+			left := c.withdrawals.abandoned[name]
+			if !ok || left != nil && !left.Returned() {
+				continue
 			}
-			c.config.Log.Info("published files that no machine needs are withdrawn", "node", id)
-			return publisher.Withdraw(id)
-		}())
+			delete(c.withdrawals.abandoned, name)
+			err := withdrawUnneeded(ctx, c, publisher)
+			if errors.As(err, &left) {
+				c.withdrawals.abandoned[name] = left
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				c.config.Log.Warn("published files could not be withdrawn", "driver", name, "error", err)
+			}
+		}
+	})
+}
+
+// withdrawUnneeded withdraws the files of a hardware type that no machine needs. While a node has a worker, or no
+// worker is free, its files stay until a later check. A call that does not return in time is the last one.
+func withdrawUnneeded(ctx context.Context, c *Conductor, publisher FilePublisher) error {
+	limited, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	unneeded, err := boundedcall.Do(limited, stepGrace, func(context.Context) (ids []string, err error) {
+		published, err := publisher.Published()
+		for _, id := range published {
+			if !needsFiles(c.rules, c.fleet.nodes.Get(id)) {
+				ids = append(ids, id)
+			}
+		}
+		return ids, err
+	})
+	errs := []error{err}
+	for _, id := range unneeded {
+		if ctx.Err() != nil {
+			break
+		}
+		err := withdraw(ctx, c, publisher, id)
+		errs = append(errs, err)
+		var abandoned *boundedcall.AbandonedError
+		if errors.As(err, &abandoned) {
+			break
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// withdraw withdraws the files of a node unless its stored record shows that its machine needs them. It has the node's
+// worker for callTimeout and stepGrace at most.
+func withdraw(ctx context.Context, c *Conductor, publisher FilePublisher, id string) error {
+	if !c.engine.pool.tryTake(id) {
+		return nil
+	}
+	defer c.engine.pool.free(id)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return bounded(ctx, func(ctx context.Context) error {
+		n, err := c.fleet.storedNode(ctx, id)
+		switch {
+		case err != nil && !errors.Is(err, NotFound):
+			return err
+		case needsFiles(c.rules, n):
+			return nil
+		case ctx.Err() != nil: // the worker may be free, and new work may have published files
+			return ctx.Err()
+		}
+		c.config.Log.Info("published files that no machine needs are withdrawn", "node", id)
+		return publisher.Withdraw(id)
+	})
 }

@@ -24,8 +24,10 @@ import (
 // publisher is a hardware type that has published files for nodes.
 type publisher struct {
 	*conductor.Fake
-	keeps bool
-	lists func() // is called for each list
+	keeps     bool
+	asked     func() // is called for each question whether a node keeps its files
+	lists     func() // is called for each list, before it is returned
+	withdraws func() // is called for each withdrawal, before its effect
 
 	mu        sync.Mutex
 	published map[string]bool
@@ -38,17 +40,26 @@ func (p *publisher) publish(node string) {
 }
 
 func (p *publisher) Published() ([]string, error) {
+	p.mu.Lock()
+	published := slices.Sorted(maps.Keys(p.published))
+	p.mu.Unlock()
 	if p.lists != nil {
 		p.lists()
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Sorted(maps.Keys(p.published)), nil
+	return published, nil
 }
 
-func (p *publisher) KeepsFiles(*conductor.Node) bool { return p.keeps }
+func (p *publisher) KeepsFiles(*conductor.Node) bool {
+	if p.asked != nil {
+		p.asked()
+	}
+	return p.keeps
+}
 
 func (p *publisher) Withdraw(node string) error {
+	if p.withdraws != nil {
+		p.withdraws()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.published, node)
@@ -56,14 +67,18 @@ func (p *publisher) Withdraw(node string) error {
 }
 
 // runPublisher starts a conductor whose hardware type has published nothing yet. It ends with the test.
-func runPublisher(t *testing.T, name string, store conductor.Store, members conductor.Membership, keeps bool) (
-	*conductor.Conductor, *publisher, func(),
-) {
+func runPublisher(t *testing.T, name string, store conductor.Store, members conductor.Membership, keeps bool,
+	changes ...func(*conductor.Config),
+) (*conductor.Conductor, *publisher, func()) {
 	p := &publisher{Fake: &conductor.Fake{}, keeps: keeps, published: map[string]bool{}}
-	c, err := conductor.New(conductor.Config{
+	config := conductor.Config{
 		Store: store, Membership: members, Name: name, SkipPowerSync: true, Log: slog.New(slog.DiscardHandler),
 		CheckInterval: time.Minute, Hardware: map[string]conductor.Hardware{"fake-hardware": p},
-	})
+	}
+	for _, change := range changes {
+		change(&config)
+	}
+	c, err := conductor.New(config)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
@@ -162,7 +177,7 @@ func TestAConductorWithdrawsItsFilesWhenAnotherOneEndsTheWork(t *testing.T) {
 
 func TestAHardwareTypeThatCannotListItsFilesHoldsUpNoOtherCheck(t *testing.T) {
 	for name, trouble := range map[string]func(){
-		"hangs": func() { sleep.For(context.Background(), time.Hour) }, "panics": func() { panic("x") },
+		"hangs": forAnHour, "panics": func() { panic("x") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -184,4 +199,112 @@ func TestAHardwareTypeThatCannotListItsFilesHoldsUpNoOtherCheck(t *testing.T) {
 			})
 		})
 	}
+}
+
+// forAnHour does not end with any context.
+func forAnHour() { sleep.For(context.Background(), time.Hour) }
+
+func TestAWithdrawalOfFilesThatHangsIsAbandonedAndItsNodeIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p, stop := runPublisher(t, "alpha", new(conductor.Memory), nil, false)
+		defer bubble.Sleep(time.Hour) // until the abandoned call has returned
+		defer stop()
+		n, err := c.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available})
+		require.NoError(t, err)
+		var withdrawals atomic.Int32
+		p.withdraws = func() { withdrawals.Add(1); forAnHour() }
+		p.publish(n.UUID)
+		bubble.Sleep(90 * time.Second)
+		require.Equal(t, 1, c.Stats().BusyWorkers)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		require.ErrorIs(t, c.SetPower(ctx, n.UUID, states.PowerOn, 0), conductor.Locked, "no work begins on the node meanwhile")
+		bubble.Sleep(50 * time.Minute)
+		require.Zero(t, c.Stats().BusyWorkers)
+		require.NoError(t, c.SetPower(t.Context(), n.UUID, states.PowerOn, 0))
+		require.EqualValues(t, 1, withdrawals.Load(), "the hardware type is not asked again before it has returned")
+		bubble.Sleep(15 * time.Minute)
+		p.publish(n.UUID)
+		bubble.Sleep(2 * time.Minute)
+		require.EqualValues(t, 2, withdrawals.Load())
+	})
+}
+
+func TestADecisionToWithdrawThatIsTooLateHasNoEffect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p, stop := runPublisher(t, "alpha", new(conductor.Memory), nil, false)
+		defer stop()
+		n, err := c.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available})
+		require.NoError(t, err)
+		var questions atomic.Int32
+		p.asked = func() {
+			if questions.Add(1) == 2 { // with the node's worker
+				sleep.For(context.Background(), 630*time.Second)
+			}
+		}
+		p.publish(n.UUID)
+		files := func() []string {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return slices.Collect(maps.Keys(p.published))
+		}
+		bubble.Sleep(705 * time.Second)
+		require.EqualValues(t, 2, questions.Load())
+		require.Equal(t, []string{n.UUID}, files(), "work may have begun and published them")
+		bubble.Sleep(time.Minute)
+		require.Empty(t, files(), "the next check decides anew")
+	})
+}
+
+func TestAConductorStopsWhilePublishedFilesAreListedOrWithdrawn(t *testing.T) {
+	for name, hangs := range map[string]func(*publisher){
+		"listed": func(p *publisher) { p.lists = forAnHour }, "withdrawn": func(p *publisher) { p.withdraws = forAnHour },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, p, stop := runPublisher(t, "alpha", new(conductor.Memory), nil, false)
+				defer bubble.Sleep(time.Hour) // until the abandoned call has returned
+				hangs(p)
+				p.publish("6f8a2d33-0d54-4a4e-9c1b-6a58f0a4b7d1") // of a deleted node
+				bubble.Sleep(90 * time.Second)
+				at := time.Now()
+				stop()
+				require.Less(t, time.Since(at), 10*time.Second)
+			})
+		})
+	}
+}
+
+func TestPublishedFilesAreListedWithoutAWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, p, stop := runPublisher(t, "alpha", new(conductor.Memory), nil, false, func(c *conductor.Config) { c.Workers = 1 })
+		defer stop()
+		n, err := c.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available})
+		require.NoError(t, err)
+		p.lists = func() { sleep.For(context.Background(), 20*time.Second) }
+		p.publish(n.UUID)
+		bubble.Sleep(70 * time.Second)
+		require.Zero(t, c.Stats().BusyWorkers)
+		require.NoError(t, c.SetPower(t.Context(), n.UUID, states.PowerOn, 0))
+		bubble.Sleep(20 * time.Second)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		require.Empty(t, p.published, "the only worker was free for it")
+	})
+}
+
+func TestFilesThatHardwareTypesShareAreWithdrawnOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, p, stop := runPublisher(t, "alpha", new(conductor.Memory), nil, false, func(c *conductor.Config) {
+			p := c.Hardware["fake-hardware"]
+			c.Hardware["ipmi"], c.Hardware["redfish"] = p, p
+		})
+		defer stop()
+		var withdrawals atomic.Int32
+		p.lists = func() { sleep.For(context.Background(), time.Second) }
+		p.withdraws = func() { withdrawals.Add(1) }
+		p.publish("6f8a2d33-0d54-4a4e-9c1b-6a58f0a4b7d1") // of a deleted node
+		bubble.Sleep(90 * time.Second)
+		require.EqualValues(t, 1, withdrawals.Load())
+	})
 }
