@@ -229,7 +229,7 @@ func (b *rulebook) checkHeartbeat(n *Node, h Heartbeat) error {
 	}
 }
 
-// heartbeatEffect is what the conductor does after it has recorded a heartbeat, in the words of its log.
+// heartbeatEffect says what the conductor does after it has recorded a heartbeat. Its text is written to the log.
 type heartbeatEffect string
 
 const (

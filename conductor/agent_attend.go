@@ -248,8 +248,9 @@ func (b *rulebook) repeat(n *Node) error {
 	return b.resume(n)
 }
 
-// finishRescue gives the agent the hash of the rescue password, which ends the agent, and removes what its boot needed.
-// The record then forgets both texts. An agent that takes no hash is not given the password itself, unlike in Ironic.
+// finishRescue sends the hash of the rescue password to the agent, which sets the password and exits. It then removes
+// what the agent's boot needed, such as the CD. The returned change deletes the password and its hash from the record.
+// An agent that takes no hash is not given the password itself, unlike in Ironic.
 //
 // Source: _finalize_rescue in ironic/drivers/modules/agent_base.py, clean_up of AgentRescue in agent.py.
 func (t *Task) finishRescue(ctx context.Context) (change func(*Node) error, failure error) {

@@ -50,7 +50,7 @@ func (n *Node) InstanceImage(downloadSource string) (InstanceImage, error) {
 	return i, err
 }
 
-// image returns what the record says of the image of the node's instance.
+// image returns the fields of the node that decide how the agent writes the image of its instance.
 func (n *Node) image() agentimage.Node {
 	return agentimage.Node{
 		UUID: n.UUID, InstanceInfo: n.InstanceInfo, DriverInfo: n.DriverInfo,

@@ -152,7 +152,7 @@ func raidStepDone(w agent.Work, step string, result json.RawMessage, at time.Tim
 	}, nil
 }
 
-// noteRAID stores what a step that the agent has done changes in the node's RAID configuration.
+// noteRAID stores the node's new RAID configuration after the agent has done a step that changes it.
 func (t *Task) noteRAID(ctx context.Context, w agent.Work, step *Step, command agent.Command) error {
 	change, err := raidStepDone(w, step.String(), command.Result, time.Now())
 	if change == nil || err != nil {

@@ -44,7 +44,7 @@ type partLayout struct {
 // A pair is the two states of an edge.
 type pair struct{ from, to states.State }
 
-// allParts returns the parts that the layout lists, and then those of the other chapters.
+// allParts returns the parts that the layout lists, and then the parts of the other chapters.
 func (l *layout) allParts() []partLayout {
 	all := l.parts
 	for _, c := range chapters {

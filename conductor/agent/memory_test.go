@@ -46,8 +46,8 @@ func answers() []string {
 		hostile(`"` + strings.Repeat(`\u0001`, 20) + `"`)}
 }
 
-// fewest returns the fewest bytes that one of three calls allocates. They include the bytes that the collector frees
-// before its end, and what the server allocates.
+// fewest makes three calls, and returns the number of bytes that the call with the fewest allocates. It counts the
+// bytes that the collector frees during the call, and the bytes that the server allocates.
 func fewest(call func()) uint64 {
 	allocated := uint64(math.MaxUint64)
 	for range 3 {

@@ -73,7 +73,7 @@ func verifiedSupermicro(c *bmclib.Client, pool *x509.CertPool) any {
 // its own; intel-amt and supermicro have connections of their own, so that requests within one change do not ask.
 func NewBMCLib(c Config) (*Type, error) { return New(c, BMCLib(c)) }
 
-// BMCLib returns the interfaces of the hardware type "bmclib", as [Redfish] does those of "redfish".
+// BMCLib returns the interfaces of the hardware type "bmclib", as [Redfish] does for "redfish".
 func BMCLib(c Config) Interfaces {
 	return bmclibInterfaces(c, (&net.Dialer{Timeout: dialTimeout}).DialContext)
 }

@@ -14,8 +14,8 @@
 // The hardware type "bmclib" (NewBMCLib) manages machines by a provider of github.com/bmc-toolbox/bmclib, such as
 // intel-amt, dell, supermicro, asrockrack, openbmc or rpc. The safety of the provider is the caller's. By dell and
 // openbmc the step firmware.update of manual cleaning and servicing installs firmware, which is downloaded to the
-// folder of Config.Images. The other providers have no such step: that of asrockrack must be told the version that is
-// installed, and that of supermicro may report an install as complete that still runs.
+// folder of Config.Images. The other providers have no such step: asrockrack's must be told the version that is
+// installed, and supermicro's may report an install as complete that still runs.
 //
 // A hardware type of one's own needs a power and a management interface. With the other kinds of [New] its machines
 // boot by "ipxe" or "pxe", are deployed by "direct", and are inspected by the agent. The agent also rescues a machine
@@ -83,8 +83,8 @@
 //   - The vendor interface "redfish" subscribes to the events of the BMC, which the BMC sends to a URL of the client's.
 //   - With the rescue interface "agent", a rescue boots the agent and gives it the hash of the password, and
 //     the end of a rescue boots the instance again.
-//   - Firmware updates and consoles are refused, and so are steps for RAID, apart from those of the agent with the RAID
-//     interface "agent"; a RAID configuration is stored.
+//   - Consoles are refused, and so are firmware updates, except by "bmclib" as above, and steps for RAID, except the
+//     agent's with the RAID interface "agent"; a RAID configuration is stored.
 //   - The network interface "noop" changes nothing: networks are another service's.
 //
 // # Boot

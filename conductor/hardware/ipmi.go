@@ -17,7 +17,7 @@ func NewIPMI(c Config) (*Type, error) {
 	return New(c, i)
 }
 
-// IPMI returns the interfaces of the hardware type "ipmi", as [Redfish] does those of "redfish". They need the program
+// IPMI returns the interfaces of the hardware type "ipmi", as [Redfish] does for "redfish". They need the program
 // ipmitool.
 //
 // Source: ironic/drivers/ipmi.py and ironic/drivers/modules/ipmitool.py.

@@ -20,7 +20,7 @@ var secretKeys = []string{
 	"snmp_community", "kg_key", "passwd",
 }
 
-// isSecret reports whether a key is that of a secret. Keys that end in pwd, such as AdminPwd, are ours; with more text
+// isSecret reports whether a key names a secret. Keys that end in pwd, such as AdminPwd, are ours; with more text
 // behind it, as in PwdChangePolicy, they tell about a password.
 func isSecret(key string) bool {
 	key = strings.ToLower(key)

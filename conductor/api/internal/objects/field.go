@@ -108,8 +108,8 @@ var noObject = map[string]any{}
 // fields are the fields of each type of object, by their names.
 var fields = map[reflect.Type]map[string]*field{}
 
-// complete returns a resource with what follows from its description: its store, its usual marker, the fields that
-// clients can set, and the places of its fields in the record.
+// complete returns a resource in which the values are set that its definition leaves out: its store, its default
+// marker, the fields that clients can set, and the position of each field in the record.
 func complete(x resource) *resource {
 	if x.store == nil {
 		x.store = objectStore(x.of.(conductor.Object).Kind())

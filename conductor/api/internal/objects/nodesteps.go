@@ -9,7 +9,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// stepKind is what Ironic shows of the steps of a work.
+// stepKind says how the API shows the steps of one kind of work in a node, as Ironic does.
 type stepKind struct {
 	work states.Work
 	// of returns the steps in the record; nil for a work whose steps Ironic does not show.
