@@ -37,7 +37,7 @@ func (s *undeleting) Delete(ctx context.Context, kind conductor.Kind, id string,
 }
 
 // orphaned returns a node without a record whose port and inventory, or one of them, the store has kept.
-func orphaned(t *testing.T, only conductor.Kind) (*fleet, string) {
+func orphaned(t *testing.T, only conductor.Kind) (*fleet, *undeleting, string) {
 	store := &undeleting{only: only}
 	f := start(t, func(c *conductor.Config) { c.Store = store })
 	n := f.node(states.Available)
@@ -50,7 +50,7 @@ func orphaned(t *testing.T, only conductor.Kind) (*fleet, string) {
 	_, err = f.Node(f.ctx, n.UUID)
 	require.ErrorIs(t, err, conductor.NotFound)
 	store.fails.Store(false)
-	return f, n.UUID
+	return f, store, n.UUID
 }
 
 func (f *fleet) requireNoObjects(node string) {
@@ -67,23 +67,39 @@ func (f *fleet) requireNoObjects(node string) {
 func TestTheObjectsOfANodeThatDoesNotExistAreDeletedAtACheck(t *testing.T) {
 	for _, undeleted := range []conductor.Kind{"", conductor.KindInventory, conductor.KindPort} {
 		synctest.Test(t, func(t *testing.T) {
-			f, node := orphaned(t, undeleted)
+			f, _, node := orphaned(t, undeleted)
 			bubble.Sleep(time.Hour)
 			f.requireNoObjects(node)
 		})
 	}
 }
 
-// A node that a client creates with the UUID of one that is being deleted keeps its own objects.
-func TestTheObjectsOfANewNodeWithTheUUIDOfADeletedOneStay(t *testing.T) {
+// A new node with the UUID of a deleted one keeps its own objects, and has none of the deleted one.
+func TestANewNodeWithTheUUIDOfADeletedOneHasItsOwnObjectsAlone(t *testing.T) {
+	for _, undeleted := range []conductor.Kind{"", conductor.KindInventory, conductor.KindPort} {
+		synctest.Test(t, func(t *testing.T) {
+			f, _, node := orphaned(t, undeleted)
+			_, err := f.CreateNode(f.ctx, &conductor.Node{UUID: node, Driver: "fake-hardware", ProvisionState: states.Available})
+			require.NoError(t, err)
+			f.requireNoObjects(node)
+			port, err := f.CreateObject(f.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: node}, Address: "52:54:00:00:00:0a"})
+			require.NoError(t, err)
+			bubble.Sleep(time.Hour)
+			ports, err := f.ObjectsOf(f.ctx, conductor.KindPort, node)
+			require.NoError(t, err)
+			require.Equal(t, []conductor.Object{port}, ports)
+		})
+	}
+}
+
+func TestANodeIsNotCreatedWhileTheObjectsOfADeletedOneWithItsUUIDCannotBeDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, node := orphaned(t, "")
+		f, store, node := orphaned(t, "")
+		store.fails.Store(true)
 		_, err := f.CreateNode(f.ctx, &conductor.Node{UUID: node, Driver: "fake-hardware", ProvisionState: states.Available})
-		require.NoError(t, err)
-		bubble.Sleep(time.Hour)
-		ports, err := f.ObjectsOf(f.ctx, conductor.KindPort, node)
-		require.NoError(t, err)
-		require.Len(t, ports, 1)
+		require.ErrorIs(t, err, errDisk)
+		_, err = f.Node(f.ctx, node)
+		require.ErrorIs(t, err, conductor.NotFound)
 	})
 }
 

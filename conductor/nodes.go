@@ -78,12 +78,13 @@ func (c *Conductor) DefaultGroup() string {
 	return c.config.DefaultGroup
 }
 
-// CreateNode stores a new node and returns it as stored. An empty UUID and CreatedAt are
-// filled in. The caller chooses the provision state, see [states.APIVersion.InitialState].
-// The error matches [Exists], [Associated] or [Invalid], or is the store's.
+// CreateNode stores a new node and returns it as stored. An empty UUID and CreatedAt are filled in. The caller chooses
+// the provision state, see [states.APIVersion.InitialState]. What is left of a deleted node with the same UUID is
+// deleted first, if the Conductor runs. The error matches [Exists], [Associated] or [Invalid], or is the store's.
 func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 	n = n.Clone()
-	if n.UUID == "" {
+	given := n.UUID != ""
+	if !given {
 		n.UUID = uuid.NewString()
 	}
 	n.ConductorGroup = cmp.Or(n.ConductorGroup, c.DefaultGroup())
@@ -103,6 +104,11 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 	}
 	if n.CreatedAt.IsZero() {
 		n.CreatedAt = now()
+	}
+	if given && c.fleet.nodes.Synced() {
+		if err := c.fleet.discardOf(ctx, n.UUID); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.fleet.create(ctx, n); err != nil {
 		return nil, err

@@ -241,7 +241,8 @@ const discardTimeout = time.Minute
 
 // discardOf deletes the objects of a node that does not exist, and nothing if it exists. The objects are listed before
 // the node is looked for: a new node with the UUID of a deleted one keeps its own. The inventory is deleted first,
-// since discardOrphans finds it only by the other objects.
+// since discardOrphans finds it only by the other objects; one that is alone stays until a node is created with its
+// UUID.
 func (f *fleet) discardOf(ctx context.Context, node string) error {
 	inventory, err := f.store.Get(ctx, KindInventory, node)
 	if err != nil && !errors.Is(err, NotFound) {

@@ -126,23 +126,27 @@ func TestWhatAnotherProcessHasChangedIsDeletedWithItsNode(t *testing.T) {
 	})
 }
 
-// A client may delete a node, create it again under its UUID and change one of its ports, while another request still
+// A client may delete a node, create it again under its UUID and move a port back to it, while another request still
 // deletes the objects of the first node.
-func TestWhatIsChangedAfterItsNodeWasCreatedAgainStays(t *testing.T) {
+func TestWhatIsMovedToANodeThatWasCreatedAgainStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &lagging{Memory: &conductor.Memory{}, follows: conductor.KindNode}
 		f := start(t, func(c *conductor.Config) { c.Store = store })
-		n := f.node(states.Manageable)
+		n, other := f.node(states.Manageable), f.node(states.Manageable)
 		port, err := f.CreateObject(f.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:0a"})
 		require.NoError(t, err)
-		again := func() {
-			_, err := f.CreateNode(f.ctx, &conductor.Node{UUID: n.UUID, Driver: "fake-hardware", ProvisionState: states.Manageable})
-			require.NoError(t, err)
-			_, err = f.UpdateObject(f.ctx, conductor.KindPort, port.Meta().UUID, func(o conductor.Object) error {
-				o.(*conductor.Port).Description = "the uplink"
+		moveTo := func(node string) {
+			_, err := f.UpdateObject(f.ctx, conductor.KindPort, port.Meta().UUID, func(o conductor.Object) error {
+				o.Meta().NodeUUID = node
 				return nil
 			})
 			require.NoError(t, err)
+		}
+		again := func() {
+			moveTo(other.UUID)
+			_, err := f.CreateNode(f.ctx, &conductor.Node{UUID: n.UUID, Driver: "fake-hardware", ProvisionState: states.Manageable})
+			require.NoError(t, err)
+			moveTo(n.UUID)
 		}
 		store.missing.Store(&again)
 		require.NoError(t, f.DeleteNode(f.ctx, n.UUID))
