@@ -76,7 +76,7 @@ func writeDriver(r *rest.Request, w *wire.Writer, name string, hosts []string, d
 			continue
 		}
 		if key := "default_" + i.kind + "_interface"; fields.Has(key) {
-			w.Key(key).TextOrNull(defaultOf(r, name, i.kind))
+			w.Key(key).TextOrNull(r.Describe(name).Interface(unchosen, i.kind))
 		}
 		if key := "enabled_" + i.kind + "_interfaces"; fields.Has(key) {
 			w.Key(key).Texts(r.Describe(name).Interfaces[i.kind])
@@ -85,13 +85,8 @@ func writeDriver(r *rest.Request, w *wire.Writer, name string, hosts []string, d
 	w.Close()
 }
 
-// defaultOf returns a driver's default interface of a kind, empty if it has none of the kind.
-func defaultOf(r *rest.Request, driver, kind string) string {
-	if names := r.Describe(driver).Interfaces[kind]; len(names) > 0 {
-		return names[0]
-	}
-	return ""
-}
+// unchosen is a node that has chosen no hardware interfaces, so that it has the default of each kind.
+var unchosen = &conductor.Node{}
 
 // checkDriverFields refuses fields that a driver does not have. Interfaces need detail.
 func checkDriverFields(r *rest.Request, fields rest.FieldSet, detail bool) error {
@@ -232,7 +227,7 @@ func showLogicalDisks(r *rest.Request) (rest.Answer, error) {
 	if _, err := findDriver(r); err != nil {
 		return rest.Answer{}, err
 	}
-	if raid := defaultOf(r, r.Param(0), "raid"); raid == "" || raid == "no-raid" {
+	if !r.Describe(r.Param(0)).Has(unchosen, "raid") {
 		return rest.Answer{}, fault.NotFound("%s", conductor.UnsupportedText(r.Param(0), "raid"))
 	}
 	return objectOfTexts(logicalDiskProperties), nil
