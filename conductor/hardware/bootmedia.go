@@ -120,7 +120,7 @@ func (b mediaBoot) PrepareInstance(ctx context.Context, t Task) error {
 // CleanUpRamdisk powers the machine off before it ejects the image from which the machine has booted. The ramdisk of a
 // rescue runs on without the image, while Ironic 39.0.0 powers it off.
 func (b mediaBoot) CleanUpRamdisk(ctx context.Context, t Task) error {
-	if n := t.Node(); !n.DisablePowerOff && n.ProvisionState != states.RescueWait {
+	if n := t.Node(); !n.DisablePowerOff && n.ProvisionState != states.WorkRescue.Waiting() {
 		if err := t.SetPower(ctx, states.PowerOff); err != nil {
 			return err
 		}
@@ -204,5 +204,5 @@ func (mediaBoot) UsesMedia(n Node) bool {
 	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
 		return true
 	}
-	return agentStays(n.Node) || n.Chosen.Deploy.BootsRamdisk() && n.ProvisionState == states.Active
+	return agentStays(n.Node) || n.Chosen.Deploy.BootsRamdisk() && bootsInstance.Has(n.ProvisionState)
 }
