@@ -224,7 +224,7 @@ func nodeMayBePatched(q *request) error {
 	switch {
 	case q.r.Conductor.Rules().Patch(n.Fields(), removal, q.r.Version) == nil:
 		return nil
-	case n.ProvisionState == states.Inspecting:
+	case n.ProvisionState.Work() == states.WorkInspect:
 		return fault.Conflict("Cannot update node \"%s\" while it is in state \"%s\".", n.UUID, n.ProvisionState)
 	default:
 		return fault.Conflict("Node %s can not be updated while a state transition is in progress.", q.r.Param(0))
