@@ -72,7 +72,9 @@ func TestAStateOfNoWorkFailsTheTestsOfEachPackage(t *testing.T) {
 	for i := range ofNoWork {
 		ofNoWork[i].lines = strings.ReplaceAll(ofNoWork[i].lines, "WorkInspect, PhaseHold", "NoWork, PhaseHold")
 	}
-	for _, folder := range []string{"./states", "./machine", "./machine/admission", "./machine/plan", "./graph", "./conductor"} {
+	for _, folder := range []string{
+		"./states", "./machine", "./machine/admission", "./machine/plan", "./powersync", "./graph", "./conductor", "./conductor/hardware",
+	} {
 		t.Run(folder, func(t *testing.T) {
 			output, err := run(t, ofNoWork, folder, entries)
 			require.Error(t, err)
@@ -86,6 +88,7 @@ func TestANewWorkWithARequestFailsTheTestsOfEachPackage(t *testing.T) {
 		"./machine":                        {"machine/recover.go", "machine/rules.go"},
 		"./machine/admission":              {"machine/admission/work.go", "machine/admission/provision.go"},
 		"./machine/plan":                   {"machine/plan/routes.go", "machine/plan/goal.go"},
+		"./powersync":                      {"powersync/decide.go"},
 		"./graph":                          {"patching"},
 		"./conductor":                      {"conductor/works.go"},
 		"./conductor/api/internal/objects": {"conductor/api/internal/objects/nodesteps.go"},
@@ -109,12 +112,14 @@ var packages = map[string]string{
 	"./machine":                        ".",
 	"./machine/admission":              ".",
 	"./machine/plan":                   ".",
-	"./powersync":                      "Excluded|Decide",
+	"./machine/looplab":                ".",
+	"./powersync":                      "HasAnEntry|Excluded|Decide",
 	"./graph":                          ".",
-	"./graph/render":                   "HTML|Simulated|SVGSays|Tooltips",
+	"./graph/render":                   "HTML|Simulated|SVGSays|Tooltips|PNG|TextsFit|Dashes",
 	"./conductor":                      "HasAnEntry|Reconcile|TheRecordOf|WhatFailed|ExpectedTimes|OnlyWork|TimedOut|StatesWhose",
 	"./conductor/api":                  ".",
 	"./conductor/api/internal/objects": ".",
+	"./cmd/ironstate/explorer":         ".",
 }
 
 // run runs the quick tests of a package with insertions in the sources, and returns their output.
