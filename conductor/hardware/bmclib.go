@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -228,60 +227,4 @@ func has[A any](ctx context.Context, b anyBMC, n *conductor.Node) (bool, error) 
 		_, ok := d.DriverInterface.(A)
 		return ok
 	}), nil
-}
-
-// bmclibPower is the power interface "bmclib".
-type bmclibPower struct{ anyBMC }
-
-// PowerState implements [Power].
-func (b bmclibPower) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
-	return b.call(ctx, n, func(ctx context.Context, c *bmclib.Client) (string, error) { return c.GetPowerState(ctx) })
-}
-
-// bmclibPowers are the power states that can be requested, in bmclib's words.
-var bmclibPowers = map[states.Power]string{states.PowerOn: "on", states.PowerOff: "off", states.PowerRebooting: "cycle"}
-
-// SupportsPower implements [conductor.PowerLimiter].
-func (bmclibPower) SupportsPower(_ *conductor.Node, power states.Power) bool {
-	return bmclibPowers[power] != ""
-}
-
-// SetPower implements [Power].
-func (b bmclibPower) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
-	word, known := bmclibPowers[power]
-	if !known {
-		return fmt.Errorf("the hardware type bmclib has no %s: %w", power, errors.ErrUnsupported)
-	}
-	return b.change(ctx, n, func(ctx context.Context, c *bmclib.Client) (bool, error) { return c.SetPowerState(ctx, word) })
-}
-
-// bmclibManagement is the management interface "bmclib".
-type bmclibManagement struct{ anyBMC }
-
-// BootDevices implements [Management].
-func (bmclibManagement) BootDevices(_ context.Context, n *conductor.Node) ([]string, error) {
-	word, _ := n.DriverInfo["bmclib_provider"].(string)
-	return slices.Clone(bmclibProviders[word].devices), nil
-}
-
-// BootDevice implements [Management]: no provider can read it.
-func (bmclibManagement) BootDevice(_ context.Context, n *conductor.Node) (device string, persistent bool, err error) {
-	return "", false, &conductor.Error{Reason: conductor.Unsupported, Text: conductor.UnsupportedText(n.Driver, "get_boot_device")}
-}
-
-// SetBootDevice implements [Management].
-func (b bmclibManagement) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
-	word, _ := n.DriverInfo["bmclib_provider"].(string)
-	row := bmclibProviders[word]
-	switch {
-	case len(row.devices) == 0:
-		return &conductor.Error{Reason: conductor.Unsupported, Text: conductor.UnsupportedText(n.Driver, "set_boot_device")}
-	case !slices.Contains(row.devices, device):
-		return &conductor.Error{Reason: conductor.Invalid, Text: "Invalid boot device " + device + " specified."}
-	case row.once && persistent:
-		return &conductor.Error{Reason: conductor.Invalid, Text: "The provider " + word + " sets the boot device for the next boot alone."}
-	}
-	return b.change(ctx, n, func(ctx context.Context, c *bmclib.Client) (bool, error) {
-		return c.SetBootDevice(ctx, device, persistent, n.WantedBootMode() != "bios")
-	})
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
@@ -112,28 +111,6 @@ func ask[T any](ctx context.Context, b *bmcs, n *conductor.Node, method func(con
 
 // Close logs out of all open sessions. A hardware type may have any of the interfaces, so that each closes the driver.
 func (b *bmcs) Close(ctx context.Context) error { return b.driver.Close(ctx) }
-
-// bmcPower is the power interface "redfish" or "ipmitool".
-type bmcPower struct{ *bmcs }
-
-// Verify implements [Verifier].
-func (b bmcPower) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
-	v, _, err := b.verifier(n)
-	if err != nil {
-		return states.NoPower, err
-	}
-	return v.Verify(ctx)
-}
-
-// PowerState implements [Power].
-func (b bmcPower) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
-	return ask(ctx, b.bmcs, n, b.driver.PowerState)
-}
-
-// SetPower implements [Power].
-func (b bmcPower) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
-	return b.do(n, func() error { return b.driver.SetPower(ctx, n.UUID, power) })
-}
 
 // calls are the calls in flight, by the node's UUID.
 type calls struct {

@@ -9,39 +9,16 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// PXE returns the boot interface "pxe". It sets the boot device; another service provides DHCP, TFTP and the boot
-// files.
-func PXE() Boot { return networkBoot{} }
-
-type networkBoot struct{}
-
-func (networkBoot) Name() string { return "pxe" }
-func (networkBoot) Properties() map[string]string {
-	return map[string]string{persistenceKey: persistenceText}
-}
-func (networkBoot) Validate(n Node) error { return info{n.Node}.checkUnused(usedByNetwork) }
-func (networkBoot) Serves(Node) bool      { return false }
-
-func (b networkBoot) ServesAgent(n Node) (bool, error) { return false, b.Validate(n) }
-
-func (b networkBoot) PrepareRamdisk(ctx context.Context, t Task, _ map[string]string) error {
-	if err := b.Validate(t.Node()); err != nil {
-		return err
+// NeedsPort implements [conductor.PortNeeder]. The deploy interfaces validate the boot interface first.
+func (b *Type) NeedsPort(n *conductor.Node) []string {
+	node, err := b.node(n)
+	if err != nil {
+		return nil
 	}
-	return bootFrom(ctx, t, "pxe", false)
-}
-
-func (networkBoot) CleanUpRamdisk(context.Context, Task) error { return nil }
-
-// PrepareInstance sets the disk as the boot device, or the network for an instance that is a ramdisk.
-func (networkBoot) PrepareInstance(ctx context.Context, t Task) error {
-	if err := secureBoot(ctx, t, true); err != nil {
-		return err
+	if boot, ok := node.Chosen.Boot.(PortNeeder); ok && boot.NeedsPort(node) {
+		return []string{"boot", "deploy"}
 	}
-	if t.Chosen.Deploy.BootsRamdisk() {
-		return bootFrom(ctx, t, "pxe", true)
-	}
-	return bootDisk(ctx, t)
+	return nil
 }
 
 // bootDisk makes the machine boot its disk from now on. At the end of a deployment it sets no boot device if the boot
@@ -55,10 +32,6 @@ func bootDisk(ctx context.Context, t Task) error {
 		return nil
 	}
 	return t.Update(ctx, func(n *conductor.Node) error { delete(n.DriverInternalInfo, onceKey); return nil })
-}
-
-func (networkBoot) CleanUpInstance(ctx context.Context, t Task) error {
-	return secureBoot(ctx, t, false)
 }
 
 // secureBoot enables or disables secure boot if the node's instance has the capability secure_boot. It sets the boot

@@ -128,14 +128,3 @@ func (i *Interfaces) choose(n *conductor.Node, config *Config) (Chosen, error) {
 	}
 	return c, unknown
 }
-
-// None returns the interface "no-KIND", which refuses the functions of its kind.
-func None(kind string) Interface { return none{kind} }
-
-type none struct{ kind string }
-
-func (i none) Name() string                { return "no-" + i.kind }
-func (none) Properties() map[string]string { return nil }
-func (i none) Validate(n Node) error {
-	return &conductor.Error{Reason: conductor.Unsupported, Text: conductor.UnsupportedText(n.Driver, i.kind)}
-}

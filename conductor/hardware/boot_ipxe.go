@@ -180,18 +180,6 @@ func (b scriptBoot) NeedsPort(n Node) bool {
 	return served.iso != "" || served.kernel != "" // otherwise the network has its own files
 }
 
-// NeedsPort implements [conductor.PortNeeder]. The deploy interfaces validate the boot interface first.
-func (b *Type) NeedsPort(n *conductor.Node) []string {
-	node, err := b.node(n)
-	if err != nil {
-		return nil
-	}
-	if boot, ok := node.Chosen.Boot.(PortNeeder); ok && boot.NeedsPort(node) {
-		return []string{"boot", "deploy"}
-	}
-	return nil
-}
-
 // publish publishes the kernel and the ramdisk, and the script that loads them, or boots an ISO image at its URL.
 func (b scriptBoot) publish(ctx context.Context, t Task, m medium, parameters map[string]string) error {
 	n, server := t.Node(), t.Chosen.config.Images

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+// bmcManagement is the management interface "ipmitool", and the part of "redfish" that they have in common.
+type bmcManagement struct{ *bmcs }
+
+// BootDevices implements [Management].
+func (b bmcManagement) BootDevices(context.Context, *conductor.Node) ([]string, error) {
+	return slices.Clone(b.devices), nil
+}
+
+// BootDevice implements [Management].
+func (b bmcManagement) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
+	err = b.do(n, func() (err error) {
+		device, persistent, err = b.driver.BootDevice(ctx, n.UUID)
+		return err
+	})
+	return device, persistent, err
+}
+
+// SetBootDevice implements [Management].
+func (b bmcManagement) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
+	if err := b.checkDevice(device); err != nil {
+		return err
+	}
+	kept := true
+	err := b.do(n, func() (err error) {
+		if persistent {
+			kept, err = b.driver.KeepBootDevice(ctx, n.UUID, device)
+			return err
+		}
+		return b.driver.SetBootDevice(ctx, n.UUID, device, false)
+	})
+	if err != nil {
+		return err
+	}
+	internal := maps.Clone(n.DriverInternalInfo)
+	delete(internal, onceKey)
+	if !kept {
+		if internal == nil {
+			internal = map[string]any{}
+		}
+		internal[onceKey] = device
+	}
+	n.DriverInternalInfo = internal
+	return nil
+}
+
+func (b *bmcs) checkDevice(device string) error {
+	if !slices.Contains(b.devices, device) {
+		return &conductor.Error{Reason: conductor.Invalid, Text: "Invalid boot device " + device + " specified."}
+	}
+	return nil
+}
+
+// InjectNMI implements [NMIInjector].
+func (b bmcManagement) InjectNMI(ctx context.Context, n *conductor.Node) error {
+	return b.do(n, func() error { return b.driver.InjectNMI(ctx, n.UUID) })
+}

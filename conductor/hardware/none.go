@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware
+
+import "github.com/ironstate/ironstate/conductor"
+
+// None returns the interface "no-KIND", which refuses the functions of its kind.
+func None(kind string) Interface { return none{kind} }
+
+type none struct{ kind string }
+
+func (i none) Name() string                { return "no-" + i.kind }
+func (none) Properties() map[string]string { return nil }
+func (i none) Validate(n Node) error {
+	return &conductor.Error{Reason: conductor.Unsupported, Text: conductor.UnsupportedText(n.Driver, i.kind)}
+}
