@@ -64,18 +64,18 @@ func (p powerRounds) Records(ctx context.Context) iter.Seq2[powersync.Record, er
 }
 
 // Sync implements [powersync.Handler].
-func (p powerRounds) Sync(ctx context.Context, id string, past powersync.Failures, reloaded bool) (powersync.Action, error) {
-	return p.handle(ctx, id, past, reloaded, powersync.SkipSync, p.syncNode)
+func (p powerRounds) Sync(ctx context.Context, id string, past powersync.Failures) (powersync.Action, error) {
+	return p.handle(ctx, id, past, p.syncNode)
 }
 
 // Recover implements [powersync.Handler].
-func (p powerRounds) Recover(ctx context.Context, id string, past powersync.Failures, reloaded bool) (powersync.Action, error) {
-	return p.handle(ctx, id, past, reloaded, powersync.SkipRecovery, p.recoverNode)
+func (p powerRounds) Recover(ctx context.Context, id string, past powersync.Failures) (powersync.Action, error) {
+	return p.handle(ctx, id, past, p.recoverNode)
 }
 
-// handle loads a node for a round and decides about it, unless the node is skipped.
+// handle loads a node for a round and decides about it.
 func (p powerRounds) handle(
-	ctx context.Context, id string, past powersync.Failures, reloaded bool, skip func(powersync.Record) powersync.Outcome,
+	ctx context.Context, id string, past powersync.Failures,
 	decide func(context.Context, *session, *Node, powersync.Failures) (powersync.Action, error),
 ) (powersync.Action, error) {
 	s, err := p.engine.sessions.current()
@@ -90,9 +90,6 @@ func (p powerRounds) handle(
 	if err == nil {
 		if !s.owns(n) {
 			return powerAttempt(id, powersync.SkippedReservation, nil, powersync.Failures{}), nil // another conductor's
-		}
-		if reason := skip(powerRecord(n)); reason != "" && !reloaded {
-			return powerAttempt(id, reason, nil, past), nil
 		}
 		a, err = decide(ctx, s, n, past)
 	}
@@ -128,7 +125,7 @@ func (p powerRounds) reading(ctx context.Context, n *Node, validate bool) powers
 // syncNode handles a node in a sync round. The error comes from the store.
 func (p powerRounds) syncNode(ctx context.Context, s *session, n *Node, past powersync.Failures) (powersync.Action, error) {
 	r, policy := powerRecord(n), p.engine.config.Power.Policy
-	if powersync.SkipSync(r) != "" { // changed meanwhile
+	if powersync.SkipSync(r) != "" {
 		_, a := powersync.Decide(r, powersync.Reading{}, past, policy)
 		return a, nil
 	}
@@ -150,7 +147,7 @@ func (p powerRounds) syncNode(ctx context.Context, s *session, n *Node, past pow
 // recoverNode handles a node in a recovery round. The error comes from the store.
 func (p powerRounds) recoverNode(ctx context.Context, _ *session, n *Node, past powersync.Failures) (powersync.Action, error) {
 	r := powerRecord(n)
-	if powersync.SkipRecovery(r) != "" { // changed meanwhile
+	if powersync.SkipRecovery(r) != "" {
 		_, a := powersync.DecideRecovery(r, powersync.Reading{}, past)
 		return a, nil
 	}

@@ -34,7 +34,7 @@ func (r *rack) Records(context.Context) iter.Seq2[powersync.Record, error] {
 	}
 }
 
-func (r *rack) Sync(_ context.Context, id string, past powersync.Failures, _ bool) (powersync.Action, error) {
+func (r *rack) Sync(_ context.Context, id string, past powersync.Failures) (powersync.Action, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	record, ok := r.records[id]
@@ -53,7 +53,7 @@ func (r *rack) Sync(_ context.Context, id string, past powersync.Failures, _ boo
 	return action, nil
 }
 
-func (r *rack) Recover(_ context.Context, id string, past powersync.Failures, _ bool) (powersync.Action, error) {
+func (r *rack) Recover(_ context.Context, id string, past powersync.Failures) (powersync.Action, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	record, ok := r.records[id]

@@ -31,7 +31,7 @@ var Backoff = backoff
 
 // LeftBehind returns how many nodes have an abandoned call of the driver.
 func (s *Syncer) LeftBehind() int {
-	return s.reserver.(*fleet).driver.calls.len()
+	return s.fleet.driver.calls.len()
 }
 
 // len returns the number of keys with a call that is in flight, waits or is abandoned.
@@ -59,12 +59,12 @@ type afterSync struct {
 	f func(id string)
 }
 
-func (h afterSync) Sync(ctx context.Context, id string, past Failures, reloaded bool) (Action, error) {
+func (h afterSync) Sync(ctx context.Context, id string, past Failures) (Action, error) {
 	defer h.f(id)
-	return h.Handler.Sync(ctx, id, past, reloaded)
+	return h.Handler.Sync(ctx, id, past)
 }
 
 // RetryRelease tries again to release a node, as Run does every 5 seconds.
 func (s *Syncer) RetryRelease(id string) {
-	_ = s.reserver.(*fleet).retryRelease(context.Background(), id)
+	_ = s.fleet.retryRelease(context.Background(), id)
 }

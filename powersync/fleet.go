@@ -11,7 +11,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// fleet is the [Handler] of a Store and a Driver, and a reserver.
+// fleet handles the nodes of a Store and a Driver. Unlike another [Handler] it also carries out power requests, and
+// reserves its nodes in the Syncer's name.
 type fleet struct {
 	reservations // with the store
 	driver       boundedDriver
@@ -39,7 +40,7 @@ func newFleet(s *Syncer) *fleet {
 func (f *fleet) Records(ctx context.Context) iter.Seq2[Record, error] { return f.store.Records(ctx) }
 
 // Sync implements [Handler].
-func (f *fleet) Sync(ctx context.Context, id string, past Failures, reloaded bool) (Action, error) {
+func (f *fleet) Sync(ctx context.Context, id string, past Failures) (Action, error) {
 	r, err := f.loadFree(ctx, id)
 	if err != nil {
 		return Action{}, err
@@ -48,9 +49,6 @@ func (f *fleet) Sync(ctx context.Context, id string, past Failures, reloaded boo
 	policy := f.config.Policy
 	if SkipSync(r) != "" {
 		_, a := Decide(r, Reading{}, past, policy)
-		if !reloaded {
-			a.Failures = past
-		}
 		return a, nil
 	}
 	reading := f.driver.read(ctx, id, r.Power == states.NoPower)
@@ -108,7 +106,7 @@ func (f *fleet) force(ctx context.Context, r, reserved Record, a Action, past Fa
 }
 
 // Recover implements [Handler].
-func (f *fleet) Recover(ctx context.Context, id string, past Failures, _ bool) (Action, error) {
+func (f *fleet) Recover(ctx context.Context, id string, past Failures) (Action, error) {
 	r, err := f.store.load(ctx, id)
 	if err != nil {
 		return Action{}, err

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"log/slog"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,8 +26,7 @@ import (
 // scripted is a Handler whose nodes have the outcomes of a script; a node's last outcome repeats.
 type scripted struct {
 	outcomes map[string][]powersync.Outcome
-	pasts    []powersync.Failures // of the node "a"
-	reloaded []bool               // of the calls for the node "a"
+	pasts    []powersync.Failures // of the calls for the node "a"
 	broken   bool                 // the nodes are in maintenance with a power failure
 	lists    int                  // calls of Records
 }
@@ -48,10 +48,9 @@ func (s *scripted) Records(context.Context) iter.Seq2[powersync.Record, error] {
 
 var reservedFor = map[string]string{"reserved": "me"}
 
-func (s *scripted) Sync(_ context.Context, id string, past powersync.Failures, reloaded bool) (powersync.Action, error) {
+func (s *scripted) Sync(_ context.Context, id string, past powersync.Failures) (powersync.Action, error) {
 	if id == "a" {
 		s.pasts = append(s.pasts, past)
-		s.reloaded = append(s.reloaded, reloaded)
 	}
 	outcome := s.outcomes[id][0]
 	if len(s.outcomes[id]) > 1 {
@@ -61,7 +60,7 @@ func (s *scripted) Sync(_ context.Context, id string, past powersync.Failures, r
 	switch outcome {
 	case powersync.ReadFailed:
 		a.Err, a.Failures.Count = errors.New("no answer"), past.Count+1
-	case powersync.Equal:
+	case powersync.Equal, powersync.SkippedMaintenance: // as Decide
 		a.Failures = powersync.Failures{}
 	case powersync.ForceLimited: // a last error was stored meanwhile
 		a.Failures.LastError = "stored late"
@@ -76,8 +75,8 @@ func (s *scripted) Sync(_ context.Context, id string, past powersync.Failures, r
 	return a, nil
 }
 
-func (s *scripted) Recover(ctx context.Context, id string, past powersync.Failures, reloaded bool) (powersync.Action, error) {
-	return s.Sync(ctx, id, past, reloaded)
+func (s *scripted) Recover(ctx context.Context, id string, past powersync.Failures) (powersync.Action, error) {
+	return s.Sync(ctx, id, past)
 }
 
 // An attempt that does not count extends no backoff, also if the last error of the node has changed.
@@ -164,10 +163,10 @@ func TestRunLeavesTheReservationsToAHandler(t *testing.T) {
 }
 
 func TestAHandlersStoreFails(t *testing.T) {
-	for outcome, reloaded := range map[powersync.Outcome][]bool{
-		powersync.SkippedChanged: {false, true, true, true}, // handled again each time
-		powersync.StoreFailed:    {false},
-		powersync.SkippedDeleted: {false},
+	for outcome, calls := range map[powersync.Outcome]int{
+		powersync.SkippedChanged: 4, // handled again each time
+		powersync.StoreFailed:    1,
+		powersync.SkippedDeleted: 1,
 	} {
 		h := &scripted{outcomes: map[string][]powersync.Outcome{"a": {outcome}, "reserved": {powersync.Equal}}}
 		s, err := powersync.New(powersync.Config{Handler: h, Name: "me"})
@@ -175,7 +174,30 @@ func TestAHandlersStoreFails(t *testing.T) {
 		report, err := s.Sync(context.Background())
 		require.NoError(t, err)
 		require.Equal(t, 1, report.Nodes[outcome], outcome)
-		require.Equal(t, reloaded, h.reloaded, outcome)
+		require.Len(t, h.pasts, calls, outcome)
+	}
+}
+
+// A node that is in maintenance when it is loaded keeps its count. One that came there while its hardware was read
+// starts over, as in Ironic.
+func TestOnlyANodeThatIsExcludedMeanwhileStartsItsCountOver(t *testing.T) {
+	for name, test := range map[string]struct {
+		second []powersync.Outcome // of the second round
+		third  int                 // the count before the third round
+	}{
+		"when it is loaded": {[]powersync.Outcome{powersync.SkippedMaintenance}, 1},
+		"meanwhile":         {[]powersync.Outcome{powersync.SkippedChanged, powersync.SkippedMaintenance}, 0},
+	} {
+		h := &scripted{outcomes: map[string][]powersync.Outcome{
+			"a": slices.Concat([]powersync.Outcome{powersync.ReadFailed}, test.second, []powersync.Outcome{powersync.Equal}),
+		}}
+		s, err := powersync.New(powersync.Config{Handler: h})
+		require.NoError(t, err)
+		for range 3 {
+			_, err := s.Sync(t.Context())
+			require.NoError(t, err)
+		}
+		require.Equal(t, test.third, h.pasts[len(h.pasts)-1].Count, name)
 	}
 }
 
@@ -248,15 +270,15 @@ func TestAForceLimitCountsTheForcesOfAHandler(t *testing.T) {
 // panicking is a Handler that panics with the node "a".
 type panicking struct{ scripted }
 
-func (p *panicking) Sync(ctx context.Context, id string, past powersync.Failures, reloaded bool) (powersync.Action, error) {
+func (p *panicking) Sync(ctx context.Context, id string, past powersync.Failures) (powersync.Action, error) {
 	if id == "a" {
 		panic("the password is hunter2")
 	}
-	return p.scripted.Sync(ctx, id, past, reloaded)
+	return p.scripted.Sync(ctx, id, past)
 }
 
-func (p *panicking) Recover(ctx context.Context, id string, past powersync.Failures, reloaded bool) (powersync.Action, error) {
-	return p.Sync(ctx, id, past, reloaded)
+func (p *panicking) Recover(ctx context.Context, id string, past powersync.Failures) (powersync.Action, error) {
+	return p.Sync(ctx, id, past)
 }
 
 // exiting is a Handler that ends its goroutine with each node.
@@ -278,7 +300,7 @@ func (e *exiting) Records(context.Context) iter.Seq2[powersync.Record, error] {
 	}
 }
 
-func (*exiting) Sync(context.Context, string, powersync.Failures, bool) (powersync.Action, error) {
+func (*exiting) Sync(context.Context, string, powersync.Failures) (powersync.Action, error) {
 	runtime.Goexit()
 	panic("unreachable")
 }

@@ -129,6 +129,10 @@ func (c *counters) counts() map[Outcome]int {
 func (s *Syncer) Stats() Stats {
 	nodes := s.counters.counts()
 	seen, _, failed := count(nodes)
+	reserved := 0
+	if s.fleet != nil {
+		reserved = s.fleet.len()
+	}
 	return Stats{
 		Nodes:      nodes,
 		Seen:       seen,
@@ -141,7 +145,7 @@ func (s *Syncer) Stats() Stats {
 		Abandoned:  int(s.counters.abandoned.Load()),
 		Dropped:    int(s.counters.dropped.Load()),
 		Failing:    s.syncFailures.failing(),
-		Reserved:   s.reserver.len(),
+		Reserved:   reserved,
 		LastRound:  time.Duration(s.counters.lastRound.Load()),
 	}
 }

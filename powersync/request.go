@@ -52,7 +52,10 @@ func (s *Syncer) Set(ctx context.Context, id string, power states.Power, timeout
 func (s *Syncer) Begin(
 	ctx context.Context, id string, power states.Power, timeout time.Duration,
 ) (finish func(context.Context) error, err error) {
-	return s.reserver.begin(ctx, id, power, timeout)
+	if s.fleet == nil {
+		return nil, errHandled
+	}
+	return s.fleet.begin(ctx, id, power, timeout)
 }
 
 func (f *fleet) begin(

@@ -39,7 +39,7 @@ type reservation struct {
 // claims a node before it changes the reservation in the node's record, so that no two
 // goroutines of a Syncer do so at once.
 type reservations struct {
-	name       string // the reservation in the records; empty if the Syncer makes none
+	name       string // the reservation in the records
 	store      *boundedStore
 	reporter   *reporter
 	failures   *failingNodes // of sync rounds
@@ -50,7 +50,7 @@ type reservations struct {
 }
 
 // own reports whether a record is reserved in the Syncer's name.
-func (rs *reservations) own(r Record) bool { return r.Reservation != "" && r.Reservation == rs.name }
+func (rs *reservations) own(r Record) bool { return r.Reservation == rs.name }
 
 // claim claims a node if it is free, and reports whether it was.
 func (rs *reservations) claim(id string) bool {
@@ -225,7 +225,12 @@ func (rs *reservations) retryReleases(ctx context.Context) {
 //
 // Source: clear_node_reservations_for_conductor and
 // clear_node_target_power_state in ironic/db/api.py.
-func (s *Syncer) Reclaim(ctx context.Context) (int, error) { return s.reserver.reclaimAll(ctx) }
+func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
+	if s.fleet == nil {
+		return 0, errHandled
+	}
+	return s.fleet.reclaimAll(ctx)
+}
 
 // startRun reclaims the nodes, and logs it if there were any.
 func (f *fleet) startRun(ctx context.Context) {

@@ -21,14 +21,18 @@ const maxReloads = 4
 // those with the most failures, then the others.
 func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 	p := s.newPool(ctx, syncRound, &s.syncFailures, s.handler.Sync)
-	for _, id := range append(s.reserver.unsaved(), s.syncFailures.byCount()...) {
+	first := s.syncFailures.byCount()
+	if s.fleet != nil {
+		first = append(s.fleet.unsaved(), first...)
+	}
+	for _, id := range first {
 		if !p.first[id] {
 			p.first[id] = true
 			p.enqueue(id)
 		}
 	}
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
-		if s.reserver.own(r) { // it may be one to reclaim
+		if s.fleet != nil && s.fleet.own(r) { // it may be one to reclaim
 			return true, ""
 		}
 		return true, SkipSync(r)
@@ -55,7 +59,7 @@ func (s *Syncer) recoverAll(ctx context.Context) (map[Outcome]int, error) {
 }
 
 // handle is Sync or Recover of a [Handler].
-type handle func(ctx context.Context, id string, past Failures, reloaded bool) (Action, error)
+type handle func(ctx context.Context, id string, past Failures) (Action, error)
 
 // A pool is the worker pool of one round and its queue.
 type pool struct {
@@ -157,8 +161,11 @@ func (p *pool) node(id string) Event {
 		return Event{ID: id, Outcome: SkippedBackoff}
 	}
 	for reload := range maxReloads {
-		a, err := p.handled(id, past.Failures, reload > 0)
+		a, err := p.handled(id, past.Failures)
 		a.ID = id
+		if reload == 0 && excluded(a.Outcome) {
+			a.Failures = past.Failures
+		}
 		switch {
 		case errors.Is(err, ErrConflict):
 			continue
@@ -180,14 +187,28 @@ func (p *pool) node(id string) Event {
 	return Event{ID: id, Outcome: SkippedChanged}
 }
 
+// excluded reports whether the provision state or maintenance of a node is the reason why a round skips it. Ironic
+// keeps the failures of a node that it skips before it has read the hardware. It forgets them if the node was excluded
+// while the hardware was read, which here shows as a conflict and another load. [Decide] always forgets them.
+//
+// Source: _sync_power_state_nodes_task and do_sync_power_state in ironic/conductor/manager.py.
+func excluded(o Outcome) bool {
+	switch o {
+	case SkippedEnroll, SkippedDeployWait, SkippedCleanWait, SkippedAdoptFail, SkippedMaintenance:
+		return true
+	default:
+		return false
+	}
+}
+
 // handled calls the Handler and returns its panic as an error.
-func (p *pool) handled(id string, past Failures, reloaded bool) (a Action, err error) {
+func (p *pool) handled(id string, past Failures) (a Action, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			a, err = Action{}, &machine.PanicError{Value: value, Stack: debug.Stack()}
 		}
 	}()
-	return p.handle(p.ctx, id, past, reloaded)
+	return p.handle(p.ctx, id, past)
 }
 
 // storeFailed returns the event of a node that was left unchanged because of an error of the store.

@@ -18,7 +18,7 @@ import (
 type Syncer struct {
 	config           Config
 	handler          Handler
-	reserver         reserver
+	fleet            *fleet // nil if a Handler was configured
 	lists            *calls // by purpose
 	reporter         reporter
 	counters         counters
@@ -45,11 +45,8 @@ func New(c Config) (*Syncer, error) {
 	s.syncFailures = failingNodes{first: c.Backoff, most: c.MaxBackoff}
 	s.recoveryFailures = failingNodes{first: c.Backoff, most: c.MaxBackoff}
 	if c.Handler == nil {
-		s.handler = newFleet(s)
-	}
-	var ok bool
-	if s.reserver, ok = s.handler.(reserver); !ok {
-		s.reserver = new(noReserver)
+		s.fleet = newFleet(s)
+		s.handler = s.fleet
 	}
 	return s, nil
 }
@@ -116,13 +113,15 @@ func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {
 // rounds that were due in between are left out. Errors of rounds are logged and passed
 // to [Config.OnReport]; they do not end Run.
 func (s *Syncer) Run(ctx context.Context) error {
-	s.reserver.startRun(ctx)
 	var others sync.WaitGroup
-	others.Add(1)
-	go func() {
-		defer others.Done()
-		s.reserver.retryReleases(ctx)
-	}()
+	if s.fleet != nil {
+		s.fleet.startRun(ctx)
+		others.Add(1)
+		go func() {
+			defer others.Done()
+			s.fleet.retryReleases(ctx)
+		}()
+	}
 	if s.config.RecoveryInterval > 0 {
 		others.Add(1)
 		go func() {
