@@ -26,12 +26,21 @@ const (
 )
 
 // Config configures a [Syncer]. Store and Driver are needed, or Handler alone; the zero
-// value of every other field stands for Ironic's behaviour.
+// value of every other field stands for Ironic's behaviour. Jitter, Backoff, MaxBackoff and
+// ForceLimit have no counterpart in Ironic.
+//
+// Logger, OnEvent and OnReport are callbacks. The Syncer waits for a callback for an eighth
+// of Timeout, 10 s at most. Then it abandons the call, and does not call this callback
+// again until the call has returned. A callback that panics or ends its goroutine does no
+// harm. [Stats] counts the calls that failed or were not made, as Dropped.
 type Config struct {
-	Store  Store
+	// Store has the records of the nodes.
+	Store Store
+	// Driver reads and sets their hardware.
 	Driver Driver
-	// Handler handles the nodes in place of Store and Driver, which are nil then. Name is unused then,
-	// and Policy, CanForce, Poll, SoftTimeout and, for its calls of hardware, Timeout are the Handler's to apply.
+	// Handler handles the nodes in place of Store and Driver, which must be nil then.
+	// The Handler itself applies Policy, CanForce, Poll and SoftTimeout, and Timeout to
+	// its calls of hardware. Name is unused then.
 	Handler Handler
 
 	// Policy decides about nodes that cannot be read or differ from their record.
@@ -53,9 +62,9 @@ type Config struct {
 	Workers int
 	// Timeout bounds each call of the Driver and each Load and Update of the
 	// Store, and in Set the wait for a power state; 0 stands for 60 s
-	// (power_state_change_timeout). Other times are derived from it: a call may take
-	// an eighth of it, 2 s at most, to return once its context ended; storing the
-	// outcome of a change of power may take a quarter, 10 s at most.
+	// (power_state_change_timeout). Once its context has ended, a call may take an
+	// eighth of Timeout to return, 2 s at most. Storing the outcome of a change of
+	// power may take a quarter of Timeout, 10 s at most.
 	Timeout time.Duration
 	// SoftTimeout bounds the wait for the power state of a soft request; 0 stands
 	// for 600 s (soft_power_off_timeout).
@@ -69,31 +78,24 @@ type Config struct {
 	// the Driver apply to it. Nil allows it for all nodes.
 	CanForce func(id string) bool
 
-	// The fields below have no counterpart in Ironic; zero disables them.
-
 	// Jitter delays the start of each round of Run by a random time up to this,
-	// so that processes that start together do not run their rounds together.
+	// so that processes that start together do not run their rounds together; 0
+	// stands for no delay.
 	Jitter time.Duration
-	// Backoff is how long rounds of both kinds skip a node that failed: this time
-	// after the first failure, twice as long after the second one in a row, and so on,
-	// up to MaxBackoff. With it a node also goes into maintenance later.
+	// Backoff is how long rounds of both kinds skip a node after its first failure.
+	// The time doubles with each further failure in a row, up to MaxBackoff. A node
+	// then also goes into maintenance later. 0 skips no node.
 	Backoff time.Duration
 	// MaxBackoff bounds the time that Backoff grows to; 0 stands for 1 h, or Backoff if that is longer.
 	MaxBackoff time.Duration
 	// ForceLimit is how many times rounds may set hardware within any minute, so that
 	// a wrong database cannot switch a data centre off. Nodes beyond the limit are left
-	// unchanged, and their attempt does not count.
+	// unchanged, and their attempt does not count. 0 stands for no limit.
 	ForceLimit int
 
-	// Logger, OnEvent and OnReport are callbacks. A worker or Run waits for a callback
-	// for an eighth of Timeout, 10 s at most; then the call is abandoned, and until it
-	// returns the callback is not called again. A callback that panics or ends its
-	// goroutine does no harm either. Stats counts the calls that failed or were not
-	// made, as Dropped.
-
-	// Logger gets a line for each event and round: nodes that failed or were
-	// forced at level Warn, nodes that went into maintenance at level Error, and rounds
-	// that were in time at level Debug. Nil disables logging.
+	// Logger gets a line for each event and each round. Nodes that failed or were forced
+	// have level Warn, nodes that went into maintenance Error, and rounds that were in
+	// time Debug. Nil disables logging.
 	Logger *slog.Logger
 	// OnEvent is called for each node that was neither equal nor skipped, for each
 	// power request, and for each last error that was cleared, by many goroutines

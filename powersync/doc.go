@@ -20,31 +20,33 @@
 // stores and reserves its nodes in its own way gives the Syncer a [Handler] in place of a
 // Store and a Driver.
 //
-// The decisions are pure functions, for services with a loop of their own: [Decide] is
-// the rule of a sync round and [DecideRecovery] the rule of a recovery round, [Accept],
-// [DecideRequest], [Confirm] and [SettleRequest] are the rules of a power request. A Syncer is their
-// loop: it lists the records, reads and sets hardware, bounds each call, and stores.
+// The decisions are pure functions, for services with a loop of their own. [Decide] is the
+// rule of a sync round, [DecideRecovery] the rule of a recovery round. The rules of a power
+// request are [Accept], [DecideRequest], [Confirm], [SecondForm] and [SettleRequest]. A
+// Syncer is their loop: it lists the records, reads and sets hardware, bounds each call,
+// and stores.
 //
 // # Rules
 //
 // A round skips nodes in four provision states, in maintenance, with a target power
-// state and with a reservation, see [SkipSync]. The rules for the other nodes follow;
-// count is the number of attempts that failed in a row, including the present one:
+// state and with a reservation, see [SkipSync]. For any other node the first of these
+// rules that applies decides:
 //
-//   - No power state is recorded and the driver finds the node's configuration
-//     invalid: nothing happens.
-//   - Reading fails: nothing changes. Once count exceeds [Policy.MaxRetries], the
-//     node goes into maintenance with its recorded power state unchanged
-//     ([Policy.ForgetUnread] records none, as Ironic's code does contrary to its
-//     documentation).
-//   - The reading equals the record: count is reset, and the last error is cleared if
-//     a round of this Syncer stored it.
-//   - No power state is recorded: the reading is recorded.
-//   - They differ and count exceeds MaxRetries: the reading is recorded and the
-//     node goes into maintenance.
-//   - They differ: the hardware is set. The reading is recorded instead if
-//     Policy.RecordOnly or Config.CanForce requires it, or if the node forbids power
-//     off.
+//  1. The record has no power state, and the driver's [Validator] refuses the node's
+//     configuration: the hardware is not read, and nothing changes.
+//  2. The reading equals the record: nothing changes, except that a last error which a
+//     round of this Syncer has stored is cleared.
+//  3. The hardware was read, and the record has no power state: the reading is recorded.
+//  4. More attempts in a row than [Policy.MaxRetries] have failed, this one included: the
+//     node goes into maintenance. The reading is recorded; if there is none, the recorded
+//     power state stays, or with [Policy.ForgetUnread] is removed.
+//  5. The hardware cannot be read: nothing changes.
+//  6. [Policy.RecordOnly], [Config.CanForce] or the node's disable_power_off forbids to
+//     set the hardware: the reading is recorded.
+//  7. Otherwise the hardware is set to the recorded power state.
+//
+// Attempts by the rules 4 to 7 count as failed, also if they set the hardware with success.
+// Those by the rules 1 to 3 end the count.
 //
 // No round clears a last error that another writer stored, including [Syncer.Set] and
 // [Syncer.Reclaim]; Ironic's rounds clear any last error when they set hardware. The

@@ -151,7 +151,8 @@ func count(nodes map[Outcome]int) (seen, skips, failures int) {
 	return seen, skips, failures
 }
 
-// Event is the outcome of one node, or of one power request, and its details.
+// Event is the outcome of one node, or of one power request, and its details. It has no
+// JSON form, since Err may be of any type; [Config.Logger] gets a line with its values.
 type Event struct {
 	Time     time.Time
 	ID       string
