@@ -23,7 +23,8 @@ func Chassis(s *rest.Service) *rest.Controller {
 
 var chassisResource = complete(resource{
 	of: &conductor.Chassis{}, path: "chassis", word: "chassis", noun: "Chassis",
-	schemas: schemaRules{since: states.Hibiscus, inOrder: true},
+	schemas:     schemaRules{since: states.Hibiscus},
+	schemaOrder: fieldOrder{"uuid", "extra", "description"},
 	fields: []field{
 		uuidField,
 		extraField,

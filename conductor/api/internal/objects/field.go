@@ -73,15 +73,26 @@ const (
 // is reports whether the field has a flag.
 func (f *field) is(flag fieldFlag) bool { return f.flags&flag != 0 }
 
-// turn returns when a POST and a patch check a field: those in checkedFirst, then the others, at last the UUID.
-func (x *resource) turn(f *field) int {
-	if i := slices.Index(x.checkedFirst, f.name); i >= 0 {
-		return i
+// fieldOrder is an order of fields by their names, with others in the place of all fields that it does not name. nil
+// stands for usualFields.
+type fieldOrder []string
+
+const others = "*"
+
+var usualFields = fieldOrder{others, "uuid"}
+
+// compare compares the places of two fields; the others have the same place.
+func (o fieldOrder) compare(a, b string) int {
+	if o == nil {
+		o = usualFields
 	}
-	if f.name == "uuid" {
-		return len(x.checkedFirst) + 1
+	place := func(name string) int {
+		if i := slices.Index(o, name); i >= 0 {
+			return i
+		}
+		return slices.Index(o, others)
 	}
-	return len(x.checkedFirst)
+	return cmp.Compare(place(a), place(b))
 }
 
 // value returns the value of a record's field.
@@ -134,7 +145,7 @@ func complete(x resource) *resource {
 			x.settable = append(x.settable, f)
 		}
 	}
-	slices.SortStableFunc(x.settable, func(a, b *field) int { return cmp.Compare(x.turn(a), x.turn(b)) })
+	slices.SortStableFunc(x.settable, func(a, b *field) int { return x.bodyOrder.compare(a.name, b.name) })
 	return &x
 }
 

@@ -23,7 +23,6 @@ func Nodes(s *rest.Service) *rest.Controller {
 var nodeResource = complete(resource{
 	of: &node{}, store: nodeStore{}, path: "nodes", word: "node", noun: "Node",
 	flags: patchedInPart | ownDuplicates | firstUnknown, fields: nodeFields,
-	schemas: schemaRules{uuidSorted: true},
 	links: []link{
 		{name: "ports"}, {name: "states", since: since.StateLinks}, {name: "portgroups", since: since.PortGroupsBelow},
 		{name: "volume", since: since.Volumes},
@@ -64,9 +63,10 @@ var nodeResource = complete(resource{
 	},
 	patching: patchRules{args: []string{"reset_interfaces"}},
 	// Source: NODE_VALIDATE_EXTRA in ironic/api/controllers/v1/node.py.
-	checkedFirst: []string{
-		"automated_clean", "chassis_uuid", "console_enabled", "instance_uuid", "protected", "maintenance", "retired", "uuid",
+	bodyOrder: fieldOrder{
+		"automated_clean", "chassis_uuid", "console_enabled", "instance_uuid", "protected", "maintenance", "retired", "uuid", others,
 	},
+	schemaOrder: fieldOrder{others},
 })
 
 // WriteNode writes the fields of a node that the request's version has.

@@ -72,7 +72,7 @@ var portGroupResource = complete(resource{
 		},
 		delete: []check{identValid, recordExists, nodeUnlockedOrGone, groupEmpty},
 	},
-	checkedFirst: []string{"address", "node_uuid"},
+	bodyOrder: fieldOrder{"address", "node_uuid", others, "uuid"},
 	duplicate: func(o record) string {
 		return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.(*conductor.PortGroup).Address)
 	},

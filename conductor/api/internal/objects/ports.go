@@ -77,7 +77,8 @@ var portResource = complete(resource{
 		},
 		delete: []check{uuidValid, recordExists, nodeUnlockedOrGone},
 	},
-	checkedFirst: []string{"address", "node_uuid"}, checkedLast: []string{"name", "description", "vendor", "category"},
+	bodyOrder:   fieldOrder{"address", "node_uuid", others, "uuid"},
+	schemaOrder: fieldOrder{others, "uuid", "name", "description", "vendor", "category"},
 	duplicate: func(o record) string {
 		return fmt.Sprintf("A port with MAC address %s already exists.", o.(*conductor.Port).Address)
 	},

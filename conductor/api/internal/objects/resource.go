@@ -30,10 +30,10 @@
 package objects
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -65,11 +65,11 @@ type resource struct {
 
 	schemas  schemaRules
 	patching patchRules
-	// checkedFirst are the fields that a POST and a patch check before all others, in this order, as Ironic's validators
-	// do. The UUID is checked last.
-	checkedFirst []string
-	// checkedLast are the fields that the schema of a body has behind the UUID, in this order.
-	checkedLast []string
+	// bodyOrder is the order in which a POST and a patch check the values of the fields, as Ironic's validators do; its
+	// others are in the order of the fields.
+	bodyOrder fieldOrder
+	// schemaOrder is the order of the properties in the schema of a body; its others are in the order of their names.
+	schemaOrder fieldOrder
 	// duplicate returns the fault text for a record with a unique key of another record.
 	duplicate func(o record) string
 
@@ -106,9 +106,6 @@ type schemaRules struct {
 	oneFault func(x *resource, r *rest.Request) bool
 	// completes changes the schema of the bodies of a POST or a PATCH; nil stands for no change.
 	completes func(r *rest.Request, s *schema.Schema)
-	// inOrder checks the properties of a body in the order of the fields. Otherwise they are checked by their names, and
-	// the UUID after all others, unless uuidSorted is set.
-	inOrder, uuidSorted bool
 	// bodyByVersion makes the fields that are newer than the version of the request unknown in new records and among the
 	// fields that a query names; queryByVersion leaves them out of the schema of queries.
 	bodyByVersion, queryByVersion bool
@@ -190,27 +187,14 @@ func (x *resource) bodySchema(r *rest.Request) *schema.Schema {
 			s.Required = append(s.Required, f.name)
 		}
 	}
-	if !x.schemas.inOrder {
-		slices.SortFunc(s.Properties, func(a, b schema.Property) int { return strings.Compare(x.sortName(a), x.sortName(b)) })
-	}
+	slices.SortFunc(s.Properties, func(a, b schema.Property) int {
+		return cmp.Or(x.schemaOrder.compare(a.Name, b.Name), strings.Compare(a.Name, b.Name))
+	})
 	slices.Sort(s.Required)
 	if x.schemas.completes != nil {
 		x.schemas.completes(r, s)
 	}
 	return s
-}
-
-// sortName returns the name by which a property is sorted.
-func (x *resource) sortName(p schema.Property) string {
-	last := slices.Index(x.checkedLast, p.Name)
-	switch {
-	case last >= 0:
-		return "~" + strconv.Itoa(last)
-	case p.Name == "uuid" && !x.schemas.uuidSorted:
-		return "~"
-	default:
-		return p.Name
-	}
 }
 
 // named reports whether the records of the resource have names in the series. A path can then name a record, in all

@@ -3,7 +3,6 @@
 package objects
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"regexp"
@@ -54,17 +53,10 @@ func Runbooks(s *rest.Service) *rest.Controller {
 	return c
 }
 
-// orderRunbook gives the properties in the schema of a runbook Ironic's order.
-func orderRunbook(_ *rest.Request, s *schema.Schema) {
-	order := []string{"uuid", "name", "steps", "disable_ramdisk", "extra", "public", "owner", "description"}
-	slices.SortFunc(s.Properties, func(a, b schema.Property) int {
-		return cmp.Compare(slices.Index(order, a.Name), slices.Index(order, b.Name))
-	})
-}
-
 var runbookResource = complete(resource{
 	of: &conductor.Runbook{}, path: "runbooks", word: "runbook", noun: "Runbook", since: since.Runbooks,
-	schemas: schemaRules{bodyByVersion: true, completes: orderRunbook},
+	schemas:     schemaRules{bodyByVersion: true},
+	schemaOrder: fieldOrder{"uuid", "name", "steps", "disable_ramdisk", "extra", "public", "owner", "description"},
 	fields: []field{
 		uuidField,
 		{name: "name", flags: required, schema: runbookName},

@@ -65,8 +65,8 @@ var connectorResource = complete(resource{
 		defaults: []string{"uuid", "node_uuid", "type", "connector_id"},
 		filters:  []filter{byNode("node"), ignoredProject},
 	},
-	orders:       volumeOrders("connector"),
-	checkedFirst: []string{"node_uuid"},
+	orders:    volumeOrders("connector"),
+	bodyOrder: fieldOrder{"node_uuid", others, "uuid"},
 	duplicate: func(o record) string {
 		v := o.(*conductor.VolumeConnector)
 		return fmt.Sprintf("A volume connector with type %s and connector ID %s already exists.", v.Type, v.ConnectorID)
@@ -89,8 +89,8 @@ var targetResource = complete(resource{
 		defaults: []string{"uuid", "node_uuid", "volume_type", "boot_index", "volume_id"},
 		filters:  []filter{byNode("node"), ignoredProject},
 	},
-	orders:       volumeOrders("target"),
-	checkedFirst: []string{"node_uuid"},
+	orders:    volumeOrders("target"),
+	bodyOrder: fieldOrder{"node_uuid", others, "uuid"},
 	duplicate: func(o record) string {
 		return fmt.Sprintf("A volume target with boot index '%v' for the same node already exists.", o.(*conductor.VolumeTarget).BootIndex)
 	},
