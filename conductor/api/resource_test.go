@@ -103,6 +103,18 @@ func TestTheFirstFaultOfARequestIsThatOfIronic(t *testing.T) {
 		{"PATCH", template, "1.82", `null`, 400, "Schema error for patch: None is not of type 'array'"},
 		{"POST", "/v1/nodes", "1.82", `{"driver": "fake-hardware", "conductor_group": "Attic"}`, 400,
 			`No valid host was found. Reason: No conductor service registered which supports driver fake-hardware for conductor group "Attic".`},
+		// The query of a POST: Ironic ignores the arguments that the body has, too.
+		{"POST", "/v1/nodes?driver=x&z=y", "1.82", `{"driver": "fake-hardware"}`, 400, "Unexpected arguments: z"},
+		{"POST", "/v1/nodes?driver=x", "1.82", `{"name": "m"}`, 400, "Unexpected arguments: driver"},
+		{"POST", "/v1/nodes?driver=x", "1.82", `{"driver": "fake-hardware", "z": 1}`, 400,
+			"Schema error for node: Additional properties are not allowed ('z' was unexpected)"},
+		{"POST", "/v1/nodes?z=y", "1.82", `{"driver": "fake-hardware", "z": 1}`, 400,
+			"Schema error for node: Additional properties are not allowed ('z' was unexpected)"},
+		{"POST", "/v1/nodes/n/ports?address=x", "1.82", `{"node_uuid": "` + node + `", "address": "52:54:00:00:00:02"}`, 403,
+			"Operation not permitted."},
+		{"POST", "/v1/events?events=x", "1.54", `{"events": [5]}`, 400, "Schema error for evts: 5 is not of type 'object'"},
+		{"POST", "/v1/events?z=x", "1.54", `{"events": [5]}`, 400, "Unexpected arguments: z"},
+		{"POST", "/v1/events?evts=x", "1.54", `{"events": [5]}`, 400, "Schema error for evts: 5 is not of type 'object'"},
 		// Nodes of a chassis.
 		{"POST", paths["chassis"] + "/nodes?driver=x", "1.82", "", 400, "Unexpected arguments: driver"},
 		{"POST", paths["chassis"] + "/nodes", "1.82", "", 400,
@@ -243,5 +255,25 @@ func TestNoDescriptionContainsNothing(t *testing.T) {
 	s.create(`{"driver": "fake-hardware", "description": "in the attic"}`)
 	for query, found := range map[string]int{"": 1, "ATTIC": 1, "cellar": 0} {
 		require.Len(t, s.do("GET", "/v1/nodes?description_contains="+query, "1.82", "").must(http.StatusOK)["nodes"], found, query)
+	}
+}
+
+// Ironic takes the query and the body as arguments of one function, and the body's win.
+func TestTheQueryOfAPostMayHaveArgumentsOfTheBody(t *testing.T) {
+	s, node, _ := fleet(t)
+	for path, body := range map[string]string{
+		"nodes?driver=x&driver=y&node=z":      `{"driver": "fake-hardware"}`,
+		"chassis?description=x":               `{"description": "d"}`,
+		"ports?address=x":                     `{"node_uuid": "` + node + `", "address": "52:54:00:00:00:03"}`,
+		"portgroups?name=x":                   `{"node_uuid": "` + node + `", "name": "d"}`,
+		"volume/connectors?type=x":            `{"node_uuid": "` + node + `", "type": "iqn", "connector_id": "d"}`,
+		"volume/targets?volume_id=x":          `{"node_uuid": "` + node + `", "volume_type": "iscsi", "volume_id": "d", "boot_index": 7}`,
+		"deploy_templates?name=x&template=y":  `{"name": "CUSTOM_D", "steps": [{"interface": "deploy", "step": "deploy", "args": {}, "priority": 1}]}`,
+		"allocations?resource_class=x&name=y": `{"name": "d", "resource_class": "none"}`,
+	} {
+		created := s.do("POST", "/v1/"+path, "1.82", body).must(http.StatusCreated)
+		for _, value := range created {
+			require.NotContains(t, []any{"x", "y", "z"}, value, path)
+		}
 	}
 }

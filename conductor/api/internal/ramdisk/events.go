@@ -60,7 +60,7 @@ var (
 // Events returns the controller of /v1/events. Before the version with events, the path exists for a POST alone, which
 // is refused after its body has been checked. Since 2026.2 it exists in all versions.
 func Events(s *rest.Service) *rest.Controller {
-	post := rest.Action{NoArgs: true, Serve: receive, Since: since.Events}
+	post := rest.Action{NoArgs: true, Body: "evts", Serve: receive, Since: since.Events}
 	if s.Series >= states.Hibiscus {
 		post = rest.Action{Serve: receiveBySchema, Since: since.Events}
 	}

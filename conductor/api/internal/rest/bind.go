@@ -116,11 +116,13 @@ func (r *Request) checkNames(a *Action, segments []string) error {
 	if a.Body != "" {
 		names = append(names, a.Body) // the sent body replaces it
 	}
+	given := len(nonEmpty(r.before)) + len(nonEmpty(segments))
 	switch {
-	case a.NoArgs && a.Body != "" && len(nonEmpty(segments)) > 0: // a segment is the body
+	case a.NoArgs && a.Body != "" && given == 0: // CheckQuery knows the names in the body
+		return nil
+	case a.NoArgs && a.Body != "": // a segment is the body
 		return r.QueryArgs(a.Body).Err
 	case a.NoArgs:
-		given := len(nonEmpty(r.before)) + len(nonEmpty(segments))
 		return r.QueryArgs(names[min(given, len(a.Idents)):]...).Err
 	case r.Method == http.MethodDelete && !a.AnyMethod:
 		return r.BodyArgs(MaxBody, names...).Err

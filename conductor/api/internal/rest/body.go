@@ -246,7 +246,7 @@ func (*unread) UnmarshalJSON([]byte) error { return nil }
 // CheckQuery refuses a query parameter that the object in the body, nil if it is none, does not have:
 // Ironic takes both as arguments of the same function.
 func (r *Request) CheckQuery(object map[string]any) error {
-	if r.body != "" { // checkNames has checked the query
+	if r.body != "" { // a segment, with which checkNames has checked the query
 		return nil
 	}
 	a := &Args{Values: map[string]any{}}

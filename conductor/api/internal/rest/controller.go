@@ -37,7 +37,8 @@ type Action struct {
 	Body string
 	// AnyMethod makes the action answer requests with every method.
 	AnyMethod bool
-	// NoArgs makes the router refuse query parameters.
+	// NoArgs makes the router refuse query parameters. If the action has a Body that no segment sets, it checks them
+	// itself, see [Request.CheckQuery].
 	NoArgs bool
 }
 
