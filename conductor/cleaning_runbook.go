@@ -163,7 +163,7 @@ func takeRunbook(ctx context.Context, t *Task) error {
 	if err != nil || book == nil {
 		return err
 	}
-	taken := Steps{ByRunbook: true, DisableRamdisk: book.DisableRamdisk}
+	taken := Steps{ByRunbook: true, DisableRamdisk: &book.DisableRamdisk}
 	rules := t.engine.rules.admission()
 	for _, step := range book.Steps {
 		if rules.AllowsStep(states.WorkClean, step.Interface+"."+step.Step) {

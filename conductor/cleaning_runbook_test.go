@@ -210,7 +210,7 @@ func TestANodeIsCleanedByItsRunbookWheneverItBecomesAvailable(t *testing.T) {
 		f.settle(n)
 
 		manual := f.provision("clean") // its steps must not stay
-		manual.CleanSteps, manual.DisableRamdisk = []conductor.StepRequest{{Interface: "bios", Step: "factory_reset"}}, false
+		manual.CleanSteps, manual.DisableRamdisk = []conductor.StepRequest{{Interface: "bios", Step: "factory_reset"}}, nil
 		require.NoError(t, f.Provision(f.ctx, n.UUID, manual))
 		f.settle(n)
 		*did = nil

@@ -199,8 +199,8 @@ func TestAnAutomatedCleaningForgetsTheStepsOfAnEarlierRequest(t *testing.T) {
 			}
 			return nil
 		})
-		n, request := f.node(states.Manageable), f.provision("clean")
-		request.CleanSteps, request.DisableRamdisk = []conductor.StepRequest{{Step: "power_on"}}, true
+		n, request, yes := f.node(states.Manageable), f.provision("clean"), true
+		request.CleanSteps, request.DisableRamdisk = []conductor.StepRequest{{Step: "power_on"}}, &yes
 		require.NoError(t, f.Provision(f.ctx, n.UUID, request))
 		got := f.settle(n)
 		require.Equal(t, states.CleanFail, got.ProvisionState, got.LastError)
@@ -213,6 +213,6 @@ func TestAnAutomatedCleaningForgetsTheStepsOfAnEarlierRequest(t *testing.T) {
 		got = f.settle(n)
 		require.Equal(t, states.CleanWait, got.ProvisionState, got.LastError)
 		require.Empty(t, got.CleanSteps.Requested)
-		require.False(t, got.CleanSteps.DisableRamdisk)
+		require.Nil(t, got.CleanSteps.DisableRamdisk)
 	})
 }

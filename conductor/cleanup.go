@@ -79,7 +79,7 @@ func (b *rulebook) bootsRamdisk(n *Node) bool {
 }
 
 // withoutRamdisk reports whether a client or a runbook has requested that the steps run without a ramdisk.
-func (k *workKind) withoutRamdisk(n *Node) bool { return k.of(n).DisableRamdisk && k.composed(n) }
+func (k *workKind) withoutRamdisk(n *Node) bool { return k.of(n).withoutRamdisk() && k.composed(n) }
 
 // cleanUpFailed does what is left to do on the machine after failed work, and drops the node's reservation. If the
 // context ends first, the next conductor begins it again.

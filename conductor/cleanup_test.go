@@ -64,6 +64,7 @@ func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 		rescue     = &CleanUp{Ramdisk: true, AbortedRescue: true}
 		deployment = &CleanUp{Ramdisk: true, AbortedDeployment: true}
 		all        = map[string]string{"deploy": "direct"}
+		yes        = true
 	)
 	for name, test := range map[string]struct {
 		node            Node
@@ -81,7 +82,7 @@ func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 				ProvisionState:       states.CleanWait,
 				TargetProvisionState: states.Manageable,
 				Interfaces:           all,
-				CleanSteps:           &Steps{DisableRamdisk: true},
+				CleanSteps:           &Steps{DisableRamdisk: &yes},
 			},
 			nil, nil,
 		},
@@ -90,7 +91,7 @@ func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 				ProvisionState:       states.CleanWait,
 				TargetProvisionState: states.Available,
 				Interfaces:           all,
-				CleanSteps:           &Steps{DisableRamdisk: true},
+				CleanSteps:           &Steps{DisableRamdisk: &yes},
 			},
 			offRamdisk, offRamdisk,
 		},
@@ -101,7 +102,7 @@ func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 				ProvisionState:       states.ServiceWait,
 				TargetProvisionState: states.Active,
 				Interfaces:           all,
-				ServiceSteps:         &Steps{DisableRamdisk: true},
+				ServiceSteps:         &Steps{DisableRamdisk: &yes},
 			},
 			nil, nil,
 		},

@@ -23,7 +23,7 @@ type ProvisionRequest struct {
 	DeploySteps    []StepRequest // for a deployment or rebuild, in addition to the automatic steps
 	CleanSteps     []StepRequest // for a manual cleaning; required
 	ServiceSteps   []StepRequest // for a service; required
-	DisableRamdisk bool          // for a manual cleaning or service
+	DisableRamdisk *bool         // for a manual cleaning or service; nil stands for false
 	RescuePassword string        // for a rescue; required
 
 	// Complete, if not nil, is called with the node when the node's state permits the

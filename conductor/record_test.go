@@ -67,7 +67,7 @@ func fullNode() *conductor.Node {
 		}},
 		CleanSteps: &conductor.Steps{
 			Requested:      []conductor.StepRequest{{Interface: "raid", Step: "create_configuration", Args: values("request"), Priority: &priority}},
-			DisableRamdisk: true, Prepared: true,
+			DisableRamdisk: &yes, Prepared: true,
 			Planned: []conductor.Step{{
 				Interface: "raid", Step: "create_configuration", Args: values("step"), Priority: 10, NoRamdisk: true, Abortable: true, Requested: true,
 				ArgsInfo:   map[string]conductor.StepArgument{"size": {Description: "in GiB", Required: true}},

@@ -122,14 +122,14 @@ func TestOnlyWorkThatWaitedContinuesWithItsNextStep(t *testing.T) {
 		states.Servicing: states.SetOf(states.ServiceWait, states.ServiceHold), states.Inspecting: states.SetOf(states.InspectWait),
 		states.Rescuing: states.SetOf(states.RescueWait),
 	}
-	moves := 0
+	moves, yes := 0, true
 	for row := range c.config.Table.Transitions() {
 		if !runsIn(row.To) || row.To == states.Verifying {
 			continue
 		}
 		n := &Node{ProvisionState: row.From}
 		earlier := Steps{
-			Requested: []StepRequest{{Step: "a"}}, Planned: []Step{{Step: "a"}}, DisableRamdisk: true,
+			Requested: []StepRequest{{Step: "a"}}, Planned: []Step{{Step: "a"}}, DisableRamdisk: &yes,
 			Begun: 1, Current: &Step{Step: "a"}, Prepared: true, Sent: true, Rebooted: true, Validated: true, AbortAfter: true,
 		}
 		require.NotNil(t, kindOf(row.To).in, "conductor/works.go has no entry with the steps of the work of %v", row.To)
@@ -137,7 +137,7 @@ func TestOnlyWorkThatWaitedContinuesWithItsNextStep(t *testing.T) {
 		c.rules.move(n, row.Event, machine.Node{State: row.To})
 		want := earlier
 		if !waited[row.To].Has(row.From) {
-			want = Steps{Requested: earlier.Requested, Planned: earlier.Planned, DisableRamdisk: true}
+			want = Steps{Requested: earlier.Requested, Planned: earlier.Planned, DisableRamdisk: &yes}
 		}
 		require.Equal(t, want, kindOf(row.To).of(n), "%v to %v", row.From, row.To)
 		moves++

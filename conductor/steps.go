@@ -15,8 +15,9 @@ type Steps struct {
 	// Requested are the steps in the client's request or of the runbook; nil if there are none, as for other automated
 	// cleanings.
 	Requested []StepRequest `json:"requested,omitzero"`
-	// DisableRamdisk is set if the client or the runbook requests the steps without a ramdisk.
-	DisableRamdisk bool `json:"disable_ramdisk,omitzero"`
+	// DisableRamdisk is true if the client or the runbook requests the steps without a ramdisk. It is nil, which stands
+	// for false, if neither says it: responses show the difference for a service.
+	DisableRamdisk *bool `json:"disable_ramdisk,omitzero"`
 	// ByRunbook is set if Requested are the steps of a runbook for an automated cleaning.
 	ByRunbook bool `json:"by_runbook,omitzero"`
 	// Prepared is set if the agent of a cleaning or a service was booted for the steps, see [AgentBooter], or by fast
@@ -96,6 +97,12 @@ func (n *Node) beginSteps(from states.State) {
 		*s = Steps{Requested: s.Requested, DisableRamdisk: s.DisableRamdisk, Planned: s.Planned}
 	}
 }
+
+// withoutRamdisk reports whether the steps are to run without a ramdisk.
+func (s Steps) withoutRamdisk() bool { return s.DisableRamdisk != nil && *s.DisableRamdisk }
+
+// disableRamdisk has the steps run without a ramdisk.
+func (s *Steps) disableRamdisk() { disabled := true; s.DisableRamdisk = &disabled }
 
 // repeats reports whether the step before the current one has the same name. A step runs.
 func (s Steps) repeats() bool {

@@ -28,7 +28,7 @@ func (e *engine) planSteps(ctx context.Context, n *Node, kind *workKind, availab
 		return steps, nil
 	}
 	stored := kind.of(n)
-	steps, problems := e.rules.checkSteps(stored.Requested, kind, available, stored.DisableRamdisk, false)
+	steps, problems := e.rules.checkSteps(stored.Requested, kind, available, stored.withoutRamdisk(), false)
 	if len(problems) > 0 {
 		begin := fmt.Sprintf("Cannot %v node %s", kind.work, n.UUID)
 		if on, _ := e.rules.fastTracks(n); !on && n.Agent.hasSteps(kind.agent) { // its first heartbeat has begun the work

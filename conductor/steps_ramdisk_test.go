@@ -138,7 +138,7 @@ func TestAManualCleaningNamesItsStepsAsCheckedSince2026_1(t *testing.T) {
 			})
 			n := f.node(states.Manageable)
 			r := f.provision("clean")
-			r.CleanSteps, r.DisableRamdisk = []conductor.StepRequest{{Interface: "raid", Step: "make", Args: map[string]any{"x": 1}}}, test.offline
+			r.CleanSteps, r.DisableRamdisk = []conductor.StepRequest{{Interface: "raid", Step: "make", Args: map[string]any{"x": 1}}}, &test.offline
 			require.NoError(t, f.Provision(f.ctx, n.UUID, r))
 			got := f.settle(n)
 			require.Equal(t, states.CleanFail, got.ProvisionState)

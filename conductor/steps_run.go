@@ -117,7 +117,7 @@ func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
 	case sequence.NoteEarly:
 		t.engine.history.begun(ctx, t.Node(), firstSteps(ctx, t, kind))
 	case sequence.SkipAgent:
-		t.updateLater(func(n *Node) { kind.edit(n).DisableRamdisk = true })
+		t.updateLater(func(n *Node) { kind.edit(n).disableRamdisk() })
 	case sequence.FindAgent:
 		r.ready, err = fastTrack(ctx, t)
 	case sequence.PrepareImage:
@@ -199,7 +199,9 @@ func firstSteps(ctx context.Context, t *Task, kind *workKind) []any {
 
 // notesNoAgent records that no agent was booted for the steps of a service, as Ironic shows then.
 func notesNoAgent(s *Steps, series states.Series) {
-	s.DisableRamdisk = s.DisableRamdisk || !s.Prepared && series >= states.Gazpacho
+	if !s.Prepared && series >= states.Gazpacho {
+		s.disableRamdisk()
+	}
 }
 
 // prepared records that the agent runs which executes the steps.
@@ -290,7 +292,7 @@ func (r *stepsRun) plan(ctx context.Context, action sequence.Action) error {
 			kind.planned(s, r.Series())
 		}
 		if kind.automated(n) && !kind.composed(n) {
-			s.Requested, s.DisableRamdisk = nil, false // left by an earlier manual cleaning
+			s.Requested, s.DisableRamdisk = nil, nil // left by an earlier manual cleaning
 		}
 	})
 	return nil

@@ -139,7 +139,7 @@ func TestAFailedServiceKeepsItsListOfStepsUntilItIsAborted(t *testing.T) {
 			got := f.settle(n)
 			require.Equal(t, states.ServiceFail, got.ProvisionState)
 			require.Len(t, got.ServiceSteps.Planned, 1)
-			require.Equal(t, series == states.Gazpacho, got.ServiceSteps.DisableRamdisk, "the agent is not booted")
+			require.Equal(t, series == states.Gazpacho, got.ServiceSteps.DisableRamdisk != nil, "the agent is not booted")
 			require.Zero(t, got.ServiceSteps.Begun)
 			require.Nil(t, got.ServiceSteps.Current)
 			_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Maintenance = false; return nil })

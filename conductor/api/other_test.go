@@ -236,6 +236,21 @@ func TestAServiceShowsThatItNeedsNoRamdiskSince2026_1(t *testing.T) {
 	}
 }
 
+// In the record of a service Ironic tells a client that says false from one that says nothing.
+func TestAServiceShowsWhetherItsClientSaysThatItNeedsARamdisk(t *testing.T) {
+	s := start(t, states.Gazpacho, api.Config{})
+	for more, want := range map[string]any{``: nil, `, "disable_ramdisk": null`: nil, `, "disable_ramdisk": false`: false, `, "disable_ramdisk": true`: true} {
+		n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Active})
+		require.NoError(t, err)
+		body := `{"target": "service", "service_steps": [{"interface": "bios", "step": "no_such_step"}]` + more + `}`
+		require.Equal(t, http.StatusAccepted, s.do("PUT", "/v1/nodes/"+n.UUID+"/states/provision", "latest", body).status)
+		s.untilState(n.UUID, states.ServiceFail)
+		info := s.do("GET", "/v1/nodes/"+n.UUID, "latest", "").json()["driver_internal_info"].(map[string]any)
+		require.Contains(t, info, "service_disable_ramdisk")
+		require.Equal(t, want, info["service_disable_ramdisk"], body)
+	}
+}
+
 func TestARunbookIsApprovedByItsNameAndLaterByItsTraits(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	for name, more := range map[string]string{"CUSTOM_NAMED": ``, "traited": ``, "CUSTOM_OFFLINE": `, "disable_ramdisk": true`} {
@@ -282,7 +297,8 @@ func TestARunbookIsApprovedByItsNameAndLaterByItsTraits(t *testing.T) {
 		require.NoError(t, err)
 		if test.target == "clean" {
 			require.NotNil(t, n.CleanSteps, name)
-			require.Equal(t, strings.HasPrefix(name, "without ramdisk"), n.CleanSteps.DisableRamdisk, name)
+			disabled := n.CleanSteps.DisableRamdisk
+			require.Equal(t, strings.HasPrefix(name, "without ramdisk"), disabled != nil && *disabled, name)
 		}
 	}
 }

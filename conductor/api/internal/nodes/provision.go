@@ -144,7 +144,7 @@ func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.Provisio
 	if pyrepr.Truthy(q.configDrive) {
 		p.ConfigDrive = q.configDrive
 	}
-	p.DisableRamdisk = q.disableRamdisk != nil && *q.disableRamdisk
+	p.DisableRamdisk = q.disableRamdisk
 	var clean, deploy, service error // at most one, since no target has steps of two kinds
 	p.CleanSteps, clean = decodeSteps(r, "clean", q.steps["clean"])
 	p.DeploySteps, deploy = decodeSteps(r, "deploy", q.steps["deploy"])

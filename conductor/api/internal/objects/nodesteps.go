@@ -17,9 +17,9 @@ type stepKind struct {
 	// The keys in driver_internal_info: of the list of steps, of the current one's index, and of the request's parameters.
 	list, index, params string
 	// merges says that the requested steps are merged with others: they are the parameters, and not the list until the
-	// work begins. The parameter of other work is disable_ramdisk, and withRamdisk if that is false.
-	merges      bool
-	withRamdisk any
+	// work begins. The parameter of other work is disable_ramdisk, and unsaid if the client does not say it.
+	merges bool
+	unsaid any
 }
 
 var stepKinds = map[states.Work]stepKind{
@@ -27,7 +27,7 @@ var stepKinds = map[states.Work]stepKind{
 	states.WorkInspect: {},
 	states.WorkClean: {
 		of:   func(n *node) *conductor.Steps { return n.CleanSteps },
-		list: "clean_steps", index: "clean_step_index", params: "cleaning_disable_ramdisk", withRamdisk: false,
+		list: "clean_steps", index: "clean_step_index", params: "cleaning_disable_ramdisk", unsaid: false,
 	},
 	states.WorkDeploy: {
 		of:   func(n *node) *conductor.Steps { return n.DeploySteps },
@@ -38,7 +38,7 @@ var stepKinds = map[states.Work]stepKind{
 	states.WorkUnrescue: {},
 	states.WorkService: {
 		of:   func(n *node) *conductor.Steps { return n.ServiceSteps },
-		list: "service_steps", index: "service_step_index", params: "service_disable_ramdisk", withRamdisk: nil,
+		list: "service_steps", index: "service_step_index", params: "service_disable_ramdisk", unsaid: nil,
 	},
 	states.WorkDelete: {},
 }
@@ -109,9 +109,9 @@ func (k stepKind) add(info map[string]any, s *conductor.Steps) {
 	case k.merges && len(requested) > 0:
 		info[k.params] = requested
 	case k.merges || s.Requested == nil:
-	case s.DisableRamdisk:
-		info[k.params] = true
+	case s.DisableRamdisk != nil:
+		info[k.params] = *s.DisableRamdisk
 	default:
-		info[k.params] = k.withRamdisk
+		info[k.params] = k.unsaid
 	}
 }
