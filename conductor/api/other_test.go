@@ -279,8 +279,11 @@ func TestARunbookIsApprovedByItsNameAndLaterByItsTraits(t *testing.T) {
 		"with steps": {states.Manageable, "clean", "traited", "1.112", "CUSTOM_TRAIT",
 			`, "clean_steps": [{"interface": "bios", "step": "factory_reset"}]`, `Please provide either "clean_steps" or a runbook, but not both.`},
 		"without ramdisk": {states.Manageable, "clean", "CUSTOM_OFFLINE", "1.111", "CUSTOM_OFFLINE", "", accepted},
-		"without ramdisk, by request": {states.Manageable, "clean", "CUSTOM_NAMED", "1.111", "CUSTOM_NAMED",
+		"with ramdisk, against the request": {states.Manageable, "clean", "CUSTOM_NAMED", "1.111", "CUSTOM_NAMED",
 			`, "disable_ramdisk": true`, accepted},
+		"of a service, by name": {states.Active, "service", "CUSTOM_NAMED", "1.108", "CUSTOM_NAMED", "", accepted},
+		"of a service, before disable_ramdisk": {states.Active, "service", "CUSTOM_NAMED", "1.107", "CUSTOM_NAMED", "",
+			"disable_ramdisk is not acceptable in this API version"},
 	} {
 		n, err := s.conductor.CreateNode(t.Context(),
 			&conductor.Node{Driver: "fake-hardware", ProvisionState: test.in, Traits: []string{test.trait}})
@@ -301,6 +304,19 @@ func TestARunbookIsApprovedByItsNameAndLaterByItsTraits(t *testing.T) {
 			require.Equal(t, strings.HasPrefix(name, "without ramdisk"), disabled != nil && *disabled, name)
 		}
 	}
+}
+
+// A runbook always says whether its steps need a ramdisk, and before 2026.1 a request for a service must not say it.
+func TestAServiceByARunbookIsRefusedBefore2026_1(t *testing.T) {
+	s := start(t, states.Flamingo, api.Config{})
+	s.do("POST", "/v1/runbooks", "latest",
+		`{"name": "CUSTOM_A", "steps": [{"interface": "vendor", "step": "log_passthrough", "order": 1}]}`).must(http.StatusCreated)
+	n, err := s.conductor.CreateNode(t.Context(),
+		&conductor.Node{Driver: "fake-hardware", ProvisionState: states.Active, Traits: []string{"CUSTOM_A"}})
+	require.NoError(t, err)
+	a := s.do("PUT", "/v1/nodes/"+n.UUID+"/states/provision", "latest", `{"target": "service", "runbook": "CUSTOM_A"}`)
+	require.Equal(t, http.StatusBadRequest, a.status)
+	require.Equal(t, "disable_ramdisk is supported only with manual cleaning", a.fault())
 }
 
 func TestAnAllocationGetsANodeAndGivesItBack(t *testing.T) {

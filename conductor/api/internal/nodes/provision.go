@@ -202,9 +202,7 @@ func (q *provisionQuery) useRunbook(r *rest.Request, n *node) error {
 	}
 	q.steps = maps.Clone(q.steps) // the query is completed again
 	q.steps[q.target] = steps
-	if book.DisableRamdisk {
-		q.disableRamdisk = &book.DisableRamdisk
-	}
+	q.disableRamdisk = &book.DisableRamdisk // in place of the request's, and checked as such
 	return nil
 }
 
