@@ -26,8 +26,7 @@ func (b bootDevice) is(target string) bool {
 	return b.target != "" && slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(word, target) })
 }
 
-// Source: ironic/common/boot_devices.py and the management interfaces in
-// ironic/drivers/modules.
+// Source: ironic/common/boot_devices.py and the management interfaces in ironic/drivers/modules.
 var bootDevices = []bootDevice{
 	{"pxe", "Pxe", 0x04, nil},
 	{"disk", "Hdd", 0x08, nil},
@@ -86,9 +85,8 @@ func (d *Driver) BootMode(ctx context.Context, id string) (mode string, err erro
 	return mode, err
 }
 
-// SetBootMode sets how a node's machine boots, "uefi" or "bios", from its next reset. It
-// sends nothing if that is the boot mode. Over IPMI, and if the BMC does not report the
-// boot mode, the error is of the kind [verify.Unsupported].
+// SetBootMode sets how a node's machine boots, "uefi" or "bios", from its next reset. It sends nothing if that is the
+// boot mode. Over IPMI, and if the BMC does not report the boot mode, the error is of the kind [verify.Unsupported].
 //
 // Source: set_boot_mode in ironic/drivers/modules/redfish/management.py.
 func (d *Driver) SetBootMode(ctx context.Context, id, mode string) error {

@@ -18,8 +18,7 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// Client has the methods that [FromClient] calls. The Client of github.com/bmc-toolbox/bmclib/v2
-// implements it.
+// Client has the methods that [FromClient] calls. The Client of github.com/bmc-toolbox/bmclib/v2 implements it.
 type Client interface {
 	Open(context.Context) error
 	GetPowerState(context.Context) (string, error)
@@ -32,10 +31,9 @@ type Client interface {
 // they are removed from errors. A login is refused, [verify.Credentials], if the BMC answers a provider that uses
 // gofish with 401, or if the provider asrockrack says so. A Verify whose context has no deadline ends after 30 s.
 //
-// The client is the caller's, and so is its safety: none of the other guarantees of this
-// package hold. A provider may trust its BMC, skip the check of certificates, log in
-// several times, or ignore the context. A panic in Verify's own goroutine is an error, but
-// bmclib opens its providers in goroutines of its own, where a panic ends the process. The
+// The client is the caller's, and so is its safety: none of the other guarantees of this package hold. A provider may
+// trust its BMC, skip the check of certificates, log in several times, or ignore the context. A panic in Verify's own
+// goroutine is an error, but bmclib opens its providers in goroutines of its own, where a panic ends the process. The
 // management interface is not checked, because few providers can read the boot device.
 func FromClient[C Client](newClient func() C, secrets ...secret.Text) verify.Verifier {
 	scrub := failure.NewScrubber("", secrets...)

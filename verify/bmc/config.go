@@ -21,74 +21,63 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// Config selects a BMC and how to connect to it. Host, User and Password are required;
-// all other fields have defaults.
+// Config selects a BMC and how to connect to it. Host, User and Password are required; all other fields have defaults.
 type Config struct {
 	Host     string // a name or an address, without a port
 	User     string
 	Password secret.Text
-	// Protocol is "redfish" (DMTF's Redfish over HTTPS, DSP0266), "ipmi" (IPMI 2.0
-	// over LAN, RMCP+), or "auto", which is the default: Redfish, then IPMI if the BMC
-	// has no Redfish, because nothing listens on the Redfish port, or the server there
-	// has no Redfish service or lets nobody read its root without credentials. Any other
-	// failure ends the attempt, in particular refused credentials.
+	// Protocol is "redfish" (DMTF's Redfish over HTTPS, DSP0266), "ipmi" (IPMI 2.0 over LAN, RMCP+), or "auto", which is
+	// the default: Redfish, then IPMI if the BMC has no Redfish, because nothing listens on the Redfish port, or the
+	// server there has no Redfish service or lets nobody read its root without credentials. Any other failure ends the
+	// attempt, in particular refused credentials.
 	Protocol string
 
 	// RedfishPort and IPMIPort are the ports; 0 stands for 443 and 623.
 	RedfishPort, IPMIPort int
 
-	// RootCAs are the authorities that may sign the BMC's certificate; nil
-	// stands for the system's.
+	// RootCAs are the authorities that may sign the BMC's certificate; nil stands for the system's.
 	RootCAs *x509.CertPool
-	// Fingerprint pins the BMC's certificate: the SHA-256 sum of its DER form in
-	// hexadecimal, colons allowed, as openssl prints it. The certificate's authority,
-	// name and dates are then not checked.
+	// Fingerprint pins the BMC's certificate: the SHA-256 sum of its DER form in hexadecimal, colons allowed, as openssl
+	// prints it. The certificate's authority, name and dates are then not checked.
 	Fingerprint string
 	// InsecureSkipTLSVerify accepts any certificate. An attacker in the network path
 	// to the BMC can then read its password.
 	InsecureSkipTLSVerify bool
 
-	// Auth is the authentication method of Redfish, in the words of Ironic's
-	// redfish_auth_type: "session" opens a session, and fails if the service has none;
-	// "basic" sends the user and the password with each request; "auto", which is the
-	// default, opens a session, or uses HTTP Basic authentication if the service has no
-	// sessions. After a log-in that fails for another reason, "auto" does not try Basic
-	// authentication. sushy, which Ironic uses, does (4.3.3, auth.py): with a wrong
-	// password that is a second failed login.
+	// Auth is the authentication method of Redfish, in the words of Ironic's redfish_auth_type: "session" opens a session,
+	// and fails if the service has none; "basic" sends the user and the password with each request; "auto", which is the
+	// default, opens a session, or uses HTTP Basic authentication if the service has no sessions. After a log-in that
+	// fails for another reason, "auto" does not try Basic authentication. sushy, which Ironic uses, does (4.3.3, auth.py):
+	// with a wrong password that is a second failed login.
 	Auth string
 
-	// BasePath precedes /redfish/v1/ in the paths of a Redfish service behind a proxy,
-	// such as "/bmc/17"; usually empty.
+	// BasePath precedes /redfish/v1/ in the paths of a Redfish service behind a proxy, such as "/bmc/17"; usually empty.
 	BasePath string
 	// SystemName or SystemID selects one of several systems of a Redfish service: by
 	// the Name property, or by the last element of the resource's path.
 	SystemName, SystemID string
 
 	// CheckManagement makes a verification check the management interface as well: whether a system has a boot override.
-	// Ironic's enroll specification has that step; its code in every release examined (4.2.5, 10.1.10,
-	// 21.4.4, 39.0.0) validates only the power interface and reads the power state, which machines without a boot override
-	// have too.
+	// Ironic's enroll specification has that step; its code in every release examined (4.2.5, 10.1.10, 21.4.4, 39.0.0)
+	// validates only the power interface and reads the power state, which machines without a boot override have too.
 	CheckManagement bool
 
 	// AnyBIOSSetting lets [Driver.SetBIOS] send a setting of which the BMC has no registry, as Ironic does. Its type is
 	// the type of its present value, and its value is not checked.
 	AnyBIOSSetting bool
 
-	// CipherSuite is IPMI's, such as "17". Empty tries 3, then 17 if the BMC
-	// lacks 3.
+	// CipherSuite is IPMI's, such as "17". Empty tries 3, then 17 if the BMC lacks 3.
 	CipherSuite string
-	// BootMode is how the machine boots, "uefi" or "bios". A request for a boot device
-	// sets it: over IPMI always, with "uefi" for empty; over Redfish if the BMC reports
-	// another mode, and never for empty.
+	// BootMode is how the machine boots, "uefi" or "bios". A request for a boot device sets it: over IPMI always, with
+	// "uefi" for empty; over Redfish if the BMC reports another mode, and never for empty.
 	BootMode string
 	// KeepBootTimeout leaves out the request that an IPMI BMC keep a boot device for
 	// longer than 60 s (IPMI 2.0, section 28.13, parameter 3). Some BMCs refuse it.
 	KeepBootTimeout bool
 
-	// The following limits apply to one verification, or one call of a [Driver], of a
-	// Redfish BMC; 0 stands for the default. Exceeding one is an error of the kind
-	// [verify.Protocol]; the log-out that follows does not count. Each run of ipmitool
-	// may write 64 KiB.
+	// The following limits apply to one verification, or one call of a [Driver], of a Redfish BMC; 0 stands for the
+	// default. Exceeding one is an error of the kind [verify.Protocol]; the log-out that follows does not count. Each run
+	// of ipmitool may write 64 KiB.
 	MaxBytes       int64 // bytes read in all, TLS and headers included; 16 MiB
 	MaxAnswerBytes int64 // bytes of one answer's body, decompressed; 1 MiB
 	MaxRequests    int   // requests sent; 64
@@ -99,9 +88,8 @@ type Config struct {
 	// that has stopped answering may take another two seconds. [verify.Manage] and [verify.Run] end a verification after
 	// a minute if their context has no deadline.
 	Timeout time.Duration
-	// StepTimeout bounds each step of a verification: opening a session (the power
-	// interface), checking the boot device (the management interface), and reading the
-	// power state. 0 means no bound other than Timeout.
+	// StepTimeout bounds each step of a verification: opening a session (the power interface), checking the boot device
+	// (the management interface), and reading the power state. 0 means no bound other than Timeout.
 	StepTimeout time.Duration
 
 	// Pause is the time until a Redfish request is sent again that has failed for the moment; 0 stands for 3 s. Up to ten

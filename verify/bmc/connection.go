@@ -15,8 +15,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 )
 
-// connection is a connection to a BMC over one protocol, for one session. It is used
-// by one goroutine at a time.
+// connection is a connection to a BMC over one protocol, for one session. It is used by one goroutine at a time.
 type connection interface {
 	// protocol and address are for errors.
 	protocol() string

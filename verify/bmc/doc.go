@@ -8,10 +8,9 @@
 //	...
 //	power, err := verify.Manage(ctx, node, verifier)
 //
-// A [Driver] controls the BMCs of a fleet, with a Config for each node. It reads and sets
-// power, for package powersync, and the boot device. Over Redfish it also reads an inventory
-// and firmware versions, inserts and ejects virtual media, and reads and sets the boot mode,
-// secure boot and BIOS settings:
+// A [Driver] controls the BMCs of a fleet, with a Config for each node. It reads and sets power, for package powersync,
+// and the boot device. Over Redfish it also reads an inventory and firmware versions, inserts and ejects virtual media,
+// and reads and sets the boot mode, secure boot and BIOS settings:
 //
 //	driver, err := bmc.NewDriver(bmc.DriverConfig{Lookup: configOf, Sessions: 1000})
 //	...
@@ -29,31 +28,33 @@
 //	                              asked for, and does not use the settings object
 //	virtual media                 this package: bmclib changes no slot by PATCH or with the parameters that some
 //	                              BMCs require
-//	inventory, firmware versions, this package, with gofish's decoders: bmclib's inventory
-//	boot mode, secure boot        loses all drives for one that cannot be read
+//	inventory, MAC addresses,     this package, with gofish's decoders: bmclib's inventory
+//	firmware versions             loses all drives for one that cannot be read
+//	LLDP data, PCI devices        this package, with gofish's decoders: bmclib does not read them
+//	boot mode, secure boot        this package, with gofish's decoders: bmclib sets the boot mode only beside a boot
+//	                              device, and has no secure boot over Redfish
 //	BIOS settings                 this package, with gofish's decoders: bmclib's functions report success without a
 //	                              request unless the path of the system is one that they know
+//	health, vendor, boot progress this package: each is a property of a resource that is read in any case
+//	event subscriptions           this package: bmclib has none, and gofish refuses types of events that it does not
+//	                              know, and sends HttpHeaders in another form than the schema's
 //
-// IPMI runs the program ipmitool, which Debian packages as ipmitool. bmclib's provider
-// runs it too, but leaves its processes behind, waits for one that hangs, reads output
-// without a bound, and cannot read the boot device.
+// IPMI runs the program ipmitool, which Debian packages as ipmitool. bmclib's provider runs it too, but leaves its
+// processes behind, waits for one that hangs, reads output without a bound, and cannot read the boot device.
 //
 // [FromClient] makes a Verifier of a client of bmclib with any of its providers. The
 // package guarantees the following for all others; bmclib alone does not:
 //
-//   - A BMC is not trusted. No answer ends the process. [Config] bounds bytes, requests
-//     and members, and [Config.Timeout] the time. All requests go to the configured
-//     host.
-//   - A wrong password costs one login per protocol and is not sent again: BMCs lock
-//     accounts.
+//   - A BMC is not trusted. No answer ends the process. [Config] bounds bytes, requests and members, and
+//     [Config.Timeout] the time. All requests go to the configured host.
+//   - A wrong password costs one login per protocol and is not sent again: BMCs lock accounts.
 //   - TLS certificates are verified, unless [Config.InsecureSkipTLSVerify] is set.
-//   - An opened session is closed, even if a later request fails or the context ends
-//     during the log-in.
-//   - An ipmitool that hangs, forks or writes endlessly leaves no process. It gets the
-//     password in its environment, never in its arguments.
-//   - Errors have their reason, as a [*verify.Error]. Passwords and session tokens are
-//     removed from every text of a BMC or a program, in any encoding. If one has fewer
-//     than 4 characters, which are found in any text, the error has no such text at all.
+//   - An opened session is closed, even if a later request fails or the context ends during the log-in.
+//   - An ipmitool that hangs, forks or writes endlessly leaves no process. It gets the password in its environment,
+//     never in its arguments.
+//   - Errors have their reason, as a [*verify.Error]. Passwords and session tokens are removed from every text of a BMC
+//     or a program, in any encoding. If one has fewer than 4 characters, which are found in any text, the error has no
+//     such text at all.
 //
 // # Inside
 //

@@ -15,30 +15,25 @@ import (
 
 // DriverConfig configures a [Driver].
 type DriverConfig struct {
-	// Lookup returns the configuration of a node's BMC. It is called for each call of
-	// the Driver, and must be set.
+	// Lookup returns the configuration of a node's BMC. It is called for each call of the Driver, and must be set.
 	Lookup func(ctx context.Context, id string) (Config, error)
-	// Sessions is how many sessions are kept open between calls, for all nodes
-	// together; 0 keeps none. A connection without a session, over IPMI or with HTTP
-	// Basic authentication, counts as one. The first sessions are kept: in a larger
-	// fleet the same nodes use kept sessions in every round, and none loses its session
-	// to the next node of the same round.
+	// Sessions is how many sessions are kept open between calls, for all nodes together; 0 keeps none. A connection
+	// without a session, over IPMI or with HTTP Basic authentication, counts as one. The first sessions are kept: in a
+	// larger fleet the same nodes use kept sessions in every round, and none loses its session to the next node of the
+	// same round.
 	Sessions int
-	// Idle is how long an unused session is kept before another node's session may
-	// replace it; 0 stands for 5 minutes. It should be longer than the time between two
-	// calls for a node.
+	// Idle is how long an unused session is kept before another node's session may replace it; 0 stands for 5 minutes. It
+	// should be longer than the time between two calls for a node.
 	Idle time.Duration
 }
 
-// Driver controls nodes by their BMCs: power, boot device, inventory. It implements
-// the interfaces Driver and Validator of package powersync. Make it with [NewDriver],
-// and Close it to log out of the sessions that it keeps. It is safe for concurrent use.
-// Calls for one node run one at a time, so that no BMC has two sessions of one Driver:
-// BMCs have few, often 4.
+// Driver controls nodes by their BMCs: power, boot device, inventory. It implements the interfaces Driver and Validator
+// of package powersync. Make it with [NewDriver], and Close it to log out of the sessions that it keeps. It is safe for
+// concurrent use. Calls for one node run one at a time, so that no BMC has two sessions of one Driver: BMCs have few,
+// often 4.
 //
-// A process that ends without Close leaves its sessions open. A BMC ends such a session
-// once it was unused for the SessionTimeout of its SessionService (DSP0266; often 30
-// minutes), when the BMC restarts, or when somebody deletes it.
+// A process that ends without Close leaves its sessions open. A BMC ends such a session once it was unused for the
+// SessionTimeout of its SessionService (DSP0266; often 30 minutes), when the BMC restarts, or when somebody deletes it.
 //
 // Its errors hold a [*verify.Error].
 type Driver struct {
@@ -50,8 +45,7 @@ type Driver struct {
 	kept   int              // number of nodes whose session is kept
 }
 
-// NewDriver returns a Driver. It returns an error if Lookup is nil or a number is
-// negative.
+// NewDriver returns a Driver. It returns an error if Lookup is nil or a number is negative.
 func NewDriver(c DriverConfig) (*Driver, error) {
 	switch {
 	case c.Lookup == nil:
@@ -111,11 +105,10 @@ func (d *Driver) withSystem(ctx context.Context, of call, f func(*reader) error)
 	})
 }
 
-// do calls f with a connection to a node's BMC, over a kept session or a new one. A
-// kept session may have expired: if the BMC refuses it, do opens a new one and calls f
-// again, once. It does not send refused credentials again. A BMC that is busy or cannot
-// be reached refuses nothing: its requests are repeated within the session, see repeat.go
-// of package redfish.
+// do calls f with a connection to a node's BMC, over a kept session or a new one. A kept session may have expired: if
+// the BMC refuses it, do opens a new one and calls f again, once. It does not send refused credentials again. A BMC
+// that is busy or cannot be reached refuses nothing: its requests are repeated within the session, see repeat.go of
+// package redfish.
 //
 // Source: _op in sushy/connector.py, which logs in again after 401 and 403 alone.
 func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connection) error) error {

@@ -23,9 +23,8 @@ type FirmwareComponent struct {
 	SerialNumber string `json:"serial_number,omitempty"`
 }
 
-// Firmware reads the firmware versions of a node's machine and its BMC over Redfish. If some
-// cannot be read, it returns the others beside the error. If there is none, and over IPMI, the error is of the
-// kind [verify.Unsupported].
+// Firmware reads the firmware versions of a node's machine and its BMC over Redfish. If some cannot be read, it returns
+// the others beside the error. If there is none, and over IPMI, the error is of the kind [verify.Unsupported].
 func (d *Driver) Firmware(ctx context.Context, id string) ([]FirmwareComponent, error) {
 	var components []FirmwareComponent
 	add := func(c FirmwareComponent) {

@@ -166,8 +166,7 @@ func (r *reader) inventory() Inventory {
 // maxMiB is more memory than a machine has.
 const maxMiB = 1 << 40
 
-// memory returns the size of the memory in MiB: from the system's summary, or else the
-// sum of the modules.
+// memory returns the size of the memory in MiB: from the system's summary, or else the sum of the modules.
 func (r *reader) memory(gib float32) int {
 	mib := math.Round(float64(gib) * 1024)
 	if mib == 0 {
@@ -226,8 +225,7 @@ func (r *reader) processors(summary schemas.ProcessorSummary) (cpu CPU) {
 	return cpu
 }
 
-// storage reads the drives and the volumes. A system without Storage resources may have the
-// older SimpleStorage.
+// storage reads the drives and the volumes. A system without Storage resources may have the older SimpleStorage.
 func (r *reader) storage(i *Inventory) {
 	var drives, volumes []int64
 	disk := func(name string, size int64) Disk {

@@ -49,8 +49,7 @@ func (c *ipmiConnection) open(ctx context.Context) error {
 	return c.tool.Open(ctx)
 }
 
-// checkManagement has nothing to check: the boot device is in the same set of IPMI
-// chassis commands as the power state.
+// checkManagement has nothing to check: the boot device is in the same set of IPMI chassis commands as the power state.
 func (c *ipmiConnection) checkManagement(context.Context) error { return nil }
 
 func (c *ipmiConnection) powerState(ctx context.Context) (string, error) {
@@ -84,12 +83,10 @@ const (
 	bootSelector   = 0x3c // of the second byte
 )
 
-// bootFlagsAt is the index of the boot flags in the answer, after the version and the
-// number of the parameter.
+// bootFlagsAt is the index of the boot flags in the answer, after the version and the number of the parameter.
 const bootFlagsAt = 2
 
-// bootDevice ignores whether the flags are marked as valid, as Ironic does: some BMCs
-// never mark them.
+// bootDevice ignores whether the flags are marked as valid, as Ironic does: some BMCs never mark them.
 func (c *ipmiConnection) bootDevice(ctx context.Context) (device string, persistent bool, err error) {
 	said, err := c.tool.Run(ctx, "raw", "0x00", "0x09", "0x05", "0x00", "0x00")
 	if err != nil {

@@ -22,8 +22,7 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// VirtualMedia is a slot of virtual media. Its JSON is the same as in Ironic's
-// GET /v1/nodes/NODE/vmedia.
+// VirtualMedia is a slot of virtual media. Its JSON is the same as in Ironic's GET /v1/nodes/NODE/vmedia.
 type VirtualMedia struct {
 	Image      string   `json:"image"`
 	Inserted   bool     `json:"inserted"`
@@ -139,10 +138,9 @@ func (m VirtualMedia) Has(image string) bool {
 	return m.Inserted && (m.Image == "" || name(m.Image) == name(image))
 }
 
-// InsertMedia inserts the image at a URL into the first slot for a device that accepts it:
-// "cdrom", "floppy" or "disk", which is a USB stick. It ejects an image that is in the slot. The
-// error is of the kind [verify.Unsupported] if no slot fits, and over IPMI. The BMC may
-// load the image later, and some report a failure nowhere.
+// InsertMedia inserts the image at a URL into the first slot for a device that accepts it: "cdrom", "floppy" or "disk",
+// which is a USB stick. It ejects an image that is in the slot. The error is of the kind [verify.Unsupported] if no
+// slot fits, and over IPMI. The BMC may load the image later, and some report a failure nowhere.
 func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) error {
 	const op = "insert virtual media"
 	if err := checkDevices(op, device); err != nil {

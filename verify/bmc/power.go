@@ -107,8 +107,7 @@ func (u unsupported) Unwrap() error { return u.error }
 
 func (unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
 
-// InjectNMI sends a node's machine a non-maskable interrupt, at which most operating
-// systems write a dump.
+// InjectNMI sends a node's machine a non-maskable interrupt, at which most operating systems write a dump.
 //
 // Source: inject_nmi in ironic/drivers/modules/redfish/management.py and ipmitool.py.
 func (d *Driver) InjectNMI(ctx context.Context, id string) error {
@@ -123,9 +122,8 @@ func readPower(ctx context.Context, conn connection) (states.Power, error) {
 	return parsePower(word)
 }
 
-// parsePower returns the power state of a driver's answer: Redfish's PowerState, or the
-// line that ipmitool prints. As in Ironic's redfish driver, a machine that is powering
-// on counts as on, and one that is powering off as off.
+// parsePower returns the power state of a driver's answer: Redfish's PowerState, or the line that ipmitool prints. As
+// in Ironic's redfish driver, a machine that is powering on counts as on, and one that is powering off as off.
 func parsePower(answer string) (states.Power, error) {
 	word := strings.ToLower(strings.TrimSpace(answer))
 	switch strings.TrimPrefix(word, "chassis power is ") {

@@ -6,8 +6,7 @@ import "time"
 
 // These are variables because tests on a busy machine need more time.
 var (
-	// graceTime is how long a call may continue after its context has ended, in order
-	// to leave no session open.
+	// graceTime is how long a call may continue after its context has ended, in order to leave no session open.
 	graceTime = 1900 * time.Millisecond
 	// loginGrace is the part of graceTime for the answer to a log-in.
 	loginGrace = 1200 * time.Millisecond

@@ -12,13 +12,11 @@ import (
 // verifier verifies one BMC.
 type verifier struct{ config Config }
 
-// New returns the [verify.Verifier] of a BMC. It does not contact the BMC. An invalid
-// configuration, such as the zero Config, is a [*verify.Error] of the kind
-// [verify.Misconfigured].
+// New returns the [verify.Verifier] of a BMC. It does not contact the BMC. An invalid configuration, such as the zero
+// Config, is a [*verify.Error] of the kind [verify.Misconfigured].
 //
-// The Verifier is safe for concurrent use; each call of Verify opens and closes its own
-// connections and session. Its errors hold a [*verify.Error]; if both protocols were
-// tried, IPMI's error comes first.
+// The Verifier is safe for concurrent use; each call of Verify opens and closes its own connections and session. Its
+// errors hold a [*verify.Error]; if both protocols were tried, IPMI's error comes first.
 func New(c Config) (verify.Verifier, error) {
 	c, err := c.complete()
 	if err != nil {

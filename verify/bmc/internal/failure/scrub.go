@@ -45,9 +45,8 @@ func (s *Scrubber) Add(text secret.Text) {
 }
 
 const (
-	// minSecret is the length of the shortest secret that Clean removes from texts, in characters that are no
-	// white space. A shorter one is found in any text by chance: its removal would garble the text and reveal the
-	// secret.
+	// minSecret is the length of the shortest secret that Clean removes from texts, in characters that are no white space.
+	// A shorter one is found in any text by chance: its removal would garble the text and reveal the secret.
 	minSecret = 4
 	// withheld stands for a text that may have a secret shorter than minSecret.
 	withheld = "details are withheld, because a password or token of fewer than 4 characters cannot be removed from them"
@@ -91,8 +90,7 @@ func (s *Scrubber) clean(text string) string {
 	return text
 }
 
-// mask replaces the secrets. It ignores case and white space, because headers and
-// Base64 may be folded.
+// mask replaces the secrets. It ignores case and white space, because headers and Base64 may be folded.
 func (s *Scrubber) mask(text string) string {
 	packed, at := pack(text)
 	hidden := make([]bool, len(text))
@@ -144,11 +142,10 @@ func pack(text string) (packed []byte, at []span) {
 	return packed, at
 }
 
-// forms returns the packed forms of the secrets in each encoding, and in one encoding
-// applied to another. A BMC can echo what it was sent: the password in JSON or Base64, and
-// the token in a header. Its answer encodes that once more, as JSON or HTML, and an error
-// quotes the answer. Only a BMC that hides a secret on purpose would encode it further, and
-// could use an encoding of its own as well.
+// forms returns the packed forms of the secrets in each encoding, and in one encoding applied to another. A BMC can
+// echo what it was sent: the password in JSON or Base64, and the token in a header. Its answer encodes that once more,
+// as JSON or HTML, and an error quotes the answer. Only a BMC that hides a secret on purpose would encode it further,
+// and could use an encoding of its own as well.
 func (s *Scrubber) forms() [][]byte {
 	texts := make(map[string]bool)
 	add := func(forms []string) {

@@ -30,8 +30,7 @@ type Rules struct {
 	Path string
 	// Follow returns the path of a link, and whether the link stays on the host.
 	Follow func(link string) (path string, ok bool)
-	// Decode decodes a resource as gofish will. It may panic. If it is nil, values of a
-	// wrong type stay.
+	// Decode decodes a resource as gofish will. It may panic. If it is nil, values of a wrong type stay.
 	Decode func(resource []byte) error
 }
 
@@ -70,8 +69,7 @@ func Resource(body []byte, r Rules) (map[string]any, error) {
 	return resource, nil
 }
 
-// Set sets a member of a resource and removes those whose names differ from its name only
-// in case.
+// Set sets a member of a resource and removes those whose names differ from its name only in case.
 func Set(resource map[string]any, name string, value any) {
 	for other := range resource {
 		if strings.EqualFold(other, name) {

@@ -21,8 +21,7 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// Tool runs ipmitool for one BMC. Each run opens its own session. A Tool is used by one
-// goroutine at a time.
+// Tool runs ipmitool for one BMC. Each run opens its own session. A Tool is used by one goroutine at a time.
 type Tool struct {
 	Host        string
 	Port        int
@@ -48,8 +47,7 @@ func (t *Tool) Address() string { return net.JoinHostPort(t.Host, strconv.Itoa(t
 // also try a second one after a wrong password, which is a second failed login.
 var defaultSuites = []string{"3", "17"}
 
-// Open finds the program, and a cipher suite that the BMC accepts. It reads the power state
-// to check the credentials.
+// Open finds the program, and a cipher suite that the BMC accepts. It reads the power state to check the credentials.
 func (t *Tool) Open(ctx context.Context) error {
 	program, err := exec.LookPath("ipmitool")
 	if err != nil {

@@ -17,9 +17,8 @@ const probeTries = 4
 
 const errNoAnswer = failure.Reason("nothing answers to IPMI")
 
-// capabilitiesRequest requests the authentication capabilities of the channel over
-// which it is sent (IPMI 2.0, section 22.13). Every client sends it first, and every
-// BMC answers it without a session.
+// capabilitiesRequest requests the authentication capabilities of the channel over which it is sent (IPMI 2.0, section
+// 22.13). Every client sends it first, and every BMC answers it without a session.
 var capabilitiesRequest = []byte{
 	0x06, 0x00, 0xff, 0x07, // RMCP: version 1.0, no acknowledgement, class IPMI
 	0x00, 0, 0, 0, 0, 0, 0, 0, 0, // IPMI session: none

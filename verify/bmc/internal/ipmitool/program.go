@@ -23,10 +23,9 @@ var outputDelay = 500 * time.Millisecond
 
 var errOutput = fmt.Errorf("the program writes more than %d KiB", maxOutput>>10)
 
-// runProgram runs a program until it ends, writes too much, or the context ends,
-// and returns its standard output. It kills all processes that remain in the program's
-// process group; it does not find one that has left the group, as daemons do. The
-// program's environment consists of PATH and the variable.
+// runProgram runs a program until it ends, writes too much, or the context ends, and returns its standard output. It
+// kills all processes that remain in the program's process group; it does not find one that has left the group, as
+// daemons do. The program's environment consists of PATH and the variable.
 func runProgram(ctx context.Context, name string, arguments []string, variable string) (string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

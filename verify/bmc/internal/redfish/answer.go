@@ -81,8 +81,7 @@ func (a *Answer) tag() string {
 	return cmp.Or(a.Header.Get("ETag"), resource.Tag)
 }
 
-// absent reports whether the answer says that the BMC lacks the resource or the
-// method.
+// absent reports whether the answer says that the BMC lacks the resource or the method.
 func (a *Answer) absent() bool {
 	switch a.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:

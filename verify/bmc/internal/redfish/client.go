@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redfish is a client of one Redfish service (DMTF's DSP0266), in a BMC. It logs
-// in and out, sends requests, and reads answers. The BMC is not trusted: all that is read of it
-// is bounded, no link leads to another host, and refused credentials are not sent again. What
-// the resources mean is the caller's business.
+// Package redfish is a client of one Redfish service (DMTF's DSP0266), in a BMC. It logs in and out, sends requests,
+// and reads answers. The BMC is not trusted: all that is read of it is bounded, no link leads to another host, and
+// refused credentials are not sent again. What the resources mean is the caller's business.
 package redfish
 
 import (
@@ -29,8 +28,7 @@ const (
 	BasicAuth   = "basic"
 )
 
-// Config says where a BMC is and how much it may take. All fields but BasePath, SystemID and
-// SystemName are required.
+// Config says where a BMC is and how much it may take. All fields but BasePath, SystemID and SystemName are required.
 type Config struct {
 	Address    string // host and port
 	TLS        *tls.Config

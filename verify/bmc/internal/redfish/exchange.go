@@ -20,8 +20,7 @@ import (
 // maxRedirects is more than the redirects of a service that appends a slash to paths.
 const maxRedirects = 3
 
-// exchanger sends requests to one BMC, one at a time, within a budget. It follows no
-// link to another host.
+// exchanger sends requests to one BMC, one at a time, within a budget. It follows no link to another host.
 type exchanger struct {
 	config Config
 	origin string // scheme and host of URLs
@@ -103,9 +102,8 @@ func (e *exchanger) sendOnce(ctx context.Context, r Request) (*Answer, error) {
 	return a, failure.Of(classify(err))
 }
 
-// exchange sends a request over the open wire or a new one. The BMC may have closed the
-// open one silently: then the request is repeated. A POST or a PATCH must not be
-// repeated, so it always gets a new wire. A DELETE is idempotent.
+// exchange sends a request over the open wire or a new one. The BMC may have closed the open one silently: then the
+// request is repeated. A POST or a PATCH must not be repeated, so it always gets a new wire. A DELETE is idempotent.
 func (e *exchanger) exchange(ctx context.Context, req *http.Request, limit int64) (*Answer, error) {
 	if req.Method == http.MethodPost || req.Method == http.MethodPatch {
 		e.disconnect()

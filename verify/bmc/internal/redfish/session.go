@@ -40,8 +40,7 @@ func (c *Client) Login(ctx context.Context) error {
 	return err
 }
 
-// authorize adds the credentials to a request: the session's token, or the user
-// and the password.
+// authorize adds the credentials to a request: the session's token, or the user and the password.
 func (c *Client) authorize(r *Request) error {
 	if c.session == nil && !c.basic {
 		return nil
@@ -65,9 +64,8 @@ func (c *Client) authorize(r *Request) error {
 	return nil
 }
 
-// openSession logs in. If the context ends, openSession waits for the answer during the
-// grace time, so that the session can be closed. The error matches errNoSessions if the
-// service has no sessions.
+// openSession logs in. If the context ends, openSession waits for the answer during the grace time, so that the session
+// can be closed. The error matches errNoSessions if the service has no sessions.
 func (c *Client) openSession(ctx context.Context) error {
 	if c.sessions == "" {
 		return &failure.Error{Kind: verify.Unsupported, Text: errNoSessions.Error(), Cause: errNoSessions}
@@ -107,10 +105,9 @@ func (c *Client) openSession(ctx context.Context) error {
 	return a.fail(verify.Protocol, "the session has no token", nil)
 }
 
-// sessionPaths returns the possible paths of a new session, the most likely first: from
-// the Location header (DSP0266), which may be a whole URL with a host name that only
-// the BMC knows, or from the resource in the body. It leaves out paths that do not look
-// like a session's, because the paths are deleted on log-out.
+// sessionPaths returns the possible paths of a new session, the most likely first: from the Location header (DSP0266),
+// which may be a whole URL with a host name that only the BMC knows, or from the resource in the body. It leaves out
+// paths that do not look like a session's, because the paths are deleted on log-out.
 func (c *Client) sessionPaths(a *Answer) []string {
 	var resource Link
 	_ = json.Unmarshal(a.Body, &resource) // an incomplete body has no path
@@ -123,8 +120,7 @@ func (c *Client) sessionPaths(a *Answer) []string {
 	return slices.Compact(paths)
 }
 
-// sessionPath returns the path of a session from a link, which may be just the
-// session's ID.
+// sessionPath returns the path of a session from a link, which may be just the session's ID.
 func (c *Client) sessionPath(link string) (string, bool) {
 	u, err := url.Parse(link)
 	if err != nil || u.Path == "" {

@@ -72,9 +72,8 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// exchange sends a request and reads its answer, whose body has at most limit bytes.
-// again reports whether the wire can be reused. The answer is nil if there was none,
-// and lacks its body if only reading that failed.
+// exchange sends a request and reads its answer, whose body has at most limit bytes. again reports whether the wire can
+// be reused. The answer is nil if there was none, and lacks its body if only reading that failed.
 func (w *wire) exchange(req *http.Request, limit int64) (a *Answer, again bool, err error) {
 	if err := req.Write(w.conn); err != nil {
 		return nil, false, err
