@@ -58,7 +58,8 @@ func (d *Driver) Subscribe(ctx context.Context, id string, s Subscription) (made
 		made, err = r.readSubscription(ctx, at)
 		return err
 	})
-	if err != nil && at != "" && !errors.Is(err, verify.Unsupported) {
+	// Where a BMC says that it has no such subscription, 404, there is none that the caller could end.
+	if err != nil && at != "" && !errors.Is(err, ErrNoSubscription) {
 		made, err = s, nil
 		made.ID, made.Headers = redfish.ResourceID(at), nil
 	}
@@ -158,7 +159,12 @@ func (r *redfishConnection) subscriptionPath(ctx context.Context, id string) (st
 	if err != nil {
 		return "", err
 	}
-	return "", &failure.Error{Kind: verify.Unsupported, Text: fmt.Sprintf("%v: %q", ErrNoSubscription, id), Cause: ErrNoSubscription}
+	return "", noSubscription(id)
+}
+
+// noSubscription returns the error about a subscription that the BMC does not have.
+func noSubscription(id string) error {
+	return &failure.Error{Kind: verify.Unsupported, Text: fmt.Sprintf("%v: %q", ErrNoSubscription, id), Cause: ErrNoSubscription}
 }
 
 // subscribe makes a subscription. It returns its path, or the subscription itself if the answer has that instead.
@@ -217,8 +223,11 @@ func (r *redfishConnection) subscriptionAt(a *redfish.Answer) (string, error) {
 }
 
 func (r *redfishConnection) readSubscription(ctx context.Context, path string) (found Subscription, err error) {
-	o, _, err := r.client.Get(ctx, path)
-	if err != nil {
+	o, a, err := r.client.Get(ctx, path)
+	switch {
+	case a != nil && a.Status == http.StatusNotFound:
+		return found, noSubscription(redfish.ResourceID(path))
+	case err != nil:
 		return found, err
 	}
 	return subscriptionOf(o)

@@ -80,7 +80,7 @@ func TestSubscriptionThatTheBMCShowsInItsAnswer(t *testing.T) {
 		"an escaped path":                {"/redfish/v1/%2e%2e/x", nil},
 		"another resource":               {"/redfish/v1/Systems/1", nil},
 		"another resource, no body":      {"/redfish/v1/Systems/1", verify.Protocol},
-		"a subscription that is absent":  {"/redfish/v1/EventService/Subscriptions/2", verify.Unsupported},
+		"a subscription that is absent":  {"/redfish/v1/EventService/Subscriptions/2", bmc.ErrNoSubscription},
 		"no URL":                         {":%zz", nil},
 		"a query alone":                  {"?x", nil},
 	} {
@@ -118,6 +118,8 @@ func TestASubscriptionIsMadeOnceAndKnown(t *testing.T) {
 		"it is not available":                         {On: made, Method: "GET", Do: bmctest.Status(http.StatusServiceUnavailable)},
 		"it fails":                                    {On: made, Method: "GET", Do: bmctest.Status(http.StatusInternalServerError)},
 		"it ends the session before the read":         {On: made, Method: "GET", Times: 1, Do: bmctest.Status(http.StatusUnauthorized)},
+		"it has no method to show it":                 {On: made, Method: "GET", Do: bmctest.Status(http.StatusMethodNotAllowed)},
+		"it does not implement this":                  {On: made, Method: "GET", Do: bmctest.Status(http.StatusNotImplemented)},
 		"it refuses the credentials":                  {On: made, Method: "GET", Do: bmctest.Status(http.StatusUnauthorized)},
 		"it refuses connections":                      {On: made, Method: "GET", Do: bmctest.Refuse()},
 		"it shows something else":                     {On: made, Method: "GET", Do: bmctest.WithoutProperty("Id")},
