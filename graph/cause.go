@@ -44,8 +44,7 @@ func causeOf(t *states.Table, row states.Transition) cause {
 	}
 }
 
-// requests returns the words that the API accepts in a state at the highest version
-// of the table's series.
+// requests returns the words that the API accepts in a state at the highest version of the table's series.
 func requests(t *states.Table, from states.State) []string {
 	return slices.Collect(t.Requests(from, t.Series().MaxAPIVersion()))
 }

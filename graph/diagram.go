@@ -12,15 +12,13 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Diagram describes a drawing. Only Table must be set: the methods of a zero Diagram
-// return a [*machine.StateError]. A Diagram is a value: copies are independent, and
-// goroutines may share one if they may share its functions.
+// Diagram describes a drawing. Only Table must be set: the methods of a zero Diagram return a [*machine.StateError]. A
+// Diagram is a value: copies are independent, and goroutines may share one if they may share its functions.
 type Diagram struct {
 	// Table is the series' machine.
 	Table *states.Table
-	// Since is the machine of an older series to compare with. States and
-	// transitions that are new since then are green, removed ones are red. A newer
-	// series is an error.
+	// Since is the machine of an older series to compare with. States and transitions that are new since then are green,
+	// removed ones are red. A newer series is an error.
 	Since *states.Table
 	// From leaves out the states that cannot be reached from this one.
 	From states.State
@@ -29,36 +27,31 @@ type Diagram struct {
 	// Part leaves out all but a part of a node's life, such as [PartCleaning], and the
 	// states next to it. Transitions between two states next to it are left out too.
 	Part Part
-	// RequestsOnly leaves out the transitions that the conductor alone fires. The
-	// states stay.
+	// RequestsOnly leaves out the transitions that the conductor alone fires. The states stay.
 	RequestsOnly bool
 
 	// Current is a state to highlight, such as a node's current one.
 	Current states.State
-	// Path is a sequence of transitions to highlight, such as a node's history.
-	// [Through] makes one from states.
+	// Path is a sequence of transitions to highlight, such as a node's history. [Through] makes one from states.
 	Path []states.Transition
 
 	// Title is the heading. An empty one is replaced by one that names the series.
 	Title string
-	// Description is the text alternative for readers who do not see the diagram. An
-	// empty one is replaced by a summary.
+	// Description is the text alternative for readers who do not see the diagram. An empty one is replaced by a summary.
 	Description string
 	// Describe returns the description of a state. It is also the state's tooltip, and
 	// screen readers read it. If it is nil or returns an empty text, the description is
 	// [states.State.Description], and the tooltip begins with its first paragraph.
 	Describe func(states.State) string
-	// Link returns the address that a state links to: a path, or an http or https
-	// URL. An empty address is no link, any other is an error. Mermaid has no
-	// links; in Markdown the heading of the state's section is the link.
+	// Link returns the address that a state links to: a path, or an http or https URL. An empty address is no link, any
+	// other is an error. Mermaid has no links; in Markdown the heading of the state's section is the link.
 	Link func(states.State) string
 
 	// Picture is the address of a picture of the diagram, which WriteMarkdown links in
 	// place of the Mermaid diagram: a path, or an http or https URL.
 	Picture string
 
-	// LeftToRight lays the diagram out from left to right instead of from top to
-	// bottom.
+	// LeftToRight lays the diagram out from left to right instead of from top to bottom.
 	LeftToRight bool
 	// Dark selects the colours for pages with a dark background.
 	Dark bool
@@ -156,8 +149,7 @@ func (d Diagram) link(s states.State) (string, error) {
 	return address, nil
 }
 
-// checkLink returns the address, or an error if it is neither a path nor an http or
-// https URL.
+// checkLink returns the address, or an error if it is neither a path nor an http or https URL.
 func checkLink(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https") {

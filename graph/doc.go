@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package graph draws Ironic's provisioning state machine: as DOT for Graphviz, as
-// a Mermaid state diagram, which GitHub renders, as JSON for other tools, as a machine
-// for XState, and as a Markdown page that explains every state.
-// Package graph/render draws the same diagrams as SVG and PNG, with no Graphviz
-// installed, and makes a page in which a reader explores the machine of every series.
+// Package graph draws Ironic's provisioning state machine: as DOT for Graphviz, as a Mermaid state diagram, which
+// GitHub renders, as JSON for other tools, as a machine for XState, and as a Markdown page that explains every state.
+// Package graph/render draws the same diagrams as SVG and PNG, with no Graphviz installed, and makes a page in which a
+// reader explores the machine of every series.
 //
 // A [Diagram] describes a drawing. It needs a table and nothing else:
 //
@@ -18,17 +17,14 @@
 //	d.Path, err = graph.Through(d.Table, states.Enroll, states.Verifying, states.Enroll)
 //	err = d.WriteMermaid(os.Stdout)
 //
-// Stable states have a thick border; failed states and error are red. A blue edge
-// is a request: its label is the API's word, in blue. A gray and dashed edge is a
-// transition of the conductor alone. DOT and Mermaid also say "(via API)" behind the
-// API's words; in drawn pictures the legend says it once. All transitions from one
-// state to another share an edge. The edges from enroll by way of manageable and
-// available to active are thick and in a straight line.
+// Stable states have a thick border; failed states and error are red. A blue edge is a request: its label is the API's
+// word, in blue. A gray and dashed edge is a transition of the conductor alone. DOT and Mermaid also say "(via API)"
+// behind the API's words; in drawn pictures the legend says it once. All transitions from one state to another share an
+// edge. The edges from enroll by way of manageable and available to active are thick and in a straight line.
 //
-// [states.Table.IsRequest] decides which transitions are requests. The API also
-// accepts words for two transitions that the conductor fires by itself, clean in
-// deleting and manage in cleaning: these are drawn as the conductor's, with a blue word
-// or the label "(also via API)".
+// [states.Table.IsRequest] decides which transitions are requests. The API also accepts words for two transitions that
+// the conductor fires by itself, clean in deleting and manage in cleaning: these are drawn as the conductor's, with a
+// blue word or the label "(also via API)".
 //
 // The output is byte for byte the same on every run and every machine.
 package graph

@@ -14,13 +14,11 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// WriteDOT writes the diagram in DOT, Graphviz's language. The label of a state is
-// its word. Parts, states and edges have the attributes id ("state-enroll",
-// "edge-enroll-verifying"), class and tooltip. If RequestsOnly is set, invisible
-// edges without these attributes keep the layout of the whole diagram.
+// WriteDOT writes the diagram in DOT, Graphviz's language. The label of a state is its word. Parts, states and edges
+// have the attributes id ("state-enroll", "edge-enroll-verifying"), class and tooltip. If RequestsOnly is set,
+// invisible edges without these attributes keep the layout of the whole diagram.
 //
-// It returns a [*machine.StateError], the errors of the Diagram's Since, Path and Link,
-// and the writer's.
+// It returns a [*machine.StateError], the errors of the Diagram's Since, Path and Link, and the writer's.
 func (d Diagram) WriteDOT(w io.Writer) error {
 	_, withoutNotes := w.(labels.WithoutNotes)
 	return d.write(func(m *model) error {
@@ -241,9 +239,8 @@ func (c palette) edge(e edge) string {
 	}
 }
 
-// label returns an edge's words, one per line, requests first. A word that the API
-// accepts has the colour of requests. The words are in an HTML table whose spacing
-// keeps the edges' lines off the text.
+// label returns an edge's words, one per line, requests first. A word that the API accepts has the colour of requests.
+// The words are in an HTML table whose spacing keeps the edges' lines off the text.
 func (w *dotWriter) label(e edge) string {
 	var lines []string
 	for _, c := range causes {

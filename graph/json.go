@@ -10,17 +10,14 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// WriteJSON writes the diagram as JSON for other tools: the states in Ironic's
-// order, and each transition on its own in the order of [states.Table.Transitions].
-// The keys change ("added", "removed"), current, taken and link are present only
-// where they apply.
+// WriteJSON writes the diagram as JSON for other tools: the states in Ironic's order, and each transition on its own in
+// the order of [states.Table.Transitions]. The keys change ("added", "removed"), current, taken and link are present
+// only where they apply.
 //
-// A state has its description, in which a blank line separates paragraphs and
-// Ironic's words are in backquotes, the tooltip that drawings have, and each word that
-// the API accepts in the state: the oldest API version that accepts the word, the
-// field that the request requires, the states that it leads through if all work
-// succeeds, and the state in which it ends. It returns the errors of
-// [Diagram.WriteDOT].
+// A state has its description, in which a blank line separates paragraphs and Ironic's words are in backquotes, the
+// tooltip that drawings have, and each word that the API accepts in the state: the oldest API version that accepts the
+// word, the field that the request requires, the states that it leads through if all work succeeds, and the state in
+// which it ends. It returns the errors of [Diagram.WriteDOT].
 func (d Diagram) WriteJSON(w io.Writer) error {
 	return d.write(func(m *model) error { return encode(w, m.json()) })
 }

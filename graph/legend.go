@@ -47,8 +47,7 @@ func (w *dotWriter) box(text, border, fill, colour string, width int) string {
 		`<tr><td><font color="%s">%s</font></td></tr></table></td>`, width, border, fill, colour, text)
 }
 
-// line returns a sample of an edge, solid or dashed, with its meaning in the colour of
-// the edge's words.
+// line returns a sample of an edge, solid or dashed, with its meaning in the colour of the edge's words.
 func (w *dotWriter) line(text, line, words string, dashed bool) string {
 	dash := `<td fixedsize="true" width="%[1]d" height="2" bgcolor="` + line + `"></td>`
 	sample := fmt.Sprintf(dash, 24)

@@ -13,13 +13,11 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// WriteMarkdown writes a page about the states: the diagram, as the linked
-// [Diagram.Picture] or in Mermaid, in which [Diagram.Split] makes a diagram for each
-// part, at the head of the part's sections; the API's words and their aliases; the stable and
-// unstable states; and a section for each state, with its description, the requests
-// that the API accepts in it and the conductor's transitions. Each request is listed
-// with the API version that it needs, the states that it leads through if all work
-// succeeds, and the state in which it ends.
+// WriteMarkdown writes a page about the states: the diagram, as the linked [Diagram.Picture] or in Mermaid, in which
+// [Diagram.Split] makes a diagram for each part, at the head of the part's sections; the API's words and their aliases;
+// the stable and unstable states; and a section for each state, with its description, the requests that the API accepts
+// in it and the conductor's transitions. Each request is listed with the API version that it needs, the states that it
+// leads through if all work succeeds, and the state in which it ends.
 //
 // The page is GitHub's Markdown. The sections have the anchors "state-enroll" and so
 // on. It returns the errors of [Diagram.WriteDOT].

@@ -12,11 +12,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// WriteMermaid writes the diagram as a Mermaid stateDiagram-v2, which GitHub renders
-// in a fenced code block of the language mermaid. Mermaid's layout of the whole machine is
-// unreadable on a page 1000 pixels wide: use [Diagram.Split] there, or Part. Lines have the same colours as in
-// DOT; the lines of the conductor's transitions are dashed. Labels mark transitions that
-// were added, removed or taken. It returns the errors of [Diagram.WriteDOT].
+// WriteMermaid writes the diagram as a Mermaid stateDiagram-v2, which GitHub renders in a fenced code block of the
+// language mermaid. Mermaid's layout of the whole machine is unreadable on a page 1000 pixels wide: use [Diagram.Split]
+// there, or Part. Lines have the same colours as in DOT; the lines of the conductor's transitions are dashed. Labels
+// mark transitions that were added, removed or taken. It returns the errors of [Diagram.WriteDOT].
 func (d Diagram) WriteMermaid(w io.Writer) error {
 	return d.write(func(m *model) error {
 		_, err := io.WriteString(w, m.mermaid())
@@ -47,9 +46,8 @@ func (m *model) mermaid() string {
 	return b.String()
 }
 
-// mermaidLines returns the style sheet of the edges, a rule for each style. Mermaid 11
-// numbers edges in the order of its source. A version without these numbers draws all
-// lines alike; the labels still mark the requests.
+// mermaidLines returns the style sheet of the edges, a rule for each style. Mermaid 11 numbers edges in the order of
+// its source. A version without these numbers draws all lines alike; the labels still mark the requests.
 func (m *model) mermaidLines() string {
 	colours := m.diagram.palette()
 	selectors := make(map[string][]string)

@@ -9,8 +9,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A model is a checked diagram, with its rows filtered and merged into edges: the
-// input of every format's writer.
+// A model is a checked diagram, with its rows filtered and merged into edges: the input of every format's writer.
 type model struct {
 	diagram     Diagram
 	title       string
@@ -155,8 +154,7 @@ func (d Diagram) rows() []row {
 	return rows
 }
 
-// reachable returns the states that can be reached from a state by rows, the state
-// itself included.
+// reachable returns the states that can be reached from a state by rows, the state itself included.
 func reachable(rows []row, from states.State) states.Set {
 	seen := states.SetOf(from)
 	for size := 0; size != seen.Len(); {
@@ -181,8 +179,7 @@ func around(part Part, rows []row) states.Set {
 	return set
 }
 
-// merge joins the rows between the same two states into an edge. The edges are in the
-// order of their first rows.
+// merge joins the rows between the same two states into an edge. The edges are in the order of their first rows.
 func merge(rows []row) []edge {
 	var edges []edge
 	for _, r := range rows {
@@ -255,8 +252,7 @@ func (e edge) with(c cause) []row {
 	return slices.DeleteFunc(slices.Clone(e.rows), func(r row) bool { return r.cause != c })
 }
 
-// word returns the row's word in a label: the API's verb if there is one, otherwise
-// the event's name.
+// word returns the row's word in a label: the API's verb if there is one, otherwise the event's name.
 func (r row) word() string { return cmp.Or(r.verb(), r.Event.String()) }
 
 // verb returns the API's verb for the row, empty if the conductor alone causes it.

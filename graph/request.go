@@ -10,8 +10,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// An apiRequest is a request of the API in one state: the words for it, and where it
-// leads if all work succeeds.
+// An apiRequest is a request of the API in one state: the words for it, and where it leads if all work succeeds.
 type apiRequest struct {
 	row
 	words   []word
@@ -51,8 +50,7 @@ func wordsFor(t *states.Table, row states.Transition) []word {
 	return words
 }
 
-// course returns the states that a request leads through if all work succeeds, and
-// the state in which the work ends.
+// course returns the states that a request leads through if all work succeeds, and the state in which the work ends.
 func course(t *states.Table, row states.Transition) (through []states.State, to states.State) {
 	node, err := machine.Node{State: row.From}.Request(t, row.Event.Verb(), t.Series().MaxAPIVersion())
 	if err != nil {
@@ -68,8 +66,7 @@ func course(t *states.Table, row states.Transition) (through []states.State, to 
 	return through, node.State
 }
 
-// events returns the events of the model's transitions, in the order of
-// [states.AllEvents].
+// events returns the events of the model's transitions, in the order of [states.AllEvents].
 func (m *model) events() []states.Event {
 	var found []states.Event
 	for e := range states.AllEvents() {
@@ -99,8 +96,7 @@ func (m *model) words(e states.Event) []word {
 	return all
 }
 
-// tableOf returns the table that has the rows with a change: the older one for
-// removed rows, otherwise the newer one.
+// tableOf returns the table that has the rows with a change: the older one for removed rows, otherwise the newer one.
 func (m *model) tableOf(c change) *states.Table {
 	if c == removed {
 		return m.diagram.Since

@@ -8,15 +8,12 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// legible is the number of states up to which Mermaid's layout can be read on a page
-// that is 1000 pixels wide.
+// legible is the number of states up to which Mermaid's layout can be read on a page that is 1000 pixels wide.
 const legible = 10
 
-// Split returns the diagrams that a page shows in place of one, whose layout by Mermaid is
-// too wide to be read. The first one is a node's
-// way from enroll to active; the others are each a part of its life, in the order of
-// [AllParts]. A diagram with Part or with ten states at most is not split, and neither is
-// one with an error.
+// Split returns the diagrams that a page shows in place of one, whose layout by Mermaid is too wide to be read. The
+// first one is a node's way from enroll to active; the others are each a part of its life, in the order of [AllParts].
+// A diagram with Part or with ten states at most is not split, and neither is one with an error.
 func (d Diagram) Split() []Diagram {
 	m, err := d.model()
 	if err != nil || d.Part != "" || len(m.nodes()) <= legible {

@@ -10,9 +10,8 @@ import (
 	"github.com/emicklei/dot"
 )
 
-// clean normalizes a caller's text for every format: one line of valid UTF-8 without
-// control characters, with one space between words, since Graphviz changes wider
-// gaps.
+// clean normalizes a caller's text for every format: one line of valid UTF-8 without control characters, with one space
+// between words, since Graphviz changes wider gaps.
 func clean(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
@@ -45,8 +44,7 @@ func quoteYAML(text string) string {
 // entities in place of characters that might be syntax.
 func entities(text string) string { return replaceSigns(text, "#%d;") }
 
-// replaceSigns replaces all characters except letters, digits and a few harmless
-// ones by their code points in a format.
+// replaceSigns replaces all characters except letters, digits and a few harmless ones by their code points in a format.
 func replaceSigns(text, format string) string {
 	var b strings.Builder
 	for _, r := range text {

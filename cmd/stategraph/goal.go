@@ -11,9 +11,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// pathTo returns the states that a node passes from a state to a goal if all work
-// succeeds: by the plan that may not destroy a workload or repeat failed work if there is
-// one, else by a plan that may.
+// pathTo returns the states that a node passes from a state to a goal if all work succeeds: by the plan that may not
+// destroy a workload or repeat failed work if there is one, else by a plan that may.
 func pathTo(t *states.Table, from states.State, goal plan.Goal) ([]states.State, error) {
 	var last plan.Step
 	for _, policy := range plan.Policies(1) {

@@ -21,12 +21,10 @@
 // it opens with the series and states that the flags name. The format markdown is a
 // page about the states, and xstate a machine for XState and Stately's viewer.
 //
-// A Mermaid diagram of the whole machine is too wide to be read on a page 1000 pixels
-// wide: the Markdown page and -splice have one for each part of a node's life, and -part
-// selects one.
+// A Mermaid diagram of the whole machine is too wide to be read on a page 1000 pixels wide: the Markdown page and
+// -splice have one for each part of a node's life, and -part selects one.
 //
-// With -splice the command replaces the text between two marker lines in an existing Markdown
-// file:
+// With -splice the command replaces the text between two marker lines in an existing Markdown file:
 //
 //	<!-- stategraph begin -->
 //	<!-- stategraph end -->
@@ -35,9 +33,8 @@
 //
 //	//go:generate go run github.com/ironstate/ironstate/cmd/stategraph -splice states.md
 //
-// The exit status is 0 on success, 2 for invalid flags and for a file of -splice that cannot be
-// used, 1 if drawing or writing fails, and 130 or 143 after SIGINT or SIGTERM. The reason is one line on standard
-// error.
+// The exit status is 0 on success, 2 for invalid flags and for a file of -splice that cannot be used, 1 if drawing or
+// writing fails, and 130 or 143 after SIGINT or SIGTERM. The reason is one line on standard error.
 package main
 
 import (
@@ -69,8 +66,7 @@ func run(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	}
 }
 
-// draw writes the diagram that the flags describe. It renders the whole diagram
-// before it writes any of it.
+// draw writes the diagram that the flags describe. It renders the whole diagram before it writes any of it.
 func draw(ctx context.Context, args []string, stdout io.Writer) error {
 	var out bytes.Buffer
 	o, err := parse(args, &out)

@@ -216,8 +216,7 @@ func (v *values) highlight(d *graph.Diagram) error {
 	return err
 }
 
-// parseStates returns the states of a list of words with commas between them. It
-// returns at least one.
+// parseStates returns the states of a list of words with commas between them. It returns at least one.
 func parseStates(list string) ([]states.State, error) {
 	var all []states.State
 	for word := range strings.SplitSeq(list, ",") {

@@ -43,8 +43,7 @@ func untitled(_ context.Context, w io.Writer, d graph.Diagram) error {
 	return err
 }
 
-// fenced writes Mermaid diagrams as fenced code blocks of Markdown: for the whole machine
-// one for each part.
+// fenced writes Mermaid diagrams as fenced code blocks of Markdown: for the whole machine one for each part.
 func fenced(_ context.Context, w io.Writer, d graph.Diagram) error {
 	var blocks []string
 	for _, one := range d.Split() {
@@ -71,8 +70,7 @@ func spliceInto(ctx context.Context, file string, text []byte) error {
 	return save(ctx, file, spliced, nil)
 }
 
-// splice returns a page with the text between its marker lines replaced. The new text
-// gets the page's line endings.
+// splice returns a page with the text between its marker lines replaced. The new text gets the page's line endings.
 func splice(page, text []byte) ([]byte, error) {
 	begin, err := markedLine(page, beginMark)
 	if err != nil {

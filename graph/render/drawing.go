@@ -21,8 +21,7 @@ type drawing struct {
 	items                  []item // from back to front
 }
 
-// An item is a part, a state or an edge: its shapes, texts among them, and the
-// attributes that describe it.
+// An item is a part, a state or an edge: its shapes, texts among them, and the attributes that describe it.
 type item struct {
 	id, class, title string
 	link             string // empty for none

@@ -66,8 +66,7 @@ type exploredTransition struct {
 	Cause string         `json:"cause"`
 	Words []exploredWord `json:"words,omitempty"`
 
-	// For a request: the field that it requires, the states that it leads through, and
-	// the state in which it ends.
+	// For a request: the field that it requires, the states that it leads through, and the state in which it ends.
 	Requires string `json:"requires,omitempty"`
 	Through  []int  `json:"through,omitempty"`
 	End      int    `json:"end"`
@@ -105,8 +104,7 @@ func readDocument(d graph.Diagram) (*document.Diagram, error) {
 	return doc, json.Unmarshal(out.Bytes(), doc)
 }
 
-// newExplorer returns the data of a page that opens with the diagram d and has the
-// states of the diagram all.
+// newExplorer returns the data of a page that opens with the diagram d and has the states of the diagram all.
 func newExplorer(d, all graph.Diagram) (*explorer, error) {
 	doc, err := readDocument(all)
 	if err != nil {
@@ -194,8 +192,7 @@ func (x *explorer) addTransitions(doc *document.Diagram) []int {
 	return numbers
 }
 
-// versionsOf returns, in order, minor version 1 and the oldest minor versions of the
-// transitions' words.
+// versionsOf returns, in order, minor version 1 and the oldest minor versions of the transitions' words.
 func (x *explorer) versionsOf(transitions []int) []int {
 	versions := []int{1}
 	for _, n := range transitions {

@@ -4,9 +4,8 @@ package render
 
 import "slices"
 
-// explorerSVG returns the drawing for the explorer. It has no colours, which are in
-// the page's style sheet. Parts, states and edges have a data-id instead of an id, so
-// that the page can show two copies.
+// explorerSVG returns the drawing for the explorer. It has no colours, which are in the page's style sheet. Parts,
+// states and edges have a data-id instead of an id, so that the page can show two copies.
 func (d *drawing) explorerSVG() string {
 	var s svg
 	s.put(`<svg xmlns="http://www.w3.org/2000/svg" role="group"`)
@@ -44,8 +43,7 @@ func (s *svg) explorerItem(i item) {
 	s.put("</g>\n")
 }
 
-// bare writes a shape or a text without its colours and fonts, which are in the page's
-// style sheet.
+// bare writes a shape or a text without its colours and fonts, which are in the page's style sheet.
 func (s *svg) bare(e element) {
 	s.put("<", e.XMLName.Local)
 	for _, a := range e.Attrs {

@@ -48,9 +48,8 @@ func helveticaWidth(text string, bold bool) (float64, bool) {
 	return float64(sum) / 1000, true
 }
 
-// fit gives each text the width in any font that it has in Helvetica, so that it fits the
-// space that Graphviz left for it. A text with other characters than ASCII's keeps the width
-// of the reader's font.
+// fit gives each text the width in any font that it has in Helvetica, so that it fits the space that Graphviz left for
+// it. A text with other characters than ASCII's keeps the width of the reader's font.
 func (d *drawing) fit() error {
 	err := fit(d.heading)
 	for _, i := range d.items {

@@ -136,8 +136,7 @@ func layOut(ctx context.Context, dot string, variant int) (_ *drawing, faults in
 	return drawn, p.faults(), nil
 }
 
-// graphvizMu serializes calls into Graphviz. It is a channel so that a context can
-// end the wait for it.
+// graphvizMu serializes calls into Graphviz. It is a channel so that a context can end the wait for it.
 var graphvizMu = make(chan struct{}, 1)
 
 var viz *graphviz.Graphviz // created on first use, guarded by graphvizMu

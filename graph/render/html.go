@@ -18,18 +18,16 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// HTML writes a page in which a reader explores the machine of every series at every
-// API version: the meaning of each state, the requests that the API accepts in it and
-// the states that they lead to, the plan from a state to a goal as package plan computes
-// it, the changes between two series, and a simulation: a node that the reader walks through
-// the states by requests, with the API's answers, and by reports of the conductor. The page is one file and loads
-// nothing else. Its address holds the reader's choice, as in "#series=zed&state=enroll", and the walk.
+// HTML writes a page in which a reader explores the machine of every series at every API version: the meaning of each
+// state, the requests that the API accepts in it and the states that they lead to, the plan from a state to a goal as
+// package plan computes it, the changes between two series, and a simulation: a node that the reader walks through the
+// states by requests, with the API's answers, and by reports of the conductor. The page is one file and loads nothing
+// else. Its address holds the reader's choice, as in "#series=zed&state=enroll", and the walk.
 //
-// The page opens with the diagram's series, compared with its Since, and with its
-// Current, Path and RequestsOnly. Its texts, links and direction are the diagram's
-// too. Its colours follow the reader's preference for light or dark; Dark makes them
-// always dark. NoLegend has no effect, and From, Only and Part are an error, because
-// the reader selects the states. It also returns the errors of [SVG].
+// The page opens with the diagram's series, compared with its Since, and with its Current, Path and RequestsOnly. Its
+// texts, links and direction are the diagram's too. Its colours follow the reader's preference for light or dark; Dark
+// makes them always dark. NoLegend has no effect, and From, Only and Part are an error, because the reader selects the
+// states. It also returns the errors of [SVG].
 //
 // HTML has the parameters of [SVG] and [PNG], so that a program can have the three in one list of formats, as the
 // command stategraph does. [ExtendedHTML] has one more, which few need.
@@ -37,8 +35,7 @@ func HTML(ctx context.Context, w io.Writer, d graph.Diagram) error {
 	return ExtendedHTML(ctx, w, d, Extension{})
 }
 
-// Extension is a server's addition to the page of [HTML], for instance its nodes. The
-// zero value adds nothing.
+// Extension is a server's addition to the page of [HTML], for instance its nodes. The zero value adds nothing.
 type Extension struct {
 	// Style and Script are the addresses of a style sheet and a script that the page
 	// loads from its own server, as in "live/page.js"; empty for none.
@@ -49,14 +46,12 @@ type Extension struct {
 // requests to that server and to no other: the Content-Security-Policy in its meta
 // element enforces this, and names the page's own scripts by their hashes.
 //
-// The extension's script runs after the page's own. The page offers it window.explorer:
-// data and model, with all series; choice, the reader's choice, and choose, which
-// changes parts of it; element, which creates an element; stateButton, which creates a
-// button for a state's name; states and edges, with the groups of the diagram by
-// "enroll" and "enroll verifying". The script calls explorer.extend, again after each
-// change, with three arguments: the series for the page to show, empty for the reader's
-// choice; the names of the values that the script adds to the choice, and so to the
-// address; and a function that the page calls whenever it has shown a choice.
+// The extension's script runs after the page's own. The page offers it window.explorer: data and model, with all
+// series; choice, the reader's choice, and choose, which changes parts of it; element, which creates an element;
+// stateButton, which creates a button for a state's name; states and edges, with the groups of the diagram by "enroll"
+// and "enroll verifying". The script calls explorer.extend, again after each change, with three arguments: the series
+// for the page to show, empty for the reader's choice; the names of the values that the script adds to the choice, and
+// so to the address; and a function that the page calls whenever it has shown a choice.
 func ExtendedHTML(ctx context.Context, w io.Writer, d graph.Diagram, x Extension) error {
 	title, description, err := d.Caption()
 	if err != nil {
@@ -88,9 +83,8 @@ func ExtendedHTML(ctx context.Context, w io.Writer, d graph.Diagram, x Extension
 
 var errFiltered = errors.New("html has every state: leave out From, Only and Part")
 
-// allSeries returns a diagram of the states and transitions of all series, with the
-// texts, links and direction of another diagram. The newest and the oldest series
-// together have every state and transition.
+// allSeries returns a diagram of the states and transitions of all series, with the texts, links and direction of
+// another diagram. The newest and the oldest series together have every state and transition.
 func allSeries(d graph.Diagram) graph.Diagram {
 	return graph.Diagram{
 		Table:       states.Latest().Table(),

@@ -12,8 +12,7 @@ import (
 // far is the distance, in points, at which a label no longer reads as its line's.
 const far = 18
 
-// straight is the width up to which a line is vertical, and the height up to which it is
-// horizontal.
+// straight is the width up to which a line is vertical, and the height up to which it is horizontal.
 const straight = 1
 
 // A plane holds the items of a drawing that a reader has to tell apart.
@@ -133,9 +132,8 @@ func crooked(line box) int {
 	return 0
 }
 
-// placeTitles moves the title of each part along the part's border, from the corner that
-// Graphviz gave it, to where no line runs through it and no state is under it: first inside,
-// then outside.
+// placeTitles moves the title of each part along the part's border, from the corner that Graphviz gave it, to where no
+// line runs through it and no state is under it: first inside, then outside.
 func (p *plane) placeTitles() {
 	for n, part := range p.items {
 		if part.kind() != "part" {

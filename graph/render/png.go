@@ -24,13 +24,11 @@ import (
 const (
 	pixels = 2 // per point: 144 dots per inch
 
-	// narrower scales the Go fonts so that words are as wide as in Helvetica, which
-	// Graphviz uses to compute the layout.
+	// narrower scales the Go fonts so that words are as wide as in Helvetica, which Graphviz uses to compute the layout.
 	narrower = 0.97
 )
 
-// PNG writes a diagram as a PNG image with two pixels per point. It
-// returns the errors of [SVG].
+// PNG writes a diagram as a PNG image with two pixels per point. It returns the errors of [SVG].
 func PNG(ctx context.Context, w io.Writer, d graph.Diagram) error {
 	return write(ctx, w, d, (*drawing).png)
 }
@@ -113,8 +111,7 @@ func (p *painter) paint(e element) error {
 	return p.draw(e)
 }
 
-// trace adds an SVG path: M begins a line, C is followed by the points of cubic
-// Bézier curves.
+// trace adds an SVG path: M begins a line, C is followed by the points of cubic Bézier curves.
 func (p *painter) trace(path string) error {
 	line, curves, _ := strings.Cut(strings.TrimPrefix(path, "M"), "C")
 	points, err := numbers(line)

@@ -11,12 +11,10 @@ import (
 	"github.com/ironstate/ironstate/graph"
 )
 
-// SVG writes a diagram as an SVG image. States and edges are groups with the
-// attributes id (such as "state-enroll" and "edge-enroll-verifying") and class, a title
-// element, which is their tooltip, and a label for screen readers.
+// SVG writes a diagram as an SVG image. States and edges are groups with the attributes id (such as "state-enroll" and
+// "edge-enroll-verifying") and class, a title element, which is their tooltip, and a label for screen readers.
 //
-// SVG returns the errors of the diagram, of the context, of the writer, and errors that
-// match [ErrLayout].
+// SVG returns the errors of the diagram, of the context, of the writer, and errors that match [ErrLayout].
 func SVG(ctx context.Context, w io.Writer, d graph.Diagram) error {
 	return write(ctx, w, d, (*drawing).svg)
 }
@@ -75,8 +73,7 @@ func (s *svg) item(i item) {
 	s.put("</g>\n")
 }
 
-// shapes writes shapes as in Graphviz's output, without the font, which is in
-// the style sheet.
+// shapes writes shapes as in Graphviz's output, without the font, which is in the style sheet.
 func (s *svg) shapes(shapes []element) {
 	for _, e := range shapes {
 		s.put("<", e.XMLName.Local)
