@@ -104,7 +104,7 @@ func TestABootDeviceThatTheBMCLacksIsRefused(t *testing.T) {
 				server.AddFault(test.fault)
 			}
 			config := configOf(server)
-			d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+			d := newDriver(t, 0, map[string]bmc.Config{"node": config})
 			err := d.SetBootDevice(t.Context(), "node", test.device, true)
 			require.ErrorIs(t, err, test.kind)
 			require.ErrorContains(t, err, test.text)

@@ -26,6 +26,9 @@ type connection interface {
 	begin()
 	// expires reports whether the BMC may end the session by itself.
 	expires() bool
+	// usable reports whether there is a session to keep after a failure: the BMC has answered each request since begin,
+	// and has not refused the credentials.
+	usable() bool
 	// checkManagement checks whether the BMC lets its client set the boot device.
 	checkManagement(context.Context) error
 	// powerState reads the power state in the words of the protocol.

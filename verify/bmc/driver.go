@@ -139,7 +139,9 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	return d.use(ctx, n, of, f)
 }
 
-// use calls f with a node's connection, and keeps the connection if f succeeds.
+// use calls f with a node's connection, and closes one that is of no further use. A session that the BMC has answered is
+// kept after a failure, too: to log in again is no cure, and a busy BMC refuses the log-out, so that the session stays
+// open there. Two failures in a row may be the session's own, with a BMC that does not say so by 401.
 func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Context, connection) error) error {
 	conn := n.open
 	limit := conn.config.StepTimeout
@@ -149,11 +151,14 @@ func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Conte
 	err := step(ctx, conn, limit, of.op, func(ctx context.Context) error {
 		return f(ctx, conn.connection)
 	})
-	if err != nil {
+	refused := errors.Is(err, verify.Credentials) || errors.Is(err, verify.Locked)
+	failed := err != nil && !errors.Is(err, verify.Unreachable)
+	if err != nil && (refused || !conn.usable() || failed && conn.failed) {
 		n.open = nil
 		closeConnection(ctx, conn, conn.config.Log)
 		return err
 	}
+	conn.failed = failed
 	d.keep(ctx, n)
-	return nil
+	return err
 }

@@ -45,6 +45,8 @@ func (r *redfishConnection) begin() { r.client.Begin() }
 
 func (r *redfishConnection) expires() bool { return r.client.HasSession() }
 
+func (r *redfishConnection) usable() bool { return r.client.Lost() == nil && !r.client.Refused() }
+
 func (r *redfishConnection) close(ctx context.Context) { r.client.Close(ctx) }
 
 func (r *redfishConnection) scrubber() *failure.Scrubber { return r.scrub }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// A BMC that refuses every request for a while refuses a log-out, too: its sessions would be open for another half hour.
+func TestASessionIsKeptWhileTheBMCIsBusy(t *testing.T) {
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.MaxSessions = 1 })
+		d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
+		for range 3 {
+			_, err := d.PowerState(t.Context(), "node-1")
+			require.NoError(t, err)
+			server.AddFault(bmctest.Fault{Do: bmctest.Status(status)})
+			for range 3 {
+				_, err = d.PowerState(t.Context(), "node-1")
+				require.ErrorIs(t, err, verify.Unreachable)
+			}
+			require.NoError(t, server.ClearFaults())
+		}
+		require.NoError(t, d.Close(t.Context()))
+		require.Equal(t, 1, server.Logins().Attempts)
+		require.Empty(t, server.Sessions())
+	}
+}
+
+func TestASessionIsKeptAfterACallThatTheBMCCannotDo(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.WithoutProperty("SecureBoot")})
+	d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
+	for range 3 {
+		_, err := d.SecureBoot(t.Context(), "node-1")
+		require.ErrorIs(t, err, verify.Unsupported)
+		_, err = d.PowerState(t.Context(), "node-1")
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, server.Logins().Attempts)
+}
+
+// BMCs have few sessions.
+func TestASessionIsNotKeptAfterAFailureWhereNoneIsAllowed(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.WithoutProperty("SecureBoot")})
+	d := newDriver(t, 0, map[string]bmc.Config{"node-1": configOf(server)})
+	_, err := d.SecureBoot(t.Context(), "node-1")
+	require.ErrorIs(t, err, verify.Unsupported)
+	require.Empty(t, server.Sessions())
+}
