@@ -24,11 +24,8 @@ type connection interface {
 	open(context.Context) error
 	// begin resets the limits of the Config for the next operation.
 	begin()
-	// expires reports whether the BMC may end the session by itself.
+	// expires reports whether there is a session that the BMC may end by itself, and has not refused.
 	expires() bool
-	// usable reports whether there is a session to keep after a failure: the BMC has answered each request since begin,
-	// and has not refused the credentials.
-	usable() bool
 	// checkManagement checks whether the BMC lets its client set the boot device.
 	checkManagement(context.Context) error
 	// powerState reads the power state in the words of the protocol.

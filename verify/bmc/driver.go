@@ -139,9 +139,10 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	return d.use(ctx, n, of, f)
 }
 
-// use calls f with a node's connection, and closes one that is of no further use. A session that the BMC has answered is
-// kept after a failure, too: to log in again is no cure, and a busy BMC refuses the log-out, so that the session stays
-// open there. Two failures in a row may be the session's own, with a BMC that does not say so by 401.
+// use calls f with a node's connection, and closes one that is of no further use. A session is kept after a failure,
+// too: to log in again is no cure, and a BMC that is busy or cannot be reached is not logged out of, so that the session
+// stays open there. Other failures may be the session's own if two follow each other, with a BMC that does not say so
+// by 401.
 func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Context, connection) error) error {
 	conn := n.open
 	limit := conn.config.StepTimeout
@@ -153,7 +154,7 @@ func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Conte
 	})
 	refused := errors.Is(err, verify.Credentials) || errors.Is(err, verify.Locked)
 	failed := err != nil && !errors.Is(err, verify.Unreachable)
-	if err != nil && (refused || !conn.usable() || failed && conn.failed) {
+	if err != nil && (refused || !conn.expires() || failed && conn.failed) {
 		n.open = nil
 		closeConnection(ctx, conn, conn.config.Log)
 		return err

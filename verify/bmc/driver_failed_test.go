@@ -13,24 +13,42 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// A BMC that refuses every request for a while refuses a log-out, too: its sessions would be open for another half hour.
-func TestASessionIsKeptWhileTheBMCIsBusy(t *testing.T) {
-	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+// A BMC that refuses every request for a while, or cannot be reached, is not logged out of: its sessions would be open
+// for another half hour.
+func TestASessionIsKeptWhileTheBMCIsBusyOrCannotBeReached(t *testing.T) {
+	for _, effect := range []bmctest.Effect{
+		bmctest.Status(http.StatusTooManyRequests), bmctest.Status(http.StatusServiceUnavailable), bmctest.Refuse(),
+	} {
 		server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.MaxSessions = 1 })
 		d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
 		for range 3 {
 			_, err := d.PowerState(t.Context(), "node-1")
-			require.NoError(t, err)
-			server.AddFault(bmctest.Fault{Do: bmctest.Status(status)})
+			require.NoError(t, err, effect)
+			server.AddFault(bmctest.Fault{Do: effect})
 			for range 3 {
 				_, err = d.PowerState(t.Context(), "node-1")
-				require.ErrorIs(t, err, verify.Unreachable)
+				require.ErrorIs(t, err, verify.Unreachable, effect)
 			}
 			require.NoError(t, server.ClearFaults())
 		}
 		require.NoError(t, d.Close(t.Context()))
-		require.Equal(t, 1, server.Logins().Attempts)
-		require.Empty(t, server.Sessions())
+		require.Equal(t, 1, server.Logins().Attempts, effect)
+		require.Empty(t, server.Sessions(), effect)
+	}
+}
+
+// The session whose user may do nothing more is ended before another one is opened: BMCs have few.
+func TestASessionThatIsRefusedIsClosed(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+		server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.MaxSessions = 1 })
+		d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
+		_, err := d.PowerState(t.Context(), "node-1")
+		require.NoError(t, err)
+		server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Status(status)})
+		_, err = d.PowerState(t.Context(), "node-1")
+		require.ErrorIs(t, err, verify.Credentials, status)
+		require.Empty(t, server.Sessions(), status)
+		require.Equal(t, bmctest.Logins{Attempts: 2, Succeeded: 2}, server.Logins(), status)
 	}
 }
 

@@ -325,7 +325,7 @@ func TestTheStepTimeoutBoundsACall(t *testing.T) {
 
 func TestACallWaitsForItsNodeNoLongerThanItsContext(t *testing.T) {
 	server := startRedfish(t)
-	d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
+	d := newDriver(t, 0, map[string]bmc.Config{"node-1": configOf(server)})
 	hangs := make(chan struct{})
 	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.HangAfter(0),
 		If: func(*http.Request) bool { close(hangs); return true }})

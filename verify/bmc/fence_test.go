@@ -75,7 +75,7 @@ func TestEachRunOfIpmitoolNeedsPermission(t *testing.T) {
 
 func TestTheEndOfASubscriptionNeedsPermission(t *testing.T) {
 	server := startRedfish(t)
-	d := newDriver(t, 1, map[string]bmc.Config{"1": configOf(server)})
+	d := newDriver(t, 0, map[string]bmc.Config{"1": configOf(server)})
 	made, err := d.Subscribe(t.Context(), "1", bmc.Subscription{Destination: "https://events.example/x", Protocol: "Redfish"})
 	require.NoError(t, err)
 	require.ErrorContains(t, d.Unsubscribe(permits(t, 0, nil), "1", made.ID), "no longer permitted")

@@ -38,8 +38,6 @@ func (c *ipmiConnection) begin() {}
 
 func (c *ipmiConnection) expires() bool { return false }
 
-func (c *ipmiConnection) usable() bool { return false } // there is no session to lose
-
 func (c *ipmiConnection) close(context.Context) {}
 
 func (c *ipmiConnection) scrubber() *failure.Scrubber { return c.scrub }

@@ -43,9 +43,7 @@ func (r *redfishConnection) address() string { return r.host }
 
 func (r *redfishConnection) begin() { r.client.Begin() }
 
-func (r *redfishConnection) expires() bool { return r.client.HasSession() }
-
-func (r *redfishConnection) usable() bool { return r.client.Lost() == nil && !r.client.Refused() }
+func (r *redfishConnection) expires() bool { return r.client.HasSession() && !r.client.Refused() }
 
 func (r *redfishConnection) close(ctx context.Context) { r.client.Close(ctx) }
 
