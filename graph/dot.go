@@ -10,7 +10,6 @@ import (
 
 	"github.com/emicklei/dot"
 
-	"github.com/ironstate/ironstate/graph/internal/labels"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -20,9 +19,8 @@ import (
 //
 // It returns a [*machine.StateError], the errors of the Diagram's Since, Path and Link, and the writer's.
 func (d Diagram) WriteDOT(w io.Writer) error {
-	_, withoutNotes := w.(labels.WithoutNotes)
 	return d.write(func(m *model) error {
-		_, err := io.WriteString(w, m.dot(!withoutNotes))
+		_, err := io.WriteString(w, m.dot())
 		return err
 	})
 }
@@ -31,7 +29,6 @@ func (d Diagram) WriteDOT(w io.Writer) error {
 type dotWriter struct {
 	*model
 	colours palette
-	notes   bool // labels say which requests come via the API
 	graph   *dot.Graph
 	nodes   map[states.State]dot.Node
 }
@@ -43,15 +40,13 @@ const (
 	stateSize = 13
 	partSize  = 12
 	labelSize = 11
-	smallSize = 9
 )
 
-// dot returns the diagram in DOT, with or without notes in the labels.
-func (m *model) dot(notes bool) string {
+// dot returns the diagram in DOT.
+func (m *model) dot() string {
 	w := &dotWriter{
 		model:   m,
 		colours: m.diagram.palette(),
-		notes:   notes,
 		graph:   dot.NewGraph(dot.Directed),
 		nodes:   make(map[states.State]dot.Node),
 	}
@@ -244,8 +239,7 @@ func (c palette) edge(e edge) string {
 func (w *dotWriter) label(e edge) string {
 	var lines []string
 	for _, c := range causes {
-		rows := e.with(c)
-		for _, r := range rows {
+		for _, r := range e.with(c) {
 			word, colour := r.word(), w.colours.muted
 			switch {
 			case r.change == added:
@@ -259,9 +253,6 @@ func (w *dotWriter) label(e edge) string {
 				word = `<font color="` + colour + `">` + word + "</font>"
 			}
 			lines = append(lines, word)
-		}
-		if note := c.note(); len(rows) > 0 && note != "" && w.notes {
-			lines = append(lines, fmt.Sprintf(`<font point-size="%d">%s</font>`, smallSize, note))
 		}
 	}
 	return `<table border="0" cellborder="0" cellpadding="0" cellspacing="3"><tr><td>` + strings.Join(lines, "<br/>") + "</td></tr></table>"

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"io"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/graph"
-	"github.com/ironstate/ironstate/graph/internal/labels"
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 )
@@ -79,6 +77,7 @@ type laidOut struct {
 	Edges []struct {
 		Tail, Head int
 		Style      string
+		Tooltip    string
 		drawnText
 	}
 }
@@ -131,10 +130,7 @@ func (g laidOut) arrows() []arrow {
 		if e.Style == "invis" {
 			continue
 		}
-		isNote := func(text string) bool { return strings.HasSuffix(text, "via API)") }
-		texts := e.texts()
-		words := slices.DeleteFunc(slices.Clone(texts), isNote)
-		arrows = append(arrows, newArrow(names[e.Tail], names[e.Head], words, slices.ContainsFunc(texts, isNote)))
+		arrows = append(arrows, newArrow(names[e.Tail], names[e.Head], e.texts(), strings.Contains(e.Tooltip, "via API)")))
 	}
 	return arrows
 }
@@ -255,24 +251,22 @@ func TestDashesOfDOT(t *testing.T) {
 	}
 }
 
-// Without notes the labels of DOT have the words alone, and the legend says what their colours mean.
-func TestLabelsOfDOTHaveNoNotesIfTheColoursSayIt(t *testing.T) {
-	with := write(t, latest().WriteDOT)
-	without := write(t, withoutNotes(latest()))
-	note := regexp.MustCompile(`<br/><font point-size="9">\((also )?via API\)</font>`)
-	require.Len(t, note.FindAllString(with, -1), 49)
-	require.Equal(t, note.ReplaceAllString(with, ""), without)
-	require.Contains(t, without, `<font color="#0b63c4">request (via API)</font>`)
-	require.Contains(t, without, `<font color="#59636e">conductor</font>`)
-	require.Contains(t, without, `<font color="#0b63c4">conductor, also via API</font>`)
+// The labels of DOT have the words alone. The legend says what their colours mean, and the tooltips whose each word is.
+func TestTheLegendOfDOTSaysWhichEdgesAreRequests(t *testing.T) {
+	text := write(t, latest().WriteDOT)
+	require.Contains(t, text, `<font color="#0b63c4">request (via API)</font>`)
+	require.Contains(t, text, `<font color="#59636e">conductor</font>`)
+	require.Contains(t, text, `<font color="#0b63c4">conductor, also via API</font>`)
+	require.Contains(t, text, `tooltip="deleting to cleaning: clean (also via API)"`)
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, `class="edge `) {
+			label, _, _ := strings.Cut(line[strings.Index(line, "label=<"):], `</table>>`)
+			require.NotContains(t, label, "via API")
+		}
+	}
 	d := latest()
 	d.Part = graph.PartEnrolment
-	require.NotContains(t, write(t, withoutNotes(d)), "also via API")
-}
-
-// withoutNotes writes a diagram in DOT as package render has it written.
-func withoutNotes(d graph.Diagram) func(io.Writer) error {
-	return func(w io.Writer) error { return d.WriteDOT(labels.WithoutNotes{Writer: w}) }
+	require.NotContains(t, write(t, d.WriteDOT), "also via API")
 }
 
 func BenchmarkDOT(b *testing.B) {

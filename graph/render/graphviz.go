@@ -12,7 +12,6 @@ import (
 	"github.com/goccy/go-graphviz"
 
 	"github.com/ironstate/ironstate/graph"
-	"github.com/ironstate/ironstate/graph/internal/labels"
 )
 
 // ErrLayout is matched by errors of Graphviz.
@@ -89,7 +88,7 @@ func draw(ctx context.Context, d graph.Diagram) (*drawing, error) {
 		return nil, err
 	}
 	var dot strings.Builder
-	if err := d.WriteDOT(labels.WithoutNotes{Writer: &dot}); err != nil {
+	if err := d.WriteDOT(&dot); err != nil {
 		return nil, err
 	}
 	var best *drawing
