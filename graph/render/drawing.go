@@ -54,9 +54,9 @@ func readDrawing(svg string) (*drawing, error) {
 	}
 	for _, group := range all.Children {
 		i := newItem(group)
-		switch kind, class, _ := strings.Cut(i.class, " "); {
+		switch drawn, class, _ := strings.Cut(i.class, " "); {
 		case group.XMLName.Local != "g":
-		case kind == "cluster", kind == "edge", kind == "node":
+		case drawn == "cluster", drawn == "edge", drawn == "node":
 			i.class = class
 			d.items = append(d.items, i)
 		case len(i.shapes) > 0:

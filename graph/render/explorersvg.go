@@ -21,11 +21,10 @@ func (d *drawing) explorerSVG() string {
 }
 
 func (s *svg) explorerItem(i item) {
-	kind := i.kind()
 	s.put("<g")
 	s.attribute("data-id", i.id)
-	s.attribute("class", kind)
-	if kind == "state" {
+	s.attribute("class", string(i.kind()))
+	if i.kind() == stateKind {
 		s.put(` role="button" tabindex="-1"`)
 	} else {
 		s.put(` aria-hidden="true"`)
@@ -34,7 +33,7 @@ func (s *svg) explorerItem(i item) {
 		s.put(` data-spine=""`)
 	}
 	s.put(">")
-	if kind != "part" {
+	if i.kind() != partKind {
 		s.put("<title>", escape(i.title), "</title>")
 	}
 	for _, e := range i.shapes {

@@ -28,7 +28,7 @@ func TestAnErrorOfTheLayoutSaysWhereItIs(t *testing.T) {
 		"digraph { a }": "graphviz failed: read its SVG: it has no page",
 		"digraph { a [": "graphviz failed: syntax error in line 1",
 	} {
-		_, _, err := layOut(t.Context(), dot, 0)
+		_, _, err := layOut(t.Context(), dot, variant{})
 		require.ErrorIs(t, err, ErrLayout)
 		require.ErrorContains(t, err, want)
 	}

@@ -32,7 +32,7 @@ func newPlane(items []item) (*plane, error) {
 		}
 		p.words = append(p.words, words)
 		outline, line := noBox(), []point(nil)
-		if i.kind() == "edge" {
+		if i.kind() == edgeKind {
 			line, err = i.line()
 		} else {
 			outline, err = i.outline()
@@ -45,10 +45,18 @@ func newPlane(items []item) (*plane, error) {
 	return p, nil
 }
 
-// kind returns "part", "state" or "edge".
-func (i item) kind() string {
-	kind, _, _ := strings.Cut(i.class, " ")
-	return kind
+// A kind says what an item is. It is the first of the item's classes.
+type kind string
+
+const (
+	partKind  kind = "part"
+	stateKind kind = "state"
+	edgeKind  kind = "edge"
+)
+
+func (i item) kind() kind {
+	first, _, _ := strings.Cut(i.class, " ")
+	return kind(first)
 }
 
 // has reports whether the item has a class.
@@ -110,7 +118,7 @@ func (p *plane) crossings(e int) (sum int) {
 			continue
 		}
 		if slices.ContainsFunc(p.lines[e], p.words[o].has) {
-			if other.kind() == "edge" {
+			if other.kind() == edgeKind {
 				sum += badLabel
 			} else {
 				sum += badName
@@ -136,7 +144,7 @@ func crooked(line box) int {
 // line runs through it and no state is under it: first inside, then outside.
 func (p *plane) placeTitles() {
 	for n, part := range p.items {
-		if part.kind() != "part" {
+		if part.kind() != partKind {
 			continue
 		}
 		at := p.words[n]
@@ -185,10 +193,10 @@ func (p *plane) free(n int, at box) bool {
 		if o == n {
 			continue
 		}
-		if wide.meets(p.words[o]) || other.kind() == "state" && wide.meets(p.outlines[o]) {
+		if wide.meets(p.words[o]) || other.kind() == stateKind && wide.meets(p.outlines[o]) {
 			return false
 		}
-		if other.kind() == "part" && wide.meets(p.outlines[o]) {
+		if other.kind() == partKind && wide.meets(p.outlines[o]) {
 			return false
 		}
 		if slices.ContainsFunc(p.lines[o], wide.has) {

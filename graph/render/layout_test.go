@@ -139,11 +139,11 @@ func TestATitleIsNotInAnotherPart(t *testing.T) {
 
 func TestVariantsBeginWithTheGraphItself(t *testing.T) {
 	var all []string
-	for variant := range variants() {
+	for _, v := range variants {
 		g, err := graphviz.ParseBytes([]byte(`digraph { nodesep=0.2; ranksep=0.35; remincross=false
 			subgraph cluster_x { a -> b [weight=100] }; b -> c [constraint=false] }`))
 		require.NoError(t, err)
-		vary(g, variant)
+		v.vary(g)
 		text := strings.Join([]string{g.GetStr("nodesep"), g.GetStr("ranksep"), g.GetStr("remincross")}, " ")
 		eachEdge(g, func(e *graphviz.Edge) { text += fmt.Sprintf(" %q %q", e.GetStr("weight"), e.GetStr("constraint")) })
 		require.NoError(t, g.Close())
