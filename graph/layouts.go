@@ -7,7 +7,8 @@ import "github.com/ironstate/ironstate/states"
 // The layouts are the result of a search over the machines of all series, each whole, with its requests alone and, for
 // the newest, in comparison with Kilo. The search kept the spine straight and minimized the lines through titles,
 // labels and states, the labels over other labels, the crossings, the length of the lines and the size of the drawing.
-// A layout affects looks alone: every layout draws the same graph.
+// A layout affects looks alone: every layout draws the same graph. BenchmarkLayouts of package graph/render is such a
+// search.
 var (
 	topDown = layout{
 		nodesep: 0.15, ranksep: 0.2,
