@@ -19,9 +19,9 @@
 //
 // Stable states have a thick border; failed states and error are red. A blue edge is a request: its label is the API's
 // word, in blue. A gray and dashed edge is a transition of the conductor alone. In DOT and in pictures the legend and
-// the edges' tooltips say so; Mermaid, which has no legend, has "(via API)" behind the API's words. All transitions from
-// one state to another share an edge. The edges from enroll by way of manageable and available to active are thick and
-// in a straight line.
+// the edges' tooltips say so; Mermaid, which has no legend, has "(via API)" behind the API's words. All transitions
+// from one state to another share an edge. The edges from enroll by way of manageable and available to active are thick
+// and in a straight line.
 //
 // [states.Table.IsRequest] decides which transitions are requests. The API also accepts words for two transitions that
 // the conductor fires by itself, clean in deleting and manage in cleaning: these are drawn as the conductor's, with a

@@ -140,9 +140,9 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 }
 
 // use calls f with a node's connection, and closes one that is of no further use. A session is kept after a failure,
-// too: to log in again is no cure, and a BMC that is busy or cannot be reached is not logged out of, so that the session
-// stays open there. Other failures may be the session's own if two follow each other, with a BMC that does not say so
-// by 401.
+// too: to log in again is no cure, and a BMC that is busy or cannot be reached carries out no log-out, so that the
+// session stays open there. Other failures may be the session's own if two follow each other, with a BMC that does not
+// say so by 401.
 func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Context, connection) error) error {
 	conn := n.open
 	limit := conn.config.StepTimeout
