@@ -62,7 +62,7 @@ func TestACallThatTwoFindAtOnceIsServedOnce(t *testing.T) {
 	s := &session{ctx: t.Context(), run: &run{ctx: t.Context(), work: t.Context()}}
 	o, done := &callRecord{ObjectMeta: ObjectMeta{UUID: "a", Revision: 1}}, make(chan bool, 3)
 	calls := c.fleet.of(kindCall)
-	require.NoError(t, calls.Create(o, func() error { return nil }))
+	require.NoError(t, calls.Create(o, func() error { return nil }, nil))
 	serve := func() { c.calls.serve(s, o, func(context.Context) callResult { done <- true; return callResult{} }) }
 	serve()
 	serve()

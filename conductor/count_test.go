@@ -61,7 +61,7 @@ func manyNodes(t testing.TB, maxDeploying int) *conductor.Conductor {
 			ProvisionState: state,
 			Driver:         "fake-hardware",
 			Revision:       1,
-		}, stored))
+		}, stored, nil))
 	}
 	return c
 }

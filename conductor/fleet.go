@@ -98,7 +98,7 @@ func follow[R comparable](
 			}
 		}
 	}
-	x.Follow(ctx, watch, f.log.With("kind", kind), changed)
+	x.Follow(ctx, index.Source[R]{Watch: watch, Exists: f.exists(ctx, kind)}, f.log.With("kind", kind), changed)
 }
 
 // of returns the index of a kind of objects.
@@ -129,6 +129,17 @@ func within[R comparable](ctx context.Context, x *index.Index[R], kind Kind, r R
 		err = noObject(kind, r.After)
 	}
 	return records, err
+}
+
+// exists returns a function that reports whether the store has a record of a kind.
+func (f *fleet) exists(ctx context.Context, kind Kind) func(id string) (bool, error) {
+	return func(id string) (bool, error) {
+		_, err := f.store.Get(ctx, kind, id)
+		if errors.Is(err, NotFound) {
+			return false, nil
+		}
+		return err == nil, err
+	}
 }
 
 // load reads a record from the store by its UUID or its name.
@@ -188,7 +199,7 @@ func (f *fleet) create(ctx context.Context, n *Node) error {
 	err = f.nodes.Create(n, func() error {
 		n.Revision, err = f.store.Create(ctx, r)
 		return err
-	})
+	}, f.exists(ctx, KindNode))
 	if err != nil {
 		err = nodeExists(n, err)
 		if !errors.Is(err, Exists) {

@@ -18,7 +18,7 @@ import (
 // A slog.Handler may not modify the attributes of a record, which other handlers get too.
 func TestTheNameOfANodeIsAddedToACopyOfTheRecord(t *testing.T) {
 	nodes := index.New((*Node).meta)
-	require.NoError(t, nodes.Create(&Node{UUID: "u", Name: "rack1-7", Revision: 1}, func() error { return nil }))
+	require.NoError(t, nodes.Create(&Node{UUID: "u", Name: "rack1-7", Revision: 1}, func() error { return nil }, nil))
 	var out bytes.Buffer
 	h := naming{slog.NewTextHandler(&out, nil), nodes}
 	r := slog.NewRecord(time.Time{}, slog.LevelInfo, "text", 0)

@@ -110,7 +110,7 @@ func (f *fleet) createObject(ctx context.Context, o Object) (Object, error) {
 		return err
 	}
 	if x := f.made(o.Kind()); x != nil {
-		err = x.Create(o, store)
+		err = x.Create(o, store, f.exists(ctx, o.Kind()))
 	} else {
 		err = store()
 	}

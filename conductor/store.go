@@ -95,8 +95,10 @@ type Store interface {
 	// leaves the range. It yields nothing of a record that was deleted before it began.
 	// Changes of one record are yielded in the order of their revisions;
 	// of several changes the watch may yield only the last, also if that is the deletion of a
-	// record that it has not yielded: its creator knows it from elsewhere. Get returns a record that is at
-	// least as new as the one that the watch has yielded. A slow caller delays no write. A store
+	// record that it has not yielded: its creator knows it from elsewhere. A watch that has lost a
+	// change, as after a compaction of the store's history, ends with an error.
+	// Get returns a record that is at least as new as the one that the watch has yielded, and no
+	// record that was deleted before the watch began. A slow caller delays no write. A store
 	// whose records can be read by revision needs no queue for it: a watch reads those with
 	// higher revisions than it has yielded, when a write wakes it.
 	// After an error the range ends, and the caller may start another watch.

@@ -24,7 +24,9 @@ import (
 // cuttable is a store whose watches of nodes end while it is cut off.
 type cuttable struct {
 	conductor.Memory
-	begun atomic.Int32 // the watches of nodes
+	begun  atomic.Int32 // the watches of nodes
+	before func()       // if not nil, is called before a watch of nodes begins
+	stored func()       // if not nil, is called between a creation and its answer
 
 	mu  sync.Mutex
 	off bool
@@ -37,6 +39,14 @@ func (s *cuttable) cut(off bool) {
 	if s.off = off; off {
 		s.end()
 	}
+}
+
+func (s *cuttable) Create(ctx context.Context, r conductor.Record) (int64, error) {
+	revision, err := s.Memory.Create(ctx, r)
+	if s.stored != nil {
+		s.stored()
+	}
+	return revision, err
 }
 
 func (s *cuttable) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
@@ -52,6 +62,9 @@ func (s *cuttable) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[con
 			cancel()
 		}
 		s.mu.Unlock()
+		if s.before != nil {
+			s.before()
+		}
 		s.Memory.Watch(within, kind)(yield)
 		if ctx.Err() == nil {
 			yield(conductor.Change{}, errors.New("the store does not answer"))
@@ -93,6 +106,49 @@ func TestAConductorThatCouldNotWatchTheStoreLearnsWhatItHasMissed(t *testing.T) 
 				}
 				require.ElementsMatch(t, slices.Delete(ids, test.deleted, test.deleted+1), left)
 				require.EqualValues(t, 11, store.begun.Load())
+			})
+		})
+	}
+}
+
+// TestANodeThatThisConductorCreatesWhileAWatchBeginsIsListedUnlessItIsDeleted has a creation whose answer comes before
+// the watch reads the records, or after Synced.
+func TestANodeThatThisConductorCreatesWhileAWatchBeginsIsListedUnlessItIsDeleted(t *testing.T) {
+	for name, test := range map[string]struct{ deleted, late bool }{
+		"created": {}, "created and deleted": {deleted: true},
+		"created, answered late": {late: true}, "created and deleted, answered late": {deleted: true, late: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &cuttable{}
+				f := start(t, func(c *conductor.Config) { c.Store = store })
+				synctest.Wait()
+				const id = "1be26c0b-03f2-4d2e-ae87-c02d7f33c123"
+				create := func() {
+					_, err := f.CreateNode(f.ctx, &conductor.Node{UUID: id, Driver: "fake-hardware", ProvisionState: states.Enroll})
+					require.NoError(t, err)
+				}
+				remove := func() {
+					if test.deleted {
+						r, err := store.Get(f.ctx, conductor.KindNode, id)
+						require.NoError(t, err)
+						_, err = store.Delete(f.ctx, conductor.KindNode, id, r.Revision)
+						require.NoError(t, err)
+					}
+				}
+				if test.late {
+					store.stored = func() { remove(); store.cut(true); store.cut(false); bubble.Sleep(2 * time.Second) }
+					create()
+				} else {
+					store.before = func() { create(); remove() }
+					store.cut(true)
+					store.cut(false)
+					bubble.Sleep(2 * time.Second)
+				}
+				require.EqualValues(t, 2, store.begun.Load())
+				nodes, err := f.Nodes(f.ctx)
+				require.NoError(t, err)
+				require.Equal(t, !test.deleted, len(nodes) == 1, nodes)
 			})
 		})
 	}

@@ -52,7 +52,7 @@
 //
 //	etcd --auto-compaction-mode=periodic --auto-compaction-retention=5m --quota-backend-bytes=8589934592
 //
-// A watch that was interrupted for longer than the retention reads all records again. With
+// After an interruption that is longer than the retention a conductor reads all records again. With
 // authentication, the user's role must be allowed to read and write below the prefix:
 //
 //	etcdctl role grant-permission ironstate --prefix=true readwrite /ironstate/v1/

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -19,7 +18,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/conductor/internal/latest"
 	"github.com/ironstate/ironstate/conductor/storetest"
 )
 
@@ -307,43 +305,4 @@ func TestAWriteIsRefusedIfTheRecordHasChangedSinceItWasRead(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestAListYieldsWhatHasChangedSinceTheLastOne is what a watch does whose next revision was compacted.
-func TestAListYieldsWhatHasChangedSinceTheLastOne(t *testing.T) {
-	s, err := newStore("", nil)
-	require.NoError(t, err)
-	s.client = &clientv3.Client{KV: newMemory()}
-	create := func(id string) conductor.Record {
-		r := conductor.Record{Kind: "nodes", ID: id, Value: []byte("{}")}
-		r.Revision, err = s.Create(t.Context(), r)
-		require.NoError(t, err)
-		return r
-	}
-	changes := latest.New(func(a, b conductor.Change) int { return cmp.Compare(a.Record.Revision, b.Record.Revision) })
-	f := &follower{Store: s, kind: "nodes", changes: changes, known: map[string]int64{}}
-	list := func() (got []string) {
-		require.NoError(t, f.list(t.Context()))
-		changes.Mark(conductor.Change{Synced: true})
-		for change, err := range changes.All(t.Context()) {
-			require.NoError(t, err)
-			if change.Synced {
-				break
-			}
-			got = append(got, fmt.Sprint(change.Record.ID, " ", change.Deleted))
-		}
-		return got
-	}
-	create("a")
-	deleted, updated := create("b"), create("c")
-	require.Equal(t, []string{"a false", "b false", "c false"}, list())
-	last, err := s.Delete(t.Context(), "nodes", deleted.ID, deleted.Revision)
-	require.NoError(t, err)
-	require.Equal(t, []string{"b true"}, list())
-	require.Equal(t, last+1, f.next, "the revisions that the list has are not read again")
-	_, err = s.Update(t.Context(), updated)
-	require.NoError(t, err)
-	create("d")
-	require.Equal(t, []string{"c false", "d false"}, list())
-	require.Empty(t, list())
 }

@@ -23,9 +23,8 @@ import (
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
-// Watch implements [conductor.Store]. It resumes by itself after the loss of a server or of the
-// leader, and after a compaction of revisions that it had not read yet: it then reads all records
-// and yields the differences. A deletion that it finds in this way has the revision of that read.
+// Watch implements [conductor.Store]. It resumes by itself after the loss of a server or of the leader, and ends with an
+// error after a compaction of revisions that it has not read yet.
 func (s *Store) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
 	return func(yield func(conductor.Change, error) bool) {
 		if ctx.Err() != nil {
@@ -43,7 +42,7 @@ func (s *Store) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conduc
 		var reader sync.WaitGroup
 		reader.Go(func() {
 			defer done()
-			f := &follower{Store: s, kind: kind, changes: changes, known: make(map[string]int64)}
+			f := &follower{Store: s, kind: kind, changes: changes}
 			changes.Fail(fmt.Errorf("watch %s: %w", kind, f.run(following)))
 		})
 		defer reader.Wait()
@@ -57,8 +56,7 @@ type follower struct {
 	*Store
 	kind    conductor.Kind
 	changes *latest.Queue[conductor.Change]
-	known   map[string]int64 // the last queued revision of each record
-	next    int64            // the next revision to read
+	next    int64 // the next revision to read
 }
 
 // retryPause is the delay before a watch retries after an error.
@@ -72,15 +70,10 @@ func (f *follower) run(ctx context.Context) error {
 	f.changes.Mark(conductor.Change{Synced: true})
 	for {
 		err := f.follow(ctx)
-		if errors.Is(err, rpctypes.ErrCompacted) {
-			err = f.list(ctx)
-		}
 		switch {
 		case ctx.Err() != nil:
 			return ended(ctx)
-		case err == nil:
-			continue
-		case lasts(err):
+		case lasts(err) || errors.Is(err, rpctypes.ErrCompacted):
 			return err
 		}
 		f.interrupted(ctx, "a watch is interrupted and will be resumed", "kind", f.kind, "revision", f.next, "error", err)
@@ -99,40 +92,15 @@ func (s *Store) interrupted(ctx context.Context, message string, args ...any) {
 	s.awaitMajority(ctx)
 }
 
-// list queues all records as of one revision, and the deletions of known records that no longer
-// exist. It starts again if the revision is compacted before all are read.
+// list queues all records as of one revision.
 func (f *follower) list(ctx context.Context) error {
-	for {
-		err := f.listOnce(ctx)
-		if !errors.Is(err, rpctypes.ErrCompacted) {
-			return err
-		}
-	}
-}
-
-// listOnce is list without a repetition after a compaction.
-func (f *follower) listOnce(ctx context.Context) error {
 	now, err := f.client.Get(ctx, f.layout.records(f.kind), clientv3.WithCountOnly(), clientv3.WithPrefix())
 	if err != nil {
 		return err
 	}
 	at := now.Header.Revision
-	seen := make(map[string]bool, now.Count)
-	options := []clientv3.OpOption{clientv3.WithRev(at)}
-	err = f.scan(ctx, f.kind, "", math.MaxInt, f.readOptions(options...), func(r conductor.Record) {
-		seen[r.ID] = true
-		f.put(r)
-	})
-	if err != nil {
-		return err
-	}
-	for id := range f.known {
-		if !seen[id] {
-			f.remove(id, at)
-		}
-	}
 	f.next = at + 1
-	return nil
+	return f.scan(ctx, f.kind, "", math.MaxInt, f.readOptions(clientv3.WithRev(at)), f.put)
 }
 
 // ownStream returns a context for one watch. The watches of a client whose contexts have equal
@@ -198,19 +166,9 @@ func (f *follower) awaitRevision(ctx context.Context, revision int64) error {
 	}
 }
 
-func (f *follower) put(r conductor.Record) {
-	if r.Revision <= f.known[r.ID] {
-		return
-	}
-	f.known[r.ID] = r.Revision
-	f.changes.Set(r.ID, conductor.Change{Record: r})
-}
+func (f *follower) put(r conductor.Record) { f.changes.Set(r.ID, conductor.Change{Record: r}) }
 
 func (f *follower) remove(id string, revision int64) {
-	if last, known := f.known[id]; !known || revision < last {
-		return
-	}
-	delete(f.known, id)
 	gone := conductor.Record{Kind: f.kind, ID: id, Revision: revision}
 	f.changes.Set(id, conductor.Change{Record: gone, Deleted: true})
 }

@@ -252,6 +252,29 @@ var brokenWatches = []mutant{
 			}
 		}
 	}},
+	{"a watch yields no deletion of a record that was created before Synced", "a watch yields each deletion", func(b *broken) {
+		b.watch = func(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+			return func(yield func(conductor.Change, error) bool) {
+				existing := map[string]bool{} // at Synced
+				yielded := map[string]bool{}
+				for change, err := range b.Memory.Watch(ctx, kind) {
+					if change.Synced {
+						page, _ := b.Memory.List(ctx, kind, "", 1000)
+						for _, r := range page {
+							existing[r.ID] = true
+						}
+					}
+					if id := change.Record.ID; change.Deleted && existing[id] && !yielded[id] {
+						continue
+					}
+					yielded[change.Record.ID] = !change.Deleted
+					if !yield(change, err) {
+						return
+					}
+				}
+			}
+		}
+	}},
 	{"who leaves a watch ends the others", "a caller may leave a watch", func(b *broken) {
 		var mu sync.Mutex
 		var watches []context.CancelFunc

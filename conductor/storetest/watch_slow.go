@@ -11,29 +11,42 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// checkUnseenDeletion creates and deletes a record while the caller of a watch is in the body of its loop.
+// checkUnseenDeletion deletes records that were created while the caller of a watch is in the body of its loop: one before
+// Synced, and one after it.
 func (t *tester) checkUnseenDeletion(ctx context.Context) error {
-	var gone, next conductor.Record
+	if _, err := t.create(ctx, t.record(0)); err != nil {
+		return err
+	}
+	var early, late, next conductor.Record
+	want := map[string]bool{} // the IDs whose deletions the watch has not yielded
 	for change, err := range t.store().Watch(ctx, t.kind) {
 		switch {
 		case err != nil:
 			return err
+		case early.ID == "":
+			if early, err = t.create(ctx, t.record(1)); err != nil {
+				return err
+			}
 		case change.Synced:
-			r, err := t.create(ctx, t.record(1))
-			if err != nil {
+			if late, err = t.create(ctx, t.record(2)); err != nil {
 				return err
 			}
-			if _, err := t.delete(ctx, r); err != nil {
+			for _, r := range []conductor.Record{early, late} {
+				if _, err := t.delete(ctx, r); err != nil {
+					return err
+				}
+				want[r.ID] = true
+			}
+			if next, err = t.create(ctx, t.record(3)); err != nil {
 				return err
 			}
-			gone = r
-			if next, err = t.create(ctx, t.record(2)); err != nil {
-				return err
-			}
-		case gone.ID != "" && change.Deleted && change.Record.ID == gone.ID:
-			return nil
+		case change.Deleted:
+			delete(want, change.Record.ID)
 		case next.ID != "" && change.Record.ID == next.ID:
-			return fmt.Errorf("the deletion of %s is not yielded, but a later change is", gone.ID)
+			for id := range want {
+				return fmt.Errorf("the deletion of %s is not yielded, but a later change is", id)
+			}
+			return nil
 		}
 	}
 	return errors.New("the watch ends")

@@ -28,41 +28,38 @@ func TestAnAnswerAfterTheWatchDoesNotBringARecordBack(t *testing.T) {
 
 func TestAnAnswerToACreationIsIgnoredOnceTheWatchHasReportedTheDeletion(t *testing.T) {
 	refused := errors.New("refused")
+	has := false // whether the store has the record once it has answered
 	for _, test := range []struct {
 		text      string
 		meanwhile func(x *Index[*Meta])
-		unread    bool // no watch has read the store
 		err       error
 		want      int
 	}{
-		{"nothing", func(*Index[*Meta]) {}, false, nil, 1},
-		{"refused", func(*Index[*Meta]) {}, false, refused, 0},
-		{"its deletion", func(x *Index[*Meta]) { x.drop("a", 6) }, false, nil, 0},
-		{"another deletion", func(x *Index[*Meta]) { x.drop("b", 6) }, false, nil, 1},
-		{"its deletion, then another", func(x *Index[*Meta]) { x.drop("a", 6); x.drop("b", 6) }, false, nil, 0},
+		{"nothing", func(*Index[*Meta]) {}, nil, 1},
+		{"refused", func(*Index[*Meta]) {}, refused, 0},
+		{"its deletion", func(x *Index[*Meta]) { x.drop("a", 6) }, nil, 0},
+		{"another deletion", func(x *Index[*Meta]) { x.drop("b", 6) }, nil, 1},
+		{"its deletion, then another", func(x *Index[*Meta]) { x.drop("a", 6); x.drop("b", 6) }, nil, 0},
 		{"its deletion by this process", func(x *Index[*Meta]) {
 			require.NoError(t, x.Delete("a", func() (int64, error) { return 6, nil }))
-		}, false, nil, 0},
-		{"the deletion of an earlier record", func(x *Index[*Meta]) { x.drop("a", 4) }, false, nil, 1},
-		{"its deletion and an earlier one", func(x *Index[*Meta]) { x.drop("a", 6); x.drop("a", 4) }, false, nil, 0},
-		{"a deletion that is as new", func(x *Index[*Meta]) { x.drop("a", 5) }, false, nil, 0},
-		{"the first watch", func(x *Index[*Meta]) { x.dropUnseen(nil, nil) }, true, nil, 1},
-		{"its deletion during the first watch", func(x *Index[*Meta]) { x.drop("a", 6); x.dropUnseen(nil, nil) }, true, nil, 0},
-		{"another watch", func(x *Index[*Meta]) { x.dropUnseen(nil, nil) }, false, nil, 0},
+		}, nil, 0},
+		{"the deletion of an earlier record", func(x *Index[*Meta]) { x.drop("a", 4) }, nil, 1},
+		{"its deletion and an earlier one", func(x *Index[*Meta]) { x.drop("a", 6); x.drop("a", 4) }, nil, 0},
+		{"a deletion that is as new", func(x *Index[*Meta]) { x.drop("a", 5) }, nil, 0},
+		{"another watch, and it exists", func(x *Index[*Meta]) { x.missing(nil, nil); has = true }, nil, 1},
+		{"another watch, and it does not exist", func(x *Index[*Meta]) { x.missing(nil, nil) }, nil, 0},
+		{"another watch and a deletion", func(x *Index[*Meta]) { x.missing(nil, nil); x.drop("a", 6) }, nil, 0},
 	} {
-		x := newIndex()
-		if test.unread {
-			x = newUnread()
-		}
-		n := &Meta{ID: "a"}
+		x, n := newIndex(), &Meta{ID: "a"}
+		has = false
 		err := x.Create(n, func() error {
-			require.Len(t, x.unanswered, 1)
+			require.Len(t, x.inFlight, 1)
 			test.meanwhile(x)
 			n.Revision = 5
 			return test.err
-		})
+		}, func(id string) (bool, error) { return has && id == n.ID, nil })
 		require.Equal(t, test.err, err, test.text)
 		require.Len(t, x.All(), test.want, test.text)
-		require.Empty(t, x.unanswered)
+		require.Empty(t, x.inFlight)
 	}
 }

@@ -66,12 +66,19 @@ var errWatchEnded = errors.New("the watch has ended")
 // watchBackoff is the time between the end of a watch and the next one.
 const watchBackoff = time.Second
 
-// Follow keeps the index up to date until the context ends. It ranges over watch, and again after the end of each
-// range. If changed is not nil, Follow calls it with each record that the watch reports, whichever process has written
-// it.
-func (x *Index[R]) Follow(ctx context.Context, watch iter.Seq2[Write[R], error], log *slog.Logger, changed func(R)) {
+// Source is what an index follows: the records of one kind in a store.
+type Source[R comparable] struct {
+	// Watch is ranged over, and again after the end of each range.
+	Watch iter.Seq2[Write[R], error]
+	// Exists reports whether the store has a record.
+	Exists func(id string) (bool, error)
+}
+
+// Follow keeps the index up to date until the context ends. If changed is not nil, Follow calls it with each record that
+// the watch reports, whichever process has written it.
+func (x *Index[R]) Follow(ctx context.Context, store Source[R], log *slog.Logger, changed func(R)) {
 	for ctx.Err() == nil {
-		err := x.followOnce(watch, log, changed)
+		err := x.followOnce(store, log, changed)
 		if ctx.Err() != nil {
 			return
 		}
@@ -81,19 +88,31 @@ func (x *Index[R]) Follow(ctx context.Context, watch iter.Seq2[Write[R], error],
 }
 
 // followOnce applies the changes of one watch until the watch ends.
-func (x *Index[R]) followOnce(watch iter.Seq2[Write[R], error], log *slog.Logger, changed func(R)) error {
-	unseen, deleted := x.before()
-	for w, err := range watch {
+func (x *Index[R]) followOnce(store Source[R], log *slog.Logger, changed func(R)) error {
+	deletions := x.ownDeletions()
+	yielded := map[string]bool{} // before Synced
+	for w, err := range store.Watch {
 		switch {
 		case err != nil:
 			return err
 		case w.Synced:
-			x.dropUnseen(unseen, deleted)
+			for _, value := range x.missing(yielded, deletions) {
+				stored, err := store.Exists(x.meta(value).ID)
+				if err != nil {
+					return err
+				}
+				if !stored {
+					x.forget(value)
+				}
+			}
+			yielded = nil
 			x.once.Do(func() { close(x.synced) })
 		case w.Deleted:
 			x.drop(w.ID, w.Revision)
 		default:
-			delete(unseen, w.ID)
+			if yielded != nil {
+				yielded[w.ID] = true
+			}
 			x.take(w, log, changed)
 		}
 	}
@@ -128,32 +147,36 @@ func (x *Index[R]) Synced() bool {
 	}
 }
 
-// before returns what the index has before a new watch: when each record was created, by its ID, and the deletions that
-// no watch has reported.
-func (x *Index[R]) before() (created map[string]time.Time, deleted map[string]int64) {
+// ownDeletions returns the deletions by this process that no watch has reported.
+func (x *Index[R]) ownDeletions() map[string]int64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	created = make(map[string]time.Time, len(x.records))
-	for id, value := range x.records {
-		created[id] = x.meta(value).Created
-	}
-	return created, maps.Clone(x.deleted)
+	return maps.Clone(x.deleted)
 }
 
-// dropUnseen drops the records that the index had before a new watch and that the watch has not yielded before Synced:
-// they were deleted meanwhile. A record with the same ID that was created since remains, as the watch yields it later.
-// A record that this process is creating may have been deleted, too, unless this is the first watch. The new watch
-// reports no write from before an earlier deletion, nor the deletion.
-func (x *Index[R]) dropUnseen(unseen map[string]time.Time, deleted map[string]int64) {
+// missing returns the records that the index has and that a new watch has not yielded before Synced. Each of them was
+// deleted before the watch began, or created since, and then the watch yields it later. The same is true of the
+// creations in flight. The watch reports no deletion from before it began.
+func (x *Index[R]) missing(yielded map[string]bool, deletions map[string]int64) (values []R) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for u := range x.unanswered {
-		u.again = u.again || x.Synced()
+	for w := range x.inFlight {
+		w.again = true
 	}
-	for id, created := range unseen {
-		if value, ok := x.records[id]; ok && x.meta(value).Created.Equal(created) {
-			x.remove(value, x.meta(value))
+	for _, value := range x.order {
+		if !yielded[x.meta(value).ID] {
+			values = append(values, value)
 		}
 	}
-	maps.DeleteFunc(x.deleted, func(id string, revision int64) bool { return deleted[id] == revision })
+	maps.DeleteFunc(x.deleted, func(id string, revision int64) bool { return deletions[id] == revision })
+	return values
+}
+
+// forget removes a record that the store does not have. A record with the same ID that was created since remains.
+func (x *Index[R]) forget(value R) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if now, has := x.records[x.meta(value).ID]; has && x.meta(now).Created.Equal(x.meta(value).Created) {
+		x.remove(now, x.meta(now))
+	}
 }

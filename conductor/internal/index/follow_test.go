@@ -8,6 +8,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -49,18 +50,47 @@ func reports(ctx context.Context, lists ...[]Write[*Meta]) iter.Seq2[Write[*Meta
 	}
 }
 
-func TestANewWatchDropsTheRecordsThatItHasNotYielded(t *testing.T) {
+// stored is a store that yields nothing but Synced, and has the records of a list.
+func stored(ids ...string) Source[*Meta] {
+	return Source[*Meta]{
+		Watch:  reports(context.Background(), []Write[*Meta]{{Synced: true}}),
+		Exists: func(id string) (bool, error) { return slices.Contains(ids, id), nil },
+	}
+}
+
+func TestANewWatchDropsTheRecordsThatItHasNotYieldedAndTheStoreDoesNotHave(t *testing.T) {
 	x, at := newIndex(), time.Unix(0, 0)
-	for _, id := range []string{"yielded", "deleted", "deleted after a write", "created again"} {
+	for _, id := range []string{"yielded", "deleted", "written by a late answer", "created since", "created again"} {
 		x.put(&Meta{ID: id, Created: at, Revision: 1})
 	}
-	unseen, deleted := x.before()
-	delete(unseen, "yielded")
-	x.put(&Meta{ID: "deleted after a write", Created: at, Revision: 2})
-	x.put(&Meta{ID: "created again", Created: at.Add(1), Revision: 3})
-	x.put(&Meta{ID: "created since", Created: at, Revision: 4})
-	x.dropUnseen(unseen, deleted)
-	require.ElementsMatch(t, []string{"yielded", "created again", "created since"}, ids(x))
+	watch := reports(t.Context(), []Write[*Meta]{written(Meta{ID: "yielded", Revision: 1}), {Synced: true}})
+	var asked []string
+	exists := func(id string) (bool, error) {
+		asked = append(asked, id)
+		switch id {
+		case "written by a late answer":
+			x.Replace(&Meta{ID: id, Created: at, Revision: 2})
+		case "created again":
+			x.put(&Meta{ID: id, Created: at.Add(1), Revision: 3})
+		}
+		return id == "created since", nil
+	}
+	require.ErrorIs(t, x.followOnce(Source[*Meta]{watch, exists}, nil, nil), errWatchEnded)
+	require.ElementsMatch(t, []string{"yielded", "created since", "created again"}, ids(x))
+	require.Equal(t, []string{"created again", "created since", "deleted", "written by a late answer"}, asked)
+}
+
+func TestAnIndexIsNotSyncedWhileTheStoreDoesNotSayWhatItHas(t *testing.T) {
+	x := newUnread()
+	x.put(&Meta{ID: "a", Revision: 1})
+	store, failure := stored("a"), errors.New("the store does not answer")
+	store.Exists = func(string) (bool, error) { return true, failure }
+	require.ErrorIs(t, x.followOnce(store, nil, nil), failure)
+	require.False(t, x.Synced())
+	require.NotEmpty(t, x.All())
+	require.ErrorIs(t, x.followOnce(stored("a"), nil, nil), errWatchEnded)
+	require.True(t, x.Synced())
+	require.NotEmpty(t, x.All())
 }
 
 func TestAWatchThatHasEndedIsForgotten(t *testing.T) {
@@ -122,7 +152,7 @@ func TestAnIndexFollowsTheWatchOfAStoreAndBeginsAgainASecondAfterItsEnd(t *testi
 		)
 		ended := make(chan bool)
 		go func() {
-			x.Follow(ctx, watch, slog.New(slog.NewTextHandler(log, nil)), func(m *Meta) { changed = append(changed, m.ID) })
+			x.Follow(ctx, Source[*Meta]{watch, stored("four").Exists}, slog.New(slog.NewTextHandler(log, nil)), func(m *Meta) { changed = append(changed, m.ID) })
 			close(ended)
 		}()
 		bubble.Sleep(watchBackoff - 1)
@@ -155,7 +185,7 @@ func TestTheErrorOfAWatchIsLoggedAndNoWriteIsTakenAfterIt(t *testing.T) {
 			}
 			require.False(t, yield(Write[*Meta]{Synced: true}, errors.New("the store does not answer")))
 		}
-		x.Follow(ctx, watch, slog.New(slog.NewTextHandler(log, nil)), nil)
+		x.Follow(ctx, Source[*Meta]{Watch: watch}, slog.New(slog.NewTextHandler(log, nil)), nil)
 		require.Equal(t, 2, begun)
 		require.Equal(t, 1, strings.Count(log.String(), `"watching the store failed" error="the store does not answer"`), log.String())
 		require.False(t, x.Synced())

@@ -31,18 +31,17 @@ type Index[R comparable] struct {
 	order   []R                  // sorted by Meta.compare
 	inState map[states.State]int // the number of records by Meta.State
 	deleted map[string]int64     // revisions of deletions that the watch has not reported yet
-	// unanswered has the creations and deletions by this process that the store has not answered.
-	unanswered map[*unanswered]bool
+	// inFlight has the creations and deletions by this process that the store has not answered.
+	inFlight map[*inFlight]bool
 
 	watchers map[*latest.Queue[Change[R]]]bool
 }
 
-// unanswered is a creation or a deletion by this process. A created record is left to the watch if, before the store
-// has answered, the watch has reported a later deletion or has begun again.
-type unanswered struct {
+// inFlight is a creation or a deletion by this process, and what the watch has reported since it was sent.
+type inFlight struct {
 	id      string
-	deleted int64 // the revision of the last deletion that the watch has reported meanwhile
-	again   bool  // the watch has begun again
+	deleted int64 // the revision of the last deletion of the record
+	again   bool  // Synced: the record may have been deleted before the watch began
 }
 
 // Meta holds the fields of a record that an index uses.
@@ -64,7 +63,7 @@ func New[R comparable](meta func(R) Meta) *Index[R] {
 	return &Index[R]{
 		meta: meta, synced: make(chan struct{}),
 		records: map[string]R{}, byName: map[string]R{}, byNode: map[string][]R{}, inState: map[states.State]int{}, deleted: map[string]int64{},
-		watchers: map[*latest.Queue[Change[R]]]bool{}, unanswered: map[*unanswered]bool{},
+		watchers: map[*latest.Queue[Change[R]]]bool{}, inFlight: map[*inFlight]bool{},
 	}
 }
 
@@ -95,13 +94,20 @@ func (x *Index[R]) HasOlder(value R) bool {
 	return has && x.meta(old).Revision < m.Revision
 }
 
-// Create calls store, which creates the record and sets its revision, and then inserts the record. If the watch has
-// reported its deletion by then, or has begun again, the record is left to the watch.
-func (x *Index[R]) Create(value R, store func() error) error {
-	c, err := x.ask(x.meta(value).ID, store)
-	defer x.mu.Unlock()
-	if err == nil && !c.again && c.deleted < x.meta(value).Revision {
+// Create calls store, which creates the record and sets its revision, and then inserts the record, unless the watch has
+// reported its deletion by then. If another watch has begun meanwhile, Create calls exists, which reports whether the
+// store has a record. If that fails, the record is left to the watch.
+func (x *Index[R]) Create(value R, store func() error, exists func(id string) (bool, error)) error {
+	id := x.meta(value).ID
+	c, err := x.ask(id, store)
+	if err == nil && c.deleted < x.meta(value).Revision {
 		x.insert(value)
+	}
+	x.mu.Unlock()
+	if err == nil && c.again {
+		if stored, _ := exists(id); !stored {
+			x.forget(value)
+		}
 	}
 	return err
 }
@@ -127,15 +133,15 @@ func (x *Index[R]) Delete(id string, store func() (int64, error)) error {
 
 // ask calls store, which asks the store, and returns what the watch has reported meanwhile. It leaves the lock to the
 // caller.
-func (x *Index[R]) ask(id string, store func() error) (*unanswered, error) {
-	u := &unanswered{id: id}
+func (x *Index[R]) ask(id string, store func() error) (*inFlight, error) {
+	w := &inFlight{id: id}
 	x.mu.Lock()
-	x.unanswered[u] = true
+	x.inFlight[w] = true
 	x.mu.Unlock()
 	err := store()
 	x.mu.Lock()
-	delete(x.unanswered, u)
-	return u, err
+	delete(x.inFlight, w)
+	return w, err
 }
 
 // insert is put for a caller that holds the lock.
@@ -192,9 +198,9 @@ func (x *Index[R]) drop(id string, revision int64) {
 	if x.deleted[id] <= revision {
 		delete(x.deleted, id)
 	}
-	for u := range x.unanswered {
-		if u.id == id {
-			u.deleted = max(u.deleted, revision)
+	for w := range x.inFlight {
+		if w.id == id {
+			w.deleted = max(w.deleted, revision)
 		}
 	}
 	x.removeBefore(id, revision)

@@ -22,7 +22,7 @@ func newUnread() *Index[*Meta] { return New(func(m *Meta) Meta { return *m }) }
 // newIndex returns an empty index that counts as read.
 func newIndex() *Index[*Meta] {
 	x := newUnread()
-	close(x.synced)
+	x.once.Do(func() { close(x.synced) })
 	return x
 }
 
@@ -53,13 +53,13 @@ func TestARevisionIsTakenIntoTheIndexOnce(t *testing.T) {
 	require.NoError(t, x.Delete("a", func() (int64, error) { x.drop("a", 5); return 5, nil }))
 	require.Zero(t, x.Unreported(), "the watch has reported it before the store has answered")
 	require.NoError(t, x.Delete("b", func() (int64, error) { return 5, nil }))
-	_, deleted := x.before()
+	deletions := x.ownDeletions()
 	require.NoError(t, x.Delete("b", func() (int64, error) { return 6, nil }))
-	x.dropUnseen(nil, deleted)
+	x.missing(nil, deletions)
 	require.Equal(t, 1, x.Unreported(), "a new watch may have begun before the later one of two deletions")
-	_, deleted = x.before()
+	deletions = x.ownDeletions()
 	require.NoError(t, x.Delete("c", func() (int64, error) { return 6, nil }))
-	x.dropUnseen(nil, deleted)
+	x.missing(nil, deletions)
 	require.Equal(t, 1, x.Unreported(), "a new watch does not report an earlier deletion")
 	x.drop("c", 6)
 	x.put(&Meta{ID: "a", Revision: 6})
@@ -115,11 +115,7 @@ func TestTheCountersByStateEqualARecount(t *testing.T) {
 				}
 			},
 			"new watch": func(t *rapid.T) {
-				unseen, deleted := x.before()
-				for _, id := range rapid.SliceOf(id).Draw(t, "seen") {
-					delete(unseen, id)
-				}
-				x.dropUnseen(unseen, deleted)
+				require.ErrorIs(t, x.followOnce(stored(rapid.SliceOf(id).Draw(t, "stored")...), nil, nil), errWatchEnded)
 			},
 			"": func(t *rapid.T) {
 				counts := map[states.State]int{}
