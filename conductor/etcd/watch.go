@@ -23,8 +23,8 @@ import (
 	"github.com/ironstate/ironstate/internal/sleep"
 )
 
-// Watch implements [conductor.Store]. It resumes by itself after the loss of a server or of the leader, and ends with an
-// error after a compaction of revisions that it has not read yet.
+// Watch implements [conductor.Store]. It resumes by itself after the loss of a server or of the leader, and ends with
+// an error after a compaction of revisions that it has not read yet.
 func (s *Store) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
 	return func(yield func(conductor.Change, error) bool) {
 		if ctx.Err() != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// checkUnseenDeletion deletes records that were created while the caller of a watch is in the body of its loop: one before
-// Synced, and one after it.
+// checkUnseenDeletion deletes records that were created while the caller of a watch is in the body of its loop: one
+// before Synced, and one after it.
 func (t *tester) checkUnseenDeletion(ctx context.Context) error {
 	if _, err := t.create(ctx, t.record(0)); err != nil {
 		return err

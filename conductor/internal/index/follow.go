@@ -74,8 +74,8 @@ type Source[R comparable] struct {
 	Exists func(id string) (bool, error)
 }
 
-// Follow keeps the index up to date until the context ends. If changed is not nil, Follow calls it with each record that
-// the watch reports, whichever process has written it.
+// Follow keeps the index up to date until the context ends. If changed is not nil, Follow calls it with each record
+// that the watch reports, whichever process has written it.
 func (x *Index[R]) Follow(ctx context.Context, store Source[R], log *slog.Logger, changed func(R)) {
 	for ctx.Err() == nil {
 		err := x.followOnce(store, log, changed)
@@ -156,7 +156,8 @@ func (x *Index[R]) ownDeletions() map[string]int64 {
 
 // missing returns the records that the index has and that a new watch has not yielded before Synced. Each of them was
 // deleted before the watch began, or created since, and then the watch yields it later. The same is true of the
-// creations in flight. The watch reports no deletion from before it began.
+// creations in flight, which missing marks. It forgets the deletions by this process from before the watch began, which
+// the watch does not report.
 func (x *Index[R]) missing(yielded map[string]bool, deletions map[string]int64) (values []R) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

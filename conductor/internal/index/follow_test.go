@@ -152,7 +152,8 @@ func TestAnIndexFollowsTheWatchOfAStoreAndBeginsAgainASecondAfterItsEnd(t *testi
 		)
 		ended := make(chan bool)
 		go func() {
-			x.Follow(ctx, Source[*Meta]{watch, stored("four").Exists}, slog.New(slog.NewTextHandler(log, nil)), func(m *Meta) { changed = append(changed, m.ID) })
+			store := Source[*Meta]{watch, stored("four").Exists}
+			x.Follow(ctx, store, slog.New(slog.NewTextHandler(log, nil)), func(m *Meta) { changed = append(changed, m.ID) })
 			close(ended)
 		}()
 		bubble.Sleep(watchBackoff - 1)
