@@ -298,7 +298,7 @@ func (b *rulebook) heartbeatContinues(n *Node) bool {
 //
 // Source: _heartbeat_in_maintenance in ironic/drivers/modules/agent_base.py.
 func (b *rulebook) endsInMaintenance(n *Node) error {
-	work := kindOf(n.ProvisionState).inMaintenance
+	work := kindOf(n.ProvisionState).texts.inMaintenance
 	if work == "" || b.admission().Work(n.Fields()) == nil {
 		return nil
 	}
@@ -322,7 +322,7 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 	// Ironic has no entry for an inspection that an inspector ends, see
 	// ironic/drivers/modules/inspector/interface.py.
 	if err == nil && failure != nil && !inspection.waits(before) {
-		c.engine.history.failed(ctx, before, n, kindOf(before.ProvisionState).eventType)
+		c.engine.history.failed(ctx, before, n, kindOf(before.ProvisionState).texts.eventType)
 	}
 	return err
 }

@@ -90,7 +90,7 @@ func (e *engine) attendReserved(s *session, t *Task) {
 	}
 	e.moved(before, t.Node())
 	if failure != nil {
-		e.history.failed(s.ctx, before, t.Node(), kindOf(before.ProvisionState).eventType)
+		e.history.failed(s.ctx, before, t.Node(), kindOf(before.ProvisionState).texts.eventType)
 	}
 	if t.Node().Claim == s.id {
 		t.run(s.ctx)
@@ -129,7 +129,7 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 		commands, err = client.Commands(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kind.progress, err)
+		return nil, fmt.Errorf("%s: %w", kind.texts.progress, err)
 	}
 	verdict, reason := agent.Judge(w, n.UUID, kind.of(t.Node()).waitsFor(), commands)
 	t.engine.config.Log.Debug("the agent was asked", "node", n.UUID, "commands", len(commands), "verdict", verdict)
@@ -191,7 +191,7 @@ func (t *Task) stepDone(
 func (t *Task) mismatch(ctx context.Context, kind *workKind, w agent.Work) (change func(*Node) error, failure error) {
 	if err := t.refreshAgentSteps(ctx, w); err != nil {
 		//lint:ignore ST1005 the text is Ironic's, in agent_base.py
-		return nil, fmt.Errorf("Could not continue %s on node %s: %w.", kind.noun, t.Node().UUID, err)
+		return nil, fmt.Errorf("Could not continue %s on node %s: %w.", kind.texts.noun, t.Node().UUID, err)
 	}
 	if !kind.automated(t.Node()) || kind.of(t.Node()).AbortAfter {
 		return t.engine.rules.repeat, nil
@@ -226,7 +226,7 @@ func (t *Task) endAgent(ctx context.Context, kind *workKind) error {
 	err := t.tearDownRamdisk(ctx, CleanUp{PowerOff: true, Ramdisk: true, Instance: kind.bootsInstance})
 	if err != nil && ctx.Err() == nil {
 		//lint:ignore ST1005 the text is Ironic's, in conductor/cleaning.py and servicing.py
-		return fmt.Errorf("Failed to tear down from %s for node %s, reason: %w", kind.noun, t.Node().UUID, err)
+		return fmt.Errorf("Failed to tear down from %s for node %s, reason: %w", kind.texts.noun, t.Node().UUID, err)
 	}
 	return err
 }

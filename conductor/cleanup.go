@@ -112,7 +112,7 @@ func (n *Node) cleanedUp(c CleanUp, failure error) {
 	if failure == nil {
 		return
 	}
-	switch texts := works[n.ProvisionState.Work()].cleanUp; {
+	switch texts := works[n.ProvisionState.Work()].texts.cleanUp; {
 	case c.aborted():
 		n.LastError = "Failed to clean up " + texts.aborted + " after aborting the operation"
 		if texts.abortFault != "" {

@@ -133,7 +133,7 @@ package conductor
 //	published                                              the files of hardware types that no machine needs any more
 //	ability, management                                    what clients request of hardware types
 //	calls                                                  requests for a node that another conductor owns
-//	works                                                  all that is known of each kind of work, in one table
+//	works, works_texts                                     all that is known of each kind of work, in one table
 //	work, task, cleanup                                    the work of a state, and what is left to do after failed work
 //	steps, steps_plan, steps_check, steps_run              the steps of work; internal/sequence decides their order
 //	cleaning_runbook                                       the runbooks of automated cleanings

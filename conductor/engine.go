@@ -97,7 +97,7 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 		e.config.Log.Info("pending work was started", "node", n.UUID, "provision_state", n.ProvisionState)
 	case before.ProvisionState != n.ProvisionState:
 		e.moved(before, n)
-		e.history.failed(s.ctx, before, n, kindOf(before.ProvisionState).eventType)
+		e.history.failed(s.ctx, before, n, kindOf(before.ProvisionState).texts.eventType)
 	case before.CleanUp != nil && n.CleanUp == nil:
 		e.history.notCleanedUp(s.ctx, n, *before.CleanUp)
 	}

@@ -62,8 +62,8 @@ func (h history) failed(ctx context.Context, before, n *Node, eventType string) 
 // notCleanedUp adds to a node's history that the clean-up after its failed work has failed. Ironic adds an entry only
 // if the failure has replaced the last error.
 func (h history) notCleanedUp(ctx context.Context, n *Node, c CleanUp) {
-	if kind := &works[n.ProvisionState.Work()]; c.aborted() || kind.cleanUp.instead != "" {
-		h.failed(ctx, n, n, kind.eventType)
+	if kind := &works[n.ProvisionState.Work()]; c.aborted() || kind.texts.cleanUp.instead != "" {
+		h.failed(ctx, n, n, kind.texts.eventType)
 	}
 }
 
@@ -77,13 +77,13 @@ func (h history) orphan(ctx context.Context, before, n *Node) {
 	case n.ProvisionState == before.ProvisionState:
 		h.failed(ctx, before, n, "takeover")
 	default:
-		h.failed(ctx, before, n, kindOf(before.ProvisionState).orphanType)
+		h.failed(ctx, before, n, kindOf(before.ProvisionState).texts.orphanType)
 	}
 }
 
 // timeout adds to a node's history that no call-back came.
 func (h history) timeout(ctx context.Context, before, n *Node) {
-	_, eventType := kindOf(before.ProvisionState).timeout(h.config.Table.Series())
+	_, eventType := kindOf(before.ProvisionState).texts.timeout(h.config.Table.Series())
 	h.failed(ctx, before, n, eventType)
 }
 
@@ -98,7 +98,7 @@ func (h history) abort(ctx context.Context, before, n *Node) {
 	}
 	if kind := &works[moved[0].From.Work()]; kind.abortEntry != nil {
 		severity, event := kind.abortEntry(n)
-		h.add(ctx, before, severity, event, kind.eventType)
+		h.add(ctx, before, severity, event, kind.texts.eventType)
 	}
 }
 
@@ -200,9 +200,9 @@ func (h history) flow(n *Node) string {
 	case h.config.Table.Series() < states.Flamingo:
 		return ""
 	case kind.automated(n):
-		return kind.automatedFlow
+		return kind.texts.automatedFlow
 	default:
-		return kind.flow
+		return kind.texts.flow
 	}
 }
 

@@ -229,7 +229,7 @@ func (e *engine) withinLimits(ctx context.Context, n *Node, kind *workKind) erro
 	}
 	if count >= kind.limit.of(e.config) {
 		return refuse(LimitReached, "Unable to process request at this time, as the concurrent limit for %s has been reached. "+
-			"Please try again later.", kind.operation)
+			"Please try again later.", kind.texts.operation)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func timedOut(n *Node, timeouts machine.Timeouts, now time.Time) bool {
 // Source: the functions cleanup_after_timeout and cleanup_*wait_timeout in ironic/conductor/utils.py, and
 // _check_inspect_wait_timeouts in ironic/conductor/manager.py.
 func timeoutText(n *Node, series states.Series) string {
-	text, _ := kindOf(n.ProvisionState).timeout(series)
+	text, _ := kindOf(n.ProvisionState).texts.timeout(series)
 	step := "{}"
 	if s := n.Step(); s.Step != "" {
 		step = StepRequest{Interface: s.Interface, Step: s.Step, Args: s.Args, Priority: &s.Priority}.String()

@@ -78,7 +78,7 @@ func operation(table *states.Table, verb string) string {
 	case event == states.EventProvide:
 		return "providing"
 	default:
-		return begunBy(table, event).operation
+		return begunBy(table, event).texts.operation
 	}
 }
 

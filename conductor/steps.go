@@ -74,7 +74,7 @@ func (k *workKind) edit(n *Node) *Steps {
 
 // automated reports whether the conductor has begun a node's work by itself: a cleaning that makes the node available.
 func (k *workKind) automated(n *Node) bool {
-	return k.automatedFlow != "" && n.TargetProvisionState != states.Manageable
+	return k.texts.automatedFlow != "" && n.TargetProvisionState != states.Manageable
 }
 
 // composed reports whether a client or a runbook has composed the steps of a node's cleaning or service.
@@ -247,8 +247,8 @@ type stepError struct {
 //
 // Source: do_next_deploy_step in ironic/conductor/deployments.py and its like, and inspect_hardware in inspection.py.
 func (e *stepError) Error() string {
-	if e.kind.stepFailed != nil {
-		return e.kind.stepFailed(e)
+	if e.kind.texts.stepFailed != nil {
+		return e.kind.texts.stepFailed(e)
 	}
 	return fmt.Sprintf("step %v failed: %v", e.step, e.err)
 }

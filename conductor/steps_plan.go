@@ -32,7 +32,7 @@ func (e *engine) planSteps(ctx context.Context, n *Node, kind *workKind, availab
 	if len(problems) > 0 {
 		begin := fmt.Sprintf("Cannot %v node %s", kind.work, n.UUID)
 		if on, _ := e.rules.fastTracks(n); !on && n.Agent.hasSteps(kind.agent) { // its first heartbeat has begun the work
-			begin = fmt.Sprintf("Node failed to start the first %s step", kind.noun)
+			begin = fmt.Sprintf("Node failed to start the first %s step", kind.texts.noun)
 		}
 		return nil, refuse(Invalid, "%s: %s", begin, strings.Join(problems, "; "))
 	}

@@ -136,7 +136,7 @@ func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
 		if errors.Is(err, agent.ErrBusy) {
 			return ErrWait
 		}
-		err = explain(ctx, "Node failed to start the first "+kind.noun+" step", err)
+		err = explain(ctx, "Node failed to start the first "+kind.texts.noun+" step", err)
 	case sequence.Plan, sequence.Replan, sequence.Recall:
 		err = r.plan(ctx, action)
 	case sequence.Note:

@@ -68,7 +68,7 @@ func (t *Task) report(ctx context.Context, e result) error {
 	t.engine.moved(work, t.Node())
 	t.engine.history.ended(ctx, work, e)
 	if e.event == states.EventFail {
-		t.engine.history.failed(ctx, work, t.Node(), kindOf(work.ProvisionState).eventType)
+		t.engine.history.failed(ctx, work, t.Node(), kindOf(work.ProvisionState).texts.eventType)
 	}
 	return nil
 }

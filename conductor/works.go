@@ -90,56 +90,22 @@ type workKind struct {
 	//
 	// Source: ironic/common/faults.py.
 	fault string
-	// eventType is the event_type of a failure in the history, and orphanType if the process that did the work has died.
-	eventType, orphanType string
 	// abortEntry returns the entry of an abort in the history; nil if it has none.
 	abortEntry func(*Node) (severity, event string)
 
-	// The other fields are words and texts of Ironic. operation is the word for the work in the refusal of a request,
-	// empty if there is no such refusal. flow is the word for the steps in the history, empty if their begin and end have
-	// no entries, and noun the word for the work in errors. automatedFlow is flow for work that the conductor begins by
-	// itself, empty if it never does.
-	operation, flow, automatedFlow, noun string
 	// leanRecords says that the records of the steps say only of an abortable step that it is, and not whether a step
 	// needs the agent.
 	leanRecords bool
 	// notedEarly says that the history has the beginning of the steps before they are planned.
 	notedEarly bool
-	// stepFailed is the text for a step that has failed in the conductor; nil for a plain one. The text for a step that
-	// has failed in the agent is of [agent.Judge].
-	stepFailed func(*stepError) string
-	// timedOut is the last error after a wait without a call-back. {node} stands for the node and {step} for its step.
-	timedOut string
-	// former has what timedOut and the event_type of that failure were before a series.
-	former formerTimeout
-	// inMaintenance is the beginning of the last error of work that a heartbeat ends during maintenance, empty if the work
-	// waits until the maintenance ends.
-	inMaintenance string
-	// progress is the text for an agent that does not tell how far its step is.
-	progress string
-	cleanUp  cleanUpTexts
-}
 
-// cleanUpTexts are the texts for a failed clean-up after failed work.
-type cleanUpTexts struct {
-	// added, with the node and the reason, is added to the last error; empty for a plain text. instead, with the reason,
-	// replaces the last error.
-	added, instead string
-	// After an abort that CleanUp notes, aborted is the word for the work in the last error, and abortFault the fault with
-	// which the node is put into maintenance, empty if it is not.
-	aborted, abortFault string
+	texts workTexts
 }
 
 // limit is a limit for the number of nodes in busy states.
 type limit struct {
 	of   func(*Config) int
 	busy states.Set
-}
-
-// formerTimeout is the last error and the event_type after a wait without a call-back before a series.
-type formerTimeout struct {
-	until               states.Series
-	timedOut, eventType string
 }
 
 // works has all that the conductor knows of each work, with room for more. init sets it, since the functions in it read
@@ -163,20 +129,23 @@ func init() {
 	}
 	works = [len(works)]workKind{
 		states.WorkVerify: {
-			do: (*Task).verify, leavesAgent: true, takesAgent: true, eventType: "verify", orphanType: "transition",
+			do: (*Task).verify, leavesAgent: true, takesAgent: true,
 			expected: func(c *Config) time.Duration { return c.VerifyTimeout },
 			resumes:  func(c *Config) bool { return c.ResumeVerification },
+			texts:    workTexts{eventType: "verify", orphanType: "transition"},
 		},
 		states.WorkInspect: {
 			do: (*Task).doSteps, in: other, leavesAgent: true, abortsByStep: true,
 			cachedAfter: cacheRefresh{part: readFirmware, since: states.Gazpacho, byAgent: true},
-			eventType:   "introspection", orphanType: "transition",
-			abortEntry: func(n *Node) (string, string) { return "ERROR", n.LastError },
-			stepFailed: func(e *stepError) string { return e.err.Error() },
-			timedOut:   "Timeout reached while inspecting the node" + ofRamdisk + "inspection is running on the node.",
-			former:     formerTimeout{states.Gazpacho, "timeout reached while inspecting the node", "transition"},
-			cleanUp:    cleanUpTexts{added: ". Also Failed to abort inspection on node %s, reason: %v"},
-			moved:      moveInspection,
+			abortEntry:  func(n *Node) (string, string) { return "ERROR", n.LastError },
+			moved:       moveInspection,
+			texts: workTexts{
+				eventType: "introspection", orphanType: "transition",
+				stepFailed: func(e *stepError) string { return e.err.Error() },
+				timedOut:   "Timeout reached while inspecting the node" + ofRamdisk + "inspection is running on the node.",
+				former:     formerTimeout{states.Gazpacho, "timeout reached while inspecting the node", "transition"},
+				cleanUp:    cleanUpTexts{added: ". Also Failed to abort inspection on node %s, reason: %v"},
+			},
 		},
 		states.WorkClean: {
 			do: (*Task).clean, in: func(n *Node) **Steps { return &n.CleanSteps },
@@ -184,13 +153,14 @@ func init() {
 			agent: agent.Clean, withoutAgentSince: states.Gazpacho, checkedEarly: true,
 			heartbeats: true, leavesAgent: true, takesAgent: true, keepsSteps: true,
 			cachedBefore: cacheRefresh{part: readMachine}, cachedAfter: cacheRefresh{part: readMachine, since: states.Dalmatian},
-			after: afterCleaning,
-			fault: "clean failure", eventType: "cleaning", orphanType: "cleaning",
-			flow: "Manual Cleaning", automatedFlow: "Automated Cleaning", noun: "cleaning", stepFailed: stepFailed,
-			timedOut:      "Timeout reached while cleaning the node" + ofRamdisk + "cleaning is running on the node. Failed on step {step}.",
-			inMaintenance: "Cleaning", progress: "Node failed to check cleaning progress",
-			cleanUp: cleanUpTexts{added: ". Also Failed to tear down cleaning on node %s, reason: %v"},
-			limit:   cleanings, operation: "cleaning",
+			after: afterCleaning, fault: "clean failure", limit: cleanings,
+			texts: workTexts{
+				eventType: "cleaning", orphanType: "cleaning", operation: "cleaning",
+				flow: "Manual Cleaning", automatedFlow: "Automated Cleaning", noun: "cleaning", stepFailed: stepFailed,
+				timedOut:      "Timeout reached while cleaning the node" + ofRamdisk + "cleaning is running on the node. Failed on step {step}.",
+				inMaintenance: "Cleaning", progress: "Node failed to check cleaning progress",
+				cleanUp: cleanUpTexts{added: ". Also Failed to tear down cleaning on node %s, reason: %v"},
+			},
 		},
 		states.WorkDeploy: {
 			// A step of the agent only waits here; its failure arrives by a heartbeat: heard.
@@ -199,37 +169,42 @@ func init() {
 			plan: planNewDeployment, replan: replanDeployment,
 			agent: agent.Deploy, agentSteps: agentDeploySteps,
 			heartbeats: true, takesAgent: true,
-			abortableSince: states.Gazpacho, after: afterDeployment,
-			eventType: "deploying", orphanType: "takeover", flow: "Deployment", noun: "deployment", stepFailed: deployStepFailed,
-			timedOut:      "Timeout reached while waiting for callback for node {node}",
-			inMaintenance: "Deploy", progress: "Failed to process the next deploy step",
-			cleanUp: cleanUpTexts{aborted: "deploying"},
-			deploys: true, limit: deployments, operation: "provisioning",
+			abortableSince: states.Gazpacho, after: afterDeployment, deploys: true, limit: deployments,
 			leanRecords: true, // a deploy step can be aborted since 2026.1
+			texts: workTexts{
+				eventType: "deploying", orphanType: "takeover", operation: "provisioning",
+				flow: "Deployment", noun: "deployment", stepFailed: deployStepFailed,
+				timedOut:      "Timeout reached while waiting for callback for node {node}",
+				inMaintenance: "Deploy", progress: "Failed to process the next deploy step",
+				cleanUp: cleanUpTexts{aborted: "deploying"},
+			},
 		},
 		states.WorkAdopt: {
-			do: (*Task).doSteps, in: other, expected: timeoutOf(states.WorkDeploy), eventType: "adoption", orphanType: "transition",
+			do: (*Task).doSteps, in: other, expected: timeoutOf(states.WorkDeploy),
 			remember: func(n *Node, _ *ProvisionRequest) error { n.noteImageType(); return nil },
 			done:     (*rulebook).restoreConsole, failed: func(n *Node) { n.Power = states.NoPower },
+			texts: workTexts{eventType: "adoption", orphanType: "transition"},
 		},
 		states.WorkRescue: {
 			do: (*Task).doSteps, in: other, answer: (*Task).finishRescue, heartbeats: true,
-			after: afterRescue, failed: (*Node).forgetRescue, eventType: "rescue", orphanType: "transition",
-			abortEntry:    func(*Node) (string, string) { return "INFO", "By request, the rescue operation was aborted." },
-			timedOut:      "Timeout reached while waiting for rescue ramdisk callback for node",
-			inMaintenance: "Rescue",
-			cleanUp: cleanUpTexts{
-				instead: "Rescue operation was unsuccessful, clean up failed for node: %v",
-				aborted: "rescue", abortFault: "rescue abort failure",
-			},
-			operation: "rescuing",
-			remember:  rememberPassword, drop: (*Node).forgetRescue,
+			after: afterRescue, failed: (*Node).forgetRescue,
+			abortEntry: func(*Node) (string, string) { return "INFO", "By request, the rescue operation was aborted." },
+			remember:   rememberPassword, drop: (*Node).forgetRescue,
 			dropIn: states.WorkRescue.States().Union(states.WorkUnrescue.States()).Union(states.SetOf(states.Rescue)),
+			texts: workTexts{
+				eventType: "rescue", orphanType: "transition", operation: "rescuing",
+				timedOut:      "Timeout reached while waiting for rescue ramdisk callback for node",
+				inMaintenance: "Rescue",
+				cleanUp: cleanUpTexts{
+					instead: "Rescue operation was unsuccessful, clean up failed for node: %v",
+					aborted: "rescue", abortFault: "rescue abort failure",
+				},
+			},
 		},
 		states.WorkUnrescue: {
-			do: (*Task).doSteps, in: other, expected: timeoutOf(states.WorkRescue), eventType: "rescue", orphanType: "transition",
-			operation: "unrescuing",
-			done:      func(_ *rulebook, n *Node) { n.forgetRescue() },
+			do: (*Task).doSteps, in: other, expected: timeoutOf(states.WorkRescue),
+			done:  func(_ *rulebook, n *Node) { n.forgetRescue() },
+			texts: workTexts{eventType: "rescue", orphanType: "transition", operation: "unrescuing"},
 		},
 		states.WorkService: {
 			do: (*Task).doSteps, in: func(n *Node) **Steps { return &n.ServiceSteps },
@@ -238,17 +213,18 @@ func init() {
 			heartbeats: true, keepsSteps: true, bootsInstance: true,
 			cachedBefore:  cacheRefresh{part: readMachine, since: states.Dalmatian},
 			cachedAfter:   cacheRefresh{part: readMachine, since: states.Dalmatian},
-			finishesSince: states.Flamingo,
-			fault:         "service failure", eventType: "servicing", orphanType: "transition",
-			flow: "Servicing", notedEarly: true, noun: "service", stepFailed: stepFailed,
-			timedOut:  "Timeout reached while servicing the node" + ofRamdisk + "servicing is running on the node. Failed on step {step}.",
-			progress:  "Node failed to check service progress",
-			cleanUp:   cleanUpTexts{added: ". Also Failed to tear down service on node %s, reason: %v"},
-			operation: "service",
+			finishesSince: states.Flamingo, fault: "service failure", notedEarly: true,
+			texts: workTexts{
+				eventType: "servicing", orphanType: "transition", operation: "service",
+				flow: "Servicing", noun: "service", stepFailed: stepFailed,
+				timedOut: "Timeout reached while servicing the node" + ofRamdisk + "servicing is running on the node. Failed on step {step}.",
+				progress: "Node failed to check service progress",
+				cleanUp:  cleanUpTexts{added: ". Also Failed to tear down service on node %s, reason: %v"},
+			},
 		},
 		states.WorkDelete: {
-			do: (*Task).tearDown, in: other, expected: timeoutOf(states.WorkDeploy), eventType: "unprovision", orphanType: "transition",
-			limit: cleanings, operation: "unprovisioning",
+			do: (*Task).tearDown, in: other, expected: timeoutOf(states.WorkDeploy), limit: cleanings,
+			texts: workTexts{eventType: "unprovision", orphanType: "transition", operation: "unprovisioning"},
 		},
 	}
 	for w := range states.AllWorks() {
@@ -272,14 +248,6 @@ func runsIn(s states.State) bool { return s != states.NoState && s == s.Work().W
 // waits reports whether the work of a node waits for a call from outside.
 func (k *workKind) waits(n *Node) bool {
 	return k.work != states.NoWork && n.ProvisionState == k.work.Waiting()
-}
-
-// timeout returns the last error and the event_type after a wait without a call-back.
-func (k *workKind) timeout(series states.Series) (text, eventType string) {
-	if series < k.former.until {
-		return k.former.timedOut, k.former.eventType
-	}
-	return k.timedOut, k.eventType
 }
 
 // busy returns the states in which a work runs or waits.

@@ -21,18 +21,18 @@ func TestEveryWorkHasAnEntry(t *testing.T) {
 		kind := &works[w]
 		require.Equal(t, w, kind.work)
 		require.NotNil(t, kind.do, "conductor/works.go does not say who does %v", w)
-		require.NotEmpty(t, kind.eventType, w)
-		require.NotEmpty(t, kind.orphanType, w)
+		require.NotEmpty(t, kind.texts.eventType, w)
+		require.NotEmpty(t, kind.texts.orphanType, w)
 		require.Equal(t, kind.requested != nil, kind.agent != "", "%v: a client requests the steps that an agent may execute", w)
-		require.Equal(t, kind.agent != "", kind.noun != "" && kind.flow != "" && kind.progress != "", w)
-		require.Equal(t, w.Waiting() != states.NoState, kind.timedOut != "", "%v: the text of a wait that has timed out", w)
+		require.Equal(t, kind.agent != "", kind.texts.noun != "" && kind.texts.flow != "" && kind.texts.progress != "", w)
+		require.Equal(t, w.Waiting() != states.NoState, kind.texts.timedOut != "", "%v: the text of a wait that has timed out", w)
 		require.Equal(t, w.Waiting() != states.NoState && w != states.WorkInspect, kind.agent != "" || kind.answer != nil,
 			"%v: a heartbeat ends each wait but that for the data of an inspection", w)
 		require.Equal(t, kind.agent != "", kind.merges || kind.withoutAgentSince != states.NoSeries,
 			"%v: the requested steps are merged, or are all", w)
 		require.Equal(t, w == states.WorkVerify, kind.in == nil, "%v: all work but a verification has steps", w)
 		if w.Waiting() == states.NoState {
-			require.Empty(t, string(kind.agent)+kind.inMaintenance, "%v never waits for an agent", w)
+			require.Empty(t, string(kind.agent)+kind.texts.inMaintenance, "%v never waits for an agent", w)
 		}
 	}
 	for series := range states.AllSeries() {
@@ -109,7 +109,7 @@ func TestStatesWhoseRulesAreIronics(t *testing.T) {
 		require.Equal(t, has, works[w].limit != nil, w)
 		if has {
 			require.Equal(t, busy, works[w].limit.busy, w)
-			require.NotEmpty(t, works[w].operation, w)
+			require.NotEmpty(t, works[w].texts.operation, w)
 		}
 	}
 	passwords := states.SetOf(states.RescueWait, states.RescueFail, states.Rescuing, states.Unrescuing, states.UnrescueFail, states.Rescue)
