@@ -41,6 +41,7 @@ func TestAnyTwoMethodsOfAPoolMayBeCalledAtOnce(t *testing.T) {
 				p.free("e")
 			}
 		},
+		func(p *workerPool) { p.tryHold("f") },
 		func(p *workerPool) { p.count() },
 	)
 }

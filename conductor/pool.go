@@ -29,52 +29,69 @@ func (c *Config) reservedWorkers() int {
 	return c.Workers * max(c.ReservedWorkers, 0) / 100
 }
 
-// workerPool is the conductor's worker pool. It allows one worker per node and at most limit workers, of which the
-// reserved ones are kept from spare work: heartbeats of agents, which may hang, and power syncs. It is safe for
-// concurrent use.
+// workerPool is the conductor's worker pool. What works on a node, on an allocation or on a node's objects first takes
+// its UUID, and frees it at the end. The pool guarantees that in this process one goroutine at a time has a UUID, and
+// that at most limit of them are workers. The reserved workers do no spare work: heartbeats of agents, which may hang,
+// and power syncs. That no other process works on the same node is guaranteed by the node's reservation, not here. The
+// pool is safe for concurrent use.
 type workerPool struct {
 	limit, reserved int
 
-	mu     sync.Mutex
-	busy   map[string]chan struct{} // by node UUID; the channel is closed when the work ends
-	closed bool
-	idle   chan struct{} // closed when no worker is busy after close
+	mu      sync.Mutex
+	taken   map[string]taken // by UUID
+	workers int              // the number of those that are workers
+	closed  bool
+	idle    chan struct{} // closed when nothing is taken after close
+}
+
+// taken is a UUID that a goroutine has.
+type taken struct {
+	over     chan struct{} // closed when the UUID is free
+	byWorker bool
 }
 
 func newWorkerPool(limit, reserved int) *workerPool {
-	return &workerPool{limit: limit, reserved: reserved, busy: map[string]chan struct{}{}, idle: make(chan struct{})}
+	return &workerPool{limit: limit, reserved: reserved, taken: map[string]taken{}, idle: make(chan struct{})}
 }
 
-// take reserves a worker for a node. If the node has a worker already, take waits until that worker
-// is free, because the node's record shows the end of the work shortly before. The error matches
-// [NoWorker] if no worker is free or the conductor stops, and [Locked] if the context ends.
+// take takes the UUID of a node for a worker. If another goroutine has it, take waits until it is free, because the
+// node's record shows the end of the work shortly before. The error matches [NoWorker] if no worker is free or the
+// conductor stops, and [Locked] if the context ends.
 func (p *workerPool) take(ctx context.Context, id string) error {
 	for {
 		p.mu.Lock()
-		over, busy := p.busy[id]
+		other, busy := p.taken[id]
 		var err error
 		switch {
 		case p.closed:
 			err = refuse(NoWorker, "no worker is free: %v", errShutdown)
 		case busy:
-		case len(p.busy) >= p.limit:
-			err = refuse(NoWorker, "no worker is free: all %d are busy", len(p.busy))
+		case p.workers >= p.limit:
+			err = refuse(NoWorker, "no worker is free: all %d are busy", p.workers)
 		default:
-			p.busy[id] = make(chan struct{})
+			p.add(id, true)
 		}
 		p.mu.Unlock()
 		if err != nil || !busy {
 			return err
 		}
 		select {
-		case <-over:
+		case <-other.over:
 		case <-ctx.Done():
 			return refuse(Locked, "node %s is locked: a worker is busy with it", id)
 		}
 	}
 }
 
-// tryTake is take without waiting. It reports whether it has reserved a worker.
+// add adds a UUID that is free. The caller holds the lock.
+func (p *workerPool) add(id string, byWorker bool) {
+	p.taken[id] = taken{make(chan struct{}), byWorker}
+	if byWorker {
+		p.workers++
+	}
+}
+
+// tryTake is take without waiting. It reports whether it has taken the UUID.
 func (p *workerPool) tryTake(id string) bool { return p.tryTakeOf(p.limit, id) }
 
 // tryTakeSpare is tryTake for spare work.
@@ -83,19 +100,33 @@ func (p *workerPool) tryTakeSpare(id string) bool { return p.tryTakeOf(p.limit-p
 func (p *workerPool) tryTakeOf(limit int, id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, busy := p.busy[id]; busy || p.closed || len(p.busy) >= limit {
+	if _, busy := p.taken[id]; busy || p.closed || p.workers >= limit {
 		return false
 	}
-	p.busy[id] = make(chan struct{})
+	p.add(id, true)
 	return true
 }
 
-// free releases a node's worker.
+// tryHold takes a UUID without a worker, so that no work begins on it. It reports whether it has taken the UUID.
+func (p *workerPool) tryHold(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, busy := p.taken[id]; busy || p.closed {
+		return false
+	}
+	p.add(id, false)
+	return true
+}
+
+// free frees a UUID, and the worker that has taken it.
 func (p *workerPool) free(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	close(p.busy[id])
-	delete(p.busy, id)
+	close(p.taken[id].over)
+	if p.taken[id].byWorker {
+		p.workers--
+	}
+	delete(p.taken, id)
 	p.checkIdle()
 }
 
@@ -103,11 +134,11 @@ func (p *workerPool) free(id string) {
 func (p *workerPool) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.busy)
+	return p.workers
 }
 
 func (p *workerPool) checkIdle() {
-	if p.closed && len(p.busy) == 0 {
+	if p.closed && len(p.taken) == 0 {
 		select {
 		case <-p.idle:
 		default:
@@ -116,8 +147,8 @@ func (p *workerPool) checkIdle() {
 	}
 }
 
-// close refuses new work and waits until all workers are free. After the timeout it calls stop,
-// which must cancel the work, and continues to wait.
+// close refuses new work and waits until nothing is taken. After the timeout it calls stop, which must
+// cancel the work, and continues to wait.
 func (p *workerPool) close(timeout time.Duration, stop func()) {
 	p.mu.Lock()
 	p.closed = true

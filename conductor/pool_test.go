@@ -27,6 +27,29 @@ func TestAWorkerPoolHasOneWorkerForEachNodeAndNoMoreThanItsLimit(t *testing.T) {
 	require.Zero(t, p.count())
 }
 
+func TestAHeldNodeHasNoWorkerAndTakesNone(t *testing.T) {
+	p := newWorkerPool(1, 0)
+	require.True(t, p.tryHold("a"))
+	require.False(t, p.tryHold("a"))
+	require.False(t, p.tryTake("a"))
+	require.Zero(t, p.count())
+	require.True(t, p.tryTake("b"))
+	require.False(t, p.tryHold("b"))
+	p.free("a")
+	require.Equal(t, 1, p.count())
+	require.False(t, p.tryTake("a"), "the worker is busy")
+	require.True(t, p.tryHold("a"))
+	p.free("b")
+	done := make(chan bool)
+	go func() {
+		p.close(time.Hour, func() { t.Error("it ends in time") })
+		close(done)
+	}()
+	p.free("a")
+	<-done
+	require.False(t, p.tryHold("a"))
+}
+
 func TestTakeWaitsForTheNodesWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newWorkerPool(1, 0)

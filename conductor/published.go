@@ -87,8 +87,8 @@ func withdrawFiles(c *Conductor) {
 	})
 }
 
-// withdrawUnneeded withdraws the files of a hardware type that no machine needs. While a node has a worker, or no
-// worker is free, its files stay until a later check. A call that does not return in time is the last one.
+// withdrawUnneeded withdraws the files of a hardware type that no machine needs. While a node has a worker, its files
+// stay until a later check. A call that does not return in time is the last one.
 func withdrawUnneeded(ctx context.Context, c *Conductor, publisher FilePublisher) error {
 	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -116,10 +116,10 @@ func withdrawUnneeded(ctx context.Context, c *Conductor, publisher FilePublisher
 	return errors.Join(errs...)
 }
 
-// withdraw withdraws the files of a node unless its stored record shows that its machine needs them. It has the node's
-// worker for callTimeout and stepGrace at most.
+// withdraw withdraws the files of a node unless its stored record shows that its machine needs them. Meanwhile, for
+// callTimeout and stepGrace at most, no work begins on the node; it takes no worker from another one.
 func withdraw(ctx context.Context, c *Conductor, publisher FilePublisher, id string) error {
-	if !c.engine.pool.tryTake(id) {
+	if !c.engine.pool.tryHold(id) {
 		return nil
 	}
 	defer c.engine.pool.free(id)
