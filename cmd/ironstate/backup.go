@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/ironstate/ironstate/internal/program"
 )
@@ -170,7 +171,7 @@ func offerBackups(data string, backup func(context.Context, io.Writer) error, lo
 	if err != nil {
 		return nil, err
 	}
-	server := &http.Server{ReadHeaderTimeout: readHeaderTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := backup(r.Context(), w); err != nil {
 			log.Error("a backup has failed", "error", err)
 			panic(http.ErrAbortHandler) // makes the request of the other process fail

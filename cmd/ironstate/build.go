@@ -34,11 +34,11 @@ func build(
 	ctx context.Context, o *options, shown *progress, log *slog.Logger, opened *resources,
 ) (s *service, open *started, err error) {
 	quietly := func(end func()) { opened.add(func() error { end(); return nil }) }
-	front, err := openFront(o, log)
+	servers, err := openServers(o, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	quietly(front.close)
+	quietly(servers.close)
 	store, err := openStore(ctx, o, log)
 	if err != nil {
 		return nil, nil, err
@@ -56,7 +56,7 @@ func build(
 		return nil, nil, err
 	}
 	quietly(closeHardware)
-	s = &service{options: o, progress: shown, front: front, metrics: newMetrics(), log: log}
+	s = &service{options: o, progress: shown, servers: servers, metrics: newMetrics(), log: log}
 	if o.data != "" {
 		s.metrics.registry.MustRegister(folder(o.data))
 	}
@@ -101,6 +101,6 @@ func (s *service) handlers(now func() readiness, published *images.Server) (open
 		config.Audience = api.Clients
 	}
 	clients := o.guarded(warned(now, s.explorer.Around(s.tracing.around(s.metrics.around(api.New(s.conductor, config), s.conductor)))))
-	open.api, stop, err = o.images.serve(published, clients, s.front.limits, s.log)
+	open.api, stop, err = o.images.serve(published, clients, s.servers.limits, s.log)
 	return open, stop, err
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/ironstate/ironstate/cmd/ironstate/internal/front"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
@@ -17,7 +18,7 @@ import (
 type serverFlags struct {
 	listen          string
 	authFile        string
-	users           users // of authFile; nil for no authentication
+	users           front.Users // of authFile; nil for no authentication
 	tlsCert, tlsKey string
 	tlsLowest       uint16 // version
 	insecure        bool
@@ -44,7 +45,7 @@ func (s *serverFlags) check(agents string) (err error) {
 	}
 	s.tlsLowest = cmp.Or(s.tlsLowest, tls.VersionTLS12)
 	if s.authFile != "" {
-		if s.users, err = readUsers(s.authFile); err != nil {
+		if s.users, err = front.ReadUsers(s.authFile); err != nil {
 			return fmt.Errorf("-auth-file: %w", err)
 		}
 	}
@@ -67,7 +68,7 @@ func (s *serverFlags) checkListen(agents string) error {
 	if err != nil {
 		return program.Usagef("-listen is %q: want host:port, such as 127.0.0.1:6385", s.listen)
 	}
-	if !s.insecure && !isLoopback(host) && (s.users == nil || s.tlsCert == "") {
+	if !s.insecure && !front.IsLoopback(host) && (s.users == nil || s.tlsCert == "") {
 		return program.Usagef("-listen is %q, which others can reach: give -auth-file, -tls-cert and -tls-key as well, "+
 			"or -insecure-listen-without-auth-and-tls", s.listen)
 	}
@@ -78,14 +79,21 @@ func (s *serverFlags) checkListen(agents string) error {
 	switch {
 	case err != nil:
 		return program.Usagef("-agent-listen is %q: want host:port, such as 10.0.0.1:6385", agents)
-	case !s.insecure && !isLoopback(host) && s.tlsCert == "":
+	case !s.insecure && !front.IsLoopback(host) && s.tlsCert == "":
 		return program.Usagef("-agent-listen is %q, and agents' tokens could be read on the way: give -tls-cert and -tls-key as well, "+
 			"or -insecure-listen-without-auth-and-tls", agents)
 	}
 	return nil
 }
 
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+// tlsConfig returns the server's certificate and its lowest version of TLS, nil without a certificate.
+func (s *serverFlags) tlsConfig() (*tls.Config, error) {
+	if s.tlsCert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(s.tlsCert, s.tlsKey)
+	if err != nil {
+		return nil, fmt.Errorf("-tls-cert and -tls-key: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: s.tlsLowest}, nil
 }

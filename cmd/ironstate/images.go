@@ -7,12 +7,12 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/cmd/ironstate/internal/front"
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
@@ -159,7 +159,7 @@ func (i *imageFlags) open(networks conductor.AgentNetworks) (*images.Server, err
 // serve serves images on their own port, if they have one, or else in front of next. The function stop ends
 // it. Images need no password: a BMC has none, and their names cannot be guessed.
 func (i *imageFlags) serve(
-	server *images.Server, next http.Handler, l *limits, log *slog.Logger,
+	server *images.Server, next http.Handler, limits *front.Limits, log *slog.Logger,
 ) (handler http.Handler, stop func(), err error) {
 	switch {
 	case server == nil:
@@ -173,18 +173,11 @@ func (i *imageFlags) serve(
 			next.ServeHTTP(w, r)
 		}), func() {}, nil
 	}
-	socket, err := net.Listen("tcp", i.listen)
+	web, err := front.Listen(i.listen, server, front.Config{Limits: limits, Log: log, Failed: func(err error) {
+		log.Error("images are no longer served", "error", err)
+	}})
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen for requests for images: %w", err)
 	}
-	connections := l.around(socket)
-	web := newServer(server, connections, log)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := serveHTTP(web, connections, "", "", 0); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("images are no longer served", "error", err)
-		}
-	}()
-	return next, func() { _ = web.Close(); <-ended }, nil
+	return next, web.Close, nil
 }

@@ -281,6 +281,7 @@ func TestWrongUseIsStatus2(t *testing.T) {
 		{[]string{"more"}, "unexpected argument", program.Usage},
 		{[]string{"-auth-file", users}, "line 1", program.Failed},
 		{[]string{"-auth-file", "no-such-file"}, "no-such-file", program.Failed},
+		{[]string{"-tls-cert", "no-such-file", "-tls-key", "no-such-key"}, "-tls-cert and -tls-key: open no-such-file", program.Failed},
 		{[]string{"-listen", "127.0.0.1:99999"}, "listen", program.Failed},
 	}
 	for _, test := range tests {

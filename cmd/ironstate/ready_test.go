@@ -88,11 +88,11 @@ func TestOnlyReadsWithoutAMajorityHaveAWarning(t *testing.T) {
 func TestAProgramThatStartsAnswersItsProbesAlone(t *testing.T) {
 	o, err := parse([]string{"-listen", "127.0.0.1:0"}, io.Discard)
 	require.NoError(t, err)
-	f, err := openFront(o, slog.New(slog.DiscardHandler))
+	f, err := openServers(o, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer f.close()
 	get := func(path string) *http.Response {
-		answer, err := http.Get("http://" + f.api.String() + path)
+		answer, err := http.Get("http://" + f.api.Addr().String() + path)
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
 		return answer
@@ -107,7 +107,7 @@ func TestAProgramThatStartsAnswersItsProbesAlone(t *testing.T) {
 	require.Equal(t, http.StatusOK, get("/readyz").StatusCode)
 	require.Equal(t, http.StatusNotFound, get("/v1/nodes").StatusCode)
 
-	conn, err := net.Dial("tcp", f.api.String())
+	conn, err := net.Dial("tcp", f.api.Addr().String())
 	require.NoError(t, err)
 	defer conn.Close()
 	_, err = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -21,7 +21,7 @@ type service struct {
 	conductor *conductor.Conductor
 	explorer  *explorer.Explorer
 	progress  *progress // nil if there is no terminal
-	front     *front
+	servers   *servers
 	metrics   *metrics
 	tracing   *tracing // nil without a collector
 	log       *slog.Logger
@@ -55,13 +55,13 @@ func (s *service) run(ctx context.Context, open *started) (err error) {
 	}
 	defer stopDemo()
 
-	s.front.started.Store(open)
+	s.servers.started.Store(open)
 	s.greet()
 	select {
-	case err = <-s.front.failed:
+	case err = <-s.servers.failed:
 	case <-ctx.Done():
 	}
-	s.front.close()
+	s.servers.close()
 	return err
 }
 
@@ -71,10 +71,10 @@ func (s *service) greet() {
 	if s.options.tlsCert != "" {
 		scheme = "https://"
 	}
-	if s.front.agents != nil {
-		fmt.Fprintf(s.out, "listening for agents on %s%s\n", scheme, s.front.agents)
+	if s.servers.agents != nil {
+		fmt.Fprintf(s.out, "listening for agents on %s%s\n", scheme, s.servers.agents.Addr())
 	}
-	url := scheme + s.front.api.String()
+	url := scheme + s.servers.api.Addr().String()
 	fmt.Fprintf(s.out, "listening on %s\n", url)
 	fmt.Fprintf(s.out, "\nIronic %s: API 1.1 to %s, conductor %s, ", s.options.series, s.options.series.MaxAPIVersion(), s.conductor.Name())
 	switch {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package front
 
 import (
 	"container/list"
@@ -26,11 +26,11 @@ const (
 	writeBuffer = 64 << 10
 )
 
-// limits bound the number of open connections of one or more listeners, in all and for each client address. When a
-// limit is reached, a new connection makes limits close the connection that has been idle longest; if it is the
-// limit of the address, one of the same address. If no connection is idle, limits closes the new one. A connection is
-// idle while no request on it has been read completely up to the end of its header.
-type limits struct {
+// Limits bound the number of open connections of one or more servers: 12,000 in all, and 1,000 of each client address,
+// in IPv6 of a network of 64 bits. If a limit is reached, a new connection replaces the connection that has been idle
+// longest; for the limit of an address, one of the same address. If none is idle, the new one is closed. A connection
+// is idle while no request on it has been read completely up to the end of its header.
+type Limits struct {
 	most, mostOfAddress int
 
 	mu        sync.Mutex
@@ -42,7 +42,7 @@ type limits struct {
 // listener is a listener whose connections count towards limits.
 type listener struct {
 	net.Listener
-	*limits
+	*Limits
 }
 
 // connections are the open connections of one address.
@@ -54,7 +54,7 @@ type connections struct {
 // connection is an accepted connection.
 type connection struct {
 	net.Conn
-	l              *limits
+	l              *Limits
 	address        netip.Prefix
 	failedAttempts atomic.Int32 // to log in
 
@@ -62,13 +62,13 @@ type connection struct {
 	closed           bool
 }
 
-// newLimits returns the given limits of open connections, in all and of each client address.
-func newLimits(most, mostOfAddress int) *limits {
-	return &limits{most: most, mostOfAddress: mostOfAddress, idle: list.New(), addresses: map[netip.Prefix]*connections{}}
-}
+// NewLimits returns the limits of a service whose servers share them.
+func NewLimits() *Limits { return newLimits(maxConnections, maxAddressConnections) }
 
-// around returns a listener whose connections count towards the limits.
-func (l *limits) around(inner net.Listener) *listener { return &listener{inner, l} }
+// newLimits returns the given limits of open connections, in all and of each client address.
+func newLimits(most, mostOfAddress int) *Limits {
+	return &Limits{most: most, mostOfAddress: mostOfAddress, idle: list.New(), addresses: map[netip.Prefix]*connections{}}
+}
 
 // Accept implements [net.Listener].
 func (l *listener) Accept() (net.Conn, error) {
@@ -80,7 +80,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if tcp, ok := accepted.(*net.TCPConn); ok {
 			_ = tcp.SetWriteBuffer(writeBuffer) // fails only if the client has disconnected
 		}
-		c := &connection{Conn: accepted, l: l.limits, address: clientnet.Of(accepted.RemoteAddr().String())}
+		c := &connection{Conn: accepted, l: l.Limits, address: clientnet.Of(accepted.RemoteAddr().String())}
 		replaced, admitted := l.admit(c)
 		if replaced != nil {
 			_ = replaced.Conn.Close()
@@ -94,7 +94,7 @@ func (l *listener) Accept() (net.Conn, error) {
 
 // admit counts a new connection, unless it must be closed. It returns the connection that must be closed in its place,
 // if any.
-func (l *limits) admit(c *connection) (replaced *connection, admitted bool) {
+func (l *Limits) admit(c *connection) (replaced *connection, admitted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	same, found := l.addresses[c.address]
@@ -123,7 +123,7 @@ func (l *limits) admit(c *connection) (replaced *connection, admitted bool) {
 }
 
 // setIdle moves a connection into the lists of idle ones, at their end, or out of them. The caller holds mu.
-func (l *limits) setIdle(c *connection, idle bool) {
+func (l *Limits) setIdle(c *connection, idle bool) {
 	same := l.addresses[c.address]
 	if c.inAll != nil {
 		l.idle.Remove(c.inAll)
@@ -136,7 +136,7 @@ func (l *limits) setIdle(c *connection, idle bool) {
 }
 
 // remove stops counting a connection. The caller holds mu.
-func (l *limits) remove(c *connection) {
+func (l *Limits) remove(c *connection) {
 	if c.closed {
 		return
 	}
@@ -158,7 +158,7 @@ func (c *connection) Close() error {
 }
 
 // observe is the ConnState of the server: it keeps the lists of idle connections.
-func (l *limits) observe(conn net.Conn, state http.ConnState) {
+func (l *Limits) observe(conn net.Conn, state http.ConnState) {
 	c := accepted(conn)
 	l.mu.Lock()
 	defer l.mu.Unlock()

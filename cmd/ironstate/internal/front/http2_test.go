@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package front
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,11 +22,11 @@ import (
 // TestAClientThatResetsItsRequestsRunsFewOfThem is the attack of CVE-2023-44487: requests that the client resets at
 // once do not count as concurrent streams, but their handlers still run.
 func TestAClientThatResetsItsRequestsRunsFewOfThem(t *testing.T) {
-	certificate, key, pool := newCertificate(t)
-	synctest.Test(t, func(t *testing.T) { resetRequests(t, certificate, key, pool) })
+	config, pool := newTLS()
+	synctest.Test(t, func(t *testing.T) { resetRequests(t, config, pool) })
 }
 
-func resetRequests(t *testing.T, certificate, key string, pool *x509.CertPool) {
+func resetRequests(t *testing.T, config *tls.Config, pool *x509.CertPool) {
 	var running, most atomic.Int64
 	release := make(chan struct{})
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -36,7 +37,7 @@ func resetRequests(t *testing.T, certificate, key string, pool *x509.CertPool) {
 		}
 		_, _ = io.WriteString(w, "answer")
 	})
-	dial, stop := servePipes(t, handler, certificate, key, pool)
+	dial, stop := servePipes(t, handler, config, pool)
 	defer stop()
 	defer close(release)
 	conn := dial("10.0.0.1", "h2")
@@ -76,13 +77,10 @@ func resetRequests(t *testing.T, certificate, key string, pool *x509.CertPool) {
 
 // servePipes serves with TLS on connections of this process. dial opens one from an address, by a protocol.
 func servePipes(
-	t *testing.T, handler http.Handler, certificate, key string, pool *x509.CertPool,
+	t *testing.T, handler http.Handler, config *tls.Config, pool *x509.CertPool,
 ) (dial func(from, protocol string) *tls.Conn, stop func()) {
 	p := newPipes()
-	l := newLimits(maxConnections, maxAddressConnections).around(p)
-	server := newServer(handler, l, slog.New(slog.DiscardHandler))
-	served := make(chan error, 1)
-	go func() { served <- serveHTTP(server, l, certificate, key, tls.VersionTLS12) }()
+	server := serve(p, handler, Config{Limits: NewLimits(), TLS: config, Log: slog.New(slog.DiscardHandler)})
 	dial = func(from, protocol string) *tls.Conn { // by TLS 1.2, since a server of TLS 1.3 begins to write
 		conn := tls.Client(p.dial(from), &tls.Config{
 			RootCAs: pool, ServerName: "127.0.0.1", MaxVersion: tls.VersionTLS12, NextProtos: []string{protocol},
@@ -91,13 +89,23 @@ func servePipes(
 		require.Equal(t, protocol, conn.ConnectionState().NegotiatedProtocol)
 		return conn
 	}
-	return dial, func() { require.NoError(t, server.Close()); <-served }
+	return dial, server.Close
+}
+
+// newTLS returns a server's configuration of TLS with a certificate for 127.0.0.1, and the authority to verify it by.
+func newTLS() (*tls.Config, *x509.CertPool) {
+	lent := httptest.NewUnstartedServer(nil)
+	lent.StartTLS()
+	defer lent.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(lent.Certificate())
+	return &tls.Config{Certificates: lent.TLS.Certificates, MinVersion: tls.VersionTLS12}, pool
 }
 
 func TestAnHTTP2ConnectionHolds64KiBOfBodiesThatAreNotRead(t *testing.T) {
-	certificate, key, pool := newCertificate(t)
+	config, pool := newTLS()
 	synctest.Test(t, func(t *testing.T) {
-		dial, stop := servePipes(t, http.NotFoundHandler(), certificate, key, pool)
+		dial, stop := servePipes(t, http.NotFoundHandler(), config, pool)
 		defer stop()
 		conn := dial("10.0.0.1", "h2")
 		defer conn.Close()

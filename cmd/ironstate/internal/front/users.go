@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package front
 
 import (
 	"context"
@@ -9,24 +9,24 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"regexp"
 	"strings"
 	"sync/atomic"
 
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
 	"github.com/ironstate/ironstate/internal/clientnet"
 )
 
-// users maps users to the bcrypt hashes of their passwords. They are read from a file of
-// htpasswd -B, as by Ironic's http_basic.
-type users map[string][]byte
+// Users maps users to the bcrypt hashes of their passwords.
+type Users map[string][]byte
 
 // maxUsersFile bounds the size of the file of users in bytes.
 const maxUsersFile = 1 << 20
 
-func readUsers(path string) (users, error) {
+// ReadUsers reads users from a file that htpasswd -B has written, as Ironic's http_basic does. Empty lines and those
+// that begin with # are ignored. A file of more than 1 MiB, one without users, and one with another line are errors,
+// which name the line and not its text.
+func ReadUsers(path string) (Users, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func readUsers(path string) (users, error) {
 	case len(text) > maxUsersFile:
 		return nil, fmt.Errorf("%s has more than %d bytes", path, maxUsersFile)
 	}
-	found, number := users{}, 0
+	found, number := Users{}, 0
 	for line := range strings.Lines(string(text)) {
 		number++
 		line = strings.TrimSpace(line)
@@ -58,17 +58,11 @@ func readUsers(path string) (users, error) {
 	return found, nil
 }
 
-// public matches the paths that need no authentication: the version documents, and those that agents use. A heartbeat
-// needs a token; a lookup and inspection data are accepted only for a node that waits for them.
-//
-// Source: acl_public_routes in ironic/api/config.py.
-var public = regexp.MustCompile(`^(/|/v1|/v1/lookup|/v1/heartbeat/[a-z0-9-]+|/v1/continue_inspection)(\.json)?/*$`)
-
-// guard wraps a handler with HTTP Basic authentication.
-func (u users) guard(next http.Handler) http.Handler {
+// Guard wraps a handler with HTTP Basic authentication. Requests for which isPublic is true need no password.
+func (u Users) Guard(isPublic func(*http.Request) bool, next http.Handler) http.Handler {
 	l := newLogin(u)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !explorer.Asked(r) && public.MatchString(r.URL.Path) || l.admits(w, r) {
+		if isPublic(r) || l.admits(w, r) {
 			next.ServeHTTP(w, r)
 		}
 	})
@@ -91,7 +85,7 @@ func (l *login) admits(w http.ResponseWriter, r *http.Request) bool {
 		refuse(w)
 	case errors.Is(err, errBusy):
 		w.Header().Set("Retry-After", "1")
-		respond(w, http.StatusServiceUnavailable, "Too many passwords are waiting to be verified, please try again later")
+		Respond(w, http.StatusServiceUnavailable, "Too many passwords are waiting to be verified, please try again later")
 	} // otherwise the client has gone
 	return err == nil
 }
@@ -106,11 +100,12 @@ func failedAttempts(ctx context.Context) *atomic.Int32 {
 // refuse responds with the 401 of Ironic's middleware.
 func refuse(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Basic realm="Baremetal API"`)
-	respond(w, http.StatusUnauthorized, "Authorization required")
+	Respond(w, http.StatusUnauthorized, "Authorization required")
 }
 
-// respond responds with a status and a text in the form of Ironic's middleware.
-func respond(w http.ResponseWriter, status int, text string) {
+// Respond responds with a status and a text in the form of Ironic's middleware. The text has no characters that JSON
+// escapes.
+func Respond(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `{"error":{"message":"%s","code":%d}}`+"\n", text, status)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package front
 
 import (
 	"context"
@@ -37,7 +37,7 @@ type testLogin struct {
 }
 
 func newTestLogin(takes time.Duration) *testLogin {
-	l := &testLogin{login: newLogin(users{"admin": []byte(rightPassword)})}
+	l := &testLogin{login: newLogin(Users{"admin": []byte(rightPassword)})}
 	l.comparing.free = 1
 	l.compare = func(hash, password []byte) error {
 		l.comparisons.Add(1)
@@ -293,7 +293,7 @@ func TestAnUnknownUserCostsWhatAKnownOneDoes(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), "users")
 		require.NoError(t, os.WriteFile(path, []byte(file.String()), 0o600))
-		u, err := readUsers(path)
+		u, err := ReadUsers(path)
 		require.NoError(t, err)
 		l := newLogin(u)
 		var compared []int

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package front
 
 import (
 	"context"
@@ -37,7 +37,7 @@ const (
 // login verifies passwords. It compares few of them at a time, so that an attacker does not occupy the processors, and
 // prefers the addresses and connections that have sent the fewest wrong passwords, so that others are not kept waiting.
 type login struct {
-	users   users
+	users   Users
 	names   []string // of users, sorted
 	key     [sha256.Size]byte
 	compare func(hash, password []byte) error
@@ -82,7 +82,7 @@ type address struct {
 
 var errWrongPassword = errors.New("the user or the password is wrong")
 
-func newLogin(u users) *login {
+func newLogin(u Users) *login {
 	l := &login{
 		users: u, names: slices.Sorted(maps.Keys(u)), compare: bcrypt.CompareHashAndPassword,
 		comparing: gate{free: max(1, runtime.GOMAXPROCS(0)/2), queue: maxWaitingAddresses},

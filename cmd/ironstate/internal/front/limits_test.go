@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package front
 
 import (
 	"bufio"
@@ -57,14 +57,14 @@ func (a *addressed) RemoteAddr() net.Addr { return &a.from }
 // limited is a server on pipes, in a bubble.
 type limited struct {
 	*pipes
-	listener *listener
-	entered  chan struct{} // by each request for /wait
-	leave    chan struct{}
+	limits  *Limits
+	entered chan struct{} // by each request for /wait
+	leave   chan struct{}
 }
 
 func serveLimited(t *testing.T, most, mostOfAddress int) *limited {
 	s := &limited{pipes: newPipes(), entered: make(chan struct{}), leave: make(chan struct{})}
-	s.listener = newLimits(most, mostOfAddress).around(s.pipes)
+	s.limits = newLimits(most, mostOfAddress)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/wait" {
 			s.entered <- struct{}{}
@@ -72,25 +72,22 @@ func serveLimited(t *testing.T, most, mostOfAddress int) *limited {
 		}
 		_, _ = io.WriteString(w, "answer")
 	})
-	server := newServer(handler, s.listener, slog.New(slog.DiscardHandler))
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(s.listener) }()
+	server := serve(s.pipes, handler, Config{Limits: s.limits, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() {
 		close(s.leave)
-		_ = server.Close()
-		<-served
+		server.Close()
 		synctest.Wait()
 		require.Zero(t, s.counted(), "each connection is counted once")
-		require.Empty(t, s.listener.addresses)
-		require.Zero(t, s.listener.idle.Len())
+		require.Empty(t, s.limits.addresses)
+		require.Zero(t, s.limits.idle.Len())
 	})
 	return s
 }
 
 func (s *limited) counted() int {
-	s.listener.mu.Lock()
-	defer s.listener.mu.Unlock()
-	return s.listener.open
+	s.limits.mu.Lock()
+	defer s.limits.mu.Unlock()
+	return s.limits.open
 }
 
 // request sends a request and reads the answer.
@@ -166,11 +163,11 @@ func replaceNoConnectionWithARequest(t *testing.T) {
 	second := s.dial("10.0.0.1")
 	require.NoError(t, request(second))
 	synctest.Wait()
-	require.Equal(t, 1, s.listener.idle.Len())
+	require.Equal(t, 1, s.limits.idle.Len())
 	third := s.dial("10.0.0.1")
 	require.NoError(t, request(third))
 	synctest.Wait()
-	require.Equal(t, 1, s.listener.idle.Len())
+	require.Equal(t, 1, s.limits.idle.Len())
 	require.True(t, isClosed(second), "idle after its answer, and replaced")
 	wait(third)
 	require.Error(t, request(s.dial("10.0.0.1")), "all of its address have requests")
@@ -194,8 +191,8 @@ func tlsServer(c net.Conn) net.Conn { return tls.Server(c, nil) }
 
 func TestTheSameConnectionsCountOverTLS(t *testing.T) {
 	for _, wrap := range []func(net.Conn) net.Conn{func(c net.Conn) net.Conn { return c }, tlsServer} {
-		l := newLimits(2, 2).around(newPipes())
-		c := &connection{l: l.limits, address: clientnet.Of("10.0.0.1:1")}
+		l := newLimits(2, 2)
+		c := &connection{l: l, address: clientnet.Of("10.0.0.1:1")}
 		_, admitted := l.admit(c)
 		require.True(t, admitted)
 		require.Equal(t, 1, l.idle.Len())
@@ -208,21 +205,27 @@ func TestTheSameConnectionsCountOverTLS(t *testing.T) {
 	}
 }
 
-func TestListenersShareTheirLimits(t *testing.T) {
-	shared := newLimits(2, 2)
-	one, other := shared.around(newPipes()), shared.around(newPipes())
-	for i, l := range []*listener{one, other, other} {
-		replaced, admitted := l.admit(&connection{l: l.limits, address: clientnet.Of(fmt.Sprintf("10.0.0.%d:1", i))})
-		require.True(t, admitted)
-		require.Equal(t, i == 2, replaced != nil, "the third replaces the first, of the other listener")
-	}
-	require.Equal(t, 2, shared.open)
+func TestServersShareTheirLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := Config{Limits: newLimits(2, 2), Log: slog.New(slog.DiscardHandler)}
+		one, other := newPipes(), newPipes()
+		for _, p := range []*pipes{one, other} {
+			defer serve(p, http.NotFoundHandler(), config).Close()
+		}
+		first := one.dial("10.0.0.1")
+		for i, closed := range []bool{false, true} {
+			other.dial(fmt.Sprintf("10.0.1.%d", i))
+			synctest.Wait()
+			require.Equal(t, closed, isClosed(first), "the third replaces the first, of the other server")
+		}
+		require.Equal(t, 2, config.Limits.open)
+	})
 }
 
 func TestAddressesOfConnectionsAreForgotten(t *testing.T) {
-	l := newLimits(10, 10).around(newPipes())
+	l := newLimits(10, 10)
 	for i := range 100 {
-		_, admitted := l.admit(&connection{l: l.limits, address: clientnet.Of(fmt.Sprintf("10.0.0.%d:1", i))})
+		_, admitted := l.admit(&connection{l: l, address: clientnet.Of(fmt.Sprintf("10.0.0.%d:1", i))})
 		require.True(t, admitted)
 		require.LessOrEqual(t, len(l.addresses), 10)
 	}

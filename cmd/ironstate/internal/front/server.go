@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package front
 
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,7 +13,7 @@ import (
 	"time"
 )
 
-// The server's limits for slow clients and large headers.
+// The limits of a server for slow clients and large headers.
 const (
 	readHeaderTimeout = 10 * time.Second // also of a TLS handshake
 	readTimeout       = time.Minute
@@ -23,34 +24,72 @@ const (
 	receiveBuffer     = 64 << 10 // bytes of bodies that are received and not read, on one HTTP/2 connection
 )
 
-// newServer returns a server with the limits of the program. Let serveHTTP serve with it.
-func newServer(handler http.Handler, l *listener, log *slog.Logger) *http.Server {
-	return &http.Server{
+// Config configures a [Server].
+type Config struct {
+	Limits *Limits      // of its connections, and of the connections of other servers with the same limits
+	TLS    *tls.Config  // its Certificates and MinVersion; nil to serve without TLS
+	Log    *slog.Logger // the errors of connections, at level DEBUG
+	Failed func(error)  // called with the error of a server that can no longer serve
+}
+
+// Server is an HTTP server that clients can reach.
+type Server struct {
+	http    *http.Server
+	address net.Addr
+	ended   chan struct{} // closed when it no longer accepts connections
+}
+
+// Listen serves a handler at a host:port by HTTP/1, and with TLS also by HTTP/2, until the server is closed. Port 0
+// stands for a free one.
+func Listen(address string, handler http.Handler, c Config) (*Server, error) {
+	socket, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return serve(socket, handler, c), nil
+}
+
+// serve serves on a listener.
+func serve(socket net.Listener, handler http.Handler, c Config) *Server {
+	counted := &listener{socket, c.Limits}
+	s := &Server{address: socket.Addr(), ended: make(chan struct{}), http: &http.Server{
 		Handler: closeAfterLast(handler), ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		DisableGeneralOptionsHandler: true, // it answers OPTIONS * without a password
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: receiveBuffer, MaxReceiveBufferPerStream: receiveBuffer,
 		},
-		ConnState: l.observe, ConnContext: withConnection,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ConnState: c.Limits.observe, ConnContext: withConnection,
+		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
+	}}
+	var accepting net.Listener = plainListener{counted}
+	if c.TLS != nil {
+		accepting = newTLSListener(counted, &tls.Config{
+			Certificates: c.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}, MinVersion: c.TLS.MinVersion,
+		})
 	}
+	go func() {
+		defer close(s.ended)
+		if err := s.http.Serve(accepting); !errors.Is(err, http.ErrServerClosed) {
+			c.Failed(err)
+		}
+	}()
+	return s
 }
 
-// serveHTTP serves on a listener until the server is closed or something fails: with TLS if there are files of a
-// certificate and its key, else without. lowest is the lowest version of TLS.
-func serveHTTP(server *http.Server, l *listener, certificate, key string, lowest uint16) error {
-	if certificate == "" {
-		return server.Serve(plainListener{l})
-	}
-	pair, err := tls.LoadX509KeyPair(certificate, key)
-	if err != nil {
-		_ = l.Close()
-		return err
-	}
-	return server.Serve(newTLSListener(l, &tls.Config{
-		Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}, MinVersion: lowest,
-	}))
+// Addr returns the address at which the server listens.
+func (s *Server) Addr() net.Addr { return s.address }
+
+// Close ends the server and its connections. It may be called more than once.
+func (s *Server) Close() {
+	_ = s.http.Close() // the sockets are closed in any case
+	<-s.ended
+}
+
+// Shutdown ends the server like Close, but lets the requests in flight end until the context ends.
+func (s *Server) Shutdown(ctx context.Context) {
+	_ = s.http.Shutdown(ctx)
+	s.Close()
 }
 
 // closeAfterLast closes a connection after a request with Transfer-Encoding, and after each request by HTTP/1.0. A
