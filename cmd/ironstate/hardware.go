@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"log/slog"
 	"math/rand/v2"
@@ -41,7 +40,8 @@ func (b *bmcFlags) define(flags *flag.FlagSet) {
 // logoutTimeout bounds the log-out of all BMCs when the program ends.
 const logoutTimeout = 3 * time.Second
 
-// newHardware returns the hardware types, and a function that logs out of the BMCs. The images may be nil.
+// newHardware returns the hardware types, and a function that closes them and logs out of the BMCs. The images may be
+// nil.
 func newHardware(o *options, published *images.Server, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
 	config := hardware.Config{
 		Sessions: maxSessions, Images: published, Client: o.images.client, APIURL: o.images.apiURL,
@@ -68,7 +68,11 @@ func newHardware(o *options, published *images.Server, log *slog.Logger) (map[st
 	closeAll := func() {
 		ctx, cancel := context.WithTimeout(context.Background(), logoutTimeout)
 		defer cancel()
-		_ = errors.Join(redfish.Close(ctx), ipmi.Close(ctx)) // an unreachable BMC expires its sessions itself
+		for _, each := range types {
+			if closable, ok := each.(interface{ Close(context.Context) error }); ok {
+				_ = closable.Close(ctx) // an unreachable BMC expires its sessions itself
+			}
+		}
 	}
 	return types, closeAll, nil
 }
