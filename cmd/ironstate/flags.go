@@ -133,8 +133,11 @@ func (o *options) checkTracing() error {
 	return err
 }
 
-// checkSeries refuses flags that have no effect in the series.
+// checkSeries refuses an empty -series, and flags that have no effect in the series.
 func (o *options) checkSeries() error {
+	if o.series == states.NoSeries {
+		return program.Usagef(`-series is "": want a series, such as 2023.1`)
+	}
 	modes := o.agents.bootModes
 	for _, f := range []struct {
 		name  string

@@ -86,6 +86,11 @@ func (s *serverFlags) checkListen(agents string) error {
 	return nil
 }
 
+func isHostPort(address string) bool {
+	_, _, err := net.SplitHostPort(address)
+	return err == nil
+}
+
 // tlsConfig returns the server's certificate and its lowest version of TLS, nil without a certificate.
 func (s *serverFlags) tlsConfig() (*tls.Config, error) {
 	if s.tlsCert == "" {

@@ -135,6 +135,8 @@ func (i *imageFlags) check() (err error) {
 		return program.Usagef("-image-download-source is local, which needs -image-url")
 	case i.url == "" && i.listen != "":
 		return program.Usagef("-image-listen needs -image-url")
+	case i.listen != "" && !isHostPort(i.listen):
+		return program.Usagef("-image-listen is %q: want host:port, such as 192.0.2.1:6180", i.listen)
 	case i.url == "":
 		return nil
 	case i.listen == "" && (first == "" || slices.Contains(takenSegments, first)):

@@ -69,6 +69,8 @@ func (c *clusterFlags) check(name, data string) error {
 		return program.Usagef("-cluster and -etcd exclude each other: the nodes are in one store")
 	case c.endpoints == "" && c.user+c.ca+c.cert+c.key != "":
 		return program.Usagef("-etcd-user, -etcd-ca, -etcd-cert and -etcd-key need -etcd")
+	case (c.cert == "") != (c.key == ""):
+		return program.Usagef("-etcd-cert and -etcd-key need each other: one of them is missing")
 	case c.peers == "" && (c.client+c.replace+c.peerCert+c.peerKey+c.peerCA != "" || c.insecure):
 		return program.Usagef("-cluster-client, -cluster-replace, -cluster-cert, -cluster-key, -cluster-ca and " +
 			"-insecure-cluster-without-tls need -cluster")
@@ -122,7 +124,8 @@ func (c *clusterFlags) openEtcd(ctx context.Context, name, data string, log *slo
 		if err != nil {
 			return nil, err
 		}
-		return etcd.Open(ctx, config)
+		store, err := etcd.Open(ctx, config)
+		return store, usageOf(err, map[string]string{"Endpoints": "-etcd"})
 	}
 	config, err := c.peerConfig(name, data, log)
 	if err != nil {
@@ -164,7 +167,7 @@ func (c *clusterFlags) config(log *slog.Logger) (etcd.Config, error) {
 			return config, fmt.Errorf("-etcd-ca: %s has no certificate in PEM", c.ca)
 		}
 	}
-	if c.cert != "" || c.key != "" {
+	if c.cert != "" {
 		pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 		if err != nil {
 			return config, fmt.Errorf("-etcd-cert and -etcd-key: %w", err)

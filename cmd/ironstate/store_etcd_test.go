@@ -32,7 +32,7 @@ func TestTheCertificatesOfEtcdAreVerifiedByTheFlags(t *testing.T) {
 
 	empty := filepath.Join(t.TempDir(), "empty.pem")
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
-	for _, c := range []clusterFlags{{ca: empty}, {ca: empty + "?"}, {cert: certificate}, {key: key}, {cert: empty, key: key}} {
+	for _, c := range []clusterFlags{{ca: empty}, {ca: empty + "?"}, {cert: certificate}, {cert: empty, key: key}} {
 		_, err := c.config(log)
 		require.Error(t, err, "%+v", c)
 	}
