@@ -147,7 +147,8 @@ func (r *redfishConnection) subscriptionPaths(ctx context.Context) ([]string, er
 
 // isMember reports whether a path belongs to a member of the collection at another path.
 func isMember(collection, path string) bool {
-	return strings.HasPrefix(path, strings.TrimSuffix(collection, "/")+"/")
+	member, found := strings.CutPrefix(path, strings.TrimSuffix(collection, "/")+"/")
+	return found && strings.Trim(member, "/") != ""
 }
 
 // subscriptionPath returns the path of the subscription with an ID.

@@ -77,6 +77,7 @@ func TestSubscriptionThatTheBMCShowsInItsAnswer(t *testing.T) {
 	}{
 		"no location":                    {"", nil},
 		"a host that only the BMC knows": {"https://bmc.invalid/redfish/v1/EventService/Subscriptions/1", nil},
+		"the collection with a slash":    {"/redfish/v1/EventService/Subscriptions/", nil},
 		"an escaped path":                {"/redfish/v1/%2e%2e/x", nil},
 		"another resource":               {"/redfish/v1/Systems/1", nil},
 		"another resource, no body":      {"/redfish/v1/Systems/1", verify.Protocol},
