@@ -110,8 +110,8 @@ func (b bmclibFirmware) update(ctx context.Context, t Task) error {
 			err = server.CheckSource(s.url)
 		}
 	}
-	if err == nil && t.Node().Power == states.NoPower {
-		err = readPower(ctx, t)
+	if err == nil {
+		err = readPower(ctx, t) // the record may be as old as the last power sync
 	}
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (u *firmwareUpdate) install(ctx context.Context, server *images.Server, s f
 	if err != nil {
 		return err
 	}
-	before, _ := u.version(ctx, s.component) // it is needed only if the BMC loses the task
+	before, _ := u.version(ctx, s.component) // it is needed only if the BMC loses the task or its restart's answer
 	taskID := ""
 	for _, step := range steps {
 		switch step {
@@ -199,7 +199,7 @@ func (u *firmwareUpdate) install(ctx context.Context, server *images.Server, s f
 		}
 	}
 	if s.component == inventory.SlugBMC {
-		return u.restartBMC(ctx)
+		return u.restartBMC(ctx, before)
 	}
 	return nil
 }
@@ -301,19 +301,24 @@ func withoutTask(before, now string) (done bool, err error) {
 	}
 }
 
-// restartBMC restarts the BMC if it does not do that itself, and waits until it answers again.
-func (u *firmwareUpdate) restartBMC(ctx context.Context) error {
+// restartBMC restarts the BMC if it does not do that itself, and waits until it answers again. A BMC may restart before
+// it has answered the request: if that has an error, the version of the firmware tells whether the BMC has restarted.
+func (u *firmwareUpdate) restartBMC(ctx context.Context, before string) error {
+	var unanswered error
 	if word, _ := u.task.Node().DriverInfo["bmclib_provider"].(string); bmclibProviders[word].resets {
+		sent := false
 		err := u.session(ctx, u.timeout, func(ctx context.Context, c *bmclib.Client) error {
 			if err := conductor.Permit(ctx); err != nil {
 				return err
 			}
+			sent = true
 			_, err := c.ResetBMC(ctx, bmcRestart)
 			return err
 		})
-		if err != nil {
+		if err != nil && (!sent || before == "") {
 			return err
 		}
+		unanswered = err
 	}
 	for failure := error(nil); ; {
 		if !u.pause(ctx, u.interval) {
@@ -323,9 +328,15 @@ func (u *firmwareUpdate) restartBMC(ctx context.Context) error {
 			_, err := c.GetPowerState(ctx)
 			return err
 		})
-		if failure == nil {
-			return nil
+		if failure != nil {
+			continue
 		}
+		if unanswered != nil {
+			if now, err := u.version(ctx, inventory.SlugBMC); now == before || now == "" {
+				return errors.Join(unanswered, err)
+			}
+		}
+		return nil
 	}
 }
 

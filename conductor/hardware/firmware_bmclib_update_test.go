@@ -38,7 +38,8 @@ type updates struct {
 	files  []string // what was sent, with the machine's power state
 	log    []string // what has happened
 	down   int      // sessions that are refused after a reset of the BMC
-	after  string   // the version once the task is lost
+	after  string   // the version once the task or the answer to a reset is lost
+	loses  bool     // whether the answer to a reset is lost
 
 	version atomic.Value // of the BMC's firmware
 }
@@ -78,6 +79,10 @@ func (u *updates) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(err)
 		}
 		u.log = append(u.log, reset.ResetType)
+		if u.loses {
+			u.version.Store(u.after)
+			panic(http.ErrAbortHandler)
+		}
 		w.WriteHeader(http.StatusNoContent)
 		return
 	case tasksPath:
@@ -207,6 +212,8 @@ func (s *site) updateFirmware(n *conductor.Node, settings ...any) *conductor.Nod
 	return s.settle(n)
 }
 
+func powerOutdated(n *conductor.Node) { n.Power = states.PowerOff }
+
 func powerUnknown(n *conductor.Node) { n.Power = states.NoPower }
 
 func TestBMCLibUpdatesFirmware(t *testing.T) {
@@ -234,6 +241,9 @@ func TestBMCLibUpdatesFirmware(t *testing.T) {
 		},
 		"of a machine whose power state is unknown": {
 			component: "bios", states: []string{"Completed"}, change: powerUnknown, sent: []string{"Off: "}, switched: 2,
+		},
+		"of a machine that was switched on since its power state was read": {
+			component: "bios", states: []string{"Completed"}, change: powerOutdated, sent: []string{"Off: "}, switched: 2,
 		},
 		"with a restart of a machine whose power state is unknown": {
 			component: "bmc", states: []string{"Scheduled", "Completed"}, change: powerUnknown, sent: []string{"On: "}, switched: 1,
@@ -301,6 +311,20 @@ func TestABMCRestartsWithItsFirmwareBeforeTheNextUpdate(t *testing.T) {
 		"sent", "1m0s", "Running", "1m0s", "Completed", restart, "1m0s", "refused", "1m0s", "refused", "1m0s", "30s",
 		"Completed", "sent", "1m0s", "Completed", // the first one is whether a task runs
 	}, u.log)
+}
+
+func TestTheVersionTellsWhetherABMCHasRestartedThatHasNotAnswered(t *testing.T) {
+	for version, end := range map[string]states.State{"2.10.0": states.Manageable, "2.9.1": states.CleanFail} {
+		t.Run(version, func(t *testing.T) {
+			s, u, server, files := startOpenBMC(t, "Completed")
+			u.loses, u.after, u.down = true, version, 2
+			n := s.node(machine{driver: "bmclib", info: openBMCInfo(t, server)}, func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+			s.setPower(n, states.PowerOn)
+			n = s.updateFirmware(n, map[string]any{"component": "bmc", "url": files + "bmc.bin"})
+			require.Equal(t, end, n.ProvisionState, n.LastError)
+			require.Equal(t, []string{"sent", "1m0s", "Completed", restart, "1m0s", "refused", "1m0s", "refused", "1m0s"}, u.log)
+		})
+	}
 }
 
 func TestTheAgentBootsAgainAfterAnUpdateOfFirmware(t *testing.T) {
