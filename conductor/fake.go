@@ -153,7 +153,8 @@ func (f *Fake) SetPower(ctx context.Context, n *Node, power states.Power) error 
 func (f *Fake) Steps(n *Node, work states.Work) (steps []Step) {
 	for _, kind := range fakeKinds {
 		for _, each := range kind.chosen(n).steps {
-			if since, has := each.works[work]; !has || !f.has(since) {
+			since, has := each.works[work]
+			if !has || !f.has(since) || work == states.WorkService && since == uncheckedSince && declaredOnly(n) {
 				continue
 			}
 			step := each.Step

@@ -131,10 +131,8 @@ func needsImage(n *Node) error {
 func powerOff(ctx context.Context, t *Task) error { return t.SetPower(ctx, states.PowerOff) }
 
 var fakeVendorSteps = []fakeStep{
-	{
-		Step:  Step{Step: "log_passthrough", Priority: 1},
-		works: stepWorks{states.WorkClean: states.Bobcat, states.WorkService: states.Bobcat},
-	},
+	{Step: Step{Step: "log_passthrough", Priority: 1}, works: stepWorks{states.WorkClean: states.Bobcat}},
+	{Step: Step{Step: "log_passthrough", NoRamdisk: true}, works: stepWorks{states.WorkService: states.Bobcat}},
 	{
 		Step: Step{Step: "trigger_servicewait"}, works: stepWorks{states.WorkService: states.Bobcat},
 		do: func(context.Context, *Task) error { return ErrWait },
@@ -153,11 +151,18 @@ func fakePost(description string, async, exclusive bool) VendorMethod {
 }
 
 // uncheckedSince is the first series in which a service with a step that the interfaces lack begins all the same, in
-// case the agent has the step. Ironic then calls the interface's method of that name, which is no declared step of a
-// service.
+// case the agent has the step, unless the client disables the ramdisk. Ironic then calls the interface's method of that
+// name, which is no declared step of a service. The Fake has the methods that are steps of other work or of other
+// hardware types. It refuses the others, such as validate, which in Ironic succeed or end in a Python exception.
 //
 // Source: do_node_service in ironic/conductor/servicing.py.
 const uncheckedSince = states.Flamingo
+
+// declaredOnly reports whether a service that is about to be planned for a node can only have declared steps.
+func declaredOnly(n *Node) bool {
+	s := n.ServiceSteps
+	return s != nil && s.withoutRamdisk() && s.Planned == nil
+}
 
 // fakeRAIDSteps are methods that are no declared steps of any work.
 var fakeRAIDSteps = []fakeStep{

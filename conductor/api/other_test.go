@@ -251,6 +251,36 @@ func TestAServiceShowsWhetherItsClientSaysThatItNeedsARamdisk(t *testing.T) {
 	}
 }
 
+// Ironic 39.0.0 calls methods that are no declared steps of a service only if it might boot a ramdisk. Of the declared
+// steps of fake-hardware's vendor interface, one needs none.
+func TestAServiceWithoutARamdiskHasOnlyTheDeclaredStepsThatNeedNone(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	const unknown = "node does not support this service step: {'interface': "
+	for step, want := range map[string]string{
+		`{"interface": "vendor", "step": "log_passthrough"}`:     "",
+		`{"interface": "vendor", "step": "trigger_servicewait"}`: "'step': 'trigger_servicewait'} requires booting a ramdisk",
+		`{"interface": "bios", "step": "factory_reset"}`:         unknown + "'bios', 'step': 'factory_reset'}",
+		`{"interface": "raid", "step": "delete_configuration"}`:  unknown + "'raid', ",
+		`{"interface": "firmware", "step": "update"}`:            unknown + "'firmware', ",
+		`{"interface": "power", "step": "validate"}`:             unknown + "'power', ",
+	} {
+		n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Active})
+		require.NoError(t, err)
+		body := `{"target": "service", "disable_ramdisk": true, "service_steps": [` + step + `]}`
+		require.Equal(t, http.StatusAccepted, s.do("PUT", "/v1/nodes/"+n.UUID+"/states/provision", "latest", body).status)
+		s.wait(n.UUID)
+		n, err = s.conductor.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		if want == "" {
+			require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+			continue
+		}
+		require.Equal(t, states.ServiceFail, n.ProvisionState, step)
+		require.Contains(t, n.LastError, want)
+		require.NotContains(t, n.LastError, ";", "there is one reason")
+	}
+}
+
 func TestARunbookIsApprovedByItsNameAndLaterByItsTraits(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	for name, more := range map[string]string{"CUSTOM_NAMED": ``, "traited": ``, "CUSTOM_OFFLINE": `, "disable_ramdisk": true`} {
