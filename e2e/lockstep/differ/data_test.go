@@ -102,6 +102,9 @@ func TestADifferenceIsIntendedInItsSeries(t *testing.T) {
 	root := "DELETE /: 500 -> 200: fault «RootController.index() got an unexpected keyword argument 'Q'» -> accepted"
 	require.Equal(t, "a Python exception at the root", intended(root, states.Antelope).Name)
 	require.Nil(t, intended("GET /v1/nodes: 200 body.name: null -> absent", states.Latest()))
+	const service = "PUT /v1/nodes/{}/states/provision: record."
+	require.Equal(t, "a service that hangs", intended(service+"provision_state: «servicing» -> «service failed»", states.Latest()).Name)
+	require.Nil(t, intended(service+"driver_internal_info.service_disable_ramdisk: false -> null", states.Latest()))
 
 	plain := parseKnown("# b\n\na\n/x /\nwhy\n")
 	require.Equal(t, []Intended{{Name: "a", Reason: "why", Pattern: regexp.MustCompile("x ")}}, plain)
