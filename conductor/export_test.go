@@ -37,7 +37,7 @@ func (c *Conductor) SetResolver(resolve func(ctx context.Context, network, host 
 }
 
 // AddPower adds an event of a power request or of the power sync to the history of its node.
-func (c *Conductor) AddPower(e powersync.Event) { c.engine.history.power(e) }
+func (c *Conductor) AddPower(e powersync.Event) { c.engine.history.power(context.Background(), e) }
 
 var RowsOf = rowsOf
 

@@ -106,16 +106,13 @@ func (h history) abort(ctx context.Context, before, n *Node) {
 //
 // Source: node_power_action in ironic/conductor/utils.py and
 // handle_sync_power_state_max_retries_exceeded in ironic/conductor/manager.py.
-func (h history) power(e powersync.Event) {
+func (h history) power(ctx context.Context, e powersync.Event) {
 	eventType := "UNKNOWN"
-	switch e.Outcome {
-	case powersync.IntoMaintenance:
+	if e.Outcome == powersync.IntoMaintenance {
 		eventType = "monitoring"
-	case powersync.Reclaimed: // the process that made the request has died
-		eventType = "takeover"
 	}
 	n := cmp.Or(h.fleet.indexed(e.ID), &Node{UUID: e.ID})
-	h.add(context.Background(), n, "ERROR", e.LastError, eventType)
+	h.add(ctx, n, "ERROR", e.LastError, eventType)
 }
 
 // add adds an entry to a node's history, unless its event is empty. A failure to store the entry

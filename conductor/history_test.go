@@ -17,6 +17,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/bubble"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -206,7 +207,7 @@ func TestTheHistoryKeepsTheNewestEntries(t *testing.T) {
 
 func TestTheHistoryTellsWhoChangedThePower(t *testing.T) {
 	for outcome, want := range map[powersync.Outcome]string{
-		powersync.Reclaimed: "takeover", powersync.IntoMaintenance: "monitoring", powersync.PowerNotSet: "UNKNOWN",
+		powersync.IntoMaintenance: "monitoring", powersync.PowerNotSet: "UNKNOWN",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, nil)
@@ -235,6 +236,43 @@ func (s *withoutHistory) Delete(ctx context.Context, kind conductor.Kind, id str
 		return 0, s.delete
 	}
 	return s.Memory.Delete(ctx, kind, id, revision)
+}
+
+// slowHistory is a store that takes nine seconds to create the first entry of a history: longer than a callback may take.
+type slowHistory struct {
+	conductor.Memory
+	begun atomic.Bool
+}
+
+func (s *slowHistory) Create(ctx context.Context, r conductor.Record) (int64, error) {
+	if r.Kind == conductor.KindHistory && !s.begun.Swap(true) {
+		sleep.For(ctx, 9*time.Second)
+	}
+	return s.Memory.Create(ctx, r)
+}
+
+func TestTheHistoryHasTheFailuresOfOtherNodesWhileTheStoreIsSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told atomic.Int64
+		f := start(t, func(c *conductor.Config) {
+			c.Store, c.SkipPowerSync = &slowHistory{}, true
+			c.Power.OnEvent = func(e powersync.Event) {
+				if e.LastError != "" {
+					told.Add(1)
+				}
+			}
+		})
+		f.before(func(context.Context, *conductor.Node, string) error { return errors.New("no answer") })
+		first, second := f.node(states.Active), f.node(states.Active)
+		require.NoError(t, f.SetPower(f.ctx, first.UUID, states.PowerOn, 0))
+		bubble.Sleep(8 * time.Second)
+		require.NoError(t, f.SetPower(f.ctx, second.UUID, states.PowerOn, 0))
+		bubble.Sleep(time.Minute)
+		require.Equal(t, []string{"ERROR UNKNOWN"}, f.entries(first))
+		require.Equal(t, []string{"ERROR UNKNOWN"}, f.entries(second))
+		require.EqualValues(t, 2, told.Load())
+		require.Zero(t, f.PowerStats().Dropped)
+	})
 }
 
 func TestAHistoryThatCannotBeStoredIsLogged(t *testing.T) {

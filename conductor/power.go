@@ -120,6 +120,7 @@ func (e *engine) finishPower(ctx context.Context, t *Task, target states.Power, 
 		e.config.Log.Warn("the end of a power request could not be stored", "node", t.Node().UUID, "target", target, "error", err)
 		return err
 	}
+	e.history.power(ctx, event)
 	e.syncer.Emit(ctx, event)
 	return event.Err
 }

@@ -22,13 +22,6 @@ type powerRounds struct{ engine *engine }
 func newSyncer(e *engine) (*powersync.Syncer, error) {
 	config := e.config.Power
 	config.Handler, config.Name, config.Logger = powerRounds{e}, e.config.Name, e.config.Log
-	onEvent := config.OnEvent
-	config.OnEvent = func(event powersync.Event) {
-		e.history.power(event)
-		if onEvent != nil {
-			onEvent(event)
-		}
-	}
 	return powersync.New(config)
 }
 
@@ -95,7 +88,8 @@ func (p powerRounds) handle(
 	}
 	failure := err
 	if err == nil {
-		failure = a.Err
+		a.ID, failure = id, a.Err
+		p.engine.history.power(ctx, a.Event)
 	}
 	if failure == nil || ctx.Err() == nil {
 		return a, err
