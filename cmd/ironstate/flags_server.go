@@ -36,7 +36,7 @@ func (s *serverFlags) define(flags *flag.FlagSet) {
 }
 
 // check reads the file of users. agents is the address of -agent-listen.
-func (s *serverFlags) check(agents string) (err error) {
+func (s *serverFlags) check(agents string) error {
 	if (s.tlsCert == "") != (s.tlsKey == "") {
 		return program.Usagef("-tls-cert and -tls-key need each other: one of them is missing")
 	}
@@ -45,8 +45,12 @@ func (s *serverFlags) check(agents string) (err error) {
 	}
 	s.tlsLowest = cmp.Or(s.tlsLowest, tls.VersionTLS12)
 	if s.authFile != "" {
-		if s.users, err = front.ReadUsers(s.authFile); err != nil {
+		text, err := readFile(s.authFile)
+		if err != nil {
 			return fmt.Errorf("-auth-file: %w", err)
+		}
+		if s.users, err = front.ParseUsers(string(text)); err != nil {
+			return fmt.Errorf("-auth-file %s: %w", s.authFile, err)
 		}
 	}
 	return s.checkListen(agents)
@@ -96,7 +100,7 @@ func (s *serverFlags) tlsConfig() (*tls.Config, error) {
 	if s.tlsCert == "" {
 		return nil, nil
 	}
-	pair, err := tls.LoadX509KeyPair(s.tlsCert, s.tlsKey)
+	pair, err := readKeyPair(s.tlsCert, s.tlsKey)
 	if err != nil {
 		return nil, fmt.Errorf("-tls-cert and -tls-key: %w", err)
 	}

@@ -158,7 +158,7 @@ func (c *clusterFlags) config(log *slog.Logger) (etcd.Config, error) {
 	}
 	config.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.ca != "" {
-		pem, err := os.ReadFile(c.ca)
+		pem, err := readFile(c.ca)
 		if err != nil {
 			return config, fmt.Errorf("-etcd-ca: %w", err)
 		}
@@ -168,7 +168,7 @@ func (c *clusterFlags) config(log *slog.Logger) (etcd.Config, error) {
 		}
 	}
 	if c.cert != "" {
-		pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+		pair, err := readKeyPair(c.cert, c.key)
 		if err != nil {
 			return config, fmt.Errorf("-etcd-cert and -etcd-key: %w", err)
 		}

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -291,9 +289,7 @@ func TestAnUnknownUserCostsWhatAKnownOneDoes(t *testing.T) {
 			require.NoError(t, err)
 			fmt.Fprintf(&file, "user%d:%s\n", cost, hash)
 		}
-		path := filepath.Join(t.TempDir(), "users")
-		require.NoError(t, os.WriteFile(path, []byte(file.String()), 0o600))
-		u, err := ReadUsers(path)
+		u, err := ParseUsers(file.String())
 		require.NoError(t, err)
 		l := newLogin(u)
 		var compared []int

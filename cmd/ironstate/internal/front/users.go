@@ -6,9 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
+	"regexp"
 	"strings"
 	"sync/atomic"
 
@@ -20,40 +19,31 @@ import (
 // Users maps users to the bcrypt hashes of their passwords.
 type Users map[string][]byte
 
-// maxUsersFile bounds the size of the file of users in bytes.
-const maxUsersFile = 1 << 20
+// wholeHash matches a bcrypt hash that is not cut off. Package bcrypt finds that out when it compares a password.
+var wholeHash = regexp.MustCompile(`^\$2[abxy]\$[0-9]{2}\$[./A-Za-z0-9]{53}$`)
 
-// ReadUsers reads users from a file that htpasswd -B has written, as Ironic's http_basic does. Empty lines and those
-// that begin with # are ignored. A file of more than 1 MiB, one without users, and one with another line are errors,
-// which name the line and not its text.
-func ReadUsers(path string) (Users, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxUsersFile+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(text) > maxUsersFile:
-		return nil, fmt.Errorf("%s has more than %d bytes", path, maxUsersFile)
-	}
+// ParseUsers returns the users of a file that htpasswd -B has written, as Ironic's http_basic does. It ignores empty
+// lines and those that begin with #. A text without users, a line that is no user, and a user of an earlier line are
+// errors, which have the number of the line and not its text.
+func ParseUsers(text string) (Users, error) {
 	found, number := Users{}, 0
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		number++
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		name, hash, ok := strings.Cut(line, ":")
-		if _, err := bcrypt.Cost([]byte(hash)); !ok || name == "" || err != nil {
-			return nil, fmt.Errorf("line %d of %s is no user with a bcrypt hash, as htpasswd -B writes it", number, path)
+		if _, err := bcrypt.Cost([]byte(hash)); !ok || name == "" || err != nil || !wholeHash.MatchString(hash) {
+			return nil, fmt.Errorf("line %d is no user with a bcrypt hash, as htpasswd -B writes it", number)
+		}
+		if found[name] != nil {
+			return nil, fmt.Errorf("line %d repeats a user: want each once, with one password", number)
 		}
 		found[name] = []byte(hash)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s has no users", path)
+		return nil, errors.New("the file has no users")
 	}
 	return found, nil
 }
