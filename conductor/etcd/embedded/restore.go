@@ -57,7 +57,7 @@ func restore(ctx context.Context, c Config, file string) (err error) {
 	}
 	lock, err := lockFolder(c.Dir)
 	if err != nil {
-		return err
+		return fmt.Errorf("lock %s: %w", c.Dir, err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	if exists, err := Exists(c.Dir); exists || err != nil {

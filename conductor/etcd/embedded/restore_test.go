@@ -106,7 +106,9 @@ func TestABackupIsNotRestoredIntoAFolderThatIsUsed(t *testing.T) {
 	c := Config{Dir: t.TempDir()}
 	lock, err := lockFolder(c.Dir)
 	require.NoError(t, err)
-	require.ErrorIs(t, Restore(t.Context(), c, file), ErrInUse)
+	err = Restore(t.Context(), c, file)
+	require.ErrorIs(t, err, ErrInUse)
+	require.ErrorContains(t, err, c.Dir, "it is not the backup that another process has open")
 	_, err = Open(t.Context(), c)
 	require.ErrorIs(t, err, ErrInUse)
 	require.NoError(t, lock.Close())
