@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // ErrExpired says that the lease of a member could not be renewed in time.
@@ -46,10 +45,10 @@ func (m *Membership) Alive(ctx context.Context, id string) (bool, error) {
 }
 
 // Holds implements [conductor.Membership].
-func (m *Membership) Holds(id string) bool { return m.left(id) > 0 }
+func (m *Membership) Holds(id string) bool { return m.remaining(id) > 0 }
 
-// left returns the time until a member loses its membership by the clock of this process.
-func (m *Membership) left(id string) time.Duration {
+// remaining returns the time until a member loses its membership by the clock of this process.
+func (m *Membership) remaining(id string) time.Duration {
 	at, _ := m.renewed.Load(id)
 	sent, _ := at.(time.Time)
 	return time.Until(sent.Add(m.TTL * 2 / 3))
@@ -58,24 +57,23 @@ func (m *Membership) left(id string) time.Duration {
 // Join implements [conductor.Membership].
 func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {
-		if err := m.claim(ctx, self); err != nil {
+		if err := m.register(ctx, self); err != nil {
 			if ctx.Err() == nil {
 				yield(nil, fmt.Errorf("member %s (%s): %w", self.ID, self.Hostname, err))
 			}
 			return
 		}
-		defer m.remove(ctx, self.ID)
+		defer m.leave(ctx, self.ID)
 		defer m.renewed.Delete(self.ID)
 		within, end := context.WithCancelCause(ctx) // ends with the membership
-		var keeping sync.WaitGroup
-		keeping.Go(func() { end(m.keep(within, self.ID)) })
-		defer keeping.Wait()
+		var renewing sync.WaitGroup
+		renewing.Go(func() { end(m.renew(within, self.ID)) })
+		defer renewing.Wait()
 		defer end(nil)
-		var seen map[string]sighting
-		for ok := true; ok; ok = sleep.For(within, m.TTL/10) {
-			var list []conductor.Member
-			var err error
-			if list, seen, err = m.look(within, self.ID, seen); err != nil {
+		var seen observations
+		for ok := true; ok; ok = wait(within, m.TTL/10) {
+			list, now, err := m.list(within, self.ID, seen)
+			if seen = now; err != nil {
 				end(err)
 			}
 			if list != nil && within.Err() == nil && !yield(list, nil) {
@@ -88,15 +86,16 @@ func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[
 	}
 }
 
-// claim creates the record of a member. It waits until the lease of another member with the name has ended, and returns
-// [conductor.ErrNameTaken] if that lease is renewed twice meanwhile: once may be the last request of a dead process.
-func (m *Membership) claim(ctx context.Context, self conductor.Member) error {
+// register creates the record of a member. It waits until the lease of another member with the name has ended, and
+// returns [conductor.ErrNameTaken] if that lease is renewed twice meanwhile: once may be the last request of a dead
+// process.
+func (m *Membership) register(ctx context.Context, self conductor.Member) error {
 	value, err := json.Marshal(self)
 	if err != nil {
 		return err
 	}
 	record := conductor.Record{Kind: members, ID: self.ID, Keys: []string{"name=" + self.Hostname}, Value: value}
-	for seen := (sighting{}); ; sleep.For(ctx, m.TTL/10) {
+	for seen := (observation{}); ; wait(ctx, m.TTL/10) {
 		sent := time.Now()
 		_, err := m.Store.Create(ctx, record)
 		var duplicate *conductor.DuplicateError
@@ -107,50 +106,45 @@ func (m *Membership) claim(ctx context.Context, self conductor.Member) error {
 		case !errors.As(err, &duplicate), duplicate.Key == self.ID:
 			return err
 		}
-		other, err := m.Store.Get(ctx, members, duplicate.Key)
-		switch seen = seen.next(other); {
-		case errors.Is(err, conductor.NotFound):
-		case err != nil:
+		if other, err := m.Store.Get(ctx, members, duplicate.Key); err == nil {
+			seen = m.observe(ctx, seen, other)
+		} else if !errors.Is(err, conductor.NotFound) {
 			return err
-		case seen.renewals == 2:
+		}
+		if seen.renewals == 2 {
 			return conductor.ErrNameTaken
-		default:
-			m.expire(ctx, seen)
 		}
 	}
 }
 
-// sighting is a member's record, when this process has first seen its revision, and how many revisions it has seen
-// after the first one.
-type sighting struct {
+// observation is the last revision of a member's record that this process has seen, since when by its own clock, and
+// how often it has seen the revision change.
+type observation struct {
 	conductor.Record
-	at       time.Time
+	since    time.Time
 	renewals int
 }
 
-// next returns the sighting of a record after an earlier one.
-func (s sighting) next(r conductor.Record) sighting {
+type observations map[string]observation // by the member's ID
+
+// observe returns the observation after the record was read again. It deletes a record whose revision has not changed
+// for the TTL. If the lease is renewed meanwhile, the store refuses the deletion, since the revision is another one.
+func (m *Membership) observe(ctx context.Context, o observation, r conductor.Record) observation {
 	switch {
-	case s.ID != r.ID:
-		return sighting{r, time.Now(), 0}
-	case s.Revision != r.Revision:
-		return sighting{r, time.Now(), s.renewals + 1}
+	case o.ID != r.ID:
+		return observation{r, time.Now(), 0}
+	case o.Revision != r.Revision:
+		return observation{r, time.Now(), o.renewals + 1}
+	case time.Since(o.since) >= m.TTL:
+		_, _ = m.Store.Delete(ctx, members, o.ID, o.Revision) // if it fails, the next call repeats it
 	}
-	return s
+	return o
 }
 
-// expire deletes the record of a member that has not renewed its lease for the TTL. If it has renewed it since, the
-// revision is another one, and the deletion is refused.
-func (m *Membership) expire(ctx context.Context, s sighting) {
-	if time.Since(s.at) >= m.TTL {
-		_, _ = m.Store.Delete(ctx, members, s.ID, s.Revision) // repeated with the next look
-	}
-}
-
-// keep renews a lease until the context ends or the lease may have ended.
-func (m *Membership) keep(ctx context.Context, id string) error {
-	for sleep.For(ctx, min(m.TTL/5, m.left(id))) {
-		if m.left(id) <= 0 {
+// renew renews a lease until the context ends or the lease may have ended.
+func (m *Membership) renew(ctx context.Context, id string) error {
+	for wait(ctx, min(m.TTL/5, m.remaining(id))) {
+		if m.remaining(id) <= 0 {
 			return ErrExpired
 		}
 		sent := time.Now()
@@ -167,9 +161,9 @@ func (m *Membership) keep(ctx context.Context, id string) error {
 	return ctx.Err()
 }
 
-// remove deletes the record of a member that leaves, which an interrupted renewal may change meanwhile. If it fails,
+// leave deletes the record of a member that leaves, which an interrupted renewal may change meanwhile. If it fails,
 // the lease expires.
-func (m *Membership) remove(ctx context.Context, id string) {
+func (m *Membership) leave(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.TTL/2)
 	defer cancel()
 	for err := conductor.ErrConflict; errors.Is(err, conductor.ErrConflict); {
@@ -180,10 +174,9 @@ func (m *Membership) remove(ctx context.Context, id string) {
 	}
 }
 
-// look deletes the members whose leases have ended. It returns the list of members if it is another than before, and
-// the sightings of all by ID. Without an answer of the store it returns no list: the next look may get one, or the
-// member loses its own lease.
-func (m *Membership) look(ctx context.Context, self string, before map[string]sighting) ([]conductor.Member, map[string]sighting, error) {
+// list reads and observes the records of all members, and returns the members. It returns nil if they are the same as
+// before, or if the store does not answer: the next call may get an answer, or the member loses its own lease.
+func (m *Membership) list(ctx context.Context, self string, before observations) ([]conductor.Member, observations, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.TTL/5)
 	defer cancel()
 	records, err := m.Store.List(ctx, members, "", math.MaxInt32)
@@ -191,18 +184,25 @@ func (m *Membership) look(ctx context.Context, self string, before map[string]si
 		return nil, before, nil
 	}
 	var list []conductor.Member
-	seen := make(map[string]sighting, len(records))
+	seen := make(observations, len(records))
 	for _, r := range records {
 		var member conductor.Member
 		err = cmp.Or(err, json.Unmarshal(r.Value, &member))
-		list, seen[r.ID] = append(list, member), before[r.ID].next(r)
-		m.expire(ctx, seen[r.ID])
+		list, seen[r.ID] = append(list, member), m.observe(ctx, before[r.ID], r)
 	}
 	if _, ok := seen[self]; !ok {
 		return nil, nil, ErrExpired
 	}
-	if maps.EqualFunc(seen, before, func(_, _ sighting) bool { return true }) { // the same IDs
+	if maps.EqualFunc(seen, before, func(_, _ observation) bool { return true }) { // the same IDs
 		list = nil
 	}
 	return list, seen, err
+}
+
+// wait waits for a time, and returns false if the context has ended.
+func wait(ctx context.Context, d time.Duration) bool {
+	waiting, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-waiting.Done()
+	return ctx.Err() == nil
 }

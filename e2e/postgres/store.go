@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package postgres has a store and a membership on PostgreSQL. It is no part of the product, whose store is package
-// conductor/etcd: it shows that both interfaces of package conductor can be implemented outside this project, and is
-// made to be copied.
+// conductor/etcd. It shows how to implement both interfaces of package conductor, and is made to be copied: it imports
+// no internal package. For one conductor the store is enough; each of several has a [Membership] in its configuration.
 //
-// PostgreSQL itself keeps the changes that a slow watch has not read yet: a watch reads the records with higher
-// revisions than the last that it has read, when a notification wakes it and once a second.
+// The file schema.sql has the tables, and the function that does each write. A slow watch needs no queue: it reads the
+// records with higher revisions than the last that it has read, when a notification wakes it and once a second.
 package postgres
 
 import (
@@ -57,7 +57,7 @@ func Open(ctx context.Context, config *pgxpool.Config) (*Store, error) {
 // Close closes the connections of requests. The caller ends the watches before.
 func (s *Store) Close() { s.pool.Close() }
 
-// query returns the rows of a query on the pool or a connection, each as a struct with the columns as fields.
+// query returns the rows of a query on the pool or a connection. The columns are the fields of T in their order.
 func query[T any](ctx context.Context, on interface {
 	Query(context.Context, string, ...any) (pgx.Rows, error)
 }, sql string, args ...any) ([]T, error) {
@@ -106,7 +106,7 @@ func (s *Store) Delete(ctx context.Context, kind conductor.Kind, id string, revi
 	return s.write(ctx, "delete", conductor.Record{Kind: kind, ID: id}, &revision, nil)
 }
 
-// write calls the function write_record of the database.
+// write calls write_record of the database, in which expected is nil to create a record, and value is nil to delete it.
 func (s *Store) write(ctx context.Context, verb string, r conductor.Record, expected *int64, value []byte) (int64, error) {
 	names := append([]string{r.ID}, r.Keys...)
 	result, err := query[struct {
