@@ -137,8 +137,8 @@ func (t *tester) operations() []operation {
 	return all
 }
 
-// guarded returns the operations, and other methods that send a change or a log-in: those of [conductor.Management] and
-// the exclusive vendor methods. They are called only where nothing may be sent.
+// guarded returns the operations, and other methods that send a change or a log-in: the methods of
+// [conductor.Management] and the exclusive vendor methods. They are called only where nothing may be sent.
 func (t *tester) guarded() []operation {
 	all := t.operations()
 	add := func(name string, call func(context.Context, *conductor.Node) error) {

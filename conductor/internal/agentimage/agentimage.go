@@ -36,8 +36,8 @@ const (
 )
 
 // Type returns the type of an image by the instance_info of its node: "whole-disk" or "partition". An image with a
-// kernel or a ramdisk of its own is a partition image. It returns "" if the type is not known, as that of an image in
-// Glance, to which this project sends no requests.
+// kernel or a ramdisk of its own is a partition image. It returns "" if the type is not known: this project sends no
+// requests to Glance, which knows the type of its images.
 //
 // Source: update_image_type in ironic/conductor/utils.py.
 func Type(instanceInfo map[string]any) string {

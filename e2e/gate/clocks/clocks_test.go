@@ -126,7 +126,7 @@ func TestClocksAreFound(t *testing.T) {
 			"TestA calls time.Sleep; instead: a channel, or a bubble of testing/synctest",
 			"TestA calls time.After", "TestA calls time.Tick", "TestA calls time.NewTimer", "TestA calls time.NewTicker",
 			"TestA calls time.AfterFunc",
-			"TestA calls http.Client.Timeout; instead: no limit but that of go test", "TestA calls SetDeadline",
+			"TestA calls http.Client.Timeout; instead: the limit of go test alone", "TestA calls SetDeadline",
 		}},
 		"a bubble": {code: `
 			func TestA(t *testing.T) {

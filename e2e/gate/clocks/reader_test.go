@@ -130,7 +130,7 @@ const (
 	nothing = "synctest.Wait in a bubble, or wait for an event after which it cannot happen"
 	cancel  = "t.Context(), or a cancel on the event that the test is about"
 	bubble  = "a channel, or a bubble of testing/synctest"
-	noLimit = "no limit but that of go test"
+	noLimit = "the limit of go test alone"
 )
 
 var (
