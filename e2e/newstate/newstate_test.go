@@ -115,7 +115,7 @@ var packages = map[string]string{
 	"./machine/looplab":                ".",
 	"./powersync":                      "HasAnEntry|Excluded|Decide",
 	"./graph":                          ".",
-	"./graph/render":                   "HTML|Simulated|SVGSays|Tooltips|PNG|TextsFit|Dashes",
+	"./graph/render":                   "HTML|Simulated|SVGSays|Tooltips",
 	"./conductor":                      "HasAnEntry|Reconcile|TheRecordOf|WhatFailed|ExpectedTimes|OnlyWork|TimedOut|StatesWhose",
 	"./conductor/api":                  ".",
 	"./conductor/api/internal/objects": ".",
