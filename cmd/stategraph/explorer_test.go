@@ -180,6 +180,10 @@ func TestExplorerFiltersAndSearches(t *testing.T) {
 	require.Equal(t, "3 found deploy hold clean hold service hold", b.Text("#list"))
 	b.Do(chromedp.SendKeys(chromedp.CSS("#find"), "xyz"))
 	require.Equal(t, "nothing found", b.Text("#list"))
+
+	b.open("find=++")
+	require.Empty(t, b.with("main", "state", "found"), "a search for spaces")
+	require.Contains(t, b.Text("#list"), "Main states")
 }
 
 func TestExplorersLinkHoldsTheChoice(t *testing.T) {
@@ -236,6 +240,29 @@ func TestExplorerByKeyboard(t *testing.T) {
 }
 
 // A screen reader gets names for the controls, and a button for each state.
+// The page draws its lists and texts anew at each choice: the focus moves to the button in the place of the one that was
+// pressed, or to the heading of the new text.
+func TestExplorerKeepsTheFocus(t *testing.T) {
+	b := open(t, "")
+	press := func(selector string) (focused string) {
+		browsertest.Eval[bool](b.Tab, fmt.Sprintf("(() => { document.querySelector(%q).focus(); return true; })()", selector))
+		b.Key(kb.Enter)
+		return browsertest.Eval[string](b.Tab, `(() => {
+			const e = document.activeElement;
+			return [e.closest('#list, section')?.id, e.id || e.dataset.state || e.tagName].join(' ');
+		})()`)
+	}
+	require.Equal(t, "list manageable", press(`#list [data-state="manageable"]`))
+	require.Equal(t, "details start-here", press("#start-here"))
+	require.Equal(t, "details H2", press(`#details [data-state="inspecting"]`))
+	require.Contains(t, b.Text("#details h2"), "inspecting")
+	b.choose("goal", "active")
+	require.Equal(t, "route available", press(`#route [data-state="available"]`))
+	require.Equal(t, "walk walk-title", press("#simulate-here"))
+	require.Equal(t, "walk available", press(`#walk [data-state="available"]`))
+	require.Equal(t, "available", browsertest.Eval[string](b.Tab, "document.activeElement.textContent"))
+}
+
 func TestExplorerForScreenReaders(t *testing.T) {
 	b := open(t, "state=enroll")
 	nodes := browsertest.Call(b.Tab, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes

@@ -85,10 +85,26 @@
 		Object.assign(choice, changes);
 		tidy();
 		writeAddress();
-		show();
+		if ('walk' in changes) show(); // the walk's panel moves the focus itself
+		else keepFocus(show);
 		if (!changes.state) return;
 		reveal();
-		$('live').textContent = `${choice.state}: ${data.states.find((s) => s.name === choice.state).text.split('\n')[0]}`;
+		$('live').textContent = `${choice.state}: ${data.states.find((s) => s.name === choice.state).text.split('\n')[0].replaceAll('`', '')}`;
+	}
+
+	// keepFocus calls draw, which creates lists and texts anew. If that removes the focused button, the focus moves to the
+	// one in its place, or else to the heading of its section.
+	function keepFocus(draw) {
+		const focused = document.activeElement;
+		const box = focused.closest('#list, aside section');
+		const same = () => [...box.querySelectorAll('button')].filter((b) => b.id === focused.id && b.dataset.state === focused.dataset.state);
+		const n = box ? same().indexOf(focused) : -1;
+		draw();
+		if (n < 0 || focused.isConnected) return;
+		const next = same()[n] || box.querySelector('h2');
+		if (!next) return;
+		if (next.tagName === 'H2') next.setAttribute('tabindex', '-1');
+		next.focus({ preventScroll: next.tagName !== 'H2' });
 	}
 
 	const minor = (series) => Math.min(series.max, choice.version ? Number(choice.version.slice(2)) : series.max);
@@ -119,7 +135,7 @@
 	function drawPanel(panel, series, other, taken) {
 		const v = minor(series);
 		const only = other ? model.only(series, other) : { states: [], facts: [], words: [] };
-		const found = choice.find ? model.found(series, choice.find) : [];
+		const found = choice.find.trim() ? model.found(series, choice.find) : [];
 		panel.states.forEach(({ g }, n) => {
 			const s = data.states[n];
 			const chosen = choice.state === s.name;
