@@ -269,6 +269,21 @@ func TestTheLegendOfDOTSaysWhichEdgesAreRequests(t *testing.T) {
 	require.NotContains(t, write(t, d.WriteDOT), "also via API")
 }
 
+func TestTheLegendHasNoCurrentStateAndNoPathThatAreNotDrawn(t *testing.T) {
+	d := latest()
+	d.Current = states.Active
+	var err error
+	d.Path, err = graph.Through(d.Table, states.Available, states.Deploying, states.Active)
+	require.NoError(t, err)
+	for _, word := range []string{">current<", ">path<"} {
+		require.Contains(t, write(t, d.WriteDOT), word)
+	}
+	d.Part = graph.PartEnrolment
+	for _, word := range []string{">current<", ">path<"} {
+		require.NotContains(t, write(t, d.WriteDOT), word)
+	}
+}
+
 func BenchmarkDOT(b *testing.B) {
 	for b.Loop() {
 		if err := latest().WriteDOT(io.Discard); err != nil {

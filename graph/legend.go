@@ -7,8 +7,6 @@ import (
 	"html"
 	"slices"
 	"strings"
-
-	"github.com/ironstate/ironstate/states"
 )
 
 // header returns the label of the graph: its title, and below it the legend. A legend
@@ -24,14 +22,14 @@ func (w *dotWriter) header() string {
 		w.box("unstable", c.border, c.node, c.text, 1),
 		w.box("failed", c.bad, c.badNode, c.bad, 1),
 	}
-	if w.diagram.Current != states.NoState {
+	if slices.ContainsFunc(w.model.nodes(), func(n node) bool { return n.current }) {
 		legend = append(legend, w.box("current", c.path, c.currentNode, c.text, 2))
 	}
 	legend = append(legend, w.line("request (via API)", c.request, c.request, false), w.line("conductor", c.conductor, c.muted, true))
 	if slices.ContainsFunc(w.rows, func(r row) bool { return r.cause == both }) {
 		legend = append(legend, w.line("conductor, also via API", c.conductor, c.request, true))
 	}
-	if len(w.diagram.Path) > 0 {
+	if slices.ContainsFunc(w.rows, func(r row) bool { return r.taken }) {
 		legend = append(legend, w.line("path", c.path, c.text, false))
 	}
 	if w.diagram.Since != nil {

@@ -41,6 +41,7 @@ func write(t testing.TB, to func(context.Context, io.Writer, graph.Diagram) erro
 type group struct {
 	ID    string   `xml:"id,attr"`
 	Class string   `xml:"class,attr"`
+	Role  string   `xml:"role,attr"`
 	Label string   `xml:"aria-label,attr"`
 	Title string   `xml:"title"`
 	Texts []string `xml:"text"`
@@ -151,6 +152,8 @@ func TestTooltipsLabelsAndLinks(t *testing.T) {
 		require.Equal(t, d.Link(s), g.Link.Address)
 	}
 	require.Equal(t, []string{"verifying"}, i.get(t, "state-verifying").Link.Texts, "the link is around the state")
+	require.Equal(t, "group", i.get(t, "state-verifying").Role, "a screen reader does not find a link in an image")
+	require.Equal(t, "img", i.get(t, "state-enroll").Role)
 	require.Equal(t, "enroll to verifying: manage (via API)", i.get(t, "edge-enroll-verifying").Title)
 }
 

@@ -58,7 +58,11 @@ func (s *svg) item(i item) {
 	s.put("<g")
 	s.attribute("id", i.id)
 	s.attribute("class", i.class)
-	s.attribute("role", "img")
+	role := "img"
+	if i.link != "" {
+		role = "group" // the parts of an image, such as a link, are nothing to a screen reader
+	}
+	s.attribute("role", role)
 	s.attribute("aria-label", i.title)
 	s.put(">\n<title>", escape(i.title), "</title>\n")
 	if i.link != "" {
