@@ -42,7 +42,7 @@ func TestWhatIsWritten(t *testing.T) {
 			[]string{`<script src="x.js"></script>`, `<link rel="stylesheet" href="x.css">`}},
 		"series":      {"-format json -series xena", []string{`"series": "xena"`, `"api_version": "1.78"`}},
 		"code name":   {"-format json -series epoxy", []string{`"series": "2025.1"`}},
-		"capitals":    {"-format json -series Zed", []string{`"series": "zed"`}},
+		"capitals":    {"-format JSON -series Zed", []string{`"series": "zed"`}},
 		"diff":        {"-format json -diff Zed", []string{`"since": "zed"`, `"change": "added"`}},
 		"removed":     {"-format json -series stein -diff rocky", []string{`"change": "removed"`}},
 		"from":        {"-format mermaid -from active", []string{"active --> rescuing"}},
@@ -246,6 +246,8 @@ func TestFormatOfFile(t *testing.T) {
 		"x.mmd":      "mermaid",
 		"x.md":       "markdown",
 		"x.png":      "png",
+		"X.SVG":      "svg",
+		"README.MD":  "markdown",
 	} {
 		require.Equal(t, format, formatOf(file), file)
 	}

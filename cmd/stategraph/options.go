@@ -239,7 +239,7 @@ func parseStates(list string) ([]states.State, error) {
 // writer returns the writer of the format that the flags name or, without -format, of
 // the format that the file's extension names.
 func (v *values) writer() (writer, error) {
-	format := v.format
+	format := strings.ToLower(v.format)
 	switch {
 	case v.splice != "" && v.file != "":
 		return nil, errors.New("-splice and -o: name one file to write")
@@ -268,9 +268,9 @@ func (v *values) writer() (writer, error) {
 	}, nil
 }
 
-// formatOf returns the format of a file by its extension, which may be unknown.
+// formatOf returns the format of a file by its extension, which may be unknown, in lower or upper case.
 func formatOf(file string) string {
-	extension := strings.TrimPrefix(filepath.Ext(file), ".")
+	extension := strings.ToLower(strings.TrimPrefix(filepath.Ext(file), "."))
 	for _, f := range formats {
 		if f.extension == extension {
 			return f.name
