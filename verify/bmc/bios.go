@@ -85,8 +85,11 @@ func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) 
 		if err != nil {
 			return err
 		}
-		differs := func(name string, value any) bool { return now[name] != value || pending[name] != value }
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(attributes)), func(name string) bool { return differs(name, attributes[name]) }) {
+		done := true
+		for name, value := range attributes {
+			done = done && now[name] == value && pending[name] == value
+		}
+		if done {
 			return nil
 		}
 		change := map[string]any{"Attributes": attributes}
