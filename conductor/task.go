@@ -142,7 +142,7 @@ func (t *Task) update(ctx context.Context, unsure *doubts, change func(*Node) er
 				t.set(n, len(later))
 				return nil
 			case err == nil && n.Claim != old.Claim:
-				if ended := unsure.ended(old, n); ended != nil {
+				if ended := unsure.ended(old, n, t.engine.config.Membership.Holds(old.Claim)); ended != nil {
 					t.set(ended, len(later))
 					return nil
 				}
@@ -177,12 +177,14 @@ func (d *doubts) has(stored *Node) bool {
 	})
 }
 
-// ended returns the write by which the work on a node has ended, if the stored node has its transition: another writer
-// has changed the node since. It returns nil if no write is known to be stored. old is the node before the writes.
-func (d *doubts) ended(old, stored *Node) *Node {
+// ended returns the write by which this process has dropped its claim on a node, if another writer has changed the node
+// since; nil if no write is known to be stored. old is the node before the writes, and stored has another claim. The
+// write is stored if this process still holds its claims, which no other process drops then, or if the stored node has
+// the transition of the write.
+func (d *doubts) ended(old, stored *Node, holds bool) *Node {
 	i := slices.IndexFunc(*d, func(w *Node) bool {
 		moved := w.TransitionsSince(old)
-		return w.Claim == "" && len(moved) > 0 && slices.Contains(stored.Transitions, moved[len(moved)-1])
+		return w.Claim == "" && (holds || len(moved) > 0 && slices.Contains(stored.Transitions, moved[len(moved)-1]))
 	})
 	if i < 0 {
 		return nil

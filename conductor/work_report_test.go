@@ -5,12 +5,14 @@ package conductor
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -112,6 +114,76 @@ func TestTheEndOfWorkIsReportedAlsoIfAnotherWriterFollowsItsLostResponse(t *test
 	}
 }
 
+// holder is a membership whose members hold their claims.
+type holder struct{ Membership }
+
+func (holder) Holds(string) bool { return true }
+
+// The end of a clean-up, a power request or a force is stored without a transition, its response is lost, and another
+// conductor claims the node before the end is stored again.
+func TestTheEndOfAnOperationIsReportedAlsoIfAnotherWriterFollowsItsLostResponse(t *testing.T) {
+	for name, test := range map[string]struct {
+		node    Node
+		end     func(context.Context, *Task) error
+		history int
+	}{
+		"a clean-up": {
+			Node{ProvisionState: states.RescueFail, CleanUp: &CleanUp{PowerOff: true}},
+			func(ctx context.Context, t *Task) error { return t.cleanUpFailed(ctx) }, 1,
+		},
+		"a power request": {
+			Node{ProvisionState: states.Active, Power: states.PowerOff, TargetPower: states.PowerOn},
+			func(ctx context.Context, t *Task) error {
+				if err := t.engine.finishPower(ctx, t, states.PowerOn, 0); !errors.Is(err, errSilent) {
+					return errors.Join(err, errors.New("want the error of the hardware"))
+				}
+				return nil
+			}, 1,
+		},
+		"a force": {
+			Node{ProvisionState: states.Active, Power: states.PowerOn},
+			func(ctx context.Context, t *Task) error {
+				action, err := powerRounds{t.engine}.force(ctx, &session{view: view{id: "ours"}}, t.Node(), powerRecord(t.Node()),
+					powersync.Action{Event: powersync.Event{Outcome: powersync.Forced, Asked: states.PowerOn}}, powersync.Failures{})
+				if err == nil && action.Outcome == powersync.StoreFailed {
+					err = action.Err
+				}
+				return err
+			}, 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				task, store, _ := working(t)
+				task.engine.config.Membership = holder{}
+				task.engine.config.Hardware["fake-hardware"] = &Fake{Before: func(context.Context, *Node, string) error { return errSilent }}
+				test.node.UUID, test.node.Driver, test.node.Claim = task.Node().UUID, "fake-hardware", "ours"
+				store.elsewhere(t, test.node.UUID, func(n *Node) { revision := n.Revision; *n = test.node; n.Revision = revision })
+				n, err := task.engine.fleet.storedNode(t.Context(), test.node.UUID)
+				require.NoError(t, err)
+				task = task.engine.task(n)
+				lose := func(ctx context.Context, r Record) (int64, error) {
+					n, err := decodeNode(r)
+					require.NoError(t, err)
+					if n.Claim != "" { // the operation begins, or goes on
+						return store.Memory.Update(ctx, r)
+					}
+					_, err = store.loses(ctx, r)
+					store.elsewhere(t, n.UUID, func(n *Node) { n.Claim = "theirs" })
+					store.updates = nil
+					return 0, err
+				}
+				store.updates = slices.Repeat([]func(context.Context, Record) (int64, error){lose}, 3)
+				require.NoError(t, test.end(t.Context(), task))
+				require.Nil(t, store.updates, "the end was stored")
+				entries, err := store.List(t.Context(), KindHistory, "", 10)
+				require.NoError(t, err)
+				require.Len(t, entries, test.history)
+			})
+		})
+	}
+}
+
 func TestOnlyAWriteThatIsStoredAndDropsTheClaimHasEndedTheWork(t *testing.T) {
 	old := &Node{Claim: "ours", Transitions: []TransitionRecord{{Time: time.Unix(1, 0)}}}
 	done := append(old.Transitions[:1:1], TransitionRecord{Time: time.Unix(2, 0), Event: states.EventDone})
@@ -120,15 +192,17 @@ func TestOnlyAWriteThatIsStoredAndDropsTheClaimHasEndedTheWork(t *testing.T) {
 		write *Node
 		// transitions of the stored node
 		stored []TransitionRecord
+		holds  bool
 		want   bool
 	}{
-		"stored":               {&Node{Transitions: done}, later, true},
-		"not stored":           {&Node{Transitions: done}, old.Transitions, false},
-		"with more work":       {&Node{Claim: "ours", Transitions: done}, later, false},
-		"without a transition": {&Node{Transitions: old.Transitions}, later, false},
+		"stored":                              {&Node{Transitions: done}, later, false, true},
+		"not stored":                          {&Node{Transitions: done}, old.Transitions, false, false},
+		"with more work":                      {&Node{Claim: "ours", Transitions: done}, later, true, false},
+		"without a transition":                {&Node{Transitions: old.Transitions}, later, false, false},
+		"without a transition, by the holder": {&Node{Transitions: old.Transitions}, old.Transitions, true, true},
 	} {
 		unsure := doubts{{Claim: "ours"}, test.write}
-		ended := unsure.ended(old, &Node{Claim: "theirs", Transitions: test.stored})
+		ended := unsure.ended(old, &Node{Claim: "theirs", Transitions: test.stored}, test.holds)
 		require.Equal(t, test.want, ended == test.write, name)
 		require.Equal(t, test.want, ended != nil, name)
 	}
