@@ -29,6 +29,7 @@ type simAgent struct {
 	group      *sync.WaitGroup
 	program    *agentProgram
 	beat       chan struct{} // a command has ended
+	powering   sync.Mutex    // held by power
 
 	mu   sync.Mutex
 	on   bool
@@ -139,16 +140,21 @@ func (a *simAgent) power(power states.Power) {
 	if a.chance(3, a.node.UUID, power.String(), "is a lie") {
 		return
 	}
+	a.powering.Lock()
+	defer a.powering.Unlock()
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	if power == states.PowerOn && a.on {
+		a.mu.Unlock()
 		return
 	}
 	if a.end != nil {
 		a.end()
 	}
 	a.boot++
-	a.program.reset("")
+	a.mu.Unlock()
+	a.program.reset("") // the program calls accepted with its lock
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.on = power.Target() == states.PowerOn; !a.on || a.ctx.Err() != nil {
 		return
 	}
