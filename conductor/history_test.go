@@ -238,7 +238,7 @@ func (s *withoutHistory) Delete(ctx context.Context, kind conductor.Kind, id str
 	return s.Memory.Delete(ctx, kind, id, revision)
 }
 
-// slowHistory is a store that takes nine seconds to create the first entry of a history: longer than a callback may take.
+// slowHistory is a store that takes nine seconds to create the first entry of a history: a callback may take less.
 type slowHistory struct {
 	conductor.Memory
 	begun atomic.Bool
