@@ -83,6 +83,19 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 	if givenUp {
 		e.config.Log.Error("a node's work was given up, since its record is too large for the store", "node", id, "error", tooLarge)
 	}
+	e.noteAction(s, before, n, did, givenUp)
+	if n.Claim == s.id {
+		e.task(n).run(s.ctx)
+	}
+	if givenUp {
+		return release // what is left of the node's work is looked for again
+	}
+	return did
+}
+
+// noteAction logs an action that is stored, adds it to the node's history and calls OnTransition. before is the node
+// before the action. If its work was given up in place of the action, n has the failure.
+func (e *engine) noteAction(s *session, before, n *Node, did action, givenUp bool) {
 	switch {
 	case did == timeOut:
 		e.moved(before, n)
@@ -101,13 +114,6 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 	case before.CleanUp != nil && n.CleanUp == nil:
 		e.history.notCleanedUp(s.ctx, n, *before.CleanUp)
 	}
-	if n.Claim == s.id {
-		e.task(n).run(s.ctx)
-	}
-	if givenUp {
-		return release // what is left of the node's work is looked for again
-	}
-	return did
 }
 
 // giveUp makes a change of a record that is too large for the store, without the work for which it is made: that fails,

@@ -109,7 +109,9 @@ func recordOf(of settable, empty []string) map[string]any {
 	return raw
 }
 
-// setAttributes sets fields of a record by their names in Ironic. The values fit the fields.
+// setAttributes sets fields of a record by their names in Ironic. The values fit the fields. It decodes the values as
+// JSON over the record, in two passes, since decoding leaves a text at null as it is, and merges an object into the old
+// one: the first pass clears such fields, the second sets the values that are not null.
 func setAttributes(of settable, attributes map[string]any) {
 	cleared, values := map[string]any{}, map[string]any{}
 	for name, value := range attributes {

@@ -157,13 +157,8 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	if runsIn(moved.State) {
 		n.CleanUp = nil // the new work boots the machine as it needs
 	}
-	if left := kindOf(n.ProvisionState); left.in != nil && (event == states.EventManage || event == states.EventAbort) {
-		n.CleanUp = e.rules.cleanUp(n, true)
-		step := n.Step().String()
-		if step != "" && moved.LastError != "" && event == states.EventAbort && left.requested != nil { // Ironic has no steps of other work
-			moved.LastError += afterStep(step)
-		}
-		left.forget(n)
+	if event == states.EventManage || event == states.EventAbort {
+		moved.LastError += e.rules.endByRequest(n, event, moved.LastError != "")
 	}
 	from := n.ProvisionState
 	if on, _ := e.rules.fastTracks(n); event != states.EventUnhold && !(on && agentStays(from, moved.State)) {
@@ -172,6 +167,22 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	e.rules.move(n, event, moved)
 	dropRequests(n, event, from)
 	return kind.remembers(n, &r)
+}
+
+// endByRequest ends the steps of a node's work that a client ends, and notes what has to be done on the machine. It
+// returns what is added to the last error of an abort, if there is one: the step at work. Ironic names only the steps
+// that clients request.
+func (b *rulebook) endByRequest(n *Node, event states.Event, failed bool) (added string) {
+	kind := kindOf(n.ProvisionState)
+	if kind.in == nil {
+		return ""
+	}
+	n.CleanUp = b.cleanUp(n, true)
+	if step := n.Step().String(); step != "" && failed && event == states.EventAbort && kind.requested != nil {
+		added = afterStep(step)
+	}
+	kind.forget(n)
+	return added
 }
 
 // permitted refuses a request if the node's hardware interfaces, traits or steps do not permit
