@@ -64,6 +64,12 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	if given["lease"] && !o.cluster.shared() {
 		return nil, program.Usagef("-lease needs -etcd or -cluster: without them no other conductor takes nodes over")
 	}
+	if given["backup"] && o.backups.to == "" {
+		return nil, program.Usagef(`-backup is "": want a file`)
+	}
+	if given["restore"] && o.backups.from == "" {
+		return nil, program.Usagef(`-restore is "": want a file`)
+	}
 	return o, o.check()
 }
 

@@ -278,6 +278,8 @@ func TestWrongUseIsStatus2(t *testing.T) {
 		{[]string{"-deploy-kernel", "http://192.0.2.1/kernel"}, "one of them is missing", program.Usage},
 		{[]string{"-deploy-ramdisk", "http://192.0.2.1/ramdisk"}, "one of them is missing", program.Usage},
 		{[]string{"-backup", "x"}, "-backup needs -data or -etcd", program.Usage},
+		{[]string{"-data", "x", "-backup", ""}, `-backup is "": want a file`, program.Usage},
+		{[]string{"-data", "x", "-restore", ""}, `-restore is "": want a file`, program.Usage},
 		{[]string{"-restore", "x"}, "-restore needs -data", program.Usage},
 		{[]string{"-etcd", "http://127.0.0.1:1", "-restore", "x"}, "-restore needs -data", program.Usage},
 		{[]string{"-data", "x", "-backup", "y", "-restore", "y"}, "exclude each other", program.Usage},
