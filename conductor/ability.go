@@ -37,14 +37,14 @@ func validateHere(ctx context.Context, c *Conductor, ident string, _ none) (prob
 //
 // Source: _validate_common in ironic/drivers/modules/pxe_base.py.
 func (e *engine) validate(ctx context.Context, hardware Hardware, n *Node) (map[string]error, error) {
-	all := e.rules.validate(hardware, n)
+	all := e.rules.validate(ctx, hardware, n)
 	needer, ok := hardware.(PortNeeder)
 	if !ok {
 		return all, nil
 	}
-	kinds := needer.NeedsPort(n)
-	if len(kinds) == 0 {
-		return all, nil
+	kinds, err := ask(ctx, "the interfaces that need a port", func() []string { return needer.NeedsPort(n) })
+	if err != nil || len(kinds) == 0 {
+		return all, err
 	}
 	ports, err := e.fleet.portsOf(ctx, n.UUID)
 	if err != nil || len(ports) > 0 {
@@ -160,7 +160,7 @@ func vendorMethodsHere(ctx context.Context, c *Conductor, ident string, _ none) 
 		return nil, err
 	}
 	if vendor := c.rules.vendor(hardware, n); vendor != nil {
-		return vendor.VendorMethods(n), nil
+		return ask(ctx, "its vendor methods", func() map[string]VendorMethod { return vendor.VendorMethods(n) })
 	}
 	return nil, nil
 }

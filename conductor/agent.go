@@ -167,7 +167,11 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 	if err := c.rules.checkHeartbeat(n, h); err != nil { // names are looked up for no stranger
 		return err
 	}
-	if h.CallbackURL != "" || c.rules.attends(n) { // an agent that takes no commands has none
+	attends, err := c.rules.attends(ctx, n)
+	if err != nil {
+		return err
+	}
+	if h.CallbackURL != "" || attends { // an agent that takes no commands has none
 		if err := c.engine.permitAgent(ctx, n, h); err != nil {
 			return err
 		}
@@ -193,7 +197,10 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 	if before.Agent.URL == "" && h.CallbackURL != "" {
 		c.config.Log.Info("an agent runs", "node", n.UUID, "from", h.From, "version", n.Agent.Version)
 	}
-	effect, failure := c.rules.heartbeatEffect(n, h)
+	effect, failure, err := c.rules.heartbeatEffect(ctx, n, h)
+	if err != nil {
+		return err
+	}
 	c.config.Log.Debug("a heartbeat", "node", n.UUID, "state", n.ProvisionState, "effect", effect)
 	switch effect {
 	case heartbeatResumes:
@@ -243,27 +250,35 @@ const (
 
 // heartbeatEffect returns the effect of a heartbeat of a node, whose record has it. If it resumes the node's work, a
 // failure ends the work.
-func (b *rulebook) heartbeatEffect(n *Node, h Heartbeat) (effect heartbeatEffect, failure error) {
+func (b *rulebook) heartbeatEffect(ctx context.Context, n *Node, h Heartbeat) (effect heartbeatEffect, failure, err error) {
 	waits := b.config.Table.Phase(n.ProvisionState) == states.PhaseWaiting && kindOf(n.ProvisionState).heartbeats
-	attends := b.attends(n)
 	switch {
 	case n.Reservation != "":
-		return heartbeatReserved, nil
+		return heartbeatReserved, nil, nil
 	case !waits:
-		return heartbeatNotAwaited, nil
+		return heartbeatNotAwaited, nil, nil
 	case b.admission().Heartbeat(n.Fields()) != nil: // it is in maintenance
 		if failure = b.endsInMaintenance(n); failure != nil {
-			return heartbeatResumes, failure
+			return heartbeatResumes, failure, nil
 		}
-		return heartbeatMaintenance, nil
+		return heartbeatMaintenance, nil, nil
+	}
+	attends, err := b.attends(ctx, n)
+	continues := false
+	if err == nil {
+		continues, err = b.heartbeatContinues(ctx, n, attends)
+	}
+	switch {
+	case err != nil:
+		return "", nil, err
 	case h.AgentStatus == "error" && !attends:
-		return heartbeatResumes, fmt.Errorf("the agent reported an error: %s", h.AgentStatusMessage)
-	case b.heartbeatContinues(n):
-		return heartbeatResumes, nil
+		return heartbeatResumes, fmt.Errorf("the agent reported an error: %s", h.AgentStatusMessage), nil
+	case continues:
+		return heartbeatResumes, nil, nil
 	case attends:
-		return heartbeatAttends, nil
+		return heartbeatAttends, nil, nil
 	default:
-		return heartbeatTellsNobody, nil
+		return heartbeatTellsNobody, nil, nil
 	}
 }
 
@@ -279,18 +294,23 @@ func (b *rulebook) recordsHeartbeat(n *Node) bool {
 	return on && b.config.Table.FastTrackLookupAllowed().Has(n.ProvisionState)
 }
 
-// heartbeatContinues reports whether a heartbeat continues a node's work that waits for a call-back.
-func (b *rulebook) heartbeatContinues(n *Node) bool {
+// heartbeatContinues reports whether a heartbeat continues a node's work that waits for a call-back, without the
+// conductor's speaking to the agent.
+func (b *rulebook) heartbeatContinues(ctx context.Context, n *Node, attends bool) (bool, error) {
 	kind := kindOf(n.ProvisionState)
-	if simulated := b.description(n).Simulated; simulated && !b.attends(n) || kind.in == nil {
-		return kind.in != nil
+	if b.description(n).Simulated && !attends || kind.in == nil {
+		return kind.in != nil, nil
 	}
 	hardware, err := b.hardware(n)
-	if err != nil {
-		return false
+	if err != nil || n.Step().Step != "wait" {
+		return false, nil
 	}
-	step, _ := b.runnable(n.Step(), b.stepsFor(hardware, n, kind.work))
-	return step.Step == "wait" && step.Run == nil // not a step of that name of the hardware type
+	available, err := b.stepsFor(ctx, hardware, n, kind.work)
+	if err != nil {
+		return false, err
+	}
+	step, _ := b.runnable(n.Step(), available)
+	return step.Step == "wait" && step.Run == nil, nil // not a step of that name of the hardware type
 }
 
 // endsInMaintenance returns the reason why a heartbeat fails the work of a node in maintenance,
@@ -317,7 +337,7 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 		if err := c.rules.unlocked(n); err != nil {
 			return err
 		}
-		return c.rules.applyCallback(n, failure)
+		return c.rules.applyCallback(ctx, n, failure)
 	})
 	// Ironic has no entry for an inspection that an inspector ends, see
 	// ironic/drivers/modules/inspector/interface.py.
@@ -328,9 +348,9 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 }
 
 // applyCallback continues or fails the work of a node that waits, see [Conductor.Resume].
-func (b *rulebook) applyCallback(n *Node, failure error) error {
+func (b *rulebook) applyCallback(ctx context.Context, n *Node, failure error) error {
 	if failure != nil {
-		return b.fail(n, failure.Error())
+		return b.fail(ctx, n, failure.Error())
 	}
 	event := states.EventResume
 	if _, ok := b.config.Table.Next(n.ProvisionState, event); !ok {

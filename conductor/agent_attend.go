@@ -16,13 +16,16 @@ import (
 
 // attends reports whether a heartbeat makes the conductor speak to the node's agent: the node uses the agent, and its
 // steps or its rescue wait for it.
-func (b *rulebook) attends(n *Node) bool {
+func (b *rulebook) attends(ctx context.Context, n *Node) (bool, error) {
 	kind := kindOf(n.ProvisionState)
 	if !kind.waits(n) || kind.agent == "" && kind.answer == nil {
-		return false
+		return false, nil
 	}
 	hardware, err := b.hardware(n)
-	return err == nil && agentBooter(hardware, n, kind.work) != nil
+	if err != nil {
+		return false, nil
+	}
+	return usesAgent(ctx, hardware, n, kind.work)
 }
 
 // attend handles the heartbeat of a node's agent in a goroutine of its own: it reserves the node, asks the agent for
@@ -42,7 +45,11 @@ func (e *engine) attend(id string) {
 	s.run.group.Go(func() {
 		defer e.pool.free(id)
 		_, n, err := e.fleet.edit(s.ctx, id, func(n *Node) error {
-			if n.Reservation != "" || !e.rules.attends(n) {
+			attends, err := e.rules.attends(s.ctx, n)
+			if err != nil {
+				return err
+			}
+			if n.Reservation != "" || !attends {
 				return errNothingToDo
 			}
 			e.reserve(n, s.id)
@@ -74,7 +81,7 @@ func (e *engine) attendReserved(s *session, t *Task) {
 		at := now()
 		n.ProvisionUpdatedAt = &at // an agent that sends heartbeats does not time out
 		if failure = cmp.Or(tooLarge, failure); failure != nil {
-			change = func(n *Node) error { return e.rules.fail(n, failure.Error()) }
+			change = func(n *Node) error { return e.rules.fail(s.ctx, n, failure.Error()) }
 		}
 		if err := change(n); err != nil {
 			return err
@@ -216,14 +223,15 @@ func (t *Task) rebootAgent(ctx context.Context, kind *workKind) error {
 // endAgent powers the machine off whose cleaning or service an agent has done. After a service it starts the instance
 // again. With disable_power_off the machine is rebooted. By fast track the agent stays after a cleaning.
 func (t *Task) endAgent(ctx context.Context, kind *workKind) error {
-	if t.booter() == nil {
-		return nil
+	uses, err := usesAgent(ctx, t.hardware, t.Node(), kind.work)
+	if err != nil || !uses {
+		return err
 	}
 	t.updateLater(func(n *Node) { kind.edit(n).Current = nil })
 	if t.KeepsAgent() {
 		return nil
 	}
-	err := t.tearDownRamdisk(ctx, CleanUp{PowerOff: true, Ramdisk: true, Instance: kind.bootsInstance})
+	err = t.tearDownRamdisk(ctx, CleanUp{PowerOff: true, Ramdisk: true, Instance: kind.bootsInstance})
 	if err != nil && ctx.Err() == nil {
 		//lint:ignore ST1005 the text is Ironic's, in conductor/cleaning.py and servicing.py
 		return fmt.Errorf("Failed to tear down from %s for node %s, reason: %w", kind.texts.noun, t.Node().UUID, err)

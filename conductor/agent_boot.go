@@ -54,7 +54,7 @@ type ConfigDriveBuilder interface {
 }
 
 // agentBooter returns a node's hardware type if the agent does the work, nil if not. Work that cannot wait for the
-// agent does not use it.
+// agent does not use it. It is called within a bounded call, since the hardware type may panic or hang.
 func agentBooter(hardware Hardware, n *Node, work states.Work) AgentBooter {
 	booter, ok := hardware.(AgentBooter)
 	if ok && work.Waiting() != states.NoState && booter.UsesAgent(n, work) {
@@ -63,7 +63,12 @@ func agentBooter(hardware Hardware, n *Node, work states.Work) AgentBooter {
 	return nil
 }
 
-// booter returns the hardware type of the task's node if the agent does the node's work, nil if not.
+// usesAgent reports whether the agent does the work on a node.
+func usesAgent(ctx context.Context, hardware Hardware, n *Node, work states.Work) (bool, error) {
+	return ask(ctx, "its use of the agent", func() bool { return agentBooter(hardware, n, work) != nil })
+}
+
+// booter is agentBooter for the work of the task's node.
 func (t *Task) booter() AgentBooter {
 	return agentBooter(t.hardware, t.Node(), t.Node().ProvisionState.Work())
 }

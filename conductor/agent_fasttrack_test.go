@@ -80,11 +80,11 @@ func TestAValidationTellsOfFastTrackUnlessTheHardwareTypeTellsMore(t *testing.T)
 	require.NoError(t, err)
 	c.rules.describe(nil)
 	n := &Node{Driver: "fake-hardware", DriverInfo: map[string]any{}, Interfaces: map[string]string{"console": "no-console"}}
-	require.NoError(t, c.rules.validate(&Fake{}, n)["deploy"])
-	require.EqualError(t, c.rules.validate(&Fake{}, n)["console"],
+	require.NoError(t, c.rules.validate(t.Context(), &Fake{}, n)["deploy"])
+	require.EqualError(t, c.rules.validate(t.Context(), &Fake{}, n)["console"],
 		"Driver fake-hardware does not support console (disabled or not implemented).")
-	require.Equal(t, errBroken, c.rules.validate(broken{&Fake{}}, n)["deploy"])
+	require.Equal(t, errBroken, c.rules.validate(t.Context(), broken{&Fake{}}, n)["deploy"])
 	n.DriverInfo["fast_track"] = "maybe"
-	require.EqualError(t, c.rules.validate(&Fake{}, n)["deploy"], "Invalid value of fast_track: maybe")
-	require.Equal(t, errBroken, c.rules.validate(broken{&Fake{}}, n)["deploy"])
+	require.EqualError(t, c.rules.validate(t.Context(), &Fake{}, n)["deploy"], "Invalid value of fast_track: maybe")
+	require.Equal(t, errBroken, c.rules.validate(t.Context(), broken{&Fake{}}, n)["deploy"])
 }

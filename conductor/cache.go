@@ -120,8 +120,13 @@ func (t *Task) refreshCache(ctx context.Context, kind *workKind, done bool) erro
 	if done {
 		refresh = kind.cachedAfter
 	}
-	if refresh.part == nil || t.Series() < refresh.since || refresh.byAgent && t.booter() == nil || !done && kind.of(t.Node()).begun() {
+	if refresh.part == nil || t.Series() < refresh.since || !done && kind.of(t.Node()).begun() {
 		return nil
+	}
+	if refresh.byAgent {
+		if uses, err := usesAgent(ctx, t.hardware, t.Node(), kind.work); err != nil || !uses {
+			return err
+		}
 	}
 	fenced, err := t.engine.fenced(ctx, t.Node())
 	if err != nil {

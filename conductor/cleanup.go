@@ -39,8 +39,8 @@ func (n *Node) hasWork() bool { return n.CleanUp != nil || runsIn(n.ProvisionSta
 // Source: the error handlers of ironic/conductor/utils.py, the functions do_node_clean_abort of cleaning.py,
 // do_node_deploy_abort of deployments.py and do_node_service_abort of servicing.py, and tear_down_inband_cleaning in
 // ironic/drivers/modules/deploy_utils.py.
-func (b *rulebook) cleanUp(n *Node, aborted bool) *CleanUp {
-	ramdisk, kind := b.bootsRamdisk(n), kindOf(n.ProvisionState)
+func (b *rulebook) cleanUp(ctx context.Context, n *Node, aborted bool) *CleanUp {
+	ramdisk, kind := b.bootsRamdisk(ctx, n), kindOf(n.ProvisionState)
 	inStep := !aborted && kind.fault != "" && kind.of(n).Current != nil
 	c := CleanUp{PowerOff: ramdisk && !inStep, Ramdisk: ramdisk}
 	c.Instance = c.PowerOff && kind.bootsInstance
@@ -71,11 +71,19 @@ func afterRescue(_ *rulebook, n *Node, c *CleanUp, aborted bool) {
 	c.PowerOff, c.AbortedRescue = waits && !aborted, waits && aborted && c.Ramdisk
 }
 
-// bootsRamdisk reports whether the work of a node's state boots the agent.
-func (b *rulebook) bootsRamdisk(n *Node) bool {
+// bootsRamdisk reports whether the work of a node's state boots the agent. It is false if the hardware type panics or
+// hangs: a machine is not powered off whose agent is not known of.
+func (b *rulebook) bootsRamdisk(ctx context.Context, n *Node) bool {
 	hardware, err := b.hardware(n)
 	kind := kindOf(n.ProvisionState)
-	return err == nil && agentBooter(hardware, n, kind.work) != nil && !kind.withoutRamdisk(n)
+	if err != nil {
+		return false
+	}
+	uses, err := usesAgent(ctx, hardware, n, kind.work)
+	if err != nil {
+		b.config.Log.Warn("the machine of a node whose work has failed is left as it is", "node", n.UUID, "error", err)
+	}
+	return uses && !kind.withoutRamdisk(n)
 }
 
 // withoutRamdisk reports whether a client or a runbook has requested that the steps run without a ramdisk.

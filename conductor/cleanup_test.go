@@ -44,9 +44,9 @@ func TestAFailedCleaningPowersTheMachineOffIfConfiguredSince2023_2(t *testing.T)
 			off := configured && series >= states.Bobcat
 			for _, state := range []states.State{states.Cleaning, states.CleanWait, states.Deploying, states.Inspecting} {
 				n := &Node{Driver: "plain", ProvisionState: state, CleanSteps: step, DeploySteps: step}
-				left := c.rules.cleanUp(n, false)
+				left := c.rules.cleanUp(t.Context(), n, false)
 				require.Equal(t, off && n.ProvisionState.Work() == states.WorkClean, left != nil && left.PowerOff, "%v in %v", state, series)
-				require.Nil(t, c.rules.cleanUp(n, true), "an abort is no failure")
+				require.Nil(t, c.rules.cleanUp(t.Context(), n, true), "an abort is no failure")
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 		if test.node.Driver == "" {
 			test.node.Driver = "agent"
 		}
-		require.Equal(t, test.failed, c.rules.cleanUp(&test.node, false), "failed %s", name)
-		require.Equal(t, test.aborted, c.rules.cleanUp(&test.node, true), "aborted %s", name)
+		require.Equal(t, test.failed, c.rules.cleanUp(t.Context(), &test.node, false), "failed %s", name)
+		require.Equal(t, test.aborted, c.rules.cleanUp(t.Context(), &test.node, true), "aborted %s", name)
 	}
 }

@@ -126,7 +126,7 @@ type Config struct {
 	ResumeVerification bool
 	// ShutdownTimeout bounds how long Run waits for work in flight after its context has
 	// ended; 0 stands for 60 s (graceful_shutdown_timeout). Work that has not ended by then
-	// is cancelled and has failed.
+	// is cancelled and has failed. Calls of a [Hardware] that do not return are then abandoned.
 	ShutdownTimeout time.Duration
 	// MaxHistory is how many entries of a node's history are kept; 0 stands for 300
 	// (node_history_max_entries).

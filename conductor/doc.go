@@ -129,7 +129,7 @@ package conductor
 //	rulebook, reconcile, transition, interfaces, refusal   decisions
 //	expected                                               the times after which nodes are overdue
 //	engine, pool, fence                                    reservations, workers, permission for each hardware operation
-//	hardware, fake, fake_interfaces, cache                 hardware types, and what is read of their machines
+//	hardware, ask, fake, fake_interfaces, cache            hardware types, and what is read of their machines
 //	published                                              the files of hardware types that no machine needs any more
 //	ability, management                                    what clients request of hardware types
 //	calls                                                  requests for a node that another conductor owns

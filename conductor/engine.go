@@ -49,11 +49,14 @@ func (e *engine) reconcileNode(n *Node) {
 		return
 	}
 	s.run.group.Go(func() {
-		did := e.carryOut(s, n.UUID)
-		e.pool.free(n.UUID)
-		if now := e.fleet.nodes.Get(n.UUID); now != nil && (did == release || did == failOrphan) {
-			e.reconcileNode(now) // its state may have work
-		}
+		var did action
+		defer func() {
+			e.pool.free(n.UUID)
+			if now := e.fleet.nodes.Get(n.UUID); now != nil && (did == release || did == failOrphan) {
+				e.reconcileNode(now) // its state may have work
+			}
+		}()
+		did = e.carryOut(s, n.UUID)
 	})
 }
 
@@ -127,7 +130,7 @@ func giveUp(e *engine, s *session, id string, change func(*Node) error, tooLarge
 			}
 			working := kindOf(n.ProvisionState).work != states.NoWork
 			if working {
-				if err := e.rules.fail(n, tooLarge.Error()); err != nil {
+				if err := e.rules.fail(s.ctx, n, tooLarge.Error()); err != nil {
 					return err
 				}
 			}
@@ -162,7 +165,7 @@ func (e *engine) apply(s *session, n *Node, a action) error {
 	case failOrphan:
 		return e.failOrphan(s.ctx, n)
 	case timeOut:
-		if err := e.rules.fail(n, timeoutText(n, e.config.Table.Series())); err != nil || !n.hasWork() {
+		if err := e.rules.fail(s.ctx, n, timeoutText(n, e.config.Table.Series())); err != nil || !n.hasWork() {
 			return err
 		}
 		e.reserve(n, s.id)
@@ -193,7 +196,7 @@ func (e *engine) failOrphan(ctx context.Context, n *Node) error {
 		return nil // the work starts again
 	}
 	if text, ok := n.machine().Orphaned(e.config.Table); ok {
-		return e.rules.fail(n, text)
+		return e.rules.fail(ctx, n, text)
 	}
 	return nil
 }

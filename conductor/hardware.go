@@ -12,7 +12,11 @@ import (
 // Hardware is a hardware type: it manages the nodes whose Driver is its name in
 // [Config.Hardware]. Its methods are called by many goroutines at the same time; the
 // operations of work on one node do not overlap. Errors must not contain secrets: they are
-// stored in last_error and returned to clients. A call that panics has failed.
+// stored in last_error and returned to clients.
+//
+// A call that panics has failed: it fails its work or its request. So has a call that does not return within two
+// seconds after its context has ended, or a method without a context that does not return within seven seconds; the
+// conductor abandons it. A method without a context reads the node's record, and sends nothing to the hardware.
 //
 // Each operation must use the context that its method or its [Step] was given, or one derived from
 // it: it ends with the conductor's membership, and [Permit] reads from it whether a request may still

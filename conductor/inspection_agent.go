@@ -234,7 +234,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		if failure == nil {
 			n.Agent.LastHeartbeat = now() // for fast track
 		}
-		err := i.rules.applyCallback(n, failure)
+		err := i.rules.applyCallback(ctx, n, failure)
 		if !n.hasWork() || !s.owns(n) {
 			n.drop()
 		}

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
@@ -57,12 +56,10 @@ func (b *rulebook) describe(members []Member) {
 }
 
 // validate returns the validation of a node by its hardware type. An interface that the node lacks
-// is invalid, and so is the power interface if the validation panics.
-func (b *rulebook) validate(hardware Hardware, n *Node) map[string]error {
+// is invalid, and so is the power interface if the validation panics or hangs.
+func (b *rulebook) validate(ctx context.Context, hardware Hardware, n *Node) map[string]error {
 	all := map[string]error{}
-	valid, err := boundedcall.Do(context.Background(), 0, func(context.Context) (map[string]error, error) {
-		return hardware.Validate(n), nil
-	})
+	valid, err := ask(ctx, "the validation of the node", func() map[string]error { return hardware.Validate(n) })
 	if err != nil {
 		all["power"] = err
 	}
@@ -92,7 +89,12 @@ func UnsupportedText(driver, function string) string {
 
 // stepsFor returns the steps of a node's hardware type and of its agent for work, without the interfaces that the node
 // lacks.
-func (b *rulebook) stepsFor(hardware Hardware, n *Node, work states.Work) []Step {
+func (b *rulebook) stepsFor(ctx context.Context, hardware Hardware, n *Node, work states.Work) ([]Step, error) {
+	return ask(ctx, "its steps", func() []Step { return b.listSteps(hardware, n, work) })
+}
+
+// listSteps is stepsFor within an ask.
+func (b *rulebook) listSteps(hardware Hardware, n *Node, work states.Work) []Step {
 	d := b.description(n)
 	var steps []Step
 	for _, step := range withInBand(hardware, n, work) {

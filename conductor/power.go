@@ -57,7 +57,7 @@ func (e *engine) startPower(ctx context.Context, ident string, target states.Pow
 			e.pool.free(id)
 		}
 	}()
-	before, n, err := e.fleet.edit(ctx, id, func(n *Node) error { return e.acceptPower(n, s, target) })
+	before, n, err := e.fleet.edit(ctx, id, func(n *Node) error { return e.acceptPower(ctx, n, s, target) })
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (e *engine) startPower(ctx context.Context, ident string, target states.Pow
 }
 
 // acceptPower reserves a node for a power request, or refuses the request.
-func (e *engine) acceptPower(n *Node, s *session, target states.Power) error {
+func (e *engine) acceptPower(ctx context.Context, n *Node, s *session, target states.Power) error {
 	if err := e.rules.admission().Power(n.Fields(), target); err != nil {
 		return e.rules.refused(n, err)
 	}
@@ -91,11 +91,17 @@ func (e *engine) acceptPower(n *Node, s *session, target states.Power) error {
 	if err != nil {
 		return err
 	}
-	if err := e.rules.validate(hardware, n)["power"]; err != nil {
+	if err := e.rules.validate(ctx, hardware, n)["power"]; err != nil {
 		return fmt.Errorf("node %s: %w", n.UUID, err)
 	}
-	if limiter, ok := hardware.(PowerLimiter); ok && !limiter.SupportsPower(n, target) {
-		return refuse(Invalid, "The driver %s does not support the power state, %v", n.Driver, target)
+	if limiter, ok := hardware.(PowerLimiter); ok {
+		supports, err := ask(ctx, "the power states of the node", func() bool { return limiter.SupportsPower(n, target) })
+		if err != nil {
+			return err
+		}
+		if !supports {
+			return refuse(Invalid, "The driver %s does not support the power state, %v", n.Driver, target)
+		}
 	}
 	n.setPower(accepted)
 	e.reserve(n, s.id)

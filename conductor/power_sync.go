@@ -109,7 +109,7 @@ func (p powerRounds) reading(ctx context.Context, n *Node, validate bool) powers
 		return powersync.Reading{Err: err}
 	}
 	if validate {
-		if err := p.engine.rules.validate(hardware, n)["power"]; err != nil {
+		if err := p.engine.rules.validate(ctx, hardware, n)["power"]; err != nil {
 			return powersync.Reading{Invalid: err}
 		}
 	}

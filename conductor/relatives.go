@@ -177,7 +177,10 @@ func runOnChild(ctx context.Context, t *Task, id string) error {
 		return err
 	}
 	step := Step{Interface: t.step.Interface, Step: t.step.Step, Args: t.step.Args}
-	step, err = rules.runnable(step, rules.stepsFor(hardware, child.Node(), t.Node().ProvisionState.Work()))
+	available, err := rules.stepsFor(ctx, hardware, child.Node(), t.Node().ProvisionState.Work())
+	if err == nil {
+		step, err = rules.runnable(step, available)
+	}
 	switch {
 	case err != nil:
 		return err

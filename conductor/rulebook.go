@@ -3,6 +3,7 @@
 package conductor
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 
@@ -42,14 +43,14 @@ type result struct {
 }
 
 // end applies the result of the work in the node's state to the record.
-func (b *rulebook) end(n *Node, e result) error {
+func (b *rulebook) end(ctx context.Context, n *Node, e result) error {
 	if e.event == states.EventFail {
 		kind := kindOf(n.ProvisionState)
 		aborted := kind.in != nil && errors.As(e.err, new(*abortError))
 		if aborted {
 			kind.edit(n).Current = nil // fail then sets no fault: an abort is not a fault
 		}
-		if err := b.failed(n, e.err.Error(), aborted); err != nil {
+		if err := b.failed(ctx, n, e.err.Error(), aborted); err != nil {
 			return err
 		}
 		if aborted {
@@ -83,17 +84,19 @@ func (b *rulebook) end(n *Node, e result) error {
 // or a service has failed, fail puts the node into maintenance.
 //
 // Source: the error handlers of ironic/conductor/utils.py.
-func (b *rulebook) fail(n *Node, text string) error { return b.failed(n, text, false) }
+func (b *rulebook) fail(ctx context.Context, n *Node, text string) error {
+	return b.failed(ctx, n, text, false)
+}
 
 // failed is fail for work that may have been aborted by request.
-func (b *rulebook) failed(n *Node, text string, aborted bool) error {
+func (b *rulebook) failed(ctx context.Context, n *Node, text string, aborted bool) error {
 	from := n.ProvisionState
 	moved, err := n.machine().Report(b.config.Table, states.EventFail, text)
 	if err != nil {
 		return err
 	}
 	kind := kindOf(from)
-	n.CleanUp = b.cleanUp(n, aborted)
+	n.CleanUp = b.cleanUp(ctx, n, aborted)
 	if kind.in != nil {
 		if kind.fault != "" && kind.of(n).Current != nil {
 			n.Maintenance, n.Fault = true, kind.fault

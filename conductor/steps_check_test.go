@@ -107,7 +107,7 @@ func TestADeploymentHasTheStepsOfATemplateAndThoseOfTheRequest(t *testing.T) {
 	require.NoError(t, err)
 	n := &Node{Driver: "fake-hardware", InstanceInfo: map[string]any{"traits": []any{"CUSTOM_A"}}}
 	available := []Step{{Interface: "deploy", Step: "a"}, {Interface: "deploy", Step: "b"}}
-	steps, err := c.engine.deploymentSteps(t.Context(), n, []StepRequest{step("b")}, func() []Step { return available }, false)
+	steps, err := c.engine.deploymentSteps(t.Context(), n, []StepRequest{step("b")}, func() ([]Step, error) { return available, nil }, false)
 	require.NoError(t, err)
 	require.Len(t, steps, 2)
 	require.Equal(t, "deploy.a deploy.b", steps[0].String()+" "+steps[1].String())

@@ -57,7 +57,11 @@ func planCleaning(_ context.Context, e *engine, n *Node, available []Step) ([]St
 // planNewDeployment is planDeployment for a deployment that begins, perhaps without the steps of the agent.
 func planNewDeployment(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error) {
 	hardware, _ := e.rules.hardware(n)
-	comes := agentBooter(hardware, n, states.WorkDeploy) != nil && !n.Agent.hasSteps(agent.Deploy)
+	uses, err := usesAgent(ctx, hardware, n, states.WorkDeploy)
+	if err != nil {
+		return nil, err
+	}
+	comes := uses && !n.Agent.hasSteps(agent.Deploy)
 	return e.planDeployment(ctx, n, available, comes || e.rules.description(n).Simulated)
 }
 
@@ -74,7 +78,7 @@ func replanDeployment(ctx context.Context, e *engine, n *Node, available []Step)
 //
 // Source: continue_node_deploy in ironic/conductor/deployments.py.
 func (e *engine) planDeployment(ctx context.Context, n *Node, available []Step, leaveOut bool) ([]Step, error) {
-	requested, err := e.deploymentSteps(ctx, n, deploySteps.of(n).Requested, func() []Step { return available }, leaveOut)
+	requested, err := e.deploymentSteps(ctx, n, deploySteps.of(n).Requested, func() ([]Step, error) { return available, nil }, leaveOut)
 	if errors.Is(err, Invalid) {
 		err = refuse(Invalid, "Failed to validate the final deploy steps list for node %s: %v", n.UUID, err)
 	}
@@ -96,13 +100,16 @@ func (e *engine) planDeployment(ctx context.Context, n *Node, available []Step, 
 // steps that are not available. Without any such step it does not call available, which returns the steps of the node's
 // hardware type.
 func (e *engine) deploymentSteps(
-	ctx context.Context, n *Node, named []StepRequest, available func() []Step, leaveOut bool,
+	ctx context.Context, n *Node, named []StepRequest, available func() ([]Step, error), leaveOut bool,
 ) ([]Step, error) {
 	requests, templates, err := e.fleet.templateSteps(ctx, n)
 	if err != nil || len(requests)+len(named) == 0 {
 		return nil, err
 	}
-	all := available()
+	all, err := available()
+	if err != nil {
+		return nil, err
+	}
 	steps, problems := e.rules.checkSteps(requests, deploySteps, all, false, leaveOut)
 	if len(problems) > 0 {
 		return nil, refuse(Invalid, "Validation of deploy steps from deploy templates matching this node's instance traits failed. "+

@@ -79,7 +79,12 @@ type stepsRun struct {
 // waited. It returns nil when all steps are done, ErrWait or errHeld if the node must wait or
 // be held, an *abortError, a *stepError, or the store's error.
 func (t *Task) runSteps(ctx context.Context, kind *workKind) error {
-	r, record, last := &stepsRun{Task: t, kind: kind}, t.engine.rules.sequenceOf(t.hardware, t.Node(), kind), sequence.Start
+	n, rules := t.Node(), t.engine.rules
+	record, err := ask(ctx, "its use of the agent", func() sequence.Record { return rules.sequenceOf(t.hardware, n, kind) })
+	if err != nil {
+		return err
+	}
+	r, last := &stepsRun{Task: t, kind: kind}, sequence.Start
 	for {
 		last = sequence.Next(record, sequence.Result{Last: last, Ready: r.ready, Left: len(r.steps) - r.next})
 		if last == sequence.End {
@@ -91,7 +96,7 @@ func (t *Task) runSteps(ctx context.Context, kind *workKind) error {
 	}
 }
 
-// sequenceOf returns the part of a node's record on which the sequence of actions depends.
+// sequenceOf returns the part of a node's record on which the sequence of actions depends. It is called within an ask.
 func (b *rulebook) sequenceOf(hardware Hardware, n *Node, kind *workKind) sequence.Record {
 	steps, last := kind.of(n), len(n.Transitions)-1
 	booter := agentBooter(hardware, n, kind.work)
@@ -190,7 +195,11 @@ func (r *stepsRun) runNext(ctx context.Context) error {
 // Source: do_node_service in ironic/conductor/servicing.py.
 func firstSteps(ctx context.Context, t *Task, kind *workKind) []any {
 	n := t.Node()
-	steps, err := t.engine.planSteps(ctx, n, kind, t.engine.rules.stepsFor(t.hardware, n, kind.work))
+	available, err := t.engine.rules.stepsFor(ctx, t.hardware, n, kind.work)
+	var steps []Step
+	if err == nil {
+		steps, err = t.engine.planSteps(ctx, n, kind, available)
+	}
 	if err != nil {
 		return records(kind.of(n).Requested, StepRequest.Record)
 	}
@@ -255,7 +264,11 @@ func (r *stepsRun) plan(ctx context.Context, action sequence.Action) error {
 	if err != nil {
 		return err
 	}
-	before, available := kind.of(n), e.rules.stepsFor(hardware, n, kind.work)
+	available, err := e.rules.stepsFor(ctx, hardware, n, kind.work)
+	if err != nil {
+		return err
+	}
+	before := kind.of(n)
 	switch action {
 	case sequence.Recall:
 		r.steps, r.next = slices.Clone(before.Planned), before.Begun

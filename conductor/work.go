@@ -60,7 +60,7 @@ func (t *Task) report(ctx context.Context, e result) error {
 		if !n.isAtWorkOf(work) {
 			return errEnded
 		}
-		return t.engine.rules.end(n, e)
+		return t.engine.rules.end(ctx, n, e)
 	})
 	if err != nil && !errors.Is(err, errEnded) {
 		return err
@@ -111,7 +111,7 @@ func (t *Task) verify(ctx context.Context) result {
 	limited, cancel := context.WithTimeout(ctx, t.engine.config.VerifyTimeout)
 	defer cancel()
 	power, err := verify.Run(limited, n.label(), verify.Func(func(ctx context.Context) (power states.Power, err error) {
-		if err := t.engine.rules.validate(t.hardware, n)["power"]; err != nil {
+		if err := t.engine.rules.validate(ctx, t.hardware, n)["power"]; err != nil {
 			return states.NoPower, fmt.Errorf("power interface: %w", err)
 		}
 		err = t.engine.config.traced(ctx, Operation{Name: "verify", Node: n}, func(ctx context.Context) (err error) {
@@ -155,7 +155,7 @@ func (t *Task) clean(ctx context.Context) result {
 			return failedWith(t.engine.rules.refused(n, err))
 		}
 	}
-	if err := t.engine.rules.validate(t.hardware, n)["power"]; err != nil {
+	if err := t.engine.rules.validate(ctx, t.hardware, n)["power"]; err != nil {
 		return failedWith(fmt.Errorf("validation of node %s for cleaning failed: %w", n.label(), err))
 	}
 	if begins {
