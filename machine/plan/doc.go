@@ -79,7 +79,9 @@
 //     was to be adopted.
 //
 // Without Policy.MayDestroy the plan sends none of these; with it, only if no other
-// route leads to the goal. Rescue, service and abort keep the workload.
+// route leads to the goal, and if no later request of the route is known to be held back: the
+// plan tears down no retired node for the goal of Available, where it would refuse to be
+// provided. Rescue, service and abort keep the workload.
 //
 // # Progress
 //

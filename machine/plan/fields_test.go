@@ -55,7 +55,7 @@ func TestNextSendsNoRequestThatNodeFieldsForbid(t *testing.T) {
 		"a retired node is not provided": {states.Manageable, plan.In(states.Available), careful, retired,
 			"blocked: refused by retired, before provide"},
 		"a retired node is manageable": {states.Cleaning, plan.In(states.Available), careful, retired, "wait for cleaning to end in manageable"},
-		"a retired node is torn down":  {states.Active, plan.In(states.Available), mayDestroy, retired, "send deleted"},
+		"a retired node is torn down":  {states.Active, plan.In(states.Manageable), mayDestroy, retired, "send deleted"},
 		"a manageable node has an instance": {states.Manageable, plan.Deletable, careful, plan.NodeFields{Associated: true},
 			"blocked: refused by instance_uuid"},
 		"an instance ends with a tear-down": {states.Active, plan.Deletable, mayDestroy, plan.NodeFields{Associated: true}, "send deleted"},

@@ -3,7 +3,6 @@
 package plan
 
 import (
-	"iter"
 	"math"
 	"slices"
 
@@ -21,20 +20,29 @@ import (
 // as none. The error is a [*states.UnknownError] for an unknown goal, or a
 // [*machine.StateError] for a state that the table lacks and for a stored target that
 // is not a stable state.
-func Next(t *states.Table, n machine.Node, d Desired) (step Step, err error) {
+func Next(t *states.Table, n machine.Node, d Desired) (Step, error) {
 	x := indexOf(t)
 	n, d = x.normalize(n, d)
+	step, destroys, err := x.next(n, d)
+	if destroys || d.Fields.Retired && step.Left > 0 { // the routes are those of nodes that are not retired
+		step = x.lookAhead(n, d, step, destroys)
+	}
+	return step, err
+}
+
+// next returns the next step without a look at the later ones, and whether its request destroys a workload.
+func (x *index) next(n machine.Node, d Desired) (step Step, destroys bool, err error) {
 	row, ok := goalRows[d.Goal]
 	if !ok {
-		return Step{}, unknownGoal(string(d.Goal))
+		return Step{}, false, unknownGoal(string(d.Goal))
 	}
 	step.Progress, step.Version = d.Progress, d.Version
 	if n.State == states.UnknownState {
 		step.Action, step.Reason = Blocked, NoRoute
-		return step, nil
+		return step, false, nil
 	}
 	if err := x.check(n); err != nil {
-		return Step{}, err
+		return Step{}, false, err
 	}
 	q := query{index: x, desired: &d, row: row, state: n.State, at: x.positionWith(n, &d.Fields), step: &step}
 	q.route = q.routeAt(d.Version, d.Policy.MayDestroy)
@@ -44,68 +52,7 @@ func Next(t *states.Table, n machine.Node, d Desired) (step Step, err error) {
 		q.followUp()
 	}
 	step.Try = int(step.Progress.tried[step.Work])
-	return step, nil
-}
-
-// Route ranges over the steps from a node to a goal if all work succeeds and an operator
-// resumes work that is on hold. Each step has the node before it. The last step is Done,
-// or its Reason says why the goal is not reached. The fields of the node's record do not
-// change on the route. It returns the errors of [Next].
-func Route(t *states.Table, n machine.Node, d Desired) (iter.Seq2[machine.Node, Step], error) {
-	if _, err := Next(t, n, d); err != nil {
-		return nil, err
-	}
-	return func(yield func(machine.Node, Step) bool) {
-		n, d := indexOf(t).normalize(n, d)
-		for {
-			step, _ := Next(t, n, d) // has no error for a node to which the table leads
-			if !yield(n, step) || step.Action == Done {
-				return
-			}
-			switch {
-			case step.Action == Send, step.Reason == NeedsUnhold:
-				next, err := n.Request(t, step.Verb, step.Version)
-				if err != nil { // the version has no unhold
-					return
-				}
-				n = next
-			case step.Action == Wait && step.Reason == "":
-				n = succeed(t, n, d.Fields)
-			default:
-				return
-			}
-			d.Progress = step.Progress
-		}
-	}, nil
-}
-
-// Succeed returns the node after the next transition of work that succeeds: the work of
-// its state ends, or its wait ends and the work continues. It returns n if the node is in
-// any other state.
-func Succeed(t *states.Table, n machine.Node) machine.Node {
-	if phase := t.Phase(n.State); phase != states.PhaseWorking && phase != states.PhaseWaiting {
-		return n
-	}
-	for _, event := range []states.Event{states.EventDone, states.EventResume} {
-		if next, err := n.Report(t, event, ""); err == nil {
-			return next
-		}
-	}
-	return n
-}
-
-// succeed is Succeed for a node whose fields decide where its cleaning ends, or that there is none after a tear-down.
-func succeed(t *states.Table, n machine.Node, f NodeFields) machine.Node {
-	if x := indexOf(t); n.State == states.Cleaning && x.ends[x.positionWith(n, &f)] != t.Target(n.State) {
-		if next, err := n.Report(t, states.EventManage, ""); err == nil { // the series has retired nodes
-			return next
-		}
-	}
-	next := Succeed(t, n)
-	if f.NoAutomatedClean && n.State == states.Deleting {
-		return Succeed(t, next)
-	}
-	return next
+	return step, q.route.destroys && step.Verb != "" && step.Action != Blocked, nil
 }
 
 // normalize returns the node and the goal as [Next] reads them: with a version of the series, a state, and a target

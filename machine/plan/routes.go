@@ -17,11 +17,12 @@ type routes [maxPositions]route
 // length of the path. If work is in progress or on hold, the request ends the work,
 // if that is better than waiting for the work to end.
 type route struct {
-	event  states.Event // NoEvent if there is nothing to request
-	starts states.Work  // the work that the event starts
-	redoes states.Work  // the work that has failed in the position and that the path repeats
-	left   uint8        // the number of requests to the goal, after the work in progress has succeeded; noPath if there is no path
-	ended  uint8        // the number of requests to the goal after event has ended the work in progress
+	event    states.Event // NoEvent if there is nothing to request
+	starts   states.Work  // the work that the event starts
+	redoes   states.Work  // the work that has failed in the position and that the path repeats
+	left     uint8        // the number of requests to the goal, after the work in progress has succeeded; noPath if there is no path
+	ended    uint8        // the number of requests to the goal after event has ended the work in progress
+	destroys bool         // the event destroys the workload that a node in the position may carry
 }
 
 const (
@@ -85,7 +86,7 @@ func (p *planner) planIdle() {
 		for _, r := range p.requests {
 			here := &p.routes[r.from]
 			if p.idle(r.from) && here.left == noPath && p.length(r) == left && p.permits(r) {
-				*here = route{event: r.event, starts: p.workOf(r), left: left}
+				*here = route{event: r.event, starts: p.workOf(r), left: left, destroys: p.destroysWith(r)}
 			}
 		}
 	}
@@ -173,7 +174,7 @@ func (p *planner) planWorking() {
 		}
 		asNear := after.left == here.left && r.event == states.EventAbort && here.event == states.NoEvent
 		if after.left < here.left || asNear {
-			here.event, here.starts, here.ended = r.event, p.workOf(r), after.left
+			here.event, here.starts, here.ended, here.destroys = r.event, p.workOf(r), after.left, p.destroysWith(r)
 		}
 	}
 }

@@ -51,7 +51,8 @@ const (
 	NoRoute Reason = "no route"
 	// Refused says that Ironic refuses the request for the field of the node's record that
 	// Step.Field names. An operator must change that field first, unless the action is
-	// Wait.
+	// Wait. It may be a later request of the route, if the next one would destroy a
+	// workload.
 	Refused Reason = "refused"
 )
 
@@ -88,7 +89,7 @@ type Step struct {
 	// itself, as a reservation does.
 	Field string `json:"field"`
 	// Left is the number of requests still to send if all work succeeds, this one
-	// included. If Reason is set, Left is 0.
+	// included, and none is refused. If Reason is set, Left is 0.
 	Left int `json:"left"`
 	// Progress is Desired's progress after this step. Store it at once or, for
 	// Send, once the API has accepted the request: if the API refuses (the node is

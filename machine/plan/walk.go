@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"iter"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Route ranges over the steps from a node to a goal if all work succeeds and an operator
+// resumes work that is on hold. Each step has the node before it. The last step is Done,
+// or its Reason says why the goal is not reached. Of the fields of the node's record a
+// route changes one: a tear-down ends Associated. It returns the errors of [Next].
+func Route(t *states.Table, n machine.Node, d Desired) (iter.Seq2[machine.Node, Step], error) {
+	if _, err := Next(t, n, d); err != nil {
+		return nil, err
+	}
+	return func(yield func(machine.Node, Step) bool) {
+		x := indexOf(t)
+		n, d := x.normalize(n, d)
+		for more := true; more; {
+			step, _ := Next(t, n, d) // has no error for a node to which the table leads
+			if !yield(n, step) {
+				return
+			}
+			n, d, more = x.advance(n, d, step)
+		}
+	}, nil
+}
+
+// lookAhead returns the step with the number of requests of the rest of its route; or, if its request destroys a
+// workload and a later one is not sent, why that is so. A reservation has ended by then.
+func (x *index) lookAhead(n machine.Node, d Desired, step Step, destroys bool) Step {
+	sent, tried := 0, d.Progress
+	d.Fields.Reserved = false
+	last, _, _ := x.next(n, d)
+	for more := true; more; {
+		if last.Action == Send {
+			sent++
+		}
+		if n, d, more = x.advance(n, d, last); more {
+			last, _, _ = x.next(n, d)
+		}
+	}
+	switch {
+	case last.Action != Done && destroys:
+		last.Progress, last.Try = tried, int(tried.tried[last.Work])
+		return last
+	case last.Action == Done && step.Reason == noReason:
+		step.Left = sent
+	}
+	return step
+}
+
+// advance returns the node and the goal after a step, if the work succeeds; more is false if the step is the last one.
+func (x *index) advance(n machine.Node, d Desired, step Step) (_ machine.Node, _ Desired, more bool) {
+	switch {
+	case step.Action == Send, step.Reason == NeedsUnhold:
+		next, err := n.Request(x.table, step.Verb, step.Version)
+		if err != nil { // the version has no unhold
+			return n, d, false
+		}
+		n = next
+		if step.Verb == verbs[states.EventDelete] {
+			d.Fields.Associated = false
+		}
+	case step.Action == Wait && step.Reason == noReason:
+		n = x.succeed(n, &d.Fields)
+	default:
+		return n, d, false
+	}
+	d.Progress = step.Progress
+	return n, d, true
+}
+
+// Succeed returns the node after the next transition of work that succeeds: the work of
+// its state ends, or its wait ends and the work continues. It returns n if the node is in
+// any other state.
+func Succeed(t *states.Table, n machine.Node) machine.Node {
+	event := states.EventDone
+	switch t.Phase(n.State) {
+	case states.PhaseWorking:
+	case states.PhaseWaiting:
+		if _, ends := t.Next(n.State, event); !ends {
+			event = states.EventResume
+		}
+	default:
+		return n
+	}
+	next, _ := n.Report(t, event, "") // returns n with an error
+	return next
+}
+
+// succeed is Succeed for a node whose fields decide where its cleaning ends, or that there is none after a tear-down.
+func (x *index) succeed(n machine.Node, f *NodeFields) machine.Node {
+	if n.State == states.Cleaning && x.ends[x.positionWith(n, f)] != x.table.Target(n.State) {
+		if next, err := n.Report(x.table, states.EventManage, ""); err == nil { // the series has retired nodes
+			return next
+		}
+	}
+	next := Succeed(x.table, n)
+	if f.NoAutomatedClean && n.State == states.Deleting {
+		return Succeed(x.table, next)
+	}
+	return next
+}
