@@ -14,6 +14,7 @@ import (
 	"github.com/looplab/fsm"
 
 	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/machine/looplab"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
@@ -37,6 +38,12 @@ func Example_tour() {
 	step, err := plan.Next(table, machine.Node{State: states.Enroll}, plan.Desired{Goal: plan.In(states.Active), Version: 81})
 	fmt.Println(step.Action == plan.Send, step.Verb, err)
 
+	fields := admission.NodeFields{State: states.Cleaning, Reserved: true}
+	_, err = admission.Rules{Table: table}.Provision(fields, "manage", 81)
+	fmt.Println(errors.Is(err, admission.Locked), err)
+	ended, err := machine.Node{State: fields.State}.Request(table, "manage", 81)
+	fmt.Println(ended.State, err)
+
 	value := machine.Node{State: states.Enroll}
 	value, err = value.Request(table, "manage", 81)
 	text, _ := json.Marshal(value)
@@ -50,6 +57,8 @@ func Example_tour() {
 	// deploy <nil>
 	// request "abort" in state "deploying" with API version 1.81: not allowed in the node's state; allowed: nothing
 	// true manage <nil>
+	// true manage is refused: node is locked (reservation)
+	// manageable <nil>
 	// {"provision_state":"verifying","target_provision_state":"manageable","last_error":null} <nil>
 	// {"provision_state":"enroll","target_provision_state":null,"last_error":"no answer"} <nil>
 }

@@ -6,7 +6,8 @@
 // methods are the machine as pure functions, for services that keep nodes in a
 // database. A node is moved by one of three methods, each for its own caller:
 //
-//   - Request is called by an API handler, for a client's request: "manage", "active".
+//   - Request is called by an API handler, for a client's request: "manage", "active", once
+//     package admission has accepted it: a node whose work runs is reserved.
 //   - Report is called by the code that does or watches the work: a worker that has finished or
 //     failed, a handler of the agent's callback, a timer ([Node.TimedOut]), a process
 //     that starts and finds a node [Node.Orphaned].

@@ -15,6 +15,9 @@ import (
 // Request moves the node as [Node.Request] does, and runs the hooks. It returns the
 // errors of Node.Request and of [Machine.Apply].
 //
+// As there, a client's "manage" in Cleaning and "clean" in Deleting end running work. A service
+// that runs work asks package admission first, with Reserved set until the work has ended.
+//
 // The abort of a service is two transitions, and each runs the hooks. If the first has
 // happened and the second is refused, the node is in ServiceFail; the second is also refused,
 // with a [*SupersededError], if another caller has moved the node since the first.

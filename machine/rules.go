@@ -40,6 +40,11 @@ const noReason = "The work failed, and no reason was reported."
 // /v1/nodes/NODE/states/provision {"target": target} at version v. It also sets the
 // target of a manual cleaning, and clears an obsolete last error.
 //
+// Request knows of no reservation, with which Ironic answers 409 while its conductor is at
+// work: here "manage" in Cleaning and "clean" in Deleting end that work, since the conductor's
+// own events have these names. A service that runs work asks Rules.Provision of package
+// admission first, with Reserved set until the work has ended.
+//
 // Since 2025.2 the abort of a service is two transitions, through ServiceFail to
 // Active. Every other request is one transition.
 //

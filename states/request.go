@@ -110,7 +110,9 @@ func (e *RequestError) HTTPStatus() int {
 // Without a version (NoAPIVersion) the request is one of version 1.1, as in
 // Ironic. The answer depends on the state machine alone: [Event.Requires] names the
 // field that a request must carry, and package admission handles maintenance, reservations
-// and other fields of the node.
+// and other fields of the node. Without admission "manage" in Cleaning and "clean" in Deleting,
+// which are the conductor's own events there (see [Table.IsRequest]), end running work: the node
+// is reserved then, and Ironic answers 409.
 //
 // Source: ironic/api/controllers/v1/node.py and utils.py. Request makes their checks
 // in their order, so that it returns the same status.

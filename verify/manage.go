@@ -34,6 +34,9 @@ var errNoVerifier = errors.New("no verifier")
 // the management interface and a read of the power state; Ironic's code leaves out the
 // management interface.
 //
+// A manage in Cleaning ends the cleaning, since the conductor's own event has that name. In Ironic the node is reserved
+// then, and the client gets 409: a service that cleans asks package admission first, with Reserved set.
+//
 // Whatever the Verifier does, the node does not stay in verifying: a panic is a
 // failure, and so is a Verifier that has not returned when the context ends, or after a
 // minute if the context has no deadline. A Verifier that ignores its context is
