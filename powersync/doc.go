@@ -32,8 +32,8 @@
 // state and with a reservation, see [SkipSync]. For any other node the first of these
 // rules that applies decides:
 //
-//  1. The record has no power state, and the driver's [Validator] refuses the node's
-//     configuration: the hardware is not read, and nothing changes.
+//  1. The record has no power state, and the driver finds the node's configuration
+//     invalid: the hardware is not read, and nothing changes.
 //  2. The reading equals the record: nothing changes, except that a last error which a
 //     round of this Syncer has stored is cleared.
 //  3. The hardware was read, and the record has no power state: the reading is recorded.

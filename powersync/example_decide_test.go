@@ -98,6 +98,17 @@ func ExampleConfirm() {
 	// rebooting | 409 Conflict
 }
 
+// A BMC that cannot restart its machine.
+func ExampleSecondForm() {
+	node := powersync.Record{ID: "node-1", Power: states.PowerOn}
+	fmt.Println(powersync.SecondForm(node, states.PowerRebooting, errors.ErrUnsupported))
+	node.DisablePowerOff = true
+	fmt.Println(powersync.SecondForm(node, states.PowerRebooting, errors.ErrUnsupported))
+	// Output:
+	// [power off power on]
+	// []
+}
+
 func ExampleSettleRequest() {
 	record := powersync.Record{
 		ID: "node-1", Name: "rack 7", ProvisionState: states.Active, Power: states.PowerOn, TargetPower: states.PowerOff,

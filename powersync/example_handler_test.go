@@ -41,9 +41,6 @@ func (r *rack) Sync(_ context.Context, id string, past powersync.Failures) (powe
 	if !ok {
 		return powersync.Action{}, powersync.ErrNotFound
 	}
-	if skip := powersync.SkipSync(record); skip != "" {
-		return powersync.Action{Event: powersync.Event{Outcome: skip}, Failures: past}, nil
-	}
 	after, action := powersync.Decide(record, powersync.Reading{Power: r.switches[id]}, past, powersync.Policy{})
 	if action.Outcome == powersync.Forced {
 		r.switches[id] = action.Asked

@@ -239,7 +239,9 @@ func TestAServiceShowsThatItNeedsNoRamdiskSince2026_1(t *testing.T) {
 // In the record of a service Ironic tells a client that says false from one that says nothing.
 func TestAServiceShowsWhetherItsClientSaysThatItNeedsARamdisk(t *testing.T) {
 	s := start(t, states.Gazpacho, api.Config{})
-	for more, want := range map[string]any{``: nil, `, "disable_ramdisk": null`: nil, `, "disable_ramdisk": false`: false, `, "disable_ramdisk": true`: true} {
+	for more, want := range map[string]any{
+		``: nil, `, "disable_ramdisk": null`: nil, `, "disable_ramdisk": false`: false, `, "disable_ramdisk": true`: true,
+	} {
 		n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Active})
 		require.NoError(t, err)
 		body := `{"target": "service", "service_steps": [{"interface": "bios", "step": "no_such_step"}]` + more + `}`

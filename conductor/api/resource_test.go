@@ -262,13 +262,14 @@ func TestNoDescriptionContainsNothing(t *testing.T) {
 func TestTheQueryOfAPostMayHaveArgumentsOfTheBody(t *testing.T) {
 	s, node, _ := fleet(t)
 	for path, body := range map[string]string{
-		"nodes?driver=x&driver=y&node=z":      `{"driver": "fake-hardware"}`,
-		"chassis?description=x":               `{"description": "d"}`,
-		"ports?address=x":                     `{"node_uuid": "` + node + `", "address": "52:54:00:00:00:03"}`,
-		"portgroups?name=x":                   `{"node_uuid": "` + node + `", "name": "d"}`,
-		"volume/connectors?type=x":            `{"node_uuid": "` + node + `", "type": "iqn", "connector_id": "d"}`,
-		"volume/targets?volume_id=x":          `{"node_uuid": "` + node + `", "volume_type": "iscsi", "volume_id": "d", "boot_index": 7}`,
-		"deploy_templates?name=x&template=y":  `{"name": "CUSTOM_D", "steps": [{"interface": "deploy", "step": "deploy", "args": {}, "priority": 1}]}`,
+		"nodes?driver=x&driver=y&node=z": `{"driver": "fake-hardware"}`,
+		"chassis?description=x":          `{"description": "d"}`,
+		"ports?address=x":                `{"node_uuid": "` + node + `", "address": "52:54:00:00:00:03"}`,
+		"portgroups?name=x":              `{"node_uuid": "` + node + `", "name": "d"}`,
+		"volume/connectors?type=x":       `{"node_uuid": "` + node + `", "type": "iqn", "connector_id": "d"}`,
+		"volume/targets?volume_id=x":     `{"node_uuid": "` + node + `", "volume_type": "iscsi", "volume_id": "d", "boot_index": 7}`,
+		"deploy_templates?name=x&template=y": `{"name": "CUSTOM_D",
+			"steps": [{"interface": "deploy", "step": "deploy", "args": {}, "priority": 1}]}`,
 		"allocations?resource_class=x&name=y": `{"name": "d", "resource_class": "none"}`,
 	} {
 		created := s.do("POST", "/v1/"+path, "1.82", body).must(http.StatusCreated)

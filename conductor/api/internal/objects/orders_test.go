@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNoOrderOfChecksChangesByAccident compares the orders of the checks and of the fields with testdata/orders.txt. A
-// request shows an order only if it has just the two faults of a pair, and the recorded exchanges have few of these. The
-// file was written from the code, whose orders random requests beside Ironic have compared. Whoever changes an order by
-// Ironic's code changes the file, too.
+// TestNoOrderOfChecksChangesByAccident compares the orders of the checks and of the fields with testdata/orders.txt.
+// A request shows an order only if it has just the two faults of a pair, and the recorded exchanges have few of
+// these. The file was written from the code, whose orders random requests beside Ironic have compared. Whoever
+// changes an order by Ironic's code changes the file, too.
 func TestNoOrderOfChecksChangesByAccident(t *testing.T) {
 	want, err := os.ReadFile("testdata/orders.txt")
 	require.NoError(t, err)
