@@ -86,7 +86,7 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 	if givenUp {
 		e.config.Log.Error("a node's work was given up, since its record is too large for the store", "node", id, "error", tooLarge)
 	}
-	e.noteAction(s, before, n, did, givenUp)
+	noteAction(e, s, before, n, did, givenUp)
 	if n.Claim == s.id {
 		e.task(n).run(s.ctx)
 	}
@@ -98,7 +98,7 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 
 // noteAction logs an action that is stored, adds it to the node's history and calls OnTransition. before is the node
 // before the action. If its work was given up in place of the action, n has the failure.
-func (e *engine) noteAction(s *session, before, n *Node, did action, givenUp bool) {
+func noteAction(e *engine, s *session, before, n *Node, did action, givenUp bool) {
 	switch {
 	case did == timeOut:
 		e.moved(before, n)

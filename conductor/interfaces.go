@@ -90,11 +90,11 @@ func UnsupportedText(driver, function string) string {
 // stepsFor returns the steps of a node's hardware type and of its agent for work, without the interfaces that the node
 // lacks.
 func (b *rulebook) stepsFor(ctx context.Context, hardware Hardware, n *Node, work states.Work) ([]Step, error) {
-	return ask(ctx, "its steps", func() []Step { return b.listSteps(hardware, n, work) })
+	return ask(ctx, "its steps", func() []Step { return listSteps(b, hardware, n, work) })
 }
 
 // listSteps is stepsFor within an ask.
-func (b *rulebook) listSteps(hardware Hardware, n *Node, work states.Work) []Step {
+func listSteps(b *rulebook, hardware Hardware, n *Node, work states.Work) []Step {
 	d := b.description(n)
 	var steps []Step
 	for _, step := range withInBand(hardware, n, work) {

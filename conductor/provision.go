@@ -158,7 +158,7 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 		n.CleanUp = nil // the new work boots the machine as it needs
 	}
 	if event == states.EventManage || event == states.EventAbort {
-		moved.LastError += e.rules.endByRequest(ctx, n, event, moved.LastError != "")
+		moved.LastError += endByRequest(ctx, e.rules, n, event, moved.LastError != "")
 	}
 	from := n.ProvisionState
 	if on, _ := e.rules.fastTracks(n); event != states.EventUnhold && !(on && agentStays(from, moved.State)) {
@@ -172,7 +172,7 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 // endByRequest ends the steps of a node's work that a client ends, and notes what has to be done on the machine. It
 // returns what is added to the last error of an abort, if there is one: the step at work. Ironic names only the steps
 // that clients request.
-func (b *rulebook) endByRequest(ctx context.Context, n *Node, event states.Event, failed bool) (added string) {
+func endByRequest(ctx context.Context, b *rulebook, n *Node, event states.Event, failed bool) (added string) {
 	kind := kindOf(n.ProvisionState)
 	if kind.in == nil {
 		return ""
