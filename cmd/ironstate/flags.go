@@ -64,14 +64,17 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	if given["lease"] && !o.cluster.shared() {
 		return nil, program.Usagef("-lease needs -etcd or -cluster: without them no other conductor takes nodes over")
 	}
-	if given["backup"] && o.backups.to == "" {
-		return nil, program.Usagef(`-backup is "": want a file`)
-	}
-	if given["restore"] && o.backups.from == "" {
-		return nil, program.Usagef(`-restore is "": want a file`)
+	for _, name := range neverEmpty {
+		if given[name] && flags.Lookup(name).Value.String() == "" {
+			return nil, program.Usagef(`-%s is "": want a value, or no such flag`, name)
+		}
 	}
 	return o, o.check()
 }
+
+// neverEmpty are flags that must not be given without a value, such as a variable that a shell does not have: a service
+// without a password, without TLS or with a store in memory would start.
+var neverEmpty = []string{"auth-file", "tls-cert", "tls-key", "etcd", "cluster", "backup", "restore"}
 
 func (o *options) define(flags *flag.FlagSet) {
 	o.serverFlags.define(flags)
