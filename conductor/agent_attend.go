@@ -95,7 +95,6 @@ func (e *engine) attendReserved(s *session, t *Task) {
 		e.config.Log.Warn("the answer of an agent could not be stored", "node", before.UUID, "error", err)
 		return
 	}
-	e.moved(before, t.Node())
 	if failure != nil {
 		e.history.failed(s.ctx, before, t.Node(), kindOf(before.ProvisionState).texts.eventType)
 	}

@@ -177,8 +177,16 @@ type Config struct {
 	// so that a deployment by an agent has five records at Info: its begin, its steps, its agent, its image, and its end.
 	// The attribute "node" is a node's UUID, "name" its name if it has one.
 	Log *slog.Logger
-	// OnTransition is called after a transition was stored. Calls for one node never overlap.
-	// The node's work waits for it, so it should return soon.
+	// OnTransition is called once for each transition that this process has stored. The calls for one node are in the
+	// order of its transitions and never overlap; those for different nodes may. No work and no request waits for them,
+	// so the node may have moved on since. OnTransition may call the Conductor, also to request the next state of the
+	// node. Run waits for the calls when it ends, so OnTransition must return, and must not wait for Run.
+	//
+	// A transition is not reported if the process dies before the call; if the response to its write was lost, unless
+	// a retry of the write finds it stored; and if more than 100 transitions of the node wait for a call that does not
+	// return: the oldest are then dropped, which is logged. The node's record has its last transitions, see
+	// [Node.TransitionsSince]. Before Run and after it all requests for transitions are refused; one that is still in
+	// flight when Run returns calls OnTransition itself.
 	OnTransition func(Transition)
 	// Tracer traces requests into the work that they start; nil disables tracing.
 	Tracer Tracer

@@ -128,6 +128,7 @@ package conductor
 //	membership, session, owner                             who is alive, and who owns a node
 //	rulebook, reconcile, transition, interfaces, refusal   decisions
 //	expected                                               the times after which nodes are overdue
+//	transition_queue                                       the calls of OnTransition, in the order of the transitions
 //	engine, pool, fence                                    reservations, workers, permission for each hardware operation
 //	hardware, ask, fake, fake_interfaces, cache            hardware types, and what is read of their machines
 //	published                                              the files of hardware types that no machine needs any more

@@ -25,7 +25,9 @@ type engine struct {
 	pool     *workerPool
 	syncer   *powersync.Syncer
 	counters *counters
-	resolve  func(ctx context.Context, network, host string) ([]netip.Addr, error) // [net.Resolver.LookupNetIP]
+	// transitions has what OnTransition has not been called for yet.
+	transitions *transitionQueues
+	resolve     func(ctx context.Context, network, host string) ([]netip.Addr, error) // [net.Resolver.LookupNetIP]
 	// abandoned has the calls of power operations that have not returned, by the node's UUID: *boundedcall.AbandonedError.
 	abandoned sync.Map
 }
@@ -71,7 +73,7 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 		did = e.decide(n, s)
 		return e.apply(s, n, did)
 	}
-	before, n, err := e.fleet.edit(s.ctx, id, change)
+	before, n, err := e.edit(s.ctx, id, change)
 	tooLarge := err
 	givenUp := errors.Is(err, ErrTooLarge)
 	if givenUp {
@@ -96,23 +98,20 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 	return did
 }
 
-// noteAction logs an action that is stored, adds it to the node's history and calls OnTransition. before is the node
+// noteAction logs an action that is stored and adds it to the node's history. before is the node
 // before the action. If its work was given up in place of the action, n has the failure.
 func noteAction(e *engine, s *session, before, n *Node, did action, givenUp bool) {
 	switch {
 	case did == timeOut:
-		e.moved(before, n)
 		e.history.timeout(s.ctx, before, n)
 	case did == failOrphan:
 		e.counters.reservationsDropped.Add(1)
 		e.config.Log.Warn("the reservation of a conductor that has died was dropped",
 			"node", n.UUID, "conductor", before.Reservation, "provision_state", before.ProvisionState)
-		e.moved(before, n)
 		e.history.orphan(s.ctx, before, n)
 	case did == work && !givenUp:
 		e.config.Log.Info("pending work was started", "node", n.UUID, "provision_state", n.ProvisionState)
 	case before.ProvisionState != n.ProvisionState:
-		e.moved(before, n)
 		e.history.failed(s.ctx, before, n, kindOf(before.ProvisionState).texts.eventType)
 	case before.CleanUp != nil && n.CleanUp == nil:
 		e.history.notCleanedUp(s.ctx, n, *before.CleanUp)
@@ -124,7 +123,7 @@ func noteAction(e *engine, s *session, before, n *Node, did action, givenUp bool
 // ever.
 func giveUp(e *engine, s *session, id string, change func(*Node) error, tooLarge error) (before, n *Node, err error) {
 	edit := func(cleanUp bool) {
-		before, n, err = e.fleet.edit(s.ctx, id, func(n *Node) error {
+		before, n, err = e.edit(s.ctx, id, func(n *Node) error {
 			if err := change(n); err != nil {
 				return err
 			}
@@ -224,7 +223,7 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, change func(*No
 			e.pool.free(taken)
 		}
 	}()
-	before, n, err = e.fleet.edit(ctx, ident, func(n *Node) error {
+	before, n, err = e.edit(ctx, ident, func(n *Node) error {
 		if err := change(n); err != nil {
 			return err
 		}
@@ -240,9 +239,6 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, change func(*No
 		e.reserve(n, s.id)
 		return nil
 	})
-	if err == nil {
-		e.moved(before, n)
-	}
 	if taken != "" && err == nil && n.Claim == s.id {
 		taken = ""
 		s.run.group.Go(func() {

@@ -143,7 +143,6 @@ func (i *agentInspection) take(ctx context.Context, id string) error {
 		return err
 	}
 	stored = true
-	e.moved(n, t.Node())
 	if t.Node().Claim != s.id {
 		e.pool.free(id)
 		return nil

@@ -3,6 +3,7 @@
 package conductor_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -28,6 +29,8 @@ import (
 //  7. The token of an agent ends with the agent's work.
 //  8. What a client was told is what the record says: an accepted request has moved the node.
 //  9. The index of a conductor has the nodes of the store, when its watch has reported all changes.
+//  10. OnTransition is called for each transition that a conductor knows to have stored: once, in the order of the
+//     transitions of its node, and with one call for the node at a time.
 //
 // Besides, each change of a provision state is a row of the table, and the record keeps its last transitions.
 type promiseChecks struct {
@@ -43,6 +46,16 @@ type promiseChecks struct {
 	begun map[string]map[string]bool // the operations of the work at hand, by the node's UUID: whether they have succeeded
 	nodes map[promisedVersion]*promises.Version
 	moves map[string]map[states.Event]int // how often an event has moved a node
+	order map[string][]*storedMove        // the transitions of each node
+}
+
+// storedMove is a transition that a conductor has stored.
+type storedMove struct {
+	conductor.TransitionRecord
+	by       string
+	revision int64
+	answered bool // the conductor knows it
+	reported bool
 }
 
 type promisedVersion struct {
@@ -54,7 +67,7 @@ func newPromiseChecks(failf, logf func(format string, args ...any), alive func(c
 	p := &promiseChecks{
 		rules: promises.Rules{Table: states.Latest().Table(), MaxTransitions: simTransitions},
 		failf: failf, logf: logf, alive: alive, busy: map[string]string{}, begun: map[string]map[string]bool{},
-		nodes: map[promisedVersion]*promises.Version{}, moves: map[string]map[states.Event]int{},
+		nodes: map[promisedVersion]*promises.Version{}, moves: map[string]map[states.Event]int{}, order: map[string][]*storedMove{},
 	}
 	p.undone = func(n *promises.Version, to states.State) string {
 		return p.missing(n.UUID, fakeWork[[2]states.State{n.State, to}])
@@ -110,7 +123,7 @@ func (p *promiseChecks) stored(by string, before, written conductor.Record, revi
 	for _, problem := range broken {
 		p.failf("node %s: a write by %s: %s", now.Name, by, problem)
 	}
-	p.count(now.UUID, added)
+	p.count(by, now.UUID, revision, added)
 	p.reserved(by, old, now)
 }
 
@@ -142,7 +155,7 @@ func (p *promiseChecks) begin(id string) {
 }
 
 // count counts the transitions of a write.
-func (p *promiseChecks) count(id string, added []conductor.TransitionRecord) {
+func (p *promiseChecks) count(by, id string, revision int64, added []conductor.TransitionRecord) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.moves[id] == nil {
@@ -150,7 +163,53 @@ func (p *promiseChecks) count(id string, added []conductor.TransitionRecord) {
 	}
 	for _, t := range added {
 		p.moves[id][t.Event]++
+		p.order[id] = append(p.order[id], &storedMove{TransitionRecord: t, by: by, revision: revision})
 	}
+}
+
+// answered records that a conductor has the response to a write of a node.
+func (p *promiseChecks) answered(id string, revision int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, move := range p.order[id] {
+		move.answered = move.answered || move.revision == revision
+	}
+}
+
+// reports returns the OnTransition of a process, which is slow.
+func (p *promiseChecks) reports(by string, slow func(conductor.Transition)) func(conductor.Transition) {
+	running, next := map[string]bool{}, map[string]int{} // by the node's UUID
+	return func(t conductor.Transition) {
+		id := t.Node.UUID
+		p.mu.Lock()
+		overlaps := running[id]
+		running[id] = true
+		i := slices.IndexFunc(p.order[id][next[id]:], func(m *storedMove) bool { return m.by == by && m.TransitionRecord == t.TransitionRecord })
+		if next[id] += i + 1; i >= 0 {
+			p.order[id][next[id]-1].reported = true
+		}
+		p.mu.Unlock()
+		if overlaps {
+			p.failf("node %s: two calls of OnTransition of %s overlap", t.Node.Name, by)
+		}
+		if i < 0 {
+			p.failf("node %s: %s reports %v twice, too late, or without having stored it", t.Node.Name, by, t)
+		}
+		slow(t)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		running[id] = false
+	}
+}
+
+// unreported returns a transition of a node that a conductor knows to have stored and has not reported, nil for none.
+func (p *promiseChecks) unreported(id string) *storedMove {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.IndexFunc(p.order[id], func(m *storedMove) bool { return m.answered && !m.reported }); i >= 0 {
+		return p.order[id][i]
+	}
+	return nil
 }
 
 // moved returns how often the requests with a word have moved a node.

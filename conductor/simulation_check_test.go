@@ -133,5 +133,8 @@ func (w *world) check(nodes []*conductor.Node) {
 		if reason := w.unfinished(r); reason != "" {
 			w.failf("node %s has unfinished work: %s", n.Name, reason)
 		}
+		if move := w.unreported(n.UUID); move != nil {
+			w.failf("node %s: %s has not reported %v", n.Name, move.by, move)
+		}
 	}
 }

@@ -100,7 +100,11 @@ func (s *simStore) Update(ctx context.Context, r conductor.Record) (int64, error
 		s.stored(s.name, before, r, revision)
 	}
 	s.writing.Unlock()
-	return revision, errors.Join(err, s.lost(r))
+	err = errors.Join(err, s.lost(r))
+	if err == nil {
+		s.answered(r.ID, revision)
+	}
+	return revision, err
 }
 
 func (s *simStore) Delete(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {

@@ -24,6 +24,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/agent"
 	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/internal/needs"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -305,6 +306,9 @@ func (s *simConductor) start(ctx context.Context, group *sync.WaitGroup) {
 		Hardware:        simTypes(simHardware{&conductor.Fake{Before: s.operate(s.name)}, s.world}, s.name),
 		Agent:           agent.Config{Dial: s.dial(s.name)},
 		RequireAgentTLS: new(bool),
+		OnTransition: s.reports(s.name, func(t conductor.Transition) {
+			sleep.For(ctx, s.upTo(4*time.Second, s.name, t.Node.UUID, t.String(), "is reported"))
+		}),
 		ShutdownTimeout: time.Second, LockedRetries: 1, MaxTransitions: simTransitions,
 		Timeouts: &machine.Timeouts{Deploy: waitTimeout, Clean: waitTimeout, Inspect: waitTimeout, Rescue: waitTimeout, Service: waitTimeout},
 		// The periods are coprime, since the seed does not determine the order of simultaneous tasks.

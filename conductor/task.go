@@ -101,9 +101,11 @@ func retryUpdate(ctx context.Context, t *Task, unsure *doubts, change func(*Node
 // conclude is persist for the end of work, which may be a failure. If the record would be too large for the store, it
 // discards the deferred changes and calls change with the error, which the work then fails with. The store accepts that
 // (see [Node.room]); from one that does not, conclude does not return, since the work of a node that stays as it is
-// would begin again.
+// would begin again. It notes the transitions, also if change returns errEnded.
 func conclude(ctx context.Context, t *Task, failure error, change func(n *Node, tooLarge error) error) error {
-	unsure := &doubts{}
+	before, unsure, write := t.Node(), &doubts{}, t.engine.transitions.writing()
+	write.begin(before)
+	defer write.end()
 	err := retryUpdate(ctx, t, unsure, func(n *Node) error { return change(n, nil) })
 	if errors.Is(err, ErrTooLarge) {
 		t.engine.config.Log.Warn("the result of a node's work is too large for the store", "node", t.Node().UUID, "failure", failure)
@@ -115,6 +117,9 @@ func conclude(ctx context.Context, t *Task, failure error, change func(n *Node, 
 			t.engine.config.Log.Error("the end of a node's work is too large for the store and will be retried", "node", t.Node().UUID, "error", err)
 			sleep.For(ctx, reportBackoff)
 		}
+	}
+	if err == nil || errors.Is(err, errEnded) {
+		t.engine.moved(before, t.Node())
 	}
 	return err
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -167,20 +166,28 @@ func excerpt(text string) string {
 	return text[:end] + "…"
 }
 
-// moved logs the transitions since an earlier version of a node's record, and calls OnTransition for
-// each.
+// moved logs the transitions since an earlier version of a node's record, and queues them for OnTransition.
 func (e *engine) moved(earlier, n *Node) {
 	for _, t := range n.TransitionsSince(earlier) {
 		e.logMoved(n, t)
-		if e.config.OnTransition == nil {
-			continue
-		}
-		_, err := boundedcall.Do(context.Background(), 0, func(context.Context) (struct{}, error) {
-			e.config.OnTransition(Transition{t, n})
-			return struct{}{}, nil
-		})
-		if err != nil {
-			e.config.Log.Error("OnTransition failed", "node", n.UUID, "error", err)
-		}
+		e.transitions.add(Transition{t, n})
 	}
+}
+
+// edit is fleet.edit for a change that may move the node.
+func (e *engine) edit(ctx context.Context, ident string, change func(*Node) error) (before, n *Node, err error) {
+	write := e.transitions.writing()
+	defer write.end()
+	before, n, err = e.fleet.edit(ctx, ident, func(n *Node) error {
+		write.end() // an earlier attempt has met a conflict
+		err := change(n)
+		if err == nil {
+			write.begin(n)
+		}
+		return err
+	})
+	if err == nil {
+		e.moved(before, n)
+	}
+	return before, n, err
 }

@@ -65,7 +65,6 @@ func (t *Task) report(ctx context.Context, e result) error {
 	if err != nil && !errors.Is(err, errEnded) {
 		return err
 	}
-	t.engine.moved(work, t.Node())
 	t.engine.history.ended(ctx, work, e)
 	if e.event == states.EventFail {
 		t.engine.history.failed(ctx, work, t.Node(), kindOf(work.ProvisionState).texts.eventType)
