@@ -57,6 +57,7 @@ type service struct {
 
 	mu    sync.Mutex
 	moves map[string][]states.State // new states since the last takeMoves, by UUID
+	last  map[string]conductor.TransitionRecord
 }
 
 // checkInterval is short, so that the conductor soon finds a wait that has timed out.
@@ -64,7 +65,7 @@ const checkInterval = 20 * time.Millisecond
 
 // startService starts a conductor, which must be closed.
 func startService(ctx context.Context, series states.Series) (s *service, err error) {
-	s = &service{series: series, store: &conductor.Memory{}, moves: map[string][]states.State{}}
+	s = &service{series: series, store: &conductor.Memory{}, moves: map[string][]states.State{}, last: map[string]conductor.TransitionRecord{}}
 	s.Service, err = Serve(ctx, conductor.Config{
 		OnTransition: s.moved,
 		Store:        s.store, Table: series.Table(),
@@ -101,6 +102,14 @@ func (s *service) moved(t conductor.Transition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.moves[t.Node.UUID] = append(s.moves[t.Node.UUID], t.To)
+	s.last[t.Node.UUID] = t.TransitionRecord
+}
+
+// toldAll reports whether all transitions of a node were recorded.
+func (s *service) toldAll(n *conductor.Node) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(n.Transitions) == 0 || s.last[n.UUID] == n.Transitions[len(n.Transitions)-1]
 }
 
 // takeMoves returns the new states of a node since the last call.
@@ -193,13 +202,13 @@ func (s *service) call(ctx context.Context, uuid string, outcome Outcome) error 
 	return s.conductor.Resume(ctx, uuid, failure)
 }
 
-// settle waits until a node is not reserved and has no work, and returns it.
+// settle waits until a node is not reserved and has no work, and its transitions were recorded. It returns the node.
 func (s *service) settle(ctx context.Context, uuid string) (*conductor.Node, error) {
 	return sleep.Until(ctx, time.Millisecond, func() (n *conductor.Node, settled bool, err error) {
 		if n, err = s.conductor.Node(ctx, uuid); err != nil {
 			return nil, false, err
 		}
-		return n, n.Reservation == "" && !s.series.Table().Stuck().Has(n.ProvisionState), nil
+		return n, n.Reservation == "" && !s.series.Table().Stuck().Has(n.ProvisionState) && s.toldAll(n), nil
 	})
 }
 
