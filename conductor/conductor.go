@@ -48,6 +48,9 @@ func New(config Config) (*Conductor, error) {
 	fleet := newFleet(config)
 	config.Log = slog.New(naming{masked.Log(config.Log.Handler()), fleet.nodes})
 	rules := &rulebook{config: &config}
+	if rules.own, err = config.descriptions(); err != nil {
+		return nil, err
+	}
 	rules.describe(nil)
 	c := &Conductor{
 		config: &config, rules: rules, fleet: fleet,

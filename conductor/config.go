@@ -4,6 +4,7 @@ package conductor
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -26,7 +27,8 @@ import (
 // other field stands for Ironic's default. The names in parentheses are Ironic's options.
 type Config struct {
 	Store Store
-	// Hardware maps the name in a node's Driver to its hardware type.
+	// Hardware maps the name in a node's Driver to its hardware type. A name has letters, digits, hyphens, dots and
+	// underscores.
 	Hardware map[string]Hardware
 
 	// Membership reports which conductors of the Store are alive. Nil means that no other
@@ -258,9 +260,11 @@ func (c Config) Check() error {
 // checkParts returns an error unless Store and Hardware are valid.
 func (c *Config) checkParts() error {
 	for name, hardware := range sorted.All(c.Hardware) {
-		if name == "" || hardware == nil {
-			return &ConfigError{Package: "conductor", Field: "Hardware", Value: fmt.Sprintf("%T with the name %q", hardware, name),
-				Want: "hardware types with names, none of them nil"}
+		if !nameForm.MatchString(name) {
+			return &ConfigError{Package: "conductor", Field: "Hardware", Value: name, Want: "a name of " + nameText}
+		}
+		if hardware == nil {
+			return &ConfigError{Package: "conductor", Field: "Hardware", Err: fmt.Errorf("the hardware type %q is nil", name)}
 		}
 	}
 	switch {
@@ -339,11 +343,18 @@ func (c *Config) pendingKinds() []Kind {
 	return []Kind{KindAllocation, kindCall}
 }
 
-// descriptions returns the descriptions of the hardware types, by name.
-func (c *Config) descriptions() map[string]Description {
+// descriptions returns the descriptions of the hardware types, by name. The error is a [*ConfigError].
+func (c *Config) descriptions() (map[string]Description, error) {
 	descriptions := map[string]Description{}
-	for name, hardware := range c.Hardware {
-		descriptions[name] = hardware.Describe()
+	for name, hardware := range sorted.All(c.Hardware) {
+		d, err := ask(context.Background(), "its description", hardware.Describe)
+		if err == nil {
+			err = d.check()
+		}
+		if err != nil {
+			return nil, &ConfigError{Package: "conductor", Field: "Hardware", Err: fmt.Errorf("the hardware type %q: %w", name, err)}
+		}
+		descriptions[name] = d
 	}
-	return descriptions
+	return descriptions, nil
 }

@@ -27,7 +27,7 @@ import (
 // [PowerLimiter] and [VendorPassthru]. Package hardware, below, has hardware types for BMCs, and [Fake] is Ironic's
 // fake-hardware. Package hardwaretest checks a Hardware.
 type Hardware interface {
-	// Describe returns the supported hardware interfaces and the properties in driver_info.
+	// Describe returns the supported hardware interfaces and the properties in driver_info. The conductor calls it once.
 	Describe() Description
 
 	// Validate checks the node's record without access to the hardware. The map has an
@@ -61,8 +61,11 @@ type Hardware interface {
 
 // Description describes a hardware type.
 type Description struct {
-	// Interfaces are the hardware interfaces that may be chosen, by kind ("power"),
-	// the default first.
+	// Interfaces are the hardware interfaces that may be chosen, by kind, the default first. Each hardware type has the
+	// kinds "boot", "deploy", "management" and "power". It may leave out "bios", "console", "firmware", "inspect", "raid",
+	// "rescue" and "vendor", whose interface is then "no-bios" and so on, and "network" and "storage", whose interface is
+	// then "noop". An interface "no-KIND" has no function: requests that need it are refused with [Unsupported]. A name has
+	// letters, digits, hyphens, dots and underscores.
 	Interfaces map[string][]string `json:"interfaces,omitzero"`
 	// Unlisted are further interfaces that may be chosen, which the API's description of the hardware type leaves out.
 	// Ironic's fake-hardware takes the management interface "noop" so.

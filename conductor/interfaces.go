@@ -5,7 +5,9 @@ package conductor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/ironstate/ironstate/internal/pyrepr"
@@ -33,6 +35,62 @@ func (d Description) Has(n *Node, kind string) bool {
 // lacks reports whether the node has the interface "no-KIND".
 func (d Description) lacks(n *Node, kind string) bool { return d.Interface(n, kind) == "no-"+kind }
 
+// nameForm matches the names of hardware types and hardware interfaces, as nameText says. Ironic's are the names of
+// Python entry points, for which these characters are recommended; they are parts of URLs and of lists with commas.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$`)
+
+const nameText = "letters, digits, hyphens, dots and underscores, 255 at most, the first of them a letter, a digit or an underscore"
+
+// absentInterface returns the hardware interface of a kind that the nodes have whose hardware type leaves the kind out.
+// It is "" for the kinds that each hardware type has.
+//
+// Source: AbstractHardwareType in ironic/drivers/hardware_type.py.
+func absentInterface(kind string) string {
+	switch kind {
+	case "boot", "deploy", "management", "power":
+		return ""
+	case "network", "storage":
+		return "noop"
+	default:
+		return "no-" + kind
+	}
+}
+
+// completed returns the description with the kinds that the hardware type leaves out.
+func (d Description) completed() Description {
+	all := maps.Clone(d.Interfaces)
+	if all == nil {
+		all = map[string][]string{}
+	}
+	for _, kind := range interfaceKinds {
+		if name := absentInterface(kind); name != "" && len(all[kind]) == 0 {
+			all[kind] = []string{name}
+		}
+	}
+	d.Interfaces = all
+	return d
+}
+
+// check returns an error for a hardware type that lacks a kind which all have, and for an interface that no node could
+// choose.
+func (d Description) check() error {
+	for _, kind := range interfaceKinds {
+		required := absentInterface(kind) == ""
+		if required && len(d.Interfaces[kind]) == 0 {
+			return fmt.Errorf("its description has no %s interface", kind)
+		}
+		for _, name := range slices.Concat(d.Interfaces[kind], d.Unlisted[kind]) {
+			switch {
+			case !nameForm.MatchString(name):
+				return fmt.Errorf("the name %q of a %s interface is invalid: want %s", name, kind, nameText)
+			case required && name == "no-"+kind:
+				return fmt.Errorf("the name %q stands for the lack of a %s interface, which each hardware type has", name, kind)
+			}
+		}
+	}
+	return nil
+}
+
 // Description returns the description of a hardware type that this conductor or another member has.
 func (c *Conductor) Description(driver string) (d Description, ok bool) {
 	d, ok = (*c.rules.described.Load())[driver]
@@ -51,7 +109,10 @@ func (b *rulebook) describe(members []Member) {
 	for _, m := range members {
 		maps.Copy(all, m.Descriptions)
 	}
-	maps.Copy(all, b.config.descriptions())
+	maps.Copy(all, b.own)
+	for name, d := range all {
+		all[name] = d.completed()
+	}
 	b.described.Store(&all)
 }
 
@@ -69,8 +130,12 @@ func (b *rulebook) validate(ctx context.Context, hardware Hardware, n *Node) map
 	}
 	d := b.description(n)
 	for kind := range d.Interfaces {
-		if kind != "vendor" && d.lacks(n, kind) && !errors.Is(all[kind], Unsupported) {
+		switch _, has := all[kind]; {
+		case kind == "vendor":
+		case d.lacks(n, kind) && !errors.Is(all[kind], Unsupported):
 			all[kind] = unsupported(n, kind)
+		case !has && d.Interface(n, kind) == absentInterface(kind):
+			all[kind] = nil
 		}
 	}
 	return all

@@ -82,6 +82,9 @@ func (c *Conductor) DefaultGroup() string {
 // the provision state, see [states.APIVersion.InitialState]. What is left of a deleted node with the same UUID is
 // deleted first, if the Conductor runs. The error matches [Exists], [Associated] or [Invalid], or is the store's.
 func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
+	if n == nil {
+		return nil, refuse(Invalid, "no node was given: it is nil")
+	}
 	n = n.Clone()
 	given := n.UUID != ""
 	if !given {

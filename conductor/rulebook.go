@@ -14,6 +14,7 @@ import (
 // a node's record. Its methods do no I/O.
 type rulebook struct {
 	config    *Config
+	own       map[string]Description                 // of this conductor's hardware types, by name
 	described atomic.Pointer[map[string]Description] // of the hardware types of all members, by name
 }
 

@@ -67,7 +67,7 @@ func (ss *sessions) serve(ctx context.Context, r *run) {
 	s := &session{view: view{id: uuid.NewString()}, ctx: work, run: r}
 	self := Member{
 		ID: s.id, Hostname: ss.config.Name, Group: ss.config.Group, Drivers: slices.Sorted(maps.Keys(ss.config.Hardware)), CreatedAt: now(),
-		Descriptions: ss.config.descriptions(),
+		Descriptions: ss.rules.own,
 	}
 	var lost error
 	for members, err := range ss.config.Membership.Join(ctx, self) {

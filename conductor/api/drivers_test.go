@@ -5,6 +5,7 @@ package api_test
 import (
 	"context"
 	"iter"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -161,8 +162,8 @@ func TestTheFieldsOfDriversCanBeChosenSince1_77(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"default_bios_interface":     "no-bios",
 		"enabled_boot_interfaces":    []any{"ipxe"},
-		"default_console_interface":  nil,
-		"enabled_console_interfaces": []any{},
+		"default_console_interface":  "no-console",
+		"enabled_console_interfaces": []any{"no-console"},
 	}, chosen)
 	for path, fault := range map[string]string{
 		"/v1/drivers?fields=name,nonsense":                `Field(s) "nonsense" are not valid`,
@@ -205,14 +206,16 @@ func TestADriverWithRAIDDescribesItsLogicalDisks(t *testing.T) {
 	}
 }
 
-// described is fake hardware with interfaces of its own.
+// described is a hardware type with interfaces of its own.
 type described struct {
-	conductor.Fake
+	plain
 	interfaces map[string][]string
 }
 
 func (d *described) Describe() conductor.Description {
-	return conductor.Description{Interfaces: d.interfaces}
+	all := d.plain.Describe()
+	maps.Copy(all.Interfaces, d.interfaces)
+	return all
 }
 
 func TestADriverHasNoMethods(t *testing.T) {

@@ -245,9 +245,9 @@ func TestADriverWhoseInterfacesDoNotFitIsRefused(t *testing.T) {
 		chosen += `, {"op": "add", "path": "/` + kind + `_interface", "value": "` + name + `"}`
 	}
 	unfit := s.do("PATCH", "/v1/nodes/n", "1.82", "["+chosen+"]")
-	require.Contains(t, unfit.fault(), "interfaces.console' entrypoint: fake. Valid interfaces are [].")
+	require.Contains(t, unfit.fault(), "interfaces.console' entrypoint: fake. Valid interfaces are ['no-console'].")
 	node := s.do("PATCH", "/v1/nodes/n?reset_interfaces=true", "1.82", "["+chosen+"]").must(http.StatusOK)
-	require.Equal(t, []any{"ipxe", "noop", "no-bios", nil},
+	require.Equal(t, []any{"ipxe", "noop", "no-bios", "no-console"},
 		[]any{node["boot_interface"], node["management_interface"], node["bios_interface"], node["console_interface"]})
 }
 

@@ -3,8 +3,10 @@
 package hardwaretest_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -59,6 +61,31 @@ func TestFakeHardwareKeepsThePromises(t *testing.T) {
 	require.NoError(t, hardwaretest.Check(c))
 	c, hardware := newFake()
 	c.Hardware, c.Node.DriverInfo, c.Secrets = withoutProperties{hardware}, nil, nil
+	require.NoError(t, hardwaretest.Check(c))
+}
+
+func TestTheRequiredKindsOfInterfacesAreEnough(t *testing.T) {
+	c, f := newFake()
+	c.Node.Interfaces = nil
+	hardware := newBroken(f)
+	hardware.describe = func() conductor.Description {
+		kinds := map[string][]string{"boot": {"x"}, "deploy": {"x"}, "management": {"x"}, "power": {"x"}}
+		return conductor.Description{Interfaces: kinds, Properties: f.Describe().Properties}
+	}
+	hardware.validate = func(*conductor.Node) map[string]error {
+		return map[string]error{"boot": nil, "deploy": nil, "management": nil, "power": nil}
+	}
+	hardware.verify = func(ctx context.Context, n *conductor.Node) (states.Power, error) {
+		power, err := f.Verify(ctx, n)
+		return cmp.Or(power, states.PowerOff), err
+	}
+	hardware.steps = func(n *conductor.Node, work states.Work) []conductor.Step {
+		if work == states.WorkInspect || work == states.WorkRescue || work == states.WorkUnrescue {
+			return nil
+		}
+		return slices.DeleteFunc(f.Steps(n, work), func(s conductor.Step) bool { return s.Interface != "deploy" })
+	}
+	c.Hardware = hardware
 	require.NoError(t, hardwaretest.Check(c))
 }
 
@@ -257,6 +284,24 @@ func TestABrokenPromiseIsReported(t *testing.T) {
 		"runs automatically, and needs": steps(func(s *conductor.Step) {
 			s.Priority, s.ArgsInfo = 1, map[string]conductor.StepArgument{"a": {Description: "b", Required: true}}
 		}),
+		"work rescue has no step with a priority above 0": func(b *broken, f *conductor.Fake) {
+			b.steps = func(n *conductor.Node, work states.Work) []conductor.Step {
+				if work == states.WorkRescue {
+					return nil
+				}
+				return f.Steps(n, work)
+			}
+		},
+		"deleted ends in error, want available: the hardware type could not be asked for its steps: panic with a value of type string": func(
+			b *broken, f *conductor.Fake,
+		) {
+			b.steps = func(n *conductor.Node, work states.Work) []conductor.Step {
+				if n.ProvisionState == states.Deleting && n.Conductor != "" { // the node is a conductor's
+					panic("no steps")
+				}
+				return f.Steps(n, work)
+			}
+		},
 		"a list of steps sent": func(b *broken, f *conductor.Fake) {
 			b.steps = func(n *conductor.Node, work states.Work) []conductor.Step {
 				_, _ = f.PowerState(context.Background(), n)

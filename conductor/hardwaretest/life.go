@@ -64,8 +64,28 @@ func (t *tester) live(ctx context.Context, c *conductor.Conductor) error {
 		case now.ProvisionState != move.want || now.LastError != "":
 			return fmt.Errorf("%s ends in %s, want %s: %s", move.word, now.ProvisionState, move.want, now.LastError)
 		}
+		if err := refusesAbsent(ctx, c, now); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// refusesAbsent requests the work of a hardware interface that a node lacks. It is refused, and the node does not move.
+func refusesAbsent(ctx context.Context, c *conductor.Conductor, n *conductor.Node) error {
+	work, known := map[states.State]states.Work{states.Manageable: states.WorkInspect, states.Active: states.WorkRescue}[n.ProvisionState]
+	if d, _ := c.Description(n.Driver); !known || d.Has(n, needed[work]) {
+		return nil
+	}
+	request := conductor.ProvisionRequest{Target: work.String(), Version: c.Table().Series().MaxAPIVersion(), RescuePassword: "hardwaretest"}
+	if err := c.Provision(ctx, n.UUID, request); !errors.Is(err, conductor.Unsupported) {
+		return fmt.Errorf("%s without such an interface: %v, want an error that matches conductor.Unsupported", work, err)
+	}
+	now, err := settled(ctx, c, n.UUID)
+	if err == nil && (now.ProvisionState != n.ProvisionState || now.LastError != "") {
+		err = fmt.Errorf("%s was refused, and the node is in %s: %s", work, now.ProvisionState, now.LastError)
+	}
+	return err
 }
 
 // switchPower requests power states of a conductor.

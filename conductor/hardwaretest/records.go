@@ -132,6 +132,10 @@ func (t *tester) checkRefused(ctx context.Context, n *conductor.Node) error {
 	return t.checkSecrets(map[string]error{"PowerState": err, "SetPower": set})
 }
 
+// needed are the kinds of hardware interfaces without which the conductor refuses work. A node that has the interface
+// gets the work, which then fails if it has no step.
+var needed = map[states.Work]string{states.WorkInspect: "inspect", states.WorkRescue: "rescue", states.WorkUnrescue: "rescue"}
+
 func (t *tester) checkSteps(context.Context) error {
 	before := t.Changes()
 	for work := range states.AllWorks() {
@@ -145,7 +149,8 @@ func (t *tester) checkSteps(context.Context) error {
 			return fmt.Errorf("work %s: %w", work, err)
 		}
 		automatic := slices.ContainsFunc(steps, func(s conductor.Step) bool { return s.Priority > 0 })
-		if (work == states.WorkDelete || work == states.WorkAdopt) && !automatic {
+		kind, ofKind := needed[work]
+		if needs := work == states.WorkDelete || work == states.WorkAdopt || ofKind && t.Hardware.Describe().Has(n, kind); needs && !automatic {
 			return fmt.Errorf("work %s has no step with a priority above 0", work)
 		}
 	}
