@@ -88,14 +88,14 @@ func TestAHardwareTypeThatCannotWorkIsRefused(t *testing.T) {
 		hardware conductor.Hardware
 		text     string
 	}{
-		{"", &lean{}, `conductor: Hardware is "": want a name of letters`},
+		{"", &lean{}, `conductor: Hardware: the name "" is invalid: want`},
 		{"nil", nil, `conductor: Hardware: the hardware type "nil" is nil`},
-		{"a b/\n", &lean{}, `conductor: Hardware is "a b/\n": want a name of letters`},
-		{"..", &lean{}, `conductor: Hardware is "..": want a name of letters`},
-		{"own", interfaces("power"), `conductor: Hardware: the hardware type "own": its description has no power interface`},
+		{"a b/\n", &lean{}, `conductor: Hardware: the name "a b/\n" is invalid`},
+		{"..", &lean{}, `conductor: Hardware: the name ".." is invalid`},
+		{"own", interfaces("power"), `conductor: Hardware: the hardware type "own": there is no power interface`},
 		{"own", interfaces("power", "no-power"), `the name "no-power" stands for the lack of a power interface`},
-		{"own", interfaces("power", "a\nb /"), `the name "a\nb /" of a power interface`},
-		{"own", interfaces("power", ""), `the name "" of a power interface`},
+		{"own", interfaces("power", "a\nb /"), `power interface: the name "a\nb /" is invalid`},
+		{"own", interfaces("power", ""), `power interface: the name "" is invalid`},
 		{"own", &describing{description: func() conductor.Description { panic("a defect") }}, "panic with a value of type string"},
 	} {
 		_, err := conductor.New(conductor.Config{Store: &conductor.Memory{}, Hardware: map[string]conductor.Hardware{test.name: test.hardware}})

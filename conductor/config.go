@@ -5,6 +5,7 @@ package conductor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/kinds"
 	"github.com/ironstate/ironstate/internal/configerror"
 	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/machine"
@@ -260,11 +262,12 @@ func (c Config) Check() error {
 // checkParts returns an error unless Store and Hardware are valid.
 func (c *Config) checkParts() error {
 	for name, hardware := range sorted.All(c.Hardware) {
-		if !nameForm.MatchString(name) {
-			return &ConfigError{Package: "conductor", Field: "Hardware", Value: name, Want: "a name of " + nameText}
-		}
+		err := kinds.CheckName(name)
 		if hardware == nil {
-			return &ConfigError{Package: "conductor", Field: "Hardware", Err: fmt.Errorf("the hardware type %q is nil", name)}
+			err = fmt.Errorf("the hardware type %q is nil", name)
+		}
+		if err != nil {
+			return &ConfigError{Package: "conductor", Field: "Hardware", Err: err}
 		}
 	}
 	switch {
@@ -349,7 +352,7 @@ func (c *Config) descriptions() (map[string]Description, error) {
 	for name, hardware := range sorted.All(c.Hardware) {
 		d, err := ask(context.Background(), "its description", hardware.Describe)
 		if err == nil {
-			err = d.check()
+			err = errors.Join(kinds.Check(d.Interfaces), kinds.CheckNames(d.Unlisted))
 		}
 		if err != nil {
 			return nil, &ConfigError{Package: "conductor", Field: "Hardware", Err: fmt.Errorf("the hardware type %q: %w", name, err)}

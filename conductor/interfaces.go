@@ -5,11 +5,10 @@ package conductor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
+	"github.com/ironstate/ironstate/conductor/internal/kinds"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
@@ -35,27 +34,6 @@ func (d Description) Has(n *Node, kind string) bool {
 // lacks reports whether the node has the interface "no-KIND".
 func (d Description) lacks(n *Node, kind string) bool { return d.Interface(n, kind) == "no-"+kind }
 
-// nameForm matches the names of hardware types and hardware interfaces, as nameText says. Ironic's are the names of
-// Python entry points, for which these characters are recommended; they are parts of URLs and of lists with commas.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$`)
-
-const nameText = "letters, digits, hyphens, dots and underscores, 255 at most, the first of them a letter, a digit or an underscore"
-
-// absentInterface returns the hardware interface of a kind that the nodes have whose hardware type leaves the kind out.
-// It is "" for the kinds that each hardware type has.
-//
-// Source: AbstractHardwareType in ironic/drivers/hardware_type.py.
-func absentInterface(kind string) string {
-	switch kind {
-	case "boot", "deploy", "management", "power":
-		return ""
-	case "network", "storage":
-		return "noop"
-	default:
-		return "no-" + kind
-	}
-}
-
 // completed returns the description with the kinds that the hardware type leaves out.
 func (d Description) completed() Description {
 	all := maps.Clone(d.Interfaces)
@@ -63,32 +41,12 @@ func (d Description) completed() Description {
 		all = map[string][]string{}
 	}
 	for _, kind := range interfaceKinds {
-		if name := absentInterface(kind); name != "" && len(all[kind]) == 0 {
+		if name := kinds.Absent(kind); name != "" && len(all[kind]) == 0 {
 			all[kind] = []string{name}
 		}
 	}
 	d.Interfaces = all
 	return d
-}
-
-// check returns an error for a hardware type that lacks a kind which all have, and for an interface that no node could
-// choose.
-func (d Description) check() error {
-	for _, kind := range interfaceKinds {
-		required := absentInterface(kind) == ""
-		if required && len(d.Interfaces[kind]) == 0 {
-			return fmt.Errorf("its description has no %s interface", kind)
-		}
-		for _, name := range slices.Concat(d.Interfaces[kind], d.Unlisted[kind]) {
-			switch {
-			case !nameForm.MatchString(name):
-				return fmt.Errorf("the name %q of a %s interface is invalid: want %s", name, kind, nameText)
-			case required && name == "no-"+kind:
-				return fmt.Errorf("the name %q stands for the lack of a %s interface, which each hardware type has", name, kind)
-			}
-		}
-	}
-	return nil
 }
 
 // Description returns the description of a hardware type that this conductor or another member has.
@@ -134,7 +92,7 @@ func (b *rulebook) validate(ctx context.Context, hardware Hardware, n *Node) map
 		case kind == "vendor":
 		case d.lacks(n, kind) && !errors.Is(all[kind], Unsupported):
 			all[kind] = unsupported(n, kind)
-		case !has && d.Interface(n, kind) == absentInterface(kind):
+		case !has && d.Interface(n, kind) == kinds.Absent(kind):
 			all[kind] = nil
 		}
 	}

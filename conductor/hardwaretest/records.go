@@ -12,15 +12,13 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/internal/kinds"
 	"github.com/ironstate/ironstate/states"
 )
 
-// required are the kinds of hardware interfaces that every hardware type has.
-var required = []string{"boot", "deploy", "management", "power"}
-
 func (t *tester) checkDescription(context.Context) error {
 	d := t.Hardware.Describe()
-	for _, kind := range required {
+	for _, kind := range kinds.Required {
 		if len(d.Interfaces[kind]) == 0 {
 			return fmt.Errorf("there is no interface of the kind %s", kind)
 		}
@@ -161,13 +159,13 @@ func (t *tester) checkSteps(context.Context) error {
 }
 
 func (t *tester) checkStepsOf(steps []conductor.Step) error {
-	kinds := t.Hardware.Describe().Interfaces
+	interfaces := t.Hardware.Describe().Interfaces
 	seen := map[string]bool{}
 	for _, s := range steps {
 		switch {
 		case s.Step == "" || seen[s.String()]:
 			return fmt.Errorf("the step %q has no name of its own", s.String())
-		case kinds[s.Interface] == nil:
+		case interfaces[s.Interface] == nil:
 			return fmt.Errorf("the step %s is of an interface that the description lacks", s)
 		case s.Run == nil:
 			return fmt.Errorf("the step %s has no function", s)
