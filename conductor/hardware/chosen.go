@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/internal/kinds"
 )
 
 // kinds returns the kinds of interfaces of which a hardware type has lists, in the order of their steps. A kind is a
@@ -81,7 +82,7 @@ func (k kindOf[I]) choose(name string) bool {
 
 func (k kindOf[I]) chosen() Interface { return *k.choice }
 
-// check returns an error for a kind without an interface, and for an interface without a name of its own.
+// check returns an error for a kind without an interface, and for an interface without a valid name of its own.
 func (i *Interfaces) check() error {
 	for _, kind := range i.kinds(new(Chosen)) {
 		list := kind.list()
@@ -101,6 +102,9 @@ func (i *Interfaces) check() error {
 			}
 			names[each.Name()] = true
 		}
+	}
+	if err := kinds.Check(i.names()); err != nil {
+		return &conductor.ConfigError{Package: "hardware", Field: "Interfaces", Err: err}
 	}
 	return nil
 }

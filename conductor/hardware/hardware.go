@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -109,6 +110,9 @@ func (c Config) withDefaults() (Config, error) {
 		if (files.Kernel == "") != (files.Ramdisk == "") {
 			return c, invalid("ByArchitecture", architecture, "both a kernel and a ramdisk, or neither")
 		}
+	}
+	if at, err := url.Parse(c.APIURL); c.APIURL != "" && (err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https") {
+		return c, invalid("APIURL", c.APIURL, "a URL such as http://192.0.2.1:6385")
 	}
 	if !slices.Contains([]string{"", "http", "local"}, c.ImageDownloadSource) {
 		return c, invalid("ImageDownloadSource", c.ImageDownloadSource, `"http" or "local"`)

@@ -50,6 +50,14 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 	require.Equal(t, "Timeout", wrong.Field)
 	_, err = hardware.NewIPMI(hardware.Config{Timeout: -1})
 	require.ErrorAs(t, err, &wrong)
+	for _, url := range []string{"x", "192.0.2.1:6385", "http://", "ftp://192.0.2.1", "http://192.0.2.1:port"} {
+		_, err = hardware.NewIPMI(hardware.Config{APIURL: url})
+		require.EqualError(t, err, fmt.Sprintf("hardware: APIURL is %q: want a URL such as http://192.0.2.1:6385", url))
+	}
+	for _, url := range []string{"https://metal.example", "http://[2001:db8::1]:6385/baremetal/"} {
+		_, err = hardware.NewIPMI(hardware.Config{APIURL: url})
+		require.NoError(t, err)
+	}
 }
 
 func TestANilNodeIsAnError(t *testing.T) {

@@ -155,7 +155,7 @@ func TestTheAgentDoesTheWorkOfAnyInterfaceThatUsesIt(t *testing.T) {
 	b := newPlugs(t, func(_ *hardware.Config, i *hardware.Interfaces) {
 		i.Deploy = []hardware.Deploy{hardware.CustomAgent(), writer{hardware.CustomAgent()}, hardware.Ramdisk()}
 		i.Inspect = []hardware.Interface{hardware.AgentInspect(), hardware.None("inspect")}
-		i.Rescue = []hardware.Interface{plug{name: "by hand"}, rescuer{plug{name: "rescuer"}}, hardware.AgentRescue()}
+		i.Rescue = []hardware.Interface{plug{name: "by-hand"}, rescuer{plug{name: "rescuer"}}, hardware.AgentRescue()}
 	})
 	for _, test := range []struct {
 		kind, name string
@@ -169,7 +169,7 @@ func TestTheAgentDoesTheWorkOfAnyInterfaceThatUsesIt(t *testing.T) {
 		{"deploy", "ramdisk", states.WorkDeploy, false, false},
 		{"inspect", "agent", states.WorkInspect, true, false},
 		{"inspect", "no-inspect", states.WorkInspect, false, false},
-		{"rescue", "by hand", states.WorkRescue, false, false},
+		{"rescue", "by-hand", states.WorkRescue, false, false},
 		{"rescue", "rescuer", states.WorkRescue, true, false},
 		{"rescue", "agent", states.WorkRescue, true, false},
 	} {
@@ -225,6 +225,16 @@ func TestTheInterfacesOfATypeHaveNames(t *testing.T) {
 	}
 	_, err := hardware.New(hardware.Config{Timeout: -1}, plugs(new(error)))
 	require.Error(t, err)
+	for name, text := range map[string]string{
+		"no-power": `hardware: Interfaces: the name "no-power" stands for the lack of a power interface, which each hardware type has`,
+		"a\nb /":   `hardware: Interfaces: power interface: the name "a\nb /" is invalid: want up to 255 letters`,
+	} {
+		i := plugs(new(error))
+		i.Power = append(i.Power, plug{name: name})
+		_, err := hardware.New(hardware.Config{}, i)
+		require.ErrorContains(t, err, text)
+		require.ErrorAs(t, err, new(*conductor.ConfigError))
+	}
 }
 
 func TestADefaultDoesNotChangeTheListOfTheCaller(t *testing.T) {
