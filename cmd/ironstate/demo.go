@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -58,8 +57,8 @@ func (s *service) enroll(ctx context.Context, name, caFile string, bmc *bmctest.
 		"redfish_verify_ca": caFile,
 	}
 	_, err := s.conductor.CreateNode(ctx, &conductor.Node{
-		Name: name, Driver: "redfish", ProvisionState: states.Enroll, DriverInfo: info, ResourceClass: "baremetal",
-		AutomatedClean: new(bool), Interfaces: map[string]string{"deploy": "ramdisk"}, // the BMCs have no machines that boot an agent
+		Name: name, Driver: "redfish", ProvisionState: s.options.series.MaxAPIVersion().InitialState(), DriverInfo: info,
+		ResourceClass: "baremetal", AutomatedClean: new(bool), Interfaces: map[string]string{"deploy": "ramdisk"}, // the BMCs have no machines that boot an agent
 	})
 	if errors.Is(err, conductor.Exists) {
 		_, err = s.conductor.UpdateNode(ctx, name, func(n *conductor.Node) error {

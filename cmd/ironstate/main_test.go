@@ -25,6 +25,7 @@ import (
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/internal/program/programtest"
+	"github.com/ironstate/ironstate/states"
 )
 
 func TestMain(m *testing.M) {
@@ -55,6 +56,19 @@ func TestTheBuiltInBMCsAreEnrolledAndDriven(t *testing.T) {
 	require.Contains(t, metrics, `conductor_request_duration_seconds_count{method="GET",status="200"}`)
 	s.kill() // so that errOut is complete
 	require.NotContains(t, s.errOut.String(), "password\"")
+}
+
+func TestTheBuiltInBMCsAreEnrolledInTheInitialStateOfEachSeries(t *testing.T) {
+	for series := range states.AllSeries() {
+		s := serveHere(t, "-series", series.String(), "-demo", "1")
+		want := "enroll"
+		if series == states.Kilo {
+			want = "available"
+		}
+		_, shown := s.do(http.MethodGet, "/v1/nodes/demo-1", "")
+		require.Equal(t, want, shown["provision_state"], "%v", series)
+		s.kill()
+	}
 }
 
 func TestNoExampleEntersAStoredFleetUnasked(t *testing.T) {

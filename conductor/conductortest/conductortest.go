@@ -141,15 +141,15 @@ func (s *Server) Close() {
 }
 
 // Add stores a node and returns it with a UUID. The defaults are the driver fake-hardware, the
-// provision state enroll, and the state's default target. If the state has work, as deploying
-// has, the work starts at once.
+// provision state enroll (available in Kilo, which has no enroll), and the state's default target.
+// If the state has work, as deploying has, the work starts at once.
 func (s *Server) Add(n conductor.Node) *conductor.Node {
 	s.t.Helper()
 	if n.Driver == "" {
 		n.Driver = "fake-hardware"
 	}
 	if n.ProvisionState == states.NoState {
-		n.ProvisionState = states.Enroll
+		n.ProvisionState = s.Conductor.Table().Series().MaxAPIVersion().InitialState()
 	}
 	if n.TargetProvisionState == states.NoState {
 		n.TargetProvisionState = s.Conductor.Table().Target(n.ProvisionState)

@@ -62,6 +62,17 @@ func look(t *testing.T, ironic *conductortest.Server, node string) map[string]an
 	return fields
 }
 
+func TestANodeIsAddedInTheInitialStateOfEachSeries(t *testing.T) {
+	for series := range states.AllSeries() {
+		ironic := conductortest.New(t, conductortest.Config{Series: series})
+		want := states.Enroll
+		if series == states.Kilo {
+			want = states.Available
+		}
+		require.Equal(t, want, ironic.Add(conductor.Node{}).ProvisionState, "%v", series)
+	}
+}
+
 func TestWorkTakesAsLongAsTheTestWants(t *testing.T) {
 	ironic := conductortest.New(t, conductortest.Config{})
 	n := ironic.Add(conductor.Node{Name: "rack1-7", ProvisionState: states.Available})
