@@ -148,13 +148,11 @@ func Decide(r Record, reading Reading, f Failures, p Policy) (Record, Action) {
 		}
 		return r, a
 	}
-	a.Attempts = f.Count + 1
 	if r.Power == states.NoPower && reading.Invalid != nil {
 		a.Outcome, a.Err = SkippedConfiguration, reading.Invalid
 		return r, a
 	}
 	a.Read, a.Err = reading.known()
-	last := a.Attempts > cmp.Or(p.MaxRetries, defaultMaxRetries)
 	switch {
 	case a.Err == nil && a.Read == r.Power, r.Power == states.NoPower && a.Err == noPowerError(states.NoPower):
 		a.Outcome, a.Err = Equal, nil
@@ -167,7 +165,10 @@ func Decide(r Record, reading Reading, f Failures, p Policy) (Record, Action) {
 		a.Outcome = Recorded
 		r.Power = a.Read
 		return r, a
-	case last:
+	}
+	a.Attempts = f.Count + 1
+	switch {
+	case a.Attempts > cmp.Or(p.MaxRetries, defaultMaxRetries):
 		r = a.toMaintenance(r, p)
 	case a.Err != nil:
 		a.Outcome = ReadFailed
@@ -229,12 +230,11 @@ func DecideRecovery(r Record, reading Reading, f Failures) (Record, Action) {
 		a.Failures = f
 		return r, a
 	}
-	a.Attempts = f.Count + 1
 	if a.Err = reading.Invalid; a.Err == nil {
 		a.Read, a.Err = reading.known()
 	}
 	if a.Err != nil {
-		a.Outcome = ReadFailed
+		a.Outcome, a.Attempts = ReadFailed, f.Count+1
 		a.Failures = f.failed(a.Event)
 		return r, a
 	}

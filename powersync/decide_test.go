@@ -177,7 +177,7 @@ func wrongEffect(s situation, after powersync.Record, a powersync.Action) string
 	want, failures := s.record, powersync.Failures{Count: s.past.Count + 1, LastError: s.past.LastError}
 	asked, read, attempts, failed := unknown, unknown, 0, false
 	if powersync.SkipSync(s.record) == "" {
-		attempts, failed = s.past.Count+1, s.unread() && a.Outcome != powersync.Equal
+		failed = s.unread() && a.Outcome != powersync.Equal
 		if !s.unread() {
 			read = s.reading.Power
 		}
@@ -217,6 +217,9 @@ func wrongEffect(s situation, after powersync.Record, a powersync.Action) string
 			failures = powersync.Failures{}
 		}
 	}
+	if powersync.SkipSync(s.record) == "" {
+		attempts = failures.Count
+	}
 	switch {
 	case after != want:
 		return "another record"
@@ -243,7 +246,7 @@ func TestDecideRecoveryFollowsTheRulesInEverySituation(t *testing.T) {
 			return
 		}
 		after, a := powersync.DecideRecovery(s.record, s.reading, s.past)
-		want, failures := s.record, s.past
+		want, failures, attempts := s.record, s.past, 0
 		switch outcome := expected(s, recoveryRules); {
 		case a.Outcome != outcome:
 			t.Fatalf("%+v: %s, not %s", s, a.Outcome, outcome)
@@ -252,8 +255,9 @@ func TestDecideRecoveryFollowsTheRulesInEverySituation(t *testing.T) {
 			failures = powersync.Failures{}
 		case outcome == powersync.ReadFailed:
 			failures.Count++
+			attempts = failures.Count
 		}
-		if after != want || a.Failures != failures {
+		if after != want || a.Failures != failures || a.Attempts != attempts {
 			t.Fatalf("%+v: %s: %+v, %+v", s, a.Outcome, after, a)
 		}
 		seen[a.Outcome]++

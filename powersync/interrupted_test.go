@@ -60,13 +60,14 @@ func TestACallThatFailsWhenTheRoundEndsIsNoFailureOfTheNode(t *testing.T) {
 		at     string
 		round  func(*fixture, context.Context) (powersync.Report, error)
 		record powersync.Record
+		after  int // the attempts of the next round that failed
 	}{
-		"the configuration is validated":    {"validate", sync, node(unknown)},
-		"the power state is read":           {"read", sync, node(isOn)},
-		"whether it may be forced is asked": {"ask", sync, node(isOn)},
-		"the hardware is set":               {"set", sync, node(isOn)},
-		"recovery validates":                {"validate", recovery, powerFailure(isOn)},
-		"recovery reads":                    {"read", recovery, powerFailure(isOn)},
+		"the configuration is validated":    {"validate", sync, node(unknown), 0},
+		"the power state is read":           {"read", sync, node(isOn), 1},
+		"whether it may be forced is asked": {"ask", sync, node(isOn), 1},
+		"the hardware is set":               {"set", sync, node(isOn), 1},
+		"recovery validates":                {"validate", recovery, powerFailure(isOn), 1},
+		"recovery reads":                    {"read", recovery, powerFailure(isOn), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -75,12 +76,13 @@ func TestACallThatFailsWhenTheRoundEndsIsNoFailureOfTheNode(t *testing.T) {
 			report, err := test.round(h, ctx)
 			require.ErrorIs(t, err, context.Canceled)
 			require.Equal(t, powersync.Interrupted, onlyOutcome(t, report))
+			require.Zero(t, h.lastEvent().Attempts)
 			require.Zero(t, h.Stats().Failing)
 			require.Equal(t, test.record, without(h.record(t, "a")))
 
 			_, err = test.round(h, t.Context())
 			require.NoError(t, err)
-			require.Equal(t, 1, h.lastEvent().Attempts, "the one before does not count")
+			require.Equal(t, test.after, h.lastEvent().Attempts, "the one before does not count")
 		})
 	}
 }

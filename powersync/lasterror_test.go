@@ -55,7 +55,7 @@ func TestARoundClearsTheLastErrorOfRoundsOnceItNoLongerHolds(t *testing.T) {
 	require.Equal(t, powersync.Equal, h.round(t))
 	require.Empty(t, h.record(t, "a").LastError)
 	require.Equal(t, powersync.Event{
-		ID: "a", Outcome: powersync.Equal, Recorded: isOn, Read: isOn, Attempts: 3, ClearedError: text,
+		ID: "a", Outcome: powersync.Equal, Recorded: isOn, Read: isOn, ClearedError: text,
 	}, h.lastEvent())
 }
 
@@ -123,7 +123,7 @@ func TestAnEventHasNoLastErrorThatCouldNotBeStored(t *testing.T) {
 	f.update = func(powersync.Record) error { return errStore }
 	require.Equal(t, powersync.StoreFailed, h.round(t))
 	require.Equal(t, powersync.Event{
-		ID: "a", Outcome: powersync.StoreFailed, Recorded: isOn, Attempts: 1, Err: errStore,
+		ID: "a", Outcome: powersync.StoreFailed, Recorded: isOn, Err: errStore,
 	}, h.lastEvent())
 	require.Equal(t, before, without(h.record(t, "a")))
 }

@@ -160,7 +160,7 @@ type Event struct {
 	Recorded states.Power // recorded before; NoPower if there was none or the record could not be loaded
 	Read     states.Power // read from the hardware; NoPower if it was not read or the read failed
 	Asked    states.Power // requested from the hardware; NoPower if nothing was requested
-	Attempts int          // attempts that failed in a row, this one included
+	Attempts int          // attempts that failed in a row, this one included; 0 if this one succeeded or does not count
 	Err      error        // the cause of a failure
 
 	// LastError is the last error that was stored with this event. ClearedError
@@ -189,5 +189,9 @@ func (e Event) notAsked(o Outcome, err error) Event {
 // as returns the event with an outcome and the cause of a failure, if any.
 func (e Event) as(o Outcome, err error) Event {
 	e.Outcome, e.Err = o, err
+	switch o {
+	case SkippedReservation, SkippedDeleted, ForceLimited, StoreFailed, Interrupted:
+		e.Attempts = 0 // the attempt does not count
+	}
 	return e
 }
