@@ -172,7 +172,7 @@ func (t *Task) stepDone(
 ) (change func(*Node) error, failure error) {
 	id, step := t.Node().UUID, kind.of(t.Node()).Current
 	if step.Step == "write_image" {
-		t.engine.logImage(t.Node())
+		t.engine.config.logImage(t.Node())
 	}
 	if err := t.noteRAID(ctx, w, step, result); err != nil {
 		//lint:ignore ST1005 the text begins as Ironic's, in agent_base.py

@@ -52,26 +52,26 @@ func (h naming) WithGroup(name string) slog.Handler {
 
 // logMoved logs a transition: the begin and the end of work at INFO, a failure at WARN, and a wait of work and its end
 // at DEBUG.
-func (e *engine) logMoved(n *Node, t TransitionRecord) {
+func (c *Config) logMoved(n *Node, t TransitionRecord) {
 	level, attrs := slog.LevelInfo, []slog.Attr{
 		slog.String("node", n.UUID),
 		slog.Any("from", t.From),
 		slog.Any("event", t.Event),
 		slog.Any("to", t.To),
 	}
-	switch table := e.config.Table; {
+	switch table := c.Table; {
 	case t.Event == states.EventFail:
 		level = slog.LevelWarn
 	case table.Phase(t.To) == states.PhaseWaiting, table.Phase(t.From) == states.PhaseWaiting && table.Phase(t.To) == states.PhaseWorking:
 		level = slog.LevelDebug
 	}
-	if took, ended := n.took(e.config.Table, t); ended {
+	if took, ended := n.took(c.Table, t); ended {
 		attrs = append(attrs, slog.Duration("after", took.Round(time.Millisecond)))
 	}
 	if t.LastError != "" {
 		attrs = append(attrs, slog.String("last_error", t.LastError))
 	}
-	e.config.Log.LogAttrs(context.Background(), level, "node moved", attrs...)
+	c.Log.LogAttrs(context.Background(), level, "node moved", attrs...)
 }
 
 // took returns how long the work took that a transition of the record has ended, with its waits. It returns false if
@@ -92,14 +92,14 @@ func (n *Node) took(table *states.Table, t TransitionRecord) (took time.Duration
 }
 
 // logPlan logs the steps of a node's work. Work without steps has no record.
-func (e *engine) logPlan(n *Node, steps []Step) {
+func (c *Config) logPlan(n *Node, steps []Step) {
 	if len(steps) > 0 {
-		e.config.Log.Info("steps are planned", "node", n.UUID, "steps", fmt.Sprint(steps))
+		c.Log.Info("steps are planned", "node", n.UUID, "steps", fmt.Sprint(steps))
 	}
 }
 
 // logImage logs that the agent has written the image of the instance, its size, and the rate since the agent was asked.
-func (e *engine) logImage(n *Node) {
+func (c *Config) logImage(n *Node) {
 	attrs := []slog.Attr{slog.String("node", n.UUID), slog.Any("image", masked.Value(n.InstanceInfo["image_source"]))}
 	if last := len(n.Transitions) - 1; last >= 0 {
 		took, size := now().Sub(n.Transitions[last].Time), n.Deployment.ImageSize
@@ -108,5 +108,5 @@ func (e *engine) logImage(n *Node) {
 			attrs = append(attrs, slog.Int64("bytes", size), slog.String("rate", fmt.Sprintf("%.1f MB/s", float64(size)/1e6/took.Seconds())))
 		}
 	}
-	e.config.Log.LogAttrs(context.Background(), slog.LevelInfo, "the agent has written the image", attrs...)
+	c.Log.LogAttrs(context.Background(), slog.LevelInfo, "the agent has written the image", attrs...)
 }

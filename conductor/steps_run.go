@@ -289,7 +289,7 @@ func (r *stepsRun) plan(ctx context.Context, action sequence.Action) error {
 		return err
 	}
 	if action == sequence.Plan || fmt.Sprint(r.steps) != fmt.Sprint(before.Planned) {
-		e.logPlan(n, r.steps)
+		e.config.logPlan(n, r.steps)
 	}
 	begun, planned := r.next, make([]Step, len(r.steps))
 	for i, step := range r.steps {

@@ -169,7 +169,7 @@ func excerpt(text string) string {
 // moved logs the transitions since an earlier version of a node's record, and queues them for OnTransition.
 func (e *engine) moved(earlier, n *Node) {
 	for _, t := range n.TransitionsSince(earlier) {
-		e.logMoved(n, t)
+		e.config.logMoved(n, t)
 		e.transitions.add(Transition{t, n})
 	}
 }
