@@ -72,7 +72,9 @@ func TestAKindThatAHardwareTypeLeavesOutIsAbsentFromItsNodes(t *testing.T) {
 			Driver: "fake-hardware", ProvisionState: states.Enroll, Interfaces: map[string]string{"rescue": "no-rescue", "network": "noop"},
 		})
 		require.NoError(t, err)
-		_, err = f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll, Interfaces: map[string]string{"rescue": "agent"}})
+		_, err = f.CreateNode(f.ctx, &conductor.Node{
+			Driver: "fake-hardware", ProvisionState: states.Enroll, Interfaces: map[string]string{"rescue": "agent"},
+		})
 		require.ErrorIs(t, err, conductor.Invalid)
 	})
 }

@@ -62,10 +62,10 @@ type Hardware interface {
 // Description describes a hardware type.
 type Description struct {
 	// Interfaces are the hardware interfaces that may be chosen, by kind, the default first. Each hardware type has the
-	// kinds "boot", "deploy", "management" and "power". It may leave out "bios", "console", "firmware", "inspect", "raid",
-	// "rescue" and "vendor", whose interface is then "no-bios" and so on, and "network" and "storage", whose interface is
-	// then "noop". An interface "no-KIND" has no function: requests that need it are refused with [Unsupported]. A name has
-	// letters, digits, hyphens, dots and underscores.
+	// kinds "boot", "deploy", "management" and "power". If it leaves out "bios", "console", "firmware", "inspect", "raid",
+	// "rescue" or "vendor", its nodes have the interface "no-bios" and so on, and without "network" or "storage" the
+	// interface "noop". An interface "no-KIND" has no function: requests that need one are refused with [Unsupported].
+	// Names have letters, digits, hyphens, dots and underscores.
 	Interfaces map[string][]string `json:"interfaces,omitzero"`
 	// Unlisted are further interfaces that may be chosen, which the API's description of the hardware type leaves out.
 	// Ironic's fake-hardware takes the management interface "noop" so.

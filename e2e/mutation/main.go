@@ -99,6 +99,7 @@ var targets = []target{
 	of("conductor/internal/configdrive"),
 	of("conductor/internal/index", rapid...),
 	of("conductor/internal/inspectionrules"),
+	of("conductor/internal/kinds"),
 	of("conductor/internal/latest", rapid...),
 	of("conductor/internal/raidconfig"),
 	of("conductor/internal/sequence"),

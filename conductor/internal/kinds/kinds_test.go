@@ -39,7 +39,9 @@ func TestATypeHasTheRequiredKinds(t *testing.T) {
 }
 
 func TestAnAbsentKindHasIronicsInterface(t *testing.T) {
-	for kind, want := range map[string]string{"power": "", "network": "noop", "storage": "noop", "rescue": "no-rescue", "firmware": "no-firmware"} {
+	for kind, want := range map[string]string{
+		"power": "", "network": "noop", "storage": "noop", "rescue": "no-rescue", "firmware": "no-firmware",
+	} {
 		require.Equal(t, want, kinds.Absent(kind), kind)
 	}
 }
