@@ -48,6 +48,8 @@ func TestVirtualMediaIsAcceptedAndEndsInALastError(t *testing.T) {
 		{"POST", path, "1.89", `{"image_url": 1, "device_type": "cdrom"}`, http.StatusBadRequest, nil},
 		{"POST", path, "1.89", `{"image_url": "http://127.0.0.1/boot.iso", "device_type": "cdrom", "image_download_source": "x"}`,
 			http.StatusBadRequest, nil},
+		{"POST", path + "?device_type=cdrom", "1.89", attach, http.StatusNoContent, "Could not attach device cdrom"},
+		{"POST", path + "?foo=1", "1.89", attach, http.StatusBadRequest, nil},
 		{"DELETE", path + "?device_types=tape", "1.89", "", http.StatusBadRequest, nil},
 		{"GET", path, "1.92", "", http.StatusNotFound, nil},
 		{"GET", path, "1.93", "", http.StatusBadRequest, nil},

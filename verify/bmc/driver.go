@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -139,8 +140,11 @@ func (d *Driver) do(ctx context.Context, of call, f func(context.Context, connec
 	return d.use(ctx, n, of, f)
 }
 
+// outside are the failures of calls that tell nothing about their session.
+var outside = []verify.Kind{verify.Unreachable, verify.Timeout, verify.Cancelled}
+
 // use calls f with a node's connection, and closes one that is of no further use. A session is kept after a failure,
-// too: to log in again is no cure, and a BMC that is busy or cannot be reached carries out no log-out, so that the
+// too: to log in again is no cure, and a BMC that is busy or does not answer carries out no log-out, so that the
 // session stays open there. Other failures may be the session's own if two follow each other, with a BMC that does not
 // say so by 401.
 func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Context, connection) error) error {
@@ -153,7 +157,7 @@ func (d *Driver) use(ctx context.Context, n *node, of call, f func(context.Conte
 		return f(ctx, conn.connection)
 	})
 	refused := errors.Is(err, verify.Credentials) || errors.Is(err, verify.Locked)
-	failed := err != nil && !errors.Is(err, verify.Unreachable)
+	failed := err != nil && !slices.ContainsFunc(outside, func(k verify.Kind) bool { return errors.Is(err, k) })
 	if err != nil && (refused || !conn.expires() || failed && conn.failed) {
 		n.open = nil
 		closeConnection(ctx, conn, conn.config.Log)

@@ -17,7 +17,7 @@ type openConnection struct {
 	connection
 	config Config // the configuration that it was opened with
 	used   time.Time
-	failed bool // the last call has failed, with a BMC that could be reached and was not busy
+	failed bool // the last call has failed with an answer of a BMC that was not busy
 }
 
 // node is a node with a call in flight or a kept session.

@@ -27,6 +27,8 @@ type heldConnection struct {
 
 func (c *heldConnection) begin() { c.begun++ }
 
+func (c *heldConnection) expires() bool { return true }
+
 func (c *heldConnection) close(ctx context.Context) {
 	sleep.For(ctx, c.slow)
 	c.closed = true
@@ -239,6 +241,24 @@ func TestALongCallHasMoreTimeThanAStep(t *testing.T) {
 			}))
 			d.leave("a", n)
 		})
+	}
+}
+
+// A BMC that does not answer in time does not answer a log-out either.
+func TestASessionIsClosedAfterTwoFailuresThatTheBMCHasAnswered(t *testing.T) {
+	for kind := verify.Failed; kind <= verify.Panicked; kind++ {
+		d := sessionsOf(t, 1)
+		n, err := d.enter(t.Context(), call{id: "a"})
+		require.NoError(t, err)
+		held := &heldConnection{}
+		n.open = &openConnection{connection: held}
+		for i := 0; i < 2 && !held.closed; i++ {
+			err := d.use(t.Context(), n, call{id: "a"}, func(context.Context, connection) error { return &failure.Error{Kind: kind} })
+			require.ErrorIs(t, err, kind)
+		}
+		open := kind == verify.Unreachable || kind == verify.Timeout || kind == verify.Cancelled
+		require.Equal(t, !open, held.closed, kind)
+		d.leave("a", n)
 	}
 }
 

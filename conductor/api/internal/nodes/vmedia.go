@@ -29,6 +29,10 @@ func attachVmedia(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
+	object, _ := body.(map[string]any)
+	if err := r.CheckQuery(object); err != nil {
+		return rest.Answer{}, err
+	}
 	if err := vmediaSchema(r.Series).Validate("vmedia", body); err != nil {
 		return rest.Answer{}, err
 	}
