@@ -332,8 +332,13 @@ func (u *firmwareUpdate) restartBMC(ctx context.Context, before string) error {
 			continue
 		}
 		if unanswered != nil {
-			if now, err := u.version(ctx, inventory.SlugBMC); now == before || now == "" {
-				return errors.Join(unanswered, err)
+			now, err := u.version(ctx, inventory.SlugBMC)
+			switch now {
+			case before:
+				return unanswered
+			case "": // it is read again
+				failure = errors.Join(unanswered, err)
+				continue
 			}
 		}
 		return nil
