@@ -70,28 +70,26 @@ func (r *reports) all() []string {
 }
 
 func TestTheTransitionsOfANodeAreReportedInTheirOrderWhicheverRequestIsFirst(t *testing.T) {
-	inHold := func(do func() error) func(*promises.Version) error {
-		return func(written *promises.Version) error {
-			if written.State == states.CleanHold {
-				return do()
-			}
-			return nil
-		}
-	}
 	for name, test := range map[string]struct {
-		callback time.Duration
-		answer   func(*promises.Version) error
+		callback, response time.Duration // in which the hold is reported, and its write is answered
+		lost               error
 	}{
 		"the callback is slow":       {callback: time.Minute},
-		"the response comes late":    {answer: inHold(func() error { time.Sleep(5 * time.Second); return nil })},
-		"the response is lost":       {answer: inHold(func() error { return errNoResponse })},
-		"the response is lost later": {answer: inHold(func() error { time.Sleep(5 * time.Second); return errNoResponse })},
+		"the response comes late":    {response: 5 * time.Second},
+		"the response is lost":       {lost: errNoResponse},
+		"the response is lost later": {response: 5 * time.Second, lost: errNoResponse},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &reports{t: t}
 				f := start(t, func(c *conductor.Config) {
-					c.Store = &answering{answer: test.answer}
+					c.Store = &answering{answer: func(written *promises.Version) error {
+						if written.State != states.CleanHold {
+							return nil
+						}
+						time.Sleep(test.response)
+						return test.lost
+					}}
 					c.OnTransition = r.during(func(move conductor.Transition) {
 						if move.To == states.CleanHold {
 							time.Sleep(test.callback)
@@ -109,6 +107,7 @@ func TestTheTransitionsOfANodeAreReportedInTheirOrderWhicheverRequestIsFirst(t *
 				require.Equal(t, []string{
 					"manageable --clean--> cleaning", "cleaning --hold--> clean hold", "clean hold --abort--> clean failed",
 				}, r.all())
+				require.Zero(t, f.Queues(), "nothing is left of them")
 			})
 		})
 	}
