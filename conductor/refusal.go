@@ -113,6 +113,9 @@ func (b *rulebook) refusalText(n *Node, r *admission.Refusal) string {
 		if r.Field == "boot_mode" {
 			return fmt.Sprintf("'%s' boot mode is not allowed for provisioning operation.", b.disallowedMode(n))
 		}
+		if r.Field == "target" {
+			return fmt.Sprintf("%q is no power state that can be requested", r.Request)
+		}
 		return fmt.Sprintf("The %s field can only be set when %s is True", r.Field, strings.TrimSuffix(r.Field, "_reason"))
 	default:
 		return b.stateText(n, r)
