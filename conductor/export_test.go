@@ -28,6 +28,12 @@ var (
 	EncodeObject = encodeObject
 )
 
+// Put changes a node without the rules for the changes of clients, such as its provision state.
+func (c *Conductor) Put(ctx context.Context, ident string, change func(*Node)) error {
+	_, _, err := c.fleet.edit(ctx, ident, func(n *Node) error { change(n); return nil })
+	return err
+}
+
 // IndexOf returns the index of a conductor's nodes.
 func IndexOf(c *Conductor) *index.Index[*Node] { return c.fleet.nodes }
 

@@ -56,11 +56,7 @@ func TestLogsAndErrorsNameTheNodeAsItsUsersDo(t *testing.T) {
 			f.request(n, "manage")
 			require.Equal(t, "verification of node "+label+" failed: no answer", f.settle(n).LastError)
 
-			_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
-				n.ProvisionState, n.Power = states.Active, states.PowerOff
-				return nil
-			})
-			require.NoError(t, err)
+			require.NoError(t, f.Put(f.ctx, n.UUID, func(n *conductor.Node) { n.ProvisionState, n.Power = states.Active, states.PowerOff }))
 			require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
 			require.Equal(t, "node "+label+`: request for "power on" failed: no answer`, f.settle(n).LastError)
 			bubble.Sleep(10 * time.Minute) // the power sync puts the node into maintenance

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,8 +80,9 @@ func (c *Conductor) DefaultGroup() string {
 }
 
 // CreateNode stores a new node and returns it as stored. An empty UUID and CreatedAt are filled in. The caller chooses
-// the provision state, see [states.APIVersion.InitialState]. What is left of a deleted node with the same UUID is
-// deleted first, if the Conductor runs. The error matches [Exists], [Associated] or [Invalid], or is the store's.
+// the provision state, see [states.APIVersion.InitialState], and checks the forms of UUID and name, as package api does
+// for its clients' versions. What is left of a deleted node with the same UUID is deleted first, if the Conductor runs.
+// The error matches [Exists], [Associated] or [Invalid], or is the store's.
 func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 	if n == nil {
 		return nil, refuse(Invalid, "no node was given: it is nil")
@@ -122,8 +124,9 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 // UpdateNode changes a node's record for a client and returns it as stored. It calls change
 // with a clone of the current node, and again with a newer clone after each conflict with
 // another write. An error of change is returned as it is. A change that Ironic's conductor
-// refuses is refused: the error matches [Locked], [WrongState], [Associated], [Invalid],
-// [Exists] or [NotFound], or is the store's.
+// refuses is refused, and one of what the conductor alone writes: the UUID, the provision state, the
+// targets, the reservation with its claim, and the transitions. The error matches [Locked], [WrongState], [Associated],
+// [Invalid], [Exists] or [NotFound], or is the store's.
 //
 // The caller checks whether the node's state allows updates at all, see
 // [states.Table.CanUpdate].
@@ -162,9 +165,38 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 	return n, err
 }
 
+// checkOwn refuses a change by a client or a step of what the conductor alone writes: the node's identity, its place in
+// the state machine and who works on it. A node that is put into a state by a plain write has no transition, and may
+// be in one that no request leaves.
+func checkOwn(before, n *Node) error {
+	field := ""
+	switch {
+	case n.UUID != before.UUID:
+		field = "uuid"
+	case n.ProvisionState != before.ProvisionState:
+		field = "provision_state"
+	case n.TargetProvisionState != before.TargetProvisionState:
+		field = "target_provision_state"
+	case n.TargetPower != before.TargetPower:
+		field = "target_power_state"
+	case n.Reservation != before.Reservation:
+		field = "reservation"
+	case n.Claim != before.Claim:
+		field = "claim"
+	case !slices.Equal(n.Transitions, before.Transitions):
+		field = "transitions"
+	default:
+		return nil
+	}
+	return refuse(Invalid, "node %s: %s is changed by the conductor alone", before.UUID, field)
+}
+
 // checkUpdate applies the conductor's rules to a client's change.
 func (b *rulebook) checkUpdate(before, n *Node) error {
-	n.UUID, n.Revision, n.CreatedAt = before.UUID, before.Revision, before.CreatedAt
+	if err := checkOwn(before, n); err != nil {
+		return err
+	}
+	n.Revision, n.CreatedAt = before.Revision, before.CreatedAt
 	if before.Maintenance && !n.Maintenance {
 		n.MaintenanceReason, n.Fault = "", ""
 		n.SetEmpty("maintenance_reason", false)

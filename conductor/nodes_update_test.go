@@ -213,8 +213,8 @@ func TestARefusalThatIronicMakesUnderItsLockSetsTheTimeOfTheUpdate(t *testing.T)
 		"another owner of a node that lost its instance": {
 			conductor.Node{ProvisionState: states.Active, AllocationUUID: allocation}, func(n *conductor.Node) { n.Owner = "me" }, nil, true,
 		},
-		"its identity": {
-			active, func(n *conductor.Node) { n.UUID, n.Revision, n.CreatedAt = "b", 1000, n.CreatedAt.AddDate(1, 0, 0) },
+		"its age": {
+			active, func(n *conductor.Node) { n.Revision, n.CreatedAt = 1000, n.CreatedAt.AddDate(1, 0, 0) },
 			nil, true,
 		},
 	} {

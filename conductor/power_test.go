@@ -80,11 +80,9 @@ func TestAReservationOfNoGoroutineIsDropped(t *testing.T) {
 		f := start(t, nil)
 		n := f.node(states.Active)
 		owner, _ := f.Owner(n)
-		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
+		require.NoError(t, f.Put(f.ctx, n.UUID, func(n *conductor.Node) {
 			n.Reservation, n.Claim, n.TargetPower = "alpha", owner.ID, states.PowerOff
-			return nil
-		})
-		require.NoError(t, err)
+		}))
 		synctest.Wait()
 		got, err := f.Node(f.ctx, n.UUID)
 		require.NoError(t, err)

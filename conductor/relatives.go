@@ -122,7 +122,7 @@ func followPower(ctx context.Context, t *Task, target states.Power, timeout time
 	if err := t.Node().permitsPower(target); err != nil {
 		return err
 	}
-	err := t.Update(ctx, func(n *Node) error {
+	err := t.update(ctx, &doubts{}, func(n *Node) error {
 		at := now()
 		n.TargetPower, n.PowerChangedAt = target, &at
 		if !t.engine.config.Table.Failed().Has(n.ProvisionState) { // what has failed stays readable

@@ -69,8 +69,19 @@ var errLost = errors.New("the reservation was lost")
 // Update changes the node's record. It calls change with a clone of the node, and again with a new
 // clone if another writer has changed the record meanwhile. It returns an error of change
 // unchanged. Any other error means that the record could not be changed; the step should return it.
+// It matches [Invalid] if change changes what the conductor alone writes, as in [Conductor.UpdateNode]. Once the
+// work has ended or waits, the task has no reservation, and Update changes nothing.
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
-	return t.update(ctx, &doubts{}, change)
+	return t.update(ctx, &doubts{}, func(n *Node) error {
+		if n.Claim == "" {
+			return errLost
+		}
+		before := n.Clone()
+		if err := change(n); err != nil {
+			return err
+		}
+		return checkOwn(before, n)
+	})
 }
 
 // persist is Update with retries until the store accepts the change, change fails, the record is too large for the

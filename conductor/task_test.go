@@ -253,7 +253,7 @@ func TestARelativeIsReservedUntilItsRelease(t *testing.T) {
 		require.NoError(t, err)
 		ours := []string{engine.config.Name, "ours", engine.config.Name}
 		require.Equal(t, ours, []string{stored.Reservation, stored.Claim, stored.Conductor}, name)
-		require.NoError(t, relative.Update(t.Context(), func(n *Node) error { test.work(n); return nil }))
+		require.NoError(t, relative.persist(t.Context(), func(n *Node) error { test.work(n); return nil }))
 		if test.refuse {
 			store.updates = []func(context.Context, Record) (int64, error){store.fails}
 		}

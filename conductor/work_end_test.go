@@ -93,13 +93,12 @@ func TestAnAllocationThatCannotBeDeletedDoesNotFailTheTearDown(t *testing.T) {
 			var log lockedBuffer
 			f := start(t, func(c *conductor.Config) { c.Store, c.Log = store, slog.New(slog.NewTextHandler(&log, nil)) })
 			n, allocation := f.allocated()
-			_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.ProvisionState = states.Active; return nil })
-			require.NoError(t, err)
+			require.NoError(t, f.Put(f.ctx, n.UUID, func(n *conductor.Node) { n.ProvisionState = states.Active }))
 			f.request(n, "deleted")
 			got := f.settle(n)
 			require.Equal(t, states.Available, got.ProvisionState, got.LastError)
 			require.Empty(t, got.AllocationUUID)
-			_, err = f.Object(f.ctx, conductor.KindAllocation, allocation.UUID)
+			_, err := f.Object(f.ctx, conductor.KindAllocation, allocation.UUID)
 			const text = `level=WARN msg="the allocation of a node was not deleted" node=`
 			if _, deletes := store.(*conductor.Memory); deletes {
 				require.ErrorIs(t, err, conductor.NotFound)

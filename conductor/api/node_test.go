@@ -151,16 +151,16 @@ func TestANodeWithWorkInFlightIsNotChanged(t *testing.T) {
 
 func TestAnInspectionKeepsItsNodeAndPortsFrom139On(t *testing.T) {
 	s := start(t, states.Antelope, api.Config{})
-	uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
-	port := s.do("POST", "/v1/ports", "1.82",
-		`{"address": "52:54:00:00:00:01", "node_uuid": "`+uuid+`"}`).must(http.StatusCreated)["uuid"].(string)
-	s.provision("n", "manage")
-	_, err := s.conductor.UpdateNode(context.Background(), uuid, func(n *conductor.Node) error {
-		n.ProvisionState, n.TargetProvisionState = states.Inspecting, states.Manageable
-		n.ConductorGroup = "elsewhere" // so that no conductor does the work
-		return nil
+	n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{
+		Driver: "fake-hardware", Name: "n", ProvisionState: states.Inspecting, TargetProvisionState: states.Manageable,
+		ConductorGroup: "elsewhere", // so that no conductor does the work
 	})
 	require.NoError(t, err)
+	made, err := s.conductor.CreateObject(t.Context(), &conductor.Port{
+		ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:01",
+	})
+	require.NoError(t, err)
+	uuid, port := n.UUID, made.Meta().UUID
 	patch := `[{"op": "add", "path": "/extra/a", "value": 1}]`
 	require.Equal(t, `Cannot update node "`+uuid+`" while it is in state "inspecting".`, s.do("PATCH", "/v1/nodes/n", "1.39", patch).fault())
 	require.Equal(t, `Cannot update port "`+port+`" on "`+uuid+`" while it is in state "inspecting".`,

@@ -71,6 +71,13 @@ func startLab(t *testing.T, state states.State, deploy string, set ...func(*agen
 
 // startLabOn starts a lab whose BMC has a profile.
 func startLabOn(t *testing.T, p bmctest.Profile, state states.State, deploy string, set ...func(*agenttest.Config)) *lab {
+	return startLabWith(t, p, state, deploy, func(*conductor.Node) {}, set...)
+}
+
+// startLabWith starts a lab whose node has more fields.
+func startLabWith(
+	t *testing.T, p bmctest.Profile, state states.State, deploy string, more func(*conductor.Node), set ...func(*agenttest.Config),
+) *lab {
 	l := &lab{image: agenttest.Image(3<<20, 7), profile: p}
 	var handler http.Handler
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -133,6 +140,7 @@ func startLabOn(t *testing.T, p bmctest.Profile, state states.State, deploy stri
 			"image_os_hash_algo":  "sha256",
 			"image_os_hash_value": fmt.Sprintf("%x", sha256.Sum256(l.image)),
 		}
+		more(n)
 	})
 	_, err = l.CreateObject(t.Context(), &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: l.n.UUID}, Address: "52:54:00:00:00:07"})
 	require.NoError(t, err)

@@ -17,15 +17,9 @@ import (
 
 // startMediaLab starts a lab whose machine boots the agent from virtual media.
 func startMediaLab(t *testing.T, state states.State, set ...func(*agenttest.Config)) *lab {
-	l := startLab(t, states.Manageable, "direct", set...)
-	_, err := l.UpdateNode(t.Context(), l.n.UUID, func(n *conductor.Node) error {
+	return startLabWith(t, bmctest.Profile{SystemID: "1"}, state, "direct", func(n *conductor.Node) {
 		n.Interfaces["boot"], n.Interfaces["inspect"], n.DriverInfo["deploy_iso"] = "redfish-virtual-media", "agent", image
-		return nil
-	})
-	require.NoError(t, err)
-	_, err = l.UpdateNode(t.Context(), l.n.UUID, func(n *conductor.Node) error { n.ProvisionState = state; return nil })
-	require.NoError(t, err)
-	return l
+	}, set...)
 }
 
 // ends waits until the node's work has failed or was aborted, and requires that nothing is left of the agent.

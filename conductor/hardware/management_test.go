@@ -175,10 +175,14 @@ func TestABIOSStepEndsWhenTheBMCReportsTheSettings(t *testing.T) {
 	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
 	work := func(step string, args map[string]any) *conductor.Node {
 		_, err := s.UpdateNode(t.Context(), n.UUID, func(n *conductor.Node) error {
-			n.ProvisionState, n.Maintenance = states.Manageable, false
+			n.Maintenance = false
 			return nil
 		})
 		require.NoError(t, err)
+		if n.ProvisionState == states.CleanFail {
+			require.NoError(t, s.Provision(t.Context(), n.UUID, s.word("manage")))
+			s.settle(n)
+		}
 		request := s.word("clean")
 		request.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: step, Args: args}}
 		require.NoError(t, s.Provision(t.Context(), n.UUID, request))

@@ -4,6 +4,7 @@ package lockstep
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"math"
@@ -157,10 +158,25 @@ func (s *service) forget(ctx context.Context, kind conductor.Kind, uuid string) 
 }
 
 // put sets the state, target and last error of a node, and removes all traces of earlier
-// work.
+// work. The conductor lets no client set the state: put writes it to the store. The update that follows reads it there.
 func (s *service) put(ctx context.Context, uuid string, at machine.Node) error {
-	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
-		n.ProvisionState, n.TargetProvisionState, n.LastError = at.State, at.Target, at.LastError
+	r, err := s.store.Get(ctx, conductor.KindNode, uuid)
+	if err != nil {
+		return err
+	}
+	var n map[string]any
+	if err := json.Unmarshal(r.Value, &n); err != nil {
+		return err
+	}
+	n["provision_state"], n["target_provision_state"] = at.State, at.Target
+	if r.Value, err = json.Marshal(n); err != nil {
+		return err
+	}
+	if _, err := s.store.Update(ctx, r); err != nil {
+		return err
+	}
+	_, err = s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
+		n.LastError = at.LastError
 		n.Maintenance, n.MaintenanceReason, n.Fault = false, "", ""
 		n.CleanSteps, n.DeploySteps, n.ServiceSteps, n.OtherSteps = nil, nil, nil, nil
 		n.DriverInternalInfo, n.Agent, n.InstanceInfo, n.InstanceUUID = nil, conductor.AgentInfo{}, withImage(), ""
