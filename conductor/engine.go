@@ -175,9 +175,9 @@ func (e *engine) apply(s *session, n *Node, a action) error {
 }
 
 // failOrphan drops the reservation of a process that has died, and reports that process's work as
-// failed.
+// failed. Only a cleaning of another conductor leaves a fault.
 //
-// Source: ironic/conductor/base_manager.py, and _check_orphan_nodes in
+// Source: _fail_transient_state in ironic/conductor/base_manager.py, and _check_orphan_nodes in
 // ironic/conductor/manager.py.
 func (e *engine) failOrphan(ctx context.Context, n *Node) error {
 	switch alive, err := e.config.Membership.Alive(ctx, n.Claim); {
@@ -186,6 +186,7 @@ func (e *engine) failOrphan(ctx context.Context, n *Node) error {
 	case alive:
 		return errNothingToDo
 	}
+	takenOver := n.Reservation != e.config.Name
 	n.drop()
 	if n.TargetPower != states.NoPower {
 		n.TargetPower = states.NoPower
@@ -195,7 +196,7 @@ func (e *engine) failOrphan(ctx context.Context, n *Node) error {
 		return nil // the work starts again
 	}
 	if text, ok := n.machine().Orphaned(e.config.Table); ok {
-		return e.rules.fail(ctx, n, text)
+		return e.rules.failed(ctx, n, text, false, takenOver && kindOf(n.ProvisionState).takeOverFaults)
 	}
 	return nil
 }

@@ -76,6 +76,37 @@ func TestTheWorkOfAProcessThatDiedHasFailed(t *testing.T) {
 	}
 }
 
+// A conductor that finds its own work of before its death fails it without a fault, as Ironic's _fail_transient_state
+// does; one that takes over a cleaning has the fault of a failed one, as in abort_on_conductor_take_over.
+func TestOnlyACleaningThatIsTakenOverPutsItsNodeIntoMaintenance(t *testing.T) {
+	current := &conductor.Steps{Current: &conductor.Step{Interface: "deploy", Step: "erase_devices"}}
+	for _, test := range []struct {
+		from  states.State
+		of    string // the conductor that died
+		fault string
+	}{
+		{states.Cleaning, "alpha", ""}, {states.Cleaning, "beta", "clean failure"},
+		{states.Servicing, "alpha", ""}, {states.Servicing, "beta", ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &conductor.Memory{}
+			seed, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+			require.NoError(t, err)
+			n, err := seed.CreateNode(context.Background(), &conductor.Node{
+				Driver: "fake-hardware", ProvisionState: test.from, CleanSteps: current, ServiceSteps: current,
+				Reservation: test.of, Claim: "a process that died",
+			})
+			require.NoError(t, err)
+			f := start(t, func(c *conductor.Config) { c.Name, c.Store, c.SkipPowerSync = "alpha", store, true })
+			got := f.settle(n)
+			require.Equal(t, states.PhaseFailed, states.Latest().Table().Phase(got.ProvisionState))
+			require.Equal(t, test.fault, got.Fault, "%v of %s", test.from, test.of)
+			require.Equal(t, test.fault != "", got.Maintenance)
+			require.Equal(t, test.fault != "", got.MaintenanceReason != "")
+		})
+	}
+}
+
 func TestAVerificationWhoseConductorDiedMayBeRestarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &conductor.Memory{}

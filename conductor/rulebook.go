@@ -51,7 +51,7 @@ func (b *rulebook) end(ctx context.Context, n *Node, e result) error {
 		if aborted {
 			kind.edit(n).Current = nil // fail then sets no fault: an abort is not a fault
 		}
-		if err := b.failed(ctx, n, e.err.Error(), aborted); err != nil {
+		if err := b.failed(ctx, n, e.err.Error(), aborted, true); err != nil {
 			return err
 		}
 		if aborted {
@@ -86,11 +86,11 @@ func (b *rulebook) end(ctx context.Context, n *Node, e result) error {
 //
 // Source: the error handlers of ironic/conductor/utils.py.
 func (b *rulebook) fail(ctx context.Context, n *Node, text string) error {
-	return b.failed(ctx, n, text, false)
+	return b.failed(ctx, n, text, false, true)
 }
 
-// failed is fail for work that may have been aborted by request.
-func (b *rulebook) failed(ctx context.Context, n *Node, text string, aborted bool) error {
+// failed is fail for work that may have been aborted by request, and that may leave the node without its fault.
+func (b *rulebook) failed(ctx context.Context, n *Node, text string, aborted, faults bool) error {
 	from := n.ProvisionState
 	moved, err := n.machine().Report(b.config.Table, states.EventFail, text)
 	if err != nil {
@@ -99,7 +99,7 @@ func (b *rulebook) failed(ctx context.Context, n *Node, text string, aborted boo
 	kind := kindOf(from)
 	n.CleanUp = b.cleanUp(ctx, n, aborted)
 	if kind.in != nil {
-		if kind.fault != "" && kind.of(n).Current != nil {
+		if faults && kind.fault != "" && kind.of(n).Current != nil {
 			n.Maintenance, n.Fault = true, kind.fault
 			if n.MaintenanceReason == "" {
 				n.MaintenanceReason = moved.LastError

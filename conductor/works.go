@@ -90,6 +90,8 @@ type workKind struct {
 	//
 	// Source: ironic/common/faults.py.
 	fault string
+	// takeOverFaults says that the work has its fault, too, if its conductor has died and another one fails it.
+	takeOverFaults bool
 	// abortEntry returns the entry of an abort in the history; nil if it has none.
 	abortEntry func(*Node) (severity, event string)
 
@@ -153,7 +155,7 @@ func init() {
 			agent: agent.Clean, withoutAgentSince: states.Gazpacho, checkedEarly: true,
 			heartbeats: true, leavesAgent: true, takesAgent: true, keepsSteps: true,
 			cachedBefore: cacheRefresh{part: readMachine}, cachedAfter: cacheRefresh{part: readMachine, since: states.Dalmatian},
-			after: afterCleaning, fault: "clean failure", limit: cleanings,
+			after: afterCleaning, fault: "clean failure", takeOverFaults: true, limit: cleanings,
 			texts: workTexts{
 				eventType: "cleaning", orphanType: "cleaning", operation: "cleaning",
 				flow: "Manual Cleaning", automatedFlow: "Automated Cleaning", noun: "cleaning", stepFailed: stepFailed,
