@@ -33,7 +33,8 @@ const (
 	syncPause = 10 * time.Millisecond
 )
 
-// Records implements [powersync.Handler]. It yields the nodes that this conductor owns.
+// Records implements [powersync.Handler]. It yields the nodes that this conductor owns, or an error if it has lost its
+// membership, so that its nodes keep their failures.
 func (p powerRounds) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
 	return func(yield func(powersync.Record, error) bool) {
 		nodes, err := p.engine.fleet.nodes.List(ctx)
@@ -41,8 +42,12 @@ func (p powerRounds) Records(ctx context.Context) iter.Seq2[powersync.Record, er
 			yield(powersync.Record{}, err)
 			return
 		}
+		before := p.engine.sessions.wasMember()
 		s, err := p.engine.sessions.current()
 		if err != nil {
+			if before && ctx.Err() == nil {
+				yield(powersync.Record{}, err)
+			}
 			return // not a member: other conductors own the nodes
 		}
 		for i, n := range nodes {

@@ -91,6 +91,29 @@ func TestARoundEndsWithTheMembership(t *testing.T) {
 	}
 }
 
+func TestALostMembershipEndsNoBackoffOfRecovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		members := &script{steps: make(chan scriptStep)}
+		f := start(t, func(c *conductor.Config) {
+			c.Membership = members
+			c.Power.Interval, c.Power.RecoveryInterval, c.Power.Backoff = 24*time.Hour, time.Minute, time.Hour
+			c.Hardware["fake-hardware"].(*conductor.Fake).Before = func(context.Context, *conductor.Node, string) error { return errDisk }
+			go func() { members.steps <- scriptStep{} }()
+		})
+		bubble.Sleep(time.Second) // the first rounds see no node
+		f.create(conductor.Node{ProvisionState: states.Active, Maintenance: true, Fault: powersync.FaultPowerFailure})
+		bubble.Sleep(90 * time.Second)
+		require.Equal(t, map[powersync.Outcome]int{powersync.ReadFailed: 1}, f.outcomes())
+		members.steps <- scriptStep{err: errors.New("the lease has ended")}
+		bubble.Sleep(time.Minute)
+		members.steps <- scriptStep{}
+		bubble.Sleep(time.Minute)
+		require.Equal(t, map[powersync.Outcome]int{
+			powersync.ReadFailed: 1, powersync.StoreFailed: 1, powersync.SkippedBackoff: 1,
+		}, f.outcomes())
+	})
+}
+
 // unwritable is a store whose updates of nodes fail while broken is set.
 type unwritable struct {
 	conductor.Memory

@@ -169,6 +169,16 @@ func (ss *sessions) current() (*session, error) {
 	return now, nil
 }
 
+// wasMember reports whether this conductor has been a member.
+func (ss *sessions) wasMember() bool {
+	select {
+	case <-ss.joined:
+		return true
+	default:
+		return false
+	}
+}
+
 // noMember is the error of a request while this conductor is no member.
 func (ss *sessions) noMember() error {
 	const text = "no worker is free: conductor %s is not running or has lost its membership"

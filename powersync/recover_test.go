@@ -6,6 +6,7 @@ package powersync_test
 
 import (
 	"context"
+	"iter"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -139,6 +140,51 @@ func TestADeletedNodeLeavesNoBackoffOfRecovery(t *testing.T) {
 	h.store.Put(before)
 	require.Equal(t, powersync.ReadFailed, h.recovery(t))
 	require.Equal(t, 1, h.lastEvent().Attempts)
+}
+
+func TestAnIncompleteListEndsNoBackoffOfRecovery(t *testing.T) {
+	for name, records := range map[string]func(context.CancelFunc, func(powersync.Record, error) bool){
+		"an error for all": func(_ context.CancelFunc, yield func(powersync.Record, error) bool) {
+			yield(powersync.Record{}, errStore)
+		},
+		"an error for one": func(_ context.CancelFunc, yield func(powersync.Record, error) bool) {
+			yield(powersync.Record{ID: "b"}, errStore)
+		},
+		"the round has ended": func(end context.CancelFunc, yield func(powersync.Record, error) bool) {
+			end()
+			yield(powerFailure(isOn), nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &listing{Memory: new(powersync.Memory)}
+			h := newFixture(t, newHardware(isOn), nil, func(c *powersync.Config) { c.Store, c.Backoff = store, time.Hour })
+			failing := powerFailure(isOn)
+			failing.ID = "a"
+			store.Put(failing)
+			h.kill("a", true)
+			require.Equal(t, powersync.ReadFailed, h.recovery(t))
+
+			ctx, end := context.WithCancel(t.Context())
+			store.records = func(yield func(powersync.Record, error) bool) { records(end, yield) }
+			_, err := h.Recover(ctx)
+			require.Equal(t, ctx.Err(), err)
+			store.records = nil
+			require.Equal(t, powersync.SkippedBackoff, h.recovery(t))
+		})
+	}
+}
+
+// listing is a store whose list the test may replace.
+type listing struct {
+	*powersync.Memory
+	records iter.Seq2[powersync.Record, error]
+}
+
+func (l *listing) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
+	if l.records != nil {
+		return l.records
+	}
+	return l.Memory.Records(ctx)
 }
 
 func TestARecoveredNodeHasNoFailuresOfSyncRounds(t *testing.T) {

@@ -31,7 +31,7 @@ func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 			p.enqueue(id)
 		}
 	}
-	err := p.list(func(r Record) (wanted bool, skip Outcome) {
+	_, err := p.list(func(r Record) (wanted bool, skip Outcome) {
 		if s.fleet != nil && s.fleet.own(r) { // it may be one to reclaim
 			return true, ""
 		}
@@ -44,7 +44,7 @@ func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 func (s *Syncer) recoverAll(ctx context.Context) (map[Outcome]int, error) {
 	p := s.newPool(ctx, recoveryRound, &s.recoveryFailures, s.handler.Recover)
 	listed := make(map[string]bool)
-	err := p.list(func(r Record) (wanted bool, skip Outcome) {
+	complete, err := p.list(func(r Record) (wanted bool, skip Outcome) {
 		skip = SkipRecovery(r)
 		if skip == SkippedEnroll || skip == SkippedNoPowerFailure {
 			return false, ""
@@ -52,7 +52,7 @@ func (s *Syncer) recoverAll(ctx context.Context) (map[Outcome]int, error) {
 		listed[r.ID] = true
 		return true, skip
 	})
-	if err == nil {
+	if complete {
 		s.recoveryFailures.retain(listed) // the others were deleted, or have left maintenance
 	}
 	return p.finish(), err
@@ -87,9 +87,12 @@ func (s *Syncer) newPool(ctx context.Context, kind kind, f *failingNodes, handle
 }
 
 // list queues the nodes of the store that which selects, and counts those for which
-// which returns an outcome. It leaves out the nodes that are queued already.
-func (p *pool) list(which func(Record) (wanted bool, skip Outcome)) error {
-	return p.s.lists.each(p.ctx, string(p.kind), p.s.handler.Records, func(r Record, err error) bool {
+// which returns an outcome. It leaves out the nodes that are queued already. The list is incomplete if the store yields
+// an error, even one for a single record, or the context has ended.
+func (p *pool) list(which func(Record) (wanted bool, skip Outcome)) (complete bool, err error) {
+	failed := false
+	err = p.s.lists.each(p.ctx, string(p.kind), p.s.handler.Records, func(r Record, err error) bool {
+		failed = failed || err != nil
 		switch wanted, skip := which(r); {
 		case p.first[r.ID]:
 		case err != nil:
@@ -101,6 +104,7 @@ func (p *pool) list(which func(Record) (wanted bool, skip Outcome)) error {
 		}
 		return p.ctx.Err() == nil
 	})
+	return !failed && err == nil && p.ctx.Err() == nil, err
 }
 
 // enqueue queues a node, and starts another worker unless the pool is full. It returns

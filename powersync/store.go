@@ -70,7 +70,8 @@ type Store interface {
 	// them page by page: a node is loaded again before it is handled. Other methods
 	// are called during the iteration. An error stands for one record that could not
 	// be read, and comes with the node's ID if the store knows it; the iteration
-	// continues if the store can.
+	// continues if the store can. Nodes that are missing from a list with an error
+	// keep their failures and their backoff.
 	Records(ctx context.Context) iter.Seq2[Record, error]
 
 	// Load returns a node's current record, or an error that matches ErrNotFound if
