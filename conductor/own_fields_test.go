@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/bubble"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -88,7 +89,7 @@ func TestAStepWritesNothingOnceItsWorkHasEnded(t *testing.T) {
 		err := late.Update(f.ctx, func(n *conductor.Node) error { n.Owner = "late"; return nil })
 		require.EqualError(t, err, "the reservation was lost")
 		f.request(n, "active")
-		time.Sleep(time.Nanosecond)
+		bubble.Sleep(time.Nanosecond)
 		require.Error(t, late.Update(f.ctx, func(n *conductor.Node) error { n.Owner = "late"; return nil }))
 		require.Empty(t, f.settle(n).Owner)
 	})
