@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -69,6 +70,23 @@ func TestTheBuiltInBMCsAreEnrolledInTheInitialStateOfEachSeries(t *testing.T) {
 		require.Equal(t, want, shown["provision_state"], "%v", series)
 		s.kill()
 	}
+}
+
+func TestTheBuiltInBMCsOfAnEarlierStartAreReadAtTheirNewAddresses(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	s := serveProcess(t, "-data", data, "-demo", "1")
+	s.provision("demo-1", "manage")
+	s.waitFor("demo-1", "manageable")
+	require.FileExists(t, filepath.Join(data, "demo", "demo-1.pem"))
+	s.kill()
+	s = serveProcess(t, "-data", data, "-demo", "1")
+	const read = "conductor_power_sync_nodes_total{outcome=\"%s\"} 1\n"
+	for !strings.Contains(s.metrics(), fmt.Sprintf(read, "equal")) {
+		require.NotContains(t, s.metrics(), fmt.Sprintf(read, "read_failed"))
+		time.Sleep(5 * time.Millisecond)
+	}
+	s.stop()
+	require.NoDirExists(t, filepath.Join(data, "demo"))
 }
 
 func TestNoExampleEntersAStoredFleetUnasked(t *testing.T) {

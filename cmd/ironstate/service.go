@@ -36,6 +36,12 @@ const shutdownTimeout = 5 * time.Second
 func (s *service) run(ctx context.Context, open *started) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	demo, err := s.options.startDemo()
+	if err != nil {
+		return err
+	}
+	defer demo.stop()
+	demo.renew(ctx, s.conductor)
 	var running sync.WaitGroup
 	for _, run := range []func(context.Context) error{s.conductor.Run, s.explorer.Run} {
 		running.Go(func() { _ = run(ctx) }) // its error is the context's
@@ -49,11 +55,9 @@ func (s *service) run(ctx context.Context, open *started) (err error) {
 	if err := s.conductor.Ready(ctx); err != nil {
 		return program.Ended(ctx, err)
 	}
-	stopDemo, err := s.startDemo(ctx)
-	if err != nil {
+	if err := demo.enroll(ctx, s.conductor); err != nil {
 		return program.Ended(ctx, err)
 	}
-	defer stopDemo()
 
 	s.servers.started.Store(open)
 	s.greet()
