@@ -72,7 +72,8 @@ func openFleet(n int) (*fleet, error) {
 func (f *fleet) config(_ context.Context, id string) (bmc.Config, error) {
 	server := f.bmcs[id]
 	c := bmc.Config{Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool, User: bmctest.DefaultUser,
-		Password: secret.New(bmctest.DefaultPassword), Protocol: "redfish"}
+		Password: secret.New(bmctest.DefaultPassword), Protocol: "redfish",
+		Pause: 50 * time.Millisecond} // the default of 3 s is for real BMCs
 	if f.hanging[id] {
 		c.Timeout = 1500 * time.Millisecond // the others have the default
 	}
