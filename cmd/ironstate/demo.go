@@ -19,8 +19,8 @@ type demo struct {
 	bmcs []*bmctest.Redfish
 }
 
-// startDemo starts the built-in BMCs. The files of their certificates are below -data, if there is one, where those of a
-// killed process are replaced.
+// startDemo starts the built-in BMCs. The files of their certificates are below -data, if there is one, where those of
+// a killed process are replaced.
 func (o *options) startDemo() (d *demo, err error) {
 	d = &demo{}
 	if o.demo == 0 {
@@ -78,9 +78,9 @@ func (d *demo) update(ctx context.Context, c *conductor.Conductor, i int) error 
 	return err
 }
 
-// renew updates the addresses of the nodes of an earlier start. It is called before the conductor runs, so that no power
-// sync reads the old ones. It leaves to enroll the nodes that were reserved when their conductor was killed, and all
-// that follow an error of the store.
+// renew updates the addresses of the nodes of an earlier start. It is called before the conductor runs, so that no
+// power sync reads the old ones. It leaves to enroll the nodes that were reserved when their conductor was killed, and
+// all that follow an error of the store.
 func (d *demo) renew(ctx context.Context, c *conductor.Conductor) {
 	for i := range d.bmcs {
 		n, err := c.Node(ctx, d.name(i))
