@@ -173,7 +173,8 @@ func runGraphviz(ctx context.Context, dot string, v variant) (svg string, err er
 			return "", err
 		}
 	}
-	g, err := graphviz.ParseBytes([]byte(dot))
+	// Graphviz leaves the line breaks after a graph to its next parse, whose errors would count them.
+	g, err := graphviz.ParseBytes([]byte(strings.TrimSpace(dot)))
 	switch {
 	case err != nil:
 		return "", err

@@ -24,12 +24,15 @@ func TestAContextEndsTheWaitForGraphviz(t *testing.T) {
 }
 
 func TestAnErrorOfTheLayoutSaysWhereItIs(t *testing.T) {
-	for dot, want := range map[string]string{
-		"digraph { a }": "graphviz failed: read its SVG: it has no page",
-		"digraph { a [": "graphviz failed: syntax error in line 1",
+	for _, c := range []struct{ dot, want string }{
+		{"digraph { a [", "graphviz failed: syntax error in line 1"},
+		{"digraph { a }\n\n", "graphviz failed: read its SVG: it has no page"},
+		{"digraph { a [", "graphviz failed: syntax error in line 1"},
+		{"digraph { a\n[", "graphviz failed: syntax error in line 2"},
+		{"digraph { a [", "graphviz failed: syntax error in line 1"},
 	} {
-		_, _, err := layOut(t.Context(), dot, variant{})
+		_, _, err := layOut(t.Context(), c.dot, variant{})
 		require.ErrorIs(t, err, ErrLayout)
-		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, c.want)
 	}
 }

@@ -80,8 +80,12 @@ func TestANodeGoesFromEnrollToActiveAndBack(t *testing.T) {
 func TestAFaultOfTheAgentFailsTheDeployment(t *testing.T) {
 	l := machinetest.New(t, machinetest.Config{SkipAutomatedClean: true})
 	n := l.Enroll("rack1-7")
+	request(t, l, "manage")
+	l.WaitFor(t.Context(), n.UUID, states.Manageable)
+	request(t, l, "provide")
+	l.WaitFor(t.Context(), n.UUID, states.Available)
 	_, err := l.Conductor.UpdateNode(t.Context(), n.UUID, func(n *conductor.Node) error {
-		n.ProvisionState, n.InstanceInfo = states.Available, l.InstanceInfo(agenttest.Image(3<<20, 7))
+		n.InstanceInfo = l.InstanceInfo(agenttest.Image(3<<20, 7))
 		return nil
 	})
 	require.NoError(t, err)
