@@ -63,3 +63,41 @@ func TestAnAnswerToACreationIsIgnoredOnceTheWatchHasReportedTheDeletion(t *testi
 		require.Empty(t, x.inFlight)
 	}
 }
+
+// TestACreationWhoseAnswerIsLateKeepsTheRecordThatTheWatchHasYielded has a new watch begin while the store's answer to a
+// creation is on its way, and a store that can then not be asked for the record: the client has gone.
+func TestACreationWhoseAnswerIsLateKeepsTheRecordThatTheWatchHasYielded(t *testing.T) {
+	created, synced := Meta{ID: "a", Revision: 5}, Write[*Meta]{Synced: true}
+	for _, test := range []struct {
+		text             string
+		before, exists   []Write[*Meta] // what watches yield before the store's answer, and while it is asked for the record
+		restarted, keeps bool           // another watch without the record has been Synced before
+	}{
+		{"before Synced", []Write[*Meta]{written(created), synced}, nil, false, true},
+		{"after Synced", []Write[*Meta]{synced, written(created)}, nil, false, true},
+		{"by the second watch", []Write[*Meta]{written(created), synced}, nil, true, true},
+		{"while the store is asked", []Write[*Meta]{synced}, []Write[*Meta]{written(created)}, false, true},
+		{"not yet", []Write[*Meta]{synced}, nil, false, false},
+		{"and deleted", []Write[*Meta]{written(created), synced, {ID: "a", Revision: 6, Deleted: true}}, nil, false, false},
+	} {
+		x, n := newIndex(), &Meta{ID: "a"}
+		watch := func(yields ...Write[*Meta]) {
+			store := Source[*Meta]{Watch: reports(t.Context(), yields), Exists: stored("a").Exists}
+			require.ErrorIs(t, x.followOnce(store, nil, nil), errWatchEnded, test.text)
+		}
+		err := x.Create(n, func() error {
+			if test.restarted {
+				watch(synced)
+			}
+			watch(test.before...)
+			n.Revision = 5
+			return nil
+		}, func(string) (bool, error) {
+			watch(test.exists...)
+			return false, errors.New("the client has gone")
+		})
+		require.NoError(t, err, test.text)
+		require.Equal(t, test.keeps, x.Get("a") != nil, test.text)
+		require.Empty(t, x.inFlight, test.text)
+	}
+}

@@ -102,7 +102,9 @@ func (x *Index[R]) followOnce(store Source[R], log *slog.Logger, changed func(R)
 					return err
 				}
 				if !stored {
+					x.mu.Lock()
 					x.forget(value)
+					x.mu.Unlock()
 				}
 			}
 			yielded = nil
@@ -113,10 +115,22 @@ func (x *Index[R]) followOnce(store Source[R], log *slog.Logger, changed func(R)
 			if yielded != nil {
 				yielded[w.ID] = true
 			}
+			x.noteYielded(w.ID)
 			x.take(w, log, changed)
 		}
 	}
 	return errWatchEnded
+}
+
+// noteYielded notes that the watch yields a record, and thus reports its deletion.
+func (x *Index[R]) noteYielded(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for w := range x.inFlight {
+		if w.id == id {
+			w.again = false
+		}
+	}
 }
 
 // take puts a record that the watch reports into the index. It logs a record that cannot be decoded
@@ -162,7 +176,7 @@ func (x *Index[R]) missing(yielded map[string]bool, deletions map[string]int64) 
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for w := range x.inFlight {
-		w.again = true
+		w.again = !yielded[w.id]
 	}
 	for _, value := range x.order {
 		if !yielded[x.meta(value).ID] {
@@ -173,10 +187,9 @@ func (x *Index[R]) missing(yielded map[string]bool, deletions map[string]int64) 
 	return values
 }
 
-// forget removes a record that the store does not have. A record with the same ID that was created since remains.
+// forget removes a record that the store does not have. A record with the same ID that was created since remains. The
+// caller holds the lock.
 func (x *Index[R]) forget(value R) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	if now, has := x.records[x.meta(value).ID]; has && x.meta(now).Created.Equal(x.meta(value).Created) {
 		x.remove(now, x.meta(now))
 	}

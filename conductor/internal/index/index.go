@@ -31,7 +31,7 @@ type Index[R comparable] struct {
 	order   []R                  // sorted by Meta.compare
 	inState map[states.State]int // the number of records by Meta.State
 	deleted map[string]int64     // revisions of deletions that the watch has not reported yet
-	// inFlight has the creations and deletions by this process that the store has not answered.
+	// inFlight has the creations and deletions by this process that have not ended.
 	inFlight map[*inFlight]bool
 
 	watchers map[*latest.Queue[Change[R]]]bool
@@ -41,7 +41,7 @@ type Index[R comparable] struct {
 type inFlight struct {
 	id      string
 	deleted int64 // the revision of the last deletion of the record
-	again   bool  // Synced: the record may have been deleted before the watch began
+	again   bool  // the watch is Synced and has not yielded the record, which may have been deleted before the watch began
 }
 
 // Meta holds the fields of a record that an index uses.
@@ -95,20 +95,25 @@ func (x *Index[R]) HasOlder(value R) bool {
 }
 
 // Create calls store, which creates the record and sets its revision, and then inserts the record, unless the watch has
-// reported its deletion by then. If another watch has begun meanwhile, Create calls exists, which reports whether the
-// store has a record. If that fails, the record is left to the watch.
+// reported its deletion by then. If another watch has begun meanwhile and has not yielded the record, Create calls
+// exists, which reports whether the store has a record. If it has not, or if that fails, Create removes the record again
+// unless the watch has yielded it by then. A watch that has not yields it later if the store has it.
 func (x *Index[R]) Create(value R, store func() error, exists func(id string) (bool, error)) error {
 	id := x.meta(value).ID
 	c, err := x.ask(id, store)
 	if err == nil && c.deleted < x.meta(value).Revision {
 		x.insert(value)
 	}
-	x.mu.Unlock()
 	if err == nil && c.again {
-		if stored, _ := exists(id); !stored {
+		x.mu.Unlock()
+		stored, _ := exists(id)
+		x.mu.Lock()
+		if c.again && !stored {
 			x.forget(value)
 		}
 	}
+	delete(x.inFlight, c)
+	x.mu.Unlock()
 	return err
 }
 
@@ -121,6 +126,7 @@ func (x *Index[R]) Delete(id string, store func() (int64, error)) error {
 		return err
 	})
 	defer x.mu.Unlock()
+	delete(x.inFlight, d)
 	if err != nil {
 		return err
 	}
@@ -132,7 +138,7 @@ func (x *Index[R]) Delete(id string, store func() (int64, error)) error {
 }
 
 // ask calls store, which asks the store, and returns what the watch has reported meanwhile. It leaves the lock to the
-// caller.
+// caller, which removes the answer from inFlight.
 func (x *Index[R]) ask(id string, store func() error) (*inFlight, error) {
 	w := &inFlight{id: id}
 	x.mu.Lock()
@@ -140,7 +146,6 @@ func (x *Index[R]) ask(id string, store func() error) (*inFlight, error) {
 	x.mu.Unlock()
 	err := store()
 	x.mu.Lock()
-	delete(x.inFlight, w)
 	return w, err
 }
 
