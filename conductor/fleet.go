@@ -35,7 +35,7 @@ type fleet struct {
 
 	mu       sync.Mutex
 	objects  map[Kind]*index.Index[Object]
-	followed *following // nil until follow, and after unfollow
+	followed *following // nil until follow
 }
 
 // following holds what the watches of a fleet need.
@@ -68,16 +68,26 @@ func (f *fleet) follow(ctx context.Context, group *sync.WaitGroup, node func(*No
 	}
 }
 
-// unfollow makes the group wait for no other watch.
+// unfollow is called after the end of the watches' context: the group waits for no other watch from then on.
 func (f *fleet) unfollow() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.followed = nil
+	f.followed.group = nil
+}
+
+// watches returns the context of the watches, nil until follow.
+func (f *fleet) watches() context.Context {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.followed == nil {
+		return nil
+	}
+	return f.followed.ctx
 }
 
 // followObjects starts the watch of a kind of objects. The caller holds the lock.
 func (f *fleet) followObjects(kind Kind, x *index.Index[Object]) {
-	if w := f.followed; w != nil {
+	if w := f.followed; w != nil && w.ctx.Err() == nil {
 		w.group.Go(func() { follow(w.ctx, f, x, kind, decodeObject, w.changed) })
 	}
 }

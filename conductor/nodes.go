@@ -110,7 +110,7 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 	if n.CreatedAt.IsZero() {
 		n.CreatedAt = now()
 	}
-	if given && c.fleet.nodes.Synced() {
+	if watches := c.fleet.watches(); given && watches != nil && watches.Err() == nil && c.fleet.nodes.Synced() {
 		if err := c.fleet.discardOf(ctx, n.UUID); err != nil {
 			return nil, err
 		}

@@ -250,7 +250,7 @@ func (f *fleet) discardOf(ctx context.Context, node string) error {
 	}
 	objects := map[Kind][]Object{}
 	for _, kind := range nodeKinds {
-		if objects[kind], err = f.of(kind).ListOf(ctx, node); err != nil {
+		if objects[kind], err = f.listOf(ctx, kind, node); err != nil {
 			return err
 		}
 	}
@@ -270,6 +270,21 @@ func (f *fleet) discardOf(ctx context.Context, node string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// listOf returns the objects of a kind that belong to a node. It waits until a watch has reported all objects, and no
+// longer than until the end of the watches.
+func (f *fleet) listOf(ctx context.Context, kind Kind, node string) ([]Object, error) {
+	x := f.of(kind)
+	if watches := f.watches(); watches != nil && !x.Synced() {
+		waits, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(watches, func() { cancel(errShutdown) })()
+		if x.Wait(waits) != nil {
+			return nil, fmt.Errorf("list the objects of kind %s: %w", kind, context.Cause(waits))
+		}
+	}
+	return x.ListOf(ctx, node)
 }
 
 // discardFrom deletes an object of a node that does not exist, unless the object belongs to another node. One that was
