@@ -216,7 +216,11 @@ func (t *Task) rebootAgent(ctx context.Context, kind *workKind) error {
 	if err := t.Update(ctx, func(n *Node) error { kind.edit(n).Rebooted = true; return nil }); err != nil {
 		return err
 	}
-	return t.booter().BootAgent(ctx, t)
+	booter, err := t.booter(ctx)
+	if err != nil {
+		return err
+	}
+	return booter.BootAgent(ctx, t)
 }
 
 // endAgent powers the machine off whose cleaning or service an agent has done. After a service it starts the instance
@@ -271,7 +275,11 @@ func (t *Task) finishRescue(ctx context.Context) (change func(*Node) error, fail
 		return nil, fmt.Errorf("Node failed to perform rescue operation: Failed to rescue instance %s for node %s: %w",
 			n.InstanceUUID, n.UUID, err)
 	}
-	if err := t.booter().CleanUpAgent(ctx, t); err != nil {
+	booter, err := t.booter(ctx)
+	if err == nil {
+		err = booter.CleanUpAgent(ctx, t)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("Node failed to perform rescue operation: %w", err)
 	}
 	return func(n *Node) error { n.forgetRescue(); return t.engine.rules.resume(n) }, nil

@@ -68,9 +68,16 @@ func usesAgent(ctx context.Context, hardware Hardware, n *Node, work states.Work
 	return ask(ctx, "its use of the agent", func() bool { return agentBooter(hardware, n, work) != nil })
 }
 
-// booter is agentBooter for the work of the task's node.
-func (t *Task) booter() AgentBooter {
-	return agentBooter(t.hardware, t.Node(), t.Node().ProvisionState.Work())
+// booter is agentBooter for the work of the task's node, which uses the agent: it is an error if the hardware type does
+// not say so any more.
+func (t *Task) booter(ctx context.Context) (AgentBooter, error) {
+	n := t.Node()
+	work := n.ProvisionState.Work()
+	booter, err := ask(ctx, "its use of the agent", func() AgentBooter { return agentBooter(t.hardware, n, work) })
+	if err == nil && booter == nil {
+		err = &HardwareError{fmt.Errorf("the hardware type does not use the agent any more for the work %s", work)}
+	}
+	return booter, err
 }
 
 // agent returns a client of the agent that runs on a node.

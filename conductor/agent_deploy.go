@@ -36,7 +36,11 @@ func bootForDeployment(ctx context.Context, t *Task) error {
 	if on, _ := t.engine.rules.fastTracks(t.Node()); on && t.Node().Agent.hasSteps(agent.Deploy) {
 		return nil
 	}
-	if err := t.booter().BootAgent(ctx, t); err != nil {
+	booter, err := t.booter(ctx)
+	if err != nil {
+		return err
+	}
+	if err := booter.BootAgent(ctx, t); err != nil {
 		return err
 	}
 	return ErrWait
@@ -45,12 +49,21 @@ func bootForDeployment(ctx context.Context, t *Task) error {
 // prepareInstanceBoot installs the boot loader of an image that the agent has written, and makes the machine boot its
 // disk.
 func prepareInstanceBoot(ctx context.Context, t *Task) error {
-	if t.booter().WritesImage(t.Node()) {
+	booter, err := t.booter(ctx)
+	if err != nil {
+		return err
+	}
+	n := t.Node()
+	writes, err := ask(ctx, "whether the agent writes the image", func() bool { return booter.WritesImage(n) })
+	if err != nil {
+		return err
+	}
+	if writes {
 		if err := installBootloader(ctx, t); err != nil {
 			return err
 		}
 	}
-	return t.booter().PrepareInstance(ctx, t)
+	return booter.PrepareInstance(ctx, t)
 }
 
 // installBootloader asks for the partitions of the image, and has the boot loader installed if the image needs one.
@@ -95,7 +108,11 @@ func tearDownAgent(ctx context.Context, t *Task) error {
 	if err := powerOffAgent(ctx, t); err != nil {
 		return err
 	}
-	return t.booter().CleanUpAgent(ctx, t)
+	booter, err := t.booter(ctx)
+	if err != nil {
+		return err
+	}
+	return booter.CleanUpAgent(ctx, t)
 }
 
 // powerOffAgent has the agent power its machine off. With disable_power_off it writes its caches to the disks.
@@ -146,7 +163,11 @@ func bootInstance(ctx context.Context, t *Task) error {
 		if err := tearDownAgent(ctx, t); err != nil {
 			return err
 		}
-		if err := t.booter().PrepareInstance(ctx, t); err != nil {
+		booter, err := t.booter(ctx)
+		if err != nil {
+			return err
+		}
+		if err := booter.PrepareInstance(ctx, t); err != nil {
 			return err
 		}
 	}

@@ -130,7 +130,10 @@ func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
 	case sequence.KeepAgent:
 		t.updateLater(kind.prepared)
 	case sequence.BootAgent:
-		err = bounded(ctx, func(ctx context.Context) error { return t.booter().BootAgent(ctx, t) })
+		var booter AgentBooter
+		if booter, err = t.booter(ctx); err == nil {
+			err = bounded(ctx, func(ctx context.Context) error { return booter.BootAgent(ctx, t) })
+		}
 		if err == nil {
 			t.updateLater(kind.prepared)
 			return ErrWait
