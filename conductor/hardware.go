@@ -49,7 +49,7 @@ type Hardware interface {
 	// SetPower requests a power state and returns once the hardware has accepted the
 	// request; it does not wait for the state. The error matches [errors.ErrUnsupported]
 	// if the hardware has no such request, which a [PowerLimiter] says before. In place of a restart the conductor then
-	// requests [powersync.SecondForm].
+	// requests power off and on, see [powersync.Perform].
 	SetPower(ctx context.Context, n *Node, power states.Power) error
 
 	// Steps returns the steps that the hardware type has for work of any kind but

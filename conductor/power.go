@@ -181,13 +181,7 @@ func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time
 	if _, err := powerRelatives(ctx, t, target, timeout); err != nil {
 		return err
 	}
-	err = t.awaitPower(ctx, ask, timeout)
-	for i, part := range powersync.SecondForm(powerRecord(n), ask, err) {
-		if i == 0 || err == nil {
-			err = t.awaitPower(ctx, part, timeout)
-		}
-	}
-	return err
+	return powersync.Perform(powerRecord(n), ask, func(power states.Power) error { return t.awaitPower(ctx, power, timeout) })
 }
 
 // awaitPower requests a power state from the hardware, and waits until the machine has it.

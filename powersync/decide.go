@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/machine/admission"
@@ -246,8 +245,8 @@ func DecideRecovery(r Record, reading Reading, f Failures) (Record, Action) {
 	return r, a
 }
 
-// The rules of a power request are used in this order: Accept, DecideRequest, Confirm for each request to the
-// hardware, SecondForm if the hardware lacks the request, SettleRequest. [Syncer.Set] carries them out.
+// The rules of a power request are used in this order: Accept, DecideRequest, Perform, Confirm for each request to the
+// hardware, SettleRequest. [Syncer.Set] carries them out.
 
 // Accept decides about a request for a power state. It returns the record to store with
 // the caller's reservation: its target power state is set and its last error cleared.
@@ -316,22 +315,24 @@ func restarts(power states.Power) bool {
 	return power == states.PowerRebooting || power == states.PowerSoftRebooting
 }
 
-// secondForms maps the restarts that hardware may lack to the requests that take their place, one after the other.
-var secondForms = map[states.Power][]states.Power{
-	states.PowerRebooting:     {states.PowerOff, states.PowerOn},
-	states.PowerSoftRebooting: {states.PowerSoftOff, states.PowerOn},
-}
-
-// SecondForm returns the requests that take the place of a restart whose error says that the hardware lacks it. Each
-// follows once the power state of the one before is reached. There are none for other requests and errors, and for a
-// node that forbids power off.
+// Perform carries out a request for a power state by do, which asks the hardware for a power state and returns once it is
+// reached. A restart whose error says that the hardware lacks it becomes a power off, hard or soft as the restart, and a
+// power on, unless the node forbids power off. The first error ends the request.
 //
 // Source: reboot and set_power_state in ironic/drivers/modules/ipmitool.py.
-func SecondForm(r Record, power states.Power, err error) []states.Power {
-	if r.DisablePowerOff || !errors.Is(err, errors.ErrUnsupported) {
-		return nil
+func Perform(r Record, power states.Power, do func(states.Power) error) error {
+	err := do(power)
+	if !restarts(power) || r.DisablePowerOff || !errors.Is(err, errors.ErrUnsupported) {
+		return err
 	}
-	return slices.Clone(secondForms[power])
+	off := states.PowerOff
+	if power == states.PowerSoftRebooting {
+		off = states.PowerSoftOff
+	}
+	if err := do(off); err != nil {
+		return err
+	}
+	return do(states.PowerOn)
 }
 
 // SettleRequest decides what follows once the hardware has reached the requested power

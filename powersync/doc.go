@@ -22,7 +22,7 @@
 //
 // The decisions are pure functions, for services with a loop of their own. [Decide] is the
 // rule of a sync round, [DecideRecovery] the rule of a recovery round. The rules of a power
-// request are [Accept], [DecideRequest], [Confirm], [SecondForm] and [SettleRequest]. A
+// request are [Accept], [DecideRequest], [Perform], [Confirm] and [SettleRequest]. A
 // Syncer is their loop: it lists the records, reads and sets hardware, bounds each call,
 // and stores.
 //

@@ -99,14 +99,25 @@ func ExampleConfirm() {
 }
 
 // A BMC that cannot restart its machine.
-func ExampleSecondForm() {
+func ExamplePerform() {
+	do := func(power states.Power) error { // sets the hardware, and waits
+		fmt.Println(power)
+		if power == states.PowerRebooting {
+			return errors.ErrUnsupported
+		}
+		return nil
+	}
 	node := powersync.Record{ID: "node-1", Power: states.PowerOn}
-	fmt.Println(powersync.SecondForm(node, states.PowerRebooting, errors.ErrUnsupported))
+	fmt.Println(powersync.Perform(node, states.PowerRebooting, do))
 	node.DisablePowerOff = true
-	fmt.Println(powersync.SecondForm(node, states.PowerRebooting, errors.ErrUnsupported))
+	fmt.Println(powersync.Perform(node, states.PowerRebooting, do))
 	// Output:
-	// [power off power on]
-	// []
+	// rebooting
+	// power off
+	// power on
+	// <nil>
+	// rebooting
+	// unsupported operation
 }
 
 func ExampleSettleRequest() {

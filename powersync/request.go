@@ -18,7 +18,7 @@ import (
 // last error, sets the hardware, waits until the hardware has reached the power state,
 // and records it. Hardware that is already in that power state is not set, and a
 // machine that is off is switched on instead of restarted. Hardware that lacks a restart is
-// switched off and on, see [SecondForm]. A restart cannot be
+// switched off and on, see [Perform]. A restart cannot be
 // observed: it counts as done when the machine is on. The timeout bounds the wait for
 // the power state, as the timeout of Ironic's API does; 0 or less stands for [Config.Timeout],
 // or [Config.SoftTimeout] for a soft request.
@@ -112,13 +112,7 @@ func (f *fleet) reach(ctx context.Context, r Record, power states.Power, timeout
 	if err != nil || power == states.NoPower {
 		return err
 	}
-	err = f.ask(ctx, r.ID, power, timeout)
-	for i, part := range SecondForm(r, power, err) {
-		if i == 0 || err == nil {
-			err = f.ask(ctx, r.ID, part, timeout)
-		}
-	}
-	return err
+	return Perform(r, power, func(power states.Power) error { return f.ask(ctx, r.ID, power, timeout) })
 }
 
 // ask asks the hardware for a power state, and polls until it has it. A read that fails does not fail the request,

@@ -88,14 +88,8 @@ func (b redfishManagement) reboot(ctx context.Context, n *conductor.Node) (befor
 		if before, err = b.driver.PowerState(ctx, n.UUID); err != nil {
 			return err
 		}
-		err = b.driver.SetPower(ctx, n.UUID, states.PowerRebooting)
 		record := powersync.Record{DisablePowerOff: n.DisablePowerOff}
-		for i, part := range powersync.SecondForm(record, states.PowerRebooting, err) {
-			if i == 0 || err == nil {
-				err = b.reach(ctx, n, part)
-			}
-		}
-		return err
+		return powersync.Perform(record, states.PowerRebooting, func(power states.Power) error { return b.reach(ctx, n, power) })
 	})
 	return before, err
 }

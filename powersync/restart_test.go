@@ -165,11 +165,3 @@ func TestRefusedCredentialsAreNotSentAgainForARestart(t *testing.T) {
 		require.ErrorIs(t, err, verify.Credentials, "%v", power)
 	}
 }
-
-func TestTheRequestsInPlaceOfARestartBelongToTheCaller(t *testing.T) {
-	requests := func() []states.Power {
-		return powersync.SecondForm(node(isOn), states.PowerRebooting, errors.ErrUnsupported)
-	}
-	requests()[0] = states.PowerError
-	require.Equal(t, []states.Power{isOff, isOn}, requests())
-}
