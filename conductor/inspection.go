@@ -36,29 +36,19 @@ func (t *Task) StoreInspection(
 	}
 	f, n := t.engine.fleet, t.Node()
 	if t.Series() >= states.Flamingo {
-		ports, err := defaultHooks(n, inventory, pluginData)
-		if err != nil {
+		described, failure, err := t.runHooks(ctx, inventory, pluginData, describe)
+		if err := cmp.Or(err, failure); err != nil {
 			return err
 		}
-		hooked := t.engine.config.optionalHooks(ctx, n.UUID, inventory, pluginData)
+		// Ironic stores them before the rules have changed them, unlike an agent's.
 		if err := f.storeInventory(ctx, n.UUID, inventory, pluginData); err != nil {
 			return err
 		}
-		if err := t.engine.storePorts(ctx, n.UUID, pluginData, ports, hooked.Links); err != nil {
-			return err
-		}
-		byBMC := describe
-		describe = func(n *Node) {
-			byBMC(n)
-			setProperties(n, hooked.Properties)
-		}
-		described := n.Clone()
-		describe(described)
 		r, err := t.applyRules(ctx, described, inventory, pluginData)
 		if err != nil {
 			return err
 		}
-		err = t.Update(ctx, func(n *Node) error { describe(n); r.change(n); return nil })
+		err = t.Update(ctx, func(n *Node) error { r.change(n); return nil })
 		return cmp.Or(err, r.failure)
 	}
 	if t.Series() >= states.Bobcat {
@@ -104,18 +94,32 @@ func portsWith(macs []string) []*Port {
 	return ports
 }
 
-// storePorts creates and updates the ports that the hooks have made of inspection data, and links them to their
-// switches.
-func (e *engine) storePorts(
-	ctx context.Context, id string, data map[string]any, ports []*Port, links map[string]map[string]any,
-) error {
-	if err := e.fleet.addPorts(ctx, id, ports); err != nil {
-		return err
+// runHooks runs Ironic's default hooks and the configured ones on the data of an inspection of the task's node, adds
+// their results to the data, creates and updates the ports, and links them to their switches. described sets what
+// describe sets, and the properties that the hooks have derived. After the failure of a default hook nothing is stored.
+//
+// Source: run_inspection_hooks in ironic/drivers/modules/inspect_utils.py.
+func (t *Task) runHooks(
+	ctx context.Context, inventory, data map[string]any, describe func(*Node),
+) (described func(*Node), failure, err error) {
+	id, f, config := t.Node().UUID, t.engine.fleet, t.engine.config
+	ports, failure := defaultHooks(id, inventory, data)
+	if failure != nil {
+		return nil, failure, nil
 	}
-	if err := e.fleet.updatePorts(ctx, id, data["all_interfaces"].(map[string]any), e.config.KeepPXEEnabled); err != nil {
-		return err
+	hooked := config.optionalHooks(ctx, id, inventory, data)
+	if err := f.addPorts(ctx, id, ports); err != nil {
+		return nil, nil, err
 	}
-	return e.fleet.linkPorts(ctx, id, links)
+	if err := f.updatePorts(ctx, id, data["all_interfaces"].(map[string]any), config.KeepPXEEnabled); err != nil {
+		return nil, nil, err
+	}
+	return func(n *Node) {
+		describe(n)
+		for name, value := range hooked.Properties {
+			set(&n.Properties, name, value)
+		}
+	}, nil, f.linkPorts(ctx, id, hooked.Links)
 }
 
 // storeInventory stores the inventory of a node in place of an earlier one, which it does not decode.
@@ -201,8 +205,8 @@ func (f *fleet) updatePorts(ctx context.Context, node string, interfaces map[str
 }
 
 // defaultHooks runs Ironic's default hooks on the data, and returns the ports to create.
-func defaultHooks(n *Node, inventory, data map[string]any) (ports []*Port, err error) {
-	interfaces, err := inspectionhooks.Default(n.UUID, inventory, data)
+func defaultHooks(id string, inventory, data map[string]any) (ports []*Port, err error) {
+	interfaces, err := inspectionhooks.Default(id, inventory, data)
 	for _, nic := range interfaces {
 		port := &Port{Address: nic.MAC, PXEEnabled: &nic.PXE}
 		if nic.Client != "" {
@@ -226,13 +230,6 @@ func (c *Config) optionalHooks(ctx context.Context, id string, inventory, data m
 		c.Log.LogAttrs(ctx, slog.LevelWarn, "inspection hook", slog.String("node", id), slog.String("message", problem))
 	}
 	return changes
-}
-
-// setProperties sets properties that hooks have derived.
-func setProperties(n *Node, properties map[string]any) {
-	for name, value := range properties {
-		set(&n.Properties, name, value)
-	}
 }
 
 // linkPorts stores to which switches the ports of a node are connected, by their MAC addresses. Keys that a port has

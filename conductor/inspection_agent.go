@@ -195,28 +195,21 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 	i.node = t.Node()
 	cpu, _ := i.inventory["cpu"].(map[string]any)
 	architecture, _ := cpu["architecture"].(string)
-	var hooked inspectionhooks.Changes
-	described := func(n *Node) {
+	described, failure, err := t.runHooks(ctx, i.inventory, i.data, func(n *Node) {
 		if architecture != "" {
 			set(&n.Properties, "cpu_arch", architecture)
 		}
-		setProperties(n, hooked.Properties)
+	})
+	if err != nil {
+		return err
 	}
-	ports, failure := defaultHooks(i.node, i.inventory, i.data)
 	change := func(*Node) {}
 	if failure == nil {
-		hooked = i.engine.config.optionalHooks(ctx, id, i.inventory, i.data)
-		if err := i.engine.storePorts(ctx, id, i.data, ports, hooked.Links); err != nil {
-			return err
-		}
-		n := i.node.Clone()
-		described(n)
-		r, err := t.applyRules(ctx, n, i.inventory, i.data)
+		r, err := t.applyRules(ctx, described, i.inventory, i.data)
 		if err != nil {
 			return err
 		}
-		i.data, failure = r.data, r.failure
-		change = func(n *Node) { described(n); r.change(n) }
+		change, i.data, failure = r.change, r.data, r.failure
 	}
 	if failure == nil {
 		if err := i.fleet.storeInventory(ctx, id, i.inventory, i.data); err != nil {

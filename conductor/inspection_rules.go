@@ -18,17 +18,17 @@ import (
 
 // ruled is the result of the inspection rules.
 type ruled struct {
-	change  func(*Node) // of the node, to be stored with the end of the inspection
+	change  func(*Node) // of the node by the hooks and the rules, to be stored with the end of the inspection
 	data    map[string]any
 	failure error // of a rule
 }
 
-// applyRules applies the inspection rules to the node n of the task, whose hooks have run, to its ports and to the
-// plugin data of its inspection.
+// applyRules applies the inspection rules to the task's node as runHooks has described it, to its ports and to the plugin
+// data of its inspection.
 //
 // Source: apply_rules in ironic/common/inspection_rules/engine.py.
-func (t *Task) applyRules(ctx context.Context, n *Node, inventory, data map[string]any) (ruled, error) {
-	none := ruled{change: func(*Node) {}, data: data}
+func (t *Task) applyRules(ctx context.Context, described func(*Node), inventory, data map[string]any) (ruled, error) {
+	none := ruled{change: described, data: data}
 	if t.Series() < states.Epoxy {
 		return none, nil
 	}
@@ -41,6 +41,8 @@ func (t *Task) applyRules(ctx context.Context, n *Node, inventory, data map[stri
 	for k, rule := range stored {
 		rules[k] = inspectionrules.Rule{UUID: rule.UUID, Priority: rule.Priority, Conditions: rule.Conditions, Actions: rule.Actions}
 	}
+	n := t.Node().Clone()
+	described(n)
 	ports, err := t.Ports(ctx)
 	if err != nil {
 		return none, err
@@ -82,6 +84,7 @@ func (t *Task) applyRules(ctx context.Context, n *Node, inventory, data map[stri
 		}
 	}
 	change := func(n *Node) {
+		described(n)
 		setAttributes(n, changes.Node)
 		n.Traits = slices.Clone(changes.Traits)
 	}

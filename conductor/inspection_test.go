@@ -252,7 +252,8 @@ func TestAnInspectionThatCannotBeStoredFails(t *testing.T) {
 					require.Contains(t, got.LastError, "the store does not answer")
 					ports, err := f.ObjectsOf(f.ctx, conductor.KindPort, n.UUID)
 					require.NoError(t, err)
-					require.Empty(t, ports)
+					hooksFirst := series >= states.Flamingo && kind == conductor.KindInventory // as in Ironic, hooks make the ports
+					require.Equal(t, hooksFirst, len(ports) == 1)
 				})
 			})
 		}
