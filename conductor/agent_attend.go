@@ -118,10 +118,10 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 	switch {
 	case kind.answer != nil:
 		return kind.answer(t, ctx)
-	case w != agent.Deploy && kind.of(n).Current == nil:
+	case kind.replan == nil && kind.of(n).Current == nil:
 		return rules.resume, nil // the work begins by asking for the agent's steps
-	case w == agent.Deploy && !n.Agent.hasSteps(w):
-		switch err := t.refreshAgentSteps(ctx, w); {
+	case kind.replan != nil && !n.Agent.hasSteps(w):
+		switch err := t.refreshAgentSteps(ctx); {
 		case errors.Is(err, agent.ErrBusy):
 			return unchanged, nil
 		case err != nil:
@@ -147,7 +147,7 @@ func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure err
 	case agent.Repeat:
 		return rules.repeat, nil
 	case agent.Mismatch:
-		return t.mismatch(ctx, kind, w)
+		return t.mismatch(ctx, kind)
 	case agent.Done:
 		return t.stepDone(ctx, kind, w, commands[len(commands)-1])
 	default: // Booted
@@ -194,8 +194,8 @@ func (t *Task) stepDone(
 // priority.
 //
 // Source: _process_version_mismatch in ironic/drivers/modules/agent_base.py.
-func (t *Task) mismatch(ctx context.Context, kind *workKind, w agent.Work) (change func(*Node) error, failure error) {
-	if err := t.refreshAgentSteps(ctx, w); err != nil {
+func (t *Task) mismatch(ctx context.Context, kind *workKind) (change func(*Node) error, failure error) {
+	if err := t.refreshAgentSteps(ctx); err != nil {
 		//lint:ignore ST1005 the text is Ironic's, in agent_base.py
 		return nil, fmt.Errorf("Could not continue %s on node %s: %w.", kind.texts.noun, t.Node().UUID, err)
 	}

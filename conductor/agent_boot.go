@@ -94,7 +94,8 @@ func (e *engine) agent(n *Node) (*agent.Client, error) {
 
 // machine returns the part of a command that describes a node to the agent: the records of the node and of its ports.
 // Secrets are masked, except for the configuration drive in a deployment.
-func (e *engine) machine(ctx context.Context, n *Node, w agent.Work) (agent.Machine, error) {
+func (e *engine) machine(ctx context.Context, n *Node) (agent.Machine, error) {
+	kind := kindOf(n.ProvisionState)
 	record, err := fromJSON[map[string]any](n)
 	if err != nil {
 		return agent.Machine{}, fmt.Errorf("the record of node %s cannot be encoded: %w", n.UUID, err)
@@ -107,13 +108,13 @@ func (e *engine) machine(ctx context.Context, n *Node, w agent.Work) (agent.Mach
 			record[key] = map[string]any{} // the agent reads it
 		}
 	}
-	if drive, ok := n.InstanceInfo["configdrive"]; ok && w == agent.Deploy {
+	if drive, ok := n.InstanceInfo["configdrive"]; ok && kind.deploys {
 		info := maps.Clone(masked.Object(n.InstanceInfo))
 		info["configdrive"] = drive
 		record["instance_info"] = info
 	}
 	if step := n.Step(); step.Step != "" {
-		record[string(w)+"_step"] = StepRequest{Interface: step.Interface, Step: step.Step, Priority: &step.Priority}
+		record[string(kind.agent)+"_step"] = StepRequest{Interface: step.Interface, Step: step.Step, Priority: &step.Priority}
 	}
 	ports, err := e.fleet.portsOf(ctx, n.UUID)
 	if err != nil {

@@ -87,7 +87,7 @@ func fastTrack(ctx context.Context, t *Task) (bool, error) {
 	if power := t.engine.readPower(ctx, t.hardware, n); power.Err != nil || power.Power != states.PowerOn {
 		return false, t.ForgetAgent(ctx)
 	}
-	if err := t.refreshAgentSteps(ctx, kindOf(n.ProvisionState).agent); err != nil {
+	if err := t.refreshAgentSteps(ctx); err != nil {
 		t.engine.config.Log.Warn("an agent that runs cannot do the next work", "node", n.UUID, "error", err)
 		return false, t.ForgetAgent(ctx)
 	}

@@ -18,13 +18,14 @@ import (
 // [agent.ErrBusy] while the agent executes a command.
 //
 // Source: refresh_steps in ironic/drivers/modules/agent_base.py.
-func (t *Task) refreshAgentSteps(ctx context.Context, w agent.Work) error {
+func (t *Task) refreshAgentSteps(ctx context.Context) error {
 	n := t.Node()
+	w := kindOf(n.ProvisionState).agent
 	client, err := t.engine.agent(n)
 	if err != nil {
 		return err
 	}
-	machine, err := t.engine.machine(ctx, n, w)
+	machine, err := t.engine.machine(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
 	if err != nil {
 		return err
 	}
-	machine, err := t.engine.machine(ctx, n, w)
+	machine, err := t.engine.machine(ctx, n)
 	if err != nil {
 		return err
 	}

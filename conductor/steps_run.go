@@ -140,7 +140,7 @@ func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
 		}
 		err = explain(ctx, "prepare the node for its steps", err)
 	case sequence.LearnSteps:
-		err = t.refreshAgentSteps(ctx, kind.agent)
+		err = t.refreshAgentSteps(ctx)
 		if errors.Is(err, agent.ErrBusy) {
 			return ErrWait
 		}

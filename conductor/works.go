@@ -41,7 +41,7 @@ type workKind struct {
 	// that the check for that completes the steps in texts.
 	withoutAgentSince states.Series
 	checkedEarly      bool
-	// deploys says that a request for the work deploys an instance.
+	// deploys says that a request for the work deploys an instance. The agent gets its configuration drive.
 	deploys bool
 	// remember stores what a client's request has for the work; nil if that is the requested steps or nothing. When a
 	// client deletes the node or aborts its work in one of the states of dropIn, drop removes it.
