@@ -4,6 +4,7 @@ package conductor
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -136,4 +137,30 @@ func TestWhatFailedWorkLeavesToDoOnTheMachine(t *testing.T) {
 		require.Equal(t, test.failed, c.rules.cleanUp(t.Context(), &test.node, false), "failed %s", name)
 		require.Equal(t, test.aborted, c.rules.cleanUp(t.Context(), &test.node, true), "aborted %s", name)
 	}
+}
+
+// late is a hardware type whose UsesAgent hangs, and reads the node once it goes on.
+type late struct {
+	*Fake
+	release chan struct{}
+	read    chan any
+}
+
+func (h late) UsesAgent(n *Node, _ states.Work) bool {
+	<-h.release
+	h.read <- n.DriverInfo["of"]
+	return true
+}
+
+func TestAHardwareTypeThatIsAskedForTheCleanUpInVainReadsTheNodeAsItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hardware := late{&Fake{}, make(chan struct{}), make(chan any)}
+		c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"late": hardware}})
+		require.NoError(t, err)
+		n := &Node{Driver: "late", ProvisionState: states.CleanWait, DriverInfo: map[string]any{"of": "the failed work"}}
+		require.Nil(t, c.rules.cleanUp(t.Context(), n, false))
+		n.DriverInfo["of"] = "its end"
+		close(hardware.release)
+		require.Equal(t, "the failed work", <-hardware.read)
+	})
 }
