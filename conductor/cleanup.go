@@ -72,8 +72,8 @@ func afterRescue(_ *rulebook, n *Node, c *CleanUp, aborted bool) {
 }
 
 // bootsRamdisk reports whether the work of a node's state boots the agent. It is false if the hardware type panics or
-// hangs: a machine is not powered off whose agent is not known of. The hardware type reads a clone, since the caller goes
-// on to write the node when the call is abandoned.
+// hangs: a machine is not powered off whose agent is not known of. The hardware type reads a clone, since the caller
+// goes on to write the node when the call is abandoned.
 func (b *rulebook) bootsRamdisk(ctx context.Context, n *Node) bool {
 	hardware, err := b.hardware(n)
 	kind := kindOf(n.ProvisionState)

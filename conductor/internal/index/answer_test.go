@@ -64,8 +64,8 @@ func TestAnAnswerToACreationIsIgnoredOnceTheWatchHasReportedTheDeletion(t *testi
 	}
 }
 
-// TestACreationWhoseAnswerIsLateKeepsTheRecordThatTheWatchHasYielded has a new watch begin while the store's answer to a
-// creation is on its way, and a store that can then not be asked for the record: the client has gone.
+// TestACreationWhoseAnswerIsLateKeepsTheRecordThatTheWatchHasYielded has a new watch begin while the store's answer to
+// a creation is on its way, and a store that can then not be asked for the record: the client has gone.
 func TestACreationWhoseAnswerIsLateKeepsTheRecordThatTheWatchHasYielded(t *testing.T) {
 	created, synced := Meta{ID: "a", Revision: 5}, Write[*Meta]{Synced: true}
 	for _, test := range []struct {

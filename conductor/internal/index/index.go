@@ -96,8 +96,8 @@ func (x *Index[R]) HasOlder(value R) bool {
 
 // Create calls store, which creates the record and sets its revision, and then inserts the record, unless the watch has
 // reported its deletion by then. If another watch has begun meanwhile and has not yielded the record, Create calls
-// exists, which reports whether the store has a record. If it has not, or if that fails, Create removes the record again
-// unless the watch has yielded it by then. A watch that has not yields it later if the store has it.
+// exists, which reports whether the store has a record. If it has not, or if that fails, Create removes the record
+// again unless the watch has yielded it by then. A watch that has not yields it later if the store has it.
 func (x *Index[R]) Create(value R, store func() error, exists func(id string) (bool, error)) error {
 	id := x.meta(value).ID
 	c, err := x.ask(id, store)
