@@ -14,21 +14,20 @@ import (
 // fleet handles the nodes of a Store and a Driver. Unlike another [Handler] it also carries out power requests, and
 // reserves its nodes in the Syncer's name.
 type fleet struct {
-	reservations // with the store
-	driver       boundedDriver
-	config       *Config
-	limit        *forceLimit
-	lists        *calls // by purpose
+	*reservations // with the store
+	driver        boundedDriver
+	config        *Config
+	limit         *forceLimit
+	lists         *calls // by purpose
 }
 
-// newFleet makes the fleet of a Syncer that is complete but for its Handler.
+// newFleet makes the fleet of a Syncer that is complete but for its Handler and its reservations.
 func newFleet(s *Syncer) *fleet {
-	c := &s.config
+	c, rs := &s.config, &s.reserved
+	rs.name, rs.store = c.Name, &boundedStore{Store: c.Store, calls: newCalls(c.Timeout, c.grace())}
+	rs.reporter, rs.failures, rs.settleTime = &s.reporter, &s.syncFailures, min(maxSettleTime, c.Timeout/4)
 	return &fleet{
-		reservations: reservations{
-			name: c.Name, store: &boundedStore{Store: c.Store, calls: newCalls(c.Timeout, c.grace())},
-			reporter: &s.reporter, failures: &s.syncFailures, settleTime: min(maxSettleTime, c.Timeout/4),
-		},
+		reservations: rs,
 		driver: boundedDriver{
 			driver: c.Driver, canForce: c.CanForce, calls: newCalls(c.Timeout, c.grace()), counters: &s.counters,
 		},

@@ -129,10 +129,6 @@ func (c *counters) counts() map[Outcome]int {
 func (s *Syncer) Stats() Stats {
 	nodes := s.counters.counts()
 	seen, _, failed := count(nodes)
-	reserved := 0
-	if s.fleet != nil {
-		reserved = s.fleet.len()
-	}
 	return Stats{
 		Nodes:      nodes,
 		Seen:       seen,
@@ -145,7 +141,7 @@ func (s *Syncer) Stats() Stats {
 		Abandoned:  int(s.counters.abandoned.Load()),
 		Dropped:    int(s.counters.dropped.Load()),
 		Failing:    s.syncFailures.failing(),
-		Reserved:   reserved,
+		Reserved:   s.reserved.len(),
 		LastRound:  time.Duration(s.counters.lastRound.Load()),
 	}
 }

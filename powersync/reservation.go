@@ -37,7 +37,7 @@ type reservation struct {
 
 // reservations has the nodes that a Syncer works on or could not release. A goroutine
 // claims a node before it changes the reservation in the node's record, so that no two
-// goroutines of a Syncer do so at once.
+// goroutines of a Syncer do so at once. The zero value never has any, and owns no record.
 type reservations struct {
 	name       string // the reservation in the records
 	store      *boundedStore
@@ -50,7 +50,7 @@ type reservations struct {
 }
 
 // own reports whether a record is reserved in the Syncer's name.
-func (rs *reservations) own(r Record) bool { return r.Reservation == rs.name }
+func (rs *reservations) own(r Record) bool { return rs.name != "" && r.Reservation == rs.name }
 
 // claim claims a node if it is free, and reports whether it was.
 func (rs *reservations) claim(id string) bool {

@@ -21,18 +21,14 @@ const maxReloads = 4
 // those with the most failures, then the others.
 func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 	p := s.newPool(ctx, syncRound, &s.syncFailures, s.handler.Sync)
-	first := s.syncFailures.byCount()
-	if s.fleet != nil {
-		first = append(s.fleet.unsaved(), first...)
-	}
-	for _, id := range first {
+	for _, id := range append(s.reserved.unsaved(), s.syncFailures.byCount()...) {
 		if !p.first[id] {
 			p.first[id] = true
 			p.enqueue(id)
 		}
 	}
 	_, err := p.list(func(r Record) (wanted bool, skip Outcome) {
-		if s.fleet != nil && s.fleet.own(r) { // it may be one to reclaim
+		if s.reserved.own(r) { // it may be one to reclaim
 			return true, ""
 		}
 		return true, SkipSync(r)

@@ -18,8 +18,9 @@ import (
 type Syncer struct {
 	config           Config
 	handler          Handler
-	fleet            *fleet // nil if a Handler was configured
-	lists            *calls // by purpose
+	reserved         reservations // none if a Handler was configured
+	fleet            *fleet       // nil if a Handler was configured
+	lists            *calls       // by purpose
 	reporter         reporter
 	counters         counters
 	syncFailures     failingNodes
