@@ -23,8 +23,8 @@ type ruled struct {
 	failure error // of a rule
 }
 
-// applyRules applies the inspection rules to the task's node as runHooks has described it, to its ports and to the plugin
-// data of its inspection.
+// applyRules applies the inspection rules to the task's node as runHooks has described it, to its ports and to the
+// plugin data of its inspection.
 //
 // Source: apply_rules in ironic/common/inspection_rules/engine.py.
 func (t *Task) applyRules(ctx context.Context, described func(*Node), inventory, data map[string]any) (ruled, error) {

@@ -315,9 +315,9 @@ func restarts(power states.Power) bool {
 	return power == states.PowerRebooting || power == states.PowerSoftRebooting
 }
 
-// Perform carries out a request for a power state by do, which asks the hardware for a power state and returns once it is
-// reached. A restart whose error says that the hardware lacks it becomes a power off, hard or soft as the restart, and a
-// power on, unless the node forbids power off. The first error ends the request.
+// Perform carries out a request for a power state by do, which asks the hardware for a power state and returns once it
+// is reached. A restart whose error says that the hardware lacks it becomes a power off, hard or soft as the restart,
+// and a power on, unless the node forbids power off. The first error ends the request.
 //
 // Source: reboot and set_power_state in ironic/drivers/modules/ipmitool.py.
 func Perform(r Record, power states.Power, do func(states.Power) error) error {
