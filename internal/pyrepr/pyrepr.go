@@ -129,6 +129,8 @@ func Truthy(v any) bool {
 	case json.Number:
 		f, _ := v.Float64()
 		return f != 0
+	case float64:
+		return v != 0
 	case []any:
 		return len(v) > 0
 	case map[string]any:

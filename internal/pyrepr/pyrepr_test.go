@@ -72,4 +72,6 @@ func TestTruthIsThatOfPython(t *testing.T) {
 		require.Equal(t, want, pyrepr.Truthy(decode(t, value)), value)
 	}
 	require.True(t, pyrepr.Truthy(struct{}{}))
+	require.True(t, pyrepr.Truthy(0.5))
+	require.False(t, pyrepr.Truthy(0.0))
 }

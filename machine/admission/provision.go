@@ -4,10 +4,10 @@ package admission
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -207,10 +207,10 @@ func (f *NodeFields) missingTraits() error {
 	case []any:
 		return f.missing(len(wanted), func(i int) (string, bool) { s, ok := wanted[i].(string); return s, ok })
 	default:
-		if isZero(wanted) {
-			return nil
+		if pyrepr.Truthy(wanted) {
+			return errTraitList
 		}
-		return errTraitList
+		return nil
 	}
 }
 
@@ -230,18 +230,4 @@ func (f *NodeFields) missing(n int, wanted func(int) (string, bool)) error {
 	}
 	slices.Sort(missing)
 	return &TraitsError{slices.Compact(missing)}
-}
-
-// isZero reports whether Python counts a value from JSON as false.
-func isZero(v any) bool {
-	switch v := v.(type) {
-	case bool:
-		return !v
-	case map[string]any:
-		return len(v) == 0
-	case string:
-		return v == ""
-	default:
-		return fmt.Sprint(v) == "0"
-	}
 }

@@ -3,6 +3,7 @@
 package admission_test
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -219,7 +220,9 @@ func TestAnInstanceNeedsTheTraitsOfItsNode(t *testing.T) {
 	}{
 		{nil, ""},
 		{"", ""},
-		{0, ""},
+		{json.Number("0"), ""},
+		{json.Number("0.0"), ""},
+		{0.0, ""},
 		{false, ""},
 		{map[string]any{}, ""},
 		{[]any{}, ""},
@@ -230,7 +233,8 @@ func TestAnInstanceNeedsTheTraitsOfItsNode(t *testing.T) {
 		{[]any{1}, "instance_info.traits is not a list of strings"},
 		{"CUSTOM_GOLD", "instance_info.traits is not a list of strings"},
 		{true, "instance_info.traits is not a list of strings"},
-		{7, "instance_info.traits is not a list of strings"},
+		{7.0, "instance_info.traits is not a list of strings"},
+		{json.Number("7"), "instance_info.traits is not a list of strings"},
 		{map[string]any{"CUSTOM_GOLD": 1}, "instance_info.traits is not a list of strings"},
 	} {
 		f := admission.NodeFields{Traits: []string{"CUSTOM_GOLD"}, InstanceTraits: c.instance}
