@@ -20,8 +20,9 @@ import (
 // given up when nothing else is left.
 const (
 	ballastSize = 64 << 20
-	// databaseAhead is the space beyond the size of the database. Between two looks at the free space, writes need less.
-	databaseAhead = 64 << 20
+	// databasePreallocation is the space beyond the size of the database. Between two looks at the free space, writes
+	// need less.
+	databasePreallocation = 64 << 20
 )
 
 // ballastWork returns what to do with the ballast. It is made when it fits into the space above the reserve, at whose
@@ -30,28 +31,28 @@ func ballastWork(free, reserve int64, held bool) (hold, release bool) {
 	return !held && free >= reserve+reserve/4+ballastSize, held && free < reserve/16
 }
 
-// ahead is the space that a server has taken before it needs it.
-type ahead struct {
+// preallocation is the space that a server has taken before it needs it.
+type preallocation struct {
 	folder string // of etcd's files
 	file   string // the ballast
 
 	database os.FileInfo // of the last allocation
 }
 
-func newAhead(c Config) *ahead {
+func newPreallocation(c Config) *preallocation {
 	folder, _ := databases(c)
-	return &ahead{folder: folder, file: filepath.Join(c.Dir, "ballast")}
+	return &preallocation{folder: folder, file: filepath.Join(c.Dir, "ballast")}
 }
 
 // held reports whether the ballast is there.
-func (a *ahead) held() bool {
-	info, err := os.Stat(a.file)
+func (p *preallocation) held() bool {
+	info, err := os.Stat(p.file)
 	return err == nil && info.Mode().IsRegular()
 }
 
 // hold makes the ballast. A part of it is not left behind.
-func (a *ahead) hold() error {
-	part := a.file + ".new"
+func (p *preallocation) hold() error {
+	part := p.file + ".new"
 	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -60,7 +61,7 @@ func (a *ahead) hold() error {
 		_, err = io.CopyN(file, rand.Reader, ballastSize) // which no file system compresses
 	}
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(part, a.file)
+		err = os.Rename(part, p.file)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("make the ballast: %w", err), os.Remove(part))
@@ -69,8 +70,8 @@ func (a *ahead) hold() error {
 }
 
 // release gives the space of the ballast up.
-func (a *ahead) release() error {
-	if err := os.Remove(a.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (p *preallocation) release() error {
+	if err := os.Remove(p.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -78,25 +79,24 @@ func (a *ahead) release() error {
 
 // take allocates the next blocks of the database, if its file has changed, and the file that etcd's log needs after the
 // one that etcd has allocated itself. etcd gives them the names 0.tmp and 1.tmp in turn, and uses a file that exists.
-//
 // It takes at most room bytes.
 //
 // Source: filePipeline.alloc in server/storage/wal/file_pipeline.go of etcd.
-func (a *ahead) take(room int64) error {
-	path := filepath.Join(a.folder, "member", "snap", "db")
+func (p *preallocation) take(room int64) error {
+	path := filepath.Join(p.folder, "member", "snap", "db")
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	if room >= databaseAhead && (a.database == nil || !os.SameFile(a.database, info) || a.database.Size() != info.Size()) {
-		room -= databaseAhead
-		if err := allocateNamed(path, os.O_WRONLY, info.Size()+databaseAhead); err != nil {
+	if room >= databasePreallocation && (p.database == nil || !os.SameFile(p.database, info) || p.database.Size() != info.Size()) {
+		room -= databasePreallocation
+		if err := allocateNamed(path, os.O_WRONLY, info.Size()+databasePreallocation); err != nil {
 			return err
 		}
-		a.database = info
+		p.database = info
 	}
 	for _, name := range []string{"0.tmp", "1.tmp"} {
-		path := filepath.Join(a.folder, "member", "wal", name)
+		path := filepath.Join(p.folder, "member", "wal", name)
 		if _, err := os.Stat(path); room < wal.SegmentSizeBytes || !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -22,7 +22,7 @@ func TestTheBallastIsMadeAboveTheReserveAndReleasedWhenNothingElseIsLeft(t *test
 }
 
 func TestTheBallastHasItsSpaceAndGivesItBack(t *testing.T) {
-	a := newAhead(Config{Dir: t.TempDir()})
+	a := newPreallocation(Config{Dir: t.TempDir()})
 	require.False(t, a.held())
 	require.NoError(t, a.release(), "there is none")
 	require.NoError(t, os.WriteFile(a.file+".new", []byte("of a process that was killed"), 0o600))
@@ -34,13 +34,13 @@ func TestTheBallastHasItsSpaceAndGivesItBack(t *testing.T) {
 	require.NoFileExists(t, a.file+".new")
 	require.NoError(t, a.release())
 	require.False(t, a.held())
-	require.Error(t, newAhead(Config{Dir: filepath.Join(t.TempDir(), "none")}).hold())
+	require.Error(t, newPreallocation(Config{Dir: filepath.Join(t.TempDir(), "none")}).hold())
 }
 
 // TestTheNextBlocksOfADatabaseAreAllocatedOnceForEachFile replaces the database by another file of the same size, as a
 // defragmentation may do.
 func TestTheNextBlocksOfADatabaseAreAllocatedOnceForEachFile(t *testing.T) {
-	a := newAhead(Config{Dir: t.TempDir()})
+	a := newPreallocation(Config{Dir: t.TempDir()})
 	for _, folder := range []string{"snap", "wal"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(a.folder, "member", folder), 0o700))
 	}
@@ -48,12 +48,12 @@ func TestTheNextBlocksOfADatabaseAreAllocatedOnceForEachFile(t *testing.T) {
 	for range 2 {
 		require.NoError(t, os.WriteFile(database+".new", make([]byte, 4096), 0o600))
 		require.NoError(t, os.Rename(database+".new", database))
-		require.NoError(t, a.take(databaseAhead))
+		require.NoError(t, a.take(databasePreallocation))
 		first := a.database
 		now, err := os.Stat(database)
 		require.NoError(t, err)
 		require.True(t, os.SameFile(first, now), "the new file has the blocks")
-		require.NoError(t, a.take(databaseAhead))
+		require.NoError(t, a.take(databasePreallocation))
 		require.Same(t, first, a.database, "nothing is allocated again")
 	}
 }

@@ -25,7 +25,7 @@ type maintenance struct {
 	server         *etcdserver.EtcdServer
 	dir            string
 	quota, reserve int64
-	ahead          *ahead
+	preallocation  *preallocation
 	log            *slog.Logger
 }
 
@@ -144,7 +144,7 @@ func (m *maintenance) keep(ctx context.Context, due bool) error {
 	if err != nil {
 		return err
 	}
-	if err := m.keepAhead(now); err != nil {
+	if err := m.preallocate(now); err != nil {
 		m.log.Warn("space that etcd may need could not be allocated before", "folder", m.dir, "error", err)
 	}
 	todo := now.plan()
@@ -180,20 +180,20 @@ func (m *maintenance) keep(ctx context.Context, due bool) error {
 	return m.disarm(ctx)
 }
 
-// keepAhead makes or releases the ballast, and allocates what etcd needs next while there is space.
-func (m *maintenance) keepAhead(now condition) error {
-	hold, release := ballastWork(now.free, now.reserve, m.ahead.held())
+// preallocate makes or releases the ballast, and allocates what etcd needs next while there is space.
+func (m *maintenance) preallocate(now condition) error {
+	hold, release := ballastWork(now.free, now.reserve, m.preallocation.held())
 	switch {
 	case release:
 		m.log.Error("the file system is full: the ballast is released", "folder", m.dir, "free", now.free, "bytes", ballastSize)
-		return m.ahead.release()
+		return m.preallocation.release()
 	case hold:
-		if err := m.ahead.hold(); err != nil {
+		if err := m.preallocation.hold(); err != nil {
 			return err
 		}
 		now.free -= ballastSize
 	}
-	return m.ahead.take(now.free - now.reserve - now.reserve/4)
+	return m.preallocation.take(now.free - now.reserve - now.reserve/4)
 }
 
 // observe reports whether the server has a leader, and whether any server of the cluster has raised the alarm NOSPACE.

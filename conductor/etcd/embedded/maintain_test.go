@@ -100,7 +100,7 @@ func TestAMaintenanceThatFailsIsLogged(t *testing.T) {
 			if ended {
 				cancel()
 			}
-			m := maintenance{dir: filepath.Join(t.TempDir(), "none"), ahead: newAhead(Config{Dir: t.TempDir()}),
+			m := maintenance{dir: filepath.Join(t.TempDir(), "none"), preallocation: newPreallocation(Config{Dir: t.TempDir()}),
 				log: slog.New(slog.NewTextHandler(&log, nil))}
 			m.run(ctx, time.Second)
 			if ended {

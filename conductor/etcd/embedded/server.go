@@ -3,7 +3,6 @@
 package embedded
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +70,7 @@ func open(ctx context.Context, c Config) (*etcd.Store, error) {
 	maintaining, end := context.WithCancel(context.Background())
 	s.end = end
 	m := maintenance{
-		client: s.client, server: s.server.Server, dir: c.Dir, quota: c.Quota, reserve: c.Reserve, ahead: newAhead(c), log: c.Log,
+		client: s.client, server: s.server.Server, dir: c.Dir, quota: c.Quota, reserve: c.Reserve, preallocation: newPreallocation(c), log: c.Log,
 	}
 	s.maintenance.Go(func() { m.run(maintaining, c.maintainEvery) })
 	store, err := etcd.OpenLocal(ctx, etcd.Local{
@@ -153,13 +152,22 @@ func makeFolder(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || parent == dir {
 		return err
 	}
-	return cmp.Or(makeFolder(parent), os.MkdirAll(dir, 0o700), syncFolder(parent))
+	if err := makeFolder(parent); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return syncFolder(parent)
 }
 
 // syncFolder writes the names in a folder to the disk.
 func syncFolder(dir string) error {
 	folder, err := os.Open(dir)
-	return cmp.Or(err, folder.Sync(), folder.Close())
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // readyTimeout bounds the time in which a single server becomes ready after it has read its folder.

@@ -55,8 +55,8 @@ func TestTheMaintenanceOfAServer(t *testing.T) {
 	defer server.Close()
 	m := maintenance{
 		client: v3client.New(server.Server), server: server.Server, dir: t.TempDir(), quota: 1 << 30,
-		ahead: &ahead{folder: server.Config().Dir, file: filepath.Join(t.TempDir(), "ballast")},
-		log:   slog.New(slog.NewTextHandler(&log, nil)),
+		preallocation: &preallocation{folder: server.Config().Dir, file: filepath.Join(t.TempDir(), "ballast")},
+		log:           slog.New(slog.NewTextHandler(&log, nil)),
 	}
 	// keep maintains the server, and returns what is logged.
 	keep := func(due bool, reserve, quota int64) string {
