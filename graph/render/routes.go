@@ -11,9 +11,20 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// The signs of a route beside the letters of verbs. view.js of the explorer has the texts of the upper-case letters
+// (needs), and explains the reason for a version, too; its model.js splits a route.
+const (
+	needsDestroy  = "D" // the permission to destroy a workload
+	needsRetry    = "R" // the permission to retry failed work
+	needsUnhold   = "H" // an operator who resumes work on hold
+	failed        = "!" // comes before the reason
+	failedNoRoute = "n"
+	failedVersion = "v" // a higher API version is needed
+)
+
 // A routeTable computes the page's routes with package plan. A route is a text: the
 // permissions that it needs, as upper-case letters; a lower-case letter for each
-// request's verb; and, if the goal cannot be reached, "!" with a letter for the reason.
+// request's verb; and, if the goal cannot be reached, the sign of a failure with a letter for the reason.
 type routeTable struct {
 	*explorer
 	verbs  []string
@@ -52,13 +63,13 @@ func (t *routeTable) plans(table *states.Table, v states.APIVersion) []int {
 	return numbers
 }
 
-// permissions returns the letters of what a policy permits: D for the loss of a workload, R for a retry.
+// permissions returns the letters of what a policy permits.
 func permissions(p plan.Policy) (letters string) {
 	if p.MayDestroy {
-		letters = "D"
+		letters = needsDestroy
 	}
 	if p.Retries > 0 {
-		letters += "R"
+		letters += needsRetry
 	}
 	return letters
 }
@@ -73,20 +84,20 @@ func (t *routeTable) route(table *states.Table, from states.State, goal plan.Goa
 		}
 		failure = reason
 	}
-	return "!" + failure
+	return failed + failure
 }
 
 // follow executes a plan as if all work succeeds and work on hold is resumed. It returns
-// the requests, "H" if work was on hold, and the reason if the goal was not reached.
+// the requests, needsUnhold if work was on hold, and the reason if the goal was not reached.
 func (t *routeTable) follow(table *states.Table, from states.State, desired plan.Desired) (requests, hold, reason string) {
 	route, err := plan.Route(table, machine.Node{State: from}, desired)
 	if err != nil {
-		return "", "", "n"
+		return "", "", failedNoRoute
 	}
 	var last plan.Step
 	for _, step := range route {
 		if step.Reason == plan.NeedsUnhold {
-			hold = "H"
+			hold = needsUnhold
 		}
 		if step.Verb != "" {
 			requests += string(rune('a' + slices.Index(t.verbs, step.Verb)))
@@ -97,9 +108,9 @@ func (t *routeTable) follow(table *states.Table, from states.State, desired plan
 	case last.Action == plan.Done:
 		return requests, hold, ""
 	case last.Reason == plan.NeedsVersion, last.Reason == plan.NeedsUnhold:
-		return "", "", "v"
+		return "", "", failedVersion
 	default:
-		return "", "", "n"
+		return "", "", failedNoRoute
 	}
 }
 
