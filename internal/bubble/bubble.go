@@ -11,7 +11,8 @@ import (
 )
 
 // Sleep is [time.Sleep] and then [synctest.Wait]: what else is due at the same time has happened when it returns.
-// Without that, chance decides what the caller sees. One goroutine of a bubble calls it at a time.
+// Goroutines that wake at the same time run in no fixed order: without the Wait, the caller may run before or after
+// them. One goroutine of a bubble calls it at a time.
 func Sleep(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// newCertificate makes a certificate for an IP address that an agent signs itself, and returns it also in PEM.
+// newCertificate makes a self-signed certificate for an agent's IP address, and returns it also in PEM.
 //
 // Source: ironic_python_agent/tls_utils.py.
 func newCertificate(host string) (certificate tls.Certificate, text string, err error) {
