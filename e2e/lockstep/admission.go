@@ -186,7 +186,7 @@ func (o *object) path() string { return o.list + "/" + o.uuid() }
 func admit(ctx context.Context, i *Ironic, name string, o *object, trials []trial) (Comparison, error) {
 	a := admitting{Comparison: Comparison{Name: "admission: " + name}, ironic: i, object: o}
 	var err error
-	if a.service, err = startService(ctx, i.Series); err != nil {
+	if a.service, err = startScripted(ctx, i.Series); err != nil {
 		return a.Comparison, err
 	}
 	defer a.service.Close()
@@ -208,7 +208,7 @@ func admit(ctx context.Context, i *Ironic, name string, o *object, trials []tria
 type admitting struct {
 	Comparison
 	ironic  *Ironic
-	service *service
+	service *scripted
 	object  *object // nil for none
 	uuid    string  // of Ironic's node; empty if it has none
 }

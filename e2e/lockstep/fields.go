@@ -90,7 +90,7 @@ func (i *Ironic) nextWith(from states.State, goal plan.Goal, fields plan.NodeFie
 // compareCleaning provides a node whose cleaning would fail, with automated cleaning on
 // and off. With it off the node becomes available without cleaning.
 func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
-	s, err := startService(ctx, i.Series)
+	s, err := startScripted(ctx, i.Series)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 }
 
 // provideWith provides a node with automated cleaning on or off, whose cleaning would fail.
-func (i *Ironic) provideWith(ctx context.Context, s *service, off bool) (*Difference, error) {
+func (i *Ironic) provideWith(ctx context.Context, s *scripted, off bool) (*Difference, error) {
 	l, err := i.beginLife(ctx, s, states.Manageable)
 	if err != nil {
 		return nil, err

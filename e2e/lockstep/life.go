@@ -32,7 +32,7 @@ var Outcomes = []Outcome{Done, Fail, Wait}
 // module's conductor behind its API, and a Machine.
 type life struct {
 	ironic   *Ironic
-	service  *service
+	service  *scripted
 	uuid     string
 	machine  *machine.Machine
 	since    string         // the time of the last move of Ironic's node, from its database
@@ -41,7 +41,7 @@ type life struct {
 }
 
 // beginLife creates a node in a stable or failed state on all three systems.
-func (i *Ironic) beginLife(ctx context.Context, s *service, from states.State) (*life, error) {
+func (i *Ironic) beginLife(ctx context.Context, s *scripted, from states.State) (*life, error) {
 	at := i.inState(from)
 	uuid, err := i.nodeIn(ctx, at, nil)
 	if err != nil {

@@ -72,7 +72,7 @@ func TestLives(t *testing.T) {
 }
 
 // liveAtRandom runs one random life and returns the number of its requests.
-func liveAtRandom(rt *rapid.T, t *testing.T, i *Ironic, s *service) (requests int) {
+func liveAtRandom(rt *rapid.T, t *testing.T, i *Ironic, s *scripted) (requests int) {
 	choose := func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) }
 	l, err := i.beginLife(t.Context(), s, pick(choose, "from", i.beginnings()))
 	require.NoError(rt, err)

@@ -46,9 +46,9 @@ func until(t *testing.T, condition func() bool) {
 }
 
 // serve starts ironstate's conductor behind its API. Both are closed at the end of the test.
-func serve(t *testing.T, series states.Series) *service {
+func serve(t *testing.T, series states.Series) *scripted {
 	t.Helper()
-	s, err := startService(t.Context(), series)
+	s, err := startScripted(t.Context(), series)
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	return s

@@ -85,7 +85,7 @@ func compareRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 	if err != nil {
 		return c, err
 	}
-	s, err := startService(ctx, i.Series)
+	s, err := startScripted(ctx, i.Series)
 	if err != nil {
 		return c, err
 	}
@@ -105,7 +105,7 @@ func compareRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 // state after an accepted request, since only such a request moves the node. The node's
 // driver accepts every request and the request has all required fields, so that the answer
 // comes from the state machine. See [compareRefusals] for the other refusals.
-func (c *Comparison) compareRequestsIn(ctx context.Context, i *Ironic, s *service, node string, state states.State) error {
+func (c *Comparison) compareRequestsIn(ctx context.Context, i *Ironic, s *scripted, node string, state states.State) error {
 	moved := true
 	for _, word := range words() {
 		for _, v := range i.versionsFor(state, word) {

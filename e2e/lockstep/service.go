@@ -48,8 +48,8 @@ func Serve(ctx context.Context, config conductor.Config) (*Service, error) {
 	return s, nil
 }
 
-// service is ironstate's conductor behind its API. It gets the same HTTP requests as Ironic.
-type service struct {
+// scripted is a [Service] whose work ends as the test says. It gets the same HTTP requests as Ironic.
+type scripted struct {
 	*Service
 	Client *Client
 
@@ -64,9 +64,12 @@ type service struct {
 // checkInterval is short, so that the conductor soon finds a wait that has timed out.
 const checkInterval = 20 * time.Millisecond
 
-// startService starts a conductor, which must be closed.
-func startService(ctx context.Context, series states.Series) (s *service, err error) {
-	s = &service{series: series, store: &conductor.Memory{}, moves: map[string][]states.State{}, last: map[string]conductor.TransitionRecord{}}
+// startScripted starts a conductor, which must be closed.
+func startScripted(ctx context.Context, series states.Series) (s *scripted, err error) {
+	s = &scripted{
+		series: series, store: &conductor.Memory{},
+		moves: map[string][]states.State{}, last: map[string]conductor.TransitionRecord{},
+	}
 	s.Service, err = Serve(ctx, conductor.Config{
 		OnTransition: s.moved,
 		Store:        s.store, Table: series.Table(),
@@ -99,7 +102,7 @@ func (withSomebody) Holds(string) bool { return true }
 func (withSomebody) Alive(_ context.Context, id string) (bool, error) { return id == somebody, nil }
 
 // moved records a transition.
-func (s *service) moved(t conductor.Transition) {
+func (s *scripted) moved(t conductor.Transition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.moves[t.Node.UUID] = append(s.moves[t.Node.UUID], t.To)
@@ -107,14 +110,14 @@ func (s *service) moved(t conductor.Transition) {
 }
 
 // toldAll reports whether all transitions of a node were recorded.
-func (s *service) toldAll(n *conductor.Node) bool {
+func (s *scripted) toldAll(n *conductor.Node) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(n.Transitions) == 0 || s.last[n.UUID] == n.Transitions[len(n.Transitions)-1]
 }
 
 // takeMoves returns the new states of a node since the last call.
-func (s *service) takeMoves(uuid string) []states.State {
+func (s *scripted) takeMoves(uuid string) []states.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	moves := s.moves[uuid]
@@ -123,7 +126,7 @@ func (s *service) takeMoves(uuid string) []states.State {
 }
 
 // Close ends the service.
-func (s *service) Close() {
+func (s *scripted) Close() {
 	s.Client.close()
 	s.Service.Close()
 }
@@ -133,7 +136,7 @@ func (s *service) Close() {
 const elsewhere = "elsewhere"
 
 // newNode creates a node as [Ironic.newNode] does, with the same UUID.
-func (s *service) newNode(ctx context.Context, uuid, group string) error {
+func (s *scripted) newNode(ctx context.Context, uuid, group string) error {
 	_, err := s.conductor.CreateNode(ctx, &conductor.Node{
 		UUID: uuid, Driver: "fake-hardware", ConductorGroup: group, ProvisionState: states.Enroll, InstanceInfo: withImage(),
 		Interfaces: map[string]string{
@@ -146,7 +149,7 @@ func (s *service) newNode(ctx context.Context, uuid, group string) error {
 func withImage() map[string]any { return map[string]any{"image_source": image} }
 
 // forget removes a record from the store.
-func (s *service) forget(ctx context.Context, kind conductor.Kind, uuid string) error {
+func (s *scripted) forget(ctx context.Context, kind conductor.Kind, uuid string) error {
 	r, err := s.store.Get(ctx, kind, uuid)
 	if errors.Is(err, conductor.NotFound) {
 		return nil
@@ -159,7 +162,7 @@ func (s *service) forget(ctx context.Context, kind conductor.Kind, uuid string) 
 
 // put sets the state, target and last error of a node, and removes all traces of earlier
 // work. The conductor lets no client set the state: put writes it to the store. The update that follows reads it there.
-func (s *service) put(ctx context.Context, uuid string, at machine.Node) error {
+func (s *scripted) put(ctx context.Context, uuid string, at machine.Node) error {
 	r, err := s.store.Get(ctx, conductor.KindNode, uuid)
 	if err != nil {
 		return err
@@ -186,7 +189,7 @@ func (s *service) put(ctx context.Context, uuid string, at machine.Node) error {
 }
 
 // setOutcome sets the outcome of the next work.
-func (s *service) setOutcome(ctx context.Context, uuid string, outcome Outcome) error {
+func (s *scripted) setOutcome(ctx context.Context, uuid string, outcome Outcome) error {
 	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
 		n.Extra = map[string]any{"outcome": string(outcome)}
 		return nil
@@ -195,7 +198,7 @@ func (s *service) setOutcome(ctx context.Context, uuid string, outcome Outcome) 
 }
 
 // expire moves the start of a node's wait into the past, so that the wait times out.
-func (s *service) expire(ctx context.Context, uuid string, age time.Duration) error {
+func (s *scripted) expire(ctx context.Context, uuid string, age time.Duration) error {
 	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
 		past := time.Now().Add(-age)
 		n.ProvisionUpdatedAt = &past
@@ -206,7 +209,7 @@ func (s *service) expire(ctx context.Context, uuid string, age time.Duration) er
 
 // call is the call-back for which a node waits. It ends an inspection or a rescue by
 // another service.
-func (s *service) call(ctx context.Context, uuid string, outcome Outcome) error {
+func (s *scripted) call(ctx context.Context, uuid string, outcome Outcome) error {
 	n, err := s.conductor.Node(ctx, uuid)
 	if err != nil {
 		return err
@@ -219,7 +222,7 @@ func (s *service) call(ctx context.Context, uuid string, outcome Outcome) error 
 }
 
 // settle waits until a node is not reserved and has no work, and its transitions were recorded. It returns the node.
-func (s *service) settle(ctx context.Context, uuid string) (*conductor.Node, error) {
+func (s *scripted) settle(ctx context.Context, uuid string) (*conductor.Node, error) {
 	return sleep.Until(ctx, time.Millisecond, func() (n *conductor.Node, settled bool, err error) {
 		if n, err = s.conductor.Node(ctx, uuid); err != nil {
 			return nil, false, err

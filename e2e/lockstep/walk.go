@@ -103,7 +103,7 @@ const (
 func compareWalks(steps int) compare {
 	return func(ctx context.Context, i *Ironic) (Comparison, error) {
 		c := Comparison{Name: "lives at random: every field that ironstate's API shows of the node, after every step"}
-		s, err := startService(ctx, i.Series)
+		s, err := startScripted(ctx, i.Series)
 		if err != nil {
 			return c, err
 		}
@@ -125,7 +125,7 @@ func compareWalks(steps int) compare {
 }
 
 // walk runs one random life until its end or the first difference.
-func (i *Ironic) walk(ctx context.Context, s *service, choose choose) (found *Difference, steps int, err error) {
+func (i *Ironic) walk(ctx context.Context, s *scripted, choose choose) (found *Difference, steps int, err error) {
 	l, err := i.beginLife(ctx, s, pick(choose, "from", i.beginnings()))
 	if err != nil {
 		return nil, 0, err

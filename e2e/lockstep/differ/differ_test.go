@@ -135,8 +135,8 @@ func TestTheRequestsOfEachKindOfDifferenceAreCounted(t *testing.T) {
 
 func TestARefusalThatDiffersMayHaveLockedANodeOnOneSideOnly(t *testing.T) {
 	w := &worker{number: 1, sides: &sides{ironic: &lockstep.Ironic{}}}
-	port := request(http.MethodPatch, "/v1/ports/{}", nodeUUID(0))
-	node := request(http.MethodPatch, "/v1/nodes/{}", nodeUUID(0))
+	port := newRequest(http.MethodPatch, "/v1/ports/{}", nodeUUID(0))
+	node := newRequest(http.MethodPatch, "/v1/nodes/{}", nodeUUID(0))
 	require.Empty(t, w.touched(port, true, false))
 	require.Equal(t, []string{nodesPath}, w.touched(port, true, true))
 	require.Equal(t, []string{nodesPath}, w.touched(node, true, false))

@@ -91,9 +91,9 @@ var locking = regexp.MustCompile(`/management|/validate|/console|/vifs|/vendor_p
 
 const versionHeader = "X-OpenStack-Ironic-API-Version"
 
-// request returns a request without a body. The pattern is the path in which {} stands
+// newRequest returns a request without a body. The pattern is the path in which {} stands
 // for each argument.
-func request(method, pattern string, args ...string) Request {
+func newRequest(method, pattern string, args ...string) Request {
 	path := pattern
 	for _, a := range args {
 		path = strings.Replace(path, "{}", url.PathEscape(a), 1)

@@ -39,7 +39,7 @@ func (g *generator) createNode(i, extras int) Request {
 	if g.chance(3) {
 		delete(body, pick(g, "driver", "uuid"))
 	}
-	return request("POST", "/v1/nodes").with(body)
+	return newRequest("POST", "/v1/nodes").with(body)
 }
 
 // patch returns a JSON patch. The function returns a field and a value for it; below has
@@ -74,7 +74,7 @@ func (g *generator) patch(field func() (string, any), below ...string) any {
 }
 
 func patchNode(g *generator) Request {
-	r := request("PATCH", "/v1/nodes/{}", g.node()).with(g.patch(func() (string, any) {
+	r := newRequest("PATCH", "/v1/nodes/{}", g.node()).with(g.patch(func() (string, any) {
 		if g.chance(3) {
 			return pick(g, "driver", "maintenance", "maintenance_reason", "boot_mode", "allocation_uuid"),
 				g.of("fake-hardware", "ipmi", true, "because")
@@ -123,7 +123,7 @@ func (g *generator) nodeFilters(v url.Values) {
 }
 
 func listNodes(g *generator) Request {
-	return request("GET", pick(g, "/v1/nodes", "/v1/nodes", "/v1/nodes", "/v1/nodes/detail")).query(g.markers('n',
+	return newRequest("GET", pick(g, "/v1/nodes", "/v1/nodes", "/v1/nodes", "/v1/nodes/detail")).query(g.markers('n',
 		g.list(g.fieldsOf(nodesPath), g.nodeFilters)))
 }
 
@@ -140,7 +140,7 @@ func showNode(g *generator) Request {
 	if g.chance(40) {
 		v.Set("fields", g.fields(g.fieldsOf(nodesPath)))
 	}
-	return request("GET", "/v1/nodes/{}", g.node()).query(v)
+	return newRequest("GET", "/v1/nodes/{}", g.node()).query(v)
 }
 
 // provisionTarget returns a word that the state of the node permits in most cases.
@@ -190,7 +190,7 @@ func provision(g *generator) Request {
 	if g.chance(2) {
 		body[pick(g, "disable_ramdisk", "nonsense", "runbook", "service_steps")] = g.value()
 	}
-	return request("PUT", "/v1/nodes/{}/states/provision", node).with(body)
+	return newRequest("PUT", "/v1/nodes/{}/states/provision", node).with(body)
 }
 
 // step is a step of a request. Its keys are in the order in which ironstate's texts have them.

@@ -138,7 +138,7 @@ func (k *kind) create(g *generator, i int, extras int) Request {
 	if g.chance(3) {
 		body[pick(g, "nonsense", "created_at", "id", "links", "internal_info")] = g.value()
 	}
-	return request("POST", k.path).with(body)
+	return newRequest("POST", k.path).with(body)
 }
 
 // requests returns the requests for objects of the kind.
@@ -146,7 +146,7 @@ func (k *kind) requests() []choice {
 	id := func(g *generator) string { return g.id(k.id, k.name) }
 	all := []choice{
 		{24, func(g *generator) Request {
-			return request("GET", k.path).query(g.markers(k.id, g.list(g.fieldsOf(k.path), func(v url.Values) {
+			return newRequest("GET", k.path).query(g.markers(k.id, g.list(g.fieldsOf(k.path), func(v url.Values) {
 				if k.filters != nil {
 					k.filters(g, v)
 				}
@@ -157,17 +157,17 @@ func (k *kind) requests() []choice {
 			if g.chance(35) {
 				v.Set("fields", g.fields(g.fieldsOf(k.path)))
 			}
-			return request("GET", k.path+"/{}", id(g)).query(v)
+			return newRequest("GET", k.path+"/{}", id(g)).query(v)
 		}},
 		{24, func(g *generator) Request { return k.create(g, g.IntN(pool), g.IntN(3)) }},
 		{20, func(g *generator) Request {
-			return request("PATCH", k.path+"/{}", id(g)).with(g.patch(func() (string, any) { return g.valueOf(k.path) }, "extra", "properties"))
+			return newRequest("PATCH", k.path+"/{}", id(g)).with(g.patch(func() (string, any) { return g.valueOf(k.path) }, "extra", "properties"))
 		}},
-		{8, func(g *generator) Request { return request("DELETE", k.path+"/{}", id(g)) }},
+		{8, func(g *generator) Request { return newRequest("DELETE", k.path+"/{}", id(g)) }},
 	}
 	if k.detailed {
 		all = append(all, choice{8, func(g *generator) Request {
-			return request("GET", k.path+"/detail").query(g.markers(k.id, g.list(tables[k.path].fields, nil)))
+			return newRequest("GET", k.path+"/detail").query(g.markers(k.id, g.list(tables[k.path].fields, nil)))
 		}})
 	}
 	return all

@@ -52,7 +52,7 @@ func wideCreate(g *generator) Request {
 	if g.chance(10) {
 		delete(body, pick(g, slices.Sorted(maps.Keys(body))...))
 	}
-	return request(http.MethodPost, k.path).with(body)
+	return newRequest(http.MethodPost, k.path).with(body)
 }
 
 func widePatch(g *generator) Request {
@@ -66,7 +66,7 @@ func widePatch(g *generator) Request {
 		}
 		patch = append(patch, change)
 	}
-	return request(http.MethodPatch, k.path+"/{}", id).with(patch)
+	return newRequest(http.MethodPatch, k.path+"/{}", id).with(patch)
 }
 
 //go:embed wide.json
@@ -117,7 +117,7 @@ func wideList(g *generator) Request {
 	if g.chance(25) {
 		v.Set("sort_key", pick(g, fields...))
 	}
-	return request(http.MethodGet, path).query(v)
+	return newRequest(http.MethodGet, path).query(v)
 }
 
 func wideBelow(g *generator) Request {
@@ -128,7 +128,7 @@ func wideBelow(g *generator) Request {
 	if g.chance(8) {
 		node += pick(g, ".json", ".xml", ".")
 	}
-	r := request(pick(g, "GET", "GET", "GET", "PUT", "PUT", "POST", "DELETE", "PATCH", "HEAD"), "/v1/nodes/{}"+path, node)
+	r := newRequest(pick(g, "GET", "GET", "GET", "PUT", "PUT", "POST", "DELETE", "PATCH", "HEAD"), "/v1/nodes/{}"+path, node)
 	r.Path += strings.TrimPrefix(whole, path)
 	if len(bodies) > 0 && r.Method != http.MethodGet && r.Method != http.MethodHead && g.chance(90) {
 		r = r.with(g.eval(pick(g, bodies...)))
@@ -140,15 +140,15 @@ func wideBelow(g *generator) Request {
 func live(g *generator) Request {
 	node := nodeUUID(g.IntN(pool))
 	if g.chance(15) {
-		return request(http.MethodPatch, "/v1/nodes/{}", node).with([]any{g.eval(wideData.Change)})
+		return newRequest(http.MethodPatch, "/v1/nodes/{}", node).with([]any{g.eval(wideData.Change)})
 	}
 	state, err := states.Parse(g.states[node])
 	if err != nil {
-		return request(http.MethodPost, nodesPath).with(map[string]any{"driver": "fake-hardware", "uuid": node})
+		return newRequest(http.MethodPost, nodesPath).with(map[string]any{"driver": "fake-hardware", "uuid": node})
 	}
 	words := wideData.Forward[state]
 	if len(words) == 0 {
-		return request(http.MethodDelete, "/v1/nodes/{}/maintenance", node)
+		return newRequest(http.MethodDelete, "/v1/nodes/{}/maintenance", node)
 	}
 	body := map[string]any{"target": pick(g, words...)}
 	switch body["target"] {
@@ -162,7 +162,7 @@ func live(g *generator) Request {
 	case "active", "rebuild":
 		maps.Copy(body, g.eval(wideData.Deployment).(map[string]any))
 	}
-	return request(http.MethodPut, "/v1/nodes/{}/states/provision", node).with(body)
+	return newRequest(http.MethodPut, "/v1/nodes/{}/states/provision", node).with(body)
 }
 
 // agent returns a request of an agent.
@@ -176,12 +176,12 @@ func agent(g *generator) Request {
 					"", "x,"+mac(2)))
 			}
 		}
-		return request(http.MethodGet, "/v1/lookup").query(v)
+		return newRequest(http.MethodGet, "/v1/lookup").query(v)
 	case 1:
-		return request(http.MethodPost, "/v1/continue_inspection").with(g.eval(wideData.Inspection))
+		return newRequest(http.MethodPost, "/v1/continue_inspection").with(g.eval(wideData.Inspection))
 	default:
 		body := g.eval(wideData.Heartbeat)
-		return request(http.MethodPost, "/v1/heartbeat/{}", g.node()).with(body)
+		return newRequest(http.MethodPost, "/v1/heartbeat/{}", g.node()).with(body)
 	}
 }
 
@@ -203,7 +203,7 @@ func wideDriver(g *generator) Request {
 				"hostname", "lockstep", "", "name,hosts,type"))
 		}
 	}
-	r := request(pick(g, "GET", "GET", "GET", "GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"), path, name).query(v)
+	r := newRequest(pick(g, "GET", "GET", "GET", "GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"), path, name).query(v)
 	if (r.Method == http.MethodPut || r.Method == http.MethodPost || r.Method == http.MethodPatch) && g.chance(70) {
 		r = r.with(pick[any](g, map[string]any{}, map[string]any{"traits": []any{"CUSTOM_A"}}, []any{}, map[string]any{"x": 1}))
 	}

@@ -42,7 +42,7 @@ func (r records) atRest() bool {
 // collection returns the request that lists the objects of a kind in full, in the newest version of a series.
 func collection(path string, series states.Series) Request {
 	k := kindAt(path)
-	r := request(http.MethodGet, path)
+	r := newRequest(http.MethodGet, path)
 	r.Path += k.full
 	if k.children && series >= states.Bobcat {
 		r.Path += "&include_children=true"

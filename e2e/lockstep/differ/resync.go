@@ -25,7 +25,7 @@ func (w *worker) resync(ctx context.Context, path string, differing []string) er
 				return err
 			}
 			if path == nodesPath && w.uuids.fixed[id] {
-				r := request(http.MethodPost, nodesPath).with(map[string]any{"driver": "fake-hardware", "uuid": id})
+				r := newRequest(http.MethodPost, nodesPath).with(map[string]any{"driver": "fake-hardware", "uuid": id})
 				if err := own(ctx, one.c, r); err != nil {
 					return err
 				}
@@ -55,10 +55,10 @@ func (w *worker) remove(ctx context.Context, c *client, path, id string) error {
 	var all []Request
 	if path == nodesPath {
 		all = append(all,
-			request(http.MethodPut, path+"/{}/maintenance", id),
-			request(http.MethodPatch, path+"/{}", id).with([]any{map[string]any{"op": "replace", "path": "/protected", "value": false}}))
+			newRequest(http.MethodPut, path+"/{}/maintenance", id),
+			newRequest(http.MethodPatch, path+"/{}", id).with([]any{map[string]any{"op": "replace", "path": "/protected", "value": false}}))
 	}
-	all = append(all, request(http.MethodDelete, path+"/{}", id))
+	all = append(all, newRequest(http.MethodDelete, path+"/{}", id))
 	for _, r := range all {
 		if err := own(ctx, c, r); err != nil {
 			return err
