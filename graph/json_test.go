@@ -113,6 +113,21 @@ func TestFromLeavesOutWhatCannotBeReached(t *testing.T) {
 	}
 }
 
+func TestADiagramTellsItsStates(t *testing.T) {
+	d := latest()
+	d.Only = states.SetOf(states.Enroll, states.Active)
+	shown, err := d.States()
+	require.NoError(t, err)
+	require.Equal(t, d.Only, shown)
+	require.Equal(t, read(t, d).states(), shown)
+	d.From = states.Active
+	shown, err = d.States()
+	require.NoError(t, err)
+	require.Equal(t, read(t, d).states(), shown)
+	_, err = graph.Diagram{}.States()
+	require.Error(t, err)
+}
+
 func TestOnlyLeavesOutAllOthers(t *testing.T) {
 	inspection := states.Latest().Table().Inspection()
 	doc := read(t, graph.Diagram{Table: states.Latest().Table(), Only: inspection})

@@ -73,6 +73,19 @@ func (d Diagram) write(format func(*model) error) error {
 	return format(m)
 }
 
+// States returns the states that the diagram shows, or the error of its writers.
+func (d Diagram) States() (states.Set, error) {
+	m, err := d.model()
+	if err != nil {
+		return states.Set{}, err
+	}
+	var shown []states.State
+	for _, n := range m.nodes() {
+		shown = append(shown, n.state)
+	}
+	return states.SetOf(shown...), nil
+}
+
 // model checks the diagram and returns its model.
 func (d Diagram) model() (*model, error) {
 	if err := d.check(); err != nil {

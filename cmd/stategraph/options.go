@@ -3,10 +3,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -169,18 +167,12 @@ func (v *values) options() (*options, error) {
 			return strings.ReplaceAll(v.link, "{state}", url.PathEscape(s.String()))
 		}
 	}
-	if isEmpty(d) {
+	// An error of the diagram is returned by each writer.
+	if shown, err := d.States(); err == nil && shown.Len() == 0 {
 		return nil, errors.New("the diagram has no states: -from, -only, -part and -series leave none")
 	}
 	format, err := v.writer()
 	return &options{diagram: d, format: format, file: v.file, splice: v.splice}, err
-}
-
-// isEmpty reports whether a diagram has no states. One with an error is not empty: each writer returns the error.
-func isEmpty(d graph.Diagram) bool {
-	var text bytes.Buffer
-	var shown struct{ States []struct{} }
-	return d.WriteJSON(&text) == nil && json.Unmarshal(text.Bytes(), &shown) == nil && len(shown.States) == 0
 }
 
 // highlight sets the diagram's Path. Current is then the first state of a planned path, and
