@@ -20,7 +20,7 @@ func Route(t *states.Table, n machine.Node, d Desired) (iter.Seq2[machine.Node, 
 	return func(yield func(machine.Node, Step) bool) {
 		x := indexOf(t)
 		n, d := x.normalize(n, d)
-		for more := true; more; {
+		for more := true; more; { // ends for the reason in lookAhead
 			step, _ := Next(t, n, d) // has no error for a node to which the table leads
 			if !yield(n, step) {
 				return
@@ -33,10 +33,10 @@ func Route(t *states.Table, n machine.Node, d Desired) (iter.Seq2[machine.Node, 
 // lookAhead returns the step with the number of requests of the rest of its route; or, if its request destroys a
 // workload and a later one is not sent, why that is so. A reservation has ended by then.
 func (x *index) lookAhead(n machine.Node, d Desired, step Step, destroys bool) Step {
-	sent, tried := 0, d.Progress
+	sent, before := 0, d.Progress
 	d.Fields.Reserved = false
 	last, _, _ := x.next(n, d)
-	for more := true; more; {
+	for more := true; more; { // ends: no request of a plan is on a cycle, see proof_test.go
 		if last.Action == Send {
 			sent++
 		}
@@ -46,7 +46,7 @@ func (x *index) lookAhead(n machine.Node, d Desired, step Step, destroys bool) S
 	}
 	switch {
 	case last.Action != Done && destroys:
-		last.Progress, last.Try = tried, int(tried.tried[last.Work])
+		last.Progress, last.Try = before, int(before.tried[last.Work])
 		return last
 	case last.Action == Done && step.Reason == noReason:
 		step.Left = sent
