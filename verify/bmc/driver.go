@@ -106,6 +106,15 @@ func (d *Driver) withSystem(ctx context.Context, of call, f func(*reader) error)
 	})
 }
 
+// read calls f like withSystem, perhaps twice, and returns what the last call of f has returned.
+func read[T any](ctx context.Context, d *Driver, of call, f func(*reader) (T, error)) (value T, err error) {
+	err = d.withSystem(ctx, of, func(r *reader) (err error) {
+		value, err = f(r)
+		return err
+	})
+	return value, err
+}
+
 // do calls f with a connection to a node's BMC, over a kept session or a new one. A kept session may have expired: if
 // the BMC refuses it, do opens a new one and calls f again, once. It does not send refused credentials again. A BMC
 // that is busy or cannot be reached refuses nothing: its requests are repeated within the session, see repeat.go of

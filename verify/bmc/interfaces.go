@@ -14,17 +14,15 @@ import (
 // BMC does not report its interfaces. Over IPMI the error is of the kind [verify.Unsupported].
 //
 // Source: get_mac_addresses in ironic/drivers/modules/redfish/management.py.
-func (d *Driver) MACAddresses(ctx context.Context, id string) (macs []string, err error) {
-	err = d.withSystem(ctx, call{id: id, op: "read the MAC addresses", long: true}, func(r *reader) error {
-		macs = nil // of a session that ended while they were read
+func (d *Driver) MACAddresses(ctx context.Context, id string) ([]string, error) {
+	return read(ctx, d, call{id: id, op: "read the MAC addresses", long: true}, func(r *reader) (macs []string, err error) {
 		for _, i := range r.interfaces() {
 			if i.Enabled {
 				macs = append(macs, i.MACAddress)
 			}
 		}
-		return r.err()
+		return macs, r.err()
 	})
-	return macs, err
 }
 
 // interfaces reads the Ethernet interfaces.

@@ -25,9 +25,8 @@ type PCIDevice struct {
 // PCIDevices reads the functions of the PCI devices of a node's machine over Redfish, with up to 1,000 requests in up
 // to 120 s, whatever the limits of the Config; none if the BMC does not report them. If some cannot be read, it returns
 // the others beside the error. Over IPMI the error is of the kind [verify.Unsupported].
-func (d *Driver) PCIDevices(ctx context.Context, id string) (all []PCIDevice, err error) {
-	err = d.withSystem(ctx, call{id: id, op: "read the PCI devices", long: true}, func(r *reader) error {
-		all = nil
+func (d *Driver) PCIDevices(ctx context.Context, id string) ([]PCIDevice, error) {
+	return read(ctx, d, call{id: id, op: "read the PCI devices", long: true}, func(r *reader) (all []PCIDevice, err error) {
 		take := func(f *schemas.PCIeFunction, _ resource) {
 			found := PCIDevice{
 				Class: string(f.DeviceClass), ProductID: f.DeviceID, VendorID: f.VendorID,
@@ -46,7 +45,6 @@ func (d *Driver) PCIDevices(ctx context.Context, id string) (all []PCIDevice, er
 			}
 			each(r, device.links("Links", "PCIeFunctions"), take) // the older schemas, before PCIeDevice 1.4
 		})
-		return r.err()
+		return all, r.err()
 	})
-	return all, err
 }
