@@ -134,12 +134,10 @@ type Boot struct {
 // the limits of the Config. If a part cannot be read, or has a value that no machine has, Inspect
 // returns the other parts beside the error. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) Inspect(ctx context.Context, id string) (Inventory, error) {
-	var inventory Inventory
-	err := d.withSystem(ctx, call{id: id, op: "read the inventory", long: true}, func(r *reader) error {
-		inventory = r.inventory()
-		return r.err()
+	return read(ctx, d, call{id: id, op: "read the inventory", long: true}, func(r *reader) (Inventory, error) {
+		inventory := r.inventory()
+		return inventory, r.err()
 	})
-	return inventory, err
 }
 
 func (r *reader) inventory() Inventory {

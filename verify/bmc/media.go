@@ -103,10 +103,8 @@ func fits[T ~string](types []T, device string) bool {
 // VirtualMedia reads a node's slots of virtual media over Redfish: the system's or, if it has none, its
 // managers', and any other slot with an image. If some cannot be read, it returns the others beside the error.
 func (d *Driver) VirtualMedia(ctx context.Context, id string) ([]VirtualMedia, error) {
-	var media []VirtualMedia
-	err := d.withSystem(ctx, call{id: id, op: "read the virtual media"}, func(r *reader) error {
+	return read(ctx, d, call{id: id, op: "read the virtual media"}, func(r *reader) (media []VirtualMedia, err error) {
 		slots, err := r.slots()
-		media = nil
 		for _, s := range slots {
 			if !s.shown && (!s.Inserted || slices.ContainsFunc(media, func(m VirtualMedia) bool { return m.Inserted && m.Image == s.Image })) {
 				continue
@@ -117,9 +115,8 @@ func (d *Driver) VirtualMedia(ctx context.Context, id string) ([]VirtualMedia, e
 			}
 			media = append(media, m)
 		}
-		return err
+		return media, err
 	})
-	return media, err
 }
 
 // Fits reports whether a medium of a device, "cdrom", "floppy" or "disk", fits into the slot. All fit into one without
