@@ -213,6 +213,7 @@ func TestServersShareTheirLimits(t *testing.T) {
 			defer serve(p, http.NotFoundHandler(), config).Close()
 		}
 		first := one.dial("10.0.0.1")
+		synctest.Wait() // it is accepted before the others
 		for i, closed := range []bool{false, true} {
 			other.dial(fmt.Sprintf("10.0.1.%d", i))
 			synctest.Wait()
