@@ -14,8 +14,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// compareFields sends each request for a node with each fact, and compares whether the
-// API accepts the request with whether [plan.Next] sends it.
+// compareFields sends each request for a node with each fact, and compares whether the API accepts the request with
+// whether [plan.Next] sends it. A plan destroys no workload if a later request is refused, which the API does not know.
 func compareFields(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: what else decides about a request: maintenance, protected, retired, reserved, cleaning"}
 	for _, r := range scenarios.Requests {
@@ -31,6 +31,9 @@ func compareFields(ctx context.Context, i *Ironic) (Comparison, error) {
 			step, err := i.nextWith(r.From, r.Goal, f.Fields)
 			if err != nil {
 				return c, err
+			}
+			if step.Verb != r.Verb && step.Action == plan.Blocked {
+				continue // a request that the API accepts, but a later one of the plan would be refused
 			}
 			if step.Verb != r.Verb {
 				return c, fmt.Errorf("lockstep: the plan for %v in %v has %q, not %q", r.Goal, r.From, step.Verb, r.Verb)
