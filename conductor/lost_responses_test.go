@@ -129,6 +129,7 @@ func TestADeletionDoesNotDeleteWhatBelongsToTheNextNodeWithTheUUID(t *testing.T)
 			require.NoError(t, err)
 		}
 		create("52:54:00:00:00:0a")
+		synctest.Wait() // the first round of the power sync has ended
 		store.recreate = func() {
 			_, err := f.CreateNode(f.ctx, &conductor.Node{UUID: n.UUID, Driver: "fake-hardware", ProvisionState: states.Available})
 			require.NoError(t, err)

@@ -83,6 +83,7 @@ func TestWhatHasMovedToAnotherNodeIsNotDeletedWithItsOldNode(t *testing.T) {
 						require.NoError(t, err)
 					}
 					if test.during {
+						synctest.Wait() // the first round of the power sync has ended
 						store.missing.Store(&move)
 					} else {
 						move()
@@ -148,6 +149,7 @@ func TestWhatIsMovedToANodeThatWasCreatedAgainStays(t *testing.T) {
 			require.NoError(t, err)
 			moveTo(n.UUID)
 		}
+		synctest.Wait() // the first round of the power sync has ended
 		store.missing.Store(&again)
 		require.NoError(t, f.DeleteNode(f.ctx, n.UUID))
 		require.Nil(t, store.missing.Load())
