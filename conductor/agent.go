@@ -236,7 +236,7 @@ func (b *rulebook) checkHeartbeat(n *Node, h Heartbeat) error {
 	}
 }
 
-// heartbeatEffect says what the conductor does after it has recorded a heartbeat. Its text is written to the log.
+// heartbeatEffect is what the conductor does after it has recorded a heartbeat. Its text is written to the log.
 type heartbeatEffect string
 
 const (
@@ -248,8 +248,8 @@ const (
 	heartbeatAttends     heartbeatEffect = "the conductor asks the agent for its commands"
 )
 
-// heartbeatEffect returns the effect of a heartbeat of a node, whose record has it. If it resumes the node's work, a
-// failure ends the work.
+// heartbeatEffect returns the effect of a heartbeat that the node's record already has. If the effect is
+// heartbeatResumes and there is a failure, the failure ends the work.
 func (b *rulebook) heartbeatEffect(ctx context.Context, n *Node, h Heartbeat) (effect heartbeatEffect, failure, err error) {
 	waits := b.config.Table.Phase(n.ProvisionState) == states.PhaseWaiting && kindOf(n.ProvisionState).heartbeats
 	switch {

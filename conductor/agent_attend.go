@@ -252,7 +252,7 @@ func (b *rulebook) resume(n *Node) error {
 	return nil
 }
 
-// repeat continues the work of a node that waits with the current step.
+// repeat lets the work of a waiting node continue with its current step, once more.
 func (b *rulebook) repeat(n *Node) error {
 	steps := kindOf(n.ProvisionState).edit(n)
 	steps.Begun, steps.Sent = max(steps.Begun-1, 0), false

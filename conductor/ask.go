@@ -14,8 +14,9 @@ import (
 // hardware. With stepGrace it is shorter than reportTimeout, since the end of work asks within an attempt to store it.
 const askTimeout = 5 * time.Second
 
-// ask calls methods of a hardware type that have no context. A call that panics or does not return has the error of
-// the context if that has ended, and otherwise a [*HardwareError] that names what was asked for, such as "its steps".
+// ask calls methods of a hardware type that have no context. If the call panics or does not return in time, ask returns
+// the context's error if the context has ended, and otherwise a [*HardwareError] that names what was asked for, such as
+// "its steps".
 func ask[T any](ctx context.Context, what string, f func() T) (T, error) {
 	limited, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()

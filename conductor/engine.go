@@ -25,7 +25,7 @@ type engine struct {
 	pool     *workerPool
 	syncer   *powersync.Syncer
 	counters *counters
-	// transitions has what OnTransition has not been called for yet.
+	// transitions has the transitions for which OnTransition is still to be called.
 	transitions *transitionQueues
 	resolve     func(ctx context.Context, network, host string) ([]netip.Addr, error) // [net.Resolver.LookupNetIP]
 	// abandoned has the calls of power operations that have not returned, by the node's UUID: *boundedcall.AbandonedError.
@@ -93,7 +93,7 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 		e.task(n).run(s.ctx)
 	}
 	if givenUp {
-		return release // what is left of the node's work is looked for again
+		return release // the engine looks again for what is left of the node's work
 	}
 	return did
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/hardware/images"
 )
 
-// resources lists, in the order of opening, the functions that close what a service has opened, such as its store.
+// resources has the functions that close what a service has opened, such as its store, in the order of opening.
 type resources []func() error
 
 func (r *resources) add(end func() error) { *r = append(*r, end) }

@@ -240,8 +240,8 @@ func TestExplorerByKeyboard(t *testing.T) {
 }
 
 // A screen reader gets names for the controls, and a button for each state.
-// The page draws its lists and texts anew at each choice: the focus moves to the button in the place of the one that
-// was pressed, or to the heading of the new text.
+// The page draws its lists and texts anew at each choice: the focus then moves to the button at the same place as the
+// pressed one, or to the heading of the new text.
 func TestExplorerKeepsTheFocus(t *testing.T) {
 	b := open(t, "")
 	press := func(selector string) (focused string) {

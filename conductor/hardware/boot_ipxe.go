@@ -50,12 +50,7 @@ func (b scriptBoot) Validate(n Node) error {
 	if err := b.networkBoot.Validate(n); err != nil {
 		return err
 	}
-	if n.Chosen.Deploy.BootsRamdisk() {
-		_, err := b.instanceMedium(n)
-		return err
-	}
-	_, err := b.agentMedium(n)
-	return err
+	return checkMedium(b, n)
 }
 
 func (b scriptBoot) ServesAgent(n Node) (bool, error) {

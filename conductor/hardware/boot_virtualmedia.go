@@ -53,12 +53,7 @@ func (b mediaBoot) Validate(n Node) error {
 	if err := checkMediaBMC(n.Node); err != nil {
 		return err
 	}
-	if n.Chosen.Deploy.BootsRamdisk() {
-		_, err := b.instanceMedium(n)
-		return err
-	}
-	_, err := b.agentMedium(n)
-	return err
+	return checkMedium(b, n)
 }
 
 func (b mediaBoot) ServesAgent(n Node) (bool, error) {

@@ -207,6 +207,21 @@ func (b mediaBoot) instanceMedium(n Node) (m medium, err error) {
 	return m, b.checkBuild(n, m)
 }
 
+// checkMedium refuses a node whose boot interface finds no usable medium: one for the instance if the deploy interface
+// boots a ramdisk, and otherwise one for the agent.
+func checkMedium(b interface {
+	agentMedium(n Node) (medium, error)
+	instanceMedium(n Node) (medium, error)
+}, n Node,
+) error {
+	find := b.agentMedium
+	if n.Chosen.Deploy.BootsRamdisk() {
+		find = b.instanceMedium
+	}
+	_, err := find(n)
+	return err
+}
+
 // unsupported returns the error of a value of a node that its boot interface does not support.
 func unsupported(n Node, field, key, why string) error {
 	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(

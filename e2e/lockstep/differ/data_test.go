@@ -104,7 +104,8 @@ func TestADifferenceIsIntendedInItsSeries(t *testing.T) {
 	require.Nil(t, intended("GET /v1/nodes: 200 body.name: null -> absent", states.Latest()))
 	const service = "PUT /v1/nodes/{}/states/provision: record."
 	require.Equal(t, "a service that hangs", intended(service+"provision_state: «servicing» -> «service failed»", states.Latest()).Name)
-	const ordered = service + "last_error: «Cannot clean node UUID: clean step {'Q': {}, 'Q': 'Q', 'Q': 'Q'} requires booting a ramdisk» -> " +
+	const ordered = service +
+		"last_error: «Cannot clean node UUID: clean step {'Q': {}, 'Q': 'Q', 'Q': 'Q'} requires booting a ramdisk» -> " +
 		"«Cannot clean node UUID: clean step {'Q': 'Q', 'Q': 'Q', 'Q': {}} requires booting a ramdisk»"
 	require.Equal(t, "the order of keys", intended(ordered, states.Gazpacho).Name)
 	require.Nil(t, intended(service+"driver_internal_info.service_disable_ramdisk: false -> null", states.Latest()))

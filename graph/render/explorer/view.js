@@ -93,7 +93,7 @@
 	}
 
 	// keepFocus calls draw, which creates lists and texts anew. If that removes the focused button, the focus moves to the
-	// one in its place, or else to the heading of its section.
+	// button at the same place, or else to the heading of its section.
 	function keepFocus(draw) {
 		const focused = document.activeElement;
 		const box = focused.closest('#list, aside section');
