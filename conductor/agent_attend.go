@@ -38,12 +38,12 @@ func (e *engine) attend(id string) {
 		log.Debug("the agent is not asked", "error", err)
 		return
 	}
-	if !e.pool.tryTakeSpare(id) {
+	if !e.pool.TryTakeSpare(id) {
 		log.Debug("the agent is not asked: no worker is free")
 		return
 	}
 	s.run.group.Go(func() {
-		defer e.pool.free(id)
+		defer e.pool.Free(id)
 		_, n, err := e.fleet.edit(s.ctx, id, func(n *Node) error {
 			attends, err := e.rules.attends(s.ctx, n)
 			if err != nil {

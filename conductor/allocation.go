@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironstate/ironstate/conductor/internal/workerpool"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
@@ -41,7 +42,7 @@ type allocator struct {
 	rules    *rulebook
 	fleet    *fleet
 	sessions *sessions
-	pool     *workerPool
+	pool     *workerpool.Pool
 }
 
 // create stores an allocation. The conductor that chooses its node sees it in the watch.
@@ -149,11 +150,11 @@ func (al *allocator) reconcile(a *Allocation) {
 		return
 	}
 	s, err := al.sessions.current()
-	if err != nil || !s.isChosen(a.UUID) || !al.pool.tryTake(a.UUID) {
+	if err != nil || !s.isChosen(a.UUID) || !al.pool.TryTake(a.UUID) {
 		return
 	}
 	s.run.group.Go(func() {
-		defer al.pool.free(a.UUID)
+		defer al.pool.Free(a.UUID)
 		if err := al.allocate(s.ctx, a.UUID); err != nil && !errors.Is(err, NotFound) {
 			al.config.Log.Warn("an allocation could not be processed and stays as it is", "allocation", a.UUID, "error", err)
 		}

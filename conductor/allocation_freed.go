@@ -36,11 +36,11 @@ func (al *allocator) discardAllFreed() {
 	for _, o := range al.fleet.of(KindAllocation).All() {
 		a := o.(*Allocation)
 		n := al.fleet.nodes.Get(a.NodeUUID)
-		if n == nil || n.AllocationUUID == a.UUID || !s.isChosen(a.UUID) || !al.pool.tryTake(a.UUID) {
+		if n == nil || n.AllocationUUID == a.UUID || !s.isChosen(a.UUID) || !al.pool.TryTake(a.UUID) {
 			continue
 		}
 		s.run.group.Go(func() {
-			defer al.pool.free(a.UUID)
+			defer al.pool.Free(a.UUID)
 			if err := discardFreed(s.ctx, al.fleet, a); err != nil && s.ctx.Err() == nil {
 				al.config.Log.Warn("an allocation without its node could not be deleted", "allocation", a.UUID, "node", a.NodeUUID, "error", err)
 			}

@@ -24,28 +24,6 @@ func pairs[V any](make func() V, methods ...func(V)) {
 	}
 }
 
-func TestAnyTwoMethodsOfAPoolMayBeCalledAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // so that nobody waits for the worker of a
-	pairs(func() *workerPool {
-		p := newWorkerPool(3, 0)
-		p.tryTake("a")
-		return p
-	},
-		func(p *workerPool) { _ = p.take(ctx, "a") },
-		func(p *workerPool) { _ = p.take(ctx, "b") },
-		func(p *workerPool) { p.tryTake("c") },
-		func(p *workerPool) { p.tryTake("d"); p.count() },
-		func(p *workerPool) {
-			if p.tryTake("e") {
-				p.free("e")
-			}
-		},
-		func(p *workerPool) { p.tryHold("f") },
-		func(p *workerPool) { p.count() },
-	)
-}
-
 func TestAnyTwoMethodsOfATaskMayBeCalledAtOnce(t *testing.T) {
 	n := &Node{UUID: "a"}
 	pairs(func() *Task { return &Task{node: n} },

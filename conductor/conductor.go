@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/workerpool"
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/states"
@@ -68,7 +69,7 @@ func New(config Config) (*Conductor, error) {
 	c.engine = &engine{
 		config: &config, rules: rules, fleet: fleet, sessions: c.sessions, counters: counters,
 		history: history{&config, fleet}, transitions: &transitionQueues{config: &config},
-		pool: newWorkerPool(config.Workers, config.reservedWorkers()), resolve: net.DefaultResolver.LookupNetIP,
+		pool: workerpool.New(config.Workers, config.reservedWorkers()), resolve: net.DefaultResolver.LookupNetIP,
 	}
 	c.allocator = &allocator{config: &config, rules: rules, fleet: fleet, sessions: c.sessions, pool: c.engine.pool}
 	c.calls = &calls{config: &config, fleet: fleet, sessions: c.sessions, conductor: c}
@@ -100,13 +101,16 @@ func (c *Conductor) Run(ctx context.Context) error {
 
 	<-ctx.Done()
 	c.sessions.drain(work)
-	c.engine.pool.close(c.config.ShutdownTimeout, func() { stopWork(errShutdown) })
+	c.engine.pool.Close(c.config.ShutdownTimeout, func() { stopWork(errShutdown) })
 	leave()
 	c.fleet.unfollow()
 	c.engine.transitions.runIn(nil)
 	r.group.Wait()
 	return ctx.Err()
 }
+
+// errShutdown is the cause of cancelled and refused work when the conductor stops.
+var errShutdown = errors.New("the conductor was stopped")
 
 // every calls f at each end of an interval until the context ends.
 func every(ctx context.Context, interval time.Duration, f func()) {

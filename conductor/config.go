@@ -332,6 +332,22 @@ func (c *Config) check() (err error) {
 // Source: validate_conductor_group in ironic/common/utils.py.
 var groupForm = regexp.MustCompile(`^[a-z0-9_.-]{0,255}$`)
 
+// reservedSince is the first series in which a part of the worker pool is kept for requests: the heartbeats of agents,
+// which may hang, and power syncs leave these workers.
+//
+// Source: the release note reserved-workers-3cc0af8782b00fcc of Ironic 24.1.0.
+const reservedSince = states.Caracal
+
+// reservedWorkers returns how many workers agents and power syncs may not use.
+//
+// Source: _init_executors in ironic/conductor/base_manager.py.
+func (c *Config) reservedWorkers() int {
+	if c.Table.Series() < reservedSince {
+		return 0
+	}
+	return c.Workers * max(c.ReservedWorkers, 0) / 100
+}
+
 // alone reports whether no other conductor uses the store.
 func (c *Config) alone() bool {
 	_, is := c.Membership.(*alone)

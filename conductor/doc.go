@@ -129,7 +129,8 @@ package conductor
 //	rulebook, reconcile, transition, interfaces, refusal   decisions
 //	expected                                               the times after which nodes are overdue
 //	transition_queue                                       the calls of OnTransition, in the order of the transitions
-//	engine, pool, fence                                    reservations, workers, permission for each hardware operation
+//	engine, fence                                          reservations, and the permission for each hardware operation;
+//	                                                       internal/workerpool has the workers
 //	hardware, ask, fake, fake_interfaces, cache            hardware types, and what is read of their machines
 //	published                                              the files of hardware types that no machine needs any more
 //	ability, management                                    what clients request of hardware types

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/conductor/internal/workerpool"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -22,7 +23,9 @@ type engine struct {
 	fleet    *fleet
 	sessions *sessions
 	history  history
-	pool     *workerPool
+	// pool has the UUIDs of the nodes, the allocations and the nodes whose objects are deleted, on which a goroutine of
+	// this process works. That no other process works on the same node is guaranteed by the node's reservation.
+	pool     *workerpool.Pool
 	syncer   *powersync.Syncer
 	counters *counters
 	// transitions has the transitions for which OnTransition is still to be called.
@@ -47,13 +50,13 @@ var errNothingToDo = errors.New("there is nothing to do")
 // it, and at each check.
 func (e *engine) reconcileNode(n *Node) {
 	s, err := e.sessions.current()
-	if err != nil || e.decide(n, s) == nothing || !e.pool.tryTake(n.UUID) {
+	if err != nil || e.decide(n, s) == nothing || !e.pool.TryTake(n.UUID) {
 		return
 	}
 	s.run.group.Go(func() {
 		var did action
 		defer func() {
-			e.pool.free(n.UUID)
+			e.pool.Free(n.UUID)
 			if now := e.fleet.nodes.Get(n.UUID); now != nil && (did == release || did == failOrphan) {
 				e.reconcileNode(now) // its state may have work
 			}
@@ -221,7 +224,7 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, change func(*No
 	taken := ""
 	defer func() {
 		if taken != "" { // an error, or a panic of the hardware type
-			e.pool.free(taken)
+			e.pool.Free(taken)
 		}
 	}()
 	before, n, err = e.edit(ctx, ident, func(n *Node) error {
@@ -232,7 +235,7 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, change func(*No
 			return nil
 		}
 		if taken == "" {
-			if err := e.pool.take(ctx, n.UUID); err != nil {
+			if err := e.takeWorker(ctx, n.UUID); err != nil {
 				return err
 			}
 			taken = n.UUID
@@ -243,7 +246,7 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, change func(*No
 	if taken != "" && err == nil && n.Claim == s.id {
 		taken = ""
 		s.run.group.Go(func() {
-			defer e.pool.free(n.UUID)
+			defer e.pool.Free(n.UUID)
 			e.task(n).run(s.ctx)
 		})
 	}
@@ -266,9 +269,24 @@ func (e *engine) tryExclusively(ctx context.Context, ident string, f func(contex
 	if err != nil {
 		return err
 	}
-	defer e.pool.free(n.UUID)
+	defer e.pool.Free(n.UUID)
 	defer e.unreserve(ctx, s, n.UUID)
 	return e.operate(ctx, s, n, callTimeout, func(ctx context.Context) error { return f(ctx, hardware, n) })
+}
+
+// takeWorker takes a node's UUID for a worker. It waits for another goroutine of this process that has the UUID, because
+// the node's record shows the end of the work shortly before.
+func (e *engine) takeWorker(ctx context.Context, id string) error {
+	switch err := e.pool.Take(ctx, id); err {
+	case nil:
+		return nil
+	case workerpool.ErrClosed:
+		return refuse(NoWorker, "no worker is free: %v", errShutdown)
+	case workerpool.ErrFull:
+		return refuse(NoWorker, "no worker is free: all %d are busy", e.config.Workers)
+	default:
+		return refuse(Locked, "node %s is locked: a worker is busy with it", id)
+	}
 }
 
 // take takes a worker for a node and reserves the node, unless it is reserved or check refuses it. The caller gives
@@ -284,7 +302,7 @@ func (e *engine) take(ctx context.Context, ident string, check func(*Node) error
 	if err := e.rules.unlocked(n); err != nil {
 		return nil, nil, err // rather than to wait for the worker that has the node
 	}
-	if err := e.pool.take(ctx, id); err != nil {
+	if err := e.takeWorker(ctx, id); err != nil {
 		return nil, nil, err
 	}
 	_, n, err = e.fleet.edit(ctx, id, func(n *Node) error {
@@ -295,7 +313,7 @@ func (e *engine) take(ctx context.Context, ident string, check func(*Node) error
 		return check(n)
 	})
 	if err != nil {
-		e.pool.free(id)
+		e.pool.Free(id)
 		return nil, nil, err
 	}
 	return s, n, nil

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,6 +41,27 @@ func TestEachOperationOnANodeWhoseHardwareTypeIsMissingFails(t *testing.T) {
 		require.ErrorIs(t, err, Invalid)
 		require.ErrorContains(t, err, `"another"`)
 	}
+}
+
+func TestARequestIsToldWhyItGetsNoWorker(t *testing.T) {
+	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}, Workers: 1})
+	require.NoError(t, err)
+	e, pool := c.engine, c.engine.pool
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, e.takeWorker(t.Context(), "a"))
+	err = e.takeWorker(ended, "a")
+	require.ErrorIs(t, err, Locked)
+	require.EqualError(t, err, "node a is locked: a worker is busy with it")
+	err = e.takeWorker(t.Context(), "b")
+	require.ErrorIs(t, err, NoWorker)
+	require.EqualError(t, err, "no worker is free: all 1 are busy")
+	pool.Free("a")
+	pool.Close(time.Minute, nil)
+	err = e.takeWorker(t.Context(), "a")
+	require.ErrorIs(t, err, NoWorker)
+	require.ErrorIs(t, err, errShutdown)
+	require.EqualError(t, err, "no worker is free: the conductor was stopped")
 }
 
 // A call travels by the method's name in the store, also between conductors of different releases.

@@ -86,5 +86,5 @@ func (c *Conductor) LocalState() (known string, idle bool) {
 			text = fmt.Appendf(text, " %s %d", o.Kind(), o.Meta().Revision)
 		}
 	}
-	return string(text), c.engine.pool.count() == 0
+	return string(text), c.engine.pool.Busy() == 0
 }

@@ -135,7 +135,7 @@ func (i *agentInspection) take(ctx context.Context, id string) error {
 		if !stored { // an error, or a panic, which ends the request alone
 			i.takeTokenBack(ctx, id)
 			e.unreserve(ctx, s, id)
-			e.pool.free(id)
+			e.pool.Free(id)
 		}
 	}()
 	i.clean()
@@ -144,11 +144,11 @@ func (i *agentInspection) take(ctx context.Context, id string) error {
 	}
 	stored = true
 	if t.Node().Claim != s.id {
-		e.pool.free(id)
+		e.pool.Free(id)
 		return nil
 	}
 	s.run.group.Go(func() {
-		defer e.pool.free(id)
+		defer e.pool.Free(id)
 		t.run(s.ctx)
 	})
 	return nil

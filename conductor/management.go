@@ -222,7 +222,7 @@ func (e *engine) manage(
 	s.run.group.Go(func() {
 		err := e.operate(context.WithoutCancel(ctx), s, n, actionTimeout, act)
 		e.unreserve(s.ctx, s, n.UUID)
-		e.pool.free(n.UUID)
+		e.pool.Free(n.UUID)
 		done <- err
 	})
 	wait, cancel := context.WithTimeout(ctx, actionWait)

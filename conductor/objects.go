@@ -325,11 +325,11 @@ func (c *Conductor) discardOrphans() {
 			continue
 		}
 		for _, node := range x.Owners() {
-			if c.fleet.nodes.Get(node) != nil || !s.isChosen(node) || !c.engine.pool.tryTake(node) {
+			if c.fleet.nodes.Get(node) != nil || !s.isChosen(node) || !c.engine.pool.TryTake(node) {
 				continue
 			}
 			s.run.group.Go(func() {
-				defer c.engine.pool.free(node)
+				defer c.engine.pool.Free(node)
 				if err := c.fleet.discardOf(s.ctx, node); err != nil && s.ctx.Err() == nil {
 					c.config.Log.Warn("the objects of a node that may not exist could not be deleted", "node", node, "error", err)
 				}

@@ -48,13 +48,13 @@ func (e *engine) startPower(ctx context.Context, ident string, target states.Pow
 	if err := e.rules.admission().Power(n.Fields(), target); err != nil {
 		return e.rules.refused(n, err)
 	}
-	if err := e.pool.take(ctx, n.UUID); err != nil {
+	if err := e.takeWorker(ctx, n.UUID); err != nil {
 		return err
 	}
 	id, begun := n.UUID, false
 	defer func() {
 		if !begun { // an error, or a panic of the hardware type
-			e.pool.free(id)
+			e.pool.Free(id)
 		}
 	}()
 	before, n, err := e.fleet.edit(ctx, id, func(n *Node) error { return e.acceptPower(ctx, n, s, target) })
@@ -67,7 +67,7 @@ func (e *engine) startPower(ctx context.Context, ident string, target states.Pow
 		ID: n.UUID, Outcome: powersync.PowerRequested, Recorded: before.Power, Asked: target, ClearedError: before.LastError,
 	})
 	s.run.group.Go(func() {
-		defer e.pool.free(n.UUID)
+		defer e.pool.Free(n.UUID)
 		_ = e.config.traced(s.ctx, Operation{target.String(), n, origin}, func(ctx context.Context) error {
 			return e.finishPower(ctx, e.task(n), target, timeout)
 		})

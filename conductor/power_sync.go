@@ -173,10 +173,10 @@ func (p powerRounds) store(ctx context.Context, n *Node, r, after powersync.Reco
 func (p powerRounds) force(
 	ctx context.Context, s *session, n *Node, held powersync.Record, a powersync.Action, past powersync.Failures,
 ) (powersync.Action, error) {
-	if !p.engine.pool.tryTakeSpare(n.UUID) {
+	if !p.engine.pool.TryTakeSpare(n.UUID) {
 		return powerAttempt(n.UUID, powersync.SkippedReservation, nil, past), nil
 	}
-	defer p.engine.pool.free(n.UUID)
+	defer p.engine.pool.Free(n.UUID)
 	undo, ok := p.engine.syncer.AllowForce()
 	if !ok {
 		return powerAttempt(n.UUID, powersync.ForceLimited, nil, past), nil

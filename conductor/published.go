@@ -119,10 +119,10 @@ func withdrawUnneeded(ctx context.Context, c *Conductor, publisher FilePublisher
 // withdraw withdraws the files of a node unless its stored record shows that its machine needs them. Meanwhile, for
 // callTimeout and stepGrace at most, no work begins on the node; it takes no worker from another one.
 func withdraw(ctx context.Context, c *Conductor, publisher FilePublisher, id string) error {
-	if !c.engine.pool.tryHold(id) {
+	if !c.engine.pool.TryHold(id) {
 		return nil
 	}
-	defer c.engine.pool.free(id)
+	defer c.engine.pool.Free(id)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return bounded(ctx, func(ctx context.Context) error {

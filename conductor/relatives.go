@@ -18,7 +18,7 @@ import (
 func acquireRelative(ctx context.Context, t *Task, id string) (relative *Task, err error) {
 	e, by := t.engine, t.Node()
 	err = e.fleet.retryLocked(ctx, func() error {
-		if !e.pool.tryTake(id) { // rather than to wait for a worker that may wait for this one
+		if !e.pool.TryTake(id) { // rather than to wait for a worker that may wait for this one
 			return refuse(Locked, "%s", lockedText(&Node{UUID: id}, e.config.Name))
 		}
 		_, n, err := e.fleet.edit(ctx, id, func(n *Node) error {
@@ -27,7 +27,7 @@ func acquireRelative(ctx context.Context, t *Task, id string) (relative *Task, e
 			return err
 		})
 		if err != nil {
-			e.pool.free(id)
+			e.pool.Free(id)
 			return err
 		}
 		relative = e.task(n)
@@ -38,7 +38,7 @@ func acquireRelative(ctx context.Context, t *Task, id string) (relative *Task, e
 
 // releaseRelative drops the reservation of a task of acquireRelative, unless its work has dropped it.
 func releaseRelative(ctx context.Context, t *Task) {
-	defer t.engine.pool.free(t.Node().UUID)
+	defer t.engine.pool.Free(t.Node().UUID)
 	err := t.persist(ctx, func(n *Node) error {
 		if n.Claim == "" {
 			return errNothingToDo

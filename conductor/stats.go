@@ -40,7 +40,7 @@ func (c *Conductor) Stats() Stats {
 		ReservationsDropped: c.engine.counters.reservationsDropped.Load(),
 		LockedRetries:       c.fleet.retried.Load(),
 		ReportRetries:       c.engine.counters.reportRetries.Load(),
-		BusyWorkers:         c.engine.pool.count(), Workers: c.config.Workers,
+		BusyWorkers:         c.engine.pool.Busy(), Workers: c.config.Workers,
 	}
 }
 

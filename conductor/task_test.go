@@ -264,7 +264,7 @@ func TestARelativeIsReservedUntilItsRelease(t *testing.T) {
 		stored, err = engine.fleet.storedNode(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, test.claim, stored.Claim, name)
-		require.Zero(t, engine.pool.count(), name)
+		require.Zero(t, engine.pool.Busy(), name)
 		if !test.logged {
 			require.Empty(t, log.String(), name)
 			continue

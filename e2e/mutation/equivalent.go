@@ -89,7 +89,7 @@ var equivalent = []struct {
 		"conductor/etcd/embedded/maintain.go checks: defer space.Stop() => removed",
 		"conductor/etcd/embedded/server.go untilReady: defer cancel() => removed",
 		"conductor/conductor.go every: defer ticker.Stop() => removed",
-		"conductor/pool.go workerPool.close: defer timer.Stop() => removed",
+		"conductor/internal/workerpool/workerpool.go Pool.Close: defer timer.Stop() => removed",
 	}},
 	{"the context ends with its parent, which has ended then", []string{
 		"conductor/etcd/store.go Store.begin: cancel() => removed",

@@ -103,6 +103,7 @@ var targets = []target{
 	of("conductor/internal/latest", rapid...),
 	of("conductor/internal/raidconfig"),
 	of("conductor/internal/sequence"),
+	of("conductor/internal/workerpool"),
 	of("conductor/etcd/internal/endpoint"),
 	of("conductor/etcd/internal/zaplog"),
 	{
