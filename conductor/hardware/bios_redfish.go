@@ -79,11 +79,7 @@ func (b biosSettings) awaitBoot(ctx context.Context, t Task, deadline time.Time)
 		return nil
 	}
 	for first := true; time.Now().Before(deadline); first = false {
-		var progress string
-		err := b.do(t.Task.Node(), func() (err error) {
-			progress, err = b.driver.BootProgress(ctx, t.Node().UUID)
-			return err
-		})
+		progress, err := ask(ctx, b.bmcs, t.Task.Node(), b.driver.BootProgress)
 		booted := !first && slices.Contains([]string{"OSBootStarted", "OSRunning"}, progress)
 		if err == nil && (progress == "" || booted) {
 			return nil
@@ -120,10 +116,8 @@ func (b biosSettings) apply(ctx context.Context, t Task) error {
 	if err != nil {
 		return err
 	}
-	sent := false
-	err = b.do(t.Task.Node(), func() (err error) {
-		sent, err = b.driver.SetBIOS(ctx, t.Node().UUID, wanted)
-		return err
+	sent, err := ask(ctx, b.bmcs, t.Task.Node(), func(ctx context.Context, id string) (bool, error) {
+		return b.driver.SetBIOS(ctx, id, wanted)
 	})
 	if err != nil {
 		return redfishError(t.Task.Node(), "Redfish BIOS apply configuration failed for node NODE. Error: ", err)
@@ -206,7 +200,7 @@ func biosValues(argument any) (map[string]any, error) {
 
 // reset restores the factory defaults of the BIOS settings, and reboots the machine.
 func (b biosSettings) reset(ctx context.Context, t Task) error {
-	if err := b.do(t.Task.Node(), func() error { return b.driver.ResetBIOS(ctx, t.Node().UUID) }); err != nil {
+	if err := b.do(ctx, t.Task.Node(), func(ctx context.Context) error { return b.driver.ResetBIOS(ctx, t.Node().UUID) }); err != nil {
 		return redfishError(t.Task.Node(), "Redfish BIOS factory reset failed for node NODE. Error: ", err)
 	}
 	if err := b.reboot(ctx, t); err != nil {

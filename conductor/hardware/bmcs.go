@@ -5,10 +5,10 @@ package hardware
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -28,7 +28,6 @@ type bmcs struct {
 	config      Config
 	authorities *x509.CertPool // of Config.VerifyCA, nil for the operating system's
 	driver      *bmc.Driver
-	calls       calls
 
 	biosTimeout, biosInterval time.Duration // constants but for tests
 }
@@ -47,8 +46,8 @@ func (b *bmcs) open(c Config) (err error) {
 			return &conductor.ConfigError{Package: "hardware", Field: "VerifyCA", Err: err}
 		}
 	}
-	b.calls.byID, b.biosTimeout, b.biosInterval = map[string]*call{}, biosTimeout, biosInterval
-	b.driver, err = bmc.NewDriver(bmc.DriverConfig{Lookup: b.calls.lookup, Sessions: b.config.Sessions})
+	b.biosTimeout, b.biosInterval = biosTimeout, biosInterval
+	b.driver, err = bmc.NewDriver(bmc.DriverConfig{Lookup: configIn, Sessions: b.config.Sessions})
 	return err
 }
 
@@ -88,21 +87,31 @@ func (b *bmcs) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) 
 	return v, c, nil
 }
 
-// do calls f, which calls the driver for a node. During the call b.calls has the configuration of
-// the node's BMC.
-func (b *bmcs) do(n *conductor.Node, f func() error) error {
+// configKey is the key under which the context of a call of the driver has the configuration of the BMC of the node
+// with this UUID.
+type configKey string
+
+// configIn is the driver's Lookup.
+func configIn(ctx context.Context, id string) (bmc.Config, error) {
+	c, ok := ctx.Value(configKey(id)).(bmc.Config)
+	if !ok {
+		return c, errors.New("the call's context has no configuration of its BMC")
+	}
+	return c, nil
+}
+
+// do calls f, which calls the driver for a node with the context that it gets.
+func (b *bmcs) do(ctx context.Context, n *conductor.Node, f func(context.Context) error) error {
 	_, c, err := b.verifier(n)
 	if err != nil {
 		return err
 	}
-	b.calls.begin(n.UUID, c)
-	defer b.calls.end(n.UUID)
-	return f()
+	return f(context.WithValue(ctx, configKey(n.UUID), c))
 }
 
 // ask calls a method of the driver for a node, and returns its result.
 func ask[T any](ctx context.Context, b *bmcs, n *conductor.Node, method func(context.Context, string) (T, error)) (answer T, err error) {
-	err = b.do(n, func() (err error) {
+	err = b.do(ctx, n, func(ctx context.Context) (err error) {
 		answer, err = method(ctx, n.UUID)
 		return err
 	})
@@ -111,44 +120,3 @@ func ask[T any](ctx context.Context, b *bmcs, n *conductor.Node, method func(con
 
 // Close logs out of all open sessions. A hardware type may have any of the interfaces, so that each closes the driver.
 func (b *bmcs) Close(ctx context.Context) error { return b.driver.Close(ctx) }
-
-// calls are the calls in flight, by the node's UUID.
-type calls struct {
-	mu   sync.Mutex
-	byID map[string]*call
-}
-
-// call counts the calls in flight of one node.
-type call struct {
-	config bmc.Config // of the latest call
-	count  int
-}
-
-func (c *calls) begin(id string, config bmc.Config) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byID[id] == nil {
-		c.byID[id] = &call{}
-	}
-	c.byID[id].config = config
-	c.byID[id].count++
-}
-
-func (c *calls) end(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byID[id].count--; c.byID[id].count == 0 {
-		delete(c.byID, id)
-	}
-}
-
-// lookup returns the configuration of a node's BMC to the driver.
-func (c *calls) lookup(_ context.Context, id string) (bmc.Config, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	found, ok := c.byID[id]
-	if !ok {
-		return bmc.Config{}, fmt.Errorf("no call for node %s is in flight", id)
-	}
-	return found.config, nil
-}

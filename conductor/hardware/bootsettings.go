@@ -57,7 +57,7 @@ func (b redfishManagement) await(ctx context.Context, n *conductor.Node, setting
 		}
 		switch {
 		case err == nil && now == wanted:
-			return b.do(n, func() error { return b.driver.SetPower(ctx, n.UUID, before) })
+			return b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetPower(ctx, n.UUID, before) })
 		case !passes(err):
 			return err
 		case !time.Now().Before(deadline):
@@ -84,7 +84,7 @@ const (
 // reboot reboots a machine, or switches it on, and returns its power state before. A machine whose BMC lacks the reset
 // is switched off and on, unless the node forbids it.
 func (b redfishManagement) reboot(ctx context.Context, n *conductor.Node) (before states.Power, err error) {
-	err = b.do(n, func() (err error) {
+	err = b.do(ctx, n, func(ctx context.Context) (err error) {
 		if before, err = b.driver.PowerState(ctx, n.UUID); err != nil {
 			return err
 		}

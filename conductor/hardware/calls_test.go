@@ -3,6 +3,7 @@
 package hardware
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -15,34 +16,22 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
-func TestTheConfigurationOfABMCIsKeptDuringItsCalls(t *testing.T) {
-	c := calls{byID: map[string]*call{}}
-	c.begin("a", bmc.Config{Host: "first"})
-	c.begin("a", bmc.Config{Host: "second"})
-	c.end("a")
-	got, err := c.lookup(t.Context(), "a")
-	require.NoError(t, err)
-	require.Equal(t, "second", got.Host)
-	c.end("a")
-	require.Empty(t, c.byID)
-	_, err = c.lookup(t.Context(), "a")
-	require.EqualError(t, err, "no call for node a is in flight")
-}
-
-func TestNothingIsKeptOfACallThatHasEnded(t *testing.T) {
+func TestTheDriverGetsTheConfigurationOfTheNodeThatItIsCalledFor(t *testing.T) {
 	made, err := NewRedfish(Config{})
 	require.NoError(t, err)
-	b := made.bmcs()
 	n := &conductor.Node{
 		UUID:       "a",
 		DriverInfo: map[string]any{"redfish_address": "192.0.2.1", "redfish_username": "u", "redfish_password": "p"},
 	}
 	failed := errors.New("failed")
-	require.Equal(t, failed, b.do(n, func() error {
-		require.Equal(t, "192.0.2.1", b.calls.byID["a"].config.Host)
+	require.Equal(t, failed, made.bmcs().do(t.Context(), n, func(ctx context.Context) error {
+		got, err := configIn(ctx, "a")
+		require.NoError(t, err)
+		require.Equal(t, "192.0.2.1", got.Host)
+		_, err = configIn(ctx, "b")
+		require.EqualError(t, err, "the call's context has no configuration of its BMC")
 		return failed
 	}))
-	require.Empty(t, b.calls.byID)
 }
 
 func TestAPortIsANumberFrom1To65535(t *testing.T) {

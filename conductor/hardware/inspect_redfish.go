@@ -101,7 +101,7 @@ func (b redfishInspect) inventory(ctx context.Context, t *conductor.Task, found 
 		LLDP map[string]bmc.Neighbor `json:"parsed_lldp,omitempty"`
 	}
 	if t.Series() >= devicesSince {
-		unread = b.do(t.Node(), func() (pci error) {
+		unread = b.do(ctx, t.Node(), func(ctx context.Context) (pci error) {
 			stored.PCIDevices, pci = b.driver.PCIDevices(ctx, t.Node().UUID)
 			var lldp error
 			data.LLDP, lldp = b.driver.Neighbors(ctx, t.Node().UUID)

@@ -20,7 +20,7 @@ func (b bmcManagement) BootDevices(context.Context, *conductor.Node) ([]string, 
 
 // BootDevice implements [Management].
 func (b bmcManagement) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
-	err = b.do(n, func() (err error) {
+	err = b.do(ctx, n, func(ctx context.Context) (err error) {
 		device, persistent, err = b.driver.BootDevice(ctx, n.UUID)
 		return err
 	})
@@ -33,7 +33,7 @@ func (b bmcManagement) SetBootDevice(ctx context.Context, n *conductor.Node, dev
 		return err
 	}
 	kept := true
-	err := b.do(n, func() (err error) {
+	err := b.do(ctx, n, func(ctx context.Context) (err error) {
 		if persistent {
 			kept, err = b.driver.KeepBootDevice(ctx, n.UUID, device)
 			return err
@@ -64,5 +64,5 @@ func (b *bmcs) checkDevice(device string) error {
 
 // InjectNMI implements [NMIInjector].
 func (b bmcManagement) InjectNMI(ctx context.Context, n *conductor.Node) error {
-	return b.do(n, func() error { return b.driver.InjectNMI(ctx, n.UUID) })
+	return b.do(ctx, n, func(ctx context.Context) error { return b.driver.InjectNMI(ctx, n.UUID) })
 }

@@ -50,7 +50,7 @@ func (b redfishManagement) SetBootDevice(ctx context.Context, n *conductor.Node,
 // order, as in Ironic.
 func (b redfishManagement) RestoreBootDevice(ctx context.Context, n *conductor.Node) {
 	if device := deviceOnce(n); device != "" {
-		_ = b.do(n, func() error { return b.driver.SetBootDevice(ctx, n.UUID, device, false) })
+		_ = b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetBootDevice(ctx, n.UUID, device, false) })
 	}
 }
 
@@ -61,7 +61,7 @@ func (b redfishManagement) InjectNMI(ctx context.Context, n *conductor.Node) err
 
 // SetBootMode implements [BootModeSetter].
 func (b redfishManagement) SetBootMode(ctx context.Context, n *conductor.Node, mode string) error {
-	err := b.do(n, func() error { return b.driver.SetBootMode(ctx, n.UUID, mode) })
+	err := b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetBootMode(ctx, n.UUID, mode) })
 	if err == nil {
 		err = b.await(ctx, n, "boot mode", mode, func() (string, error) { return ask(ctx, b.bmcs, n, b.driver.BootMode) })
 	}
@@ -70,7 +70,7 @@ func (b redfishManagement) SetBootMode(ctx context.Context, n *conductor.Node, m
 
 // SetSecureBoot implements [BootModeSetter].
 func (b redfishManagement) SetSecureBoot(ctx context.Context, n *conductor.Node, enabled bool) error {
-	err := b.do(n, func() error { return b.driver.SetSecureBoot(ctx, n.UUID, enabled) })
+	err := b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetSecureBoot(ctx, n.UUID, enabled) })
 	if err == nil {
 		err = b.await(ctx, n, "secure boot state", pyrepr.Of(enabled), func() (string, error) {
 			now, err := ask(ctx, b.bmcs, n, b.driver.SecureBoot)
@@ -91,12 +91,12 @@ func (b redfishManagement) VirtualMedia(ctx context.Context, n *conductor.Node) 
 
 // AttachVirtualMedia implements [MediaManager].
 func (b redfishManagement) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
-	return b.do(n, func() error { return b.driver.InsertMedia(ctx, n.UUID, device, image) })
+	return b.do(ctx, n, func(ctx context.Context) error { return b.driver.InsertMedia(ctx, n.UUID, device, image) })
 }
 
 // DetachVirtualMedia implements [MediaManager].
 func (b redfishManagement) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
-	return b.do(n, func() error { return b.driver.EjectMedia(ctx, n.UUID, devices...) })
+	return b.do(ctx, n, func(ctx context.Context) error { return b.driver.EjectMedia(ctx, n.UUID, devices...) })
 }
 
 func (redfishManagement) explainMedia(n *conductor.Node, function mediaFunction, err error) error {
@@ -111,7 +111,7 @@ func (redfishManagement) explainMedia(n *conductor.Node, function mediaFunction,
 //
 // Source: detect_vendor in ironic/drivers/modules/redfish/management.py.
 func (b redfishManagement) ReadVendor(ctx context.Context, n *conductor.Node) (firmware, machine string, err error) {
-	err = b.do(n, func() (err error) {
+	err = b.do(ctx, n, func(ctx context.Context) (err error) {
 		firmware, machine, err = b.driver.Vendor(ctx, n.UUID)
 		return err
 	})
@@ -128,7 +128,7 @@ func (b redfishManagement) ReadMACs(ctx context.Context, n *conductor.Node) ([]s
 //
 // Source: get_boot_mode and get_secure_boot_state in ironic/drivers/modules/redfish/management.py.
 func (b redfishManagement) ReadBootMode(ctx context.Context, n *conductor.Node) (mode string, secureBoot *bool, err error) {
-	err = b.do(n, func() (err error) {
+	err = b.do(ctx, n, func(ctx context.Context) (err error) {
 		if mode, err = b.driver.BootMode(ctx, n.UUID); err != nil {
 			return err
 		}

@@ -28,5 +28,5 @@ func (b bmcPower) PowerState(ctx context.Context, n *conductor.Node) (states.Pow
 
 // SetPower implements [Power].
 func (b bmcPower) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
-	return b.do(n, func() error { return b.driver.SetPower(ctx, n.UUID, power) })
+	return b.do(ctx, n, func(ctx context.Context) error { return b.driver.SetPower(ctx, n.UUID, power) })
 }

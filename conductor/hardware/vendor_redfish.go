@@ -49,14 +49,14 @@ func (redfishVendor) VendorMethods(*conductor.Node) map[string]conductor.VendorM
 // CallVendor implements [conductor.VendorPassthru].
 func (b redfishVendor) CallVendor(ctx context.Context, n *conductor.Node, method string, args map[string]any) (answer any, err error) {
 	id, _ := args["id"].(string)
-	var f func() error
+	var f func(context.Context) error
 	switch method {
 	case createSubscription:
 		wanted, err := subscriptionOf(args)
 		if err != nil {
 			return nil, err
 		}
-		f = func() error {
+		f = func(ctx context.Context) error {
 			answer, err = b.driver.Subscribe(ctx, n.UUID, wanted)
 			return err
 		}
@@ -64,17 +64,17 @@ func (b redfishVendor) CallVendor(ctx context.Context, n *conductor.Node, method
 		if id == "" {
 			return nil, invalidArgument("id can't be None")
 		}
-		f = func() error { return b.driver.Unsubscribe(ctx, n.UUID, id) }
+		f = func(ctx context.Context) error { return b.driver.Unsubscribe(ctx, n.UUID, id) }
 	case getSubscription:
 		if id == "" {
 			return nil, invalidArgument("id can't be None")
 		}
-		f = func() error {
+		f = func(ctx context.Context) error {
 			answer, err = b.driver.Subscription(ctx, n.UUID, id)
 			return err
 		}
 	case getAllSubscriptions:
-		f = func() error {
+		f = func(ctx context.Context) error {
 			ids, err := b.driver.Subscriptions(ctx, n.UUID)
 			answer = map[string]any{"Members": members(ids), "Members@odata.count": len(ids)}
 			return err
@@ -82,7 +82,7 @@ func (b redfishVendor) CallVendor(ctx context.Context, n *conductor.Node, method
 	default:
 		return nil, noMethod(method)
 	}
-	err = b.do(n, f)
+	err = b.do(ctx, n, f)
 	switch {
 	case err == nil:
 		return answer, nil
