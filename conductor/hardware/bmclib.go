@@ -21,7 +21,6 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/sleep"
-	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/secret"
 )
@@ -119,7 +118,7 @@ func (b anyBMC) Validate(n Node) error {
 }
 
 // client returns a function that makes a client of bmclib for one call, and the password.
-func (b anyBMC) client(ctx context.Context, n *conductor.Node) (newClient func() *bmclib.Client, password secret.Text, err error) {
+func (b anyBMC) client(ctx context.Context, n *conductor.Node) (newClient func() permitted, password secret.Text, err error) {
 	i := info{n}
 	required := []string{"bmclib_provider", "bmclib_address", "bmclib_password"}
 	var word, address, host, user, text string
@@ -160,61 +159,60 @@ func (b anyBMC) client(ctx context.Context, n *conductor.Node) (newClient func()
 		consumer.Opts.HMAC.Secrets = rpc.Secrets{rpc.SHA256: {text}}
 		options, address = append(options, bmclib.WithRPCOpt(consumer)), host
 	}
-	return func() *bmclib.Client {
+	return func() permitted {
 		client := bmclib.NewClient(address, user, text, options...)
 		client.Registry.Drivers = client.Registry.For(row.name)
 		if row.verified != nil && !insecure {
 			client.Registry.Drivers[0].DriverInterface = row.verified(client, pool)
 		}
-		return client
+		return permitted{client}
 	}, secret.New(text), nil
 }
 
-// oneCall is a client of bmclib that does one thing beside reading the power state.
-type oneCall struct {
-	*bmclib.Client
-	do func(context.Context, *bmclib.Client) (power string, err error)
-}
+// permitted is a client of bmclib that asks for the permission of a log-in and of the reading of the power state.
+type permitted struct{ *bmclib.Client }
 
-// Open asks for the permission of the log-in.
-func (c oneCall) Open(ctx context.Context) error {
+// Open implements [bmc.Client].
+func (c permitted) Open(ctx context.Context) error {
 	if err := conductor.Permit(ctx); err != nil {
 		return err
 	}
 	return c.Client.Open(ctx)
 }
 
-// GetPowerState asks whether the operation is permitted.
-func (c oneCall) GetPowerState(ctx context.Context) (string, error) {
+// GetPowerState implements [bmc.Client].
+func (c permitted) GetPowerState(ctx context.Context) (string, error) {
 	if err := conductor.Permit(ctx); err != nil {
 		return "", err
 	}
-	return c.do(ctx, c.Client)
+	return c.Client.GetPowerState(ctx)
 }
 
-// call opens a client, does something, and closes it. It returns the power state that do has returned.
-func (b anyBMC) call(
-	ctx context.Context, n *conductor.Node, do func(context.Context, *bmclib.Client) (string, error),
-) (states.Power, error) {
+// call opens a client, does something that is permitted, and closes the client. Errors name it op.
+func (b anyBMC) call(ctx context.Context, n *conductor.Node, op string, do func(context.Context, *bmclib.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
 	newClient, password, err := b.client(ctx, n)
 	if err != nil {
-		return states.NoPower, err
+		return err
 	}
-	return bmc.FromClient(func() oneCall { return oneCall{newClient(), do} }, password).Verify(ctx)
+	return bmc.CallClient(ctx, op, newClient, func(ctx context.Context, c permitted) error {
+		if err := conductor.Permit(ctx); err != nil {
+			return err
+		}
+		return do(ctx, c.Client)
+	}, password)
 }
 
 // change is call for a change, which bmclib may refuse without an error.
-func (b anyBMC) change(ctx context.Context, n *conductor.Node, do func(context.Context, *bmclib.Client) (bool, error)) error {
-	_, err := b.call(ctx, n, func(ctx context.Context, c *bmclib.Client) (string, error) {
+func (b anyBMC) change(ctx context.Context, n *conductor.Node, op string, do func(context.Context, *bmclib.Client) (bool, error)) error {
+	return b.call(ctx, n, op, func(ctx context.Context, c *bmclib.Client) error {
 		done, err := do(ctx, c)
 		if err == nil && !done {
 			err = errors.New("the provider has not done it")
 		}
-		return "on", err // a power state that is not used
+		return err
 	})
-	return err
 }
 
 // has reports whether the node's provider is an A.

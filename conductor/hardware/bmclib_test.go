@@ -128,6 +128,7 @@ func TestAProviderOfBMCLibManagesAMachine(t *testing.T) {
 	}
 	s.refuse.Store(true)
 	err = b.SetPower(t.Context(), n, states.PowerOff)
+	require.ErrorContains(t, err, "set power off: failed: ")
 	require.ErrorContains(t, err, "no, ")
 	require.NotContains(t, err.Error(), password)
 }

@@ -32,7 +32,7 @@ func (b *Type) on(n *conductor.Node) Node {
 
 // ChangeByBMCLib makes a change by the type "bmclib".
 func ChangeByBMCLib(ctx context.Context, n *conductor.Node, do func(context.Context, *bmclib.Client) (bool, error)) error {
-	return anyBMC{time.Minute, (&net.Dialer{}).DialContext}.change(ctx, n, do)
+	return anyBMC{time.Minute, (&net.Dialer{}).DialContext}.change(ctx, n, "change", do)
 }
 
 // NewBMCLibDialing returns the type "bmclib" whose connections to BMCs are opened by a function.

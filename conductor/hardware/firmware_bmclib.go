@@ -26,13 +26,12 @@ func (b bmclibFirmware) ReadFirmware(ctx context.Context, n *conductor.Node) (fo
 	if reads, err := has[provider.InventoryGetter](ctx, b.anyBMC, n); !reads {
 		return nil, err
 	}
-	_, err = b.call(ctx, n, func(ctx context.Context, c *bmclib.Client) (string, error) {
+	err = b.call(ctx, n, "read the firmware versions", func(ctx context.Context, c *bmclib.Client) error {
 		device, err := c.Inventory(ctx)
-		if err != nil {
-			return "", err
+		if err == nil {
+			found = firmwareIn(device)
 		}
-		found = firmwareIn(device)
-		return "on", nil
+		return err
 	})
 	return found, err
 }

@@ -221,16 +221,7 @@ func (s firmwareSetting) download(ctx context.Context, server *images.Server, fi
 func (u *firmwareUpdate) session(ctx context.Context, most time.Duration, do func(context.Context, *bmclib.Client) error) error {
 	b := u.anyBMC
 	b.timeout = most
-	asked := false
-	_, err := b.call(ctx, u.task.Task.Node(), func(ctx context.Context, c *bmclib.Client) (string, error) {
-		asked = true
-		return "on", do(ctx, c) // a power state that is not used
-	})
-	var failed *verify.Error
-	if errors.As(err, &failed) && asked {
-		failed.Op = "firmware update"
-	}
-	return err
+	return b.call(ctx, u.task.Task.Node(), "firmware update", do)
 }
 
 // version returns the version of a component's firmware, empty if the BMC does not report it.

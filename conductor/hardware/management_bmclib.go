@@ -37,7 +37,7 @@ func (b bmclibManagement) SetBootDevice(ctx context.Context, n *conductor.Node, 
 	case row.once && persistent:
 		return &conductor.Error{Reason: conductor.Invalid, Text: "The provider " + word + " sets the boot device for the next boot alone."}
 	}
-	return b.change(ctx, n, func(ctx context.Context, c *bmclib.Client) (bool, error) {
+	return b.change(ctx, n, "set boot device "+device, func(ctx context.Context, c *bmclib.Client) (bool, error) {
 		return c.SetBootDevice(ctx, device, persistent, n.WantedBootMode() != "bios")
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // bmclibPower is the power interface "bmclib".
@@ -18,7 +19,13 @@ type bmclibPower struct{ anyBMC }
 
 // PowerState implements [Power].
 func (b bmclibPower) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
-	return b.call(ctx, n, func(ctx context.Context, c *bmclib.Client) (string, error) { return c.GetPowerState(ctx) })
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
+	defer cancel()
+	newClient, password, err := b.client(ctx, n)
+	if err != nil {
+		return states.NoPower, err
+	}
+	return bmc.FromClient(newClient, password).Verify(ctx)
 }
 
 // bmclibPowers are the power states that can be requested, in bmclib's words.
@@ -35,5 +42,7 @@ func (b bmclibPower) SetPower(ctx context.Context, n *conductor.Node, power stat
 	if !known {
 		return fmt.Errorf("the hardware type bmclib has no %s: %w", power, errors.ErrUnsupported)
 	}
-	return b.change(ctx, n, func(ctx context.Context, c *bmclib.Client) (bool, error) { return c.SetPowerState(ctx, word) })
+	return b.change(ctx, n, "set "+power.String(), func(ctx context.Context, c *bmclib.Client) (bool, error) {
+		return c.SetPowerState(ctx, word)
+	})
 }
