@@ -152,9 +152,10 @@ var equivalent = []struct {
 	{"a deletion has a revision of its own, which no record has", []string{
 		"conductor/internal/index/index.go Index.insert: x.deleted[m.ID] > m.Revision => x.deleted[m.ID] >= m.Revision",
 	}},
-	{"the last version of no series is the first one with runbooks, or with services without a ramdisk", []string{
+	{"the last version of no series is the first one with runbooks, or with cleanings or services without a ramdisk", []string{
 		"conductor/api/internal/nodes/provision.go provision: r.Highest >= since.Runbooks => r.Highest > since.Runbooks",
 		"conductor/api/internal/nodes/provision.go checkRamdisk: r.Highest >= since.ServiceRamdisk => r.Highest > since.ServiceRamdisk",
+		"conductor/api/internal/nodes/provision.go checkRamdisk: first <= r.Highest => first < r.Highest",
 	}},
 	{"the last version of no series is the first one with firmware", []string{
 		"conductor/api/internal/nodes/validate.go validate: r.Highest < since.Firmware => r.Highest <= since.Firmware",

@@ -20,12 +20,10 @@ func checkConfigDrive(r *rest.Request, q provisionQuery) error {
 	if object, ok := q.configDrive.(map[string]any); q.configDrive == nil || q.configDrive == "" || ok && len(object) == 0 {
 		return nil
 	}
-	targets := []string{"active"}
-	if r.Version >= since.RebuildConfigDrive {
-		targets = append(targets, "rebuild")
-	}
-	if !slices.Contains(targets, q.target) {
-		return fault.Invalid("Adding a config drive is only supported when setting provision state to %s", strings.Join(targets, ", "))
+	takes := func(t targetArgs) bool { return t.configDrive != 0 && t.configDrive <= r.Version }
+	if !takes(targets[q.target]) {
+		return fault.Invalid("Adding a config drive is only supported when setting provision state to %s",
+			strings.Join(targetsWith(takes), ", "))
 	}
 	if object, ok := q.configDrive.(map[string]any); ok {
 		return checkConfigDriveObject(r, object)

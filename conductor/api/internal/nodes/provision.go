@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -63,6 +64,36 @@ func provision(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, fault.State(fault.Show(q.target), n.UUID, refused.From.String())
 	}
 }
+
+// targetArgs tells which arguments a target takes.
+type targetArgs struct {
+	steps         string            // the kind of the steps: "clean", "deploy" or "service"; empty for none
+	needsSteps    bool              // the client must give steps, or a runbook that has them
+	needsPassword bool              // the client must give rescue_password
+	configDrive   states.APIVersion // the first version with configdrive; zero for none
+	ramdisk       states.APIVersion // the first version with disable_ramdisk; zero for none
+	versionLast   bool              // a version that lacks the target is refused after wrong arguments, not before
+}
+
+// targets are the targets that take arguments, or whose version is checked last.
+//
+// Source: provision in ironic/api/controllers/v1/node.py.
+var targets = map[string]targetArgs{
+	"active":  {steps: "deploy", configDrive: since.First},
+	"rebuild": {steps: "deploy", configDrive: since.RebuildConfigDrive},
+	"clean":   {steps: "clean", needsSteps: true, ramdisk: since.CleanRamdisk},
+	"service": {steps: "service", needsSteps: true, ramdisk: since.ServiceRamdisk, versionLast: true},
+	"rescue":  {needsPassword: true},
+	"unhold":  {versionLast: true},
+}
+
+// targetsWith returns the targets of which takes is true, in the order in which faults list them.
+func targetsWith(takes func(targetArgs) bool) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(targets)), func(name string) bool { return !takes(targets[name]) })
+}
+
+// takesRunbook reports whether a runbook may have the steps of a target.
+func takesRunbook(t targetArgs) bool { return t.needsSteps }
 
 // provisionQuery is a decoded request for a provision state.
 type provisionQuery struct {
@@ -126,8 +157,7 @@ func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.Provisio
 	verb := q.target
 	p = conductor.ProvisionRequest{Target: verb, Version: r.Version, RescuePassword: q.rescuePassword}
 	_, refused := r.Conductor.Rules().Request(n.Fields(), verb, r.Version)
-	late := verb == "service" || verb == "unhold" // whose versions are checked after the arguments
-	if refused != nil && !(late && errors.Is(refused, states.ErrNotAcceptable)) {
+	if refused != nil && !(targets[verb].versionLast && errors.Is(refused, states.ErrNotAcceptable)) {
 		return p, nil
 	}
 	if q.runbook != "" {
@@ -145,39 +175,52 @@ func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.Provisio
 		p.ConfigDrive = q.configDrive
 	}
 	p.DisableRamdisk = q.disableRamdisk
-	var clean, deploy, service error // at most one, since no target has steps of two kinds
-	p.CleanSteps, clean = decodeSteps(r, "clean", q.steps["clean"])
-	p.DeploySteps, deploy = decodeSteps(r, "deploy", q.steps["deploy"])
-	p.ServiceSteps, service = decodeSteps(r, "service", q.steps["service"])
-	return p, cmp.Or(clean, deploy, service, p.CheckSteps(r.Conductor.Rules()))
+	kind := targets[verb].steps
+	steps, err := decodeSteps(r, kind, q.steps[kind])
+	switch kind {
+	case "clean":
+		p.CleanSteps = steps
+	case "deploy":
+		p.DeploySteps = steps
+	case "service":
+		p.ServiceSteps = steps
+	}
+	return p, cmp.Or(err, p.CheckSteps(r.Conductor.Rules()))
 }
 
-// misplaced returns an error for a value that the target does not have.
+// misplaced returns an error for a value that the target does not take.
 func (q provisionQuery) misplaced(version states.APIVersion) error {
-	verb := q.target
-	switch {
-	case len(q.steps["clean"]) > 0 && verb != "clean":
-		return fault.Invalid("\"clean_steps\" is only valid when setting target provision state to clean")
-	case len(q.steps["deploy"]) > 0 && version < since.DeploySteps:
-		return fault.TooOld(since.DeploySteps)
-	case len(q.steps["deploy"]) > 0 && verb != "active" && verb != "rebuild":
-		return fault.Invalid("\"deploy_steps\" is only valid when setting target provision state to active or rebuild")
-	case q.hasPassword && verb != "rescue":
-		return fault.Invalid("\"rescue_password\" is only valid when setting target provision state to rescue")
-	case len(q.steps["service"]) > 0 && verb != "service":
-		return fault.Invalid("\"service_steps\" is only valid when setting target provision state to service")
-	default:
-		return nil
+	takes := func(kind string) func(targetArgs) bool { return func(t targetArgs) bool { return t.steps == kind } }
+	for _, arg := range []struct {
+		name  string
+		given bool
+		since states.APIVersion
+		taken func(targetArgs) bool
+	}{
+		{"clean_steps", len(q.steps["clean"]) > 0, since.First, takes("clean")},
+		{"deploy_steps", len(q.steps["deploy"]) > 0, since.DeploySteps, takes("deploy")},
+		{"rescue_password", q.hasPassword, since.First, func(t targetArgs) bool { return t.needsPassword }},
+		{"service_steps", len(q.steps["service"]) > 0, since.First, takes("service")},
+	} {
+		switch {
+		case !arg.given:
+		case version < arg.since:
+			return fault.TooOld(arg.since)
+		case !arg.taken(targets[q.target]):
+			return fault.Invalid("\"%s\" is only valid when setting target provision state to %s", arg.name,
+				strings.Join(targetsWith(arg.taken), " or "))
+		}
 	}
+	return nil
 }
 
 // missing returns an error if the query lacks a value that the target requires.
 func (q provisionQuery) missing() error {
-	switch verb := q.target; {
-	case verb == "rescue" && strings.TrimSpace(q.rescuePassword) == "":
+	switch t := targets[q.target]; {
+	case t.needsPassword && strings.TrimSpace(q.rescuePassword) == "":
 		return fault.Invalid("A non-empty \"rescue_password\" is required when setting target provision state to rescue")
-	case (verb == "clean" || verb == "service") && len(q.steps[verb]) == 0:
-		return fault.Invalid("\"%s_steps\" is required when setting target provision state to %s", verb, verb)
+	case t.needsSteps && len(q.steps[t.steps]) == 0:
+		return fault.Invalid("\"%s_steps\" is required when setting target provision state to %s", t.steps, q.target)
 	default:
 		return nil
 	}
@@ -195,8 +238,9 @@ func (q *provisionQuery) useRunbook(r *rest.Request, n *node) error {
 		return err
 	}
 	switch {
-	case q.target != "clean" && q.target != "service":
-		return fault.Invalid("\"runbooks\" is only valid when setting target provision state to any of ['clean', 'service']")
+	case !takesRunbook(targets[q.target]):
+		return fault.Invalid("\"runbooks\" is only valid when setting target provision state to any of %s",
+			pyrepr.List(targetsWith(takesRunbook)))
 	case len(q.steps[q.target]) > 0:
 		return fault.Invalid("Please provide either \"%s_steps\" or a runbook, but not both.", q.target)
 	}
@@ -211,18 +255,16 @@ func checkRamdisk(r *rest.Request, q provisionQuery) error {
 	if q.disableRamdisk == nil {
 		return nil
 	}
-	minimum := states.APIVersion(0)
+	first := targets[q.target].ramdisk
 	services := r.Highest >= since.ServiceRamdisk
-	switch {
-	case q.target == "clean" || !services:
+	minimum := first
+	if !services { // the version is checked for every target
 		minimum = since.CleanRamdisk
-	case q.target == "service":
-		minimum = since.ServiceRamdisk
 	}
 	switch {
 	case r.Version < minimum:
 		return &fault.Fault{Status: 406, Text: "disable_ramdisk is not acceptable in this API version"}
-	case q.target == "clean" || q.target == "service" && services:
+	case first != 0 && first <= r.Highest:
 		return nil
 	case services:
 		return fault.Invalid("disable_ramdisk is supported only with manual cleaning or servicing")
