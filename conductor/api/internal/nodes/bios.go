@@ -66,11 +66,7 @@ func biosQueryInSchema(r *rest.Request, fields rest.FieldSet) error {
 }
 
 // showBIOS answers GET /v1/nodes/NODE/bios/NAME.
-func showBIOS(r *rest.Request) (rest.Answer, error) {
-	n, err := r.Node(r.Param(0))
-	if err != nil {
-		return rest.Answer{}, err
-	}
+func showBIOS(r *rest.Request, n *node) (rest.Answer, error) {
 	i := slices.IndexFunc(n.BIOSSettings, func(s conductor.BIOSSetting) bool { return s.Name == r.Param(1) })
 	if i < 0 {
 		return rest.Answer{}, fault.NotFound("Node %s doesn't have a BIOS setting '%s'", n.UUID, fault.Show(r.Param(1)))

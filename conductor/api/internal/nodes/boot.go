@@ -57,11 +57,7 @@ func setBoot(r *rest.Request, a *rest.Args, wrong error, set func(*node) error) 
 }
 
 // showBootDevice answers GET /v1/nodes/NODE/management/boot_device.
-func showBootDevice(r *rest.Request) (rest.Answer, error) {
-	n, err := r.PathNode(r.QueryArgs())
-	if err != nil {
-		return rest.Answer{}, err
-	}
+func showBootDevice(r *rest.Request, n *node) (rest.Answer, error) {
 	device, persistent, err := r.Conductor.BootDevice(r.Context(), n.UUID)
 	if err != nil {
 		return rest.Answer{}, hardwareFault(err)
@@ -91,11 +87,7 @@ func setBootDevice(r *rest.Request) (rest.Answer, error) {
 }
 
 // listBootDevices answers GET /v1/nodes/NODE/management/boot_device/supported.
-func listBootDevices(r *rest.Request) (rest.Answer, error) {
-	n, err := r.PathNode(r.QueryArgs())
-	if err != nil {
-		return rest.Answer{}, err
-	}
+func listBootDevices(r *rest.Request, n *node) (rest.Answer, error) {
 	devices, err := r.Conductor.BootDevices(r.Context(), n.UUID)
 	if err != nil {
 		return rest.Answer{}, hardwareFault(err)

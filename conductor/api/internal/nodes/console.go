@@ -12,11 +12,7 @@ import (
 )
 
 // showConsole answers GET /v1/nodes/NODE/states/console.
-func showConsole(r *rest.Request) (rest.Answer, error) {
-	n, err := r.PathNode(r.QueryArgs())
-	if err != nil {
-		return rest.Answer{}, err
-	}
+func showConsole(r *rest.Request, n *node) (rest.Answer, error) {
 	return rest.Object(func(w *wire.Writer) {
 		w.Key("console_enabled").Boolean(n.ConsoleEnabled)
 		w.Key("console_info")

@@ -12,11 +12,7 @@ import (
 )
 
 // showInventory answers GET /v1/nodes/NODE/inventory. The inventory has the node's UUID.
-func showInventory(r *rest.Request) (rest.Answer, error) {
-	n, err := r.Node(r.Param(0))
-	if err != nil {
-		return rest.Answer{}, err
-	}
+func showInventory(r *rest.Request, n *node) (rest.Answer, error) {
 	o, err := r.Conductor.Object(r.Context(), conductor.KindInventory, n.UUID)
 	if errors.Is(err, conductor.NotFound) {
 		return rest.Answer{}, fault.NotFound("Node inventory record for node %s could not be found.", n.UUID)

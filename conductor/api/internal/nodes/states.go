@@ -18,11 +18,7 @@ import (
 )
 
 // showStates answers GET /v1/nodes/NODE/states.
-func showStates(r *rest.Request) (rest.Answer, error) {
-	n, err := r.PathNode(r.QueryArgs())
-	if err != nil {
-		return rest.Answer{}, err
-	}
+func showStates(r *rest.Request, n *node) (rest.Answer, error) {
 	return rest.Object(func(w *wire.Writer) {
 		objects.WriteNodeFields(r, w, n, []string{
 			"console_enabled", "last_error", "power_state", "provision_state", "target_power_state",

@@ -16,11 +16,7 @@ import (
 const maxTraits = 50
 
 // listTraits answers GET /v1/nodes/NODE/traits.
-func listTraits(r *rest.Request) (rest.Answer, error) {
-	n, err := r.PathNode(r.QueryArgs())
-	if err != nil {
-		return rest.Answer{}, err
-	}
+func listTraits(r *rest.Request, n *node) (rest.Answer, error) {
 	return rest.ObjectWith("traits", func(w *wire.Writer) { w.Texts(n.Traits) }), nil
 }
 

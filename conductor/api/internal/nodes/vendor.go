@@ -12,11 +12,7 @@ import (
 )
 
 // listVendorMethods answers GET /v1/nodes/NODE/vendor_passthru/methods.
-func listVendorMethods(r *rest.Request) (rest.Answer, error) {
-	n, err := r.PathNode(r.QueryArgs())
-	if err != nil {
-		return rest.Answer{}, err
-	}
+func listVendorMethods(r *rest.Request, n *node) (rest.Answer, error) {
 	methods, err := r.Conductor.VendorMethods(r.Context(), n.UUID)
 	if err != nil {
 		return rest.Answer{}, err

@@ -12,10 +12,7 @@ import (
 
 // listVIFs answers GET /v1/nodes/NODE/vifs. The network interface of every hardware type is
 // noop, which accepts virtual interfaces and stores none.
-func listVIFs(r *rest.Request) (rest.Answer, error) {
-	if _, err := r.Node(r.Param(0)); err != nil {
-		return rest.Answer{}, err
-	}
+func listVIFs(r *rest.Request, _ *node) (rest.Answer, error) {
 	return rest.ObjectWith("vifs", func(w *wire.Writer) { w.Texts(nil) }), nil
 }
 
