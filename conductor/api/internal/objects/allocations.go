@@ -68,13 +68,13 @@ var allocationResource = complete(resource{
 	},
 	orders: orders{
 		list: []listCheck{
-			listFieldsAllowed, filtersNotNewer, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
+			listFieldsAllowed, filtersInVersion, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
 		},
 		post: []check{
-			bodyDecodes, bodyValid, fieldsSet, postInVersion, notNested, fieldsNotNewer, nameValid, nodeBackfilled, classGiven, candidatesExist,
+			bodyDecodes, bodyValid, fieldsSet, postInVersion, notNested, fieldsInVersion, nameValid, nodeBackfilled, classGiven, candidatesExist,
 		},
 		patch: []check{
-			patchDecodes, patchInVersion, logicalIdent, recordExists, fieldsPatchable, fieldsNotNewer,
+			patchDecodes, patchInVersion, logicalIdent, recordExists, fieldsPatchable, fieldsInVersion,
 			newNameValid("Cannot update allocation with invalid name '%[2]s'"),
 		},
 	},

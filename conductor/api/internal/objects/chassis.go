@@ -34,7 +34,7 @@ var chassisResource = complete(resource{
 	list:  listRules{defaults: []string{"uuid", "description"}, detailSince: since.Detail},
 	orders: orders{
 		get:    []check{identValid, fieldsAllowed, recordExists, fieldsExist},
-		patch:  []check{patchDecodes, chassisIdentInSchema, fieldsPatchable, fieldsNotNewer, recordExists},
+		patch:  []check{patchDecodes, chassisIdentInSchema, fieldsPatchable, fieldsInVersion, recordExists},
 		update: []check{patchApplies, documentValid, fieldsSet, chassisUUIDKept, chassisTouched},
 		delete: []check{identValid, recordExists, chassisEmpty},
 	},

@@ -144,16 +144,16 @@ func parentExists(q *listRequest) error {
 // listFieldsAllowed refuses fields that are newer than the version of the request.
 func listFieldsAllowed(q *listRequest) error { return q.allowFields(q.r, q.shown) }
 
-// sortKeyNotNewer refuses a sort key that is newer than the version of the request.
-func sortKeyNotNewer(q *listRequest) error {
+// sortKeyInVersion refuses a sort key that is newer than the version of the request.
+func sortKeyInVersion(q *listRequest) error {
 	if q.isNewer(q.r, q.page.SortKey) {
 		return fault.NotAcceptable
 	}
 	return nil
 }
 
-// filtersNotNewer refuses filters that are newer than the version of the request, and wrong values.
-func filtersNotNewer(q *listRequest) error { return q.checkFilters(func(filter) bool { return true }) }
+// filtersInVersion refuses filters that are newer than the version of the request, and wrong values.
+func filtersInVersion(q *listRequest) error { return q.checkFilters(func(filter) bool { return true }) }
 
 func (q *listRequest) checkFilters(checked func(filter) bool) error {
 	for _, f := range q.list.filters {

@@ -36,8 +36,8 @@ func stateInitial(q *request) error {
 	return nil
 }
 
-// newNodeNotNewer is fieldsNotNewer for a new node, which may have newer fields without a value.
-func newNodeNotNewer(q *request) error {
+// newNodeFieldsInVersion is fieldsInVersion for a new node, which may have newer fields without a value.
+func newNodeFieldsInVersion(q *request) error {
 	for name, value := range q.values {
 		empty := value == nil
 		if name == "conductor_group" {
@@ -141,8 +141,8 @@ func (q *request) resets() bool {
 	return reset != nil && *reset
 }
 
-// resetNotNewer refuses reset_interfaces with a version that does not have it.
-func resetNotNewer(q *request) error {
+// resetInVersion refuses reset_interfaces with a version that does not have it.
+func resetInVersion(q *request) error {
 	if q.args.Has("reset_interfaces") && q.r.Version < since.ResetInterfaces {
 		return fault.NotAcceptable
 	}
@@ -157,8 +157,8 @@ func resetWithDriver(q *request) error {
 	return nil
 }
 
-// nodePatchNotNewer is fieldsNotNewer for a node, whose newer fields may be removed.
-func nodePatchNotNewer(q *request) error {
+// patchedNodeFieldsInVersion is fieldsInVersion for a node, whose newer fields may be removed.
+func patchedNodeFieldsInVersion(q *request) error {
 	for _, op := range q.patch {
 		if op.Op != "remove" && q.field(op.Field).since > q.r.Version {
 			return fault.NotAcceptable

@@ -39,21 +39,21 @@ var nodeResource = complete(resource{
 	// Source: get_all, detail and _get_nodes_collection, get_one, post and patch in ironic/api/controllers/v1/node.py.
 	orders: orders{
 		list: []listCheck{
-			listFieldsAllowed, nodeSortKeyNotNewer, filtersNotNewer, fieldsChosen, chassisGiven, pageValid, sortKeyHasOrder, markerExists,
+			listFieldsAllowed, nodeSortKeyInVersion, filtersInVersion, fieldsChosen, chassisGiven, pageValid, sortKeyHasOrder, markerExists,
 			childrenChosen, filtersApply,
 		},
 		details: []listCheck{
-			filtersInTurn(false), nodeSortKeyNotNewer, fieldsChosen, filtersInTurn(true), chassisGiven, pageValid, sortKeyHasOrder,
+			filtersInTurn(false), nodeSortKeyInVersion, fieldsChosen, filtersInTurn(true), chassisGiven, pageValid, sortKeyHasOrder,
 			markerExists, childrenChosen, filtersApply,
 		},
 		get: []check{nodeOrJSONExists, fieldsAllowed, fieldsExist},
 		post: []check{
-			bodyDecodes, bodyValid, newBootModeAllowed, stateInitial, fieldsSet, newNodeNotNewer, classNotEmpty, newNodeNameValid, referencesExist,
+			bodyDecodes, bodyValid, newBootModeAllowed, stateInitial, fieldsSet, newNodeFieldsInVersion, classNotEmpty, newNodeNameValid,
+			referencesExist,
 		},
 		patch: []check{
-			resetIsBoolean, patchDecodes, patchNotNull, resetNotNewer, bootModeAllowed, fieldsPatchable, nodePatchNotNewer,
-			resetWithDriver, networkDataValid,
-			pathNodeExists, parentMayChange,
+			resetIsBoolean, patchDecodes, patchNotNull, resetInVersion, bootModeAllowed, fieldsPatchable, patchedNodeFieldsInVersion,
+			resetWithDriver, networkDataValid, pathNodeExists, parentMayChange,
 		},
 		update: []check{
 			nodeMayBePatched, ownerMayChange, nodeNameValid, nodePatchApplies, documentValid, fieldsSet, removedDefaultsMarked, reasonWithRetired,
@@ -114,8 +114,8 @@ func pathNodeExists(q *request) (err error) {
 	return err
 }
 
-// nodeSortKeyNotNewer is sortKeyNotNewer, also for the fields of later series.
-func nodeSortKeyNotNewer(q *listRequest) error {
+// nodeSortKeyInVersion is sortKeyInVersion, also for the fields of later series.
+func nodeSortKeyInVersion(q *listRequest) error {
 	if f := q.field(q.page.SortKey); f != nil && f.since > q.r.Version {
 		return fault.NotAcceptable
 	}

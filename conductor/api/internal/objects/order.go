@@ -21,12 +21,12 @@ import (
 // methods that they call in ironic/conductor/manager.py.
 var (
 	listOrder = []listCheck{
-		parentExists, listFieldsAllowed, sortKeyNotNewer, filtersNotNewer, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
+		parentExists, listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
 		filtersApply,
 	}
 	getOrder    = []check{identValid, recordExists, fieldsAllowed, fieldsExist}
-	postOrder   = []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, notNested, fieldsNotNewer}
-	patchOrder  = []check{identValid, patchDecodes, fieldsPatchable, fieldsNotNewer, recordExists}
+	postOrder   = []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, notNested, fieldsInVersion}
+	patchOrder  = []check{identValid, patchDecodes, fieldsPatchable, fieldsInVersion, recordExists}
 	updateOrder = []check{patchApplies, documentValid, fieldsSet}
 	deleteOrder = []check{identValid, recordExists}
 )
@@ -88,8 +88,8 @@ func recordExists(q *request) (err error) {
 	return err
 }
 
-// fieldsNotNewer refuses a POST or a PATCH of fields that are newer than the version of the request.
-func fieldsNotNewer(q *request) error {
+// fieldsInVersion refuses a POST or a PATCH of fields that are newer than the version of the request.
+func fieldsInVersion(q *request) error {
 	if slices.ContainsFunc(q.fields, func(f field) bool {
 		_, given := q.values[f.name]
 		return f.since > q.r.Version && f.since <= q.r.Highest && (given || !f.is(patchedEarlier) && q.patch.Replaces(f.name))

@@ -56,14 +56,14 @@ var portGroupResource = complete(resource{
 	},
 	orders: orders{
 		list: []listCheck{
-			parentExists, listFieldsAllowed, sortKeyNotNewer, filtersNotNewer, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
+			parentExists, listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
 			oneGroupFilter, filtersApply,
 		},
 		post: []check{
-			bodyDecodes, emptyModeDropped, bodyValid, fieldsSet, postInVersion, nodeExists, notNested, groupFieldsNotNewer, nameValid,
+			bodyDecodes, emptyModeDropped, bodyValid, fieldsSet, postInVersion, nodeExists, notNested, groupFieldsInVersion, nameValid,
 		},
 		patch: []check{
-			identValid, patchDecodes, recordExists, fieldsPatchable, groupFieldsNotNewer,
+			identValid, patchDecodes, recordExists, fieldsPatchable, groupFieldsInVersion,
 			newNameValid("Portgroup %s: Cannot change name to invalid name '%s'"),
 		},
 		update: []check{
@@ -100,9 +100,9 @@ func emptyModeDropped(q *request) error {
 	return nil
 }
 
-// groupFieldsNotNewer is fieldsNotNewer for a port group. Ironic permits empty values and fields that are newer than
+// groupFieldsInVersion is fieldsInVersion for a port group. Ironic permits empty values and fields that are newer than
 // mode and properties, and looks at the first operation of a patch only.
-func groupFieldsNotNewer(q *request) error {
+func groupFieldsInVersion(q *request) error {
 	if slices.ContainsFunc(q.fields, func(f field) bool {
 		return f.since == since.PortGroupMode && f.since > q.r.Version && (pyrepr.Truthy(q.values[f.name]) || q.patch.StartsWith(f.name))
 	}) {

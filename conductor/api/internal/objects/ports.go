@@ -60,15 +60,15 @@ var portResource = complete(resource{
 	},
 	orders: orders{
 		list: []listCheck{
-			parentExists, listFieldsAllowed, sortKeyNotNewer, filtersNotNewer, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
+			parentExists, listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid, markerExists, sortKeyHasOrder,
 			filtersCombine, conductorGroupsAlone, filtersApply,
 		},
 		post: []check{
-			bodyDecodes, portNodeNamed, bodyValid, fieldsSet, postInVersion, notNested, nodeExists, linkNotNewer, fieldsNotNewer, portValid,
+			bodyDecodes, portNodeNamed, bodyValid, fieldsSet, postInVersion, notNested, nodeExists, linkInVersion, fieldsInVersion, portValid,
 			nodeUnlockedForPort, physicalNetworkShared,
 		},
 		patch: []check{
-			identValid, patchDecodes, fieldsPatchable, linkNotNewer, fieldsNotNewer, recordExists,
+			identValid, patchDecodes, fieldsPatchable, linkInVersion, fieldsInVersion, recordExists,
 		},
 		update: []check{
 			patchApplies, portGroupMayChange, nodeMayChange, documentValid, fieldsSet, portValid,
@@ -173,8 +173,8 @@ func nodeUnlockedForPort(q *request) error {
 	return nodeUnlocked(q)
 }
 
-// linkNotNewer refuses keys of the local link connection that are newer than the version of the request.
-func linkNotNewer(q *request) error {
+// linkInVersion refuses keys of the local link connection that are newer than the version of the request.
+func linkInVersion(q *request) error {
 	link, _ := q.values["local_link_connection"].(map[string]any)
 	_, typed := link["network_type"]
 	_, logical := link["vtep-logical-switch"]

@@ -75,7 +75,7 @@ var runbookResource = complete(resource{
 	},
 	orders: orders{
 		list: []listCheck{
-			listFieldsAllowed, sortKeyNotNewer, filtersNotNewer, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
+			listFieldsAllowed, sortKeyInVersion, filtersInVersion, fieldsChosen, pageValid, sortKeyHasOrder, markerExists, filtersApply,
 		},
 		post:   []check{bodyDecodes, bodyValid, fieldsSet, newRunbookUnowned, postInVersion, notNested},
 		update: []check{publicWithoutOwner, patchApplies, documentValid, fieldsSet},

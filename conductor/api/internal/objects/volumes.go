@@ -108,8 +108,8 @@ func maskTarget(v any) any {
 // volumeOrders returns the orders of the checks of volume connectors or targets.
 func volumeOrders(kind string) orders {
 	return orders{
-		post:  []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, volumeNodeExists, notNested, fieldsNotNewer},
-		patch: []check{identValid, patchDecodes, recordExists, fieldsPatchable, fieldsNotNewer, newNodeIsUUID},
+		post:  []check{bodyDecodes, bodyValid, fieldsSet, postInVersion, volumeNodeExists, notNested, fieldsInVersion},
+		patch: []check{identValid, patchDecodes, recordExists, fieldsPatchable, fieldsInVersion, newNodeIsUUID},
 		update: []check{patchApplies, nodeMayChange, documentValid, fieldsSet, nodeUnlocked,
 			volumeAllows(kind+" update", admission.Rules.UpdateVolume)},
 		delete: []check{identValid, recordExists, nodeUnlockedOrGone, volumeAllows(kind+" deletion", admission.Rules.DeleteVolume)},
