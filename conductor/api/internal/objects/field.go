@@ -20,27 +20,39 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// field is a field of a record as clients see it.
+// field is a field of a record as clients see it. What is left out in its definition has no effect.
+//
+// A record holds a value of the field or none, which is null in JSON. These rules decide about null, and about a field
+// that is absent from a body or that a patch removes:
+//
+//	                          usual field      nullable field    field of a node (patchedInPart)
+//	absent from a POST        zero is stored   zero is stored    nothing is stored
+//	null in a POST            zero is stored   null is stored    null is stored
+//	null in a patch           zero is stored   null is stored    null is stored
+//	removed by a patch        zero is stored   null is stored    null is stored
+//	stored null in responses  shown as zero    shown as null     shown as zero
+//
+// A field with storedAs is not stored if it is absent. Most fields have no zero, which is null, too.
 type field struct {
 	name  string
 	since states.APIVersion
 	types []string
 	flags fieldFlag
-	max   int // the maximum length of a string; 0 is unlimited
+	max   int // the maximum length of a string
 	// schemaSince is the first version with the field in the schema of a body, in series with such schemas.
 	schemaSince states.APIVersion
-	// zero is stored and shown in place of null.
+	// zero is stored and shown in place of null, by the rules above.
 	zero any
 	// storedAs is the name of the field in the record, if it differs from name.
 	storedAs string
-	// schema returns the schema of the values; nil stands for one with types and max.
+	// schema returns the schema of the values, in place of one with types and max.
 	schema func(r *rest.Request) *schema.Schema
 	// convert returns the stored form of a value that satisfies the schema, or refuses the value of the field with the
 	// name. It is not called for null.
 	convert func(r *rest.Request, name string, v any) (any, error)
 	// mask returns the form of a value in responses. Faults do not repeat the value of a field with a mask.
 	mask func(v any) any
-	// shown returns the form of a record's value in the response to a request; nil stands for the value itself.
+	// shown returns the form of a record's value in the response to a request, in place of the value itself.
 	shown func(r *rest.Request, o record, v any) any
 
 	// text returns the text that responses show in place of the value, and by which lists are sorted; empty for null.
@@ -61,7 +73,7 @@ const (
 	required       fieldFlag = 1 << iota // a POST must have the field
 	readOnly                             // clients cannot set the field
 	fixed                                // a POST may set the field, a patch cannot change it
-	nullable                             // null is stored and shown, and a patch that removes the field sets it
+	nullable                             // null is stored and shown, see [field]
 	hidden                               // responses do not have the field
 	shownEarlier                         // lists of versions below since have the field, too, and before 2026.1 other answers
 	patchOnly                            // a patch may set the field, a POST cannot
@@ -119,15 +131,13 @@ var noObject = map[string]any{}
 // fields are the fields of each type of object, by their names.
 var fields = map[reflect.Type]map[string]*field{}
 
-// complete returns a resource in which the values are set that its definition leaves out: its store, its default
-// marker, the fields that clients can set, and the position of each field in the record.
+// complete returns a resource in which the values are set that its definition leaves out: its store, the rules of its
+// list, the fields that clients can set, and the position of each field in the record.
 func complete(x resource) *resource {
 	if x.store == nil {
 		x.store = objectStore(x.of.(conductor.Object).Kind())
 	}
-	if x.list.marker == nil {
-		x.list.marker = (*rest.Args).UUID
-	}
+	x.list.complete()
 	of := reflect.TypeOf(x.of).Elem()
 	columns := map[string][]int{}
 	for _, f := range reflect.VisibleFields(of) {

@@ -3,6 +3,8 @@
 package objects
 
 import (
+	"slices"
+
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
@@ -17,7 +19,7 @@ type filter struct {
 	// group names the property that the filter tests, such as the node. Of the filters with a
 	// group only the first that is given applies; those without one apply in addition.
 	group string
-	// old is the fault before the version since; nil stands for one that names the version.
+	// old is the fault before the version since, in place of one that names the version.
 	old error
 	// anyVersion accepts the filter in all versions of a series that has the version since.
 	anyVersion bool
@@ -29,7 +31,7 @@ type filter struct {
 	flag bool
 	// decode checks the type of the parameter.
 	decode func(a *rest.Args, name string)
-	// valid refuses a wrong value, before any filter is applied; nil if none is wrong.
+	// valid refuses a wrong value, before any filter is applied.
 	valid func(r *rest.Request, a *rest.Args)
 	// apply excludes the records that do not pass the filter.
 	apply func(r *rest.Request, a *rest.Args, s *selection) error
@@ -111,6 +113,31 @@ var publicOnly = filter{
 		}
 		return nil
 	},
+}
+
+// complete sets what the definition of a resource leaves out: its marker, the order of the checks, and the decoders.
+func (l *listRules) complete() {
+	if l.marker == nil {
+		l.marker = (*rest.Args).UUID
+	}
+	l.unchecked = map[string]bool{}
+	l.decoders = map[string]func(*rest.Args, string){
+		"marker":   func(a *rest.Args, name string) { l.marker(a, name) },
+		"limit":    func(a *rest.Args, name string) { a.Integer(name) },
+		"sort_key": decodeText, "sort_dir": decodeText, "fields": decodeList, "detail": decodeBoolean,
+	}
+	var first, last []string
+	for _, f := range l.filters {
+		l.decoders[f.name], l.unchecked[f.name] = f.decode, f.unchecked
+		if l.first == nil || slices.Contains(l.first, f.name) {
+			first = append(first, f.name)
+		} else {
+			last = append(last, f.name)
+		}
+	}
+	if l.types == nil {
+		l.types = slices.Concat(first, []string{"marker", "limit", "sort_key", "sort_dir", "fields"}, last, []string{"detail"})
+	}
 }
 
 func anyType(*rest.Args, string) {}

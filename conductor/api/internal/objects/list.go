@@ -100,35 +100,9 @@ func (l listing) decode(r *rest.Request) *listRequest {
 
 // checkTypes checks the types of the parameters in the order of the resource.
 func (l listing) checkTypes(a *rest.Args) {
-	names := l.list.types
-	if names == nil {
-		var last []string
-		for _, f := range l.list.filters {
-			if l.list.first == nil || slices.Contains(l.list.first, f.name) {
-				names = append(names, f.name)
-			} else {
-				last = append(last, f.name)
-			}
-		}
-		names = slices.Concat(names, []string{"marker", "limit", "sort_key", "sort_dir", "fields"}, last, []string{"detail"})
-	}
-	for _, name := range names {
-		switch name {
-		case "marker":
-			l.list.marker(a, name)
-		case "limit":
-			a.Integer(name)
-		case "sort_key", "sort_dir":
-			a.Text(name)
-		case "fields":
-			a.List(name)
-		case "detail":
-			a.Boolean(name)
-		default:
-			i := slices.IndexFunc(l.list.filters, func(f filter) bool { return f.name == name })
-			if f := l.list.filters[i]; !l.details || !f.unchecked {
-				f.decode(a, name)
-			}
+	for _, name := range l.list.types {
+		if !l.details || !l.list.unchecked[name] {
+			l.list.decoders[name](a, name)
 		}
 	}
 }

@@ -47,6 +47,7 @@ import (
 
 // resource describes one kind of record in the API. Its variable is made by [complete]. Ironic has separate code for
 // each resource: orders tells in which order a request is checked, by the rules of all resources and those of its file.
+// What its definition, or one of its rules below, leaves out has no effect, unless the comment names what it stands for.
 //
 // Source: the files of the same names in ironic/api/controllers/v1.
 type resource struct {
@@ -80,7 +81,7 @@ type resource struct {
 type resourceFlag uint16
 
 const (
-	patchedInPart       resourceFlag = 1 << iota // a patch requires no fields; missing fields keep their values, and null is stored
+	patchedInPart       resourceFlag = 1 << iota // a patch requires no fields; for absent ones and null see [field]
 	uuidFirst                                    // the fault of a new record of which the UUID and another key exist names the UUID
 	ownDuplicates                                // the conductor's faults for records whose keys exist are Ironic's
 	firstUnknown                                 // a fault names the first unknown field of a query alone; links and times are unknown
@@ -93,18 +94,17 @@ func (x *resource) is(flag resourceFlag) bool { return x.flags&flag != 0 }
 
 // schemaRules are the rules for the schemas of a resource's bodies and, in series that have them, of its queries.
 type schemaRules struct {
-	// since is the first of these series; NoSeries stands for none.
+	// since is the first of these series.
 	since states.Series
 	// queryFields are further fields that only the schema of a query has.
 	queryFields []string
 	// unknownArgs are parameters of a list that the schema of its query does not have.
 	unknownArgs []string
-	// queryLast is the first series in which a POST checks the names in the query after the body; NoSeries stands for
-	// none.
+	// queryLast is the first series in which a POST checks the names in the query after the body.
 	queryLast states.Series
-	// oneFault says whether the schema of a body tells the first fault alone; nil stands for no.
+	// oneFault says whether the schema of a body tells the first fault alone.
 	oneFault func(x *resource, r *rest.Request) bool
-	// completes changes the schema of the bodies of a POST or a PATCH; nil stands for no change.
+	// completes changes the schema of the bodies of a POST or a PATCH.
 	completes func(r *rest.Request, s *schema.Schema)
 	// bodyByVersion makes the fields that are newer than the version of the request unknown in new records and among the
 	// fields that a query names; queryByVersion leaves them out of the schema of queries.
@@ -117,13 +117,13 @@ type patchRules struct {
 	// that are neither readOnly nor fixed, sorted by name, and so does any list since allSince, if that is a series.
 	fields   []string
 	allSince states.Series
-	// also returns further names that a patch may have; nil stands for none.
+	// also returns further names that a patch may have.
 	also func(r *rest.Request) []string
 	// args are the query parameters.
 	args []string
 	// decode decodes patches in series with schemas; nil stands for [patch.Decode].
 	decode func(r *rest.Request) (patch.Patch, error)
-	// after changes other records by a patch whose record is stored; nil stands for none.
+	// after changes other records by a patch whose record is stored.
 	after func(q *request) error
 }
 
@@ -138,7 +138,7 @@ type link struct {
 type listRules struct {
 	// defaults are the fields in a list without detail.
 	defaults []string
-	// detailSince is the first version in which a list has the parameter detail; 0 stands for none.
+	// detailSince is the first version in which a list has the parameter detail.
 	detailSince states.APIVersion
 	// filters are the query parameters in addition to the paging parameters.
 	filters []filter
@@ -150,6 +150,9 @@ type listRules struct {
 	types []string
 	// marker reads the marker of a page; nil stands for one that must be a UUID.
 	marker func(a *rest.Args, name string) string
+
+	decoders  map[string]func(a *rest.Args, name string) // check the types of the parameters by their names; set by complete
+	unchecked map[string]bool                            // the names of the filters that are unchecked; set by complete
 }
 
 // field returns the resource's field with a name, or nil.
