@@ -102,9 +102,7 @@ func (x *Index[R]) followOnce(store Source[R], log *slog.Logger, changed func(R)
 					return err
 				}
 				if !stored {
-					x.mu.Lock()
-					x.forget(value)
-					x.mu.Unlock()
+					x.forget(value, nil)
 				}
 			}
 			yielded = nil
@@ -187,9 +185,14 @@ func (x *Index[R]) missing(yielded map[string]bool, deletions map[string]int64) 
 	return values
 }
 
-// forget removes a record that the store does not have. A record with the same ID that was created since remains. The
-// caller holds the lock.
-func (x *Index[R]) forget(value R) {
+// forget removes a record that the store does not have. A record with the same ID that was created since remains, and
+// the record of a creation in flight, nil for none, that the watch has yielded meanwhile.
+func (x *Index[R]) forget(value R, creation *inFlight) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if creation != nil && !creation.again {
+		return
+	}
 	if now, has := x.records[x.meta(value).ID]; has && x.meta(now).Created.Equal(x.meta(value).Created) {
 		x.remove(now, x.meta(now))
 	}

@@ -99,37 +99,40 @@ func (x *Index[R]) HasOlder(value R) bool {
 // exists, which reports whether the store has a record. If it has not, or if that fails, Create removes the record
 // again unless the watch has yielded it by then. A watch that has not yields it later if the store has it.
 func (x *Index[R]) Create(value R, store func() error, exists func(id string) (bool, error)) error {
-	id := x.meta(value).ID
-	c, err := x.ask(id, store)
-	if err == nil && c.deleted < x.meta(value).Revision {
-		x.insert(value)
+	c := x.begin(x.meta(value).ID)
+	defer x.end(c)
+	if err := store(); err != nil {
+		return err
 	}
-	if err == nil && c.again {
-		x.mu.Unlock()
-		stored, _ := exists(id)
-		x.mu.Lock()
-		if c.again && !stored {
-			x.forget(value)
+	if x.created(c, value) {
+		if stored, _ := exists(c.id); !stored {
+			x.forget(value, c)
 		}
 	}
-	delete(x.inFlight, c)
-	x.mu.Unlock()
-	return err
+	return nil
+}
+
+// created inserts a record that the store has created, and reports whether it is missing from another watch.
+func (x *Index[R]) created(c *inFlight, value R) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if c.deleted < x.meta(value).Revision {
+		x.insert(value)
+	}
+	return c.again
 }
 
 // Delete calls store, which deletes a record and returns the revision of the deletion, and then removes the record.
 // Until the watch has reported the deletion, it may report older writes of the record, which the index ignores.
 func (x *Index[R]) Delete(id string, store func() (int64, error)) error {
-	var revision int64
-	d, err := x.ask(id, func() (err error) {
-		revision, err = store()
-		return err
-	})
-	defer x.mu.Unlock()
-	delete(x.inFlight, d)
+	d := x.begin(id)
+	defer x.end(d)
+	revision, err := store()
 	if err != nil {
 		return err
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	if d.deleted < revision {
 		x.deleted[id] = revision
 	}
@@ -137,16 +140,19 @@ func (x *Index[R]) Delete(id string, store func() (int64, error)) error {
 	return nil
 }
 
-// ask calls store, which asks the store, and returns what the watch has reported meanwhile. It leaves the lock to the
-// caller, which removes the answer from inFlight.
-func (x *Index[R]) ask(id string, store func() error) (*inFlight, error) {
+// begin notes a creation or a deletion before it is sent to the store, and end forgets it.
+func (x *Index[R]) begin(id string) *inFlight {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	w := &inFlight{id: id}
-	x.mu.Lock()
 	x.inFlight[w] = true
-	x.mu.Unlock()
-	err := store()
+	return w
+}
+
+func (x *Index[R]) end(w *inFlight) {
 	x.mu.Lock()
-	return w, err
+	defer x.mu.Unlock()
+	delete(x.inFlight, w)
 }
 
 // insert is put for a caller that holds the lock.
