@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/conductor/internal/nodelog"
 	"github.com/ironstate/ironstate/conductor/internal/workerpool"
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/masked"
@@ -47,7 +48,7 @@ func New(config Config) (*Conductor, error) {
 		config.Agent.Budget = agent.NewBudget()
 	}
 	fleet := newFleet(config)
-	config.Log = slog.New(naming{masked.Log(config.Log.Handler()), fleet.nodes})
+	config.Log = slog.New(nodelog.Handler{Handler: masked.Log(config.Log.Handler()), Name: fleet.nameOf})
 	rules := &rulebook{config: &config}
 	if rules.own, err = config.descriptions(); err != nil {
 		return nil, err

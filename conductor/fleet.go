@@ -178,6 +178,14 @@ func (f *fleet) indexed(ident string) *Node {
 	return f.nodes.Named(ident)
 }
 
+// nameOf returns the name of a node with a UUID, "" if the index has none.
+func (f *fleet) nameOf(id string) string {
+	if n := f.nodes.Get(id); n != nil {
+		return n.Name
+	}
+	return ""
+}
+
 // storedNode is node without the index: it reads the store. It updates the index, so that a list that follows is not
 // older.
 func (f *fleet) storedNode(ctx context.Context, ident string) (*Node, error) {

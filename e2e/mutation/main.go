@@ -101,6 +101,7 @@ var targets = []target{
 	of("conductor/internal/inspectionrules"),
 	of("conductor/internal/kinds"),
 	of("conductor/internal/latest", rapid...),
+	of("conductor/internal/nodelog"),
 	of("conductor/internal/raidconfig"),
 	of("conductor/internal/sequence"),
 	of("conductor/internal/workerpool"),
