@@ -69,7 +69,7 @@ func New(config Config) (*Conductor, error) {
 	}
 	c.engine = &engine{
 		config: &config, rules: rules, fleet: fleet, sessions: c.sessions, counters: counters,
-		history: history{&config, fleet}, transitions: &transitionQueues{config: &config},
+		history: history{&config, fleet}, transitions: newTransitions(&config),
 		pool: workerpool.New(config.Workers, config.reservedWorkers()), resolve: net.DefaultResolver.LookupNetIP,
 	}
 	c.allocator = &allocator{config: &config, rules: rules, fleet: fleet, sessions: c.sessions, pool: c.engine.pool}
@@ -92,7 +92,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	defer stopWork(nil)
 	member, leave := context.WithCancel(context.WithoutCancel(ctx)) // until no work is left
 	r := &run{ctx: ctx, work: work}
-	c.engine.transitions.runIn(&r.group)
+	c.engine.transitions.RunIn(&r.group)
 	c.fleet.follow(ctx, &r.group, c.engine.reconcileNode, c.reconcileObject, append(c.config.pendingKinds(), KindHistory)...)
 	r.group.Go(func() { c.sessions.keep(member, r) })
 	r.group.Go(func() { every(ctx, c.config.CheckInterval, c.reconcileAll) })
@@ -105,7 +105,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	c.engine.pool.Close(c.config.ShutdownTimeout, func() { stopWork(errShutdown) })
 	leave()
 	c.fleet.unfollow()
-	c.engine.transitions.runIn(nil)
+	c.engine.transitions.RunIn(nil)
 	r.group.Wait()
 	return ctx.Err()
 }

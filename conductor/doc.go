@@ -126,9 +126,8 @@ package conductor
 //	history                                                the entries of a node's history
 //	store, memory, fleet                                   where records are; internal/index holds those in memory
 //	membership, session, owner                             who is alive, and who owns a node
-//	rulebook, reconcile, transition, interfaces, refusal   decisions
+//	rulebook, reconcile, transition, interfaces, refusal   decisions; internal/inorder has the calls of OnTransition
 //	expected                                               the times after which nodes are overdue
-//	transition_queue                                       the calls of OnTransition, in the order of the transitions
 //	engine, fence                                          reservations, and the permission for each hardware operation;
 //	                                                       internal/workerpool has the workers
 //	hardware, ask, fake, fake_interfaces, cache            hardware types, and what is read of their machines

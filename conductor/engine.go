@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/conductor/internal/inorder"
 	"github.com/ironstate/ironstate/conductor/internal/workerpool"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -29,7 +30,7 @@ type engine struct {
 	syncer   *powersync.Syncer
 	counters *counters
 	// transitions has the transitions for which OnTransition is still to be called.
-	transitions *transitionQueues
+	transitions *inorder.Queues[Transition]
 	resolve     func(ctx context.Context, network, host string) ([]netip.Addr, error) // [net.Resolver.LookupNetIP]
 	// abandoned has the calls of power operations that have not returned, by the node's UUID: *boundedcall.AbandonedError.
 	abandoned sync.Map

@@ -48,11 +48,7 @@ func (c *Conductor) AddPower(e powersync.Event) { c.engine.history.power(context
 var RowsOf = rowsOf
 
 // Queues returns the number of nodes that the conductor has a queue of transitions for.
-func (c *Conductor) Queues() int {
-	c.engine.transitions.mu.Lock()
-	defer c.engine.transitions.mu.Unlock()
-	return len(c.engine.transitions.nodes)
-}
+func (c *Conductor) Queues() int { return c.engine.transitions.Len() }
 
 // Watchers returns the number of watches of a kind.
 func (m *Memory) Watchers(kind Kind) int {

@@ -114,9 +114,9 @@ func retryUpdate(ctx context.Context, t *Task, unsure *doubts, change func(*Node
 // (see [Node.room]); from one that does not, conclude does not return, since the work of a node that stays as it is
 // would begin again. It notes the transitions, also if change returns errEnded.
 func conclude(ctx context.Context, t *Task, failure error, change func(n *Node, tooLarge error) error) error {
-	before, unsure, write := t.Node(), &doubts{}, t.engine.transitions.writing()
-	write.begin(before)
-	defer write.end()
+	before, unsure, write := t.Node(), &doubts{}, t.engine.transitions.Writing()
+	write.Begin(before.UUID, before.Revision)
+	defer write.End()
 	err := retryUpdate(ctx, t, unsure, func(n *Node) error { return change(n, nil) })
 	if errors.Is(err, ErrTooLarge) {
 		t.engine.config.Log.Warn("the result of a node's work is too large for the store", "node", t.Node().UUID, "failure", failure)

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ironstate/ironstate/conductor/internal/inorder"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -166,23 +167,42 @@ func excerpt(text string) string {
 	return text[:end] + "…"
 }
 
+// maxQueuedTransitions bounds the transitions of one node that wait for OnTransition.
+const maxQueuedTransitions = 100
+
+// newTransitions returns the queues of [Config.OnTransition].
+func newTransitions(c *Config) *inorder.Queues[Transition] {
+	if c.OnTransition == nil {
+		return inorder.New[Transition](0, nil, nil)
+	}
+	call := func(id string, t Transition) {
+		if err := bounded(context.Background(), func(context.Context) error { c.OnTransition(t); return nil }); err != nil {
+			c.Log.Error("OnTransition failed", "node", id, "error", err)
+		}
+	}
+	return inorder.New(maxQueuedTransitions, call, func(id string, t Transition) {
+		c.Log.Error("a transition was not reported, since an earlier call of OnTransition does not return",
+			"node", id, "transition", t.String())
+	})
+}
+
 // moved logs the transitions since an earlier version of a node's record, and queues them for OnTransition.
 func (e *engine) moved(earlier, n *Node) {
 	for _, t := range n.TransitionsSince(earlier) {
 		e.config.logMoved(n, t)
-		e.transitions.add(Transition{t, n})
+		e.transitions.Add(n.UUID, n.Revision, Transition{t, n})
 	}
 }
 
 // edit is fleet.edit for a change that may move the node.
 func (e *engine) edit(ctx context.Context, ident string, change func(*Node) error) (before, n *Node, err error) {
-	write := e.transitions.writing()
-	defer write.end()
+	write := e.transitions.Writing()
+	defer write.End()
 	before, n, err = e.fleet.edit(ctx, ident, func(n *Node) error {
-		write.end() // an earlier attempt has met a conflict
+		write.End() // an earlier attempt has met a conflict
 		err := change(n)
 		if err == nil {
-			write.begin(n)
+			write.Begin(n.UUID, n.Revision)
 		}
 		return err
 	})

@@ -115,6 +115,7 @@ var equivalent = []struct {
 		"conductor/api/internal/rest/measure.go meter.add: break => continue",
 	}},
 	{"the slice is cut off at its beginning", []string{
+		"conductor/internal/inorder/inorder.go Queues.Add: over > 0 => over >= 0",
 		"conductor/transition.go rulebook.move: over > 0 => over >= 0",
 	}},
 	{"a form that is found twice is searched for once; the statement saves computing its own forms again", []string{

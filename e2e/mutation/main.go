@@ -98,6 +98,7 @@ var targets = []target{
 	of("conductor/internal/agentimage"),
 	of("conductor/internal/configdrive"),
 	of("conductor/internal/index", rapid...),
+	of("conductor/internal/inorder"),
 	of("conductor/internal/inspectionrules"),
 	of("conductor/internal/kinds"),
 	of("conductor/internal/latest", rapid...),
