@@ -74,7 +74,7 @@ func (e *engine) attendReserved(s *session, t *Task) {
 		return // the next process drops the reservation
 	}
 	before := t.Node()
-	err := conclude(s.ctx, t, failure, func(n *Node, tooLarge error) error {
+	err := t.record.conclude(s.ctx, failure, func(n *Node, tooLarge error) error {
 		if !n.isAtWorkOf(before) {
 			return errEnded
 		}
@@ -230,7 +230,7 @@ func (t *Task) endAgent(ctx context.Context, kind *workKind) error {
 	if err != nil || !uses {
 		return err
 	}
-	t.updateLater(func(n *Node) { kind.edit(n).Current = nil })
+	t.record.updateLater(func(n *Node) { kind.edit(n).Current = nil })
 	if t.KeepsAgent() {
 		return nil
 	}

@@ -123,7 +123,7 @@ func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
 	case err != nil:
 		return err
 	}
-	t.updateLater(func(n *Node) { kind.edit(n).Sent = true })
+	t.record.updateLater(func(n *Node) { kind.edit(n).Sent = true })
 	return ErrWait
 }
 

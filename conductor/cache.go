@@ -136,7 +136,7 @@ func (t *Task) refreshCache(ctx context.Context, kind *workKind, done bool) erro
 	if change == nil {
 		return nil
 	}
-	return t.persist(ctx, func(n *Node) error {
+	return t.record.persist(ctx, func(n *Node) error {
 		change(n)
 		return nil
 	})

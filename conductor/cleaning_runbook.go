@@ -174,7 +174,7 @@ func takeRunbook(ctx context.Context, t *Task) error {
 		return refuse(Unsupported, "Cannot clean node %s: runbook %s has no step that the operator's configuration allows, "+
 			"so nothing would be erased.", n.UUID, book.Name)
 	}
-	return t.persist(ctx, func(n *Node) error {
+	return t.record.persist(ctx, func(n *Node) error {
 		n.CleanSteps = taken.clone()
 		return nil
 	})

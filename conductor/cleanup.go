@@ -99,7 +99,7 @@ func (t *Task) cleanUpFailed(ctx context.Context) error {
 		return errLost
 	}
 	interrupted := failure != nil && ctx.Err() != nil
-	err := t.persist(ctx, func(n *Node) error {
+	err := t.record.persist(ctx, func(n *Node) error {
 		n.drop()
 		if interrupted {
 			return nil

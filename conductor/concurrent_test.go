@@ -24,12 +24,12 @@ func pairs[V any](make func() V, methods ...func(V)) {
 	}
 }
 
-func TestAnyTwoMethodsOfATaskMayBeCalledAtOnce(t *testing.T) {
+func TestAnyTwoMethodsOfAReservedRecordMayBeCalledAtOnce(t *testing.T) {
 	n := &Node{UUID: "a"}
-	pairs(func() *Task { return &Task{node: n} },
-		func(t *Task) { t.Node() },
-		func(t *Task) { t.updateLater(func(*Node) {}) },
-		func(t *Task) { t.set(n, 1) },
+	pairs(func() *reservedRecord { return &reservedRecord{node: n} },
+		func(r *reservedRecord) { r.get() },
+		func(r *reservedRecord) { r.updateLater(func(*Node) {}) },
+		func(r *reservedRecord) { r.set(n, 1) },
 	)
 }
 

@@ -397,5 +397,5 @@ func (e *engine) task(n *Node) *Task {
 	if err != nil {
 		hardware = missing{err}
 	}
-	return &Task{engine: e, hardware: hardware, node: n}
+	return &Task{engine: e, hardware: hardware, record: &reservedRecord{engine: e, node: n}}
 }

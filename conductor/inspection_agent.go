@@ -190,7 +190,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 			return err
 		}
 		i.token = token
-		t.set(n, 0)
+		t.record.set(n, 0)
 	}
 	i.node = t.Node()
 	cpu, _ := i.inventory["cpu"].(map[string]any)
@@ -219,7 +219,7 @@ func (i *agentInspection) store(ctx context.Context, s *session, t *Task) error 
 		//lint:ignore ST1005 the text is Ironic's, in conductor/inspection.py
 		failure = fmt.Errorf("Failed to finish inspection: %w", failure)
 	}
-	return conclude(ctx, t, failure, func(n *Node, tooLarge error) error {
+	return t.record.conclude(ctx, failure, func(n *Node, tooLarge error) error {
 		if failure = cmp.Or(tooLarge, failure); tooLarge == nil {
 			change(n)
 		}

@@ -115,7 +115,7 @@ func (e *engine) finishPower(ctx context.Context, t *Task, target states.Power, 
 		return failure // another process reports the loss
 	}
 	var event powersync.Event
-	err := t.persist(ctx, func(n *Node) error {
+	err := t.record.persist(ctx, func(n *Node) error {
 		var settled powersync.Record
 		settled, event = powersync.SettleRequest(powerRecord(n), target, failure)
 		n.setPower(settled)

@@ -202,7 +202,7 @@ func (p powerRounds) force(
 	}
 	interrupted := failure != nil && ctx.Err() != nil
 	forced := a
-	err = t.persist(ctx, func(n *Node) error {
+	err = t.record.persist(ctx, func(n *Node) error {
 		settled := powerRecord(n)
 		settled.TargetPower = states.NoPower
 		if !interrupted {

@@ -39,7 +39,7 @@ func acquireRelative(ctx context.Context, t *Task, id string) (relative *Task, e
 // releaseRelative drops the reservation of a task of acquireRelative, unless its work has dropped it.
 func releaseRelative(ctx context.Context, t *Task) {
 	defer t.engine.pool.Free(t.Node().UUID)
-	err := t.persist(ctx, func(n *Node) error {
+	err := t.record.persist(ctx, func(n *Node) error {
 		if n.Claim == "" {
 			return errNothingToDo
 		}
@@ -122,7 +122,7 @@ func followPower(ctx context.Context, t *Task, target states.Power, timeout time
 	if err := t.Node().permitsPower(target); err != nil {
 		return err
 	}
-	err := t.update(ctx, &doubts{}, func(n *Node) error {
+	err := t.record.update(ctx, &doubts{}, func(n *Node) error {
 		at := now()
 		n.TargetPower, n.PowerChangedAt = target, &at
 		if !t.engine.config.Table.Failed().Has(n.ProvisionState) { // what has failed stays readable

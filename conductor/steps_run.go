@@ -122,20 +122,20 @@ func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
 	case sequence.NoteEarly:
 		t.engine.history.begun(ctx, t.Node(), firstSteps(ctx, t, kind))
 	case sequence.SkipAgent:
-		t.updateLater(func(n *Node) { kind.edit(n).disableRamdisk() })
+		t.record.updateLater(func(n *Node) { kind.edit(n).disableRamdisk() })
 	case sequence.FindAgent:
 		r.ready, err = fastTrack(ctx, t)
 	case sequence.PrepareImage:
 		err = explain(ctx, "Failed to prepare to deploy", bounded(ctx, t.prepareImage))
 	case sequence.KeepAgent:
-		t.updateLater(kind.prepared)
+		t.record.updateLater(kind.prepared)
 	case sequence.BootAgent:
 		var booter AgentBooter
 		if booter, err = t.booter(ctx); err == nil {
 			err = bounded(ctx, func(ctx context.Context) error { return booter.BootAgent(ctx, t) })
 		}
 		if err == nil {
-			t.updateLater(kind.prepared)
+			t.record.updateLater(kind.prepared)
 			return ErrWait
 		}
 		err = explain(ctx, "prepare the node for its steps", err)
@@ -176,7 +176,7 @@ func (r *stepsRun) runNext(ctx context.Context) error {
 	}
 	t, step := r.Task, r.steps[r.next]
 	r.next++
-	err := t.persist(ctx, func(n *Node) error {
+	err := t.record.persist(ctx, func(n *Node) error {
 		s, current := r.kind.edit(n), step.recorded()
 		s.Current, s.Begun, s.AbortAfter, s.Sent, s.Rebooted = &current, r.next, false, false, false
 		return nil
@@ -298,7 +298,7 @@ func (r *stepsRun) plan(ctx context.Context, action sequence.Action) error {
 	for i, step := range r.steps {
 		planned[i] = step.recorded()
 	}
-	r.updateLater(func(n *Node) {
+	r.record.updateLater(func(n *Node) {
 		s := kind.edit(n)
 		s.Planned = planned
 		if action == sequence.Replan {

@@ -20,18 +20,11 @@ type Task struct {
 	engine   *engine
 	hardware Hardware
 	step     Step
-
-	mu    sync.Mutex
-	node  *Node
-	later []func(*Node) // changes that the next Update stores together with its own
+	record   *reservedRecord
 }
 
 // Node returns the node as of the task's last write. Do not change it.
-func (t *Task) Node() *Node {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.node
-}
+func (t *Task) Node() *Node { return t.record.get() }
 
 // Ports returns the ports of the task's node.
 func (t *Task) Ports(ctx context.Context) ([]*Port, error) {
@@ -72,7 +65,7 @@ var errLost = errors.New("the reservation was lost")
 // It matches [Invalid] if change changes what the conductor alone writes, as in [Conductor.UpdateNode]. Once the
 // work has ended or waits, the task has no reservation, and Update changes nothing.
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
-	return t.update(ctx, &doubts{}, func(n *Node) error {
+	return t.record.update(ctx, &doubts{}, func(n *Node) error {
 		if n.Claim == "" {
 			return errLost
 		}
@@ -84,27 +77,43 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 	})
 }
 
-// persist is Update with retries until the store accepts the change, change fails, the record is too large for the
-// store, the node is lost or ctx ends.
-// Each attempt is bounded by reportTimeout and not by ctx: there is one even if ctx has ended.
-func (t *Task) persist(ctx context.Context, change func(*Node) error) error {
-	return retryUpdate(ctx, t, &doubts{}, change)
+// reservedRecord is the record of a node that this process has reserved, and its writes. It is safe for concurrent use.
+type reservedRecord struct {
+	engine *engine
+
+	mu    sync.Mutex
+	node  *Node         // as of the last write
+	later []func(*Node) // changes that the next write stores together with its own
 }
 
-func retryUpdate(ctx context.Context, t *Task, unsure *doubts, change func(*Node) error) error {
+func (r *reservedRecord) get() *Node {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.node
+}
+
+// persist is update with retries until the store accepts the change, change fails, the record is too large for the
+// store, the node is lost or ctx ends. Each attempt is bounded by reportTimeout and not by ctx: there is one even if ctx
+// has ended.
+func (r *reservedRecord) persist(ctx context.Context, change func(*Node) error) error {
+	return r.retry(ctx, &doubts{}, change)
+}
+
+// retry is persist after earlier attempts.
+func (r *reservedRecord) retry(ctx context.Context, unsure *doubts, change func(*Node) error) error {
 	var failure error
 	for {
 		if errors.Is(context.Cause(ctx), errLost) {
 			return errLost
 		}
 		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
-		err := t.update(attempt, unsure, func(n *Node) error { failure = change(n); return failure })
+		err := r.update(attempt, unsure, func(n *Node) error { failure = change(n); return failure })
 		cancel()
 		if err == nil || failure != nil || errors.Is(err, errLost) || errors.Is(err, ErrTooLarge) || ctx.Err() != nil {
 			return err
 		}
-		t.engine.counters.reportRetries.Add(1)
-		t.engine.config.Log.Warn("a change of a node's record could not be stored and will be retried", "node", t.Node().UUID, "error", err)
+		r.engine.counters.reportRetries.Add(1)
+		r.engine.config.Log.Warn("a change of a node's record could not be stored and will be retried", "node", r.get().UUID, "error", err)
 		sleep.For(ctx, reportBackoff)
 	}
 }
@@ -113,34 +122,35 @@ func retryUpdate(ctx context.Context, t *Task, unsure *doubts, change func(*Node
 // discards the deferred changes and calls change with the error, which the work then fails with. The store accepts that
 // (see [Node.room]); from one that does not, conclude does not return, since the work of a node that stays as it is
 // would begin again. It notes the transitions, also if change returns errEnded.
-func conclude(ctx context.Context, t *Task, failure error, change func(n *Node, tooLarge error) error) error {
-	before, unsure, write := t.Node(), &doubts{}, t.engine.transitions.Writing()
+func (r *reservedRecord) conclude(ctx context.Context, failure error, change func(n *Node, tooLarge error) error) error {
+	before, unsure, write := r.get(), &doubts{}, r.engine.transitions.Writing()
 	write.Begin(before.UUID, before.Revision)
 	defer write.End()
-	err := retryUpdate(ctx, t, unsure, func(n *Node) error { return change(n, nil) })
+	err := r.retry(ctx, unsure, func(n *Node) error { return change(n, nil) })
 	if errors.Is(err, ErrTooLarge) {
-		t.engine.config.Log.Warn("the result of a node's work is too large for the store", "node", t.Node().UUID, "failure", failure)
+		r.engine.config.Log.Warn("the result of a node's work is too large for the store", "node", r.get().UUID, "failure", failure)
 	}
 	for tooLarge := err; errors.Is(err, ErrTooLarge) && ctx.Err() == nil; {
-		t.set(t.Node(), math.MaxInt) // without deferred changes
-		if err = retryUpdate(ctx, t, unsure, func(n *Node) error { return change(n, tooLarge) }); errors.Is(err, ErrTooLarge) {
-			t.engine.counters.reportRetries.Add(1)
-			t.engine.config.Log.Error("the end of a node's work is too large for the store and will be retried", "node", t.Node().UUID, "error", err)
+		r.set(r.get(), math.MaxInt) // without deferred changes
+		if err = r.retry(ctx, unsure, func(n *Node) error { return change(n, tooLarge) }); errors.Is(err, ErrTooLarge) {
+			r.engine.counters.reportRetries.Add(1)
+			r.engine.config.Log.Error("the end of a node's work is too large for the store and will be retried", "node", r.get().UUID, "error", err)
 			sleep.For(ctx, reportBackoff)
 		}
 	}
 	if err == nil || errors.Is(err, errEnded) {
-		t.engine.moved(before, t.Node())
+		r.engine.moved(before, r.get())
 	}
 	return err
 }
 
-// update is one attempt of Update or persist. It retries only after a conflict. unsure has the earlier attempts.
-func (t *Task) update(ctx context.Context, unsure *doubts, change func(*Node) error) error {
+// update is one attempt to store a change and the deferred ones. It retries only after a conflict. unsure has the
+// earlier attempts.
+func (r *reservedRecord) update(ctx context.Context, unsure *doubts, change func(*Node) error) error {
 	for {
-		t.mu.Lock()
-		old, later := t.node, t.later
-		t.mu.Unlock()
+		r.mu.Lock()
+		old, later := r.node, r.later
+		r.mu.Unlock()
 		n := old.Clone()
 		for _, change := range later {
 			change(n)
@@ -149,22 +159,22 @@ func (t *Task) update(ctx context.Context, unsure *doubts, change func(*Node) er
 			return err
 		}
 		attempt := n
-		n, err := t.engine.fleet.save(ctx, n)
+		n, err := r.engine.fleet.save(ctx, n)
 		if errors.Is(err, ErrConflict) {
 			attempt = nil // it was not written
-			n, err = t.engine.fleet.storedNode(ctx, old.UUID)
+			n, err = r.engine.fleet.storedNode(ctx, old.UUID)
 			switch {
 			case err == nil && unsure.has(n):
-				t.set(n, len(later))
+				r.set(n, len(later))
 				return nil
 			case err == nil && n.Claim != old.Claim:
-				if ended := unsure.ended(old, n, t.engine.config.Membership.Holds(old.Claim)); ended != nil {
-					t.set(ended, len(later))
+				if ended := unsure.ended(old, n, r.engine.config.Membership.Holds(old.Claim)); ended != nil {
+					r.set(ended, len(later))
 					return nil
 				}
 				err = errLost
 			case err == nil:
-				t.set(n, 0)
+				r.set(n, 0)
 				continue
 			}
 		}
@@ -172,7 +182,7 @@ func (t *Task) update(ctx context.Context, unsure *doubts, change func(*Node) er
 		case errors.Is(err, NotFound):
 			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
 		case err == nil:
-			t.set(n, len(later))
+			r.set(n, len(later))
 		case attempt != nil && !errors.Is(err, errLost) && !errors.Is(err, ErrTooLarge):
 			unsure.add(attempt)
 		}
@@ -208,17 +218,17 @@ func (d *doubts) ended(old, stored *Node, holds bool) *Node {
 	return (*d)[i]
 }
 
-// updateLater defers a change to the next Update, which saves a write.
-func (t *Task) updateLater(change func(*Node)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.later = append(t.later, change)
+// updateLater defers a change to the next write, which saves one.
+func (r *reservedRecord) updateLater(change func(*Node)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.later = append(r.later, change)
 }
 
 // set replaces the node with a stored one, and removes the first deferred changes, which the write included.
-func (t *Task) set(n *Node, included int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.node = n
-	t.later = t.later[min(included, len(t.later)):]
+func (r *reservedRecord) set(n *Node, included int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.node = n
+	r.later = r.later[min(included, len(r.later)):]
 }

@@ -96,6 +96,10 @@ func (s *scripted) description(t *testing.T, id string) string {
 	return n.Description
 }
 
+func persist(t *Task, ctx context.Context, change func(*Node) error) error {
+	return t.record.persist(ctx, change)
+}
+
 func TestAChangeOfATaskIsStoredOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		updates func(*scripted, func(func(*Node))) []func(context.Context, Record) (int64, error)
@@ -146,9 +150,9 @@ func TestAChangeOfATaskIsStoredOnce(t *testing.T) {
 				store.updates = test.updates(store, func(change func(*Node)) { store.elsewhere(t, id, change) })
 			}
 			for _, word := range []string{"A", "B"} {
-				task.updateLater(func(n *Node) { n.Description += word })
+				task.record.updateLater(func(n *Node) { n.Description += word })
 			}
-			require.NoError(t, task.persist(t.Context(), adds("C")), name)
+			require.NoError(t, task.record.persist(t.Context(), adds("C")), name)
 			require.Equal(t, test.want, store.description(t, id), name)
 			require.Equal(t, test.want, task.Node().Description, name)
 			require.Equal(t, test.retries, task.engine.counters.reportRetries.Load(), name)
@@ -165,7 +169,7 @@ func TestAChangeOfATaskIsStoredOnce(t *testing.T) {
 
 func TestAChangeIsStoredAfterAnotherWhoseOutcomeIsUnknown(t *testing.T) {
 	for name, change := range map[string]func(*Task, context.Context, func(*Node) error) error{
-		"Update": (*Task).Update, "persist": (*Task).persist,
+		"Update": (*Task).Update, "persist": persist,
 	} {
 		task, store, _ := working(t)
 		store.updates = []func(context.Context, Record) (int64, error){store.loses}
@@ -195,7 +199,7 @@ func TestATaskWhoseNodeIsTakenOrDeletedChangesNothing(t *testing.T) {
 			s.gets = []func() error{func() error { return NotFound }}
 		}, "the reservation was lost: node %s was deleted"},
 	} {
-		for _, change := range []func(*Task, context.Context, func(*Node) error) error{(*Task).Update, (*Task).persist} {
+		for _, change := range []func(*Task, context.Context, func(*Node) error) error{(*Task).Update, persist} {
 			task, store, _ := working(t)
 			before := task.Node()
 			test.elsewhere(t, task, store)
@@ -253,7 +257,7 @@ func TestARelativeIsReservedUntilItsRelease(t *testing.T) {
 		require.NoError(t, err)
 		ours := []string{engine.config.Name, "ours", engine.config.Name}
 		require.Equal(t, ours, []string{stored.Reservation, stored.Claim, stored.Conductor}, name)
-		require.NoError(t, relative.persist(t.Context(), func(n *Node) error { test.work(n); return nil }))
+		require.NoError(t, relative.record.persist(t.Context(), func(n *Node) error { test.work(n); return nil }))
 		if test.refuse {
 			store.updates = []func(context.Context, Record) (int64, error){store.fails}
 		}

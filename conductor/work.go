@@ -53,7 +53,7 @@ func (t *Task) report(ctx context.Context, e result) error {
 		return errLost
 	}
 	work := t.Node()
-	err := conclude(ctx, t, e.err, func(n *Node, tooLarge error) error {
+	err := t.record.conclude(ctx, e.err, func(n *Node, tooLarge error) error {
 		if tooLarge != nil {
 			e = e.unless(tooLarge)
 		}

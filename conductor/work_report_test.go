@@ -86,6 +86,7 @@ func TestTheEndOfWorkIsReportedAlsoIfAnotherWriterFollowsItsLostResponse(t *test
 				task, store, _ := working(t)
 				var moves []string
 				task.engine.config.OnTransition = func(move Transition) { moves = append(moves, move.String()) }
+				task.engine.transitions = newTransitions(task.engine.config)
 				id := task.Node().UUID
 				store.updates = []func(context.Context, Record) (int64, error){func(ctx context.Context, r Record) (int64, error) {
 					revision, err := test.write(store, ctx, r)
