@@ -125,8 +125,8 @@ func (o *options) check() error {
 		o.parseExpected(),
 		o.checkSeries(),
 		o.powerSync.check(),
-		usageOf(o.conductorConfig().Check(), conductorFlagOf),
-		o.checkHardware(),
+		usageOf(o.conductorConfig().Check()),
+		usageOf(o.hardwareConfig().Check()),
 		notNegative("fake-delay", o.fakeDelay),
 		o.serverFlags.check(o.agents.listen),
 		o.checkTracing(),
@@ -167,36 +167,42 @@ func (o *options) checkSeries() error {
 	return nil
 }
 
-// conductorFlagOf names the flags of fields of [conductor.Config] that the conductor alone checks.
-var conductorFlagOf = map[string]string{
-	"Group": "-group", "DefaultGroup": "-default-group", "InspectionHooks": "-inspection-hooks", "ExpectedTimes": "-expected-time",
-	"AutomatedCleaning.Source": "-clean-step-source", "FastTrackTimeout": "-fast-track-timeout",
-}
+// flagOf names the flags of fields of the configurations of packages, where the package checks the value of the flag.
+var flagOf = map[string]string{
+	"conductor.Group": "-group", "conductor.DefaultGroup": "-default-group",
+	"conductor.AutomatedCleaning.Source": "-clean-step-source",
+	"conductor.ExpectedTimes":            "-expected-time",
+	"conductor.FastTrackTimeout":         "-fast-track-timeout",
+	"conductor.InspectionHooks":          "-inspection-hooks",
 
-// hardwareFlagOf names the flags of fields of [hardware.Config].
-var hardwareFlagOf = map[string]string{
-	"Timeout": "-bmc-timeout", "VerifyCA": "-bmc-verify-ca", "DefaultDeploy": "-deploy-interface",
-	"ImageDownloadSource": "-image-download-source", "KernelParameters": "-kernel-append-params",
-	"ByArchitecture": "-deploy-kernel-by-arch and -deploy-ramdisk-by-arch",
-}
+	"hardware.APIURL":              "-api-url",
+	"hardware.ByArchitecture":      "-deploy-kernel-by-arch and -deploy-ramdisk-by-arch",
+	"hardware.DefaultDeploy":       "-deploy-interface",
+	"hardware.ImageDownloadSource": "-image-download-source",
+	"hardware.KernelParameters":    "-kernel-append-params",
+	"hardware.Timeout":             "-bmc-timeout",
+	"hardware.VerifyCA":            "-bmc-verify-ca",
 
-// checkHardware returns an error for a flag that only a hardware type checks.
-func (o *options) checkHardware() error {
-	_, closeAll, err := newHardware(o, nil, slog.New(slog.DiscardHandler))
-	if err == nil {
-		closeAll()
-	}
-	return usageOf(err, hardwareFlagOf)
+	"etcd.Endpoints":          "-etcd",
+	"embedded.Dir":            "-data",
+	"embedded.Cluster.Name":   "-name",
+	"embedded.Cluster.Peers":  "-cluster",
+	"embedded.Cluster.Client": "-cluster-client", "embedded.Cluster.Replace": "-cluster-replace",
+	"embedded.Cluster.Cert": "-cluster-cert", "embedded.Cluster.Key": "-cluster-key", "embedded.Cluster.CA": "-cluster-ca",
 }
 
 // usageOf returns the usage error about a flag in place of a [*conductor.ConfigError] about the field that the flag
 // sets.
-func usageOf(err error, flagOf map[string]string) error {
+func usageOf(err error) error {
 	var refused *conductor.ConfigError
-	if !errors.As(err, &refused) || flagOf[refused.Field] == "" {
+	if !errors.As(err, &refused) {
 		return err
 	}
-	return program.Usagef("%s%s", flagOf[refused.Field], strings.TrimPrefix(refused.Error(), refused.Package+": "+refused.Field))
+	name := flagOf[refused.Package+"."+refused.Field]
+	if name == "" {
+		return err
+	}
+	return program.Usagef("%s%s", name, strings.TrimPrefix(refused.Error(), refused.Package+": "+refused.Field))
 }
 
 // positive returns a usage error for a value of 0 or less.

@@ -40,16 +40,22 @@ func (b *bmcFlags) define(flags *flag.FlagSet) {
 // logoutTimeout bounds the log-out of all BMCs when the program ends.
 const logoutTimeout = 3 * time.Second
 
+// hardwareConfig returns the configuration of the hardware types that the flags give.
+func (o *options) hardwareConfig() hardware.Config {
+	return hardware.Config{
+		Sessions: maxSessions, Client: o.images.client, APIURL: o.images.apiURL,
+		DefaultDeploy: o.images.deploy, KernelParameters: o.images.parameters, ByArchitecture: o.images.byArchitecture,
+		DeployKernel: o.images.kernel, DeployRamdisk: o.images.ramdisk, Bootloader: o.images.bootloader, ImageDownloadSource: o.images.source,
+		AnyBIOSSetting: o.bmcs.anySetting, VerifyCA: o.bmcs.verifyCA, Timeout: o.bmcs.timeout, Series: o.series,
+		SkipBMCPorts: o.agents.skipBMCPorts, WholeRamdisks: o.images.whole,
+	}
+}
+
 // newHardware returns the hardware types, and a function that closes them and logs out of the BMCs. The images may be
 // nil.
 func newHardware(o *options, published *images.Server, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
-	config := hardware.Config{
-		Sessions: maxSessions, Images: published, Client: o.images.client, APIURL: o.images.apiURL,
-		DefaultDeploy: o.images.deploy, KernelParameters: o.images.parameters, ByArchitecture: o.images.byArchitecture,
-		DeployKernel: o.images.kernel, DeployRamdisk: o.images.ramdisk, Bootloader: o.images.bootloader, ImageDownloadSource: o.images.source,
-		AnyBIOSSetting: o.bmcs.anySetting, VerifyCA: o.bmcs.verifyCA, Timeout: o.bmcs.timeout, Series: o.series, Log: log,
-		SkipBMCPorts: o.agents.skipBMCPorts, WholeRamdisks: o.images.whole,
-	}
+	config := o.hardwareConfig()
+	config.Images, config.Log = published, log
 	redfish, err := hardware.NewRedfish(config)
 	if err != nil {
 		return nil, nil, err

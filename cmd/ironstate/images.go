@@ -116,11 +116,6 @@ func (i *imageFlags) check() (err error) {
 	if (i.kernel == "") != (i.ramdisk == "") {
 		return program.Usagef("-deploy-kernel and -deploy-ramdisk need each other: one of them is missing")
 	}
-	if i.apiURL != "" {
-		if at, err := url.Parse(i.apiURL); err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-			return program.Usagef("-api-url is %q: want a URL, such as http://192.0.2.1:6385", i.apiURL)
-		}
-	}
 	first := "" // segment of the path
 	if i.url != "" {
 		if err := (images.Config{URL: i.url}).Check(); err != nil {

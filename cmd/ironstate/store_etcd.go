@@ -78,14 +78,7 @@ func (c *clusterFlags) check(name, data string) error {
 		return nil
 	}
 	config, err := c.peerConfig(name, data, nil)
-	return cmp.Or(err, usageOf(config.Check(), clusterFlagOf))
-}
-
-// clusterFlagOf names the flags of fields of [embedded.Config].
-var clusterFlagOf = map[string]string{
-	"Dir": "-data", "Cluster.Name": "-name", "Cluster.Peers": "-cluster", "Cluster.Replace": "-cluster-replace",
-	"Cluster.Client": "-cluster-client",
-	"Cluster.Cert":   "-cluster-cert", "Cluster.Key": "-cluster-key", "Cluster.CA": "-cluster-ca",
+	return cmp.Or(err, usageOf(config.Check()))
 }
 
 func (c *clusterFlags) peersByName() (map[string]string, error) {
@@ -125,7 +118,7 @@ func (c *clusterFlags) openEtcd(ctx context.Context, name, data string, log *slo
 			return nil, err
 		}
 		store, err := etcd.Open(ctx, config)
-		return store, usageOf(err, map[string]string{"Endpoints": "-etcd"})
+		return store, usageOf(err)
 	}
 	config, err := c.peerConfig(name, data, log)
 	if err != nil {

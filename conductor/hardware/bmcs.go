@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -37,14 +36,8 @@ func (b *bmcs) open(c Config) (err error) {
 	if b.config, err = c.withDefaults(); err != nil {
 		return err
 	}
-	if path := b.config.VerifyCA; path != "" {
-		at, err := os.Stat(path)
-		if err == nil {
-			b.authorities, err = readAuthorities(path, at)
-		}
-		if err != nil {
-			return &conductor.ConfigError{Package: "hardware", Field: "VerifyCA", Err: err}
-		}
+	if b.authorities, err = b.config.authorities(); err != nil {
+		return err
 	}
 	b.biosTimeout, b.biosInterval = biosTimeout, biosInterval
 	b.driver, err = bmc.NewDriver(bmc.DriverConfig{Lookup: configIn, Sessions: b.config.Sessions})

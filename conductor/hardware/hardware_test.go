@@ -5,6 +5,7 @@ package hardware_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -48,8 +49,18 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 	_, err := hardware.NewRedfish(hardware.Config{Timeout: -1})
 	require.ErrorAs(t, err, &wrong)
 	require.Equal(t, "Timeout", wrong.Field)
-	_, err = hardware.NewIPMI(hardware.Config{Timeout: -1})
-	require.ErrorAs(t, err, &wrong)
+	for field, config := range map[string]hardware.Config{
+		"": {}, "Timeout": {Timeout: -1}, "VerifyCA": {VerifyCA: t.TempDir()}, "DefaultDeploy": {DefaultDeploy: "iscsi"},
+	} {
+		_, err := hardware.NewIPMI(config)
+		_, same := hardware.NewRedfish(config)
+		require.Equal(t, err, same)
+		require.Equal(t, err, config.Check())
+		require.Equal(t, field != "", errors.As(err, &wrong), "%v", err)
+		if field != "" {
+			require.Equal(t, field, wrong.Field)
+		}
+	}
 	for _, url := range []string{"x", "192.0.2.1:6385", "http://", "ftp://192.0.2.1", "http://192.0.2.1:port"} {
 		_, err = hardware.NewIPMI(hardware.Config{APIURL: url})
 		require.EqualError(t, err, fmt.Sprintf("hardware: APIURL is %q: want a URL such as http://192.0.2.1:6385", url))

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/embedded"
+	"github.com/ironstate/ironstate/conductor/hardware"
+)
+
+func TestTheTableOfFlagsHasFieldsAndFlagsThatExist(t *testing.T) {
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	new(options).define(flags)
+	configs := map[string]reflect.Type{
+		"conductor": reflect.TypeFor[conductor.Config](), "hardware": reflect.TypeFor[hardware.Config](),
+		"etcd": reflect.TypeFor[etcd.Config](), "embedded": reflect.TypeFor[embedded.Config](),
+	}
+	for path, names := range flagOf {
+		words := strings.Split(path, ".")
+		at := configs[words[0]]
+		for _, word := range words[1:] {
+			field, exists := at.FieldByName(word)
+			require.True(t, exists, path)
+			at = field.Type
+		}
+		for name := range strings.SplitSeq(names, " and ") {
+			require.NotNil(t, flags.Lookup(strings.TrimPrefix(name, "-")), name)
+		}
+	}
+}
