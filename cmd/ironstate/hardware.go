@@ -6,15 +6,11 @@ import (
 	"context"
 	"flag"
 	"log/slog"
-	"math/rand/v2"
-	"os"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware"
-	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
-	"github.com/ironstate/ironstate/states"
 )
 
 // bmcFlags are the flags of BMCs.
@@ -64,7 +60,7 @@ func newHardware(o *options, published *images.Server, log *slog.Logger) (map[st
 	if err != nil {
 		return nil, nil, err
 	}
-	fake := fakeHardware{&conductor.Fake{Series: o.series, Before: fakeOperation(o.fakeDelay, log)}, o.fakeRestart}
+	fake := newFake(o.series, o.fakeDelay, o.fakeRestart, log)
 	types := map[string]conductor.Hardware{"fake-hardware": fake, "redfish": redfish, "ipmi": ipmi}
 	if o.bmcs.bmclib {
 		if types["bmclib"], err = hardware.NewBMCLib(config); err != nil {
@@ -85,76 +81,3 @@ func newHardware(o *options, published *images.Server, log *slog.Logger) (map[st
 
 // maxSessions bounds the Redfish sessions that stay open between two reads of the power state.
 const maxSessions = 10_000
-
-// fakeOperation returns the Before function of fake-hardware. Each operation except "read power"
-// takes a random time below most and is logged at its start and end, with the time at which it was
-// asked for.
-func fakeOperation(most time.Duration, log *slog.Logger) func(context.Context, *conductor.Node, string) error {
-	return func(ctx context.Context, n *conductor.Node, operation string) error {
-		if operation == "read power" {
-			return nil
-		}
-		log := log.With("node", n.UUID, "operation", operation, "revision", n.Revision, "claim", n.Claim, "asked", ctx.Value(askedKey{}))
-		log.Debug("an operation begins")
-		var err error
-		if most > 0 {
-			select {
-			case <-time.After(rand.N(most)):
-			case <-ctx.Done():
-				err = context.Cause(ctx)
-			}
-		}
-		log.Debug("an operation has ended", "error", err)
-		return err
-	}
-}
-
-// fakeHardware is fake-hardware whose operations have the time at which they were asked for.
-type fakeHardware struct {
-	*conductor.Fake
-	restart bool // each step ends with a restart of the machine
-}
-
-// askedKey is the context key of the time at which an operation was asked for.
-type askedKey struct{}
-
-func asked(ctx context.Context) context.Context {
-	return context.WithValue(ctx, askedKey{}, time.Now())
-}
-
-// Verify implements [conductor.Hardware].
-func (f fakeHardware) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
-	return f.Fake.Verify(asked(ctx), n)
-}
-
-// SetPower implements [conductor.Hardware].
-func (f fakeHardware) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
-	return f.Fake.SetPower(asked(ctx), n, power)
-}
-
-// BuildConfigDrive implements [conductor.ConfigDriveBuilder].
-func (fakeHardware) BuildConfigDrive(_ context.Context, files map[string][]byte) ([]byte, error) {
-	return bootimage.ConfigDrive(files, os.TempDir())
-}
-
-// BootAgent implements [conductor.AgentBooter].
-func (f fakeHardware) BootAgent(ctx context.Context, t *conductor.Task) error {
-	return f.Fake.BootAgent(asked(ctx), t)
-}
-
-// Steps implements [conductor.Hardware].
-func (f fakeHardware) Steps(n *conductor.Node, work states.Work) []conductor.Step {
-	steps := f.Fake.Steps(n, work)
-	for i, step := range steps {
-		steps[i].Run = func(ctx context.Context, t *conductor.Task) error {
-			if err := step.Run(asked(ctx), t); err != nil || !f.restart {
-				return err
-			}
-			if err := f.SetPower(ctx, t.Node(), states.PowerOff); err != nil {
-				return err
-			}
-			return t.SetPower(ctx, states.PowerOn)
-		}
-	}
-	return steps
-}
