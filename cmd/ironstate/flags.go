@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/program"
@@ -116,7 +117,8 @@ func (o *options) define(flags *flag.FlagSet) {
 func (o *options) check() error {
 	return cmp.Or(
 		program.Between("demo", o.demo, 0, maxDemo),
-		positive("lease", o.cluster.lease),
+		o.checkName(),
+		o.cluster.checkLease(),
 		o.cluster.check(o.name, o.data),
 		o.backups.check(o),
 		o.images.check(),
@@ -125,12 +127,21 @@ func (o *options) check() error {
 		o.parseExpected(),
 		o.checkSeries(),
 		o.powerSync.check(),
+		o.agents.check(),
 		usageOf(o.conductorConfig().Check()),
 		usageOf(o.hardwareConfig().Check()),
 		notNegative("fake-delay", o.fakeDelay),
 		o.serverFlags.check(o.agents.listen),
 		o.checkTracing(),
 	)
+}
+
+// checkName refuses a name that would break the lines of texts and logs.
+func (o *options) checkName() error {
+	if strings.ContainsFunc(o.name, unicode.IsControl) {
+		return program.Usagef("-name is %q: want no control characters", o.name)
+	}
+	return nil
 }
 
 // checkTracing returns an error for a malformed -otlp.

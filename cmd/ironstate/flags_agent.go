@@ -3,6 +3,7 @@
 package main
 
 import (
+	"crypto/x509"
 	"errors"
 	"flag"
 	"net/netip"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/oslobool"
+	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
@@ -83,6 +86,21 @@ func (a *agentFlags) define(flags *flag.FlagSet) {
 		a.disallow)
 	flags.Func("disallow-boot-mode", "`request:mode` of a boot mode that is refused, such as deploy:bios; request is enroll, for the "+
 		"capabilities of nodes, or deploy; mode is bios or uefi; may be repeated, since 2024.2", a.disallowMode)
+}
+
+// check refuses a -agent-verify-ca by which no agent could be verified.
+func (a *agentFlags) check() error {
+	if _, isBool := oslobool.Parse(a.verifyCA); isBool || a.verifyCA == "" {
+		return nil
+	}
+	text, err := readFile(a.verifyCA)
+	if err == nil && !x509.NewCertPool().AppendCertsFromPEM(text) {
+		err = errors.New("it has none")
+	}
+	if err != nil {
+		return program.Usagef("-agent-verify-ca is %q: want true, false, or a file with certificates in PEM: %w", a.verifyCA, err)
+	}
+	return nil
 }
 
 // addNetwork parses a value of -agent-network.

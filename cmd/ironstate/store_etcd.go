@@ -60,6 +60,19 @@ func (c *clusterFlags) define(flags *flag.FlagSet) {
 // shared reports whether several conductors share the nodes.
 func (c *clusterFlags) shared() bool { return c.endpoints != "" || c.peers != "" }
 
+// The limits of -lease. The store would raise a shorter lease to the first one, and etcd refuses one of 285 years.
+const (
+	minLease = 2 * time.Second
+	maxLease = 365 * 24 * time.Hour
+)
+
+func (c *clusterFlags) checkLease() error {
+	if c.lease < minLease || c.lease > maxLease {
+		return program.Usagef("-lease is %v: want %v to %v", c.lease, minLease, maxLease)
+	}
+	return nil
+}
+
 // check returns an error if the flags contradict each other or -data.
 func (c *clusterFlags) check(name, data string) error {
 	switch {

@@ -5,6 +5,7 @@ package hardware
 import (
 	"cmp"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
 	"github.com/ironstate/ironstate/conductor/hardware/images"
+	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/states"
 )
@@ -55,7 +57,7 @@ type Config struct {
 	// hosts.
 	Client *http.Client
 	// APIURL is the URL at which agents reach the API (external_callback_url), such as
-	// http://192.0.2.1:6385. It is needed with deploy_kernel and deploy_ramdisk.
+	// http://192.0.2.1:6385, without a user and a password. It is needed with deploy_kernel and deploy_ramdisk.
 	APIURL string
 	// DeployKernel and DeployRamdisk are the URLs of the agent's kernel and ramdisk for nodes whose
 	// driver_info lacks one of them, and Bootloader is the URL of the boot loader for nodes whose
@@ -111,8 +113,13 @@ func (c Config) withDefaults() (Config, error) {
 			return c, invalid("ByArchitecture", architecture, "both a kernel and a ramdisk, or neither")
 		}
 	}
-	if at, err := url.Parse(c.APIURL); c.APIURL != "" && (err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https") {
-		return c, invalid("APIURL", c.APIURL, "a URL such as http://192.0.2.1:6385")
+	switch at, err := url.Parse(c.APIURL); {
+	case c.APIURL == "":
+	case err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https":
+		return c, invalid("APIURL", masked.Text(c.APIURL), "a URL such as http://192.0.2.1:6385")
+	case at.User != nil:
+		shown := errors.New("it has a user or a password, which the images and scripts of agents would show")
+		return c, &conductor.ConfigError{Package: "hardware", Field: "APIURL", Err: shown}
 	}
 	if !slices.Contains([]string{"", "http", "local"}, c.ImageDownloadSource) {
 		return c, invalid("ImageDownloadSource", c.ImageDownloadSource, `"http" or "local"`)

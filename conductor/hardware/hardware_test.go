@@ -65,6 +65,8 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 		_, err = hardware.NewIPMI(hardware.Config{APIURL: url})
 		require.EqualError(t, err, fmt.Sprintf("hardware: APIURL is %q: want a URL such as http://192.0.2.1:6385", url))
 	}
+	_, err = hardware.NewIPMI(hardware.Config{APIURL: "http://u@192.0.2.1"})
+	require.EqualError(t, err, "hardware: APIURL: it has a user or a password, which the images and scripts of agents would show")
 	for _, url := range []string{"https://metal.example", "http://[2001:db8::1]:6385/baremetal/"} {
 		_, err = hardware.NewIPMI(hardware.Config{APIURL: url})
 		require.NoError(t, err)
