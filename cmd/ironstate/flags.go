@@ -44,6 +44,7 @@ type options struct {
 	shutdownTimeout time.Duration
 	otlp            string // the URL of the trace collector
 	logLevel        slog.Level
+	logJSON         bool
 }
 
 // maxDemo bounds the number of built-in BMCs.
@@ -111,6 +112,25 @@ func (o *options) define(flags *flag.FlagSet) {
 		"empty stands for OTEL_EXPORTER_OTLP_ENDPOINT; tracing is off without either")
 	flags.TextVar(&o.logLevel, "log-level", o.logLevel,
 		"`level` of the log on standard error: DEBUG, INFO, WARN or ERROR; etcd's warnings are DEBUG")
+	flags.Func("log-format", "`format` of the log: text, the default, or json", o.setLogFormat)
+}
+
+// setLogFormat parses the value of -log-format.
+func (o *options) setLogFormat(value string) error {
+	o.logJSON = value == "json"
+	if !o.logJSON && value != "text" {
+		return errors.New("want text or json")
+	}
+	return nil
+}
+
+// logHandler returns the handler of the log.
+func (o *options) logHandler(to io.Writer) slog.Handler {
+	config := &slog.HandlerOptions{Level: o.logLevel}
+	if o.logJSON {
+		return slog.NewJSONHandler(to, config)
+	}
+	return slog.NewTextHandler(to, config)
 }
 
 // check returns the first error of the flags, and parses the values that depend on other flags.

@@ -4,9 +4,12 @@ package main
 
 import (
 	"flag"
+	"io"
+	"log/slog"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,5 +37,17 @@ func TestTheTableOfFlagsHasFieldsAndFlagsThatExist(t *testing.T) {
 		for name := range strings.SplitSeq(names, " and ") {
 			require.NotNil(t, flags.Lookup(strings.TrimPrefix(name, "-")), name)
 		}
+	}
+}
+
+func TestTheLogHasTheFormatOfTheFlag(t *testing.T) {
+	for format, want := range map[string]string{
+		"text": `msg="it begins" node=n-1 after=1s` + "\n", "json": `"msg":"it begins","node":"n-1","after":1000000000}` + "\n",
+	} {
+		o, err := parse([]string{"-log-format", format}, io.Discard)
+		require.NoError(t, err)
+		var out strings.Builder
+		slog.New(o.logHandler(&out)).Info("it begins", "node", "n-1", "after", time.Second)
+		require.True(t, strings.HasSuffix(out.String(), want), out.String())
 	}
 }

@@ -50,7 +50,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	if shown != nil {
 		errOut = shown
 	}
-	log := slog.New(masked.Log(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: o.logLevel})))
+	log := slog.New(masked.Log(o.logHandler(errOut)))
 	if o.backups != (backupFlags{}) {
 		return o.backups.run(ctx, o, out, log)
 	}

@@ -307,6 +307,7 @@ func TestWrongUseIsStatus2(t *testing.T) {
 		{[]string{"-etcd", "http://127.0.0.1:1", "-lease", "0s"}, "-lease is 0s: want 2s to 8760h0m0s", program.Usage},
 		{[]string{"-etcd", "http://127.0.0.1:1", "-lease", "1.999s"}, "-lease is 1.999s: want 2s to 8760h0m0s", program.Usage},
 		{[]string{"-etcd", "http://127.0.0.1:1", "-lease", "2562047h"}, "-lease is 2562047h0m0s: want 2s to 8760h0m0s", program.Usage},
+		{[]string{"-log-format", "xml"}, "want text or json", program.Usage},
 		{[]string{"-name", "alpha\nbeta"}, `-name is "alpha\nbeta": want no control characters`, program.Usage},
 		{[]string{"-name", "alpha\x1b[2J"}, `-name is "alpha\x1b[2J": want no control characters`, program.Usage},
 		{[]string{"-api-url", "http://agent:secret@192.0.2.1:6385"}, "-api-url: it has a user or a password", program.Usage},

@@ -118,6 +118,7 @@ func (c *cluster) processes() []*process {
 func (c *cluster) addConductor(program, name string, args ...string) {
 	args = append(args,
 		"-name", name, "-lease", c.lease.String(), "-demo", "0", "-image-host", "127.0.0.1", "-auth-file", c.users(), "-log-level", "DEBUG",
+		"-log-format", "json",
 		"-agent-network", "127.0.0.1/32", "-fake-delay", fakeDelay.String(), "-fake-restart", "-check-interval", checkInterval.String(),
 		"-shutdown-timeout", fakeDelay.String())
 	for _, work := range []string{"deploy", "clean", "rescue", "service"} {

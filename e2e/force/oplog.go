@@ -5,19 +5,33 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/e2e/force/history"
 )
 
-// attribute matches an attribute in a line of package slog's text format.
-var attribute = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|\S*)`)
+// record is the record of a log that tells of an operation on fake-hardware; see fake.go of cmd/ironstate.
+type record struct {
+	Time, Asked            time.Time
+	Node, Operation, Claim string
+	Revision               int64
+}
+
+// The messages of the records.
+const (
+	operationBegins = "an operation begins"
+	operationEnds   = "an operation has ended"
+)
+
+// operation identifies an operation in flight.
+type operation struct {
+	node, name, claim string
+	revision          int64
+}
 
 // operations returns the operations in the logs of a conductor. An operation without an
 // end in the logs gets the end of the run.
@@ -28,43 +42,56 @@ func operations(dir, conductor string, end time.Time) ([]history.Operation, erro
 	}
 	var all []history.Operation
 	for _, file := range files {
-		if all, err = readOperations(all, file, conductor, end); err != nil {
+		found, err := readOperations(file, conductor, end)
+		if err != nil {
 			return nil, err
 		}
+		all = append(all, found...)
 	}
 	return all, nil
 }
 
-// readOperations appends the operations in a log.
-func readOperations(all []history.Operation, file, conductor string, end time.Time) ([]history.Operation, error) {
+// readOperations returns the operations in a log of a conductor.
+func readOperations(file, conductor string, end time.Time) (found []history.Operation, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	begun := map[operation]int{} // indices of the operations in flight
 	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	begun := map[string]int{} // indices of the operations in flight, by node, name, revision and claim
-	for lines.Scan() {
-		begins := strings.Contains(lines.Text(), `msg="an operation begins"`)
-		if !begins && !strings.Contains(lines.Text(), `msg="an operation has ended"`) {
+	for lines.Buffer(nil, 1<<20); lines.Scan(); {
+		if !bytes.HasPrefix(lines.Bytes(), []byte("{")) {
+			continue // it is of no record, such as a panic
+		}
+		var kind struct{ Msg string }
+		if err := json.Unmarshal(lines.Bytes(), &kind); err != nil {
+			return nil, fmt.Errorf("%s: %w: %s", file, err, lines.Bytes())
+		}
+		if kind.Msg != operationBegins && kind.Msg != operationEnds {
 			continue
 		}
-		o, err := parseOperation(lines.Text())
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+		var r record
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return nil, fmt.Errorf("%s: %w: %s", file, err, lines.Bytes())
 		}
-		key := fmt.Sprint(o.Node, o.Name, o.Revision, o.Claim)
-		if begins {
-			begun[key] = len(all)
-			o.Conductor, o.End = conductor, end
-			all = append(all, o)
-		} else if i, ok := begun[key]; ok {
-			all[i].End = o.Begin
+		if r.Asked.IsZero() {
+			return nil, fmt.Errorf("%s: an operation lacks the time at which it was asked for: %s", file, lines.Bytes())
+		}
+		key := operation{r.Node, r.Operation, r.Claim, r.Revision}
+		if i, ok := begun[key]; ok && kind.Msg == operationEnds {
+			found[i].End = r.Time
 			delete(begun, key)
 		}
+		if kind.Msg == operationBegins {
+			begun[key] = len(found)
+			found = append(found, history.Operation{
+				Conductor: conductor, Node: r.Node, Name: r.Operation, Revision: r.Revision, Claim: r.Claim,
+				Asked: r.Asked, Begin: r.Time, End: end,
+			})
+		}
 	}
-	return all, lines.Err()
+	return found, lines.Err()
 }
 
 // passwordsIn finds the logs of processes in a folder that have the password of the victims.
@@ -84,27 +111,4 @@ func passwordsIn(dir string) (found []history.Finding, err error) {
 		}
 	}
 	return found, nil
-}
-
-// parseOperation reads an operation from a line of a log. Its Begin is the time of the line.
-func parseOperation(line string) (o history.Operation, err error) {
-	values := map[string]string{}
-	for _, pair := range attribute.FindAllStringSubmatch(line, -1) {
-		value := pair[2]
-		if strings.HasPrefix(value, `"`) {
-			if value, err = strconv.Unquote(value); err != nil {
-				return o, err
-			}
-		}
-		values[pair[1]] = value
-	}
-	o.Node, o.Name, o.Claim = values["node"], values["operation"], values["claim"]
-	if o.Revision, err = strconv.ParseInt(values["revision"], 10, 64); err != nil {
-		return o, err
-	}
-	if o.Begin, err = time.Parse(time.RFC3339Nano, values["time"]); err != nil {
-		return o, err
-	}
-	o.Asked, err = time.Parse(time.RFC3339Nano, values["asked"])
-	return o, err
 }
