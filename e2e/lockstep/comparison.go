@@ -18,14 +18,13 @@ type compare = func(context.Context, *Ironic) (Comparison, error)
 // compareEvery are the comparisons with fake hardware that ask in every state, which takes minutes.
 var compareEvery = []compare{
 	compareRequests,
-	compareFields,
-	compareRecords,
+	compareUpdates,
 }
 
 // compareFake are the other comparisons with fake hardware, except the random lives. The last
 // one restarts its Ironic.
 var compareFake = []compare{
-	compareRefusals,
+	compareCleaning,
 	compareCreation,
 	compareDisplay,
 	compareFilter,

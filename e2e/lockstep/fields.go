@@ -9,80 +9,9 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/machine"
-	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 )
-
-// compareFields sends each request for a node with each fact, and compares whether the API accepts the request with
-// whether [plan.Next] sends it. A plan destroys no workload if a later request is refused, which the API does not know.
-func compareFields(ctx context.Context, i *Ironic) (Comparison, error) {
-	c := Comparison{Name: "API: what else decides about a request: maintenance, protected, retired, reserved, cleaning"}
-	for _, r := range scenarios.Requests {
-		for _, f := range scenarios.Facts {
-			uuid, err := i.nodeIn(ctx, i.inState(r.From), f.Set)
-			if err != nil {
-				return c, err
-			}
-			answer, err := i.Client.Provision(ctx, i.newest(), uuid, i.bodyFor(r.Verb))
-			if err != nil {
-				return c, err
-			}
-			step, err := i.nextWith(r.From, r.Goal, f.Fields)
-			if err != nil {
-				return c, err
-			}
-			if step.Verb != r.Verb && step.Action == plan.Blocked {
-				continue // a request that the API accepts, but a later one of the plan would be refused
-			}
-			if step.Verb != r.Verb {
-				return c, fmt.Errorf("lockstep: the plan for %v in %v has %q, not %q", r.Goal, r.From, step.Verb, r.Verb)
-			}
-			c.compare(answer.Status == http.StatusAccepted, step.Action == plan.Send, "%s in %v with %s is sent", r.Verb, r.From, f.Name)
-		}
-	}
-	if err := c.compareDeletion(ctx, i); err != nil {
-		return c, err
-	}
-	return c, c.compareCleaning(ctx, i)
-}
-
-// compareDeletion deletes the record of a manageable node that has an instance, is
-// protected, or neither, with and without maintenance. It compares the API's answer with
-// whether [plan.Next] considers the node deletable.
-func (c *Comparison) compareDeletion(ctx context.Context, i *Ironic) error {
-	for _, maintenance := range []bool{false, true} {
-		for _, f := range []struct {
-			set    columns
-			fields plan.NodeFields
-		}{
-			{columns{}, plan.NodeFields{}},
-			{columns{"instance_uuid": instanceUUID}, plan.NodeFields{Associated: true}},
-			{columns{"protected": 1}, plan.NodeFields{Protected: true}},
-		} {
-			f.set["maintenance"], f.fields.Maintenance = maintenance, maintenance
-			uuid, err := i.nodeIn(ctx, i.inState(states.Manageable), f.set)
-			if err != nil {
-				return err
-			}
-			answer, err := i.Client.Delete(ctx, i.newest(), uuid)
-			if err != nil {
-				return err
-			}
-			step, err := i.nextWith(states.Manageable, plan.Deletable, f.fields)
-			if err != nil {
-				return err
-			}
-			c.compare(answer.Status == http.StatusNoContent, step.Action == plan.Done, "a node with %+v is deleted", f.fields)
-			if answer.Status != http.StatusNoContent { // frees the instance for the next node
-				if _, err := i.database.write(uuid, columnsOf(i.inState(states.Manageable))); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
 
 func (i *Ironic) nextWith(from states.State, goal plan.Goal, fields plan.NodeFields) (plan.Step, error) {
 	policy := plan.Policy{MayDestroy: true, Retries: 1}
@@ -92,23 +21,24 @@ func (i *Ironic) nextWith(from states.State, goal plan.Goal, fields plan.NodeFie
 
 // compareCleaning provides a node whose cleaning would fail, with automated cleaning on
 // and off. With it off the node becomes available without cleaning.
-func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
+func compareCleaning(ctx context.Context, i *Ironic) (Comparison, error) {
+	c := Comparison{Name: "API: providing a node with and without automated cleaning"}
 	s, err := startScripted(ctx, i.Series)
 	if err != nil {
-		return err
+		return c, err
 	}
 	defer s.Close()
 	for _, off := range []bool{false, true} {
 		found, err := i.provideWith(ctx, s, off)
 		if err != nil {
-			return err
+			return c, err
 		}
 		c.Compared++
 		if found != nil {
 			c.Differences = append(c.Differences, *found)
 		}
 	}
-	return nil
+	return c, nil
 }
 
 // provideWith provides a node with automated cleaning on or off, whose cleaning would fail.
@@ -161,16 +91,20 @@ func (l *life) requestAll(ctx context.Context, word string) error {
 	return l.machine.Request(ctx, word, v)
 }
 
-// compareRecords updates and deletes the record of a node in every state, and compares
-// the answers with [states.Table.CanUpdate] and [admission.Rules.Delete].
-func compareRecords(ctx context.Context, i *Ironic) (Comparison, error) {
-	c := Comparison{Name: "API: updating and deleting the record in every state"}
-	table := i.table()
-	for state := range table.States().All() {
+// compareUpdates updates the record of a node in every state, with and without maintenance, and compares the answers with
+// [states.Table.CanUpdate].
+func compareUpdates(ctx context.Context, i *Ironic) (Comparison, error) {
+	c := Comparison{Name: "API: updating the record in every state"}
+	uuid, err := i.newNode(ctx)
+	if err != nil {
+		return c, err
+	}
+	for state := range i.table().States().All() {
+		at := i.inState(state)
 		for _, maintenance := range []bool{false, true} {
-			at := i.inState(state)
-			uuid, err := i.nodeIn(ctx, at, columns{"maintenance": maintenance})
-			if err != nil {
+			set := columnsOf(at)
+			set["maintenance"] = maintenance
+			if _, err := i.database.write(uuid, set); err != nil {
 				return c, err
 			}
 			for _, v := range []states.APIVersion{1, 38, 39, i.newest()} {
@@ -178,15 +112,8 @@ func compareRecords(ctx context.Context, i *Ironic) (Comparison, error) {
 				if err != nil {
 					return c, err
 				}
-				c.compare(answer.Status == http.StatusOK, table.CanUpdate(at.State, at.Target, v), "%v is updated at %v", state, v)
+				c.compare(answer.Status == http.StatusOK, i.table().CanUpdate(at.State, at.Target, v), "%v is updated at %v", state, v)
 			}
-			answer, err := i.Client.Delete(ctx, i.newest(), uuid)
-			if err != nil {
-				return c, err
-			}
-			refusal := admission.Rules{Table: table}.Delete(admission.NodeFields{State: state, Maintenance: maintenance})
-			c.compare(answer.Status == http.StatusNoContent, refusal == nil,
-				"%v is deleted, in maintenance: %v", state, maintenance)
 		}
 	}
 	return c, nil

@@ -28,7 +28,7 @@ func (r Run) Do(ctx context.Context) (all []Comparison, err error) {
 		compares []compare
 	}{
 		{Options{}, slices.Concat(compareEvery, compareFake, []compare{lives, compareTables, compareSteps})},
-		{lockAtOnce, compareAllAdmission()},
+		{lockAtOnce, compareAdmission()},
 		{Options{IPMI: true}, compareIPMI},
 	} {
 		on.options.Root = r.Ironic.Root

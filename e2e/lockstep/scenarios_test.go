@@ -14,13 +14,14 @@ func TestTheListedScenariosCanBeCompared(t *testing.T) {
 			require.Contains(t, powerEvents, event, life.Name)
 		}
 	}
+	names := []string{powerName, recoveryName, stepsName}
+	for _, c := range admissionTable.Comparisons {
+		names = append(names, c.title())
+	}
 	for _, p := range OnPurpose {
-		require.Contains(t, []string{powerName, recoveryName, stepsName, refusalsName}, p.Comparison, p.What)
+		require.Contains(t, names, p.Comparison, p.What)
 		require.NotZero(t, p.From, p.What)
 		require.NotEmpty(t, p.Reason, p.What)
 	}
-	for _, r := range scenarios.Refusals {
-		require.Contains(t, r.Body, "target", r.Reason)
-	}
-	require.Panics(t, func() { parseScenarios([]byte(`{"powers": []}`)) })
+	require.Panics(t, func() { parseTable[scenarioLists]("", []byte(`{"powers": []}`)) })
 }
