@@ -3,6 +3,7 @@
 package differ
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,12 +14,29 @@ import (
 	"strings"
 )
 
-// comparedHeaders are the headers that clients read. Of the last two only the presence is
-// compared.
-var comparedHeaders = []string{
-	"Content-Type", "Location", "Vary", "Allow", "Www-Authenticate", "Retry-After",
-	"X-Openstack-Ironic-Api-Version", "X-Openstack-Ironic-Api-Minimum-Version",
-	maximumHeader, requestIDHeader, "X-" + requestIDHeader,
+//go:embed compare.json
+var comparedText []byte
+
+// compared says what is compared, and how.
+var compared = parseCompared(comparedText)
+
+type comparedParts struct {
+	Headers   []string         // that clients read; of the last two only the presence is compared
+	Unordered []*regexp.Regexp // of texts; the group matches names in the order of a Python set
+	Sets      *regexp.Regexp   // of the paths of fields that Ironic keeps in a Python set, whose order differs from process to process
+	Free      *regexp.Regexp   // of the paths below fields whose keys a client chooses
+	Variables []struct {       // of texts, which vary from request to request
+		Of   *regexp.Regexp
+		With string
+	}
+}
+
+// parseCompared parses compare.json. It panics for malformed data.
+func parseCompared(text []byte) (c comparedParts) {
+	if err := json.Unmarshal(text, &c); err != nil {
+		panic(fmt.Sprintf("differ: compare.json: %v", err))
+	}
+	return c
 }
 
 const (
@@ -93,24 +111,13 @@ func (u *uuids) sameText(ironic, ironstate string) bool {
 
 // inOrder sorts the names of a refusal in which they have the order of a Python set.
 func inOrder(text string) string {
-	for _, start := range []string{"Unexpected arguments: ", "Nodes cannot be found: "} {
-		if names, is := strings.CutPrefix(text, start); is {
-			return start + sortedNames(names)
+	for _, unordered := range compared.Unordered {
+		if at := unordered.FindStringSubmatchIndex(text); at != nil {
+			names := slices.Sorted(strings.SplitSeq(text[at[2]:at[3]], ", "))
+			return text[:at[2]] + strings.Join(names, ", ") + text[at[3]:]
 		}
 	}
-	const patched = "Only the following can be updated: "
-	if start, names, is := strings.Cut(text, patched); is {
-		return start + patched + sortedNames(names)
-	}
-	if names, is := strings.CutPrefix(text, `Field(s) "`); is {
-		names, rest, _ := strings.Cut(names, `"`)
-		return `Field(s) "` + sortedNames(names) + `"` + rest
-	}
 	return text
-}
-
-func sortedNames(names string) string {
-	return strings.Join(slices.Sorted(strings.SplitSeq(names, ", ")), ", ")
 }
 
 // compareAnswers returns what differs between two answers to a request, one text for
@@ -130,7 +137,7 @@ func (u *uuids) compareAnswers(ironic, ironstate Answer) []string {
 // has are listed together.
 func (u *uuids) compareHeaders(ironic, ironstate http.Header) string {
 	var differing, onlyIronic, onlyIronstate []string
-	for _, name := range comparedHeaders {
+	for _, name := range compared.Headers {
 		want, got := headerText(ironic, name), headerText(ironstate, name)
 		short := strings.TrimPrefix(strings.TrimPrefix(name, "X-"), "Openstack-")
 		switch {
@@ -213,10 +220,6 @@ func decode(body []byte) any {
 	return value
 }
 
-// freeFields are the fields whose keys a client chooses.
-var freeFields = regexp.MustCompile(
-	`\.(extra|driver_info|instance_info|properties|internal_info|local_link_connection|raid_config|target_raid_config|args|methods)\.`)
-
 // compareValues compares two values of JSON and returns a text for each difference.
 func (u *uuids) compareValues(path string, ironic, ironstate any) []string {
 	switch want := ironic.(type) {
@@ -245,7 +248,7 @@ func (u *uuids) compareObjects(path string, want, got map[string]any) (found []s
 	maps.Copy(names, got)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		below := path + "." + name
-		if freeFields.MatchString(below) {
+		if compared.Free.MatchString(below) {
 			below = path + ".*"
 		}
 		a, inIronic := want[name]
@@ -266,7 +269,7 @@ func (u *uuids) compareLists(path string, want, got []any) (found []string) {
 	if len(want) != len(got) {
 		return []string{fmt.Sprintf("%s: %s -> %s", path, length(want), length(got))}
 	}
-	if setFields.MatchString(path) {
+	if compared.Sets.MatchString(path) {
 		want, got = sorted(want), sorted(got)
 	}
 	for i := range want {
@@ -277,10 +280,6 @@ func (u *uuids) compareLists(path string, want, got []any) (found []string) {
 	}
 	return unique(found)
 }
-
-// setFields are the fields that Ironic keeps in a Python set, whose order differs from
-// process to process.
-var setFields = regexp.MustCompile(`\.enabled_\w+_interfaces$`)
 
 func sorted(list []any) []any {
 	return slices.SortedFunc(slices.Values(list), func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
@@ -346,23 +345,12 @@ func valuePattern(value any) string {
 	}
 }
 
-var variables = []struct {
-	of   *regexp.Regexp
-	with string
-}{
-	{uuidPattern, "UUID"},
-	{regexp.MustCompile(`'[^']*'`), "'Q'"},
-	{regexp.MustCompile(`"[^"]*"`), `"Q"`},
-	{regexp.MustCompile(`node-\d`), "NODE"},
-	{regexp.MustCompile(`\d+`), "N"},
-}
-
 const maxPattern = 200
 
 // pattern returns a text without the parts that vary from request to request.
 func pattern(text string) string {
-	for _, v := range variables {
-		text = v.of.ReplaceAllString(text, v.with)
+	for _, v := range compared.Variables {
+		text = v.Of.ReplaceAllString(text, v.With)
 	}
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > maxPattern {

@@ -86,6 +86,7 @@ func TestTheDataOfWideRequestsIsComplete(t *testing.T) {
 		}
 	}
 	require.Panics(t, func() { parseWide([]byte(`{"forward": {"nowhere": []}}`)) })
+	require.Panics(t, func() { parseCompared([]byte(`{"sets": "("}`)) })
 }
 
 func TestADifferenceIsIntendedInItsSeries(t *testing.T) {

@@ -14,5 +14,5 @@
 // and the difference. [Known] lists the classes that are intended, with reasons.
 //
 // The data of the requests are in files: fields.txt has the fields of all objects and their values, and wide.json the
-// data of the wide requests.
+// data of the wide requests. compare.json says which headers are compared, and which parts of texts and lists are not.
 package differ
