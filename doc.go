@@ -77,6 +77,7 @@
 //	internal/clientnet    which addresses count as one client where its share is bounded
 //	internal/bubble       sleeps of tests in bubbles, without chance
 //	internal/exactjson    decodes JSON and keeps numbers as they are written
+//	internal/kinds        the kinds of hardware interfaces, and which names they may have
 //	internal/like         compares texts as SQL's LIKE does
 //	internal/sorted       ranges over maps in the order of their keys
 //	internal/jsonsize     measures JSON of untrusted senders before it is decoded

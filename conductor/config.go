@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/agent"
-	"github.com/ironstate/ironstate/conductor/internal/kinds"
 	"github.com/ironstate/ironstate/internal/configerror"
+	"github.com/ironstate/ironstate/internal/kinds"
 	"github.com/ironstate/ironstate/internal/sorted"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/admission"

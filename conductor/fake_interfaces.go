@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ironstate/ironstate/internal/kinds"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
@@ -114,7 +115,7 @@ var fakeKinds = []fakeKind{
 
 // fakeNone returns the interface "no-KIND".
 func fakeNone(kind string) fakeInterface {
-	return fakeInterface{name: "no-" + kind, validate: func(n *Node) error { return unsupported(n, kind) }}
+	return fakeInterface{name: kinds.None(kind), validate: func(n *Node) error { return unsupported(n, kind) }}
 }
 
 // oneFakeStep returns the only step of work, which does nothing.

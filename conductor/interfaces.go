@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ironstate/ironstate/conductor/internal/kinds"
+	"github.com/ironstate/ironstate/internal/kinds"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
@@ -32,7 +32,9 @@ func (d Description) Has(n *Node, kind string) bool {
 }
 
 // lacks reports whether the node has the interface "no-KIND".
-func (d Description) lacks(n *Node, kind string) bool { return d.Interface(n, kind) == "no-"+kind }
+func (d Description) lacks(n *Node, kind string) bool {
+	return d.Interface(n, kind) == kinds.None(kind)
+}
 
 // completed returns the description with the kinds that the hardware type leaves out.
 func (d Description) completed() Description {

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/conductor/internal/kinds"
+	"github.com/ironstate/ironstate/internal/kinds"
 )
 
 // kinds returns the kinds of interfaces of which a hardware type has lists, in the order of their steps. A kind is a

@@ -2,14 +2,17 @@
 
 package hardware
 
-import "github.com/ironstate/ironstate/conductor"
+import (
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/kinds"
+)
 
 // None returns the interface "no-KIND", which refuses the functions of its kind.
 func None(kind string) Interface { return none{kind} }
 
 type none struct{ kind string }
 
-func (i none) Name() string                { return "no-" + i.kind }
+func (i none) Name() string                { return kinds.None(i.kind) }
 func (none) Properties() map[string]string { return nil }
 func (i none) Validate(n Node) error {
 	return &conductor.Error{Reason: conductor.Unsupported, Text: conductor.UnsupportedText(n.Driver, i.kind)}

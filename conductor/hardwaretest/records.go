@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/conductor/internal/kinds"
+	"github.com/ironstate/ironstate/internal/kinds"
 	"github.com/ironstate/ironstate/states"
 )
 

@@ -100,7 +100,7 @@ var targets = []target{
 	of("conductor/internal/index", rapid...),
 	of("conductor/internal/inorder"),
 	of("conductor/internal/inspectionrules"),
-	of("conductor/internal/kinds"),
+	of("internal/kinds"),
 	of("conductor/internal/latest", rapid...),
 	of("conductor/internal/nodelog"),
 	of("conductor/internal/raidconfig"),

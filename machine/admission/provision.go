@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/kinds"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
@@ -172,7 +173,7 @@ func (r Rules) Validate(f NodeFields, e states.Event) error {
 	v := &validations[e]
 	for _, kind := range v.kinds {
 		err := f.Problems[kind]
-		if f.Interfaces[kind] == "no-"+kind || errors.Is(err, Unsupported) {
+		if f.Interfaces[kind] == kinds.None(kind) || errors.Is(err, Unsupported) {
 			return &Refusal{Request: e.String(), Reason: Unsupported, Field: kind + "_interface", status: v.missing}
 		}
 		if err != nil {

@@ -28,9 +28,12 @@ func Absent(kind string) string {
 	case kind == "network", kind == "storage":
 		return "noop"
 	default:
-		return "no-" + kind
+		return None(kind)
 	}
 }
+
+// None returns the hardware interface of a kind that has no function.
+func None(kind string) string { return "no-" + kind }
 
 // Ironic's names are those of Python entry points, for which these characters are recommended. They are parts of URLs
 // and of lists with commas.
@@ -53,8 +56,8 @@ func Check(interfaces map[string][]string) error {
 		switch names := interfaces[kind]; {
 		case len(names) == 0:
 			return fmt.Errorf("there is no %s interface", kind)
-		case slices.Contains(names, "no-"+kind):
-			return fmt.Errorf("the name %q stands for the lack of a %s interface, which each hardware type has", "no-"+kind, kind)
+		case slices.Contains(names, None(kind)):
+			return fmt.Errorf("the name %q stands for the lack of a %s interface, which each hardware type has", None(kind), kind)
 		}
 	}
 	return CheckNames(interfaces)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ironstate/ironstate/conductor/internal/kinds"
+	"github.com/ironstate/ironstate/internal/kinds"
 )
 
 func TestNamesAreThoseOfURLsAndLists(t *testing.T) {
