@@ -63,13 +63,15 @@ const (
 type bootNeeds struct {
 	whole   bool // all properties of the boot override in each request
 	enabled bool // BootSourceOverrideEnabled even if it has the value already
+	mode    bool // BootSourceOverrideMode beside each boot device, which otherwise sets the BMC's default
 	usbCD   bool // the target UsbCd for virtual media, although the BMC may list Cd as well
 }
 
 // bootQuirks has what the BMCs of manufacturers need. All names are in lower case.
 //
-// Source: VENDORS_REQUIRING_FULL_BOOT_REQUEST in ironic/drivers/modules/redfish/management.py, and
-// set_system_boot_options in sushy/resources/system/system.py.
+// Source: VENDORS_REQUIRING_FULL_BOOT_REQUEST and set_boot_device in ironic/drivers/modules/redfish/management.py, and
+// set_system_boot_options in sushy/resources/system/system.py; for the boot mode beside each boot device, also pull
+// request 106 of github.com/DMTF/Redfishtool.
 var bootQuirks = []struct {
 	manufacturers []string
 	inName        bool   // the words are part of the manufacturer's name, and not all of it
@@ -77,7 +79,7 @@ var bootQuirks = []struct {
 	bootNeeds
 }{
 	{[]string{"american megatrends", "ami", "asrockrack", "asrock rack"}, true, "", bootNeeds{whole: true}},
-	{[]string{"supermicro"}, false, "", bootNeeds{enabled: true}},
+	{[]string{"supermicro"}, false, "", bootNeeds{enabled: true, mode: true}},
 	{[]string{"supermicro"}, false, "ars-111gl-nhr", bootNeeds{usbCD: true}},
 }
 
@@ -89,7 +91,7 @@ func (s resource) bootNeeds() (all bootNeeds) {
 			return name == manufacturer || q.inName && strings.Contains(" "+manufacturer+" ", " "+name+" ")
 		})
 		if named && (q.exceptModel == "" || q.exceptModel != model) {
-			all = bootNeeds{all.whole || q.whole, all.enabled || q.enabled, all.usbCD || q.usbCD}
+			all = bootNeeds{all.whole || q.whole, all.enabled || q.enabled, all.mode || q.mode, all.usbCD || q.usbCD}
 		}
 	}
 	return all
@@ -104,7 +106,8 @@ func (s resource) lower(property string) string {
 
 // setBootDevice sets the target of the boot override and the boot mode. It sends BootSourceOverrideEnabled only if that
 // differs from the system's value, because some BMCs refuse a value that they already have. Supermicro's BMCs always
-// require it. A BMC that boots no device continuously, or refuses to, boots it once.
+// require it, and the boot mode, unless they report none: they refuse it then. A BMC that boots no device continuously,
+// or refuses to, boots it once.
 //
 // Source: _set_boot_device in ironic/drivers/modules/redfish/management.py; for the boot mode,
 // sync_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
@@ -135,8 +138,8 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 		if now.Enabled != word || needs.enabled {
 			change.Enabled = word
 		}
-		if r.bootMode != "" && now.Mode != "" && now.Mode != r.bootMode {
-			change.Mode = r.bootMode
+		if mode := cmp.Or(r.bootMode, now.Mode); now.Mode != "" && (now.Mode != mode || needs.mode) {
+			change.Mode = mode
 		}
 		if err = r.changeBoot(ctx, settings, needs.whole, change, whole); err == nil {
 			return word == continuous, nil

@@ -35,6 +35,31 @@ func TestASupermicroBootsItsMediaFromUsbCd(t *testing.T) {
 	}
 }
 
+// A Supermicro sets its default boot mode if a change of the boot device has none. An X10 reports no boot mode and refuses
+// a change with one.
+func TestASupermicroKeepsItsBootModeBesideABootDevice(t *testing.T) {
+	for _, test := range []struct {
+		mode string // of the Config
+		want string
+	}{{"", "UEFI"}, {"uefi", "UEFI"}, {"bios", "Legacy"}} {
+		server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Profile = bmctest.Supermicro() })
+		config := configOf(server)
+		config.BootMode = test.mode
+		d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+		for _, device := range []string{"pxe", "disk"} {
+			require.NoError(t, d.SetBootDevice(t.Context(), "node", device, false))
+			require.Equal(t, test.want, strings.Fields(server.Boot("1"))[2])
+		}
+	}
+	p := bmctest.Supermicro()
+	p.Without = append(p.Without, "BootSourceOverrideMode")
+	var seen refusing
+	d, _ := profileDriver(t, p, bmctest.Fault{On: systemPath, Method: http.MethodPatch,
+		Do: seen.effect(func(*http.Request, string) (int, string) { return 0, "" })})
+	require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", false))
+	require.Equal(t, []string{`{"Boot":{"BootSourceOverrideTarget":"Pxe","BootSourceOverrideEnabled":"Once"}}`}, seen.bodies)
+}
+
 // A change with the ETag as it is, without W/, and without a condition, until one is accepted.
 func TestEachKindOfChangeHasTheConditionsThatTheBMCWants(t *testing.T) {
 	changes := map[string]func(*testing.T, *bmc.Driver, *bmctest.Redfish) error{

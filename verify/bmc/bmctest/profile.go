@@ -45,6 +45,9 @@ type Profile struct {
 	// BootTargets, BootEnabled and BootModes are the accepted values of BootSourceOverrideTarget,
 	// BootSourceOverrideEnabled and BootSourceOverrideMode; if nil, the values of this package.
 	BootTargets, BootEnabled, BootModes []string
+	// DefaultBootMode is the BootSourceOverrideMode that a change of the boot override sets if it has none; if empty, the
+	// boot mode stays.
+	DefaultBootMode string
 	// CDTarget is the boot target at which the machine finds the CD in a slot; "Cd" if empty.
 	CDTarget string
 	// Settings is the last element of the path of the system's settings object; none if empty. With BootInSettings
@@ -172,6 +175,9 @@ func (p *Profile) check(invalid func(field string, value any, want string)) {
 	}
 	if forms := []ETags{StrongETags, WeakETags, BodyETags, NoETags}; !slices.Contains(forms, p.ETags) {
 		invalid("Profile.ETags", p.ETags, fmt.Sprintf("one of %q", forms))
+	}
+	if p.DefaultBootMode != "" && !slices.Contains(p.BootModes, p.DefaultBootMode) {
+		invalid("Profile.DefaultBootMode", p.DefaultBootMode, fmt.Sprintf("one of %q", p.BootModes))
 	}
 	if p.BootInSettings && p.Settings == "" {
 		invalid("Profile.Settings", p.Settings, "the name of the settings object that has the boot override")

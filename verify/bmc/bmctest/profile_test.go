@@ -21,6 +21,7 @@ func TestABadProfileIsRefused(t *testing.T) {
 		`Profile.ManagerSlots.ID is "a"`:                   {ManagerSlots: []bmctest.Slot{{ID: "a"}, {ID: "a"}}},
 		`Profile.ETags is "odd": want one of ["strong"`:    {ETags: "odd"},
 		`Profile.Settings is "": want the name`:            {BootInSettings: true},
+		`Profile.DefaultBootMode is "BIOS": want one of `:  {DefaultBootMode: "BIOS"},
 		`Profile.BIOSPassword is "AssetTag": want a name `: {BIOSPassword: "AssetTag"},
 		`Profile.Refusals is "Status(500)": want effects `: {Refusals: []bmctest.Effect{bmctest.WholeBoot(), bmctest.Status(500)}},
 	} {

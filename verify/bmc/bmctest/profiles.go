@@ -103,12 +103,15 @@ func Lenovo() Profile {
 }
 
 // Supermicro is an X13. The system links the slots of virtual media of the manager, which have EjectMedia while an
-// image is inserted only, and the machine finds a CD at "UsbCd" only. The four names of the BIOS attribute registry
-// differ, and its values have numbers as names. Older firmware redirects the log-in.
+// image is inserted only, and the machine finds a CD at "UsbCd" only. A change of the boot override without a boot mode
+// sets the mode Legacy. The four names of the BIOS attribute registry differ, and its values have numbers as names.
+// Older firmware redirects the log-in.
 //
 // Source: the Redfish service of a SYS-821GE, recorded in github.com/NVIDIA/libredfish; set_system_boot_options in
 // sushy/resources/system/system.py and insert_media in sushy/resources/manager/virtual_media.py, for X11 and X12; pull
-// request 406 of github.com/bmc-toolbox/bmclib for EjectMedia; and the sources of the effects.
+// request 406 of github.com/bmc-toolbox/bmclib for EjectMedia; set_boot_device in
+// ironic/drivers/modules/redfish/management.py and pull request 106 of github.com/DMTF/Redfishtool, for the boot mode;
+// and the sources of the effects.
 func Supermicro() Profile {
 	return Profile{
 		Name: "supermicro", Manufacturer: "Supermicro", SystemID: "1", ManagerID: "1",
@@ -116,8 +119,8 @@ func Supermicro() Profile {
 			{"VirtualMedia1", "Virtual Removable Media", anyMedia}, {"VirtualMedia2", "Virtual Removable Media", anyMedia},
 		},
 		SharedSlots: true, EjectIfInserted: true,
-		BootTargets:  []string{"None", "Pxe", "Floppy", "Cd", "Usb", "Hdd", "BiosSetup", "UsbCd", "UefiBootNext", "UefiHttp"},
-		CDTarget:     "UsbCd",
+		BootTargets: []string{"None", "Pxe", "Floppy", "Cd", "Usb", "Hdd", "BiosSetup", "UsbCd", "UefiBootNext", "UefiHttp"},
+		CDTarget:    "UsbCd", DefaultBootMode: "Legacy",
 		ResetTypes:   []string{"On", "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "Nmi", "PowerCycle"},
 		ActionInfo:   true,
 		BIOSSettings: "SD",

@@ -381,6 +381,9 @@ func (boot *bootOverride) merge(raw json.RawMessage, p *Profile) (refusal reply,
 		}
 		*field = value
 	}
+	if _, ok := changes["BootSourceOverrideMode"]; !ok && p.DefaultBootMode != "" {
+		boot.Mode = p.DefaultBootMode
+	}
 	return reply{}, true
 }
 
