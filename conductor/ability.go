@@ -159,7 +159,7 @@ func vendorMethodsHere(ctx context.Context, c *Conductor, ident string, _ none) 
 	if err != nil {
 		return nil, err
 	}
-	if vendor := c.rules.vendor(hardware, n); vendor != nil {
+	if vendor := c.rules.types.vendor(hardware, n); vendor != nil {
 		return ask(ctx, "its vendor methods", func() map[string]VendorMethod { return vendor.VendorMethods(n) })
 	}
 	return nil, nil
@@ -183,7 +183,7 @@ func callVendorHere(ctx context.Context, c *Conductor, ident string, args vendor
 		return nil, err
 	}
 	call := func(ctx context.Context, hardware Hardware, n *Node) (err error) {
-		vendor := c.rules.vendor(hardware, n)
+		vendor := c.rules.types.vendor(hardware, n)
 		if vendor == nil {
 			return refuse(Unsupported, "No handler for method %s", args.Method)
 		}

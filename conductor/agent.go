@@ -298,14 +298,14 @@ func (b *rulebook) recordsHeartbeat(n *Node) bool {
 // conductor's speaking to the agent.
 func (b *rulebook) heartbeatContinues(ctx context.Context, n *Node, attends bool) (bool, error) {
 	kind := kindOf(n.ProvisionState)
-	if b.description(n).Simulated && !attends || kind.in == nil {
+	if b.types.description(n).Simulated && !attends || kind.in == nil {
 		return kind.in != nil, nil
 	}
-	hardware, err := b.hardware(n)
+	hardware, err := b.types.of(n)
 	if err != nil || n.Step().Step != "wait" {
 		return false, nil
 	}
-	available, err := b.stepsFor(ctx, hardware, n, kind.work)
+	available, err := b.types.stepsFor(ctx, hardware, n, kind.work)
 	if err != nil {
 		return false, err
 	}

@@ -21,7 +21,7 @@ func (b *rulebook) attends(ctx context.Context, n *Node) (bool, error) {
 	if !kind.waits(n) || kind.agent == "" && kind.answer == nil {
 		return false, nil
 	}
-	hardware, err := b.hardware(n)
+	hardware, err := b.types.of(n)
 	if err != nil {
 		return false, nil
 	}

@@ -59,7 +59,7 @@ func prepareInstanceBoot(ctx context.Context, t *Task) error {
 		return err
 	}
 	if writes {
-		if err := installBootloader(ctx, t); err != nil {
+		if err := t.installBootloader(ctx); err != nil {
 			return err
 		}
 	}
@@ -67,7 +67,7 @@ func prepareInstanceBoot(ctx context.Context, t *Task) error {
 }
 
 // installBootloader asks for the partitions of the image, and has the boot loader installed if the image needs one.
-func installBootloader(ctx context.Context, t *Task) error {
+func (t *Task) installBootloader(ctx context.Context) error {
 	client, err := t.engine.agent(t.Node())
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ const (
 
 // tearDownAgent powers the agent's machine off, and then removes the media and files from which the agent was booted.
 func tearDownAgent(ctx context.Context, t *Task) error {
-	if err := powerOffAgent(ctx, t); err != nil {
+	if err := t.powerOffAgent(ctx); err != nil {
 		return err
 	}
 	booter, err := t.booter(ctx)
@@ -116,18 +116,18 @@ func tearDownAgent(ctx context.Context, t *Task) error {
 }
 
 // powerOffAgent has the agent power its machine off. With disable_power_off it writes its caches to the disks.
-func powerOffAgent(ctx context.Context, t *Task) error {
+func (t *Task) powerOffAgent(ctx context.Context) error {
 	n := t.Node()
 	client, err := t.engine.agent(n)
 	if err != nil { // no heartbeat has come: another program wrote the image
-		return endWithoutAgent(ctx, t)
+		return t.endWithoutAgent(ctx)
 	}
 	forced, _ := oslobool.Parse(fmt.Sprint(n.DriverInfo["deploy_forces_oob_reboot"]))
 	if forced || n.DisablePowerOff {
 		if err := client.Sync(ctx); err != nil {
 			return fmt.Errorf("Error rebooting node %s after deploy. %w", n.UUID, err)
 		}
-		return endWithoutAgent(ctx, t)
+		return t.endWithoutAgent(ctx)
 	}
 	if err := client.PowerOff(ctx); err != nil {
 		t.engine.config.Log.Warn("an agent could not be asked to power its machine off, so that the BMC has to", "node", n.UUID, "error", err)
@@ -143,7 +143,7 @@ func powerOffAgent(ctx context.Context, t *Task) error {
 }
 
 // endWithoutAgent powers the machine off, unless the step boot_instance reboots it.
-func endWithoutAgent(ctx context.Context, t *Task) error {
+func (t *Task) endWithoutAgent(ctx context.Context) error {
 	if t.Node().DisablePowerOff {
 		return nil
 	}

@@ -75,7 +75,7 @@ func (n *Node) agentHeard(at time.Time, timeout time.Duration) bool {
 // record forgets the agent, and the machine has to boot one.
 //
 // Source: is_fast_track in ironic/conductor/utils.py.
-func fastTrack(ctx context.Context, t *Task) (bool, error) {
+func (t *Task) fastTrack(ctx context.Context) (bool, error) {
 	n := t.Node()
 	on, err := t.engine.rules.fastTracks(n)
 	if !on {

@@ -78,7 +78,7 @@ var errBroken = errors.New("the deploy interface is broken")
 func TestAValidationTellsOfFastTrackUnlessTheHardwareTypeTellsMore(t *testing.T) {
 	c, err := New(Config{Store: &Memory{}, Hardware: map[string]Hardware{"fake-hardware": &Fake{}}})
 	require.NoError(t, err)
-	c.rules.describe(nil)
+	c.rules.types.describe(nil)
 	n := &Node{Driver: "fake-hardware", DriverInfo: map[string]any{}, Interfaces: map[string]string{"console": "no-console"}}
 	require.NoError(t, c.rules.validate(t.Context(), &Fake{}, n)["deploy"])
 	require.EqualError(t, c.rules.validate(t.Context(), &Fake{}, n)["console"],

@@ -11,7 +11,7 @@ import (
 
 // discardFreed deletes an active allocation whose node it no longer has. The allocation is read before the node, which
 // gets it before it becomes active.
-func discardFreed(ctx context.Context, f *fleet, a *Allocation) error {
+func (f *fleet) discardFreed(ctx context.Context, a *Allocation) error {
 	if a.State != states.AllocationActive {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (al *allocator) discardAllFreed() {
 		}
 		s.run.group.Go(func() {
 			defer al.pool.Free(a.UUID)
-			if err := discardFreed(s.ctx, al.fleet, a); err != nil && s.ctx.Err() == nil {
+			if err := al.fleet.discardFreed(s.ctx, a); err != nil && s.ctx.Err() == nil {
 				al.config.Log.Warn("an allocation without its node could not be deleted", "allocation", a.UUID, "node", a.NodeUUID, "error", err)
 			}
 		})

@@ -157,7 +157,7 @@ func (r *Runbook) unfitFor(n *Node, series states.Series) string {
 // the operator does not allow are left out. If none is left, the cleaning fails, while in Ironic it succeeds without a
 // step. Its errors fail the cleaning, while Ironic leaves a node in deleting if it has no suitable runbook after a
 // tear-down.
-func takeRunbook(ctx context.Context, t *Task) error {
+func (t *Task) takeRunbook(ctx context.Context) error {
 	n := t.Node()
 	book, err := t.engine.cleaningRunbook(ctx, n)
 	if err != nil || book == nil {

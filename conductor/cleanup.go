@@ -75,7 +75,7 @@ func afterRescue(_ *rulebook, n *Node, c *CleanUp, aborted bool) {
 // hangs: a machine is not powered off whose agent is not known of. The hardware type reads a clone, since the caller
 // goes on to write the node when the call is abandoned.
 func (b *rulebook) bootsRamdisk(ctx context.Context, n *Node) bool {
-	hardware, err := b.hardware(n)
+	hardware, err := b.types.of(n)
 	kind := kindOf(n.ProvisionState)
 	if err != nil {
 		return false

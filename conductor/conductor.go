@@ -29,9 +29,8 @@ type Conductor struct {
 	engine    *engine
 	allocator *allocator
 	calls     *calls
+	published *withdrawals
 	begun     atomic.Bool // by Run
-
-	withdrawals withdrawals
 }
 
 // New returns a conductor that does nothing until [Conductor.Run] is called. The error is a
@@ -49,15 +48,12 @@ func New(config Config) (*Conductor, error) {
 	}
 	fleet := newFleet(config)
 	config.Log = slog.New(nodelog.Handler{Handler: masked.Log(config.Log.Handler()), Name: fleet.nameOf})
-	rules := &rulebook{config: &config}
-	if rules.own, err = config.descriptions(); err != nil {
+	rules := &rulebook{config: &config, types: &hardwareTypes{config: &config}}
+	if rules.types.own, err = config.descriptions(); err != nil {
 		return nil, err
 	}
-	rules.describe(nil)
-	c := &Conductor{
-		config: &config, rules: rules, fleet: fleet,
-		withdrawals: withdrawals{abandoned: map[string]*boundedcall.AbandonedError{}},
-	}
+	rules.types.describe(nil)
+	c := &Conductor{config: &config, rules: rules, fleet: fleet}
 	counters := &counters{}
 	c.sessions = &sessions{
 		config:   &config,
@@ -74,6 +70,10 @@ func New(config Config) (*Conductor, error) {
 	}
 	c.allocator = &allocator{config: &config, rules: rules, fleet: fleet, sessions: c.sessions, pool: c.engine.pool}
 	c.calls = &calls{config: &config, fleet: fleet, sessions: c.sessions, conductor: c}
+	c.published = &withdrawals{
+		config: &config, fleet: fleet, sessions: c.sessions, pool: c.engine.pool,
+		abandoned: map[string]*boundedcall.AbandonedError{},
+	}
 	if c.engine.syncer, err = newSyncer(c.engine); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	member, leave := context.WithCancel(context.WithoutCancel(ctx)) // until no work is left
 	r := &run{ctx: ctx, work: work}
 	c.engine.transitions.RunIn(&r.group)
-	c.fleet.follow(ctx, &r.group, c.engine.reconcileNode, c.reconcileObject, append(c.config.pendingKinds(), KindHistory)...)
+	c.fleet.follow(ctx, &r.group, reconciler{c.engine}.node, c.reconcileObject, append(c.config.pendingKinds(), KindHistory)...)
 	r.group.Go(func() { c.sessions.keep(member, r) })
 	r.group.Go(func() { every(ctx, c.config.CheckInterval, c.reconcileAll) })
 	if !c.config.SkipPowerSync {
@@ -131,7 +131,7 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 // allocations that have lost theirs, and withdraws the published files that no machine needs.
 func (c *Conductor) reconcileAll() {
 	for _, n := range c.fleet.nodes.All() {
-		c.engine.reconcileNode(n)
+		reconciler{c.engine}.node(n)
 	}
 	for _, kind := range c.config.pendingKinds() {
 		for _, o := range c.fleet.of(kind).All() {
@@ -140,7 +140,7 @@ func (c *Conductor) reconcileAll() {
 	}
 	c.discardOrphans()
 	c.allocator.discardAllFreed()
-	withdrawFiles(c)
+	c.published.check()
 }
 
 // reconcileObject processes an allocation, or a call of another conductor, that is pending. It is

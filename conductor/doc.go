@@ -109,14 +109,25 @@ package conductor
 
 // The types, and what each may use; a type has its parts in named fields:
 //
-//	Conductor    the front: one method for each request of a client
-//	  engine     carries out actions and requests; it alone reserves nodes
-//	    Task     the work on one reserved node
-//	  allocator  chooses nodes for allocations
-//	  calls      requests that the owner of a node carries out
-//	  sessions   this conductor's membership, and the list of members
-//	  rulebook   decisions about a node's record; no I/O
-//	  fleet      the records in the store, an index of each kind, all writes
+//	Conductor          the front: one method for each request of a client
+//	  engine           carries out actions and requests; it alone reserves nodes
+//	    reconciler     carries out what reconcile decides
+//	    powerRounds    the rounds of the power sync
+//	    Task           the work on one reserved node
+//	      reservedRecord  the writes of the node's record
+//	      relatives    the parents and children of the node
+//	  allocator        chooses nodes for allocations
+//	  calls            requests that the owner of a node carries out
+//	  withdrawals      withdraws published files that no machine needs
+//	  sessions         this conductor's membership, and the list of members
+//	  rulebook         decisions about a node's record; no I/O
+//	    hardwareTypes  the hardware types and their descriptions
+//	  fleet            the records in the store, an index of each kind, all writes
+//
+// What uses the fields of one of these types is its method. A function has such a type as a parameter only if its own
+// type is given: it is an entry of the table of works, the function of a Step, or carries out a request at the node's
+// owner (its name ends in Here). Generic functions and constructors are the other exceptions: methods have no type
+// parameters, and there is no value yet.
 //
 // The files, by subject:
 //
@@ -126,7 +137,8 @@ package conductor
 //	history                                                the entries of a node's history
 //	store, memory, fleet                                   where records are; internal/index holds those in memory
 //	membership, session, owner                             who is alive, and who owns a node
-//	rulebook, reconcile, transition, interfaces, refusal   decisions; internal/inorder has the calls of OnTransition
+//	reconcile                                              what is due on a node, and what is done about it
+//	rulebook, transition, interfaces, refusal              decisions; internal/inorder has the calls of OnTransition
 //	expected                                               the times after which nodes are overdue
 //	engine, fence                                          reservations, and the permission for each hardware operation;
 //	                                                       internal/workerpool has the workers

@@ -5,7 +5,6 @@ package conductor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"sync"
 	"time"
@@ -13,10 +12,9 @@ import (
 	"github.com/ironstate/ironstate/conductor/internal/inorder"
 	"github.com/ironstate/ironstate/conductor/internal/workerpool"
 	"github.com/ironstate/ironstate/powersync"
-	"github.com/ironstate/ironstate/states"
 )
 
-// engine carries out what reconcile decides, and the requests of clients. It is the only code that
+// engine carries out requests of clients and, by its reconciler, what reconcile decides. It is the only code that
 // reserves nodes.
 type engine struct {
 	config   *Config
@@ -45,165 +43,6 @@ func (n *Node) drop() { n.Reservation, n.Claim = "", "" }
 
 // errNothingToDo ends an edit of a record that needs no change.
 var errNothingToDo = errors.New("there is nothing to do")
-
-// reconcileNode does what reconcile decides about a node, unless a goroutine of this process works on the
-// node. It is called for each record that the store's watch reports, whichever process has written
-// it, and at each check.
-func (e *engine) reconcileNode(n *Node) {
-	s, err := e.sessions.current()
-	if err != nil || e.decide(n, s) == nothing || !e.pool.TryTake(n.UUID) {
-		return
-	}
-	s.run.group.Go(func() {
-		var did action
-		defer func() {
-			e.pool.Free(n.UUID)
-			if now := e.fleet.nodes.Get(n.UUID); now != nil && (did == release || did == failOrphan) {
-				e.reconcileNode(now) // its state may have work
-			}
-		}()
-		did = e.carryOut(s, n.UUID)
-	})
-}
-
-func (e *engine) decide(n *Node, s *session) action {
-	return reconcile(n, s.view, *e.config.Timeouts, time.Now())
-}
-
-// carryOut decides by the newest record of a node and acts on it. It returns the action, nothing if
-// the record could not be changed.
-func (e *engine) carryOut(s *session, id string) (did action) {
-	change := func(n *Node) error {
-		did = e.decide(n, s)
-		return e.apply(s, n, did)
-	}
-	before, n, err := e.edit(s.ctx, id, change)
-	tooLarge := err
-	givenUp := errors.Is(err, ErrTooLarge)
-	if givenUp {
-		before, n, err = giveUp(e, s, id, change, tooLarge)
-	}
-	if err != nil {
-		if !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) && s.ctx.Err() == nil {
-			e.config.Log.Warn("a node's record could not be changed for its work", "node", id, "action", did, "error", err)
-		}
-		return nothing
-	}
-	if givenUp {
-		e.config.Log.Error("a node's work was given up, since its record is too large for the store", "node", id, "error", tooLarge)
-	}
-	noteAction(e, s, before, n, did, givenUp)
-	if n.Claim == s.id {
-		e.task(n).run(s.ctx)
-	}
-	if givenUp {
-		return release // the engine looks again for what is left of the node's work
-	}
-	return did
-}
-
-// noteAction logs an action that is stored and adds it to the node's history. before is the node
-// before the action. If its work was given up in place of the action, n has the failure.
-func noteAction(e *engine, s *session, before, n *Node, did action, givenUp bool) {
-	switch {
-	case did == timeOut:
-		e.history.timeout(s.ctx, before, n)
-	case did == failOrphan:
-		e.counters.reservationsDropped.Add(1)
-		e.config.Log.Warn("the reservation of a conductor that has died was dropped",
-			"node", n.UUID, "conductor", before.Reservation, "provision_state", before.ProvisionState)
-		e.history.orphan(s.ctx, before, n)
-	case did == work && !givenUp:
-		e.config.Log.Info("pending work was started", "node", n.UUID, "provision_state", n.ProvisionState)
-	case before.ProvisionState != n.ProvisionState:
-		e.history.failed(s.ctx, before, n, kindOf(before.ProvisionState).texts.eventType)
-	case before.CleanUp != nil && n.CleanUp == nil:
-		e.history.notCleanedUp(s.ctx, n, *before.CleanUp)
-	}
-}
-
-// giveUp makes a change of a record that is too large for the store, without the work for which it is made: that fails,
-// and the clean-up after it is left out where it cannot be stored. The node would stay reserved, or keep its work for
-// ever.
-func giveUp(e *engine, s *session, id string, change func(*Node) error, tooLarge error) (before, n *Node, err error) {
-	edit := func(cleanUp bool) {
-		before, n, err = e.edit(s.ctx, id, func(n *Node) error {
-			if err := change(n); err != nil {
-				return err
-			}
-			working := kindOf(n.ProvisionState).work != states.NoWork
-			if working {
-				if err := e.rules.fail(s.ctx, n, tooLarge.Error()); err != nil {
-					return err
-				}
-			}
-			if left := n.CleanUp; left != nil && !(working && cleanUp) {
-				n.cleanedUp(*left, tooLarge)
-			}
-			if !n.hasWork() {
-				n.drop()
-			}
-			return nil
-		})
-	}
-	if edit(true); errors.Is(err, ErrTooLarge) {
-		edit(false)
-	}
-	return before, n, err
-}
-
-// apply changes the record of a node by an action.
-func (e *engine) apply(s *session, n *Node, a action) error {
-	switch a {
-	case work:
-		e.reserve(n, s.id)
-		return nil
-	case release:
-		n.drop()
-		if n.TargetPower != states.NoPower {
-			n.TargetPower = states.NoPower
-			n.LastError = "the power state was being changed, and what came of it could not be stored"
-		}
-		return nil
-	case failOrphan:
-		return e.failOrphan(s.ctx, n)
-	case timeOut:
-		if err := e.rules.fail(s.ctx, n, timeoutText(n, e.config.Table.Series())); err != nil || !n.hasWork() {
-			return err
-		}
-		e.reserve(n, s.id)
-		return nil
-	default:
-		return errNothingToDo
-	}
-}
-
-// failOrphan drops the reservation of a process that has died, and reports that process's work as
-// failed. Only a cleaning of another conductor leaves a fault.
-//
-// Source: _fail_transient_state in ironic/conductor/base_manager.py, and _check_orphan_nodes in
-// ironic/conductor/manager.py.
-func (e *engine) failOrphan(ctx context.Context, n *Node) error {
-	switch alive, err := e.config.Membership.Alive(ctx, n.Claim); {
-	case err != nil:
-		return fmt.Errorf("ask whether conductor %s, which has reserved the node, is alive: %w", n.Reservation, err)
-	case alive:
-		return errNothingToDo
-	}
-	takenOver := n.Reservation != e.config.Name
-	n.drop()
-	if n.TargetPower != states.NoPower {
-		n.TargetPower = states.NoPower
-		n.LastError = "the power state was being changed when the conductor that did it died"
-	}
-	if resumes := kindOf(n.ProvisionState).resumes; resumes != nil && resumes(e.config) {
-		return nil // the work starts again
-	}
-	if text, ok := n.machine().Orphaned(e.config.Table); ok {
-		return e.rules.failed(ctx, n, text, false, takenOver && kindOf(n.ProvisionState).takeOverFaults)
-	}
-	return nil
-}
 
 // startWork changes a node's record for a request, and begins the work of its new state. It retries
 // while the node is reserved. It returns the node before and after the change.
@@ -264,7 +103,7 @@ func (e *engine) exclusively(ctx context.Context, ident string, f func(context.C
 func (e *engine) tryExclusively(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
 	var hardware Hardware
 	s, n, err := e.take(ctx, ident, func(n *Node) (err error) {
-		hardware, err = e.rules.hardware(n)
+		hardware, err = e.rules.types.of(n)
 		return err
 	})
 	if err != nil {
@@ -376,7 +215,7 @@ func (e *engine) load(ctx context.Context, ident string) (*Node, Hardware, error
 	if err != nil {
 		return nil, nil, err
 	}
-	hardware, err := e.rules.hardware(n)
+	hardware, err := e.rules.types.of(n)
 	return n, hardware, err
 }
 
@@ -393,7 +232,7 @@ func (e *engine) shared(ctx context.Context, ident string, f func(context.Contex
 
 // task returns the task of a node that this process has reserved.
 func (e *engine) task(n *Node) *Task {
-	hardware, err := e.rules.hardware(n)
+	hardware, err := e.rules.types.of(n)
 	if err != nil {
 		hardware = missing{err}
 	}

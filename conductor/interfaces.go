@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/ironstate/ironstate/internal/kinds"
 	"github.com/ironstate/ironstate/internal/pyrepr"
@@ -51,29 +52,49 @@ func (d Description) completed() Description {
 	return d
 }
 
+// hardwareTypes are the hardware types of this conductor, and the descriptions of those that other members have.
+type hardwareTypes struct {
+	config    *Config
+	own       map[string]Description                 // of this conductor's hardware types, by name
+	described atomic.Pointer[map[string]Description] // of the hardware types of all members, by name
+}
+
+// of returns a node's hardware type.
+func (ts *hardwareTypes) of(n *Node) (Hardware, error) {
+	hardware, ok := ts.config.Hardware[n.Driver]
+	if !ok {
+		return nil, noHardware(n)
+	}
+	return hardware, nil
+}
+
+func noHardware(n *Node) error {
+	return refuse(Invalid, "no conductor has the hardware type %q of node %s", n.Driver, n.UUID)
+}
+
 // Description returns the description of a hardware type that this conductor or another member has.
 func (c *Conductor) Description(driver string) (d Description, ok bool) {
-	d, ok = (*c.rules.described.Load())[driver]
+	d, ok = (*c.rules.types.described.Load())[driver]
 	return d, ok
 }
 
 // description returns the description of a node's hardware type.
-func (b *rulebook) description(n *Node) Description {
-	return (*b.described.Load())[n.Driver]
+func (ts *hardwareTypes) description(n *Node) Description {
+	return (*ts.described.Load())[n.Driver]
 }
 
 // describe updates the descriptions of the hardware types of all members. If several members describe
 // a type, the conductor's own description counts, or else the last member's.
-func (b *rulebook) describe(members []Member) {
+func (ts *hardwareTypes) describe(members []Member) {
 	all := map[string]Description{}
 	for _, m := range members {
 		maps.Copy(all, m.Descriptions)
 	}
-	maps.Copy(all, b.own)
+	maps.Copy(all, ts.own)
 	for name, d := range all {
 		all[name] = d.completed()
 	}
-	b.described.Store(&all)
+	ts.described.Store(&all)
 }
 
 // validate returns the validation of a node by its hardware type. An interface that the node lacks
@@ -88,7 +109,7 @@ func (b *rulebook) validate(ctx context.Context, hardware Hardware, n *Node) map
 	if _, err := b.fastTracks(n); err != nil && all["deploy"] == nil {
 		all["deploy"] = err
 	}
-	d := b.description(n)
+	d := b.types.description(n)
 	for kind := range d.Interfaces {
 		switch _, has := all[kind]; {
 		case kind == "vendor":
@@ -114,17 +135,17 @@ func UnsupportedText(driver, function string) string {
 
 // stepsFor returns the steps of a node's hardware type and of its agent for work, without the interfaces that the node
 // lacks.
-func (b *rulebook) stepsFor(ctx context.Context, hardware Hardware, n *Node, work states.Work) ([]Step, error) {
-	return ask(ctx, "its steps", func() []Step { return listSteps(b, hardware, n, work) })
+func (ts *hardwareTypes) stepsFor(ctx context.Context, hardware Hardware, n *Node, work states.Work) ([]Step, error) {
+	return ask(ctx, "its steps", func() []Step { return ts.listSteps(hardware, n, work) })
 }
 
 // listSteps is stepsFor within an ask.
-func listSteps(b *rulebook, hardware Hardware, n *Node, work states.Work) []Step {
-	d := b.description(n)
+func (ts *hardwareTypes) listSteps(hardware Hardware, n *Node, work states.Work) []Step {
+	d := ts.description(n)
 	var steps []Step
 	for _, step := range withInBand(hardware, n, work) {
 		if !d.lacks(n, step.Interface) {
-			step.Abortable = step.Abortable && b.config.Table.Series() >= works[work].abortableSince
+			step.Abortable = step.Abortable && ts.config.Table.Series() >= works[work].abortableSince
 			steps = append(steps, step)
 		}
 	}
@@ -132,8 +153,8 @@ func listSteps(b *rulebook, hardware Hardware, n *Node, work states.Work) []Step
 }
 
 // vendor returns the vendor passthru methods of a node, nil if it has none.
-func (b *rulebook) vendor(hardware Hardware, n *Node) VendorPassthru {
-	if v, ok := hardware.(VendorPassthru); ok && !b.description(n).lacks(n, "vendor") {
+func (ts *hardwareTypes) vendor(hardware Hardware, n *Node) VendorPassthru {
+	if v, ok := hardware.(VendorPassthru); ok && !ts.description(n).lacks(n, "vendor") {
 		return v
 	}
 	return nil
@@ -149,7 +170,7 @@ var interfaceKinds = []string{
 // changedInterface returns the first kind of hardware interface that a change of a node sets to
 // another value, or "". Ironic's order changes with each of its processes.
 func (b *rulebook) changedInterface(before, n *Node) string {
-	old := b.description(before)
+	old := b.types.description(before)
 	for _, kind := range interfaceKinds {
 		name, named := n.Interfaces[kind]
 		if named && name != old.Interface(before, kind) || !named && before.Interfaces[kind] != "" && n.Driver == before.Driver {
@@ -166,7 +187,7 @@ func (b *rulebook) changedInterface(before, n *Node) string {
 // ironic/common/driver_factory.py.
 func (b *rulebook) checkInterfaces(before, n *Node) error {
 	newDriver := n.Driver != before.Driver
-	available, ok := (*b.described.Load())[n.Driver]
+	available, ok := (*b.types.described.Load())[n.Driver]
 	switch {
 	case !ok && newDriver:
 		return noHardware(n)

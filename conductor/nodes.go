@@ -159,7 +159,7 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 		defer cancel()
 		if a, lost := find[*Allocation](ctx, c.fleet, freed); lost == nil {
-			_ = discardFreed(ctx, c.fleet, a) // or at a check
+			_ = c.fleet.discardFreed(ctx, a) // or at a check
 		}
 	}
 	return n, err

@@ -87,7 +87,7 @@ func (e *engine) acceptPower(ctx context.Context, n *Node, s *session, target st
 	case err != nil:
 		return err
 	}
-	hardware, err := e.rules.hardware(n)
+	hardware, err := e.rules.types.of(n)
 	if err != nil {
 		return err
 	}
@@ -173,12 +173,12 @@ func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time
 	}
 	ask, err := powersync.DecideRequest(target, t.engine.readPower(ctx, t.hardware, n))
 	if err == nil {
-		err = forgetBefore(ctx, t, target)
+		err = t.forgetBefore(ctx, target)
 	}
 	if err != nil || ask == states.NoPower {
 		return err
 	}
-	if _, err := powerRelatives(ctx, t, target, timeout); err != nil {
+	if _, err := (relatives{t}).power(ctx, target, timeout); err != nil {
 		return err
 	}
 	return powersync.Perform(powerRecord(n), ask, func(power states.Power) error { return t.awaitPower(ctx, power, timeout) })
@@ -222,7 +222,7 @@ func (n *Node) permitsPower(target states.Power) error {
 // forgetBefore removes the data of the node's agent before a request for a power state that ends the agent.
 //
 // Source: node_power_action in ironic/conductor/utils.py.
-func forgetBefore(ctx context.Context, t *Task, power states.Power) error {
+func (t *Task) forgetBefore(ctx context.Context, power states.Power) error {
 	if power == states.PowerOn || t.Node().Agent.Token == "" {
 		return nil
 	}

@@ -109,7 +109,7 @@ func powerAttempt(id string, outcome powersync.Outcome, err error, past powersyn
 
 // reading validates a node, if wanted, and reads its power state.
 func (p powerRounds) reading(ctx context.Context, n *Node, validate bool) powersync.Reading {
-	hardware, err := p.engine.rules.hardware(n)
+	hardware, err := p.engine.rules.types.of(n)
 	if err != nil {
 		return powersync.Reading{Err: err}
 	}
@@ -190,9 +190,9 @@ func (p powerRounds) force(
 		return a, err
 	}
 	t := p.engine.task(reserved)
-	asked, failure := powerRelatives(ctx, t, a.Asked, 0)
+	asked, failure := relatives{t}.power(ctx, a.Asked, 0)
 	if failure == nil {
-		failure = forgetBefore(ctx, t, a.Asked)
+		failure = t.forgetBefore(ctx, a.Asked)
 	}
 	switch {
 	case failure == nil:

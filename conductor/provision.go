@@ -158,7 +158,7 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 		n.CleanUp = nil // the new work boots the machine as it needs
 	}
 	if event == states.EventManage || event == states.EventAbort {
-		moved.LastError += endByRequest(ctx, e.rules, n, event, moved.LastError != "")
+		moved.LastError += e.rules.endByRequest(ctx, n, event, moved.LastError != "")
 	}
 	from := n.ProvisionState
 	if on, _ := e.rules.fastTracks(n); event != states.EventUnhold && !(on && agentStays(from, moved.State)) {
@@ -172,7 +172,7 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 // endByRequest ends the steps of a node's work that a client ends, and notes what has to be done on the machine. It
 // returns what is added to the last error of an abort, if there is one: the step at work. Ironic names only the steps
 // that clients request.
-func endByRequest(ctx context.Context, b *rulebook, n *Node, event states.Event, failed bool) (added string) {
+func (b *rulebook) endByRequest(ctx context.Context, n *Node, event states.Event, failed bool) (added string) {
 	kind := kindOf(n.ProvisionState)
 	if kind.in == nil {
 		return ""
@@ -191,7 +191,7 @@ func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, ste
 	if !e.rules.admission().Validates(event) {
 		return nil
 	}
-	hardware, err := e.rules.hardware(n)
+	hardware, err := e.rules.types.of(n)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, ste
 		return e.rules.refused(n, err)
 	}
 	if kind := begunBy(e.config.Table, event); kind.deploys {
-		available := func() ([]Step, error) { return e.rules.stepsFor(ctx, hardware, n, kind.work) }
+		available := func() ([]Step, error) { return e.rules.types.stepsFor(ctx, hardware, n, kind.work) }
 		if _, err := e.deploymentSteps(ctx, n, steps, available, true); errors.Is(err, Invalid) {
 			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %v", n.UUID, err)
 		} else if err != nil {
@@ -373,11 +373,11 @@ func (b *rulebook) abortable(ctx context.Context, n *Node) error {
 	if !kind.abortsByStep {
 		return nil
 	}
-	hardware, err := b.hardware(n)
+	hardware, err := b.types.of(n)
 	if err != nil {
 		return err
 	}
-	available, err := b.stepsFor(ctx, hardware, n, kind.work)
+	available, err := b.types.stepsFor(ctx, hardware, n, kind.work)
 	if err != nil || slices.ContainsFunc(available, func(s Step) bool { return s.Abortable }) {
 		return err
 	}

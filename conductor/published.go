@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ironstate/ironstate/conductor/internal/workerpool"
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/states"
 )
@@ -28,60 +29,47 @@ type FilePublisher interface {
 	Withdraw(node string) error
 }
 
-// needsFiles reports whether the machine of a node may load published files. The files may be those of a conductor that
-// no longer owns the node: a machine may still load them.
-func needsFiles(b *rulebook, n *Node) bool {
-	if n == nil {
-		return false
-	}
-	switch states.Latest().Table().Phase(n.ProvisionState) {
-	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
-		return true
-	}
-	hardware, enabled := b.config.Hardware[n.Driver]
-	if !enabled { // what its machine needs is not known
-		return true
-	}
-	publisher, ok := hardware.(FilePublisher)
-	return ok && publisher.KeepsFiles(n)
-}
-
-// withdrawals is the state of the checks of published files. One check runs at a time, and it asks one hardware type
-// after another, because they may share their files.
+// withdrawals withdraws the files that this process has published and no machine needs. One check runs at a time, and it
+// asks one hardware type after another, because they may share their files.
 type withdrawals struct {
+	config   *Config
+	fleet    *fleet
+	sessions *sessions
+	pool     *workerpool.Pool
+
 	running sync.Mutex
 	// abandoned has, by the name of a hardware type, its call that did not return in time. The running check uses it.
 	abandoned map[string]*boundedcall.AbandonedError
 }
 
-// withdrawFiles withdraws the files that this process has published and no machine needs. A hardware type that panics
-// or hangs holds up no other check; it is asked again by the first check after its call has returned.
-func withdrawFiles(c *Conductor) {
-	s, err := c.sessions.current()
-	if err != nil || !c.fleet.nodes.Synced() || !c.withdrawals.running.TryLock() {
+// check begins a check, unless one runs. A hardware type that panics or hangs holds up no other check; it is asked again
+// by the first check after its call has returned.
+func (w *withdrawals) check() {
+	s, err := w.sessions.current()
+	if err != nil || !w.fleet.nodes.Synced() || !w.running.TryLock() {
 		return
 	}
 	s.run.group.Go(func() {
-		defer c.withdrawals.running.Unlock()
+		defer w.running.Unlock()
 		ctx, cancel := context.WithCancel(s.ctx)
 		defer cancel()
 		defer context.AfterFunc(s.run.ctx, cancel)() // Run waits for this goroutine
-		for _, name := range slices.Sorted(maps.Keys(c.config.Hardware)) {
-			publisher, ok := c.config.Hardware[name].(FilePublisher)
-			left := c.withdrawals.abandoned[name]
+		for _, name := range slices.Sorted(maps.Keys(w.config.Hardware)) {
+			publisher, ok := w.config.Hardware[name].(FilePublisher)
+			left := w.abandoned[name]
 			if !ok || left != nil && !left.Returned() {
 				continue
 			}
-			delete(c.withdrawals.abandoned, name)
-			err := withdrawUnneeded(ctx, c, publisher)
+			delete(w.abandoned, name)
+			err := w.withdrawUnneeded(ctx, publisher)
 			if errors.As(err, &left) {
-				c.withdrawals.abandoned[name] = left
+				w.abandoned[name] = left
 			}
 			if ctx.Err() != nil {
 				return
 			}
 			if err != nil {
-				c.config.Log.Warn("published files could not be withdrawn", "driver", name, "error", err)
+				w.config.Log.Warn("published files could not be withdrawn", "driver", name, "error", err)
 			}
 		}
 	})
@@ -89,13 +77,13 @@ func withdrawFiles(c *Conductor) {
 
 // withdrawUnneeded withdraws the files of a hardware type that no machine needs. While a node has a worker, its files
 // stay until a later check. A call that does not return in time is the last one.
-func withdrawUnneeded(ctx context.Context, c *Conductor, publisher FilePublisher) error {
+func (w *withdrawals) withdrawUnneeded(ctx context.Context, publisher FilePublisher) error {
 	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	unneeded, err := boundedcall.Do(limited, stepGrace, func(context.Context) (ids []string, err error) {
 		published, err := publisher.Published()
 		for _, id := range published {
-			if !needsFiles(c.rules, c.fleet.nodes.Get(id)) {
+			if !w.needsFiles(w.fleet.nodes.Get(id)) {
 				ids = append(ids, id)
 			}
 		}
@@ -106,7 +94,7 @@ func withdrawUnneeded(ctx context.Context, c *Conductor, publisher FilePublisher
 		if ctx.Err() != nil {
 			break
 		}
-		err := withdraw(ctx, c, publisher, id)
+		err := w.withdraw(ctx, publisher, id)
 		errs = append(errs, err)
 		var abandoned *boundedcall.AbandonedError
 		if errors.As(err, &abandoned) {
@@ -118,24 +106,42 @@ func withdrawUnneeded(ctx context.Context, c *Conductor, publisher FilePublisher
 
 // withdraw withdraws the files of a node unless its stored record shows that its machine needs them. Meanwhile, for
 // callTimeout and stepGrace at most, no work begins on the node; it takes no worker from another one.
-func withdraw(ctx context.Context, c *Conductor, publisher FilePublisher, id string) error {
-	if !c.engine.pool.TryHold(id) {
+func (w *withdrawals) withdraw(ctx context.Context, publisher FilePublisher, id string) error {
+	if !w.pool.TryHold(id) {
 		return nil
 	}
-	defer c.engine.pool.Free(id)
+	defer w.pool.Free(id)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return bounded(ctx, func(ctx context.Context) error {
-		n, err := c.fleet.storedNode(ctx, id)
+		n, err := w.fleet.storedNode(ctx, id)
 		switch {
 		case err != nil && !errors.Is(err, NotFound):
 			return err
-		case needsFiles(c.rules, n):
+		case w.needsFiles(n):
 			return nil
 		case ctx.Err() != nil: // the worker may be free, and new work may have published files
 			return ctx.Err()
 		}
-		c.config.Log.Info("published files that no machine needs are withdrawn", "node", id)
+		w.config.Log.Info("published files that no machine needs are withdrawn", "node", id)
 		return publisher.Withdraw(id)
 	})
+}
+
+// needsFiles reports whether the machine of a node may load published files. The files may be those of a conductor that
+// no longer owns the node: a machine may still load them.
+func (w *withdrawals) needsFiles(n *Node) bool {
+	if n == nil {
+		return false
+	}
+	switch states.Latest().Table().Phase(n.ProvisionState) {
+	case states.PhaseWorking, states.PhaseWaiting, states.PhaseHold:
+		return true
+	}
+	hardware, enabled := w.config.Hardware[n.Driver]
+	if !enabled { // what its machine needs is not known
+		return true
+	}
+	publisher, ok := hardware.(FilePublisher)
+	return ok && publisher.KeepsFiles(n)
 }

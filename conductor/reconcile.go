@@ -3,6 +3,9 @@
 package conductor
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -73,4 +76,166 @@ func timeoutText(n *Node, series states.Series) string {
 		step = StepRequest{Interface: s.Interface, Step: s.Step, Args: s.Args, Priority: &s.Priority}.String()
 	}
 	return strings.NewReplacer("{node}", n.UUID, "{step}", step).Replace(text)
+}
+
+// reconciler carries out what reconcile decides about the nodes.
+type reconciler struct{ engine *engine }
+
+// node does what reconcile decides about a node, unless a goroutine of this process works on the
+// node. It is called for each record that the store's watch reports, whichever process has written
+// it, and at each check.
+func (r reconciler) node(n *Node) {
+	s, err := r.engine.sessions.current()
+	if err != nil || r.decide(n, s) == nothing || !r.engine.pool.TryTake(n.UUID) {
+		return
+	}
+	s.run.group.Go(func() {
+		var did action
+		defer func() {
+			r.engine.pool.Free(n.UUID)
+			if now := r.engine.fleet.nodes.Get(n.UUID); now != nil && (did == release || did == failOrphan) {
+				r.node(now) // its state may have work
+			}
+		}()
+		did = r.carryOut(s, n.UUID)
+	})
+}
+
+func (r reconciler) decide(n *Node, s *session) action {
+	return reconcile(n, s.view, *r.engine.config.Timeouts, time.Now())
+}
+
+// carryOut decides by the newest record of a node and acts on it. It returns the action, nothing if
+// the record could not be changed.
+func (r reconciler) carryOut(s *session, id string) (did action) {
+	change := func(n *Node) error {
+		did = r.decide(n, s)
+		return r.apply(s, n, did)
+	}
+	before, n, err := r.engine.edit(s.ctx, id, change)
+	tooLarge := err
+	givenUp := errors.Is(err, ErrTooLarge)
+	if givenUp {
+		before, n, err = r.giveUp(s, id, change, tooLarge)
+	}
+	if err != nil {
+		if !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) && s.ctx.Err() == nil {
+			r.engine.config.Log.Warn("a node's record could not be changed for its work", "node", id, "action", did, "error", err)
+		}
+		return nothing
+	}
+	if givenUp {
+		r.engine.config.Log.Error("a node's work was given up, since its record is too large for the store", "node", id, "error", tooLarge)
+	}
+	r.note(s, before, n, did, givenUp)
+	if n.Claim == s.id {
+		r.engine.task(n).run(s.ctx)
+	}
+	if givenUp {
+		return release // the engine looks again for what is left of the node's work
+	}
+	return did
+}
+
+// note logs an action that is stored and adds it to the node's history. before is the node
+// before the action. If its work was given up in place of the action, n has the failure.
+func (r reconciler) note(s *session, before, n *Node, did action, givenUp bool) {
+	switch {
+	case did == timeOut:
+		r.engine.history.timeout(s.ctx, before, n)
+	case did == failOrphan:
+		r.engine.counters.reservationsDropped.Add(1)
+		r.engine.config.Log.Warn("the reservation of a conductor that has died was dropped",
+			"node", n.UUID, "conductor", before.Reservation, "provision_state", before.ProvisionState)
+		r.engine.history.orphan(s.ctx, before, n)
+	case did == work && !givenUp:
+		r.engine.config.Log.Info("pending work was started", "node", n.UUID, "provision_state", n.ProvisionState)
+	case before.ProvisionState != n.ProvisionState:
+		r.engine.history.failed(s.ctx, before, n, kindOf(before.ProvisionState).texts.eventType)
+	case before.CleanUp != nil && n.CleanUp == nil:
+		r.engine.history.notCleanedUp(s.ctx, n, *before.CleanUp)
+	}
+}
+
+// giveUp makes a change of a record that is too large for the store, without the work for which it is made: that fails,
+// and the clean-up after it is left out where it cannot be stored. The node would stay reserved, or keep its work for
+// ever.
+func (r reconciler) giveUp(s *session, id string, change func(*Node) error, tooLarge error) (before, n *Node, err error) {
+	edit := func(cleanUp bool) {
+		before, n, err = r.engine.edit(s.ctx, id, func(n *Node) error {
+			if err := change(n); err != nil {
+				return err
+			}
+			working := kindOf(n.ProvisionState).work != states.NoWork
+			if working {
+				if err := r.engine.rules.fail(s.ctx, n, tooLarge.Error()); err != nil {
+					return err
+				}
+			}
+			if left := n.CleanUp; left != nil && !(working && cleanUp) {
+				n.cleanedUp(*left, tooLarge)
+			}
+			if !n.hasWork() {
+				n.drop()
+			}
+			return nil
+		})
+	}
+	if edit(true); errors.Is(err, ErrTooLarge) {
+		edit(false)
+	}
+	return before, n, err
+}
+
+// apply changes the record of a node by an action.
+func (r reconciler) apply(s *session, n *Node, a action) error {
+	switch a {
+	case work:
+		r.engine.reserve(n, s.id)
+		return nil
+	case release:
+		n.drop()
+		if n.TargetPower != states.NoPower {
+			n.TargetPower = states.NoPower
+			n.LastError = "the power state was being changed, and what came of it could not be stored"
+		}
+		return nil
+	case failOrphan:
+		return r.failOrphan(s.ctx, n)
+	case timeOut:
+		if err := r.engine.rules.fail(s.ctx, n, timeoutText(n, r.engine.config.Table.Series())); err != nil || !n.hasWork() {
+			return err
+		}
+		r.engine.reserve(n, s.id)
+		return nil
+	default:
+		return errNothingToDo
+	}
+}
+
+// failOrphan drops the reservation of a process that has died, and reports that process's work as
+// failed. Only a cleaning of another conductor leaves a fault.
+//
+// Source: _fail_transient_state in ironic/conductor/base_manager.py, and _check_orphan_nodes in
+// ironic/conductor/manager.py.
+func (r reconciler) failOrphan(ctx context.Context, n *Node) error {
+	switch alive, err := r.engine.config.Membership.Alive(ctx, n.Claim); {
+	case err != nil:
+		return fmt.Errorf("ask whether conductor %s, which has reserved the node, is alive: %w", n.Reservation, err)
+	case alive:
+		return errNothingToDo
+	}
+	takenOver := n.Reservation != r.engine.config.Name
+	n.drop()
+	if n.TargetPower != states.NoPower {
+		n.TargetPower = states.NoPower
+		n.LastError = "the power state was being changed when the conductor that did it died"
+	}
+	if resumes := kindOf(n.ProvisionState).resumes; resumes != nil && resumes(r.engine.config) {
+		return nil // the work starts again
+	}
+	if text, ok := n.machine().Orphaned(r.engine.config.Table); ok {
+		return r.engine.rules.failed(ctx, n, text, false, takenOver && kindOf(n.ProvisionState).takeOverFaults)
+	}
+	return nil
 }

@@ -13,10 +13,16 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// acquireRelative reserves a parent or a child of the task's node for the work on that node, and returns its task. It
-// retries while the relative is reserved. The caller must call releaseRelative.
-func acquireRelative(ctx context.Context, t *Task, id string) (relative *Task, err error) {
-	e, by := t.engine, t.Node()
+// relatives are the parents and the children of a task's node, to which the work on the node extends.
+type relatives struct{ of *Task }
+
+// relative is the task of a parent or a child.
+type relative struct{ *Task }
+
+// acquire reserves a relative for the work on the task's node. It retries while the relative is reserved. The caller
+// must release it.
+func (r relatives) acquire(ctx context.Context, id string) (acquired relative, err error) {
+	e, by := r.of.engine, r.of.Node()
 	err = e.fleet.retryLocked(ctx, func() error {
 		if !e.pool.TryTake(id) { // rather than to wait for a worker that may wait for this one
 			return refuse(Locked, "%s", lockedText(&Node{UUID: id}, e.config.Name))
@@ -30,16 +36,16 @@ func acquireRelative(ctx context.Context, t *Task, id string) (relative *Task, e
 			e.pool.Free(id)
 			return err
 		}
-		relative = e.task(n)
+		acquired = relative{e.task(n)}
 		return nil
 	})
-	return relative, err
+	return acquired, err
 }
 
-// releaseRelative drops the reservation of a task of acquireRelative, unless its work has dropped it.
-func releaseRelative(ctx context.Context, t *Task) {
-	defer t.engine.pool.Free(t.Node().UUID)
-	err := t.record.persist(ctx, func(n *Node) error {
+// release drops the reservation of a relative, unless its work has dropped it.
+func (r relative) release(ctx context.Context) {
+	defer r.engine.pool.Free(r.Node().UUID)
+	err := r.record.persist(ctx, func(n *Node) error {
 		if n.Claim == "" {
 			return errNothingToDo
 		}
@@ -47,29 +53,29 @@ func releaseRelative(ctx context.Context, t *Task) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, errNothingToDo) {
-		t.engine.config.Log.Warn("a reservation could not be dropped", "node", t.Node().UUID, "error", err)
+		r.engine.config.Log.Warn("a reservation could not be dropped", "node", r.Node().UUID, "error", err)
 	}
 }
 
 // sharesPower reports whether a child node gets its power from its parent.
 func (n *Node) sharesPower() bool { return !pyrepr.Truthy(n.DriverInfo["has_dedicated_power_supply"]) }
 
-// powerRelatives prepares a power request to the task's node: its parent is powered on before the node is, and its
+// power prepares a power request to the task's node: its parent is powered on before the node is, and its
 // children are powered off before the node is, unless the child has its own power supply. All of them are reserved
 // before the first is set. The errors match no error of the task's own node, besides Locked. It reports whether the
 // hardware of one of them was asked for a power state.
 //
 // Source: node_power_action, _handle_child_power_on and _handle_child_power_off in ironic/conductor/utils.py.
-func powerRelatives(ctx context.Context, t *Task, target states.Power, timeout time.Duration) (asked bool, err error) {
-	e, n := t.engine, t.Node()
-	if t.Series() < states.Epoxy {
+func (r relatives) power(ctx context.Context, target states.Power, timeout time.Duration) (asked bool, err error) {
+	e, n := r.of.engine, r.of.Node()
+	if r.of.Series() < states.Epoxy {
 		return false, nil
 	}
-	var relatives []string
+	var ids []string
 	relation := "child_node"
 	switch {
 	case target == states.PowerOn && n.ParentNode != "" && n.sharesPower():
-		relatives, relation = []string{n.ParentNode}, "parent_node"
+		ids, relation = []string{n.ParentNode}, "parent_node"
 	case target == states.PowerOff:
 		children, err := e.fleet.nodes.ListOf(ctx, n.UUID)
 		if err != nil {
@@ -77,29 +83,29 @@ func powerRelatives(ctx context.Context, t *Task, target states.Power, timeout t
 		}
 		for _, child := range children {
 			if child.sharesPower() {
-				relatives = append(relatives, child.UUID)
+				ids = append(ids, child.UUID)
 			}
 		}
 	}
-	var tasks []*Task
+	var acquired []relative
 	defer func() {
-		for _, relative := range tasks {
-			releaseRelative(ctx, relative)
+		for _, relative := range acquired {
+			relative.release(ctx)
 		}
 	}()
-	for _, id := range relatives {
-		relative, hardware, err := e.load(ctx, id)
+	for _, id := range ids {
+		other, hardware, err := e.load(ctx, id)
 		if err != nil {
 			return false, fmt.Errorf("%s: %v", relation, err)
 		}
-		reading := e.readPower(ctx, hardware, relative)
+		reading := e.readPower(ctx, hardware, other)
 		if reading.Err != nil {
 			return false, fmt.Errorf("%s %s: %v", relation, id, reading.Err)
 		}
 		if reading.Power == target {
 			continue
 		}
-		task, err := acquireRelative(ctx, t, id)
+		relative, err := r.acquire(ctx, id)
 		if errors.Is(err, Locked) {
 			return false, refuse(Locked, "Node %s %s %s is presently locked and we are unable to perform any action on it at this time. "+
 				"Please retry after the current operation is completed.", n.UUID, relation, id)
@@ -107,25 +113,25 @@ func powerRelatives(ctx context.Context, t *Task, target states.Power, timeout t
 		if err != nil {
 			return false, fmt.Errorf("%s %s: %v", relation, id, err)
 		}
-		tasks = append(tasks, task)
+		acquired = append(acquired, relative)
 	}
-	for _, task := range tasks {
-		if err := followPower(ctx, task, target, timeout); err != nil {
-			return true, fmt.Errorf("%s %s: %v", relation, task.Node().UUID, err)
+	for _, relative := range acquired {
+		if err := relative.follow(ctx, target, timeout); err != nil {
+			return true, fmt.Errorf("%s %s: %v", relation, relative.Node().UUID, err)
 		}
 	}
-	return len(tasks) > 0, nil
+	return len(acquired) > 0, nil
 }
 
-// followPower carries out a power request that the power of a parent or a child requires.
-func followPower(ctx context.Context, t *Task, target states.Power, timeout time.Duration) error {
-	if err := t.Node().permitsPower(target); err != nil {
+// follow carries out a power request that the power of a parent or a child requires.
+func (r relative) follow(ctx context.Context, target states.Power, timeout time.Duration) error {
+	if err := r.Node().permitsPower(target); err != nil {
 		return err
 	}
-	err := t.record.update(ctx, &doubts{}, func(n *Node) error {
+	err := r.record.update(ctx, &doubts{}, func(n *Node) error {
 		at := now()
 		n.TargetPower, n.PowerChangedAt = target, &at
-		if !t.engine.config.Table.Failed().Has(n.ProvisionState) { // what has failed stays readable
+		if !r.engine.config.Table.Failed().Has(n.ProvisionState) { // what has failed stays readable
 			n.LastError = ""
 		}
 		return nil
@@ -133,7 +139,7 @@ func followPower(ctx context.Context, t *Task, target states.Power, timeout time
 	if err != nil {
 		return err
 	}
-	return t.engine.finishPower(ctx, t, target, timeout)
+	return r.engine.finishPower(ctx, r.Task, target, timeout)
 }
 
 // runOnChildren runs the task's step on the child nodes of its node, one after the other, and not on the node itself. A
@@ -157,7 +163,7 @@ func runOnChildren(ctx context.Context, t *Task) error {
 		if len(step.Children) > 0 && !slices.Contains(step.Children, child.UUID) {
 			continue
 		}
-		if err := runOnChild(ctx, t, child.UUID); err != nil {
+		if err := (relatives{t}).runOnChild(ctx, child.UUID); err != nil {
 			return fmt.Errorf("child node %s: %v", child.UUID, err)
 		}
 	}
@@ -165,19 +171,20 @@ func runOnChildren(ctx context.Context, t *Task) error {
 }
 
 // runOnChild runs the task's step on a child of its node.
-func runOnChild(ctx context.Context, t *Task, id string) error {
-	child, err := acquireRelative(ctx, t, id)
+func (r relatives) runOnChild(ctx context.Context, id string) error {
+	t := r.of
+	child, err := r.acquire(ctx, id)
 	if err != nil {
 		return err
 	}
-	defer releaseRelative(ctx, child)
+	defer child.release(ctx)
 	rules := t.engine.rules
-	hardware, err := rules.hardware(child.Node())
+	hardware, err := rules.types.of(child.Node())
 	if err != nil {
 		return err
 	}
 	step := Step{Interface: t.step.Interface, Step: t.step.Step, Args: t.step.Args}
-	available, err := rules.stepsFor(ctx, hardware, child.Node(), t.Node().ProvisionState.Work())
+	available, err := rules.types.stepsFor(ctx, hardware, child.Node(), t.Node().ProvisionState.Work())
 	if err == nil {
 		step, err = rules.runnable(step, available)
 	}

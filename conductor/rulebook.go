@@ -5,30 +5,15 @@ package conductor
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 
 	"github.com/ironstate/ironstate/states"
 )
 
-// rulebook decides by the configuration and by the descriptions of the hardware types what happens to
-// a node's record. Its methods do no I/O.
+// rulebook decides by the configuration and by the hardware types what happens to a node's record. Its methods do no
+// I/O.
 type rulebook struct {
-	config    *Config
-	own       map[string]Description                 // of this conductor's hardware types, by name
-	described atomic.Pointer[map[string]Description] // of the hardware types of all members, by name
-}
-
-// hardware returns a node's hardware type.
-func (b *rulebook) hardware(n *Node) (Hardware, error) {
-	hardware, ok := b.config.Hardware[n.Driver]
-	if !ok {
-		return nil, noHardware(n)
-	}
-	return hardware, nil
-}
-
-func noHardware(n *Node) error {
-	return refuse(Invalid, "no conductor has the hardware type %q of node %s", n.Driver, n.UUID)
+	config *Config
+	types  *hardwareTypes
 }
 
 // result is the result of the work in one state: the event to report, the error if the event is

@@ -67,7 +67,7 @@ func (ss *sessions) serve(ctx context.Context, r *run) {
 	s := &session{view: view{id: uuid.NewString()}, ctx: work, run: r}
 	self := Member{
 		ID: s.id, Hostname: ss.config.Name, Group: ss.config.Group, Drivers: slices.Sorted(maps.Keys(ss.config.Hardware)), CreatedAt: now(),
-		Descriptions: ss.rules.own,
+		Descriptions: ss.rules.types.own,
 	}
 	var lost error
 	for members, err := range ss.config.Membership.Join(ctx, self) {
@@ -76,7 +76,7 @@ func (ss *sessions) serve(ctx context.Context, r *run) {
 			break
 		}
 		ss.logMembers(s, members)
-		ss.rules.describe(members)
+		ss.rules.types.describe(members)
 		s = &session{view: view{id: s.id, members: members}, ctx: work, run: r}
 		ss.set(s)
 		ss.joinOnce.Do(func() { close(ss.joined) })

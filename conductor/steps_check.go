@@ -78,7 +78,7 @@ func (b *rulebook) needsNoRamdisk(hardware Hardware, n *Node, kind *workKind) bo
 	if b.config.Table.Series() < kind.withoutAgentSince || len(requested) == 0 || slices.ContainsFunc(requested, waits) {
 		return false
 	}
-	_, problems := b.checkSteps(requested, kind, listSteps(b, hardware, n, kind.work), true, false)
+	_, problems := b.checkSteps(requested, kind, b.types.listSteps(hardware, n, kind.work), true, false)
 	return len(problems) == 0
 }
 

@@ -46,7 +46,7 @@ func (e *engine) planSteps(ctx context.Context, n *Node, kind *workKind, availab
 // succeed, so it fails; only in Ironic's fake-hardware nothing needs to be erased.
 func planCleaning(_ context.Context, e *engine, n *Node, available []Step) ([]Step, error) {
 	steps := automatic(withPriorities(e.rules.allowed(cleanSteps, available), e.config.CleanStepPriorities))
-	if len(steps) == 0 && !e.rules.description(n).Simulated {
+	if len(steps) == 0 && !e.rules.types.description(n).Simulated {
 		return nil, refuse(Unsupported, "Cannot clean node %s: driver %s has no automated clean steps, so nothing would be erased. "+
 			"For nodes that need no cleaning, set automated_clean to false on the node, "+
 			"or switch automated cleaning off for the whole conductor.", n.UUID, n.Driver)
@@ -56,13 +56,13 @@ func planCleaning(_ context.Context, e *engine, n *Node, available []Step) ([]St
 
 // planNewDeployment is planDeployment for a deployment that begins, perhaps without the steps of the agent.
 func planNewDeployment(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error) {
-	hardware, _ := e.rules.hardware(n)
+	hardware, _ := e.rules.types.of(n)
 	uses, err := usesAgent(ctx, hardware, n, states.WorkDeploy)
 	if err != nil {
 		return nil, err
 	}
 	comes := uses && !n.Agent.hasSteps(agent.Deploy)
-	return e.planDeployment(ctx, n, available, comes || e.rules.description(n).Simulated)
+	return e.planDeployment(ctx, n, available, comes || e.rules.types.description(n).Simulated)
 }
 
 // replanDeployment is planDeployment with the steps of the agent.

@@ -120,11 +120,11 @@ func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
 	}
 	switch action {
 	case sequence.NoteEarly:
-		t.engine.history.begun(ctx, t.Node(), firstSteps(ctx, t, kind))
+		t.engine.history.begun(ctx, t.Node(), r.firstSteps(ctx))
 	case sequence.SkipAgent:
 		t.record.updateLater(func(n *Node) { kind.edit(n).disableRamdisk() })
 	case sequence.FindAgent:
-		r.ready, err = fastTrack(ctx, t)
+		r.ready, err = t.fastTrack(ctx)
 	case sequence.PrepareImage:
 		err = explain(ctx, "Failed to prepare to deploy", bounded(ctx, t.prepareImage))
 	case sequence.KeepAgent:
@@ -196,12 +196,12 @@ func (r *stepsRun) runNext(ctx context.Context) error {
 // client has requested them if that is not possible.
 //
 // Source: do_node_service in ironic/conductor/servicing.py.
-func firstSteps(ctx context.Context, t *Task, kind *workKind) []any {
-	n := t.Node()
-	available, err := t.engine.rules.stepsFor(ctx, t.hardware, n, kind.work)
+func (r *stepsRun) firstSteps(ctx context.Context) []any {
+	kind, n := r.kind, r.Node()
+	available, err := r.engine.rules.types.stepsFor(ctx, r.hardware, n, kind.work)
 	var steps []Step
 	if err == nil {
-		steps, err = t.engine.planSteps(ctx, n, kind, available)
+		steps, err = r.engine.planSteps(ctx, n, kind, available)
 	}
 	if err != nil {
 		return records(kind.of(n).Requested, StepRequest.Record)
@@ -263,11 +263,11 @@ func (t *Task) runStep(ctx context.Context, step Step) error {
 // Source: validate_deploy_steps in ironic/conductor/deployments.py.
 func (r *stepsRun) plan(ctx context.Context, action sequence.Action) error {
 	e, kind, n := r.engine, r.kind, r.Node()
-	hardware, err := e.rules.hardware(n)
+	hardware, err := e.rules.types.of(n)
 	if err != nil {
 		return err
 	}
-	available, err := e.rules.stepsFor(ctx, hardware, n, kind.work)
+	available, err := e.rules.types.stepsFor(ctx, hardware, n, kind.work)
 	if err != nil {
 		return err
 	}

@@ -251,7 +251,7 @@ func TestARelativeIsReservedUntilItsRelease(t *testing.T) {
 		task, store, log := working(t)
 		engine := task.engine
 		require.NoError(t, engine.fleet.create(t.Context(), &Node{UUID: id, Driver: "fake-hardware", ProvisionState: states.Manageable}))
-		relative, err := acquireRelative(t.Context(), task, id)
+		relative, err := relatives{task}.acquire(t.Context(), id)
 		require.NoError(t, err, name)
 		stored, err := engine.fleet.storedNode(t.Context(), id)
 		require.NoError(t, err)
@@ -264,7 +264,7 @@ func TestARelativeIsReservedUntilItsRelease(t *testing.T) {
 
 		ctx, stop := context.WithCancel(t.Context())
 		stop() // the store is tried once
-		releaseRelative(ctx, relative)
+		relative.release(ctx)
 		stored, err = engine.fleet.storedNode(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, test.claim, stored.Claim, name)

@@ -119,7 +119,7 @@ func (t *Task) verify(ctx context.Context) result {
 		})
 		return power, err
 	}))
-	if err != nil && !(errors.Is(err, verify.ErrNoPower) && t.engine.rules.description(n).Simulated) {
+	if err != nil && !(errors.Is(err, verify.ErrNoPower) && t.engine.rules.types.description(n).Simulated) {
 		return failedWith(err)
 	}
 	cache := t.readCache(ctx, readMachine)
@@ -158,7 +158,7 @@ func (t *Task) clean(ctx context.Context) result {
 		return failedWith(fmt.Errorf("validation of node %s for cleaning failed: %w", n.label(), err))
 	}
 	if begins {
-		if err := takeRunbook(ctx, t); err != nil {
+		if err := t.takeRunbook(ctx); err != nil {
 			return failedWith(err)
 		}
 	}
@@ -198,7 +198,7 @@ func (t *Task) tearDown(ctx context.Context) result {
 //
 // Source: _do_takeover in ironic/conductor/manager.py.
 func (b *rulebook) restoreConsole(n *Node) {
-	if n.ConsoleEnabled && b.description(n).lacks(n, "console") {
+	if n.ConsoleEnabled && b.types.description(n).lacks(n, "console") {
 		n.ConsoleEnabled = false
 		n.LastError = fmt.Sprintf("Failed to start console while taking over the node %s: %v.", n.UUID, unsupported(n, "console"))
 	}

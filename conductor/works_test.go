@@ -117,7 +117,8 @@ func TestStatesWhoseRulesAreIronics(t *testing.T) {
 }
 
 func TestTheAgentWritesAnImageInADeploymentAlone(t *testing.T) {
-	b := &rulebook{config: &Config{Table: states.Latest().Table()}}
+	config := &Config{Table: states.Latest().Table()}
+	b := &rulebook{config: config, types: &hardwareTypes{config: config}}
 	n := &Node{Interfaces: map[string]string{"deploy": "direct"}}
 	for w := range states.AllWorks() {
 		if works[w].in != nil {
