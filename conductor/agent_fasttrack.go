@@ -75,21 +75,21 @@ func (n *Node) agentHeard(at time.Time, timeout time.Duration) bool {
 // record forgets the agent, and the machine has to boot one.
 //
 // Source: is_fast_track in ironic/conductor/utils.py.
-func (t *Task) fastTrack(ctx context.Context) (bool, error) {
-	n := t.Node()
-	on, err := t.engine.rules.fastTracks(n)
+func (r *stepsRun) fastTrack(ctx context.Context) (bool, error) {
+	n := r.Node()
+	on, err := r.engine.rules.fastTracks(n)
 	if !on {
 		return false, err
 	}
-	if n.Agent.URL == "" || !n.agentHeard(now(), t.engine.config.FastTrackTimeout) {
-		return false, t.ForgetAgent(ctx)
+	if n.Agent.URL == "" || !n.agentHeard(now(), r.engine.config.FastTrackTimeout) {
+		return false, r.ForgetAgent(ctx)
 	}
-	if power := t.engine.readPower(ctx, t.hardware, n); power.Err != nil || power.Power != states.PowerOn {
-		return false, t.ForgetAgent(ctx)
+	if power := r.engine.readPower(ctx, r.hardware, n); power.Err != nil || power.Power != states.PowerOn {
+		return false, r.ForgetAgent(ctx)
 	}
-	if err := t.refreshAgentSteps(ctx); err != nil {
-		t.engine.config.Log.Warn("an agent that runs cannot do the next work", "node", n.UUID, "error", err)
-		return false, t.ForgetAgent(ctx)
+	if err := r.refreshAgentSteps(ctx); err != nil {
+		r.engine.config.Log.Warn("an agent that runs cannot do the next work", "node", n.UUID, "error", err)
+		return false, r.ForgetAgent(ctx)
 	}
 	return true, nil
 }

@@ -124,7 +124,7 @@ func (r *stepsRun) do(ctx context.Context, action sequence.Action) (err error) {
 	case sequence.SkipAgent:
 		t.record.updateLater(func(n *Node) { kind.edit(n).disableRamdisk() })
 	case sequence.FindAgent:
-		r.ready, err = t.fastTrack(ctx)
+		r.ready, err = r.fastTrack(ctx)
 	case sequence.PrepareImage:
 		err = explain(ctx, "Failed to prepare to deploy", bounded(ctx, t.prepareImage))
 	case sequence.KeepAgent:
