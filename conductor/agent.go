@@ -180,7 +180,7 @@ func heartbeatHere(ctx context.Context, c *Conductor, ident string, h Heartbeat)
 		if err := c.rules.checkHeartbeat(n, h); err != nil {
 			return err
 		}
-		if !kindOf(n.ProvisionState).heartbeats && !c.rules.recordsHeartbeat(n) {
+		if !kindOf(n.ProvisionState).agent.heartbeats && !c.rules.recordsHeartbeat(n) {
 			return errNothingToDo
 		}
 		n.Agent.URL, n.Agent.From, n.Agent.Version, n.Agent.LastHeartbeat = h.CallbackURL, h.From, errtext.Clean(h.AgentVersion), now()
@@ -251,7 +251,7 @@ const (
 // heartbeatEffect returns the effect of a heartbeat that the node's record already has. If the effect is
 // heartbeatResumes and there is a failure, the failure ends the work.
 func (b *rulebook) heartbeatEffect(ctx context.Context, n *Node, h Heartbeat) (effect heartbeatEffect, failure, err error) {
-	waits := b.config.Table.Phase(n.ProvisionState) == states.PhaseWaiting && kindOf(n.ProvisionState).heartbeats
+	waits := b.config.Table.Phase(n.ProvisionState) == states.PhaseWaiting && kindOf(n.ProvisionState).agent.heartbeats
 	switch {
 	case n.Reservation != "":
 		return heartbeatReserved, nil, nil
@@ -298,8 +298,8 @@ func (b *rulebook) recordsHeartbeat(n *Node) bool {
 // conductor's speaking to the agent.
 func (b *rulebook) heartbeatContinues(ctx context.Context, n *Node, attends bool) (bool, error) {
 	kind := kindOf(n.ProvisionState)
-	if b.types.description(n).Simulated && !attends || kind.in == nil {
-		return kind.in != nil, nil
+	if b.types.description(n).Simulated && !attends || kind.steps.in == nil {
+		return kind.steps.in != nil, nil
 	}
 	hardware, err := b.types.of(n)
 	if err != nil || n.Step().Step != "wait" {
@@ -360,7 +360,7 @@ func (b *rulebook) applyCallback(ctx context.Context, n *Node, failure error) er
 	if err != nil {
 		return err
 	}
-	if kind := kindOf(n.ProvisionState); kind.in != nil && event == states.EventDone {
+	if kind := kindOf(n.ProvisionState); kind.steps.in != nil && event == states.EventDone {
 		kind.forget(n)
 		if !b.keepsAgent(n) {
 			n.forgetAgent()

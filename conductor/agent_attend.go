@@ -18,7 +18,7 @@ import (
 // steps or its rescue wait for it.
 func (b *rulebook) attends(ctx context.Context, n *Node) (bool, error) {
 	kind := kindOf(n.ProvisionState)
-	if !kind.waits(n) || kind.agent == "" && kind.answer == nil {
+	if !kind.waits(n) || kind.agent.word == "" && kind.agent.answer == nil {
 		return false, nil
 	}
 	hardware, err := b.types.of(n)
@@ -110,17 +110,17 @@ func (e *engine) attendReserved(s *session, t *Task) {
 func (t *Task) heard(ctx context.Context) (change func(*Node) error, failure error) {
 	n := t.Node()
 	kind, rules := kindOf(n.ProvisionState), t.engine.rules
-	w := kind.agent
+	w := kind.agent.word
 	ctx, err := t.engine.fenced(ctx, n)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case kind.answer != nil:
-		return kind.answer(t, ctx)
-	case kind.replan == nil && kind.of(n).Current == nil:
+	case kind.agent.answer != nil:
+		return kind.agent.answer(t, ctx)
+	case kind.steps.replan == nil && kind.of(n).Current == nil:
 		return rules.resume, nil // the work begins by asking for the agent's steps
-	case kind.replan != nil && !n.Agent.hasSteps(w):
+	case kind.steps.replan != nil && !n.Agent.hasSteps(w):
 		switch err := t.refreshAgentSteps(ctx); {
 		case errors.Is(err, agent.ErrBusy):
 			return unchanged, nil
@@ -234,7 +234,7 @@ func (t *Task) endAgent(ctx context.Context, kind *workKind) error {
 	if t.KeepsAgent() {
 		return nil
 	}
-	err = t.tearDownRamdisk(ctx, CleanUp{PowerOff: true, Ramdisk: true, Instance: kind.bootsInstance})
+	err = t.tearDownRamdisk(ctx, CleanUp{PowerOff: true, Ramdisk: true, Instance: kind.end.bootsInstance})
 	if err != nil && ctx.Err() == nil {
 		//lint:ignore ST1005 the text is Ironic's, in conductor/cleaning.py and servicing.py
 		return fmt.Errorf("Failed to tear down from %s for node %s, reason: %w", kind.texts.noun, t.Node().UUID, err)

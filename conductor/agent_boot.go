@@ -108,13 +108,13 @@ func (e *engine) machine(ctx context.Context, n *Node) (agent.Machine, error) {
 			record[key] = map[string]any{} // the agent reads it
 		}
 	}
-	if drive, ok := n.InstanceInfo["configdrive"]; ok && kind.deploys {
+	if drive, ok := n.InstanceInfo["configdrive"]; ok && kind.request.deploys {
 		info := maps.Clone(masked.Object(n.InstanceInfo))
 		info["configdrive"] = drive
 		record["instance_info"] = info
 	}
 	if step := n.Step(); step.Step != "" {
-		record[string(kind.agent)+"_step"] = StepRequest{Interface: step.Interface, Step: step.Step, Priority: &step.Priority}
+		record[string(kind.agent.word)+"_step"] = StepRequest{Interface: step.Interface, Step: step.Step, Priority: &step.Priority}
 	}
 	ports, err := e.fleet.portsOf(ctx, n.UUID)
 	if err != nil {

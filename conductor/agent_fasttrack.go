@@ -42,7 +42,7 @@ var idleWithAgent = states.SetOf(states.Enroll, states.Manageable, states.Availa
 
 // agentStays reports whether the agent of a node may stay at a request that moves the node from one state to another.
 func agentStays(from, to states.State) bool {
-	return idleWithAgent.Has(from) && (idleWithAgent.Has(to) || kindOf(to).takesAgent)
+	return idleWithAgent.Has(from) && (idleWithAgent.Has(to) || kindOf(to).agent.reused)
 }
 
 // keepsAgent reports whether the record of a node keeps its agent at the end of the work of the node's state, since the
@@ -51,7 +51,7 @@ func agentStays(from, to states.State) bool {
 // Source: fast_track_able in ironic/conductor/utils.py, and what asks it.
 func (b *rulebook) keepsAgent(n *Node) bool {
 	on, _ := b.fastTracks(n)
-	ends := succeeds(n.ProvisionState) && kindOf(n.ProvisionState).leavesAgent
+	ends := succeeds(n.ProvisionState) && kindOf(n.ProvisionState).agent.stays
 	return on && ends && n.LastError == "" && n.Power != states.PowerOff && n.agentHeard(now(), b.config.FastTrackTimeout)
 }
 

@@ -20,7 +20,7 @@ import (
 // Source: refresh_steps in ironic/drivers/modules/agent_base.py.
 func (t *Task) refreshAgentSteps(ctx context.Context) error {
 	n := t.Node()
-	w := kindOf(n.ProvisionState).agent
+	w := kindOf(n.ProvisionState).agent.word
 	client, err := t.engine.agent(n)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (t *Task) refreshAgentSteps(ctx context.Context) error {
 // inBand returns the steps that the node's agent has for work, as the record has them: none before the agent was asked.
 func inBand(n *Node, work states.Work) []Step {
 	var steps []Step
-	for _, found := range n.Agent.Steps[works[work].agent].Steps {
+	for _, found := range n.Agent.Steps[works[work].agent.word].Steps {
 		step := Step{
 			Interface: found.Interface, Step: found.Step, Priority: found.Priority, Abortable: found.Abortable,
 			InBand: true, Listed: true, RebootRequested: found.RebootRequested, Run: runInBand,
@@ -74,13 +74,13 @@ func withInBand(hardware Hardware, n *Node, work states.Work) []Step {
 		return steps
 	}
 	more := inBand(n, work)
-	if !works[work].allInBand {
+	if !works[work].agent.allInBand {
 		stepper, able := hardware.(InBandStepper)
 		more = slices.DeleteFunc(more, func(s Step) bool {
 			return s.Interface != "deploy" && !(able && stepper.StepsInBand(n, s.Interface))
 		})
 	}
-	if steps := works[work].agentSteps; steps != nil {
+	if steps := works[work].agent.steps; steps != nil {
 		more = append(steps(booter, n), more...)
 	}
 	for _, step := range more {
@@ -103,7 +103,7 @@ func runInBand(ctx context.Context, t *Task) error {
 func (t *Task) sendStep(ctx context.Context, args map[string]any) error {
 	n, step := t.Node(), t.Step()
 	kind := kindOf(n.ProvisionState)
-	w := kind.agent
+	w := kind.agent.word
 	client, err := t.engine.agent(n)
 	if err != nil {
 		return err

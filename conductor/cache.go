@@ -116,9 +116,9 @@ func (n *Node) hasVendor() bool {
 // Source: do_node_clean and do_next_clean_step in ironic/conductor/cleaning.py, and their like in servicing.py;
 // continue_inspection in inspection.py.
 func (t *Task) refreshCache(ctx context.Context, kind *workKind, done bool) error {
-	refresh := kind.cachedBefore
+	refresh := kind.cached.before
 	if done {
-		refresh = kind.cachedAfter
+		refresh = kind.cached.after
 	}
 	if refresh.part == nil || t.Series() < refresh.since || !done && kind.of(t.Node()).begun() {
 		return nil

@@ -41,11 +41,11 @@ func (n *Node) hasWork() bool { return n.CleanUp != nil || runsIn(n.ProvisionSta
 // ironic/drivers/modules/deploy_utils.py.
 func (b *rulebook) cleanUp(ctx context.Context, n *Node, aborted bool) *CleanUp {
 	ramdisk, kind := b.bootsRamdisk(ctx, n), kindOf(n.ProvisionState)
-	inStep := !aborted && kind.fault != "" && kind.of(n).Current != nil
+	inStep := !aborted && kind.end.fault != "" && kind.of(n).Current != nil
 	c := CleanUp{PowerOff: ramdisk && !inStep, Ramdisk: ramdisk}
-	c.Instance = c.PowerOff && kind.bootsInstance
-	if kind.after != nil {
-		kind.after(b, n, &c, aborted)
+	c.Instance = c.PowerOff && kind.end.bootsInstance
+	if kind.end.after != nil {
+		kind.end.after(b, n, &c, aborted)
 	}
 	if c == (CleanUp{}) {
 		return nil

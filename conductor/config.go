@@ -294,7 +294,7 @@ func (c *Config) check() (err error) {
 		check(priority >= 0, "CleanStepPriorities", c.CleanStepPriorities, "priorities of 0 or more")
 	}
 	for work, steps := range c.DisallowedSteps {
-		check(int(work) < len(works) && works[work].requested != nil && allNamed(steps), "DisallowedSteps", c.DisallowedSteps,
+		check(int(work) < len(works) && works[work].steps.requested != nil && allNamed(steps), "DisallowedSteps", c.DisallowedSteps,
 			"for cleaning, deploying and servicing steps such as bios.factory_reset")
 	}
 	for _, mode := range slices.Concat(c.DisallowedBootModes.Enrollment, c.DisallowedBootModes.Deployment) {

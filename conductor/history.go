@@ -96,8 +96,8 @@ func (h history) abort(ctx context.Context, before, n *Node) {
 	if len(moved) == 0 || moved[0].Event != states.EventAbort {
 		return
 	}
-	if kind := &works[moved[0].From.Work()]; kind.abortEntry != nil {
-		severity, event := kind.abortEntry(n)
+	if kind := &works[moved[0].From.Work()]; kind.abort.entry != nil {
+		severity, event := kind.abort.entry(n)
 		h.add(ctx, before, severity, event, kind.texts.eventType)
 	}
 }
@@ -230,7 +230,7 @@ func (h history) ended(ctx context.Context, before *Node, r result) {
 	case errors.As(r.err, &failed):
 		h.add(ctx, before, "ERROR", fmt.Sprintf("%s aborted at step '%s' with steps=%s", flow, failed.step.Step, stepsText(steps)), end)
 	case r.stepsDone:
-		if !kind.merges {
+		if !kind.steps.merges {
 			steps = nil
 		}
 		h.add(ctx, before, "INFO", fmt.Sprintf("%s completed successfully with steps=%s", flow, stepsText(steps)), end)

@@ -112,6 +112,9 @@ func recordOf(of settable, empty []string) map[string]any {
 	return raw
 }
 
+// nullableBooleans are the fields of nodes and ports that are true, false or null, and no texts.
+var nullableBooleans = []string{"automated_clean", "is_smartnic"}
+
 // setAttributes sets fields of a record by their names in Ironic. The values fit the fields. It decodes the values as
 // JSON over the record, in two passes, since decoding leaves a text at null as it is, and merges an object into the old
 // one: the first pass clears such fields, the second sets the values that are not null.
@@ -127,7 +130,7 @@ func setAttributes(of settable, attributes map[string]any) {
 			cleared[name] = nil // other copies of the record share the old object
 		case nil:
 			cleared[name] = "" // a text
-			if name == "automated_clean" || name == "is_smartnic" {
+			if slices.Contains(nullableBooleans, name) {
 				cleared[name] = nil
 			}
 		}

@@ -145,7 +145,7 @@ func (ts *hardwareTypes) listSteps(hardware Hardware, n *Node, work states.Work)
 	var steps []Step
 	for _, step := range withInBand(hardware, n, work) {
 		if !d.lacks(n, step.Interface) {
-			step.Abortable = step.Abortable && ts.config.Table.Series() >= works[work].abortableSince
+			step.Abortable = step.Abortable && ts.config.Table.Series() >= works[work].abort.since
 			steps = append(steps, step)
 		}
 	}

@@ -128,7 +128,7 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	if err := rules.Start(n.Fields(), event); err != nil {
 		return Held(e.rules.refused(n, err))
 	}
-	if kind.deploys {
+	if kind.request.deploys {
 		if r.ConfigDrive != nil {
 			set(&n.InstanceInfo, "configdrive", r.ConfigDrive)
 		}
@@ -174,11 +174,11 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 // that clients request.
 func (b *rulebook) endByRequest(ctx context.Context, n *Node, event states.Event, failed bool) (added string) {
 	kind := kindOf(n.ProvisionState)
-	if kind.in == nil {
+	if kind.steps.in == nil {
 		return ""
 	}
 	n.CleanUp = b.cleanUp(ctx, n, true)
-	if step := n.Step().String(); step != "" && failed && event == states.EventAbort && kind.requested != nil {
+	if step := n.Step().String(); step != "" && failed && event == states.EventAbort && kind.steps.requested != nil {
 		added = afterStep(step)
 	}
 	kind.forget(n)
@@ -202,7 +202,7 @@ func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, ste
 	if err := e.rules.admission().Validate(fields, event); err != nil {
 		return e.rules.refused(n, err)
 	}
-	if kind := begunBy(e.config.Table, event); kind.deploys {
+	if kind := begunBy(e.config.Table, event); kind.request.deploys {
 		available := func() ([]Step, error) { return e.rules.types.stepsFor(ctx, hardware, n, kind.work) }
 		if _, err := e.deploymentSteps(ctx, n, steps, available, true); errors.Is(err, Invalid) {
 			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %v", n.UUID, err)
@@ -226,19 +226,19 @@ func begunBy(table *states.Table, event states.Event) *workKind {
 
 // withinLimits refuses work that a client requests if the limit for concurrent work of this kind is reached.
 func (e *engine) withinLimits(ctx context.Context, n *Node, kind *workKind) error {
-	if kind.limit == nil {
+	if kind.request.limit == nil {
 		return nil
 	}
 	count, err := 0, error(nil)
 	if e.config.LimitsByGroup && e.config.Table.Series() >= states.Gazpacho {
-		count, err = e.fleet.countInGroup(ctx, n.ConductorGroup, kind.limit.busy)
+		count, err = e.fleet.countInGroup(ctx, n.ConductorGroup, kind.request.limit.busy)
 	} else {
-		count, err = e.fleet.nodes.Count(ctx, kind.limit.busy)
+		count, err = e.fleet.nodes.Count(ctx, kind.request.limit.busy)
 	}
 	if err != nil {
 		return err
 	}
-	if count >= kind.limit.of(e.config) {
+	if count >= kind.request.limit.of(e.config) {
 		return refuse(LimitReached, "Unable to process request at this time, as the concurrent limit for %s has been reached. "+
 			"Please try again later.", kind.texts.operation)
 	}
@@ -265,14 +265,14 @@ var hash = func(password []byte) ([]byte, error) {
 
 // remembers stores the parameters of a request in the record of the node whose work begins.
 func (k *workKind) remembers(n *Node, r *ProvisionRequest) error {
-	if k.remember != nil {
-		return k.remember(n, r)
+	if k.request.remember != nil {
+		return k.request.remember(n, r)
 	}
-	if k.requested == nil {
+	if k.steps.requested == nil {
 		return nil
 	}
-	steps, requested := &Steps{DisableRamdisk: r.DisableRamdisk}, k.requested(r)
-	*k.in(n) = steps
+	steps, requested := &Steps{DisableRamdisk: r.DisableRamdisk}, k.steps.requested(r)
+	*k.steps.in(n) = steps
 	if requested == nil {
 		return nil
 	}
@@ -303,11 +303,11 @@ func dropRequests(n *Node, event states.Event, from states.State) {
 		return
 	}
 	for i := range works {
-		if kind := &works[i]; kind.dropIn.Has(from) {
-			kind.drop(n)
+		if kind := &works[i]; kind.request.dropIn.Has(from) {
+			kind.request.drop(n)
 		}
 	}
-	if kind := &works[from.Work()]; event == states.EventAbort && from == kind.work.Failed() && kind.in != nil {
+	if kind := &works[from.Work()]; event == states.EventAbort && from == kind.work.Failed() && kind.steps.in != nil {
 		kind.forget(n)
 	}
 }
@@ -336,7 +336,7 @@ const automaticLessee = "automatic_lessee"
 // Source: start_deploy in ironic/conductor/deployments.py.
 func (b *rulebook) keepingInstance(err error, event states.Event) error {
 	var held *heldError
-	if errors.As(err, &held) && begunBy(b.config.Table, event).deploys {
+	if errors.As(err, &held) && begunBy(b.config.Table, event).request.deploys {
 		held.kept = func(n *Node) { b.noteInstance(n, event) }
 	}
 	return err
@@ -354,7 +354,7 @@ func (n *Node) forgetRescue() {
 // Source: _do_abort in ironic/conductor/manager.py.
 func (b *rulebook) noteAbort(n *Node) bool {
 	kind := kindOf(n.ProvisionState)
-	if kind.agent == "" || !kind.waits(n) || b.config.Table.Series() < kind.finishesSince {
+	if kind.agent.word == "" || !kind.waits(n) || b.config.Table.Series() < kind.abort.afterStepSince {
 		return false
 	}
 	steps := kind.edit(n)
@@ -370,7 +370,7 @@ func (b *rulebook) noteAbort(n *Node) bool {
 // Source: abort_inspection in ironic/conductor/inspection.py.
 func (b *rulebook) abortable(ctx context.Context, n *Node) error {
 	kind := kindOf(n.ProvisionState)
-	if !kind.abortsByStep {
+	if !kind.abort.byStep {
 		return nil
 	}
 	hardware, err := b.types.of(n)

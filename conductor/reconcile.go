@@ -231,11 +231,11 @@ func (r reconciler) failOrphan(ctx context.Context, n *Node) error {
 		n.TargetPower = states.NoPower
 		n.LastError = "the power state was being changed when the conductor that did it died"
 	}
-	if resumes := kindOf(n.ProvisionState).resumes; resumes != nil && resumes(r.engine.config) {
+	if resumes := kindOf(n.ProvisionState).end.resumes; resumes != nil && resumes(r.engine.config) {
 		return nil // the work starts again
 	}
 	if text, ok := n.machine().Orphaned(r.engine.config.Table); ok {
-		return r.engine.rules.failed(ctx, n, text, false, takenOver && kindOf(n.ProvisionState).takeOverFaults)
+		return r.engine.rules.failed(ctx, n, text, false, takenOver && kindOf(n.ProvisionState).end.takeOverFaults)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ type result struct {
 func (b *rulebook) end(ctx context.Context, n *Node, e result) error {
 	if e.event == states.EventFail {
 		kind := kindOf(n.ProvisionState)
-		aborted := kind.in != nil && errors.As(e.err, new(*abortError))
+		aborted := kind.steps.in != nil && errors.As(e.err, new(*abortError))
 		if aborted {
 			kind.edit(n).Current = nil // fail then sets no fault: an abort is not a fault
 		}
@@ -48,7 +48,7 @@ func (b *rulebook) end(ctx context.Context, n *Node, e result) error {
 			return err
 		}
 		if e.event != states.EventWait && e.event != states.EventHold {
-			if kind := kindOf(n.ProvisionState); kind.in != nil && *kind.in(n) != nil {
+			if kind := kindOf(n.ProvisionState); kind.steps.in != nil && *kind.steps.in(n) != nil {
 				kind.forget(n)
 			}
 			if !b.keepsAgent(n) {
@@ -83,22 +83,22 @@ func (b *rulebook) failed(ctx context.Context, n *Node, text string, aborted, fa
 	}
 	kind := kindOf(from)
 	n.CleanUp = b.cleanUp(ctx, n, aborted)
-	if kind.in != nil {
-		if faults && kind.fault != "" && kind.of(n).Current != nil {
-			n.Maintenance, n.Fault = true, kind.fault
+	if kind.steps.in != nil {
+		if faults && kind.end.fault != "" && kind.of(n).Current != nil {
+			n.Maintenance, n.Fault = true, kind.end.fault
 			if n.MaintenanceReason == "" {
 				n.MaintenanceReason = moved.LastError
 			}
 		}
-		switch steps := *kind.in(n); {
-		case !kind.keepsSteps:
+		switch steps := *kind.steps.in(n); {
+		case !kind.steps.kept:
 			kind.forget(n)
 		case steps != nil: // Ironic keeps the list of steps
 			steps.Current, steps.Begun, steps.AbortAfter = nil, 0, false
 		}
 	}
-	if kind.failed != nil {
-		kind.failed(n)
+	if kind.end.failed != nil {
+		kind.end.failed(n)
 	}
 	n.forgetAgent()
 	b.move(n, states.EventFail, moved)

@@ -74,14 +74,14 @@ func TestTheRecordOfANodeWhoseWorkWasAbortedAfterAStep(t *testing.T) {
 	} {
 		n := &Node{Driver: "fake-hardware", ProvisionState: work, Interfaces: map[string]string{"deploy": "direct"}}
 		step := Step{Interface: "bios", Step: "factory_reset"}
-		*kindOf(work).in(n) = &Steps{
+		*kindOf(work).steps.in(n) = &Steps{
 			Requested: []StepRequest{{Interface: "bios", Step: "factory_reset"}}, Planned: []Step{step, step},
 			Begun: 1, Current: &step, AbortAfter: true,
 		}
 		require.NoError(t, c.rules.end(t.Context(), n, result{event: states.EventFail, err: &abortError{work.Work(), step.String()}}))
 		require.Equal(t, test.to, n.ProvisionState)
 		require.Equal(t, &test.cleanUp, n.CleanUp, work)
-		require.Equal(t, Steps{}, **kindOf(work).in(n), work)
+		require.Equal(t, Steps{}, **kindOf(work).steps.in(n), work)
 		require.False(t, n.Maintenance, work)
 	}
 }
@@ -132,8 +132,8 @@ func TestOnlyWorkThatWaitedContinuesWithItsNextStep(t *testing.T) {
 			Requested: []StepRequest{{Step: "a"}}, Planned: []Step{{Step: "a"}}, DisableRamdisk: &yes,
 			Begun: 1, Current: &Step{Step: "a"}, Prepared: true, Sent: true, Rebooted: true, Validated: true, AbortAfter: true,
 		}
-		require.NotNil(t, kindOf(row.To).in, "conductor/works.go has no entry with the steps of the work of %v", row.To)
-		*kindOf(row.To).in(n) = earlier.clone()
+		require.NotNil(t, kindOf(row.To).steps.in, "conductor/works.go has no entry with the steps of the work of %v", row.To)
+		*kindOf(row.To).steps.in(n) = earlier.clone()
 		c.rules.move(n, row.Event, machine.Node{State: row.To})
 		want := earlier
 		if !waited[row.To].Has(row.From) {

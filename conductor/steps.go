@@ -57,7 +57,7 @@ func (s *Steps) clone() *Steps {
 
 // of returns the steps of a node, zero if it has none. Do not modify what they share with the node.
 func (k *workKind) of(n *Node) Steps {
-	if s := *k.in(n); s != nil {
+	if s := *k.steps.in(n); s != nil {
 		return *s
 	}
 	return Steps{}
@@ -65,7 +65,7 @@ func (k *workKind) of(n *Node) Steps {
 
 // edit returns the steps of a node for a change.
 func (k *workKind) edit(n *Node) *Steps {
-	s := k.in(n)
+	s := k.steps.in(n)
 	if *s == nil {
 		*s = &Steps{}
 	}
@@ -79,21 +79,21 @@ func (k *workKind) automated(n *Node) bool {
 
 // composed reports whether a client or a runbook has composed the steps of a node's cleaning or service.
 func (k *workKind) composed(n *Node) bool {
-	return k.requested != nil && !k.merges && (!k.automated(n) || k.of(n).ByRunbook)
+	return k.steps.requested != nil && !k.steps.merges && (!k.automated(n) || k.of(n).ByRunbook)
 }
 
 // forget removes the steps of finished work from a node's record.
-func (k *workKind) forget(n *Node) { *k.in(n) = &Steps{} }
+func (k *workKind) forget(n *Node) { *k.steps.in(n) = &Steps{} }
 
 // beginSteps makes work that has begun start with its first step: a client may have ended earlier work of the same
 // kind, as with "manage" in cleaning, and its progress is then still in the record. Work that waited or was held
 // continues. The lists of steps stay, as in Ironic.
 func (n *Node) beginSteps(from states.State) {
 	kind := kindOf(n.ProvisionState)
-	if kind.in == nil || !runsIn(n.ProvisionState) || kind == kindOf(from) {
+	if kind.steps.in == nil || !runsIn(n.ProvisionState) || kind == kindOf(from) {
 		return
 	}
-	if s := *kind.in(n); s != nil {
+	if s := *kind.steps.in(n); s != nil {
 		*s = Steps{Requested: s.Requested, DisableRamdisk: s.DisableRamdisk, Planned: s.Planned}
 	}
 }
@@ -116,7 +116,7 @@ func (s Steps) begun() bool { return s.Begun > 0 || s.Prepared }
 // Step returns the current step of the work in the node's provision state, without its function. It
 // is zero if no step runs, waits or is held.
 func (n *Node) Step() Step {
-	if kind := kindOf(n.ProvisionState); kind.in != nil {
+	if kind := kindOf(n.ProvisionState); kind.steps.in != nil {
 		if current := kind.of(n).Current; current != nil {
 			return *current
 		}
@@ -145,7 +145,7 @@ func (s Step) Record(work states.Work) map[string]any {
 	if s.OnChildren { // it is not compared with the steps of the node
 		return s.request().Record()
 	}
-	lean := int(work) < len(works) && works[work].leanRecords
+	lean := int(work) < len(works) && works[work].steps.leanRecords
 	step := map[string]any{"interface": s.Interface, "step": s.Step, "priority": s.Priority}
 	if !lean || s.Abortable {
 		step["abortable"] = s.Abortable

@@ -43,7 +43,7 @@ func (b *rulebook) checkSteps(
 			problems = append(problems, text)
 		}
 		shown := request.String()
-		if kind.checkedEarly && !withoutRamdisk && !step.InBand && b.config.Table.Series() >= kind.withoutAgentSince {
+		if kind.agent.checkedEarly && !withoutRamdisk && !step.InBand && b.config.Table.Series() >= kind.agent.optionalSince {
 			shown = step.checked(request) // Ironic has checked it before the boot of the agent
 		}
 		problems = append(problems, step.problems(shown, kind, withoutRamdisk)...)
@@ -52,7 +52,7 @@ func (b *rulebook) checkSteps(
 	}
 	var twice []string
 	for name, n := range count {
-		if n > 1 && kind.merges {
+		if n > 1 && kind.steps.merges {
 			twice = append(twice, name)
 		}
 	}
@@ -75,7 +75,7 @@ func (b *rulebook) needsNoRamdisk(hardware Hardware, n *Node, kind *workKind) bo
 	}
 	requested := kind.of(n).Requested
 	waits := func(r StepRequest) bool { return builtinSteps[r.Step].waits }
-	if b.config.Table.Series() < kind.withoutAgentSince || len(requested) == 0 || slices.ContainsFunc(requested, waits) {
+	if b.config.Table.Series() < kind.agent.optionalSince || len(requested) == 0 || slices.ContainsFunc(requested, waits) {
 		return false
 	}
 	_, problems := b.checkSteps(requested, kind, b.types.listSteps(hardware, n, kind.work), true, false)
@@ -92,7 +92,7 @@ func (s Step) problems(request string, kind *workKind, withoutRamdisk bool) (pro
 	if _, ok := builtinSteps[s.Step]; ok {
 		return nil
 	}
-	disabled := kind.merges && s.Priority <= 0
+	disabled := kind.steps.merges && s.Priority <= 0
 	var unexpected, missing []string
 	for name := range s.Args {
 		if _, ok := s.ArgsInfo[name]; !ok {
@@ -117,7 +117,7 @@ func (s Step) problems(request string, kind *workKind, withoutRamdisk bool) (pro
 	if withoutRamdisk && !s.NoRamdisk {
 		problems = append(problems, fmt.Sprintf("%v step %s requires booting a ramdisk", kind.work, request))
 	}
-	if kind.merges && !disabled && s.Interface == "deploy" && s.Step == "deploy" {
+	if kind.steps.merges && !disabled && s.Interface == "deploy" && s.Step == "deploy" {
 		problems = append(problems, "deploy step deploy on interface deploy is a core step and cannot be overridden by user steps. "+
 			"It may be disabled by setting the priority to 0")
 	}
@@ -152,10 +152,10 @@ func (r StepRequest) String() string {
 func (r *ProvisionRequest) CheckSteps(rules admission.Rules) error {
 	for i := range works {
 		kind := &works[i]
-		if kind.requested == nil {
+		if kind.steps.requested == nil {
 			continue
 		}
-		for _, step := range kind.requested(r) {
+		for _, step := range kind.steps.requested(r) {
 			if text := disallowedText(rules, kind, step.Interface+"."+step.Step); text != "" {
 				return refuse(Invalid, "%s", text)
 			}

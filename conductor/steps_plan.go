@@ -18,8 +18,8 @@ import (
 func (e *engine) planSteps(ctx context.Context, n *Node, kind *workKind, available []Step) ([]Step, error) {
 	switch {
 	case kind.composed(n):
-	case kind.plan != nil:
-		return kind.plan(ctx, e, n, available)
+	case kind.steps.plan != nil:
+		return kind.steps.plan(ctx, e, n, available)
 	default:
 		steps := automatic(available)
 		if len(steps) == 0 {
@@ -31,7 +31,7 @@ func (e *engine) planSteps(ctx context.Context, n *Node, kind *workKind, availab
 	steps, problems := e.rules.checkSteps(stored.Requested, kind, available, stored.withoutRamdisk(), false)
 	if len(problems) > 0 {
 		begin := fmt.Sprintf("Cannot %v node %s", kind.work, n.UUID)
-		if on, _ := e.rules.fastTracks(n); !on && n.Agent.hasSteps(kind.agent) { // its first heartbeat has begun the work
+		if on, _ := e.rules.fastTracks(n); !on && n.Agent.hasSteps(kind.agent.word) { // its first heartbeat has begun the work
 			begin = fmt.Sprintf("Node failed to start the first %s step", kind.texts.noun)
 		}
 		return nil, refuse(Invalid, "%s: %s", begin, strings.Join(problems, "; "))

@@ -44,8 +44,8 @@ func (t *Task) doSteps(ctx context.Context) result {
 		err = t.refreshCache(ctx, kind, true)
 	}
 	switch {
-	case err == nil && kind.done != nil:
-		return result{event: states.EventDone, edit: func(n *Node) { kind.done(t.engine.rules, n) }}
+	case err == nil && kind.end.done != nil:
+		return result{event: states.EventDone, edit: func(n *Node) { kind.end.done(t.engine.rules, n) }}
 	case err == nil:
 		return result{event: states.EventDone, stepsDone: true}
 	case errors.Is(err, ErrWait):
@@ -100,11 +100,11 @@ func (t *Task) runSteps(ctx context.Context, kind *workKind) error {
 func (b *rulebook) sequenceOf(hardware Hardware, n *Node, kind *workKind) sequence.Record {
 	steps, last := kind.of(n), len(n.Transitions)-1
 	booter := agentBooter(hardware, n, kind.work)
-	byAgent := kind.agent != "" && booter != nil
+	byAgent := kind.agent.word != "" && booter != nil
 	return sequence.Record{
 		Series: b.config.Table.Series(), Waited: last >= 0 && kindOf(n.Transitions[last].From) == kind,
-		NotedEarly: kind.notedEarly, TakesAgent: kind.takesAgent, BootsInStep: kind.replan != nil,
-		ByAgent: byAgent, WritesImage: byAgent && kind.replan != nil && booter.WritesImage(n),
+		NotedEarly: kind.steps.notedEarly, TakesAgent: kind.agent.reused, BootsInStep: kind.steps.replan != nil,
+		ByAgent: byAgent, WritesImage: byAgent && kind.steps.replan != nil && booter.WritesImage(n),
 		WithoutRamdisk: kind.withoutRamdisk(n), NeedsNoRamdisk: byAgent && b.needsNoRamdisk(hardware, n, kind),
 		Prepared: steps.Prepared, Begun: steps.Begun > 0, Validated: steps.Validated, AbortAfter: steps.AbortAfter,
 	}
@@ -283,7 +283,7 @@ func (r *stepsRun) plan(ctx context.Context, action sequence.Action) error {
 		}
 		return nil
 	case sequence.Replan:
-		r.steps, err = kind.replan(ctx, e, n, available)
+		r.steps, err = kind.steps.replan(ctx, e, n, available)
 		r.next = before.continuesAt(n.Step(), r.steps)
 	default:
 		r.steps, err = e.planSteps(ctx, n, kind, available)
@@ -304,8 +304,8 @@ func (r *stepsRun) plan(ctx context.Context, action sequence.Action) error {
 		if action == sequence.Replan {
 			s.Validated, s.Begun = true, begun
 		}
-		if kind.planned != nil {
-			kind.planned(s, r.Series())
+		if kind.steps.planned != nil {
+			kind.steps.planned(s, r.Series())
 		}
 		if kind.automated(n) && !kind.composed(n) {
 			s.Requested, s.DisableRamdisk = nil, nil // left by an earlier manual cleaning

@@ -14,11 +14,46 @@ import (
 type workKind struct {
 	work states.Work
 	// do does the work in its working state.
-	do func(*Task, context.Context) result
+	do      func(*Task, context.Context) result
+	request workRequest
+	steps   workSteps
+	agent   workAgent
+	abort   workAbort
+	end     workEnd
+	cached  workCache
+	// moved changes the record of a node that moves to or from a state of the work, besides its state; nil for nothing.
+	moved func(n *Node, from, to states.State, at time.Time)
+	// expected returns the expected time of the work; nil if that is the timeout of its wait.
+	expected func(*Config) time.Duration
+	texts    workTexts
+}
 
-	// in returns the field of the record with the steps of the work. It is nil for work without steps.
+// workRequest is what the conductor knows of a client's request for work.
+type workRequest struct {
+	// limit bounds the number of nodes with such work; nil for any number.
+	limit *limit
+	// deploys says that the request deploys an instance. The agent gets its configuration drive.
+	deploys bool
+	// remember stores what the request has for the work; nil if that is the requested steps or nothing. When a client
+	// deletes the node or aborts its work in one of the states of dropIn, drop removes it.
+	remember func(*Node, *ProvisionRequest) error
+	drop     func(*Node)
+	dropIn   states.Set
+}
+
+// limit is a limit for the number of nodes in busy states.
+type limit struct {
+	of   func(*Config) int
+	busy states.Set
+}
+
+// workSteps is what the conductor knows of the steps of work.
+type workSteps struct {
+	// in returns the field of the record with the steps. It is nil for work without steps.
 	in func(*Node) **Steps
-	// requested returns the steps of the work in a client's request. It is nil if a client requests no such steps.
+	// kept says that the list of steps stays in the record of a node whose work has failed.
+	kept bool
+	// requested returns the steps in a client's request. It is nil if a client requests no such steps.
 	requested func(*ProvisionRequest) []StepRequest
 	// merges says that the requested steps are merged with the other ones by their names and priorities. Otherwise they
 	// are all steps of the work.
@@ -31,84 +66,71 @@ type workKind struct {
 	replan func(ctx context.Context, e *engine, n *Node, available []Step) ([]Step, error)
 	// planned changes the record of the steps when they are planned; nil for nothing.
 	planned func(*Steps, states.Series)
-	// agent is the agent's word for the work, empty if the agent executes no steps of it.
-	agent agent.Work
-	// allInBand says that the agent's steps of all hardware interfaces can be requested.
-	allInBand bool
-	// agentSteps returns the steps of Ironic's deploy interface for the agent; nil if the interface has none.
-	agentSteps func(AgentBooter, *Node) []Step
-	// withoutAgentSince is the series since which no agent is booted for composed steps that need none. checkedEarly says
-	// that the check for that completes the steps in texts.
-	withoutAgentSince states.Series
-	checkedEarly      bool
-	// deploys says that a request for the work deploys an instance. The agent gets its configuration drive.
-	deploys bool
-	// remember stores what a client's request has for the work; nil if that is the requested steps or nothing. When a
-	// client deletes the node or aborts its work in one of the states of dropIn, drop removes it.
-	remember func(*Node, *ProvisionRequest) error
-	drop     func(*Node)
-	dropIn   states.Set
-	// answer answers the heartbeat for which the work waits, and returns the change of the record that follows; nil if the
-	// agent executes steps, or none is waited for.
-	answer func(*Task, context.Context) (change func(*Node) error, failure error)
-	// heartbeats says that heartbeats are taken while the work is in progress.
-	//
-	// Source: HEARTBEAT_ALLOWED in ironic/drivers/modules/agent_base.py.
-	heartbeats bool
-	// leavesAgent says that by fast track the agent stays when the work has succeeded, takesAgent that it stays for the
-	// work when that begins.
-	//
-	// Source: fast_track_able in ironic/conductor/utils.py, and what asks it.
-	leavesAgent, takesAgent bool
-	// cachedBefore and cachedAfter say what is read again of the machine before the first step, and when the work is done.
-	cachedBefore, cachedAfter cacheRefresh
-
-	// abortsByStep says that a client may abort the work only if the hardware type has a step of it that can be aborted.
-	abortsByStep bool
-	// abortableSince is the series since which steps can be aborted, and finishesSince the one since which an abort waits
-	// for the end of a step that cannot be.
-	abortableSince, finishesSince states.Series
-	// after changes what is done on the machine when the work has failed or was aborted; nil for nothing.
-	after func(b *rulebook, n *Node, c *CleanUp, aborted bool)
-	// bootsInstance says that the machine boots its instance again when the work has ended.
-	bootsInstance bool
-	// keepsSteps says that the list of steps stays in the record of a node whose work has failed.
-	keepsSteps bool
-	// done and failed change the record of a node whose work has ended, besides its state; nil for nothing.
-	done   func(*rulebook, *Node)
-	failed func(*Node)
-	// moved changes the record of a node that moves to or from a state of the work, besides its state; nil for nothing.
-	moved func(n *Node, from, to states.State, at time.Time)
-	// resumes reports whether the work starts again when the process that did it has died; nil if it then fails.
-	resumes func(*Config) bool
-
-	// expected returns the expected time of the work; nil if that is the timeout of its wait.
-	expected func(*Config) time.Duration
-	// limit bounds the number of nodes with such work; nil for any number.
-	limit *limit
-	// fault is the fault of a node whose step has failed, empty if such a node is not put into maintenance.
-	//
-	// Source: ironic/common/faults.py.
-	fault string
-	// takeOverFaults says that the work has its fault, too, if its conductor has died and another one fails it.
-	takeOverFaults bool
-	// abortEntry returns the entry of an abort in the history; nil if it has none.
-	abortEntry func(*Node) (severity, event string)
-
 	// leanRecords says that the records of the steps say only of an abortable step that it is, and not whether a step
 	// needs the agent.
 	leanRecords bool
 	// notedEarly says that the history has the beginning of the steps before they are planned.
 	notedEarly bool
-
-	texts workTexts
 }
 
-// limit is a limit for the number of nodes in busy states.
-type limit struct {
-	of   func(*Config) int
-	busy states.Set
+// workAgent is what the conductor knows of the agent in work.
+type workAgent struct {
+	// word is the agent's word for the work, empty if the agent executes no steps of it.
+	word agent.Work
+	// steps returns the steps of Ironic's deploy interface for the agent; nil if the interface has none.
+	steps func(AgentBooter, *Node) []Step
+	// allInBand says that the agent's steps of all hardware interfaces can be requested.
+	allInBand bool
+	// optionalSince is the series since which no agent is booted for composed steps that need none. checkedEarly says that
+	// the check for that completes the steps in texts.
+	optionalSince states.Series
+	checkedEarly  bool
+	// heartbeats says that heartbeats are taken while the work is in progress.
+	//
+	// Source: HEARTBEAT_ALLOWED in ironic/drivers/modules/agent_base.py.
+	heartbeats bool
+	// answer answers the heartbeat for which the work waits, and returns the change of the record that follows; nil if the
+	// agent executes steps, or none is waited for.
+	answer func(*Task, context.Context) (change func(*Node) error, failure error)
+	// reused says that by fast track an agent that runs stays for the work when that begins, stays that it stays when the
+	// work has succeeded.
+	//
+	// Source: fast_track_able in ironic/conductor/utils.py, and what asks it.
+	reused, stays bool
 }
+
+// workAbort is what the conductor knows of the abort of work by a client.
+type workAbort struct {
+	// byStep says that a client may abort the work only if the hardware type has a step of it that can be aborted.
+	byStep bool
+	// since is the series since which steps can be aborted, and afterStepSince the one since which an abort waits for the
+	// end of a step that cannot be.
+	since, afterStepSince states.Series
+	// entry returns the entry of an abort in the history; nil if it has none.
+	entry func(*Node) (severity, event string)
+}
+
+// workEnd is what the conductor knows of the end of work.
+type workEnd struct {
+	// done and failed change the record of a node whose work has ended, besides its state; nil for nothing.
+	done   func(*rulebook, *Node)
+	failed func(*Node)
+	// fault is the fault of a node whose step has failed, empty if such a node is not put into maintenance.
+	// takeOverFaults says that the node has it, too, if the conductor has died and another one fails its work.
+	//
+	// Source: ironic/common/faults.py.
+	fault          string
+	takeOverFaults bool
+	// resumes reports whether the work starts again when the process that did it has died; nil if it then fails.
+	resumes func(*Config) bool
+	// after changes what is done on the machine when the work has failed or was aborted; nil for nothing.
+	after func(b *rulebook, n *Node, c *CleanUp, aborted bool)
+	// bootsInstance says that the machine boots its instance again when the work has ended.
+	bootsInstance bool
+}
+
+// workCache says what is read again of the machine before the first step, and when the work is done.
+type workCache struct{ before, after cacheRefresh }
 
 // works has all that the conductor knows of each work, with room for more. init sets it, since the functions in it read
 // it.
@@ -123,7 +145,7 @@ var (
 
 func init() {
 	const ofRamdisk = ". Please check if the ramdisk responsible for the "
-	other := func(n *Node) **Steps { return &n.OtherSteps }
+	other := workSteps{in: func(n *Node) **Steps { return &n.OtherSteps }}
 	deployments := &limit{func(c *Config) int { return c.MaxDeploying }, busy(states.WorkDeploy)}
 	cleanings := &limit{func(c *Config) int { return c.MaxCleaning }, busy(states.WorkDelete).Union(busy(states.WorkClean))}
 	timeoutOf := func(w states.Work) func(*Config) time.Duration {
@@ -131,16 +153,18 @@ func init() {
 	}
 	works = [len(works)]workKind{
 		states.WorkVerify: {
-			do: (*Task).verify, leavesAgent: true, takesAgent: true,
+			do:       (*Task).verify,
+			agent:    workAgent{reused: true, stays: true},
+			end:      workEnd{resumes: func(c *Config) bool { return c.ResumeVerification }},
 			expected: func(c *Config) time.Duration { return c.VerifyTimeout },
-			resumes:  func(c *Config) bool { return c.ResumeVerification },
 			texts:    workTexts{eventType: "verify", orphanType: "transition"},
 		},
 		states.WorkInspect: {
-			do: (*Task).doSteps, in: other, leavesAgent: true, abortsByStep: true,
-			cachedAfter: cacheRefresh{part: readFirmware, since: states.Gazpacho, byAgent: true},
-			abortEntry:  func(n *Node) (string, string) { return "ERROR", n.LastError },
-			moved:       moveInspection,
+			do: (*Task).doSteps, steps: other,
+			agent:  workAgent{stays: true},
+			abort:  workAbort{byStep: true, entry: func(n *Node) (string, string) { return "ERROR", n.LastError }},
+			cached: workCache{after: cacheRefresh{part: readFirmware, since: states.Gazpacho, byAgent: true}},
+			moved:  moveInspection,
 			texts: workTexts{
 				eventType: "introspection", orphanType: "transition",
 				stepFailed: func(e *stepError) string { return e.err.Error() },
@@ -150,12 +174,19 @@ func init() {
 			},
 		},
 		states.WorkClean: {
-			do: (*Task).clean, in: func(n *Node) **Steps { return &n.CleanSteps },
-			requested: func(r *ProvisionRequest) []StepRequest { return r.CleanSteps }, plan: planCleaning,
-			agent: agent.Clean, withoutAgentSince: states.Gazpacho, checkedEarly: true,
-			heartbeats: true, leavesAgent: true, takesAgent: true, keepsSteps: true,
-			cachedBefore: cacheRefresh{part: readMachine}, cachedAfter: cacheRefresh{part: readMachine, since: states.Dalmatian},
-			after: afterCleaning, fault: "clean failure", takeOverFaults: true, limit: cleanings,
+			do:      (*Task).clean,
+			request: workRequest{limit: cleanings},
+			steps: workSteps{
+				in: func(n *Node) **Steps { return &n.CleanSteps }, kept: true,
+				requested: func(r *ProvisionRequest) []StepRequest { return r.CleanSteps }, plan: planCleaning,
+			},
+			agent: workAgent{
+				word: agent.Clean, optionalSince: states.Gazpacho, checkedEarly: true, heartbeats: true, reused: true, stays: true,
+			},
+			end: workEnd{fault: "clean failure", takeOverFaults: true, after: afterCleaning},
+			cached: workCache{
+				before: cacheRefresh{part: readMachine}, after: cacheRefresh{part: readMachine, since: states.Dalmatian},
+			},
 			texts: workTexts{
 				eventType: "cleaning", orphanType: "cleaning", operation: "cleaning",
 				flow: "Manual Cleaning", automatedFlow: "Automated Cleaning", noun: "cleaning", stepFailed: stepFailed,
@@ -166,13 +197,17 @@ func init() {
 		},
 		states.WorkDeploy: {
 			// A step of the agent only waits here; its failure arrives by a heartbeat: heard.
-			do: (*Task).doSteps, in: func(n *Node) **Steps { return &n.DeploySteps },
-			requested: func(r *ProvisionRequest) []StepRequest { return r.DeploySteps }, merges: true,
-			plan: planNewDeployment, replan: replanDeployment,
-			agent: agent.Deploy, agentSteps: agentDeploySteps,
-			heartbeats: true, takesAgent: true,
-			abortableSince: states.Gazpacho, after: afterDeployment, deploys: true, limit: deployments,
-			leanRecords: true, // a deploy step can be aborted since 2026.1
+			do:      (*Task).doSteps,
+			request: workRequest{limit: deployments, deploys: true},
+			steps: workSteps{
+				in:        func(n *Node) **Steps { return &n.DeploySteps },
+				requested: func(r *ProvisionRequest) []StepRequest { return r.DeploySteps }, merges: true,
+				plan: planNewDeployment, replan: replanDeployment,
+				leanRecords: true, // a deploy step can be aborted since 2026.1
+			},
+			agent: workAgent{word: agent.Deploy, steps: agentDeploySteps, heartbeats: true, reused: true},
+			abort: workAbort{since: states.Gazpacho},
+			end:   workEnd{after: afterDeployment},
 			texts: workTexts{
 				eventType: "deploying", orphanType: "takeover", operation: "provisioning",
 				flow: "Deployment", noun: "deployment", stepFailed: deployStepFailed,
@@ -182,17 +217,21 @@ func init() {
 			},
 		},
 		states.WorkAdopt: {
-			do: (*Task).doSteps, in: other, expected: timeoutOf(states.WorkDeploy),
-			remember: func(n *Node, _ *ProvisionRequest) error { n.noteImageType(); return nil },
-			done:     (*rulebook).restoreConsole, failed: func(n *Node) { n.Power = states.NoPower },
-			texts: workTexts{eventType: "adoption", orphanType: "transition"},
+			do: (*Task).doSteps, steps: other,
+			request:  workRequest{remember: func(n *Node, _ *ProvisionRequest) error { n.noteImageType(); return nil }},
+			end:      workEnd{done: (*rulebook).restoreConsole, failed: func(n *Node) { n.Power = states.NoPower }},
+			expected: timeoutOf(states.WorkDeploy),
+			texts:    workTexts{eventType: "adoption", orphanType: "transition"},
 		},
 		states.WorkRescue: {
-			do: (*Task).doSteps, in: other, answer: (*Task).finishRescue, heartbeats: true,
-			after: afterRescue, failed: (*Node).forgetRescue,
-			abortEntry: func(*Node) (string, string) { return "INFO", "By request, the rescue operation was aborted." },
-			remember:   rememberPassword, drop: (*Node).forgetRescue,
-			dropIn: states.WorkRescue.States().Union(states.WorkUnrescue.States()).Union(states.SetOf(states.Rescue)),
+			do: (*Task).doSteps, steps: other,
+			request: workRequest{
+				remember: rememberPassword, drop: (*Node).forgetRescue,
+				dropIn: states.WorkRescue.States().Union(states.WorkUnrescue.States()).Union(states.SetOf(states.Rescue)),
+			},
+			agent: workAgent{heartbeats: true, answer: (*Task).finishRescue},
+			abort: workAbort{entry: func(*Node) (string, string) { return "INFO", "By request, the rescue operation was aborted." }},
+			end:   workEnd{failed: (*Node).forgetRescue, after: afterRescue},
 			texts: workTexts{
 				eventType: "rescue", orphanType: "transition", operation: "rescuing",
 				timedOut:      "Timeout reached while waiting for rescue ramdisk callback for node",
@@ -204,18 +243,24 @@ func init() {
 			},
 		},
 		states.WorkUnrescue: {
-			do: (*Task).doSteps, in: other, expected: timeoutOf(states.WorkRescue),
-			done:  func(_ *rulebook, n *Node) { n.forgetRescue() },
-			texts: workTexts{eventType: "rescue", orphanType: "transition", operation: "unrescuing"},
+			do: (*Task).doSteps, steps: other,
+			end:      workEnd{done: func(_ *rulebook, n *Node) { n.forgetRescue() }},
+			expected: timeoutOf(states.WorkRescue),
+			texts:    workTexts{eventType: "rescue", orphanType: "transition", operation: "unrescuing"},
 		},
 		states.WorkService: {
-			do: (*Task).doSteps, in: func(n *Node) **Steps { return &n.ServiceSteps },
-			requested: func(r *ProvisionRequest) []StepRequest { return r.ServiceSteps }, planned: notesNoAgent,
-			agent: agent.Service, allInBand: true, withoutAgentSince: states.Flamingo,
-			heartbeats: true, keepsSteps: true, bootsInstance: true,
-			cachedBefore:  cacheRefresh{part: readMachine, since: states.Dalmatian},
-			cachedAfter:   cacheRefresh{part: readMachine, since: states.Dalmatian},
-			finishesSince: states.Flamingo, fault: "service failure", notedEarly: true,
+			do: (*Task).doSteps,
+			steps: workSteps{
+				in: func(n *Node) **Steps { return &n.ServiceSteps }, kept: true,
+				requested: func(r *ProvisionRequest) []StepRequest { return r.ServiceSteps }, planned: notesNoAgent, notedEarly: true,
+			},
+			agent: workAgent{word: agent.Service, allInBand: true, optionalSince: states.Flamingo, heartbeats: true},
+			abort: workAbort{afterStepSince: states.Flamingo},
+			end:   workEnd{fault: "service failure", bootsInstance: true},
+			cached: workCache{
+				before: cacheRefresh{part: readMachine, since: states.Dalmatian},
+				after:  cacheRefresh{part: readMachine, since: states.Dalmatian},
+			},
 			texts: workTexts{
 				eventType: "servicing", orphanType: "transition", operation: "service",
 				flow: "Servicing", noun: "service", stepFailed: stepFailed,
@@ -225,8 +270,10 @@ func init() {
 			},
 		},
 		states.WorkDelete: {
-			do: (*Task).tearDown, in: other, expected: timeoutOf(states.WorkDeploy), limit: cleanings,
-			texts: workTexts{eventType: "unprovision", orphanType: "transition", operation: "unprovisioning"},
+			do: (*Task).tearDown, steps: other,
+			request:  workRequest{limit: cleanings},
+			expected: timeoutOf(states.WorkDeploy),
+			texts:    workTexts{eventType: "unprovision", orphanType: "transition", operation: "unprovisioning"},
 		},
 	}
 	for w := range states.AllWorks() {

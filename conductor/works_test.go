@@ -23,16 +23,16 @@ func TestEveryWorkHasAnEntry(t *testing.T) {
 		require.NotNil(t, kind.do, "conductor/works.go does not say who does %v", w)
 		require.NotEmpty(t, kind.texts.eventType, w)
 		require.NotEmpty(t, kind.texts.orphanType, w)
-		require.Equal(t, kind.requested != nil, kind.agent != "", "%v: a client requests the steps that an agent may execute", w)
-		require.Equal(t, kind.agent != "", kind.texts.noun != "" && kind.texts.flow != "" && kind.texts.progress != "", w)
+		require.Equal(t, kind.steps.requested != nil, kind.agent.word != "", "%v: a client requests the steps that an agent may execute", w)
+		require.Equal(t, kind.agent.word != "", kind.texts.noun != "" && kind.texts.flow != "" && kind.texts.progress != "", w)
 		require.Equal(t, w.Waiting() != states.NoState, kind.texts.timedOut != "", "%v: the text of a wait that has timed out", w)
-		require.Equal(t, w.Waiting() != states.NoState && w != states.WorkInspect, kind.agent != "" || kind.answer != nil,
+		require.Equal(t, w.Waiting() != states.NoState && w != states.WorkInspect, kind.agent.word != "" || kind.agent.answer != nil,
 			"%v: a heartbeat ends each wait but that for the data of an inspection", w)
-		require.Equal(t, kind.agent != "", kind.merges || kind.withoutAgentSince != states.NoSeries,
+		require.Equal(t, kind.agent.word != "", kind.steps.merges || kind.agent.optionalSince != states.NoSeries,
 			"%v: the requested steps are merged, or are all", w)
-		require.Equal(t, w == states.WorkVerify, kind.in == nil, "%v: all work but a verification has steps", w)
+		require.Equal(t, w == states.WorkVerify, kind.steps.in == nil, "%v: all work but a verification has steps", w)
 		if w.Waiting() == states.NoState {
-			require.Empty(t, string(kind.agent)+kind.texts.inMaintenance, "%v never waits for an agent", w)
+			require.Empty(t, string(kind.agent.word)+kind.texts.inMaintenance, "%v never waits for an agent", w)
 		}
 	}
 	for series := range states.AllSeries() {
@@ -89,8 +89,8 @@ func TestStatesWhoseRulesAreIronics(t *testing.T) {
 	before := states.SetOf(states.Enroll, states.Manageable, states.Available)
 	does := before.Union(states.SetOf(states.Verifying, states.Cleaning, states.Deploying))
 	for s := range states.AllStates() {
-		require.Equal(t, heartbeats.Has(s), kindOf(s).heartbeats, s)
-		require.Equal(t, stays.Has(s), succeeds(s) && kindOf(s).leavesAgent, s)
+		require.Equal(t, heartbeats.Has(s), kindOf(s).agent.heartbeats, s)
+		require.Equal(t, stays.Has(s), succeeds(s) && kindOf(s).agent.stays, s)
 	}
 	for series := range states.AllSeries() {
 		for row := range series.Table().Transitions() {
@@ -106,14 +106,14 @@ func TestStatesWhoseRulesAreIronics(t *testing.T) {
 	}
 	for w := range states.AllWorks() {
 		busy, has := limited[w]
-		require.Equal(t, has, works[w].limit != nil, w)
+		require.Equal(t, has, works[w].request.limit != nil, w)
 		if has {
-			require.Equal(t, busy, works[w].limit.busy, w)
+			require.Equal(t, busy, works[w].request.limit.busy, w)
 			require.NotEmpty(t, works[w].texts.operation, w)
 		}
 	}
 	passwords := states.SetOf(states.RescueWait, states.RescueFail, states.Rescuing, states.Unrescuing, states.UnrescueFail, states.Rescue)
-	require.Equal(t, passwords, works[states.WorkRescue].dropIn)
+	require.Equal(t, passwords, works[states.WorkRescue].request.dropIn)
 }
 
 func TestTheAgentWritesAnImageInADeploymentAlone(t *testing.T) {
@@ -121,9 +121,9 @@ func TestTheAgentWritesAnImageInADeploymentAlone(t *testing.T) {
 	b := &rulebook{config: config, types: &hardwareTypes{config: config}}
 	n := &Node{Interfaces: map[string]string{"deploy": "direct"}}
 	for w := range states.AllWorks() {
-		if works[w].in != nil {
+		if works[w].steps.in != nil {
 			record := b.sequenceOf(&Fake{}, n, &works[w])
-			require.Equal(t, works[w].agent != "", record.ByAgent, w)
+			require.Equal(t, works[w].agent.word != "", record.ByAgent, w)
 			require.Equal(t, w == states.WorkDeploy, record.WritesImage, w)
 		}
 	}
