@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ironstate/ironstate/e2e/internal/build"
 )
@@ -48,27 +49,31 @@ type cluster struct {
 	fail       func(error) // called for a process that ended by itself
 }
 
-// newCluster starts the processes of a cluster, with their files in dir. The caller must
-// call stop, even if newCluster returns an error.
-func newCluster(ctx context.Context, dir string, config config, n *network, fail func(error)) (*cluster, error) {
+// newCluster starts the processes of a cluster, with their files in dir.
+func newCluster(ctx context.Context, dir string, config config, n *network, fail func(error)) (_ *cluster, err error) {
 	c := &cluster{dir: dir, network: n, lease: config.lease, fail: fail}
+	defer func() {
+		if err != nil {
+			c.stop()
+		}
+	}()
 	program := filepath.Join(dir, "conductor")
 	hash, err := bcrypt.GenerateFromPassword([]byte(clientPassword), bcrypt.DefaultCost)
 	if err != nil {
-		return c, err
+		return nil, err
 	}
 	users := os.WriteFile(c.users(), fmt.Appendf(nil, "%s:%s\n", clientUser, hash), 0o600)
 	if err := errors.Join(build.Ironstate(ctx, program), users); err != nil {
-		return c, err
+		return nil, err
 	}
 	c.store = config.store(c)
 	if err := c.store.start(ctx); err != nil {
-		return c, err
+		return nil, err
 	}
 	for _, name := range conductorNames {
 		flags, err := c.store.flags(name)
 		if err != nil {
-			return c, err
+			return nil, err
 		}
 		c.addConductor(program, name, flags...)
 	}
@@ -78,19 +83,13 @@ func newCluster(ctx context.Context, dir string, config config, n *network, fail
 // users returns the path of the conductors' file of users.
 func (c *cluster) users() string { return filepath.Join(c.dir, "users") }
 
-// together calls f for all elements concurrently, and returns one of the errors.
+// together calls f for all elements concurrently, and returns the first error once all calls have ended.
 func together[T any](all []T, f func(T) error) error {
-	errs := make(chan error, len(all))
+	var group errgroup.Group
 	for _, one := range all {
-		go func() { errs <- f(one) }()
+		group.Go(func() error { return f(one) })
 	}
-	var failed error
-	for range all {
-		if err := <-errs; err != nil {
-			failed = err
-		}
-	}
-	return failed
+	return group.Wait()
 }
 
 // stop kills all processes, even stopped ones, and waits for their end.

@@ -5,13 +5,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -31,8 +31,6 @@ const (
 	recordKeys = allKeys + "records/" // followed by a kind, a slash and an ID
 	memberKeys = allKeys + "members/"
 )
-
-var servingLine = regexp.MustCompile(`^serving clients at (\S+) and peers at (\S+)$`)
 
 // etcdServers is a store on three etcd servers, each a process.
 type etcdServers struct{ *cluster }
@@ -68,13 +66,11 @@ func (c etcdServers) start(ctx context.Context) error {
 		s := &serverProcess{&process{name: name, dir: c.dir, onExit: c.fail}, &address{}, addresses[peerHost(name)]}
 		s.command = func() *exec.Cmd { return serverCommand(config, url) }
 		s.ready = func(line string) (bool, error) {
-			found := servingLine.FindStringSubmatch(line)
-			if found == nil {
-				return false, nil
-			}
-			s.clients.set(found[1])
-			s.peers.set(found[2])
-			return true, nil
+			var at serverAddresses
+			err := json.Unmarshal([]byte(line), &at)
+			s.clients.set(at.Clients)
+			s.peers.set(at.Peers)
+			return true, err
 		}
 		c.servers, c.toPeer = append(c.servers, s), append(c.toPeer, links)
 	}

@@ -30,8 +30,7 @@ type insider struct {
 	turns int     // the number of attacks so far
 }
 
-// victimBMCs starts a BMC for each victim, of a machine that boots nothing. The caller must close them, even after an
-// error.
+// victimBMCs starts a BMC for each victim, of a machine that boots nothing.
 func victimBMCs() (all []*bmctest.Redfish, err error) {
 	for i := range victims {
 		one, err := bmctest.NewRedfish(bmctest.RedfishConfig{
@@ -40,7 +39,7 @@ func victimBMCs() (all []*bmctest.Redfish, err error) {
 			MaxSessions: maxSessions,
 		})
 		if err != nil {
-			return all, err
+			return nil, errors.Join(err, closeBMCs(all))
 		}
 		all = append(all, one)
 	}

@@ -56,8 +56,8 @@ const maxSessions = 1000
 const heartbeat = 500 * time.Millisecond
 
 // newMachines starts machines that are off, one for each node, with their disks in dir. Their agents send each request
-// to a random conductor. The caller must call close, even if newMachines returns an error.
-func newMachines(dir string, nodes []string, conductors []*conductorProcess) (*machines, error) {
+// to a random conductor.
+func newMachines(dir string, nodes []string, conductors []*conductorProcess) (_ *machines, err error) {
 	all := &machines{images: map[string][]byte{}}
 	for seed := range byte(4) {
 		image := agenttest.Image(3<<20, seed)
@@ -68,16 +68,20 @@ func newMachines(dir string, nodes []string, conductors []*conductorProcess) (*m
 	mux.HandleFunc("/images/{sum}", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(all.images[r.PathValue("sum")]) })
 	mux.Handle("/", anyConductor(conductors))
 	all.web = httptest.NewServer(mux)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, all.close())
+		}
+	}()
 	for i, node := range nodes {
 		m := &machine{site: all, node: node, mac: fmt.Sprintf("52:54:00:00:%02x:%02x", i>>8, i&0xff)}
-		var err error
 		m.Machine, err = agenttest.New(agenttest.Config{
 			API: all.web.URL, MACs: []string{m.mac}, Disk: filepath.Join(dir, "disk-"+node), Heartbeat: heartbeat,
 			Inspection: true, Collect: hostileInventory, Version: "9.4.3" + hostileText, Steps: m.agentSteps(),
 			PowerOff: func() { _ = m.bmc.SetPower("1", "Off") },
 		})
 		if err != nil {
-			return all, err
+			return nil, err
 		}
 		all.all = append(all.all, m)
 		m.bmc, err = bmctest.NewRedfish(bmctest.RedfishConfig{
@@ -85,7 +89,7 @@ func newMachines(dir string, nodes []string, conductors []*conductorProcess) (*m
 			MaxSessions: maxSessions,
 		})
 		if err != nil {
-			return all, err
+			return nil, err
 		}
 	}
 	return all, nil
@@ -109,9 +113,7 @@ func (m *machines) close() error {
 		}
 		errs = append(errs, one.Close())
 	}
-	if m.web != nil {
-		m.web.Close()
-	}
+	m.web.Close()
 	return errors.Join(errs...)
 }
 

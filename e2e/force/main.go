@@ -1,43 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Force injects faults into conductors and etcd servers, and checks the history
-// afterwards.
+// Force injects faults into conductors and etcd servers, and checks the history afterwards.
 //
 //	go run ./e2e/force -seed 7 -for 30m
 //
-// Three processes of cmd/ironstate share 1,000 nodes of fake-hardware on three etcd
-// servers, each a separate process. A step of a node's work consists of three
-// operations. Clients send random requests to all conductors. At random moments a
-// conductor is killed, terminated, stopped for a quarter of its lease to three leases, or
-// cut off from all servers or one. Concurrently a server is killed, stopped, or cut off
-// from its peers, with or without the conductors, or two servers are killed or stopped.
-// Attackers send dense bodies, wrong passwords, requests of other origins, large patches,
-// requests of agents from another network and smuggled requests, and hold idle connections;
-// each attack must be refused. A node names a file without end as the certificate of its BMC.
-// Sixteen more nodes are machines of bmctest and agenttest. Clients inspect, clean, deploy,
-// rescue, service and delete them, and sometimes abort that or switch the power. The agents
-// send each request to a random conductor; some results of their steps are large, and their
-// inventories and versions have control characters, which no record may have.
+// Three processes of cmd/ironstate share 1,000 nodes of fake-hardware on three etcd servers, or with -embedded on the
+// servers in themselves. Clients send random requests to all conductors. Meanwhile processes are killed, terminated,
+// stopped or cut off (fault.go), and attackers send requests that must be refused (attack.go), two of them from the
+// network of the agents (inside.go, victim.go). Sixteen more nodes are machines of bmctest and agenttest, which clients
+// take through all of their lives (operate.go, machines.go).
 //
-// Two more nodes wait for agents that no machine boots: attackers in the network of agents
-// play them. During an inspection one looks the node up again and again, names other hosts,
-// paths, queries and users in heartbeats with the right token, and sends inventories of 129
-// and 1,900 interfaces: at most one lookup gets the token of a wait, no answer has a password,
-// and the node waits on. During the cleanings of the other node, whose agent's certificate
-// is a file without end, one sends heartbeats that are right: the file must be refused.
+// Then all faults end. Every node must become idle, and every machine without an instance is cleaned and deployed.
+// Package history checks the versions that the store has had, the answers to the clients, the operations on the
+// hardware, and the agents' steps and disks.
 //
-// Then all faults end and every node must become idle. Every machine that has no instance
-// is then cleaned and deployed, without a failure. Package history checks all
-// versions that etcd has stored, all answers to the clients, all operations on the
-// hardware, and the steps of the agents and the disks.
-//
-// The store is a constructor of the configuration, see store.go: three etcd servers, or, with -embedded, others.
-// With -embedded the conductors have embedded etcd servers, and are killed, terminated
-// and stopped, one or two at a time.
-//
-// The seed determines the sequence of faults and requests, but not their exact timing:
-// the same seed does not give the same history. If a rule is broken, the logs of all
-// processes are kept.
+// The seed determines the faults and the requests, but not their timing: the same seed does not give the same history.
+// If a rule is broken, the logs of all processes are kept.
 package main
 
 import (

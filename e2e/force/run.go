@@ -84,26 +84,25 @@ func execute(ctx context.Context, c config, show progress) (result figures, err 
 		progress: say,
 		attacks:  newAttackLog(),
 	}
-	// What could be started only in part is stopped, too: each defer below stands before the check of the error.
 	r.cluster, err = newCluster(ctx, dir, c, network, func(err error) { r.find(history.Finding{Rule: "processes", Text: err.Error()}) })
-	defer r.cluster.stop()
 	if err != nil {
 		return result, err
 	}
+	defer r.cluster.stop()
 	var ids []string
 	for i := range c.machineCount {
 		ids = append(ids, nodeID(c.nodeCount+i))
 	}
 	r.machines, err = newMachines(dir, ids, r.cluster.conductors)
+	if err != nil {
+		return result, err
+	}
 	defer func() { err = errors.Join(err, r.machines.close()) }()
-	if err != nil {
-		return result, err
-	}
 	r.bmcs, err = victimBMCs()
-	defer func() { err = errors.Join(err, closeBMCs(r.bmcs)) }()
 	if err != nil {
 		return result, err
 	}
+	defer func() { err = errors.Join(err, closeBMCs(r.bmcs)) }()
 	r.faults = &faults{cluster: r.cluster, life: ctx, progress: func(string, ...any) {}}
 	if c.verbose {
 		r.faults.progress = say

@@ -23,6 +23,9 @@ type serverConfig struct {
 	Name, Dir, Cluster, Peer string
 }
 
+// serverAddresses is the line of JSON that a server prints once it serves: where clients and peers reach it.
+type serverAddresses struct{ Clients, Peers string }
+
 // serverMain runs an etcd server if serverVariable is set, and reports whether it did so.
 func serverMain() bool {
 	text, ok := os.LookupEnv(serverVariable)
@@ -60,7 +63,10 @@ func serveEtcd(text string) error {
 		return err
 	}
 	defer server.Close()
-	fmt.Printf("serving clients at %s and peers at %s\n", server.Clients[0].Addr(), server.Peers[0].Addr())
+	at := serverAddresses{Clients: server.Clients[0].Addr().String(), Peers: server.Peers[0].Addr().String()}
+	if err := json.NewEncoder(os.Stdout).Encode(at); err != nil {
+		return err
+	}
 	select {
 	case err := <-server.Err():
 		return err
