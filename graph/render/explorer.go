@@ -5,7 +5,6 @@ package render
 import (
 	"bytes"
 	"encoding/json"
-	"reflect"
 	"slices"
 
 	"github.com/ironstate/ironstate/graph"
@@ -16,12 +15,12 @@ import (
 )
 
 // An explorer is the data of the page. Other fields refer to states, events, transitions
-// and routes by their indexes in these lists. The page's scripts call a transition a fact.
+// and routes by their indexes in these lists.
 type explorer struct {
 	Start       opening              `json:"start"`
 	States      []exploredState      `json:"states"`
 	Events      []exploredEvent      `json:"events"`
-	Transitions []exploredTransition `json:"facts"`
+	Transitions []exploredTransition `json:"transitions"`
 	Series      []exploredTable      `json:"series"`
 	Shown       []shownAs            `json:"shown"`
 	Goals       []plan.Goal          `json:"goals"`
@@ -60,16 +59,22 @@ type exploredEvent struct {
 
 // An exploredTransition is a transition as one or more series have it.
 type exploredTransition struct {
-	From  int            `json:"from"`
-	Event int            `json:"event"`
-	To    int            `json:"to"`
-	Cause string         `json:"cause"`
-	Words []exploredWord `json:"words,omitempty"`
+	exploredRow
+	Words   []exploredWord `json:"words,omitempty"`
+	Through []int          `json:"through,omitempty"` // the states that a request leads through
+}
 
-	// For a request: the field that it requires, the states that it leads through, and the state in which it ends.
-	Requires string `json:"requires,omitempty"`
-	Through  []int  `json:"through,omitempty"`
-	End      int    `json:"end"`
+type exploredRow struct {
+	From     int    `json:"from"`
+	Event    int    `json:"event"`
+	To       int    `json:"to"`
+	Cause    string `json:"cause"`
+	Requires string `json:"requires,omitempty"` // the field that a request must have
+	End      int    `json:"end"`                // the state in which a request ends
+}
+
+func (t exploredTransition) equals(other exploredTransition) bool {
+	return t.exploredRow == other.exploredRow && slices.Equal(t.Words, other.Words) && slices.Equal(t.Through, other.Through)
 }
 
 // An exploredWord is a word of the API, with the oldest version that accepts it.
@@ -82,7 +87,7 @@ type exploredTable struct {
 	Name        string  `json:"name"`
 	Max         int     `json:"max"`
 	States      []int   `json:"states"`
-	Transitions []int   `json:"facts"`
+	Transitions []int   `json:"transitions"`
 	Begins      []int   `json:"begins"` // the minor versions that add requests, 1 first
 	Plans       [][]int `json:"plans"`  // the routes to each goal, for each of Begins
 }
@@ -172,7 +177,9 @@ func (x *explorer) numbersOf(list []states.State) []int {
 func (x *explorer) addTransitions(doc *document.Diagram) []int {
 	var numbers []int
 	for _, row := range doc.Transitions {
-		t := exploredTransition{From: x.numbers[row.From], Event: int(row.Event) - 1, To: x.numbers[row.To], Cause: row.Cause}
+		t := exploredTransition{exploredRow: exploredRow{
+			From: x.numbers[row.From], Event: int(row.Event) - 1, To: x.numbers[row.To], Cause: row.Cause,
+		}}
 		for _, s := range doc.States {
 			for _, r := range s.Requests {
 				if event, err := states.ParseVerb(r.Verb); err != nil || s.State != row.From || event != row.Event {
@@ -182,12 +189,7 @@ func (x *explorer) addTransitions(doc *document.Diagram) []int {
 				t.Requires, t.Through, t.End = r.Requires, x.numbersOf(r.Through), x.numbers[r.To]
 			}
 		}
-		n := slices.IndexFunc(x.Transitions, func(other exploredTransition) bool { return reflect.DeepEqual(t, other) })
-		if n < 0 {
-			n = len(x.Transitions)
-			x.Transitions = append(x.Transitions, t)
-		}
-		numbers = append(numbers, n)
+		numbers = append(numbers, place(&x.Transitions, t.equals, t))
 	}
 	return numbers
 }

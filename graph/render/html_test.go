@@ -27,9 +27,9 @@ type pageData struct {
 		Requests            bool
 		Path                [][2]string
 	}
-	States []struct{ Name, Text, Link string }
-	Events []struct{ Name, Text string }
-	Facts  []struct {
+	States      []struct{ Name, Text, Link string }
+	Events      []struct{ Name, Text string }
+	Transitions []struct {
 		From, Event, To int
 		Cause           string
 		Words           []struct {
@@ -38,10 +38,10 @@ type pageData struct {
 		}
 	}
 	Series []struct {
-		Name                  string
-		Max                   int
-		States, Facts, Begins []int
-		Plans                 [][]int
+		Name                        string
+		Max                         int
+		States, Transitions, Begins []int
+		Plans                       [][]int
 	}
 	Goals  []plan.Goal
 	Verbs  []string
@@ -142,8 +142,8 @@ func TestHTMLHasTheTablesOfEverySeries(t *testing.T) {
 
 		var rows []string
 		taken := make(map[states.State]map[string]int)
-		for _, number := range got.Facts {
-			f := data.Facts[number]
+		for _, number := range got.Transitions {
+			f := data.Transitions[number]
 			rows = append(rows, data.States[f.From].Name+" --"+data.Events[f.Event].Name+"--> "+data.States[f.To].Name)
 			from, err := states.Parse(data.States[f.From].Name)
 			require.NoError(t, err)
@@ -182,7 +182,7 @@ func TestHTMLDrawsWhatAnySeriesHas(t *testing.T) {
 	for _, s := range data.States {
 		require.Contains(t, page, `data-id="state-`+word.Replace(s.Name)+`" class="state" role="button"`)
 	}
-	for _, f := range data.Facts {
+	for _, f := range data.Transitions {
 		from, to := word.Replace(data.States[f.From].Name), word.Replace(data.States[f.To].Name)
 		_, rest, ok := strings.Cut(page, `data-id="edge-`+from+"-"+to+`" class="edge"`)
 		require.True(t, ok, "%s to %s", from, to)

@@ -15,17 +15,17 @@ const model = {
 		return series.states.includes(n) ? n : -1;
 	},
 
-	facts: (series) => series.facts.map((n) => data.facts[n]),
+	transitions: (series) => series.transitions.map((n) => data.transitions[n]),
 
 	// words returns the words that the API accepts for a transition at a version.
-	words: (fact, version) => (fact.words || []).filter((w) => w.since <= version),
+	words: (transition, version) => (transition.words || []).filter((w) => w.since <= version),
 
-	// fact returns the transition from a state that a request's verb starts.
-	fact: (series, from, verb) => model.facts(series).find(
-		(f) => f.from === from && (f.words || []).some((w) => w.verb === verb)),
+	// transition returns the transition from a state that a request's verb starts.
+	transition: (series, from, verb) => model.transitions(series).find(
+		(t) => t.from === from && (t.words || []).some((w) => w.verb === verb)),
 
 	// label returns a transition's label in the diagram.
-	label: (fact) => (fact.words ? fact.words[0].verb : data.events[fact.event].name),
+	label: (transition) => (transition.words ? transition.words[0].verb : data.events[transition.event].name),
 
 	// shownAs returns the name under which a version shows a state, null for its own name.
 	shownAs(state, version) {
@@ -45,7 +45,7 @@ const model = {
 		const rest = () => {
 			const s = data.states[at];
 			if (s.end !== at) {
-				steps.push({ verb: '', fact: null, passes: [at, ...s.through, s.end] });
+				steps.push({ verb: '', transition: null, passes: [at, ...s.through, s.end] });
 				at = s.end;
 			}
 		};
@@ -53,9 +53,9 @@ const model = {
 			rest();
 			for (const letter of requests) {
 				const verb = data.verbs[letter.charCodeAt(0) - 97];
-				const fact = model.fact(series, at, verb);
-				steps.push({ verb, fact, passes: [at, ...(fact.through || []), fact.end] });
-				at = fact.end;
+				const transition = model.transition(series, at, verb);
+				steps.push({ verb, transition, passes: [at, ...(transition.through || []), transition.end] });
+				at = transition.end;
 			}
 		}
 		return { steps, needs, failure: failure || '', end: at };
@@ -67,15 +67,15 @@ const model = {
 	// only returns the states and transitions that one series has and the other lacks, and for
 	// the transitions that both have, the words that the other lacks.
 	only(series, other) {
-		const theirs = model.facts(other);
-		const facts = model.facts(series);
+		const theirs = model.transitions(other);
+		const transitions = model.transitions(series);
 		return {
 			states: series.states.filter((s) => !other.states.includes(s)),
-			facts: facts.filter((f) => !theirs.some((g) => model.same(f, g))),
-			words: facts.flatMap((f) => {
-				const g = theirs.find((t) => model.same(f, t));
+			transitions: transitions.filter((t) => !theirs.some((g) => model.same(t, g))),
+			words: transitions.flatMap((t) => {
+				const g = theirs.find((other) => model.same(t, other));
 				const known = g ? (g.words || []).map((w) => w.verb) : [];
-				return g ? (f.words || []).filter((w) => !known.includes(w.verb)).map((w) => ({ fact: f, word: w })) : [];
+				return g ? (t.words || []).filter((w) => !known.includes(w.verb)).map((w) => ({ transition: t, word: w })) : [];
 			}),
 		};
 	},
@@ -86,8 +86,8 @@ const model = {
 		const wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
 		return series.states.filter((n) => {
 			const s = data.states[n];
-			const words = model.facts(series).filter((f) => f.from === n).flatMap(
-				(f) => [data.events[f.event].name, ...(f.words || []).map((w) => w.verb)]);
+			const words = model.transitions(series).filter((t) => t.from === n).flatMap(
+				(t) => [data.events[t.event].name, ...(t.words || []).map((w) => w.verb)]);
 			const all = [s.name, s.part, s.phase, s.text, ...words].join(' ').toLowerCase();
 			return wanted.every((w) => all.includes(w));
 		}).sort((a, b) => rank(a) - rank(b) || a - b);

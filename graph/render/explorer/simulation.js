@@ -62,9 +62,9 @@ const simulation = (() => {
 	// passed returns the states that a step leads from and to, with those between them.
 	function passed(series, { kind, from, to, name }) {
 		const [[a], [b]] = [sim.nodes[from], sim.nodes[to]];
-		const direct = model.facts(series).some((f) => f.from === a && f.to === b);
-		const fact = kind === 'request' && !direct ? model.fact(series, a, name) : null;
-		return a === b ? [a] : fact ? [a, ...(fact.through || []), b] : [a, b];
+		const direct = model.transitions(series).some((t) => t.from === a && t.to === b);
+		const transition = kind === 'request' && !direct ? model.transition(series, a, name) : null;
+		return a === b ? [a] : transition ? [a, ...(transition.through || []), b] : [a, b];
 	}
 
 	return { sim, answer, maxSteps, moves, passed, tidy, walk };

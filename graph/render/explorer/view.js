@@ -134,7 +134,7 @@
 	// drawPanel shows one series in a diagram. other is the series in the other diagram, if any.
 	function drawPanel(panel, series, other, taken) {
 		const v = minor(series);
-		const only = other ? model.only(series, other) : { states: [], facts: [], words: [] };
+		const only = other ? model.only(series, other) : { states: [], transitions: [], words: [] };
 		const found = choice.find.trim() ? model.found(series, choice.find) : [];
 		panel.states.forEach(({ g }, n) => {
 			const s = data.states[n];
@@ -150,28 +150,28 @@
 		for (const p of panel.parts) {
 			mark(p.g, 'part', { absent: !series.states.some((n) => data.states[n].part === p.title) });
 		}
-		const facts = model.facts(series);
+		const transitions = model.transitions(series);
 		for (const edge of panel.edges) {
-			const here = facts.filter((f) => edgeOf(f.from, f.to) === edge.id && (!choice.requests || f.cause !== 'conductor'));
-			drawEdge(edge, here, only.facts, v, taken);
+			const here = transitions.filter((t) => edgeOf(t.from, t.to) === edge.id && (!choice.requests || t.cause !== 'conductor'));
+			drawEdge(edge, here, only.transitions, v, taken);
 		}
 	}
 
-	function drawEdge(edge, facts, added, v, taken) {
-		const requests = facts.filter((f) => f.cause === 'request');
-		const late = (f) => f.cause === 'request' && model.words(f, v).length === 0;
+	function drawEdge(edge, transitions, added, v, taken) {
+		const requests = transitions.filter((t) => t.cause === 'request');
+		const late = (t) => t.cause === 'request' && model.words(t, v).length === 0;
 		const at = data.states.findIndex((s) => s.name === choice.state);
 		mark(edge.g, 'edge', {
-			absent: facts.length === 0, request: requests.length > 0, late: facts.length > 0 && facts.every(late),
-			near: facts.some((f) => f.from === at || f.to === at), taken: taken.edges.has(edge.id),
-			added: facts.some((f) => added.includes(f)),
+			absent: transitions.length === 0, request: requests.length > 0, late: transitions.length > 0 && transitions.every(late),
+			near: transitions.some((t) => t.from === at || t.to === at), taken: taken.edges.has(edge.id),
+			added: transitions.some((t) => added.includes(t)),
 		});
-		for (const t of edge.texts) {
-			const fact = facts.find((f) => model.label(f) === t.textContent);
-			const classes = { absent: !fact, api: fact && fact.cause !== 'conductor', new: added.includes(fact) };
-			t.setAttribute('class', Object.keys(classes).filter((c) => classes[c]).join(' '));
+		for (const label of edge.texts) {
+			const transition = transitions.find((t) => model.label(t) === label.textContent);
+			const classes = { absent: !transition, api: transition && transition.cause !== 'conductor', new: added.includes(transition) };
+			label.setAttribute('class', Object.keys(classes).filter((c) => classes[c]).join(' '));
 		}
-		edge.title.textContent = facts.map((f) => `${name(f.from)} to ${name(f.to)}: ${model.label(f)}${late(f) ? ` (from ${version(f.words[0].since)})` : ''}`).join('\n');
+		edge.title.textContent = transitions.map((t) => `${name(t.from)} to ${name(t.to)}: ${model.label(t)}${late(t) ? ` (from ${version(t.words[0].since)})` : ''}`).join('\n');
 	}
 
 	function mark(g, kind, classes) {
@@ -276,12 +276,12 @@
 			element('tbody', {}, ...rows));
 	}
 
-	function requestRow(f, v) {
-		const words = f.words.flatMap((w, i) => [i ? ', ' : '', element('code', {}, w.verb)]);
-		const since = f.words.map((w) => version(w.since)).join(', ');
-		return element('tr', { class: model.words(f, v).length ? null : 'late' },
-			element('td', {}, ...words, f.requires ? element('div', { class: 'badge' }, `with ${f.requires}`) : ''),
-			element('td', {}, since), element('td', {}, ...passing([...(f.through || []), f.end])));
+	function requestRow(t, v) {
+		const words = t.words.flatMap((w, i) => [i ? ', ' : '', element('code', {}, w.verb)]);
+		const since = t.words.map((w) => version(w.since)).join(', ');
+		return element('tr', { class: model.words(t, v).length ? null : 'late' },
+			element('td', {}, ...words, t.requires ? element('div', { class: 'badge' }, `with ${t.requires}`) : ''),
+			element('td', {}, since), element('td', {}, ...passing([...(t.through || []), t.end])));
 	}
 
 	function drawDetails(series) {
@@ -294,9 +294,9 @@
 		}
 		const s = data.states[n];
 		const v = minor(series);
-		const facts = model.facts(series).filter((f) => f.from === n);
-		const requests = facts.filter((f) => f.words);
-		const reports = facts.filter((f) => f.cause !== 'request');
+		const transitions = model.transitions(series).filter((t) => t.from === n);
+		const requests = transitions.filter((t) => t.words);
+		const reports = transitions.filter((t) => t.cause !== 'request');
 		const as = model.shownAs(n, v);
 		box.replaceChildren(
 			element('h2', {}, s.link ? element('a', { href: s.link }, s.name) : s.name),
@@ -306,11 +306,11 @@
 			element('p', {}, element('button', { type: 'button', id: 'start-here', onclick: () => choose({ from: s.name }) }, 'Route from this state'), ' ',
 				element('button', { type: 'button', id: 'simulate-here', onclick: () => walkPanel.start(s.name) }, 'Simulate from this state')),
 			element('h3', {}, 'Requests'),
-			requests.length ? table(['Word', 'Since', 'Leads to'], requests.map((f) => requestRow(f, v))) : element('p', {}, 'The API accepts no request in this state.'),
+			requests.length ? table(['Word', 'Since', 'Leads to'], requests.map((t) => requestRow(t, v))) : element('p', {}, 'The API accepts no request in this state.'),
 			element('h3', {}, 'Transitions by the conductor'),
-			reports.length ? table(['Event', 'Leads to'], reports.map((f) => element('tr', {},
-				element('td', { title: data.events[f.event].text.replaceAll('`', '') }, element('code', {}, data.events[f.event].name)),
-				element('td', {}, stateButton(f.to))))) : element('p', {}, 'The conductor does not change this state.'));
+			reports.length ? table(['Event', 'Leads to'], reports.map((t) => element('tr', {},
+				element('td', { title: data.events[t.event].text.replaceAll('`', '') }, element('code', {}, data.events[t.event].name)),
+				element('td', {}, stateButton(t.to))))) : element('p', {}, 'The conductor does not change this state.'));
 	}
 
 	// takenBy returns the states and edges of a walk with its last state, else of a route, else of the path that the page
@@ -336,7 +336,7 @@
 		else if (route.failure) content.push(element('p', { class: 'note' }, `The API of ${series.name} has no route to this goal.`));
 		else if (route.steps.length === 0) content.push(element('p', {}, 'The node has already reached the goal.'));
 		const steps = route.steps.map((s) => element('li', {}, s.verb ? 'request ' : 'wait: ', s.verb ? element('code', {}, s.verb) : '',
-			s.fact && s.fact.requires ? ` with ${s.fact.requires}: ` : s.verb ? ': ' : '', ...passing(s.passes)));
+			s.transition && s.transition.requires ? ` with ${s.transition.requires}: ` : s.verb ? ': ' : '', ...passing(s.passes)));
 		if (steps.length) content.push(element('ol', {}, ...steps));
 		for (const letter of route.needs) content.push(element('p', { class: 'note' }, needs[letter]));
 		box.replaceChildren(...content);
@@ -347,13 +347,13 @@
 		box.hidden = !other;
 		if (!other) return;
 		const list = (title, items) => (items.length ? [element('h3', {}, title), element('ul', {}, ...items.map((i) => element('li', {}, ...i)))] : []);
-		const row = (f) => [stateButton(f.from), ' ', element('code', {}, model.label(f)), ' → ', stateButton(f.to)];
+		const row = (t) => [stateButton(t.from), ' ', element('code', {}, model.label(t)), ' → ', stateButton(t.to)];
 		const side = (a, b) => {
 			const only = model.only(a, b);
 			return [
 				...list(`States only in ${a.name}`, only.states.map((n) => [stateButton(n)])),
-				...list(`Transitions only in ${a.name}`, only.facts.map(row)),
-				...list(`Words only in ${a.name}`, only.words.map(({ fact, word }) => [stateButton(fact.from), ' ', element('code', {}, word.verb), ` (${version(word.since)})`])),
+				...list(`Transitions only in ${a.name}`, only.transitions.map(row)),
+				...list(`Words only in ${a.name}`, only.words.map(({ transition, word }) => [stateButton(transition.from), ' ', element('code', {}, word.verb), ` (${version(word.since)})`])),
 			];
 		};
 		const found = [...side(series, other), ...side(other, series)];
@@ -362,7 +362,7 @@
 			...(found.length ? found : [element('p', {}, 'Both series have the same states and transitions.')]));
 	}
 
-	const counts = (s) => `${s.states.length} states, ${s.facts.length} transitions`;
+	const counts = (s) => `${s.states.length} states, ${s.transitions.length} transitions`;
 
 	function show() {
 		const series = model.series(choice.series);
@@ -392,7 +392,7 @@
 		get states() { return new Map(panels[0].states.map(({ g }, n) => [name(n), g])); },
 		get edges() {
 			const edges = new Map(panels[0].edges.map(({ g, id }) => [id, g]));
-			return new Map(data.facts.map((f) => [`${name(f.from)} ${name(f.to)}`, edges.get(edgeOf(f.from, f.to))]));
+			return new Map(data.transitions.map((t) => [`${name(t.from)} ${name(t.to)}`, edges.get(edgeOf(t.from, t.to))]));
 		},
 		extend(series, names, shown) {
 			Object.assign(extension, { series, names, shown });

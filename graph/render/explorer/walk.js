@@ -34,7 +34,7 @@ function newWalkPanel(ui) {
 	function requestItems(series, v, node) {
 		const [state] = sim.nodes[node];
 		const answers = sim.words.map((word) => ({ word, ...simulation.answer(series, v, state, word) }));
-		const requires = (word) => (model.fact(series, state, word) || {}).requires;
+		const requires = (word) => (model.transition(series, state, word) || {}).requires;
 		const to = (word) => simulation.moves(series, 'request', node).find((m) => m.input === sim.words.indexOf(word)).to;
 		return {
 			accepted: answers.filter((a) => a.status < 300).map((a) => item(a.word, a.word, requires(a.word), ...arrow(to(a.word)))),
