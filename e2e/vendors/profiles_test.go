@@ -78,6 +78,7 @@ func facts(p bmctest.Profile, get func(path string) object) map[string]any {
 	reset := at(system, "Actions", "#ComputerSystem.Reset")
 	f := map[string]any{
 		"manufacturer":         system["Manufacturer"],
+		"vendor":               get(root + "/")["Vendor"],
 		"manager":              key(linkOf(system, "Links", "ManagedBy")),
 		"settings":             key(linkOf(system, "@Redfish.Settings", "SettingsObject")),
 		"settings have boot":   at(settings, "Boot")["BootSourceOverrideTarget"] != nil,

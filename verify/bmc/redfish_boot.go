@@ -67,28 +67,33 @@ type bootNeeds struct {
 	usbCD   bool // the target UsbCd for virtual media, although the BMC may list Cd as well
 }
 
-// bootQuirks has what the BMCs of manufacturers need. All names are in lower case.
+// bootQuirks has what the BMCs need of some manufacturers, whose name is the system's manufacturer or the vendor of the
+// BMC's firmware. All names are in lower case.
 //
-// Source: VENDORS_REQUIRING_FULL_BOOT_REQUEST and set_boot_device in ironic/drivers/modules/redfish/management.py, and
+// Source: VENDORS_REQUIRING_FULL_BOOT_REQUEST, set_boot_device and detect_vendor in ironic/drivers/modules/redfish/management.py, and
 // set_system_boot_options in sushy/resources/system/system.py; for the boot mode beside each boot device, also pull
 // request 106 of github.com/DMTF/Redfishtool.
 var bootQuirks = []struct {
 	manufacturers []string
 	inName        bool   // the words are part of the manufacturer's name, and not all of it
+	ofSystem      bool   // the vendor of the firmware does not matter
 	exceptModel   string // that does not need it; "" for none
 	bootNeeds
 }{
-	{[]string{"american megatrends", "ami", "asrockrack", "asrock rack"}, true, "", bootNeeds{whole: true}},
-	{[]string{"supermicro"}, false, "", bootNeeds{enabled: true, mode: true}},
-	{[]string{"supermicro"}, false, "ars-111gl-nhr", bootNeeds{usbCD: true}},
+	{[]string{"american megatrends", "ami", "asrockrack", "asrock rack"}, true, false, "", bootNeeds{whole: true}},
+	{[]string{"supermicro"}, false, false, "", bootNeeds{enabled: true, mode: true}},
+	{[]string{"supermicro"}, false, true, "ars-111gl-nhr", bootNeeds{usbCD: true}},
 }
 
-// bootNeeds returns what the system's BMC needs.
-func (s resource) bootNeeds() (all bootNeeds) {
-	manufacturer, model := s.lower("Manufacturer"), s.lower("Model")
+// bootNeeds returns what the BMC of a system needs.
+func (r *redfishConnection) bootNeeds(system resource) (all bootNeeds) {
+	manufacturer, model := system.lower("Manufacturer"), system.lower("Model")
+	vendor, _ := r.root.at("Vendor").(string) // of another type, it tells nothing
+	vendor = strings.ToLower(vendor)
 	for _, q := range bootQuirks {
 		named := slices.ContainsFunc(q.manufacturers, func(name string) bool {
-			return name == manufacturer || q.inName && strings.Contains(" "+manufacturer+" ", " "+name+" ")
+			is := func(has string) bool { return name == has || q.inName && strings.Contains(" "+has+" ", " "+name+" ") }
+			return is(manufacturer) || !q.ofSystem && is(vendor)
 		})
 		if named && (q.exceptModel == "" || q.exceptModel != model) {
 			all = bootNeeds{all.whole || q.whole, all.enabled || q.enabled, all.mode || q.mode, all.usbCD || q.usbCD}
@@ -123,7 +128,7 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 	if err != nil {
 		return false, err
 	}
-	needs := found.bootNeeds()
+	needs := r.bootNeeds(found)
 	target, words, err := settings.checkBoot(device, persistent, needs.usbCD)
 	if err != nil {
 		return false, err

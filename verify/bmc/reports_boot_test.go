@@ -28,7 +28,7 @@ func TestASupermicroBootsItsMediaFromUsbCd(t *testing.T) {
 		{"Contoso", "ARS-111GL-NHR", []string{"Pxe", "UsbCd"}, "UsbCd Once UEFI"},
 		{"Contoso", "", []string{"Pxe", "UsbCd", "Cd"}, "Cd Once UEFI"},
 	} {
-		d, server := profileDriver(t, bmctest.Profile{Manufacturer: test.manufacturer, BootTargets: test.targets},
+		d, server := profileDriver(t, bmctest.Profile{Manufacturer: test.manufacturer, Vendor: "Supermicro", BootTargets: test.targets},
 			bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.Property("Model", test.model)})
 		require.NoError(t, d.SetBootDevice(t.Context(), "node", "cdrom", false))
 		require.Equal(t, test.want, server.Boot("1"), "%+v", test)
@@ -92,8 +92,12 @@ func TestEachKindOfChangeHasTheConditionsThatTheBMCWants(t *testing.T) {
 }
 
 func TestABootOverrideIsSentWholeWhereTheBMCAsksForIt(t *testing.T) {
-	for _, manufacturer := range []string{"ASRockRack", "ASRock Rack", "AMI", "American Megatrends", "Contoso"} {
-		d, server := profileDriver(t, bmctest.Profile{Manufacturer: manufacturer, Refusals: []bmctest.Effect{bmctest.WholeBoot()}})
+	for _, manufacturer := range []string{"ASRockRack", "ASRock Rack", "AMI", "American Megatrends", "Contoso", "GIGABYTE"} {
+		p := bmctest.Profile{Manufacturer: manufacturer, Refusals: []bmctest.Effect{bmctest.WholeBoot()}}
+		if manufacturer == "GIGABYTE" { // its firmware is AMI's
+			p.Vendor = "AMI"
+		}
+		d, server := profileDriver(t, p)
 		require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", false), manufacturer)
 		require.Equal(t, "Pxe Once UEFI", server.Boot("1"), manufacturer)
 		kept, err := d.KeepBootDevice(t.Context(), "node", "disk")

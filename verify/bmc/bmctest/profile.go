@@ -20,6 +20,7 @@ import (
 type Profile struct {
 	Name         string // of the family, such as "lenovo"
 	Manufacturer string // of the system, such as "Lenovo"; "ironstate" if empty
+	Vendor       string // of the BMC's firmware, which the service root reports, such as "AMI"; not reported if empty
 
 	SystemID  string // of a System without an ID; "1" if empty
 	ManagerID string // last element of the manager's path; "bmc" if empty

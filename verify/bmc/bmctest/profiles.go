@@ -28,7 +28,8 @@ var anyMedia = []string{"CD", "DVD", "Floppy", "USBStick"}
 // the version _validate_vendor in ironic/drivers/modules/redfish/boot.py; and the sources of the effects.
 func Dell() Profile {
 	return Profile{
-		Name: "dell", Manufacturer: "Dell Inc.", SystemID: "System.Embedded.1", ManagerID: "iDRAC.Embedded.1", BMCVersion: "6.10.30.00",
+		Name: "dell", Manufacturer: "Dell Inc.", Vendor: "Dell",
+		SystemID: "System.Embedded.1", ManagerID: "iDRAC.Embedded.1", BMCVersion: "6.10.30.00",
 		SystemSlots: []Slot{
 			{"1", "VirtualMedia Instance 1", []string{"CD", "DVD", "USBStick"}},
 			{"2", "VirtualMedia Instance 2", []string{"CD", "DVD", "USBStick"}},
@@ -58,7 +59,7 @@ func Dell() Profile {
 // check_retry_on_exception in sushy/connector.py.
 func HPE() Profile {
 	return Profile{
-		Name: "hpe", Manufacturer: "HPE", SystemID: "1", ManagerID: "1",
+		Name: "hpe", Manufacturer: "HPE", Vendor: "HPE", SystemID: "1", ManagerID: "1",
 		ManagerSlots: []Slot{{"1", "VirtualMedia", []string{"Floppy", "USBStick"}}, {"2", "VirtualMedia", []string{"CD", "DVD"}}},
 		BootTargets: []string{
 			"None", "Cd", "Hdd", "Usb", "SDCard", "Utilities", "Diags", "BiosSetup", "Pxe", "UefiShell", "UefiHttp", "UefiTarget",
@@ -86,7 +87,7 @@ func HPE() Profile {
 func Lenovo() Profile {
 	slots := []Slot{{"EXT1", "VirtualMedia", anyMedia}, {"EXT2", "VirtualMedia", anyMedia}}
 	return Profile{
-		Name: "lenovo", Manufacturer: "Lenovo", SystemID: "1", ManagerID: "1",
+		Name: "lenovo", Manufacturer: "Lenovo", Vendor: "Lenovo", SystemID: "1", ManagerID: "1",
 		SystemSlots: slots, ManagerSlots: slots, PatchedSlots: true,
 		BootTargets:  []string{"None", "Pxe", "Cd", "Usb", "Hdd", "BiosSetup", "Diags", "UefiTarget"},
 		BootEnabled:  []string{"Once", "Disabled"},
@@ -146,7 +147,7 @@ func Supermicro() Profile {
 // RequireIfMatch pull request 6434 of github.com/ansible-collections/community.general.
 func Gigabyte() Profile {
 	return Profile{
-		Name: "gigabyte", Manufacturer: "GIGABYTE", SystemID: "Self", ManagerID: "Self",
+		Name: "gigabyte", Manufacturer: "GIGABYTE", Vendor: "AMI", SystemID: "Self", ManagerID: "Self",
 		ManagerSlots: []Slot{{"CD1", "virtual CD1", []string{"CD", "DVD"}}}, EmptyImage: "None",
 		BootTargets: []string{
 			"None", "Pxe", "Floppy", "Cd", "Usb", "Hdd", "BiosSetup", "Utilities", "UefiShell", "UefiTarget", "SDCard", "UefiHttp",
@@ -182,7 +183,7 @@ func ASRockRack() Profile {
 func NVIDIA() Profile {
 	ami := Gigabyte()
 	return Profile{
-		Name: "nvidia", Manufacturer: "NVIDIA", SystemID: "DGX", ManagerID: "BMC", Baseboard: "HGX_Baseboard_0",
+		Name: "nvidia", Manufacturer: "NVIDIA", Vendor: "AMI", SystemID: "DGX", ManagerID: "BMC", Baseboard: "HGX_Baseboard_0",
 		ManagerSlots: ami.ManagerSlots, EmptyImage: ami.EmptyImage,
 		BootTargets: []string{
 			"None", "Pxe", "Floppy", "Cd", "Usb", "Hdd", "BiosSetup", "Utilities", "Diags", "UefiShell", "UefiTarget", "SDCard", "UefiHttp",

@@ -94,6 +94,9 @@ func (b *Redfish) serviceRoot() object {
 		"SessionService": link(sessionServicePath),
 		"Links":          object{"Sessions": link(sessionsPath)},
 	}
+	if vendor := b.profile().Vendor; vendor != "" {
+		root["Vendor"] = vendor
+	}
 	if b.config.NoSessions {
 		delete(root, "SessionService")
 		root["Links"] = object{}
