@@ -13,6 +13,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
@@ -147,13 +148,14 @@ func (b mediaBoot) bootMedium(ctx context.Context, t Task, m medium, parameters 
 const mediaPoll = time.Second
 
 // insert ejects all CDs, inserts an image, and waits until the BMC reports it as inserted: some BMCs
-// answer before they load an image.
+// answer before they load an image. An image may be inserted although the BMC refuses to eject another one.
 func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
-	if err := b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"}); err != nil {
-		return err
+	kept := b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"})
+	if kept != nil && !isKept(ctx, kept) {
+		return kept
 	}
 	if err := b.media.AttachVirtualMedia(ctx, n.Node, "cdrom", image); err != nil {
-		return err
+		return errors.Join(err, kept)
 	}
 	within, cancel := context.WithTimeout(ctx, n.Chosen.config.MediaTimeout)
 	defer cancel()
@@ -184,10 +186,23 @@ func hasCD(slots []conductor.VirtualMedia, image string) bool {
 	})
 }
 
-// eject ejects all CDs and withdraws the images that are published for the node.
+// isKept reports whether the error of an ejection says that the BMC answers, and keeps an image in its slot.
+func isKept(ctx context.Context, err error) bool {
+	return ctx.Err() == nil && (errors.Is(err, verify.Unsupported) || errors.Is(err, verify.Protocol))
+}
+
+// eject ejects all CDs and withdraws the images that are published for the node. An image that the BMC keeps in its slot
+// fails no work, as in Ironic.
+//
+// Source: eject_media in sushy/resources/manager/virtual_media.py, which passes over most refusals.
 func (b mediaBoot) eject(ctx context.Context, n Node) error {
-	if err := b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"}); err != nil {
+	err := b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"})
+	switch {
+	case err == nil:
+	case !isKept(ctx, err):
 		return err
+	case n.Chosen.config.Log != nil:
+		n.Chosen.config.Log.WarnContext(ctx, "a BMC does not eject the image from which its machine has booted", "node", n.UUID, "error", err)
 	}
 	return n.Chosen.config.withdraw(n, "")
 }

@@ -43,7 +43,8 @@ type Config struct {
 	VerifyCA string
 	// Pause is the time until a Redfish request is sent again that has failed for the moment; 0 stands for 3 s.
 	Pause time.Duration
-	// Log is told of each request to a BMC that fails for the moment and that is repeated; nil stands for none.
+	// Log is told of each request to a BMC that fails for the moment and that is repeated, and of each image that a BMC
+	// does not eject; nil stands for none.
 	Log *slog.Logger
 	// Sessions bounds the Redfish sessions of all nodes that stay open between calls; 0
 	// stands for 1000 ([redfish]connection_cache_size), and a negative number keeps none

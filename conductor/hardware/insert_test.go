@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/verify"
 )
 
 // lateMedia is a BMC that inserts no image, and whose reads take time and fail with an error, or at the end of their
@@ -22,6 +23,7 @@ type lateMedia struct {
 	calls []string
 	takes time.Duration
 	err   error
+	kept  error // of each ejection
 }
 
 func (m *lateMedia) VirtualMedia(ctx context.Context, _ *conductor.Node) ([]conductor.VirtualMedia, error) {
@@ -40,7 +42,29 @@ func (m *lateMedia) AttachVirtualMedia(_ context.Context, _ *conductor.Node, dev
 
 func (m *lateMedia) DetachVirtualMedia(_ context.Context, _ *conductor.Node, devices []string) error {
 	m.calls = append(m.calls, "detach "+devices[0])
-	return nil
+	return m.kept
+}
+
+func TestNothingIsInsertedIfTheBMCDoesNotAnswerOrRefusesThePassword(t *testing.T) {
+	for kind, tried := range map[verify.Kind]bool{
+		verify.Protocol: true, verify.Unsupported: true, verify.Failed: false, verify.Unreachable: false, verify.Timeout: false,
+		verify.Cancelled: false, verify.TLS: false, verify.Credentials: false, verify.Locked: false,
+	} {
+		m := &lateMedia{kept: kind}
+		n := Node{Node: &conductor.Node{}, Chosen: Chosen{config: &Config{}}}
+		err := mediaBoot{"media", m}.insert(t.Context(), n, "http://h/a.iso")
+		require.Error(t, err)
+		require.Equal(t, tried, len(m.calls) > 1, "%v", kind)
+		if !tried {
+			require.ErrorIs(t, err, kind)
+			require.ErrorIs(t, mediaBoot{"media", m}.eject(t.Context(), n), kind)
+		}
+	}
+	m := &lateMedia{kept: verify.Protocol}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	require.ErrorIs(t, mediaBoot{"media", m}.insert(ended, Node{Node: &conductor.Node{}}, "http://h/a.iso"), verify.Protocol)
+	require.Equal(t, []string{"detach cdrom"}, m.calls)
 }
 
 func TestAnImageThatIsNotInsertedInTimeIsEjectedAndTheErrorIsTheBMCs(t *testing.T) {

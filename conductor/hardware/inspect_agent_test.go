@@ -134,7 +134,7 @@ func (a *agentSite) inspected(boot string) *conductor.Node {
 
 func TestAnInspectionWhoseMediumStaysInsertedFails(t *testing.T) {
 	a := startAgents(t, func(*agenttest.Config) {})
-	a.server.AddFault(bmctest.Fault{On: ejectPath, Do: bmctest.Status(http.StatusInternalServerError)})
+	a.server.AddFault(bmctest.Fault{On: ejectPath, Do: bmctest.Status(http.StatusUnauthorized)})
 	n := a.inspected("redfish-virtual-media")
 	require.Equal(t, states.InspectFail, n.ProvisionState)
 	require.Contains(t, n.LastError, "eject")
