@@ -76,7 +76,7 @@ func KindOf(err error) verify.Kind {
 	var (
 		known     *Error
 		name      *net.DNSError
-		dial      *net.OpError
+		operation *net.OpError
 		network   net.Error
 		untrusted *tls.CertificateVerificationError
 		alert     tls.AlertError
@@ -87,11 +87,12 @@ func KindOf(err error) verify.Kind {
 		return known.Kind
 	case verify.KindOf(err) != verify.Failed:
 		return verify.KindOf(err)
-	case errors.As(err, &untrusted), errors.As(err, &alert), errors.As(err, &authority):
+	case errors.As(err, &untrusted), errors.As(err, &alert), errors.As(err, &authority),
+		errors.As(err, &operation) && operation.Op == "remote error": // an alert in crypto/tls, whose type is not exported
 		return verify.TLS
 	case errors.As(err, &network) && network.Timeout():
 		return verify.Timeout
-	case errors.As(err, &name), errors.As(err, &dial) && dial.Op == "dial":
+	case errors.As(err, &name), errors.As(err, &operation) && operation.Op == "dial":
 		return verify.Unreachable
 	default:
 		return verify.Protocol

@@ -41,6 +41,7 @@ func TestAnErrorKeepsItsKindAndOnlyWhatDependsOnNoBMC(t *testing.T) {
 		"a certificate":     {&tls.CertificateVerificationError{Err: errors.New("expired")}, verify.TLS, nil},
 		"a foreign CA":      {x509.UnknownAuthorityError{}, verify.TLS, nil},
 		"an alert of TLS":   {tls.AlertError(40), verify.TLS, nil},
+		"a remote alert":    {&net.OpError{Op: "remote error", Err: errors.New("tls: handshake failure")}, verify.TLS, nil},
 		"an unsupported":    {failure.Unsupportedf("no %s", "boot device"), verify.Unsupported, nil},
 		"a broken protocol": {failure.Protocolf("no %s", "JSON"), verify.Protocol, nil},
 	}

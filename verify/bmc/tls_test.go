@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify"
+)
+
+// Some BMCs have cipher suites with RSA key exchange alone, such as H3C's.
+func TestRSAKeyExchangeIsUsedIfTheBMCHasNoOther(t *testing.T) {
+	const gcm, cbc = tls.TLS_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_RSA_WITH_AES_256_CBC_SHA
+	const ecdhe, broken = tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_RC4_128_SHA
+	for name, test := range map[string]struct {
+		has  []uint16
+		used uint16 // 0 for none
+	}{
+		"GCM": {[]uint16{gcm}, gcm}, "CBC": {[]uint16{cbc, broken}, cbc}, "both": {[]uint16{gcm, cbc, ecdhe}, ecdhe}, "RC4": {[]uint16{broken}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var used atomic.Uint32
+			service := &fuzzedBMC{}
+			front := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				used.Store(uint32(r.TLS.CipherSuite))
+				service.ServeHTTP(w, r)
+			}))
+			front.Config.ErrorLog = log.New(io.Discard, "", 0)
+			front.TLS = &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: test.has}
+			front.StartTLS()
+			defer front.Close()
+			config := configOfServer(front)
+			config.SystemID, config.Fingerprint, config.RootCAs = "1", "", x509.NewCertPool()
+			config.RootCAs.AddCert(front.Certificate())
+			_, err := newVerifier(t, config).Verify(t.Context())
+			require.EqualValues(t, test.used, used.Load())
+			if test.used == 0 {
+				require.ErrorIs(t, err, verify.TLS)
+				return
+			}
+			require.NoError(t, err)
+
+			config.RootCAs = nil
+			_, err = newVerifier(t, config).Verify(t.Context())
+			require.ErrorIs(t, err, verify.TLS, "the certificate is verified")
+		})
+	}
+}
