@@ -48,9 +48,9 @@ type Config struct {
 
 	// Auth is the authentication method of Redfish, in the words of Ironic's redfish_auth_type: "session" opens a session,
 	// and fails if the service has none; "basic" sends the user and the password with each request; "auto", which is the
-	// default, opens a session, or uses HTTP Basic authentication if the service has no sessions. After a log-in that
-	// fails for another reason, "auto" does not try Basic authentication. sushy, which Ironic uses, does (4.3.3, auth.py):
-	// with a wrong password that is a second failed login.
+	// default, opens a session, or uses HTTP Basic authentication if the service has no sessions, or says that it can have
+	// no further one. After a log-in that fails for another reason, "auto" does not try Basic authentication. sushy, which
+	// Ironic uses, does (4.3.3, auth.py): with a wrong password that is a second failed login.
 	Auth string
 
 	// BasePath precedes /redfish/v1/ in the paths of a Redfish service behind a proxy, such as "/bmc/17"; usually empty.

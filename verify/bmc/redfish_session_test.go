@@ -101,8 +101,10 @@ func TestAttemptsInARowLeaveNoSession(t *testing.T) {
 func TestADriverHasOneSessionANode(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.MaxSessions = 1 })
 	server.AddFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: bmctest.Delay(5 * time.Millisecond)})
+	config := configOf(server)
+	config.Auth = "session"
 	for _, sessions := range []int{0, 1} {
-		d := newDriver(t, sessions, map[string]bmc.Config{"node": configOf(server)})
+		d := newDriver(t, sessions, map[string]bmc.Config{"node": config})
 		var calls sync.WaitGroup
 		for i := range 16 {
 			calls.Go(func() {
@@ -152,6 +154,40 @@ func TestABMCWithoutSessionsGetsBasicAuthentication(t *testing.T) {
 				require.ErrorIs(t, err, verify.Credentials)
 				require.ErrorContains(t, err, "power interface", "a refusal is the log-in's")
 			}
+		})
+	}
+}
+
+// Sessions that other programs have left open last for half an hour.
+func TestABMCWithoutAFreeSessionGetsBasicAuthentication(t *testing.T) {
+	for name, full := range map[string]bmctest.Effect{
+		"DMTF": bmctest.Delay(0),
+		"an iDRAC": bmctest.Handle("full", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write([]byte(`{"error": {"@Message.ExtendedInfo": [{"MessageId": "IDRAC.2.8.RAC0218",
+				"Message": "The maximum number of user sessions is reached."}]}}`))
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.MaxSessions = 1 })
+			other := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
+			_, err := other.PowerState(t.Context(), "node")
+			require.NoError(t, err)
+			server.AddFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: full})
+			config := configOf(server)
+			d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+			require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOff))
+			require.Equal(t, "Off", server.Power("1"))
+
+			config.Auth = "session"
+			_, err = newVerifier(t, config).Verify(t.Context())
+			require.ErrorIs(t, err, verify.Unreachable)
+
+			config.Auth, config.Password = "auto", secret.New(wrong)
+			_, err = newVerifier(t, config).Verify(t.Context())
+			require.ErrorIs(t, err, verify.Credentials)
+			require.Equal(t, 1, server.Logins().Failed)
+			require.Len(t, server.Sessions(), 1)
 		})
 	}
 }

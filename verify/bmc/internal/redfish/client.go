@@ -23,7 +23,7 @@ import (
 
 // The words of Config.Auth.
 const (
-	AutoAuth    = "auto" // a session, or HTTP Basic authentication if the service has no sessions
+	AutoAuth    = "auto" // a session, or HTTP Basic authentication if the service has none, or no further one
 	SessionAuth = "session"
 	BasicAuth   = "basic"
 )

@@ -3,9 +3,11 @@
 package redfish
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -27,16 +29,27 @@ type session struct {
 
 // Login opens a session, or chooses HTTP Basic authentication. It then checks the
 // credentials of Basic authentication by reading the collection of systems.
+//
+// Source: SessionOrBasicAuth in sushy/auth.py, which also chooses it after other failures.
 func (c *Client) Login(ctx context.Context) error {
 	auth := c.config.Auth
+	var full error
 	if auth != BasicAuth {
 		err := c.openSession(ctx)
-		if auth == SessionAuth || !errors.Is(err, errNoSessions) {
+		switch {
+		case auth == SessionAuth:
+			return err
+		case errors.Is(err, errNoFreeSession):
+			full = err
+		case !errors.Is(err, errNoSessions):
 			return err
 		}
 	}
 	c.basic = true
 	_, err := c.System(ctx)
+	if err != nil && full != nil {
+		return fmt.Errorf("%w; before that: %w", err, full)
+	}
 	return err
 }
 
@@ -64,8 +77,20 @@ func (c *Client) authorize(r *Request) error {
 	return nil
 }
 
+const errNoFreeSession = failure.Reason("the BMC has as many sessions as it can have")
+
+// fullMessages are parts of the messages of a BMC that has as many sessions as it can have: two of DMTF's Base
+// registry, and an iDRAC's.
+var fullMessages = [][]byte{[]byte("SessionLimitExceeded"), []byte("CreateLimitReachedForResource"), []byte("RAC0218")}
+
+// isFull reports whether a log-in was refused with such a message, and not because of the password or the account.
+func (a *Answer) isFull() bool {
+	return a.Status >= 400 && a.Status != http.StatusUnauthorized && a.Status != http.StatusForbidden &&
+		slices.ContainsFunc(fullMessages, func(message []byte) bool { return bytes.Contains(a.Body, message) })
+}
+
 // openSession logs in. If the context ends, openSession waits for the answer during the grace time, so that the session
-// can be closed. The error matches errNoSessions if the service has no sessions.
+// can be closed. The error matches errNoSessions if the service has no sessions, and errNoFreeSession if all are in use.
 func (c *Client) openSession(ctx context.Context) error {
 	if c.sessions == "" {
 		return &failure.Error{Kind: verify.Unsupported, Text: errNoSessions.Error(), Cause: errNoSessions}
@@ -100,6 +125,9 @@ func (c *Client) openSession(ctx context.Context) error {
 		return a.fail(verify.Unsupported, a.reason+" "+a.message(), errNoSessions)
 	}
 	if err := a.refusal(); err != nil {
+		if a.isFull() {
+			return &failure.Error{Kind: failure.KindOf(err), Text: err.Error(), Cause: errNoFreeSession}
+		}
 		return err
 	}
 	return a.fail(verify.Protocol, "the session has no token", nil)

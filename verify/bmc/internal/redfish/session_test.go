@@ -61,6 +61,13 @@ func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
+func refusal(code int, message string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		_, _ = fmt.Fprintf(w, `{"error": {"message": %q}}`, message)
+	}
+}
+
 func withAuth(auth string) func(*Config) { return func(c *Config) { c.Auth = auth } }
 
 func TestALogInChoosesSessionsOrBasicAuthentication(t *testing.T) {
@@ -81,6 +88,12 @@ func TestALogInChoosesSessionsOrBasicAuthentication(t *testing.T) {
 		{SessionAuth, status(501), []string{post}, "the service has no sessions: 501 Not Implemented", verify.Unsupported},
 		{AutoAuth, status(401), []string{post}, "401 Unauthorized", verify.Credentials},
 		{AutoAuth, status(503), []string{post}, "503 Service Unavailable", verify.Unreachable},
+		{AutoAuth, refusal(503, "Base.1.8.SessionLimitExceeded"), []string{post, basic}, "", 0},
+		{AutoAuth, refusal(400, "Base.1.8.CreateLimitReachedForResource"), []string{post, basic}, "", 0},
+		{AutoAuth, refusal(503, "IDRAC.2.8.RAC0218"), []string{post, basic}, "", 0},
+		{SessionAuth, refusal(503, "IDRAC.2.8.RAC0218"), []string{post}, "503 Service Unavailable IDRAC.2.8.RAC0218", verify.Unreachable},
+		{AutoAuth, refusal(401, "Base.1.8.SessionLimitExceeded"), []string{post}, "401 Unauthorized", verify.Credentials},
+		{AutoAuth, refusal(403, "Base.1.8.SessionLimitExceeded"), []string{post}, "403 Forbidden", verify.Credentials},
 		{AutoAuth, status(500), []string{post}, "500 Internal Server Error", verify.Protocol},
 		{AutoAuth, status(201), []string{post}, "the session has no token", verify.Protocol},
 		{AutoAuth, func(w http.ResponseWriter, _ *http.Request) { raw(w, "") }, []string{post}, "unexpected EOF", verify.Protocol},
@@ -98,6 +111,24 @@ func TestALogInChoosesSessionsOrBasicAuthentication(t *testing.T) {
 		require.ErrorContains(t, err, test.err)
 		require.Equal(t, test.kind, kindOf(t, err))
 	}
+}
+
+func TestABasicAuthenticationThatFailsSaysWhyItWasTried(t *testing.T) {
+	s := start(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == Root:
+			object(w, `{"Systems": {"@odata.id": "/s"}, "Links": {"Sessions": {"@odata.id": "`+sessions+`"}}}`)
+		case r.Method == http.MethodPost:
+			refusal(503, "RAC0218")(w, r)
+		default:
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	c := opened(t, s)
+	err := c.Login(t.Context())
+	require.EqualError(t, err, "GET /s: 401 Unauthorized; before that: POST "+sessions+": 503 Service Unavailable RAC0218")
+	require.Equal(t, verify.Credentials, kindOf(t, err))
+	require.True(t, c.Refused())
 }
 
 func TestTheLogInHasTheUserAndThePassword(t *testing.T) {
