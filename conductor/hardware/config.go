@@ -135,8 +135,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Check returns the error with which [NewRedfish] and [NewIPMI] refuse the Config: a [*conductor.ConfigError]. A program
-// can report its user's mistakes by it before it makes the hardware types.
+// Check returns the error with which [NewRedfish] and [NewIPMI] refuse the Config: a [*conductor.ConfigError]. A
+// program can report its user's mistakes by it before it makes the hardware types.
 func (c Config) Check() error {
 	c, err := c.withDefaults()
 	if err == nil {

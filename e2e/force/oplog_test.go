@@ -17,8 +17,8 @@ import (
 func TestTheOperationsOfAConductorAreInItsLogs(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC) }
 	line := func(second, asked int, message, operation string) string {
-		text := `{"time":"` + at(second).Format(time.RFC3339Nano) + `","level":"DEBUG","msg":"` + message + `","node":"n","operation":"` + operation +
-			`","revision":7,"claim":"c"`
+		text := `{"time":"` + at(second).Format(time.RFC3339Nano) + `","level":"DEBUG","msg":"` + message +
+			`","node":"n","operation":"` + operation + `","revision":7,"claim":"c"`
 		if asked > 0 {
 			text += `,"asked":"` + at(asked).Format(time.RFC3339Nano) + `"`
 		}
