@@ -4,6 +4,7 @@ package differ
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"testing"
@@ -29,6 +30,10 @@ func TestTemplates(t *testing.T) {
 		`{"pick": [1, {"of": ["b", "c"]}]}`:     {`1`, `"CUSTOM_A"`},
 		`{"of": ["{:7}", "x"]}`:                 {`"7"`, `"CUSTOM_A"`},
 		`{"a?15": 1, "b": {"c?99": []}}`:        {`{"a":1,"b":{"c":[]}}`, `{"b":{}}`},
+		`{"pick": [{"2x": "a"}, "b"]}`:          {`"a"`, `"b"`},
+		`{"pick": [{"1x": "a"}, {"9x": [2]}]}`:  {`"a"`, `[2]`},
+		`{"a|b": 1, "2x": 2}`:                   {`{"2x":2,"a":1}`, `{"2x":2,"b":1}`},
+		`["{extension}", "{driver}"]`:           {`[".json","fake-hardware"]`, `[".nonsense","ünï"]`},
 		`{"pick": [1], "b": 2}`:                 {`{"b":2,"pick":[1]}`, `{"b":2,"pick":[1]}`},
 		`"node-{:?4}, {:2+?4+i}"`:               {`"node-0, 5"`, `"node-3, 8"`},
 		`"{n:?4} {c:1}"`:                        {`"` + nodeUUID(0) + ` ` + uuid('c', 1) + `"`, `"` + nodeUUID(3) + ` ` + uuid('c', 1) + `"`},
@@ -77,15 +82,50 @@ func TestTheFieldsOfEachKindOfObjectsAreInTheTable(t *testing.T) {
 	}
 }
 
-func TestTheDataOfWideRequestsIsComplete(t *testing.T) {
-	for state, words := range wideData.Forward {
-		require.NotEmpty(t, words, state)
-		for _, word := range words {
-			_, err := states.ParseVerb(word)
-			require.NoError(t, err, "%s in %v", word, state)
+func TestRequestsOfTheTable(t *testing.T) {
+	all := parseRequests(`# a comment
+first
+3 GET (/v1|/v2)/{n:1}/x?a=(b|c)
+1 @second
+
+second
+1 {"pick": ["PUT", "POST"]} (/v1|
+  /v2)/{driver} ?{"d": "e"} 99% {"a":
+  [1, 2]}
+`)
+	for n, want := range [][]string{
+		{"GET /v1/{}/x /v1/" + nodeUUID(1) + "/x?a=b ", "GET /v2/{}/x /v2/" + nodeUUID(1) + "/x?a=c "},
+		{`PUT /v1/{} /v1/fake-hardware?d=e {"a":[1,2]}`, `POST /v2/{} /v2/%C3%BCn%C3%AF?d=e `},
+	} {
+		for i, source := range []rand.Source{lowest{}, highest{}} {
+			g := newGenerator(states.Latest(), 1, 1)
+			g.Rand = rand.New(source)
+			r := all["first"][n].make(g)
+			require.Equal(t, want[i], fmt.Sprintf("%s %s %s %s", r.Method, r.Pattern, r.Path, r.Body))
 		}
 	}
-	require.Panics(t, func() { parseWide([]byte(`{"forward": {"nowhere": []}}`)) })
+	for name, group := range groups {
+		for _, c := range group {
+			g := newGenerator(states.Latest(), 1, 1)
+			for range 20 {
+				require.NotEmpty(t, c.make(g).Path, name)
+			}
+		}
+	}
+	for _, malformed := range []string{"a\n1 GET /x {", "a\n1 GET /x ?{", "a\n1 {} /x 5% ]", "a\n1 @/v1/x"} {
+		require.Panics(t, func() { parseRequests(malformed) }, malformed)
+	}
+}
+
+func TestTheDataOfWideRequestsIsComplete(t *testing.T) {
+	for state, words := range values.Forward {
+		require.NotEmpty(t, words, state)
+		for _, word := range words {
+			_, err := states.ParseVerb(word.value.(string))
+			require.NoError(t, err, "%v in %v", word, state)
+		}
+	}
+	require.Panics(t, func() { parseValues([]byte(`{"forward": {"nowhere": []}}`)) })
 	require.Panics(t, func() { parseCompared([]byte(`{"sets": "("}`)) })
 }
 

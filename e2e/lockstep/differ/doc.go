@@ -13,6 +13,9 @@
 // Differences are counted by class: the request's method and path with placeholders,
 // and the difference. [Known] lists the classes that are intended, with reasons.
 //
-// The data of the requests are in files: fields.txt has the fields of all objects and their values, and wide.json the
-// data of the wide requests. compare.json says which headers are compared, and which parts of texts and lists are not.
+// The data are in files: requests.txt has the requests with their weights, fields.txt the fields of all objects and
+// their values, and values.json other values and the data of the wide requests, which a reader of Ironic's API reference
+// would send: lives of nodes, each field with each kind of value, all parameters of a list together, and each path below a
+// node by each method and each name. compare.json says which headers are compared, and which parts of texts and lists are
+// not.
 package differ

@@ -114,7 +114,7 @@ func (g *generator) valueOf(path string) (name string, value any) {
 	if f.always != nil {
 		return f.name, g.eval(*f.always)
 	}
-	return f.name, g.of(g.evalAll(f.values)...)
+	return f.name, g.ofTemplates(f.values)
 }
 
 // weighted returns the index of one of the weights.

@@ -19,7 +19,7 @@ import (
 type generator struct {
 	*rand.Rand
 	series states.Series
-	wide   int               // the share of wideRequests, in percent
+	wide   int               // the share of wideGroup, in percent
 	states map[string]string // by UUID
 	made   map[byte][]string // the UUIDs that Ironic has chosen, by kind
 	index  int               // the number of the object that a template makes
@@ -34,30 +34,16 @@ func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
 func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
 
-// choice is a kind of request and its weight.
-type choice struct {
-	weight int
-	make   func(g *generator) Request
-}
-
-func (g *generator) choose(from []choice) Request {
-	weights := make([]int, len(from))
-	for i, c := range from {
-		weights[i] = c.weight
-	}
-	return from[g.weighted(weights)].make(g)
-}
-
 // next returns the next request.
 func (g *generator) next() Request {
 	var r Request
 	switch {
 	case g.wide > 0 && g.chance(g.wide):
-		r = g.choose(wideRequests)
+		r = g.choose(groups[wideGroup])
 	case g.series > states.Antelope && g.chance(laterShare):
-		r = g.choose(laterRequests)
+		r = g.choose(groups[laterGroup])
 	default:
-		r = g.choose(requests)
+		r = g.choose(groups[allGroup])
 	}
 	g.finish(&r)
 	if g.chance(4) {
@@ -200,9 +186,11 @@ func (g *generator) value() any {
 	}
 }
 
+const validShare = 88 // of the values, in percent
+
 // of returns a valid value in most cases, and any value otherwise.
 func (g *generator) of(valid ...any) any {
-	if g.chance(88) {
+	if g.chance(validShare) {
 		return pick(g, valid...)
 	}
 	return g.value()
@@ -223,27 +211,15 @@ func (g *generator) fields(names []string) string {
 
 // list returns parameters of a list: for paging, and filters.
 func (g *generator) list(names []string, filters func(url.Values)) url.Values {
-	v := url.Values{}
+	v := g.parameters(template{value: "{list}"})
 	if g.chance(25) {
 		v.Set("fields", g.fields(names))
-	}
-	if g.chance(15) {
-		v.Set("limit", pick(g, "1", "2", "3", "1", "2", "0", "-1", "1000", "x", ""))
 	}
 	if g.chance(12) {
 		v.Set("sort_key", pick(g, append([]string{"nonsense", "", "id"}, names...)...))
 	}
-	if g.chance(10) {
-		v.Set("sort_dir", pick(g, "asc", "desc", "desc", "up", ""))
-	}
-	if g.chance(10) {
-		v.Set("detail", pick(g, "true", "false", "True", "1", "yes", "maybe", ""))
-	}
 	if filters != nil && g.chance(50) {
 		filters(v)
-	}
-	if g.chance(2) {
-		v.Set(pick(g, "nonsense", "project", "node", "id", "Fields"), pick(g, "x", "", "1"))
 	}
 	return v
 }

@@ -9,7 +9,7 @@ import (
 
 // networkData returns network data, usually valid ones.
 func (g *generator) networkData() any {
-	data := map[string]any{"links": g.some(g.link), "networks": g.some(g.network), "services": g.some(g.service)}
+	data := map[string]any{"links": g.some(g.link), "networks": g.some(func() map[string]any { return g.named("network").(map[string]any) }), "services": g.some(func() map[string]any { return g.named("service").(map[string]any) })}
 	if g.chance(5) {
 		data[pick(g, "links", "networks", "services", "nonsense")] = g.value()
 	}
@@ -48,25 +48,4 @@ func (g *generator) link() map[string]any {
 		link["ethernet_mac_address"] = address
 	}
 	return link
-}
-
-func (g *generator) network() map[string]any {
-	network := map[string]any{"id": g.of("n"), "link": g.of("eth0"), "network_id": g.of("i"),
-		"type": g.of("ipv4", "ipv4", "ipv4_dhcp", "ipv6", "ipv6_slaac", "ipv5")}
-	if g.chance(70) {
-		network["ip_address"] = g.of("192.0.2.1", "192.0.2.1", "192.0.2.300", "2001:db8::1", "2001:db8::1/64", "x")
-	}
-	if g.chance(50) {
-		network["netmask"] = g.of("255.255.255.0", "255.255.0.0", "255.0.255.0", "ffff:ffff::", "24", "x255.255.0.0")
-	}
-	if g.chance(25) {
-		route := map[string]any{"network": g.of("0.0.0.0", "::", "x"), "netmask": g.of("0.0.0.0", "::", "0"),
-			"gateway": g.of("192.0.2.254", "2001:db8::1", "x")}
-		network["routes"] = g.of([]any{route}, []any{route}, []any{})
-	}
-	return network
-}
-
-func (g *generator) service() map[string]any {
-	return map[string]any{"type": g.of("dns", "dns", "ntp"), "address": g.of("192.0.2.53", "2001:db8::53", "x")}
 }

@@ -4,21 +4,32 @@ package differ
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 
-	"github.com/ironstate/ironstate/e2e/lockstep"
 	"github.com/ironstate/ironstate/states"
 )
 
-var traits = []any{"CUSTOM_A", "CUSTOM_B", "HW_CPU_X86_VMX", "CUSTOM_GPU_1"}
+// traits returns the traits of a node.
+func (g *generator) traits() any {
+	list := []any{}
+	for range g.IntN(4) {
+		list = append(list, g.ofTemplates([]template{{value: "{trait}"}}))
+	}
+	if g.chance(2) {
+		for i := range 60 {
+			list = append(list, "CUSTOM_"+string(rune('A'+i%26))+string(rune('A'+i/26)))
+		}
+	}
+	return list
+}
 
 // newNode returns a request for a new node.
 func newNode(g *generator) Request { return g.createNode(g.IntN(pool), g.IntN(4)) }
 
 func (g *generator) createNode(i, extras int) Request {
-	body := map[string]any{"driver": g.of("fake-hardware", "fake-hardware", "fake-hardware", "fake-hardware", "fake-hardware", "ipmi"),
-		"uuid": nodeUUID(i)}
+	body := map[string]any{"driver": g.named("new_driver"), "uuid": nodeUUID(i)}
 	if g.chance(60) {
 		body["name"] = fmt.Sprintf("node-%d", i)
 	}
@@ -42,16 +53,16 @@ func (g *generator) createNode(i, extras int) Request {
 	return newRequest("POST", "/v1/nodes").with(body)
 }
 
-// patch returns a JSON patch. The function returns a field and a value for it; below has
+// patch returns a JSON patch. The function returns a field and a value for it; below is the template of
 // the fields in which a client chooses keys.
-func (g *generator) patch(field func() (string, any), below ...string) any {
+func (g *generator) patch(field func() (string, any), below string) any {
 	var patch []any
 	for range 1 + g.IntN(100)/70 + g.IntN(100)/90 {
 		name, value := field()
 		path := "/" + name
-		op := pick(g, "add", "add", "replace", "replace", "remove", "test")
+		op := g.named("operation").(string)
 		if g.chance(30) {
-			path = "/" + pick(g, below...) + "/" + pick(g, "a", "a", "b", "a/b", "l/0", "l/-", "a~1b", "password", "ü")
+			path = "/" + g.named(below).(string) + "/" + g.named("key").(string)
 			value = g.value()
 		}
 		if g.chance(3) {
@@ -80,7 +91,7 @@ func patchNode(g *generator) Request {
 				g.of("fake-hardware", "ipmi", true, "because")
 		}
 		return g.valueOf(nodesPath)
-	}, "extra", "extra", "driver_info", "properties", "instance_info"))
+	}, "object_of_node"))
 	if g.chance(8) {
 		r.Path += "?reset_interfaces=" + pick(g, "true", "false", "x")
 	}
@@ -90,40 +101,13 @@ func patchNode(g *generator) Request {
 // nodeFilters sets filters of a list of nodes.
 func (g *generator) nodeFilters(v url.Values) {
 	for range 1 + g.IntN(2) {
-		name := pick(g, "associated", "maintenance", "provision_state", "driver", "resource_class", "owner", "lessee", "shard", "sharded",
-			"retired", "fault", "conductor_group", "instance_uuid", "chassis_uuid", "conductor", "description_contains", "project",
-			"name", "parent_node")
-		value := pick(g, "true", "false", "", "x")
-		switch name {
-		case "provision_state":
-			value = pick(g, "enroll", "manageable", "available", "active", "clean failed", "nonsense", "")
-		case "driver":
-			value = pick(g, "fake-hardware", "fake-hardware", "ipmi", "")
-		case "resource_class":
-			value = pick(g, "baremetal", "gold", "")
-		case "owner", "lessee", "project":
-			value = pick(g, "me", "other", "tenant", "")
-		case "shard":
-			value = pick(g, "a", "b", "a,b", "", "c")
-		case "fault":
-			value = pick(g, "none", "power failure", "nonsense", "clean failure", "")
-		case "conductor_group":
-			value = pick(g, "", "other", "x")
-		case "instance_uuid":
-			value = pick(g, uuid('i', 0), "x", "")
-		case "chassis_uuid":
-			value = pick(g, uuid('c', 0), uuid('c', 1), "x", "")
-		case "conductor":
-			value = pick(g, lockstep.HostName, "other", "")
-		case "description_contains":
-			value = pick(g, "desc", "ün", "%", "")
-		}
-		v.Set(name, value)
+		name := pick(g, slices.Sorted(maps.Keys(values.NodeFilters))...)
+		v.Set(name, g.pickTemplate(values.NodeFilters[name]).(string))
 	}
 }
 
 func listNodes(g *generator) Request {
-	return newRequest("GET", pick(g, "/v1/nodes", "/v1/nodes", "/v1/nodes", "/v1/nodes/detail")).query(g.markers('n',
+	return newRequest("GET", g.named("list_of_nodes").(string)).query(g.markers('n',
 		g.list(g.fieldsOf(nodesPath), g.nodeFilters)))
 }
 

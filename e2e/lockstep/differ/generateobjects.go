@@ -4,6 +4,7 @@ package differ
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,7 +21,6 @@ type kind struct {
 	detailed   bool          // the path has /detail
 	full       string        // what makes a list of the path complete
 	children   bool          // since 2023.2 a complete list also needs include_children
-	weight     int           // of the requests of k.requests; 0 for nodes, whose requests are in generatenode.go
 	setup      bool          // some are created at the start of a round
 	parameters []string      // that have a meaning for the list, besides the ones that all lists have
 	filters    func(g *generator, v url.Values)
@@ -29,7 +29,7 @@ type kind struct {
 func mac(i int) string { return fmt.Sprintf("52:54:00:00:00:%02x", i) }
 
 func byNode(g *generator, v url.Values) {
-	v.Set(pick(g, "node", "node", "node_uuid"), g.node())
+	maps.Copy(v, g.parameters(template{value: "{by_node}"}))
 }
 
 const detail = "?detail=true"
@@ -41,15 +41,15 @@ var (
 			"conductor_group instance_uuid chassis_uuid conductor description_contains parent_node include_children instance_name"),
 		filters: (*generator).nodeFilters,
 	}
-	chassisKind = &kind{path: "/v1/chassis", id: 'c', detailed: true, full: "/detail", weight: 35, setup: true}
-	runbookKind = &kind{path: "/v1/runbooks", id: 'r', name: "CUSTOM", since: states.Dalmatian, full: detail, weight: 4}
+	chassisKind = &kind{path: "/v1/chassis", id: 'c', detailed: true, full: "/detail", setup: true}
+	runbookKind = &kind{path: "/v1/runbooks", id: 'r', name: "CUSTOM", since: states.Dalmatian, full: detail}
 )
 
 // kinds are all kinds, nodes first.
 var kinds = []*kind{
 	nodeKind,
 	{
-		path: "/v1/ports", id: 'p', name: "port", detailed: true, full: "/detail", weight: 90, setup: true,
+		path: "/v1/ports", id: 'p', name: "port", detailed: true, full: "/detail", setup: true,
 		parameters: []string{"node", "node_uuid", "address", "portgroup", "shard", "description_contains", "conductor_groups"},
 		filters: func(g *generator, v url.Values) {
 			v.Set(pick(g, "node", "node_uuid", "address", "portgroup", "shard"),
@@ -60,7 +60,7 @@ var kinds = []*kind{
 		},
 	},
 	{
-		path: "/v1/portgroups", id: 'g', name: "portgroup", detailed: true, full: "/detail", weight: 55, setup: true,
+		path: "/v1/portgroups", id: 'g', name: "portgroup", detailed: true, full: "/detail", setup: true,
 		parameters: []string{"node", "address", "shard", "description_contains", "conductor_groups"},
 		filters: func(g *generator, v url.Values) {
 			v.Set(pick(g, "node", "node_uuid", "address"), pick(g, nodeUUID(0), nodeUUID(1), mac(20), "", "x"))
@@ -68,13 +68,13 @@ var kinds = []*kind{
 	},
 	chassisKind,
 	{
-		path: "/v1/volume/connectors", id: 'k', full: detail, weight: 35, setup: true,
+		path: "/v1/volume/connectors", id: 'k', full: detail, setup: true,
 		parameters: []string{"node"}, filters: byNode,
 	},
-	{path: "/v1/volume/targets", id: 't', full: detail, weight: 35, setup: true, parameters: []string{"node"}, filters: byNode},
-	{path: "/v1/deploy_templates", id: 'd', name: "CUSTOM", full: detail, weight: 40, setup: true},
+	{path: "/v1/volume/targets", id: 't', full: detail, setup: true, parameters: []string{"node"}, filters: byNode},
+	{path: "/v1/deploy_templates", id: 'd', name: "CUSTOM", full: detail, setup: true},
 	{
-		path: "/v1/allocations", id: 'a', name: "allocation", weight: 45,
+		path: "/v1/allocations", id: 'a', name: "allocation",
 		parameters: []string{"node", "resource_class", "state", "owner"},
 		filters: func(g *generator, v url.Values) {
 			v.Set(pick(g, "node", "resource_class", "state", "owner"),
@@ -161,7 +161,7 @@ func (k *kind) requests() []choice {
 		}},
 		{24, func(g *generator) Request { return k.create(g, g.IntN(pool), g.IntN(3)) }},
 		{20, func(g *generator) Request {
-			return newRequest("PATCH", k.path+"/{}", id(g)).with(g.patch(func() (string, any) { return g.valueOf(k.path) }, "extra", "properties"))
+			return newRequest("PATCH", k.path+"/{}", id(g)).with(g.patch(func() (string, any) { return g.valueOf(k.path) }, "object"))
 		}},
 		{8, func(g *generator) Request { return newRequest("DELETE", k.path+"/{}", id(g)) }},
 	}
@@ -169,6 +169,29 @@ func (k *kind) requests() []choice {
 		all = append(all, choice{8, func(g *generator) Request {
 			return newRequest("GET", k.path+"/detail").query(g.markers(k.id, g.list(tables[k.path].fields, nil)))
 		}})
+	}
+	return all
+}
+
+// setup returns the requests that create the objects at the start of a round.
+func (g *generator) setup() []Request {
+	var all []Request
+	for i := range 2 {
+		all = append(all, chassisKind.create(g, i, 1))
+	}
+	for i := range pool {
+		all = append(all, g.createNode(i, 2))
+	}
+	for range 3 {
+		for _, k := range kinds {
+			if k.setup {
+				all = append(all, k.create(g, g.IntN(pool), 1))
+			}
+		}
+	}
+	for i := range all {
+		g.finish(&all[i])
+		all[i].Header.Set(versionHeader, g.series.MaxAPIVersion().String())
 	}
 	return all
 }

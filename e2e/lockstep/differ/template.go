@@ -13,16 +13,18 @@ import (
 
 // A template is a value of a request with random parts, as it stands in the data files: JSON in which
 //
-//   - {"of": [...]} is one of the values in most cases, see [generator.of], and {"pick": [...]} always;
-//   - the member "name?15" of an object is there in 15 % of the cases;
+//   - {"of": [...]} is one of the values in most cases, see [generator.of], and {"pick": [...]} always; a value {"3x": ...}
+//     of these lists has the weight 3;
+//   - the member "name?15" of an object is there in 15 % of the cases, and "a|b" is one of these members;
 //   - {n:2} in a text is the UUID of the node 2, and other letters stand for other kinds of objects; {mac:2} is a MAC
 //     address, {MAC:2} one in upper case, and {:2} the number alone. A number is a sum of numbers, of i, the number of
 //     the object, and of random numbers, such as ?4 for one below 4: {mac:20+?4};
-//   - the text {name} is the result of a function in [functions].
+//   - the text {name} is the result of a function in [functions], or of a template of the name in values.json.
 //
 // The parts are evaluated in the order in which they stand.
 type template struct {
-	value any // a scalar, []template or []member
+	value  any // a scalar, []template or []member
+	weight int // in a list from which one is picked; 0 stands for 1
 }
 
 type member struct {
@@ -41,7 +43,14 @@ func init() {
 		"network_data":   (*generator).networkData,
 		"template_steps": (*generator).templateSteps,
 		"ordered_steps":  (*generator).orderedSteps,
-		"trait":          func(g *generator) any { return pick(g, traits...) },
+		"steps":          func(g *generator) any { return g.steps("bios", "raid", "deploy", "power", "management") },
+		"node":           func(g *generator) any { return g.node() },
+		"chassis":        func(g *generator) any { return g.id('c', "") },
+		"portgroup":      func(g *generator) any { return g.id('g', "portgroup") },
+		"part": func(g *generator) any {
+			return pick(g, append([]string{"nonsense", "id", "", "detail", "links"}, tables[nodesPath].fields...)...)
+		},
+		"traits": (*generator).traits,
 	}
 }
 
@@ -78,7 +87,7 @@ func decodeTemplate(d *json.Decoder) (template, error) {
 			list = append(list, item)
 		}
 		_, err = d.Token()
-		return template{list}, err
+		return template{value: list}, err
 	case json.Delim('{'):
 		object := []member{}
 		for d.More() {
@@ -99,9 +108,15 @@ func decodeTemplate(d *json.Decoder) (template, error) {
 			object = append(object, m)
 		}
 		_, err = d.Token()
-		return template{object}, err
+		if len(object) == 1 {
+			number, is := strings.CutSuffix(object[0].key, "x")
+			if weight, notNumber := strconv.Atoi(number); is && notNumber == nil {
+				return template{object[0].value.value, weight}, err
+			}
+		}
+		return template{value: object}, err
 	default:
-		return template{token}, nil
+		return template{value: token}, nil
 	}
 }
 
@@ -109,23 +124,34 @@ func decodeTemplate(d *json.Decoder) (template, error) {
 func (g *generator) eval(t template) any {
 	switch v := t.value.(type) {
 	case string:
-		if f := functions[strings.Trim(v, "{}")]; f != nil && strings.HasPrefix(v, "{") {
+		name, _ := strings.CutPrefix(strings.TrimSuffix(v, "}"), "{")
+		if len(name) != len(v)-2 {
+			return g.expand(v)
+		}
+		if f := functions[name]; f != nil {
 			return f(g)
+		}
+		if named, ok := values.Values[name]; ok {
+			return g.eval(named)
 		}
 		return g.expand(v)
 	case []template:
-		return g.evalAll(v)
+		all := []any{}
+		for _, item := range v {
+			all = append(all, g.eval(item))
+		}
+		return all
 	case []member:
 		if len(v) == 1 && v[0].key == "of" {
-			return g.of(g.evalAll(v[0].value.value.([]template))...)
+			return g.ofTemplates(v[0].value.value.([]template))
 		}
 		if len(v) == 1 && v[0].key == "pick" {
-			return pick(g, g.evalAll(v[0].value.value.([]template))...)
+			return g.pickTemplate(v[0].value.value.([]template))
 		}
 		object := map[string]any{}
 		for _, m := range v {
 			if m.chance == 100 || g.chance(m.chance) {
-				object[m.key] = g.eval(m.value)
+				object[pick(g, strings.Split(m.key, "|")...)] = g.eval(m.value)
 			}
 		}
 		return object
@@ -134,12 +160,24 @@ func (g *generator) eval(t template) any {
 	}
 }
 
-func (g *generator) evalAll(list []template) []any {
-	values := []any{}
-	for _, t := range list {
-		values = append(values, g.eval(t))
+// named returns a value of the template of a name.
+func (g *generator) named(name string) any { return g.eval(template{value: "{" + name + "}"}) }
+
+// pickTemplate returns a value of one of the templates, by their weights.
+func (g *generator) pickTemplate(from []template) any {
+	weights := make([]int, len(from))
+	for i, t := range from {
+		weights[i] = max(t.weight, 1)
 	}
-	return values
+	return g.eval(from[g.weighted(weights)])
+}
+
+// ofTemplates returns a valid value in most cases, and any value otherwise.
+func (g *generator) ofTemplates(valid []template) any {
+	if g.chance(validShare) {
+		return g.pickTemplate(valid)
+	}
+	return g.value()
 }
 
 var placeholder = regexp.MustCompile(`\{(mac|MAC|[a-z]?):([0-9i+?]+)\}`)

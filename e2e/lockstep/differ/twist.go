@@ -46,7 +46,7 @@ var twists = []struct {
 		r.Twist = "Accept: " + kind
 	}},
 	{10, func(g *generator, r *Request) {
-		extension := pick(g, ".json", ".json", ".xml", ".html", ".", ".txt", ".nonsense")
+		extension := g.named("extension").(string)
 		r.onPath(func(path string) string { return path + extension })
 		r.Twist = "extension " + extension
 	}},
