@@ -160,12 +160,15 @@ func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.Provisio
 	if refused != nil && !(targets[verb].versionLast && errors.Is(refused, states.ErrNotAcceptable)) {
 		return p, nil
 	}
+	if err := checkConfigDrive(r, q); err != nil {
+		return p, err
+	}
 	if q.runbook != "" {
 		if err := q.useRunbook(r, n); err != nil {
 			return p, err
 		}
 	}
-	if err := cmp.Or(checkConfigDrive(r, q), checkRamdisk(r, q), q.misplaced(r.Version)); err != nil || refused != nil {
+	if err := cmp.Or(checkRamdisk(r, q), q.misplaced(r.Version)); err != nil || refused != nil {
 		return p, err
 	}
 	if err := q.missing(); err != nil {
@@ -192,21 +195,26 @@ func (q provisionQuery) complete(r *rest.Request, n *node) (p conductor.Provisio
 func (q provisionQuery) misplaced(version states.APIVersion) error {
 	takes := func(kind string) func(targetArgs) bool { return func(t targetArgs) bool { return t.steps == kind } }
 	for _, arg := range []struct {
-		name  string
-		given bool
-		since states.APIVersion
-		taken func(targetArgs) bool
+		name    string
+		given   bool
+		since   states.APIVersion
+		taken   func(targetArgs) bool
+		runbook bool // a runbook may have it
 	}{
-		{"clean_steps", len(q.steps["clean"]) > 0, since.First, takes("clean")},
-		{"deploy_steps", len(q.steps["deploy"]) > 0, since.DeploySteps, takes("deploy")},
-		{"rescue_password", q.hasPassword, since.First, func(t targetArgs) bool { return t.needsPassword }},
-		{"service_steps", len(q.steps["service"]) > 0, since.First, takes("service")},
+		{"clean_steps", len(q.steps["clean"]) > 0, since.First, takes("clean"), true},
+		{"deploy_steps", len(q.steps["deploy"]) > 0, since.DeploySteps, takes("deploy"), false},
+		{"rescue_password", q.hasPassword, since.First, func(t targetArgs) bool { return t.needsPassword }, false},
+		{"service_steps", len(q.steps["service"]) > 0, since.First, takes("service"), true},
 	} {
 		switch {
 		case !arg.given:
 		case version < arg.since:
 			return fault.TooOld(arg.since)
-		case !arg.taken(targets[q.target]):
+		case arg.taken(targets[q.target]):
+		case q.runbook != "" && arg.runbook:
+			return fault.Invalid("\"runbooks\" is only valid when setting target provision state to any of %s",
+				pyrepr.List(targetsWith(takesRunbook)))
+		default:
 			return fault.Invalid("\"%s\" is only valid when setting target provision state to %s", arg.name,
 				strings.Join(targetsWith(arg.taken), " or "))
 		}
@@ -237,16 +245,15 @@ func (q *provisionQuery) useRunbook(r *rest.Request, n *node) error {
 	if err != nil {
 		return err
 	}
+	q.disableRamdisk = &book.DisableRamdisk // in place of the request's; checkRamdisk refuses it for other targets
 	switch {
 	case !takesRunbook(targets[q.target]):
-		return fault.Invalid("\"runbooks\" is only valid when setting target provision state to any of %s",
-			pyrepr.List(targetsWith(takesRunbook)))
+		return nil
 	case len(q.steps[q.target]) > 0:
 		return fault.Invalid("Please provide either \"%s_steps\" or a runbook, but not both.", q.target)
 	}
 	q.steps = maps.Clone(q.steps) // the query is completed again
 	q.steps[q.target] = steps
-	q.disableRamdisk = &book.DisableRamdisk // in place of the request's, and checked as such
 	return nil
 }
 
