@@ -6,6 +6,7 @@ import (
 	"context"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
 	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
@@ -20,6 +21,7 @@ type redfishConnection struct {
 	root     resource // the service root, once open
 	bootMode string   // the boot mode to set beside a boot device, in Redfish's words; "" for none
 	anyBIOS  bool     // see Config.AnyBIOSSetting
+	pause    time.Duration
 }
 
 func newRedfish(c Config) *redfishConnection {
@@ -33,7 +35,7 @@ func newRedfish(c Config) *redfishConnection {
 		Scrubber: scrub,
 	})
 	return &redfishConnection{
-		host: host, scrub: scrub, client: client, bootMode: redfishModes[c.BootMode], anyBIOS: c.AnyBIOSSetting,
+		host: host, scrub: scrub, client: client, bootMode: redfishModes[c.BootMode], anyBIOS: c.AnyBIOSSetting, pause: c.Pause,
 	}
 }
 

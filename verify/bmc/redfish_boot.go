@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/verify/bmc/internal/again"
 	"github.com/ironstate/ironstate/verify/bmc/internal/failure"
+	"github.com/ironstate/ironstate/verify/bmc/internal/redfish"
 )
 
 // checkManagement checks that the system has a boot override.
@@ -112,7 +114,7 @@ func (s resource) lower(property string) string {
 // setBootDevice sets the target of the boot override and the boot mode. It sends BootSourceOverrideEnabled only if that
 // differs from the system's value, because some BMCs refuse a value that they already have. Supermicro's BMCs always
 // require it, and the boot mode, unless they report none: they refuse it then. A BMC that boots no device continuously,
-// or refuses to, boots it once.
+// or refuses to, boots it once. See insistOnBoot for a BMC that accepts a change and does not make it.
 //
 // Source: _set_boot_device in ironic/drivers/modules/redfish/management.py; for the boot mode,
 // sync_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
@@ -137,6 +139,7 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 	if err != nil {
 		return false, err
 	}
+	before := now
 	for _, word := range words {
 		whole := boot{Target: &target, Enabled: word, Mode: cmp.Or(r.bootMode, now.Mode, redfishModes[uefiMode])}
 		change := boot{Target: &target}
@@ -146,27 +149,76 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 		if mode := cmp.Or(r.bootMode, now.Mode); now.Mode != "" && (now.Mode != mode || needs.mode) {
 			change.Mode = mode
 		}
-		if err = r.changeBoot(ctx, settings, needs.whole, change, whole); err == nil {
+		var answer *redfish.Answer
+		if answer, err = r.changeBoot(ctx, settings, needs.whole, change, whole); err == nil {
+			if answer.Status == http.StatusAccepted { // a task carries it out
+				return word == continuous, nil
+			}
+			if now.Mode == "" && !needs.whole {
+				whole.Mode = ""
+			}
+			settings, err = r.insistOnBoot(ctx, settings, whole, func(shown boot) bool {
+				mode := cmp.Or(r.bootMode, change.Mode)
+				lost := mode != "" && shown.Mode != "" && shown.Mode != mode && (before.Mode == mode || needs.mode)
+				return shown.Enabled == "Disabled" || lost
+			})
+		}
+		if err == nil {
 			return word == continuous, nil
 		}
 		if r.client.Lost() != nil || r.client.Refused() {
 			return false, err
 		}
+		now, _ = settings.boot() // it was read before
 	}
 	return false, err
 }
 
+// insistOnBoot reads what the BMC shows of a boot override that it has accepted. If that contradicts it, insistOnBoot
+// sends the boot override once more, and whole, and returns an error if the BMC still shows a contradiction after a
+// pause. What the BMC does not show contradicts nothing, nor does a boot mode that stays as it was: an iDRAC changes it
+// by a job while the machine boots. insistOnBoot returns the resource as it was read last.
+//
+// Source: pull request 459 of github.com/bmc-toolbox/bmclib, for a Supermicro; issue 81 of
+// github.com/ironcore-dev/metal-operator, for the iDRAC.
+func (r *redfishConnection) insistOnBoot(
+	ctx context.Context, settings resource, wanted boot, contradicts func(shown boot) bool,
+) (resource, error) {
+	for first := true; ; first = false {
+		raw, a, err := r.client.Get(ctx, settings.answer.Request.Path)
+		if r.client.Refused() {
+			return settings, err
+		}
+		shown, unread := resource{raw: raw}.boot()
+		if err != nil || unread != nil || !contradicts(shown) {
+			return settings, nil
+		}
+		settings.raw, settings.answer = raw, a
+		err = failure.Protocolf("the BMC has accepted the boot override %q in the mode %q, and shows %q in the mode %q",
+			wanted.Enabled, wanted.Mode, shown.Enabled, shown.Mode)
+		if !first {
+			return settings, err
+		}
+		if _, refused := r.changeBoot(ctx, settings, true, wanted, wanted); refused != nil {
+			err = failure.Protocolf("%v; then %v", err, refused)
+		}
+		if r.client.Refused() || !again.After(ctx, r.pause, 1, err) {
+			return settings, err
+		}
+	}
+}
+
 // changeBoot changes some properties of the boot override, or sends all where the BMC needs them, or its refusal names
 // a property that was not sent.
-func (r *redfishConnection) changeBoot(ctx context.Context, settings resource, needsWhole bool, some, whole boot) error {
+func (r *redfishConnection) changeBoot(ctx context.Context, settings resource, needsWhole bool, some, whole boot) (*redfish.Answer, error) {
 	if needsWhole {
 		some = whole
 	}
 	a, err := r.client.Patch(ctx, settings.answer, map[string]boot{"Boot": some})
 	if a == nil || a.Status != http.StatusBadRequest || !some.lacks(a.Body) {
-		return err
+		return a, err
 	}
-	return r.client.Change(ctx, settings.answer, map[string]boot{"Boot": whole})
+	return r.client.Patch(ctx, settings.answer, map[string]boot{"Boot": whole})
 }
 
 // lacks reports whether a refusal names a property that was not sent.

@@ -65,6 +65,9 @@ func (b *seenBMC) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Auth-Token", "token")
 		w.Header().Set("Location", "/redfish/v1/Sessions/7")
 		w.WriteHeader(http.StatusCreated)
+	case r.Method == http.MethodPatch: // of the boot override
+		read := "GET " + r.URL.RequestURI()
+		b.answers[read] = strings.Replace(b.answers[read], "Disabled", "Continuous", 1)
 	case strings.HasPrefix(asked, "GET /redfish/v1/Machines/"):
 		w.Header().Set("ETag", `W/"1"`)
 	}
@@ -126,6 +129,7 @@ func TestTheRequestsAsTheBMCSeesThem(t *testing.T) {
 	require.Equal(t, []string{
 		"GET /redfish/v1/Machines/b token",
 		`PATCH /redfish/v1/Machines/b {"Boot":{"BootSourceOverrideTarget":"Pxe","BootSourceOverrideEnabled":"Continuous"}} token W/"1"`,
+		"GET /redfish/v1/Machines/b token",
 	}, b.take())
 
 	r.close(t.Context())
@@ -142,7 +146,8 @@ func TestASystemThatHasMovedIsChangedWhereItIs(t *testing.T) {
 	_, err := r.setBootDevice(t.Context(), bootDevices[0], true)
 	require.NoError(t, err)
 	seen := b.take()
-	require.Contains(t, seen[len(seen)-1], "PATCH /redfish/v1/Machines/b/ ")
+	require.Contains(t, seen[len(seen)-2], "PATCH /redfish/v1/Machines/b/ ")
+	require.Equal(t, "GET /redfish/v1/Machines/b/ token", seen[len(seen)-1])
 
 	b.answers["GET /redfish/v1/Machines/b"] = "//other.invalid/redfish/v1/Machines/b"
 	_, err = r.setBootDevice(t.Context(), bootDevices[0], true)

@@ -47,7 +47,7 @@ func (f *refusing) effect(why func(r *http.Request, body string) (status int, me
 			_, _ = io.WriteString(w, message)
 			return
 		}
-		w.WriteHeader(http.StatusNoContent)
+		w.WriteHeader(http.StatusAccepted)
 	})
 }
 

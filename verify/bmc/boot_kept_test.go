@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bmc_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// drops lets a BMC answer 200 to a change of the boot override, which it does not make.
+func drops(times int) bmctest.Fault {
+	return bmctest.Fault{Method: http.MethodPatch, Times: times, Do: bmctest.Handle("drops", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, "{}")
+	})}
+}
+
+func TestABootOverrideThatTheBMCDropsIsSentOnceMore(t *testing.T) {
+	for name, p := range map[string]bmctest.Profile{
+		"": {}, "in settings": {Settings: "SD", BootInSettings: true}, "with ETags": {Refusals: []bmctest.Effect{bmctest.RequireIfMatch()}},
+	} {
+		d, server := profileDriver(t, p, drops(1))
+		require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", false), name)
+		require.Equal(t, "Pxe Once UEFI", server.Boot("1"), name)
+		require.Equal(t, 2, patches(server), name)
+
+		d, server = profileDriver(t, p, drops(0))
+		err := d.SetBootDevice(t.Context(), "node", "pxe", false)
+		require.ErrorIs(t, err, verify.Protocol, name)
+		require.ErrorContains(t, err, `the BMC has accepted the boot override "Once" in the mode "UEFI", and shows "Disabled" in the mode "UEFI"`)
+		require.Equal(t, 2, patches(server), name)
+	}
+}
+
+// A BMC that accepts Continuous and drops it may boot the device once.
+func TestABMCThatDropsContinuousBootsOnce(t *testing.T) {
+	d, server := vendorDriver(t, drops(2))
+	kept, err := d.KeepBootDevice(t.Context(), "node", "disk")
+	require.NoError(t, err)
+	require.False(t, kept)
+	require.Equal(t, "Hdd Once UEFI", server.Boot("1"))
+	require.Equal(t, 3, patches(server))
+}
+
+// Only a contradiction is an error: what the BMC does not show yet, or shows otherwise, may be set.
+func TestWhatABMCShowsOfABootOverrideContradictsIt(t *testing.T) {
+	shows := func(enabled, mode string) bmctest.Effect {
+		boot := map[string]any{"BootSourceOverrideTarget": "Pxe", "BootSourceOverrideEnabled": enabled}
+		if mode != "" {
+			boot["BootSourceOverrideMode"] = mode
+		}
+		return bmctest.Property("Boot", boot)
+	}
+	const legacy = `shows "Once" in the mode "Legacy"`
+	for name, test := range map[string]struct {
+		manufacturer, mode string         // the mode of the Config
+		before, after      bmctest.Effect // what the BMC shows
+		patches            int
+		want               string // the text of the error; empty for none
+	}{
+		"the mode is lost":       {"", "uefi", bmctest.Effect{}, shows("Once", "Legacy"), 2, `in the mode "UEFI", and ` + legacy},
+		"the mode is none's":     {"", "", bmctest.Effect{}, shows("Once", "Legacy"), 1, ""},
+		"a Supermicro's mode":    {"Supermicro", "", bmctest.Effect{}, shows("Once", "Legacy"), 2, legacy},
+		"it is never set":        {"Supermicro", "uefi", shows("Once", "Legacy"), shows("Once", "Legacy"), 2, legacy},
+		"a job sets the mode":    {"", "uefi", shows("Once", "Legacy"), shows("Once", "Legacy"), 1, ""},
+		"no mode is shown":       {"Supermicro", "uefi", bmctest.Effect{}, shows("Once", ""), 1, ""},
+		"continuous":             {"", "uefi", bmctest.Effect{}, shows("Continuous", "UEFI"), 1, ""},
+		"disabled without modes": {"", "", shows("Once", ""), shows("Disabled", ""), 2, `in the mode "", and shows "Disabled" in the mode ""`},
+		"no boot override":       {"", "uefi", bmctest.Effect{}, bmctest.WithoutProperty("Boot"), 1, ""},
+		"a malformed one":        {"", "uefi", bmctest.Effect{}, bmctest.Property("Boot", 7), 1, ""},
+		"nothing":                {"", "uefi", bmctest.Effect{}, bmctest.Status(http.StatusInternalServerError), 1, ""},
+		"no answer":              {"", "uefi", bmctest.Effect{}, bmctest.CloseAfter(0), 1, ""},
+	} {
+		server := startRedfish(t, func(c *bmctest.RedfishConfig) {
+			c.Profile = bmctest.Profile{Manufacturer: test.manufacturer}
+			c.Faults = []bmctest.Fault{
+				{On: systemPath, Method: http.MethodGet, Times: 1, Do: test.before},
+				{On: systemPath, Method: http.MethodGet, Do: test.after},
+			}
+		})
+		config := configOf(server)
+		config.BootMode = test.mode
+		err := newDriver(t, 0, map[string]bmc.Config{"node": config}).SetBootDevice(t.Context(), "node", "pxe", false)
+		if test.want == "" {
+			require.NoError(t, err, name)
+		} else {
+			require.ErrorIs(t, err, verify.Protocol, name)
+			require.ErrorContains(t, err, test.want, name)
+		}
+		require.Equal(t, test.patches, patches(server), name)
+	}
+}
+
+func TestASecondChangeOfABootOverrideMayBeRefused(t *testing.T) {
+	refuses := bmctest.Fault{Method: http.MethodPatch, Do: bmctest.Status(http.StatusConflict)}
+	d, _ := vendorDriver(t, drops(1), refuses)
+	err := d.SetBootDevice(t.Context(), "node", "pxe", false)
+	require.ErrorContains(t, err, `shows "Disabled"`)
+
+	// It is set by then.
+	late := bmctest.Fault{On: systemPath, Method: http.MethodGet, Skip: 1, Times: 1, Do: bmctest.Property("Boot",
+		map[string]any{"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"})}
+	refuses.Skip = 1
+	d, server := vendorDriver(t, late, refuses)
+	require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", false))
+	require.Equal(t, "Pxe Once UEFI", server.Boot("1"))
+	require.Equal(t, 2, patches(server))
+}
+
+func TestASessionThatEndsAfterAChangeOfTheBootOverrideIsOpenedAgain(t *testing.T) {
+	d, server := vendorDriver(t)
+	_, err := d.PowerState(t.Context(), "node")
+	require.NoError(t, err)
+	server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodGet, Skip: 1, Times: 1, Do: bmctest.Status(http.StatusUnauthorized)})
+	require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", false))
+	require.Equal(t, 2, patches(server))
+	require.Equal(t, 2, server.Logins().Attempts)
+}
