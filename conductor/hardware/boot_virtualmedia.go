@@ -155,6 +155,9 @@ func (b mediaBoot) insert(ctx context.Context, n Node, image string) error {
 		return kept
 	}
 	if err := b.media.AttachVirtualMedia(ctx, n.Node, "cdrom", image); err != nil {
+		if ctx.Err() == nil && (errors.Is(err, verify.Timeout) || errors.Is(err, verify.Protocol)) {
+			_ = b.media.DetachVirtualMedia(ctx, n.Node, []string{"cdrom"}) // the BMC may have inserted it
+		}
 		return errors.Join(err, kept)
 	}
 	within, cancel := context.WithTimeout(ctx, n.Chosen.config.MediaTimeout)

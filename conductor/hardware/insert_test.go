@@ -24,6 +24,7 @@ type lateMedia struct {
 	takes time.Duration
 	err   error
 	kept  error // of each ejection
+	lost  error // of the insertion
 }
 
 func (m *lateMedia) VirtualMedia(ctx context.Context, _ *conductor.Node) ([]conductor.VirtualMedia, error) {
@@ -37,12 +38,21 @@ func (m *lateMedia) VirtualMedia(ctx context.Context, _ *conductor.Node) ([]cond
 
 func (m *lateMedia) AttachVirtualMedia(_ context.Context, _ *conductor.Node, device, image string) error {
 	m.calls = append(m.calls, "attach "+device+" "+image)
-	return nil
+	return m.lost
 }
 
 func (m *lateMedia) DetachVirtualMedia(_ context.Context, _ *conductor.Node, devices []string) error {
 	m.calls = append(m.calls, "detach "+devices[0])
 	return m.kept
+}
+
+func TestAnImageThatABMCMayHaveInsertedIsEjected(t *testing.T) {
+	for kind, ejections := range map[verify.Kind]int{verify.Timeout: 2, verify.Protocol: 2, verify.Unreachable: 1, verify.Credentials: 1} {
+		m := &lateMedia{lost: kind}
+		n := Node{Node: &conductor.Node{}, Chosen: Chosen{config: &Config{}}}
+		require.ErrorIs(t, mediaBoot{"media", m}.insert(t.Context(), n, "http://h/a.iso"), kind)
+		require.Len(t, m.calls, 1+ejections, "%v", kind)
+	}
 }
 
 func TestNothingIsInsertedIfTheBMCDoesNotAnswerOrRefusesThePassword(t *testing.T) {

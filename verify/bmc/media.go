@@ -103,7 +103,7 @@ func fits[T ~string](types []T, device string) bool {
 // VirtualMedia reads a node's slots of virtual media over Redfish: the system's or, if it has none, its
 // managers', and any other slot with an image. If some cannot be read, it returns the others beside the error.
 func (d *Driver) VirtualMedia(ctx context.Context, id string) ([]VirtualMedia, error) {
-	return read(ctx, d, call{id: id, op: "read the virtual media"}, func(r *reader) (media []VirtualMedia, err error) {
+	return read(ctx, d, call{id: id, op: "read the virtual media", long: true}, func(r *reader) (media []VirtualMedia, err error) {
 		slots, err := r.slots()
 		for _, s := range slots {
 			if !s.shown && (!s.Inserted || slices.ContainsFunc(media, func(m VirtualMedia) bool { return m.Inserted && m.Image == s.Image })) {
@@ -147,7 +147,7 @@ func (d *Driver) InsertMedia(ctx context.Context, id, device, image string) erro
 	if err != nil || image == "" {
 		return &verify.Error{Op: op, Kind: verify.Misconfigured, Err: errors.New("the image is not a URL")}
 	}
-	return d.redfish(ctx, call{id: id, op: op}, func(ctx context.Context, c *redfishConnection) error {
+	return d.redfish(ctx, call{id: id, op: op, long: true}, func(ctx context.Context, c *redfishConnection) error {
 		if password, ok := at.User.Password(); ok {
 			c.scrub.Add(secret.New(password))
 		}
@@ -196,7 +196,7 @@ func (d *Driver) EjectMedia(ctx context.Context, id string, devices ...string) e
 	if err := checkDevices(op, devices...); err != nil {
 		return err
 	}
-	return d.withSystem(ctx, call{id: id, op: op}, func(r *reader) error {
+	return d.withSystem(ctx, call{id: id, op: op, long: true}, func(r *reader) error {
 		slots, failed := r.slots()
 		for _, s := range slots {
 			if s.Inserted && s.fits(devices...) && r.client.Lost() == nil {

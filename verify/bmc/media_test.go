@@ -3,9 +3,11 @@
 package bmc_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -113,6 +115,28 @@ func TestVirtualMediaThatCannotBeUsedAreAnError(t *testing.T) {
 			require.ErrorIs(t, test.do(d, t), test.want)
 		})
 	}
+}
+
+// A ThinkSystem has ten slots at the system and at the manager, so that an insertion takes 27 requests.
+func TestManySlotsNeedMoreThanTheLimitsOfACall(t *testing.T) {
+	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
+		for i := range 20 {
+			c.Profile.ManagerSlots = append(c.Profile.ManagerSlots, bmctest.Slot{ID: fmt.Sprint(i), MediaTypes: []string{"Floppy"}})
+		}
+		c.Profile.ManagerSlots = append(c.Profile.ManagerSlots, bmctest.Slot{ID: "CD", MediaTypes: []string{"CD"}})
+	})
+	config := configOf(server)
+	config.Timeout, config.MaxRequests = time.Nanosecond, 10 // of a call that is not long
+	d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	require.Equal(t, image, server.Media("CD"))
+	media, err := d.VirtualMedia(t.Context(), "node")
+	require.NoError(t, err)
+	require.Len(t, media, 21)
+	require.NoError(t, d.EjectMedia(t.Context(), "node"))
+	require.Empty(t, server.Media("CD"))
+	_, err = d.PowerState(t.Context(), "node")
+	require.ErrorIs(t, err, verify.Timeout)
 }
 
 // An insertion whose response is lost may have been done: it is not repeated.
